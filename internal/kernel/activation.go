@@ -1,0 +1,107 @@
+package kernel
+
+import "fmt"
+
+// Activation is the function that a layer applies to its products.
+type Activation uint8
+
+// The activations. A gradient is computed from the activation's value y.
+const (
+	LinearActivation   Activation = iota // y = x
+	ReLUActivation                       // y = max(x, 0)
+	SigmoidActivation                    // y = 1/(1+e^-x)
+	TanhActivation                       // y = tanh x
+	SoftplusActivation                   // y = ln(1+e^x)
+	LeakyActivation                      // y = max(x, 0.2 x)
+)
+
+const leakySlope float32 = 0.2
+
+var activationNames = [...]string{"linear", "relu", "sigmoid", "tanh", "softplus", "leaky-relu"}
+
+func (a Activation) String() string {
+	if int(a) < len(activationNames) {
+		return activationNames[a]
+	}
+	return fmt.Sprintf("activation(%d)", uint8(a))
+}
+
+// ActivationNames lists the names that ParseActivation knows.
+func ActivationNames() []string { return activationNames[:] }
+
+// ParseActivation returns the activation of a name.
+func ParseActivation(name string) (Activation, error) {
+	for i, n := range activationNames {
+		if n == name {
+			return Activation(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown activation %q: want one of %q", name, activationNames)
+}
+
+// Apply computes y = f(y) in place.
+func (a Activation) Apply(y []float32) {
+	switch a {
+	case ReLUActivation:
+		for i, v := range y {
+			if v < 0 {
+				y[i] = 0
+			}
+		}
+	case SigmoidActivation:
+		Sigmoid(y, y)
+	case TanhActivation:
+		Tanh(y, y)
+	case SoftplusActivation:
+		Softplus(y, y)
+	case LeakyActivation:
+		for i, v := range y {
+			if v < 0 {
+				y[i] = leakySlope * v
+			}
+		}
+	}
+}
+
+// Gradient computes dst = dy f'(x) from y = f(x). dst may be dy.
+func (a Activation) Gradient(dst, dy, y []float32) {
+	switch a {
+	case ReLUActivation:
+		reluGrad(dst, dy, y)
+	case SigmoidActivation:
+		sigmoidGrad(dst, dy, y)
+	case TanhActivation:
+		tanhGrad(dst, dy, y)
+	case SoftplusActivation: // f' = 1 - e^-y
+		for i := 0; i < len(y); i += 256 {
+			var e [256]float32
+			n := min(256, len(y)-i)
+			for j, v := range y[i : i+n] {
+				e[j] = -v
+			}
+			Exp(e[:n], e[:n])
+			for j, v := range dy[i : i+n] {
+				dst[i+j] = v * (1 - e[j])
+			}
+		}
+	case LeakyActivation:
+		leakyGrad(dst, dy, y)
+	default:
+		copy(dst, dy)
+	}
+}
+
+// epilogue is the activation as far as the micro-kernel computes it.
+func (a Activation) epilogue() int {
+	if a == ReLUActivation {
+		return addBias | applyReLU
+	}
+	return addBias
+}
+
+// rest applies what the micro-kernel did not.
+func (a Activation) rest(y []float32) {
+	if a != ReLUActivation {
+		a.Apply(y)
+	}
+}

@@ -1,0 +1,94 @@
+package kernel
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// gflops reports the rate of a benchmark that does flop operations a round.
+func gflops(b *testing.B, flop float64) {
+	b.ReportMetric(flop*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}
+
+// convLayers are the layers of the conv64 networks, named by the channels of the big and the small image.
+var convLayers = []struct{ side, big, small int }{{64, 1, 32}, {64, 3, 32}, {32, 32, 32}, {16, 32, 64}, {8, 64, 64}}
+
+func BenchmarkConv(b *testing.B) {
+	const batch = 64
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, l := range convLayers {
+		s := ConvShape{Batch: batch, InH: l.side, InW: l.side, InC: l.big, OutH: l.side / 2, OutW: l.side / 2, OutC: l.small, Kernel: 4, Stride: 2, Pad: 1}
+		flop := 2 * 16 * float64(l.big*l.small*batch*l.side*l.side/4)
+		x, y := random(r, batch*l.side*l.side*l.big), random(r, batch*l.side*l.side/4*l.small)
+		w, bias := random(r, 16*l.big*l.small), random(r, 64)
+		dx, dy, dw, db := random(r, len(x)), random(r, len(y)), random(r, len(w)), random(r, 64)
+		name := fmt.Sprintf("%dx%dx%d-%d", l.side, l.side, l.big, l.small)
+		p, _ := NewConv(s, ReLUActivation)
+		b.Run(name+"/forward", func(b *testing.B) {
+			for b.Loop() {
+				p.Forward(x, w, bias, y)
+			}
+			gflops(b, flop)
+		})
+		b.Run(name+"/backward", func(b *testing.B) {
+			for b.Loop() {
+				p.Backward(x, w, y, dy, dx, dw, db[:l.small])
+			}
+			gflops(b, 2*flop)
+		})
+		s.InH, s.InW, s.InC, s.OutH, s.OutW, s.OutC = s.OutH, s.OutW, s.OutC, s.InH, s.InW, s.InC
+		q, _ := NewConvTranspose(s, ReLUActivation)
+		b.Run(name+"/transposed-forward", func(b *testing.B) {
+			for b.Loop() {
+				q.Forward(y, w, bias, x)
+			}
+			gflops(b, flop)
+		})
+		b.Run(name+"/transposed-backward", func(b *testing.B) {
+			for b.Loop() {
+				q.Backward(y, w, x, dx, dy, dw, db[:l.big])
+			}
+			gflops(b, 2*flop)
+		})
+	}
+}
+
+func BenchmarkDense(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, s := range [][3]int{{64, 1024, 256}, {64, 256, 1024}, {64, 256, 20}, {256, 1000, 1000}, {1024, 1024, 1024}} {
+		rows, in, out := s[0], s[1], s[2]
+		x, w, bias, y := random(r, rows*in), random(r, in*out), random(r, out), random(r, rows*out)
+		dx, dw, dy, db := random(r, rows*in), random(r, in*out), random(r, rows*out), random(r, out)
+		p, _ := NewDense(rows, in, out, ReLUActivation)
+		flop := 2 * float64(rows*in*out)
+		b.Run(fmt.Sprintf("%dx%dx%d/forward", rows, in, out), func(b *testing.B) {
+			for b.Loop() {
+				p.Forward(x, w, bias, y)
+			}
+			gflops(b, flop)
+		})
+		b.Run(fmt.Sprintf("%dx%dx%d/backward", rows, in, out), func(b *testing.B) {
+			for b.Loop() {
+				p.Backward(x, w, y, dy, dx, dw, db)
+			}
+			gflops(b, 2*flop)
+		})
+	}
+}
+
+func BenchmarkFunctions(b *testing.B) {
+	x := random(rand.New(rand.NewPCG(1, 1)), 1<<14)
+	y := make([]float32, len(x))
+	for _, f := range []struct {
+		name string
+		f    func(dst, x []float32)
+	}{{"exp", Exp}, {"log", Log}, {"tanh", Tanh}, {"sigmoid", Sigmoid}, {"softplus", Softplus}} {
+		b.Run(f.name, func(b *testing.B) {
+			for b.Loop() {
+				f.f(y, x)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(x)), "ns/element")
+		})
+	}
+}

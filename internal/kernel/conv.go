@@ -1,0 +1,273 @@
+package kernel
+
+// convolver holds what a convolution and a transposed convolution share.
+type convolver struct {
+	*geometry
+	activation Activation
+	gather     *gather
+	spread     spread
+	gradient   *weightGradient
+	bias       []float32 // padded to whole panels
+	workers    []*convWorker
+	biasSums   []float32 // [groups, biasLanes]
+
+	// The operands of the call in progress.
+	x, w, y, dy, dx, dw []float32
+	wantBias            bool
+
+	forwardItem, backwardItem, packGather, packSpread, totalItem func(worker, i int)
+}
+
+// convWorker is the scratch of one thread.
+type convWorker struct {
+	tile       tile
+	big, small []float32 // padded images; what lies outside the images stays zero
+	wide       []float32 // small images with channels padded to 16
+	blocks     []float32 // spread's
+}
+
+// Conv is a convolution with bias and activation; see ConvShape. One goroutine at a time may use it.
+type Conv struct{ c convolver }
+
+// ConvTranspose is a transposed convolution with bias and activation; see ConvShape. One goroutine at a time may use it.
+type ConvTranspose struct{ c convolver }
+
+// NewConv plans a convolution.
+func NewConv(s ConvShape, a Activation) (*Conv, error) {
+	if err := s.check("convolution"); err != nil {
+		return nil, err
+	}
+	p := &Conv{}
+	p.c.plan(newGeometry(s, false), a)
+	p.c.bias = make([]float32, p.c.gather.panels.padded)
+	p.c.forwardItem, p.c.backwardItem = p.forward, p.backward
+	return p, nil
+}
+
+// NewConvTranspose plans a transposed convolution.
+func NewConvTranspose(s ConvShape, a Activation) (*ConvTranspose, error) {
+	if err := s.check("transposed convolution"); err != nil {
+		return nil, err
+	}
+	p := &ConvTranspose{}
+	p.c.plan(newGeometry(s, true), a)
+	p.c.bias = make([]float32, newPanels(s.OutC).padded)
+	p.c.forwardItem, p.c.backwardItem = p.forward, p.backward
+	return p, nil
+}
+
+func (c *convolver) plan(g *geometry, a Activation) {
+	c.geometry, c.activation = g, a
+	c.gather, c.spread, c.gradient = newGather(g), newSpread(g), newWeightGradient(g)
+	c.biasSums = make([]float32, g.groups*max(g.smallC, g.bigC)+15)
+	c.packGather = func(_, i int) { c.gather.pack(c.w, i) }
+	c.packSpread = func(_, i int) { c.spread.pack(c.w, i) }
+	c.totalItem = func(_, i int) { c.gradient.total(c.dw, i) }
+}
+
+// prepare gives every thread its scratch.
+func (c *convolver) prepare() {
+	for len(c.workers) < Threads() {
+		w := &convWorker{big: make([]float32, c.chunk*c.bigSize), small: make([]float32, c.chunk*c.smallSize),
+			blocks: make([]float32, c.spread.scratchSize())}
+		if c.smallC%16 != 0 {
+			w.wide = make([]float32, c.chunk*c.smallPixels()*c.gradient.panels.padded)
+		}
+		c.workers = append(c.workers, w)
+	}
+}
+
+// Forward computes y = f(conv(x, w) + bias). x is [Batch, InH, InW, InC], w
+// [Kernel, Kernel, InC, OutC], bias [OutC], y [Batch, OutH, OutW, OutC].
+func (p *Conv) Forward(x, w, bias, y []float32) {
+	c := &p.c
+	c.prepare()
+	copy(c.bias, bias)
+	c.x, c.w, c.y = x, w, y
+	For(c.gather.panels.count, c.packGather)
+	For((c.batch+c.chunk-1)/c.chunk, c.forwardItem)
+	c.x, c.w, c.y = nil, nil, nil
+}
+
+func (p *Conv) forward(worker, i int) {
+	c := &p.c
+	s := c.workers[worker]
+	first := i * c.chunk
+	count := min(c.chunk, c.batch-first)
+	n := c.bigPixels() * c.bigC
+	for j := range count {
+		c.padBig(s.big[j*c.bigSize:], c.x[(first+j)*n:], nil, LinearActivation)
+	}
+	m := c.smallPixels() * c.smallC
+	out := c.y[first*m : (first+count)*m]
+	c.gather.run(&s.tile, s.big, c.bias, out, count, c.activation.epilogue())
+	c.activation.rest(out)
+}
+
+// Backward computes the gradients dx, dw, db of a loss from its gradient dy at y
+// = Forward(x, w, bias). A nil dx, dw or db is not computed.
+func (p *Conv) Backward(x, w, y, dy, dx, dw, db []float32) {
+	p.c.backward(x, w, y, dy, dx, dw, db, dx != nil, false)
+}
+
+// Forward computes y = f(convT(x, w) + bias). x is [Batch, InH, InW, InC], w
+// [Kernel, Kernel, OutC, InC], bias [OutC], y [Batch, OutH, OutW, OutC].
+func (p *ConvTranspose) Forward(x, w, bias, y []float32) {
+	c := &p.c
+	c.prepare()
+	copy(c.bias, bias)
+	c.x, c.w, c.y = x, w, y
+	For(c.spread.parts(), c.packSpread)
+	For(c.batch, c.forwardItem)
+	c.x, c.w, c.y = nil, nil, nil
+}
+
+func (p *ConvTranspose) forward(worker, i int) {
+	c := &p.c
+	s := c.workers[worker]
+	n := c.smallPixels() * c.smallC
+	c.padSmall(s.small, c.x[i*n:], nil, LinearActivation)
+	m := c.bigPixels() * c.bigC
+	out := c.y[i*m : (i+1)*m]
+	c.spread.run(&s.tile, s.blocks, s.small, c.bias, out, c.activation.epilogue())
+	c.activation.rest(out)
+}
+
+// Backward computes the gradients dx, dw, db of a loss from its gradient dy at y
+// = Forward(x, w, bias). A nil dx, dw or db is not computed.
+func (p *ConvTranspose) Backward(x, w, y, dy, dx, dw, db []float32) {
+	p.c.backward(x, w, y, dy, dx, dw, db, false, dx != nil)
+}
+
+// backward runs the groups of images and adds up what they found.
+func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather bool) {
+	c.prepare()
+	c.x, c.w, c.y, c.dy, c.dx, c.dw, c.wantBias = x, w, y, dy, dx, dw, db != nil
+	if spread {
+		For(c.spread.parts(), c.packSpread)
+	}
+	if gather {
+		For(c.gather.panels.count, c.packGather)
+	}
+	For(c.groups, c.backwardItem)
+	if dw != nil {
+		For((len(dw)+block-1)/block, c.totalItem)
+	}
+	if db != nil {
+		n := len(db)
+		copy(db, c.biasSums[:n])
+		for group := 1; group < c.groups; group++ {
+			add(db, c.biasSums[group*n:(group+1)*n])
+		}
+	}
+	c.x, c.w, c.y, c.dy, c.dx, c.dw = nil, nil, nil, nil, nil, nil
+}
+
+// backward computes the share of one group of images, a chunk at a time.
+func (p *Conv) backward(worker, group int) {
+	c := &p.c
+	s := c.workers[worker]
+	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
+	end := min(c.batch, (group+1)*c.groupSize)
+	for first := group * c.groupSize; first < end; first += c.chunk {
+		count := min(c.chunk, end-first)
+		fresh := first == group*c.groupSize
+		for j := range count {
+			i := first + j
+			c.padSmall(s.small[j*c.smallSize:], c.dy[i*m:], c.y[i*m:], c.activation)
+			if c.wantBias {
+				sumPixels(c.biasSums[group*c.smallC:][:c.smallC], s.small[j*c.smallSize+c.smallOrigin():],
+					c.smallH, c.smallW, c.smallLine, fresh && j == 0)
+			}
+			if c.dx != nil {
+				c.spread.run(&s.tile, s.blocks, s.small[j*c.smallSize:], nil, c.dx[i*n:(i+1)*n], 0)
+			}
+			if c.dw != nil {
+				c.padBig(s.big[j*c.bigSize:], c.x[i*n:], nil, LinearActivation)
+			}
+		}
+		if c.dw == nil {
+			continue
+		}
+		if c.smallC%16 == 0 {
+			c.gradient.run(&s.tile, s.big, s.small[c.smallOrigin():], c.smallC, c.smallLine, c.smallSize, count, group, fresh)
+			continue
+		}
+		for j := range count {
+			c.widen(s, j, s.small[j*c.smallSize+c.smallOrigin():], c.smallLine)
+		}
+		c.wideGradient(s, count, group, fresh)
+	}
+}
+
+// backward computes the share of one group of images, a chunk at a time.
+func (p *ConvTranspose) backward(worker, group int) {
+	c := &p.c
+	s := c.workers[worker]
+	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
+	end := min(c.batch, (group+1)*c.groupSize)
+	for first := group * c.groupSize; first < end; first += c.chunk {
+		count := min(c.chunk, end-first)
+		fresh := first == group*c.groupSize
+		for j := range count {
+			i := first + j
+			c.padBig(s.big[j*c.bigSize:], c.dy[i*n:], c.y[i*n:], c.activation)
+			if c.wantBias {
+				sumPixels(c.biasSums[group*c.bigC:][:c.bigC], s.big[j*c.bigSize+c.pad*(c.bigLine+c.bigC):],
+					c.bigH, c.bigW, c.bigLine, fresh && j == 0)
+			}
+		}
+		if c.dx != nil {
+			c.gather.run(&s.tile, s.big, nil, c.dx[first*m:(first+count)*m], count, 0)
+		}
+		if c.dw == nil {
+			continue
+		}
+		if c.smallC%16 == 0 {
+			c.gradient.run(&s.tile, s.big, c.x[first*m:], c.smallC, c.smallW*c.smallC, m, count, group, fresh)
+			continue
+		}
+		for j := range count {
+			c.widen(s, j, c.x[(first+j)*m:], c.smallW*c.smallC)
+		}
+		c.wideGradient(s, count, group, fresh)
+	}
+}
+
+// widen copies small image j of a chunk so that its pixels are a multiple of 16 elements apart.
+func (c *convolver) widen(s *convWorker, j int, src []float32, line int) {
+	pixel := c.gradient.panels.padded
+	dst := s.wide[j*c.smallPixels()*pixel:]
+	for y := range c.smallH {
+		for x := range c.smallW {
+			copy(dst[(y*c.smallW+x)*pixel:][:c.smallC], src[y*line+x*c.smallC:])
+		}
+	}
+}
+
+func (c *convolver) wideGradient(s *convWorker, count, group int, fresh bool) {
+	pixel := c.gradient.panels.padded
+	c.gradient.run(&s.tile, s.big, s.wide, pixel, c.smallW*pixel, c.smallPixels()*pixel, count, group, fresh)
+}
+
+// sumPixels adds all pixels of an image to dst, one element a channel.
+func sumPixels(dst, src []float32, h, w, line int, fresh bool) {
+	if fresh {
+		clear(dst)
+	}
+	n := len(dst)
+	for y := range h {
+		row := src[y*line : y*line+w*n]
+		c := 0
+		for ; c+16 <= n; c += 16 {
+			columnSum(dst[c:], row[c:], w, n)
+		}
+		for ; c < n; c++ {
+			sum := float32(0)
+			for i := c; i < len(row); i += n {
+				sum += row[i]
+			}
+			dst[c] += sum
+		}
+	}
+}

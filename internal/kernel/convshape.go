@@ -1,0 +1,128 @@
+package kernel
+
+import "fmt"
+
+// ConvShape is the geometry of a convolution or transposed convolution on NHWC
+// images: In and Out are what goes in and comes out. Pad zeros stand before row 0
+// and column 0 of the larger image; behind the last row and column stand as many
+// as needed.
+//
+// A convolution computes out[y,x,o] = sum of in[s*y+ky-p, s*x+kx-p, c] w[ky,kx,c,o];
+// a transposed convolution adds in[y,x,c] w[ky,kx,o,c] to out[s*y+ky-p, s*x+kx-p, o].
+type ConvShape struct {
+	Batch            int
+	InH, InW, InC    int
+	OutH, OutW, OutC int
+	Kernel, Stride   int
+	Pad              int
+}
+
+func (s ConvShape) check(op string) error {
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"Batch", s.Batch}, {"InH", s.InH}, {"InW", s.InW}, {"InC", s.InC}, {"OutH", s.OutH}, {"OutW", s.OutW}, {"OutC", s.OutC},
+		{"Kernel", s.Kernel}, {"Stride", s.Stride}} {
+		if f.value < 1 {
+			return fmt.Errorf("%s: %s is %d, want at least 1", op, f.name, f.value)
+		}
+	}
+	if s.Pad < 0 || s.Pad >= s.Kernel {
+		return fmt.Errorf("%s: Pad is %d, want 0 to Kernel-1 = %d", op, s.Pad, s.Kernel-1)
+	}
+	return nil
+}
+
+// geometry names the larger image of a convolution big and the smaller one
+// small, whatever goes in. Both directions and the gradient of the weights are
+// products between patches of one and rows of the other.
+type geometry struct {
+	batch                  int
+	bigH, bigW, bigC       int
+	smallH, smallW, smallC int
+	kernel, stride, pad    int
+
+	// The big image with its zeros: rows of bigLine elements, image after image.
+	bigLine, bigSize int
+	// The small image with zeros around, as the phases need it.
+	smallTop, smallLine, smallSize int
+
+	narrow int // side of narrow's blocks, 0: not used
+
+	chunk, groups, groupSize int // images at a time, independent sums of the weights' gradient
+}
+
+func newGeometry(s ConvShape, transposed bool) *geometry {
+	g := &geometry{batch: s.Batch, bigH: s.InH, bigW: s.InW, bigC: s.InC, smallH: s.OutH, smallW: s.OutW, smallC: s.OutC,
+		kernel: s.Kernel, stride: s.Stride, pad: s.Pad}
+	if transposed {
+		g.bigH, g.bigW, g.bigC, g.smallH, g.smallW, g.smallC = s.OutH, s.OutW, s.OutC, s.InH, s.InW, s.InC
+	}
+	rows := max(g.pad+g.bigH, (g.smallH-1)*g.stride+g.kernel)
+	columns := max(g.pad+g.bigW, (g.smallW-1)*g.stride+g.kernel)
+	g.bigLine = columns * g.bigC
+	g.bigSize = rows * g.bigLine
+
+	last := 0
+	for p := range g.stride {
+		taps, q := g.taps(p)
+		g.smallTop = max(g.smallTop, taps-1-q)
+		last = max(last, q)
+	}
+	g.narrow = narrowSide(g.stride, g.bigC)
+	block := max(1, g.narrow) * g.stride
+	reach := func(big, small int) int { return max(small, (big+block-1)/block*max(1, g.narrow)+last) }
+	g.smallLine = (g.smallTop + reach(g.bigW, g.smallW)) * g.smallC
+	g.smallSize = (g.smallTop + reach(g.bigH, g.smallH)) * g.smallLine
+
+	g.groupSize = (g.batch + maxGroups - 1) / maxGroups
+	g.groups = (g.batch + g.groupSize - 1) / g.groupSize
+	g.chunk = min(g.groupSize, max(1, chunkElements/(g.bigSize+g.smallSize)))
+	return g
+}
+
+const (
+	maxGroups     = 8         // sums of the weights' gradient; also what threads share out
+	chunkElements = 64 * 1024 // 256 KiB of padded images stay in the second-level cache
+)
+
+// taps returns how many taps of the kernel meet phase p of the big image, and
+// the offset q of the first: big row s*i+p is met by small rows i+q, i+q-1, ...
+// under kernel rows (p+pad)%s, (p+pad)%s+s, ...
+func (g *geometry) taps(p int) (count, q int) {
+	first := (p + g.pad) % g.stride
+	if first < g.kernel {
+		count = (g.kernel - first + g.stride - 1) / g.stride
+	}
+	return count, (p + g.pad) / g.stride
+}
+
+// span is how many rows (or columns) of an image of the given extent are in phase p.
+func (g *geometry) span(extent, p int) int { return (extent - p + g.stride - 1) / g.stride }
+
+func (g *geometry) bigPixels() int   { return g.bigH * g.bigW }
+func (g *geometry) smallPixels() int { return g.smallH * g.smallW }
+func (g *geometry) patch() int       { return g.kernel * g.kernel * g.bigC }
+
+// padBig copies an image into its padded place, through the activation's gradient if y is given.
+func (g *geometry) padBig(dst, x, y []float32, a Activation) {
+	g.pad2(dst[g.pad*g.bigLine+g.pad*g.bigC:], g.bigLine, x, y, g.bigH, g.bigW*g.bigC, a)
+}
+
+func (g *geometry) padSmall(dst, x, y []float32, a Activation) {
+	g.pad2(dst[g.smallOrigin():], g.smallLine, x, y, g.smallH, g.smallW*g.smallC, a)
+}
+
+// smallOrigin is where element (0,0,0) of a padded small image lies.
+func (g *geometry) smallOrigin() int { return g.smallTop * (g.smallLine + g.smallC) }
+
+func (g *geometry) pad2(dst []float32, line int, x, y []float32, rows, width int, a Activation) {
+	for r := range rows {
+		d, s := dst[r*line:r*line+width], x[r*width:(r+1)*width]
+		if y == nil {
+			copy(d, s)
+		} else {
+			a.Gradient(d, s, y[r*width:(r+1)*width])
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package kernel
+
+import "fmt"
+
+// Dense is a fully connected layer y = f(x w + bias) on rows. One goroutine at a time may use it.
+type Dense struct {
+	rows, in, out int
+	activation    Activation
+
+	forwardPanels panels // of the out columns
+	inputPanels   panels // of the in columns
+	stride        int    // out rounded up to 16: rows of the gradient g
+	packed        []float32
+	packedT       []float32 // allocated when an input gradient is first wanted
+	bias          []float32
+	g             []float32 // dy through the activation's gradient
+
+	// Offsets of rows: of x, y, g and dx, and of x transposed and dw.
+	xRows, yRows, gRows, kRows, wRows []int
+
+	workers []*tile
+
+	x, w, y, dy, dx, dw                                                                 []float32
+	packItem, packTItem, forwardItem, gradientItem, inputItem, weightItem, activateItem func(worker, i int)
+}
+
+// rowBlock is how many rows of a result are one piece of work.
+const rowBlock = 64
+
+// NewDense plans a layer for a number of rows.
+func NewDense(rows, in, out int, a Activation) (*Dense, error) {
+	if rows < 1 || in < 1 || out < 1 {
+		return nil, fmt.Errorf("dense: %d rows, %d inputs, %d outputs: want at least 1 of each", rows, in, out)
+	}
+	d := &Dense{rows: rows, in: in, out: out, activation: a, forwardPanels: newPanels(out), inputPanels: newPanels(in)}
+	d.stride = d.forwardPanels.padded
+	d.packed = make([]float32, in*d.forwardPanels.padded)
+	d.bias = make([]float32, d.stride)
+	d.g = make([]float32, rows*d.stride)
+	for i := range rows {
+		d.xRows = append(d.xRows, i*in)
+		d.yRows = append(d.yRows, i*out)
+		d.gRows = append(d.gRows, i*d.stride)
+	}
+	for k := range in {
+		d.kRows = append(d.kRows, k)
+		d.wRows = append(d.wRows, k*out)
+	}
+	d.packItem, d.packTItem, d.forwardItem = d.pack, d.packT, d.forward
+	d.gradientItem, d.inputItem, d.weightItem, d.activateItem = d.gradient, d.input, d.weight, d.activate
+	return d, nil
+}
+
+func (d *Dense) prepare() {
+	for len(d.workers) < Threads() {
+		d.workers = append(d.workers, &tile{segs: 1, blocks: 1})
+	}
+}
+
+// blocks is how many pieces of rowBlock rows there are.
+func blocks(n int) int { return (n + rowBlock - 1) / rowBlock }
+
+// Forward computes y = f(x w + bias). x is [rows, in], w [in, out], bias [out], y [rows, out].
+func (d *Dense) Forward(x, w, bias, y []float32) {
+	d.prepare()
+	d.x, d.w, d.y = x, w, y
+	copy(d.bias, bias)
+	For(d.forwardPanels.count, d.packItem)
+	For(d.forwardPanels.count*blocks(d.rows), d.forwardItem)
+	if d.activation > ReLUActivation {
+		For(blocks(d.rows), d.activateItem)
+	}
+	d.x, d.w, d.y = nil, nil, nil
+}
+
+func (d *Dense) activate(_, i int) {
+	from, to := d.block(i, d.rows)
+	d.activation.Apply(d.y[from*d.out : to*d.out])
+}
+
+func (d *Dense) pack(_, i int) {
+	first, width, columns := d.forwardPanels.at(i)
+	dst := d.packed[first*d.in:]
+	for k := range d.in {
+		copy(dst[k*width:k*width+columns], d.w[k*d.out+first:])
+	}
+}
+
+func (d *Dense) forward(worker, i int) {
+	t := d.workers[worker]
+	first, width, columns := d.forwardPanels.at(i / blocks(d.rows))
+	from, to := d.block(i%blocks(d.rows), d.rows)
+	t.a, t.steps, t.aStep = d.x, d.in, 1
+	t.b, t.bStep, t.width = d.packed[first*d.in:], width, width
+	t.c, t.bias, t.flags = d.y[first:], d.bias[first:], d.activation.epilogue()
+	t.sweep(d.xRows[from:to], d.yRows[from:to], to-from, columns)
+}
+
+func (d *Dense) block(i, n int) (from, to int) { return i * rowBlock, min(n, (i+1)*rowBlock) }
+
+// Backward computes the gradients dx, dw, db of a loss from its gradient dy at y
+// = Forward(x, w, bias). A nil dx, dw or db is not computed.
+func (d *Dense) Backward(x, w, y, dy, dx, dw, db []float32) {
+	d.prepare()
+	d.x, d.w, d.y, d.dy, d.dx, d.dw = x, w, y, dy, dx, dw
+	For(blocks(d.rows), d.gradientItem)
+	if dx != nil {
+		if d.packedT == nil {
+			d.packedT = make([]float32, d.out*d.inputPanels.padded)
+		}
+		For(d.inputPanels.count, d.packTItem)
+		For(d.inputPanels.count*blocks(d.rows), d.inputItem)
+	}
+	if dw != nil {
+		For(d.forwardPanels.count*blocks(d.in), d.weightItem)
+	}
+	if db != nil {
+		copy(db, d.columnSums())
+	}
+	d.x, d.w, d.y, d.dy, d.dx, d.dw = nil, nil, nil, nil, nil, nil
+}
+
+// gradient computes a block of rows of g.
+func (d *Dense) gradient(_, i int) {
+	from, to := d.block(i, d.rows)
+	if d.out == d.stride {
+		at, end := from*d.out, to*d.out
+		d.activation.Gradient(d.g[at:end], d.dy[at:end], d.y[at:end])
+		return
+	}
+	for r := from; r < to; r++ {
+		d.activation.Gradient(d.g[r*d.stride:r*d.stride+d.out], d.dy[r*d.out:(r+1)*d.out], d.y[r*d.out:(r+1)*d.out])
+	}
+}
+
+// columnSums returns the bias gradient; it lies in the padded bias, which the next Forward fills anew.
+func (d *Dense) columnSums() []float32 {
+	clear(d.bias)
+	for c := 0; c < d.stride; c += 16 {
+		columnSum(d.bias[c:], d.g[c:], d.rows, d.stride)
+	}
+	return d.bias[:d.out]
+}
+
+// packT lays out panel i of w transposed: [out][width].
+func (d *Dense) packT(_, i int) {
+	first, width, columns := d.inputPanels.at(i)
+	transpose(d.packedT[first*d.out:], d.w[first*d.out:], width, d.out, columns, d.out)
+}
+
+func (d *Dense) input(worker, i int) {
+	t := d.workers[worker]
+	first, width, columns := d.inputPanels.at(i / blocks(d.rows))
+	from, to := d.block(i%blocks(d.rows), d.rows)
+	t.a, t.steps, t.aStep = d.g, d.out, 1
+	t.b, t.bStep, t.width = d.packedT[first*d.out:], width, width
+	t.c, t.flags = d.dx[first:], 0
+	t.sweep(d.gRows[from:to], d.xRows[from:to], to-from, columns)
+}
+
+func (d *Dense) weight(worker, i int) {
+	t := d.workers[worker]
+	first, width, columns := d.forwardPanels.at(i / blocks(d.in))
+	from, to := d.block(i%blocks(d.in), d.in)
+	t.a, t.steps, t.aStep = d.x, d.rows, d.in
+	t.b, t.bStep, t.width = d.g[first:], d.stride, width
+	t.c, t.flags = d.dw[first:], 0
+	t.sweep(d.kRows[from:to], d.wRows[from:to], to-from, columns)
+}

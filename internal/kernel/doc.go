@@ -1,0 +1,16 @@
+// Package kernel computes the heavy parts of training in float32: matrix
+// products, convolutions, functions over arrays and the Adam update.
+//
+// The products rest on one micro-kernel, tile, that multiplies 8 rows by 32
+// columns straight from where the operands lie: it takes a table of row offsets,
+// so that neither image patches nor matrices are copied into panels first. It
+// exists in AVX-512 and AVX2 assembly (written by tools/kernelgen) and in Go;
+// the variable UNRAVEL_KERNEL = go, avx2 or avx512 forces one of them.
+//
+// Work is split into items that do not depend on the number of threads, and sums
+// over items are taken in a fixed order: results are equal, bit for bit, for any
+// GOMAXPROCS.
+package kernel
+
+//go:generate go run -C ../../tools ./kernelgen -isa avx512 -out ../internal/kernel/avx512_amd64.s -stubs ../internal/kernel/avx512_amd64.go -pkg kernel
+//go:generate go run -C ../../tools ./kernelgen -isa avx2 -out ../internal/kernel/avx2_amd64.s -stubs ../internal/kernel/avx2_amd64.go -pkg kernel

@@ -1,0 +1,321 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"unsafe"
+)
+
+// levels runs a test on every instruction set that the machine has.
+func levels(t *testing.T, f func(t *testing.T)) {
+	defer func(l level) { active = l }(active)
+	for l := levelGo; l <= best(); l++ {
+		active = l
+		t.Run(l.String(), f)
+	}
+}
+
+// threads runs f at several thread counts and returns what it returned for each.
+func threads(f func() [][]float32) [][][]float32 {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var all [][][]float32
+	for _, n := range []int{1, 2, 5} {
+		runtime.GOMAXPROCS(n)
+		all = append(all, f())
+	}
+	return all
+}
+
+func sameBits(t *testing.T, all [][][]float32) {
+	t.Helper()
+	for i := range all {
+		for j := range all[i] {
+			for k, v := range all[i][j] {
+				if math.Float32bits(v) != math.Float32bits(all[0][j][k]) {
+					t.Fatalf("result %d element %d depends on the thread count: %v and %v", j, k, all[0][j][k], v)
+				}
+			}
+		}
+	}
+}
+
+func random(r *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return x
+}
+
+// stale is an array of garbage, to see that every element is written.
+func stale(n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(math.NaN())
+	}
+	return x
+}
+
+// near checks got against want, with a bound that grows with the number of terms summed.
+func near(t *testing.T, what string, got []float32, want []float64, terms int) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d elements, want %d", what, len(got), len(want))
+	}
+	tolerance := 4e-7 * math.Sqrt(float64(terms)+4) * 4
+	for i := range got {
+		if !(math.Abs(float64(got[i])-want[i]) <= tolerance*(1+math.Abs(want[i]))) {
+			t.Fatalf("%s: element %d is %v, want %v", what, i, got[i], want[i])
+		}
+	}
+}
+
+func TestTileLayout(t *testing.T) {
+	var x tile
+	for _, c := range []struct {
+		name      string
+		got, want uintptr
+	}{
+		{"a", unsafe.Offsetof(x.a), 0}, {"b", unsafe.Offsetof(x.b), 24}, {"c", unsafe.Offsetof(x.c), 48}, {"bias", unsafe.Offsetof(x.bias), 72},
+		{"rows", unsafe.Offsetof(x.rows), 96}, {"cRows", unsafe.Offsetof(x.cRows), 120}, {"steps", unsafe.Offsetof(x.steps), 144},
+		{"aStep", unsafe.Offsetof(x.aStep), 152}, {"segs", unsafe.Offsetof(x.segs), 160}, {"aSeg", unsafe.Offsetof(x.aSeg), 168},
+		{"blocks", unsafe.Offsetof(x.blocks), 176}, {"aBlk", unsafe.Offsetof(x.aBlk), 184}, {"bStep", unsafe.Offsetof(x.bStep), 192},
+		{"bSeg", unsafe.Offsetof(x.bSeg), 200}, {"bBlk", unsafe.Offsetof(x.bBlk), 208}, {"flags", unsafe.Offsetof(x.flags), 216},
+		{"scratch", unsafe.Offsetof(x.scratch), 224},
+	} {
+		if c.got != c.want {
+			t.Errorf("tile.%s is at %d, the assembly expects %d", c.name, c.got, c.want)
+		}
+	}
+}
+
+// convCases are odd sizes, edges and tails.
+var convCases = []ConvShape{
+	{Batch: 3, InH: 8, InW: 8, InC: 1, OutH: 4, OutW: 4, OutC: 32, Kernel: 4, Stride: 2, Pad: 1},
+	{Batch: 9, InH: 8, InW: 8, InC: 3, OutH: 4, OutW: 4, OutC: 16, Kernel: 4, Stride: 2, Pad: 1},
+	{Batch: 2, InH: 16, InW: 16, InC: 32, OutH: 8, OutW: 8, OutC: 64, Kernel: 4, Stride: 2, Pad: 1},
+	{Batch: 17, InH: 4, InW: 6, InC: 5, OutH: 2, OutW: 3, OutC: 48, Kernel: 2, Stride: 2, Pad: 0},
+	{Batch: 2, InH: 7, InW: 5, InC: 7, OutH: 7, OutW: 5, OutC: 9, Kernel: 3, Stride: 1, Pad: 1},
+	{Batch: 5, InH: 4, InW: 4, InC: 64, OutH: 1, OutW: 1, OutC: 40, Kernel: 4, Stride: 1, Pad: 0},
+	{Batch: 2, InH: 9, InW: 11, InC: 2, OutH: 5, OutW: 6, OutC: 33, Kernel: 3, Stride: 2, Pad: 1},
+	{Batch: 1, InH: 6, InW: 6, InC: 3, OutH: 3, OutW: 3, OutC: 4, Kernel: 1, Stride: 2, Pad: 0},
+	{Batch: 4, InH: 1, InW: 1, InC: 13, OutH: 1, OutW: 1, OutC: 17, Kernel: 1, Stride: 1, Pad: 0},
+	{Batch: 1, InH: 10, InW: 7, InC: 4, OutH: 4, OutW: 3, OutC: 3, Kernel: 5, Stride: 3, Pad: 2},
+	{Batch: 64, InH: 8, InW: 8, InC: 3, OutH: 4, OutW: 4, OutC: 7, Kernel: 4, Stride: 2, Pad: 1},
+}
+
+// naive computes a convolution and its gradients by the definition in ConvShape.
+type naive struct {
+	s          ConvShape // the shape of the convolution: In is the big image
+	big, small []float64
+	w          []float64
+}
+
+func (n *naive) each(f func(big, w, small int)) {
+	s := n.s
+	for b := range s.Batch {
+		for y := range s.OutH {
+			for x := range s.OutW {
+				for ky := range s.Kernel {
+					for kx := range s.Kernel {
+						iy, ix := y*s.Stride+ky-s.Pad, x*s.Stride+kx-s.Pad
+						if iy < 0 || iy >= s.InH || ix < 0 || ix >= s.InW {
+							continue
+						}
+						for c := range s.InC {
+							for o := range s.OutC {
+								f(((b*s.InH+iy)*s.InW+ix)*s.InC+c, ((ky*s.Kernel+kx)*s.InC+c)*s.OutC+o, ((b*s.OutH+y)*s.OutW+x)*s.OutC+o)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func wide(x []float32) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
+}
+
+func value(a Activation, x float64) (y, slope float64) {
+	switch a {
+	case ReLUActivation:
+		if x > 0 {
+			return x, 1
+		}
+		return 0, 0
+	case SigmoidActivation:
+		y = 1 / (1 + math.Exp(-x))
+		return y, y * (1 - y)
+	case TanhActivation:
+		y = math.Tanh(x)
+		return y, 1 - y*y
+	case SoftplusActivation:
+		return math.Log1p(math.Exp(x)), 1 / (1 + math.Exp(-x))
+	case LeakyActivation:
+		if x > 0 {
+			return x, 1
+		}
+		return float64(leakySlope) * x, float64(leakySlope)
+	}
+	return x, 1
+}
+
+func TestConvolutions(t *testing.T) {
+	levels(t, func(t *testing.T) {
+		for i, s := range convCases {
+			for _, transposed := range []bool{false, true} {
+				a := Activation(i % 6)
+				t.Run(fmt.Sprintf("%+v %v %v", s, transposed, a), func(t *testing.T) { checkConvolution(t, s, transposed, a) })
+			}
+		}
+	})
+}
+
+// checkConvolution compares a plan with the definition. s is the shape of the convolution; the transposed one goes the other way.
+func checkConvolution(t *testing.T, s ConvShape, transposed bool, a Activation) {
+	r := rand.New(rand.NewPCG(1, 2))
+	nBig, nSmall := s.Batch*s.InH*s.InW*s.InC, s.Batch*s.OutH*s.OutW*s.OutC
+	nIn, nOut, outC := nBig, nSmall, s.OutC
+	shape := s
+	if transposed {
+		nIn, nOut, outC = nSmall, nBig, s.InC
+		shape.InH, shape.InW, shape.InC, shape.OutH, shape.OutW, shape.OutC = s.OutH, s.OutW, s.OutC, s.InH, s.InW, s.InC
+	}
+	x, w, bias, dy := random(r, nIn), random(r, s.Kernel*s.Kernel*s.InC*s.OutC), random(r, outC), random(r, nOut)
+	for i := range w {
+		w[i] *= 0.2
+	}
+
+	run := func() [][]float32 {
+		y, dx, dw, db := stale(nOut), stale(nIn), stale(len(w)), stale(outC)
+		var p interface {
+			Forward(x, w, bias, y []float32)
+			Backward(x, w, y, dy, dx, dw, db []float32)
+		}
+		var err error
+		if transposed {
+			p, err = NewConvTranspose(shape, a)
+		} else {
+			p, err = NewConv(shape, a)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Forward(x, w, bias, y)
+		p.Backward(x, w, y, dy, dx, dw, db)
+		p.Forward(x, w, bias, y)
+		p.Backward(x, w, y, dy, dx, dw, db)
+		only := stale(nIn)
+		p.Backward(x, w, y, dy, only, nil, nil)
+		sameBits(t, [][][]float32{{dx}, {only}})
+		p.Backward(x, w, y, dy, nil, dw, nil)
+		p.Backward(x, w, y, dy, nil, nil, db)
+		return [][]float32{y, dx, dw, db}
+	}
+	all := threads(run)
+	sameBits(t, all)
+
+	n := &naive{s: s}
+	out, dIn, dW, dB := make([]float64, nOut), make([]float64, nIn), make([]float64, len(w)), make([]float64, outC)
+	xs, ws := wide(x), wide(w)
+	n.each(func(big, k, small int) {
+		if transposed {
+			out[big] += xs[small] * ws[k]
+		} else {
+			out[small] += xs[big] * ws[k]
+		}
+	})
+	g := make([]float64, nOut)
+	for i := range out {
+		y, slope := value(a, out[i]+float64(bias[i%outC]))
+		out[i], g[i] = y, slope*float64(dy[i])
+		dB[i%outC] += g[i]
+	}
+	n.each(func(big, k, small int) {
+		if transposed {
+			dIn[small] += g[big] * ws[k]
+			dW[k] += g[big] * xs[small]
+		} else {
+			dIn[big] += g[small] * ws[k]
+			dW[k] += g[small] * xs[big]
+		}
+	})
+	patch := s.Kernel * s.Kernel * max(s.InC, s.OutC)
+	near(t, "y", all[0][0], out, patch)
+	near(t, "dx", all[0][1], dIn, patch)
+	near(t, "dw", all[0][2], dW, nSmall)
+	near(t, "db", all[0][3], dB, nOut)
+}
+
+func TestDense(t *testing.T) {
+	levels(t, func(t *testing.T) {
+		for i, s := range [][3]int{{1, 1, 1}, {8, 16, 32}, {64, 100, 48}, {7, 33, 17}, {130, 65, 20}, {100, 9, 1}, {65, 256, 70}} {
+			a := Activation(i % 6)
+			t.Run(fmt.Sprint(s, a), func(t *testing.T) { checkDense(t, s[0], s[1], s[2], a) })
+		}
+	})
+}
+
+func checkDense(t *testing.T, rows, in, out int, a Activation) {
+	r := rand.New(rand.NewPCG(3, 4))
+	x, w, bias, dy := random(r, rows*in), random(r, in*out), random(r, out), random(r, rows*out)
+	for i := range w {
+		w[i] /= float32(math.Sqrt(float64(in)))
+	}
+	all := threads(func() [][]float32 {
+		d, err := NewDense(rows, in, out, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, dx, dw, db := stale(rows*out), stale(rows*in), stale(in*out), stale(out)
+		for range 2 {
+			d.Forward(x, w, bias, y)
+			d.Backward(x, w, y, dy, dx, dw, db)
+		}
+		d.Backward(x, w, y, dy, nil, nil, nil)
+		return [][]float32{y, dx, dw, db}
+	})
+	sameBits(t, all)
+	y, dx, dw, db := make([]float64, rows*out), make([]float64, rows*in), make([]float64, in*out), make([]float64, out)
+	for m := range rows {
+		for n := range out {
+			sum := float64(bias[n])
+			for k := range in {
+				sum += float64(x[m*in+k]) * float64(w[k*out+n])
+			}
+			v, slope := value(a, sum)
+			y[m*out+n] = v
+			g := slope * float64(dy[m*out+n])
+			db[n] += g
+			for k := range in {
+				dx[m*in+k] += g * float64(w[k*out+n])
+				dw[k*out+n] += g * float64(x[m*in+k])
+			}
+		}
+	}
+	near(t, "y", all[0][0], y, in)
+	near(t, "dx", all[0][1], dx, out)
+	near(t, "dw", all[0][2], dw, rows)
+	near(t, "db", all[0][3], db, rows)
+}
+
+func TestPlansRefuse(t *testing.T) {
+	if _, err := NewConv(ConvShape{Batch: 1, InH: 4, InW: 4, OutH: 2, OutW: 2, OutC: 3, Kernel: 4, Stride: 2, Pad: 1}, LinearActivation); err == nil {
+		t.Error("a convolution without input channels was accepted")
+	}
+	if _, err := NewConvTranspose(ConvShape{Batch: 1, InH: 4, InW: 4, InC: 1, OutH: 2, OutW: 2, OutC: 3, Kernel: 2, Stride: 2, Pad: 2}, LinearActivation); err == nil {
+		t.Error("a padding as large as the kernel was accepted")
+	}
+	if _, err := NewDense(0, 3, 4, LinearActivation); err == nil {
+		t.Error("a layer without rows was accepted")
+	}
+}

@@ -1,0 +1,99 @@
+package kernel
+
+// narrow is scatter for big images of few channels: all pixels of a block of
+// side x side small pixels are the columns of one panel of 16, so that an image
+// of 1 or 3 channels does not fill its panels with zeros. The price is that each
+// column meets the taps of its neighbours too, with weight zero.
+type narrow struct {
+	g       *geometry
+	side    int // small pixels along an edge of a block
+	edge    int // big pixels along an edge of a block
+	window  int // small pixels along an edge of what a block sees
+	first   int // where that window begins, relative to the block
+	weights []float32
+	rows    []int
+	cRows   []int
+}
+
+// scratchSize is how many elements of scratch run needs.
+func (p *narrow) scratchSize() int { return 16 * len(p.rows) }
+
+// narrowSide returns the side of narrow's blocks, or 0 if there are too many channels.
+func narrowSide(stride, channels int) int {
+	side := 0
+	for n := 1; stride*n*stride*n*channels <= 16; n++ {
+		side = n
+	}
+	return side
+}
+
+func newNarrow(g *geometry) *narrow {
+	p := &narrow{g: g, side: g.narrow, edge: g.narrow * g.stride, first: -g.smallTop}
+	last := 0
+	for phase := range g.stride {
+		_, q := g.taps(phase)
+		last = max(last, q)
+	}
+	p.window = last - p.first + p.side
+	p.weights = make([]float32, p.window*p.window*g.smallC*16)
+	for i := range (g.bigH + p.edge - 1) / p.edge {
+		for j := range (g.bigW + p.edge - 1) / p.edge {
+			p.rows = append(p.rows, p.side*(i*g.smallLine+j*g.smallC))
+			p.cRows = append(p.cRows, 16*len(p.cRows))
+		}
+	}
+	return p
+}
+
+func (p *narrow) parts() int { return p.window }
+
+// pack lays out row y of the window: [window, window, smallC][edge, edge, bigC].
+func (p *narrow) pack(w []float32, y int) {
+	g := p.g
+	for x := range p.window {
+		dst := p.weights[(y*p.window+x)*g.smallC*16:][:g.smallC*16]
+		clear(dst)
+		for dy := range p.edge {
+			ky := dy + g.pad - g.stride*(p.first+y)
+			for dx := range p.edge {
+				kx := dx + g.pad - g.stride*(p.first+x)
+				if ky < 0 || ky >= g.kernel || kx < 0 || kx >= g.kernel {
+					continue
+				}
+				tap := w[(ky*g.kernel+kx)*g.bigC*g.smallC:]
+				for c := range g.bigC {
+					column := (dy*p.edge+dx)*g.bigC + c
+					for s := range g.smallC {
+						dst[s*16+column] = tap[c*g.smallC+s]
+					}
+				}
+			}
+		}
+	}
+}
+
+func (p *narrow) run(t *tile, scratch, small, bias, out []float32, flags int) {
+	g := p.g
+	segment := p.window * g.smallC
+	t.a, t.steps, t.aStep, t.segs, t.aSeg, t.blocks = small, segment, 1, p.window, g.smallLine, 1
+	t.b, t.width, t.bStep, t.bSeg = p.weights, 16, 16, segment*16
+	t.c, t.flags = scratch, flags
+	if bias != nil {
+		for i := range 16 {
+			t.columns[i] = bias[i%g.bigC]
+		}
+		t.bias = t.columns[:]
+	}
+	t.sweep(p.rows, p.cRows, len(p.rows), 16)
+	line := g.bigW * g.bigC
+	blocksX := (g.bigW + p.edge - 1) / p.edge
+	for i := range p.rows {
+		y, x := i/blocksX*p.edge, i%blocksX*p.edge
+		n := min(p.edge, g.bigW-x) * g.bigC
+		block := scratch[16*i : 16*i+16]
+		for dy := range min(p.edge, g.bigH-y) {
+			from := dy * p.edge * g.bigC
+			copy(out[(y+dy)*line+x*g.bigC:][:n], block[from:from+n])
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package kernel
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Threads is the number of goroutines that For uses at most.
+func Threads() int { return runtime.GOMAXPROCS(0) }
+
+// For calls body(worker, i) once for every i in [0, n), on up to Threads()
+// goroutines, and returns when all calls have. Items are handed out in order but
+// may run at the same time; no two calls with the same worker, a number below
+// Threads(), do. The body must not panic.
+//
+// For allocates nothing if body is a stored function value.
+func For(n int, body func(worker, i int)) {
+	threads := min(Threads(), n)
+	if threads <= 1 {
+		for i := range n {
+			body(0, i)
+		}
+		return
+	}
+	helpers.ensure(threads - 1)
+	j := jobs.Get().(*job)
+	j.body, j.n = body, int64(n)
+	j.next.Store(0)
+	j.finished.Store(0)
+	j.workers.Store(0)
+	j.references.Store(int32(threads))
+	for range threads - 1 {
+		helpers.queue <- j
+	}
+	j.run()
+	for spins := 0; j.finished.Load() < j.n; spins++ {
+		if spins < spinLimit {
+			continue
+		}
+		runtime.Gosched()
+	}
+	j.release()
+}
+
+// spinLimit is how long a goroutine looks again before it lets others run: a few microseconds.
+const spinLimit = 2000
+
+// job is one call of For. It goes back to the pool when everyone who was handed it has let go.
+type job struct {
+	body       func(worker, i int)
+	n          int64
+	next       atomic.Int64
+	finished   atomic.Int64
+	workers    atomic.Int32
+	references atomic.Int32
+}
+
+var jobs = sync.Pool{New: func() any { return new(job) }}
+
+func (j *job) run() {
+	worker := -1
+	for {
+		i := j.next.Add(1) - 1
+		if i >= j.n {
+			return
+		}
+		if worker < 0 {
+			worker = int(j.workers.Add(1)) - 1
+		}
+		j.body(worker, int(i))
+		j.finished.Add(1)
+	}
+}
+
+func (j *job) release() {
+	if j.references.Add(-1) == 0 {
+		j.body = nil
+		jobs.Put(j)
+	}
+}
+
+// pool is the set of helper goroutines; they are started once and wait for jobs.
+type pool struct {
+	mutex   sync.Mutex
+	started atomic.Int32
+	queue   chan *job
+}
+
+var helpers = pool{queue: make(chan *job, 1024)}
+
+func (p *pool) ensure(n int) {
+	if int(p.started.Load()) >= n {
+		return
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for int(p.started.Load()) < n {
+		p.started.Add(1)
+		go p.help()
+	}
+}
+
+// help runs jobs. Between two it looks for the next one for a while before it
+// sleeps: the sections of a training step follow each other within microseconds,
+// and waking a thread takes longer than that.
+func (p *pool) help() {
+	for {
+		var j *job
+		for spins := 0; j == nil; spins++ {
+			select {
+			case j = <-p.queue:
+			default:
+				if spins > 200 {
+					j = <-p.queue
+				} else if spins%32 == 31 {
+					runtime.Gosched()
+				}
+			}
+		}
+		j.run()
+		j.release()
+	}
+}

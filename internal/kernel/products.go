@@ -1,0 +1,250 @@
+package kernel
+
+// gather is the product of patches of the big image with the weights: the
+// convolution itself, and the gradient that a transposed convolution hands back.
+type gather struct {
+	g       *geometry
+	panels  panels
+	weights []float32 // panel after panel: [patch][width]
+	rows    []int     // start of each patch of a chunk of padded images
+	cRows   []int
+}
+
+func newGather(g *geometry) *gather {
+	p := &gather{g: g, panels: newPanels(g.smallC)}
+	p.weights = make([]float32, g.patch()*p.panels.padded)
+	for image := range g.chunk {
+		for y := range g.smallH {
+			for x := range g.smallW {
+				p.rows = append(p.rows, image*g.bigSize+y*g.stride*g.bigLine+x*g.stride*g.bigC)
+			}
+		}
+	}
+	for i := range p.rows {
+		p.cRows = append(p.cRows, i*g.smallC)
+	}
+	return p
+}
+
+// pack lays out panel i of the weights w, [patch, smallC].
+func (p *gather) pack(w []float32, i int) {
+	first, width, columns := p.panels.at(i)
+	k, n := p.g.patch(), p.g.smallC
+	dst := p.weights[first*k:]
+	for r := range k {
+		copy(dst[r*width:r*width+columns], w[r*n+first:])
+	}
+}
+
+// run computes images images of out, [.., smallC], from the padded chunk big.
+func (p *gather) run(t *tile, big, bias, out []float32, images, flags int) {
+	g := p.g
+	segment := g.kernel * g.bigC
+	t.a, t.c = big, out
+	t.steps, t.aStep, t.segs, t.aSeg, t.blocks = segment, 1, g.kernel, g.bigLine, 1
+	for i := range p.panels.count {
+		first, width, columns := p.panels.at(i)
+		t.b = p.weights[first*g.patch():]
+		t.width, t.bStep, t.bSeg = width, width, segment*width
+		t.c, t.flags = out[first:], flags
+		if bias != nil {
+			t.bias = bias[first:]
+		}
+		t.sweep(p.rows, p.cRows, images*g.smallPixels(), columns)
+	}
+}
+
+// spread is the product that spreads each pixel of the small image over a patch
+// of the big one: the transposed convolution, and the gradient that a
+// convolution hands back.
+type spread interface {
+	parts() int                 // pieces of work of pack
+	pack(w []float32, part int) // lays out the weights, [kernel, kernel, bigC, smallC]
+	// run computes one image of out, [bigH, bigW, bigC], from the padded image small.
+	run(t *tile, scratch, small, bias, out []float32, flags int)
+	scratchSize() int
+}
+
+func newSpread(g *geometry) spread {
+	if g.narrow > 0 {
+		return newNarrow(g)
+	}
+	return newScatter(g)
+}
+
+// scatter is spread for any number of channels. The big pixels of one phase (row
+// mod stride, column mod stride) see the same taps, so each phase is a small
+// convolution of its own.
+type scatter struct {
+	g       *geometry
+	panels  panels
+	weights []float32
+	phases  []phase
+}
+
+type phase struct {
+	tapsY, tapsX int
+	qy, qx       int
+	py, px       int
+	at           int // its weights: [tapsY, tapsX, smallC][width] panel after panel
+	rows, cRows  []int
+}
+
+func newScatter(g *geometry) *scatter {
+	s := &scatter{g: g, panels: newPanels(g.bigC)}
+	size := 0
+	for py := range g.stride {
+		for px := range g.stride {
+			f := phase{py: py, px: px, at: size * s.panels.padded}
+			f.tapsY, f.qy = g.taps(py)
+			f.tapsX, f.qx = g.taps(px)
+			size += f.tapsY * f.tapsX * g.smallC
+			for i := range g.span(g.bigH, py) {
+				for j := range g.span(g.bigW, px) {
+					f.rows = append(f.rows, (i+f.qy-f.tapsY+1+g.smallTop)*g.smallLine+(j+f.qx-f.tapsX+1+g.smallTop)*g.smallC)
+					f.cRows = append(f.cRows, ((g.stride*i+py)*g.bigW+g.stride*j+px)*g.bigC)
+				}
+			}
+			s.phases = append(s.phases, f)
+		}
+	}
+	s.weights = make([]float32, size*s.panels.padded)
+	return s
+}
+
+func (s *scatter) parts() int { return len(s.phases) }
+
+func (s *scatter) scratchSize() int { return 0 }
+
+func (s *scatter) pack(w []float32, i int) {
+	g, f := s.g, &s.phases[i]
+	depth := f.tapsY * f.tapsX * g.smallC
+	for a := range f.tapsY {
+		ky := (f.py+g.pad)%g.stride + g.stride*(f.tapsY-1-a)
+		for e := range f.tapsX {
+			kx := (f.px+g.pad)%g.stride + g.stride*(f.tapsX-1-e)
+			tap := w[(ky*g.kernel+kx)*g.bigC*g.smallC:][:g.bigC*g.smallC]
+			for n := range s.panels.count {
+				first, width, columns := s.panels.at(n)
+				dst := s.weights[f.at+first*depth+(a*f.tapsX+e)*g.smallC*width:]
+				transpose(dst, tap[first*g.smallC:], width, g.smallC, columns, g.smallC)
+			}
+		}
+	}
+}
+
+func (s *scatter) run(t *tile, _, small, bias, out []float32, flags int) {
+	g := s.g
+	t.a = small
+	for i := range s.phases {
+		f := &s.phases[i]
+		depth := f.tapsY * f.tapsX * g.smallC
+		if depth == 0 {
+			s.fill(f, bias, out, flags)
+			continue
+		}
+		segment := f.tapsX * g.smallC
+		t.steps, t.aStep, t.segs, t.aSeg, t.blocks = segment, 1, f.tapsY, g.smallLine, 1
+		for n := range s.panels.count {
+			first, width, columns := s.panels.at(n)
+			t.b = s.weights[f.at+first*depth:]
+			t.width, t.bStep, t.bSeg = width, width, segment*width
+			t.c, t.flags = out[first:], flags
+			if bias != nil {
+				t.bias = bias[first:]
+			}
+			t.sweep(f.rows, f.cRows, len(f.rows), columns)
+		}
+	}
+}
+
+// fill writes the pixels of a phase that no tap meets (a kernel smaller than the stride).
+func (s *scatter) fill(f *phase, bias, out []float32, flags int) {
+	for _, at := range f.cRows {
+		for c := range s.g.bigC {
+			var v float32
+			if flags&addBias != 0 {
+				v = bias[c]
+			}
+			if flags&applyReLU != 0 {
+				v = max(v, 0)
+			}
+			out[at+c] = v
+		}
+	}
+}
+
+// weightGradient is the product of patches of the big image with the pixels of
+// the small one, summed over pixels and images: [patch, smallC].
+type weightGradient struct {
+	g           *geometry
+	panels      panels
+	rows, cRows []int
+	sums        []float32 // one result for each group of images
+}
+
+func newWeightGradient(g *geometry) *weightGradient {
+	p := &weightGradient{g: g, panels: newPanels(g.smallC)}
+	for ky := range g.kernel {
+		for k := range g.kernel * g.bigC {
+			p.rows = append(p.rows, ky*g.bigLine+k)
+			p.cRows = append(p.cRows, len(p.cRows)*g.smallC)
+		}
+	}
+	p.sums = make([]float32, g.groups*g.patch()*g.smallC)
+	return p
+}
+
+// run adds the images of a chunk to a group's sum. small lies with pixels of
+// pixel elements, a multiple of 16, rows of line and images of size elements.
+func (p *weightGradient) run(t *tile, big, small []float32, pixel, line, size, images, group int, fresh bool) {
+	g := p.g
+	n := g.patch() * g.smallC
+	t.a = big
+	t.steps, t.aStep = g.smallW, g.stride*g.bigC
+	t.segs, t.aSeg = g.smallH, g.stride*g.bigLine
+	t.blocks, t.aBlk = images, g.bigSize
+	t.bStep, t.bSeg, t.bBlk = pixel, line, size
+	t.flags = accumulate
+	if fresh {
+		t.flags = 0
+	}
+	sum := p.sums[group*n : (group+1)*n]
+	for i := range p.panels.count {
+		first, width, columns := p.panels.at(i)
+		t.width = width
+		t.b, t.c = small[first:], sum[first:]
+		t.sweep(p.rows, p.cRows, len(p.rows), columns)
+	}
+}
+
+// total writes the sum of all groups to dw, part by part.
+func (p *weightGradient) total(dw []float32, part int) {
+	n := len(dw)
+	from, to := part*block, min((part+1)*block, n)
+	copy(dw[from:to], p.sums[from:to])
+	for group := 1; group < p.g.groups; group++ {
+		add(dw[from:to], p.sums[group*n+from:group*n+to])
+	}
+}
+
+// transpose computes dst[j*dstStride+i] = src[i*srcStride+j] for i < rows, j < columns.
+func transpose(dst, src []float32, dstStride, srcStride, rows, columns int) {
+	i := 0
+	for ; i+8 <= rows; i += 8 {
+		j := 0
+		for ; j+8 <= columns; j += 8 {
+			transpose8x8(dst[j*dstStride+i:], src[i*srcStride+j:], dstStride, srcStride)
+		}
+		for ; j < columns; j++ {
+			for r := i; r < i+8; r++ {
+				dst[j*dstStride+r] = src[r*srcStride+j]
+			}
+		}
+	}
+	for ; i < rows; i++ {
+		for j := range columns {
+			dst[j*dstStride+i] = src[i*srcStride+j]
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package kernel
+
+import "unsafe"
+
+// tile is one call of the micro-kernel. With width w = 16 or 32 it computes, for
+// r < 8 and n < w,
+//
+//	sum over k in [0, blocks), s in [0, segs), i in [0, steps) of
+//	a[rows[r] + k*aBlk + s*aSeg + i*aStep] * b[k*bBlk + s*bSeg + i*bStep + n]
+//
+// adds the old c[cRows[r]+n] and bias[n] and takes max(0, .) as flags say, and
+// stores it to c[cRows[r]+n]. Offsets are in elements. steps, segs and blocks are
+// at least 1. The assembly knows this layout.
+type tile struct {
+	a, b, c, bias []float32
+	rows, cRows   []int
+
+	steps, aStep int
+	segs, aSeg   int
+	blocks, aBlk int
+
+	bStep, bSeg, bBlk int
+
+	flags int
+
+	scratch [6]uintptr // the assembly's loop counters
+
+	width   int
+	edge    [8 * 32]float32 // a tile at the border is computed here
+	clamp   [8]int
+	lines   [8]int
+	columns [16]float32 // the bias of narrow's columns
+}
+
+const (
+	accumulate = 1
+	addBias    = 2
+	applyReLU  = 4
+)
+
+// compute runs the micro-kernel of the active instruction set.
+func (t *tile) compute() {
+	if active == levelGo {
+		t.computeGo()
+		return
+	}
+	computeTile((*byte)(unsafe.Pointer(t)), t.width)
+}
+
+// sweep computes n rows, listed in rows and cRows, of the first columns columns
+// (at most width) of a product. Only these elements of c are touched.
+func (t *tile) sweep(rows, cRows []int, n, columns int) {
+	i := 0
+	if columns == t.width {
+		for ; i+8 <= n; i += 8 {
+			t.rows, t.cRows = rows[i:i+8], cRows[i:i+8]
+			t.compute()
+		}
+	}
+	for ; i < n; i += 8 {
+		t.border(rows[i:n], cRows[i:n], columns)
+	}
+}
+
+// border computes up to 8 rows that do not fill a tile: it repeats the last row and works on a copy.
+func (t *tile) border(rows, cRows []int, columns int) {
+	count := min(8, len(rows))
+	for r := range 8 {
+		t.clamp[r] = rows[min(r, count-1)]
+		t.lines[r] = 32 * r
+	}
+	c := t.c
+	if t.flags&accumulate != 0 {
+		for r := range count {
+			copy(t.edge[32*r:32*r+columns], c[cRows[r]:cRows[r]+columns])
+		}
+	}
+	t.rows, t.cRows, t.c = t.clamp[:], t.lines[:], t.edge[:]
+	t.compute()
+	t.c = c
+	for r := range count {
+		copy(c[cRows[r]:cRows[r]+columns], t.edge[32*r:32*r+columns])
+	}
+}
+
+// computeGo is the micro-kernel in Go.
+func (t *tile) computeGo() {
+	w := t.width
+	for r := range 8 {
+		var sum [32]float32
+		for k := range t.blocks {
+			for s := range t.segs {
+				a := t.rows[r] + k*t.aBlk + s*t.aSeg
+				b := k*t.bBlk + s*t.bSeg
+				for i := range t.steps {
+					x := t.a[a+i*t.aStep]
+					line := t.b[b+i*t.bStep:][:w]
+					for n, y := range line {
+						sum[n] += x * y
+					}
+				}
+			}
+		}
+		c := t.c[t.cRows[r]:][:w]
+		for n := range c {
+			x := sum[n]
+			if t.flags&accumulate != 0 {
+				x += c[n]
+			}
+			if t.flags&addBias != 0 {
+				x += t.bias[n]
+			}
+			if t.flags&applyReLU != 0 && x < 0 {
+				x = 0
+			}
+			c[n] = x
+		}
+	}
+}
+
+// panels splits n columns into panels of 32 and, if no more than 16 are left, a last one of 16.
+type panels struct{ n, count, padded int }
+
+func newPanels(n int) panels {
+	padded := (n + 15) / 16 * 16
+	return panels{n: n, count: (padded + 31) / 32, padded: padded}
+}
+
+// at returns the first column of panel p, its width (16 or 32) and how many columns are real.
+func (p panels) at(i int) (first, width, columns int) {
+	first = 32 * i
+	width = min(32, p.padded-first)
+	return first, width, min(width, p.n-first)
+}

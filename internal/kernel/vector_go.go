@@ -1,0 +1,167 @@
+package kernel
+
+import "math"
+
+// The functions of this file are the assembly's twins in Go.
+
+func expGo(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = float32(math.Exp(float64(v)))
+	}
+}
+
+func logGo(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = float32(math.Log(float64(v)))
+	}
+}
+
+func tanhGo(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = float32(math.Tanh(float64(v)))
+	}
+}
+
+func sigmoidGo(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = sigmoid1(v)
+	}
+}
+
+func sigmoid1(x float32) float32 { return float32(1 / (1 + math.Exp(-float64(x)))) }
+
+func softplusGo(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = softplus1(v)
+	}
+}
+
+func softplus1(x float32) float32 {
+	return float32(math.Max(float64(x), 0) + math.Log1p(math.Exp(-math.Abs(float64(x)))))
+}
+
+func reluGradGo(dst, dy, y []float32) {
+	for i, v := range y {
+		if v > 0 {
+			dst[i] = dy[i]
+		} else {
+			dst[i] = 0
+		}
+	}
+}
+
+func leakyGradGo(dst, dy, y []float32) {
+	for i, v := range y {
+		if v > 0 {
+			dst[i] = dy[i]
+		} else {
+			dst[i] = leakySlope * dy[i]
+		}
+	}
+}
+
+func sigmoidGradGo(dst, dy, y []float32) {
+	for i, v := range y {
+		dst[i] = dy[i] * v * (1 - v)
+	}
+}
+
+func tanhGradGo(dst, dy, y []float32) {
+	for i, v := range y {
+		dst[i] = dy[i] * (1 - v*v)
+	}
+}
+
+func addGo(dst, x []float32) {
+	for i, v := range x {
+		dst[i] += v
+	}
+}
+
+func axpyGo(dst, x []float32, a float32) {
+	for i, v := range x {
+		dst[i] += a * v
+	}
+}
+
+func scaleGo(dst, x []float32, a float32) {
+	for i, v := range x {
+		dst[i] = a * v
+	}
+}
+
+func columnSumGo(dst, src []float32, rows, stride int) {
+	for r := range rows {
+		for j, v := range src[r*stride:][:16] {
+			dst[j] += v
+		}
+	}
+}
+
+func sumLanesGo(acc *[16]float32, x []float32) {
+	for i, v := range x {
+		acc[i&15] += v
+	}
+}
+
+func sumSquaresLanesGo(acc *[16]float32, x []float32) {
+	for i, v := range x {
+		acc[i&15] += v * v
+	}
+}
+
+func dotLanesGo(acc *[16]float32, x, y []float32) {
+	for i, v := range x {
+		acc[i&15] += v * y[i]
+	}
+}
+
+func squaredErrorLanesGo(acc *[16]float32, x, y []float32) {
+	for i, v := range x {
+		d := v - y[i]
+		acc[i&15] += d * d
+	}
+}
+
+func sigmoidErrorLanesGo(acc *[16]float32, s, l, x []float32) {
+	for i, v := range l {
+		s[i] = sigmoid1(v)
+		d := s[i] - x[i]
+		acc[i&15] += d * d
+	}
+}
+
+func logisticErrorLanesGo(acc *[16]float32, l, x []float32) {
+	for i, v := range l {
+		acc[i&15] += softplus1(v) - x[i]*v
+	}
+}
+
+func sigmoidErrorGradGo(dst, s, x []float32, a float32) {
+	for i, v := range s {
+		dst[i] = a * (v - x[i]) * (v * (1 - v))
+	}
+}
+
+func logisticErrorGradGo(dst, l, x []float32, a float32) {
+	for i, v := range l {
+		dst[i] = a * (sigmoid1(v) - x[i])
+	}
+}
+
+func adamGo(p, m, v, g []float32, c *[8]float32) {
+	for i := range p {
+		d := c[6] * g[i]
+		m[i] = c[0]*m[i] + c[1]*d
+		v[i] = c[2]*v[i] + c[3]*(d*d)
+		p[i] -= c[4] * m[i] / (float32(math.Sqrt(float64(v[i]))) + c[5])
+	}
+}
+
+func transpose8x8Go(dst, src []float32, dstStride, srcStride int) {
+	for i := range 8 {
+		for j := range 8 {
+			dst[j*dstStride+i] = src[i*srcStride+j]
+		}
+	}
+}

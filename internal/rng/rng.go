@@ -1,0 +1,41 @@
+// Package rng provides named, reproducible streams of random numbers.
+//
+// Every use of chance in a run (initial weights, batch order, noise, ...) draws
+// from its own stream, so that one use does not disturb another. A stream is a
+// PCG generator (math/rand/v2) seeded from the run's seed and the stream's name;
+// its whole state is 20 bytes that a checkpoint stores and restores.
+package rng
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+)
+
+// Stream is a seeded generator. The embedded Rand draws from it; Rand keeps no
+// state of its own, so MarshalBinary captures everything.
+type Stream struct {
+	*rand.Rand
+	pcg *rand.PCG
+}
+
+// New returns the stream called name of a seed. Distinct names give streams that
+// are independent for all practical purposes.
+func New(seed uint64, name string) *Stream {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	pcg := rand.NewPCG(seed, h.Sum64())
+	return &Stream{Rand: rand.New(pcg), pcg: pcg}
+}
+
+// Normals fills dst with independent standard normal numbers.
+func (s *Stream) Normals(dst []float32) {
+	for i := range dst {
+		dst[i] = float32(s.NormFloat64())
+	}
+}
+
+// MarshalBinary returns the state of the stream.
+func (s *Stream) MarshalBinary() ([]byte, error) { return s.pcg.MarshalBinary() }
+
+// UnmarshalBinary restores a state that MarshalBinary returned.
+func (s *Stream) UnmarshalBinary(state []byte) error { return s.pcg.UnmarshalBinary(state) }

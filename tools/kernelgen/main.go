@@ -1,0 +1,28 @@
+// Command kernelgen writes the assembly of internal/kernel with avo.
+//
+//	go run ./kernelgen -isa avx512 -out ../internal/kernel/avx512_amd64.s -stubs ../internal/kernel/avx512_amd64.go -pkg kernel
+//
+// The flags -out, -stubs and -pkg are avo's own.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/mmcloughlin/avo/build"
+)
+
+func main() {
+	name := flag.String("isa", "", "instruction set: avx512 or avx2")
+	flag.Parse()
+	v, ok := map[string]isa{"avx512": avx512, "avx2": avx2}[*name]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "kernelgen: unknown -isa %q: want avx512 or avx2\n", *name)
+		os.Exit(2)
+	}
+	build.ConstraintExpr("amd64")
+	tiles(v)
+	vectors(v)
+	build.Generate()
+}
