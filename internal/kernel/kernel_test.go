@@ -109,9 +109,7 @@ var convCases = []ConvShape{
 
 // naive computes a convolution and its gradients by the definition in ConvShape.
 type naive struct {
-	s          ConvShape // the shape of the convolution: In is the big image
-	big, small []float64
-	w          []float64
+	s ConvShape // the shape of the convolution: In is the big image
 }
 
 func (n *naive) each(f func(big, w, small int)) {

@@ -31,20 +31,21 @@ func For(n int, body func(worker, i int)) {
 	j.workers.Store(0)
 	j.references.Store(int32(threads))
 	for range threads - 1 {
-		helpers.queue <- j
+		select {
+		case helpers.queue <- j:
+		default: // everyone is busy, as in nested calls: do the work here
+			j.references.Add(-1)
+		}
 	}
 	j.run()
-	for spins := 0; j.finished.Load() < j.n; spins++ {
-		if spins < spinLimit {
-			continue
-		}
-		runtime.Gosched()
-	}
+	j.wait()
 	j.release()
 }
 
-// spinLimit is how long a goroutine looks again before it lets others run: a few microseconds.
-const spinLimit = 2000
+// spinLimit is how often the caller looks whether the others have finished before
+// it sleeps: some ten microseconds. On a busy machine a thread may be off its
+// processor for much longer, and spinning would keep it from getting back.
+const spinLimit = 20000
 
 // job is one call of For. It goes back to the pool when everyone who was handed it has let go.
 type job struct {
@@ -54,9 +55,11 @@ type job struct {
 	finished   atomic.Int64
 	workers    atomic.Int32
 	references atomic.Int32
+	asleep     atomic.Bool
+	awake      chan struct{}
 }
 
-var jobs = sync.Pool{New: func() any { return new(job) }}
+var jobs = sync.Pool{New: func() any { return &job{awake: make(chan struct{}, 1)} }}
 
 func (j *job) run() {
 	worker := -1
@@ -69,8 +72,24 @@ func (j *job) run() {
 			worker = int(j.workers.Add(1)) - 1
 		}
 		j.body(worker, int(i))
-		j.finished.Add(1)
+		if j.finished.Add(1) == j.n && j.asleep.CompareAndSwap(true, false) {
+			j.awake <- struct{}{}
+		}
 	}
+}
+
+// wait returns when all items are finished.
+func (j *job) wait() {
+	for range spinLimit {
+		if j.finished.Load() == j.n {
+			return
+		}
+	}
+	j.asleep.Store(true)
+	if j.finished.Load() == j.n && j.asleep.CompareAndSwap(true, false) {
+		return // the last one finished before it could see that someone sleeps
+	}
+	<-j.awake
 }
 
 func (j *job) release() {

@@ -1,0 +1,112 @@
+// Command unravel trains and measures disentangled representations.
+//
+//	unravel train                       the quickstart: LSBD-VAE on the Square data set
+//	unravel train lsbd-vae/arrow seed=3 an embedded experiment, with an override
+//	unravel list losses                 what a config can name
+//
+// Human text goes to standard error, results to standard output. Exit codes: 0
+// done, 1 failed, 2 wrong usage or config, 130 stopped by a signal after saving.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// The exit codes.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitStopped = 130
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// commands are the command line's; one file each.
+type commands struct {
+	Train  trainCommand  `cmd:"" help:"Train a model; without a config, the quickstart."`
+	Eval   evalCommand   `cmd:"" help:"Measure the codes of a run, or codes in .npy files."`
+	Encode encodeCommand `cmd:"" help:"Write a run's representations and factors as .npy files."`
+	Data   dataCommand   `cmd:"" help:"List data sets, or draw one."`
+	List   listCommand   `cmd:"" help:"List what a config can name, with options and sources."`
+}
+
+// streams are where a command writes.
+type streams struct {
+	out io.Writer // results
+	log io.Writer // text for people
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// run executes a command line and returns the exit code.
+func run(ctx context.Context, args []string, out, log io.Writer) int {
+	var c commands
+	exited := -1
+	parser, err := kong.New(&c,
+		kong.Name("unravel"),
+		kong.Description("Trains and measures disentangled representations."),
+		kong.Writers(out, log),
+		kong.Exit(func(code int) { exited = code }),
+		kong.UsageOnError(),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(&streams{out, log}),
+	)
+	if err != nil {
+		fmt.Fprintln(log, "unravel:", err)
+		return exitFailed
+	}
+	if _, err := kernel.InstructionSet(); err != nil {
+		fmt.Fprintln(log, "unravel:", err)
+		return exitUsage
+	}
+	k, err := parser.Parse(args)
+	if exited >= 0 { // --help
+		return exited
+	}
+	if err != nil {
+		fmt.Fprintf(log, "unravel: %v\nSee unravel --help.\n", err)
+		return exitUsage
+	}
+	return exitCode(k.Run(), log)
+}
+
+// exitCode reports an error and returns the code it stands for.
+func exitCode(err error, log io.Writer) int {
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintln(log, "unravel:", err)
+	var usage usageError
+	var one *config.Error
+	var several config.Errors
+	switch {
+	case errors.Is(err, train.ErrStopped):
+		return exitStopped
+	case errors.As(err, &usage), errors.As(err, &one), errors.As(err, &several):
+		return exitUsage
+	}
+	return exitFailed
+}

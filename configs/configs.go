@@ -1,0 +1,59 @@
+// Package configs holds the experiments that come with Unravel.
+package configs
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/registry"
+)
+
+//go:embed *.yaml */*.yaml
+var files embed.FS
+
+// Quickstart is the name of the experiment that runs when none is named.
+const Quickstart = "quickstart"
+
+// Names lists the experiments: paths without .yaml, in alphabetical order.
+func Names() []string {
+	var names []string
+	// The file system is embedded: walking it cannot fail.
+	_ = fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if name, ok := strings.CutSuffix(path, ".yaml"); ok && err == nil && !d.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	slices.Sort(names)
+	return names
+}
+
+// Read returns the YAML of an experiment.
+func Read(name string) ([]byte, error) {
+	source, err := files.ReadFile(name + ".yaml")
+	if err != nil {
+		return nil, fmt.Errorf("there is no experiment %q%s", name, registry.Suggest(name, Names()))
+	}
+	return source, nil
+}
+
+// Title returns the text of the comment that an experiment begins with, up to its first period.
+func Title(name string) string {
+	source, err := Read(name)
+	if err != nil {
+		return ""
+	}
+	var words []string
+	for line := range strings.Lines(string(source)) {
+		text, ok := strings.CutPrefix(line, "#")
+		if !ok {
+			break
+		}
+		words = append(words, strings.Fields(text)...)
+	}
+	title, _, _ := strings.Cut(strings.Join(words, " "), ". ")
+	return strings.TrimSuffix(title, ".")
+}

@@ -1,0 +1,154 @@
+package datasets
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/config"
+)
+
+// Arrow is a coloured arrow on black that turns and changes its hue (the Arrow set
+// of Tonnaer et al. 2022; their drawing is not public, this one is our own). Image
+// (i, j) has hue i/Hues and is turned counter-clockwise by j/Rotations of a full
+// turn, starting from an arrow that points right. Both factors are circular.
+//
+// The arrow is drawn afresh at every rotation and averaged over a sub-pixel grid,
+// so there is no resampling. Changing the hue keeps saturation and value.
+type Arrow struct {
+	Size      int `yaml:"size" doc:"height and width of the images, pixels"`
+	Hues      int `yaml:"hues" doc:"number of hues around the colour circle"`
+	Rotations int `yaml:"rotations" doc:"number of rotations in a full turn"`
+}
+
+// maxDrawn bounds the pixels of all drawings together (8 bytes each).
+const maxDrawn = 1 << 25
+
+// Validate checks the settings.
+func (a *Arrow) Validate() error {
+	switch {
+	case a.Size < 8 || a.Size > 1024:
+		return config.Invalid("size", "%d is out of range; want 8 to 1024", a.Size)
+	case a.Hues < 2 || a.Hues > 4096:
+		return config.Invalid("hues", "%d is out of range; want 2 to 4096", a.Hues)
+	case a.Rotations < 2 || a.Rotations > 4096:
+		return config.Invalid("rotations", "%d is out of range; want 2 to 4096", a.Rotations)
+	case a.Rotations*a.Size*a.Size > maxDrawn:
+		return config.Invalid("rotations", "%d drawings of %d x %d pixels need too much memory; want at most %d rotations at this size",
+			a.Rotations, a.Size, a.Size, maxDrawn/(a.Size*a.Size))
+	}
+	return nil
+}
+
+// Build draws the arrow at every rotation.
+func (a *Arrow) Build(uint64) (Dataset, error) {
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	hues, degrees := make([]float64, a.Hues), make([]float64, a.Rotations)
+	for i := range hues {
+		hues[i] = float64(i) / float64(a.Hues)
+	}
+	for j := range degrees {
+		degrees[j] = 360 * float64(j) / float64(a.Rotations)
+	}
+	d := &arrow{
+		gridSet: gridSet{name: "arrow", shape: [3]int{a.Size, a.Size, 3}, grid: Grid{
+			{Name: "hue", Size: a.Hues, Kind: Circular, Values: hues},
+			{Name: "rotation", Size: a.Rotations, Kind: Circular, Values: degrees},
+		}},
+		colours:  make([][3]float32, a.Hues),
+		drawings: make([][]shade, a.Rotations),
+	}
+	for i, h := range hues {
+		d.colours[i] = pureHue(h)
+	}
+	parallel(a.Rotations, func(j int) {
+		d.drawings[j] = drawArrow(a.Size, 2*math.Pi*float64(j)/float64(a.Rotations))
+	})
+	return d, nil
+}
+
+type arrow struct {
+	gridSet
+	colours  [][3]float32 // by hue
+	drawings [][]shade    // by rotation, one shade per pixel
+}
+
+// shade is a colour without its hue: with saturation s and value v, the colour is
+// white + colour*(pure hue), white = v(1-s), colour = v s. Both are linear in the
+// colour, so they can be averaged over a pixel before the hue is known.
+type shade struct{ white, colour float32 }
+
+func (a *arrow) Image(i int, dst []float32) {
+	rotations := a.grid[1].Size
+	hue, drawing := a.colours[i/rotations], a.drawings[i%rotations]
+	dst = dst[:3*len(drawing)]
+	for p, s := range drawing {
+		pixel := dst[3*p : 3*p+3 : 3*p+3]
+		pixel[0] = s.white + s.colour*hue[0]
+		pixel[1] = s.white + s.colour*hue[1]
+		pixel[2] = s.white + s.colour*hue[2]
+	}
+}
+
+// pureHue is the colour of a hue in [0, 1) at saturation and value 1.
+func pureHue(h float64) [3]float32 {
+	channel := func(n float64) float32 {
+		k := math.Mod(n+6*h, 6)
+		return float32(1 - max(0, min(k, 4-k, 1)))
+	}
+	return [3]float32{channel(5), channel(3), channel(1)}
+}
+
+// subPixels is the number of samples along each side of a pixel.
+const subPixels = 8
+
+// drawArrow draws the arrow turned counter-clockwise (as seen on a screen, y down)
+// by an angle.
+func drawArrow(size int, angle float64) []shade {
+	drawing := make([]shade, size*size)
+	sin, cos := math.Sincos(angle)
+	unit := 2 / float64(size) // the image spans [-1, 1] in arrow coordinates
+	for row := range size {
+		for col := range size {
+			x0, y0 := unit*float64(col)-1, 1-unit*float64(row)
+			if math.Hypot(x0+unit/2, y0-unit/2) > arrowRadius+unit {
+				continue
+			}
+			var white, colour float64
+			for s := range subPixels * subPixels {
+				x := x0 + unit*(float64(s%subPixels)+0.5)/subPixels
+				y := y0 - unit*(float64(s/subPixels)+0.5)/subPixels
+				saturation, value := arrowColour(x*cos+y*sin, y*cos-x*sin)
+				white += value * (1 - saturation)
+				colour += value * saturation
+			}
+			const samples = subPixels * subPixels
+			drawing[row*size+col] = shade{float32(white / samples), float32(colour / samples)}
+		}
+	}
+	return drawing
+}
+
+// The arrow that points right: tip at x = arrowRadius, tail at -arrowRadius, so
+// that it stays inside the image at every rotation.
+const (
+	arrowRadius = 0.86
+	headBase    = 0.06 // x where the head begins
+	headHalf    = 0.56 // half of its width there
+	shaftHalf   = 0.20
+	notch       = 0.16 // depth of the notch in the tail
+)
+
+// arrowColour is the saturation and value at a point of the unturned arrow; the
+// value is 0 outside. The shaft brightens from its tail to the head.
+func arrowColour(x, y float64) (saturation, value float64) {
+	y = math.Abs(y)
+	switch {
+	case x >= headBase && y <= headHalf*(arrowRadius-x)/(arrowRadius-headBase):
+		return 1, 1
+	case x < headBase && y <= shaftHalf && x >= -arrowRadius+notch*(1-y/shaftHalf):
+		along := (x + arrowRadius) / (headBase + arrowRadius)
+		return 0.8, 0.45 + 0.4*along
+	}
+	return 0, 0
+}

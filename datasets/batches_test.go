@@ -1,0 +1,271 @@
+package datasets_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+func sampler(t testing.TB, s *Split, images int) *Sampler {
+	t.Helper()
+	b, err := NewSampler(s, images, rng.New(3, "batch"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// epoch deals an epoch, copied.
+func epoch(t testing.TB, s *Sampler) (batches []Batch) {
+	t.Helper()
+	if err := s.StartEpoch(); err != nil {
+		t.Fatal(err)
+	}
+	for b, ok := s.Next(); ok; b, ok = s.Next() {
+		batches = append(batches, clone(b))
+	}
+	return batches
+}
+
+func clone(b Batch) Batch {
+	return Batch{Labelled: b.Labelled, Indices: slices.Clone(b.Indices), Moves: slices.Clone(b.Moves)}
+}
+
+func TestEpochPlan(t *testing.T) {
+	torus := toyOf(circle("a", 16), circle("b", 16))
+	tests := []struct {
+		name   string
+		s      Supervision
+		images int
+		want   string // labelled sizes | unlabelled sizes
+	}{
+		{"pairs", &Pairs{Count: 30}, 25, "[24 24 12] [25 25 25 25 25 25 25 21]"},
+		{"none", &None{}, 100, "[] [100 100 56]"},
+		{"full", &Pairs{Count: 128}, 100, "[100 100 56] []"},
+		{"paths", &Paths{Count: 3, Length: 40, Step: 1}, 25, "[40 40 40] []"},
+		{"views", &Views{Factor: "b"}, 40, "[32 32 32 32 32 32 32 32] []"},
+		{"one batch", &Pairs{Count: 2}, 1000, "[4] [252]"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := split(t, test.s, torus)
+			b := sampler(t, s, test.images)
+			if _, ok := b.Next(); ok {
+				t.Error("a batch before the first epoch")
+			}
+			var orders []string
+			for range 2 {
+				labelled, unlabelled, largest := []int{}, []int{}, 0
+				batches := epoch(t, b)
+				for _, batch := range batches {
+					largest = max(largest, len(batch.Indices))
+					if batch.Labelled {
+						if len(unlabelled) > 0 {
+							t.Error("a labelled batch after an unlabelled one")
+						}
+						labelled = append(labelled, len(batch.Indices))
+					} else {
+						unlabelled = append(unlabelled, len(batch.Indices))
+					}
+				}
+				if got := fmt.Sprint(labelled, unlabelled); got != test.want || len(batches) != b.Batches() || largest != b.MaxBatch() {
+					t.Errorf("batches %v, want %v; %d promised, at most %d images", got, test.want, b.Batches(), b.MaxBatch())
+				}
+				checkEpoch(t, s, batches)
+				orders = append(orders, fmt.Sprint(batches))
+			}
+			if orders[0] == orders[1] {
+				t.Error("two epochs have the same order")
+			}
+		})
+	}
+}
+
+// checkEpoch: every group and every unlabelled image comes once, with its moves.
+func checkEpoch(t *testing.T, s *Split, batches []Batch) {
+	t.Helper()
+	want, got := map[string]int{}, map[string]int{}
+	k := s.K()
+	for g := range s.Groups {
+		want[fmt.Sprint(s.Groups[g], s.Moves[g])]++
+	}
+	for _, i := range s.Unlabelled {
+		want[fmt.Sprint(i)]++
+	}
+	for _, b := range batches {
+		if !b.Labelled {
+			for _, i := range b.Indices {
+				got[fmt.Sprint(i)]++
+			}
+			continue
+		}
+		for at := 0; at < len(b.Indices); at += s.M {
+			got[fmt.Sprint(b.Indices[at:at+s.M], b.Moves[at*k:(at+s.M)*k])]++
+		}
+	}
+	if fmt.Sprint(want) != fmt.Sprint(got) {
+		t.Errorf("an epoch deals %v, want %v", got, want)
+	}
+}
+
+// A sampler restored in mid-epoch deals the same batches, in this epoch and the
+// next ones.
+func TestSamplerResume(t *testing.T) {
+	d := toyOf(circle("a", 16), circle("b", 16))
+	s := split(t, &Pairs{Count: 30}, d)
+	var want []string
+	var states [][]byte
+	b := sampler(t, s, 25)
+	note := func() {
+		text, err := json.Marshal(b.State())
+		if err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, text)
+	}
+	deal := func(b *Sampler, upTo int, start bool, note func()) (dealt []string) {
+		for len(dealt) < upTo {
+			if start {
+				if err := b.StartEpoch(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			start = true
+			for batch, ok := b.Next(); ok; batch, ok = b.Next() {
+				dealt = append(dealt, fmt.Sprint(batch))
+				note()
+			}
+		}
+		return dealt[:upTo]
+	}
+	note()
+	want = deal(b, 33, true, note)
+	for after, text := range states[:33] {
+		var state State
+		if err := json.Unmarshal(text, &state); err != nil {
+			t.Fatal(err)
+		}
+		other, err := NewSampler(s, 25, rng.New(999, "other"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Restore(state); err != nil {
+			t.Fatal(err)
+		}
+		got := deal(other, 33-after, after == 0, func() {})
+		if !slices.Equal(got, want[after:33]) {
+			t.Fatalf("restored after %d batches, it deals others", after)
+		}
+	}
+	for _, bad := range []State{{Epoch: -1}, {Epoch: 1, Position: 12}, {Epoch: 0, Position: 3}, {Epoch: 1, Stream: []byte("x")}} {
+		if err := b.Restore(bad); err == nil {
+			t.Errorf("state %+v is accepted", bad)
+		}
+	}
+}
+
+func TestSamplerErrors(t *testing.T) {
+	if _, err := NewSampler(&Split{}, 10, rng.New(0, "")); err == nil {
+		t.Error("no images: no error")
+	}
+	if _, err := NewSampler(&Split{Unlabelled: []int{1}}, 0, rng.New(0, "")); err == nil {
+		t.Error("no batch: no error")
+	}
+}
+
+// The loader deals what the sampler would, with the right images, also when it is
+// restored in mid-epoch.
+func TestLoader(t *testing.T) {
+	d := build(t, &Square{Size: 16, Side: 5, Step: 1})
+	s := split(t, &Pairs{Count: 30}, d)
+	plain := sampler(t, s, 25)
+	l := NewLoader(d, sampler(t, s, 25))
+	defer l.Close()
+	image := make([]float32, 256)
+	var middle State
+	for round := range 3 {
+		want := epoch(t, plain)
+		if err := l.StartEpoch(); err != nil {
+			t.Fatal(err)
+		}
+		if round == 2 { // abandon the epoch, return to the middle of the last one
+			l.Next()
+			if err := l.Restore(middle); err != nil {
+				t.Fatal(err)
+			}
+			if err := plain.Restore(middle); err != nil {
+				t.Fatal(err)
+			}
+			want = nil
+			for b, ok := plain.Next(); ok; b, ok = plain.Next() {
+				want = append(want, clone(b))
+			}
+		}
+		n := 0
+		for b, images, ok := l.Next(); ok; b, images, ok = l.Next() {
+			if fmt.Sprint(b) != fmt.Sprint(want[n]) {
+				t.Fatalf("round %d, batch %d differs", round, n)
+			}
+			for at, i := range b.Indices {
+				d.Image(i, image)
+				if !slices.Equal(image, images[at*256:(at+1)*256]) {
+					t.Fatalf("batch %d, image %d differs", n, at)
+				}
+			}
+			if len(images) != len(b.Indices)*256 {
+				t.Fatalf("%d pixels", len(images))
+			}
+			if n++; n == 5 {
+				middle = l.State()
+			}
+		}
+		if n != len(want) {
+			t.Errorf("%d batches, want %d", n, len(want))
+		}
+	}
+}
+
+func TestLoaderAllocatesNothing(t *testing.T) {
+	d := build(t, &Square{Size: 16, Side: 5, Step: 1})
+	l := NewLoader(d, sampler(t, split(t, &None{}, d), 2))
+	defer l.Close()
+	if err := l.StartEpoch(); err != nil {
+		t.Fatal(err)
+	}
+	l.Next()
+	if n := testing.AllocsPerRun(50, func() { l.Next() }); n > 0 {
+		t.Errorf("%v allocations a batch", n)
+	}
+}
+
+func TestFillIsTheSameAtAnyThreadCount(t *testing.T) {
+	d := build(t, &Arrow{Size: 16, Hues: 8, Rotations: 8})
+	indices := rng.New(0, "fill").Perm(64)
+	one, many := make([]float32, 64*16*16*3), make([]float32, 64*16*16*3)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	Fill(d, indices, one)
+	runtime.GOMAXPROCS(5)
+	Fill(d, indices, many)
+	if !slices.Equal(one, many) {
+		t.Error("pixels differ")
+	}
+}
+
+func BenchmarkLoader(b *testing.B) {
+	d := build(b, &Square{64, 16, 1})
+	l := NewLoader(d, sampler(b, split(b, &Pairs{Count: 768}, d), 100))
+	defer l.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, ok := l.Next(); !ok {
+			if err := l.StartEpoch(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package datasets_test
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+func encode[T npy.Element](t testing.TB, shape []int, data []T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := npy.Write(&b, shape, data); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// write makes a folder of arrays.
+func write(t testing.TB, files map[string][]byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name+".npy"), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func ramp(n int) []uint8 {
+	b := make([]uint8, n)
+	for i := range b {
+		b[i] = uint8(i)
+	}
+	return b
+}
+
+func TestGridFolder(t *testing.T) {
+	dir := write(t, map[string][]byte{
+		"images":  encode(t, []int{6, 2, 3}, ramp(36)),
+		"factors": encode(t, []int{6, 2}, []float64{10, 0, 10, 1, 10, 2, 20, 2, 20, 1, 20, 0}),
+	})
+	d := build(t, &GridFolder{Path: dir, Names: []string{"size", "turn"}, Kinds: []Kind{Ordinal, Circular}})
+	conform(t, d)
+	if h, w, c := d.ImageShape(); h != 2 || w != 3 || c != 1 || d.Len() != 6 || d.Name() != filepath.Base(dir) {
+		t.Errorf("shape %d %d %d", h, w, c)
+	}
+	f := d.Factors()
+	if f[0].Name != "size" || f[0].Size != 2 || f[0].Kind != Ordinal || f[0].Value(1) != 20 || f[1].Size != 3 || f[1].Values != nil || f[1].Kind != Circular {
+		t.Errorf("factors %+v", f)
+	}
+	pixels, levels := make([]float32, 6), make([]int, 2)
+	d.Image(1, pixels)
+	d.FactorsAt(3, levels)
+	if pixels[2] != float32(8)/255 || !slices.Equal(levels, []int{1, 2}) {
+		t.Errorf("pixels %v, levels %v", pixels, levels)
+	}
+}
+
+func TestGridFolderForms(t *testing.T) {
+	floats := []float32{0, 0.25, 0.5, 1}
+	tests := []struct {
+		name  string
+		files map[string][]byte
+		pixel float32 // of image 3
+		level int     // of image 3, factor 0
+		size  int
+	}{
+		{"floats", map[string][]byte{"images": encode(t, []int{4, 1, 1}, floats), "factors": encode(t, []int{4}, []int64{0, 1, 2, 3})}, 1, 3, 4},
+		{"doubles", map[string][]byte{"images": encode(t, []int{4, 1, 1, 1}, []float64{0, 0.25, 0.5, 0.75}), "factors": encode(t, []int{4, 1}, []float32{5, 2, 5, 2})}, 0.75, 0, 2},
+		{"bool", map[string][]byte{"images": encode(t, []int{4, 1, 1}, []bool{false, true, false, true}), "factors": encode(t, []int{4, 1}, []uint8{0, 0, 1, 1})}, 1, 1, 2},
+		{"sizes and no factors", map[string][]byte{"images": encode(t, []int{4, 1, 1}, floats), "sizes": encode(t, []int{2}, []int64{2, 2})}, 1, 1, 2},
+		{"missing levels", map[string][]byte{"images": encode(t, []int{4, 1, 1}, floats), "factors": encode(t, []int{4, 1}, []int16{0, 2, 4, 6}), "sizes": encode(t, []int{1}, []int32{8})}, 1, 6, 8},
+		{"values as sizes say", map[string][]byte{"images": encode(t, []int{4, 1, 1}, floats), "factors": encode(t, []int{4, 1}, []float64{.5, 1.5, 2.5, 3.5}), "sizes": encode(t, []int{1}, []int32{4})}, 1, 3, 4},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			d := build(t, &GridFolder{Path: write(t, test.files)})
+			pixels, levels := make([]float32, 1), make([]int, len(d.Factors()))
+			d.Image(3, pixels)
+			d.FactorsAt(3, levels)
+			if pixels[0] != test.pixel || levels[0] != test.level || d.Factors()[0].Size != test.size || d.Factors()[0].Name != "factor1" {
+				t.Errorf("pixel %v, levels %v, factors %+v", pixels, levels, d.Factors())
+			}
+		})
+	}
+}
+
+func TestGridArchive(t *testing.T) {
+	var b bytes.Buffer
+	z := npy.NewNPZWriter(&b)
+	if err := npy.WriteNPZ(z, "images", []int{4, 1, 2}, ramp(8)); err != nil {
+		t.Fatal(err)
+	}
+	if err := npy.WriteNPZ(z, "factors", []int{4, 2}, []int64{0, 0, 0, 1, 1, 0, 1, 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mine.npz")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := build(t, &GridFolder{Path: path})
+	conform(t, d)
+	if d.Name() != "mine" || d.Len() != 4 {
+		t.Errorf("%s: %d images", d.Name(), d.Len())
+	}
+}
+
+func TestGridErrors(t *testing.T) {
+	images, factors := encode(t, []int{4, 1, 2}, ramp(8)), encode(t, []int{4, 2}, []int64{0, 0, 0, 1, 1, 0, 1, 1})
+	tests := []struct {
+		name  string
+		files map[string][]byte
+		set   GridFolder
+		want  string
+	}{
+		{"no images", map[string][]byte{"factors": factors}, GridFolder{}, "images.npy: no such file"},
+		{"no factors", map[string][]byte{"images": images}, GridFolder{}, "factors.npy: no such file"},
+		{"image shape", map[string][]byte{"images": encode(t, []int{4, 2}, ramp(8))}, GridFolder{}, "images.npy has shape [4 2]; want N x H x W"},
+		{"empty", map[string][]byte{"images": encode(t, []int{0, 2, 2}, ramp(0))}, GridFolder{}, "images.npy has shape [0 2 2]"},
+		{"integers", map[string][]byte{"images": encode(t, []int{1, 2, 2}, []int32{1, 2, 3, 4})}, GridFolder{}, "images.npy ([1 2 2]) holds int32; want uint8"},
+		{"range", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []float32{0, 1, 0, 255})}, GridFolder{}, "image 1 has a pixel 255; want 0 to 1"},
+		{"NaN pixel", map[string][]byte{"images": encode(t, []int{1, 1, 1}, []float64{math.NaN()})}, GridFolder{}, "image 0 has a pixel NaN"},
+		{"rows", map[string][]byte{"images": images, "factors": encode(t, []int{3, 2}, make([]int64, 6))}, GridFolder{}, "factors.npy has shape [3 2]; want 4 x K"},
+		{"NaN factor", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{0, math.NaN(), 1, 2})}, GridFolder{}, "row 1, column 0 is NaN"},
+		{"sizes", map[string][]byte{"images": images, "factors": factors, "sizes": encode(t, []int{3}, []int64{2, 2, 2})}, GridFolder{}, "sizes.npy has 3 numbers"},
+		{"size 0", map[string][]byte{"images": images, "factors": factors, "sizes": encode(t, []int{2}, []int64{0, 2})}, GridFolder{}, "number 0 is 0; want 1 to"},
+		{"sizes shape", map[string][]byte{"images": images, "factors": factors, "sizes": encode(t, []int{1, 2}, []int64{2, 2})}, GridFolder{}, "sizes.npy has shape [1 2]"},
+		{"not the sizes", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{0, 1, 2.5, 3}), "sizes": encode(t, []int{1}, []int64{3})}, GridFolder{}, "4 distinct values from 0 to 3; want levels 0 to 2"},
+		{"not full", map[string][]byte{"images": images, "sizes": encode(t, []int{2}, []int64{2, 3})}, GridFolder{}, "the 4 images of"},
+		{"names", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a"}}, "names: has 1 names; want one for each of the 2 factors"},
+		{"kinds", map[string][]byte{"images": images, "factors": factors}, GridFolder{Kinds: []Kind{Circular}}, "kinds: has 1 kinds"},
+		{"twins", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a", "a"}}, "repeated"},
+		{"truncated", map[string][]byte{"images": images[:len(images)-1], "factors": factors}, GridFolder{}, "truncated"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.set.Path = write(t, test.files)
+			if _, err := test.set.Build(0); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+	file := filepath.Join(write(t, map[string][]byte{"images": images}), "images.npy")
+	for path, want := range map[string]string{"": "path: is missing", "/no/such/place": "no such file", file: "want a folder"} {
+		if _, err := (&GridFolder{Path: path}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("path %q: error %v, want %q", path, err, want)
+		}
+	}
+}
+
+func FuzzGridFolder(f *testing.F) {
+	f.Add(encode(f, []int{4, 1, 2}, ramp(8)), encode(f, []int{4, 2}, []int64{0, 0, 0, 1, 1, 0, 1, 1}), encode(f, []int{2}, []int64{2, 2}))
+	f.Add(encode(f, []int{2, 1, 1}, []float32{0, 1}), encode(f, []int{2}, []float64{0.5, -3}), []byte{})
+	f.Add(encode(f, []int{4, 1, 1, 1}, []bool{true, false, true, true}), []byte{}, encode(f, []int{2}, []uint8{2, 2}))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, images, factors, sizes []byte) {
+		for name, content := range map[string][]byte{"images": images, "factors": factors, "sizes": sizes} {
+			path := filepath.Join(dir, name+".npy")
+			os.Remove(path)
+			if len(content) == 0 {
+				continue
+			}
+			if err := os.WriteFile(path, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d, err := (&GridFolder{Path: dir}).Build(0)
+		if err != nil {
+			return
+		}
+		h, w, c := d.ImageShape()
+		pixels, levels := make([]float32, h*w*c), make([]int, len(d.Factors()))
+		for i := range d.Len() {
+			d.Image(i, pixels)
+			d.FactorsAt(i, levels)
+			for k, l := range levels {
+				if l < 0 || l >= d.Factors()[k].Size {
+					t.Fatalf("image %d: level %d of %+v", i, l, d.Factors()[k])
+				}
+			}
+			for _, v := range pixels {
+				if !(v >= 0 && v <= 1) {
+					t.Fatalf("image %d: pixel %v", i, v)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package datasets
+
+import (
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+// Table lists the data sets that a config can name.
+var Table = &registry.Table[Builder]{Kind: "dataset", Entries: []registry.Entry[Builder]{
+	{
+		Name: "square", Doc: "a white square that moves over a black image, around its edges; factors row and column, both circular",
+		Source: "Tonnaer et al. 2022, section 6 (Square)", New: func() Builder { return &Square{Size: 64, Side: 16, Step: 1} },
+	},
+	{
+		Name: "arrow", Doc: "a coloured arrow that turns and changes its hue; factors hue and rotation, both circular",
+		Source: "Tonnaer et al. 2022, section 6 (Arrow; own drawing)", New: func() Builder { return &Arrow{Size: 64, Hues: 64, Rotations: 64} },
+	},
+	{
+		Name: "grid", Doc: "your own images: a folder or an .npz file with the arrays images, factors and sizes",
+		New: func() Builder { return &GridFolder{} },
+	},
+}}
+
+// SupervisionTable lists the forms of supervision that a config can name.
+var SupervisionTable = &registry.Table[Supervision]{Kind: "supervision", Entries: []registry.Entry[Supervision]{
+	{
+		Name: "none", Doc: "no labels: every image is unlabelled", New: func() Supervision { return &None{} },
+	},
+	{
+		Name: "pairs", Doc: "random pairs of images and the move between them; the other images are unlabelled",
+		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Pairs{Count: 768} },
+	},
+	{
+		Name: "paths", Doc: "random walks over the images, every step a known move of one factor",
+		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Paths{Count: 50, Length: 100, Step: 3} },
+	},
+	{
+		Name: "views", Doc: "all images of an object: one circular factor takes all its values while the others are held",
+		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Views{} },
+	},
+}}
+
+// Choice is a data set in a config: `square`, or `{square: {size: 32, side: 8}}`.
+type Choice registry.Choice[Builder]
+
+// Build makes the chosen data set.
+func (c Choice) Build(seed uint64) (Dataset, error) { return c.Value.Build(seed) }
+
+// DecodeConfig reads the choice from a config.
+func (c *Choice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Table, (*registry.Choice[Builder])(c))
+}
+
+// EncodeConfig writes the choice into a config.
+func (c Choice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Builder](c))
+}
+
+// SupervisionChoice is a form of supervision in a config: `{pairs: {count: 768}}`.
+// The zero value is none.
+type SupervisionChoice registry.Choice[Supervision]
+
+// Split applies the chosen supervision to a data set.
+func (c SupervisionChoice) Split(d Dataset, s *rng.Stream) (*Split, error) {
+	if c.Value == nil {
+		return (&None{}).Split(d, s)
+	}
+	return c.Value.Split(d, s)
+}
+
+// DecodeConfig reads the choice from a config.
+func (c *SupervisionChoice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, SupervisionTable, (*registry.Choice[Supervision])(c))
+}
+
+// EncodeConfig writes the choice into a config.
+func (c SupervisionChoice) EncodeConfig() (any, error) {
+	if c.Value == nil {
+		return "none", nil
+	}
+	return config.EncodeChoice(registry.Choice[Supervision](c))
+}

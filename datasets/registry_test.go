@@ -1,0 +1,71 @@
+package datasets_test
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/config"
+)
+
+type settings struct {
+	Dataset     Choice            `yaml:"dataset"`
+	Supervision SupervisionChoice `yaml:"supervision"`
+}
+
+func decode(text string) (s settings, err error) {
+	n, err := config.Parse("test.yaml", []byte(text))
+	if err == nil {
+		err = n.Decode(&s)
+	}
+	return s, err
+}
+
+func TestConfig(t *testing.T) {
+	s, err := decode("dataset: {square: {size: 32, side: 8}}\nsupervision: {pairs: {count: 512}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := s.Dataset.Value.(*Square); *q != (Square{32, 8, 1}) {
+		t.Errorf("%+v", q)
+	}
+	if p := s.Supervision.Value.(*Pairs); p.Count != 512 {
+		t.Errorf("%+v", p)
+	}
+	text, err := config.Encode(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := decode(string(text))
+	if err != nil || *again.Dataset.Value.(*Square) != (Square{32, 8, 1}) {
+		t.Errorf("%s: %v", text, err)
+	}
+	s, err = decode("dataset: arrow\n")
+	if err != nil || s.Dataset.Value.(*Arrow).Hues != 64 || s.Supervision.Value != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if text, err = config.Encode(s); err != nil || !strings.Contains(string(text), "supervision: none") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if s, err = decode("dataset: {grid: {path: x, kinds: [circular, ordinal]}}"); err != nil || s.Dataset.Value.(*GridFolder).Kinds[1] != Ordinal {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"dataset: sqare":                         `did you mean "square"?`,
+		"dataset: {square: {sise: 4}}":           `did you mean "size"?`,
+		"dataset: {square: {size: 16}}":          "less than size", // side is 16 by default
+		"dataset: {square: {side: 64}}":          "want 1 to 63",
+		"dataset: grid":                          "path",
+		"dataset: {grid: {path: x, kinds: [r]}}": `unknown factor kind "r"`,
+		"supervision: {pairs: {count: -1}}":      "-1 is negative",
+		"supervision: {paths: {step: 0}}":        "want 1 or more",
+		"supervision: pears":                     `did you mean "pairs"?`,
+	} {
+		if _, err := decode(text); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "test.yaml:1:") {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package datasets
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+// Batch lists the images of one training step. Its slices are valid until the next
+// StartEpoch and are not to be changed.
+type Batch struct {
+	Labelled bool
+	Indices  []int     // data set indices; of a labelled batch group by group, M each
+	Moves    []float32 // of a labelled batch: len(Indices) x K radians, relative to the group's first image
+}
+
+// Sampler deals the batches of an epoch: one pass over the labelled groups in
+// random order, then one pass over the unlabelled images in random order
+// (Tonnaer et al. 2022 alternate between the two by epoch). A labelled batch holds
+// batchImages/M groups, rounded down, but at least one. The last batch of each pass
+// may be smaller.
+type Sampler struct {
+	split  *Split
+	stream *rng.Stream
+
+	groupsPerBatch, imagesPerBatch int
+
+	state      State
+	groups     []int     // the epoch's order of groups
+	labelled   []int     // the epoch's labelled images, group by group
+	moves      []float32 // and their moves
+	unlabelled []int     // the epoch's unlabelled images
+}
+
+// State is the position of a Sampler. Stream is the state of its random numbers at
+// the start of the epoch (before the first epoch: now), from which the epoch's
+// order follows.
+type State struct {
+	Epoch    int    `json:"epoch"`    // epochs started
+	Position int    `json:"position"` // batches dealt in this epoch
+	Stream   []byte `json:"stream"`
+}
+
+// NewSampler deals the images of a split in batches of about batchImages.
+func NewSampler(split *Split, batchImages int, stream *rng.Stream) (*Sampler, error) {
+	if batchImages < 1 {
+		return nil, fmt.Errorf("batches: %d images in a batch; want 1 or more", batchImages)
+	}
+	if len(split.Groups) == 0 && len(split.Unlabelled) == 0 {
+		return nil, errors.New("batches: there are no images to train on")
+	}
+	s := &Sampler{
+		split: split, stream: stream, imagesPerBatch: batchImages,
+		groups:     make([]int, len(split.Groups)),
+		labelled:   make([]int, len(split.Groups)*split.M),
+		moves:      make([]float32, len(split.Groups)*split.M*split.K()),
+		unlabelled: make([]int, len(split.Unlabelled)),
+	}
+	if split.M > 0 {
+		s.groupsPerBatch = max(1, batchImages/split.M)
+	}
+	return s, s.remember()
+}
+
+// remember notes the state of the stream at the start of an epoch.
+func (s *Sampler) remember() (err error) {
+	if s.state.Stream, err = s.stream.MarshalBinary(); err != nil {
+		return fmt.Errorf("batches: save the random state: %w", err)
+	}
+	return nil
+}
+
+// StartEpoch draws the order of the next epoch.
+func (s *Sampler) StartEpoch() error {
+	if err := s.remember(); err != nil {
+		return err
+	}
+	s.state.Epoch++
+	s.state.Position = 0
+	s.shuffle()
+	return nil
+}
+
+// shuffle starts from the split's own order, so that an epoch depends on the
+// stream's state alone.
+func (s *Sampler) shuffle() {
+	for g := range s.groups {
+		s.groups[g] = g
+	}
+	s.stream.Shuffle(len(s.groups), func(i, j int) { s.groups[i], s.groups[j] = s.groups[j], s.groups[i] })
+	m, k := s.split.M, s.split.K()
+	for at, g := range s.groups {
+		copy(s.labelled[at*m:(at+1)*m], s.split.Groups[g])
+		copy(s.moves[at*m*k:(at+1)*m*k], s.split.Moves[g])
+	}
+	copy(s.unlabelled, s.split.Unlabelled)
+	s.stream.Shuffle(len(s.unlabelled), func(i, j int) { s.unlabelled[i], s.unlabelled[j] = s.unlabelled[j], s.unlabelled[i] })
+}
+
+// Next deals the next batch of the epoch; false when the epoch is over or none was
+// started.
+func (s *Sampler) Next() (Batch, bool) {
+	b, ok := s.batch(s.state.Position)
+	if ok {
+		s.state.Position++
+	}
+	return b, ok
+}
+
+// batch is the epoch's batch at a position.
+func (s *Sampler) batch(position int) (Batch, bool) {
+	labelled := s.labelledBatches()
+	switch {
+	case s.state.Epoch == 0 || position >= s.Batches():
+		return Batch{}, false
+	case position < labelled:
+		first := position * s.groupsPerBatch * s.split.M
+		last := min(first+s.groupsPerBatch*s.split.M, len(s.labelled))
+		k := s.split.K()
+		return Batch{Labelled: true, Indices: s.labelled[first:last], Moves: s.moves[first*k : last*k]}, true
+	}
+	first := (position - labelled) * s.imagesPerBatch
+	last := min(first+s.imagesPerBatch, len(s.unlabelled))
+	return Batch{Indices: s.unlabelled[first:last]}, true
+}
+
+// Batches is the number of batches in an epoch.
+func (s *Sampler) Batches() int {
+	return s.labelledBatches() + (len(s.unlabelled)+s.imagesPerBatch-1)/s.imagesPerBatch
+}
+
+func (s *Sampler) labelledBatches() int {
+	if len(s.groups) == 0 {
+		return 0
+	}
+	return (len(s.groups) + s.groupsPerBatch - 1) / s.groupsPerBatch
+}
+
+// MaxBatch is the number of images in the largest batch.
+func (s *Sampler) MaxBatch() int {
+	labelled := min(s.groupsPerBatch*s.split.M, len(s.labelled))
+	return max(labelled, min(s.imagesPerBatch, len(s.unlabelled)))
+}
+
+// State returns the position, for a checkpoint.
+func (s *Sampler) State() State { return s.state }
+
+// Restore continues from a position that State returned, on a sampler of the same
+// split and batch size: the batches that follow are the ones that followed then.
+func (s *Sampler) Restore(state State) error {
+	if state.Epoch < 0 || state.Position < 0 || state.Position > s.Batches() || state.Epoch == 0 && state.Position > 0 {
+		return fmt.Errorf("batches: state has epoch %d, position %d; an epoch has %d batches", state.Epoch, state.Position, s.Batches())
+	}
+	if err := s.stream.UnmarshalBinary(state.Stream); err != nil {
+		return fmt.Errorf("batches: restore the random state: %w", err)
+	}
+	s.state = State{Epoch: state.Epoch, Position: state.Position, Stream: append([]byte(nil), state.Stream...)}
+	if state.Epoch > 0 {
+		s.shuffle()
+	}
+	return nil
+}

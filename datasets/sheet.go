@@ -1,0 +1,166 @@
+package datasets
+
+import (
+	"fmt"
+	"image"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/raster"
+)
+
+// SheetOptions choose what a contact sheet shows. The zero value shows up to 8 x 12
+// images along the first two factors.
+type SheetOptions struct {
+	Row, Column string         // names of factors; empty: the first two, in order
+	Rows        int            // at most so many levels of the row factor, evenly spaced; 0: 8
+	Columns     int            // at most so many levels of the column factor; 0: 12
+	Fixed       map[string]int // levels of the other factors; 0 where not named
+	Scale       int            // pixels per image pixel; 0: images about 64 pixels wide
+}
+
+// ContactSheet shows images of a data set in rows and columns along two of its
+// factors. A combination of levels that the set lacks leaves a blank. A data set
+// with one factor gives one row.
+func ContactSheet(d Dataset, o SheetOptions) (image.Image, error) {
+	if h, w, c := d.ImageShape(); c > 3 {
+		return nil, fmt.Errorf("contact sheet: images of %d x %d x %d cannot be shown; want 1 to 3 channels", h, w, c)
+	}
+	row, column, err := sheetFactors(d, o)
+	if err != nil {
+		return nil, fmt.Errorf("contact sheet: %w", err)
+	}
+	factors := d.Factors()
+	levels, err := fixedLevels(d, o.Fixed)
+	if err != nil {
+		return nil, fmt.Errorf("contact sheet: %w", err)
+	}
+	index, err := NewIndex(d)
+	if err != nil {
+		return nil, fmt.Errorf("contact sheet: %w", err)
+	}
+	rows, columns := []int{0}, spread(factors[column].Size, o.Columns, 12)
+	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), d.Len()), Subtitle: sheetSubtitle(d, row, column, levels), Scale: o.Scale}
+	if row >= 0 {
+		rows = spread(factors[row].Size, o.Rows, 8)
+	}
+	for _, c := range columns {
+		t.ColumnLabels = append(t.ColumnLabels, valueLabel(factors[column], c))
+	}
+	t.ColumnTitle = factors[column].Name
+	for _, r := range rows {
+		if row >= 0 {
+			levels[row] = r
+			t.RowLabels = append(t.RowLabels, factors[row].Name+" "+valueLabel(factors[row], r))
+		}
+		images, err := sheetRow(d, index, levels, column, columns)
+		if err != nil {
+			return nil, fmt.Errorf("contact sheet: %w", err)
+		}
+		t.Rows = append(t.Rows, images)
+	}
+	return t.Draw(), nil
+}
+
+// sheetFactors finds the row factor (-1: none) and the column factor.
+func sheetFactors(d Dataset, o SheetOptions) (row, column int, err error) {
+	row, column = -1, -1
+	if o.Row != "" {
+		if row, err = factorNamed(d, o.Row); err != nil {
+			return 0, 0, err
+		}
+	}
+	if o.Column != "" {
+		if column, err = factorNamed(d, o.Column); err != nil {
+			return 0, 0, err
+		}
+	}
+	if row >= 0 && row == column {
+		return 0, 0, fmt.Errorf("rows and columns both show factor %q; want two factors", o.Row)
+	}
+	free := func(taken int) int { // the first other factor with something to show
+		for k, f := range d.Factors() {
+			if k != taken && f.Size > 1 {
+				return k
+			}
+		}
+		return -1
+	}
+	if row < 0 {
+		row = free(column)
+	}
+	if column < 0 {
+		column = free(row)
+	}
+	if column < 0 { // one factor alone
+		row, column = -1, max(row, 0)
+	}
+	if column >= len(d.Factors()) {
+		return 0, 0, fmt.Errorf("dataset %s has no factors", d.Name())
+	}
+	return row, column, nil
+}
+
+func fixedLevels(d Dataset, fixed map[string]int) ([]int, error) {
+	levels := make([]int, len(d.Factors()))
+	for name, level := range fixed {
+		k, err := factorNamed(d, name)
+		if err != nil {
+			return nil, err
+		}
+		if size := d.Factors()[k].Size; level < 0 || level >= size {
+			return nil, fmt.Errorf("factor %q has no level %d; want 0 to %d", name, level, size-1)
+		}
+		levels[k] = level
+	}
+	return levels, nil
+}
+
+func sheetRow(d Dataset, index *Index, levels []int, column int, columns []int) ([]image.Image, error) {
+	h, w, c := d.ImageShape()
+	pixels := make([]float32, h*w*c)
+	images := make([]image.Image, len(columns))
+	for n, level := range columns {
+		levels[column] = level
+		i, ok := index.Find(levels)
+		if !ok {
+			continue
+		}
+		d.Image(i, pixels)
+		img, err := raster.FromFloats(pixels, h, w, c)
+		if err != nil {
+			return nil, err
+		}
+		images[n] = img
+	}
+	return images, nil
+}
+
+// spread picks at most so many of n levels, evenly spaced from 0.
+func spread(n, most, otherwise int) []int {
+	if most <= 0 {
+		most = otherwise
+	}
+	most = min(most, n)
+	levels := make([]int, most)
+	for i := range levels {
+		levels[i] = i * n / most
+	}
+	return levels
+}
+
+func valueLabel(f Factor, level int) string { return strconv.FormatFloat(f.Value(level), 'g', 3, 64) }
+
+// sheetSubtitle lists the factors, and the levels of those that are held.
+func sheetSubtitle(d Dataset, row, column int, levels []int) string {
+	var parts []string
+	for k, f := range d.Factors() {
+		part := fmt.Sprintf("%s (%d, %s)", f.Name, f.Size, f.Kind)
+		if k != row && k != column {
+			part += fmt.Sprintf(" held at %s", valueLabel(f, levels[k]))
+		}
+		parts = append(parts, part)
+	}
+	h, w, c := d.ImageShape()
+	return fmt.Sprintf("%d x %d x %d; factors %s", h, w, c, strings.Join(parts, ", "))
+}

@@ -1,0 +1,284 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+// Split says which images of a data set come with known moves. A group is M images
+// whose moves relative to its first image are known (the transformation labels of
+// Tonnaer et al. 2022, section 5); the other images have no label.
+type Split struct {
+	M          int         // images in a group; 0 when there are no groups
+	Groups     [][]int     // M data set indices each
+	Moves      [][]float32 // M*K radians each: the angle of image m in factor k at m*K+k; the first K are 0
+	Unlabelled []int       // data set indices in no group, ascending
+}
+
+// K is the number of factors that Moves speaks of; 0 when there are no groups.
+func (s *Split) K() int {
+	if len(s.Groups) == 0 {
+		return 0
+	}
+	return len(s.Moves[0]) / s.M
+}
+
+// Supervision makes a Split; the settings structs in SupervisionTable do it. The
+// angle of a move in a circular factor is 2 pi ((v_m - v_1) mod Size)/Size; it is 0
+// for factors that are not circular, in which a group never moves.
+type Supervision interface {
+	Split(d Dataset, s *rng.Stream) (*Split, error)
+}
+
+// None leaves all images unlabelled.
+type None struct{}
+
+// Split returns a Split without groups.
+func (*None) Split(d Dataset, _ *rng.Stream) (*Split, error) { return newSplit(d, 0, nil, true) }
+
+// Pairs draws Count pairs of distinct images at random, no image twice, and labels
+// the move from the first to the second (Tonnaer et al. 2022, section 6). The
+// factors named by Hold are equal within a pair; all others must be circular.
+type Pairs struct {
+	Count int      `yaml:"count" doc:"number of labelled pairs; every pair uses two images of its own"`
+	Hold  []string `yaml:"hold" doc:"factors that are equal within a pair, such as the identity of an object"`
+}
+
+// Validate checks the settings.
+func (p *Pairs) Validate() error {
+	if p.Count < 0 {
+		return config.Invalid("count", "%d is negative; want 0 or more", p.Count)
+	}
+	return nil
+}
+
+// Split draws the pairs. Without held factors, it draws 2 Count images without
+// replacement and joins the first with the (Count+1)-th, and so on.
+func (p *Pairs) Split(d Dataset, s *rng.Stream) (*Split, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	held := make([]bool, len(d.Factors()))
+	for i, name := range p.Hold {
+		k, err := factorNamed(d, name)
+		if err != nil {
+			return nil, fmt.Errorf("pairs: hold[%d]: %w", i, err)
+		}
+		held[k] = true
+	}
+	for k, f := range d.Factors() {
+		if f.Kind != Circular && !held[k] && p.Count > 0 {
+			return nil, fmt.Errorf("pairs: factor %q of dataset %s is %s, and a move needs an angle; name it in hold, or use views", f.Name, d.Name(), f.Kind)
+		}
+	}
+	order := s.Perm(d.Len())
+	var groups [][]int
+	possible := d.Len() / 2
+	switch {
+	case len(p.Hold) > 0:
+		groups = pairsWithin(d, order, held)
+		s.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
+		possible = len(groups)
+	case p.Count <= possible:
+		for i := range p.Count {
+			groups = append(groups, []int{order[i], order[i+p.Count]})
+		}
+	}
+	if p.Count > possible {
+		return nil, fmt.Errorf("pairs: %d pairs of distinct images cannot be drawn from the %d images of dataset %s; want at most %d", p.Count, d.Len(), d.Name(), possible)
+	}
+	return newSplit(d, 2, groups[:p.Count], true)
+}
+
+// pairsWithin joins images, taken in the given order, that are equal in the held
+// factors.
+func pairsWithin(d Dataset, order []int, held []bool) [][]int {
+	grid := Grid(d.Factors())
+	levels := make([]int, len(grid))
+	waiting := map[int]int{}
+	var groups [][]int
+	for _, i := range order {
+		d.FactorsAt(i, levels)
+		for k := range levels {
+			if !held[k] {
+				levels[k] = 0
+			}
+		}
+		key := grid.Index(levels)
+		if first, ok := waiting[key]; ok {
+			groups = append(groups, []int{first, i})
+			delete(waiting, key)
+		} else {
+			waiting[key] = i
+		}
+	}
+	return groups
+}
+
+// Paths draws Count random walks over the images (Tonnaer et al. 2022, section 6):
+// a walk starts anywhere, and each of its steps moves one circular factor, chosen
+// at random, by Step levels up or down. A walk of Length images is one group.
+type Paths struct {
+	Count      int  `yaml:"count" doc:"number of paths"`
+	Length     int  `yaml:"length" doc:"images on a path, its start included"`
+	Step       int  `yaml:"step" doc:"levels that a step moves one factor by"`
+	Unlabelled bool `yaml:"unlabelled" doc:"train on the images that lie on no path too, without labels"`
+}
+
+// Validate checks the settings.
+func (p *Paths) Validate() error {
+	switch {
+	case p.Count < 1:
+		return config.Invalid("count", "%d is out of range; want 1 or more", p.Count)
+	case p.Length < 2:
+		return config.Invalid("length", "%d is out of range; want 2 or more", p.Length)
+	case p.Step < 1:
+		return config.Invalid("step", "%d is out of range; want 1 or more", p.Step)
+	}
+	return nil
+}
+
+// Split draws the paths.
+func (p *Paths) Split(d Dataset, s *rng.Stream) (*Split, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	var circular []int
+	for k, f := range d.Factors() {
+		if f.Kind != Circular {
+			continue
+		}
+		if p.Step >= f.Size {
+			return nil, fmt.Errorf("paths: step %d is too long for factor %q of dataset %s; want 1 to %d", p.Step, f.Name, d.Name(), f.Size-1)
+		}
+		circular = append(circular, k)
+	}
+	if circular == nil {
+		return nil, fmt.Errorf("paths: dataset %s has no circular factor to move along", d.Name())
+	}
+	index, err := NewIndex(d)
+	if err != nil {
+		return nil, fmt.Errorf("paths: %w", err)
+	}
+	groups := make([][]int, p.Count)
+	for i := range groups {
+		if groups[i], err = p.walk(d, index, circular, s); err != nil {
+			return nil, err
+		}
+	}
+	return newSplit(d, p.Length, groups, p.Unlabelled)
+}
+
+// walk draws one path.
+func (p *Paths) walk(d Dataset, index *Index, circular []int, s *rng.Stream) ([]int, error) {
+	factors := d.Factors()
+	levels := make([]int, len(factors))
+	path := make([]int, p.Length)
+	path[0] = s.IntN(d.Len())
+	d.FactorsAt(path[0], levels)
+	for m := 1; m < p.Length; m++ {
+		k := circular[s.IntN(len(circular))]
+		move := p.Step
+		if s.IntN(2) == 1 {
+			move = factors[k].Size - p.Step
+		}
+		levels[k] = (levels[k] + move) % factors[k].Size
+		image, ok := index.Find(levels)
+		if !ok {
+			return nil, fmt.Errorf("paths: dataset %s has no image with %s; want every combination of the circular factors' levels", d.Name(), Describe(factors, levels))
+		}
+		path[m] = image
+	}
+	return path, nil
+}
+
+// Views makes one group of all images of an object: a circular factor takes all
+// its values, from level 0 on, while the other factors are held (Tonnaer et al.
+// 2022, sections 5 and 6, COIL-100 and ModelNet40).
+type Views struct {
+	Factor  string `yaml:"factor" doc:"circular factor that moves; empty: the only one there is"`
+	Objects int    `yaml:"objects" doc:"number of objects with labelled views, chosen at random; 0: all"`
+}
+
+// Validate checks the settings.
+func (v *Views) Validate() error {
+	if v.Objects < 0 {
+		return config.Invalid("objects", "%d is negative; want 0 (all) or more", v.Objects)
+	}
+	return nil
+}
+
+// Split collects the views.
+func (v *Views) Split(d Dataset, s *rng.Stream) (*Split, error) {
+	if err := v.Validate(); err != nil {
+		return nil, err
+	}
+	k, err := v.moving(d)
+	if err != nil {
+		return nil, fmt.Errorf("views: %w", err)
+	}
+	factors := d.Factors()
+	grid, size := Grid(factors), factors[k].Size
+	levels := make([]int, len(factors))
+	object := map[int]int{} // grid position of the object at level 0 -> group
+	var groups [][]int
+	for i := range d.Len() {
+		d.FactorsAt(i, levels)
+		level := levels[k]
+		levels[k] = 0
+		g, ok := object[grid.Index(levels)]
+		if !ok {
+			g = len(groups)
+			object[grid.Index(levels)] = g
+			groups = append(groups, slices.Repeat([]int{-1}, size))
+		}
+		if groups[g][level] >= 0 {
+			return nil, fmt.Errorf("views: images %d and %d of dataset %s show the same view", groups[g][level], i, d.Name())
+		}
+		groups[g][level] = i
+	}
+	for _, group := range groups {
+		if level := slices.Index(group, -1); level >= 0 {
+			d.FactorsAt(slices.Max(group), levels)
+			levels[k] = level
+			return nil, fmt.Errorf("views: dataset %s has no image with %s; want all %d views of every object", d.Name(), Describe(factors, levels), size)
+		}
+	}
+	if v.Objects > len(groups) {
+		return nil, fmt.Errorf("views: dataset %s has %d objects, not %d", d.Name(), len(groups), v.Objects)
+	}
+	if v.Objects > 0 {
+		s.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
+		groups = groups[:v.Objects]
+	}
+	return newSplit(d, size, groups, true)
+}
+
+// moving is the factor that Views moves.
+func (v *Views) moving(d Dataset) (int, error) {
+	if v.Factor != "" {
+		k, err := factorNamed(d, v.Factor)
+		if err == nil && d.Factors()[k].Kind != Circular {
+			err = fmt.Errorf("factor %q of dataset %s is %s, and a move needs an angle; want a circular factor", v.Factor, d.Name(), d.Factors()[k].Kind)
+		}
+		return k, err
+	}
+	var names []string
+	found := -1
+	for k, f := range d.Factors() {
+		if f.Kind == Circular {
+			names, found = append(names, f.Name), k
+		}
+	}
+	switch len(names) {
+	case 0:
+		return 0, fmt.Errorf("dataset %s has no circular factor", d.Name())
+	case 1:
+		return found, nil
+	}
+	return 0, fmt.Errorf("dataset %s has %d circular factors; name one as factor: %s", d.Name(), len(names), strings.Join(names, ", "))
+}

@@ -1,0 +1,226 @@
+package datasets_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+// toy is a data set of 1 x 1 images with any factors; pixels hold the index.
+type toy struct {
+	grid    Grid
+	missing int // so many images at the end do not exist
+}
+
+func (d *toy) Name() string                  { return "toy" }
+func (d *toy) ImageShape() (h, w, c int)     { return 1, 1, 1 }
+func (d *toy) Factors() []Factor             { return d.grid }
+func (d *toy) Len() int                      { return d.grid.Len() - d.missing }
+func (d *toy) Image(i int, dst []float32)    { dst[0] = float32(i) / float32(d.grid.Len()) }
+func (d *toy) FactorsAt(i int, levels []int) { d.grid.At(i, levels) }
+
+func toyOf(factors ...Factor) *toy { return &toy{grid: factors} }
+
+func circle(name string, size int) Factor { return Factor{Name: name, Size: size, Kind: Circular} }
+
+func object(size int) Factor { return Factor{Name: "object", Size: size, Kind: Categorical} }
+
+func split(t testing.TB, s Supervision, d Dataset) *Split {
+	t.Helper()
+	result, err := s.Split(d, rng.New(7, "split"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// checkMoves compares moves with the levels of the images.
+func checkMoves(t *testing.T, d Dataset, s *Split) {
+	t.Helper()
+	factors := d.Factors()
+	k := len(factors)
+	first, levels := make([]int, k), make([]int, k)
+	for g, group := range s.Groups {
+		if len(group) != s.M || len(s.Moves[g]) != s.M*k {
+			t.Fatalf("group %d has %d images and %d angles", g, len(group), len(s.Moves[g]))
+		}
+		d.FactorsAt(group[0], first)
+		for m, i := range group {
+			d.FactorsAt(i, levels)
+			for j, f := range factors {
+				angle := float64(s.Moves[g][m*k+j])
+				if f.Kind != Circular {
+					if angle != 0 || levels[j] != first[j] {
+						t.Fatalf("group %d moves in %s", g, f.Name)
+					}
+					continue
+				}
+				diff := angle - (f.Angle(levels[j]) - f.Angle(first[j]))
+				if math.Abs(math.Remainder(diff, 2*math.Pi)) > 1e-6 || angle < 0 || angle >= 2*math.Pi || m == 0 && angle != 0 {
+					t.Fatalf("group %d, image %d, factor %s: angle %v for levels %d to %d", g, m, f.Name, angle, first[j], levels[j])
+				}
+			}
+		}
+	}
+}
+
+// checkParts: every image is labelled or unlabelled, not both.
+func checkParts(t *testing.T, d Dataset, s *Split) {
+	t.Helper()
+	seen := make([]int, d.Len())
+	for _, g := range s.Groups {
+		for _, i := range g {
+			seen[i]++
+		}
+	}
+	for _, i := range s.Unlabelled {
+		seen[i]++
+	}
+	for i, n := range seen {
+		if n != 1 {
+			t.Fatalf("image %d is used %d times", i, n)
+		}
+	}
+	if !slices.IsSorted(s.Unlabelled) {
+		t.Error("unlabelled images are not in order")
+	}
+}
+
+func TestPairs(t *testing.T) {
+	d := toyOf(circle("a", 64), circle("b", 64))
+	for _, count := range []int{0, 1, 768, 2048} {
+		s := split(t, &Pairs{Count: count}, d)
+		if len(s.Groups) != count || len(s.Unlabelled) != 4096-2*count || count > 0 && s.M != 2 {
+			t.Errorf("%d pairs: %d groups, %d unlabelled", count, len(s.Groups), len(s.Unlabelled))
+		}
+		checkMoves(t, d, s)
+		checkParts(t, d, s)
+	}
+	a, b := split(t, &Pairs{Count: 5}, d), split(t, &Pairs{Count: 5}, d)
+	if fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Error("the same stream gives other pairs")
+	}
+	odd := toyOf(circle("a", 5), circle("b", 3))
+	checkParts(t, odd, split(t, &Pairs{Count: 7}, odd))
+
+	// pairs of views of one object
+	views := toyOf(object(6), circle("view", 8))
+	s := split(t, &Pairs{Count: 24, Hold: []string{"object"}}, views)
+	checkMoves(t, views, s)
+	checkParts(t, views, s)
+}
+
+func TestPaths(t *testing.T) {
+	d := toyOf(circle("a", 64), circle("b", 64), object(3))
+	s := split(t, &Paths{Count: 50, Length: 100, Step: 3}, d)
+	if len(s.Groups) != 50 || s.M != 100 || s.Unlabelled != nil {
+		t.Fatalf("%d groups of %d, %d unlabelled", len(s.Groups), s.M, len(s.Unlabelled))
+	}
+	checkMoves(t, d, s)
+	before, levels := make([]int, 3), make([]int, 3)
+	directions := map[[2]int]int{}
+	for _, path := range s.Groups {
+		for m := 1; m < len(path); m++ {
+			d.FactorsAt(path[m-1], before)
+			d.FactorsAt(path[m], levels)
+			moved := 0
+			for k := range 3 {
+				if step := (levels[k] - before[k] + 64) % 64; step == 3 || step == 61 {
+					moved++
+					directions[[2]int{k, step}]++
+				} else if step != 0 {
+					t.Fatalf("a step of %d levels", step)
+				}
+			}
+			if moved != 1 {
+				t.Fatalf("a step moves %d factors", moved)
+			}
+		}
+	}
+	if len(directions) != 4 {
+		t.Errorf("steps go %v", directions)
+	}
+	for way, n := range directions { // 4950 steps, four ways
+		if n < 1100 || n > 1380 {
+			t.Errorf("%d steps go %v", n, way)
+		}
+	}
+	few := toyOf(circle("a", 16))
+	s = split(t, &Paths{Count: 1, Length: 3, Step: 1, Unlabelled: true}, few)
+	if len(s.Unlabelled) < 13 {
+		t.Errorf("unlabelled %v", s.Unlabelled)
+	}
+}
+
+func TestViews(t *testing.T) {
+	d := toyOf(circle("view", 8), object(5), Factor{Name: "light", Size: 2, Kind: Ordinal})
+	s := split(t, &Views{}, d)
+	if len(s.Groups) != 10 || s.M != 8 || s.Unlabelled != nil {
+		t.Fatalf("%d groups of %d", len(s.Groups), s.M)
+	}
+	checkMoves(t, d, s)
+	checkParts(t, d, s)
+	for m, want := range []float64{0, 1, 2, 3, 4, 5, 6, 7} {
+		if got := s.Moves[3][3*m]; got != float32(2*math.Pi*want/8) {
+			t.Errorf("view %d is at %v", m, got)
+		}
+	}
+	s = split(t, &Views{Objects: 4}, d)
+	if len(s.Groups) != 4 || len(s.Unlabelled) != 48 {
+		t.Errorf("%d groups, %d unlabelled", len(s.Groups), len(s.Unlabelled))
+	}
+	checkParts(t, d, s)
+	torus := toyOf(circle("a", 4), circle("b", 6))
+	s = split(t, &Views{Factor: "b"}, torus)
+	checkMoves(t, torus, s)
+	checkParts(t, torus, s)
+}
+
+func TestSupervisionErrors(t *testing.T) {
+	torus, views := toyOf(circle("a", 8), circle("b", 4)), toyOf(object(6), circle("view", 8))
+	objects, partial := toyOf(object(6)), &toy{grid: Grid{object(6), circle("view", 8)}, missing: 1}
+	tests := []struct {
+		s    Supervision
+		d    Dataset
+		want string
+	}{
+		{&Pairs{Count: -1}, torus, "count: -1 is negative"},
+		{&Pairs{Count: 17}, torus, "17 pairs of distinct images cannot be drawn from the 32 images of dataset toy; want at most 16"},
+		{&Pairs{Count: 3}, views, `factor "object" of dataset toy is categorical, and a move needs an angle`},
+		{&Pairs{Count: 3, Hold: []string{"objekt"}}, views, `no factor "objekt"; did you mean "object"?`},
+		{&Pairs{Count: 25, Hold: []string{"object"}}, views, "want at most 24"},
+		{&Paths{Count: 0, Length: 2, Step: 1}, torus, "count: 0"},
+		{&Paths{Count: 1, Length: 1, Step: 1}, torus, "length: 1"},
+		{&Paths{Count: 1, Length: 5, Step: 0}, torus, "step: 0"},
+		{&Paths{Count: 1, Length: 5, Step: 4}, torus, `step 4 is too long for factor "b" of dataset toy; want 1 to 3`},
+		{&Paths{Count: 1, Length: 5, Step: 1}, objects, "no circular factor"},
+		{&Paths{Count: 50, Length: 50, Step: 1}, partial, "has no image with object 5, view 7"},
+		{&Views{}, torus, "2 circular factors; name one as factor: a, b"},
+		{&Views{}, objects, "no circular factor"},
+		{&Views{Factor: "object"}, views, `factor "object" of dataset toy is categorical`},
+		{&Views{Factor: "c"}, torus, `no factor "c"`},
+		{&Views{Objects: -1}, views, "objects: -1"},
+		{&Views{Objects: 7}, views, "has 6 objects, not 7"},
+		{&Views{}, partial, "has no image with object 5, view 7; want all 8 views"},
+	}
+	for _, test := range tests {
+		if _, err := test.s.Split(test.d, rng.New(0, "x")); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: error %v, want %q", test.s, err, test.want)
+		}
+	}
+	if s, err := (SupervisionChoice{}).Split(torus, nil); err != nil || len(s.Unlabelled) != 32 || s.K() != 0 {
+		t.Errorf("no choice: %v, %v", s, err)
+	}
+}
+
+func ExamplePairs() {
+	d, _ := (&Square{Size: 8, Side: 2, Step: 1}).Build(0)
+	s, err := (&Pairs{Count: 16}).Split(d, rng.New(1, "supervision"))
+	fmt.Println(len(s.Groups), "pairs,", len(s.Unlabelled), "unlabelled images,", err)
+	// Output: 16 pairs, 32 unlabelled images, <nil>
+}

@@ -1,0 +1,112 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Error is one mistake in a config.
+type Error struct {
+	File         string // a file's name, or `argument "key=value"`
+	Line, Column int    // from 1; 0 in arguments
+	Key          string // the path of the key, empty at the top
+	Err          error  // what is wrong, and what would be right
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.where())
+	b.WriteString(": ")
+	if e.Key != "" {
+		b.WriteString(e.Key + ": ")
+	}
+	b.WriteString(e.Err.Error())
+	return b.String()
+}
+
+// Unwrap returns what is wrong, without the place.
+func (e *Error) Unwrap() error { return e.Err }
+
+func (e *Error) where() string { return position{e.File, e.Line, e.Column}.String() }
+
+// Errors are several mistakes in one config, in the order of the file.
+type Errors []*Error
+
+// maxShown is how many mistakes are printed.
+const maxShown = 10
+
+func (e Errors) Error() string {
+	var lines []string
+	for _, one := range e[:min(len(e), maxShown)] {
+		lines = append(lines, one.Error())
+	}
+	if n := len(e) - maxShown; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the mistakes.
+func (e Errors) Unwrap() []error {
+	all := make([]error, len(e))
+	for i, one := range e {
+		all[i] = one
+	}
+	return all
+}
+
+func (e Errors) err() error {
+	switch len(e) {
+	case 0:
+		return nil
+	case 1:
+		return e[0]
+	}
+	slices.SortStableFunc(e, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(btoi(a.Line == 0), btoi(b.Line == 0)), // arguments last
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return e
+}
+
+// add takes an error that came from n, or from custom code for n, apart into its
+// mistakes and locates those that have no place yet.
+func (e *Errors) add(n *Node, err error) {
+	var one *invalid
+	switch x := err.(type) {
+	case nil:
+	case *Error:
+		e.append(x)
+	case Errors:
+		for _, one := range x {
+			e.append(one)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range x.Unwrap() {
+			e.add(n, inner)
+		}
+	case *invalid:
+		e.append(n.invalid(x.key, x.err))
+	default:
+		if errors.As(err, &one) {
+			e.append(n.invalid(one.key, err))
+			return
+		}
+		e.append(n.fail(err))
+	}
+}
+
+// append leaves out what was said before: a Validate method that a struct has from
+// an embedded one is called for both.
+func (e *Errors) append(one *Error) {
+	for _, old := range *e {
+		if old.Line == one.Line && old.Column == one.Column && old.File == one.File &&
+			old.Key == one.Key && old.Err.Error() == one.Err.Error() {
+			return
+		}
+	}
+	*e = append(*e, one)
+}

@@ -1,0 +1,194 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Node is a part of a parsed config.
+type Node struct {
+	kind     nodeKind
+	path     string   // the key path
+	at       position // of the value
+	keyAt    position // of its key, if it is in a mapping
+	text     string   // of a scalar
+	plain    bool     // a scalar without quotes, which may be more than text
+	keys     []string // of a mapping, in order
+	items    []*Node  // of a mapping or list
+	problems Errors   // found when parsing, reported when decoding
+}
+
+type nodeKind uint8
+
+const (
+	badNode nodeKind = iota // not supported: see its problems
+	nullNode
+	scalarNode
+	listNode
+	mapNode
+)
+
+type position struct {
+	file         string
+	line, column int
+}
+
+func (p position) String() string {
+	file := p.file
+	if file == "" {
+		file = "config"
+	}
+	if p.line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d:%d", file, p.line, p.column)
+}
+
+// Path returns the node's key path, such as losses.2.lsbd.weight.
+func (n *Node) Path() string { return n.path }
+
+// IsNull tells whether nothing (null) is given here.
+func (n *Node) IsNull() bool { return n.kind == nullNode }
+
+// IsList tells whether the node is a list.
+func (n *Node) IsList() bool { return n.kind == listNode }
+
+// IsMap tells whether the node is a mapping.
+func (n *Node) IsMap() bool { return n.kind == mapNode }
+
+// IsScalar tells whether the node is a text, a number or a boolean.
+func (n *Node) IsScalar() bool { return n.kind == scalarNode }
+
+// Keys returns the keys of a mapping in the order of the file.
+func (n *Node) Keys() []string { return slices.Clone(n.keys) }
+
+// Get returns what a mapping has under a key, or nil.
+func (n *Node) Get(key string) *Node {
+	if i := slices.Index(n.keys, key); i >= 0 {
+		return n.items[i]
+	}
+	return nil
+}
+
+// Items returns the elements of a list or the values of a mapping.
+func (n *Node) Items() []*Node { return slices.Clone(n.items) }
+
+// Errorf returns an error located at the node.
+func (n *Node) Errorf(format string, args ...any) error {
+	return n.fail(fmt.Errorf(format, args...))
+}
+
+// Invalid returns an error located at a key of the node, as [Invalid] does.
+func (n *Node) Invalid(key, format string, args ...any) error {
+	return n.invalid(key, fmt.Errorf(format, args...))
+}
+
+func (n *Node) root() bool { return n.path == "" }
+
+func (n *Node) fail(err error) *Error { return n.at.fail(n.path, err) }
+
+func (p position) fail(path string, err error) *Error {
+	return &Error{File: p.file, Line: p.line, Column: p.column, Key: path, Err: err}
+}
+
+// invalid locates an error at a key below n: at the key if it is given, otherwise
+// at the nearest part that is.
+func (n *Node) invalid(key string, err error) *Error {
+	path := joinAll(n.path, key)
+	for _, segment := range splitPath(key) {
+		below := n.child(segment)
+		if below == nil {
+			err = fmt.Errorf("%w (the default; the config does not give it)", err)
+			break
+		}
+		n = below
+	}
+	return n.keyOrValue().fail(path, err)
+}
+
+// child is a mapping's value or a list's element.
+func (n *Node) child(segment string) *Node {
+	if n.kind == listNode {
+		if i, err := strconv.Atoi(segment); err == nil && 0 <= i && i < len(n.items) {
+			return n.items[i]
+		}
+		return nil
+	}
+	return n.Get(segment)
+}
+
+// keyOrValue is where the node's key is, or the node itself if it has none.
+func (n *Node) keyOrValue() position {
+	if n.keyAt != (position{}) {
+		return n.keyAt
+	}
+	return n.at
+}
+
+// describe names a node's content in an error.
+func (n *Node) describe() string {
+	switch n.kind {
+	case nullNode:
+		return "nothing (null)"
+	case listNode:
+		return "a list"
+	case mapNode:
+		return "a mapping"
+	case scalarNode:
+		if n.plain && classify(n.text) != isText {
+			return n.text
+		}
+		return "the text " + strconv.Quote(shorten(n.text))
+	}
+	return "something that is not supported"
+}
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:57]) + "..."
+	}
+	return s
+}
+
+// joinPath appends a key to a path; one that could be misread is quoted.
+func joinPath(path, key string) string {
+	if key == "" || strings.ContainsAny(key, ".=\" \n\t") {
+		key = strconv.Quote(key)
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func joinAll(path, key string) string {
+	for _, segment := range splitPath(key) {
+		path = joinPath(path, segment)
+	}
+	return path
+}
+
+// splitPath splits a.b."c.d" at the dots outside quotes.
+func splitPath(path string) []string {
+	var segments []string
+	for {
+		quoted, err := strconv.QuotedPrefix(path)
+		if err != nil || !strings.HasPrefix(quoted, `"`) || (len(quoted) < len(path) && path[len(quoted)] != '.') {
+			segment, rest, more := strings.Cut(path, ".")
+			segments = append(segments, segment)
+			if !more {
+				return segments
+			}
+			path = rest
+			continue
+		}
+		segment, _ := strconv.Unquote(quoted)
+		segments = append(segments, segment)
+		if len(quoted) == len(path) {
+			return segments
+		}
+		path = path[len(quoted)+1:]
+	}
+}

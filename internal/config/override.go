@@ -1,0 +1,116 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Override sets values by assignments such as
+//
+//	train.epochs=3
+//	losses.2.lsbd.weight=10       the third loss
+//	losses.+={variance: {}}       one more loss
+//	dataset={square: {size: 32}}  the whole data set
+//	sweep."train.seed"=[0, 1]     a key that has a dot
+//
+// The value is YAML. Keys that are missing are made. Where a choice is given by its
+// name alone, a path through that name adds options to it. Errors, those of a later
+// Decode too, are located at `argument "train.epochs=x"`.
+func (n *Node) Override(assignments ...string) error {
+	var errs Errors
+	for _, a := range assignments {
+		errs.add(n, n.assign(a))
+	}
+	return errs.err()
+}
+
+func (n *Node) assign(assignment string) error {
+	at := position{file: "argument " + strconv.Quote(assignment)}
+	path, value, ok := cutAssignment(assignment)
+	if !ok || path == "" {
+		return at.fail("", errors.New("want key.path=value"))
+	}
+	segments := splitPath(path)
+	if len(segments) > maxDepth {
+		return at.fail("", fmt.Errorf("a path of more than %d keys", maxDepth))
+	}
+	target := n
+	for _, segment := range segments {
+		if segment == "" || !utf8.ValidString(segment) {
+			return at.fail(path, fmt.Errorf("%q is no key; want key.path=value", segment))
+		}
+		next, err := target.descend(at, segment)
+		if err != nil {
+			return err
+		}
+		target = next
+	}
+	parsed, err := parse(at, target.path, []byte(value))
+	if err != nil {
+		return at.fail(path, fmt.Errorf("%w; a text with special characters needs quotes", errors.Unwrap(err)))
+	}
+	keyAt := position{}
+	if target.keyAt != (position{}) {
+		keyAt = at
+	}
+	*target = *parsed
+	target.keyAt = keyAt
+	return nil
+}
+
+// cutAssignment splits at the first = outside quotes.
+func cutAssignment(s string) (path, value string, ok bool) {
+	quoted := false
+	for i := range len(s) {
+		switch {
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == '=' && !quoted:
+			return strings.TrimSpace(s[:i]), s[i+1:], true
+		}
+	}
+	return "", "", false
+}
+
+// descend returns the node under a key, which it makes if need be.
+func (n *Node) descend(at position, segment string) (*Node, error) {
+	switch n.kind {
+	case listNode:
+		return n.element(at, segment)
+	case nullNode:
+		n.kind, n.at = mapNode, at
+	case scalarNode:
+		// `dataset: square` is short for `dataset: {square: {}}`
+		if n.class() != isText {
+			return nil, at.fail(joinPath(n.path, segment), fmt.Errorf("%s at %s is %s, which has no keys", n.path, n.at, n.text))
+		}
+		chosen := &Node{kind: nullNode, path: joinPath(n.path, n.text), at: n.at, keyAt: n.at}
+		*n = Node{kind: mapNode, path: n.path, at: at, keyAt: n.keyAt, keys: []string{n.text}, items: []*Node{chosen}}
+	case badNode:
+		return nil, n.problems.err()
+	}
+	if below := n.Get(segment); below != nil {
+		return below, nil
+	}
+	below := &Node{kind: nullNode, path: joinPath(n.path, segment), at: at, keyAt: at}
+	n.keys, n.items = append(n.keys, segment), append(n.items, below)
+	return below, nil
+}
+
+func (n *Node) element(at position, segment string) (*Node, error) {
+	if segment == "+" {
+		segment = strconv.Itoa(len(n.items))
+		n.items = append(n.items, &Node{kind: nullNode, path: joinPath(n.path, segment), at: at})
+	}
+	if below := n.child(segment); below != nil {
+		return below, nil
+	}
+	path := joinPath(n.path, segment)
+	if len(n.items) == 0 {
+		return nil, at.fail(path, fmt.Errorf("%s is an empty list; add to it with %s.+=value", n.path, n.path))
+	}
+	return nil, at.fail(path, fmt.Errorf("%s is a list; want an index from 0 to %d, or + to add to it, got %q", n.path, len(n.items)-1, segment))
+}

@@ -1,0 +1,151 @@
+// Package nn builds neural networks as Gorgonia graphs over named parameters.
+//
+// [Params] holds the parameters of a model. Every [Graph] that uses one holds the
+// same tensor, so that several graphs train one model together.
+package nn
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+// Params is an ordered set of named float32 tensors. A parameter's initial values
+// depend on the seed and its name alone, not on the order of creation.
+type Params struct {
+	seed    uint64
+	names   []string
+	tensors map[string]*tensor.Dense
+}
+
+// NewParams returns an empty set.
+func NewParams(seed uint64) *Params {
+	return &Params{seed: seed, tensors: map[string]*tensor.Dense{}}
+}
+
+// Names lists the parameters in the order of their creation.
+func (p *Params) Names() []string { return append([]string(nil), p.names...) }
+
+// Get returns the tensor of a parameter, or nil if there is none of that name.
+func (p *Params) Get(name string) *tensor.Dense { return p.tensors[name] }
+
+// Count returns the number of elements of all parameters.
+func (p *Params) Count() int {
+	n := 0
+	for _, t := range p.tensors {
+		n += t.DataSize()
+	}
+	return n
+}
+
+// Create returns the parameter of a name. It makes one if there is none, and it
+// is an error if there is one of another shape.
+func (p *Params) Create(name string, shape tensor.Shape, init Init) (*tensor.Dense, error) {
+	if t, ok := p.tensors[name]; ok {
+		if !sameShape(t.Shape(), shape) {
+			return nil, fmt.Errorf("parameter %q: shape %v wanted, but it has shape %v", name, shape, t.Shape())
+		}
+		return t, nil
+	}
+	if err := checkShape(shape); err != nil {
+		return nil, fmt.Errorf("parameter %q: %w", name, err)
+	}
+	values := make([]float32, shape.TotalSize())
+	init(rng.New(p.seed, "init/"+name), shape, values)
+	t := tensor.New(tensor.WithShape(shape.Clone()...), tensor.WithBacking(values))
+	p.names, p.tensors[name] = append(p.names, name), t
+	return t, nil
+}
+
+// Graph is an expression graph with parameters: those of one program.
+type Graph struct {
+	*gorgonia.ExprGraph
+	Params *Params
+
+	names []string // of its parameters, in the order of first use
+	nodes map[string]*gorgonia.Node
+}
+
+// NewGraph returns an empty graph over a set of parameters.
+func NewGraph(p *Params) *Graph {
+	return &Graph{ExprGraph: gorgonia.NewGraph(), Params: p, nodes: map[string]*gorgonia.Node{}}
+}
+
+// Param returns the node of a parameter, whose value is the shared tensor.
+func (g *Graph) Param(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
+	t, err := g.Params.Create(name, shape, init)
+	if err != nil {
+		return nil, err
+	}
+	if n, ok := g.nodes[name]; ok {
+		if n.Value() != t {
+			return nil, fmt.Errorf("parameter %q: the graph has an input of that name", name)
+		}
+		return n, nil
+	}
+	g.names = append(g.names, name)
+	return g.hold(name, t), nil
+}
+
+// Input adds an input of float32 zeros, to be filled through [Data] before a run.
+func (g *Graph) Input(name string, shape ...int) (*gorgonia.Node, error) {
+	if err := checkShape(shape); err != nil {
+		return nil, fmt.Errorf("input %q: %w", name, err)
+	}
+	if _, ok := g.nodes[name]; ok {
+		return nil, fmt.Errorf("input %q: the graph has one of that name", name)
+	}
+	return g.hold(name, tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(shape...))), nil
+}
+
+func (g *Graph) hold(name string, t *tensor.Dense) *gorgonia.Node {
+	s := t.Shape()
+	n := gorgonia.NewTensor(g.ExprGraph, t.Dtype(), s.Dims(), gorgonia.WithShape(s.Clone()...), gorgonia.WithName(name), gorgonia.WithValue(t))
+	g.nodes[name] = n
+	return n
+}
+
+// Learnables lists the names and nodes of the graph's parameters in the order of
+// their first use.
+func (g *Graph) Learnables() (names []string, nodes gorgonia.Nodes) {
+	for _, name := range g.names {
+		names, nodes = append(names, name), append(nodes, g.nodes[name])
+	}
+	return names, nodes
+}
+
+// Data returns the elements of an input or parameter, to be read or written in
+// place. It is nil for other nodes.
+func Data(n *gorgonia.Node) []float32 {
+	if t, ok := n.Value().(*tensor.Dense); ok && n.Op() == nil && t.Dtype() == tensor.Float32 {
+		return t.Float32s()
+	}
+	return nil
+}
+
+func checkShape(s tensor.Shape) error {
+	if len(s) == 0 {
+		return fmt.Errorf("one size or more wanted, got shape %v", s)
+	}
+	for _, d := range s {
+		if d < 1 {
+			return fmt.Errorf("positive sizes wanted, got shape %v", s)
+		}
+	}
+	return nil
+}
+
+func sameShape(a, b tensor.Shape) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,167 @@
+// Package npy reads and writes arrays in NumPy's files: .npy (format versions 1 to
+// 3, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) and
+// .npz (a zip archive of .npy files).
+//
+// All boolean, integer and floating point types of 8 to 64 bits are read, in either
+// byte order, and elements always come in C order (the last index varies fastest).
+// A [Reader] checks the header against the size of the file, then gives elements in
+// blocks, so that an array need not fit in memory:
+//
+//	r, err := npy.Open("images.npy")
+//	defer r.Close()
+//	row := make([]float32, r.RowLen())
+//	for range r.Rows() {
+//		err := npy.Read(r, row)
+//		...
+//	}
+//
+// Object arrays, which hold Python pickles, and structured arrays are refused.
+package npy
+
+import (
+	"fmt"
+	"io"
+	"math"
+)
+
+// Header describes an array.
+type Header struct {
+	Shape     []int  // empty for a scalar
+	DType     string // bool, int8 ... int64, uint8 ... uint64, float16, float32, float64
+	Fortran   bool   // the file has the first index vary fastest
+	BigEndian bool
+}
+
+// Element is what arrays are read into and written from.
+type Element interface {
+	bool | int8 | int16 | int32 | int64 | int | uint8 | uint16 | uint32 | uint64 | float32 | float64
+}
+
+// Len returns the number of elements.
+func (h Header) Len() int {
+	n := 1
+	for _, d := range h.Shape {
+		n *= d
+	}
+	return n
+}
+
+// Rows returns the size of the first dimension, 1 for a scalar.
+func (h Header) Rows() int {
+	if len(h.Shape) == 0 {
+		return 1
+	}
+	return h.Shape[0]
+}
+
+// RowLen returns the number of elements that share a first index.
+func (h Header) RowLen() int {
+	n := 1
+	for _, d := range h.Shape[min(1, len(h.Shape)):] {
+		n *= d
+	}
+	return n
+}
+
+// Array is an array in memory, with its elements in C order.
+type Array[T Element] struct {
+	Shape []int
+	Data  []T
+}
+
+// ReadFile reads a whole .npy file as elements of type T, converted as by [Read].
+func ReadFile[T Element](path string) (*Array[T], error) {
+	r, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	a, err := ReadAll[T](r)
+	if err2 := r.Close(); err == nil {
+		err = err2
+	}
+	return a, err
+}
+
+// ReadAll reads the elements that r has left; if none were read before, the result
+// has the array's shape, otherwise one dimension.
+func ReadAll[T Element](r *Reader) (*Array[T], error) {
+	shape := r.Shape
+	if r.left != r.Len() {
+		shape = []int{r.left}
+	}
+	// The size may be a lie where it could not be checked: let the data grow as it comes.
+	const block = 1 << 20
+	data := []T{}
+	if r.sizeKnown {
+		data = make([]T, 0, r.left)
+	}
+	for r.left > 0 {
+		n := min(r.left, block)
+		data = append(data, make([]T, n)...)
+		if err := Read(r, data[len(data)-n:]); err != nil {
+			return nil, err
+		}
+	}
+	return &Array[T]{append([]int{}, shape...), data}, nil
+}
+
+// Read fills dst with the next elements in C order. Floats are rounded to the type
+// of dst; an integer or boolean dst must hold each element exactly. Reading more
+// elements than are left is an error.
+func Read[T Element](r *Reader, dst []T) error {
+	if len(dst) > r.left {
+		return fmt.Errorf("%s: want %d elements, but %d are left of shape %v", r.name, len(dst), r.left, r.Shape)
+	}
+	if r.transpose {
+		if err := r.loadFortran(); err != nil {
+			return err
+		}
+	}
+	size := r.dt.size
+	for len(dst) > 0 {
+		n := min(len(dst), len(r.buf)/size)
+		raw := r.buf[:n*size]
+		if _, err := io.ReadFull(r.src, raw); err != nil {
+			return r.truncated(err)
+		}
+		if bad := decode(dst[:n], raw, r.dt, r.BigEndian); bad >= 0 {
+			return fmt.Errorf("%s: element %d of a %s array cannot be a %T", r.name, r.Len()-r.left+bad, r.DType, dst[0])
+		}
+		r.left -= n
+		dst = dst[n:]
+	}
+	if r.left == 0 {
+		return r.finish()
+	}
+	return nil
+}
+
+// Float32s fills dst with the next elements.
+func (r *Reader) Float32s(dst []float32) error { return Read(r, dst) }
+
+// Float64s fills dst with the next elements.
+func (r *Reader) Float64s(dst []float64) error { return Read(r, dst) }
+
+// checkLen returns the number of elements of a shape, refusing what cannot be.
+func checkLen(shape []int, size int) (int, error) {
+	if len(shape) > 32 {
+		return 0, fmt.Errorf("%d dimensions; at most 32 are possible", len(shape))
+	}
+	n, zero := 1, false
+	for _, d := range shape {
+		switch {
+		case d < 0:
+			return 0, fmt.Errorf("negative dimension in shape %v", shape)
+		case d == 0:
+			zero = true
+		case n > math.MaxInt/size/d:
+			return 0, fmt.Errorf("shape %v has too many elements", shape)
+		default:
+			n *= d
+		}
+	}
+	if zero {
+		return 0, nil
+	}
+	return n, nil
+}

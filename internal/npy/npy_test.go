@@ -1,0 +1,347 @@
+package npy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// open opens an array that NumPy wrote.
+func open(t testing.TB, z *NPZ, name string) *Reader {
+	t.Helper()
+	r, err := z.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func openNPZ(t testing.TB, name string) *NPZ {
+	t.Helper()
+	z, err := OpenNPZ(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { z.Close() })
+	return z
+}
+
+func TestAllTypes(t *testing.T) {
+	for _, file := range []string{"stored.npz", "compressed.npz"} {
+		z := openNPZ(t, file)
+		if n := len(z.Names()); n != 28 {
+			t.Errorf("%s: %d arrays: %v", file, n, z.Names())
+		}
+		for _, dt := range dtypes {
+			for _, order := range []string{"le", "be"} {
+				name := fmt.Sprintf("%s_%c%d", order, dt.kind, dt.size)
+				r := open(t, z, name)
+				if want := (Header{[]int{2, 3}, dt.name, false, order == "be" && dt.size > 1}); !reflect.DeepEqual(r.Header, want) {
+					t.Errorf("%s: header %+v, want %+v", name, r.Header, want)
+				}
+				want := []float32{0, 1, 2, 3, 100, 127}
+				if dt.name == "bool" {
+					want = []float32{0, 1, 1, 1, 1, 1}
+				}
+				checkEqual(t, name, r, want)
+				checkEqual(t, name, open(t, z, name), convertAll[float64](want))
+				checkEqual(t, name, open(t, z, name), convertAll[int](want))
+				checkEqual(t, name, open(t, z, name), convertAll[int8](want))
+				checkEqual(t, name, open(t, z, name), convertAll[int16](want))
+				checkEqual(t, name, open(t, z, name), convertAll[int32](want))
+				checkEqual(t, name, open(t, z, name), convertAll[int64](want))
+				checkEqual(t, name, open(t, z, name), convertAll[uint8](want))
+				checkEqual(t, name, open(t, z, name), convertAll[uint16](want))
+				checkEqual(t, name, open(t, z, name), convertAll[uint32](want))
+				checkEqual(t, name, open(t, z, name), convertAll[uint64](want))
+			}
+		}
+		checkEqual(t, "bool", open(t, z, "le_b1"), []bool{false, true, true, true, true, true})
+		fortran := make([]float32, 24)
+		for i := range fortran {
+			fortran[i] = float32(i)
+		}
+		checkEqual(t, "fortran", open(t, z, "fortran"), fortran)
+		inf := float32(math.Inf(1))
+		checkEqual(t, "half", open(t, z, "half"), []float32{0.5, -2, 65504, 5.9604645e-08, inf, -inf, float32(math.Copysign(0, -1))})
+		checkEqual(t, "limits", open(t, z, "limits"), []int64{math.MinInt64, math.MaxInt64})
+		checkEqual(t, "unsigned", open(t, z, "unsigned"), []uint64{0, math.MaxUint64})
+	}
+}
+
+func convertAll[T number](from []float32) []T {
+	to := make([]T, len(from))
+	for i, x := range from {
+		to[i] = T(x)
+	}
+	return to
+}
+
+func checkEqual[T Element](t *testing.T, name string, r *Reader, want []T) {
+	t.Helper()
+	got, err := ReadAll[T](r)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+	} else if !reflect.DeepEqual(got.Data, want) || !reflect.DeepEqual(got.Shape, r.Shape) {
+		t.Errorf("%s: got %v of shape %v, want %v of %v", name, got.Data, got.Shape, want, r.Shape)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	for _, test := range []struct {
+		file  string
+		shape []int
+		want  []float64
+	}{
+		{"version1.npy", []int{3}, []float64{0, 1, 2}},
+		{"version2.npy", []int{3}, []float64{0, 1, 2}},
+		{"version3.npy", []int{3}, []float64{0, 1, 2}},
+		{"scalar.npy", []int{}, []float64{2.5}},
+		{"empty.npy", []int{0, 3}, []float64{}},
+		{"fortran_be.npy", []int{2, 3}, []float64{0, 1, 2, 3, 4, 5}},
+	} {
+		got, err := ReadFile[float64](filepath.Join("testdata", test.file))
+		if err != nil || !reflect.DeepEqual(got, &Array[float64]{test.shape, test.want}) {
+			t.Errorf("%s: got %+v, %v", test.file, got, err)
+		}
+	}
+}
+
+// Blocks of any size give the same elements as the whole.
+func TestBlocks(t *testing.T) {
+	for _, size := range []int{1, 3, 7, 16, 80} {
+		for _, file := range []string{"images.npy", "fortran.npy"} {
+			r, err := Open(filepath.Join("testdata", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := 0; i < r.Len(); i += size {
+				block := make([]float32, min(size, r.Len()-i))
+				if err := r.Float32s(block); err != nil {
+					t.Fatal(err)
+				}
+				for k, x := range block {
+					if x != float32(i+k) {
+						t.Fatalf("%s, blocks of %d: element %d is %g", file, size, i+k, x)
+					}
+				}
+			}
+			if err := r.Float64s(make([]float64, 1)); err == nil || !strings.Contains(err.Error(), "want 1 elements, but 0 are left of shape") {
+				t.Errorf("past the end: %v", err)
+			}
+			r.Close()
+		}
+	}
+}
+
+func TestSeekRow(t *testing.T) {
+	r, err := Open("testdata/images.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if r.Rows() != 5 || r.RowLen() != 16 {
+		t.Errorf("%d rows of %d", r.Rows(), r.RowLen())
+	}
+	for _, row := range []int{3, 0, 4, 4, 1} {
+		var got [16]uint8
+		if err := r.SeekRow(row); err != nil {
+			t.Fatal(err)
+		}
+		if err := Read(r, got[:]); err != nil || got[0] != uint8(16*row) || got[15] != uint8(16*row+15) {
+			t.Errorf("row %d: %v, %v", row, got, err)
+		}
+	}
+	if err := r.SeekRow(4); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := ReadAll[int](r)
+	if err != nil || !reflect.DeepEqual(rest.Shape, []int{16}) {
+		t.Errorf("the rest: %v, %v", rest, err)
+	}
+	for _, row := range []int{-1, 6} {
+		if err := r.SeekRow(row); err == nil || !strings.Contains(err.Error(), "no row") {
+			t.Errorf("row %d: %v", row, err)
+		}
+	}
+	z := openNPZ(t, "stored.npz")
+	if err := open(t, z, "le_u1").SeekRow(0); err == nil || !strings.Contains(err.Error(), "want a .npy file in C order") {
+		t.Errorf("npz: %v", err)
+	}
+}
+
+// Integers must be exact, booleans booleans.
+func TestInexact(t *testing.T) {
+	var file bytes.Buffer
+	write := func(err error) *Reader {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := NewReader(&file, "x.npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	check := func(err error, want string) {
+		t.Helper()
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		file.Reset()
+	}
+	floats := func(x float64) *Reader { return write(Write(&file, []int{2}, []float64{0, x})) }
+	for _, x := range []float64{0.5, 1e30, -1e30, math.NaN(), math.Inf(1), 1 << 63} {
+		check(Read(floats(x), make([]int64, 2)), "x.npy: element 1 of a float64 array cannot be a int64")
+	}
+	for _, x := range []float64{256, -1, 0.5} {
+		check(Read(floats(x), make([]uint8, 2)), "x.npy: element 1 of a float64 array cannot be a uint8")
+	}
+	check(Read(floats(1), make([]bool, 2)), "x.npy: element 0 of a float64 array cannot be a bool")
+	check(Read(write(Write(&file, []int{1}, []uint64{math.MaxUint64})), make([]int64, 1)), "x.npy: element 0 of a uint64 array cannot be a int64")
+	check(Read(write(Write(&file, []int{1}, []int64{-1})), make([]uint64, 1)), "x.npy: element 0 of a int64 array cannot be a uint64")
+}
+
+func TestErrors(t *testing.T) {
+	for file, want := range map[string]string{
+		"object.npy":     "an array of Python objects (|O)",
+		"structured.npy": "a structured array, which is not read",
+		"text.npy":       `element type "<U2" is not read`,
+		"complex.npy":    `element type "<c16" is not read`,
+		"missing.npy":    "no such file",
+		"make.py":        "not a .npy file: it begins with",
+		".":              "testdata: not a file",
+	} {
+		path := filepath.Join("testdata", file)
+		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: got %v, want %s", file, err, want)
+		}
+	}
+	if _, err := OpenNPZ("testdata/scalar.npy"); err == nil || !strings.Contains(err.Error(), "testdata/scalar.npy: not a .npz file") {
+		t.Errorf("npz: %v", err)
+	}
+	if _, err := OpenNPZ("testdata/missing.npz"); err == nil || !os.IsNotExist(err) {
+		t.Errorf("npz: %v", err)
+	}
+	if _, err := openNPZ(t, "stored.npz").Open("missing"); err == nil || !strings.Contains(err.Error(), `stored.npz: no array "missing"; there are le_b1, be_b1`) {
+		t.Errorf("npz: %v", err)
+	}
+}
+
+// npyFile builds a file around a header's text.
+func npyFile(version byte, text string, data int) []byte {
+	b := append([]byte(magic), version, 0, byte(len(text)), byte(len(text)>>8))
+	if version > 1 {
+		b = append(b, 0, 0)
+	}
+	return append(append(b, text...), make([]byte, data)...)
+}
+
+func TestHostileHeaders(t *testing.T) {
+	const start = "{'descr': '<f4', 'fortran_order': False, 'shape': "
+	for _, test := range []struct {
+		data []byte
+		want string
+	}{
+		{nil, "only 0 bytes long"},
+		{[]byte("\x93NUM"), "only 4 bytes long"},
+		{[]byte("PK\x03\x04....."), `begins with "PK`},
+		{[]byte("\x93NUMPY\x04\x00......"), "version 4.0 is not known; want 1 to 3"},
+		{[]byte("\x93NUMPY\x01\x00\x01"), "truncated in the header"},
+		{[]byte("\x93NUMPY\x01\x00\xff\x00{"), "truncated in the header: 1 of 255 bytes"},
+		{[]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff"), "a header of 4294967295 bytes; at most 1048576 are read"},
+		{npyFile(1, "\xff", 0), "not text"},
+		{npyFile(1, "", 0), "want {"},
+		{npyFile(1, "{}", 0), "want the keys descr, fortran_order and shape"},
+		{npyFile(1, "{'descr'", 0), "want :"},
+		{npyFile(1, "{'descr", 0), "a string without end"},
+		{npyFile(1, "{3: 4}", 0), "want a string"},
+		{npyFile(1, "{'descr': '<f4', 'descr': '<f4'}", 0), `the key "descr" twice`},
+		{npyFile(1, "{'x': 3}", 0), `unknown key "x"`},
+		{npyFile(1, "{'fortran_order': 1}", 0), "want True or False"},
+		{npyFile(1, "{'descr': '<f4' 'shape': ()}", 0), "want , or }"},
+		{npyFile(1, "{'descr': 'f4'}", 0), `element type "f4"`},
+		{npyFile(1, "{'descr': ''}", 0), `element type ""`},
+		{npyFile(1, "{'descr': '<f16'}", 0), `element type "<f16"`},
+		{npyFile(1, start+"(3)}", 12), ""},
+		{npyFile(1, start+"(3L, 1L)}", 12), ""},
+		{npyFile(3, start+"(3, 1), }\n\n", 12), ""},
+		{npyFile(1, start+"(-1,)}", 0), "want integers from 0"},
+		{npyFile(1, start+"(1.5,)}", 0), "want , or )"},
+		{npyFile(1, start+"(1 2)}", 0), "want , or )"},
+		{npyFile(1, start+"(9999999999999999999,)}", 0), "want integers from 0"},
+		{npyFile(1, start+"(9223372036854775807, 2)}", 0), "too many elements"},
+		{npyFile(1, start+"(0, 9223372036854775807, 9223372036854775807)}", 0), "too many elements"},
+		{npyFile(1, start+"("+strings.Repeat("1,", 33)+")}", 4), "33 dimensions; at most 32"},
+		{npyFile(1, start+"("+strings.Repeat("1,", 100)+")}", 4), "want integers"},
+		{npyFile(1, start+"(1000000000,)}", 8), "truncated: 8 bytes of data; want 4000000000 for shape [1000000000] of float32"},
+		{npyFile(1, start+"(1,)}", 8), "too long: 8 bytes of data; want 4"},
+		{npyFile(1, start+"(1,)} x", 4), `"x" after the dictionary`},
+	} {
+		path := filepath.Join(t.TempDir(), "x.npy")
+		if err := os.WriteFile(path, test.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a, err := ReadFile[float32](path)
+		if test.want == "" {
+			if err != nil || len(a.Data) != 3 {
+				t.Errorf("%q: %v, %v", test.data, a, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: got %v, want %s", test.data, err, test.want)
+		}
+	}
+}
+
+// Without a size to compare, a lie about the shape is found when the data ends, and
+// does not cost the memory that it claims.
+func TestHugeShapeOfStream(t *testing.T) {
+	for _, fortran := range []string{"False", "True"} {
+		file := npyFile(1, "{'descr': '<f4', 'fortran_order': "+fortran+", 'shape': (1000000, 1000000, 1000)}", 1000)
+		r, err := NewReader(iotest.OneByteReader(bytes.NewReader(file)), "stream")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadAll[float32](r); err == nil || !strings.Contains(err.Error(), "stream: truncated: fewer than the") {
+			t.Errorf("got %v", err)
+		}
+	}
+	r, err := NewReader(iotest.ErrReader(io.ErrClosedPipe), "pipe")
+	if err == nil || err.Error() != "pipe: io: read/write on closed pipe" {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// A damaged archive is noticed by its checksum.
+func TestDamagedNPZ(t *testing.T) {
+	src, err := os.ReadFile("testdata/stored.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(src, []byte("\n\x00\x01\x02\x03\x64\x7f")) // the data of le_i1
+	if at < 0 {
+		t.Fatal("no data")
+	}
+	src[at+3]++
+	path := filepath.Join(t.TempDir(), "x.npz")
+	if err := os.WriteFile(path, src, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	z, err := OpenNPZ(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	if _, err := ReadAll[int8](open(t, z, "le_i1")); err == nil || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("got %v", err)
+	}
+}

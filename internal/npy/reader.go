@@ -1,0 +1,210 @@
+package npy
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Reader gives the elements of one array in order. It is used by one goroutine.
+type Reader struct {
+	Header
+	name      string
+	src       io.Reader
+	closer    io.Closer
+	dt        dtype
+	left      int   // elements not yet read
+	start     int64 // where the elements begin in a file
+	sizeKnown bool  // the header was checked against the size of the file
+	transpose bool  // still in Fortran order
+	checked   bool  // src compares a checksum at its end
+	buf       []byte
+}
+
+// Open opens a .npy file and checks its header and its size.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: not a file", path)
+	}
+	var r *Reader
+	if err == nil {
+		r, err = newReader(f, path, info.Size())
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r.closer = f
+	return r, nil
+}
+
+// NewReader reads an array from r. The name is for errors.
+func NewReader(r io.Reader, name string) (*Reader, error) { return newReader(r, name, -1) }
+
+// newReader checks the header against the size of the data, if that is known.
+func newReader(src io.Reader, name string, size int64) (*Reader, error) {
+	h, dt, start, err := readHeader(src)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	n, err := checkLen(h.Shape, dt.size)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if want := int64(n) * int64(dt.size); size >= 0 && size-start != want {
+		word := "truncated"
+		if size-start > want {
+			word = "too long"
+		}
+		return nil, fmt.Errorf("%s: %s: %d bytes of data; want %d for shape %v of %s", name, word, size-start, want, h.Shape, h.DType)
+	}
+	return &Reader{
+		Header: h, name: name, src: src, dt: dt, left: n, start: start, sizeKnown: size >= 0,
+		transpose: h.Fortran && len(h.Shape) > 1, buf: make([]byte, 1<<16),
+	}, nil
+}
+
+// Close closes the file.
+func (r *Reader) Close() error {
+	if r.closer == nil {
+		return nil
+	}
+	return r.closer.Close()
+}
+
+// SeekRow makes the next read begin at a row. It needs a file (not one in an .npz)
+// in C order.
+func (r *Reader) SeekRow(row int) error {
+	f, ok := r.src.(io.Seeker)
+	if !ok || r.Fortran && len(r.Shape) > 1 {
+		return fmt.Errorf("%s: rows cannot be reached out of order here; want a .npy file in C order", r.name)
+	}
+	if row < 0 || row > r.Rows() {
+		return fmt.Errorf("%s: no row %d; there are %d", r.name, row, r.Rows())
+	}
+	if _, err := f.Seek(r.start+int64(row)*int64(r.RowLen())*int64(r.dt.size), io.SeekStart); err != nil {
+		return fmt.Errorf("%s: %w", r.name, err)
+	}
+	r.left = (r.Rows() - row) * r.RowLen()
+	return nil
+}
+
+// finish makes an archive compare its checksum, which it does at the end of a member.
+func (r *Reader) finish() error {
+	if !r.checked {
+		return nil
+	}
+	if _, err := r.src.Read(r.buf[:1]); err != nil && err != io.EOF {
+		return fmt.Errorf("%s: %w", r.name, err)
+	}
+	r.checked = false
+	return nil
+}
+
+func (r *Reader) truncated(err error) error {
+	return fmt.Errorf("%s: %w", r.name, unexpected(err,
+		fmt.Errorf("truncated: fewer than the %d elements of shape %v", r.Len(), r.Shape)))
+}
+
+// loadFortran brings the whole array into memory, in C order.
+func (r *Reader) loadFortran() error {
+	var all bytes.Buffer
+	size := r.dt.size
+	want := int64(r.left) * int64(size)
+	if n, err := io.Copy(&all, io.LimitReader(r.src, want)); err != nil || n < want {
+		if err == nil {
+			err = io.ErrUnexpectedEOF
+		}
+		return r.truncated(err)
+	}
+	if err := r.finish(); err != nil {
+		return err
+	}
+	src, dst := all.Bytes(), make([]byte, 0, want)
+	strides := make([]int, len(r.Shape)) // in the file
+	stride := size
+	for i, d := range r.Shape {
+		strides[i] = stride
+		stride *= d
+	}
+	index, at := make([]int, len(r.Shape)), 0
+	for range r.left {
+		dst = append(dst, src[at:at+size]...)
+		for i := len(index) - 1; i >= 0; i-- {
+			index[i]++
+			at += strides[i]
+			if index[i] < r.Shape[i] {
+				break
+			}
+			at -= strides[i] * r.Shape[i]
+			index[i] = 0
+		}
+	}
+	r.src, r.transpose = bytes.NewReader(dst), false
+	return nil
+}
+
+// NPZ is an open .npz file.
+type NPZ struct {
+	path string
+	zip  *zip.ReadCloser
+}
+
+// OpenNPZ opens a .npz file.
+func OpenNPZ(path string) (*NPZ, error) {
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		if _, ok := err.(*os.PathError); ok {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%s: not a .npz file: %w", path, err)
+	}
+	return &NPZ{path, z}, nil
+}
+
+// Names lists the arrays in the order of the file.
+func (z *NPZ) Names() []string {
+	var names []string
+	for _, f := range z.zip.File {
+		if filepath.Ext(f.Name) == ".npy" {
+			names = append(names, strings.TrimSuffix(f.Name, ".npy"))
+		}
+	}
+	return names
+}
+
+// Open returns a reader of one array; several may be open at once.
+func (z *NPZ) Open(name string) (*Reader, error) {
+	i := slices.IndexFunc(z.zip.File, func(f *zip.File) bool { return f.Name == name+".npy" })
+	if i < 0 {
+		return nil, fmt.Errorf("%s: no array %q; there are %s", z.path, name, strings.Join(z.Names(), ", "))
+	}
+	f := z.zip.File[i]
+	label := z.path + ": " + f.Name
+	src, err := f.Open()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", label, err)
+	}
+	r, err := newReader(src, label, int64(f.UncompressedSize64))
+	if err != nil {
+		src.Close()
+		return nil, err
+	}
+	// an archive can claim any size: compressed data at most about a thousandth of it
+	r.sizeKnown = int64(f.UncompressedSize64) <= 2000*int64(f.CompressedSize64)+1<<20
+	r.closer, r.checked = src, true
+	return r, nil
+}
+
+// Close closes the file.
+func (z *NPZ) Close() error { return z.zip.Close() }

@@ -1,0 +1,90 @@
+package npy
+
+import (
+	"archive/zip"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Write writes an array in C order, little endian, format version 1.
+func Write[T Element](w io.Writer, shape []int, data []T) error {
+	dt := dtypeOf[T]()
+	n, err := checkLen(shape, dt.size)
+	if err != nil {
+		return fmt.Errorf("npy: %w", err)
+	}
+	if n != len(data) {
+		return fmt.Errorf("npy: %d elements for shape %v; want %d", len(data), shape, n)
+	}
+	if _, err := w.Write(header(shape, dt)); err != nil {
+		return err
+	}
+	const block = 1 << 13
+	buf := make([]byte, 0, min(block, n)*dt.size)
+	for len(data) > 0 {
+		part := data[:min(block, len(data))]
+		if _, err := w.Write(encode(buf, part)); err != nil {
+			return err
+		}
+		data = data[len(part):]
+	}
+	return nil
+}
+
+// encode appends elements to buf, little endian.
+func encode[T Element](buf []byte, data []T) []byte {
+	le := binary.LittleEndian
+	for _, x := range data {
+		switch x := any(x).(type) {
+		case bool:
+			var b byte
+			if x {
+				b = 1
+			}
+			buf = append(buf, b)
+		case int8:
+			buf = append(buf, byte(x))
+		case uint8:
+			buf = append(buf, x)
+		case int16:
+			buf = le.AppendUint16(buf, uint16(x))
+		case uint16:
+			buf = le.AppendUint16(buf, x)
+		case int32:
+			buf = le.AppendUint32(buf, uint32(x))
+		case uint32:
+			buf = le.AppendUint32(buf, x)
+		case float32:
+			buf = le.AppendUint32(buf, math.Float32bits(x))
+		case int64:
+			buf = le.AppendUint64(buf, uint64(x))
+		case int:
+			buf = le.AppendUint64(buf, uint64(x))
+		case uint64:
+			buf = le.AppendUint64(buf, x)
+		case float64:
+			buf = le.AppendUint64(buf, math.Float64bits(x))
+		}
+	}
+	return buf
+}
+
+// NPZWriter writes a .npz file.
+type NPZWriter struct{ zip *zip.Writer }
+
+// NewNPZWriter writes a .npz file to w. The same arrays give the same bytes.
+func NewNPZWriter(w io.Writer) *NPZWriter { return &NPZWriter{zip.NewWriter(w)} }
+
+// WriteNPZ adds an array, compressed.
+func WriteNPZ[T Element](z *NPZWriter, name string, shape []int, data []T) error {
+	w, err := z.zip.Create(name + ".npy")
+	if err != nil {
+		return err
+	}
+	return Write(w, shape, data)
+}
+
+// Close completes the file. It does not close the writer below.
+func (z *NPZWriter) Close() error { return z.zip.Close() }

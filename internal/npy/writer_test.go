@@ -1,0 +1,218 @@
+package npy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// The bytes are those that NumPy writes.
+func TestWriteLikeNumPy(t *testing.T) {
+	pixels := make([]uint8, 80)
+	for i := range pixels {
+		pixels[i] = uint8(i)
+	}
+	for file, write := range map[string]func(io.Writer) error{
+		"version1.npy": func(w io.Writer) error { return Write(w, []int{3}, []float64{0, 1, 2}) },
+		"images.npy":   func(w io.Writer) error { return Write(w, []int{5, 4, 4}, pixels) },
+		"scalar.npy":   func(w io.Writer) error { return Write(w, nil, []float64{2.5}) },
+		"empty.npy":    func(w io.Writer) error { return Write(w, []int{0, 3}, []float32{}) },
+	} {
+		want, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		if err := write(&got); err != nil || !bytes.Equal(got.Bytes(), want) {
+			t.Errorf("%s: %v\ngot  %q\nwant %q", file, err, got.Bytes(), want)
+		}
+	}
+}
+
+func roundTrip[T Element](t *testing.T, name string, make func() T, n int) {
+	t.Helper()
+	data := []T{}
+	for range n {
+		data = append(data, make())
+	}
+	var file bytes.Buffer
+	if err := Write(&file, []int{n, 1}, data); err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewReader(&file, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkEqual(t, name, r, data)
+}
+
+func TestRoundTrip(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 100, 20000} {
+		roundTrip(t, "bool", func() bool { return random.IntN(2) == 1 }, n)
+		roundTrip(t, "int8", func() int8 { return int8(random.Uint64()) }, n)
+		roundTrip(t, "int16", func() int16 { return int16(random.Uint64()) }, n)
+		roundTrip(t, "int32", func() int32 { return int32(random.Uint64()) }, n)
+		roundTrip(t, "int64", func() int64 { return int64(random.Uint64()) }, n)
+		roundTrip(t, "int", func() int { return int(random.Uint64()) }, n)
+		roundTrip(t, "uint8", func() uint8 { return uint8(random.Uint64()) }, n)
+		roundTrip(t, "uint16", func() uint16 { return uint16(random.Uint64()) }, n)
+		roundTrip(t, "uint32", random.Uint32, n)
+		roundTrip(t, "uint64", random.Uint64, n)
+		roundTrip(t, "float32", func() float32 { return float32(random.NormFloat64()) }, n)
+		roundTrip(t, "float64", random.NormFloat64, n)
+	}
+}
+
+func TestHalf(t *testing.T) {
+	for bits, want := range map[uint16]float64{
+		0: 0, 1: math.Ldexp(1, -24), 0x03ff: 1023 * math.Ldexp(1, -24), 0x0400: math.Ldexp(1, -14), 0x3c00: 1, 0x3555: 0.333251953125,
+		0xc000: -2, 0x7bff: 65504, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
+	} {
+		if got := half(bits); float64(got) != want {
+			t.Errorf("%#04x: got %g, want %g", bits, got, want)
+		}
+	}
+	if f := half(0x7e00); f == f {
+		t.Errorf("NaN: %g", f)
+	}
+	if f := half(0x8000); f != 0 || !math.Signbit(float64(f)) {
+		t.Errorf("-0: %g", f)
+	}
+}
+
+func TestWriteErrors(t *testing.T) {
+	for _, test := range []struct {
+		shape []int
+		want  string
+	}{
+		{[]int{2}, "npy: 3 elements for shape [2]; want 2"},
+		{nil, "npy: 3 elements for shape []; want 1"},
+		{[]int{-3, -1}, "npy: negative dimension"},
+		{[]int{math.MaxInt, 4}, "too many elements"},
+	} {
+		if err := Write(io.Discard, test.shape, []float32{1, 2, 3}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v: got %v, want %s", test.shape, err, test.want)
+		}
+	}
+	full := errors.New("disk full")
+	for room := range 3 {
+		if err := Write(&limited{room, full}, []int{20000}, make([]float64, 20000)); !errors.Is(err, full) {
+			t.Errorf("room for %d writes: %v", room, err)
+		}
+	}
+}
+
+// limited fails after a number of writes.
+type limited struct {
+	room int
+	err  error
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.room == 0 {
+		return 0, l.err
+	}
+	l.room--
+	return len(p), nil
+}
+
+func TestNPZRoundTrip(t *testing.T) {
+	make := func() []byte {
+		var file bytes.Buffer
+		z := NewNPZWriter(&file)
+		if err := errors.Join(WriteNPZ(z, "a", []int{2}, []float32{1, 2}), WriteNPZ(z, "b", []int{1, 3}, []int64{1, 2, 3}), z.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return file.Bytes()
+	}
+	path := filepath.Join(t.TempDir(), "x.npz")
+	if err := os.WriteFile(path, make(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	z, err := OpenNPZ(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	if got := z.Names(); !reflect.DeepEqual(got, []string{"a", "b"}) {
+		t.Errorf("names: %v", got)
+	}
+	checkEqual(t, "a", open(t, z, "a"), []float32{1, 2})
+	checkEqual(t, "b", open(t, z, "b"), []int{1, 2, 3})
+	if !bytes.Equal(make(), make()) {
+		t.Error("the same arrays give other bytes")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.npy")
+	if err != nil || len(files) == 0 {
+		f.Fatal(err, files)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := newReader(bytes.NewReader(data), "fuzz", int64(len(data)))
+		if err != nil {
+			return
+		}
+		a, err := ReadAll[float64](r)
+		if err != nil || len(a.Data) != r.Len() {
+			if r.dt.kind == 'b' { // bytes that are neither 0 nor 1
+				return
+			}
+			t.Fatalf("%v: %d elements, header %+v", err, len(a.Data), r.Header)
+		}
+		var file bytes.Buffer
+		if err := Write(&file, a.Shape, a.Data); err != nil {
+			t.Fatal(err)
+		}
+		again, err := NewReader(&file, "again")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := ReadAll[float64](again)
+		if err != nil || len(b.Data) != len(a.Data) || len(b.Shape) != len(a.Shape) {
+			t.Fatalf("%v: %v, want %v", err, b, a)
+		}
+		for i, x := range a.Data {
+			if math.Float64bits(x) != math.Float64bits(b.Data[i]) && x == x {
+				t.Fatalf("element %d: %g, want %g", i, b.Data[i], x)
+			}
+		}
+	})
+}
+
+func BenchmarkReadImages(b *testing.B) {
+	const rows, pixels = 256, 64 * 64
+	var file bytes.Buffer
+	if err := Write(&file, []int{rows, pixels}, make([]uint8, rows*pixels)); err != nil {
+		b.Fatal(err)
+	}
+	dst := make([]float32, pixels)
+	b.SetBytes(rows * pixels)
+	for b.Loop() {
+		r, err := NewReader(bytes.NewReader(file.Bytes()), "images")
+		if err != nil {
+			b.Fatal(err)
+		}
+		for range rows {
+			if err := r.Float32s(dst); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

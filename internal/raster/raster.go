@@ -1,0 +1,128 @@
+// Package raster turns arrays of pixels into pictures: tables of small images with
+// labels, enlarged without blurring, and PNG files whose bytes depend on the pixels
+// alone.
+package raster
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+)
+
+// FromFloats makes a picture of h*w*c pixels in [0, 1], row by row, channels last:
+// grey for one channel, RGB for three, and red and green for two. Values outside
+// [0, 1] are cut off; a value that is not a number shows as magenta.
+func FromFloats(pixels []float32, h, w, c int) (*image.RGBA, error) {
+	if h < 1 || w < 1 || c < 1 || c > 3 {
+		return nil, fmt.Errorf("raster: an image of %d x %d pixels with %d channels cannot be shown; want 1 to 3 channels", h, w, c)
+	}
+	if len(pixels) != h*w*c {
+		return nil, fmt.Errorf("raster: %d numbers for an image of %d x %d x %d; want %d", len(pixels), h, w, c, h*w*c)
+	}
+	img := image.NewRGBA(image.Rect(0, 0, w, h))
+	for p := range h * w {
+		img.SetRGBA(p%w, p/w, pixelColor(pixels[p*c:(p+1)*c]))
+	}
+	return img, nil
+}
+
+func pixelColor(v []float32) color.RGBA {
+	var b [3]uint8
+	for i, x := range v {
+		if x != x {
+			return color.RGBA{255, 0, 255, 255}
+		}
+		b[i] = uint8(math.Round(255 * float64(max(0, min(x, 1)))))
+	}
+	if len(v) == 1 {
+		b[1], b[2] = b[0], b[0]
+	}
+	return color.RGBA{b[0], b[1], b[2], 255}
+}
+
+// Batch makes pictures of n = len(pixels)/(h*w*c) images that lie one after the
+// other.
+func Batch(pixels []float32, h, w, c int) ([]image.Image, error) {
+	size := h * w * c
+	if size < 1 || len(pixels)%size != 0 {
+		return nil, fmt.Errorf("raster: %d numbers are not a whole number of %d x %d x %d images", len(pixels), h, w, c)
+	}
+	images := make([]image.Image, len(pixels)/size)
+	for i := range images {
+		img, err := FromFloats(pixels[i*size:(i+1)*size], h, w, c)
+		if err != nil {
+			return nil, err
+		}
+		images[i] = img
+	}
+	return images, nil
+}
+
+// Enlarge repeats every pixel k times in both directions.
+func Enlarge(img image.Image, k int) *image.RGBA {
+	from := img.Bounds()
+	out := image.NewRGBA(image.Rect(0, 0, from.Dx()*k, from.Dy()*k))
+	for y := range from.Dy() {
+		for x := range from.Dx() {
+			r, g, b, a := img.At(from.Min.X+x, from.Min.Y+y).RGBA()
+			fill(out, image.Rect(x*k, y*k, (x+1)*k, (y+1)*k), color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(a >> 8)})
+		}
+	}
+	return out
+}
+
+// FitScale is the whole factor, at least 1, that brings a size in pixels nearest to
+// a wanted one without exceeding it.
+func FitScale(size, want int) int { return max(1, want/max(size, 1)) }
+
+func fill(img *image.RGBA, r image.Rectangle, c color.RGBA) {
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			img.SetRGBA(x, y, c)
+		}
+	}
+}
+
+// WritePNG writes a picture as a PNG file.
+func WritePNG(w io.Writer, img image.Image) error {
+	encoder := png.Encoder{CompressionLevel: png.DefaultCompression}
+	if err := encoder.Encode(w, img); err != nil {
+		return fmt.Errorf("raster: write PNG: %w", err)
+	}
+	return nil
+}
+
+// Hue is a cyclic colour map: turn 0 and turn 1 are the same colour, and all
+// colours are about equally light, so that none of them stands out. It walks around
+// a circle of lightness 0.70 and chroma 0.125 in the Oklab colour space (Ottosson,
+// "A perceptual color space for image processing", 2020).
+func Hue(turn float64) color.RGBA {
+	const lightness, chroma = 0.70, 0.125
+	sin, cos := math.Sincos(2*math.Pi*turn + 0.45)
+	a, b := chroma*cos, chroma*sin
+	l := cube(lightness + 0.3963377774*a + 0.2158037573*b)
+	m := cube(lightness - 0.1055613458*a - 0.0638541728*b)
+	s := cube(lightness - 0.0894841775*a - 1.2914855480*b)
+	return color.RGBA{
+		encode(4.0767416621*l - 3.3077115913*m + 0.2309699292*s),
+		encode(-1.2684380046*l + 2.6097574011*m - 0.3413193965*s),
+		encode(-0.0041960863*l - 0.7034186147*m + 1.7076147010*s),
+		255,
+	}
+}
+
+func cube(x float64) float64 { return x * x * x }
+
+// encode is the sRGB transfer function, to a byte.
+func encode(x float64) uint8 {
+	x = max(0, min(x, 1))
+	if x <= 0.0031308 {
+		x *= 12.92
+	} else {
+		x = 1.055*math.Pow(x, 1/2.4) - 0.055
+	}
+	return uint8(math.Round(255 * x))
+}

@@ -1,0 +1,139 @@
+package raster
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"testing"
+)
+
+func TestFromFloats(t *testing.T) {
+	nan := float32(math.NaN())
+	tests := []struct {
+		channels int
+		pixel    []float32
+		want     color.RGBA
+	}{
+		{1, []float32{0.5}, color.RGBA{128, 128, 128, 255}},
+		{1, []float32{-3}, color.RGBA{0, 0, 0, 255}},
+		{1, []float32{float32(math.Inf(1))}, color.RGBA{255, 255, 255, 255}},
+		{1, []float32{nan}, color.RGBA{255, 0, 255, 255}},
+		{2, []float32{1, 0.2}, color.RGBA{255, 51, 0, 255}},
+		{3, []float32{0, 0.4, 2}, color.RGBA{0, 102, 255, 255}},
+		{3, []float32{0, nan, 2}, color.RGBA{255, 0, 255, 255}},
+	}
+	for _, test := range tests {
+		img, err := FromFloats(append(make([]float32, test.channels), test.pixel...), 1, 2, test.channels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := img.RGBAAt(1, 0); got != test.want {
+			t.Errorf("%v: %v, want %v", test.pixel, got, test.want)
+		}
+	}
+	for _, bad := range [][4]int{{1, 2, 3, 5}, {0, 2, 1, 0}, {1, 1, 4, 4}, {1, 1, 0, 0}} {
+		if _, err := FromFloats(make([]float32, bad[3]), bad[0], bad[1], bad[2]); err == nil {
+			t.Errorf("%v: no error", bad)
+		}
+	}
+	if images, err := Batch(make([]float32, 12), 2, 2, 1); err != nil || len(images) != 3 {
+		t.Errorf("%d images, %v", len(images), err)
+	}
+	if _, err := Batch(make([]float32, 13), 2, 2, 1); err == nil {
+		t.Error("13 numbers make whole images")
+	}
+	if _, err := Batch(nil, 0, 2, 1); err == nil {
+		t.Error("images without a size")
+	}
+}
+
+func TestEnlarge(t *testing.T) {
+	img, _ := FromFloats([]float32{0, 1, 0.2, 0.4, 0.6, 0.8}, 2, 3, 1)
+	large := Enlarge(img.SubImage(image.Rect(1, 0, 3, 2)), 3)
+	if large.Bounds() != image.Rect(0, 0, 6, 6) {
+		t.Fatal(large.Bounds())
+	}
+	for y := range 6 {
+		for x := range 6 {
+			if large.RGBAAt(x, y) != img.RGBAAt(1+x/3, y/3) {
+				t.Fatalf("pixel %d %d", x, y)
+			}
+		}
+	}
+	for _, c := range [][3]int{{64, 64, 1}, {8, 64, 8}, {100, 64, 1}, {30, 64, 2}, {0, 64, 64}} {
+		if got := FitScale(c[0], c[1]); got != c[2] {
+			t.Errorf("FitScale(%d, %d) = %d", c[0], c[1], got)
+		}
+	}
+}
+
+func TestTiles(t *testing.T) {
+	white, _ := FromFloats([]float32{1, 1, 1, 1}, 2, 2, 1)
+	table := &Tiles{
+		Title: "a title that is longer than the table", Subtitle: "sub", ColumnTitle: "angle",
+		Rows:      [][]image.Image{{white, nil, white}, {white, white, white}},
+		RowLabels: []string{"first", "second"}, ColumnLabels: []string{"0", "1", "a long label"},
+		GroupRows: 1,
+	}
+	img := table.Draw()
+	l := table.layout()
+	if img.Bounds().Dx() < 14*2+TextWidth(table.Title) || l.cellW < TextWidth("a long label") || l.scale != 32 {
+		t.Errorf("%v, %+v", img.Bounds(), l)
+	}
+	x, y := l.left+l.cellW/2, l.rowTop(table, 0)+l.cellH/2
+	if img.RGBAAt(x, y) != (color.RGBA{255, 255, 255, 255}) || img.RGBAAt(x-33, y) != border {
+		t.Errorf("the first image is not where it belongs: %v, %v", img.RGBAAt(x, y), img.RGBAAt(x-33, y))
+	}
+	if gap := l.rowTop(table, 1) - l.rowTop(table, 0); gap != l.cellH+3*l.gap {
+		t.Errorf("rows are %d apart", gap)
+	}
+	if b := (&Tiles{}).Draw().Bounds(); b.Dx() < 1 || b.Dy() < 1 {
+		t.Errorf("an empty table measures %v", b)
+	}
+}
+
+func TestPNGBytesAreTheSame(t *testing.T) {
+	img := (&Tiles{Title: "x", Rows: [][]image.Image{{image.NewRGBA(image.Rect(0, 0, 3, 3))}}}).Draw()
+	var a, b bytes.Buffer
+	for _, w := range []*bytes.Buffer{&a, &b} {
+		if err := WritePNG(w, img); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(a.Bytes(), b.Bytes()) {
+		t.Error("bytes differ")
+	}
+	back, err := png.Decode(&a)
+	if err != nil || back.Bounds() != img.Bounds() {
+		t.Errorf("%v, %v", back.Bounds(), err)
+	}
+	if err := WritePNG(full{}, img); err == nil {
+		t.Error("a full disk is no error")
+	}
+}
+
+// full is a writer without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+func TestHue(t *testing.T) {
+	if a, b := Hue(0), Hue(1); a != b {
+		t.Errorf("not cyclic: %v, %v", a, b)
+	}
+	for i := range 360 {
+		a, b := Hue(float64(i)/360), Hue(float64(i+1)/360)
+		for _, d := range []int{int(a.R) - int(b.R), int(a.G) - int(b.G), int(a.B) - int(b.B)} {
+			if d > 8 || d < -8 {
+				t.Errorf("a jump at %d degrees: %v, %v", i, a, b)
+			}
+		}
+		grey := 0.299*float64(a.R) + 0.587*float64(a.G) + 0.114*float64(a.B)
+		if grey < 120 || grey > 180 {
+			t.Errorf("lightness %v at %d degrees", grey, i)
+		}
+	}
+}

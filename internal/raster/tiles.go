@@ -1,0 +1,151 @@
+package raster
+
+import (
+	"image"
+	"image/color"
+	"image/draw"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/inconsolata"
+	"golang.org/x/image/math/fixed"
+)
+
+// Colours of a table of images.
+var (
+	paper = color.RGBA{255, 255, 255, 255}
+	ink   = color.RGBA{40, 40, 48, 255}
+	faint = color.RGBA{110, 110, 120, 255}
+
+	border = color.RGBA{150, 150, 160, 255}
+)
+
+// Tiles is a table of small images on white.
+type Tiles struct {
+	Title        string
+	Subtitle     string          // a second, fainter line
+	ColumnTitle  string          // above the column labels
+	Rows         [][]image.Image // nil images leave a blank
+	RowLabels    []string        // left of the rows; nil: none
+	ColumnLabels []string        // above the columns; nil: none
+	Scale        int             // pixels per pixel of the images; 0: images about 64 pixels wide
+	Gap          int             // pixels between images; 0: 4
+	GroupRows    int             // rows that belong together, set off from the next; 0: none
+}
+
+const (
+	margin     = 14
+	lineHeight = 20
+	textUp     = 13 // from the top of a line to its baseline
+	defaultGap = 4
+)
+
+// Draw draws the table.
+func (t *Tiles) Draw() *image.RGBA {
+	l := t.layout()
+	out := image.NewRGBA(image.Rect(0, 0, l.width, l.height))
+	draw.Draw(out, out.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
+	y := margin
+	for i, line := range []string{t.Title, t.Subtitle, t.ColumnTitle} {
+		if line == "" {
+			continue
+		}
+		switch i {
+		case 0:
+			write(out, margin, y+textUp, line, ink, inconsolata.Bold8x16)
+		case 1:
+			Text(out, margin, y+textUp, line, faint)
+		case 2:
+			Text(out, l.left, y+textUp, line, faint)
+		}
+		y += lineHeight
+	}
+	for c, label := range t.ColumnLabels {
+		x := l.left + c*(l.cellW+l.gap) + (l.cellW-TextWidth(label))/2
+		Text(out, x, y+textUp, label, faint)
+	}
+	for r, row := range t.Rows {
+		y := l.rowTop(t, r)
+		if r < len(t.RowLabels) {
+			Text(out, l.left-8-TextWidth(t.RowLabels[r]), y+l.cellH/2+4, t.RowLabels[r], faint)
+		}
+		for c, img := range row {
+			if img == nil {
+				continue
+			}
+			large := Enlarge(img, l.scale)
+			at := image.Pt(l.left+c*(l.cellW+l.gap)+(l.cellW-large.Bounds().Dx())/2, y)
+			frame := large.Bounds().Add(at).Inset(-1) // a white image must end somewhere
+			draw.Draw(out, frame, image.NewUniform(border), image.Point{}, draw.Src)
+			draw.Draw(out, large.Bounds().Add(at), large, image.Point{}, draw.Src)
+		}
+	}
+	return out
+}
+
+// layout holds the sizes that follow from a table.
+type layout struct {
+	scale, gap    int
+	cellW, cellH  int
+	left, top     int // of the first image
+	width, height int
+}
+
+func (t *Tiles) layout() layout {
+	l := layout{scale: t.Scale, gap: t.Gap, left: margin, top: margin}
+	if l.gap == 0 {
+		l.gap = defaultGap
+	}
+	columns, imageW, imageH := len(t.ColumnLabels), 1, 1
+	for _, row := range t.Rows {
+		columns = max(columns, len(row))
+		for _, img := range row {
+			if img != nil {
+				imageW, imageH = max(imageW, img.Bounds().Dx()), max(imageH, img.Bounds().Dy())
+			}
+		}
+	}
+	if l.scale == 0 {
+		l.scale = FitScale(imageW, 64)
+	}
+	l.cellW, l.cellH = imageW*l.scale, imageH*l.scale
+	for _, label := range t.RowLabels {
+		l.left = max(l.left, margin+TextWidth(label)+8)
+	}
+	for _, label := range t.ColumnLabels {
+		l.cellW = max(l.cellW, TextWidth(label)) // labels must not run into each other
+	}
+	for _, line := range []string{t.Title, t.Subtitle, t.ColumnTitle} {
+		if line != "" {
+			l.top += lineHeight
+		}
+	}
+	if t.ColumnLabels != nil {
+		l.top += lineHeight
+	}
+	l.width = l.left + columns*(l.cellW+l.gap) - l.gap + margin
+	l.width = max(l.width, 2*margin+max(TextWidth(t.Title), TextWidth(t.Subtitle)), l.left+TextWidth(t.ColumnTitle)+margin)
+	l.height = l.rowTop(t, len(t.Rows)-1) + l.cellH + margin
+	return l
+}
+
+// rowTop is the y of a row of images.
+func (l *layout) rowTop(t *Tiles, r int) int {
+	y := l.top + r*(l.cellH+l.gap)
+	if t.GroupRows > 0 {
+		y += r / t.GroupRows * 2 * l.gap
+	}
+	return y
+}
+
+// Text writes a line of ASCII text with its baseline's left end at (x, y).
+func Text(dst draw.Image, x, y int, s string, c color.Color) {
+	write(dst, x, y, s, c, inconsolata.Regular8x16)
+}
+
+func write(dst draw.Image, x, y int, s string, c color.Color, face font.Face) {
+	d := font.Drawer{Dst: dst, Src: image.NewUniform(c), Face: face, Dot: fixed.P(x, y)}
+	d.DrawString(s)
+}
+
+// TextWidth is the width of a line of text in pixels.
+func TextWidth(s string) int { return font.MeasureString(inconsolata.Regular8x16, s).Round() }

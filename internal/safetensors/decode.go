@@ -1,0 +1,190 @@
+package safetensors
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// maxHeader is the format's own limit on the length of the header.
+const maxHeader = 100_000_000
+
+// Decode reads the bytes of a file that Encode made, and checks that nothing changed.
+func Decode(data []byte) (*File, error) { return decode(data, true) }
+
+// DecodeForeign reads the bytes of a file of any program; a checksum, if there is
+// one, must match.
+func DecodeForeign(data []byte) (*File, error) { return decode(data, false) }
+
+func decode(data []byte, strict bool) (*File, error) {
+	head, body, err := split(data)
+	if err != nil {
+		return nil, err
+	}
+	entries, metadata, err := parseHeader(head)
+	if err != nil {
+		return nil, fmt.Errorf("damaged or not a safetensors file: header: %w", err)
+	}
+	if end := lastEnd(entries); end > int64(len(body)) {
+		return nil, fmt.Errorf("truncated: %d bytes of data; want %d", len(body), end)
+	}
+	if sum, ok := metadata[checksumKey]; ok {
+		if !matches(data, len(head), sum) {
+			return nil, ErrDamaged
+		}
+	} else if strict {
+		return nil, ErrNoChecksum
+	}
+	delete(metadata, checksumKey)
+	tensors, err := decodeTensors(entries, body)
+	if err != nil {
+		return nil, fmt.Errorf("damaged or not a safetensors file: %w", err)
+	}
+	return &File{metadata, tensors}, nil
+}
+
+// split separates the header from the elements.
+func split(data []byte) (head, body []byte, err error) {
+	if len(data) < 8 {
+		return nil, nil, fmt.Errorf("truncated or not a safetensors file: only %d bytes long", len(data))
+	}
+	n := binary.LittleEndian.Uint64(data)
+	data = data[8:]
+	switch {
+	case n > maxHeader:
+		return nil, nil, fmt.Errorf("damaged or not a safetensors file: a header of %d bytes; at most %d are possible", n, maxHeader)
+	case n > uint64(len(data)):
+		return nil, nil, fmt.Errorf("truncated or damaged: %d bytes of header; want %d", len(data), n)
+	}
+	return data[:n], data[n:], nil
+}
+
+// matches tells whether the checksum is that of the file with zeros in its place.
+func matches(data []byte, head int, sum string) bool {
+	at := bytes.Index(data[:8+head], []byte(checksumField(sum)))
+	if at != 8 || len(sum) != len(noChecksum) {
+		return false
+	}
+	at += len(checksumField("")) - 1
+	h := sha256.New()
+	h.Write(data[:at])
+	io.WriteString(h, noChecksum)
+	h.Write(data[at+len(noChecksum):])
+	return hex.EncodeToString(h.Sum(nil)) == sum
+}
+
+// named is an entry with its tensor's name.
+type named struct {
+	name string
+	entry
+}
+
+// parseHeader reads the JSON object and refuses repeated keys.
+func parseHeader(head []byte) (entries []named, metadata map[string]string, err error) {
+	d := json.NewDecoder(bytes.NewReader(head))
+	d.DisallowUnknownFields()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, nil, errors.Join(errors.New("want a JSON object"), err)
+	}
+	metadata = map[string]string{}
+	seen := map[string]bool{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, nil, err
+		}
+		key, _ := t.(string) // the decoder takes nothing else for a key
+		if seen[key] {
+			return nil, nil, fmt.Errorf("%q is there twice", key)
+		}
+		seen[key] = true
+		if key == metadataKey {
+			if err := d.Decode(&metadata); err != nil {
+				return nil, nil, fmt.Errorf("metadata: %w", err)
+			}
+			continue
+		}
+		e := named{name: key}
+		if err := d.Decode(&e.entry); err != nil {
+			return nil, nil, fmt.Errorf("tensor %q: %w", key, err)
+		}
+		entries = append(entries, e)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, nil, errors.New("more than one JSON object")
+	}
+	slices.SortStableFunc(entries, func(a, b named) int {
+		return cmp.Or(cmp.Compare(a.Offsets[0], b.Offsets[0]), cmp.Compare(a.Offsets[1], b.Offsets[1]))
+	})
+	return entries, metadata, nil
+}
+
+func lastEnd(entries []named) int64 {
+	var end int64
+	for _, e := range entries {
+		end = max(end, e.Offsets[1])
+	}
+	return end
+}
+
+// decodeTensors checks that the tensors fill the body without holes or overlaps.
+func decodeTensors(entries []named, body []byte) ([]Tensor, error) {
+	tensors := make([]Tensor, len(entries))
+	var at int64
+	for i, e := range entries {
+		size, ok := sizes[e.DType]
+		if !ok {
+			return nil, fmt.Errorf("tensor %q: element type %q is not read; want F32, F64, I64 or U8", e.name, e.DType)
+		}
+		n, err := product(e.Shape)
+		if err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", e.name, err)
+		}
+		if e.Offsets[0] != at || e.Offsets[1]-at != int64(n)*int64(size) {
+			return nil, fmt.Errorf("tensor %q: data from %d to %d; want %d to %d for shape %v of %s",
+				e.name, e.Offsets[0], e.Offsets[1], at, at+int64(n)*int64(size), e.Shape, e.DType)
+		}
+		tensors[i] = Tensor{e.name, append([]int{}, e.Shape...), decodeElements(e.DType, body[at:e.Offsets[1]])}
+		at = e.Offsets[1]
+	}
+	if at != int64(len(body)) {
+		return nil, fmt.Errorf("%d bytes after the last tensor", int64(len(body))-at)
+	}
+	return tensors, nil
+}
+
+func decodeElements(dtype string, raw []byte) any {
+	le := binary.LittleEndian
+	switch dtype {
+	case "F32":
+		data := make([]float32, len(raw)/4)
+		for i := range data {
+			data[i] = math.Float32frombits(le.Uint32(raw[4*i:]))
+		}
+		return data
+	case "F64":
+		data := make([]float64, len(raw)/8)
+		for i := range data {
+			data[i] = math.Float64frombits(le.Uint64(raw[8*i:]))
+		}
+		return data
+	case "I64":
+		data := make([]int64, len(raw)/8)
+		for i := range data {
+			data[i] = int64(le.Uint64(raw[8*i:]))
+		}
+		return data
+	}
+	return append([]uint8{}, raw...)
+}

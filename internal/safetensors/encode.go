@@ -1,0 +1,151 @@
+package safetensors
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	metadataKey = "__metadata__"
+	checksumKey = "unravel.sha256"
+)
+
+// noChecksum stands for the checksum while it is computed.
+var noChecksum = strings.Repeat("0", 2*sha256.Size)
+
+// entry is a tensor in the header.
+type entry struct {
+	DType   string   `json:"dtype"`
+	Shape   []int    `json:"shape"`
+	Offsets [2]int64 `json:"data_offsets"`
+}
+
+// Encode returns the bytes of a file with its checksum. Tensors are put in the order
+// of their element size, then of their names, so that all are aligned.
+func Encode(f *File) ([]byte, error) {
+	tensors := slices.Clone(f.Tensors)
+	if err := check(f); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(tensors, func(a, b Tensor) int {
+		left, _, _ := dtypeOf(a.Data)
+		right, _, _ := dtypeOf(b.Data)
+		return cmp.Or(cmp.Compare(sizes[right], sizes[left]), cmp.Compare(a.Name, b.Name))
+	})
+	head, size, err := encodeHeader(f.Metadata, tensors)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, 8+int64(len(head))+size)
+	out = binary.LittleEndian.AppendUint64(out, uint64(len(head)))
+	out = append(out, head...)
+	for _, t := range tensors {
+		out = appendElements(out, t.Data)
+	}
+	sum := sha256.Sum256(out)
+	at := bytes.Index(out, []byte(checksumField(noChecksum))) + len(checksumField("")) - 1
+	hex.Encode(out[at:], sum[:])
+	return out, nil
+}
+
+// checksumField is how the checksum stands in the header: first of the metadata.
+func checksumField(sum string) string {
+	return `{"` + metadataKey + `":{"` + checksumKey + `":"` + sum + `"`
+}
+
+func check(f *File) error {
+	seen := map[string]bool{metadataKey: true}
+	for _, t := range f.Tensors {
+		_, n, err := dtypeOf(t.Data)
+		if err != nil {
+			return fmt.Errorf("tensor %q: %w", t.Name, err)
+		}
+		want, err := product(t.Shape)
+		if err != nil {
+			return fmt.Errorf("tensor %q: %w", t.Name, err)
+		}
+		if n != want {
+			return fmt.Errorf("tensor %q: %d elements for shape %v; want %d", t.Name, n, t.Shape, want)
+		}
+		if seen[t.Name] || !utf8.ValidString(t.Name) {
+			return fmt.Errorf("tensor %q: the name is taken or not UTF-8", t.Name)
+		}
+		seen[t.Name] = true
+	}
+	for k, v := range f.Metadata {
+		if k == checksumKey || !utf8.ValidString(k) || !utf8.ValidString(v) {
+			return fmt.Errorf("metadata %q: the key is reserved for the checksum, or it is not UTF-8", k)
+		}
+	}
+	return nil
+}
+
+// encodeHeader returns the header, with zeros for the checksum, and the size of the
+// data after it.
+func encodeHeader(metadata map[string]string, tensors []Tensor) (head []byte, size int64, err error) {
+	var b bytes.Buffer
+	b.WriteString(checksumField(noChecksum))
+	for _, k := range slices.Sorted(maps.Keys(metadata)) {
+		b.WriteByte(',')
+		err = errors.Join(err, writeJSON(&b, k, metadata[k]))
+	}
+	b.WriteByte('}')
+	for _, t := range tensors {
+		name, n, _ := dtypeOf(t.Data)
+		end := size + int64(n)*int64(sizes[name])
+		b.WriteByte(',')
+		err = errors.Join(err, writeJSON(&b, t.Name, entry{name, append([]int{}, t.Shape...), [2]int64{size, end}}))
+		size = end
+	}
+	b.WriteByte('}')
+	b.WriteString(strings.Repeat(" ", (8-b.Len()%8)%8)) // the data begins aligned
+	return b.Bytes(), size, err
+}
+
+// writeJSON writes "key":value.
+func writeJSON(b *bytes.Buffer, key string, value any) error {
+	k, err := json.Marshal(key)
+	if err != nil {
+		return err
+	}
+	v, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	b.Write(k)
+	b.WriteByte(':')
+	b.Write(v)
+	return nil
+}
+
+func appendElements(out []byte, data any) []byte {
+	le := binary.LittleEndian
+	switch data := data.(type) {
+	case []float32:
+		for _, x := range data {
+			out = le.AppendUint32(out, math.Float32bits(x))
+		}
+	case []float64:
+		for _, x := range data {
+			out = le.AppendUint64(out, math.Float64bits(x))
+		}
+	case []int64:
+		for _, x := range data {
+			out = le.AppendUint64(out, uint64(x))
+		}
+	case []uint8:
+		out = append(out, data...)
+	}
+	return out
+}

@@ -1,0 +1,147 @@
+// Package safetensors reads and writes named tensors in the safetensors format
+// (https://huggingface.co/docs/safetensors): eight bytes with the length of a JSON
+// header, the header, and the elements, little endian and in C order.
+//
+// Written files carry a checksum under the metadata key "unravel.sha256": the SHA-256 of the
+// whole file with the 64 digits of the checksum itself taken as zeros. Whatever is
+// cut off or changed anywhere in such a file, reading it is an error. Other readers
+// of the format see one more piece of metadata. The same tensors and metadata give
+// the same bytes.
+package safetensors
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+)
+
+// Tensor is a named array.
+type Tensor struct {
+	Name  string
+	Shape []int // empty for a scalar
+	Data  any   // []float32, []float64, []int64 or []uint8, in C order
+}
+
+// File is the content of a file.
+type File struct {
+	Metadata map[string]string // without the checksum
+	Tensors  []Tensor
+}
+
+// ErrNoChecksum is returned for files that other programs wrote; ReadForeign and
+// DecodeForeign take them.
+var ErrNoChecksum = errors.New("no checksum: not written by this program, or damaged")
+
+// ErrDamaged is returned for files whose content does not match their checksum.
+var ErrDamaged = errors.New("damaged: the content does not match the checksum")
+
+// Get returns the tensor with a name.
+func (f *File) Get(name string) (Tensor, bool) {
+	for _, t := range f.Tensors {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Tensor{}, false
+}
+
+// Float32s returns the elements of a float32 tensor of the given shape.
+func (f *File) Float32s(name string, shape ...int) ([]float32, error) {
+	return elements[float32](f, name, shape)
+}
+
+// Float64s returns the elements of a float64 tensor of the given shape.
+func (f *File) Float64s(name string, shape ...int) ([]float64, error) {
+	return elements[float64](f, name, shape)
+}
+
+// Int64s returns the elements of an int64 tensor of the given shape.
+func (f *File) Int64s(name string, shape ...int) ([]int64, error) {
+	return elements[int64](f, name, shape)
+}
+
+// Uint8s returns the elements of a uint8 tensor of the given shape.
+func (f *File) Uint8s(name string, shape ...int) ([]uint8, error) {
+	return elements[uint8](f, name, shape)
+}
+
+func elements[T any](f *File, name string, shape []int) ([]T, error) {
+	t, ok := f.Get(name)
+	if !ok {
+		return nil, fmt.Errorf("no tensor %q", name)
+	}
+	data, ok := t.Data.([]T)
+	if !ok || fmt.Sprint(t.Shape) != fmt.Sprint(shape) {
+		return nil, fmt.Errorf("tensor %q is %T of shape %v; want %T of shape %v", name, t.Data, t.Shape, data, shape)
+	}
+	return data, nil
+}
+
+// Write writes a file with its checksum.
+func Write(w io.Writer, f *File) error {
+	data, err := Encode(f)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+// ReadFile reads a file that Write wrote, and checks that nothing changed since.
+func ReadFile(path string) (*File, error) { return readFile(path, Decode) }
+
+// ReadForeign reads a file of any program; a checksum, if there is one, must match.
+func ReadForeign(path string) (*File, error) { return readFile(path, DecodeForeign) }
+
+func readFile(path string, decode func([]byte) (*File, error)) (*File, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// sizes are the element types of the format that are read and written.
+var sizes = map[string]int{"F64": 8, "I64": 8, "F32": 4, "U8": 1}
+
+// dtypeOf returns the format's name for a tensor's elements and their number.
+func dtypeOf(data any) (name string, n int, err error) {
+	switch data := data.(type) {
+	case []float32:
+		return "F32", len(data), nil
+	case []float64:
+		return "F64", len(data), nil
+	case []int64:
+		return "I64", len(data), nil
+	case []uint8:
+		return "U8", len(data), nil
+	}
+	return "", 0, fmt.Errorf("elements of type %T; want []float32, []float64, []int64 or []uint8", data)
+}
+
+// product is the number of elements of a shape, refusing what cannot be.
+func product(shape []int) (int, error) {
+	n, zero := 1, false
+	for _, d := range shape {
+		switch {
+		case d < 0:
+			return 0, fmt.Errorf("negative dimension in shape %v", shape)
+		case d == 0:
+			zero = true
+		case n > math.MaxInt/8/d:
+			return 0, fmt.Errorf("shape %v has too many elements", shape)
+		default:
+			n *= d
+		}
+	}
+	if zero {
+		return 0, nil
+	}
+	return n, nil
+}

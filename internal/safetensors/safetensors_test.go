@@ -1,0 +1,261 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func sample() *File {
+	return &File{
+		Metadata: map[string]string{"step": "12", "a \"quoted\" key": "line\nbreak <>&", "": ""},
+		Tensors: []Tensor{
+			{"weights", []int{2, 3}, []float32{0, 1, -1, math.MaxFloat32, math.SmallestNonzeroFloat32, float32(math.Inf(1))}},
+			{"rng", []int{3}, []uint8{1, 2, 255}},
+			{"losses", []int{2}, []float64{math.Pi, math.Copysign(0, -1)}},
+			{"step", []int{}, []int64{math.MinInt64}},
+			{"empty", []int{0, 5}, []float32{}},
+			{"épsilon/bias", []int{1}, []float32{7}},
+		},
+	}
+}
+
+func encode(t testing.TB, f *File) []byte {
+	t.Helper()
+	data, err := Encode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestRoundTrip(t *testing.T) {
+	data := encode(t, sample())
+	path := filepath.Join(t.TempDir(), "x.safetensors")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, read := range []func(string) (*File, error){ReadFile, ReadForeign} {
+		got, err := read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := sample()
+		if !reflect.DeepEqual(got.Metadata, want.Metadata) || len(got.Tensors) != len(want.Tensors) {
+			t.Errorf("got %+v", got)
+		}
+		for _, w := range want.Tensors {
+			if g, ok := got.Get(w.Name); !ok || !reflect.DeepEqual(g, w) {
+				t.Errorf("%s: got %+v, want %+v", w.Name, g, w)
+			}
+		}
+		if !bytes.Equal(encode(t, got), data) {
+			t.Error("written again, the bytes differ")
+		}
+	}
+	swapped := sample()
+	swapped.Tensors[0], swapped.Tensors[5] = swapped.Tensors[5], swapped.Tensors[0]
+	if !bytes.Equal(encode(t, swapped), data) {
+		t.Error("the order of the tensors changes the bytes")
+	}
+	if !bytes.Equal(encode(t, &File{}), encode(t, &File{Metadata: map[string]string{}})) {
+		t.Error("empty files differ")
+	}
+}
+
+// The layout is that of the format's description, with the data aligned.
+func TestLayout(t *testing.T) {
+	data := encode(t, &File{Tensors: []Tensor{{"a", []int{1}, []float32{1}}, {"b", []int{}, []float64{2}}}})
+	n := binary.LittleEndian.Uint64(data)
+	if n%8 != 0 || len(data) != 8+int(n)+12 {
+		t.Fatalf("header of %d bytes, file of %d", n, len(data))
+	}
+	head := string(data[8 : 8+n])
+	at := strings.Index(head, `"},`)
+	want := `"},"b":{"dtype":"F64","shape":[],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}`
+	if at < 0 || strings.TrimRight(head[at:], " ") != want || !strings.HasPrefix(head, `{"__metadata__":{"unravel.sha256":"`) {
+		t.Errorf("header %s", head)
+	}
+	if body := data[8+n:]; !bytes.Equal(body, []byte{0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0x80, 0x3f}) {
+		t.Errorf("body %x", body)
+	}
+}
+
+// foreign builds a file around a header, as other programs write them.
+func foreign(head string, body int) []byte {
+	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(head))), head...), make([]byte, body)...)
+}
+
+func TestForeign(t *testing.T) {
+	data := foreign(`{"x":{"shape":[1,2],"dtype":"F32","data_offsets":[4,12]},"__metadata__":{"format":"pt"},"y":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}   `, 12)
+	got, err := DecodeForeign(data)
+	want := &File{map[string]string{"format": "pt"}, []Tensor{{"y", []int{4}, make([]uint8, 4)}, {"x", []int{1, 2}, make([]float32, 2)}}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := Decode(data); !errors.Is(err, ErrNoChecksum) {
+		t.Errorf("strict: %v", err)
+	}
+}
+
+// Any bit changed and any byte cut off or added is noticed.
+func TestIntegrity(t *testing.T) {
+	data := encode(t, sample())
+	for i := range data {
+		for bit := range 8 {
+			data[i] ^= 1 << bit
+			if _, err := Decode(data); err == nil {
+				t.Fatalf("bit %d of byte %d flipped: no error", bit, i)
+			}
+			data[i] ^= 1 << bit
+		}
+		if _, err := Decode(data[:i]); err == nil {
+			t.Fatalf("cut off after %d bytes: no error", i)
+		}
+	}
+	if _, err := Decode(append(data, 0)); err == nil {
+		t.Fatal("one more byte: no error")
+	}
+	if _, err := Decode(data); err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)-1]++
+	if _, err := Decode(data); !errors.Is(err, ErrDamaged) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := DecodeForeign(data); !errors.Is(err, ErrDamaged) {
+		t.Errorf("foreign: got %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "x.safetensors")
+	if err := os.WriteFile(path, data[:len(data)-5], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), path+": truncated: 50 bytes of data; want 55") {
+		t.Errorf("truncated: %v", err)
+	}
+	if _, err := ReadFile(path + "x"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing: %v", err)
+	}
+}
+
+func TestHostile(t *testing.T) {
+	one := `{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`
+	for _, test := range []struct {
+		data []byte
+		want string
+	}{
+		{nil, "only 0 bytes long"},
+		{[]byte("1234567"), "only 7 bytes long"},
+		{[]byte("\xff\xff\xff\xff\xff\xff\xff\xff{}"), "a header of 18446744073709551615 bytes"},
+		{[]byte("\x09\x00\x00\x00\x00\x00\x00\x00{}"), "2 bytes of header; want 9"},
+		{foreign("", 0), "want a JSON object"},
+		{foreign("[]", 0), "want a JSON object"},
+		{foreign("{", 0), "header"},
+		{foreign("{}{}", 0), "more than one JSON object"},
+		{foreign("{}", 1), "1 bytes after the last tensor"},
+		{foreign(one+`,"x":{}}`, 4), `"x" is there twice`},
+		{foreign(one+`,"__metadata__":{"a":1}}`, 4), "metadata"},
+		{foreign(one+`}`, 3), "truncated: 3 bytes of data; want 4"},
+		{foreign(`{"x":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}}`, 2), `element type "BF16" is not read`},
+		{foreign(`{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, 4), "data from 0 to 4; want 0 to 8"},
+		{foreign(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, 8), "data from 4 to 8; want 0 to 4"},
+		{foreign(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}`, 8), "data from 4 to 0"},
+		{foreign(`{"x":{"dtype":"F32","shape":[0],"data_offsets":[-4,-4]}}`, 0), "data from -4"},
+		{foreign(`{"x":{"dtype":"F32","shape":[-1,-1],"data_offsets":[0,4]}}`, 4), "negative dimension"},
+		{foreign(`{"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}}`, 4), "too many elements"},
+		{foreign(`{"x":{"dtype":"F32","shape":[1e3],"data_offsets":[0,4]}}`, 4), `tensor "x"`},
+		{foreign(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}}`, 4), "more"},
+		{foreign(`{"__metadata__":{"unravel.sha256":"00"}}`, 0), "checksum"},
+	} {
+		if _, err := DecodeForeign(test.data); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%.90q: got %v, want %s", test.data, err, test.want)
+		}
+	}
+}
+
+func TestEncodeErrors(t *testing.T) {
+	for _, test := range []struct {
+		f    File
+		want string
+	}{
+		{File{Tensors: []Tensor{{"x", []int{2}, []float32{1}}}}, `tensor "x": 1 elements for shape [2]; want 2`},
+		{File{Tensors: []Tensor{{"x", []int{1}, []int{1}}}}, "elements of type []int; want []float32"},
+		{File{Tensors: []Tensor{{"x", nil, nil}}}, "elements of type <nil>"},
+		{File{Tensors: []Tensor{{"x", []int{-1, -1}, []uint8{1}}}}, "negative dimension"},
+		{File{Tensors: []Tensor{{"x", nil, []uint8{1}}, {"x", nil, []uint8{1}}}}, "the name is taken"},
+		{File{Tensors: []Tensor{{"__metadata__", nil, []uint8{1}}}}, "the name is taken"},
+		{File{Tensors: []Tensor{{"\xff", nil, []uint8{1}}}}, "not UTF-8"},
+		{File{Metadata: map[string]string{"unravel.sha256": "x"}}, "reserved for the checksum"},
+		{File{Metadata: map[string]string{"x": "\xff"}}, "not UTF-8"},
+	} {
+		if err := Write(io.Discard, &test.f); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
+	}
+}
+
+func TestAccess(t *testing.T) {
+	f := sample()
+	w, err := f.Float32s("weights", 2, 3)
+	if err != nil || len(w) != 6 {
+		t.Errorf("%v, %v", w, err)
+	}
+	if _, err := f.Float64s("losses", 2); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.Int64s("step"); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.Uint8s("rng", 3); err != nil {
+		t.Error(err)
+	}
+	for want, err := range map[string]error{
+		`no tensor "x"`: second(f.Float32s("x")),
+		`tensor "weights" is []float32 of shape [2 3]; want []float32 of shape [3 2]`: second(f.Float32s("weights", 3, 2)),
+		`tensor "weights" is []float32 of shape [2 3]; want []int64 of shape [2 3]`:   second(f.Int64s("weights", 2, 3)),
+	} {
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// FuzzDecode: nothing panics, and what was read is written and read the same.
+func FuzzDecode(f *testing.F) {
+	f.Add(encode(f, sample()))
+	f.Add(encode(f, &File{}))
+	f.Add(foreign(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"__metadata__":{"a":"b"}}`, 4))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := DecodeForeign(data)
+		if err != nil {
+			return
+		}
+		text, err := Encode(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Decode(text)
+		if err != nil || len(again.Tensors) != len(got.Tensors) || len(again.Metadata) != len(got.Metadata) {
+			t.Fatalf("%v: got %v, want %v", err, again, got)
+		}
+	})
+}
+
+func BenchmarkEncode(b *testing.B) {
+	f := &File{Tensors: []Tensor{{"w", []int{1 << 20}, make([]float32, 1<<20)}}}
+	b.SetBytes(4 << 20)
+	for b.Loop() {
+		if _, err := Encode(f); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,336 @@
+package tfevents
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clock counts seconds from a fixed time.
+func clock() func() time.Time {
+	t := time.Unix(1_700_000_000, 250_000_000)
+	return func() time.Time { t = t.Add(time.Second); return t }
+}
+
+func readAll(t *testing.T, path string) []Event {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []Event
+	for r := NewReader(f); ; {
+		e, err := r.Next()
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, *e)
+	}
+}
+
+func TestChecksum(t *testing.T) {
+	// the check value of CRC-32C, and the record that every event file begins with
+	if got := crc32.Checksum([]byte("123456789"), castagnoli); got != 0xe3069283 {
+		t.Errorf("CRC-32C is %#x", got)
+	}
+	if got := maskedCRC([]byte{24, 0, 0, 0, 0, 0, 0, 0}); got != 0x224b7fa3 {
+		t.Errorf("masked CRC is %#x", got)
+	}
+}
+
+// The bytes of Protocol Buffers' wire format, by hand.
+func TestBytes(t *testing.T) {
+	for _, test := range []struct {
+		e    Event
+		want string
+	}{
+		{Event{WallTime: 1, FileVersion: fileVersion}, "09 000000000000f03f 1a0d 627261696e2e4576656e743a32"},
+		{Event{WallTime: 1, Step: 300, Values: []Value{{Tag: "ab", Scalar: 1}}}, "09 000000000000f03f 10ac02 2a0b 0a09 0a026162 150000803f"},
+		{Event{WallTime: 1, Step: 1, Values: []Value{{Tag: "i", Image: &Image{2, 3, 4, []byte{255}}}}}, "09 000000000000f03f 1001 2a10 0a0e 0a0169 2209 0802 1003 1804 2201ff"},
+	} {
+		want, err := hex.DecodeString(strings.ReplaceAll(test.want, " ", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := test.e.marshal(); !bytes.Equal(got, want) {
+			t.Errorf("%+v:\n got %x\nwant %x", test.e, got, want)
+		}
+		if got, err := unmarshal(want); err != nil || !reflect.DeepEqual(*got, test.e) {
+			t.Errorf("read %+v, %v, want %+v", got, err, test.e)
+		}
+	}
+}
+
+func TestWriteAndRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.out.tfevents.x")
+	w, err := Create(path, clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture := image.NewRGBA(image.Rect(0, 0, 3, 2))
+	picture.Set(1, 1, color.White)
+	err = errors.Join(
+		w.Scalar("loss/kl", 1, 0.5),
+		w.Write(2, Value{Tag: "a", Scalar: float32(math.Inf(-1))}, Value{Tag: "b", Scalar: -1}),
+		w.Image("figures/torus", math.MaxInt64, picture),
+		w.Scalar("negative", -5, 0),
+		w.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := readAll(t, path)
+	if len(got) != 5 || got[0].FileVersion != "brain.Event:2" || got[0].WallTime != 1_700_000_001.25 || got[4].WallTime != 1_700_000_005.25 {
+		t.Fatalf("got %+v", got)
+	}
+	for i, want := range []Event{
+		{Step: 1, Values: []Value{{Tag: "loss/kl", Scalar: 0.5}}},
+		{Step: 2, Values: []Value{{Tag: "a", Scalar: float32(math.Inf(-1))}, {Tag: "b", Scalar: -1}}},
+		{Step: math.MaxInt64, Values: []Value{{Tag: "figures/torus", Image: &Image{2, 3, 4, nil}}}},
+		{Step: -5, Values: []Value{{Tag: "negative"}}},
+	} {
+		e := got[i+1]
+		want.WallTime = e.WallTime
+		if m := e.Values[0].Image; m != nil {
+			if _, _, err := image.Decode(bytes.NewReader(m.PNG)); err != nil {
+				t.Error(err)
+			}
+			m.PNG = nil
+		}
+		if !reflect.DeepEqual(e, want) {
+			t.Errorf("event %d: got %+v, want %+v", i, e, want)
+		}
+	}
+	if err := w.Scalar("late", 3, 1); err != nil {
+		t.Errorf("buffered: %v", err)
+	}
+	if err := w.Flush(); err == nil || !strings.Contains(err.Error(), "writing "+path) {
+		t.Errorf("after Close: %v", err)
+	}
+	if err := w.Scalar("later", 3, 1); err == nil {
+		t.Error("the error did not stay")
+	}
+}
+
+// steps writes one scalar for each step and returns the file.
+func steps(t *testing.T, path string, list ...int64) []byte {
+	t.Helper()
+	w, err := Create(path, clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		if err := w.Scalar("x", s, float32(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func stepsOf(events []Event) (all []int64) {
+	for _, e := range events {
+		if e.FileVersion == "" {
+			all = append(all, e.Step)
+		}
+	}
+	return all
+}
+
+func TestResume(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events")
+	for _, test := range []struct {
+		written []int64
+		step    int64
+		want    []int64
+	}{
+		{[]int64{1, 2, 3}, 3, []int64{1, 2, 3, 99}},
+		{[]int64{1, 2, 3}, 2, []int64{1, 2, 99}},
+		{[]int64{1, 2, 3}, 0, []int64{99}},
+		{[]int64{1, 2, 3}, -1, []int64{99}},
+		{[]int64{1, 5, 2, 6, 3, 7}, 3, []int64{1, 2, 3, 99}},
+		{nil, 3, []int64{99}},
+	} {
+		steps(t, path, test.written...)
+		w, err := Resume(path, test.step, clock())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.Scalar("x", 99, 1), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		events := readAll(t, path)
+		if got := stepsOf(events); !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%v resumed at %d: %v, want %v", test.written, test.step, got, test.want)
+		}
+		if versions := len(events) - len(test.want); versions != 1 || events[0].FileVersion == "" {
+			t.Errorf("%v resumed at %d: %d version records", test.written, test.step, versions)
+		}
+	}
+	if _, err := os.Stat(temporary(path)); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a temporary file stays")
+	}
+}
+
+// Wherever the writer was killed, the complete records stay.
+func TestResumeTorn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events")
+	data := steps(t, path, 1, 2, 3)
+	size := (len(data) - 40) / 3
+	for cut := range len(data) + 1 {
+		if err := os.WriteFile(path, data[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w, err := Resume(path, 10, clock())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.Scalar("x", 99, 1), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		complete := max(cut-40, 0) / size
+		want := append([]int64{1, 2, 3}[:complete:complete], 99)
+		if got := stepsOf(readAll(t, path)); !reflect.DeepEqual(got, want) {
+			t.Fatalf("cut at %d: %v, want %v", cut, got, want)
+		}
+	}
+}
+
+func TestResumeMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events")
+	w, err := Resume(path, 3, clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := readAll(t, path); len(got) != 1 || got[0].FileVersion == "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Create(filepath.Join(dir, "no", "x"), clock()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing folder: %v", err)
+	}
+	if _, err := Create(dir, clock()); err == nil {
+		t.Error("a folder: no error")
+	}
+	if _, err := Resume(dir, 1, clock()); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a folder: %v", err)
+	}
+	w, err := Create(filepath.Join(dir, "x"), clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.PNG("tag", 1, []byte("no picture")); err == nil || !strings.Contains(err.Error(), `image "tag"`) {
+		t.Errorf("no picture: %v", err)
+	}
+	if err := w.Image("tag", 1, image.NewRGBA(image.Rectangle{})); err == nil {
+		t.Error("an empty picture: no error")
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDamage(t *testing.T) {
+	data := steps(t, filepath.Join(t.TempDir(), "x"), 1, 2)
+	for i := range data {
+		damaged := bytes.Clone(data)
+		damaged[i] ^= 0x10
+		r := NewReader(bytes.NewReader(damaged))
+		var err error
+		n := 0
+		for ; err == nil; n++ {
+			_, err = r.Next()
+		}
+		if !errors.Is(err, ErrTorn) || n > 3 || !strings.Contains(err.Error(), fmt.Sprintf("at byte %d: ", r.Offset())) {
+			t.Errorf("byte %d: %d events, %v", i, n, err)
+		}
+	}
+	for what, record := range map[string][]byte{
+		"too long":     appendRecord(nil, nil)[:8],
+		"no message":   appendRecord(nil, []byte{0xff}),
+		"field 0":      appendRecord(nil, []byte{0, 0}),
+		"a group":      appendRecord(nil, []byte{0x0b}),
+		"cut off":      appendRecord(nil, []byte{0x09, 1}),
+		"cut off 32":   appendRecord(nil, []byte{0x0d, 1}),
+		"cut off text": appendRecord(nil, []byte{0x1a, 5, 1}),
+		"no length":    appendRecord(nil, []byte{0x1a}),
+	} {
+		if _, err := NewReader(bytes.NewReader(record)).Next(); !errors.Is(err, ErrTorn) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	huge := []byte{0, 0, 0, 0, 0, 0, 0, 0x7f}
+	crc := maskedCRC(huge)
+	huge = append(huge, byte(crc), byte(crc>>8), byte(crc>>16), byte(crc>>24))
+	if _, err := NewReader(bytes.NewReader(huge)).Next(); err == nil || !strings.Contains(err.Error(), "at most") {
+		t.Errorf("huge: %v", err)
+	}
+}
+
+// FuzzReader: nothing panics, and what was read is written and read the same.
+func FuzzReader(f *testing.F) {
+	e := Event{WallTime: 1, Step: 3, Values: []Value{{Tag: "a", Scalar: 1}, {Tag: "b", Image: &Image{1, 2, 3, []byte{1, 2}}}}}
+	f.Add(e.marshal())
+	f.Add((&Event{WallTime: 1, FileVersion: fileVersion}).marshal())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, file := range [][]byte{data, appendRecord(nil, data)} {
+			r := NewReader(bytes.NewReader(file))
+			for {
+				e, err := r.Next()
+				if err != nil {
+					if err != io.EOF && !errors.Is(err, ErrTorn) {
+						t.Fatal(err)
+					}
+					break
+				}
+				again, err := unmarshal(e.marshal())
+				if err != nil || !bytes.Equal(again.marshal(), e.marshal()) {
+					t.Fatalf("%v: got %+v, want %+v", err, again, e)
+				}
+			}
+			if r.Offset() > int64(len(file)) {
+				t.Fatalf("offset %d of %d", r.Offset(), len(file))
+			}
+		}
+	})
+}
+
+func BenchmarkScalar(b *testing.B) {
+	w, err := Create(filepath.Join(b.TempDir(), "x"), func() time.Time { return time.Unix(0, 0) })
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	for b.Loop() {
+		if err := w.Scalar("loss/total", 3, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package tfevents
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"os"
+	"time"
+)
+
+// Writer appends events to a file. It is used by one goroutine.
+type Writer struct {
+	path string
+	file *os.File
+	buf  *bufio.Writer
+	now  func() time.Time
+	err  error // the first one; the file is not touched after it
+}
+
+// Create makes a new file, or empties an old one. TensorBoard finds files whose name
+// has "tfevents" in it. The times of the events are those that now tells.
+func Create(path string, now func() time.Time) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	w := newWriter(path, f, now)
+	if err := errors.Join(w.begin(), w.Flush()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return w, nil
+}
+
+// Resume continues a file so that it holds nothing after the given step: what a run
+// wrote after the checkpoint from which it continues, and a record that was cut off,
+// are taken out. A missing file is made.
+func Resume(path string, step int64, now func() time.Time) (*Writer, error) {
+	kept, err := rewind(path, step)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	w := newWriter(path, f, now)
+	_, err = f.Seek(0, io.SeekEnd)
+	if err == nil && kept == 0 {
+		err = errors.Join(w.begin(), w.Flush())
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return w, nil
+}
+
+func newWriter(path string, f *os.File, now func() time.Time) *Writer {
+	return &Writer{path: path, file: f, buf: bufio.NewWriter(f), now: now}
+}
+
+// begin writes the record that says what the file is.
+func (w *Writer) begin() error { return w.write(Event{FileVersion: fileVersion}) }
+
+// Scalar writes a number.
+func (w *Writer) Scalar(tag string, step int64, x float32) error {
+	return w.Write(step, Value{Tag: tag, Scalar: x})
+}
+
+// Image writes a picture.
+func (w *Writer) Image(tag string, step int64, m image.Image) error {
+	var encoded bytes.Buffer
+	if err := png.Encode(&encoded, m); err != nil {
+		return fmt.Errorf("%s: image %q: %w", w.path, tag, err)
+	}
+	return w.PNG(tag, step, encoded.Bytes())
+}
+
+// PNG writes a picture that is already encoded.
+func (w *Writer) PNG(tag string, step int64, encoded []byte) error {
+	c, err := png.DecodeConfig(bytes.NewReader(encoded))
+	if err != nil {
+		return fmt.Errorf("%s: image %q: %w", w.path, tag, err)
+	}
+	const rgba = 4
+	return w.Write(step, Value{Tag: tag, Image: &Image{c.Height, c.Width, rgba, encoded}})
+}
+
+// Write writes values that belong to one step as one event. After an error nothing
+// more is written, and every call returns that error.
+func (w *Writer) Write(step int64, values ...Value) error {
+	return w.write(Event{Step: step, Values: values})
+}
+
+func (w *Writer) write(e Event) error {
+	e.WallTime = float64(w.now().UnixMicro()) / 1e6
+	if w.err == nil {
+		_, err := w.buf.Write(appendRecord(nil, e.marshal()))
+		w.fail(err)
+	}
+	return w.err
+}
+
+// Flush hands what was written to the operating system, for TensorBoard to see.
+func (w *Writer) Flush() error {
+	if w.err == nil {
+		w.fail(w.buf.Flush())
+	}
+	return w.err
+}
+
+func (w *Writer) fail(err error) {
+	if err != nil {
+		w.err = fmt.Errorf("writing %s: %w", w.path, err)
+	}
+}
+
+// Close flushes and closes the file.
+func (w *Writer) Close() error {
+	err := w.Flush()
+	if err2 := w.file.Close(); err == nil && err2 != nil {
+		err = fmt.Errorf("writing %s: %w", w.path, err2)
+	}
+	return err
+}

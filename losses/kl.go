@@ -1,0 +1,74 @@
+package losses
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/internal/op"
+)
+
+// KLGaussian returns the mean over rows of KL(N(mu, sigma^2) || N(0, I)):
+//
+//	1/2 sum_j (mu_j^2 + sigma_j^2 - log sigma_j^2 - 1)
+//
+// mu and log sigma have the shape [rows, columns]; the result is a scalar. It is
+// differentiable in both; its least value, at mu = 0 and sigma = 1, is 0.
+//
+// Source: Kingma and Welling 2014, appendix B.
+func KLGaussian(mu, logSigma *gorgonia.Node) (*gorgonia.Node, error) {
+	return op.GaussianKL(mu, logSigma)
+}
+
+// KLGaussianLogVariance is [KLGaussian] from log sigma^2.
+func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, error) {
+	return op.GaussianKLLogVariance(mu, logVariance)
+}
+
+// KLSphere returns the mean over rows of the divergence of the random-walk
+// posterior at time t (a heat kernel) from the uniform distribution of the sphere
+// S^dim, by the kernel's expansion for small t:
+//
+//	-(d/2) log t - (d/2) log(2 pi) - d/2 + log Vol(S^d) + (t/4) d (d-1)
+//
+// log t has the shape [rows, 1]; the result is a scalar. It does not depend on the
+// location. It is differentiable; it decreases in t on the circle, where the
+// expansion passes 0 at log t = log(2 pi) - 1, and on S^d has its minimum at
+// t = 2/(d-1): keep t well below 1, where the expansion holds.
+//
+// Source: Perez Rey et al. 2020; Tonnaer et al. 2022, section 5.
+func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) { return op.SphereKL(logT, dim) }
+
+// KLLoss is the divergence of a model's posteriors from their priors, summed over
+// its latent spaces.
+type KLLoss struct {
+	Weight float64 `yaml:"weight" doc:"factor in the total: beta"`
+}
+
+// NewKL returns the default settings.
+func NewKL() *KLLoss { return &KLLoss{Weight: 1} }
+
+// Validate checks the settings.
+func (l *KLLoss) Validate() error { return validWeight(l.Weight) }
+
+// Weighting implements [Loss].
+func (l *KLLoss) Weighting() float64 { return l.Weight }
+
+// Add implements [Loss].
+func (l *KLLoss) Add(o *Outputs) (*gorgonia.Node, error) {
+	if len(o.Posteriors) == 0 {
+		return nil, missing("posteriors of the codes")
+	}
+	nodes, ones := make(gorgonia.Nodes, len(o.Posteriors)), make([]float64, len(o.Posteriors))
+	for i, p := range o.Posteriors {
+		var err error
+		if nodes[i], err = p.KL(); err != nil {
+			return nil, fmt.Errorf("posterior %d: %w", i, err)
+		}
+		ones[i] = 1
+	}
+	if len(nodes) == 1 {
+		return nodes[0], nil
+	}
+	return op.WeightedSum(ones, nodes...)
+}

@@ -1,0 +1,157 @@
+// Package losses holds the objectives of Unravel as nodes of Gorgonia graphs.
+//
+// Every objective comes in two forms. A function such as [KLGaussian] or [LSBD]
+// makes a node out of nodes: it works in anyone's graph, in float32 and float64,
+// on any machine, and knows nothing of the rest of this module. A settings struct
+// such as [KLLoss] makes the same node out of a model's [Outputs]; a config names
+// it in its list of losses, and [Compose] adds the list up.
+package losses
+
+import (
+	"errors"
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/internal/registry"
+)
+
+// Outputs are the nodes that a model offers to losses. What it does not have is nil.
+type Outputs struct {
+	Images *gorgonia.Node // the batch, [batch, height, width, channels], in [0, 1]
+	Logits *gorgonia.Node // the reconstruction before its sigmoid, of the same shape
+
+	Posteriors []Posterior // one per latent space
+	Transports []Transport // one per latent space, for batches of labelled groups
+
+	Batch int // images in the batch
+	Group int // members of a labelled group; the batch is Batch/Group groups
+}
+
+// Posterior is the distribution of the codes of one latent space.
+type Posterior interface {
+	// KL returns the divergence from the prior: a scalar, the mean over the batch.
+	KL() (*gorgonia.Node, error)
+}
+
+// Transport is what a model did with the codes of one latent space in a batch of
+// labelled groups.
+type Transport struct {
+	Points *gorgonia.Node // the samples z_m, [batch, width]
+	Moved  *gorgonia.Node // where the group's common point goes, g_m . zbar, [batch, width]
+	Sphere bool           // the space is a sphere, not R^n
+	Acts   bool           // the transformations act on the space: it is not left to the identity
+}
+
+// Loss are the settings of an objective.
+type Loss interface {
+	// Add returns the objective of a model as a scalar node, without its weight.
+	Add(o *Outputs) (*gorgonia.Node, error)
+	// Weighting returns the objective's factor in the total.
+	Weighting() float64
+}
+
+// Supervised is implemented by losses that need labelled groups.
+type Supervised interface {
+	Supervised()
+}
+
+// Choice is a loss in a config: `kl`, or `{kl: {weight: 4}}`.
+type Choice struct{ registry.Choice[Loss] }
+
+// DecodeConfig reads the choice.
+func (c *Choice) DecodeConfig(n *config.Node) error { return config.DecodeChoice(n, Table, &c.Choice) }
+
+// EncodeConfig writes the choice.
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(c.Choice) }
+
+// ConfigType says what can be chosen.
+func (c Choice) ConfigType() string { return config.ChoiceType(Table) }
+
+// Named returns the choice of a loss with its defaults.
+func Named(name string) (Choice, error) {
+	e, err := Table.Lookup(name)
+	if err != nil {
+		return Choice{}, err
+	}
+	return Choice{registry.Choice[Loss]{Name: name, Value: e.New()}}, nil
+}
+
+// Unsupervised returns the losses that need no labelled groups.
+func Unsupervised(all []Choice) []Choice {
+	var some []Choice
+	for _, c := range all {
+		if _, ok := c.Value.(Supervised); !ok {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// Objective is a weighted sum of losses.
+type Objective struct {
+	Parts []Part
+	Total *gorgonia.Node // the sum of weight * node over the parts
+}
+
+// Part is one loss of an objective.
+type Part struct {
+	Name   string // unique: the second "kl" is "kl-2"
+	Weight float64
+	Node   *gorgonia.Node // without the weight
+}
+
+// Nodes returns the nodes of the parts.
+func (o *Objective) Nodes() gorgonia.Nodes {
+	nodes := make(gorgonia.Nodes, len(o.Parts))
+	for i, p := range o.Parts {
+		nodes[i] = p.Node
+	}
+	return nodes
+}
+
+// Compose adds losses to the graph of a model's outputs. Its errors name the loss,
+// and the output that it misses.
+func Compose(o *Outputs, all []Choice) (*Objective, error) {
+	if len(all) == 0 {
+		return nil, errors.New("losses: no losses are chosen; want at least one, such as reconstruction")
+	}
+	objective, seen, weights := &Objective{}, map[string]int{}, make([]float64, len(all))
+	for i, c := range all {
+		if c.Value == nil {
+			return nil, fmt.Errorf("losses: loss %d is not chosen", i)
+		}
+		seen[c.Name]++
+		p := Part{Name: c.Name, Weight: c.Value.Weighting()}
+		if n := seen[c.Name]; n > 1 {
+			p.Name = fmt.Sprintf("%s-%d", c.Name, n)
+		}
+		var err error
+		if p.Node, err = c.Value.Add(o); err != nil {
+			return nil, fmt.Errorf("loss %s: %w", p.Name, err)
+		}
+		gorgonia.WithName("loss " + p.Name)(p.Node) // for errors of a run
+		objective.Parts, weights[i] = append(objective.Parts, p), p.Weight
+	}
+	var err error
+	if objective.Total, err = op.WeightedSum(weights, objective.Nodes()...); err != nil {
+		return nil, fmt.Errorf("total of the losses: %w", err)
+	}
+	gorgonia.WithName("total loss")(objective.Total)
+	return objective, nil
+}
+
+// missing is the error of an output that a model does not have.
+func missing(output string) error {
+	return fmt.Errorf("it needs %s, which this model does not have", output)
+}
+
+// validWeight checks a weight in a config.
+func validWeight(w float64) error {
+	if !(w >= 0) || w > 1e12 {
+		return config.Invalid("weight", "want a number from 0 to 1e12, got %v", w)
+	}
+	return nil
+}

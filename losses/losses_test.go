@@ -1,0 +1,222 @@
+package losses_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/gradcheck"
+	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+type nodes = []*gorgonia.Node
+
+// TestHardPoints checks every objective where a careless formula breaks.
+func TestHardPoints(t *testing.T) {
+	with := func(values ...float64) func(shape ...int) gradcheck.Input {
+		return func(shape ...int) gradcheck.Input { return gradcheck.Input{Shape: shape, Values: values} }
+	}
+	circle := func(m int) func(n nodes) (*gorgonia.Node, error) {
+		return func(n nodes) (*gorgonia.Node, error) {
+			y, err := losses.CircleTransport(n[0], n[1], m)
+			if err != nil {
+				return nil, err
+			}
+			return losses.LSBD(n[0], y)
+		}
+	}
+	angles := func(n int, values ...float64) gradcheck.Input {
+		return gradcheck.Input{Shape: []int{n, 1}, Values: values, Lo: -7, Hi: 7, Constant: true}
+	}
+	reconstruction := func(n nodes) (*gorgonia.Node, error) {
+		return losses.GaussianReconstruction(n[0], n[1], losses.Gaussian{})
+	}
+	value := func(v ...float64) func([][]float64) []float64 { return func([][]float64) []float64 { return v } }
+	for _, c := range []gradcheck.Case{
+		{Name: "lsbd of random groups", Inputs: []gradcheck.Input{{Shape: []int{12, 2}}, angles(12)}, Build: circle(4)},
+		{Name: "lsbd, M = 1", Inputs: []gradcheck.Input{with(0.6, 0.8, -1, 0)(2, 2), angles(2)}, Build: circle(1), Want: value(0), Floor32: 1},
+		{Name: "lsbd of identical points", Inputs: []gradcheck.Input{with(0.6, 0.8)(3, 2), angles(3, 0)}, Build: circle(3), Want: value(0), Floor32: 1},
+		{Name: "lsbd of equivariant points", Inputs: []gradcheck.Input{with(1, 0, 0, 1)(2, 2), angles(2, 0, math.Pi/2)}, Build: circle(2), Want: value(0), Floor32: 1},
+		// |z|^2 = 1 each, and their common point is 0. The gradient there is that
+		// of a division by 1e-6: large, not infinite.
+		{Name: "lsbd of opposite points", Inputs: []gradcheck.Input{with(1, 0, -1, 0)(2, 2), angles(2, 0)}, Build: circle(2), Want: value(1), Step: 0x1p-34, Tolerance: 1e-5},
+		{Name: "lsbd of zeros", Inputs: []gradcheck.Input{with(0)(2, 2), angles(2)}, Build: circle(2), Want: value(0), Step: 1e-9},
+		{Name: "saturated and right", Inputs: []gradcheck.Input{with(0, 1)(2, 3), with(-100, 100)(2, 3)}, Build: reconstruction, Want: value(0)},
+		{Name: "saturated and wrong", Inputs: []gradcheck.Input{with(0, 1)(2, 3), with(100, -100)(2, 3)}, Build: reconstruction, Want: value(3)},
+		{Name: "cross-entropy, saturated and right", Inputs: []gradcheck.Input{with(0, 1)(2, 3), with(-100, 100)(2, 3)},
+			Build: func(n nodes) (*gorgonia.Node, error) { return losses.BernoulliReconstruction(n[0], n[1]) }, Want: value(0)},
+		{Name: "cross-entropy, saturated and wrong", Inputs: []gradcheck.Input{with(0, 1)(2, 3), with(100, -100)(2, 3)},
+			Build: func(n nodes) (*gorgonia.Node, error) { return losses.BernoulliReconstruction(n[0], n[1]) }, Want: value(300)},
+		{Name: "kl of a tiny sigma", Inputs: []gradcheck.Input{with(0)(1, 2), with(-40)(1, 2)},
+			Build: func(n nodes) (*gorgonia.Node, error) { return losses.KLGaussian(n[0], n[1]) }, Want: value(79)},
+		{Name: "kl of the circle, as the paper bounds it", Inputs: []gradcheck.Input{with(-10)(3, 1)},
+			Build: func(n nodes) (*gorgonia.Node, error) { return losses.KLSphere(n[0], 1) }, Want: value(5 + 0.5*math.Log(2*math.Pi) - 0.5)},
+		{Name: "public code, identical points", Inputs: []gradcheck.Input{with(3, 4)(2, 2), with(3, 4)(2, 2)},
+			Build: func(n nodes) (*gorgonia.Node, error) { return losses.PublicLSBD(n[0], n[1], 2, 0, 0) }, Want: value(0)},
+	} {
+		t.Run(c.Name, func(t *testing.T) { gradcheck.Check(t, c) })
+	}
+}
+
+// outputs has what every loss needs: a group of two, a circle and R^1.
+func outputs() *losses.Outputs {
+	g := gorgonia.NewGraph()
+	circle := losses.Transport{Points: matrix(g, "z", 2, 2, 1, 0, 0, 1), Moved: matrix(g, "y", 2, 2, 1, 0, 1, 0), Sphere: true, Acts: true}
+	line := losses.Transport{Points: matrix(g, "u", 2, 1, 1, 3), Moved: matrix(g, "v", 2, 1, 2, 2)}
+	return &losses.Outputs{
+		Images:     matrix(g, "x", 2, 2, 0.5, 0.5, 0.5, 1),
+		Logits:     matrix(g, "logits", 2, 2, 0, 0, 0, 0),
+		Posteriors: []losses.Posterior{gaussian{matrix(g, "mu", 2, 1, 0, 2), matrix(g, "s", 2, 1, 0, 0)}, gaussian{matrix(g, "nu", 2, 1, 4, 0), matrix(g, "r", 2, 1, 0, 0)}},
+		Transports: []losses.Transport{circle, line},
+		Batch:      2,
+		Group:      2,
+	}
+}
+
+type gaussian struct{ mu, logSigma *gorgonia.Node }
+
+func (g gaussian) KL() (*gorgonia.Node, error) { return losses.KLGaussian(g.mu, g.logSigma) }
+
+func choose(t *testing.T, source string) []losses.Choice {
+	t.Helper()
+	var s struct {
+		Losses []losses.Choice `yaml:"losses"`
+	}
+	if err := config.Load("l.yaml", []byte("losses: "+source), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Losses
+}
+
+func TestCompose(t *testing.T) {
+	choices := choose(t, "[reconstruction, {reconstruction: {likelihood: bernoulli}}, {kl: {weight: 0.5}}, {lsbd: {}}, {lsbd: {variant: public-code, weight: 10}}]")
+	objective, err := losses.Compose(outputs(), choices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := vm.New(append(objective.Nodes(), objective.Total)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	total := 0.0
+	// lsbd of the circle alone: |(0,1)-(1,0)|^2 / 2 = 1. Public code: z.y = 3 and 6,
+	// clipped to 1; the distances of the whole vectors 1 and sqrt 3.
+	for i, want := range []struct {
+		name          string
+		weight, value float64
+	}{
+		{"reconstruction", 1, 0.125},
+		{"reconstruction-2", 1, (4*math.Ln2 - 0) / 2},
+		{"kl", 0.5, 1 + 4},
+		{"lsbd", 100, 1},
+		{"lsbd-2", 10, 1 + math.Sqrt(3)},
+	} {
+		p := objective.Parts[i]
+		got := m.Value(p.Node).Data().(float64)
+		if p.Name != want.name || p.Weight != want.weight || math.Abs(got-want.value) > 1e-12 {
+			t.Errorf("part %d: %s, weight %v, value %v, want %+v", i, p.Name, p.Weight, got, want)
+		}
+		total += want.weight * want.value
+	}
+	if got := m.Value(objective.Total).Data().(float64); math.Abs(got-total) > 1e-9 {
+		t.Errorf("total %v, want %v", got, total)
+	}
+	var names []string
+	for _, c := range losses.Unsupervised(choices) {
+		names = append(names, c.Name)
+	}
+	if !slices.Equal(names, []string{"reconstruction", "reconstruction", "kl"}) {
+		t.Errorf("losses without labels: %v", names)
+	}
+}
+
+// Every loss of the table says which output it misses.
+func TestMissingOutputs(t *testing.T) {
+	want := map[string]string{
+		"reconstruction": "loss reconstruction: it needs images, which this model does not have",
+		"kl":             "loss kl: it needs posteriors of the codes, which this model does not have",
+		"lsbd":           "loss lsbd: it needs transported codes of labelled groups, which this model does not have",
+	}
+	for _, name := range losses.Table.Names() {
+		c, err := losses.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := losses.Compose(&losses.Outputs{}, []losses.Choice{c}); err == nil || err.Error() != want[name] {
+			t.Errorf("%s: error %v, want %q", name, err, want[name])
+		}
+	}
+	o := outputs()
+	o.Logits = nil
+	if _, err := losses.Compose(o, choose(t, "[reconstruction]")); err == nil || !strings.Contains(err.Error(), "logits") {
+		t.Errorf("error %v of missing logits", err)
+	}
+	o.Transports = o.Transports[1:]
+	if _, err := losses.Compose(o, choose(t, "[lsbd]")); err == nil || !strings.Contains(err.Error(), "transformations act") {
+		t.Errorf("error %v without a space that is acted on", err)
+	}
+}
+
+func TestComposeErrors(t *testing.T) {
+	cause := errors.New("no more ink")
+	bad := losses.Choice{Choice: registry.Choice[losses.Loss]{Name: "broken", Value: broken{cause}}}
+	if _, err := losses.Compose(outputs(), []losses.Choice{bad}); !errors.Is(err, cause) || !strings.Contains(err.Error(), "loss broken") {
+		t.Errorf("error %v", err)
+	}
+	for _, none := range [][]losses.Choice{nil, {{}}} {
+		if _, err := losses.Compose(outputs(), none); err == nil {
+			t.Errorf("no error for the losses %v", none)
+		}
+	}
+	if _, err := losses.Named("recon"); err == nil {
+		t.Error("no error for an unknown loss")
+	}
+	g := gorgonia.NewGraph()
+	vector := gorgonia.NewVector(g, tensor.Float32, gorgonia.WithShape(3), gorgonia.WithName("v"))
+	if _, err := losses.KLGaussian(vector, vector); err == nil || !strings.Contains(err.Error(), "[rows, columns]") {
+		t.Errorf("error %v", err)
+	}
+}
+
+type broken struct{ err error }
+
+func (b broken) Add(*losses.Outputs) (*gorgonia.Node, error) { return nil, b.err }
+func (broken) Weighting() float64                            { return 1 }
+
+func TestConfigErrors(t *testing.T) {
+	for source, want := range map[string]string{
+		"[reconstrution]":                                             `unknown loss "reconstrution"; did you mean "reconstruction"?`,
+		"[{reconstruction: {likelihood: gauss}}]":                     "losses.0.reconstruction.likelihood: want gaussian or bernoulli, got \"gauss\"",
+		"[{reconstruction: {sigma: 0}}]":                              "sigma: want a positive number",
+		"[{reconstruction: {likelihood: bernoulli, sigma: 2}}]":       "sigma: it applies to the gaussian likelihood only",
+		"[{reconstruction: {likelihood: bernoulli, constant: true}}]": "constant: it applies",
+		"[kl, {kl: {weight: -1}}]":                                    "losses.1.kl.weight: want a number from 0",
+		"[{lsbd: {variant: private}}]":                                "variant: want paper or public-code",
+		"[{lsbd: {gamma: 1}}]":                                        `unknown key "gamma"`,
+	} {
+		var s struct {
+			Losses []losses.Choice `yaml:"losses"`
+		}
+		if err := config.Load("l.yaml", []byte("losses: "+source), &s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one that says %s", source, err, want)
+		}
+	}
+	choices := choose(t, "[reconstruction, {lsbd: {weight: 3}}]")
+	text, err := config.Encode(struct {
+		Losses []losses.Choice `yaml:"losses"`
+	}{choices})
+	if err != nil || !strings.Contains(string(text), "weight: 3") || !strings.Contains(string(text), "likelihood: gaussian") {
+		t.Errorf("%s%v", text, err)
+	}
+}

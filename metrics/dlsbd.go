@@ -1,0 +1,250 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/config"
+)
+
+// DLSBD is the metric D_LSBD of Tonnaer et al. 2022, section 4.3, for any number K
+// of circular factors (subgroups SO(2)). The codes cover every combination of the
+// circular factors' levels once, in any order. For subgroup k, with angle
+// theta = 2 pi level/Size:
+//
+//  1. subtract from the codes their mean over the levels of factor k;
+//  2. project on the first two principal components;
+//  3. divide each component by sqrt(2) times its standard deviation (n-1 degrees of
+//     freedom), so that perfect codes stay perfect under invertible linear maps;
+//  4. D_k = min over whole numbers w, |w| <= Omega, of the mean squared distance of
+//     the points, turned back by w theta, to their mean.
+//
+// The value is the mean of the D_k: 0 for codes that turn in a plane of its own
+// with every factor, about 1 for codes without any such structure. The paper's
+// tables for K = 2 hold the sum (values up to 2). Step 3 is not in the paper's text
+// but in its authors' code.
+//
+// Factors that are not circular tell objects apart: with them, each object is
+// measured on its own, and the D_k are averaged over objects (appendix E).
+//
+// A principal component whose standard deviation is less than 1e-12 of the codes'
+// root mean square counts as noise, not as a perfect fit: it adds 1/2 (n-1)/n, what
+// noise of the variance of step 3 adds. If both are that small, the codes do not
+// depend on the factor, and D_k = 1.
+type DLSBD struct {
+	Omega       int       `yaml:"omega" doc:"largest number of turns of a code per turn of a factor; all -omega..omega are tried"`
+	Aggregate   Aggregate `yaml:"aggregate" doc:"over subgroups: mean, or sum as in the paper's tables"`
+	SharedOmega bool      `yaml:"shared_omega" doc:"one number of turns for all objects, in place of the best one for each"`
+}
+
+// Better says that lower values are better.
+func (*DLSBD) Better() Direction { return LowerIsBetter }
+
+// Validate checks the settings.
+func (m *DLSBD) Validate() error { return validTurns(m.Omega, m.Aggregate) }
+
+// Compute returns D_LSBD with the parts per_subgroup and omega (|w|, the mean
+// over objects; its sign depends on the arbitrary orientation of principal axes),
+// and per_object when there is more than one.
+func (m *DLSBD) Compute(in *Input) (Result, error) {
+	return turning{m.Omega, m.Aggregate, m.SharedOmega, whitenedPlane, true}.compute(in)
+}
+
+// DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6
+// to 12): code columns are divided by their standard deviation before the principal
+// components are taken, these are scaled by 1/sqrt(2) alone, and subgroups are
+// summed. It is not invariant under linear maps, and enlarges noise in columns that
+// do not depend on a factor. Whiten divides the components by their standard
+// deviation as well. The mean that is subtracted is over the subgroup's own
+// levels, as the paper's text has it, not over the others', as in its equation 6.
+type DLSBDWorkshop struct {
+	Omega       int       `yaml:"omega" doc:"largest number of turns of a code per turn of a factor; all -omega..omega are tried"`
+	Aggregate   Aggregate `yaml:"aggregate" doc:"over subgroups: sum as in the paper, or mean"`
+	SharedOmega bool      `yaml:"shared_omega" doc:"one number of turns for all objects, in place of the best one for each"`
+	Whiten      bool      `yaml:"whiten" doc:"divide the two principal components by their standard deviations"`
+}
+
+// Better says that lower values are better.
+func (*DLSBDWorkshop) Better() Direction { return LowerIsBetter }
+
+// Validate checks the settings.
+func (m *DLSBDWorkshop) Validate() error { return validTurns(m.Omega, m.Aggregate) }
+
+// Compute returns the same parts as DLSBD.
+func (m *DLSBDWorkshop) Compute(in *Input) (Result, error) {
+	plane := standardisedPlane
+	if m.Whiten {
+		plane = standardisedWhitenedPlane
+	}
+	return turning{m.Omega, m.Aggregate, m.SharedOmega, plane, false}.compute(in)
+}
+
+// Aggregate says how the values of subgroups, factors or columns become one.
+type Aggregate string
+
+const (
+	Mean Aggregate = "mean"
+	Sum  Aggregate = "sum"
+)
+
+func (a Aggregate) of(values []float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += v
+	}
+	if a == Sum {
+		return sum
+	}
+	return sum / float64(len(values))
+}
+
+func validTurns(omega int, a Aggregate) error {
+	switch {
+	case omega < 1 || omega > 1000:
+		return config.Invalid("omega", "%d is out of range; want 1 to 1000", omega)
+	case a != Mean && a != Sum:
+		return config.Invalid("aggregate", "unknown aggregate %q; want mean or sum", string(a))
+	}
+	return nil
+}
+
+// turning is what the forms of D_LSBD have in common.
+type turning struct {
+	omega     int
+	aggregate Aggregate
+	shared    bool
+	plane     plane
+	penalise  bool // count components that vanish as noise
+}
+
+func (m turning) compute(in *Input) (Result, error) {
+	if err := validTurns(m.omega, m.aggregate); err != nil {
+		return Result{}, err
+	}
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	t, err := arrange(in)
+	if err != nil {
+		return Result{}, err
+	}
+	subgroups := Part{Name: "per_subgroup"}
+	turns := Part{Name: "omega"}
+	objects := Part{Name: "per_object", Labels: t.objectNames, Values: make([]float64, t.objects)}
+	var notes []string
+	for k, f := range t.circles {
+		s, err := m.subgroup(in.Codes, t, k)
+		if err != nil {
+			return Result{}, fmt.Errorf("factor %q: %w", f.Name, err)
+		}
+		subgroups.Labels = append(subgroups.Labels, f.Name)
+		subgroups.Values = append(subgroups.Values, Mean.of(s.values))
+		turns.Values = append(turns.Values, Mean.of(s.turns))
+		for o, v := range s.values {
+			if objects.Values[o] += v; m.aggregate == Mean && k == len(t.circles)-1 {
+				objects.Values[o] /= float64(len(t.circles))
+			}
+		}
+		notes = append(notes, s.notes(f.Name)...)
+	}
+	turns.Labels = subgroups.Labels
+	r := Result{Value: m.aggregate.of(subgroups.Values), Parts: []Part{subgroups, turns}, Notes: notes}
+	if t.objects > 1 {
+		r.Parts = append(r.Parts, objects)
+	}
+	return r, nil
+}
+
+// measured is the outcome of one subgroup, by object.
+type measured struct {
+	values, turns []float64
+	constant      int // objects whose codes do not depend on the factor
+	line          int // objects whose codes move along a line with it
+}
+
+func (s *measured) notes(factor string) (notes []string) {
+	of := ""
+	if n := len(s.values); n > 1 {
+		of = fmt.Sprintf(" (%d of %d objects)", max(s.constant, s.line), n)
+	}
+	if s.constant > 0 {
+		notes = append(notes, fmt.Sprintf("codes do not depend on %s%s", factor, of))
+	}
+	if s.line > 0 {
+		notes = append(notes, fmt.Sprintf("codes depend on %s along a line only%s", factor, of))
+	}
+	return notes
+}
+
+// subgroup measures every object along circle k.
+func (m turning) subgroup(codes Matrix, t *torus, k int) (*measured, error) {
+	size := t.circles[k].Size
+	s := &measured{values: make([]float64, t.objects), turns: make([]float64, t.objects)}
+	tolerance := 1e-12 * rootMeanSquare(codes.Data)
+	z := make([]float64, t.cells*codes.Cols)
+	searches := make([]*search, t.objects)
+	for o := range t.objects {
+		t.centred(codes, o, k, z)
+		points, rank, err := m.plane(z, t.cells, codes.Cols, tolerance)
+		if err != nil {
+			return nil, err
+		}
+		switch rank {
+		case 0:
+			s.constant++
+		case 1:
+			s.line++
+		}
+		searches[o] = newSearch(points, rank, size, t.inner(k), m.omega)
+	}
+	shared := -1
+	if m.shared {
+		shared = bestTurns(meanCurve(searches))
+	}
+	for o, search := range searches {
+		w := shared
+		if w < 0 {
+			w = bestTurns(search.curve)
+		}
+		s.turns[o] = float64(w)
+		s.values[o] = search.dispersion(w)
+		switch n := float64(t.cells); {
+		case m.penalise && search.rank == 0:
+			s.values[o] = 1
+		case m.penalise && search.rank == 1 && size > 2: // two levels lie on a line at best
+			s.values[o] += (n - 1) / (2 * n)
+		}
+	}
+	return s, nil
+}
+
+// meanCurve averages the curves of objects.
+func meanCurve(searches []*search) []float64 {
+	mean := make([]float64, len(searches[0].curve))
+	for _, s := range searches {
+		for w, v := range s.curve {
+			mean[w] += v / float64(len(searches))
+		}
+	}
+	return mean
+}
+
+// bestTurns is the position of the least value; of values that only rounding
+// tells apart, the first.
+func bestTurns(curve []float64) int {
+	best := 0
+	for w, v := range curve {
+		if v < curve[best]-1e-12 {
+			best = w
+		}
+	}
+	return best
+}
+
+func rootMeanSquare(x []float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v * v / float64(len(x))
+	}
+	return math.Sqrt(sum)
+}

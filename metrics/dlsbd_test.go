@@ -1,0 +1,328 @@
+package metrics_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/rng"
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+// grid makes the levels of a full grid of circular factors.
+func grid(sizes ...int) ([]datasets.Factor, []int) {
+	var g datasets.Grid
+	for i, n := range sizes {
+		g = append(g, datasets.Factor{Name: string(rune('a' + i)), Size: n, Kind: datasets.Circular})
+	}
+	levels := make([]int, g.Len()*len(g))
+	for i := range g.Len() {
+		g.At(i, levels[i*len(g):(i+1)*len(g)])
+	}
+	return g, levels
+}
+
+// input encodes every combination of levels by encode(angles).
+func input(encode func(angle []float64) []float64, sizes ...int) *Input {
+	factors, levels := grid(sizes...)
+	in := &Input{Levels: levels, Factors: factors}
+	k := len(sizes)
+	for i := 0; i < len(levels); i += k {
+		angle := make([]float64, k)
+		for j := range angle {
+			angle[j] = factors[j].Angle(levels[i+j])
+		}
+		z := encode(angle)
+		in.Codes.Rows, in.Codes.Cols = in.Codes.Rows+1, len(z)
+		in.Codes.Data = append(in.Codes.Data, z...)
+	}
+	return in
+}
+
+func perfect(angle []float64) (z []float64) {
+	for _, a := range angle {
+		z = append(z, math.Cos(a), math.Sin(a))
+	}
+	return z
+}
+
+func noisy(sigma float64, encode func([]float64) []float64) func([]float64) []float64 {
+	s := rng.New(1, "test")
+	return func(angle []float64) []float64 {
+		z := encode(angle)
+		for j := range z {
+			z[j] += sigma * s.NormFloat64()
+		}
+		return z
+	}
+}
+
+func dlsbd() *DLSBD { return &DLSBD{Omega: 10, Aggregate: Mean} }
+
+func compute(t testing.TB, m Metric, in *Input) Result {
+	t.Helper()
+	r, err := m.Compute(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s: got %v, want %v within %v", what, got, want, tolerance)
+	}
+}
+
+func TestPerfectCodes(t *testing.T) {
+	for _, sizes := range [][]int{{16}, {5, 7}, {64, 64}, {4, 5, 6}, {3, 4, 3, 4}, {2, 3}} {
+		r := compute(t, dlsbd(), input(perfect, sizes...))
+		n := datasets.Grid(input(perfect, sizes...).Factors).Len()
+		for k, v := range r.Part("per_subgroup") {
+			want := 0.0
+			near(t, fmt.Sprint(sizes, " subgroup ", k), v, want, 1e-20*float64(n))
+			near(t, "omega", r.Part("omega")[k], 1, 0)
+		}
+	}
+}
+
+// The value does not change under invertible linear maps and offsets, however badly
+// they are conditioned.
+func TestLinearInvariance(t *testing.T) {
+	s := rng.New(5, "maps")
+	for _, sigma := range []float64{0, 0.3} {
+		in := input(noisy(sigma, perfect), 12, 9)
+		want := compute(t, dlsbd(), in)
+		for trial := range 20 {
+			d := in.Codes.Cols
+			a := make([]float64, d*d)
+			for i := range a {
+				a[i] = s.NormFloat64()
+				if trial%2 == 1 {
+					a[i] *= math.Pow(10, -float64(i%d)) // columns 1 to 1/1000
+				}
+			}
+			mapped := *in
+			mapped.Codes = Matrix{Rows: in.Codes.Rows, Cols: d, Data: make([]float64, len(in.Codes.Data))}
+			for i := range in.Codes.Rows {
+				for c := range d {
+					v := 3.0
+					for j, x := range in.Codes.Row(i) {
+						v += x * a[j*d+c]
+					}
+					mapped.Codes.Row(i)[c] = v
+				}
+			}
+			if sigma == 0 {
+				near(t, "perfect codes under a linear map", compute(t, dlsbd(), &mapped).Value, 0, 1e-12)
+				continue
+			}
+			// with noise, the principal plane itself depends on the map; rotations keep it
+			rotated := *in
+			rotated.Codes = Matrix{Rows: in.Codes.Rows, Cols: d, Data: slices.Clone(in.Codes.Data)}
+			for i := range in.Codes.Rows {
+				row := rotated.Codes.Row(i)
+				sin, cos := math.Sincos(float64(trial))
+				row[0], row[3] = 7*(cos*row[0]-sin*row[3]), 7*(sin*row[0]+cos*row[3])
+				row[1], row[2] = 7*row[1], -7*row[2]
+			}
+			near(t, "noisy codes under a similarity", compute(t, dlsbd(), &rotated).Value, want.Value, 1e-12)
+		}
+	}
+}
+
+func TestTurnsAndRange(t *testing.T) {
+	triple := func(a []float64) []float64 { return perfect([]float64{3 * a[0], -2 * a[1]}) }
+	in := input(triple, 16, 24)
+	r := compute(t, dlsbd(), in)
+	near(t, "value", r.Value, 0, 1e-20)
+	if got := r.Part("omega"); !slices.Equal(got, []float64{3, 2}) {
+		t.Errorf("omega %v, want [3 2]", got)
+	}
+	r = compute(t, &DLSBD{Omega: 2, Aggregate: Mean}, in)
+	near(t, "three turns out of range", r.Part("per_subgroup")[0], float64(16*24-1)/(16*24), 1e-12)
+}
+
+func TestDegenerateCodes(t *testing.T) {
+	constant := func([]float64) []float64 { return []float64{1e5, -3, 0.1} }
+	one := func(a []float64) []float64 { return append(perfect(a[:1]), 0.7) }
+	line := func(a []float64) []float64 { return []float64{math.Cos(a[0]), math.Cos(a[1]), math.Sin(a[1])} }
+	tests := []struct {
+		name   string
+		encode func([]float64) []float64
+		want   []float64
+		note   string
+	}{
+		{"constant", constant, []float64{1, 1}, "codes do not depend on a"},
+		{"zero", func([]float64) []float64 { return []float64{0} }, []float64{1, 1}, "codes do not depend on b"},
+		{"one factor", one, []float64{0, 1}, "codes do not depend on b"},
+		{"one dimension", line, []float64{0.75 * 79 / 80, 0}, "codes depend on a along a line only"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := compute(t, dlsbd(), input(test.encode, 8, 10))
+			for k, v := range r.Part("per_subgroup") {
+				near(t, fmt.Sprint("subgroup ", k), v, test.want[k], 1e-12)
+			}
+			if !slices.Contains(r.Notes, test.note) {
+				t.Errorf("notes %q do not hold %q", r.Notes, test.note)
+			}
+		})
+	}
+	w := compute(t, &DLSBDWorkshop{Omega: 10, Aggregate: Sum}, input(constant, 8, 10))
+	near(t, "workshop form of constant codes", w.Value, 0, 0)
+}
+
+// objects makes codes of objects seen from circular views.
+func objects(n, views int, encode func(object int, angle float64) []float64) *Input {
+	in := &Input{Factors: []datasets.Factor{
+		{Name: "object", Size: n, Kind: datasets.Categorical},
+		{Name: "view", Size: views, Kind: datasets.Circular},
+	}}
+	for o := range n {
+		for v := range views {
+			z := encode(o, in.Factors[1].Angle(v))
+			in.Codes = Matrix{Rows: in.Codes.Rows + 1, Cols: len(z), Data: append(in.Codes.Data, z...)}
+			in.Levels = append(in.Levels, o, v)
+		}
+	}
+	return in
+}
+
+func TestCylinder(t *testing.T) {
+	turning := func(o int, a float64) []float64 {
+		w := float64(1 + o%2) // objects turn once or twice
+		return []float64{math.Cos(w * a), math.Sin(w * a), float64(o), 1 / float64(o+1)}
+	}
+	in := objects(6, 12, turning)
+	shuffleRows(in)
+	r := compute(t, dlsbd(), in)
+	near(t, "each object on its own", r.Value, 0, 1e-20)
+	near(t, "mean turns", r.Part("omega")[0], 1.5, 0)
+	if got := r.Part("per_object"); len(got) != 6 || r.Parts[2].Labels[4] != "object 4" {
+		t.Errorf("per_object %v %v", got, r.Parts[2].Labels)
+	}
+	r = compute(t, &DLSBD{Omega: 10, Aggregate: Mean, SharedOmega: true}, in)
+	near(t, "one omega for all", r.Value, 0.5*11/12, 1e-12)
+
+	// mirrored objects turn in the same way: the orientation of a plane is arbitrary
+	mirrored := objects(4, 12, func(o int, a float64) []float64 {
+		return []float64{math.Cos(a), math.Sin(a) * float64(1-2*(o%2)), float64(o)}
+	})
+	near(t, "mirrored objects", compute(t, &DLSBD{Omega: 10, Aggregate: Mean, SharedOmega: true}, mirrored).Value, 0, 1e-20)
+}
+
+func TestAggregates(t *testing.T) {
+	in := input(noisy(0.5, perfect), 10, 10)
+	mean := compute(t, dlsbd(), in)
+	sum := compute(t, &DLSBD{Omega: 10, Aggregate: Sum}, in)
+	near(t, "sum", sum.Value, 2*mean.Value, 1e-12)
+	if mean.Value < 0.2 || mean.Value > 0.6 {
+		t.Errorf("noise 0.5 scores %v", mean.Value)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	tests := []struct {
+		name   string
+		break_ func(in *Input)
+		want   string
+	}{
+		{"NaN", func(in *Input) { in.Codes.Data[4*3+2] = math.NaN() }, "codes: row 3, column 2 is NaN; want finite numbers"},
+		{"Inf", func(in *Input) { in.Codes.Data[0] = math.Inf(-1) }, "codes: row 0, column 0 is -Inf"},
+		{"repeated", func(in *Input) { copy(in.Levels[2*5:], in.Levels[:2]) }, "codes 0 and 5 both have a 0, b 0"},
+		{"missing last", func(in *Input) {
+			in.Codes = Matrix{Rows: 11, Cols: 4, Data: in.Codes.Data[:44]}
+			in.Levels = in.Levels[:22]
+		}, "there is no code for a 2, b 3"},
+		{"missing middle", func(in *Input) {
+			in.Codes = Matrix{Rows: 11, Cols: 4, Data: append(slices.Clone(in.Codes.Data[:20]), in.Codes.Data[24:]...)}
+			in.Levels = append(slices.Clone(in.Levels[:10]), in.Levels[12:]...)
+		}, "there is no code for a 1, b 1"},
+		{"level out of range", func(in *Input) { in.Levels[3] = 4 }, `row 1 has level 4 of factor "b"; want 0 to 3`},
+		{"no circle", func(in *Input) {
+			in.Factors = slices.Clone(in.Factors)
+			in.Factors[0].Kind, in.Factors[1].Kind = datasets.Ordinal, datasets.Categorical
+		}, "there is no circular factor"},
+		{"levels", func(in *Input) { in.Levels = in.Levels[1:] }, "there are 23 factor levels; want 24"},
+		{"codes", func(in *Input) { in.Codes.Data = in.Codes.Data[1:] }, "codes hold 47 numbers; want 12 x 4"},
+		{"empty", func(in *Input) { in.Codes = Matrix{} }, "codes are 0 x 0"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			in := input(perfect, 3, 4)
+			test.break_(in)
+			if _, err := dlsbd().Compute(in); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+	in := input(perfect, 3, 4)
+	for _, m := range []Metric{&DLSBD{Omega: 0, Aggregate: Mean}, &DLSBD{Omega: 5, Aggregate: "median"}} {
+		if _, err := m.Compute(in); err == nil {
+			t.Errorf("%+v: no error", m)
+		}
+	}
+}
+
+func TestEvaluate(t *testing.T) {
+	in := input(noisy(0.2, perfect), 8, 8)
+	before := slices.Clone(in.Codes.Data)
+	results, err := Evaluate(in, 0, []Choice{{Name: "dlsbd", Value: dlsbd()}, {Name: "dlsbd-workshop", Value: &DLSBDWorkshop{Omega: 10, Aggregate: Sum}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 2 || results[0].Name != "dlsbd" || results[0].Better != LowerIsBetter {
+		t.Errorf("results %+v", results)
+	}
+	if !slices.Equal(before, in.Codes.Data) {
+		t.Error("the codes changed")
+	}
+	in.Codes.Data[1] = math.NaN()
+	if _, err := Evaluate(in, 0, nil); err == nil {
+		t.Error("NaN passes")
+	}
+	for _, e := range Table.Entries {
+		if e.New() == nil || e.Doc == "" || e.Source == "" {
+			t.Errorf("entry %q is not complete", e.Name)
+		}
+	}
+}
+
+// Codes of an 8 x 8 grid that turn once with one factor and twice with the other,
+// and a column of no use.
+func ExampleDLSBD() {
+	grid := datasets.Grid{
+		{Name: "row", Size: 8, Kind: datasets.Circular},
+		{Name: "column", Size: 8, Kind: datasets.Circular},
+	}
+	in := &Input{Codes: Matrix{Rows: grid.Len(), Cols: 5}, Factors: grid}
+	at := make([]int, 2)
+	for i := range grid.Len() {
+		grid.At(i, at)
+		a, b := grid[0].Angle(at[0]), grid[1].Angle(at[1])
+		in.Codes.Data = append(in.Codes.Data, math.Cos(a), math.Sin(a), math.Cos(2*b), math.Sin(2*b), 5)
+		in.Levels = append(in.Levels, at...)
+	}
+	r, err := (&DLSBD{Omega: 10, Aggregate: Mean}).Compute(in)
+	fmt.Printf("%.3f %.0f %v\n", r.Value, r.Part("omega"), err)
+	// Output: 0.000 [1 2] <nil>
+}
+
+func BenchmarkDLSBD(b *testing.B) {
+	torus := input(noisy(0.1, perfect), 64, 64)
+	cylinder := objects(626, 64, func(o int, a float64) []float64 {
+		return []float64{math.Cos(a), math.Sin(a), float64(o), 0.1 * math.Cos(a+float64(o)), 1, 2, 3}
+	})
+	for name, in := range map[string]*Input{"torus4096x4": torus, "cylinder626x64x7": cylinder} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				compute(b, dlsbd(), in)
+			}
+		})
+	}
+}

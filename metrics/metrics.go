@@ -1,0 +1,157 @@
+// Package metrics measures how well representations separate the factors of
+// variation of their data.
+//
+// A metric is a pure function: it sees codes (one row per image), the levels of the
+// factors of the same images, and a stream of random numbers where it needs one. It
+// never touches a model. The settings structs in Table are the metrics; Evaluate
+// runs several of them.
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+// Matrix is a dense matrix, row by row.
+type Matrix struct {
+	Rows, Cols int
+	Data       []float64 // Rows*Cols
+}
+
+// Row is row i, sharing memory.
+func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Cols : (i+1)*m.Cols] }
+
+// NewMatrix converts float32 codes, row by row.
+func NewMatrix(rows, cols int, data []float32) Matrix {
+	m := Matrix{Rows: rows, Cols: cols, Data: make([]float64, len(data))}
+	for i, v := range data {
+		m.Data[i] = float64(v)
+	}
+	return m
+}
+
+// Input is what a metric measures.
+type Input struct {
+	Codes   Matrix            // n x d: the representation of n images
+	Levels  []int             // n x k: the levels of their factors, image by image
+	Factors []datasets.Factor // k
+	Stream  *rng.Stream       // for metrics that draw random numbers; Evaluate sets it
+}
+
+// Validate checks that shapes agree, levels are in range and codes are finite.
+// Evaluate calls it; a Metric may rely on it.
+func (in *Input) Validate() error {
+	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
+	switch {
+	case n < 1 || d < 1:
+		return fmt.Errorf("codes are %d x %d; want at least one row and one column", n, d)
+	case len(in.Codes.Data) != n*d:
+		return fmt.Errorf("codes hold %d numbers; want %d x %d", len(in.Codes.Data), n, d)
+	case k < 1:
+		return fmt.Errorf("there are no factors; want at least one")
+	case len(in.Levels) != n*k:
+		return fmt.Errorf("there are %d factor levels; want %d, %d factors of %d codes", len(in.Levels), n*k, k, n)
+	}
+	for i, v := range in.Codes.Data {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("codes: row %d, column %d is %v; want finite numbers", i/d, i%d, v)
+		}
+	}
+	for j, f := range in.Factors {
+		if f.Size < 1 {
+			return fmt.Errorf("factor %q has %d levels; want at least one", f.Name, f.Size)
+		}
+		for i := range n {
+			if level := in.Levels[i*k+j]; level < 0 || level >= f.Size {
+				return fmt.Errorf("factors: row %d has level %d of factor %q; want 0 to %d", i, level, f.Name, f.Size-1)
+			}
+		}
+	}
+	return nil
+}
+
+// Direction says which values of a metric are better.
+type Direction uint8
+
+const (
+	HigherIsBetter Direction = iota
+	LowerIsBetter
+)
+
+func (d Direction) String() string {
+	if d == LowerIsBetter {
+		return "lower"
+	}
+	return "higher"
+}
+
+// MarshalText makes a Direction its name in JSON.
+func (d Direction) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// Metric is a measure with its settings.
+type Metric interface {
+	// Better says which direction of Result.Value is better.
+	Better() Direction
+
+	// Compute measures a valid input. It does not change it.
+	Compute(in *Input) (Result, error)
+}
+
+// Result is the outcome of a metric.
+type Result struct {
+	Name   string    `json:"name"` // set by Evaluate
+	Value  float64   `json:"value"`
+	Better Direction `json:"better"` // set by Evaluate
+	Parts  []Part    `json:"parts,omitempty"`
+	Grids  []Grid    `json:"grids,omitempty"`
+	Notes  []string  `json:"notes,omitempty"` // remarks, such as degenerate codes
+}
+
+// Part is a list of numbers behind a result: one per factor, per code column, ...
+type Part struct {
+	Name   string    `json:"name"`             // "per_subgroup"
+	Labels []string  `json:"labels,omitempty"` // what the values belong to; empty for a single value
+	Values []float64 `json:"values"`
+}
+
+// Grid is a matrix behind a result, such as mutual information of code columns
+// and factors.
+type Grid struct {
+	Name    string      `json:"name"`
+	Rows    []string    `json:"rows"`
+	Columns []string    `json:"columns"`
+	Values  [][]float64 `json:"values"` // by row
+}
+
+// Part finds a part by name; nil when there is none.
+func (r *Result) Part(name string) []float64 {
+	for _, p := range r.Parts {
+		if p.Name == name {
+			return p.Values
+		}
+	}
+	return nil
+}
+
+// Evaluate computes metrics in order. Every metric draws from its own stream of the
+// seed, so that its value does not depend on which others are computed.
+func Evaluate(in *Input, seed uint64, choices []Choice) ([]Result, error) {
+	if err := in.Validate(); err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	results := make([]Result, len(choices))
+	for i, c := range choices {
+		mine := *in
+		mine.Stream = rng.New(seed, "metric/"+c.Name)
+		r, err := c.Value.Compute(&mine)
+		if err != nil {
+			return nil, fmt.Errorf("metric %s: %w", c.Name, err)
+		}
+		r.Name, r.Better = c.Name, c.Value.Better()
+		results[i] = r
+	}
+	return results, nil
+}

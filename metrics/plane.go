@@ -1,0 +1,214 @@
+package metrics
+
+import (
+	"errors"
+	"math"
+
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+	"gonum.org/v1/gonum/mat"
+)
+
+// plane projects n points of d dimensions (z, which it may change) to two. The
+// rank is the number of components, at most 2, whose standard deviation exceeds the
+// tolerance; the others are 0.
+type plane func(z []float64, n, d int, tolerance float64) (points [][2]float64, rank int, err error)
+
+// whitenedPlane scales each of the first two principal components to a variance of
+// 1/2, with n-1 degrees of freedom.
+func whitenedPlane(z []float64, n, d int, tolerance float64) ([][2]float64, int, error) {
+	points, sigma, err := principalPlane(z, n, d)
+	if err != nil {
+		return nil, 0, err
+	}
+	rank := scale(points, sigma, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s) })
+	return points, rank, nil
+}
+
+// standardisedPlane divides the columns by their standard deviation (n degrees of
+// freedom) and the first two principal components by sqrt(2).
+func standardisedPlane(z []float64, n, d int, tolerance float64) ([][2]float64, int, error) {
+	tolerance = standardise(z, n, d, tolerance)
+	points, sigma, err := principalPlane(z, n, d)
+	if err != nil {
+		return nil, 0, err
+	}
+	rank := scale(points, sigma, tolerance, func(float64) float64 { return 1 / math.Sqrt2 })
+	return points, rank, nil
+}
+
+// standardisedWhitenedPlane also divides the components by their standard
+// deviation (n degrees of freedom).
+func standardisedWhitenedPlane(z []float64, n, d int, tolerance float64) ([][2]float64, int, error) {
+	tolerance = standardise(z, n, d, tolerance)
+	points, sigma, err := principalPlane(z, n, d)
+	if err != nil {
+		return nil, 0, err
+	}
+	population := math.Sqrt(float64(n-1) / float64(n))
+	rank := scale(points, sigma, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s * population) })
+	return points, rank, nil
+}
+
+// standardise divides centred columns by their population standard deviation;
+// columns within the tolerance become 0. It returns a tolerance for the result.
+func standardise(z []float64, n, d int, tolerance float64) float64 {
+	for j := range d {
+		var sum float64
+		for i := range n {
+			sum += z[i*d+j] * z[i*d+j]
+		}
+		factor := 0.0
+		if sigma := math.Sqrt(sum / float64(n)); sigma > tolerance {
+			factor = 1 / sigma
+		}
+		for i := range n {
+			z[i*d+j] *= factor
+		}
+	}
+	return 1e-12
+}
+
+func scale(points [][2]float64, sigma [2]float64, tolerance float64, factor func(sigma float64) float64) (rank int) {
+	for j, s := range sigma {
+		f := 0.0
+		if s > tolerance {
+			f = factor(s)
+			rank++
+		}
+		for i := range points {
+			points[i][j] *= f
+		}
+	}
+	return rank
+}
+
+// principalPlane projects on the first two principal components, and returns their
+// standard deviations (n-1 degrees of freedom). The right singular vectors come
+// from the triangular factor of z, whose condition is that of z itself, not from the
+// covariance, which squares it.
+func principalPlane(z []float64, n, d int) (points [][2]float64, sigma [2]float64, err error) {
+	subtractMean(z, n, d)
+	small := mat.NewDense(n, d, z)
+	if n > d {
+		small = triangle(z, n, d)
+	}
+	var svd mat.SVD
+	if !svd.Factorize(small, mat.SVDThinV) {
+		return nil, sigma, errors.New("the singular value decomposition of the codes does not converge")
+	}
+	var v mat.Dense
+	svd.VTo(&v)
+	values := svd.Values(nil)
+	points = make([][2]float64, n)
+	for j := range min(2, len(values)) {
+		sigma[j] = values[j] / math.Sqrt(float64(n-1))
+		for i := range n {
+			var sum float64
+			for c, x := range z[i*d : (i+1)*d] {
+				sum += x * v.At(c, j)
+			}
+			points[i][j] = sum
+		}
+	}
+	return points, sigma, nil
+}
+
+// triangle is R of the QR factorisation of z, n > d.
+func triangle(z []float64, n, d int) *mat.Dense {
+	a := blas64.General{Rows: n, Cols: d, Stride: d, Data: append([]float64(nil), z...)}
+	tau, size := make([]float64, d), make([]float64, 1)
+	lapack64.Geqrf(a, tau, size, -1)
+	work := make([]float64, int(size[0]))
+	lapack64.Geqrf(a, tau, work, len(work))
+	r := mat.NewDense(d, d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			r.Set(i, j, a.Data[i*d+j])
+		}
+	}
+	return r
+}
+
+func subtractMean(z []float64, n, d int) {
+	for j := range d {
+		var sum float64
+		for i := range n {
+			sum += z[i*d+j]
+		}
+		for i := range n {
+			z[i*d+j] -= sum / float64(n)
+		}
+	}
+}
+
+// search finds how often points turn while a circular factor turns once.
+type search struct {
+	points [][2]float64
+	rank   int
+	size   int       // levels of the factor
+	inner  int       // points between neighbouring levels
+	curve  []float64 // least dispersion of w and -w turns, w = 0, 1, ..
+	cos    []float64 // of level angles
+	sin    []float64
+}
+
+func newSearch(points [][2]float64, rank, size, inner, omega int) *search {
+	s := &search{points: points, rank: rank, size: size, inner: inner, curve: make([]float64, omega+1),
+		cos: make([]float64, size), sin: make([]float64, size)}
+	for l := range size {
+		s.sin[l], s.cos[l] = math.Sincos(2 * math.Pi * float64(l) / float64(size))
+	}
+	// turning keeps lengths: dispersion = mean |p|^2 - |mean of the turned p|^2,
+	// and the latter needs the sum of each level alone
+	sums := make([][2]float64, size)
+	var square float64
+	for i, p := range points {
+		l := i / inner % size
+		sums[l][0] += p[0]
+		sums[l][1] += p[1]
+		square += p[0]*p[0] + p[1]*p[1]
+	}
+	n := float64(len(points))
+	for w := range s.curve {
+		s.curve[w] = square / n
+		for _, turns := range []int{w, -w} {
+			var x, y float64
+			for l, p := range sums {
+				dx, dy := s.back(p, l, turns)
+				x, y = x+dx, y+dy
+			}
+			s.curve[w] = min(s.curve[w], square/n-(x*x+y*y)/(n*n))
+		}
+	}
+	return s
+}
+
+// back turns a point of a level back by so many turns of the factor.
+func (s *search) back(p [2]float64, level, turns int) (x, y float64) {
+	at := turns * level % s.size
+	if at < 0 {
+		at += s.size
+	}
+	return s.cos[at]*p[0] + s.sin[at]*p[1], s.cos[at]*p[1] - s.sin[at]*p[0]
+}
+
+// dispersion is the mean squared distance to the mean of the points turned back w
+// or -w times, whichever is less; in two passes, so that it is exact near 0.
+func (s *search) dispersion(w int) float64 {
+	least := math.Inf(1)
+	n := float64(len(s.points))
+	for _, turns := range []int{w, -w} {
+		var mx, my, sum float64
+		for i, p := range s.points {
+			x, y := s.back(p, i/s.inner%s.size, turns)
+			mx, my = mx+x/n, my+y/n
+		}
+		for i, p := range s.points {
+			x, y := s.back(p, i/s.inner%s.size, turns)
+			sum += (x-mx)*(x-mx) + (y-my)*(y-my)
+		}
+		least = min(least, sum/n)
+	}
+	return least
+}

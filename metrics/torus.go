@@ -1,0 +1,154 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets"
+)
+
+// torus is the regular grid that codes lie on: objects, and for each of them every
+// combination of the circular factors' levels, the last fastest.
+type torus struct {
+	factors      []datasets.Factor
+	k            int   // number of factors
+	levels       []int // k per code
+	moving, held []int // circular factors, others
+
+	circles     []datasets.Factor // the moving factors
+	objects     int
+	objectNames []string
+	cells       int   // codes of one object
+	order       []int // code of object o, cell c: order[o*cells+c]
+}
+
+// arrange finds the grid in codes that come in any order.
+func arrange(in *Input) (*torus, error) {
+	t := &torus{cells: 1, k: len(in.Factors), levels: in.Levels, factors: in.Factors}
+	if err := t.sortFactors(in.Codes.Rows); err != nil {
+		return nil, err
+	}
+	t.order = make([]int, in.Codes.Rows)
+	for i := range t.order {
+		t.order[i] = i
+	}
+	slices.SortStableFunc(t.order, func(a, b int) int {
+		if c := t.compare(t.held, a, b); c != 0 {
+			return c
+		}
+		return t.compare(t.moving, a, b)
+	})
+	if err := t.checkGrid(); err != nil {
+		return nil, err
+	}
+	t.objects = len(t.order) / t.cells
+	for o := range t.objects {
+		t.objectNames = append(t.objectNames, t.objectName(t.order[o*t.cells]))
+	}
+	return t, nil
+}
+
+// sortFactors tells circles from other factors and counts the codes of an object.
+func (t *torus) sortFactors(n int) error {
+	for j, f := range t.factors {
+		if f.Kind != datasets.Circular {
+			t.held = append(t.held, j)
+			continue
+		}
+		if f.Size < 2 {
+			return fmt.Errorf("circular factor %q has %d level; want at least 2", f.Name, f.Size)
+		}
+		if t.cells > n/f.Size {
+			t.cells = n + 1 // more combinations than codes
+		} else {
+			t.cells *= f.Size
+		}
+		t.moving, t.circles = append(t.moving, j), append(t.circles, f)
+	}
+	if t.moving == nil {
+		return errors.New("there is no circular factor; want at least one")
+	}
+	return nil
+}
+
+// compare orders two codes by some of their factors.
+func (t *torus) compare(factors []int, a, b int) int {
+	for _, j := range factors {
+		if d := t.levels[a*t.k+j] - t.levels[b*t.k+j]; d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+// checkGrid finds codes that are repeated or missing in the sorted order.
+func (t *torus) checkGrid() error {
+	for i := 1; i < len(t.order); i++ {
+		if a, b := t.order[i-1], t.order[i]; t.compare(t.held, a, b) == 0 && t.compare(t.moving, a, b) == 0 {
+			return fmt.Errorf("codes %d and %d both have %s; want every combination once", a, b, datasets.Describe(t.factors, t.levels[a*t.k:(a+1)*t.k]))
+		}
+	}
+	grid, at := datasets.Grid(t.circles), make([]int, len(t.circles))
+	for i, row := range t.order {
+		for c, j := range t.moving {
+			at[c] = t.levels[row*t.k+j]
+		}
+		object := t.order[i-i%t.cells]
+		if t.compare(t.held, object, row) != 0 || grid.Index(at) != i%t.cells {
+			return t.missing(i%t.cells, object)
+		}
+	}
+	if n := len(t.order); n%t.cells != 0 {
+		return t.missing(n%t.cells, t.order[n-n%t.cells])
+	}
+	return nil
+}
+
+// missing is the error for a cell that the object of a given code lacks.
+func (t *torus) missing(cell, object int) error {
+	want := slices.Clone(t.levels[object*t.k : (object+1)*t.k])
+	for c := len(t.moving) - 1; c >= 0; c-- {
+		want[t.moving[c]] = cell % t.circles[c].Size
+		cell /= t.circles[c].Size
+	}
+	return fmt.Errorf("there is no code for %s; want every combination of the circular factors' levels", datasets.Describe(t.factors, want))
+}
+
+// objectName describes the object of a code.
+func (t *torus) objectName(row int) string {
+	var factors []datasets.Factor
+	var levels []int
+	for _, j := range t.held {
+		factors, levels = append(factors, t.factors[j]), append(levels, t.levels[row*t.k+j])
+	}
+	return datasets.Describe(factors, levels)
+}
+
+// inner is the number of cells between neighbouring levels of circle k.
+func (t *torus) inner(k int) int { return datasets.Grid(t.circles[k+1:]).Len() }
+
+// centred writes the codes of an object, less their mean over circle k.
+func (t *torus) centred(codes Matrix, object, k int, z []float64) {
+	d, size, inner := codes.Cols, t.circles[k].Size, t.inner(k)
+	order := t.order[object*t.cells : (object+1)*t.cells]
+	mean := make([]float64, d)
+	for start := range t.cells {
+		if start/inner%size != 0 {
+			continue
+		}
+		clear(mean)
+		for level := range size {
+			for j, v := range codes.Row(order[start+level*inner]) {
+				mean[j] += v
+			}
+		}
+		for level := range size {
+			cell := start + level*inner
+			row := z[cell*d : (cell+1)*d]
+			for j, v := range codes.Row(order[cell]) {
+				row[j] = v - mean[j]/float64(size)
+			}
+		}
+	}
+}

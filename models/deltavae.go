@@ -1,0 +1,100 @@
+package models
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models/latent"
+)
+
+// DeltaVAE is the diffusion variational autoencoder (Perez Rey et al. 2020): a
+// variational autoencoder whose latent space is a product of spheres and R^n. Its
+// code is the locations of all spaces.
+type DeltaVAE struct {
+	Networks
+	Latent latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
+}
+
+// NewDeltaVAE returns the default settings: a torus.
+func NewDeltaVAE() *DeltaVAE {
+	return &DeltaVAE{Networks: defaultNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
+}
+
+// New implements Settings.
+func (s *DeltaVAE) New(data Data, seed uint64) (Model, error) {
+	m := &deltaVAE{autoencoder: newAutoencoder(s.Networks, data, seed), latent: s.Latent}
+	return m, materialise(m, data, s.Latent.Width())
+}
+
+type deltaVAE struct {
+	autoencoder
+	latent latent.List
+}
+
+// Objectives implements Model.
+func (m *deltaVAE) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
+
+// Spaces implements Model.
+func (m *deltaVAE) Spaces() []Space {
+	var list []Space
+	first := 0
+	for _, c := range m.latent {
+		s := Space{Name: c.Name, First: first, Width: c.Value.Width()}
+		if sphere, ok := c.Value.(*latent.Sphere); ok {
+			s.Circle = sphere.Dim == 1
+		}
+		list = append(list, s)
+		first += s.Width
+	}
+	return list
+}
+
+func (m *deltaVAE) variables(g *nn.Graph, images *gorgonia.Node) ([]*latent.Variable, error) {
+	h, err := m.features(g, images)
+	if err != nil {
+		return nil, err
+	}
+	return m.latent.Variables(g, h)
+}
+
+// Encode implements Model.
+func (m *deltaVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
+	v, err := m.variables(g, images)
+	if err != nil {
+		return nil, err
+	}
+	return latent.Locations(v)
+}
+
+// Build implements Model.
+func (m *deltaVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
+	p, variables, err := m.begin(g, n)
+	if err != nil {
+		return nil, err
+	}
+	z, err := latent.Samples(variables)
+	if err != nil {
+		return nil, err
+	}
+	p.Outputs.Logits, err = m.Decode(g, z)
+	return p, err
+}
+
+// begin adds everything up to the samples.
+func (m *deltaVAE) begin(g *nn.Graph, n int) (*Program, []*latent.Variable, error) {
+	images, err := m.images(g, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	variables, err := m.variables(g, images)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &Program{Outputs: &losses.Outputs{Images: images, Batch: n, Group: 1}}
+	for _, v := range variables {
+		p.Noise = append(p.Noise, v.Noise)
+		p.Outputs.Posteriors = append(p.Outputs.Posteriors, v)
+	}
+	return p, variables, nil
+}

@@ -1,0 +1,66 @@
+package latent
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// Euclidean is R^Dim with the posterior N(mu, sigma^2), mu and log sigma linear
+// maps of the features (sigma = 1 at the start), and the prior N(0, I). Groups
+// act on it by the identity alone: a labelled group shares the mean of its codes.
+type Euclidean struct {
+	Dim int `yaml:"dim" doc:"dimension"`
+}
+
+// NewEuclidean returns the default settings: R^10.
+func NewEuclidean() *Euclidean { return &Euclidean{Dim: 10} }
+
+// Validate checks the settings.
+func (e *Euclidean) Validate() error {
+	if e.Dim < 1 || e.Dim > 1<<16 {
+		return config.Invalid("dim", "want 1 to 65536, got %d", e.Dim)
+	}
+	return nil
+}
+
+// Width implements [Space].
+func (e *Euclidean) Width() int { return e.Dim }
+
+// Columns implements [Space].
+func (e *Euclidean) Columns() int { return op.Identity.Columns() }
+
+// Heads implements [Space]; the scale is log sigma, [batch, Dim].
+func (e *Euclidean) Heads(g *nn.Graph, features *gorgonia.Node, name string) (location, scale *gorgonia.Node, err error) {
+	if location, err = nn.Dense(g, features, name+"/loc", e.Dim, op.Linear); err != nil {
+		return nil, nil, err
+	}
+	scale, err = nn.DenseWith(g, features, name+"/scale", e.Dim, op.Linear, nn.Zeros)
+	return location, scale, err
+}
+
+// NoiseShape implements [Space].
+func (e *Euclidean) NoiseShape(batch int) []int { return []int{batch, e.Dim} }
+
+// Sample implements [Space].
+func (e *Euclidean) Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node, error) {
+	return op.GaussianSample(location, scale, noise)
+}
+
+// KL implements [Space]; see losses.KLGaussian.
+func (e *Euclidean) KL(location, scale *gorgonia.Node) (*gorgonia.Node, error) {
+	return losses.KLGaussian(location, scale)
+}
+
+// Transport implements [Space].
+func (e *Euclidean) Transport(z, transformation *gorgonia.Node, m int) (losses.Transport, error) {
+	y, err := op.Transport(op.Identity, z, transformation, m)
+	return losses.Transport{Points: z, Moved: y}, err
+}
+
+// Prior implements [Space].
+func (e *Euclidean) Prior(r *rng.Stream, dst []float32) { r.Normals(dst) }

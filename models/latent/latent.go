@@ -1,0 +1,161 @@
+// Package latent holds the latent spaces of models: where codes live, how an
+// encoder's features become a posterior there, and how groups act on them.
+//
+// A model has a list of spaces, [List]: a torus is a list of two circles, a
+// cylinder a circle and R^n. Its codes are the columns of all spaces in order.
+package latent
+
+import (
+	"errors"
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// Space are the settings of a latent space.
+type Space interface {
+	// Width is the number of coordinates of a point.
+	Width() int
+
+	// Heads adds the layers name/loc and name/scale on features [batch, columns]
+	// and returns the location [batch, Width] and the scale of the posterior.
+	Heads(g *nn.Graph, features *gorgonia.Node, name string) (location, scale *gorgonia.Node, err error)
+
+	// NoiseShape is the shape of the standard normal noise of a sample of a batch.
+	NoiseShape(batch int) []int
+
+	// Sample returns a point of the posterior [batch, Width], differentiable in
+	// location and scale.
+	Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node, error)
+
+	// KL returns the mean divergence of the posteriors from the prior, a scalar.
+	KL(location, scale *gorgonia.Node) (*gorgonia.Node, error)
+
+	// Columns is the number of columns of a transformation that acts on the
+	// space: 1 (an angle) for the circle, 4 (axis and angle) for S^2, and 0 where
+	// only the identity acts.
+	Columns() int
+
+	// Transport moves the common point of every group of m consecutive rows of z
+	// by the group's transformations [batch, Columns], which is nil if Columns is 0.
+	Transport(z, transformation *gorgonia.Node, m int) (losses.Transport, error)
+
+	// Prior draws a point of the prior into dst, of length Width.
+	Prior(r *rng.Stream, dst []float32)
+}
+
+// Table lists the spaces that a config can choose.
+var Table = &registry.Table[Space]{Kind: "latent space", Entries: []registry.Entry[Space]{
+	{Name: "sphere", Doc: "the sphere S^dim with a random-walk posterior and a uniform prior; dim 1 is the circle",
+		Source: "Perez Rey et al. 2020; Tonnaer et al. 2022", New: func() Space { return NewSphere() }},
+	{Name: "euclidean", Doc: "R^dim with a Gaussian posterior and a standard normal prior", Source: "Kingma and Welling 2014",
+		New: func() Space { return NewEuclidean() }},
+}}
+
+// Choice is a latent space in a config: `sphere`, or `{euclidean: {dim: 5}}`.
+type Choice struct{ registry.Choice[Space] }
+
+// DecodeConfig reads the choice.
+func (c *Choice) DecodeConfig(n *config.Node) error { return config.DecodeChoice(n, Table, &c.Choice) }
+
+// EncodeConfig writes the choice.
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(c.Choice) }
+
+// ConfigType says what can be chosen.
+func (c Choice) ConfigType() string { return config.ChoiceType(Table) }
+
+// List is the latent spaces of a model, in the order of their columns.
+type List []Choice
+
+// Of returns a list of given spaces.
+func Of(spaces ...Space) List {
+	l := make(List, len(spaces))
+	for i, s := range spaces {
+		l[i].Value, l[i].Name = s, "euclidean"
+		if _, ok := s.(*Sphere); ok {
+			l[i].Name = "sphere"
+		}
+	}
+	return l
+}
+
+// Validate checks that there is a space.
+func (l List) Validate() error {
+	if len(l) == 0 {
+		return errors.New("want one latent space or more, such as [{euclidean: {dim: 10}}]")
+	}
+	return nil
+}
+
+// Width is the number of columns of all spaces together.
+func (l List) Width() int {
+	n := 0
+	for _, c := range l {
+		n += c.Value.Width()
+	}
+	return n
+}
+
+// Variable is the code of a batch in one latent space. It is a posterior to losses.
+type Variable struct {
+	Space           Space
+	Location, Scale *gorgonia.Node
+	Noise           *gorgonia.Node // an input to fill with standard normal numbers, see nn.Data
+	Sample          *gorgonia.Node // [batch, Width]
+}
+
+// KL implements losses.Posterior.
+func (v *Variable) KL() (*gorgonia.Node, error) { return v.Space.KL(v.Location, v.Scale) }
+
+// Transport moves the variable's samples in groups of m; see [Space].
+func (v *Variable) Transport(transformation *gorgonia.Node, m int) (losses.Transport, error) {
+	return v.Space.Transport(v.Sample, transformation, m)
+}
+
+// Variables adds the heads, the noise inputs and the samples of all spaces on
+// features [batch, columns] of an encoder. The parameters are latent/<i>/loc and
+// latent/<i>/scale, the inputs noise/<i>, with i from 0.
+func (l List) Variables(g *nn.Graph, features *gorgonia.Node) ([]*Variable, error) {
+	all := make([]*Variable, len(l))
+	for i, c := range l {
+		v := &Variable{Space: c.Value}
+		var err error
+		if v.Location, v.Scale, err = c.Value.Heads(g, features, fmt.Sprintf("latent/%d", i)); err != nil {
+			return nil, err
+		}
+		if v.Noise, err = g.Input(fmt.Sprintf("noise/%d", i), c.Value.NoiseShape(features.Shape()[0])...); err != nil {
+			return nil, err
+		}
+		if v.Sample, err = c.Value.Sample(v.Location, v.Scale, v.Noise); err != nil {
+			return nil, fmt.Errorf("latent space %d: %w", i, err)
+		}
+		all[i] = v
+	}
+	return all, nil
+}
+
+// Locations joins the locations of variables into the codes [batch, Width] by
+// which a model is judged.
+func Locations(variables []*Variable) (*gorgonia.Node, error) {
+	return join(variables, func(v *Variable) *gorgonia.Node { return v.Location })
+}
+
+// Samples joins the samples of variables into codes [batch, Width].
+func Samples(variables []*Variable) (*gorgonia.Node, error) {
+	return join(variables, func(v *Variable) *gorgonia.Node { return v.Sample })
+}
+
+func join(variables []*Variable, part func(v *Variable) *gorgonia.Node) (*gorgonia.Node, error) {
+	nodes := make(gorgonia.Nodes, len(variables))
+	for i, v := range variables {
+		nodes[i] = part(v)
+	}
+	return op.ConcatColumns(nodes...)
+}

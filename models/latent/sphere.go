@@ -1,0 +1,112 @@
+package latent
+
+import (
+	"math"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// Sphere is the unit sphere S^Dim in R^(Dim+1) (Delta-VAE, Perez Rey et al. 2020).
+//
+// The posterior is a random walk of Steps steps and total time t from the
+// location mu, a normalised linear map of the features; log t, one number per
+// image, lies within LogT and starts at its middle. The prior is uniform. Angles
+// act on the circle, axes with angles on S^2, and nothing on higher spheres.
+type Sphere struct {
+	Dim   int        `yaml:"dim" doc:"dimension: 1 for the circle, 2 for the ordinary sphere"`
+	LogT  [2]float64 `yaml:"log_t" doc:"least and greatest natural logarithm of the time of the random walk"`
+	Steps int        `yaml:"steps" doc:"steps of the random walk"`
+}
+
+// NewSphere returns the default settings: a circle.
+func NewSphere() *Sphere { return &Sphere{Dim: 1, LogT: [2]float64{-10, -5}, Steps: 10} }
+
+// Validate checks the settings.
+func (s *Sphere) Validate() error {
+	lo, hi := s.LogT[0], s.LogT[1]
+	switch {
+	case s.Dim < 1 || s.Dim > 1<<16:
+		return config.Invalid("dim", "want 1 to 65536, got %d", s.Dim)
+	case !(lo <= hi) || lo < -60 || hi > 10:
+		return config.Invalid("log_t", "want [least, greatest] within -60 and 10, got [%v, %v]", lo, hi)
+	case s.Steps < 1 || s.Steps > 10000:
+		return config.Invalid("steps", "want 1 to 10000, got %d", s.Steps)
+	}
+	return nil
+}
+
+// Width implements [Space].
+func (s *Sphere) Width() int { return s.Dim + 1 }
+
+// Columns implements [Space].
+func (s *Sphere) Columns() int { return s.action().Columns() }
+
+func (s *Sphere) action() op.Action {
+	switch s.Dim {
+	case 1:
+		return op.Circle
+	case 2:
+		return op.AxisAngle
+	}
+	return op.Identity
+}
+
+// Heads implements [Space]; the scale is log t, [batch, 1].
+func (s *Sphere) Heads(g *nn.Graph, features *gorgonia.Node, name string) (location, scale *gorgonia.Node, err error) {
+	if location, err = nn.Dense(g, features, name+"/loc", s.Width(), op.Linear); err != nil {
+		return nil, nil, err
+	}
+	if location, err = op.NormaliseRows(location); err != nil {
+		return nil, nil, err
+	}
+	if scale, err = nn.DenseWith(g, features, name+"/scale", 1, op.Linear, nn.Zeros); err != nil {
+		return nil, nil, err
+	}
+	scale, err = op.Interval(scale, s.LogT[0], s.LogT[1])
+	return location, scale, err
+}
+
+// NoiseShape implements [Space].
+func (s *Sphere) NoiseShape(batch int) []int { return []int{s.Steps, batch, s.Width()} }
+
+// Sample implements [Space].
+func (s *Sphere) Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node, error) {
+	return op.SphereWalk(location, scale, noise)
+}
+
+// KL implements [Space]; see losses.KLSphere.
+func (s *Sphere) KL(_, scale *gorgonia.Node) (*gorgonia.Node, error) {
+	return losses.KLSphere(scale, s.Dim)
+}
+
+// Transport implements [Space].
+func (s *Sphere) Transport(z, transformation *gorgonia.Node, m int) (losses.Transport, error) {
+	y, err := op.Transport(s.action(), z, transformation, m)
+	if err == nil && s.action() == op.Identity {
+		y, err = op.NormaliseRows(y)
+	}
+	return losses.Transport{Points: z, Moved: y, Sphere: true, Acts: s.action() != op.Identity}, err
+}
+
+// Prior implements [Space]: the direction of a Gaussian vector is uniform.
+func (s *Sphere) Prior(r *rng.Stream, dst []float32) {
+	for {
+		r.Normals(dst)
+		square := 0.0
+		for _, x := range dst {
+			square += float64(x) * float64(x)
+		}
+		if square > 1e-12 {
+			for i := range dst {
+				dst[i] = float32(float64(dst[i]) / math.Sqrt(square))
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package models
+
+import (
+	"fmt"
+	"strings"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/models/latent"
+)
+
+// LSBDVAE is the LSBD-VAE (Tonnaer et al. 2022, section 4). On unlabelled images
+// it is the DeltaVAE. On labelled groups x_1, ..., x_M with known transformations
+// g_m from x_1 to x_m it moves the samples z_m back, averages them to zbar on
+// each space, and decodes y_m = g_m . zbar in place of z_m; the lsbd loss pulls
+// z_m and y_m together. The number M is the supervision's: pairs, paths or views.
+//
+// The k-th space on which a group acts follows the k-th factor of Factors.
+type LSBDVAE struct {
+	Networks
+	Latent       latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
+	Factors      []string    `yaml:"factors" doc:"factors whose moves act on the circles, in the circles' order; if absent, all circular factors"`
+	StopGradient bool        `yaml:"stop_gradient" doc:"let the reconstruction of labelled groups teach the decoder only"`
+}
+
+// NewLSBDVAE returns the default settings: a torus.
+func NewLSBDVAE() *LSBDVAE {
+	return &LSBDVAE{Networks: defaultNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
+}
+
+// New implements Settings.
+func (s *LSBDVAE) New(data Data, seed uint64) (Model, error) {
+	moves, err := s.moves(data)
+	if err != nil {
+		return nil, err
+	}
+	m := &lsbdVAE{deltaVAE: deltaVAE{newAutoencoder(s.Networks, data, seed), s.Latent}, moves: moves, stop: s.StopGradient}
+	return m, materialise(m, data, s.Latent.Width())
+}
+
+// moves returns for each latent space the factor that moves it, -1 for none.
+func (s *LSBDVAE) moves(data Data) ([]int, error) {
+	factors, err := s.factors(data.Factors)
+	if err != nil {
+		return nil, err
+	}
+	var list []int
+	for i, c := range s.Latent {
+		switch columns := c.Value.Columns(); {
+		case columns == 0:
+			list = append(list, -1)
+		case columns > 1:
+			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) is turned by axis and angle, which no factor of this data set gives: want circles (dim 1)", i, c.Name)
+		case len(factors) == 0:
+			return nil, fmt.Errorf("lsbd-vae: latent space %d is a circle more than there are circular factors to move it: want as many", i)
+		default:
+			list = append(list, factors[0])
+			factors = factors[1:]
+		}
+	}
+	if len(factors) > 0 {
+		return nil, fmt.Errorf("lsbd-vae: factor %q has no circle that it moves: want as many circles as circular factors, or name fewer with model.lsbd-vae.factors", data.Factors[factors[0]].Name)
+	}
+	return list, nil
+}
+
+func (s *LSBDVAE) factors(all []datasets.Factor) ([]int, error) {
+	var list []int
+	if len(s.Factors) == 0 {
+		for i, f := range all {
+			if f.Kind == datasets.Circular {
+				list = append(list, i)
+			}
+		}
+		return list, nil
+	}
+	var names []string
+	for _, f := range all {
+		names = append(names, f.Name)
+	}
+	for _, name := range s.Factors {
+		found := -1
+		for i, f := range all {
+			if f.Name == name {
+				found = i
+			}
+		}
+		switch {
+		case found < 0:
+			return nil, fmt.Errorf("lsbd-vae: factors: there is no factor %q%s", name, registry.Suggest(name, names))
+		case all[found].Kind != datasets.Circular:
+			return nil, fmt.Errorf("lsbd-vae: factors: %q is %v, not circular; the circular ones are: %s", name, all[found].Kind, circularNames(all))
+		}
+		list = append(list, found)
+	}
+	return list, nil
+}
+
+func circularNames(all []datasets.Factor) string {
+	var names []string
+	for _, f := range all {
+		if f.Kind == datasets.Circular {
+			names = append(names, f.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+type lsbdVAE struct {
+	deltaVAE
+	moves []int
+	stop  bool
+}
+
+// Objectives implements Model.
+func (m *lsbdVAE) Objectives() []Objective {
+	return []Objective{{Name: "supervised", Labelled: true}, {Name: "unsupervised"}}
+}
+
+// Build implements Model.
+func (m *lsbdVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error) {
+	if !o.Labelled {
+		return m.deltaVAE.Build(g, o, n, group)
+	}
+	p, variables, err := m.begin(g, n)
+	if err != nil {
+		return nil, err
+	}
+	p.Outputs.Group = group
+	var moved []*gorgonia.Node
+	for i, v := range variables {
+		var angles *gorgonia.Node
+		if m.moves[i] >= 0 {
+			if angles, err = g.Input(fmt.Sprintf("moves/%d", i), n, 1); err != nil {
+				return nil, err
+			}
+			p.Moves = append(p.Moves, Moves{angles, []int{m.moves[i]}})
+		}
+		t, err := v.Transport(angles, group)
+		if err != nil {
+			return nil, fmt.Errorf("latent space %d: %w", i, err)
+		}
+		p.Outputs.Transports = append(p.Outputs.Transports, t)
+		moved = append(moved, t.Moved)
+	}
+	y, err := op.ConcatColumns(moved...)
+	if err != nil {
+		return nil, err
+	}
+	if m.stop {
+		if y, err = op.StopGradient(y); err != nil {
+			return nil, err
+		}
+	}
+	p.Outputs.Logits, err = m.Decode(g, y)
+	return p, err
+}

@@ -1,0 +1,85 @@
+// Package models builds the graphs of representation learners.
+//
+// A model owns named parameters and offers one or several objectives. For each
+// it builds, for a given number of images, a graph that ends in the outputs that
+// losses need (losses.Outputs); it knows nothing of losses, optimisers or data
+// files. The settings structs in Table are what a config can choose.
+package models
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// Data says what a model is to learn from.
+type Data struct {
+	Height, Width, Channels int
+	Factors                 []datasets.Factor
+}
+
+// DataOf describes a data set.
+func DataOf(d datasets.Dataset) Data {
+	h, w, c := d.ImageShape()
+	return Data{Height: h, Width: w, Channels: c, Factors: d.Factors()}
+}
+
+// Settings make a model; its parameters are initialised from the seed.
+type Settings interface {
+	New(data Data, seed uint64) (Model, error)
+}
+
+// Objective is one of the sums of losses that a model is trained on. A step
+// takes a batch that is labelled or not as the objective says.
+type Objective struct {
+	Name     string
+	Labelled bool
+}
+
+// Model is a representation learner.
+type Model interface {
+	Params() *nn.Params
+
+	// Objectives are those that the model can be trained on, at most one for
+	// labelled and one for unlabelled batches.
+	Objectives() []Objective
+
+	// Build adds the graph of an objective on a batch of images; a labelled
+	// batch consists of groups of group images.
+	Build(g *nn.Graph, o Objective, images, group int) (*Program, error)
+
+	// Encode adds the graph from images, [n, H, W, C], to codes, [n, d]: the
+	// deterministic representation that metrics measure.
+	Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error)
+
+	// Decode adds the graph from codes, [n, d], to the mean of the reconstructed
+	// images' pixels, [n, H, W, C], as logits of pixels in [0, 1].
+	Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error)
+
+	// Spaces lists the parts of a code, in order.
+	Spaces() []Space
+}
+
+// Space is a part of a code.
+type Space struct {
+	Name   string // "sphere", "euclidean"
+	First  int    // its first column
+	Width  int    // how many columns it has
+	Circle bool   // whether it is the unit circle
+}
+
+// Program is the graph of an objective: what it computes, and the inputs to fill before every step.
+type Program struct {
+	Outputs *losses.Outputs
+	Noise   []*gorgonia.Node // standard normal numbers, drawn anew for every step
+	Moves   []Moves          // of a labelled objective
+}
+
+// Moves is an input of group elements, [images, columns]: the moves of some
+// factors relative to the first image of the group, in radians.
+type Moves struct {
+	Node    *gorgonia.Node
+	Factors []int // the factors that its columns are
+}

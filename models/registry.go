@@ -1,0 +1,29 @@
+package models
+
+import (
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/registry"
+)
+
+// Table lists the models that a config can name.
+var Table = &registry.Table[Settings]{Kind: "model", Entries: []registry.Entry[Settings]{
+	{Name: "vae", Doc: "variational autoencoder with a Gaussian posterior and a standard normal prior",
+		Source: "Kingma and Welling 2014; settings of Locatello et al. 2019", New: func() Settings { return NewVAE() }},
+	{Name: "delta-vae", Doc: "variational autoencoder with any list of latent spaces: circles, spheres, R^n",
+		Source: "Perez Rey et al. 2020 (diffusion VAE)", New: func() Settings { return NewDeltaVAE() }},
+	{Name: "lsbd-vae", Doc: "delta-vae that also learns from groups of images whose transformations are known",
+		Source: "Tonnaer et al. 2022, section 4", New: func() Settings { return NewLSBDVAE() }},
+}}
+
+// Choice is a model in a config: `vae`, or `{vae: {latent: 4}}`.
+type Choice registry.Choice[Settings]
+
+// DecodeConfig reads the choice from a config.
+func (c *Choice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Table, (*registry.Choice[Settings])(c))
+}
+
+// EncodeConfig writes the choice into a config.
+func (c Choice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Settings](c))
+}

@@ -1,0 +1,106 @@
+package models
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// VAE is the variational autoencoder (Kingma and Welling 2014) with the heads of
+// Locatello et al. 2019: the mean and the logarithm of the variance are linear
+// maps of the features. Its code is the mean. With a weight on the kl loss it is
+// the beta-VAE (Higgins et al. 2017).
+type VAE struct {
+	Networks
+	Latent int `yaml:"latent" doc:"dimensions of the code"`
+}
+
+// NewVAE returns the default settings.
+func NewVAE() *VAE { return &VAE{Networks: defaultNetworks(), Latent: 10} }
+
+// Validate checks the settings.
+func (s *VAE) Validate() error {
+	if s.Latent < 1 {
+		return config.Invalid("latent", "%d dimensions: want 1 or more", s.Latent)
+	}
+	return nil
+}
+
+// New implements Settings.
+func (s *VAE) New(data Data, seed uint64) (Model, error) {
+	m := &vae{autoencoder: newAutoencoder(s.Networks, data, seed), latent: s.Latent}
+	return m, materialise(m, data, s.Latent)
+}
+
+type vae struct {
+	autoencoder
+	latent int
+}
+
+// Objectives implements Model.
+func (m *vae) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
+
+// Spaces implements Model.
+func (m *vae) Spaces() []Space { return []Space{{Name: "euclidean", Width: m.latent}} }
+
+// heads adds the mean and the logarithm of the variance of the posterior.
+func (m *vae) heads(g *nn.Graph, images *gorgonia.Node) (mean, logVariance *gorgonia.Node, err error) {
+	h, err := m.features(g, images)
+	if err != nil {
+		return nil, nil, err
+	}
+	if mean, err = nn.Dense(g, h, "latent/mean", m.latent, op.Linear); err != nil {
+		return nil, nil, err
+	}
+	logVariance, err = nn.Dense(g, h, "latent/log-variance", m.latent, op.Linear)
+	return mean, logVariance, err
+}
+
+// Encode implements Model.
+func (m *vae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
+	mean, _, err := m.heads(g, images)
+	return mean, err
+}
+
+// Build implements Model.
+func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
+	images, err := m.images(g, n)
+	if err != nil {
+		return nil, err
+	}
+	mean, logVariance, err := m.heads(g, images)
+	if err != nil {
+		return nil, err
+	}
+	noise, err := g.Input("noise", n, m.latent)
+	if err != nil {
+		return nil, err
+	}
+	logSigma, err := op.Scale(0.5, logVariance)
+	if err != nil {
+		return nil, err
+	}
+	z, err := op.GaussianSample(mean, logSigma, noise)
+	if err != nil {
+		return nil, err
+	}
+	logits, err := m.Decode(g, z)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{
+		Outputs: &losses.Outputs{Images: images, Logits: logits, Posteriors: []losses.Posterior{gaussian{mean, logVariance}}, Batch: n, Group: 1},
+		Noise:   []*gorgonia.Node{noise},
+	}, nil
+}
+
+// gaussian is a posterior N(mean, variance) with the prior N(0, I).
+type gaussian struct{ mean, logVariance *gorgonia.Node }
+
+// KL implements losses.Posterior.
+func (p gaussian) KL() (*gorgonia.Node, error) {
+	return losses.KLGaussianLogVariance(p.mean, p.logVariance)
+}

@@ -1,0 +1,151 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/safetensors"
+)
+
+// The files of a checkpoint. The state travels inside the tensors' file, so that
+// one rename replaces both at once; state.json is a copy for people.
+const (
+	checkpointFile = "checkpoint.safetensors"
+	previousFile   = checkpointFile + ".prev"
+	stateFile      = "state.json"
+)
+
+// state is what a checkpoint holds besides tensors.
+type state struct {
+	Version    int                 `json:"version"`
+	Step       int                 `json:"step"`
+	Epoch      int                 `json:"epoch"`    // epochs finished
+	InEpoch    int                 `json:"in_epoch"` // steps taken in the epoch under way
+	Images     int                 `json:"images"`   // images seen in the epoch under way
+	Seconds    float64             `json:"seconds"`  // spent on the epoch under way
+	Sums       map[string]*lossSum `json:"sums"`     // losses of the epoch under way
+	Sampler    datasets.State      `json:"sampler"`
+	Noise      []byte              `json:"noise"`
+	Optimizers map[string]int      `json:"optimizers"` // steps taken
+	Watch      watchState          `json:"watch"`
+	Done       bool                `json:"done"` // whether training has ended
+	Config     string              `json:"config"`
+}
+
+const stateVersion = 1
+
+// stateKey is the metadata key under which a checkpoint holds its state.
+const stateKey = "unravel.state"
+
+// checkpoint collects everything that training needs to continue.
+func (t *Trainer) checkpoint(config string, done bool) (*safetensors.File, []byte, error) {
+	s := state{Version: stateVersion, Step: t.step, Epoch: t.epoch, InEpoch: t.inEpoch, Images: t.images, Seconds: t.duration.Seconds(),
+		Sums: t.sums, Sampler: t.sampler.State(), Optimizers: map[string]int{}, Watch: t.watch, Done: done, Config: config}
+	var err error
+	if s.Noise, err = t.noise.MarshalBinary(); err != nil {
+		return nil, nil, err
+	}
+	f := &safetensors.File{Metadata: map[string]string{}}
+	params := t.Model.Params()
+	for _, name := range params.Names() {
+		p := params.Get(name)
+		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: "model/" + name, Shape: p.Shape(), Data: p.Float32s()})
+	}
+	for _, o := range t.Model.Objectives() {
+		if t.optimizers[o.Name] == nil {
+			continue
+		}
+		steps, tensors := t.optimizers[o.Name].optimizer.State()
+		s.Optimizers[o.Name] = *steps
+		for _, p := range tensors {
+			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: "optimizer/" + o.Name + "/" + p.Name, Shape: []int{len(p.Value)}, Data: p.Value})
+		}
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.Metadata[stateKey] = string(text)
+	return f, text, nil
+}
+
+// restore sets the trainer to a checkpoint.
+func (t *Trainer) restore(f *safetensors.File, s *state) error {
+	for name, steps := range s.Optimizers {
+		o := t.optimizers[name]
+		if o == nil {
+			return fmt.Errorf("it is of a model with the objective %q, which this one does not have", name)
+		}
+		at, tensors := o.optimizer.State()
+		*at = steps
+		for _, p := range tensors {
+			v, err := f.Float32s("optimizer/"+name+"/"+p.Name, len(p.Value))
+			if err != nil {
+				return err
+			}
+			copy(p.Value, v)
+		}
+	}
+	if err := loadParams(t.Model, f); err != nil {
+		return err
+	}
+	if err := t.loader.Restore(s.Sampler); err != nil {
+		return err
+	}
+	if err := t.noise.UnmarshalBinary(s.Noise); err != nil {
+		return err
+	}
+	t.step, t.epoch, t.inEpoch, t.images, t.watch = s.Step, s.Epoch, s.InEpoch, s.Images, s.Watch
+	t.duration = time.Duration(s.Seconds * float64(time.Second))
+	if s.Sums != nil {
+		t.sums = s.Sums
+	}
+	return nil
+}
+
+// errNoCheckpoint says that a folder has none.
+var errNoCheckpoint = errors.New("there is no checkpoint")
+
+// readCheckpoint reads the checkpoint of a run's folder. If the newest one is
+// damaged it reads the one before and returns a warning.
+func readCheckpoint(dir string) (f *safetensors.File, s *state, warning string, err error) {
+	newest := filepath.Join(dir, checkpointFile)
+	if f, s, err = readOne(newest); err == nil {
+		return f, s, "", nil
+	}
+	older := filepath.Join(dir, previousFile)
+	f, s, second := readOne(older)
+	switch {
+	case second == nil:
+		return f, s, fmt.Sprintf("warning: %v; using the checkpoint before it, of step %d", err, s.Step), nil
+	case errors.Is(err, fs.ErrNotExist) && errors.Is(second, fs.ErrNotExist):
+		return nil, nil, "", fmt.Errorf("%w in %s", errNoCheckpoint, dir)
+	case errors.Is(second, fs.ErrNotExist):
+		return nil, nil, "", err
+	}
+	return nil, nil, "", fmt.Errorf("%w; and the checkpoint before it: %w", err, second)
+}
+
+func readOne(path string) (*safetensors.File, *state, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, nil, err
+	}
+	f, err := safetensors.ReadFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	var s state
+	if err := json.Unmarshal([]byte(f.Metadata[stateKey]), &s); err != nil {
+		return nil, nil, fmt.Errorf("checkpoint %s: its state cannot be read: %w", path, err)
+	}
+	if s.Version != stateVersion {
+		return nil, nil, fmt.Errorf("checkpoint %s: it has version %d, want %d", path, s.Version, stateVersion)
+	}
+	return f, &s, nil
+}

@@ -1,0 +1,151 @@
+// Package train runs experiments: it reads their config, trains the model,
+// measures it and stores everything in the run's folder.
+package train
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// Config is an experiment: the whole schema of its YAML.
+type Config struct {
+	Name        string                     `yaml:"name" doc:"name of the experiment and of its folder under runs/"`
+	Seed        uint64                     `yaml:"seed" doc:"seed of everything random"`
+	Dataset     datasets.Choice            `yaml:"dataset" doc:"the images"`
+	Supervision datasets.SupervisionChoice `yaml:"supervision" doc:"what is known about the images"`
+	Model       models.Choice              `yaml:"model" doc:"the model"`
+	Losses      []losses.Choice            `yaml:"losses" doc:"the terms of the loss"`
+	Train       Settings                   `yaml:"train" doc:"how to train"`
+	Metrics     []metrics.Choice           `yaml:"metrics" doc:"what to measure at the end, and every train.evaluate epochs"`
+}
+
+// Settings say how to train.
+type Settings struct {
+	Epochs     int             `yaml:"epochs" doc:"passes over the data: the labelled part, then the unlabelled one"`
+	Batch      int             `yaml:"batch" doc:"images in a batch; a labelled batch holds as many whole groups as fit, at least one"`
+	Optimizer  OptimizerChoice `yaml:"optimizer" doc:"the optimiser; every objective has its own moments"`
+	Schedule   ScheduleChoice  `yaml:"schedule" doc:"the course of the learning rate"`
+	Warmup     float64         `yaml:"warmup" doc:"epochs in which the learning rate rises from 0, before the schedule's rate applies in full"`
+	Clip       float64         `yaml:"clip" doc:"largest norm of the gradient of all parameters; 0: no limit"`
+	Threads    int             `yaml:"threads" doc:"threads to use; 0: all processors; results do not depend on it"`
+	Evaluate   int             `yaml:"evaluate" doc:"epochs between two evaluations of the metrics; 0: only at the end"`
+	Checkpoint int             `yaml:"checkpoint" doc:"epochs between two checkpoints; 0: only at the end and when stopped"`
+	Stop       *EarlyStop      `yaml:"stop" doc:"when to stop before the last epoch"`
+	Figures    bool            `yaml:"figures" doc:"draw figures and the report at the end"`
+}
+
+// EarlyStop ends training when a metric is good enough, or no longer improves.
+type EarlyStop struct {
+	Metric   string   `yaml:"metric" doc:"the metric to watch; it is evaluated every train.evaluate epochs"`
+	Reach    *float64 `yaml:"reach" doc:"stop when the metric is this good"`
+	Patience int      `yaml:"patience" doc:"stop after so many evaluations without improvement; 0: never"`
+}
+
+// Defaults returns the settings that hold where a config says nothing.
+func Defaults() Config {
+	var c Config
+	c.Name = "run"
+	c.Supervision.Name = "none"
+	c.Supervision.Value = &datasets.None{}
+	adam, _ := Optimizers.Lookup("adam")
+	constant, _ := Schedules.Lookup("constant")
+	c.Train = Settings{
+		Epochs: 20, Batch: 64, Checkpoint: 1, Figures: true,
+		Optimizer: OptimizerChoice{Name: adam.Name, Value: adam.New()},
+		Schedule:  ScheduleChoice{Name: constant.Name, Value: constant.New()},
+	}
+	return c
+}
+
+// Load reads a config: YAML source, named for messages, and overrides
+// key.path=value. Its errors say file, line and column.
+func Load(file string, source []byte, overrides ...string) (Config, error) {
+	c := Defaults()
+	err := config.Load(file, source, &c, overrides...)
+	return c, err
+}
+
+// Encode returns the config as YAML with all defaults filled in. Load accepts it.
+func (c Config) Encode() ([]byte, error) { return config.Encode(c) }
+
+var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// Validate checks what the parts cannot check on their own.
+func (c *Config) Validate() error {
+	switch {
+	case !runName.MatchString(c.Name):
+		return config.Invalid("name", "%q is not a folder's name: want letters, digits, '.', '_' and '-', a letter or digit first", c.Name)
+	case c.Dataset.Value == nil:
+		return config.Invalid("dataset", "no data set is chosen: want, for example, {square: {size: 64, side: 16}}")
+	case c.Model.Value == nil:
+		return config.Invalid("model", "no model is chosen: want, for example, {vae: {latent: 10}}")
+	case len(c.Losses) == 0:
+		return config.Invalid("losses", "the list is empty: want at least one loss")
+	}
+	if s := c.Train.Stop; s != nil {
+		if c.Train.Evaluate == 0 {
+			return config.Invalid("train.evaluate", "train.stop watches a metric: want the number of epochs between two evaluations")
+		}
+		for _, m := range c.Metrics {
+			if m.Name == s.Metric {
+				return nil
+			}
+		}
+		return config.Invalid("train.stop.metric", "%q is not in the list of metrics", s.Metric)
+	}
+	return nil
+}
+
+// Validate checks the settings' ranges.
+func (s *Settings) Validate() error {
+	for _, f := range []struct {
+		key       string
+		value, at int
+	}{{"epochs", s.Epochs, 1}, {"batch", s.Batch, 1}, {"threads", s.Threads, 0}, {"evaluate", s.Evaluate, 0}, {"checkpoint", s.Checkpoint, 0}} {
+		if f.value < f.at {
+			return config.Invalid(f.key, "%d is out of range: want %d or more", f.value, f.at)
+		}
+	}
+	if !(s.Warmup >= 0) {
+		return config.Invalid("warmup", "%v is out of range: want 0 or more", s.Warmup)
+	}
+	if !(s.Clip >= 0) {
+		return config.Invalid("clip", "%v is out of range: want 0 or more", s.Clip)
+	}
+	return nil
+}
+
+// Validate checks the settings.
+func (s *EarlyStop) Validate() error {
+	if s.Reach == nil && s.Patience == 0 {
+		return config.Invalid("patience", "neither reach nor patience is given: want at least one")
+	}
+	if s.Patience < 0 {
+		return config.Invalid("patience", "%d is out of range: want 0 or more", s.Patience)
+	}
+	if s.Metric == "" {
+		return config.Invalid("metric", "want the name of a metric")
+	}
+	return nil
+}
+
+// rate is what the learning rate is multiplied with in a step that begins at a
+// progress in epochs and takes a fraction of an epoch.
+func (s *Settings) rate(progress, step float64) float64 {
+	r := s.Schedule.Value.Rate(progress, float64(s.Epochs))
+	if end := progress + step; end < s.Warmup {
+		r *= end / s.Warmup
+	}
+	return r
+}
+
+// describe is a short text for logs.
+func (c *Config) describe() string {
+	return fmt.Sprintf("%s: %s on %s, seed %d, %d epochs", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, c.Train.Epochs)
+}

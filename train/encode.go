@@ -1,0 +1,137 @@
+package train
+
+import (
+	"context"
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// encodeBatch is how many images are encoded or decoded at a time.
+const encodeBatch = 256
+
+// Coder runs a trained model's encoder and decoder.
+type Coder struct {
+	data             models.Data
+	width            int
+	encoder, decoder *half
+}
+
+// half is the graph of an encoder or a decoder.
+type half struct {
+	machine *vm.Machine
+	in      []float32
+	out     *gorgonia.Node
+}
+
+// NewCoder compiles a model's encoder and decoder.
+func NewCoder(m models.Model, data models.Data) (*Coder, error) {
+	c := &Coder{data: data}
+	for _, s := range m.Spaces() {
+		c.width += s.Width
+	}
+	var err error
+	if c.encoder, err = newHalf(m, "encoder", func(g *nn.Graph) (in, out *gorgonia.Node, err error) {
+		if in, err = g.Input("images", encodeBatch, data.Height, data.Width, data.Channels); err == nil {
+			out, err = m.Encode(g, in)
+		}
+		return in, out, err
+	}); err != nil {
+		return nil, err
+	}
+	c.decoder, err = newHalf(m, "decoder", func(g *nn.Graph) (in, out *gorgonia.Node, err error) {
+		if in, err = g.Input("codes", encodeBatch, c.width); err == nil {
+			out, err = m.Decode(g, in)
+		}
+		return in, out, err
+	})
+	return c, err
+}
+
+func newHalf(m models.Model, name string, build func(g *nn.Graph) (in, out *gorgonia.Node, err error)) (*half, error) {
+	in, out, err := build(nn.NewGraph(m.Params()))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	machine, err := vm.New(out)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &half{machine, nn.Data(in), out}, nil
+}
+
+// run computes one full batch; the result is valid until the next run.
+func (h *half) run() ([]float32, error) {
+	if err := h.machine.RunAll(); err != nil {
+		return nil, err
+	}
+	return h.machine.Value(h.out).Data().([]float32), nil
+}
+
+// Width is the number of columns of a code.
+func (c *Coder) Width() int { return c.width }
+
+// Encode returns the codes of images of a data set, [len(indices), Width()].
+func (c *Coder) Encode(ctx context.Context, d datasets.Dataset, indices []int) ([]float32, error) {
+	codes := make([]float32, 0, len(indices)*c.width)
+	for from := 0; from < len(indices); from += encodeBatch {
+		if ctx.Err() != nil {
+			return nil, ErrStopped
+		}
+		part := indices[from:min(from+encodeBatch, len(indices))]
+		datasets.Fill(d, part, c.encoder.in)
+		out, err := c.encoder.run()
+		if err != nil {
+			return nil, fmt.Errorf("encode: %w", err)
+		}
+		codes = append(codes, out[:len(part)*c.width]...)
+	}
+	return codes, nil
+}
+
+// Decode returns the images of codes, [n, H, W, C] with pixels in [0, 1].
+func (c *Coder) Decode(codes []float32) ([]float32, error) {
+	size := c.data.Height * c.data.Width * c.data.Channels
+	n := len(codes) / c.width
+	images := make([]float32, 0, n*size)
+	for from := 0; from < n; from += encodeBatch {
+		count := min(encodeBatch, n-from)
+		copy(c.decoder.in, codes[from*c.width:(from+count)*c.width])
+		logits, err := c.decoder.run()
+		if err != nil {
+			return nil, fmt.Errorf("decode: %w", err)
+		}
+		images = append(images, logits[:count*size]...)
+	}
+	sigmoid(images)
+	return images, nil
+}
+
+// all lists the indices of a data set.
+func all(d datasets.Dataset) []int {
+	list := make([]int, d.Len())
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// loadParams sets a model's parameters to those of a checkpoint, which must be the same ones.
+func loadParams(m models.Model, f *safetensors.File) error {
+	params := m.Params()
+	for _, name := range params.Names() {
+		p := params.Get(name)
+		v, err := f.Float32s("model/"+name, p.Shape()...)
+		if err != nil {
+			return err
+		}
+		copy(p.Float32s(), v)
+	}
+	return nil
+}

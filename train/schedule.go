@@ -1,0 +1,82 @@
+package train
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/registry"
+)
+
+// Schedules lists the courses of the learning rate that a config can name.
+var Schedules = &registry.Table[Schedule]{Kind: "schedule", Entries: []registry.Entry[Schedule]{
+	{Name: "constant", Doc: "the learning rate stays what it is", New: func() Schedule { return &Constant{} }},
+	{Name: "step", Doc: "the learning rate is multiplied with factor after every so many epochs", New: func() Schedule { return &Step{Every: 10, Factor: 0.5} }},
+	{Name: "cosine", Doc: "the learning rate falls along half a cosine wave to a final fraction at the end of training",
+		Source: "Loshchilov and Hutter 2017, equation 5", New: func() Schedule { return &Cosine{} }},
+}}
+
+// Schedule is the course of the learning rate.
+type Schedule interface {
+	// Rate returns what the learning rate is multiplied with at a progress in
+	// epochs (a fraction within an epoch) of epochs in all.
+	Rate(progress, epochs float64) float64
+}
+
+// Constant is the schedule of that name.
+type Constant struct{}
+
+// Rate is 1.
+func (*Constant) Rate(_, _ float64) float64 { return 1 }
+
+// Step is the schedule of that name.
+type Step struct {
+	Every  int     `yaml:"every" doc:"epochs between two reductions"`
+	Factor float64 `yaml:"factor" doc:"what the learning rate is multiplied with"`
+}
+
+// Validate checks the settings' ranges.
+func (s *Step) Validate() error {
+	if s.Every < 1 {
+		return config.Invalid("every", "%d epochs: want 1 or more", s.Every)
+	}
+	if !(s.Factor > 0) {
+		return config.Invalid("factor", "%v is out of range: want more than 0", s.Factor)
+	}
+	return nil
+}
+
+// Rate is Factor to the power of the whole number of Every epochs gone by.
+func (s *Step) Rate(progress, _ float64) float64 {
+	return math.Pow(s.Factor, math.Floor(progress/float64(s.Every)))
+}
+
+// Cosine is the schedule of that name.
+type Cosine struct {
+	Final float64 `yaml:"final" doc:"fraction of the learning rate at the end"`
+}
+
+// Validate checks the settings' range.
+func (c *Cosine) Validate() error {
+	if !(c.Final >= 0 && c.Final <= 1) {
+		return config.Invalid("final", "%v is out of range: want 0 <= final <= 1", c.Final)
+	}
+	return nil
+}
+
+// Rate is Final + (1-Final)(1+cos(pi progress/epochs))/2.
+func (c *Cosine) Rate(progress, epochs float64) float64 {
+	return c.Final + (1-c.Final)*(1+math.Cos(math.Pi*min(1, progress/epochs)))/2
+}
+
+// ScheduleChoice is a schedule in a config: `constant`, or `{step: {every: 5}}`.
+type ScheduleChoice registry.Choice[Schedule]
+
+// DecodeConfig reads the choice from a config.
+func (c *ScheduleChoice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Schedules, (*registry.Choice[Schedule])(c))
+}
+
+// EncodeConfig writes the choice into a config.
+func (c ScheduleChoice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Schedule](c))
+}

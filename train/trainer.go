@@ -1,0 +1,337 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// ErrStopped is returned when training was asked to stop; what was trained is in a checkpoint.
+var ErrStopped = errors.New("stopped by a signal; continue with --resume")
+
+// errEnough ends training early, without being an error.
+var errEnough = errors.New("early stop")
+
+// Trainer runs the steps of an experiment. It deals batches, runs the program
+// that fits each, and lets the optimiser of that program's objective update the
+// parameters; everything else (logs, checkpoints, evaluation) are hooks.
+type Trainer struct {
+	Model models.Model
+	Data  datasets.Dataset
+
+	settings   Settings
+	losses     []losses.Choice
+	split      *datasets.Split
+	sampler    *datasets.Sampler
+	loader     *datasets.Loader
+	noise      *rng.Stream
+	programs   map[programKey]*program
+	optimizers map[string]*objectiveState
+
+	step     int // steps taken in all
+	epoch    int // epochs finished
+	inEpoch  int // steps taken in this epoch
+	images   int // images seen in this epoch
+	sums     map[string]*lossSum
+	duration time.Duration // of this epoch so far
+
+	watch watchState
+	hooks []Hook
+}
+
+type programKey struct {
+	labelled bool
+	images   int
+}
+
+// objectiveState is what the programs of one objective share.
+type objectiveState struct {
+	optimizer Optimizer
+	names     []string
+}
+
+// lossSum adds up the losses of an objective over an epoch, weighted by images.
+type lossSum struct {
+	Names  []string  `json:"names"`
+	Sums   []float64 `json:"sums"`
+	Images int       `json:"images"`
+}
+
+// Hook is told what happens in training. A nil function is not called; an error ends training.
+type Hook struct {
+	Name  string
+	Step  func(*StepReport) error
+	Epoch func(*EpochReport) error
+}
+
+// StepReport is a finished step. It is valid until the next one.
+type StepReport struct {
+	Epoch, Step   int // the epoch under way and the step, from 1
+	InEpoch, Of   int // the step within the epoch, and how many it has
+	Objective     string
+	Images        int
+	Names         []string  // "loss", then its parts
+	Values        []float64 // weighted sum, then the parts without weights
+	GradientNorm  float64
+	LearningScale float64 // what the learning rate was multiplied with
+}
+
+// EpochReport is a finished epoch.
+type EpochReport struct {
+	Epoch, Of, Step int
+	Images          int
+	Seconds         float64
+	Losses          []ObjectiveLoss
+}
+
+// ObjectiveLoss are the means over an epoch of the losses of an objective.
+type ObjectiveLoss struct {
+	Objective string
+	Names     []string
+	Values    []float64
+}
+
+// NewTrainer prepares the training of a model. The streams of random numbers come from the seed.
+func NewTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, list []losses.Choice, s Settings, seed uint64) (*Trainer, error) {
+	t := &Trainer{Model: m, Data: d, settings: s, losses: list, split: split, noise: rng.New(seed, "noise"),
+		programs: map[programKey]*program{}, optimizers: map[string]*objectiveState{}, sums: map[string]*lossSum{}}
+	sampler, err := datasets.NewSampler(split, s.Batch, rng.New(seed, "batch"))
+	if err != nil {
+		return nil, err
+	}
+	t.sampler, t.loader = sampler, datasets.NewLoader(d, sampler)
+	for _, labelled := range []bool{true, false} {
+		if labelled && len(split.Groups) == 0 || !labelled && len(split.Unlabelled) == 0 {
+			continue
+		}
+		if err := t.prepare(labelled, sampler); err != nil {
+			t.loader.Close()
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// prepare compiles the objective for labelled or unlabelled batches, so that a
+// config that cannot work fails before the first step.
+func (t *Trainer) prepare(labelled bool, sampler *datasets.Sampler) error {
+	var found *models.Objective
+	for _, o := range t.Model.Objectives() {
+		if o.Labelled == labelled {
+			found = &o
+		}
+	}
+	if found == nil {
+		return fmt.Errorf("the supervision gives %s images, but the model has no objective for them", labelText(labelled))
+	}
+	size := t.settings.Batch
+	if labelled {
+		size = min(max(1, size/t.split.M), len(t.split.Groups)) * t.split.M
+	} else {
+		size = min(size, len(t.split.Unlabelled))
+	}
+	p, err := t.program(*found, size)
+	if err != nil {
+		return err
+	}
+	list := parametersOf(t.Model.Params(), p.names)
+	t.optimizers[found.Name] = &objectiveState{optimizer: t.settings.Optimizer.Value.New(list), names: p.names}
+	return nil
+}
+
+func labelText(labelled bool) string {
+	if labelled {
+		return "labelled"
+	}
+	return "unlabelled"
+}
+
+// program returns the compiled program of an objective for batches of n images.
+func (t *Trainer) program(o models.Objective, n int) (*program, error) {
+	key := programKey{o.Labelled, n}
+	if p := t.programs[key]; p != nil {
+		return p, nil
+	}
+	group := 1
+	if o.Labelled {
+		group = t.split.M
+	}
+	p, err := compile(t.Model, o, t.losses, n, group)
+	if err != nil {
+		return nil, err
+	}
+	t.programs[key] = p
+	return p, nil
+}
+
+// Close ends the trainer's background work.
+func (t *Trainer) Close() { t.loader.Close() }
+
+// AddHook adds a hook; hooks are called in the order in which they were added.
+func (t *Trainer) AddHook(h Hook) { t.hooks = append(t.hooks, h) }
+
+// Fit trains until the last epoch, until a hook ends it, or until the context is
+// done: then it returns ErrStopped at the end of the step under way.
+func (t *Trainer) Fit(ctx context.Context) error {
+	for t.epoch < t.settings.Epochs {
+		if err := t.fitEpoch(ctx); err != nil {
+			if errors.Is(err, errEnough) {
+				return nil
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// fitEpoch trains to the end of the epoch under way.
+func (t *Trainer) fitEpoch(ctx context.Context) error {
+	if t.inEpoch == 0 {
+		if err := t.loader.StartEpoch(); err != nil {
+			return err
+		}
+	}
+	of := t.sampler.Batches()
+	begin := time.Now()
+	before := t.duration
+	for {
+		if ctx.Err() != nil {
+			t.duration = before + time.Since(begin)
+			return ErrStopped
+		}
+		batch, images, ok := t.loader.Next()
+		if !ok {
+			break
+		}
+		if err := t.trainStep(batch, images, of); err != nil {
+			return err
+		}
+	}
+	report := &EpochReport{Epoch: t.epoch + 1, Of: t.settings.Epochs, Step: t.step, Images: t.images,
+		Seconds: (before + time.Since(begin)).Seconds(), Losses: t.means()}
+	t.epoch++
+	t.inEpoch, t.images, t.duration = 0, 0, 0
+	clear(t.sums)
+	for _, h := range t.hooks {
+		if h.Epoch == nil {
+			continue
+		}
+		if err := h.Epoch(report); err != nil {
+			return wrapHook(h.Name, err)
+		}
+	}
+	return nil
+}
+
+func wrapHook(name string, err error) error {
+	if errors.Is(err, errEnough) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// trainStep runs one batch and updates the parameters.
+func (t *Trainer) trainStep(b datasets.Batch, images []float32, of int) error {
+	p, err := t.programFor(b)
+	if err != nil {
+		return err
+	}
+	p.fill(images, b, t.split.K(), t.noise)
+	if err := p.run(); err != nil {
+		return fmt.Errorf("step %d, objective %s: %w", t.step+1, p.objective.Name, err)
+	}
+	o := t.optimizers[p.objective.Name].optimizer
+	norm := o.Norm(p.gradients)
+	if !finite(p.values[0]) || !finite(norm) {
+		return t.explainNotFinite(p)
+	}
+	clip := 1.0
+	if limit := t.settings.Clip; limit > 0 && norm > limit {
+		clip = limit / norm
+	}
+	rate := t.settings.rate(float64(t.epoch)+float64(t.inEpoch)/float64(of), 1/float64(of))
+	o.Update(p.gradients, rate, clip)
+	t.step++
+	t.inEpoch++
+	t.images += len(b.Indices)
+	t.addLosses(p, len(b.Indices))
+	report := StepReport{Epoch: t.epoch + 1, Step: t.step, InEpoch: t.inEpoch, Of: of, Objective: p.objective.Name,
+		Images: len(b.Indices), Names: t.sums[p.objective.Name].Names, Values: p.values, GradientNorm: norm, LearningScale: rate}
+	for _, h := range t.hooks {
+		if h.Step == nil {
+			continue
+		}
+		if err := h.Step(&report); err != nil {
+			return wrapHook(h.Name, err)
+		}
+	}
+	return nil
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+func (t *Trainer) programFor(b datasets.Batch) (*program, error) {
+	if p := t.programs[programKey{b.Labelled, len(b.Indices)}]; p != nil {
+		return p, nil
+	}
+	for _, o := range t.Model.Objectives() {
+		if o.Labelled == b.Labelled {
+			return t.program(o, len(b.Indices))
+		}
+	}
+	return nil, fmt.Errorf("the model has no objective for %s batches", labelText(b.Labelled))
+}
+
+// explainNotFinite runs a program again, on the same inputs and parameters, to
+// find the first node that is not finite.
+func (t *Trainer) explainNotFinite(p *program) error {
+	where := fmt.Sprintf("step %d (epoch %d), objective %s", t.step+1, t.epoch+1, p.objective.Name)
+	p.machine.CheckFinite(true)
+	defer p.machine.CheckFinite(false)
+	err := p.machine.RunAll()
+	var first *vm.NotFinite
+	if errors.As(err, &first) {
+		return fmt.Errorf("%s: the loss or its gradient is not finite: %w; try a smaller learning rate, or train.clip", where, err)
+	}
+	return fmt.Errorf("%s: the norm of the gradient is too large for a number (loss %v); try a smaller learning rate, or train.clip", where, p.values[0])
+}
+
+func (t *Trainer) addLosses(p *program, images int) {
+	s := t.sums[p.objective.Name]
+	if s == nil {
+		s = &lossSum{Names: []string{"loss"}, Sums: make([]float64, len(p.values))}
+		for _, part := range p.loss.Parts {
+			s.Names = append(s.Names, part.Name)
+		}
+		t.sums[p.objective.Name] = s
+	}
+	for i, v := range p.values {
+		s.Sums[i] += v * float64(images)
+	}
+	s.Images += images
+}
+
+// means returns the mean losses of the epoch under way.
+func (t *Trainer) means() []ObjectiveLoss {
+	var list []ObjectiveLoss
+	for _, o := range t.Model.Objectives() {
+		s := t.sums[o.Name]
+		if s == nil {
+			continue
+		}
+		l := ObjectiveLoss{Objective: o.Name, Names: s.Names, Values: make([]float64, len(s.Sums))}
+		for i, v := range s.Sums {
+			l.Values[i] = v / float64(s.Images)
+		}
+		list = append(list, l)
+	}
+	return list
+}
