@@ -3,7 +3,9 @@
 package train
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"regexp"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -35,7 +37,7 @@ type Settings struct {
 	Clip       float64         `yaml:"clip" doc:"largest norm of the gradient of all parameters; 0: no limit"`
 	Threads    int             `yaml:"threads" doc:"threads to use; 0: all processors; results do not depend on it"`
 	Evaluate   int             `yaml:"evaluate" doc:"epochs between two evaluations of the metrics; 0: only at the end"`
-	Checkpoint int             `yaml:"checkpoint" doc:"epochs between two checkpoints; 0: only at the end and when stopped"`
+	Checkpoint float64         `yaml:"checkpoint" doc:"seconds between two checkpoints; 0: only at the end and when stopped"`
 	Stop       *EarlyStop      `yaml:"stop" doc:"when to stop before the last epoch"`
 	Figures    bool            `yaml:"figures" doc:"draw figures and the report at the end"`
 }
@@ -56,7 +58,7 @@ func Defaults() Config {
 	adam, _ := Optimizers.Lookup("adam")
 	constant, _ := Schedules.Lookup("constant")
 	c.Train = Settings{
-		Epochs: 20, Batch: 64, Checkpoint: 1, Figures: true,
+		Epochs: 20, Batch: 64, Checkpoint: 30, Figures: true,
 		Optimizer: OptimizerChoice{Name: adam.Name, Value: adam.New()},
 		Schedule:  ScheduleChoice{Name: constant.Name, Value: constant.New()},
 	}
@@ -107,16 +109,18 @@ func (s *Settings) Validate() error {
 	for _, f := range []struct {
 		key       string
 		value, at int
-	}{{"epochs", s.Epochs, 1}, {"batch", s.Batch, 1}, {"threads", s.Threads, 0}, {"evaluate", s.Evaluate, 0}, {"checkpoint", s.Checkpoint, 0}} {
+	}{{"epochs", s.Epochs, 1}, {"batch", s.Batch, 1}, {"threads", s.Threads, 0}, {"evaluate", s.Evaluate, 0}} {
 		if f.value < f.at {
 			return config.Invalid(f.key, "%d is out of range: want %d or more", f.value, f.at)
 		}
 	}
-	if !(s.Warmup >= 0) {
-		return config.Invalid("warmup", "%v is out of range: want 0 or more", s.Warmup)
-	}
-	if !(s.Clip >= 0) {
-		return config.Invalid("clip", "%v is out of range: want 0 or more", s.Clip)
+	for _, f := range []struct {
+		key   string
+		value float64
+	}{{"warmup", s.Warmup}, {"clip", s.Clip}, {"checkpoint", s.Checkpoint}} {
+		if !(f.value >= 0) || math.IsInf(f.value, 0) {
+			return config.Invalid(f.key, "%v is out of range: want 0 or more", f.value)
+		}
 	}
 	return nil
 }
@@ -145,7 +149,26 @@ func (s *Settings) rate(progress, step float64) float64 {
 	return r
 }
 
-// describe is a short text for logs.
-func (c *Config) describe() string {
-	return fmt.Sprintf("%s: %s on %s, seed %d, %d epochs", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, c.Train.Epochs)
+// sameTraining reports an error if two configs do not describe the same training,
+// apart from its length and from what does not change its result.
+func (c Config) sameTraining(other Config) error {
+	for _, x := range []*Config{&c, &other} {
+		x.Train.Epochs, x.Train.Threads, x.Train.Evaluate, x.Train.Checkpoint, x.Train.Figures = 1, 0, 0, 0, false
+		x.Train.Stop, x.Metrics = nil, nil
+	}
+	a, err := c.Encode()
+	if err != nil {
+		return err
+	}
+	b, err := other.Encode()
+	if err != nil || bytes.Equal(a, b) {
+		return err
+	}
+	x, y := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
+	for i := range min(len(x), len(y)) {
+		if !bytes.Equal(x[i], y[i]) {
+			return fmt.Errorf("a run is resumed with the config it was started with: it has %q, now %q", bytes.TrimSpace(x[i]), bytes.TrimSpace(y[i]))
+		}
+	}
+	return fmt.Errorf("a run is resumed with the config it was started with: only the length of training may differ")
 }

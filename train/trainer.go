@@ -335,3 +335,13 @@ func (t *Trainer) means() []ObjectiveLoss {
 	}
 	return list
 }
+
+// anyProgram returns a compiled program of an objective, nil if there is none.
+func (t *Trainer) anyProgram(o models.Objective) *program {
+	for _, p := range t.programs {
+		if p.objective == o {
+			return p
+		}
+	}
+	return nil
+}

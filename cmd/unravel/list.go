@@ -135,4 +135,3 @@ func printOne(w io.Writer, k kind, name string) error {
 	}
 	return usagef("%s: there is no %q%s", k.plural, name, registry.Suggest(name, names))
 }
-

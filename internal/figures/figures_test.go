@@ -216,7 +216,7 @@ func TestImages(t *testing.T) {
 	}
 	show(t, "reconstructions", func(w io.Writer) error { return Reconstructions(w, "Reconstructions", in, out, 16, 16, 3) })
 	show(t, "traversals", func(w io.Writer) error {
-		return Traversals(w, "Traversals", []string{"circle 1", "circle 2"}, 10, in, 16, 16, 3)
+		return Traversals(w, "Traversals", "degrees", []string{"circle 1", "circle 2"}, strings.Split("0 36 72 108 144 180 216 252 288 324", " "), in, 16, 16, 3)
 	})
 	show(t, "table", func(w io.Writer) error {
 		img, _ := raster.FromFloats(in[:768], 16, 16, 3)
@@ -226,8 +226,8 @@ func TestImages(t *testing.T) {
 		Reconstructions(io.Discard, "", in, out[1:], 16, 16, 3),
 		Reconstructions(io.Discard, "", in[1:], out[1:], 16, 16, 3),
 		Reconstructions(io.Discard, "", in, out, 16, 12, 4),
-		Traversals(io.Discard, "", []string{"a"}, 12, in, 16, 16, 3),
-		Traversals(io.Discard, "", nil, 12, nil, 16, 16, 3),
+		Traversals(io.Discard, "", "", []string{"a"}, make([]string, 12), in, 16, 16, 3),
+		Traversals(io.Discard, "", "", nil, make([]string, 12), nil, 16, 16, 3),
 	} {
 		if err == nil {
 			t.Errorf("case %d: no error", i)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"image"
 	"io"
-	"math"
 
 	"github.com/unravel-ml/unravel/internal/raster"
 )
@@ -44,23 +43,21 @@ func squaredError(a, b []float32) (sum float64) {
 	return sum
 }
 
-// Traversals shows decoded images while one circle of a latent space turns and the
-// rest is held: one row per circle, at evenly spaced angles from 0. The images are
-// len(circles) x angles of h x w x c.
-func Traversals(w io.Writer, title string, circles []string, angles int, images []float32, height, width, channels int) error {
+// Traversals shows decoded images while one part of a code moves and the rest is
+// held: one row per part, one column per position. The images are len(rows) x
+// len(columns) of h x w x c.
+func Traversals(w io.Writer, title, columnTitle string, rows, columns []string, images []float32, height, width, channels int) error {
 	all, err := raster.Batch(images, height, width, channels)
 	if err != nil {
 		return fmt.Errorf("figures: traversals: %w", err)
 	}
-	if len(all) != len(circles)*angles || len(all) == 0 {
-		return fmt.Errorf("figures: %d images for %d circles at %d angles; want %d", len(all), len(circles), angles, len(circles)*angles)
+	n := len(columns)
+	if len(all) != len(rows)*n || len(all) == 0 {
+		return fmt.Errorf("figures: %d images for %d rows of %d; want %d", len(all), len(rows), n, len(rows)*n)
 	}
-	t := raster.Tiles{Title: title, ColumnTitle: "angle on the circle, degrees", RowLabels: circles, Scale: raster.FitScale(width, 96)}
-	for a := range angles {
-		t.ColumnLabels = append(t.ColumnLabels, fmt.Sprint(math.Round(3600*float64(a)/float64(angles))/10))
-	}
-	for r := range circles {
-		t.Rows = append(t.Rows, all[r*angles:(r+1)*angles])
+	t := raster.Tiles{Title: title, ColumnTitle: columnTitle, RowLabels: rows, ColumnLabels: columns, Scale: raster.FitScale(width, 96)}
+	for r := range rows {
+		t.Rows = append(t.Rows, all[r*n:(r+1)*n])
 	}
 	return raster.WritePNG(w, t.Draw())
 }

@@ -1,0 +1,281 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/figures"
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// finish encodes the data set, measures the codes, and draws figures and the report.
+func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
+	e, t := s.experiment, s.trainer
+	codes, err := e.Codes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.store.Write(codesFile, WriteCodes(codes)); err != nil {
+		return nil, err
+	}
+	if err := s.store.Write(factorsFile, WriteFactors(e.Data)); err != nil {
+		return nil, err
+	}
+	results, err := e.Evaluate(codes, e.Config.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.store.Write(metricsFile, writeJSON(results)); err != nil {
+		return nil, err
+	}
+	if err := s.logMetrics(t.epoch, t.step, results); err != nil {
+		return nil, err
+	}
+	if err := s.events.Flush(); err != nil {
+		return nil, err
+	}
+	if !t.settings.Figures {
+		return results, nil
+	}
+	drawn, err := s.figures(codes)
+	if err != nil {
+		return nil, err
+	}
+	report := figures.Report{Title: e.Config.Name, Config: s.config, Figures: drawn, Summary: []figures.Fact{
+		{Name: "model", Value: e.Config.Model.Name}, {Name: "data set", Value: e.Config.Dataset.Name},
+		{Name: "seed", Value: fmt.Sprint(e.Config.Seed)}, {Name: "epochs", Value: fmt.Sprint(t.epoch)},
+		{Name: "steps", Value: fmt.Sprint(t.step)}, {Name: "parameters", Value: fmt.Sprint(e.Model.Params().Count())}}}
+	for _, r := range results {
+		m := figures.ReportMetric{Name: r.Name, Value: r.Value, Better: r.Better.String(), Notes: r.Notes}
+		for _, p := range r.Parts {
+			m.Parts = append(m.Parts, figures.ReportPart{Name: p.Name, Labels: p.Labels, Values: p.Values})
+		}
+		report.Metrics = append(report.Metrics, m)
+	}
+	return results, s.store.Write(reportFile, func(w io.Writer) error { return figures.WriteReport(w, report) })
+}
+
+// WriteCodes writes codes as a float32 .npy array, [n, d].
+func WriteCodes(m metrics.Matrix) func(io.Writer) error {
+	return func(w io.Writer) error {
+		narrow := make([]float32, len(m.Data))
+		for i, v := range m.Data {
+			narrow[i] = float32(v)
+		}
+		return npy.Write(w, []int{m.Rows, m.Cols}, narrow)
+	}
+}
+
+// WriteFactors writes the levels of all images as an int64 .npy array, [n, k].
+func WriteFactors(d datasets.Dataset) func(io.Writer) error {
+	return func(w io.Writer) error {
+		levels := datasets.Levels(d)
+		wide := make([]int64, len(levels))
+		for i, v := range levels {
+			wide[i] = int64(v)
+		}
+		return npy.Write(w, []int{d.Len(), len(d.Factors())}, wide)
+	}
+}
+
+// figures draws the run's pictures into its folder and returns them for the report.
+func (s *session) figures(codes metrics.Matrix) ([]figures.ReportFigure, error) {
+	var list []figures.ReportFigure
+	for _, f := range []struct {
+		name, caption string
+		draw          func(io.Writer) error
+	}{
+		{"losses", "Losses, weighted sum and parts, means over epochs.", s.drawLosses},
+		{"reconstructions", "Images and their reconstructions.", func(w io.Writer) error { return s.drawReconstructions(w, codes) }},
+		{"torus", "The circles of the latent space against the true factors.", func(w io.Writer) error { return s.drawTorus(w, codes) }},
+		{"traversals", "Decoded images while one part of the code moves and the rest is held.", func(w io.Writer) error { return s.drawTraversals(w, codes) }},
+	} {
+		var png bytes.Buffer
+		if err := f.draw(&png); err != nil {
+			return nil, fmt.Errorf("figure %s: %w", f.name, err)
+		}
+		if png.Len() == 0 { // it does not apply to this model or data set
+			continue
+		}
+		if err := s.store.Write(figuresDir+"/"+f.name+".png", writeBytes(png.Bytes())); err != nil {
+			return nil, err
+		}
+		list = append(list, figures.ReportFigure{Caption: f.caption, PNG: png.Bytes()})
+	}
+	return list, nil
+}
+
+// drawLosses draws what the log holds, so that a resumed run shows all of its epochs.
+func (s *session) drawLosses(w io.Writer) error {
+	text, err := s.store.Read(logFile)
+	if err != nil {
+		return err
+	}
+	var series []figures.Series
+	at := map[string]int{}
+	for raw := range bytes.Lines(text) {
+		var line logLine
+		if err := json.Unmarshal(raw, &line); err != nil {
+			return fmt.Errorf("%s: %w", logFile, err)
+		}
+		for _, o := range s.experiment.Model.Objectives() {
+			losses := line.Losses[o.Name]
+			for _, name := range s.lossNames(o, losses) {
+				key := o.Name + " " + name
+				i, ok := at[key]
+				if !ok {
+					i = len(series)
+					at[key] = i
+					series = append(series, figures.Series{Name: key})
+				}
+				series[i].X = append(series[i].X, float64(line.Epoch))
+				series[i].Y = append(series[i].Y, losses[name])
+			}
+		}
+	}
+	if len(series) == 0 {
+		return nil
+	}
+	return figures.Curves(w, figures.CurveOptions{Title: s.experiment.Config.Name, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
+}
+
+// lossNames lists the losses of a line of the log: the sum first, then the parts in the config's order.
+func (s *session) lossNames(o models.Objective, losses map[string]float64) []string {
+	if losses == nil {
+		return nil
+	}
+	names := []string{"loss"}
+	if p := s.trainer.anyProgram(o); p != nil {
+		for _, part := range p.loss.Parts {
+			names = append(names, part.Name)
+		}
+	}
+	return names
+}
+
+// spread returns count indices evenly spread over n.
+func spread(n, count int) []int {
+	count = min(n, count)
+	list := make([]int, count)
+	for i := range list {
+		list[i] = (2*i + 1) * n / (2 * count)
+	}
+	return list
+}
+
+// drawReconstructions decodes the codes of images spread over the data set.
+func (s *session) drawReconstructions(w io.Writer, codes metrics.Matrix) error {
+	e := s.experiment
+	h, wd, c := e.Data.ImageShape()
+	list := spread(e.Data.Len(), 16)
+	inputs := make([]float32, len(list)*h*wd*c)
+	datasets.Fill(e.Data, list, inputs)
+	var rows []float32
+	for _, i := range list {
+		rows = appendRow(rows, codes.Row(i))
+	}
+	outputs, err := e.Coder.Decode(rows)
+	if err != nil {
+		return err
+	}
+	return figures.Reconstructions(w, "reconstructions", inputs, outputs, h, wd, c)
+}
+
+func appendRow(dst []float32, row []float64) []float32 {
+	for _, v := range row {
+		dst = append(dst, float32(v))
+	}
+	return dst
+}
+
+// circles names the circles of the latent space: "circle 1", ...
+func (s *session) circles() (list []models.Space, names []string) {
+	for _, space := range s.experiment.Model.Spaces() {
+		if space.Circle {
+			list = append(list, space)
+			names = append(names, fmt.Sprintf("circle %d", len(list)))
+		}
+	}
+	return list, names
+}
+
+// maxPoints is how many images the torus figure shows.
+const maxPoints = 10000
+
+func (s *session) drawTorus(w io.Writer, codes metrics.Matrix) error {
+	e := s.experiment
+	list, names := s.circles()
+	images := spread(e.Data.Len(), maxPoints)
+	var circles, factors []figures.Angles
+	for i, space := range list {
+		a := figures.Angles{Name: names[i]}
+		for _, r := range images {
+			row := codes.Row(r)
+			a.Values = append(a.Values, math.Atan2(row[space.First+1], row[space.First]))
+		}
+		circles = append(circles, a)
+	}
+	levels := make([]int, len(e.Data.Factors()))
+	for k, f := range e.Data.Factors() {
+		if f.Kind != datasets.Circular {
+			continue
+		}
+		a := figures.Angles{Name: f.Name}
+		for _, r := range images {
+			e.Data.FactorsAt(r, levels)
+			a.Values = append(a.Values, f.Angle(levels[k]))
+		}
+		factors = append(factors, a)
+	}
+	if len(circles) == 0 || len(factors) == 0 {
+		return nil
+	}
+	return figures.Torus(w, e.Config.Name+": latent angles", circles, factors)
+}
+
+// traversalSteps is how many images a row of a traversal has.
+const traversalSteps = 12
+
+// drawTraversals turns each circle around, or, where there is none, moves each
+// coordinate from -2 to 2, starting from the code of the first image.
+func (s *session) drawTraversals(w io.Writer, codes metrics.Matrix) error {
+	spaces, names := s.circles()
+	title, labels := "angle on the circle, degrees", make([]string, traversalSteps)
+	move := func(row []float32, part, step int) {
+		at := spaces[part].First
+		sin, cos := math.Sincos(2 * math.Pi * float64(step) / traversalSteps)
+		row[at], row[at+1] = float32(cos), float32(sin)
+		labels[step] = fmt.Sprint(360 * step / traversalSteps)
+	}
+	if len(spaces) == 0 {
+		title = "value of the coordinate"
+		for j := range min(codes.Cols, 32) {
+			names = append(names, fmt.Sprintf("z%d", j))
+		}
+		move = func(row []float32, part, step int) {
+			row[part] = -2 + 4*float32(step)/(traversalSteps-1)
+			labels[step] = fmt.Sprintf("%.2g", row[part])
+		}
+	}
+	var rows []float32
+	for part := range names {
+		for step := range traversalSteps {
+			at := len(rows)
+			rows = appendRow(rows, codes.Row(0))
+			move(rows[at:], part, step)
+		}
+	}
+	images, err := s.experiment.Coder.Decode(rows)
+	if err != nil {
+		return err
+	}
+	h, wd, c := s.experiment.Data.ImageShape()
+	return figures.Traversals(w, "traversals", title, names, labels, images, h, wd, c)
+}
