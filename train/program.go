@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/nn"
@@ -25,7 +26,8 @@ type program struct {
 	names     []string // parameters, in the order of gradients
 	nodes     gorgonia.Nodes
 	gradients [][]float32 // of the last run
-	values    []float64   // of the loss and its parts in the last run
+	losses    gorgonia.Nodes
+	values    []float64 // of losses, the sum and its parts, in the last run
 }
 
 type movesInput struct {
@@ -49,8 +51,8 @@ func compile(m models.Model, o models.Objective, list []losses.Choice, images, g
 	if p.nodes, err = gorgonia.Grad(p.loss.Total, learnables...); err != nil {
 		return nil, fmt.Errorf("objective %s: gradients: %w", o.Name, err)
 	}
-	outputs := append(append(gorgonia.Nodes{p.loss.Total}, p.nodes...), p.loss.Nodes()...)
-	if p.machine, err = vm.New(outputs...); err != nil {
+	p.losses = append(gorgonia.Nodes{p.loss.Total}, p.loss.Nodes()...)
+	if p.machine, err = vm.New(append(p.losses, p.nodes...)...); err != nil {
 		return nil, fmt.Errorf("objective %s: %w", o.Name, err)
 	}
 	p.images = nn.Data(built.Outputs.Images)
@@ -61,7 +63,7 @@ func compile(m models.Model, o models.Objective, list []losses.Choice, images, g
 		p.moves = append(p.moves, movesInput{nn.Data(n.Node), n.Factors})
 	}
 	p.gradients = make([][]float32, len(p.nodes))
-	p.values = make([]float64, 1+len(p.loss.Parts))
+	p.values = make([]float64, len(p.losses))
 	return p, nil
 }
 
@@ -101,29 +103,28 @@ func (p *program) run() error {
 	if err := p.machine.RunAll(); err != nil {
 		return err
 	}
-	p.values[0] = scalar(p.machine.Value(p.loss.Total))
-	for i, part := range p.loss.Parts {
-		p.values[1+i] = scalar(p.machine.Value(part.Node))
+	for i, n := range p.losses {
+		var err error
+		if p.values[i], err = scalar(p.machine.Value(n)); err != nil {
+			return err
+		}
 	}
 	for i, n := range p.nodes {
-		p.gradients[i] = p.machine.Value(n).Data().([]float32)
+		// Data would allocate an interface for every gradient.
+		p.gradients[i] = p.machine.Value(n).(*tensor.Dense).Float32s()
 	}
 	return nil
 }
 
 // scalar is the number that a value of shape () holds.
-func scalar(v gorgonia.Value) float64 {
+func scalar(v gorgonia.Value) (float64, error) {
 	switch x := v.(type) {
 	case *gorgonia.F32:
-		return float64(*x)
-	case gorgonia.Scalar:
-		return float64(x.Data().(float32))
+		return float64(*x), nil
+	case *tensor.Dense:
+		if f := x.Float32s(); len(f) == 1 {
+			return float64(f[0]), nil
+		}
 	}
-	switch x := v.Data().(type) {
-	case float32:
-		return float64(x)
-	case []float32:
-		return float64(x[0])
-	}
-	panic(fmt.Sprintf("a loss is a %T", v))
+	return 0, fmt.Errorf("a loss is %v of type %T, want one float32", v, v)
 }

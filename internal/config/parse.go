@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -52,7 +53,35 @@ func parseAST(src []byte) (f *ast.File, err error) {
 			err = fmt.Errorf("not YAML that can be read: %v", r)
 		}
 	}()
-	return parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
+	tokens := lexer.Tokenize(string(src))
+	if tk := tooDeep(tokens); tk != nil {
+		return nil, &yaml.SyntaxError{Message: fmt.Sprintf("nested more than %d deep", maxDepth), Token: tk}
+	}
+	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+}
+
+// tooDeep returns where nesting that needs no indentation exceeds maxDepth, if
+// anywhere: the parser's memory and stack grow with its square, so that it must not
+// get there. What is indented cannot be that deep in a source of maxSource bytes.
+func tooDeep(tokens token.Tokens) *token.Token {
+	brackets, entries, line := 0, 0, 0
+	for _, tk := range tokens {
+		if tk.Position.Line != line {
+			entries, line = 0, tk.Position.Line
+		}
+		switch tk.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets--
+		case token.SequenceEntryType, token.MappingKeyType: // - - - x
+			entries++
+		}
+		if max(brackets, entries) > maxDepth+1 {
+			return tk
+		}
+	}
+	return nil
 }
 
 func syntaxError(start position, path string, err error) *Error {

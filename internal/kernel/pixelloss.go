@@ -54,11 +54,3 @@ func LogisticError(l, x []float32) float64 {
 
 // LogisticErrorGrad computes dst = a (sigmoid(l) - x), for a = 1 the gradient of LogisticError.
 func LogisticErrorGrad(dst, l, x []float32, a float32) { logisticErrorGrad(dst, l, x, a) }
-
-func addLanes(acc *[16]float32) float64 {
-	var total float64
-	for _, v := range acc {
-		total += float64(v)
-	}
-	return total
-}

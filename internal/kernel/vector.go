@@ -30,32 +30,55 @@ const block = 4096
 
 // Sum returns the sum of x.
 func Sum(x []float32) float64 {
-	return reduce(len(x), func(acc *[16]float32, i, j int) { sumLanes(acc, x[i:j]) }, func(i int) float32 { return x[i] })
+	var total float64
+	whole := len(x) &^ 15
+	for i := 0; i < whole; i += block {
+		var acc [16]float32
+		sumLanes(&acc, x[i:min(i+block, whole)])
+		total += addLanes(&acc)
+	}
+	for _, v := range x[whole:] {
+		total += float64(v)
+	}
+	return total
 }
 
 // SumSquares returns the sum of squares of x.
 func SumSquares(x []float32) float64 {
-	return reduce(len(x), func(acc *[16]float32, i, j int) { sumSquaresLanes(acc, x[i:j]) }, func(i int) float32 { return x[i] * x[i] })
+	var total float64
+	whole := len(x) &^ 15
+	for i := 0; i < whole; i += block {
+		var acc [16]float32
+		sumSquaresLanes(&acc, x[i:min(i+block, whole)])
+		total += addLanes(&acc)
+	}
+	for _, v := range x[whole:] {
+		total += float64(v) * float64(v)
+	}
+	return total
 }
 
 // Dot returns the sum of x y.
 func Dot(x, y []float32) float64 {
-	return reduce(len(x), func(acc *[16]float32, i, j int) { dotLanes(acc, x[i:j], y[i:j]) }, func(i int) float32 { return x[i] * y[i] })
-}
-
-// reduce adds n elements block by block: lanes for whole multiples of 16, one for what is left.
-func reduce(n int, lanes func(acc *[16]float32, i, j int), one func(i int) float32) float64 {
 	var total float64
-	whole := n &^ 15
+	whole := len(x) &^ 15
 	for i := 0; i < whole; i += block {
 		var acc [16]float32
-		lanes(&acc, i, min(i+block, whole))
-		for _, v := range acc {
-			total += float64(v)
-		}
+		end := min(i+block, whole)
+		dotLanes(&acc, x[i:end], y[i:end])
+		total += addLanes(&acc)
 	}
-	for i := whole; i < n; i++ {
-		total += float64(one(i))
+	for i := whole; i < len(x); i++ {
+		total += float64(x[i]) * float64(y[i])
+	}
+	return total
+}
+
+// addLanes adds up 16 partial sums.
+func addLanes(acc *[16]float32) float64 {
+	var total float64
+	for _, v := range acc {
+		total += float64(v)
 	}
 	return total
 }
