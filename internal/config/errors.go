@@ -35,8 +35,10 @@ func (e *Error) where() string { return position{e.File, e.Line, e.Column}.Strin
 // Errors are several mistakes in one config, in the order of the file.
 type Errors []*Error
 
-// maxShown is how many mistakes are printed.
-const maxShown = 10
+const (
+	maxShown = 10   // mistakes that are printed
+	maxKept  = 1000 // mistakes that are collected
+)
 
 func (e Errors) Error() string {
 	var lines []string
@@ -102,6 +104,9 @@ func (e *Errors) add(n *Node, err error) {
 // append leaves out what was said before: a Validate method that a struct has from
 // an embedded one is called for both.
 func (e *Errors) append(one *Error) {
+	if len(*e) == maxKept {
+		return
+	}
 	for _, old := range *e {
 		if old.Line == one.Line && old.Column == one.Column && old.File == one.File &&
 			old.Key == one.Key && old.Err.Error() == one.Err.Error() {

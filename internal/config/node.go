@@ -80,7 +80,8 @@ func (n *Node) Errorf(format string, args ...any) error {
 	return n.fail(fmt.Errorf(format, args...))
 }
 
-// Invalid returns an error located at a key of the node, as [Invalid] does.
+// Invalid returns an error located at a key of the node, as the function [Invalid]
+// says it is.
 func (n *Node) Invalid(key, format string, args ...any) error {
 	return n.invalid(key, fmt.Errorf(format, args...))
 }

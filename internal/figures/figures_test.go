@@ -246,7 +246,7 @@ func TestReport(t *testing.T) {
 		Summary: []Fact{{"seed", "0"}, {"time", "52 s"}},
 		Config:  "name: \"lsbd & vae\"\nlosses:\n  - kl: {}\n",
 		Metrics: []ReportMetric{{Name: "dlsbd", Value: 0.000912345, Better: "lower",
-			Parts: []ReportPart{{"per_subgroup", []string{"row", "column"}, []float64{0.0009, 0.0009246}}, {"many", nil, make([]float64, 40)}},
+			Parts: []ReportPart{{Name: "per_subgroup", Labels: []string{"row", "column"}, Values: []float64{0.0009, 0.0009246}}, {Name: "many", Values: make([]float64, 40)}},
 			Notes: []string{"codes do not depend on <row>"}}},
 		Figures: []ReportFigure{{"latent torus", figure.Bytes()}},
 	}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"strconv"
-	"strings"
 
 	_ "embed"
+
+	"github.com/unravel-ml/unravel/metrics"
 )
 
 // Report is what the page about a run shows.
@@ -33,11 +33,7 @@ type ReportMetric struct {
 }
 
 // ReportPart is a list of numbers behind a metric, each with its label.
-type ReportPart struct {
-	Name   string
-	Labels []string // empty, or one per value
-	Values []float64
-}
+type ReportPart = metrics.Part
 
 // ReportFigure is a picture with its caption.
 type ReportFigure struct {
@@ -45,12 +41,15 @@ type ReportFigure struct {
 	PNG     []byte
 }
 
+// maxListed is the number of values of a part that the page shows.
+const maxListed = 24
+
 //go:embed report.html.tmpl
 var reportText string
 
 var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
-	"number": number,
-	"list":   func(p ReportPart) string { return p.list() },
+	"number": metrics.Number,
+	"list":   func(p ReportPart) string { return p.List(maxListed) },
 	"image": func(png []byte) template.URL {
 		return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(png))
 	},
@@ -63,28 +62,4 @@ func WriteReport(w io.Writer, r Report) error {
 		return fmt.Errorf("figures: write report: %w", err)
 	}
 	return nil
-}
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
-
-// maxListed is the number of values of a part that the page shows.
-const maxListed = 24
-
-// list writes the values of a part in a line.
-func (p ReportPart) list() string {
-	var b strings.Builder
-	for i, v := range p.Values {
-		if i == maxListed {
-			fmt.Fprintf(&b, ", and %d more", len(p.Values)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		if i < len(p.Labels) {
-			b.WriteString(p.Labels[i] + " ")
-		}
-		b.WriteString(number(v))
-	}
-	return b.String()
 }

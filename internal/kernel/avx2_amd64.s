@@ -2672,3 +2672,211 @@ TEXT ·transpose8x8AVX2(SB), NOSPLIT, $0-32
 	VMOVUPS    Y15, (AX)
 	VZEROUPPER
 	RET
+
+// func expand9AVX2(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+// Requires: AVX
+TEXT ·expand9AVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ dstStride+24(FP), DX
+	MOVQ srcRow+32(FP), BX
+	MOVQ srcCol+40(FP), SI
+	SHLQ $0x02, DX
+	SHLQ $0x02, BX
+	SHLQ $0x02, SI
+
+tile:
+	MOVQ CX, DI
+	MOVQ AX, R8
+	MOVQ n+16(FP), R9
+
+channel:
+	MOVQ    DI, R10
+	MOVQ    R8, R11
+	VMOVUPS (R10), Y0
+	VMOVUPS (R10)(SI*1), Y1
+	VMOVUPS (R10)(SI*2), Y2
+	ADDQ    BX, R10
+	VMOVUPS (R10), Y3
+	VMOVUPS (R10)(SI*1), Y4
+	VMOVUPS (R10)(SI*2), Y5
+	ADDQ    BX, R10
+	VMOVUPS (R10), Y6
+	VMOVUPS (R10)(SI*1), Y7
+	VMOVUPS (R10)(SI*2), Y8
+	VSUBPS  Y3, Y0, Y0
+	VSUBPS  Y6, Y3, Y6
+	VSUBPS  Y4, Y1, Y1
+	VSUBPS  Y7, Y4, Y7
+	VSUBPS  Y5, Y2, Y2
+	VSUBPS  Y8, Y5, Y8
+	VSUBPS  Y1, Y0, Y0
+	VSUBPS  Y2, Y1, Y2
+	VMOVUPS Y0, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Y1, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Y2, (R11)
+	VSUBPS  Y4, Y3, Y3
+	VSUBPS  Y5, Y4, Y5
+	ADDQ    DX, R11
+	VMOVUPS Y3, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Y4, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Y5, (R11)
+	VSUBPS  Y7, Y6, Y6
+	VSUBPS  Y8, Y7, Y8
+	ADDQ    DX, R11
+	VMOVUPS Y6, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Y7, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Y8, (R11)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, R8
+	SUBQ    $0x08, R9
+	JG      channel
+	MOVQ    dstStep+56(FP), DI
+	LEAQ    (AX)(DI*4), AX
+	MOVQ    srcStep+64(FP), DI
+	LEAQ    (CX)(DI*4), CX
+	DECQ    count+48(FP)
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func expand4AVX2(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+// Requires: AVX
+TEXT ·expand4AVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ dstStride+24(FP), DX
+	MOVQ srcRow+32(FP), BX
+	MOVQ srcCol+40(FP), SI
+	SHLQ $0x02, DX
+	SHLQ $0x02, BX
+	SHLQ $0x02, SI
+
+tile:
+	MOVQ CX, DI
+	MOVQ AX, R8
+	MOVQ n+16(FP), R9
+
+channel:
+	MOVQ    DI, R10
+	MOVQ    R8, R11
+	VMOVUPS (R10), Y0
+	VMOVUPS (R10)(SI*1), Y1
+	ADDQ    BX, R10
+	VMOVUPS (R10), Y2
+	VMOVUPS (R10)(SI*1), Y3
+	VADDPS  Y2, Y0, Y4
+	VADDPS  Y3, Y1, Y5
+	VADDPS  Y1, Y0, Y6
+	VMOVUPS Y0, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Y6, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Y1, (R11)
+	VADDPS  Y5, Y4, Y0
+	ADDQ    DX, R11
+	VMOVUPS Y4, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Y0, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Y5, (R11)
+	VADDPS  Y3, Y2, Y0
+	ADDQ    DX, R11
+	VMOVUPS Y2, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Y0, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Y3, (R11)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, R8
+	SUBQ    $0x08, R9
+	JG      channel
+	MOVQ    dstStep+56(FP), DI
+	LEAQ    (AX)(DI*4), AX
+	MOVQ    srcStep+64(FP), DI
+	LEAQ    (CX)(DI*4), CX
+	DECQ    count+48(FP)
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func contract9AVX2(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
+// Requires: AVX, AVX2, SSE
+TEXT ·contract9AVX2(SB), NOSPLIT, $0-84
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         bias+16(FP), DX
+	MOVQ         srcStride+32(FP), BX
+	MOVQ         dstRow+40(FP), SI
+	MOVQ         dstCol+48(FP), DI
+	SHLQ         $0x02, BX
+	SHLQ         $0x02, SI
+	SHLQ         $0x02, DI
+	MOVSS        floor+80(FP), X0
+	VBROADCASTSS X0, Y0
+
+tile:
+	XORQ R8, R8
+
+channel:
+	LEAQ    (CX)(R8*4), R9
+	VMOVUPS (R9), Y1
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y2
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y3
+	ADDQ    BX, R9
+	VMOVUPS (R9), Y4
+	ADDQ    BX, R9
+	VADDPS  Y4, Y1, Y1
+	VMOVUPS (R9), Y5
+	ADDQ    BX, R9
+	VADDPS  Y5, Y2, Y2
+	VMOVUPS (R9), Y6
+	ADDQ    BX, R9
+	VADDPS  Y6, Y3, Y3
+	VMOVUPS (R9), Y7
+	ADDQ    BX, R9
+	VSUBPS  Y7, Y4, Y4
+	VMOVUPS (R9), Y7
+	ADDQ    BX, R9
+	VSUBPS  Y7, Y5, Y5
+	VMOVUPS (R9), Y7
+	ADDQ    BX, R9
+	VSUBPS  Y7, Y6, Y6
+	VMOVUPS (DX)(R8*4), Y7
+	LEAQ    (AX)(R8*4), R9
+	VADDPS  Y2, Y1, Y1
+	VSUBPS  Y3, Y2, Y2
+	VADDPS  Y7, Y1, Y1
+	VMAXPS  Y1, Y0, Y1
+	VADDPS  Y7, Y2, Y2
+	VMAXPS  Y2, Y0, Y2
+	VMOVUPS Y1, (R9)
+	VMOVUPS Y2, (R9)(DI*1)
+	ADDQ    SI, R9
+	VADDPS  Y5, Y4, Y4
+	VSUBPS  Y6, Y5, Y5
+	VADDPS  Y7, Y4, Y4
+	VMAXPS  Y4, Y0, Y4
+	VADDPS  Y7, Y5, Y5
+	VMAXPS  Y5, Y0, Y5
+	VMOVUPS Y4, (R9)
+	VMOVUPS Y5, (R9)(DI*1)
+	ADDQ    $0x08, R8
+	CMPQ    R8, n+24(FP)
+	JL      channel
+	MOVQ    dstStep+64(FP), R8
+	LEAQ    (AX)(R8*4), AX
+	MOVQ    srcStep+72(FP), R8
+	LEAQ    (CX)(R8*4), CX
+	DECQ    count+56(FP)
+	JNZ     tile
+	VZEROUPPER
+	RET

@@ -128,3 +128,18 @@ func adamAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *[8]
 //
 //go:noescape
 func transpose8x8AVX512(dst *float32, src *float32, dstStride int, srcStride int)
+
+// expand9AVX512 transforms 3x3 inputs d: B'dB with rows (d0-d1, d1, d1-d2), for n channels of count tiles.
+//
+//go:noescape
+func expand9AVX512(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+
+// expand4AVX512 transforms 2x2 filters g: GgG' with rows (g0, g0+g1, g1), for n channels of count tiles.
+//
+//go:noescape
+func expand4AVX512(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+
+// contract9AVX512 transforms 3x3 products m to 2x2 outputs: A'mA with rows (m0+m1, m1-m2), adds the bias and takes the maximum with floor, for n channels of count tiles.
+//
+//go:noescape
+func contract9AVX512(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)

@@ -1901,3 +1901,211 @@ TEXT ·transpose8x8AVX512(SB), NOSPLIT, $0-32
 	VMOVUPS    Y15, (AX)
 	VZEROUPPER
 	RET
+
+// func expand9AVX512(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+// Requires: AVX, AVX512F
+TEXT ·expand9AVX512(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ dstStride+24(FP), DX
+	MOVQ srcRow+32(FP), BX
+	MOVQ srcCol+40(FP), SI
+	SHLQ $0x02, DX
+	SHLQ $0x02, BX
+	SHLQ $0x02, SI
+
+tile:
+	MOVQ CX, DI
+	MOVQ AX, R8
+	MOVQ n+16(FP), R9
+
+channel:
+	MOVQ    DI, R10
+	MOVQ    R8, R11
+	VMOVUPS (R10), Z0
+	VMOVUPS (R10)(SI*1), Z1
+	VMOVUPS (R10)(SI*2), Z2
+	ADDQ    BX, R10
+	VMOVUPS (R10), Z3
+	VMOVUPS (R10)(SI*1), Z4
+	VMOVUPS (R10)(SI*2), Z5
+	ADDQ    BX, R10
+	VMOVUPS (R10), Z6
+	VMOVUPS (R10)(SI*1), Z7
+	VMOVUPS (R10)(SI*2), Z8
+	VSUBPS  Z3, Z0, Z0
+	VSUBPS  Z6, Z3, Z6
+	VSUBPS  Z4, Z1, Z1
+	VSUBPS  Z7, Z4, Z7
+	VSUBPS  Z5, Z2, Z2
+	VSUBPS  Z8, Z5, Z8
+	VSUBPS  Z1, Z0, Z0
+	VSUBPS  Z2, Z1, Z2
+	VMOVUPS Z0, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Z1, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Z2, (R11)
+	VSUBPS  Z4, Z3, Z3
+	VSUBPS  Z5, Z4, Z5
+	ADDQ    DX, R11
+	VMOVUPS Z3, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Z4, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Z5, (R11)
+	VSUBPS  Z7, Z6, Z6
+	VSUBPS  Z8, Z7, Z8
+	ADDQ    DX, R11
+	VMOVUPS Z6, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Z7, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Z8, (R11)
+	ADDQ    $0x40, DI
+	ADDQ    $0x40, R8
+	SUBQ    $0x10, R9
+	JG      channel
+	MOVQ    dstStep+56(FP), DI
+	LEAQ    (AX)(DI*4), AX
+	MOVQ    srcStep+64(FP), DI
+	LEAQ    (CX)(DI*4), CX
+	DECQ    count+48(FP)
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func expand4AVX512(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+// Requires: AVX, AVX512F
+TEXT ·expand4AVX512(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ dstStride+24(FP), DX
+	MOVQ srcRow+32(FP), BX
+	MOVQ srcCol+40(FP), SI
+	SHLQ $0x02, DX
+	SHLQ $0x02, BX
+	SHLQ $0x02, SI
+
+tile:
+	MOVQ CX, DI
+	MOVQ AX, R8
+	MOVQ n+16(FP), R9
+
+channel:
+	MOVQ    DI, R10
+	MOVQ    R8, R11
+	VMOVUPS (R10), Z0
+	VMOVUPS (R10)(SI*1), Z1
+	ADDQ    BX, R10
+	VMOVUPS (R10), Z2
+	VMOVUPS (R10)(SI*1), Z3
+	VADDPS  Z2, Z0, Z4
+	VADDPS  Z3, Z1, Z5
+	VADDPS  Z1, Z0, Z6
+	VMOVUPS Z0, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Z6, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Z1, (R11)
+	VADDPS  Z5, Z4, Z0
+	ADDQ    DX, R11
+	VMOVUPS Z4, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Z0, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Z5, (R11)
+	VADDPS  Z3, Z2, Z0
+	ADDQ    DX, R11
+	VMOVUPS Z2, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Z0, (R11)
+	ADDQ    DX, R11
+	VMOVUPS Z3, (R11)
+	ADDQ    $0x40, DI
+	ADDQ    $0x40, R8
+	SUBQ    $0x10, R9
+	JG      channel
+	MOVQ    dstStep+56(FP), DI
+	LEAQ    (AX)(DI*4), AX
+	MOVQ    srcStep+64(FP), DI
+	LEAQ    (CX)(DI*4), CX
+	DECQ    count+48(FP)
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func contract9AVX512(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·contract9AVX512(SB), NOSPLIT, $0-84
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         bias+16(FP), DX
+	MOVQ         srcStride+32(FP), BX
+	MOVQ         dstRow+40(FP), SI
+	MOVQ         dstCol+48(FP), DI
+	SHLQ         $0x02, BX
+	SHLQ         $0x02, SI
+	SHLQ         $0x02, DI
+	MOVSS        floor+80(FP), X0
+	VBROADCASTSS X0, Z0
+
+tile:
+	XORQ R8, R8
+
+channel:
+	LEAQ    (CX)(R8*4), R9
+	VMOVUPS (R9), Z1
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z2
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z3
+	ADDQ    BX, R9
+	VMOVUPS (R9), Z4
+	ADDQ    BX, R9
+	VADDPS  Z4, Z1, Z1
+	VMOVUPS (R9), Z5
+	ADDQ    BX, R9
+	VADDPS  Z5, Z2, Z2
+	VMOVUPS (R9), Z6
+	ADDQ    BX, R9
+	VADDPS  Z6, Z3, Z3
+	VMOVUPS (R9), Z7
+	ADDQ    BX, R9
+	VSUBPS  Z7, Z4, Z4
+	VMOVUPS (R9), Z7
+	ADDQ    BX, R9
+	VSUBPS  Z7, Z5, Z5
+	VMOVUPS (R9), Z7
+	ADDQ    BX, R9
+	VSUBPS  Z7, Z6, Z6
+	VMOVUPS (DX)(R8*4), Z7
+	LEAQ    (AX)(R8*4), R9
+	VADDPS  Z2, Z1, Z1
+	VSUBPS  Z3, Z2, Z2
+	VADDPS  Z7, Z1, Z1
+	VMAXPS  Z1, Z0, Z1
+	VADDPS  Z7, Z2, Z2
+	VMAXPS  Z2, Z0, Z2
+	VMOVUPS Z1, (R9)
+	VMOVUPS Z2, (R9)(DI*1)
+	ADDQ    SI, R9
+	VADDPS  Z5, Z4, Z4
+	VSUBPS  Z6, Z5, Z5
+	VADDPS  Z7, Z4, Z4
+	VMAXPS  Z4, Z0, Z4
+	VADDPS  Z7, Z5, Z5
+	VMAXPS  Z5, Z0, Z5
+	VMOVUPS Z4, (R9)
+	VMOVUPS Z5, (R9)(DI*1)
+	ADDQ    $0x10, R8
+	CMPQ    R8, n+24(FP)
+	JL      channel
+	MOVQ    dstStep+64(FP), R8
+	LEAQ    (AX)(R8*4), AX
+	MOVQ    srcStep+72(FP), R8
+	LEAQ    (CX)(R8*4), CX
+	DECQ    count+56(FP)
+	JNZ     tile
+	VZEROUPPER
+	RET

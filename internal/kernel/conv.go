@@ -4,9 +4,10 @@ package kernel
 type convolver struct {
 	*geometry
 	activation Activation
-	gather     *gather
-	spread     spread
-	gradient   *weightGradient
+	gather     gatherer
+	spread     spreader
+	gradient   gradienter
+	pixel      int       // channels of the small image, rounded up to 16
 	bias       []float32 // padded to whole panels
 	workers    []*convWorker
 	biasSums   []float32 // [groups, biasLanes]
@@ -23,7 +24,8 @@ type convWorker struct {
 	tile       tile
 	big, small []float32 // padded images; what lies outside the images stays zero
 	wide       []float32 // small images with channels padded to 16
-	blocks     []float32 // spread's
+	inputs     []float32 // what a product needs besides
+	products   []float32
 }
 
 // Conv is a convolution with bias and activation; see ConvShape. One goroutine at a time may use it.
@@ -39,7 +41,7 @@ func NewConv(s ConvShape, a Activation) (*Conv, error) {
 	}
 	p := &Conv{}
 	p.c.plan(newGeometry(s, false), a)
-	p.c.bias = make([]float32, p.c.gather.panels.padded)
+	p.c.bias = make([]float32, newPanels(s.OutC).padded)
 	p.c.forwardItem, p.c.backwardItem = p.forward, p.backward
 	return p, nil
 }
@@ -58,7 +60,8 @@ func NewConvTranspose(s ConvShape, a Activation) (*ConvTranspose, error) {
 
 func (c *convolver) plan(g *geometry, a Activation) {
 	c.geometry, c.activation = g, a
-	c.gather, c.spread, c.gradient = newGather(g), newSpread(g), newWeightGradient(g)
+	c.pixel = newPanels(g.smallC).padded
+	c.gather, c.spread, c.gradient = newProducts(g)
 	c.biasSums = make([]float32, g.groups*max(g.smallC, g.bigC)+15)
 	c.packGather = func(_, i int) { c.gather.pack(c.w, i) }
 	c.packSpread = func(_, i int) { c.spread.pack(c.w, i) }
@@ -68,11 +71,16 @@ func (c *convolver) plan(g *geometry, a Activation) {
 // prepare gives every thread its scratch.
 func (c *convolver) prepare() {
 	for len(c.workers) < Threads() {
-		w := &convWorker{big: make([]float32, c.chunk*c.bigSize), small: make([]float32, c.chunk*c.smallSize),
-			blocks: make([]float32, c.spread.scratchSize())}
-		if c.smallC%16 != 0 {
-			w.wide = make([]float32, c.chunk*c.smallPixels()*c.gradient.panels.padded)
+		w := &convWorker{big: make([]float32, c.chunk*c.bigSize), small: make([]float32, c.chunk*c.smallSize)}
+		if c.smallC != c.pixel {
+			w.wide = make([]float32, c.chunk*c.smallPixels()*c.pixel)
 		}
+		inputs, products := 0, 0
+		for _, p := range []interface{ scratch() (int, int) }{c.gather, c.spread, c.gradient} {
+			i, o := p.scratch()
+			inputs, products = max(inputs, i), max(products, o)
+		}
+		w.inputs, w.products = make([]float32, inputs), make([]float32, products)
 		c.workers = append(c.workers, w)
 	}
 }
@@ -84,7 +92,7 @@ func (p *Conv) Forward(x, w, bias, y []float32) {
 	c.prepare()
 	copy(c.bias, bias)
 	c.x, c.w, c.y = x, w, y
-	For(c.gather.panels.count, c.packGather)
+	For(c.gather.parts(), c.packGather)
 	For((c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
 }
@@ -100,7 +108,7 @@ func (p *Conv) forward(worker, i int) {
 	}
 	m := c.smallPixels() * c.smallC
 	out := c.y[first*m : (first+count)*m]
-	c.gather.run(&s.tile, s.big, c.bias, out, count, c.activation.epilogue())
+	c.gather.run(s, c.bias, out, count, c.activation.epilogue())
 	c.activation.rest(out)
 }
 
@@ -118,18 +126,22 @@ func (p *ConvTranspose) Forward(x, w, bias, y []float32) {
 	copy(c.bias, bias)
 	c.x, c.w, c.y = x, w, y
 	For(c.spread.parts(), c.packSpread)
-	For(c.batch, c.forwardItem)
+	For((c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
 }
 
 func (p *ConvTranspose) forward(worker, i int) {
 	c := &p.c
 	s := c.workers[worker]
+	first := i * c.chunk
+	count := min(c.chunk, c.batch-first)
 	n := c.smallPixels() * c.smallC
-	c.padSmall(s.small, c.x[i*n:], nil, LinearActivation)
+	for j := range count {
+		c.padSmall(s.small[j*c.smallSize:], c.x[(first+j)*n:], nil, LinearActivation)
+	}
 	m := c.bigPixels() * c.bigC
-	out := c.y[i*m : (i+1)*m]
-	c.spread.run(&s.tile, s.blocks, s.small, c.bias, out, c.activation.epilogue())
+	out := c.y[first*m : (first+count)*m]
+	c.spread.run(s, c.bias, out, count, c.activation.epilogue())
 	c.activation.rest(out)
 }
 
@@ -147,11 +159,11 @@ func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather b
 		For(c.spread.parts(), c.packSpread)
 	}
 	if gather {
-		For(c.gather.panels.count, c.packGather)
+		For(c.gather.parts(), c.packGather)
 	}
 	For(c.groups, c.backwardItem)
 	if dw != nil {
-		For((len(dw)+block-1)/block, c.totalItem)
+		For(c.gradient.parts(), c.totalItem)
 	}
 	if db != nil {
 		n := len(db)
@@ -179,18 +191,18 @@ func (p *Conv) backward(worker, group int) {
 				sumPixels(c.biasSums[group*c.smallC:][:c.smallC], s.small[j*c.smallSize+c.smallOrigin():],
 					c.smallH, c.smallW, c.smallLine, fresh && j == 0)
 			}
-			if c.dx != nil {
-				c.spread.run(&s.tile, s.blocks, s.small[j*c.smallSize:], nil, c.dx[i*n:(i+1)*n], 0)
-			}
 			if c.dw != nil {
 				c.padBig(s.big[j*c.bigSize:], c.x[i*n:], nil, LinearActivation)
 			}
 		}
+		if c.dx != nil {
+			c.spread.run(s, nil, c.dx[first*n:(first+count)*n], count, 0)
+		}
 		if c.dw == nil {
 			continue
 		}
-		if c.smallC%16 == 0 {
-			c.gradient.run(&s.tile, s.big, s.small[c.smallOrigin():], c.smallC, c.smallLine, c.smallSize, count, group, fresh)
+		if c.smallC == c.pixel {
+			c.gradient.run(s, s.small[c.smallOrigin():], c.smallC, c.smallLine, c.smallSize, count, group, fresh)
 			continue
 		}
 		for j := range count {
@@ -218,13 +230,13 @@ func (p *ConvTranspose) backward(worker, group int) {
 			}
 		}
 		if c.dx != nil {
-			c.gather.run(&s.tile, s.big, nil, c.dx[first*m:(first+count)*m], count, 0)
+			c.gather.run(s, nil, c.dx[first*m:(first+count)*m], count, 0)
 		}
 		if c.dw == nil {
 			continue
 		}
-		if c.smallC%16 == 0 {
-			c.gradient.run(&s.tile, s.big, c.x[first*m:], c.smallC, c.smallW*c.smallC, m, count, group, fresh)
+		if c.smallC == c.pixel {
+			c.gradient.run(s, c.x[first*m:], c.smallC, c.smallW*c.smallC, m, count, group, fresh)
 			continue
 		}
 		for j := range count {
@@ -236,7 +248,7 @@ func (p *ConvTranspose) backward(worker, group int) {
 
 // widen copies small image j of a chunk so that its pixels are a multiple of 16 elements apart.
 func (c *convolver) widen(s *convWorker, j int, src []float32, line int) {
-	pixel := c.gradient.panels.padded
+	pixel := c.pixel
 	dst := s.wide[j*c.smallPixels()*pixel:]
 	for y := range c.smallH {
 		for x := range c.smallW {
@@ -246,8 +258,7 @@ func (c *convolver) widen(s *convWorker, j int, src []float32, line int) {
 }
 
 func (c *convolver) wideGradient(s *convWorker, count, group int, fresh bool) {
-	pixel := c.gradient.panels.padded
-	c.gradient.run(&s.tile, s.big, s.wide, pixel, c.smallW*pixel, c.smallPixels()*pixel, count, group, fresh)
+	c.gradient.run(s, s.wide, c.pixel, c.smallW*c.pixel, c.smallPixels()*c.pixel, count, group, fresh)
 }
 
 // sumPixels adds all pixels of an image to dst, one element a channel.

@@ -77,13 +77,15 @@ func newGeometry(s ConvShape, transposed bool) *geometry {
 
 	g.groupSize = (g.batch + maxGroups - 1) / maxGroups
 	g.groups = (g.batch + g.groupSize - 1) / g.groupSize
-	g.chunk = min(g.groupSize, max(1, chunkElements/(g.bigSize+g.smallSize)))
+	chunk := min(g.groupSize, max(1, chunkElements/(g.bigSize+g.smallSize)))
+	chunks := (g.groupSize + chunk - 1) / chunk
+	g.chunk = (g.groupSize + chunks - 1) / chunks // equal parts
 	return g
 }
 
 const (
 	maxGroups     = 8         // sums of the weights' gradient; also what threads share out
-	chunkElements = 64 * 1024 // 256 KiB of padded images stay in the second-level cache
+	chunkElements = 72 * 1024 // 288 KiB of padded images stay in the second-level cache
 )
 
 // taps returns how many taps of the kernel meet phase p of the big image, and

@@ -1,6 +1,6 @@
 package kernel
 
-// narrow is scatter for big images of few channels: all pixels of a block of
+// narrow is a spreader for big images of few channels: all pixels of a block of
 // side x side small pixels are the columns of one panel of 16, so that an image
 // of 1 or 3 channels does not fill its panels with zeros. The price is that each
 // column meets the taps of its neighbours too, with weight zero.
@@ -15,8 +15,7 @@ type narrow struct {
 	cRows   []int
 }
 
-// scratchSize is how many elements of scratch run needs.
-func (p *narrow) scratchSize() int { return 16 * len(p.rows) }
+func (p *narrow) scratch() (inputs, products int) { return 0, 16 * len(p.rows) }
 
 // narrowSide returns the side of narrow's blocks, or 0 if there are too many channels.
 func narrowSide(stride, channels int) int {
@@ -72,8 +71,16 @@ func (p *narrow) pack(w []float32, y int) {
 	}
 }
 
-func (p *narrow) run(t *tile, scratch, small, bias, out []float32, flags int) {
-	g := p.g
+func (p *narrow) run(s *convWorker, bias, out []float32, images, flags int) {
+	n := p.g.bigPixels() * p.g.bigC
+	for i := range images {
+		p.image(s, s.small[i*p.g.smallSize:], bias, out[i*n:(i+1)*n], flags)
+	}
+}
+
+// image computes one image: first its blocks, then their places.
+func (p *narrow) image(s *convWorker, small, bias, out []float32, flags int) {
+	g, t, scratch := p.g, &s.tile, s.products
 	segment := p.window * g.smallC
 	t.a, t.steps, t.aStep, t.segs, t.aSeg, t.blocks = small, segment, 1, p.window, g.smallLine, 1
 	t.b, t.width, t.bStep, t.bSeg = p.weights, 16, 16, segment*16

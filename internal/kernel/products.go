@@ -1,7 +1,49 @@
 package kernel
 
-// gather is the product of patches of the big image with the weights: the
-// convolution itself, and the gradient that a transposed convolution hands back.
+// A convolution and a transposed convolution need three products. Each exists in
+// a form for any geometry and in faster ones for some.
+
+// gatherer computes the small images of a chunk from the padded big ones in a
+// worker's scratch: the convolution itself, and the gradient that a transposed
+// convolution hands back.
+type gatherer interface {
+	parts() int                 // pieces of work of pack
+	pack(w []float32, part int) // lays out the weights, [kernel, kernel, bigC, smallC]
+	// run computes images images of out, [.., smallH, smallW, smallC].
+	run(s *convWorker, bias, out []float32, images, flags int)
+	scratch() (inputs, products int) // elements of the worker's arrays of these names
+}
+
+// spreader computes the big images of a chunk from the padded small ones: it
+// spreads each small pixel over a patch, which is the transposed convolution and
+// the gradient that a convolution hands back.
+type spreader interface{ gatherer }
+
+// gradienter computes the gradient of the weights: patches of the big images
+// times pixels of the small ones, summed over pixels and images.
+type gradienter interface {
+	// run adds the images of a chunk to a group's sum, or begins it. The small
+	// images lie with pixels of pixel elements, a multiple of 16, rows of line and
+	// images of size elements.
+	run(s *convWorker, small []float32, pixel, line, size, images, group int, fresh bool)
+	parts() int
+	total(dw []float32, part int) // writes a part of the sum of all groups to dw
+	scratch() (inputs, products int)
+}
+
+// newProducts chooses the forms of the products.
+func newProducts(g *geometry) (gatherer, spreader, gradienter) {
+	if winogradFits(g) {
+		return newWinogradGather(g), newWinogradSpread(g), newWinogradGradient(g)
+	}
+	if g.narrow > 0 {
+		return newGather(g), newNarrow(g), newWeightGradient(g)
+	}
+	return newGather(g), newScatter(g), newWeightGradient(g)
+}
+
+// gather is a gatherer for any geometry: patches of the big image, read where
+// they lie, times the weights.
 type gather struct {
 	g       *geometry
 	panels  panels
@@ -26,6 +68,10 @@ func newGather(g *geometry) *gather {
 	return p
 }
 
+func (p *gather) parts() int { return p.panels.count }
+
+func (p *gather) scratch() (inputs, products int) { return 0, 0 }
+
 // pack lays out panel i of the weights w, [patch, smallC].
 func (p *gather) pack(w []float32, i int) {
 	first, width, columns := p.panels.at(i)
@@ -36,11 +82,10 @@ func (p *gather) pack(w []float32, i int) {
 	}
 }
 
-// run computes images images of out, [.., smallC], from the padded chunk big.
-func (p *gather) run(t *tile, big, bias, out []float32, images, flags int) {
-	g := p.g
+func (p *gather) run(s *convWorker, bias, out []float32, images, flags int) {
+	g, t := p.g, &s.tile
 	segment := g.kernel * g.bigC
-	t.a, t.c = big, out
+	t.a = s.big
 	t.steps, t.aStep, t.segs, t.aSeg, t.blocks = segment, 1, g.kernel, g.bigLine, 1
 	for i := range p.panels.count {
 		first, width, columns := p.panels.at(i)
@@ -54,25 +99,7 @@ func (p *gather) run(t *tile, big, bias, out []float32, images, flags int) {
 	}
 }
 
-// spread is the product that spreads each pixel of the small image over a patch
-// of the big one: the transposed convolution, and the gradient that a
-// convolution hands back.
-type spread interface {
-	parts() int                 // pieces of work of pack
-	pack(w []float32, part int) // lays out the weights, [kernel, kernel, bigC, smallC]
-	// run computes one image of out, [bigH, bigW, bigC], from the padded image small.
-	run(t *tile, scratch, small, bias, out []float32, flags int)
-	scratchSize() int
-}
-
-func newSpread(g *geometry) spread {
-	if g.narrow > 0 {
-		return newNarrow(g)
-	}
-	return newScatter(g)
-}
-
-// scatter is spread for any number of channels. The big pixels of one phase (row
+// scatter is a spreader for any geometry. The big pixels of one phase (row
 // mod stride, column mod stride) see the same taps, so each phase is a small
 // convolution of its own.
 type scatter struct {
@@ -114,7 +141,7 @@ func newScatter(g *geometry) *scatter {
 
 func (s *scatter) parts() int { return len(s.phases) }
 
-func (s *scatter) scratchSize() int { return 0 }
+func (s *scatter) scratch() (inputs, products int) { return 0, 0 }
 
 func (s *scatter) pack(w []float32, i int) {
 	g, f := s.g, &s.phases[i]
@@ -133,7 +160,15 @@ func (s *scatter) pack(w []float32, i int) {
 	}
 }
 
-func (s *scatter) run(t *tile, _, small, bias, out []float32, flags int) {
+func (s *scatter) run(w *convWorker, bias, out []float32, images, flags int) {
+	n := s.g.bigPixels() * s.g.bigC
+	for i := range images {
+		s.image(&w.tile, w.small[i*s.g.smallSize:], bias, out[i*n:(i+1)*n], flags)
+	}
+}
+
+// image computes one image.
+func (s *scatter) image(t *tile, small, bias, out []float32, flags int) {
 	g := s.g
 	t.a = small
 	for i := range s.phases {
@@ -174,8 +209,7 @@ func (s *scatter) fill(f *phase, bias, out []float32, flags int) {
 	}
 }
 
-// weightGradient is the product of patches of the big image with the pixels of
-// the small one, summed over pixels and images: [patch, smallC].
+// weightGradient is a gradienter for any geometry.
 type weightGradient struct {
 	g           *geometry
 	panels      panels
@@ -195,12 +229,10 @@ func newWeightGradient(g *geometry) *weightGradient {
 	return p
 }
 
-// run adds the images of a chunk to a group's sum. small lies with pixels of
-// pixel elements, a multiple of 16, rows of line and images of size elements.
-func (p *weightGradient) run(t *tile, big, small []float32, pixel, line, size, images, group int, fresh bool) {
-	g := p.g
+func (p *weightGradient) run(s *convWorker, small []float32, pixel, line, size, images, group int, fresh bool) {
+	g, t := p.g, &s.tile
 	n := g.patch() * g.smallC
-	t.a = big
+	t.a = s.big
 	t.steps, t.aStep = g.smallW, g.stride*g.bigC
 	t.segs, t.aSeg = g.smallH, g.stride*g.bigLine
 	t.blocks, t.aBlk = images, g.bigSize
@@ -218,7 +250,10 @@ func (p *weightGradient) run(t *tile, big, small []float32, pixel, line, size, i
 	}
 }
 
-// total writes the sum of all groups to dw, part by part.
+func (p *weightGradient) parts() int { return (p.g.patch()*p.g.smallC + block - 1) / block }
+
+func (p *weightGradient) scratch() (inputs, products int) { return 0, 0 }
+
 func (p *weightGradient) total(dw []float32, part int) {
 	n := len(dw)
 	from, to := part*block, min((part+1)*block, n)

@@ -6,6 +6,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -45,7 +46,7 @@ func (p *Params) Count() int {
 // is an error if there is one of another shape.
 func (p *Params) Create(name string, shape tensor.Shape, init Init) (*tensor.Dense, error) {
 	if t, ok := p.tensors[name]; ok {
-		if !sameShape(t.Shape(), shape) {
+		if !slices.Equal(t.Shape(), shape) {
 			return nil, fmt.Errorf("parameter %q: shape %v wanted, but it has shape %v", name, shape, t.Shape())
 		}
 		return t, nil
@@ -136,16 +137,4 @@ func checkShape(s tensor.Shape) error {
 		}
 	}
 	return nil
-}
-
-func sameShape(a, b tensor.Shape) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

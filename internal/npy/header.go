@@ -200,14 +200,14 @@ func (p *parser) tuple() []int {
 
 // header writes everything before the elements; they begin at a multiple of 64.
 func header(shape []int, dt dtype) []byte {
-	var dims strings.Builder
+	var list strings.Builder
 	for i, d := range shape {
 		if i > 0 {
-			dims.WriteByte(' ')
+			list.WriteByte(' ')
 		}
-		fmt.Fprintf(&dims, "%d,", d)
+		fmt.Fprintf(&list, "%d,", d)
 	}
-	tuple := dims.String()
+	tuple := list.String()
 	if len(shape) != 1 {
 		tuple = strings.TrimSuffix(tuple, ",")
 	}

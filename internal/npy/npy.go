@@ -21,7 +21,8 @@ package npy
 import (
 	"fmt"
 	"io"
-	"math"
+
+	"github.com/unravel-ml/unravel/internal/dims"
 )
 
 // Header describes an array.
@@ -142,26 +143,10 @@ func (r *Reader) Float32s(dst []float32) error { return Read(r, dst) }
 // Float64s fills dst with the next elements.
 func (r *Reader) Float64s(dst []float64) error { return Read(r, dst) }
 
-// checkLen returns the number of elements of a shape, refusing what cannot be.
-func checkLen(shape []int, size int) (int, error) {
+// count returns the number of elements of a shape, refusing what cannot be.
+func count(shape []int, size int) (int, error) {
 	if len(shape) > 32 {
 		return 0, fmt.Errorf("%d dimensions; at most 32 are possible", len(shape))
 	}
-	n, zero := 1, false
-	for _, d := range shape {
-		switch {
-		case d < 0:
-			return 0, fmt.Errorf("negative dimension in shape %v", shape)
-		case d == 0:
-			zero = true
-		case n > math.MaxInt/size/d:
-			return 0, fmt.Errorf("shape %v has too many elements", shape)
-		default:
-			n *= d
-		}
-	}
-	if zero {
-		return 0, nil
-	}
-	return n, nil
+	return dims.Count(shape, size)
 }

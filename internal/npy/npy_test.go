@@ -1,7 +1,9 @@
 package npy
 
 import (
+	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -24,9 +26,9 @@ func open(t testing.TB, z *NPZ, name string) *Reader {
 	return r
 }
 
-func openNPZ(t testing.TB, name string) *NPZ {
+func openNPZ(t testing.TB, path string) *NPZ {
 	t.Helper()
-	z, err := OpenNPZ(filepath.Join("testdata", name))
+	z, err := OpenNPZ(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func openNPZ(t testing.TB, name string) *NPZ {
 }
 
 func TestAllTypes(t *testing.T) {
-	for _, file := range []string{"stored.npz", "compressed.npz"} {
+	for _, file := range []string{"testdata/stored.npz", "testdata/compressed.npz"} {
 		z := openNPZ(t, file)
 		if n := len(z.Names()); n != 28 {
 			t.Errorf("%s: %d arrays: %v", file, n, z.Names())
@@ -172,7 +174,7 @@ func TestSeekRow(t *testing.T) {
 			t.Errorf("row %d: %v", row, err)
 		}
 	}
-	z := openNPZ(t, "stored.npz")
+	z := openNPZ(t, "testdata/stored.npz")
 	if err := open(t, z, "le_u1").SeekRow(0); err == nil || !strings.Contains(err.Error(), "want a .npy file in C order") {
 		t.Errorf("npz: %v", err)
 	}
@@ -232,7 +234,7 @@ func TestErrors(t *testing.T) {
 	if _, err := OpenNPZ("testdata/missing.npz"); err == nil || !os.IsNotExist(err) {
 		t.Errorf("npz: %v", err)
 	}
-	if _, err := openNPZ(t, "stored.npz").Open("missing"); err == nil || !strings.Contains(err.Error(), `stored.npz: no array "missing"; there are le_b1, be_b1`) {
+	if _, err := openNPZ(t, "testdata/stored.npz").Open("missing"); err == nil || !strings.Contains(err.Error(), `stored.npz: no array "missing"; there are le_b1, be_b1`) {
 		t.Errorf("npz: %v", err)
 	}
 }
@@ -336,12 +338,40 @@ func TestDamagedNPZ(t *testing.T) {
 	if err := os.WriteFile(path, src, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	z, err := OpenNPZ(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
+	z := openNPZ(t, path)
 	if _, err := ReadAll[int8](open(t, z, "le_i1")); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// An archive that lies about sizes costs an error, not the memory that it claims.
+func TestHugeShapeInNPZ(t *testing.T) {
+	for _, claimed := range []struct{ shape, uncompressed, compressed uint64 }{
+		{1 << 58, 1<<61 + 128, 1 << 51},
+		{1 << 58, 1<<61 + 128, 128},
+		{16, 1<<63 + 128, 128},
+	} {
+		data := header([]int{int(claimed.shape)}, dtypeOf[float64]())
+		path := filepath.Join(t.TempDir(), "x.npz")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		archive := zip.NewWriter(f)
+		w, err := archive.CreateRaw(&zip.FileHeader{Name: "x.npy", UncompressedSize64: claimed.uncompressed, CompressedSize64: claimed.compressed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Write(data)
+		if err := errors.Join(err, archive.Close(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := openNPZ(t, path).Open("x")
+		if err == nil {
+			_, err = ReadAll[float64](r)
+		}
+		if err == nil || !strings.Contains(err.Error(), path+": x.npy: ") {
+			t.Errorf("%+v: got %v", claimed, err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,24 +29,33 @@ type Reader struct {
 
 // Open opens a .npy file and checks its header and its size.
 func Open(path string) (*Reader, error) {
-	f, err := os.Open(path)
+	f, size, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: not a file", path)
-	}
-	var r *Reader
-	if err == nil {
-		r, err = newReader(f, path, info.Size())
-	}
+	r, err := newReader(f, path, size)
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	r.closer = f
 	return r, nil
+}
+
+// openFile opens a file and returns its size.
+func openFile(path string) (f *os.File, size int64, err error) {
+	if f, err = os.Open(path); err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: not a file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
 }
 
 // NewReader reads an array from r. The name is for errors.
@@ -57,7 +67,7 @@ func newReader(src io.Reader, name string, size int64) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	n, err := checkLen(h.Shape, dt.size)
+	n, err := count(h.Shape, dt.size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -154,22 +164,26 @@ func (r *Reader) loadFortran() error {
 	return nil
 }
 
-// NPZ is an open .npz file.
+// NPZ is an open .npz file. Archives that are damaged, or lie about sizes, give errors.
 type NPZ struct {
 	path string
-	zip  *zip.ReadCloser
+	file *os.File
+	size int64
+	zip  *zip.Reader
 }
 
 // OpenNPZ opens a .npz file.
 func OpenNPZ(path string) (*NPZ, error) {
-	z, err := zip.OpenReader(path)
+	f, size, err := openFile(path)
 	if err != nil {
-		if _, ok := err.(*os.PathError); ok {
-			return nil, err
-		}
+		return nil, err
+	}
+	z, err := zip.NewReader(f, size)
+	if err != nil {
+		f.Close()
 		return nil, fmt.Errorf("%s: not a .npz file: %w", path, err)
 	}
-	return &NPZ{path, z}, nil
+	return &NPZ{path, f, size, z}, nil
 }
 
 // Names lists the arrays in the order of the file.
@@ -191,6 +205,9 @@ func (z *NPZ) Open(name string) (*Reader, error) {
 	}
 	f := z.zip.File[i]
 	label := z.path + ": " + f.Name
+	if f.UncompressedSize64 > math.MaxInt64 {
+		return nil, fmt.Errorf("%s: the archive says that it has %d bytes", label, f.UncompressedSize64)
+	}
 	src, err := f.Open()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", label, err)
@@ -200,11 +217,12 @@ func (z *NPZ) Open(name string) (*Reader, error) {
 		src.Close()
 		return nil, err
 	}
-	// an archive can claim any size: compressed data at most about a thousandth of it
-	r.sizeKnown = int64(f.UncompressedSize64) <= 2000*int64(f.CompressedSize64)+1<<20
+	// an archive can claim any size, but compression saves about a thousandfold at most
+	packed := min(f.CompressedSize64, uint64(z.size))
+	r.sizeKnown = f.UncompressedSize64 <= 2000*packed+1<<20
 	r.closer, r.checked = src, true
 	return r, nil
 }
 
 // Close closes the file.
-func (z *NPZ) Close() error { return z.zip.Close() }
+func (z *NPZ) Close() error { return z.file.Close() }

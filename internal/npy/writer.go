@@ -11,7 +11,7 @@ import (
 // Write writes an array in C order, little endian, format version 1.
 func Write[T Element](w io.Writer, shape []int, data []T) error {
 	dt := dtypeOf[T]()
-	n, err := checkLen(shape, dt.size)
+	n, err := count(shape, dt.size)
 	if err != nil {
 		return fmt.Errorf("npy: %w", err)
 	}

@@ -97,6 +97,7 @@ func TestWriteErrors(t *testing.T) {
 		{nil, "npy: 3 elements for shape []; want 1"},
 		{[]int{-3, -1}, "npy: negative dimension"},
 		{[]int{math.MaxInt, 4}, "too many elements"},
+		{make([]int, 33), "33 dimensions; at most 32"},
 	} {
 		if err := Write(io.Discard, test.shape, []float32{1, 2, 3}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: got %v, want %s", test.shape, err, test.want)
@@ -137,11 +138,7 @@ func TestNPZRoundTrip(t *testing.T) {
 	if err := os.WriteFile(path, make(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	z, err := OpenNPZ(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
+	z := openNPZ(t, path)
 	if got := z.Names(); !reflect.DeepEqual(got, []string{"a", "b"}) {
 		t.Errorf("names: %v", got)
 	}
@@ -192,6 +189,37 @@ func FuzzRead(f *testing.F) {
 			if math.Float64bits(x) != math.Float64bits(b.Data[i]) && x == x {
 				t.Fatalf("element %d: %g, want %g", i, b.Data[i], x)
 			}
+		}
+	})
+}
+
+// FuzzNPZ: no archive makes reading panic.
+func FuzzNPZ(f *testing.F) {
+	var small bytes.Buffer
+	z := NewNPZWriter(&small)
+	if err := errors.Join(WriteNPZ(z, "a", []int{2}, []float32{1, 2}), z.Close()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(small.Bytes())
+	path := filepath.Join(f.TempDir(), "fuzz.npz")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		z, err := OpenNPZ(path)
+		if err != nil {
+			return
+		}
+		defer z.Close()
+		for _, name := range z.Names() {
+			r, err := z.Open(name)
+			if err != nil {
+				continue
+			}
+			if a, err := ReadAll[float64](r); err == nil && len(a.Data) != r.Len() {
+				t.Errorf("%s: %d elements, header %+v", name, len(a.Data), r.Header)
+			}
+			r.Close() // damaged data may be an error here too
 		}
 	})
 }

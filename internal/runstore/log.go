@@ -94,54 +94,50 @@ func (l *Log) Close() error {
 // rewindLog rewrites a log without what does not belong to the steps up to the given
 // one. It leaves a log that has nothing of that kind alone.
 func rewindLog(path string, step int64) error {
-	f, err := os.Open(path)
+	changed, err := filterFile(path, io.Discard, step)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
+	if err != nil || !changed {
 		return err
 	}
-	defer f.Close()
-	var changed bool
-	if err := filterLog(f, io.Discard, step, &changed); err != nil || !changed {
+	return WriteFile(path, func(w io.Writer) error {
+		_, err := filterFile(path, w, step)
 		return err
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+temporarySuffix)
-	if err := writeSynced(tmp, func(w io.Writer) error { return filterLog(f, w, step, &changed) }); err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	if err := f.Close(); err != nil { // before the rename, for Windows
-		return err
-	}
-	return errors.Join(os.Rename(tmp, path), syncDir(filepath.Dir(path)))
+	}, false)
 }
 
-// filterLog copies the lines that stay.
-func filterLog(r io.Reader, w io.Writer, step int64, changed *bool) error {
+func filterFile(path string, w io.Writer, step int64) (changed bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // it was only read
+	return filterLog(f, w, step)
+}
+
+// filterLog copies the lines that stay, and tells whether there are others.
+func filterLog(r io.Reader, w io.Writer, step int64) (changed bool, err error) {
 	lines := bufio.NewReader(r)
 	drop := false
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF {
-			*changed = *changed || len(line) > 0
-			return nil
+			return changed || len(line) > 0, nil
 		}
 		if err != nil {
-			return err
+			return changed, err
 		}
 		object, ok := parseLine(line)
 		if ok && object.Step != nil {
 			drop = *object.Step > float64(step)
 		}
 		if !ok || drop {
-			*changed = true
+			changed = true
 			continue
 		}
 		if _, err := w.Write(line); err != nil {
-			return err
+			return changed, err
 		}
 	}
 }

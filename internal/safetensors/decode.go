@@ -12,6 +12,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"github.com/unravel-ml/unravel/internal/dims"
 )
 
 // maxHeader is the format's own limit on the length of the header.
@@ -147,13 +149,14 @@ func decodeTensors(entries []named, body []byte) ([]Tensor, error) {
 		if !ok {
 			return nil, fmt.Errorf("tensor %q: element type %q is not read; want F32, F64, I64 or U8", e.name, e.DType)
 		}
-		n, err := product(e.Shape)
+		n, err := dims.Count(e.Shape, size)
 		if err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", e.name, err)
 		}
-		if e.Offsets[0] != at || e.Offsets[1]-at != int64(n)*int64(size) {
-			return nil, fmt.Errorf("tensor %q: data from %d to %d; want %d to %d for shape %v of %s",
-				e.name, e.Offsets[0], e.Offsets[1], at, at+int64(n)*int64(size), e.Shape, e.DType)
+		want := int64(n) * int64(size)
+		if begin, end := e.Offsets[0], e.Offsets[1]; begin != at || end < begin || end-begin != want {
+			return nil, fmt.Errorf("tensor %q: data from %d to %d; want %d bytes from %d on for shape %v of %s",
+				e.name, begin, end, want, at, e.Shape, e.DType)
 		}
 		tensors[i] = Tensor{e.name, append([]int{}, e.Shape...), decodeElements(e.DType, body[at:e.Offsets[1]])}
 		at = e.Offsets[1]

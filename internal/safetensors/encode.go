@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/unravel-ml/unravel/internal/dims"
 )
 
 const (
@@ -67,11 +69,11 @@ func checksumField(sum string) string {
 func check(f *File) error {
 	seen := map[string]bool{metadataKey: true}
 	for _, t := range f.Tensors {
-		_, n, err := dtypeOf(t.Data)
+		dtype, n, err := dtypeOf(t.Data)
 		if err != nil {
 			return fmt.Errorf("tensor %q: %w", t.Name, err)
 		}
-		want, err := product(t.Shape)
+		want, err := dims.Count(t.Shape, sizes[dtype])
 		if err != nil {
 			return fmt.Errorf("tensor %q: %w", t.Name, err)
 		}

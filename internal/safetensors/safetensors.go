@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 )
 
@@ -123,25 +122,4 @@ func dtypeOf(data any) (name string, n int, err error) {
 		return "U8", len(data), nil
 	}
 	return "", 0, fmt.Errorf("elements of type %T; want []float32, []float64, []int64 or []uint8", data)
-}
-
-// product is the number of elements of a shape, refusing what cannot be.
-func product(shape []int) (int, error) {
-	n, zero := 1, false
-	for _, d := range shape {
-		switch {
-		case d < 0:
-			return 0, fmt.Errorf("negative dimension in shape %v", shape)
-		case d == 0:
-			zero = true
-		case n > math.MaxInt/8/d:
-			return 0, fmt.Errorf("shape %v has too many elements", shape)
-		default:
-			n *= d
-		}
-	}
-	if zero {
-		return 0, nil
-	}
-	return n, nil
 }

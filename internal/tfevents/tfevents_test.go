@@ -188,8 +188,8 @@ func TestResume(t *testing.T) {
 			t.Errorf("%v resumed at %d: %d version records", test.written, test.step, versions)
 		}
 	}
-	if _, err := os.Stat(temporary(path)); !errors.Is(err, os.ErrNotExist) {
-		t.Error("a temporary file stays")
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("a temporary file stays: %v, %v", entries, err)
 	}
 }
 

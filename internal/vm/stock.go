@@ -2,6 +2,7 @@ package vm
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -83,7 +84,7 @@ func addInto(sum *gorgonia.Value, a, b gorgonia.Value) bool {
 }
 
 func addDense(sum *gorgonia.Value, a, b *tensor.Dense) bool {
-	if !plain(a) || !plain(b) || a.Dtype() != b.Dtype() || !sameShape(a.Shape(), b.Shape()) {
+	if !plain(a) || !plain(b) || a.Dtype() != b.Dtype() || !slices.Equal(a.Shape(), b.Shape()) {
 		return false
 	}
 	s, ok := (*sum).(*tensor.Dense)
@@ -102,18 +103,6 @@ func addDense(sum *gorgonia.Value, a, b *tensor.Dense) bool {
 func plain(t *tensor.Dense) bool {
 	dt := t.Dtype()
 	return (dt == tensor.Float32 || dt == tensor.Float64) && !t.RequiresIterator() && t.DataOrder().IsRowMajor() && !t.IsScalar()
-}
-
-func sameShape(a, b tensor.Shape) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func addSlices[T float32 | float64](s, a, b []T) {

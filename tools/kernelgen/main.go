@@ -24,5 +24,6 @@ func main() {
 	build.ConstraintExpr("amd64")
 	tiles(v)
 	vectors(v)
+	winograd(v)
 	build.Generate()
 }

@@ -1,0 +1,30 @@
+// Package dims counts the elements of arrays whose shapes come from files.
+package dims
+
+import (
+	"fmt"
+	"math"
+)
+
+// Count is the number of elements of a shape: the product of its dimensions, 1 for
+// a scalar. It refuses negative dimensions, and shapes whose elements, size bytes
+// each, could not be addressed even if the dimensions of 0 were 1.
+func Count(shape []int, size int) (int, error) {
+	n, zero := 1, false
+	for _, d := range shape {
+		switch {
+		case d < 0:
+			return 0, fmt.Errorf("negative dimension in shape %v", shape)
+		case d == 0:
+			zero = true
+		case n > math.MaxInt/size/d:
+			return 0, fmt.Errorf("shape %v has too many elements", shape)
+		default:
+			n *= d
+		}
+	}
+	if zero {
+		return 0, nil
+	}
+	return n, nil
+}
