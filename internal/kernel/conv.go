@@ -4,9 +4,9 @@ package kernel
 type convolver struct {
 	*geometry
 	activation Activation
-	gather     gatherer
-	spread     spreader
-	gradient   gradienter
+	gather     product
+	spread     product
+	gradient   gradient
 	pixel      int       // channels of the small image, rounded up to 16
 	bias       []float32 // padded to whole panels
 	workers    []*convWorker

@@ -71,6 +71,9 @@ func newGeometry(s ConvShape, transposed bool) *geometry {
 	}
 	g.narrow = narrowSide(g.stride, g.bigC)
 	block := max(1, g.narrow) * g.stride
+	if winogradNarrowFits(g) {
+		last++ // its last block may reach one place further
+	}
 	reach := func(big, small int) int { return max(small, (big+block-1)/block*max(1, g.narrow)+last) }
 	g.smallLine = (g.smallTop + reach(g.bigW, g.smallW)) * g.smallC
 	g.smallSize = (g.smallTop + reach(g.bigH, g.smallH)) * g.smallLine

@@ -96,6 +96,9 @@ func TestTileLayout(t *testing.T) {
 var convCases = []ConvShape{
 	{Batch: 3, InH: 8, InW: 8, InC: 1, OutH: 4, OutW: 4, OutC: 32, Kernel: 4, Stride: 2, Pad: 1},
 	{Batch: 9, InH: 8, InW: 8, InC: 3, OutH: 4, OutW: 4, OutC: 16, Kernel: 4, Stride: 2, Pad: 1},
+	{Batch: 3, InH: 12, InW: 8, InC: 3, OutH: 6, OutW: 4, OutC: 32, Kernel: 4, Stride: 2, Pad: 1},
+	{Batch: 2, InH: 10, InW: 14, InC: 2, OutH: 5, OutW: 7, OutC: 16, Kernel: 4, Stride: 2, Pad: 1},
+	{Batch: 2, InH: 4, InW: 4, InC: 4, OutH: 2, OutW: 2, OutC: 48, Kernel: 4, Stride: 2, Pad: 1},
 	{Batch: 2, InH: 16, InW: 16, InC: 32, OutH: 8, OutW: 8, OutC: 64, Kernel: 4, Stride: 2, Pad: 1},
 	{Batch: 9, InH: 12, InW: 8, InC: 32, OutH: 6, OutW: 4, OutC: 32, Kernel: 4, Stride: 2, Pad: 1},
 	{Batch: 65, InH: 4, InW: 4, InC: 16, OutH: 2, OutW: 2, OutC: 48, Kernel: 4, Stride: 2, Pad: 1},

@@ -1,6 +1,6 @@
 package kernel
 
-// narrow is a spreader for big images of few channels: all pixels of a block of
+// narrow spreads to big images of few channels: all pixels of a block of
 // side x side small pixels are the columns of one panel of 16, so that an image
 // of 1 or 3 channels does not fill its panels with zeros. The price is that each
 // column meets the taps of its neighbours too, with weight zero.

@@ -1,27 +1,24 @@
 package kernel
 
-// A convolution and a transposed convolution need three products. Each exists in
-// a form for any geometry and in faster ones for some.
+// A convolution and a transposed convolution need three products: gathering
+// patches of the big images into pixels of the small ones (the convolution itself,
+// and the gradient that a transposed convolution hands back), spreading small
+// pixels over patches of the big images (the other way round), and the gradient of
+// the weights. Each exists in a form for any geometry and in faster ones for some.
 
-// gatherer computes the small images of a chunk from the padded big ones in a
-// worker's scratch: the convolution itself, and the gradient that a transposed
-// convolution hands back.
-type gatherer interface {
+// product gathers or spreads a chunk of images from the padded ones in a worker's
+// scratch: big in the one case, small in the other.
+type product interface {
 	parts() int                 // pieces of work of pack
 	pack(w []float32, part int) // lays out the weights, [kernel, kernel, bigC, smallC]
-	// run computes images images of out, [.., smallH, smallW, smallC].
+	// run computes images images of out. flags are a tile's.
 	run(s *convWorker, bias, out []float32, images, flags int)
 	scratch() (inputs, products int) // elements of the worker's arrays of these names
 }
 
-// spreader computes the big images of a chunk from the padded small ones: it
-// spreads each small pixel over a patch, which is the transposed convolution and
-// the gradient that a convolution hands back.
-type spreader interface{ gatherer }
-
-// gradienter computes the gradient of the weights: patches of the big images
-// times pixels of the small ones, summed over pixels and images.
-type gradienter interface {
+// gradient computes the gradient of the weights: patches of the big images times
+// pixels of the small ones, summed over pixels and images.
+type gradient interface {
 	// run adds the images of a chunk to a group's sum, or begins it. The small
 	// images lie with pixels of pixel elements, a multiple of 16, rows of line and
 	// images of size elements.
@@ -32,9 +29,12 @@ type gradienter interface {
 }
 
 // newProducts chooses the forms of the products.
-func newProducts(g *geometry) (gatherer, spreader, gradienter) {
+func newProducts(g *geometry) (gathering, spreading product, weights gradient) {
 	if winogradFits(g) {
 		return newWinogradGather(g), newWinogradSpread(g), newWinogradGradient(g)
+	}
+	if winogradNarrowFits(g) {
+		return newGather(g), newWinogradNarrow(g), newWeightGradient(g)
 	}
 	if g.narrow > 0 {
 		return newGather(g), newNarrow(g), newWeightGradient(g)
@@ -42,7 +42,7 @@ func newProducts(g *geometry) (gatherer, spreader, gradienter) {
 	return newGather(g), newScatter(g), newWeightGradient(g)
 }
 
-// gather is a gatherer for any geometry: patches of the big image, read where
+// gather gathers in any geometry: patches of the big image, read where
 // they lie, times the weights.
 type gather struct {
 	g       *geometry
@@ -99,7 +99,7 @@ func (p *gather) run(s *convWorker, bias, out []float32, images, flags int) {
 	}
 }
 
-// scatter is a spreader for any geometry. The big pixels of one phase (row
+// scatter spreads in any geometry. The big pixels of one phase (row
 // mod stride, column mod stride) see the same taps, so each phase is a small
 // convolution of its own.
 type scatter struct {
@@ -209,7 +209,7 @@ func (s *scatter) fill(f *phase, bias, out []float32, flags int) {
 	}
 }
 
-// weightGradient is a gradienter for any geometry.
+// weightGradient is the gradient of the weights in any geometry.
 type weightGradient struct {
 	g           *geometry
 	panels      panels

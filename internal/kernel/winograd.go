@@ -52,7 +52,7 @@ func floorOf(flags int) float32 {
 	return noFloor
 }
 
-// winogradGather is gather.
+// winogradGather gathers.
 type winogradGather struct {
 	winograd
 	panels      panels
@@ -131,7 +131,7 @@ func (p *winogradGather) run(s *convWorker, bias, out []float32, images, flags i
 	}
 }
 
-// winogradSpread is spread. The big pixels of a phase, in pairs, are the outputs.
+// winogradSpread spreads. The big pixels of a phase, in pairs, are the outputs.
 type winogradSpread struct {
 	winograd
 	panels      panels
@@ -216,7 +216,7 @@ func (p *winogradSpread) multiply(s *convWorker, phase, n int) {
 	}
 }
 
-// winogradGradient is weightGradient: here the small image's pixels are the
+// winogradGradient is the gradient of the weights: here the small image's pixels are the
 // taps, and the kernel's taps are the outputs.
 type winogradGradient struct {
 	winograd
