@@ -43,6 +43,9 @@ func (*DLSBD) Better() Direction { return LowerIsBetter }
 // Validate checks the settings.
 func (m *DLSBD) Validate() error { return validTurns(m.Omega, m.Aggregate) }
 
+// Suits implements Selective.
+func (*DLSBD) Suits(in *Input) error { return suitsTurning(in) }
+
 // Compute returns D_LSBD with the parts per_subgroup and omega (|w|, the mean
 // over objects; its sign depends on the arbitrary orientation of principal axes),
 // and per_object when there is more than one.
@@ -70,6 +73,9 @@ func (*DLSBDWorkshop) Better() Direction { return LowerIsBetter }
 // Validate checks the settings.
 func (m *DLSBDWorkshop) Validate() error { return validTurns(m.Omega, m.Aggregate) }
 
+// Suits implements Selective.
+func (*DLSBDWorkshop) Suits(in *Input) error { return suitsTurning(in) }
+
 // Compute returns the same parts as DLSBD.
 func (m *DLSBDWorkshop) Compute(in *Input) (Result, error) {
 	plane := standardisedPlane
@@ -82,6 +88,7 @@ func (m *DLSBDWorkshop) Compute(in *Input) (Result, error) {
 // Aggregate says how the values of subgroups, factors or columns become one.
 type Aggregate string
 
+// The two ways.
 const (
 	Mean Aggregate = "mean"
 	Sum  Aggregate = "sum"
@@ -106,6 +113,12 @@ func validTurns(omega int, a Aggregate) error {
 		return config.Invalid("aggregate", "unknown aggregate %q; want mean or sum", string(a))
 	}
 	return nil
+}
+
+// suitsTurning wants every combination of the circular factors' levels.
+func suitsTurning(in *Input) error {
+	_, err := arrange(in)
+	return err
 }
 
 // turning is what the forms of D_LSBD have in common.

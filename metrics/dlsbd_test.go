@@ -313,6 +313,31 @@ func ExampleDLSBD() {
 	// Output: 0.000 [1 2] <nil>
 }
 
+// Codes on an ellipse turn once with the angle: the linear map does not matter.
+func ExampleEvaluate() {
+	circle := datasets.Factor{Name: "angle", Size: 6, Kind: datasets.Circular}
+	in := &Input{Codes: Matrix{Rows: circle.Size, Cols: 2}, Factors: []datasets.Factor{circle}}
+	for level := range circle.Size {
+		sin, cos := math.Sincos(circle.Angle(level))
+		in.Codes.Data = append(in.Codes.Data, 3*cos, sin)
+		in.Levels = append(in.Levels, level)
+	}
+	entry, err := Table.Lookup("dlsbd")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	results, err := Evaluate(in, 0, []Choice{{Name: entry.Name, Value: entry.New()}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range results {
+		fmt.Printf("%s %.3f (%s is better)\n", r.Name, r.Value, r.Better)
+	}
+	// Output: dlsbd 0.000 (lower is better)
+}
+
 func BenchmarkDLSBD(b *testing.B) {
 	torus := input(noisy(0.1, perfect), 64, 64)
 	cylinder := objects(626, 64, func(o int, a float64) []float64 {

@@ -3,8 +3,8 @@
 //
 // A metric is a pure function: it sees codes (one row per image), the levels of the
 // factors of the same images, and a stream of random numbers where it needs one. It
-// never touches a model. The settings structs in Table are the metrics; Evaluate
-// runs several of them.
+// never touches a model. The settings structs in [Table] are the metrics;
+// [Evaluate] runs several of them.
 package metrics
 
 import (
@@ -76,6 +76,7 @@ func (in *Input) Validate() error {
 // Direction says which values of a metric are better.
 type Direction uint8
 
+// The two directions.
 const (
 	HigherIsBetter Direction = iota
 	LowerIsBetter
@@ -98,6 +99,13 @@ type Metric interface {
 
 	// Compute measures a valid input. It does not change it.
 	Compute(in *Input) (Result, error)
+}
+
+// Selective is implemented by metrics that not every data set suits.
+type Selective interface {
+	// Suits says why an input cannot be measured, from its factors, levels and
+	// number of codes; it does not look at the codes.
+	Suits(in *Input) error
 }
 
 // Result is the outcome of a metric.
@@ -131,6 +139,18 @@ func (r *Result) Part(name string) []float64 {
 	for _, p := range r.Parts {
 		if p.Name == name {
 			return p.Values
+		}
+	}
+	return nil
+}
+
+// Suits says whether metrics can be computed, as far as that is known before there are codes.
+func Suits(in *Input, choices []Choice) error {
+	for _, c := range choices {
+		if s, ok := c.Value.(Selective); ok {
+			if err := s.Suits(in); err != nil {
+				return fmt.Errorf("metric %s: %w", c.Name, err)
+			}
 		}
 	}
 	return nil

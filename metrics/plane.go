@@ -17,36 +17,41 @@ type plane func(z []float64, n, d int, tolerance float64) (points [][2]float64, 
 // whitenedPlane scales each of the first two principal components to a variance of
 // 1/2, with n-1 degrees of freedom.
 func whitenedPlane(z []float64, n, d int, tolerance float64) ([][2]float64, int, error) {
-	points, sigma, err := principalPlane(z, n, d)
-	if err != nil {
-		return nil, 0, err
-	}
-	rank := scale(points, sigma, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s) })
-	return points, rank, nil
+	return project(z, n, d, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s) })
 }
 
 // standardisedPlane divides the columns by their standard deviation (n degrees of
 // freedom) and the first two principal components by sqrt(2).
 func standardisedPlane(z []float64, n, d int, tolerance float64) ([][2]float64, int, error) {
 	tolerance = standardise(z, n, d, tolerance)
-	points, sigma, err := principalPlane(z, n, d)
-	if err != nil {
-		return nil, 0, err
-	}
-	rank := scale(points, sigma, tolerance, func(float64) float64 { return 1 / math.Sqrt2 })
-	return points, rank, nil
+	return project(z, n, d, tolerance, func(float64) float64 { return 1 / math.Sqrt2 })
 }
 
 // standardisedWhitenedPlane also divides the components by their standard
 // deviation (n degrees of freedom).
 func standardisedWhitenedPlane(z []float64, n, d int, tolerance float64) ([][2]float64, int, error) {
 	tolerance = standardise(z, n, d, tolerance)
+	population := math.Sqrt(float64(n-1) / float64(n))
+	return project(z, n, d, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s * population) })
+}
+
+// project is a plane whose components are scaled by a factor that follows from
+// their standard deviation.
+func project(z []float64, n, d int, tolerance float64, factor func(sigma float64) float64) (points [][2]float64, rank int, err error) {
 	points, sigma, err := principalPlane(z, n, d)
 	if err != nil {
 		return nil, 0, err
 	}
-	population := math.Sqrt(float64(n-1) / float64(n))
-	rank := scale(points, sigma, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s * population) })
+	for j, s := range sigma {
+		f := 0.0
+		if s > tolerance {
+			f = factor(s)
+			rank++
+		}
+		for i := range points {
+			points[i][j] *= f
+		}
+	}
 	return points, rank, nil
 }
 
@@ -67,20 +72,6 @@ func standardise(z []float64, n, d int, tolerance float64) float64 {
 		}
 	}
 	return 1e-12
-}
-
-func scale(points [][2]float64, sigma [2]float64, tolerance float64, factor func(sigma float64) float64) (rank int) {
-	for j, s := range sigma {
-		f := 0.0
-		if s > tolerance {
-			f = factor(s)
-			rank++
-		}
-		for i := range points {
-			points[i][j] *= f
-		}
-	}
-	return rank
 }
 
 // principalPlane projects on the first two principal components, and returns their

@@ -29,3 +29,6 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 func (c Choice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Metric](c))
 }
+
+// ConfigType says what can be chosen.
+func (c Choice) ConfigType() string { return config.ChoiceType(Table) }

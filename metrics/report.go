@@ -16,12 +16,12 @@ const maxListed = 12
 func Print(w io.Writer, results []Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, r := range results {
-		fmt.Fprintf(t, "%s\t%s\t(%s is better)\n", r.Name, number(r.Value), r.Better)
+		fmt.Fprintf(t, "%s\t%s (%s is better)\n", r.Name, Number(r.Value), r.Better)
 		for _, p := range r.Parts {
-			fmt.Fprintf(t, "  %s\t%s\t\n", p.Name, p.list())
+			fmt.Fprintf(t, "  %s\t%s\n", p.Name, p.List(maxListed))
 		}
 		for _, note := range r.Notes {
-			fmt.Fprintf(t, "  note\t%s\t\n", note)
+			fmt.Fprintf(t, "  note\t%s\n", note)
 		}
 	}
 	if err := t.Flush(); err != nil {
@@ -30,13 +30,14 @@ func Print(w io.Writer, results []Result) error {
 	return nil
 }
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+// Number writes a value for people, to four significant digits.
+func Number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// list writes the first values, each with its label.
-func (p Part) list() string {
+// List writes the values in a line for people, each with its label: at most so many.
+func (p Part) List(most int) string {
 	var b strings.Builder
 	for i, v := range p.Values {
-		if i == maxListed {
+		if i == most {
 			fmt.Fprintf(&b, ", and %d more", len(p.Values)-i)
 			break
 		}
@@ -46,7 +47,7 @@ func (p Part) list() string {
 		if i < len(p.Labels) {
 			b.WriteString(p.Labels[i] + " ")
 		}
-		b.WriteString(number(v))
+		b.WriteString(Number(v))
 	}
 	return b.String()
 }

@@ -3,7 +3,6 @@ package train
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -48,18 +47,24 @@ func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := figures.Report{Title: e.Config.Name, Config: s.config, Figures: drawn, Summary: []figures.Fact{
+	return results, s.store.Write(reportFile, func(w io.Writer) error { return figures.WriteReport(w, s.report(results, drawn)) })
+}
+
+// report describes the run on a page.
+func (s *session) report(results []metrics.Result, drawn []figures.ReportFigure) figures.Report {
+	e, t := s.experiment, s.trainer
+	r := figures.Report{Title: e.Config.Name, Config: s.config, Figures: drawn, Summary: []figures.Fact{
 		{Name: "model", Value: e.Config.Model.Name}, {Name: "data set", Value: e.Config.Dataset.Name},
 		{Name: "seed", Value: fmt.Sprint(e.Config.Seed)}, {Name: "epochs", Value: fmt.Sprint(t.epoch)},
 		{Name: "steps", Value: fmt.Sprint(t.step)}, {Name: "parameters", Value: fmt.Sprint(e.Model.Params().Count())}}}
-	for _, r := range results {
-		m := figures.ReportMetric{Name: r.Name, Value: r.Value, Better: r.Better.String(), Notes: r.Notes}
-		for _, p := range r.Parts {
-			m.Parts = append(m.Parts, figures.ReportPart{Name: p.Name, Labels: p.Labels, Values: p.Values})
+	for _, result := range results {
+		m := figures.ReportMetric{Name: result.Name, Value: result.Value, Better: result.Better.String(), Notes: result.Notes}
+		for _, p := range result.Parts {
+			m.Parts = append(m.Parts, figures.ReportPart(p))
 		}
-		report.Metrics = append(report.Metrics, m)
+		r.Metrics = append(r.Metrics, m)
 	}
-	return results, s.store.Write(reportFile, func(w io.Writer) error { return figures.WriteReport(w, report) })
+	return r
 }
 
 // WriteCodes writes codes as a float32 .npy array, [n, d].
@@ -114,17 +119,9 @@ func (s *session) figures(codes metrics.Matrix) ([]figures.ReportFigure, error) 
 
 // drawLosses draws what the log holds, so that a resumed run shows all of its epochs.
 func (s *session) drawLosses(w io.Writer) error {
-	text, err := s.store.Read(logFile)
-	if err != nil {
-		return err
-	}
 	var series []figures.Series
 	at := map[string]int{}
-	for raw := range bytes.Lines(text) {
-		var line logLine
-		if err := json.Unmarshal(raw, &line); err != nil {
-			return fmt.Errorf("%s: %w", logFile, err)
-		}
+	if err := s.readLog(func(line logLine) {
 		for _, o := range s.experiment.Model.Objectives() {
 			losses := line.Losses[o.Name]
 			for _, name := range s.lossNames(o, losses) {
@@ -139,6 +136,8 @@ func (s *session) drawLosses(w io.Writer) error {
 				series[i].Y = append(series[i].Y, losses[name])
 			}
 		}
+	}); err != nil {
+		return err
 	}
 	if len(series) == 0 {
 		return nil

@@ -1,0 +1,33 @@
+package configs
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestNames(t *testing.T) {
+	names := Names()
+	for _, want := range []string{"quickstart", "lsbd-vae/square", "lsbd-vae/square-paper", "lsbd-vae/square-paths", "lsbd-vae/arrow", "delta-vae/square", "vae/square"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("there is no %s among %v", want, names)
+		}
+	}
+	for _, name := range names {
+		if source, err := Read(name); err != nil || len(source) == 0 {
+			t.Errorf("%s: %d bytes, %v", name, len(source), err)
+		}
+		if title := Title(name); title == "" || strings.ContainsAny(title, "#\n") {
+			t.Errorf("%s has the title %q", name, title)
+		}
+	}
+}
+
+func TestReadUnknown(t *testing.T) {
+	if _, err := Read("quikstart"); err == nil || !strings.Contains(err.Error(), `"quickstart"`) {
+		t.Errorf("error %v does not name the nearest experiment", err)
+	}
+	if _, err := Read("../go"); err == nil {
+		t.Error("a path outside was read")
+	}
+}

@@ -1,0 +1,48 @@
+package registry
+
+import (
+	"fmt"
+	"testing"
+)
+
+type settings struct{ Size int }
+
+var table = Table[*settings]{Kind: "shape", Entries: []Entry[*settings]{
+	{Name: "square", New: func() *settings { return &settings{Size: 4} }},
+	{Name: "circle", New: func() *settings { return &settings{Size: 1} }},
+}}
+
+func TestLookup(t *testing.T) {
+	e, err := table.Lookup("circle")
+	if err != nil || e.New().Size != 1 {
+		t.Errorf("Lookup(circle) = %v, %v", e.Name, err)
+	}
+	if e.New() == e.New() {
+		t.Error("two settings are the same")
+	}
+	for name, want := range map[string]string{
+		"sqare":    `unknown shape "sqare"; did you mean "square"?`,
+		"triangle": `unknown shape "triangle"; known: square, circle`,
+		"":         `unknown shape ""; known: square, circle`,
+	} {
+		if _, err := table.Lookup(name); err == nil || err.Error() != want {
+			t.Errorf("Lookup(%q): %v, want %s", name, err, want)
+		}
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"epochs", "epoch", 1}, {"ab", "ba", 2}} {
+		if got := editDistance(c.a, c.b); got != c.want {
+			t.Errorf("editDistance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func ExampleSuggest() {
+	fmt.Println(Suggest("epocs", []string{"batch", "epochs"}))
+	// Output: ; did you mean "epochs"?
+}

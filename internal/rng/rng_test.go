@@ -1,0 +1,81 @@
+package rng
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+func TestStreams(t *testing.T) {
+	a, b := New(1, "noise"), New(1, "noise")
+	other, seed := New(1, "batch"), New(2, "noise")
+	same, equal := 0, 0
+	for range 100 {
+		x := a.Uint64()
+		if x != b.Uint64() {
+			t.Fatal("two streams of one seed and name differ")
+		}
+		if x == other.Uint64() {
+			same++
+		}
+		if x == seed.Uint64() {
+			equal++
+		}
+	}
+	if same > 0 || equal > 0 {
+		t.Errorf("streams of other names and seeds agree in %d and %d of 100 numbers", same, equal)
+	}
+}
+
+func TestState(t *testing.T) {
+	s := New(7, "noise")
+	dst := make([]float32, 33) // the state may be taken anywhere
+	s.Normals(dst)
+	state, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]float32, 100)
+	s.Normals(want)
+	fresh := New(0, "")
+	if err := fresh.UnmarshalBinary(state); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]float32, 100)
+	fresh.Normals(got)
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("number %d after restoring is %v, want %v", i, got[i], want[i])
+		}
+	}
+	if err := fresh.UnmarshalBinary([]byte("short")); err == nil {
+		t.Error("a damaged state was accepted")
+	}
+}
+
+func TestNormals(t *testing.T) {
+	x := make([]float32, 200000)
+	New(3, "moments").Normals(x)
+	var mean, square, fourth float64
+	for _, v := range x {
+		f := float64(v)
+		mean += f
+		square += f * f
+		fourth += f * f * f * f
+	}
+	n := float64(len(x))
+	for _, c := range []struct {
+		name            string
+		got, want, near float64
+	}{{"mean", mean / n, 0, 0.01}, {"variance", square / n, 1, 0.015}, {"fourth moment", fourth / n, 3, 0.1}} {
+		if math.Abs(c.got-c.want) > c.near {
+			t.Errorf("%s is %v, want %v", c.name, c.got, c.want)
+		}
+	}
+}
+
+func ExampleNew() {
+	a, b := New(42, "noise"), New(42, "noise")
+	fmt.Println(a.IntN(1000) == b.IntN(1000))
+	// Output: true
+}

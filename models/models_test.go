@@ -1,0 +1,235 @@
+package models
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models/latent"
+)
+
+func small(hidden ...int) Networks {
+	m := nn.NewMLP()
+	m.Hidden = hidden
+	return Networks{Encoder: nn.EncoderChoice{Choice: registry.Choice[nn.Encoder]{Name: "mlp", Value: m}}}
+}
+
+var (
+	row    = datasets.Factor{Name: "row", Size: 8, Kind: datasets.Circular}
+	column = datasets.Factor{Name: "column", Size: 8, Kind: datasets.Circular}
+	object = datasets.Factor{Name: "object", Size: 3, Kind: datasets.Categorical}
+)
+
+func data(factors ...datasets.Factor) Data {
+	return Data{Height: 8, Width: 8, Channels: 1, Factors: factors}
+}
+
+// values runs nodes of one graph and copies their values.
+func values(t *testing.T, nodes ...*gorgonia.Node) [][]float32 {
+	t.Helper()
+	m, err := vm.New(nodes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	var all [][]float32
+	for _, n := range nodes {
+		switch v := m.Value(n).(type) {
+		case *tensor.Dense:
+			all = append(all, append([]float32{}, v.Float32s()...))
+		case *gorgonia.F32:
+			all = append(all, []float32{float32(*v)})
+		default:
+			t.Fatalf("value of type %T", v)
+		}
+	}
+	return all
+}
+
+func TestEveryModel(t *testing.T) {
+	vae := &VAE{Networks: small(16), Latent: 3}
+	torus := latent.Of(latent.NewSphere(), latent.NewSphere())
+	for _, c := range []struct {
+		name       string
+		settings   Settings
+		objectives string
+		width      int
+		parameters int
+	}{
+		// 64 pixels to 16 to the heads; codes to 16 to 64 pixels; biases
+		{"vae", vae, "unsupervised", 3, 64*16 + 16 + 2*(16*3+3) + 3*16 + 16 + 16*64 + 64},
+		{"delta-vae", &DeltaVAE{Networks: small(16), Latent: torus}, "unsupervised", 4, 64*16 + 16 + 2*(16*2+2+16+1) + 4*16 + 16 + 16*64 + 64},
+		{"lsbd-vae", &LSBDVAE{Networks: small(16), Latent: torus}, "supervised unsupervised", 4, 64*16 + 16 + 2*(16*2+2+16+1) + 4*16 + 16 + 16*64 + 64},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := c.settings.New(data(row, column), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.Params().Count(); got != c.parameters {
+				t.Errorf("%d parameters, want %d", got, c.parameters)
+			}
+			var names []string
+			for _, o := range m.Objectives() {
+				names = append(names, o.Name)
+				checkObjective(t, m, o, c.width)
+			}
+			if got := strings.Join(names, " "); got != c.objectives {
+				t.Errorf("objectives %s, want %s", got, c.objectives)
+			}
+			before := m.Params().Count()
+			if before != c.parameters {
+				t.Errorf("building an objective added parameters: %d", before)
+			}
+		})
+	}
+}
+
+// checkObjective builds an objective and looks at the shapes of what it offers to losses.
+func checkObjective(t *testing.T, m Model, o Objective, width int) {
+	t.Helper()
+	group := 1
+	if o.Labelled {
+		group = 2
+	}
+	g := nn.NewGraph(m.Params())
+	p, err := m.Build(g, o, 4, group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := tensor.Shape{4, 8, 8, 1}
+	if !p.Outputs.Images.Shape().Eq(want) || !p.Outputs.Logits.Shape().Eq(want) {
+		t.Errorf("%s: images %v and logits %v, want %v", o.Name, p.Outputs.Images.Shape(), p.Outputs.Logits.Shape(), want)
+	}
+	if p.Outputs.Group != group || p.Outputs.Batch != 4 {
+		t.Errorf("%s: batch %d in groups of %d, want 4 and %d", o.Name, p.Outputs.Batch, p.Outputs.Group, group)
+	}
+	if (len(p.Moves) > 0) != o.Labelled || (len(p.Outputs.Transports) > 0) != o.Labelled {
+		t.Errorf("%s: %d moves, %d transports", o.Name, len(p.Moves), len(p.Outputs.Transports))
+	}
+	total := 0
+	for _, s := range m.Spaces() {
+		if s.First != total {
+			t.Errorf("space %s begins at column %d, want %d", s.Name, s.First, total)
+		}
+		total += s.Width
+	}
+	if total != width {
+		t.Errorf("codes have %d columns, want %d", total, width)
+	}
+}
+
+// TestEncodeIsDeterministic checks that codes are locations: the noise does not matter, and circles have norm 1.
+func TestEncodeIsDeterministic(t *testing.T) {
+	m, err := (&DeltaVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewEuclidean())}).New(data(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes [2][]float32
+	for i := range codes {
+		g := nn.NewGraph(m.Params())
+		images, err := g.Input("images", 5, 8, 8, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng.New(1, "images").Normals(nn.Data(images))
+		z, err := m.Encode(g, images)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes[i] = values(t, z)[0]
+	}
+	width := len(codes[0]) / 5
+	for i, v := range codes[0] {
+		if v != codes[1][i] {
+			t.Fatalf("element %d of the codes is %v, then %v", i, v, codes[1][i])
+		}
+	}
+	for r := range 5 {
+		x, y := float64(codes[0][r*width]), float64(codes[0][r*width+1])
+		if math.Abs(x*x+y*y-1) > 1e-5 {
+			t.Errorf("row %d: the circle's point (%v, %v) has norm %v", r, x, y, math.Hypot(x, y))
+		}
+	}
+}
+
+// TestDecodesTransported checks that labelled groups are decoded from g_m . zbar:
+// equal images with equal noise and no moves have equal points, so that the
+// transported points are these points and the loss vanishes; with moves it does not.
+func TestDecodesTransported(t *testing.T) {
+	m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}).New(data(row, object, column), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := nn.NewGraph(m.Params())
+	p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := [2]int{p.Moves[0].Factors[0], p.Moves[1].Factors[0]}; got != [2]int{0, 2} {
+		t.Errorf("circles follow factors %v, want row (0) and column (2)", got)
+	}
+	loss, err := losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := nn.Data(p.Outputs.Images)
+	for i := range images {
+		images[i] = float32(i%64) / 64
+	}
+	still := values(t, loss)[0][0]
+	nn.Data(p.Moves[0].Node)[1] = math.Pi / 2
+	turned := values(t, loss)[0][0]
+	// two points at a right angle to where they should be: each is pi/4 from the mean
+	want := float32(2-2*math.Cos(math.Pi/4)) / 2
+	if still > 1e-6 || math.Abs(float64(turned-want)) > 1e-4 {
+		t.Errorf("the loss is %v without a move and %v with one, want 0 and %v", still, turned, want)
+	}
+}
+
+func TestLSBDVAERefuses(t *testing.T) {
+	circle, line := latent.NewSphere(), latent.NewEuclidean()
+	ball := latent.NewSphere()
+	ball.Dim = 2
+	for _, c := range []struct {
+		name, want string
+		spaces     latent.List
+		factors    []string
+		of         []datasets.Factor
+	}{
+		{"too few circles", `"column" has no circle`, latent.Of(circle), nil, []datasets.Factor{row, column}},
+		{"too many circles", "a circle more", latent.Of(circle, circle), nil, []datasets.Factor{row, object}},
+		{"no circles", `"row" has no circle`, latent.Of(line), nil, []datasets.Factor{row}},
+		{"unknown factor", `no factor "colum"; did you mean "column"?`, latent.Of(circle), []string{"colum"}, []datasets.Factor{row, column}},
+		{"factor that does not turn", `"object" is categorical`, latent.Of(circle), []string{"object"}, []datasets.Factor{row, object}},
+		{"sphere without rotations", "axis and angle", latent.Of(ball), nil, []datasets.Factor{row}},
+	} {
+		s := &LSBDVAE{Networks: small(16), Latent: c.spaces, Factors: c.factors}
+		if _, err := s.New(data(c.of...), 1); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v does not say %q", c.name, err, c.want)
+		}
+	}
+	if _, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(circle), Factors: []string{"column"}}).New(data(row, column), 1); err != nil {
+		t.Errorf("one named factor of two: %v", err)
+	}
+}
+
+func TestNetworksThatDoNotFit(t *testing.T) {
+	s := NewVAE()
+	d := data()
+	d.Height = 20
+	if _, err := s.New(d, 1); err == nil || !strings.Contains(err.Error(), "mlp") {
+		t.Errorf("conv64 on 20x8 images: error %v does not suggest mlp", err)
+	}
+}
