@@ -3,6 +3,7 @@ package datasets_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"testing"
@@ -50,6 +51,7 @@ func TestEpochPlan(t *testing.T) {
 		{"paths", &Paths{Count: 3, Length: 40, Step: 1}, 25, "[40 40 40] []"},
 		{"views", &Views{Factor: "b"}, 40, "[32 32 32 32 32 32 32 32] []"},
 		{"one batch", &Pairs{Count: 2}, 1000, "[4] [252]"},
+		{"largest number", &Pairs{Count: 2}, math.MaxInt, "[4] [252]"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -254,6 +256,40 @@ func TestFillIsTheSameAtAnyThreadCount(t *testing.T) {
 	if !slices.Equal(one, many) {
 		t.Error("pixels differ")
 	}
+}
+
+func TestFillDoesNotAllocate(t *testing.T) {
+	d := build(t, &Square{16, 4, 1})
+	indices, dst := []int{0, 200, 31}, make([]float32, 3*16*16)
+	if n := testing.AllocsPerRun(50, func() { Fill(d, indices, dst) }); n > 0 {
+		t.Errorf("%v allocations a call", n)
+	}
+}
+
+// An epoch: first the labelled pairs, then the images without labels.
+func ExampleLoader() {
+	d, _ := (&Square{Size: 8, Side: 2, Step: 1}).Build(0)
+	s, _ := (&Pairs{Count: 20}).Split(d, rng.New(1, "supervision"))
+	sampler, err := NewSampler(s, 16, rng.New(1, "batches"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l := NewLoader(d, sampler)
+	defer l.Close()
+	if err := l.StartEpoch(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for b, images, ok := l.Next(); ok; b, images, ok = l.Next() {
+		fmt.Println(b.Labelled, len(b.Indices), len(images))
+	}
+	// Output:
+	// true 16 1024
+	// true 16 1024
+	// true 8 512
+	// false 16 1024
+	// false 8 512
 }
 
 func BenchmarkLoader(b *testing.B) {

@@ -4,10 +4,11 @@
 // A data set is a list of images; every image has one level of every factor
 // (row 12, column 40). Most sets are full grids: they hold every combination of
 // levels exactly once, in row-major order with the last factor fastest. Sets that
-// are not (a folder of arrays, see GridFolder) only differ in what FactorsAt says.
+// are not (a folder of arrays, see [GridFolder]) only differ in what FactorsAt says.
 //
-// A config chooses a data set by name from Table, and a form of supervision by
-// name from SupervisionTable; Sampler turns the two into batches.
+// A config chooses a data set by name from [Table], and a form of supervision by
+// name from [SupervisionTable]; a [Sampler] turns the two into batches, and a
+// [Loader] renders them.
 package datasets
 
 import (
@@ -19,6 +20,7 @@ import (
 // Kind says how the levels of a factor relate to each other.
 type Kind uint8
 
+// The kinds of factors.
 const (
 	Circular    Kind = iota // periodic: level 0 follows the last one (an angle, a hue)
 	Ordinal                 // ordered: a size, a position
@@ -57,7 +59,7 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 type Factor struct {
 	Name   string
 	Size   int       // number of levels; levels are 0 .. Size-1
-	Kind   Kind      //
+	Kind   Kind      // how the levels relate to each other
 	Values []float64 // the value that a level stands for; nil: the level itself
 }
 

@@ -54,15 +54,15 @@ func (g *GridFolder) Build(uint64) (Dataset, error) {
 	}
 	a, err := openArrays(g.Path)
 	if err != nil {
-		return nil, fmt.Errorf("dataset grid: %w", err)
+		return nil, err
 	}
 	defer a.close()
 	d := &folder{name: strings.TrimSuffix(filepath.Base(g.Path), ".npz")}
 	if err := d.readImages(a); err != nil {
-		return nil, fmt.Errorf("dataset grid: %w", err)
+		return nil, err
 	}
 	if err := d.readFactors(a); err != nil {
-		return nil, fmt.Errorf("dataset grid: %w", err)
+		return nil, err
 	}
 	if err := g.nameFactors(d); err != nil {
 		return nil, err

@@ -2,43 +2,36 @@ package datasets
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
-	"sync/atomic"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
 // Fill renders images one after the other into dst, len(indices) x H x W x C, on
-// all processors.
+// all processors. It allocates nothing.
 func Fill(d Dataset, indices []int, dst []float32) {
 	h, w, c := d.ImageShape()
-	size := h * w * c
-	parallel(len(indices), func(n int) { d.Image(indices[n], dst[n*size:(n+1)*size]) })
+	f := fills.Get().(*fill)
+	f.set, f.indices, f.dst, f.size = d, indices, dst, h*w*c
+	kernel.For(len(indices), f.body)
+	f.set, f.indices, f.dst = nil, nil, nil
+	fills.Put(f)
 }
 
-// parallel calls body(0) .. body(n-1), in any order, on all processors.
-func parallel(n int, body func(i int)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
-	if workers <= 1 {
-		for i := range n {
-			body(i)
-		}
-		return
-	}
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range workers {
-		wait.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				body(i)
-			}
-		})
-	}
-	wait.Wait()
+// fill is a call of Fill; its body is stored, because making one would allocate.
+type fill struct {
+	set     Dataset
+	indices []int
+	dst     []float32
+	size    int // numbers per image
+	body    func(worker, n int)
 }
+
+var fills = sync.Pool{New: func() any {
+	f := &fill{}
+	f.body = func(_, n int) { f.set.Image(f.indices[n], f.dst[n*f.size:(n+1)*f.size]) }
+	return f
+}}
 
 // Loader deals the batches of a Sampler with their images, and renders the next
 // batch in the background while the caller works on this one. Which images come in

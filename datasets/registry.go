@@ -57,6 +57,9 @@ func (c Choice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Builder](c))
 }
 
+// ConfigType says what can be chosen.
+func (c Choice) ConfigType() string { return config.ChoiceType(Table) }
+
 // SupervisionChoice is a form of supervision in a config: `{pairs: {count: 768}}`.
 // The zero value is none.
 type SupervisionChoice registry.Choice[Supervision]
@@ -81,3 +84,6 @@ func (c SupervisionChoice) EncodeConfig() (any, error) {
 	}
 	return config.EncodeChoice(registry.Choice[Supervision](c))
 }
+
+// ConfigType says what can be chosen.
+func (c SupervisionChoice) ConfigType() string { return config.ChoiceType(SupervisionTable) }

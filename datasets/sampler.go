@@ -51,14 +51,14 @@ func NewSampler(split *Split, batchImages int, stream *rng.Stream) (*Sampler, er
 		return nil, errors.New("batches: there are no images to train on")
 	}
 	s := &Sampler{
-		split: split, stream: stream, imagesPerBatch: batchImages,
+		split: split, stream: stream, imagesPerBatch: min(batchImages, max(len(split.Unlabelled), 1)),
 		groups:     make([]int, len(split.Groups)),
 		labelled:   make([]int, len(split.Groups)*split.M),
 		moves:      make([]float32, len(split.Groups)*split.M*split.K()),
 		unlabelled: make([]int, len(split.Unlabelled)),
 	}
 	if split.M > 0 {
-		s.groupsPerBatch = max(1, batchImages/split.M)
+		s.groupsPerBatch = min(max(1, batchImages/split.M), len(split.Groups))
 	}
 	return s, s.remember()
 }

@@ -27,7 +27,7 @@ func (s *Split) K() int {
 	return len(s.Moves[0]) / s.M
 }
 
-// Supervision makes a Split; the settings structs in SupervisionTable do it. The
+// Supervision makes a Split; the settings structs in [SupervisionTable] do it. The
 // angle of a move in a circular factor is 2 pi ((v_m - v_1) mod Size)/Size; it is 0
 // for factors that are not circular, in which a group never moves.
 type Supervision interface {
@@ -129,6 +129,9 @@ type Paths struct {
 	Unlabelled bool `yaml:"unlabelled" doc:"train on the images that lie on no path too, without labels"`
 }
 
+// maxWalked bounds the images of all paths together, repetitions included.
+const maxWalked = 1 << 26
+
 // Validate checks the settings.
 func (p *Paths) Validate() error {
 	switch {
@@ -136,6 +139,8 @@ func (p *Paths) Validate() error {
 		return config.Invalid("count", "%d is out of range; want 1 or more", p.Count)
 	case p.Length < 2:
 		return config.Invalid("length", "%d is out of range; want 2 or more", p.Length)
+	case p.Count > maxWalked/p.Length:
+		return config.Invalid("count", "%d paths of %d images are too many; want at most %d of this length", p.Count, p.Length, maxWalked/p.Length)
 	case p.Step < 1:
 		return config.Invalid("step", "%d is out of range; want 1 or more", p.Step)
 	}
@@ -223,6 +228,9 @@ func (v *Views) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	}
 	factors := d.Factors()
 	grid, size := Grid(factors), factors[k].Size
+	if size > d.Len() {
+		return nil, fmt.Errorf("views: dataset %s has %d images; want all %d views of every object", d.Name(), d.Len(), size)
+	}
 	levels := make([]int, len(factors))
 	object := map[int]int{} // grid position of the object at level 0 -> group
 	var groups [][]int

@@ -197,6 +197,8 @@ func TestSupervisionErrors(t *testing.T) {
 		{&Paths{Count: 0, Length: 2, Step: 1}, torus, "count: 0"},
 		{&Paths{Count: 1, Length: 1, Step: 1}, torus, "length: 1"},
 		{&Paths{Count: 1, Length: 5, Step: 0}, torus, "step: 0"},
+		{&Paths{Count: math.MaxInt, Length: 2, Step: 1}, torus, "want at most 33554432 of this length"},
+		{&Paths{Count: 1, Length: math.MaxInt, Step: 1}, torus, "are too many"},
 		{&Paths{Count: 1, Length: 5, Step: 4}, torus, `step 4 is too long for factor "b" of dataset toy; want 1 to 3`},
 		{&Paths{Count: 1, Length: 5, Step: 1}, objects, "no circular factor"},
 		{&Paths{Count: 50, Length: 50, Step: 1}, partial, "has no image with object 5, view 7"},
@@ -206,6 +208,7 @@ func TestSupervisionErrors(t *testing.T) {
 		{&Views{Factor: "c"}, torus, `no factor "c"`},
 		{&Views{Objects: -1}, views, "objects: -1"},
 		{&Views{Objects: 7}, views, "has 6 objects, not 7"},
+		{&Views{}, &toy{grid: Grid{circle("view", 8)}, missing: 1}, "has 7 images; want all 8 views of every object"},
 		{&Views{}, partial, "has no image with object 5, view 7; want all 8 views"},
 	}
 	for _, test := range tests {

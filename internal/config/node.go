@@ -80,8 +80,8 @@ func (n *Node) Errorf(format string, args ...any) error {
 	return n.fail(fmt.Errorf(format, args...))
 }
 
-// Invalid returns an error located at a key of the node, as the function [Invalid]
-// says it is.
+// Invalid returns an error about one of the node's keys, located where the config
+// gives it; the function [Invalid] is for code that has no node.
 func (n *Node) Invalid(key, format string, args ...any) error {
 	return n.invalid(key, fmt.Errorf(format, args...))
 }

@@ -161,6 +161,9 @@ func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather b
 	if gather {
 		For(c.gather.parts(), c.packGather)
 	}
+	if dw != nil {
+		c.gradient.prepare()
+	}
 	For(c.groups, c.backwardItem)
 	if dw != nil {
 		For(c.gradient.parts(), c.totalItem)

@@ -19,6 +19,7 @@ type product interface {
 // gradient computes the gradient of the weights: patches of the big images times
 // pixels of the small ones, summed over pixels and images.
 type gradient interface {
+	prepare() // allocates the sums, which an encoder alone does not need
 	// run adds the images of a chunk to a group's sum, or begins it. The small
 	// images lie with pixels of pixel elements, a multiple of 16, rows of line and
 	// images of size elements.
@@ -225,8 +226,13 @@ func newWeightGradient(g *geometry) *weightGradient {
 			p.cRows = append(p.cRows, len(p.cRows)*g.smallC)
 		}
 	}
-	p.sums = make([]float32, g.groups*g.patch()*g.smallC)
 	return p
+}
+
+func (p *weightGradient) prepare() {
+	if p.sums == nil {
+		p.sums = make([]float32, p.g.groups*p.g.patch()*p.g.smallC)
+	}
 }
 
 func (p *weightGradient) run(s *convWorker, small []float32, pixel, line, size, images, group int, fresh bool) {

@@ -229,8 +229,13 @@ type winogradGradient struct {
 func newWinogradGradient(g *geometry) *winogradGradient {
 	p := &winogradGradient{winograd: newWinograd(g), panels: newPanels(g.smallC), zeros: make([]float32, g.smallC)}
 	p.rows, p.cRows = rowTable(p.depth(), 1), rowTable(p.depth(), g.smallC)
-	p.sums = make([]float32, g.groups*p.size())
 	return p
+}
+
+func (p *winogradGradient) prepare() {
+	if p.sums == nil {
+		p.sums = make([]float32, p.g.groups*p.size())
+	}
 }
 
 func (p *winogradGradient) depth() int { return 4 * p.g.bigC }

@@ -9,7 +9,7 @@ import (
 	"math"
 )
 
-// maxRecord is the longest record that is read, in bytes.
+// maxRecord is the longest record that is written and read, in bytes.
 const maxRecord = 64 << 20
 
 // ErrTorn marks the place where a file stops to make sense: a record that was not

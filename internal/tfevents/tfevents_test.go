@@ -257,6 +257,24 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// What could not be read again is not written.
+func TestTooLong(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events")
+	w, err := Create(path, clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(1, Value{Tag: "x", Image: &Image{PNG: make([]byte, maxRecord)}}); err == nil || !strings.Contains(err.Error(), "at most 67108864 are read again") {
+		t.Errorf("got %v", err)
+	}
+	if err := errors.Join(w.Scalar("x", 2, 1), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := stepsOf(readAll(t, path)); !reflect.DeepEqual(got, []int64{2}) {
+		t.Errorf("steps %v", got)
+	}
+}
+
 func TestDamage(t *testing.T) {
 	data := steps(t, filepath.Join(t.TempDir(), "x"), 1, 2)
 	for i := range data {

@@ -79,7 +79,7 @@ func (w *Writer) Image(tag string, step int64, m image.Image) error {
 	return w.PNG(tag, step, encoded.Bytes())
 }
 
-// PNG writes a picture that is already encoded.
+// PNG writes a picture that is a PNG file already.
 func (w *Writer) PNG(tag string, step int64, encoded []byte) error {
 	c, err := png.DecodeConfig(bytes.NewReader(encoded))
 	if err != nil {
@@ -89,16 +89,20 @@ func (w *Writer) PNG(tag string, step int64, encoded []byte) error {
 	return w.Write(step, Value{Tag: tag, Image: &Image{c.Height, c.Width, rgba, encoded}})
 }
 
-// Write writes values that belong to one step as one event. After an error nothing
-// more is written, and every call returns that error.
+// Write writes values that belong to one step as one event of at most 64 MiB. After
+// an error of the file nothing more is written, and every call returns that error.
 func (w *Writer) Write(step int64, values ...Value) error {
 	return w.write(Event{Step: step, Values: values})
 }
 
 func (w *Writer) write(e Event) error {
 	e.WallTime = float64(w.now().UnixMicro()) / 1e6
+	data := e.marshal()
+	if len(data) > maxRecord {
+		return fmt.Errorf("writing %s: an event of %d bytes; at most %d are read again", w.path, len(data), maxRecord)
+	}
 	if w.err == nil {
-		_, err := w.buf.Write(appendRecord(nil, e.marshal()))
+		_, err := w.buf.Write(appendRecord(nil, data))
 		w.fail(err)
 	}
 	return w.err
