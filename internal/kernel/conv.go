@@ -92,8 +92,8 @@ func (p *Conv) Forward(x, w, bias, y []float32) {
 	c.prepare()
 	copy(c.bias, bias)
 	c.x, c.w, c.y = x, w, y
-	For(c.gather.parts(), c.packGather)
-	For((c.batch+c.chunk-1)/c.chunk, c.forwardItem)
+	forWorkers(len(c.workers), c.gather.parts(), c.packGather)
+	forWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
 }
 
@@ -125,8 +125,8 @@ func (p *ConvTranspose) Forward(x, w, bias, y []float32) {
 	c.prepare()
 	copy(c.bias, bias)
 	c.x, c.w, c.y = x, w, y
-	For(c.spread.parts(), c.packSpread)
-	For((c.batch+c.chunk-1)/c.chunk, c.forwardItem)
+	forWorkers(len(c.workers), c.spread.parts(), c.packSpread)
+	forWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
 }
 
@@ -156,17 +156,17 @@ func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather b
 	c.prepare()
 	c.x, c.w, c.y, c.dy, c.dx, c.dw, c.wantBias = x, w, y, dy, dx, dw, db != nil
 	if spread {
-		For(c.spread.parts(), c.packSpread)
+		forWorkers(len(c.workers), c.spread.parts(), c.packSpread)
 	}
 	if gather {
-		For(c.gather.parts(), c.packGather)
+		forWorkers(len(c.workers), c.gather.parts(), c.packGather)
 	}
 	if dw != nil {
 		c.gradient.prepare()
 	}
-	For(c.groups, c.backwardItem)
+	forWorkers(len(c.workers), c.groups, c.backwardItem)
 	if dw != nil {
-		For(c.gradient.parts(), c.totalItem)
+		forWorkers(len(c.workers), c.gradient.parts(), c.totalItem)
 	}
 	if db != nil {
 		n := len(db)

@@ -65,10 +65,10 @@ func (d *Dense) Forward(x, w, bias, y []float32) {
 	d.prepare()
 	d.x, d.w, d.y = x, w, y
 	copy(d.bias, bias)
-	For(d.forwardPanels.count, d.packItem)
-	For(d.forwardPanels.count*blocks(d.rows), d.forwardItem)
+	forWorkers(len(d.workers), d.forwardPanels.count, d.packItem)
+	forWorkers(len(d.workers), d.forwardPanels.count*blocks(d.rows), d.forwardItem)
 	if d.activation > ReLUActivation {
-		For(blocks(d.rows), d.activateItem)
+		forWorkers(len(d.workers), blocks(d.rows), d.activateItem)
 	}
 	d.x, d.w, d.y = nil, nil, nil
 }
@@ -103,16 +103,16 @@ func (d *Dense) block(i, n int) (from, to int) { return i * rowBlock, min(n, (i+
 func (d *Dense) Backward(x, w, y, dy, dx, dw, db []float32) {
 	d.prepare()
 	d.x, d.w, d.y, d.dy, d.dx, d.dw = x, w, y, dy, dx, dw
-	For(blocks(d.rows), d.gradientItem)
+	forWorkers(len(d.workers), blocks(d.rows), d.gradientItem)
 	if dx != nil {
 		if d.packedT == nil {
 			d.packedT = make([]float32, d.out*d.inputPanels.padded)
 		}
-		For(d.inputPanels.count, d.packTItem)
-		For(d.inputPanels.count*blocks(d.rows), d.inputItem)
+		forWorkers(len(d.workers), d.inputPanels.count, d.packTItem)
+		forWorkers(len(d.workers), d.inputPanels.count*blocks(d.rows), d.inputItem)
 	}
 	if dw != nil {
-		For(d.forwardPanels.count*blocks(d.in), d.weightItem)
+		forWorkers(len(d.workers), d.forwardPanels.count*blocks(d.in), d.weightItem)
 	}
 	if db != nil {
 		copy(db, d.columnSums())

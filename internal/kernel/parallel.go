@@ -11,12 +11,16 @@ func Threads() int { return runtime.GOMAXPROCS(0) }
 
 // For calls body(worker, i) once for every i in [0, n), on up to Threads()
 // goroutines, and returns when all calls have. Items are handed out in order but
-// may run at the same time; no two calls with the same worker, a number below
-// Threads(), do. The body must not panic.
+// may run at the same time; no two calls with the same worker do. The body must
+// not panic.
 //
 // For allocates nothing if body is a stored function value.
-func For(n int, body func(worker, i int)) {
-	threads := min(Threads(), n)
+func For(n int, body func(worker, i int)) { forWorkers(Threads(), n, body) }
+
+// forWorkers is For with worker below a limit: the runtime may change GOMAXPROCS
+// at any time, and scratch exists for so many workers only.
+func forWorkers(workers, n int, body func(worker, i int)) {
+	threads := min(Threads(), workers, n)
 	if threads <= 1 {
 		for i := range n {
 			body(0, i)

@@ -83,39 +83,58 @@ func (t *tile) border(rows, cRows []int, columns int) {
 	}
 }
 
-// computeGo is the micro-kernel in Go.
+// computeGo is the micro-kernel in Go: blocks of 2 rows and 4 columns, whose 8
+// sums fit into registers.
 func (t *tile) computeGo() {
-	w := t.width
-	for r := range 8 {
-		var sum [32]float32
-		for k := range t.blocks {
-			for s := range t.segs {
-				a := t.rows[r] + k*t.aBlk + s*t.aSeg
-				b := k*t.bBlk + s*t.bSeg
-				for i := range t.steps {
-					x := t.a[a+i*t.aStep]
-					line := t.b[b+i*t.bStep:][:w]
-					for n, y := range line {
-						sum[n] += x * y
-					}
+	var sums [8]float32
+	for row := 0; row < 8; row += 2 {
+		for column := 0; column < t.width; column += 4 {
+			t.blockGo(row, column, &sums)
+			for r := range 2 {
+				c := t.c[t.cRows[row+r]+column:][:4]
+				for n := range c {
+					c[n] = t.finishGo(sums[4*r+n], c[n], column+n)
 				}
 			}
 		}
-		c := t.c[t.cRows[r]:][:w]
-		for n := range c {
-			x := sum[n]
-			if t.flags&accumulate != 0 {
-				x += c[n]
+	}
+}
+
+// finishGo adds to a sum what flags say; old is the element before.
+func (t *tile) finishGo(sum, old float32, column int) float32 {
+	if t.flags&accumulate != 0 {
+		sum += old
+	}
+	if t.flags&addBias != 0 {
+		sum += t.bias[column]
+	}
+	if t.flags&applyReLU != 0 && sum < 0 {
+		sum = 0
+	}
+	return sum
+}
+
+// blockGo computes the sums of 2 rows and 4 columns.
+func (t *tile) blockGo(row, column int, sums *[8]float32) {
+	var s00, s01, s02, s03, s10, s11, s12, s13 float32
+	r0, r1 := t.rows[row], t.rows[row+1]
+	left, right := t.a, t.b
+	aStep, bStep := t.aStep, t.bStep
+	for k := range t.blocks {
+		for s := range t.segs {
+			a := k*t.aBlk + s*t.aSeg
+			b := k*t.bBlk + s*t.bSeg + column
+			for range t.steps {
+				y := (*[4]float32)(right[b:])
+				x0, x1 := left[a+r0], left[a+r1]
+				s00, s01, s02, s03 = s00+x0*y[0], s01+x0*y[1], s02+x0*y[2], s03+x0*y[3]
+				s10, s11, s12, s13 = s10+x1*y[0], s11+x1*y[1], s12+x1*y[2], s13+x1*y[3]
+				a += aStep
+				b += bStep
 			}
-			if t.flags&addBias != 0 {
-				x += t.bias[n]
-			}
-			if t.flags&applyReLU != 0 && x < 0 {
-				x = 0
-			}
-			c[n] = x
 		}
 	}
+	*sums = [8]float32{s00, s01, s02, s03, s10, s11, s12, s13}
 }
 
 // panels splits n columns into panels of 32 and, if no more than 16 are left, a last one of 16.
