@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -55,6 +56,9 @@ func (t *Trainer) checkpoint(config string, done bool) (*safetensors.File, []byt
 	params := t.Model.Params()
 	for _, name := range params.Names() {
 		p := params.Get(name)
+		if i := slices.IndexFunc(p.Float32s(), notFinite); i >= 0 {
+			return nil, nil, fmt.Errorf("after step %d: element %d of parameter %q is %v; try a smaller learning rate, or train.clip", t.step, i, name, p.Float32s()[i])
+		}
 		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: "model/" + name, Shape: p.Shape(), Data: p.Float32s()})
 	}
 	for _, o := range t.Model.Objectives() {
@@ -75,8 +79,16 @@ func (t *Trainer) checkpoint(config string, done bool) (*safetensors.File, []byt
 	return f, text, nil
 }
 
+func notFinite(x float32) bool { return x-x != 0 }
+
 // restore sets the trainer to a checkpoint.
 func (t *Trainer) restore(f *safetensors.File, s *state) error {
+	if err := loadParams(t.Model, f); err != nil {
+		return err
+	}
+	if len(s.Optimizers) != len(t.optimizers) {
+		return fmt.Errorf("it has %d objectives, want %d", len(s.Optimizers), len(t.optimizers))
+	}
 	for name, steps := range s.Optimizers {
 		o := t.optimizers[name]
 		if o == nil {
@@ -92,9 +104,6 @@ func (t *Trainer) restore(f *safetensors.File, s *state) error {
 			copy(p.Value, v)
 		}
 	}
-	if err := loadParams(t.Model, f); err != nil {
-		return err
-	}
 	if err := t.loader.Restore(s.Sampler); err != nil {
 		return err
 	}
@@ -108,6 +117,9 @@ func (t *Trainer) restore(f *safetensors.File, s *state) error {
 	}
 	return nil
 }
+
+// errOtherModel says that a checkpoint has other tensors than the config asks for.
+var errOtherModel = errors.New("the checkpoint does not fit the config")
 
 // errNoCheckpoint says that a folder has none.
 var errNoCheckpoint = errors.New("there is no checkpoint")

@@ -5,7 +5,6 @@ package train
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"regexp"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -90,6 +89,13 @@ func (c *Config) Validate() error {
 	case len(c.Losses) == 0:
 		return config.Invalid("losses", "the list is empty: want at least one loss")
 	}
+	for i, m := range c.Metrics {
+		for _, other := range c.Metrics[:i] {
+			if m.Name == other.Name {
+				return config.Invalid(fmt.Sprintf("metrics.%d", i), "%s is in the list twice: want every metric once", m.Name)
+			}
+		}
+	}
 	if s := c.Train.Stop; s != nil {
 		if c.Train.Evaluate == 0 {
 			return config.Invalid("train.evaluate", "train.stop watches a metric: want the number of epochs between two evaluations")
@@ -104,6 +110,12 @@ func (c *Config) Validate() error {
 	return nil
 }
 
+// More than anyone trains for, and more than any machine has.
+const (
+	maxEpochs  = 1e9
+	maxThreads = 1024
+)
+
 // Validate checks the settings' ranges.
 func (s *Settings) Validate() error {
 	for _, f := range []struct {
@@ -115,11 +127,19 @@ func (s *Settings) Validate() error {
 		}
 	}
 	for _, f := range []struct {
+		key         string
+		value, most int
+	}{{"epochs", s.Epochs, maxEpochs}, {"threads", s.Threads, maxThreads}} {
+		if f.value > f.most {
+			return config.Invalid(f.key, "%d is out of range: want at most %d", f.value, f.most)
+		}
+	}
+	for _, f := range []struct {
 		key   string
 		value float64
 	}{{"warmup", s.Warmup}, {"clip", s.Clip}, {"checkpoint", s.Checkpoint}} {
-		if !(f.value >= 0) || math.IsInf(f.value, 0) {
-			return config.Invalid(f.key, "%v is out of range: want 0 or more", f.value)
+		if !(f.value >= 0) || !finite(f.value) {
+			return config.Invalid(f.key, "%v is out of range: want a number from 0 on", f.value)
 		}
 	}
 	return nil

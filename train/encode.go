@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // encodeBatch is how many images are encoded or decoded at a time.
-const encodeBatch = 256
+const encodeBatch = 128
 
 // Coder runs a trained model's encoder and decoder.
 type Coder struct {
@@ -125,6 +126,15 @@ func all(d datasets.Dataset) []int {
 // loadParams sets a model's parameters to those of a checkpoint, which must be the same ones.
 func loadParams(m models.Model, f *safetensors.File) error {
 	params := m.Params()
+	count := 0
+	for _, x := range f.Tensors {
+		if strings.HasPrefix(x.Name, "model/") {
+			count++
+		}
+	}
+	if want := len(params.Names()); count != want {
+		return fmt.Errorf("it has %d parameters, want %d", count, want)
+	}
 	for _, name := range params.Names() {
 		p := params.Get(name)
 		v, err := f.Float32s("model/"+name, p.Shape()...)

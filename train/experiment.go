@@ -22,7 +22,16 @@ type Experiment struct {
 	Coder  *Coder
 }
 
-// NewExperiment builds what a config names.
+// ConfigError is a mistake in a config that shows only when its parts meet: a
+// network that does not fit the images, a loss that needs what the model lacks.
+type ConfigError struct{ Err error }
+
+func (e *ConfigError) Error() string { return "config: " + e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// NewExperiment builds what a config names. Parts that do not go together are a *ConfigError.
 func NewExperiment(c Config) (*Experiment, error) {
 	e := &Experiment{Config: c}
 	var err error
@@ -30,11 +39,11 @@ func NewExperiment(c Config) (*Experiment, error) {
 		return nil, fmt.Errorf("dataset %s: %w", c.Dataset.Name, err)
 	}
 	if e.Split, err = c.Supervision.Split(e.Data, rng.New(c.Seed, "supervision")); err != nil {
-		return nil, fmt.Errorf("supervision %s: %w", c.Supervision.Name, err)
+		return nil, &ConfigError{fmt.Errorf("supervision: %w", err)}
 	}
 	data := models.DataOf(e.Data)
 	if e.Model, err = c.Model.Value.New(data, c.Seed); err != nil {
-		return nil, fmt.Errorf("model %s: %w", c.Model.Name, err)
+		return nil, &ConfigError{fmt.Errorf("model: %w", err)}
 	}
 	if e.Coder, err = NewCoder(e.Model, data); err != nil {
 		return nil, fmt.Errorf("model %s: %w", c.Model.Name, err)
@@ -60,7 +69,10 @@ func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return e, warning, loadParams(e.Model, f)
+	if err := loadParams(e.Model, f); err != nil {
+		return nil, "", fmt.Errorf("%s: %w: %w", dir, errOtherModel, err)
+	}
+	return e, warning, nil
 }
 
 // storedConfig reads the config of a run.
@@ -79,6 +91,15 @@ func storedConfig(store *runstore.Run) (Config, error) {
 func (e *Experiment) Codes(ctx context.Context) (metrics.Matrix, error) {
 	codes, err := e.Coder.Encode(ctx, e.Data, all(e.Data))
 	return metrics.NewMatrix(e.Data.Len(), e.Coder.Width(), codes), err
+}
+
+// suits reports metrics that the data set does not suit, before it takes a training to find out.
+func (e *Experiment) suits(choices []metrics.Choice) error {
+	in := &metrics.Input{Codes: metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()}, Levels: datasets.Levels(e.Data), Factors: e.Data.Factors()}
+	if err := metrics.Suits(in, choices); err != nil {
+		return &ConfigError{err}
+	}
+	return nil
 }
 
 // Evaluate measures codes of the whole data set.

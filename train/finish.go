@@ -17,6 +17,7 @@ import (
 // finish encodes the data set, measures the codes, and draws figures and the report.
 func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
 	e, t := s.experiment, s.trainer
+	t.release()
 	codes, err := e.Codes(ctx)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,10 @@ func (s *session) drawLosses(w io.Writer) error {
 	if err := s.readLog(func(line logLine) {
 		for _, o := range s.experiment.Model.Objectives() {
 			losses := line.Losses[o.Name]
-			for _, name := range s.lossNames(o, losses) {
+			if losses == nil { // the line is about something else
+				continue
+			}
+			for _, name := range s.trainer.lossNames(o) {
 				key := o.Name + " " + name
 				i, ok := at[key]
 				if !ok {
@@ -145,20 +149,6 @@ func (s *session) drawLosses(w io.Writer) error {
 	return figures.Curves(w, figures.CurveOptions{Title: s.experiment.Config.Name, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
 }
 
-// lossNames lists the losses of a line of the log: the sum first, then the parts in the config's order.
-func (s *session) lossNames(o models.Objective, losses map[string]float64) []string {
-	if losses == nil {
-		return nil
-	}
-	names := []string{"loss"}
-	if p := s.trainer.anyProgram(o); p != nil {
-		for _, part := range p.loss.Parts {
-			names = append(names, part.Name)
-		}
-	}
-	return names
-}
-
 // spread returns count indices evenly spread over n.
 func spread(n, count int) []int {
 	count = min(n, count)
@@ -169,11 +159,20 @@ func spread(n, count int) []int {
 	return list
 }
 
+// scattered returns count indices of n that do not follow the grid of factors: multiples of the golden section.
+func scattered(n, count int) []int {
+	list := make([]int, min(n, count))
+	for i := range list {
+		list[i] = int(math.Mod(float64(i+1)*math.Phi, 1) * float64(n))
+	}
+	return list
+}
+
 // drawReconstructions decodes the codes of images spread over the data set.
 func (s *session) drawReconstructions(w io.Writer, codes metrics.Matrix) error {
 	e := s.experiment
 	h, wd, c := e.Data.ImageShape()
-	list := spread(e.Data.Len(), 16)
+	list := scattered(e.Data.Len(), 16)
 	inputs := make([]float32, len(list)*h*wd*c)
 	datasets.Fill(e.Data, list, inputs)
 	var rows []float32

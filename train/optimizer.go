@@ -54,16 +54,16 @@ type Adam struct {
 // Validate checks the settings' ranges.
 func (a *Adam) Validate() error {
 	switch {
-	case !(a.LR > 0):
-		return config.Invalid("lr", "%v is not a learning rate: want more than 0", a.LR)
+	case !(a.LR > 0) || !finite(a.LR):
+		return config.Invalid("lr", "%v is not a learning rate: want a number above 0", a.LR)
 	case !(a.Beta1 >= 0 && a.Beta1 < 1):
 		return config.Invalid("beta1", "%v is out of range: want 0 <= beta1 < 1", a.Beta1)
 	case !(a.Beta2 >= 0 && a.Beta2 < 1):
 		return config.Invalid("beta2", "%v is out of range: want 0 <= beta2 < 1", a.Beta2)
-	case !(a.Epsilon > 0):
-		return config.Invalid("epsilon", "%v is out of range: want more than 0", a.Epsilon)
-	case !(a.Decay >= 0):
-		return config.Invalid("decay", "%v is out of range: want 0 or more", a.Decay)
+	case !(a.Epsilon > 0) || !finite(a.Epsilon):
+		return config.Invalid("epsilon", "%v is out of range: want a number above 0", a.Epsilon)
+	case !(a.Decay >= 0) || !finite(a.Decay):
+		return config.Invalid("decay", "%v is out of range: want a number from 0 on", a.Decay)
 	}
 	return nil
 }

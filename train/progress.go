@@ -19,33 +19,60 @@ func sigmoid(x []float32) { kernel.Sigmoid(x, x) }
 const quietInterval = 10 * time.Second
 
 // progressHook shows a bar on a terminal, and elsewhere a plain line now and then.
-func progressHook(t *Trainer, w io.Writer) Hook {
+// The function it returns makes room for other text.
+func progressHook(t *Trainer, w io.Writer) (Hook, func()) {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return barHook(t, w)
+		columns, _, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			columns = 80
+		}
+		return barHook(t, w, columns)
 	}
-	return lineHook(t, w)
+	return lineHook(t, w), func() {}
 }
 
-func barHook(t *Trainer, w io.Writer) Hook {
-	total := t.settings.Epochs * t.sampler.Batches()
-	bar := progressbar.NewOptions(total,
+// barColumns is what the bar, its counts and its times take of a line.
+const barColumns = 72
+
+// barHook counts the steps of this sitting: only they say how long the rest will take.
+func barHook(t *Trainer, w io.Writer, columns int) (Hook, func()) {
+	before := t.step
+	bar := progressbar.NewOptions(max(1, t.settings.Epochs*t.sampler.Batches()-before),
 		progressbar.OptionSetWriter(w), progressbar.OptionShowCount(), progressbar.OptionSetItsString("steps"),
 		progressbar.OptionShowIts(), progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24))
 	meter := newMeter()
 	return Hook{Name: "progress", Step: func(r *StepReport) error {
 		meter.add(r)
-		bar.Describe(fmt.Sprintf("epoch %d/%d  %s  %.0f images/s", r.Epoch, t.settings.Epochs, lossText(r.Names, r.Values), meter.rate))
+		bar.Describe(describe(r, t.settings.Epochs, meter.rate, columns-barColumns))
 		// A bar that cannot be drawn is no reason to end training.
-		_ = bar.Set(r.Step)
+		_ = bar.Set(r.Step - before)
 		return nil
 	}, Epoch: func(r *EpochReport) error {
 		if r.Epoch == r.Of {
 			_ = bar.Finish()
 		}
 		return nil
-	}}
+	}}, func() { _ = bar.Clear() }
 }
+
+// describe says where training is, in as much detail as columns allow.
+func describe(r *StepReport, epochs int, rate float64, columns int) string {
+	short := fmt.Sprintf("epoch %d/%d", r.Epoch, epochs)
+	for _, text := range []string{
+		fmt.Sprintf("%s  %s  %.0f images/s", short, lossText(r.Names, r.Values), rate),
+		fmt.Sprintf("%s  %s  %.0f images/s", short, lossText(r.Names[:1], r.Values), rate),
+		fmt.Sprintf("%s  %s", short, lossText(r.Names[:1], r.Values)),
+	} {
+		if len(text) <= columns {
+			return text
+		}
+	}
+	return short
+}
+
+// maxLeft is the longest time left that is shown, in seconds: a century.
+const maxLeft = 100 * 365 * 24 * 3600
 
 func lineHook(t *Trainer, w io.Writer) Hook {
 	last := time.Now()
@@ -56,8 +83,8 @@ func lineHook(t *Trainer, w io.Writer) Hook {
 			return nil
 		}
 		last = now
-		perStep := now.Sub(begin) / time.Duration(max(1, r.Step-beginStep))
-		left := perStep * time.Duration((r.Of-r.Epoch)*t.sampler.Batches())
+		perStep := now.Sub(begin).Seconds() / float64(max(1, r.Step-beginStep))
+		left := time.Duration(min(perStep*float64((r.Of-r.Epoch)*t.sampler.Batches()), maxLeft) * float64(time.Second))
 		var parts []string
 		for _, l := range r.Losses {
 			parts = append(parts, l.Objective+" "+lossText(l.Names, l.Values))

@@ -30,12 +30,13 @@ type Result struct {
 	Epochs  int              `json:"epochs"`
 	Steps   int              `json:"steps"`
 	Seconds float64          `json:"seconds"` // of this sitting, figures included
-	Losses  []ObjectiveLoss  `json:"losses"`  // means over the last epoch
+	Losses  Losses           `json:"losses"`  // means over the last epoch
 	Metrics []metrics.Result `json:"metrics"`
 }
 
 // Run trains, measures and stores an experiment. When the context ends it saves
-// a checkpoint and returns ErrStopped.
+// a checkpoint and returns ErrStopped. A config whose parts do not go together is
+// a *ConfigError.
 func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	begin := time.Now()
 	if o.Dir == "" {
@@ -48,9 +49,12 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.suits(c.Metrics); err != nil {
+		return nil, err
+	}
 	t, err := NewTrainer(e.Model, e.Data, e.Split, c.Losses, c.Train, c.Seed)
 	if err != nil {
-		return nil, err
+		return nil, &ConfigError{err}
 	}
 	defer t.Close()
 	s, err := openSession(e, t, o)
@@ -58,10 +62,14 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer s.close()
-	if err := s.fit(ctx); err != nil {
-		return nil, err
+	err = s.fit(ctx)
+	var results []metrics.Result
+	if err == nil {
+		results, err = s.finish(ctx)
 	}
-	results, err := s.finish(ctx)
+	if errors.Is(err, ErrStopped) {
+		return nil, fmt.Errorf("%w; continue with --resume", ErrStopped)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +80,11 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 // openSession creates or opens the run's folder, and restores the trainer if it is resumed.
 func openSession(e *Experiment, t *Trainer, o Options) (s *session, err error) {
 	s = &session{experiment: e, trainer: t, log: o.Log, saved: time.Now()}
+	defer func(opened *session) {
+		if err != nil {
+			opened.close()
+		}
+	}(s)
 	open := runstore.Create
 	_, missing := os.Stat(filepath.Join(o.Dir, runstore.Config))
 	resume := o.Resume && missing == nil
@@ -80,36 +93,32 @@ func openSession(e *Experiment, t *Trainer, o Options) (s *session, err error) {
 	}
 	if s.store, err = open(o.Dir); err != nil {
 		if errors.Is(err, runstore.ErrExists) {
-			return nil, fmt.Errorf("%w; continue it with --resume, or choose another folder with --run", err)
+			return nil, fmt.Errorf("%s: %w; continue it with --resume, or choose another folder with --run", o.Dir, runstore.ErrExists)
 		}
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			s.close()
-		}
-	}()
-	if resume {
-		stored, err := storedConfig(s.store)
-		if err != nil {
-			return nil, err
-		}
-		if err := stored.sameTraining(e.Config); err != nil {
-			return nil, err
-		}
-		if err := s.restore(); err != nil {
-			return nil, err
-		}
-	}
-	text, err := e.Config.Encode()
+	c := e.Config
+	text, err := c.Encode()
 	if err != nil {
 		return nil, err
 	}
 	s.config = string(text)
+	if resume {
+		if err := s.restore(); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.store.Write(runstore.Config, writeBytes(text)); err != nil {
 		return nil, err
 	}
-	return s, s.openLogs()
+	if err := s.openLogs(); err != nil {
+		return nil, err
+	}
+	s.say("%s: %s on %s, seed %d, %d epochs, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, c.Train.Epochs, o.Dir)
+	if resume {
+		s.say("continuing after step %d (%d epochs)", t.step, t.epoch)
+	}
+	return s, nil
 }
 
 func writeBytes(b []byte) func(io.Writer) error {

@@ -39,8 +39,8 @@ func (s *Step) Validate() error {
 	if s.Every < 1 {
 		return config.Invalid("every", "%d epochs: want 1 or more", s.Every)
 	}
-	if !(s.Factor > 0) {
-		return config.Invalid("factor", "%v is out of range: want more than 0", s.Factor)
+	if !(s.Factor > 0) || !finite(s.Factor) {
+		return config.Invalid("factor", "%v is out of range: want a number above 0", s.Factor)
 	}
 	return nil
 }

@@ -1,11 +1,14 @@
 package train
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"reflect"
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/runstore"
@@ -31,31 +34,46 @@ type session struct {
 	store      *runstore.Run
 	config     string
 	log        io.Writer
+	clear      func() // makes room in log for text, if it shows progress
 	lines      *runstore.Log
 	events     *tfevents.Writer
 	saved      time.Time // of the last checkpoint
 	done       bool      // training has ended
-	last       []ObjectiveLoss
+	last       Losses    // of the last epoch in the log
+	measured   logLine   // the last evaluation in the log
 }
+
+// Losses are the mean losses of an epoch, by objective and name.
+type Losses map[string]map[string]float64
 
 // logLine is a line of log.jsonl: a finished epoch, or an evaluation.
 type logLine struct {
-	Step    int                           `json:"step"`
-	Epoch   int                           `json:"epoch"`
-	Images  int                           `json:"images,omitempty"`
-	Seconds float64                       `json:"seconds,omitempty"`
-	Losses  map[string]map[string]float64 `json:"losses,omitempty"`
-	Metrics map[string]float64            `json:"metrics,omitempty"`
+	Step    int                `json:"step"`
+	Epoch   int                `json:"epoch"`
+	Images  int                `json:"images,omitempty"`
+	Seconds float64            `json:"seconds,omitempty"`
+	Losses  Losses             `json:"losses,omitempty"`
+	Metrics map[string]float64 `json:"metrics,omitempty"`
 }
 
 func (s *session) say(format string, args ...any) {
 	if s.log != nil {
+		if s.clear != nil {
+			s.clear()
+		}
 		fmt.Fprintf(s.log, format+"\n", args...)
 	}
 }
 
 // restore continues from the folder's checkpoint; without one, from the beginning.
 func (s *session) restore() error {
+	stored, err := storedConfig(s.store)
+	if err != nil {
+		return err
+	}
+	if err := stored.sameTraining(s.experiment.Config); err != nil {
+		return &ConfigError{err}
+	}
 	f, state, warning, err := readCheckpoint(s.store.Dir())
 	if errors.Is(err, errNoCheckpoint) {
 		s.say("there is no checkpoint yet: starting from the beginning")
@@ -71,21 +89,31 @@ func (s *session) restore() error {
 		}
 	}
 	if err := s.trainer.restore(f, state); err != nil {
-		return fmt.Errorf("the checkpoint does not fit the config: %w", err)
+		return fmt.Errorf("%s: %w: %w", s.store.Dir(), errOtherModel, err)
 	}
-	s.done = state.Done && s.trainer.epoch >= s.trainer.settings.Epochs
-	s.say("continuing after step %d (%d epochs)", state.Step, state.Epoch)
+	s.done = state.Done && (s.trainer.epoch >= s.trainer.settings.Epochs || s.enough() != "")
 	return nil
 }
 
-// openLogs opens the logs and drops what they hold of steps that will be taken again.
+// openLogs opens the logs and drops what they hold of the epoch under way and
+// later ones, which will be logged again.
 func (s *session) openLogs() (err error) {
-	step := int64(s.trainer.step)
+	step := int64(s.trainer.step - s.trainer.inEpoch)
 	if !s.store.Has(logFile) {
 		if s.lines, err = s.store.CreateLog(logFile); err != nil {
 			return err
 		}
 	} else if s.lines, err = s.store.ResumeLog(logFile, step); err != nil {
+		return err
+	}
+	if err := s.readLog(func(line logLine) {
+		if line.Losses != nil {
+			s.last = line.Losses
+		}
+		if line.Metrics != nil {
+			s.measured = line
+		}
+	}); err != nil {
 		return err
 	}
 	old, err := filepath.Glob(s.store.Path("events.out.tfevents.*"))
@@ -98,6 +126,22 @@ func (s *session) openLogs() (err error) {
 		s.events, err = tfevents.Create(s.store.Path(fmt.Sprintf("events.out.tfevents.%d.unravel", time.Now().Unix())), time.Now)
 	}
 	return err
+}
+
+// readLog calls f for every line of the log.
+func (s *session) readLog(f func(logLine)) error {
+	text, err := s.store.Read(logFile)
+	if err != nil {
+		return err
+	}
+	for raw := range bytes.Lines(text) {
+		var line logLine
+		if err := json.Unmarshal(raw, &line); err != nil {
+			return fmt.Errorf("%s: %w", s.store.Path(logFile), err)
+		}
+		f(line)
+	}
+	return nil
 }
 
 func (s *session) close() {
@@ -120,7 +164,13 @@ func (s *session) fit(ctx context.Context) error {
 		return nil
 	}
 	if s.log != nil {
-		t.AddHook(progressHook(t, s.log))
+		var progress Hook
+		progress, s.clear = progressHook(t, s.log)
+		t.AddHook(progress)
+		defer func() {
+			s.clear()
+			s.clear = nil
+		}()
 	}
 	t.AddHook(Hook{Name: "log", Epoch: s.logEpoch})
 	if every := t.settings.Evaluate; every > 0 && len(s.experiment.Config.Metrics) > 0 {
@@ -179,7 +229,7 @@ func (s *session) save(done bool) error {
 
 // logEpoch writes a finished epoch to the logs.
 func (s *session) logEpoch(r *EpochReport) error {
-	line := logLine{Step: r.Step, Epoch: r.Epoch, Images: r.Images, Seconds: r.Seconds, Losses: map[string]map[string]float64{}}
+	line := logLine{Step: r.Step, Epoch: r.Epoch, Images: r.Images, Seconds: r.Seconds, Losses: Losses{}}
 	var values []tfevents.Value
 	for _, l := range r.Losses {
 		parts := map[string]float64{}
@@ -189,7 +239,7 @@ func (s *session) logEpoch(r *EpochReport) error {
 		}
 		line.Losses[l.Objective] = parts
 	}
-	s.last = r.Losses
+	s.last = line.Losses
 	if err := s.events.Write(int64(r.Step), values...); err != nil {
 		return err
 	}
@@ -212,22 +262,43 @@ func (s *session) evaluate(ctx context.Context, r *EpochReport) error {
 	stop := s.trainer.settings.Stop
 	for _, m := range results {
 		s.say("epoch %d  %s %.4g", r.Epoch, m.Name, m.Value)
-		if stop == nil || stop.Metric != m.Name {
-			continue
+		if stop != nil && stop.Metric == m.Name {
+			s.trainer.watch.observe(m)
 		}
-		why, err := s.trainer.watch.observe(stop, m)
-		if err != nil {
-			s.say("%s", why)
-			return err
-		}
+	}
+	if why := s.enough(); why != "" {
+		s.say("%s", why)
+		return errEnough
 	}
 	return nil
 }
 
+// enough says why training should end early, and nothing if it should not.
+func (s *session) enough() string {
+	stop := s.trainer.settings.Stop
+	if stop == nil {
+		return ""
+	}
+	for _, m := range s.experiment.Config.Metrics {
+		if m.Name == stop.Metric {
+			return s.trainer.watch.enough(stop, m.Value.Better())
+		}
+	}
+	return ""
+}
+
+// logMetrics writes an evaluation to the logs, unless it is there already: that
+// of the last epoch, or that of a finished run which is resumed.
 func (s *session) logMetrics(epoch, step int, results []metrics.Result) error {
 	line := logLine{Step: step, Epoch: epoch, Metrics: map[string]float64{}}
 	for _, m := range results {
 		line.Metrics[m.Name] = m.Value
+	}
+	if reflect.DeepEqual(line, s.measured) {
+		return nil
+	}
+	s.measured = line
+	for _, m := range results {
 		if err := s.events.Scalar("metrics/"+m.Name, int64(step), float32(m.Value)); err != nil {
 			return err
 		}

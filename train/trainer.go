@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -14,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// ErrStopped is returned when training was asked to stop; what was trained is in a checkpoint.
-var ErrStopped = errors.New("stopped by a signal; continue with --resume")
+// ErrStopped is returned when work was asked to stop; what was trained is in a checkpoint.
+var ErrStopped = errors.New("stopped by a signal")
 
 // errEnough ends training early, without being an error.
 var errEnough = errors.New("early stop")
@@ -55,7 +56,8 @@ type programKey struct {
 // objectiveState is what the programs of one objective share.
 type objectiveState struct {
 	optimizer Optimizer
-	names     []string
+	names     []string // of the parameters
+	losses    []string // see lossNames
 }
 
 // lossSum adds up the losses of an objective over an epoch, weighted by images.
@@ -143,7 +145,11 @@ func (t *Trainer) prepare(labelled bool, sampler *datasets.Sampler) error {
 		return err
 	}
 	list := parametersOf(t.Model.Params(), p.names)
-	t.optimizers[found.Name] = &objectiveState{optimizer: t.settings.Optimizer.Value.New(list), names: p.names}
+	o := &objectiveState{optimizer: t.settings.Optimizer.Value.New(list), names: p.names, losses: []string{"loss"}}
+	for _, part := range p.loss.Parts {
+		o.losses = append(o.losses, part.Name)
+	}
+	t.optimizers[found.Name] = o
 	return nil
 }
 
@@ -194,6 +200,9 @@ func (t *Trainer) Fit(ctx context.Context) error {
 
 // fitEpoch trains to the end of the epoch under way.
 func (t *Trainer) fitEpoch(ctx context.Context) error {
+	if ctx.Err() != nil { // before the epoch's order is drawn, which a resumed run draws itself
+		return ErrStopped
+	}
 	if t.inEpoch == 0 {
 		if err := t.loader.StartEpoch(); err != nil {
 			return err
@@ -203,10 +212,6 @@ func (t *Trainer) fitEpoch(ctx context.Context) error {
 	begin := time.Now()
 	before := t.duration
 	for {
-		if ctx.Err() != nil {
-			t.duration = before + time.Since(begin)
-			return ErrStopped
-		}
 		batch, images, ok := t.loader.Next()
 		if !ok {
 			break
@@ -214,12 +219,32 @@ func (t *Trainer) fitEpoch(ctx context.Context) error {
 		if err := t.trainStep(batch, images, of); err != nil {
 			return err
 		}
+		if ctx.Err() != nil {
+			t.duration = before + time.Since(begin)
+			return ErrStopped
+		}
 	}
+	t.duration = before + time.Since(begin)
+	return t.endEpoch()
+}
+
+// endEpoch counts the epoch under way as finished and tells the hooks. If they
+// are stopped the epoch is still under way, so that a resumed run calls them again.
+func (t *Trainer) endEpoch() error {
 	report := &EpochReport{Epoch: t.epoch + 1, Of: t.settings.Epochs, Step: t.step, Images: t.images,
-		Seconds: (before + time.Since(begin)).Seconds(), Losses: t.means()}
+		Seconds: t.duration.Seconds(), Losses: t.means()}
+	steps, sums := t.inEpoch, t.sums
 	t.epoch++
-	t.inEpoch, t.images, t.duration = 0, 0, 0
-	clear(t.sums)
+	t.inEpoch, t.images, t.duration, t.sums = 0, 0, 0, map[string]*lossSum{}
+	err := t.epochHooks(report)
+	if errors.Is(err, ErrStopped) {
+		t.epoch--
+		t.inEpoch, t.images, t.duration, t.sums = steps, report.Images, time.Duration(report.Seconds*float64(time.Second)), sums
+	}
+	return err
+}
+
+func (t *Trainer) epochHooks(report *EpochReport) error {
 	for _, h := range t.hooks {
 		if h.Epoch == nil {
 			continue
@@ -307,10 +332,7 @@ func (t *Trainer) explainNotFinite(p *program) error {
 func (t *Trainer) addLosses(p *program, images int) {
 	s := t.sums[p.objective.Name]
 	if s == nil {
-		s = &lossSum{Names: []string{"loss"}, Sums: make([]float64, len(p.values))}
-		for _, part := range p.loss.Parts {
-			s.Names = append(s.Names, part.Name)
-		}
+		s = &lossSum{Names: t.lossNames(p.objective), Sums: make([]float64, len(p.values))}
 		t.sums[p.objective.Name] = s
 	}
 	for i, v := range p.values {
@@ -336,12 +358,18 @@ func (t *Trainer) means() []ObjectiveLoss {
 	return list
 }
 
-// anyProgram returns a compiled program of an objective, nil if there is none.
-func (t *Trainer) anyProgram(o models.Objective) *program {
-	for _, p := range t.programs {
-		if p.objective == o {
-			return p
-		}
+// lossNames lists what an objective's losses are called: their sum first, then the parts in the config's order.
+func (t *Trainer) lossNames(o models.Objective) []string {
+	if s := t.optimizers[o.Name]; s != nil {
+		return s.losses
 	}
 	return nil
+}
+
+// release lets go of the compiled programs when no more steps will be taken. They
+// hold most of the memory, which would not be used again before the next
+// collection.
+func (t *Trainer) release() {
+	clear(t.programs)
+	runtime.GC()
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/internal/runstore"
 )
 
 // dataCommand is `unravel data`.
@@ -67,7 +66,7 @@ func (c *dataShowCommand) Run(s *streams) error {
 	if c.Out == "" {
 		c.Out = c.Name + ".png"
 	}
-	if err := runstore.WriteFile(c.Out, func(w io.Writer) error { return raster.WritePNG(w, sheet) }, false); err != nil {
+	if err := writeOut(c.Out, func(w io.Writer) error { return raster.WritePNG(w, sheet) }); err != nil {
 		return err
 	}
 	h, w, channels := d.ImageShape()

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -34,10 +33,10 @@ func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 		out = filepath.Join(c.Dir, "codes.npy")
 	}
 	factors := factorsPath(out)
-	if err := runstore.WriteFile(out, train.WriteCodes(codes), false); err != nil {
+	if err := writeOut(out, train.WriteCodes(codes)); err != nil {
 		return err
 	}
-	if err := runstore.WriteFile(factors, train.WriteFactors(e.Data), false); err != nil {
+	if err := writeOut(factors, train.WriteFactors(e.Data)); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.log, "%d codes of %d columns in %s, their factors in %s\n", codes.Rows, codes.Cols, out, factors)

@@ -90,11 +90,11 @@ func evaluateRun(ctx context.Context, dir string, chosen []metrics.Choice, s *st
 func evaluateFiles(codesFile, factorsFile string, chosen []metrics.Choice) ([]metrics.Result, error) {
 	codes, err := npy.ReadFile[float64](codesFile)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("codes: %w", err)
 	}
 	factors, err := npy.ReadFile[int64](factorsFile)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("factors: %w", err)
 	}
 	if len(codes.Shape) != 2 {
 		return nil, fmt.Errorf("%s: codes have shape %v, want [n, d]", codesFile, codes.Shape)
@@ -118,21 +118,22 @@ func levelsOf(values []int64, k int) ([]int, []datasets.Factor) {
 	factors := make([]datasets.Factor, k)
 	for j := range k {
 		distinct := map[int64]int{}
-		var order []float64
+		var order []int64
 		for i := j; i < len(values); i += k {
 			if _, ok := distinct[values[i]]; !ok {
 				distinct[values[i]] = 0
-				order = append(order, float64(values[i]))
+				order = append(order, values[i])
 			}
 		}
 		slices.Sort(order)
+		names := make([]float64, len(order))
 		for n, v := range order {
-			distinct[int64(v)] = n
+			distinct[v], names[n] = n, float64(v)
 		}
 		for i := j; i < len(values); i += k {
 			levels[i] = distinct[values[i]]
 		}
-		factors[j] = datasets.Factor{Name: fmt.Sprintf("factor%d", j), Size: len(order), Kind: datasets.Circular, Values: order}
+		factors[j] = datasets.Factor{Name: fmt.Sprintf("factor%d", j), Size: len(order), Kind: datasets.Circular, Values: names}
 	}
 	return levels, factors
 }

@@ -62,7 +62,13 @@ func (e usageError) Unwrap() error { return e.error }
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // run executes a command line and returns the exit code.
-func run(ctx context.Context, args []string, out, log io.Writer) int {
+func run(ctx context.Context, args []string, out, log io.Writer) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(log, "unravel: internal error: %v; this is a mistake in unravel, please report it\n", p)
+			code = exitFailed
+		}
+	}()
 	var c commands
 	exited := -1
 	parser, err := kong.New(&c,
@@ -82,7 +88,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) int {
 		fmt.Fprintln(log, "unravel:", err)
 		return exitUsage
 	}
-	k, err := parser.Parse(args)
+	k, err := parser.Parse(flagsLast(parser.Model, args))
 	if exited >= 0 { // --help
 		return exited
 	}
@@ -102,10 +108,11 @@ func exitCode(err error, log io.Writer) int {
 	var usage usageError
 	var one *config.Error
 	var several config.Errors
+	var mismatch *train.ConfigError
 	switch {
 	case errors.Is(err, train.ErrStopped):
 		return exitStopped
-	case errors.As(err, &usage), errors.As(err, &one), errors.As(err, &several):
+	case errors.As(err, &usage), errors.As(err, &one), errors.As(err, &several), errors.As(err, &mismatch):
 		return exitUsage
 	}
 	return exitFailed

@@ -34,12 +34,15 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 	if c.Dir == "" {
 		c.Dir = filepath.Join("runs", config.Name)
 	}
-	fmt.Fprintf(s.log, "%s: %s on %s, seed %d, %d epochs, into %s\n", config.Name, config.Model.Name, config.Dataset.Name, config.Seed, config.Train.Epochs, c.Dir)
 	result, err := train.Run(ctx, config, train.Options{Dir: c.Dir, Resume: c.Resume, Log: s.log})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.log, "finished %d epochs (%d steps) in %.1f s; see %s\n", result.Epochs, result.Steps, result.Seconds, filepath.Join(c.Dir, "report.html"))
+	see := c.Dir
+	if config.Train.Figures {
+		see = filepath.Join(c.Dir, "report.html")
+	}
+	fmt.Fprintf(s.log, "finished %d epochs (%d steps) in %.1f s; see %s\n", result.Epochs, result.Steps, result.Seconds, see)
 	if c.JSON {
 		return json.NewEncoder(s.out).Encode(result)
 	}
@@ -58,8 +61,9 @@ func (c *trainCommand) config() (train.Config, error) {
 		}
 	}
 	if name == "" && c.Resume && c.Dir != "" {
-		if stored := filepath.Join(c.Dir, runstore.Config); exists(stored) {
-			name = stored
+		name = filepath.Join(c.Dir, runstore.Config)
+		if !exists(name) {
+			return train.Config{}, usagef("%s: there is no run to continue: want the folder of one, or a config to start from", c.Dir)
 		}
 	}
 	if name == "" {

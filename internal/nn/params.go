@@ -127,14 +127,23 @@ func Data(n *gorgonia.Node) []float32 {
 	return nil
 }
 
+// maxElements bounds an array: 4 GiB of float32, more than any network here has
+// use for, and less than what would end the program for want of memory.
+const maxElements = 1 << 30
+
 func checkShape(s tensor.Shape) error {
 	if len(s) == 0 {
 		return fmt.Errorf("one size or more wanted, got shape %v", s)
 	}
+	n := 1
 	for _, d := range s {
 		if d < 1 {
 			return fmt.Errorf("positive sizes wanted, got shape %v", s)
 		}
+		if n > maxElements/d {
+			return fmt.Errorf("at most %d elements wanted, got shape %v", maxElements, s)
+		}
+		n *= d
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func parseHeader(head []byte) (entries []named, metadata map[string]string, err 
 	d := json.NewDecoder(bytes.NewReader(head))
 	d.DisallowUnknownFields()
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, nil, errors.Join(errors.New("want a JSON object"), err)
+		return nil, nil, errors.New("want a JSON object")
 	}
 	metadata = map[string]string{}
 	seen := map[string]bool{}

@@ -1,0 +1,334 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/runstore"
+)
+
+// Mistakes in a config or in its overrides: exit code 2, the place and what would be right.
+func TestConfigMistakes(t *testing.T) {
+	vae := "model={vae: {encoder: {mlp: {hidden: [8]}}}}"
+	delta := "model={delta-vae: {encoder: {mlp: {hidden: [8]}}}}"
+	for _, c := range []struct {
+		name      string
+		overrides []string
+		words     []string
+	}{
+		{"unknown key", []string{"train.epoch=3"}, []string{`argument "train.epoch=3"`, `unknown key "epoch"; did you mean "epochs"?`}},
+		{"unknown option", []string{"dataset.square.colour=3"}, []string{"dataset.square.colour", "known: size, side, step"}},
+		{"fraction", []string{"train.epochs=1.5"}, []string{"train.epochs: want an integer, got 1.5"}},
+		{"text", []string{"train.batch=many"}, []string{"train.batch: want an integer"}},
+		{"mapping for a number", []string{"seed={a: 1}"}, []string{"seed"}},
+		{"out of range", []string{"train.epochs=0"}, []string{"train.epochs: 0 is out of range: want 1 or more"}},
+		{"square too large", []string{"dataset.square.side=16"}, []string{"dataset.square.side: 16 is out of range"}},
+		{"unknown data set", []string{"dataset=sqare"}, []string{`unknown dataset "sqare"; did you mean "square"?`}},
+		{"two models", []string{"model.vae.latent=3"}, []string{"two names"}},
+		{"not an assignment", []string{"epochs"}, []string{`"epochs" is not an override: want key.path=value`}},
+		{"no key", []string{"=3"}, []string{`argument "=3": want key.path=value`}},
+		{"empty key", []string{"train..epochs=3"}, []string{"train..epochs"}},
+		{"unfinished value", []string{"losses=[kl"}, []string{`argument "losses=[kl"`}},
+
+		{"lsbd loss without groups", []string{delta, "supervision=none"}, []string{"loss lsbd", "transported codes of labelled groups", "does not have"}},
+		{"lsbd loss with vae", []string{vae, "supervision=none"}, []string{"loss lsbd", "does not have"}},
+		{"labels for a vae", []string{vae, "losses=[reconstruction, kl]"}, []string{"labelled images", "no objective for them"}},
+		{"too many pairs", []string{"supervision.pairs.count=129"}, []string{"129 pairs", "256 images", "want at most 128"}},
+		{"pairs hold an unknown factor", []string{"supervision.pairs.hold=[colour]"}, []string{`no factor "colour"`, "row, column"}},
+		{"conv64 on 20x20", []string{"dataset.square.size=20", "model.lsbd-vae.encoder=conv64"}, []string{"conv64", "20, 20", "try mlp"}},
+		{"too few circles", []string{"model.lsbd-vae.latent=[sphere]"}, []string{`factor "column" has no circle`}},
+		{"too many circles", []string{"model.lsbd-vae.latent=[sphere, sphere, sphere]"}, []string{"latent space 2", "circular factors"}},
+		{"a sphere that no factor turns", []string{"model.lsbd-vae.latent=[{sphere: {dim: 2}}, sphere]"}, []string{"latent space 0", "want circles"}},
+		{"unknown factor of the model", []string{"model.lsbd-vae.factors=[row, col]"}, []string{`no factor "col"`}},
+		{"unknown metric", []string{"metrics=[dlsb]"}, []string{`unknown metric "dlsb"; did you mean "dlsbd"?`}},
+		{"views without a factor", []string{"supervision=views"}, []string{"2 circular factors; name one"}},
+		{"path too far", []string{"supervision={paths: {count: 2, length: 3, step: 16}}"}, []string{"step 16"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			checkMistake(t, call(t, slices.Concat([]string{"train", tinyFile(t), "--run", dir}, c.overrides)...), 2, c.words...)
+			if _, err := os.Stat(dir); err == nil {
+				t.Error("there is a folder of the run, though it never began")
+			}
+		})
+	}
+}
+
+// A metric that the data set does not suit is found before training, not after.
+func TestUnsuitableMetric(t *testing.T) {
+	data := t.TempDir()
+	writeNPY(t, filepath.Join(data, "images.npy"), []int{6, 4, 4}, make([]uint8, 96))
+	writeNPY(t, filepath.Join(data, "factors.npy"), []int{6, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 2})
+	config := filepath.Join(t.TempDir(), "mine.yaml")
+	writeFile(t, config, []byte(`
+name: mine
+dataset: {grid: {path: `+data+`}}
+model: {vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}
+losses: [reconstruction, kl]
+train: {epochs: 2, batch: 2, figures: false}
+metrics: [dlsbd]
+`))
+	dir := filepath.Join(t.TempDir(), "run")
+	checkMistake(t, call(t, "train", config, "--run", dir), 2, "metric dlsbd", "no circular factor")
+	succeed(t, "train", config, "--run", dir, "metrics=[]")
+	checkMistake(t, call(t, "eval", "--run", dir, "--metrics", "dlsbd"), 1, "metric dlsbd", "no circular factor")
+	checkMistake(t, call(t, "train", config, "dataset.grid.kinds=[circular]", "--run", dir), 1, "kinds", "want one for each of the 2 factors")
+
+	// one image less: not every combination of the circular factors' levels
+	writeNPY(t, filepath.Join(data, "images.npy"), []int{5, 4, 4}, make([]uint8, 80))
+	writeNPY(t, filepath.Join(data, "factors.npy"), []int{5, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1})
+	checkMistake(t, call(t, "train", config, "dataset.grid.kinds=[circular, circular]", "--run", dir+"2"), 2, "metric dlsbd", "no code for")
+	writeNPY(t, filepath.Join(data, "images.npy"), []int{4, 4, 4}, make([]uint8, 64))
+	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "factors.npy", "want 4 x K")
+	writeFile(t, filepath.Join(data, "images.npy"), readFile(t, filepath.Join(data, "images.npy"))[:100])
+	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "images.npy")
+}
+
+// Files of configs that cannot be read, or are no configs.
+func TestConfigFiles(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, content := range map[string]string{
+		"empty.yaml": "", "list.yaml": "- 1\n- 2\n", "open.yaml": "name: [a,\nseed: 1", "binary.yaml": "\x00\xff\xfe\x01", "tab.yaml": "name: a\n\tseed: 1",
+		"twice.yaml": "seed: 1\nseed: 2\n", "deep.yaml": "a: " + strings.Repeat("[", 100000), "anchor.yaml": "seed: &x 1\n",
+		"key.yaml": strings.Replace(tiny, "side: 4", "sides: 4", 1),
+	} {
+		writeFile(t, name, []byte(content))
+	}
+	if err := os.Mkdir("folder.yaml", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, words := range map[string][]string{
+		"missing.yaml":           {"there is no file missing.yaml"},
+		"missing":                {`neither a file nor an experiment "missing"`, "quickstart"},
+		"quickstrat":             {`did you mean "quickstart"?`},
+		"lsbd-vae/squar":         {`did you mean "lsbd-vae/square"?`},
+		"folder.yaml":            {"folder.yaml", "is a directory"},
+		"open.yaml/x":            {"open.yaml/x"},
+		"empty.yaml":             {"empty.yaml", "no data set is chosen"},
+		"list.yaml":              {"list.yaml:1:1"},
+		"open.yaml":              {"open.yaml:"},
+		"binary.yaml":            {"binary.yaml:"},
+		"tab.yaml":               {"tab.yaml:2"},
+		"twice.yaml":             {"twice.yaml:2:1", "seed"},
+		"deep.yaml":              {"deep.yaml:1"},
+		"anchor.yaml":            {"anchor.yaml:1:7"},
+		"key.yaml":               {`key.yaml:3:30: dataset.square.sides: unknown key "sides"; did you mean "side"?`},
+		"../nowhere/at/all.yaml": {"there is no file"},
+	} {
+		t.Run(name, func(t *testing.T) { checkMistake(t, call(t, "train", name), 2, words...) })
+	}
+	// several mistakes: one message that lists them all
+	writeFile(t, "many.yaml", []byte(strings.NewReplacer("epochs: 3", "epochs: x", "side: 4", "side: 40").Replace(tiny)))
+	o := call(t, "train", "many.yaml")
+	if o.code != 2 || o.out != "" || !strings.HasPrefix(o.log, "unravel: many.yaml:3:") || strings.Count(o.log, "many.yaml:") != 2 || !strings.Contains(o.log, "train.epochs") {
+		t.Errorf("two mistakes: %v", o)
+	}
+	if entries, err := os.ReadDir("."); err != nil || len(entries) != 11 {
+		t.Errorf("files were made: %v, %v", entries, err)
+	}
+}
+
+// Mistakes in the command line.
+func TestUsageMistakes(t *testing.T) {
+	dir := finished(t)
+	codes := filepath.Join(dir, "codes.npy")
+	for _, c := range []struct {
+		args  string
+		words []string
+	}{
+		{"", []string{`expected one of "train"`}},
+		{"trian", []string{`did you mean "train"?`}},
+		{"--nope", []string{"unknown flag --nope"}},
+		{"train --nope", []string{"unknown flag --nope"}},
+		{"train --run", []string{"--run"}},
+		{"train quickstart nonsense", []string{`"nonsense" is not an override`}},
+		{"train --resume --run nowhere", []string{"nowhere: there is no run to continue"}},
+		{"eval", []string{"nothing to evaluate", "--run DIR", "--codes FILE"}},
+		{"eval --run x --codes y", []string{"--run", "--codes", "together"}},
+		{"eval --run " + dir + " --factors y", []string{"--factors belongs to --codes"}},
+		{"eval --codes " + codes, []string{"--codes needs --factors"}},
+		{"eval --factors " + codes, []string{"--run DIR"}},
+		{"eval --run " + dir + " --metrics dslbd", []string{`unknown metric "dslbd"; did you mean "dlsbd"?`}},
+		{"encode", []string{"--run"}},
+		{"encode extra --run " + dir, []string{"unexpected argument extra"}},
+		{"list nothing", []string{`there is no list of "nothing"`, "models"}},
+		{"list model", []string{`did you mean "models"?`}},
+		{"list models vea", []string{`models: there is no "vea"; did you mean "vae"?`}},
+		{"list models vae more", []string{"unexpected argument more"}},
+		{"list configs quickstrat", []string{`did you mean "quickstart"?`}},
+		{"data shwo", []string{"shwo"}},
+		{"data show", []string{"<name>"}},
+		{"data show sqare", []string{`unknown dataset "sqare"; did you mean "square"?`}},
+		{"data show square size", []string{`"size" is not an option: want name=value`}},
+		{"data show square sise=3", []string{`unknown key "sise"; did you mean "size"?`}},
+		{"data show square size=3.5", []string{"dataset.square.size: want an integer, got 3.5"}},
+		{"data show square side=64", []string{"dataset.square.side: 64 is out of range"}},
+		{"data show square --rows=colour", []string{`no factor "colour"`, "row, column"}},
+		{"data show square --fixed colour=1", []string{`no factor "colour"`}},
+		{"data show square --fixed row=x", []string{"--fixed"}},
+		{"data show square --count 0", []string{"--count 0"}},
+		{"data show square --count x", []string{"--count"}},
+		{"data show square --scale=-1", []string{"--scale -1"}},
+		{"data show grid", []string{"dataset.grid.path"}},
+		{"data show a.b size=3", []string{"a.b"}},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			checkMistake(t, call(t, strings.Fields(c.args)...), 2, c.words...)
+		})
+	}
+}
+
+// Folders in which a run cannot begin: exit code 1.
+func TestRunFolders(t *testing.T) {
+	config, full, taken := tinyFile(t), t.TempDir(), finished(t)
+	writeFile(t, filepath.Join(full, "thesis.tex"), []byte("x"))
+	for name, c := range map[string]struct {
+		dir   string
+		words []string
+	}{
+		"taken":        {taken, []string{taken, "already holds a run", "--resume", "--run"}},
+		"full":         {full, []string{full, "not empty", "thesis.tex"}},
+		"a file":       {config, []string{config, "not a directory"}},
+		"in a file":    {filepath.Join(config, "run"), []string{config, "not a directory"}},
+		"not writable": {unwritable(t), []string{"creating the run's folder", "run"}},
+	} {
+		t.Run(name, func(t *testing.T) { checkMistake(t, call(t, "train", config, "--run", c.dir), 1, c.words...) })
+	}
+	before := readFile(t, filepath.Join(taken, "checkpoint.safetensors"))
+	for _, command := range []string{"eval", "encode"} {
+		for dir, words := range map[string][]string{
+			filepath.Join(full, "nowhere"): {"nowhere", "the folder does not exist"}, config: {config, "not a folder"}, full: {full, "has no config.yaml"}} {
+			checkMistake(t, call(t, command, "--run", dir), 1, words...)
+		}
+	}
+	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2, "resumed with the config it was started with", `"seed: 1", now "seed: 5"`)
+	held, err := runstore.Open(taken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkMistake(t, call(t, "train", "--resume", "--run", taken, "train.epochs=9"), 1, taken, "another process holds the run")
+	succeed(t, "eval", "--run", taken) // reading is possible
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if string(before) != string(readFile(t, filepath.Join(taken, "checkpoint.safetensors"))) {
+		t.Error("the checkpoint changed")
+	}
+	writeFile(t, filepath.Join(taken, "config.yaml"), []byte("name: [\n"))
+	checkMistake(t, call(t, "eval", "--run", taken), 2, filepath.Join(taken, "config.yaml")+":")
+	checkMistake(t, call(t, "train", "--resume", "--run", taken), 2, filepath.Join(taken, "config.yaml")+":")
+}
+
+// unwritable is where a folder cannot be made, not even by root.
+func unwritable(t *testing.T) string {
+	if os.Geteuid() == 0 {
+		return "/proc/run"
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "run")
+}
+
+// Codes and factors that cannot be measured, and files that are something else.
+func TestEvalFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var codes []float64
+	var factors []int64
+	for i := range 64 {
+		codes = append(codes, math.Cos(float64(i)), float64(i%7), math.Sin(float64(i)))
+		factors = append(factors, int64(i/8), int64(i%8))
+	}
+	with := func(i int, v float64) []float64 {
+		c := slices.Clone(codes)
+		c[i] = v
+		return c
+	}
+	writeNPY(t, "codes.npy", []int{64, 3}, codes)
+	writeNPY(t, "factors.npy", []int{64, 2}, factors)
+	writeNPY(t, "nan.npy", []int{64, 3}, with(3*5+2, math.NaN()))
+	writeNPY(t, "inf.npy", []int{64, 3}, with(3*6+1, math.Inf(-1)))
+	writeNPY(t, "flat.npy", []int{192}, codes)
+	writeNPY(t, "cube.npy", []int{4, 16, 3}, codes)
+	writeNPY(t, "short.npy", []int{63, 3}, codes[:189])
+	writeNPY(t, "none.npy", []int{0, 3}, codes[:0])
+	writeNPY(t, "nofactors.npy", []int{0, 2}, factors[:0])
+	writeNPY(t, "zero.npy", []int{64, 0}, codes[:0])
+	writeNPY(t, "zerofactors.npy", []int{64, 0}, factors[:0])
+	writeNPY(t, "half.npy", []int{64, 2}, with(0, 0.5)[:128])
+	repeated := append(slices.Clone(factors[:126]), 0, 0)
+	writeNPY(t, "repeated.npy", []int{64, 2}, repeated)
+	writeFile(t, "text.npy", []byte("not an array"))
+	writeFile(t, "cut.npy", readFile(t, "codes.npy")[:200])
+	writeFile(t, "nothing.npy", nil)
+	for _, c := range []struct {
+		codes, factors string
+		words          []string
+	}{
+		{"missing.npy", "factors.npy", []string{"codes", "missing.npy", "no such file"}},
+		{"codes.npy", "missing.npy", []string{"factors", "missing.npy", "no such file"}},
+		{".", "factors.npy", []string{"codes: .: "}},
+		{"text.npy", "factors.npy", []string{"text.npy", "not a .npy file"}},
+		{"nothing.npy", "factors.npy", []string{"nothing.npy"}},
+		{"cut.npy", "factors.npy", []string{"cut.npy"}},
+		{"nan.npy", "factors.npy", []string{"row 5, column 2 is NaN", "want finite numbers"}},
+		{"inf.npy", "factors.npy", []string{"row 6, column 1 is -Inf"}},
+		{"flat.npy", "factors.npy", []string{"flat.npy", "[192]", "want [n, d]"}},
+		{"cube.npy", "factors.npy", []string{"cube.npy", "[4 16 3]"}},
+		{"short.npy", "factors.npy", []string{"factors.npy", "[64 2]", "want [63, k]", "short.npy"}},
+		{"none.npy", "nofactors.npy", []string{"0 x 3"}},
+		{"zero.npy", "factors.npy", []string{"64 x 0"}},
+		{"codes.npy", "zerofactors.npy", []string{"no factors"}},
+		{"codes.npy", "half.npy", []string{"factors", "half.npy", "int64"}},
+		{"codes.npy", "repeated.npy", []string{"want every combination once"}},
+	} {
+		t.Run(c.codes+" "+c.factors, func(t *testing.T) {
+			checkMistake(t, call(t, "eval", "--codes", c.codes, "--factors", c.factors), 1, c.words...)
+		})
+	}
+	succeed(t, "eval", "--codes", "codes.npy", "--factors", "factors.npy") // all else is right
+}
+
+// A learning rate that is too large: the message names the first node, and the
+// checkpoint before it is as it was.
+func TestNotFinite(t *testing.T) {
+	config, dir := tinyFile(t), filepath.Join(t.TempDir(), "run")
+	explode := "train.schedule={step: {every: 2, factor: 1e36}}"
+	succeed(t, "train", config, explode, "train.epochs=2", "--run", dir)
+	before := readFile(t, filepath.Join(dir, "checkpoint.safetensors"))
+	o := call(t, "train", config, explode, "train.epochs=4", "--run", dir, "--resume")
+	if o.code != 1 || o.out != "" || strings.Count(o.log, "unravel: ") != 1 {
+		t.Error(o)
+	}
+	checkNoTrace(t, o)
+	if !regexp.MustCompile(`unravel: step 18 \(epoch 3\), objective supervised: .*not a finite number in element \d+ of node "[^"]+" \(.+\); try a smaller learning rate`).MatchString(o.log) {
+		t.Error(o)
+	}
+	if string(before) != string(readFile(t, filepath.Join(dir, "checkpoint.safetensors"))) {
+		t.Error("the last good checkpoint is gone")
+	}
+	succeed(t, "eval", "--run", dir)
+	// parameters that are not finite are not stored, even if they come last
+	o = call(t, "train", config, "train.optimizer.adam={lr: 1e20, decay: 1e30}", "train.batch=512", "supervision=none", "train.epochs=1", "--run", dir+"2")
+	if o.code != 1 || o.out != "" || !regexp.MustCompile(`unravel: checkpoint: after step 1: element 0 of parameter "[^"]+" is [-+](Inf|NaN); try a smaller`).MatchString(o.log) {
+		t.Error(o)
+	}
+	checkMistake(t, call(t, "eval", "--run", dir+"2"), 1, "there is no checkpoint in "+dir+"2")
+}
+
+func TestOutputs(t *testing.T) {
+	dir := finished(t)
+	for _, args := range [][]string{{"encode", "--run", dir, "--out"}, {"data", "show", "square", "--out"}} {
+		nowhere := filepath.Join(dir, "nowhere", "x.npy")
+		checkMistake(t, call(t, append(args, nowhere)...), 1, "writing "+nowhere, "no such file or directory")
+		checkMistake(t, call(t, append(args, dir)...), 1, "writing "+dir, "it is a folder; want a file")
+	}
+}

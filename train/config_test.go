@@ -1,0 +1,94 @@
+package train
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/config"
+)
+
+func TestDefaults(t *testing.T) {
+	c, err := Load("least.yaml", []byte("dataset: square\nmodel: vae\nlosses: [reconstruction, kl]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Train
+	if c.Name != "run" || c.Seed != 0 || c.Supervision.Name != "none" || c.Metrics != nil {
+		t.Errorf("%+v", c)
+	}
+	if s.Epochs != 20 || s.Batch != 64 || s.Checkpoint != 30 || !s.Figures || s.Threads != 0 || s.Evaluate != 0 || s.Clip != 0 || s.Warmup != 0 || s.Stop != nil {
+		t.Errorf("%+v", s)
+	}
+	if a, ok := s.Optimizer.Value.(*Adam); !ok || *a != (Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}) {
+		t.Errorf("%+v", s.Optimizer)
+	}
+	if _, ok := s.Schedule.Value.(*Constant); !ok {
+		t.Errorf("%+v", s.Schedule)
+	}
+	if err := s.Validate(); err != nil {
+		t.Error(err)
+	}
+	checkRoundTrip(t, c)
+	checkRoundTrip(t, load(t, "train.evaluate=2", "train.stop={metric: dlsbd, reach: 0.1, patience: 3}", "train.schedule={step: {every: 3, factor: 0.1}}", "seed=18446744073709551615"))
+}
+
+// Mistakes: what they say, and where.
+func TestMistakes(t *testing.T) {
+	for override, want := range map[string]string{
+		"name=a/b":                                           `name: "a/b" is not a folder's name`,
+		"name=.hidden":                                       `name: ".hidden" is not a folder's name`,
+		"train.epochs=0":                                     "train.epochs: 0 is out of range: want 1 or more",
+		"train.epochs=1000000000000":                         "train.epochs: 1000000000000 is out of range: want at most 1000000000",
+		"train.epochs=1.5":                                   "train.epochs: want an integer, got 1.5",
+		"train.batch=0":                                      "train.batch: 0 is out of range: want 1 or more",
+		"train.threads=-1":                                   "train.threads: -1 is out of range: want 0 or more",
+		"train.threads=5000":                                 "train.threads: 5000 is out of range: want at most 1024",
+		"train.evaluate=-1":                                  "train.evaluate: -1 is out of range",
+		"train.warmup=-1":                                    "train.warmup: -1 is out of range",
+		"train.clip=.inf":                                    "train.clip: +Inf is out of range",
+		"train.checkpoint=-0.1":                              "train.checkpoint: -0.1 is out of range",
+		"train.optimizer.adam.lr=0":                          "train.optimizer.adam.lr: 0 is not a learning rate",
+		"train.optimizer.adam.lr=.inf":                       "train.optimizer.adam.lr: +Inf is not a learning rate",
+		"train.optimizer.adam.beta1=1":                       "train.optimizer.adam.beta1: 1 is out of range: want 0 <= beta1 < 1",
+		"train.optimizer.adam.beta2=-1":                      "train.optimizer.adam.beta2: -1 is out of range",
+		"train.optimizer.adam.epsilon=0":                     "train.optimizer.adam.epsilon: 0 is out of range",
+		"train.optimizer.adam.decay=.inf":                    "train.optimizer.adam.decay: +Inf is out of range",
+		"train.optimizer=sgd":                                `train.optimizer: unknown optimizer "sgd"; known: adam`,
+		"train.schedule=cosin":                               `unknown schedule "cosin"; did you mean "cosine"?`,
+		"train.schedule.step.every=0":                        "train.schedule.step.every: 0 epochs: want 1 or more",
+		"train.schedule.step.factor=0":                       "train.schedule.step.factor: 0 is out of range",
+		"train.schedule.cosine.final=2":                      "train.schedule.cosine.final: 2 is out of range",
+		"train.stop={metric: dlsbd}":                         "train.stop.patience: neither reach nor patience is given",
+		"train.stop={patience: 1}":                           "train.stop.metric: want the name of a metric",
+		"train.stop={patience: -1, metric: dlsbd, reach: 1}": "train.stop.patience: -1 is out of range",
+		"train.stop={metric: dlsbd, reach: 1}":               "train.evaluate: train.stop watches a metric",
+		"losses=[]":                                          "losses: the list is empty",
+		"losses=[nope]":                                      `unknown loss "nope"`,
+		"metrics=[dlsbd, dlsbd]":                             "metrics.1: dlsbd is in the list twice",
+		"dataset=none":                                       `unknown dataset "none"`,
+		"train.epoch=1":                                      `train.epoch: unknown key "epoch"; did you mean "epochs"?`,
+		"seed=-1":                                            "seed: want an integer from 0",
+		"train.figures=yes":                                  "train.figures: want true or false",
+	} {
+		_, err := Load("tiny.yaml", []byte(tiny), override)
+		var one *config.Error
+		if !errors.As(err, &one) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v\nwant %s", override, err, want)
+		}
+	}
+	_, err := Load("tiny.yaml", []byte(tiny), "train.evaluate=1", "train.stop={metric: mig, reach: 1}")
+	if err == nil || !strings.Contains(err.Error(), `train.stop.metric: "mig" is not in the list of metrics`) {
+		t.Error(err)
+	}
+	for source, want := range map[string]string{
+		"":                                "dataset: no data set is chosen",
+		"dataset: square":                 "model: no model is chosen",
+		"dataset: square\nmodel: vae":     "losses: the list is empty",
+		"dataset: square\nmodel: [vae]\n": "file.yaml:2:8: model",
+	} {
+		if _, err := Load("file.yaml", []byte(source)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "file.yaml:") {
+			t.Errorf("%q: %v\nwant %s", source, err, want)
+		}
+	}
+}

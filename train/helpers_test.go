@@ -1,0 +1,117 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/safetensors"
+)
+
+// tiny is an experiment of a few milliseconds: 8 steps per epoch, 2 of them labelled.
+const tiny = `
+name: tiny
+seed: 1
+dataset: {square: {size: 16, side: 4}}
+supervision: {pairs: {count: 32}}
+model:
+  lsbd-vae:
+    encoder: {mlp: {hidden: [16]}}
+    latent:
+      - sphere: {dim: 1, log_t: [-10, -9]}
+      - sphere: {dim: 1, log_t: [-10, -9]}
+losses: [reconstruction, kl, lsbd]
+train: {epochs: 3, batch: 32, figures: false}
+metrics: [dlsbd]
+`
+
+const tinySteps = 8
+
+// load reads the tiny config with overrides.
+func load(t testing.TB, overrides ...string) Config {
+	t.Helper()
+	c, err := Load("tiny.yaml", []byte(tiny), overrides...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// trainIn runs an experiment in a folder.
+func trainIn(t testing.TB, dir string, c Config, resume bool) *Result {
+	t.Helper()
+	r, err := Run(context.Background(), c, Options{Dir: dir, Resume: resume})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// bits returns the bytes of everything in a checkpoint but what depends on the clock.
+func bits(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	f, s, err := readOne(filepath.Join(dir, checkpointFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, x := range f.Tensors {
+		all[x.Name] = fmt.Sprint(x.Shape, " ", floatBits(x))
+	}
+	all["sampler"], all["noise"] = fmt.Sprint(s.Sampler), fmt.Sprint(s.Noise)
+	all["counters"] = fmt.Sprint(s.Step, s.Epoch, s.InEpoch, s.Images, s.Optimizers, s.Watch, s.Done)
+	return all
+}
+
+func floatBits(x safetensors.Tensor) string {
+	out := make([]byte, 0, 4*len(x.Data.([]float32)))
+	for _, v := range x.Data.([]float32) {
+		b := math.Float32bits(v)
+		out = append(out, byte(b), byte(b>>8), byte(b>>16), byte(b>>24))
+	}
+	return string(out)
+}
+
+// sameBits fails the test when two checkpoints differ.
+func sameBits(t testing.TB, what string, got, want map[string]string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: %d parts, want %d", what, len(got), len(want))
+	}
+	for name := range want {
+		if got[name] != want[name] {
+			t.Errorf("%s: %s differs", what, name)
+		}
+	}
+}
+
+// logged reads a run's log without the times.
+func logged(t testing.TB, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, logFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seconds.ReplaceAllString(string(text), "")
+}
+
+// looks is a context that answers each look at whether it has ended.
+type looks struct {
+	context.Context
+	answer func() error
+}
+
+func (c looks) Err() error { return c.answer() }
+
+// endAfter is a context that ends after so many looks.
+func endAfter(n int) context.Context {
+	return looks{context.Background(), func() error {
+		if n--; n < 0 {
+			return context.Canceled
+		}
+		return nil
+	}}
+}

@@ -1,0 +1,115 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+)
+
+// near compares float32 results.
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 2e-6*max(1e-3, math.Abs(want)) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// Two steps of Adam against the formulas in double precision.
+func TestAdam(t *testing.T) {
+	a := &Adam{LR: 0.1, Beta1: 0.8, Beta2: 0.95, Epsilon: 1e-3, Decay: 0.2}
+	start := []float64{1, -2, 3, 0.5, -0.25}
+	x := [][]float32{{1, -2}, {3, 0.5, -0.25}}
+	o := a.New([]Parameter{{"one", x[0]}, {"two", x[1]}})
+	gradients := [][][]float32{{{0.5, -1}, {2, 0, 0.125}}, {{-0.5, 3}, {0.25, 1, -4}}}
+	rate, clip := []float64{0.5, 1}, []float64{1, 0.25}
+	mean, square := make([]float64, 5), make([]float64, 5)
+	for step, g := range gradients {
+		flat := append(append([]float32{}, g[0]...), g[1]...)
+		var sum float64
+		for _, v := range flat {
+			sum += float64(v) * float64(v)
+		}
+		near(t, "norm", o.Norm(g), math.Sqrt(sum))
+		o.Update(g, rate[step], clip[step])
+		for i := range start {
+			v := float64(flat[i]) * clip[step]
+			mean[i] = a.Beta1*mean[i] + (1-a.Beta1)*v
+			square[i] = a.Beta2*square[i] + (1-a.Beta2)*v*v
+			k := float64(step + 1)
+			lr := a.LR * rate[step]
+			start[i] -= lr*(mean[i]/(1-math.Pow(a.Beta1, k)))/(math.Sqrt(square[i]/(1-math.Pow(a.Beta2, k)))+a.Epsilon) + lr*a.Decay*start[i]
+		}
+		for i, v := range append(append([]float32{}, x[0]...), x[1]...) {
+			near(t, fmt.Sprintf("step %d, parameter %d", step+1, i), float64(v), start[i])
+		}
+	}
+	steps, tensors := o.State()
+	if *steps != 2 || len(tensors) != 4 || tensors[0].Name != "mean/one" || tensors[3].Name != "square/two" {
+		t.Fatalf("%d steps, state %v", *steps, tensors)
+	}
+	near(t, "mean/one", float64(tensors[0].Value[1]), mean[1])
+	near(t, "square/two", float64(tensors[3].Value[2]), square[4])
+
+	// the state is all there is: a new optimiser with it goes on in the same way
+	y := [][]float32{append([]float32{}, x[0]...), append([]float32{}, x[1]...)}
+	p := a.New([]Parameter{{"one", y[0]}, {"two", y[1]}})
+	at, copies := p.State()
+	*at = *steps
+	for i := range tensors {
+		copy(copies[i].Value, tensors[i].Value)
+	}
+	o.Update(gradients[0], 1, 1)
+	p.Update(gradients[0], 1, 1)
+	if fmt.Sprint(x) != fmt.Sprint(y) {
+		t.Errorf("a restored optimiser goes to %v, want %v", y, x)
+	}
+}
+
+// recorder is an optimiser that notes the norm of what it applies.
+type recorder struct {
+	Optimizer
+	norms []float64
+}
+
+func (r *recorder) Update(gradients [][]float32, rate, clip float64) {
+	var sum float64
+	for _, g := range gradients {
+		for _, v := range g {
+			sum += float64(v) * float64(v) * clip * clip
+		}
+	}
+	r.norms = append(r.norms, math.Sqrt(sum))
+	r.Optimizer.Update(gradients, rate, clip)
+}
+
+func TestClip(t *testing.T) {
+	for _, limit := range []float64{0, 60} {
+		trainer := trainerOf(t, load(t, "train.epochs=1", fmt.Sprint("train.clip=", limit)))
+		r := &recorder{Optimizer: trainer.optimizers["supervised"].optimizer}
+		u := &recorder{Optimizer: trainer.optimizers["unsupervised"].optimizer}
+		trainer.optimizers["supervised"].optimizer, trainer.optimizers["unsupervised"].optimizer = r, u
+		var norms []float64
+		trainer.AddHook(Hook{Name: "norms", Step: func(s *StepReport) error {
+			norms = append(norms, s.GradientNorm)
+			return nil
+		}})
+		if err := trainer.Fit(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		clipped := 0
+		for i, applied := range append(r.norms, u.norms...) {
+			want := norms[i]
+			if limit > 0 && want > limit {
+				want = limit
+				clipped++
+			}
+			if math.Abs(applied-want) > 1e-5*want {
+				t.Errorf("limit %v, step %d: applied a gradient of norm %v, want %v", limit, i+1, applied, want)
+			}
+		}
+		if limit > 0 && (clipped == 0 || clipped == len(norms)) {
+			t.Errorf("%d of %d gradients were clipped: the test says nothing about one of the cases; norms %v", clipped, len(norms), norms)
+		}
+	}
+}

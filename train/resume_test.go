@@ -1,0 +1,284 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/runstore"
+	"github.com/unravel-ml/unravel/internal/tfevents"
+)
+
+var seconds = regexp.MustCompile(`"seconds":[^,]*,`)
+
+// endingOptions exercise what the end of an epoch does: evaluation, early stop, checkpoints.
+var endingOptions = []string{"train.evaluate=1", "train.stop={metric: dlsbd, patience: 50}", "train.clip=20", "train.warmup=1.5",
+	"train.schedule=cosine", "train.optimizer.adam.decay=0.01"}
+
+// A run that is stopped at any of the places where it looks whether it is to
+// stop, and is then continued, ends as one that was not stopped.
+func TestStopAnywhere(t *testing.T) {
+	c := load(t, endingOptions...)
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole")
+	trainIn(t, whole, c, false)
+	want, wantLog := bits(t, whole), logged(t, whole)
+	for n := 0; ; n++ {
+		at := filepath.Join(dir, fmt.Sprint(n))
+		_, err := Run(endAfter(n), c, Options{Dir: at})
+		if err == nil {
+			if n < 3*tinySteps {
+				t.Errorf("a run looks only %d times whether it is to stop", n)
+			}
+			break
+		}
+		if !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), "--resume") {
+			t.Fatalf("stopped after %d looks: %v", n, err)
+		}
+		if _, _, err := readOne(filepath.Join(at, checkpointFile)); err != nil {
+			t.Fatalf("stopped after %d looks: no checkpoint: %v", n, err)
+		}
+		trainIn(t, at, c, true)
+		sameBits(t, fmt.Sprintf("stopped after %d looks", n), bits(t, at), want)
+		if got := logged(t, at); got != wantLog {
+			t.Errorf("stopped after %d looks: log\n%s\nwant\n%s", n, got, wantLog)
+		}
+	}
+}
+
+// A run that is stopped again and again, each time after a few steps, too.
+func TestStopOften(t *testing.T) {
+	c := load(t, endingOptions...)
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole")
+	trainIn(t, whole, c, false)
+	want, wantLog, wantEvents := bits(t, whole), logged(t, whole), scalars(t, whole)
+	for n := 3; n <= 12; n += 3 {
+		at := filepath.Join(dir, fmt.Sprint(n))
+		stops := 0
+		for stops < 100 {
+			_, err := Run(endAfter(n), c, Options{Dir: at, Resume: true})
+			if err == nil {
+				break
+			}
+			if stops++; !errors.Is(err, ErrStopped) {
+				t.Fatal(err)
+			}
+		}
+		if stops < 2 || stops == 100 {
+			t.Errorf("%d looks: stopped %d times", n, stops)
+		}
+		sameBits(t, fmt.Sprintf("%d stops", stops), bits(t, at), want)
+		if got := logged(t, at); got != wantLog {
+			t.Errorf("%d stops: log\n%s\nwant\n%s", stops, got, wantLog)
+		}
+		if got := scalars(t, at); got != wantEvents {
+			t.Errorf("%d stops: events\n%s\nwant\n%s", stops, got, wantEvents)
+		}
+	}
+}
+
+// A run that is killed, wherever that may be, and then continued ends as one that
+// was not killed. The looks of the run are the moments: after every step, before
+// every epoch, and within evaluations.
+func TestKilledAnywhere(t *testing.T) {
+	for _, checkpoint := range []string{"train.checkpoint=1e-9", "train.checkpoint=0.01", "train.checkpoint=0"} {
+		t.Run(checkpoint, func(t *testing.T) {
+			c := load(t, append(endingOptions, checkpoint)...)
+			dir := t.TempDir()
+			whole := filepath.Join(dir, "whole")
+			var killed []string
+			snapshot := looks{context.Background(), func() error {
+				at := filepath.Join(dir, fmt.Sprint(len(killed)))
+				killed = append(killed, at)
+				return os.CopyFS(at, os.DirFS(whole))
+			}}
+			if _, err := Run(snapshot, c, Options{Dir: whole}); err != nil {
+				t.Fatal(err)
+			}
+			want, wantLog, wantEvents := bits(t, whole), logged(t, whole), scalars(t, whole)
+			for i, at := range killed {
+				if checkpoint == "train.checkpoint=0" && i%10 != 9 {
+					continue // always from the beginning
+				}
+				trainIn(t, at, c, true)
+				sameBits(t, at, bits(t, at), want)
+				if got := logged(t, at); got != wantLog {
+					t.Errorf("%s: log\n%s\nwant\n%s", at, got, wantLog)
+				}
+				if got := scalars(t, at); got != wantEvents {
+					t.Errorf("%s: events\n%s\nwant\n%s", at, got, wantEvents)
+				}
+			}
+		})
+	}
+}
+
+// scalars lists the events of a run: step, tag, value.
+func scalars(t testing.TB, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "events.out.tfevents.*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files of events: %v, %v", files, err)
+	}
+	f, err := os.Open(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := tfevents.NewReader(f)
+	var b strings.Builder
+	for {
+		e, err := r.Next()
+		if err == io.EOF {
+			return b.String()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range e.Values {
+			fmt.Fprintln(&b, e.Step, v.Tag, v.Scalar)
+		}
+	}
+}
+
+func TestEvents(t *testing.T) {
+	dir := t.TempDir()
+	r := trainIn(t, dir, load(t, "train.epochs=2"), false)
+	got := scalars(t, dir)
+	for _, want := range []string{
+		fmt.Sprintln(16, "supervised/lsbd", float32(r.Losses["supervised"]["lsbd"])),
+		fmt.Sprintln(16, "unsupervised/loss", float32(r.Losses["unsupervised"]["loss"])),
+		fmt.Sprintln(16, "metrics/dlsbd", float32(r.Metrics[0].Value)),
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("events lack %q:\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "\n"); n != 2*7+1 {
+		t.Errorf("%d events, want 7 losses for each of 2 epochs and a metric", n)
+	}
+}
+
+// Training longer is the same as continuing a shorter training.
+func TestLongerTraining(t *testing.T) {
+	dir := t.TempDir()
+	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
+	trainIn(t, whole, load(t), false)
+	trainIn(t, parts, load(t, "train.epochs=1"), false)
+	trainIn(t, parts, load(t, "train.threads=1"), true)
+	sameBits(t, "continued", bits(t, parts), bits(t, whole))
+}
+
+// A finished run that is continued is left as it is, and measured again.
+func TestResumeFinished(t *testing.T) {
+	dir := t.TempDir()
+	first := trainIn(t, dir, load(t), false)
+	want, wantLog := bits(t, dir), logged(t, dir)
+	again := trainIn(t, dir, load(t), true)
+	sameBits(t, "again", bits(t, dir), want)
+	if got := logged(t, dir); got != wantLog {
+		t.Errorf("log\n%s\nwant\n%s", got, wantLog)
+	}
+	again.Seconds = first.Seconds
+	if got, want := fmt.Sprint(again), fmt.Sprint(first); got != want {
+		t.Errorf("result %s, want %s", got, want)
+	}
+}
+
+// An early stop ends training also for those who continue the run.
+func TestResumeStoppedEarly(t *testing.T) {
+	dir := t.TempDir()
+	early := []string{"train.evaluate=1", "train.stop={metric: dlsbd, reach: 2}"}
+	if r := trainIn(t, dir, load(t, early...), false); r.Epochs != 1 {
+		t.Errorf("trained for %d epochs", r.Epochs)
+	}
+	want := bits(t, dir)
+	if r := trainIn(t, dir, load(t, early...), true); r.Epochs != 1 {
+		t.Errorf("continued for %d epochs", r.Epochs)
+	}
+	sameBits(t, "continued", bits(t, dir), want)
+	if r := trainIn(t, dir, load(t), true); r.Epochs != 3 {
+		t.Errorf("%d epochs without the early stop", r.Epochs)
+	}
+	whole := t.TempDir()
+	trainIn(t, whole, load(t), false)
+	got, all := bits(t, dir), bits(t, whole)
+	delete(got, "counters") // they hold what the early stop saw
+	delete(all, "counters")
+	sameBits(t, "without the early stop", got, all)
+}
+
+func TestSameTraining(t *testing.T) {
+	a := load(t)
+	for _, o := range []string{"train.epochs=9", "train.threads=2", "train.evaluate=1", "train.checkpoint=1", "train.figures=true", "metrics=[]"} {
+		if err := a.sameTraining(load(t, o)); err != nil {
+			t.Errorf("%s: %v", o, err)
+		}
+	}
+	for _, o := range []string{"seed=2", "train.batch=16", "train.clip=1", "train.warmup=1", "train.optimizer.adam.lr=1", "train.schedule=cosine",
+		"dataset.square.side=5", "supervision.pairs.count=31", "losses.1.kl.weight=2", "model.lsbd-vae.stop_gradient=true", "losses=[kl]"} {
+		if err := a.sameTraining(load(t, o)); err == nil || !strings.Contains(err.Error(), "resumed with the config") {
+			t.Errorf("%s: %v", o, err)
+		}
+	}
+	dir := t.TempDir()
+	trainIn(t, dir, a, false)
+	_, err := Run(context.Background(), load(t, "seed=2"), Options{Dir: dir, Resume: true})
+	var mistake *ConfigError
+	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), `it has "seed: 1", now "seed: 2"`) {
+		t.Errorf("continued with another seed: %v", err)
+	}
+}
+
+func TestFolderIsTaken(t *testing.T) {
+	dir := t.TempDir()
+	trainIn(t, dir, load(t), false)
+	_, err := Run(context.Background(), load(t), Options{Dir: dir})
+	if !errors.Is(err, runstore.ErrExists) || !strings.Contains(err.Error(), "--resume") || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a second run in a folder: %v", err)
+	}
+	held, err := runstore.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if _, err = Run(context.Background(), load(t), Options{Dir: dir, Resume: true}); !errors.Is(err, runstore.ErrLocked) {
+		t.Errorf("a run that another process holds: %v", err)
+	}
+}
+
+// Threads change nothing, seeds everything.
+func TestDeterminism(t *testing.T) {
+	for _, kind := range []struct {
+		name    string
+		options []string
+	}{
+		{"mlp", nil},
+		{"conv64", []string{"dataset.square={size: 64, side: 16, step: 16}", "supervision.pairs.count=4", "model.lsbd-vae.encoder=conv64", "train.epochs=2"}},
+	} {
+		t.Run(kind.name, func(t *testing.T) {
+			run := func(options ...string) map[string]string {
+				dir := t.TempDir()
+				trainIn(t, dir, load(t, slices.Concat(kind.options, options)...), false)
+				return bits(t, dir)
+			}
+			one := run("train.threads=1")
+			sameBits(t, "2 threads", run("train.threads=2"), one)
+			sameBits(t, "5 threads", run("train.threads=5"), one)
+			other := run("seed=2")
+			for name, b := range one {
+				if strings.HasSuffix(name, "/weight") && other[name] == b {
+					t.Errorf("%s is the same with another seed", name)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,49 @@
+package train
+
+import (
+	"context"
+	"math"
+	"testing"
+)
+
+func TestSchedules(t *testing.T) {
+	for _, c := range []struct {
+		options string
+		rates   map[float64]float64 // by progress, of 20 epochs
+	}{
+		{"constant", map[float64]float64{0: 1, 7.5: 1, 20: 1}},
+		{"step", map[float64]float64{0: 1, 9.99: 1, 10: 0.5, 19: 0.5, 20: 0.25}},
+		{"{step: {every: 4, factor: 0.1}}", map[float64]float64{3.9: 1, 4: 0.1, 8.5: 0.01}},
+		{"cosine", map[float64]float64{0: 1, 5: (1 + math.Sqrt2/2) / 2, 10: 0.5, 15: (1 - math.Sqrt2/2) / 2, 20: 0, 25: 0}},
+		{"{cosine: {final: 0.2}}", map[float64]float64{0: 1, 10: 0.6, 20: 0.2}},
+	} {
+		s := load(t, "train.schedule="+c.options, "train.epochs=20").Train
+		for progress, want := range c.rates {
+			if got := s.rate(progress, 0.1); math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s: rate %v at %v, want %v", c.options, got, progress, want)
+			}
+		}
+	}
+}
+
+// The rate of a warm-up is that of the end of the step: the first step moves.
+func TestWarmup(t *testing.T) {
+	c := load(t, "train.epochs=4", "train.warmup=1.5", "train.schedule={step: {every: 2, factor: 0.5}}")
+	trainer := trainerOf(t, c)
+	trainer.AddHook(Hook{Name: "rates", Step: func(r *StepReport) error {
+		want := min(1, float64(r.Step)/(1.5*tinySteps))
+		if r.Step > 2*tinySteps {
+			want /= 2
+		}
+		if math.Abs(r.LearningScale-want) > 1e-12 {
+			t.Errorf("step %d: rate %v, want %v", r.Step, r.LearningScale, want)
+		}
+		return nil
+	}})
+	if err := trainer.Fit(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if trainer.step != 4*tinySteps {
+		t.Errorf("%d steps", trainer.step)
+	}
+}
