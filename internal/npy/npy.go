@@ -126,7 +126,7 @@ func Read[T Element](r *Reader, dst []T) error {
 			return r.truncated(err)
 		}
 		if bad := decode(dst[:n], raw, r.dt, r.BigEndian); bad >= 0 {
-			return fmt.Errorf("%s: element %d of a %s array cannot be a %T", r.name, r.Len()-r.left+bad, r.DType, dst[0])
+			return fmt.Errorf("%s: element %d of a %s array does not fit into %T", r.name, r.Len()-r.left+bad, r.DType, dst[0])
 		}
 		r.left -= n
 		dst = dst[n:]

@@ -203,14 +203,14 @@ func TestInexact(t *testing.T) {
 	}
 	floats := func(x float64) *Reader { return write(Write(&file, []int{2}, []float64{0, x})) }
 	for _, x := range []float64{0.5, 1e30, -1e30, math.NaN(), math.Inf(1), 1 << 63} {
-		check(Read(floats(x), make([]int64, 2)), "x.npy: element 1 of a float64 array cannot be a int64")
+		check(Read(floats(x), make([]int64, 2)), "x.npy: element 1 of a float64 array does not fit into int64")
 	}
 	for _, x := range []float64{256, -1, 0.5} {
-		check(Read(floats(x), make([]uint8, 2)), "x.npy: element 1 of a float64 array cannot be a uint8")
+		check(Read(floats(x), make([]uint8, 2)), "x.npy: element 1 of a float64 array does not fit into uint8")
 	}
-	check(Read(floats(1), make([]bool, 2)), "x.npy: element 0 of a float64 array cannot be a bool")
-	check(Read(write(Write(&file, []int{1}, []uint64{math.MaxUint64})), make([]int64, 1)), "x.npy: element 0 of a uint64 array cannot be a int64")
-	check(Read(write(Write(&file, []int{1}, []int64{-1})), make([]uint64, 1)), "x.npy: element 0 of a int64 array cannot be a uint64")
+	check(Read(floats(1), make([]bool, 2)), "x.npy: element 0 of a float64 array does not fit into bool")
+	check(Read(write(Write(&file, []int{1}, []uint64{math.MaxUint64})), make([]int64, 1)), "x.npy: element 0 of a uint64 array does not fit into int64")
+	check(Read(write(Write(&file, []int{1}, []int64{-1})), make([]uint64, 1)), "x.npy: element 0 of a int64 array does not fit into uint64")
 }
 
 func TestErrors(t *testing.T) {
