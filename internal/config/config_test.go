@@ -12,18 +12,19 @@ import (
 
 // The settings that the tests decode: a small experiment.
 type experiment struct {
-	Name    string            `yaml:"name" doc:"what the run is called"`
-	Seed    uint64            `yaml:"seed"`
-	Dataset dataChoice        `yaml:"dataset"`
-	Losses  []lossChoice      `yaml:"losses"`
-	Train   training          `yaml:"train"`
-	Range   [2]float64        `yaml:"range"`
-	Layers  []layer           `yaml:"layers"`
-	Note    *string           `yaml:"note"`
-	Limits  map[string]int8   `yaml:"limits"`
-	Free    map[string]any    `yaml:"free"`
-	Raw     *Node             `yaml:"raw"`
-	hidden  int               //nolint:unused // fields that are not exported are no keys
+	Name    string          `yaml:"name" doc:"what the run is called"`
+	Seed    uint64          `yaml:"seed"`
+	Dataset dataChoice      `yaml:"dataset"`
+	Losses  []lossChoice    `yaml:"losses"`
+	Train   training        `yaml:"train"`
+	Range   [2]float64      `yaml:"range"`
+	Layers  []layer         `yaml:"layers"`
+	Note    *string         `yaml:"note"`
+	Limits  map[string]int8 `yaml:"limits"`
+	Free    map[string]any  `yaml:"free"`
+	Raw     *Node           `yaml:"raw"`
+	//lint:ignore U1000 fields that are not exported are no keys
+	hidden  int
 	Skipped int               `yaml:"-"`
 	Kind    activation        `yaml:"kind"`
 	Extra   map[string]*layer `yaml:"extra,omitempty"`

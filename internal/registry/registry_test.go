@@ -17,7 +17,7 @@ func TestLookup(t *testing.T) {
 	if err != nil || e.New().Size != 1 {
 		t.Errorf("Lookup(circle) = %v, %v", e.Name, err)
 	}
-	if e.New() == e.New() {
+	if first, second := e.New(), e.New(); first == second {
 		t.Error("two settings are the same")
 	}
 	for name, want := range map[string]string{
