@@ -27,15 +27,3 @@ func adam(p, m, v, g []float32, c *[8]float32)              { adamGo(p, m, v, g,
 func transpose8x8(dst, src []float32, dstStride, srcStride int) {
 	transpose8x8Go(dst, src, dstStride, srcStride)
 }
-
-func expand9(dst, src []float32, n, dstStride, srcRow, srcCol, count, dstStep, srcStep int) {
-	expand9Go(dst, src, n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
-}
-
-func expand4(dst, src []float32, n, dstStride, srcRow, srcCol, count, dstStep, srcStep int) {
-	expand4Go(dst, src, n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
-}
-
-func contract9(dst, src, bias []float32, n, srcStride, dstRow, dstCol, count, dstStep, srcStep int, floor float32) {
-	contract9Go(dst, src, bias, n, srcStride, dstRow, dstCol, count, dstStep, srcStep, floor)
-}
