@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// LSBDVAE is the LSBD-VAE (Tonnaer et al. 2022, section 4). On unlabelled images
+// LSBDVAE is the LSBD-VAE (Tonnaer et al. 2022, section 5). On unlabelled images
 // it is the DeltaVAE. On labelled groups x_1, ..., x_M with known transformations
 // g_m from x_1 to x_m it moves the samples z_m back, averages them to zbar on
 // each space, and decodes y_m = g_m . zbar in place of z_m; the lsbd loss pulls

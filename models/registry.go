@@ -12,7 +12,7 @@ var Table = &registry.Table[Settings]{Kind: "model", Entries: []registry.Entry[S
 	{Name: "delta-vae", Doc: "variational autoencoder with any list of latent spaces: circles, spheres, R^n",
 		Source: "Perez Rey et al. 2020 (diffusion VAE)", New: func() Settings { return NewDeltaVAE() }},
 	{Name: "lsbd-vae", Doc: "delta-vae that also learns from groups of images whose transformations are known",
-		Source: "Tonnaer et al. 2022, section 4", New: func() Settings { return NewLSBDVAE() }},
+		Source: "Tonnaer et al. 2022, section 5", New: func() Settings { return NewLSBDVAE() }},
 }}
 
 // Choice is a model in a config: `vae`, or `{vae: {latent: 4}}`.
