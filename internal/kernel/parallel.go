@@ -51,6 +51,10 @@ func forWorkers(workers, n int, body func(worker, i int)) {
 // processor for much longer, and spinning would keep it from getting back.
 const spinLimit = 20000
 
+// idleLimit is how often an idle helper looks for a job before it sleeps: some ten
+// microseconds, about the time that waking it takes.
+const idleLimit = 3000
+
 // job is one call of For. It goes back to the pool when everyone who was handed it has let go.
 type job struct {
 	body       func(worker, i int)
@@ -134,7 +138,7 @@ func (p *pool) help() {
 			select {
 			case j = <-p.queue:
 			default:
-				if spins > 200 {
+				if spins > idleLimit {
 					j = <-p.queue
 				} else if spins%32 == 31 {
 					runtime.Gosched()
