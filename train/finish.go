@@ -59,11 +59,8 @@ func (s *session) report(results []metrics.Result, drawn []figures.ReportFigure)
 		{Name: "seed", Value: fmt.Sprint(e.Config.Seed)}, {Name: "epochs", Value: fmt.Sprint(t.epoch)},
 		{Name: "steps", Value: fmt.Sprint(t.step)}, {Name: "parameters", Value: fmt.Sprint(e.Model.Params().Count())}}}
 	for _, result := range results {
-		m := figures.ReportMetric{Name: result.Name, Value: result.Value, Better: result.Better.String(), Notes: result.Notes}
-		for _, p := range result.Parts {
-			m.Parts = append(m.Parts, figures.ReportPart(p))
-		}
-		r.Metrics = append(r.Metrics, m)
+		r.Metrics = append(r.Metrics, figures.ReportMetric{Name: result.Name, Value: result.Value, Better: result.Better.String(),
+			Parts: result.Parts, Notes: result.Notes})
 	}
 	return r
 }

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/plot"
 
 	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/internal/rng"
 )
 
@@ -246,7 +247,7 @@ func TestReport(t *testing.T) {
 		Summary: []Fact{{"seed", "0"}, {"time", "52 s"}},
 		Config:  "name: \"lsbd & vae\"\nlosses:\n  - kl: {}\n",
 		Metrics: []ReportMetric{{Name: "dlsbd", Value: 0.000912345, Better: "lower",
-			Parts: []ReportPart{{Name: "per_subgroup", Labels: []string{"row", "column"}, Values: []float64{0.0009, 0.0009246}}, {Name: "many", Values: make([]float64, 40)}},
+			Parts: []metrics.Part{{Name: "per_subgroup", Labels: []string{"row", "column"}, Values: []float64{0.0009, 0.0009246}}, {Name: "many", Values: make([]float64, 40)}},
 			Notes: []string{"codes do not depend on <row>"}}},
 		Figures: []ReportFigure{{"latent torus", figure.Bytes()}},
 	}

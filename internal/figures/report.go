@@ -28,12 +28,9 @@ type ReportMetric struct {
 	Name   string
 	Value  float64
 	Better string // "lower" or "higher"
-	Parts  []ReportPart
+	Parts  []metrics.Part
 	Notes  []string
 }
-
-// ReportPart is a list of numbers behind a metric, each with its label.
-type ReportPart = metrics.Part
 
 // ReportFigure is a picture with its caption.
 type ReportFigure struct {
@@ -49,7 +46,7 @@ var reportText string
 
 var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"number": metrics.Number,
-	"list":   func(p ReportPart) string { return p.List(maxListed) },
+	"list":   func(p metrics.Part) string { return p.List(maxListed) },
 	"image": func(png []byte) template.URL {
 		return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(png))
 	},
