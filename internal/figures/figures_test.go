@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/plot"
 
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/metrics"
 )
 
 // show draws a figure: the same PNG file each time, of a sensible size, and nothing

@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -96,7 +97,7 @@ func checkConv(geometry convGeometry, in []tensor.Shape, o ConvOptions) (kernel.
 		return none, wanted("square filters with 4 sizes", w)
 	}
 	s, err := geometry(x, w, o)
-	if err == nil && !sameShape(in[2], tensor.Shape{s.OutC}) {
+	if err == nil && !slices.Equal(in[2], tensor.Shape{s.OutC}) {
 		err = wanted(fmt.Sprintf("bias of shape (%d)", s.OutC), in[2])
 	}
 	return s, err

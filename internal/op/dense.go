@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -44,7 +45,7 @@ func denseShape(in []tensor.Shape) (tensor.Shape, error) {
 	if in[1].Dims() != 2 || in[1][0] != n || in[1][1] < 1 {
 		return nil, wanted(fmt.Sprintf("weights of shape (%d, outputs)", n), in[1])
 	}
-	if !sameShape(in[2], tensor.Shape{in[1][1]}) {
+	if !slices.Equal(in[2], tensor.Shape{in[1][1]}) {
 		return nil, wanted(fmt.Sprintf("bias of shape (%d)", in[1][1]), in[2])
 	}
 	return tensor.Shape{rows, in[1][1]}, nil

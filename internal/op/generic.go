@@ -83,19 +83,6 @@ func rowsOf(name string, s tensor.Shape) (rows, columns int, err error) {
 	return s[0], s[1], nil
 }
 
-// sameShape reports whether two shapes are equal, element by element.
-func sameShape(a, b tensor.Shape) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // keyOf joins parameters into a Spec's key.
 func keyOf(parameters ...any) string {
 	s := make([]string, len(parameters))

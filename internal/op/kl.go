@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -27,7 +28,7 @@ func gaussianKLOf(scale string, factor float64, mu, logScale *gorgonia.Node) (*g
 		Name: "gaussian kl",
 		Key:  scale,
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			if len(in) != 2 || !sameShape(in[0], in[1]) {
+			if len(in) != 2 || !slices.Equal(in[0], in[1]) {
 				return nil, wanted("location and "+scale+" of one shape", in)
 			}
 			_, _, err := rowsOf("location", in[0])
@@ -142,7 +143,7 @@ func (k sphereKL[T]) backward(in [][]T, _, dout []T, din [][]T) {
 
 // pairOf checks two inputs of one shape [rows, ...].
 func pairOf(a, b string, in []tensor.Shape) error {
-	if len(in) != 2 || !sameShape(in[0], in[1]) || in[0].Dims() < 1 || in[0].TotalSize() < 1 {
+	if len(in) != 2 || !slices.Equal(in[0], in[1]) || in[0].Dims() < 1 || in[0].TotalSize() < 1 {
 		return wanted(fmt.Sprintf("%s and %s of one shape [rows, ...]", a, b), in)
 	}
 	return nil

@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -14,7 +15,7 @@ func GaussianSample(mu, logSigma, noise *gorgonia.Node) (*gorgonia.Node, error) 
 	return Apply(Spec{
 		Name: "gaussian sample",
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			if len(in) != 3 || !sameShape(in[0], in[1]) || !sameShape(in[0], in[2]) {
+			if len(in) != 3 || !slices.Equal(in[0], in[1]) || !slices.Equal(in[0], in[2]) {
 				return nil, wanted("location, log sigma and noise of one shape", in)
 			}
 			return in[0], nil
@@ -62,7 +63,7 @@ func SphereWalk(mu, logT, noise *gorgonia.Node) (*gorgonia.Node, error) {
 			switch {
 			case err != nil:
 				return nil, err
-			case !sameShape(in[1], tensor.Shape{n, 1}):
+			case !slices.Equal(in[1], tensor.Shape{n, 1}):
 				return nil, wanted(fmt.Sprintf("log t of shape (%d, 1)", n), in[1])
 			case in[2].Dims() != 3 || in[2][0] < 1 || in[2][1] != n || in[2][2] != d:
 				return nil, wanted(fmt.Sprintf("noise of shape (steps, %d, %d)", n, d), in[2])

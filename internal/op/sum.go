@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -18,7 +19,7 @@ func WeightedSum(weights []float64, x ...*gorgonia.Node) (*gorgonia.Node, error)
 				return nil, wanted(fmt.Sprintf("%d inputs, as many as weights", len(weights)), len(in))
 			}
 			for _, s := range in {
-				if !sameShape(s, in[0]) {
+				if !slices.Equal(s, in[0]) {
 					return nil, wanted("inputs of one shape", in)
 				}
 			}

@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -69,7 +70,7 @@ func transportShape(a Action, m int, in []tensor.Shape) (tensor.Shape, error) {
 		return nil, wanted(fmt.Sprintf("a number of rows that %d, the size of a group, divides", m), rows)
 	case a == Identity && len(in) > 1:
 		return nil, wanted("no transformation for the identity action", in[1])
-	case a != Identity && !sameShape(in[1], tensor.Shape{rows, a.Columns()}):
+	case a != Identity && !slices.Equal(in[1], tensor.Shape{rows, a.Columns()}):
 		return nil, wanted(fmt.Sprintf("transformations of shape (%d, %d) for a %v", rows, a.Columns(), a), in[1])
 	}
 	return in[0], nil
