@@ -7,6 +7,9 @@
 // exists in AVX-512 and AVX2 assembly (written by tools/kernelgen) and in Go;
 // the variable UNRAVEL_KERNEL = go, avx2 or avx512 forces one of them.
 //
+// Convolutions with kernel 4 and stride 2, and their transposes, are computed by
+// Winograd's F(2x2, 2x2), which takes 9 products in place of 16.
+//
 // Work is split into items that do not depend on the number of threads, and sums
 // over items are taken in a fixed order: results are equal, bit for bit, for any
 // GOMAXPROCS.
