@@ -2,6 +2,7 @@ package models
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/op"
 	"github.com/unravel-ml/unravel/internal/registry"
 	"github.com/unravel-ml/unravel/internal/rng"
 	"github.com/unravel-ml/unravel/internal/vm"
@@ -164,10 +166,71 @@ func TestEncodeIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestDecodesTransported checks that labelled groups are decoded from g_m . zbar:
-// equal images with equal noise and no moves have equal points, so that the
-// transported points are these points and the loss vanishes; with moves it does not.
+// TestDecodesTransported checks that the images of labelled groups are decoded
+// from g_m . zbar, not from the samples.
 func TestDecodesTransported(t *testing.T) {
+	m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewEuclidean())}).New(data(row), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := nn.NewGraph(m.Params())
+	p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
+	copy(nn.Data(p.Moves[0].Node), []float32{0, 1, 0, 2})
+	for i, n := range p.Noise {
+		rng.New(uint64(i), "noise").Normals(nn.Data(n))
+	}
+	decoded := func(part func(losses.Transport) *gorgonia.Node) *gorgonia.Node {
+		z, err := op.ConcatColumns(part(p.Outputs.Transports[0]), part(p.Outputs.Transports[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		logits, err := m.Decode(g, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return logits
+	}
+	v := values(t, p.Outputs.Logits, decoded(func(x losses.Transport) *gorgonia.Node { return x.Moved }),
+		decoded(func(x losses.Transport) *gorgonia.Node { return x.Points }))
+	if !slices.Equal(v[0], v[1]) || slices.Equal(v[0], v[2]) {
+		t.Error("the logits are not those of the transported points")
+	}
+}
+
+// TestStopGradient checks that the reconstruction of labelled groups reaches the
+// encoder, unless the option stops it.
+func TestStopGradient(t *testing.T) {
+	for _, stop := range []bool{false, true} {
+		m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere()), StopGradient: stop}).New(data(row), 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := nn.NewGraph(m.Params())
+		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loss, err := losses.BernoulliReconstruction(p.Outputs.Images, p.Outputs.Logits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		weight, err := g.Param("encoder/dense1/weight", tensor.Shape{64, 16}, nn.Zeros)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := gorgonia.Grad(loss, weight); (err != nil) != stop {
+			t.Errorf("stop_gradient %v: gradient of the encoder's weight: %v", stop, err)
+		}
+	}
+}
+
+// TestLSBDOfMoves checks the loss on a group whose images and noise are equal:
+// without moves the points agree and it vanishes; with a move it is known.
+func TestLSBDOfMoves(t *testing.T) {
 	m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}).New(data(row, object, column), 3)
 	if err != nil {
 		t.Fatal(err)

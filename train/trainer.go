@@ -114,7 +114,7 @@ func NewTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, list 
 		if labelled && len(split.Groups) == 0 || !labelled && len(split.Unlabelled) == 0 {
 			continue
 		}
-		if err := t.prepare(labelled, sampler); err != nil {
+		if err := t.prepare(labelled); err != nil {
 			t.loader.Close()
 			return nil, err
 		}
@@ -124,7 +124,7 @@ func NewTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, list 
 
 // prepare compiles the objective for labelled or unlabelled batches, so that a
 // config that cannot work fails before the first step.
-func (t *Trainer) prepare(labelled bool, sampler *datasets.Sampler) error {
+func (t *Trainer) prepare(labelled bool) error {
 	var found *models.Objective
 	for _, o := range t.Model.Objectives() {
 		if o.Labelled == labelled {

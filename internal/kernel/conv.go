@@ -10,7 +10,7 @@ type convolver struct {
 	pixel      int       // channels of the small image, rounded up to 16
 	bias       []float32 // padded to whole panels
 	workers    []*convWorker
-	biasSums   []float32 // [groups, biasLanes]
+	biasSums   []float32 // [groups, channels of the output]
 
 	// The operands of the call in progress.
 	x, w, y, dy, dx, dw []float32
