@@ -296,3 +296,52 @@ func TestNetworksThatDoNotFit(t *testing.T) {
 		t.Errorf("conv64 on 20x8 images: error %v does not suggest mlp", err)
 	}
 }
+
+// TestVAESample checks that a VAE decodes mean + e^(log variance/2) noise.
+func TestVAESample(t *testing.T) {
+	m, err := (&VAE{Networks: small(16), Latent: 3}).New(data(), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := nn.NewGraph(m.Params())
+	p, err := m.Build(g, m.Objectives()[0], 4, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
+	noise := nn.Data(p.Noise[0])
+	rng.New(1, "noise").Normals(noise)
+	codes, err := g.Input("codes", 4, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, err := m.Decode(g, codes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := p.Outputs.Posteriors[0].(gaussian)
+	v := values(t, q.mean, q.logVariance)
+	for i := range noise {
+		nn.Data(codes)[i] = v[0][i] + float32(math.Exp(float64(v[1][i])/2))*noise[i]
+	}
+	v = values(t, p.Outputs.Logits, decoded)
+	for i, x := range v[0] {
+		if math.Abs(float64(x-v[1][i])) > 1e-5 {
+			t.Fatalf("logit %d is %v, want %v", i, x, v[1][i])
+		}
+	}
+}
+
+// TestMirrorImage checks the decoder that stands for an absent one.
+func TestMirrorImage(t *testing.T) {
+	m, err := (&VAE{Networks: small(16, 8), Latent: 3}).New(data(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]tensor.Shape{"encoder/dense1/weight": {64, 16}, "encoder/dense2/weight": {16, 8},
+		"decoder/dense1/weight": {3, 8}, "decoder/dense2/weight": {8, 16}} {
+		if p := m.Params().Get(name); p == nil || !p.Shape().Eq(want) {
+			t.Errorf("%s: %v, want shape %v; the parameters are %v", name, p, want, m.Params().Names())
+		}
+	}
+}

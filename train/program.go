@@ -1,7 +1,9 @@
 package train
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -49,6 +51,9 @@ func compile(m models.Model, o models.Objective, list []losses.Choice, images, g
 	var learnables gorgonia.Nodes
 	p.names, learnables = g.Learnables()
 	if p.nodes, err = gorgonia.Grad(p.loss.Total, learnables...); err != nil {
+		if strings.Contains(err.Error(), "Non Differentiable") { // followed by a dump of nodes
+			err = errors.New("there are parameters that none of the losses depends on: want more losses, such as reconstruction")
+		}
 		return nil, fmt.Errorf("objective %s: gradients: %w", o.Name, err)
 	}
 	p.losses = append(gorgonia.Nodes{p.loss.Total}, p.loss.Nodes()...)

@@ -1,0 +1,59 @@
+package train
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// TestFill checks that a step's inputs are its batch's images and moves, and new
+// noise, and that losses which do not reach all parameters are refused.
+func TestFill(t *testing.T) {
+	m, err := models.NewLSBDVAE().New(benchData(1), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []losses.Choice
+	for _, name := range []string{"kl", "reconstruction"} {
+		c, err := losses.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	supervised := models.Objective{Name: "supervised", Labelled: true}
+	if _, err := compile(m, supervised, list[:1], 2, 2); err == nil || !strings.Contains(err.Error(), "such as reconstruction") {
+		t.Errorf("a loss that leaves parameters alone: error %v", err)
+	}
+	p, err := compile(m, supervised, list, 2, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := make([]float32, len(p.images))
+	rng.New(1, "images").Normals(images)
+	batch := datasets.Batch{Labelled: true, Indices: []int{3, 4}, Moves: []float32{0, 0, 0.5, 1.5}} // two factors
+	stream, same := rng.New(2, "noise"), rng.New(2, "noise")
+	for range 2 { // the second time the noise is another
+		p.fill(images, batch, 2, stream)
+		if !slices.Equal(p.images, images) {
+			t.Error("the images are not the batch's")
+		}
+		for i, n := range p.noise {
+			want := make([]float32, len(n))
+			same.Normals(want)
+			if !slices.Equal(n, want) {
+				t.Errorf("noise %d is not the stream's", i)
+			}
+		}
+		for i, want := range [][]float32{{0, 0.5}, {0, 1.5}} {
+			if !slices.Equal(p.moves[i].dst, want) {
+				t.Errorf("circle %d moves by %v, want %v", i, p.moves[i].dst, want)
+			}
+		}
+	}
+}
