@@ -14,6 +14,7 @@ package datasets
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -76,6 +77,27 @@ func (f Factor) Angle(level int) float64 {
 	return 2 * math.Pi * float64(level) / float64(f.Size)
 }
 
+// Scaled is the value of a level, scaled linearly so that the least value of the
+// factor is 0 and the largest 1. Of a circular factor it is the part of a full turn,
+// level/Size, of a categorical one the level itself, and 0 if all values are equal.
+func (f Factor) Scaled(level int) float64 {
+	switch {
+	case f.Kind == Categorical:
+		return float64(level)
+	case f.Kind == Circular:
+		return float64(level) / float64(f.Size)
+	case f.Size < 2:
+		return 0
+	case f.Values == nil:
+		return float64(level) / float64(f.Size-1)
+	}
+	low, high := slices.Min(f.Values), slices.Max(f.Values)
+	if low == high {
+		return 0
+	}
+	return (f.Values[level] - low) / (high - low)
+}
+
 // Dataset is a set of images with known factors. All methods are pure and safe for
 // concurrent use. Indices are 0 .. Len()-1, levels 0 .. Size-1.
 type Dataset interface {
@@ -84,7 +106,8 @@ type Dataset interface {
 	Factors() []Factor         // not to be changed
 	Len() int
 
-	// Image writes image i: h*w*c pixels in [0, 1], row by row, channels last.
+	// Image writes image i: h*w*c pixels, row by row, channels last. They are in
+	// [0, 1], unless the set's documentation says otherwise.
 	Image(i int, dst []float32)
 
 	// FactorsAt writes the level of every factor of image i.

@@ -261,6 +261,26 @@ func TestGridNumbering(t *testing.T) {
 	}
 }
 
+func TestScaled(t *testing.T) {
+	for _, test := range []struct {
+		f    Factor
+		want []float64
+	}{
+		{Factor{Size: 5, Kind: Ordinal}, []float64{0, 0.25, 0.5, 0.75, 1}},
+		{Factor{Size: 3, Kind: Ordinal, Values: []float64{4, -4, 0}}, []float64{1, 0, 0.5}},
+		{Factor{Size: 2, Kind: Ordinal, Values: []float64{4, 4}}, []float64{0, 0}},
+		{Factor{Size: 1, Kind: Ordinal}, []float64{0}},
+		{Factor{Size: 4, Kind: Circular, Values: []float64{0, 90, 180, 270}}, []float64{0, 0.25, 0.5, 0.75}},
+		{Factor{Size: 3, Kind: Categorical, Values: []float64{5, 6, 7}}, []float64{0, 1, 2}},
+	} {
+		for l, want := range test.want {
+			if got := test.f.Scaled(l); got != want {
+				t.Errorf("%+v: level %d is %v, want %v", test.f, l, got, want)
+			}
+		}
+	}
+}
+
 func TestContactSheet(t *testing.T) {
 	for _, e := range Table.Entries {
 		if e.Name == "grid" {
@@ -271,7 +291,8 @@ func TestContactSheet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b := img.Bounds(); b.Dx() < 12*64 || b.Dy() < 8*64 || b.Dx() > 1200 {
+		rows, columns := min(8, d.Factors()[0].Size), min(12, d.Factors()[1].Size)
+		if b := img.Bounds(); b.Dx() < columns*64 || b.Dy() < rows*64 || b.Dx() > 1400 {
 			t.Errorf("%s: the sheet measures %v", e.Name, b)
 		}
 		if _, ok := img.(*image.RGBA); !ok {

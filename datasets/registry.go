@@ -17,6 +17,14 @@ var Table = &registry.Table[Builder]{Kind: "dataset", Entries: []registry.Entry[
 		Source: "Tonnaer et al. 2022, section 6 (Arrow; own drawing)", New: func() Builder { return &Arrow{Size: 64, Hues: 64, Rotations: 64} },
 	},
 	{
+		Name: "sprites", Doc: "a white square, ellipse or heart on black: a twin of dSprites; factors shape, scale, orientation, x and y",
+		Source: "Matthey et al. 2017 (dSprites; own drawing)", New: func() Builder { return &Sprites{Scales: 6, Orientations: 40, Positions: 32} },
+	},
+	{
+		Name: "entangled", Doc: "three factors from 0 to 1 and, in place of an image, their code by one of ten encoders; factors y1, y2 and y3, all ordinal",
+		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Builder { return &Entangled{Encoder: "entanglement", Levels: 11} },
+	},
+	{
 		Name: "grid", Doc: "your own images: a folder or an .npz file with the arrays images, factors and sizes",
 		New: func() Builder { return &GridFolder{} },
 	},
@@ -38,6 +46,18 @@ var SupervisionTable = &registry.Table[Supervision]{Kind: "supervision", Entries
 	{
 		Name: "views", Doc: "all images of an object: one circular factor takes all its values while the others are held",
 		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Views{} },
+	},
+	{
+		Name: "groups", Doc: "groups of images and the transformations within them, from files of your own",
+		Source: "Tonnaer et al. 2022, section 5", New: func() Supervision { return &Groups{Unlabelled: true} },
+	},
+	{
+		Name: "labels", Doc: "the factor levels of a random fraction of the images, or labels from a file of your own",
+		Source: "Zhang and Sugiyama 2024, appendix F.2", New: func() Supervision { return &FactorLabels{Fraction: 0.1, Share: 0.5} },
+	},
+	{
+		Name: "similarity", Doc: "random pairs of images that agree in one factor; nothing else is known",
+		Source: "Zhang and Sugiyama 2024, appendix F.2; Shu et al. 2020", New: func() Supervision { return &Similarity{Count: 1000, Share: 0.5} },
 	},
 }}
 

@@ -7,12 +7,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/rng"
 )
 
-// Batch lists the images of one training step. Its slices are valid until the next
-// StartEpoch and are not to be changed.
+// Batch lists the images of one training step. Its slices are not to be changed;
+// they are valid until the next StartEpoch, Levels until the next Next.
 type Batch struct {
 	Labelled bool
 	Indices  []int     // data set indices; of a labelled batch group by group, M each
 	Moves    []float32 // of a labelled batch: len(Indices) x K radians, relative to the group's first image
+
+	// Levels is len(Indices) x len(Known.Factors), image by image: the level, or -1
+	// where it is not known. Of similarities it holds a number that the two images
+	// of a pair share with no other image in their factor's column, from 0 on. It is
+	// nil if the split has no Known.
+	Levels []int32
 }
 
 // Sampler deals the batches of an epoch: one pass over the labelled groups in
@@ -20,6 +26,12 @@ type Batch struct {
 // (Tonnaer et al. 2022 alternate between the two by epoch). A labelled batch holds
 // batchImages/M groups, rounded down, but at least one. The last batch of each pass
 // may be smaller.
+//
+// If the split has Known labels with a share, the pass over the unlabelled images
+// takes only a part of each of its batches; the rest, round(Share*batchImages)
+// images (at least one image, or a pair), is drawn from the images with labels. These
+// are dealt in passes of their own, each in a new random order, that go on from one
+// epoch to the next. A smaller last batch has as large a share of them.
 type Sampler struct {
 	split  *Split
 	stream *rng.Stream
@@ -30,7 +42,10 @@ type Sampler struct {
 	groups     []int     // the epoch's order of groups
 	labelled   []int     // the epoch's labelled images, group by group
 	moves      []float32 // and their moves
-	unlabelled []int     // the epoch's unlabelled images
+	unlabelled []int     // the epoch's unlabelled images, with those of mix
+	mix        *mix      // nil: no share of labelled images
+	levels     []int32   // of the batch dealt last
+	scratch    []int     // levels of one image
 }
 
 // State is the position of a Sampler. Stream is the state of its random numbers at
@@ -40,6 +55,7 @@ type State struct {
 	Epoch    int    `json:"epoch"`    // epochs started
 	Position int    `json:"position"` // batches dealt in this epoch
 	Stream   []byte `json:"stream"`
+	Labels   uint64 `json:"labels,omitempty"` // the seed of the passes over labelled images
 }
 
 // NewSampler deals the images of a split in batches of about batchImages.
@@ -59,6 +75,9 @@ func NewSampler(split *Split, batchImages int, stream *rng.Stream) (*Sampler, er
 	}
 	if split.M > 0 {
 		s.groupsPerBatch = min(max(1, batchImages/split.M), len(split.Groups))
+	}
+	if err := s.prepareLabels(); err != nil {
+		return nil, err
 	}
 	return s, s.remember()
 }
@@ -94,8 +113,12 @@ func (s *Sampler) shuffle() {
 		copy(s.labelled[at*m:(at+1)*m], s.split.Groups[g])
 		copy(s.moves[at*m*k:(at+1)*m*k], s.split.Moves[g])
 	}
-	copy(s.unlabelled, s.split.Unlabelled)
-	s.stream.Shuffle(len(s.unlabelled), func(i, j int) { s.unlabelled[i], s.unlabelled[j] = s.unlabelled[j], s.unlabelled[i] })
+	order := s.unlabelled[:len(s.split.Unlabelled)]
+	copy(order, s.split.Unlabelled)
+	s.stream.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	if s.mix != nil {
+		s.mix.deal(s.unlabelled, s.state.Epoch, s.state.Labels)
+	}
 }
 
 // Next deals the next batch of the epoch; false when the epoch is over or none was
@@ -103,12 +126,13 @@ func (s *Sampler) shuffle() {
 func (s *Sampler) Next() (Batch, bool) {
 	b, ok := s.batch(s.state.Position)
 	if ok {
+		b.Levels = s.levelsOf(b, s.state.Position)
 		s.state.Position++
 	}
 	return b, ok
 }
 
-// batch is the epoch's batch at a position.
+// batch is the epoch's batch at a position, without its Levels.
 func (s *Sampler) batch(position int) (Batch, bool) {
 	labelled := s.labelledBatches()
 	switch {
@@ -155,7 +179,7 @@ func (s *Sampler) Restore(state State) error {
 	if err := s.stream.UnmarshalBinary(state.Stream); err != nil {
 		return fmt.Errorf("batches: restore the random state: %w", err)
 	}
-	s.state = State{Epoch: state.Epoch, Position: state.Position, Stream: append([]byte(nil), state.Stream...)}
+	s.state = State{Epoch: state.Epoch, Position: state.Position, Stream: append([]byte(nil), state.Stream...), Labels: state.Labels}
 	if state.Epoch > 0 {
 		s.shuffle()
 	}

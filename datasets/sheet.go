@@ -21,9 +21,10 @@ type SheetOptions struct {
 
 // ContactSheet shows images of a data set in rows and columns along two of its
 // factors. A combination of levels that the set lacks leaves a blank. A data set
-// with one factor gives one row.
+// with one factor gives one row. Pixels outside [0, 1] are cut off, and an image of
+// one pixel with more than three channels is shown as a row of grey ones.
 func ContactSheet(d Dataset, o SheetOptions) (image.Image, error) {
-	if h, w, c := d.ImageShape(); c > 3 {
+	if h, w, c := shownShape(d); c > 3 {
 		return nil, fmt.Errorf("contact sheet: images of %d x %d x %d cannot be shown; want 1 to 3 channels", h, w, c)
 	}
 	row, column, err := sheetFactors(d, o)
@@ -116,8 +117,17 @@ func fixedLevels(d Dataset, fixed map[string]int) ([]int, error) {
 	return levels, nil
 }
 
+// shownShape is the shape of an image as the sheet shows it.
+func shownShape(d Dataset) (h, w, c int) {
+	h, w, c = d.ImageShape()
+	if h*w == 1 && c > 3 {
+		return 1, c, 1
+	}
+	return h, w, c
+}
+
 func sheetRow(d Dataset, index *Index, levels []int, column int, columns []int) ([]image.Image, error) {
-	h, w, c := d.ImageShape()
+	h, w, c := shownShape(d)
 	pixels := make([]float32, h*w*c)
 	images := make([]image.Image, len(columns))
 	for n, level := range columns {

@@ -9,17 +9,20 @@ import (
 	"github.com/unravel-ml/unravel/internal/rng"
 )
 
-// Split says which images of a data set come with known moves. A group is M images
-// whose moves relative to its first image are known (the transformation labels of
-// Tonnaer et al. 2022, section 5); the other images have no label.
+// Split says what is known about the images of a data set. A group is M images whose
+// moves relative to its first image are known (the transformation labels of Tonnaer
+// et al. 2022, section 5); of the other images no move is known.
 type Split struct {
 	M          int         // images in a group; 0 when there are no groups
 	Groups     [][]int     // M data set indices each
-	Moves      [][]float32 // M*K radians each: the angle of image m in factor k at m*K+k; the first K are 0
+	Moves      [][]float32 // M*K numbers each: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
+	Rotations  int         // rotations in space that Moves holds after the factors' angles: axis (x, y, z) and angle each
 	Unlabelled []int       // data set indices in no group, ascending
+	Known      *Labels     // what is known about the factors of images; nil: nothing
 }
 
-// K is the number of factors that Moves speaks of; 0 when there are no groups.
+// K is the number of columns of Moves: the factors, and 4 for each rotation; 0 when
+// there are no groups.
 func (s *Split) K() int {
 	if len(s.Groups) == 0 {
 		return 0

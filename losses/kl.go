@@ -5,6 +5,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/op"
 )
 
@@ -39,10 +40,49 @@ func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, erro
 // Source: Perez Rey et al. 2020; Tonnaer et al. 2022, section 5.
 func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) { return op.SphereKL(logT, dim) }
 
+// Capacity returns |kl - c|, a scalar, which holds a divergence at a capacity c
+// (a scalar or one number). Its gradient is 0 where the two are equal.
+//
+// Source: Burgess et al. 2018, equation 8; with a batch's mean divergence, as
+// disentanglement_lib computes it.
+func Capacity(kl, c *gorgonia.Node) (*gorgonia.Node, error) { return op.Deviate(kl, c) }
+
 // KLLoss is the divergence of a model's posteriors from their priors, summed over
-// its latent spaces.
+// its latent spaces. With a capacity it is how far that is from the capacity.
 type KLLoss struct {
-	Weight float64 `yaml:"weight" doc:"factor in the total: beta"`
+	Weight   float64 `yaml:"weight" doc:"factor in the total: beta; with a capacity gamma"`
+	Capacity *Rise   `yaml:"capacity" doc:"hold the divergence at a capacity that rises with the steps, in nats (Burgess et al. 2018)"`
+}
+
+// Rise is a number that rises linearly from one value to another and stays there.
+type Rise struct {
+	From  float64 `yaml:"from" doc:"value in the first step"`
+	To    float64 `yaml:"to" doc:"value at the end of the rise"`
+	Steps int     `yaml:"steps" doc:"steps that the rise takes; 0: none, it is To from the beginning"`
+}
+
+// Validate checks the settings.
+func (r *Rise) Validate() error {
+	for _, f := range []struct {
+		key   string
+		value float64
+	}{{"from", r.From}, {"to", r.To}} {
+		if !(f.value >= 0) || f.value > 1e12 {
+			return config.Invalid(f.key, "want a number from 0 to 1e12, got %v", f.value)
+		}
+	}
+	if r.Steps < 0 {
+		return config.Invalid("steps", "want 0 or more, got %d", r.Steps)
+	}
+	return nil
+}
+
+// At is the number in a step.
+func (r *Rise) At(step int) float64 {
+	if step >= r.Steps {
+		return r.To
+	}
+	return r.From + (r.To-r.From)*float64(step)/float64(r.Steps)
 }
 
 // NewKL returns the default settings.
@@ -56,6 +96,23 @@ func (l *KLLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
 func (l *KLLoss) Add(o *Outputs) (*gorgonia.Node, error) {
+	kl, err := divergence(o)
+	if err != nil || l.Capacity == nil {
+		return kl, err
+	}
+	if o.Graph == nil {
+		return nil, missing("a place for the capacity")
+	}
+	c, err := o.Graph.Input("losses/"+o.loss+"/capacity", 1)
+	if err != nil {
+		return nil, err
+	}
+	o.Schedules = append(o.Schedules, Schedule{Node: c, At: l.Capacity.At})
+	return Capacity(kl, c)
+}
+
+// divergence sums up the divergences of a model's latent spaces.
+func divergence(o *Outputs) (*gorgonia.Node, error) {
 	if len(o.Posteriors) == 0 {
 		return nil, missing("posteriors of the codes")
 	}

@@ -13,7 +13,9 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/nn"
 	"github.com/unravel-ml/unravel/internal/op"
 	"github.com/unravel-ml/unravel/internal/registry"
 )
@@ -23,11 +25,49 @@ type Outputs struct {
 	Images *gorgonia.Node // the batch, [batch, height, width, channels], in [0, 1]
 	Logits *gorgonia.Node // the reconstruction before its sigmoid, of the same shape
 
+	Codes       *gorgonia.Node // the codes that metrics measure, the locations of the posteriors, [batch, d]
+	Sample      *gorgonia.Node // the codes that are decoded, draws from the posteriors, [batch, d]
+	LogVariance *gorgonia.Node // of Gaussian posteriors, [batch, d]
+	Active      *gorgonia.Node // 1 where a column of Sample is active, 0 elsewhere, [batch, d]
+	Labels      *Labels        // what is known about the factors of the images
+
 	Posteriors []Posterior // one per latent space
 	Transports []Transport // one per latent space, for batches of labelled groups
 
-	Batch int // images in the batch
-	Group int // members of a labelled group; the batch is Batch/Group groups
+	Batch      int // images in the batch
+	Group      int // members of a labelled group; the batch is Batch/Group groups
+	Population int // images in the data set; 0: unknown
+
+	// Graph takes the inputs and networks that losses add for themselves, and
+	// Judges holds the parameters of those networks. Whoever runs the graph must
+	// serve what losses append to Schedules and Adversaries.
+	Graph       *nn.Graph
+	Judges      *nn.Params
+	Schedules   []Schedule
+	Adversaries []Adversary
+
+	loss string // the name of the part that is being added
+}
+
+// Schedule is an input of one number that changes with the steps of training.
+type Schedule struct {
+	Node *gorgonia.Node         // of shape (1)
+	At   func(step int) float64 // the number in a step; the first is step 0
+}
+
+// Labels offer what is known about the factors of a batch as inputs of the graph.
+// An input is made when a loss first asks for it.
+type Labels struct {
+	Factors []datasets.Factor
+
+	// Groups is [batch, K]: rows with equal numbers from 0 on in a column agree in
+	// that factor; -1 says that nothing is known.
+	Groups func() (*gorgonia.Node, error)
+
+	// Values is [batch, K]: the values of the factors, scaled to [0, 1] (of
+	// categorical ones the level); 0 where Groups is -1. It is an error if only
+	// similarities are known.
+	Values func() (*gorgonia.Node, error)
 }
 
 // Posterior is the distribution of the codes of one latent space.
@@ -129,6 +169,7 @@ func Compose(o *Outputs, all []Choice) (*Objective, error) {
 			p.Name = fmt.Sprintf("%s-%d", c.Name, n)
 		}
 		var err error
+		o.loss = p.Name
 		if p.Node, err = c.Value.Add(o); err != nil {
 			return nil, fmt.Errorf("loss %s: %w", p.Name, err)
 		}
@@ -147,6 +188,9 @@ func Compose(o *Outputs, all []Choice) (*Objective, error) {
 func missing(output string) error {
 	return fmt.Errorf("it needs %s, which this model does not have", output)
 }
+
+// errNoLabels is the error of a loss that is about factors of which nothing is known.
+var errNoLabels = errors.New("it needs labels of the factors: want a supervision that gives them, such as {labels: {fraction: 0.1}}")
 
 // validWeight checks a weight in a config.
 func validWeight(w float64) error {

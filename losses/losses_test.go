@@ -143,17 +143,32 @@ func TestCompose(t *testing.T) {
 
 // Every loss of the table says which output it misses.
 func TestMissingOutputs(t *testing.T) {
+	const labels = "it needs labels of the factors: want a supervision that gives them, such as {labels: {fraction: 0.1}}"
+	needs := func(what string) string { return "it needs " + what + ", which this model does not have" }
 	want := map[string]string{
-		"reconstruction": "loss reconstruction: it needs images, which this model does not have",
-		"kl":             "loss kl: it needs posteriors of the codes, which this model does not have",
-		"lsbd":           "loss lsbd: it needs transported codes of labelled groups, which this model does not have",
+		"reconstruction": needs("images"),
+		"kl":             needs("posteriors of the codes"),
+		"lsbd":           needs("transported codes of labelled groups"),
+		"variance":       labels,
+		"diameter":       labels,
+		"mpd":            labels,
+		"radius":         labels,
+		"mad":            labels,
+		"contraction":    labels,
+		"left-inverse":   labels,
+		"tc":             needs("samples of the codes"),
+		"conditional-tc": needs("masks of active codes") + "; want active, such as [{columns: [2, 3], factor: shape, levels: [0]}]",
+		"dip-i":          needs("codes"),
+		"dip-ii":         needs("codes"),
+		"hsic":           needs("codes"),
+		"logic":          needs("codes"),
 	}
 	for _, name := range losses.Table.Names() {
 		c, err := losses.Named(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := losses.Compose(&losses.Outputs{}, []losses.Choice{c}); err == nil || err.Error() != want[name] {
+		if _, err := losses.Compose(&losses.Outputs{}, []losses.Choice{c}); err == nil || err.Error() != "loss "+name+": "+want[name] {
 			t.Errorf("%s: error %v, want %q", name, err, want[name])
 		}
 	}

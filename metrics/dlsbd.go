@@ -85,26 +85,6 @@ func (m *DLSBDWorkshop) Compute(in *Input) (Result, error) {
 	return turning{m.Omega, m.Aggregate, m.SharedOmega, plane, false}.compute(in)
 }
 
-// Aggregate says how the values of subgroups, factors or columns become one.
-type Aggregate string
-
-// The two ways.
-const (
-	Mean Aggregate = "mean"
-	Sum  Aggregate = "sum"
-)
-
-func (a Aggregate) of(values []float64) float64 {
-	var sum float64
-	for _, v := range values {
-		sum += v
-	}
-	if a == Sum {
-		return sum
-	}
-	return sum / float64(len(values))
-}
-
 func validTurns(omega int, a Aggregate) error {
 	switch {
 	case omega < 1 || omega > 1000:

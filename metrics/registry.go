@@ -15,6 +15,50 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 		Name: "dlsbd-workshop", Doc: "the earlier form of dlsbd: standardised code columns, no whitening, summed over subgroups",
 		Source: "Pérez Rey et al. 2020, equations 6-12", New: func() Metric { return &DLSBDWorkshop{Omega: 10, Aggregate: Sum} },
 	},
+	{
+		Name: "mig", Doc: "mutual information gap: how much more the best code column tells about a factor than the second best",
+		Source: "Chen et al. 2018, section 4.1", New: func() Metric { return &MIG{Bins: 20, Binning: EqualWidth, Gap: GapColumns} },
+	},
+	{
+		Name: "variance", Doc: "modularity: the variance of every factor's sub-code where the factor is held, summed over factors",
+		Source: "Zhang and Sugiyama 2024, example 4 and table 2", New: func() Metric { return NewSpread(Variance) },
+	},
+	{
+		Name: "mad", Doc: "modularity: the mean distance of every factor's sub-code from its geometric median where the factor is held",
+		Source: "Zhang and Sugiyama 2024, example 3 and table 2", New: func() Metric { return NewSpread(MAD) },
+	},
+	{
+		Name: "radius", Doc: "modularity: the radius of the smallest ball around every factor's sub-code where the factor is held",
+		Source: "Zhang and Sugiyama 2024, example 2 and table 2", New: func() Metric { return NewSpread(Radius) },
+	},
+	{
+		Name: "diameter", Doc: "modularity: the largest distance within every factor's sub-code where the factor is held",
+		Source: "Zhang and Sugiyama 2024, example 7 and table 2", New: func() Metric { return NewSpread(Diameter) },
+	},
+	{
+		Name: "mpd", Doc: "modularity: half the mean distance within every factor's sub-code where the factor is held",
+		Source: "Zhang and Sugiyama 2024, section 3.2 and table 2", New: func() Metric { return NewSpread(MPD) },
+	},
+	{
+		Name: "contraction-mean", Doc: "informativeness: how much closer codes are to each other than their factors, the mean over pairs",
+		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Pairs: 1 << 23} },
+	},
+	{
+		Name: "contraction-max", Doc: "informativeness: how much closer codes are to each other than their factors, at most",
+		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Max: true, Pairs: 1 << 23} },
+	},
+	{
+		Name: "mse", Doc: "informativeness: the mean squared error of the best affine map from codes to factors",
+		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanSquaredError} },
+	},
+	{
+		Name: "mae", Doc: "informativeness: the mean absolute error of the affine map from codes to factors that makes it least",
+		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanAbsoluteError, Samples: 10000} },
+	},
+	{
+		Name: "me", Doc: "informativeness: the largest error of an affine map from codes to factors",
+		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &MaxError{Fit: FitLeastSquares} },
+	},
 }}
 
 // Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`.

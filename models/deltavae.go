@@ -69,15 +69,11 @@ func (m *deltaVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, e
 
 // Build implements Model.
 func (m *deltaVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	p, variables, err := m.begin(g, n)
+	p, _, err := m.begin(g, n)
 	if err != nil {
 		return nil, err
 	}
-	z, err := latent.Samples(variables)
-	if err != nil {
-		return nil, err
-	}
-	p.Outputs.Logits, err = m.Decode(g, z)
+	p.Outputs.Logits, err = m.Decode(g, p.Outputs.Sample)
 	return p, err
 }
 
@@ -96,5 +92,9 @@ func (m *deltaVAE) begin(g *nn.Graph, n int) (*Program, []*latent.Variable, erro
 		p.Noise = append(p.Noise, v.Noise)
 		p.Outputs.Posteriors = append(p.Outputs.Posteriors, v)
 	}
-	return p, variables, nil
+	if p.Outputs.Codes, err = latent.Locations(variables); err != nil {
+		return nil, nil, err
+	}
+	p.Outputs.Sample, err = latent.Samples(variables)
+	return p, variables, err
 }

@@ -19,7 +19,9 @@ import (
 // each space, and decodes y_m = g_m . zbar in place of z_m; the lsbd loss pulls
 // z_m and y_m together. The number M is the supervision's: pairs, paths or views.
 //
-// The k-th space on which a group acts follows the k-th factor of Factors.
+// The k-th space that turns (a circle, or a sphere with an axis) follows the k-th
+// factor of Factors; the r-th other S^2 follows the r-th rotation of the groups,
+// under SO(3).
 type LSBDVAE struct {
 	Networks
 	Latent       latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
@@ -42,28 +44,33 @@ func (s *LSBDVAE) New(data Data, seed uint64) (Model, error) {
 	return m, materialise(m, data, s.Latent.Width())
 }
 
-// moves returns for each latent space the factor that moves it, -1 for none.
-func (s *LSBDVAE) moves(data Data) ([]int, error) {
+// moves returns for each latent space the columns of a batch's moves that move it.
+func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 	factors, err := s.factors(data.Factors)
 	if err != nil {
 		return nil, err
 	}
-	var list []int
+	var list [][]int
+	rotations := 0
 	for i, c := range s.Latent {
-		switch columns := c.Value.Columns(); {
-		case columns == 0:
-			list = append(list, -1)
-		case columns > 1:
-			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) is turned by axis and angle, which no factor of this data set gives: want circles (dim 1)", i, c.Name)
+		switch {
+		case c.Value.Columns() == 0:
+			list = append(list, nil)
+		case !c.Value.Turns() && rotations < data.Rotations:
+			first := len(data.Factors) + 4*rotations
+			list = append(list, []int{first, first + 1, first + 2, first + 3})
+			rotations++
+		case !c.Value.Turns():
+			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) is turned by axis and angle, and factors only give angles: want an axis, such as {sphere: {dim: 2, axis: [0, 0, 1]}}, or rotations in the supervision groups", i, c.Name)
 		case len(factors) == 0:
-			return nil, fmt.Errorf("lsbd-vae: latent space %d is a circle more than there are circular factors to move it: want as many", i)
+			return nil, fmt.Errorf("lsbd-vae: latent space %d turns, and there is no circular factor left to move it: want as many spaces that turn as circular factors", i)
 		default:
-			list = append(list, factors[0])
+			list = append(list, factors[:1])
 			factors = factors[1:]
 		}
 	}
 	if len(factors) > 0 {
-		return nil, fmt.Errorf("lsbd-vae: factor %q has no circle that it moves: want as many circles as circular factors, or name fewer with model.lsbd-vae.factors", data.Factors[factors[0]].Name)
+		return nil, fmt.Errorf("lsbd-vae: factor %q has no space that it moves: want as many circles (or spheres with an axis) as circular factors, or name fewer with model.lsbd-vae.factors", data.Factors[factors[0]].Name)
 	}
 	return list, nil
 }
@@ -112,7 +119,7 @@ func circularNames(all []datasets.Factor) string {
 
 type lsbdVAE struct {
 	deltaVAE
-	moves []int
+	moves [][]int
 	stop  bool
 }
 
@@ -133,14 +140,20 @@ func (m *lsbdVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error
 	p.Outputs.Group = group
 	var moved []*gorgonia.Node
 	for i, v := range variables {
-		var angles *gorgonia.Node
-		if m.moves[i] >= 0 {
-			if angles, err = g.Input(fmt.Sprintf("moves/%d", i), n, 1); err != nil {
+		var moves *gorgonia.Node
+		if columns := m.moves[i]; columns != nil {
+			if moves, err = g.Input(fmt.Sprintf("moves/%d", i), n, len(columns)); err != nil {
 				return nil, err
 			}
-			p.Moves = append(p.Moves, Moves{angles, []int{m.moves[i]}})
+			p.Moves = append(p.Moves, Moves{moves, columns})
+			if v.Space.Turns() {
+				moves, err = v.Space.Turn(moves)
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
-		t, err := v.Transport(angles, group)
+		t, err := v.Transport(moves, group)
 		if err != nil {
 			return nil, fmt.Errorf("latent space %d: %w", i, err)
 		}

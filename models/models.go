@@ -18,6 +18,7 @@ import (
 type Data struct {
 	Height, Width, Channels int
 	Factors                 []datasets.Factor
+	Rotations               int // rotations in space that labelled groups come with; see datasets.Split
 }
 
 // DataOf describes a data set.
@@ -54,12 +55,15 @@ type Model interface {
 	// deterministic representation that metrics measure.
 	Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error)
 
+	// Spaces lists the parts of a code, in order.
+	Spaces() []Space
+}
+
+// Decoder is implemented by models that can go back from codes to images.
+type Decoder interface {
 	// Decode adds the graph from codes, [n, d], to the mean of the reconstructed
 	// images' pixels, [n, H, W, C], as logits of pixels in [0, 1].
 	Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error)
-
-	// Spaces lists the parts of a code, in order.
-	Spaces() []Space
 }
 
 // Space is a part of a code.
@@ -77,9 +81,9 @@ type Program struct {
 	Moves   []Moves          // of a labelled objective
 }
 
-// Moves is an input of group elements, [images, columns]: the moves of some
-// factors relative to the first image of the group, in radians.
+// Moves is an input of group elements, [images, columns]: moves relative to the
+// first image of the group.
 type Moves struct {
 	Node    *gorgonia.Node
-	Factors []int // the factors that its columns are
+	Columns []int // of a batch's moves: a factor's angle, or the numbers of a rotation
 }

@@ -188,7 +188,7 @@ func TestDecodesTransported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		logits, err := m.Decode(g, z)
+		logits, err := m.(Decoder).Decode(g, z)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +240,7 @@ func TestLSBDOfMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := [2]int{p.Moves[0].Factors[0], p.Moves[1].Factors[0]}; got != [2]int{0, 2} {
+	if got := [2]int{p.Moves[0].Columns[0], p.Moves[1].Columns[0]}; got != [2]int{0, 2} {
 		t.Errorf("circles follow factors %v, want row (0) and column (2)", got)
 	}
 	loss, err := losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
@@ -261,6 +261,65 @@ func TestLSBDOfMoves(t *testing.T) {
 	}
 }
 
+// TestLSBDTurns checks in which way moves act: by omega times the angle of a
+// factor, about an axis of S^2, and as rotations of the groups' own. The images
+// and the noise of both members of a group are equal, so that moves alone part
+// the points from their common one.
+func TestLSBDTurns(t *testing.T) {
+	twice := latent.NewSphere()
+	twice.Omega = 2
+	about := latent.NewSphere()
+	about.Dim, about.Omega, about.Axis = 2, -2, []float64{0, 3, 0}
+	free := latent.NewSphere()
+	free.Dim = 2
+	of := data(row)
+	of.Rotations = 1
+	for _, c := range []struct {
+		name  string
+		space *latent.Sphere
+		data  Data
+		moves []float32 // of the second member
+		axis  []float64
+	}{
+		{"circle of weight 2", twice, data(row), []float32{math.Pi / 4}, nil},
+		{"sphere with an axis", about, data(row), []float32{math.Pi / 4}, []float64{0, 1, 0}},
+		{"sphere under rotations", free, of, []float32{0, 0, 2, math.Pi / 2}, []float64{0, 0, 1}},
+	} {
+		spaces := latent.Of(c.space)
+		if c.data.Rotations > 0 {
+			spaces = latent.Of(c.space, latent.NewSphere())
+		}
+		m, err := (&LSBDVAE{Networks: small(16), Latent: spaces}).New(c.data, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := nn.NewGraph(m.Params())
+		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 2, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moves := nn.Data(p.Moves[0].Node)
+		copy(moves[len(moves)/2:], c.moves)
+		if len(c.moves) == 4 && !slices.Equal(p.Moves[0].Columns, []int{1, 2, 3, 4}) {
+			t.Errorf("%s: moves from columns %v, want 1 to 4", c.name, p.Moves[0].Columns)
+		}
+		v := values(t, p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
+		z, y := v[0], v[1]
+		// y_2 = g y_1 with g a quarter turn: at right angles apart from what lies on the axis
+		d := len(z) / 2
+		along, got := 0.0, 0.0
+		for i := range d {
+			got += float64(y[i]) * float64(y[d+i])
+			if c.axis != nil {
+				along += float64(y[i]) * c.axis[i]
+			}
+		}
+		if math.Abs(got-along*along) > 1e-5 || math.Abs(along) > 0.99 {
+			t.Errorf("%s: the moved points have the inner product %v, want %v", c.name, got, along*along)
+		}
+	}
+}
+
 func TestLSBDVAERefuses(t *testing.T) {
 	circle, line := latent.NewSphere(), latent.NewEuclidean()
 	ball := latent.NewSphere()
@@ -271,9 +330,9 @@ func TestLSBDVAERefuses(t *testing.T) {
 		factors    []string
 		of         []datasets.Factor
 	}{
-		{"too few circles", `"column" has no circle`, latent.Of(circle), nil, []datasets.Factor{row, column}},
-		{"too many circles", "a circle more", latent.Of(circle, circle), nil, []datasets.Factor{row, object}},
-		{"no circles", `"row" has no circle`, latent.Of(line), nil, []datasets.Factor{row}},
+		{"too few circles", `"column" has no space`, latent.Of(circle), nil, []datasets.Factor{row, column}},
+		{"too many circles", "no circular factor left", latent.Of(circle, circle), nil, []datasets.Factor{row, object}},
+		{"no circles", `"row" has no space`, latent.Of(line), nil, []datasets.Factor{row}},
 		{"unknown factor", `no factor "colum"; did you mean "column"?`, latent.Of(circle), []string{"colum"}, []datasets.Factor{row, column}},
 		{"factor that does not turn", `"object" is categorical`, latent.Of(circle), []string{"object"}, []datasets.Factor{row, object}},
 		{"sphere without rotations", "axis and angle", latent.Of(ball), nil, []datasets.Factor{row}},
@@ -315,7 +374,7 @@ func TestVAESample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decoded, err := m.Decode(g, codes)
+	decoded, err := m.(Decoder).Decode(g, codes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,25 +37,40 @@ func (n Networks) decoder() (nn.Decoder, error) {
 	return nil, fmt.Errorf("model: there is no mirror image of the encoder %q: want a decoder", n.Encoder.Name)
 }
 
-// autoencoder is what all models of this package share.
-type autoencoder struct {
-	networks Networks
-	data     Data
-	params   *nn.Params
+// base is what all models share.
+type base struct {
+	encoder nn.EncoderChoice
+	data    Data
+	params  *nn.Params
 }
 
-func newAutoencoder(n Networks, data Data, seed uint64) autoencoder {
-	return autoencoder{n, data, nn.NewParams(seed)}
+func newBase(e nn.EncoderChoice, data Data, seed uint64) base {
+	return base{e, data, nn.NewParams(seed)}
 }
 
 // Params implements Model.
-func (a *autoencoder) Params() *nn.Params { return a.params }
+func (b *base) Params() *nn.Params { return b.params }
 
-func (a *autoencoder) features(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
-	return a.networks.Encoder.Value.Encode(g, images, "encoder")
+func (b *base) features(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
+	return b.encoder.Value.Encode(g, images, "encoder")
 }
 
-// Decode implements Model.
+// images adds the input of a batch.
+func (b *base) images(g *nn.Graph, n int) (*gorgonia.Node, error) {
+	return g.Input("images", n, b.data.Height, b.data.Width, b.data.Channels)
+}
+
+// autoencoder is what all models with a decoder share.
+type autoencoder struct {
+	base
+	networks Networks
+}
+
+func newAutoencoder(n Networks, data Data, seed uint64) autoencoder {
+	return autoencoder{newBase(n.Encoder, data, seed), n}
+}
+
+// Decode implements Decoder.
 func (a *autoencoder) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
 	d, err := a.networks.decoder()
 	if err != nil {
@@ -64,12 +79,7 @@ func (a *autoencoder) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node,
 	return d.Decode(g, codes, "decoder", tensor.Shape{a.data.Height, a.data.Width, a.data.Channels})
 }
 
-// images adds the input of a batch.
-func (a *autoencoder) images(g *nn.Graph, n int) (*gorgonia.Node, error) {
-	return g.Input("images", n, a.data.Height, a.data.Width, a.data.Channels)
-}
-
-// materialise builds the encoder and decoder once, so that all parameters exist
+// materialise builds the encoder, and the decoder if there is one, once, so that all parameters exist
 // and a network that does not fit the images is an error of New.
 func materialise(m Model, data Data, width int) error {
 	g := nn.NewGraph(m.Params())
@@ -80,11 +90,15 @@ func materialise(m Model, data Data, width int) error {
 	if _, err := m.Encode(g, images); err != nil {
 		return fmt.Errorf("encoder: %w", err)
 	}
+	d, ok := m.(Decoder)
+	if !ok {
+		return nil
+	}
 	codes, err := g.Input("codes", 1, width)
 	if err != nil {
 		return err
 	}
-	if _, err := m.Decode(g, codes); err != nil {
+	if _, err := d.Decode(g, codes); err != nil {
 		return fmt.Errorf("decoder: %w", err)
 	}
 	return nil

@@ -7,6 +7,9 @@ import (
 
 // Table lists the models that a config can name.
 var Table = &registry.Table[Settings]{Kind: "model", Entries: []registry.Entry[Settings]{
+	{Name: "encoder", Doc: "a network from images to codes, without a decoder: the losses alone say what it learns",
+		Source: "Zhang and Sugiyama 2024, section 3", New: func() Settings { return NewEncoder() }},
+	{Name: "ae", Doc: "deterministic autoencoder", Source: "Hinton and Salakhutdinov 2006", New: func() Settings { return NewAE() }},
 	{Name: "vae", Doc: "variational autoencoder with a Gaussian posterior and a standard normal prior",
 		Source: "Kingma and Welling 2014; settings of Locatello et al. 2019", New: func() Settings { return NewVAE() }},
 	{Name: "delta-vae", Doc: "variational autoencoder with any list of latent spaces: circles, spheres, R^n",

@@ -3,7 +3,6 @@ package models
 import (
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/nn"
 	"github.com/unravel-ml/unravel/internal/op"
 	"github.com/unravel-ml/unravel/losses"
@@ -22,12 +21,7 @@ type VAE struct {
 func NewVAE() *VAE { return &VAE{Networks: defaultNetworks(), Latent: 10} }
 
 // Validate checks the settings.
-func (s *VAE) Validate() error {
-	if s.Latent < 1 {
-		return config.Invalid("latent", "%d dimensions: want 1 or more", s.Latent)
-	}
-	return nil
-}
+func (s *VAE) Validate() error { return validLatent(s.Latent) }
 
 // New implements Settings.
 func (s *VAE) New(data Data, seed uint64) (Model, error) {
@@ -92,8 +86,9 @@ func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 		return nil, err
 	}
 	return &Program{
-		Outputs: &losses.Outputs{Images: images, Logits: logits, Posteriors: []losses.Posterior{gaussian{mean, logVariance}}, Batch: n, Group: 1},
-		Noise:   []*gorgonia.Node{noise},
+		Outputs: &losses.Outputs{Images: images, Logits: logits, Codes: mean, Sample: z, LogVariance: logVariance,
+			Posteriors: []losses.Posterior{gaussian{mean, logVariance}}, Batch: n, Group: 1},
+		Noise: []*gorgonia.Node{noise},
 	}, nil
 }
 

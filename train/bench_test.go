@@ -84,7 +84,7 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := compile(m, o, list, images, group)
+	p, err := (&plan{model: m, losses: list}).compile(o, images, group)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 	}
 	optimizer := adam.New().New(parametersOf(m.Params(), p.names))
 	step := func() {
-		p.fill(pixels, batch, 2, stream)
+		p.fill(pixels, batch, 2, 0, stream)
 		if err := p.run(); err != nil {
 			b.Fatal(err)
 		}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/nn"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 
@@ -33,7 +35,9 @@ type state struct {
 	Sums       map[string]*lossSum `json:"sums"`     // losses of the epoch under way
 	Sampler    datasets.State      `json:"sampler"`
 	Noise      []byte              `json:"noise"`
-	Optimizers map[string]int      `json:"optimizers"` // steps taken
+	Permute    []byte              `json:"permute,omitempty"`
+	Optimizers map[string]int      `json:"optimizers"`       // steps taken
+	Judges     map[string]int      `json:"judges,omitempty"` // steps taken by discriminators
 	Watch      watchState          `json:"watch"`
 	Done       bool                `json:"done"` // whether training has ended
 	Config     string              `json:"config"`
@@ -53,13 +57,8 @@ func (t *Trainer) checkpoint(config string, done bool) (*safetensors.File, []byt
 		return nil, nil, err
 	}
 	f := &safetensors.File{Metadata: map[string]string{}}
-	params := t.Model.Params()
-	for _, name := range params.Names() {
-		p := params.Get(name)
-		if i := slices.IndexFunc(p.Float32s(), notFinite); i >= 0 {
-			return nil, nil, fmt.Errorf("after step %d: element %d of parameter %q is %v; try a smaller learning rate, or train.clip", t.step, i, name, p.Float32s()[i])
-		}
-		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: "model/" + name, Shape: p.Shape(), Data: p.Float32s()})
+	if err := t.saveParams(f, "model/", t.Model.Params()); err != nil {
+		return nil, nil, err
 	}
 	for _, o := range t.Model.Objectives() {
 		if t.optimizers[o.Name] == nil {
@@ -71,12 +70,88 @@ func (t *Trainer) checkpoint(config string, done bool) (*safetensors.File, []byt
 			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: "optimizer/" + o.Name + "/" + p.Name, Shape: []int{len(p.Value)}, Data: p.Value})
 		}
 	}
+	if err := t.saveJudges(f, &s); err != nil {
+		return nil, nil, err
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, nil, err
 	}
 	f.Metadata[stateKey] = string(text)
 	return f, text, nil
+}
+
+// saveParams adds parameters to a checkpoint.
+func (t *Trainer) saveParams(f *safetensors.File, prefix string, params *nn.Params) error {
+	for _, name := range params.Names() {
+		p := params.Get(name)
+		if i := slices.IndexFunc(p.Float32s(), notFinite); i >= 0 {
+			return fmt.Errorf("after step %d: element %d of parameter %q is %v; try a smaller learning rate, or train.clip", t.step, i, name, p.Float32s()[i])
+		}
+		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: prefix + name, Shape: p.Shape(), Data: p.Float32s()})
+	}
+	return nil
+}
+
+// saveJudges adds the discriminators, if there are any, to a checkpoint.
+func (t *Trainer) saveJudges(f *safetensors.File, s *state) (err error) {
+	if len(t.judges) == 0 {
+		return nil
+	}
+	if s.Permute, err = t.permute.MarshalBinary(); err != nil {
+		return err
+	}
+	s.Judges = map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(t.judges)) {
+		steps, tensors := t.judges[name].State()
+		s.Judges[name] = *steps
+		for _, p := range tensors {
+			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: "judge-optimizer/" + name + "/" + p.Name, Shape: []int{len(p.Value)}, Data: p.Value})
+		}
+	}
+	return t.saveParams(f, "judge/", t.plan.judges)
+}
+
+// restoreJudges sets the discriminators to a checkpoint.
+func (t *Trainer) restoreJudges(f *safetensors.File, s *state) error {
+	if len(s.Judges) != len(t.judges) {
+		return fmt.Errorf("it has %d discriminators, want %d", len(s.Judges), len(t.judges))
+	}
+	for name, steps := range s.Judges {
+		o := t.judges[name]
+		if o == nil {
+			return fmt.Errorf("it has a discriminator of the loss %q, which this experiment does not have", name)
+		}
+		if err := restoreOptimizer(f, "judge-optimizer/"+name+"/", o, steps); err != nil {
+			return err
+		}
+	}
+	for _, name := range t.plan.judges.Names() {
+		p := t.plan.judges.Get(name)
+		v, err := f.Float32s("judge/"+name, p.Shape()...)
+		if err != nil {
+			return err
+		}
+		copy(p.Float32s(), v)
+	}
+	if len(t.judges) == 0 {
+		return nil
+	}
+	return t.permute.UnmarshalBinary(s.Permute)
+}
+
+// restoreOptimizer sets an optimiser to a checkpoint.
+func restoreOptimizer(f *safetensors.File, prefix string, o Optimizer, steps int) error {
+	at, tensors := o.State()
+	*at = steps
+	for _, p := range tensors {
+		v, err := f.Float32s(prefix+p.Name, len(p.Value))
+		if err != nil {
+			return err
+		}
+		copy(p.Value, v)
+	}
+	return nil
 }
 
 func notFinite(x float32) bool { return x-x != 0 }
@@ -94,15 +169,12 @@ func (t *Trainer) restore(f *safetensors.File, s *state) error {
 		if o == nil {
 			return fmt.Errorf("it is of a model with the objective %q, which this one does not have", name)
 		}
-		at, tensors := o.optimizer.State()
-		*at = steps
-		for _, p := range tensors {
-			v, err := f.Float32s("optimizer/"+name+"/"+p.Name, len(p.Value))
-			if err != nil {
-				return err
-			}
-			copy(p.Value, v)
+		if err := restoreOptimizer(f, "optimizer/"+name+"/", o.optimizer, steps); err != nil {
+			return err
 		}
+	}
+	if err := t.restoreJudges(f, s); err != nil {
+		return err
 	}
 	if err := t.loader.Restore(s.Sampler); err != nil {
 		return err

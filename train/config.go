@@ -29,6 +29,7 @@ type Config struct {
 // Settings say how to train.
 type Settings struct {
 	Epochs     int             `yaml:"epochs" doc:"passes over the data: the labelled part, then the unlabelled one"`
+	EpochSteps int             `yaml:"epoch_steps" doc:"steps after which an epoch is cut short, for data sets so large that a pass takes long; 0: a full pass"`
 	Batch      int             `yaml:"batch" doc:"images in a batch; a labelled batch holds as many whole groups as fit, at least one"`
 	Optimizer  OptimizerChoice `yaml:"optimizer" doc:"the optimiser; every objective has its own moments"`
 	Schedule   ScheduleChoice  `yaml:"schedule" doc:"the course of the learning rate"`
@@ -121,7 +122,7 @@ func (s *Settings) Validate() error {
 	for _, f := range []struct {
 		key       string
 		value, at int
-	}{{"epochs", s.Epochs, 1}, {"batch", s.Batch, 1}, {"threads", s.Threads, 0}, {"evaluate", s.Evaluate, 0}} {
+	}{{"epochs", s.Epochs, 1}, {"batch", s.Batch, 1}, {"threads", s.Threads, 0}, {"evaluate", s.Evaluate, 0}, {"epoch_steps", s.EpochSteps, 0}} {
 		if f.value < f.at {
 			return config.Invalid(f.key, "%d is out of range: want %d or more", f.value, f.at)
 		}

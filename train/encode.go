@@ -21,7 +21,7 @@ const encodeBatch = 128
 type Coder struct {
 	data             models.Data
 	width            int
-	encoder, decoder *half
+	encoder, decoder *half // decoder is nil if the model has none
 }
 
 // half is the graph of an encoder or a decoder.
@@ -46,9 +46,13 @@ func NewCoder(m models.Model, data models.Data) (*Coder, error) {
 	}); err != nil {
 		return nil, err
 	}
+	d, ok := m.(models.Decoder)
+	if !ok {
+		return c, nil
+	}
 	c.decoder, err = newHalf(m, "decoder", func(g *nn.Graph) (in, out *gorgonia.Node, err error) {
 		if in, err = g.Input("codes", encodeBatch, c.width); err == nil {
-			out, err = m.Decode(g, in)
+			out, err = d.Decode(g, in)
 		}
 		return in, out, err
 	})
@@ -95,6 +99,9 @@ func (c *Coder) Encode(ctx context.Context, d datasets.Dataset, indices []int) (
 	}
 	return codes, nil
 }
+
+// Decodes says whether the model can go back from codes to images.
+func (c *Coder) Decodes() bool { return c.decoder != nil }
 
 // Decode returns the images of codes, [n, H, W, C] with pixels in [0, 1].
 func (c *Coder) Decode(codes []float32) ([]float32, error) {

@@ -42,6 +42,7 @@ func NewExperiment(c Config) (*Experiment, error) {
 		return nil, &ConfigError{fmt.Errorf("supervision: %w", err)}
 	}
 	data := models.DataOf(e.Data)
+	data.Rotations = e.Split.Rotations
 	if e.Model, err = c.Model.Value.New(data, c.Seed); err != nil {
 		return nil, &ConfigError{fmt.Errorf("model: %w", err)}
 	}

@@ -98,6 +98,8 @@ func (s *session) figures(codes metrics.Matrix) ([]figures.ReportFigure, error) 
 		{"losses", "Losses, weighted sum and parts, means over epochs.", s.drawLosses},
 		{"reconstructions", "Images and their reconstructions.", func(w io.Writer) error { return s.drawReconstructions(w, codes) }},
 		{"torus", "The circles of the latent space against the true factors.", func(w io.Writer) error { return s.drawTorus(w, codes) }},
+		{"codes", "Pairs of code columns before and after training, in colours that the factors mix: the first three are red, green and blue.",
+			func(w io.Writer) error { return s.drawCodes(w, codes) }},
 		{"traversals", "Decoded images while one part of the code moves and the rest is held.", func(w io.Writer) error { return s.drawTraversals(w, codes) }},
 	} {
 		var png bytes.Buffer
@@ -168,6 +170,9 @@ func scattered(n, count int) []int {
 // drawReconstructions decodes the codes of images spread over the data set.
 func (s *session) drawReconstructions(w io.Writer, codes metrics.Matrix) error {
 	e := s.experiment
+	if !e.Coder.Decodes() {
+		return nil
+	}
 	h, wd, c := e.Data.ImageShape()
 	list := scattered(e.Data.Len(), 16)
 	inputs := make([]float32, len(list)*h*wd*c)
@@ -235,12 +240,69 @@ func (s *session) drawTorus(w io.Writer, codes metrics.Matrix) error {
 	return figures.Torus(w, e.Config.Name+": latent angles", circles, factors)
 }
 
+// drawCodes shows the codes of a space without circles, as initialised and as trained.
+func (s *session) drawCodes(w io.Writer, codes metrics.Matrix) error {
+	e := s.experiment
+	if list, _ := s.circles(); len(list) > 0 || codes.Cols < 2 {
+		return nil
+	}
+	images := spread(e.Data.Len(), maxPoints)
+	before, err := e.initialCodes(images)
+	if err != nil {
+		return err
+	}
+	stages := []figures.Stage{{Name: "before training"}, {Name: "after training"}}
+	for c := range codes.Cols {
+		name := fmt.Sprintf("z%d", c)
+		was, is := figures.Column{Name: name}, figures.Column{Name: name}
+		for i, row := range images {
+			was.Values = append(was.Values, before.Row(i)[c])
+			is.Values = append(is.Values, codes.Row(row)[c])
+		}
+		stages[0].Codes, stages[1].Codes = append(stages[0].Codes, was), append(stages[1].Codes, is)
+	}
+	return figures.CodePlanes(w, e.Config.Name+": codes", stages, factorColumns(e.Data, images))
+}
+
+// initialCodes are the codes of images before training, which the seed repeats.
+func (e *Experiment) initialCodes(images []int) (metrics.Matrix, error) {
+	data := models.DataOf(e.Data)
+	data.Rotations = e.Split.Rotations
+	m, err := e.Config.Model.Value.New(data, e.Config.Seed)
+	if err != nil {
+		return metrics.Matrix{}, err
+	}
+	coder, err := NewCoder(m, data)
+	if err != nil {
+		return metrics.Matrix{}, err
+	}
+	codes, err := coder.Encode(context.Background(), e.Data, images)
+	return metrics.NewMatrix(len(images), coder.Width(), codes), err
+}
+
+// factorColumns lists the values of the factors of images.
+func factorColumns(d datasets.Dataset, images []int) []figures.Column {
+	factors := d.Factors()
+	list, levels := make([]figures.Column, len(factors)), make([]int, len(factors))
+	for _, i := range images {
+		d.FactorsAt(i, levels)
+		for k, f := range factors {
+			list[k].Name = f.Name
+			list[k].Values = append(list[k].Values, f.Value(levels[k]))
+		}
+	}
+	return list
+}
+
 // traversalSteps is how many images a row of a traversal has.
 const traversalSteps = 12
 
 // drawTraversals turns each circle around, or, where there is none, moves each
 // coordinate from -2 to 2, starting from the code of the first image.
 func (s *session) drawTraversals(w io.Writer, codes metrics.Matrix) error {
+	if !s.experiment.Coder.Decodes() {
+		return nil
+	}
 	spaces, names := s.circles()
 	title, labels := "angle on the circle, degrees", make([]string, traversalSteps)
 	move := func(row []float32, part, step int) {

@@ -3,7 +3,6 @@ package train
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -19,57 +18,129 @@ import (
 // program is one objective of a model, compiled for a number of images: its
 // graph with losses and gradients, and the machine that runs it.
 type program struct {
-	objective models.Objective
-	images    []float32
-	noise     [][]float32
-	moves     []movesInput
-	machine   *vm.Machine
-	loss      *losses.Objective
-	names     []string // parameters, in the order of gradients
-	nodes     gorgonia.Nodes
-	gradients [][]float32 // of the last run
-	losses    gorgonia.Nodes
-	values    []float64 // of losses, the sum and its parts, in the last run
+	objective   models.Objective
+	images      []float32
+	noise       [][]float32
+	moves       []movesInput
+	labels      *labelInputs
+	schedules   []losses.Schedule
+	machine     *vm.Machine
+	loss        *losses.Objective
+	names       []string // parameters that the losses depend on, in the order of gradients
+	nodes       gorgonia.Nodes
+	gradients   [][]float32 // of the last run
+	losses      gorgonia.Nodes
+	values      []float64 // of losses, the sum and its parts, and of the adversaries' losses, in the last step
+	adversaries []*adversary
 }
 
 type movesInput struct {
 	dst     []float32
-	factors []int
+	columns []int // of a batch's moves
+}
+
+// plan is what the programs of an experiment have in common.
+type plan struct {
+	model      models.Model
+	losses     []losses.Choice
+	known      *datasets.Labels // may be nil
+	population int              // images in the data set
+	judges     *nn.Params       // the parameters of discriminators
 }
 
 // compile builds the program of an objective for batches of a number of images in groups.
-func compile(m models.Model, o models.Objective, list []losses.Choice, images, group int) (*program, error) {
-	g := nn.NewGraph(m.Params())
-	built, err := m.Build(g, o, images, group)
+func (l *plan) compile(o models.Objective, images, group int) (*program, error) {
+	p, err := l.build(o, images, group)
 	if err != nil {
 		return nil, fmt.Errorf("objective %s: %w", o.Name, err)
 	}
+	return p, nil
+}
+
+func (l *plan) build(o models.Objective, images, group int) (*program, error) {
+	g := nn.NewGraph(l.model.Params())
+	built, err := l.model.Build(g, o, images, group)
+	if err != nil {
+		return nil, err
+	}
 	p := &program{objective: o}
-	if p.loss, err = losses.Compose(built.Outputs, applicable(list, m, o)); err != nil {
-		return nil, fmt.Errorf("objective %s: %w", o.Name, err)
+	out := built.Outputs
+	out.Graph, out.Judges, out.Population = g, l.judges, l.population
+	if l.known != nil {
+		p.labels = newLabelInputs(l.known)
+		out.Labels = p.labels.offer(g, images)
+	}
+	if p.loss, err = losses.Compose(out, applicable(l.losses, l.model, o)); err != nil {
+		return nil, err
 	}
 	var learnables gorgonia.Nodes
-	p.names, learnables = g.Learnables()
+	p.names, learnables = reachable(g, p.loss.Total)
+	if len(learnables) == 0 {
+		return nil, errors.New("none of the losses depends on a parameter of the model")
+	}
 	if p.nodes, err = gorgonia.Grad(p.loss.Total, learnables...); err != nil {
-		if strings.Contains(err.Error(), "Non Differentiable") { // followed by a dump of nodes
-			err = errors.New("there are parameters that none of the losses depends on: want more losses, such as reconstruction")
-		}
-		return nil, fmt.Errorf("objective %s: gradients: %w", o.Name, err)
+		return nil, fmt.Errorf("gradients: %w", err)
 	}
 	p.losses = append(gorgonia.Nodes{p.loss.Total}, p.loss.Nodes()...)
-	if p.machine, err = vm.New(append(p.losses, p.nodes...)...); err != nil {
-		return nil, fmt.Errorf("objective %s: %w", o.Name, err)
+	wanted := append(append(gorgonia.Nodes{}, p.losses...), p.nodes...)
+	for _, a := range out.Adversaries {
+		compiled, err := newAdversary(a, l.judges)
+		if err != nil {
+			return nil, fmt.Errorf("loss %s: discriminator: %w", a.Name, err)
+		}
+		p.adversaries = append(p.adversaries, compiled)
+		wanted = append(wanted, compiled.judged()...)
 	}
+	if p.machine, err = vm.New(wanted...); err != nil {
+		return nil, err
+	}
+	p.bind(built)
+	return p, nil
+}
+
+// bind finds the inputs of a program.
+func (p *program) bind(built *models.Program) {
 	p.images = nn.Data(built.Outputs.Images)
 	for _, n := range built.Noise {
 		p.noise = append(p.noise, nn.Data(n))
 	}
 	for _, n := range built.Moves {
-		p.moves = append(p.moves, movesInput{nn.Data(n.Node), n.Factors})
+		p.moves = append(p.moves, movesInput{nn.Data(n.Node), n.Columns})
 	}
+	p.schedules = built.Outputs.Schedules
 	p.gradients = make([][]float32, len(p.nodes))
-	p.values = make([]float64, len(p.losses))
-	return p, nil
+	p.values = make([]float64, len(p.losses)+len(p.adversaries))
+}
+
+// reachable lists the parameters that a loss has a gradient for: one need not
+// depend on the decoder, for example.
+func reachable(g *nn.Graph, loss *gorgonia.Node) (names []string, nodes gorgonia.Nodes) {
+	seen := map[*gorgonia.Node]bool{loss: true}
+	for stack := (gorgonia.Nodes{loss}); len(stack) > 0; {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		var children gorgonia.Nodes
+		for at := g.From(n.ID()); at != nil && at.Next(); {
+			children = append(children, at.Node().(*gorgonia.Node))
+		}
+		o, ok := n.Op().(gorgonia.SDOp)
+		if !ok {
+			continue
+		}
+		for i, differentiable := range o.DiffWRT(len(children)) {
+			if differentiable && !seen[children[i]] {
+				seen[children[i]] = true
+				stack = append(stack, children[i])
+			}
+		}
+	}
+	all, learnables := g.Learnables()
+	for i, n := range learnables {
+		if seen[n] {
+			names, nodes = append(names, all[i]), append(nodes, n)
+		}
+	}
+	return names, nodes
 }
 
 // applicable leaves out losses that need labels where the batches have none but
@@ -87,19 +158,37 @@ func applicable(list []losses.Choice, m models.Model, o models.Objective) []loss
 	return list
 }
 
-// fill writes a batch and new noise into the inputs. k is the number of factors that moves speak of.
-func (p *program) fill(images []float32, b datasets.Batch, k int, noise *rng.Stream) {
+// lossNames lists what a program's losses are called: their sum first, then the
+// parts in the config's order, then what the discriminators minimise.
+func (p *program) lossNames() []string {
+	names := []string{"loss"}
+	for _, part := range p.loss.Parts {
+		names = append(names, part.Name)
+	}
+	for _, a := range p.adversaries {
+		names = append(names, a.name+"-discriminator")
+	}
+	return names
+}
+
+// fill writes the inputs of a step: a batch and new noise. k is the number of columns of its moves.
+func (p *program) fill(images []float32, b datasets.Batch, k, step int, noise *rng.Stream) {
 	copy(p.images, images)
 	for _, n := range p.noise {
 		noise.Normals(n)
 	}
 	for _, m := range p.moves {
-		columns := len(m.factors)
 		for row := range len(b.Indices) {
-			for c, factor := range m.factors {
-				m.dst[row*columns+c] = b.Moves[row*k+factor]
+			for c, from := range m.columns {
+				m.dst[row*len(m.columns)+c] = b.Moves[row*k+from]
 			}
 		}
+	}
+	if p.labels != nil {
+		p.labels.fill(b.Levels)
+	}
+	for _, s := range p.schedules {
+		nn.Data(s.Node)[0] = float32(s.At(step))
 	}
 }
 
@@ -114,11 +203,16 @@ func (p *program) run() error {
 			return err
 		}
 	}
-	for i, n := range p.nodes {
-		// Data would allocate an interface for every gradient.
-		p.gradients[i] = p.machine.Value(n).(*tensor.Dense).Float32s()
-	}
+	collect(p.machine, p.nodes, p.gradients)
 	return nil
+}
+
+// collect finds the gradients of a run.
+func collect(m *vm.Machine, nodes gorgonia.Nodes, gradients [][]float32) {
+	for i, n := range nodes {
+		// Data would allocate an interface for every gradient.
+		gradients[i] = m.Value(n).(*tensor.Dense).Float32s()
+	}
 }
 
 // scalar is the number that a value of shape () holds.

@@ -37,7 +37,7 @@ const barColumns = 72
 // barHook counts the steps of this sitting: only they say how long the rest will take.
 func barHook(t *Trainer, w io.Writer, columns int) (Hook, func()) {
 	before := t.step
-	bar := progressbar.NewOptions(max(1, t.settings.Epochs*t.sampler.Batches()-before),
+	bar := progressbar.NewOptions(max(1, t.settings.Epochs*t.epochSteps()-before),
 		progressbar.OptionSetWriter(w), progressbar.OptionShowCount(), progressbar.OptionSetItsString("steps"),
 		progressbar.OptionShowIts(), progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24))
@@ -84,7 +84,7 @@ func lineHook(t *Trainer, w io.Writer) Hook {
 		}
 		last = now
 		perStep := now.Sub(begin).Seconds() / float64(max(1, r.Step-beginStep))
-		left := time.Duration(min(perStep*float64((r.Of-r.Epoch)*t.sampler.Batches()), maxLeft) * float64(time.Second))
+		left := time.Duration(min(perStep*float64((r.Of-r.Epoch)*t.epochSteps()), maxLeft) * float64(time.Second))
 		var parts []string
 		for _, l := range r.Losses {
 			parts = append(parts, l.Objective+" "+lossText(l.Names, l.Values))

@@ -115,6 +115,9 @@ func openSession(e *Experiment, t *Trainer, o Options) (s *session, err error) {
 		return nil, err
 	}
 	s.say("%s: %s on %s, seed %d, %d epochs, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, c.Train.Epochs, o.Dir)
+	if names := t.Untrained(); len(names) > 0 {
+		s.say("note: no loss depends on %d of the %d parameters, such as %s; they stay as they were initialised", len(names), len(t.Model.Params().Names()), names[0])
+	}
 	if resume {
 		s.say("continuing after step %d (%d epochs)", t.step, t.epoch)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/nn"
 	"github.com/unravel-ml/unravel/internal/rng"
 	"github.com/unravel-ml/unravel/internal/vm"
 	"github.com/unravel-ml/unravel/losses"
@@ -29,13 +30,15 @@ type Trainer struct {
 	Data  datasets.Dataset
 
 	settings   Settings
-	losses     []losses.Choice
+	plan       *plan
 	split      *datasets.Split
 	sampler    *datasets.Sampler
 	loader     *datasets.Loader
 	noise      *rng.Stream
+	permute    *rng.Stream // of codes for discriminators
 	programs   map[programKey]*program
 	optimizers map[string]*objectiveState
+	judges     map[string]Optimizer // of discriminators
 
 	step     int // steps taken in all
 	epoch    int // epochs finished
@@ -103,8 +106,9 @@ type ObjectiveLoss struct {
 
 // NewTrainer prepares the training of a model. The streams of random numbers come from the seed.
 func NewTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, list []losses.Choice, s Settings, seed uint64) (*Trainer, error) {
-	t := &Trainer{Model: m, Data: d, settings: s, losses: list, split: split, noise: rng.New(seed, "noise"),
-		programs: map[programKey]*program{}, optimizers: map[string]*objectiveState{}, sums: map[string]*lossSum{}}
+	t := &Trainer{Model: m, Data: d, settings: s, split: split, noise: rng.New(seed, "noise"), permute: rng.New(seed, "permute"),
+		plan:     &plan{model: m, losses: list, known: split.Known, population: d.Len(), judges: nn.NewParams(seed)},
+		programs: map[programKey]*program{}, optimizers: map[string]*objectiveState{}, judges: map[string]Optimizer{}, sums: map[string]*lossSum{}}
 	sampler, err := datasets.NewSampler(split, s.Batch, rng.New(seed, "batch"))
 	if err != nil {
 		return nil, err
@@ -145,12 +149,22 @@ func (t *Trainer) prepare(labelled bool) error {
 		return err
 	}
 	list := parametersOf(t.Model.Params(), p.names)
-	o := &objectiveState{optimizer: t.settings.Optimizer.Value.New(list), names: p.names, losses: []string{"loss"}}
-	for _, part := range p.loss.Parts {
-		o.losses = append(o.losses, part.Name)
+	t.optimizers[found.Name] = &objectiveState{optimizer: t.settings.Optimizer.Value.New(list), names: p.names, losses: p.lossNames()}
+	for _, a := range p.adversaries {
+		if t.judges[a.name] == nil {
+			t.judges[a.name] = a.optimizer(t.plan.judges)
+		}
 	}
-	t.optimizers[found.Name] = o
 	return nil
+}
+
+// Untrained lists the parameters of the model that no loss depends on.
+func (t *Trainer) Untrained() []string {
+	var trained []string
+	for _, o := range t.optimizers {
+		trained = append(trained, o.names...)
+	}
+	return untrained(t.Model.Params(), trained)
 }
 
 func labelText(labelled bool) string {
@@ -170,7 +184,7 @@ func (t *Trainer) program(o models.Objective, n int) (*program, error) {
 	if o.Labelled {
 		group = t.split.M
 	}
-	p, err := compile(t.Model, o, t.losses, n, group)
+	p, err := t.plan.compile(o, n, group)
 	if err != nil {
 		return nil, err
 	}
@@ -208,10 +222,10 @@ func (t *Trainer) fitEpoch(ctx context.Context) error {
 			return err
 		}
 	}
-	of := t.sampler.Batches()
+	of := t.epochSteps()
 	begin := time.Now()
 	before := t.duration
-	for {
+	for t.inEpoch < of {
 		batch, images, ok := t.loader.Next()
 		if !ok {
 			break
@@ -226,6 +240,15 @@ func (t *Trainer) fitEpoch(ctx context.Context) error {
 	}
 	t.duration = before + time.Since(begin)
 	return t.endEpoch()
+}
+
+// epochSteps is the number of steps in an epoch.
+func (t *Trainer) epochSteps() int {
+	of := t.sampler.Batches()
+	if limit := t.settings.EpochSteps; limit > 0 {
+		of = min(of, limit)
+	}
+	return of
 }
 
 // endEpoch counts the epoch under way as finished and tells the hooks. If they
@@ -269,7 +292,7 @@ func (t *Trainer) trainStep(b datasets.Batch, images []float32, of int) error {
 	if err != nil {
 		return err
 	}
-	p.fill(images, b, t.split.K(), t.noise)
+	p.fill(images, b, t.split.K(), t.step, t.noise)
 	if err := p.run(); err != nil {
 		return fmt.Errorf("step %d, objective %s: %w", t.step+1, p.objective.Name, err)
 	}
@@ -284,6 +307,9 @@ func (t *Trainer) trainStep(b datasets.Batch, images []float32, of int) error {
 	}
 	rate := t.settings.rate(float64(t.epoch)+float64(t.inEpoch)/float64(of), 1/float64(of))
 	o.Update(p.gradients, rate, clip)
+	if err := t.trainJudges(p, rate); err != nil {
+		return err
+	}
 	t.step++
 	t.inEpoch++
 	t.images += len(b.Indices)
@@ -297,6 +323,24 @@ func (t *Trainer) trainStep(b datasets.Batch, images []float32, of int) error {
 		if err := h.Step(&report); err != nil {
 			return wrapHook(h.Name, err)
 		}
+	}
+	return nil
+}
+
+// trainJudges updates the discriminators of a program on the codes of its last step.
+func (t *Trainer) trainJudges(p *program, rate float64) error {
+	for i, a := range p.adversaries {
+		where := fmt.Sprintf("step %d, loss %s: discriminator", t.step+1, a.name)
+		loss, err := a.run(p.machine, t.permute)
+		if err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+		o := t.judges[a.name]
+		if norm := o.Norm(a.gradients); !finite(loss) || !finite(norm) {
+			return fmt.Errorf("%s: its loss is %v, the norm of its gradient %v; try a smaller learning rate of the discriminator", where, loss, norm)
+		}
+		o.Update(a.gradients, rate, 1)
+		p.values[len(p.losses)+i] = loss
 	}
 	return nil
 }

@@ -202,3 +202,21 @@ func TestNotFinite(t *testing.T) {
 		t.Errorf("a checkpoint of parameters that are not finite: %v", err)
 	}
 }
+
+// A cut epoch takes so many steps, and a run of cut epochs resumes to the same bits.
+func TestEpochSteps(t *testing.T) {
+	c := load(t, "train.epoch_steps=3")
+	whole, dir := t.TempDir(), t.TempDir()
+	if r := trainIn(t, whole, c, false); r.Epochs != 3 || r.Steps != 9 {
+		t.Errorf("%d epochs of %d steps together, want 3 of 9", r.Epochs, r.Steps)
+	}
+	for stop, resume := 1, false; ; stop, resume = stop+2, true {
+		if _, err := Run(endAfter(stop), c, Options{Dir: dir, Resume: resume}); err == nil {
+			break
+		}
+	}
+	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
+	if r := trainIn(t, t.TempDir(), load(t, "train.epoch_steps=100"), false); r.Steps != 3*tinySteps {
+		t.Errorf("%d steps, want %d: an epoch ends with its data", r.Steps, 3*tinySteps)
+	}
+}

@@ -231,7 +231,7 @@ func TestEval(t *testing.T) {
 	type metric struct {
 		Name, Better string
 		Value        float64
-		Parts        []any
+		Parts, Grids []any
 		Notes        []string
 	}
 	evaluate := func(args ...string) map[string]metric {

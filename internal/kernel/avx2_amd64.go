@@ -143,3 +143,113 @@ func expand4AVX2(dst *float32, src *float32, n int, dstStride int, srcRow int, s
 //
 //go:noescape
 func contract9AVX2(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
+
+// pairSquaresAVX2 computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
+//
+//go:noescape
+func pairSquaresAVX2(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int)
+
+// pairWeightedAVX2 adds to dst the sums over n sources s of w (x - s), lanes a multiple of 32.
+//
+//go:noescape
+func pairWeightedAVX2(dst *float32, x *float32, s *float32, w *float32, columns int, stride int, n int, lanes int)
+
+// pairPremetricSumAVX2 adds to a tile of n sources s and 64 points x min(c0 u, c1 - c2 u), u = |x - s|.
+//
+//go:noescape
+func pairPremetricSumAVX2(dst *float32, x *float32, s *float32, n int, c *[3]float32)
+
+// pairPremetricSquareAVX2 adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.
+//
+//go:noescape
+func pairPremetricSquareAVX2(dst *float32, x *float32, s *float32, n int, c *[3]float32)
+
+// pairRootsAVX2 computes x = sqrt x for n elements, n a multiple of 16.
+//
+//go:noescape
+func pairRootsAVX2(x *float32, n int)
+
+// pairInverseRootsAVX2 computes x = 1/sqrt x where x > 0, else 0 for n elements, n a multiple of 16.
+//
+//go:noescape
+func pairInverseRootsAVX2(x *float32, n int)
+
+// pairSumRootsAVX2 adds square roots of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairSumRootsAVX2(lanes *float32, x *float32, n int)
+
+// pairMaxAVX2 takes maxima of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairMaxAVX2(lanes *float32, x *float32, n int)
+
+// pairHingesAVX2 computes z = max(y - sqrt z, 0) for n elements, n a multiple of 16.
+//
+//go:noescape
+func pairHingesAVX2(z *float32, y *float32, n int)
+
+// pairSumHingesAVX2 adds max(y - sqrt z, 0) of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairSumHingesAVX2(lanes *float32, z *float32, y *float32, n int)
+
+// pairSumSquaredHingesAVX2 adds max(y - sqrt z, 0)^2 of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairSumSquaredHingesAVX2(lanes *float32, z *float32, y *float32, n int)
+
+// pairHingeSlopesAVX2 computes z = 1/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
+//
+//go:noescape
+func pairHingeSlopesAVX2(z *float32, y *float32, n int)
+
+// pairSquaredHingeSlopesAVX2 computes z = 2h/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
+//
+//go:noescape
+func pairSquaredHingeSlopesAVX2(z *float32, y *float32, n int)
+
+// pairDensitiesAVX2 computes constant - sum_columns h (x - s)^2 of groups of 4 sources s and points x, lanes a multiple of 64.
+//
+//go:noescape
+func pairDensitiesAVX2(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int, h *float32, constant *float32)
+
+// pairSumExpAVX2 adds e^(x - shift) of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairSumExpAVX2(lanes *float32, x *float32, shift *float32, n int)
+
+// pairScaledExpAVX2 computes x = factor e^(x - shift) of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairScaledExpAVX2(x *float32, shift *float32, factor *float32, n int)
+
+// pairSumRowsAVX2 adds to n sums those of the n rows of 64 lanes of x.
+//
+//go:noescape
+func pairSumRowsAVX2(sums *float32, x *float32, n int)
+
+// pairMomentsAVX2 computes, with q = mean - x for n sources and 64 lanes x, dx += sum_k precision w q, first += sum_lanes w q, second += sum_lanes w q^2.
+//
+//go:noescape
+func pairMomentsAVX2(dx *float32, x *float32, mean *float32, precision *float32, first *float32, second *float32, w *float32, n int)
+
+// pairGaussianAVX2 computes x = e^(-a x) for n elements, n a multiple of 16.
+//
+//go:noescape
+func pairGaussianAVX2(x *float32, n int, a float32)
+
+// pairSumAVX2 adds x of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairSumAVX2(lanes *float32, x *float32, n int)
+
+// pairSumProductsAVX2 adds x y of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairSumProductsAVX2(lanes *float32, x *float32, y *float32, n int)
+
+// pairCentredAVX2 computes dst = x (a y - lane - source) for tiles of n sources.
+//
+//go:noescape
+func pairCentredAVX2(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32)

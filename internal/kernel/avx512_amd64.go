@@ -143,3 +143,113 @@ func expand4AVX512(dst *float32, src *float32, n int, dstStride int, srcRow int,
 //
 //go:noescape
 func contract9AVX512(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
+
+// pairSquaresAVX512 computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
+//
+//go:noescape
+func pairSquaresAVX512(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int)
+
+// pairWeightedAVX512 adds to dst the sums over n sources s of w (x - s), lanes a multiple of 32.
+//
+//go:noescape
+func pairWeightedAVX512(dst *float32, x *float32, s *float32, w *float32, columns int, stride int, n int, lanes int)
+
+// pairPremetricSumAVX512 adds to a tile of n sources s and 64 points x min(c0 u, c1 - c2 u), u = |x - s|.
+//
+//go:noescape
+func pairPremetricSumAVX512(dst *float32, x *float32, s *float32, n int, c *[3]float32)
+
+// pairPremetricSquareAVX512 adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.
+//
+//go:noescape
+func pairPremetricSquareAVX512(dst *float32, x *float32, s *float32, n int, c *[3]float32)
+
+// pairRootsAVX512 computes x = sqrt x for n elements, n a multiple of 16.
+//
+//go:noescape
+func pairRootsAVX512(x *float32, n int)
+
+// pairInverseRootsAVX512 computes x = 1/sqrt x where x > 0, else 0 for n elements, n a multiple of 16.
+//
+//go:noescape
+func pairInverseRootsAVX512(x *float32, n int)
+
+// pairSumRootsAVX512 adds square roots of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairSumRootsAVX512(lanes *float32, x *float32, n int)
+
+// pairMaxAVX512 takes maxima of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairMaxAVX512(lanes *float32, x *float32, n int)
+
+// pairHingesAVX512 computes z = max(y - sqrt z, 0) for n elements, n a multiple of 16.
+//
+//go:noescape
+func pairHingesAVX512(z *float32, y *float32, n int)
+
+// pairSumHingesAVX512 adds max(y - sqrt z, 0) of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairSumHingesAVX512(lanes *float32, z *float32, y *float32, n int)
+
+// pairSumSquaredHingesAVX512 adds max(y - sqrt z, 0)^2 of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairSumSquaredHingesAVX512(lanes *float32, z *float32, y *float32, n int)
+
+// pairHingeSlopesAVX512 computes z = 1/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
+//
+//go:noescape
+func pairHingeSlopesAVX512(z *float32, y *float32, n int)
+
+// pairSquaredHingeSlopesAVX512 computes z = 2h/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
+//
+//go:noescape
+func pairSquaredHingeSlopesAVX512(z *float32, y *float32, n int)
+
+// pairDensitiesAVX512 computes constant - sum_columns h (x - s)^2 of groups of 4 sources s and points x, lanes a multiple of 64.
+//
+//go:noescape
+func pairDensitiesAVX512(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int, h *float32, constant *float32)
+
+// pairSumExpAVX512 adds e^(x - shift) of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairSumExpAVX512(lanes *float32, x *float32, shift *float32, n int)
+
+// pairScaledExpAVX512 computes x = factor e^(x - shift) of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairScaledExpAVX512(x *float32, shift *float32, factor *float32, n int)
+
+// pairSumRowsAVX512 adds to n sums those of the n rows of 64 lanes of x.
+//
+//go:noescape
+func pairSumRowsAVX512(sums *float32, x *float32, n int)
+
+// pairMomentsAVX512 computes, with q = mean - x for n sources and 64 lanes x, dx += sum_k precision w q, first += sum_lanes w q, second += sum_lanes w q^2.
+//
+//go:noescape
+func pairMomentsAVX512(dx *float32, x *float32, mean *float32, precision *float32, first *float32, second *float32, w *float32, n int)
+
+// pairGaussianAVX512 computes x = e^(-a x) for n elements, n a multiple of 16.
+//
+//go:noescape
+func pairGaussianAVX512(x *float32, n int, a float32)
+
+// pairSumAVX512 adds x of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairSumAVX512(lanes *float32, x *float32, n int)
+
+// pairSumProductsAVX512 adds x y of n rows of 64 lanes, lane by lane.
+//
+//go:noescape
+func pairSumProductsAVX512(lanes *float32, x *float32, y *float32, n int)
+
+// pairCentredAVX512 computes dst = x (a y - lane - source) for tiles of n sources.
+//
+//go:noescape
+func pairCentredAVX512(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32)

@@ -75,6 +75,12 @@ func NewGraph(p *Params) *Graph {
 	return &Graph{ExprGraph: gorgonia.NewGraph(), Params: p, nodes: map[string]*gorgonia.Node{}}
 }
 
+// Beside returns a view of the graph with other parameters, which are none of the
+// graph's own learnables: those of a network that another program trains.
+func (g *Graph) Beside(p *Params) *Graph {
+	return &Graph{ExprGraph: g.ExprGraph, Params: p, nodes: g.nodes}
+}
+
 // Param returns the node of a parameter, whose value is the shared tensor.
 func (g *Graph) Param(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
 	t, err := g.Params.Create(name, shape, init)

@@ -66,22 +66,25 @@ func Suggest(name string, known []string) string {
 	return "; known: " + strings.Join(known, ", ")
 }
 
-// editDistance is the Levenshtein distance of two strings.
+// editDistance counts the letters to insert, delete, replace or swap with their
+// neighbour that make b of a (each at most once).
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, above, row = above, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			substitute := diagonal
+			substitute := above[j]
 			if a[i] != b[j] {
 				substitute++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitute, row[j]+1, row[j+1]+1)
+			row[j+1] = min(substitute, row[j]+1, above[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

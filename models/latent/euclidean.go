@@ -64,3 +64,9 @@ func (e *Euclidean) Transport(z, transformation *gorgonia.Node, m int) (losses.T
 
 // Prior implements [Space].
 func (e *Euclidean) Prior(r *rng.Stream, dst []float32) { r.Normals(dst) }
+
+// Turns implements [Space].
+func (e *Euclidean) Turns() bool { return false }
+
+// Turn implements [Space].
+func (e *Euclidean) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) { return angles, nil }

@@ -43,6 +43,13 @@ type Space interface {
 	// only the identity acts.
 	Columns() int
 
+	// Turns says whether a circular factor can move points of the space.
+	Turns() bool
+
+	// Turn makes transformations [batch, Columns] of the angles [batch, 1] of a
+	// circular factor's moves, in radians. It is called where Turns is true.
+	Turn(angles *gorgonia.Node) (*gorgonia.Node, error)
+
 	// Transport moves the common point of every group of m consecutive rows of z
 	// by the group's transformations [batch, Columns], which is nil if Columns is 0.
 	Transport(z, transformation *gorgonia.Node, m int) (losses.Transport, error)

@@ -3,6 +3,7 @@ package latent_test
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -259,6 +260,25 @@ func TestPrior(t *testing.T) {
 	}
 }
 
+func TestSphereRefuses(t *testing.T) {
+	for source, want := range map[string]string{
+		"{omega: 0}":                 "omega: want -1000 to 1000 without 0, got 0",
+		"{dim: 3, omega: 2}":         "omega: nothing turns points of a sphere of dim 3",
+		"{dim: 1, axis: [0, 0, 1]}":  "axis: a sphere of dim 1 has none",
+		"{dim: 2, axis: [0, 0]}":     "axis: want three numbers that are not all 0",
+		"{dim: 2, axis: [0, 0, 0]}":  "axis: want three numbers that are not all 0",
+		"{dim: 2, axis: [0, 0, a]}":  "axis",
+		"{dim: 1, log_t: [-9, -10]}": "log_t",
+	} {
+		var s struct {
+			Latent latent.List `yaml:"latent"`
+		}
+		if err := config.Load("m.yaml", []byte("latent: [{sphere: "+source+"}]"), &s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v does not say %q", source, err, want)
+		}
+	}
+}
+
 func TestConfig(t *testing.T) {
 	var s struct {
 		Latent latent.List `yaml:"latent"`
@@ -267,7 +287,7 @@ func TestConfig(t *testing.T) {
 	if err := config.Load("m.yaml", []byte(source), &s, "latent.2.euclidean.dim=4"); err != nil {
 		t.Fatal(err)
 	}
-	if c, ok := s.Latent[0].Value.(*latent.Sphere); !ok || *c != (latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10}) {
+	if c, ok := s.Latent[0].Value.(*latent.Sphere); !ok || !reflect.DeepEqual(*c, latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10, Omega: 1}) {
 		t.Errorf("sphere %+v", s.Latent[0].Value)
 	}
 	if s.Latent.Width() != 2+10+4 {

@@ -17,15 +17,22 @@ import (
 // The posterior is a random walk of Steps steps and total time t from the
 // location mu, a normalised linear map of the features; log t, one number per
 // image, lies within LogT and starts at its middle. The prior is uniform. Angles
-// act on the circle, axes with angles on S^2, and nothing on higher spheres.
+// act on the circle, axes with angles on S^2 (the rotations SO(3)), and nothing on
+// higher spheres.
+//
+// The turns of a circular factor act as the representation of integer weight
+// Omega (Tonnaer et al. 2022, section 4.3): by Omega times their angle, on S^2
+// about Axis.
 type Sphere struct {
 	Dim   int        `yaml:"dim" doc:"dimension: 1 for the circle, 2 for the ordinary sphere"`
 	LogT  [2]float64 `yaml:"log_t" doc:"least and greatest natural logarithm of the time of the random walk"`
 	Steps int        `yaml:"steps" doc:"steps of the random walk"`
+	Omega int        `yaml:"omega" doc:"times that a point goes round while its factor goes round once; not 0"`
+	Axis  []float64  `yaml:"axis" doc:"of dim 2: the axis that its factor turns points about, three numbers; if absent, no factor acts"`
 }
 
 // NewSphere returns the default settings: a circle.
-func NewSphere() *Sphere { return &Sphere{Dim: 1, LogT: [2]float64{-10, -5}, Steps: 10} }
+func NewSphere() *Sphere { return &Sphere{Dim: 1, LogT: [2]float64{-10, -5}, Steps: 10, Omega: 1} }
 
 // Validate checks the settings.
 func (s *Sphere) Validate() error {
@@ -37,8 +44,42 @@ func (s *Sphere) Validate() error {
 		return config.Invalid("log_t", "want [least, greatest] within -60 and 10, got [%v, %v]", lo, hi)
 	case s.Steps < 1 || s.Steps > 10000:
 		return config.Invalid("steps", "want 1 to 10000, got %d", s.Steps)
+	case s.Omega == 0 || s.Omega < -1000 || s.Omega > 1000:
+		return config.Invalid("omega", "want -1000 to 1000 without 0, got %d", s.Omega)
+	case s.Omega != 1 && s.Dim > 2:
+		return config.Invalid("omega", "nothing turns points of a sphere of dim %d; want dim 1 or 2", s.Dim)
+	case s.Axis != nil && s.Dim != 2:
+		return config.Invalid("axis", "a sphere of dim %d has none; want dim 2", s.Dim)
+	}
+	return s.validAxis()
+}
+
+func (s *Sphere) validAxis() error {
+	if s.Axis == nil {
+		return nil
+	}
+	square := 0.0
+	for _, x := range s.Axis {
+		square += x * x
+	}
+	if len(s.Axis) != 3 || !(square > 1e-12) || square > 1e12 {
+		return config.Invalid("axis", "want three numbers that are not all 0, such as [0, 0, 1], got %v", s.Axis)
 	}
 	return nil
+}
+
+// Turns implements [Space].
+func (s *Sphere) Turns() bool { return s.Dim == 1 || s.Axis != nil }
+
+// Turn implements [Space].
+func (s *Sphere) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) {
+	switch {
+	case s.Axis != nil:
+		return op.About([3]float64(s.Axis), float64(s.Omega), angles)
+	case s.Omega == 1:
+		return angles, nil
+	}
+	return op.Scale(float64(s.Omega), angles)
 }
 
 // Width implements [Space].

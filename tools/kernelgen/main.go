@@ -25,5 +25,7 @@ func main() {
 	tiles(v)
 	vectors(v)
 	winograd(v)
+	pairs(v)
+	mixture(v)
 	build.Generate()
 }

@@ -1,0 +1,131 @@
+package datasets
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+// Groups takes labelled groups and the transformations within them from files:
+// yours, for data whose moves are not turns of its factors, such as objects
+// rotated in space.
+type Groups struct {
+	Images     string `yaml:"images" doc:"an .npy array of integers, groups x M: the images of each group"`
+	Moves      string `yaml:"moves" doc:"an .npy array, groups x M x factors: radians that each factor turns by, from the group's first image to this one; empty: what the levels of the circular factors say"`
+	Rotations  string `yaml:"rotations" doc:"an .npy array, groups x M x 4R: R rotations in space from the group's first image to this one, each an axis (x, y, z) and an angle in radians; empty: none"`
+	Unlabelled bool   `yaml:"unlabelled" doc:"train on the images that are in no group too, without labels"`
+}
+
+// Validate checks the settings.
+func (g *Groups) Validate() error {
+	if g.Images == "" {
+		return config.Invalid("images", "want the name of an .npy file")
+	}
+	return nil
+}
+
+// Split reads the files. A split with rotations has Rotations set, and their
+// columns follow those of the factors in Moves.
+func (g *Groups) Split(d Dataset, _ *rng.Stream) (*Split, error) {
+	if err := g.Validate(); err != nil {
+		return nil, err
+	}
+	groups, m, err := g.images(d)
+	if err != nil {
+		return nil, fmt.Errorf("groups: %w", err)
+	}
+	split, err := newSplit(d, m, groups, g.Unlabelled)
+	if err != nil {
+		return nil, fmt.Errorf("groups: %w", err)
+	}
+	k := len(d.Factors())
+	if g.Moves != "" {
+		moves, err := readMoves(g.Moves, len(groups), m, k)
+		if err != nil {
+			return nil, fmt.Errorf("groups: moves: %w", err)
+		}
+		split.Moves = moves
+	}
+	if g.Rotations == "" {
+		return split, nil
+	}
+	rotations, err := readMoves(g.Rotations, len(groups), m, 0)
+	if err != nil {
+		return nil, fmt.Errorf("groups: rotations: %w", err)
+	}
+	split.Rotations = len(rotations[0]) / (4 * m)
+	for i := range groups {
+		split.Moves[i] = beside(split.Moves[i], rotations[i], m)
+	}
+	return split, nil
+}
+
+// images reads the groups, of m images each.
+func (g *Groups) images(d Dataset) (groups [][]int, m int, err error) {
+	r, err := npy.Open(g.Images)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer r.Close()
+	if len(r.Shape) != 2 || r.Rows() < 1 || r.RowLen() < 1 {
+		return nil, 0, fmt.Errorf("images: %s has shape %v; want groups x M, at least one of each", g.Images, r.Shape)
+	}
+	m = r.RowLen()
+	row := make([]float64, m)
+	for i := range r.Rows() {
+		if err := npy.Read(r, row); err != nil {
+			return nil, 0, err
+		}
+		group := make([]int, m)
+		for j, v := range row {
+			if v != math.Trunc(v) || v < 0 || v >= float64(d.Len()) {
+				return nil, 0, fmt.Errorf("images: %s: row %d, column %d is %v; want an image of dataset %s, 0 to %d", g.Images, i, j, v, d.Name(), d.Len()-1)
+			}
+			group[j] = int(v)
+		}
+		groups = append(groups, group)
+	}
+	return groups, m, nil
+}
+
+// readMoves reads an array [groups, m, columns]; columns 0 means any multiple of 4.
+func readMoves(file string, groups, m, columns int) ([][]float32, error) {
+	r, err := npy.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	want := fmt.Sprint(columns)
+	if columns == 0 {
+		want = "a multiple of 4"
+	}
+	if s := r.Shape; len(s) != 3 || s[0] != groups || s[1] != m || columns > 0 && s[2] != columns || columns == 0 && (s[2] < 4 || s[2]%4 != 0) {
+		return nil, fmt.Errorf("%s has shape %v; want %d x %d x %s", file, s, groups, m, want)
+	}
+	list := make([][]float32, groups)
+	for i := range list {
+		list[i] = make([]float32, r.RowLen())
+		if err := npy.Read(r, list[i]); err != nil {
+			return nil, err
+		}
+		for at, v := range list[i] {
+			if v-v != 0 {
+				return nil, fmt.Errorf("%s: group %d, element %d is %v; want finite numbers", file, i, at, v)
+			}
+		}
+	}
+	return list, nil
+}
+
+// beside joins the columns of two arrays of m rows.
+func beside(a, b []float32, m int) []float32 {
+	k, l := len(a)/m, len(b)/m
+	joined := make([]float32, 0, len(a)+len(b))
+	for i := range m {
+		joined = append(append(joined, a[i*k:(i+1)*k]...), b[i*l:(i+1)*l]...)
+	}
+	return joined
+}

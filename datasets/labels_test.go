@@ -1,0 +1,238 @@
+package datasets_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+func ordinal(name string, size int) Factor { return Factor{Name: name, Size: size, Kind: Ordinal} }
+
+// trio has 4 x 3 x 5 images.
+func trio() *toy { return toyOf(object(4), ordinal("size", 3), ordinal("x", 5)) }
+
+func TestFactorLabels(t *testing.T) {
+	d := trio()
+	for fraction, count := range map[float64]int{1: 60, 0.5: 30, 0.1: 6, 0.001: 1, 0.04: 2} {
+		s := split(t, &FactorLabels{Fraction: fraction, Share: 0.5, Factors: []string{"x", "object"}}, d)
+		known := s.Known
+		if len(known.Images) != count || !slices.IsSorted(known.Images) || len(slices.Compact(slices.Clone(known.Images))) != count {
+			t.Errorf("fraction %v: images %v", fraction, known.Images)
+		}
+		if len(s.Unlabelled) != 60 || len(s.Groups) != 0 || known.Pairs != nil {
+			t.Errorf("fraction %v: %d unlabelled images, %d groups", fraction, len(s.Unlabelled), len(s.Groups))
+		}
+		if (known.Share == 0) != (fraction == 1) {
+			t.Errorf("fraction %v: share %v", fraction, known.Share)
+		}
+		if len(known.Factors) != 2 || known.Factors[0].Name != "x" || known.Factors[1].Size != 4 {
+			t.Errorf("factors %v", known.Factors)
+		}
+		levels, all := make([]int32, 2), make([]int, 3)
+		for i := range 60 {
+			d.FactorsAt(i, all)
+			_, want := slices.BinarySearch(known.Images, i)
+			switch got := known.At(i, levels); {
+			case got != want:
+				t.Errorf("image %d is known: %v", i, got)
+			case want && (int(levels[0]) != all[2] || int(levels[1]) != all[0]), !want && (levels[0] != -1 || levels[1] != -1):
+				t.Errorf("image %d with levels %v has labels %v", i, all, levels)
+			}
+		}
+	}
+}
+
+// Of one seed, fewer labels are a part of more; of another seed, they are others.
+func TestFactorLabelsSeed(t *testing.T) {
+	d := build(t, &Square{Size: 16, Side: 4, Step: 1})
+	draw := func(seed uint64, fraction float64) []int {
+		s, err := (&FactorLabels{Fraction: fraction}).Split(d, rng.New(seed, "supervision"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Known.Images
+	}
+	few, more := draw(1, 0.1), draw(1, 0.3)
+	for _, i := range few {
+		if !slices.Contains(more, i) {
+			t.Errorf("image %d is labelled at 10 %%, not at 30 %%", i)
+		}
+	}
+	if slices.Equal(few, draw(2, 0.1)) || !slices.Equal(few, draw(1, 0.1)) {
+		t.Error("labels do not follow the seed")
+	}
+}
+
+func labelFile[T npy.Element](t *testing.T, shape []int, data ...T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "labels.npy")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := npy.Write(f, shape, data); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLabelFile(t *testing.T) {
+	d := toyOf(ordinal("x", 6))
+	path := labelFile(t, []int{6, 2}, int16(0), -1, 1, 4, 2, -300, 0, 0, -1, -1, 1, 2)
+	s := split(t, &FactorLabels{Fraction: 1, Share: 0.25, File: path, Names: []string{"class", "size"}, Kinds: []Kind{Categorical, Ordinal}}, d)
+	known := s.Known
+	if !slices.Equal(known.Images, []int{0, 1, 2, 3, 5}) || known.Share != 0.25 || len(s.Unlabelled) != 6 {
+		t.Errorf("images %v, share %v", known.Images, known.Share)
+	}
+	if f := fmt.Sprint(known.Factors); f != "[{class 3 categorical []} {size 5 ordinal []}]" {
+		t.Error(f)
+	}
+	var all []int32
+	for i := range 6 {
+		levels := make([]int32, 2)
+		known.At(i, levels)
+		all = append(all, levels...)
+	}
+	if want := []int32{0, -1, 1, 4, 2, -1, 0, 0, -1, -1, 1, 2}; !slices.Equal(all, want) {
+		t.Errorf("labels %v, want %v", all, want)
+	}
+	// one of the columns alone: only images with a label there
+	known = split(t, &FactorLabels{Fraction: 1, Share: 0.5, File: path, Factors: []string{"label1"}}, d).Known
+	if !slices.Equal(known.Images, []int{1, 3, 5}) || known.Factors[0].Kind != Categorical || known.Factors[0].Name != "label1" {
+		t.Errorf("%v: images %v", known.Factors, known.Images)
+	}
+	// one dimension, all known: no share
+	known = split(t, &FactorLabels{Fraction: 1, Share: 0.5, File: labelFile(t, []int{6}, uint8(3), 1, 4, 1, 5, 9)}, d).Known
+	if len(known.Images) != 6 || known.Share != 0 || known.Factors[0].Size != 10 {
+		t.Errorf("%+v", known)
+	}
+}
+
+func TestLabelErrors(t *testing.T) {
+	d := toyOf(ordinal("x", 6))
+	tests := []struct {
+		s    Supervision
+		want string
+	}{
+		{&FactorLabels{}, "fraction: 0 is out of range"},
+		{&FactorLabels{Fraction: 1.5}, "fraction: 1.5 is out of range"},
+		{&FactorLabels{Fraction: 1, Share: 1}, "share: 1 is out of range"},
+		{&FactorLabels{Fraction: 1, Share: -1}, "share: -1 is out of range"},
+		{&FactorLabels{Fraction: 1, Names: []string{"a"}}, "names: they name the columns of a file"},
+		{&FactorLabels{Fraction: 1, Kinds: []Kind{Ordinal}}, "kinds: they belong"},
+		{&FactorLabels{Fraction: 1, Factors: []string{"x", "x"}}, `factors: name 1, "x", is empty or repeated`},
+		{&FactorLabels{Fraction: 1, Factors: []string{"z"}}, `labels: factors[0]: there is no factor "z"`},
+		{&FactorLabels{Fraction: 1, File: "nothing.npy"}, "nothing.npy"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{5}, 0, 1, 2, 3, 4)}, "labels.npy has shape [5]; want 6 or 6 x m, a row for each image of dataset toy"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 1, 1}, 0, 1, 2, 3, 4, 5)}, "labels.npy has shape [6 1 1]"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 0}, []int{}...)}, "labels.npy has shape [6 0]"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6}, 0.0, 1, 2, 3, 4, 5)}, "labels.npy ([6]) holds float64; want integers"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 2}, 0, 0, 1, 1, 2, 2, 3, 1<<24, 4, 4, 5, 5)}, "labels.npy ([6 2]): row 3, column 1 is 16777216; want less than 16777216"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 2}, 0, -1, 1, -1, 2, -2, 3, -4, 4, -1, 5, -1)}, "labels.npy ([6 2]): column 1 holds no label"},
+		{&FactorLabels{Fraction: 1, Names: []string{"a", "b"}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "names: has 2 names; want one for each of the 1 columns"},
+		{&FactorLabels{Fraction: 1, Kinds: []Kind{0, 0}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "kinds: has 2 kinds"},
+		{&Similarity{Share: 0.5}, "count: 0 is out of range"},
+		{&Similarity{Count: 1}, "share: 0 leaves no room"},
+		{&Similarity{Count: 1, Share: 1}, "share: 1 is out of range"},
+		{&Similarity{Count: 1, Share: 0.5, Factors: []string{"y"}}, `there is no factor "y"`},
+		{&Similarity{Count: 1, Share: 0.5}, `no two images of dataset toy agree in factor "x"`},
+	}
+	for _, test := range tests {
+		if _, err := test.s.Split(d, rng.New(0, "")); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: error %v, want %q", test.s, err, test.want)
+		}
+	}
+	scalar := &FactorLabels{Fraction: 1, File: labelFile(t, []int{}, 3)}
+	if _, err := scalar.Split(toyOf(ordinal("x", 1)), rng.New(0, "")); err == nil || !strings.Contains(err.Error(), "has shape []") {
+		t.Errorf("scalar: error %v", err)
+	}
+	huge := toyOf(ordinal("x", 1<<24+1))
+	if _, err := (&FactorLabels{Fraction: 1}).Split(huge, rng.New(0, "")); err == nil || !strings.Contains(err.Error(), "has 16777217 levels; want at most 16777216") {
+		t.Errorf("many levels: error %v", err)
+	}
+	for text, want := range map[string]string{
+		"supervision: {labels: {fraction: 2}}":      "test.yaml:1:24: supervision.labels.fraction: 2 is out of range",
+		"supervision: {similarity: {share: 0}}":     "share: 0 leaves no room",
+		"supervision: {similarity: {fraction: .1}}": "fraction",
+	} {
+		if _, err := decode(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestSimilarity(t *testing.T) {
+	d := trio()
+	d.missing = 1 // the last image does not exist
+	const count = 30000
+	s := split(t, &Similarity{Count: count, Share: 0.5, Factors: []string{"x", "object"}}, d)
+	known := s.Known
+	if len(known.Pairs) != count || len(known.Images) != 59 || known.Images[58] != 58 {
+		t.Errorf("%d pairs of %d images", len(known.Pairs), len(known.Images))
+	}
+	perFactor, first, second := make([]int, 2), make([]int, 59), make([]int, 59)
+	a, b := make([]int, 3), make([]int, 3)
+	for _, p := range known.Pairs {
+		d.FactorsAt(p.A, a)
+		d.FactorsAt(p.B, b)
+		if k := []int{2, 0}[p.Factor]; p.A == p.B || a[k] != b[k] {
+			t.Fatalf("pair %v: levels %v and %v", p, a, b)
+		}
+		perFactor[p.Factor]++
+		first[p.A]++
+		second[p.B]++
+	}
+	if n := perFactor[0]; n < count/2-400 || n > count/2+400 {
+		t.Errorf("%d of %d pairs agree in x", n, count)
+	}
+	// uniform: mean 508, standard deviation 22 (of the second a little more: levels differ in size)
+	for i := range 59 {
+		if first[i] < 400 || first[i] > 620 || second[i] < 400 || second[i] > 620 {
+			t.Errorf("image %d is first in %d pairs, second in %d", i, first[i], second[i])
+		}
+	}
+	levels := []int32{7, 7}
+	if known.At(3, levels) || levels[0] != -1 || levels[1] != -1 {
+		t.Errorf("a similarity gives levels %v", levels)
+	}
+	// images that are alone with their level are in no pair
+	odd := toyOf(ordinal("x", 3), ordinal("y", 3))
+	odd.missing = 2 // (2, 1) and (2, 2): x = 2 is alone
+	known = split(t, &Similarity{Count: 200, Share: 0.5, Factors: []string{"x"}}, odd).Known
+	if !slices.Equal(known.Images, []int{0, 1, 2, 3, 4, 5}) {
+		t.Errorf("images %v", known.Images)
+	}
+}
+
+// A quarter of the images have labels, and every batch draws half of its images from them.
+func ExampleFactorLabels() {
+	d, _ := (&Square{Size: 8, Side: 2, Step: 2}).Build(0)
+	s, err := (&FactorLabels{Fraction: 0.25, Share: 0.5}).Split(d, rng.New(1, "supervision"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sampler, _ := NewSampler(s, 8, rng.New(1, "batches"))
+	if err := sampler.StartEpoch(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for b, ok := sampler.Next(); ok; b, ok = sampler.Next() {
+		fmt.Println(b.Indices, b.Levels)
+	}
+	// Output:
+	// [13 14 15 3 10 13 8 6] [3 1 -1 -1 -1 -1 -1 -1 2 2 3 1 2 0 1 2]
+	// [1 7 10 8 6 10 13 8] [-1 -1 -1 -1 2 2 2 0 1 2 2 2 3 1 2 0]
+	// [6 12 4 0 6 8 13 10] [1 2 -1 -1 -1 -1 -1 -1 1 2 2 0 3 1 2 2]
+	// [2 5 11 9 6 13 8 10] [-1 -1 -1 -1 -1 -1 -1 -1 1 2 3 1 2 0 2 2]
+}

@@ -1,0 +1,112 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+// Similarity knows of Count random pairs of different images that they agree in one
+// factor, and nothing else (Zhang and Sugiyama 2024, appendix F.2; the match pairing
+// of Shu et al. 2020). The factor is drawn uniformly, the first image uniformly from
+// those that share their level of it with another, the second uniformly from these
+// others; whether the pair agrees in other factors too is left to chance.
+type Similarity struct {
+	Count   int      `yaml:"count" doc:"number of pairs"`
+	Share   float64  `yaml:"share" doc:"part of every batch that pairs make up"`
+	Factors []string `yaml:"factors" doc:"factors that pairs agree in; empty: all"`
+}
+
+// maxPairs bounds the number of pairs (24 bytes each).
+const maxPairs = 1 << 26
+
+// Validate checks the settings.
+func (s *Similarity) Validate() error {
+	if s.Count < 1 || s.Count > maxPairs {
+		return config.Invalid("count", "%d is out of range; want 1 to %d", s.Count, maxPairs)
+	}
+	if s.Share == 0 {
+		return config.Invalid("share", "0 leaves no room for pairs in a batch; want more than 0, and less than 1")
+	}
+	return validShare(s.Share, s.Factors)
+}
+
+// Split draws the pairs.
+func (s *Similarity) Split(d Dataset, r *rng.Stream) (*Split, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	known := &Labels{Share: s.Share, set: d}
+	if err := known.choose(d.Factors(), s.Factors); err != nil {
+		return nil, fmt.Errorf("similarity: %w", err)
+	}
+	alike := make([]*likeness, len(known.Factors))
+	for k, f := range known.Factors {
+		if alike[k] = newLikeness(d, known.column[k]); len(alike[k].images) == 0 {
+			return nil, fmt.Errorf("similarity: no two images of dataset %s agree in factor %q; leave it out of factors", d.Name(), f.Name)
+		}
+	}
+	known.Pairs = make([]SimilarPair, s.Count)
+	for n := range known.Pairs {
+		k := r.IntN(len(alike))
+		a, b := alike[k].draw(r)
+		known.Pairs[n] = SimilarPair{A: a, B: b, Factor: k}
+		known.Images = append(known.Images, a, b)
+	}
+	slices.Sort(known.Images)
+	known.Images = slices.Compact(known.Images)
+	return knowing(d, known)
+}
+
+// likeness lists the images that share their level of a factor with another one,
+// level by level.
+type likeness struct {
+	set    Dataset
+	factor int
+	levels []int // scratch
+
+	images []int32
+	begin  []int32 // by level: where its images begin
+	count  []int32 // by level: the number of images, also of those that are alone
+}
+
+func newLikeness(d Dataset, factor int) *likeness {
+	size := d.Factors()[factor].Size
+	x := &likeness{set: d, factor: factor, levels: make([]int, len(d.Factors())), begin: make([]int32, size), count: make([]int32, size)}
+	for i := range d.Len() {
+		x.count[x.level(i)]++
+	}
+	total := int32(0)
+	for l, n := range x.count {
+		if x.begin[l] = total; n > 1 {
+			total += n
+		}
+	}
+	x.images = make([]int32, total)
+	next := slices.Clone(x.begin)
+	for i := range d.Len() {
+		if l := x.level(i); x.count[l] > 1 {
+			x.images[next[l]] = int32(i)
+			next[l]++
+		}
+	}
+	return x
+}
+
+func (x *likeness) level(i int) int {
+	x.set.FactorsAt(i, x.levels)
+	return x.levels[x.factor]
+}
+
+// draw returns two different images of one level.
+func (x *likeness) draw(r *rng.Stream) (a, b int) {
+	at := int32(r.IntN(len(x.images)))
+	l := x.level(int(x.images[at]))
+	other := x.begin[l] + r.Int32N(x.count[l]-1)
+	if other >= at {
+		other++
+	}
+	return int(x.images[at]), int(x.images[other])
+}

@@ -1,0 +1,197 @@
+package datasets
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// Sprites is a twin of dSprites (Matthey et al. 2017), drawn by our own code: one
+// white shape on a black image of 64 x 64 pixels. Its factors are, the last one
+// fastest,
+//
+//   - shape: square, ellipse, heart (categorical)
+//   - scale: evenly spread from 0.5 to 1 (ordinal)
+//   - orientation: Orientations angles, 2 pi level/Orientations radians,
+//     counter-clockwise (circular). dSprites repeats its first angle as the last; here
+//     all are different. As there, a square looks the same after a quarter turn, and
+//     an ellipse after half a turn.
+//   - x, y: the centre, from left to right and from top to bottom, evenly spread
+//     from 0 to 1 (ordinal). A position moves the shape by whole pixels, at most 31,
+//     and no shape is ever cut off.
+//
+// By default there are the 737,280 combinations of dSprites. Of one scale, it is 1;
+// of one position, the middle.
+type Sprites struct {
+	Scales       int  `yaml:"scales" doc:"number of scales"`
+	Orientations int  `yaml:"orientations" doc:"number of orientations in a full turn"`
+	Positions    int  `yaml:"positions" doc:"number of positions along x, and along y"`
+	Antialias    bool `yaml:"antialias" doc:"grey pixels along the outlines, in place of only black and white"`
+}
+
+const (
+	spriteImage = 64 // height and width of the images
+	spriteBox   = 33 // height and width of the box around a shape, wherever it turns
+	spriteShift = spriteImage - spriteBox
+	maxSprites  = 4096 // scales times orientations (13 kB each)
+)
+
+// Validate checks the settings.
+func (s *Sprites) Validate() error {
+	switch {
+	case s.Scales < 1 || s.Scales > maxSprites:
+		return config.Invalid("scales", "%d is out of range; want 1 to %d", s.Scales, maxSprites)
+	case s.Orientations < 1 || s.Orientations > maxSprites/s.Scales:
+		return config.Invalid("orientations", "%d is out of range; want 1 to %d, with %d scales", s.Orientations, maxSprites/s.Scales, s.Scales)
+	case s.Positions < 1 || s.Positions > spriteShift+1:
+		return config.Invalid("positions", "%d is out of range; want 1 to %d", s.Positions, spriteShift+1)
+	}
+	return nil
+}
+
+// Build draws every shape at every scale and orientation once.
+func (s *Sprites) Build(uint64) (Dataset, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	scales, angles := make([]float64, s.Scales), make([]float64, s.Orientations)
+	for l := range scales {
+		scales[l] = 1
+		if s.Scales > 1 {
+			scales[l] = 0.5 + 0.5*float64(l)/float64(s.Scales-1)
+		}
+	}
+	for l := range angles {
+		angles[l] = 2 * math.Pi * float64(l) / float64(s.Orientations)
+	}
+	shifts, positions := make([]int, s.Positions), make([]float64, s.Positions)
+	for l := range shifts {
+		shifts[l] = spriteShift / 2
+		if s.Positions > 1 {
+			shifts[l] = (2*spriteShift*l + s.Positions - 1) / (2 * (s.Positions - 1)) // rounded
+		}
+		positions[l] = float64(shifts[l]) / spriteShift
+	}
+	d := &sprites{
+		gridSet: gridSet{name: "sprites", shape: [3]int{spriteImage, spriteImage, 1}, grid: Grid{
+			{Name: "shape", Size: len(shapes), Kind: Categorical},
+			{Name: "scale", Size: s.Scales, Kind: Ordinal, Values: scales},
+			{Name: "orientation", Size: s.Orientations, Kind: Circular, Values: angles},
+			{Name: "x", Size: s.Positions, Kind: Ordinal, Values: positions},
+			{Name: "y", Size: s.Positions, Kind: Ordinal, Values: positions},
+		}},
+		shifts:   shifts,
+		drawings: make([]sprite, len(shapes)*s.Scales*s.Orientations),
+	}
+	kernel.For(len(d.drawings), func(_, n int) {
+		o, rest := n%s.Orientations, n/s.Orientations
+		sin, cos := turn(o, s.Orientations)
+		d.drawings[n] = drawSprite(&shapes[rest/s.Scales], scales[rest%s.Scales], sin, cos, s.Antialias)
+	})
+	return d, nil
+}
+
+type sprites struct {
+	gridSet
+	shifts   []int    // pixels, by level of x and y
+	drawings []sprite // by shape, scale and orientation
+}
+
+// sprite is a drawing in the box without the rows and columns that are black.
+type sprite struct {
+	top, left, width int
+	pixels           []float32 // rows of width
+}
+
+func (s *sprites) Image(i int, dst []float32) {
+	dst = dst[:spriteImage*spriteImage]
+	clear(dst)
+	positions := len(s.shifts)
+	y, rest := i%positions, i/positions
+	p := &s.drawings[rest/positions]
+	at := (s.shifts[y]+p.top)*spriteImage + s.shifts[rest%positions] + p.left
+	for from := p.pixels; len(from) > 0; from = from[p.width:] {
+		copy(dst[at:at+p.width], from)
+		at += spriteImage
+	}
+}
+
+// turn is the sine and cosine of level/size of a full turn, such that angles a
+// quarter turn apart have exactly the same numbers.
+func turn(level, size int) (sin, cos float64) {
+	sin, cos = math.Sincos(math.Pi / 2 * float64(4*level%size) / float64(size))
+	for range 4 * level / size {
+		sin, cos = cos, -sin
+	}
+	return sin, cos
+}
+
+// outline is a shape in its own coordinates, in pixels at scale 1, y up.
+type outline struct {
+	inside func(x, y float64) bool
+	radius float64 // of a circle around the origin that holds the shape
+}
+
+// The shapes at scale 1 stay inside a circle of 16 pixels, so that they stay inside
+// the box at every orientation.
+var shapes = [...]outline{
+	{func(x, y float64) bool { return math.Abs(x) <= squareHalf && math.Abs(y) <= squareHalf }, squareHalf * math.Sqrt2},
+	{func(x, y float64) bool {
+		return x*x/(ellipseLong*ellipseLong)+y*y/(ellipseShort*ellipseShort) <= 1
+	}, ellipseLong},
+	{insideHeart, 1.25 * heartSize},
+}
+
+const (
+	squareHalf   = 11.2
+	ellipseLong  = 15.6
+	ellipseShort = 9.1
+
+	heartSize   = 12.2
+	heartCentre = 0.25 // height of the middle of the smallest circle around the heart, in its formula's units; its radius is 1.25
+)
+
+// insideHeart is the curve (x^2 + y^2 - 1)^3 = x^2 y^3, with its tip below.
+func insideHeart(x, y float64) bool {
+	x, y = x/heartSize, y/heartSize+heartCentre
+	r := x*x + y*y - 1
+	return r*r*r <= x*x*y*y*y
+}
+
+// drawSprite draws a shape in the box: the pixels whose centre it covers, or of
+// every pixel the part that it covers.
+func drawSprite(shape *outline, scale, sin, cos float64, antialias bool) sprite {
+	samples := 1 // along each side of a pixel
+	if antialias {
+		samples = subPixels
+	}
+	var box [spriteBox * spriteBox]float32
+	top, left, bottom, right := spriteBox, spriteBox, 0, 0
+	reach := shape.radius*scale + 1
+	for row := range spriteBox {
+		for col := range spriteBox {
+			x0, y0 := float64(col-spriteBox/2), float64(spriteBox/2-row) // the pixel's centre
+			if x0*x0+y0*y0 > reach*reach {
+				continue
+			}
+			count := 0
+			for s := range samples * samples {
+				x := (x0 + (float64(s%samples)+0.5)/float64(samples) - 0.5) / scale
+				y := (y0 - (float64(s/samples)+0.5)/float64(samples) + 0.5) / scale
+				if shape.inside(x*cos+y*sin, y*cos-x*sin) {
+					count++
+				}
+			}
+			if count > 0 {
+				top, left, bottom, right = min(top, row), min(left, col), max(bottom, row+1), max(right, col+1)
+				box[row*spriteBox+col] = float32(count) / float32(samples*samples)
+			}
+		}
+	}
+	p := sprite{top: top, left: left, width: right - left}
+	for row := top; row < bottom; row++ {
+		p.pixels = append(p.pixels, box[row*spriteBox+left:row*spriteBox+right]...)
+	}
+	return p
+}

@@ -1,0 +1,247 @@
+package geometry
+
+import "math"
+
+// Ball is the smallest ball that holds a set of points.
+type Ball struct {
+	Centre []float64
+	Radius float64
+
+	// Multipliers holds a weight l_i >= 0 for each point. They add up to 1, are 0
+	// inside the ball, and centre = sum_i l_i p_i. (Of several choices, one.)
+	Multipliers []float64
+
+	points  cloud
+	support []int     // the points whose multipliers are positive, affinely independent
+	weights []float64 // their multipliers
+	centre  []float64 // in the cloud
+
+	edges, corner []float64 // an orthonormal basis of the support's span; edges in that basis
+	lengths       []float64 // of the edges, squared
+	direction     []float64 // of the multipliers
+}
+
+// EnclosingBall returns the smallest ball that holds all points.
+func EnclosingBall(points []float64, columns int) (*Ball, error) {
+	b := new(Ball)
+	return b, b.Enclose(points, columns)
+}
+
+// Relative sizes that count as rounding, and steps that no sound computation needs.
+const (
+	ballTolerance   = 1e-14 // of a squared radius
+	affineTolerance = 1e-13 // of the distance of a point from the span of others
+	maxBallSteps    = 100000
+)
+
+// Enclose makes b the smallest ball that holds all points.
+//
+// It climbs the dual problem, max sum_i l_i |p_i|^2 - |sum_i l_i p_i|^2, whose value
+// is the squared radius: the farthest point outside joins the support, and points
+// whose multiplier would become negative leave it. The value grows with every
+// point that joins, so that no support comes twice.
+func (b *Ball) Enclose(points []float64, columns int) error {
+	if err := b.points.read(points, columns); err != nil {
+		return err
+	}
+	b.Centre, b.Multipliers = resize(b.Centre, columns), zeros(b.Multipliers, b.points.rows)
+	b.centre = zeros(b.centre, columns)
+	b.support, b.weights = append(b.support[:0], 0), append(b.weights[:0], 1)
+	far, square := b.farthest()
+	for last, steps := -1.0, 0; square > 0; steps++ {
+		value := b.value()
+		if square <= value*(1+ballTolerance) || value <= last {
+			break
+		}
+		if steps > maxBallSteps {
+			return errStalled
+		}
+		last = value
+		b.support, b.weights = append(b.support, far), append(b.weights, 0)
+		for !b.climb() {
+		}
+		b.recentre()
+		far, square = b.farthest()
+	}
+	for k, i := range b.support {
+		b.Multipliers[i] += b.weights[k]
+	}
+	b.points.original(b.Centre, b.centre)
+	b.Radius = math.Sqrt(square) * b.points.scale
+	return nil
+}
+
+// Gradient overwrites dx with the gradient of scale * Radius in the points that
+// were enclosed: scale * l_i (p_i - centre) / radius, by the envelope theorem; 0 if
+// the radius is 0. The sum over the points is 0.
+func (b *Ball) Gradient(scale float64, dx []float64) {
+	clear(dx)
+	c, square := b.points.columns, b.value()
+	if square == 0 {
+		return
+	}
+	for k, i := range b.support {
+		f := scale * b.weights[k] / math.Sqrt(square)
+		for j, v := range b.points.point(i) {
+			dx[i*c+j] += f * (v - b.centre[j])
+		}
+	}
+}
+
+// farthest returns the first point with the largest distance from the centre.
+func (b *Ball) farthest() (far int, square float64) {
+	square = -1
+	for i := range b.points.rows {
+		if s := squaredDistance(b.points.point(i), b.centre); s > square {
+			far, square = i, s
+		}
+	}
+	return far, square
+}
+
+// value returns the value of the dual problem, sum_i l_i |p_i - centre|^2.
+func (b *Ball) value() float64 {
+	sum := 0.0
+	for k, i := range b.support {
+		sum += b.weights[k] * squaredDistance(b.points.point(i), b.centre)
+	}
+	return sum
+}
+
+// recentre sets the centre to the support's weighted mean.
+func (b *Ball) recentre() {
+	sum := 0.0
+	for _, w := range b.weights {
+		sum += w
+	}
+	clear(b.centre)
+	for k, i := range b.support {
+		b.weights[k] /= sum
+		axpy(b.weights[k], b.points.point(i), b.centre)
+	}
+}
+
+// climb moves the multipliers towards the centre of the sphere through the
+// support. It reports whether they got there; if not, a point has left.
+func (b *Ball) climb() (done bool) {
+	if len(b.support) == 1 {
+		b.weights[0] = 1
+		return true
+	}
+	step, leaves := 1.0, -1
+	k := b.factor()
+	if k < 0 {
+		b.circumcentre()
+	} else {
+		b.exchange(k)
+		step = math.Inf(1)
+	}
+	for i, t := range b.direction {
+		if t < 0 && b.weights[i] < -t*step {
+			step, leaves = b.weights[i]/-t, i
+		}
+	}
+	if leaves < 0 && k >= 0 { // rounding has hidden the way
+		leaves, step = k, 0
+	}
+	for i, t := range b.direction {
+		b.weights[i] = max(b.weights[i]+step*t, 0)
+	}
+	if leaves < 0 {
+		return true
+	}
+	last := len(b.support) - 1
+	copy(b.support[leaves:], b.support[leaves+1:])
+	copy(b.weights[leaves:], b.weights[leaves+1:])
+	b.support, b.weights = b.support[:last], b.weights[:last]
+	return false
+}
+
+// factor writes the edges from the support's first point to the others as
+// combinations of orthonormal vectors. It returns the first point that lies in the
+// span of those before it, -1 if there is none.
+func (b *Ball) factor() int {
+	d, n := b.points.columns, len(b.support)-1
+	b.edges, b.corner, b.lengths = resize(b.edges, n*d), zeros(b.corner, n*n), resize(b.lengths, n)
+	base := b.points.point(b.support[0])
+	for k := range n {
+		v, r := b.edges[k*d:(k+1)*d], b.corner[k*n:(k+1)*n]
+		for j, p := range b.points.point(b.support[k+1]) {
+			v[j] = p - base[j]
+		}
+		b.lengths[k] = dot(v, v)
+		for range 2 { // twice is enough for orthogonality to rounding
+			for l := range k {
+				f := dot(b.edges[l*d:(l+1)*d], v)
+				r[l] += f
+				axpy(-f, b.edges[l*d:(l+1)*d], v)
+			}
+		}
+		rest := math.Sqrt(dot(v, v))
+		if rest <= affineTolerance*math.Sqrt(b.lengths[k]) {
+			return k + 1
+		}
+		r[k] = rest
+		for j := range v {
+			v[j] /= rest
+		}
+	}
+	return -1
+}
+
+// circumcentre sets the direction to where the multipliers belong to the point of
+// the support's span that is equally far from all of the support.
+func (b *Ball) circumcentre() {
+	n := len(b.support) - 1
+	b.direction = resize(b.direction, n+1)
+	y := b.direction[1:]
+	for k := range n { // edge k . centre = |edge k|^2 / 2
+		r := b.corner[k*n : (k+1)*n]
+		y[k] = (b.lengths[k]/2 - dot(r[:k], y)) / r[k]
+	}
+	b.direction[0] = b.combine(y)
+	for i, w := range b.weights {
+		b.direction[i] -= w
+	}
+}
+
+// combine turns coordinates in the orthonormal basis into multipliers of edges. It
+// returns what is left for the first point.
+func (b *Ball) combine(y []float64) (rest float64) {
+	n := len(b.support) - 1
+	rest = 1
+	for k := len(y) - 1; k >= 0; k-- {
+		for l := k + 1; l < len(y); l++ {
+			y[k] -= b.corner[l*n+k] * y[l]
+		}
+		y[k] /= b.corner[k*n+k]
+		rest -= y[k]
+	}
+	return rest
+}
+
+// exchange sets the direction in which point k takes the place of the points before
+// it, of which it is a combination, and the centre stays.
+func (b *Ball) exchange(k int) {
+	n := len(b.support) - 1
+	b.direction = zeros(b.direction, n+1)
+	y := b.direction[1:k]
+	copy(y, b.corner[(k-1)*n:])
+	b.direction[0] = b.combine(y)
+	for i := range k {
+		b.direction[i] *= -1
+	}
+	b.direction[k] = 1
+	slope := 0.0
+	for i, t := range b.direction {
+		slope += t * squaredDistance(b.points.point(b.support[i]), b.centre)
+	}
+	for i, t := range b.direction {
+		switch {
+		case math.Abs(t) < 1e-12:
+			b.direction[i] = 0
+		case slope < 0:
+			b.direction[i] = -t
+		}
+	}
+}

@@ -1,0 +1,171 @@
+// Package geometry measures sets of points: smallest enclosing balls, geometric
+// medians, diameters, and the best affine maps from points to targets in the
+// sense of least squares, least absolute deviations and least largest error.
+//
+// Points are rows of numbers, one after the other: point i of a set with c
+// columns is points[i*c : (i+1)*c]. All optima are exact up to rounding, whatever
+// the position and scale of the points, with repeated points, and where points
+// lie on a line or a plane; each also has the gradient of its value.
+//
+// A function such as [EnclosingBall] is for one use. The method of the same
+// purpose, such as [Ball.Enclose], keeps its memory for the next one.
+package geometry
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+var (
+	errStalled  = errors.New("geometry: no optimum was found")
+	errTooLarge = errors.New("geometry: finite numbers wanted, with finite differences")
+)
+
+// rowsOf checks a set of points and returns how many there are.
+func rowsOf(what string, points []float64, columns int) (int, error) {
+	switch {
+	case columns < 1:
+		return 0, fmt.Errorf("geometry: 1 column or more wanted, got %d", columns)
+	case len(points) == 0:
+		return 0, fmt.Errorf("geometry: no %s", what)
+	case len(points)%columns != 0:
+		return 0, fmt.Errorf("geometry: %d numbers are no %s of %d columns", len(points), what, columns)
+	}
+	for i, v := range points {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return 0, fmt.Errorf("geometry: finite numbers wanted, got %v in row %d of the %s", v, i/columns, what)
+		}
+	}
+	return len(points) / columns, nil
+}
+
+// Diameter returns the largest Euclidean distance of two points, and the first two
+// that have it: of equal distances, the one with the least i, then the least j > i,
+// counts. One point has the diameter 0, with i = j = 0.
+func Diameter(points []float64, columns int) (distance float64, i, j int, err error) {
+	rows, err := rowsOf("points", points, columns)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	scale := 0.0
+	for k, v := range points {
+		scale = max(scale, math.Abs(v-points[k%columns]))
+	}
+	if scale == 0 {
+		return 0, 0, min(1, rows-1), nil
+	}
+	if math.IsInf(scale, 0) {
+		return 0, 0, 0, errTooLarge
+	}
+	most := -1.0
+	for a := range rows {
+		p := points[a*columns : (a+1)*columns]
+		for b := a + 1; b < rows; b++ {
+			square := 0.0
+			for k, v := range points[b*columns : (b+1)*columns] {
+				d := (v - p[k]) / scale
+				square += d * d
+			}
+			if square > most {
+				most, i, j = square, a, b
+			}
+		}
+	}
+	return math.Sqrt(most) * scale, i, j, nil
+}
+
+// cloud is a set of points moved and scaled to fit in [-1, 1] around its first
+// point, which keeps sums of squares from overflow, underflow and cancellation.
+type cloud struct {
+	rows, columns int
+	x             []float64
+	origin        []float64
+	scale         float64 // 0: all points are the same
+}
+
+func (c *cloud) read(points []float64, columns int) error {
+	rows, err := rowsOf("points", points, columns)
+	if err != nil {
+		return err
+	}
+	c.rows, c.columns, c.scale = rows, columns, 0
+	c.x, c.origin = resize(c.x, len(points)), resize(c.origin, columns)
+	copy(c.origin, points)
+	for i := range rows {
+		for j, o := range c.origin {
+			d := points[i*columns+j] - o
+			c.x[i*columns+j] = d
+			c.scale = max(c.scale, math.Abs(d))
+		}
+	}
+	if math.IsInf(c.scale, 0) {
+		return errTooLarge
+	}
+	if c.scale > 0 {
+		for i := range c.x {
+			c.x[i] /= c.scale
+		}
+	}
+	return nil
+}
+
+// move makes a place of the cloud the origin of the same points.
+func (c *cloud) move(points, origin []float64) {
+	c.original(c.origin, origin)
+	for i, v := range points {
+		c.x[i] = (v - c.origin[i%c.columns]) / c.scale
+	}
+}
+
+func (c *cloud) point(i int) []float64 { return c.x[i*c.columns : (i+1)*c.columns] }
+
+// original sets dst to the place of a point of the cloud among the points read.
+func (c *cloud) original(dst, p []float64) {
+	for j, v := range p {
+		dst[j] = c.origin[j] + v*c.scale
+	}
+}
+
+// resize returns a slice of n elements, of any values, in s's memory if it fits.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// zeros returns n zeros, in s's memory if they fit.
+func zeros(s []float64, n int) []float64 {
+	s = resize(s, n)
+	clear(s)
+	return s
+}
+
+func dot(a, b []float64) float64 {
+	b = b[:len(a)]
+	sum := 0.0
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
+// squaredDistance returns |a - b|^2.
+func squaredDistance(a, b []float64) float64 {
+	b = b[:len(a)]
+	sum := 0.0
+	for i, v := range a {
+		d := v - b[i]
+		sum += d * d
+	}
+	return sum
+}
+
+// axpy adds f * x to y.
+func axpy(f float64, x, y []float64) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += f * v
+	}
+}

@@ -1,0 +1,377 @@
+package geometry_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/geometry"
+)
+
+type expected struct {
+	Value     []float64
+	Tolerance float64
+}
+
+func load(t *testing.T, file string, dst any) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, dst); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (e expected) compare(t *testing.T, name string, got ...float64) {
+	t.Helper()
+	if len(got) != len(e.Value) {
+		t.Errorf("%s: %v, want %v", name, got, e.Value)
+		return
+	}
+	for i, want := range e.Value {
+		if !(math.Abs(got[i]-want) <= e.Tolerance) {
+			t.Errorf("%s: %v, want %v within %v", name, got, e.Value, e.Tolerance)
+			return
+		}
+	}
+}
+
+func TestSets(t *testing.T) {
+	var sets []struct {
+		Name     string
+		Columns  int
+		Points   []float64
+		Expected map[string]expected
+	}
+	load(t, "sets.json", &sets)
+	for _, s := range sets {
+		t.Run(s.Name, func(t *testing.T) {
+			ball, err := geometry.EnclosingBall(s.Points, s.Columns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			median, err := geometry.GeometricMedian(s.Points, s.Columns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			diameter, i, j, err := geometry.Diameter(s.Points, s.Columns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := distance(s.Points, s.Columns, i, s.Points[j*s.Columns:]); math.Abs(d-diameter) > 1e-12*d {
+				t.Errorf("diameter %v between points %d and %d, whose distance is %v", diameter, i, j, d)
+			}
+			s.Expected["enclosing_ball_radius"].compare(t, "radius", ball.Radius)
+			s.Expected["enclosing_ball_center"].compare(t, "centre of the ball", ball.Centre...)
+			s.Expected["geometric_median_mean_distance"].compare(t, "mean distance", median.MeanDistance)
+			if e, ok := s.Expected["geometric_median"]; ok {
+				e.compare(t, "median", median.Centre...)
+			}
+			s.Expected["diameter"].compare(t, "diameter", diameter)
+			checkBall(t, s.Points, s.Columns, ball)
+			checkMedian(t, s.Points, s.Columns, median)
+		})
+	}
+}
+
+// distance returns that of point i from c.
+func distance(points []float64, columns, i int, c []float64) float64 {
+	d := 0.0
+	for j, v := range points[i*columns : (i+1)*columns] {
+		d = math.Hypot(d, v-c[j])
+	}
+	return d
+}
+
+// extent returns a bound of the distances between points.
+func extent(points []float64, columns int) float64 {
+	e := 0.0
+	for i := range len(points) / columns {
+		e = max(e, distance(points, columns, i, points))
+	}
+	return 2 * e
+}
+
+// magnitude returns the largest absolute number.
+func magnitude(x []float64) float64 {
+	m := 0.0
+	for _, v := range x {
+		m = max(m, math.Abs(v))
+	}
+	return m
+}
+
+// checkBall tests the conditions that the smallest ball alone satisfies: it holds all
+// points, and its centre is a mean of points on its surface.
+func checkBall(t *testing.T, points []float64, columns int, b *geometry.Ball) {
+	t.Helper()
+	tolerance := 1e-11*extent(points, columns) + 1e-15*magnitude(points)
+	sum, centre, square := 0.0, make([]float64, columns), 0.0
+	for i, l := range b.Multipliers {
+		d := distance(points, columns, i, b.Centre)
+		if l < 0 || d > b.Radius+tolerance {
+			t.Errorf("point %d: multiplier %v, distance %v, radius %v", i, l, d, b.Radius)
+		}
+		sum, square = sum+l, square+l*d*d
+		for j := range centre {
+			centre[j] += l * (points[i*columns+j] - b.Centre[j])
+		}
+	}
+	if math.Abs(sum-1) > 1e-12 || magnitude(centre) > tolerance || math.Abs(math.Sqrt(square)-b.Radius) > tolerance {
+		t.Errorf("multipliers add up to %v, miss the centre by %v, and give the radius %v, want %v", sum, centre, math.Sqrt(square), b.Radius)
+	}
+	dx := make([]float64, len(points))
+	b.Gradient(3, dx)
+	for i, l := range b.Multipliers {
+		for j := range columns {
+			want := 0.0
+			if b.Radius > 0 {
+				want = 3 * l * (points[i*columns+j] - b.Centre[j]) / b.Radius
+			}
+			if math.Abs(dx[i*columns+j]-want) > 1e-9+1e-14*magnitude(points)/max(b.Radius, 1e-300) {
+				t.Errorf("gradient of point %d is %v in column %d, want %v", i, dx[i*columns+j], j, want)
+			}
+		}
+	}
+}
+
+// checkMedian tests that unit vectors to the points, or shorter ones at the median,
+// balance.
+func checkMedian(t *testing.T, points []float64, columns int, m *geometry.Median) {
+	t.Helper()
+	n, mean := len(points)/columns, 0.0
+	dx, sum := make([]float64, len(points)), make([]float64, columns)
+	m.Gradient(float64(n), dx)
+	for i := range n {
+		g, d := dx[i*columns:(i+1)*columns], distance(points, columns, i, m.Centre)
+		mean += d / float64(n)
+		if l := distance(dx, columns, i, make([]float64, columns)); l > 1+1e-9 {
+			t.Errorf("gradient of point %d has length %v/n", i, l)
+		}
+		for j, v := range g {
+			sum[j] += v
+			want := (points[i*columns+j] - m.Centre[j]) / d
+			if off := 1e-9 + 1e-14*magnitude(points)/d; d > 1e-12*magnitude(points) && math.Abs(v-want) > off {
+				t.Errorf("gradient of point %d is %v in column %d, want %v", i, v, j, want)
+			}
+		}
+	}
+	if magnitude(sum) > 1e-9*float64(n) || math.Abs(mean-m.MeanDistance) > 1e-11*extent(points, columns)+1e-15*magnitude(points) {
+		t.Errorf("gradients add up to %v; mean distance %v, want %v", sum, m.MeanDistance, mean)
+	}
+}
+
+// draw makes sets of points of the kinds that break algorithms.
+func draw(r *rand.Rand, n, columns, kind int) []float64 {
+	x := make([]float64, n*columns)
+	for i := range x {
+		row, column := float64(i/columns), float64(i%columns)
+		switch kind % 10 {
+		case 0:
+			x[i] = r.NormFloat64()
+		case 1:
+			x[i] = float64(r.IntN(3)) // a grid
+		case 2:
+			x[i] = float64(r.IntN(2))*2 - 1 // corners of a cube
+		case 3:
+			x[i] = math.Mod(row, 5)*(1+column) + math.Mod(row, 3) // a plane
+		case 4:
+			x[i] = float64(float32(row * (1 + column) / 7)) // nearly a line
+		case 5:
+			x[i] = float64(r.IntN(11)) / 10
+		case 6:
+			x[i] = 1e8 + r.NormFloat64()
+		case 7:
+			x[i] = 1e-150 * r.NormFloat64()
+		case 8:
+			x[i] = math.Exp(5 * r.NormFloat64()) // heavy tails
+		case 9:
+			x[i] = math.Floor(row/3) + 1e-9*r.NormFloat64() // near repetitions
+		}
+	}
+	return x
+}
+
+func TestDrawnSets(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for c := range 6000 {
+		columns, n := 1+r.IntN(9), 1+r.IntN(40)
+		points := draw(r, n, columns, c)
+		t.Run(fmt.Sprintf("case %d, %d x %d", c, n, columns), func(t *testing.T) {
+			ball, err := geometry.EnclosingBall(points, columns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkBall(t, points, columns, ball)
+			median, err := geometry.GeometricMedian(points, columns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkMedian(t, points, columns, median)
+		})
+	}
+}
+
+// Memory is used again, and leaves nothing behind.
+func TestReuse(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	ball, median, fit := new(geometry.Ball), new(geometry.Median), new(geometry.Regression)
+	for c := range 200 {
+		columns, n := 1+r.IntN(4), 1+r.IntN(20)
+		points, y := draw(r, n, columns, c), draw(r, n, 1, c/10)
+		if err := ball.Enclose(points, columns); err != nil {
+			t.Fatal(err)
+		}
+		if fresh, _ := geometry.EnclosingBall(points, columns); fresh.Radius != ball.Radius {
+			t.Errorf("case %d: radius %v with used memory, %v with new", c, ball.Radius, fresh.Radius)
+		}
+		if err := median.Fit(points, columns); err != nil {
+			t.Fatal(err)
+		}
+		if fresh, _ := geometry.GeometricMedian(points, columns); fresh.MeanDistance != median.MeanDistance {
+			t.Errorf("case %d: mean distance %v with used memory, %v with new", c, median.MeanDistance, fresh.MeanDistance)
+		}
+		if err := fit.LeastAbsolute(points, columns, y, 1); err != nil {
+			t.Fatal(err)
+		}
+		if fresh, _ := geometry.LeastAbsolute(points, columns, y, 1); fresh.Errors[0] != fit.Errors[0] {
+			t.Errorf("case %d: least absolute deviation %v with used memory, %v with new", c, fit.Errors[0], fresh.Errors[0])
+		}
+		if err := fit.Minimax(points, columns, y, 1); err != nil {
+			t.Fatal(err)
+		}
+		if fresh, _ := geometry.Minimax(points, columns, y, 1); fresh.Errors[0] != fit.Errors[0] {
+			t.Errorf("case %d: largest error %v with used memory, %v with new", c, fit.Errors[0], fresh.Errors[0])
+		}
+	}
+}
+
+func TestHardSets(t *testing.T) {
+	line := []float64{0, 0, 1, 1, 2, 2, 10, 10}
+	m, err := geometry.GeometricMedian(line, 2)
+	if err != nil || math.Abs(m.Centre[0]-1.5) > 1e-15 || m.Centre[0] != m.Centre[1] {
+		t.Errorf("median of four points on a line: %v (%v), want the middle of the two in the middle", m.Centre, err)
+	}
+	d, i, j, err := geometry.Diameter([]float64{0, 0, 0, 1, 1, 0, 1, 1}, 2)
+	if err != nil || math.Abs(d-math.Sqrt2) > 1e-15 || i != 0 || j != 3 {
+		t.Errorf("diameter of a square: %v of points %d and %d (%v), want the first diagonal", d, i, j, err)
+	}
+	b, err := geometry.EnclosingBall([]float64{2, 2, 2, 2}, 2)
+	if err != nil || b.Radius != 0 || b.Multipliers[0] != 1 || b.Centre[0] != 2 {
+		t.Errorf("ball of a repeated point: %+v (%v)", b, err)
+	}
+	dx := []float64{1, 1, 1, 1}
+	if b.Gradient(1, dx); magnitude(dx) != 0 {
+		t.Errorf("gradient of a radius of 0 is %v, want 0", dx)
+	}
+	// Two of three points coincide and hold the median; they share the pull.
+	m, err = geometry.GeometricMedian([]float64{0, 0, 0, 0, 3, 4}, 2)
+	if m.Gradient(3, make([]float64, 6)); err != nil || m.MeanDistance != 5.0/3 {
+		t.Errorf("median of a majority: %+v (%v)", m, err)
+	}
+	shared := make([]float64, 6)
+	m.Gradient(3, shared)
+	for k, want := range []float64{-0.3, -0.4, -0.3, -0.4, 0.6, 0.8} {
+		if math.Abs(shared[k]-want) > 1e-15 {
+			t.Errorf("gradient %v, want the pull of the third point shared by the others", shared)
+			break
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		points  []float64
+		columns int
+		want    string
+	}{
+		{nil, 2, "no points"},
+		{[]float64{1, 2, 3}, 2, "3 numbers are no points of 2 columns"},
+		{[]float64{1}, 0, "1 column or more wanted"},
+		{[]float64{1, 2, 3, nan}, 2, "NaN in row 1"},
+		{[]float64{inf, 0}, 2, "+Inf in row 0"},
+		{[]float64{1e308, -1e308}, 1, "finite differences"},
+	} {
+		for name, f := range map[string]func() error{
+			"ball":     func() error { _, err := geometry.EnclosingBall(c.points, c.columns); return err },
+			"median":   func() error { _, err := geometry.GeometricMedian(c.points, c.columns); return err },
+			"diameter": func() error { _, _, _, err := geometry.Diameter(c.points, c.columns); return err },
+			"squares": func() error {
+				y := make([]float64, len(c.points)/max(c.columns, 1))
+				_, err := geometry.LeastSquares(c.points, c.columns, y, 1, 0)
+				return err
+			},
+		} {
+			if err := f(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s of %v: error %v, want one that says %q", name, c.points, err, c.want)
+			}
+		}
+	}
+	if _, err := geometry.LeastSquares([]float64{1, 2}, 1, []float64{1}, 1, 0); err == nil || !strings.Contains(err.Error(), "1 and 2") {
+		t.Errorf("error %v, want one of 1 target for 2 points", err)
+	}
+	for _, ridge := range []float64{-1, nan, inf} {
+		if _, err := geometry.LeastSquares([]float64{1}, 1, []float64{1}, 1, ridge); err == nil {
+			t.Errorf("a ridge of %v passes", ridge)
+		}
+	}
+	if _, err := geometry.Minimax([]float64{1, 2}, 1, []float64{1e308, -1e308}, 1); err == nil {
+		t.Error("targets with an infinite difference pass")
+	}
+}
+
+func codes(t testing.TB, encoder string) (x []float64, columns int, y []float64) {
+	t.Helper()
+	x, columns, err := (&datasets.Entangled{Encoder: encoder, Levels: 11}).Codes(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 11 * 11 * 11 {
+		y = append(y, float64(i/121)/10, float64(i/11%11)/10, float64(i%11)/10)
+	}
+	return x, columns, y
+}
+
+func TestPaperRegressions(t *testing.T) {
+	var want map[string]map[string]expected
+	load(t, "regressions.json", &want)
+	for encoder, e := range want {
+		if encoder == "random" {
+			continue // its codes are drawn
+		}
+		t.Run(encoder, func(t *testing.T) {
+			x, columns, y := codes(t, encoder)
+			squares, err := geometry.LeastSquares(x, columns, y, 3, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e["mse_per_factor_raw"].compare(t, "mse", squares.Errors...)
+			ball, err := geometry.EnclosingBall(squares.Residuals, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e["me_paper"].compare(t, "me", math.Exp(-ball.Radius))
+			absolute, err := geometry.LeastAbsolute(x, columns, y, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e["mae_per_factor_raw"].compare(t, "mae", absolute.Errors...)
+			largest, err := geometry.Minimax(x, columns, y, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e["me_chebyshev_per_factor_raw"].compare(t, "chebyshev", largest.Errors...)
+			for k, f := range []*geometry.Regression{squares, absolute, largest} {
+				checkFit(t, x, columns, y, 3, f, k)
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package geometry
+
+import "math"
+
+// inverse holds the inverse of a matrix.
+type inverse struct {
+	a      []float64
+	pivots []int
+}
+
+// of sets a to the inverse of an n x n matrix, by Gauss and Jordan in place. It
+// reports whether there is one, to within rounding.
+func (v *inverse) of(matrix []float64, n int) bool {
+	v.a, v.pivots = resize(v.a, n*n), resize(v.pivots, n)
+	a := v.a
+	copy(a, matrix[:n*n])
+	tiny := 1e-15 * largest(a)
+	for k := range n {
+		best := k
+		for i := k + 1; i < n; i++ {
+			if math.Abs(a[i*n+k]) > math.Abs(a[best*n+k]) {
+				best = i
+			}
+		}
+		v.pivots[k] = best
+		row := a[k*n : (k+1)*n]
+		if best != k {
+			for j, x := range a[best*n : (best+1)*n] {
+				a[best*n+j], row[j] = row[j], x
+			}
+		}
+		pivot := row[k]
+		if !(math.Abs(pivot) > tiny) {
+			return false
+		}
+		row[k] = 1
+		for j := range row {
+			row[j] /= pivot
+		}
+		for i := range n {
+			if i == k {
+				continue
+			}
+			f := a[i*n+k]
+			if f == 0 {
+				continue
+			}
+			a[i*n+k] = 0
+			axpy(-f, row, a[i*n:(i+1)*n])
+		}
+	}
+	for k := n - 1; k >= 0; k-- { // swapped rows of the matrix are swapped columns of its inverse
+		if p := v.pivots[k]; p != k {
+			for i := range n {
+				a[i*n+k], a[i*n+p] = a[i*n+p], a[i*n+k]
+			}
+		}
+	}
+	return true
+}

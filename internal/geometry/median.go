@@ -1,0 +1,320 @@
+package geometry
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Median is a point with the least mean distance from a set of points: their
+// geometric median. Where it is not unique, with an even number of points on a
+// line, it is the middle of all choices.
+type Median struct {
+	Centre       []float64
+	MeanDistance float64
+
+	points   cloud
+	centre   []float64 // in the cloud
+	distance []float64 // of the points from the centre
+	nearest  int
+	tried    []bool // points that are known not to be the median
+
+	slope, step, place []float64
+	hessian            []float64
+	order              []int
+}
+
+// GeometricMedian returns a point with the least mean distance from all points.
+func GeometricMedian(points []float64, columns int) (*Median, error) {
+	m := new(Median)
+	return m, m.Fit(points, columns)
+}
+
+const (
+	lineTolerance = 1e-13 // relative distance from a line that counts as rounding
+	flatness      = 1e-10 // least mean curvature that a step counts on
+	closeBy       = 1e-3  // distance, of an extent of 1, below which differences lose precision
+	maxMoves      = 2     // of the origin to the centre, which gives it back
+	maxMedianStep = 200
+)
+
+// Fit makes m the geometric median of points.
+//
+// It takes Newton steps with a line search. The mean distance has kinks at the
+// points, where no derivative leads: a point that comes near is tried itself, by
+// the criterion of Vardi and Zhang (2000), and left for good if it is not the median.
+func (m *Median) Fit(points []float64, columns int) error {
+	if err := m.points.read(points, columns); err != nil {
+		return err
+	}
+	m.Centre, m.centre = resize(m.Centre, columns), zeros(m.centre, columns)
+	m.distance = zeros(m.distance, m.points.rows)
+	switch {
+	case m.points.scale == 0:
+	case m.onLine():
+		m.measure()
+	default:
+		for j := range columns {
+			m.centre[j] = 0
+			for i := j; i < len(points); i += columns {
+				m.centre[j] += m.points.x[i] / float64(m.points.rows)
+			}
+		}
+		m.search()
+		for range maxMoves {
+			if m.distance[m.nearest] > closeBy {
+				break
+			}
+			m.points.move(points, m.centre)
+			clear(m.centre)
+			m.search()
+		}
+	}
+	m.points.original(m.Centre, m.centre)
+	sum := 0.0
+	for _, d := range m.distance {
+		sum += d
+	}
+	m.MeanDistance = sum / float64(m.points.rows) * m.points.scale
+	return nil
+}
+
+// Gradient overwrites dx with the gradient of scale * MeanDistance in the points,
+// by the envelope theorem: scale/n times the unit vector from the centre to the
+// point. Points at the centre share minus the sum of the others' equally: the sum
+// over all points is 0, and no point has more than scale/n.
+func (m *Median) Gradient(scale float64, dx []float64) {
+	c, rows := m.points.columns, m.points.rows
+	m.slope = zeros(m.slope, c)
+	scale /= float64(rows)
+	at := 0
+	for i := range rows {
+		g := dx[i*c : (i+1)*c]
+		d := m.distance[i]
+		if d == 0 {
+			at++
+			continue
+		}
+		for j, v := range m.points.point(i) {
+			u := (v - m.centre[j]) / d
+			g[j] = scale * u
+			m.slope[j] += u
+		}
+	}
+	for i, d := range m.distance {
+		if d > 0 {
+			continue
+		}
+		for j, s := range m.slope {
+			dx[i*c+j] = -scale * s / float64(at)
+		}
+	}
+}
+
+// onLine sets the centre of points that lie on a line, to the middle of those that
+// minimise, and reports whether they do.
+func (m *Median) onLine() bool {
+	p := &m.points
+	far, square := 0, 0.0
+	for i := range p.rows {
+		if s := dot(p.point(i), p.point(i)); s > square {
+			far, square = i, s
+		}
+	}
+	along := p.point(far)
+	for i := range p.rows {
+		x, rest := p.point(i), 0.0
+		t := dot(x, along) / square
+		for j, v := range x {
+			d := v - t*along[j]
+			rest += d * d
+		}
+		if rest > square*lineTolerance*lineTolerance {
+			return false
+		}
+		m.distance[i] = t
+	}
+	m.order = resize(m.order, p.rows)
+	for i := range m.order {
+		m.order[i] = i
+	}
+	slices.SortFunc(m.order, func(a, b int) int { return cmp.Compare(m.distance[a], m.distance[b]) })
+	a, b := p.point(m.order[(p.rows-1)/2]), p.point(m.order[p.rows/2])
+	for j := range m.centre {
+		m.centre[j] = a[j] + (b[j]-a[j])/2
+	}
+	return true
+}
+
+// measure sets the distances of the points from the centre, and the slope of
+// their sum in the centre, and returns the sum.
+func (m *Median) measure() (sum float64) {
+	m.slope = zeros(m.slope, m.points.columns)
+	m.nearest = 0
+	for i := range m.points.rows {
+		p := m.points.point(i)
+		d := math.Sqrt(squaredDistance(p, m.centre))
+		m.distance[i] = d
+		sum += d
+		if d < m.distance[m.nearest] {
+			m.nearest = i
+		}
+		if d == 0 {
+			continue
+		}
+		for j, v := range p {
+			m.slope[j] -= (v - m.centre[j]) / d
+		}
+	}
+	return sum
+}
+
+// search finds the centre of points that do not lie on a line, from where it is.
+func (m *Median) search() {
+	p := &m.points
+	m.tried = resize(m.tried, p.rows)
+	clear(m.tried)
+	m.place, m.step = resize(m.place, p.columns), resize(m.step, p.columns)
+	sum := m.measure()
+	for range maxMedianStep {
+		if k := m.nearest; !m.tried[k] {
+			m.tried[k] = true
+			copy(m.place, m.centre)
+			copy(m.centre, p.point(k))
+			at := m.measure()
+			if m.resting() {
+				return
+			}
+			if at > sum {
+				copy(m.centre, m.place)
+				m.measure()
+			} else {
+				m.leave()
+			}
+		}
+		m.newton()
+		if !m.advance() {
+			return
+		}
+		sum = m.measure()
+	}
+}
+
+// resting reports whether the centre, which is one of the points, is the median: the
+// pull of the others is no more than the number of points there.
+func (m *Median) resting() bool {
+	at := 0.0
+	for _, d := range m.distance {
+		if d == 0 {
+			at++
+		}
+	}
+	return math.Sqrt(dot(m.slope, m.slope)) <= at*(1+1e-14)
+}
+
+// leave moves the centre off a point that is not the median, downhill.
+func (m *Median) leave() {
+	at, weights := 0.0, 0.0
+	for _, d := range m.distance {
+		if d == 0 {
+			at++
+		} else {
+			weights += 1 / d
+		}
+	}
+	pull := math.Sqrt(dot(m.slope, m.slope))
+	axpy(-max(1-at/pull, 1e-15)/weights, m.slope, m.centre)
+	m.measure()
+}
+
+// newton sets the step to -H^-1 slope with H = sum_i (1 - u_i u_i^T) / d_i.
+func (m *Median) newton() {
+	c := m.points.columns
+	m.hessian = zeros(m.hessian, c*c)
+	trace := 0.0
+	for i, d := range m.distance {
+		if d == 0 {
+			continue
+		}
+		for j, v := range m.points.point(i) {
+			m.step[j] = (v - m.centre[j]) / d
+		}
+		trace += 1 / d
+		for j, u := range m.step {
+			axpy(-u/d, m.step[:j+1], m.hessian[j*c:j*c+j+1])
+		}
+	}
+	for j := range c {
+		m.hessian[j*c+j] += trace + flatness*float64(m.points.rows)
+	}
+	for j, s := range m.slope {
+		m.step[j] = -s
+	}
+	solveSymmetric(m.hessian, m.step, flatness)
+	if length := math.Sqrt(dot(m.step, m.step)); length > 2 { // the points fit in [-1, 1]
+		for j := range m.step {
+			m.step[j] *= 2 / length
+		}
+	}
+}
+
+// advance goes along the step to where the slope is at most half as steep, and
+// reports whether there may be more to gain.
+func (m *Median) advance() bool {
+	steep, length := dot(m.slope, m.step), math.Sqrt(dot(m.step, m.step))
+	if !(steep < 0) || math.Sqrt(dot(m.slope, m.slope)) <= 4e-16*float64(m.points.rows) {
+		return false
+	}
+	copy(m.place, m.centre)
+	to := func(t float64) float64 {
+		for j, v := range m.place {
+			m.centre[j] = v + t*m.step[j]
+		}
+		m.measure()
+		return dot(m.slope, m.step)
+	}
+	lo, hi := 0.0, math.Inf(1)
+	t, closest := 1.0, m.distance[m.nearest]
+	for range maxMedianStep {
+		s := to(t)
+		if math.Abs(s) <= -steep/2 {
+			return t*length > 1e-10*closest // Newton's error is about the square of that
+		}
+		if s < 0 {
+			lo = t
+		} else {
+			hi = t
+		}
+		switch {
+		case !math.IsInf(hi, 1):
+			t = (lo + hi) / 2
+		case t < 16:
+			t *= 2
+		default:
+			return true
+		}
+		if t == lo || t == hi {
+			break
+		}
+	}
+	to(lo)
+	return lo > 0
+}
+
+// solveSymmetric overwrites x with a^-1 x for a symmetric, positive definite a, of
+// which the lower triangle is given and overwritten; its pivots are kept above least.
+func solveSymmetric(a, x []float64, least float64) {
+	n := len(x)
+	for j := range n {
+		row := a[j*n : j*n+j+1]
+		for k := range j {
+			row[k] = (row[k] - dot(a[k*n:k*n+k], row)) / a[k*n+k]
+		}
+		row[j] = math.Sqrt(max(row[j]-dot(row[:j], row), least))
+		x[j] = (x[j] - dot(row[:j], x)) / row[j]
+	}
+	for j := n - 1; j >= 0; j-- {
+		x[j] /= a[j*n+j]
+		axpy(-x[j], a[j*n:j*n+j], x)
+	}
+}

@@ -1,0 +1,236 @@
+package geometry
+
+import (
+	"fmt"
+	"math"
+)
+
+// Regression is the best affine map h from points to targets, h(x) = W^T x + b, in
+// one of three senses. Row i of the residuals is y_i - h(x_i).
+//
+// A direction in which the points spread less than Tolerance times as far as in the
+// widest one is rounding, not a variable: constant and repeated columns do no harm.
+type Regression struct {
+	Weights   []float64 // W, columns x targets
+	Intercept []float64 // b, one per target
+	Residuals []float64 // rows x targets
+	Errors    []float64 // what is minimised, one per target
+
+	// Signs holds the multipliers s of the optimum, rows x targets: for every target
+	// sum_i s_i = 0 and sum_i s_i x_i = 0. The gradient of the optimum in x_i is -s_i w
+	// times a constant that the methods state, by the envelope theorem.
+	Signs []float64
+
+	Tolerance float64 // default 1e-12
+
+	rows, columns, targets int
+
+	x         spread
+	fit, last []float64 // maps in the spread's coordinates, for one target
+	rest      []float64 // the residuals of that target, scaled
+	sign      []float64 // its multipliers
+	absolute  absolute
+	minimax   minimax
+}
+
+// exchange is an algorithm that walks from one set of points that determine a map
+// to the next.
+type exchange interface {
+	// solve sets b to the map of coordinates x that fits y best, |y| <= 1, and s to
+	// the multipliers.
+	solve(x *spread, y, b, s []float64) error
+}
+
+// LeastSquares returns the affine map that minimises, over all rows and targets,
+//
+//	mean (y - h(x))^2 + ridge |W|^2
+//
+// with |W|^2 the sum of all squared weights. Of several such maps it is the one with
+// the least |W|.
+func LeastSquares(x []float64, columns int, y []float64, targets int, ridge float64) (*Regression, error) {
+	r := new(Regression)
+	return r, r.LeastSquares(x, columns, y, targets, ridge)
+}
+
+// LeastAbsolute returns the affine map that minimises, for every target, the mean
+// over the rows of |y - h(x)|.
+func LeastAbsolute(x []float64, columns int, y []float64, targets int) (*Regression, error) {
+	r := new(Regression)
+	return r, r.LeastAbsolute(x, columns, y, targets)
+}
+
+// Minimax returns the affine map that minimises, for every target, the largest
+// |y - h(x)|: the best one in the sense of Chebyshev.
+func Minimax(x []float64, columns int, y []float64, targets int) (*Regression, error) {
+	r := new(Regression)
+	return r, r.Minimax(x, columns, y, targets)
+}
+
+// LeastSquares is the function of that name. Errors are the means of the squared
+// residuals, without the ridge's part, and Signs are the residuals. The gradient of
+// what is minimised is -2/(rows*targets) times the sum over targets of s_i w.
+func (r *Regression) LeastSquares(x []float64, columns int, y []float64, targets int, ridge float64) error {
+	if !(ridge >= 0) || math.IsInf(ridge, 0) {
+		return fmt.Errorf("geometry: a ridge of 0 or more wanted, got %v", ridge)
+	}
+	if err := r.solve(x, columns, y, targets, ridge, nil); err != nil {
+		return err
+	}
+	copy(r.Signs, r.Residuals)
+	for i, v := range r.Residuals {
+		r.Errors[i%targets] += v * v / float64(r.rows)
+	}
+	return nil
+}
+
+// LeastAbsolute is the function of that name. Errors are the means of the absolute
+// residuals. Signs are from -1 to 1, and the residual's sign where it is not 0. The
+// gradient of Errors[k] is -s_i w / rows.
+func (r *Regression) LeastAbsolute(x []float64, columns int, y []float64, targets int) error {
+	if err := r.solve(x, columns, y, targets, 0, &r.absolute); err != nil {
+		return err
+	}
+	for i, v := range r.Residuals {
+		r.Errors[i%targets] += math.Abs(v) / float64(r.rows)
+	}
+	return nil
+}
+
+// Minimax is the function of that name. Errors are the largest absolute residuals.
+// Signs have the residual's sign where it is largest and are 0 elsewhere; their
+// absolute values add up to 1, or to 0 where the error is 0. The gradient of
+// Errors[k] is -s_i w.
+func (r *Regression) Minimax(x []float64, columns int, y []float64, targets int) error {
+	if err := r.solve(x, columns, y, targets, 0, &r.minimax); err != nil {
+		return err
+	}
+	for i, v := range r.Residuals {
+		r.Errors[i%targets] = max(r.Errors[i%targets], math.Abs(v))
+	}
+	return nil
+}
+
+// solve fits one target after the other: by least squares, and then what is left by
+// another algorithm.
+func (r *Regression) solve(x []float64, columns int, y []float64, targets int, ridge float64, then exchange) error {
+	if err := r.read(x, columns, y, targets); err != nil {
+		return err
+	}
+	p := 1 + r.x.rank
+	r.fit, r.sign, r.rest = resize(r.fit, p), resize(r.sign, r.rows), resize(r.rest, r.rows)
+	for k := range targets {
+		mean := r.target(y, k)
+		scale := largest(r.rest)
+		if math.IsInf(scale, 0) || math.IsNaN(scale) {
+			return errTooLarge
+		}
+		r.project(ridge * float64(r.rows*targets))
+		if rest := largest(r.rest); then != nil && rest > 1e-14*scale { // else an exact fit
+			if err := r.improve(then, rest); err != nil {
+				return fmt.Errorf("%w for target %d", err, k)
+			}
+			for i, s := range r.sign {
+				r.Signs[i*targets+k] = s
+			}
+		}
+		for i, v := range r.rest {
+			r.Residuals[i*targets+k] = v
+		}
+		r.write(k, mean)
+	}
+	return nil
+}
+
+// improve lets an algorithm fit the residuals, of which the largest is scale.
+func (r *Regression) improve(then exchange, scale float64) error {
+	for i := range r.rest {
+		r.rest[i] /= scale
+	}
+	r.last = resize(r.last, len(r.fit))
+	if err := then.solve(&r.x, r.rest, r.last, r.sign); err != nil {
+		return err
+	}
+	axpy(scale, r.last, r.fit)
+	for i, v := range r.rest {
+		r.rest[i] = scale * (v - dot(r.x.row(i), r.last))
+	}
+	return nil
+}
+
+// read checks points and targets, and decomposes the points.
+func (r *Regression) read(x []float64, columns int, y []float64, targets int) error {
+	rows, err := rowsOf("points", x, columns)
+	if err != nil {
+		return err
+	}
+	n, err := rowsOf("targets", y, targets)
+	if err != nil {
+		return err
+	}
+	if n != rows {
+		return fmt.Errorf("geometry: as many targets as points wanted, got %d and %d", n, rows)
+	}
+	r.rows, r.columns, r.targets = rows, columns, targets
+	r.Weights, r.Intercept = zeros(r.Weights, columns*targets), zeros(r.Intercept, targets)
+	r.Residuals, r.Signs = zeros(r.Residuals, rows*targets), zeros(r.Signs, rows*targets)
+	r.Errors = zeros(r.Errors, targets)
+	tolerance := r.Tolerance
+	if tolerance == 0 {
+		tolerance = 1e-12
+	}
+	return r.x.read(x, columns, tolerance)
+}
+
+// target sets the residuals to a target minus its mean, and returns the mean.
+func (r *Regression) target(y []float64, k int) float64 {
+	mean := 0.0
+	for i := range r.rest {
+		r.rest[i] = y[i*r.targets+k] - y[k]
+		mean += r.rest[i] / float64(r.rows)
+	}
+	for i := range r.rest {
+		r.rest[i] -= mean
+	}
+	return y[k] + mean
+}
+
+// project sets the fit to the map of least squares with a penalty on the weights of
+// unscaled points, and subtracts it from the residuals.
+func (r *Regression) project(penalty float64) {
+	b := r.fit
+	clear(b)
+	r.last = resize(r.last, len(b))
+	for range 3 {
+		copy(r.last, b)
+		r.x.squares(b, r.rest, penalty/r.x.scale/r.x.scale)
+		for a, v := range b {
+			r.last[a] -= v
+		}
+		for i := range r.rest {
+			r.rest[i] += dot(r.x.row(i), r.last)
+		}
+	}
+}
+
+// write writes the fit as the map of target k, which has a mean.
+func (r *Regression) write(k int, mean float64) {
+	offset := mean + r.fit[0]
+	for a := range r.x.rank {
+		f := r.fit[1+a] * r.x.unit(a) / r.x.scale
+		for j, v := range r.x.direction(a) {
+			r.Weights[j*r.targets+k] += f * v
+			offset -= f * v * r.x.mean[j]
+		}
+	}
+	r.Intercept[k] = offset
+}
+
+func largest(x []float64) float64 {
+	most := 0.0
+	for _, v := range x {
+		if a := math.Abs(v); a > most || math.IsNaN(a) {
+			most = a
+		}
+	}
+	return most
+}

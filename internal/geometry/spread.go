@@ -1,0 +1,199 @@
+package geometry
+
+import (
+	"math"
+	"slices"
+)
+
+// spread is a set of points in coordinates for regression: along orthogonal
+// directions, in each of which the points have mean 0 and mean square 1.
+type spread struct {
+	rows, columns, rank int
+
+	mean  []float64
+	scale float64 // of the columns of the points, all of them
+
+	values     []float64 // singular values of the points minus mean, over scale
+	directions []float64 // rank rows of length columns, each of length 1
+
+	// design holds the coordinates, rows x (1 + rank), behind a column of ones.
+	design []float64
+
+	centred, tall, turned, slope []float64
+	order                        []int
+}
+
+// read decomposes points; directions with singular values below tolerance times
+// the largest are left out.
+func (s *spread) read(points []float64, columns int, tolerance float64) error {
+	s.rows, s.columns = len(points)/columns, columns
+	s.centred, s.mean = resize(s.centred, len(points)), resize(s.mean, columns)
+	s.scale = 0
+	for j := range columns {
+		s.mean[j] = centre(s.centred[j:], points[j:], columns)
+		for i := j; i < len(points); i += columns {
+			s.scale = max(s.scale, math.Abs(s.centred[i]))
+		}
+	}
+	if math.IsInf(s.scale, 0) || math.IsNaN(s.scale) {
+		return errTooLarge
+	}
+	s.rank = 0
+	if s.scale > 0 {
+		for i := range s.centred {
+			s.centred[i] /= s.scale
+		}
+		s.decompose(tolerance)
+	}
+	s.whiten()
+	return nil
+}
+
+// centre sets dst to x minus its mean, for every stride-th element, and returns the
+// mean. Equal elements become 0.
+func centre(dst, x []float64, stride int) float64 {
+	mean, n := 0.0, float64((len(x)+stride-1)/stride)
+	for i := 0; i < len(x); i += stride {
+		mean += (x[i] - x[0]) / n
+	}
+	for i := 0; i < len(x); i += stride {
+		dst[i] = x[i] - x[0] - mean
+	}
+	return x[0] + mean
+}
+
+// decompose computes singular values and right singular vectors: a QR
+// decomposition by reflections, and one-sided Jacobi rotations of R.
+func (s *spread) decompose(tolerance float64) {
+	n, c := s.rows, s.columns
+	s.tall = resize(s.tall, n*c)
+	for i := range n {
+		for j := range c {
+			s.tall[j*n+i] = s.centred[i*c+j]
+		}
+	}
+	m := min(n, c)
+	for k := range m {
+		reflect(s.tall[k*n:], n, k)
+	}
+	s.turned = zeros(s.turned, c*c)
+	for j := range c {
+		clear(s.tall[j*n+min(j+1, n) : (j+1)*n])
+		s.turned[j*c+j] = 1
+	}
+	for sweep := 0; sweep < 60 && s.rotate(m); sweep++ {
+	}
+	s.order, s.values = resize(s.order, c), resize(s.values, c)
+	for j := range c {
+		r := s.tall[j*n : j*n+m]
+		s.order[j], s.tall[j*n] = j, math.Sqrt(dot(r, r))
+	}
+	slices.SortStableFunc(s.order, func(a, b int) int {
+		switch x, y := s.tall[a*n], s.tall[b*n]; {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	s.directions = resize(s.directions, c*c)
+	for _, j := range s.order[:min(c, n-1)] {
+		v := s.tall[j*n]
+		if v <= tolerance*s.tall[s.order[0]*n] {
+			break
+		}
+		s.values[s.rank] = v
+		copy(s.directions[s.rank*c:], s.turned[j*c:(j+1)*c])
+		s.rank++
+	}
+}
+
+// reflect applies to columns of length n the reflection that clears the first of
+// them below element k.
+func reflect(columns []float64, n, k int) {
+	v := columns[k:n]
+	norm := math.Sqrt(dot(v, v))
+	if norm == 0 {
+		return
+	}
+	if v[0] > 0 {
+		norm = -norm
+	}
+	head := v[0] - norm // v - norm e_1 is what is reflected to its negative
+	v[0] = head
+	square := -head * norm // half of its square
+	for at := n; at < len(columns); at += n {
+		x := columns[at+k : at+n]
+		axpy(-dot(v, x)/square, v, x)
+	}
+	v[0] = norm
+}
+
+// rotate turns every pair of columns of R to be orthogonal. It reports whether any
+// was not.
+func (s *spread) rotate(m int) (turned bool) {
+	n, c := s.rows, s.columns
+	for i := range c {
+		for j := i + 1; j < c; j++ {
+			x, y := s.tall[i*n:i*n+m], s.tall[j*n:j*n+m]
+			xx, yy, xy := dot(x, x), dot(y, y), dot(x, y)
+			if math.Abs(xy) <= 1e-15*math.Sqrt(xx)*math.Sqrt(yy) || math.Abs(xy) < 1e-300 {
+				continue
+			}
+			turned = true
+			zeta := (yy - xx) / (2 * xy)
+			t := math.Copysign(1, zeta) / (math.Abs(zeta) + math.Hypot(1, zeta))
+			cos := 1 / math.Hypot(1, t)
+			turn(x, y, cos, cos*t)
+			turn(s.turned[i*c:(i+1)*c], s.turned[j*c:(j+1)*c], cos, cos*t)
+		}
+	}
+	return turned
+}
+
+func turn(x, y []float64, cos, sin float64) {
+	for i, v := range x {
+		x[i], y[i] = cos*v-sin*y[i], sin*v+cos*y[i]
+	}
+}
+
+// whiten computes the design.
+func (s *spread) whiten() {
+	p := 1 + s.rank
+	s.design = resize(s.design, s.rows*p)
+	for i := range s.rows {
+		row, x := s.design[i*p:(i+1)*p], s.centred[i*s.columns:(i+1)*s.columns]
+		row[0] = 1
+		for a := range s.rank {
+			row[1+a] = dot(x, s.direction(a)) * s.unit(a)
+		}
+	}
+}
+
+func (s *spread) direction(a int) []float64 { return s.directions[a*s.columns : (a+1)*s.columns] }
+
+// unit returns the factor from the points' part along a direction to the coordinate.
+func (s *spread) unit(a int) float64 { return math.Sqrt(float64(s.rows)) / s.values[a] }
+
+// row returns the coordinates of a point, behind a one.
+func (s *spread) row(i int) []float64 {
+	p := 1 + s.rank
+	return s.design[i*p : (i+1)*p]
+}
+
+// squares adds to the map b of coordinates what minimises, with rest the residuals
+// at b, sum rest^2 + penalty |w|^2, where w is b in terms of centred points. The
+// coordinates are orthogonal up to rounding, which a second call makes good.
+func (s *spread) squares(b, rest []float64, penalty float64) {
+	s.slope = zeros(s.slope, len(b))
+	for i, r := range rest {
+		axpy(r/float64(s.rows), s.row(i), s.slope)
+	}
+	b[0] += s.slope[0]
+	for a, v := range s.values[:s.rank] {
+		if q := penalty / (v * v); !math.IsInf(q, 1) {
+			b[1+a] += (s.slope[1+a] - q*b[1+a]) / (1 + q)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package kernel
+
+import "math"
+
+// The functions of this file are about mixtures of Gaussians with diagonal
+// covariances, one for every source, whose densities at the lanes' points fill
+// tiles; see Points.
+
+// Gaussians are the components of a mixture.
+type Gaussians[T Float] struct {
+	Mean      *Points[T]
+	Precision *Points[T] // half of it: 1/(2 sigma^2)
+	Constant  []T        // of a component: the logarithm of its density at its mean; as long as NewConstants makes it
+}
+
+// NewConstants returns room for the constants of up to rows components.
+func NewConstants[T Float](rows int) []T { return make([]T, (rows+PairLanes-1)/PairLanes*PairLanes) }
+
+// LogDensities sets a tile to the logarithms of the densities of n components at the
+// points x, all PairLanes of them.
+func (g *Gaussians[T]) LogDensities(tile []T, x *Points[T], lane, source, n int) {
+	if t, ok := single(tile); ok && active != levelGo {
+		a, _ := single(x.x)
+		m, _ := single(g.Mean.x)
+		h, _ := single(g.Precision.x)
+		c, _ := single(g.Constant)
+		_, _, _ = t[(n+3)/4*4*PairLanes-1], a[lane+PairLanes-1], c[source+(n+3)/4*4-1]
+		pairDensities(&t[0], &a[lane], &m[source], x.Columns, x.stride, (n+3)/4, PairLanes, &h[source], &c[source])
+		return
+	}
+	for k := range n {
+		row := tile[k*PairLanes:][:PairLanes]
+		for i := range row {
+			row[i] = g.Constant[source+k]
+		}
+		for c := range x.Columns {
+			at := c * x.stride
+			m, h := g.Mean.x[at+source+k], g.Precision.x[at+source+k]
+			for i, v := range x.x[at+lane:][:PairLanes] {
+				d := v - m
+				row[i] -= h * (d * d)
+			}
+		}
+	}
+}
+
+// AddMoments adds what the gradient of a mixture needs of a column: with
+// q = mean - x and the weights of a tile of n components, to the lanes of
+// dx sum_k precision w q, and to the components' first and second moments
+// sum_lanes w q and sum_lanes w q^2.
+func (g *Gaussians[T]) AddMoments(dx, x *Points[T], first, second, weights []T, column, lane, source, n int) {
+	at := column * x.stride
+	to, from := dx.x[at+lane:][:PairLanes], x.x[at+lane:][:PairLanes]
+	mean, precision := g.Mean.x[at+source:][:n], g.Precision.x[at+source:][:n]
+	first, second = first[source:][:n], second[source:][:n]
+	if w, ok := single(weights); ok && active != levelGo {
+		d, _ := single(to)
+		a, _ := single(from)
+		m, _ := single(mean)
+		p, _ := single(precision)
+		s, _ := single(first)
+		u, _ := single(second)
+		pairMoments(&d[0], &a[0], &m[0], &p[0], &s[0], &u[0], &w[0], n)
+		return
+	}
+	for k, m := range mean {
+		var s1, s2 T
+		for i, w := range weights[k*PairLanes:][:PairLanes] {
+			q := m - from[i]
+			a := w * q
+			to[i] += precision[k] * a
+			s1 += a
+			s2 += a * q
+		}
+		first[k] += s1
+		second[k] += s2
+	}
+}
+
+// SumExp adds e^(x - shift) to the lanes, for the elements x of a tile of n sources
+// and the lanes of shift.
+func SumExp[T Float](lanes, tile, shift []T, n int) {
+	if t, ok := single(tile); ok && active != levelGo {
+		l, _ := single(lanes)
+		s, _ := single(shift)
+		pairSumExp(&l[0], &t[0], &s[0], n)
+		return
+	}
+	for k := range n {
+		for i, v := range tile[k*PairLanes:][:PairLanes] {
+			lanes[i] += exp1(v - shift[i])
+		}
+	}
+}
+
+// ScaledExp sets the elements x of a tile of n sources to factor e^(x - shift), for
+// the lanes of factor and shift.
+func ScaledExp[T Float](tile, shift, factor []T, n int) {
+	if t, ok := single(tile); ok && active != levelGo {
+		s, _ := single(shift)
+		f, _ := single(factor)
+		pairScaledExp(&t[0], &s[0], &f[0], n)
+		return
+	}
+	for k := range n {
+		row := tile[k*PairLanes:][:PairLanes]
+		for i, v := range row {
+			row[i] = factor[i] * exp1(v-shift[i])
+		}
+	}
+}
+
+// SumRows adds the sums of the rows of a tile of n sources to n numbers.
+func SumRows[T Float](sums, tile []T, n int) {
+	if t, ok := single(tile); ok && active != levelGo {
+		s, _ := single(sums)
+		pairSumRows(&s[0], &t[0], n)
+		return
+	}
+	for k := range n {
+		var sum T
+		for _, v := range tile[k*PairLanes:][:PairLanes] {
+			sum += v
+		}
+		sums[k] += sum
+	}
+}
+
+// GaussianKernel sets the elements x of a tile of n sources to e^(-a x).
+func GaussianKernel[T Float](tile []T, a float64, n int) {
+	if t, ok := single(tile); ok && active != levelGo {
+		pairGaussian(&t[0], n*PairLanes, float32(a))
+		return
+	}
+	for i, v := range tile[:n*PairLanes] {
+		tile[i] = T(math.Exp(-a * float64(v)))
+	}
+}
+
+// SumLanes adds the elements of a tile of n sources to their lanes.
+func SumLanes[T Float](lanes, tile []T, n int) {
+	if t, ok := single(tile); ok && active != levelGo {
+		l, _ := single(lanes)
+		pairSum(&l[0], &t[0], n)
+		return
+	}
+	for k := range n {
+		for i, v := range tile[k*PairLanes:][:PairLanes] {
+			lanes[i] += v
+		}
+	}
+}
+
+// SumProducts adds the products x y of two tiles of n sources to their lanes.
+func SumProducts[T Float](lanes, x, y []T, n int) {
+	if a, ok := single(x); ok && active != levelGo {
+		b, _ := single(y)
+		l, _ := single(lanes)
+		pairSumProducts(&l[0], &a[0], &b[0], n)
+		return
+	}
+	for k := range n {
+		b := y[k*PairLanes:][:PairLanes]
+		for i, v := range x[k*PairLanes:][:PairLanes] {
+			lanes[i] += v * b[i]
+		}
+	}
+}
+
+// CentredProduct sets a tile of n sources to x (a y - lane - source).
+func CentredProduct[T Float](tile, x, y []T, a float64, lanes, sources []T, n int) {
+	if t, ok := single(tile); ok && active != levelGo {
+		u, _ := single(x)
+		v, _ := single(y)
+		l, _ := single(lanes)
+		s, _ := single(sources)
+		pairCentred(&t[0], &u[0], &v[0], &l[0], &s[0], n, float32(a))
+		return
+	}
+	for k := range n {
+		row, b := tile[k*PairLanes:][:PairLanes], y[k*PairLanes:][:PairLanes]
+		for i, v := range x[k*PairLanes:][:PairLanes] {
+			row[i] = v * (T(a)*b[i] - lanes[i] - sources[k])
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package kernel
+
+import "math"
+
+// The functions of this file are about all pairs of points, in tiles of
+// PairSources by PairLanes: the tile of the sources s.. and the lanes l.. holds at
+// [k*PairLanes+i] something about the points s+k and l+i. Distances are taken from
+// differences of coordinates, never from products, which cancel for close points.
+// What is computed for a pair does not depend on the tile, nor on the order of the
+// two. In float32 the active instruction set computes, in float64 Go.
+
+const (
+	PairLanes   = 64 // points of a tile side by side in vector registers
+	PairSources = 32 // points that each of them meets
+)
+
+// Float is a type of coordinates.
+type Float interface{ float32 | float64 }
+
+// Points are points stored by coordinate, followed by zeros up to a whole number of
+// lanes. Columns may be lowered.
+type Points[T Float] struct {
+	Rows, Columns int
+	stride        int
+	x             []T
+}
+
+// NewPoints returns room for up to rows points.
+func NewPoints[T Float](rows, columns int) *Points[T] {
+	// an odd number of cache lines, so that the coordinates of a point fall into different sets
+	stride := (rows+PairLanes-1)/PairLanes*PairLanes + 16
+	return &Points[T]{Columns: columns, stride: stride, x: make([]T, stride*columns)}
+}
+
+// Set makes x, rows by Columns, the points.
+func (p *Points[T]) Set(x []T, rows int) {
+	p.Resize(rows)
+	for c := range p.Columns {
+		to := p.x[c*p.stride:][:rows]
+		for r := range to {
+			to[r] = x[r*p.Columns+c]
+		}
+	}
+}
+
+// Resize sets the number of points, and zero in place of those that there are not.
+func (p *Points[T]) Resize(rows int) {
+	p.Rows = rows
+	for c := range p.Columns {
+		clear(p.x[c*p.stride+rows : (c+1)*p.stride])
+	}
+}
+
+// Zero makes all coordinates of all points zero.
+func (p *Points[T]) Zero(rows int) {
+	p.Rows = rows
+	clear(p.x[:p.Columns*p.stride])
+}
+
+// Column returns a coordinate of all points.
+func (p *Points[T]) Column(c int) []T { return p.x[c*p.stride:][:p.Rows] }
+
+// lanesFrom is how many lanes a tile from one on has to compute.
+func (p *Points[T]) lanesFrom(lane int) int {
+	return (min(PairLanes, p.Rows-lane) + pairStep - 1) / pairStep * pairStep
+}
+
+// pairStep is the least number of lanes that are computed at once.
+const pairStep = 32
+
+// Squares sets a tile of n sources to the squares of Euclidean distances.
+func (p *Points[T]) Squares(tile []T, lane, source, n int) {
+	lanes := p.lanesFrom(lane)
+	if t, ok := single(tile); ok && active != levelGo {
+		x, _ := single(p.x)
+		_ = t[(n+3)/4*4*PairLanes-1] // four sources are computed at once
+		pairSquares(&t[0], &x[lane], &x[source], p.Columns, p.stride, (n+3)/4, lanes)
+		return
+	}
+	pairSquaresGo(tile, p.x, lane, source, p.Columns, p.stride, n, lanes)
+}
+
+// AddWeighted adds to the lanes of g, points of the same numbers, the weighted sum
+// of their differences from n sources: g_l += sum_k w_kl (x_l - x_k).
+func (p *Points[T]) AddWeighted(g *Points[T], weights []T, lane, source, n int) {
+	lanes := p.lanesFrom(lane)
+	if w, ok := single(weights); ok && active != levelGo {
+		x, _ := single(p.x)
+		to, _ := single(g.x)
+		pairWeighted(&to[lane], &x[lane], &x[source], &w[0], p.Columns, p.stride, n, lanes)
+		return
+	}
+	pairWeightedGo(g.x, p.x, weights, lane, source, p.Columns, p.stride, n, lanes)
+}
+
+// Premetric is a distance of numbers, min(Slope u, Limit - Fall u) of u = |a - b|.
+type Premetric struct{ Slope, Limit, Fall float64 }
+
+// Absolute is |a - b|.
+func Absolute() Premetric { return Premetric{1, math.Inf(1), 0} }
+
+// Discrete is 0 for equal numbers, else 1.
+func Discrete() Premetric { return Premetric{math.MaxFloat32, 1, 0} }
+
+// Circular is the arc between numbers from 0 up to the period.
+func Circular(period float64) Premetric { return Premetric{1, period, 1} }
+
+// Distance returns the premetric of two numbers.
+func (m Premetric) Distance(a, b float64) float64 {
+	u := math.Abs(a - b)
+	return min(m.Slope*u, m.Limit-m.Fall*u)
+}
+
+// AddPremetric adds the premetric of a column to a tile of n sources, or its
+// square.
+func (p *Points[T]) AddPremetric(tile []T, m Premetric, square bool, column, lane, source, n int) {
+	x := p.x[column*p.stride:][:p.stride]
+	if t, ok := single(tile); ok && active != levelGo {
+		s, _ := single(x)
+		_ = s[lane+PairLanes-1]
+		pairPremetric(&t[0], &s[lane], &s[source], n, [3]float32{float32(m.Slope), float32(m.Limit), float32(m.Fall)}, square)
+		return
+	}
+	pairPremetricGo(tile, x[lane:], x[source:], m, square, n)
+}
+
+// Roots sets every element of a tile of n sources to its square root.
+func Roots[T Float](tile []T, n int) {
+	if t, ok := single(tile); ok && active != levelGo {
+		pairRoots(&t[0], n*PairLanes)
+		return
+	}
+	pairRootsGo(tile[:n*PairLanes])
+}
+
+// InverseRoots sets every element of a tile of n sources to one over its square root, 0 if it is 0.
+func InverseRoots[T Float](tile []T, n int) {
+	if t, ok := single(tile); ok && active != levelGo {
+		pairInverseRoots(&t[0], n*PairLanes)
+		return
+	}
+	pairInverseRootsGo(tile[:n*PairLanes])
+}
+
+// SumRoots adds to every lane the square roots of its elements of a tile of n sources.
+func SumRoots[T Float](lanes, tile []T, n int) {
+	if t, ok := single(tile); ok && active != levelGo {
+		l, _ := single(lanes)
+		pairSumRoots(&l[0], &t[0], n)
+		return
+	}
+	pairSumRootsGo(lanes, tile, n)
+}
+
+// MaxLanes raises every lane to the largest of its elements of a tile of n sources.
+func MaxLanes[T Float](lanes, tile []T, n int) {
+	if t, ok := single(tile); ok && active != levelGo {
+		l, _ := single(lanes)
+		pairMax(&l[0], &t[0], n)
+		return
+	}
+	pairMaxGo(lanes, tile, n)
+}
+
+// Hinges sets tile z, which holds squares, to h = max(y - sqrt z, 0), for n sources.
+func Hinges[T Float](z, y []T, n int) {
+	if s, ok := single(z); ok && active != levelGo {
+		t, _ := single(y)
+		pairHinges(&s[0], &t[0], n*PairLanes)
+		return
+	}
+	pairHingesGo(z[:n*PairLanes], y)
+}
+
+// SumHinges adds h = max(y - sqrt z, 0), or h^2, to the lanes, for tiles of n sources.
+func SumHinges[T Float](lanes, z, y []T, square bool, n int) {
+	if s, ok := single(z); ok && active != levelGo {
+		t, _ := single(y)
+		l, _ := single(lanes)
+		pairSumHinges(&l[0], &s[0], &t[0], square, n)
+		return
+	}
+	pairSumHingesGo(lanes, z, y, square, n)
+}
+
+// HingeSlopes sets tile z, which holds squares, to the slope over sqrt z of
+// h = max(y - sqrt z, 0), or of h^2, downwards: 1/sqrt z, or 2h/sqrt z, where h and z
+// are positive, 0 elsewhere, for n sources.
+func HingeSlopes[T Float](z, y []T, square bool, n int) {
+	if s, ok := single(z); ok && active != levelGo {
+		t, _ := single(y)
+		pairHingeSlopes(&s[0], &t[0], square, n*PairLanes)
+		return
+	}
+	pairHingeSlopesGo(z[:n*PairLanes], y, square)
+}
+
+// single returns x as a slice of float32 if that is what it is.
+func single[T Float](x []T) ([]float32, bool) {
+	p, ok := any(&x).(*[]float32)
+	if !ok {
+		return nil, false
+	}
+	return *p, true
+}

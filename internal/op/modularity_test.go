@@ -1,0 +1,369 @@
+package op_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/gradcheck"
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/internal/vm"
+)
+
+var (
+	deviations = []op.Deviation{op.Variance, op.Diameter, op.MPD, op.Radius, op.MAD}
+	aggregates = []op.Aggregate{op.Mean, op.Max, op.Sum, op.MeanSquare}
+)
+
+// deviationOf computes a deviation from its definition.
+func deviationOf(d op.Deviation, points [][]float64) float64 {
+	var flat []float64
+	sum, most, squares := 0.0, 0.0, 0.0
+	for _, p := range points {
+		flat = append(flat, p...)
+		for _, q := range points {
+			distance := 0.0
+			for j := range p {
+				distance = math.Hypot(distance, p[j]-q[j])
+			}
+			sum, most, squares = sum+distance, max(most, distance), squares+distance*distance
+		}
+	}
+	pairs := float64(len(points) * len(points))
+	switch d {
+	case op.Variance:
+		return squares / 2 / pairs
+	case op.Diameter:
+		return most
+	case op.MPD:
+		return sum / 2 / pairs
+	case op.Radius:
+		b, _ := geometry.EnclosingBall(flat, len(points[0]))
+		return b.Radius
+	}
+	m, _ := geometry.GeometricMedian(flat, len(points[0]))
+	return m.MeanDistance
+}
+
+// modularityOf computes what Modularity should.
+func modularityOf(d op.Deviation, a op.Aggregate, blocks []op.Block, z, labels []float64, rows int) float64 {
+	columns, factors, total := len(z)/rows, len(labels)/rows, 0.0
+	for _, b := range blocks {
+		groups := map[float64][][]float64{}
+		for i := range rows {
+			label := labels[i*factors+b.Factor]
+			if label < 0 {
+				continue
+			}
+			var p []float64
+			for _, c := range b.Columns {
+				p = append(p, z[i*columns+c])
+			}
+			groups[label] = append(groups[label], p)
+		}
+		sum, most, squares := 0.0, 0.0, 0.0
+		for _, g := range groups {
+			v := deviationOf(d, g)
+			sum, most, squares = sum+v, max(most, v), squares+v*v
+		}
+		if n := float64(len(groups)); n > 0 {
+			total += []float64{sum / n, most, sum, squares / n}[a]
+		}
+	}
+	return total
+}
+
+type modularityCase struct {
+	name      string
+	z, labels gradcheck.Input
+	blocks    []op.Block
+	kinks     bool // where some deviations have no derivative
+}
+
+func (c modularityCase) check(t *testing.T, d op.Deviation, a op.Aggregate) {
+	rows := c.z.Shape[0]
+	c.labels.Constant = true
+	g := gradcheck.Case{
+		Name:    fmt.Sprintf("%v %v %s", a, d, c.name),
+		Inputs:  []gradcheck.Input{c.z, c.labels},
+		Build:   func(n nodes) (*gorgonia.Node, error) { return op.Modularity(d, a, c.blocks, n[0], n[1]) },
+		Want:    func(in [][]float64) []float64 { return []float64{modularityOf(d, a, c.blocks, in[0], in[1], rows)} },
+		Floor32: 0.1,
+	}
+	if c.kinks && (d != op.Variance || a == op.Max) {
+		g.Tolerance = 10 // differences mean nothing there
+		v, _ := gradientOf(t, d, a, c.z.Shape[1], repeated(c.z), repeated(c.labels))
+		if want := g.Want([][]float64{repeated(c.z), repeated(c.labels)})[0]; math.Abs(v-want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", g.Name, v, want)
+		}
+	}
+	t.Run(g.Name, func(t *testing.T) { gradcheck.Check(t, g) })
+}
+
+// repeated returns the values of an input; drawn ones are replaced by 0, 1, 2, ...
+func repeated(in gradcheck.Input) []float64 {
+	n := 1
+	for _, d := range in.Shape {
+		n *= d
+	}
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = float64(i)
+		if in.Values != nil {
+			x[i] = in.Values[i%len(in.Values)]
+		}
+	}
+	return x
+}
+
+func TestModularity(t *testing.T) {
+	two := []op.Block{{Factor: 1, Columns: []int{0, 1}}, {Factor: 0, Columns: []int{2}}}
+	strided := []op.Block{{Factor: 0, Columns: []int{3, 0}}, {Factor: 0, Columns: []int{0, 1, 2}}, {Factor: 2, Columns: []int{4}}}
+	known := func(rows, factors, levels int) gradcheck.Input {
+		in := gradcheck.Input{Shape: []int{rows, factors}}
+		for i := range rows * factors {
+			in.Values = append(in.Values, float64((i*i+i/factors)%levels))
+		}
+		return in
+	}
+	partly := known(24, 3, 5)
+	for i := range partly.Values {
+		if i%7 < 3 {
+			partly.Values[i] = -1
+		}
+	}
+	odd := gradcheck.Input{Shape: []int{12}, Values: []float64{0.5, 1e6, 0.25, 0.5, 1e6, -3, 0.5, 1e6, 0.5, 0.25, 7, 0.25}}
+	for _, c := range []modularityCase{
+		{name: "two factors", z: in(20, 3), labels: known(20, 2, 4), blocks: two},
+		{name: "shared columns, unknown labels", z: in(24, 5), labels: partly, blocks: strided},
+		{name: "labels of any numbers", z: in(12, 2), labels: odd, blocks: []op.Block{{Columns: []int{0, 1}}}},
+		{name: "one group", z: in(30, 2), labels: gradcheck.Input{Shape: []int{30, 1}, Values: []float64{3}}, blocks: []op.Block{{Columns: []int{0, 1}}}},
+		{name: "one column", z: in(21, 1), labels: known(21, 1, 2), blocks: []op.Block{{Columns: []int{0}}}},
+	} {
+		for _, d := range deviations {
+			for _, a := range aggregates {
+				c.check(t, d, a)
+			}
+		}
+	}
+}
+
+// At points without a derivative, values are right, and gradients finite, the same
+// in all runs, and in float32 as in float64.
+func TestModularityAtKinks(t *testing.T) {
+	with := func(shape []int, v ...float64) gradcheck.Input { return gradcheck.Input{Shape: shape, Values: v} }
+	whole := []op.Block{{Columns: []int{0, 1}}}
+	for _, c := range []modularityCase{
+		{name: "constant codes", z: with([]int{6, 2}, 0.3), labels: with([]int{6}, 0, 1)},
+		{name: "repeated points", z: with([]int{6, 2}, 1, 2, 1, 2, 4, 6), labels: with([]int{6}, 0)},
+		{name: "a square", z: with([]int{4, 2}, 0, 0, 0, 1, 1, 0, 1, 1), labels: with([]int{4}, 0)},
+		{name: "equal groups", z: with([]int{4, 2}, 0, 0, 3, 4), labels: with([]int{4}, 1, 1, 0, 0)},
+		{name: "points on a line", z: with([]int{4, 2}, 0, 0, 1, 1, 2, 2, 5, 5), labels: with([]int{4}, 0)},
+		{name: "single members", z: in(4, 2), labels: with([]int{4}, 0, 1, 2, 3)},
+		{name: "nothing known", z: in(4, 2), labels: with([]int{4, 1}, -1)},
+		{name: "far from 0", z: with([]int{4, 2}, 4096, 4096.5, 4097, 4096, 4096, 4096), labels: with([]int{4}, 0)},
+		{name: "one row", z: in(1, 2), labels: with([]int{1}, 0)},
+	} {
+		c.blocks, c.kinks = whole, true
+		for _, d := range deviations {
+			for _, a := range aggregates {
+				c.check(t, d, a)
+			}
+		}
+	}
+}
+
+// gradientOf returns the gradient of Modularity at z, for one factor and one block.
+func gradientOf(t *testing.T, d op.Deviation, a op.Aggregate, columns int, z, labels []float64) (value float64, dz []float64) {
+	t.Helper()
+	g := gorgonia.NewGraph()
+	rows := len(z) / columns
+	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("z"), gorgonia.WithShape(rows, columns),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, columns), tensor.WithBacking(z))))
+	y := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("y"), gorgonia.WithShape(rows),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(rows), tensor.WithBacking(labels))))
+	b := op.Block{}
+	for j := range columns {
+		b.Columns = append(b.Columns, j)
+	}
+	n, err := op.Modularity(d, a, []op.Block{b}, x, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grads, err := gorgonia.Grad(n, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := vm.New(n, grads[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	return m.Value(n).Data().(float64), m.Value(grads[0]).Data().([]float64)
+}
+
+func TestModularityGradientsAtKinks(t *testing.T) {
+	third := 1.0 / 3
+	for _, c := range []struct {
+		name      string
+		d         op.Deviation
+		a         op.Aggregate
+		columns   int
+		z, labels []float64
+		want      []float64
+	}{
+		{"first of equal maxima", op.Diameter, op.Max, 1, []float64{0, 2, 5, 7}, []float64{1, 1, 0, 0}, []float64{0, 0, -1, 1}},
+		{"first of equal pairs", op.Diameter, op.Mean, 1, []float64{0, 2, 0, 2}, []float64{0, 0, 0, 0}, []float64{-1, 1, 0, 0}},
+		{"zero diameter", op.Diameter, op.Mean, 1, []float64{3, 3}, []float64{0, 0}, []float64{0, 0}},
+		{"zero distances", op.MPD, op.Mean, 1, []float64{3, 3, 5}, []float64{0, 0, 0}, []float64{-1. / 9, -1. / 9, 2. / 9}},
+		{"zero radius", op.Radius, op.Sum, 2, []float64{1, 2, 1, 2}, []float64{0, 0}, []float64{0, 0, 0, 0}},
+		{"ball held by a repeated point", op.Radius, op.Sum, 1, []float64{0, 4, 4, 1}, []float64{0, 0, 0, 0}, []float64{-0.5, 0.5, 0, 0}},
+		{"median held by a repeated point", op.MAD, op.Sum, 1, []float64{0, 0, 5}, []float64{0, 0, 0}, []float64{-third / 2, -third / 2, third}},
+		{"median held by a point", op.MAD, op.Sum, 1, []float64{1, 0, 5}, []float64{0, 0, 0}, []float64{0, -third, third}},
+		{"zero mean deviation", op.MAD, op.Mean, 2, []float64{1, 2, 1, 2}, []float64{0, 0}, []float64{0, 0, 0, 0}},
+		{"zero variance", op.Variance, op.MeanSquare, 1, []float64{0.1, 0.1, 0.1}, []float64{0, 0, 0}, []float64{0, 0, 0}},
+		{"mean square", op.Variance, op.MeanSquare, 1, []float64{0, 2, 9}, []float64{0, 0, 5}, []float64{-1, 1, 0}},
+		{"not a label", op.Variance, op.Sum, 1, []float64{0, 2, 9}, []float64{0, 0, math.NaN()}, []float64{-1, 1, 0}},
+	} {
+		_, got := gradientOf(t, c.d, c.a, c.columns, c.z, c.labels)
+		for i, w := range c.want {
+			if math.Abs(got[i]-w) > 1e-15 {
+				t.Errorf("%s: gradient %v, want %v", c.name, got, c.want)
+				break
+			}
+		}
+	}
+}
+
+// Codes that are not numbers are not hidden.
+func TestModularityOfNaN(t *testing.T) {
+	for _, d := range deviations {
+		for _, a := range aggregates {
+			if v, _ := gradientOf(t, d, a, 1, []float64{1, 2, math.NaN(), 1, 5, 9}, []float64{0, 0, 1, 1, 2, 2}); !math.IsNaN(v) {
+				t.Errorf("%v %v of NaN is %v", a, d, v)
+			}
+		}
+	}
+}
+
+// Offsets do not cancel.
+func TestVarianceFarFromZero(t *testing.T) {
+	v, g := gradientOf(t, op.Variance, op.Mean, 1, []float64{1e12 + 1, 1e12 - 1}, []float64{0, 0})
+	if v != 1 || g[0] != 1 || g[1] != -1 {
+		t.Errorf("variance of 1e12 +- 1 is %v with gradient %v, want 1 and 1, -1", v, g)
+	}
+}
+
+func TestModularityErrors(t *testing.T) {
+	g := gorgonia.NewGraph()
+	node := func(name string, shape ...int) *gorgonia.Node {
+		return gorgonia.NewTensor(g, tensor.Float64, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name))
+	}
+	z, y := node("z", 4, 3), node("y", 4, 2)
+	for _, c := range []struct {
+		d      op.Deviation
+		a      op.Aggregate
+		z, y   *gorgonia.Node
+		blocks []op.Block
+		want   string
+	}{
+		{9, 0, z, y, []op.Block{{0, []int{0}}}, "Deviation(9) and mean"},
+		{0, 9, z, y, []op.Block{{0, []int{0}}}, "variance and Aggregate(9)"},
+		{0, 0, z, y, nil, "a block of columns for a factor wanted"},
+		{0, 0, z, y, []op.Block{{2, []int{0}}}, "factors 0 to 1"},
+		{0, 0, z, y, []op.Block{{-1, []int{0}}}, "factors 0 to 1"},
+		{0, 0, z, y, []op.Block{{0, nil}}, "a code column for factor 0"},
+		{0, 0, z, y, []op.Block{{0, []int{3}}}, "columns from 0 to 2"},
+		{0, 0, z, y, []op.Block{{0, []int{-1}}}, "columns from 0 to 2"},
+		{0, 0, z, y, []op.Block{{1, []int{1, 1}}}, "different code columns"},
+		{0, 0, y, node("y3", 3, 2), []op.Block{{0, []int{0}}}, "labels of shape [4] or [4, factors]"},
+		{0, 0, node("v", 4), y, []op.Block{{0, []int{0}}}, "codes of shape [rows, columns]"},
+		{0, 0, z, node("cube", 4, 2, 2), []op.Block{{0, []int{0}}}, "labels of shape"},
+		{0, 0, nil, y, []op.Block{{0, []int{0}}}, "input 0 is nil"},
+	} {
+		if _, err := op.Modularity(c.d, c.a, c.blocks, c.z, c.y); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one that says %q", err, c.want)
+		}
+	}
+}
+
+// graphOf makes a graph of one operation on codes that are drawn, and its gradient.
+func graphOf(t testing.TB, rows, columns, factors, levels int, build func(z, labels *gorgonia.Node) (*gorgonia.Node, error)) *vm.Machine {
+	t.Helper()
+	g, r := gorgonia.NewGraph(), rng.New(1, "codes")
+	codes, labels := make([]float32, rows*columns), make([]float32, rows*factors)
+	r.Normals(codes)
+	for i := range labels {
+		labels[i] = float32(r.IntN(levels))
+	}
+	z := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("z"), gorgonia.WithShape(rows, columns),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, columns), tensor.WithBacking(codes))))
+	y := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("y"), gorgonia.WithShape(rows, factors),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, factors), tensor.WithBacking(labels))))
+	n, err := build(z, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grads, err := gorgonia.Grad(n, z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := vm.New(n, grads[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func blocksOf(columns, factors int) []op.Block {
+	b := make([]op.Block, factors)
+	for j := range columns {
+		f := j * factors / columns
+		b[f] = op.Block{Factor: f, Columns: append(b[f].Columns, j)}
+	}
+	return b
+}
+
+func TestModularityAllocations(t *testing.T) {
+	for _, d := range deviations {
+		m := graphOf(t, 200, 6, 2, 4, func(z, y *gorgonia.Node) (*gorgonia.Node, error) {
+			return op.Modularity(d, op.Mean, blocksOf(6, 2), z, y)
+		})
+		run := func() {
+			if err := m.RunAll(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run()
+		run()
+		if n := testing.AllocsPerRun(10, run); n >= 1 {
+			t.Errorf("%v: %v allocations in a run, want 0", d, n)
+		}
+	}
+}
+
+func BenchmarkModularity(b *testing.B) {
+	const rows, columns, factors = 4096, 16, 5
+	for _, d := range deviations {
+		for _, levels := range []int{1, 4, 40, 1000} {
+			b.Run(fmt.Sprintf("%v of %d groups", d, levels), func(b *testing.B) {
+				m := graphOf(b, rows, columns, factors, levels, func(z, y *gorgonia.Node) (*gorgonia.Node, error) {
+					return op.Modularity(d, op.Mean, blocksOf(columns, factors), z, y)
+				})
+				for b.Loop() {
+					if err := m.RunAll(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

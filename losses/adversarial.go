@@ -1,0 +1,125 @@
+package losses
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/op"
+)
+
+// DensityRatio returns the mean over rows of log p/(1-p), where p is the
+// probability that a discriminator gives a row of codes of being one of q(z) and
+// not of the product of its marginals. Where the discriminator is right this is
+// the total correlation KL(q(z) || prod_j q(z_j)).
+//
+// The logits are [rows, 1], log p/(1-p) itself, or [rows, 2], whose softmax is
+// (p, 1-p); the result is a scalar, differentiable everywhere, without a bound.
+//
+// Source: Kim and Mnih 2018, equation 3; Ross and Doshi-Velez 2021, section 5.2.
+func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) { return op.DensityRatio(logits) }
+
+// Discrimination returns what a discriminator minimises: half the mean of -log p
+// over the first half of the rows of its logits, which are of codes, plus half
+// the mean of -log(1-p) over the second half, which are of permuted codes (see
+// [Permute]). The logits are as in [DensityRatio]; the result is a scalar, at
+// least 0, and log 2 where codes and permuted codes cannot be told apart.
+//
+// Source: Kim and Mnih 2018, algorithm 2.
+func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) { return op.Discrimination(logits) }
+
+// Permute writes codes [n, columns] whose columns are permuted independently of
+// each other to dst: a sample of the product of the marginals. If active is not
+// nil, [n, columns], a column is permuted among the rows in which it is active
+// (above 0) and kept in the others. Shuffle is that of math/rand's Rand: it calls
+// swap for a random permutation of n.
+//
+// Source: Kim and Mnih 2018, algorithm 1; with active rows Ross and Doshi-Velez
+// 2021, algorithm 2.
+func Permute(dst, codes, active []float32, columns int, shuffle func(n int, swap func(i, j int))) {
+	copy(dst, codes)
+	rows := make([]int, 0, len(codes)/columns)
+	for c := range columns {
+		rows = rows[:0]
+		for at := c; at < len(codes); at += columns {
+			if active == nil || active[at] > 0 {
+				rows = append(rows, at)
+			}
+		}
+		shuffle(len(rows), func(i, j int) { dst[rows[i]], dst[rows[j]] = dst[rows[j]], dst[rows[i]] })
+	}
+}
+
+// Discriminator are the settings of a network that tells codes from permuted
+// codes, and of its training.
+type Discriminator struct {
+	Hidden []int   `yaml:"hidden" doc:"widths of the hidden layers, with leaky ReLU of slope 0.2"`
+	Logits int     `yaml:"logits" doc:"1: the log ratio itself; 2: logits of a softmax"`
+	LR     float64 `yaml:"lr" doc:"learning rate of its Adam"`
+	Beta1  float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
+	Beta2  float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
+}
+
+// Validate checks the settings.
+func (d *Discriminator) Validate() error {
+	for i, w := range d.Hidden {
+		if w < 1 || w > 1<<16 {
+			return config.Invalid(fmt.Sprintf("hidden.%d", i), "want 1 to 65536, got %d", w)
+		}
+	}
+	switch {
+	case len(d.Hidden) == 0:
+		return config.Invalid("hidden", "want the width of one layer or more, such as [1000, 1000, 1000]")
+	case d.Logits != 1 && d.Logits != 2:
+		return config.Invalid("logits", "want 1 or 2, got %d", d.Logits)
+	case !(d.LR > 0) || d.LR > 1e6:
+		return config.Invalid("lr", "%v is not a learning rate: want a number above 0", d.LR)
+	case !(d.Beta1 >= 0 && d.Beta1 < 1):
+		return config.Invalid("beta1", "%v is out of range: want 0 <= beta1 < 1", d.Beta1)
+	case !(d.Beta2 >= 0 && d.Beta2 < 1):
+		return config.Invalid("beta2", "%v is out of range: want 0 <= beta2 < 1", d.Beta2)
+	}
+	return nil
+}
+
+// Build adds the network for codes [rows, columns] to a graph and returns its
+// logits. The parameters' names begin with name.
+func (d *Discriminator) Build(g *nn.Graph, codes *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	h, err := codes, error(nil)
+	for i, width := range d.Hidden {
+		if h, err = nn.Dense(g, h, fmt.Sprintf("%s/dense%d", name, i+1), width, op.LeakyReLU); err != nil {
+			return nil, err
+		}
+	}
+	return nn.Dense(g, h, name+"/logits", d.Logits, op.Linear)
+}
+
+// Adversary is a discriminator that judges codes of a graph. It is trained in a
+// program of its own, after each step of the graph's: on the codes of that step
+// and on the same codes permuted ([Permute], [Discrimination]).
+type Adversary struct {
+	Name          string         // of its parameters; one per loss
+	Codes         *gorgonia.Node // [batch, columns]
+	Active        *gorgonia.Node // [batch, columns], or nil
+	Discriminator *Discriminator
+}
+
+// judge adds the density ratio of a model's samples by a discriminator, which it
+// lists among the adversaries.
+func (d *Discriminator) judge(o *Outputs, active *gorgonia.Node) (*gorgonia.Node, error) {
+	switch {
+	case o.Sample == nil:
+		return nil, missing("samples of the codes")
+	case o.Graph == nil || o.Judges == nil:
+		return nil, missing("a place for a discriminator")
+	}
+	a := Adversary{Name: o.loss, Codes: o.Sample, Active: active, Discriminator: d}
+	logits, err := d.Build(o.Graph.Beside(o.Judges), o.Sample, a.Name)
+	if err != nil {
+		return nil, fmt.Errorf("discriminator: %w", err)
+	}
+	o.Adversaries = append(o.Adversaries, a)
+	return op.DensityRatio(logits)
+}

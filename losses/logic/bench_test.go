@@ -1,0 +1,100 @@
+package logic
+
+import (
+	"fmt"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/internal/vm"
+)
+
+// benchSchema has codes of 16 columns, of which the first are the sub-code of shape.
+func benchSchema() Schema {
+	all := make([]int, 16)
+	for i := range all {
+		all[i] = i
+	}
+	return Schema{Codes: 16, SubCodes: map[string][]int{"shape": all, "pair": all[:2]}, Factors: []string{"shape", "x"}}
+}
+
+// BenchmarkSentence measures value and gradient of sentences beside the named losses.
+func BenchmarkSentence(b *testing.B) {
+	schema := benchSchema()
+	for _, c := range []struct {
+		name, text string
+		named      func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
+	}{
+		{"variance", `forall[mean] v in y.shape: 0.5 * (forall[mean-square] i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j))`, modularity(op.Variance, schema)},
+		{"mpd", `forall[mean] v in y.shape: 0.5 * (forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j))`, modularity(op.MPD, schema)},
+		{"diameter", `forall[max] v in y.shape: forall i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j)`, modularity(op.Diameter, schema)},
+		{"contraction", `forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)`, func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
+			return op.Contraction(op.ContractionSettings{}, z, y, labels)
+		}},
+		{"pairs", `forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`, modularity(op.MPD, schema)},
+		{"squares", `forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)`, modularity(op.Variance, schema)},
+		{"general", `forall[mean] i, j: y.shape(i) != y.shape(j) -> 1 =[absolute] 0 or z.pair(i) =[absolute] z.pair(j)`, nil},
+	} {
+		q, err := Compile(parsed(b, c.text), schema)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, n := range []int{256, 4096} {
+			b.Run(fmt.Sprintf("%s/%d/sentence", c.name, n), func(b *testing.B) { benchmark(b, n, q.Node) })
+			b.Run(fmt.Sprintf("%s/%d/engine", c.name, n), func(b *testing.B) { benchmark(b, n, q.node) })
+			if c.named != nil {
+				b.Run(fmt.Sprintf("%s/%d/named", c.name, n), func(b *testing.B) { benchmark(b, n, c.named) })
+			}
+		}
+	}
+}
+
+func parsed(t testing.TB, text string) Sentence {
+	t.Helper()
+	s, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return s
+}
+
+func modularity(d op.Deviation, s Schema) func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
+	return func(z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
+		return op.Modularity(d, op.Mean, []op.Block{{Factor: 0, Columns: s.SubCodes["shape"]}}, z, labels)
+	}
+}
+
+func benchmark(b *testing.B, n int, build func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error)) {
+	b.Helper()
+	g, r := gorgonia.NewGraph(), rng.New(1, "bench")
+	input := func(name string, width int, draw func() float64) *gorgonia.Node {
+		x := make([]float32, n*width)
+		for i := range x {
+			x[i] = float32(draw())
+		}
+		return gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(n, width), gorgonia.WithName(name), gorgonia.WithValue(tensor.New(tensor.WithShape(n, width), tensor.WithBacking(x))))
+	}
+	z := input("z", 16, r.NormFloat64)
+	y := input("y", 2, r.Float64)
+	labels := input("labels", 2, func() float64 { return float64(r.IntN(4)) })
+	out, err := build(z, y, labels)
+	if err != nil {
+		b.Fatal(err)
+	}
+	grads, err := gorgonia.Grad(out, z)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, err := vm.New(out, grads[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := m.RunAll(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package logic
+
+import (
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/geometry"
+)
+
+// wantCentre says which quantifiers over the points of R^k can be computed.
+const wantCentre = "want exists c in z.name: forall i: ... -> z.name(i) =[euclidean] c, " +
+	"with the aggregate max, mean, sum or mean-square, or =[squared] with max, mean or sum"
+
+// centre is the least deviation of rows' codes from a point (Zhang and Sugiyama
+// 2024, definition 25 and examples 2 to 4): the radius of the smallest enclosing
+// ball, the mean distance from the geometric median, or the variance.
+type centre struct {
+	base
+	kind    centreKind
+	square  bool // the radius counts squared
+	sum     bool // in place of the mean
+	columns []int
+	tests   []test
+	rows    *binder
+	state   int
+}
+
+type centreKind uint8
+
+const (
+	centreBall centreKind = iota
+	centreMedian
+	centreMean
+)
+
+// optimum is what a machine knows of the last computation of a centre.
+type optimum struct {
+	ball   geometry.Ball
+	median geometry.Median
+	mean   []float64
+	rows   []int32
+	points []float64
+	slope  []float64
+	failed bool
+}
+
+// centre compiles `exists c in z.name: forall i: guard -> z.name(i) =[euclidean] c`.
+func (c *compiler) centre(f *quantified) (node, error) {
+	columns, err := c.columnsOf(f.domain.space)
+	if err != nil {
+		return nil, err
+	}
+	inner, ok := f.body.(*quantified)
+	if !ok || !inner.universal || inner.domain.set != rowSet || len(inner.domain.names) != 1 || len(f.domain.names) != 1 {
+		return nil, c.fail(f, "%s", wantCentre)
+	}
+	guards, rest := inner.guards()
+	point, row := f.domain.names[0], inner.domain.names[0]
+	e, ok := rest.(*equality)
+	if !ok || slices.ContainsFunc(guards, func(g Formula) bool { return mentions(g, point) }) {
+		return nil, c.fail(f, "%s", wantCentre)
+	}
+	code, other := bare(e.a), bare(e.b)
+	if code == Variable(point) {
+		code, other = other, code
+	}
+	a, ok := code.(*access)
+	if !ok || !a.codes || string(a.row) != row || other != Variable(point) || point == row {
+		return nil, c.fail(f, "%s", wantCentre)
+	}
+	if own, err := c.columnsOf(a); err != nil {
+		return nil, err
+	} else if !slices.Equal(own, columns) {
+		return nil, c.fail(e, "%s has other columns than the points of %s: %s", textOf(a), textOf(f.domain.space), wantCentre)
+	}
+	n := &centre{base: c.program.node(1), columns: columns, sum: inner.aggregate == Sum, state: c.program.centres}
+	if n.kind, n.square, ok = centreOf(inner.aggregate, e.premetric); !ok {
+		return nil, c.fail(e, "=[%v] with forall[%v] has no exact solution here: %s", e.premetric, inner.aggregate, wantCentre)
+	}
+	c.program.centres++
+	binders, err := c.bind(inner)
+	if err != nil {
+		return nil, err
+	}
+	defer c.unbind(len(binders))
+	q := quantifier{binders: binders}
+	if err := c.guard(&q, guards); err != nil {
+		return nil, err
+	}
+	n.rows, n.tests = binders[0], q.tests
+	return n, nil
+}
+
+// mentions reports whether a variable is in a formula.
+func mentions(f Formula, name string) bool {
+	names := map[string]bool{}
+	variablesOf(f, names)
+	return names[name]
+}
+
+// centreOf says which problem an aggregate of distances is.
+func centreOf(a Aggregate, p Premetric) (kind centreKind, square, ok bool) {
+	switch {
+	case a == Max && (p == Euclidean || p == Squared):
+		return centreBall, p == Squared, true
+	case (a == Mean || a == Sum) && p == Euclidean:
+		return centreMedian, false, true
+	case a == MeanSquare && p == Euclidean, (a == Mean || a == Sum) && p == Squared:
+		return centreMean, false, true
+	}
+	return 0, false, false
+}
+
+func (*centre) smooth() bool { return true }
+
+func (f *centre) cost(e *engine) float64 {
+	return max(1, costOf(f.tests, e)+f.rows.most(&e.data)*(1+costOf(f.rows.tests, e)))
+}
+
+func (f *centre) value(m *machine, _ int) []float64 {
+	o, out := &m.optima[f.state], m.values[f.id][:1]
+	f.gather(m, o)
+	if out[0], o.failed = 0, false; len(o.rows) == 0 {
+		return out
+	}
+	var err error
+	switch f.kind {
+	case centreBall:
+		err = o.ball.Enclose(o.points, len(f.columns))
+		if out[0] = o.ball.Radius; f.square {
+			out[0] *= o.ball.Radius
+		}
+	case centreMedian:
+		err = o.median.Fit(o.points, len(f.columns))
+		out[0] = o.median.MeanDistance
+	case centreMean:
+		out[0] = o.variance(len(f.columns))
+	}
+	if f.sum {
+		out[0] *= float64(len(o.rows))
+	}
+	if err != nil { // the codes are not finite
+		out[0], o.failed = math.NaN(), true
+	}
+	return out
+}
+
+// gather lists the rows that the quantifier runs over, and their codes.
+func (f *centre) gather(m *machine, o *optimum) {
+	o.rows, o.points = o.rows[:0], o.points[:0]
+	for _, t := range f.tests {
+		if !t.holds(m) {
+			return
+		}
+	}
+	for _, r := range f.rows.candidates(m) {
+		if m.index[f.rows.variable] = r; !f.rows.passes(m) {
+			continue
+		}
+		o.rows = append(o.rows, r)
+		for _, c := range f.columns {
+			o.points = append(o.points, m.data.columns[c][r])
+		}
+	}
+}
+
+// variance is the mean squared distance from the mean.
+func (o *optimum) variance(width int) float64 {
+	n := float64(len(o.rows))
+	o.mean = append(o.mean[:0], o.points[:width]...)
+	for k, first := range o.mean {
+		sum := 0.0
+		for i := k; i < len(o.points); i += width {
+			sum += o.points[i] - first // which leaves nothing of equal points
+		}
+		o.mean[k] = first + sum/n
+	}
+	sum := 0.0
+	for i, x := range o.points {
+		d := x - o.mean[i%width]
+		sum += d * d
+	}
+	return sum / n
+}
+
+// gradient is that of the distances from the centre found, by the envelope theorem.
+func (f *centre) gradient(m *machine, _ int, g []float64) {
+	o := &m.optima[f.state]
+	n := float64(len(o.rows))
+	if n == 0 || g[0] == 0 {
+		return
+	}
+	scale := g[0]
+	if f.sum {
+		scale *= n
+	}
+	o.slope = append(o.slope[:0], o.points...)
+	d := o.slope
+	switch {
+	case o.failed:
+		for i := range d {
+			d[i] = math.NaN()
+		}
+	case f.kind == centreBall:
+		if f.square {
+			scale *= 2 * o.ball.Radius
+		}
+		o.ball.Gradient(scale, d)
+	case f.kind == centreMedian:
+		o.median.Gradient(scale, d)
+	default:
+		for i := range d {
+			d[i] = 2 * scale / n * (d[i] - o.mean[i%len(f.columns)])
+		}
+	}
+	for i, r := range o.rows {
+		for k, c := range f.columns {
+			m.codes[c][r] += d[i*len(f.columns)+k]
+		}
+	}
+}

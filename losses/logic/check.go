@@ -1,0 +1,183 @@
+package logic
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Schema says what a sentence can be about: the columns of a batch's codes and its
+// factors.
+type Schema struct {
+	Codes    int                 // columns of the codes z
+	SubCodes map[string][]int    // z.name(i) are these columns of z(i)
+	Factors  []string            // names of the columns of the factors y
+	Levels   map[string][]string // names of a factor's levels, if they have names
+}
+
+// check says what is wrong with a schema.
+func (s Schema) check() error {
+	if s.Codes < 1 {
+		return fmt.Errorf("codes of %d columns, want at least one", s.Codes)
+	}
+	for _, name := range sortedKeys(s.SubCodes) {
+		if len(s.SubCodes[name]) == 0 {
+			return fmt.Errorf("the sub-code %s has no columns, want at least one", name)
+		}
+		for _, c := range s.SubCodes[name] {
+			if c < 0 || c >= s.Codes {
+				return fmt.Errorf("the sub-code %s has column %d, want columns from 0 to %d", name, c, s.Codes-1)
+			}
+		}
+	}
+	for i, name := range s.Factors {
+		if name == "" || slices.Contains(s.Factors[:i], name) {
+			return fmt.Errorf("factor %d is called %q, want names that differ", i, name)
+		}
+	}
+	for _, name := range sortedKeys(s.Levels) {
+		if !slices.Contains(s.Factors, name) {
+			return fmt.Errorf("names of levels of %q: there is no such factor%s", name, suggest(name, s.Factors))
+		}
+	}
+	return nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// binding is a variable of a sentence.
+type binding struct {
+	id      int
+	name    string
+	set     set
+	factor  int    // of valueSet
+	members []Term // of memberSet, without places
+	columns []int  // of memberSet: the columns of the members' numbers
+	width   int    // of memberSet: 0 for numbers, -1 for levels; of pointSet
+	space   []int  // of pointSet: columns of the codes
+	known   []int  // of rowSet: factors that must be known, ascending
+}
+
+// compiler turns a sentence into nodes. Its first error stops it.
+type compiler struct {
+	sentence Sentence
+	schema   Schema
+	scope    []*binding
+	program  *program
+	lane     int // the variable that runs fastest in the quantifier at hand, -1 if its body has quantifiers
+	width    int // how many tuples the quantifier at hand takes at once
+}
+
+// fail is the error of a part of the sentence.
+func (c *compiler) fail(part any, format string, values ...any) error {
+	message := fmt.Sprintf(format, values...)
+	at := 0
+	if p, ok := part.(interface{ position() int }); ok && part != nil {
+		at = p.position()
+	}
+	if at > 0 && c.sentence.text != "" {
+		return errorAt(c.sentence.text, at-1, "%s", message)
+	}
+	switch part.(type) {
+	case Formula, Term:
+		return &Error{Part: textOf(part), Message: message}
+	}
+	return &Error{Message: message}
+}
+
+// lookup finds a variable.
+func (c *compiler) lookup(v Variable, part any) (*binding, error) {
+	var names []string
+	for _, b := range slices.Backward(c.scope) {
+		if b.name == string(v) {
+			return b, nil
+		}
+		names = append(names, b.name)
+	}
+	if len(names) == 0 {
+		return nil, c.fail(part, "there is no variable %s: want a quantifier that binds it, such as forall %s: ...", v, v)
+	}
+	return nil, c.fail(part, "there is no variable %s%s", v, suggest(string(v), names))
+}
+
+// row finds the variable of a row.
+func (c *compiler) row(a *access) (*binding, error) {
+	b, err := c.lookup(a.row, a)
+	if err == nil && b.set != rowSet {
+		return nil, c.fail(a, "%s stands for %s, want a variable that stands for a row", a.row, b.what())
+	}
+	return b, err
+}
+
+func (b *binding) what() string {
+	switch b.set {
+	case valueSet:
+		return "a value of a factor"
+	case memberSet:
+		return "a constant"
+	case pointSet:
+		return "a point of the codes"
+	}
+	return "a row"
+}
+
+// factor finds a factor.
+func (c *compiler) factor(name string, part any) (int, error) {
+	i := slices.Index(c.schema.Factors, name)
+	if i < 0 {
+		return 0, c.fail(part, "there is no factor %q%s", name, suggest(name, c.schema.Factors))
+	}
+	return i, nil
+}
+
+// columnsOf lists the columns of z or y that an access is about.
+func (c *compiler) columnsOf(a *access) ([]int, error) {
+	all := len(c.schema.Factors)
+	if a.codes {
+		all = c.schema.Codes
+	}
+	switch {
+	case a.name != "" && a.codes:
+		columns, ok := c.schema.SubCodes[a.name]
+		if !ok {
+			return nil, c.fail(a, "there is no sub-code %q%s", a.name, suggest(a.name, sortedKeys(c.schema.SubCodes)))
+		}
+		return columns, nil
+	case a.name != "":
+		i, err := c.factor(a.name, a)
+		return []int{i}, err
+	case len(a.columns) > 0:
+		var columns []int
+		for _, r := range a.columns {
+			if r.Lo < 0 || r.Hi <= r.Lo || r.Hi > all {
+				return nil, c.fail(a, "columns %d:%d do not exist: the %s have %d columns", r.Lo, r.Hi, spaceName(a.codes), all)
+			}
+			for i := r.Lo; i < r.Hi; i++ {
+				if slices.Contains(columns, i) {
+					return nil, c.fail(a, "column %d is named twice", i)
+				}
+				columns = append(columns, i)
+			}
+		}
+		return columns, nil
+	}
+	if all == 0 {
+		return nil, c.fail(a, "there are no %s", spaceName(a.codes))
+	}
+	columns := make([]int, all)
+	for i := range columns {
+		columns[i] = i
+	}
+	return columns, nil
+}
+
+func validWeight(x float64) bool { return x > 0 && x <= 1e30 }
+func validPeriod(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
+func validNumber(x float64) bool { return math.Abs(x) <= 1e150 }

@@ -1,0 +1,346 @@
+package logic
+
+import (
+	"fmt"
+	"slices"
+)
+
+// isCrisp reports whether a formula has no premetric: it is 0 or infinity.
+func isCrisp(f Formula) bool {
+	switch f := f.(type) {
+	case *equality:
+		return f.premetric == Crisp
+	case *connective:
+		return isCrisp(f.a) && isCrisp(f.b)
+	case *negation:
+		return isCrisp(f.a)
+	case *scaled:
+		return isCrisp(f.a)
+	case *quantified:
+		return isCrisp(f.body)
+	}
+	return false
+}
+
+// guards splits the body of a quantifier into crisp formulas that restrict its
+// domain, and the rest.
+func (q *quantified) guards() (crisp []Formula, rest Formula) {
+	rest = q.body
+	if q.universal {
+		for {
+			c, ok := rest.(*connective)
+			if !ok || c.kind != implication || !isCrisp(c.a) || isCrisp(c.b) {
+				return crisp, rest
+			}
+			crisp, rest = append(crisp, conjuncts(c.a, nil)...), c.b
+		}
+	}
+	if q.universal || isCrisp(rest) {
+		return crisp, rest
+	}
+	var kept Formula
+	for _, f := range conjuncts(rest, nil) {
+		switch {
+		case isCrisp(f):
+			crisp = append(crisp, f)
+		case kept == nil:
+			kept = f
+		default:
+			kept = &connective{place: place(f.position()), kind: conjunction, a: kept, b: f}
+		}
+	}
+	return crisp, kept
+}
+
+// conjuncts lists what a conjunction joins.
+func conjuncts(f Formula, list []Formula) []Formula {
+	if c, ok := f.(*connective); ok && c.kind == conjunction {
+		return conjuncts(c.b, conjuncts(c.a, list))
+	}
+	return append(list, f)
+}
+
+// unbounded finds a crisp part that can make the quantity of a formula infinite.
+func unbounded(f Formula) Formula {
+	if isCrisp(f) {
+		return f
+	}
+	switch f := f.(type) {
+	case *connective:
+		a, b := unbounded(f.a), unbounded(f.b)
+		switch {
+		case f.kind == implication:
+			return b
+		case f.kind == disjunction && (a == nil || b == nil):
+			return nil
+		case a != nil:
+			return a
+		}
+		return b
+	case *scaled:
+		return unbounded(f.a)
+	case *quantified:
+		_, rest := f.guards()
+		return unbounded(rest)
+	}
+	return nil // a premetric is finite, and a negation of infinity is 0
+}
+
+// test is a crisp formula as a function of the variables' values.
+type test struct {
+	holds func(m *machine) bool
+	cost  func(e *engine) float64 // bounds the tuples of its quantifiers; nil: it has none
+}
+
+func (t test) costs(e *engine) float64 {
+	if t.cost == nil {
+		return 0
+	}
+	return t.cost(e)
+}
+
+// test compiles a crisp formula.
+func (c *compiler) test(f Formula) (test, error) {
+	switch f := f.(type) {
+	case *equality:
+		same, err := c.same(f)
+		if err == nil && f.not {
+			return test{holds: func(m *machine) bool { return !same(m) }}, nil
+		}
+		return test{holds: same}, err
+	case *negation:
+		a, err := c.test(f.a)
+		return test{func(m *machine) bool { return !a.holds(m) }, a.cost}, err
+	case *scaled:
+		if !validWeight(f.weight) {
+			return test{}, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.weight)
+		}
+		return c.test(f.a)
+	case *connective:
+		return c.testConnective(f)
+	case *quantified:
+		return c.testQuantified(f)
+	}
+	return test{}, c.fail(f, "%T is not a formula of this package", f)
+}
+
+func (c *compiler) testConnective(f *connective) (test, error) {
+	a, err := c.test(f.a)
+	if err != nil {
+		return a, err
+	}
+	b, err := c.test(f.b)
+	t := test{cost: func(e *engine) float64 { return a.costs(e) + b.costs(e) }}
+	switch f.kind {
+	case conjunction:
+		t.holds = func(m *machine) bool { return a.holds(m) && b.holds(m) }
+	case disjunction:
+		t.holds = func(m *machine) bool { return a.holds(m) || b.holds(m) }
+	default:
+		t.holds = func(m *machine) bool { return !a.holds(m) || b.holds(m) }
+	}
+	return t, err
+}
+
+// testQuantified compiles a quantifier over a crisp formula.
+func (c *compiler) testQuantified(f *quantified) (test, error) {
+	binders, err := c.bind(f)
+	if err != nil {
+		return test{}, err
+	}
+	defer c.unbind(len(binders))
+	body, err := c.test(f.body)
+	if err != nil {
+		return test{}, err
+	}
+	var try func(m *machine, k int) bool
+	try = func(m *machine, k int) bool {
+		if k == len(binders) {
+			return body.holds(m)
+		}
+		for _, v := range binders[k].all(m.data) {
+			m.index[binders[k].variable] = v
+			if try(m, k+1) != f.universal {
+				return !f.universal
+			}
+		}
+		return f.universal
+	}
+	return test{func(m *machine) bool { return try(m, 0) }, func(e *engine) float64 {
+		cost := 1 + body.costs(e)
+		for _, b := range binders {
+			cost *= b.most(&e.data)
+		}
+		return cost
+	}}, nil
+}
+
+// entry is a number to compare: a constant, or an entry of a column.
+type entry struct {
+	constant float64
+	column   int // -1: the constant
+	variable int
+}
+
+func (e entry) value(m *machine) float64 {
+	if e.column < 0 {
+		return e.constant
+	}
+	return m.data.columns[e.column][m.index[e.variable]]
+}
+
+// side is a side of a crisp equality.
+type side struct {
+	row    *binding // a row
+	levels []Term   // names of levels: one, or the members of a variable
+	member *binding // the variable of the levels
+	owner  *binding // of factors: the row, or the value
+	labels []int    // the factors
+	values []entry  // as numbers: of factors, numbers and vectors
+	number bool     // the number stands for vectors of any width
+}
+
+// same compiles an equality of rows, factors or constants.
+func (c *compiler) same(e *equality) (func(m *machine) bool, error) {
+	a, err := c.side(e.a, e)
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.side(e.b, e)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.labels) == 0 {
+		a, b = b, a
+	}
+	switch {
+	case a.row != nil && b.row != nil:
+		i, j := a.row.id, b.row.id
+		return func(m *machine) bool { return m.index[i] == m.index[j] }, nil
+	case len(a.labels) > 0 && len(b.labels) > 0:
+		if !slices.Equal(a.labels, b.labels) {
+			return nil, c.fail(e, "%s and %s are values of different factors, want =[absolute] or another premetric", textOf(e.a), textOf(e.b))
+		}
+		return sameEntries(c.program.labelEntries(a), c.program.labelEntries(b), false), nil
+	case len(a.labels) == 1 && b.levels != nil:
+		named, err := c.levelEntry(a.labels[0], b, e)
+		return sameEntries(c.program.labelEntries(a), []entry{named}, false), err
+	case len(a.values) > 0 && len(b.values) > 0:
+		return c.sameNumbers(e, a, b)
+	}
+	return nil, c.fail(e, "%s and %s cannot be compared: want two rows, two values of one factor, or a factor and a constant", textOf(e.a), textOf(e.b))
+}
+
+// sameNumbers compares numbers as float32 holds them.
+func (c *compiler) sameNumbers(e *equality, a, b side) (func(m *machine) bool, error) {
+	n := max(len(a.values), len(b.values))
+	for _, s := range []*side{&a, &b} {
+		if s.number {
+			s.values = slices.Repeat(s.values, n)
+		}
+		if len(s.values) != n {
+			return nil, c.fail(e, "a term has %s and the other %s, want terms of one width", plural(len(a.values), "column"), plural(len(b.values), "column"))
+		}
+	}
+	if len(a.labels) > 0 {
+		c.program.useValues()
+	}
+	return sameEntries(a.values, b.values, true), nil
+}
+
+func sameEntries(a, b []entry, single bool) func(m *machine) bool {
+	return func(m *machine) bool {
+		for i := range a {
+			x, y := a[i].value(m), b[i].value(m)
+			if x != y && !(single && float32(x) == float32(y)) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// side sorts out what stands on a side of a crisp equality.
+func (c *compiler) side(t Term, e *equality) (side, error) {
+	switch v := bare(t).(type) {
+	case nil:
+		return side{}, c.fail(e, "a term is nil")
+	case *access:
+		if v.codes {
+			return side{}, c.fail(e, "a plain = of codes has no gradient: want a premetric, such as =[euclidean]")
+		}
+		b, err := c.row(v)
+		if err != nil {
+			return side{}, err
+		}
+		factors, err := c.columnsOf(v)
+		s := side{owner: b, labels: factors}
+		for _, f := range factors {
+			s.values = append(s.values, entry{column: c.program.values + f, variable: b.id})
+		}
+		c.program.useLabels()
+		return s, err
+	case Number:
+		return side{values: []entry{{constant: float64(v), column: -1}}, number: true}, nil
+	case Vector:
+		s := side{}
+		for _, x := range v {
+			s.values = append(s.values, entry{constant: x, column: -1})
+		}
+		return s, nil
+	case Level:
+		return side{levels: []Term{v}}, nil
+	case Variable:
+		return c.sideVariable(v, t)
+	case *arithmetic, *multiple:
+		return side{}, c.fail(e, "a plain = of a sum or multiple: want a premetric, such as =[absolute]")
+	}
+	return side{}, c.fail(e, "%T is not a term of this package", t)
+}
+
+func (c *compiler) sideVariable(v Variable, t Term) (side, error) {
+	b, err := c.lookup(v, t)
+	if err != nil {
+		return side{}, err
+	}
+	switch {
+	case b.set == rowSet:
+		return side{row: b}, nil
+	case b.set == valueSet:
+		return side{owner: b, labels: []int{b.factor}, values: []entry{{column: c.program.levelValues + b.factor, variable: b.id}}}, nil
+	case b.set == pointSet:
+		return side{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
+	case b.width < 0:
+		return side{levels: b.members, member: b}, nil
+	}
+	s := side{number: b.width == 0}
+	for _, column := range b.columns {
+		s.values = append(s.values, entry{column: column, variable: b.id})
+	}
+	return s, nil
+}
+
+// levelEntry finds the numbers of levels by their names.
+func (c *compiler) levelEntry(factor int, s side, e *equality) (entry, error) {
+	name := c.schema.Factors[factor]
+	numbers := make([]float64, len(s.levels))
+	for i, l := range s.levels {
+		known := c.schema.Levels[name]
+		at := slices.Index(known, string(l.(Level)))
+		if at < 0 {
+			return entry{}, c.fail(e, "the factor %s has no level %q%s", name, string(l.(Level)), suggest(string(l.(Level)), known))
+		}
+		numbers[i] = float64(at)
+	}
+	if s.member == nil {
+		return entry{constant: numbers[0], column: -1}, nil
+	}
+	return entry{column: c.program.constants(numbers), variable: s.member.id}, nil
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

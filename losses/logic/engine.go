@@ -1,0 +1,230 @@
+package logic
+
+import (
+	"fmt"
+	"slices"
+)
+
+// data is a batch as columns of numbers, and its rows by the levels of factors.
+type data struct {
+	rows, codes int
+	columns     [][]float64
+	levels      [][]int32 // by factor and row: the level's number, -1 where unknown
+	counts      []int32   // levels of a factor
+	order       []int32   // scratch
+	lists       []list
+	counting    [][]int32 // 0, 1, 2, ..., by length
+	ascending   []int32
+}
+
+// list are rows in ascending order, by level: those of level v are rows[start[v]:start[v+1]].
+type list struct {
+	rows, start []int32
+	largest     int // rows of one level
+}
+
+// engine computes a program for batches of one size.
+type engine struct {
+	program *program
+	data    data
+	main    *machine
+	single  bool       // the batch is of float32
+	pieces  []*machine // for parts of the work, in order
+}
+
+// machine is the state of a computation: what variables stand for, and the
+// quantities of every node. The nodes do not change.
+type machine struct {
+	engine     *engine
+	data       *data
+	piece      bool
+	index      []int32 // by variable: a row, a level or a member
+	rows       []int32 // of the innermost variable, for every tuple at hand
+	values     [][]float64
+	gradients  [][]float64
+	seconds    [][]float64 // like gradients, of binary operations' second operands
+	difference []float64
+	states     []state
+	optima     []optimum
+	pairs      []pairState
+	codes      [][]float64 // gradients by column of the codes; nil before the first use
+}
+
+// enter makes the variables stand for tuple t.
+func (m *machine) enter(lane, t int) {
+	if lane >= 0 {
+		m.index[lane] = m.rows[t]
+	}
+}
+
+func newEngine(p *program, rows int) (*engine, error) {
+	e := &engine{program: p}
+	d := &e.data
+	d.rows, d.codes = rows, p.codes
+	d.columns = make([][]float64, p.members, p.members+len(p.memberColumns))
+	for k := range d.columns {
+		if k < p.values || p.needsValues || p.needsLabels {
+			d.columns[k] = make([]float64, rows)
+		}
+	}
+	d.columns = append(d.columns, p.memberColumns...)
+	d.levels, d.counts = make([][]int32, p.factors), make([]int32, p.factors)
+	for f := range d.levels {
+		d.levels[f] = make([]int32, rows)
+	}
+	d.order = make([]int32, rows)
+	d.lists = make([]list, len(p.indexes))
+	for k := range d.lists {
+		d.lists[k] = list{make([]int32, 0, rows), make([]int32, 0, rows+1), 0}
+	}
+	longest := rows
+	for _, m := range p.memberColumns {
+		longest = max(longest, len(m))
+	}
+	d.ascending = make([]int32, longest)
+	for i := range d.ascending {
+		d.ascending[i] = int32(i)
+	}
+	for k := range d.lists { // as many rows as there can be, for a first look at the cost
+		d.lists[k].largest = 1
+		if p.indexes[k].by < 0 {
+			d.lists[k].rows = d.ascending[:rows]
+		}
+	}
+	e.main = e.newMachine()
+	if err := e.affordable(); err != nil {
+		return nil, err
+	}
+	for k := range d.lists {
+		d.lists[k].rows = make([]int32, 0, rows)
+	}
+	return e, nil
+}
+
+// affordable checks how many tuples the sentence runs over.
+func (e *engine) affordable() error {
+	if cost := e.program.root.cost(e); cost > maxEvaluations {
+		return fmt.Errorf("the sentence runs over %.2g tuples of %d rows, want at most %g: use fewer variables, a smaller batch, or guards that split the rows into groups",
+			cost, e.data.rows, float64(maxEvaluations))
+	}
+	return nil
+}
+
+func (e *engine) newMachine() *machine {
+	p := e.program
+	m := &machine{engine: e, data: &e.data, index: make([]int32, p.variables), difference: make([]float64, chunk)}
+	for _, capacity := range p.nodes {
+		m.values = append(m.values, make([]float64, capacity))
+		m.gradients = append(m.gradients, make([]float64, capacity))
+		m.seconds = append(m.seconds, make([]float64, capacity))
+	}
+	m.states, m.optima = make([]state, len(p.quantifiers)), make([]optimum, p.centres)
+	m.pairs = make([]pairState, p.pairs)
+	for i, q := range p.quantifiers {
+		m.states[i].best = make([]int32, len(q.binders))
+		m.states[i].picked, m.states[i].handed = make([]int32, chunk), make([]float64, chunk)
+	}
+	return m
+}
+
+// wantGradients makes and clears the machine's gradients of the codes.
+func (m *machine) wantGradients() {
+	if m.codes == nil {
+		backing := make([]float64, m.data.codes*m.data.rows)
+		for c := range m.data.codes {
+			m.codes = append(m.codes, backing[c*m.data.rows:][:m.data.rows])
+		}
+	}
+	for _, c := range m.codes {
+		clear(c)
+	}
+}
+
+// group numbers the levels of the factors, and lists rows by them.
+func (e *engine) group(known bool) {
+	p, d := e.program, &e.data
+	for f := range p.factors {
+		if known {
+			d.number(f, d.columns[p.labels+f], d.columns[p.values+f], d.columns[p.levelLabels+f], d.columns[p.levelValues+f])
+		} else {
+			clear(d.levels[f])
+			d.counts[f] = 1
+		}
+	}
+	for k, key := range p.indexes {
+		d.fill(&d.lists[k], key)
+	}
+}
+
+// number gives every label of a factor a number, in ascending order.
+func (d *data) number(f int, labels, values, levelLabels, levelValues []float64) {
+	order, levels := d.order[:0], d.levels[f]
+	for i, l := range labels {
+		if levels[i] = -1; l >= 0 {
+			order = append(order, int32(i))
+		}
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		switch x, y := labels[a], labels[b]; {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return int(a - b)
+	})
+	n := int32(0)
+	for k, i := range order {
+		if k == 0 || labels[i] != labels[order[k-1]] {
+			levelLabels[n], levelValues[n] = labels[i], values[i]
+			n++
+		}
+		levels[i] = n - 1
+	}
+	d.counts[f] = n
+}
+
+// fill lists the rows where factors are known, by a factor's levels.
+func (d *data) fill(l *list, key indexKey) {
+	l.rows = l.rows[:0]
+	known := func(i int) bool {
+		for _, f := range key.known {
+			if d.levels[f][i] < 0 {
+				return false
+			}
+		}
+		return true
+	}
+	if key.by < 0 {
+		for i := range d.rows {
+			if known(i) {
+				l.rows = append(l.rows, int32(i))
+			}
+		}
+		l.largest = len(l.rows)
+		return
+	}
+	levels, n := d.levels[key.by], int(d.counts[key.by])
+	l.start = l.start[:n+1]
+	clear(l.start)
+	for i := range d.rows {
+		if known(i) {
+			l.start[levels[i]+1]++
+		}
+	}
+	l.largest = 0
+	for v := range n {
+		l.largest = max(l.largest, int(l.start[v+1]))
+		l.start[v+1] += l.start[v]
+	}
+	l.rows = l.rows[:l.start[n]]
+	next := d.order[:n]
+	copy(next, l.start)
+	for i := range d.rows {
+		if known(i) {
+			v := levels[i]
+			l.rows[next[v]] = int32(i)
+			next[v]++
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package logic
+
+import (
+	"fmt"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// pieces is into how many parts the work of a quantifier is cut at most. What each
+// part is does not depend on the number of threads, and results are joined in order.
+const pieces = 16
+
+// pieceSize is about how many tuples are worth a part.
+const pieceSize = 1 << 14
+
+// parts is into how many parts to cut the work of a quantifier whose first variable
+// has n candidates.
+func (q *quantifier) parts(m *machine, n int) int {
+	if m.piece || q.binders[0].set != rowSet || n < 2 {
+		return 1
+	}
+	work := float64(n) * q.body.cost(m.engine)
+	for _, b := range q.binders[1:] {
+		work *= b.most(m.data)
+	}
+	return int(min(max(work/pieceSize, 1), pieces, float64(n)))
+}
+
+// fork computes parts on machines of their own.
+func (q *quantifier) fork(m *machine, n int) {
+	e, s := m.engine, &m.states[q.state]
+	for len(e.pieces) < n {
+		p := e.newMachine()
+		p.piece = true
+		if m.codes != nil {
+			p.wantGradients()
+		}
+		e.pieces = append(e.pieces, p)
+	}
+	if s.job == nil {
+		s.job = func(_, i int) {
+			// A panic on another goroutine would end the program.
+			defer func() { s.panics[i] = recover() }()
+			q.part(m, s, i)
+		}
+	}
+	s.pieces = n
+	kernel.For(n, s.job)
+	for i := range n {
+		if p := s.panics[i]; p != nil {
+			panic(fmt.Sprint(p))
+		}
+		if s.forward {
+			q.merge(s, &e.pieces[i].states[q.state])
+		}
+	}
+}
+
+// part computes part i of the first variable's candidates.
+func (q *quantifier) part(m *machine, s *state, i int) {
+	p := m.engine.pieces[i]
+	copy(p.index, m.index)
+	own := &p.states[q.state]
+	own.clear()
+	own.forward, own.g = s.forward, s.g
+	first := q.binders[0].candidates(p)
+	lo, hi := i*len(first)/s.pieces, (i+1)*len(first)/s.pieces
+	q.walk(p, own, 0, first[lo:hi])
+}
+
+// merge joins the result of a part.
+func (q *quantifier) merge(s, part *state) {
+	s.sum += part.sum
+	s.count += part.count
+	if part.found && (!s.found || q.better(part.least, s.least)) {
+		s.found, s.least = true, part.least
+		copy(s.best, part.best)
+	}
+}

@@ -1,0 +1,253 @@
+package logic
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+// testSchema is what random sentences are about.
+var testSchema = Schema{
+	Codes:    4,
+	SubCodes: map[string][]int{"shape": {0, 1}, "big": {3, 0, 2}, "x y": {2}},
+	Factors:  []string{"shape", "x y", "hue"},
+	Levels:   map[string][]string{"shape": {"square", "heart", "star"}},
+}
+
+// generator makes well-typed sentences.
+type generator struct {
+	*rng.Stream
+	rows, values, members []string
+	factor                map[string]string // of values
+	width                 map[string]int    // of members
+	used                  int
+	nested                int // row variables in scope
+}
+
+func (g *generator) any(n int) bool { return g.IntN(n) == 0 }
+
+func pickOf[T any](g *generator, all ...T) T { return all[g.IntN(len(all))] }
+
+func randomSentence(seed int) Sentence {
+	g := &generator{Stream: rng.New(uint64(seed), "sentence"), factor: map[string]string{}, width: map[string]int{}}
+	s := Sentence{}
+	if !g.any(3) {
+		s.Quantale = Quantale{Conjunction(g.IntN(6)), Disjunction(g.IntN(5)), Implication(g.IntN(6)), Negation(g.IntN(2))}
+	}
+	s.Body = g.quantified(3)
+	if g.any(3) {
+		s.Body = g.join(s.Body, g.quantified(2))
+	}
+	return s
+}
+
+func (g *generator) join(a, b Formula) Formula {
+	switch g.IntN(6) {
+	case 0:
+		return Or(a, b)
+	case 1:
+		return Implies(a, b)
+	case 2:
+		return Not(a)
+	case 3:
+		return Scale(pickOf(g, 0.5, 2, 0.125), a)
+	}
+	return And(a, b)
+}
+
+func (g *generator) fresh() string {
+	g.used++
+	return pickOf(g, "i", "j", "row", "v", "größe") + fmt.Sprint(g.used)
+}
+
+// formula makes a formula of the variables in scope.
+func (g *generator) formula(depth int) Formula {
+	if depth == 0 || g.any(3) {
+		return g.atom()
+	}
+	switch g.IntN(8) {
+	case 0, 1:
+		return g.join(g.formula(depth-1), g.formula(depth-1))
+	case 2:
+		return Implies(g.crisp(1), g.formula(depth-1))
+	case 3:
+		if g.any(2) {
+			return Or(g.crisp(1), g.formula(depth-1))
+		}
+		return Implies(g.formula(depth-1), g.atom())
+	case 4, 5:
+		if g.nested < 3 {
+			return g.quantified(depth - 1)
+		}
+	}
+	return g.atom()
+}
+
+// quantified makes a quantifier.
+func (g *generator) quantified(depth int) Formula {
+	if g.any(7) {
+		return g.centre()
+	}
+	before := *g
+	g.rows, g.values, g.members = slices.Clone(g.rows), slices.Clone(g.values), slices.Clone(g.members)
+	var d Domain
+	switch k := g.IntN(8); {
+	case k == 0 && len(g.rows) > 0:
+		f := pickOf(g, testSchema.Factors...)
+		v := g.fresh()
+		d = Values(f, v)
+		g.values, g.factor[v] = append(g.values, v), f
+	case k == 1 && len(g.rows) > 0:
+		v := g.fresh()
+		if g.any(2) {
+			d, g.width[v] = Members(v, Number(0), Number(1), Number(-0.5)), 0
+		} else {
+			d, g.width[v] = Members(v, Vector{0, 1}, Vector{1, 1}), 2
+		}
+		g.members = append(g.members, v)
+	default:
+		names := []string{g.fresh()}
+		if g.any(2) && g.nested < 2 {
+			names = append(names, g.fresh())
+		}
+		d = Rows(names...)
+		g.rows, g.nested = append(g.rows, names...), g.nested+len(names)
+	}
+	body, universal := g.formula(depth), !g.any(5)
+	if g.any(2) && universal {
+		body = Implies(g.crisp(2), body)
+	} else if g.any(2) {
+		body = And(g.crisp(1), body)
+		if universal {
+			body = g.join(g.atom(), g.atom())
+		}
+	}
+	g.rows, g.values, g.members, g.nested = before.rows, before.values, before.members, before.nested
+	if universal {
+		return ForAll(Aggregate(g.IntN(4)), d, body)
+	}
+	return Exists(d, body)
+}
+
+func (g *generator) centre() Formula {
+	c, i := g.fresh(), g.fresh()
+	a, p := Aggregate(g.IntN(4)), pickOf(g, Euclidean, Squared)
+	if a == MeanSquare {
+		p = Euclidean
+	}
+	if a == Sum && p == Squared {
+		p = Euclidean
+	}
+	term, points := SubCode("shape", Variable(i)), Points(c, "shape")
+	if g.any(3) {
+		term, points = CodeColumns(Variable(i), Range{2, 3}), PointsOf(c, Range{2, 3})
+	}
+	body := Equal(p, term, Variable(c))
+	if g.any(2) {
+		before := g.rows
+		g.rows = append(slices.Clone(g.rows), i)
+		body = Implies(g.crisp(1), body)
+		g.rows = before
+	}
+	return Exists(points, ForAll(a, Rows(i), body))
+}
+
+func (g *generator) row() Variable { return Variable(pickOf(g, g.rows...)) }
+
+// crisp makes a crisp formula.
+func (g *generator) crisp(depth int) Formula {
+	if depth > 0 && g.any(3) {
+		switch a, b := g.crisp(depth-1), g.crisp(depth-1); g.IntN(5) {
+		case 0:
+			return Or(a, b)
+		case 1:
+			return Not(a)
+		case 2:
+			before := g.rows
+			v := g.fresh()
+			g.rows = append(slices.Clone(g.rows), v)
+			body := g.crisp(0)
+			g.rows = before
+			if g.any(2) {
+				return Exists(Rows(v), body)
+			}
+			return ForAll(Max, Rows(v), body)
+		default:
+			return And(a, b)
+		}
+	}
+	same := pickOf(g, Same, Same, Differ)
+	f := pickOf(g, testSchema.Factors...)
+	switch g.IntN(8) {
+	case 0:
+		return same(g.row(), g.row())
+	case 1:
+		return same(Factors(g.row()), Factors(g.row()))
+	case 2:
+		return same(FactorColumns(g.row(), Range{0, 2}), FactorColumns(g.row(), Range{0, 2}))
+	case 3:
+		if len(g.values) > 0 {
+			v := pickOf(g, g.values...)
+			return same(Factor(g.factor[v], g.row()), Variable(v))
+		}
+	case 4:
+		return same(Factor("shape", g.row()), Level(pickOf(g, "square", "heart")))
+	case 5:
+		return same(Factor("hue", g.row()), Number(pickOf(g, 0, 0.1, 0.5)))
+	}
+	a, b := g.row(), g.row()
+	if a == b && g.any(2) {
+		return same(Factor(f, a), Factor(f, b))
+	}
+	return Same(Factor(f, a), Factor(f, b))
+}
+
+// atom makes an equality under a premetric.
+func (g *generator) atom() Formula {
+	p := Premetric(1 + g.IntN(5))
+	width := pickOf(g, 1, 1, 2, 3, 4)
+	a, b := g.term(width, 1), g.term(width, 1)
+	for k := 0; k < 9 && textOf(a) == textOf(b); k++ {
+		b = g.term(width, 1)
+	}
+	if p == Circular && g.any(2) {
+		return EqualCircular(2.5, a, b)
+	}
+	return Equal(p, a, b)
+}
+
+// term makes a term of some width.
+func (g *generator) term(width, depth int) Term {
+	if depth > 0 && g.any(5) {
+		switch a, b := g.term(width, 0), g.term(width, 0); g.IntN(3) {
+		case 0:
+			return Plus(a, b)
+		case 1:
+			return Minus(a, b)
+		default:
+			return Times(pickOf(g, 0.5, -1, 2), a)
+		}
+	}
+	i := g.row()
+	if g.any(10) {
+		return Number(pickOf(g, 0, 1, -0.5))
+	}
+	switch width {
+	case 1:
+		if len(g.values) > 0 && g.any(4) {
+			return Variable(pickOf(g, g.values...))
+		}
+		return pickOf(g, SubCode("x y", i), SubCode("x y", i), CodeColumns(i, Range{1, 2}), Factor("hue", i), Factor("x y", i))
+	case 2:
+		if len(g.members) > 0 && g.any(2) {
+			if v := pickOf(g, g.members...); g.width[v] == 2 {
+				return Variable(v)
+			}
+		}
+		return pickOf(g, SubCode("shape", i), CodeColumns(i, Range{1, 3}), CodeColumns(i, Range{3, 4}, Range{0, 1}), FactorColumns(i, Range{0, 2}), Term(Vector{1, 0}))
+	case 3:
+		return pickOf(g, SubCode("big", i), Factors(i), CodeColumns(i, Range{0, 3}))
+	}
+	return Codes(i)
+}

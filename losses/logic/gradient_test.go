@@ -1,0 +1,206 @@
+package logic
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/gradcheck"
+	"github.com/unravel-ml/unravel/internal/vm"
+)
+
+// load puts a batch into an engine.
+func load(t *testing.T, q *Quantity, b batch) *engine {
+	t.Helper()
+	e, err := newEngine(q.program, len(b.z))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.z {
+		for k, x := range b.z[i] {
+			e.data.columns[k][i] = x
+		}
+		for k := range b.y[i] {
+			if c := e.data.columns[q.program.values+k]; c != nil {
+				c[i], e.data.columns[q.program.labels+k][i] = b.y[i][k], b.labels[i][k]
+			}
+		}
+	}
+	return e
+}
+
+// TestRandomGradients compares the gradients of random sentences with differences.
+// Where differences of two sizes disagree, there is a kink or a pole.
+func TestRandomGradients(t *testing.T) {
+	checked, kinks := 0, 0
+	for seed := range sentences {
+		s := randomSentence(seed)
+		q := compiled(t, s)
+		e := load(t, q, batches(seed, 5)["continuous"])
+		at := func() float64 {
+			v, err := e.forward(true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+		if v := at(); v > 1e4 || !q.Differentiable() {
+			continue
+		}
+		e.backward(1)
+		for c, column := range e.main.codes {
+			x := e.data.columns[c]
+			for i, got := range column {
+				was := x[i]
+				slope := func(h float64) float64 {
+					x[i] = was + h
+					up := at()
+					x[i] = was - h
+					down := at()
+					x[i] = was
+					return (up - down) / (2 * h)
+				}
+				want, coarse := slope(1e-6), slope(4e-6)
+				if math.IsNaN(got) || math.IsInf(got, 0) {
+					t.Fatalf("sentence %d, %v: gradient %v", seed, s, got)
+				}
+				if !(math.Abs(want-coarse) <= 1e-6*max(1, math.Abs(want))) {
+					kinks++
+					continue
+				}
+				if checked++; !(math.Abs(got-want) <= 1e-5*max(1, math.Abs(want))) {
+					t.Fatalf("sentence %d, %v: gradient of row %d, column %d is %v, differences give %v", seed, s, i, c, got, want)
+				}
+			}
+		}
+	}
+	if t.Logf("%d gradients, %d kinks", checked, kinks); kinks > checked/50 {
+		t.Errorf("%d gradients were checked, %d not", checked, kinks)
+	}
+}
+
+func compiled(t testing.TB, s Sentence) *Quantity {
+	t.Helper()
+	q, err := Compile(s, testSchema)
+	if err != nil {
+		t.Fatalf("%v: %v", s, err)
+	}
+	return q
+}
+
+// inputs are a batch as inputs of a node.
+func inputs(b batch) []gradcheck.Input {
+	var in []gradcheck.Input
+	for i, rows := range [][][]float64{b.z, b.y, b.labels} {
+		x := gradcheck.Input{Shape: []int{len(rows), len(rows[0])}, Constant: i > 0}
+		for _, r := range rows {
+			x.Values = append(x.Values, r...)
+		}
+		in = append(in, x)
+	}
+	return in
+}
+
+func build(q *Quantity) func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+	return func(in []*gorgonia.Node) (*gorgonia.Node, error) { return q.Node(in[0], in[1], in[2]) }
+}
+
+// TestRandomNodes compares nodes of both types with values.
+func TestRandomNodes(t *testing.T) {
+	for seed := range sentences {
+		s := randomSentence(seed)
+		q, all := compiled(t, s), batches(seed, 5)
+		for _, name := range []string{"grid", "continuous"} {
+			b := all[name]
+			want, err := q.Value(b.z, b.y, b.labels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
+				tolerance := 1e-14
+				if dt == tensor.Float32 {
+					tolerance = 2e-5
+				}
+				got := run(t, dt, q, b)
+				if !(got == want || math.Abs(got-want) <= tolerance*max(1, want)) && want < 1e3 {
+					t.Fatalf("sentence %d, %v: %v in %v, want %v", seed, s, got, dt, want)
+				}
+			}
+		}
+	}
+}
+
+// run computes a node.
+func run(t testing.TB, dt tensor.Dtype, q *Quantity, b batch) float64 {
+	t.Helper()
+	v, _ := evaluate(t, dt, b, build(q))
+	return v
+}
+
+// evaluate computes a node of a batch and its gradient of the codes.
+func evaluate(t testing.TB, dt tensor.Dtype, b batch, build func(in []*gorgonia.Node) (*gorgonia.Node, error)) (value float64, gradient []float64) {
+	t.Helper()
+	g := gorgonia.NewGraph()
+	var in []*gorgonia.Node
+	for i, x := range inputs(b) {
+		v := tensor.New(tensor.Of(dt), tensor.WithShape(x.Shape...))
+		for k, e := range x.Values {
+			if dt == tensor.Float32 {
+				v.Float32s()[k] = float32(e)
+			} else {
+				v.Float64s()[k] = e
+			}
+		}
+		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels"}[i])))
+	}
+	n, err := build(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grads, err := gorgonia.Grad(n, in[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := vm.New(n, grads[0])
+	if err == nil {
+		err = m.RunAll()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return elements(m.Value(n))[0], elements(m.Value(grads[0]))
+}
+
+func elements(v gorgonia.Value) []float64 {
+	switch x := v.Data().(type) {
+	case float32:
+		return []float64{float64(x)}
+	case float64:
+		return []float64{x}
+	case []float32:
+		var r []float64
+		for _, e := range x {
+			r = append(r, float64(e))
+		}
+		return r
+	case []float64:
+		return slices.Clone(x)
+	}
+	return nil
+}
+
+// TestGradcheck runs some random sentences through everything that an operation
+// must keep.
+func TestGradcheck(t *testing.T) {
+	for seed := 0; seed < sentences; seed += 25 {
+		s := randomSentence(seed)
+		q, b := compiled(t, s), batches(seed, 5)["continuous"]
+		if v, err := q.Value(b.z, b.y, b.labels); err != nil || v > 100 || !q.Differentiable() {
+			continue
+		}
+		gradcheck.Check(t, gradcheck.Case{Name: s.String(), Inputs: inputs(b), Build: build(q), Tolerance: 1e-4, Tolerance32: 1e-3, Floor32: 1, Samples: 6})
+	}
+}

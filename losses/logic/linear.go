@@ -1,0 +1,167 @@
+package logic
+
+import "slices"
+
+// linear is a term as numbers: a vector, every coordinate of which is a constant and
+// a weighted sum of entries of columns.
+type linear struct {
+	coordinates []coordinate
+	number      bool // it stands for a vector of any width with this in every column
+}
+
+type coordinate struct {
+	offset float64
+	parts  []part
+}
+
+// part is weight * column[index of the variable].
+type part struct {
+	weight   float64
+	column   int
+	variable int
+}
+
+// linear turns a term into numbers.
+func (c *compiler) linear(t Term) (linear, error) {
+	switch t := t.(type) {
+	case nil:
+		return linear{}, c.fail(nil, "a term is nil")
+	case *access:
+		return c.linearAccess(t)
+	case *multiple:
+		a, err := c.linear(t.a)
+		if err == nil && !validNumber(t.factor) {
+			err = c.fail(t, "the factor %v is out of range", t.factor)
+		}
+		return a.times(t.factor), err
+	case *arithmetic:
+		a, err := c.linear(t.a)
+		if err != nil {
+			return a, err
+		}
+		b, err := c.linear(t.b)
+		if err != nil {
+			return b, err
+		}
+		if t.minus {
+			b = b.times(-1)
+		}
+		return c.add(t, a, b)
+	}
+	switch v := bare(t).(type) {
+	case Number:
+		if !validNumber(float64(v)) {
+			return linear{}, c.fail(t, "the number %v is out of range", float64(v))
+		}
+		return linear{coordinates: []coordinate{{offset: float64(v)}}, number: true}, nil
+	case Vector:
+		var l linear
+		for _, x := range v {
+			if !validNumber(x) {
+				return l, c.fail(t, "the number %v is out of range", x)
+			}
+			l.coordinates = append(l.coordinates, coordinate{offset: x})
+		}
+		if len(v) == 0 {
+			return l, c.fail(t, "the vector is empty")
+		}
+		return l, nil
+	case Level:
+		return linear{}, c.fail(t, "the name of a level has no distance: want a plain = between it and a factor")
+	case Variable:
+		return c.linearVariable(v, t)
+	}
+	return linear{}, c.fail(t, "%T is not a term of this package", t)
+}
+
+func (c *compiler) linearAccess(a *access) (linear, error) {
+	b, err := c.row(a)
+	if err != nil {
+		return linear{}, err
+	}
+	columns, err := c.columnsOf(a)
+	if err != nil {
+		return linear{}, err
+	}
+	var l linear
+	for _, column := range columns {
+		if !a.codes {
+			column = c.program.valueColumn(column)
+		}
+		l.coordinates = append(l.coordinates, coordinate{parts: []part{{1, column, b.id}}})
+	}
+	return l, nil
+}
+
+func (c *compiler) linearVariable(v Variable, t Term) (linear, error) {
+	b, err := c.lookup(v, t)
+	if err != nil {
+		return linear{}, err
+	}
+	switch {
+	case b.set == rowSet:
+		return linear{}, c.fail(t, "%s stands for a row, want what it has, such as z(%s)", v, v)
+	case b.set == pointSet:
+		return linear{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
+	case b.set == valueSet:
+		return linear{coordinates: []coordinate{{parts: []part{{1, c.program.levelValueColumn(b.factor), b.id}}}}}, nil
+	case b.width < 0:
+		return linear{}, c.fail(t, "%s stands for the name of a level, which has no distance: want a plain = between it and a factor", v)
+	}
+	l := linear{number: b.width == 0}
+	for _, column := range b.columns {
+		l.coordinates = append(l.coordinates, coordinate{parts: []part{{1, column, b.id}}})
+	}
+	return l, nil
+}
+
+func (l linear) times(x float64) linear {
+	r := linear{number: l.number, coordinates: make([]coordinate, len(l.coordinates))}
+	for i, c := range l.coordinates {
+		r.coordinates[i].offset = x * c.offset
+		for _, p := range c.parts {
+			p.weight *= x
+			r.coordinates[i].parts = append(r.coordinates[i].parts, p)
+		}
+	}
+	return r
+}
+
+// add adds two terms; a number is added to every column of a vector.
+func (c *compiler) add(part any, a, b linear) (linear, error) {
+	n := max(len(a.coordinates), len(b.coordinates))
+	if a.number && !b.number {
+		n = len(b.coordinates)
+	}
+	if !a.number && len(a.coordinates) != n || !b.number && len(b.coordinates) != n {
+		return a, c.fail(part, "a term has %s and the other %s, want terms of one width", plural(len(a.coordinates), "column"), plural(len(b.coordinates), "column"))
+	}
+	r := linear{number: a.number && b.number, coordinates: make([]coordinate, n)}
+	for i := range r.coordinates {
+		x, y := a.at(i), b.at(i)
+		r.coordinates[i].offset = x.offset + y.offset
+		r.coordinates[i].parts = merge(append(slices.Clone(x.parts), y.parts...))
+	}
+	return r, nil
+}
+
+func (l linear) at(i int) coordinate {
+	if l.number {
+		return l.coordinates[0]
+	}
+	return l.coordinates[i]
+}
+
+// merge adds up parts of one entry, and leaves out those that cancel.
+func merge(parts []part) []part {
+	var merged []part
+	for _, p := range parts {
+		i := slices.IndexFunc(merged, func(q part) bool { return q.column == p.column && q.variable == p.variable })
+		if i < 0 {
+			merged = append(merged, p)
+		} else {
+			merged[i].weight += p.weight
+		}
+	}
+	return slices.DeleteFunc(merged, func(p part) bool { return p.weight == 0 })
+}

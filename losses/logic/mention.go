@@ -1,0 +1,189 @@
+package logic
+
+import "slices"
+
+// terms calls a function with every term of a formula.
+func terms(f Formula, visit func(Term)) {
+	switch f := f.(type) {
+	case *equality:
+		termsOf(f.a, visit)
+		termsOf(f.b, visit)
+	case *connective:
+		terms(f.a, visit)
+		terms(f.b, visit)
+	case *negation:
+		terms(f.a, visit)
+	case *scaled:
+		terms(f.a, visit)
+	case *quantified:
+		terms(f.body, visit)
+	}
+}
+
+func termsOf(t Term, visit func(Term)) {
+	if t == nil {
+		return
+	}
+	visit(bare(t))
+	switch t := t.(type) {
+	case *arithmetic:
+		termsOf(t.a, visit)
+		termsOf(t.b, visit)
+	case *multiple:
+		termsOf(t.a, visit)
+	}
+}
+
+// variablesOf collects the names of variables in a formula.
+func variablesOf(f Formula, names map[string]bool) {
+	terms(f, func(t Term) {
+		switch t := t.(type) {
+		case Variable:
+			names[string(t)] = true
+		case *access:
+			names[string(t.row)] = true
+		}
+	})
+}
+
+// mentioned lists the factors of a row that a formula is about: where one of them is
+// unknown, the row is not in the variable's domain.
+func (c *compiler) mentioned(f Formula, name string) ([]int, error) {
+	var known []int
+	var first error
+	terms(f, func(t Term) {
+		a, ok := t.(*access)
+		if !ok || a.codes || string(a.row) != name {
+			return
+		}
+		columns, err := c.columnsOf(a)
+		if err != nil && first == nil {
+			first = err
+		}
+		for _, k := range columns {
+			if !slices.Contains(known, k) {
+				known = append(known, k)
+			}
+		}
+	})
+	slices.Sort(known)
+	return known, first
+}
+
+// group makes an equality of a factor of the variable with a factor of a variable
+// bound before, or with a value of the factor, the group that the variable runs over.
+func (b *binder) group(c *compiler, e *equality) bool {
+	if e.not || b.set != rowSet {
+		return false
+	}
+	for _, sides := range [][2]Term{{e.a, e.b}, {e.b, e.a}} {
+		own, ok := bare(sides[0]).(*access)
+		if !ok || own.codes || string(own.row) != b.name {
+			continue
+		}
+		factors, err := c.columnsOf(own)
+		if err != nil {
+			return false
+		}
+		var other *binding
+		switch t := bare(sides[1]).(type) {
+		case *access:
+			if string(t.row) != b.name {
+				other, _ = c.row(t)
+			}
+		case Variable:
+			if v, err := c.lookup(t, e); err == nil && v.set == valueSet {
+				other = v
+			}
+		}
+		if other == nil || b.by >= 0 {
+			continue
+		}
+		b.by, b.like, b.likeValue = factors[0], other.id, other.set == valueSet
+		b.list = c.program.index(b.known, b.by)
+		return len(factors) == 1
+	}
+	return false
+}
+
+// symmetric reports whether the last two variables of a quantifier can change places.
+func symmetric(f *quantified, guards []Formula, body Formula) bool {
+	n := len(f.domain.names)
+	if n < 2 || f.domain.set != rowSet {
+		return false
+	}
+	i, j := f.domain.names[n-2], f.domain.names[n-1]
+	return shape(guards, body, i, j) == shape(guards, body, j, i)
+}
+
+// shape writes guards and a body with two variables renamed, such that the order in
+// which equal things, conjunctions and disjunctions stand does not matter.
+func shape(guards []Formula, body Formula, i, j string) string {
+	rename := func(v string) string {
+		switch v {
+		case i:
+			return "#1"
+		case j:
+			return "#2"
+		}
+		return v
+	}
+	all := make([]string, len(guards))
+	for k, g := range guards {
+		all[k] = shapeOf(g, rename)
+	}
+	slices.Sort(all)
+	r := shapeOf(body, rename)
+	for _, g := range all {
+		r += " | " + g
+	}
+	return r
+}
+
+func shapeOf(f Formula, rename func(string) string) string {
+	switch f := f.(type) {
+	case *equality:
+		sides := []string{shapeOfTerm(f.a, rename), shapeOfTerm(f.b, rename)}
+		slices.Sort(sides)
+		head := *f
+		head.a, head.b = Variable(sides[0]), Variable(sides[1])
+		return textOf(&head)
+	case *connective:
+		sides := []string{shapeOf(f.a, rename), shapeOf(f.b, rename)}
+		if f.kind != implication {
+			slices.Sort(sides)
+		}
+		return "(" + sides[0] + " " + string("&|>"[f.kind]) + " " + sides[1] + ")"
+	case *negation:
+		return "not " + shapeOf(f.a, rename)
+	case *scaled:
+		return number(f.weight) + " * " + shapeOf(f.a, rename)
+	case *quantified:
+		head := *f
+		head.body = &equality{a: Variable(""), b: Variable("")}
+		return "(" + textOf(&head) + shapeOf(f.body, rename) + ")"
+	}
+	return "?"
+}
+
+func shapeOfTerm(t Term, rename func(string) string) string {
+	switch t := t.(type) {
+	case *placed:
+		return shapeOfTerm(t.Term, rename)
+	case Variable:
+		return rename(string(t))
+	case *access:
+		a := *t
+		a.row = Variable(rename(string(a.row)))
+		return textOf(&a)
+	case *arithmetic:
+		sign := " + "
+		if t.minus {
+			sign = " - "
+		}
+		return "(" + shapeOfTerm(t.a, rename) + sign + shapeOfTerm(t.b, rename) + ")"
+	case *multiple:
+		return number(t.factor) + " * " + shapeOfTerm(t.a, rename)
+	}
+	return textOf(t)
+}

@@ -1,0 +1,268 @@
+package logic
+
+import (
+	"slices"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/internal/op"
+)
+
+// summand is a part of a sentence that is added to others: weight times a node.
+type summand struct {
+	weight float64
+	node   func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
+	part   Formula // of no named loss
+}
+
+// summands splits a sentence into a weighted sum, and recognises the parts that are
+// named losses: these have operations of their own. It returns nil if there are none.
+func summands(s Sentence, schema Schema) []summand {
+	n := namer{compiler{sentence: s, schema: schema, program: newProgram(schema)}}
+	var all []summand
+	n.split(s.Body, 1, &all)
+	if !slices.ContainsFunc(all, func(p summand) bool { return p.node != nil }) {
+		return nil
+	}
+	return all
+}
+
+// namer recognises named losses in sentences that are known to be right.
+type namer struct{ compiler }
+
+func (n *namer) split(f Formula, weight float64, all *[]summand) {
+	switch f := f.(type) {
+	case *scaled:
+		n.split(f.a, weight*f.weight, all)
+		return
+	case *connective:
+		if f.kind == conjunction && n.sentence.And == AndAdd {
+			n.split(f.a, weight, all)
+			n.split(f.b, weight, all)
+			return
+		}
+	}
+	s := summand{weight: weight, part: f}
+	if q, ok := f.(*quantified); ok && q.universal {
+		n.name(q, &s)
+	}
+	*all = append(*all, s)
+}
+
+// name recognises a loss of a quantified formula.
+func (n *namer) name(f *quantified, s *summand) {
+	if f.domain.set == valueSet && len(f.domain.names) == 1 {
+		n.modularity(f, s)
+		return
+	}
+	p, ok := n.pair(f)
+	if !ok || f.aggregate != Max && len(p.guards) > 0 {
+		return
+	}
+	if len(p.guards) == 0 {
+		n.contraction(f, p, s)
+		return
+	}
+	// The diameter of the codes of any rows that agree in a factor.
+	e, ok := p.rest.(*equality)
+	if !ok || len(p.guards) != 1 || e.premetric != Euclidean {
+		return
+	}
+	if k := n.factorOf(p.guards[0], p.i, p.j); k >= 0 {
+		if columns := n.codes(e, p.i, p.j); columns != nil {
+			s.modularity(op.Diameter, Max, k, columns)
+		}
+	}
+}
+
+func (s *summand) modularity(d op.Deviation, a Aggregate, factor int, columns []int) {
+	s.node = func(z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
+		return op.Modularity(d, a, []op.Block{{Factor: factor, Columns: columns}}, z, labels)
+	}
+}
+
+// pair is a universal quantifier over two rows.
+type pair struct {
+	i, j   string
+	guards []Formula
+	rest   Formula
+}
+
+func (n *namer) pair(f *quantified) (pair, bool) {
+	if !f.universal || f.domain.set != rowSet || len(f.domain.names) != 2 {
+		return pair{}, false
+	}
+	guards, rest := f.guards()
+	return pair{f.domain.names[0], f.domain.names[1], guards, rest}, true
+}
+
+// modularity recognises the aggregate, over the values of a factor, of a deviation
+// of the codes of the rows that have the value.
+func (n *namer) modularity(f *quantified, s *summand) {
+	factor := slices.Index(n.schema.Factors, f.domain.factor)
+	value, body, scale := f.domain.names[0], f.body, 1.0
+	for {
+		m, ok := body.(*scaled)
+		if !ok {
+			break
+		}
+		body, scale = m.a, scale*m.weight
+	}
+	q, ok := body.(*quantified)
+	if !ok {
+		return
+	}
+	d, columns, times := n.spread(q, value, factor)
+	if columns == nil {
+		d, columns, times = n.deviation(q, value, factor)
+	}
+	if columns == nil || !distinct(columns) {
+		return
+	}
+	scale *= times
+	if f.aggregate == MeanSquare {
+		scale *= scale
+	}
+	s.weight *= scale
+	s.modularity(d, f.aggregate, factor, columns)
+}
+
+// distinct reports whether no column comes twice.
+func distinct(columns []int) bool {
+	for i, c := range columns {
+		if slices.Contains(columns[:i], c) {
+			return false
+		}
+	}
+	return true
+}
+
+// spread recognises deviations by pairs of rows.
+func (n *namer) spread(q *quantified, value string, factor int) (d op.Deviation, columns []int, times float64) {
+	p, ok := n.pair(q)
+	if !ok || len(p.guards) != 2 {
+		return 0, nil, 0
+	}
+	first, second := n.valued(p.guards[0], value, factor), n.valued(p.guards[1], value, factor)
+	if !(first == p.i && second == p.j || first == p.j && second == p.i) {
+		return 0, nil, 0
+	}
+	e, ok := p.rest.(*equality)
+	if !ok {
+		return 0, nil, 0
+	}
+	switch columns = n.codes(e, p.i, p.j); {
+	case q.aggregate == Max && e.premetric == Euclidean:
+		return op.Diameter, columns, 1
+	case q.aggregate == Mean && e.premetric == Euclidean:
+		return op.MPD, columns, 2
+	case q.aggregate == MeanSquare && e.premetric == Euclidean, q.aggregate == Mean && e.premetric == Squared:
+		return op.Variance, columns, 2
+	}
+	return 0, nil, 0
+}
+
+// deviation recognises deviations from a point.
+func (n *namer) deviation(q *quantified, value string, factor int) (d op.Deviation, columns []int, times float64) {
+	inner, ok := q.body.(*quantified)
+	if !ok || q.domain.set != pointSet {
+		return 0, nil, 0
+	}
+	guards, rest := inner.guards()
+	if len(guards) != 1 || n.valued(guards[0], value, factor) != inner.domain.names[0] {
+		return 0, nil, 0
+	}
+	columns, _ = n.columnsOf(q.domain.space)
+	kind, square, _ := centreOf(inner.aggregate, rest.(*equality).premetric)
+	switch {
+	case square || inner.aggregate == Sum:
+		return 0, nil, 0
+	case kind == centreBall:
+		return op.Radius, columns, 1
+	case kind == centreMedian:
+		return op.MAD, columns, 1
+	}
+	return op.Variance, columns, 1
+}
+
+// valued returns the row i of a guard `y.factor(i) = v`, empty if it is another one.
+func (n *namer) valued(g Formula, value string, factor int) string {
+	e, ok := g.(*equality)
+	if !ok || e.not {
+		return ""
+	}
+	a, b := bare(e.a), bare(e.b)
+	if a == Variable(value) {
+		a, b = b, a
+	}
+	if row, ok := a.(*access); ok && b == Variable(value) && n.isFactor(row, factor) {
+		return string(row.row)
+	}
+	return ""
+}
+
+// isFactor reports whether a term is the value of one factor.
+func (n *namer) isFactor(a *access, factor int) bool {
+	columns, err := n.columnsOf(a)
+	return err == nil && !a.codes && len(columns) == 1 && columns[0] == factor
+}
+
+// factorOf returns the factor of a guard `y.factor(i) = y.factor(j)`, -1 if it is another one.
+func (n *namer) factorOf(g Formula, i, j string) int {
+	e, ok := g.(*equality)
+	if !ok || e.not {
+		return -1
+	}
+	if columns := n.sides(e, i, j, false); len(columns) == 1 {
+		return columns[0]
+	}
+	return -1
+}
+
+// codes returns the columns of an equality of the codes of two rows, nil if it is another one.
+func (n *namer) codes(e *equality, i, j string) []int { return n.sides(e, i, j, true) }
+
+// sides returns the columns of an equality of the same columns of two rows.
+func (n *namer) sides(e *equality, i, j string, codes bool) []int {
+	a, ok := bare(e.a).(*access)
+	b, ok2 := bare(e.b).(*access)
+	if !ok || !ok2 || a.codes != codes || b.codes != codes {
+		return nil
+	}
+	if !(string(a.row) == i && string(b.row) == j || string(a.row) == j && string(b.row) == i) {
+		return nil
+	}
+	columns, err := n.columnsOf(a)
+	other, err2 := n.columnsOf(b)
+	if err != nil || err2 != nil || !slices.Equal(columns, other) || !distinct(columns) {
+		return nil
+	}
+	return columns
+}
+
+// contraction recognises `z(i) =[euclidean] z(j) -> y(i) =[...] y(j)`.
+func (n *namer) contraction(f *quantified, p pair, s *summand) {
+	c, ok := p.rest.(*connective)
+	if !ok || c.kind != implication || n.sentence.Implies != ImpliesMonus {
+		return
+	}
+	from, ok := c.a.(*equality)
+	to, ok2 := c.b.(*equality)
+	if !ok || !ok2 || from.premetric != Euclidean {
+		return
+	}
+	settings := op.ContractionSettings{Aggregate: f.aggregate, Columns: n.codes(from, p.i, p.j)}
+	kinds := map[Premetric]op.DistanceKind{Euclidean: op.AbsoluteDistance, Absolute: op.AbsoluteDistance, Discrete: op.DiscreteDistance, Circular: op.CircularDistance}
+	kind, ok := kinds[to.premetric]
+	factors := n.sides(to, p.i, p.j, false)
+	if !ok || settings.Columns == nil || factors == nil {
+		return
+	}
+	settings.Add = to.premetric != Euclidean
+	for _, k := range factors {
+		settings.Factors = append(settings.Factors, op.FactorDistance{Factor: k, Kind: kind, Period: to.period})
+	}
+	s.node = func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
+		return op.Contraction(settings, z, y, labels)
+	}
+}

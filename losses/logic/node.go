@@ -1,0 +1,249 @@
+package logic
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/op"
+)
+
+// Value returns the quantity of a batch: the codes z, the values y of its factors,
+// and labels of its factors. All have a row for each sample; y and labels a column
+// for each factor of the schema. Rows with equal labels agree in a factor; a
+// negative label says that the factor of a row is not known. y and labels can be
+// nil if the sentence does not need them; without labels, all factors are known.
+func (q *Quantity) Value(z, y, labels [][]float64) (float64, error) {
+	if err := q.checkBatch(z, y, labels); err != nil {
+		return 0, err
+	}
+	e, err := newEngine(q.program, len(z))
+	if err != nil {
+		return 0, err
+	}
+	for _, from := range []struct {
+		rows [][]float64
+		at   int
+	}{{z, 0}, {y, q.program.values}, {labels, q.program.labels}} {
+		for i, row := range from.rows {
+			for k, x := range row {
+				if c := e.data.columns[from.at+k]; c != nil {
+					c[i] = x
+				}
+			}
+		}
+	}
+	return e.forward(labels != nil)
+}
+
+func (q *Quantity) checkBatch(z, y, labels [][]float64) error {
+	if len(z) == 0 {
+		return errors.New("logic: no rows of codes, want at least one")
+	}
+	if err := q.checkInputs(y != nil, labels != nil); err != nil {
+		return err
+	}
+	for _, from := range []struct {
+		name  string
+		rows  [][]float64
+		width int
+	}{{"codes", z, q.schema.Codes}, {"factors", y, len(q.schema.Factors)}, {"labels", labels, len(q.schema.Factors)}} {
+		if from.rows != nil && len(from.rows) != len(z) {
+			return fmt.Errorf("logic: %s of %d rows, want %d, as many as codes", from.name, len(from.rows), len(z))
+		}
+		for i, row := range from.rows {
+			if len(row) != from.width {
+				return fmt.Errorf("logic: row %d of %s has %s, want %d", i, from.name, plural(len(row), "number"), from.width)
+			}
+		}
+	}
+	return nil
+}
+
+func (q *Quantity) checkInputs(y, labels bool) error {
+	switch {
+	case q.program.needsValues && !y:
+		return errors.New("logic: the sentence is about values of factors, and there are none")
+	case q.program.needsLabels && !labels:
+		return errors.New("logic: the sentence compares factors of rows, and there are no labels")
+	}
+	return nil
+}
+
+// forward computes the quantity of the batch in the columns.
+func (e *engine) forward(labels bool) (float64, error) {
+	e.group(labels)
+	if err := e.affordable(); err != nil {
+		return 0, err
+	}
+	return e.program.root.value(e.main, 1)[0], nil
+}
+
+// backward computes the gradients of the codes, times g, as columns of e.main.codes.
+func (e *engine) backward(g float64) {
+	e.main.wantGradients()
+	for _, p := range e.pieces {
+		p.wantGradients()
+	}
+	e.program.root.gradient(e.main, 1, []float64{g})
+	for _, p := range e.pieces {
+		for c, sum := range e.main.codes {
+			for i, x := range p.codes[c] {
+				sum[i] += x
+			}
+		}
+	}
+}
+
+// node returns the quantity as one operation; see [Quantity.Node].
+func (q *Quantity) node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
+	in := []*gorgonia.Node{z}
+	hasY, hasLabels := y != nil && q.program.needsValues, labels != nil && (q.program.needsValues || q.program.needsLabels)
+	if hasY {
+		in = append(in, y)
+	}
+	if hasLabels {
+		in = append(in, labels)
+	}
+	return op.Apply(op.Spec{
+		Name: "logic",
+		Key:  fmt.Sprintf("%v | %d %v %q %v | %v %v", q.sentence, q.schema.Codes, q.schema.SubCodes, q.schema.Factors, q.schema.Levels, hasY, hasLabels),
+		Diff: []bool{true, false, false}[:len(in)],
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if err := q.checkShapes(in); err != nil {
+				return nil, err
+			}
+			_, err := newEngine(q.program, in[0][0])
+			return tensor.ScalarShape(), err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (op.Func, error) {
+			e, err := newEngine(q.program, in[0][0])
+			if err != nil {
+				return nil, err
+			}
+			if e.single = dt == tensor.Float32; e.single {
+				return &function[float32]{engine: e, values: hasY, labels: hasLabels, of: func(a op.Array) []float32 { return a.F32 }}, nil
+			}
+			return &function[float64]{engine: e, values: hasY, labels: hasLabels, of: func(a op.Array) []float64 { return a.F64 }}, nil
+		},
+	}, in...)
+}
+
+func (q *Quantity) checkShapes(in []tensor.Shape) error {
+	if len(in[0]) != 2 || in[0][0] < 1 || in[0][1] != q.schema.Codes {
+		return fmt.Errorf("codes of shape [rows, %d] wanted, got %v", q.schema.Codes, in[0])
+	}
+	for _, s := range in[1:] {
+		if k := len(q.schema.Factors); len(s) == 0 || s[0] != in[0][0] || s.TotalSize() != in[0][0]*k || len(s) != 2 && (len(s) != 1 || k != 1) {
+			return fmt.Errorf("factors and labels of shape [%d, %d] wanted, got %v", in[0][0], k, s)
+		}
+	}
+	return nil
+}
+
+// function computes a sentence on elements of type T.
+type function[T float32 | float64] struct {
+	engine         *engine
+	values, labels bool
+	of             func(op.Array) []T
+}
+
+func (f *function[T]) Forward(in []op.Array, out op.Array) error {
+	p, k := f.engine.program, 0
+	f.read(in[0], 0, p.codes)
+	if f.values {
+		k++
+		f.read(in[k], p.values, p.factors)
+	}
+	if f.labels {
+		k++
+		f.read(in[k], p.labels, p.factors)
+	}
+	v, err := f.engine.forward(f.labels)
+	if err != nil {
+		return err
+	}
+	f.of(out)[0] = T(v)
+	return nil
+}
+
+// read copies an input's columns.
+func (f *function[T]) read(in op.Array, at, width int) {
+	x := f.of(in)
+	for k := range width {
+		column := f.engine.data.columns[at+k]
+		for i := range column {
+			column[i] = float64(x[i*width+k])
+		}
+	}
+}
+
+func (f *function[T]) Backward(_ []op.Array, _, dout op.Array, din []op.Array, want []bool) error {
+	if !want[0] {
+		return nil
+	}
+	f.engine.backward(float64(f.of(dout)[0]))
+	dz, width := f.of(din[0]), f.engine.program.codes
+	for k, column := range f.engine.main.codes {
+		for i, x := range column {
+			dz[i*width+k] = bounded[T](x)
+		}
+	}
+	return nil
+}
+
+// bounded keeps a steep gradient in the range of T.
+func bounded[T float32 | float64](x float64) T {
+	var t T
+	most := math.MaxFloat64
+	if _, ok := any(t).(float32); ok {
+		most = math.MaxFloat32
+	}
+	if x > most || x < -most {
+		x = math.Copysign(most, x)
+	}
+	return T(x)
+}
+
+// Node returns the quantity as a scalar node: of codes z [n, d], the values y of
+// factors [n, K], and labels of factors [n, K], as [Quantity.Value] has them, in
+// float32 or float64. y and labels can be nil if the sentence does not need them.
+// It is differentiable in z: where it has a kink, the gradient is that of one side, that of
+// the first of equal maxima or minima, and 0 at a distance of 0, a truncated
+// subtraction of 0, and an infinite quantity. Its least value is 0.
+func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
+	if z == nil {
+		return nil, errors.New("logic: the codes are nil")
+	}
+	if err := q.checkInputs(y != nil, labels != nil); err != nil {
+		return nil, err
+	}
+	in := []tensor.Shape{z.Shape()}
+	for _, n := range []*gorgonia.Node{y, labels} {
+		if n != nil {
+			in = append(in, n.Shape())
+		}
+	}
+	if err := q.checkShapes(in); err != nil {
+		return nil, fmt.Errorf("logic: %w", err)
+	}
+	if len(q.summands) == 0 {
+		return q.node(z, y, labels)
+	}
+	var nodes []*gorgonia.Node
+	var weights []float64
+	for _, s := range q.summands {
+		n, err := s.node(z, y, labels)
+		if err != nil {
+			return nil, err
+		}
+		nodes, weights = append(nodes, n), append(weights, s.weight)
+	}
+	if len(nodes) == 1 && weights[0] == 1 {
+		return nodes[0], nil
+	}
+	return op.WeightedSum(weights, nodes...)
+}

@@ -1,0 +1,231 @@
+package logic
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/internal/registry"
+)
+
+// Limits of a text, so that no input can exhaust the stack.
+const (
+	maxText  = 1 << 14 // bytes
+	maxDepth = 2000    // operators within operators
+)
+
+// Parse reads a sentence; see the package comment for the grammar. Its error is an
+// [*Error]. Names of factors and sub-codes are checked by [Compile].
+func Parse(text string) (Sentence, error) {
+	if len(text) > maxText {
+		return Sentence{}, errorAt(text, maxText, "a sentence of %d bytes, want at most %d", len(text), maxText)
+	}
+	tokens, err := scan(text)
+	if err != nil {
+		return Sentence{}, err
+	}
+	p := &parser{text: text, tokens: tokens}
+	s, err := p.sentence()
+	if err != nil {
+		return Sentence{}, err
+	}
+	s.text = text
+	return s, nil
+}
+
+// UnmarshalText parses a sentence.
+func (s *Sentence) UnmarshalText(text []byte) (err error) {
+	*s, err = Parse(string(text))
+	return err
+}
+
+// MarshalText returns the sentence as text.
+func (s Sentence) MarshalText() ([]byte, error) {
+	if s.Body == nil {
+		return nil, errors.New("a sentence without a formula")
+	}
+	return []byte(s.String()), nil
+}
+
+// parser reads tokens by recursive descent; operators climb by their precedence.
+type parser struct {
+	text   string
+	tokens []token
+	i      int
+	depth  int
+}
+
+// expression is a formula or a term: which one shows when it has been read.
+type expression struct {
+	Formula
+	Term
+	at int
+}
+
+func (e expression) what() string {
+	if e.Formula != nil {
+		return "a formula"
+	}
+	return "a term"
+}
+
+func (p *parser) peek() token { return p.tokens[p.i] }
+
+func (p *parser) next() token {
+	t := p.tokens[p.i]
+	if t.kind != end {
+		p.i++
+	}
+	return t
+}
+
+func (p *parser) place() place { return place(p.peek().offset + 1) }
+
+func (p *parser) found(t token, want string) error {
+	return errorAt(p.text, t.offset, "found %v, want %s", t, want)
+}
+
+// accept reads a symbol or keyword if it comes next.
+func (p *parser) accept(text string) bool {
+	if t := p.peek(); t.text == text && (t.kind == symbol || t.kind == word && isKeyword(text)) {
+		p.i++
+		return true
+	}
+	return false
+}
+
+func (p *parser) expect(text, after string) error {
+	if p.accept(text) {
+		return nil
+	}
+	return p.found(p.peek(), text+after)
+}
+
+func (p *parser) sentence() (s Sentence, err error) {
+	if p.accept("with") {
+		if err := p.settings(&s.Quantale); err != nil {
+			return s, err
+		}
+	}
+	if s.Body, err = p.formula(); err != nil {
+		return s, err
+	}
+	if t := p.peek(); t.kind != end {
+		want := "the end, or an operator (and, or, ->)"
+		if t.kind == word {
+			want += registryHint(t.text, []string{"and", "or"})
+		}
+		return s, p.found(t, want)
+	}
+	return s, nil
+}
+
+// settings reads `and = max, or = min:`.
+func (p *parser) settings(q *Quantale) error {
+	seen := map[string]bool{}
+	for {
+		t := p.next()
+		connectives := []string{"and", "or", "->", "not"}
+		if !slices.Contains(connectives, t.text) || t.kind == quotation {
+			return p.found(t, "a connective: and, or, -> or not")
+		}
+		if seen[t.text] {
+			return errorAt(p.text, t.offset, "the operation of %s is set twice", t.text)
+		}
+		seen[t.text] = true
+		if err := p.expect("=", " and an operation"); err != nil {
+			return err
+		}
+		at := p.peek()
+		name, err := p.hyphenated("an operation")
+		if err != nil {
+			return err
+		}
+		if err := q.set(t.text, name); err != nil {
+			return errorAt(p.text, at.offset, "%v", err)
+		}
+		if p.accept(":") {
+			return nil
+		}
+		if err := p.expect(",", " or : after an operation"); err != nil {
+			return err
+		}
+	}
+}
+
+// hyphenated reads a name such as mean-square.
+func (p *parser) hyphenated(want string) (string, error) {
+	t := p.next()
+	if t.kind != word {
+		return "", p.found(t, want)
+	}
+	name := t.text
+	for p.peek().joined && p.peek().text == "-" && p.tokens[p.i+1].kind == word && p.tokens[p.i+1].joined {
+		p.i++
+		name += "-" + p.next().text
+	}
+	return name, nil
+}
+
+func (p *parser) formula() (Formula, error) {
+	e, err := p.expression(levelImplies)
+	if err != nil {
+		return nil, err
+	}
+	return p.asFormula(e)
+}
+
+func (p *parser) asFormula(e expression) (Formula, error) {
+	if e.Formula != nil {
+		return e.Formula, nil
+	}
+	if t := p.peek(); t.offset > e.at && t.kind != end && t.text != ")" && t.text != "and" && t.text != "or" && t.text != "->" {
+		return nil, p.found(t, "=, !=, or =[premetric] after a term")
+	}
+	return nil, errorAt(p.text, e.at, "found a term, want a formula, such as an equality of two terms")
+}
+
+func (p *parser) asTerm(e expression) (Term, error) {
+	if e.Term != nil {
+		return e.Term, nil
+	}
+	return nil, errorAt(p.text, e.at, "found a formula, want a term")
+}
+
+// deeper guards against texts that nest too deeply.
+func (p *parser) deeper() error {
+	if p.depth++; p.depth > maxDepth {
+		return errorAt(p.text, p.peek().offset, "parts are nested too deeply")
+	}
+	return nil
+}
+
+// parseAggregate reads the name of an aggregate after [.
+func (p *parser) parseAggregate(universal bool) (Aggregate, error) {
+	t := p.peek()
+	name, err := p.hyphenated("an aggregate")
+	if err != nil {
+		return 0, err
+	}
+	if !universal {
+		if name != "min" {
+			return 0, errorAt(p.text, t.offset, "unknown aggregate %q of exists; known: min", name)
+		}
+		return 0, p.expect("]", " after an aggregate")
+	}
+	a, err := op.ParseAggregate(name)
+	if err != nil {
+		return 0, errorAt(p.text, t.offset, "unknown aggregate %q%s", name, registry.Suggest(name, aggregateNames()))
+	}
+	return a, p.expect("]", " after an aggregate")
+}
+
+// registryHint suggests a keyword if a word is near to one.
+func registryHint(name string, known []string) string {
+	for _, k := range known {
+		if hint := registry.Suggest(name, []string{k}); len(name) > 1 && hint != "; known: "+k {
+			return hint
+		}
+	}
+	return ""
+}

@@ -1,0 +1,169 @@
+package logic
+
+import (
+	"fmt"
+	"slices"
+)
+
+// program is a compiled sentence. All numbers that it reads are entries of columns:
+//
+//	0 ..            codes, by row
+//	values ..       values of factors, by row
+//	labels ..       labels of factors, by row
+//	levelValues ..  values of the levels of factors, by level
+//	levelLabels ..  labels of the levels of factors, by level
+//	members ..      constants, by member
+type program struct {
+	codes, factors                                    int
+	values, labels, levelValues, levelLabels, members int
+
+	memberColumns [][]float64
+	needsValues   bool
+	needsLabels   bool
+	leveled       []bool // factors whose rows are grouped by level
+	variables     int
+	nodes         []int // how many quantities a node holds at once
+	quantifiers   []*quantifier
+	centres       int
+	pairs         int
+	indexes       []indexKey
+	root          node
+}
+
+// indexKey describes a list of rows: those where some factors are known, by the
+// level of a factor (-1: as they come).
+type indexKey struct {
+	known []int
+	by    int
+}
+
+func newProgram(s Schema) *program {
+	k := len(s.Factors)
+	p := &program{codes: s.Codes, factors: k, values: s.Codes, leveled: make([]bool, k)}
+	p.labels = p.values + k
+	p.levelValues = p.labels + k
+	p.levelLabels = p.levelValues + k
+	p.members = p.levelLabels + k
+	return p
+}
+
+func (p *program) useValues() { p.needsValues = true }
+func (p *program) useLabels() { p.needsLabels = true }
+
+func (p *program) valueColumn(factor int) int {
+	p.useValues()
+	return p.values + factor
+}
+
+func (p *program) levelValueColumn(factor int) int {
+	p.useValues()
+	return p.levelValues + factor
+}
+
+// labelEntries are the labels of a row's factors, or of a value.
+func (p *program) labelEntries(s side) []entry {
+	var entries []entry
+	for _, f := range s.labels {
+		column := p.labels + f
+		if s.owner.set == valueSet {
+			column = p.levelLabels + f
+		}
+		entries = append(entries, entry{column: column, variable: s.owner.id})
+	}
+	return entries
+}
+
+// constants adds a column of constants.
+func (p *program) constants(numbers []float64) int {
+	p.memberColumns = append(p.memberColumns, numbers)
+	return p.members + len(p.memberColumns) - 1
+}
+
+// node numbers a new node that holds so many quantities at once.
+func (p *program) node(capacity int) base {
+	p.nodes = append(p.nodes, capacity)
+	return base{len(p.nodes) - 1}
+}
+
+// index numbers a list of rows.
+func (p *program) index(known []int, by int) int {
+	if by >= 0 {
+		p.leveled[by] = true
+	}
+	for i, k := range p.indexes {
+		if k.by == by && slices.Equal(k.known, known) {
+			return i
+		}
+	}
+	p.indexes = append(p.indexes, indexKey{known, by})
+	return len(p.indexes) - 1
+}
+
+// maxEvaluations is how many tuples of rows a sentence may run over.
+const maxEvaluations = 1e9
+
+// chunk is how many tuples are computed at once.
+const chunk = 256
+
+// Quantity is a compiled sentence: a function from batches to [0, inf].
+type Quantity struct {
+	sentence Sentence
+	schema   Schema
+	program  *program
+	summands []summand // in place of the program, if there are any
+}
+
+// Compile checks a sentence against a schema. Its error is an [*Error] that says
+// where the sentence is wrong, or says what is wrong with the schema.
+func Compile(s Sentence, schema Schema) (*Quantity, error) {
+	if err := schema.check(); err != nil {
+		return nil, fmt.Errorf("schema of a sentence: %w", err)
+	}
+	c := &compiler{sentence: s, schema: schema, program: newProgram(schema), lane: -1, width: 1}
+	if err := s.Quantale.check(); err != nil {
+		return nil, c.fail(nil, "%v", err)
+	}
+	root, err := c.node(s.Body)
+	if err != nil {
+		return nil, err
+	}
+	if f := unbounded(s.Body); f != nil {
+		return nil, c.fail(f, "%s is 0 or infinity here, without a gradient: want a premetric, such as =[euclidean], "+
+			"or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)", textOf(f))
+	}
+	c.program.root = root
+	q := &Quantity{sentence: s, schema: schema, program: c.program}
+	if err := q.name(); err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// name finds the named losses that the sentence adds up.
+func (q *Quantity) name() error {
+	for _, s := range summands(q.sentence, q.schema) {
+		if s.node == nil {
+			part, err := Compile(Sentence{Quantale: q.sentence.Quantale, Body: s.part, text: q.sentence.text}, q.schema)
+			if err != nil {
+				return err
+			}
+			s.node = part.node
+		}
+		q.summands = append(q.summands, s)
+	}
+	return nil
+}
+
+// Sentence returns what was compiled.
+func (q *Quantity) Sentence() Sentence { return q.sentence }
+
+// NeedsValues reports whether the sentence is about values of factors.
+func (q *Quantity) NeedsValues() bool { return q.program.needsValues }
+
+// NeedsLabels reports whether the sentence is about levels of factors: which rows
+// agree in them, and which are unknown.
+func (q *Quantity) NeedsLabels() bool { return q.program.needsLabels }
+
+// Differentiable reports whether the quantity depends on the codes smoothly
+// somewhere.
+func (q *Quantity) Differentiable() bool { return q.program.root.smooth() }

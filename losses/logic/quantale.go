@@ -1,0 +1,172 @@
+package logic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/registry"
+)
+
+// Quantale are the operations that take the place of the connectives (Zhang and
+// Sugiyama 2024, appendices B.5 to B.9).
+type Quantale struct {
+	And     Conjunction
+	Or      Disjunction
+	Implies Implication
+	Not     Negation
+}
+
+// Premetric is a distance that is 0 exactly between equal terms (Zhang and Sugiyama
+// 2024, definition 4). Of vectors it is taken column by column and added up, but
+// for Euclidean.
+type Premetric uint8
+
+// The premetrics.
+const (
+	Crisp     Premetric = iota // no premetric: 0 or infinity, without a gradient
+	Euclidean                  // sqrt(sum_k (a_k - b_k)^2)
+	Squared                    // sum_k (a_k - b_k)^2
+	Absolute                   // sum_k |a_k - b_k|
+	Discrete                   // how many columns differ; its gradient is 0
+	Circular                   // sum_k min(d, period - d), d = |a_k - b_k| mod period: points of a circle
+)
+
+// Conjunction takes the place of `and`: a product on [0, inf] with the unit 0.
+type Conjunction uint8
+
+// The conjunctions: the paper's table 1, example 13, and example 14.
+const (
+	AndAdd     Conjunction = iota // a + b
+	AndMax                        // max(a, b)
+	AndLogExp                     // log(e^a + e^b - 1)
+	AndNorm                       // sqrt(a^2 + b^2)
+	AndRoot                       // a + b + 2 sqrt(a b)
+	AndProduct                    // a + b + a b
+)
+
+// Disjunction takes the place of `or`: a product on [0, inf] with the unit infinity.
+type Disjunction uint8
+
+// The disjunctions: the paper's table 1, and example 15.
+const (
+	OrMin            Disjunction = iota // min(a, b)
+	OrHarmonic                          // a b / (a + b)
+	OrHarmonicSquare                    // a b / sqrt(a^2 + b^2)
+	OrLogExp                            // -log(e^-a + e^-b - e^-(a+b))
+	OrTanh                              // artanh(tanh(a) tanh(b))
+)
+
+// Implication takes the place of `->`: the right adjoint of a conjunction, by
+// example 18, example 17, and lemma 13 of the paper. All are 0 where a >= b, and
+// elsewhere:
+type Implication uint8
+
+// The implications a -> b, each named by the conjunction that it belongs to.
+const (
+	ImpliesMonus   Implication = iota // b - a, of AndAdd
+	ImpliesMax                        // b, of AndMax; it jumps where a = b
+	ImpliesLogExp                     // log(1 + e^b - e^a)
+	ImpliesNorm                       // sqrt(b^2 - a^2)
+	ImpliesRoot                       // (sqrt(b) - sqrt(a))^2
+	ImpliesProduct                    // (b - a) / (1 + a)
+)
+
+// Negation takes the place of `not`.
+type Negation uint8
+
+// The negations of the paper's appendix B.5.
+const (
+	NotComplement Negation = iota // max(1 - a, 0)
+	NotInverse                    // 1 / a, which is infinite, with gradient 0, where a is 0
+)
+
+// Names of the operations in sentences, by number.
+func premetricNames() []string {
+	return []string{"", "euclidean", "squared", "absolute", "discrete", "circular"}
+}
+
+func conjunctionNames() []string {
+	return []string{"add", "max", "logexp", "norm", "root", "product"}
+}
+
+func disjunctionNames() []string {
+	return []string{"min", "harmonic", "harmonic-square", "logexp", "tanh"}
+}
+
+func implicationNames() []string {
+	return []string{"monus", "max", "logexp", "norm", "root", "product"}
+}
+
+func negationNames() []string { return []string{"complement", "inverse"} }
+
+func aggregateNames() []string { return []string{"mean", "max", "sum", "mean-square"} }
+
+func (p Premetric) String() string {
+	if p == Crisp {
+		return "crisp"
+	}
+	return nameOf("Premetric", premetricNames(), int(p))
+}
+
+func (c Conjunction) String() string { return nameOf("Conjunction", conjunctionNames(), int(c)) }
+func (d Disjunction) String() string { return nameOf("Disjunction", disjunctionNames(), int(d)) }
+func (i Implication) String() string { return nameOf("Implication", implicationNames(), int(i)) }
+func (n Negation) String() string    { return nameOf("Negation", negationNames(), int(n)) }
+
+func nameOf(kind string, names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("%s(%d)", kind, i)
+}
+
+// String returns what stands before a formula: `with and = max, or = harmonic:`,
+// and nothing for the default operations.
+func (q Quantale) String() string {
+	var parts []string
+	add := func(connective, name string, i uint8) {
+		if i != 0 {
+			parts = append(parts, connective+" = "+name)
+		}
+	}
+	add("and", q.And.String(), uint8(q.And))
+	add("or", q.Or.String(), uint8(q.Or))
+	add("->", q.Implies.String(), uint8(q.Implies))
+	add("not", q.Not.String(), uint8(q.Not))
+	if len(parts) == 0 {
+		return ""
+	}
+	return "with " + strings.Join(parts, ", ") + ":"
+}
+
+// set changes the operation of a connective.
+func (q *Quantale) set(connective, name string) error {
+	var names []string
+	var to *uint8
+	switch connective {
+	case "and":
+		names, to = conjunctionNames(), (*uint8)(&q.And)
+	case "or":
+		names, to = disjunctionNames(), (*uint8)(&q.Or)
+	case "->":
+		names, to = implicationNames(), (*uint8)(&q.Implies)
+	default:
+		names, to = negationNames(), (*uint8)(&q.Not)
+	}
+	i := slices.Index(names, name)
+	if i < 0 {
+		return fmt.Errorf("unknown operation %q of %s%s", name, connective, registry.Suggest(name, names))
+	}
+	*to = uint8(i)
+	return nil
+}
+
+// check says whether the operations exist.
+func (q Quantale) check() error {
+	if int(q.And) >= len(conjunctionNames()) || int(q.Or) >= len(disjunctionNames()) ||
+		int(q.Implies) >= len(implicationNames()) || int(q.Not) >= len(negationNames()) {
+		return fmt.Errorf("unknown operation among %v, %v, %v, %v", q.And, q.Or, q.Implies, q.Not)
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package logic
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+const sentences = 1000
+
+// batch is data for sentences.
+type batch struct{ z, y, labels [][]float64 }
+
+// batches are data of all kinds: continuous, on a coarse grid, with codes that are
+// functions of factors or copies of them, constant, with one value all over.
+func batches(seed, rows int) map[string]batch {
+	r := rng.New(uint64(seed), "batch")
+	kinds := map[string]func(i, k int, level []float64) float64{
+		"continuous": func(i, k int, level []float64) float64 { return r.NormFloat64() },
+		"grid":       func(i, k int, level []float64) float64 { return float64(r.IntN(3)) / 2 },
+		"function":   func(i, k int, level []float64) float64 { return []float64{1, 0, -0.5, 1}[(k+int(level[k%3]))%4] },
+		"copy":       func(i, k int, level []float64) float64 { return level[k%3] / 2 },
+		"constant":   func(i, k int, level []float64) float64 { return 0.25 },
+		"zero":       func(i, k int, level []float64) float64 { return 0 },
+		"one":        func(i, k int, level []float64) float64 { return 1 },
+		"minus half": func(i, k int, level []float64) float64 { return -0.5 },
+		"far":        func(i, k int, level []float64) float64 { return float64(10 + 100*i*(k+1)) },
+		"one level":  func(i, k int, level []float64) float64 { return 0 },
+		"negative":   func(i, k int, level []float64) float64 { return float64(-8 * (i + 1)) },
+	}
+	all := map[string]batch{}
+	for _, name := range sortedKeys(kinds) {
+		var b batch
+		for i := range rows {
+			level := []float64{float64(r.IntN(3)), float64(r.IntN(2)), float64(r.IntN(3))}
+			if name == "zero" || name == "one" || name == "one level" {
+				level = []float64{0, 0, 0}
+			}
+			b.labels = append(b.labels, append([]float64{}, level...))
+			y := []float64{level[0], level[1] / 2, level[2] / 2}
+			if name == "one" {
+				y = []float64{1, 1, 1}
+			}
+			b.y = append(b.y, y)
+			z := make([]float64, 4)
+			for k := range z {
+				z[k] = float64(float32(kinds[name](i, k, level)))
+			}
+			b.z = append(b.z, z)
+			if name != "one level" && r.IntN(8) == 0 {
+				b.labels[i][r.IntN(3)] = -1
+			}
+		}
+		all[name] = b
+	}
+	return all
+}
+
+// TestRandomSentences tests Theorem 1 of the paper on random sentences and batches,
+// and their values on a computation of its own.
+func TestRandomSentences(t *testing.T) {
+	held, broke, equivalent, implied := 0, 0, 0, 0
+	for seed := range sentences {
+		s := randomSentence(seed)
+		q, err := Compile(s, testSchema)
+		if err != nil {
+			t.Fatalf("sentence %d, %v: %v", seed, s, err)
+		}
+		truth, h, b := s.Truth(), false, false
+		if truth.Equivalent {
+			equivalent++
+		}
+		if truth.Implied {
+			implied++
+		}
+		tolerance := 1e-6
+		if strings.Contains(s.String(), " in z") {
+			tolerance = 1e-3 // of the search for a centre
+		}
+		all := batches(seed, 5)
+		for _, name := range sortedKeys(all) {
+			d := all[name]
+			v, err := q.Value(d.z, d.y, d.labels)
+			if err != nil {
+				t.Fatalf("sentence %d, %v: %v", seed, s, err)
+			}
+			holds, err := q.Holds(d.z, d.y, d.labels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &world{testSchema, d.z, d.y, d.labels, map[string]thing{}}
+			want := w.reference(s.Quantale, s.Body)
+			if math.IsNaN(want) || want > 200 {
+				want = v // inf - inf, and exp beyond its range
+			}
+			h, b = h || holds, b || !holds
+			switch {
+			case math.IsNaN(v) || v < 0:
+				t.Errorf("sentence %d, %v: %v of %s", seed, s, v, name)
+			case !(v == want || math.Abs(v-want) <= tolerance*max(1, want)):
+				t.Errorf("sentence %d, %v: %v of %s, want %v", seed, s, v, name, want)
+			case truth.Implied && v == 0 && !holds:
+				t.Errorf("sentence %d, %v: 0 of %s, of which it is false (%v)", seed, s, name, truth)
+			case truth.Equivalent && holds && v != 0:
+				t.Errorf("sentence %d, %v: %v of %s, of which it is true (%v)", seed, s, v, name, truth)
+			}
+		}
+		if h {
+			held++
+		}
+		if b {
+			broke++
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("of %d sentences %d were true of some data, %d false; zero is equivalent to truth in %d, implies it in %d", sentences, held, broke, equivalent, implied)
+	if held < sentences*85/100 || broke < sentences*80/100 || equivalent < sentences/4 || implied-equivalent < sentences/5 || implied > sentences*98/100 {
+		t.Errorf("of %d sentences %d were true of some data, %d false; equivalent %d, implied %d: the generator is too narrow", sentences, held, broke, equivalent, implied)
+	}
+}
+
+// TestRandomText prints and parses random sentences.
+func TestRandomText(t *testing.T) {
+	for seed := range sentences {
+		s := randomSentence(seed)
+		text := s.String()
+		parsed, err := Parse(text)
+		if err != nil {
+			t.Fatalf("sentence %d, %s: %v", seed, text, err)
+		}
+		if parsed.String() != text {
+			t.Fatalf("sentence %d, %s, is printed as %s", seed, text, parsed)
+		}
+		if got := unplaced(parsed); !reflect.DeepEqual(got, s) {
+			t.Fatalf("sentence %d, %s, is parsed as another one:\n%#v\n%#v", seed, text, got, s)
+		}
+	}
+}
+
+// unplaced forgets what was parsed.
+func unplaced(s Sentence) Sentence {
+	return Sentence{Quantale: s.Quantale, Body: unplacedFormula(s.Body)}
+}
+
+func unplacedFormula(f Formula) Formula {
+	switch f := f.(type) {
+	case *equality:
+		return &equality{0, unplacedTerm(f.a), unplacedTerm(f.b), f.premetric, f.period, f.not}
+	case *connective:
+		return &connective{0, f.kind, unplacedFormula(f.a), unplacedFormula(f.b)}
+	case *negation:
+		return &negation{0, unplacedFormula(f.a)}
+	case *scaled:
+		return &scaled{0, f.weight, unplacedFormula(f.a)}
+	case *quantified:
+		d := f.domain
+		d.place = 0
+		for i, m := range d.members {
+			d.members[i] = bare(m)
+		}
+		if d.space != nil {
+			space := *d.space
+			space.place = 0
+			d.space = &space
+		}
+		return &quantified{0, f.universal, f.aggregate, d, unplacedFormula(f.body)}
+	}
+	return f
+}
+
+func unplacedTerm(t Term) Term {
+	switch t := bare(t).(type) {
+	case *access:
+		a := *t
+		a.place = 0
+		return &a
+	case *arithmetic:
+		return &arithmetic{0, unplacedTerm(t.a), unplacedTerm(t.b), t.minus}
+	case *multiple:
+		return &multiple{0, t.factor, unplacedTerm(t.a)}
+	default:
+		return t
+	}
+}

@@ -1,0 +1,289 @@
+package losses
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/gradcheck"
+)
+
+// pairFactors are one factor of each kind.
+var pairFactors = []datasets.Factor{
+	{Name: "size", Size: 5, Kind: datasets.Ordinal},
+	{Name: "angle", Size: 8, Kind: datasets.Circular},
+	{Name: "shape", Size: 3, Kind: datasets.Categorical},
+}
+
+// pairOutputs makes the outputs of a model out of codes [n, d], values [n, 3] and
+// groups [n, 3].
+func pairOutputs(in []*gorgonia.Node) *Outputs {
+	return &Outputs{Codes: in[0], Sample: in[0], Labels: &Labels{
+		Factors: pairFactors,
+		Values:  func() (*gorgonia.Node, error) { return in[1], nil },
+		Groups:  func() (*gorgonia.Node, error) { return in[2], nil },
+	}}
+}
+
+// pairCase checks settings on 12 rows whose labels have all kinds.
+func pairCase(name string, width int, l Loss, want func(in [][]float64) float64) gradcheck.Case {
+	const n = 12
+	values, groups := make([]float64, 3*n), make([]float64, 3*n)
+	for i := range n {
+		levels := []int{i % 5, (3 * i) % 8, (i / 2) % 3}
+		for k, v := range levels {
+			groups[3*i+k] = float64(v)
+		}
+		values[3*i], values[3*i+1], values[3*i+2] = float64(levels[0])/4, float64(levels[1])/8, float64(levels[2])
+	}
+	groups[3*4+1] = -1 // the angle of row 4 is unknown
+	c := gradcheck.Case{
+		Name: name,
+		Inputs: []gradcheck.Input{
+			{Shape: []int{n, width}, Lo: -0.3, Hi: 0.3},
+			{Shape: []int{n, 3}, Values: values, Constant: true},
+			{Shape: []int{n, 3}, Values: groups, Constant: true},
+		},
+		Build:       func(in []*gorgonia.Node) (*gorgonia.Node, error) { return l.Add(pairOutputs(in)) },
+		Step:        1e-7,
+		Tolerance:   1e-5,
+		Tolerance32: 1e-4,
+	}
+	if want != nil {
+		c.Want = func(in [][]float64) []float64 { return []float64{want(in)} }
+	}
+	return c
+}
+
+// meanHinge is the mean of max(d_Y - d_Z, 0) over rows with a known angle, or over all.
+func meanHinge(all bool, distance func(a, b []float64) float64) func(in [][]float64) float64 {
+	return func(in [][]float64) float64 {
+		sum, rows, d := 0.0, 0.0, len(in[0])/12
+		for i := range 12 {
+			if !all && i == 4 {
+				continue
+			}
+			rows++
+			for j := range 12 {
+				if !all && j == 4 {
+					continue
+				}
+				square := 0.0
+				for c := range d {
+					square += math.Pow(in[0][i*d+c]-in[0][j*d+c], 2)
+				}
+				sum += max(distance(in[1][3*i:3*i+3], in[1][3*j:3*j+3])-math.Sqrt(square), 0)
+			}
+		}
+		return sum / (rows * rows)
+	}
+}
+
+func TestContractionLoss(t *testing.T) {
+	arc := func(a, b float64) float64 {
+		u := math.Mod(math.Abs(a-b), 1)
+		return min(u, 1-u)
+	}
+	unequal := func(a, b float64) float64 {
+		if a == b {
+			return 0
+		}
+		return 1
+	}
+	with := func(change func(l *ContractionLoss)) *ContractionLoss {
+		l := NewContraction()
+		change(l)
+		return l
+	}
+	for _, c := range []gradcheck.Case{
+		pairCase("mixed", 3, NewContraction(), meanHinge(false, func(a, b []float64) float64 {
+			return math.Sqrt(math.Pow(a[0]-b[0], 2) + math.Pow(arc(a[1], b[1]), 2) + unequal(a[2], b[2]))
+		})),
+		pairCase("euclidean", 3, with(func(l *ContractionLoss) { l.Distance = EuclideanDistances }), meanHinge(false, func(a, b []float64) float64 {
+			return math.Sqrt(math.Pow(a[0]-b[0], 2) + math.Pow(a[1]-b[1], 2) + math.Pow(a[2]-b[2], 2))
+		})),
+		pairCase("absolute", 3, with(func(l *ContractionLoss) { l.Distance = AbsoluteDistances }), meanHinge(false, func(a, b []float64) float64 {
+			return math.Abs(a[0]-b[0]) + math.Abs(a[1]-b[1]) + math.Abs(a[2]-b[2])
+		})),
+		pairCase("discrete", 3, with(func(l *ContractionLoss) { l.Distance = DiscreteDistances }), meanHinge(false, func(a, b []float64) float64 {
+			return unequal(a[0], b[0]) + unequal(a[1], b[1]) + unequal(a[2], b[2])
+		})),
+		pairCase("circular", 3, with(func(l *ContractionLoss) { l.Distance = CircularDistances }), meanHinge(false, func(a, b []float64) float64 {
+			return math.Sqrt(math.Pow(arc(a[0], b[0]), 2) + math.Pow(arc(a[1], b[1]), 2) + math.Pow(arc(a[2], b[2]), 2))
+		})),
+		pairCase("one factor, known everywhere", 3, with(func(l *ContractionLoss) { l.Factors = []string{"shape"} }), meanHinge(true, func(a, b []float64) float64 {
+			return unequal(a[2], b[2])
+		})),
+		pairCase("max of sampled pairs and columns", 3, with(func(l *ContractionLoss) {
+			l.Aggregate, l.Pairs, l.Columns, l.On = Max, 3, []int{1}, OnSample
+		}), nil),
+	} {
+		t.Run(c.Name, func(t *testing.T) { gradcheck.Check(t, c) })
+	}
+}
+
+func TestHSICLoss(t *testing.T) {
+	hsic := func(change func(l *HSICLoss)) *HSICLoss {
+		l := NewHSIC()
+		change(l)
+		return l
+	}
+	for _, c := range []gradcheck.Case{
+		pairCase("codes", 6, NewHSIC(), nil),
+		pairCase("named codes", 4, hsic(func(l *HSICLoss) { l.Codes = CodeBlocks{"size": {0, 3}, "shape": {1}}; l.Bandwidth = 0.2 }), nil),
+		pairCase("factors", 3, hsic(func(l *HSICLoss) { l.Between = BetweenFactors; l.On = OnSample }), nil),
+		pairCase("one named code and factors", 3, hsic(func(l *HSICLoss) { l.Between = BetweenFactors; l.Codes = CodeBlocks{"angle": {2}} }), nil),
+	} {
+		c.Step, c.Tolerance, c.Floor32 = 1e-6, 1e-6, 1e-2
+		t.Run(c.Name, func(t *testing.T) { gradcheck.Check(t, c) })
+	}
+}
+
+// TestHSICParts counts the pairs that are compared, by their sum.
+func TestHSICParts(t *testing.T) {
+	gradcheck.Check(t, gradcheck.Case{
+		Name:   "hsic of columns",
+		Inputs: []gradcheck.Input{{Shape: []int{9, 3}}},
+		Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+			a, err := NewHSIC().Add(&Outputs{Codes: in[0]})
+			if err != nil {
+				return nil, err
+			}
+			parts := gorgonia.Nodes{a}
+			for _, p := range [][2]int{{0, 1}, {0, 2}, {1, 2}} {
+				n, err := HSIC(in[0], in[0], nil, Kernel{Columns: []int{p[0]}}, Kernel{Columns: []int{p[1]}})
+				if err != nil {
+					return nil, err
+				}
+				parts = append(parts, n)
+			}
+			sum, err := gorgonia.Add(parts[1], parts[2])
+			if err == nil {
+				sum, err = gorgonia.Add(sum, parts[3])
+			}
+			if err != nil {
+				return nil, err
+			}
+			return gorgonia.Sub(a, sum)
+		},
+		Want:      func([][]float64) []float64 { return []float64{0} },
+		Tolerance: 1e-9, Floor32: 1e-2, Step: 1e-4,
+	})
+}
+
+func TestTotalCorrelations(t *testing.T) {
+	shape := []int{9, 3}
+	active := []float64{1, 1, 0, 1, 1, 1, 0, 1, 1}
+	for _, e := range []TCEstimator{TCMinibatch, TCWeighted, TCStratified} {
+		for _, conditional := range []bool{false, true} {
+			gradcheck.Check(t, gradcheck.Case{
+				Name: e.String(),
+				Inputs: []gradcheck.Input{{Shape: shape}, {Shape: shape}, {Shape: shape, Lo: -1, Hi: 1},
+					{Shape: shape, Values: active, Constant: true}},
+				Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+					o := &Outputs{Sample: in[0], Codes: in[1], LogVariance: in[2], Population: 40}
+					if conditional {
+						return closedTC(o, e, in[3])
+					}
+					return closedTC(o, e, nil)
+				},
+				Tolerance32: 5e-5,
+			})
+		}
+	}
+}
+
+func TestDIPLoss(t *testing.T) {
+	for _, l := range []*DIPLoss{NewDIP1(), NewDIP2()} {
+		gradcheck.Check(t, gradcheck.Case{
+			Name:   "dip",
+			Inputs: []gradcheck.Input{{Shape: []int{4, 2}, Values: []float64{0, 1, 2, 3, 4, 6}}, {Shape: []int{4, 2}, Values: []float64{0}, Constant: !l.second}},
+			Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+				return l.Add(&Outputs{Codes: in[0], LogVariance: in[1]})
+			},
+			Want: func([][]float64) []float64 { // columns 0 2 4 0 and 1 3 6 1: variances 2.75 and 4.1875, covariance 3.375
+				if l.second {
+					return []float64{10*2*3.375*3.375 + 10*(2.75*2.75+4.1875*4.1875)}
+				}
+				return []float64{10*2*3.375*3.375 + 100*(1.75*1.75+3.1875*3.1875)}
+			},
+		})
+	}
+}
+
+// A missing output is an error that names it.
+func TestMissingOfPairs(t *testing.T) {
+	g := gorgonia.NewGraph()
+	z := gorgonia.NewMatrix(g, gorgonia.Float64, gorgonia.WithShape(4, 3), gorgonia.WithName("z"))
+	labels := &Labels{Factors: pairFactors, Values: func() (*gorgonia.Node, error) { return z, nil }, Groups: func() (*gorgonia.Node, error) { return z, nil }}
+	contraction := NewContraction()
+	contraction.Factors = []string{"sise"}
+	factors := NewHSIC()
+	factors.Between = BetweenFactors
+	tc := func(e TCEstimator) func(o *Outputs) (*gorgonia.Node, error) {
+		return func(o *Outputs) (*gorgonia.Node, error) { return closedTC(o, e, nil) }
+	}
+	for _, c := range []struct {
+		add  func(o *Outputs) (*gorgonia.Node, error)
+		o    Outputs
+		want string
+	}{
+		{NewContraction().Add, Outputs{Codes: z}, "labels of the factors"},
+		{NewContraction().Add, Outputs{Labels: labels}, "codes"},
+		{contraction.Add, Outputs{Codes: z, Labels: labels}, "size"},
+		{NewHSIC().Add, Outputs{}, "codes"},
+		{factors.Add, Outputs{Codes: z}, "labels of the factors"},
+		{NewDIP1().Add, Outputs{}, "codes"},
+		{NewDIP2().Add, Outputs{Codes: z}, "log variances"},
+		{tc(TCMinibatch), Outputs{Codes: z}, "samples"},
+		{tc(TCMinibatch), Outputs{Sample: z}, "codes"},
+		{tc(TCMinibatch), Outputs{Sample: z, Codes: z}, "log variances"},
+		{tc(TCWeighted), Outputs{Sample: z, Codes: z, LogVariance: z}, "number of images"},
+	} {
+		if _, err := c.add(&c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one that says %q", err, c.want)
+		}
+	}
+	one := NewHSIC()
+	one.Codes = CodeBlocks{"size": {0}}
+	if _, err := one.Add(&Outputs{Codes: z, Labels: labels}); err == nil || !strings.Contains(err.Error(), "one sub-code") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestValidatePairs(t *testing.T) {
+	for _, c := range []struct {
+		l    interface{ Validate() error }
+		want string
+	}{
+		{&ContractionLoss{Weight: -1}, "weight"}, {&ContractionLoss{Columns: []int{1, 1}}, "columns"}, {&ContractionLoss{Columns: []int{-1}}, "columns"},
+		{&ContractionLoss{Pairs: -1}, "pairs"}, {&ContractionLoss{Factors: []string{"a", "a"}}, "twice"},
+		{&DIPLoss{Diagonal: -1}, "diagonal"}, {&DIPLoss{OffDiagonal: math.Inf(1)}, "off_diagonal"}, {&DIPLoss{Weight: math.NaN()}, "weight"},
+		{&HSICLoss{Bandwidth: -1}, "bandwidth"}, {&HSICLoss{Weight: -1}, "weight"},
+	} {
+		if err := c.l.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, want one about %s", c.l, err, c.want)
+		}
+	}
+	for _, l := range []interface{ Validate() error }{NewContraction(), NewDIP1(), NewDIP2(), NewHSIC()} {
+		if err := l.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"mixed", "euclidean", "absolute", "discrete", "circular", "manhattan"} {
+		var d Distance
+		if err := d.UnmarshalText([]byte(name)); (err == nil) != slices.Contains(distances, Distance(name)) {
+			t.Errorf("distance %s: %v", name, err)
+		}
+	}
+	for name, ok := range map[string]bool{"codes": true, "factors": true, "both": false} {
+		var b Between
+		if err := b.UnmarshalText([]byte(name)); (err == nil) != ok {
+			t.Errorf("partners %s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package losses
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/internal/registry"
+)
+
+// Estimator says in a config how a total correlation is estimated: adversarial, by
+// a discriminator, or by one of the [TCEstimator]s from the posteriors of a batch.
+type Estimator string
+
+// Adversarial is the estimator that trains a discriminator; see [DensityRatio].
+const Adversarial Estimator = "adversarial"
+
+// UnmarshalText accepts the name of an estimator.
+func (e *Estimator) UnmarshalText(text []byte) error {
+	*e = Estimator(text)
+	if *e == Adversarial {
+		return nil
+	}
+	if _, err := op.ParseTCEstimator(string(text)); err != nil {
+		return fmt.Errorf("unknown estimator %q; known: adversarial, minibatch, weighted, stratified", text)
+	}
+	return nil
+}
+
+// TCLoss is the total correlation of a model's samples: with the estimator
+// minibatch and the weight beta-1 what beta-TCVAE adds to a VAE, with adversarial
+// and the weight gamma what FactorVAE adds.
+type TCLoss struct {
+	Weight        float64        `yaml:"weight" doc:"factor in the total"`
+	Estimator     Estimator      `yaml:"estimator" doc:"adversarial, or from the posteriors of the batch: minibatch, weighted or stratified"`
+	Discriminator *Discriminator `yaml:"discriminator" doc:"of the estimator adversarial"`
+}
+
+// NewTC returns the default settings; the discriminator's are those of FactorVAE.
+func NewTC() *TCLoss {
+	return &TCLoss{Weight: 1, Estimator: "minibatch",
+		Discriminator: &Discriminator{Hidden: slices.Repeat([]int{1000}, 6), Logits: 2, LR: 1e-4, Beta1: 0.5, Beta2: 0.9}}
+}
+
+// Validate checks the settings.
+func (l *TCLoss) Validate() error {
+	if l.Estimator == Adversarial && l.Discriminator == nil {
+		return config.Invalid("discriminator", "the estimator adversarial needs its settings")
+	}
+	return validWeight(l.Weight)
+}
+
+// Weighting implements [Loss].
+func (l *TCLoss) Weighting() float64 { return l.Weight }
+
+// Add implements [Loss].
+func (l *TCLoss) Add(o *Outputs) (*gorgonia.Node, error) { return l.add(o, nil) }
+
+func (l *TCLoss) add(o *Outputs, active *gorgonia.Node) (*gorgonia.Node, error) {
+	if l.Estimator == Adversarial {
+		return l.Discriminator.judge(o, active)
+	}
+	e, err := op.ParseTCEstimator(string(l.Estimator))
+	if err != nil {
+		return nil, err
+	}
+	return closedTC(o, e, active)
+}
+
+// ActiveCodes says that columns of the codes are active where a factor has one of
+// some levels, and inactive elsewhere, also where the factor is not known.
+type ActiveCodes struct {
+	Columns []int  `yaml:"columns" doc:"columns of the codes"`
+	Factor  string `yaml:"factor" doc:"a factor"`
+	Levels  []int  `yaml:"levels" doc:"levels of the factor at which the columns are active"`
+}
+
+// ConditionalTCLoss is the total correlation of a model's samples where they are
+// active: by the masks of a hierarchical model, or by levels of known factors.
+type ConditionalTCLoss struct {
+	TCLoss
+	Active []ActiveCodes `yaml:"active" doc:"where columns are active, by factors; a column that is not mentioned always is. If absent, the model's own masks"`
+}
+
+// NewConditionalTC returns the default settings; the discriminator's are those of
+// COFHAE (Ross and Doshi-Velez 2021).
+func NewConditionalTC() *ConditionalTCLoss {
+	l := &ConditionalTCLoss{TCLoss: *NewTC()}
+	l.Estimator = Adversarial
+	l.Discriminator = &Discriminator{Hidden: []int{1000, 1000, 1000}, Logits: 1, LR: 1e-3, Beta1: 0.9, Beta2: 0.999}
+	return l
+}
+
+// Add implements [Loss].
+func (l *ConditionalTCLoss) Add(o *Outputs) (*gorgonia.Node, error) {
+	if len(l.Active) == 0 {
+		if o.Active == nil {
+			return nil, errors.New("it needs masks of active codes, which this model does not have; want active, such as [{columns: [2, 3], factor: shape, levels: [0]}]")
+		}
+		return l.add(o, o.Active)
+	}
+	rules, err := l.rules(o)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := o.Labels.Groups()
+	if err != nil {
+		return nil, err
+	}
+	active, err := op.ActiveMask(groups, o.Sample.Shape()[1], rules)
+	if err != nil {
+		return nil, err
+	}
+	if l.Estimator != Adversarial {
+		return l.add(o, active)
+	}
+	// The discriminator must not see what is inactive.
+	masked := *o
+	if masked.Sample, err = gorgonia.HadamardProd(o.Sample, active); err != nil {
+		return nil, err
+	}
+	n, err := l.add(&masked, active)
+	o.Adversaries = masked.Adversaries
+	return n, err
+}
+
+// rules finds the factors and levels that the settings name.
+func (l *ConditionalTCLoss) rules(o *Outputs) ([]op.Activity, error) {
+	switch {
+	case o.Labels == nil:
+		return nil, errNoLabels
+	case o.Sample == nil:
+		return nil, missing("samples of the codes")
+	}
+	var rules []op.Activity
+	names := factorNames(o)
+	for i, a := range l.Active {
+		k := slices.Index(names, a.Factor)
+		if k < 0 {
+			return nil, fmt.Errorf("active.%d: there is no factor %q%s", i, a.Factor, registry.Suggest(a.Factor, names))
+		}
+		if len(a.Columns) == 0 || len(a.Levels) == 0 {
+			return nil, fmt.Errorf("active.%d: want at least one column and one level", i)
+		}
+		for _, level := range a.Levels {
+			if size := o.Labels.Factors[k].Size; level < 0 || level >= size {
+				return nil, fmt.Errorf("active.%d: factor %q has no level %d: want 0 to %d", i, a.Factor, level, size-1)
+			}
+		}
+		rules = append(rules, op.Activity{Columns: a.Columns, Factor: k, Levels: a.Levels})
+	}
+	return rules, nil
+}

@@ -1,0 +1,122 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/config"
+)
+
+// Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27
+// and table 2: how much closer codes are to each other than their factors,
+//
+//	aggregate over ordered pairs of rows of max(d(y, y') - d(z, z'), 0),
+//
+// the maximum or the mean (pairs of a row with itself included). It is 0 if the codes
+// keep all distances or enlarge them, so that the factors can be told apart. d(z, z')
+// is the Euclidean distance of whole codes, and d(y, y') that of factors scaled to
+// [0, 1]: it is the root of the sum of squares over factors of the difference of
+// their values, of circular factors along the shorter arc in turns, of categorical
+// ones 1 if they differ. The part score is e^-value.
+type Contraction struct {
+	Max   bool `yaml:"-"` // the maximum, not the mean
+	Pairs int  `yaml:"pairs" doc:"at most so many pairs of rows, chosen at random if there are more; 0: all"`
+}
+
+// Better says that lower values are better.
+func (*Contraction) Better() Direction { return LowerIsBetter }
+
+// Validate checks the settings.
+func (c *Contraction) Validate() error {
+	if c.Pairs < 0 {
+		return config.Invalid("pairs", "%d is negative; want 0 (all) or more", c.Pairs)
+	}
+	return nil
+}
+
+// Compute measures all pairs, or as many as the settings say.
+func (c *Contraction) Compute(in *Input) (Result, error) {
+	if err := c.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	n := in.Codes.Rows
+	var r Result
+	s := newShrinkage(in)
+	possible := float64(n) * float64(n-1) / 2
+	if c.Pairs > 0 && possible > float64(c.Pairs) {
+		if in.Stream == nil {
+			return Result{}, fmt.Errorf("there are %.0f pairs of rows, and no stream of random numbers to choose %d of them", possible, c.Pairs)
+		}
+		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random pairs of rows of %.0f", c.Pairs, possible))
+		for range c.Pairs {
+			i, j := in.Stream.IntN(n), in.Stream.IntN(n-1)
+			if j >= i {
+				j++
+			}
+			s.add(i, j)
+		}
+	} else {
+		for i := range n {
+			for j := range i {
+				s.add(i, j)
+			}
+		}
+	}
+	if r.Value = s.most; !c.Max && s.pairs > 0 {
+		r.Value = s.sum / s.pairs * float64(n-1) / float64(n) // pairs of a row with itself shrink by 0
+	}
+	return r.scored()
+}
+
+// shrinkage adds up over pairs of rows how much closer their codes are than their
+// factors.
+type shrinkage struct {
+	in        *Input
+	positions []float64 // of the factors, by row; see position
+
+	pairs, sum, most float64
+}
+
+func newShrinkage(in *Input) *shrinkage {
+	k := len(in.Factors)
+	s := &shrinkage{in: in, positions: make([]float64, len(in.Levels))}
+	for j, f := range in.Factors {
+		scaled := make([]float64, f.Size)
+		for l := range scaled {
+			scaled[l] = f.Scaled(l)
+		}
+		for i := j; i < len(in.Levels); i += k {
+			s.positions[i] = scaled[in.Levels[i]]
+		}
+	}
+	return s
+}
+
+// add counts the pair of rows i and j.
+func (s *shrinkage) add(i, j int) {
+	k := len(s.in.Factors)
+	var y, z float64
+	a, b := s.positions[i*k:(i+1)*k], s.positions[j*k:(j+1)*k]
+	for f := range s.in.Factors {
+		d := math.Abs(a[f] - b[f])
+		switch s.in.Factors[f].Kind {
+		case datasets.Circular:
+			d = min(d, 1-d)
+		case datasets.Categorical:
+			d = min(d, 1) // different levels are at least 1 apart
+		}
+		y += d * d
+	}
+	other := s.in.Codes.Row(j)
+	for c, v := range s.in.Codes.Row(i) {
+		z += (v - other[c]) * (v - other[c])
+	}
+	shrunk := max(math.Sqrt(y)-math.Sqrt(z), 0)
+	s.pairs++
+	s.sum += shrunk
+	s.most = max(s.most, shrunk)
+}

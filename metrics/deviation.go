@@ -1,0 +1,117 @@
+package metrics
+
+import (
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/geometry"
+)
+
+// deviation measures points, row by row; of a group of count rows they may be only
+// some, chosen at random. It may reorder them.
+type deviation func(points []float64, count int) (float64, error)
+
+// newDeviation returns the measure of points with so many columns.
+func newDeviation(m Measure, columns int) deviation {
+	switch m {
+	case MAD:
+		if columns == 1 {
+			return madOfLine
+		}
+		median := new(geometry.Median)
+		return func(points []float64, _ int) (float64, error) {
+			err := median.Fit(points, columns)
+			return median.MeanDistance, err
+		}
+	case Radius:
+		if columns == 1 {
+			return func(points []float64, _ int) (float64, error) {
+				return slices.Max(points)/2 - slices.Min(points)/2, nil
+			}
+		}
+		ball := new(geometry.Ball)
+		return func(points []float64, _ int) (float64, error) {
+			err := ball.Enclose(points, columns)
+			return ball.Radius, err
+		}
+	case Diameter:
+		if columns == 1 {
+			return func(points []float64, _ int) (float64, error) { return slices.Max(points) - slices.Min(points), nil }
+		}
+		return func(points []float64, _ int) (float64, error) {
+			distance, _, _, err := geometry.Diameter(points, columns)
+			return distance, err
+		}
+	case MPD:
+		if columns == 1 {
+			return mpdOfLine
+		}
+		return func(points []float64, count int) (float64, error) { return mpd(points, columns, count), nil }
+	}
+	return func(points []float64, _ int) (float64, error) { return variance(points, columns), nil }
+}
+
+// variance is the sum over columns of the variance.
+func variance(points []float64, columns int) (sum float64) {
+	n := float64(len(points) / columns)
+	for c := range columns {
+		var mean, square, rest float64
+		for i := c; i < len(points); i += columns {
+			mean += (points[i] - points[c]) / n // from the first point: less rounding
+		}
+		for i := c; i < len(points); i += columns {
+			d := points[i] - points[c] - mean
+			square += d * d
+			rest += d
+		}
+		sum += (square - rest*rest/n) / n
+	}
+	return sum
+}
+
+// madOfLine is the mean absolute deviation of numbers from their median.
+func madOfLine(x []float64, _ int) (float64, error) {
+	slices.Sort(x)
+	median, n := x[len(x)/2], float64(len(x))
+	var sum float64
+	for _, v := range x {
+		sum += math.Abs(v-median) / n
+	}
+	return sum, nil
+}
+
+// mpdOfLine is half the mean distance of numbers: with x sorted, the pairs add up to
+// sum_i (2i - n + 1) x_i.
+func mpdOfLine(x []float64, _ int) (float64, error) {
+	slices.Sort(x)
+	n := float64(len(x))
+	var sum float64
+	for i, v := range x {
+		sum += (float64(2*i+1) - n) / n * (v - x[0]) / n
+	}
+	return sum, nil
+}
+
+// mpd is half the mean distance of points, estimated for a group of which they are
+// a sample: the distances of a point from itself, 0, are more frequent in a sample.
+func mpd(points []float64, columns, count int) float64 {
+	n := len(points) / columns
+	if n < 2 {
+		return 0
+	}
+	var sum float64
+	for i := range n {
+		p := points[i*columns : (i+1)*columns]
+		var row float64
+		for at := (i + 1) * columns; at < len(points); at += columns {
+			var square float64
+			for c, v := range points[at : at+columns] {
+				square += (v - p[c]) * (v - p[c])
+			}
+			row += math.Sqrt(square)
+		}
+		sum += row / float64(n-1)
+	}
+	// sum is n/2 times the mean distance of two different points
+	return sum / float64(n) * float64(count-1) / float64(count)
+}

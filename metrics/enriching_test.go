@@ -1,0 +1,162 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+// encoded is the input of an encoder of Zhang and Sugiyama 2024, appendix F.1.
+func encoded(t testing.TB, name string) (*Input, SubCodes) {
+	t.Helper()
+	for _, e := range datasets.Encoders() {
+		if e.Name != name {
+			continue
+		}
+		s := &datasets.Entangled{Encoder: name, Levels: 11}
+		codes, d, err := s.Codes(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := s.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := &Input{Codes: Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
+		if name == "random" || name == "rotation" { // of rotation the last bit matters, where codes lie on edges of bins
+			in.Codes.Data = readArray[float64](t, "testdata/enriching/"+name+".npy").Data
+		}
+		sub := SubCodes{}
+		for i, f := range set.Factors() {
+			sub[f.Name] = e.SubCodes[i]
+		}
+		return in, sub
+	}
+	t.Fatal(name)
+	return nil, nil
+}
+
+func readJSON(t testing.TB, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var measures = map[string]Measure{"rad": Radius, "mad": MAD, "var": Variance, "diam": Diameter, "mpd": MPD}
+
+func TestEnrichingGolden(t *testing.T) {
+	var golden map[string]map[string]expectation
+	readJSON(t, "testdata/enriching/expected.json", &golden)
+	if len(golden) != 10 {
+		t.Fatalf("%d encoders", len(golden))
+	}
+	for name, want := range golden {
+		t.Run(name, func(t *testing.T) {
+			in, sub := encoded(t, name)
+			shuffleRows(in)
+			checked := 0
+			check := func(key string, got ...float64) {
+				t.Helper()
+				e, ok := want[key]
+				if !ok || len(e.values()) != len(got) {
+					t.Fatalf("%s: golden %v, got %v", key, e, got)
+				}
+				for i, w := range e.values() {
+					near(t, fmt.Sprintf("%s[%d]", key, i), got[i], w, *e.Tolerance)
+				}
+				checked++
+			}
+			for key, m := range measures {
+				s := NewSpread(m)
+				s.Codes = sub
+				r := compute(t, s, in)
+				check(key, r.Part("score")...)
+				check(key+"_raw", r.Value)
+				check(key+"_raw_per_factor", r.Part("per_factor")...)
+			}
+			r := compute(t, &LeftInverse{Error: MeanSquaredError}, in)
+			check("mse", r.Part("score")...)
+			check("mse_per_factor_raw", r.Part("per_factor")...)
+			r = compute(t, &LeftInverse{Error: MeanAbsoluteError}, in)
+			check("mae", r.Part("score")...)
+			check("mae_per_factor_raw", r.Part("per_factor")...)
+			r = compute(t, &MaxError{Fit: FitLeastSquares}, in)
+			check("me_paper", r.Part("score")...)
+			r = compute(t, &MaxError{Fit: FitMinimax}, in)
+			check("me_chebyshev_l2", r.Part("score")...)
+			check("me_chebyshev_per_factor_raw", r.Part("per_factor")...)
+			for key, max := range map[string]bool{"contraction_max": true, "contraction_mean": false} {
+				r = compute(t, &Contraction{Max: max}, in)
+				check(key, r.Part("score")...)
+				check(key+"_raw", r.Value)
+			}
+			check("mig", compute(t, mig(), in).Value)
+			check("mig_codewise", compute(t, &MIG{Bins: 20, Binning: EqualWidth, Gap: GapFactors}, in).Value)
+			if checked != len(want) {
+				t.Errorf("%d of %d golden values are checked", checked, len(want))
+			}
+		})
+	}
+}
+
+// Zhang and Sugiyama 2024, table 4: subsets in which levels may be missing or alone.
+func TestEnrichingSubsets(t *testing.T) {
+	var golden struct {
+		Subsets   [][]int
+		PerSubset map[string][][]float64 `json:"per_subset"`
+	}
+	readJSON(t, "testdata/enriching/subsets.json", &golden)
+	for name, values := range golden.PerSubset {
+		all, sub := encoded(t, name)
+		for n, rows := range golden.Subsets {
+			in := subset(all, rows)
+			for c, m := range []Measure{Radius, MAD, Variance, Diameter, MPD} {
+				s := NewSpread(m)
+				s.Codes = sub
+				r := compute(t, s, in)
+				near(t, fmt.Sprintf("%s, subset %d, %v", name, n, m), math.Exp(-r.Value), values[n][c], 1e-6)
+			}
+		}
+	}
+}
+
+// subset is some rows of an input.
+func subset(in *Input, rows []int) *Input {
+	part := &Input{Codes: Matrix{Rows: len(rows), Cols: in.Codes.Cols}, Factors: in.Factors}
+	k := len(in.Factors)
+	for _, i := range rows {
+		part.Codes.Data = append(part.Codes.Data, in.Codes.Row(i)...)
+		part.Levels = append(part.Levels, in.Levels[i*k:(i+1)*k]...)
+	}
+	return part
+}
+
+func ExampleSpread() {
+	s := &datasets.Entangled{Encoder: "misalignment", Levels: 11}
+	codes, d, _ := s.Codes(0)
+	set, err := s.Build(0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	in := &Input{Codes: Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
+	metric := NewSpread(MPD)
+	r, _ := metric.Compute(in)
+	fmt.Printf("in order: %.4f, score %.2f\n", r.Value, r.Part("score")[0])
+	metric.Assign = AssignBest
+	r, _ = metric.Compute(in)
+	fmt.Printf("best: %.4f, %s\n", r.Value, r.Notes[0])
+	// Output:
+	// in order: 0.5455, score 0.58
+	// best: 0.0000, columns of factors: y1 2, y2 0, y3 1
+}

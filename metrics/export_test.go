@@ -1,0 +1,4 @@
+package metrics
+
+// AssignColumns is the assignment of columns to factors, for its test.
+var AssignColumns = assign

@@ -1,0 +1,226 @@
+package metrics_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/rng"
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+func choice(name string) Choice {
+	for _, e := range Table.Entries {
+		if e.Name == name {
+			return Choice{Name: name, Value: e.New()}
+		}
+	}
+	panic(name)
+}
+
+// value evaluates a metric of the table with its defaults.
+func value(t *testing.T, name string, in *Input) float64 {
+	t.Helper()
+	r, err := Evaluate(in, 1, []Choice{choice(name)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r[0].Value
+}
+
+func scaledLevels(in *Input, scale float64) func(l []int, z []float64) {
+	return func(l []int, z []float64) {
+		for k, v := range l {
+			z[len(l)-1-k] = 1 + scale*in.Factors[k].Scaled(v)
+		}
+	}
+}
+
+func TestInformativenessOracles(t *testing.T) {
+	factors := ordinals(3, 4, 5)
+	shape := &Input{Factors: factors}
+	perfect := gridInput(factors, 3, scaledLevels(shape, 1))
+	wide := gridInput(factors, 3, scaledLevels(shape, 5))
+	narrow := gridInput(factors, 3, scaledLevels(shape, 0.5))
+	constant := gridInput(factors, 2, func([]int, []float64) {})
+	duplicated := gridInput(factors, 6, func(l []int, z []float64) {
+		for k, v := range l {
+			z[k], z[k+3] = float64(v), float64(v)
+		}
+	})
+	for _, name := range []string{"contraction-mean", "contraction-max", "mse", "mae", "me"} {
+		for _, in := range []*Input{perfect, wide, duplicated} {
+			near(t, name, value(t, name, in), 0, 1e-12)
+		}
+		if v := value(t, name, constant); v < 0.05 {
+			t.Errorf("%s of constant codes is %v", name, v)
+		}
+	}
+	near(t, "contraction-max of narrow codes", value(t, "contraction-max", narrow), math.Sqrt(3)/2, 1e-12)
+	near(t, "contraction-max of constant codes", value(t, "contraction-max", constant), math.Sqrt(3), 1e-12)
+	for _, name := range []string{"mse", "mae", "me"} {
+		near(t, name+" of narrow codes", value(t, name, narrow), 0, 1e-12)
+	}
+	variance := func(n float64) float64 { return (n + 1) / (n - 1) / 12 } // of 0, 1/(n-1), ..., 1
+	near(t, "mse of constant codes", value(t, "mse", constant), (variance(3)+variance(4)+variance(5))/3, 1e-12)
+	near(t, "me of constant codes", value(t, "me", constant), math.Sqrt(3)/2, 1e-12)
+	r := compute(t, &MaxError{Fit: FitMinimax}, constant)
+	near(t, "minimax of constant codes", r.Value, math.Sqrt(3)/2, 1e-12)
+	near(t, "minimax error of a factor", r.Part("per_factor")[0], 0.5, 1e-12)
+	near(t, "mae of constant codes", value(t, "mae", constant), (1.0/3+1.0/3+0.3)/3, 1e-12)
+	if constant.Stream != nil || value(t, "mse", subset(perfect, []int{5})) != 0 || value(t, "contraction-mean", subset(perfect, []int{5})) != 0 {
+		t.Error("one row")
+	}
+}
+
+// Distances of circular and categorical factors.
+func TestContractionKinds(t *testing.T) {
+	factors := []datasets.Factor{{Name: "angle", Size: 8, Kind: datasets.Circular}, {Name: "shape", Size: 5, Kind: datasets.Categorical},
+		{Name: "size", Size: 3, Kind: datasets.Ordinal, Values: []float64{10, 20, 60}}}
+	in := gridInput(factors, 1, func([]int, []float64) {})
+	near(t, "largest distance", value(t, "contraction-max", in), math.Sqrt(0.25+1+1), 1e-12)
+	sum, pairs := 0.0, 0.0
+	for i := range in.Codes.Rows {
+		for j := range in.Codes.Rows {
+			a, b := in.Levels[3*i:3*i+3], in.Levels[3*j:3*j+3]
+			turn := float64((a[0]-b[0]+8)%8) / 8
+			turn = min(turn, 1-turn)
+			var other float64
+			if a[1] != b[1] {
+				other = 1
+			}
+			size := (factors[2].Values[a[2]] - factors[2].Values[b[2]]) / 50
+			sum += math.Sqrt(turn*turn + other + size*size)
+			pairs++
+		}
+	}
+	near(t, "mean distance", value(t, "contraction-mean", in), sum/pairs, 1e-12)
+}
+
+// Random pairs estimate the mean over all.
+func TestContractionSamples(t *testing.T) {
+	stream := rng.New(1, "codes")
+	in := gridInput(ordinals(7, 8, 9), 2, func(l []int, z []float64) { z[0], z[1] = stream.Float64(), stream.Float64() })
+	all := compute(t, &Contraction{}, in).Value
+	most := compute(t, &Contraction{Max: true}, in).Value
+	sampled := func(max bool, pairs int) Result {
+		c := choice("contraction-mean")
+		c.Value = &Contraction{Max: max, Pairs: pairs}
+		r, err := Evaluate(in, 3, []Choice{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r[0]
+	}
+	r := sampled(false, 100000)
+	near(t, "mean", r.Value, all, 0.003)
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "100000 random pairs of rows of 126756") {
+		t.Errorf("notes %v", r.Notes)
+	}
+	if r := sampled(true, 100000); r.Value > most || r.Value < most-0.1 {
+		t.Errorf("largest %v, of all pairs %v", r.Value, most)
+	}
+	if r := sampled(false, 126756); r.Value != all || len(r.Notes) != 0 {
+		t.Errorf("%v of all pairs, %v; notes %v", r.Value, all, r.Notes)
+	}
+	if _, err := (&Contraction{Pairs: 10}).Compute(in); err == nil || !strings.Contains(err.Error(), "no stream") {
+		t.Errorf("without a stream: %v", err)
+	}
+}
+
+// Random pairs are of two different rows.
+func TestContractionPairs(t *testing.T) {
+	in := gridInput(ordinals(5), 1, func([]int, []float64) {})
+	var mean float64
+	for seed := range 2000 {
+		r, err := Evaluate(in, uint64(seed), []Choice{{Name: "contraction-mean", Value: &Contraction{Pairs: 9}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean += r[0].Value / 2000
+	}
+	near(t, "mean", mean, 0.4, 0.01) // of |i-j|/4 over all pairs, a row with itself included
+}
+
+// The ball around the errors has a centre of its own.
+func TestMaxErrorCentre(t *testing.T) {
+	in := &Input{Codes: Matrix{Rows: 4, Cols: 1, Data: make([]float64, 4)}, Levels: []int{0, 0, 0, 2}, Factors: ordinals(3)}
+	r := compute(t, &MaxError{Fit: FitLeastSquares, Samples: 4}, in)
+	near(t, "me", r.Value, 0.5, 1e-12)
+	near(t, "of the factor", r.Part("per_factor")[0], 0.5, 1e-12)
+	if len(r.Notes) != 0 {
+		t.Errorf("notes %v", r.Notes)
+	}
+}
+
+// Rows, columns in another order, and affine maps of the codes do not change a left inverse.
+func TestLeftInverseInvariance(t *testing.T) {
+	stream := rng.New(1, "codes")
+	in := gridInput(ordinals(4, 5, 6), 3, func(l []int, z []float64) {
+		for c := range z {
+			z[c] = float64(l[c]) + stream.NormFloat64()
+		}
+	})
+	mapped := gridInput(in.Factors, 3, func(l []int, z []float64) {
+		y := in.Codes.Row(datasets.Grid(in.Factors).Index(l))
+		z[0], z[1], z[2] = 3*y[2]+1, y[0]-0.5*y[1], 1e3*y[1]+y[2]
+	})
+	shuffleRows(mapped)
+	for _, name := range []string{"mse", "mae", "me"} {
+		near(t, name, value(t, name, mapped), value(t, name, in), 1e-9)
+	}
+	s := &LeftInverse{Samples: 60}
+	r, err := Evaluate(in, 3, []Choice{{Name: "mse", Value: s}})
+	if err != nil || len(r[0].Notes) != 1 || r[0].Value > 2*value(t, "mse", in) || r[0].Value < 0.5*value(t, "mse", in) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := s.Compute(in); err == nil {
+		t.Error("no stream: no error")
+	}
+	// a categorical factor counts from 0 to 1
+	in.Factors[0].Kind = datasets.Categorical
+	categorical := value(t, "mse", in)
+	in.Factors[0].Kind = datasets.Ordinal
+	near(t, "categorical", categorical, value(t, "mse", in), 1e-12)
+}
+
+// Every metric gives the same value in every order of rows, and does not change its input.
+func TestMetricsArePure(t *testing.T) {
+	stream := rng.New(8, "codes")
+	in := gridInput(ordinals(4, 5, 6), 7, func(l []int, z []float64) {
+		for c := range z {
+			z[c] = float64(l[c%3]) + stream.NormFloat64()
+		}
+	})
+	before := append([]float64(nil), in.Codes.Data...)
+	shuffled := subset(in, rng.New(1, "order").Perm(in.Codes.Rows))
+	for _, e := range Table.Entries {
+		if strings.HasPrefix(e.Name, "dlsbd") {
+			continue
+		}
+		a := value(t, e.Name, in)
+		near(t, e.Name, value(t, e.Name, shuffled), a, 1e-9)
+		if a != value(t, e.Name, in) {
+			t.Errorf("%s: another value the second time", e.Name)
+		}
+		for _, r := range []string{"nan", "levels"} {
+			bad := *in
+			bad.Codes.Data = append([]float64(nil), before...)
+			bad.Levels = append([]int(nil), in.Levels...)
+			if r == "nan" {
+				bad.Codes.Data[3] = math.NaN()
+			} else {
+				bad.Levels[5] = 77
+			}
+			if _, err := e.New().Compute(&bad); err == nil {
+				t.Errorf("%s accepts bad %s", e.Name, r)
+			}
+		}
+	}
+	for i, v := range in.Codes.Data {
+		if v != before[i] {
+			t.Fatal("a metric changed the codes")
+		}
+	}
+}

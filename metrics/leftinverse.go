@@ -1,0 +1,184 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/geometry"
+)
+
+// LeftInverse is the informativeness metric of Zhang and Sugiyama 2024, equation 26
+// and table 2: how badly the best affine map h from whole codes to factors recovers
+// the factors y, scaled to [0, 1], over all rows.
+//
+//   - mse: the least mean over rows and factors of (y - h(z))^2.
+//   - mae: the least mean over rows and factors of |y - h(z)|.
+//   - me: the largest error. As the paper computes it (Fit least-squares), it is the
+//     radius of the smallest ball that holds the vectors y - h(z), with h from least
+//     squares. As its text has it (Fit minimax), h has the least largest |y_i - h_i(z)|
+//     for every factor i, and the value is the root of the sum of their squares.
+//
+// All fits are exact optima with an intercept, without a penalty. The values of
+// ordinal factors, the turns of circular ones (which no affine map recovers from a
+// circle), and the levels of categorical ones are mapped to [0, 1]. The part score is
+// e^-value.
+type LeftInverse struct {
+	Error   FitError `yaml:"-"`
+	Samples int      `yaml:"samples" doc:"at most so many rows, chosen at random if there are more; 0: all"`
+}
+
+// MaxError is the metric me, with a choice of the fit.
+type MaxError struct {
+	Fit     Fit `yaml:"fit" doc:"least-squares, the enclosing ball of whose errors is measured; or minimax, the least largest error"`
+	Samples int `yaml:"samples" doc:"at most so many rows, chosen at random if there are more; 0: all"`
+}
+
+// FitError is what a fit makes least.
+type FitError uint8
+
+// The errors.
+const (
+	MeanSquaredError FitError = iota
+	MeanAbsoluteError
+)
+
+// Fit says how MaxError fits the map.
+type Fit string
+
+// The fits.
+const (
+	FitLeastSquares Fit = "least-squares"
+	FitMinimax      Fit = "minimax"
+)
+
+// Better says that lower values are better.
+func (*LeftInverse) Better() Direction { return LowerIsBetter }
+
+// Better says that lower values are better.
+func (*MaxError) Better() Direction { return LowerIsBetter }
+
+// Validate checks the settings.
+func (l *LeftInverse) Validate() error { return validSamples(l.Samples) }
+
+// Validate checks the settings.
+func (m *MaxError) Validate() error {
+	if m.Fit != FitLeastSquares && m.Fit != FitMinimax {
+		return config.Invalid("fit", "unknown fit %q; want least-squares or minimax", string(m.Fit))
+	}
+	return validSamples(m.Samples)
+}
+
+func validSamples(n int) error {
+	if n < 0 {
+		return config.Invalid("samples", "%d is negative; want 0 (all) or more", n)
+	}
+	return nil
+}
+
+// Compute returns the part per_factor: the error of each factor.
+func (l *LeftInverse) Compute(in *Input) (Result, error) {
+	if err := l.Validate(); err != nil {
+		return Result{}, err
+	}
+	p, err := newRecovery(in, l.Samples)
+	if err != nil {
+		return Result{}, err
+	}
+	var fit geometry.Regression
+	if l.Error == MeanAbsoluteError {
+		err = fit.LeastAbsolute(p.codes, p.columns, p.targets, p.factors)
+	} else {
+		err = fit.LeastSquares(p.codes, p.columns, p.targets, p.factors, 0)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
+	}
+	return p.result(in, Mean.of(fit.Errors), fit.Errors)
+}
+
+// Compute returns the part per_factor: the largest error of each factor.
+func (m *MaxError) Compute(in *Input) (Result, error) {
+	if err := m.Validate(); err != nil {
+		return Result{}, err
+	}
+	p, err := newRecovery(in, m.Samples)
+	if err != nil {
+		return Result{}, err
+	}
+	var fit geometry.Regression
+	if m.Fit == FitMinimax {
+		if err := fit.Minimax(p.codes, p.columns, p.targets, p.factors); err != nil {
+			return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
+		}
+		var square float64
+		for _, e := range fit.Errors {
+			square += e * e
+		}
+		return p.result(in, math.Sqrt(square), fit.Errors)
+	}
+	if err := fit.LeastSquares(p.codes, p.columns, p.targets, p.factors, 0); err != nil {
+		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
+	}
+	ball, err := geometry.EnclosingBall(fit.Residuals, p.factors)
+	if err != nil {
+		return Result{}, fmt.Errorf("ball around the errors: %w", err)
+	}
+	largest := make([]float64, p.factors)
+	for i, e := range fit.Residuals {
+		j := i % p.factors
+		largest[j] = max(largest[j], math.Abs(e-ball.Centre[j])) // the ball's centre joins the intercept
+	}
+	return p.result(in, ball.Radius, largest)
+}
+
+// recovery is the regression of factors on codes.
+type recovery struct {
+	codes, targets   []float64
+	columns, factors int
+	notes            []string
+}
+
+func newRecovery(in *Input, samples int) (*recovery, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	k := len(in.Factors)
+	p := &recovery{codes: in.Codes.Data, columns: in.Codes.Cols, factors: k}
+	levels := in.Levels
+	if samples > 0 && in.Codes.Rows > samples {
+		rows, err := in.sample(samples)
+		if err != nil {
+			return nil, err
+		}
+		p.notes = append(p.notes, fmt.Sprintf("measured on %d random rows of %d", samples, in.Codes.Rows))
+		p.codes, levels = nil, nil
+		for _, i := range rows {
+			p.codes = append(p.codes, in.Codes.Row(i)...)
+			levels = append(levels, in.Levels[i*k:(i+1)*k]...)
+		}
+	}
+	p.targets = make([]float64, len(levels))
+	for i, l := range levels {
+		p.targets[i] = unitValue(in.Factors[i%k], l)
+	}
+	return p, nil
+}
+
+// unitValue maps the level of a factor to [0, 1].
+func unitValue(f datasets.Factor, level int) float64 {
+	if f.Kind == datasets.Categorical {
+		return float64(level) / float64(max(f.Size-1, 1))
+	}
+	return f.Scaled(level)
+}
+
+func (p *recovery) result(in *Input, value float64, errors []float64) (Result, error) {
+	part := Part{Name: "per_factor", Values: errors}
+	for _, f := range in.Factors {
+		part.Labels = append(part.Labels, f.Name)
+	}
+	r := Result{Value: value, Parts: []Part{part}, Notes: p.notes}
+	return r.scored()
+}

@@ -1,0 +1,241 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/config"
+)
+
+// Measure says how far points are from being one point.
+type Measure uint8
+
+// The measures. Distances are Euclidean.
+const (
+	Variance Measure = iota // the sum over columns of the variance (n degrees of freedom)
+	MAD                     // the mean distance from the geometric median
+	Radius                  // the radius of the smallest ball that holds the points
+	Diameter                // the largest distance of two points
+	MPD                     // half the mean distance over all ordered pairs, a point with itself included
+)
+
+var measureNames = [...]string{"variance", "mad", "radius", "diameter", "mpd"}
+
+func (m Measure) String() string {
+	if int(m) < len(measureNames) {
+		return measureNames[m]
+	}
+	return fmt.Sprintf("Measure(%d)", uint8(m))
+}
+
+// Spread is the modularity metric of Zhang and Sugiyama 2024, sections 3.1 (variance,
+// mad, radius) and 3.2 (diameter, mpd), as in table 2. For factor i and its level v, let S(i, v) be the sub-codes z_i of all
+// rows in which the factor has that level. The value is
+//
+//	sum over factors i of aggregate over levels v of measure(S(i, v))
+//
+// over the levels that occur: 0 if no sub-code depends on any factor but its own, and
+// also for codes that are constant. By default the aggregate is the maximum for radius
+// and diameter and the mean for the others. Codes are measured as they are; nothing
+// is divided by the number of columns. The part score is e^-value.
+//
+// If the columns are assigned as best, every factor has one column; the other
+// columns are not measured. The assignment has the least sum over factors of the part
+// of the column's variance that is left where the factor is held.
+//
+// A sub-code of one column takes n log n operations. For sub-codes of several
+// columns, Samples bounds the rows that are measured, which costs time as their
+// square for diameter and mpd; diameter and radius come out smaller with fewer rows.
+type Spread struct {
+	Measure     Measure   `yaml:"-"`
+	Codes       SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
+	Assign      Assign    `yaml:"assign" doc:"without codes: order (to every factor as many columns as to the next), or best (to every factor its best column); empty: order where the numbers fit, else best"`
+	Aggregate   Aggregate `yaml:"aggregate" doc:"over the levels of a factor: mean, max, sum or mean-square"`
+	Standardise bool      `yaml:"standardise" doc:"divide every column by its standard deviation first"`
+	Samples     int       `yaml:"samples" doc:"sub-codes of several columns: measure at most so many rows, chosen at random; 0: all"`
+}
+
+// NewSpread returns the metric of a measure with its defaults.
+func NewSpread(m Measure) *Spread {
+	s := &Spread{Measure: m, Aggregate: Mean}
+	if m == Radius || m == Diameter {
+		s.Aggregate = Max
+	}
+	if m == Diameter || m == MPD {
+		s.Samples = 10000
+	}
+	return s
+}
+
+// Better says that lower values are better.
+func (*Spread) Better() Direction { return LowerIsBetter }
+
+// Validate checks the settings.
+func (s *Spread) Validate() error {
+	if err := s.Aggregate.validate(); err != nil {
+		return err
+	}
+	if s.Samples < 0 {
+		return config.Invalid("samples", "%d is negative; want 0 (all) or more", s.Samples)
+	}
+	return s.Assign.validate()
+}
+
+// Suits implements Selective.
+func (s *Spread) Suits(in *Input) error {
+	_, err := s.Codes.plan(in, s.Assign)
+	return err
+}
+
+// Compute returns the part per_factor, and columns if these were assigned as best.
+func (s *Spread) Compute(in *Input) (Result, error) {
+	if err := s.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	blocks, err := s.Codes.plan(in, s.Assign)
+	if err != nil {
+		return Result{}, err
+	}
+	var r Result
+	if blocks == nil {
+		blocks = assigned(in)
+		columns := Part{Name: "columns"}
+		for _, b := range blocks {
+			columns.Labels = append(columns.Labels, in.Factors[b.factor].Name)
+			columns.Values = append(columns.Values, float64(b.columns[0]))
+		}
+		r.Parts = append(r.Parts, columns)
+		r.Notes = append(r.Notes, describe(in, blocks))
+	}
+	var rows []int // nil: all
+	if s.Samples > 0 && in.Codes.Rows > s.Samples && slices.ContainsFunc(blocks, func(b block) bool { return len(b.columns) > 1 }) {
+		if rows, err = in.sample(s.Samples); err != nil {
+			return Result{}, err
+		}
+		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random rows of %d", s.Samples, in.Codes.Rows))
+	}
+	perFactor := Part{Name: "per_factor"}
+	for _, b := range blocks {
+		value, err := s.factor(in, b, rows)
+		if err != nil {
+			return Result{}, fmt.Errorf("factor %q: %w", in.Factors[b.factor].Name, err)
+		}
+		perFactor.Labels = append(perFactor.Labels, in.Factors[b.factor].Name)
+		perFactor.Values = append(perFactor.Values, value)
+		r.Value += value
+	}
+	r.Parts = append([]Part{perFactor}, r.Parts...)
+	return r.scored()
+}
+
+// factor measures one factor's sub-code. The rows are those chosen where the
+// sub-code has several columns; nil: all.
+func (s *Spread) factor(in *Input, b block, rows []int) (float64, error) {
+	if len(b.columns) == 1 {
+		rows = nil
+	}
+	points := s.subCode(in.Codes, b.columns)
+	g := groupRows(in, b.factor, rows)
+	d := newDeviation(s.Measure, len(b.columns))
+	var values []float64
+	var group []float64
+	for level := range g.count {
+		members := g.members(level)
+		if len(members) == 0 {
+			continue
+		}
+		group = group[:0]
+		for _, i := range members {
+			group = append(group, points[i*len(b.columns):(i+1)*len(b.columns)]...)
+		}
+		value, err := d(group, g.count[level])
+		if err != nil {
+			return 0, fmt.Errorf("level %d: %w", level, err)
+		}
+		values = append(values, value)
+	}
+	return s.Aggregate.of(values), nil
+}
+
+// subCode copies columns of codes, standardised if that is wanted.
+func (s *Spread) subCode(codes Matrix, columns []int) []float64 {
+	points := make([]float64, codes.Rows*len(columns))
+	column := make([]float64, codes.Rows)
+	for at, c := range columns {
+		if s.Standardise {
+			unitColumn(codes, c, column)
+		} else {
+			for i := range column {
+				column[i] = codes.Data[i*codes.Cols+c]
+			}
+		}
+		for i, v := range column {
+			points[i*len(columns)+at] = v
+		}
+	}
+	return points
+}
+
+// groups lists rows by level.
+type groups struct {
+	order []int // rows, level by level
+	first []int // by level, and the end
+	count []int // by level: rows of the input, chosen or not
+}
+
+func (g *groups) members(level int) []int { return g.order[g.first[level]:g.first[level+1]] }
+
+// groupRows groups the chosen rows, or all, by the level of a factor.
+func groupRows(in *Input, factor int, rows []int) *groups {
+	k, size := len(in.Factors), in.Factors[factor].Size
+	level := func(i int) int { return in.Levels[i*k+factor] }
+	g := &groups{first: make([]int, size+1), count: make([]int, size)}
+	for i := range in.Codes.Rows {
+		g.count[level(i)]++
+	}
+	chosen := g.count
+	if rows == nil {
+		rows = make([]int, in.Codes.Rows)
+		for i := range rows {
+			rows[i] = i
+		}
+	} else {
+		chosen = make([]int, size)
+		for _, i := range rows {
+			chosen[level(i)]++
+		}
+	}
+	for l, n := range chosen {
+		g.first[l+1] = g.first[l] + n
+	}
+	next := slices.Clone(g.first)
+	g.order = make([]int, len(rows))
+	for _, i := range rows {
+		g.order[next[level(i)]] = i
+		next[level(i)]++
+	}
+	return g
+}
+
+// sample draws n rows without replacement, ascending.
+func (in *Input) sample(n int) ([]int, error) {
+	if in.Stream == nil {
+		return nil, fmt.Errorf("there are %d rows, and no stream of random numbers to choose %d of them", in.Codes.Rows, n)
+	}
+	rows := in.Stream.Perm(in.Codes.Rows)[:n]
+	slices.Sort(rows)
+	return rows, nil
+}
+
+// scored adds the part score, e^-value, to a result.
+func (r Result) scored() (Result, error) {
+	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
+		return Result{}, fmt.Errorf("the value is not a finite number (%v): the codes are too large", r.Value)
+	}
+	r.Parts = append(r.Parts, Part{Name: "score", Values: []float64{math.Exp(-r.Value)}})
+	return r, nil
+}

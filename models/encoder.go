@@ -1,0 +1,123 @@
+package models
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// Encoder is a network from images to codes and nothing else: what it learns is
+// the losses' business alone. The code is a linear map of the features.
+type Encoder struct {
+	Encoder nn.EncoderChoice `yaml:"encoder" doc:"network from images to features"`
+	Latent  int              `yaml:"latent" doc:"dimensions of the code"`
+}
+
+// NewEncoder returns the default settings.
+func NewEncoder() *Encoder { return &Encoder{Encoder: nn.DefaultEncoder(), Latent: 10} }
+
+// Validate checks the settings.
+func (s *Encoder) Validate() error { return validLatent(s.Latent) }
+
+func validLatent(n int) error {
+	if n < 1 || n > 1<<20 {
+		return config.Invalid("latent", "%d dimensions: want 1 to %d", n, 1<<20)
+	}
+	return nil
+}
+
+// New implements Settings.
+func (s *Encoder) New(data Data, seed uint64) (Model, error) {
+	m := &encoder{newBase(s.Encoder, data, seed), s.Latent}
+	return m, materialise(m, data, s.Latent)
+}
+
+type encoder struct {
+	base
+	latent int
+}
+
+// Objectives implements Model.
+func (m *encoder) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
+
+// Spaces implements Model.
+func (m *encoder) Spaces() []Space { return []Space{{Name: "euclidean", Width: m.latent}} }
+
+// Encode implements Model.
+func (m *encoder) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
+	return codes(&m.base, g, images, m.latent)
+}
+
+// codes adds the encoder's features and their linear map to codes.
+func codes(b *base, g *nn.Graph, images *gorgonia.Node, latent int) (*gorgonia.Node, error) {
+	h, err := b.features(g, images)
+	if err != nil {
+		return nil, err
+	}
+	return nn.Dense(g, h, "latent/code", latent, op.Linear)
+}
+
+// Build implements Model.
+func (m *encoder) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
+	return deterministic(&m.base, g, n, m.latent)
+}
+
+// deterministic builds the program of a model that draws nothing, without a decoder.
+func deterministic(b *base, g *nn.Graph, n, latent int) (*Program, error) {
+	images, err := b.images(g, n)
+	if err != nil {
+		return nil, err
+	}
+	z, err := codes(b, g, images, latent)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{Outputs: &losses.Outputs{Images: images, Codes: z, Sample: z, Batch: n, Group: 1}}, nil
+}
+
+// AE is the autoencoder: the network of [Encoder], and one from codes back to images.
+type AE struct {
+	Networks
+	Latent int `yaml:"latent" doc:"dimensions of the code"`
+}
+
+// NewAE returns the default settings.
+func NewAE() *AE { return &AE{Networks: defaultNetworks(), Latent: 10} }
+
+// Validate checks the settings.
+func (s *AE) Validate() error { return validLatent(s.Latent) }
+
+// New implements Settings.
+func (s *AE) New(data Data, seed uint64) (Model, error) {
+	m := &ae{newAutoencoder(s.Networks, data, seed), s.Latent}
+	return m, materialise(m, data, s.Latent)
+}
+
+type ae struct {
+	autoencoder
+	latent int
+}
+
+// Objectives implements Model.
+func (m *ae) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
+
+// Spaces implements Model.
+func (m *ae) Spaces() []Space { return []Space{{Name: "euclidean", Width: m.latent}} }
+
+// Encode implements Model.
+func (m *ae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
+	return codes(&m.base, g, images, m.latent)
+}
+
+// Build implements Model.
+func (m *ae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
+	p, err := deterministic(&m.base, g, n, m.latent)
+	if err != nil {
+		return nil, err
+	}
+	p.Outputs.Logits, err = m.Decode(g, p.Outputs.Codes)
+	return p, err
+}

@@ -1,0 +1,88 @@
+package train
+
+import (
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// adversary is the program that trains a discriminator on the codes of another
+// program's last step and on the same codes permuted.
+type adversary struct {
+	name          string
+	settings      *losses.Discriminator
+	codes, active *gorgonia.Node // of the other program; active may be nil
+	columns       int
+
+	input     []float32 // [2n, columns]: codes, then permuted codes
+	machine   *vm.Machine
+	loss      *gorgonia.Node
+	names     []string
+	nodes     gorgonia.Nodes
+	gradients [][]float32
+}
+
+func newAdversary(a losses.Adversary, judges *nn.Params) (*adversary, error) {
+	shape := a.Codes.Shape()
+	p := &adversary{name: a.Name, settings: a.Discriminator, codes: a.Codes, active: a.Active, columns: shape[1]}
+	g := nn.NewGraph(judges)
+	both, err := g.Input("codes and permuted codes", 2*shape[0], shape[1])
+	if err != nil {
+		return nil, err
+	}
+	logits, err := a.Discriminator.Build(g, both, a.Name)
+	if err != nil {
+		return nil, err
+	}
+	if p.loss, err = losses.Discrimination(logits); err != nil {
+		return nil, err
+	}
+	var learnables gorgonia.Nodes
+	p.names, learnables = g.Learnables()
+	if p.nodes, err = gorgonia.Grad(p.loss, learnables...); err != nil {
+		return nil, err
+	}
+	p.input, p.gradients = nn.Data(both), make([][]float32, len(p.nodes))
+	p.machine, err = vm.New(append(gorgonia.Nodes{p.loss}, p.nodes...)...)
+	return p, err
+}
+
+// judged lists the nodes of the other program that must have values.
+func (a *adversary) judged() gorgonia.Nodes {
+	if a.active == nil {
+		return gorgonia.Nodes{a.codes}
+	}
+	return gorgonia.Nodes{a.codes, a.active}
+}
+
+// optimizer makes the discriminator's own Adam.
+func (a *adversary) optimizer(judges *nn.Params) Optimizer {
+	s := a.settings
+	adam := Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}
+	return adam.New(parametersOf(judges, a.names))
+}
+
+// run computes the discriminator's loss and gradients on the last step of another program.
+func (a *adversary) run(other *vm.Machine, permute *rng.Stream) (float64, error) {
+	n := len(a.input) / 2
+	codes := floats(other, a.codes)
+	copy(a.input, codes)
+	var active []float32
+	if a.active != nil {
+		active = floats(other, a.active)
+	}
+	losses.Permute(a.input[n:], codes, active, a.columns, permute.Shuffle)
+	if err := a.machine.RunAll(); err != nil {
+		return 0, err
+	}
+	collect(a.machine, a.nodes, a.gradients)
+	return scalar(a.machine.Value(a.loss))
+}
+
+func floats(m *vm.Machine, n *gorgonia.Node) []float32 {
+	return m.Value(n).(*tensor.Dense).Float32s()
+}

@@ -1,0 +1,105 @@
+package train
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// regularised is a small experiment of an encoder alone.
+const regularised = `
+name: regularised
+seed: 1
+dataset: {square: {size: 16, side: 4}}
+supervision: {labels: {fraction: 1}}
+model: {encoder: {encoder: {mlp: {hidden: [16]}}, latent: 2}}
+losses: [{variance: {weight: 10}}, contraction]
+train: {epochs: 2, batch: 64, figures: false}
+`
+
+// TestLabelInputs checks what losses see of the factors of a batch.
+func TestLabelInputs(t *testing.T) {
+	known := &datasets.Labels{Factors: []datasets.Factor{
+		{Name: "size", Size: 3, Kind: datasets.Ordinal, Values: []float64{2, 4, 6}},
+		{Name: "angle", Size: 4, Kind: datasets.Circular},
+		{Name: "shape", Size: 3, Kind: datasets.Categorical}}}
+	l := newLabelInputs(known)
+	g := nn.NewGraph(nn.NewParams(1))
+	labels := l.offer(g, 2)
+	l.fill([]int32{0, 0, 0, 1, 1, 1}) // no loss has asked for an input
+	groups, err := labels.Groups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := labels.Values()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := labels.Groups(); err != nil || again != groups {
+		t.Error("the second loss that asks gets another input")
+	}
+	l.fill([]int32{2, 3, 2, -1, 1, 0})
+	if got, want := nn.Data(groups), []float32{2, 3, 2, -1, 1, 0}; !slices.Equal(got, want) {
+		t.Errorf("groups %v, want %v", got, want)
+	}
+	if got, want := nn.Data(values), []float32{1, 0.75, 2, 0, 0.25, 0}; !slices.Equal(got, want) {
+		t.Errorf("values %v, want %v", got, want)
+	}
+	l.fill(nil) // a batch about which nothing is known
+	if got, want := nn.Data(groups), []float32{-1, -1, -1, -1, -1, -1}; !slices.Equal(got, want) {
+		t.Errorf("groups %v, want %v", got, want)
+	}
+	known.Pairs = []datasets.SimilarPair{{A: 0, B: 1}}
+	if _, err := newLabelInputs(known).offer(g, 2).Values(); err == nil || !strings.Contains(err.Error(), "only similarities") {
+		t.Errorf("values of similarities: error %v", err)
+	}
+}
+
+// TestRegularised checks that an encoder is trained by objectives alone, that they
+// see the labels of their own batch, and that resuming keeps the bits.
+func TestRegularised(t *testing.T) {
+	for name, overrides := range map[string][]string{
+		"all labels":   {},
+		"some labels":  {"supervision.labels.fraction=0.3"},
+		"similarities": {"supervision={similarity: {count: 50}}", "losses=[{variance: {weight: 10}}, dip-i]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := Load("regularised.yaml", []byte(regularised), overrides...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, dir := t.TempDir(), t.TempDir()
+			first := trainIn(t, whole, c, false)
+			if v := first.Losses["unsupervised"]["variance"]; !(v > 0) || math.IsInf(v, 0) {
+				t.Errorf("variance %v, want a positive number", v)
+			}
+			for stop, resume := 1, false; ; stop, resume = stop+2, true {
+				if _, err := Run(endAfter(stop), c, Options{Dir: dir, Resume: resume}); err == nil {
+					break
+				}
+			}
+			sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
+		})
+	}
+}
+
+// TestUntrained checks that parameters which no loss reaches keep their values and are named.
+func TestUntrained(t *testing.T) {
+	c, err := Load("untrained.yaml", []byte(regularised), "model={ae: {encoder: {mlp: {hidden: [16]}}, latent: 2}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trainer := trainerOf(t, c)
+	names := trainer.Untrained()
+	if len(names) != 4 || !strings.HasPrefix(names[0], "decoder/") {
+		t.Fatalf("untrained parameters %v, want the decoder's four", names)
+	}
+	if _, err := (&plan{model: trainer.Model, losses: []losses.Choice{}}).compile(trainer.Model.Objectives()[0], 2, 1); err == nil {
+		t.Error("an objective without losses compiles")
+	}
+}
