@@ -79,16 +79,14 @@ func (f Factor) Angle(level int) float64 {
 
 // Scaled is the value of a level, scaled linearly so that the least value of the
 // factor is 0 and the largest 1. Of a circular factor it is the part of a full turn,
-// level/Size, of a categorical one the level itself, and 0 if all values are equal.
+// level/Size, of a categorical one level/(Size-1), and 0 if all values are equal.
 func (f Factor) Scaled(level int) float64 {
 	switch {
-	case f.Kind == Categorical:
-		return float64(level)
-	case f.Kind == Circular:
-		return float64(level) / float64(f.Size)
 	case f.Size < 2:
 		return 0
-	case f.Values == nil:
+	case f.Kind == Circular:
+		return float64(level) / float64(f.Size)
+	case f.Kind == Categorical || f.Values == nil:
 		return float64(level) / float64(f.Size-1)
 	}
 	low, high := slices.Min(f.Values), slices.Max(f.Values)

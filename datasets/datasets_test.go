@@ -271,7 +271,7 @@ func TestScaled(t *testing.T) {
 		{Factor{Size: 2, Kind: Ordinal, Values: []float64{4, 4}}, []float64{0, 0}},
 		{Factor{Size: 1, Kind: Ordinal}, []float64{0}},
 		{Factor{Size: 4, Kind: Circular, Values: []float64{0, 90, 180, 270}}, []float64{0, 0.25, 0.5, 0.75}},
-		{Factor{Size: 3, Kind: Categorical, Values: []float64{5, 6, 7}}, []float64{0, 1, 2}},
+		{Factor{Size: 3, Kind: Categorical, Values: []float64{5, 6, 8}}, []float64{0, 0.5, 1}},
 	} {
 		for l, want := range test.want {
 			if got := test.f.Scaled(l); got != want {

@@ -150,6 +150,34 @@ func TestMixedEpochs(t *testing.T) {
 	}
 }
 
+// The same of any numbers.
+func TestMixedEpochsAtRandom(t *testing.T) {
+	r := rng.New(6, "plans")
+	for range 300 {
+		d := toyOf(object(1+r.IntN(4)), ordinal("x", 2+r.IntN(30)), ordinal("y", 2))
+		size, share := 2+r.IntN(40), 0.01+0.98*r.Float64()
+		var s Supervision = &FactorLabels{Fraction: 0.9 * r.Float64(), Share: share}
+		width := 1
+		if r.IntN(2) == 0 {
+			s, width = &Similarity{Count: 1 + r.IntN(50), Share: share, Factors: []string{"y"}}, 2
+			size++
+		}
+		plan := split(t, s, d)
+		if plan.Known.Share == 0 { // all are labelled
+			continue
+		}
+		batch := min(size, d.Len())
+		units := max(1, min(int(math.Round(share*float64(batch)))/width, (batch-1)/width))
+		b := sampler(t, plan, size)
+		for range 2 {
+			checkMixed(t, d, plan, epochWithLevels(t, b), batch, units*width)
+		}
+		if t.Failed() {
+			t.Fatalf("%d images, batches of %d, %+v", d.Len(), size, s)
+		}
+	}
+}
+
 // epochWithLevels deals an epoch, copied.
 func epochWithLevels(t testing.TB, s *Sampler) (batches []Batch) {
 	t.Helper()

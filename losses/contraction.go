@@ -89,8 +89,7 @@ func (d Distance) of(k datasets.Kind) op.DistanceKind {
 }
 
 // ContractionLoss is [Contraction] of a model's codes and the known factors of the
-// images: ordinal values scaled to [0, 1], circular ones as turns, categorical ones
-// as levels.
+// images, scaled to [0, 1], circular ones as turns.
 type ContractionLoss struct {
 	Weight    float64   `yaml:"weight" doc:"factor in the total"`
 	Aggregate Aggregate `yaml:"aggregate" doc:"over pairs of images: mean, max, sum or mean-square"`

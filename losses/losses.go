@@ -64,9 +64,8 @@ type Labels struct {
 	// that factor; -1 says that nothing is known.
 	Groups func() (*gorgonia.Node, error)
 
-	// Values is [batch, K]: the values of the factors, scaled to [0, 1] (of
-	// categorical ones the level); 0 where Groups is -1. It is an error if only
-	// similarities are known.
+	// Values is [batch, K]: the values of the factors, scaled to [0, 1]; 0 where
+	// Groups is -1. It is an error if only similarities are known.
 	Values func() (*gorgonia.Node, error)
 }
 

@@ -35,4 +35,6 @@ var Table = &registry.Table[Loss]{Kind: "loss", Entries: []registry.Entry[Loss]{
 		New: func() Loss { return NewDIP2() }},
 	{Name: "hsic", Doc: "dependence of sub-codes on each other, or on the other factors, by kernels", Source: "Gretton et al. 2005",
 		New: func() Loss { return NewHSIC() }},
+	{Name: "logic", Doc: "a sentence of first-order logic about codes and factors, as a quantity that is 0 where it is true",
+		Source: "Zhang and Sugiyama 2024, section 2, appendix B", New: func() Loss { return NewLogic() }},
 }}

@@ -107,7 +107,9 @@ func (s *shrinkage) add(i, j int) {
 		case datasets.Circular:
 			d = min(d, 1-d)
 		case datasets.Categorical:
-			d = min(d, 1) // different levels are at least 1 apart
+			if d > 0 {
+				d = 1
+			}
 		}
 		y += d * d
 	}

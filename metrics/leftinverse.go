@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
@@ -161,17 +160,9 @@ func newRecovery(in *Input, samples int) (*recovery, error) {
 	}
 	p.targets = make([]float64, len(levels))
 	for i, l := range levels {
-		p.targets[i] = unitValue(in.Factors[i%k], l)
+		p.targets[i] = in.Factors[i%k].Scaled(l)
 	}
 	return p, nil
-}
-
-// unitValue maps the level of a factor to [0, 1].
-func unitValue(f datasets.Factor, level int) float64 {
-	if f.Kind == datasets.Categorical {
-		return float64(level) / float64(max(f.Size-1, 1))
-	}
-	return f.Scaled(level)
 }
 
 func (p *recovery) result(in *Input, value float64, errors []float64) (Result, error) {

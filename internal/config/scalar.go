@@ -154,6 +154,9 @@ func btoi(b bool) int {
 }
 
 func (n *Node) want(what string) error {
+	if what == "a text" && n.kind == mapNode {
+		return n.Errorf("want %s, got %s; put a text with a colon in quotes", what, n.describe())
+	}
 	return n.Errorf("want %s, got %s", what, n.describe())
 }
 

@@ -179,3 +179,47 @@ func TestPremetrics(t *testing.T) {
 		}
 	}
 }
+
+// The root of a square is exact, so that a distance of one coordinate is; and numbers
+// from the smallest normal one to the largest have roots.
+func TestRoots(t *testing.T) {
+	levels(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(5, 9))
+		for range 200 {
+			want, tile := make([]float32, PairLanes), make([]float32, PairLanes)
+			for i := range want {
+				want[i] = float32(math.Exp(r.Float64()*80 - 40))
+				tile[i] = want[i] * want[i]
+			}
+			Roots(tile, 1)
+			for i, w := range want {
+				if tile[i] != w {
+					t.Fatalf("the root of the square of %v is %v", w, tile[i])
+				}
+			}
+		}
+		special := []float32{0, 1.1754944e-38, 3.4e38, 1, 4, float32(math.NaN())}
+		for _, x := range special {
+			a, b, want := make([]float32, PairLanes), make([]float32, PairLanes), math.Sqrt(float64(x))
+			a[3], b[3] = x, x
+			Roots(a, 1)
+			InverseRoots(b, 1)
+			inverse := 1 / want
+			if x == 0 {
+				inverse = 0
+			}
+			if x != x {
+				if a[3] == a[3] {
+					t.Errorf("the root of NaN is %v", a[3])
+				}
+				continue
+			}
+			if math.Abs(float64(a[3])-want) > 1e-7*want || math.Abs(float64(b[3])-inverse) > 3e-7*inverse {
+				t.Errorf("%v: root %v, want %v; inverse %v, want %v", x, a[3], want, b[3], inverse)
+			}
+			if a[4] != 0 || b[4] != 0 {
+				t.Errorf("the root of 0 is %v, its inverse %v", a[4], b[4])
+			}
+		}
+	})
+}

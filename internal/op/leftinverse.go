@@ -190,13 +190,14 @@ func (f *leftInverse[T]) fit() {
 
 func (f *leftInverse[T]) backward(_ [][]T, _, dout []T, din [][]T) {
 	clear(din[0])
-	if len(f.known) == 0 {
-		return
-	}
 	for i, row := range f.known {
 		g := din[0][row*f.columns : (row+1)*f.columns]
 		for j := range g {
-			sum := f.value - f.value // NaN with the value
+			if math.IsNaN(f.value) {
+				g[j] = T(f.value)
+				continue
+			}
+			sum := 0.0
 			for k, w := range f.best.Weights[j*f.targets : (j+1)*f.targets] {
 				sum -= f.factor(k) * f.best.Signs[i*f.targets+k] * w
 			}

@@ -40,7 +40,7 @@ func (p *parser) named(t token) (expression, error) {
 	n := p.peek()
 	accessed := n.kind == symbol && (n.text == "(" || n.text == "." || n.text == "[" && n.joined)
 	if !accessed {
-		if (n.kind == word && !isKeyword(n.text)) || n.text == "[" {
+		if (n.kind == word && !isKeyword(n.text)) || p.at("[") {
 			return expression{}, errorAt(p.text, t.offset, "found %v before %v, want %s%s", t, n, wantPart,
 				registryHint(t.text, []string{"forall", "exists", "not"}))
 		}

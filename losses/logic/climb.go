@@ -40,14 +40,14 @@ func (p *parser) expression(level int) (e expression, err error) {
 // implication groups to the right.
 func (p *parser) implication() (expression, error) {
 	e, err := p.expression(levelOr)
-	at := p.place()
-	if err != nil || !p.accept("->") {
+	if err != nil || !p.at("->") {
 		return e, err
 	}
-	c := &connective{place: at, kind: implication}
+	c := &connective{place: p.place(), kind: implication}
 	if c.a, err = p.asFormula(e); err != nil {
 		return e, err
 	}
+	p.next()
 	c.b, err = p.formula()
 	return expression{Formula: c, at: e.at}, err
 }
@@ -56,14 +56,14 @@ func (p *parser) implication() (expression, error) {
 func (p *parser) chain(name string, k kind, level int) (expression, error) {
 	e, err := p.expression(level)
 	for err == nil {
-		at := p.place()
-		if !p.accept(name) {
+		if t := p.peek(); t.kind != word || t.text != name {
 			return e, nil
 		}
-		c := &connective{place: at, kind: k}
+		c := &connective{place: p.place(), kind: k}
 		if c.a, err = p.asFormula(e); err != nil {
 			return e, err
 		}
+		p.next()
 		right, err := p.expression(level)
 		if err != nil {
 			return e, err
@@ -106,7 +106,7 @@ func (p *parser) equality() (expression, error) {
 	if e.a, err = p.asTerm(left); err != nil {
 		return left, err
 	}
-	if p.peek().text == "[" && p.peek().joined {
+	if p.at("[") && p.peek().joined {
 		if e.not {
 			return left, errorAt(p.text, at.offset, "found != with a premetric, want not (a =[%s] b)", p.tokens[min(p.i+1, len(p.tokens)-1)].text)
 		}
@@ -121,8 +121,8 @@ func (p *parser) equality() (expression, error) {
 	if e.b, err = p.asTerm(right); err != nil {
 		return left, err
 	}
-	if t := p.peek(); t.text == "=" || t.text == "!=" {
-		return left, p.found(t, "and between two equalities")
+	if p.at("=") || p.at("!=") {
+		return left, p.found(p.peek(), "and between two equalities")
 	}
 	return expression{Formula: e, at: left.at}, nil
 }
@@ -154,10 +154,11 @@ func (p *parser) sum() (expression, error) {
 	e, err := p.expression(levelTimes)
 	for err == nil {
 		t := p.peek()
-		minus := t.text == "-"
-		if !p.accept("+") && !p.accept("-") {
+		minus := p.at("-")
+		if !minus && !p.at("+") {
 			return e, nil
 		}
+		p.next()
 		s := &arithmetic{place: place(t.offset + 1), minus: minus}
 		if s.a, err = p.asTerm(e); err != nil {
 			return e, err

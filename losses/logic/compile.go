@@ -52,7 +52,7 @@ func (c *compiler) node(f Formula) (node, error) {
 		a, err := c.node(f.a)
 		return &scale{c.program.node(c.width), a, f.weight}, err
 	case *quantified:
-		if f.domain.set == pointSet {
+		if f.domain.set == pointSet && !f.universal {
 			return c.centre(f)
 		}
 		return c.quantifier(f)

@@ -85,6 +85,12 @@ func (p *parser) found(t token, want string) error {
 	return errorAt(p.text, t.offset, "found %v, want %s", t, want)
 }
 
+// at reports whether a symbol comes next.
+func (p *parser) at(text string) bool {
+	t := p.peek()
+	return t.kind == symbol && t.text == text
+}
+
 // accept reads a symbol or keyword if it comes next.
 func (p *parser) accept(text string) bool {
 	if t := p.peek(); t.text == text && (t.kind == symbol || t.kind == word && isKeyword(text)) {
@@ -160,7 +166,7 @@ func (p *parser) hyphenated(want string) (string, error) {
 		return "", p.found(t, want)
 	}
 	name := t.text
-	for p.peek().joined && p.peek().text == "-" && p.tokens[p.i+1].kind == word && p.tokens[p.i+1].joined {
+	for p.at("-") && p.peek().joined && p.tokens[p.i+1].kind == word && p.tokens[p.i+1].joined {
 		p.i++
 		name += "-" + p.next().text
 	}
@@ -179,7 +185,7 @@ func (p *parser) asFormula(e expression) (Formula, error) {
 	if e.Formula != nil {
 		return e.Formula, nil
 	}
-	if t := p.peek(); t.offset > e.at && t.kind != end && t.text != ")" && t.text != "and" && t.text != "or" && t.text != "->" {
+	if t := p.peek(); t.kind != end && !p.at(")") {
 		return nil, p.found(t, "=, !=, or =[premetric] after a term")
 	}
 	return nil, errorAt(p.text, e.at, "found a term, want a formula, such as an equality of two terms")

@@ -1,0 +1,120 @@
+// Package logic makes losses of sentences about the codes and factors of a batch,
+// by the conversion of Zhang and Sugiyama 2024 (table 1 and appendix B): equality
+// becomes a strict premetric, connectives become operations of a quantale on
+// [0, inf], quantifiers become aggregators, and 0 is truth.
+//
+//	forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)
+//
+// says that rows that agree in the factor shape have one sub-code, and is the mean
+// distance of the sub-codes of such rows.
+//
+// [Parse] reads a sentence, or functions such as [ForAll] and [Equal] build it;
+// [Compile] checks it against a [Schema], and the [Quantity] is computed for
+// numbers ([Quantity.Value]) or is a differentiable node ([Quantity.Node]).
+// [Sentence.Truth] tells whether zero is the same as truth.
+//
+// # Grammar
+//
+//	sentence  = [ "with" setting { "," setting } ":" ] formula .
+//	setting   = ( "and" | "or" | "->" | "not" ) "=" operation .
+//	formula   = or [ "->" formula ] .
+//	or        = and { "or" and } .
+//	and       = not { "and" not } .
+//	not       = "not" not | number "*" formula-in-parentheses-or-quantified | equality | quantified | "(" formula ")" .
+//	quantified= ( "forall" | "exists" ) [ "[" aggregate "]" ] name { "," name } [ "in" set ] ":" formula .
+//	set       = "y." factor | "{" constant { "," constant } "}" | space of z .
+//	equality  = term ( "=" | "!=" | "=[" premetric [ period ] "]" ) term .
+//	term      = product { ( "+" | "-" ) product } .
+//	product   = [ number "*" ] product | "-" product | "(" term ")" | name | constant | space "(" name ")" .
+//	space     = ( "y" | "z" ) [ "." name | "[" columns { "," columns } "]" ] .
+//	columns   = number [ ":" number ] .
+//	constant  = number | "[" number { "," number } "]" | string .
+//
+// The body of a quantifier reaches as far as it can. Names are letters, digits and
+// underscores, or anything in double quotes after a dot: y."object hue"(i). y
+// stands for factors and z for codes: z(i) is the whole code of row i, z.shape(i)
+// the sub-code of the factor shape, z[0:2](i) are columns 0 and 1, and
+// z[0, 3](i) columns 0 and 3; y(i), y.shape(i) and y[0](i) are values of factors.
+//
+// # Variables
+//
+//	i, j                 rows of the batch
+//	v in y.shape         values of a factor that some row has
+//	c in {0, 0.5, 1}     constants: numbers, vectors or names of levels
+//	c in z.shape         points of R^k, in one form, below
+//
+// A row is in the domain of a variable if all factors are known that the quantifier's body
+// is about for this variable.
+//
+// # Equality
+//
+// a =[premetric] b is a distance of numbers or vectors of one width; a number stands
+// beside a vector for the vector that has it in every column.
+//
+//	euclidean    sqrt(sum_k (a_k - b_k)^2)
+//	squared      sum_k (a_k - b_k)^2
+//	absolute     sum_k |a_k - b_k|
+//	discrete     how many columns differ; without a gradient
+//	circular P   sum_k min(t, P - t), t = |a_k - b_k| mod P; P is 1 if it is not given
+//
+// A plain a = b, and a != b, are crisp: true or false, 0 or infinity, without a
+// gradient. They compare rows, values of factors (levels with levels, by their
+// labels; a value with a number, as float32), and constants, but not codes. What is
+// crisp may stand where it cannot make the sentence infinite:
+//
+//   - forall i, j: crisp -> ... restricts the domain of the quantifier, and so does
+//     exists i: crisp and ...: the aggregate is over the tuples that are left.
+//     forall over nothing is 0, exists over nothing is infinite;
+//   - crisp -> a elsewhere is a where the crisp formula is true, else 0;
+//   - crisp or a, which is 0 or a.
+//
+// # Connectives
+//
+// The operation of a connective is set for a whole sentence: `with and = max, -> = norm: ...`.
+//
+//	and   add              a + b                              the default
+//	      max              max(a, b)
+//	      logexp           log(e^a + e^b - 1)                 example 14
+//	      norm             sqrt(a^2 + b^2)
+//	      root             a + b + 2 sqrt(a b)
+//	      product          a + b + a b
+//	or    min              min(a, b)                          the default
+//	      harmonic         a b / (a + b)                      example 15
+//	      harmonic-square  a b / sqrt(a^2 + b^2)
+//	      logexp           -log(e^-a + e^-b - e^-(a+b))
+//	      tanh             artanh(tanh a tanh b)
+//	->    monus            b - a                              the default; each where a < b, else 0
+//	      max              b                                  example 17; it jumps at a = b
+//	      logexp           log(1 + e^b - e^a)                 lemma 13: the adjoints of the
+//	      norm             sqrt(b^2 - a^2)                    conjunctions of these names
+//	      root             (sqrt b - sqrt a)^2
+//	      product          (b - a) / (1 + a)
+//	not   complement       max(1 - a, 0)                      the default
+//	      inverse          1 / a, infinite where a is 0       appendix B.5
+//
+// 0.5 * (...) multiplies a quantity by a positive number, which keeps truth.
+//
+// # Quantifiers
+//
+// forall aggregates by max, as the supremum of the paper, or by forall[mean],
+// forall[sum] or forall[mean-square] (the mean of squares, without a root); exists
+// takes the least. The variables of one quantifier are aggregated together, over
+// all tuples. exists over R^k is solved exactly for the deviations of the paper's
+// examples 2 to 4,
+//
+//	exists c in z.shape: forall[aggregate] i: crisp -> z.shape(i) =[euclidean] c
+//
+// with max (the radius of the smallest enclosing ball), mean and sum (from the geometric
+// median) and mean-square (the variance), and for =[squared] with max, mean and sum. It is an
+// error elsewhere.
+//
+// # Cost
+//
+// Equalities of a factor that restrict a quantifier become groups of rows, over
+// which the variables run. Parts of a sentence that are named losses (variance,
+// diameter, mpd, radius, mad of the values of a factor, contraction, and weighted
+// sums of them) are computed by the operations of these; distances of pairs of
+// groups by the same kernels. All else costs a few nanoseconds for every tuple of
+// rows and column; memory is linear in the rows. A sentence of more than 1e9
+// tuples is refused.
+package logic

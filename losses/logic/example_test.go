@@ -1,0 +1,88 @@
+package logic_test
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/losses/logic"
+)
+
+func Example() {
+	sentence, err := logic.Parse(`forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(sentence.Formula())
+	fmt.Println(sentence.Quantity())
+	fmt.Println(sentence.Truth())
+
+	quantity, err := logic.Compile(sentence, logic.Schema{
+		Codes:    3,
+		SubCodes: map[string][]int{"shape": {0, 1}},
+		Factors:  []string{"shape", "hue"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	codes := [][]float64{{0, 0, 1}, {3, 4, 2}, {1, 1, 3}}
+	levels := [][]float64{{0, 0}, {0, 1}, {1, 0}}
+	fmt.Println(quantity.Value(codes, nil, levels))
+	// Output:
+	// ∀ i, j: y.shape(i) = y.shape(j) → z.shape(i) = z.shape(j)
+	// mean{i, j | y.shape(i) = y.shape(j)} ‖z.shape(i) − z.shape(j)‖
+	// zero is equivalent to truth: it has no negation, and no implication but from crisp formulas
+	// 2 <nil>
+}
+
+// Sentences can be built in Go as well.
+func ExampleForAll() {
+	i, j := logic.Variable("i"), logic.Variable("j")
+	injective := logic.Sentence{Body: logic.ForAll(logic.Mean, logic.Rows("i", "j"), logic.Implies(
+		logic.Equal(logic.Euclidean, logic.Codes(i), logic.Codes(j)),
+		logic.Equal(logic.Euclidean, logic.Factors(i), logic.Factors(j))))}
+	fmt.Println(injective)
+	fmt.Println(injective.Quantity())
+	// Output:
+	// forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)
+	// mean{i, j} (‖y(i) − y(j)‖ ∸ ‖z(i) − z(j)‖)
+}
+
+// A sentence is a node in anyone's graph.
+func ExampleQuantity_Node() {
+	sentence, err := logic.Parse(`forall[mean] i: (exists c in {[0, 0], [1, 1]}: z(i) =[squared] c)`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	quantity, err := logic.Compile(sentence, logic.Schema{Codes: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g := gorgonia.NewGraph()
+	z := gorgonia.NewMatrix(g, gorgonia.Float64, gorgonia.WithShape(2, 2), gorgonia.WithName("z"), gorgonia.WithInit(gorgonia.RangedFrom(0)))
+	loss, err := quantity.Node(z, nil, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	grads, err := gorgonia.Grad(loss, z)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	m := gorgonia.NewTapeMachine(g)
+	defer m.Close()
+	if err := m.RunAll(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(loss.Value())
+	fmt.Println(grads[0].Value().Data())
+	// Output:
+	// 3
+	// [0 1 1 2]
+}

@@ -1,0 +1,247 @@
+package logic
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestParse compares texts with built sentences.
+func TestParse(t *testing.T) {
+	i, j, v, c := Variable("i"), Variable("j"), Variable("v"), Variable("c")
+	atom := Equal(Euclidean, Codes(i), Codes(j))
+	zero := Equal(Squared, Codes(i), Number(0))
+	for text, want := range map[string]Sentence{
+		`forall i, j: z(i) =[euclidean] z(j)`:                            {Body: ForAll(Max, Rows("i", "j"), atom)},
+		"forall[max] i,j:z(i)=[euclidean]z(j)":                           {Body: ForAll(Max, Rows("i", "j"), atom)},
+		"forall [mean-square] i:\n\tforall[sum] j: z(i)=[euclidean]z(j)": {Body: ForAll(MeanSquare, Rows("i"), ForAll(Sum, Rows("j"), atom))},
+		`exists[min] i: 0.5 * forall[mean] j: z(i) =[euclidean] z(j)`:    {Body: Exists(Rows("i"), Scale(0.5, ForAll(Mean, Rows("j"), atom)))},
+		`with and = logexp, or = harmonic-square, -> = max, not = inverse: forall i: z(i) =[squared] 0`: {
+			Quantale: Quantale{AndLogExp, OrHarmonicSquare, ImpliesMax, NotInverse}, Body: ForAll(Max, Rows("i"), zero)},
+		`forall i: not z(i) =[squared] 0 and z(i) =[squared] 0 or z(i) =[squared] 0 -> z(i) =[squared] 0 -> z(i) =[squared] 0`: {
+			Body: ForAll(Max, Rows("i"), Implies(Or(And(Not(zero), zero), zero), Implies(zero, zero)))},
+		`forall i: z(i) =[squared] 0 and (z(i) =[squared] 0 and z(i) =[squared] 0) and 2 * (z(i) =[squared] 0)`: {
+			Body: ForAll(Max, Rows("i"), And(zero, And(zero, zero), Scale(2, zero)))},
+		`(forall i: z(i) =[squared] 0) or not exists i: z(i) =[squared] 0`: {Body: Or(ForAll(Max, Rows("i"), zero), Not(Exists(Rows("i"), zero)))},
+		`forall v in y.shape: forall i: y.shape(i) = v -> z.shape(i) =[circular 6.25] z[0:2](i) - 2 * [1, -1] + -z[3, 0](i)`: {
+			Body: ForAll(Max, Values("shape", "v"), ForAll(Max, Rows("i"), Implies(Same(Factor("shape", i), v),
+				EqualCircular(6.25, SubCode("shape", i), Plus(Minus(CodeColumns(i, Range{0, 2}), Times(2, Vector{1, -1})), Times(-1, CodeColumns(i, Range{3, 4}, Range{0, 1})))))))},
+		`exists c in {-1, 0.5e1}: exists i: i != i or y(i) = y[0:3](i) or z[2](i) =[circular] 0.5 * (c - -2)`: {
+			Body: Exists(Members("c", Number(-1), Number(5)), Exists(Rows("i"), Or(Differ(i, i), Same(Factors(i), FactorColumns(i, Range{0, 3})),
+				Equal(Circular, CodeColumns(i, Range{2, 3}), Times(0.5, Minus(c, Number(-2)))))))},
+		`exists c in {"heart", "a \"b\""}: exists i: y.shape(i) = c and z."x y"(i) =[absolute] y."x y"(i)`: {
+			Body: Exists(Members("c", Level("heart"), Level(`a "b"`)), Exists(Rows("i"), And(Same(Factor("shape", i), c), Equal(Absolute, SubCode("x y", i), Factor("x y", i)))))},
+		`exists c in z[0, 2:4]: forall[mean] i: z[0, 2:4](i) =[euclidean] c`: {
+			Body: Exists(PointsOf("c", Range{0, 1}, Range{2, 4}), ForAll(Mean, Rows("i"), Equal(Euclidean, CodeColumns(i, Range{0, 1}, Range{2, 4}), c)))},
+		`exists c in z."in": forall i: z."in"(i) =[discrete] c`: {
+			Body: Exists(Points("c", "in"), ForAll(Max, Rows("i"), Equal(Discrete, SubCode("in", i), c)))},
+	} {
+		got, err := Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := unplaced(got); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is parsed as %v, want %v", text, got, want)
+		}
+		if again, err := Parse(got.String()); err != nil || !reflect.DeepEqual(unplaced(again), want) {
+			t.Errorf("%s is printed as %v, which is parsed as %v, %v", text, got, again, err)
+		}
+	}
+}
+
+const anyTerm = "a term, such as z(i), y.shape(i) or a number, or a formula, such as (...), not, forall or exists"
+
+func TestParseErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                                `1:1: found the end, want ` + anyTerm,
+		"\n  \n ":                                         `3:2: found the end, want ` + anyTerm,
+		`forall i`:                                        `1:9: found the end, want : after the variables of a quantifier`,
+		`foral i: z(i) =[squared] 0`:                      `1:1: found "foral" before "i", want ` + anyTerm + `; did you mean "forall"?`,
+		`forall[meen] i: z(i) =[squared] 0`:               `1:8: unknown aggregate "meen"; did you mean "mean"?`,
+		`forall[mean i: z(i) =[squared] 0`:                `1:13: found "i", want ] after an aggregate`,
+		`exists[max] i: z(i) =[squared] 0`:                `1:8: unknown aggregate "max" of exists; known: min`,
+		`forall i, i: z(i) =[squared] 0`:                  `1:11: the variable i is named twice`,
+		`forall z: z(i) =[squared] 0`:                     `1:8: z stands for all codes, want another name for a variable`,
+		`forall in: z(i) =[squared] 0`:                    `1:8: found "in", want the name of a variable`,
+		`forall i in x: z(i) =[squared] 0`:                `1:13: found "x", want a set: {constants}, y.factor, z or z.factor`,
+		`forall v in y: z(i) =[squared] 0`:                `1:13: found y without the name of a factor, want a set such as y.shape`,
+		`forall c, d in {1}: z(i) =[squared] 0`:           `1:16: 2 variables stand for constants, want one`,
+		`exists c, d in z: z(i) =[squared] 0`:             `1:16: 2 variables stand for points of the codes, want one`,
+		`forall c in {1, i}: z(i) =[squared] 0`:           `1:17: found "i", want a constant: a number, a vector such as [1, 2], or a name in quotes`,
+		`forall c in {1 2}: z(i) =[squared] 0`:            `1:16: found "2", want , or } after a constant`,
+		`forall i: z(i) =[sqared] 0`:                      `1:18: unknown premetric "sqared"; did you mean "squared"?`,
+		`forall i: z(i) =[7] 0`:                           `1:18: found "7", want a premetric: euclidean, squared, absolute, discrete or circular`,
+		`forall i: z(i) =[circular 0] 0`:                  `1:27: found "0", want a period of more than 0`,
+		`forall i: z(i) =[squared 2] 0`:                   `1:26: found "2", want ] after a premetric`,
+		`forall i: z(i) !=[squared] 0`:                    `1:16: found != with a premetric, want not (a =[squared] b)`,
+		"forall i:\n  z(i) =[squared] 0 an z(i) = 0":      `2:21: found "an", want the end, or an operator (and, or, ->); did you mean "and"?`,
+		`forall i: (z(i) =[squared] 0`:                    `1:29: found the end, want ) that closes a parenthesis`,
+		`forall i: z(i) =[squared] 0)`:                    `1:28: found ")", want the end, or an operator (and, or, ->)`,
+		`forall i: z(i) -> z(i) =[squared] 0`:             `1:16: found "->", want =, !=, or =[premetric] after a term`,
+		`forall i: (z(i))`:                                `1:11: found a term, want a formula, such as an equality of two terms`,
+		`forall i: z(i) and z(i) =[squared] 0`:            `1:16: found "and", want =, !=, or =[premetric] after a term`,
+		`forall i: z(i) < 0`:                              `1:16: found '<', which has no meaning in sentences`,
+		`forall i: z(i) 0`:                                `1:16: found "0", want =, !=, or =[premetric] after a term`,
+		`forall i: z(i) =[squared] (i = i)`:               `1:27: found a formula, want a term`,
+		`forall i: i = i = i`:                             `1:17: found "=", want and between two equalities`,
+		`forall i: x(i) =[squared] 0`:                     `1:11: found "x" before "(", want y (factors) or z (codes)`,
+		`forall i: z.(i) =[squared] 0`:                    `1:13: found "(", want the name of a factor`,
+		`forall i: z.shape =[squared] 0`:                  `1:19: found "=", want ( and the variable of a row`,
+		`forall i: z(0) =[squared] 0`:                     `1:13: found "0", want the variable of a row`,
+		`forall i: z(i =[squared] 0`:                      `1:15: found "=", want ) after the variable of a row`,
+		`forall i: z[2:1](i) =[squared] 0`:                `1:15: found columns 2:1, want a second number that is larger than the first`,
+		`forall i: z[1.5](i) =[squared] 0`:                `1:13: found "1.5", want the number of a column, from 0 on`,
+		`forall i: z[1;2](i) =[squared] 0`:                `1:14: found ';', which has no meaning in sentences`,
+		`forall i: z[1(i) =[squared] 0`:                   `1:14: found "(", want , or ] after columns`,
+		`forall i: z(i) =[squared] [1 2]`:                 `1:30: found "2", want , or ] in a vector`,
+		`forall i: z(i) =[squared] [i]`:                   `1:28: found "i", want a number of a vector`,
+		`forall i: z(i) =[squared] 1e999`:                 `1:27: found 1e999, want a number that float64 holds`,
+		`forall i: y.shape(i) = "heart`:                   `1:24: found a quotation without an end or with a wrong escape, want a name in double quotes on one line`,
+		`forall i: y.shape(i) = ""`:                       `1:24: found "", want a name that is not empty`,
+		`-2 * (forall i: z(i) =[squared] 0)`:              `1:1: a formula is multiplied by -2, want a number of more than 0`,
+		`forall i: größe(i) = 0`:                          `1:11: found "größe" before "(", want y (factors) or z (codes)`,
+		`with and = sum: forall i: z(i) =[squared] 0`:     `1:12: unknown operation "sum" of and; known: add, max, logexp, norm, root, product`,
+		`with or = harmonik: forall i: z(i) =[squared] 0`: `1:11: unknown operation "harmonik" of or; did you mean "harmonic"?`,
+		`with xor = max: forall i: z(i) =[squared] 0`:     `1:6: found "xor", want a connective: and, or, -> or not`,
+		`with and max: forall i: z(i) =[squared] 0`:       `1:10: found "max", want = and an operation`,
+		`with and = max, and = max: z(i)`:                 `1:17: the operation of and is set twice`,
+		`with and = max forall i: z(i) =[squared] 0`:      `1:16: found "forall", want , or : after an operation`,
+		`with and = 3: forall i: z(i) =[squared] 0`:       `1:12: found "3", want an operation`,
+		"forall i: z(i) =[squared] \x80":                  `1:27: found a byte that is not UTF-8`,
+		strings.Repeat("(", 5000):                         `1:286: parts are nested too deeply`,
+		strings.Repeat("i", 20000):                        `1:16385: a sentence of 20000 bytes, want at most 16384`,
+	} {
+		_, err := Parse(text)
+		var e *Error
+		if !errors.As(err, &e) || err.Error() != want {
+			t.Errorf("%.80s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestCompileErrors(t *testing.T) {
+	crispHint := " is 0 or infinity here, without a gradient: want a premetric, such as =[euclidean], or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)"
+	for text, want := range map[string]string{
+		`forall i: z(i) = 0`:                                                   `1:16: a plain = of codes has no gradient: want a premetric, such as =[euclidean]`,
+		`forall i: z(k) =[squared] 0`:                                          `1:11: there is no variable k; did you mean "i"?`,
+		`z(k) =[squared] 0`:                                                    `1:1: there is no variable k: want a quantifier that binds it, such as forall k: ...`,
+		`forall i: z.shap(i) =[squared] 0`:                                     `1:11: there is no sub-code "shap"; did you mean "shape"?`,
+		`forall i: y.sape(i) =[squared] 0`:                                     `1:11: there is no factor "sape"; did you mean "shape"?`,
+		`forall v in y.hu: forall i: z(i) =[squared] 0`:                        `1:13: there is no factor "hu"; did you mean "hue"?`,
+		`forall i: z[2:5](i) =[squared] 0`:                                     `1:11: columns 2:5 do not exist: the codes have 4 columns`,
+		`forall i: y[3](i) =[squared] 0`:                                       `1:11: columns 3:4 do not exist: the factors have 3 columns`,
+		`forall i: z[0:2, 1](i) =[squared] 0`:                                  `1:11: column 1 is named twice`,
+		`forall i: z(i) =[squared] z.shape(i)`:                                 `1:16: a term has 4 columns and the other 2 columns, want terms of one width`,
+		`forall i: z(i) + y(i) =[squared] 0`:                                   `1:16: a term has 4 columns and the other 3 columns, want terms of one width`,
+		`forall i: i =[squared] 0`:                                             `1:11: i stands for a row, want what it has, such as z(i)`,
+		`forall v in y.hue: z(v) =[squared] 0`:                                 `1:20: v stands for a value of a factor, want a variable that stands for a row`,
+		`forall i: forall i: z(i) =[squared] 0`:                                `1:11: the variable i is bound already, want another name`,
+		`forall i: y.shape(i) = y.hue(i) -> z(i) =[squared] 0`:                 `1:22: y.shape(i) and y.hue(i) are values of different factors, want =[absolute] or another premetric`,
+		`forall i: i = 3 -> z(i) =[squared] 0`:                                 `1:13: i and 3 cannot be compared: want two rows, two values of one factor, or a factor and a constant`,
+		`forall i: y(i) = [1, 2] -> z(i) =[squared] 0`:                         `1:16: a term has 3 columns and the other 2 columns, want terms of one width`,
+		`forall i: y.hue(i) = "red" -> z(i) =[squared] 0`:                      `1:20: the factor hue has no level "red"`,
+		`forall i: y.shape(i) = "hart" -> z(i) =[squared] 0`:                   `1:22: the factor shape has no level "hart"; did you mean "heart"?`,
+		`forall i: y.shape(i) + 1 = 2 -> z(i) =[squared] 0`:                    `1:26: a plain = of a sum or multiple: want a premetric, such as =[absolute]`,
+		`forall i: z(i) =[squared] "heart"`:                                    `1:27: the name of a level has no distance: want a plain = between it and a factor`,
+		`forall c in {"heart"}: forall i: z(i) =[squared] c`:                   `1:50: c stands for the name of a level, which has no distance: want a plain = between it and a factor`,
+		`forall c in {1, [1, 2]}: forall i: z(i) =[squared] 0`:                 `1:13: the constants of a set are of different kinds: want numbers, or vectors of one width, or names of levels`,
+		`forall i, j: y.shape(i) = y.shape(j)`:                                 `1:1: forall i, j: y.shape(i) = y.shape(j)` + crispHint,
+		`forall i: z(i) =[squared] 0 -> y.shape(i) = "heart"`:                  `1:43: y.shape(i) = "heart"` + crispHint,
+		`forall i: z(i) =[squared] 0 and y.shape(i) = "heart"`:                 `1:44: y.shape(i) = "heart"` + crispHint,
+		`forall i: z(i) =[squared] 1e200`:                                      `1:27: the number 1e+200 is out of range`,
+		`exists c in z: z(c) =[squared] 0`:                                     `1:1: ` + wantCentre,
+		`exists c in z: forall i: z(i) =[absolute] c`:                          `1:31: =[absolute] with forall[max] has no exact solution here: ` + wantCentre,
+		`exists c in z: forall i: z.shape(i) =[euclidean] c`:                   `1:37: z.shape(i) has other columns than the points of z: ` + wantCentre,
+		`forall[mean] c in z: forall i: z(i) =[euclidean] c`:                   `1:1: ` + wantCentre,
+		`exists c in z: forall i, j: z(i) =[euclidean] c`:                      `1:1: ` + wantCentre,
+		`exists c in z: forall i: z(i) =[euclidean] c and z(i) =[euclidean] c`: `1:1: ` + wantCentre,
+		`exists c in z: forall i: i = c -> z(i) =[euclidean] c`:                `1:1: ` + wantCentre,
+		`exists c in z: forall[mean-square] i: z(i) =[squared] c`:              `1:44: =[squared] with forall[mean-square] has no exact solution here: ` + wantCentre,
+	} {
+		_, err := Compile(parsed(t, text), testSchema)
+		var e *Error
+		if !errors.As(err, &e) || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestBuiltErrors are of sentences that no text can have.
+func TestBuiltErrors(t *testing.T) {
+	i := Variable("i")
+	zero := Equal(Squared, Codes(i), Number(0))
+	all := func(f Formula) Sentence { return Sentence{Body: ForAll(Mean, Rows("i"), f)} }
+	for want, s := range map[string]Sentence{
+		"a formula is nil":                             {},
+		"in forall[mean] i: ?: a formula is nil":       all(nil),
+		"in ? and z(i) =[squared] 0: a formula is nil": all(And(nil, zero)),
+		"in ? = ?: a term is nil":                      all(Same(nil, nil)),
+		"a term is nil":                                all(Equal(Squared, Codes(i), nil)),
+		"in -1 * (z(i) =[squared] 0): a formula":       all(Scale(-1, zero)),
+		"in z(i) =[Premetric(9)] 0: want a premetric":  all(Equal(Premetric(9), Codes(i), Number(0))),
+		"=[circular -1] 0: want a premetric":           all(EqualCircular(-1, Codes(i), Number(0))),
+		"unknown operation among Conjunction(9)":       {Quantale: Quantale{And: 9}, Body: zero},
+		"unknown aggregate Aggregate(7)":               {Body: ForAll(7, Rows("i"), zero)},
+		"a quantifier without a variable":              {Body: ForAll(Max, Rows(), zero)},
+		`"a b" cannot be a variable`:                   {Body: ForAll(Max, Rows("a b"), zero)},
+		`"y" cannot be a variable`:                     {Body: ForAll(Max, Rows("y"), zero)},
+		"the set of c is empty":                        {Body: ForAll(Max, Members("c"), zero)},
+		"i is not a constant":                          {Body: ForAll(Max, Members("c", i), zero)},
+		"in []: the vector is empty":                   all(Equal(Squared, Codes(i), Vector{})),
+		"the factor +Inf is out of range":              all(Equal(Squared, Times(inf(), Codes(i)), Number(0))),
+		"columns 3:2 do not exist":                     all(Equal(Squared, CodeColumns(i, Range{3, 2}), Number(0))),
+	} {
+		if _, err := Compile(s, testSchema); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", s, err, want)
+		}
+	}
+	for want, s := range map[string]Schema{
+		"codes of 0 columns":                   {},
+		"sub-code a has no columns":            {Codes: 1, SubCodes: map[string][]int{"a": {}}},
+		"sub-code a has column 1":              {Codes: 1, SubCodes: map[string][]int{"a": {1}}},
+		`factor 1 is called "a"`:               {Codes: 1, Factors: []string{"a", "a"}},
+		`there is no such factor; known: a`:    {Codes: 1, Factors: []string{"a"}, Levels: map[string][]string{"hue hue": nil}},
+		`schema of a sentence: codes of 0 col`: {},
+	} {
+		if _, err := Compile(all(zero), s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", s, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range largeSentences() {
+		f.Add(text)
+	}
+	for seed := range 40 {
+		f.Add(randomSentence(seed).String())
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse(text)
+		if err != nil {
+			return
+		}
+		printed := s.String()
+		again, err := Parse(printed)
+		if err != nil {
+			t.Fatalf("%s is printed as %s: %v", text, printed, err)
+		}
+		if !reflect.DeepEqual(unplaced(again), unplaced(s)) || again.String() != printed {
+			t.Fatalf("%s is printed as %s, which is another sentence", text, printed)
+		}
+		s.Formula()
+		s.Quantity()
+		s.Truth()
+		if q, err := Compile(s, testSchema); err == nil {
+			b := batches(1, 2)["grid"]
+			if v, err := q.Value(b.z, b.y, b.labels); err == nil && v < 0 {
+				t.Fatalf("%s is %v", text, v)
+			}
+		}
+	})
+}
+
+func inf() float64 { return math.Inf(1) }

@@ -1,0 +1,320 @@
+package losses_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/gradcheck"
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+type goldenNumber struct {
+	Value     []float64
+	Tolerance float64
+}
+
+// golden holds what the paper's encoders have to give; see testdata/README.md.
+type golden struct {
+	Encoders map[string]struct {
+		SubCodes [][]int
+		Rad      goldenNumber `json:"rad_raw"`
+		MAD      goldenNumber `json:"mad_raw"`
+		Var      goldenNumber `json:"var_raw"`
+		Diam     goldenNumber `json:"diam_raw"`
+		MPD      goldenNumber `json:"mpd_raw"`
+		MSE      goldenNumber
+		MAE      goldenNumber
+		ME       goldenNumber `json:"me_chebyshev_l2"`
+	}
+	Weakly struct {
+		Subsets   [][]int
+		PerSubset map[string][][]float64 `json:"per_subset"`
+		Tolerance float64
+	}
+}
+
+func loadGolden(t *testing.T) golden {
+	t.Helper()
+	b, err := os.ReadFile("testdata/modularity.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g golden
+	if err := json.Unmarshal(b, &g); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// encoded returns the codes of one of the paper's encoders, and the grid's levels.
+func encoded(t *testing.T, encoder string) (z []float64, columns int, levels []float64) {
+	t.Helper()
+	z, columns, err := (&datasets.Entangled{Encoder: encoder, Levels: 11}).Codes(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if encoder == "random" {
+		a, err := npy.ReadFile[float64]("testdata/random.npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		z = a.Data
+	}
+	for i := range 11 * 11 * 11 {
+		levels = append(levels, float64(i/121), float64(i/11%11), float64(i%11))
+	}
+	return z, columns, levels
+}
+
+// values runs nodes of a graph of float64 scalars.
+func values(t *testing.T, nodes ...*gorgonia.Node) []float64 {
+	t.Helper()
+	m, err := vm.New(nodes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	var v []float64
+	for _, n := range nodes {
+		v = append(v, m.Value(n).Data().(float64))
+	}
+	return v
+}
+
+type modularity = func(z, groups *gorgonia.Node, blocks ...losses.Block) (*gorgonia.Node, error)
+
+// fiveOf returns radius, MAD, variance, diameter and MPD of codes.
+func fiveOf(t *testing.T, z []float64, columns int, levels []float64, subCodes [][]int) []float64 {
+	t.Helper()
+	g := gorgonia.NewGraph()
+	codes := matrix(g, "z", len(z)/columns, columns, z...)
+	labels := matrix(g, "groups", len(levels)/3, 3, levels...)
+	var blocks []losses.Block
+	for i, c := range subCodes {
+		blocks = append(blocks, losses.Block{Factor: i, Columns: c})
+	}
+	var nodes nodes
+	for _, f := range []modularity{losses.Radius, losses.MAD, losses.Variance, losses.Diameter, losses.MPD} {
+		n, err := f(codes, labels, blocks...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, n)
+	}
+	return values(t, nodes...)
+}
+
+func TestPaperModularity(t *testing.T) {
+	for encoder, want := range loadGolden(t).Encoders {
+		z, columns, levels := encoded(t, encoder)
+		got := fiveOf(t, z, columns, levels, want.SubCodes)
+		for i, w := range []goldenNumber{want.Rad, want.MAD, want.Var, want.Diam, want.MPD} {
+			if math.Abs(got[i]-w.Value[0]) > w.Tolerance {
+				t.Errorf("%s: radius, MAD, variance, diameter, MPD are %v; number %d should be %v", encoder, got, i, w.Value[0])
+			}
+		}
+	}
+}
+
+// Some levels of a factor are absent, and some have one row.
+func TestPaperModularityOfSubsets(t *testing.T) {
+	g := loadGolden(t)
+	for encoder, perSubset := range g.Weakly.PerSubset {
+		z, columns, levels := encoded(t, encoder)
+		for s, rows := range g.Weakly.Subsets {
+			var some, labels []float64
+			for _, i := range rows {
+				some = append(some, z[i*columns:(i+1)*columns]...)
+				labels = append(labels, levels[i*3:i*3+3]...)
+			}
+			for i, x := range fiveOf(t, some, columns, labels, g.Encoders[encoder].SubCodes) {
+				if want := perSubset[s][i]; math.Abs(math.Exp(-x)-want) > g.Weakly.Tolerance {
+					t.Errorf("%s, subset %d: e^-x of number %d is %v, want %v", encoder, s, i, math.Exp(-x), want)
+				}
+			}
+			// All rows, those outside the subset unknown, come to the same.
+			if s > 0 {
+				continue
+			}
+			partly := make([]float64, len(levels))
+			for i := range partly {
+				partly[i] = -1
+			}
+			for k, i := range rows {
+				copy(partly[i*3:], labels[k*3:k*3+3])
+			}
+			for i, x := range fiveOf(t, z, columns, partly, g.Encoders[encoder].SubCodes) {
+				if want := perSubset[s][i]; math.Abs(math.Exp(-x)-want) > g.Weakly.Tolerance {
+					t.Errorf("%s, subset 0 among unknown rows: e^-x of number %d is %v, want %v", encoder, i, math.Exp(-x), want)
+				}
+			}
+		}
+	}
+}
+
+func TestModularityGradients(t *testing.T) {
+	groups := gradcheck.Input{Shape: []int{18, 2}, Values: []float64{0, 0, 1, 2, 0, 1, 1, 0, 2, -1, -1, 1, 2, 2}, Constant: true}
+	for name, f := range map[string]modularity{
+		"variance": losses.Variance, "diameter": losses.Diameter, "mpd": losses.MPD, "radius": losses.Radius, "mad": losses.MAD,
+	} {
+		for shape, blocks := range map[string][]losses.Block{"even": nil, "named": {{Factor: 1, Columns: []int{3, 0, 1}}}} {
+			c := gradcheck.Case{Name: name + " of " + shape + " blocks", Inputs: []gradcheck.Input{{Shape: []int{18, 4}}, groups}, Floor32: 0.1,
+				Build: func(n nodes) (*gorgonia.Node, error) { return f(n[0], n[1], blocks...) }}
+			t.Run(c.Name, func(t *testing.T) { gradcheck.Check(t, c) })
+		}
+	}
+}
+
+// Without blocks, one column of labels goes with all codes, and K go with equal shares.
+func TestEvenBlocks(t *testing.T) {
+	g := gorgonia.NewGraph()
+	z := matrix(g, "z", 4, 2, 0, 0, 2, 4, 1, 1, 1, 1)
+	one := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("one"), gorgonia.WithShape(4),
+		gorgonia.WithValue(tensor.New(tensor.WithBacking([]float64{0, 0, 1, 1}))))
+	two := matrix(g, "two", 4, 2, 0, 0, 0, 1, 1, 0, 1, 1)
+	all, err := losses.Variance(z, one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	each, err := losses.Variance(z, two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Group 0 has variances 1 and 4; the second column has 0, 1 and 4, 1 in its groups.
+	if v := values(t, all, each); v[0] != (1+4)/2. || v[1] != 1/2.+(0.25+2.25)/2 {
+		t.Errorf("variances %v, want 2.5 and 1.75", v)
+	}
+	three := matrix(g, "three", 4, 3, make([]float64, 12)...)
+	for _, c := range []struct {
+		z, groups *gorgonia.Node
+		want      string
+	}{
+		{z, three, "variance: 2 code columns cannot be shared out evenly to 3 factors: blocks wanted"},
+		{one, one, "codes [n, d] and groups [n] or [n, K] wanted, got (4) and (4)"},
+		{z, nil, "got (4, 2) and nothing"},
+		{nil, one, "got nothing and (4)"},
+	} {
+		if _, err := losses.Variance(c.z, c.groups); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one that says %q", err, c.want)
+		}
+	}
+}
+
+// labelled has codes of two factors, the second unknown for one image.
+func labelled() *losses.Outputs {
+	g := gorgonia.NewGraph()
+	return &losses.Outputs{
+		Codes:  matrix(g, "codes", 4, 2, 0, 3, 2, 3, 5, 6, 5, 8),
+		Sample: matrix(g, "sample", 4, 2, 0, 3, 4, 3, 5, 6, 5, 8),
+		Labels: &losses.Labels{
+			Factors: []datasets.Factor{{Name: "shape", Size: 2}, {Name: "x", Size: 2}},
+			Groups:  func() (*gorgonia.Node, error) { return matrix(g, "groups", 4, 2, 0, -1, 0, 0, 1, 0, 1, 1), nil },
+			Values:  func() (*gorgonia.Node, error) { return matrix(g, "values", 4, 2, 0, 0, 0, 0, 1, 0, 1, 1), nil },
+		},
+		Batch: 4,
+	}
+}
+
+func TestModularityLoss(t *testing.T) {
+	for _, c := range []struct {
+		loss   *losses.ModularityLoss
+		source string
+		want   float64 // the first column: groups {0, 2} and {5, 5}; the second: {3, 6} and {8}
+	}{
+		{losses.NewVariance(), "{}", (1+0)/2. + (2.25+0)/2.},
+		{losses.NewVariance(), "{aggregate: sum, groups: similarity}", 1 + 2.25},
+		{losses.NewVariance(), "{aggregate: mean-square}", 1/2. + 2.25*2.25/2},
+		{losses.NewVariance(), "{aggregate: max, codes: {x: [1]}}", 2.25},
+		{losses.NewVariance(), "{codes: {shape: [0, 1]}}", (1 + 1) / 2.},
+		{losses.NewVariance(), "{on: sample}", (4+0)/2. + (2.25+0)/2.},
+		{losses.NewDiameter(), "{}", 2 + 3},
+		{losses.NewMPD(), "{}", (0.5+0)/2. + (0.75+0)/2.},
+		{losses.NewRadius(), "{}", 1 + 1.5},
+		{losses.NewMAD(), "{weight: 3}", (1+0)/2. + (1.5+0)/2.},
+	} {
+		if err := config.Load("l.yaml", []byte(c.source), c.loss); err != nil {
+			t.Fatal(err)
+		}
+		n, err := c.loss.Add(labelled())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := values(t, n); math.Abs(v[0]-c.want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", c.source, v[0], c.want)
+		}
+		weight := 1.0
+		if strings.Contains(c.source, "weight") {
+			weight = 3
+		}
+		if c.loss.Weighting() != weight {
+			t.Errorf("%s: weight %v, want %v", c.source, c.loss.Weighting(), weight)
+		}
+	}
+}
+
+func TestModularityLossErrors(t *testing.T) {
+	for source, want := range map[string]string{
+		"{weight: -1}":            "weight",
+		"{aggregate: median}":     `unknown aggregate "median"`,
+		"{on: images}":            `unknown codes "images"`,
+		"{groups: colours}":       `unknown source of groups "colours"; known: factors, similarity`,
+		"{codes: {x: []}}":        "want at least one",
+		"{deviation: 1}":          "deviation",
+		"{codes: {x: [0, 0]}}":    "different columns",
+		"{weight: 1, weights: 2}": "weights",
+	} {
+		if err := config.Load("l.yaml", []byte(source), losses.NewVariance()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one that says %q", source, err, want)
+		}
+	}
+	broken := errors.New("no groups")
+	for want, change := range map[string]func(l *losses.ModularityLoss, o *losses.Outputs){
+		"labels of the factors": func(_ *losses.ModularityLoss, o *losses.Outputs) { o.Labels = nil },
+		"it needs codes":        func(_ *losses.ModularityLoss, o *losses.Outputs) { o.Codes = nil },
+		"needs codes":           func(l *losses.ModularityLoss, o *losses.Outputs) { l.On, o.Sample = losses.OnSample, nil },
+		"no groups": func(_ *losses.ModularityLoss, o *losses.Outputs) {
+			o.Labels.Groups = func() (*gorgonia.Node, error) { return nil, broken }
+		},
+		`no factor "colour"`: func(l *losses.ModularityLoss, _ *losses.Outputs) { l.Codes = losses.CodeBlocks{"colour": {0}} },
+		"column 2":           func(l *losses.ModularityLoss, _ *losses.Outputs) { l.Codes = losses.CodeBlocks{"x": {2}} },
+	} {
+		l, o := losses.NewMAD(), labelled()
+		change(l, o)
+		if _, err := l.Add(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %q", err, want)
+		}
+	}
+}
+
+func ExampleRadius() {
+	g := gorgonia.NewGraph()
+	z := matrix(g, "z", 4, 2, 0, 0, 2, 0, 1, 0.5, 7, 7) // two groups: three points, and one
+	groups := matrix(g, "groups", 4, 1, 0, 0, 0, 1)
+	radius, err := losses.Radius(z, groups)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	grad, err := gorgonia.Grad(radius, z)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run(g)
+	fmt.Println(radius.Value(), grad[0].Value().Data())
+	// Output: 1 [-0.5 0 0.5 0 0 0 0 0]
+}

@@ -1,0 +1,84 @@
+package losses
+
+import (
+	"errors"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/losses/logic"
+)
+
+// LogicLoss is the quantity of a sentence of first-order logic about a model's
+// codes and the known factors of the images; see package logic.
+//
+// z are the codes, and z.name the columns that Codes gives to a name, which need
+// not be a factor's; without Codes, factors have equal shares of the columns if
+// these can be shared out evenly. y.name are values of factors, scaled to [0, 1],
+// circular ones in turns.
+type LogicLoss struct {
+	Weight   float64         `yaml:"weight" doc:"factor in the total"`
+	Sentence *logic.Sentence `yaml:"sentence" doc:"what should be true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
+	Codes    CodeBlocks      `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
+	On       On              `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
+}
+
+// NewLogic returns the default settings, without a sentence.
+func NewLogic() *LogicLoss { return &LogicLoss{Weight: 1, On: OnCodes} }
+
+// Validate checks the settings.
+func (l *LogicLoss) Validate() error {
+	if l.Sentence == nil {
+		return config.Invalid("sentence", "want a sentence, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)")
+	}
+	return validWeight(l.Weight)
+}
+
+// Weighting implements [Loss].
+func (l *LogicLoss) Weighting() float64 { return l.Weight }
+
+// Add implements [Loss].
+func (l *LogicLoss) Add(o *Outputs) (*gorgonia.Node, error) {
+	z, err := l.On.node(o)
+	if err != nil {
+		return nil, err
+	}
+	if l.Sentence == nil {
+		return nil, errors.New("there is no sentence")
+	}
+	q, err := logic.Compile(*l.Sentence, l.schema(o, z.Shape()[1]))
+	if err != nil {
+		return nil, err
+	}
+	var y, groups *gorgonia.Node
+	if (q.NeedsLabels() || q.NeedsValues()) && o.Labels == nil {
+		return nil, errNoLabels
+	}
+	if q.NeedsValues() {
+		if y, err = o.Labels.Values(); err != nil {
+			return nil, err
+		}
+	}
+	if q.NeedsLabels() || q.NeedsValues() { // rows whose values are unknown are outside of the domain
+		if groups, err = o.Labels.Groups(); err != nil {
+			return nil, err
+		}
+	}
+	return q.Node(z, y, groups)
+}
+
+// schema says what the sentence can be about.
+func (l *LogicLoss) schema(o *Outputs, width int) logic.Schema {
+	s := logic.Schema{Codes: width, SubCodes: l.Codes}
+	if o.Labels == nil {
+		return s
+	}
+	s.Factors = factorNames(o)
+	if k := len(s.Factors); len(l.Codes) == 0 && width%k == 0 {
+		s.SubCodes = map[string][]int{}
+		for i, b := range shareOut(width, k) {
+			s.SubCodes[s.Factors[i]] = b.Columns
+		}
+	}
+	return s
+}
