@@ -198,6 +198,14 @@ func TestEvenBlocks(t *testing.T) {
 	if v := values(t, all, each); v[0] != (1+4)/2. || v[1] != 1/2.+(0.25+2.25)/2 {
 		t.Errorf("variances %v, want 2.5 and 1.75", v)
 	}
+	wide := matrix(g, "wide", 2, 4, 0, 0, 0, 0, 2, 4, 6, 8)
+	shared, err := losses.Variance(wide, matrix(g, "half", 2, 2, 0, 0, 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := values(t, shared); v[0] != 1+4 {
+		t.Errorf("variance %v, want that of the first two columns, 5", v)
+	}
 	three := matrix(g, "three", 4, 3, make([]float64, 12)...)
 	for _, c := range []struct {
 		z, groups *gorgonia.Node

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/gradcheck"
+	"github.com/unravel-ml/unravel/internal/op"
 )
 
 // pairFactors are one factor of each kind.
@@ -213,6 +214,35 @@ func TestDIPLoss(t *testing.T) {
 			},
 		})
 	}
+}
+
+// TestHSICWithFactors compares the loss with its parts: a sub-code and every other
+// factor, each with the kernel of its kind, on the rows where the factor is known.
+func TestHSICWithFactors(t *testing.T) {
+	l := NewHSIC()
+	l.Between, l.Bandwidth = BetweenFactors, 0.3
+	c := pairCase("hsic with factors", 3, l, func([][]float64) float64 { return 0 })
+	c.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+		rest, err := l.Add(pairOutputs(in))
+		for j, kind := range []op.KernelKind{GaussianKernel, CircularKernel, EqualKernel} {
+			for i := range 3 {
+				if i == j || err != nil {
+					continue
+				}
+				var known, part *gorgonia.Node
+				if known, err = op.SliceColumns(in[2], j, j+1); err != nil {
+					return nil, err
+				}
+				if part, err = HSIC(in[0], in[1], known, Kernel{Columns: []int{i}, Bandwidth: 0.3}, Kernel{Kind: kind, Columns: []int{j}}); err != nil {
+					return nil, err
+				}
+				rest, err = op.WeightedSum([]float64{1, -1}, rest, part)
+			}
+		}
+		return rest, err
+	}
+	c.Tolerance, c.Floor32, c.Step = 1e-9, 1e-2, 1e-4
+	gradcheck.Check(t, c)
 }
 
 // A missing output is an error that names it.

@@ -50,6 +50,9 @@ func (l *LogicLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !q.Differentiable() {
+		return nil, errors.New("the sentence has no gradient in the codes: want a premetric of codes with one, such as =[euclidean]")
+	}
 	var y, groups *gorgonia.Node
 	if (q.NeedsLabels() || q.NeedsValues()) && o.Labels == nil {
 		return nil, errNoLabels

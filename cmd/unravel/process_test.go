@@ -24,7 +24,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/runstore"
 )
 
-var long = flag.Bool("long", false, "kill the real quickstart, too: minutes")
+var long = flag.Bool("long", false, "also kill the real quickstart, and run the study of objectives: minutes")
 
 // process is the program, running.
 type process struct {

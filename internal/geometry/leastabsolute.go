@@ -64,7 +64,7 @@ func (l *absolute) descend(y, b []float64, least float64) bool {
 	if !l.start(y, b) {
 		return false
 	}
-	for n := range maxExchanges {
+	for n := range maxExchanges(len(b)) {
 		if !l.inverse.of(l.matrix, len(b)) {
 			return false
 		}

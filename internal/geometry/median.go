@@ -34,6 +34,7 @@ const (
 	lineTolerance = 1e-13 // relative distance from a line that counts as rounding
 	flatness      = 1e-10 // least mean curvature that a step counts on
 	closeBy       = 1e-3  // distance, of an extent of 1, below which differences lose precision
+	restful       = 1e-14 // mean slope that counts as rounding
 	maxMoves      = 2     // of the origin to the centre, which gives it back
 	maxMedianStep = 200
 )
@@ -185,7 +186,7 @@ func (m *Median) search() {
 			if m.resting() {
 				return
 			}
-			if at > sum {
+			if at >= sum {
 				copy(m.centre, m.place)
 				m.measure()
 			} else {
@@ -209,7 +210,7 @@ func (m *Median) resting() bool {
 			at++
 		}
 	}
-	return math.Sqrt(dot(m.slope, m.slope)) <= at*(1+1e-14)
+	return math.Sqrt(dot(m.slope, m.slope)) <= at*(1+1e-10)
 }
 
 // leave moves the centre off a point that is not the median, downhill.
@@ -262,7 +263,7 @@ func (m *Median) newton() {
 // reports whether there may be more to gain.
 func (m *Median) advance() bool {
 	steep, length := dot(m.slope, m.step), math.Sqrt(dot(m.step, m.step))
-	if !(steep < 0) || math.Sqrt(dot(m.slope, m.slope)) <= 4e-16*float64(m.points.rows) {
+	if !(steep < 0) || math.Sqrt(dot(m.slope, m.slope)) <= restful*float64(m.points.rows) {
 		return false
 	}
 	copy(m.place, m.centre)
@@ -277,6 +278,9 @@ func (m *Median) advance() bool {
 	t, closest := 1.0, m.distance[m.nearest]
 	for range maxMedianStep {
 		s := to(t)
+		if slices.Equal(m.centre, m.place) {
+			return false
+		}
 		if math.Abs(s) <= -steep/2 {
 			return t*length > 1e-10*closest // Newton's error is about the square of that
 		}

@@ -49,8 +49,9 @@ const (
 	zeroDual       = 1e-9
 )
 
-// maxExchanges is a number that no sound computation comes near.
-const maxExchanges = 20000
+// maxExchanges is a number that no sound computation of p coefficients comes near:
+// measured were 4 p for absolute deviations and 16 p for the largest.
+func maxExchanges(p int) int { return 200 * (p + 10) }
 
 // zeroExchanges are relative sizes of multipliers' slopes that count as 0.
 var zeroExchanges = [...]float64{1e-9, 1e-7, 1e-11, 1e-6, 1e-5}
@@ -69,7 +70,7 @@ func (m *minimax) solve(x *spread, y, b, s []float64) error {
 // climb exchanges constraints until none is violated, and reports whether it succeeds.
 func (m *minimax) climb(p int, least float64) bool {
 	m.start(p)
-	for range maxExchanges {
+	for range maxExchanges(p) {
 		if !m.inverse.of(m.matrix, p+1) {
 			return false
 		}

@@ -110,13 +110,29 @@ func (r *Regression) Minimax(x []float64, columns int, y []float64, targets int)
 	return nil
 }
 
-// solve fits one target after the other: by least squares, and then what is left by
-// another algorithm.
+// solve fits all targets. If rounding keeps an algorithm from an optimum, which takes
+// points that nearly lie in a plane, more directions count as rounding.
 func (r *Regression) solve(x []float64, columns int, y []float64, targets int, ridge float64, then exchange) error {
-	if err := r.read(x, columns, y, targets); err != nil {
-		return err
+	tolerance := r.Tolerance
+	if tolerance == 0 {
+		tolerance = 1e-12
 	}
-	p := 1 + r.x.rank
+	for {
+		if err := r.read(x, columns, y, targets, tolerance); err != nil {
+			return err
+		}
+		err := r.solveTargets(y, ridge, then)
+		if err != errStalled || r.x.rank == 0 {
+			return err
+		}
+		tolerance *= 100
+	}
+}
+
+// solveTargets fits one target after the other: by least squares, and then what is
+// left by another algorithm.
+func (r *Regression) solveTargets(y []float64, ridge float64, then exchange) error {
+	p, targets := 1+r.x.rank, r.targets
 	r.fit, r.sign, r.rest = resize(r.fit, p), resize(r.sign, r.rows), resize(r.rest, r.rows)
 	for k := range targets {
 		mean := r.target(y, k)
@@ -127,7 +143,7 @@ func (r *Regression) solve(x []float64, columns int, y []float64, targets int, r
 		r.project(ridge * float64(r.rows*targets))
 		if rest := largest(r.rest); then != nil && rest > 1e-14*scale { // else an exact fit
 			if err := r.improve(then, rest); err != nil {
-				return fmt.Errorf("%w for target %d", err, k)
+				return err
 			}
 			for i, s := range r.sign {
 				r.Signs[i*targets+k] = s
@@ -158,7 +174,7 @@ func (r *Regression) improve(then exchange, scale float64) error {
 }
 
 // read checks points and targets, and decomposes the points.
-func (r *Regression) read(x []float64, columns int, y []float64, targets int) error {
+func (r *Regression) read(x []float64, columns int, y []float64, targets int, tolerance float64) error {
 	rows, err := rowsOf("points", x, columns)
 	if err != nil {
 		return err
@@ -174,10 +190,6 @@ func (r *Regression) read(x []float64, columns int, y []float64, targets int) er
 	r.Weights, r.Intercept = zeros(r.Weights, columns*targets), zeros(r.Intercept, targets)
 	r.Residuals, r.Signs = zeros(r.Residuals, rows*targets), zeros(r.Signs, rows*targets)
 	r.Errors = zeros(r.Errors, targets)
-	tolerance := r.Tolerance
-	if tolerance == 0 {
-		tolerance = 1e-12
-	}
 	return r.x.read(x, columns, tolerance)
 }
 

@@ -10,6 +10,11 @@
 // Convolutions with kernel 4 and stride 2, and their transposes, are computed by
 // Winograd's F(2x2, 2x2), which takes 9 products in place of 16.
 //
+// Objectives about all pairs of points rest on functions over tiles of 32 by 64 pairs
+// that stay in the first-level cache, so that memory grows with the number of points:
+// squared distances and densities, what is made of them, and weighted sums of
+// differences, which are gradients; see Points and Gaussians.
+//
 // Work is split into items that do not depend on the number of threads, and sums
 // over items are taken in a fixed order: results are equal, bit for bit, for any
 // GOMAXPROCS.

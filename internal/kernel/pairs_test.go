@@ -223,3 +223,15 @@ func TestRoots(t *testing.T) {
 		}
 	})
 }
+
+// Fewer points than before leave nothing behind.
+func TestResizedPoints(t *testing.T) {
+	p := NewPoints[float32](130, 2)
+	p.Set(random(rand.New(rand.NewPCG(1, 1)), 260), 130)
+	p.Set([]float32{1, 2, 3, 4}, 2)
+	for i, v := range p.x {
+		if c, r := i/p.stride, i%p.stride; r < 2 && v != float32(2*r+c+1) || r >= 2 && v != 0 {
+			t.Fatalf("coordinate %d of point %d is %v", c, r, v)
+		}
+	}
+}

@@ -210,11 +210,11 @@ func TestContractionHardPoints(t *testing.T) {
 	} {
 		n := len(c.z)
 		value, slopes := runScalar(t, contraction(c.s), [][]float64{c.z, c.y}, []int{n, 1}, []int{n})
-		if math.Abs(value-c.want) > 1e-12 {
+		if !(math.Abs(value-c.want) <= 1e-12) {
 			t.Errorf("%s: value %v, want %v", c.name, value, c.want)
 		}
 		for i, w := range c.slopes {
-			if math.Abs(slopes[i]-w) > 1e-12 {
+			if !(math.Abs(slopes[i]-w) <= 1e-12) {
 				t.Errorf("%s: gradient %v, want %v", c.name, slopes, c.slopes)
 				break
 			}
@@ -257,7 +257,7 @@ func TestContractionGolden(t *testing.T) {
 			got, _ := runScalar(t, func(in nodes) (*gorgonia.Node, error) {
 				return op.Contraction(op.ContractionSettings{Aggregate: c.a}, in[0], in[1], nil)
 			}, [][]float64{z.Data, y.Data}, []int{n, len(z.Data) / n}, y.Shape)
-			if math.Abs(got-c.want) > 1e-7 {
+			if !(math.Abs(got-c.want) <= 1e-7) {
 				t.Errorf("%s: %v contraction %v, want %v", name, c.a, got, c.want)
 			}
 		}

@@ -53,7 +53,6 @@ func (c *contraction[T]) searchBlock(lo, hi int) float64 {
 		kernel.MaxLanes(b.lanes, b.z, t.n)
 	}
 	copy(c.far[lo:hi], b.lanes)
-	clear(b.lanes)
 	return 0
 }
 

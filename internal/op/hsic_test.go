@@ -161,8 +161,15 @@ func TestHSICConstant(t *testing.T) {
 	value, slopes := runScalar(t, func(in nodes) (*gorgonia.Node, error) {
 		return op.HSIC(in[0], in[1], nil, op.Kernel{}, op.Kernel{})
 	}, [][]float64{{2, 2, 2, 2}, {0, 1, 2, 4}}, []int{4, 1}, []int{4, 1})
-	if math.Abs(value) > 1e-15 || slices.ContainsFunc(slopes, func(v float64) bool { return v != 0 }) {
+	if !(math.Abs(value) <= 1e-15) || slices.ContainsFunc(slopes, func(v float64) bool { return v != 0 }) {
 		t.Errorf("value %v, gradient %v, want 0", value, slopes)
+	}
+	x, y := []float64{0, 0, 0, 0, 3}, []float64{0, 1, 2, 4, 4} // most points are one
+	value, slopes = runScalar(t, func(in nodes) (*gorgonia.Node, error) {
+		return op.HSIC(in[0], in[1], nil, op.Kernel{}, op.Kernel{})
+	}, [][]float64{x, y}, []int{5, 1}, []int{5, 1})
+	if want := hsicOf(op.Kernel{Bandwidth: 1}, op.Kernel{}, x, y, nil, 1, 1); !(math.Abs(value-want) <= 1e-12) || slices.ContainsFunc(slopes, math.IsNaN) {
+		t.Errorf("value %v, gradient %v, want %v", value, slopes, want)
 	}
 }
 

@@ -138,12 +138,12 @@ func TestPairDeviationsHardPoints(t *testing.T) {
 	} {
 		columns := len(c.x) / c.rows
 		d, dx := c.build(c.rows, columns), make([]float64, len(c.x))
-		if v := d.value(c.x, c.rows); math.Abs(v-c.want) > 1e-12 {
+		if v := d.value(c.x, c.rows); !(math.Abs(v-c.want) <= 1e-12) {
 			t.Errorf("%T of %s: %v, want %v", d, c.name, v, c.want)
 		}
 		d.gradient(c.x, c.rows, 1, dx)
 		for i, w := range c.gradients {
-			if math.Abs(dx[i]-w) > 1e-12 {
+			if !(math.Abs(dx[i]-w) <= 1e-12) {
 				t.Errorf("%T of %s: gradient %v, want %v", d, c.name, dx, c.gradients)
 				break
 			}

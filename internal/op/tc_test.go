@@ -134,7 +134,12 @@ func TestMinibatchTC(t *testing.T) {
 	far.Inputs[1].Values = []float64{0.1, 0, 30, -30.2, -60, 60, 90, 90.1}
 	far.Inputs[2].Values = []float64{-2}
 	far.Want = nil // probabilities would underflow
-	check(t, []gradcheck.Case{same, far})
+	lost := tcCase("draws far from all components", op.TCMinibatch, 0, 4, 2, nil)
+	lost.Inputs[0].Values = []float64{6, -6.5, 7, 6, -6, -7, 6.5, 6.25}
+	lost.Inputs[1].Values = []float64{0, 0.25, 0.5, 0.125}
+	lost.Inputs[2].Values = []float64{-2, -1.75}
+	lost.Tolerance32 = 1e-3 // of large terms that cancel
+	check(t, []gradcheck.Case{same, far, lost})
 }
 
 // A mask of ones changes nothing, to the last bit.

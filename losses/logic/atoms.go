@@ -42,13 +42,13 @@ func (p *parser) named(t token) (expression, error) {
 	if !accessed {
 		if (n.kind == word && !isKeyword(n.text)) || p.at("[") {
 			return expression{}, errorAt(p.text, t.offset, "found %v before %v, want %s%s", t, n, wantPart,
-				registryHint(t.text, []string{"forall", "exists", "not"}))
+				hint(t.text, []string{"forall", "exists", "not"}))
 		}
 		return expression{Term: &placed{place(t.offset + 1), Variable(t.text)}, at: t.offset}, nil
 	}
 	if t.text != "z" && t.text != "y" {
-		if hint := registryHint(t.text, []string{"forall", "exists", "not"}); hint != "" && n.text != "." {
-			return expression{}, errorAt(p.text, t.offset, "found %v, want a formula%s", t, hint)
+		if h := hint(t.text, []string{"forall", "exists", "not"}); h != "" && n.text != "." {
+			return expression{}, errorAt(p.text, t.offset, "found %v, want a formula%s", t, h)
 		}
 		return expression{}, errorAt(p.text, t.offset, "found %v before %v, want y (factors) or z (codes)", t, n)
 	}

@@ -54,6 +54,9 @@ func (c *compiler) centre(f *quantified) (node, error) {
 	if !ok || !inner.universal || inner.domain.set != rowSet || len(inner.domain.names) != 1 || len(f.domain.names) != 1 {
 		return nil, c.fail(f, "%s", wantCentre)
 	}
+	if err := c.declare(f, f.domain.names[0]); err != nil {
+		return nil, err
+	}
 	guards, rest := inner.guards()
 	point, row := f.domain.names[0], inner.domain.names[0]
 	e, ok := rest.(*equality)

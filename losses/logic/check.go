@@ -60,8 +60,7 @@ type binding struct {
 	factor  int    // of valueSet
 	members []Term // of memberSet, without places
 	columns []int  // of memberSet: the columns of the members' numbers
-	width   int    // of memberSet: 0 for numbers, -1 for levels; of pointSet
-	space   []int  // of pointSet: columns of the codes
+	width   int    // of memberSet: 0 for numbers, -1 for levels
 	known   []int  // of rowSet: factors that must be known, ascending
 }
 

@@ -216,11 +216,8 @@ func (c *compiler) bind(f *quantified) ([]*binder, error) {
 	}
 	var binders []*binder
 	for _, name := range d.names {
-		if !isName(name) || name == "y" || name == "z" {
-			return nil, c.fail(f, "%q cannot be a variable: want a name other than y and z", name)
-		}
-		if slices.ContainsFunc(c.scope, func(b *binding) bool { return b.name == name }) {
-			return nil, c.fail(f, "the variable %s is bound already, want another name", name)
+		if err := c.declare(f, name); err != nil {
+			return nil, err
 		}
 		b := &binding{id: c.program.variables, name: name, set: d.set}
 		c.program.variables++
@@ -235,6 +232,17 @@ func (c *compiler) bind(f *quantified) ([]*binder, error) {
 		binders = append(binders, &binder{binding: b, variable: b.id, list: list, members: len(b.members), by: -1})
 	}
 	return binders, nil
+}
+
+// declare checks the name of a new variable.
+func (c *compiler) declare(f *quantified, name string) error {
+	if !isName(name) || name == "y" || name == "z" {
+		return c.fail(f, "%q cannot be a variable: want a name other than y and z", name)
+	}
+	if slices.ContainsFunc(c.scope, func(b *binding) bool { return b.name == name }) {
+		return c.fail(f, "the variable %s is bound already, want another name", name)
+	}
+	return nil
 }
 
 func (c *compiler) unbind(n int) { c.scope = c.scope[:len(c.scope)-n] }

@@ -15,20 +15,21 @@
 //
 // # Grammar
 //
-//	sentence  = [ "with" setting { "," setting } ":" ] formula .
-//	setting   = ( "and" | "or" | "->" | "not" ) "=" operation .
-//	formula   = or [ "->" formula ] .
-//	or        = and { "or" and } .
-//	and       = not { "and" not } .
-//	not       = "not" not | number "*" formula-in-parentheses-or-quantified | equality | quantified | "(" formula ")" .
-//	quantified= ( "forall" | "exists" ) [ "[" aggregate "]" ] name { "," name } [ "in" set ] ":" formula .
-//	set       = "y." factor | "{" constant { "," constant } "}" | space of z .
-//	equality  = term ( "=" | "!=" | "=[" premetric [ period ] "]" ) term .
-//	term      = product { ( "+" | "-" ) product } .
-//	product   = [ number "*" ] product | "-" product | "(" term ")" | name | constant | space "(" name ")" .
-//	space     = ( "y" | "z" ) [ "." name | "[" columns { "," columns } "]" ] .
-//	columns   = number [ ":" number ] .
-//	constant  = number | "[" number { "," number } "]" | string .
+//	sentence   = [ "with" setting { "," setting } ":" ] formula .
+//	setting    = ( "and" | "or" | "->" | "not" ) "=" operation .
+//	formula    = or [ "->" formula ] .
+//	or         = and { "or" and } .
+//	and        = not { "and" not } .
+//	not        = "not" not | scaled | equality .
+//	scaled     = number "*" scaled | quantified | "(" formula ")" .
+//	quantified = ( "forall" | "exists" ) [ "[" aggregate "]" ] name { "," name } [ "in" set ] ":" formula .
+//	set        = "y." factor | "{" constant { "," constant } "}" | space .
+//	equality   = term ( "=" | "!=" | "=[" premetric [ period ] "]" ) term .
+//	term       = product { ( "+" | "-" ) product } .
+//	product    = number "*" product | "-" product | "(" term ")" | name | constant | space "(" name ")" .
+//	space      = ( "y" | "z" ) [ "." name | "[" columns { "," columns } "]" ] .
+//	columns    = number [ ":" number ] .
+//	constant   = number | "[" number { "," number } "]" | string .
 //
 // The body of a quantifier reaches as far as it can. Names are letters, digits and
 // underscores, or anything in double quotes after a dot: y."object hue"(i). y
@@ -43,8 +44,8 @@
 //	c in {0, 0.5, 1}     constants: numbers, vectors or names of levels
 //	c in z.shape         points of R^k, in one form, below
 //
-// A row is in the domain of a variable if all factors are known that the quantifier's body
-// is about for this variable.
+// A row takes part if all factors are known that the body of the quantifier asks of
+// it: with y.shape(i) in the body, i runs over the rows whose shape is known.
 //
 // # Equality
 //

@@ -13,8 +13,7 @@ type data struct {
 	counts      []int32   // levels of a factor
 	order       []int32   // scratch
 	lists       []list
-	counting    [][]int32 // 0, 1, 2, ..., by length
-	ascending   []int32
+	ascending   []int32 // 0, 1, 2, ...
 }
 
 // list are rows in ascending order, by level: those of level v are rows[start[v]:start[v+1]].
@@ -28,6 +27,7 @@ type engine struct {
 	program *program
 	data    data
 	main    *machine
+	seed    [1]float64 // the gradient of the quantity
 	single  bool       // the batch is of float32
 	pieces  []*machine // for parts of the work, in order
 }
@@ -144,11 +144,17 @@ func (m *machine) wantGradients() {
 func (e *engine) group(known bool) {
 	p, d := e.program, &e.data
 	for f := range p.factors {
-		if known {
-			d.number(f, d.columns[p.labels+f], d.columns[p.values+f], d.columns[p.levelLabels+f], d.columns[p.levelValues+f])
-		} else {
+		switch {
+		case !known:
 			clear(d.levels[f])
-			d.counts[f] = 1
+		case p.leveled[f]:
+			d.number(f, d.columns[p.labels+f], d.columns[p.values+f], d.columns[p.levelLabels+f], d.columns[p.levelValues+f])
+		default:
+			for i, l := range d.columns[p.labels+f] {
+				if d.levels[f][i] = -1; l >= 0 {
+					d.levels[f][i] = 0
+				}
+			}
 		}
 	}
 	for k, key := range p.indexes {

@@ -31,6 +31,7 @@ func largeSentences() []string {
 		`with and = norm, -> = root: forall[mean] v in y.shape: forall[mean] i: y.shape(i) = v -> (exists c in {0, 0.5}: z.shape(i) =[euclidean] c) and z[2](i) =[circular] z[3](i)`,
 		`(forall[mean] i, j: z.shape(i) =[euclidean] z.shape(j)) -> 0.5 * (forall[mean] v in y.shape: forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j))`,
 		`0.5 * (forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)) and 2 * (forall[max] v in y.shape: exists c in z.shape: forall i: y.shape(i) = v -> z.shape(i) =[euclidean] c) and (forall[mean] i: z(i) =[squared] 0)`,
+		`3 * (forall[mean-square] v in y.shape: forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j))`,
 		`not (forall[mean] i, j, k: y.shape(i) = y.shape(j) and y.hue(j) = y.hue(k) and y(i) = y(k) -> z(i) + z(k) =[euclidean] 2 * z(j))`,
 	}
 }
@@ -53,6 +54,29 @@ func TestLargeBatches(t *testing.T) {
 		}
 		gradcheck.Check(t, gradcheck.Case{Name: text, Inputs: inputs(b), Build: build(q), Samples: 3, Tolerance: 1e-5, Tolerance32: 2e-4,
 			Want: func([][]float64) []float64 { return []float64{v} }})
+	}
+}
+
+// TestParts tests that large work is cut into parts, small work not.
+func TestParts(t *testing.T) {
+	q := compiled(t, parsed(t, `forall[mean] i, j: i != j -> z(i) =[euclidean] z(j)`))
+	for rows, want := range map[int]int{100: 0, 200: 2, 1000: pieces} {
+		e := load(t, q, batches(1, rows)["continuous"])
+		if _, err := e.forward(true); err != nil || len(e.pieces) != want {
+			t.Errorf("%d rows: %d parts, %v, want %d", rows, len(e.pieces), err, want)
+		}
+	}
+}
+
+// TestShapes tests which sentences are computed by groups, and which by half of the pairs.
+func TestShapes(t *testing.T) {
+	for k, text := range largeSentences()[:11] {
+		root := compiled(t, parsed(t, text)).program.root
+		_, grouped := root.(*pairs)
+		q, plain := root.(*quantifier)
+		if half := plain && q.symmetric; grouped != (k < 5) && k != 1 || half != (k == 1 || k > 4 && k < 8 || k == 10) {
+			t.Errorf("%s: by groups %v, by halves %v", text, grouped, half)
+		}
 	}
 }
 

@@ -88,7 +88,8 @@ func (e *engine) backward(g float64) {
 	for _, p := range e.pieces {
 		p.wantGradients()
 	}
-	e.program.root.gradient(e.main, 1, []float64{g})
+	e.seed[0] = g
+	e.program.root.gradient(e.main, 1, e.seed[:])
 	for _, p := range e.pieces {
 		for c, sum := range e.main.codes {
 			for i, x := range p.codes[c] {

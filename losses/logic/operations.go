@@ -107,7 +107,7 @@ func slopeProduct(a, b, r float64) (da, db float64) {
 	if math.IsInf(r, 1) {
 		return 0, 0
 	}
-	return 1 + b, 1 + a
+	return min(1+b, steepest), min(1+a, steepest)
 }
 
 func disjunctions(d Disjunction) operation {
@@ -230,7 +230,7 @@ func implications(i Implication) operation {
 	case ImpliesProduct:
 		return residual(
 			func(a, b float64) float64 { return (b - a) / (1 + a) },
-			func(a, b, _ float64) (da, db float64) { return -(1 + b) / ((1 + a) * (1 + a)), 1 / (1 + a) })
+			func(a, b, _ float64) (da, db float64) { return -min((1+b)/(1+a)/(1+a), steepest), 1 / (1 + a) })
 	}
 	o := residual(
 		func(a, b float64) float64 { return b - a },

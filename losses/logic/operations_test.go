@@ -30,22 +30,20 @@ func TestOperations(t *testing.T) {
 		q := Quantale{Conjunction(k), Disjunction(min(k, 4)), Implication(k), NotComplement}
 		for _, a := range grid {
 			for _, b := range grid {
-				for kind, o := range []operation{conjunctions(q.And), disjunctions(q.Or), implications(q.Implies)} {
-					got, want := o.value(a, b), referenceOf(q, [...]kindOf{conjunction, disjunction, implication}[kind], a, b)
+				for which, o := range []operation{conjunctions(q.And), disjunctions(q.Or), implications(q.Implies)} {
+					got, want := o.value(a, b), referenceOf(q, [...]kind{conjunction, disjunction, implication}[which], a, b)
 					tolerance := 1e-9
-					if max(a, b) > 300 || math.IsNaN(want) || kind == 1 && (min(a, b) > 10 || a*b == 0) || kind == 2 && max(a, b) > 30 {
+					if max(a, b) > 300 || math.IsNaN(want) || which == 1 && (min(a, b) > 10 || a*b == 0) || which == 2 && max(a, b) > 30 {
 						continue
 					}
 					if !(math.Abs(got-want) <= tolerance*max(want, 1e-4)) {
-						t.Errorf("operation %d of %v: %v and %v give %v, want %v", kind, q, a, b, got, want)
+						t.Errorf("operation %d of %v: %v and %v give %v, want %v", which, q, a, b, got, want)
 					}
 				}
 			}
 		}
 	}
 }
-
-type kindOf = kind
 
 // TestLaws tests what every operation must keep: units, zeros, the adjunction of
 // implications, and that nothing is NaN or negative, nor a slope infinite, up to infinity.

@@ -33,7 +33,7 @@ func Parse(text string) (Sentence, error) {
 	return s, nil
 }
 
-// UnmarshalText parses a sentence.
+// UnmarshalText parses a sentence, so that it can stand in settings.
 func (s *Sentence) UnmarshalText(text []byte) (err error) {
 	*s, err = Parse(string(text))
 	return err
@@ -42,7 +42,7 @@ func (s *Sentence) UnmarshalText(text []byte) (err error) {
 // MarshalText returns the sentence as text.
 func (s Sentence) MarshalText() ([]byte, error) {
 	if s.Body == nil {
-		return nil, errors.New("a sentence without a formula")
+		return nil, errors.New("logic: a sentence without a formula")
 	}
 	return []byte(s.String()), nil
 }
@@ -60,13 +60,6 @@ type expression struct {
 	Formula
 	Term
 	at int
-}
-
-func (e expression) what() string {
-	if e.Formula != nil {
-		return "a formula"
-	}
-	return "a term"
 }
 
 func (p *parser) peek() token { return p.tokens[p.i] }
@@ -119,7 +112,7 @@ func (p *parser) sentence() (s Sentence, err error) {
 	if t := p.peek(); t.kind != end {
 		want := "the end, or an operator (and, or, ->)"
 		if t.kind == word {
-			want += registryHint(t.text, []string{"and", "or"})
+			want += hint(t.text, []string{"and", "or"})
 		}
 		return s, p.found(t, want)
 	}
@@ -226,11 +219,11 @@ func (p *parser) parseAggregate(universal bool) (Aggregate, error) {
 	return a, p.expect("]", " after an aggregate")
 }
 
-// registryHint suggests a keyword if a word is near to one.
-func registryHint(name string, known []string) string {
+// hint suggests a keyword if a word is near to one.
+func hint(name string, known []string) string {
 	for _, k := range known {
-		if hint := registry.Suggest(name, []string{k}); len(name) > 1 && hint != "; known: "+k {
-			return hint
+		if s := registry.Suggest(name, []string{k}); len(name) > 1 && s != "; known: "+k {
+			return s
 		}
 	}
 	return ""

@@ -14,10 +14,11 @@ func TestParse(t *testing.T) {
 	atom := Equal(Euclidean, Codes(i), Codes(j))
 	zero := Equal(Squared, Codes(i), Number(0))
 	for text, want := range map[string]Sentence{
-		`forall i, j: z(i) =[euclidean] z(j)`:                            {Body: ForAll(Max, Rows("i", "j"), atom)},
-		"forall[max] i,j:z(i)=[euclidean]z(j)":                           {Body: ForAll(Max, Rows("i", "j"), atom)},
-		"forall [mean-square] i:\n\tforall[sum] j: z(i)=[euclidean]z(j)": {Body: ForAll(MeanSquare, Rows("i"), ForAll(Sum, Rows("j"), atom))},
-		`exists[min] i: 0.5 * forall[mean] j: z(i) =[euclidean] z(j)`:    {Body: Exists(Rows("i"), Scale(0.5, ForAll(Mean, Rows("j"), atom)))},
+		`forall i, j: z(i) =[euclidean] z(j)`:                                                 {Body: ForAll(Max, Rows("i", "j"), atom)},
+		"forall[max] i,j:z(i)=[euclidean]z(j)":                                                {Body: ForAll(Max, Rows("i", "j"), atom)},
+		"forall [mean-square] i:\n\tforall[sum] j: z(i)=[euclidean]z(j)":                      {Body: ForAll(MeanSquare, Rows("i"), ForAll(Sum, Rows("j"), atom))},
+		`exists[min] i: 0.5 * forall[mean] j: z(i) =[euclidean] z(j)`:                         {Body: Exists(Rows("i"), Scale(0.5, ForAll(Mean, Rows("j"), atom)))},
+		`with and = add, or = min, -> = monus, not = complement: forall i: z(i) =[squared] 0`: {Body: ForAll(Max, Rows("i"), zero)},
 		`with and = logexp, or = harmonic-square, -> = max, not = inverse: forall i: z(i) =[squared] 0`: {
 			Quantale: Quantale{AndLogExp, OrHarmonicSquare, ImpliesMax, NotInverse}, Body: ForAll(Max, Rows("i"), zero)},
 		`forall i: not z(i) =[squared] 0 and z(i) =[squared] 0 or z(i) =[squared] 0 -> z(i) =[squared] 0 -> z(i) =[squared] 0`: {
@@ -87,6 +88,7 @@ func TestParseErrors(t *testing.T) {
 		`forall i: z(i) 0`:                                `1:16: found "0", want =, !=, or =[premetric] after a term`,
 		`forall i: z(i) =[squared] (i = i)`:               `1:27: found a formula, want a term`,
 		`forall i: i = i = i`:                             `1:17: found "=", want and between two equalities`,
+		`exist(i)`:                                        `1:1: found "exist", want a formula; did you mean "exists"?`,
 		`forall i: x(i) =[squared] 0`:                     `1:11: found "x" before "(", want y (factors) or z (codes)`,
 		`forall i: z.(i) =[squared] 0`:                    `1:13: found "(", want the name of a factor`,
 		`forall i: z.shape =[squared] 0`:                  `1:19: found "=", want ( and the variable of a row`,
@@ -98,6 +100,8 @@ func TestParseErrors(t *testing.T) {
 		`forall i: z[1(i) =[squared] 0`:                   `1:14: found "(", want , or ] after columns`,
 		`forall i: z(i) =[squared] [1 2]`:                 `1:30: found "2", want , or ] in a vector`,
 		`forall i: z(i) =[squared] [i]`:                   `1:28: found "i", want a number of a vector`,
+		`forall i: z(i) =[squared] 2.`:                    `1:28: found ".", want the end, or an operator (and, or, ->)`,
+		`forall i: z(i) =[squared] 2e+`:                   `1:28: found "e", want the end, or an operator (and, or, ->)`,
 		`forall i: z(i) =[squared] 1e999`:                 `1:27: found 1e999, want a number that float64 holds`,
 		`forall i: y.shape(i) = "heart`:                   `1:24: found a quotation without an end or with a wrong escape, want a name in double quotes on one line`,
 		`forall i: y.shape(i) = ""`:                       `1:24: found "", want a name that is not empty`,
@@ -152,6 +156,18 @@ func TestCompileErrors(t *testing.T) {
 		`forall i: z(i) =[squared] 0 -> y.shape(i) = "heart"`:                  `1:43: y.shape(i) = "heart"` + crispHint,
 		`forall i: z(i) =[squared] 0 and y.shape(i) = "heart"`:                 `1:44: y.shape(i) = "heart"` + crispHint,
 		`forall i: z(i) =[squared] 1e200`:                                      `1:27: the number 1e+200 is out of range`,
+		`exists c in z: forall i: z(i) =[euclidean] 0`:                         `1:1: ` + wantCentre,
+		`exists c in z: forall i: y(i) =[euclidean] c`:                         `1:1: ` + wantCentre,
+		`exists c in z: forall i: [1, 2] =[euclidean] c`:                       `1:1: ` + wantCentre,
+		`exists c in z: forall c: z(c) =[euclidean] c`:                         `1:1: ` + wantCentre,
+		`exists c in z: exists i: z(i) =[euclidean] c`:                         `1:1: ` + wantCentre,
+		`exists c in z: forall i in y.hue: z[0](i) =[euclidean] c`:             `1:1: ` + wantCentre,
+		`exists c in z: forall i: 2 * (z(i) =[euclidean] c)`:                   `1:1: ` + wantCentre,
+		`forall j: exists c in z: forall i: z(j) =[euclidean] c`:               `1:11: ` + wantCentre,
+		`forall c: exists c in z: forall i: z(i) =[euclidean] c`:               `1:11: the variable c is bound already, want another name`,
+		`exists c in z.hue: forall i: z(i) =[euclidean] c`:                     `1:13: there is no sub-code "hue"; known: big, shape, x y`,
+		`exists c in z: forall i: i = c`:                                       `1:1: ` + wantCentre,
+		`exists c in z: forall i: z(i) =[euclidean] c + 1`:                     `1:1: ` + wantCentre,
 		`exists c in z: z(c) =[squared] 0`:                                     `1:1: ` + wantCentre,
 		`exists c in z: forall i: z(i) =[absolute] c`:                          `1:31: =[absolute] with forall[max] has no exact solution here: ` + wantCentre,
 		`exists c in z: forall i: z.shape(i) =[euclidean] c`:                   `1:37: z.shape(i) has other columns than the points of z: ` + wantCentre,
@@ -182,6 +198,7 @@ func TestBuiltErrors(t *testing.T) {
 		"a term is nil":                                all(Equal(Squared, Codes(i), nil)),
 		"in -1 * (z(i) =[squared] 0): a formula":       all(Scale(-1, zero)),
 		"in z(i) =[Premetric(9)] 0: want a premetric":  all(Equal(Premetric(9), Codes(i), Number(0))),
+		"in z(i) =[Premetric(6)] 0: want a premetric":  all(Equal(Premetric(6), Codes(i), Number(0))),
 		"=[circular -1] 0: want a premetric":           all(EqualCircular(-1, Codes(i), Number(0))),
 		"unknown operation among Conjunction(9)":       {Quantale: Quantale{And: 9}, Body: zero},
 		"unknown aggregate Aggregate(7)":               {Body: ForAll(7, Rows("i"), zero)},
@@ -192,6 +209,7 @@ func TestBuiltErrors(t *testing.T) {
 		"i is not a constant":                          {Body: ForAll(Max, Members("c", i), zero)},
 		"in []: the vector is empty":                   all(Equal(Squared, Codes(i), Vector{})),
 		"the factor +Inf is out of range":              all(Equal(Squared, Times(inf(), Codes(i)), Number(0))),
+		"columns 2:2 do not exist":                     all(Equal(Squared, CodeColumns(i, Range{2, 2}), Number(0))),
 		"columns 3:2 do not exist":                     all(Equal(Squared, CodeColumns(i, Range{3, 2}), Number(0))),
 	} {
 		if _, err := Compile(s, testSchema); err == nil || !strings.Contains(err.Error(), want) {
@@ -209,6 +227,25 @@ func TestBuiltErrors(t *testing.T) {
 		if _, err := Compile(all(zero), s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", s, err, want)
 		}
+	}
+}
+
+// TestSettings reads and writes sentences as settings do.
+func TestSettings(t *testing.T) {
+	var s Sentence
+	if _, err := s.MarshalText(); err == nil {
+		t.Error("no sentence is written")
+	}
+	for _, text := range []string{"", "forall"} {
+		if err := s.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+	if err := s.UnmarshalText([]byte("  forall   i: z(i)=[squared]0\n")); err != nil {
+		t.Error(err)
+	}
+	if text, err := s.MarshalText(); err != nil || string(text) != "forall i: z(i) =[squared] 0" {
+		t.Errorf("it is written as %s, %v", text, err)
 	}
 }
 

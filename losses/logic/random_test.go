@@ -87,6 +87,9 @@ func TestRandomSentences(t *testing.T) {
 			if err != nil {
 				t.Fatalf("sentence %d, %v: %v", seed, s, err)
 			}
+			if g := steepestOf(t, q, d); math.IsNaN(g) || math.IsInf(g, 0) {
+				t.Errorf("sentence %d, %v: the gradient of %s is %v", seed, s, name, g)
+			}
 			holds, err := q.Holds(d.z, d.y, d.labels)
 			if err != nil {
 				t.Fatal(err)
@@ -122,6 +125,23 @@ func TestRandomSentences(t *testing.T) {
 	if held < sentences*85/100 || broke < sentences*80/100 || equivalent < sentences/4 || implied-equivalent < sentences/5 || implied > sentences*98/100 {
 		t.Errorf("of %d sentences %d were true of some data, %d false; equivalent %d, implied %d: the generator is too narrow", sentences, held, broke, equivalent, implied)
 	}
+}
+
+// steepestOf is the largest element of a gradient.
+func steepestOf(t *testing.T, q *Quantity, b batch) float64 {
+	t.Helper()
+	e := load(t, q, b)
+	if _, err := e.forward(true); err != nil {
+		t.Fatal(err)
+	}
+	e.backward(1)
+	most := 0.0
+	for _, column := range e.main.codes {
+		for _, x := range column {
+			most = max(most, math.Abs(x))
+		}
+	}
+	return most
 }
 
 // TestRandomText prints and parses random sentences.
