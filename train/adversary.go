@@ -1,6 +1,8 @@
 package train
 
 import (
+	"fmt"
+
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -64,6 +66,24 @@ func (a *adversary) optimizer(judges *nn.Params) Optimizer {
 	s := a.settings
 	adam := Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}
 	return adam.New(parametersOf(judges, a.names))
+}
+
+// trainJudges updates the discriminators of a program on the codes of its last step.
+func (t *Trainer) trainJudges(p *program, rate float64) error {
+	for i, a := range p.adversaries {
+		where := fmt.Sprintf("step %d, loss %s: discriminator", t.step+1, a.name)
+		loss, err := a.run(p.machine, t.permute)
+		if err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+		o := t.judges[a.name]
+		if norm := o.Norm(a.gradients); !finite(loss) || !finite(norm) {
+			return fmt.Errorf("%s: its loss is %v, the norm of its gradient %v; try a smaller learning rate of the discriminator", where, loss, norm)
+		}
+		o.Update(a.gradients, rate, 1)
+		p.values[len(p.losses)+i] = loss
+	}
+	return nil
 }
 
 // run computes the discriminator's loss and gradients on the last step of another program.

@@ -327,24 +327,6 @@ func (t *Trainer) trainStep(b datasets.Batch, images []float32, of int) error {
 	return nil
 }
 
-// trainJudges updates the discriminators of a program on the codes of its last step.
-func (t *Trainer) trainJudges(p *program, rate float64) error {
-	for i, a := range p.adversaries {
-		where := fmt.Sprintf("step %d, loss %s: discriminator", t.step+1, a.name)
-		loss, err := a.run(p.machine, t.permute)
-		if err != nil {
-			return fmt.Errorf("%s: %w", where, err)
-		}
-		o := t.judges[a.name]
-		if norm := o.Norm(a.gradients); !finite(loss) || !finite(norm) {
-			return fmt.Errorf("%s: its loss is %v, the norm of its gradient %v; try a smaller learning rate of the discriminator", where, loss, norm)
-		}
-		o.Update(a.gradients, rate, 1)
-		p.values[len(p.losses)+i] = loss
-	}
-	return nil
-}
-
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 func (t *Trainer) programFor(b datasets.Batch) (*program, error) {

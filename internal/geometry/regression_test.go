@@ -106,6 +106,11 @@ func TestDrawnRegressions(t *testing.T) {
 			n = 1000
 		}
 		x, y := draw(r, n, columns, c), draw(r, n, 2, c/10)
+		if c%10 == 4 || c%10 >= 8 { // rounding counts a billion times where points nearly coincide
+			for i := range x {
+				x[i] = float64(float32(math.Sqrt(math.Abs(x[i])) + 1e-5*r.NormFloat64()))
+			}
+		}
 		t.Run(fmt.Sprintf("case %d, %d x %d", c, n, columns), func(t *testing.T) {
 			for sense, f := range []func() (*geometry.Regression, error){
 				func() (*geometry.Regression, error) { return geometry.LeastSquares(x, columns, y, 2, 0) },

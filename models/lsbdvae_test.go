@@ -1,0 +1,199 @@
+package models
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models/latent"
+)
+
+// TestDecodesTransported checks that the images of labelled groups are decoded
+// from g_m . zbar, not from the samples.
+func TestDecodesTransported(t *testing.T) {
+	m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewEuclidean())}).New(data(row), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := nn.NewGraph(m.Params())
+	p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
+	copy(nn.Data(p.Moves[0].Node), []float32{0, 1, 0, 2})
+	for i, n := range p.Noise {
+		rng.New(uint64(i), "noise").Normals(nn.Data(n))
+	}
+	decoded := func(part func(losses.Transport) *gorgonia.Node) *gorgonia.Node {
+		z, err := op.ConcatColumns(part(p.Outputs.Transports[0]), part(p.Outputs.Transports[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		logits, err := m.(Decoder).Decode(g, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return logits
+	}
+	v := values(t, p.Outputs.Logits, decoded(func(x losses.Transport) *gorgonia.Node { return x.Moved }),
+		decoded(func(x losses.Transport) *gorgonia.Node { return x.Points }))
+	if !slices.Equal(v[0], v[1]) || slices.Equal(v[0], v[2]) {
+		t.Error("the logits are not those of the transported points")
+	}
+}
+
+// TestStopGradient checks that the reconstruction of labelled groups reaches the
+// encoder, unless the option stops it.
+func TestStopGradient(t *testing.T) {
+	for _, stop := range []bool{false, true} {
+		m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere()), StopGradient: stop}).New(data(row), 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := nn.NewGraph(m.Params())
+		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loss, err := losses.BernoulliReconstruction(p.Outputs.Images, p.Outputs.Logits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		weight, err := g.Param("encoder/dense1/weight", tensor.Shape{64, 16}, nn.Zeros)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := gorgonia.Grad(loss, weight); (err != nil) != stop {
+			t.Errorf("stop_gradient %v: gradient of the encoder's weight: %v", stop, err)
+		}
+	}
+}
+
+// TestLSBDOfMoves checks the loss on a group whose images and noise are equal:
+// without moves the points agree and it vanishes; with a move it is known.
+func TestLSBDOfMoves(t *testing.T) {
+	m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}).New(data(row, object, column), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := nn.NewGraph(m.Params())
+	p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := [2]int{p.Moves[0].Columns[0], p.Moves[1].Columns[0]}; got != [2]int{0, 2} {
+		t.Errorf("circles follow factors %v, want row (0) and column (2)", got)
+	}
+	loss, err := losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := nn.Data(p.Outputs.Images)
+	for i := range images {
+		images[i] = float32(i%64) / 64
+	}
+	still := values(t, loss)[0][0]
+	nn.Data(p.Moves[0].Node)[1] = math.Pi / 2
+	turned := values(t, loss)[0][0]
+	// two points at a right angle to where they should be: each is pi/4 from the mean
+	want := float32(2-2*math.Cos(math.Pi/4)) / 2
+	if still > 1e-6 || math.Abs(float64(turned-want)) > 1e-4 {
+		t.Errorf("the loss is %v without a move and %v with one, want 0 and %v", still, turned, want)
+	}
+}
+
+// TestLSBDTurns checks in which way moves act: by omega times the angle of a
+// factor, about an axis of S^2, and as rotations of the groups' own. The images
+// and the noise of both members of a group are equal, so that moves alone part
+// the points from their common one.
+func TestLSBDTurns(t *testing.T) {
+	twice := latent.NewSphere()
+	twice.Omega = 2
+	about := latent.NewSphere()
+	about.Dim, about.Omega, about.Axis = 2, -2, []float64{0, 3, 0}
+	free := latent.NewSphere()
+	free.Dim = 2
+	of := data(row)
+	of.Rotations = 1
+	for _, c := range []struct {
+		name  string
+		space *latent.Sphere
+		data  Data
+		moves []float32 // of the second member
+		axis  []float64
+	}{
+		{"circle of weight 2", twice, data(row), []float32{math.Pi / 4}, nil},
+		{"sphere with an axis", about, data(row), []float32{math.Pi / 4}, []float64{0, 1, 0}},
+		{"sphere under rotations", free, of, []float32{0, 0, 2, math.Pi / 2}, []float64{0, 0, 1}},
+	} {
+		spaces := latent.Of(c.space)
+		if c.data.Rotations > 0 {
+			spaces = latent.Of(c.space, latent.NewSphere())
+		}
+		m, err := (&LSBDVAE{Networks: small(16), Latent: spaces}).New(c.data, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := nn.NewGraph(m.Params())
+		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 2, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moves := nn.Data(p.Moves[0].Node)
+		copy(moves[len(moves)/2:], c.moves)
+		if len(c.moves) == 4 && !slices.Equal(p.Moves[0].Columns, []int{1, 2, 3, 4}) {
+			t.Errorf("%s: moves from columns %v, want 1 to 4", c.name, p.Moves[0].Columns)
+		}
+		v := values(t, p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
+		z, y := v[0], v[1]
+		// y_2 = g y_1 with g a quarter turn: at right angles apart from what lies on the axis
+		d := len(z) / 2
+		along, got := 0.0, 0.0
+		for i := range d {
+			got += float64(y[i]) * float64(y[d+i])
+			if c.axis != nil {
+				along += float64(y[i]) * c.axis[i]
+			}
+		}
+		if math.Abs(got-along*along) > 1e-5 || math.Abs(along) > 0.99 {
+			t.Errorf("%s: the moved points have the inner product %v, want %v", c.name, got, along*along)
+		}
+	}
+}
+
+func TestLSBDVAERefuses(t *testing.T) {
+	circle, line := latent.NewSphere(), latent.NewEuclidean()
+	ball := latent.NewSphere()
+	ball.Dim = 2
+	for _, c := range []struct {
+		name, want string
+		spaces     latent.List
+		factors    []string
+		of         []datasets.Factor
+	}{
+		{"too few circles", `"column" has no space`, latent.Of(circle), nil, []datasets.Factor{row, column}},
+		{"too many circles", "no circular factor left", latent.Of(circle, circle), nil, []datasets.Factor{row, object}},
+		{"no circles", `"row" has no space`, latent.Of(line), nil, []datasets.Factor{row}},
+		{"unknown factor", `no factor "colum"; did you mean "column"?`, latent.Of(circle), []string{"colum"}, []datasets.Factor{row, column}},
+		{"factor that does not turn", `"object" is categorical`, latent.Of(circle), []string{"object"}, []datasets.Factor{row, object}},
+		{"sphere without rotations", "axis and angle", latent.Of(ball), nil, []datasets.Factor{row}},
+	} {
+		s := &LSBDVAE{Networks: small(16), Latent: c.spaces, Factors: c.factors}
+		if _, err := s.New(data(c.of...), 1); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v does not say %q", c.name, err, c.want)
+		}
+	}
+	if _, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(circle), Factors: []string{"column"}}).New(data(row, column), 1); err != nil {
+		t.Errorf("one named factor of two: %v", err)
+	}
+}
