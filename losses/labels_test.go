@@ -77,6 +77,7 @@ func TestLabelledLosses(t *testing.T) {
 		"[{logic: {sentence: 'forall[mean] v in y.shape: forall[mean-square] i: y.shape(i) = v -> z.shape(i) =[euclidean] 0'}}]": ((0+4)/2. + (1+16)/2. + 4) / 3,
 		"[{logic: {sentence: 'forall[max] i, j: y.shape(i) = y.shape(j) -> z.a(i) =[absolute] z.a(j)', codes: {a: [1]}}}]":       2,
 		"[{logic: {sentence: 'forall[sum] i: z[1](i) =[absolute] 0'}}]":                                                          12,
+		"[{logic: {sentence: 'forall[max] i: z.size(i) =[absolute] 0 or z.size(i) =[absolute] y.size(i)'}}]":                     2.5, // not 5: the last row is unknown
 		"[{left-inverse: {}}]": leastSquares(),
 	} {
 		if got := valueOf(t, source); math.Abs(got-want) > 2e-6*max(1, want) {

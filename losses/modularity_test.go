@@ -199,12 +199,12 @@ func TestEvenBlocks(t *testing.T) {
 		t.Errorf("variances %v, want 2.5 and 1.75", v)
 	}
 	wide := matrix(g, "wide", 2, 4, 0, 0, 0, 0, 2, 4, 6, 8)
-	shared, err := losses.Variance(wide, matrix(g, "half", 2, 2, 0, 0, 0, 1))
+	shared, err := losses.Variance(wide, matrix(g, "half", 2, 2, 0, 0, 1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := values(t, shared); v[0] != 1+4 {
-		t.Errorf("variance %v, want that of the first two columns, 5", v)
+	if v := values(t, shared); v[0] != 9+16 {
+		t.Errorf("variance %v, want that of the last two columns, 25", v)
 	}
 	three := matrix(g, "three", 4, 3, make([]float64, 12)...)
 	for _, c := range []struct {

@@ -151,6 +151,10 @@ func TestLSBDTurns(t *testing.T) {
 		}
 		moves := nn.Data(p.Moves[0].Node)
 		copy(moves[len(moves)/2:], c.moves)
+		images := nn.Data(p.Outputs.Images)
+		for i := range images {
+			images[i] = float32(i%64) / 64
+		}
 		if len(c.moves) == 4 && !slices.Equal(p.Moves[0].Columns, []int{1, 2, 3, 4}) {
 			t.Errorf("%s: moves from columns %v, want 1 to 4", c.name, p.Moves[0].Columns)
 		}
@@ -158,15 +162,16 @@ func TestLSBDTurns(t *testing.T) {
 		z, y := v[0], v[1]
 		// y_2 = g y_1 with g a quarter turn: at right angles apart from what lies on the axis
 		d := len(z) / 2
-		along, got := 0.0, 0.0
+		along, got, length := 0.0, 0.0, 0.0
 		for i := range d {
+			length += float64(y[i]) * float64(y[i])
 			got += float64(y[i]) * float64(y[d+i])
 			if c.axis != nil {
 				along += float64(y[i]) * c.axis[i]
 			}
 		}
-		if math.Abs(got-along*along) > 1e-5 || math.Abs(along) > 0.99 {
-			t.Errorf("%s: the moved points have the inner product %v, want %v", c.name, got, along*along)
+		if math.Abs(got-along*along) > 1e-5 || math.Abs(along) > 0.99 || math.Abs(length-1) > 1e-5 {
+			t.Errorf("%s: moved points of length %v have the inner product %v, want 1 and %v", c.name, length, got, along*along)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package models
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,8 @@ func TestEveryModel(t *testing.T) {
 		{"vae", vae, "unsupervised", 3, 64*16 + 16 + 2*(16*3+3) + 3*16 + 16 + 16*64 + 64},
 		{"delta-vae", &DeltaVAE{Networks: small(16), Latent: torus}, "unsupervised", 4, 64*16 + 16 + 2*(16*2+2+16+1) + 4*16 + 16 + 16*64 + 64},
 		{"lsbd-vae", &LSBDVAE{Networks: small(16), Latent: torus}, "supervised unsupervised", 4, 64*16 + 16 + 2*(16*2+2+16+1) + 4*16 + 16 + 16*64 + 64},
+		{"ae", &AE{Networks: small(16), Latent: 3}, "unsupervised", 3, 64*16 + 16 + 16*3 + 3 + 3*16 + 16 + 16*64 + 64},
+		{"encoder", &Encoder{Encoder: small(16).Encoder, Latent: 3}, "unsupervised", 3, 64*16 + 16 + 16*3 + 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := c.settings.New(data(row, column), 1)
@@ -108,9 +111,11 @@ func checkObjective(t *testing.T, m Model, o Objective, width int) {
 		t.Fatal(err)
 	}
 	want := tensor.Shape{4, 8, 8, 1}
-	if !p.Outputs.Images.Shape().Eq(want) || !p.Outputs.Logits.Shape().Eq(want) {
-		t.Errorf("%s: images %v and logits %v, want %v", o.Name, p.Outputs.Images.Shape(), p.Outputs.Logits.Shape(), want)
+	_, decodes := m.(Decoder)
+	if !p.Outputs.Images.Shape().Eq(want) || decodes != (p.Outputs.Logits != nil) || decodes && !p.Outputs.Logits.Shape().Eq(want) {
+		t.Errorf("%s: images %v and logits %v, want %v", o.Name, p.Outputs.Images, p.Outputs.Logits, want)
 	}
+	checkCodes(t, m, p)
 	if p.Outputs.Group != group || p.Outputs.Batch != 4 {
 		t.Errorf("%s: batch %d in groups of %d, want 4 and %d", o.Name, p.Outputs.Batch, p.Outputs.Group, group)
 	}
@@ -126,6 +131,34 @@ func checkObjective(t *testing.T, m Model, o Objective, width int) {
 	}
 	if total != width {
 		t.Errorf("codes have %d columns, want %d", total, width)
+	}
+}
+
+// checkCodes compares the codes that losses see with those that are measured, and
+// with the samples: these differ from them by the noise, where there is any.
+func checkCodes(t *testing.T, m Model, p *Program) {
+	t.Helper()
+	g := nn.NewGraph(m.Params())
+	images, err := g.Input("images", p.Outputs.Images.Shape()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes, err := m.Encode(g, images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := rng.New(1, "test")
+	stream.Normals(nn.Data(images))
+	copy(nn.Data(p.Outputs.Images), nn.Data(images))
+	for _, n := range p.Noise {
+		stream.Normals(nn.Data(n))
+	}
+	want, v := values(t, codes)[0], values(t, p.Outputs.Codes, p.Outputs.Sample)
+	if !slices.Equal(v[0], want) {
+		t.Errorf("losses see the codes %v, metrics %v", v[0], want)
+	}
+	if len(v[1]) != len(v[0]) || slices.Equal(v[1], v[0]) != (len(p.Noise) == 0) {
+		t.Errorf("samples %v of the codes %v, with %d inputs of noise", v[1], v[0], len(p.Noise))
 	}
 }
 

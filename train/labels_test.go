@@ -1,13 +1,17 @@
 package train
 
 import (
+	"context"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -53,6 +57,9 @@ func TestLabelInputs(t *testing.T) {
 	l.fill(nil) // a batch about which nothing is known
 	if got, want := nn.Data(groups), []float32{-1, -1, -1, -1, -1, -1}; !slices.Equal(got, want) {
 		t.Errorf("groups %v, want %v", got, want)
+	}
+	if got := nn.Data(values); slices.Max(got) != 0 || slices.Min(got) != 0 {
+		t.Errorf("values %v of which nothing is known, want 0", got)
 	}
 	known.Pairs = []datasets.SimilarPair{{A: 0, B: 1}}
 	if _, err := newLabelInputs(known).offer(g, 2).Values(); err == nil || !strings.Contains(err.Error(), "only similarities") {
@@ -101,5 +108,48 @@ func TestUntrained(t *testing.T) {
 	}
 	if _, err := (&plan{model: trainer.Model, losses: []losses.Choice{}}).compile(trainer.Model.Objectives()[0], 2, 1); err == nil {
 		t.Error("an objective without losses compiles")
+	}
+}
+
+// TestRotations trains LSBD-VAE on a sphere under rotations that come from files.
+func TestRotations(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, write func(f *os.File) error) string {
+		path := filepath.Join(dir, name)
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := write(f); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	images := write("images.npy", func(f *os.File) error { return npy.Write(f, []int{2, 2}, []int64{1, 5, 7, 9}) })
+	rotations := write("rotations.npy", func(f *os.File) error {
+		return npy.Write(f, []int{2, 2, 4}, []float32{0, 0, 1, 0, 0, 0, 1, 0.5, 1, 0, 0, 0, 0, 1, 0, 2})
+	})
+	c := load(t, "train.epochs=1", "model.lsbd-vae.latent=[{sphere: {dim: 2}}, {sphere: {omega: 2}}, sphere]",
+		"supervision={groups: {images: "+images+", rotations: "+rotations+"}}")
+	trainer := trainerOf(t, c)
+	p := trainer.programs[programKey{true, 4}]
+	looked := false
+	trainer.AddHook(Hook{Name: "look", Step: func(r *StepReport) error {
+		if r.Objective != "supervised" {
+			return nil
+		}
+		looked = true
+		got := slices.Concat(p.moves[0].dst[4:8], p.moves[0].dst[12:16])
+		if first := []float32{0, 0, 1, 0.5, 0, 1, 0, 2}; !slices.Equal(got, first) && !slices.Equal(got, slices.Concat(first[4:], first[:4])) {
+			t.Errorf("the second images of the groups are rotated by %v", got)
+		}
+		if lsbd := r.Values[3]; !(lsbd > 0) {
+			t.Errorf("losses %v, %v", r.Names, r.Values)
+		}
+		return nil
+	}})
+	if err := trainer.Fit(context.Background()); err != nil || !looked {
+		t.Errorf("error %v, labelled batches %v", err, looked)
 	}
 }

@@ -216,7 +216,8 @@ func TestEpochSteps(t *testing.T) {
 		}
 	}
 	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
-	if r := trainIn(t, t.TempDir(), load(t, "train.epoch_steps=100"), false); r.Steps != 3*tinySteps {
+	long := load(t, "train.epoch_steps=100")
+	if r := trainIn(t, t.TempDir(), long, false); r.Steps != 3*tinySteps || trainerOf(t, long).epochSteps() != tinySteps {
 		t.Errorf("%d steps, want %d: an epoch ends with its data", r.Steps, 3*tinySteps)
 	}
 }

@@ -202,7 +202,7 @@ func draw(r *rand.Rand, n, columns, kind int) []float64 {
 
 func TestDrawnSets(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for c := range 300000 {
+	for c := range 6000 {
 		columns, n := 1+r.IntN(9), 1+r.IntN(40)
 		if c%300 == 0 {
 			n = 1000

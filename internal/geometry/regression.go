@@ -10,6 +10,8 @@ import (
 //
 // A direction in which the points spread less than Tolerance times as far as in the
 // widest one is rounding, not a variable: constant and repeated columns do no harm.
+// (Where rounding keeps LeastAbsolute or Minimax from an optimum, as numbers of very
+// different sizes can, they raise the tolerance until they find one.)
 type Regression struct {
 	Weights   []float64 // W, columns x targets
 	Intercept []float64 // b, one per target

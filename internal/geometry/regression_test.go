@@ -100,7 +100,7 @@ func tolerated(f *geometry.Regression, x []float64, columns, k int) float64 {
 
 func TestDrawnRegressions(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	for c := range 100000 {
+	for c := range 5000 {
 		columns, n := 1+r.IntN(7), 1+r.IntN(60)
 		if c%100 < 10 && c%1000 < 100 {
 			n = 1000
@@ -124,6 +124,30 @@ func TestDrawnRegressions(t *testing.T) {
 				checkFit(t, x, columns, y, 2, fit, sense)
 			}
 		})
+	}
+}
+
+// Where numbers differ by many orders of magnitude, fits are no worse than constants.
+func TestWildRegressions(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 1))
+	for c := range 2000 {
+		columns, n := 1+r.IntN(5), 2+r.IntN(50)
+		x, y := make([]float64, n*columns), draw(r, n, 1, c)
+		for i := range x {
+			x[i] = math.Exp(10 * r.NormFloat64())
+		}
+		constant := make([]float64, n)
+		for name, solve := range map[string]func(x []float64, columns int, y []float64, targets int) (*geometry.Regression, error){
+			"absolute": geometry.LeastAbsolute, "minimax": geometry.Minimax,
+		} {
+			f, err := solve(x, columns, y, 1)
+			if err != nil {
+				t.Fatalf("case %d, %s: %v", c, name, err)
+			}
+			if best, _ := solve(constant, 1, y, 1); !(f.Errors[0] <= best.Errors[0]*(1+1e-9)) {
+				t.Errorf("case %d, %s: %v, that of a constant is %v", c, name, f.Errors[0], best.Errors[0])
+			}
+		}
 	}
 }
 
