@@ -97,6 +97,11 @@ type Supervised interface {
 	Supervised()
 }
 
+// Explained is implemented by losses that have something to say to who starts a run.
+type Explained interface {
+	Explain() string
+}
+
 // Choice is a loss in a config: `kl`, or `{kl: {weight: 4}}`.
 type Choice struct{ registry.Choice[Loss] }
 

@@ -37,6 +37,11 @@ func (l *LogicLoss) Validate() error {
 // Weighting implements [Loss].
 func (l *LogicLoss) Weighting() float64 { return l.Weight }
 
+// Explain says what the sentence and a loss of zero mean.
+func (l *LogicLoss) Explain() string {
+	return l.Sentence.Formula() + "; " + l.Sentence.Truth().String()
+}
+
 // Add implements [Loss].
 func (l *LogicLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	z, err := l.On.node(o)

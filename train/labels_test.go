@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"os"
@@ -108,6 +109,21 @@ func TestUntrained(t *testing.T) {
 	}
 	if _, err := (&plan{model: trainer.Model, losses: []losses.Choice{}}).compile(trainer.Model.Objectives()[0], 2, 1); err == nil {
 		t.Error("an objective without losses compiles")
+	}
+}
+
+// TestExplained checks that a run says what its sentences mean.
+func TestExplained(t *testing.T) {
+	c, err := Load("explained.yaml", []byte(regularised), `losses=[{logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z.row(i) =[squared] z.row(j)"}}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	if _, err := Run(context.Background(), c, Options{Dir: t.TempDir() + "/run", Log: &log}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "logic: ∀ i, j: y.row(i) = y.row(j) → z.row(i) = z.row(j); zero is equivalent to truth"; !strings.Contains(log.String(), want) {
+		t.Errorf("the log does not say %q:\n%s", want, log.String())
 	}
 }
 

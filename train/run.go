@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/runstore"
+	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -115,6 +116,11 @@ func openSession(e *Experiment, t *Trainer, o Options) (s *session, err error) {
 		return nil, err
 	}
 	s.say("%s: %s on %s, seed %d, %d epochs, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, c.Train.Epochs, o.Dir)
+	for _, l := range c.Losses {
+		if e, ok := l.Value.(losses.Explained); ok {
+			s.say("%s: %s", l.Name, e.Explain())
+		}
+	}
 	if names := t.Untrained(); len(names) > 0 {
 		s.say("note: no loss depends on %d of the %d parameters, such as %s; they stay as they were initialised", len(names), len(t.Model.Params().Names()), names[0])
 	}

@@ -16,6 +16,7 @@ import (
 func TestConfigMistakes(t *testing.T) {
 	vae := "model={vae: {encoder: {mlp: {hidden: [8]}}}}"
 	delta := "model={delta-vae: {encoder: {mlp: {hidden: [8]}}}}"
+	labels := "supervision={labels: {fraction: 1}}"
 	for _, c := range []struct {
 		name      string
 		overrides []string
@@ -47,6 +48,18 @@ func TestConfigMistakes(t *testing.T) {
 		{"unknown factor of the model", []string{"model.lsbd-vae.factors=[row, col]"}, []string{`no factor "col"`}},
 		{"unknown metric", []string{"metrics=[dlsb]"}, []string{`unknown metric "dlsb"; did you mean "dlsbd"?`}},
 		{"views without a factor", []string{"supervision=views"}, []string{"2 circular factors; name one"}},
+		{"variance without labels", []string{"losses.2={variance: {}}"}, []string{"loss variance", "needs labels", "{labels: {fraction: 0.1}}"}},
+		{"columns of no factor", []string{labels, "losses=[{variance: {codes: {raw: [0]}}}]"}, []string{"loss variance", `no factor "raw"; did you mean "row"?`}},
+		{"columns beyond the code", []string{labels, vae, "losses=[{mpd: {codes: {row: [10]}}}]"}, []string{"loss mpd", "codes.row: column 10", "0 to 9"}},
+		{"values of similarities", []string{vae, "supervision={similarity: {count: 5}}", "losses=[contraction]"}, []string{"loss contraction", "only similarities"}},
+		{"tc without posteriors", []string{"supervision=none", "model={encoder: {encoder: {mlp: {hidden: [8]}}}}", "losses=[tc]"}, []string{"loss tc", "log variances of Gaussian posteriors"}},
+		{"an aggregate", []string{labels, "losses=[{variance: {aggregate: median}}]"}, []string{`losses.0.variance.aggregate`, `unknown aggregate "median"`, "mean, max, sum, mean-square"}},
+		{"a sentence that does not end", []string{labels, `losses=[{logic: {sentence: "forall i, j: z.row(i) =[squared]"}}]`}, []string{"losses.0.logic.sentence", "1:33", "end"}},
+		{"a sentence of no factor", []string{labels, `losses=[{logic: {sentence: "forall i: z.row(i) =[squared] y.raw(i)"}}]`}, []string{"loss logic", "1:31", `did you mean "row"?`}},
+		{"more labels than images", []string{"supervision={labels: {fraction: 1.5}}"}, []string{"supervision.labels.fraction: 1.5", "at most 1"}},
+		{"labels from nowhere", []string{"supervision={labels: {file: none.npy}}"}, []string{"supervision", "none.npy"}},
+		{"a capacity below 0", []string{"losses.1={kl: {capacity: {to: -1}}}"}, []string{"losses.1.kl.capacity.to"}},
+		{"a discriminator without layers", []string{vae, "losses=[{tc: {estimator: adversarial, discriminator: {hidden: []}}}]"}, []string{"discriminator.hidden"}},
 		{"path too far", []string{"supervision={paths: {count: 2, length: 3, step: 16}}"}, []string{"step 16"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
