@@ -148,12 +148,14 @@ func (s *session) drawLosses(w io.Writer) error {
 	return figures.Curves(w, figures.CurveOptions{Title: s.experiment.Config.Name, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
 }
 
-// spread returns count indices evenly spread over n.
-func spread(n, count int) []int {
-	count = min(n, count)
-	list := make([]int, count)
+// shown lists the images of n that figures of codes show: all, or scattered ones.
+func shown(n int) []int {
+	if n > maxPoints {
+		return scattered(n, maxPoints)
+	}
+	list := make([]int, n)
 	for i := range list {
-		list[i] = (2*i + 1) * n / (2 * count)
+		list[i] = i
 	}
 	return list
 }
@@ -206,13 +208,13 @@ func (s *session) circles() (list []models.Space, names []string) {
 	return list, names
 }
 
-// maxPoints is how many images the torus figure shows.
+// maxPoints is how many images a figure of codes shows at most.
 const maxPoints = 10000
 
 func (s *session) drawTorus(w io.Writer, codes metrics.Matrix) error {
 	e := s.experiment
 	list, names := s.circles()
-	images := spread(e.Data.Len(), maxPoints)
+	images := shown(e.Data.Len())
 	var circles, factors []figures.Angles
 	for i, space := range list {
 		a := figures.Angles{Name: names[i]}
@@ -246,7 +248,7 @@ func (s *session) drawCodes(w io.Writer, codes metrics.Matrix) error {
 	if list, _ := s.circles(); len(list) > 0 || codes.Cols < 2 {
 		return nil
 	}
-	images := spread(e.Data.Len(), maxPoints)
+	images := shown(e.Data.Len())
 	before, err := e.initialCodes(images)
 	if err != nil {
 		return err

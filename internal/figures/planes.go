@@ -88,10 +88,28 @@ func planePlot(s Stage, pair [2]int, colours []color.RGBA) *plot.Plot {
 		}
 	}
 	p.Add(&cloud{points: points, radius: vg.Points(1.9), colour: func(i int) color.RGBA { return shown[i] }})
-	p.X.Tick.Marker, p.Y.Tick.Marker = linearTicks{}, linearTicks{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = sparseTicks{}, linearTicks{}
 	settleAxis(&p.X)
 	settleAxis(&p.Y)
 	return p
+}
+
+// sparseTicks are linearTicks, of which every other one has no label where all of
+// them would not fit side by side.
+type sparseTicks struct{}
+
+func (sparseTicks) Ticks(lo, hi float64) []plot.Tick {
+	ticks := linearTicks{}.Ticks(lo, hi)
+	letters := 0
+	for _, t := range ticks {
+		letters += len(t.Label) + 1
+	}
+	if letters > 34 {
+		for i := 1; i < len(ticks); i += 2 {
+			ticks[i].Label = ""
+		}
+	}
+	return ticks
 }
 
 // mix gives every image the colour of its factors.

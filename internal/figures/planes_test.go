@@ -40,6 +40,15 @@ func TestCodePlanes(t *testing.T) {
 			t.Errorf("error %v does not say %q", err, want)
 		}
 	}
+	labels := 0
+	for _, tick := range (sparseTicks{}).Ticks(-0.1, 0.08) {
+		if tick.Label != "" {
+			labels++
+		}
+	}
+	if labels != 5 { // -0.1, -0.06, -0.02, 0.02, 0.06
+		t.Errorf("%d labels from -0.1 to 0.08, want 5", labels)
+	}
 	if got := pairsOf(3); len(got) != 3 || got[2] != [2]int{1, 2} {
 		t.Errorf("pairs of 3 columns: %v", got)
 	}
