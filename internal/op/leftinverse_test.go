@@ -12,7 +12,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/gradcheck"
 	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/vm"
 )
 
 var inverses = []op.Inverse{op.LeastSquares, op.LeastAbsolute, op.Minimax}
@@ -139,18 +138,7 @@ func inverseGradient(t *testing.T, kind op.Inverse, columns int, z, y []float64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	grads, err := gorgonia.Grad(n, x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := vm.New(n, grads[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
-	return m.Value(n).Data().(float64), m.Value(grads[0]).Data().([]float64)
+	return valueAndGradient(t, n, x)
 }
 
 func TestLeftInverseExact(t *testing.T) {

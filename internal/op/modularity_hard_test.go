@@ -57,18 +57,7 @@ func gradientOf(t *testing.T, d op.Deviation, a op.Aggregate, columns int, z, la
 	if err != nil {
 		t.Fatal(err)
 	}
-	grads, err := gorgonia.Grad(n, x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := vm.New(n, grads[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
-	return m.Value(n).Data().(float64), m.Value(grads[0]).Data().([]float64)
+	return valueAndGradient(t, n, x)
 }
 
 func TestModularityGradientsAtKinks(t *testing.T) {
