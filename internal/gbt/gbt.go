@@ -1,0 +1,217 @@
+// Package gbt fits gradient-boosted regression trees (Friedman 2001) as
+// scikit-learn 1.2 defines them: GradientBoostingClassifier with the deviance as
+// its loss, and GradientBoostingRegressor with the squared error, both without
+// subsampling.
+//
+// In every round a tree of limited depth is fitted to the residuals of each output
+// (one for every class; one for two classes, or for regression). A node is split
+// where
+//
+//	n_l n_r/(n_l + n_r) (mean of the left - mean of the right)^2
+//
+// of the residuals is largest (Friedman 2001, equation 35), of all columns and all
+// cuts halfway between neighbouring values, unless the variance of its residuals is
+// below 2^-52. Values that differ by 1e-7 or less count as equal. A leaf adds a
+// Newton step of the loss times the learning rate. The importance of a column is the
+// decrease of squared error by its splits, over all trees, divided by that of all
+// columns.
+//
+// Columns are sorted once; the order of a node's rows is taken from its parent's.
+// Trees of a round, or columns of a tree, run at the same time. Results do not depend
+// on the number of threads.
+package gbt
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+// Options say how trees are boosted.
+type Options struct {
+	Rounds int     // trees per output
+	Depth  int     // of a tree
+	Rate   float64 // by which the values of leaves are multiplied
+
+	// Ties visits the columns of every node in random order, of which the first with
+	// the largest gain is split; this is what scikit-learn does, and shares
+	// importance among equal columns. Nil: the first column of equals is split.
+	Ties *rng.Stream
+}
+
+// Defaults are the options that scikit-learn starts with.
+func Defaults() Options { return Options{Rounds: 100, Depth: 3, Rate: 0.1} }
+
+// Largest options.
+const (
+	maxRounds = 100000
+	maxDepth  = 24
+)
+
+// Validate checks the options.
+func (o Options) Validate() error {
+	switch {
+	case o.Rounds < 1 || o.Rounds > maxRounds:
+		return fmt.Errorf("gbt: %d rounds; want 1 to %d", o.Rounds, maxRounds)
+	case o.Depth < 1 || o.Depth > maxDepth:
+		return fmt.Errorf("gbt: depth %d; want 1 to %d", o.Depth, maxDepth)
+	case !(o.Rate > 0) || math.IsInf(o.Rate, 0):
+		return fmt.Errorf("gbt: learning rate %v; want a positive number", o.Rate)
+	}
+	return nil
+}
+
+// blockRows is the number of rows that are scored at a time.
+const blockRows = 256
+
+// loss gives the residuals of outputs from their scores.
+type loss interface {
+	// expect turns scores of rows [low, high) into what the outputs are expected to be.
+	expect(scores, expected [][]float64, low, high int)
+
+	// residuals are target - expected of an output, with the second derivatives of the loss.
+	residuals(output int, expected, residual, curvature []float64)
+
+	// scale is a factor of the Newton steps.
+	scale() float64
+}
+
+// model is a sum of trees for each output.
+type model struct {
+	prior      []float64
+	rate       float64
+	rounds     [][]tree // by round and output
+	importance []float64
+	scores     [][]float64 // of the training rows, by output
+}
+
+// fit boosts trees.
+func fit(x *Columns, prior []float64, l loss, o Options) *model {
+	m := &model{prior: prior, rate: o.Rate}
+	outputs := len(prior)
+	expected := make([][]float64, outputs)
+	for k := range outputs {
+		m.scores = append(m.scores, slices.Repeat(prior[k:k+1], x.rows))
+		expected[k] = make([]float64, x.rows)
+	}
+	var seed uint64
+	if o.Ties != nil {
+		seed = o.Ties.Uint64()
+	}
+	workers := min(kernel.Threads(), outputs)
+	makers := make([]*maker, workers)
+	importance := make([][]float64, outputs)
+	fitTree := func(worker, k, round int) tree {
+		if makers[worker] == nil {
+			makers[worker] = newMaker(x, o, outputs < kernel.Threads())
+		}
+		if importance[k] == nil {
+			importance[k] = make([]float64, len(x.values))
+		}
+		var random *rand.Rand
+		if o.Ties != nil {
+			random = rand.New(rand.NewPCG(seed, uint64(round*outputs+k)))
+		}
+		return makers[worker].boost(k, l, expected[k], m.scores[k], importance[k], random)
+	}
+	for round := range o.Rounds {
+		blocks(x.rows, func(low, high int) { l.expect(m.scores, expected, low, high) })
+		trees := make([]tree, outputs)
+		// Tasks, not workers of kernel.For, own makers: the number of threads may change.
+		var next atomic.Int64
+		kernel.For(workers, func(_, w int) {
+			for k := int(next.Add(1)) - 1; k < outputs; k = int(next.Add(1)) - 1 {
+				trees[k] = fitTree(w, k, round)
+			}
+		})
+		m.rounds = append(m.rounds, trees)
+	}
+	m.importance = shares(importance)
+	return m
+}
+
+// shares adds up importances and divides them by their sum.
+func shares(importance [][]float64) []float64 {
+	total := make([]float64, len(importance[0]))
+	sum := 0.0
+	for j := range total {
+		for _, row := range importance {
+			total[j] += row[j]
+		}
+		sum += total[j]
+	}
+	if sum > 0 {
+		for j := range total {
+			total[j] /= sum
+		}
+	}
+	return total
+}
+
+// blocks calls body for blocks of rows.
+func blocks(rows int, body func(low, high int)) {
+	kernel.For((rows+blockRows-1)/blockRows, func(_, b int) {
+		body(b*blockRows, min((b+1)*blockRows, rows))
+	})
+}
+
+// maker makes the trees of one worker.
+type maker struct {
+	grow                *grower
+	rate                float64
+	residual, curvature []float64
+}
+
+func newMaker(x *Columns, o Options, parallel bool) *maker {
+	return &maker{newGrower(x, o.Depth, parallel), o.Rate, make([]float64, x.rows), make([]float64, x.rows)}
+}
+
+// boost adds a tree to the scores of an output.
+func (m *maker) boost(k int, l loss, expected, scores, importance []float64, random *rand.Rand) tree {
+	l.residuals(k, expected, m.residual, m.curvature)
+	clear(m.grow.importance)
+	t := m.grow.grow(m.residual, random)
+	for j, v := range m.grow.importance {
+		importance[j] += v
+	}
+	first, second := make([]float64, len(t)), make([]float64, len(t))
+	for i, at := range m.grow.leaves {
+		first[at] += m.residual[i]
+		second[at] += m.curvature[i]
+	}
+	for at := range t {
+		if t[at].column < 0 && math.Abs(second[at]) >= 1e-150 { // as scikit-learn: no step where it would be endless
+			t[at].value = l.scale() * first[at] / second[at]
+		}
+	}
+	for i, at := range m.grow.leaves {
+		scores[i] += m.rate * t[at].value
+	}
+	return t
+}
+
+// predict is the score of every output for rows of a table.
+func (m *model) predict(x *Columns) ([][]float64, error) {
+	if len(x.values) != len(m.importance) {
+		return nil, fmt.Errorf("gbt: there are %d columns; want %d, as in training", len(x.values), len(m.importance))
+	}
+	scores := make([][]float64, len(m.prior))
+	for k := range scores {
+		scores[k] = slices.Repeat(m.prior[k:k+1], x.rows)
+	}
+	blocks(x.rows, func(low, high int) {
+		for _, trees := range m.rounds {
+			for k, t := range trees {
+				for i := low; i < high; i++ {
+					scores[k][i] += m.rate * t.leaf(x.values, i).value
+				}
+			}
+		}
+	})
+	return scores, nil
+}

@@ -1,0 +1,191 @@
+package gbt
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Classifier tells classes apart.
+type Classifier struct {
+	model   *model
+	classes []int
+}
+
+// FitClassifier fits a classifier to the classes of rows, of which there must be two
+// or more. With two, the score of the trees is the log-odds of the larger class; with more,
+// every class has a score, and probabilities are their softmax.
+func FitClassifier(x *Columns, classes []int, o Options) (*Classifier, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if len(classes) != x.rows {
+		return nil, fmt.Errorf("gbt: there are %d classes of rows; want %d", len(classes), x.rows)
+	}
+	c := &Classifier{classes: slices.Clone(classes)}
+	slices.Sort(c.classes)
+	c.classes = slices.Compact(c.classes)
+	if len(c.classes) < 2 {
+		return nil, fmt.Errorf("gbt: all rows have class %d; want two classes or more", c.classes[0])
+	}
+	index, counts := make([]int, x.rows), make([]float64, len(c.classes))
+	for i, v := range classes {
+		index[i], _ = slices.BinarySearch(c.classes, v)
+		counts[index[i]]++
+	}
+	var prior []float64
+	for _, n := range counts {
+		prior = append(prior, math.Log(min(max(n/float64(x.rows), 0x1p-23), 1-0x1p-23)))
+	}
+	if len(counts) == 2 {
+		p := min(max(counts[1]/float64(x.rows), 0x1p-23), 1-0x1p-23)
+		c.model = fit(x, []float64{math.Log(p / (1 - p))}, binomial(index), o)
+	} else {
+		c.model = fit(x, prior, multinomial{index, len(counts)}, o)
+	}
+	return c, nil
+}
+
+// Importance is the importance of every column; they add up to 1, or are all 0 if no tree has a split.
+func (c *Classifier) Importance() []float64 { return c.model.importance }
+
+// Fitted is the most probable class of every training row, the first of equals.
+func (c *Classifier) Fitted() []int { return c.decide(c.model.scores) }
+
+// Predict is the most probable class of every row of a table, the first of equals.
+func (c *Classifier) Predict(x *Columns) ([]int, error) {
+	scores, err := c.model.predict(x)
+	if err != nil {
+		return nil, err
+	}
+	return c.decide(scores), nil
+}
+
+func (c *Classifier) decide(scores [][]float64) []int {
+	classes := make([]int, len(scores[0]))
+	for i := range classes {
+		best := 0
+		if len(scores) == 1 {
+			if scores[0][i] > 0 {
+				best = 1
+			}
+		} else {
+			for k := range scores {
+				if scores[k][i] > scores[best][i] {
+					best = k
+				}
+			}
+		}
+		classes[i] = c.classes[best]
+	}
+	return classes
+}
+
+// binomial is the deviance of two classes, by row 0 or 1.
+type binomial []int
+
+func (binomial) scale() float64 { return 1 }
+
+func (binomial) expect(scores, expected [][]float64, low, high int) {
+	for i := low; i < high; i++ {
+		expected[0][i] = 1 / (1 + math.Exp(-scores[0][i]))
+	}
+}
+
+func (b binomial) residuals(_ int, expected, residual, curvature []float64) {
+	for i, p := range expected {
+		residual[i], curvature[i] = float64(b[i])-p, p*(1-p)
+	}
+}
+
+// multinomial is the deviance of three classes or more.
+type multinomial struct {
+	index   []int // by row: its class
+	classes int
+}
+
+func (m multinomial) scale() float64 { return float64(m.classes-1) / float64(m.classes) }
+
+func (m multinomial) expect(scores, expected [][]float64, low, high int) {
+	var largest, sum [blockRows]float64
+	top, total := largest[:high-low], sum[:high-low]
+	copy(top, scores[0][low:high])
+	for _, row := range scores {
+		for i, v := range row[low:high] {
+			top[i] = max(top[i], v)
+		}
+	}
+	for k, row := range scores {
+		out := expected[k][low:high]
+		for i, v := range row[low:high] {
+			out[i] = math.Exp(v - top[i])
+			total[i] += out[i]
+		}
+	}
+	for _, row := range expected {
+		for i := range total {
+			row[low+i] /= total[i]
+		}
+	}
+}
+
+func (m multinomial) residuals(output int, expected, residual, curvature []float64) {
+	for i, p := range expected {
+		r := -p
+		if m.index[i] == output {
+			r = 1 - p
+		}
+		residual[i], curvature[i] = r, p*(1-p)
+	}
+}
+
+// Regressor estimates a number.
+type Regressor struct{ model *model }
+
+// FitRegressor fits a regressor to the targets of rows.
+func FitRegressor(x *Columns, targets []float64, o Options) (*Regressor, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if len(targets) != x.rows {
+		return nil, fmt.Errorf("gbt: there are %d targets; want %d", len(targets), x.rows)
+	}
+	mean := 0.0
+	for i, v := range targets {
+		if math.IsNaN(v) || math.Abs(v) > 1e150 {
+			return nil, fmt.Errorf("gbt: target %d is %v; want numbers of at most 1e150", i, v)
+		}
+		mean += v / float64(len(targets))
+	}
+	return &Regressor{fit(x, []float64{mean}, squared(targets), o)}, nil
+}
+
+// Importance is the importance of every column; they add up to 1, or are all 0 if no tree has a split.
+func (r *Regressor) Importance() []float64 { return r.model.importance }
+
+// Fitted is the estimate of every training row.
+func (r *Regressor) Fitted() []float64 { return r.model.scores[0] }
+
+// Predict estimates the target of every row of a table.
+func (r *Regressor) Predict(x *Columns) ([]float64, error) {
+	scores, err := r.model.predict(x)
+	if err != nil {
+		return nil, err
+	}
+	return scores[0], nil
+}
+
+// squared is the squared error of targets.
+type squared []float64
+
+func (squared) scale() float64 { return 1 }
+
+func (squared) expect(scores, expected [][]float64, low, high int) {
+	copy(expected[0][low:high], scores[0][low:high])
+}
+
+func (s squared) residuals(_ int, expected, residual, curvature []float64) {
+	for i, v := range expected {
+		residual[i], curvature[i] = s[i]-v, 1
+	}
+}
