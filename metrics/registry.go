@@ -20,6 +20,10 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 		Source: "Chen et al. 2018, section 4.1", New: func() Metric { return &MIG{Bins: 20, Binning: EqualWidth, Gap: GapColumns} },
 	},
 	{
+		Name: "dci", Doc: "disentanglement, completeness and informativeness, from the importance of code columns to gradient-boosted classifiers of the factors",
+		Source: "Eastwood and Williams 2018, section 2; disentanglement_lib", New: func() Metric { return NewDCI() },
+	},
+	{
 		Name: "variance", Doc: "modularity: the variance of every factor's sub-code where the factor is held, summed over factors",
 		Source: "Zhang and Sugiyama 2024, example 4 and table 2", New: func() Metric { return NewSpread(Variance) },
 	},

@@ -1,0 +1,316 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/gbt"
+)
+
+// DCI is disentanglement, completeness and informativeness of Eastwood and Williams
+// 2018, section 2, with the gradient-boosted classifiers of disentanglement_lib.
+//
+// For every factor j a classifier (see package gbt: 100 rounds, depth 3) learns the
+// factor's level from all code columns. R(c, j) is the importance of column c for
+// it. With the rows and columns of R + 1e-11 divided by their sums,
+//
+//	disentanglement = sum over columns c of w(c) (1 - entropy of row c, base k)
+//	completeness    = sum over factors j of v(j) (1 - entropy of column j, base d)
+//	informativeness = mean over factors of the accuracy on test rows
+//
+// for d columns and k factors, w(c) and v(j) being the shares of column c and factor
+// j in the sum of R, or all equal if R is 0. Disentanglement is 1 if every column
+// that matters matters for one factor, completeness is 1 if every factor needs one column.
+//
+// Training and test rows are drawn with replacement, as disentanglement_lib does it;
+// with TrainRows, the first rows train and the others test. Trees are blind to
+// differences of 1e-7 and less in a column.
+//
+// With random ties, importance is shared among columns that split equally well; with
+// ties first, the first of them has it all, and completeness comes out larger.
+type DCI struct {
+	Score     DCIScore `yaml:"score" doc:"the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
+	Train     int      `yaml:"train" doc:"training rows, drawn with replacement"`
+	Test      int      `yaml:"test" doc:"test rows, drawn with replacement"`
+	TrainRows int      `yaml:"train-rows" doc:"instead: train with the first so many rows, test with the others, or with the same if there are no others; 0: draw"`
+	Ties      Ties     `yaml:"ties" doc:"of columns that split equally well: random (as scikit-learn), or first"`
+}
+
+// DCIScore is one of the three scores.
+type DCIScore string
+
+// The scores.
+const (
+	Disentanglement DCIScore = "disentanglement"
+	Completeness    DCIScore = "completeness"
+	Informativeness DCIScore = "informativeness"
+)
+
+// Ties says which of several equally good columns a tree splits.
+type Ties string
+
+// The ways to break ties.
+const (
+	TiesRandom Ties = "random"
+	TiesFirst  Ties = "first"
+)
+
+// maxDrawn bounds the rows that are drawn.
+const maxDrawn = 1 << 24
+
+// NewDCI returns the metric with its defaults, those of disentanglement_lib.
+func NewDCI() *DCI { return &DCI{Score: Disentanglement, Train: 10000, Test: 5000, Ties: TiesRandom} }
+
+// Better says that higher values are better.
+func (*DCI) Better() Direction { return HigherIsBetter }
+
+// Validate checks the settings.
+func (m *DCI) Validate() error {
+	switch {
+	case m.Score != Disentanglement && m.Score != Completeness && m.Score != Informativeness:
+		return config.Invalid("score", "unknown score %q; want disentanglement, completeness or informativeness", string(m.Score))
+	case m.TrainRows < 0:
+		return config.Invalid("train-rows", "%d is negative; want 0 (draw rows) or more", m.TrainRows)
+	case m.TrainRows == 0 && (m.Train < 1 || m.Train > maxDrawn):
+		return config.Invalid("train", "%d is out of range; want 1 to %d", m.Train, maxDrawn)
+	case m.TrainRows == 0 && (m.Test < 1 || m.Test > maxDrawn):
+		return config.Invalid("test", "%d is out of range; want 1 to %d", m.Test, maxDrawn)
+	case m.Ties != TiesRandom && m.Ties != TiesFirst:
+		return config.Invalid("ties", "unknown ties %q; want random or first", string(m.Ties))
+	}
+	return nil
+}
+
+// Suits implements Selective.
+func (m *DCI) Suits(in *Input) error {
+	varying := 0
+	for _, f := range in.Factors {
+		if f.Size > 1 {
+			varying++
+		}
+	}
+	switch {
+	case varying == 0:
+		return fmt.Errorf("every factor has one level only; want one that varies")
+	case m.Score == Disentanglement && varying < 2:
+		return fmt.Errorf("one factor varies; want at least two, for columns to be disentangled")
+	case m.Score == Completeness && in.Codes.Cols < 2:
+		return fmt.Errorf("there is one code column; want at least two, for a factor to be complete in one")
+	case m.TrainRows > in.Codes.Rows:
+		return fmt.Errorf("there are %d rows; want at least the %d of train-rows", in.Codes.Rows, m.TrainRows)
+	}
+	return nil
+}
+
+// Compute returns the parts disentanglement, completeness, informativeness_train and
+// informativeness_test; per_column (disentanglement), per_factor (completeness),
+// per_factor_train and per_factor_test (accuracy); and the grid importance. Factors
+// that have one level in the training rows are left out.
+func (m *DCI) Compute(in *Input) (Result, error) {
+	if err := m.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := m.Suits(in); err != nil {
+		return Result{}, err
+	}
+	if in.Stream == nil && (m.TrainRows == 0 || m.Ties == TiesRandom) {
+		return Result{}, fmt.Errorf("there is no stream of random numbers to draw rows and to break ties")
+	}
+	train, test := m.split(in)
+	fitted, err := m.fit(in, train, test)
+	if err != nil {
+		return Result{}, err
+	}
+	return m.result(in, fitted)
+}
+
+// split chooses the training and test rows.
+func (m *DCI) split(in *Input) (train, test []int) {
+	n := in.Codes.Rows
+	if m.TrainRows > 0 {
+		rows := make([]int, n)
+		for i := range rows {
+			rows[i] = i
+		}
+		if m.TrainRows == n {
+			return rows, rows
+		}
+		return rows[:m.TrainRows], rows[m.TrainRows:]
+	}
+	train, test = make([]int, m.Train), make([]int, m.Test)
+	for _, rows := range [][]int{train, test} {
+		for i := range rows {
+			rows[i] = in.Stream.IntN(n)
+		}
+	}
+	return train, test
+}
+
+// fittedDCI is what the classifiers of the factors tell.
+type fittedDCI struct {
+	factors     []int
+	importance  [][]float64 // by column and factor
+	train, test []float64   // accuracy, by factor
+	notes       []string
+}
+
+func (m *DCI) fit(in *Input, train, test []int) (*fittedDCI, error) {
+	x, err := boostedColumns(in, train)
+	if err != nil {
+		return nil, err
+	}
+	y, err := boostedColumns(in, test)
+	if err != nil {
+		return nil, err
+	}
+	options := gbt.Defaults()
+	if m.Ties == TiesRandom {
+		options.Ties = in.Stream
+	}
+	f := &fittedDCI{importance: make([][]float64, in.Codes.Cols)}
+	for j, factor := range in.Factors {
+		levels := levelsOf(in, j, train)
+		if single(levels) {
+			f.notes = append(f.notes, fmt.Sprintf("factor %s has one level only in the training rows and is left out", factor.Name))
+			continue
+		}
+		classifier, err := gbt.FitClassifier(x, levels, options)
+		if err != nil {
+			return nil, fmt.Errorf("factor %q: %w", factor.Name, err)
+		}
+		predicted, err := classifier.Predict(y)
+		if err != nil {
+			return nil, fmt.Errorf("factor %q: %w", factor.Name, err)
+		}
+		f.factors = append(f.factors, j)
+		f.train = append(f.train, accuracy(classifier.Fitted(), levels))
+		f.test = append(f.test, accuracy(predicted, levelsOf(in, j, test)))
+		for c, v := range classifier.Importance() {
+			f.importance[c] = append(f.importance[c], v)
+		}
+	}
+	if len(f.factors) == 0 {
+		return nil, fmt.Errorf("every factor has one level only in the %d training rows; want one that varies", len(train))
+	}
+	return f, nil
+}
+
+func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
+	r := Result{Value: Mean.of(f.test), Notes: f.notes}
+	var columns, factors []string
+	for c := range f.importance {
+		columns = append(columns, columnName(c))
+	}
+	for _, j := range f.factors {
+		factors = append(factors, in.Factors[j].Name)
+	}
+	add := func(name, item string, score DCIScore, labels []string, value float64, parts []float64) {
+		r.Parts = append(r.Parts, Part{Name: name, Values: []float64{value}}, Part{Name: item, Labels: labels, Values: parts})
+		if m.Score == score {
+			r.Value = value
+		}
+	}
+	if len(factors) > 1 {
+		value, parts := concentration(f.importance)
+		add("disentanglement", "per_column", Disentanglement, columns, value, parts)
+	} else if m.Score == Disentanglement {
+		return Result{}, fmt.Errorf("one factor varies in the training rows; want at least two, for columns to be disentangled")
+	}
+	if len(columns) > 1 {
+		value, parts := concentration(transposed(f.importance))
+		add("completeness", "per_factor", Completeness, factors, value, parts)
+	}
+	add("informativeness_train", "per_factor_train", "", factors, Mean.of(f.train), f.train)
+	add("informativeness_test", "per_factor_test", Informativeness, factors, Mean.of(f.test), f.test)
+	if total(f.importance) == 0 {
+		r.Notes = append(r.Notes, "no column helps to tell any factor: all importances are 0")
+	}
+	r.Grids = []Grid{{Name: "importance", Rows: columns, Columns: factors, Values: f.importance}}
+	return r, nil
+}
+
+// concentration is, for every row of a matrix, 1 - its entropy to the base of the
+// number of columns, and the mean of these, weighted by the sums of the rows.
+func concentration(matrix [][]float64) (mean float64, rows []float64) {
+	all := total(matrix)
+	for _, row := range matrix {
+		sum, weight := 0.0, 0.0
+		for _, v := range row {
+			sum += v + 1e-11
+			weight += v
+		}
+		entropy := 0.0
+		for _, v := range row {
+			p := (v + 1e-11) / sum
+			entropy -= p * math.Log(p)
+		}
+		score := 1 - entropy/math.Log(float64(len(row)))
+		rows = append(rows, score)
+		if all == 0 {
+			mean += score / float64(len(matrix))
+		} else {
+			mean += score * weight / all
+		}
+	}
+	return mean, rows
+}
+
+func total(matrix [][]float64) (sum float64) {
+	for _, row := range matrix {
+		for _, v := range row {
+			sum += v
+		}
+	}
+	return sum
+}
+
+func transposed(matrix [][]float64) [][]float64 {
+	t := make([][]float64, len(matrix[0]))
+	for _, row := range matrix {
+		for j, v := range row {
+			t[j] = append(t[j], v)
+		}
+	}
+	return t
+}
+
+// boostedColumns are the codes of chosen rows, as trees want them.
+func boostedColumns(in *Input, rows []int) (*gbt.Columns, error) {
+	data := make([]float64, 0, len(rows)*in.Codes.Cols)
+	for _, i := range rows {
+		data = append(data, in.Codes.Row(i)...)
+	}
+	return gbt.NewColumns(len(rows), in.Codes.Cols, data)
+}
+
+func levelsOf(in *Input, factor int, rows []int) []int {
+	levels := make([]int, len(rows))
+	for at, i := range rows {
+		levels[at] = in.Levels[i*len(in.Factors)+factor]
+	}
+	return levels
+}
+
+func single(levels []int) bool {
+	for _, l := range levels {
+		if l != levels[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// accuracy is the share of predictions that are right.
+func accuracy(predicted, levels []int) float64 {
+	right := 0
+	for i, l := range levels {
+		if predicted[i] == l {
+			right++
+		}
+	}
+	return float64(right) / float64(len(levels))
+}

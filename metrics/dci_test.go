@@ -1,0 +1,216 @@
+package metrics_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/rng"
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+func computeDCI(t testing.TB, m *DCI, in *Input, seed uint64) Result {
+	t.Helper()
+	mine := *in
+	mine.Stream = rng.New(seed, "dci")
+	return compute(t, m, &mine)
+}
+
+// goldenDCI reads the expectations of disentanglement_lib and scikit-learn by case.
+func goldenDCI(t *testing.T) (want map[string]map[string]struct {
+	Value     any
+	Tolerance float64
+	Settings  struct {
+		TrainRows int         `json:"train_rows"`
+		Matrix    [][]float64 `json:"importance_matrix"`
+	}
+}) {
+	readJSON(t, "testdata/dci/expected.json", &want)
+	if len(want) < 17 {
+		t.Fatalf("%d cases", len(want))
+	}
+	return want
+}
+
+func TestDCIGolden(t *testing.T) {
+	for name, want := range goldenDCI(t) {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join("testdata/mig", name)
+			if _, err := os.Stat(dir); err != nil {
+				dir = filepath.Join("testdata/dci", name)
+			}
+			codes := golden[float64](t, dir, "codes.npy")
+			in := &Input{Codes: Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data},
+				Levels: golden[int](t, dir, "factors.npy").Data, Factors: ordinals(golden[int](t, dir, "factor_sizes.npy").Data...)}
+			sums := map[string]float64{}
+			const repeats = 3 // ties are broken at random, in the reference too
+			for seed := range uint64(repeats) {
+				m := NewDCI()
+				m.TrainRows = want["dci_disentanglement"].Settings.TrainRows
+				r := computeDCI(t, m, in, seed)
+				for _, part := range []string{"disentanglement", "completeness", "informativeness_train", "informativeness_test"} {
+					sums[part] += r.Part(part)[0] / repeats
+				}
+			}
+			for part, got := range sums {
+				e := want["dci_"+part]
+				near(t, part, got, e.Value.(float64), e.Tolerance)
+			}
+		})
+	}
+}
+
+func TestDCIArithmetic(t *testing.T) {
+	cases := 0
+	for name, want := range goldenDCI(t) {
+		e, ok := want["dci_scores_from_matrix"]
+		if !ok {
+			continue
+		}
+		cases++
+		disentanglement, _ := Concentration(e.Settings.Matrix)
+		completeness, _ := Concentration(Transposed(e.Settings.Matrix))
+		values := e.Value.([]any)
+		near(t, name+": disentanglement", disentanglement, values[0].(float64), e.Tolerance)
+		near(t, name+": completeness", completeness, values[1].(float64), e.Tolerance)
+	}
+	if cases < 10 {
+		t.Errorf("%d cases", cases)
+	}
+	zero, rows := Concentration([][]float64{{0, 0}, {0, 0}, {0, 0}})
+	near(t, "zero matrix", zero, 0, 1e-12)
+	if len(rows) != 3 {
+		t.Errorf("%d rows", len(rows))
+	}
+}
+
+func TestDCIOracles(t *testing.T) {
+	noise := rng.New(4, "noise")
+	factors := ordinals(3, 4, 2)
+	tests := []struct {
+		name                                           string
+		d                                              int
+		code                                           func(l []int, z []float64)
+		disentanglement, completeness, informativeness float64 // NaN: not compared
+	}{
+		{"perfect", 3, func(l []int, z []float64) { z[0], z[1], z[2] = float64(l[0]), -1e9*float64(l[1]), float64(l[2])/1000 }, 1, 1, 1},
+		{"permuted", 3, func(l []int, z []float64) { z[2], z[0], z[1] = float64(l[0]), float64(l[1]), float64(l[2]) }, 1, 1, 1},
+		{"duplicated", 6, func(l []int, z []float64) {
+			for k, v := range l {
+				z[k], z[k+3] = float64(v), float64(v)
+			}
+		}, 1, 1 - math.Log(2)/math.Log(6), 1},
+		{"constant", 3, func([]int, []float64) {}, 0, 0, (1.0/3 + 1.0/4 + 1.0/2) / 3},
+		{"below what trees can see", 2, func(l []int, z []float64) { z[0] = 1e-9 * float64(l[0]) }, 0, 0, math.NaN()},
+		{"noise", 4, func(l []int, z []float64) {
+			for c := range z {
+				z[c] = noise.NormFloat64()
+			}
+		}, math.NaN(), math.NaN(), math.NaN()},
+		{"one column", 1, func(l []int, z []float64) { z[0] = float64(l[0] + 3*l[1] + 12*l[2]) }, math.NaN(), math.NaN(), 1},
+	}
+	for _, test := range tests {
+		in := gridInput(factors, test.d, test.code)
+		for _, ties := range []Ties{TiesRandom, TiesFirst} {
+			m := &DCI{Score: Informativeness, TrainRows: in.Codes.Rows, Ties: ties}
+			r := computeDCI(t, m, in, 1)
+			check := func(part string, want, tolerance float64) {
+				if !math.IsNaN(want) {
+					near(t, fmt.Sprintf("%s, %s, ties %s", test.name, part, ties), r.Part(part)[0], want, tolerance)
+				}
+			}
+			check("disentanglement", test.disentanglement, 1e-6)
+			if test.name == "duplicated" && ties == TiesFirst {
+				test.completeness = 1
+			}
+			check("completeness", test.completeness, 0.02)
+			check("informativeness_test", test.informativeness, 1e-12)
+			if test.name == "noise" && r.Part("disentanglement")[0] > 0.3 {
+				t.Errorf("noise: disentanglement %v", r.Part("disentanglement"))
+			}
+		}
+	}
+	r := computeDCI(t, &DCI{Score: Disentanglement, TrainRows: 24, Ties: TiesRandom}, gridInput(factors, 3, tests[3].code), 1)
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "all importances are 0") {
+		t.Errorf("constant codes: %q", r.Notes)
+	}
+}
+
+// The value does not depend on the number of threads.
+func TestDCIThreads(t *testing.T) {
+	noise := rng.New(5, "noise")
+	in := gridInput(ordinals(2, 3, 7), 5, func(l []int, z []float64) {
+		for c := range z {
+			z[c] = float64(l[c%3]) + noise.NormFloat64()
+		}
+	})
+	m := NewDCI()
+	m.Train, m.Test = 300, 200
+	before := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(before)
+	one := computeDCI(t, m, in, 7)
+	runtime.GOMAXPROCS(5)
+	if five := computeDCI(t, m, in, 7); !reflect.DeepEqual(one, five) {
+		t.Errorf("one thread %+v\nfive threads %+v", one, five)
+	}
+	if other := computeDCI(t, m, in, 8); reflect.DeepEqual(one, other) {
+		t.Error("the seed has no effect")
+	}
+	for score, part := range map[DCIScore]string{Disentanglement: "disentanglement", Completeness: "completeness", Informativeness: "informativeness_test"} {
+		m.Score = score
+		if r := computeDCI(t, m, in, 7); r.Value != one.Part(part)[0] {
+			t.Errorf("%s is %v, want %v", score, r.Value, one.Part(part))
+		}
+	}
+	if g := one.Grids[0]; g.Name != "importance" || len(g.Values) != 5 || len(g.Values[0]) != 3 {
+		t.Errorf("%+v", one.Grids)
+	}
+}
+
+func TestDCIErrors(t *testing.T) {
+	plain := func(l []int, z []float64) { z[0] = float64(l[0]) }
+	two := gridInput(ordinals(4, 3), 2, plain)
+	huge := gridInput(ordinals(4, 3), 2, func(_ []int, z []float64) { z[1] = 1e300 })
+	for _, test := range []struct {
+		m    DCI
+		in   *Input
+		want string
+	}{
+		{DCI{Score: "x", TrainRows: 6, Ties: TiesFirst}, two, `unknown score "x"`},
+		{DCI{Score: Completeness, TrainRows: 6, Ties: "last"}, two, `unknown ties "last"`},
+		{DCI{Score: Completeness, TrainRows: -1, Ties: TiesFirst}, two, "train-rows: -1 is negative"},
+		{DCI{Score: Completeness, Test: 5, Ties: TiesFirst}, two, "train: 0 is out of range"},
+		{DCI{Score: Completeness, Train: 5, Ties: TiesFirst}, two, "test: 0 is out of range"},
+		{DCI{Score: Completeness, TrainRows: 13, Ties: TiesFirst}, two, "there are 12 rows; want at least the 13"},
+		{DCI{Score: Completeness, TrainRows: 6, Ties: TiesRandom}, two, "no stream"},
+		{DCI{Score: Completeness, TrainRows: 1, Ties: TiesFirst}, two, "want one that varies"},
+		{DCI{Score: Disentanglement, TrainRows: 3, Ties: TiesFirst}, two, "one factor varies in the training rows"},
+		{DCI{Score: Completeness, TrainRows: 6, Ties: TiesFirst}, huge, "want numbers within single precision"},
+		{DCI{Score: Completeness, TrainRows: 6, Ties: TiesFirst}, gridInput(ordinals(4, 3), 1, plain), "one code column"},
+		{DCI{Score: Disentanglement, TrainRows: 4, Ties: TiesFirst}, gridInput(ordinals(4), 2, plain), "want at least two"},
+		{DCI{Score: Informativeness, TrainRows: 1, Ties: TiesFirst}, gridInput(ordinals(1), 2, plain), "every factor has one level only"},
+	} {
+		if _, err := test.m.Compute(test.in); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: error %v, want %q", test.m, err, test.want)
+		}
+	}
+	one := &DCI{Score: Informativeness, TrainRows: 4, Ties: TiesFirst}
+	near(t, "one factor", compute(t, one, gridInput(ordinals(4), 2, plain)).Value, 1, 0)
+	r := compute(t, &DCI{Score: Informativeness, TrainRows: 3, Ties: TiesFirst}, two) // the first three rows hold f0
+	if len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "f0") || r.Part("disentanglement") != nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+// 10,000 training and 5,000 test rows of ten columns, factors as of dSprites.
+func BenchmarkDCI(b *testing.B) {
+	in := large()
+	for b.Loop() {
+		computeDCI(b, NewDCI(), in, 0)
+	}
+}
