@@ -33,7 +33,7 @@ type DCI struct {
 	Score     DCIScore `yaml:"score" doc:"the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
 	Train     int      `yaml:"train" doc:"training rows, drawn with replacement"`
 	Test      int      `yaml:"test" doc:"test rows, drawn with replacement"`
-	TrainRows int      `yaml:"train-rows" doc:"instead: train with the first so many rows, test with the others, or with the same if there are no others; 0: draw"`
+	TrainRows int      `yaml:"train_rows" doc:"instead: train with the first so many rows, test with the others, or with the same if there are no others; 0: draw"`
 	Ties      Ties     `yaml:"ties" doc:"of columns that split equally well: random (as scikit-learn), or first"`
 }
 
@@ -71,7 +71,7 @@ func (m *DCI) Validate() error {
 	case m.Score != Disentanglement && m.Score != Completeness && m.Score != Informativeness:
 		return config.Invalid("score", "unknown score %q; want disentanglement, completeness or informativeness", string(m.Score))
 	case m.TrainRows < 0:
-		return config.Invalid("train-rows", "%d is negative; want 0 (draw rows) or more", m.TrainRows)
+		return config.Invalid("train_rows", "%d is negative; want 0 (draw rows) or more", m.TrainRows)
 	case m.TrainRows == 0 && (m.Train < 1 || m.Train > maxDrawn):
 		return config.Invalid("train", "%d is out of range; want 1 to %d", m.Train, maxDrawn)
 	case m.TrainRows == 0 && (m.Test < 1 || m.Test > maxDrawn):
@@ -98,7 +98,7 @@ func (m *DCI) Suits(in *Input) error {
 	case m.Score == Completeness && in.Codes.Cols < 2:
 		return fmt.Errorf("there is one code column; want at least two, for a factor to be complete in one")
 	case m.TrainRows > in.Codes.Rows:
-		return fmt.Errorf("there are %d rows; want at least the %d of train-rows", in.Codes.Rows, m.TrainRows)
+		return fmt.Errorf("there are %d rows; want at least the %d of train_rows", in.Codes.Rows, m.TrainRows)
 	}
 	return nil
 }

@@ -183,7 +183,7 @@ func TestDCIErrors(t *testing.T) {
 	}{
 		{DCI{Score: "x", TrainRows: 6, Ties: TiesFirst}, two, `unknown score "x"`},
 		{DCI{Score: Completeness, TrainRows: 6, Ties: "last"}, two, `unknown ties "last"`},
-		{DCI{Score: Completeness, TrainRows: -1, Ties: TiesFirst}, two, "train-rows: -1 is negative"},
+		{DCI{Score: Completeness, TrainRows: -1, Ties: TiesFirst}, two, "train_rows: -1 is negative"},
 		{DCI{Score: Completeness, Test: 5, Ties: TiesFirst}, two, "train: 0 is out of range"},
 		{DCI{Score: Completeness, Train: 5, Ties: TiesFirst}, two, "test: 0 is out of range"},
 		{DCI{Score: Completeness, TrainRows: 13, Ties: TiesFirst}, two, "there are 12 rows; want at least the 13"},
