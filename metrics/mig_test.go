@@ -130,6 +130,9 @@ func TestBinning(t *testing.T) {
 	near(t, "equal width", width, want, 1e-12)
 	near(t, "equal count", count, 1, 1e-12)
 	near(t, "one bin", compute(t, &MIG{Bins: 1, Binning: EqualCount, Gap: GapColumns}, in).Value, 0, 0)
+	// codes as large as can be
+	huge := gridInput(ordinals(2), 2, func(l []int, z []float64) { z[0] = math.MaxFloat64 * float64(2*l[0]-1) })
+	near(t, "largest codes", compute(t, &MIG{Bins: 2, Binning: EqualWidth, Gap: GapColumns}, huge).Value, 1, 1e-12)
 	// two bins of equal count split ten levels in halves
 	near(t, "two bins", compute(t, &MIG{Bins: 2, Binning: EqualCount, Gap: GapColumns}, in).Value, math.Log(2)/math.Log(10), 1e-12)
 }
