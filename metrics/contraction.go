@@ -76,24 +76,13 @@ func (c *Contraction) Compute(in *Input) (Result, error) {
 // factors.
 type shrinkage struct {
 	in        *Input
-	positions []float64 // of the factors, by row; see position
+	positions []float64 // of the factors, by row
 
 	pairs, sum, most float64
 }
 
 func newShrinkage(in *Input) *shrinkage {
-	k := len(in.Factors)
-	s := &shrinkage{in: in, positions: make([]float64, len(in.Levels))}
-	for j, f := range in.Factors {
-		scaled := make([]float64, f.Size)
-		for l := range scaled {
-			scaled[l] = f.Scaled(l)
-		}
-		for i := j; i < len(in.Levels); i += k {
-			s.positions[i] = scaled[in.Levels[i]]
-		}
-	}
-	return s
+	return &shrinkage{in: in, positions: in.scaled()}
 }
 
 // add counts the pair of rows i and j.

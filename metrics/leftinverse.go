@@ -145,22 +145,19 @@ func newRecovery(in *Input, samples int) (*recovery, error) {
 	}
 	k := len(in.Factors)
 	p := &recovery{codes: in.Codes.Data, columns: in.Codes.Cols, factors: k}
-	levels := in.Levels
+	p.targets = in.scaled()
 	if samples > 0 && in.Codes.Rows > samples {
 		rows, err := in.sample(samples)
 		if err != nil {
 			return nil, err
 		}
+		all := p.targets
 		p.notes = append(p.notes, fmt.Sprintf("measured on %d random rows of %d", samples, in.Codes.Rows))
-		p.codes, levels = nil, nil
+		p.codes, p.targets = nil, nil
 		for _, i := range rows {
 			p.codes = append(p.codes, in.Codes.Row(i)...)
-			levels = append(levels, in.Levels[i*k:(i+1)*k]...)
+			p.targets = append(p.targets, all[i*k:(i+1)*k]...)
 		}
-	}
-	p.targets = make([]float64, len(levels))
-	for i, l := range levels {
-		p.targets[i] = in.Factors[i%k].Scaled(l)
 	}
 	return p, nil
 }

@@ -38,7 +38,13 @@ type Input struct {
 	Codes   Matrix            // n x d: the representation of n images
 	Levels  []int             // n x k: the levels of their factors, image by image
 	Factors []datasets.Factor // k
-	Stream  *rng.Stream       // for metrics that draw random numbers; Evaluate sets it
+
+	// Exact holds, by factor, the value of every image, for ordinal factors that are continuous:
+	// their levels are bins of it (see [Bin]). Metrics of values use it, metrics of levels
+	// the bins. nil: the levels tell all, of one factor or of all of them.
+	Exact [][]float64
+
+	Stream *rng.Stream // for metrics that draw random numbers; Evaluate sets it
 }
 
 // Validate checks that shapes agree, levels are in range and codes are finite.
@@ -70,7 +76,7 @@ func (in *Input) Validate() error {
 			}
 		}
 	}
-	return nil
+	return in.validExact()
 }
 
 // Direction says which values of a metric are better.

@@ -1,0 +1,93 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/config"
+)
+
+// Bin cuts the range of a continuous factor into bins of equal width, for metrics that
+// need levels. It returns the bin of every number, counting only bins that are not
+// empty, and the centres of these.
+func Bin(values []float64, bins int) (levels []int, centres []float64, err error) {
+	if len(values) == 0 {
+		return nil, nil, fmt.Errorf("there are no values to bin")
+	}
+	for i, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, nil, fmt.Errorf("value %d is %v; want finite numbers", i, v)
+		}
+	}
+	if bins < 1 || bins > maxBins {
+		return nil, nil, config.Invalid("bins", "%d is out of range; want 1 to %d", bins, maxBins)
+	}
+	ids, used := make([]int32, len(values)), make([]int, bins)
+	assignBins(values, edges(values, bins, EqualWidth), ids)
+	for _, b := range ids {
+		used[b] = 1
+	}
+	low, high := slices.Min(values), slices.Max(values)
+	for b, found := range used {
+		if used[b] = len(centres); found == 1 {
+			t := (float64(b) + 0.5) / float64(bins)
+			centres = append(centres, low*(1-t)+high*t) // the range itself may overflow
+		}
+	}
+	levels = make([]int, len(ids))
+	for i, b := range ids {
+		levels[i] = used[b]
+	}
+	return levels, centres, nil
+}
+
+func (in *Input) validExact() error {
+	if in.Exact == nil {
+		return nil
+	}
+	if len(in.Exact) != len(in.Factors) {
+		return fmt.Errorf("there are exact values of %d factors; want one list, or nil, for each of the %d", len(in.Exact), len(in.Factors))
+	}
+	for j, values := range in.Exact {
+		if values != nil && in.Factors[j].Kind != datasets.Ordinal {
+			return fmt.Errorf("factor %q is %s, but has exact values; want an ordinal factor", in.Factors[j].Name, in.Factors[j].Kind)
+		}
+		if values != nil && len(values) != in.Codes.Rows {
+			return fmt.Errorf("factor %q has %d exact values; want one for each of the %d codes", in.Factors[j].Name, len(values), in.Codes.Rows)
+		}
+		for i, v := range values {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("factors: row %d has the value %v of factor %q; want finite numbers", i, v, in.Factors[j].Name)
+			}
+		}
+	}
+	return nil
+}
+
+// scaled returns, row by row, the values of the factors scaled to [0, 1], as
+// [datasets.Factor.Scaled] has it: exact values where there are some.
+func (in *Input) scaled() []float64 {
+	k := len(in.Factors)
+	scaled := make([]float64, len(in.Levels))
+	for j, f := range in.Factors {
+		if in.Exact != nil && in.Exact[j] != nil {
+			low, high := slices.Min(in.Exact[j]), slices.Max(in.Exact[j])
+			for i, v := range in.Exact[j] {
+				if low < high {
+					scaled[i*k+j] = (v/2 - low/2) / (high/2 - low/2) // halves, as the range may overflow
+				}
+			}
+			continue
+		}
+		levels := make([]float64, f.Size)
+		for l := range levels {
+			levels[l] = f.Scaled(l)
+		}
+		for i := j; i < len(in.Levels); i += k {
+			scaled[i] = levels[in.Levels[i]]
+		}
+	}
+	return scaled
+}
