@@ -68,6 +68,9 @@ func NewSpread(m Measure) *Spread {
 	return s
 }
 
+// SetCodes implements SubCoded.
+func (s *Spread) SetCodes(c SubCodes) { s.Codes = c }
+
 // Better says that lower values are better.
 func (*Spread) Better() Direction { return LowerIsBetter }
 

@@ -178,3 +178,9 @@ func describe(in *Input, blocks []block) string {
 	}
 	return "columns of factors: " + strings.Join(parts, ", ")
 }
+
+// SubCoded is implemented by metrics that measure sub-codes of factors.
+type SubCoded interface {
+	// SetCodes says which code columns these are.
+	SetCodes(SubCodes)
+}

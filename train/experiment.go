@@ -96,15 +96,19 @@ func (e *Experiment) Codes(ctx context.Context) (metrics.Matrix, error) {
 
 // suits reports metrics that the data set does not suit, before it takes a training to find out.
 func (e *Experiment) suits(choices []metrics.Choice) error {
-	in := &metrics.Input{Codes: metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()}, Levels: datasets.Levels(e.Data), Factors: e.Data.Factors()}
+	in := e.Input(metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
 	if err := metrics.Suits(in, choices); err != nil {
 		return &ConfigError{err}
 	}
 	return nil
 }
 
+// Input is what metrics see of codes of the whole data set.
+func (e *Experiment) Input(codes metrics.Matrix) *metrics.Input {
+	return &metrics.Input{Codes: codes, Levels: datasets.Levels(e.Data), Factors: e.Data.Factors()}
+}
+
 // Evaluate measures codes of the whole data set.
 func (e *Experiment) Evaluate(codes metrics.Matrix, choices []metrics.Choice) ([]metrics.Result, error) {
-	in := &metrics.Input{Codes: codes, Levels: datasets.Levels(e.Data), Factors: e.Data.Factors()}
-	return metrics.Evaluate(in, e.Config.Seed, choices)
+	return metrics.Evaluate(e.Input(codes), e.Config.Seed, choices)
 }

@@ -233,6 +233,8 @@ func TestEval(t *testing.T) {
 		Value        float64
 		Parts, Grids []any
 		Notes        []string
+		Score        *float64
+		PerFactor    []float64 `json:"per_factor"`
 	}
 	evaluate := func(args ...string) map[string]metric {
 		t.Helper()
@@ -250,7 +252,7 @@ func TestEval(t *testing.T) {
 		t.Errorf("one metric: %v", m)
 	}
 	codes, factors := filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy")
-	if m := evaluate("--codes", codes, "--factors", factors, "--metrics=dlsbd,dlsbd-workshop"); len(m) != 2 || m["dlsbd"].Value != want {
+	if m := evaluate("--codes", codes, "--factors", factors, "--types", "circular", "--metrics=dlsbd,dlsbd-workshop"); len(m) != 2 || m["dlsbd"].Value != want {
 		t.Errorf("files: %v, want %v", m, want)
 	}
 }
@@ -259,7 +261,7 @@ func TestEval(t *testing.T) {
 func TestEvalFactorValues(t *testing.T) {
 	dir := finished(t)
 	codes, factors := filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy")
-	want := succeed(t, "eval", "--codes", codes, "--factors", factors)
+	want := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular")
 	a, err := npy.ReadFile[int64](factors)
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +273,7 @@ func TestEvalFactorValues(t *testing.T) {
 		}
 	}
 	writeNPY(t, factors, a.Shape, a.Data)
-	if got := succeed(t, "eval", "--codes", codes, "--factors", factors); digits.FindString(got.out) != digits.FindString(want.out) {
+	if got := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular"); digits.FindString(got.out) != digits.FindString(want.out) {
 		t.Errorf("other values of the factors:\n%s\nwant\n%s", got.out, want.out)
 	}
 }

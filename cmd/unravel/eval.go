@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
-	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -15,42 +12,109 @@ import (
 // evalCommand is `unravel eval (--run DIR | --codes F --factors F)`.
 type evalCommand struct {
 	Dir     string   `name:"run" xor:"source" placeholder:"DIR" help:"A run's folder: its model is evaluated on its data set."`
-	Codes   string   `xor:"source" placeholder:"FILE" help:"Codes made elsewhere: a .npy array [n, d] of any number type."`
-	Factors string   `placeholder:"FILE" help:"The factors of those codes: a .npy array [n, k] of integers; all are taken as circular."`
-	Metrics []string `placeholder:"NAME" help:"Metrics to compute, separated by commas; all: every one. If absent, those of the run, or all."`
+	Codes   string   `xor:"source" placeholder:"FILE" help:"Codes made elsewhere, a row for each image: .npy or .npz (FILE.npz:NAME, the only array, or the one called codes) of any number type, or .csv."`
+	Factors string   `placeholder:"FILE" help:"The factors of those codes, a column for each: a file as for --codes (in .npz, the array called factors)."`
+	Types   []string `placeholder:"KIND" help:"Kinds of the columns of --factors, one for all or one for each, separated by commas: ordinal, circular (or angular; its values go evenly around), categorical (or discrete), continuous. If absent, a column of whole numbers or of at most --bins different numbers is ordinal, any other continuous; metrics of turning, such as dlsbd, need circular."`
+	Bins    int      `placeholder:"20" help:"Bins of a continuous factor, of equal width, for metrics that need levels."`
+	Blocks  string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns, from 0, of each factor, for metrics of sub-codes. If absent, as many to each factor as to the next where that fits, else the best column for each."`
+	Metrics []string `placeholder:"NAME" help:"Metrics to compute, separated by commas; all: every one that applies. If absent, those of the run, or all."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
 }
 
 // Run measures.
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
-	chosen, err := chooseMetrics(c.Metrics)
+	if err := c.check(); err != nil {
+		return err
+	}
+	e, err := c.open(ctx, s)
 	if err != nil {
 		return err
 	}
-	var results []metrics.Result
-	switch {
-	case c.Dir != "" && c.Factors != "":
-		return usagef("--factors belongs to --codes: a run has its own")
-	case c.Dir != "":
-		results, err = evaluateRun(ctx, c.Dir, chosen, s)
-	case c.Codes == "":
-		return usagef("nothing to evaluate: want --run DIR, or --codes FILE and --factors FILE")
-	case c.Factors == "":
-		return usagef("--codes needs --factors: the factors of the same rows")
-	default:
-		results, err = evaluateFiles(c.Codes, c.Factors, chosen)
-	}
+	results, err := e.results(s)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		all := map[string]metrics.Result{}
-		for _, r := range results {
-			all[r.Name] = r
-		}
-		return json.NewEncoder(s.out).Encode(map[string]any{"metrics": all})
+		return json.NewEncoder(s.out).Encode(summary(results))
 	}
 	return metrics.Print(s.out, results)
+}
+
+// check reports options that do not go together.
+func (c *evalCommand) check() error {
+	switch {
+	case c.Dir != "" && c.Factors != "":
+		return usagef("--factors belongs to --codes: a run has its own")
+	case c.Dir != "" && (len(c.Types) > 0 || c.Bins != 0):
+		return usagef("--types and --bins belong to --codes: the factors of a run have their kinds")
+	case c.Dir != "":
+		return nil
+	case c.Codes == "":
+		return usagef("nothing to evaluate: want --run DIR, or --codes FILE and --factors FILE")
+	case c.Factors == "":
+		return usagef("--codes needs --factors: the factors of the same rows")
+	case c.Bins < 0:
+		return usagef("--bins %d is negative; want at least one bin", c.Bins)
+	}
+	return nil
+}
+
+// evaluation is what there is to measure.
+type evaluation struct {
+	in       *metrics.Input
+	seed     uint64
+	chosen   []metrics.Choice
+	optional bool     // metrics that do not apply are left out
+	remarks  []string // lines for the log
+}
+
+// open reads what is to be measured, and chooses the metrics.
+func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error) {
+	chosen, err := chooseMetrics(c.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	e := &evaluation{chosen: chosen, optional: len(c.Metrics) == 1 && c.Metrics[0] == "all"}
+	if c.Dir != "" {
+		err = e.openRun(ctx, c.Dir, s)
+	} else {
+		if chosen == nil {
+			e.optional = true
+			if e.chosen, err = chooseMetrics([]string{"all"}); err != nil {
+				return nil, err
+			}
+		}
+		err = c.readFiles(e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := e.in.Validate(); err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	if c.Blocks != "" {
+		return e, e.setBlocks(c.Blocks)
+	}
+	return e, nil
+}
+
+func (e *evaluation) openRun(ctx context.Context, dir string, s *streams) error {
+	x, warning, err := train.OpenExperiment(dir)
+	if err != nil {
+		return err
+	}
+	if warning != "" {
+		fmt.Fprintln(s.log, warning)
+	}
+	if e.chosen == nil {
+		e.chosen = x.Config.Metrics
+	}
+	codes, err := x.Codes(ctx)
+	if err != nil {
+		return err
+	}
+	e.in, e.seed = x.Input(codes), x.Config.Seed
+	return nil
 }
 
 // chooseMetrics returns the metrics of the given names with their defaults; nil if there are no names.
@@ -69,71 +133,74 @@ func chooseMetrics(names []string) ([]metrics.Choice, error) {
 	return list, nil
 }
 
-func evaluateRun(ctx context.Context, dir string, chosen []metrics.Choice, s *streams) ([]metrics.Result, error) {
-	e, warning, err := train.OpenExperiment(dir)
+// setBlocks gives the code columns of each factor to the metrics that have sub-codes.
+func (e *evaluation) setBlocks(text string) error {
+	codes, err := parseBlocks(text, e.in)
 	if err != nil {
-		return nil, err
+		return usageError{err}
 	}
-	if warning != "" {
-		fmt.Fprintln(s.log, warning)
-	}
-	if chosen == nil {
-		chosen = e.Config.Metrics
-	}
-	codes, err := e.Codes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return e.Evaluate(codes, chosen)
-}
-
-func evaluateFiles(codesFile, factorsFile string, chosen []metrics.Choice) ([]metrics.Result, error) {
-	codes, err := npy.ReadFile[float64](codesFile)
-	if err != nil {
-		return nil, fmt.Errorf("codes: %w", err)
-	}
-	factors, err := npy.ReadFile[int64](factorsFile)
-	if err != nil {
-		return nil, fmt.Errorf("factors: %w", err)
-	}
-	if len(codes.Shape) != 2 {
-		return nil, fmt.Errorf("%s: codes have shape %v, want [n, d]", codesFile, codes.Shape)
-	}
-	if len(factors.Shape) != 2 || factors.Shape[0] != codes.Shape[0] {
-		return nil, fmt.Errorf("%s: factors have shape %v, want [%d, k], a row for each row of %s", factorsFile, factors.Shape, codes.Shape[0], codesFile)
-	}
-	in := &metrics.Input{Codes: metrics.Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}}
-	in.Levels, in.Factors = levelsOf(factors.Data, factors.Shape[1])
-	if chosen == nil {
-		if chosen, err = chooseMetrics([]string{"all"}); err != nil {
-			return nil, err
+	used := false
+	for _, c := range e.chosen {
+		if m, ok := c.Value.(metrics.SubCoded); ok {
+			m.SetCodes(codes)
+			used = true
 		}
 	}
-	return metrics.Evaluate(in, 0, chosen)
+	if !used {
+		return usagef("--blocks: none of the metrics has sub-codes; want one such as variance or mpd")
+	}
+	return nil
 }
 
-// levelsOf numbers the distinct values of each of k factors in ascending order.
-func levelsOf(values []int64, k int) ([]int, []datasets.Factor) {
-	levels := make([]int, len(values))
-	factors := make([]datasets.Factor, k)
-	for j := range k {
-		distinct := map[int64]int{}
-		var order []int64
-		for i := j; i < len(values); i += k {
-			if _, ok := distinct[values[i]]; !ok {
-				distinct[values[i]] = 0
-				order = append(order, values[i])
+// results computes the metrics. Those that do not apply are an error, or left out
+// with a line on the log.
+func (e *evaluation) results(s *streams) ([]metrics.Result, error) {
+	if !e.optional {
+		if err := metrics.Suits(e.in, e.chosen); err != nil {
+			return nil, err // before any is computed
+		}
+	}
+	for _, line := range e.remarks {
+		fmt.Fprintln(s.log, line)
+	}
+	var results []metrics.Result
+	for _, c := range e.chosen {
+		one := []metrics.Choice{c}
+		err := metrics.Suits(e.in, one)
+		if err == nil {
+			var r []metrics.Result
+			if r, err = metrics.Evaluate(e.in, e.seed, one); err == nil {
+				results = append(results, r...)
+				continue
 			}
 		}
-		slices.Sort(order)
-		names := make([]float64, len(order))
-		for n, v := range order {
-			distinct[v], names[n] = n, float64(v)
+		if !e.optional {
+			return nil, err
 		}
-		for i := j; i < len(values); i += k {
-			levels[i] = distinct[values[i]]
-		}
-		factors[j] = datasets.Factor{Name: fmt.Sprintf("factor%d", j), Size: len(order), Kind: datasets.Circular, Values: names}
+		fmt.Fprintf(s.log, "left out: %v\n", err)
 	}
-	return levels, factors
+	if e.optional && len(results) == 0 {
+		return nil, fmt.Errorf("no metric applies")
+	}
+	return results, nil
+}
+
+// evaluated is a result with its best known parts beside its value.
+type evaluated struct {
+	metrics.Result
+	Score     *float64  `json:"score,omitempty"` // e^-value, of metrics whose papers use it
+	PerFactor []float64 `json:"per_factor,omitempty"`
+}
+
+// summary is what --json prints.
+func summary(results []metrics.Result) map[string]map[string]evaluated {
+	all := map[string]evaluated{}
+	for _, r := range results {
+		v := evaluated{Result: r, PerFactor: r.Part("per_factor")}
+		if score := r.Part("score"); len(score) == 1 {
+			v.Score = &score[0]
+		}
+		all[r.Name] = v
+	}
+	return map[string]map[string]evaluated{"metrics": all}
 }

@@ -151,6 +151,7 @@ func TestConfigFiles(t *testing.T) {
 func TestUsageMistakes(t *testing.T) {
 	dir := finished(t)
 	codes := filepath.Join(dir, "codes.npy")
+	files := "eval --codes " + codes + " --factors " + filepath.Join(dir, "factors.npy")
 	for _, c := range []struct {
 		args  string
 		words []string
@@ -166,6 +167,17 @@ func TestUsageMistakes(t *testing.T) {
 		{"eval --run x --codes y", []string{"--run", "--codes", "together"}},
 		{"eval --run " + dir + " --factors y", []string{"--factors belongs to --codes"}},
 		{"eval --codes " + codes, []string{"--codes needs --factors"}},
+		{"eval --run " + dir + " --types circular", []string{"--types and --bins belong to --codes"}},
+		{"eval --run " + dir + " --bins 3", []string{"--types and --bins belong to --codes"}},
+		{files + " --bins=-1", []string{"--bins -1 is negative"}},
+		{files + " --types round", []string{`unknown kind "round"; want ordinal, circular, categorical or continuous`}},
+		{files + " --types ordinal,ordinal,ordinal", []string{"--types has 3 kinds", "each of the 2 columns"}},
+		{files + " --blocks 0", []string{`--blocks "0" has 1 blocks; want 2`}},
+		{files + " --blocks 0;1-9", []string{"block 1, of factor1: 1-9: codes have columns 0 to 3"}},
+		{files + " --blocks 0;2-1", []string{"2-1 ends before it begins"}},
+		{files + " --blocks 0-1;1", []string{"column 1 is given to factor0 and to factor1"}},
+		{files + " --blocks 0;", []string{`"" is not a column`}},
+		{files + " --blocks 0;1 --metrics mig", []string{"none of the metrics has sub-codes"}},
 		{"eval --factors " + codes, []string{"--run DIR"}},
 		{"eval --run " + dir + " --metrics dslbd", []string{`unknown metric "dslbd"; did you mean "dlsbd"?`}},
 		{"encode", []string{"--run"}},
@@ -276,7 +288,8 @@ func TestEvalFiles(t *testing.T) {
 	writeNPY(t, "nofactors.npy", []int{0, 2}, factors[:0])
 	writeNPY(t, "zero.npy", []int{64, 0}, codes[:0])
 	writeNPY(t, "zerofactors.npy", []int{64, 0}, factors[:0])
-	writeNPY(t, "half.npy", []int{64, 2}, with(0, 0.5)[:128])
+	writeFile(t, "twice.csv", []byte("x,x\n"+strings.Repeat("1,2\n", 64)))
+	writeFile(t, "codes.csv", []byte("1,2\n1,x\n"))
 	repeated := append(slices.Clone(factors[:126]), 0, 0)
 	writeNPY(t, "repeated.npy", []int{64, 2}, repeated)
 	writeFile(t, "text.npy", []byte("not an array"))
@@ -294,20 +307,24 @@ func TestEvalFiles(t *testing.T) {
 		{"cut.npy", "factors.npy", []string{"cut.npy"}},
 		{"nan.npy", "factors.npy", []string{"row 5, column 2 is NaN", "want finite numbers"}},
 		{"inf.npy", "factors.npy", []string{"row 6, column 1 is -Inf"}},
-		{"flat.npy", "factors.npy", []string{"flat.npy", "[192]", "want [n, d]"}},
+		{"flat.npy", "factors.npy", []string{"flat.npy", "[64 2]", "want [192, k]"}},
 		{"cube.npy", "factors.npy", []string{"cube.npy", "[4 16 3]"}},
 		{"short.npy", "factors.npy", []string{"factors.npy", "[64 2]", "want [63, k]", "short.npy"}},
 		{"none.npy", "nofactors.npy", []string{"0 x 3"}},
 		{"zero.npy", "factors.npy", []string{"64 x 0"}},
 		{"codes.npy", "zerofactors.npy", []string{"no factors"}},
-		{"codes.npy", "half.npy", []string{"factors", "half.npy", "int64"}},
-		{"codes.npy", "repeated.npy", []string{"want every combination once"}},
+		{"codes.npy", "nan.npy", []string{"factors: nan.npy: row 5, column 2 is NaN", "want finite numbers"}},
+		{"codes.npy", "twice.csv", []string{"twice.csv", "\"x\" of column 1 is empty or repeated"}},
+		{"codes.csv", "factors.npy", []string{"codes: codes.csv: line 2, field 2: \"x\" is not a number"}},
 	} {
 		t.Run(c.codes+" "+c.factors, func(t *testing.T) {
 			checkMistake(t, call(t, "eval", "--codes", c.codes, "--factors", c.factors), 1, c.words...)
 		})
 	}
 	succeed(t, "eval", "--codes", "codes.npy", "--factors", "factors.npy") // all else is right
+	chosen := []string{"eval", "--codes", "codes.npy", "--factors", "repeated.npy", "--metrics", "dlsbd", "--types"}
+	checkMistake(t, call(t, append(chosen, "circular")...), 1, "metric dlsbd", "want every combination once")
+	checkMistake(t, call(t, append(chosen, "ordinal,discrete")...), 1, "metric dlsbd", "no circular factor")
 }
 
 // A learning rate that is too large: the message names the first node, and the

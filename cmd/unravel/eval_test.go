@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// measured is what --json prints of a metric.
+type measured struct {
+	Name, Better string
+	Notes        []string
+	Value        float64
+	Score        *float64
+	PerFactor    []float64 `json:"per_factor"`
+	Parts        []struct {
+		Name   string
+		Labels []string
+		Values []float64
+	}
+	Grids []any
+}
+
+// measure runs eval and returns its numbers and its log.
+func measure(t *testing.T, args ...string) (map[string]measured, string) {
+	t.Helper()
+	var result struct{ Metrics map[string]measured }
+	o := succeed(t, append([]string{"eval", "--json"}, args...)...)
+	decodeOne(t, o.out, &result)
+	return result.Metrics, o.log
+}
+
+// mixedFiles writes codes that are an ordinal factor, a continuous one, and two columns of a circular one.
+func mixedFiles(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	var codes []float64
+	var table strings.Builder
+	table.WriteString("size;depth;angle\n")
+	for i := range 60 {
+		size, depth, turn := i%3, math.Sqrt(float64(i)), i%8
+		sin, cos := math.Sincos(2 * math.Pi * float64(turn) / 8)
+		codes = append(codes, float64(size), depth, cos, sin)
+		fmt.Fprintf(&table, "%d;%v;%d\n", size, depth, 45*turn)
+	}
+	writeNPY(t, "codes.npy", []int{60, 4}, codes)
+	writeFile(t, "factors.csv", []byte(table.String()))
+}
+
+func TestEvalTypes(t *testing.T) {
+	mixedFiles(t)
+	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
+	with := func(args ...string) []string { return append(append([]string{}, files...), args...) }
+
+	found, log := measure(t, with("--metrics", "mse,mig")...)
+	if want := "factors are taken as size ordinal (3 levels), depth continuous (19 bins with values), angle ordinal (8 levels); --types would say it\n"; log != want {
+		t.Errorf("log %q, want %q", log, want)
+	}
+	named, log := measure(t, with("--metrics", "mse,mig", "--types", "ordinal,continuous,ordinal")...)
+	if log != "" || fmt.Sprint(found) == "" || named["mse"].Value != found["mse"].Value || named["mig"].Value != found["mig"].Value {
+		t.Errorf("the same kinds named: %v, want %v; log %q", named, found, log)
+	}
+	if e := named["mse"].PerFactor; len(e) != 3 || e[0] > 1e-20 || e[1] > 1e-20 || e[2] < 0.01 {
+		t.Errorf("mse per factor %v: the exact values of depth were not used", e)
+	}
+	few, _ := measure(t, with("--metrics", "mse,mig", "--bins", "3")...)
+	if few["mse"].Value != found["mse"].Value || few["mig"].Value == found["mig"].Value {
+		t.Errorf("3 bins: %v, with 20 %v", few, found)
+	}
+	angular, log := measure(t, with("--metrics", "contraction-max", "--types", "discrete,ordinal,angular")...)
+	ordinal, _ := measure(t, with("--metrics", "contraction-max", "--types", "ordinal")...)
+	if log != "" || angular["contraction-max"].Value == ordinal["contraction-max"].Value {
+		t.Errorf("kinds change nothing: %v, %v; log %q", angular, ordinal, log)
+	}
+	if _, log = measure(t, with("--metrics", "mse", "--types", "circular")...); log != "factor depth is circular, but its values are not evenly spaced; they are taken as if they were\n" {
+		t.Errorf("log of an uneven circle: %q", log)
+	}
+}
+
+// Metrics that do not apply are left out of all, and the rest is measured.
+func TestEvalLeftOut(t *testing.T) {
+	mixedFiles(t)
+	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
+	for _, args := range [][]string{files, append(files, "--metrics", "all")} {
+		all, log := measure(t, args...)
+		if _, ok := all["dlsbd"]; ok || !strings.Contains(log, "left out: metric dlsbd: ") || !strings.Contains(log, "left out: metric dlsbd-workshop: ") {
+			t.Errorf("%v: %v, log %s", args, all, log)
+		}
+		for _, name := range []string{"mpd", "mse", "contraction-mean"} {
+			m, ok := all[name]
+			if !ok || m.Score == nil || math.Abs(*m.Score-math.Exp(-m.Value)) > 1e-15 || len(m.Parts) == 0 {
+				t.Errorf("%s: %+v", name, m)
+			}
+		}
+		if m := all["mpd"]; len(m.PerFactor) != 3 || m.PerFactor[2] != m.Parts[0].Values[2] {
+			t.Errorf("per factor: %+v", m)
+		}
+		if m := all["mig"]; m.Score != nil || len(m.Grids) != 1 {
+			t.Errorf("mig: %+v", m)
+		}
+	}
+	// factors that do not vary are no reason to measure nothing
+	writeFile(t, "factors.csv", []byte(strings.Repeat("7\n", 60)))
+	if all, log := measure(t, files...); len(all) < 5 || !strings.Contains(log, "left out: metric mig: every factor has one level only") {
+		t.Errorf("a constant factor: %v, log %s", all, log)
+	}
+}
+
+func TestEvalBlocks(t *testing.T) {
+	mixedFiles(t)
+	files := []string{"--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal"}
+	right, _ := measure(t, append(files, "--metrics", "radius,mse", "--blocks", "0; 1;2-3")...)
+	if r := right["radius"]; r.PerFactor[0] != 0 || r.PerFactor[1] != 0 || r.PerFactor[2] > 1e-12 || len(right) != 2 {
+		t.Errorf("right blocks: %+v", right)
+	}
+	wrong, _ := measure(t, append(files, "--metrics", "radius", "--blocks", "1;0,3;2")...)
+	if r := wrong["radius"]; !(r.PerFactor[0] > 1) || r.PerFactor[1] != 0 || r.PerFactor[2] > 1e-12 {
+		t.Errorf("wrong blocks: %+v", wrong)
+	}
+	dir := finished(t)
+	first, _ := measure(t, "--run", dir, "--metrics", "mpd", "--blocks", "0,1;2,3")
+	ranges, _ := measure(t, "--run", dir, "--metrics", "mpd", "--blocks", "0-1;2-3")
+	if first["mpd"].Value != ranges["mpd"].Value || !(first["mpd"].Value > 0) {
+		t.Errorf("blocks of a run: %v, %v", first, ranges)
+	}
+}
