@@ -1,4 +1,4 @@
-// Package figures draws the pictures of a run: curves, codes against factors, the
+// Package figures draws the pictures of a run: curves, codes against factors, heatmaps, the
 // latent torus, reconstructions and traversals, and the HTML report that holds
 // them. Every function goes from data to a PNG file and keeps no state; the same
 // data give the same bytes.
