@@ -69,7 +69,7 @@ func NewSpread(m Measure) *Spread {
 }
 
 // SetCodes implements SubCoded.
-func (s *Spread) SetCodes(c SubCodes) { s.Codes = c }
+func (s *Spread) SetCodes(c SubCodes, a Assign) { s.Codes, s.Assign = c, a }
 
 // Better says that lower values are better.
 func (*Spread) Better() Direction { return LowerIsBetter }

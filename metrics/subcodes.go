@@ -181,6 +181,6 @@ func describe(in *Input, blocks []block) string {
 
 // SubCoded is implemented by metrics that measure sub-codes of factors.
 type SubCoded interface {
-	// SetCodes says which code columns these are.
-	SetCodes(SubCodes)
+	// SetCodes says which code columns these are, or how they are shared out.
+	SetCodes(SubCodes, Assign)
 }

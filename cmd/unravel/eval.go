@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/unravel-ml/unravel/metrics"
@@ -16,7 +15,7 @@ type evalCommand struct {
 	Factors string   `placeholder:"FILE" help:"The factors of those codes, a column for each: a file as for --codes (in .npz, the array called factors)."`
 	Types   []string `placeholder:"KIND" help:"Kinds of the columns of --factors, one for all or one for each, separated by commas: ordinal, circular (or angular; its values go evenly around), categorical (or discrete), continuous. If absent, a column of whole numbers or of at most --bins different numbers is ordinal, any other continuous; metrics of turning, such as dlsbd, need circular."`
 	Bins    int      `placeholder:"20" help:"Bins of a continuous factor, of equal width, for metrics that need levels."`
-	Blocks  string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns, from 0, of each factor, for metrics of sub-codes. If absent, as many to each factor as to the next where that fits, else the best column for each."`
+	Blocks  string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns, from 0, of each factor, for metrics of sub-codes. If absent, one column for each where there are as many, else the best one for each; in a run, as many for each as for the next where that fits."`
 	Metrics []string `placeholder:"NAME" help:"Metrics to compute, separated by commas; all: every one that applies. If absent, those of the run, or all."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
 }
@@ -35,7 +34,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(s.out).Encode(summary(results))
+		return writeSummary(s.out, results)
 	}
 	return metrics.Print(s.out, results)
 }
@@ -95,6 +94,9 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 	if c.Blocks != "" {
 		return e, e.setBlocks(c.Blocks)
 	}
+	if c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors) { // which columns belong together is not known
+		e.setCodes(nil, metrics.AssignBest)
+	}
 	return e, nil
 }
 
@@ -139,17 +141,21 @@ func (e *evaluation) setBlocks(text string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	used := false
-	for _, c := range e.chosen {
-		if m, ok := c.Value.(metrics.SubCoded); ok {
-			m.SetCodes(codes)
-			used = true
-		}
-	}
-	if !used {
+	if !e.setCodes(codes, metrics.AssignAuto) {
 		return usagef("--blocks: none of the metrics has sub-codes; want one such as variance or mpd")
 	}
 	return nil
+}
+
+// setCodes reports whether any metric has sub-codes.
+func (e *evaluation) setCodes(codes metrics.SubCodes, assign metrics.Assign) (used bool) {
+	for _, c := range e.chosen {
+		if m, ok := c.Value.(metrics.SubCoded); ok {
+			m.SetCodes(codes, assign)
+			used = true
+		}
+	}
+	return used
 }
 
 // results computes the metrics. Those that do not apply are an error, or left out
@@ -183,24 +189,4 @@ func (e *evaluation) results(s *streams) ([]metrics.Result, error) {
 		return nil, fmt.Errorf("no metric applies")
 	}
 	return results, nil
-}
-
-// evaluated is a result with its best known parts beside its value.
-type evaluated struct {
-	metrics.Result
-	Score     *float64  `json:"score,omitempty"` // e^-value, of metrics whose papers use it
-	PerFactor []float64 `json:"per_factor,omitempty"`
-}
-
-// summary is what --json prints.
-func summary(results []metrics.Result) map[string]map[string]evaluated {
-	all := map[string]evaluated{}
-	for _, r := range results {
-		v := evaluated{Result: r, PerFactor: r.Part("per_factor")}
-		if score := r.Part("score"); len(score) == 1 {
-			v.Score = &score[0]
-		}
-		all[r.Name] = v
-	}
-	return map[string]map[string]evaluated{"metrics": all}
 }

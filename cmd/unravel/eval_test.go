@@ -125,3 +125,22 @@ func TestEvalBlocks(t *testing.T) {
 		t.Errorf("blocks of a run: %v, %v", first, ranges)
 	}
 }
+
+// Without --blocks, columns are not taken to belong together because their number fits.
+func TestEvalAssigns(t *testing.T) {
+	mixedFiles(t)
+	writeFile(t, "two.csv", []byte("a,b\n"+strings.Repeat("0,0\n1,0\n0,1\n1,1\n", 3)))
+	var codes strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&codes, "%d,%d,%d,%d\n", i/4, i/2%2, 7, i%2)
+	}
+	writeFile(t, "four.csv", []byte(codes.String()))
+	all, _ := measure(t, "--codes", "four.csv", "--factors", "two.csv", "--metrics", "variance")
+	if v := all["variance"]; v.Value != 0 || len(v.Parts) < 2 || fmt.Sprint(v.Parts[1].Values) != "[3 1]" {
+		t.Errorf("best columns: %+v", v)
+	}
+	writeFile(t, "swapped.csv", []byte("b,a\n"+strings.Repeat("0,0\n0,1\n1,0\n1,1\n", 3)))
+	if all, _ = measure(t, "--codes", "swapped.csv", "--factors", "two.csv", "--metrics", "variance"); all["variance"].Value != 0.5 {
+		t.Errorf("one column each, in order: %+v", all)
+	}
+}
