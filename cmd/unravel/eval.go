@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
@@ -18,6 +19,7 @@ type evalCommand struct {
 	Blocks  string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns, from 0, of each factor, for metrics of sub-codes. If absent, one column for each where there are as many, else the best one for each; in a run, as many for each as for the next where that fits."`
 	Metrics []string `placeholder:"NAME" help:"Metrics to compute, separated by commas; all: every one that applies. If absent, those of the run, or all."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
+	Out     string   `placeholder:"DIR" help:"A folder to write to: metrics.json, metrics.csv, the matrices behind metrics as .csv and .png, and codes.png, codes against factors."`
 }
 
 // Run measures.
@@ -29,9 +31,20 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	if c.Out != "" { // a mistake in it should not cost the time of measuring
+		if err := os.MkdirAll(c.Out, 0o777); err != nil {
+			return err
+		}
+	}
 	results, err := e.results(s)
 	if err != nil {
 		return err
+	}
+	if c.Out != "" {
+		if err := e.writeFiles(c.Out, results); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.log, "%d metrics with tables and figures in %s\n", len(results), c.Out)
 	}
 	if c.JSON {
 		return writeSummary(s.out, results)

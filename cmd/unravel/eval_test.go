@@ -144,3 +144,39 @@ func TestEvalAssigns(t *testing.T) {
 		t.Errorf("one column each, in order: %+v", all)
 	}
 }
+
+func TestEvalOut(t *testing.T) {
+	mixedFiles(t)
+	files := []string{"eval", "--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal,continuous,circular"}
+	o := succeed(t, append(files, "--metrics", "mig,mpd", "--json", "--out", "deep/out")...)
+	if o.log != "2 metrics with tables and figures in deep/out\n" || o.out != string(readFile(t, "deep/out/metrics.json")) {
+		t.Errorf("%v", o)
+	}
+	first := map[string][]byte{}
+	for name, want := range map[string]string{
+		"metrics.csv": "metric,value,better,score\nmig,0.", "mig-mutual_information.csv": "mutual_information,size,depth,angle\nz0,1.09861228866",
+		"mig-mutual_information.png": "\x89PNG", "codes.png": "\x89PNG", "metrics.json": `{"metrics":{"mig":{"name":"mig"`,
+	} {
+		if first[name] = readFile(t, "deep/out/"+name); !strings.HasPrefix(string(first[name]), want) {
+			t.Errorf("%s: %.200s", name, first[name])
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(string(first["metrics.csv"])), "\n")
+	if len(lines) != 3 || !strings.HasSuffix(lines[1], ",higher,") || !strings.Contains(lines[2], ",lower,0.") {
+		t.Errorf("metrics.csv: %q", lines)
+	}
+	succeed(t, append(files, "--metrics", "mig,mpd", "--out", "deep/out")...) // writes over it
+	for name, want := range first {
+		if string(readFile(t, "deep/out/"+name)) != string(want) {
+			t.Errorf("%s: the same evaluation writes other bytes", name)
+		}
+	}
+	checkMistake(t, call(t, append(files, "--metrics", "mig", "--out", "codes.npy")...), 1, "codes.npy: not a directory")
+	succeed(t, "eval", "--run", finished(t), "--out", "run")
+	if !strings.Contains(string(readFile(t, "run/metrics.csv")), "dlsbd,") {
+		t.Error("a run's metrics are not written")
+	}
+	// many rows and factors
+	writeFile(t, "many.csv", []byte(strings.Repeat("1,2,3,4,5,6,7,8,9\n2,1,2,1,2,1,2,1,2\n", 1100)))
+	succeed(t, "eval", "--codes", "many.csv", "--factors", "many.csv", "--metrics", "mse", "--out", "many")
+}

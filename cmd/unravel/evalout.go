@@ -1,10 +1,23 @@
 package main
 
 import (
+	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"io"
+	"path/filepath"
+	"strconv"
 
+	"github.com/unravel-ml/unravel/internal/figures"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/metrics"
+)
+
+// The limits of the figure of codes against factors.
+const (
+	maxDots         = 2000
+	maxShownFactors = 8
 )
 
 // evaluated is a result with its best known parts beside its value.
@@ -29,4 +42,97 @@ func score(r metrics.Result) *float64 {
 		return &part[0]
 	}
 	return nil
+}
+
+// writeFiles writes what --out promises into a folder that is there.
+func (e *evaluation) writeFiles(dir string, results []metrics.Result) error {
+	write := func(name string, content func(io.Writer) error) error {
+		return runstore.WriteFile(filepath.Join(dir, name), content, false)
+	}
+	if err := write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) }); err != nil {
+		return err
+	}
+	if err := write("metrics.csv", func(w io.Writer) error { return writeRecords(w, records(results)) }); err != nil {
+		return err
+	}
+	for _, r := range results {
+		for _, g := range r.Grids {
+			name := r.Name + "-" + g.Name
+			if err := write(name+".csv", func(w io.Writer) error { return writeRecords(w, gridRecords(g)) }); err != nil {
+				return err
+			}
+			draw := func(w io.Writer) error { return figures.Heatmap(w, r.Name+": "+g.Name, g.Rows, g.Columns, g.Values) }
+			if err := write(name+".png", draw); err != nil {
+				return err
+			}
+		}
+	}
+	return write("codes.png", e.drawCodes)
+}
+
+// writeRecords writes a .csv file.
+func writeRecords(w io.Writer, records [][]string) error { return csv.NewWriter(w).WriteAll(records) }
+
+// records lists metrics with all digits.
+func records(results []metrics.Result) [][]string {
+	list := [][]string{{"metric", "value", "better", "score"}}
+	for _, r := range results {
+		line := []string{r.Name, digitsOf(r.Value), r.Better.String(), ""}
+		if s := score(r); s != nil {
+			line[3] = digitsOf(*s)
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+// gridRecords is a matrix with the names of its columns above and of its rows in front.
+func gridRecords(g metrics.Grid) [][]string {
+	list := [][]string{append([]string{g.Name}, g.Columns...)}
+	for i, row := range g.Values {
+		line := []string{g.Rows[i]}
+		for _, v := range row {
+			line = append(line, digitsOf(v))
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+func digitsOf(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// drawCodes draws code columns against factors: of many images some, at random (even
+// steps through a grid can meet few levels of a factor), and of many factors the first.
+func (e *evaluation) drawCodes(w io.Writer) error {
+	n, k := e.in.Codes.Rows, len(e.in.Factors)
+	rows := rng.New(e.seed, "figure/codes").Perm(n)[:min(n, maxDots)]
+	title := "codes against factors"
+	if len(rows) < n {
+		title += fmt.Sprintf(", %d of %d rows", len(rows), n)
+	}
+	if k > maxShownFactors {
+		title += fmt.Sprintf(", first %d of %d factors", maxShownFactors, k)
+	}
+	var codes, factors []figures.Column
+	for c := range e.in.Codes.Cols {
+		codes = append(codes, column(fmt.Sprint("z", c), rows, func(i int) float64 { return e.in.Codes.Row(i)[c] }))
+	}
+	for j, f := range e.in.Factors[:min(k, maxShownFactors)] {
+		factors = append(factors, column(f.Name, rows, func(i int) float64 {
+			if e.in.Exact != nil && e.in.Exact[j] != nil {
+				return e.in.Exact[j][i]
+			}
+			return f.Value(e.in.Levels[i*k+j])
+		}))
+	}
+	return figures.CodesAgainstFactors(w, title, codes, factors)
+}
+
+// column is the values of some rows.
+func column(name string, rows []int, value func(row int) float64) figures.Column {
+	c := figures.Column{Name: name}
+	for _, i := range rows {
+		c.Values = append(c.Values, value(i))
+	}
+	return c
 }
