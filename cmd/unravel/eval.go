@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -36,7 +37,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 	}
-	results, err := e.results(s)
+	results, err := e.results(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func (e *evaluation) setCodes(codes metrics.SubCodes, assign metrics.Assign) (us
 
 // results computes the metrics. Those that do not apply are an error, or left out
 // with a line on the log.
-func (e *evaluation) results(s *streams) ([]metrics.Result, error) {
+func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result, error) {
 	if !e.optional {
 		if err := metrics.Suits(e.in, e.chosen); err != nil {
 			return nil, err // before any is computed
@@ -183,20 +184,22 @@ func (e *evaluation) results(s *streams) ([]metrics.Result, error) {
 		fmt.Fprintln(s.log, line)
 	}
 	var results []metrics.Result
-	for _, c := range e.chosen {
-		one := []metrics.Choice{c}
-		err := metrics.Suits(e.in, one)
+	for i, c := range e.chosen {
+		err := metrics.Suits(e.in, e.chosen[i:i+1])
 		if err == nil {
 			var r []metrics.Result
-			if r, err = metrics.Evaluate(e.in, e.seed, one); err == nil {
-				results = append(results, r...)
-				continue
-			}
+			r, err = e.measure(ctx, i, patienceOf(s.log), func() {
+				fmt.Fprintf(s.log, "computing %s (%d of %d)\n", c.Name, i+1, len(e.chosen))
+			})
+			results = append(results, r...)
 		}
-		if !e.optional {
+		switch {
+		case err == nil:
+		case !e.optional || errors.Is(err, train.ErrStopped):
 			return nil, err
+		default:
+			fmt.Fprintf(s.log, "left out: %v\n", err)
 		}
-		fmt.Fprintf(s.log, "left out: %v\n", err)
 	}
 	if e.optional && len(results) == 0 {
 		return nil, fmt.Errorf("no metric applies")

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// patienceOf is the time after which a metric counts as slow: people who look on have less.
+func patienceOf(log io.Writer) time.Duration {
+	if f, ok := log.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return time.Second
+	}
+	return 10 * time.Second
+}
+
+// measure computes metric i of the chosen ones. It calls slow if that takes longer
+// than the patience, and does not wait for it when the context ends: metrics cannot
+// be interrupted, but the program can.
+func (e *evaluation) measure(ctx context.Context, i int, patience time.Duration, slow func()) ([]metrics.Result, error) {
+	type outcome struct {
+		results []metrics.Result
+		err     error
+		failure any // what it panicked with
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			o.failure = recover()
+			done <- o
+		}()
+		o.results, o.err = metrics.Evaluate(e.in, e.seed, e.chosen[i:i+1])
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		select {
+		case o := <-done:
+			if o.failure != nil {
+				panic(o.failure) // run reports it
+			}
+			return o.results, o.err
+		case <-timer.C:
+			slow()
+		case <-ctx.Done():
+			return nil, fmt.Errorf("metric %s: %w", e.chosen[i].Name, train.ErrStopped)
+		}
+	}
+}
