@@ -59,6 +59,22 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 		Name: "me", Doc: "informativeness: the largest error of an affine map from codes to factors",
 		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &MaxError{Fit: FitLeastSquares} },
 	},
+	{
+		Name: "modularity", Doc: "how far every code column tells about one factor only, by mutual information",
+		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric { return &Modularity{Bins: 20, Binning: EqualWidth} },
+	},
+	{
+		Name: "mutual-information", Doc: "the mean mutual information of pairs of code columns",
+		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &MutualInformation{Bins: 20, Binning: EqualWidth} },
+	},
+	{
+		Name: "total-correlation", Doc: "the total correlation of a normal distribution with the codes' covariance",
+		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &TotalCorrelation{} },
+	},
+	{
+		Name: "wasserstein-correlation", Doc: "the squared Wasserstein distance of that normal distribution from one without correlations",
+		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &WassersteinCorrelation{} },
+	},
 }}
 
 // Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`.
