@@ -128,7 +128,15 @@ func edges(column []float64, bins int, binning Binning) []float64 {
 		}
 		return slices.Compact(left)
 	}
-	low, high := slices.Min(column), slices.Max(column)
+	low, high := column[0], column[0]
+	for _, v := range column { // slices.Min and Max look for NaN, which takes longer
+		if v < low {
+			low = v
+		}
+		if v > high {
+			high = v
+		}
+	}
 	if low == high {
 		low, high = low-0.5, high+0.5
 	}

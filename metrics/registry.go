@@ -75,6 +75,10 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 		Name: "wasserstein-correlation", Doc: "the squared Wasserstein distance of that normal distribution from one without correlations",
 		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &WassersteinCorrelation{} },
 	},
+	{
+		Name: "med", Doc: "how far every code column tells about one factor only, weighted by what it tells; of all columns or the best k of every factor",
+		Source: "Cao et al. 2022, section 3.3", New: func() Metric { return &MED{Bins: 20, Binning: EqualWidth, Log: LogFactors} },
+	},
 }}
 
 // Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`.
