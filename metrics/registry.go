@@ -79,6 +79,10 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 		Name: "med", Doc: "how far every code column tells about one factor only, weighted by what it tells; of all columns or the best k of every factor",
 		Source: "Cao et al. 2022, section 3.3", New: func() Metric { return &MED{Bins: 20, Binning: EqualWidth, Log: LogFactors} },
 	},
+	{
+		Name: "irs", Doc: "interventional robustness: how little other factors move code columns, at most",
+		Source: "Suter et al. 2019, section 4", New: func() Metric { return &IRS{Quantile: 0.99, Bins: 20} },
+	},
 }}
 
 // Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`.
