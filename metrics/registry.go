@@ -83,6 +83,12 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 		Name: "irs", Doc: "interventional robustness: how little other factors move code columns, at most",
 		Source: "Suter et al. 2019, section 4", New: func() Metric { return &IRS{Quantile: 0.99, Bins: 20} },
 	},
+	{
+		Name: "sap", Doc: "separated attribute predictability: how much better the best code column predicts a factor than the second best",
+		Source: "Kumar et al. 2018, section 3", New: func() Metric {
+			return &SAP{Score: ScoreSVM, Cost: 0.01, Split: Split{Train: 10000, Test: 5000, Order: OrderRandom}}
+		},
+	},
 }}
 
 // Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`.
