@@ -199,6 +199,6 @@ func BenchmarkSuite(b *testing.B) {
 }
 
 var (
-	suite     = []string{"mig", "modularity", "mutual-information", "total-correlation", "wasserstein-correlation", "med", "irs", "sap"}
+	suite     = []string{"mig", "modularity", "mutual-information", "total-correlation", "wasserstein-correlation", "med", "irs", "sap", "explicitness"}
 	wideSuite = map[string]bool{"mig": true, "modularity": true, "med": true}
 )

@@ -89,6 +89,12 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 			return &SAP{Score: ScoreSVM, Cost: 0.01, Split: Split{Train: 10000, Test: 5000, Order: OrderRandom}}
 		},
 	},
+	{
+		Name: "explicitness", Doc: "how well logistic regression tells the levels of factors apart by the codes: the area under the ROC curve",
+		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric {
+			return &Explicitness{C: 1, Iterations: 1000, Split: Split{Train: 10000, Test: 5000, Order: OrderRandom}}
+		},
+	},
 }}
 
 // Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`.
