@@ -199,6 +199,7 @@ func BenchmarkSuite(b *testing.B) {
 }
 
 var (
-	suite     = []string{"mig", "modularity", "mutual-information", "total-correlation", "wasserstein-correlation", "med", "irs", "sap", "explicitness"}
+	suite = []string{"mig", "modularity", "mutual-information", "total-correlation", "wasserstein-correlation", "med", "irs", "sap", "explicitness",
+		"beta-vae", "factor-vae"}
 	wideSuite = map[string]bool{"mig": true, "modularity": true, "med": true}
 )

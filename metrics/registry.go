@@ -95,6 +95,14 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 			return &Explicitness{C: 1, Iterations: 1000, Split: Split{Train: 10000, Test: 5000, Order: OrderRandom}}
 		},
 	},
+	{
+		Name: "beta-vae", Doc: "how well a linear classifier tells from differences of codes which factor pairs of images share",
+		Source: "Higgins et al. 2017, section 3", New: func() Metric { return &BetaVAE{Batch: 64, Train: 10000, Test: 5000} },
+	},
+	{
+		Name: "factor-vae", Doc: "how well the code column that varies least tells which factor images share",
+		Source: "Kim and Mnih 2018, section 4", New: func() Metric { return &FactorVAE{Batch: 64, Train: 10000, Test: 5000, Prune: 0.05} },
+	},
 }}
 
 // Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`.
