@@ -186,21 +186,7 @@ func (m *FactorVAE) Compute(in *Input) (Result, error) {
 	}
 	var r Result
 	d, k := in.Codes.Cols, len(in.Factors)
-	var active []int
-	scales, column := make([]float64, d), make([]float64, in.Codes.Rows)
-	for c := range d {
-		deviation := unitColumn(in.Codes, c, column)
-		if n := float64(in.Codes.Rows); n > 1 {
-			deviation *= math.Sqrt(n / (n - 1))
-		}
-		scales[c] = 1
-		if !m.Raw {
-			scales[c] = deviation
-		}
-		if deviation >= m.Prune && (m.Raw || deviation > 0) {
-			active = append(active, c)
-		}
-	}
+	active, scales := m.active(in)
 	if len(active) < d {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns are left out: their standard deviation is too small", d-len(active), d))
 	}
@@ -242,6 +228,27 @@ func (m *FactorVAE) Compute(in *Input) (Result, error) {
 	r.Parts = append([]Part{perFactor(in, right, all)}, r.Parts...)
 	r.Grids = []Grid{g}
 	return r, nil
+}
+
+// active lists the columns that take part, and the scales of all.
+func (m *FactorVAE) active(in *Input) (active []int, scales []float64) {
+	d := in.Codes.Cols
+	scales = make([]float64, d)
+	column := make([]float64, in.Codes.Rows)
+	for c := range d {
+		deviation := unitColumn(in.Codes, c, column)
+		if n := float64(in.Codes.Rows); n > 1 {
+			deviation *= math.Sqrt(n / (n - 1))
+		}
+		scales[c] = 1
+		if !m.Raw {
+			scales[c] = deviation
+		}
+		if deviation >= m.Prune && (m.Raw || deviation > 0) {
+			active = append(active, c)
+		}
+	}
+	return active, scales
 }
 
 // votes draws so many votes of columns for factors.

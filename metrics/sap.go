@@ -90,19 +90,7 @@ func (m *SAP) Compute(in *Input) (Result, error) {
 		g.Rows = append(g.Rows, columnName(c))
 	}
 	kernel.For(in.Codes.Cols, func(_, c int) {
-		x, y := columnOf(in.Codes, c, train), columnOf(in.Codes, c, test)
-		row := make([]float64, len(factors))
-		if m.Score == ScoreCorrelation {
-			for i, j := range factors {
-				row[i] = squaredCorrelation(x, fit[j])
-			}
-		} else {
-			column := linear.NewColumn(x)
-			for i, j := range factors {
-				row[i] = accuracy(column.Classify(fit[j], in.Factors[j].Size, m.Cost), y, check[j])
-			}
-		}
-		g.Values[c] = row
+		g.Values[c] = m.column(in, c, train, test, fit, check, factors)
 	})
 	part := Part{Name: "per_factor", Labels: g.Columns}
 	column := make([]float64, in.Codes.Cols)
@@ -115,6 +103,23 @@ func (m *SAP) Compute(in *Input) (Result, error) {
 	}
 	r.Value, r.Parts, r.Grids = Mean.of(part.Values), []Part{part}, []Grid{g}
 	return r, nil
+}
+
+// column scores a column for some factors, whose labels are fit on the train rows and
+// check on the test rows.
+func (m *SAP) column(in *Input, c int, train, test []int, fit, check [][]int, factors []int) []float64 {
+	x, row := columnOf(in.Codes, c, train), make([]float64, len(factors))
+	if m.Score == ScoreCorrelation {
+		for i, j := range factors {
+			row[i] = squaredCorrelation(x, fit[j])
+		}
+		return row
+	}
+	y, column := columnOf(in.Codes, c, test), linear.NewColumn(x)
+	for i, j := range factors {
+		row[i] = accuracy(column.Classify(fit[j], in.Factors[j].Size, m.Cost), y, check[j])
+	}
+	return row
 }
 
 // labelsOf are the levels of every factor on some rows.
