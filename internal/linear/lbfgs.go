@@ -15,7 +15,10 @@ func minimise(f *logisticLoss, iterations int, tolerance float64) (x []float64, 
 	g, next, slope := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 	value := f.at(x, g)
 	var steps []step
-	for range iterations {
+	for i := range iterations {
+		if i >= 8 && i&(i-1) == 0 { // the first steps are too far from the end for it
+			f.sharpen(x)
+		}
 		if largest(g) <= tolerance {
 			return x, true
 		}

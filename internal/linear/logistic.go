@@ -25,7 +25,8 @@ type Logistic struct {
 //
 // where the intercepts are not penalised, by L-BFGS, within so many iterations. The inputs
 // are finite, row by row. The metric that starts the search is a bound of
-// the second derivatives (Böhning 1992), so that the scale and the correlations of the
+// the second derivatives (Böhning 1992), and later these themselves, without those
+// between classes, so that the scale and the correlations of the
 // inputs matter little. It ends where no derivative exceeds 1e-4 + 1e-5 c n. The result does not depend on the number of threads.
 func FitLogistic(x []float64, columns int, labels []int, c float64, iterations int) (*Logistic, error) {
 	n := len(labels)
@@ -118,7 +119,7 @@ type logisticLoss struct {
 	x      []float64
 	class  []int32
 	c      float64
-	metric mat.Cholesky
+	metric []mat.Cholesky // of every output
 	sums   [chunks]float64
 	slopes [chunks][]float64
 	chunk  int // rows of a part
@@ -137,15 +138,24 @@ func newLogisticLoss(m *Logistic, x []float64, labels []int, c float64) (*logist
 	for i := range f.slopes {
 		f.slopes[i] = make([]float64, (d+1)*m.outputs)
 	}
-	// the second derivatives are at most 1/2 X'X of several logits, and 1/4 X'X of one
-	bound := 0.5 * c
-	if m.outputs == 1 {
-		bound = 0.25 * c
+	if err := f.bound(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// bound makes the metric the bound of the second derivatives: 1/2 X'X of several
+// logits, and 1/4 X'X of one.
+func (f *logisticLoss) bound() error {
+	n, d := len(f.class), f.columns
+	bound := 0.5 * f.c
+	if f.outputs == 1 {
+		bound = 0.25 * f.c
 	}
 	extended := mat.NewDense(n, d+1, nil)
 	for i := range n {
 		row := extended.RawRowView(i)
-		copy(row, x[i*d:(i+1)*d])
+		copy(row, f.x[i*d:(i+1)*d])
 		row[d] = 1
 	}
 	var s mat.SymDense
@@ -153,16 +163,84 @@ func newLogisticLoss(m *Logistic, x []float64, labels []int, c float64) (*logist
 	for i := range d {
 		s.SetSym(i, i, s.At(i, i)+1)
 	}
-	if norm := mat.Norm(&s, 1); math.IsInf(norm, 0) || math.IsNaN(norm) || !f.metric.Factorize(&s) {
-		return nil, fmt.Errorf("logistic regression: the inputs are too large, or differ too much in size")
+	f.metric = make([]mat.Cholesky, 1)
+	if norm := mat.Norm(&s, 1); math.IsInf(norm, 0) || math.IsNaN(norm) || !f.metric[0].Factorize(&s) {
+		return fmt.Errorf("logistic regression: the inputs are too large, or differ too much in size")
 	}
-	return f, nil
+	return nil
+}
+
+// sharpest is the most columns for which the second derivatives are worth their time.
+const sharpest = 32
+
+// sharpen makes the metric the second derivatives at w of every output alone.
+func (f *logisticLoss) sharpen(w []float64) {
+	n, d, k := len(f.class), f.columns, f.outputs
+	if d > sharpest {
+		return
+	}
+	weights := make([]float64, n*k)
+	kernel.For(chunks, func(_, part int) {
+		for i := min(part*f.chunk, n); i < min((part+1)*f.chunk, n); i++ {
+			p := weights[i*k : (i+1)*k]
+			if f.logits(w, f.x[i*d:(i+1)*d], p); k == 1 {
+				p[0] = 1 / (1 + math.Exp(-p[0]))
+			} else {
+				softmax(p)
+			}
+			for j, v := range p {
+				p[j] = f.c * v * (1 - v)
+			}
+		}
+	})
+	metric := make([]mat.Cholesky, k)
+	good := make([]bool, k)
+	kernel.For(k, func(_, j int) {
+		h := make([]float64, (d+1)*(d+1)) // its upper triangle
+		for i := range n {
+			v := weights[i*k+j]
+			if v < 1e-9*f.c {
+				continue
+			}
+			x := f.x[i*d : (i+1)*d]
+			for a, y := range x {
+				y *= v
+				row := h[a*(d+1)+a : (a+1)*(d+1)]
+				for b, z := range x[a:] {
+					row[b] += y * z
+				}
+				row[d-a] += y
+			}
+			h[len(h)-1] += v
+		}
+		for a := range d {
+			h[a*(d+2)]++
+		}
+		h[len(h)-1] += 1e-6 * f.c * float64(n) // where no row is in doubt
+		good[j] = metric[j].Factorize(mat.NewSymDense(d+1, h))
+	})
+	if !slices.Contains(good, false) {
+		f.metric = metric
+	}
 }
 
 // precondition replaces g by the metric's inverse times g.
 func (f *logisticLoss) precondition(g []float64) error {
 	v := mat.NewDense(f.columns+1, f.outputs, g)
-	return f.metric.SolveTo(v, v)
+	if len(f.metric) == 1 {
+		return f.metric[0].SolveTo(v, v)
+	}
+	column := mat.NewVecDense(f.columns+1, nil)
+	for j := range f.metric {
+		column.CopyVec(v.ColView(j))
+		if err := f.metric[j].SolveVecTo(column, column); err != nil {
+			return err
+		}
+		for i := range f.columns + 1 {
+			v.Set(i, j, column.AtVec(i))
+		}
+	}
+	return nil
 }
 
 // at returns the objective at w and writes its gradient.
