@@ -157,7 +157,7 @@ type state struct {
 // b' = b + w centre, the penalty is 1/2 ((w'/scale)^2 + (b' - w' centre/scale)^2).
 func (p *problem) at(l Line) (s state) {
 	c := p.column
-	a, r := 1/c.scale, c.centre/c.scale
+	a, r := min(1/c.scale, 1e100), c.centre/c.scale // the square is finite
 	if p.constant() {
 		// the best w for a given b' leaves b'^2/(1 + centre^2)
 		q := 1 / math.Hypot(1, c.centre)

@@ -82,4 +82,13 @@ func TestClassify(t *testing.T) {
 	if a, b := predict(5), predict(5); a != b {
 		t.Error("a constant column has two predictions")
 	}
+	// of tiny numbers only the intercept counts: the class with the largest weight
+	predict = NewColumn([]float64{1e-300, 2e-300, 3e-300, 4e-300, 0}).Classify([]int{1, 0, 0, 0, 2}, 3, 1)
+	big := NewColumn([]float64{1e300, 2e300, 3e300, 4e300, 0}).Classify([]int{1, 0, 0, 0, 2}, 3, 1)
+	if a, b := predict(3e-300), predict(-1e-300); a != b {
+		t.Errorf("labels %d and %d of tiny numbers", a, b)
+	}
+	if a, b := big(4e300), big(0); a != 0 || b != 2 {
+		t.Errorf("labels %d and %d of huge numbers", a, b)
+	}
 }
