@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/gbt"
@@ -174,7 +173,7 @@ func (m *DCI) fit(in *Input, train, test []int) (*fittedDCI, error) {
 	f := &fittedDCI{importance: make([][]float64, in.Codes.Cols)}
 	for j, factor := range in.Factors {
 		levels := levelsOf(in, j, train)
-		if single(levels) {
+		if !varies(levels) {
 			f.notes = append(f.notes, fmt.Sprintf("factor %s has one level only in the training rows and is left out", factor.Name))
 			continue
 		}
@@ -215,13 +214,13 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 		}
 	}
 	if len(factors) > 1 {
-		value, parts := concentration(f.importance)
+		value, parts := concentrations(f.importance)
 		add("disentanglement", "per_column", Disentanglement, columns, value, parts)
 	} else if m.Score == Disentanglement {
 		return Result{}, fmt.Errorf("one factor varies in the training rows; want at least two, for columns to be disentangled")
 	}
 	if len(columns) > 1 {
-		value, parts := concentration(transposed(f.importance))
+		value, parts := concentrations(transposed(f.importance))
 		add("completeness", "per_factor", Completeness, factors, value, parts)
 	}
 	add("informativeness_train", "per_factor_train", "", factors, Mean.of(f.train), f.train)
@@ -233,30 +232,17 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 	return r, nil
 }
 
-// concentration is, for every row of a matrix, 1 - its entropy to the base of the
-// number of columns, and the mean of these, weighted by the sums of the rows.
-func concentration(matrix [][]float64) (mean float64, rows []float64) {
-	all := total(matrix)
-	for _, row := range matrix {
-		sum, weight := 0.0, 0.0
+// concentrations are the concentration of every row of a matrix, and the mean of
+// these, weighted by the sums of the rows.
+func concentrations(matrix [][]float64) (mean float64, rows []float64) {
+	weights := make([]float64, len(matrix))
+	for i, row := range matrix {
+		rows = append(rows, concentration(row))
 		for _, v := range row {
-			sum += v + 1e-11
-			weight += v
-		}
-		entropy := 0.0
-		for _, v := range row {
-			p := (v + 1e-11) / sum
-			entropy -= p * math.Log(p)
-		}
-		score := 1 - entropy/math.Log(float64(len(row)))
-		rows = append(rows, score)
-		if all == 0 {
-			mean += score / float64(len(matrix))
-		} else {
-			mean += score * weight / all
+			weights[i] += v
 		}
 	}
-	return mean, rows
+	return weighted(rows, weights), rows
 }
 
 func total(matrix [][]float64) (sum float64) {
@@ -293,15 +279,6 @@ func levelsOf(in *Input, factor int, rows []int) []int {
 		levels[at] = in.Levels[i*len(in.Factors)+factor]
 	}
 	return levels
-}
-
-func single(levels []int) bool {
-	for _, l := range levels {
-		if l != levels[0] {
-			return false
-		}
-	}
-	return true
 }
 
 // accuracy is the share of predictions that are right.

@@ -42,7 +42,7 @@ func TestDCIGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join("testdata/mig", name)
 			if _, err := os.Stat(dir); err != nil {
-				dir = filepath.Join("testdata/dci", name)
+				dir = filepath.Join("testdata/library", name)
 			}
 			codes := golden[float64](t, dir, "codes.npy")
 			in := &Input{Codes: Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data},
@@ -73,8 +73,8 @@ func TestDCIArithmetic(t *testing.T) {
 			continue
 		}
 		cases++
-		disentanglement, _ := Concentration(e.Settings.Matrix)
-		completeness, _ := Concentration(Transposed(e.Settings.Matrix))
+		disentanglement, _ := Concentrations(e.Settings.Matrix)
+		completeness, _ := Concentrations(Transposed(e.Settings.Matrix))
 		values := e.Value.([]any)
 		near(t, name+": disentanglement", disentanglement, values[0].(float64), e.Tolerance)
 		near(t, name+": completeness", completeness, values[1].(float64), e.Tolerance)
@@ -82,7 +82,7 @@ func TestDCIArithmetic(t *testing.T) {
 	if cases < 10 {
 		t.Errorf("%d cases", cases)
 	}
-	zero, rows := Concentration([][]float64{{0, 0}, {0, 0}, {0, 0}})
+	zero, rows := Concentrations([][]float64{{0, 0}, {0, 0}, {0, 0}})
 	near(t, "zero matrix", zero, 0, 1e-12)
 	if len(rows) != 3 {
 		t.Errorf("%d rows", len(rows))

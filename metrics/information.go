@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
 // Binning says how the range of a code column is cut into bins.
@@ -38,30 +39,80 @@ type information struct {
 }
 
 func newInformation(in *Input, bins int, binning Binning) *information {
-	n, k := in.Codes.Rows, len(in.Factors)
-	x := &information{mutual: make([][]float64, in.Codes.Cols), entropy: make([]float64, k)}
+	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
+	x := &information{mutual: make([][]float64, d), entropy: make([]float64, k)}
+	levels := make([][]int32, k)
 	for j, f := range in.Factors {
 		counts := make([]int, f.Size)
-		for i := j; i < len(in.Levels); i += k {
-			counts[in.Levels[i]]++
+		levels[j] = make([]int32, n)
+		for i := range n {
+			l := in.Levels[i*k+j]
+			levels[j][i] = int32(l)
+			counts[l]++
 		}
 		x.entropy[j] = entropy(counts, n)
 	}
-	column, ids := make([]float64, n), make([]int32, n)
-	for c := range x.mutual {
-		for i := range column {
-			column[i] = in.Codes.Data[i*in.Codes.Cols+c]
-		}
-		used := assignBins(column, edges(column, bins, binning), ids)
+	binColumns(in.Codes, bins, binning, func(scratch *binned, c, used int) {
 		x.mutual[c] = make([]float64, k)
 		for j, f := range in.Factors {
-			joint := make([]int, used*f.Size)
-			for i, b := range ids {
-				joint[int(b)*f.Size+in.Levels[i*k+j]]++
-			}
-			x.mutual[c][j] = mutualInformation(joint, used, f.Size, n)
+			x.mutual[c][j] = scratch.mutual(used, levels[j], f.Size)
 		}
+	})
+	return x
+}
+
+// binned is a code column in bins, and room to count.
+type binned struct {
+	column []float64
+	ids    []int32
+	joint  []int32
+	x, y   []int32
+}
+
+// columnsAtOnce is how many code columns are read together: those that share cache
+// lines of the rows.
+const columnsAtOnce = 8
+
+// binColumns calls use for every code column in bins, with the number of bins. Calls
+// run at the same time, each with scratch of its own.
+func binColumns(codes Matrix, bins int, binning Binning, use func(scratch *binned, c, used int)) {
+	n, d := codes.Rows, codes.Cols
+	blocks := (d + columnsAtOnce - 1) / columnsAtOnce
+	kernel.For(blocks, func(_, block int) {
+		first := block * columnsAtOnce
+		width := min(columnsAtOnce, d-first)
+		columns := make([]float64, width*n)
+		for i := range n {
+			for c, v := range codes.Data[i*d+first : i*d+first+width] {
+				columns[c*n+i] = v
+			}
+		}
+		scratch := &binned{ids: make([]int32, n)}
+		for c := range width {
+			scratch.column = columns[c*n : (c+1)*n]
+			used := assignBins(scratch.column, edges(scratch.column, bins, binning), scratch.ids)
+			use(scratch, first+c, used)
+		}
+	})
+}
+
+// mutual is the mutual information of the column, in so many bins, and levels.
+func (s *binned) mutual(bins int, levels []int32, size int) float64 {
+	s.joint = zeros(s.joint, bins*size)
+	s.x, s.y = zeros(s.x, bins), zeros(s.y, size)
+	for i, b := range s.ids {
+		s.joint[int(b)*size+int(levels[i])]++
 	}
+	return mutualInformation(s.joint, s.x, s.y, len(levels))
+}
+
+// zeros returns n zeros, in place of what x holds if that has room.
+func zeros(x []int32, n int) []int32 {
+	if cap(x) < n {
+		return make([]int32, n)
+	}
+	x = x[:n]
+	clear(x)
 	return x
 }
 
@@ -77,7 +128,15 @@ func edges(column []float64, bins int, binning Binning) []float64 {
 		}
 		return slices.Compact(left)
 	}
-	low, high := slices.Min(column), slices.Max(column)
+	low, high := column[0], column[0]
+	for _, v := range column { // slices.Min and Max look for NaN, which takes longer
+		if v < low {
+			low = v
+		}
+		if v > high {
+			high = v
+		}
+	}
 	if low == high {
 		low, high = low-0.5, high+0.5
 	}
@@ -130,17 +189,25 @@ func entropy(counts []int, n int) (sum float64) {
 	return sum
 }
 
-// mutualInformation of the joint frequencies of n rows: sum p(x, y) ln (p(x, y)/(p(x) p(y))).
-func mutualInformation(joint []int, rows, columns, n int) (sum float64) {
-	x, y := make([]int, rows), make([]int, columns)
-	for at, c := range joint {
-		x[at/columns] += c
-		y[at%columns] += c
+// mutualInformation of the joint frequencies of n rows, with its margins x and y,
+// which are zero at first: sum p(x, y) ln (p(x, y)/(p(x) p(y))). The ratios are of whole
+// numbers, so that it is exactly 0 where the frequencies are independent.
+func mutualInformation(joint, x, y []int32, n int) (sum float64) {
+	for a := range x {
+		for b, c := range joint[a*len(y) : (a+1)*len(y)] {
+			x[a] += c
+			y[b] += c
+		}
 	}
-	for at, c := range joint {
-		if c > 0 {
-			p, q := float64(c)/float64(n), float64(x[at/columns])/float64(n)*(float64(y[at%columns])/float64(n))
-			sum += p * math.Log(p/q)
+	for a := range x {
+		if x[a] == 0 {
+			continue
+		}
+		for b, c := range joint[a*len(y) : (a+1)*len(y)] {
+			if c > 0 {
+				ratio := float64(c) * float64(n) / (float64(x[a]) * float64(y[b]))
+				sum += float64(c) / float64(n) * math.Log(ratio)
+			}
 		}
 	}
 	return max(sum, 0) // rounding

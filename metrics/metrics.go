@@ -9,7 +9,6 @@ package metrics
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/rng"
@@ -62,7 +61,7 @@ func (in *Input) Validate() error {
 		return fmt.Errorf("there are %d factor levels; want %d, %d factors of %d codes", len(in.Levels), n*k, k, n)
 	}
 	for i, v := range in.Codes.Data {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if v-v != 0 { // NaN or infinite
 			return fmt.Errorf("codes: row %d, column %d is %v; want finite numbers", i/d, i%d, v)
 		}
 	}

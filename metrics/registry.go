@@ -63,6 +63,50 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 		Name: "me", Doc: "informativeness: the largest error of an affine map from codes to factors",
 		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &MaxError{Fit: FitLeastSquares} },
 	},
+	{
+		Name: "modularity", Doc: "how far every code column tells about one factor only, by mutual information",
+		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric { return &Modularity{Bins: 20, Binning: EqualWidth} },
+	},
+	{
+		Name: "mutual-information", Doc: "the mean mutual information of pairs of code columns",
+		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &MutualInformation{Bins: 20, Binning: EqualWidth} },
+	},
+	{
+		Name: "total-correlation", Doc: "the total correlation of a normal distribution with the codes' covariance",
+		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &TotalCorrelation{} },
+	},
+	{
+		Name: "wasserstein-correlation", Doc: "the squared Wasserstein distance of that normal distribution from one without correlations",
+		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &WassersteinCorrelation{} },
+	},
+	{
+		Name: "med", Doc: "how far every code column tells about one factor only, weighted by what it tells; of all columns or the best k of every factor",
+		Source: "Cao et al. 2022, section 3.3", New: func() Metric { return &MED{Bins: 20, Binning: EqualWidth, Log: LogFactors} },
+	},
+	{
+		Name: "irs", Doc: "interventional robustness: how little other factors move code columns, at most",
+		Source: "Suter et al. 2019, section 4", New: func() Metric { return &IRS{Quantile: 0.99, Bins: 20} },
+	},
+	{
+		Name: "sap", Doc: "separated attribute predictability: how much better the best code column predicts a factor than the second best",
+		Source: "Kumar et al. 2018, section 3", New: func() Metric {
+			return &SAP{Score: ScoreSVM, Cost: 0.01, Split: Split{Train: 10000, Test: 5000, Order: OrderRandom}}
+		},
+	},
+	{
+		Name: "explicitness", Doc: "how well logistic regression tells the levels of factors apart by the codes: the area under the ROC curve",
+		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric {
+			return &Explicitness{C: 1, Iterations: 1000, Split: Split{Train: 10000, Test: 5000, Order: OrderRandom}}
+		},
+	},
+	{
+		Name: "beta-vae", Doc: "how well a linear classifier tells from differences of codes which factor pairs of images share",
+		Source: "Higgins et al. 2017, section 3", New: func() Metric { return &BetaVAE{Batch: 64, Train: 10000, Test: 5000} },
+	},
+	{
+		Name: "factor-vae", Doc: "how well the code column that varies least tells which factor images share",
+		Source: "Kim and Mnih 2018, section 4", New: func() Metric { return &FactorVAE{Batch: 64, Train: 10000, Test: 5000, Prune: 0.05} },
+	},
 }}
 
 // Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`.

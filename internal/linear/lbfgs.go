@@ -1,0 +1,113 @@
+package linear
+
+import "math"
+
+// memory is how many steps L-BFGS remembers.
+const memory = 20
+
+// step is a step of L-BFGS: the change of the point and of the gradient.
+type step struct{ s, y []float64 }
+
+// minimise finds where the gradient has no entry larger than tolerance, from 0 on, by L-BFGS
+// (Nocedal and Wright 2006, algorithm 7.5), and says whether it did.
+func minimise(f *logisticLoss, iterations int, tolerance float64) (x []float64, ok bool) {
+	x = make([]float64, (f.columns+1)*f.outputs)
+	g, next, slope := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
+	value := f.at(x, g)
+	var steps []step
+	for i := range iterations {
+		if i >= 8 && i&(i-1) == 0 { // the first steps are too far from the end for it
+			f.sharpen(x)
+		}
+		if largest(g) <= tolerance {
+			return x, true
+		}
+		direction, err := descent(f, g, steps)
+		if err != nil {
+			return x, false
+		}
+		along := dot(g, direction)
+		if !(along < 0) {
+			return x, false
+		}
+		length, v := 1.0, 0.0
+		for {
+			for i := range x {
+				next[i] = x[i] + length*direction[i]
+			}
+			if v = f.at(next, slope); v <= value+1e-4*length*along {
+				break
+			}
+			if length /= 2; length < 1e-10 {
+				return x, largest(g) <= 100*tolerance // as near as rounding lets it come
+			}
+		}
+		t := step{make([]float64, len(x)), make([]float64, len(x))}
+		for i := range x {
+			t.s[i], t.y[i] = next[i]-x[i], slope[i]-g[i]
+		}
+		if dot(t.s, t.y) > 1e-14*math.Sqrt(dot(t.s, t.s)*dot(t.y, t.y)) {
+			if len(steps) == memory {
+				steps = steps[1:]
+			}
+			steps = append(steps, t)
+		}
+		copy(x, next)
+		copy(g, slope)
+		value = v
+	}
+	return x, largest(g) <= tolerance
+}
+
+// descent is minus the gradient times the approximate inverse of the second derivatives.
+func descent(f *logisticLoss, g []float64, steps []step) ([]float64, error) {
+	q := append([]float64(nil), g...)
+	a := make([]float64, len(steps))
+	for i := len(steps) - 1; i >= 0; i-- {
+		t := steps[i]
+		a[i] = dot(t.s, q) / dot(t.s, t.y)
+		add(q, -a[i], t.y)
+	}
+	if err := f.precondition(q); err != nil {
+		return nil, err
+	}
+	if n := len(steps); n > 0 {
+		y := append([]float64(nil), steps[n-1].y...)
+		if err := f.precondition(y); err != nil {
+			return nil, err
+		}
+		scale := dot(steps[n-1].s, steps[n-1].y) / dot(steps[n-1].y, y)
+		for i := range q {
+			q[i] *= scale
+		}
+	}
+	for i, t := range steps {
+		b := dot(t.y, q) / dot(t.s, t.y)
+		add(q, a[i]-b, t.s)
+	}
+	for i := range q {
+		q[i] = -q[i]
+	}
+	return q, nil
+}
+
+func dot(a, b []float64) (sum float64) {
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
+// add adds c b to a.
+func add(a []float64, c float64, b []float64) {
+	for i, v := range b {
+		a[i] += c * v
+	}
+}
+
+func largest(g []float64) (most float64) {
+	for _, v := range g {
+		most = max(most, math.Abs(v))
+	}
+	return most
+}

@@ -1,0 +1,220 @@
+// Package linear fits linear classifiers: support vector machines of one input,
+// exactly, and logistic regression.
+package linear
+
+import (
+	"math"
+	"slices"
+	"sort"
+)
+
+// Column is one input of a support vector machine, sorted and summed up, for any
+// number of classifications of its rows.
+type Column struct {
+	x      []float64 // by row, as (x - centre)/scale
+	order  []int32   // rows, by x
+	all    moments
+	centre float64
+	scale  float64
+}
+
+// NewColumn prepares finite numbers.
+func NewColumn(x []float64) *Column {
+	c := &Column{x: make([]float64, len(x)), order: make([]int32, len(x))}
+	low, high := slices.Min(x), slices.Max(x)
+	c.centre = low/2 + high/2
+	if c.scale = high/2 - low/2; c.scale == 0 {
+		c.scale = 1
+	}
+	for i, v := range x {
+		c.x[i], c.order[i] = (v-c.centre)/c.scale, int32(i)
+	}
+	slices.SortFunc(c.order, func(a, b int32) int {
+		switch {
+		case c.x[a] < c.x[b]:
+			return -1
+		case c.x[a] > c.x[b]:
+			return 1
+		}
+		return int(a - b)
+	})
+	c.all = c.moments(c.order)
+	return c
+}
+
+// Line is the decision w x + b.
+type Line struct{ W, B float64 }
+
+// Classify fits one linear support vector machine for every class present among the
+// labels 0 to classes-1 of the rows, against all others. With y = 1 for the class and -1 for the others, it is the
+// exact minimum of
+//
+//	1/2 (w^2 + b^2) + sum over rows of c max(0, 1 - y (w x + b))^2
+//
+// where c is cost * rows/(classes present * rows of the class) for the class and, as
+// in liblinear, cost alone for the others. For two classes there is one machine, with both weighted. It returns
+// a function from x to the predicted label; classes with equal decisions go to the first.
+func (c *Column) Classify(labels []int, classes int, cost float64) func(x float64) int {
+	rows := make([][]int32, classes)
+	for _, i := range c.order {
+		rows[labels[i]] = append(rows[labels[i]], i)
+	}
+	var present []int
+	for class, r := range rows {
+		if len(r) > 0 {
+			present = append(present, class)
+		}
+	}
+	weight := func(class int) float64 {
+		return cost * float64(len(labels)) / float64(len(present)*len(rows[class]))
+	}
+	switch len(present) {
+	case 1:
+		return func(float64) int { return present[0] }
+	case 2:
+		no, yes := present[0], present[1]
+		p := problem{c, c.moments(rows[yes]), c.moments(rows[no]), moments{}, weight(yes), weight(no)}
+		line := p.solve()
+		return func(x float64) int {
+			if line.at(c, x) > 0 {
+				return yes
+			}
+			return no
+		}
+	}
+	lines := make([]Line, len(present))
+	for i, class := range present {
+		m := c.moments(rows[class])
+		p := problem{c, m, c.all, m, weight(class), cost}
+		lines[i] = p.solve()
+	}
+	return func(x float64) int {
+		best, most := 0, math.Inf(-1)
+		for i, l := range lines {
+			if v := l.at(c, x); v > most {
+				best, most = i, v
+			}
+		}
+		return present[best]
+	}
+}
+
+// at is the decision for a number that is not yet centred.
+func (l Line) at(c *Column, x float64) float64 { return l.W*((x-c.centre)/c.scale) + l.B }
+
+// moments of sorted numbers: of the first i of them, the sums of x and x^2.
+type moments struct {
+	x      []float64
+	s1, s2 []float64
+}
+
+func (c *Column) moments(rows []int32) moments {
+	m := moments{x: make([]float64, len(rows)), s1: make([]float64, len(rows)+1), s2: make([]float64, len(rows)+1)}
+	for i, r := range rows {
+		v := c.x[r]
+		m.x[i] = v
+		m.s1[i+1], m.s2[i+1] = m.s1[i]+v, m.s2[i]+v*v
+	}
+	return m
+}
+
+// sums are the number of some rows and their sums of x and x^2.
+type sums struct{ n, s1, s2 float64 }
+
+// violating sums up the rows with y (w x + b) < 1.
+func (m moments) violating(y float64, l Line) sums {
+	n := len(m.x)
+	if n == 0 {
+		return sums{}
+	}
+	// y w x < 1 - y b
+	w, bound := y*l.W, 1-y*l.B
+	first, last := 0, n
+	switch {
+	case w > 0:
+		last = sort.Search(n, func(i int) bool { return w*m.x[i] >= bound })
+	case w < 0:
+		first = sort.Search(n, func(i int) bool { return w*m.x[i] < bound })
+	case bound <= 0:
+		last = 0
+	}
+	return sums{float64(last - first), m.s1[last] - m.s1[first], m.s2[last] - m.s2[first]}
+}
+
+// problem is one machine: rows yes against the rows no that are not among without.
+type problem struct {
+	column           *Column
+	yes, no, without moments
+	costYes, costNo  float64
+}
+
+// state is the objective at a line, its gradient and second derivatives.
+type state struct {
+	value, gw, gb, ww, wb, bb float64
+}
+
+// at adds what the two sides lose. In centred numbers, with w' = w scale and
+// b' = b + w centre, the penalty is 1/2 ((w'/scale)^2 + (b' - w' centre/scale)^2).
+func (p *problem) at(l Line) (s state) {
+	c := p.column
+	a, r := min(1/c.scale, 1e100), c.centre/c.scale // the square is finite
+	if p.constant() {
+		// the best w for a given b' leaves b'^2/(1 + centre^2)
+		q := 1 / math.Hypot(1, c.centre)
+		s.value = (l.W*l.W + q*l.B*q*l.B) / 2
+		s.gw, s.gb, s.ww, s.bb = l.W, q*q*l.B, 1, q*q
+	} else {
+		own := l.B - r*l.W
+		s.value = (a*l.W*a*l.W + own*own) / 2
+		s.gw, s.gb = a*a*l.W-r*own, own
+		s.ww, s.wb, s.bb = a*a+r*r, -r, 1
+	}
+	yes, no, without := p.yes.violating(1, l), p.no.violating(-1, l), p.without.violating(-1, l)
+	s.add(yes, 1, p.costYes, l)
+	s.add(sums{no.n - without.n, no.s1 - without.s1, no.s2 - without.s2}, -1, p.costNo, l)
+	return s
+}
+
+func (p *problem) constant() bool {
+	return p.column.x[p.column.order[0]] == p.column.x[p.column.order[len(p.column.x)-1]]
+}
+
+// add adds cost * sum (1 - y f)^2 over the summed rows.
+func (s *state) add(m sums, y, cost float64, l Line) {
+	square := m.s2*l.W*l.W + 2*m.s1*l.W*l.B + m.n*l.B*l.B
+	s.value += cost * (m.n - 2*y*(m.s1*l.W+m.n*l.B) + square)
+	s.gw += 2 * cost * (m.s2*l.W + m.s1*l.B - y*m.s1)
+	s.gb += 2 * cost * (m.s1*l.W + m.n*l.B - y*m.n)
+	s.ww += 2 * cost * m.s2
+	s.wb += 2 * cost * m.s1
+	s.bb += 2 * cost * m.n
+}
+
+// solve finds the minimum by Newton's method. The objective is strictly convex and
+// quadratic between finitely many bends, so that it ends after finitely many steps.
+func (p *problem) solve() (l Line) {
+	s := p.at(l)
+	for range 200 {
+		det := s.ww*s.bb - s.wb*s.wb
+		if !(det > 0) {
+			return l
+		}
+		dw, db := -(s.bb*s.gw-s.wb*s.gb)/det, -(s.ww*s.gb-s.wb*s.gw)/det
+		slope := s.gw*dw + s.gb*db
+		if !(slope < -1e-15*s.value) {
+			return l
+		}
+		step := 1.0
+		for {
+			next := Line{l.W + step*dw, l.B + step*db}
+			if t := p.at(next); t.value <= s.value+1e-4*step*slope {
+				l, s = next, t
+				break
+			}
+			if step /= 2; step < 1e-9 {
+				return l
+			}
+		}
+	}
+	return l
+}

@@ -1,0 +1,94 @@
+package linear
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// objective is the definition, in w and b of the numbers as they are.
+func objective(x []float64, labels []int, class int, costYes, costNo, w, b float64) float64 {
+	v := (w*w + b*b) / 2
+	for i, x := range x {
+		y, c := -1.0, costNo
+		if labels[i] == class {
+			y, c = 1, costYes
+		}
+		if loss := 1 - y*(w*x+b); loss > 0 {
+			v += c * loss * loss
+		}
+	}
+	return v
+}
+
+// No line near that of solve is better.
+func TestSolve(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for trial := range 60 {
+		n, classes := 3+r.IntN(40), 2+r.IntN(4)
+		x, labels := make([]float64, n), make([]int, n)
+		scale, shift := math.Pow(10, float64(r.IntN(5)-2)), float64(r.IntN(3))
+		for i := range x {
+			labels[i] = r.IntN(classes)
+			x[i] = scale * (shift + float64(labels[i]) + float64(r.IntN(5))*r.NormFloat64())
+		}
+		if trial%10 == 9 {
+			for i := range x {
+				x[i] = shift // constant
+			}
+		}
+		labels[0], labels[1], labels[2] = 0, 1, 0
+		c := NewColumn(x)
+		rows := make([][]int32, classes)
+		for _, i := range c.order {
+			rows[labels[i]] = append(rows[labels[i]], i)
+		}
+		yes := c.moments(rows[1])
+		p := problem{c, yes, c.all, yes, 0.7, 0.1}
+		l := p.solve()
+		w := l.W / c.scale
+		b := l.B - w*c.centre
+		if p.constant() {
+			w = c.centre * l.B / (1 + c.centre*c.centre)
+			b = l.B / (1 + c.centre*c.centre)
+		}
+		got := objective(x, labels, 1, 0.7, 0.1, w, b)
+		for step := 1.0; step > 1e-7; step /= 2 { // the objective is convex: a near point would be better if any were
+			for angle := range 32 {
+				sin, cos := math.Sincos(float64(angle) * math.Pi / 16)
+				if v := objective(x, labels, 1, 0.7, 0.1, w+step*sin/scale, b+step*cos); v < got*(1-1e-12) {
+					t.Fatalf("trial %d: %v at %v, %v; %v near it", trial, got, w, b, v)
+				}
+			}
+		}
+		if value := p.at(l).value; math.Abs(value-got) > 1e-9*got {
+			t.Errorf("trial %d: value %v, want %v", trial, value, got)
+		}
+	}
+}
+
+func TestClassify(t *testing.T) {
+	x := []float64{-3, -2, 2, 3, 3}
+	predict := NewColumn(x).Classify([]int{4, 4, 1, 1, 1}, 6, 1)
+	for i, want := range []int{4, 4, 1, 1, 1} {
+		if got := predict(x[i]); got != want {
+			t.Errorf("%v: %d, want %d", x[i], got, want)
+		}
+	}
+	if got := NewColumn(x).Classify([]int{2, 2, 2, 2, 2}, 3, 1)(9); got != 2 {
+		t.Errorf("one class: %d", got)
+	}
+	predict = NewColumn([]float64{5, 5, 5, 5}).Classify([]int{0, 1, 1, 2}, 3, 0.01)
+	if a, b := predict(5), predict(5); a != b {
+		t.Error("a constant column has two predictions")
+	}
+	// of tiny numbers only the intercept counts: the class with the largest weight
+	predict = NewColumn([]float64{1e-300, 2e-300, 3e-300, 4e-300, 0}).Classify([]int{1, 0, 0, 0, 2}, 3, 1)
+	big := NewColumn([]float64{1e300, 2e300, 3e300, 4e300, 0}).Classify([]int{1, 0, 0, 0, 2}, 3, 1)
+	if a, b := predict(3e-300), predict(-1e-300); a != b {
+		t.Errorf("labels %d and %d of tiny numbers", a, b)
+	}
+	if a, b := big(4e300), big(0); a != 0 || b != 2 {
+		t.Errorf("labels %d and %d of huge numbers", a, b)
+	}
+}

@@ -1,0 +1,170 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/linear"
+)
+
+// Explicitness is the explicitness score of Ridgeway and Mozer 2018, section 2, as
+// disentanglement_lib computes it: the mean over factors of the area under the ROC
+// curve of multinomial logistic regression of the factor on all code columns, on the
+// test rows, each level against all others, the mean over levels. 1/2 is chance and 1
+// perfect. Columns are standardised by the train rows; constant ones are 0.
+//
+// Levels that do not occur both among train and among test rows are left out, and so
+// are factors with less than two levels in the train rows.
+type Explicitness struct {
+	C          float64 `yaml:"c" doc:"the weight of the loss against the L2 penalty"`
+	Iterations int     `yaml:"iterations" doc:"of a fit, at most"`
+	Split      `yaml:",inline"`
+}
+
+// Better says that higher values are better.
+func (*Explicitness) Better() Direction { return HigherIsBetter }
+
+// Validate checks the settings.
+func (m *Explicitness) Validate() error {
+	if !(m.C > 0) || math.IsInf(m.C, 0) {
+		return config.Invalid("c", "%v is not a positive number", m.C)
+	}
+	if m.Iterations < 1 {
+		return config.Invalid("iterations", "%d is too few; want at least 1", m.Iterations)
+	}
+	return m.Split.validate()
+}
+
+// Suits implements Selective.
+func (m *Explicitness) Suits(in *Input) error { return m.Split.suits(in) }
+
+// Compute returns the parts per_factor, and train: the same areas on the train rows.
+func (m *Explicitness) Compute(in *Input) (Result, error) {
+	if err := m.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := m.Suits(in); err != nil {
+		return Result{}, err
+	}
+	train, test, note, err := m.Split.rows(in)
+	if err != nil {
+		return Result{}, err
+	}
+	var r Result
+	if note != "" {
+		r.Notes = append(r.Notes, note)
+	}
+	x, y := standardised(in.Codes, train, test)
+	fit, check := labelsOf(in, train), labelsOf(in, test)
+	tested, trained := Part{Name: "per_factor"}, Part{Name: "train"}
+	for j, f := range in.Factors {
+		if !varies(fit[j]) {
+			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
+			continue
+		}
+		model, err := linear.FitLogistic(x, in.Codes.Cols, fit[j], m.C, m.Iterations)
+		if err != nil {
+			return Result{}, fmt.Errorf("factor %q: %w", f.Name, err)
+		}
+		if !model.Converged {
+			r.Notes = append(r.Notes, fmt.Sprintf("the regression of %s has not converged", f.Name))
+		}
+		area, levels := rocAreas(model, y, check[j])
+		if levels == 0 {
+			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has no two levels in the test rows and is left out", f.Name))
+			continue
+		}
+		if levels < len(model.Classes) {
+			r.Notes = append(r.Notes, fmt.Sprintf("%d of %d levels of %s are not in the test rows", len(model.Classes)-levels, len(model.Classes), f.Name))
+		}
+		tested.Labels, tested.Values = append(tested.Labels, f.Name), append(tested.Values, area)
+		area, _ = rocAreas(model, x, fit[j])
+		trained.Values = append(trained.Values, area)
+	}
+	if len(tested.Values) == 0 {
+		return Result{}, fmt.Errorf("no factor has two levels both in the train and in the test rows; want one that varies")
+	}
+	trained.Labels = tested.Labels
+	r.Value, r.Parts = Mean.of(tested.Values), []Part{tested, trained}
+	return r, nil
+}
+
+// standardised copies the train and the test rows, with columns less their mean and
+// divided by their standard deviation over the train rows.
+func standardised(codes Matrix, train, test []int) (x, y []float64) {
+	d := codes.Cols
+	x, y = make([]float64, len(train)*d), make([]float64, len(test)*d)
+	unit := make([]float64, len(train))
+	for c := range d {
+		column := columnOf(codes, c, train)
+		scale := unitColumn(Matrix{Rows: len(train), Cols: 1, Data: column}, 0, unit)
+		for at, v := range unit {
+			x[at*d+c] = v
+		}
+		if scale == 0 {
+			continue
+		}
+		mean := meanOf(column)
+		for at, i := range test {
+			y[at*d+c] = codes.Data[i*d+c]/scale - mean/scale
+		}
+	}
+	return x, y
+}
+
+// rocAreas is the mean over levels of the area under the ROC curve of the level's
+// probability, over those levels of the model that some rows, but not all, have, and their number.
+func rocAreas(model *linear.Logistic, x []float64, labels []int) (mean float64, levels int) {
+	n, k := len(labels), len(model.Classes)
+	d := len(x) / n
+	p := make([]float64, n*k)
+	kernel.For(n, func(_, i int) { model.Probabilities(x[i*d:(i+1)*d], p[i*k:(i+1)*k]) })
+	areas := make([]float64, k)
+	kernel.For(k, func(_, c int) {
+		scores := make([]float64, n)
+		for i := range scores {
+			scores[i] = p[i*k+c]
+		}
+		areas[c] = rocArea(scores, labels, model.Classes[c])
+	})
+	for _, a := range areas {
+		if !math.IsNaN(a) {
+			mean += a
+			levels++
+		}
+	}
+	return mean / float64(max(levels, 1)), levels
+}
+
+// rocArea is the chance that a row with the label has a larger score than one without;
+// equal scores count half. It is NaN if there are not rows of both kinds.
+func rocArea(scores []float64, labels []int, label int) float64 {
+	var own []float64
+	var others []float64
+	for i, s := range scores {
+		if labels[i] == label {
+			own = append(own, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	slices.Sort(own)
+	slices.Sort(others)
+	below, upTo, wins := 0, 0, 0.0
+	for _, s := range own {
+		for below < len(others) && others[below] < s {
+			below++
+		}
+		for upTo < len(others) && others[upTo] <= s {
+			upTo++
+		}
+		wins += float64(below+upTo) / 2
+	}
+	return wins / (float64(len(own)) * float64(len(others)))
+}

@@ -1,0 +1,76 @@
+package metrics_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+func explicitness() *Explicitness { return named("explicitness").(*Explicitness) }
+
+func TestExplicitnessGolden(t *testing.T) {
+	eachLibraryCase(t, "explicitness_test", 20, func(t *testing.T, in *Input, want map[string]libraryValue) {
+		m := explicitness()
+		m.Split = want["explicitness_test"].split(in)
+		r := compute(t, m, in)
+		near(t, "test", r.Value, want["explicitness_test"].number(), want["explicitness_test"].Tolerance)
+		near(t, "train", average(r.Part("train")), want["explicitness_train"].number(), want["explicitness_train"].Tolerance)
+	})
+}
+
+func TestExplicitnessOracles(t *testing.T) {
+	factors := ordinals(4, 2)
+	for _, test := range []struct {
+		name string
+		d    int
+		code func(l []int, z []float64)
+		want float64
+	}{
+		{"one hot", 5, func(l []int, z []float64) { z[l[0]], z[4] = 1e200, 1e-200*float64(l[1])+1e-200 }, 1},
+		{"constant", 3, func(l []int, z []float64) { z[0] = 7 }, 0.5},
+		{"one column", 1, func(l []int, z []float64) { z[0] = float64(l[1]) }, 0.75},
+		{"duplicated", 3, func(l []int, z []float64) { z[0], z[1], z[2] = float64(l[1]), float64(l[1]), -float64(l[1]) }, 0.75},
+	} {
+		m := explicitness()
+		m.Split = Split{Train: 8, Order: OrderStored}
+		r := compute(t, m, gridInput(factors, test.d, test.code))
+		near(t, test.name, r.Value, test.want, 1e-12)
+		if len(r.Notes) > 0 {
+			t.Errorf("%s: notes %v", test.name, r.Notes)
+		}
+	}
+}
+
+func TestExplicitnessErrors(t *testing.T) {
+	in := gridInput(ordinals(4, 1), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
+	for want, change := range map[string]func(*Explicitness){
+		"c: 0 is not a positive":    func(m *Explicitness) { m.C = 0 },
+		"c: NaN is not a positive":  func(m *Explicitness) { m.C = math.NaN() },
+		"iterations: 0 is too few":  func(m *Explicitness) { m.Iterations = 0 },
+		"train: 0 is out":           func(m *Explicitness) { m.Train = 0 },
+		"no stream of random":       func(m *Explicitness) {},
+		"no factor has two levels ": func(m *Explicitness) { m.Split = Split{Train: 3, Test: 1, Order: OrderStored} },
+	} {
+		m := explicitness()
+		change(m)
+		if _, err := m.Compute(in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want %q", m, err, want)
+		}
+	}
+	if _, err := explicitness().Compute(subset(in, []int{1})); err == nil || !strings.Contains(err.Error(), "there is 1 code;") {
+		t.Error(err)
+	}
+	// the last row's level is unknown, and level 0 has no test row
+	m := explicitness()
+	m.Split = Split{Train: 4, Test: 3, Order: OrderStored}
+	some := subset(in, []int{0, 1, 2, 1, 1, 2, 3})
+	if r := compute(t, m, some); len(r.Notes) != 2 || !strings.Contains(r.Notes[0], "1 of 3 levels of f0") {
+		t.Errorf("%+v", r)
+	}
+	m.Iterations = 1
+	if r := compute(t, m, some); !strings.Contains(strings.Join(r.Notes, ";"), "has not converged") {
+		t.Errorf("%+v", r.Notes)
+	}
+}

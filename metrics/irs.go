@@ -1,0 +1,176 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// IRS is the interventional robustness score of Suter et al. 2019, section 4, as
+// disentanglement_lib computes it. For code column d and factor j,
+//
+//	IRS_dj = 1 - mean over levels of j of q_dj / max |z_d - mean z_d|
+//
+// where q_dj is a quantile over the rows with that level of |z_d - their mean|. The
+// value is the mean over columns of the largest IRS_dj over factors, weighted by
+// max |z_d - mean z_d|. It is 1 if every column is a function of one factor, that is, if
+// no other factor moves it. Constant columns are left out; if all are constant, it is 0.
+//
+// The paper has Quantile 1, the maximum; the library's default is 0.99. The library
+// puts the levels of a factor in 20 bins of equal width, which joins levels of
+// factors with more; Bins 0 leaves them as they are.
+type IRS struct {
+	Quantile float64 `yaml:"quantile" doc:"of the deviations at a level; 1: the largest, as in the paper"`
+	Bins     int     `yaml:"bins" doc:"bins of a factor's levels; 0: every level is one"`
+}
+
+// Better says that higher values are better.
+func (*IRS) Better() Direction { return HigherIsBetter }
+
+// Validate checks the settings.
+func (m *IRS) Validate() error {
+	if !(m.Quantile >= 0 && m.Quantile <= 1) {
+		return config.Invalid("quantile", "%v is out of range; want 0 to 1", m.Quantile)
+	}
+	if m.Bins < 0 || m.Bins > maxBins {
+		return config.Invalid("bins", "%d is out of range; want 0 (none) to %d", m.Bins, maxBins)
+	}
+	return nil
+}
+
+// Compute returns the parts per_column, and max_deviation, the columns' weights, and
+// per_factor: the largest IRS of a column, for every factor. The grid is irs.
+func (m *IRS) Compute(in *Input) (Result, error) {
+	if err := m.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	d, k := in.Codes.Cols, len(in.Factors)
+	levels := make([]*groups, k)
+	for j := range levels {
+		levels[j] = m.groups(in, j)
+	}
+	rows, largest := make([][]float64, d), make([]float64, d)
+	kernel.For(d, func(_, c int) {
+		rows[c], largest[c] = m.column(in.Codes, c, levels)
+	})
+	columns, deviations, factors := Part{Name: "per_column"}, Part{Name: "max_deviation"}, Part{Name: "per_factor", Values: make([]float64, k)}
+	g := Grid{Name: "irs"}
+	for _, f := range in.Factors {
+		g.Columns = append(g.Columns, f.Name)
+	}
+	factors.Labels = g.Columns
+	for c, row := range rows {
+		if largest[c] == 0 {
+			continue
+		}
+		g.Rows, g.Values = append(g.Rows, columnName(c)), append(g.Values, row)
+		columns.Values = append(columns.Values, slices.Max(row))
+		deviations.Values = append(deviations.Values, largest[c])
+		for j, v := range row {
+			factors.Values[j] = max(factors.Values[j], v)
+		}
+	}
+	columns.Labels, deviations.Labels = g.Rows, g.Rows
+	var r Result
+	if n := d - len(g.Rows); n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns are constant and left out", n, d))
+	}
+	if len(g.Rows) == 0 {
+		return r, nil
+	}
+	// of weights relative to the largest, the sum is finite
+	most, weights := slices.Max(deviations.Values), make([]float64, len(columns.Values))
+	for i, v := range deviations.Values {
+		weights[i] = v / most
+	}
+	r.Value = weighted(columns.Values, weights)
+	r.Parts, r.Grids = []Part{columns, factors, deviations}, []Grid{g}
+	return r, nil
+}
+
+// groups lists the rows of every level of factor j, or of every bin of levels.
+func (m *IRS) groups(in *Input, j int) *groups {
+	n, k := in.Codes.Rows, len(in.Factors)
+	if m.Bins == 0 {
+		return groupRows(in, j, nil)
+	}
+	values, ids := make([]float64, n), make([]int32, n)
+	for i := range values {
+		values[i] = float64(in.Levels[i*k+j])
+	}
+	size := assignBins(values, edges(values, m.Bins, EqualWidth), ids)
+	binned := &Input{Codes: in.Codes, Levels: make([]int, n), Factors: slices.Clone(in.Factors[j : j+1])}
+	binned.Factors[0].Size = size
+	for i, b := range ids {
+		binned.Levels[i] = int(b)
+	}
+	return groupRows(binned, 0, nil)
+}
+
+// column is the IRS of a column for every factor, and its largest deviation from its
+// mean: 0 if it is constant.
+func (m *IRS) column(codes Matrix, c int, factors []*groups) (row []float64, largest float64) {
+	z := make([]float64, codes.Rows)
+	low, high := codes.Data[c], codes.Data[c]
+	for i := range z {
+		z[i] = codes.Data[i*codes.Cols+c]
+		low, high = min(low, z[i]), max(high, z[i])
+	}
+	if low == high {
+		return nil, 0
+	}
+	centre := meanOf(z)
+	largest = max(high-centre, centre-low)
+	row = make([]float64, len(factors))
+	group := make([]float64, 0, len(z))
+	for j, g := range factors {
+		var sum, count float64
+		for level := range g.count {
+			members := g.members(level)
+			if len(members) == 0 {
+				continue
+			}
+			group = group[:0]
+			for _, i := range members {
+				group = append(group, z[i])
+			}
+			mean := meanOf(group)
+			for i, v := range group {
+				group[i] = math.Abs(v-mean) / largest
+			}
+			sum += quantile(group, m.Quantile)
+			count++
+		}
+		row[j] = 1 - sum/count
+	}
+	return row, largest
+}
+
+// meanOf is the mean, without a sum that could overflow or a loss of what the numbers share.
+func meanOf(x []float64) float64 {
+	first, mean := x[0], 0.0
+	for _, v := range x {
+		mean += (v - first) / float64(len(x))
+	}
+	return first + mean
+}
+
+// quantile interpolates linearly between the ordered numbers, which it sorts.
+func quantile(x []float64, q float64) float64 {
+	if q == 1 {
+		return slices.Max(x)
+	}
+	slices.Sort(x)
+	at := q * float64(len(x)-1)
+	i := min(int(at), len(x)-1)
+	if i+1 == len(x) {
+		return x[i]
+	}
+	return x[i] + (x[i+1]-x[i])*(at-float64(i))
+}

@@ -1,0 +1,220 @@
+package metrics
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/config"
+)
+
+// MED is the mutual information based entropy disentanglement of Cao et al. 2022,
+// section 3.3. With the mutual information of binned code column i and factor j,
+//
+//	R_ij = mutual information / its sum over columns,
+//
+// column i scores S_i = 1 - H(R_i / sum_j R_ij), and the value is the mean of the S_i
+// with the weights sum_j R_ij: 1 if every column tells about one factor. By default
+// the entropy H has base K, the number of factors, as in the authors' code; with Log
+// natural it is in nats, as in the paper's equation 2 and appendix F.2, and the least value is
+// 1 - ln K.
+//
+// With TopK, only some columns count: of those that tell most about a factor (by R),
+// the k with the largest S_i, for each factor (fewer if there are fewer; of equal ones
+// the first, with a note). The authors' code takes their rows of R as they are;
+// with Renormalise, R is computed from these columns alone, as the paper defines it.
+//
+// A factor that no column tells about has a column of zeros in R, and a note.
+type MED struct {
+	Bins        int     `yaml:"bins" doc:"bins of a code column"`
+	Binning     Binning `yaml:"binning" doc:"bins of equal width, or of equal count of rows"`
+	Log         LogBase `yaml:"log" doc:"of the entropy: factors (to the base of their number, as in the authors' code), or natural (as in the paper's text)"`
+	TopK        int     `yaml:"k" doc:"only the best k columns of every factor; 0: all"`
+	Renormalise bool    `yaml:"renormalise" doc:"with k: divide by sums over the chosen columns (as in the paper), not over all (as in the code)"`
+}
+
+// LogBase is the base of an entropy's logarithms.
+type LogBase string
+
+// The bases.
+const (
+	LogFactors LogBase = "factors" // the number of factors: entropies are at most 1
+	LogNatural LogBase = "natural"
+)
+
+// Better says that higher values are better.
+func (*MED) Better() Direction { return HigherIsBetter }
+
+// Validate checks the settings.
+func (m *MED) Validate() error {
+	switch {
+	case m.Log != LogFactors && m.Log != LogNatural:
+		return config.Invalid("log", "unknown base %q; want factors or natural", string(m.Log))
+	case m.TopK < 0:
+		return config.Invalid("k", "%d is negative; want 0 (all columns) or more", m.TopK)
+	case m.Renormalise && m.TopK == 0:
+		return config.Invalid("renormalise", "there is nothing to renormalise without k; want k of 1 or more")
+	}
+	return validBins(m.Bins, m.Binning)
+}
+
+// Suits implements Selective.
+func (*MED) Suits(in *Input) error { return wantFactors(in, 2) }
+
+// Compute returns the parts per_column (S_i), weights, and completeness of every
+// factor: 1 - entropy, to the base of the number of columns, of its column of R (with two or more columns).
+// With TopK, selected holds the numbers of the chosen columns, and the parts and the
+// grid R are of these.
+func (m *MED) Compute(in *Input) (Result, error) {
+	if err := m.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := m.Suits(in); err != nil {
+		return Result{}, err
+	}
+	x := newInformation(in, m.Bins, m.Binning)
+	var r Result
+	relative, silent := columnShares(x.mutual)
+	if len(silent) > 0 {
+		var names []string
+		for _, j := range silent {
+			names = append(names, in.Factors[j].Name)
+		}
+		r.Notes = append(r.Notes, "no column tells anything about "+strings.Join(names, ", "))
+	}
+	columns := make([]int, len(relative))
+	for c := range columns {
+		columns[c] = c
+	}
+	if m.TopK > 0 {
+		var tied bool
+		columns, tied = m.best(relative)
+		if tied {
+			r.Notes = append(r.Notes, "columns are tied; the first of them are chosen")
+		}
+		if len(columns) == 0 {
+			return r, nil
+		}
+		rows := relative
+		if m.Renormalise {
+			rows = x.mutual
+		}
+		chosen := make([][]float64, len(columns))
+		for i, c := range columns {
+			chosen[i] = rows[c]
+		}
+		if relative = chosen; m.Renormalise {
+			relative, _ = columnShares(chosen)
+		}
+	}
+	m.parts(&r, in, relative, columns)
+	return r, nil
+}
+
+// parts fills in a result from the rows of R of some columns.
+func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
+	scores, weights := Part{Name: "per_column"}, Part{Name: "weights"}
+	g := Grid{Name: "R", Values: relative}
+	for i, row := range relative {
+		g.Rows = append(g.Rows, columnName(columns[i]))
+		scores.Values = append(scores.Values, m.score(row))
+		weights.Values = append(weights.Values, Sum.of(row))
+	}
+	for _, f := range in.Factors {
+		g.Columns = append(g.Columns, f.Name)
+	}
+	scores.Labels, weights.Labels = g.Rows, g.Rows
+	r.Value = weighted(scores.Values, weights.Values)
+	if total := Sum.of(weights.Values); total > 0 {
+		for i := range weights.Values {
+			weights.Values[i] /= total
+		}
+	}
+	r.Parts = append(r.Parts, scores, weights)
+	if len(relative) > 1 {
+		complete := Part{Name: "completeness", Labels: g.Columns}
+		column := make([]float64, len(relative))
+		for j := range in.Factors {
+			for i, row := range relative {
+				column[i] = row[j]
+			}
+			complete.Values = append(complete.Values, concentration(column))
+		}
+		r.Parts = append(r.Parts, complete)
+	}
+	if m.TopK > 0 {
+		selected := Part{Name: "selected", Labels: g.Rows}
+		for _, c := range columns {
+			selected.Values = append(selected.Values, float64(c))
+		}
+		r.Parts = append(r.Parts, selected)
+	}
+	r.Grids = append(r.Grids, g)
+}
+
+func (m *MED) score(row []float64) float64 {
+	if m.Log == LogNatural {
+		return naturalConcentration(row)
+	}
+	return concentration(row)
+}
+
+// best chooses up to TopK columns for every factor, ascending, and says whether
+// others would have been as good. Columns that tell nothing are no factor's.
+func (m *MED) best(relative [][]float64) (columns []int, tied bool) {
+	const rounding = 1e-12
+	scores := make([]float64, len(relative))
+	owned := make([][]int, len(relative[0])) // by factor
+	for c, row := range relative {
+		scores[c] = m.score(row)
+		largest := slices.Max(row)
+		if largest == 0 {
+			continue
+		}
+		factor := slices.Index(row, largest)
+		for _, v := range row[factor+1:] {
+			tied = tied || v > largest-rounding
+		}
+		owned[factor] = append(owned[factor], c)
+	}
+	for _, own := range owned {
+		slices.SortStableFunc(own, func(a, b int) int {
+			return cmp.Compare(math.Round(scores[b]/rounding), math.Round(scores[a]/rounding))
+		})
+		if len(own) > m.TopK {
+			tied = tied || scores[own[m.TopK-1]]-scores[own[m.TopK]] <= rounding
+			own = own[:m.TopK]
+		}
+		columns = append(columns, own...)
+	}
+	slices.Sort(columns)
+	return columns, tied
+}
+
+// columnShares divides every column of a matrix by its sum; those without any, which it lists, stay 0.
+func columnShares(m [][]float64) (shares [][]float64, silent []int) {
+	sums := make([]float64, len(m[0]))
+	for _, row := range m {
+		for j, v := range row {
+			sums[j] += v
+		}
+	}
+	for j, s := range sums {
+		if s == 0 {
+			silent = append(silent, j)
+			sums[j] = 1
+		}
+	}
+	shares = make([][]float64, len(m))
+	for i, row := range m {
+		shares[i] = make([]float64, len(row))
+		for j, v := range row {
+			shares[i][j] = v / sums[j]
+		}
+	}
+	return shares, silent
+}

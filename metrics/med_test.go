@@ -1,0 +1,128 @@
+package metrics_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+func med() *MED { return named("med").(*MED) }
+
+func TestMEDGolden(t *testing.T) {
+	eachLibraryCase(t, "modularity", 21, func(t *testing.T, in *Input, want map[string]libraryValue) {
+		check := func(key string, m *MED) Result {
+			r := compute(t, m, in)
+			if e, ok := want[key]; ok {
+				near(t, key, r.Value, e.number(), e.Tolerance)
+			}
+			return r
+		}
+		r := check("med", med())
+		if e, ok := want["med_completeness"]; ok { // every factor has a column of sum 1
+			near(t, "completeness", average(r.Part("completeness")), e.number(), e.Tolerance)
+		}
+		natural := med()
+		natural.Log = LogNatural
+		check("med_natural_log", natural)
+		for k := 1; k <= 3; k++ {
+			m := med()
+			m.TopK = k
+			key := fmt.Sprint("med_top", k)
+			r := check(key, m)
+			if e, ok := want[key+"_selected"]; ok && !e.Settings.TiesPresent {
+				var columns []float64
+				for _, v := range e.Value.([]any) {
+					columns = append(columns, v.(float64))
+				}
+				if got := r.Part("selected"); !slices.Equal(got, columns) {
+					t.Errorf("%s: columns %v, want %v", key, got, columns)
+				}
+			}
+			m.Renormalise = true
+			check(key+"_renormalised", m)
+		}
+	})
+}
+
+func TestMEDOracles(t *testing.T) {
+	factors := ordinals(4, 4)
+	for _, test := range []struct {
+		name string
+		d    int
+		code func(l []int, z []float64)
+		want float64
+	}{
+		{"perfect", 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), -float64(l[1]) }, 1},
+		{"permuted and duplicated", 5, func(l []int, z []float64) {
+			z[0], z[1], z[2], z[4] = float64(l[1]), float64(l[0]), float64(l[0]), float64(l[1])
+		}, 1},
+		{"both factors in one", 1, func(l []int, z []float64) { z[0] = float64(4*l[0] + l[1]) }, 0},
+		{"constant", 3, func(l []int, z []float64) { z[0] = 7 }, 0},
+		{"one of two factors", 1, func(l []int, z []float64) { z[0] = float64(l[0]) }, 1},
+	} {
+		in := gridInput(factors, test.d, test.code)
+		near(t, test.name, compute(t, med(), in).Value, test.want, 1e-8)
+		m := med()
+		m.TopK = 9
+		near(t, test.name+", of the best", compute(t, m, in).Value, test.want, 1e-8)
+		m.Renormalise = true
+		near(t, test.name+", anew", compute(t, m, in).Value, test.want, 1e-8)
+		near(t, test.name+", a row", compute(t, m, subset(in, []int{5})).Value, 0, 0)
+	}
+	m := med()
+	m.Log = LogNatural
+	both := gridInput(factors, 1, func(l []int, z []float64) { z[0] = float64(4*l[0] + l[1]) })
+	near(t, "natural", compute(t, m, both).Value, 1-math.Ln2, 1e-12)
+}
+
+// Of two columns that are equal, the first is chosen, with a note.
+func TestMEDTies(t *testing.T) {
+	in := gridInput(ordinals(4, 3), 4, func(l []int, z []float64) {
+		z[0], z[1], z[2], z[3] = float64(l[0]), -float64(l[0]), float64(l[1]), 5
+	})
+	m := med()
+	m.TopK = 1
+	r := compute(t, m, in)
+	if got := r.Part("selected"); !slices.Equal(got, []float64{0, 2}) || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "tied") {
+		t.Errorf("columns %v, notes %v", got, r.Notes)
+	}
+	near(t, "their share", r.Grids[0].Values[0][0], 0.5, 1e-12)
+	m.Renormalise = true
+	near(t, "anew", compute(t, m, in).Grids[0].Values[0][0], 1, 1e-12)
+	m.TopK = 2
+	if r := compute(t, m, in); len(r.Notes) != 0 || len(r.Part("selected")) != 3 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestMEDErrors(t *testing.T) {
+	in := gridInput(ordinals(4), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
+	for want, change := range map[string]func(*MED){
+		"there is 1 factor":       func(m *MED) {},
+		`unknown base "two"`:      func(m *MED) { m.Log = "two" },
+		"k: -1 is negative":       func(m *MED) { m.TopK = -1 },
+		"nothing to renormalise":  func(m *MED) { m.Renormalise = true },
+		"bins: 0 is out of range": func(m *MED) { m.Bins = 0 },
+	} {
+		m := med()
+		change(m)
+		if _, err := m.Compute(in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want %q", m, err, want)
+		}
+	}
+	silent := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
+	if r := compute(t, med(), silent); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "f1") {
+		t.Errorf("notes %v", r.Notes)
+	}
+}
+
+func average(x []float64) (mean float64) {
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	return mean
+}

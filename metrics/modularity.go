@@ -1,0 +1,92 @@
+package metrics
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Modularity is the modularity score of Ridgeway and Mozer 2018, section 2, as
+// disentanglement_lib computes it: the mean over code columns of
+//
+//	1 - (sum over the other factors of m^2) / ((K - 1) max m^2)
+//
+// where m is the mutual information of the binned column and each of the K factors,
+// and the maximum is over factors. It is 1 if every column tells about one factor
+// only. A column that tells about none counts as 0.
+type Modularity struct {
+	Bins    int     `yaml:"bins" doc:"bins of a code column"`
+	Binning Binning `yaml:"binning" doc:"bins of equal width, or of equal count of rows"`
+}
+
+// Better says that higher values are better.
+func (*Modularity) Better() Direction { return HigherIsBetter }
+
+// Validate checks the settings.
+func (m *Modularity) Validate() error { return validBins(m.Bins, m.Binning) }
+
+// Suits implements Selective.
+func (*Modularity) Suits(in *Input) error { return wantFactors(in, 2) }
+
+// wantFactors says that there are too few factors.
+func wantFactors(in *Input, least int) error {
+	if k := len(in.Factors); k < least {
+		return fmt.Errorf("there is %d factor; want at least %d", k, least)
+	}
+	return nil
+}
+
+// Compute returns the parts per_column, and per_factor: the mean over the columns
+// that tell most about the factor (0 if there is none). The grid is
+// mutual_information, in nats.
+func (m *Modularity) Compute(in *Input) (Result, error) {
+	if err := m.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := m.Suits(in); err != nil {
+		return Result{}, err
+	}
+	x := newInformation(in, m.Bins, m.Binning)
+	columns, factors := Part{Name: "per_column"}, Part{Name: "per_factor", Values: make([]float64, len(in.Factors))}
+	counts := make([]float64, len(in.Factors))
+	dead := 0
+	for c, row := range x.mutual {
+		best, value := modularity(row)
+		columns.Labels = append(columns.Labels, columnName(c))
+		columns.Values = append(columns.Values, value)
+		if row[best] == 0 {
+			dead++
+			continue
+		}
+		factors.Values[best] += value
+		counts[best]++
+	}
+	for j, f := range in.Factors {
+		factors.Labels = append(factors.Labels, f.Name)
+		factors.Values[j] /= max(counts[j], 1)
+	}
+	r := Result{Value: Mean.of(columns.Values), Parts: []Part{columns, factors}, Grids: []Grid{x.grid(in)}}
+	if dead > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns tell nothing about any factor and count as 0", dead, in.Codes.Cols))
+	}
+	return r, nil
+}
+
+// modularity of a column, from its mutual information with two or more factors, and
+// the factor with the most.
+func modularity(row []float64) (best int, value float64) {
+	most := slices.Max(row)
+	best = slices.Index(row, most)
+	if most == 0 {
+		return best, 0
+	}
+	var others float64
+	for j, v := range row {
+		if j != best {
+			others += v / most * (v / most) // relative: squares of little do not vanish
+		}
+	}
+	return best, 1 - others/float64(len(row)-1)
+}

@@ -1,0 +1,183 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/linear"
+)
+
+// SAP is the separated attribute predictability of Kumar et al. 2018, section 3: the
+// mean over factors of the largest less the second largest score of a code column, as
+// disentanglement_lib computes it. With Score svm, the score is the part of the test
+// rows whose level a linear support vector machine of one input (squared hinge loss,
+// balanced weights, one against all others, intercept penalised) predicts, fitted to
+// the train rows; here it is fitted exactly. With Score correlation, it is the squared correlation of
+// column and level number on the train rows, and 0 if the column's variance is 1e-12 or less.
+type SAP struct {
+	Score SAPScore `yaml:"score" doc:"svm, for levels of any kind; or correlation, for ordinal ones"`
+	Cost  float64  `yaml:"cost" doc:"svm: the weight C of the loss against the penalty"`
+	Split `yaml:",inline"`
+}
+
+// SAPScore says how a column's prediction of a factor is scored.
+type SAPScore string
+
+// The scores.
+const (
+	ScoreSVM         SAPScore = "svm"
+	ScoreCorrelation SAPScore = "correlation"
+)
+
+// Better says that higher values are better.
+func (*SAP) Better() Direction { return HigherIsBetter }
+
+// Validate checks the settings.
+func (m *SAP) Validate() error {
+	if m.Score != ScoreSVM && m.Score != ScoreCorrelation {
+		return config.Invalid("score", "unknown score %q; want svm or correlation", string(m.Score))
+	}
+	if !(m.Cost > 0) || math.IsInf(m.Cost, 0) {
+		return config.Invalid("cost", "%v is not a positive number", m.Cost)
+	}
+	return m.Split.validate()
+}
+
+// Suits implements Selective.
+func (m *SAP) Suits(in *Input) error {
+	if in.Codes.Cols < 2 {
+		return fmt.Errorf("there is %d code column; want at least two, to have a gap between them", in.Codes.Cols)
+	}
+	return m.Split.suits(in)
+}
+
+// Compute returns the part per_factor and the grid score of columns and factors.
+// Factors that have one level in the train rows are left out.
+func (m *SAP) Compute(in *Input) (Result, error) {
+	if err := m.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := m.Suits(in); err != nil {
+		return Result{}, err
+	}
+	train, test, note, err := m.Split.rows(in)
+	if err != nil {
+		return Result{}, err
+	}
+	var r Result
+	if note != "" {
+		r.Notes = append(r.Notes, note)
+	}
+	fit, check := labelsOf(in, train), labelsOf(in, test)
+	g := Grid{Name: "score", Values: make([][]float64, in.Codes.Cols)}
+	var factors []int
+	for j, f := range in.Factors {
+		if varies(fit[j]) {
+			factors, g.Columns = append(factors, j), append(g.Columns, f.Name)
+		} else {
+			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
+		}
+	}
+	if len(factors) == 0 {
+		return Result{}, fmt.Errorf("every factor has one level only; want one that varies")
+	}
+	for c := range g.Values {
+		g.Rows = append(g.Rows, columnName(c))
+	}
+	kernel.For(in.Codes.Cols, func(_, c int) {
+		g.Values[c] = m.column(in, c, train, test, fit, check, factors)
+	})
+	part := Part{Name: "per_factor", Labels: g.Columns}
+	column := make([]float64, in.Codes.Cols)
+	for i := range factors {
+		for c, row := range g.Values {
+			column[c] = row[i]
+		}
+		_, gap := topGap(column)
+		part.Values = append(part.Values, gap)
+	}
+	r.Value, r.Parts, r.Grids = Mean.of(part.Values), []Part{part}, []Grid{g}
+	return r, nil
+}
+
+// column scores a column for some factors, whose labels are fit on the train rows and
+// check on the test rows.
+func (m *SAP) column(in *Input, c int, train, test []int, fit, check [][]int, factors []int) []float64 {
+	x, row := columnOf(in.Codes, c, train), make([]float64, len(factors))
+	if m.Score == ScoreCorrelation {
+		for i, j := range factors {
+			row[i] = squaredCorrelation(x, fit[j])
+		}
+		return row
+	}
+	y, column := columnOf(in.Codes, c, test), linear.NewColumn(x)
+	for i, j := range factors {
+		row[i] = accuracyOf(column.Classify(fit[j], in.Factors[j].Size, m.Cost), y, check[j])
+	}
+	return row
+}
+
+// labelsOf are the levels of every factor on some rows.
+func labelsOf(in *Input, rows []int) [][]int {
+	labels := make([][]int, len(in.Factors))
+	for j := range labels {
+		labels[j] = make([]int, len(rows))
+		for at, i := range rows {
+			labels[j][at] = in.Levels[i*len(in.Factors)+j]
+		}
+	}
+	return labels
+}
+
+func varies(labels []int) bool {
+	for _, l := range labels {
+		if l != labels[0] {
+			return true
+		}
+	}
+	return false
+}
+
+// columnOf copies a code column of some rows.
+func columnOf(codes Matrix, c int, rows []int) []float64 {
+	x := make([]float64, len(rows))
+	for at, i := range rows {
+		x[at] = codes.Data[i*codes.Cols+c]
+	}
+	return x
+}
+
+// accuracyOf is the part of numbers whose label is predicted.
+func accuracyOf(predict func(x float64) int, x []float64, labels []int) float64 {
+	predicted := make([]int, len(x))
+	for i, v := range x {
+		predicted[i] = predict(v)
+	}
+	return accuracy(predicted, labels)
+}
+
+// squaredCorrelation of numbers and labels that vary; 0 if the variance of the
+// numbers (n-1 degrees of freedom) is at most 1e-12.
+func squaredCorrelation(x []float64, labels []int) float64 {
+	column := make([]float64, len(x))
+	n := float64(len(x))
+	scale := unitColumn(Matrix{Rows: len(x), Cols: 1, Data: x}, 0, column)
+	if scale*scale*n/(n-1) <= 1e-12 {
+		return 0
+	}
+	var mean, square, product float64
+	for _, l := range labels {
+		mean += float64(l) / n
+	}
+	for i, l := range labels {
+		v := float64(l) - mean
+		square += v * v
+		product += v * column[i]
+	}
+	return product / square * product / n
+}

@@ -1,0 +1,215 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// MutualInformation is the mutual information score of disentanglement_lib
+// (Locatello et al. 2019, section 5.2): the mean over pairs of different code columns of
+// the mutual information, in nats, of their bins. It looks at no factor. The
+// time grows as the square of the number of columns.
+type MutualInformation struct {
+	Bins    int     `yaml:"bins" doc:"bins of a code column"`
+	Binning Binning `yaml:"binning" doc:"bins of equal width, or of equal count of rows"`
+}
+
+// TotalCorrelation is the total correlation of a normal distribution with the
+// covariance S of the codes (Locatello et al. 2019, section 5.2), in nats:
+//
+//	1/2 (sum ln S_ii - ln det S)
+//
+// It is 0 for columns without correlation. Constant columns are left out. It is
+// infinite, which is an error, if a column is a linear function of the others.
+type TotalCorrelation struct{}
+
+// WassersteinCorrelation is the squared 2-Wasserstein distance of a normal distribution
+// with the covariance S of the codes from that with the diagonal D of S alone, as
+// disentanglement_lib computes it:
+//
+//	2 tr S - 2 tr (D S)^(1/2)
+//
+// The part normalised is it divided by tr S.
+type WassersteinCorrelation struct{}
+
+// Better says that lower values are better.
+func (*MutualInformation) Better() Direction { return LowerIsBetter }
+
+// Better says that lower values are better.
+func (*TotalCorrelation) Better() Direction { return LowerIsBetter }
+
+// Better says that lower values are better.
+func (*WassersteinCorrelation) Better() Direction { return LowerIsBetter }
+
+// Validate checks the settings.
+func (m *MutualInformation) Validate() error { return validBins(m.Bins, m.Binning) }
+
+// Suits implements Selective.
+func (*MutualInformation) Suits(in *Input) error {
+	if in.Codes.Cols < 2 {
+		return fmt.Errorf("there is %d code column; want at least two, to have a pair", in.Codes.Cols)
+	}
+	return nil
+}
+
+// Suits implements Selective.
+func (*TotalCorrelation) Suits(in *Input) error {
+	if n, d := in.Codes.Rows, in.Codes.Cols; n <= d {
+		return fmt.Errorf("there are %d codes of %d columns; want at least %d, or their covariance has no inverse", n, d, d+1)
+	}
+	return nil
+}
+
+// Suits implements Selective.
+func (*WassersteinCorrelation) Suits(in *Input) error {
+	if in.Codes.Rows < 2 {
+		return fmt.Errorf("there is %d code; want at least two, to have a covariance", in.Codes.Rows)
+	}
+	return nil
+}
+
+// Compute returns the part per_column, each column's mean over the others, and the
+// grid mutual_information of columns, whose diagonal is their entropies.
+func (m *MutualInformation) Compute(in *Input) (Result, error) {
+	if err := m.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := m.Suits(in); err != nil {
+		return Result{}, err
+	}
+	d := in.Codes.Cols
+	ids, used := make([][]int32, d), make([]int, d)
+	binColumns(in.Codes, m.Bins, m.Binning, func(s *binned, c, bins int) {
+		ids[c], used[c] = append([]int32(nil), s.ids...), bins
+	})
+	g := Grid{Name: "mutual_information", Values: make([][]float64, d)}
+	for c := range d {
+		g.Rows, g.Values[c] = append(g.Rows, columnName(c)), make([]float64, d)
+	}
+	g.Columns = g.Rows
+	kernel.For(d, func(_, a int) {
+		s := &binned{ids: ids[a]}
+		for b := a; b < d; b++ {
+			v := s.mutual(used[a], ids[b], used[b])
+			g.Values[a][b], g.Values[b][a] = v, v // no two calls write one place
+		}
+	})
+	part := Part{Name: "per_column", Labels: g.Rows}
+	for c, row := range g.Values {
+		var sum float64
+		for b, v := range row {
+			if b != c {
+				sum += v
+			}
+		}
+		part.Values = append(part.Values, sum/float64(d-1))
+	}
+	return Result{Value: Mean.of(part.Values), Parts: []Part{part}, Grids: []Grid{g}}, nil
+}
+
+// Compute returns the grid correlation of the columns that are not constant.
+func (t *TotalCorrelation) Compute(in *Input) (Result, error) {
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := t.Suits(in); err != nil {
+		return Result{}, err
+	}
+	n, d := in.Codes.Rows, in.Codes.Cols
+	g := Grid{Name: "correlation"}
+	var unit []float64 // column by column
+	column := make([]float64, n)
+	for c := range d {
+		if unitColumn(in.Codes, c, column) > 0 {
+			unit = append(unit, column...)
+			g.Rows = append(g.Rows, columnName(c))
+		}
+	}
+	var r Result
+	if len(g.Rows) < d {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns are constant and left out", d-len(g.Rows), d))
+	}
+	if len(g.Rows) == 0 {
+		return r, nil
+	}
+	x := mat.NewDense(len(g.Rows), n, unit)
+	var s mat.SymDense
+	s.SymOuterK(1/float64(n), x)
+	var eigen mat.EigenSym
+	if !eigen.Factorize(&s, false) {
+		return Result{}, fmt.Errorf("the eigenvalues of the codes' correlation do not converge")
+	}
+	for _, v := range eigen.Values(nil) {
+		if v < 1e-13*float64(len(g.Rows)) {
+			return Result{}, fmt.Errorf("the codes' covariance has no inverse: a column is a linear function of the others, and total correlation infinite")
+		}
+		r.Value -= math.Log(v) / 2
+	}
+	r.Value = max(r.Value, 0) // rounding
+	g.Columns, g.Values = g.Rows, symmetricRows(&s)
+	r.Grids = []Grid{g}
+	return r, nil
+}
+
+// Compute returns the part normalised and the grid covariance (n-1 degrees of freedom).
+func (w *WassersteinCorrelation) Compute(in *Input) (Result, error) {
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := w.Suits(in); err != nil {
+		return Result{}, err
+	}
+	d := in.Codes.Cols
+	var s mat.SymDense
+	stat.CovarianceMatrix(&s, mat.NewDense(in.Codes.Rows, d, in.Codes.Data), nil)
+	// D S has the eigenvalues of the symmetric D^(1/2) S D^(1/2).
+	similar := mat.NewSymDense(d, nil)
+	g := Grid{Name: "covariance", Values: symmetricRows(&s)}
+	var trace float64
+	for a := range d {
+		g.Rows = append(g.Rows, columnName(a))
+		trace += s.At(a, a)
+		for b := a; b < d; b++ {
+			similar.SetSym(a, b, math.Sqrt(s.At(a, a))*s.At(a, b)*math.Sqrt(s.At(b, b)))
+		}
+	}
+	g.Columns = g.Rows
+	if norm := mat.Norm(similar, 1); math.IsNaN(norm) || math.IsInf(norm, 0) {
+		return Result{}, fmt.Errorf("the codes' covariance is not finite: the codes are too large")
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(similar, false) {
+		return Result{}, fmt.Errorf("the eigenvalues of the codes' covariance do not converge")
+	}
+	var root float64
+	for _, v := range eigen.Values(nil) {
+		root += math.Sqrt(max(v, 0)) // less than 0 by rounding: its root has no real part
+	}
+	r := Result{Value: max(2*trace-2*root, 0), Grids: []Grid{g}}
+	normalised := Part{Name: "normalised", Values: []float64{0}}
+	if trace > 0 {
+		normalised.Values[0] = r.Value / trace
+	} else {
+		r.Notes = append(r.Notes, "all columns are constant")
+	}
+	r.Parts = []Part{normalised}
+	return r, nil
+}
+
+func symmetricRows(s *mat.SymDense) [][]float64 {
+	d := s.SymmetricDim()
+	rows := make([][]float64, d)
+	for a := range rows {
+		for b := range d {
+			rows[a] = append(rows[a], s.At(a, b))
+		}
+	}
+	return rows
+}
