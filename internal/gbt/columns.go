@@ -14,7 +14,10 @@ import (
 type Columns struct {
 	rows   int
 	values [][]float32
-	order  [][]int32
+	order  [][]int32 // with bins: one list of all rows
+
+	bins  [][]uint8   // by column and row; nil: exact
+	edges [][]float64 // by column and bin: the threshold above it
 }
 
 // NewColumns sorts the columns of a rows x cols table that is stored row by row.
@@ -42,4 +45,57 @@ func NewColumns(rows, cols int, data []float64) (*Columns, error) {
 		c.values[j], c.order[j] = values, order
 	})
 	return c, nil
+}
+
+// NewBinned is NewColumns for large tables: trees split a column between bins only,
+// of which there are at most so many, 2 to 256, with as many rows as the next as far as
+// equal values allow. A column with no more values than that is split as exactly as before.
+func NewBinned(rows, cols int, data []float64, bins int) (*Columns, error) {
+	if bins < 2 || bins > 256 {
+		return nil, fmt.Errorf("gbt: %d bins; want 2 to 256", bins)
+	}
+	c, err := NewColumns(rows, cols, data)
+	if err != nil {
+		return nil, err
+	}
+	c.bins, c.edges = make([][]uint8, cols), make([][]float64, cols)
+	kernel.For(cols, func(_, j int) { c.bins[j], c.edges[j] = cutBins(c.order[j], c.values[j], bins) })
+	c.order = [][]int32{make([]int32, rows)}
+	for i := range c.order[0] {
+		c.order[0][i] = int32(i)
+	}
+	return c, nil
+}
+
+// cutBins gives every row its bin, and every bin but the last its upper threshold.
+func cutBins(order []int32, values []float32, most int) (bins []uint8, edges []float64) {
+	groups := 1 // of values that count as equal
+	for at := 1; at < len(order); at++ {
+		if values[order[at]] > values[order[at-1]]+closest {
+			groups++
+		}
+	}
+	bins = make([]uint8, len(order))
+	filled := 0
+	for at, i := range order {
+		if at > 0 && values[i] > values[order[at-1]]+closest && len(edges)+1 < most {
+			// A bin is full with its share of the rows that were left when it was begun.
+			if left := most - len(edges); groups <= most || filled*left >= len(order)-at+filled {
+				edges = append(edges, threshold(values[order[at-1]], values[i]))
+				filled = 0
+			}
+		}
+		bins[i] = uint8(len(edges))
+		filled++
+	}
+	return bins, edges
+}
+
+// threshold is halfway between two values; the larger must not be on its left.
+func threshold(low, high float32) float64 {
+	middle := float64(low)/2 + float64(high)/2
+	if middle == float64(high) {
+		return float64(low)
+	}
+	return middle
 }

@@ -17,7 +17,8 @@
 // columns.
 //
 // Columns are sorted once; the order of a node's rows is taken from its parent's.
-// Trees of a round, or columns of a tree, run at the same time. Results do not depend
+// For large tables [NewBinned] makes columns that are split between bins instead,
+// which takes fewer passes over the rows. Trees of a round, or columns of a tree, run at the same time. Results do not depend
 // on the number of threads.
 package gbt
 

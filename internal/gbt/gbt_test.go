@@ -257,8 +257,7 @@ func TestThreads(t *testing.T) {
 	for i := range targets {
 		targets[i] = data[i*cols] * data[i*cols+1]
 	}
-	x := columns(t, rows, cols, data)
-	run := func(threads int) (got []any) {
+	run := func(x *Columns, threads int) (got []any) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 		o := Defaults()
 		o.Ties = rng.New(1, "trees")
@@ -271,10 +270,12 @@ func TestThreads(t *testing.T) {
 		c := classify(t, x, classes, o)
 		return append(got, c.Fitted(), c.Importance(), c.model.scores)
 	}
-	one := run(1)
-	for _, threads := range []int{2, 3, 16} {
-		if got := run(threads); !reflect.DeepEqual(got, one) {
-			t.Errorf("%d threads: results differ from those of one", threads)
+	for name, x := range map[string]*Columns{"exact": columns(t, rows, cols, data), "binned": binned(t, rows, cols, data, 20)} {
+		one := run(x, 1)
+		for _, threads := range []int{2, 3, 16} {
+			if got := run(x, threads); !reflect.DeepEqual(got, one) {
+				t.Errorf("%s, %d threads: results differ from those of one", name, threads)
+			}
 		}
 	}
 }

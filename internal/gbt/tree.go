@@ -50,6 +50,7 @@ type split struct {
 	sum       float64 // of the targets on the left
 	count     int
 	threshold float64
+	bin       uint8 // with bins: the last on the left
 }
 
 // grower grows trees, one at a time, and keeps the memory for the next.
@@ -71,8 +72,8 @@ func newGrower(x *Columns, depth int, parallel bool) *grower {
 	g := &grower{x: x, depth: depth, parallel: parallel, right: make([]uint8, x.rows), visit: make([]int, d),
 		leaves: make([]int32, x.rows), importance: make([]float64, d)}
 	for b := range g.orders {
-		g.orders[b] = make([][]int32, d)
-		for j := range d {
+		g.orders[b] = make([][]int32, len(x.order))
+		for j := range x.order {
 			g.orders[b][j] = make([]int32, x.rows)
 		}
 	}
@@ -122,15 +123,33 @@ func (g *grower) grow(target []float64, random *rand.Rand) tree {
 			left := span{len(t), s.low, middle, best.sum}
 			right := span{len(t) + 1, middle, s.high, s.sum - best.sum}
 			t = append(t, node{}, node{})
-			open = g.open(open, t, left, from[j][s.low:middle], target, g.depth-depth)
-			open = g.open(open, t, right, from[j][middle:s.high], target, g.depth-depth)
-			if len(open) > before {
+			rows := g.rows(s, from, j, best, depth)
+			open = g.open(open, t, left, rows[:best.count], target, g.depth-depth)
+			open = g.open(open, t, right, rows[best.count:], target, g.depth-depth)
+			if len(open) > before && g.x.bins == nil {
 				cuts = append(cuts, cut{s.low, middle, s.high})
-				g.mark(from[j][s.low:s.high], best.count)
+				g.mark(rows, best.count)
 			}
 		}
 	}
 	return t
+}
+
+// rows are those of a span, the ones that go left first: as sorted, or, with bins, parted
+// in the list of the next level.
+func (g *grower) rows(s span, orders [][]int32, column int, best split, depth int) []int32 {
+	if g.x.bins == nil {
+		return orders[column][s.low:s.high]
+	}
+	from, to := orders[0][s.low:s.high], g.orders[(depth+1)%2][0][s.low:s.high]
+	for _, i := range from {
+		g.right[i] = 0
+		if g.x.bins[column][i] > best.bin {
+			g.right[i] = 1
+		}
+	}
+	partition(to, from, g.right, best.count)
+	return to
 }
 
 // open adds a span to those that are to be split, or makes it a leaf.
@@ -158,6 +177,14 @@ func (g *grower) search(spans []span, cuts []cut, to, from [][]int32, target []f
 	d := len(g.x.values)
 	for len(g.splits) < len(spans)*d {
 		g.splits = append(g.splits, split{})
+	}
+	if g.x.bins != nil {
+		g.each(d, func(_, j int) {
+			for a, s := range spans {
+				g.splits[a*d+j] = scanBins(to[0][s.low:s.high], g.x.bins[j], g.x.edges[j], target, s.sum)
+			}
+		})
+		return
 	}
 	g.each(d, func(_, j int) {
 		for _, c := range cuts {
@@ -236,13 +263,35 @@ func scan(rows []int32, values []float32, target []float64, sum float64) split {
 	if b.gain < 0 {
 		return split{gain: -1}
 	}
-	low, high := float64(values[rows[b.at]]), float64(values[rows[b.at+1]])
-	threshold := low/2 + high/2
-	if threshold == high {
-		threshold = low
-	}
 	count := b.at + 1
-	return split{gain: b.n * b.gain, sum: b.d + float64(count)*mean, count: count, threshold: threshold}
+	return split{gain: b.n * b.gain, sum: b.d + float64(count)*mean, count: count,
+		threshold: threshold(values[rows[b.at]], values[rows[count]])}
+}
+
+// scanBins finds the cut between bins with the largest gain, the first of equals.
+func scanBins(rows []int32, bins []uint8, edges, target []float64, sum float64) split {
+	var sums [256]float64
+	var counts [256]int
+	for _, i := range rows {
+		b := bins[i]
+		sums[b] += target[i]
+		counts[b]++
+	}
+	found := split{gain: -1}
+	n, left, count := float64(len(rows)), 0.0, 0
+	for b, edge := range edges {
+		left += sums[b]
+		count += counts[b]
+		if counts[b] == 0 || count == len(rows) {
+			continue
+		}
+		c := float64(count)
+		d := left - c*(sum/n)
+		if gain := n * d * d / (c * (n - c)); gain > found.gain {
+			found = split{gain: gain, sum: left, count: count, threshold: edge, bin: uint8(b)}
+		}
+	}
+	return found
 }
 
 // best is the best cut so far of the rows of a span.
