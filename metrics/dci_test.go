@@ -186,6 +186,7 @@ func TestDCIErrors(t *testing.T) {
 		{DCI{Score: Completeness, TrainRows: -1, Ties: TiesFirst}, two, "train_rows: -1 is negative"},
 		{DCI{Score: Completeness, Test: 5, Ties: TiesFirst}, two, "train: 0 is out of range"},
 		{DCI{Score: Completeness, Train: 5, Ties: TiesFirst}, two, "test: 0 is out of range"},
+		{DCI{Score: Completeness, TrainRows: 6, Bins: 257, Ties: TiesFirst}, two, "bins: 257 is out of range"},
 		{DCI{Score: Completeness, TrainRows: 13, Ties: TiesFirst}, two, "there are 12 rows; want at least the 13"},
 		{DCI{Score: Completeness, TrainRows: 6, Ties: TiesRandom}, two, "no stream"},
 		{DCI{Score: Completeness, TrainRows: 1, Ties: TiesFirst}, two, "want one that varies"},
@@ -204,6 +205,26 @@ func TestDCIErrors(t *testing.T) {
 	r := compute(t, &DCI{Score: Informativeness, TrainRows: 3, Ties: TiesFirst}, two) // the first three rows hold f0
 	if len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "f0") || r.Part("disentanglement") != nil {
 		t.Errorf("%+v", r)
+	}
+}
+
+// With many rows, bins of equal count change the scores little.
+func TestDCIBins(t *testing.T) {
+	all := mixed()
+	in := &Input{Codes: all.Codes, Factors: all.Factors[:2]}
+	for i := range in.Codes.Rows {
+		in.Levels = append(in.Levels, all.Levels[5*i:5*i+2]...)
+	}
+	m := NewDCI()
+	m.Train, m.Test = 4000, 1000
+	exact := computeDCI(t, m, in, 1)
+	m.Bins = 256
+	bins := computeDCI(t, m, in, 1)
+	for _, part := range []string{"disentanglement", "completeness", "informativeness_train", "informativeness_test"} {
+		near(t, part, bins.Part(part)[0], exact.Part(part)[0], 0.02)
+	}
+	if bins.Value == exact.Value {
+		t.Error("bins have no effect")
 	}
 }
 
@@ -249,9 +270,13 @@ func mixed() *Input {
 // 10,000 training and 5,000 test rows of ten columns, factors as of dSprites.
 func BenchmarkDCI(b *testing.B) {
 	in := mixed()
-	m := NewDCI()
-	m.TrainRows = 10000
-	for b.Loop() {
-		computeDCI(b, m, in, 0)
+	for name, bins := range map[string]int{"exact": 0, "bins256": 256} {
+		m := NewDCI()
+		m.TrainRows, m.Bins = 10000, bins
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				computeDCI(b, m, in, 0)
+			}
+		})
 	}
 }
