@@ -10,7 +10,7 @@ import (
 // and least the variance below which a node is not split, both as in scikit-learn.
 const (
 	closest float32 = 1e-7
-	least           = 0x1p-52
+	least   float64 = 0x1p-52
 )
 
 // node is a split, or a leaf if column is negative. The right child follows the left.
