@@ -113,13 +113,7 @@ func (m *DCI) Suits(in *Input) error {
 // per_factor_train and per_factor_test (accuracy); and the grid importance. Factors
 // that have one level in the training rows are left out.
 func (m *DCI) Compute(in *Input) (Result, error) {
-	if err := m.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := m.Suits(in); err != nil {
+	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
 	if in.Stream == nil && (m.TrainRows == 0 || m.Ties == TiesRandom) {

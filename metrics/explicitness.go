@@ -43,13 +43,7 @@ func (m *Explicitness) Suits(in *Input) error { return m.Split.suits(in) }
 
 // Compute returns the parts per_factor, and train: the same areas on the train rows.
 func (m *Explicitness) Compute(in *Input) (Result, error) {
-	if err := m.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := m.Suits(in); err != nil {
+	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
 	train, test, note, err := m.Split.rows(in)

@@ -67,13 +67,7 @@ func (*MED) Suits(in *Input) error { return wantFactors(in, 2) }
 // With TopK, selected holds the numbers of the chosen columns, and the parts and the
 // grid R are of these.
 func (m *MED) Compute(in *Input) (Result, error) {
-	if err := m.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := m.Suits(in); err != nil {
+	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
 	x := newInformation(in, m.Bins, m.Binning)

@@ -113,6 +113,20 @@ type Selective interface {
 	Suits(in *Input) error
 }
 
+// ready checks a metric's settings, its input, and that they go together.
+func ready(m interface {
+	Selective
+	Validate() error
+}, in *Input) error {
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	if err := in.Validate(); err != nil {
+		return err
+	}
+	return m.Suits(in)
+}
+
 // Result is the outcome of a metric.
 type Result struct {
 	Name   string    `json:"name"` // set by Evaluate

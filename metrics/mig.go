@@ -58,13 +58,7 @@ func (m *MIG) Suits(in *Input) error {
 // Compute returns the part per_factor (with Gap factors: per_column), and the grid
 // mutual_information in nats.
 func (m *MIG) Compute(in *Input) (Result, error) {
-	if err := m.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := m.Suits(in); err != nil {
+	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
 	x := newInformation(in, m.Bins, m.Binning)

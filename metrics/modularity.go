@@ -39,13 +39,7 @@ func wantFactors(in *Input, least int) error {
 // that tell most about the factor (0 if there is none). The grid is
 // mutual_information, in nats.
 func (m *Modularity) Compute(in *Input) (Result, error) {
-	if err := m.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := m.Suits(in); err != nil {
+	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
 	x := newInformation(in, m.Bins, m.Binning)

@@ -56,13 +56,7 @@ func (m *SAP) Suits(in *Input) error {
 // Compute returns the part per_factor and the grid score of columns and factors.
 // Factors that have one level in the train rows are left out.
 func (m *SAP) Compute(in *Input) (Result, error) {
-	if err := m.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := m.Suits(in); err != nil {
+	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
 	train, test, note, err := m.Split.rows(in)

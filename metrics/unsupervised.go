@@ -75,13 +75,7 @@ func (*WassersteinCorrelation) Suits(in *Input) error {
 // Compute returns the part per_column, each column's mean over the others, and the
 // grid mutual_information of columns, whose diagonal is their entropies.
 func (m *MutualInformation) Compute(in *Input) (Result, error) {
-	if err := m.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := m.Suits(in); err != nil {
+	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
 	d := in.Codes.Cols

@@ -8,7 +8,6 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/op"
 	"github.com/unravel-ml/unravel/internal/rng"
-	"github.com/unravel-ml/unravel/internal/vm"
 )
 
 // TestPairAllocations runs the operations on all pairs of rows, forward and backward.
@@ -39,22 +38,6 @@ func TestPairAllocations(t *testing.T) {
 			ok(op.HSIC(z, y, nil, op.Kernel{}, op.Kernel{Bandwidth: 1})),
 			ok(op.HSIC(z, y, nil, op.Kernel{Columns: []int{1, 2}}, op.Kernel{Kind: op.CircularKernel})),
 		))
-		grads, err := gorgonia.Grad(loss, z, variance)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := vm.New(append(grads, loss)...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		run := func() {
-			if err := m.RunAll(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		run()
-		if n := testing.AllocsPerRun(20, run); n >= 1 {
-			t.Errorf("%v: %v allocations in a run, want 0", dt, n)
-		}
+		allocationFree(t, dt, loss, z, variance)
 	}
 }
