@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/figures"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -148,14 +149,15 @@ func (s *session) drawLosses(w io.Writer) error {
 	return figures.Curves(w, figures.CurveOptions{Title: s.experiment.Config.Name, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
 }
 
-// shown lists the images of n that figures of codes show: all, or scattered ones.
+// shown lists the images of n that figures of codes show: all, or of so many equal
+// stretches one each, at random: regular steps would keep in step with the grid of factors.
 func shown(n int) []int {
-	if n > maxPoints {
-		return scattered(n, maxPoints)
-	}
-	list := make([]int, n)
+	list, stream := make([]int, min(n, maxPoints)), rng.New(0, "figures")
 	for i := range list {
 		list[i] = i
+		if n > maxPoints {
+			list[i] = int((float64(i) + stream.Float64()) / maxPoints * float64(n))
+		}
 	}
 	return list
 }
