@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -25,12 +26,16 @@ import (
 // the first, with a note). The authors' code takes their rows of R as they are;
 // with Renormalise, R is computed from these columns alone, as the paper defines it.
 //
+// Mutual information of a sample is too large, by about (bins-1)(levels-1)/2n nats with n rows: of codes that tell
+// little, and are many, values depend on n. Samples makes it the same for tables of different sizes; the authors' code has 10,000.
+//
 // A factor that no column tells about has a column of zeros in R, and a note.
 type MED struct {
 	Bins        int     `yaml:"bins" doc:"bins of a code column"`
 	Binning     Binning `yaml:"binning" doc:"bins of equal width, or of equal count of rows"`
 	Log         LogBase `yaml:"log" doc:"of the entropy: factors (to the base of their number, as in the authors' code), or natural (as in the paper's text)"`
 	TopK        int     `yaml:"k" doc:"only the best k columns of every factor; 0: all"`
+	Samples     int     `yaml:"samples" doc:"measure so many rows, chosen at random if there are more; 0: all"`
 	Renormalise bool    `yaml:"renormalise" doc:"with k: divide by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
 
@@ -56,6 +61,9 @@ func (m *MED) Validate() error {
 	case m.Renormalise && m.TopK == 0:
 		return config.Invalid("renormalise", "there is nothing to renormalise without k; want k of 1 or more")
 	}
+	if err := validSamples(m.Samples); err != nil {
+		return err
+	}
 	return validBins(m.Bins, m.Binning)
 }
 
@@ -70,8 +78,16 @@ func (m *MED) Compute(in *Input) (Result, error) {
 	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
-	x := newInformation(in, m.Bins, m.Binning)
 	var r Result
+	if n := in.Codes.Rows; m.Samples > 0 && n > m.Samples {
+		rows, err := in.sample(m.Samples)
+		if err != nil {
+			return Result{}, err
+		}
+		in = in.rows(rows)
+		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random rows of %d", m.Samples, n))
+	}
+	x := newInformation(in, m.Bins, m.Binning)
 	relative, silent := columnShares(x.mutual)
 	if len(silent) > 0 {
 		var names []string

@@ -16,7 +16,7 @@ import (
 
 // Options say how a table is computed.
 type Options struct {
-	Full bool // the full scale, not the quick one
+	Scale string // one of the table's scales; empty: quick
 
 	// Progress, if any, is called before a metric of a row is computed, with the number of those
 	// done and of all.
@@ -34,10 +34,14 @@ type Options struct {
 // Compute computes the table. Results depend on nothing but the table, the scale and, where rows are trained, on the runs
 // that there are.
 func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
-	scale, name := t.scale(o.Full)
+	scale, err := t.scale(o.Scale)
+	if err != nil {
+		return nil, err
+	}
+	o.Scale = scale.Name
 	if scale.Dataset != "" {
 		other := *t
-		other.Printed.Dataset = scale.Dataset
+		other.Printed = scale.printed(t.Printed)
 		t = &other
 	}
 	measured, err := t.distinct()
@@ -48,11 +52,11 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: name, Seeds: scale.Seeds, table: t, remark: scale.Remark}
+	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, table: t, remark: scale.Remark}
 	r.Reproduced, r.Printed = 0, t.printed()
 	done := 0
 	for _, row := range t.Rows {
-		if row.Full && !o.Full {
+		if row.Full && scale.Name != FullScale {
 			row.From, row.Missing = SourceChoice{}, "only at the scale full"
 		}
 		line := make([]Cell, len(t.Columns))
@@ -79,20 +83,6 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	}
 	return r, nil
 }
-
-// scale is the scale that is meant, and its name.
-func (t *Table) scale(full bool) (Scale, string) {
-	if full {
-		return t.Scales.Full, fullScale
-	}
-	return t.Scales.Quick, quickScale
-}
-
-// The names of the scales.
-const (
-	quickScale = "quick"
-	fullScale  = "full"
-)
 
 var errNoFit = errors.New("only runs have fitted something")
 

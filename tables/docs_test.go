@@ -37,7 +37,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table.Scales.Quick.Seeds = 1
+	table.Scales[0].Seeds = 1
 	r := compute(t, table, false)
 	if r.Printed != 3 || r.Cell("rotation", "MPD").Status != Same || r.Cell("rotation", "Com.").Status != Known || r.Cell("VAE", "MPD").Status != Missing {
 		t.Errorf("%+v", r)
@@ -67,7 +67,7 @@ func TestDocsTrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := table.Runs(false)
+	runs, err := table.Runs(QuickScale)
 	if err != nil || len(runs) != 3*(1+27+1) {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}

@@ -19,6 +19,7 @@ import (
 type Runs struct {
 	Config string         `yaml:"config" doc:"the config of the runs: a .yaml file, or the name of one that comes with unravel"`
 	Set    sweep.Settings `yaml:"set" doc:"key.path: value, on top of the config; what the scale sets comes on top of this"`
+	Fixed  sweep.Settings `yaml:"fixed" doc:"key.path: value, on top of what the scale sets"`
 	Quick  sweep.Settings `yaml:"quick" doc:"key.path: value, on top of all, at the scale quick"`
 	Grid   sweep.Axes     `yaml:"grid" doc:"key.path: [values]: for each seed a run with every combination, of which one is selected"`
 	Select *Selection     `yaml:"select" doc:"which run of the grid"`
@@ -107,7 +108,7 @@ func (r *Runs) plan(p *planner, row string, seed uint64) ([]sweep.Run, error) {
 		if len(r.Grid) > 0 {
 			name += fmt.Sprintf("_grid%d", i+1)
 		}
-		run, err := p.run(name, r.Config, settings, r.Quick, seed, p.metrics)
+		run, err := p.run(name, r.Config, settings, rowOverrides{r.Fixed, r.Quick}, seed, p.metrics)
 		if err != nil {
 			return nil, err
 		}
@@ -167,21 +168,26 @@ type planner struct {
 	metrics []metrics.Choice
 }
 
+// rowOverrides is what a row sets on top of its scale.
+type rowOverrides struct{ fixed, quick sweep.Settings }
+
 // run is the run of a config with what a row and the scale set.
-func (p *planner) run(name, base string, settings, quick sweep.Settings, seed uint64, final []metrics.Choice) (sweep.Run, error) {
+func (p *planner) run(name, base string, settings sweep.Settings, top rowOverrides, seed uint64, final []metrics.Choice) (sweep.Run, error) {
 	file, source, err := sweep.ReadConfig(base, p.folder)
 	if err != nil {
 		return sweep.Run{}, err
 	}
 	overrides := append(settings.Overrides(), p.set.Overrides()...)
-	if p.scale == quickScale {
-		overrides = append(overrides, quick.Overrides()...)
+	overrides = append(overrides, top.fixed.Overrides()...)
+	if p.scale == QuickScale {
+		overrides = append(overrides, top.quick.Overrides()...)
 	}
 	c, err := train.Load(file, source, append(overrides, fmt.Sprint("seed=", seed))...)
 	if err != nil {
 		return sweep.Run{}, err
 	}
+	sample := c.Metrics.Sample
 	c.Metrics = train.Defaults().Metrics
-	c.Metrics.Final, c.Train.Figures = final, false
+	c.Metrics.Sample, c.Metrics.Final, c.Train.Figures = sample, final, false
 	return sweep.NewRun(name, c)
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/registry"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/sweep"
 )
 
 // Table says how a table of a paper is computed.
@@ -50,20 +49,6 @@ type ReferenceFile struct {
 	Label   string `yaml:"label" doc:"who has printed them; empty: the paper"`
 }
 
-// Scales are the two sizes of a computation.
-type Scales struct {
-	Quick Scale `yaml:"quick" doc:"minutes on two cores"`
-	Full  Scale `yaml:"full" doc:"as in the paper, or more"`
-}
-
-// Scale says how much is computed.
-type Scale struct {
-	Seeds   int            `yaml:"seeds" doc:"draws, or runs, of what is random; the seeds are 0, 1, ..."`
-	Set     sweep.Settings `yaml:"set" doc:"key.path: value, in the configs of all runs"`
-	Dataset string         `yaml:"dataset" doc:"the data set whose printed cells are meant at this scale, if not that of the reference"`
-	Remark  string         `yaml:"remark" doc:"what this scale can show, and what not"`
-}
-
 // Row is a row of the table.
 type Row struct {
 	Label   string       `yaml:"label" doc:"its name, in the reference file too"`
@@ -78,7 +63,8 @@ type Column struct {
 	Group     string         `yaml:"group" doc:"what stands above it and its neighbours"`
 	Metric    metrics.Choice `yaml:"metric"`
 	Fit       FitValue       `yaml:"fit" doc:"instead of metric: what the run has fitted, reconstruction, held_out, assignment or variance"`
-	Part      string         `yaml:"part" doc:"the part of the metric's result that is meant, a single number; empty: its value"`
+	Part      string         `yaml:"part" doc:"the part of the metric's result that is meant; empty: its value"`
+	Of        string         `yaml:"of" doc:"of a part with several numbers the one with this label, such as a factor's name"`
 	Transform Transform      `yaml:"transform" doc:"what is done to the value: x (nothing), exp(-x), 2x or 100x"`
 	Aggregate Aggregate      `yaml:"aggregate" doc:"how values of several seeds become one: mean or median"`
 	Doc       string         `yaml:"doc" doc:"what the paper computes, where that is not what the name says"`
@@ -146,7 +132,7 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Printed: ReferenceFile{Draws: 1}, Decimals: 3, Scales: Scales{Scale{Seeds: 5}, Scale{Seeds: 20}}}
+	t := &Table{Printed: ReferenceFile{Draws: 1}, Decimals: 3, Scales: defaultScales()}
 	if err := root.Decode(t); err != nil {
 		return nil, err
 	}
@@ -165,13 +151,14 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 // againstReference wants the labels, and all their cells, in the reference file. It returns
 // the key that is wrong.
 func (t *Table) againstReference() (key string, err error) {
-	for _, s := range []struct{ key, set string }{
-		{"reference.dataset", t.Printed.Dataset}, {"scales.quick.dataset", t.Scales.Quick.Dataset}, {"scales.full.dataset", t.Scales.Full.Dataset},
-	} {
-		if s.set == "" && s.key != "reference.dataset" {
+	if key, err := t.againstSet("reference.dataset", t.Printed.Dataset); err != nil {
+		return key, err
+	}
+	for _, s := range t.Scales {
+		if s.Dataset == "" {
 			continue
 		}
-		if key, err := t.againstSet(s.key, s.set); err != nil {
+		if key, err := t.againstSet("scales."+s.Name+".dataset", s.Dataset); err != nil {
 			return key, err
 		}
 	}

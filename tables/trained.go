@@ -19,20 +19,23 @@ func (t *Table) Trains() bool {
 	return false
 }
 
-// Runs lists the runs that the table needs, those of the first seed first; a run that several rows need is
+// Runs lists the runs that the table needs at a scale, those of the first seed first; a run that several rows need is
 // listed once.
-func (t *Table) Runs(full bool) ([]sweep.Run, error) {
-	p, err := t.planner(full)
+func (t *Table) Runs(named string) ([]sweep.Run, error) {
+	scale, err := t.scale(named)
 	if err != nil {
 		return nil, err
 	}
-	scale, _ := t.scale(full)
+	p, err := t.planner(scale)
+	if err != nil {
+		return nil, err
+	}
 	var all []sweep.Run
 	known, names := map[string]bool{}, map[string]bool{}
 	for seed := range uint64(scale.Seeds) {
 		for _, row := range t.Rows {
 			source, ok := row.From.Value.(Trained)
-			if !ok || row.Full && !full {
+			if !ok || row.Full && scale.Name != FullScale {
 				continue
 			}
 			runs, err := source.plan(p, row.Label, seed)
@@ -56,19 +59,13 @@ func (t *Table) Runs(full bool) ([]sweep.Run, error) {
 }
 
 // planner makes the configs of a scale.
-func (t *Table) planner(full bool) (*planner, error) {
-	scale, name := t.scale(full)
-	p := &planner{folder: t.folder, scale: name, set: scale.Set}
+func (t *Table) planner(scale *Scale) (*planner, error) {
+	p := &planner{folder: t.folder, scale: scale.Name, set: scale.Set}
 	measured, err := t.distinct()
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range measured {
-		for _, other := range p.metrics {
-			if other.Name == m.choice.Name && t.Trains() {
-				return nil, fmt.Errorf("table %s: columns have the metric %s with different options, and a run measures it once", t.Name, other.Name)
-			}
-		}
 		p.metrics = append(p.metrics, m.choice)
 	}
 	return p, nil
@@ -87,7 +84,11 @@ func (t *Table) find(o Options) (*found, error) {
 	if !t.Trains() {
 		return nil, nil
 	}
-	p, err := t.planner(o.Full)
+	scale, err := t.scale(o.Scale)
+	if err != nil {
+		return nil, err
+	}
+	p, err := t.planner(scale)
 	if err != nil {
 		return nil, err
 	}

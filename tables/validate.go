@@ -132,14 +132,6 @@ func (r *ReferenceFile) Validate() error {
 	return nil
 }
 
-// Validate checks the settings.
-func (s *Scale) Validate() error {
-	if s.Seeds < 1 || s.Seeds > maxSeeds {
-		return config.Invalid("seeds", "%d is out of range; want 1 to %d", s.Seeds, maxSeeds)
-	}
-	return nil
-}
-
 // Validate checks that a row has codes, or a reason for having none.
 func (r *Row) Validate() error {
 	switch {
@@ -162,6 +154,8 @@ func (c *Column) Validate() error {
 		return config.Invalid("metric", "column %q has no metric", c.Label)
 	case c.Metric.Name != "" && c.Fit != "":
 		return config.Invalid("fit", "column %q has a metric, too; want one of the two", c.Label)
+	case c.Of != "" && c.Part == "":
+		return config.Invalid("of", "there is no part; want the part that %q is a label of", c.Of)
 	case !slices.Contains(transforms, c.Transform):
 		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x or 100x", string(c.Transform))
 	case c.Aggregate != Mean && c.Aggregate != Median:

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -23,7 +25,7 @@ import (
 // tableCommand is `unravel table [NAME]`.
 type tableCommand struct {
 	Name  string `arg:"" optional:"" help:"A table that comes with unravel, or a .yaml file; none: list the tables."`
-	Scale string `enum:"quick,full" default:"quick" help:"How much is computed: quick, or full, with as many draws and runs as the paper has, or more."`
+	Scale string `placeholder:"NAME" default:"quick" help:"How much is computed: quick, or full, with as many draws and runs as the paper has, or more; some tables have others between them, which the list of tables shows."`
 	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex and NAME.html."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 
@@ -58,6 +60,9 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if err != nil {
 		return err
+	}
+	if _, err := t.Scales.Find(c.Scale); err != nil {
+		return usagef("--scale %s: the table %s: %w", c.Scale, t.Name, err)
 	}
 	if c.Out != "" { // a mistake in it should not cost the time of computing
 		if err := os.MkdirAll(c.Out, 0o777); err != nil {
@@ -100,7 +105,7 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 	if !t.Trains() || c.NoRun {
 		return nil, nil
 	}
-	runs, err := t.Runs(c.Scale == "full")
+	runs, err := t.Runs(c.Scale)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +131,7 @@ func (c *tableCommand) compute(ctx context.Context, t *tables.Table, s *streams,
 		fmt.Fprintln(s.log, latest)
 		said = time.Now()
 	}
-	options := tables.Options{Full: c.Scale == "full", Runs: c.Runs, Explore: !c.NoRun, Progress: func(done, all int, row, metric string) {
+	options := tables.Options{Scale: c.Scale, Runs: c.Runs, Explore: !c.NoRun, Progress: func(done, all int, row, metric string) {
 		lock.Lock()
 		defer lock.Unlock()
 		latest = fmt.Sprintf("computing %s of %s (%d of %d)", metric, row, done+1, all)
@@ -149,10 +154,10 @@ func (c *tableCommand) compute(ctx context.Context, t *tables.Table, s *streams,
 }
 
 // listTables prints the tables with the cells that come out as printed: of tables that train, those of the runs that there are
-// in the usual folder, at the larger scale that has any.
+// in the usual folder, at the largest scale that has any.
 func listTables(ctx context.Context, w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TABLE\tREPRODUCED\tPRINTED\tWHAT\tSOURCE")
+	fmt.Fprintln(t, "TABLE\tREPRODUCED\tPRINTED\tSCALES\tWHAT\tSOURCE")
 	for _, name := range tables.Names() {
 		table, err := tables.Open(name)
 		if err != nil {
@@ -162,7 +167,7 @@ func listTables(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", name, reproduced, printed, table.Title, table.Source)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\n", name, reproduced, printed, strings.Join(table.Scales.Names(), " "), table.Title, table.Source)
 	}
 	return t.Flush()
 }
@@ -173,8 +178,8 @@ func coverage(ctx context.Context, t *tables.Table) (reproduced, printed int, er
 		reproduced, printed = t.Coverage()
 		return reproduced, printed, nil
 	}
-	for _, full := range []bool{true, false} {
-		r, err := t.Compute(ctx, tables.Options{Full: full, Runs: runsOf(t)})
+	for _, scale := range slices.Backward(t.Scales.Names()) {
+		r, err := t.Compute(ctx, tables.Options{Scale: scale, Runs: runsOf(t)})
 		if err != nil {
 			return 0, 0, err
 		}
