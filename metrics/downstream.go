@@ -152,7 +152,7 @@ func (m *Downstream) codes(in *Input, r *Result) (codes Matrix, selected Part, e
 	}
 	const bins = 20
 	relative, _ := columnShares(newInformation(in, bins, EqualWidth).mutual)
-	columns, tied := (&MED{Log: LogFactors, TopK: m.TopK}).best(relative)
+	columns, tied := (&MED{Entropy: libraryEntropy(), TopK: m.TopK}).best(relative)
 	if len(columns) == 0 {
 		r.Notes = append(r.Notes, "no code column tells anything about a factor: all are taken")
 		return in.Codes, Part{Name: "selected"}, nil

@@ -10,20 +10,24 @@ import (
 	. "github.com/unravel-ml/unravel/tables"
 )
 
-// The page about tables shows what the command writes, and its example can be read.
+// The pages about tables and contrastive models show what the command writes, and the former's example can be read.
 func TestDocs(t *testing.T) {
 	source, err := os.ReadFile("../docs/tables.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := strings.ReplaceAll(string(source), "\r\n", "\n")
+	contrastive, err := os.ReadFile("../docs/contrastive.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(string(source)+string(contrastive), "\r\n", "\n")
 	for _, name := range Names() {
 		if open(t, name).Trains() { // what it shows depends on the runs that there are
 			continue
 		}
 		_, written, _ := strings.Cut(text(t, quick(t, name).WriteMarkdown), "\n")
 		if !strings.Contains(page, strings.TrimSpace(written)) {
-			t.Errorf("docs/tables.md does not show what unravel table %s --out DIR writes:\n%s", name, written)
+			t.Errorf("neither docs/tables.md nor docs/contrastive.md shows what unravel table %s --out DIR writes:\n%s", name, written)
 		}
 	}
 	block := func(language string) []byte {

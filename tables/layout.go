@@ -84,8 +84,12 @@ func (r *Result) layout() *layout {
 	common := len(l.Footnotes)
 	for _, row := range r.Rows {
 		shownRow := line{Label: row.Label}
-		for _, c := range row.Cells {
-			shownRow.Cells = append(shownRow.Cells, l.show(c, common))
+		for i, c := range row.Cells {
+			decimals := r.table.Decimals
+			if own := r.table.Columns[i].Decimals; own != nil {
+				decimals = *own
+			}
+			shownRow.Cells = append(shownRow.Cells, l.show(c, common, decimals))
 		}
 		l.Lines = append(l.Lines, shownRow)
 	}
@@ -93,8 +97,7 @@ func (r *Result) layout() *layout {
 }
 
 // show makes texts of a cell, and a footnote of its reason if it is a new one.
-func (l *layout) show(c Cell, common int) shown {
-	decimals := l.table.Decimals
+func (l *layout) show(c Cell, common, decimals int) shown {
 	s := shown{Ours: none, Theirs: none, Difference: none, Status: c.Status}
 	if c.Ours != nil {
 		s.Ours = fixed(*c.Ours, decimals)

@@ -165,7 +165,8 @@ type planner struct {
 	folder  string // where files that the table names are looked for
 	scale   string // its name
 	set     sweep.Settings
-	metrics []metrics.Choice
+	metrics []metrics.Choice // that runs measure
+	columns []metrics.Choice // those that columns show
 }
 
 // rowOverrides is what a row sets on top of its scale.

@@ -118,3 +118,46 @@ func TestColumnsOfRuns(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// Tables with the same runs share them, if what one shows the other measures too.
+func TestShared(t *testing.T) {
+	const columns = "columns:\n  - {label: D, metric: dlsbd}\n  - {label: 2D, metric: dlsbd, transform: 2x}\n  - {label: P, metric: mig, part: mig_0}\n"
+	first, err := writeTable(t, trainedTable, columns, "runs: both\nalso: [{med: {k: 1}}]\n"+strings.Replace(columns, "mig, part: mig_0", "mig", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := writeTable(t, trainedTable, columns, "runs: both\nalso: [dlsbd, mig]\ncolumns:\n  - {label: D, metric: {med: {k: 1}}}\n  - {label: 2D, metric: mig}\n  - {label: P, metric: mig, transform: 2x}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Folder != "both" || second.Folder != "both" {
+		t.Errorf("folders %q and %q", first.Folder, second.Folder)
+	}
+	a, err := first.Runs(QuickScale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := second.Runs(QuickScale)
+	if err != nil || len(a) != len(b) {
+		t.Fatal(len(a), len(b), err)
+	}
+	for i := range a {
+		if a[i].Hash != b[i].Hash || a[i].Name != b[i].Name {
+			t.Errorf("%s and %s differ", a[i].Name, b[i].Name)
+		}
+	}
+	dir := t.TempDir()
+	makeRuns(t, first, dir, false, 0)
+	x, y := computeFrom(t, first, dir), computeFrom(t, second, dir)
+	if mig := *x.Cell("a", "P").Ours; *y.Cell("a", "2D").Ours != mig || *y.Cell("a", "P").Ours != 2*mig || *x.Cell("a", "2D").Ours != 2**x.Cell("a", "D").Ours {
+		t.Errorf("%+v\n%+v", x.Rows[0], y.Rows[0])
+	}
+	if c := y.Cell("a", "D"); c.Ours == nil || *c.Ours == *x.Cell("a", "D").Ours {
+		t.Errorf("%+v", c)
+	}
+	for _, name := range []string{"../x", "a/b", ".", "-a"} {
+		if _, err := writeTable(t, trainedTable, columns, "runs: "+name+"\n"+columns); err == nil || !strings.Contains(err.Error(), "runs: ") || !strings.Contains(err.Error(), "is not a folder's name") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

@@ -24,17 +24,19 @@ import (
 
 // Table says how a table of a paper is computed.
 type Table struct {
-	Name     string        `yaml:"name" doc:"what the command line calls it"`
-	Title    string        `yaml:"title" doc:"what it shows, in a line"`
-	Source   string        `yaml:"source" doc:"paper and table"`
-	Printed  ReferenceFile `yaml:"reference" doc:"the printed values"`
-	Decimals int           `yaml:"decimals" doc:"digits behind the point of our values"`
-	Subset   int           `yaml:"subset" doc:"measure so many random rows of the codes, others for every seed; 0: all"`
-	Scales   Scales        `yaml:"scales" doc:"how much is computed"`
-	Rows     []Row         `yaml:"rows"`
-	Columns  []Column      `yaml:"columns"`
-	Notes    []Note        `yaml:"notes" doc:"the cells that do not come out as printed"`
-	Remarks  []string      `yaml:"remarks" doc:"what to know of the table as a whole, a sentence or two each"`
+	Name     string           `yaml:"name" doc:"what the command line calls it"`
+	Title    string           `yaml:"title" doc:"what it shows, in a line"`
+	Source   string           `yaml:"source" doc:"paper and table"`
+	Printed  ReferenceFile    `yaml:"reference" doc:"the printed values"`
+	Decimals int              `yaml:"decimals" doc:"digits behind the point of our values"`
+	Subset   int              `yaml:"subset" doc:"measure so many random rows of the codes, others for every seed; 0: all"`
+	Scales   Scales           `yaml:"scales" doc:"how much is computed"`
+	Rows     []Row            `yaml:"rows"`
+	Columns  []Column         `yaml:"columns"`
+	Also     []metrics.Choice `yaml:"also" doc:"what runs measure besides the columns, so that tables whose runs are the same can share them"`
+	Folder   string           `yaml:"runs" doc:"the folder of its runs in runs/tables, which tables may share; empty: the table's name"`
+	Notes    []Note           `yaml:"notes" doc:"the cells that do not come out as printed"`
+	Remarks  []string         `yaml:"remarks" doc:"what to know of the table as a whole, a sentence or two each"`
 
 	Reference *Reference `yaml:"-"` // the cells of the file
 
@@ -67,6 +69,7 @@ type Column struct {
 	Of        string         `yaml:"of" doc:"of a part with several numbers the one with this label, such as a factor's name"`
 	Transform Transform      `yaml:"transform" doc:"what is done to the value: x (nothing), exp(-x), 2x or 100x"`
 	Aggregate Aggregate      `yaml:"aggregate" doc:"how values of several seeds become one: mean or median"`
+	Decimals  *int           `yaml:"decimals" doc:"digits behind the point of our values, if not as the table says"`
 	Doc       string         `yaml:"doc" doc:"what the paper computes, where that is not what the name says"`
 }
 

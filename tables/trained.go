@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/sweep"
 )
 
@@ -68,7 +72,37 @@ func (t *Table) planner(scale *Scale) (*planner, error) {
 	for _, m := range measured {
 		p.metrics = append(p.metrics, m.choice)
 	}
-	return p, nil
+	p.columns = p.metrics
+	return p, p.with(t.Also)
+}
+
+// with adds metrics that no column shows, and brings all in an order that does not depend on which those are.
+func (p *planner) with(also []metrics.Choice) error {
+	if len(also) == 0 {
+		return nil
+	}
+	texts := map[string]metrics.Choice{}
+	for _, c := range append(also[:len(also):len(also)], p.columns...) {
+		text, err := metricText(c)
+		if err != nil {
+			return err
+		}
+		texts[text] = c
+	}
+	p.metrics = nil
+	for _, text := range slices.Sorted(maps.Keys(texts)) {
+		p.metrics = append(p.metrics, texts[text])
+	}
+	return nil
+}
+
+// shown are the results of the columns' metrics, of those of all.
+func (p *planner) shown(all []metrics.Result) []metrics.Result {
+	var list []metrics.Result
+	for _, c := range p.columns {
+		list = append(list, all[slices.IndexFunc(p.metrics, func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })])
+	}
+	return list
 }
 
 // found are the runs that there are.
@@ -119,6 +153,7 @@ func (f *found) row(ctx context.Context, row Row, seeds int, measured []measured
 				return ctx.Err()
 			}
 			if err = failure; err == nil {
+				results = f.planner.shown(results)
 				for i := range all {
 					all[i].results = append(all[i].results, results[i])
 					all[i].fits = append(all[i].fits, fit)

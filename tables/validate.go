@@ -3,6 +3,7 @@ package tables
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/config"
@@ -72,6 +73,8 @@ func (t *Table) Validate() error {
 		return config.Invalid("decimals", "%d is out of range; want 0 to %d", t.Decimals, maxDecimals)
 	case t.Subset < 0:
 		return config.Invalid("subset", "%d is negative; want 0 (all rows) or more", t.Subset)
+	case t.Folder != "" && !folderName.MatchString(t.Folder):
+		return config.Invalid("runs", "%q is not a folder's name: want letters, digits, '.', '_' and '-', a letter or digit first", t.Folder)
 	case len(t.Rows) == 0:
 		return config.Invalid("rows", "there are no rows")
 	case len(t.Columns) == 0:
@@ -117,6 +120,8 @@ func (t *Table) validNotes(rows, columns []string) error {
 	return nil
 }
 
+var folderName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
 func among(what, name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil
@@ -156,6 +161,8 @@ func (c *Column) Validate() error {
 		return config.Invalid("fit", "column %q has a metric, too; want one of the two", c.Label)
 	case c.Of != "" && c.Part == "":
 		return config.Invalid("of", "there is no part; want the part that %q is a label of", c.Of)
+	case c.Decimals != nil && (*c.Decimals < 0 || *c.Decimals > maxDecimals):
+		return config.Invalid("decimals", "%d is out of range; want 0 to %d", *c.Decimals, maxDecimals)
 	case !slices.Contains(transforms, c.Transform):
 		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x or 100x", string(c.Transform))
 	case c.Aggregate != Mean && c.Aggregate != Median:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type tableCommand struct {
 
 	NoRun  bool   `help:"Train nothing: show the cells whose runs there are."`
 	DryRun bool   `help:"List the runs that would be made, and how long they would take, and make none."`
-	Runs   string `placeholder:"DIR" help:"The folder of the runs; runs/tables/NAME if absent."`
+	Runs   string `placeholder:"DIR" help:"The folder of the runs; that in runs/tables which the table names, or NAME, if absent."`
 	Jobs   int    `default:"1" help:"Runs at once; they share the processors."`
 	Retry  bool   `help:"Make failed runs again, too."`
 }
@@ -95,7 +96,9 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 }
 
 // runsOf is the folder of a table's runs.
-func runsOf(t *tables.Table) string { return filepath.Join(filepath.FromSlash(tableRuns), t.Name) }
+func runsOf(t *tables.Table) string {
+	return filepath.Join(filepath.FromSlash(tableRuns), cmp.Or(t.Folder, t.Name))
+}
 
 // train makes the runs that are missing. Those that have failed are an error for when the table is shown.
 func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (failed, err error) {
