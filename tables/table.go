@@ -36,6 +36,7 @@ type Table struct {
 	Also     []metrics.Choice `yaml:"also" doc:"what runs measure besides the columns, so that tables whose runs are the same can share them"`
 	Folder   string           `yaml:"runs" doc:"the folder of its runs in runs/tables, which tables may share; empty: the table's name"`
 	Notes    []Note           `yaml:"notes" doc:"the cells that do not come out as printed"`
+	Curves   *Curves          `yaml:"curves" doc:"columns that --out draws as curves over the rows"`
 	Remarks  []string         `yaml:"remarks" doc:"what to know of the table as a whole, a sentence or two each"`
 
 	Reference *Reference `yaml:"-"` // the cells of the file
@@ -56,6 +57,8 @@ type Row struct {
 	Label   string       `yaml:"label" doc:"its name, in the reference file too"`
 	From    SourceChoice `yaml:"from" doc:"where its codes come from"`
 	Missing string       `yaml:"missing" doc:"instead of from: why it cannot be computed"`
+	Series  string       `yaml:"series" doc:"the curve that it is a point of"`
+	At      float64      `yaml:"at" doc:"with series: where on the axis of the curves"`
 	Full    bool         `yaml:"full" doc:"compute it at the scale full only"`
 }
 

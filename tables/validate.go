@@ -93,6 +93,9 @@ func (t *Table) Validate() error {
 		}
 		columns = append(columns, c.Label)
 	}
+	if err := t.validCurves(columns); err != nil {
+		return err
+	}
 	return t.validNotes(rows, columns)
 }
 

@@ -27,7 +27,7 @@ import (
 type tableCommand struct {
 	Name  string `arg:"" optional:"" help:"A table that comes with unravel, or a .yaml file; none: list the tables."`
 	Scale string `placeholder:"NAME" default:"quick" help:"How much is computed: quick, or full, with as many draws and runs as the paper has, or more; some tables have others between them, which the list of tables shows."`
-	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex and NAME.html."`
+	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex, NAME.html and, of some tables, curves as NAME-COLUMN.png."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 
 	NoRun  bool   `help:"Train nothing: show the cells whose runs there are."`
@@ -200,6 +200,11 @@ func writeTable(dir string, r *tables.Result) error {
 		write     func(io.Writer) error
 	}{{".md", r.WriteMarkdown}, {".csv", r.WriteCSV}, {".tex", r.WriteLaTeX}, {".html", r.WriteHTML}} {
 		if err := runstore.WriteFile(filepath.Join(dir, r.Name+file.extension), file.write, false); err != nil {
+			return err
+		}
+	}
+	for _, picture := range r.CurveFiles() {
+		if err := runstore.WriteFile(filepath.Join(dir, picture.Name), picture.Write, false); err != nil {
 			return err
 		}
 	}
