@@ -10,7 +10,7 @@ import (
 
 // A table has quick and full, and any others between them.
 func TestScales(t *testing.T) {
-	table, err := writeTable(t, trainedTable, "  full: {seeds: 3}", `  long: {seeds: 1, set: {train.epochs: 9}, dataset: big, label: them, draws: 7}
+	table, err := writeTable(t, trainedTable, "  full: {seeds: 3}", `  long: {seeds: 1, set: {train.epochs: 9}, dataset: small, label: others, draws: 7}
   full: {seeds: 3}
   medium: {}`)
 	if err != nil {
@@ -27,6 +27,12 @@ func TestScales(t *testing.T) {
 		r, err := table.Compute(t.Context(), Options{Scale: name})
 		if err != nil || name != "" && r.Scale != name || name == "" && r.Scale != QuickScale {
 			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	for name, label := range map[string]string{"long": "others", "full": "them"} {
+		r, err := table.Compute(t.Context(), Options{Scale: name})
+		if err != nil || !strings.Contains(text(t, r.WriteMarkdown), "\n| "+label+" | 1.0 ") {
+			t.Errorf("%s: %v\n%s", name, err, text(t, r.WriteMarkdown))
 		}
 	}
 	runs, err := table.Runs("long")
@@ -158,6 +164,17 @@ func TestShared(t *testing.T) {
 	for _, name := range []string{"../x", "a/b", ".", "-a"} {
 		if _, err := writeTable(t, trainedTable, columns, "runs: "+name+"\n"+columns); err == nil || !strings.Contains(err.Error(), "runs: ") || !strings.Contains(err.Error(), "is not a folder's name") {
 			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// A printed mean of more runs is worth more.
+func TestScaleDraws(t *testing.T) {
+	for draws, want := range map[int]Status{0: Near, 1: Near, 100000: Differs} {
+		x := table(t, seeded{random: true}, &reading{}, "T,D,r,c,9.0,,\nT,E,r,c,3.5,2.0,")
+		x.Scales[0].Dataset, x.Scales[0].Draws = "E", draws // ours is 1.5, with a deviation of 1.29
+		if c := compute(t, x, false).Cell("r", "c"); c.Status != want || *c.Theirs != 3.5 {
+			t.Errorf("%d draws: %+v, want %s", draws, c, want)
 		}
 	}
 }
