@@ -34,7 +34,7 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 			return s.Ours + " (" + escape(s.Mark) + ")"
 		})
 		row(escape(l.table.theirs()), func(c int) string { return line.Cells[c].Theirs })
-		row(differenceLabel, func(c int) string { return line.Cells[c].Difference })
+		row(escape(l.table.differenceLabel()), func(c int) string { return line.Cells[c].Difference })
 	}
 	list := func(items [][2]string) {
 		if len(items) > 0 {
@@ -62,7 +62,7 @@ func pairs[T any](list []T, of func(T) [2]string) [][2]string {
 
 var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,
 	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, `"`, "''",
-	"✓", `$\checkmark$`, "✗", `$\times$`, "β", `$\beta$`, "±", `$\pm$`)
+	"✓", `$\checkmark$`, "✗", `$\times$`, "β", `$\beta$`, "±", `$\pm$`, "×", `$\times$`)
 
 // WriteLaTeX writes a tabular that needs no package, and the footnotes below it.
 func (r *Result) WriteLaTeX(w io.Writer) error {
@@ -89,7 +89,7 @@ func (r *Result) WriteLaTeX(w io.Writer) error {
 		if s == none {
 			return "--"
 		}
-		return strings.NewReplacer("-", "$-$", "+", "$+$", "±", `$\pm$`).Replace(s)
+		return strings.NewReplacer("-", "$-$", "+", "$+$", "±", `$\pm$`, "×", `$\times$`).Replace(s)
 	}
 	for _, line := range l.Lines {
 		row(escape(line.Label), func(c int) string {
@@ -100,7 +100,7 @@ func (r *Result) WriteLaTeX(w io.Writer) error {
 			return number(s.Ours) + `\rlap{\textsuperscript{` + escape(s.Mark) + `}}`
 		})
 		row(`\quad{\small `+escape(l.table.theirs())+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Theirs) + `}` })
-		row(`\quad{\small `+differenceLabel+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Difference) + `}` })
+		row(`\quad{\small `+escape(l.table.differenceLabel())+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Difference) + `}` })
 	}
 	b.WriteString("\\hline\n\\end{tabular}\n")
 	for _, f := range l.Footnotes {
@@ -131,8 +131,10 @@ func (r *Result) WriteHTML(w io.Writer) error {
 		*layout
 		Labels  []Column
 		Summary string
+		Third   string
 		Plot    plot
-	}{l, l.table.Columns, r.Summary(), r.plot()}); err != nil {
+		Figure  *boxPage
+	}{l, l.table.Columns, r.Summary(), l.table.differenceLabel(), r.plot(), r.boxPage()}); err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
 	return nil

@@ -47,6 +47,7 @@ var ErrNotRun = errors.New("not run yet")
 type Sample struct {
 	Input *metrics.Input
 	Codes metrics.SubCodes // which columns are the sub-code of which factor; nil: by the metrics' own rule
+	Timed bool             // the values that are meant are the seconds which metrics take
 }
 
 // Sources lists the sources that a table can name.
@@ -54,6 +55,9 @@ var Sources = &registry.Table[Source]{Kind: "source of codes", Entries: []regist
 	{
 		Name: "entangled", Doc: "the codes of a hand-made encoder of three factors",
 		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &Entangled{datasets.Entangled{Levels: 11}} },
+	},
+	{
+		Name: "timed", Doc: "the seconds that metrics take on random codes of a given shape", New: func() Source { return &Timed{Rows: 10000, Columns: 10} },
 	},
 	{
 		Name: "runs", Doc: "the codes of trained models: a run for each seed, or the best of a grid", New: func() Source { return &Runs{} },

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -24,7 +25,7 @@ import (
 type tableCommand struct {
 	Name  string `arg:"" optional:"" help:"A table that comes with unravel, or a .yaml file; none: list the tables."`
 	Scale string `enum:"quick,full" default:"quick" help:"How much is computed: quick, or full, with as many draws and runs as the paper has, or more."`
-	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex and NAME.html."`
+	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex and NAME.html, and NAME.png if the table has a figure."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 
 	NoRun  bool   `help:"Train nothing: show the cells whose runs there are."`
@@ -162,7 +163,11 @@ func listTables(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", name, reproduced, printed, table.Title, table.Source)
+		count := strconv.Itoa(reproduced)
+		if table.Compare == tables.Ratio { // times do not come out as printed
+			count = "-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\n", name, count, printed, table.Title, table.Source)
 	}
 	return t.Flush()
 }
@@ -195,7 +200,10 @@ func writeTable(dir string, r *tables.Result) error {
 			return err
 		}
 	}
-	return nil
+	if !r.HasFigure() {
+		return nil
+	}
+	return runstore.WriteFile(filepath.Join(dir, r.Name+".png"), r.WriteFigure, false)
 }
 
 // widthOf is the width of a terminal.

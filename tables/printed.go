@@ -1,0 +1,132 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/registry"
+)
+
+// dataset is that of a row's printed cells, and name what they call the row.
+func (r *Row) dataset(t *Table) string {
+	if r.Dataset != "" {
+		return r.Dataset
+	}
+	return t.Printed.Dataset
+}
+
+func (r *Row) name() string {
+	if r.Printed != "" {
+		return r.Printed
+	}
+	return r.Label
+}
+
+// printedCell is the printed cell of a row and a column.
+func (t *Table) printedCell(r *Row, column string) *Printed {
+	return t.Reference.Find(r.dataset(t), r.name(), column)
+}
+
+// againstReference wants the labels, and all their cells, in the reference file. It returns
+// the key that is wrong.
+func (t *Table) againstReference() (key string, err error) {
+	for _, s := range []struct{ key, set string }{
+		{"reference.dataset", t.Printed.Dataset}, {"scales.quick.dataset", t.Scales.Quick.Dataset}, {"scales.full.dataset", t.Scales.Full.Dataset},
+	} {
+		needed := slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Dataset == "" })
+		if s.set == "" && (s.key != "reference.dataset" || !needed) {
+			continue
+		}
+		if key, err := t.againstSet(s.key, s.set, ""); err != nil {
+			return key, err
+		}
+	}
+	for i, r := range t.Rows {
+		if r.Dataset == "" {
+			continue
+		}
+		if key, err := t.againstSet(fmt.Sprintf("rows.%d.dataset", i), r.Dataset, r.Dataset); err != nil {
+			return key, err
+		}
+	}
+	return "", nil
+}
+
+// againstSet wants all cells for one data set of the file, which a key names, of the rows that name a data set, or none.
+func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
+	ref := t.Reference
+	if known := ref.sets(); !slices.Contains(known, set) {
+		return named, fmt.Errorf("%s has no data set %q%s", ref.File, set, registry.Suggest(set, known))
+	}
+	rows := ref.names(set, func(p *Printed) string { return p.Row })
+	columns := ref.names(set, func(p *Printed) string { return p.Column })
+	for i, c := range t.Columns {
+		if err := among("column", c.Label, columns); err != nil {
+			return fmt.Sprintf("columns.%d.label", i), fmt.Errorf("%s: %w", ref.File, err)
+		}
+	}
+	for i, r := range t.Rows {
+		if r.Dataset != rowSet {
+			continue
+		}
+		at := fmt.Sprintf("rows.%d.label", i)
+		if r.Printed != "" {
+			at = fmt.Sprintf("rows.%d.printed", i)
+		}
+		if err := among("row", r.name(), rows); err != nil {
+			return at, fmt.Errorf("%s: %w", ref.File, err)
+		}
+		for _, c := range t.Columns {
+			if ref.Find(set, r.name(), c.Label) == nil {
+				return at, fmt.Errorf("%s: there is no cell of row %q, column %q", ref.File, r.name(), c.Label)
+			}
+		}
+	}
+	return "", nil
+}
+
+// Coverage counts, without computing anything, the cells that come out as printed by the
+// table's notes, and all cells that the paper prints for its data sets. Of times none is said to come out as printed.
+func (t *Table) Coverage() (reproduced, printed int) {
+	sets := map[string]bool{}
+	for _, r := range t.Rows {
+		sets[r.dataset(t)] = true
+	}
+	for i := range t.Reference.Cells {
+		p := &t.Reference.Cells[i]
+		if !sets[p.Dataset] || p.Mean.Text == "" {
+			continue
+		}
+		printed++
+		if t.Compare != Ratio && t.comesOut(p) {
+			reproduced++
+		}
+	}
+	return reproduced, printed
+}
+
+// comesOut says whether the table has a printed cell, can compute it, and has no note on it.
+func (t *Table) comesOut(p *Printed) bool {
+	for _, r := range t.Rows {
+		if r.dataset(t) != p.Dataset || r.name() != p.Row || r.Missing != "" {
+			continue
+		}
+		for _, c := range t.Columns {
+			if c.Label == p.Column {
+				return t.reason(r.Label, c.Label) == ""
+			}
+		}
+	}
+	return false
+}
+
+// sets lists the data sets of the cells.
+func (r *Reference) sets() []string {
+	var sets []string
+	for i := range r.Cells {
+		if c := &r.Cells[i]; !slices.Contains(sets, c.Dataset) {
+			sets = append(sets, c.Dataset)
+		}
+	}
+	return sets
+}
