@@ -3,6 +3,7 @@ package figures
 import (
 	"errors"
 	"fmt"
+	"image/color"
 	"io"
 	"math"
 	"slices"
@@ -93,7 +94,7 @@ func (b *BoxPlot) addLine(p *plot.Plot) error {
 	line.Color, line.Width = palette[1], vg.Points(1.2)
 	p.Add(line)
 	p.Legend = newLegend()
-	p.Legend.Top = true
+	p.Legend.Left, p.Legend.XOffs = false, -p.Legend.XOffs
 	p.Legend.Add(b.LineLabel, line)
 	return nil
 }
@@ -135,8 +136,7 @@ const (
 func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	thin, thick := draw.LineStyle{Color: ink, Width: vg.Points(0.8)}, draw.LineStyle{Color: ink, Width: vg.Points(1.6)}
-	fill := palette[5]
-	fill.A = 160
+	fill := color.RGBA{207, 224, 242, 255}
 	for i, box := range b.Boxes {
 		if len(box.Values) == 0 {
 			continue
