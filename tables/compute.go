@@ -50,25 +50,29 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	}
 	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: name, Seeds: scale.Seeds, table: t, remark: scale.Remark}
 	r.Reproduced, r.Printed = 0, t.printed()
-	done := 0
+	done, places := 0, t.places()
 	for _, row := range t.Rows {
-		if row.Full && !o.Full {
-			row.From, row.Missing = SourceChoice{}, "only at the scale full"
-		}
-		line := make([]Cell, len(t.Columns))
+		line := make([]Cell, len(t.Columns)*len(places))
 		tell := func(metric string) {
 			if o.Progress != nil {
-				o.Progress(done, len(t.Rows)*len(measured), row.Label, metric)
+				o.Progress(done, len(t.Rows)*len(places)*len(measured), row.Label, metric)
 			}
 			done++
 		}
-		if _, ok := row.From.Value.(Trained); ok {
-			err = runs.row(ctx, row, scale.Seeds, measured, line, tell)
-		} else {
-			err = t.sampledRow(ctx, row, scale.Seeds, measured, line, tell)
-		}
-		if err != nil {
-			return nil, err
+		for p, place := range places {
+			part := make([]Cell, len(t.Columns))
+			here := place.rowAt(row, o.Full)
+			if _, ok := here.From.Value.(Trained); ok {
+				err = runs.row(ctx, place, here, scale.Seeds, measured, part, tell)
+			} else {
+				err = place.sampledRow(ctx, here, scale.Seeds, measured, part, tell)
+			}
+			if err != nil {
+				return nil, err
+			}
+			for c, cell := range part {
+				line[c*len(places)+p] = cell
+			}
 		}
 		for _, c := range line {
 			if c.Status.Reproduced() {
@@ -78,6 +82,14 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 		r.Rows = append(r.Rows, ResultRow{row.Label, line})
 	}
 	return r, nil
+}
+
+// rowAt is a row as it is computed: perhaps not at the quick scale.
+func (t *Table) rowAt(r Row, full bool) Row {
+	if !full && r.Missing == "" && (r.Full || t.at != nil && t.at.Full) {
+		r.From, r.Missing = SourceChoice{}, "only at the scale full"
+	}
+	return r
 }
 
 // scale is the scale that is meant, and its name.

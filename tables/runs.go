@@ -103,7 +103,7 @@ func (r *Runs) plan(p *planner, row string, seed uint64) ([]sweep.Run, error) {
 	}
 	var runs []sweep.Run
 	for i, settings := range list {
-		name := fmt.Sprintf("%s_%s_seed%d", plainName(row), p.scale, seed)
+		name := p.name(row, seed)
 		if len(r.Grid) > 0 {
 			name += fmt.Sprintf("_grid%d", i+1)
 		}
@@ -165,19 +165,68 @@ type planner struct {
 	scale   string // its name
 	set     sweep.Settings
 	metrics []metrics.Choice
+	at      *DataSet // nil: the table has no list of them
+}
+
+// on is the planner for a data set.
+func (p *planner) on(d *DataSet) *planner {
+	one := *p
+	one.at = d
+	return &one
+}
+
+// name is that of a row's run.
+func (p *planner) name(row string, seed uint64) string {
+	name := plainName(row)
+	if p.at != nil {
+		name += "_" + plainName(p.at.Label)
+	}
+	return fmt.Sprintf("%s_%s_seed%d", name, p.scale, seed)
+}
+
+// overrides are the settings of a run, those that count more behind.
+func (p *planner) overrides(settings, quick sweep.Settings, seed uint64) ([]string, error) {
+	var on, onQuick sweep.Settings
+	if p.at != nil {
+		on, onQuick = p.at.Set, p.at.Quick
+	}
+	list := slices.Concat(settings, on, p.set)
+	if p.scale == quickScale {
+		list = slices.Concat(list, onQuick, quick)
+	}
+	overrides := append(list.Overrides(), fmt.Sprint("seed=", seed))
+	for i, text := range overrides {
+		var err error
+		if overrides[i], err = p.fill(text); err != nil {
+			return nil, err
+		}
+	}
+	return overrides, nil
+}
+
+// fill puts values of the data set in the places of their names.
+func (p *planner) fill(text string) (string, error) {
+	if p.at == nil {
+		return text, nil
+	}
+	return p.at.fill(text)
 }
 
 // run is the run of a config with what a row and the scale set.
 func (p *planner) run(name, base string, settings, quick sweep.Settings, seed uint64, final []metrics.Choice) (sweep.Run, error) {
+	base, err := p.fill(base)
+	if err != nil {
+		return sweep.Run{}, err
+	}
 	file, source, err := sweep.ReadConfig(base, p.folder)
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	overrides := append(settings.Overrides(), p.set.Overrides()...)
-	if p.scale == quickScale {
-		overrides = append(overrides, quick.Overrides()...)
+	overrides, err := p.overrides(settings, quick, seed)
+	if err != nil {
+		return sweep.Run{}, err
 	}
-	c, err := train.Load(file, source, append(overrides, fmt.Sprint("seed=", seed))...)
+	c, err := train.Load(file, source, overrides...)
 	if err != nil {
 		return sweep.Run{}, err
 	}

@@ -32,6 +32,7 @@ type Table struct {
 	Decimals int           `yaml:"decimals" doc:"digits behind the point of our values"`
 	Subset   int           `yaml:"subset" doc:"measure so many random rows of the codes, others for every seed; 0: all"`
 	Scales   Scales        `yaml:"scales" doc:"how much is computed"`
+	DataSets []DataSet     `yaml:"datasets" doc:"data sets that all rows are trained on; none: rows say what they are trained on"`
 	Rows     []Row         `yaml:"rows"`
 	Columns  []Column      `yaml:"columns"`
 	Notes    []Note        `yaml:"notes" doc:"the cells that do not come out as printed"`
@@ -39,13 +40,14 @@ type Table struct {
 
 	Reference *Reference `yaml:"-"` // the cells of the file
 
-	folder string // where files that rows name are looked for
+	folder string   // where files that rows name are looked for
+	at     *DataSet // which of the data sets this copy is about
 }
 
 // ReferenceFile is where the printed values are.
 type ReferenceFile struct {
 	File    string `yaml:"file" doc:"a .csv file, as a path from the folder of this one"`
-	Dataset string `yaml:"dataset" doc:"the data set whose cells are meant"`
+	Dataset string `yaml:"dataset" doc:"the data set whose cells are meant, if the table has no list of data sets"`
 	Draws   int    `yaml:"draws" doc:"draws or runs that a printed value is the mean of"`
 	Label   string `yaml:"label" doc:"who has printed them; empty: the paper"`
 }
@@ -165,9 +167,17 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 // againstReference wants the labels, and all their cells, in the reference file. It returns
 // the key that is wrong.
 func (t *Table) againstReference() (key string, err error) {
-	for _, s := range []struct{ key, set string }{
+	type named struct{ key, set string }
+	list := []named{
 		{"reference.dataset", t.Printed.Dataset}, {"scales.quick.dataset", t.Scales.Quick.Dataset}, {"scales.full.dataset", t.Scales.Full.Dataset},
-	} {
+	}
+	if len(t.DataSets) > 0 {
+		list = nil
+		for i, d := range t.DataSets {
+			list = append(list, named{fmt.Sprintf("datasets.%d.label", i), d.Label})
+		}
+	}
+	for _, s := range list {
 		if s.set == "" && s.key != "reference.dataset" {
 			continue
 		}
@@ -189,18 +199,18 @@ func (t *Table) againstSet(named, set string) (key string, err error) {
 			known = append(known, c.Dataset)
 		}
 	}
-	if !sets[set] {
+	if !sets[set] && !sets[anyName] {
 		return named, fmt.Errorf("%s has no data set %q%s", ref.File, set, registry.Suggest(set, known))
 	}
 	rows := ref.names(set, func(p *Printed) string { return p.Row })
 	columns := ref.names(set, func(p *Printed) string { return p.Column })
 	for i, r := range t.Rows {
-		if err := among("row", r.Label, rows); err != nil {
+		if err := amongPrinted("row", r.Label, rows); err != nil {
 			return fmt.Sprintf("rows.%d.label", i), fmt.Errorf("%s: %w", ref.File, err)
 		}
 	}
 	for i, c := range t.Columns {
-		if err := among("column", c.Label, columns); err != nil {
+		if err := amongPrinted("column", c.Label, columns); err != nil {
 			return fmt.Sprintf("columns.%d.label", i), fmt.Errorf("%s: %w", ref.File, err)
 		}
 	}
@@ -219,7 +229,7 @@ func (t *Table) againstSet(named, set string) (key string, err error) {
 func (t *Table) Coverage() (reproduced, printed int) {
 	for i := range t.Reference.Cells {
 		p := &t.Reference.Cells[i]
-		if p.Dataset != t.Printed.Dataset || p.Mean.Text == "" {
+		if !t.shows(p.Dataset) || p.Mean.Text == "" {
 			continue
 		}
 		printed++
