@@ -29,8 +29,11 @@ const (
 	plotMargin = 40
 )
 
-// plot places the cells that have both values.
-func (r *Result) plot() plot {
+// plot places the cells that have both values; nil if nothing is printed.
+func (r *Result) plot() *plot {
+	if r.Printed == 0 {
+		return nil
+	}
 	low, high := 0.0, r.largest()
 	if high == 0 {
 		high = 1
@@ -50,7 +53,7 @@ func (r *Result) plot() plot {
 	at := func(v float64) float64 {
 		return math.Round(10*(plotMargin+(v-low)/(high-low)*(plotSize-2*plotMargin))) / 10
 	}
-	p := plot{Size: plotSize}
+	p := &plot{Size: plotSize}
 	for n := range int(math.Round((high-low)/step)) + 1 {
 		v := low + float64(n)*step
 		p.Ticks = append(p.Ticks, tick{at(v), plotSize - at(v), fmt.Sprintf("%.4g", v)})

@@ -84,7 +84,7 @@ const slack = 1e-9
 // cell makes a cell of what was measured.
 func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 	p := t.Reference.Find(t.Printed.Dataset, row.Label, column.Label)
-	c := Cell{Column: column.Label, Draws: len(d.results), Exact: d.exact, Notes: d.notes, printed: p}
+	c := Cell{Column: t.cellName(column), Draws: len(d.results), Exact: d.exact, Notes: d.notes, printed: p}
 	if column.Fit != "" {
 		c.Draws = len(d.fits)
 	}

@@ -31,6 +31,7 @@ type Table struct {
 	Decimals int              `yaml:"decimals" doc:"digits behind the point of our values"`
 	Subset   int              `yaml:"subset" doc:"measure so many random rows of the codes, others for every seed; 0: all"`
 	Scales   Scales           `yaml:"scales" doc:"how much is computed"`
+	DataSets []DataSet        `yaml:"datasets" doc:"data sets that all rows are trained on; none: rows say what they are trained on"`
 	Rows     []Row            `yaml:"rows"`
 	Columns  []Column         `yaml:"columns"`
 	Also     []metrics.Choice `yaml:"also" doc:"what runs measure besides the columns, so that tables whose runs are the same can share them"`
@@ -40,13 +41,14 @@ type Table struct {
 
 	Reference *Reference `yaml:"-"` // the cells of the file
 
-	folder string // where files that rows name are looked for
+	folder string   // where files that rows name are looked for
+	at     *DataSet // which of the data sets this copy is about
 }
 
 // ReferenceFile is where the printed values are.
 type ReferenceFile struct {
 	File    string `yaml:"file" doc:"a .csv file, as a path from the folder of this one"`
-	Dataset string `yaml:"dataset" doc:"the data set whose cells are meant"`
+	Dataset string `yaml:"dataset" doc:"the data set whose cells are meant, if the table has no list of data sets"`
 	Draws   int    `yaml:"draws" doc:"draws or runs that a printed value is the mean of"`
 	Label   string `yaml:"label" doc:"who has printed them; empty: the paper"`
 }
@@ -154,7 +156,13 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 // againstReference wants the labels, and all their cells, in the reference file. It returns
 // the key that is wrong.
 func (t *Table) againstReference() (key string, err error) {
-	if key, err := t.againstSet("reference.dataset", t.Printed.Dataset); err != nil {
+	if len(t.DataSets) > 0 {
+		for i, d := range t.DataSets {
+			if key, err := t.againstSet(fmt.Sprintf("datasets.%d.label", i), d.Label); err != nil {
+				return key, err
+			}
+		}
+	} else if key, err := t.againstSet("reference.dataset", t.Printed.Dataset); err != nil {
 		return key, err
 	}
 	for _, s := range t.Scales {
@@ -179,18 +187,18 @@ func (t *Table) againstSet(named, set string) (key string, err error) {
 			known = append(known, c.Dataset)
 		}
 	}
-	if !sets[set] {
+	if !sets[set] && !sets[anyName] {
 		return named, fmt.Errorf("%s has no data set %q%s", ref.File, set, registry.Suggest(set, known))
 	}
 	rows := ref.names(set, func(p *Printed) string { return p.Row })
 	columns := ref.names(set, func(p *Printed) string { return p.Column })
 	for i, r := range t.Rows {
-		if err := among("row", r.Label, rows); err != nil {
+		if err := amongPrinted("row", r.Label, rows); err != nil {
 			return fmt.Sprintf("rows.%d.label", i), fmt.Errorf("%s: %w", ref.File, err)
 		}
 	}
 	for i, c := range t.Columns {
-		if err := among("column", c.Label, columns); err != nil {
+		if err := amongPrinted("column", c.Label, columns); err != nil {
 			return fmt.Sprintf("columns.%d.label", i), fmt.Errorf("%s: %w", ref.File, err)
 		}
 	}
@@ -209,7 +217,7 @@ func (t *Table) againstSet(named, set string) (key string, err error) {
 func (t *Table) Coverage() (reproduced, printed int) {
 	for i := range t.Reference.Cells {
 		p := &t.Reference.Cells[i]
-		if p.Dataset != t.Printed.Dataset || p.Mean.Text == "" {
+		if !t.shows(p.Dataset) || p.Mean.Text == "" {
 			continue
 		}
 		printed++

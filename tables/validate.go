@@ -80,6 +80,9 @@ func (t *Table) Validate() error {
 	case len(t.Columns) == 0:
 		return config.Invalid("columns", "there are no columns")
 	}
+	if err := t.validDataSets(); err != nil {
+		return err
+	}
 	var rows, columns []string
 	for i, r := range t.Rows {
 		if slices.Contains(rows, r.Label) {
@@ -94,6 +97,34 @@ func (t *Table) Validate() error {
 		columns = append(columns, c.Label)
 	}
 	return t.validNotes(rows, columns)
+}
+
+// validDataSets wants different ones, and rows that are trained on them.
+func (t *Table) validDataSets() error {
+	var known []string
+	for i, d := range t.DataSets {
+		if slices.Contains(known, d.Label) {
+			return config.Invalid(fmt.Sprintf("datasets.%d.label", i), "there are two data sets %q", d.Label)
+		}
+		known = append(known, d.Label)
+	}
+	if known == nil {
+		return nil
+	}
+	for i, r := range t.Rows {
+		if _, ok := r.From.Value.(Trained); !ok && r.Missing == "" {
+			return config.Invalid(fmt.Sprintf("rows.%d.from", i), "row %q is not trained, and the table has a list of data sets", r.Label)
+		}
+	}
+	if t.Printed.Dataset != "" {
+		return config.Invalid("reference.dataset", "%q: the table has a list of data sets, and their labels count", t.Printed.Dataset)
+	}
+	for _, scale := range t.Scales {
+		if scale.Dataset != "" {
+			return config.Invalid("scales."+scale.Name+".dataset", "%q: the table has a list of data sets, and their labels count", scale.Dataset)
+		}
+	}
+	return nil
 }
 
 // validNotes wants notes on cells of the table, one for each at most.
@@ -121,6 +152,14 @@ func (t *Table) validNotes(rows, columns []string) error {
 }
 
 var folderName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// amongPrinted is among of names of which one may stand for all.
+func amongPrinted(what, name string, known []string) error {
+	if slices.Contains(known, anyName) {
+		return nil
+	}
+	return among(what, name, known)
+}
 
 func among(what, name string, known []string) error {
 	if slices.Contains(known, name) {
