@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/rng"
@@ -227,7 +228,7 @@ func (s *Sample) subset(rows int, seed uint64) *Sample {
 		}
 		part.Exact = append(part.Exact, exact)
 	}
-	return &Sample{Input: part, Codes: s.Codes}
+	return &Sample{Input: part, Codes: s.Codes, Timed: s.Timed}
 }
 
 // measure computes a metric for every seed, or once if chance has no part in it.
@@ -269,7 +270,7 @@ func (s *sampler) measure(ctx context.Context, m measured, seeds int) (drawn, er
 	return d, nil
 }
 
-// compute computes a metric as metrics.Evaluate does, and says whether it drew random numbers.
+// compute computes a metric as metrics.Evaluate does, or its time, and says whether it drew random numbers.
 func compute(c metrics.Choice, s *Sample, seed uint64) (r metrics.Result, touched bool, err error) {
 	metric := c.Value
 	if _, ok := metric.(metrics.SubCoded); ok && s.Codes != nil {
@@ -282,8 +283,12 @@ func compute(c metrics.Choice, s *Sample, seed uint64) (r metrics.Result, touche
 	if err != nil {
 		return r, false, err
 	}
+	start := time.Now()
 	if r, err = metric.Compute(&in); err != nil {
 		return r, false, err
+	}
+	if s.Timed {
+		r = metrics.Result{Name: c.Name, Value: time.Since(start).Seconds(), Better: metrics.LowerIsBetter}
 	}
 	after, err := in.Stream.MarshalBinary()
 	return r, !bytes.Equal(before, after), err

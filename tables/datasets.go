@@ -82,16 +82,3 @@ func (t *Table) cellName(c Column) string {
 	}
 	return c.Label + ", " + t.at.Label
 }
-
-// shows says whether printed cells of a data set are part of the table.
-func (t *Table) shows(set string) bool {
-	if t.at != nil || len(t.DataSets) == 0 {
-		return set == t.Printed.Dataset
-	}
-	for _, d := range t.DataSets {
-		if d.Label == set {
-			return true
-		}
-	}
-	return false
-}

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,6 +130,12 @@ func (l *layout) show(c Cell, common, decimals int) shown {
 			s.Theirs += spread + c.printed.Std.Text
 		}
 	}
+	if c.Ratio != nil {
+		s.Difference = strconv.FormatFloat(*c.Ratio, 'g', 2, 64)
+		if *c.Ratio >= 10 {
+			s.Difference = fixed(*c.Ratio, 0)
+		}
+	}
 	if c.Difference != nil {
 		if s.Difference = fixed(*c.Difference, decimals); *c.Difference > 0 && strings.Trim(s.Difference, "0.") != "" {
 			s.Difference = "+" + s.Difference
@@ -184,6 +189,9 @@ func letters(n int) string {
 
 // Summary is the result in a line.
 func (r *Result) Summary() string {
+	if r.table.Compare == Ratio {
+		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, plural(r.Seeds, "time"))
+	}
 	text := fmt.Sprintf("%d of %d printed cells reproduced (%s scale, %s)", r.Reproduced, r.Printed, r.Scale, plural(r.Seeds, "seed"))
 	if r.Printed == 0 {
 		text = fmt.Sprintf("No numbers are printed (%s scale, %s)", r.Scale, plural(r.Seeds, "seed"))
@@ -204,17 +212,4 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprint(n, " ", what, "s")
-}
-
-// largest is the largest absolute value of printed and own cells, for the axes of the plot.
-func (r *Result) largest() float64 {
-	most := 0.0
-	for _, row := range r.Rows {
-		for _, c := range row.Cells {
-			if c.Ours != nil && c.Theirs != nil {
-				most = max(most, math.Abs(*c.Ours), math.Abs(*c.Theirs))
-			}
-		}
-	}
-	return most
 }

@@ -35,6 +35,15 @@ func (t Transform) of(x float64) float64 {
 	return x
 }
 
+// Comparison is what is shown of our value and the printed one.
+type Comparison string
+
+// The comparisons.
+const (
+	Difference Comparison = "difference"
+	Ratio      Comparison = "ratio"
+)
+
 // Aggregate makes one value of those of several seeds.
 type Aggregate string
 
@@ -71,6 +80,8 @@ func (t *Table) Validate() error {
 		return config.Invalid("name", "the table has no name")
 	case t.Decimals < 0 || t.Decimals > maxDecimals:
 		return config.Invalid("decimals", "%d is out of range; want 0 to %d", t.Decimals, maxDecimals)
+	case t.Compare != Difference && t.Compare != Ratio:
+		return config.Invalid("compare", "unknown comparison %q; want difference or ratio", string(t.Compare))
 	case t.Subset < 0:
 		return config.Invalid("subset", "%d is negative; want 0 (all rows) or more", t.Subset)
 	case t.Folder != "" && !folderName.MatchString(t.Folder):
@@ -95,6 +106,11 @@ func (t *Table) Validate() error {
 			return config.Invalid(fmt.Sprintf("columns.%d.label", i), "there are two columns %q", c.Label)
 		}
 		columns = append(columns, c.Label)
+	}
+	if t.Boxes != nil {
+		if err := t.Boxes.among(rows, columns); err != nil {
+			return err
+		}
 	}
 	return t.validNotes(rows, columns)
 }
