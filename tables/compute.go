@@ -17,7 +17,7 @@ import (
 
 // Options say how a table is computed.
 type Options struct {
-	Full bool // the full scale, not the quick one
+	Scale string // one of the table's scales; empty: quick
 
 	// Progress, if any, is called before a metric of a row is computed, with the number of those
 	// done and of all.
@@ -35,10 +35,14 @@ type Options struct {
 // Compute computes the table. Results depend on nothing but the table, the scale and, where rows are trained, on the runs
 // that there are.
 func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
-	scale, name := t.scale(o.Full)
+	scale, err := t.scale(o.Scale)
+	if err != nil {
+		return nil, err
+	}
+	o.Scale = scale.Name
 	if scale.Dataset != "" {
 		other := *t
-		other.Printed.Dataset = scale.Dataset
+		other.Printed = scale.printed(t.Printed)
 		t = &other
 	}
 	measured, err := t.distinct()
@@ -49,27 +53,31 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: name, Seeds: scale.Seeds, table: t, remark: scale.Remark}
+	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, table: t, remark: scale.Remark}
 	r.Reproduced, r.Printed = 0, t.printed()
-	done := 0
+	done, places := 0, t.places()
 	for _, row := range t.Rows {
-		if row.Full && !o.Full {
-			row.From, row.Missing = SourceChoice{}, "only at the scale full"
-		}
-		line := make([]Cell, len(t.Columns))
+		line := make([]Cell, len(t.Columns)*len(places))
 		tell := func(metric string) {
 			if o.Progress != nil {
-				o.Progress(done, len(t.Rows)*len(measured), row.Label, metric)
+				o.Progress(done, len(t.Rows)*len(places)*len(measured), row.Label, metric)
 			}
 			done++
 		}
-		if _, ok := row.From.Value.(Trained); ok {
-			err = runs.row(ctx, row, scale.Seeds, measured, line, tell)
-		} else {
-			err = t.sampledRow(ctx, row, scale.Seeds, measured, line, tell)
-		}
-		if err != nil {
-			return nil, err
+		for p, place := range places {
+			part := make([]Cell, len(t.Columns))
+			here := place.rowAt(row, scale.Name)
+			if _, ok := here.From.Value.(Trained); ok {
+				err = runs.row(ctx, place, here, scale.Seeds, measured, part, tell)
+			} else {
+				err = place.sampledRow(ctx, here, scale.Seeds, measured, part, tell)
+			}
+			if err != nil {
+				return nil, err
+			}
+			for c, cell := range part {
+				line[c*len(places)+p] = cell
+			}
 		}
 		for _, c := range line {
 			if c.Status.Reproduced() {
@@ -81,19 +89,13 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// scale is the scale that is meant, and its name.
-func (t *Table) scale(full bool) (Scale, string) {
-	if full {
-		return t.Scales.Full, fullScale
+// rowAt is a row as it is computed: perhaps at the full scale only.
+func (t *Table) rowAt(r Row, scale string) Row {
+	if scale != FullScale && r.Missing == "" && (r.Full || t.at != nil && t.at.Full) {
+		r.From, r.Missing = SourceChoice{}, "only at the scale full"
 	}
-	return t.Scales.Quick, quickScale
+	return r
 }
-
-// The names of the scales.
-const (
-	quickScale = "quick"
-	fullScale  = "full"
-)
 
 var errNoFit = errors.New("only runs have fitted something")
 
@@ -137,16 +139,16 @@ type measured struct {
 // distinct lists the metrics of all columns; columns with equal settings share one.
 func (t *Table) distinct() ([]measured, error) {
 	var list []measured
-	var texts [][]byte
+	var texts []string
 	for i, c := range t.Columns {
 		if c.Fit != "" {
 			continue
 		}
-		text, err := config.Encode(struct{ Metric metrics.Choice }{c.Metric})
+		text, err := metricText(c.Metric)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.Label, err)
 		}
-		at := slices.IndexFunc(texts, func(known []byte) bool { return bytes.Equal(known, text) })
+		at := slices.Index(texts, text)
 		if at < 0 {
 			at = len(list)
 			list, texts = append(list, measured{choice: c.Metric}), append(texts, text)
@@ -154,6 +156,12 @@ func (t *Table) distinct() ([]measured, error) {
 		list[at].columns = append(list[at].columns, i)
 	}
 	return list, nil
+}
+
+// metricText is a metric with all its options.
+func metricText(c metrics.Choice) (string, error) {
+	text, err := config.Encode(struct{ Metric metrics.Choice }{c})
+	return string(text), err
 }
 
 // drawn are the results of a metric, one for each seed that there was; exact says that one
@@ -228,6 +236,10 @@ func (s *sampler) measure(ctx context.Context, m measured, seeds int) (drawn, er
 	var d drawn
 	if s.row.Missing != "" {
 		return d, errors.New(s.row.Missing)
+	}
+	if source, ok := s.row.From.Value.(Assumed); ok {
+		result, err := source.Score(m.choice)
+		return drawn{results: []metrics.Result{result}, exact: true}, err
 	}
 	var absent error
 	for seed := range uint64(seeds) {

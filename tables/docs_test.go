@@ -10,20 +10,24 @@ import (
 	. "github.com/unravel-ml/unravel/tables"
 )
 
-// The page about tables shows what the command writes, and its example can be read.
+// The pages about tables and contrastive models show what the command writes, and the former's example can be read.
 func TestDocs(t *testing.T) {
 	source, err := os.ReadFile("../docs/tables.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := strings.ReplaceAll(string(source), "\r\n", "\n")
+	contrastive, err := os.ReadFile("../docs/contrastive.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(string(source)+string(contrastive), "\r\n", "\n")
 	for _, name := range Names() {
 		if table := open(t, name); table.Trains() || table.Compare == Ratio { // what it shows depends on the runs that there are, or on the machine
 			continue
 		}
 		_, written, _ := strings.Cut(text(t, quick(t, name).WriteMarkdown), "\n")
 		if !strings.Contains(page, strings.TrimSpace(written)) {
-			t.Errorf("docs/tables.md does not show what unravel table %s --out DIR writes:\n%s", name, written)
+			t.Errorf("neither docs/tables.md nor docs/contrastive.md shows what unravel table %s --out DIR writes:\n%s", name, written)
 		}
 	}
 	block := func(language string) []byte {
@@ -37,7 +41,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table.Scales.Quick.Seeds = 1
+	table.Scales[0].Seeds = 1
 	r := compute(t, table, false)
 	if r.Printed != 3 || r.Cell("rotation", "MPD").Status != Same || r.Cell("rotation", "Com.").Status != Known || r.Cell("VAE", "MPD").Status != Missing {
 		t.Errorf("%+v", r)
@@ -67,7 +71,7 @@ func TestDocsTrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := table.Runs(false)
+	runs, err := table.Runs(QuickScale)
 	if err != nil || len(runs) != 3*(1+27+1) {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}

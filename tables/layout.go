@@ -11,7 +11,10 @@ import (
 // marks stand for.
 type layout struct {
 	*Result
+	Heads     []Column // as they are shown
 	Groups    []group
+	Parts     []group // what pages show below each other: everything, or, of several data sets, each group
+	Compared  bool    // something is printed, so that lines of it and of differences make sense
 	Lines     []line
 	Footnotes []footnote
 	Columns   []columnDoc
@@ -61,19 +64,24 @@ var commonMarks = []struct {
 // layout prepares a result for a writer.
 func (r *Result) layout() *layout {
 	t := r.table
-	l := &layout{Result: r, Remarks: t.Remarks}
+	l := &layout{Result: r, Remarks: t.Remarks, Heads: t.heads(), Compared: r.Printed > 0}
 	if r.remark != "" {
 		l.Remarks = append([]string{r.remark}, t.Remarks...)
 	}
-	for i, c := range t.Columns {
+	for i, c := range l.Heads {
 		if n := len(l.Groups); n > 0 && l.Groups[n-1].Name == c.Group {
 			l.Groups[n-1].After = i + 1
 		} else {
 			l.Groups = append(l.Groups, group{c.Group, i, i + 1})
 		}
+	}
+	for _, c := range t.Columns {
 		if c.Doc != "" {
 			l.Columns = append(l.Columns, columnDoc{c.Label, c.Doc})
 		}
+	}
+	if l.Parts = l.Groups; len(t.DataSets) == 0 {
+		l.Parts = []group{{"", 0, len(l.Heads)}}
 	}
 	for _, m := range commonMarks {
 		if r.Count(m.status) > 0 {
@@ -83,17 +91,30 @@ func (r *Result) layout() *layout {
 	common := len(l.Footnotes)
 	for _, row := range r.Rows {
 		shownRow := line{Label: row.Label}
-		for _, c := range row.Cells {
-			shownRow.Cells = append(shownRow.Cells, l.show(c, common))
+		for i, c := range row.Cells {
+			decimals := r.table.Decimals
+			if own := l.Heads[i].Decimals; own != nil {
+				decimals = *own
+			}
+			shownRow.Cells = append(shownRow.Cells, l.show(c, common, decimals))
 		}
 		l.Lines = append(l.Lines, shownRow)
 	}
 	return l
 }
 
+// groupsIn are the headings above some of the columns.
+func (l *layout) groupsIn(first, after int) (list []group) {
+	for _, g := range l.Groups {
+		if g.First, g.After = max(g.First, first), min(g.After, after); g.First < g.After {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
 // show makes texts of a cell, and a footnote of its reason if it is a new one.
-func (l *layout) show(c Cell, common int) shown {
-	decimals := l.table.Decimals
+func (l *layout) show(c Cell, common, decimals int) shown {
 	s := shown{Ours: none, Theirs: none, Difference: none, Status: c.Status}
 	if c.Ours != nil {
 		s.Ours = fixed(*c.Ours, decimals)
@@ -172,6 +193,9 @@ func (r *Result) Summary() string {
 		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, plural(r.Seeds, "time"))
 	}
 	text := fmt.Sprintf("%d of %d printed cells reproduced (%s scale, %s)", r.Reproduced, r.Printed, r.Scale, plural(r.Seeds, "seed"))
+	if r.Printed == 0 {
+		text = fmt.Sprintf("No numbers are printed (%s scale, %s)", r.Scale, plural(r.Seeds, "seed"))
+	}
 	for _, part := range []struct {
 		status Status
 		what   string

@@ -29,8 +29,11 @@ const (
 	plotMargin = 40
 )
 
-// plot places the cells that have both values, on logarithmic axes if they are compared by their ratio.
-func (r *Result) plot() plot {
+// plot places the cells that have both values, on logarithmic axes if they are compared by their ratio; nil if nothing is printed.
+func (r *Result) plot() *plot {
+	if r.Printed == 0 {
+		return nil
+	}
 	log := r.table.Compare == Ratio
 	low, high := r.limits(log)
 	step := tickStep(low, high)
@@ -39,7 +42,7 @@ func (r *Result) plot() plot {
 	}
 	low, high = math.Floor(low/step)*step, math.Ceil(high/step)*step
 	at := func(v float64) float64 { return tenth(plotMargin + (v-low)/(high-low)*(plotSize-2*plotMargin)) }
-	p := plot{Size: plotSize}
+	p := &plot{Size: plotSize}
 	for n := range int(math.Round((high-low)/step)) + 1 {
 		v := low + float64(n)*step
 		label := v

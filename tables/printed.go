@@ -30,22 +30,28 @@ func (t *Table) printedCell(r *Row, column string) *Printed {
 // againstReference wants the labels, and all their cells, in the reference file. It returns
 // the key that is wrong.
 func (t *Table) againstReference() (key string, err error) {
-	for _, s := range []struct{ key, set string }{
-		{"reference.dataset", t.Printed.Dataset}, {"scales.quick.dataset", t.Scales.Quick.Dataset}, {"scales.full.dataset", t.Scales.Full.Dataset},
-	} {
-		needed := slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Dataset == "" })
-		if s.set == "" && (s.key != "reference.dataset" || !needed) {
-			continue
+	type named struct{ key, set, row string }
+	var list []named
+	switch all := slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Dataset == "" }); {
+	case len(t.DataSets) > 0:
+		for i, d := range t.DataSets {
+			list = append(list, named{fmt.Sprintf("datasets.%d.label", i), d.Label, ""})
 		}
-		if key, err := t.againstSet(s.key, s.set, ""); err != nil {
-			return key, err
+	case all || t.Printed.Dataset != "":
+		list = append(list, named{"reference.dataset", t.Printed.Dataset, ""})
+	}
+	for _, s := range t.Scales {
+		if s.Dataset != "" {
+			list = append(list, named{"scales." + s.Name + ".dataset", s.Dataset, ""})
 		}
 	}
 	for i, r := range t.Rows {
-		if r.Dataset == "" {
-			continue
+		if r.Dataset != "" {
+			list = append(list, named{fmt.Sprintf("rows.%d.dataset", i), r.Dataset, r.Dataset})
 		}
-		if key, err := t.againstSet(fmt.Sprintf("rows.%d.dataset", i), r.Dataset, r.Dataset); err != nil {
+	}
+	for _, n := range list {
+		if key, err := t.againstSet(n.key, n.set, n.row); err != nil {
 			return key, err
 		}
 	}
@@ -55,13 +61,13 @@ func (t *Table) againstReference() (key string, err error) {
 // againstSet wants all cells for one data set of the file, which a key names, of the rows that name a data set, or none.
 func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 	ref := t.Reference
-	if known := ref.sets(); !slices.Contains(known, set) {
+	if known := ref.sets(); !slices.Contains(known, set) && !slices.Contains(known, anyName) {
 		return named, fmt.Errorf("%s has no data set %q%s", ref.File, set, registry.Suggest(set, known))
 	}
 	rows := ref.names(set, func(p *Printed) string { return p.Row })
 	columns := ref.names(set, func(p *Printed) string { return p.Column })
 	for i, c := range t.Columns {
-		if err := among("column", c.Label, columns); err != nil {
+		if err := amongPrinted("column", c.Label, columns); err != nil {
 			return fmt.Sprintf("columns.%d.label", i), fmt.Errorf("%s: %w", ref.File, err)
 		}
 	}
@@ -73,7 +79,7 @@ func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 		if r.Printed != "" {
 			at = fmt.Sprintf("rows.%d.printed", i)
 		}
-		if err := among("row", r.name(), rows); err != nil {
+		if err := amongPrinted("row", r.name(), rows); err != nil {
 			return at, fmt.Errorf("%s: %w", ref.File, err)
 		}
 		for _, c := range t.Columns {
@@ -89,8 +95,10 @@ func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 // table's notes, and all cells that the paper prints for its data sets. Of times none is said to come out as printed.
 func (t *Table) Coverage() (reproduced, printed int) {
 	sets := map[string]bool{}
-	for _, r := range t.Rows {
-		sets[r.dataset(t)] = true
+	for _, place := range t.places() {
+		for _, r := range t.Rows {
+			sets[r.dataset(place)] = true
+		}
 	}
 	for i := range t.Reference.Cells {
 		p := &t.Reference.Cells[i]
@@ -108,7 +116,8 @@ func (t *Table) Coverage() (reproduced, printed int) {
 // comesOut says whether the table has a printed cell, can compute it, and has no note on it.
 func (t *Table) comesOut(p *Printed) bool {
 	for _, r := range t.Rows {
-		if r.dataset(t) != p.Dataset || r.name() != p.Row || r.Missing != "" {
+		shown := slices.ContainsFunc(t.places(), func(place *Table) bool { return r.dataset(place) == p.Dataset })
+		if !shown || r.name() != p.Row || r.Missing != "" {
 			continue
 		}
 		for _, c := range t.Columns {

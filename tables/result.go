@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/metrics"
 )
 
 // Result is a computed table.
@@ -84,7 +88,7 @@ const slack = 1e-9
 // cell makes a cell of what was measured.
 func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 	p := t.printedCell(&row, column.Label)
-	c := Cell{Column: column.Label, Draws: len(d.results), Exact: d.exact, Notes: d.notes, printed: p}
+	c := Cell{Column: t.cellName(column), Draws: len(d.results), Exact: d.exact, Notes: d.notes, printed: p}
 	if column.Fit != "" {
 		c.Draws = len(d.fits)
 	}
@@ -147,11 +151,10 @@ func (c *Column) values(d drawn) ([]float64, error) {
 	for _, r := range d.results {
 		v := r.Value
 		if c.Part != "" {
-			part := r.Part(c.Part)
-			if len(part) != 1 {
-				return nil, fmt.Errorf("metric %s: its part %q has %d numbers; want one", c.Metric.Name, c.Part, len(part))
+			var err error
+			if v, err = c.number(r); err != nil {
+				return nil, err
 			}
-			v = part[0]
 		}
 		if v = c.Transform.of(v); math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, fmt.Errorf("metric %s is %v", c.Metric.Name, v)
@@ -159,6 +162,26 @@ func (c *Column) values(d drawn) ([]float64, error) {
 		values = append(values, v)
 	}
 	return values, nil
+}
+
+// number is that of the part which the column shows.
+func (c *Column) number(r metrics.Result) (float64, error) {
+	for _, part := range r.Parts {
+		if part.Name != c.Part {
+			continue
+		}
+		if at := slices.Index(part.Labels, c.Of); c.Of != "" {
+			if at < 0 {
+				return 0, fmt.Errorf("metric %s: its part %q has no %q%s", c.Metric.Name, c.Part, c.Of, registry.Suggest(c.Of, part.Labels))
+			}
+			return part.Values[at], nil
+		}
+		if len(part.Values) == 1 {
+			return part.Values[0], nil
+		}
+		return 0, fmt.Errorf("metric %s: its part %q has %d numbers; want one, or of: its label", c.Metric.Name, c.Part, len(part.Values))
+	}
+	return 0, fmt.Errorf("metric %s: its part %q has 0 numbers; want one", c.Metric.Name, c.Part)
 }
 
 // set is what there is to say of a time: how often ours goes into the printed one, if that is more than 0 to its digits.

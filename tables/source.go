@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Source is where the codes that a row of a table measures come from: it is [Sampled] or [Trained].
+// Source is where the codes that a row of a table measures come from: it is [Sampled], [Assumed] or [Trained].
 type Source interface {
 	// Random says whether the codes of different seeds differ.
 	Random() bool
@@ -55,6 +55,14 @@ var Sources = &registry.Table[Source]{Kind: "source of codes", Entries: []regist
 	{
 		Name: "entangled", Doc: "the codes of a hand-made encoder of three factors",
 		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &Entangled{datasets.Entangled{Levels: 11}} },
+	},
+	{
+		Name: "linear", Doc: "sums of factors that take all combinations of levels once: a joint distribution that is known exactly",
+		Source: "Cao et al. 2022, appendix F.2", New: func() Source { return &Linear{Levels: 2} },
+	},
+	{
+		Name: "importances", Doc: "no codes, but importances of code columns for factors that are assumed; only dci can score them",
+		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &Importances{} },
 	},
 	{
 		Name: "timed", Doc: "the seconds that metrics take on random codes of a given shape", New: func() Source { return &Timed{Rows: 10000, Columns: 10} },

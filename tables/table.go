@@ -20,50 +20,39 @@ import (
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/registry"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/sweep"
 )
 
 // Table says how a table of a paper is computed.
 type Table struct {
-	Name     string        `yaml:"name" doc:"what the command line calls it"`
-	Title    string        `yaml:"title" doc:"what it shows, in a line"`
-	Source   string        `yaml:"source" doc:"paper and table"`
-	Printed  ReferenceFile `yaml:"reference" doc:"the printed values"`
-	Decimals int           `yaml:"decimals" doc:"digits behind the point of our values"`
-	Compare  Comparison    `yaml:"compare" doc:"difference, or ratio, of values that are times: these are set beside the printed ones, and never said to agree"`
-	Subset   int           `yaml:"subset" doc:"measure so many random rows of the codes, others for every seed; 0: all"`
-	Scales   Scales        `yaml:"scales" doc:"how much is computed"`
-	Rows     []Row         `yaml:"rows"`
-	Columns  []Column      `yaml:"columns"`
-	Notes    []Note        `yaml:"notes" doc:"the cells that do not come out as printed"`
-	Boxes    *Boxes        `yaml:"boxes" doc:"a figure of one column's values in every run"`
-	Remarks  []string      `yaml:"remarks" doc:"what to know of the table as a whole, a sentence or two each"`
+	Name     string           `yaml:"name" doc:"what the command line calls it"`
+	Title    string           `yaml:"title" doc:"what it shows, in a line"`
+	Source   string           `yaml:"source" doc:"paper and table"`
+	Printed  ReferenceFile    `yaml:"reference" doc:"the printed values"`
+	Decimals int              `yaml:"decimals" doc:"digits behind the point of our values"`
+	Compare  Comparison       `yaml:"compare" doc:"difference, or ratio, of values that are times: these are set beside the printed ones, and never said to agree"`
+	Subset   int              `yaml:"subset" doc:"measure so many random rows of the codes, others for every seed; 0: all"`
+	Scales   Scales           `yaml:"scales" doc:"how much is computed"`
+	DataSets []DataSet        `yaml:"datasets" doc:"data sets that all rows are trained on; none: rows say what they are trained on"`
+	Rows     []Row            `yaml:"rows"`
+	Columns  []Column         `yaml:"columns"`
+	Also     []metrics.Choice `yaml:"also" doc:"what runs measure besides the columns, so that tables whose runs are the same can share them"`
+	Folder   string           `yaml:"runs" doc:"the folder of its runs in runs/tables, which tables may share; empty: the table's name"`
+	Notes    []Note           `yaml:"notes" doc:"the cells that do not come out as printed"`
+	Boxes    *Boxes           `yaml:"boxes" doc:"a figure of one column's values in every run"`
+	Remarks  []string         `yaml:"remarks" doc:"what to know of the table as a whole, a sentence or two each"`
 
 	Reference *Reference `yaml:"-"` // the cells of the file
 
-	folder string // where files that rows name are looked for
+	folder string   // where files that rows name are looked for
+	at     *DataSet // which of the data sets this copy is about
 }
 
 // ReferenceFile is where the printed values are.
 type ReferenceFile struct {
 	File    string `yaml:"file" doc:"a .csv file, as a path from the folder of this one"`
-	Dataset string `yaml:"dataset" doc:"the data set whose cells are meant"`
+	Dataset string `yaml:"dataset" doc:"the data set whose cells are meant, if the table has no list of data sets"`
 	Draws   int    `yaml:"draws" doc:"draws or runs that a printed value is the mean of"`
 	Label   string `yaml:"label" doc:"who has printed them; empty: the paper"`
-}
-
-// Scales are the two sizes of a computation.
-type Scales struct {
-	Quick Scale `yaml:"quick" doc:"minutes on two cores"`
-	Full  Scale `yaml:"full" doc:"as in the paper, or more"`
-}
-
-// Scale says how much is computed.
-type Scale struct {
-	Seeds   int            `yaml:"seeds" doc:"draws, or runs, of what is random; the seeds are 0, 1, ..."`
-	Set     sweep.Settings `yaml:"set" doc:"key.path: value, in the configs of all runs"`
-	Dataset string         `yaml:"dataset" doc:"the data set whose printed cells are meant at this scale, if not that of the reference"`
-	Remark  string         `yaml:"remark" doc:"what this scale can show, and what not"`
 }
 
 // Row is a row of the table.
@@ -82,9 +71,11 @@ type Column struct {
 	Group     string         `yaml:"group" doc:"what stands above it and its neighbours"`
 	Metric    metrics.Choice `yaml:"metric"`
 	Fit       FitValue       `yaml:"fit" doc:"instead of metric: what the run has fitted, reconstruction, held_out, assignment or variance"`
-	Part      string         `yaml:"part" doc:"the part of the metric's result that is meant, a single number; empty: its value"`
+	Part      string         `yaml:"part" doc:"the part of the metric's result that is meant; empty: its value"`
+	Of        string         `yaml:"of" doc:"of a part with several numbers the one with this label, such as a factor's name"`
 	Transform Transform      `yaml:"transform" doc:"what is done to the value: x (nothing), exp(-x), 2x or 100x"`
 	Aggregate Aggregate      `yaml:"aggregate" doc:"how values of several seeds become one: mean or median"`
+	Decimals  *int           `yaml:"decimals" doc:"digits behind the point of our values, if not as the table says"`
 	Doc       string         `yaml:"doc" doc:"what the paper computes, where that is not what the name says"`
 }
 
@@ -150,7 +141,7 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Printed: ReferenceFile{Draws: 1}, Compare: Difference, Decimals: 3, Scales: Scales{Scale{Seeds: 5}, Scale{Seeds: 20}}}
+	t := &Table{Printed: ReferenceFile{Draws: 1}, Compare: Difference, Decimals: 3, Scales: defaultScales()}
 	if err := root.Decode(t); err != nil {
 		return nil, err
 	}

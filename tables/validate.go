@@ -3,6 +3,7 @@ package tables
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/config"
@@ -83,10 +84,15 @@ func (t *Table) Validate() error {
 		return config.Invalid("compare", "unknown comparison %q; want difference or ratio", string(t.Compare))
 	case t.Subset < 0:
 		return config.Invalid("subset", "%d is negative; want 0 (all rows) or more", t.Subset)
+	case t.Folder != "" && !folderName.MatchString(t.Folder):
+		return config.Invalid("runs", "%q is not a folder's name: want letters, digits, '.', '_' and '-', a letter or digit first", t.Folder)
 	case len(t.Rows) == 0:
 		return config.Invalid("rows", "there are no rows")
 	case len(t.Columns) == 0:
 		return config.Invalid("columns", "there are no columns")
+	}
+	if err := t.validDataSets(); err != nil {
+		return err
 	}
 	var rows, columns []string
 	for i, r := range t.Rows {
@@ -107,6 +113,34 @@ func (t *Table) Validate() error {
 		}
 	}
 	return t.validNotes(rows, columns)
+}
+
+// validDataSets wants different ones, and rows that are trained on them.
+func (t *Table) validDataSets() error {
+	var known []string
+	for i, d := range t.DataSets {
+		if slices.Contains(known, d.Label) {
+			return config.Invalid(fmt.Sprintf("datasets.%d.label", i), "there are two data sets %q", d.Label)
+		}
+		known = append(known, d.Label)
+	}
+	if known == nil {
+		return nil
+	}
+	for i, r := range t.Rows {
+		if _, ok := r.From.Value.(Trained); !ok && r.Missing == "" {
+			return config.Invalid(fmt.Sprintf("rows.%d.from", i), "row %q is not trained, and the table has a list of data sets", r.Label)
+		}
+	}
+	if t.Printed.Dataset != "" {
+		return config.Invalid("reference.dataset", "%q: the table has a list of data sets, and their labels count", t.Printed.Dataset)
+	}
+	for _, scale := range t.Scales {
+		if scale.Dataset != "" {
+			return config.Invalid("scales."+scale.Name+".dataset", "%q: the table has a list of data sets, and their labels count", scale.Dataset)
+		}
+	}
+	return nil
 }
 
 // validNotes wants notes on cells of the table, one for each at most.
@@ -133,6 +167,16 @@ func (t *Table) validNotes(rows, columns []string) error {
 	return nil
 }
 
+var folderName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// amongPrinted is among of names of which one may stand for all.
+func amongPrinted(what, name string, known []string) error {
+	if slices.Contains(known, anyName) {
+		return nil
+	}
+	return among(what, name, known)
+}
+
 func among(what, name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil
@@ -144,14 +188,6 @@ func among(what, name string, known []string) error {
 func (r *ReferenceFile) Validate() error {
 	if r.Draws < 1 || r.Draws > maxDraws {
 		return config.Invalid("draws", "%d is out of range; want 1 to %d", r.Draws, maxDraws)
-	}
-	return nil
-}
-
-// Validate checks the settings.
-func (s *Scale) Validate() error {
-	if s.Seeds < 1 || s.Seeds > maxSeeds {
-		return config.Invalid("seeds", "%d is out of range; want 1 to %d", s.Seeds, maxSeeds)
 	}
 	return nil
 }
@@ -178,6 +214,10 @@ func (c *Column) Validate() error {
 		return config.Invalid("metric", "column %q has no metric", c.Label)
 	case c.Metric.Name != "" && c.Fit != "":
 		return config.Invalid("fit", "column %q has a metric, too; want one of the two", c.Label)
+	case c.Of != "" && c.Part == "":
+		return config.Invalid("of", "there is no part; want the part that %q is a label of", c.Of)
+	case c.Decimals != nil && (*c.Decimals < 0 || *c.Decimals > maxDecimals):
+		return config.Invalid("decimals", "%d is out of range; want 0 to %d", *c.Decimals, maxDecimals)
 	case !slices.Contains(transforms, c.Transform):
 		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x or 100x", string(c.Transform))
 	case c.Aggregate != Mean && c.Aggregate != Median:

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -61,11 +62,11 @@ func (m *Measures) DecodeConfig(n *config.Node) error {
 	return once(n, m.Final)
 }
 
-// once checks that no metric is in a list twice.
+// once checks that no metric is in a list twice with the same options.
 func once(n *config.Node, list []metrics.Choice) error {
 	for i, c := range list {
-		if slices.ContainsFunc(list[:i], func(o metrics.Choice) bool { return o.Name == c.Name }) {
-			return n.Items()[i].Errorf("%s is in the list twice: want every metric once", c.Name)
+		if slices.ContainsFunc(list[:i], func(o metrics.Choice) bool { return o.Name == c.Name && reflect.DeepEqual(o.Value, c.Value) }) {
+			return n.Items()[i].Errorf("%s is in the list twice: want it once, or with other options", c.Name)
 		}
 	}
 	return nil
@@ -174,10 +175,7 @@ func (m *Measures) watched() []string {
 	} else if len(list) == 0 {
 		list = m.Final
 	}
-	for _, c := range list {
-		names = append(names, c.Name)
-	}
-	return names
+	return append(names, metrics.ResultNames(list)...)
 }
 
 // monitor measures the model during training.

@@ -121,7 +121,7 @@ func TestTableProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table.Scales.Quick.Seeds = 200
+	table.Scales[0].Seeds = 200
 	if _, err := c.compute(t.Context(), table, s, time.Nanosecond); err != nil {
 		t.Fatal(err)
 	}
