@@ -2,6 +2,7 @@ package tables_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 	. "github.com/unravel-ml/unravel/tables"
 )
 
-const someBoxes = "boxes: {title: D of <runs>, column: 2D, rows: [a, none, b/β], axis: what, labels: [x, y, z & more], best: [same, none], line: the best}\n"
+const someBoxes = "boxes: {title: D of <runs>, column: 2D, rows: [a, none, b/β], axis: what, labels: [x, y, z & more], best: [same, none, b/β], line: the best}\n"
 
 // The figure has the runs of a column, a box for each row.
 func TestBoxes(t *testing.T) {
@@ -35,6 +36,10 @@ func TestBoxes(t *testing.T) {
 		t.Errorf("%.20q", png)
 	}
 	page := text(t, r.WriteHTML)
+	best := min(*r.Cell("same", "2D").Ours, *r.Cell("b/β", "2D").Ours)
+	if *r.Cell("same", "2D").Ours == *r.Cell("b/β", "2D").Ours || !strings.Contains(page, fmt.Sprintf(">the best, %.4g</text>", best)) {
+		t.Errorf("the line is not at %v", best)
+	}
 	_, figure, _ := strings.Cut(page, "D of &lt;runs&gt;")
 	for want, times := range map[string]int{"<rect ": 2, `class="median"`: 2, "<circle ": 4, `class="best"`: 1, ">y</text>": 1, ">z &amp; more</text>": 1, ">what</text>": 1} {
 		if got := strings.Count(figure, want); got != times {
@@ -52,7 +57,7 @@ func TestBoxesMistakes(t *testing.T) {
 		"column: 2D, =":                           "boxes.column: the figure has no column",
 		"rows: [a, none, b/β]=rows: [a, q, none]": `boxes.rows.1: there is no row "q"`,
 		"rows: [a, none, b/β]=rows: []":           "boxes.rows: the figure has no rows",
-		"best: [same, none]=best: [some]":         `boxes.best.0: there is no row "some"; did you mean "same"?`,
+		"best: [same, none, b/β]=best: [some]":         `boxes.best.0: there is no row "some"; did you mean "same"?`,
 		"labels: [x, y, z & more]=labels: [x]":    "boxes.labels: there are 1 labels for 3 rows",
 		", line: the best=":                       "boxes.line: the line has no name",
 	} {
