@@ -2,6 +2,7 @@ package tables_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 	. "github.com/unravel-ml/unravel/tables"
 )
 
-const someBoxes = "boxes: {title: D of <runs>, column: 2D, rows: [a, none, b/β], axis: what, labels: [x, y, z & more], best: [same, none], line: the best}\n"
+const someBoxes = "boxes: {title: D of <runs>, column: R, rows: [a, none, b/β], axis: what, labels: [x, y, z & more], best: [same, none, b/β], line: the best}\n"
 
 // The figure has the runs of a column, a box for each row.
 func TestBoxes(t *testing.T) {
@@ -24,17 +25,21 @@ func TestBoxes(t *testing.T) {
 	}
 	makeRuns(t, table, dir, false, 0)
 	r := computeFrom(t, table, dir)
-	if runs := r.Cell("a", "2D").Runs; len(runs) != 2 || (runs[0]+runs[1])/2 != *r.Cell("a", "2D").Ours {
+	if runs := r.Cell("a", "R").Runs; len(runs) != 2 || (runs[0]+runs[1])/2 != *r.Cell("a", "R").Ours {
 		t.Errorf("%v", runs)
 	}
 	var back Result
-	if err := json.Unmarshal([]byte(text(t, r.WriteJSON)), &back); err != nil || len(back.Cell("a", "2D").Runs) != 2 || back.Cell("none", "D").Runs != nil {
+	if err := json.Unmarshal([]byte(text(t, r.WriteJSON)), &back); err != nil || len(back.Cell("a", "R").Runs) != 2 || back.Cell("none", "D").Runs != nil {
 		t.Errorf("%+v, %v", back, err)
 	}
 	if png := text(t, r.WriteFigure); !r.HasFigure() || !strings.HasPrefix(png, "\x89PNG") {
 		t.Errorf("%.20q", png)
 	}
 	page := text(t, r.WriteHTML)
+	best := min(*r.Cell("same", "R").Ours, *r.Cell("b/β", "R").Ours)
+	if *r.Cell("same", "R").Ours == *r.Cell("b/β", "R").Ours || !strings.Contains(page, fmt.Sprintf(">the best, %.4g</text>", best)) {
+		t.Errorf("the line is not at %v", best)
+	}
 	_, figure, _ := strings.Cut(page, "D of &lt;runs&gt;")
 	for want, times := range map[string]int{"<rect ": 2, `class="median"`: 2, "<circle ": 4, `class="best"`: 1, ">y</text>": 1, ">z &amp; more</text>": 1, ">what</text>": 1} {
 		if got := strings.Count(figure, want); got != times {
@@ -48,11 +53,11 @@ func TestBoxes(t *testing.T) {
 
 func TestBoxesMistakes(t *testing.T) {
 	for change, want := range map[string]string{
-		"column: 2D=column: 3D":                   `boxes.column: there is no column "3D"; did you mean "D"?`,
-		"column: 2D, =":                           "boxes.column: the figure has no column",
+		"column: R, rows=column: 3D, rows":        `boxes.column: there is no column "3D"; did you mean "D"?`,
+		"column: R, rows=rows":                    "boxes.column: the figure has no column",
 		"rows: [a, none, b/β]=rows: [a, q, none]": `boxes.rows.1: there is no row "q"`,
 		"rows: [a, none, b/β]=rows: []":           "boxes.rows: the figure has no rows",
-		"best: [same, none]=best: [some]":         `boxes.best.0: there is no row "some"; did you mean "same"?`,
+		"best: [same, none, b/β]=best: [some]":    `boxes.best.0: there is no row "some"; did you mean "same"?`,
 		"labels: [x, y, z & more]=labels: [x]":    "boxes.labels: there are 1 labels for 3 rows",
 		", line: the best=":                       "boxes.line: the line has no name",
 	} {
