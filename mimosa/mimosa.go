@@ -23,6 +23,7 @@ import (
 
 // Options are the hyperparameters; [Defaults] returns those of appendix A.5, for 90,000 codes.
 type Options struct {
+	Equalize       float64 `yaml:"equalize" doc:"divide codes by the standard deviation along each of their principal axes to this power; 0: not, as in the paper; 1: all axes become equal"`
 	Neighbors      int     `yaml:"neighbors" doc:"codes in a neighbourhood, the code itself among them; more than the codes have columns"`
 	RansacFraction float64 `yaml:"ransac_fraction" doc:"part of a neighbourhood that its plane is fitted to in the end, the best one; 1: all of it, at once"`
 	MinVariance    float64 `yaml:"min_variance" doc:"part of the variance that a plane explains at least"`
@@ -48,6 +49,8 @@ const maxNeighbors = 1000
 // Validate checks the options.
 func (o *Options) Validate() error {
 	switch {
+	case !(o.Equalize >= 0 && o.Equalize <= 1):
+		return config.Invalid("equalize", "%v is out of range; want 0 to 1", o.Equalize)
 	case o.Neighbors < 3 || o.Neighbors > maxNeighbors:
 		return config.Invalid("neighbors", "%d is out of range; want 3 to %d", o.Neighbors, maxNeighbors)
 	case !(o.RansacFraction > 0 && o.RansacFraction <= 1):
@@ -119,7 +122,7 @@ func Run(ctx context.Context, codes []float64, d int, o Options, p Progress) (*R
 	if err := check(codes, d, o); err != nil {
 		return nil, err
 	}
-	r := &run{ctx: ctx, progress: p, o: o, d: d, n: len(codes) / d, codes: codes}
+	r := &run{ctx: ctx, progress: p, o: o, d: d, n: len(codes) / d, codes: equalized(codes, d, o.Equalize)}
 	if r.progress == nil {
 		r.progress = func(string, int, int) {}
 	}

@@ -263,6 +263,9 @@ func TestErrors(t *testing.T) {
 	}
 	nan := math.NaN()
 	for want, change := range map[string]func(o *Options){
+		"equalize: -0.1":         func(o *Options) { o.Equalize = -0.1 },
+		"equalize: 1.1":          func(o *Options) { o.Equalize = 1.1 },
+		"equalize: NaN":          func(o *Options) { o.Equalize = nan },
 		"neighbors: 2":           func(o *Options) { o.Neighbors = 2 },
 		"neighbors: 1001":        func(o *Options) { o.Neighbors = 1001 },
 		"ransac_fraction: 0":     func(o *Options) { o.RansacFraction = 0 },

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/rng"
@@ -54,25 +55,29 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	}
 	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, table: t, remark: scale.Remark}
 	r.Reproduced, r.Printed = 0, t.printed()
-	done := 0
+	done, places := 0, t.places()
 	for _, row := range t.Rows {
-		if row.Full && scale.Name != FullScale {
-			row.From, row.Missing = SourceChoice{}, "only at the scale full"
-		}
-		line := make([]Cell, len(t.Columns))
+		line := make([]Cell, len(t.Columns)*len(places))
 		tell := func(metric string) {
 			if o.Progress != nil {
-				o.Progress(done, len(t.Rows)*len(measured), row.Label, metric)
+				o.Progress(done, len(t.Rows)*len(places)*len(measured), row.Label, metric)
 			}
 			done++
 		}
-		if _, ok := row.From.Value.(Trained); ok {
-			err = runs.row(ctx, row, scale.Seeds, measured, line, tell)
-		} else {
-			err = t.sampledRow(ctx, row, scale.Seeds, measured, line, tell)
-		}
-		if err != nil {
-			return nil, err
+		for p, place := range places {
+			part := make([]Cell, len(t.Columns))
+			here := place.rowAt(row, scale.Name)
+			if _, ok := here.From.Value.(Trained); ok {
+				err = runs.row(ctx, place, here, scale.Seeds, measured, part, tell)
+			} else {
+				err = place.sampledRow(ctx, here, scale.Seeds, measured, part, tell)
+			}
+			if err != nil {
+				return nil, err
+			}
+			for c, cell := range part {
+				line[c*len(places)+p] = cell
+			}
 		}
 		for _, c := range line {
 			if c.Status.Reproduced() {
@@ -82,6 +87,14 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 		r.Rows = append(r.Rows, ResultRow{row.Label, line})
 	}
 	return r, nil
+}
+
+// rowAt is a row as it is computed: perhaps at the full scale only.
+func (t *Table) rowAt(r Row, scale string) Row {
+	if scale != FullScale && r.Missing == "" && (r.Full || t.at != nil && t.at.Full) {
+		r.From, r.Missing = SourceChoice{}, "only at the scale full"
+	}
+	return r
 }
 
 var errNoFit = errors.New("only runs have fitted something")
@@ -215,7 +228,7 @@ func (s *Sample) subset(rows int, seed uint64) *Sample {
 		}
 		part.Exact = append(part.Exact, exact)
 	}
-	return &Sample{Input: part, Codes: s.Codes}
+	return &Sample{Input: part, Codes: s.Codes, Timed: s.Timed}
 }
 
 // measure computes a metric for every seed, or once if chance has no part in it.
@@ -257,7 +270,7 @@ func (s *sampler) measure(ctx context.Context, m measured, seeds int) (drawn, er
 	return d, nil
 }
 
-// compute computes a metric as metrics.Evaluate does, and says whether it drew random numbers.
+// compute computes a metric as metrics.Evaluate does, or its time, and says whether it drew random numbers.
 func compute(c metrics.Choice, s *Sample, seed uint64) (r metrics.Result, touched bool, err error) {
 	metric := c.Value
 	if _, ok := metric.(metrics.SubCoded); ok && s.Codes != nil {
@@ -270,8 +283,12 @@ func compute(c metrics.Choice, s *Sample, seed uint64) (r metrics.Result, touche
 	if err != nil {
 		return r, false, err
 	}
+	start := time.Now()
 	if r, err = metric.Compute(&in); err != nil {
 		return r, false, err
+	}
+	if s.Timed {
+		r = metrics.Result{Name: c.Name, Value: time.Since(start).Seconds(), Better: metrics.LowerIsBetter}
 	}
 	after, err := in.Stream.MarshalBinary()
 	return r, !bytes.Equal(before, after), err

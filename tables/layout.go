@@ -2,7 +2,6 @@ package tables
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +11,10 @@ import (
 // marks stand for.
 type layout struct {
 	*Result
+	Heads     []Column // as they are shown
 	Groups    []group
+	Parts     []group // what pages show below each other: everything, or, of several data sets, each group
+	Compared  bool    // something is printed
 	Lines     []line
 	Footnotes []footnote
 	Columns   []columnDoc
@@ -27,8 +29,9 @@ type group struct {
 
 // line is a row of the table.
 type line struct {
-	Label string
-	Cells []shown
+	Label    string
+	Cells    []shown
+	Compared bool // something is printed, so that lines of it and of differences make sense
 }
 
 // shown is a cell as text.
@@ -62,19 +65,24 @@ var commonMarks = []struct {
 // layout prepares a result for a writer.
 func (r *Result) layout() *layout {
 	t := r.table
-	l := &layout{Result: r, Remarks: t.Remarks}
+	l := &layout{Result: r, Remarks: t.Remarks, Heads: t.heads(), Compared: r.Printed > 0}
 	if r.remark != "" {
 		l.Remarks = append([]string{r.remark}, t.Remarks...)
 	}
-	for i, c := range t.Columns {
+	for i, c := range l.Heads {
 		if n := len(l.Groups); n > 0 && l.Groups[n-1].Name == c.Group {
 			l.Groups[n-1].After = i + 1
 		} else {
 			l.Groups = append(l.Groups, group{c.Group, i, i + 1})
 		}
+	}
+	for _, c := range t.Columns {
 		if c.Doc != "" {
 			l.Columns = append(l.Columns, columnDoc{c.Label, c.Doc})
 		}
+	}
+	if l.Parts = l.Groups; len(t.DataSets) == 0 {
+		l.Parts = []group{{"", 0, len(l.Heads)}}
 	}
 	for _, m := range commonMarks {
 		if r.Count(m.status) > 0 {
@@ -86,14 +94,25 @@ func (r *Result) layout() *layout {
 		shownRow := line{Label: row.Label}
 		for i, c := range row.Cells {
 			decimals := r.table.Decimals
-			if own := r.table.Columns[i].Decimals; own != nil {
+			if own := l.Heads[i].Decimals; own != nil {
 				decimals = *own
 			}
 			shownRow.Cells = append(shownRow.Cells, l.show(c, common, decimals))
+			shownRow.Compared = shownRow.Compared || c.Theirs != nil
 		}
 		l.Lines = append(l.Lines, shownRow)
 	}
 	return l
+}
+
+// groupsIn are the headings above some of the columns.
+func (l *layout) groupsIn(first, after int) (list []group) {
+	for _, g := range l.Groups {
+		if g.First, g.After = max(g.First, first), min(g.After, after); g.First < g.After {
+			list = append(list, g)
+		}
+	}
+	return list
 }
 
 // show makes texts of a cell, and a footnote of its reason if it is a new one.
@@ -111,6 +130,12 @@ func (l *layout) show(c Cell, common, decimals int) shown {
 		}
 		if c.Theirs != nil && c.printed.Std.Text != "" {
 			s.Theirs += spread + c.printed.Std.Text
+		}
+	}
+	if c.Ratio != nil {
+		s.Difference = strconv.FormatFloat(*c.Ratio, 'g', 2, 64)
+		if *c.Ratio >= 10 {
+			s.Difference = fixed(*c.Ratio, 0)
 		}
 	}
 	if c.Difference != nil {
@@ -166,7 +191,13 @@ func letters(n int) string {
 
 // Summary is the result in a line.
 func (r *Result) Summary() string {
+	if r.table.Compare == Ratio {
+		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, plural(r.Seeds, "time"))
+	}
 	text := fmt.Sprintf("%d of %d printed cells reproduced (%s scale, %s)", r.Reproduced, r.Printed, r.Scale, plural(r.Seeds, "seed"))
+	if r.Printed == 0 {
+		text = fmt.Sprintf("No numbers are printed (%s scale, %s)", r.Scale, plural(r.Seeds, "seed"))
+	}
 	for _, part := range []struct {
 		status Status
 		what   string
@@ -183,17 +214,4 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprint(n, " ", what, "s")
-}
-
-// largest is the largest absolute value of printed and own cells, for the axes of the plot.
-func (r *Result) largest() float64 {
-	most := 0.0
-	for _, row := range r.Rows {
-		for _, c := range row.Cells {
-			if c.Ours != nil && c.Theirs != nil {
-				most = max(most, math.Abs(*c.Ours), math.Abs(*c.Theirs))
-			}
-		}
-	}
-	return most
 }

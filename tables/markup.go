@@ -11,30 +11,16 @@ import (
 
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, "|", `\|`, "~", `\~`)
 
-// WriteMarkdown writes the table with its footnotes; a row has three lines, as for Print.
+// WriteMarkdown writes the table with its footnotes; a row has three lines, or one, as for Print.
 func (r *Result) WriteMarkdown(w io.Writer) error {
 	l, escape := r.layout(), markdownEscapes.Replace
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s. %s.\n\n", escape(r.Title), escape(r.Source), escape(r.Summary()))
-	row := func(first string, cell func(c int) string) {
-		fmt.Fprintf(&b, "| %s |", first)
-		for c := range l.table.Columns {
-			fmt.Fprintf(&b, " %s |", cell(c))
+	for i, p := range l.Parts {
+		if i > 0 {
+			b.WriteString("\n")
 		}
-		b.WriteString("\n")
-	}
-	row("", func(c int) string { return escape(l.table.Columns[c].Label) })
-	b.WriteString("|---|" + strings.Repeat("---:|", len(l.table.Columns)) + "\n")
-	for _, line := range l.Lines {
-		row("**"+escape(line.Label)+"**", func(c int) string {
-			s := line.Cells[c]
-			if s.Mark == "" {
-				return s.Ours
-			}
-			return s.Ours + " (" + escape(s.Mark) + ")"
-		})
-		row(escape(l.table.theirs()), func(c int) string { return line.Cells[c].Theirs })
-		row(differenceLabel, func(c int) string { return line.Cells[c].Difference })
+		l.markdown(&b, p)
 	}
 	list := func(items [][2]string) {
 		if len(items) > 0 {
@@ -52,6 +38,33 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 	return r.send(w, b.String())
 }
 
+// markdown writes some columns, below their name if they have one.
+func (l *layout) markdown(b *strings.Builder, part group) {
+	escape := markdownEscapes.Replace
+	row := func(first string, cell func(c int) string) {
+		fmt.Fprintf(b, "| %s |", first)
+		for c := part.First; c < part.After; c++ {
+			fmt.Fprintf(b, " %s |", cell(c))
+		}
+		b.WriteString("\n")
+	}
+	row(escape(part.Name), func(c int) string { return escape(l.Heads[c].Label) })
+	b.WriteString("|---|" + strings.Repeat("---:|", part.After-part.First) + "\n")
+	for _, line := range l.Lines {
+		row("**"+escape(line.Label)+"**", func(c int) string {
+			s := line.Cells[c]
+			if s.Mark == "" {
+				return s.Ours
+			}
+			return s.Ours + " (" + escape(s.Mark) + ")"
+		})
+		if line.Compared {
+			row(escape(l.table.theirs()), func(c int) string { return line.Cells[c].Theirs })
+			row(escape(l.table.differenceLabel()), func(c int) string { return line.Cells[c].Difference })
+		}
+	}
+}
+
 func pairs[T any](list []T, of func(T) [2]string) [][2]string {
 	var all [][2]string
 	for _, x := range list {
@@ -62,7 +75,7 @@ func pairs[T any](list []T, of func(T) [2]string) [][2]string {
 
 var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,
 	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, `"`, "''",
-	"✓", `$\checkmark$`, "✗", `$\times$`, "β", `$\beta$`, "±", `$\pm$`)
+	"✓", `$\checkmark$`, "✗", `$\times$`, "β", `$\beta$`, "±", `$\pm$`, "×", `$\times$`)
 
 // WriteLaTeX writes a tabular that needs no package, and the footnotes below it.
 func (r *Result) WriteLaTeX(w io.Writer) error {
@@ -71,25 +84,40 @@ func (r *Result) WriteLaTeX(w io.Writer) error {
 	comment := func(s string) { fmt.Fprintf(&b, "%% %s\n", strings.Join(strings.Fields(s), " ")) }
 	comment(r.Title + " (" + r.Source + ")")
 	comment(r.Summary())
-	fmt.Fprintf(&b, "\\begin{tabular}{l%s}\n\\hline\n", strings.Repeat("r", len(l.table.Columns)))
-	for _, g := range l.Groups {
-		fmt.Fprintf(&b, " & \\multicolumn{%d}{c}{%s}", g.After-g.First, escape(g.Name))
+	for i, p := range l.Parts {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		l.latex(&b, p)
+	}
+	for _, f := range l.Footnotes {
+		fmt.Fprintf(&b, "\n\\textsuperscript{%s} %s.\n", escape(f.Mark), escape(f.Text))
+	}
+	return r.send(w, b.String())
+}
+
+// latex writes some columns as a tabular.
+func (l *layout) latex(b *strings.Builder, part group) {
+	escape := latexEscapes.Replace
+	fmt.Fprintf(b, "\\begin{tabular}{l%s}\n\\hline\n", strings.Repeat("r", part.After-part.First))
+	for _, g := range l.groupsIn(part.First, part.After) {
+		fmt.Fprintf(b, " & \\multicolumn{%d}{c}{%s}", g.After-g.First, escape(g.Name))
 	}
 	b.WriteString(" \\\\\n")
 	row := func(first string, cell func(c int) string) {
 		b.WriteString(first)
-		for c := range l.table.Columns {
+		for c := part.First; c < part.After; c++ {
 			b.WriteString(" & " + cell(c))
 		}
 		b.WriteString(" \\\\\n")
 	}
-	row("", func(c int) string { return escape(l.table.Columns[c].Label) })
+	row("", func(c int) string { return escape(l.Heads[c].Label) })
 	b.WriteString("\\hline\n")
 	number := func(s string) string {
 		if s == none {
 			return "--"
 		}
-		return strings.NewReplacer("-", "$-$", "+", "$+$", "±", `$\pm$`).Replace(s)
+		return strings.NewReplacer("-", "$-$", "+", "$+$", "±", `$\pm$`, "×", `$\times$`).Replace(s)
 	}
 	for _, line := range l.Lines {
 		row(escape(line.Label), func(c int) string {
@@ -99,14 +127,12 @@ func (r *Result) WriteLaTeX(w io.Writer) error {
 			}
 			return number(s.Ours) + `\rlap{\textsuperscript{` + escape(s.Mark) + `}}`
 		})
-		row(`\quad{\small `+escape(l.table.theirs())+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Theirs) + `}` })
-		row(`\quad{\small `+differenceLabel+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Difference) + `}` })
+		if line.Compared {
+			row(`\quad{\small `+escape(l.table.theirs())+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Theirs) + `}` })
+			row(`\quad{\small `+escape(l.table.differenceLabel())+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Difference) + `}` })
+		}
 	}
 	b.WriteString("\\hline\n\\end{tabular}\n")
-	for _, f := range l.Footnotes {
-		fmt.Fprintf(&b, "\n\\textsuperscript{%s} %s.\n", escape(f.Mark), escape(f.Text))
-	}
-	return r.send(w, b.String())
 }
 
 func (r *Result) send(w io.Writer, text string) error {
@@ -120,7 +146,11 @@ func (r *Result) send(w io.Writer, text string) error {
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"span": func(g group) int { return g.After - g.First },
+	"span":    func(g group) int { return g.After - g.First },
+	"heads":   func(l *layout, g group) []Column { return l.Heads[g.First:g.After] },
+	"cells":   func(line line, g group) []shown { return line.Cells[g.First:g.After] },
+	"groups":  func(l *layout, g group) []group { return l.groupsIn(g.First, g.After) },
+	"several": func(l *layout) bool { return len(l.Parts) > 1 },
 }).Parse(pageText))
 
 // WriteHTML writes one page that needs no other file and has no script: the table, a plot
@@ -129,10 +159,12 @@ func (r *Result) WriteHTML(w io.Writer) error {
 	l := r.layout()
 	if err := page.Execute(w, struct {
 		*layout
-		Labels  []Column
+		All     *layout
 		Summary string
-		Plot    plot
-	}{l, l.table.Columns, r.Summary(), r.plot()}); err != nil {
+		Third   string
+		Plot    *plot
+		Figure  *boxPage
+	}{l, l, r.Summary(), l.table.differenceLabel(), r.plot(), r.boxPage()}); err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
 	return nil

@@ -56,7 +56,7 @@ func (m *Mimosa) Random() bool { return true }
 
 // plan implements Trained: the run measures nothing itself.
 func (m *Mimosa) plan(p *planner, row string, seed uint64) ([]sweep.Run, error) {
-	run, err := p.run(fmt.Sprintf("%s_%s_seed%d", plainName(row), p.scale, seed), m.Config, m.Set, rowOverrides{quick: m.Quick}, seed, nil)
+	run, err := p.run(p.name(row, seed), m.Config, m.Set, rowOverrides{quick: m.Quick}, seed, nil)
 	return []sweep.Run{run}, err
 }
 

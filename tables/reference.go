@@ -50,7 +50,8 @@ var referenceHeader = []string{"table", "dataset", "row", "column", "mean", "std
 // ParseReference reads the printed cells of a table: UTF-8, lines that end in a line
 // feed, the header table,dataset,row,column,mean,std,note and a line for each cell.
 // mean and std are decimal numbers with the printed digits. std may be empty; where
-// mean is empty, note says what is printed instead. An error names file and line.
+// mean is empty, note says what is printed instead, and dataset, row and column may be *, for all cells without a
+// line of their own. An error names file and line.
 func ParseReference(file string, src []byte) (*Reference, error) {
 	if err := plainLines(file, src); err != nil {
 		return nil, err
@@ -137,6 +138,8 @@ func parsePrinted(fields []string) (p Printed, err error) {
 		return p, fmt.Errorf("std: %s is negative; want a standard deviation", p.Std.Text)
 	case p.Mean.Text == "" && p.Std.Text != "":
 		return p, fmt.Errorf("there is a std of %s and no mean", p.Std.Text)
+	case p.Mean.Text != "" && slices.Contains(fields[1:4], anyName):
+		return p, fmt.Errorf("a line for all cells has the mean %s; want a value for each cell, in a line of its own", p.Mean.Text)
 	case p.Mean.Text == "" && p.Note == "":
 		return p, fmt.Errorf("there is no mean; want a note that says what is printed instead")
 	}
@@ -179,21 +182,31 @@ func ReadReference(fsys fs.FS, path, shown string) (*Reference, error) {
 	return ParseReference(shown, src)
 }
 
+// anyName stands, in a line without a value, for all data sets, rows or columns without a line of their own.
+const anyName = "*"
+
 // Find returns a cell of a data set, nil if it is not there.
 func (r *Reference) Find(dataset, row, column string) *Printed {
+	var general *Printed
 	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Dataset == dataset && c.Row == row && c.Column == column {
+		c := &r.Cells[i]
+		if c.Dataset == dataset && c.Row == row && c.Column == column {
 			return c
 		}
+		if general == nil && c.Mean.Text == "" && meant(c.Dataset, dataset) && meant(c.Row, row) && meant(c.Column, column) {
+			general = c
+		}
 	}
-	return nil
+	return general
 }
+
+func meant(name, of string) bool { return name == of || name == anyName }
 
 // names lists what the cells of a data set call something, without repetition.
 func (r *Reference) names(dataset string, of func(*Printed) string) []string {
 	var names []string
 	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Dataset == dataset && !slices.Contains(names, of(c)) {
+		if c := &r.Cells[i]; meant(c.Dataset, dataset) && !slices.Contains(names, of(c)) {
 			names = append(names, of(c))
 		}
 	}

@@ -38,9 +38,10 @@ type Cell struct {
 	Ours       *float64 `json:"ours"`          // nil: there is none
 	Deviation  float64  `json:"std,omitempty"` // the standard deviation of a draw
 	Draws      int      `json:"n"`
-	Exact      bool     `json:"exact"`      // chance has no part in it
-	Theirs     *float64 `json:"theirs"`     // nil: nothing is printed
-	Difference *float64 `json:"difference"` // ours - theirs
+	Exact      bool     `json:"exact"`           // chance has no part in it
+	Theirs     *float64 `json:"theirs"`          // nil: nothing is printed
+	Difference *float64 `json:"difference"`      // ours - theirs
+	Ratio      *float64 `json:"ratio,omitempty"` // theirs / ours, of times
 	Status     Status   `json:"status"`
 	Reason     string   `json:"reason,omitempty"` // why it differs, or is missing
 	Notes      []string `json:"notes,omitempty"`  // on runs that are missing, have failed or have not converged
@@ -49,6 +50,8 @@ type Cell struct {
 	// aggregate of the others, if there are both.
 	Unconverged int      `json:"not_converged,omitempty"`
 	Converged   *float64 `json:"ours_converged,omitempty"`
+
+	Runs []float64 `json:"runs,omitempty"` // the values of trained rows, by seed
 
 	printed *Printed
 }
@@ -65,6 +68,7 @@ const (
 	Stale     Status = "stale"     // it agrees, and yet the table has a note that it differs
 	Missing   Status = "missing"   // we have no value
 	Unprinted Status = "unprinted" // the paper has no value
+	Measured  Status = "measured"  // a time, which is not compared
 )
 
 // Reproduced says whether the cell agrees with the printed one.
@@ -83,8 +87,8 @@ const slack = 1e-9
 
 // cell makes a cell of what was measured.
 func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
-	p := t.Reference.Find(t.Printed.Dataset, row.Label, column.Label)
-	c := Cell{Column: column.Label, Draws: len(d.results), Exact: d.exact, Notes: d.notes, printed: p}
+	p := t.printedCell(&row, column.Label)
+	c := Cell{Column: t.cellName(column), Draws: len(d.results), Exact: d.exact, Notes: d.notes, printed: p}
 	if column.Fit != "" {
 		c.Draws = len(d.fits)
 	}
@@ -101,9 +105,16 @@ func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 	}
 	ours := column.Aggregate.of(values)
 	c.Ours, c.Deviation = &ours, deviation(values)
+	if t.Trains() {
+		c.Runs = values
+	}
 	c.Unconverged, c.Converged = d.converged(values, column.Aggregate)
 	c.Reason = t.reason(row.Label, column.Label)
-	c.judge(t.Printed.Draws)
+	if t.Compare == Ratio {
+		c.set()
+	} else {
+		c.judge(t.Printed.Draws)
+	}
 	return c
 }
 
@@ -171,6 +182,18 @@ func (c *Column) number(r metrics.Result) (float64, error) {
 		return 0, fmt.Errorf("metric %s: its part %q has %d numbers; want one, or of: its label", c.Metric.Name, c.Part, len(part.Values))
 	}
 	return 0, fmt.Errorf("metric %s: its part %q has 0 numbers; want one", c.Metric.Name, c.Part)
+}
+
+// set is what there is to say of a time: how often ours goes into the printed one, if that is more than 0 to its digits.
+func (c *Cell) set() {
+	c.Status, c.Reason = Measured, ""
+	switch {
+	case c.Theirs == nil:
+		c.Status = Unprinted
+	case *c.Theirs > 0 && *c.Ours > 0:
+		ratio := *c.Theirs / *c.Ours
+		c.Ratio = &ratio
+	}
 }
 
 // judge compares our value, the mean of Draws, with the printed one, the mean of draws.

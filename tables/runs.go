@@ -104,7 +104,7 @@ func (r *Runs) plan(p *planner, row string, seed uint64) ([]sweep.Run, error) {
 	}
 	var runs []sweep.Run
 	for i, settings := range list {
-		name := fmt.Sprintf("%s_%s_seed%d", plainName(row), p.scale, seed)
+		name := p.name(row, seed)
 		if len(r.Grid) > 0 {
 			name += fmt.Sprintf("_grid%d", i+1)
 		}
@@ -167,6 +167,51 @@ type planner struct {
 	set     sweep.Settings
 	metrics []metrics.Choice // that runs measure
 	columns []metrics.Choice // those that columns show
+	at      *DataSet         // nil: the table has no list of them
+}
+
+// on is the planner for a data set.
+func (p *planner) on(d *DataSet) *planner {
+	one := *p
+	one.at = d
+	return &one
+}
+
+// name is that of a row's run.
+func (p *planner) name(row string, seed uint64) string {
+	name := plainName(row)
+	if p.at != nil {
+		name += "_" + plainName(p.at.Label)
+	}
+	return fmt.Sprintf("%s_%s_seed%d", name, p.scale, seed)
+}
+
+// overrides are the settings of a run, those that count more behind.
+func (p *planner) overrides(settings sweep.Settings, top rowOverrides, seed uint64) ([]string, error) {
+	var on, onQuick sweep.Settings
+	if p.at != nil {
+		on, onQuick = p.at.Set, p.at.Quick
+	}
+	list := slices.Concat(settings, on, p.set, top.fixed)
+	if p.scale == QuickScale {
+		list = slices.Concat(list, onQuick, top.quick)
+	}
+	overrides := append(list.Overrides(), fmt.Sprint("seed=", seed))
+	for i, text := range overrides {
+		var err error
+		if overrides[i], err = p.fill(text); err != nil {
+			return nil, err
+		}
+	}
+	return overrides, nil
+}
+
+// fill puts values of the data set in the places of their names.
+func (p *planner) fill(text string) (string, error) {
+	if p.at == nil {
+		return text, nil
+	}
+	return p.at.fill(text)
 }
 
 // rowOverrides is what a row sets on top of its scale.
@@ -174,16 +219,19 @@ type rowOverrides struct{ fixed, quick sweep.Settings }
 
 // run is the run of a config with what a row and the scale set.
 func (p *planner) run(name, base string, settings sweep.Settings, top rowOverrides, seed uint64, final []metrics.Choice) (sweep.Run, error) {
+	base, err := p.fill(base)
+	if err != nil {
+		return sweep.Run{}, err
+	}
 	file, source, err := sweep.ReadConfig(base, p.folder)
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	overrides := append(settings.Overrides(), p.set.Overrides()...)
-	overrides = append(overrides, top.fixed.Overrides()...)
-	if p.scale == QuickScale {
-		overrides = append(overrides, top.quick.Overrides()...)
+	overrides, err := p.overrides(settings, top, seed)
+	if err != nil {
+		return sweep.Run{}, err
 	}
-	c, err := train.Load(file, source, append(overrides, fmt.Sprint("seed=", seed))...)
+	c, err := train.Load(file, source, overrides...)
 	if err != nil {
 		return sweep.Run{}, err
 	}

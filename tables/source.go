@@ -47,6 +47,7 @@ var ErrNotRun = errors.New("not run yet")
 type Sample struct {
 	Input *metrics.Input
 	Codes metrics.SubCodes // which columns are the sub-code of which factor; nil: by the metrics' own rule
+	Timed bool             // the values that are meant are the seconds which metrics take
 }
 
 // Sources lists the sources that a table can name.
@@ -62,6 +63,9 @@ var Sources = &registry.Table[Source]{Kind: "source of codes", Entries: []regist
 	{
 		Name: "importances", Doc: "no codes, but importances of code columns for factors that are assumed; only dci can score them",
 		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &Importances{} },
+	},
+	{
+		Name: "timed", Doc: "the seconds that metrics take on random codes of a given shape", New: func() Source { return &Timed{Rows: 10000, Columns: 10} },
 	},
 	{
 		Name: "runs", Doc: "the codes of trained models: a run for each seed, or the best of a grid", New: func() Source { return &Runs{} },

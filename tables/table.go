@@ -29,25 +29,29 @@ type Table struct {
 	Source   string           `yaml:"source" doc:"paper and table"`
 	Printed  ReferenceFile    `yaml:"reference" doc:"the printed values"`
 	Decimals int              `yaml:"decimals" doc:"digits behind the point of our values"`
+	Compare  Comparison       `yaml:"compare" doc:"difference, or ratio, of values that are times: these are set beside the printed ones, and never said to agree"`
 	Subset   int              `yaml:"subset" doc:"measure so many random rows of the codes, others for every seed; 0: all"`
 	Scales   Scales           `yaml:"scales" doc:"how much is computed"`
+	DataSets []DataSet        `yaml:"datasets" doc:"data sets that all rows are trained on; none: rows say what they are trained on"`
 	Rows     []Row            `yaml:"rows"`
 	Columns  []Column         `yaml:"columns"`
 	Also     []metrics.Choice `yaml:"also" doc:"what runs measure besides the columns, so that tables whose runs are the same can share them"`
 	Folder   string           `yaml:"runs" doc:"the folder of its runs in runs/tables, which tables may share; empty: the table's name"`
 	Notes    []Note           `yaml:"notes" doc:"the cells that do not come out as printed"`
+	Boxes    *Boxes           `yaml:"boxes" doc:"a figure of one column's values in every run"`
 	Curves   *Curves          `yaml:"curves" doc:"columns that --out draws as curves over the rows"`
 	Remarks  []string         `yaml:"remarks" doc:"what to know of the table as a whole, a sentence or two each"`
 
 	Reference *Reference `yaml:"-"` // the cells of the file
 
-	folder string // where files that rows name are looked for
+	folder string   // where files that rows name are looked for
+	at     *DataSet // which of the data sets this copy is about
 }
 
 // ReferenceFile is where the printed values are.
 type ReferenceFile struct {
 	File    string `yaml:"file" doc:"a .csv file, as a path from the folder of this one"`
-	Dataset string `yaml:"dataset" doc:"the data set whose cells are meant"`
+	Dataset string `yaml:"dataset" doc:"the data set whose cells are meant, if the table has no list of data sets"`
 	Draws   int    `yaml:"draws" doc:"draws or runs that a printed value is the mean of"`
 	Label   string `yaml:"label" doc:"who has printed them; empty: the paper"`
 }
@@ -55,6 +59,8 @@ type ReferenceFile struct {
 // Row is a row of the table.
 type Row struct {
 	Label   string       `yaml:"label" doc:"its name, in the reference file too"`
+	Dataset string       `yaml:"dataset" doc:"the data set of its printed cells, if not that of the reference"`
+	Printed string       `yaml:"printed" doc:"its name in the reference file, if not the label"`
 	From    SourceChoice `yaml:"from" doc:"where its codes come from"`
 	Missing string       `yaml:"missing" doc:"instead of from: why it cannot be computed"`
 	Series  string       `yaml:"series" doc:"the curve that it is a point of"`
@@ -138,7 +144,7 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Printed: ReferenceFile{Draws: 1}, Decimals: 3, Scales: defaultScales()}
+	t := &Table{Printed: ReferenceFile{Draws: 1}, Compare: Difference, Decimals: 3, Scales: defaultScales()}
 	if err := root.Decode(t); err != nil {
 		return nil, err
 	}
@@ -152,88 +158,4 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 		return nil, root.Invalid(key, "%w", err)
 	}
 	return t, nil
-}
-
-// againstReference wants the labels, and all their cells, in the reference file. It returns
-// the key that is wrong.
-func (t *Table) againstReference() (key string, err error) {
-	if key, err := t.againstSet("reference.dataset", t.Printed.Dataset); err != nil {
-		return key, err
-	}
-	for _, s := range t.Scales {
-		if s.Dataset == "" {
-			continue
-		}
-		if key, err := t.againstSet("scales."+s.Name+".dataset", s.Dataset); err != nil {
-			return key, err
-		}
-	}
-	return "", nil
-}
-
-// againstSet wants all cells for one data set of the file, which a key names.
-func (t *Table) againstSet(named, set string) (key string, err error) {
-	ref := t.Reference
-	sets := map[string]bool{}
-	var known []string
-	for _, c := range ref.Cells {
-		if !sets[c.Dataset] {
-			sets[c.Dataset] = true
-			known = append(known, c.Dataset)
-		}
-	}
-	if !sets[set] {
-		return named, fmt.Errorf("%s has no data set %q%s", ref.File, set, registry.Suggest(set, known))
-	}
-	rows := ref.names(set, func(p *Printed) string { return p.Row })
-	columns := ref.names(set, func(p *Printed) string { return p.Column })
-	for i, r := range t.Rows {
-		if err := among("row", r.Label, rows); err != nil {
-			return fmt.Sprintf("rows.%d.label", i), fmt.Errorf("%s: %w", ref.File, err)
-		}
-	}
-	for i, c := range t.Columns {
-		if err := among("column", c.Label, columns); err != nil {
-			return fmt.Sprintf("columns.%d.label", i), fmt.Errorf("%s: %w", ref.File, err)
-		}
-	}
-	for i, r := range t.Rows {
-		for _, c := range t.Columns {
-			if ref.Find(set, r.Label, c.Label) == nil {
-				return fmt.Sprintf("rows.%d.label", i), fmt.Errorf("%s: there is no cell of row %q, column %q", ref.File, r.Label, c.Label)
-			}
-		}
-	}
-	return "", nil
-}
-
-// Coverage counts, without computing anything, the cells that come out as printed by the
-// table's notes, and all cells that the paper prints.
-func (t *Table) Coverage() (reproduced, printed int) {
-	for i := range t.Reference.Cells {
-		p := &t.Reference.Cells[i]
-		if p.Dataset != t.Printed.Dataset || p.Mean.Text == "" {
-			continue
-		}
-		printed++
-		if t.computes(p.Row, p.Column) && t.reason(p.Row, p.Column) == "" {
-			reproduced++
-		}
-	}
-	return reproduced, printed
-}
-
-// computes says whether the table has a cell and can compute it.
-func (t *Table) computes(row, column string) bool {
-	for _, r := range t.Rows {
-		if r.Label != row || r.Missing != "" {
-			continue
-		}
-		for _, c := range t.Columns {
-			if c.Label == column {
-				return true
-			}
-		}
-	}
-	return false
 }

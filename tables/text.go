@@ -9,23 +9,36 @@ import (
 	"unicode/utf8"
 )
 
-// The texts in front of the second and third line of a row; the first if the table says nothing else.
-const (
-	theirsLabel     = "paper"
-	differenceLabel = "difference"
-)
+// theirsLabel is the text in front of the second line of a row if the table says nothing else.
+const theirsLabel = "paper"
+
+// differenceLabel is the text in front of the third line.
+func (t *Table) differenceLabel() string {
+	if t.Compare == Ratio {
+		return t.theirs() + " / ours"
+	}
+	return string(Difference)
+}
+
+// comparison is what the third line has.
+func (t *Table) comparison() string {
+	if t.Compare == Ratio {
+		return string(Ratio)
+	}
+	return string(Difference)
+}
 
 // Print writes the table for people, in lines of at most so many letters where that is
 // possible: groups of columns that do not fit stand below each other. A row has three lines: our
-// values, the printed ones and the differences.
+// values, the printed ones and the differences; or only the first, if nothing is printed.
 func (r *Result) Print(w io.Writer, width int) error {
 	l := r.layout()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)\n%s\n", r.Title, r.Source, r.Summary())
-	for from := 0; from < len(l.Groups); {
-		n := l.fitting(l.Groups[from:], width)
-		l.block(&b, l.Groups[from:from+n])
-		from += n
+	for from := 0; from < len(l.Heads); {
+		after := l.fitting(from, width)
+		l.block(&b, from, after)
+		from = after
 	}
 	if len(l.Footnotes) > 0 {
 		b.WriteString("\n")
@@ -49,7 +62,10 @@ func (t *Table) theirs() string {
 
 // labelWidth is that of the column of labels.
 func (l *layout) labelWidth() int {
-	most := max(len(differenceLabel), letterCount(l.table.theirs())) + 2
+	most := 0
+	if l.Compared {
+		most = max(letterCount(l.table.differenceLabel()), letterCount(l.table.theirs())) + 2
+	}
 	for _, row := range l.Lines {
 		most = max(most, letterCount(row.Label))
 	}
@@ -58,7 +74,7 @@ func (l *layout) labelWidth() int {
 
 // columnWidth is that of a column with its marks.
 func (l *layout) columnWidth(c int) int {
-	most := letterCount(l.table.Columns[c].Label)
+	most := letterCount(l.Heads[c].Label)
 	for _, row := range l.Lines {
 		s := row.Cells[c]
 		most = max(most, letterCount(s.Ours+s.Mark), letterCount(s.Theirs), letterCount(s.Difference))
@@ -68,30 +84,31 @@ func (l *layout) columnWidth(c int) int {
 
 func letterCount(s string) int { return utf8.RuneCountInString(s) }
 
-// fitting counts the groups that fit beside each other, at least one.
-func (l *layout) fitting(groups []group, width int) (n int) {
+// fitting is the column behind those that fit beside each other: whole groups, or a part of one that
+// does not fit, at least one column.
+func (l *layout) fitting(from, width int) (after int) {
 	left := width - l.labelWidth()
-	for _, g := range groups {
+	for _, g := range l.groupsIn(from, len(l.Heads)) {
 		for c := g.First; c < g.After; c++ {
-			left -= l.columnWidth(c) + 2
+			if left -= l.columnWidth(c) + 2; left < 0 && after > 0 {
+				return after
+			} else if left < 0 {
+				return max(c, from+1)
+			}
 		}
-		if left < 0 {
-			break
-		}
-		n++
+		after = g.After
 	}
-	return max(n, 1)
+	return after
 }
 
-// block writes some groups of columns.
-func (l *layout) block(b *strings.Builder, groups []group) {
-	first, after := groups[0].First, groups[len(groups)-1].After
+// block writes some columns.
+func (l *layout) block(b *strings.Builder, first, after int) {
 	var above, heads strings.Builder
-	for _, g := range groups {
+	for _, g := range l.groupsIn(first, after) {
 		room := 0
 		for c := g.First; c < g.After; c++ {
 			room += l.columnWidth(c) + 2
-			heads.WriteString(padded("  "+l.table.Columns[c].Label, l.columnWidth(c)+2))
+			heads.WriteString(padded("  "+l.Heads[c].Label, l.columnWidth(c)+2))
 		}
 		above.WriteString(padded("  "+g.Name, room))
 	}
@@ -116,13 +133,24 @@ func (l *layout) block(b *strings.Builder, groups []group) {
 			differences.WriteString(padded(sign+s.Difference, room))
 		}
 		line(row.Label, ours.String())
+		if !row.Compared {
+			continue
+		}
 		line("  "+l.table.theirs(), theirs.String())
-		line("  "+differenceLabel, differences.String())
+		line("  "+l.table.differenceLabel(), differences.String())
 	}
 }
 
 func padded(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-letterCount(s), 0))
+}
+
+// compared is the difference or the ratio, nil if there is none.
+func (c *Cell) compared() *float64 {
+	if c.Ratio != nil {
+		return c.Ratio
+	}
+	return c.Difference
 }
 
 // wrap writes a footnote in lines of a width.
@@ -142,7 +170,7 @@ func wrap(b *strings.Builder, mark, text string, width int) {
 
 // WriteCSV writes a line for each cell, with all digits.
 func (r *Result) WriteCSV(w io.Writer) error {
-	records := [][]string{{"table", "row", "column", "ours", "std", "n", "theirs", "difference", "status", "reason"}}
+	records := [][]string{{"table", "row", "column", "ours", "std", "n", "theirs", r.table.comparison(), "status", "reason"}}
 	digits := func(v *float64) string {
 		if v == nil {
 			return ""
@@ -152,7 +180,7 @@ func (r *Result) WriteCSV(w io.Writer) error {
 	for _, row := range r.Rows {
 		for _, c := range row.Cells {
 			record := []string{r.Name, row.Label, c.Column, digits(c.Ours), "", strconv.Itoa(c.Draws), "",
-				digits(c.Difference), string(c.Status), strings.Join(append(c.reasons(), c.Notes...), "; ")}
+				digits(c.compared()), string(c.Status), strings.Join(append(c.reasons(), c.Notes...), "; ")}
 			if c.Ours != nil {
 				record[4] = digits(&c.Deviation)
 			}

@@ -38,24 +38,26 @@ func (t *Table) Runs(named string) ([]sweep.Run, error) {
 	known, names := map[string]bool{}, map[string]bool{}
 	for seed := range uint64(scale.Seeds) {
 		for _, row := range t.Rows {
-			source, ok := row.From.Value.(Trained)
-			if !ok || row.Full && scale.Name != FullScale {
-				continue
-			}
-			runs, err := source.plan(p, row.Label, seed)
-			if err != nil {
-				return nil, fmt.Errorf("row %q: %w", row.Label, err)
-			}
-			for _, r := range runs {
-				if known[r.Hash] {
+			for _, place := range t.places() {
+				source, ok := place.rowAt(row, scale.Name).From.Value.(Trained)
+				if !ok {
 					continue
 				}
-				known[r.Hash] = true
-				for n, name := 2, r.Name; names[r.Name]; n++ {
-					r.Name = fmt.Sprintf("%s-%d", name, n)
+				runs, err := source.plan(p.on(place.at), row.Label, seed)
+				if err != nil {
+					return nil, fmt.Errorf("row %q: %w", row.Label, err)
 				}
-				names[r.Name], r.Config.Name = true, r.Name
-				all = append(all, r)
+				for _, r := range runs {
+					if known[r.Hash] {
+						continue
+					}
+					known[r.Hash] = true
+					for n, name := 2, r.Name; names[r.Name]; n++ {
+						r.Name = fmt.Sprintf("%s-%d", name, n)
+					}
+					names[r.Name], r.Config.Name = true, r.Name
+					all = append(all, r)
+				}
 			}
 		}
 	}
@@ -107,7 +109,6 @@ func (p *planner) shown(all []metrics.Result) []metrics.Result {
 
 // found are the runs that there are.
 type found struct {
-	table   *Table
 	options Options
 	planner *planner
 	byHash  map[string]sweep.Entry
@@ -126,7 +127,7 @@ func (t *Table) find(o Options) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &found{table: t, options: o, planner: p}
+	f := &found{options: o, planner: p}
 	if o.Runs == "" {
 		return f, nil
 	}
@@ -135,14 +136,14 @@ func (t *Table) find(o Options) (*found, error) {
 	return f, err
 }
 
-// row fills the cells of a row that is trained.
-func (f *found) row(ctx context.Context, row Row, seeds int, measured []measured, line []Cell, tell func(metric string)) error {
+// row fills the cells of a row that is trained, in a table for one of its data sets.
+func (f *found) row(ctx context.Context, place *Table, row Row, seeds int, measured []measured, line []Cell, tell func(metric string)) error {
 	source := row.From.Value.(Trained)
 	all := make([]drawn, len(measured))
 	var fits drawn
 	var missing tally
 	for seed := range uint64(seeds) {
-		runs, err := source.plan(f.planner, row.Label, seed)
+		runs, err := source.plan(f.planner.on(place.at), row.Label, seed)
 		if err != nil {
 			return fmt.Errorf("row %q: %w", row.Label, err)
 		}
@@ -168,13 +169,13 @@ func (f *found) row(ctx context.Context, row Row, seeds int, measured []measured
 		tell(m.choice.Name)
 		all[i].notes = notes
 		for _, c := range m.columns {
-			line[c] = f.table.cell(row, f.table.Columns[c], all[i], missing.all(seeds))
+			line[c] = place.cell(row, place.Columns[c], all[i], missing.all(seeds))
 		}
 	}
 	fits.notes = notes
-	for i, c := range f.table.Columns {
+	for i, c := range place.Columns {
 		if c.Fit != "" {
-			line[i] = f.table.cell(row, c, fits, missing.all(seeds))
+			line[i] = place.cell(row, c, fits, missing.all(seeds))
 		}
 	}
 	return nil

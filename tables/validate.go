@@ -35,6 +35,15 @@ func (t Transform) of(x float64) float64 {
 	return x
 }
 
+// Comparison is what is shown of our value and the printed one.
+type Comparison string
+
+// The comparisons.
+const (
+	Difference Comparison = "difference"
+	Ratio      Comparison = "ratio"
+)
+
 // Aggregate makes one value of those of several seeds.
 type Aggregate string
 
@@ -71,6 +80,8 @@ func (t *Table) Validate() error {
 		return config.Invalid("name", "the table has no name")
 	case t.Decimals < 0 || t.Decimals > maxDecimals:
 		return config.Invalid("decimals", "%d is out of range; want 0 to %d", t.Decimals, maxDecimals)
+	case t.Compare != Difference && t.Compare != Ratio:
+		return config.Invalid("compare", "unknown comparison %q; want difference or ratio", string(t.Compare))
 	case t.Subset < 0:
 		return config.Invalid("subset", "%d is negative; want 0 (all rows) or more", t.Subset)
 	case t.Folder != "" && !folderName.MatchString(t.Folder):
@@ -79,6 +90,9 @@ func (t *Table) Validate() error {
 		return config.Invalid("rows", "there are no rows")
 	case len(t.Columns) == 0:
 		return config.Invalid("columns", "there are no columns")
+	}
+	if err := t.validDataSets(); err != nil {
+		return err
 	}
 	var rows, columns []string
 	for i, r := range t.Rows {
@@ -93,10 +107,43 @@ func (t *Table) Validate() error {
 		}
 		columns = append(columns, c.Label)
 	}
+	if t.Boxes != nil {
+		if err := t.Boxes.among(rows, columns); err != nil {
+			return err
+		}
+	}
 	if err := t.validCurves(columns); err != nil {
 		return err
 	}
 	return t.validNotes(rows, columns)
+}
+
+// validDataSets wants different ones, and rows that are trained on them.
+func (t *Table) validDataSets() error {
+	var known []string
+	for i, d := range t.DataSets {
+		if slices.Contains(known, d.Label) {
+			return config.Invalid(fmt.Sprintf("datasets.%d.label", i), "there are two data sets %q", d.Label)
+		}
+		known = append(known, d.Label)
+	}
+	if known == nil {
+		return nil
+	}
+	for i, r := range t.Rows {
+		if _, ok := r.From.Value.(Trained); !ok && r.Missing == "" {
+			return config.Invalid(fmt.Sprintf("rows.%d.from", i), "row %q is not trained, and the table has a list of data sets", r.Label)
+		}
+	}
+	if t.Printed.Dataset != "" {
+		return config.Invalid("reference.dataset", "%q: the table has a list of data sets, and their labels count", t.Printed.Dataset)
+	}
+	for _, scale := range t.Scales {
+		if scale.Dataset != "" {
+			return config.Invalid("scales."+scale.Name+".dataset", "%q: the table has a list of data sets, and their labels count", scale.Dataset)
+		}
+	}
+	return nil
 }
 
 // validNotes wants notes on cells of the table, one for each at most.
@@ -124,6 +171,14 @@ func (t *Table) validNotes(rows, columns []string) error {
 }
 
 var folderName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// amongPrinted is among of names of which one may stand for all.
+func amongPrinted(what, name string, known []string) error {
+	if slices.Contains(known, anyName) {
+		return nil
+	}
+	return among(what, name, known)
+}
 
 func among(what, name string, known []string) error {
 	if slices.Contains(known, name) {

@@ -77,7 +77,7 @@ b there is no model
 	if strings.Count(narrow, "a_1 & b") != 2 || !strings.Contains(narrow, "\n? agrees, although the table has a note\n  that it does not\n") {
 		t.Error(narrow)
 	}
-	if tiny := text(t, func(w io.Writer) error { return r.Print(w, 1) }); strings.Count(tiny, "a_1 & b") != 2 {
+	if tiny := text(t, func(w io.Writer) error { return r.Print(w, 1) }); strings.Count(tiny, "a_1 & b") != 4 {
 		t.Error(tiny)
 	}
 }

@@ -183,6 +183,13 @@ func TestLearnedHierarchy(t *testing.T) {
 			t.Fatalf("held-out image %d is assigned to %v", i, e.Learned.Labels[i*k:(i+1)*k])
 		}
 	}
+	if d, err := Calibrate(t.Context(), c, 2); err != nil || d <= 0 {
+		t.Errorf("an estimate of %v, %v", d, err)
+	}
+	known, err := NewExperiment(c.withTruth())
+	if err != nil || !known.Model.(models.Hierarchical).Hierarchy().Equal(known.Data.(datasets.Hierarchical).Hierarchy()) {
+		t.Errorf("the truth in place of what is learned: %v", err)
+	}
 	again := filepath.Join(t.TempDir(), "again")
 	trainIn(t, again, c, false)
 	sameBits(t, "a run that was not stopped", bits(t, again), bits(t, dir))

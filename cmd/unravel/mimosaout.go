@@ -63,7 +63,7 @@ func optionValues(o mimosa.Options) map[string]any {
 	return map[string]any{
 		"neighbors": o.Neighbors, "ransac_fraction": o.RansacFraction, "min_variance": o.MinVariance, "min_decay": o.MinDecay,
 		"min_cosine": o.MinCosine, "contagion": o.Contagion, "min_initial": o.MinInitial, "min_merged": o.MinMerged,
-		"min_common_edges": o.MinCommonEdges, "max_lengths": o.MaxLengths,
+		"min_common_edges": o.MinCommonEdges, "max_lengths": o.MaxLengths, "equalize": o.Equalize,
 	}
 }
 

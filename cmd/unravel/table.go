@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -27,7 +28,7 @@ import (
 type tableCommand struct {
 	Name  string `arg:"" optional:"" help:"A table that comes with unravel, or a .yaml file; none: list the tables."`
 	Scale string `placeholder:"NAME" default:"quick" help:"How much is computed: quick, or full, with as many draws and runs as the paper has, or more; some tables have others between them, which the list of tables shows."`
-	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex, NAME.html and, of some tables, curves as NAME-COLUMN.png."`
+	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex, NAME.html and, of some tables, figures: boxes as NAME.png, curves as NAME-COLUMN.png."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 
 	NoRun  bool   `help:"Train nothing: show the cells whose runs there are."`
@@ -84,7 +85,11 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	}
 	fmt.Fprintf(s.log, "computed in %.1f s\n", time.Since(start).Seconds())
 	if c.Out != "" {
-		if err := writeTable(c.Out, result); err != nil {
+		write := writeTable
+		if t.Trains() {
+			write = func(dir string, r *tables.Result) error { return writeShared(ctx, dir, c.Runs, r) }
+		}
+		if err := write(c.Out, result); err != nil {
 			return err
 		}
 		fmt.Fprintf(s.log, "written to %s\n", filepath.Join(c.Out, t.Name+".{md,csv,tex,html}"))
@@ -170,7 +175,11 @@ func listTables(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\n", name, reproduced, printed, strings.Join(table.Scales.Names(), " "), table.Title, table.Source)
+		count := strconv.Itoa(reproduced)
+		if table.Compare == tables.Ratio { // times do not come out as printed
+			count = "-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", name, count, printed, strings.Join(table.Scales.Names(), " "), table.Title, table.Source)
 	}
 	return t.Flush()
 }
@@ -193,6 +202,16 @@ func coverage(ctx context.Context, t *tables.Table) (reproduced, printed int, er
 	return reproduced, printed, nil
 }
 
+// writeShared writes the files of --out when no other process does that shares the runs: both may end at the same moment.
+func writeShared(ctx context.Context, dir, runs string, r *tables.Result) (err error) {
+	unlock, err := runstore.Lock(ctx, runs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	return writeTable(dir, r)
+}
+
 // writeTable writes the files of --out.
 func writeTable(dir string, r *tables.Result) error {
 	for _, file := range []struct {
@@ -200,6 +219,11 @@ func writeTable(dir string, r *tables.Result) error {
 		write     func(io.Writer) error
 	}{{".md", r.WriteMarkdown}, {".csv", r.WriteCSV}, {".tex", r.WriteLaTeX}, {".html", r.WriteHTML}} {
 		if err := runstore.WriteFile(filepath.Join(dir, r.Name+file.extension), file.write, false); err != nil {
+			return err
+		}
+	}
+	if r.HasFigure() {
+		if err := runstore.WriteFile(filepath.Join(dir, r.Name+".png"), r.WriteFigure, false); err != nil {
 			return err
 		}
 	}

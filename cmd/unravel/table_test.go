@@ -36,6 +36,9 @@ func TestTableList(t *testing.T) {
 	if got := strings.Fields(lines[1])[:3]; strings.Join(got, " ") != "enriching-table2 148 160" {
 		t.Errorf("%q", lines[1])
 	}
+	if got := strings.Fields(lines[4])[:3]; strings.Join(got, " ") != "enriching-table7 - 56" { // times
+		t.Errorf("%q", lines[4])
+	}
 }
 
 func TestTable(t *testing.T) {
