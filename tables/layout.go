@@ -14,7 +14,7 @@ type layout struct {
 	Heads     []Column // as they are shown
 	Groups    []group
 	Parts     []group // what pages show below each other: everything, or, of several data sets, each group
-	Compared  bool    // something is printed, so that lines of it and of differences make sense
+	Compared  bool    // something is printed
 	Lines     []line
 	Footnotes []footnote
 	Columns   []columnDoc
@@ -29,8 +29,9 @@ type group struct {
 
 // line is a row of the table.
 type line struct {
-	Label string
-	Cells []shown
+	Label    string
+	Cells    []shown
+	Compared bool // something is printed, so that lines of it and of differences make sense
 }
 
 // shown is a cell as text.
@@ -97,6 +98,7 @@ func (r *Result) layout() *layout {
 				decimals = *own
 			}
 			shownRow.Cells = append(shownRow.Cells, l.show(c, common, decimals))
+			shownRow.Compared = shownRow.Compared || c.Theirs != nil
 		}
 		l.Lines = append(l.Lines, shownRow)
 	}

@@ -58,7 +58,7 @@ func (l *layout) markdown(b *strings.Builder, part group) {
 			}
 			return s.Ours + " (" + escape(s.Mark) + ")"
 		})
-		if l.Compared {
+		if line.Compared {
 			row(escape(l.table.theirs()), func(c int) string { return line.Cells[c].Theirs })
 			row(escape(l.table.differenceLabel()), func(c int) string { return line.Cells[c].Difference })
 		}
@@ -127,7 +127,7 @@ func (l *layout) latex(b *strings.Builder, part group) {
 			}
 			return number(s.Ours) + `\rlap{\textsuperscript{` + escape(s.Mark) + `}}`
 		})
-		if l.Compared {
+		if line.Compared {
 			row(`\quad{\small `+escape(l.table.theirs())+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Theirs) + `}` })
 			row(`\quad{\small `+escape(l.table.differenceLabel())+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Difference) + `}` })
 		}

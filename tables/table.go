@@ -39,6 +39,7 @@ type Table struct {
 	Folder   string           `yaml:"runs" doc:"the folder of its runs in runs/tables, which tables may share; empty: the table's name"`
 	Notes    []Note           `yaml:"notes" doc:"the cells that do not come out as printed"`
 	Boxes    *Boxes           `yaml:"boxes" doc:"a figure of one column's values in every run"`
+	Curves   *Curves          `yaml:"curves" doc:"columns that --out draws as curves over the rows"`
 	Remarks  []string         `yaml:"remarks" doc:"what to know of the table as a whole, a sentence or two each"`
 
 	Reference *Reference `yaml:"-"` // the cells of the file
@@ -62,6 +63,8 @@ type Row struct {
 	Printed string       `yaml:"printed" doc:"its name in the reference file, if not the label"`
 	From    SourceChoice `yaml:"from" doc:"where its codes come from"`
 	Missing string       `yaml:"missing" doc:"instead of from: why it cannot be computed"`
+	Series  string       `yaml:"series" doc:"the curve that it is a point of"`
+	At      float64      `yaml:"at" doc:"with series: where on the axis of the curves"`
 	Full    bool         `yaml:"full" doc:"compute it at the scale full only"`
 }
 

@@ -30,7 +30,7 @@ func (t *Table) comparison() string {
 
 // Print writes the table for people, in lines of at most so many letters where that is
 // possible: groups of columns that do not fit stand below each other. A row has three lines: our
-// values, the printed ones and the differences, if any are printed.
+// values, the printed ones and the differences; or only the first, if nothing is printed.
 func (r *Result) Print(w io.Writer, width int) error {
 	l := r.layout()
 	var b strings.Builder
@@ -133,7 +133,7 @@ func (l *layout) block(b *strings.Builder, first, after int) {
 			differences.WriteString(padded(sign+s.Difference, room))
 		}
 		line(row.Label, ours.String())
-		if !l.Compared {
+		if !row.Compared {
 			continue
 		}
 		line("  "+l.table.theirs(), theirs.String())

@@ -112,6 +112,9 @@ func (t *Table) Validate() error {
 			return err
 		}
 	}
+	if err := t.validCurves(columns); err != nil {
+		return err
+	}
 	return t.validNotes(rows, columns)
 }
 

@@ -28,7 +28,7 @@ import (
 type tableCommand struct {
 	Name  string `arg:"" optional:"" help:"A table that comes with unravel, or a .yaml file; none: list the tables."`
 	Scale string `placeholder:"NAME" default:"quick" help:"How much is computed: quick, or full, with as many draws and runs as the paper has, or more; some tables have others between them, which the list of tables shows."`
-	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex and NAME.html, and NAME.png if the table has a figure."`
+	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex, NAME.html and, of some tables, figures: boxes as NAME.png, curves as NAME-COLUMN.png."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 
 	NoRun  bool   `help:"Train nothing: show the cells whose runs there are."`
@@ -222,10 +222,17 @@ func writeTable(dir string, r *tables.Result) error {
 			return err
 		}
 	}
-	if !r.HasFigure() {
-		return nil
+	if r.HasFigure() {
+		if err := runstore.WriteFile(filepath.Join(dir, r.Name+".png"), r.WriteFigure, false); err != nil {
+			return err
+		}
 	}
-	return runstore.WriteFile(filepath.Join(dir, r.Name+".png"), r.WriteFigure, false)
+	for _, picture := range r.CurveFiles() {
+		if err := runstore.WriteFile(filepath.Join(dir, picture.Name), picture.Write, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // widthOf is the width of a terminal.
