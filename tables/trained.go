@@ -143,6 +143,10 @@ func (f *found) row(ctx context.Context, place *Table, row Row, seeds int, measu
 	var fits drawn
 	var missing tally
 	for seed := range uint64(seeds) {
+		if len(f.byHash) == 0 { // configs need not be read to see that their runs are not there
+			missing.add(ErrNotRun)
+			continue
+		}
 		runs, err := source.plan(f.planner.on(place.at), row.Label, seed)
 		if err != nil {
 			return fmt.Errorf("row %q: %w", row.Label, err)
