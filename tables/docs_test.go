@@ -51,7 +51,7 @@ func TestDocsTrained(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindAllSubmatch(source, -1)
-	if len(blocks) != 2 {
+	if len(blocks) != 3 {
 		t.Fatalf("%d examples", len(blocks))
 	}
 	csv := "table,dataset,row,column,mean,std,note\n"
@@ -70,5 +70,15 @@ func TestDocsTrained(t *testing.T) {
 	runs, err := table.Runs(false)
 	if err != nil || len(runs) != 3*(1+27+1) {
 		t.Errorf("%d runs, %v", len(runs), err)
+	}
+	several := "name: x\ntitle: x\nsource: x\nscales: {quick: {seeds: 1}, full: {seeds: 1}}\ncolumns: [{label: R, fit: reconstruction}]\n"
+	table, err = Load(fstest.MapFS{"x.yaml": {Data: append([]byte(several), blocks[2][1]...)}, "mine.csv": {Data: []byte("table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n")}}, "x.yaml", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for full, want := range map[bool]int{false: 1, true: 2} {
+		if runs, err := table.Runs(full); err != nil || len(runs) != want {
+			t.Errorf("several data sets: %d runs, %v", len(runs), err)
+		}
 	}
 }

@@ -299,8 +299,18 @@ func TestEmbeddedRuns(t *testing.T) {
 			if err != nil || (len(runs) > 0) != table.Trains() {
 				t.Errorf("%s: %d runs, %v", name, len(runs), err)
 			}
+			if want := map[string][2]int{"hierarchical-sensitivity": {15, 75}, "hierarchical-benchmark": {20, 1395}, "hierarchical-table1": {9, 45}}[name]; want[0] > 0 && len(runs) != want[at(full)] {
+				t.Errorf("%s: %d runs, full is %v; runs that rows share are made once", name, len(runs), full)
+			}
 		}
 	}
+}
+
+func at(full bool) int {
+	if full {
+		return 1
+	}
+	return 0
 }
 
 // MIMOSA explores the codes once; what it finds stays in the run's folder.
