@@ -34,6 +34,7 @@ type Options struct {
 // Compute computes the table. Results depend on nothing but the table, the scale and, where rows are trained, on the runs
 // that there are.
 func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
+	t = t.scaled(o.Full)
 	scale, name := t.scale(o.Full)
 	if scale.Dataset != "" {
 		other := *t
@@ -61,7 +62,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 		}
 		for p, place := range places {
 			part := make([]Cell, len(t.Columns))
-			here := place.rowAt(row, o.Full)
+			here := row.at(o.Full)
 			if _, ok := here.From.Value.(Trained); ok {
 				err = runs.row(ctx, place, here, scale.Seeds, measured, part, tell)
 			} else {
@@ -84,9 +85,9 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// rowAt is a row as it is computed: perhaps not at the quick scale.
-func (t *Table) rowAt(r Row, full bool) Row {
-	if !full && r.Missing == "" && (r.Full || t.at != nil && t.at.Full) {
+// at is a row as it is computed: perhaps not at the quick scale.
+func (r Row) at(full bool) Row {
+	if r.Full && !full {
 		r.From, r.Missing = SourceChoice{}, "only at the scale full"
 	}
 	return r

@@ -22,6 +22,7 @@ func (t *Table) Trains() bool {
 // Runs lists the runs that the table needs, those of the first seed first; a run that several rows need is
 // listed once.
 func (t *Table) Runs(full bool) ([]sweep.Run, error) {
+	t = t.scaled(full)
 	p, err := t.planner(full)
 	if err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func (t *Table) Runs(full bool) ([]sweep.Run, error) {
 	for seed := range uint64(scale.Seeds) {
 		for _, row := range t.Rows {
 			for _, place := range t.places() {
-				source, ok := place.rowAt(row, full).From.Value.(Trained)
+				source, ok := row.at(full).From.Value.(Trained)
 				if !ok {
 					continue
 				}
