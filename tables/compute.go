@@ -39,7 +39,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Scale = scale.Name
+	o.Scale, t = scale.Name, t.scaled(scale.Name)
 	if scale.Dataset != "" {
 		other := *t
 		other.Printed = scale.printed(t.Printed)
@@ -66,7 +66,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 		}
 		for p, place := range places {
 			part := make([]Cell, len(t.Columns))
-			here := place.rowAt(row, scale.Name)
+			here := row.at(scale.Name)
 			if _, ok := here.From.Value.(Trained); ok {
 				err = runs.row(ctx, place, here, scale.Seeds, measured, part, tell)
 			} else {
@@ -89,9 +89,9 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// rowAt is a row as it is computed: perhaps at the full scale only.
-func (t *Table) rowAt(r Row, scale string) Row {
-	if scale != FullScale && r.Missing == "" && (r.Full || t.at != nil && t.at.Full) {
+// at is a row as it is computed: perhaps at the full scale only.
+func (r Row) at(scale string) Row {
+	if r.Full && scale != FullScale && r.Missing == "" {
 		r.From, r.Missing = SourceChoice{}, "only at the scale full"
 	}
 	return r

@@ -3,6 +3,7 @@ package tables
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/registry"
@@ -16,7 +17,7 @@ type DataSet struct {
 	Values sweep.Settings `yaml:"values" doc:"name: value, which stands for $name in the configs and settings of rows"`
 	Set    sweep.Settings `yaml:"set" doc:"key.path: value, on top of what a row sets"`
 	Quick  sweep.Settings `yaml:"quick" doc:"key.path: value, on top of all that is set at the scale quick, but for what a row has there"`
-	Full   bool           `yaml:"full" doc:"compute it at the scale full only"`
+	Full   bool           `yaml:"full" doc:"it is part of the table at the scale full only"`
 }
 
 // Validate checks the settings.
@@ -43,6 +44,13 @@ func (d *DataSet) fill(text string) (filled string, err error) {
 		return name
 	})
 	return filled, err
+}
+
+// scaled is the table without the data sets that are not part of it at a scale.
+func (t *Table) scaled(scale string) *Table {
+	one := *t
+	one.DataSets = slices.DeleteFunc(slices.Clone(t.DataSets), func(d DataSet) bool { return d.Full && scale != FullScale })
+	return &one
 }
 
 // places is the table for each of its data sets: itself if it has no list of them.

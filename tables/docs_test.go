@@ -55,7 +55,7 @@ func TestDocsTrained(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindAllSubmatch(source, -1)
-	if len(blocks) != 4 {
+	if len(blocks) != 5 {
 		t.Fatalf("%d examples", len(blocks))
 	}
 	csv := "table,dataset,row,column,mean,std,note\n"
@@ -75,6 +75,16 @@ func TestDocsTrained(t *testing.T) {
 	if err != nil || len(runs) != 3*(1+27+1) {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
+	several := "name: x\ntitle: x\nsource: x\nscales: {quick: {seeds: 1}, full: {seeds: 1}}\ncolumns: [{label: R, fit: reconstruction}]\n"
+	table, err = Load(fstest.MapFS{"x.yaml": {Data: append([]byte(several), blocks[2][1]...)}, "mine.csv": {Data: []byte("table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n")}}, "x.yaml", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scale, want := range map[string]int{QuickScale: 1, FullScale: 2} {
+		if runs, err := table.Runs(scale); err != nil || len(runs) != want {
+			t.Errorf("several data sets: %d runs, %v", len(runs), err)
+		}
+	}
 }
 
 // The examples of times and of a figure can be read.
@@ -93,7 +103,7 @@ func TestDocsTimes(t *testing.T) {
 		}
 		return table
 	}
-	if table := load(string(blocks[2][1]), csv); table.Compare != Ratio || len(table.Rows) != 2 {
+	if table := load(string(blocks[3][1]), csv); table.Compare != Ratio || len(table.Rows) != 2 {
 		t.Errorf("%+v", table)
 	}
 	rows := "rows:\n"
@@ -101,7 +111,7 @@ func TestDocsTimes(t *testing.T) {
 		rows += "  - {label: " + row + ", dataset: D, missing: x}\n"
 		csv += "T,D," + row + ",DLSBD,1.0,,\n"
 	}
-	if table := load(rows+string(blocks[3][1]), csv); table.Boxes == nil || len(table.Boxes.Rows) != 2 {
+	if table := load(rows+string(blocks[4][1]), csv); table.Boxes == nil || len(table.Boxes.Rows) != 2 {
 		t.Errorf("%+v", table)
 	}
 }

@@ -30,6 +30,7 @@ func (t *Table) Runs(named string) ([]sweep.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	t = t.scaled(scale.Name)
 	p, err := t.planner(scale)
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func (t *Table) Runs(named string) ([]sweep.Run, error) {
 	for seed := range uint64(scale.Seeds) {
 		for _, row := range t.Rows {
 			for _, place := range t.places() {
-				source, ok := place.rowAt(row, scale.Name).From.Value.(Trained)
+				source, ok := row.at(scale.Name).From.Value.(Trained)
 				if !ok {
 					continue
 				}

@@ -299,6 +299,12 @@ func TestEmbeddedRuns(t *testing.T) {
 			if err != nil || (len(runs) > 0) != table.Trains() {
 				t.Errorf("%s: %d runs, %v", name, len(runs), err)
 			}
+			want := map[string]map[string]int{
+				"hierarchical-sensitivity": {QuickScale: 15, FullScale: 75}, "hierarchical-benchmark": {QuickScale: 20, FullScale: 1395}, "hierarchical-table1": {QuickScale: 9, FullScale: 45},
+			}[name][scale]
+			if want > 0 && len(runs) != want {
+				t.Errorf("%s, scale %s: %d runs, want %d: runs that rows share are made once", name, scale, len(runs), want)
+			}
 		}
 	}
 }

@@ -130,6 +130,9 @@ func (t *Table) validDataSets() error {
 	if known == nil {
 		return nil
 	}
+	if !slices.ContainsFunc(t.DataSets, func(d DataSet) bool { return !d.Full }) {
+		return config.Invalid("datasets", "all of them are at the scale full only; want one that is not")
+	}
 	for i, r := range t.Rows {
 		if _, ok := r.From.Value.(Trained); !ok && r.Missing == "" {
 			return config.Invalid(fmt.Sprintf("rows.%d.from", i), "row %q is not trained, and the table has a list of data sets", r.Label)
