@@ -87,10 +87,13 @@ func Preset(name string) (Pipeline, error) {
 	return e.New(), nil
 }
 
-// DecodeConfig reads a list of operations, or the name of a preset.
+// DecodeConfig reads a list of operations, or the name of a preset. Null is no pipeline, which an empty one is not.
 func (p *Pipeline) DecodeConfig(n *config.Node) error {
 	var read Pipeline
 	switch {
+	case n.IsNull():
+		*p = nil
+		return nil
 	case n.IsScalar():
 		var name string
 		err := n.Decode(&name)
@@ -116,8 +119,13 @@ func (p *Pipeline) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig writes the operations with all their settings.
-func (p Pipeline) EncodeConfig() (any, error) { return []Choice(p), nil }
+// EncodeConfig writes the operations with all their settings, or null.
+func (p Pipeline) EncodeConfig() (any, error) {
+	if p == nil {
+		return nil, nil
+	}
+	return []Choice(p), nil
+}
 
 // ConfigType says what can be given.
 func (p Pipeline) ConfigType() string {

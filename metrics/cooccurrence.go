@@ -49,7 +49,7 @@ func (m *CoOccurrence) Compute(in *Input) (Result, error) {
 	selected := Part{Name: "selected"}
 	if m.TopK > 0 {
 		relative, _ := columnShares(rows)
-		columns, tied := (&MED{Log: LogFactors, TopK: m.TopK}).best(relative)
+		columns, tied := (&MED{Entropy: libraryEntropy(), TopK: m.TopK}).best(relative)
 		if tied {
 			r.Notes = append(r.Notes, tiedNote)
 		}

@@ -20,7 +20,8 @@ import (
 //
 // for d columns and k factors, w(c) and v(j) being the shares of column c and factor
 // j in the sum of R, or all equal if R is 0. Disentanglement is 1 if every column
-// that matters matters for one factor, completeness is 1 if every factor needs one column.
+// that matters matters for one factor, completeness is 1 if every factor needs one column. Log and
+// Floor, which is the 1e-11, change the entropy of rows.
 //
 // Trees are blind to differences of 1e-7 and less in a column.
 //
@@ -30,11 +31,12 @@ import (
 // importance moves between columns (1000 rows, a factor of 30 levels, 128 bins:
 // disentanglement of 0.82 instead of 0.89).
 type DCI struct {
-	Score  DCIScore `yaml:"score" doc:"the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
-	Split  `yaml:",inline"`
-	Rounds int  `yaml:"rounds" doc:"trees for every level of a factor"`
-	Bins   int  `yaml:"bins" doc:"for many rows: split columns between so many bins of equal count, 2 to 256; 0: exactly"`
-	Ties   Ties `yaml:"ties" doc:"of columns that split equally well: random (as scikit-learn), or first"`
+	Score   DCIScore `yaml:"score" doc:"the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
+	Split   `yaml:",inline"`
+	Entropy `yaml:",inline"`
+	Rounds  int  `yaml:"rounds" doc:"trees for every level of a factor"`
+	Bins    int  `yaml:"bins" doc:"for many rows: split columns between so many bins of equal count, 2 to 256; 0: exactly"`
+	Ties    Ties `yaml:"ties" doc:"of columns that split equally well: random (as scikit-learn), or first"`
 }
 
 // DCIScore is one of the three scores.
@@ -58,7 +60,7 @@ const (
 
 // NewDCI returns the metric with its defaults, those of disentanglement_lib.
 func NewDCI() *DCI {
-	return &DCI{Score: Disentanglement, Split: librarySplit(), Rounds: gbt.Defaults().Rounds, Ties: TiesRandom}
+	return &DCI{Score: Disentanglement, Split: librarySplit(), Entropy: libraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: TiesRandom}
 }
 
 // maxBoosted bounds the rounds of trees.
@@ -78,6 +80,9 @@ func (m *DCI) Validate() error {
 		return config.Invalid("bins", "%d is out of range; want 2 to 256, or 0 (exact splits)", m.Bins)
 	case m.Ties != TiesRandom && m.Ties != TiesFirst:
 		return config.Invalid("ties", "unknown ties %q; want random or first", string(m.Ties))
+	}
+	if err := m.Entropy.validate(); err != nil {
+		return err
 	}
 	return m.Split.validate()
 }
@@ -189,13 +194,13 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 		}
 	}
 	if len(factors) > 1 {
-		value, parts := concentrations(f.importance)
+		value, parts := m.OfRows(f.importance)
 		add("disentanglement", "per_column", Disentanglement, columns, value, parts)
 	} else if m.Score == Disentanglement {
 		return Result{}, fmt.Errorf("one factor varies in the training rows; want at least two, for columns to be disentangled")
 	}
 	if len(columns) > 1 {
-		value, parts := concentrations(transposed(f.importance))
+		value, parts := libraryEntropy().OfRows(transposed(f.importance))
 		add("completeness", "per_factor", Completeness, factors, value, parts)
 	}
 	add("informativeness_train", "per_factor_train", "", factors, Mean.of(f.train), f.train)
@@ -205,19 +210,6 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 	}
 	r.Grids = []Grid{{Name: "importance", Rows: columns, Columns: factors, Values: f.importance}}
 	return r, nil
-}
-
-// concentrations are the concentration of every row of a matrix, and the mean of
-// these, weighted by the sums of the rows.
-func concentrations(matrix [][]float64) (mean float64, rows []float64) {
-	weights := make([]float64, len(matrix))
-	for i, row := range matrix {
-		rows = append(rows, concentration(row))
-		for _, v := range row {
-			weights[i] += v
-		}
-	}
-	return weighted(rows, weights), rows
 }
 
 func total(matrix [][]float64) (sum float64) {

@@ -28,6 +28,7 @@ type Downstream struct {
 	Sizes     []int     `yaml:"sizes" doc:"numbers of train rows, drawn with replacement; those larger than the table are left out"`
 	Test      int       `yaml:"test" doc:"test rows, drawn with replacement, whichever the train rows are"`
 	TrainRows int       `yaml:"train_rows" doc:"instead: of the first so many rows, fit to the first of every size, and test with the rows after them, or with the same if there are none; 0: draw"`
+	TestShare float64   `yaml:"test_share" doc:"instead: test with this share of the rows, chosen at random, and fit to so many of the others; 0: draw"`
 	C         float64   `yaml:"c" doc:"logistic: the weight of the loss against the L2 penalty"`
 	TopK      int       `yaml:"top" doc:"only the best k columns of every factor, as med chooses them; 0: all"`
 }
@@ -63,12 +64,12 @@ func (m *Downstream) Validate() error {
 	if err := validWeight(m.C); err != nil {
 		return err
 	}
-	return Split{Train: 1, Test: m.Test, TrainRows: m.TrainRows}.validate()
+	return m.split(1).validate()
 }
 
 // Suits implements Selective.
 func (m *Downstream) Suits(in *Input) error {
-	if err := (Split{TrainRows: m.TrainRows}).suits(in); err != nil {
+	if err := m.split(1).suits(in); err != nil {
 		return err
 	}
 	if fitting, _ := m.sizes(in); len(fitting) == 0 {
@@ -80,12 +81,17 @@ func (m *Downstream) Suits(in *Input) error {
 	return nil
 }
 
+// split is that of a number of train rows.
+func (m *Downstream) split(size int) Split {
+	return Split{Train: size, Test: m.Test, TrainRows: m.TrainRows, TestShare: m.TestShare}
+}
+
 // available is how many rows there are to fit to.
 func (m *Downstream) available(in *Input) int {
 	if m.TrainRows > 0 {
 		return m.TrainRows
 	}
-	return in.Codes.Rows
+	return in.Codes.Rows - m.split(1).tested(in)
 }
 
 // sizes are those that there are rows for, ascending, and the others.
@@ -146,9 +152,10 @@ func (m *Downstream) codes(in *Input, r *Result) (codes Matrix, selected Part, e
 	}
 	const bins = 20
 	relative, _ := columnShares(newInformation(in, bins, EqualWidth).mutual)
-	columns, tied := (&MED{Log: LogFactors, TopK: m.TopK}).best(relative)
+	columns, tied := (&MED{Entropy: libraryEntropy(), TopK: m.TopK}).best(relative)
 	if len(columns) == 0 {
-		return codes, selected, fmt.Errorf("no code column tells anything about a factor; want one to choose")
+		r.Notes = append(r.Notes, "no code column tells anything about a factor: all are taken")
+		return in.Codes, Part{Name: "selected"}, nil
 	}
 	if tied {
 		r.Notes = append(r.Notes, tiedNote)
@@ -169,9 +176,16 @@ func (m *Downstream) codes(in *Input, r *Result) (codes Matrix, selected Part, e
 
 // accuracies are those of all factors on the train and on the test rows.
 func (m *Downstream) accuracies(in *Input, codes Matrix, size int) (fit, check []float64, err error) {
-	train, test, err := Split{Train: size, Test: m.Test, TrainRows: m.TrainRows}.rows(in)
+	train, test, err := m.split(size).rows(in)
 	if err != nil {
 		return nil, nil, err
+	}
+	if m.TestShare > 0 { // those are ascending
+		order := in.Stream.Perm(len(train))
+		for i, at := range order {
+			order[i] = train[at]
+		}
+		train = order
 	}
 	train = train[:size]
 	labels, answers := labelsOf(in, train), labelsOf(in, test)

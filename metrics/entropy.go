@@ -2,45 +2,78 @@ package metrics
 
 import (
 	"math"
+
+	"github.com/unravel-ml/unravel/internal/config"
 )
 
 // entropyFloor is added to importances before they become frequencies, as in
 // disentanglement_lib: a row of zeros counts as uniform.
 const entropyFloor = 1e-11
 
-// concentration is 1 - H(p), where p are non-negative importances over their sum, and H
-// is their entropy in logarithms of the base that makes 1 its maximum. It is 1 if one
-// importance has all, and 0 if all are equal.
-func concentration(importances []float64) float64 {
-	sum := 0.0
-	for _, v := range importances {
-		sum += v + entropyFloor
-	}
-	var h float64
-	for _, v := range importances {
-		p := (v + entropyFloor) / sum
-		h -= p * math.Log(p)
-	}
-	return 1 - h/math.Log(float64(len(importances)))
+// Entropy says how much of importances is in one of them: 1 - H(p), where p are the importances, each plus a floor, over
+// their sum. With logarithms to the base of their number it is 1 if one importance has all, and 0 if all are
+// equal; with natural ones the least value, of K importances, is 1 - ln K.
+type Entropy struct {
+	Log   LogBase `yaml:"log" doc:"of the entropy: factors (to the base of their number, as in the authors' code), or natural (as in the paper's text)"`
+	Floor float64 `yaml:"floor" doc:"with base factors: added to every importance, as in the authors' code; 0: the plain entropy"`
 }
 
-// naturalConcentration is 1 - H(p) with H in nats: at least 1 - ln K. It is 0 if all
-// importances are.
-func naturalConcentration(importances []float64) float64 {
+// LogBase is the base of an entropy's logarithms.
+type LogBase string
+
+// The bases.
+const (
+	LogFactors LogBase = "factors" // the number of factors: entropies are at most 1
+	LogNatural LogBase = "natural"
+)
+
+// libraryEntropy is that of disentanglement_lib and of the authors of MED.
+func libraryEntropy() Entropy { return Entropy{Log: LogFactors, Floor: entropyFloor} }
+
+// maxFloor keeps the floor below what importances are.
+const maxFloor = 1e-3
+
+func (e Entropy) validate() error {
+	switch {
+	case e.Log != LogFactors && e.Log != LogNatural && e.Log != "":
+		return config.Invalid("log", "unknown base %q; want factors or natural", string(e.Log))
+	case !(e.Floor >= 0 && e.Floor <= maxFloor):
+		return config.Invalid("floor", "%v is out of range; want 0 to %v", e.Floor, maxFloor)
+	}
+	return nil
+}
+
+// Of is the concentration of non-negative importances; 0 if all of them are 0.
+func (e Entropy) Of(importances []float64) float64 {
+	floor, base := e.Floor, math.Log(float64(len(importances)))
+	if e.Log == LogNatural {
+		floor, base = 0, 1
+	}
 	sum := 0.0
 	for _, v := range importances {
-		sum += v
+		sum += v + floor
 	}
 	if sum == 0 {
 		return 0
 	}
 	var h float64
 	for _, v := range importances {
-		if p := v / sum; p > 0 {
+		if p := (v + floor) / sum; p > 0 {
 			h -= p * math.Log(p)
 		}
 	}
-	return 1 - h
+	return 1 - h/base
+}
+
+// OfRows is the concentration of every row of a matrix of importances, code columns in rows and factors in columns, and the mean
+// of these, weighted by the sums of the rows: the disentanglement that [DCI] and [MED] compute.
+func (e Entropy) OfRows(matrix [][]float64) (mean float64, rows []float64) {
+	weights := make([]float64, len(matrix))
+	for i, row := range matrix {
+		rows = append(rows, e.Of(row))
+		weights[i] = Sum.of(row)
+	}
+	return weighted(rows, weights), rows
 }
 
 // weighted is the mean of values with non-negative weights; if these are all 0, the mean.

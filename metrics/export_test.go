@@ -6,7 +6,7 @@ var AssignColumns = assign
 // Concentrations is the arithmetic of disentanglement and, of the transposed matrix,
 // completeness, for its test.
 var (
-	Concentrations = concentrations
+	Concentrations = libraryEntropy().OfRows
 	Transposed     = transposed
 )
 

@@ -31,6 +31,17 @@ func validBins(bins int, binning Binning) error {
 	return nil
 }
 
+// rows is the input of some rows, by levels.
+func (in *Input) rows(list []int) *Input {
+	k := len(in.Factors)
+	some := &Input{Factors: in.Factors, Stream: in.Stream, Codes: Matrix{Rows: len(list), Cols: in.Codes.Cols}}
+	for _, i := range list {
+		some.Codes.Data = append(some.Codes.Data, in.Codes.Row(i)...)
+		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)
+	}
+	return some
+}
+
 // information holds, in nats, the mutual information of binned code columns and
 // factors, and the factors' entropies, from the frequencies of the rows.
 type information struct {

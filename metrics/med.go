@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -18,30 +19,26 @@ import (
 // with the weights sum_j R_ij: 1 if every column tells about one factor. By default
 // the entropy H has base K, the number of factors, as in the authors' code; with Log
 // natural it is in nats, as in the paper's equation 2 and appendix F.2, and the least value is
-// 1 - ln K.
+// 1 - ln K. The authors' code adds 1e-11, the Floor, to every R_ij before it takes the entropy, which of 1000 columns changes
+// S_i by 1e-7.
 //
 // With TopK, only some columns count: of those that tell most about a factor (by R),
 // the k with the largest S_i, for each factor (fewer if there are fewer; of equal ones
 // the first, with a note). The authors' code takes their rows of R as they are;
 // with Renormalise, R is computed from these columns alone, as the paper defines it.
 //
+// Mutual information of a sample is too large, by about (bins-1)(levels-1)/2n nats with n rows: of codes that tell
+// little, and are many, values depend on n. Samples makes it the same for tables of different sizes; the authors' code has 10,000.
+//
 // A factor that no column tells about has a column of zeros in R, and a note.
 type MED struct {
 	Bins        int     `yaml:"bins" doc:"bins of a code column"`
 	Binning     Binning `yaml:"binning" doc:"bins of equal width, or of equal count of rows"`
-	Log         LogBase `yaml:"log" doc:"of the entropy: factors (to the base of their number, as in the authors' code), or natural (as in the paper's text)"`
-	TopK        int     `yaml:"k" doc:"only the best k columns of every factor; 0: all"`
-	Renormalise bool    `yaml:"renormalise" doc:"with k: divide by sums over the chosen columns (as in the paper), not over all (as in the code)"`
+	Entropy     `yaml:",inline"`
+	TopK        int  `yaml:"k" doc:"only the best k columns of every factor; 0: all"`
+	Samples     int  `yaml:"samples" doc:"measure so many rows, chosen at random if there are more; 0: all"`
+	Renormalise bool `yaml:"renormalise" doc:"with k: divide by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
-
-// LogBase is the base of an entropy's logarithms.
-type LogBase string
-
-// The bases.
-const (
-	LogFactors LogBase = "factors" // the number of factors: entropies are at most 1
-	LogNatural LogBase = "natural"
-)
 
 // Better says that higher values are better.
 func (*MED) Better() Direction { return HigherIsBetter }
@@ -49,12 +46,16 @@ func (*MED) Better() Direction { return HigherIsBetter }
 // Validate checks the settings.
 func (m *MED) Validate() error {
 	switch {
-	case m.Log != LogFactors && m.Log != LogNatural:
-		return config.Invalid("log", "unknown base %q; want factors or natural", string(m.Log))
 	case m.TopK < 0:
 		return config.Invalid("k", "%d is negative; want 0 (all columns) or more", m.TopK)
 	case m.Renormalise && m.TopK == 0:
 		return config.Invalid("renormalise", "there is nothing to renormalise without k; want k of 1 or more")
+	}
+	if err := m.Entropy.validate(); err != nil {
+		return err
+	}
+	if err := validSamples(m.Samples); err != nil {
+		return err
 	}
 	return validBins(m.Bins, m.Binning)
 }
@@ -70,8 +71,16 @@ func (m *MED) Compute(in *Input) (Result, error) {
 	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
-	x := newInformation(in, m.Bins, m.Binning)
 	var r Result
+	if n := in.Codes.Rows; m.Samples > 0 && n > m.Samples {
+		rows, err := in.sample(m.Samples)
+		if err != nil {
+			return Result{}, err
+		}
+		in = in.rows(rows)
+		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random rows of %d", m.Samples, n))
+	}
+	x := newInformation(in, m.Bins, m.Binning)
 	relative, silent := columnShares(x.mutual)
 	if len(silent) > 0 {
 		var names []string
@@ -137,7 +146,7 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	g := Grid{Name: "R", Values: relative}
 	for i, row := range relative {
 		g.Rows = append(g.Rows, columnName(columns[i]))
-		scores.Values = append(scores.Values, m.score(row))
+		scores.Values = append(scores.Values, m.Of(row))
 		weights.Values = append(weights.Values, Sum.of(row))
 	}
 	for _, f := range in.Factors {
@@ -158,7 +167,7 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 			for i, row := range relative {
 				column[i] = row[j]
 			}
-			complete.Values = append(complete.Values, concentration(column))
+			complete.Values = append(complete.Values, libraryEntropy().Of(column))
 		}
 		r.Parts = append(r.Parts, complete)
 	}
@@ -172,13 +181,6 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	r.Grids = append(r.Grids, g)
 }
 
-func (m *MED) score(row []float64) float64 {
-	if m.Log == LogNatural {
-		return naturalConcentration(row)
-	}
-	return concentration(row)
-}
-
 // tiedNote says that the choice of columns was not clear.
 const tiedNote = "columns are tied; the first of them are chosen"
 
@@ -189,7 +191,7 @@ func (m *MED) best(relative [][]float64) (columns []int, tied bool) {
 	scores := make([]float64, len(relative))
 	owned := make([][]int, len(relative[0])) // by factor
 	for c, row := range relative {
-		scores[c] = m.score(row)
+		scores[c] = m.Of(row)
 		largest := slices.Max(row)
 		if largest == 0 {
 			continue

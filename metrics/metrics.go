@@ -202,21 +202,34 @@ func Suits(in *Input, choices []Choice) error {
 	return nil
 }
 
-// Evaluate computes metrics in order. Every metric draws from its own stream of the
-// seed, so that its value does not depend on which others are computed.
+// ResultNames are the names of the results of choices: those of the metrics, with -2, -3, ... for a metric that
+// comes again, with other options.
+func ResultNames(choices []Choice) []string {
+	names, count := make([]string, len(choices)), map[string]int{}
+	for i, c := range choices {
+		count[c.Name]++
+		if names[i] = c.Name; count[c.Name] > 1 {
+			names[i] = fmt.Sprintf("%s-%d", c.Name, count[c.Name])
+		}
+	}
+	return names
+}
+
+// Evaluate computes metrics in order, with the names of [ResultNames]. Every metric draws from its own stream of the
+// seed, so that its value does not depend on which others are computed; one that comes again draws the same.
 func Evaluate(in *Input, seed uint64, choices []Choice) ([]Result, error) {
 	if err := in.Validate(); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	results := make([]Result, len(choices))
+	results, names := make([]Result, len(choices)), ResultNames(choices)
 	for i, c := range choices {
 		mine := *in
 		mine.Stream = rng.New(seed, "metric/"+c.Name)
 		r, err := c.Value.Compute(&mine)
 		if err != nil {
-			return nil, fmt.Errorf("metric %s: %w", c.Name, err)
+			return nil, fmt.Errorf("metric %s: %w", names[i], err)
 		}
-		r.Name, r.Better = c.Name, c.Value.Better()
+		r.Name, r.Better = names[i], c.Value.Better()
 		results[i] = r
 	}
 	return results, nil

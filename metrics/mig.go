@@ -65,6 +65,7 @@ func (m *MIG) Compute(in *Input) (Result, error) {
 	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
+	reduced := m.reduces(in)
 	in, err := m.reduce(in)
 	if err != nil {
 		return Result{}, err
@@ -102,7 +103,9 @@ func (m *MIG) Compute(in *Input) (Result, error) {
 	}
 	r.Value, r.Parts = Mean.of(part.Values), []Part{part}
 	r.Grids = []Grid{x.grid(in)}
-	m.rename(&r)
+	if reduced {
+		m.rename(&r)
+	}
 	return r, nil
 }
 

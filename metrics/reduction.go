@@ -8,9 +8,9 @@ import (
 )
 
 // Reduction takes principal components in place of code columns, as Cao et al. 2022, section 5.1, do
-// for metrics of gaps between columns, where they compare codes of 1000 columns with others of 10.
+// for metrics of gaps between columns, where they compare codes of 1000 columns with others of 10, which stay as they are.
 type Reduction struct {
-	Components int `yaml:"components" doc:"measure so many principal components of the codes in place of their columns; 0: the columns"`
+	Components int `yaml:"components" doc:"measure so many principal components of codes that have more columns, in place of these; 0: the columns"`
 }
 
 func (m Reduction) validate() error {
@@ -28,9 +28,12 @@ func (m Reduction) columns(in *Input) int {
 	return min(m.Components, in.Codes.Cols)
 }
 
-// reduce returns the input with its components.
+// reduces says whether there are more columns than components.
+func (m Reduction) reduces(in *Input) bool { return m.Components > 0 && in.Codes.Cols > m.Components }
+
+// reduce returns the input with its components, if they are fewer than its columns.
 func (m Reduction) reduce(in *Input) (*Input, error) {
-	if m.Components == 0 {
+	if !m.reduces(in) {
 		return in, nil
 	}
 	c, err := geometry.PCA(in.Codes.Data, in.Codes.Cols)
@@ -45,9 +48,6 @@ func (m Reduction) reduce(in *Input) (*Input, error) {
 
 // rename gives rows of matrices and parts that are components other names than columns have.
 func (m Reduction) rename(r *Result) {
-	if m.Components == 0 {
-		return
-	}
 	names := func(labels []string) {
 		for i := range labels {
 			labels[i] = fmt.Sprint("pc", i)

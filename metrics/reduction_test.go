@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -34,8 +35,11 @@ func TestReduction(t *testing.T) {
 	s.Score, s.TrainRows, s.Components = ScoreCorrelation, 30, 2
 	r = compute(t, s, rotated)
 	near(t, "sap", r.Value, 1, 1e-9)
-	if s.Components = 9; len(compute(t, s, rotated).Grids[0].Rows) != 4 {
-		t.Error("there are more components than columns")
+	s.Components = 4
+	same := sap()
+	same.Score, same.TrainRows = ScoreCorrelation, 30
+	if got, want := compute(t, s, rotated), compute(t, same, rotated); !reflect.DeepEqual(got, want) {
+		t.Errorf("no fewer components than columns: %+v, want %+v", got, want)
 	}
 	for want, components := range map[string]int{"components: -1 is negative": -1, "there is 1 code column": 1} {
 		for _, metric := range []Metric{&MIG{Bins: 20, Binning: EqualWidth, Gap: GapColumns, Reduction: Reduction{Components: components}},

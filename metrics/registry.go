@@ -80,8 +80,12 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &WassersteinCorrelation{} },
 	},
 	{
+		Name: "code-spread", Doc: "how far codes are from being all the same, where methods without negatives collapse: the deviation of their directions",
+		Source: "Chen and He 2021, section 4.1", New: func() Metric { return &CodeSpread{} },
+	},
+	{
 		Name: "med", Doc: "how far every code column tells about one factor only, weighted by what it tells; of all columns or the best k of every factor",
-		Source: "Cao et al. 2022, section 3.3", New: func() Metric { return &MED{Bins: 20, Binning: EqualWidth, Log: LogFactors} },
+		Source: "Cao et al. 2022, section 3.3", New: func() Metric { return &MED{Bins: 20, Binning: EqualWidth, Entropy: libraryEntropy()} },
 	},
 	{
 		Name: "co-occurrence", Doc: "how far code columns that tell about one factor tell about others too: the cosine between factors, of mutual information",

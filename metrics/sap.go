@@ -63,6 +63,7 @@ func (m *SAP) Compute(in *Input) (Result, error) {
 	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
+	reduced := m.reduces(in)
 	in, err := m.reduce(in)
 	if err != nil {
 		return Result{}, err
@@ -101,7 +102,9 @@ func (m *SAP) Compute(in *Input) (Result, error) {
 		part.Values = append(part.Values, gap)
 	}
 	r.Value, r.Parts, r.Grids = Mean.of(part.Values), []Part{part}, []Grid{g}
-	m.rename(&r)
+	if reduced {
+		m.rename(&r)
+	}
 	return r, nil
 }
 

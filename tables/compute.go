@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/rng"
@@ -16,7 +17,7 @@ import (
 
 // Options say how a table is computed.
 type Options struct {
-	Full bool // the full scale, not the quick one
+	Scale string // one of the table's scales; empty: quick
 
 	// Progress, if any, is called before a metric of a row is computed, with the number of those
 	// done and of all.
@@ -34,11 +35,14 @@ type Options struct {
 // Compute computes the table. Results depend on nothing but the table, the scale and, where rows are trained, on the runs
 // that there are.
 func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
-	t = t.scaled(o.Full)
-	scale, name := t.scale(o.Full)
+	scale, err := t.scale(o.Scale)
+	if err != nil {
+		return nil, err
+	}
+	o.Scale, t = scale.Name, t.scaled(scale.Name)
 	if scale.Dataset != "" {
 		other := *t
-		other.Printed.Dataset = scale.Dataset
+		other.Printed = scale.printed(t.Printed)
 		t = &other
 	}
 	measured, err := t.distinct()
@@ -49,7 +53,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: name, Seeds: scale.Seeds, table: t, remark: scale.Remark}
+	r := &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, table: t, remark: scale.Remark}
 	r.Reproduced, r.Printed = 0, t.printed()
 	done, places := 0, t.places()
 	for _, row := range t.Rows {
@@ -62,7 +66,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 		}
 		for p, place := range places {
 			part := make([]Cell, len(t.Columns))
-			here := row.at(o.Full)
+			here := row.at(scale.Name)
 			if _, ok := here.From.Value.(Trained); ok {
 				err = runs.row(ctx, place, here, scale.Seeds, measured, part, tell)
 			} else {
@@ -85,27 +89,13 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// at is a row as it is computed: perhaps not at the quick scale.
-func (r Row) at(full bool) Row {
-	if r.Full && !full {
+// at is a row as it is computed: perhaps at the full scale only.
+func (r Row) at(scale string) Row {
+	if r.Full && scale != FullScale && r.Missing == "" {
 		r.From, r.Missing = SourceChoice{}, "only at the scale full"
 	}
 	return r
 }
-
-// scale is the scale that is meant, and its name.
-func (t *Table) scale(full bool) (Scale, string) {
-	if full {
-		return t.Scales.Full, fullScale
-	}
-	return t.Scales.Quick, quickScale
-}
-
-// The names of the scales.
-const (
-	quickScale = "quick"
-	fullScale  = "full"
-)
 
 var errNoFit = errors.New("only runs have fitted something")
 
@@ -149,16 +139,16 @@ type measured struct {
 // distinct lists the metrics of all columns; columns with equal settings share one.
 func (t *Table) distinct() ([]measured, error) {
 	var list []measured
-	var texts [][]byte
+	var texts []string
 	for i, c := range t.Columns {
 		if c.Fit != "" {
 			continue
 		}
-		text, err := config.Encode(struct{ Metric metrics.Choice }{c.Metric})
+		text, err := metricText(c.Metric)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.Label, err)
 		}
-		at := slices.IndexFunc(texts, func(known []byte) bool { return bytes.Equal(known, text) })
+		at := slices.Index(texts, text)
 		if at < 0 {
 			at = len(list)
 			list, texts = append(list, measured{choice: c.Metric}), append(texts, text)
@@ -166,6 +156,12 @@ func (t *Table) distinct() ([]measured, error) {
 		list[at].columns = append(list[at].columns, i)
 	}
 	return list, nil
+}
+
+// metricText is a metric with all its options.
+func metricText(c metrics.Choice) (string, error) {
+	text, err := config.Encode(struct{ Metric metrics.Choice }{c})
+	return string(text), err
 }
 
 // drawn are the results of a metric, one for each seed that there was; exact says that one
@@ -232,7 +228,7 @@ func (s *Sample) subset(rows int, seed uint64) *Sample {
 		}
 		part.Exact = append(part.Exact, exact)
 	}
-	return &Sample{Input: part, Codes: s.Codes}
+	return &Sample{Input: part, Codes: s.Codes, Timed: s.Timed}
 }
 
 // measure computes a metric for every seed, or once if chance has no part in it.
@@ -240,6 +236,10 @@ func (s *sampler) measure(ctx context.Context, m measured, seeds int) (drawn, er
 	var d drawn
 	if s.row.Missing != "" {
 		return d, errors.New(s.row.Missing)
+	}
+	if source, ok := s.row.From.Value.(Assumed); ok {
+		result, err := source.Score(m.choice)
+		return drawn{results: []metrics.Result{result}, exact: true}, err
 	}
 	var absent error
 	for seed := range uint64(seeds) {
@@ -270,7 +270,7 @@ func (s *sampler) measure(ctx context.Context, m measured, seeds int) (drawn, er
 	return d, nil
 }
 
-// compute computes a metric as metrics.Evaluate does, and says whether it drew random numbers.
+// compute computes a metric as metrics.Evaluate does, or its time, and says whether it drew random numbers.
 func compute(c metrics.Choice, s *Sample, seed uint64) (r metrics.Result, touched bool, err error) {
 	metric := c.Value
 	if _, ok := metric.(metrics.SubCoded); ok && s.Codes != nil {
@@ -283,8 +283,12 @@ func compute(c metrics.Choice, s *Sample, seed uint64) (r metrics.Result, touche
 	if err != nil {
 		return r, false, err
 	}
+	start := time.Now()
 	if r, err = metric.Compute(&in); err != nil {
 		return r, false, err
+	}
+	if s.Timed {
+		r = metrics.Result{Name: c.Name, Value: time.Since(start).Seconds(), Better: metrics.LowerIsBetter}
 	}
 	after, err := in.Stream.MarshalBinary()
 	return r, !bytes.Equal(before, after), err

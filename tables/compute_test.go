@@ -72,16 +72,23 @@ func table(t *testing.T, source Source, metric metrics.Metric, printed string) *
 		t.Fatal(err)
 	}
 	return &Table{
-		Name: "x", Decimals: 3, Scales: Scales{Quick: Scale{Seeds: 4}, Full: Scale{Seeds: 9}},
+		Name: "x", Decimals: 3, Scales: Scales{{Name: QuickScale, Seeds: 4}, {Name: FullScale, Seeds: 9}},
 		Printed: ReferenceFile{Dataset: "D", Draws: 1}, Reference: ref,
 		Rows:    []Row{{Label: "r", From: SourceChoice{Name: "seeded", Value: source}}},
 		Columns: []Column{{Label: "c", Metric: metrics.Choice{Name: "reading", Value: metric}, Transform: Plain, Aggregate: Mean}},
 	}
 }
 
+func scaleOf(full bool) string {
+	if full {
+		return FullScale
+	}
+	return QuickScale
+}
+
 func compute(t *testing.T, table *Table, full bool) *Result {
 	t.Helper()
-	r, err := table.Compute(t.Context(), Options{Full: full})
+	r, err := table.Compute(t.Context(), Options{Scale: scaleOf(full)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +154,7 @@ func TestComputeColumns(t *testing.T) {
 	if c := compute(t, x, true).Cell("r", "e"); *c.Ours != math.Exp(-4) { // the middle one of nine
 		t.Errorf("median of seeds 0 to 8: %v", *c.Ours)
 	}
-	if c := r.Cell("r", "f"); c.Status != Missing || c.Reason != `metric reading: its part "two" has 2 numbers; want one` {
+	if c := r.Cell("r", "f"); c.Status != Missing || c.Reason != `metric reading: its part "two" has 2 numbers; want one, or of: its label` {
 		t.Errorf("%+v", c)
 	}
 	if c := r.Cell("r", "g"); c.Status != Unprinted || c.Theirs != nil || c.Difference != nil {

@@ -47,9 +47,9 @@ func (d *DataSet) fill(text string) (filled string, err error) {
 }
 
 // scaled is the table without the data sets that are not part of it at a scale.
-func (t *Table) scaled(full bool) *Table {
+func (t *Table) scaled(scale string) *Table {
 	one := *t
-	one.DataSets = slices.DeleteFunc(slices.Clone(t.DataSets), func(d DataSet) bool { return d.Full && !full })
+	one.DataSets = slices.DeleteFunc(slices.Clone(t.DataSets), func(d DataSet) bool { return d.Full && scale != FullScale })
 	return &one
 }
 
@@ -89,17 +89,4 @@ func (t *Table) cellName(c Column) string {
 		return c.Label
 	}
 	return c.Label + ", " + t.at.Label
-}
-
-// shows says whether printed cells of a data set are part of the table.
-func (t *Table) shows(set string) bool {
-	if len(t.DataSets) == 0 {
-		return set == t.Printed.Dataset
-	}
-	for _, d := range t.DataSets {
-		if d.Label == set {
-			return true
-		}
-	}
-	return false
 }

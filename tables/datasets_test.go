@@ -64,7 +64,7 @@ func TestDataSets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := table.Runs(true)
+	full, err := table.Runs(FullScale)
 	if err != nil || len(full) != 2*5 { // at this scale b is a on the large one
 		t.Fatalf("%d runs, %v: %s", len(full), err, names(full))
 	}
@@ -97,7 +97,7 @@ func TestDataSets(t *testing.T) {
 	if c := r.Cell("c", "D, large"); c.Reason != "there is no such model" || r.Cell("a", "R, later") != nil {
 		t.Errorf("%+v", c)
 	}
-	if all, err := table.Compute(context.Background(), Options{Full: true}); err != nil || all.Cell("a", "R, later").Reason != "not run yet" {
+	if all, err := table.Compute(context.Background(), Options{Scale: FullScale}); err != nil || all.Cell("a", "R, later").Reason != "not run yet" {
 		t.Errorf("%v, %+v", err, all)
 	}
 	checkSeveralWritten(t, r)
@@ -155,7 +155,7 @@ func TestDataSetsShare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if runs, err := table.Runs(false); err != nil || names(runs) != "a_small_quick_seed0" {
+	if runs, err := table.Runs(QuickScale); err != nil || names(runs) != "a_small_quick_seed0" {
 		t.Errorf("%v: %s", err, names(runs))
 	}
 }
@@ -180,7 +180,7 @@ func TestDataSetMistakes(t *testing.T) {
 		}
 		table, err := openSeveral(t, csv, test.old, test.new)
 		if err == nil {
-			_, err = table.Runs(false)
+			_, err = table.Runs(QuickScale)
 		}
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s%s: got %v, want %s", test.csv, test.new, err, test.want)

@@ -10,20 +10,24 @@ import (
 	. "github.com/unravel-ml/unravel/tables"
 )
 
-// The page about tables shows what the command writes, and its example can be read.
+// The pages about tables and contrastive models show what the command writes, and the former's example can be read.
 func TestDocs(t *testing.T) {
 	source, err := os.ReadFile("../docs/tables.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := strings.ReplaceAll(string(source), "\r\n", "\n")
+	contrastive, err := os.ReadFile("../docs/contrastive.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(string(source)+string(contrastive), "\r\n", "\n")
 	for _, name := range Names() {
-		if open(t, name).Trains() { // what it shows depends on the runs that there are
+		if table := open(t, name); table.Trains() || table.Compare == Ratio { // what it shows depends on the runs that there are, or on the machine
 			continue
 		}
 		_, written, _ := strings.Cut(text(t, quick(t, name).WriteMarkdown), "\n")
 		if !strings.Contains(page, strings.TrimSpace(written)) {
-			t.Errorf("docs/tables.md does not show what unravel table %s --out DIR writes:\n%s", name, written)
+			t.Errorf("neither docs/tables.md nor docs/contrastive.md shows what unravel table %s --out DIR writes:\n%s", name, written)
 		}
 	}
 	block := func(language string) []byte {
@@ -37,7 +41,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table.Scales.Quick.Seeds = 1
+	table.Scales[0].Seeds = 1
 	r := compute(t, table, false)
 	if r.Printed != 3 || r.Cell("rotation", "MPD").Status != Same || r.Cell("rotation", "Com.").Status != Known || r.Cell("VAE", "MPD").Status != Missing {
 		t.Errorf("%+v", r)
@@ -51,7 +55,7 @@ func TestDocsTrained(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindAllSubmatch(source, -1)
-	if len(blocks) != 3 {
+	if len(blocks) != 5 {
 		t.Fatalf("%d examples", len(blocks))
 	}
 	csv := "table,dataset,row,column,mean,std,note\n"
@@ -67,7 +71,7 @@ func TestDocsTrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := table.Runs(false)
+	runs, err := table.Runs(QuickScale)
 	if err != nil || len(runs) != 3*(1+27+1) {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
@@ -76,9 +80,38 @@ func TestDocsTrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for full, want := range map[bool]int{false: 1, true: 2} {
-		if runs, err := table.Runs(full); err != nil || len(runs) != want {
+	for scale, want := range map[string]int{QuickScale: 1, FullScale: 2} {
+		if runs, err := table.Runs(scale); err != nil || len(runs) != want {
 			t.Errorf("several data sets: %d runs, %v", len(runs), err)
 		}
+	}
+}
+
+// The examples of times and of a figure can be read.
+func TestDocsTimes(t *testing.T) {
+	source, err := os.ReadFile("../docs/tables.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindAllSubmatch(source, -1)
+	head, columns := "name: x\ntitle: x\nsource: x\nreference: {file: r.csv}\n", "columns: [{label: DLSBD, metric: mse}]\n"
+	csv := "table,dataset,row,column,mean,std,note\nT,Square,Computation time,DLSBD,1.0,,\nT,Airplane,Computation time,DLSBD,1.0,,\n"
+	load := func(text, reference string) *Table {
+		table, err := Load(fstest.MapFS{"x.yaml": {Data: []byte(head + columns + text)}, "r.csv": {Data: []byte(reference)}}, "x.yaml", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table
+	}
+	if table := load(string(blocks[3][1]), csv); table.Compare != Ratio || len(table.Rows) != 2 {
+		t.Errorf("%+v", table)
+	}
+	rows := "rows:\n"
+	for _, row := range []string{"LSBD-VAE/0", "LSBD-VAE/256", "VAE"} {
+		rows += "  - {label: " + row + ", dataset: D, missing: x}\n"
+		csv += "T,D," + row + ",DLSBD,1.0,,\n"
+	}
+	if table := load(rows+string(blocks[4][1]), csv); table.Boxes == nil || len(table.Boxes.Rows) != 2 {
+		t.Errorf("%+v", table)
 	}
 }

@@ -130,7 +130,7 @@ func TestTable2(t *testing.T) {
 
 func TestTable2Threads(t *testing.T) {
 	table := open(t, "enriching-table2")
-	table.Scales.Quick.Seeds = 2
+	table.Scales[0].Seeds = 2
 	table.Rows = table.Rows[:2]
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,8 +92,12 @@ func (r *Result) layout() *layout {
 	common := len(l.Footnotes)
 	for _, row := range r.Rows {
 		shownRow := line{Label: row.Label}
-		for _, c := range row.Cells {
-			shownRow.Cells = append(shownRow.Cells, l.show(c, common))
+		for i, c := range row.Cells {
+			decimals := r.table.Decimals
+			if own := l.Heads[i].Decimals; own != nil {
+				decimals = *own
+			}
+			shownRow.Cells = append(shownRow.Cells, l.show(c, common, decimals))
 			shownRow.Compared = shownRow.Compared || c.Theirs != nil
 		}
 		l.Lines = append(l.Lines, shownRow)
@@ -113,8 +116,7 @@ func (l *layout) groupsIn(first, after int) (list []group) {
 }
 
 // show makes texts of a cell, and a footnote of its reason if it is a new one.
-func (l *layout) show(c Cell, common int) shown {
-	decimals := l.table.Decimals
+func (l *layout) show(c Cell, common, decimals int) shown {
 	s := shown{Ours: none, Theirs: none, Difference: none, Status: c.Status}
 	if c.Ours != nil {
 		s.Ours = fixed(*c.Ours, decimals)
@@ -128,6 +130,12 @@ func (l *layout) show(c Cell, common int) shown {
 		}
 		if c.Theirs != nil && c.printed.Std.Text != "" {
 			s.Theirs += spread + c.printed.Std.Text
+		}
+	}
+	if c.Ratio != nil {
+		s.Difference = strconv.FormatFloat(*c.Ratio, 'g', 2, 64)
+		if *c.Ratio >= 10 {
+			s.Difference = fixed(*c.Ratio, 0)
 		}
 	}
 	if c.Difference != nil {
@@ -183,6 +191,9 @@ func letters(n int) string {
 
 // Summary is the result in a line.
 func (r *Result) Summary() string {
+	if r.table.Compare == Ratio {
+		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, plural(r.Seeds, "time"))
+	}
 	text := fmt.Sprintf("%d of %d printed cells reproduced (%s scale, %s)", r.Reproduced, r.Printed, r.Scale, plural(r.Seeds, "seed"))
 	if r.Printed == 0 {
 		text = fmt.Sprintf("No numbers are printed (%s scale, %s)", r.Scale, plural(r.Seeds, "seed"))
@@ -203,17 +214,4 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprint(n, " ", what, "s")
-}
-
-// largest is the largest absolute value of printed and own cells, for the axes of the plot.
-func (r *Result) largest() float64 {
-	most := 0.0
-	for _, row := range r.Rows {
-		for _, c := range row.Cells {
-			if c.Ours != nil && c.Theirs != nil {
-				most = max(most, math.Abs(*c.Ours), math.Abs(*c.Theirs))
-			}
-		}
-	}
-	return most
 }

@@ -60,7 +60,7 @@ func (l *layout) markdown(b *strings.Builder, part group) {
 		})
 		if line.Compared {
 			row(escape(l.table.theirs()), func(c int) string { return line.Cells[c].Theirs })
-			row(differenceLabel, func(c int) string { return line.Cells[c].Difference })
+			row(escape(l.table.differenceLabel()), func(c int) string { return line.Cells[c].Difference })
 		}
 	}
 }
@@ -75,7 +75,7 @@ func pairs[T any](list []T, of func(T) [2]string) [][2]string {
 
 var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,
 	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, `"`, "''",
-	"✓", `$\checkmark$`, "✗", `$\times$`, "β", `$\beta$`, "±", `$\pm$`)
+	"✓", `$\checkmark$`, "✗", `$\times$`, "β", `$\beta$`, "±", `$\pm$`, "×", `$\times$`)
 
 // WriteLaTeX writes a tabular that needs no package, and the footnotes below it.
 func (r *Result) WriteLaTeX(w io.Writer) error {
@@ -117,7 +117,7 @@ func (l *layout) latex(b *strings.Builder, part group) {
 		if s == none {
 			return "--"
 		}
-		return strings.NewReplacer("-", "$-$", "+", "$+$", "±", `$\pm$`).Replace(s)
+		return strings.NewReplacer("-", "$-$", "+", "$+$", "±", `$\pm$`, "×", `$\times$`).Replace(s)
 	}
 	for _, line := range l.Lines {
 		row(escape(line.Label), func(c int) string {
@@ -129,7 +129,7 @@ func (l *layout) latex(b *strings.Builder, part group) {
 		})
 		if line.Compared {
 			row(`\quad{\small `+escape(l.table.theirs())+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Theirs) + `}` })
-			row(`\quad{\small `+differenceLabel+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Difference) + `}` })
+			row(`\quad{\small `+escape(l.table.differenceLabel())+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Difference) + `}` })
 		}
 	}
 	b.WriteString("\\hline\n\\end{tabular}\n")
@@ -161,8 +161,10 @@ func (r *Result) WriteHTML(w io.Writer) error {
 		*layout
 		All     *layout
 		Summary string
+		Third   string
 		Plot    *plot
-	}{l, l, r.Summary(), r.plot()}); err != nil {
+		Figure  *boxPage
+	}{l, l, r.Summary(), l.table.differenceLabel(), r.plot(), r.boxPage()}); err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
 	return nil

@@ -56,7 +56,7 @@ func (m *Mimosa) Random() bool { return true }
 
 // plan implements Trained: the run measures nothing itself.
 func (m *Mimosa) plan(p *planner, row string, seed uint64) ([]sweep.Run, error) {
-	run, err := p.run(p.name(row, seed), m.Config, m.Set, m.Quick, seed, nil)
+	run, err := p.run(p.name(row, seed), m.Config, m.Set, rowOverrides{quick: m.Quick}, seed, nil)
 	return []sweep.Run{run}, err
 }
 
@@ -107,8 +107,8 @@ func (m *Mimosa) results(ctx context.Context, runs []sweep.Entry, choices []metr
 
 // of finds the results of metrics.
 func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool) {
-	for _, c := range choices {
-		at := slices.IndexFunc(x.Results, func(r metrics.Result) bool { return r.Name == c.Name })
+	for _, name := range metrics.ResultNames(choices) {
+		at := slices.IndexFunc(x.Results, func(r metrics.Result) bool { return r.Name == name })
 		if at < 0 {
 			return nil, false
 		}

@@ -29,42 +29,76 @@ const (
 	plotMargin = 40
 )
 
-// plot places the cells that have both values; nil if nothing is printed.
+// plot places the cells that have both values, on logarithmic axes if they are compared by their ratio; nil if nothing is printed.
 func (r *Result) plot() *plot {
 	if r.Printed == 0 {
 		return nil
 	}
-	low, high := 0.0, r.largest()
-	if high == 0 {
-		high = 1
-	}
-	for _, row := range r.Rows {
-		for _, c := range row.Cells {
-			if c.Ours != nil && c.Theirs != nil {
-				low = min(low, *c.Ours, *c.Theirs)
-			}
-		}
-	}
-	step := math.Pow(10, math.Floor(math.Log10(high-low)))
-	for (high-low)/step < 4 {
-		step /= 2
+	log := r.table.Compare == Ratio
+	low, high := r.limits(log)
+	step := tickStep(low, high)
+	if log {
+		step = max(1, math.Round(step))
 	}
 	low, high = math.Floor(low/step)*step, math.Ceil(high/step)*step
-	at := func(v float64) float64 {
-		return math.Round(10*(plotMargin+(v-low)/(high-low)*(plotSize-2*plotMargin))) / 10
-	}
+	at := func(v float64) float64 { return tenth(plotMargin + (v-low)/(high-low)*(plotSize-2*plotMargin)) }
 	p := &plot{Size: plotSize}
 	for n := range int(math.Round((high-low)/step)) + 1 {
 		v := low + float64(n)*step
-		p.Ticks = append(p.Ticks, tick{at(v), plotSize - at(v), fmt.Sprintf("%.4g", v)})
+		label := v
+		if log {
+			label = math.Pow(10, v)
+		}
+		p.Ticks = append(p.Ticks, tick{at(v), plotSize - at(v), fmt.Sprintf("%.4g", label)})
 	}
 	for _, row := range r.Rows {
 		for _, c := range row.Cells {
-			if c.Ours != nil && c.Theirs != nil {
-				p.Dots = append(p.Dots, dot{at(*c.Theirs), plotSize - at(*c.Ours), c.Status,
+			x, y, ok := c.place(log)
+			if ok {
+				p.Dots = append(p.Dots, dot{at(x), plotSize - at(y), c.Status,
 					fmt.Sprintf("%s, %s: %.4g, printed %s", row.Label, c.Column, *c.Ours, c.printed.Mean.Text)})
 			}
 		}
 	}
 	return p
+}
+
+// place is where a cell is on the axes, if it has both values.
+func (c *Cell) place(log bool) (x, y float64, ok bool) {
+	switch {
+	case c.Ours == nil || c.Theirs == nil || log && (*c.Ours <= 0 || *c.Theirs <= 0):
+		return 0, 0, false
+	case log:
+		return math.Log10(*c.Theirs), math.Log10(*c.Ours), true
+	}
+	return *c.Theirs, *c.Ours, true
+}
+
+// limits are the least and the largest value of the plot; 0 is one of them, or between them, where axes are not logarithmic.
+func (r *Result) limits(log bool) (low, high float64) {
+	some := !log
+	for _, row := range r.Rows {
+		for _, c := range row.Cells {
+			x, y, ok := c.place(log)
+			switch {
+			case ok && !some:
+				low, high, some = min(x, y), max(x, y), true
+			case ok:
+				low, high = min(low, x, y), max(high, x, y)
+			}
+		}
+	}
+	if low == high {
+		high = low + 1
+	}
+	return low, high
+}
+
+// tickStep is the distance of at least four ticks on an axis.
+func tickStep(low, high float64) float64 {
+	step := math.Pow(10, math.Floor(math.Log10(high-low)))
+	for (high-low)/step < 4 {
+		step /= 2
+	}
+	return step
 }

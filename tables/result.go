@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/metrics"
 )
 
 // Result is a computed table.
@@ -34,9 +38,10 @@ type Cell struct {
 	Ours       *float64 `json:"ours"`          // nil: there is none
 	Deviation  float64  `json:"std,omitempty"` // the standard deviation of a draw
 	Draws      int      `json:"n"`
-	Exact      bool     `json:"exact"`      // chance has no part in it
-	Theirs     *float64 `json:"theirs"`     // nil: nothing is printed
-	Difference *float64 `json:"difference"` // ours - theirs
+	Exact      bool     `json:"exact"`           // chance has no part in it
+	Theirs     *float64 `json:"theirs"`          // nil: nothing is printed
+	Difference *float64 `json:"difference"`      // ours - theirs
+	Ratio      *float64 `json:"ratio,omitempty"` // theirs / ours, of times
 	Status     Status   `json:"status"`
 	Reason     string   `json:"reason,omitempty"` // why it differs, or is missing
 	Notes      []string `json:"notes,omitempty"`  // on runs that are missing, have failed or have not converged
@@ -45,6 +50,8 @@ type Cell struct {
 	// aggregate of the others, if there are both.
 	Unconverged int      `json:"not_converged,omitempty"`
 	Converged   *float64 `json:"ours_converged,omitempty"`
+
+	Runs []float64 `json:"runs,omitempty"` // the values of trained rows, by seed
 
 	printed *Printed
 }
@@ -61,6 +68,7 @@ const (
 	Stale     Status = "stale"     // it agrees, and yet the table has a note that it differs
 	Missing   Status = "missing"   // we have no value
 	Unprinted Status = "unprinted" // the paper has no value
+	Measured  Status = "measured"  // a time, which is not compared
 )
 
 // Reproduced says whether the cell agrees with the printed one.
@@ -79,7 +87,7 @@ const slack = 1e-9
 
 // cell makes a cell of what was measured.
 func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
-	p := t.Reference.Find(t.Printed.Dataset, row.Label, column.Label)
+	p := t.printedCell(&row, column.Label)
 	c := Cell{Column: t.cellName(column), Draws: len(d.results), Exact: d.exact, Notes: d.notes, printed: p}
 	if column.Fit != "" {
 		c.Draws = len(d.fits)
@@ -97,9 +105,16 @@ func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 	}
 	ours := column.Aggregate.of(values)
 	c.Ours, c.Deviation = &ours, deviation(values)
+	if t.Trains() {
+		c.Runs = values
+	}
 	c.Unconverged, c.Converged = d.converged(values, column.Aggregate)
 	c.Reason = t.reason(row.Label, column.Label)
-	c.judge(t.Printed.Draws)
+	if t.Compare == Ratio {
+		c.set()
+	} else {
+		c.judge(t.Printed.Draws)
+	}
 	return c
 }
 
@@ -136,11 +151,10 @@ func (c *Column) values(d drawn) ([]float64, error) {
 	for _, r := range d.results {
 		v := r.Value
 		if c.Part != "" {
-			part := r.Part(c.Part)
-			if len(part) != 1 {
-				return nil, fmt.Errorf("metric %s: its part %q has %d numbers; want one", c.Metric.Name, c.Part, len(part))
+			var err error
+			if v, err = c.number(r); err != nil {
+				return nil, err
 			}
-			v = part[0]
 		}
 		if v = c.Transform.of(v); math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, fmt.Errorf("metric %s is %v", c.Metric.Name, v)
@@ -148,6 +162,38 @@ func (c *Column) values(d drawn) ([]float64, error) {
 		values = append(values, v)
 	}
 	return values, nil
+}
+
+// number is that of the part which the column shows.
+func (c *Column) number(r metrics.Result) (float64, error) {
+	for _, part := range r.Parts {
+		if part.Name != c.Part {
+			continue
+		}
+		if at := slices.Index(part.Labels, c.Of); c.Of != "" {
+			if at < 0 {
+				return 0, fmt.Errorf("metric %s: its part %q has no %q%s", c.Metric.Name, c.Part, c.Of, registry.Suggest(c.Of, part.Labels))
+			}
+			return part.Values[at], nil
+		}
+		if len(part.Values) == 1 {
+			return part.Values[0], nil
+		}
+		return 0, fmt.Errorf("metric %s: its part %q has %d numbers; want one, or of: its label", c.Metric.Name, c.Part, len(part.Values))
+	}
+	return 0, fmt.Errorf("metric %s: its part %q has 0 numbers; want one", c.Metric.Name, c.Part)
+}
+
+// set is what there is to say of a time: how often ours goes into the printed one, if that is more than 0 to its digits.
+func (c *Cell) set() {
+	c.Status, c.Reason = Measured, ""
+	switch {
+	case c.Theirs == nil:
+		c.Status = Unprinted
+	case *c.Theirs > 0 && *c.Ours > 0:
+		ratio := *c.Theirs / *c.Ours
+		c.Ratio = &ratio
+	}
 }
 
 // judge compares our value, the mean of Draws, with the printed one, the mean of draws.

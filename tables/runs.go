@@ -19,6 +19,7 @@ import (
 type Runs struct {
 	Config string         `yaml:"config" doc:"the config of the runs: a .yaml file, or the name of one that comes with unravel"`
 	Set    sweep.Settings `yaml:"set" doc:"key.path: value, on top of the config; what the scale sets comes on top of this"`
+	Fixed  sweep.Settings `yaml:"fixed" doc:"key.path: value, on top of what the scale sets"`
 	Quick  sweep.Settings `yaml:"quick" doc:"key.path: value, on top of all, at the scale quick"`
 	Grid   sweep.Axes     `yaml:"grid" doc:"key.path: [values]: for each seed a run with every combination, of which one is selected"`
 	Select *Selection     `yaml:"select" doc:"which run of the grid"`
@@ -107,7 +108,7 @@ func (r *Runs) plan(p *planner, row string, seed uint64) ([]sweep.Run, error) {
 		if len(r.Grid) > 0 {
 			name += fmt.Sprintf("_grid%d", i+1)
 		}
-		run, err := p.run(name, r.Config, settings, r.Quick, seed, p.metrics)
+		run, err := p.run(name, r.Config, settings, rowOverrides{r.Fixed, r.Quick}, seed, p.metrics)
 		if err != nil {
 			return nil, err
 		}
@@ -164,8 +165,9 @@ type planner struct {
 	folder  string // where files that the table names are looked for
 	scale   string // its name
 	set     sweep.Settings
-	metrics []metrics.Choice
-	at      *DataSet // nil: the table has no list of them
+	metrics []metrics.Choice // that runs measure
+	columns []metrics.Choice // those that columns show
+	at      *DataSet         // nil: the table has no list of them
 }
 
 // on is the planner for a data set.
@@ -185,14 +187,14 @@ func (p *planner) name(row string, seed uint64) string {
 }
 
 // overrides are the settings of a run, those that count more behind.
-func (p *planner) overrides(settings, quick sweep.Settings, seed uint64) ([]string, error) {
+func (p *planner) overrides(settings sweep.Settings, top rowOverrides, seed uint64) ([]string, error) {
 	var on, onQuick sweep.Settings
 	if p.at != nil {
 		on, onQuick = p.at.Set, p.at.Quick
 	}
-	list := slices.Concat(settings, on, p.set)
-	if p.scale == quickScale {
-		list = slices.Concat(list, onQuick, quick)
+	list := slices.Concat(settings, on, p.set, top.fixed)
+	if p.scale == QuickScale {
+		list = slices.Concat(list, onQuick, top.quick)
 	}
 	overrides := append(list.Overrides(), fmt.Sprint("seed=", seed))
 	for i, text := range overrides {
@@ -212,8 +214,11 @@ func (p *planner) fill(text string) (string, error) {
 	return p.at.fill(text)
 }
 
+// rowOverrides is what a row sets on top of its scale.
+type rowOverrides struct{ fixed, quick sweep.Settings }
+
 // run is the run of a config with what a row and the scale set.
-func (p *planner) run(name, base string, settings, quick sweep.Settings, seed uint64, final []metrics.Choice) (sweep.Run, error) {
+func (p *planner) run(name, base string, settings sweep.Settings, top rowOverrides, seed uint64, final []metrics.Choice) (sweep.Run, error) {
 	base, err := p.fill(base)
 	if err != nil {
 		return sweep.Run{}, err
@@ -222,7 +227,7 @@ func (p *planner) run(name, base string, settings, quick sweep.Settings, seed ui
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	overrides, err := p.overrides(settings, quick, seed)
+	overrides, err := p.overrides(settings, top, seed)
 	if err != nil {
 		return sweep.Run{}, err
 	}
@@ -230,7 +235,8 @@ func (p *planner) run(name, base string, settings, quick sweep.Settings, seed ui
 	if err != nil {
 		return sweep.Run{}, err
 	}
+	sample := c.Metrics.Sample
 	c.Metrics = train.Defaults().Metrics
-	c.Metrics.Final, c.Train.Figures = final, false
+	c.Metrics.Sample, c.Metrics.Final, c.Train.Figures = sample, final, false
 	return sweep.NewRun(name, c)
 }

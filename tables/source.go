@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Source is where the codes that a row of a table measures come from: it is [Sampled] or [Trained].
+// Source is where the codes that a row of a table measures come from: it is [Sampled], [Assumed] or [Trained].
 type Source interface {
 	// Random says whether the codes of different seeds differ.
 	Random() bool
@@ -47,6 +47,7 @@ var ErrNotRun = errors.New("not run yet")
 type Sample struct {
 	Input *metrics.Input
 	Codes metrics.SubCodes // which columns are the sub-code of which factor; nil: by the metrics' own rule
+	Timed bool             // the values that are meant are the seconds which metrics take
 }
 
 // Sources lists the sources that a table can name.
@@ -54,6 +55,17 @@ var Sources = &registry.Table[Source]{Kind: "source of codes", Entries: []regist
 	{
 		Name: "entangled", Doc: "the codes of a hand-made encoder of three factors",
 		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &Entangled{datasets.Entangled{Levels: 11}} },
+	},
+	{
+		Name: "linear", Doc: "sums of factors that take all combinations of levels once: a joint distribution that is known exactly",
+		Source: "Cao et al. 2022, appendix F.2", New: func() Source { return &Linear{Levels: 2} },
+	},
+	{
+		Name: "importances", Doc: "no codes, but importances of code columns for factors that are assumed; only dci can score them",
+		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &Importances{} },
+	},
+	{
+		Name: "timed", Doc: "the seconds that metrics take on random codes of a given shape", New: func() Source { return &Timed{Rows: 10000, Columns: 10} },
 	},
 	{
 		Name: "runs", Doc: "the codes of trained models: a run for each seed, or the best of a grid", New: func() Source { return &Runs{} },

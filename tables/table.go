@@ -20,23 +20,27 @@ import (
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/registry"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/sweep"
 )
 
 // Table says how a table of a paper is computed.
 type Table struct {
-	Name     string        `yaml:"name" doc:"what the command line calls it"`
-	Title    string        `yaml:"title" doc:"what it shows, in a line"`
-	Source   string        `yaml:"source" doc:"paper and table"`
-	Printed  ReferenceFile `yaml:"reference" doc:"the printed values"`
-	Decimals int           `yaml:"decimals" doc:"digits behind the point of our values"`
-	Subset   int           `yaml:"subset" doc:"measure so many random rows of the codes, others for every seed; 0: all"`
-	Scales   Scales        `yaml:"scales" doc:"how much is computed"`
-	DataSets []DataSet     `yaml:"datasets" doc:"data sets that all rows are trained on; none: rows say what they are trained on"`
-	Rows     []Row         `yaml:"rows"`
-	Columns  []Column      `yaml:"columns"`
-	Notes    []Note        `yaml:"notes" doc:"the cells that do not come out as printed"`
-	Remarks  []string      `yaml:"remarks" doc:"what to know of the table as a whole, a sentence or two each"`
+	Name     string           `yaml:"name" doc:"what the command line calls it"`
+	Title    string           `yaml:"title" doc:"what it shows, in a line"`
+	Source   string           `yaml:"source" doc:"paper and table"`
+	Printed  ReferenceFile    `yaml:"reference" doc:"the printed values"`
+	Decimals int              `yaml:"decimals" doc:"digits behind the point of our values"`
+	Compare  Comparison       `yaml:"compare" doc:"difference, or ratio, of values that are times: these are set beside the printed ones, and never said to agree"`
+	Subset   int              `yaml:"subset" doc:"measure so many random rows of the codes, others for every seed; 0: all"`
+	Scales   Scales           `yaml:"scales" doc:"how much is computed"`
+	DataSets []DataSet        `yaml:"datasets" doc:"data sets that all rows are trained on; none: rows say what they are trained on"`
+	Rows     []Row            `yaml:"rows"`
+	Columns  []Column         `yaml:"columns"`
+	Also     []metrics.Choice `yaml:"also" doc:"what runs measure besides the columns, so that tables whose runs are the same can share them"`
+	Folder   string           `yaml:"runs" doc:"the folder of its runs in runs/tables, which tables may share; empty: the table's name"`
+	Notes    []Note           `yaml:"notes" doc:"the cells that do not come out as printed"`
+	Boxes    *Boxes           `yaml:"boxes" doc:"a figure of one column's values in every run"`
+	Curves   *Curves          `yaml:"curves" doc:"columns that --out draws as curves over the rows"`
+	Remarks  []string         `yaml:"remarks" doc:"what to know of the table as a whole, a sentence or two each"`
 
 	Reference *Reference `yaml:"-"` // the cells of the file
 
@@ -52,25 +56,15 @@ type ReferenceFile struct {
 	Label   string `yaml:"label" doc:"who has printed them; empty: the paper"`
 }
 
-// Scales are the two sizes of a computation.
-type Scales struct {
-	Quick Scale `yaml:"quick" doc:"minutes on two cores"`
-	Full  Scale `yaml:"full" doc:"as in the paper, or more"`
-}
-
-// Scale says how much is computed.
-type Scale struct {
-	Seeds   int            `yaml:"seeds" doc:"draws, or runs, of what is random; the seeds are 0, 1, ..."`
-	Set     sweep.Settings `yaml:"set" doc:"key.path: value, in the configs of all runs"`
-	Dataset string         `yaml:"dataset" doc:"the data set whose printed cells are meant at this scale, if not that of the reference"`
-	Remark  string         `yaml:"remark" doc:"what this scale can show, and what not"`
-}
-
 // Row is a row of the table.
 type Row struct {
 	Label   string       `yaml:"label" doc:"its name, in the reference file too"`
+	Dataset string       `yaml:"dataset" doc:"the data set of its printed cells, if not that of the reference"`
+	Printed string       `yaml:"printed" doc:"its name in the reference file, if not the label"`
 	From    SourceChoice `yaml:"from" doc:"where its codes come from"`
 	Missing string       `yaml:"missing" doc:"instead of from: why it cannot be computed"`
+	Series  string       `yaml:"series" doc:"the curve that it is a point of"`
+	At      float64      `yaml:"at" doc:"with series: where on the axis of the curves"`
 	Full    bool         `yaml:"full" doc:"compute it at the scale full only"`
 }
 
@@ -80,9 +74,11 @@ type Column struct {
 	Group     string         `yaml:"group" doc:"what stands above it and its neighbours"`
 	Metric    metrics.Choice `yaml:"metric"`
 	Fit       FitValue       `yaml:"fit" doc:"instead of metric: what the run has fitted, reconstruction, held_out, assignment or variance"`
-	Part      string         `yaml:"part" doc:"the part of the metric's result that is meant, a single number; empty: its value"`
+	Part      string         `yaml:"part" doc:"the part of the metric's result that is meant; empty: its value"`
+	Of        string         `yaml:"of" doc:"of a part with several numbers the one with this label, such as a factor's name"`
 	Transform Transform      `yaml:"transform" doc:"what is done to the value: x (nothing), exp(-x), 2x or 100x"`
 	Aggregate Aggregate      `yaml:"aggregate" doc:"how values of several seeds become one: mean or median"`
+	Decimals  *int           `yaml:"decimals" doc:"digits behind the point of our values, if not as the table says"`
 	Doc       string         `yaml:"doc" doc:"what the paper computes, where that is not what the name says"`
 }
 
@@ -148,7 +144,7 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Printed: ReferenceFile{Draws: 1}, Decimals: 3, Scales: Scales{Scale{Seeds: 5}, Scale{Seeds: 20}}}
+	t := &Table{Printed: ReferenceFile{Draws: 1}, Compare: Difference, Decimals: 3, Scales: defaultScales()}
 	if err := root.Decode(t); err != nil {
 		return nil, err
 	}
@@ -162,95 +158,4 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 		return nil, root.Invalid(key, "%w", err)
 	}
 	return t, nil
-}
-
-// againstReference wants the labels, and all their cells, in the reference file. It returns
-// the key that is wrong.
-func (t *Table) againstReference() (key string, err error) {
-	type named struct{ key, set string }
-	list := []named{
-		{"reference.dataset", t.Printed.Dataset}, {"scales.quick.dataset", t.Scales.Quick.Dataset}, {"scales.full.dataset", t.Scales.Full.Dataset},
-	}
-	if len(t.DataSets) > 0 {
-		list = nil
-		for i, d := range t.DataSets {
-			list = append(list, named{fmt.Sprintf("datasets.%d.label", i), d.Label})
-		}
-	}
-	for _, s := range list {
-		if s.set == "" && s.key != "reference.dataset" {
-			continue
-		}
-		if key, err := t.againstSet(s.key, s.set); err != nil {
-			return key, err
-		}
-	}
-	return "", nil
-}
-
-// againstSet wants all cells for one data set of the file, which a key names.
-func (t *Table) againstSet(named, set string) (key string, err error) {
-	ref := t.Reference
-	sets := map[string]bool{}
-	var known []string
-	for _, c := range ref.Cells {
-		if !sets[c.Dataset] {
-			sets[c.Dataset] = true
-			known = append(known, c.Dataset)
-		}
-	}
-	if !sets[set] && !sets[anyName] {
-		return named, fmt.Errorf("%s has no data set %q%s", ref.File, set, registry.Suggest(set, known))
-	}
-	rows := ref.names(set, func(p *Printed) string { return p.Row })
-	columns := ref.names(set, func(p *Printed) string { return p.Column })
-	for i, r := range t.Rows {
-		if err := amongPrinted("row", r.Label, rows); err != nil {
-			return fmt.Sprintf("rows.%d.label", i), fmt.Errorf("%s: %w", ref.File, err)
-		}
-	}
-	for i, c := range t.Columns {
-		if err := amongPrinted("column", c.Label, columns); err != nil {
-			return fmt.Sprintf("columns.%d.label", i), fmt.Errorf("%s: %w", ref.File, err)
-		}
-	}
-	for i, r := range t.Rows {
-		for _, c := range t.Columns {
-			if ref.Find(set, r.Label, c.Label) == nil {
-				return fmt.Sprintf("rows.%d.label", i), fmt.Errorf("%s: there is no cell of row %q, column %q", ref.File, r.Label, c.Label)
-			}
-		}
-	}
-	return "", nil
-}
-
-// Coverage counts, without computing anything, the cells that come out as printed by the
-// table's notes, and all cells that the paper prints.
-func (t *Table) Coverage() (reproduced, printed int) {
-	for i := range t.Reference.Cells {
-		p := &t.Reference.Cells[i]
-		if !t.shows(p.Dataset) || p.Mean.Text == "" {
-			continue
-		}
-		printed++
-		if t.computes(p.Row, p.Column) && t.reason(p.Row, p.Column) == "" {
-			reproduced++
-		}
-	}
-	return reproduced, printed
-}
-
-// computes says whether the table has a cell and can compute it.
-func (t *Table) computes(row, column string) bool {
-	for _, r := range t.Rows {
-		if r.Label != row || r.Missing != "" {
-			continue
-		}
-		for _, c := range t.Columns {
-			if c.Label == column {
-				return true
-			}
-		}
-	}
-	return false
 }

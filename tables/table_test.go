@@ -42,7 +42,7 @@ func TestLoad(t *testing.T) {
 	if reproduced, printed := table.Coverage(); reproduced != 1 || printed != 3 {
 		t.Errorf("coverage %d of %d", reproduced, printed)
 	}
-	if table.Decimals != 3 || table.Printed.Draws != 1 || table.Scales.Quick.Seeds != 5 || table.Scales.Full.Seeds != 20 || table.Columns[0].Aggregate != Mean {
+	if table.Decimals != 3 || table.Printed.Draws != 1 || table.Scales[0].Seeds != 5 || table.Scales[1].Seeds != 20 || table.Columns[0].Aggregate != Mean {
 		t.Errorf("defaults %+v", table)
 	}
 	for _, bound := range []string{"decimals: 0", "decimals: 12", "scales: {quick: {seeds: 1}, full: {seeds: 10000}}", "subset: 0"} {
@@ -106,7 +106,9 @@ func TestLoadMistakes(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	names := Names()
-	if want := []string{"enriching-table2", "enriching-table3", "enriching-table4", "hierarchical-ablation", "hierarchical-table1", "lsbd-vae-table5"}; !slices.Equal(names, want) {
+	if want := []string{"enriching-table2", "enriching-table3", "enriching-table4", "enriching-table7",
+		"hierarchical-ablation", "hierarchical-benchmark", "hierarchical-sensitivity", "hierarchical-table1", "lsbd-metric-table1", "lsbd-vae-table5", "lsbd-vae-table6",
+		"negative-free-analytic", "negative-free-figure6", "negative-free-table1", "negative-free-table5", "negative-free-table6", "negative-free-table7", "negative-free-table8"}; !slices.Equal(names, want) {
 		t.Errorf("tables %v, want %v", names, want)
 	}
 	for _, name := range names {

@@ -9,11 +9,24 @@ import (
 	"unicode/utf8"
 )
 
-// The texts in front of the second and third line of a row; the first if the table says nothing else.
-const (
-	theirsLabel     = "paper"
-	differenceLabel = "difference"
-)
+// theirsLabel is the text in front of the second line of a row if the table says nothing else.
+const theirsLabel = "paper"
+
+// differenceLabel is the text in front of the third line.
+func (t *Table) differenceLabel() string {
+	if t.Compare == Ratio {
+		return t.theirs() + " / ours"
+	}
+	return string(Difference)
+}
+
+// comparison is what the third line has.
+func (t *Table) comparison() string {
+	if t.Compare == Ratio {
+		return string(Ratio)
+	}
+	return string(Difference)
+}
 
 // Print writes the table for people, in lines of at most so many letters where that is
 // possible: groups of columns that do not fit stand below each other. A row has three lines: our
@@ -51,7 +64,7 @@ func (t *Table) theirs() string {
 func (l *layout) labelWidth() int {
 	most := 0
 	if l.Compared {
-		most = max(len(differenceLabel), letterCount(l.table.theirs())) + 2
+		most = max(letterCount(l.table.differenceLabel()), letterCount(l.table.theirs())) + 2
 	}
 	for _, row := range l.Lines {
 		most = max(most, letterCount(row.Label))
@@ -124,12 +137,20 @@ func (l *layout) block(b *strings.Builder, first, after int) {
 			continue
 		}
 		line("  "+l.table.theirs(), theirs.String())
-		line("  "+differenceLabel, differences.String())
+		line("  "+l.table.differenceLabel(), differences.String())
 	}
 }
 
 func padded(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-letterCount(s), 0))
+}
+
+// compared is the difference or the ratio, nil if there is none.
+func (c *Cell) compared() *float64 {
+	if c.Ratio != nil {
+		return c.Ratio
+	}
+	return c.Difference
 }
 
 // wrap writes a footnote in lines of a width.
@@ -149,7 +170,7 @@ func wrap(b *strings.Builder, mark, text string, width int) {
 
 // WriteCSV writes a line for each cell, with all digits.
 func (r *Result) WriteCSV(w io.Writer) error {
-	records := [][]string{{"table", "row", "column", "ours", "std", "n", "theirs", "difference", "status", "reason"}}
+	records := [][]string{{"table", "row", "column", "ours", "std", "n", "theirs", r.table.comparison(), "status", "reason"}}
 	digits := func(v *float64) string {
 		if v == nil {
 			return ""
@@ -159,7 +180,7 @@ func (r *Result) WriteCSV(w io.Writer) error {
 	for _, row := range r.Rows {
 		for _, c := range row.Cells {
 			record := []string{r.Name, row.Label, c.Column, digits(c.Ours), "", strconv.Itoa(c.Draws), "",
-				digits(c.Difference), string(c.Status), strings.Join(append(c.reasons(), c.Notes...), "; ")}
+				digits(c.compared()), string(c.Status), strings.Join(append(c.reasons(), c.Notes...), "; ")}
 			if c.Ours != nil {
 				record[4] = digits(&c.Deviation)
 			}

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/sweep"
 )
 
@@ -19,21 +23,24 @@ func (t *Table) Trains() bool {
 	return false
 }
 
-// Runs lists the runs that the table needs, those of the first seed first; a run that several rows need is
+// Runs lists the runs that the table needs at a scale, those of the first seed first; a run that several rows need is
 // listed once.
-func (t *Table) Runs(full bool) ([]sweep.Run, error) {
-	t = t.scaled(full)
-	p, err := t.planner(full)
+func (t *Table) Runs(named string) ([]sweep.Run, error) {
+	scale, err := t.scale(named)
 	if err != nil {
 		return nil, err
 	}
-	scale, _ := t.scale(full)
+	t = t.scaled(scale.Name)
+	p, err := t.planner(scale)
+	if err != nil {
+		return nil, err
+	}
 	var all []sweep.Run
 	known, names := map[string]bool{}, map[string]bool{}
 	for seed := range uint64(scale.Seeds) {
 		for _, row := range t.Rows {
 			for _, place := range t.places() {
-				source, ok := row.at(full).From.Value.(Trained)
+				source, ok := row.at(scale.Name).From.Value.(Trained)
 				if !ok {
 					continue
 				}
@@ -59,22 +66,46 @@ func (t *Table) Runs(full bool) ([]sweep.Run, error) {
 }
 
 // planner makes the configs of a scale.
-func (t *Table) planner(full bool) (*planner, error) {
-	scale, name := t.scale(full)
-	p := &planner{folder: t.folder, scale: name, set: scale.Set}
+func (t *Table) planner(scale *Scale) (*planner, error) {
+	p := &planner{folder: t.folder, scale: scale.Name, set: scale.Set}
 	measured, err := t.distinct()
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range measured {
-		for _, other := range p.metrics {
-			if other.Name == m.choice.Name && t.Trains() {
-				return nil, fmt.Errorf("table %s: columns have the metric %s with different options, and a run measures it once", t.Name, other.Name)
-			}
-		}
 		p.metrics = append(p.metrics, m.choice)
 	}
-	return p, nil
+	p.columns = p.metrics
+	return p, p.with(t.Also)
+}
+
+// with adds metrics that no column shows, and brings all in an order that does not depend on which those are.
+func (p *planner) with(also []metrics.Choice) error {
+	if len(also) == 0 {
+		return nil
+	}
+	texts := map[string]metrics.Choice{}
+	for _, c := range append(also[:len(also):len(also)], p.columns...) {
+		text, err := metricText(c)
+		if err != nil {
+			return err
+		}
+		texts[text] = c
+	}
+	p.metrics = nil
+	for _, text := range slices.Sorted(maps.Keys(texts)) {
+		p.metrics = append(p.metrics, texts[text])
+	}
+	return nil
+}
+
+// shown are the results of the columns' metrics, of those of all.
+func (p *planner) shown(all []metrics.Result) []metrics.Result {
+	var list []metrics.Result
+	for _, c := range p.columns {
+		list = append(list, all[slices.IndexFunc(p.metrics, func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })])
+	}
+	return list
 }
 
 // found are the runs that there are.
@@ -89,7 +120,11 @@ func (t *Table) find(o Options) (*found, error) {
 	if !t.Trains() {
 		return nil, nil
 	}
-	p, err := t.planner(o.Full)
+	scale, err := t.scale(o.Scale)
+	if err != nil {
+		return nil, err
+	}
+	p, err := t.planner(scale)
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +144,10 @@ func (f *found) row(ctx context.Context, place *Table, row Row, seeds int, measu
 	var fits drawn
 	var missing tally
 	for seed := range uint64(seeds) {
+		if len(f.byHash) == 0 { // configs need not be read to see that their runs are not there
+			missing.add(ErrNotRun)
+			continue
+		}
 		runs, err := source.plan(f.planner.on(place.at), row.Label, seed)
 		if err != nil {
 			return fmt.Errorf("row %q: %w", row.Label, err)
@@ -120,6 +159,7 @@ func (f *found) row(ctx context.Context, place *Table, row Row, seeds int, measu
 				return ctx.Err()
 			}
 			if err = failure; err == nil {
+				results = f.planner.shown(results)
 				for i := range all {
 					all[i].results = append(all[i].results, results[i])
 					all[i].fits = append(all[i].fits, fit)

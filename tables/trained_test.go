@@ -85,7 +85,7 @@ func writeTable(t *testing.T, table string, replace ...string) (*Table, error) {
 // make makes runs of a table, all or the first of them.
 func makeRuns(t *testing.T, table *Table, dir string, full bool, first int) []sweep.Run {
 	t.Helper()
-	runs, err := table.Runs(full)
+	runs, err := table.Runs(scaleOf(full))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestTrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := table.Runs(true)
+	full, err := table.Runs(FullScale)
 	if err != nil || len(full) != 9 || full[0].Config.Train.Epochs != 1 || full[1].Config.Train.Epochs != 7 || full[1].Config.Train.Batch != 32 {
 		t.Errorf("full scale: %v, %+v", err, full)
 	}
@@ -276,13 +276,13 @@ func TestTrainedMistakes(t *testing.T) {
 		{"dataset: small", "dataset: smal", `has no data set "smal"`},
 		{"{config: tiny.yaml}", "{config: tiny.yml}", `neither a file nor an experiment "tiny.yml"`},
 		{"{config: tiny.yaml}", "{config: tiny.yaml, set: {train.epoch: 3}}", `did you mean "epochs"?`},
-		{"metric: mig, part: mig_0", "metric: {dlsbd: {omega: 3}}", "columns have the metric dlsbd with different options"},
+		{"part: mig_0", "of: mig_0", "columns.2.of: there is no part"},
 		{"{runs: {config: tiny.yaml}}", "{mimosa: {config: tiny.yaml, merged_share: 1}}", "merged_share: 1 is out of range"},
 		{"{runs: {config: tiny.yaml}}", "{mimosa: {config: tiny.yaml, min_cosine: 2}}", "min_cosine: 2 is out of range"},
 	} {
 		table, err := writeTable(t, trainedTable, test.old, test.new)
 		if err == nil {
-			_, err = table.Runs(false)
+			_, err = table.Runs(QuickScale)
 		}
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s", test.new, err, test.want)
@@ -290,27 +290,23 @@ func TestTrainedMistakes(t *testing.T) {
 	}
 }
 
-// Every table that comes with unravel names configs that there are, at both scales, and its rows have names of their own.
+// Every table that comes with unravel names configs that there are, at all scales, and its rows have names of their own.
 func TestEmbeddedRuns(t *testing.T) {
 	for _, name := range Names() {
 		table := open(t, name)
-		for _, full := range []bool{false, true} {
-			runs, err := table.Runs(full)
+		for _, scale := range table.Scales.Names() {
+			runs, err := table.Runs(scale)
 			if err != nil || (len(runs) > 0) != table.Trains() {
 				t.Errorf("%s: %d runs, %v", name, len(runs), err)
 			}
-			if want := map[string][2]int{"hierarchical-sensitivity": {15, 75}, "hierarchical-benchmark": {20, 1395}, "hierarchical-table1": {9, 45}}[name]; want[0] > 0 && len(runs) != want[at(full)] {
-				t.Errorf("%s: %d runs, full is %v; runs that rows share are made once", name, len(runs), full)
+			want := map[string]map[string]int{
+				"hierarchical-sensitivity": {QuickScale: 15, FullScale: 75}, "hierarchical-benchmark": {QuickScale: 20, FullScale: 1395}, "hierarchical-table1": {QuickScale: 9, FullScale: 45},
+			}[name][scale]
+			if want > 0 && len(runs) != want {
+				t.Errorf("%s, scale %s: %d runs, want %d: runs that rows share are made once", name, scale, len(runs), want)
 			}
 		}
 	}
-}
-
-func at(full bool) int {
-	if full {
-		return 1
-	}
-	return 0
 }
 
 // MIMOSA explores the codes once; what it finds stays in the run's folder.

@@ -3,6 +3,7 @@ package tables
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/config"
@@ -33,6 +34,15 @@ func (t Transform) of(x float64) float64 {
 	}
 	return x
 }
+
+// Comparison is what is shown of our value and the printed one.
+type Comparison string
+
+// The comparisons.
+const (
+	Difference Comparison = "difference"
+	Ratio      Comparison = "ratio"
+)
 
 // Aggregate makes one value of those of several seeds.
 type Aggregate string
@@ -70,8 +80,12 @@ func (t *Table) Validate() error {
 		return config.Invalid("name", "the table has no name")
 	case t.Decimals < 0 || t.Decimals > maxDecimals:
 		return config.Invalid("decimals", "%d is out of range; want 0 to %d", t.Decimals, maxDecimals)
+	case t.Compare != Difference && t.Compare != Ratio:
+		return config.Invalid("compare", "unknown comparison %q; want difference or ratio", string(t.Compare))
 	case t.Subset < 0:
 		return config.Invalid("subset", "%d is negative; want 0 (all rows) or more", t.Subset)
+	case t.Folder != "" && !folderName.MatchString(t.Folder):
+		return config.Invalid("runs", "%q is not a folder's name: want letters, digits, '.', '_' and '-', a letter or digit first", t.Folder)
 	case len(t.Rows) == 0:
 		return config.Invalid("rows", "there are no rows")
 	case len(t.Columns) == 0:
@@ -92,6 +106,14 @@ func (t *Table) Validate() error {
 			return config.Invalid(fmt.Sprintf("columns.%d.label", i), "there are two columns %q", c.Label)
 		}
 		columns = append(columns, c.Label)
+	}
+	if t.Boxes != nil {
+		if err := t.Boxes.among(rows, columns); err != nil {
+			return err
+		}
+	}
+	if err := t.validCurves(columns); err != nil {
+		return err
 	}
 	return t.validNotes(rows, columns)
 }
@@ -116,11 +138,12 @@ func (t *Table) validDataSets() error {
 			return config.Invalid(fmt.Sprintf("rows.%d.from", i), "row %q is not trained, and the table has a list of data sets", r.Label)
 		}
 	}
-	for _, key := range []struct{ name, set string }{
-		{"reference.dataset", t.Printed.Dataset}, {"scales.quick.dataset", t.Scales.Quick.Dataset}, {"scales.full.dataset", t.Scales.Full.Dataset},
-	} {
-		if key.set != "" {
-			return config.Invalid(key.name, "%q: the table has a list of data sets, and their labels count", key.set)
+	if t.Printed.Dataset != "" {
+		return config.Invalid("reference.dataset", "%q: the table has a list of data sets, and their labels count", t.Printed.Dataset)
+	}
+	for _, scale := range t.Scales {
+		if scale.Dataset != "" {
+			return config.Invalid("scales."+scale.Name+".dataset", "%q: the table has a list of data sets, and their labels count", scale.Dataset)
 		}
 	}
 	return nil
@@ -150,6 +173,8 @@ func (t *Table) validNotes(rows, columns []string) error {
 	return nil
 }
 
+var folderName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
 // amongPrinted is among of names of which one may stand for all.
 func amongPrinted(what, name string, known []string) error {
 	if slices.Contains(known, anyName) {
@@ -169,14 +194,6 @@ func among(what, name string, known []string) error {
 func (r *ReferenceFile) Validate() error {
 	if r.Draws < 1 || r.Draws > maxDraws {
 		return config.Invalid("draws", "%d is out of range; want 1 to %d", r.Draws, maxDraws)
-	}
-	return nil
-}
-
-// Validate checks the settings.
-func (s *Scale) Validate() error {
-	if s.Seeds < 1 || s.Seeds > maxSeeds {
-		return config.Invalid("seeds", "%d is out of range; want 1 to %d", s.Seeds, maxSeeds)
 	}
 	return nil
 }
@@ -203,6 +220,10 @@ func (c *Column) Validate() error {
 		return config.Invalid("metric", "column %q has no metric", c.Label)
 	case c.Metric.Name != "" && c.Fit != "":
 		return config.Invalid("fit", "column %q has a metric, too; want one of the two", c.Label)
+	case c.Of != "" && c.Part == "":
+		return config.Invalid("of", "there is no part; want the part that %q is a label of", c.Of)
+	case c.Decimals != nil && (*c.Decimals < 0 || *c.Decimals > maxDecimals):
+		return config.Invalid("decimals", "%d is out of range; want 0 to %d", *c.Decimals, maxDecimals)
 	case !slices.Contains(transforms, c.Transform):
 		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x or 100x", string(c.Transform))
 	case c.Aggregate != Mean && c.Aggregate != Median:

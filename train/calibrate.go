@@ -35,7 +35,7 @@ func Calibrate(ctx context.Context, c Config, steps int) (time.Duration, error) 
 	if err != nil {
 		return 0, err
 	}
-	t, err := NewTrainer(e.Model, e.Data, e.Split, c.Losses, c.Train, c.Seed)
+	t, err := e.Trainer()
 	if err != nil {
 		return 0, &ConfigError{err}
 	}

@@ -2,9 +2,11 @@ package train
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/config"
 )
 
@@ -89,6 +91,29 @@ func TestMistakes(t *testing.T) {
 	} {
 		if _, err := Load("file.yaml", []byte(source)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "file.yaml:") {
 			t.Errorf("%q: %v\nwant %s", source, err, want)
+		}
+	}
+}
+
+// What a run's folder stores is the experiment itself: whoever resumes it from there, or makes it in another process,
+// trains the same.
+func TestStoredConfigs(t *testing.T) {
+	for _, name := range configs.Names() {
+		source, err := configs.Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Load(name, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := c.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Load("stored", text)
+		if err != nil || !reflect.DeepEqual(again, c) {
+			t.Errorf("%s: %v\nstored %+v\nis %+v", name, err, again, c)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -61,14 +62,19 @@ func (m *Measures) DecodeConfig(n *config.Node) error {
 	return once(n, m.Final)
 }
 
-// once checks that no metric is in a list twice.
+// once checks that no metric is in a list twice with the same options.
 func once(n *config.Node, list []metrics.Choice) error {
 	for i, c := range list {
-		if slices.ContainsFunc(list[:i], func(o metrics.Choice) bool { return o.Name == c.Name }) {
-			return n.Items()[i].Errorf("%s is in the list twice: want every metric once", c.Name)
+		if has(list[:i], c) {
+			return n.Items()[i].Errorf("%s is in the list twice: want it once, or with other options", c.Name)
 		}
 	}
 	return nil
+}
+
+// has says whether a list has a metric with the same options.
+func has(list []metrics.Choice, c metrics.Choice) bool {
+	return slices.ContainsFunc(list, func(o metrics.Choice) bool { return o.Name == c.Name && reflect.DeepEqual(o.Value, c.Value) })
 }
 
 // EncodeConfig writes all keys.
@@ -117,8 +123,8 @@ func (d *During) DecodeConfig(n *config.Node) error {
 		if err := item.Decode(&c); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(d.List, func(o metrics.Choice) bool { return o.Name == c.Name }) {
-			return item.Errorf("%s is in the list twice: want every metric once", c.Name)
+		if has(d.List, c) {
+			return item.Errorf("%s is in the list twice: want it once, or with other options", c.Name)
 		}
 		d.List = append(d.List, c)
 	}
@@ -174,10 +180,7 @@ func (m *Measures) watched() []string {
 	} else if len(list) == 0 {
 		list = m.Final
 	}
-	for _, c := range list {
-		names = append(names, c.Name)
-	}
-	return names
+	return append(names, metrics.ResultNames(list)...)
 }
 
 // monitor measures the model during training.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -171,5 +172,22 @@ func TestResumeWithMeasures(t *testing.T) {
 		if got, want := logged(t, dir), logged(t, whole); got != want {
 			t.Errorf("stopped after %d looks: log\n%s\nwant\n%s", n, got, want)
 		}
+	}
+}
+
+// A metric comes twice with other options, during training and at the end, and has a name for each.
+func TestMeasureTwice(t *testing.T) {
+	dir := t.TempDir()
+	r := trainIn(t, dir, load(t, "metrics={final: [mig, {mig: {bins: 2}}], every: 1, during: [{mig: {bins: 2}}, {mig: {bins: 3}}]}",
+		"train.stop={metric: mig-2, patience: 1000}"), false)
+	if len(r.Metrics) != 2 || r.Metrics[0].Name != "mig" || r.Metrics[1].Name != "mig-2" || r.Metrics[0].Value == r.Metrics[1].Value {
+		t.Errorf("%+v", r.Metrics)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, logFile)); err != nil || !strings.Contains(string(text), `"mig-2":`) {
+		t.Errorf("no mig-2 in\n%s, %v", text, err)
+	}
+	const stop = "\ntrain: {stop: {metric: mig-3, patience: 1}}\n" + rest
+	if _, err := Load("t.yaml", []byte("metrics: {during: [mig, {mig: {bins: 3}}]}"+stop)); err == nil || !strings.Contains(err.Error(), `"mig-3" is not among the metrics that are measured during training: mig, mig-2`) {
+		t.Error(err)
 	}
 }

@@ -305,9 +305,9 @@ func (s *session) enough() string {
 	if stop == nil {
 		return ""
 	}
-	for _, m := range s.monitor.choices {
-		if m.Name == stop.Metric {
-			return s.trainer.watch.enough(stop, m.Value.Better())
+	for i, name := range metrics.ResultNames(s.monitor.choices) {
+		if name == stop.Metric {
+			return s.trainer.watch.enough(stop, s.monitor.choices[i].Value.Better())
 		}
 	}
 	return ""

@@ -57,7 +57,7 @@ func TestMimosa(t *testing.T) {
 	if got.Components[0].Dim != 1 || got.Components[1].Parent != 0 || *got.Components[0].Purity < 0.8 || got.Codes != [2]int{2400, 4} {
 		t.Errorf("%+v", got.Components)
 	}
-	if got.Options["min_merged"] != 150.0 || len(got.Options) != 10 {
+	if got.Options["min_merged"] != 150.0 || len(got.Options) != 11 {
 		t.Errorf("options %v", got.Options)
 	}
 	written, err := hierarchy.Read("found/here/hierarchy.json")

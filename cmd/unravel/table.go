@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -23,13 +27,13 @@ import (
 // tableCommand is `unravel table [NAME]`.
 type tableCommand struct {
 	Name  string `arg:"" optional:"" help:"A table that comes with unravel, or a .yaml file; none: list the tables."`
-	Scale string `enum:"quick,full" default:"quick" help:"How much is computed: quick, or full, with as many draws and runs as the paper has, or more."`
-	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex and NAME.html."`
+	Scale string `placeholder:"NAME" default:"quick" help:"How much is computed: quick, or full, with as many draws and runs as the paper has, or more; some tables have others between them, which the list of tables shows."`
+	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex, NAME.html and, of some tables, figures: boxes as NAME.png, curves as NAME-COLUMN.png."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 
 	NoRun  bool   `help:"Train nothing: show the cells whose runs there are."`
 	DryRun bool   `help:"List the runs that would be made, and how long they would take, and make none."`
-	Runs   string `placeholder:"DIR" help:"The folder of the runs; runs/tables/NAME if absent."`
+	Runs   string `placeholder:"DIR" help:"The folder of the runs; that in runs/tables which the table names, or NAME, if absent."`
 	Jobs   int    `default:"1" help:"Runs at once; they share the processors."`
 	Retry  bool   `help:"Make failed runs again, too."`
 }
@@ -59,6 +63,9 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	if _, err := t.Scales.Find(c.Scale); err != nil {
+		return usagef("--scale %s: the table %s: %w", c.Scale, t.Name, err)
+	}
 	if c.Out != "" { // a mistake in it should not cost the time of computing
 		if err := os.MkdirAll(c.Out, 0o777); err != nil {
 			return err
@@ -78,7 +85,11 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	}
 	fmt.Fprintf(s.log, "computed in %.1f s\n", time.Since(start).Seconds())
 	if c.Out != "" {
-		if err := writeTable(c.Out, result); err != nil {
+		write := writeTable
+		if t.Trains() {
+			write = func(dir string, r *tables.Result) error { return writeShared(ctx, dir, c.Runs, r) }
+		}
+		if err := write(c.Out, result); err != nil {
 			return err
 		}
 		fmt.Fprintf(s.log, "written to %s\n", filepath.Join(c.Out, t.Name+".{md,csv,tex,html}"))
@@ -90,7 +101,9 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 }
 
 // runsOf is the folder of a table's runs.
-func runsOf(t *tables.Table) string { return filepath.Join(filepath.FromSlash(tableRuns), t.Name) }
+func runsOf(t *tables.Table) string {
+	return filepath.Join(filepath.FromSlash(tableRuns), cmp.Or(t.Folder, t.Name))
+}
 
 // train makes the runs that are missing. Those that have failed are an error for when the table is shown.
 func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (failed, err error) {
@@ -100,7 +113,7 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 	if !t.Trains() || c.NoRun {
 		return nil, nil
 	}
-	runs, err := t.Runs(c.Scale == "full")
+	runs, err := t.Runs(c.Scale)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +139,7 @@ func (c *tableCommand) compute(ctx context.Context, t *tables.Table, s *streams,
 		fmt.Fprintln(s.log, latest)
 		said = time.Now()
 	}
-	options := tables.Options{Full: c.Scale == "full", Runs: c.Runs, Explore: !c.NoRun, Progress: func(done, all int, row, metric string) {
+	options := tables.Options{Scale: c.Scale, Runs: c.Runs, Explore: !c.NoRun, Progress: func(done, all int, row, metric string) {
 		lock.Lock()
 		defer lock.Unlock()
 		latest = fmt.Sprintf("computing %s of %s (%d of %d)", metric, row, done+1, all)
@@ -149,10 +162,10 @@ func (c *tableCommand) compute(ctx context.Context, t *tables.Table, s *streams,
 }
 
 // listTables prints the tables with the cells that come out as printed: of tables that train, those of the runs that there are
-// in the usual folder, at the larger scale that has any.
+// in the usual folder, at the largest scale that has any.
 func listTables(ctx context.Context, w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TABLE\tREPRODUCED\tPRINTED\tWHAT\tSOURCE")
+	fmt.Fprintln(t, "TABLE\tREPRODUCED\tPRINTED\tSCALES\tWHAT\tSOURCE")
 	for _, name := range tables.Names() {
 		table, err := tables.Open(name)
 		if err != nil {
@@ -162,7 +175,11 @@ func listTables(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", name, reproduced, printed, table.Title, table.Source)
+		count := strconv.Itoa(reproduced)
+		if table.Compare == tables.Ratio { // times do not come out as printed
+			count = "-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", name, count, printed, strings.Join(table.Scales.Names(), " "), table.Title, table.Source)
 	}
 	return t.Flush()
 }
@@ -173,8 +190,8 @@ func coverage(ctx context.Context, t *tables.Table) (reproduced, printed int, er
 		reproduced, printed = t.Coverage()
 		return reproduced, printed, nil
 	}
-	for _, full := range []bool{true, false} {
-		r, err := t.Compute(ctx, tables.Options{Full: full, Runs: runsOf(t)})
+	for _, scale := range slices.Backward(t.Scales.Names()) {
+		r, err := t.Compute(ctx, tables.Options{Scale: scale, Runs: runsOf(t)})
 		if err != nil {
 			return 0, 0, err
 		}
@@ -185,6 +202,16 @@ func coverage(ctx context.Context, t *tables.Table) (reproduced, printed int, er
 	return reproduced, printed, nil
 }
 
+// writeShared writes the files of --out when no other process does that shares the runs: both may end at the same moment.
+func writeShared(ctx context.Context, dir, runs string, r *tables.Result) (err error) {
+	unlock, err := runstore.Lock(ctx, runs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	return writeTable(dir, r)
+}
+
 // writeTable writes the files of --out.
 func writeTable(dir string, r *tables.Result) error {
 	for _, file := range []struct {
@@ -192,6 +219,16 @@ func writeTable(dir string, r *tables.Result) error {
 		write     func(io.Writer) error
 	}{{".md", r.WriteMarkdown}, {".csv", r.WriteCSV}, {".tex", r.WriteLaTeX}, {".html", r.WriteHTML}} {
 		if err := runstore.WriteFile(filepath.Join(dir, r.Name+file.extension), file.write, false); err != nil {
+			return err
+		}
+	}
+	if r.HasFigure() {
+		if err := runstore.WriteFile(filepath.Join(dir, r.Name+".png"), r.WriteFigure, false); err != nil {
+			return err
+		}
+	}
+	for _, picture := range r.CurveFiles() {
+		if err := runstore.WriteFile(filepath.Join(dir, picture.Name), picture.Write, false); err != nil {
 			return err
 		}
 	}

@@ -36,6 +36,9 @@ func TestTableList(t *testing.T) {
 	if got := strings.Fields(lines[1])[:3]; strings.Join(got, " ") != "enriching-table2 148 160" {
 		t.Errorf("%q", lines[1])
 	}
+	if got := strings.Fields(lines[4])[:3]; strings.Join(got, " ") != "enriching-table7 - 56" { // times
+		t.Errorf("%q", lines[4])
+	}
 }
 
 func TestTable(t *testing.T) {
@@ -121,7 +124,7 @@ func TestTableProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table.Scales.Quick.Seeds = 200
+	table.Scales[0].Seeds = 200
 	if _, err := c.compute(t.Context(), table, s, time.Nanosecond); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -25,6 +26,12 @@ type CurveOptions struct {
 	// Log draws a logarithmic y axis. Values that are 0 or negative leave a gap, and
 	// the legend counts them; without any positive value the axis is linear.
 	Log bool
+
+	// LogX draws a logarithmic x axis with a tick at every x; they must be positive.
+	LogX bool
+
+	// Marked draws points as dots, too.
+	Marked bool
 }
 
 // maxPoints is the number of points of a curve from which means of neighbouring
@@ -43,6 +50,9 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		if len(s.X) != len(s.Y) {
 			return fmt.Errorf("figures: series %q has %d x values and %d y values", s.Name, len(s.X), len(s.Y))
 		}
+		if o.LogX && len(s.X) > 0 && !(slices.Min(s.X) > 0) {
+			return fmt.Errorf("figures: series %q has an x of %v; want positive ones on a logarithmic axis", s.Name, slices.Min(s.X))
+		}
 		style := draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(1.6)}
 		if i >= len(palette) {
 			style.Dashes = []vg.Length{vg.Points(5), vg.Points(2)}
@@ -53,7 +63,7 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		for _, piece := range pieces {
 			line := &plotter.Line{XYs: piece, LineStyle: style}
 			p.Add(line)
-			if len(piece) == 1 { // a line of one point is invisible
+			if len(piece) == 1 || o.Marked { // a line of one point is invisible
 				p.Add(&plotter.Scatter{XYs: piece, GlyphStyle: draw.GlyphStyle{Color: style.Color, Radius: vg.Points(2), Shape: draw.CircleGlyph{}}})
 			}
 		}
@@ -66,6 +76,9 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 	p.X.Tick.Marker = linearTicks{}
 	settleAxis(&p.X)
 	settleAxis(&p.Y)
+	if o.LogX {
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticksAt(series)
+	}
 	if log {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
 		p.Y.Min, p.Y.Max = p.Y.Min/1.15, p.Y.Max*1.15
@@ -76,6 +89,21 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		p.Draw(draw.Crop(c, 0, -width, 0, 0))
 		legend.Draw(draw.Crop(c, c.Size().X-width, 0, 0, 0))
 	})
+}
+
+// ticksAt are ticks at all x of series.
+func ticksAt(series []Series) plot.ConstantTicks {
+	seen := map[float64]bool{}
+	var ticks plot.ConstantTicks
+	for _, s := range series {
+		for _, x := range s.X {
+			if !seen[x] {
+				seen[x] = true
+				ticks = append(ticks, plot.Tick{Value: x, Label: fmt.Sprint(x)})
+			}
+		}
+	}
+	return ticks
 }
 
 func newLegend() plot.Legend {

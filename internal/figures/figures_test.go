@@ -103,12 +103,19 @@ func TestCurves(t *testing.T) {
 		{"no series", CurveOptions{Title: "nothing"}, nil},
 		{"huge and tiny", CurveOptions{Log: true}, []Series{{"a", []float64{0, 1e9}, []float64{1e-300, 1e300}}}},
 		{"many", CurveOptions{Title: "Many"}, many},
+		{"marked", CurveOptions{XLabel: "columns", YLabel: "score", LogX: true, Marked: true}, []Series{{"a", []float64{3, 10, 100, 1000}, []float64{1, 4, 2, 3}}, {"b", []float64{8, 1000}, []float64{2, 2}}}},
+		{"one marked point", CurveOptions{LogX: true, Marked: true}, []Series{{"a", []float64{5}, []float64{0}}}},
 	}
 	for _, test := range tests {
 		show(t, "curves "+test.name, func(w io.Writer) error { return Curves(w, test.o, test.series) })
 	}
 	if err := Curves(io.Discard, CurveOptions{}, []Series{{"a", []float64{1}, nil}}); err == nil {
 		t.Error("lengths that differ are no error")
+	}
+	for _, x := range []float64{0, -1, nan} {
+		if err := Curves(io.Discard, CurveOptions{LogX: true}, []Series{{"a", []float64{1, x}, []float64{1, 1}}}); err == nil {
+			t.Errorf("%v on a logarithmic axis is no error", x)
+		}
 	}
 }
 

@@ -18,17 +18,19 @@ import (
 // Columns are centred, scaled and multiplied by a matrix that makes them uncorrelated, with
 // variance 1: u = R'^-1 (x - centre)/scale, where R'R is their correlation. The regressions are
 // of u, in single precision, which loses nothing by this, whatever the columns' sizes and
-// correlations. The penalty of weights of u is the quadratic form of those of x.
+// correlations. The penalty of weights of u is the quadratic form of those of x; many columns are turned to its axes.
 type Inputs struct {
-	columns int
-	centre  []float64
-	scale   []float64 // 0 of a constant column
-	pivot   []int     // columns in the order of R
-	rank    int       // rows of R: columns that are not linear functions of others
-	factor  *mat.TriDense
-	back    *mat.Dense    // columns x rank: weights of x - centre from weights of u, with the least penalty
-	penalty *mat.SymDense // of weights of u
-	rows    *kernel.Rows
+	columns  int
+	centre   []float64
+	scale    []float64 // 0 of a constant column
+	pivot    []int     // columns in the order of R
+	rank     int       // rows of R: columns that are not linear functions of others
+	factor   *mat.TriDense
+	turn     *mat.Dense    // rank x rank, a rotation of u that makes the penalty diagonal; nil: it is not turned
+	back     *mat.Dense    // columns x rank: weights of x - centre from weights of u, with the least penalty
+	penalty  *mat.SymDense // of weights of u, before they are turned
+	diagonal []float64     // of turned weights, if they are
+	rows     *kernel.Rows
 
 	// Some rows, and the products of every two of their columns, tell second derivatives; nil
 	// if there are too many columns for that to pay.
@@ -181,6 +183,27 @@ func (in *Inputs) weigh(others []int, columns [][]float64) error {
 	}
 	in.penalty, in.back = mat.NewSymDense(r, nil), back
 	in.penalty.SymOuterK(1, back.T())
+	if r > sharpest {
+		return in.rotate()
+	}
+	return nil
+}
+
+// rotate turns u to where the penalty is diagonal. Then the diagonal metric of many columns is the whole bound, also where
+// columns are so correlated that the penalty decides about most directions.
+func (in *Inputs) rotate() error {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(in.penalty, true) {
+		return fmt.Errorf("logistic regression: the inputs' columns differ too much in size")
+	}
+	in.turn = new(mat.Dense)
+	eigen.VectorsTo(in.turn)
+	back := new(mat.Dense)
+	back.Mul(in.back, in.turn)
+	in.back, in.diagonal = back, eigen.Values(nil)
+	for a, v := range in.diagonal {
+		in.diagonal[a] = max(v, 0)
+	}
 	return nil
 }
 
@@ -227,6 +250,10 @@ func (in *Inputs) uncorrelated(z []float64, n int) []float64 {
 		}
 		blas64.Trsm(blas.Right, blas.NoTrans, 1, in.factor.RawTriangular(),
 			blas64.General{Rows: count, Cols: in.rank, Stride: in.rank, Data: block})
+		if in.turn != nil {
+			whole := blas64.General{Rows: count, Cols: in.rank, Stride: in.rank, Data: append([]float64(nil), block...)}
+			blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, whole, in.turn.RawMatrix(), 0, blas64.General{Rows: count, Cols: in.rank, Stride: in.rank, Data: block})
+		}
 	})
 	return u
 }

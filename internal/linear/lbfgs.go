@@ -11,7 +11,7 @@ const patience = 50
 // step is a step of L-BFGS: the change of the point and of the gradient.
 type step struct{ s, y []float64 }
 
-// minimise finds where the gradient has no entry larger than tolerance, from x on, by L-BFGS
+// minimise finds where the gradient, as steepest measures it, is no larger than tolerance, from x on, by L-BFGS
 // (Nocedal and Wright 2006, algorithm 7.5), and says whether it did.
 func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) ([]float64, bool) {
 	x = append([]float64(nil), x...)
@@ -21,7 +21,7 @@ func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) (
 	stuck := false // where rounding hides the way
 	var steps []step
 	for i := range iterations {
-		if most := largest(g); most < flattest {
+		if most := f.steepest(g); most < flattest {
 			copy(best, x)
 			flattest, since = most, i
 		}
@@ -51,7 +51,7 @@ func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) (
 		copy(g, slope)
 		value = v
 	}
-	if most := largest(g); most < flattest {
+	if most := f.steepest(g); most < flattest {
 		best, flattest = x, most
 	}
 	return best, flattest <= tolerance || stuck && flattest <= 100*tolerance
@@ -116,11 +116,4 @@ func add(a []float64, c float64, b []float64) {
 	for i, v := range b {
 		a[i] += c * v
 	}
-}
-
-func largest(g []float64) (most float64) {
-	for _, v := range g {
-		most = max(most, math.Abs(v))
-	}
-	return most
 }

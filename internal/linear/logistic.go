@@ -34,7 +34,8 @@ func FitLogistic(x []float64, columns int, labels []int, c float64, iterations i
 // Fit fits one regression by L-BFGS. The metric that starts the search is a bound of the second
 // derivatives (Böhning 1992), and later these themselves, from some rows and without those between
 // classes. It ends where no derivative by the weights of uncorrelated inputs exceeds
-// 1e-6 + c min(1e-9 n^2, 3e-6 n). Losses and gradients of rows are in single precision, their sums in
+// 1e-6 + c min(1e-9 n^2, 3e-6 n), of many columns in units in which the penalty
+// counts no more than the loss. Losses and gradients of rows are in single precision, their sums in
 // double precision, and the result does not depend on the number of threads.
 func (in *Inputs) Fit(labels []int, c float64, iterations int) (*Logistic, error) {
 	path, err := in.Path(labels, []float64{c}, iterations)

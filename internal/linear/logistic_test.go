@@ -46,6 +46,16 @@ func slopes(m *Logistic, x []float64, labels []int, c float64) (g, size []float6
 	return g, size
 }
 
+// alike makes columns of the first five, which are of about one size, each with a little of its own.
+func alike(row []float64) {
+	for c := range row {
+		row[c] /= math.Pow(4, float64(c))
+	}
+	for c := 5; c < len(row); c++ {
+		row[c] = row[c%5]*float64(c%7-3) + row[(c+1)%5] + 1e-4*row[c]
+	}
+}
+
 // The gradient of the objective vanishes at the fit, whatever the columns' sizes and relations.
 func TestLogisticGradient(t *testing.T) {
 	for _, test := range []struct {
@@ -64,6 +74,8 @@ func TestLogisticGradient(t *testing.T) {
 		{"a column twice", 200, 3, 4, func(row []float64) { row[2] = row[0] }, 1, 1e-5},
 		{"a constant", 200, 3, 2, func(row []float64) { row[1] = 3 }, 1, 1e-5},
 		{"more columns than rows", 20, 30, 3, func([]float64) {}, 1, 1e-4},
+		{"many columns that say much the same", 1000, 60, 7, alike, 1, 1e-4},
+		{"more such columns than rows", 50, 60, 3, alike, 1, 1e-4},
 		{"a strong loss", 150, 4, 3, func([]float64) {}, 1e4, 1e-5},
 		{"a weak loss", 150, 4, 3, func([]float64) {}, 1e-4, 0.1},
 	} {

@@ -18,6 +18,7 @@ type logisticLoss struct {
 	c       float64
 	own     []float64 // of every output the sum of the rows with its label
 	metric  []block   // blocks of the second derivatives: of every output, or one for all
+	units   []float64 // of many columns: what steepest multiplies derivatives by
 	parts   []lossPart
 	free    chan *lossScratch
 }
@@ -125,6 +126,16 @@ func (f *logisticLoss) addPenalty(w, gradient []float64) (value float64) {
 	r, width := f.in.rank, f.in.rows.Columns
 	if r == 0 {
 		return 0
+	}
+	if f.in.diagonal != nil {
+		for j := range f.outputs {
+			for a, d := range f.in.diagonal {
+				v := w[j*width+a]
+				gradient[j*width+a] += d * v
+				value += d * v * v / 2
+			}
+		}
+		return value
 	}
 	q := f.in.penalty.RawSymmetric()
 	x := blas64.General{Rows: f.outputs, Cols: r, Stride: width, Data: w}

@@ -10,7 +10,7 @@ import (
 )
 
 // bound makes the metric the bound of the second derivatives: n/2 for each weight of
-// several logits, and n/4 of one, and the penalty's, of many columns only their diagonal.
+// several logits, and n/4 of one, and the penalty's, which of many columns is diagonal.
 func (f *logisticLoss) bound() error {
 	curvature := 0.5 * f.c * float64(f.in.rows.Count)
 	if f.outputs == 1 {
@@ -18,11 +18,13 @@ func (f *logisticLoss) bound() error {
 	}
 	if f.in.rank > sharpest {
 		f.metric = []block{{size: f.in.rows.Columns, diagonal: make([]float64, f.in.rows.Columns)}}
-		for a := range f.metric[0].diagonal {
+		f.units = make([]float64, f.in.rows.Columns)
+		for a := range f.units {
 			f.metric[0].diagonal[a] = curvature
 			if a < f.in.rank {
-				f.metric[0].diagonal[a] += f.in.penalty.At(a, a)
+				f.metric[0].diagonal[a] += f.in.diagonal[a]
 			}
+			f.units[a] = math.Sqrt(curvature / f.metric[0].diagonal[a])
 		}
 		return nil
 	}
@@ -87,6 +89,18 @@ func (f *logisticLoss) sharpen(w []float64) {
 		}
 	}
 	f.metric = blocks
+}
+
+// steepest is the largest derivative: by weights of uncorrelated inputs or, of many columns, by
+// weights in such units that the bound of all second derivatives is that of the loss.
+func (f *logisticLoss) steepest(g []float64) (most float64) {
+	for i, v := range g {
+		if f.units != nil {
+			v *= f.units[i%len(f.units)]
+		}
+		most = max(most, math.Abs(v))
+	}
+	return most
 }
 
 // precondition replaces g by the metric's inverse times g.

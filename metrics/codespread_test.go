@@ -1,0 +1,126 @@
+package metrics_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/rng"
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+func TestCodeSpread(t *testing.T) {
+	random := rng.New(1, "codes")
+	for _, test := range []struct {
+		name      string
+		d         int
+		code      func(l []int, z []float64)
+		want      float64
+		tolerance float64
+	}{
+		{"equal", 3, func(_ []int, z []float64) { z[0], z[1], z[2] = 0.1, 0.2, 0.7 }, 0, 0},
+		{"of one direction", 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]+1), 2*float64(l[0]+1) }, 0, 1e-15},
+		{"opposite", 1, func(l []int, z []float64) { z[0] = float64(l[0]%2) - 0.5 }, 1, 1e-15},
+		{"zero", 2, func(_ []int, z []float64) {}, 0, 0},
+		{"on two axes", 2, func(l []int, z []float64) { z[l[0]%2] = 3 }, 0.5 * math.Sqrt2, 1e-15},
+		{"huge and tiny", 2, func(l []int, z []float64) { z[l[0]%2] = []float64{1e300, 1e-300}[l[0]%2] }, 0.5 * math.Sqrt2, 1e-15},
+		{"random", 50, func(_ []int, z []float64) {
+			for c := range z {
+				z[c] = random.NormFloat64()
+			}
+		}, 1, 0.02},
+	} {
+		in := gridInput(ordinals(40, 25), test.d, test.code)
+		near(t, test.name, compute(t, named("code-spread"), in).Value, test.want, test.tolerance)
+	}
+	if _, err := named("code-spread").Compute(&Input{}); err == nil {
+		t.Error("no codes have a spread")
+	}
+}
+
+// A metric may come again with other options, under a name of its own.
+func TestResultNames(t *testing.T) {
+	best, bins := med(), named("mig").(*MIG)
+	best.TopK, bins.Bins = 1, 3
+	choices := []Choice{{Name: "med", Value: med()}, {Name: "mig", Value: named("mig")}, {Name: "med", Value: best}, {Name: "mig", Value: bins}, {Name: "med", Value: best}}
+	want := []string{"med", "mig", "med-2", "mig-2", "med-3"}
+	if got := ResultNames(choices); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	in := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), float64(l[1]) })
+	results, err := Evaluate(in, 0, choices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range results {
+		if r.Name != want[i] {
+			t.Errorf("%q, want %q", r.Name, want[i])
+		}
+	}
+	choices[2].Value = &MED{}
+	if _, err := Evaluate(in, 0, choices); err == nil || !strings.HasPrefix(err.Error(), "metric med-2: ") {
+		t.Error(err)
+	}
+}
+
+// With samples, med is that of a table of so many rows.
+func TestMEDSamples(t *testing.T) {
+	random := rng.New(3, "codes")
+	in := gridInput(ordinals(30, 20), 12, func(_ []int, z []float64) {
+		for c := range z {
+			z[c] = random.NormFloat64()
+		}
+	})
+	m := med()
+	m.Samples = 200
+	if _, err := m.Compute(in); err == nil || !strings.Contains(err.Error(), "no stream") {
+		t.Error(err)
+	}
+	in.Stream = rng.New(0, "metric/med")
+	r := compute(t, m, in)
+	if len(r.Notes) != 1 || r.Notes[0] != "measured on 200 random rows of 600" {
+		t.Errorf("%q", r.Notes)
+	}
+	rows := rng.New(0, "metric/med").Perm(600)[:200]
+	near(t, "of the rows", r.Value, compute(t, med(), subset(in, rows)).Value, 1e-12)
+	all := med()
+	all.Samples = 600
+	if r := compute(t, all, in); len(r.Notes) != 0 || r.Value != compute(t, med(), in).Value {
+		t.Errorf("%+v", r)
+	}
+	all.Samples = -1
+	if _, err := all.Compute(in); err == nil || !strings.Contains(err.Error(), "samples: -1 is negative") {
+		t.Error(err)
+	}
+}
+
+// With a test share, no row is both fitted to and tested with, and rows to fit to are random.
+func TestDownstreamShare(t *testing.T) {
+	random := rng.New(3, "codes")
+	noise := gridInput(ordinals(30, 2), 59, func(_ []int, z []float64) {
+		for c := range z {
+			z[c] = random.NormFloat64()
+		}
+	})
+	m := named("downstream").(*Downstream)
+	m.Sizes, m.TestShare = []int{20, 40, 41}, 1.0/3
+	noise.Stream = rng.New(0, "metric/downstream")
+	r := compute(t, m, noise)
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "there are 40 rows to fit to: no sizes of 41") {
+		t.Errorf("%q", r.Notes)
+	}
+	if fit, test := r.Part("train_per_size")[1], r.Part("per_size")[1]; fit != 1 || test > 0.5 {
+		t.Errorf("accuracy %v and %v of noise", fit, test)
+	}
+	// the first factor is that of blocks of rows: 20 of the first rows would not know the other levels
+	plain := gridInput(ordinals(3, 20), 1, func(l []int, z []float64) { z[0] = float64(l[0]) })
+	m.Sizes, plain.Stream = []int{20}, rng.New(0, "metric/downstream")
+	if r := compute(t, m, plain); r.Part("per_factor")[0] != 1 {
+		t.Errorf("%+v", r.Parts)
+	}
+	m.TrainRows = 10
+	if _, err := m.Compute(plain); err == nil || !strings.Contains(err.Error(), "train_rows says already") {
+		t.Error(err)
+	}
+}

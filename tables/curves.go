@@ -1,0 +1,94 @@
+package tables
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/figures"
+)
+
+// Curves are pictures of columns: the values of rows of one series against the numbers that these rows stand for.
+type Curves struct {
+	X       string   `yaml:"x" doc:"what the rows' numbers are"`
+	Log     bool     `yaml:"log" doc:"on a logarithmic axis"`
+	Columns []string `yaml:"columns" doc:"the columns that are drawn, a picture each"`
+}
+
+// Validate checks the settings.
+func (c *Curves) Validate() error {
+	if c.X == "" {
+		return config.Invalid("x", "there is no text for the axis")
+	}
+	if len(c.Columns) == 0 {
+		return config.Invalid("columns", "there are no columns to draw")
+	}
+	return nil
+}
+
+// validCurves wants curves of columns that there are, and rows that are part of them.
+func (t *Table) validCurves(columns []string) error {
+	for i, r := range t.Rows {
+		key := fmt.Sprintf("rows.%d.at", i)
+		switch {
+		case r.Series == "" && r.At != 0:
+			return config.Invalid(key, "row %q is part of no series", r.Label)
+		case r.Series != "" && t.Curves == nil:
+			return config.Invalid(fmt.Sprintf("rows.%d.series", i), "the table has no curves")
+		case r.At-r.At != 0 || r.Series != "" && t.Curves.Log && r.At <= 0:
+			return config.Invalid(key, "%v cannot be on the axis", r.At)
+		}
+	}
+	if t.Curves == nil {
+		return nil
+	}
+	for i, name := range t.Curves.Columns {
+		if err := among("column", name, columns); err != nil {
+			return config.Invalid(fmt.Sprintf("curves.columns.%d", i), "%w", err)
+		}
+	}
+	return nil
+}
+
+// CurveFile is a picture that a result has.
+type CurveFile struct {
+	Name  string // of the file
+	Write func(io.Writer) error
+}
+
+// CurveFiles are the pictures of a result's curves, as PNG files: those that have a point.
+func (r *Result) CurveFiles() []CurveFile {
+	if r.table.Curves == nil {
+		return nil
+	}
+	var list []CurveFile
+	for _, column := range r.table.Curves.Columns {
+		series := r.series(column)
+		if len(series) == 0 {
+			continue
+		}
+		list = append(list, CurveFile{r.Name + "-" + strings.ToLower(plainName(column)) + ".png", func(w io.Writer) error {
+			return figures.Curves(w, figures.CurveOptions{Title: r.Title, XLabel: r.table.Curves.X, YLabel: column, LogX: r.table.Curves.Log, Marked: true}, series)
+		}})
+	}
+	return list
+}
+
+// series are the curves of a column.
+func (r *Result) series(column string) (list []figures.Series) {
+	for i, row := range r.table.Rows {
+		c := r.Cell(row.Label, column)
+		if row.Series == "" || c == nil || c.Ours == nil {
+			continue
+		}
+		at := slices.IndexFunc(list, func(s figures.Series) bool { return s.Name == row.Series })
+		if at < 0 {
+			at = len(list)
+			list = append(list, figures.Series{Name: row.Series})
+		}
+		list[at].X, list[at].Y = append(list[at].X, r.table.Rows[i].At), append(list[at].Y, *c.Ours)
+	}
+	return list
+}
