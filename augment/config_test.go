@@ -40,6 +40,9 @@ func TestConfig(t *testing.T) {
 	if v, err = load("views: {pipeline: []}"); err != nil || v.Pipeline == nil || len(v.Pipeline) != 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
+	if v, err = load("views: {pipeline: negative-free, second: null}"); err != nil || v.Second != nil {
+		t.Errorf("%+v, %v", v, err)
+	}
 	// a stored config has the same views: no second pipeline is not an empty one
 	for _, want := range []*Views{{Pipeline: negativeFree(), Count: 2}, {Pipeline: Pipeline{}, Second: Pipeline{}, Count: 2}, {Pipeline: Pipeline{pick("normalise", NewNormalise())}, Count: 2}} {
 		text, err := config.Encode(settings{want})
