@@ -99,20 +99,41 @@ func (m *Mimosa) results(ctx context.Context, runs []sweep.Entry, choices []metr
 	}
 	in := e.InputOf(metrics.Matrix{Rows: len(images), Cols: 1, Data: make([]float64, len(images))}, images)
 	in.Hierarchy, in.Components = x.Hierarchy, x.Components
-	if x.Results, err = metrics.Evaluate(in, run.Config.Seed, choices); err != nil {
+	if x.Results, err = metrics.Evaluate(in, run.Config.Seed, x.defined(choices)); err != nil {
 		return nil, nil, err
 	}
-	return x.Results, run.Fit, m.store(run.Dir, x)
+	results, _ := x.of(choices)
+	return results, run.Fit, m.store(run.Dir, x)
 }
 
-// of finds the results of metrics.
+// defined are the metrics that have a value: without a component, codes have no purity.
+func (x *explored) defined(choices []metrics.Choice) []metrics.Choice {
+	if !x.empty() {
+		return choices
+	}
+	return slices.DeleteFunc(slices.Clone(choices), func(c metrics.Choice) bool { return c.Name == purity })
+}
+
+// purity is the name of the metric.
+const purity = "purity"
+
+// empty says that there is no component.
+func (x *explored) empty() bool {
+	return !slices.ContainsFunc(x.Components, func(c int) bool { return c >= 0 })
+}
+
+// of finds the results of metrics; a purity that is not defined is NaN.
 func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool) {
-	for _, name := range metrics.ResultNames(choices) {
+	for i, name := range metrics.ResultNames(choices) {
 		at := slices.IndexFunc(x.Results, func(r metrics.Result) bool { return r.Name == name })
-		if at < 0 {
+		switch {
+		case at >= 0:
+			list = append(list, x.Results[at])
+		case choices[i].Name == purity && x.empty():
+			list = append(list, metrics.Result{Name: name, Value: math.NaN(), Notes: []string{"there is no component"}})
+		default:
 			return nil, false
 		}
-		list = append(list, x.Results[at])
 	}
 	return list, true
 }

@@ -157,11 +157,19 @@ func (c *Column) values(d drawn) ([]float64, error) {
 			}
 		}
 		if v = c.Transform.of(v); math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("metric %s is %v", c.Metric.Name, v)
+			return nil, fmt.Errorf("metric %s is %v%s", c.Metric.Name, v, because(r.Notes))
 		}
 		values = append(values, v)
 	}
 	return values, nil
+}
+
+// because is what a result says of itself.
+func because(notes []string) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	return ": " + notes[0]
 }
 
 // number is that of the part which the column shows.

@@ -314,7 +314,7 @@ func TestMimosa(t *testing.T) {
 	dir := t.TempDir()
 	csv := "table,dataset,row,column,mean,std,note\n"
 	for _, column := range []string{"Purity", "Coverage", "H-error"} {
-		csv += "T,s,r," + column + ",1.0,0.0,\n"
+		csv += "T,s,r," + column + ",1.0,0.0,\nT,s,none," + column + ",1.0,0.0,\n"
 	}
 	for name, text := range map[string]string{"ref.csv": csv, "table.yaml": `
 name: m
@@ -325,6 +325,8 @@ scales: {quick: {seeds: 1}}
 rows:
   - label: r
     from: {mimosa: {config: ae/chopsticks, set: {dataset.chopsticks.samples: 2000, train.epochs: 60}, merged_share: 0.05, min_cosine: 0.95}}
+  - label: none
+    from: {mimosa: {config: ae/chopsticks, set: {dataset.chopsticks.samples: 2000, train.epochs: 60}, merged_share: 0.99}}
 columns:
   - {label: Purity, metric: purity}
   - {label: Coverage, metric: coverage}
@@ -350,14 +352,27 @@ columns:
 		t.Errorf("purity %v: %+v", *purity.Ours, r)
 	}
 	stored, err := filepath.Glob(filepath.Join(folder, runs[0].Name, "mimosa-*.json"))
-	if err != nil || len(stored) != 1 {
+	if err != nil || len(stored) != 2 {
 		t.Fatalf("%v, %v", stored, err)
 	}
-	if again, err := table.Compute(context.Background(), Options{Runs: folder}); err != nil || *again.Cell("r", "Purity").Ours != *purity.Ours {
-		t.Errorf("from the file: %v", err)
+	for _, again := range []func() (*Result, error){func() (*Result, error) { return r, nil }, func() (*Result, error) {
+		return table.Compute(context.Background(), Options{Runs: folder})
+	}} {
+		r, err := again()
+		if err != nil || *r.Cell("r", "Purity").Ours != *purity.Ours {
+			t.Fatalf("from the file: %v", err)
+		}
+		if c := r.Cell("none", "Purity"); c.Status != Missing || c.Reason != "metric purity is NaN: there is no component" {
+			t.Errorf("without a component: %+v", c)
+		}
+		if c, h := r.Cell("none", "Coverage"), r.Cell("none", "H-error"); *c.Ours != 0 || *h.Ours < 1 {
+			t.Errorf("without a component: coverage %+v, H-error %+v", c, h)
+		}
 	}
-	if err := os.WriteFile(stored[0], []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
+	for _, file := range stored {
+		if err := os.WriteFile(file, []byte("{"), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if again := computeFrom(t, table, folder); *again.Cell("r", "Purity").Ours != *purity.Ours {
 		t.Errorf("a damaged file: %+v", again)
