@@ -193,6 +193,17 @@ func TestLearnedHierarchy(t *testing.T) {
 	again := filepath.Join(t.TempDir(), "again")
 	trainIn(t, again, c, false)
 	sameBits(t, "a run that was not stopped", bits(t, again), bits(t, dir))
+	beside := filepath.Join(filepath.Dir(again), "beside")
+	trainIn(t, beside, c, false)
+	sameBits(t, "a run beside one with the same autoencoder", bits(t, beside), bits(t, dir))
+	if _, err := os.Stat(beside + "-initial"); err == nil {
+		t.Error("the same autoencoder was trained twice")
+	}
+	other := filepath.Join(filepath.Dir(again), "other")
+	trainIn(t, other, sticksConfig(t, append(learned, "seed=1")...), false)
+	if _, err := os.Stat(other + "-initial"); err != nil {
+		t.Errorf("another autoencoder was not trained: %v", err)
+	}
 	if err := os.RemoveAll(again + "-initial"); err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,13 @@ package train
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
@@ -62,16 +66,24 @@ func (c Config) InitialConfig() (Config, error) {
 	return c, nil
 }
 
-// learn trains the initial autoencoder in a folder beside the run's, unless it is trained, and runs MIMOSA on its codes.
+// learn trains the initial autoencoder in a folder beside the run's, unless a run beside it has trained the same one, and runs MIMOSA on its codes.
 func learn(ctx context.Context, c Config, o Options) (*Learned, error) {
 	m, _ := c.learns()
 	initial, err := c.InitialConfig()
 	if err != nil {
 		return nil, err
 	}
-	dir := o.Dir + "-initial"
-	if _, err := Run(ctx, initial, Options{Dir: dir, Resume: true, Log: o.Log}); err != nil {
-		return nil, fmt.Errorf("the autoencoder to learn a hierarchy from: %w", err)
+	dir, err := trainedInitial(o.Dir, initial)
+	if err != nil {
+		return nil, err
+	}
+	if dir == "" {
+		dir = o.Dir + initialSuffix
+		if _, err := Run(ctx, initial, Options{Dir: dir, Resume: true, Log: o.Log}); err != nil {
+			return nil, fmt.Errorf("the autoencoder to learn a hierarchy from: %w", err)
+		}
+	} else if o.Log != nil {
+		fmt.Fprintf(o.Log, "the hierarchy is learned from the codes of %s\n", dir)
 	}
 	e, warning, err := OpenExperiment(dir)
 	if err != nil {
@@ -95,6 +107,55 @@ func learn(ctx context.Context, c Config, o Options) (*Learned, error) {
 		return nil, fmt.Errorf("mimosa found no component of at least %d codes; want a smaller model.cofhae.mimosa.min_merged, or other codes", m.Mimosa.MinMerged)
 	}
 	return &Learned{r.Hierarchy, e.assignments(r)}, nil
+}
+
+// initialSuffix ends the names of folders of initial autoencoders.
+const initialSuffix = "-initial"
+
+// trainedInitial finds a trained initial autoencoder with a config beside a run's folder: that of this run, or of another one, such as
+// one of the same grid; "" if there is none.
+func trainedInitial(run string, c Config) (string, error) {
+	want, err := c.Hash()
+	if err != nil {
+		return "", err
+	}
+	folder, err := filepath.Abs(run)
+	if err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(filepath.Dir(folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	found := ""
+	for _, e := range entries {
+		dir := filepath.Join(filepath.Dir(run), e.Name())
+		if !strings.HasSuffix(e.Name(), initialSuffix) || !isTrained(dir, want) {
+			continue
+		}
+		if own := e.Name() == filepath.Base(folder)+initialSuffix; own || found == "" {
+			found = dir
+		}
+	}
+	return found, nil
+}
+
+// isTrained says whether a folder holds a finished run of the config with a hash.
+func isTrained(dir, hash string) bool {
+	path := filepath.Join(dir, runstore.Config)
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	c, err := Load(path, source)
+	if err != nil {
+		return false
+	}
+	if got, err := c.Hash(); err != nil || got != hash {
+		return false
+	}
+	r, err := ReadRecord(dir)
+	return err == nil && r != nil && r.Error == ""
 }
 
 // Explore runs MIMOSA on the codes of the images that were trained on.
