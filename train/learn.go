@@ -119,25 +119,18 @@ func trainedInitial(run string, c Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	folder, err := filepath.Abs(run)
-	if err != nil {
-		return "", err
-	}
-	entries, err := os.ReadDir(filepath.Dir(folder))
+	folder := filepath.Dir(run)
+	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	found := ""
 	for _, e := range entries {
-		dir := filepath.Join(filepath.Dir(run), e.Name())
-		if !strings.HasSuffix(e.Name(), initialSuffix) || !isTrained(dir, want) {
-			continue
-		}
-		if own := e.Name() == filepath.Base(folder)+initialSuffix; own || found == "" {
-			found = dir
+		dir := filepath.Join(folder, e.Name())
+		if strings.HasSuffix(e.Name(), initialSuffix) && isTrained(dir, want) {
+			return dir, nil // whose it is does not matter: the same config makes the same bits
 		}
 	}
-	return found, nil
+	return "", nil
 }
 
 // isTrained says whether a folder holds a finished run of the config with a hash.
