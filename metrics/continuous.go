@@ -66,18 +66,37 @@ func (in *Input) validExact() error {
 	return nil
 }
 
-// scaled returns, row by row, the values of the factors scaled to [0, 1], as
-// [datasets.Factor.Scaled] has it: exact values where there are some.
-func (in *Input) scaled() []float64 {
+// Units says in which units the informativeness metrics take a continuous factor, one with exact values (see
+// [Input]). Codes are in their own units. In either case the values of ordinal levels are mapped to [0, 1] and circular
+// levels to turns, as [datasets.Factor.Scaled] has it; the metric says what it does with categorical levels.
+type Units string
+
+// The units. The zero value is UnitsAsGiven.
+const (
+	UnitsAsGiven Units = "as-given" // exact values unchanged
+	UnitsRange   Units = "range"    // exact values mapped to [0, 1] by their range over all rows
+)
+
+func (u Units) validate() error {
+	switch u {
+	case "", UnitsAsGiven, UnitsRange:
+		return nil
+	}
+	return config.Invalid("units", "unknown units %q; want as-given or range", string(u))
+}
+
+// factorRows returns the values of all factors in some units, rows x factors.
+func (in *Input) factorRows(u Units) []float64 {
 	k := len(in.Factors)
-	scaled := make([]float64, len(in.Levels))
+	rows := make([]float64, len(in.Levels))
 	for j, f := range in.Factors {
 		if in.Exact != nil && in.Exact[j] != nil {
-			low, high := slices.Min(in.Exact[j]), slices.Max(in.Exact[j])
-			for i, v := range in.Exact[j] {
-				if low < high {
-					scaled[i*k+j] = (v/2 - low/2) / (high/2 - low/2) // halves, as the range may overflow
-				}
+			values := in.Exact[j]
+			if u == UnitsRange {
+				values = unitRange(values)
+			}
+			for i, v := range values {
+				rows[i*k+j] = v
 			}
 			continue
 		}
@@ -86,8 +105,21 @@ func (in *Input) scaled() []float64 {
 			levels[l] = f.Scaled(l)
 		}
 		for i := j; i < len(in.Levels); i += k {
-			scaled[i] = levels[in.Levels[i]]
+			rows[i] = levels[in.Levels[i]]
 		}
+	}
+	return rows
+}
+
+// unitRange maps numbers to [0, 1] by their range; equal ones to 0.
+func unitRange(values []float64) []float64 {
+	scaled := make([]float64, len(values))
+	low, high := slices.Min(values), slices.Max(values)
+	if low == high {
+		return scaled
+	}
+	for i, v := range values {
+		scaled[i] = (v/2 - low/2) / (high/2 - low/2) // halves, as the range may overflow
 	}
 	return scaled
 }

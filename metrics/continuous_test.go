@@ -58,7 +58,7 @@ func TestExact(t *testing.T) {
 	near(t, "contraction of exact values", value(t, "contraction-max", in), 0, 1e-15)
 	near(t, "diameter of bins", value(t, "diameter", in), 1, 1e-15)
 	in.Exact[0] = []float64{0, 0, 0, 4, 4}
-	exact := value(t, "mse", in)
+	exact := compute(t, &LeftInverse{Units: UnitsRange}, in).Value
 	in.Exact = nil
 	near(t, "mse of values of levels", value(t, "mse", in), exact, 1e-15)
 	if exact == 0 {
@@ -66,11 +66,19 @@ func TestExact(t *testing.T) {
 	}
 	in = continuous()
 	in.Codes.Data = []float64{0, 0, 0, 0, 0}
-	near(t, "largest contraction", value(t, "contraction-max", in), 1, 1e-15)
+	near(t, "largest contraction", value(t, "contraction-max", in), 4, 1e-15)
+	ranged := &Contraction{Max: true, Units: UnitsRange}
+	near(t, "largest contraction of the range", compute(t, ranged, in).Value, 1, 1e-15)
 	in.Exact[0] = []float64{-math.MaxFloat64, 0, 0, 0, math.MaxFloat64}
-	near(t, "scaled without overflow", value(t, "contraction-max", in), 1, 1e-15)
+	near(t, "scaled without overflow", compute(t, ranged, in).Value, 1, 1e-15)
+	for _, name := range []string{"contraction-max", "contraction-mean", "mse", "mae", "me"} {
+		if _, err := choice(name).Value.Compute(in); err == nil {
+			t.Errorf("%s: values whose range is not a number: no error", name)
+		}
+	}
 	in.Exact[0] = []float64{2, 2, 2, 2, 2}
 	near(t, "constant", value(t, "contraction-max", in), 0, 0)
+	near(t, "constant, of its range", compute(t, ranged, in).Value, 0, 0)
 }
 
 func TestExactMistakes(t *testing.T) {

@@ -16,13 +16,14 @@ import (
 //
 // the maximum or the mean (pairs of a row with itself included). It is 0 if the codes
 // keep all distances or enlarge them, so that the factors can be told apart. d(z, z')
-// is the Euclidean distance of whole codes, and d(y, y') that of factors scaled to
-// [0, 1]: it is the root of the sum of squares over factors of the difference of
-// their values, of circular factors along the shorter arc in turns, of categorical
-// ones 1 if they differ. The part score is e^-value.
+// is the Euclidean distance of whole codes, and d(y, y') that of whole factors: the
+// root of the sum of squares over factors of the difference of their values, in the
+// [Units] of the settings, of circular factors along the shorter arc in turns, of
+// categorical ones 1 if they differ. The part score is e^-value.
 type Contraction struct {
-	Max   bool `yaml:"-"` // the maximum, not the mean
-	Pairs int  `yaml:"pairs" doc:"so many pairs of rows, chosen at random, where there are more than 32 times as many; 0: all"`
+	Max   bool  `yaml:"-"` // the maximum, not the mean
+	Pairs int   `yaml:"pairs" doc:"so many pairs of rows, chosen at random, where there are more than 32 times as many; 0: all"`
+	Units Units `yaml:"units" doc:"of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
 }
 
 // allForRandom is how many pairs of all are measured, in tiles, in the time of a random one.
@@ -36,7 +37,7 @@ func (c *Contraction) Validate() error {
 	if c.Pairs < 0 {
 		return config.Invalid("pairs", "%d is negative; want 0 (all) or more", c.Pairs)
 	}
-	return nil
+	return c.Units.validate()
 }
 
 // Compute measures all pairs, or as many as the settings say.
@@ -49,7 +50,7 @@ func (c *Contraction) Compute(in *Input) (Result, error) {
 	}
 	n := in.Codes.Rows
 	var r Result
-	s := newShrinkage(in)
+	s := newShrinkage(in, c.Units)
 	possible := float64(n) * float64(n-1) / 2
 	if c.Pairs > 0 && possible > allForRandom*float64(c.Pairs) {
 		if in.Stream == nil {
@@ -157,8 +158,8 @@ func (s *shrinkage) points() (z, y *kernel.Points[float64], others []column) {
 	return z, y, others
 }
 
-func newShrinkage(in *Input) *shrinkage {
-	return &shrinkage{in: in, positions: in.scaled()}
+func newShrinkage(in *Input, u Units) *shrinkage {
+	return &shrinkage{in: in, positions: in.factorRows(u)}
 }
 
 // add counts the pair of rows i and j.

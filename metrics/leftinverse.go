@@ -10,7 +10,7 @@ import (
 
 // LeftInverse is the informativeness metric of Zhang and Sugiyama 2024, equation 26
 // and table 2: how badly the best affine map h from whole codes to factors recovers
-// the factors y, scaled to [0, 1], over all rows.
+// the factors y over all rows.
 //
 //   - mse: the least mean over rows and factors of (y - h(z))^2.
 //   - mae: the least mean over rows and factors of |y - h(z)|.
@@ -19,19 +19,23 @@ import (
 //     squares. As its text has it (Fit minimax), h has the least largest |y_i - h_i(z)|
 //     for every factor i, and the value is the root of the sum of their squares.
 //
-// All fits are exact optima with an intercept, without a penalty. The values of
-// ordinal factors, the turns of circular ones (which no affine map recovers from a
-// circle), and the levels of categorical ones are mapped to [0, 1]. The part score is
-// e^-value.
+// All fits are exact optima with an intercept, without a penalty. Continuous factors
+// are in the [Units] of the settings; the values of ordinal factors, the turns of
+// circular ones (which no affine map recovers from a circle), and the levels of
+// categorical ones are mapped to [0, 1]. Errors have the units of the factors, and
+// squared ones their squares; a mean over factors adds up what their units are. The
+// part score is e^-value.
 type LeftInverse struct {
 	Error   FitError `yaml:"-"`
 	Samples int      `yaml:"samples" doc:"at most so many rows, chosen at random if there are more; 0: all"`
+	Units   Units    `yaml:"units" doc:"of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
 }
 
 // MaxError is the metric me, with a choice of the fit.
 type MaxError struct {
-	Fit     Fit `yaml:"fit" doc:"least-squares, the enclosing ball of whose errors is measured; or minimax, the least largest error"`
-	Samples int `yaml:"samples" doc:"at most so many rows, chosen at random if there are more; 0: all"`
+	Fit     Fit   `yaml:"fit" doc:"least-squares, the enclosing ball of whose errors is measured; or minimax, the least largest error"`
+	Samples int   `yaml:"samples" doc:"at most so many rows, chosen at random if there are more; 0: all"`
+	Units   Units `yaml:"units" doc:"of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
 }
 
 // FitError is what a fit makes least.
@@ -59,14 +63,21 @@ func (*LeftInverse) Better() Direction { return LowerIsBetter }
 func (*MaxError) Better() Direction { return LowerIsBetter }
 
 // Validate checks the settings.
-func (l *LeftInverse) Validate() error { return validSamples(l.Samples) }
+func (l *LeftInverse) Validate() error { return validRecovery(l.Samples, l.Units) }
 
 // Validate checks the settings.
 func (m *MaxError) Validate() error {
 	if m.Fit != FitLeastSquares && m.Fit != FitMinimax {
 		return config.Invalid("fit", "unknown fit %q; want least-squares or minimax", string(m.Fit))
 	}
-	return validSamples(m.Samples)
+	return validRecovery(m.Samples, m.Units)
+}
+
+func validRecovery(samples int, u Units) error {
+	if err := u.validate(); err != nil {
+		return err
+	}
+	return validSamples(samples)
 }
 
 func validSamples(n int) error {
@@ -81,7 +92,7 @@ func (l *LeftInverse) Compute(in *Input) (Result, error) {
 	if err := l.Validate(); err != nil {
 		return Result{}, err
 	}
-	p, err := newRecovery(in, l.Samples)
+	p, err := newRecovery(in, l.Samples, l.Units)
 	if err != nil {
 		return Result{}, err
 	}
@@ -102,7 +113,7 @@ func (m *MaxError) Compute(in *Input) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, err
 	}
-	p, err := newRecovery(in, m.Samples)
+	p, err := newRecovery(in, m.Samples, m.Units)
 	if err != nil {
 		return Result{}, err
 	}
@@ -139,13 +150,13 @@ type recovery struct {
 	notes            []string
 }
 
-func newRecovery(in *Input, samples int) (*recovery, error) {
+func newRecovery(in *Input, samples int, u Units) (*recovery, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
 	k := len(in.Factors)
 	p := &recovery{codes: in.Codes.Data, columns: in.Codes.Cols, factors: k}
-	p.targets = in.scaled()
+	p.targets = in.factorRows(u)
 	if samples > 0 && in.Codes.Rows > samples {
 		rows, err := in.sample(samples)
 		if err != nil {

@@ -45,23 +45,23 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 	},
 	{
 		Name: "contraction-mean", Doc: "informativeness: how much closer codes are to each other than their factors, the mean over pairs",
-		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Pairs: 1 << 23} },
+		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Pairs: 1 << 23, Units: UnitsAsGiven} },
 	},
 	{
 		Name: "contraction-max", Doc: "informativeness: how much closer codes are to each other than their factors, at most",
-		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Max: true, Pairs: 1 << 23} },
+		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Max: true, Pairs: 1 << 23, Units: UnitsAsGiven} },
 	},
 	{
 		Name: "mse", Doc: "informativeness: the mean squared error of the best affine map from codes to factors",
-		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanSquaredError} },
+		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanSquaredError, Units: UnitsAsGiven} },
 	},
 	{
 		Name: "mae", Doc: "informativeness: the mean absolute error of the affine map from codes to factors that makes it least",
-		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanAbsoluteError, Samples: 10000} },
+		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanAbsoluteError, Samples: 10000, Units: UnitsAsGiven} },
 	},
 	{
 		Name: "me", Doc: "informativeness: the largest error of an affine map from codes to factors",
-		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &MaxError{Fit: FitLeastSquares} },
+		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &MaxError{Fit: FitLeastSquares, Units: UnitsAsGiven} },
 	},
 	{
 		Name: "modularity", Doc: "how far every code column tells about one factor only, by mutual information",

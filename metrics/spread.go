@@ -239,7 +239,7 @@ func (in *Input) sample(n int) ([]int, error) {
 // scored adds the part score, e^-value, to a result.
 func (r Result) scored() (Result, error) {
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
-		return Result{}, fmt.Errorf("the value is not a finite number (%v): the codes are too large", r.Value)
+		return Result{}, fmt.Errorf("the value is not a finite number (%v): the codes or the factors are too large", r.Value)
 	}
 	r.Parts = append(r.Parts, Part{Name: "score", Values: []float64{math.Exp(-r.Value)}})
 	return r, nil

@@ -1,0 +1,150 @@
+package metrics_test
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/losses"
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+// unitCases are codes of three continuous factors with the ranges 0..0.1, -3..2 and 0..100.
+var unitCases = []string{"affine", "identity", "nonlinear", "shrunk"}
+
+func unitsInput(t *testing.T, name string) (in *Input, factors []float64) {
+	t.Helper()
+	dir := filepath.Join("testdata/units", name)
+	codes, y := golden[float64](t, dir, "codes.npy"), golden[float64](t, dir, "factors.npy")
+	levels, k := golden[int](t, dir, "factor_index.npy"), y.Shape[1]
+	in = &Input{Codes: Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data, Exact: make([][]float64, k)}
+	for j := range k {
+		f := datasets.Factor{Name: fmt.Sprint("y", j), Kind: datasets.Ordinal}
+		for i := range in.Codes.Rows {
+			in.Exact[j] = append(in.Exact[j], y.Data[i*k+j])
+			f.Size = max(f.Size, 1+levels.Data[i*k+j])
+		}
+		in.Factors = append(in.Factors, f)
+	}
+	return in, y.Data
+}
+
+// meJoint are golden values of the joint minimax error, which has a test of its own.
+const meJoint = "me_joint_raw"
+
+func TestUnitsGolden(t *testing.T) {
+	for _, name := range unitCases {
+		t.Run(name, func(t *testing.T) {
+			var want map[string]expectation
+			readJSON(t, filepath.Join("testdata/units", name, "expected.json"), &want)
+			in, _ := unitsInput(t, name)
+			checked := map[string]bool{meJoint: true}
+			check := func(key string, got ...float64) {
+				t.Helper()
+				e, ok := want[key]
+				if !ok || len(e.values()) != len(got) {
+					t.Fatalf("%s: golden %v, got %v", key, e, got)
+				}
+				for i, w := range e.values() {
+					near(t, fmt.Sprintf("%s[%d]", key, i), got[i], w, *e.Tolerance)
+				}
+				checked[key] = true
+			}
+			for key, metric := range map[string]string{"contraction_max": "contraction-max", "contraction_mean": "contraction-mean"} {
+				r := compute(t, choice(metric).Value, in)
+				check(key, r.Part("score")...)
+				check(key+"_raw", r.Value)
+			}
+			for _, key := range []string{"mse", "mae"} {
+				r := compute(t, choice(key).Value, in)
+				check(key, r.Part("score")...)
+				check(key+"_per_factor_raw", r.Part("per_factor")...)
+			}
+			r := compute(t, &MaxError{Fit: FitMinimax}, in)
+			check("me_chebyshev_per_factor_raw", r.Part("per_factor")...)
+			if len(checked) != len(want) {
+				t.Errorf("%d of %d golden values are checked", len(checked), len(want))
+			}
+		})
+	}
+}
+
+// A loss of factor values is the metric of the same name, whatever the ranges of the factors.
+func TestLossesHaveTheUnitsOfMetrics(t *testing.T) {
+	for _, name := range unitCases {
+		in, factors := unitsInput(t, name)
+		shape := tensor.WithShape(in.Codes.Rows, len(in.Factors))
+		g := gorgonia.NewGraph()
+		z := gorgonia.NodeFromAny(g, tensor.New(tensor.WithShape(in.Codes.Rows, in.Codes.Cols), tensor.WithBacking(in.Codes.Data)), gorgonia.WithName("z"))
+		y := gorgonia.NodeFromAny(g, tensor.New(shape, tensor.WithBacking(factors)), gorgonia.WithName("y"))
+		for loss, want := range map[string]struct {
+			metric Metric
+			node   func() (*gorgonia.Node, error)
+		}{
+			"contraction, mean": {choice("contraction-mean").Value, func() (*gorgonia.Node, error) {
+				return losses.Contraction(losses.ContractionSettings{Aggregate: losses.Mean}, z, y, nil)
+			}},
+			"contraction, max": {choice("contraction-max").Value, func() (*gorgonia.Node, error) {
+				return losses.Contraction(losses.ContractionSettings{Aggregate: losses.Max}, z, y, nil)
+			}},
+			"least squares":   {choice("mse").Value, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.LeastSquares, 0, z, y, nil) }},
+			"least absolute":  {choice("mae").Value, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.LeastAbsolute, 0, z, y, nil) }},
+			"minimax, joined": {&MaxError{Fit: FitMinimax}, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.Minimax, 0, z, y, nil) }},
+		} {
+			n, err := want.node()
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := gorgonia.NewTapeMachine(g)
+			if err := m.RunAll(); err != nil {
+				t.Fatal(err)
+			}
+			m.Close()
+			metric := compute(t, want.metric, in).Value
+			near(t, name+": "+loss, n.Value().Data().(float64), metric, 1e-9*(1+math.Abs(metric)))
+		}
+	}
+}
+
+// Units change continuous factors alone, and one and the same in all metrics.
+func TestUnits(t *testing.T) {
+	in, _ := unitsInput(t, "nonlinear")
+	scaled := *in
+	scaled.Exact = make([][]float64, len(in.Factors))
+	for j, values := range in.Exact {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, v := range values {
+			low, high = min(low, v), max(high, v)
+		}
+		for _, v := range values {
+			scaled.Exact[j] = append(scaled.Exact[j], (v-low)/(high-low))
+		}
+	}
+	levels := *in
+	levels.Exact = nil
+	for name, metric := range map[string]func(u Units) Metric{
+		"contraction-max":  func(u Units) Metric { return &Contraction{Max: true, Units: u} },
+		"contraction-mean": func(u Units) Metric { return &Contraction{Units: u} },
+		"mse":              func(u Units) Metric { return &LeftInverse{Error: MeanSquaredError, Units: u} },
+		"mae":              func(u Units) Metric { return &LeftInverse{Error: MeanAbsoluteError, Units: u} },
+		"me":               func(u Units) Metric { return &MaxError{Fit: FitLeastSquares, Units: u} },
+	} {
+		asGiven := compute(t, metric(UnitsAsGiven), in).Value
+		near(t, name+", zero value", compute(t, metric(""), in).Value, asGiven, 0)
+		near(t, name+", default", value(t, name, in), asGiven, 0)
+		near(t, name+", range", compute(t, metric(UnitsRange), in).Value, compute(t, metric(UnitsAsGiven), &scaled).Value, 1e-12)
+		near(t, name+", levels", compute(t, metric(UnitsRange), &levels).Value, compute(t, metric(UnitsAsGiven), &levels).Value, 0)
+		if asGiven < 10*compute(t, metric(UnitsRange), in).Value {
+			t.Errorf("%s: %v as given is not far from the value of the range", name, asGiven)
+		}
+		if _, err := metric("metres").Compute(in); err == nil || !strings.Contains(err.Error(), `units: unknown units "metres"; want as-given or range`) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
