@@ -1,5 +1,5 @@
 // Package gradcheck tests nodes of expression graphs: their values and gradients
-// in float64 and float32, on our machine and on Gorgonia's.
+// in float64 and float32, on our machine and on Gorgonia's two.
 package gradcheck
 
 import (
@@ -34,10 +34,21 @@ type Case struct {
 	Step        float64 // of the finite differences, relative to max(1, |x|); default 1e-6
 	Tolerance   float64 // of float64 gradients and values, relative to max(1, |wanted|); default 1e-6
 	Tolerance32 float64 // of float32 against float64, relative to the largest element of a tensor; default 2e-5
-	Floor32     float64 // the largest element of a tensor counts as this at least, for Tolerance32
+	Floor32     float64 // the largest element of a tensor counts as this at least, for Tolerance32 and for rounding
 	Samples     int     // elements of an input to vary, drawn if it has more; default 48
-	Reshapes    bool    // the graph has Gorgonia's Reshape, with which its TapeMachine is wrong: do not use it
+
+	// Machines run the case beside package vm; nil: all of Gorgonia's. Gorgonia's own
+	// Reshape is wrong on its TapeMachine.
+	Machines []Machine
 }
+
+// Machine is one of Gorgonia's machines.
+type Machine string
+
+const (
+	Tape Machine = "TapeMachine"
+	Lisp Machine = "LispMachine" // differentiates by itself, through the operations' DoDiff
+)
 
 func (c Case) withDefaults() Case {
 	set := func(x *float64, value float64) {
@@ -51,6 +62,9 @@ func (c Case) withDefaults() Case {
 	if c.Samples == 0 {
 		c.Samples = 48
 	}
+	if c.Machines == nil {
+		c.Machines = []Machine{Tape, Lisp}
+	}
 	return c
 }
 
@@ -62,6 +76,9 @@ func (c Case) withDefaults() Case {
 //   - value and gradients in float32 against float64;
 //   - that repeated runs, one gradient at a time, one thread or five, and
 //     Gorgonia's TapeMachine all give the same bits;
+//   - that Gorgonia's LispMachine, and constants of no graph as the constant inputs,
+//     give the same bits of the value, and gradients that differ by rounding: what a
+//     node's users give is added up in another order;
 //   - that a run leaves the inputs as they were.
 func Check(t testing.TB, c Case) {
 	t.Helper()
@@ -138,7 +155,7 @@ func (o outcome) tensors() [][]float64 {
 func checkType[T float32 | float64](t testing.TB, c Case, values [][]float64) outcome {
 	t.Helper()
 	name := fmt.Sprintf("%s in %T", c.Name, T(0))
-	g, err := newGraph[T](c, values, true)
+	g, err := newGraph[T](c, values, form{gradients: true})
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return outcome{}
@@ -180,11 +197,22 @@ func checkType[T float32 | float64](t testing.TB, c Case, values [][]float64) ou
 		runtime.GOMAXPROCS(before)
 	}
 	c.checkAlone(t, name, g, first)
-	if !c.Reshapes {
-		if other, err := runTape[T](c, values); err != nil {
-			t.Errorf("%s on a TapeMachine: %v", name, err)
+	if len(c.varied()) < len(c.Inputs) {
+		if other, err := runConstants[T](c, values); err != nil {
+			t.Errorf("%s with constants: %v", name, err)
 		} else {
-			equal("on a TapeMachine", other)
+			checkRounded[T](t, c, "with constants of no graph", other, first)
+		}
+	}
+	for _, m := range c.Machines {
+		other, err := runOn[T](m, c, values)
+		switch {
+		case err != nil:
+			t.Errorf("%s on a %s: %v", name, m, err)
+		case m == Lisp:
+			checkRounded[T](t, c, "on a LispMachine", other, first)
+		default:
+			equal("on a "+string(m), other)
 		}
 	}
 	for i, v := range values {
@@ -193,6 +221,31 @@ func checkType[T float32 | float64](t testing.TB, c Case, values [][]float64) ou
 		}
 	}
 	return first
+}
+
+// checkRounded compares a run with the first one: the value has its bits, gradients
+// differ by rounding.
+func checkRounded[T float32 | float64](t testing.TB, c Case, how string, got, want outcome) {
+	t.Helper()
+	if differs(got.value, want.value) >= 0 || got.loss != want.loss {
+		t.Errorf("%s in %T: the value is %v %s (loss %v), %v before (%v)", c.Name, T(0), got.value, how, got.loss, want.value, want.loss)
+	}
+	rounding := 0x1p-50
+	if _, ok := any(T(0)).(float32); ok {
+		rounding = 0x1p-21
+	}
+	for k, w := range want.gradients {
+		g, scale := got.gradients[k], c.Floor32
+		for _, x := range w {
+			scale = max(scale, math.Abs(x))
+		}
+		for j, x := range w {
+			if len(g) != len(w) || !(math.Abs(g[j]-x) <= rounding*scale) {
+				t.Errorf("%s in %T: element %d of gradient %d is %v %s, %v before", c.Name, T(0), j, k, at(g, j), how, x)
+				return
+			}
+		}
+	}
 }
 
 // checkAlone asks for one gradient at a time.
@@ -254,7 +307,7 @@ func (c Case) checkWant(t testing.TB, values [][]float64, got []float64) {
 // checkDifferences compares gradients with central differences of the loss.
 func (c Case) checkDifferences(t testing.TB, values [][]float64, gradients [][]float64) {
 	t.Helper()
-	g, err := newGraph[float64](c, values, false)
+	g, err := newGraph[float64](c, values, form{})
 	if err != nil {
 		t.Errorf("%s: %v", c.Name, err)
 		return

@@ -125,8 +125,9 @@ func TestCheckFails(t *testing.T) {
 
 func TestDrawnInputs(t *testing.T) {
 	gradcheck.Check(t, gradcheck.Case{
-		Name:   "product of drawn inputs",
-		Inputs: []gradcheck.Input{{Shape: []int{3, 4}, Lo: 1, Hi: 2}, {Shape: []int{3, 4}, Constant: true}, {}},
+		Name:     "product of drawn inputs",
+		Machines: []gradcheck.Machine{gradcheck.Tape}, // Gorgonia's LispMachine fails on its own product of a matrix and a scalar
+		Inputs:   []gradcheck.Input{{Shape: []int{3, 4}, Lo: 1, Hi: 2}, {Shape: []int{3, 4}, Constant: true}, {}},
 		Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 			p, err := gorgonia.HadamardProd(in[0], in[1])
 			if err != nil {

@@ -20,10 +20,19 @@ type graph struct {
 	gradients gorgonia.Nodes
 }
 
-func newGraph[T float32 | float64](c Case, values [][]float64, differentiate bool) (*graph, error) {
+// form says how a case becomes a graph.
+type form struct {
+	gradients bool // with nodes of the gradients
+	constants bool // constants of no graph are the constant inputs
+}
+
+func newGraph[T float32 | float64](c Case, values [][]float64, f form) (*graph, error) {
 	e, g := gorgonia.NewGraph(), &graph{}
 	for i, in := range c.Inputs {
 		n, backing := input[T](e, fmt.Sprintf("input %d", i), in.Shape, values[i])
+		if in.Constant && f.constants {
+			n = gorgonia.NewConstant(n.Value())
+		}
 		g.inputs, g.backing = append(g.inputs, n), append(g.backing, backing)
 	}
 	var err error
@@ -37,23 +46,26 @@ func newGraph[T float32 | float64](c Case, values [][]float64, differentiate boo
 		cotangent[i] = float64(float32(r.NormFloat64()))
 	}
 	with, _ := input[T](e, "cotangent", shape, cotangent)
-	if g.loss, err = innerProduct(g.out, with); err != nil || !differentiate {
+	if g.loss, err = innerProduct(g.out, with); err != nil || !f.gradients {
 		return g, err
 	}
+	return g, g.differentiate(c)
+}
+
+func (g *graph) differentiate(c Case) (err error) {
 	var wrt gorgonia.Nodes
 	for _, i := range c.varied() {
 		wrt = append(wrt, g.inputs[i])
 	}
-	g.gradients, err = gorgonia.Grad(g.loss, wrt...)
-	if err != nil {
-		return nil, err
+	if g.gradients, err = gorgonia.Grad(g.loss, wrt...); err != nil {
+		return err
 	}
 	for k, n := range g.gradients {
 		if !n.Shape().Eq(wrt[k].Shape()) {
-			return nil, fmt.Errorf("the gradient of %s has shape %v, want %v", wrt[k].Name(), n.Shape(), wrt[k].Shape())
+			return fmt.Errorf("the gradient of %s has shape %v, want %v", wrt[k].Name(), n.Shape(), wrt[k].Shape())
 		}
 	}
-	return g, nil
+	return nil
 }
 
 // input adds an input with values to a graph, and returns the slice under them.
@@ -122,6 +134,19 @@ func newMachine(g *graph, gradients ...*gorgonia.Node) (*machine, error) {
 	return &machine{m}, err
 }
 
+// runConstants runs a case with constants in place of its constant inputs.
+func runConstants[T float32 | float64](c Case, values [][]float64) (outcome, error) {
+	g, err := newGraph[T](c, values, form{gradients: true, constants: true})
+	if err != nil {
+		return outcome{}, err
+	}
+	m, err := newMachine(g, g.gradients...)
+	if err != nil {
+		return outcome{}, err
+	}
+	return m.run(g)
+}
+
 func (m *machine) run(g *graph) (outcome, error) {
 	if err := m.machine.RunAll(); err != nil {
 		return outcome{}, err
@@ -133,12 +158,19 @@ func (m *machine) run(g *graph) (outcome, error) {
 	return o, nil
 }
 
-// runTape runs a case on Gorgonia's TapeMachine.
-func runTape[T float32 | float64](c Case, values [][]float64) (outcome, error) {
-	g, err := newGraph[T](c, values, true)
+// runOn runs a case on one of Gorgonia's machines.
+func runOn[T float32 | float64](m Machine, c Case, values [][]float64) (outcome, error) {
+	g, err := newGraph[T](c, values, form{gradients: m == Tape})
 	if err != nil {
 		return outcome{}, err
 	}
+	if m == Lisp {
+		return runLisp(c, g)
+	}
+	return runTape(g)
+}
+
+func runTape(g *graph) (outcome, error) {
 	read := make([]gorgonia.Value, 2+len(g.gradients))
 	for i, n := range append(gorgonia.Nodes{g.out, g.loss}, g.gradients...) {
 		gorgonia.Read(n, &read[i])
@@ -150,6 +182,26 @@ func runTape[T float32 | float64](c Case, values [][]float64) (outcome, error) {
 	}
 	o := outcome{value: elementsOf(read[0]), loss: elementsOf(read[1])[0]}
 	for _, v := range read[2:] {
+		o.gradients = append(o.gradients, elementsOf(v))
+	}
+	return o, nil
+}
+
+// runLisp runs a graph without gradient nodes: the machine leaves the gradients of
+// the inputs beside their values. It refuses matrices that nothing depends on, so
+// that it gets the graph of the loss alone.
+func runLisp(c Case, g *graph) (outcome, error) {
+	m := gorgonia.NewLispMachine(g.loss.Graph().SubgraphRoots(g.loss))
+	defer m.Close()
+	if err := m.RunAll(); err != nil {
+		return outcome{}, err
+	}
+	o := outcome{value: elementsOf(g.out.Value()), loss: elementsOf(g.loss.Value())[0]}
+	for _, i := range c.varied() {
+		v, err := g.inputs[i].Grad()
+		if err != nil {
+			return outcome{}, err
+		}
 		o.gradients = append(o.gradients, elementsOf(v))
 	}
 	return o, nil

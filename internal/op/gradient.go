@@ -74,6 +74,27 @@ func newPullback(f *forward) *pullback {
 	return p
 }
 
+// compute sets the wanted results from the values of the operation's inputs, of its
+// result, and of the result's gradient.
+func (p *pullback) compute(want []bool, values []gorgonia.Value) error {
+	if err := p.operands.read(values); err != nil {
+		return err
+	}
+	if err := p.of.bind(); err != nil {
+		return err
+	}
+	for i := range p.din {
+		p.din[i] = Array{Shape: p.of.shapes[i]}
+		if want[i] {
+			p.results[i].allocate()
+			p.din[i] = p.results[i].array
+		}
+	}
+	n := len(p.din)
+	a := p.operands.arrays
+	return p.of.fn.Backward(a[:n], a[n], a[n+1], p.din, want)
+}
+
 func (p *pullback) gradient(input int, in []*gorgonia.Node) *gradient {
 	f := p.of
 	types := make([]hm.Type, 0, len(in)+1)
@@ -122,22 +143,7 @@ func (g *gradient) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 func (g *gradient) DoWanted(want []bool, values ...gorgonia.Value) (v gorgonia.Value, err error) {
 	p := g.pullback
 	defer g.explain(&err, p.of.shapes)
-	if err := p.operands.read(values); err != nil {
-		return nil, err
-	}
-	if err := p.of.bind(); err != nil {
-		return nil, err
-	}
-	for i := range p.din {
-		p.din[i] = Array{Shape: p.of.shapes[i]}
-		if want[i] {
-			p.results[i].allocate()
-			p.din[i] = p.results[i].array
-		}
-	}
-	n := len(p.din)
-	a := p.operands.arrays
-	if err := p.of.fn.Backward(a[:n], a[n], a[n+1], p.din, want); err != nil {
+	if err := p.compute(want, values); err != nil {
 		return nil, err
 	}
 	if !want[g.input] {

@@ -4,8 +4,8 @@
 // A [Spec] says what an operation is called, which shape it returns, and how to
 // compute its value and the gradients of its inputs; [Apply] turns it into a
 // node of an expression graph. The node runs on every machine: gorgonia's
-// TapeMachine and our own internal/vm, which also tells it which gradients are
-// needed. All operations compute in float32 and in float64.
+// TapeMachine and LispMachine, and our own internal/vm, which also tells it which
+// gradients are needed. All operations compute in float32 and in float64.
 //
 // An operation owns the buffers of its value and gradients and overwrites them
 // when it runs again, so that a value must be copied to outlive the next run.
@@ -59,17 +59,29 @@ type Func interface {
 }
 
 // Apply returns the node of an operation on inputs of one graph and one element
-// type, float32 or float64.
+// type, float32 or float64. Constants (gorgonia.NewConstant) may be of no graph; a
+// function of constants alone is computed at once, and is a constant.
 func Apply(s Spec, in ...*gorgonia.Node) (*gorgonia.Node, error) {
-	f, err := newForward(s, in)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, err)
-	}
-	n, err := insert(f, in)
+	n, err := apply(s, in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	return n, nil
+}
+
+func apply(s Spec, in []*gorgonia.Node) (*gorgonia.Node, error) {
+	in, constant, err := hostConstants(in)
+	switch {
+	case err != nil:
+		return nil, err
+	case constant:
+		return fold(s, in)
+	}
+	f, err := newForward(s, in)
+	if err != nil {
+		return nil, err
+	}
+	return insert(f, in)
 }
 
 // forward is the Gorgonia operation of one node.
@@ -82,6 +94,7 @@ type forward struct {
 	fn       Func
 	operands operands
 	result   result
+	direct   *pullback // of DoDiff
 }
 
 func newForward(s Spec, in []*gorgonia.Node) (*forward, error) {
