@@ -56,15 +56,21 @@ func (m *DLSBD) Compute(in *Input) (Result, error) {
 // DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6
 // to 12): code columns are divided by their standard deviation before the principal
 // components are taken, these are scaled by 1/sqrt(2) alone, and subgroups are
-// summed. It is not invariant under linear maps, and enlarges noise in columns that
-// do not depend on a factor. Whiten divides the components by their standard
-// deviation as well. The mean that is subtracted is over the subgroup's own
-// levels, as the paper's text has it, not over the others', as in its equation 6.
+// summed. The mean that is subtracted is over the subgroup's own levels, as the
+// paper's text has it, not over the others', as in its equation 6.
+//
+// Without Whiten this is equation 8 to the letter, and contradicts the rest of the
+// paper: it is not invariant under linear maps, and as many columns as carry a
+// factor add up, so that one subgroup can exceed 1. Whiten divides the components by
+// their standard deviations (n degrees of freedom). Perfect codes then stay at 0 under
+// invertible linear maps, as section 5 reports, the mean square of a subgroup's points
+// is 1, as equation 18 demands, and the value is at most the number of subgroups. In
+// either form noise in columns that do not depend on a factor is enlarged.
 type DLSBDWorkshop struct {
 	Omega       int       `yaml:"omega" doc:"largest number of turns of a code per turn of a factor; all -omega..omega are tried"`
 	Aggregate   Aggregate `yaml:"aggregate" doc:"over subgroups: sum as in the paper, or mean"`
 	SharedOmega bool      `yaml:"shared_omega" doc:"one number of turns for all objects, in place of the best one for each"`
-	Whiten      bool      `yaml:"whiten" doc:"divide the two principal components by their standard deviations"`
+	Whiten      bool      `yaml:"whiten" doc:"divide the two principal components by their standard deviations, which equation 18 and the invariance under linear maps of section 5 need; false: equation 8 to the letter"`
 }
 
 // Better says that lower values are better.

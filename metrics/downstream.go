@@ -21,8 +21,10 @@ import (
 // C and codes standardised by the train rows (Cao et al. 2022, appendix G: informativeness).
 // The predictor boosted is that of [DCI], and splits the first of equally good columns.
 //
-// With TopK, codes are only the columns that [MED] chooses from all rows, with its defaults: for every
-// factor the k best, of which all predict every factor (Cao et al. 2022, table 8).
+// With TopK, codes are only the columns that [MED] chooses with its defaults: for every factor the k
+// best, of which all predict every factor (Cao et al. 2022, table 8). By default it chooses them for every
+// size from the rows that are fitted to, so that test rows have no part in it; with Choose all it chooses
+// once, from all rows.
 type Downstream struct {
 	Predictor Predictor `yaml:"predictor" doc:"logistic-cv (cross-validated), logistic (standardised, of weight c) or boosted (trees)"`
 	Sizes     []int     `yaml:"sizes" doc:"numbers of train rows, drawn with replacement; those larger than the table are left out"`
@@ -31,7 +33,17 @@ type Downstream struct {
 	TestShare float64   `yaml:"test_share" doc:"instead: test with this share of the rows, chosen at random, and fit to so many of the others; 0: draw"`
 	C         float64   `yaml:"c" doc:"logistic: the weight of the loss against the L2 penalty"`
 	TopK      int       `yaml:"top" doc:"only the best k columns of every factor, as med chooses them; 0: all"`
+	Choose    Choose    `yaml:"choose" doc:"with top: rows that columns are chosen by: train (those of the size that are fitted to), or all (test rows too)"`
 }
+
+// Choose says which rows Downstream chooses columns by.
+type Choose string
+
+// The rows. The zero value is ChooseTrain.
+const (
+	ChooseTrain Choose = "train" // the train rows of a size
+	ChooseAll   Choose = "all"   // all rows, test rows included
+)
 
 // Predictor says what predicts a factor.
 type Predictor string
@@ -55,6 +67,8 @@ func (m *Downstream) Validate() error {
 		return config.Invalid("sizes", "there are none; want at least one number of train rows")
 	case m.TopK < 0:
 		return config.Invalid("top", "%d is negative; want 0 (all columns) or more", m.TopK)
+	case m.Choose != "" && m.Choose != ChooseTrain && m.Choose != ChooseAll:
+		return config.Invalid("choose", "unknown rows %q; want train or all", string(m.Choose))
 	}
 	for i, size := range m.Sizes {
 		if size < 2 || size > maxDrawn || slices.Contains(m.Sizes[:i], size) {
@@ -94,7 +108,7 @@ func (m *Downstream) available(in *Input) int {
 	return in.Codes.Rows - m.split(1).tested(in)
 }
 
-// sizes are those that there are rows for, ascending, and the others.
+// sizes splits Sizes into those that there are rows for, ascending, and the others.
 func (m *Downstream) sizes(in *Input) (fitting, others []int) {
 	sorted := slices.Clone(m.Sizes)
 	slices.Sort(sorted)
@@ -106,8 +120,8 @@ func (m *Downstream) sizes(in *Input) (fitting, others []int) {
 }
 
 // Compute returns the parts per_factor, for the largest size, per_size (means over factors) and
-// train_per_size, the same of the train rows, and with TopK selected, the numbers of the chosen
-// columns; and the grid accuracy of sizes and factors.
+// train_per_size, the same of the train rows, and with TopK selected, the numbers of the columns
+// chosen for the largest size; and the grid accuracy of sizes and factors.
 func (m *Downstream) Compute(in *Input) (Result, error) {
 	if err := ready(m, in); err != nil {
 		return Result{}, err
@@ -117,9 +131,10 @@ func (m *Downstream) Compute(in *Input) (Result, error) {
 	if len(others) > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("there are %d rows to fit to: no sizes of %s", m.available(in), listInts(others)))
 	}
-	codes, selected, err := m.codes(in, &r)
-	if err != nil {
-		return Result{}, err
+	var top selection
+	if m.TopK > 0 && m.Choose == ChooseAll {
+		top = m.choose(in)
+		r.Notes = append(r.Notes, top.notes...)
 	}
 	g := Grid{Name: "accuracy"}
 	for _, f := range in.Factors {
@@ -127,7 +142,17 @@ func (m *Downstream) Compute(in *Input) (Result, error) {
 	}
 	tested, trained := Part{Name: "per_size"}, Part{Name: "train_per_size"}
 	for _, size := range fitting {
-		fit, check, err := m.accuracies(in, codes, size)
+		train, test, err := m.rows(in, size)
+		if err != nil {
+			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
+		}
+		if m.TopK > 0 && m.Choose != ChooseAll {
+			top = m.choose(in.rows(train))
+			for _, note := range top.notes {
+				r.Notes = append(r.Notes, fmt.Sprintf("%d train rows: %s", size, note))
+			}
+		}
+		fit, check, err := m.accuracies(in, top.of(in.Codes), train, test)
 		if err != nil {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
@@ -139,44 +164,59 @@ func (m *Downstream) Compute(in *Input) (Result, error) {
 	r.Value = tested.Values[last]
 	r.Parts = []Part{{Name: "per_factor", Labels: g.Columns, Values: g.Values[last]}, tested, trained}
 	if m.TopK > 0 {
-		r.Parts = append(r.Parts, selected)
+		r.Parts = append(r.Parts, top.part())
 	}
 	r.Grids = []Grid{g}
 	return r, nil
 }
 
-// codes are the columns that predict.
-func (m *Downstream) codes(in *Input, r *Result) (codes Matrix, selected Part, err error) {
-	if m.TopK == 0 {
-		return in.Codes, selected, nil
-	}
+// selection is a choice of code columns.
+type selection struct {
+	columns []int // ascending; empty: all
+	notes   []string
+}
+
+// choose returns the best TopK columns of every factor.
+func (m *Downstream) choose(in *Input) selection {
 	const bins = 20
 	relative, _ := columnShares(newInformation(in, bins, EqualWidth).mutual)
 	columns, tied := (&MED{Entropy: libraryEntropy(), TopK: m.TopK}).best(relative)
-	if len(columns) == 0 {
-		r.Notes = append(r.Notes, "no code column tells anything about a factor: all are taken")
-		return in.Codes, Part{Name: "selected"}, nil
+	switch {
+	case len(columns) == 0:
+		return selection{notes: []string{"no code column tells anything about a factor: all are taken"}}
+	case tied:
+		return selection{columns, []string{tiedNote}}
 	}
-	if tied {
-		r.Notes = append(r.Notes, tiedNote)
-	}
-	selected.Name = "selected"
-	codes = Matrix{Rows: in.Codes.Rows, Cols: len(columns), Data: make([]float64, 0, in.Codes.Rows*len(columns))}
-	for _, c := range columns {
-		selected.Labels, selected.Values = append(selected.Labels, columnName(c)), append(selected.Values, float64(c))
-	}
-	for i := range in.Codes.Rows {
-		row := in.Codes.Row(i)
-		for _, c := range columns {
-			codes.Data = append(codes.Data, row[c])
-		}
-	}
-	return codes, selected, nil
+	return selection{columns: columns}
 }
 
-// accuracies are those of all factors on the train and on the test rows.
-func (m *Downstream) accuracies(in *Input, codes Matrix, size int) (fit, check []float64, err error) {
-	train, test, err := m.split(size).rows(in)
+// of returns the chosen columns of codes.
+func (s selection) of(codes Matrix) Matrix {
+	if len(s.columns) == 0 {
+		return codes
+	}
+	chosen := Matrix{Rows: codes.Rows, Cols: len(s.columns), Data: make([]float64, 0, codes.Rows*len(s.columns))}
+	for i := range codes.Rows {
+		row := codes.Row(i)
+		for _, c := range s.columns {
+			chosen.Data = append(chosen.Data, row[c])
+		}
+	}
+	return chosen
+}
+
+// part lists the chosen columns.
+func (s selection) part() Part {
+	p := Part{Name: "selected"}
+	for _, c := range s.columns {
+		p.Labels, p.Values = append(p.Labels, columnName(c)), append(p.Values, float64(c))
+	}
+	return p
+}
+
+// rows returns so many rows to fit to, and those to test with.
+func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
+	train, test, err = m.split(size).rows(in)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,7 +227,11 @@ func (m *Downstream) accuracies(in *Input, codes Matrix, size int) (fit, check [
 		}
 		train = order
 	}
-	train = train[:size]
+	return train[:size], test, nil
+}
+
+// accuracies returns those of all factors on the train and on the test rows.
+func (m *Downstream) accuracies(in *Input, codes Matrix, train, test []int) (fit, check []float64, err error) {
 	labels, answers := labelsOf(in, train), labelsOf(in, test)
 	x, y := rowsOf(codes, train), rowsOf(codes, test)
 	if m.Predictor == Logistic {

@@ -123,11 +123,44 @@ func TestDownstreamTop(t *testing.T) {
 	}
 	silent := gridInput(ordinals(3, 4), 4, func([]int, []float64) {})
 	r = compute(t, m, silent)
-	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "no code column tells") || len(r.Part("selected")) != 0 {
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "12 train rows: no code column tells") || len(r.Part("selected")) != 0 {
 		t.Errorf("%+v", r)
 	}
 	m.TopK = 0
 	near(t, "as good as guessing", r.Value, compute(t, m, silent).Value, 0)
+}
+
+// Columns are chosen without the test rows, on which here the other column follows the factor.
+func TestDownstreamChoose(t *testing.T) {
+	const rows, trained = 200, 60
+	in := &Input{Factors: ordinals(2, 2), Codes: Matrix{Rows: rows, Cols: 2, Data: slices.Repeat([]float64{0.5}, 2*rows)}}
+	for i := range rows {
+		level, column := i%2, 0
+		if i >= trained {
+			column = 1
+		}
+		in.Levels = append(in.Levels, level, i/2%2) // no column tells about the second factor
+		in.Codes.Row(i)[column] = float64(level)
+	}
+	m := downstream(Logistic, 20, trained)
+	m.TrainRows, m.TopK = trained, 1
+	for choose, want := range map[Choose]float64{"": 0, ChooseTrain: 0, ChooseAll: 1} {
+		m.Choose = choose
+		r := compute(t, m, in)
+		if got := r.Part("selected"); !slices.Equal(got, []float64{want}) {
+			t.Errorf("choose %q: columns %v, want %v", choose, got, want)
+		}
+		near(t, string("accuracy, chosen by "+choose), r.Part("train_per_size")[1], []float64{0.75, 0.5}[int(want)], 0.02)
+	}
+	// the train rows of every size choose for it
+	for i := range 20 {
+		in.Codes.Row(i)[0], in.Codes.Row(i)[1] = 0.5, in.Codes.Row(i)[0]
+	}
+	m.Choose, m.Sizes = ChooseTrain, []int{20}
+	r := compute(t, m, in)
+	if got := r.Part("selected"); !slices.Equal(got, []float64{1}) {
+		t.Errorf("20 rows: columns %v, want 1", got)
+	}
 }
 
 func TestFoldBounds(t *testing.T) {
@@ -141,17 +174,18 @@ func TestFoldBounds(t *testing.T) {
 func TestDownstreamErrors(t *testing.T) {
 	in := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	for want, change := range map[string]func(*Downstream){
-		"no stream of random":            func(*Downstream) {},
-		`unknown predictor "svm"`:        func(m *Downstream) { m.Predictor = "svm" },
-		"sizes: there are none":          func(m *Downstream) { m.Sizes = nil },
-		"sizes: 1 is repeated or out":    func(m *Downstream) { m.Sizes = []int{1} },
-		"sizes: 5 is repeated or out":    func(m *Downstream) { m.Sizes = []int{5, 5} },
-		"want at least the 20 of the sm": func(m *Downstream) { m.Sizes = []int{30, 20} },
-		"test: 0 is out of range":        func(m *Downstream) { m.Test = 0 },
-		"c: -1 is not a positive":        func(m *Downstream) { m.C = -1 },
-		"top: -1 is negative":            func(m *Downstream) { m.TopK = -1 },
-		"train_rows: -2 is negative":     func(m *Downstream) { m.TrainRows = -2 },
-		"at least the 13 of train_rows":  func(m *Downstream) { m.TrainRows = 13 },
+		"no stream of random":             func(*Downstream) {},
+		`unknown predictor "svm"`:         func(m *Downstream) { m.Predictor = "svm" },
+		"sizes: there are none":           func(m *Downstream) { m.Sizes = nil },
+		"sizes: 1 is repeated or out":     func(m *Downstream) { m.Sizes = []int{1} },
+		"sizes: 5 is repeated or out":     func(m *Downstream) { m.Sizes = []int{5, 5} },
+		"want at least the 20 of the sm":  func(m *Downstream) { m.Sizes = []int{30, 20} },
+		"test: 0 is out of range":         func(m *Downstream) { m.Test = 0 },
+		"c: -1 is not a positive":         func(m *Downstream) { m.C = -1 },
+		"top: -1 is negative":             func(m *Downstream) { m.TopK = -1 },
+		`unknown rows "test"; want train`: func(m *Downstream) { m.Choose = "test" },
+		"train_rows: -2 is negative":      func(m *Downstream) { m.TrainRows = -2 },
+		"at least the 13 of train_rows":   func(m *Downstream) { m.TrainRows = 13 },
 	} {
 		m := downstream(Logistic, 5, 6)
 		change(m)

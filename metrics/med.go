@@ -11,7 +11,7 @@ import (
 )
 
 // MED is the mutual information based entropy disentanglement of Cao et al. 2022,
-// section 3.3. With the mutual information of binned code column i and factor j,
+// section 3.2. With the mutual information of binned code column i and factor j,
 //
 //	R_ij = mutual information / its sum over columns,
 //
@@ -22,7 +22,7 @@ import (
 // 1 - ln K. The authors' code adds 1e-11, the Floor, to every R_ij before it takes the entropy, which of 1000 columns changes
 // S_i by 1e-7.
 //
-// With TopK, only some columns count: of those that tell most about a factor (by R),
+// With TopK (section 3.3) only some columns count: of those that tell most about a factor (by R),
 // the k with the largest S_i, for each factor (fewer if there are fewer; of equal ones
 // the first, with a note). The authors' code takes their rows of R as they are;
 // with Renormalise, R is computed from these columns alone, as the paper defines it.

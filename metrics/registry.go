@@ -12,8 +12,8 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 		Source: "Tonnaer et al. 2022, section 4.3", New: func() Metric { return &DLSBD{Omega: 10, Aggregate: Mean} },
 	},
 	{
-		Name: "dlsbd-workshop", Doc: "the earlier form of dlsbd: standardised code columns, no whitening, summed over subgroups",
-		Source: "Pérez Rey et al. 2020, equations 6-12", New: func() Metric { return &DLSBDWorkshop{Omega: 10, Aggregate: Sum} },
+		Name: "dlsbd-workshop", Doc: "the earlier form of dlsbd: standardised code columns, summed over subgroups; with whiten invariant under linear maps and at most 1 for each subgroup, as the paper says, without it equation 8 to the letter",
+		Source: "Pérez Rey et al. 2020, equations 6-12, for whiten section 5 and equation 18", New: func() Metric { return &DLSBDWorkshop{Omega: 10, Aggregate: Sum} },
 	},
 	{
 		Name: "mig", Doc: "mutual information gap: how much more the best code column tells about a factor than the second best",
@@ -85,7 +85,7 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 	},
 	{
 		Name: "med", Doc: "how far every code column tells about one factor only, weighted by what it tells; of all columns or the best k of every factor",
-		Source: "Cao et al. 2022, section 3.3", New: func() Metric { return &MED{Bins: 20, Binning: EqualWidth, Entropy: libraryEntropy()} },
+		Source: "Cao et al. 2022, section 3.2, with k section 3.3", New: func() Metric { return &MED{Bins: 20, Binning: EqualWidth, Entropy: libraryEntropy()} },
 	},
 	{
 		Name: "co-occurrence", Doc: "how far code columns that tell about one factor tell about others too: the cosine between factors, of mutual information",
@@ -110,7 +110,7 @@ var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Me
 	{
 		Name: "downstream", Doc: "the accuracy of predicting factors from codes, with few and with many labelled rows",
 		Source: "Locatello et al. 2019, section 5.5", New: func() Metric {
-			return &Downstream{Predictor: Logistic, Sizes: []int{10, 100, 1000, 10000}, Test: 5000, C: 1}
+			return &Downstream{Predictor: Logistic, Sizes: []int{10, 100, 1000, 10000}, Test: 5000, C: 1, Choose: ChooseTrain}
 		},
 	},
 	{

@@ -42,12 +42,12 @@ func (m *FactorVAE) votes(draw *drawing, b *columnBlocks, n int) [][]float64 {
 			rows[v*m.Batch+i] = int32(draw.like(first, factors[v]))
 		}
 	}
-	least, column := make([]float64, len(b.blocks)*n), make([]int32, len(b.blocks)*n) // by block and vote
+	found := make([]leastVariance, len(b.blocks)*n) // by block and vote
 	chunks := (n + votesAtOnce - 1) / votesAtOnce
 	kernel.For(len(b.blocks)*chunks, func(_, item int) { // the chunks of a block follow each other
 		block, from := item/chunks, item%chunks*votesAtOnce
 		for v := from; v < min(from+votesAtOnce, n); v++ {
-			least[block*n+v], column[block*n+v] = b.leastVariance(block, rows[v*m.Batch:(v+1)*m.Batch])
+			found[block*n+v] = b.least(block, rows[v*m.Batch:(v+1)*m.Batch])
 		}
 	})
 	votes := make([][]float64, draw.in.Codes.Cols)
@@ -55,28 +55,40 @@ func (m *FactorVAE) votes(draw *drawing, b *columnBlocks, n int) [][]float64 {
 		votes[c] = make([]float64, len(draw.in.Factors))
 	}
 	for v, j := range factors {
-		best := 0
-		for block := range b.blocks {
-			if least[block*n+v] < least[best*n+v] {
-				best = block
+		best := found[v]
+		for block := 1; block < len(b.blocks); block++ {
+			if next := found[block*n+v]; next.variance < best.beaten {
+				best = next
 			}
 		}
-		votes[column[best*n+v]][j]++
+		votes[best.column][j]++
 	}
 	return votes
 }
 
-// leastVariance is the least variance over rows of a block's columns (times their number),
-// and the first column that has it.
-func (b *columnBlocks) leastVariance(block int, rows []int32) (least float64, column int32) {
+// sameVariance is the relative difference below which variances count as equal: codes of
+// float32 that should have equal variances differ by less.
+const sameVariance = 1e-6
+
+// leastVariance is the column that varies least over the rows of a vote; of columns with
+// equal variances the first.
+type leastVariance struct {
+	column   int32   // of the codes
+	variance float64 // times the number of rows
+	beaten   float64 // by a variance below it; what is between the two is equal
+}
+
+// least finds the column of a block that varies least over rows.
+func (b *columnBlocks) least(block int, rows []int32) (best leastVariance) {
 	var sum, square [kernel.MomentColumns]float64
 	kernel.RowMoments(&sum, &square, b.blocks[block], rows)
-	first := block * kernel.MomentColumns
+	n, first := float64(len(rows)), block*kernel.MomentColumns
 	for c, at := range b.columns[first:min(first+kernel.MomentColumns, len(b.columns))] {
-		variance := max(square[c]-sum[c]*sum[c]/float64(len(rows)), 0)
-		if c == 0 || variance < least {
-			least, column = variance, int32(at)
+		variance := max(square[c]-sum[c]*sum[c]/n, 0)
+		if c == 0 || variance < best.beaten {
+			rounding := n * 0x1p-52 * square[c]
+			best = leastVariance{column: int32(at), variance: variance, beaten: (1-sameVariance)*variance - rounding}
 		}
 	}
-	return least, column
+	return best
 }

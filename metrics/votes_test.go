@@ -1,9 +1,12 @@
 package metrics_test
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/rng"
+	. "github.com/unravel-ml/unravel/metrics"
 )
 
 // The column that varies least is found wherever it stands among many.
@@ -25,6 +28,36 @@ func TestFactorVAEManyColumns(t *testing.T) {
 			if own := c == []int{3, 20, 39}[j]; own != (votes > 0) {
 				t.Errorf("column %d has %v votes for factor %d", c, votes, j)
 			}
+		}
+	}
+}
+
+// Two columns that are factors rotated by 45 degrees vary equally where either factor is held: rounding,
+// also that of float32, does not decide, but their order.
+func TestFactorVAETies(t *testing.T) {
+	factors := ordinals(5, 5, 4)
+	var first [][]float64
+	for name, column := range map[string]func(u float64) float64{
+		"rotated": func(u float64) float64 { return u },
+		"single":  func(u float64) float64 { return float64(float32(u)) },
+		"scaled":  func(u float64) float64 { return u / 3 },
+		"moved":   func(u float64) float64 { return u + 17.3 },
+	} {
+		for _, gap := range []int{1, 20} { // in one block of columns, or in two
+			in := gridInput(factors, gap+2, func(l []int, z []float64) {
+				a, b := float64(l[0])/7, float64(l[1])/7
+				z[0], z[gap], z[gap+1] = column((a+b)*math.Sqrt2/2), column((a-b)*math.Sqrt2/2), float64(l[2])
+			})
+			in.Stream = rng.New(3, "votes")
+			r := compute(t, &FactorVAE{Batch: 64, Train: 2000, Test: 1000, Prune: 0.05}, in)
+			votes := r.Grids[0].Values
+			if first == nil {
+				first = [][]float64{votes[0], votes[gap+1]}
+			}
+			if slices.Max(votes[gap]) > 0 || !slices.Equal(votes[0], first[0]) || !slices.Equal(votes[gap+1], first[1]) {
+				t.Errorf("%s, %d columns: votes %v, want those of the first column %v and none of column %d", name, gap+2, votes, first, gap)
+			}
+			near(t, name, r.Value, 2./3, 0.05) // one of the two factors and the third
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/tables"
 )
 
@@ -120,6 +121,10 @@ func TestOpen(t *testing.T) {
 	var unknown *UnknownError
 	if _, err := Open("enriching-table22"); !errors.As(err, &unknown) || !strings.Contains(err.Error(), `did you mean "enriching-table2"?`) {
 		t.Error(err)
+	}
+	workshop, err := Open("lsbd-metric-table1")
+	if err != nil || !workshop.Columns[0].Metric.Value.(*metrics.DLSBDWorkshop).Whiten {
+		t.Errorf("the earlier form of D_LSBD is not whitened: %v", err) // without it the paper's sanity check fails
 	}
 	for _, name := range []string{"", "reference/enriching-table2", "../quickstart"} {
 		if _, err := Open(name); !errors.As(err, &unknown) {
