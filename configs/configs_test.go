@@ -8,7 +8,7 @@ import (
 
 func TestNames(t *testing.T) {
 	names := Names()
-	for _, want := range []string{"quickstart", "lsbd-vae/square", "lsbd-vae/square-paper", "lsbd-vae/square-paths", "lsbd-vae/arrow", "delta-vae/square", "vae/square"} {
+	for _, want := range []string{"quickstart", "lsbd-vae/square", "lsbd-vae/square-paper", "lsbd-vae/square-paths", "lsbd-vae/square-paths-summed", "lsbd-vae/arrow", "delta-vae/square", "vae/square"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("there is no %s among %v", want, names)
 		}

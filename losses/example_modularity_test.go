@@ -44,7 +44,7 @@ func ExampleVariance() {
 		m.Reset()
 	}
 	// Output:
-	// step  0: variance 0.2084
-	// step 10: variance 0.0093
-	// step 20: variance 0.0040
+	// step  0: variance 0.4167
+	// step 10: variance 0.0074
+	// step 20: variance 0.0031
 }

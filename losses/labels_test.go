@@ -63,14 +63,16 @@ func valueOf(t *testing.T, source string) float64 {
 func TestLabelledLosses(t *testing.T) {
 	for source, want := range map[string]float64{
 		// shape: {0,2} has variance 1, {1,4} 2.25, {2} 0; size: {1,1} 0, {3,0} 2.25, {2} 0
-		"[variance]":                                      (1+2.25)/3 + 2.25/3,
-		"[{variance: {aggregate: max}}]":                  2.25 + 2.25,
-		"[{variance: {codes: {size: [0]}}}]":              (0.25 + 1) / 3, // {0,1} and {2,4}
-		"[{variance: {codes: {shape: [1]}, on: sample}}]": (1 + 0.25) / 3,
-		"[{diameter: {groups: similarity}}]":              3 + 3,
-		"[{mpd: {weight: 2}}]":                            2 * ((0.5+0.75)/3 + 0.75/3),
-		"[{radius: {aggregate: sum}}]":                    1 + 1.5 + 1.5,
-		"[{mad: {}}]":                                     (1+1.5)/3 + 1.5/3,
+		"[variance]":                                       (2+4.5)/2 + (0+4.5)/2,
+		"[{variance: {estimator: plain}}]":                 (1+2.25)/3 + 2.25/3,
+		"[{variance: {aggregate: max, estimator: plain}}]": 2.25 + 2.25,
+		"[{variance: {codes: {size: [0]}}}]":               (0.5 + 2) / 2, // {0,1} and {2,4}
+		"[{variance: {codes: {shape: [1]}, on: sample}}]":  (2 + 0.5) / 2,
+		"[{diameter: {groups: similarity}}]":               3 + 3,
+		"[{mpd: {weight: 2}}]":                             2 * ((1+1.5)/2 + 1.5/2),
+		"[{mpd: {estimator: plain}}]":                      (0.5+0.75)/3 + 0.75/3,
+		"[{radius: {aggregate: sum}}]":                     1 + 1.5 + 1.5,
+		"[{mad: {}}]":                                      (1+1.5)/3 + 1.5/3,
 		"[{contraction: {factors: [size], columns: [0], distance: absolute, aggregate: max}}]":                                   0.5, // rows 1 and 4: z 2 and 2
 		"[{contraction: {factors: [shape], columns: [1], aggregate: max}}]":                                                      1,   // rows 0 and 2: z 1 and 1
 		"[{contraction: {factors: [shape], columns: [1], aggregate: max, distance: euclidean}}]":                                 0.5,

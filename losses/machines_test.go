@@ -53,7 +53,7 @@ func nodeFunctions() []gradcheck.Case {
 		two("SphereTransport", func(z, r *gorgonia.Node) (*gorgonia.Node, error) { return losses.SphereTransport(z, r, 2) }, in(4, 3), held(nil, 4, 4)),
 		one("MeanTransport", func(z *gorgonia.Node) (*gorgonia.Node, error) { return losses.MeanTransport(z, 3) }, in(6, 2)),
 		build(func(n nodes) (*gorgonia.Node, error) {
-			return losses.Modularity(losses.OfVariance, losses.MeanSquare, n[0], n[1], blocks...)
+			return losses.Modularity(losses.OfVariance, losses.MeanSquare, losses.Plain, n[0], n[1], blocks...)
 		}, "Modularity", in(12, 4), groups),
 		grouped("Variance", losses.Variance), grouped("Diameter", losses.Diameter), grouped("MPD", losses.MPD),
 		grouped("Radius", losses.Radius), grouped("MAD", losses.MAD),

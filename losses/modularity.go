@@ -5,6 +5,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/op"
 )
 
@@ -22,6 +23,16 @@ const (
 	OfMAD      = op.MAD      // min_c 1/n sum_i |p_i - c|
 )
 
+// DeviationEstimator says whether deviations are those of the rows of a batch, or of
+// what the rows are drawn from: Plain or Unbiased.
+type DeviationEstimator = op.Estimator
+
+// The estimators of [Modularity].
+const (
+	Plain    = op.Plain    // of the rows as they are: of all data at once, or of any deviation
+	Unbiased = op.Unbiased // of the data that a batch is drawn from: of variance and MPD, with Mean
+)
+
 // Modularity returns how far sub-codes are from being functions of one factor each:
 //
 //	sum over blocks i of the aggregate, over values v of factor i, of the deviation
@@ -29,10 +40,36 @@ const (
 //
 // z has the shape [n, d]. groups has the shape [n, K], or [n] for one factor: rows
 // with equal numbers >= 0 in a column agree in that factor, a row with a negative
-// number takes no part. A value that one row has counts with deviation 0; one that
-// no row has does not count. A block names a column of groups and the columns of z
-// that should depend on that factor alone; without blocks, each of the K factors
-// has d/K columns, one factor after the other.
+// number takes no part. A value that no row has does not count. A block names a
+// column of groups and the columns of z that should depend on that factor alone;
+// without blocks, each of the K factors has d/K columns, one factor after the other.
+//
+// The estimator Plain is the formula as it is: a value that one row has counts with
+// deviation 0. In a small batch most deviations are then too small, the more so the more
+// values a factor has: of codes with variance 1, a batch of 32 rows has .77 with 6 values,
+// and .18 with 40. Unbiased estimates the mean over the values of the data that the
+// batch is drawn from:
+//
+//   - Variance and MPD are means over all n_v^2 ordered pairs of the n_v rows of a value of
+//     |p_i - p_j|^2/2 and |p_i - p_j|/2, which are 0 for a row and itself. The mean over
+//     the n_v (n_v-1) pairs of different rows, n_v/(n_v-1) times as much, has as its
+//     expectation the deviation D_v in the data, for any n_v >= 2. (That of the variance
+//     is the familiar sum of squares over n_v-1.)
+//   - One row says nothing of a deviation: its value takes no part.
+//   - Every value of two rows or more stands for one value, and so has the same weight,
+//     1/G if there are G of them. The expectation is sum_v w_v D_v, where w_v is that
+//     of 1/G where v is one of the G, and 0 elsewhere. If all L values are equally
+//     frequent, all w_v are equal, and the expectation, among batches with G > 0, is the mean
+//     1/L sum_v D_v, whatever the size of the batch. If they are not, values that two rows of
+//     a batch seldom have weigh less; w_v approaches 1/L as batches grow.
+//   - Where no value has two rows (G = 0), value and gradient are 0.
+//
+// There is no unbiased estimate of diameter, radius and MAD, nor of Max and Sum over
+// values, from any number of rows: the expectation of a function of n rows is a polynomial in
+// the probabilities of what a row can be. Of codes that are 1 with probability t and otherwise
+// 0, variance and MPD are t(1-t), but MAD is min(t, 1-t), and diameter and radius jump
+// at t = 0. The sum needs the number of values, which a batch does not show. MeanSquare of
+// variances would need four rows of a value, and is not there. These are errors.
 //
 // The result is a scalar with a gradient in z. It is at least 0, and 0 exactly where
 // every z_i is the same in all rows of a group: where the encoder, on these rows,
@@ -40,15 +77,16 @@ const (
 // gradient is that of one choice, the first where there is an order; at equal
 // points it is 0.
 //
-// Source: Zhang and Sugiyama 2024, equations 14 to 16 and 24.
-func Modularity(d Deviation, a Aggregate, z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
+// Source: Zhang and Sugiyama 2024, equations 14 to 16 and 24; unbiased, the U-statistics
+// of Hoeffding 1948 for their deviations.
+func Modularity(d Deviation, a Aggregate, e DeviationEstimator, z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
 	if len(blocks) == 0 {
 		var err error
 		if blocks, err = evenBlocks(z, groups); err != nil {
 			return nil, fmt.Errorf("%v: %w", d, err)
 		}
 	}
-	return op.Modularity(d, a, blocks, z, groups)
+	return op.Modularity(d, a, e, blocks, z, groups)
 }
 
 // evenBlocks shares out the columns of codes to the factors.
@@ -85,12 +123,13 @@ func shapeOf(n *gorgonia.Node) any {
 	return n.Shape()
 }
 
-// Variance is [Modularity] with the mean over values of the total population
-// variance. It is differentiable everywhere.
+// Variance is [Modularity] with the mean over values of the total variance, Unbiased.
+// It is differentiable everywhere. The variance of the rows themselves, as of the metric
+// of this name, is Modularity(OfVariance, Mean, Plain, ...).
 //
 // Source: Zhang and Sugiyama 2024, example 4, equation 17.
 func Variance(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
-	return Modularity(OfVariance, Mean, z, groups, blocks...)
+	return Modularity(OfVariance, Mean, Unbiased, z, groups, blocks...)
 }
 
 // Diameter is [Modularity] with the maximum over values of the largest Euclidean
@@ -99,17 +138,18 @@ func Variance(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error)
 //
 // Source: Zhang and Sugiyama 2024, example 7, equation 25.
 func Diameter(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
-	return Modularity(OfDiameter, Max, z, groups, blocks...)
+	return Modularity(OfDiameter, Max, Plain, z, groups, blocks...)
 }
 
 // MPD is [Modularity] with the mean over values of half the mean Euclidean distance
-// over all ordered pairs, a point and itself counted. (The half is what the tables of
+// over all ordered pairs, Unbiased: of a point and another. (The half is what the tables of
 // the source have; it parallels the variance, half the mean squared distance.) It is
-// differentiable where no two points of a group are equal.
+// differentiable where no two points of a group are equal. That of the rows themselves, a
+// point and itself counted, is Modularity(OfMPD, Mean, Plain, ...).
 //
 // Source: Zhang and Sugiyama 2024, equation 24 with the mean.
 func MPD(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
-	return Modularity(OfMPD, Mean, z, groups, blocks...)
+	return Modularity(OfMPD, Mean, Unbiased, z, groups, blocks...)
 }
 
 // Radius is [Modularity] with the maximum over values of the radius of the smallest
@@ -120,7 +160,7 @@ func MPD(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
 //
 // Source: Zhang and Sugiyama 2024, example 2; the gradient is ours.
 func Radius(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
-	return Modularity(OfRadius, Max, z, groups, blocks...)
+	return Modularity(OfRadius, Max, Plain, z, groups, blocks...)
 }
 
 // MAD is [Modularity] with the mean over values of the mean Euclidean distance from
@@ -131,7 +171,7 @@ func Radius(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
 //
 // Source: Zhang and Sugiyama 2024, example 3; the gradient is ours.
 func MAD(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
-	return Modularity(OfMAD, Mean, z, groups, blocks...)
+	return Modularity(OfMAD, Mean, Plain, z, groups, blocks...)
 }
 
 // GroupsFrom says in a config what makes rows of a batch a group.
@@ -154,36 +194,46 @@ func (g *GroupsFrom) UnmarshalText(text []byte) error {
 
 // ModularityLoss is [Modularity] of a model's codes.
 type ModularityLoss struct {
-	Weight    float64    `yaml:"weight" doc:"factor in the total"`
-	Aggregate Aggregate  `yaml:"aggregate" doc:"over the values of a factor: mean, max, sum or mean-square"`
-	Codes     CodeBlocks `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares"`
-	On        On         `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
-	Groups    GroupsFrom `yaml:"groups" doc:"what makes a group: equal labels of factors, or similarity pairs"`
+	Weight    float64            `yaml:"weight" doc:"factor in the total"`
+	Aggregate Aggregate          `yaml:"aggregate" doc:"over the values of a factor: mean, max, sum or mean-square"`
+	Estimator DeviationEstimator `yaml:"estimator" doc:"unbiased, of the data that a batch is drawn from (variance and mpd, with the aggregate mean), or plain, of the batch alone: a value of one image counts as 0"`
+	Codes     CodeBlocks         `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares"`
+	On        On                 `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
+	Groups    GroupsFrom         `yaml:"groups" doc:"what makes a group: equal labels of factors, or similarity pairs"`
 
 	deviation Deviation
 }
 
-func newModularity(d Deviation, a Aggregate) *ModularityLoss {
-	return &ModularityLoss{Weight: 1, Aggregate: a, On: OnCodes, Groups: FromFactors, deviation: d}
+func newModularity(d Deviation, a Aggregate, e DeviationEstimator) *ModularityLoss {
+	return &ModularityLoss{Weight: 1, Aggregate: a, Estimator: e, On: OnCodes, Groups: FromFactors, deviation: d}
 }
 
 // NewVariance returns the default settings of [Variance].
-func NewVariance() *ModularityLoss { return newModularity(OfVariance, Mean) }
+func NewVariance() *ModularityLoss { return newModularity(OfVariance, Mean, Unbiased) }
 
 // NewDiameter returns the default settings of [Diameter].
-func NewDiameter() *ModularityLoss { return newModularity(OfDiameter, Max) }
+func NewDiameter() *ModularityLoss { return newModularity(OfDiameter, Max, Plain) }
 
 // NewMPD returns the default settings of [MPD].
-func NewMPD() *ModularityLoss { return newModularity(OfMPD, Mean) }
+func NewMPD() *ModularityLoss { return newModularity(OfMPD, Mean, Unbiased) }
 
 // NewRadius returns the default settings of [Radius].
-func NewRadius() *ModularityLoss { return newModularity(OfRadius, Max) }
+func NewRadius() *ModularityLoss { return newModularity(OfRadius, Max, Plain) }
 
 // NewMAD returns the default settings of [MAD].
-func NewMAD() *ModularityLoss { return newModularity(OfMAD, Mean) }
+func NewMAD() *ModularityLoss { return newModularity(OfMAD, Mean, Plain) }
 
 // Validate checks the settings.
-func (l *ModularityLoss) Validate() error { return validWeight(l.Weight) }
+func (l *ModularityLoss) Validate() error {
+	if err := l.Estimator.Check(l.deviation, l.Aggregate); err != nil {
+		key := "aggregate" // is at fault where the mean would do
+		if l.Estimator.Check(l.deviation, Mean) != nil {
+			key = "estimator"
+		}
+		return config.Invalid(key, "%v", err)
+	}
+	return validWeight(l.Weight)
+}
 
 // Weighting implements [Loss].
 func (l *ModularityLoss) Weighting() float64 { return l.Weight }
@@ -202,5 +252,5 @@ func (l *ModularityLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Modularity(l.deviation, l.Aggregate, z, groups, blocks...)
+	return Modularity(l.deviation, l.Aggregate, l.Estimator, z, groups, blocks...)
 }

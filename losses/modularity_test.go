@@ -97,6 +97,13 @@ func values(t *testing.T, nodes ...*gorgonia.Node) []float64 {
 
 type modularity = func(z, groups *gorgonia.Node, blocks ...losses.Block) (*gorgonia.Node, error)
 
+// plain is a deviation of the rows themselves, as the paper's tables have it.
+func plain(d losses.Deviation, a losses.Aggregate) modularity {
+	return func(z, groups *gorgonia.Node, blocks ...losses.Block) (*gorgonia.Node, error) {
+		return losses.Modularity(d, a, losses.Plain, z, groups, blocks...)
+	}
+}
+
 // fiveOf returns radius, MAD, variance, diameter and MPD of codes.
 func fiveOf(t *testing.T, z []float64, columns int, levels []float64, subCodes [][]int) []float64 {
 	t.Helper()
@@ -108,7 +115,7 @@ func fiveOf(t *testing.T, z []float64, columns int, levels []float64, subCodes [
 		blocks = append(blocks, losses.Block{Factor: i, Columns: c})
 	}
 	var nodes nodes
-	for _, f := range []modularity{losses.Radius, losses.MAD, losses.Variance, losses.Diameter, losses.MPD} {
+	for _, f := range []modularity{losses.Radius, losses.MAD, plain(losses.OfVariance, losses.Mean), losses.Diameter, plain(losses.OfMPD, losses.Mean)} {
 		n, err := f(codes, labels, blocks...)
 		if err != nil {
 			t.Fatal(err)
@@ -170,6 +177,7 @@ func TestModularityGradients(t *testing.T) {
 	groups := gradcheck.Input{Shape: []int{18, 2}, Values: []float64{0, 0, 1, 2, 0, 1, 1, 0, 2, -1, -1, 1, 2, 2}, Constant: true}
 	for name, f := range map[string]modularity{
 		"variance": losses.Variance, "diameter": losses.Diameter, "mpd": losses.MPD, "radius": losses.Radius, "mad": losses.MAD,
+		"plain variance": plain(losses.OfVariance, losses.Mean), "plain mpd": plain(losses.OfMPD, losses.Mean),
 	} {
 		for shape, blocks := range map[string][]losses.Block{"even": nil, "named": {{Factor: 1, Columns: []int{3, 0, 1}}}} {
 			c := gradcheck.Case{Name: name + " of " + shape + " blocks", Inputs: []gradcheck.Input{{Shape: []int{18, 4}}, groups}, Floor32: 0.1,
@@ -194,17 +202,17 @@ func TestEvenBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Group 0 has variances 1 and 4; the second column has 0, 1 and 4, 1 in its groups.
-	if v := values(t, all, each); v[0] != (1+4)/2. || v[1] != 1/2.+(0.25+2.25)/2 {
-		t.Errorf("variances %v, want 2.5 and 1.75", v)
+	// Group 0 has variances 2 and 8; the second column has 0, 1 and 4, 1 in its groups.
+	if v := values(t, all, each); v[0] != (2+8)/2. || v[1] != 2/2.+(0.5+4.5)/2 {
+		t.Errorf("variances %v, want 5 and 3.5", v)
 	}
 	wide := matrix(g, "wide", 2, 4, 0, 0, 0, 0, 2, 4, 6, 8)
 	shared, err := losses.Variance(wide, matrix(g, "half", 2, 2, 0, 0, 1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := values(t, shared); v[0] != 9+16 {
-		t.Errorf("variance %v, want that of the last two columns, 25", v)
+	if v := values(t, shared); v[0] != 18+32 {
+		t.Errorf("variance %v, want that of the last two columns, 50", v)
 	}
 	three := matrix(g, "three", 4, 3, make([]float64, 12)...)
 	for _, c := range []struct {
@@ -243,14 +251,16 @@ func TestModularityLoss(t *testing.T) {
 		source string
 		want   float64 // the first column: groups {0, 2} and {5, 5}; the second: {3, 6} and {8}
 	}{
-		{losses.NewVariance(), "{}", (1+0)/2. + (2.25+0)/2.},
-		{losses.NewVariance(), "{aggregate: sum, groups: similarity}", 1 + 2.25},
-		{losses.NewVariance(), "{aggregate: mean-square}", 1/2. + 2.25*2.25/2},
-		{losses.NewVariance(), "{aggregate: max, codes: {x: [1]}}", 2.25},
-		{losses.NewVariance(), "{codes: {shape: [0, 1]}}", (1 + 1) / 2.},
-		{losses.NewVariance(), "{on: sample}", (4+0)/2. + (2.25+0)/2.},
+		{losses.NewVariance(), "{}", (2+0)/2. + 4.5}, // single images take no part
+		{losses.NewVariance(), "{estimator: plain}", (1+0)/2. + (2.25+0)/2.},
+		{losses.NewVariance(), "{aggregate: sum, estimator: plain, groups: similarity}", 1 + 2.25},
+		{losses.NewVariance(), "{aggregate: mean-square, estimator: plain}", 1/2. + 2.25*2.25/2},
+		{losses.NewVariance(), "{aggregate: max, estimator: plain, codes: {x: [1]}}", 2.25},
+		{losses.NewVariance(), "{codes: {shape: [0, 1]}}", (2 + 2) / 2.},
+		{losses.NewVariance(), "{on: sample}", (8+0)/2. + 4.5},
 		{losses.NewDiameter(), "{}", 2 + 3},
-		{losses.NewMPD(), "{}", (0.5+0)/2. + (0.75+0)/2.},
+		{losses.NewMPD(), "{}", (1+0)/2. + 1.5},
+		{losses.NewMPD(), "{estimator: plain}", (0.5+0)/2. + (0.75+0)/2.},
 		{losses.NewRadius(), "{}", 1 + 1.5},
 		{losses.NewMAD(), "{weight: 3}", (1+0)/2. + (1.5+0)/2.},
 	} {
@@ -287,6 +297,21 @@ func TestModularityLossErrors(t *testing.T) {
 	} {
 		if err := config.Load("l.yaml", []byte(source), losses.NewVariance()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one that says %q", source, err, want)
+		}
+	}
+	for _, c := range []struct {
+		loss         *losses.ModularityLoss
+		source, want string
+	}{
+		{losses.NewMAD(), "{estimator: unbiased}", "l.yaml:1:2: estimator: mad has no unbiased estimator: want estimator plain (unbiased is for variance and mpd)"},
+		{losses.NewRadius(), "{estimator: unbiased}", "l.yaml:1:2: estimator: radius has no unbiased estimator"},
+		{losses.NewDiameter(), "{aggregate: mean, estimator: unbiased}", "l.yaml:1:19: estimator: diameter has no unbiased estimator"},
+		{losses.NewVariance(), "{aggregate: sum}", "l.yaml:1:2: aggregate: the sum over values has no unbiased estimator: want aggregate mean, or estimator plain"},
+		{losses.NewMPD(), "{weight: 2, aggregate: max}", "l.yaml:1:13: aggregate: the max over values"},
+		{losses.NewMPD(), "{estimator: exact}", `unknown estimator "exact"; known: unbiased, plain`},
+	} {
+		if err := config.Load("l.yaml", []byte(c.source), c.loss); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one that says %q", c.source, err, c.want)
 		}
 	}
 	broken := errors.New("no groups")

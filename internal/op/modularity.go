@@ -51,28 +51,31 @@ func newDeviation[T float](d Deviation, maxRows, columns int) deviation[T] {
 //
 // z has the shape [rows, columns]; labels has the shape [rows, factors], or [rows] for
 // one factor. Rows with equal numbers >= 0 in a column of labels agree in that
-// factor; a row with a negative number takes no part. A value that one row has
-// counts with deviation 0, one that no row has does not count. There is no
-// gradient of the labels.
-func Modularity(d Deviation, a Aggregate, blocks []Block, z, labels *gorgonia.Node) (*gorgonia.Node, error) {
+// factor; a row with a negative number takes no part. A value that no row has does
+// not count; one that one row has counts with deviation 0 if the estimator is Plain,
+// and does not count if it is Unbiased. There is no gradient of the labels.
+func Modularity(d Deviation, a Aggregate, e Estimator, blocks []Block, z, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	blocks = slices.Clone(blocks)
 	for i, b := range blocks {
 		blocks[i].Columns = slices.Clone(b.Columns)
 	}
 	return Apply(Spec{
 		Name: "modularity",
-		Key:  keyOf(d, a, blocks),
+		Key:  keyOf(d, a, e, blocks),
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			if int(d) >= len(deviationNames) || int(a) >= len(aggregateNames) {
 				return nil, wanted("a known deviation and aggregate", fmt.Sprintf("%v and %v", d, a))
+			}
+			if err := e.Check(d, a); err != nil {
+				return nil, fmt.Errorf("estimator: %w", err)
 			}
 			return tensor.ScalarShape(), checkBlocks(blocks, in)
 		},
 		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
 			if dt == tensor.Float32 {
-				return newFunc[float32](newModularity[float32](d, a, blocks, in)), nil
+				return newFunc[float32](newModularity[float32](d, a, e, blocks, in)), nil
 			}
-			return newFunc[float64](newModularity[float64](d, a, blocks, in)), nil
+			return newFunc[float64](newModularity[float64](d, a, e, blocks, in)), nil
 		},
 		Diff: []bool{true, false},
 	}, z, labels)
@@ -118,6 +121,7 @@ const partCount = 8
 // modularity computes the deviations of groups, and their aggregates.
 type modularity[T float] struct {
 	aggregate Aggregate
+	estimator Estimator
 	columns   int
 	codes     []subCode[T]
 	groupings []*grouping[T]
@@ -137,8 +141,9 @@ type subCode[T float] struct {
 	contiguous bool
 	groups     *grouping[T]
 	x, dx      []T
-	values     []float64
+	values     []float64 // of all groups
 	weights    []float64
+	counted    []float64 // values of the groups that take part, and then their weights
 }
 
 // part is a piece of the groups' work. It has a measure for each number of columns.
@@ -152,9 +157,9 @@ type measure[T float] struct {
 	maxRows int
 }
 
-func newModularity[T float](d Deviation, a Aggregate, blocks []Block, in []tensor.Shape) *modularity[T] {
+func newModularity[T float](d Deviation, a Aggregate, e Estimator, blocks []Block, in []tensor.Shape) *modularity[T] {
 	rows := in[0][0]
-	m := &modularity[T]{aggregate: a, columns: in[0][1], groupings: make([]*grouping[T], factorsOf(in[1]))}
+	m := &modularity[T]{aggregate: a, estimator: e, columns: in[0][1], groupings: make([]*grouping[T], factorsOf(in[1]))}
 	for _, b := range blocks {
 		if m.groupings[b.Factor] == nil {
 			m.groupings[b.Factor] = newGrouping[T](b.Factor, factorsOf(in[1]), rows)
@@ -162,7 +167,7 @@ func newModularity[T float](d Deviation, a Aggregate, blocks []Block, in []tenso
 		c := subCode[T]{columns: b.Columns, groups: m.groupings[b.Factor]}
 		c.contiguous = b.Columns[len(b.Columns)-1]-b.Columns[0] == len(b.Columns)-1 && slices.IsSorted(b.Columns)
 		c.x, c.dx = make([]T, rows*len(b.Columns)), make([]T, rows*len(b.Columns))
-		c.values, c.weights = make([]float64, rows), make([]float64, rows)
+		c.values, c.weights, c.counted = make([]float64, rows), make([]float64, rows), make([]float64, 2*rows)
 		m.codes = append(m.codes, c)
 	}
 	for i := range m.parts {
@@ -219,7 +224,7 @@ func (m *modularity[T]) value(p *part[T], c *subCode[T], g int) {
 	}
 	c.values[g] = 0
 	if hi-lo > 1 {
-		c.values[g] = p.of(hi-lo, w).value(x, hi-lo)
+		c.values[g] = m.estimator.factor(hi-lo) * p.of(hi-lo, w).value(x, hi-lo)
 	}
 	if m.eager {
 		m.slope(p, c, g)
@@ -258,16 +263,38 @@ func (m *modularity[T]) forward(in [][]T, out []T) {
 	m.values.run()
 	sum := 0.0
 	for i := range m.codes {
-		sum += m.aggregate.of(m.codes[i].values[:m.codes[i].groups.count()])
+		sum += m.aggregate.of(m.count(&m.codes[i]))
 	}
 	out[0] = T(sum)
 }
 
+// count returns the values of the groups of a sub-code that take part.
+func (m *modularity[T]) count(c *subCode[T]) []float64 {
+	q := c.counted[:0]
+	for g, v := range c.values[:c.groups.count()] {
+		if c.groups.rows(g) >= m.estimator.least() {
+			q = append(q, v)
+		}
+	}
+	return q
+}
+
+// weigh computes what the deviations of the rows of groups weigh in the gradient.
+func (m *modularity[T]) weigh(c *subCode[T]) {
+	q := m.count(c)
+	slopes := c.counted[len(q):][:len(q)]
+	m.aggregate.slope(q, slopes)
+	for g := range c.groups.count() {
+		c.weights[g] = 0
+		if n := c.groups.rows(g); n >= m.estimator.least() {
+			c.weights[g], slopes = m.estimator.factor(n)*slopes[0], slopes[1:]
+		}
+	}
+}
+
 func (m *modularity[T]) backward(_ [][]T, _, dout []T, din [][]T) {
 	for i := range m.codes {
-		c := &m.codes[i]
-		n := c.groups.count()
-		m.aggregate.slope(c.values[:n], c.weights[:n])
+		m.weigh(&m.codes[i])
 	}
 	if !m.eager {
 		m.slopes.run()

@@ -21,6 +21,31 @@ var (
 	aggregates = []op.Aggregate{op.Mean, op.Max, op.Sum, op.MeanSquare}
 )
 
+// measure is a deviation with an aggregate and an estimator.
+type measure struct {
+	d op.Deviation
+	a op.Aggregate
+	e op.Estimator
+}
+
+func (m measure) String() string {
+	if m.e == op.Plain {
+		return fmt.Sprintf("%v %v", m.a, m.d)
+	}
+	return fmt.Sprintf("%v %v %v", m.e, m.a, m.d)
+}
+
+// measures lists all that there are.
+func measures() []measure {
+	list := []measure{{op.Variance, op.Mean, op.Unbiased}, {op.MPD, op.Mean, op.Unbiased}}
+	for _, d := range deviations {
+		for _, a := range aggregates {
+			list = append(list, measure{d, a, op.Plain})
+		}
+	}
+	return list
+}
+
 // deviationOf computes a deviation from its definition.
 func deviationOf(d op.Deviation, points [][]float64) float64 {
 	var flat []float64
@@ -52,7 +77,7 @@ func deviationOf(d op.Deviation, points [][]float64) float64 {
 }
 
 // modularityOf computes what Modularity should.
-func modularityOf(d op.Deviation, a op.Aggregate, blocks []op.Block, z, labels []float64, rows int) float64 {
+func modularityOf(m measure, blocks []op.Block, z, labels []float64, rows int) float64 {
 	columns, factors, total := len(z)/rows, len(labels)/rows, 0.0
 	for _, b := range blocks {
 		groups := map[float64][][]float64{}
@@ -68,12 +93,19 @@ func modularityOf(d op.Deviation, a op.Aggregate, blocks []op.Block, z, labels [
 			groups[label] = append(groups[label], p)
 		}
 		sum, most, squares := 0.0, 0.0, 0.0
-		for _, g := range groups {
-			v := deviationOf(d, g)
+		for label, g := range groups {
+			v := deviationOf(m.d, g)
+			if m.e == op.Unbiased {
+				if len(g) == 1 {
+					delete(groups, label)
+					continue
+				}
+				v *= float64(len(g)) / float64(len(g)-1)
+			}
 			sum, most, squares = sum+v, max(most, v), squares+v*v
 		}
 		if n := float64(len(groups)); n > 0 {
-			total += []float64{sum / n, most, sum, squares / n}[a]
+			total += []float64{sum / n, most, sum, squares / n}[m.a]
 		}
 	}
 	return total
@@ -86,19 +118,26 @@ type modularityCase struct {
 	kinks     bool // where some deviations have no derivative
 }
 
-func (c modularityCase) check(t *testing.T, d op.Deviation, a op.Aggregate) {
+// check checks a case for all measures.
+func (c modularityCase) check(t *testing.T) {
+	for _, m := range measures() {
+		c.checkOne(t, m)
+	}
+}
+
+func (c modularityCase) checkOne(t *testing.T, m measure) {
 	rows := c.z.Shape[0]
 	c.labels.Constant = true
 	g := gradcheck.Case{
-		Name:    fmt.Sprintf("%v %v %s", a, d, c.name),
+		Name:    fmt.Sprintf("%v %s", m, c.name),
 		Inputs:  []gradcheck.Input{c.z, c.labels},
-		Build:   func(n nodes) (*gorgonia.Node, error) { return op.Modularity(d, a, c.blocks, n[0], n[1]) },
-		Want:    func(in [][]float64) []float64 { return []float64{modularityOf(d, a, c.blocks, in[0], in[1], rows)} },
+		Build:   func(n nodes) (*gorgonia.Node, error) { return op.Modularity(m.d, m.a, m.e, c.blocks, n[0], n[1]) },
+		Want:    func(in [][]float64) []float64 { return []float64{modularityOf(m, c.blocks, in[0], in[1], rows)} },
 		Floor32: 0.1,
 	}
-	if c.kinks && (d != op.Variance || a == op.Max) {
+	if c.kinks && (m.d != op.Variance || m.a == op.Max) {
 		g.Tolerance = 10 // differences mean nothing there
-		v, _ := gradientOf(t, d, a, c.z.Shape[1], repeated(c.z), repeated(c.labels))
+		v, _ := gradientOf(t, m, c.z.Shape[1], repeated(c.z), repeated(c.labels))
 		if want := g.Want([][]float64{repeated(c.z), repeated(c.labels)})[0]; math.Abs(v-want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", g.Name, v, want)
 		}
@@ -153,11 +192,7 @@ func TestModularity(t *testing.T) {
 		{name: "one group", z: in(30, 2), labels: gradcheck.Input{Shape: []int{30, 1}, Values: []float64{3}}, blocks: []op.Block{{Columns: []int{0, 1}}}},
 		{name: "one column", z: in(21, 1), labels: known(21, 1, 2), blocks: []op.Block{{Columns: []int{0}}}},
 	} {
-		for _, d := range deviations {
-			for _, a := range aggregates {
-				c.check(t, d, a)
-			}
-		}
+		c.check(t)
 	}
 }
 
@@ -170,25 +205,33 @@ func TestModularityErrors(t *testing.T) {
 	for _, c := range []struct {
 		d      op.Deviation
 		a      op.Aggregate
+		e      op.Estimator
 		z, y   *gorgonia.Node
 		blocks []op.Block
 		want   string
 	}{
-		{9, 0, z, y, []op.Block{{0, []int{0}}}, "Deviation(9) and mean"},
-		{0, 9, z, y, []op.Block{{0, []int{0}}}, "variance and Aggregate(9)"},
-		{0, 0, z, y, nil, "a block of columns for a factor wanted"},
-		{0, 0, z, y, []op.Block{{2, []int{0}}}, "factors 0 to 1"},
-		{0, 0, z, y, []op.Block{{-1, []int{0}}}, "factors 0 to 1"},
-		{0, 0, z, y, []op.Block{{0, nil}}, "a code column for factor 0"},
-		{0, 0, z, y, []op.Block{{0, []int{3}}}, "columns from 0 to 2"},
-		{0, 0, z, y, []op.Block{{0, []int{-1}}}, "columns from 0 to 2"},
-		{0, 0, z, y, []op.Block{{1, []int{1, 1}}}, "different code columns"},
-		{0, 0, y, node("y3", 3, 2), []op.Block{{0, []int{0}}}, "labels of shape [4] or [4, factors]"},
-		{0, 0, node("v", 4), y, []op.Block{{0, []int{0}}}, "codes of shape [rows, columns]"},
-		{0, 0, z, node("cube", 4, 2, 2), []op.Block{{0, []int{0}}}, "labels of shape"},
-		{0, 0, nil, y, []op.Block{{0, []int{0}}}, "input 0 is nil"},
+		{9, 0, 0, z, y, []op.Block{{0, []int{0}}}, "Deviation(9) and mean"},
+		{0, 9, 0, z, y, []op.Block{{0, []int{0}}}, "variance and Aggregate(9)"},
+		{0, 0, 0, z, y, nil, "a block of columns for a factor wanted"},
+		{0, 0, 0, z, y, []op.Block{{2, []int{0}}}, "factors 0 to 1"},
+		{0, 0, 0, z, y, []op.Block{{-1, []int{0}}}, "factors 0 to 1"},
+		{0, 0, 0, z, y, []op.Block{{0, nil}}, "a code column for factor 0"},
+		{0, 0, 0, z, y, []op.Block{{0, []int{3}}}, "columns from 0 to 2"},
+		{0, 0, 0, z, y, []op.Block{{0, []int{-1}}}, "columns from 0 to 2"},
+		{0, 0, 0, z, y, []op.Block{{1, []int{1, 1}}}, "different code columns"},
+		{0, 0, 0, y, node("y3", 3, 2), []op.Block{{0, []int{0}}}, "labels of shape [4] or [4, factors]"},
+		{0, 0, 0, node("v", 4), y, []op.Block{{0, []int{0}}}, "codes of shape [rows, columns]"},
+		{0, 0, 0, z, node("cube", 4, 2, 2), []op.Block{{0, []int{0}}}, "labels of shape"},
+		{op.Variance, op.Mean, 9, z, y, []op.Block{{0, []int{0}}}, "estimator: Estimator(9) is not known: want unbiased or plain"},
+		{op.MAD, op.Mean, op.Unbiased, z, y, []op.Block{{0, []int{0}}}, "estimator: mad has no unbiased estimator: want estimator plain"},
+		{op.Radius, op.Max, op.Unbiased, z, y, []op.Block{{0, []int{0}}}, "estimator: radius has no"},
+		{op.Diameter, op.Mean, op.Unbiased, z, y, []op.Block{{0, []int{0}}}, "estimator: diameter has no"},
+		{op.MPD, op.Max, op.Unbiased, z, y, []op.Block{{0, []int{0}}}, "estimator: the max over values has no unbiased estimator: want aggregate mean, or estimator plain"},
+		{op.Variance, op.Sum, op.Unbiased, z, y, []op.Block{{0, []int{0}}}, "the sum over values"},
+		{op.Variance, op.MeanSquare, op.Unbiased, z, y, []op.Block{{0, []int{0}}}, "the mean-square over values"},
+		{0, 0, 0, nil, y, []op.Block{{0, []int{0}}}, "input 0 is nil"},
 	} {
-		if _, err := op.Modularity(c.d, c.a, c.blocks, c.z, c.y); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := op.Modularity(c.d, c.a, c.e, c.blocks, c.z, c.y); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want one that says %q", err, c.want)
 		}
 	}
@@ -234,7 +277,7 @@ func blocksOf(columns, factors int) []op.Block {
 func TestModularityAllocations(t *testing.T) {
 	for _, d := range deviations {
 		m := graphOf(t, 200, 6, 2, 4, func(z, y *gorgonia.Node) (*gorgonia.Node, error) {
-			return op.Modularity(d, op.Mean, blocksOf(6, 2), z, y)
+			return op.Modularity(d, op.Mean, op.Plain, blocksOf(6, 2), z, y)
 		})
 		run := func() {
 			if err := m.RunAll(); err != nil {
@@ -255,7 +298,7 @@ func BenchmarkModularity(b *testing.B) {
 		for _, levels := range []int{1, 4, 40, 1000} {
 			b.Run(fmt.Sprintf("%v of %d groups", d, levels), func(b *testing.B) {
 				m := graphOf(b, rows, columns, factors, levels, func(z, y *gorgonia.Node) (*gorgonia.Node, error) {
-					return op.Modularity(d, op.Mean, blocksOf(columns, factors), z, y)
+					return op.Modularity(d, op.Mean, op.Plain, blocksOf(columns, factors), z, y)
 				})
 				for b.Loop() {
 					if err := m.RunAll(); err != nil {

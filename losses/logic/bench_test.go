@@ -63,7 +63,7 @@ func parsed(t testing.TB, text string) Sentence {
 
 func modularity(d op.Deviation, s Schema) func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	return func(z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
-		return op.Modularity(d, op.Mean, []op.Block{{Factor: 0, Columns: s.SubCodes["shape"]}}, z, labels)
+		return op.Modularity(d, op.Mean, op.Plain, []op.Block{{Factor: 0, Columns: s.SubCodes["shape"]}}, z, labels)
 	}
 }
 

@@ -115,7 +115,8 @@
 // which the variables run. Parts of a sentence that are named losses (variance,
 // diameter, mpd, radius, mad of the values of a factor, contraction, and weighted
 // sums of them) are computed by the operations of these; distances of pairs of
-// groups by the same kernels. All else costs a few nanoseconds for every tuple of
+// groups by the same kernels. They are those of the rows as they are, the plain form, whatever the
+// default of a loss of that name in a config: a sentence means what it says. All else costs a few nanoseconds for every tuple of
 // rows and column; memory is linear in the rows. A sentence of more than 1e9
 // tuples is refused.
 package logic

@@ -75,9 +75,12 @@ func (n *namer) name(f *quantified, s *summand) {
 	}
 }
 
+// modularity makes a summand a named loss of the rows as they are: a sentence speaks of
+// the rows of its batch, so that i = j counts and a value of one row has deviation 0. The
+// loss of the same name in a config is by default an estimate of all the data instead.
 func (s *summand) modularity(d op.Deviation, a Aggregate, factor int, columns []int) {
 	s.node = func(z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
-		return op.Modularity(d, a, []op.Block{{Factor: factor, Columns: columns}}, z, labels)
+		return op.Modularity(d, a, op.Plain, []op.Block{{Factor: factor, Columns: columns}}, z, labels)
 	}
 }
 

@@ -15,7 +15,7 @@ type nodes = []*gorgonia.Node
 
 func blocksOf(d op.Deviation, a Aggregate, factor int, columns ...int) func(in nodes) (*gorgonia.Node, error) {
 	return func(in nodes) (*gorgonia.Node, error) {
-		return op.Modularity(d, a, []op.Block{{Factor: factor, Columns: columns}}, in[0], in[2])
+		return op.Modularity(d, a, op.Plain, []op.Block{{Factor: factor, Columns: columns}}, in[0], in[2])
 	}
 }
 
