@@ -16,7 +16,7 @@ import (
 // the total correlation KL(q(z) || prod_j q(z_j)).
 //
 // The logits are [rows, 1], log p/(1-p) itself, or [rows, 2], whose softmax is
-// (p, 1-p); the result is a scalar, differentiable everywhere, without a bound.
+// (p, 1-p); the result is a scalar, in nats, differentiable everywhere, without a bound.
 //
 // Source: Kim and Mnih 2018, equation 3; Ross and Doshi-Velez 2021, section 5.2.
 func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) { return op.DensityRatio(logits) }
@@ -24,7 +24,7 @@ func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) { return op.Den
 // Discrimination returns what a discriminator minimises: half the mean of -log p
 // over the first half of the rows of its logits, which are of codes, plus half
 // the mean of -log(1-p) over the second half, which are of permuted codes (see
-// [Permute]). The logits are as in [DensityRatio]; the result is a scalar, at
+// [Permute]). The logits are as in [DensityRatio]; the result is a scalar, in nats, at
 // least 0, and log 2 where codes and permuted codes cannot be told apart.
 //
 // Source: Kim and Mnih 2018, algorithm 2.

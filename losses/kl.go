@@ -13,7 +13,7 @@ import (
 //
 //	1/2 sum_j (mu_j^2 + sigma_j^2 - log sigma_j^2 - 1)
 //
-// mu and log sigma have the shape [rows, columns]; the result is a scalar. It is
+// mu and log sigma have the shape [rows, columns]; the result is a scalar, in nats. It is
 // differentiable in both; its least value, at mu = 0 and sigma = 1, is 0.
 //
 // Source: Kingma and Welling 2014, appendix B.
@@ -47,8 +47,8 @@ func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) { return op.
 // disentanglement_lib computes it.
 func Capacity(kl, c *gorgonia.Node) (*gorgonia.Node, error) { return op.Deviate(kl, c) }
 
-// KLLoss is the divergence of a model's posteriors from their priors, summed over
-// its latent spaces. With a capacity it is how far that is from the capacity.
+// KLLoss is the divergence of a model's posteriors from their priors, in nats, summed
+// over its latent spaces. With a capacity it is how far that is from the capacity.
 type KLLoss struct {
 	Weight   float64 `yaml:"weight" doc:"factor in the total: beta; with a capacity gamma"`
 	Capacity *Rise   `yaml:"capacity" doc:"hold the divergence at a capacity that rises with the steps, in nats (Burgess et al. 2018)"`

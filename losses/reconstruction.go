@@ -24,8 +24,8 @@ type Gaussian struct {
 //	1/B sum (x - m)^2 / (2 sigma^2)   [+ log sigma + log(2 pi)/2 per pixel]
 //
 // x and logits have one shape, of which B is the first size, such as
-// [batch, height, width, channels]; the result is a scalar. It is differentiable
-// in both; its least value, at m = x, is 0, plus the constant if that is asked for.
+// [batch, height, width, channels]; the result is a scalar, in nats for each image
+// (without the constant: up to it). It is differentiable in both; its least value, at m = x, is 0, plus the constant if that is asked for.
 //
 // Source: Kingma and Welling 2014, appendix C.2; with sigma = 1/sqrt 2 the
 // reconstruction term of Tonnaer et al. 2022.
@@ -40,8 +40,8 @@ func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Nod
 //	1/B sum log(1 + exp(logits)) - x logits
 //
 // computed without overflow or cancellation at any logit. x and logits have one
-// shape, of which B is the first size; the result is a scalar. It is
-// differentiable in both; its least value, at sigmoid(logits) = x, is the entropy
+// shape, of which B is the first size; the result is a scalar, in nats for each image.
+// It is differentiable in both; its least value, at sigmoid(logits) = x, is the entropy
 // of the pixels: 0 for black and white images, reached in the limit.
 //
 // Source: Kingma and Welling 2014, appendix C.1.

@@ -34,8 +34,8 @@ const (
 //	             1/M for the others, M = n-1
 //
 // so that the minibatch estimate lacks the constant (D-1) log(n N) of the weighted
-// one, and needs no N. The result is a scalar, differentiable everywhere in z, means
-// and log variances. The total correlation is 0 where the columns are independent;
+// one, and needs no N. The result is a scalar, in nats, differentiable everywhere in z,
+// means and log variances. The total correlation is 0 where the columns are independent;
 // its estimates can be below 0.
 //
 // Source: Chen et al. 2018, equation 3 and appendix C.
@@ -49,7 +49,7 @@ func TotalCorrelation(z, mean, logVariance *gorgonia.Node, e TCEstimator, dataSi
 // Only the active columns of row j enter; q(z_j) is estimated from the rows that have
 // the same active columns, and q(z_jd) from the rows in which column d is active. Of
 // m such rows, m and N m/n take the places of n and N in the weights. A row with less
-// than two active columns counts 0. Where all columns are active this is
+// than two active columns counts 0. The result is in nats. Where all columns are active this is
 // [TotalCorrelation].
 //
 // Source: Ross and Doshi-Velez 2021, section 5.2, who estimate it with a

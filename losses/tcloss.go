@@ -31,7 +31,7 @@ func (e *Estimator) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// TCLoss is the total correlation of a model's samples: with the estimator
+// TCLoss is the total correlation of a model's samples, in nats: with the estimator
 // minibatch and the weight beta-1 what beta-TCVAE adds to a VAE, with adversarial
 // and the weight gamma what FactorVAE adds.
 type TCLoss struct {

@@ -48,7 +48,7 @@ func CrossCorrelation(projections *gorgonia.Node, lambda float64) (*gorgonia.Nod
 //	-log( exp(q.k/tau) / (exp(q.k/tau) + sum_u exp(q.u/tau)) )
 //
 // with k the query's own key and u the negatives: nodes [n, d], [n, d] and [d, K], a negative in
-// each column, all unit vectors. The result is a scalar, at least 0. No gradient flows into the negatives.
+// each column, all unit vectors. The result is a scalar, in nats, at least 0. No gradient flows into the negatives.
 //
 // Source: He et al. 2020, equation 1.
 func InfoNCE(queries, keys, negatives *gorgonia.Node, tau float64) (*gorgonia.Node, error) {

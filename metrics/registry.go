@@ -9,136 +9,168 @@ import (
 var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Metric]{
 	{
 		Name: "dlsbd", Doc: "linear symmetry-based disentanglement: how far the codes are from turning with every circular factor in a plane of its own",
+		Units:  "none: dispersions of codes of variance 1; 0 (perfect) to about 1",
 		Source: "Tonnaer et al. 2022, section 4.3", New: func() Metric { return &DLSBD{Omega: 10, Aggregate: Mean} },
 	},
 	{
 		Name: "dlsbd-workshop", Doc: "the earlier form of dlsbd: standardised code columns, summed over subgroups; with whiten invariant under linear maps and at most 1 for each subgroup, as the paper says, without it equation 8 to the letter",
+		Units:  "none: dispersions of codes of variance 1, summed over subgroups",
 		Source: "Pérez Rey et al. 2020, equations 6-12, for whiten section 5 and equation 18", New: func() Metric { return &DLSBDWorkshop{Omega: 10, Aggregate: Sum} },
 	},
 	{
 		Name: "mig", Doc: "mutual information gap: how much more the best code column tells about a factor than the second best",
+		Units:  "none: a part of the entropy of the factor; mutual_information in nats",
 		Source: "Chen et al. 2018, section 4.1", New: func() Metric { return &MIG{Bins: 20, Binning: EqualWidth, Gap: GapColumns} },
 	},
 	{
 		Name: "dci", Doc: "disentanglement, completeness and informativeness, from the importance of code columns to gradient-boosted classifiers of the factors",
+		Units:  "none: 0 to 1",
 		Source: "Eastwood and Williams 2018, section 2; disentanglement_lib", New: func() Metric { return NewDCI() },
 	},
 	{
 		Name: "variance", Doc: "modularity: the variance of every factor's sub-code where the factor is held, summed over factors",
+		Units:  "squared units of the codes",
 		Source: "Zhang and Sugiyama 2024, example 4 and table 2", New: func() Metric { return NewSpread(Variance) },
 	},
 	{
 		Name: "mad", Doc: "modularity: the mean distance of every factor's sub-code from its geometric median where the factor is held",
+		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, example 3 and table 2", New: func() Metric { return NewSpread(MAD) },
 	},
 	{
 		Name: "radius", Doc: "modularity: the radius of the smallest ball around every factor's sub-code where the factor is held",
+		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, example 2 and table 2", New: func() Metric { return NewSpread(Radius) },
 	},
 	{
 		Name: "diameter", Doc: "modularity: the largest distance within every factor's sub-code where the factor is held",
+		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, example 7 and table 2", New: func() Metric { return NewSpread(Diameter) },
 	},
 	{
 		Name: "mpd", Doc: "modularity: half the mean distance within every factor's sub-code where the factor is held",
+		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, section 3.2 and table 2", New: func() Metric { return NewSpread(MPD) },
 	},
 	{
 		Name: "contraction-mean", Doc: "informativeness: how much closer codes are to each other than their factors, the mean over pairs",
+		Units:  "continuous factors as given (units: range maps them to [0, 1]), other factors mapped to [0, 1], codes as given; the value is a difference of such distances",
 		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Pairs: 1 << 23, Units: UnitsAsGiven} },
 	},
 	{
 		Name: "contraction-max", Doc: "informativeness: how much closer codes are to each other than their factors, at most",
+		Units:  "continuous factors as given (units: range maps them to [0, 1]), other factors mapped to [0, 1], codes as given; the value is a difference of such distances",
 		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Max: true, Pairs: 1 << 23, Units: UnitsAsGiven} },
 	},
 	{
 		Name: "mse", Doc: "informativeness: the mean squared error of the best affine map from codes to factors",
+		Units:  "squared units of the factors: continuous ones as given (units: range maps them to [0, 1]), others mapped to [0, 1]",
 		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanSquaredError, Units: UnitsAsGiven} },
 	},
 	{
 		Name: "mae", Doc: "informativeness: the mean absolute error of the affine map from codes to factors that makes it least",
+		Units:  "units of the factors: continuous ones as given (units: range maps them to [0, 1]), others mapped to [0, 1]",
 		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &LeftInverse{Error: MeanAbsoluteError, Samples: 10000, Units: UnitsAsGiven} },
 	},
 	{
 		Name: "me", Doc: "informativeness: the largest error of an affine map from codes to factors",
+		Units:  "units of the factors: continuous ones as given (units: range maps them to [0, 1]), others mapped to [0, 1]",
 		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &MaxError{Fit: FitLeastSquares, Units: UnitsAsGiven} },
 	},
 	{
 		Name: "modularity", Doc: "how far every code column tells about one factor only, by mutual information",
+		Units:  "none: 0 to 1; mutual_information in nats",
 		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric { return &Modularity{Bins: 20, Binning: EqualWidth} },
 	},
 	{
 		Name: "mutual-information", Doc: "the mean mutual information of pairs of code columns",
+		Units:  "nats",
 		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &MutualInformation{Bins: 20, Binning: EqualWidth} },
 	},
 	{
 		Name: "total-correlation", Doc: "the total correlation of a normal distribution with the codes' covariance",
+		Units:  "nats",
 		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &TotalCorrelation{} },
 	},
 	{
 		Name: "wasserstein-correlation", Doc: "the squared Wasserstein distance of that normal distribution from one without correlations",
+		Units:  "squared units of the codes; normalised: none",
 		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &WassersteinCorrelation{} },
 	},
 	{
 		Name: "code-spread", Doc: "how far codes are from being all the same, where methods without negatives collapse: the deviation of their directions",
+		Units:  "none: a part of the deviation of uniform directions",
 		Source: "Chen and He 2021, section 4.1", New: func() Metric { return &CodeSpread{} },
 	},
 	{
 		Name: "med", Doc: "how far every code column tells about one factor only, weighted by what it tells; of all columns or the best k of every factor",
+		Units:  "none: entropies to the base of the number of factors; with log natural: nats",
 		Source: "Cao et al. 2022, section 3.2, with k section 3.3", New: func() Metric { return &MED{Bins: 20, Binning: EqualWidth, Entropy: libraryEntropy()} },
 	},
 	{
 		Name: "co-occurrence", Doc: "how far code columns that tell about one factor tell about others too: the cosine between factors, of mutual information",
+		Units:  "none: a cosine, 0 to 1",
 		Source: "Cao et al. 2022, section 4.2, equation 4", New: func() Metric { return &CoOccurrence{Bins: 20, Binning: EqualWidth} },
 	},
 	{
 		Name: "irs", Doc: "interventional robustness: how little other factors move code columns, at most",
+		Units:  "none: 0 to 1",
 		Source: "Suter et al. 2019, section 4", New: func() Metric { return &IRS{Quantile: 0.99, Bins: 20} },
 	},
 	{
 		Name: "sap", Doc: "separated attribute predictability: how much better the best code column predicts a factor than the second best",
+		Units:  "none: a difference of accuracies, or of squared correlations",
 		Source: "Kumar et al. 2018, section 3", New: func() Metric {
 			return &SAP{Score: ScoreSVM, Cost: 0.01, Split: librarySplit()}
 		},
 	},
 	{
 		Name: "explicitness", Doc: "how well logistic regression tells the levels of factors apart by the codes: the area under the ROC curve",
+		Units:  "none: an area under the ROC curve, 0 to 1",
 		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric {
 			return &Explicitness{C: 1, Iterations: 1000, Split: librarySplit()}
 		},
 	},
 	{
 		Name: "downstream", Doc: "the accuracy of predicting factors from codes, with few and with many labelled rows",
+		Units:  "none: accuracy, 0 to 1",
 		Source: "Locatello et al. 2019, section 5.5", New: func() Metric {
 			return &Downstream{Predictor: Logistic, Sizes: []int{10, 100, 1000, 10000}, Test: 5000, C: 1, Choose: ChooseTrain}
 		},
 	},
 	{
 		Name: "beta-vae", Doc: "how well a linear classifier tells from differences of codes which factor pairs of images share",
+		Units:  "none: accuracy, 0 to 1",
 		Source: "Higgins et al. 2017, section 3", New: func() Metric { return &BetaVAE{Batch: 64, Train: 10000, Test: 5000} },
 	},
 	{
 		Name: "factor-vae", Doc: "how well the code column that varies least tells which factor images share",
+		Units:  "none: accuracy, 0 to 1",
 		Source: "Kim and Mnih 2018, section 4", New: func() Metric { return &FactorVAE{Batch: 64, Train: 10000, Test: 5000, Prune: 0.05} },
 	},
 	{
 		Name: "r4", Doc: "how well a code column and a factor predict each other, by boosted trees: the best column of every factor",
+		Units:  "none: 0 to 1",
 		Source: "Ross and Doshi-Velez 2021, equations 2 and 3", New: func() Metric { return &R4{Predictions{Splits: 5, Samples: 10000}} },
 	},
 	{
 		Name: "r4c", Doc: "r4 of hierarchical codes: where both are active, and by the options of categorical codes",
+		Units:  "none: 0 to 1",
 		Source: "Ross and Doshi-Velez 2021, equation 5", New: func() Metric { return &R4C{Predictions{Splits: 5, Samples: 10000}} },
 	},
 	{
 		Name: "h-error", Doc: "the edit distance of the hierarchy of the codes from the true one",
+		Units:  "edits of a tree",
 		Source: "Ross and Doshi-Velez 2021, section 6.2 and appendix A.3", New: func() Metric { return &HError{} },
 	},
 	{
 		Name: "purity", Doc: "the part of the rows in components that have the true path of most of their component",
+		Units:  "none: a part of the rows",
 		Source: "Ross and Doshi-Velez 2021, section 6.2", New: func() Metric { return &Purity{} },
 	},
 	{
 		Name: "coverage", Doc: "the part of the rows that are in a component, not discarded",
+		Units:  "none: a part of the rows",
 		Source: "Ross and Doshi-Velez 2021, section 6.2", New: func() Metric { return &Coverage{} },
 	},
 }}

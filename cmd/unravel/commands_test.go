@@ -383,7 +383,8 @@ func TestList(t *testing.T) {
 				t.Errorf("the list of %s lacks %s, or says nothing about it:\n%s", k.plural, i.name, of)
 			}
 			one := succeed(t, "list", k.plural, i.name).out
-			if k.plural != "configs" && !strings.HasPrefix(one, i.name+": "+i.doc+"\n") || i.source != "" && !strings.Contains(one, "Source: "+i.source) {
+			if k.plural != "configs" && !strings.HasPrefix(one, i.name+": "+i.doc+"\n") || i.source != "" && !strings.Contains(one, "Source: "+i.source) ||
+				i.units != "" && !strings.Contains(one, "Units: "+i.units) {
 				t.Errorf("%s %s:\n%s", k.plural, i.name, one)
 			}
 		}

@@ -27,8 +27,8 @@ type listCommand struct {
 
 // item is an entry of any registry.
 type item struct {
-	name, doc, source string
-	settings          any
+	name, doc, source, units string
+	settings                 any
 }
 
 // kind is one registry.
@@ -40,7 +40,7 @@ type kind struct {
 func itemsOf[T any](t *registry.Table[T]) []item {
 	var list []item
 	for _, e := range t.Entries {
-		list = append(list, item{e.Name, e.Doc, e.Source, e.New()})
+		list = append(list, item{e.Name, e.Doc, e.Source, e.Units, e.New()})
 	}
 	return list
 }
@@ -68,7 +68,7 @@ func kinds() []kind {
 func pipelineItems() []item {
 	var list []item
 	for _, e := range augment.Presets.Entries {
-		list = append(list, item{e.Name, e.Doc, e.Source, e.New()})
+		list = append(list, item{e.Name, e.Doc, e.Source, e.Units, e.New()})
 	}
 	return list
 }
@@ -145,6 +145,9 @@ func printOne(w io.Writer, k kind, name string) error {
 		fmt.Fprintf(w, "%s: %s\n", i.name, i.doc)
 		if i.source != "" {
 			fmt.Fprintf(w, "Source: %s\n", i.source)
+		}
+		if i.units != "" {
+			fmt.Fprintf(w, "Units: %s\n", i.units)
 		}
 		if p, ok := i.settings.(augment.Pipeline); ok {
 			text, err := config.Encode(struct {

@@ -14,6 +14,7 @@ type Entry[T any] struct {
 	Name   string
 	Doc    string // what it is, in a sentence or two
 	Source string // paper and equation or section, empty for our own
+	Units  string // of its numbers, such as "nats"; empty: not stated
 	New    func() T
 }
 
