@@ -29,9 +29,10 @@ type BetaVAE struct {
 // FactorVAE is the score of Kim and Mnih 2018, section 4, as disentanglement_lib computes
 // it. A vote is made from Batch rows with one level of a factor, which is random:
 // the column whose variance over these rows, divided by that over all rows, is the
-// least; of variances that differ by a millionth or less the first. Columns with a standard deviation below Prune do not take part. Every column
-// stands for the factor that it had most of Train votes for, and the value is the part of
-// Test votes for which that is right. If no column takes part, it is 0.
+// least; of variances that differ by a millionth or less the first. Columns with a
+// standard deviation below Prune do not take part. Every column stands for the factor
+// that it had most of Train votes for, and the value is the part of Test votes for which
+// that is right. If no column takes part, it is 0.
 //
 // The rows are drawn from the table: the level is that of any row, and the others are
 // any with that level.

@@ -23,8 +23,8 @@ import (
 // are in the [Units] of the settings; the values of ordinal factors, the turns of
 // circular ones (which no affine map recovers from a circle), and the levels of
 // categorical ones are mapped to [0, 1]. Errors have the units of the factors, and
-// squared ones their squares; a mean over factors adds up what their units are. The
-// part score is e^-value.
+// squared errors their squares; a mean over factors mixes the units of different
+// factors. The part score is e^-value.
 type LeftInverse struct {
 	Error   FitError `yaml:"-"`
 	Samples int      `yaml:"samples" doc:"at most so many rows, chosen at random if there are more; 0: all"`
