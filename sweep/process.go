@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -52,7 +53,7 @@ func Processes(program string, args ...string) Starter {
 		defer output.Close()
 		last := &tail{}
 		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], dir, strconv.Itoa(threads))...)
-		cmd.Stderr = io.MultiWriter(output, last)
+		cmd.Stderr = io.MultiWriter(plain.NewLog(output), last) // a full disk does not close the pipe
 		cmd.Cancel, cmd.WaitDelay = func() error { return interrupt(cmd.Process) }, saveWait
 		// Its end of this pipe closes when this process ends, however that happens.
 		if _, err := cmd.StdinPipe(); err != nil {

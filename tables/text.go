@@ -1,12 +1,13 @@
 package tables
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/unravel-ml/unravel/internal/plain"
 )
 
 // theirsLabel is the text in front of the second line of a row if the table says nothing else.
@@ -190,7 +191,7 @@ func (r *Result) WriteCSV(w io.Writer) error {
 			records = append(records, record)
 		}
 	}
-	if err := csv.NewWriter(w).WriteAll(records); err != nil {
+	if err := plain.WriteCSV(w, records); err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
 	return nil

@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/plain"
 )
 
 func sigmoid(x []float32) { kernel.Sigmoid(x, x) }
@@ -21,12 +21,12 @@ const quietInterval = 10 * time.Second
 // progressHook shows a bar on a terminal, and elsewhere a plain line now and then.
 // The function it returns makes room for other text.
 func progressHook(t *Trainer, w io.Writer) (Hook, func()) {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f := plain.Terminal(w); f != nil {
 		columns, _, err := term.GetSize(int(f.Fd()))
 		if err != nil {
 			columns = 80
 		}
-		return barHook(t, w, columns)
+		return barHook(t, f, columns)
 	}
 	return lineHook(t, w), func() {}
 }
@@ -89,9 +89,10 @@ func lineHook(t *Trainer, w io.Writer) Hook {
 		for _, l := range r.Losses {
 			parts = append(parts, l.Objective+" "+lossText(l.Names, l.Values))
 		}
-		_, err := fmt.Fprintf(w, "epoch %d/%d  %s  %.0f images/s  %s left\n", r.Epoch, r.Of, strings.Join(parts, "; "),
+		// A line that cannot be written is no reason to end training.
+		_, _ = fmt.Fprintf(w, "epoch %d/%d  %s  %.0f images/s  %s left\n", r.Epoch, r.Of, strings.Join(parts, "; "),
 			float64(r.Images)/r.Seconds, left.Round(time.Second))
-		return err
+		return nil
 	}}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/figures"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/rng"
 	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/metrics"
@@ -135,7 +135,7 @@ func (e *evaluation) ofCodes(g metrics.Grid) bool {
 }
 
 // writeRecords writes a .csv file.
-func writeRecords(w io.Writer, records [][]string) error { return csv.NewWriter(w).WriteAll(records) }
+func writeRecords(w io.Writer, records [][]string) error { return plain.WriteCSV(w, records) }
 
 // records lists metrics with all digits.
 func records(results []metrics.Result) [][]string {

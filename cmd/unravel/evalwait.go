@@ -5,18 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
-	"golang.org/x/term"
-
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 )
 
 // patienceOf is the time after which a metric counts as slow: people who look on have less.
 func patienceOf(log io.Writer) time.Duration {
-	if f, ok := log.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if plain.Terminal(log) != nil {
 		return time.Second
 	}
 	return 10 * time.Second

@@ -14,13 +14,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -33,10 +33,7 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	os.Exit(run(onSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // commands are the command line's; one file each.
@@ -57,7 +54,7 @@ type commands struct {
 // streams are where a command writes.
 type streams struct {
 	out io.Writer // results
-	log io.Writer // text for people
+	log io.Writer // text for people; an error there is none of the command
 }
 
 // usageError is a mistake in the command line.
@@ -68,7 +65,8 @@ func (e usageError) Unwrap() error { return e.error }
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // run executes a command line and returns the exit code.
-func run(ctx context.Context, args []string, out, log io.Writer) (code int) {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+	out, log := plain.NewWriter(stdout), plain.NewLog(stderr)
 	defer func() {
 		if p := recover(); p != nil {
 			fmt.Fprintf(log, "unravel: internal error: %v; this is a mistake in unravel, please report it\n", p)
@@ -95,6 +93,9 @@ func run(ctx context.Context, args []string, out, log io.Writer) (code int) {
 		return exitUsage
 	}
 	k, err := parser.Parse(flagsLast(parser.Model, args))
+	if out.Err() != nil {
+		return exitCode(out.Err(), out, log)
+	}
 	if exited >= 0 { // --help
 		return exited
 	}
@@ -102,13 +103,20 @@ func run(ctx context.Context, args []string, out, log io.Writer) (code int) {
 		fmt.Fprintf(log, "unravel: %v\nSee unravel --help.\n", err)
 		return exitUsage
 	}
-	return exitCode(k.Run(), log)
+	err = k.Run()
+	if err == nil {
+		err = out.Err()
+	}
+	return exitCode(err, out, log)
 }
 
 // exitCode reports an error and returns the code it stands for.
-func exitCode(err error, log io.Writer) int {
+func exitCode(err error, out *plain.Writer, log io.Writer) int {
 	if err == nil {
 		return exitDone
+	}
+	if gone := out.Err(); errors.Is(gone, syscall.EPIPE) && errors.Is(err, gone) {
+		return exitFailed // whoever read the results wants no more of them
 	}
 	fmt.Fprintln(log, "unravel:", err)
 	var usage usageError

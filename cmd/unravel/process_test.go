@@ -55,9 +55,16 @@ func (s *shared) String() string {
 // start runs a command line as a process of its own.
 func start(t testing.TB, args ...string) *process {
 	t.Helper()
+	return startWith(t, func(*exec.Cmd) {}, args...)
+}
+
+// startWith is start, after the process is changed.
+func startWith(t testing.TB, change func(*exec.Cmd), args ...string) *process {
+	t.Helper()
 	p := &process{Cmd: exec.Command(os.Args[0], args...), done: make(chan struct{})}
 	p.Env = append(os.Environ(), asProgram+"=1")
 	p.Stdout, p.Stderr = &p.out, &p.log
+	change(p.Cmd)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +203,7 @@ func checkEpochs(t *testing.T, dir string, epochs int) {
 func TestSignals(t *testing.T) {
 	args := append(busy(t, 200), "train.checkpoint=0") // only when stopped
 	whole := reference(t, args...)
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
 			command := append([]string{"train", "--resume", "--run", dir, "--json"}, args...)

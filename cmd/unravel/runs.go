@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/registry"
 	"github.com/unravel-ml/unravel/internal/runindex"
 )
@@ -223,7 +223,7 @@ func runRecords(columns []runColumn, runs []*runindex.Run, short bool) [][]strin
 }
 
 func writeRunRecords(w io.Writer, columns []runColumn, runs []*runindex.Run) error {
-	return csv.NewWriter(w).WriteAll(runRecords(columns, runs, false))
+	return plain.WriteCSV(w, runRecords(columns, runs, false))
 }
 
 // printRuns prints what tells runs apart, and what they have found.
@@ -289,7 +289,7 @@ func (c *runsCommand) compare(w io.Writer, runs []*runindex.Run) error {
 		rows = append(rows, row)
 	}
 	if c.CSV {
-		return csv.NewWriter(w).WriteAll(rows)
+		return plain.WriteCSV(w, rows)
 	}
 	return printTable(w, rows)
 }

@@ -62,6 +62,7 @@ func execute(ctx context.Context, s *streams, dir string, runs []sweep.Run, jobs
 	if err != nil {
 		return nil, err
 	}
+	allow(ctx, sweepPatience)
 	p := newSweepProgress(s.log)
 	defer p.clear()
 	return sweep.Execute(ctx, dir, runs, sweep.Options{
@@ -202,5 +203,6 @@ type workerCommand struct {
 
 // Run makes the run.
 func (c *workerCommand) Run(ctx context.Context, s *streams) error {
+	allow(ctx, savePatience)
 	return sweep.Work(ctx, c.Dir, c.Threads, os.Stdin, s.out, s.log)
 }

@@ -10,13 +10,14 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/sweep"
 )
 
 // sweepProgress shows how far a sweep is: on a terminal in a line with a bar that stays, elsewhere in a line now and then.
 type sweepProgress struct {
 	w        io.Writer
-	terminal bool
+	terminal *os.File // nil: w is none
 	every    time.Duration
 
 	lock  sync.Mutex
@@ -29,9 +30,9 @@ type sweepProgress struct {
 const barWidth = 24
 
 func newSweepProgress(w io.Writer) *sweepProgress {
-	p := &sweepProgress{w: w, every: 10 * time.Second}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.terminal, p.every = true, 200*time.Millisecond
+	p := &sweepProgress{w: w, terminal: plain.Terminal(w), every: 10 * time.Second}
+	if p.terminal != nil {
+		p.every = 200 * time.Millisecond
 	}
 	return p
 }
@@ -41,21 +42,21 @@ func (p *sweepProgress) observe(s sweep.Status) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	ended := s.Finished + s.Failed
-	if time.Since(p.last) < p.every && (p.terminal || ended == p.ended) {
+	if time.Since(p.last) < p.every && (p.terminal != nil || ended == p.ended) {
 		return
 	}
 	p.last, p.ended = time.Now(), ended
-	if !p.terminal {
+	if p.terminal == nil {
 		fmt.Fprintln(p.w, s)
 		return
 	}
 	full := int(s.Part * barWidth)
 	line := "[" + strings.Repeat("=", full) + strings.Repeat(" ", barWidth-full) + "] " + s.String()
-	if width, _, err := term.GetSize(int(p.w.(*os.File).Fd())); err == nil && width > 0 {
+	if width, _, err := term.GetSize(int(p.terminal.Fd())); err == nil && width > 0 {
 		line = line[:min(len(line), width-1)]
 	}
 	p.erase()
-	fmt.Fprint(p.w, line)
+	fmt.Fprint(p.terminal, line)
 	p.drawn = len(line)
 }
 
@@ -69,7 +70,7 @@ func (p *sweepProgress) say(format string, args ...any) {
 
 func (p *sweepProgress) erase() {
 	if p.drawn > 0 {
-		fmt.Fprint(p.w, "\r"+strings.Repeat(" ", p.drawn)+"\r")
+		fmt.Fprint(p.terminal, "\r"+strings.Repeat(" ", p.drawn)+"\r")
 		p.drawn = 0
 	}
 }

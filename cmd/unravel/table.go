@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/tables"
@@ -237,7 +238,7 @@ func writeTable(dir string, r *tables.Result) error {
 
 // widthOf is the width of a terminal.
 func widthOf(w io.Writer) int {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f := plain.Terminal(w); f != nil {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			return width
 		}

@@ -34,6 +34,7 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 	if c.Dir == "" {
 		c.Dir = filepath.Join("runs", config.Name)
 	}
+	allow(ctx, savePatience)
 	result, err := train.Run(ctx, config, train.Options{Dir: c.Dir, Resume: c.Resume, Log: s.log})
 	if err != nil {
 		return err
