@@ -46,7 +46,7 @@ const saveWait = time.Minute
 // the arguments, the run's folder and the number of threads. The program is to call [Work].
 func Processes(program string, args ...string) Starter {
 	return func(ctx context.Context, dir string, threads int, report func(done, all int)) error {
-		output, err := os.OpenFile(filepath.Join(dir, OutputFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+		output, err := runstore.OpenFile(filepath.Join(dir, OutputFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY)
 		if err != nil {
 			return err
 		}

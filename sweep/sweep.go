@@ -82,7 +82,7 @@ func (p *Plan) Validate() error {
 	if p.Base == "" {
 		return config.Invalid("base", "the sweep has no base config: want a .yaml file, or a name of %s", "unravel list configs")
 	}
-	if p.Name == "" || !filepath.IsLocal(p.Name) || strings.ContainsAny(p.Name, `/\`) {
+	if p.Name == "" || p.Name == "." || !filepath.IsLocal(p.Name) || strings.ContainsAny(p.Name, `/\`) {
 		return config.Invalid("name", "%q is not a folder's name", p.Name)
 	}
 	seen := map[uint64]bool{}

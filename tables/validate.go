@@ -3,11 +3,11 @@ package tables
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/internal/runstore"
 )
 
 // Transform is what a paper does to a metric's value before it prints it.
@@ -75,17 +75,21 @@ const (
 
 // Validate checks what a table says by itself; Load checks it against the printed values.
 func (t *Table) Validate() error {
+	if err := runstore.CheckName(t.Name); err != nil { // of its files, too
+		return config.Invalid("name", "%w", err)
+	}
+	if t.Folder != "" {
+		if err := runstore.CheckName(t.Folder); err != nil {
+			return config.Invalid("runs", "%w", err)
+		}
+	}
 	switch {
-	case t.Name == "":
-		return config.Invalid("name", "the table has no name")
 	case t.Decimals < 0 || t.Decimals > maxDecimals:
 		return config.Invalid("decimals", "%d is out of range; want 0 to %d", t.Decimals, maxDecimals)
 	case t.Compare != Difference && t.Compare != Ratio:
 		return config.Invalid("compare", "unknown comparison %q; want difference or ratio", string(t.Compare))
 	case t.Subset < 0:
 		return config.Invalid("subset", "%d is negative; want 0 (all rows) or more", t.Subset)
-	case t.Folder != "" && !folderName.MatchString(t.Folder):
-		return config.Invalid("runs", "%q is not a folder's name: want letters, digits, '.', '_' and '-', a letter or digit first", t.Folder)
 	case len(t.Rows) == 0:
 		return config.Invalid("rows", "there are no rows")
 	case len(t.Columns) == 0:
@@ -172,8 +176,6 @@ func (t *Table) validNotes(rows, columns []string) error {
 	}
 	return nil
 }
-
-var folderName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // amongPrinted is among of names of which one may stand for all.
 func amongPrinted(what, name string, known []string) error {

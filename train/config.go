@@ -5,13 +5,13 @@ package train
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/augment"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -103,13 +103,12 @@ func longMetrics(n *config.Node, overrides []string) {
 // Encode returns the config as YAML with all defaults filled in. Load accepts it.
 func (c Config) Encode() ([]byte, error) { return config.Encode(c) }
 
-var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
 // Validate checks what the parts cannot check on their own.
 func (c *Config) Validate() error {
+	if err := runstore.CheckName(c.Name); err != nil {
+		return config.Invalid("name", "%w", err)
+	}
 	switch {
-	case !runName.MatchString(c.Name):
-		return config.Invalid("name", "%q is not a folder's name: want letters, digits, '.', '_' and '-', a letter or digit first", c.Name)
 	case c.Dataset.Value == nil:
 		return config.Invalid("dataset", "no data set is chosen: want, for example, {square: {size: 64, side: 16}}")
 	case c.Model.Value == nil:

@@ -228,6 +228,9 @@ func (s *session) fit(ctx context.Context) error {
 
 // save writes a checkpoint and keeps the one before.
 func (s *session) save(done bool) error {
+	if err := s.store.Present(); err != nil {
+		return err
+	}
 	f, text, err := s.trainer.checkpoint(s.config, done)
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -247,6 +250,9 @@ func (s *session) save(done bool) error {
 
 // logEpoch writes a finished epoch to the logs.
 func (s *session) logEpoch(r *EpochReport) error {
+	if err := s.store.Present(); err != nil {
+		return err
+	}
 	line := logLine{Step: r.Step, Epoch: r.Epoch, Images: r.Images, Seconds: r.Seconds, Losses: Losses{}}
 	var values []tfevents.Value
 	for _, l := range r.Losses {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -22,8 +23,9 @@ func TestFullDisk(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Symlink("/dev/full", filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".unravel-tmp")); err != nil {
-				t.Fatal(err)
+			const charDevice, full = 0o20000 | 0o666, 1<<8 | 7 // links are refused
+			if err := syscall.Mknod(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".unravel-tmp"), charDevice, full); err != nil {
+				t.Skip("devices cannot be made here:", err)
 			}
 			o := call(t, longer(dir)...)
 			if o.code != 1 || o.out != "" || strings.Count(o.log, "unravel: ") != 1 || !strings.Contains(o.log, "unravel: writing "+path+": ") || !strings.Contains(o.log, "no space left on device") {

@@ -30,7 +30,9 @@ func WriteFile(path string, write func(io.Writer) error, keep bool) error {
 		err = os.Rename(tmp, path)
 	}
 	if err != nil {
-		os.Remove(tmp) // it may not be there; the error to report is the first one
+		if !errors.Is(err, ErrForeign) {
+			os.Remove(tmp) // it may not be there; the error to report is the first one
+		}
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	if err := syncDir(filepath.Dir(path)); err != nil {
@@ -39,9 +41,22 @@ func WriteFile(path string, write func(io.Writer) error, keep bool) error {
 	return nil
 }
 
-// writeSynced writes a new file and waits until it is on disk.
+// writeSynced writes a new file, in place of one that a process left that was killed, and waits until
+// it is on disk.
 func writeSynced(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		err = os.Remove(path)
+	case err == nil && info.Mode()&fs.ModeSymlink != 0:
+		err = foreign(path, info)
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|noFollow, 0o666)
 	if err != nil {
 		return err
 	}

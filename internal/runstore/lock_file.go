@@ -16,7 +16,7 @@ import (
 type lockFile struct{ f *os.File }
 
 func lockPath(path string) (*lockFile, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o666)
+	f, err := OpenFile(path, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("locking the run: %w", err)
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // Log appends JSON objects to a file, one per line. It is used by one goroutine.
@@ -21,7 +20,7 @@ type Log struct {
 
 // CreateLog begins a log, empty.
 func (r *Run) CreateLog(name string) (*Log, error) {
-	if err := r.checkName(name); err != nil {
+	if err := r.prepare(name); err != nil {
 		return nil, err
 	}
 	if err := os.Remove(r.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -34,20 +33,21 @@ func (r *Run) CreateLog(name string) (*Log, error) {
 // complete objects, objects whose "step" is greater, and objects without a "step"
 // that follow such ones are taken out. A missing log is made.
 func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
-	if err := r.checkName(name); err != nil {
+	if err := r.prepare(name); err != nil {
 		return nil, err
 	}
-	if err := rewindLog(r.Path(name), step); err != nil {
+	err := Own(r.Path(name))
+	if err == nil {
+		err = rewindLog(r.Path(name), step)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("continuing %s: %w", r.Path(name), err)
 	}
 	return openLog(r.Path(name))
 }
 
 func openLog(path string) (*Log, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o666)
+	f, err := OpenFile(path, os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -31,12 +32,15 @@ var (
 	ErrNoRun = errors.New("no run there")
 	// ErrLocked is returned by Create and Open while another process holds the run.
 	ErrLocked = errors.New("another process holds the run")
+	// ErrMoved is returned when a run is written whose folder is no longer where it was opened.
+	ErrMoved = errors.New("the run's folder was moved or deleted while the run was open")
 )
 
 // Run is an open run.
 type Run struct {
 	dir  string
-	lock *lockFile // nil: a view
+	lock *lockFile   // nil: a view
+	self fs.FileInfo // the folder as it was opened; nil: a view
 }
 
 // Create begins a run in a folder, which is made if it is missing. It must not hold
@@ -96,7 +100,11 @@ func hold(dir string) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	return &Run{dir, lock}, nil
+	self, err := os.Stat(dir)
+	if err != nil {
+		return nil, errors.Join(err, lock.unlock())
+	}
+	return &Run{dir, lock, self}, nil
 }
 
 // Close lets go of the run.
@@ -136,14 +144,47 @@ func (r *Run) WriteKeep(name string, write func(io.Writer) error) error {
 }
 
 func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error {
+	if err := r.prepare(name); err != nil {
+		return err
+	}
+	return WriteFile(r.Path(name), write, keep)
+}
+
+// prepare makes the folder of a file that is to be written: below that of the run, which must
+// be there, and without links.
+func (r *Run) prepare(name string) error {
 	if err := r.checkName(name); err != nil {
 		return err
 	}
-	path := r.Path(name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+	if err := r.Present(); err != nil {
+		return fmt.Errorf("writing %s: %w", r.Path(name), err)
 	}
-	return WriteFile(path, write, keep)
+	parts := strings.Split(path.Clean(filepath.ToSlash(name)), "/")
+	for i := range len(parts) - 1 {
+		dir := r.Path(strings.Join(parts[:i+1], "/"))
+		if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("writing %s: %w", r.Path(name), err)
+		}
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return fmt.Errorf("writing %s: %w", r.Path(name), errors.Join(err, fmt.Errorf("%s is not a folder of this run, or a link to one; remove it", dir)))
+		}
+	}
+	return nil
+}
+
+// Present reports an error if the folder of an open run is no longer where it was.
+func (r *Run) Present() error {
+	if r.self == nil {
+		return nil
+	}
+	info, err := os.Stat(r.dir)
+	if err == nil && os.SameFile(info, r.self) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%s: %w; continue it with --resume where it is now, or train it again", r.dir, ErrMoved)
 }
 
 // checkName refuses to write outside the run, or without holding it.
@@ -159,7 +200,7 @@ func (r *Run) checkName(name string) error {
 
 // Remove removes a file of the run, if it is there.
 func (r *Run) Remove(name string) error {
-	if err := r.checkName(name); err != nil {
+	if err := r.prepare(name); err != nil {
 		return err
 	}
 	if err := os.Remove(r.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -171,7 +212,7 @@ func (r *Run) Remove(name string) error {
 // Restore makes the version that WriteKeep kept the current one again, for when the
 // current one turns out to be damaged.
 func (r *Run) Restore(name string) error {
-	if err := r.checkName(name); err != nil {
+	if err := r.prepare(name); err != nil {
 		return err
 	}
 	path := r.Path(name)

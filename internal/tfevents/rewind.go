@@ -19,12 +19,21 @@ func rewind(path string, step int64) (kept int64, err error) {
 	case err != nil:
 		return 0, err
 	case inOrder:
-		return kept, os.Truncate(path, kept)
+		return kept, truncate(path, kept)
 	}
 	return kept, runstore.WriteFile(path, func(w io.Writer) error {
 		_, _, err := filter(path, w, step)
 		return err
 	}, false)
+}
+
+// truncate shortens a file, not what a link in its place leads to.
+func truncate(path string, size int64) error {
+	f, err := runstore.OpenFile(path, os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(size), f.Close())
 }
 
 // filter copies the events that stay, and tells how many bytes they have and
