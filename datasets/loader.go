@@ -48,11 +48,11 @@ type Loader struct {
 	views   *augment.Views // nil: none
 	seed    uint64         // of the views
 
-	buffers [2]rendered // the batch dealt last, and the next one
-	ahead   int         // position of the batch in buffers[1]; -1: none
-	request chan int    // positions to render into buffers[1]
-	done    chan struct{}
-	now     Batch // that draw renders on all processors
+	buffers [2]rendered        // the batch dealt last, and the next one
+	ahead   int                // position of the batch in buffers[1]; -1: none
+	request chan int           // positions to render into buffers[1]
+	done    chan *kernel.Panic // answers: nil, or what a request panicked with
+	now     Batch              // that draw renders on all processors
 	draw    func(_, n int)
 }
 
@@ -76,7 +76,7 @@ func NewViewLoader(d Dataset, s *Sampler, v *augment.Views, seed uint64) (*Loade
 
 func newLoader(d Dataset, s *Sampler, v *augment.Views, seed uint64) *Loader {
 	h, w, c := d.ImageShape()
-	l := &Loader{set: d, sampler: s, size: h * w * c, views: v, seed: seed, ahead: -1, request: make(chan int), done: make(chan struct{}, 1)}
+	l := &Loader{set: d, sampler: s, size: h * w * c, views: v, seed: seed, ahead: -1, request: make(chan int), done: make(chan *kernel.Panic, 1)}
 	l.draw = func(_, n int) { l.renderRow(l.now, l.sampler.State().Position, n) }
 	for i := range l.buffers {
 		b := &l.buffers[i]
@@ -95,12 +95,23 @@ func newLoader(d Dataset, s *Sampler, v *augment.Views, seed uint64) *Loader {
 // render serves requests until there are no more.
 func (l *Loader) render() {
 	for position := range l.request {
-		b, _ := l.sampler.batch(position)
-		for n := range b.Indices {
-			l.renderRow(b, position, n)
-		}
-		l.done <- struct{}{}
+		l.done <- l.renderBatch(position)
 	}
+}
+
+// renderBatch renders the batch at a position. A panic on this goroutine would end
+// the program: it becomes one of the caller of Next.
+func (l *Loader) renderBatch(position int) (failed *kernel.Panic) {
+	defer func() {
+		if p := recover(); p != nil {
+			failed = kernel.Recovered(p)
+		}
+	}()
+	b, _ := l.sampler.batch(position)
+	for n := range b.Indices {
+		l.renderRow(b, position, n)
+	}
+	return nil
 }
 
 // renderRow renders an image of the batch at a position, and its views, into buffers[1].
@@ -151,11 +162,20 @@ func (l *Loader) Views() [][]float32 { return l.buffers[0].dealt }
 // wait lets the rendering under way end and returns the position it was for; -1
 // when there is none.
 func (l *Loader) wait() (position int) {
-	position, l.ahead = l.ahead, -1
-	if position >= 0 {
-		<-l.done
+	position, failed := l.settle()
+	if failed != nil {
+		panic(failed)
 	}
 	return position
+}
+
+// settle is wait without a panic.
+func (l *Loader) settle() (position int, failed *kernel.Panic) {
+	position, l.ahead = l.ahead, -1
+	if position >= 0 {
+		failed = <-l.done
+	}
+	return position, failed
 }
 
 // State returns the sampler's position: batches dealt, not batches rendered.
@@ -172,6 +192,6 @@ func (l *Loader) Restore(s State) error {
 
 // Close ends the background work. The loader must not be used afterwards.
 func (l *Loader) Close() {
-	l.wait()
+	l.settle()
 	close(l.request)
 }

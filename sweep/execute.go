@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -198,7 +198,7 @@ func (e *execution) tell(change func(*meter)) {
 func InProcess(ctx context.Context, dir string, _ int, report func(done, all int)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("internal error: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("internal error: %w", kernel.Recovered(p))
 		}
 	}()
 	return resume(ctx, dir, 0, train.Options{Progress: report})

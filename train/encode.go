@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"gorgonia.org/gorgonia"
 
@@ -18,7 +19,8 @@ import (
 // encodeBatch is how many images are encoded or decoded at a time.
 const encodeBatch = 128
 
-// Coder runs a trained model's encoder and decoder.
+// Coder runs a trained model's encoder and decoder. Goroutines may share it, as long
+// as none trains the model: they take turns, batch by batch.
 type Coder struct {
 	data             models.Data
 	views            *augment.Views // images are normalised as these are; nil: not at all
@@ -28,6 +30,7 @@ type Coder struct {
 
 // half is the graph of an encoder or a decoder.
 type half struct {
+	busy    sync.Mutex // the machine and the input serve one batch at a time
 	machine *vm.Machine
 	in      []float32
 	out     *gorgonia.Node
@@ -70,15 +73,19 @@ func newHalf(m models.Model, name string, build func(g *nn.Graph) (in, out *gorg
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &half{machine, nn.Data(in), out}, nil
+	return &half{machine: machine, in: nn.Data(in), out: out}, nil
 }
 
-// run computes one full batch; the result is valid until the next run.
-func (h *half) run() ([]float32, error) {
+// run computes one batch, whose input fill writes, and appends the first n numbers of
+// the result.
+func (h *half) run(to []float32, n int, fill func(in []float32)) ([]float32, error) {
+	h.busy.Lock()
+	defer h.busy.Unlock()
+	fill(h.in)
 	if err := h.machine.RunAll(); err != nil {
 		return nil, err
 	}
-	return h.machine.Value(h.out).Data().([]float32), nil
+	return append(to, h.machine.Value(h.out).Data().([]float32)[:n]...), nil
 }
 
 // Width is the number of columns of a code.
@@ -92,16 +99,17 @@ func (c *Coder) Encode(ctx context.Context, d datasets.Dataset, indices []int) (
 			return nil, ErrStopped
 		}
 		part := indices[from:min(from+encodeBatch, len(indices))]
-		datasets.Fill(d, part, c.encoder.in)
-		if c.views != nil {
-			size := c.data.Height * c.data.Width * c.data.Channels
-			c.views.Plain(c.encoder.in[:len(part)*size], c.data.Height, c.data.Width, c.data.Channels)
-		}
-		out, err := c.encoder.run()
+		var err error
+		codes, err = c.encoder.run(codes, len(part)*c.width, func(in []float32) {
+			datasets.Fill(d, part, in)
+			if c.views != nil {
+				size := c.data.Height * c.data.Width * c.data.Channels
+				c.views.Plain(in[:len(part)*size], c.data.Height, c.data.Width, c.data.Channels)
+			}
+		})
 		if err != nil {
 			return nil, fmt.Errorf("encode: %w", err)
 		}
-		codes = append(codes, out[:len(part)*c.width]...)
 	}
 	return codes, nil
 }
@@ -117,12 +125,11 @@ func (c *Coder) Decode(codes []float32) ([]float32, error) {
 	images := make([]float32, 0, n*size)
 	for from := 0; from < n; from += encodeBatch {
 		count := min(encodeBatch, n-from)
-		copy(c.decoder.in, codes[from*c.width:(from+count)*c.width])
-		logits, err := c.decoder.run()
+		var err error
+		images, err = c.decoder.run(images, count*size, func(in []float32) { copy(in, codes[from*c.width:]) })
 		if err != nil {
 			return nil, fmt.Errorf("decode: %w", err)
 		}
-		images = append(images, logits[:count*size]...)
 	}
 	if !c.data.Real {
 		sigmoid(images)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
@@ -38,13 +39,15 @@ func patiently[T any](ctx context.Context, patience time.Duration, compute func(
 	type outcome struct {
 		value   T
 		err     error
-		failure any // what it panicked with
+		failure *kernel.Panic // what it panicked with
 	}
 	done := make(chan outcome, 1)
 	go func() {
 		var o outcome
 		defer func() {
-			o.failure = recover()
+			if p := recover(); p != nil {
+				o.failure = kernel.Recovered(p)
+			}
 			done <- o
 		}()
 		o.value, o.err = compute()

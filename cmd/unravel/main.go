@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	out, log := plain.NewWriter(stdout), plain.NewLog(stderr)
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(log, "unravel: internal error: %v; this is a mistake in unravel, please report it\n", p)
+			fmt.Fprintf(log, "unravel: an internal error, a mistake in unravel; please report it with what follows: %v\n", kernel.Recovered(p))
 			code = exitFailed
 		}
 	}()

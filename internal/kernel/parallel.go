@@ -1,7 +1,9 @@
 package kernel
 
 import (
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -11,8 +13,8 @@ func Threads() int { return runtime.GOMAXPROCS(0) }
 
 // For calls body(worker, i) once for every i in [0, n), on up to Threads()
 // goroutines, and returns when all calls have. Items are handed out in order but
-// may run at the same time; no two calls with the same worker do. The body must
-// not panic.
+// may run at the same time; no two calls with the same worker do. If calls panic,
+// the others still run, and For then panics with the *[Panic] of the smallest i.
 //
 // For allocates nothing if body is a stored function value.
 func For(n int, body func(worker, i int)) { forWorkers(Threads(), n, body) }
@@ -46,7 +48,37 @@ func forWorkers(workers, n int, body func(worker, i int)) {
 	}
 	j.run()
 	j.wait()
+	failed := j.failed
+	j.failed = nil
 	j.release()
+	if failed != nil {
+		panic(failed)
+	}
+}
+
+// Panic is what For panics with: a panic of its body, which may have happened on
+// another goroutine.
+type Panic struct {
+	Value any    // of the body's panic
+	Stack []byte // of the goroutine that it happened on
+	item  int64
+}
+
+// Recovered returns the panic of a value of recover() that is not nil. It is called
+// by the deferred function itself, so that the stack has the place of the panic.
+func Recovered(value any) *Panic {
+	if p, ok := value.(*Panic); ok { // of a For within the body
+		return p
+	}
+	return &Panic{Value: value, Stack: debug.Stack()}
+}
+
+func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n\n%s", p.Value, p.Stack) }
+
+// Unwrap returns the value of the panic if it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
 }
 
 // spinLimit is how often the caller looks whether the others have finished before
@@ -68,24 +100,53 @@ type job struct {
 	references atomic.Int32
 	asleep     atomic.Bool
 	awake      chan struct{}
+
+	failing sync.Mutex
+	failed  *Panic // of the smallest item that panicked
 }
 
 var jobs = sync.Pool{New: func() any { return &job{awake: make(chan struct{}, 1)} }}
 
 func (j *job) run() {
 	worker := -1
+	for j.work(&worker) {
+	}
+}
+
+// work calls the body for items until none is left; true: until one panicked.
+func (j *job) work(worker *int) (panicked bool) {
+	i := int64(0)
+	defer func() {
+		if p := recover(); p != nil {
+			j.fail(i, Recovered(p))
+			j.finish()
+			panicked = true
+		}
+	}()
 	for {
-		i := j.next.Add(1) - 1
-		if i >= j.n {
-			return
+		if i = j.next.Add(1) - 1; i >= j.n {
+			return false
 		}
-		if worker < 0 {
-			worker = int(j.workers.Add(1)) - 1
+		if *worker < 0 {
+			*worker = int(j.workers.Add(1)) - 1
 		}
-		j.body(worker, int(i))
-		if j.finished.Add(1) == j.n && j.asleep.CompareAndSwap(true, false) {
-			j.awake <- struct{}{}
-		}
+		j.body(*worker, int(i))
+		j.finish()
+	}
+}
+
+// finish counts an item, and wakes the caller after the last one.
+func (j *job) finish() {
+	if j.finished.Add(1) == j.n && j.asleep.CompareAndSwap(true, false) {
+		j.awake <- struct{}{}
+	}
+}
+
+func (j *job) fail(item int64, p *Panic) {
+	j.failing.Lock()
+	defer j.failing.Unlock()
+	if j.failed == nil || item < j.failed.item {
+		j.failed = &Panic{Value: p.Value, Stack: p.Stack, item: item}
 	}
 }
 

@@ -21,6 +21,8 @@ import (
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
 // Array is an operand: a shape and its elements in row-major order, of which
@@ -203,7 +205,7 @@ func (d *identity) String() string {
 // explain names the operation in an error, and turns a panic into an error.
 func (d *identity) explain(err *error, in []tensor.Shape) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("panic: %v", p)
+		*err = kernel.Recovered(p)
 	}
 	if *err != nil {
 		*err = &Error{Op: d.String(), Shapes: in, Err: *err}

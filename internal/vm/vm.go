@@ -13,6 +13,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/op"
 )
 
@@ -151,7 +152,7 @@ func (m *Machine) RunAll() (err error) {
 	at := 0
 	defer func() {
 		if p := recover(); p != nil {
-			err = m.explain(at, fmt.Errorf("panic: %v", p))
+			err = m.explain(at, kernel.Recovered(p))
 		}
 	}()
 	for at = range m.steps {

@@ -1,10 +1,6 @@
 package logic
 
-import (
-	"fmt"
-
-	"github.com/unravel-ml/unravel/internal/kernel"
-)
+import "github.com/unravel-ml/unravel/internal/kernel"
 
 // pieces is into how many parts the work of a quantifier is cut at most. What each
 // part is does not depend on the number of threads, and results are joined in order.
@@ -38,18 +34,11 @@ func (q *quantifier) fork(m *machine, n int) {
 		e.pieces = append(e.pieces, p)
 	}
 	if s.job == nil {
-		s.job = func(_, i int) {
-			// A panic on another goroutine would end the program.
-			defer func() { s.panics[i] = recover() }()
-			q.part(m, s, i)
-		}
+		s.job = func(_, i int) { q.part(m, s, i) }
 	}
 	s.pieces = n
 	kernel.For(n, s.job)
 	for i := range n {
-		if p := s.panics[i]; p != nil {
-			panic(fmt.Sprint(p))
-		}
 		if s.forward {
 			q.merge(s, &e.pieces[i].states[q.state])
 		}

@@ -1,7 +1,6 @@
 package logic
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
@@ -222,7 +221,6 @@ type pairSums[T kernel.Float] struct {
 	points, slope *kernel.Points[T]
 	blocks        []pairBlock[T]
 	sums          []float64
-	panics        []any
 	alone         bool // within a part of a larger work
 	job, slopeJob func(_, i int)
 }
@@ -236,23 +234,15 @@ func sumsOf[T kernel.Float](s **pairSums[T], m *machine, width int) *pairSums[T]
 		blocks := (n + kernel.PairLanes - 1) / kernel.PairLanes
 		p := &pairSums[T]{
 			points: kernel.NewPoints[T](n, width), slope: kernel.NewPoints[T](n, width),
-			blocks: make([]pairBlock[T], blocks), sums: make([]float64, blocks), panics: make([]any, blocks), alone: m.piece,
+			blocks: make([]pairBlock[T], blocks), sums: make([]float64, blocks), alone: m.piece,
 		}
 		for i := range p.blocks {
 			p.blocks[i] = pairBlock[T]{make([]T, kernel.PairLanes*kernel.PairSources), make([]T, kernel.PairLanes)}
 		}
-		p.job, p.slopeJob = p.safely(p.sum), p.safely(p.slopeOf)
+		p.job, p.slopeJob = p.sum, p.slopeOf
 		*s = p
 	}
 	return *s
-}
-
-// safely keeps a panic on another goroutine from ending the program.
-func (p *pairSums[T]) safely(do func(block int)) func(_, i int) {
-	return func(_, i int) {
-		defer func() { p.panics[i] = recover() }()
-		do(i)
-	}
 }
 
 // run does the work of every block of points.
@@ -264,11 +254,6 @@ func (p *pairSums[T]) run(job func(_, i int)) {
 		}
 	} else {
 		kernel.For(n, job)
-	}
-	for _, e := range p.panics[:n] {
-		if e != nil {
-			panic(fmt.Sprint(e))
-		}
 	}
 }
 
@@ -296,7 +281,7 @@ func (p *pairSums[T]) distances(x []float64) float64 {
 
 // sum adds up the distances of a block's points from each other, and twice those
 // from later points.
-func (p *pairSums[T]) sum(block int) {
+func (p *pairSums[T]) sum(_, block int) {
 	b, lo := &p.blocks[block], block*kernel.PairLanes
 	hi, sum := min(lo+kernel.PairLanes, p.points.Rows), 0.0
 	for source := lo; source < p.points.Rows; source += kernel.PairSources {
@@ -330,7 +315,7 @@ func (p *pairSums[T]) slopes(x []float64) {
 	}
 }
 
-func (p *pairSums[T]) slopeOf(block int) {
+func (p *pairSums[T]) slopeOf(_, block int) {
 	b, lo := &p.blocks[block], block*kernel.PairLanes
 	for source := 0; source < p.points.Rows; source += kernel.PairSources {
 		n := min(kernel.PairSources, p.points.Rows-source)

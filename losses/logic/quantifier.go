@@ -38,7 +38,6 @@ type state struct {
 	handed  []float64      // gradients of the body
 	picked  []int32        // tuples that passed tests
 	job     func(_, i int) // a part of the work
-	panics  [pieces]any
 	pieces  int
 	g       float64 // the gradient that is handed down; ignored while quantities are computed
 	forward bool
