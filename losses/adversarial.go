@@ -54,6 +54,14 @@ func Permute(dst, codes, active []float32, columns int, shuffle func(n int, swap
 
 // Discriminator are the settings of a network that tells codes from permuted
 // codes, and of its training.
+//
+// Which codes are permuted differs by source. FactorVAE's paper (Kim and Mnih 2018,
+// algorithm 2) draws a second batch of images of the same size after the model's step,
+// encodes it with the new parameters and permutes these codes: SecondBatch. The code of
+// Locatello et al. 2019 (disentanglement_lib) permutes the codes of the step itself, which
+// saves a pass through the encoder: codes and permuted codes then have the same values in each
+// column. COFHAE (Ross and Doshi-Velez 2021) permutes those of the step, and learns of
+// codes that are computed again after it: Renew.
 type Discriminator struct {
 	Hidden []int   `yaml:"hidden" doc:"widths of the hidden layers, with leaky ReLU of slope 0.2"`
 	Logits int     `yaml:"logits" doc:"1: the log ratio itself; 2: logits of a softmax"`
@@ -61,6 +69,8 @@ type Discriminator struct {
 	Beta1  float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
 	Beta2  float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
 	Renew  bool    `yaml:"renew" doc:"compute the codes it learns from again, with the parameters of after the step"`
+
+	SecondBatch bool `yaml:"second_batch" doc:"permute the codes of a second, independent batch (Kim and Mnih 2018, algorithm 2), not those of the step (disentanglement_lib)"`
 }
 
 // Validate checks the settings.
@@ -99,8 +109,9 @@ func (d *Discriminator) Build(g *nn.Graph, codes *gorgonia.Node, name string) (*
 
 // Adversary is a discriminator that judges codes of a graph. It is trained in a
 // program of its own, after each step of the graph's: on the codes of that step
-// (which Renew computes again with the new parameters) and on the codes of that step
-// permuted ([Permute], [Discrimination]).
+// (which Renew computes again with the new parameters) and on permuted codes ([Permute],
+// [Discrimination]): those of that step, or with SecondBatch those of another batch, computed
+// with the new parameters.
 type Adversary struct {
 	Name          string         // of its parameters; one per loss
 	Codes         *gorgonia.Node // [batch, columns]

@@ -51,6 +51,9 @@ func (l *TCLoss) Validate() error {
 	if l.Estimator == Adversarial && l.Discriminator == nil {
 		return config.Invalid("discriminator", "the estimator adversarial needs its settings")
 	}
+	if l.Estimator != Adversarial && l.Discriminator != nil && l.Discriminator.SecondBatch {
+		return config.Invalid("discriminator.second_batch", "the estimator %s has no discriminator; want estimator adversarial, or no second_batch", l.Estimator)
+	}
 	return validWeight(l.Weight)
 }
 

@@ -13,20 +13,22 @@ import (
 )
 
 // adversary is the program that trains a discriminator on the codes of another
-// program's last step and on the same codes permuted.
+// program's last step and on codes that are permuted: the same, or those of a second batch.
 type adversary struct {
 	name          string
 	settings      *losses.Discriminator
 	codes, active *gorgonia.Node // of the other program; active may be nil
 	columns       int
 
-	again     *vm.Machine // computes the codes anew; nil: those of the step are used
-	input     []float32   // [2n, columns]: codes, then permuted codes
-	machine   *vm.Machine
-	loss      *gorgonia.Node
-	names     []string
-	nodes     gorgonia.Nodes
-	gradients [][]float32
+	again        *vm.Machine // computes the codes anew; nil: those of the step are used
+	input        []float32   // [2n, columns]: codes, then permuted codes
+	second       []float32   // the codes of the second batch, and where they are active: set for every step, if settings want them
+	secondActive []float32
+	machine      *vm.Machine
+	loss         *gorgonia.Node
+	names        []string
+	nodes        gorgonia.Nodes
+	gradients    [][]float32
 }
 
 func newAdversary(a losses.Adversary, judges *nn.Params) (*adversary, error) {
@@ -74,8 +76,12 @@ func (a *adversary) optimizer(judges *nn.Params) Optimizer {
 	return adam.New(parametersOf(judges, a.names))
 }
 
-// trainJudges updates the discriminators of a program on the codes of its last step.
+// trainJudges updates the discriminators of a program on the codes of its last step, and on
+// permuted ones.
 func (t *Trainer) trainJudges(p *program, rate float64) error {
+	if err := t.takeSecond(p); err != nil {
+		return err
+	}
 	for i, a := range p.adversaries {
 		where := fmt.Sprintf("step %d, loss %s: discriminator", t.step+1, a.name)
 		loss, err := a.run(p.machine, t.permute)
@@ -100,6 +106,9 @@ func (a *adversary) run(other *vm.Machine, permute *rng.Stream) (float64, error)
 	var active []float32
 	if a.active != nil {
 		active = floats(other, a.active)
+	}
+	if a.settings.SecondBatch {
+		codes, active = a.second, a.secondActive
 	}
 	losses.Permute(a.input[n:], codes, active, a.columns, permute.Shuffle)
 	if a.again != nil { // the model's parameters are new, its inputs still those of the step

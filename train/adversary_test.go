@@ -2,14 +2,18 @@ package train
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/rng"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -143,6 +147,113 @@ func snapshot(p *nn.Params) (list [][]float32) {
 		list = append(list, slices.Clone(p.Get(name).Float32s()))
 	}
 	return list
+}
+
+// secondBatch are overrides of judged with which discriminators permute a second batch; active is for known levels of a factor.
+var (
+	secondBatch = []string{"losses.2.tc.discriminator.second_batch=true"}
+	secondMasks = []string{"supervision={labels: {fraction: 0.5}}",
+		"losses.2={conditional-tc: {weight: 5, active: [{columns: [1, 3], factor: row, levels: [0, 1, 2, 3, 4, 5]}], discriminator: {hidden: [32, 32], renew: true, second_batch: true}}}"}
+	secondViews = append([]string{"views={pipeline: [flip], count: 1}"}, secondBatch...)
+)
+
+// TestSecondBatchResumes checks that a run with second batches, stopped at any step and
+// resumed, ends with the bits of one that was not, whatever the threads, and that it is not
+// the run without them.
+func TestSecondBatchResumes(t *testing.T) {
+	first := t.TempDir()
+	trainIn(t, first, judgedConfig(t), false)
+	for name, overrides := range map[string][]string{"tc": secondBatch, "conditional-tc": secondMasks, "tc of views": secondViews} {
+		t.Run(name, func(t *testing.T) {
+			whole, dir := t.TempDir(), t.TempDir()
+			trainIn(t, whole, judgedConfig(t, overrides...), false)
+			for stop, resume := 2, false; ; stop, resume = stop+3, true {
+				_, err := Run(endAfter(stop), judgedConfig(t, append(overrides, "train.threads=1")...), Options{Dir: dir, Resume: resume})
+				if err == nil {
+					break
+				}
+				if !errors.Is(err, ErrStopped) {
+					t.Fatal(err)
+				}
+			}
+			got, want := bits(t, dir), bits(t, whole)
+			sameBits(t, "a resumed run", got, want)
+			if reflect.DeepEqual(want, bits(t, first)) {
+				t.Error("second batches change nothing")
+			}
+		})
+	}
+}
+
+// TestSecondBatch checks what a discriminator with a second batch learns from: the codes of the
+// step, and permuted codes of other images, computed with the new parameters.
+func TestSecondBatch(t *testing.T) {
+	for name, overrides := range map[string][]string{"tc": secondBatch, "conditional-tc": secondMasks} {
+		trainer := trainerOf(t, judgedConfig(t, append(overrides, "train.epochs=1")...))
+		first, err := datasets.NewSampler(trainer.split, 100, rng.New(3, "batch")) // deals the trainer's batches
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := first.StartEpoch(); err != nil {
+			t.Fatal(err)
+		}
+		dealt, second, same := map[int]int{}, map[int]int{}, 0
+		trainer.AddHook(Hook{Name: "look", Step: func(r *StepReport) error {
+			p := trainer.programs[programKey{false, r.Images}]
+			a, n := p.adversaries[0], r.Images*4
+			batch, _ := first.Next()
+			if len(trainer.second.batch.Indices) != r.Images {
+				t.Fatalf("%s: a second batch of %d images beside %d", name, len(trainer.second.batch.Indices), r.Images)
+			}
+			for i, image := range trainer.second.batch.Indices {
+				second[image]++
+				dealt[batch.Indices[i]]++
+				if batch.Indices[i] == image {
+					same++
+				}
+			}
+			step, codes := slices.Clone(floats(p.machine, a.codes)), slices.Clone(a.second)
+			seen := step
+			if a.again != nil {
+				seen = floats(a.again, a.codes)
+			}
+			if !slices.Equal(a.input[:n], seen) {
+				t.Errorf("%s: the discriminator did not see the codes of the step", name)
+			}
+			column := func(x []float32, c int) (list []float32) {
+				for at := c; at < len(x); at += a.columns {
+					list = append(list, x[at])
+				}
+				slices.Sort(list)
+				return list
+			}
+			for c := range a.columns {
+				if !slices.Equal(column(a.input[n:], c), column(codes, c)) || slices.Equal(column(a.input[n:], c), column(step, c)) {
+					t.Errorf("%s: column %d of the permuted codes is not that of the second batch", name, c)
+				}
+			}
+			if slices.Equal(a.input[n:], codes) {
+				t.Errorf("%s: the codes of the second batch are not permuted", name)
+			}
+			// The model's parameters are already those of after the step.
+			if err := p.second.machine.RunAll(); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(codes, a.second) {
+				t.Errorf("%s: the second batch was not encoded with the new parameters", name)
+			}
+			return nil
+		}})
+		if err := trainer.Fit(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if same > 20 {
+			t.Errorf("%s: %d of 256 images come at the same place in both orders", name, same)
+		}
+		if name == "tc" && !maps.Equal(dealt, second) { // every image once
+			t.Errorf("%s: second batches have other images", name)
+		}
+	}
 }
 
 // TestCapacityRises checks the number that holds the divergence in every step.

@@ -36,6 +36,7 @@ type state struct {
 	Sampler    datasets.State      `json:"sampler"`
 	Noise      []byte              `json:"noise"`
 	Permute    []byte              `json:"permute,omitempty"`
+	Second     *datasets.State     `json:"second,omitempty"` // of the sampler of second batches
 	Optimizers map[string]int      `json:"optimizers"`       // steps taken
 	Judges     map[string]int      `json:"judges,omitempty"` // steps taken by discriminators
 	Watch      watchState          `json:"watch"`
@@ -101,6 +102,10 @@ func (t *Trainer) saveJudges(f *safetensors.File, s *state) (err error) {
 	if s.Permute, err = t.permute.MarshalBinary(); err != nil {
 		return err
 	}
+	if t.second != nil {
+		second := t.second.sampler.State()
+		s.Second = &second
+	}
 	s.Judges = map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(t.judges)) {
 		steps, tensors := t.judges[name].State()
@@ -136,6 +141,14 @@ func (t *Trainer) restoreJudges(f *safetensors.File, s *state) error {
 	}
 	if len(t.judges) == 0 {
 		return nil
+	}
+	if (s.Second != nil) != (t.second != nil) {
+		return errors.New("one of it and this experiment has second batches for discriminators (second_batch), the other has not")
+	}
+	if t.second != nil {
+		if err := t.second.loader.Restore(*s.Second); err != nil {
+			return err
+		}
 	}
 	return t.permute.UnmarshalBinary(s.Permute)
 }

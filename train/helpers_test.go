@@ -61,7 +61,10 @@ func bits(t testing.TB, dir string) map[string]string {
 	for _, x := range f.Tensors {
 		all[x.Name] = fmt.Sprint(x.Shape, " ", floatBits(x))
 	}
-	all["sampler"], all["noise"] = fmt.Sprint(s.Sampler), fmt.Sprint(s.Noise)
+	all["sampler"], all["noise"], all["permute"] = fmt.Sprint(s.Sampler), fmt.Sprint(s.Noise), fmt.Sprint(s.Permute)
+	if s.Second != nil {
+		all["second"] = fmt.Sprint(*s.Second)
+	}
 	all["counters"] = fmt.Sprint(s.Step, s.Epoch, s.InEpoch, s.Images, s.Optimizers, s.Watch, s.Done)
 	return all
 }

@@ -35,6 +35,7 @@ type program struct {
 	values      []float64      // of losses, and of the adversaries' losses, in the last step
 	watched     []models.Watched
 	adversaries []*adversary
+	second      *program // the same on a second batch, for discriminators that permute its codes; it computes those alone
 	kept        []*gorgonia.Node
 	running     []nn.Running
 	after       func(models.Step) error
@@ -66,25 +67,11 @@ func (l *plan) compile(o models.Objective, images, group int) (*program, error) 
 }
 
 func (l *plan) build(o models.Objective, images, group int) (*program, error) {
-	g := nn.NewGraph(l.model.Params())
-	g.Training = true
-	built, err := l.model.Build(g, o, images, group)
+	p, built, err := l.assemble(o, images, group)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.suitsViews(len(built.Views)); err != nil {
-		return nil, err
-	}
-	p := &program{objective: o}
-	out := built.Outputs
-	out.Graph, out.Judges, out.Population, out.Real = g, l.judges, l.population, datasets.RealValued(l.data)
-	if l.known != nil {
-		p.labels = newLabelInputs(l.known, l.data)
-		out.Labels = p.labels.offer(g, images)
-	}
-	if p.loss, err = losses.Compose(out, applicable(l.losses, l.model, o)); err != nil {
-		return nil, err
-	}
+	g := built.Outputs.Graph
 	var learnables gorgonia.Nodes
 	p.names, learnables = reachable(g, p.loss.Total)
 	if len(learnables) == 0 {
@@ -102,7 +89,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	for _, r := range p.running {
 		wanted = append(wanted, r.Moments)
 	}
-	for _, a := range out.Adversaries {
+	for _, a := range built.Outputs.Adversaries {
 		compiled, err := newAdversary(a, l.judges)
 		if err != nil {
 			return nil, fmt.Errorf("loss %s: discriminator: %w", a.Name, err)
@@ -113,8 +100,37 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	if p.machine, err = vm.New(wanted...); err != nil {
 		return nil, err
 	}
-	p.bind(built)
+	if err := l.addSecond(p, images, group); err != nil {
+		return nil, err
+	}
+	p.gradients = make([][]float32, len(p.nodes))
+	p.values = make([]float64, len(p.losses)+len(p.adversaries))
 	return p, nil
+}
+
+// assemble makes the graph of an objective with its losses, and finds its inputs.
+func (l *plan) assemble(o models.Objective, images, group int) (*program, *models.Program, error) {
+	g := nn.NewGraph(l.model.Params())
+	g.Training = true
+	built, err := l.model.Build(g, o, images, group)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := l.suitsViews(len(built.Views)); err != nil {
+		return nil, nil, err
+	}
+	p := &program{objective: o}
+	out := built.Outputs
+	out.Graph, out.Judges, out.Population, out.Real = g, l.judges, l.population, datasets.RealValued(l.data)
+	if l.known != nil {
+		p.labels = newLabelInputs(l.known, l.data)
+		out.Labels = p.labels.offer(g, images)
+	}
+	if p.loss, err = losses.Compose(out, applicable(l.losses, l.model, o)); err != nil {
+		return nil, nil, err
+	}
+	p.bind(built)
+	return p, built, nil
 }
 
 // bind finds the inputs of a program.
@@ -132,8 +148,6 @@ func (p *program) bind(built *models.Program) {
 		p.moves = append(p.moves, movesInput{nn.Data(n.Node), n.Columns})
 	}
 	p.schedules = built.Outputs.Schedules
-	p.gradients = make([][]float32, len(p.nodes))
-	p.values = make([]float64, len(p.losses)+len(p.adversaries))
 }
 
 // suitsViews reports a number of views that a model takes, 0 if it takes images, which the config does not give.

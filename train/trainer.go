@@ -40,6 +40,7 @@ type Trainer struct {
 	programs   map[programKey]*program
 	optimizers map[string]*objectiveState
 	judges     map[string]Optimizer // of discriminators
+	second     *secondBatches       // nil: no discriminator asks for them
 
 	step     int // steps taken in all
 	epoch    int // epochs finished
@@ -88,6 +89,12 @@ func newTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, views
 			continue
 		}
 		if err := t.prepare(labelled); err != nil {
+			t.loader.Close()
+			return nil, err
+		}
+	}
+	if t.needsSecond() {
+		if t.second, err = newSecondBatches(d, split, views, s.Batch, seed); err != nil {
 			t.loader.Close()
 			return nil, err
 		}
@@ -162,7 +169,12 @@ func (t *Trainer) program(o models.Objective, n int) (*program, error) {
 }
 
 // Close ends the trainer's background work.
-func (t *Trainer) Close() { t.loader.Close() }
+func (t *Trainer) Close() {
+	t.loader.Close()
+	if t.second != nil {
+		t.second.loader.Close()
+	}
+}
 
 // AddHook adds a hook; hooks are called in the order in which they were added.
 func (t *Trainer) AddHook(h Hook) { t.hooks = append(t.hooks, h) }
@@ -190,6 +202,11 @@ func (t *Trainer) fitEpoch(ctx context.Context) error {
 		if err := t.loader.StartEpoch(); err != nil {
 			return err
 		}
+		if t.second != nil {
+			if err := t.second.loader.StartEpoch(); err != nil {
+				return err
+			}
+		}
 	}
 	of := t.epochSteps()
 	begin := time.Now()
@@ -198,6 +215,11 @@ func (t *Trainer) fitEpoch(ctx context.Context) error {
 		batch, images, ok := t.loader.Next()
 		if !ok {
 			break
+		}
+		if t.second != nil {
+			if err := t.second.next(); err != nil {
+				return err
+			}
 		}
 		if err := t.trainStep(batch, images, of); err != nil {
 			return err

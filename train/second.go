@@ -1,0 +1,105 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/augment"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/internal/vm"
+)
+
+// secondBatches deals batches beside those of training, in epochs of the same batches with
+// the same sizes and kinds, but in an order of their own: discriminators with the setting
+// SecondBatch permute their codes.
+type secondBatches struct {
+	sampler *datasets.Sampler
+	loader  *datasets.Loader
+	batch   datasets.Batch
+	images  []float32
+}
+
+// needsSecond reports whether a program asks for second batches.
+func (t *Trainer) needsSecond() bool {
+	for _, p := range t.programs {
+		if p.second != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// addSecond makes the program that encodes second batches, if a discriminator permutes them. It
+// has a graph of its own, because operations keep their values, which those of the step must outlive.
+func (l *plan) addSecond(p *program, images, group int) error {
+	if !slices.ContainsFunc(p.adversaries, func(a *adversary) bool { return a.settings.SecondBatch }) {
+		return nil
+	}
+	q, built, err := l.assemble(p.objective, images, group)
+	if err != nil {
+		return err
+	}
+	var wanted gorgonia.Nodes
+	for i, a := range built.Outputs.Adversaries {
+		q.adversaries = append(q.adversaries, &adversary{codes: a.Codes, active: a.Active})
+		if p.adversaries[i].settings.SecondBatch {
+			wanted = append(wanted, q.adversaries[i].judged()...)
+		}
+	}
+	if q.machine, err = vm.New(wanted...); err != nil {
+		return err
+	}
+	p.second = q
+	return nil
+}
+
+// takeSecond encodes the second batch of a step, with the parameters of after it.
+func (t *Trainer) takeSecond(p *program) error {
+	q := p.second
+	if q == nil {
+		return nil
+	}
+	q.fill(t.second.images, t.second.loader.Views(), t.second.batch, t.split.K(), t.step, t.noise)
+	if err := q.machine.RunAll(); err != nil {
+		return fmt.Errorf("step %d: second batch of the discriminators: %w", t.step+1, err)
+	}
+	for i, a := range p.adversaries {
+		if !a.settings.SecondBatch {
+			continue
+		}
+		a.second = floats(q.machine, q.adversaries[i].codes)
+		if active := q.adversaries[i].active; active != nil {
+			a.secondActive = floats(q.machine, active)
+		}
+	}
+	return nil
+}
+
+// newSecondBatches starts to deal, from streams of their own.
+func newSecondBatches(d datasets.Dataset, split *datasets.Split, views *augment.Views, batch int, seed uint64) (*secondBatches, error) {
+	s, err := datasets.NewSampler(split, batch, rng.New(seed, "second batch"))
+	if err != nil {
+		return nil, err
+	}
+	if views == nil {
+		return &secondBatches{sampler: s, loader: datasets.NewLoader(d, s)}, nil
+	}
+	l, err := datasets.NewViewLoader(d, s, views, rng.New(seed, "second views").Uint64())
+	if err != nil {
+		return nil, err
+	}
+	return &secondBatches{sampler: s, loader: l}, nil
+}
+
+// next deals the second batch of a step.
+func (s *secondBatches) next() error {
+	var ok bool
+	if s.batch, s.images, ok = s.loader.Next(); !ok {
+		return errors.New("there is no second batch for the discriminator in this epoch")
+	}
+	return nil
+}
