@@ -200,6 +200,9 @@ func Compose(o *Outputs, all []Choice) (*Objective, error) {
 		if p.Node, err = c.Value.Add(o); err != nil {
 			return nil, fmt.Errorf("loss %s: %w", p.Name, err)
 		}
+		if err := checkNode(p.Node); err != nil {
+			return nil, fmt.Errorf("loss %s: %w", p.Name, err)
+		}
 		gorgonia.WithName("loss " + p.Name)(p.Node) // for errors of a run
 		objective.Parts, weights[i] = append(objective.Parts, p), p.Weight
 	}
@@ -209,6 +212,17 @@ func Compose(o *Outputs, all []Choice) (*Objective, error) {
 	}
 	gorgonia.WithName("total loss")(objective.Total)
 	return objective, nil
+}
+
+// checkNode checks what a loss returned.
+func checkNode(n *gorgonia.Node) error {
+	switch {
+	case n == nil:
+		return errors.New("it returned no node; want a scalar node")
+	case !n.Shape().IsScalar():
+		return fmt.Errorf("it returned a node of shape %v; want a scalar node, such as the mean over the batch", n.Shape())
+	}
+	return nil
 }
 
 // missing is the error of an output that a model does not have.

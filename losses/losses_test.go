@@ -195,6 +195,22 @@ func TestComposeErrors(t *testing.T) {
 	if _, err := losses.Compose(outputs(), []losses.Choice{bad}); !errors.Is(err, cause) || !strings.Contains(err.Error(), "loss broken") {
 		t.Errorf("error %v", err)
 	}
+	o := outputs()
+	for want, node := range map[string]*gorgonia.Node{
+		"loss odd: it returned no node; want a scalar node":                    nil,
+		"loss odd: it returned a node of shape (2, 2); want a scalar node":     o.Images,
+		"total of the losses: weighted sum: input 0 (loss odd): float32 or":    gorgonia.NewScalar(o.Images.Graph(), tensor.Int, gorgonia.WithName("whole")),
+		"total of the losses: weighted sum: inputs of one graph wanted, input": gorgonia.NewScalar(gorgonia.NewGraph(), tensor.Float64, gorgonia.WithName("elsewhere")),
+	} {
+		bad := losses.Choice{Choice: registry.Choice[losses.Loss]{Name: "odd", Value: returns{node}}}
+		all := []losses.Choice{bad}
+		if strings.Contains(want, "one graph") {
+			all = append(choose(t, "[reconstruction]"), bad)
+		}
+		if _, err := losses.Compose(o, all); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
 	for _, none := range [][]losses.Choice{nil, {{}}} {
 		if _, err := losses.Compose(outputs(), none); err == nil {
 			t.Errorf("no error for the losses %v", none)
@@ -209,6 +225,12 @@ func TestComposeErrors(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// returns is a loss of someone else's.
+type returns struct{ node *gorgonia.Node }
+
+func (r returns) Add(*losses.Outputs) (*gorgonia.Node, error) { return r.node, nil }
+func (returns) Weighting() float64                            { return 1 }
 
 type broken struct{ err error }
 

@@ -36,7 +36,7 @@ func (*Coverage) Validate() error { return nil }
 func (*Purity) Suits(in *Input) error {
 	switch {
 	case in.Components == nil:
-		return fmt.Errorf("the components of the codes are not known; eval takes them with --components")
+		return MissingComponents
 	case in.Paths == nil:
 		_, err := in.categoricalFactors()
 		return err
@@ -47,7 +47,7 @@ func (*Purity) Suits(in *Input) error {
 // Suits implements Selective.
 func (*Coverage) Suits(in *Input) error {
 	if in.Components == nil {
-		return fmt.Errorf("the components of the codes are not known; eval takes them with --components")
+		return MissingComponents
 	}
 	return nil
 }

@@ -39,12 +39,26 @@ func (in *Input) validHierarchical() error {
 	return nil
 }
 
+// Missing is the error of a metric that needs what an [Input] lacks.
+type Missing string
+
+const (
+	MissingHierarchy     Missing = "the hierarchy of the codes is not known"
+	MissingTrueHierarchy Missing = "the true hierarchy is not known"
+	MissingComponents    Missing = "the components of the codes are not known"
+)
+
+func (m Missing) Error() string { return string(m) }
+
 // fits checks that a hierarchy is there and has the dimensions of a table with so many columns.
 func fits(h hierarchy.Hierarchy, whose string, cols int) error {
 	categorical, continuous := len(h.Categoricals()), h.Continuous()
 	switch {
 	case h == nil:
-		return fmt.Errorf("the hierarchy of the %ss is not known; eval takes it with --hierarchy", whose)
+		if whose == "factor" {
+			return MissingTrueHierarchy
+		}
+		return MissingHierarchy
 	case categorical+continuous != cols:
 		return fmt.Errorf("the hierarchy of the %ss has %d dimensions (%d categorical, then %d continuous), but there are %d %s columns; want one for each",
 			whose, categorical+continuous, categorical, continuous, cols, whose)
@@ -155,9 +169,9 @@ func (*HError) Validate() error { return nil }
 func (*HError) Suits(in *Input) error {
 	switch {
 	case in.Hierarchy == nil:
-		return fmt.Errorf("the hierarchy of the codes is not known; eval takes it with --hierarchy")
+		return MissingHierarchy
 	case in.TrueHierarchy == nil:
-		return fmt.Errorf("the true hierarchy is not known; eval takes it with --true-hierarchy")
+		return MissingTrueHierarchy
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/models"
 )
 
@@ -211,7 +212,7 @@ func TestLearnedHierarchy(t *testing.T) {
 	if _, err := os.Stat(again + "-initial"); err == nil {
 		t.Error("a resumed run learned its hierarchy again")
 	}
-	if _, err := Run(context.Background(), c, Options{Dir: again}); err == nil || !strings.Contains(err.Error(), "--resume") {
+	if _, err := Run(context.Background(), c, Options{Dir: again}); !errors.Is(err, runstore.ErrExists) {
 		t.Errorf("a run in a folder that is taken: %v", err)
 	}
 	for override, want := range map[string]string{

@@ -103,7 +103,8 @@ func longMetrics(n *config.Node, overrides []string) {
 // Encode returns the config as YAML with all defaults filled in. Load accepts it.
 func (c Config) Encode() ([]byte, error) { return config.Encode(c) }
 
-// Validate checks what the parts cannot check on their own.
+// Validate checks the parts, which decoding a file has done, and then what they cannot
+// check on their own.
 func (c *Config) Validate() error {
 	if err := runstore.CheckName(c.Name); err != nil {
 		return config.Invalid("name", "%w", err)
@@ -115,6 +116,20 @@ func (c *Config) Validate() error {
 		return config.Invalid("model", "no model is chosen: want, for example, {vae: {latent: 10}}")
 	case len(c.Losses) == 0:
 		return config.Invalid("losses", "the list is empty: want at least one loss")
+	case c.Supervision.Value == nil:
+		return config.Invalid("supervision", "nothing is chosen: want, for example, none")
+	case c.Train.Optimizer.Value == nil:
+		return config.Invalid("train.optimizer", "nothing is chosen: want, for example, adam")
+	case c.Train.Schedule.Value == nil:
+		return config.Invalid("train.schedule", "nothing is chosen: want, for example, constant")
+	}
+	for i, l := range c.Losses {
+		if l.Value == nil {
+			return config.Invalid(fmt.Sprintf("losses.%d", i), "nothing is chosen: want a loss, for example kl")
+		}
+	}
+	if err := config.ValidateParts(c); err != nil {
+		return err
 	}
 	return c.Metrics.validate(c.Train.Stop)
 }

@@ -2,12 +2,18 @@ package train
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
 )
 
 func TestDefaults(t *testing.T) {
@@ -115,5 +121,51 @@ func TestStoredConfigs(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(again, c) {
 			t.Errorf("%s: %v\nstored %+v\nis %+v", name, err, again, c)
 		}
+	}
+}
+
+// A config that a program made is checked like one from a file, parts included.
+func TestValidateParts(t *testing.T) {
+	c := load(t)
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for want, spoil := range map[string]func(c *Config){
+		"dataset.square.side: ":                            func(c *Config) { c.Dataset.Value = &datasets.Square{Size: 16, Side: 40, Step: 1} },
+		"dataset: no data set is chosen":                   func(c *Config) { c.Dataset.Value = nil },
+		"model.lsbd-vae.latent: ":                          func(c *Config) { c.Model.Value = &models.LSBDVAE{Networks: c.Model.Value.(*models.LSBDVAE).Networks} },
+		"losses.1.kl.weight: want a number from 0 to 1e12": func(c *Config) { c.Losses[1].Value = &losses.KLLoss{Weight: -1} },
+		"losses.2: nothing is chosen: want a loss":         func(c *Config) { c.Losses[2] = losses.Choice{} },
+		"losses.0: settings without a name":                func(c *Config) { c.Losses[0].Name = "" },
+		"supervision: nothing is chosen":                   func(c *Config) { c.Supervision = datasets.SupervisionChoice{} },
+		"supervision.pairs.count: ":                        func(c *Config) { c.Supervision.Value = &datasets.Pairs{Count: -1} },
+		"train.optimizer: nothing is chosen":               func(c *Config) { c.Train.Optimizer.Value = nil },
+		"train.optimizer.adam.lr: ":                        func(c *Config) { c.Train.Optimizer.Value = &Adam{LR: -1} },
+		"train.schedule: nothing is chosen":                func(c *Config) { c.Train.Schedule.Value = nil },
+		"train.batch: 0 is out of range: want 1 or more":   func(c *Config) { c.Train.Batch = 0 },
+		"train.stop.patience: neither reach nor patience":  func(c *Config) { c.Train.Stop = &EarlyStop{Metric: "dlsbd"} },
+		"metrics.final.0.med.k: ": func(c *Config) {
+			c.Metrics.Final[0].Name, c.Metrics.Final[0].Value = "med", &metrics.MED{Bins: 20, TopK: -1}
+		},
+		"name: \"a/b\" is not a folder's name: want letters, digi": func(c *Config) { c.Name = "a/b" },
+	} {
+		c := load(t)
+		spoil(&c)
+		err := c.Validate()
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "does not give it") {
+			t.Errorf("error %v, want one that says %q", err, want)
+			continue
+		}
+		var mistake *ConfigError
+		dir := filepath.Join(t.TempDir(), "run")
+		if _, err := Run(t.Context(), c, Options{Dir: dir}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
+			t.Errorf("Run: error %v, want one that says %q", err, want)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%s: Run made a folder", want)
+		}
+	}
+	if _, err := Run(t.Context(), Config{}, Options{Dir: t.TempDir()}); err == nil {
+		t.Error("no error of an empty config")
 	}
 }

@@ -40,7 +40,7 @@ func TestStopAnywhere(t *testing.T) {
 			}
 			break
 		}
-		if !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), "--resume") {
+		if !errors.Is(err, ErrStopped) || strings.Contains(err.Error(), "--") || !strings.Contains(err.Error(), at) {
 			t.Fatalf("stopped after %d looks: %v", n, err)
 		}
 		if _, _, err := readOne(filepath.Join(at, checkpointFile)); err != nil {
@@ -243,7 +243,7 @@ func TestFolderIsTaken(t *testing.T) {
 	dir := t.TempDir()
 	trainIn(t, dir, load(t), false)
 	_, err := Run(context.Background(), load(t), Options{Dir: dir})
-	if !errors.Is(err, runstore.ErrExists) || !strings.Contains(err.Error(), "--resume") || !strings.Contains(err.Error(), dir) {
+	if !errors.Is(err, runstore.ErrExists) || strings.Contains(err.Error(), "--") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("a second run in a folder: %v", err)
 	}
 	held, err := runstore.Open(dir)

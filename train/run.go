@@ -45,6 +45,9 @@ type Result struct {
 // a *ConfigError.
 func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	begin := time.Now()
+	if err := c.Validate(); err != nil {
+		return nil, &ConfigError{err}
+	}
 	if o.Dir == "" {
 		o.Dir = filepath.Join("runs", c.Name)
 	}
@@ -81,7 +84,7 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 		err = s.record(begin)
 	}
 	if errors.Is(err, ErrStopped) {
-		return nil, fmt.Errorf("%w; continue with --resume", ErrStopped)
+		return nil, fmt.Errorf("%w; the run in %s can be resumed", ErrStopped, o.Dir)
 	}
 	if err != nil {
 		return nil, err
@@ -104,7 +107,7 @@ func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 			return nil, existing(o.Dir) // before it takes an hour
 		}
 		if learned, err = learn(ctx, c, o); errors.Is(err, ErrStopped) {
-			return nil, fmt.Errorf("%w; continue with --resume", ErrStopped)
+			return nil, fmt.Errorf("%w; the run in %s can be resumed", ErrStopped, o.Dir)
 		}
 		if err != nil {
 			return nil, err
@@ -174,7 +177,7 @@ func openSession(e *Experiment, t *Trainer, w *monitor, o Options) (s *session, 
 }
 
 func existing(dir string) error {
-	return fmt.Errorf("%s: %w; continue it with --resume, or choose another folder with --run", dir, runstore.ErrExists)
+	return fmt.Errorf("%s: %w; want it resumed, or another folder", dir, runstore.ErrExists)
 }
 
 func writeBytes(b []byte) func(io.Writer) error {

@@ -169,7 +169,7 @@ func (e *evaluation) setCodes(codes metrics.SubCodes, assign metrics.Assign) (us
 func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result, error) {
 	if !e.optional {
 		if err := metrics.Suits(e.in, e.chosen); err != nil {
-			return nil, err // before any is computed
+			return nil, withOptions(err) // before any is computed
 		}
 	}
 	for _, line := range e.remarks {
@@ -177,7 +177,7 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 	}
 	var results []metrics.Result
 	for i, c := range e.chosen {
-		err := metrics.Suits(e.in, e.chosen[i:i+1])
+		err := withOptions(metrics.Suits(e.in, e.chosen[i:i+1]))
 		if err == nil {
 			var r []metrics.Result
 			r, err = e.measure(ctx, i, patienceOf(s.log), func() {

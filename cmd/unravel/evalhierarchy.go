@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -90,4 +91,18 @@ func chosen(h hierarchy.Hierarchy, rows int, value func(i, column int) float64) 
 		counts = append(counts, count)
 	}
 	return counts
+}
+
+// withOptions says which option of eval gives what a metric misses.
+func withOptions(err error) error {
+	for missing, option := range map[metrics.Missing]string{
+		metrics.MissingHierarchy:     "it with --hierarchy",
+		metrics.MissingTrueHierarchy: "it with --true-hierarchy",
+		metrics.MissingComponents:    "them with --components",
+	} {
+		if errors.Is(err, missing) {
+			return fmt.Errorf("%w; eval takes %s", err, option)
+		}
+	}
+	return err
 }

@@ -37,7 +37,7 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 	allow(ctx, savePatience)
 	result, err := train.Run(ctx, config, train.Options{Dir: c.Dir, Resume: c.Resume, Log: s.log})
 	if err != nil {
-		return err
+		return withFlags(err, c.Dir)
 	}
 	see := c.Dir
 	if config.Train.Figures {
@@ -98,4 +98,15 @@ func readConfig(name string) (file string, source []byte, err error) {
 		return "", nil, usagef("config: there is no file %s", name)
 	}
 	return "", nil, usagef("config: there is neither a file nor an experiment %q%s", name, registry.Suggest(name, configs.Names()))
+}
+
+// withFlags says in terms of the command line how an interrupted or existing run goes on.
+func withFlags(err error, dir string) error {
+	switch {
+	case errors.Is(err, train.ErrStopped):
+		return fmt.Errorf("%w; continue with --resume", train.ErrStopped)
+	case errors.Is(err, runstore.ErrExists):
+		return fmt.Errorf("%s: %w; continue it with --resume, or choose another folder with --run", dir, runstore.ErrExists)
+	}
+	return err
 }

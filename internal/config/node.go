@@ -25,6 +25,7 @@ type nodeKind uint8
 const (
 	badNode nodeKind = iota // not supported: see its problems
 	nullNode
+	absentNode // of settings that come from no file
 	scalarNode
 	listNode
 	mapNode
@@ -114,6 +115,9 @@ func (n *Node) invalid(key string, err error) *Error {
 	path := joinAll(n.path, key)
 	for _, segment := range splitPath(key) {
 		below := n.child(segment)
+		if below == nil && n.kind == absentNode {
+			break
+		}
 		if below == nil {
 			err = fmt.Errorf("%w (the default; the config does not give it)", err)
 			break

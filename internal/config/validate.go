@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"reflect"
 	"strconv"
 )
@@ -26,6 +27,22 @@ func (d *decoder) validate(n *Node, v reflect.Value) {
 	}
 }
 
+// ValidateParts calls the Validate methods of all that lies within the struct that v
+// points to, innermost first, as decoding does: for settings that a program made. Its
+// errors have key paths, and no places in a file.
+func ValidateParts(v any) error {
+	s := reflect.ValueOf(v).Elem()
+	d, root := decoder{}, &Node{kind: absentNode}
+	for _, f := range fieldsOf(s.Type()) {
+		d.defaults(root, f.name, s.FieldByIndex(f.index), 0)
+	}
+	mistakes := make([]error, len(d.errs))
+	for i, e := range d.errs {
+		mistakes[i] = Invalid(e.Key, "%w", e.Err)
+	}
+	return errors.Join(mistakes...)
+}
+
 // defaults validates settings that the config does not mention, innermost first.
 // They would be found at the key path below n, where errors are located.
 func (d *decoder) defaults(n *Node, path string, v reflect.Value, depth int) {
@@ -34,7 +51,12 @@ func (d *decoder) defaults(n *Node, path string, v reflect.Value, depth int) {
 	}
 	before := len(d.errs)
 	if name, value, ok := choiceIn(v); ok {
-		if name != "" {
+		switch chosen := value.Kind() != reflect.Interface || !value.IsNil(); {
+		case chosen && name == "":
+			d.errs.add(n, Invalid(path, "settings without a name: want the name of the entry that they belong to"))
+		case !chosen && name != "":
+			d.errs.add(n, Invalid(path, "%s has no settings: want those that its entry's New returns", name))
+		case chosen:
 			d.defaults(n, joinPath(path, name), value, depth+1)
 		}
 		return
@@ -61,6 +83,6 @@ func (d *decoder) defaults(n *Node, path string, v reflect.Value, depth int) {
 		}
 	}
 	if len(d.errs) == before {
-		d.validate(&Node{kind: mapNode, path: path, at: n.keyOrValue()}, v)
+		d.validate(&Node{kind: n.kind, path: path, at: n.keyOrValue()}, v)
 	}
 }
