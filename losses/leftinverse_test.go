@@ -23,7 +23,7 @@ func TestPaperLeftInverse(t *testing.T) {
 		codes := matrix(g, "z", len(z)/columns, columns, z...)
 		factors := matrix(g, "y", len(y)/3, 3, y...)
 		var nodes nodes
-		for _, kind := range []losses.Inverse{losses.LeastSquares, losses.LeastAbsolute, losses.Minimax} {
+		for _, kind := range []losses.Inverse{losses.LeastSquares, losses.LeastAbsolute, losses.MinimaxByFactor} {
 			n, err := losses.LeftInverse(kind, 0, codes, factors, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -43,9 +43,10 @@ func TestLeftInverseLoss(t *testing.T) {
 	for source, want := range map[string]float64{
 		// Rows 1 to 3, in which both factors are known: codes (2,3), (5,6), (5,8) and
 		// factors (0,0), (1,0), (1,1) are three points in general position.
-		"{}":                     0,
-		"{kind: least-absolute}": 0,
-		"{kind: minimax}":        0,
+		"{}":                        0,
+		"{kind: least-absolute}":    0,
+		"{kind: minimax}":           0,
+		"{kind: minimax-by-factor}": 0,
 		// The penalty is so large that the weights are 0: variances 2/9 and 2/9.
 		"{ridge: 1.0e+9, weight: 2}": 2. / 9,
 		"{on: sample}":               0,

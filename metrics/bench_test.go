@@ -23,6 +23,7 @@ var suite = []struct {
 	{"mig", nil, 10000, 10}, {"med", nil, 10000, 10}, {"modularity", nil, 10000, 10},
 	{"mae", nil, 10000, 10}, {"mse", nil, 10000, 10}, {"me", nil, 10000, 10},
 	{"me-minimax", func() Metric { return &MaxError{Fit: FitMinimax} }, 10000, 10},
+	{"me-minimax-by-factor", func() Metric { return &MaxError{Fit: FitMinimaxByFactor} }, 10000, 10},
 	{"radius", nil, 10000, 10}, {"mad", nil, 10000, 10}, {"variance", nil, 10000, 10},
 	{"diameter", nil, 10000, 10}, {"mpd", nil, 10000, 10},
 	{"contraction-mean", func() Metric { return &Contraction{} }, 5000, 10},

@@ -92,7 +92,7 @@ func TestEnrichingGolden(t *testing.T) {
 			check("mae_per_factor_raw", r.Part("per_factor")...)
 			r = compute(t, &MaxError{Fit: FitLeastSquares}, in)
 			check("me_paper", r.Part("score")...)
-			r = compute(t, &MaxError{Fit: FitMinimax}, in)
+			r = compute(t, &MaxError{Fit: FitMinimaxByFactor}, in)
 			check("me_chebyshev_l2", r.Part("score")...)
 			check("me_chebyshev_per_factor_raw", r.Part("per_factor")...)
 			for key, max := range map[string]bool{"contraction_max": true, "contraction_mean": false} {

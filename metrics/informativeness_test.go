@@ -66,9 +66,11 @@ func TestInformativenessOracles(t *testing.T) {
 	variance := func(n float64) float64 { return (n + 1) / (n - 1) / 12 } // of 0, 1/(n-1), ..., 1
 	near(t, "mse of constant codes", value(t, "mse", constant), (variance(3)+variance(4)+variance(5))/3, 1e-12)
 	near(t, "me of constant codes", value(t, "me", constant), math.Sqrt(3)/2, 1e-12)
-	r := compute(t, &MaxError{Fit: FitMinimax}, constant)
-	near(t, "minimax of constant codes", r.Value, math.Sqrt(3)/2, 1e-12)
-	near(t, "minimax error of a factor", r.Part("per_factor")[0], 0.5, 1e-12)
+	for _, fit := range []Fit{FitMinimax, FitMinimaxByFactor} {
+		r := compute(t, &MaxError{Fit: fit}, constant)
+		near(t, string(fit)+" of constant codes", r.Value, math.Sqrt(3)/2, 1e-12)
+		near(t, string(fit)+" error of a factor", r.Part("per_factor")[0], 0.5, 1e-12)
+	}
 	near(t, "mae of constant codes", value(t, "mae", constant), (1.0/3+1.0/3+0.3)/3, 1e-12)
 	if constant.Stream != nil || value(t, "mse", subset(perfect, []int{5})) != 0 || value(t, "contraction-mean", subset(perfect, []int{5})) != 0 {
 		t.Error("one row")

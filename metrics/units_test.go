@@ -35,16 +35,13 @@ func unitsInput(t *testing.T, name string) (in *Input, factors []float64) {
 	return in, y.Data
 }
 
-// meJoint are golden values of the joint minimax error, which has a test of its own.
-const meJoint = "me_joint_raw"
-
 func TestUnitsGolden(t *testing.T) {
 	for _, name := range unitCases {
 		t.Run(name, func(t *testing.T) {
 			var want map[string]expectation
 			readJSON(t, filepath.Join("testdata/units", name, "expected.json"), &want)
 			in, _ := unitsInput(t, name)
-			checked := map[string]bool{meJoint: true}
+			checked := map[string]bool{}
 			check := func(key string, got ...float64) {
 				t.Helper()
 				e, ok := want[key]
@@ -66,8 +63,13 @@ func TestUnitsGolden(t *testing.T) {
 				check(key, r.Part("score")...)
 				check(key+"_per_factor_raw", r.Part("per_factor")...)
 			}
-			r := compute(t, &MaxError{Fit: FitMinimax}, in)
+			r := compute(t, &MaxError{Fit: FitMinimaxByFactor}, in)
 			check("me_chebyshev_per_factor_raw", r.Part("per_factor")...)
+			r = compute(t, &MaxError{Fit: FitMinimax}, in)
+			check("me_joint_raw", r.Value)
+			if low := r.Part("lower_bound")[0]; low > r.Value || low < r.Value*(1-1e-10) {
+				t.Errorf("me_joint_raw: %v, proven to be %v or more", r.Value, low)
+			}
 			if len(checked) != len(want) {
 				t.Errorf("%d of %d golden values are checked", len(checked), len(want))
 			}
@@ -93,9 +95,10 @@ func TestLossesHaveTheUnitsOfMetrics(t *testing.T) {
 			"contraction, max": {choice("contraction-max").Value, func() (*gorgonia.Node, error) {
 				return losses.Contraction(losses.ContractionSettings{Aggregate: losses.Max}, z, y, nil)
 			}},
-			"least squares":   {choice("mse").Value, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.LeastSquares, 0, z, y, nil) }},
-			"least absolute":  {choice("mae").Value, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.LeastAbsolute, 0, z, y, nil) }},
-			"minimax, joined": {&MaxError{Fit: FitMinimax}, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.Minimax, 0, z, y, nil) }},
+			"least squares":     {choice("mse").Value, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.LeastSquares, 0, z, y, nil) }},
+			"least absolute":    {choice("mae").Value, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.LeastAbsolute, 0, z, y, nil) }},
+			"minimax":           {&MaxError{Fit: FitMinimax}, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.Minimax, 0, z, y, nil) }},
+			"minimax by factor": {&MaxError{Fit: FitMinimaxByFactor}, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.MinimaxByFactor, 0, z, y, nil) }},
 		} {
 			n, err := want.node()
 			if err != nil {

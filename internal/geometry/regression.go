@@ -6,7 +6,7 @@ import (
 )
 
 // Regression is the best affine map h from points to targets, h(x) = W^T x + b, in
-// one of three senses. Row i of the residuals is y_i - h(x_i).
+// one of four senses. Row i of the residuals is y_i - h(x_i).
 //
 // A direction in which the points spread less than Tolerance times as far as in the
 // widest one is rounding, not a variable: constant and repeated columns do no harm.
@@ -23,16 +23,22 @@ type Regression struct {
 	// times a constant that the methods state, by the envelope theorem.
 	Signs []float64
 
+	Largest, Gap float64 // of JointMinimax
+
 	Tolerance float64 // default 1e-12
 
 	rows, columns, targets int
 
 	x         spread
 	fit, last []float64 // maps in the spread's coordinates, for one target
+	fits      []float64 // of all targets, one after the other
+	means     []float64 // of the targets
 	rest      []float64 // the residuals of that target, scaled
 	sign      []float64 // its multipliers
 	absolute  absolute
 	minimax   minimax
+	joint     joint
+	scale     float64 // the largest distance of a target from its mean
 }
 
 // exchange is an algorithm that walks from one set of points that determine a map
@@ -66,6 +72,13 @@ func LeastAbsolute(x []float64, columns int, y []float64, targets int) (*Regress
 func Minimax(x []float64, columns int, y []float64, targets int) (*Regression, error) {
 	r := new(Regression)
 	return r, r.Minimax(x, columns, y, targets)
+}
+
+// JointMinimax returns the affine map that minimises the largest Euclidean length of a row
+// of residuals, y_i - h(x_i), over all targets together.
+func JointMinimax(x []float64, columns int, y []float64, targets int) (*Regression, error) {
+	r := new(Regression)
+	return r, r.JointMinimax(x, columns, y, targets)
 }
 
 // LeastSquares is the function of that name. Errors are the means of the squared
@@ -112,9 +125,34 @@ func (r *Regression) Minimax(x []float64, columns int, y []float64, targets int)
 	return nil
 }
 
-// solve fits all targets. If rounding keeps an algorithm from an optimum, which takes
-// points that nearly lie in a plane, more directions count as rounding.
+// JointMinimax is the function of that name. Errors are the largest absolute residuals, and
+// Largest is the largest length of a row of residuals, which is at most Gap above the best.
+// Signs are l_i r_i / Largest, where the multipliers l_i >= 0 add up to 1 and r_i is a row of
+// residuals. The gradient of Largest is the sum over targets of -s_i w. Where the fit is exact
+// up to rounding, Signs are 0.
+func (r *Regression) JointMinimax(x []float64, columns int, y []float64, targets int) error {
+	return r.withTolerance(x, columns, y, targets, func() error {
+		if err := r.solveTargets(y, 0, nil); err != nil {
+			return err
+		}
+		if err := r.improveJointly(); err != nil {
+			return err
+		}
+		for i, v := range r.Residuals {
+			r.Errors[i%targets] = max(r.Errors[i%targets], math.Abs(v))
+		}
+		return nil
+	})
+}
+
+// solve fits all targets, one after the other.
 func (r *Regression) solve(x []float64, columns int, y []float64, targets int, ridge float64, then exchange) error {
+	return r.withTolerance(x, columns, y, targets, func() error { return r.solveTargets(y, ridge, then) })
+}
+
+// withTolerance reads points and targets and fits them. If rounding keeps an algorithm from
+// an optimum, which takes points that nearly lie in a plane, more directions count as rounding.
+func (r *Regression) withTolerance(x []float64, columns int, y []float64, targets int, fit func() error) error {
 	tolerance := r.Tolerance
 	if tolerance == 0 {
 		tolerance = 1e-12
@@ -123,7 +161,10 @@ func (r *Regression) solve(x []float64, columns int, y []float64, targets int, r
 		if err := r.read(x, columns, y, targets, tolerance); err != nil {
 			return err
 		}
-		err := r.solveTargets(y, ridge, then)
+		err := fit()
+		if err == nil {
+			r.write()
+		}
 		if err != errStalled || r.x.rank == 0 {
 			return err
 		}
@@ -136,9 +177,11 @@ func (r *Regression) solve(x []float64, columns int, y []float64, targets int, r
 func (r *Regression) solveTargets(y []float64, ridge float64, then exchange) error {
 	p, targets := 1+r.x.rank, r.targets
 	r.fit, r.sign, r.rest = resize(r.fit, p), resize(r.sign, r.rows), resize(r.rest, r.rows)
+	r.fits, r.means, r.scale = resize(r.fits, targets*p), resize(r.means, targets), 0
 	for k := range targets {
 		mean := r.target(y, k)
 		scale := largest(r.rest)
+		r.scale = max(r.scale, scale)
 		if math.IsInf(scale, 0) || math.IsNaN(scale) {
 			return errTooLarge
 		}
@@ -154,7 +197,8 @@ func (r *Regression) solveTargets(y []float64, ridge float64, then exchange) err
 		for i, v := range r.rest {
 			r.Residuals[i*targets+k] = v
 		}
-		r.write(k, mean)
+		copy(r.fits[k*p:], r.fit)
+		r.means[k] = mean
 	}
 	return nil
 }
@@ -226,17 +270,21 @@ func (r *Regression) project(penalty float64) {
 	}
 }
 
-// write writes the fit as the map of target k, which has a mean.
-func (r *Regression) write(k int, mean float64) {
-	offset := mean + r.fit[0]
-	for a := range r.x.rank {
-		f := r.fit[1+a] * r.x.unit(a) / r.x.scale
-		for j, v := range r.x.direction(a) {
-			r.Weights[j*r.targets+k] += f * v
-			offset -= f * v * r.x.mean[j]
+// write writes the fits of all targets as maps of the points.
+func (r *Regression) write() {
+	p := 1 + r.x.rank
+	for k, mean := range r.means {
+		fit := r.fits[k*p : (k+1)*p]
+		offset := mean + fit[0]
+		for a := range r.x.rank {
+			f := fit[1+a] * r.x.unit(a) / r.x.scale
+			for j, v := range r.x.direction(a) {
+				r.Weights[j*r.targets+k] += f * v
+				offset -= f * v * r.x.mean[j]
+			}
 		}
+		r.Intercept[k] = offset
 	}
-	r.Intercept[k] = offset
 }
 
 func largest(x []float64) float64 {

@@ -375,6 +375,7 @@ func TestAllocations(t *testing.T) {
 		"squares":  func() error { return fit.LeastSquares(x, 4, y, 2, 1) },
 		"absolute": func() error { return fit.LeastAbsolute(x, 4, y, 2) },
 		"minimax":  func() error { return fit.Minimax(x, 4, y, 2) },
+		"joint":    func() error { return fit.JointMinimax(x, 4, y, 2) },
 	} {
 		if err := run(); err != nil {
 			t.Fatal(err)

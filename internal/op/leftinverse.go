@@ -16,12 +16,13 @@ import (
 type Inverse uint8
 
 const (
-	LeastSquares  Inverse = iota // mean squared error
-	LeastAbsolute                // mean absolute error
-	Minimax                      // Euclidean norm, over targets, of the largest absolute errors
+	LeastSquares    Inverse = iota // mean squared error
+	LeastAbsolute                  // mean absolute error
+	Minimax                        // largest Euclidean length of a row's errors
+	MinimaxByFactor                // Euclidean norm, over targets, of the largest absolute errors
 )
 
-var inverseNames = [...]string{"least-squares", "least-absolute", "minimax"}
+var inverseNames = [...]string{"least-squares", "least-absolute", "minimax", "minimax-by-factor"}
 
 func (v Inverse) String() string {
 	if int(v) < len(inverseNames) {
@@ -48,7 +49,8 @@ func (v *Inverse) UnmarshalText(text []byte) error {
 //
 //	least squares:    min over h of the mean over rows and targets of (y - h(z))^2 + ridge |W|^2
 //	least absolute:   the mean over targets of the least mean over rows of |y - h(z)|
-//	minimax:          the Euclidean norm over targets of the least largest |y - h(z)|
+//	minimax:          min over h of the largest Euclidean length over rows of y - h(z)
+//	minimax by factor: the Euclidean norm over targets of the least largest |y - h(z)|, a map for each target
 //
 // with h(z) = W^T z + b. z has the shape [rows, columns] and y [rows, targets].
 // Labels, which may be nil, have the shape [rows] or [rows, factors]: only rows
@@ -180,6 +182,9 @@ func (f *leftInverse[T]) fit() {
 			f.value += e / k
 		}
 	case Minimax:
+		err = b.JointMinimax(f.x, f.columns, f.y, f.targets)
+		f.value = b.Largest
+	case MinimaxByFactor:
 		err = b.Minimax(f.x, f.columns, f.y, f.targets)
 		f.value = math.Sqrt(square(b.Errors))
 	}
@@ -214,6 +219,8 @@ func (f *leftInverse[T]) factor(k int) float64 {
 		return 2 / n
 	case f.kind == LeastAbsolute:
 		return 1 / n
+	case f.kind == Minimax:
+		return 1
 	case f.value == 0:
 		return 0
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/op"
 )
 
-var inverses = []op.Inverse{op.LeastSquares, op.LeastAbsolute, op.Minimax}
+var inverses = []op.Inverse{op.LeastSquares, op.LeastAbsolute, op.Minimax, op.MinimaxByFactor}
 
 // inverseOf computes what LeftInverse should.
 func inverseOf(kind op.Inverse, ridge float64, z, y, labels []float64, rows int) float64 {
@@ -50,6 +50,16 @@ func inverseOf(kind op.Inverse, ridge float64, z, y, labels []float64, rows int)
 			sum += math.Abs(r) / float64(len(v))
 		}
 		return sum
+	case op.Minimax:
+		f, _ := geometry.JointMinimax(x, columns, v, targets)
+		for i := 0; i < len(v); i += targets {
+			length := 0.0
+			for _, r := range f.Residuals[i : i+targets] {
+				length = math.Hypot(length, r)
+			}
+			norm = max(norm, length)
+		}
+		return norm
 	}
 	f, _ := geometry.Minimax(x, columns, v, targets)
 	for _, e := range f.Errors {
@@ -158,7 +168,7 @@ func TestLeftInverseExact(t *testing.T) {
 		}
 	}
 	// Points at 0, 0, 1, 1 with 0, 1, 0, 1: no map helps, and none is better than 1/2.
-	for kind, want := range []float64{0.25, 0.5, 0.5} {
+	for kind, want := range []float64{0.25, 0.5, 0.5, 0.5} {
 		if v, _ := inverseGradient(t, op.Inverse(kind), 1, []float64{0, 0, 1, 1}, []float64{0, 1, 0, 1}); math.Abs(v-want) > 1e-15 {
 			t.Errorf("%v: %v, want %v", op.Inverse(kind), v, want)
 		}
@@ -177,7 +187,7 @@ func TestInverseNames(t *testing.T) {
 		}
 	}
 	var v op.Inverse
-	if err := v.UnmarshalText([]byte("squares")); err == nil || !strings.Contains(err.Error(), "known: least-squares, least-absolute, minimax") {
+	if err := v.UnmarshalText([]byte("squares")); err == nil || !strings.Contains(err.Error(), "known: least-squares, least-absolute, minimax, minimax-by-factor") {
 		t.Errorf("error %v, want one that lists what is known", err)
 	}
 	if s := op.Inverse(9).String(); s != "Inverse(9)" {

@@ -1,0 +1,292 @@
+package geometry
+
+import (
+	"fmt"
+	"math"
+)
+
+// joint finds the map b of coordinates d that minimises the largest length of an error
+// vector r_i = y_i - b^T d_i, by an interior-point method (jointstep.go) for
+//
+//	min s  with  |r_i|^2 <= s  for all rows i.
+//
+// Its multipliers l_i >= 0 add up to 1. Whatever they are, the map c of least squares with
+// weights l_i proves a bound: as squares are convex, no map within a distance R of c has a
+// largest squared length below
+//
+//	sum_i l_i |y_i - c^T d_i|^2 - 2 R |sum_i l_i d_i (y_i - c^T d_i)^T|,
+//
+// of which the second term is rounding. The y are residuals of least squares of length 1 at
+// most and the d have mean square 1, so that |b| <= 1 at the optimum, and R = 1 + |c|.
+//
+// The method runs on a working set of rows, to which those join whose errors turn out
+// larger than all in it, until there is none.
+type joint struct {
+	x          *spread
+	y          []float64 // rows x targets
+	p, targets int
+
+	b, c    []float64 // p x targets
+	s       float64
+	rows    []int // the working set
+	chosen  []bool
+	lengths []float64 // of all rows' errors, squared
+
+	// by row of the working set
+	multipliers, slacks []float64
+	errors              []float64 // r_i
+	steps               []float64 // what b's step takes from r_i
+	falls, turns        []float64 // steps of slacks, in first order, and of multipliers
+	aims                []float64 // where the multipliers go if their slacks stay
+
+	system, factor  []float64 // Newton's equations in (s, b)
+	square, corner  []float64 // p x p: sum_i l_i d_i d_i^T, and its factor
+	right, move     []float64
+	rest, outer     []float64
+	best            []float64 // b of the least gap with this working set
+	bestMultipliers []float64
+	bestSquare      float64
+	bestGap         float64
+}
+
+const (
+	jointGap      = 1e-10 // relative to s, above which the method tries again
+	jointAccepted = 1e-6  // that counts as an optimum: with many ties, rounding may leave more
+	jointEnough   = 1e-14 // at which the method stops
+	jointSoon     = 1e-3  // at which it stops while rows may still join
+	jointSteps    = 100   // of the interior-point method; most computations take 10 to 20
+	jointPatience = 15    // steps without a smaller gap
+	jointUnknowns = 2000
+)
+
+// improveJointly makes the largest length of a row of residuals least.
+func (r *Regression) improveJointly() error {
+	r.Largest, r.Gap = 0, 0
+	scale := largest(r.Residuals)
+	if scale <= 1e-14*r.scale { // an exact fit
+		r.Largest = scale * longest(r.Residuals, r.targets, scale)
+		return nil
+	}
+	scale *= longest(r.Residuals, r.targets, scale)
+	for i := range r.Residuals {
+		r.Residuals[i] /= scale
+	}
+	j, targets := &r.joint, r.targets
+	square, bound, err := j.solve(&r.x, r.Residuals, targets)
+	if err != nil {
+		return err
+	}
+	length := math.Sqrt(square)
+	r.Largest, r.Gap = scale*length, scale*(square-bound)/(length+math.Sqrt(max(bound, 0)))
+	for k, i := range j.rows {
+		for t, v := range j.error(k) {
+			r.Signs[i*targets+t] = j.multipliers[k] * v / length
+		}
+	}
+	for i := range r.rows {
+		e := r.Residuals[i*targets : (i+1)*targets]
+		j.residual(j.b, i, e)
+		for t := range e {
+			e[t] *= scale
+		}
+	}
+	for a, v := range j.b {
+		r.fits[a%targets*j.p+a/targets] += scale * v
+	}
+	return nil
+}
+
+// longest returns the largest length of a row, over scale, its largest element.
+func longest(rows []float64, columns int, scale float64) float64 {
+	if scale == 0 {
+		return 0
+	}
+	most := 0.0
+	for i := 0; i < len(rows); i += columns {
+		square := 0.0
+		for _, v := range rows[i : i+columns] {
+			square += v / scale * (v / scale)
+		}
+		most = max(most, square)
+	}
+	return math.Sqrt(most)
+}
+
+// solve sets b and the multipliers of the working set, with the errors of c, and returns
+// the largest squared length and the lower bound that the multipliers prove.
+func (j *joint) solve(x *spread, y []float64, targets int) (square, bound float64, err error) {
+	j.x, j.y, j.p, j.targets = x, y, 1+x.rank, targets
+	n := j.p*targets + 1
+	if n > jointUnknowns {
+		return 0, 0, fmt.Errorf("geometry: a joint minimax map of %d independent columns and %d targets has %d numbers; want %d at most",
+			x.rank, targets, n-1, jointUnknowns-1)
+	}
+	j.b, j.c = zeros(j.b, n-1), resize(j.c, n-1)
+	j.system, j.factor = resize(j.system, n*n), resize(j.factor, n*n)
+	j.square, j.corner = resize(j.square, j.p*j.p), resize(j.corner, j.p*j.p)
+	j.right, j.move, j.rest, j.outer = resize(j.right, n), resize(j.move, n), resize(j.rest, n), resize(j.outer, n)
+	j.chosen, j.lengths = resize(j.chosen, x.rows), resize(j.lengths, x.rows)
+	clear(j.chosen)
+	j.rows = j.rows[:0]
+	j.measure()
+	j.join(4*n, -1)
+	enough, attempt := jointSoon, 0
+	for attempt < len(leastCentral) {
+		j.begin()
+		j.descend(enough, leastCentral[attempt])
+		square = j.measure()
+		switch {
+		case j.join(max(2*n, len(j.rows)), j.bestSquare*(1+1e-14)):
+		case enough == jointSoon:
+			enough = jointEnough
+		case j.bestGap <= jointGap*square:
+			attempt = len(leastCentral)
+		default:
+			attempt++
+		}
+	}
+	bound = min(j.bestSquare-j.bestGap, square)
+	if !(square-bound <= jointAccepted*square) {
+		return square, bound, errStalled
+	}
+	return square, bound, nil
+}
+
+// residual sets dst to y_i - m^T d_i.
+func (j *joint) residual(m []float64, i int, dst []float64) {
+	copy(dst, j.y[i*j.targets:(i+1)*j.targets])
+	for a, v := range j.x.row(i) {
+		axpy(-v, m[a*j.targets:(a+1)*j.targets], dst)
+	}
+}
+
+// addOuter adds f d_i v^T to dst.
+func (j *joint) addOuter(f float64, i int, v, dst []float64) {
+	for a, d := range j.x.row(i) {
+		axpy(f*d, v, dst[a*j.targets:(a+1)*j.targets])
+	}
+}
+
+// measure computes the squared lengths of the errors of all rows, and returns the largest.
+func (j *joint) measure() (most float64) {
+	r := j.rest[:j.targets]
+	for i := range j.lengths {
+		j.residual(j.b, i, r)
+		j.lengths[i] = dot(r, r)
+		most = max(most, j.lengths[i])
+	}
+	return most
+}
+
+// join adds to the working set those rows, count at most, that have the largest errors
+// above a squared length. It reports whether there are any.
+func (j *joint) join(count int, above float64) (joined bool) {
+	for range count {
+		far := -1
+		for i, v := range j.lengths {
+			if !j.chosen[i] && v > above && (far < 0 || v > j.lengths[far]) {
+				far = i
+			}
+		}
+		if far < 0 {
+			break
+		}
+		j.chosen[far], joined = true, true
+		j.rows = append(j.rows, far)
+	}
+	return joined
+}
+
+func (j *joint) error(k int) []float64 { return j.errors[k*j.targets : (k+1)*j.targets] }
+func (j *joint) step(k int) []float64  { return j.steps[k*j.targets : (k+1)*j.targets] }
+
+// begin starts the interior-point method at the map so far, with a value well above its
+// errors and equal multipliers.
+func (j *joint) begin() {
+	m := len(j.rows)
+	j.multipliers, j.slacks = resize(j.multipliers, m), resize(j.slacks, m)
+	j.errors, j.steps = resize(j.errors, m*j.targets), resize(j.steps, m*j.targets)
+	j.falls, j.turns, j.aims = resize(j.falls, m), resize(j.turns, m), resize(j.aims, m)
+	j.best, j.bestMultipliers = resize(j.best, len(j.b)), resize(j.bestMultipliers, m)
+	j.bestGap = math.Inf(1)
+	j.s = 1.5 * j.update(j.b)
+	for k := range j.rows {
+		r := j.error(k)
+		j.multipliers[k], j.slacks[k] = 1/float64(m), j.s-dot(r, r)
+	}
+}
+
+// update sets the errors of the working set to those of a map, and returns the largest
+// squared length.
+func (j *joint) update(m []float64) (most float64) {
+	for k, i := range j.rows {
+		r := j.error(k)
+		j.residual(m, i, r)
+		most = max(most, dot(r, r))
+	}
+	return most
+}
+
+// descend follows the central path until the gap is small enough, and leaves the map and the
+// multipliers of the least gap, and the errors of c.
+func (j *joint) descend(enough, central float64) {
+	worse := 0
+	for range jointSteps {
+		square, bound := j.update(j.b), j.bound()
+		if gap := square - bound; gap < j.bestGap {
+			j.bestGap, j.bestSquare, worse = gap, square, 0
+			copy(j.best, j.b)
+			copy(j.bestMultipliers, j.multipliers)
+		} else if worse++; worse > jointPatience {
+			break
+		}
+		if j.bestGap <= enough*square || !j.newton(central) {
+			break
+		}
+	}
+	copy(j.b, j.best)
+	copy(j.multipliers, j.bestMultipliers)
+	j.bound()
+	j.update(j.c)
+}
+
+// bound sets c to the map of least squares with the multipliers as weights, and returns the
+// lower bound that these prove. It makes their sum 1, and leaves the errors of b.
+func (j *joint) bound() float64 {
+	sum := 0.0
+	for _, v := range j.multipliers {
+		sum += v
+	}
+	clear(j.square)
+	for k, i := range j.rows {
+		j.multipliers[k] /= sum
+		d := j.x.row(i)
+		for a, v := range d {
+			axpy(j.multipliers[k]*v, d[a:], j.square[a*j.p+a:(a+1)*j.p])
+		}
+	}
+	decompose(j.corner, j.square, j.p, 1e-14)
+	copy(j.c, j.b)
+	pull, column, r := j.rest[:len(j.b)], j.outer[:j.p], j.right[:j.targets]
+	for round := 0; ; round++ {
+		value := 0.0
+		clear(pull)
+		for k, i := range j.rows {
+			j.residual(j.c, i, r)
+			value += j.multipliers[k] * dot(r, r)
+			j.addOuter(j.multipliers[k], i, r, pull)
+		}
+		if round == 3 {
+			return value - 2*(1+math.Sqrt(dot(j.c, j.c)))*math.Sqrt(dot(pull, pull))
+		}
+		for t := range j.targets {
+			for a := range column {
+				column[a] = pull[a*j.targets+t]
+			}
+			substitute(j.corner, column)
+			for a, v := range column {
+				j.c[a*j.targets+t] += v
+			}
+		}
+	}
+}
