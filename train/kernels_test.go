@@ -1,0 +1,143 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// kernelTolerances hold the Go, AVX2 and AVX-512 kernels together: four to six times
+// what was measured, relative to the largest element. Adam's first steps have the size
+// of the learning rate whatever the gradient: where a convolution's is near 0, rounding
+// decides its sign.
+var kernelTolerances = map[string]float64{
+	"convolutions, first losses": 5e-6, "convolutions, first codes": 1e-4,
+	"convolutions, last losses": 0.05, "convolutions, last codes": 0.1,
+}
+
+// otherTolerance is for small dense networks, before and after training.
+const otherTolerance = 2e-6
+
+// kernelResult is what one process computed with its instruction set.
+type kernelResult struct {
+	Kernel string
+	Models map[string]map[string][]float64 // arrays by name, by model
+}
+
+const kernelResultFile = "UNRAVEL_TEST_KERNEL_RESULT"
+
+// TestInstructionSets trains small models in a process for each instruction set.
+func TestInstructionSets(t *testing.T) {
+	if file := os.Getenv(kernelResultFile); file != "" {
+		writeKernelResult(t, file)
+		return
+	}
+	var results []kernelResult
+	for _, set := range []string{"go", "avx2", "avx512"} {
+		file := filepath.Join(t.TempDir(), set)
+		command := exec.Command(os.Args[0], "-test.run=^TestInstructionSets$")
+		command.Env = append(os.Environ(), kernelResultFile+"="+file, "UNRAVEL_KERNEL="+set)
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", set, err, out)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r kernelResult
+		if err := json.Unmarshal(text, &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Kernel == set { // this processor has it
+			results = append(results, r)
+		}
+	}
+	for _, r := range results[1:] {
+		for model, arrays := range r.Models {
+			for name, got := range arrays {
+				tolerance, ok := kernelTolerances[model+", "+name]
+				if !ok {
+					tolerance = otherTolerance
+				}
+				d := furthest(got, results[0].Models[model][name])
+				t.Logf("%s, %s: %s and %s differ by %.1e", model, name, r.Kernel, results[0].Kernel, d)
+				if !(d <= tolerance) {
+					t.Errorf("%s, %s: the kernels %s and %s differ by %v, want at most %v", model, name, r.Kernel, results[0].Kernel, d, tolerance)
+				}
+			}
+		}
+	}
+}
+
+// furthest is the largest difference of two arrays, relative to the largest element.
+func furthest(a, b []float64) float64 {
+	if len(a) != len(b) || len(a) == 0 {
+		return math.Inf(1)
+	}
+	d, size := 0.0, 0.0
+	for i := range a {
+		d, size = max(d, math.Abs(a[i]-b[i])), max(size, math.Abs(b[i]))
+	}
+	return d / size
+}
+
+func writeKernelResult(t *testing.T, file string) {
+	r := kernelResult{Models: map[string]map[string][]float64{}}
+	r.Kernel, _ = kernel.InstructionSet() // another one if the processor lacks it
+	const small = "model={ae: {latent: 4, encoder: {mlp: {hidden: [32]}}}}"
+	for model, overrides := range map[string][]string{
+		"LSBD-VAE":          nil,
+		"convolutions":      {"dataset.square.size=64", "dataset.square.side=16", "model.lsbd-vae.encoder=conv64", "train.batch=8"},
+		"modularity":        {"supervision={labels: {fraction: 1}}", small, "losses=[reconstruction, variance, mpd, contraction, left-inverse]", "metrics=[]"},
+		"total correlation": {"supervision=none", strings.Replace(small, "ae", "vae", 1), "losses=[reconstruction, kl, tc, hsic]", "metrics=[]"},
+	} {
+		e, err := NewExperiment(load(t, append(overrides, "train.epochs=5", "train.epoch_steps=1")...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		trainer, err := e.Trainer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes := func() []float64 {
+			c, err := e.Coder.Encode(t.Context(), e.Data, all(e.Data)[:64])
+			if err != nil {
+				t.Fatal(err)
+			}
+			wide := make([]float64, len(c))
+			for i, x := range c {
+				wide[i] = float64(x)
+			}
+			return wide
+		}
+		arrays := map[string][]float64{"first codes": codes()}
+		r.Models[model] = arrays
+		trainer.AddHook(Hook{Step: func(s *StepReport) error {
+			values := append([]float64{s.GradientNorm}, s.Values...)
+			if s.Step == 1 {
+				arrays["first losses"] = values
+			}
+			arrays["last losses"] = values
+			return nil
+		}})
+		if err := trainer.Fit(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		trainer.Close()
+		arrays["last codes"] = codes()
+	}
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
