@@ -6,8 +6,10 @@ package runindex
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +26,12 @@ const File = "runs.sqlite"
 
 // version is that of the tables; a database of another one is made again.
 const version = 1
+
+// application marks a database as an index of runs, in the place that SQLite has for it. The first ones lack it.
+const application = 0x756e7276 // "unrv"
+
+// ErrForeign is returned for a file in the place of the database that is none of ours.
+var ErrForeign = errors.New("it is no index of runs, and is left alone; move it away, or name another folder")
 
 const schema = `
 CREATE TABLE runs (
@@ -42,7 +50,7 @@ type Index struct {
 }
 
 // Open brings the database of a folder up to date with the runs in it, and opens it. A damaged one is made again; where
-// the folder cannot be written, it is made in memory.
+// the folder cannot be written, it is made in memory. A file that is none is [ErrForeign].
 func Open(ctx context.Context, dir string) (*Index, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -69,6 +77,9 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 		if ctx.Err() != nil {
 			return nil, train.ErrStopped
 		}
+		if errors.Is(err, ErrForeign) {
+			return nil, fmt.Errorf("%s: %w", path, ErrForeign)
+		}
 	}
 	return nil, fmt.Errorf("index of %s: %w", dir, err)
 }
@@ -79,9 +90,31 @@ func discard(ctx context.Context, dir, path string) error {
 	if err != nil {
 		return err
 	}
-	err = os.Remove(path)
-	_ = os.Remove(path + "-journal") // it need not be there
+	if err = damaged(path); err == nil {
+		err = os.Remove(path)
+		_ = os.Remove(path + "-journal") // it need not be there
+	}
 	return errors.Join(err, unlock())
+}
+
+// damaged wants a file that was once our database: SQLite's header, with our mark, is at its beginning.
+func damaged(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // it was only read
+	const magic, mark = "SQLite format 3\x00", 68
+	header := make([]byte, mark+4)
+	if _, err := io.ReadFull(f, header); err != nil || !info.Mode().IsRegular() ||
+		string(header[:len(magic)]) != magic || binary.BigEndian.Uint32(header[mark:]) != application {
+		return ErrForeign
+	}
+	return nil
 }
 
 // escapes are for paths in the name of a database.
@@ -106,19 +139,38 @@ func open(ctx context.Context, dir, path string) (x *Index, err error) {
 // Close closes the database.
 func (x *Index) Close() error { return x.db.Close() }
 
-// prepare makes the tables, unless they are there.
+// prepare makes the tables, unless they are there, in a database that is empty or ours.
 func (x *Index) prepare(ctx context.Context) error {
 	return x.transact(ctx, func(tx *sql.Tx) error {
-		var have int
-		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil || have == version {
-			return err
-		}
-		for _, table := range []string{"runs", "settings", "results"} {
-			if _, err := tx.ExecContext(ctx, "DROP TABLE IF EXISTS "+table); err != nil {
+		var mark, have, tables, others, ours int
+		for query, into := range map[string]*int{
+			"PRAGMA application_id": &mark, "PRAGMA user_version": &have,
+			"SELECT count(*) FROM sqlite_master": &tables,
+			"SELECT count(*) FROM sqlite_master WHERE name NOT IN ('runs', 'settings', 'results') AND name NOT LIKE 'sqlite_%'": &others,
+			"SELECT count(*) FROM pragma_table_info('runs') WHERE name IN ('dir', 'stamp', 'hash', 'kernels')":                  &ours,
+		} {
+			if err := tx.QueryRowContext(ctx, query).Scan(into); err != nil {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d", version))
+		empty := mark == 0 && have == 0 && tables == 0
+		first := mark == 0 && have == 1 && others == 0 && ours == 4
+		switch {
+		case mark == application && have == version:
+			return nil
+		case mark != application && !empty && !first:
+			return ErrForeign
+		case !first:
+			for _, table := range []string{"runs", "settings", "results"} {
+				if _, err := tx.ExecContext(ctx, "DROP TABLE IF EXISTS "+table); err != nil {
+					return err
+				}
+			}
+			if _, err := tx.ExecContext(ctx, schema); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", version, application))
 		return err
 	})
 }

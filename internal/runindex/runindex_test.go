@@ -1,13 +1,16 @@
 package runindex
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -109,7 +112,11 @@ func TestIndexFollows(t *testing.T) {
 	}
 	for what, damage := range map[string]func(path string) error{
 		"removed": os.Remove,
-		"junk":    func(path string) error { return os.WriteFile(path, []byte("junk"), 0o666) },
+		"empty":   func(path string) error { return os.Truncate(path, 0) },
+		"older":   func(path string) error { return execute(path, "PRAGMA application_id = 0") },
+		"newer": func(path string) error {
+			return execute(path, "PRAGMA user_version = 99; ALTER TABLE runs DROP COLUMN os")
+		},
 		"cut off": func(path string) error { return os.Truncate(path, 5000) },
 		"changed": func(path string) error {
 			f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -126,6 +133,54 @@ func TestIndexFollows(t *testing.T) {
 		if again := list(t, dir); !reflect.DeepEqual(again, runs) {
 			t.Errorf("%s: %+v", what, again)
 		}
+	}
+}
+
+// execute changes a database.
+func execute(path, statements string) error {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec(statements)
+	return errors.Join(err, db.Close())
+}
+
+// A file of another program is left as it is.
+func TestIndexForeign(t *testing.T) {
+	for name, make := range map[string]func(path string) error{
+		"a database": func(path string) error { return execute(path, "CREATE TABLE thesis (chapter TEXT)") },
+		"with tables of ours": func(path string) error {
+			return execute(path, "CREATE TABLE runs (mine TEXT); INSERT INTO runs VALUES ('x')")
+		},
+		"with versions":     func(path string) error { return execute(path, "CREATE TABLE runs (dir TEXT); PRAGMA user_version = 1") },
+		"with another mark": func(path string) error { return execute(path, "PRAGMA application_id = 7") },
+		"with more than ours": func(path string) error {
+			return execute(path, schema+"CREATE TABLE more (x TEXT); PRAGMA user_version = 1")
+		},
+		"no database": func(path string) error { return os.WriteFile(path, []byte("junk"), 0o666) },
+		"a damaged database": func(path string) error {
+			return errors.Join(execute(path, "CREATE TABLE a (b TEXT)"), os.Truncate(path, 5000))
+		},
+		"a text like database": func(path string) error { return os.WriteFile(path, []byte("SQLite format 3\x00"), 0o666) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, File)
+			if err := make(path); err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(context.Background(), dir); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), path) {
+				t.Errorf("error %v", err)
+			}
+			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+				t.Errorf("it was changed: %v", err)
+			}
+		})
 	}
 }
 
