@@ -89,21 +89,19 @@ func (m *DCI) Validate() error {
 
 // Suits implements Selective.
 func (m *DCI) Suits(in *Input) error {
-	varying := 0
-	for _, f := range in.Factors {
-		if f.Size > 1 {
-			varying++
-		}
+	if err := m.Split.suits(in); err != nil {
+		return err
+	}
+	if err := m.wantVarying(in); err != nil {
+		return err
 	}
 	switch {
-	case varying == 0:
-		return fmt.Errorf("every factor has one level only; want one that varies")
-	case m.Score == Disentanglement && varying < 2:
-		return fmt.Errorf("one factor varies; want at least two, for columns to be disentangled")
+	case m.Score == Disentanglement && m.varying(in) < 2:
+		return fmt.Errorf("one factor varies in the training rows; want at least two, for columns to be disentangled")
 	case m.Score == Completeness && in.Codes.Cols < 2:
 		return fmt.Errorf("there is one code column; want at least two, for a factor to be complete in one")
 	}
-	return m.Split.suits(in)
+	return nil
 }
 
 // Compute returns the parts disentanglement, completeness, informativeness_train and

@@ -36,7 +36,12 @@ func (m *Explicitness) Validate() error {
 }
 
 // Suits implements Selective.
-func (m *Explicitness) Suits(in *Input) error { return m.Split.suits(in) }
+func (m *Explicitness) Suits(in *Input) error {
+	if err := m.Split.suits(in); err != nil {
+		return err
+	}
+	return m.wantVarying(in)
+}
 
 // Compute returns the parts per_factor, and train: the same areas on the train rows.
 func (m *Explicitness) Compute(in *Input) (Result, error) {

@@ -56,7 +56,10 @@ func (m *MIG) Suits(in *Input) error {
 	case m.Gap == GapFactors && len(in.Factors) < 2:
 		return fmt.Errorf("there is %d factor; want at least two, to have a gap between them", len(in.Factors))
 	}
-	return nil
+	if m.Gap == GapFactors {
+		return nil
+	}
+	return Split{}.wantVarying(in)
 }
 
 // Compute returns the part per_factor (with Gap factors: per_column), and the grid

@@ -54,7 +54,10 @@ func (m *SAP) Suits(in *Input) error {
 	if m.columns(in) < 2 {
 		return fmt.Errorf("there is %d code column; want at least two, to have a gap between them", m.columns(in))
 	}
-	return m.Split.suits(in)
+	if err := m.Split.suits(in); err != nil {
+		return err
+	}
+	return m.wantVarying(in)
 }
 
 // Compute returns the part per_factor and the grid score of columns and factors.

@@ -58,6 +58,36 @@ func (s Split) suits(in *Input) error {
 	return nil
 }
 
+// varying counts the factors that have several levels in the rows that are fitted to, as far as these are known
+// before they are drawn.
+func (s Split) varying(in *Input) int {
+	fit := in.Codes.Rows
+	if s.TrainRows > 0 {
+		fit = min(fit, s.TrainRows)
+	}
+	k, count := len(in.Factors), 0
+	for j := range k {
+		for i := 1; i < fit; i++ {
+			if in.Levels[i*k+j] != in.Levels[j] {
+				count++
+				break
+			}
+		}
+	}
+	return count
+}
+
+// wantVarying wants a factor that varies.
+func (s Split) wantVarying(in *Input) error {
+	switch {
+	case s.varying(in) > 0:
+		return nil
+	case s.TrainRows > 0:
+		return fmt.Errorf("every factor has one level only in the first %d rows, those of train_rows; want one that varies", s.TrainRows)
+	}
+	return fmt.Errorf("every factor has one level only in the %d rows; want one that varies", in.Codes.Rows)
+}
+
 // tested is the number of test rows with TestShare.
 func (s Split) tested(in *Input) int { return int(math.Round(s.TestShare * float64(in.Codes.Rows))) }
 

@@ -37,7 +37,7 @@ type Outcome struct {
 const waitLocked = 500 * time.Millisecond
 
 // Execute makes the runs that are missing in a folder, and returns what became of all, in their order. A run
-// that fails is recorded with its error, and the others go on. When the context ends, the error is
+// that fails is recorded with its error, and the others go on; configs that cannot be trained are an error before the first one. When the context ends, the error is
 // train.ErrStopped, and the outcomes say what there is.
 func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome, error) {
 	if o.Start == nil {
@@ -45,6 +45,9 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 	}
 	if o.Say == nil {
 		o.Say = func(string, ...any) {}
+	}
+	if err := check(ctx, dir, runs, o.Retry, o.Say); err != nil {
+		return nil, err
 	}
 	dirs, err := place(ctx, dir, runs)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -305,10 +306,36 @@ func TestFailure(t *testing.T) {
 
 // A mistake that only shows when a run begins is a failure of that run; so is a panic.
 func TestFailureInside(t *testing.T) {
-	runs := runsOf(t, "product: {train.hold_out: [0, 0.1]}\nset: {supervision: {pairs: {count: 4}}, model: {lsbd-vae: {encoder: {mlp: {hidden: [4]}}}}}")
+	runs := runsOf(t, "product: {train.optimizer.adam.lr: [0.001, 1e30]}")
 	outcomes, err := Execute(context.Background(), t.TempDir(), runs, Options{})
-	if err != nil || outcomes[0].State != Finished || outcomes[1].State != Failed || !strings.Contains(outcomes[1].Problem.Error(), "train.hold_out") {
+	if err != nil || outcomes[0].State != Finished || outcomes[1].State != Failed || !strings.Contains(outcomes[1].Problem.Error(), "try a smaller learning rate") {
 		t.Errorf("%v\n%+v\n%+v", err, outcomes[0].Problem, outcomes[1].Problem)
+	}
+}
+
+// Mistakes that show when the parts of configs meet are found before the first run, all of them.
+func TestMistakesBefore(t *testing.T) {
+	runs := runsOf(t, `
+seeds: [1, 2]
+product: {train.hold_out: [0, 0.1], metrics.sample: [0, 20], metrics.during: [[], [total-correlation]]}
+set: {supervision: {pairs: {count: 4}}, model: {lsbd-vae: {encoder: {mlp: {hidden: [4]}}}}, metrics.final: [{sap: {train_rows: 60}}], metrics.images: 2}`)
+	dir := filepath.Join(t.TempDir(), "sweep")
+	var made atomic.Int64
+	_, err := Execute(context.Background(), dir, runs, Options{Start: counting(&made)})
+	var mistake *train.ConfigError
+	if !errors.As(err, &mistake) || made.Load() != 0 {
+		t.Fatalf("%d runs were made: %v", made.Load(), err)
+	}
+	if text := err.Error(); strings.Count(text, "train.hold_out: ") != 4 || strings.Count(text, "metric sap: ") != 2 || strings.Count(text, "metric total-correlation: ") != 1 || strings.Contains(text, "seed2") {
+		t.Error(text)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a folder: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Execute(ctx, dir, runs, Options{}); !errors.Is(err, train.ErrStopped) {
+		t.Error(err)
 	}
 }
 

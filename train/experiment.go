@@ -151,10 +151,13 @@ func (e *Experiment) Codes(ctx context.Context) (metrics.Matrix, error) {
 	return metrics.NewMatrix(e.Data.Len(), e.Coder.Width(), codes), err
 }
 
-// suits reports metrics that the data set does not suit, before it takes a training to find out.
-func (e *Experiment) suits(choices []metrics.Choice) error {
+// suits reports metrics that the data set, a sample of so many images, does not suit, before it takes a training to find out.
+func (e *Experiment) suits(choices []metrics.Choice, of int) error {
 	in := e.Input(metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
 	if err := metrics.Suits(in, choices); err != nil {
+		if n := e.Data.Len(); n < of {
+			err = fmt.Errorf("%w (on %d of %d images; metrics.sample says how many)", err, n, of)
+		}
 		return &ConfigError{err}
 	}
 	return nil

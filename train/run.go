@@ -58,18 +58,11 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.suits(c.Metrics.Final); err != nil {
-		return nil, err
-	}
-	t, err := e.Trainer()
+	t, w, err := e.ready()
 	if err != nil {
-		return nil, &ConfigError{err}
+		return nil, err
 	}
 	defer t.Close()
-	w, err := newMonitor(e, t.epochImages())
-	if err != nil {
-		return nil, err
-	}
 	s, err := openSession(e, t, w, o)
 	if err != nil {
 		return nil, err

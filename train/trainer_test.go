@@ -45,7 +45,7 @@ func TestEmbedded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := e.suits(c.Metrics.Final); err != nil {
+			if err := e.suits(c.Metrics.Final, e.Data.Len()); err != nil {
 				t.Error(err)
 			}
 			trainer, err := e.Trainer()

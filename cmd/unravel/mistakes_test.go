@@ -105,6 +105,28 @@ metrics: [dlsbd]
 	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "images.npy")
 }
 
+// Metrics are asked about the images that they will get: a sample, or a part that is held out.
+func TestUnsuitableSample(t *testing.T) {
+	vae := []string{"model={vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "supervision=none", "losses=[reconstruction, kl]"}
+	for _, c := range []struct {
+		overrides []string
+		words     []string
+	}{
+		{[]string{"metrics.final=[total-correlation]", "metrics.sample=2"}, []string{"metric total-correlation", "want at least 3", "(on 2 of 256 images; metrics.sample says how many)"}},
+		{[]string{"metrics=[{dci: {train_rows: 30}}]", "train.hold_out=0.1"}, []string{"metric dci: there are 26 rows; want at least the 30 of train_rows"}},
+		{[]string{"metrics=[{explicitness: {train_rows: 1}}]"}, []string{"metric explicitness", "one level only in the first 1 rows"}},
+		{[]string{"metrics.final=[{sap: {train_rows: 90}}]", "metrics.sample=80"}, []string{"metric sap: there are 80 rows", "metrics.sample"}},
+		{[]string{"metrics.final=[{downstream: {sizes: [100], test_share: 0.2}}]", "metrics.sample=80"}, []string{"metric downstream", "metrics.sample"}},
+		{[]string{"metrics=[purity]"}, []string{"metric purity", "components"}},
+	} {
+		dir := filepath.Join(t.TempDir(), "run")
+		checkMistake(t, call(t, slices.Concat([]string{"train", tinyFile(t), "--run", dir}, vae, c.overrides)...), 2, c.words...)
+		if exists(dir) {
+			t.Errorf("%q: there is a folder, though the run never began", c.overrides)
+		}
+	}
+}
+
 // Files of configs that cannot be read, or are no configs.
 func TestConfigFiles(t *testing.T) {
 	dir := t.TempDir()

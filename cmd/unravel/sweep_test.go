@@ -66,10 +66,10 @@ func TestSweepCommand(t *testing.T) {
 
 // A run that fails does not stop the others; the program says which, and ends with 1.
 func TestSweepFailure(t *testing.T) {
-	file, dir := writeSweep(t, "product: {train.hold_out: [0.1, 0]}\nset: {supervision: {pairs: {count: 4}}, model: {lsbd-vae: {encoder: {mlp: {hidden: [4]}}}}}\n")
+	file, dir := writeSweep(t, "product: {train.optimizer.adam.lr: [1e30, 0.001]}\n")
 	o := call(t, "sweep", file, "--out", dir)
-	if o.code != 1 || !strings.Contains(o.out, "hold_out0.1  failed") || !strings.Contains(o.out, "hold_out0    finished") ||
-		!strings.Contains(o.log, "are made again with --retry:\nhold_out0.1: config: train.hold_out: the supervision has groups") {
+	if o.code != 1 || !strings.Contains(o.out, "lr1e30   failed") || !strings.Contains(o.out, "lr0.001  finished") ||
+		!strings.Contains(o.log, "are made again with --retry:\nlr1e30: ") || !strings.Contains(o.log, "try a smaller learning rate") {
 		t.Error(o)
 	}
 	if o := call(t, "sweep", file, "--out", dir); o.code != 1 || strings.Contains(o.log, "running") {
@@ -82,6 +82,12 @@ func TestSweepMistakes(t *testing.T) {
 	checkMistake(t, call(t, "sweep", file, "--out", dir), 2, `did you mean "epochs"?`)
 	checkMistake(t, call(t, "sweep", "none.yaml"), 2, "there is no sweep none.yaml")
 	checkMistake(t, call(t, "sweep", file, "--jobs", "0"), 2, "--jobs 0: want 1 or more")
+	if exists(dir) {
+		t.Error("there is a folder")
+	}
+	// what shows only when the parts of a config meet
+	file, dir = writeSweep(t, "product: {metrics.sample: [0, 3]}\nset: {metrics.final: [{sap: {train_rows: 10}}]}\n")
+	checkMistake(t, call(t, "sweep", file, "--out", dir), 2, "run sample3: ", "metric sap: there are 3 rows; want at least the 10 of train_rows (on 3 of ", "metrics.sample says how many")
 	if exists(dir) {
 		t.Error("there is a folder")
 	}

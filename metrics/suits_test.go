@@ -1,0 +1,99 @@
+package metrics_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/rng"
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+// suitInputs are inputs that some metrics cannot measure: few rows, columns, factors or levels.
+func suitInputs() map[string]*Input {
+	inputs := map[string]*Input{}
+	for _, n := range []int{1, 2, 40} {
+		for _, d := range []int{1, 2} {
+			for _, k := range []int{1, 2} {
+				for _, levels := range []int{1, 2, 4} {
+					for _, kind := range []datasets.Kind{datasets.Ordinal, datasets.Circular} {
+						for _, constant := range []bool{false, true} { // factors have levels that no row has
+							if constant && levels == 1 {
+								continue
+							}
+							inputs[fmt.Sprintf("%d rows, %d columns, %d factors of %d levels, %v, constant %v", n, d, k, levels, kind, constant)] =
+								suitInput(n, d, k, levels, kind, constant)
+						}
+					}
+				}
+			}
+		}
+	}
+	return inputs
+}
+
+func suitInput(n, d, k, levels int, kind datasets.Kind, constant bool) *Input {
+	s := rng.New(1, "suits")
+	in := &Input{Codes: Matrix{Rows: n, Cols: d}, Hierarchy: make(hierarchy.Hierarchy, d)}
+	for range n * d {
+		in.Codes.Data = append(in.Codes.Data, math.Round(1e4*s.NormFloat64())/1e4)
+	}
+	for j := range k {
+		in.Factors = append(in.Factors, datasets.Factor{Name: fmt.Sprint("f", j), Size: levels, Kind: kind})
+	}
+	for i := range n {
+		for j := range k {
+			level := i % levels
+			if j > 0 {
+				level = i / levels % levels
+			}
+			if constant {
+				level = 0
+			}
+			in.Levels = append(in.Levels, level)
+		}
+	}
+	return in
+}
+
+// splitOf are the settings of a metric that divides the rows.
+func splitOf(m Metric) *Split {
+	switch m := m.(type) {
+	case *DCI:
+		return &m.Split
+	case *SAP:
+		return &m.Split
+	case *Explicitness:
+		return &m.Split
+	}
+	return nil
+}
+
+// A metric that says that it suits what it will get can measure it, whatever the codes.
+func TestSuitsIsEnough(t *testing.T) {
+	inputs := suitInputs()
+	for _, e := range Table.Entries {
+		t.Run(e.Name, func(t *testing.T) {
+			suited, refused := 0, 0
+			for name, in := range inputs {
+				choice := []Choice{{Name: e.Name, Value: e.New()}}
+				if s := splitOf(choice[0].Value); s != nil && in.Codes.Rows%3 == 1 { // 1 or 40
+					s.TrainRows = 30
+				}
+				before := *in
+				before.Codes.Data = nil // there are none yet
+				if err := Suits(&before, choice); err != nil {
+					refused++
+					continue
+				}
+				suited++
+				if _, err := Evaluate(in, 3, choice); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			t.Logf("suits %d inputs of %d", suited, suited+refused)
+		})
+	}
+}

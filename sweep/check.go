@@ -1,0 +1,48 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/unravel-ml/unravel/train"
+)
+
+const (
+	checkPatience = 5 * time.Second // after which a line says that configs are checked
+	maxMistakes   = 10              // runs whose mistakes are listed
+)
+
+// check reports the runs that are missing in a folder and cannot be made: one of each kind that differs in its seed only is
+// looked at. When the context ends, the error is train.ErrStopped.
+func check(ctx context.Context, dir string, runs []Run, retry bool, say func(format string, args ...any)) error {
+	entries, err := Scan(dir)
+	if err != nil {
+		return err
+	}
+	found, kinds := Find(entries), map[string]bool{}
+	var mistakes []error
+	begin, said := time.Now(), false
+	for i, r := range runs {
+		if e, ok := found[r.Hash]; ok && (e.State == Finished || e.State == Failed && !retry) || kinds[kindOf(r)] {
+			continue
+		}
+		kinds[kindOf(r)] = true
+		if ctx.Err() != nil {
+			return train.ErrStopped
+		}
+		if !said && time.Since(begin) > checkPatience {
+			said = true
+			say("checking the configs of %d runs, %d so far", len(runs), i)
+		}
+		if err := train.Check(r.Config); err != nil {
+			if len(mistakes) == maxMistakes {
+				mistakes = append(mistakes, errors.New("and more"))
+				break
+			}
+			mistakes = append(mistakes, fmt.Errorf("run %s: %w", r.Name, err))
+		}
+	}
+	return errors.Join(mistakes...)
+}
