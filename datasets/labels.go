@@ -10,22 +10,28 @@ import (
 	"github.com/unravel-ml/unravel/internal/rng"
 )
 
-// Labels is what a supervision knows about the factors of images. Either the levels
-// of some images are known (Pairs is nil), or only that the two images of a pair
-// agree in one factor, and not at which level.
+// Labels is what supervision knows about the factors of images: the levels of some images, or
+// only that the two images of a pair agree in one factor, and not at which level. [JoinLabels]
+// makes labels that know both.
 type Labels struct {
 	Factors []Factor      // what the columns of levels speak of
 	Images  []int         // the images about which something is known, ascending
-	Pairs   []SimilarPair // of a similarity supervision
+	Pairs   []SimilarPair // of similarity supervision
 
 	// Share is the part of every batch that a [Sampler] draws from Images (or from
 	// Pairs), in reshuffled passes; 0: labels come as the epoch's order deals them.
 	Share float64
 
+	// Assigned lists the factors that stand for the categorical dimensions of a learned hierarchy; nil: none does.
+	Assigned []int
+
 	set    Dataset // whose levels are known; nil if they stand in table
 	column []int   // the factor of the set, or the column of the table, of each of Factors
 	table  []int32 // width labels for each image
 	width  int
+
+	parts  []*Labels // what several kinds of supervision know; nil: it is one
+	places [][]int   // by part: the columns of its factors among Factors
 }
 
 // SimilarPair says that two images have the same level of a factor (an index into
@@ -35,8 +41,27 @@ type SimilarPair struct {
 	Factor int
 }
 
+// KnowsLevels reports whether the levels of some images are known, not only similarities.
+func (l *Labels) KnowsLevels() bool {
+	if l.parts == nil {
+		return l.Pairs == nil
+	}
+	return slices.ContainsFunc(l.parts, (*Labels).KnowsLevels)
+}
+
+// sources lists what each kind of supervision knows.
+func (l *Labels) sources() []*Labels {
+	if l.parts == nil {
+		return []*Labels{l}
+	}
+	return l.parts
+}
+
 // Without forgets what is known of some images.
 func (l *Labels) Without(images []bool) {
+	for _, part := range l.parts {
+		part.Without(images)
+	}
 	l.Images = slices.DeleteFunc(l.Images, func(i int) bool { return images[i] })
 	l.Pairs = slices.DeleteFunc(l.Pairs, func(p SimilarPair) bool { return images[p.A] || images[p.B] })
 }
@@ -50,25 +75,58 @@ const maxLabel = 1 << 24
 // At writes what is known of an image: the level of each of Factors, or -1. It
 // reports whether anything is known; of similarities nothing ever is.
 func (l *Labels) At(i int, dst []int32) bool {
-	var scratch []int
-	if l.set != nil {
-		scratch = make([]int, len(l.set.Factors()))
-	}
-	return l.at(i, dst, scratch)
+	return l.at(i, dst, l.newScratch())
 }
 
-// at is At with room for the levels of all factors of the set.
-func (l *Labels) at(i int, dst []int32, scratch []int) bool {
-	if l.Pairs == nil {
-		if _, known := slices.BinarySearch(l.Images, i); known {
-			l.read(i, dst, scratch)
-			return true
+// labelScratch is room for looking labels up.
+type labelScratch struct {
+	levels []int   // of all factors of a set
+	part   []int32 // what one kind of supervision knows
+}
+
+func (l *Labels) newScratch() labelScratch {
+	s := labelScratch{part: make([]int32, len(l.Factors))}
+	for _, source := range l.sources() {
+		if source.set != nil {
+			s.levels = make([]int, max(len(s.levels), len(source.set.Factors())))
 		}
 	}
+	return s
+}
+
+// at is At without allocation.
+func (l *Labels) at(i int, dst []int32, scratch labelScratch) bool {
 	for k := range l.Factors {
 		dst[k] = unknown
 	}
-	return false
+	if l.parts == nil {
+		return l.one(i, dst, scratch.levels)
+	}
+	any := false
+	for p, part := range l.parts {
+		if !part.one(i, scratch.part, scratch.levels) {
+			continue
+		}
+		any = true
+		for k, at := range l.places[p] {
+			if level := scratch.part[k]; level >= 0 {
+				dst[at] = level
+			}
+		}
+	}
+	return any
+}
+
+// one writes what one kind of supervision knows of the levels of an image, if it knows any.
+func (l *Labels) one(i int, dst []int32, scratch []int) bool {
+	if l.Pairs != nil {
+		return false
+	}
+	_, known := slices.BinarySearch(l.Images, i)
+	if known {
+		l.read(i, dst, scratch)
+	}
+	return known
 }
 
 // read writes the levels of a labelled image.
@@ -79,6 +137,7 @@ func (l *Labels) read(i int, dst []int32, scratch []int) {
 		}
 		return
 	}
+	scratch = scratch[:len(l.set.Factors())]
 	l.set.FactorsAt(i, scratch)
 	for k, c := range l.column {
 		dst[k] = int32(scratch[c])

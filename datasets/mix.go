@@ -8,20 +8,25 @@ import (
 	"github.com/unravel-ml/unravel/internal/rng"
 )
 
-// mix deals labelled images, or similar pairs, into the batches of an epoch. A unit
-// is one image or one pair.
+// mix deals labelled images and similar pairs into the batches of an epoch.
 type mix struct {
+	units            []*units // one for each kind of supervision with a share
+	plain, lastPlain int      // images of the epoch's order in a full batch, and in the last one
+	batches          int
+}
+
+// units deals what one kind of supervision knows: a unit is one image or one pair.
+type units struct {
 	known *Labels
-	width int // images in a unit
+	place []int  // the columns of its factors among those of the split's labels
+	label string // of its random passes
+	width int    // images in a unit
 
-	plain, units         int // images of the epoch's order, and units, in a full batch
-	batches              int
-	lastPlain, lastUnits int // the same in the last batch
-
-	order []int32 // of the units in the pass under way
-	pass  uint64  // its number, from 1
-	seed  uint64  // its seed
-	drawn []int32 // the epoch's units, batch by batch
+	full, last int     // units in a full batch, and in the last one
+	order      []int32 // of the units in the pass under way
+	pass       uint64  // its number, from 1
+	seed       uint64  // its seed
+	drawn      []int32 // the epoch's units, batch by batch
 }
 
 // prepareLabels plans the batches of a split with Known labels.
@@ -30,14 +35,14 @@ func (s *Sampler) prepareLabels() error {
 	if known == nil {
 		return nil
 	}
-	if known.set != nil {
-		s.scratch = make([]int, len(known.set.Factors()))
-	}
-	if known.Share > 0 && len(known.Images) > 0 && len(s.unlabelled) > 0 {
+	s.scratch = known.newScratch()
+	if len(s.unlabelled) > 0 {
 		var err error
 		if s.mix, err = newMix(known, len(s.unlabelled), s.imagesPerBatch); err != nil {
 			return err
 		}
+	}
+	if s.mix != nil {
 		s.state.Labels = s.stream.Uint64()
 		s.unlabelled = make([]int, s.mix.images())
 	}
@@ -45,76 +50,139 @@ func (s *Sampler) prepareLabels() error {
 	return nil
 }
 
-// newMix plans batches of an epoch over n images.
+// newMix plans batches of an epoch over n images; nil if no labels have a share.
 func newMix(known *Labels, n, batch int) (*mix, error) {
-	m := &mix{known: known, width: 1}
-	count := len(known.Images)
-	if known.Pairs != nil {
-		m.width, count = 2, len(known.Pairs)
+	m := &mix{plain: batch}
+	for p, source := range known.sources() {
+		if source.Share == 0 || len(source.Images) == 0 {
+			continue
+		}
+		u := newUnits(source, batch, m.plain-1)
+		if u == nil {
+			return nil, fmt.Errorf("batches: a batch of %d images has no room for %d labelled images beside another; want %d or more",
+				batch, batch-m.plain+widthOf(source), batch-m.plain+widthOf(source)+1)
+		}
+		if p > 0 {
+			u.label = fmt.Sprintf("source %d ", p)
+		}
+		if u.place = known.place(p); source.Pairs != nil {
+			for _, f := range source.Factors {
+				if f.Size+batch > maxLabel {
+					return nil, fmt.Errorf("batches: factor %q has %d levels, too many for pairs; want less than %d", f.Name, f.Size, maxLabel-batch)
+				}
+			}
+		}
+		m.units = append(m.units, u)
+		m.plain -= u.full * u.width
 	}
-	if batch < m.width+1 {
-		return nil, fmt.Errorf("batches: a batch of %d images has no room for %d labelled images beside another; want %d or more",
-			batch, m.width, m.width+1)
+	if m.units == nil {
+		return nil, nil
 	}
-	share := math.Round(known.Share*float64(batch)) / float64(m.width)
-	m.units = max(1, min(int(share), (batch-1)/m.width))
-	m.plain = batch - m.units*m.width
 	m.batches = (n + m.plain - 1) / m.plain
 	m.lastPlain = n - (m.batches-1)*m.plain
-	m.lastUnits = max(1, (2*m.lastPlain*m.units+m.plain)/(2*m.plain)) // rounded
-	m.order = make([]int32, count)
-	m.drawn = make([]int32, (m.batches-1)*m.units+m.lastUnits)
+	for _, u := range m.units {
+		u.last = max(1, (2*m.lastPlain*u.full+m.plain)/(2*m.plain)) // rounded
+		u.drawn = make([]int32, (m.batches-1)*u.full+u.last)
+	}
 	return m, nil
+}
+
+func widthOf(known *Labels) int {
+	if known.Pairs != nil {
+		return 2
+	}
+	return 1
+}
+
+// newUnits plans the units of a batch that has so much room for them; nil if it has none.
+func newUnits(known *Labels, batch, room int) *units {
+	u := &units{known: known, width: widthOf(known)}
+	if room < u.width {
+		return nil
+	}
+	count := len(known.Images)
+	if known.Pairs != nil {
+		count = len(known.Pairs)
+	}
+	share := math.Round(known.Share*float64(batch)) / float64(u.width)
+	u.full = max(1, min(int(share), room/u.width))
+	u.order = make([]int32, count)
+	return u
 }
 
 // images is the number of images that an epoch deals.
 func (m *mix) images() int {
-	return (m.batches-1)*m.plain + m.lastPlain + len(m.drawn)*m.width
+	n := (m.batches-1)*m.plain + m.lastPlain
+	for _, u := range m.units {
+		n += len(u.drawn) * u.width
+	}
+	return n
 }
 
 // deal completes an epoch of which dealt begins with the order of all images: it
 // moves them to their batches and fills these up.
 func (m *mix) deal(dealt []int, epoch int, seed uint64) {
-	first := uint64(epoch-1) * uint64(len(m.drawn)) // units dealt in earlier epochs
-	for u := range m.drawn {
-		m.drawn[u] = m.unit(first+uint64(u), seed)
+	full := m.plain
+	for _, u := range m.units {
+		u.draw(epoch, seed)
+		full += u.full * u.width
 	}
-	full := m.plain + m.units*m.width
 	for b := m.batches - 1; b >= 0; b-- { // from the back: no batch begins before its images in the order
-		plain, units := m.plain, m.drawn[b*m.units:]
-		if b == m.batches-1 {
-			plain = m.lastPlain
-		} else {
-			units = units[:m.units]
-		}
+		plain := m.plainIn(b)
 		rows := dealt[b*full:]
 		copy(rows[:plain], dealt[b*m.plain:])
-		for n, u := range units {
-			m.write(int(u), rows[plain+n*m.width:])
+		rows = rows[plain:]
+		for _, u := range m.units {
+			for _, n := range u.in(b) {
+				u.write(int(n), rows)
+				rows = rows[u.width:]
+			}
 		}
 	}
+}
+
+// plainIn is the number of images of the epoch's order in a batch.
+func (m *mix) plainIn(batch int) int {
+	if batch == m.batches-1 {
+		return m.lastPlain
+	}
+	return m.plain
+}
+
+// draw draws the units of an epoch.
+func (u *units) draw(epoch int, seed uint64) {
+	first := uint64(epoch-1) * uint64(len(u.drawn)) // units dealt in earlier epochs
+	for i := range u.drawn {
+		u.drawn[i] = u.unit(first+uint64(i), seed)
+	}
+}
+
+// in lists the units in a batch.
+func (u *units) in(batch int) []int32 {
+	from := batch * u.full
+	return u.drawn[from:min(from+u.full, len(u.drawn))]
 }
 
 // write writes the images of a unit.
-func (m *mix) write(u int, dst []int) {
-	if m.width == 1 {
-		dst[0] = m.known.Images[u]
+func (u *units) write(n int, dst []int) {
+	if u.width == 1 {
+		dst[0] = u.known.Images[n]
 		return
 	}
-	dst[0], dst[1] = m.known.Pairs[u].A, m.known.Pairs[u].B
+	dst[0], dst[1] = u.known.Pairs[n].A, u.known.Pairs[n].B
 }
 
 // unit is the n-th unit of all passes over the units, one after the other.
-func (m *mix) unit(n, seed uint64) int32 {
-	count := uint64(len(m.order))
-	if pass := n/count + 1; pass != m.pass || seed != m.seed {
-		for u := range m.order {
-			m.order[u] = int32(u)
+func (u *units) unit(n, seed uint64) int32 {
+	count := uint64(len(u.order))
+	if pass := n/count + 1; pass != u.pass || seed != u.seed {
+		for i := range u.order {
+			u.order[i] = int32(i)
 		}
-		rng.New(seed, "pass "+strconv.FormatUint(pass, 10)).Shuffle(len(m.order), func(i, j int) { m.order[i], m.order[j] = m.order[j], m.order[i] })
-		m.pass, m.seed = pass, seed
+		rng.New(seed, u.label+"pass "+strconv.FormatUint(pass, 10)).Shuffle(len(u.order), func(i, j int) { u.order[i], u.order[j] = u.order[j], u.order[i] })
+		u.pass, u.seed = pass, seed
 	}
-	return m.order[n%count]
+	return u.order[n%count]
 }
 
 // levelsOf are the Levels of the batch at a position.
@@ -128,22 +196,33 @@ func (s *Sampler) levelsOf(b Batch, position int) []int32 {
 	for row, i := range b.Indices {
 		known.at(i, levels[row*k:(row+1)*k], s.scratch)
 	}
-	if s.mix != nil && known.Pairs != nil && !b.Labelled {
-		s.mix.number(levels, len(b.Indices), position-s.labelledBatches())
+	if s.mix != nil && !b.Labelled {
+		s.mix.number(levels, known.Factors, position-s.labelledBatches())
 	}
 	return levels
 }
 
-// number gives the pairs of a batch their numbers.
-func (m *mix) number(levels []int32, rows, batch int) {
-	k, plain := len(m.known.Factors), m.plain
-	if batch == m.batches-1 {
-		plain = m.lastPlain
-	}
-	for n := range (rows - plain) / 2 {
-		factor := m.known.Pairs[m.drawn[batch*m.units+n]].Factor
-		for row := plain + 2*n; row < plain+2*n+2; row++ {
-			levels[row*k+factor] = int32(n)
+// number gives the two images of each pair in a batch the same number in their factor's column: the level
+// of one of them, if it is known, or else a number that stands for no level and for no other pair.
+func (m *mix) number(levels []int32, factors []Factor, batch int) {
+	k, row, pairs := len(factors), m.plainIn(batch), 0
+	for _, u := range m.units {
+		for _, n := range u.in(batch) {
+			if u.width == 2 {
+				column := u.place[u.known.Pairs[n].Factor]
+				a, b := &levels[row*k+column], &levels[(row+1)*k+column]
+				switch {
+				case *a >= 0:
+					*b = *a
+				case *b >= 0:
+					*a = *b
+				default:
+					*a = int32(factors[column].Size + pairs)
+					*b = *a
+				}
+				pairs++
+			}
+			row += u.width
 		}
 	}
 }

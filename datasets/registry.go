@@ -3,7 +3,6 @@ package datasets
 import (
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/registry"
-	"github.com/unravel-ml/unravel/internal/rng"
 )
 
 // Table lists the data sets that a config can name.
@@ -92,31 +91,3 @@ func (c Choice) EncodeConfig() (any, error) {
 
 // ConfigType says what can be chosen.
 func (c Choice) ConfigType() string { return config.ChoiceType(Table) }
-
-// SupervisionChoice is a form of supervision in a config: `{pairs: {count: 768}}`.
-// The zero value is none.
-type SupervisionChoice registry.Choice[Supervision]
-
-// Split applies the chosen supervision to a data set.
-func (c SupervisionChoice) Split(d Dataset, s *rng.Stream) (*Split, error) {
-	if c.Value == nil {
-		return (&None{}).Split(d, s)
-	}
-	return c.Value.Split(d, s)
-}
-
-// DecodeConfig reads the choice from a config.
-func (c *SupervisionChoice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, SupervisionTable, (*registry.Choice[Supervision])(c))
-}
-
-// EncodeConfig writes the choice into a config.
-func (c SupervisionChoice) EncodeConfig() (any, error) {
-	if c.Value == nil {
-		return "none", nil
-	}
-	return config.EncodeChoice(registry.Choice[Supervision](c))
-}
-
-// ConfigType says what can be chosen.
-func (c SupervisionChoice) ConfigType() string { return config.ChoiceType(SupervisionTable) }

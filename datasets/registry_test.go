@@ -9,8 +9,8 @@ import (
 )
 
 type settings struct {
-	Dataset     Choice            `yaml:"dataset"`
-	Supervision SupervisionChoice `yaml:"supervision"`
+	Dataset     Choice       `yaml:"dataset"`
+	Supervision Supervisions `yaml:"supervision"`
 }
 
 func decode(text string) (s settings, err error) {
@@ -29,7 +29,7 @@ func TestConfig(t *testing.T) {
 	if q := s.Dataset.Value.(*Square); *q != (Square{32, 8, 1}) {
 		t.Errorf("%+v", q)
 	}
-	if p := s.Supervision.Value.(*Pairs); p.Count != 512 {
+	if p := s.Supervision[0].Value.(*Pairs); p.Count != 512 {
 		t.Errorf("%+v", p)
 	}
 	text, err := config.Encode(s)
@@ -41,7 +41,7 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%s: %v", text, err)
 	}
 	s, err = decode("dataset: arrow\n")
-	if err != nil || s.Dataset.Value.(*Arrow).Hues != 64 || s.Supervision.Value != nil {
+	if err != nil || s.Dataset.Value.(*Arrow).Hues != 64 || s.Supervision != nil {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if text, err = config.Encode(s); err != nil || !strings.Contains(string(text), "supervision: none") {

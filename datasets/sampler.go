@@ -15,8 +15,8 @@ type Batch struct {
 	Moves    []float32 // of a labelled batch: len(Indices) x K radians, relative to the group's first image
 
 	// Levels is len(Indices) x len(Known.Factors), image by image: the level, or -1
-	// where it is not known. Of similarities it holds a number that the two images
-	// of a pair share with no other image in their factor's column, from 0 on. It is
+	// where it is not known. Where only the similarity of a pair is known, its two images share a number
+	// with no other image in their factor's column, from the factor's Size on. It is
 	// nil if the split has no Known.
 	Levels []int32
 }
@@ -29,8 +29,8 @@ type Batch struct {
 //
 // If the split has Known labels with a share, the pass over the unlabelled images
 // takes only a part of each of its batches; the rest, round(Share*batchImages)
-// images (at least one image, or a pair), is drawn from the images with labels. These
-// are dealt in passes of their own, each in a new random order, that go on from one
+// images (at least one image, or a pair), is drawn from the images with labels, those of each
+// kind of supervision by its own share. These are dealt in passes of their own, each in a new random order, that go on from one
 // epoch to the next. A smaller last batch has as large a share of them.
 type Sampler struct {
 	split  *Split
@@ -45,7 +45,7 @@ type Sampler struct {
 	unlabelled []int     // the epoch's unlabelled images, with those of mix
 	mix        *mix      // nil: no share of labelled images
 	levels     []int32   // of the batch dealt last
-	scratch    []int     // levels of one image
+	scratch    labelScratch
 }
 
 // State is the position of a Sampler. Stream is the state of its random numbers at

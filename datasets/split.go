@@ -10,10 +10,7 @@ import (
 // newSplit computes the moves of groups of M images each, and lists the rest of
 // the data set as unlabelled if that is wanted.
 func newSplit(d Dataset, m int, groups [][]int, unlabelled bool) (*Split, error) {
-	split := &Split{Groups: groups, Moves: make([][]float32, len(groups))}
-	if len(groups) > 0 {
-		split.M = m
-	}
+	split := &Split{M: m, Groups: groups, Moves: make([][]float32, len(groups))}
 	used := make([]bool, d.Len())
 	for g, group := range groups {
 		split.Moves[g] = moves(d, group)

@@ -13,7 +13,7 @@ import (
 // moves relative to its first image are known (the transformation labels of Tonnaer
 // et al. 2022, section 5); of the other images no move is known.
 type Split struct {
-	M          int         // images in a group; 0 when there are no groups
+	M          int         // images in a group; 0: the supervision has no groups. There may be none all the same: no pairs
 	Groups     [][]int     // M data set indices each
 	Moves      [][]float32 // M*K numbers each: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
 	Rotations  int         // rotations in space that Moves holds after the factors' angles: axis (x, y, z) and angle each

@@ -216,7 +216,7 @@ func TestSupervisionErrors(t *testing.T) {
 			t.Errorf("%+v: error %v, want %q", test.s, err, test.want)
 		}
 	}
-	if s, err := (SupervisionChoice{}).Split(torus, nil); err != nil || len(s.Unlabelled) != 32 || s.K() != 0 {
+	if s, err := (Supervisions{}).Split(torus, 0); err != nil || len(s.Unlabelled) != 32 || s.K() != 0 {
 		t.Errorf("no choice: %v, %v", s, err)
 	}
 }

@@ -3,6 +3,7 @@ package losses
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 
@@ -25,9 +26,9 @@ func Assignment(weights, labels *gorgonia.Node, sizes, columns []int) (*gorgonia
 	return op.AssignmentError(weights, labels, sizes, columns)
 }
 
-// AssignmentLoss draws the options that a hierarchical model chooses to labels: the
-// i-th categorical factor that the supervision knows is about the i-th categorical
-// dimension of the model's hierarchy.
+// AssignmentLoss is [Assignment] of the option weights of a hierarchical model and labels: the
+// i-th categorical factor that the supervision knows (or the i-th one that MIMOSA assigned) is about
+// the i-th categorical dimension of the model's hierarchy.
 type AssignmentLoss struct {
 	Weight float64 `yaml:"weight" doc:"factor in the total"`
 }
@@ -54,7 +55,7 @@ func (l *AssignmentLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	sizes := o.Hierarchy.Categoricals()
 	var columns []int
 	for k, f := range o.Labels.Factors {
-		if f.Kind != datasets.Categorical {
+		if !o.Labels.assigns(k) {
 			continue
 		}
 		if at := len(columns); at < len(sizes) && f.Size != 1+sizes[at] {
@@ -66,11 +67,19 @@ func (l *AssignmentLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if len(columns) != len(sizes) {
 		return nil, fmt.Errorf("the supervision knows %d categorical factors; want one for each of the hierarchy's %d categorical dimensions", len(columns), len(sizes))
 	}
-	labels, err := o.Labels.Groups()
+	_, labels, err := o.Labels.Values()
 	if err != nil {
 		return nil, err
 	}
 	return Assignment(o.Options, labels, sizes, columns)
+}
+
+// assigns says whether a factor is about options of the model's hierarchy.
+func (l *Labels) assigns(factor int) bool {
+	if l.Assigned != nil {
+		return slices.Contains(l.Assigned, factor)
+	}
+	return l.Factors[factor].Kind == datasets.Categorical
 }
 
 // RegressionLoss is the mean over the batch of the squared distance of a hierarchical model's

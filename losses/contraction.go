@@ -139,11 +139,7 @@ func (l *ContractionLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	y, err := o.Labels.Values()
-	if err != nil {
-		return nil, err
-	}
-	groups, err := o.Labels.Groups()
+	y, known, err := o.Labels.Values()
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +149,7 @@ func (l *ContractionLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 		Factors:   chosen,
 		Add:       l.Distance == AbsoluteDistances || l.Distance == DiscreteDistances,
 		Pairs:     l.Pairs,
-	}, z, y, groups)
+	}, z, y, known)
 }
 
 // factors returns the factors that count.

@@ -136,17 +136,13 @@ func (l *HSICLoss) withCodes(z *gorgonia.Node, blocks []Block) (gorgonia.Nodes, 
 
 // withFactors compares every sub-code with every other factor.
 func (l *HSICLoss) withFactors(o *Outputs, z *gorgonia.Node, blocks []Block) (gorgonia.Nodes, error) {
-	y, err := o.Labels.Values()
-	if err != nil {
-		return nil, err
-	}
-	groups, err := o.Labels.Groups()
+	y, known, err := o.Labels.Values()
 	if err != nil {
 		return nil, err
 	}
 	var parts gorgonia.Nodes
 	for j, f := range o.Labels.Factors {
-		known, err := op.SliceColumns(groups, j, j+1)
+		rows, err := op.SliceColumns(known, j, j+1)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +157,7 @@ func (l *HSICLoss) withFactors(o *Outputs, z *gorgonia.Node, blocks []Block) (go
 			if b.Factor == j {
 				continue
 			}
-			n, err := HSIC(z, y, known, l.kernel(b), factor)
+			n, err := HSIC(z, y, rows, l.kernel(b), factor)
 			if err != nil {
 				return nil, err
 			}

@@ -87,13 +87,9 @@ func (l *LeftInverseLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	y, err := o.Labels.Values()
+	y, known, err := o.Labels.Values()
 	if err != nil {
 		return nil, err
 	}
-	groups, err := o.Labels.Groups()
-	if err != nil {
-		return nil, err
-	}
-	return LeftInverse(l.Kind, l.Ridge, z, y, groups)
+	return LeftInverse(l.Kind, l.Ridge, z, y, known)
 }

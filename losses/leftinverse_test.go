@@ -81,7 +81,7 @@ func TestLeftInverseLossErrors(t *testing.T) {
 			t.Errorf("%s: error %v, want one that says %q", source, err, want)
 		}
 	}
-	fail := func() (*gorgonia.Node, error) { return nil, fmt.Errorf("no such input") }
+	fail := func() (values, known *gorgonia.Node, err error) { return nil, nil, fmt.Errorf("no such input") }
 	for name, c := range map[string]struct {
 		change func(o *losses.Outputs)
 		want   string
@@ -89,7 +89,6 @@ func TestLeftInverseLossErrors(t *testing.T) {
 		"labels": {func(o *losses.Outputs) { o.Labels = nil }, "labels of the factors"},
 		"codes":  {func(o *losses.Outputs) { o.Codes = nil }, "it needs codes"},
 		"values": {func(o *losses.Outputs) { o.Labels.Values = fail }, "no such input"},
-		"groups": {func(o *losses.Outputs) { o.Labels.Groups = fail }, "no such input"},
 	} {
 		o := labelled()
 		c.change(o)

@@ -31,7 +31,8 @@ type Outputs struct {
 	Sample      *gorgonia.Node // the codes that are decoded, draws from the posteriors, [batch, d]
 	LogVariance *gorgonia.Node // of Gaussian posteriors, [batch, d]
 	Active      *gorgonia.Node // 1 where a column of Sample is active, 0 elsewhere, [batch, d]
-	Labels      *Labels        // what is known about the factors of the images
+	Labels      *Labels        // what is known about the factors of the images; nil: nothing
+	Moves       *Moves         // the transformations within the labelled groups of the batch; nil: it has no groups
 
 	Options   *gorgonia.Node      // weights of the options of a hierarchy's categorical dimensions, [batch, options in all]
 	Hierarchy hierarchy.Hierarchy // of Options and Sample; nil: none
@@ -41,8 +42,8 @@ type Outputs struct {
 
 	Views *Views // what a model makes of two views of each image; nil: it has one
 
-	Batch      int // images in the batch
-	Group      int // members of a labelled group; the batch is Batch/Group groups
+	Batch      int // rows of codes: the images in the batch, or twice as many for two views of each
+	Group      int // members of a labelled group, Group rows one after the other; the batch is Batch/Group groups
 	Population int // images in the data set; 0: unknown
 
 	// Graph takes the inputs and networks that losses add for themselves, and
@@ -71,14 +72,30 @@ type Labels struct {
 	// that factor; -1 says that nothing is known.
 	Groups func() (*gorgonia.Node, error)
 
-	// Values is [batch, K]: the values of the factors, scaled to [0, 1]; 0 where
-	// Groups is -1. It is an error if only similarities are known.
-	Values func() (*gorgonia.Node, error)
+	// Values are the values of the factors, scaled to [0, 1], and the levels that they have, or -1 where
+	// the value is not known, and 0: [batch, K] each. Where only the similarity of a
+	// pair is known, Groups is not -1 and the level is. It is an error if nothing but similarities is known.
+	Values func() (values, known *gorgonia.Node, err error)
+
+	// Assigned lists the factors that say which options of the model's hierarchy an image takes. nil: the
+	// categorical ones do.
+	Assigned []int
 
 	// Exact is [batch, n]: the values of the continuous dimensions of a hierarchical data
 	// set, divided by the size of the largest level of each, and 0 where an image lacks them. nil: the
 	// data set has no hierarchy.
 	Exact func() (*gorgonia.Node, error)
+}
+
+// Moves offer the transformations within the labelled groups of a batch as inputs of the graph.
+type Moves struct {
+	Factors   []datasets.Factor // of the data set
+	Rotations int               // rotations in space that groups come with
+
+	// Angles is [batch, 1]: by how many radians a factor has turned from a group's first image to a row's.
+	Angles func(factor int) (*gorgonia.Node, error)
+	// Rotation is [batch, 4]: the axis (x, y, z) and the angle in radians of a rotation in space.
+	Rotation func(r int) (*gorgonia.Node, error)
 }
 
 // Posterior is the distribution of the codes of one latent space.

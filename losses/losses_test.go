@@ -148,7 +148,7 @@ func TestMissingOutputs(t *testing.T) {
 	want := map[string]string{
 		"reconstruction": needs("images"),
 		"kl":             needs("posteriors of the codes"),
-		"lsbd":           needs("transported codes of labelled groups"),
+		"lsbd":           needs("transported codes of labelled groups") + "; want planes, such as {angle: [0, 1]}, or the model lsbd-vae",
 		"variance":       labels,
 		"diameter":       labels,
 		"mpd":            labels,

@@ -2,6 +2,8 @@ package losses
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 
@@ -60,20 +62,42 @@ func MeanTransport(z *gorgonia.Node, m int) (*gorgonia.Node, error) {
 	return op.Transport(op.Identity, z, nil, m)
 }
 
-// LSBDLoss is the LSBD term of a model that transports the codes of labelled
-// groups: the sum of [LSBD] over the latent spaces on which the group acts.
+// LSBDLoss is the sum of [LSBD] over the spaces on which the transformations of labelled groups
+// act: the latent spaces of lsbd-vae, which transports its codes itself, or the planes and spheres that are
+// named, of the codes of any model.
+//
+// A plane is two columns, which a circular factor turns; with Project its points are those of the unit
+// circle, z/|z|, and the group's common point is projected too ([CircleTransport]); without, they are those of R^2
+// ([PlaneTransport]), and codes of 0 have a loss of 0. A sphere is three columns likewise.
 type LSBDLoss struct {
-	Weight  float64 `yaml:"weight" doc:"factor in the total: gamma"`
-	Variant string  `yaml:"variant" doc:"paper, or public-code for what the authors' public code computes"`
+	Weight  float64       `yaml:"weight" doc:"factor in the total: gamma"`
+	Variant string        `yaml:"variant" doc:"paper, or public-code for what the authors' public code computes"`
+	Planes  CodeBlocks    `yaml:"planes" doc:"two code columns for each circular factor that turns them, such as {x: [0, 1]}; none: the model's own spaces"`
+	Spheres []SphereBlock `yaml:"spheres" doc:"three code columns each, turned about an axis or by rotations in space"`
+	Project bool          `yaml:"project" doc:"project the points of planes and spheres to length 1"`
+	On      On            `yaml:"on" doc:"codes that planes and spheres are columns of: sample (reparameterised z that is decoded) or codes (posterior mean)"`
 }
 
 // NewLSBD returns the default settings.
-func NewLSBD() *LSBDLoss { return &LSBDLoss{Weight: 100, Variant: "paper"} }
+func NewLSBD() *LSBDLoss {
+	return &LSBDLoss{Weight: 100, Variant: "paper", Project: true, On: OnSample}
+}
+
+// turns says whether columns of the codes are named.
+func (l *LSBDLoss) turns() bool { return len(l.Planes) > 0 || len(l.Spheres) > 0 }
 
 // Validate checks the settings.
 func (l *LSBDLoss) Validate() error {
 	if l.Variant != "paper" && l.Variant != "public-code" {
 		return config.Invalid("variant", "want paper or public-code, got %q", l.Variant)
+	}
+	if l.turns() && l.Variant != "paper" {
+		return config.Invalid("variant", "want paper, as planes or spheres are named: public-code is for the latent spaces of lsbd-vae")
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Planes)) {
+		if err := distinctColumns(l.Planes[name], 2); err != nil {
+			return config.Invalid("planes."+name, "%w", err)
+		}
 	}
 	return validWeight(l.Weight)
 }
@@ -86,8 +110,11 @@ func (*LSBDLoss) Supervised() {}
 
 // Add implements [Loss].
 func (l *LSBDLoss) Add(o *Outputs) (*gorgonia.Node, error) {
+	if l.turns() {
+		return l.turningLSBD(o)
+	}
 	if len(o.Transports) == 0 {
-		return nil, missing("transported codes of labelled groups")
+		return nil, fmt.Errorf("%w; want planes, such as {%s: [0, 1]}, or the model lsbd-vae", missing("transported codes of labelled groups"), o.Moves.example())
 	}
 	switch l.Variant {
 	case "paper":

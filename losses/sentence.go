@@ -62,15 +62,14 @@ func (l *LogicLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if (q.NeedsLabels() || q.NeedsValues()) && o.Labels == nil {
 		return nil, errNoLabels
 	}
-	if q.NeedsValues() {
-		if y, err = o.Labels.Values(); err != nil {
-			return nil, err
-		}
+	switch {
+	case q.NeedsValues(): // rows whose values are unknown are outside of the domain
+		y, groups, err = o.Labels.Values()
+	case q.NeedsLabels():
+		groups, err = o.Labels.Groups()
 	}
-	if q.NeedsLabels() || q.NeedsValues() { // rows whose values are unknown are outside of the domain
-		if groups, err = o.Labels.Groups(); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
 	return q.Node(z, y, groups)
 }

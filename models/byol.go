@@ -39,14 +39,15 @@ func (h *Heads) predictor() layers {
 // Projector and predictor are dense, batch norm, ReLU, dense. The target takes the moments of
 // its batches, and follows parameters only.
 type BYOL struct {
-	Views    `yaml:",inline"`
-	Heads    `yaml:",inline"`
-	Momentum Momentum `yaml:"momentum" doc:"how slowly the target follows"`
+	Views     `yaml:",inline"`
+	CodeViews `yaml:",inline"`
+	Heads     `yaml:",inline"`
+	Momentum  Momentum `yaml:"momentum" doc:"how slowly the target follows"`
 }
 
 // NewBYOL returns the default settings.
 func NewBYOL() *BYOL {
-	return &BYOL{Views: Views{normedEncoder(nn.GroupNorm)}, Heads: Heads{Hidden: 4096, Projected: 256, Predictor: 4096},
+	return &BYOL{Views: Views{normedEncoder(nn.GroupNorm)}, CodeViews: CodeViews{BothViews}, Heads: Heads{Hidden: 4096, Projected: 256, Predictor: 4096},
 		Momentum: Momentum{Base: 0.99, Schedule: constantMomentum}}
 }
 
@@ -90,7 +91,11 @@ func (m *byol) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.program(views, codes, &losses.Views{Predictions: predictions, Targets: targets, Projections: projections})
+	seen, err := m.settings.rows(codes)
+	if err != nil {
+		return nil, err
+	}
+	p, err := m.program(views, codes, seen, &losses.Views{Predictions: predictions, Targets: targets, Projections: projections})
 	if err != nil {
 		return nil, err
 	}
@@ -105,13 +110,14 @@ func (m *byol) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 // no gradient flows (Chen and He 2021). The projector has three layers, without biases, each followed
 // by batch norm.
 type SimSiam struct {
-	Views `yaml:",inline"`
-	Heads `yaml:",inline"`
+	Views     `yaml:",inline"`
+	CodeViews `yaml:",inline"`
+	Heads     `yaml:",inline"`
 }
 
 // NewSimSiam returns the default settings.
 func NewSimSiam() *SimSiam {
-	return &SimSiam{Views: Views{normedEncoder(nn.BatchNorm)}, Heads: Heads{Hidden: 4096, Projected: 256, Predictor: 4096}}
+	return &SimSiam{Views: Views{normedEncoder(nn.BatchNorm)}, CodeViews: CodeViews{BothViews}, Heads: Heads{Hidden: 4096, Projected: 256, Predictor: 4096}}
 }
 
 // New implements Settings.
@@ -145,20 +151,25 @@ func (m *simSiam) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.program(views, codes, &losses.Views{Predictions: predictions, Targets: projections, Projections: projections})
+	seen, err := m.settings.rows(codes)
+	if err != nil {
+		return nil, err
+	}
+	return m.program(views, codes, seen, &losses.Views{Predictions: predictions, Targets: projections, Projections: projections})
 }
 
 // BarlowTwins makes the projections of two views of an image correlate column by column and not across
 // columns (Zbontar et al. 2021), with the loss cross-correlation. The projector has three layers without
 // biases, the first two of which batch norm and ReLU follow.
 type BarlowTwins struct {
-	Views  `yaml:",inline"`
-	Hidden int `yaml:"hidden" doc:"width of the layers of the projector"`
+	Views     `yaml:",inline"`
+	CodeViews `yaml:",inline"`
+	Hidden    int `yaml:"hidden" doc:"width of the layers of the projector"`
 }
 
 // NewBarlowTwins returns the default settings.
 func NewBarlowTwins() *BarlowTwins {
-	return &BarlowTwins{Views: Views{normedEncoder(nn.BatchNorm)}, Hidden: 8192}
+	return &BarlowTwins{Views: Views{normedEncoder(nn.BatchNorm)}, CodeViews: CodeViews{BothViews}, Hidden: 8192}
 }
 
 // Validate checks the settings.
@@ -191,5 +202,9 @@ func (m *barlowTwins) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error
 	if err != nil {
 		return nil, err
 	}
-	return m.program(views, codes, &losses.Views{Projections: projections})
+	seen, err := m.settings.rows(codes)
+	if err != nil {
+		return nil, err
+	}
+	return m.program(views, codes, seen, &losses.Views{Projections: projections})
 }

@@ -19,6 +19,8 @@ import (
 // steps, and a queue holds the last of them. The loss is info-nce. Both are unit vectors, by a linear map
 // of the code, or, in version 2 (Chen et al. 2020), by a dense layer as wide as the code with ReLU and a
 // linear map.
+//
+// Losses of codes see those of the first views.
 type MoCo struct {
 	Views    `yaml:",inline"`
 	Width    int      `yaml:"width" doc:"width of queries and keys"`
@@ -105,7 +107,7 @@ func (m *moco) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.program(views, codes, &losses.Views{Queries: queries, Keys: keys, Negatives: queue})
+	p, err := m.program(views, codes, codes, &losses.Views{Queries: queries, Keys: keys, Negatives: queue})
 	if err != nil {
 		return nil, err
 	}

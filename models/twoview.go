@@ -3,6 +3,7 @@ package models
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gorgonia.org/gorgonia"
@@ -20,6 +21,38 @@ import (
 // the second ones; batch normalisation takes the moments of each half apart, as if each were run alone.
 type Views struct {
 	Encoder nn.EncoderChoice `yaml:"encoder" doc:"network from images to codes"`
+}
+
+// Views of which losses see the codes.
+const (
+	BothViews  = "both"
+	FirstView  = "first"
+	SecondView = "second"
+)
+
+// CodeViews are the settings of which codes a model of two views offers to losses that are about codes.
+type CodeViews struct {
+	Of string `yaml:"code_views" doc:"views whose codes the losses of codes see: both (two rows for each image), first or second"`
+}
+
+// Validate checks the settings.
+func (c *CodeViews) Validate() error {
+	if names := []string{BothViews, FirstView, SecondView}; !slices.Contains(names, c.Of) {
+		return config.Invalid("code_views", "unknown views %q%s", c.Of, registry.Suggest(c.Of, names))
+	}
+	return nil
+}
+
+// rows are the codes of the chosen views, of codes of both.
+func (c CodeViews) rows(codes *gorgonia.Node) (*gorgonia.Node, error) {
+	n := codes.Shape()[0] / 2
+	switch c.Of {
+	case FirstView:
+		return op.SliceRows(codes, 0, n)
+	case SecondView:
+		return op.SliceRows(codes, n, 2*n)
+	}
+	return codes, nil
 }
 
 // normedEncoder is the default of models of two views: conv64-norm with a kind of normalisation.
@@ -116,13 +149,13 @@ func (m *twoViews) inputs(g *nn.Graph, n int) (both *gorgonia.Node, each []*gorg
 // SpreadName is what models of two views call how far their codes are from being all the same; see op.Spread.
 const SpreadName = "spread"
 
-// program makes the program of what a model has built on views.
-func (m *twoViews) program(inputs []*gorgonia.Node, codes *gorgonia.Node, views *losses.Views) (*Program, error) {
+// program wraps the outputs of a two-view model. Losses about codes see seen, some rows of codes.
+func (m *twoViews) program(inputs []*gorgonia.Node, codes, seen *gorgonia.Node, views *losses.Views) (*Program, error) {
 	spread, err := op.Spread(codes)
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Outputs: &losses.Outputs{Codes: codes, Sample: codes, Views: views, Batch: codes.Shape()[0], Group: 1},
+	return &Program{Outputs: &losses.Outputs{Codes: seen, Sample: seen, Views: views, Batch: seen.Shape()[0], Group: 1},
 		Views: inputs, Watched: []Watched{{SpreadName, spread}}}, nil
 }
 

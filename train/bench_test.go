@@ -87,7 +87,7 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := (&plan{model: m, losses: list}).compile(o, images, group)
+	p, err := (&plan{model: m, split: &datasets.Split{}, losses: list}).compile(o, images, group)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -77,6 +77,6 @@ func (c Config) withTruth() Config {
 	known := *m
 	known.Hierarchy = models.TrueHierarchy
 	c.Model.Value = &known
-	c.Supervision = datasets.SupervisionChoice{Name: "labels", Value: &datasets.FactorLabels{Fraction: 1, Share: 0.5}}
+	c.Supervision = datasets.Supervised("labels", &datasets.FactorLabels{Fraction: 1, Share: 0.5})
 	return c
 }

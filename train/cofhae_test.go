@@ -216,7 +216,6 @@ func TestLearnedHierarchy(t *testing.T) {
 		t.Errorf("a run in a folder that is taken: %v", err)
 	}
 	for override, want := range map[string]string{
-		"supervision={labels: {fraction: 1}}":   "want the supervision none, not labels",
 		"model.cofhae.mimosa.min_merged=100000": "found no component of at least 100000",
 		"losses=[assignment]":                   "needs the loss reconstruction",
 	} {

@@ -18,15 +18,15 @@ import (
 
 // Config is an experiment: the whole schema of its YAML.
 type Config struct {
-	Name        string                     `yaml:"name" doc:"name of the experiment and of its folder under runs/"`
-	Seed        uint64                     `yaml:"seed" doc:"seed of everything random"`
-	Dataset     datasets.Choice            `yaml:"dataset" doc:"the images"`
-	Supervision datasets.SupervisionChoice `yaml:"supervision" doc:"what is known about the images"`
-	Views       *augment.Views             `yaml:"views" doc:"augmented views of the images, for models that compare views; if absent, models see the images as they are"`
-	Model       models.Choice              `yaml:"model" doc:"the model"`
-	Losses      []losses.Choice            `yaml:"losses" doc:"the terms of the loss"`
-	Train       Settings                   `yaml:"train" doc:"how to train"`
-	Metrics     Measures                   `yaml:"metrics" doc:"what to measure at the end, and during training"`
+	Name        string                `yaml:"name" doc:"name of the experiment and of its folder under runs/"`
+	Seed        uint64                `yaml:"seed" doc:"seed of everything random"`
+	Dataset     datasets.Choice       `yaml:"dataset" doc:"the images"`
+	Supervision datasets.Supervisions `yaml:"supervision" doc:"what is known about the images: one kind of supervision, or a list"`
+	Views       *augment.Views        `yaml:"views" doc:"augmented views of the images, for models that compare views; if absent, models see the images as they are"`
+	Model       models.Choice         `yaml:"model" doc:"the model"`
+	Losses      []losses.Choice       `yaml:"losses" doc:"the terms of the loss"`
+	Train       Settings              `yaml:"train" doc:"how to train"`
+	Metrics     Measures              `yaml:"metrics" doc:"what to measure at the end, and during training"`
 }
 
 // Settings say how to train.
@@ -56,8 +56,7 @@ type EarlyStop struct {
 func Defaults() Config {
 	var c Config
 	c.Name = "run"
-	c.Supervision.Name = "none"
-	c.Supervision.Value = &datasets.None{}
+	c.Supervision = datasets.Supervised("none", &datasets.None{})
 	adam, _ := Optimizers.Lookup("adam")
 	constant, _ := Schedules.Lookup("constant")
 	c.Metrics = defaultMeasures()

@@ -22,7 +22,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := c.Train
-	if c.Name != "run" || c.Seed != 0 || c.Supervision.Name != "none" || c.Metrics.Final != nil {
+	if c.Name != "run" || c.Seed != 0 || c.Supervision.String() != "none" || c.Metrics.Final != nil {
 		t.Errorf("%+v", c)
 	}
 	if s.Epochs != 20 || s.Batch != 64 || s.Checkpoint != 30 || !s.Figures || s.Threads != 0 || s.Clip != 0 || s.Warmup != 0 || s.Stop != nil {

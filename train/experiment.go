@@ -45,14 +45,13 @@ func newExperiment(c Config, l *Learned) (*Experiment, error) {
 	if e.Data, err = c.Dataset.Build(c.Seed); err != nil {
 		return nil, fmt.Errorf("dataset %s: %w", c.Dataset.Name, err)
 	}
-	if e.Split, err = c.Supervision.Split(e.Data, rng.New(c.Seed, "supervision")); err != nil {
+	if e.Split, err = c.Supervision.Split(e.Data, c.Seed); err != nil {
 		return nil, &ConfigError{fmt.Errorf("supervision: %w", err)}
 	}
 	if l != nil {
-		if e.Split.Known != nil {
-			return nil, &ConfigError{fmt.Errorf("model.cofhae.hierarchy: mimosa assigns images itself; want the supervision none, not %s", c.Supervision.Name)}
+		if e.Split.Known, err = l.join(e.Split.Known); err != nil {
+			return nil, &ConfigError{fmt.Errorf("supervision: what mimosa assigned and the labels: %w", err)}
 		}
-		e.Split.Known = l.labels()
 	}
 	if err := e.holdOut(); err != nil {
 		return nil, &ConfigError{err}

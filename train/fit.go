@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/rng"
@@ -129,7 +130,7 @@ func (e *Experiment) pixelError(ctx context.Context, codes metrics.Matrix, image
 func (e *Experiment) misassigned(codes metrics.Matrix, images []int) *float64 {
 	m, ok := e.Model.(models.Hierarchical)
 	known := e.Split.Known
-	if !ok || known == nil || known.Pairs != nil {
+	if !ok || known == nil || !known.KnowsLevels() {
 		return nil
 	}
 	assigned := false
@@ -142,7 +143,7 @@ func (e *Experiment) misassigned(codes metrics.Matrix, images []int) *float64 {
 	}
 	var columns []int
 	for k, f := range known.Factors {
-		if f.Kind == datasets.Categorical {
+		if known.Assigned == nil && f.Kind == datasets.Categorical || slices.Contains(known.Assigned, k) {
 			columns = append(columns, k)
 		}
 	}

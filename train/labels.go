@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -13,11 +14,12 @@ import (
 )
 
 // labelInputs are the inputs of a program that say what is known about the
-// factors of a batch. Those that no loss asks for do not exist.
+// factors of a batch. Inputs are created on first request.
 type labelInputs struct {
-	known          *datasets.Labels
-	groups, values *gorgonia.Node
-	scaled         [][]float32 // the values, by factor and level
+	known  *datasets.Labels
+	scaled [][]float32 // the values, by factor and level
+
+	groups, values, levels *gorgonia.Node // levels is groups where no similarities are known
 
 	data  datasets.Hierarchical // nil: the data set is not
 	exact *gorgonia.Node
@@ -38,24 +40,34 @@ func newLabelInputs(known *datasets.Labels, data datasets.Dataset) *labelInputs 
 	return l
 }
 
-// offer is what losses may ask for.
-func (l *labelInputs) offer(g *nn.Graph, images int) *losses.Labels {
+// offer is what losses may ask for, for rows of codes: one for each image, or, in a model of two views, as many
+// again for the second views.
+func (l *labelInputs) offer(g *nn.Graph, rows int) *losses.Labels {
 	k := len(l.known.Factors)
 	input := func(n **gorgonia.Node, name string) (*gorgonia.Node, error) {
 		var err error
 		if *n == nil {
-			*n, err = g.Input(name, images, k)
+			*n, err = g.Input(name, rows, k)
 		}
 		return *n, err
 	}
 	offered := &losses.Labels{
-		Factors: l.known.Factors,
-		Groups:  func() (*gorgonia.Node, error) { return input(&l.groups, "labels/groups") },
-		Values: func() (*gorgonia.Node, error) {
-			if l.known.Pairs != nil {
-				return nil, errors.New("it needs values of the factors, and the supervision knows only similarities; want {labels: ...}")
+		Factors:  l.known.Factors,
+		Assigned: l.known.Assigned,
+		Groups:   func() (*gorgonia.Node, error) { return input(&l.groups, "labels/groups") },
+		Values: func() (values, known *gorgonia.Node, err error) {
+			if !l.known.KnowsLevels() {
+				return nil, nil, errors.New("it needs values of the factors, and the supervision knows only similarities; want {labels: ...}")
 			}
-			return input(&l.values, "labels/values")
+			if values, err = input(&l.values, "labels/values"); err != nil {
+				return nil, nil, err
+			}
+			if l.known.Pairs == nil {
+				known, err = input(&l.groups, "labels/groups")
+			} else {
+				known, err = input(&l.levels, "labels/levels")
+			}
+			return values, known, err
 		},
 	}
 	if l.data != nil {
@@ -64,7 +76,7 @@ func (l *labelInputs) offer(g *nn.Graph, images int) *losses.Labels {
 			if l.exact == nil {
 				n := l.data.Hierarchy().Continuous()
 				l.row, l.sizes = make([]float64, n), levelSizes(l.data.Factors()[len(l.data.Factors())-n:])
-				l.exact, err = g.Input("labels/exact", images, n)
+				l.exact, err = g.Input("labels/exact", rows, n)
 			}
 			return l.exact, err
 		}
@@ -72,35 +84,84 @@ func (l *labelInputs) offer(g *nn.Graph, images int) *losses.Labels {
 	return offered
 }
 
-// fill writes what is known about a batch, image by image.
+// fill writes what is known about a batch, image by image, and again for a second view.
 func (l *labelInputs) fill(b datasets.Batch) {
-	levels := b.Levels
-	if l.groups != nil {
-		groups := nn.Data(l.groups)
-		for i := range groups {
-			groups[i] = -1
-		}
-		for i, level := range levels {
-			groups[i] = float32(level)
-		}
-	}
-	if l.values != nil {
-		values, k := nn.Data(l.values), len(l.scaled)
-		clear(values)
-		for i, level := range levels {
-			if level >= 0 {
-				values[i] = l.scaled[i%k][level]
-			}
-		}
-	}
+	l.write(l.groups, b.Levels, (*labelInputs).group)
+	l.write(l.levels, b.Levels, (*labelInputs).level)
+	l.write(l.values, b.Levels, (*labelInputs).value)
 	if l.exact != nil {
-		to := nn.Data(l.exact)
-		for row, i := range b.Indices {
-			l.data.Values(i, l.row)
+		to, width := nn.Data(l.exact), len(l.row)
+		for row := range len(to) / width {
+			l.data.Values(b.Indices[row%len(b.Indices)], l.row)
 			for c, v := range l.row {
-				to[row*len(l.row)+c] = float32(v / l.sizes[c])
+				to[row*width+c] = float32(v / l.sizes[c])
 			}
 		}
+	}
+}
+
+// write fills an input with what numbers of a batch mean, -1 where it has none.
+func (l *labelInputs) write(n *gorgonia.Node, numbers []int32, meaning func(l *labelInputs, factor int, number int32) float32) {
+	if n == nil {
+		return
+	}
+	for i, data := 0, nn.Data(n); i < len(data); i++ {
+		number := int32(-1)
+		if len(numbers) > 0 {
+			number = numbers[i%len(numbers)]
+		}
+		data[i] = meaning(l, i%len(l.scaled), number)
+	}
+}
+
+// group is a number as it is: a level, or that of a pair.
+func (l *labelInputs) group(_ int, number int32) float32 { return float32(number) }
+
+// level is -1 where a number is that of a pair.
+func (l *labelInputs) level(factor int, number int32) float32 {
+	if int(number) >= len(l.scaled[factor]) {
+		return -1
+	}
+	return float32(number)
+}
+
+// value is 0 where no level is known.
+func (l *labelInputs) value(factor int, number int32) float32 {
+	if number < 0 || int(number) >= len(l.scaled[factor]) {
+		return 0
+	}
+	return l.scaled[factor][number]
+}
+
+// moveInputs are the inputs of a program that say how the images of labelled groups have moved.
+type moveInputs struct {
+	factors   []datasets.Factor
+	rotations int
+	inputs    []movesInput
+	nodes     map[int]*gorgonia.Node // by their first column of a batch's moves
+}
+
+// offer is what losses may ask for, for rows of codes.
+func (m *moveInputs) offer(g *nn.Graph, rows int) *losses.Moves {
+	input := func(first, width int) (*gorgonia.Node, error) {
+		if n := m.nodes[first]; n != nil {
+			return n, nil
+		}
+		n, err := g.Input(fmt.Sprintf("transformations/%d", first), rows, width)
+		if err != nil {
+			return nil, err
+		}
+		in := movesInput{dst: nn.Data(n)}
+		for c := range width {
+			in.columns = append(in.columns, first+c)
+		}
+		m.inputs, m.nodes[first] = append(m.inputs, in), n
+		return n, nil
+	}
+	return &losses.Moves{
+		Factors: m.factors, Rotations: m.rotations,
+		Angles:   func(factor int) (*gorgonia.Node, error) { return input(factor, 1) },
+		Rotation: func(r int) (*gorgonia.Node, error) { return input(len(m.factors)+4*r, 4) },
 	}
 }
 

@@ -41,9 +41,12 @@ func TestLabelInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := labels.Values()
+	values, levels, err := labels.Values()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if levels != groups {
+		t.Error("levels are another input than groups, and no similarity is known")
 	}
 	if again, err := labels.Groups(); err != nil || again != groups {
 		t.Error("the second loss that asks gets another input")
@@ -63,7 +66,7 @@ func TestLabelInputs(t *testing.T) {
 		t.Errorf("values %v of which nothing is known, want 0", got)
 	}
 	known.Pairs = []datasets.SimilarPair{{A: 0, B: 1}}
-	if _, err := newLabelInputs(known, nil).offer(g, 2).Values(); err == nil || !strings.Contains(err.Error(), "only similarities") {
+	if _, _, err := newLabelInputs(known, nil).offer(g, 2).Values(); err == nil || !strings.Contains(err.Error(), "only similarities") {
 		t.Errorf("values of similarities: error %v", err)
 	}
 }
@@ -107,7 +110,7 @@ func TestUntrained(t *testing.T) {
 	if len(names) != 4 || !strings.HasPrefix(names[0], "decoder/") {
 		t.Fatalf("untrained parameters %v, want the decoder's four", names)
 	}
-	if _, err := (&plan{model: trainer.Model, losses: []losses.Choice{}}).compile(trainer.Model.Objectives()[0], 2, 1); err == nil {
+	if _, err := (&plan{model: trainer.Model, split: trainer.split, losses: []losses.Choice{}}).compile(trainer.Model.Objectives()[0], 2, 1); err == nil {
 		t.Error("an objective without losses compiles")
 	}
 }

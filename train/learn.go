@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,7 +52,7 @@ func (c Config) InitialConfig() (Config, error) {
 	}
 	c.Name += "-initial"
 	c.Model = models.Choice{Name: "ae", Value: &models.AE{Networks: m.Networks, Latent: m.Mimosa.InitialDim}}
-	c.Supervision = datasets.SupervisionChoice{Name: "none", Value: &datasets.None{}}
+	c.Supervision = datasets.Supervised("none", &datasets.None{})
 	list := c.Losses
 	c.Losses = nil
 	for _, l := range list {
@@ -216,7 +217,20 @@ func (l *Learned) labels() *datasets.Labels {
 	if factors == nil {
 		return nil
 	}
-	return datasets.TableLabels(factors, l.Labels)
+	known := datasets.TableLabels(factors, l.Labels)
+	for k := range factors {
+		known.Assigned = append(known.Assigned, k)
+	}
+	return known
+}
+
+// join adds the assignments, as the first factors, to what else is known; it may be nil.
+func (l *Learned) join(known *datasets.Labels) (*datasets.Labels, error) {
+	assigned := l.labels()
+	if assigned == nil || known == nil {
+		return cmp.Or(assigned, known), nil
+	}
+	return datasets.JoinLabels(assigned, known)
 }
 
 // write stores what was learned in a run's folder.

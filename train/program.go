@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -51,10 +52,11 @@ type plan struct {
 	model      models.Model
 	losses     []losses.Choice
 	data       datasets.Dataset
-	views      *augment.Views   // may be nil
-	known      *datasets.Labels // may be nil
-	population int              // images in the data set
-	judges     *nn.Params       // the parameters of discriminators
+	factors    []datasets.Factor // of the data set
+	views      *augment.Views    // may be nil
+	split      *datasets.Split
+	population int        // images in the data set
+	judges     *nn.Params // the parameters of discriminators
 }
 
 // compile builds the program of an objective for batches of a number of images in groups.
@@ -122,12 +124,21 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 	p := &program{objective: o}
 	out := built.Outputs
 	out.Graph, out.Judges, out.Population, out.Real = g, l.judges, l.population, datasets.RealValued(l.data)
-	if l.known != nil {
-		p.labels = newLabelInputs(l.known, l.data)
-		out.Labels = p.labels.offer(g, images)
+	if known := l.split.Known; known != nil {
+		p.labels = newLabelInputs(known, l.data)
+		out.Labels = p.labels.offer(g, out.Batch)
 	}
-	if p.loss, err = losses.Compose(out, applicable(l.losses, l.model, o)); err != nil {
+	var moves *moveInputs
+	if o.Labelled {
+		out.Group = group
+		moves = &moveInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
+		out.Moves = moves.offer(g, out.Batch)
+	}
+	if p.loss, err = losses.Compose(out, l.applicable(o)); err != nil {
 		return nil, nil, err
+	}
+	if moves != nil {
+		p.moves = moves.inputs
 	}
 	p.bind(built)
 	return p, built, nil
@@ -198,19 +209,46 @@ func reachable(g *nn.Graph, loss *gorgonia.Node) (names []string, nodes gorgonia
 	return names, nodes
 }
 
-// applicable leaves out losses that need labels where the batches have none but
-// others do. A model without labelled batches keeps them, so that Compose
-// reports what they miss.
-func applicable(list []losses.Choice, m models.Model, o models.Objective) []losses.Choice {
+// applicable leaves out losses that need labelled groups where the batches have none.
+func (l *plan) applicable(o models.Objective) []losses.Choice {
 	if o.Labelled {
-		return list
+		return l.losses
 	}
-	for _, other := range m.Objectives() {
-		if other.Labelled {
-			return losses.Unsupervised(list)
+	return losses.Unsupervised(l.losses)
+}
+
+// objective returns the model's objective for labelled or unlabelled batches. A model without one of its own for
+// labelled groups learns from their images as from any others, with the losses that need groups besides.
+func (l *plan) objective(labelled bool) (models.Objective, error) {
+	for _, o := range l.model.Objectives() {
+		if o.Labelled == labelled {
+			return o, nil
 		}
 	}
-	return list
+	if !labelled {
+		return models.Objective{}, errors.New("the supervision gives unlabelled images, but the model has no objective for them")
+	}
+	return models.Objective{Name: "supervised", Labelled: true}, nil
+}
+
+// fed reports losses that need labelled groups where the supervision has none, and groups that
+// nothing needs.
+func (l *plan) fed() error {
+	own := slices.ContainsFunc(l.model.Objectives(), func(o models.Objective) bool { return o.Labelled })
+	supervised := -1
+	for i, c := range l.losses {
+		if _, is := c.Value.(losses.Supervised); is {
+			supervised = i
+		}
+	}
+	switch {
+	case supervised >= 0 && l.split.M == 0:
+		return fmt.Errorf("loss %s (losses.%d): nothing feeds it: it needs labelled groups of images, and the supervision has none; want, for example, supervision: {pairs: {count: 768}}, or in a list beside others",
+			l.losses[supervised].Name, supervised)
+	case supervised < 0 && !own && len(l.split.Groups) > 0:
+		return errors.New("the supervision gives labelled groups of images, and nothing learns from them; want a loss such as lsbd: {planes: {factor: [0, 1]}}, or the model lsbd-vae")
+	}
+	return nil
 }
 
 // lossNames lists what a program's losses are called: their sum first, then the
@@ -243,9 +281,10 @@ func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k,
 		noise.Normals(n)
 	}
 	for _, m := range p.moves {
-		for row := range len(b.Indices) {
+		width := len(m.columns)
+		for row := range len(m.dst) / width { // a second view moves as the first does
 			for c, from := range m.columns {
-				m.dst[row*len(m.columns)+c] = b.Moves[row*k+from]
+				m.dst[row*width+c] = b.Moves[row%len(b.Indices)*k+from]
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func TestFill(t *testing.T) {
 		list = append(list, c)
 	}
 	supervised := models.Objective{Name: "supervised", Labelled: true}
-	p, err := (&plan{model: m, losses: list}).compile(supervised, 2, 2)
+	p, err := (&plan{model: m, split: &datasets.Split{}, losses: list}).compile(supervised, 2, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

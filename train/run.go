@@ -160,6 +160,9 @@ func openSession(e *Experiment, t *Trainer, w *monitor, o Options) (s *session, 
 			s.say("%s: %s", l.Name, e.Explain())
 		}
 	}
+	if t.LeftOut > 0 {
+		s.say("note: %d images are in no labelled group, and are not trained on: all losses are about groups", t.LeftOut)
+	}
 	if names := t.Untrained(); len(names) > 0 {
 		s.say("note: no loss depends on %d of the %d parameters, such as %s; they stay as they were initialised", len(names), len(t.Model.Params().Names()), names[0])
 	}

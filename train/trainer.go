@@ -27,8 +27,9 @@ var errEnough = errors.New("early stop")
 // that fits each, and lets the optimiser of that program's objective update the
 // parameters; everything else (logs, checkpoints, evaluation) are hooks.
 type Trainer struct {
-	Model models.Model
-	Data  datasets.Dataset
+	Model   models.Model
+	Data    datasets.Dataset
+	LeftOut int // images that are not trained on, because all losses are about labelled groups
 
 	settings   Settings
 	plan       *plan
@@ -72,9 +73,13 @@ func NewTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, list 
 
 func newTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, views *augment.Views, list []losses.Choice, s Settings, seed uint64) (*Trainer, error) {
 	t := &Trainer{Model: m, Data: d, settings: s, split: split, noise: rng.New(seed, "noise"), permute: rng.New(seed, "permute"),
-		plan:     &plan{model: m, data: d, views: views, losses: list, known: split.Known, population: d.Len(), judges: nn.NewParams(seed)},
+		plan:     &plan{model: m, data: d, factors: d.Factors(), views: views, losses: list, split: split, population: d.Len(), judges: nn.NewParams(seed)},
 		programs: map[programKey]*program{}, optimizers: map[string]*objectiveState{}, judges: map[string]Optimizer{}, sums: map[string]*lossSum{}}
-	sampler, err := datasets.NewSampler(split, s.Batch, rng.New(seed, "batch"))
+	if err := t.plan.fed(); err != nil {
+		return nil, err
+	}
+	t.leaveOut()
+	sampler, err := datasets.NewSampler(t.split, s.Batch, rng.New(seed, "batch"))
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +90,7 @@ func newTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, views
 		return nil, err
 	}
 	for _, labelled := range []bool{true, false} {
-		if labelled && len(split.Groups) == 0 || !labelled && len(split.Unlabelled) == 0 {
+		if labelled && len(t.split.Groups) == 0 || !labelled && len(t.split.Unlabelled) == 0 {
 			continue
 		}
 		if err := t.prepare(labelled); err != nil {
@@ -105,14 +110,9 @@ func newTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, views
 // prepare compiles the objective for labelled or unlabelled batches, so that a
 // config that cannot work fails before the first step.
 func (t *Trainer) prepare(labelled bool) error {
-	var found *models.Objective
-	for _, o := range t.Model.Objectives() {
-		if o.Labelled == labelled {
-			found = &o
-		}
-	}
-	if found == nil {
-		return fmt.Errorf("the supervision gives %s images, but the model has no objective for them", labelText(labelled))
+	found, err := t.plan.objective(labelled)
+	if err != nil {
+		return err
 	}
 	size := t.settings.Batch
 	if labelled {
@@ -120,7 +120,7 @@ func (t *Trainer) prepare(labelled bool) error {
 	} else {
 		size = min(size, len(t.split.Unlabelled))
 	}
-	p, err := t.program(*found, size)
+	p, err := t.program(found, size)
 	if err != nil {
 		return err
 	}
@@ -143,11 +143,13 @@ func (t *Trainer) Untrained() []string {
 	return untrained(t.Model.Params(), trained)
 }
 
-func labelText(labelled bool) string {
-	if labelled {
-		return "labelled"
+// leaveOut leaves images that are in no group out of training if no loss is about them.
+func (t *Trainer) leaveOut() {
+	if len(t.split.Groups) > 0 && len(losses.Unsupervised(t.plan.losses)) == 0 {
+		some := *t.split
+		some.Unlabelled = nil
+		t.LeftOut, t.split = len(t.split.Unlabelled), &some
 	}
-	return "unlabelled"
 }
 
 // program returns the compiled program of an objective for batches of n images.
@@ -335,12 +337,11 @@ func (t *Trainer) programFor(b datasets.Batch) (*program, error) {
 	if p := t.programs[programKey{b.Labelled, len(b.Indices)}]; p != nil {
 		return p, nil
 	}
-	for _, o := range t.Model.Objectives() {
-		if o.Labelled == b.Labelled {
-			return t.program(o, len(b.Indices))
-		}
+	o, err := t.plan.objective(b.Labelled)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("the model has no objective for %s batches", labelText(b.Labelled))
+	return t.program(o, len(b.Indices))
 }
 
 // explainNotFinite runs a program again, on the same inputs and parameters, to

@@ -37,7 +37,7 @@ func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
 		b.Fatal(err)
 	}
 	const n = 64
-	p, err := (&plan{model: m, views: twoOf(), losses: []losses.Choice{loss}}).compile(m.Objectives()[0], n, 1)
+	p, err := (&plan{model: m, split: &datasets.Split{}, views: twoOf(), losses: []losses.Choice{loss}}).compile(m.Objectives()[0], n, 1)
 	if err != nil {
 		b.Fatal(err)
 	}

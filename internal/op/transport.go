@@ -16,13 +16,15 @@ const (
 	Identity  Action = iota // nothing moves; R^n
 	Circle                  // an angle in radians rotates a point of S^1 in R^2
 	AxisAngle               // (axis, angle) rotates a point of S^2 in R^3 by Rodrigues' formula
+	Plane                   // an angle rotates a point of R^2, which is not projected
+	Space                   // (axis, angle) rotates a point of R^3, which is not projected
 )
 
 // Columns returns the number of columns of the action's transformations.
-func (a Action) Columns() int { return [...]int{0, 1, 4}[a] }
+func (a Action) Columns() int { return [...]int{0, 1, 4, 1, 4}[a] }
 
 func (a Action) String() string {
-	return [...]string{"identity", "circle rotation", "axis-angle rotation"}[a]
+	return [...]string{"identity", "circle rotation", "axis-angle rotation", "plane rotation", "space rotation"}[a]
 }
 
 // Transport brings the points of a group of m rows together and apart again
@@ -31,12 +33,13 @@ func (a Action) String() string {
 //
 //	y_i = g_i . Pi(sum_j g_j^-1 . z_j)
 //
-// where Pi is [NormaliseRows]; for [Identity], y_i is the mean of the group. The
+// where Pi is [NormaliseRows]; for [Plane] and [Space], Pi divides by m instead, and for [Identity], y_i is
+// the mean of the group. The
 // shapes are z [groups*m, d], transformation [groups*m, columns] (nil for
 // Identity) and y [groups*m, d]. A rotation's axis need not have unit length; the
 // axis 0 leaves points where they are. Transformations have no gradient.
 func Transport(a Action, z, transformation *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	if a > AxisAngle {
+	if a > Space {
 		return nil, fmt.Errorf("transport: unknown action %d", uint8(a))
 	}
 	s := Spec{
@@ -60,7 +63,7 @@ func Transport(a Action, z, transformation *gorgonia.Node, m int) (*gorgonia.Nod
 
 func transportShape(a Action, m int, in []tensor.Shape) (tensor.Shape, error) {
 	rows, d, err := rowsOf("points", in[0])
-	width := map[Action]int{Identity: d, Circle: 2, AxisAngle: 3}[a]
+	width := map[Action]int{Identity: d, Circle: 2, AxisAngle: 3, Plane: 2, Space: 3}[a]
 	switch {
 	case err != nil:
 		return nil, err
@@ -110,7 +113,7 @@ func (t *transport[T]) forward(in [][]T, out []T) {
 
 // settle turns the sum of a group into what its points share.
 func (t *transport[T]) settle(sum []float64, g int) {
-	if t.action != Identity {
+	if t.action == Circle || t.action == AxisAngle {
 		t.squares[g] = normalise(sum, sum)
 		return
 	}
@@ -126,7 +129,7 @@ func (t *transport[T]) backward(_ [][]T, _, dout []T, din [][]T) {
 	for g := range t.groups {
 		// The adjoint of spreading by rotations is gathering by their inverses.
 		t.gather(t.s, dout, g)
-		if t.action == Identity {
+		if t.action != Circle && t.action != AxisAngle {
 			t.settle(t.s, g)
 		} else {
 			normaliseGradient(t.s, t.mean[g*t.d:(g+1)*t.d], t.s, t.squares[g])
@@ -170,7 +173,7 @@ func (t *transport[T]) scatter(x []T, point []float64, g int) {
 
 // setRotations fills in the matrices of transformations.
 func setRotations[T float](a Action, matrix []float64, transformation []T) {
-	if a == Circle {
+	if a == Circle || a == Plane {
 		for i, angle := range transformation {
 			sin, cos := math.Sincos(float64(angle))
 			copy(matrix[4*i:], []float64{cos, -sin, sin, cos})

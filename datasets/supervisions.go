@@ -1,0 +1,120 @@
+package datasets
+
+import (
+	"fmt"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/internal/rng"
+)
+
+// SupervisionChoice is one kind of supervision in a config: `{pairs: {count: 768}}`.
+type SupervisionChoice registry.Choice[Supervision]
+
+// DecodeConfig reads the choice from a config.
+func (c *SupervisionChoice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, SupervisionTable, (*registry.Choice[Supervision])(c))
+}
+
+// EncodeConfig writes the choice into a config.
+func (c SupervisionChoice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Supervision](c))
+}
+
+// ConfigType says what can be chosen.
+func (c SupervisionChoice) ConfigType() string { return config.ChoiceType(SupervisionTable) }
+
+// Supervisions is what a config says is known about the images: `{pairs: {count: 768}}`, or a list of
+// several kinds. An empty one is the supervision none.
+type Supervisions []SupervisionChoice
+
+// Supervised returns supervision of one kind.
+func Supervised(name string, s Supervision) Supervisions {
+	return Supervisions{{Name: name, Value: s}}
+}
+
+// String names the kinds.
+func (s Supervisions) String() string {
+	names := ""
+	for i, c := range s {
+		if i > 0 {
+			names += ", "
+		}
+		names += c.Name
+	}
+	if names == "" {
+		return "none"
+	}
+	return names
+}
+
+// Split applies the supervision to a data set. The first kind draws from the stream "supervision" of the
+// seed, the one at place i from "supervision/i". What all of them say is known: images of
+// groups have labels too, where labels are known. Labels and similarities go together as [JoinLabels]
+// says; groups must have the same number of images.
+func (s Supervisions) Split(d Dataset, seed uint64) (*Split, error) {
+	if len(s) == 0 {
+		return (&None{}).Split(d, nil)
+	}
+	splits := make([]*Split, len(s))
+	for i, c := range s {
+		stream := "supervision"
+		if i > 0 {
+			stream = fmt.Sprintf("supervision/%d", i)
+		}
+		var err error
+		if splits[i], err = c.Value.Split(d, rng.New(seed, stream)); err != nil {
+			return nil, err
+		}
+	}
+	if len(splits) == 1 {
+		return splits[0], nil
+	}
+	split, err := joinSplits(d, splits)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", s, err)
+	}
+	return split, nil
+}
+
+// DecodeConfig reads one kind, or a list of kinds.
+func (s *Supervisions) DecodeConfig(n *config.Node) error {
+	if !n.IsList() {
+		var one SupervisionChoice
+		if err := n.Decode(&one); err != nil {
+			return err
+		}
+		*s = Supervisions{one}
+		return nil
+	}
+	var list []SupervisionChoice
+	if err := n.Decode(&list); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return n.Errorf("the list is empty; want none, or at least one kind of supervision")
+	}
+	for i, c := range list {
+		if _, none := c.Value.(*None); none && len(list) > 1 {
+			return n.Items()[i].Errorf("none stands alone; want it without other kinds of supervision")
+		}
+	}
+	*s = list
+	return nil
+}
+
+// EncodeConfig writes one kind as it is, and several as a list.
+func (s Supervisions) EncodeConfig() (any, error) {
+	switch len(s) {
+	case 0:
+		return "none", nil
+	case 1:
+		return s[0].EncodeConfig()
+	}
+	return []SupervisionChoice(s), nil
+}
+
+// ConfigType says what can be chosen.
+func (s Supervisions) ConfigType() string {
+	return config.ChoiceType(SupervisionTable) + ", or a list of them"
+}

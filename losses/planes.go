@@ -1,0 +1,211 @@
+package losses
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/internal/registry"
+)
+
+// PlaneTransport is [CircleTransport] without the projection: y_m = R(a_m) 1/m sum_k R(-a_k) z_k
+// within every group of m consecutive rows, for points z of R^2.
+func PlaneTransport(z, angles *gorgonia.Node, m int) (*gorgonia.Node, error) {
+	return op.Transport(op.Plane, z, angles, m)
+}
+
+// SpaceTransport is [SphereTransport] without the projection: the common point of a group is the
+// mean of the points of R^3 that the inverse rotations give.
+func SpaceTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) {
+	return op.Transport(op.Space, z, rotations, m)
+}
+
+// SphereBlock says in a config that three columns of the codes follow a circular factor, about an axis, or a
+// rotation in space of the supervision groups.
+type SphereBlock struct {
+	Columns  []int      `yaml:"columns" doc:"three columns of the codes"`
+	Factor   string     `yaml:"factor" doc:"circular factor whose angle turns them about the axis; empty: a rotation in space does"`
+	Axis     [3]float64 `yaml:"axis" doc:"axis of the factor's turns"`
+	Rotation int        `yaml:"rotation" doc:"place of the rotation, from 0 on, in the rotations of the supervision groups"`
+}
+
+// SetDefaults implements config.Defaulter.
+func (s *SphereBlock) SetDefaults() { s.Axis = [3]float64{0, 0, 1} }
+
+// Validate checks the block.
+func (s *SphereBlock) Validate() error {
+	if err := distinctColumns(s.Columns, 3); err != nil {
+		return config.Invalid("columns", "%w", err)
+	}
+	if s.Rotation < 0 {
+		return config.Invalid("rotation", "%d is negative; want 0 or more", s.Rotation)
+	}
+	if s.Factor != "" && s.Axis == [3]float64{} {
+		return config.Invalid("axis", "it has the length 0; want a direction, such as [0, 0, 1]")
+	}
+	return nil
+}
+
+func distinctColumns(columns []int, want int) error {
+	if len(columns) != want {
+		return fmt.Errorf("%v has %d columns: want %d", columns, len(columns), want)
+	}
+	for i, c := range columns {
+		if c < 0 || slices.Contains(columns[:i], c) {
+			return fmt.Errorf("%v: want different columns from 0 on", columns)
+		}
+	}
+	return nil
+}
+
+// turned is a block of code columns with the transformations that act on it.
+type turned struct {
+	name    string
+	columns []int
+	plane   bool
+	moves   *gorgonia.Node // angles of a plane, rotations of a space
+}
+
+// turningLSBD is the sum of [LSBD] over the planes and spheres that the settings name.
+func (l *LSBDLoss) turningLSBD(o *Outputs) (*gorgonia.Node, error) {
+	z, err := l.On.node(o)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := l.turnedBlocks(o)
+	if err != nil {
+		return nil, err
+	}
+	var parts gorgonia.Nodes
+	var ones []float64
+	for _, b := range blocks {
+		n, err := l.blockLSBD(z, b, o.Group)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.name, err)
+		}
+		parts, ones = append(parts, n), append(ones, 1)
+	}
+	return op.WeightedSum(ones, parts...)
+}
+
+// blockLSBD is the [LSBD] of one plane or sphere in groups of m rows.
+func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node, error) {
+	width := z.Shape()[1]
+	var columns gorgonia.Nodes
+	for _, c := range b.columns {
+		if c >= width {
+			return nil, fmt.Errorf("column %d does not exist: the codes have %d columns, 0 to %d", c, width, width-1)
+		}
+		n, err := op.SliceColumns(z, c, c+1)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, n)
+	}
+	points, err := op.ConcatColumns(columns...)
+	if err != nil {
+		return nil, err
+	}
+	action := op.Space
+	if b.plane {
+		action = op.Plane
+	}
+	if l.Project {
+		if points, err = op.NormaliseRows(points); err != nil {
+			return nil, err
+		}
+		if action = op.AxisAngle; b.plane {
+			action = op.Circle
+		}
+	}
+	moved, err := op.Transport(action, points, b.moves, m)
+	if err != nil {
+		return nil, err
+	}
+	return LSBD(points, moved)
+}
+
+// turnedBlocks finds the transformations of the planes, in the factors' order, and of the spheres.
+func (l *LSBDLoss) turnedBlocks(o *Outputs) ([]turned, error) {
+	if o.Moves == nil {
+		return nil, missing("transformations within labelled groups")
+	}
+	var blocks []turned
+	for _, name := range slices.Sorted(maps.Keys(l.Planes)) {
+		if _, err := o.Moves.circular(name); err != nil {
+			return nil, fmt.Errorf("planes.%s: %w", name, err)
+		}
+	}
+	for k, f := range o.Moves.Factors {
+		columns, ok := l.Planes[f.Name]
+		if !ok {
+			continue
+		}
+		angles, err := o.Moves.Angles(k)
+		if err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, turned{"planes." + f.Name, columns, true, angles})
+	}
+	for i, s := range l.Spheres {
+		rotations, err := s.rotations(o.Moves)
+		if err != nil {
+			return nil, fmt.Errorf("spheres.%d: %w", i, err)
+		}
+		blocks = append(blocks, turned{fmt.Sprintf("spheres.%d", i), s.Columns, false, rotations})
+	}
+	return blocks, nil
+}
+
+// rotations are those that act on a sphere.
+func (s *SphereBlock) rotations(m *Moves) (*gorgonia.Node, error) {
+	if s.Factor == "" {
+		if s.Rotation >= m.Rotations {
+			return nil, fmt.Errorf("rotation: there is no rotation %d: the supervision groups have %d; want their file as rotations, or a factor", s.Rotation, m.Rotations)
+		}
+		return m.Rotation(s.Rotation)
+	}
+	k, err := m.circular(s.Factor)
+	if err != nil {
+		return nil, fmt.Errorf("factor: %w", err)
+	}
+	angles, err := m.Angles(k)
+	if err != nil {
+		return nil, err
+	}
+	return op.About(s.Axis, 1, angles)
+}
+
+// circular finds a circular factor by its name.
+func (m *Moves) circular(name string) (int, error) {
+	var names []string
+	for k, f := range m.Factors {
+		if f.Name == name && f.Kind != datasets.Circular {
+			return 0, fmt.Errorf("factor %q is %v, and has no angle: want a circular factor", name, f.Kind)
+		}
+		if f.Name == name {
+			return k, nil
+		}
+		if f.Kind == datasets.Circular {
+			names = append(names, f.Name)
+		}
+	}
+	return 0, fmt.Errorf("there is no circular factor %q%s", name, registry.Suggest(name, names))
+}
+
+// example names a factor that could turn a plane.
+func (m *Moves) example() string {
+	if m != nil {
+		for _, f := range m.Factors {
+			if f.Kind == datasets.Circular {
+				return f.Name
+			}
+		}
+	}
+	return "angle"
+}
