@@ -268,7 +268,8 @@ func TestMixedSamplerErrors(t *testing.T) {
 // Restored at any position, a sampler of labelled images deals the same batches.
 func TestMixedSamplerResume(t *testing.T) {
 	d := trio()
-	for _, supervision := range []Supervision{&FactorLabels{Fraction: 0.3, Share: 0.4}, &Similarity{Count: 11, Share: 0.4}} {
+	for _, supervision := range []Supervision{&FactorLabels{Fraction: 0.3, Share: 0.4}, &Similarity{Count: 11, Share: 0.4},
+		several{&FactorLabels{Fraction: 0.3, Share: 0.3}, &Similarity{Count: 11, Share: 0.4}}} {
 		s := split(t, supervision, d)
 		b := sampler(t, s, 9)
 		var want []string

@@ -61,7 +61,7 @@ func (t *Trainer) checkpoint(config string, done bool) (*safetensors.File, []byt
 	if err := t.saveParams(f, "model/", t.Model.Params()); err != nil {
 		return nil, nil, err
 	}
-	for _, o := range t.Model.Objectives() {
+	for _, o := range t.plan.objectives() {
 		if t.optimizers[o.Name] == nil {
 			continue
 		}

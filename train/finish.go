@@ -157,7 +157,7 @@ func (s *session) drawLosses(w io.Writer) error {
 	var series []figures.Series
 	at := map[string]int{}
 	if err := s.readLog(func(line logLine) {
-		for _, o := range s.experiment.Model.Objectives() {
+		for _, o := range s.trainer.plan.objectives() {
 			losses := line.Losses[o.Name]
 			if losses == nil { // the line is about something else
 				continue

@@ -217,18 +217,24 @@ func (l *plan) applicable(o models.Objective) []losses.Choice {
 	return losses.Unsupervised(l.losses)
 }
 
-// objective returns the model's objective for labelled or unlabelled batches. A model without one of its own for
-// labelled groups learns from their images as from any others, with the losses that need groups besides.
+// objectives lists those of the model. A model without one of its own for labelled groups learns from their
+// images as from any others, with the losses that need groups besides.
+func (l *plan) objectives() []models.Objective {
+	list := l.model.Objectives()
+	if l.split.M > 0 && !slices.ContainsFunc(list, func(o models.Objective) bool { return o.Labelled }) {
+		list = append([]models.Objective{{Name: "supervised", Labelled: true}}, list...)
+	}
+	return list
+}
+
+// objective returns the objective for labelled or unlabelled batches.
 func (l *plan) objective(labelled bool) (models.Objective, error) {
-	for _, o := range l.model.Objectives() {
+	for _, o := range l.objectives() {
 		if o.Labelled == labelled {
 			return o, nil
 		}
 	}
-	if !labelled {
-		return models.Objective{}, errors.New("the supervision gives unlabelled images, but the model has no objective for them")
-	}
-	return models.Objective{Name: "supervised", Labelled: true}, nil
+	return models.Objective{}, errors.New("the supervision gives images in no group, but the model has no objective for them")
 }
 
 // fed reports losses that need labelled groups where the supervision has none, and groups that

@@ -58,7 +58,7 @@ func (t *Trainer) addLosses(p *program, images int) {
 // means returns the mean losses of the epoch under way.
 func (t *Trainer) means() []ObjectiveLoss {
 	var list []ObjectiveLoss
-	for _, o := range t.Model.Objectives() {
+	for _, o := range t.plan.objectives() {
 		s := t.sums[o.Name]
 		if s == nil {
 			continue

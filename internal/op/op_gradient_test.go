@@ -2,6 +2,7 @@ package op_test
 
 import (
 	"math"
+	"math/cmplx"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -202,7 +203,34 @@ func TestTransport(t *testing.T) {
 			{Shape: []int{2, 4}, Values: []float64{0, 0, 1, 0, 0, 0, 5, math.Pi / 2}, Constant: true}},
 			Build: transport(op.AxisAngle, 2), Want: func([][]float64) []float64 { return []float64{1, 0, 0, 0, 1, 0} }},
 		{Name: "mean", Inputs: []gradcheck.Input{in(4, 5)}, Build: transport(op.Identity, 2)},
+		{Name: "plane", Inputs: []gradcheck.Input{in(6, 2), angles(6)}, Build: transport(op.Plane, 3), Want: wantPlane(3)},
+		{Name: "plane, points at 0", Inputs: []gradcheck.Input{
+			{Shape: []int{2, 2}, Values: []float64{0, 0, 0, 0}}, {Shape: []int{2, 1}, Values: []float64{0, 1}, Constant: true}},
+			Build: transport(op.Plane, 2), Want: func([][]float64) []float64 { return []float64{0, 0, 0, 0} }},
+		{Name: "space", Inputs: []gradcheck.Input{in(6, 3), {Shape: []int{6, 4}, Lo: -3, Hi: 3, Constant: true}}, Build: transport(op.Space, 2)},
+		{Name: "space, about z", Inputs: []gradcheck.Input{{Shape: []int{2, 3}, Values: []float64{4, 0, 2, 0, 2, 0}},
+			{Shape: []int{2, 4}, Values: []float64{0, 0, 1, 0, 0, 0, 5, math.Pi / 2}, Constant: true}},
+			Build: transport(op.Space, 2), Want: func([][]float64) []float64 { return []float64{3, 0, 1, 0, 3, 1} }},
 	})
+}
+
+// wantPlane is the transport in the plane: the mean of the points turned back, turned.
+func wantPlane(m int) func(in [][]float64) []float64 {
+	return func(in [][]float64) []float64 {
+		z, angle := in[0], in[1]
+		out := make([]float64, len(z))
+		for g := 0; g < len(angle); g += m {
+			var mean complex128
+			for i := g; i < g+m; i++ {
+				mean += complex(z[2*i], z[2*i+1]) * cmplx.Rect(1, -angle[i]) / complex(float64(m), 0)
+			}
+			for i := g; i < g+m; i++ {
+				y := mean * cmplx.Rect(1, angle[i])
+				out[2*i], out[2*i+1] = real(y), imag(y)
+			}
+		}
+		return out
+	}
 }
 
 func wantCircle(m int) func(in [][]float64) []float64 {

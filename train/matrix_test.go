@@ -1,0 +1,211 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// everyLoss lists, for each loss of the registry, the settings with which it is tried: for `square`, whose
+// factors are row and column, and for models whose codes have at least 4 columns.
+var everyLoss = map[string][]struct{ settings, label string }{
+	"reconstruction":    {{"reconstruction", ""}},
+	"kl":                {{"kl", ""}},
+	"lsbd":              {{"lsbd", "own spaces"}, {"lsbd: {planes: {row: [0, 1], column: [2, 3]}}", "planes"}, {"lsbd: {project: false, spheres: [{columns: [0, 1, 3], factor: row}]}", "spheres"}},
+	"variance":          {{"variance", ""}},
+	"diameter":          {{"diameter", ""}},
+	"mpd":               {{"mpd", ""}},
+	"radius":            {{"radius", ""}},
+	"mad":               {{"mad", ""}},
+	"contraction":       {{"contraction", ""}},
+	"left-inverse":      {{"left-inverse", ""}},
+	"tc":                {{"tc", "minibatch"}, {"tc: {estimator: adversarial, discriminator: {hidden: [8]}}", "adversarial"}},
+	"conditional-tc":    {{"conditional-tc: {discriminator: {hidden: [8]}}", "own masks"}, {"conditional-tc: {discriminator: {hidden: [8]}, active: [{columns: [0, 1], factor: row, levels: [0, 1, 2, 3, 4, 5, 6, 7]}]}", "active"}},
+	"assignment":        {{"assignment", ""}},
+	"regression":        {{"regression", ""}},
+	"dip-i":             {{"dip-i", ""}},
+	"dip-ii":            {{"dip-ii", ""}},
+	"hsic":              {{"hsic", "codes"}, {"hsic: {between: factors}", "factors"}},
+	"cosine-regression": {{"cosine-regression", ""}},
+	"cross-correlation": {{"cross-correlation", ""}},
+	"info-nce":          {{"info-nce", ""}},
+	"logic": {{`logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z.a(i) =[squared] z.a(j)", codes: {a: [0, 1]}}`, "similarity"},
+		{`logic: {sentence: "forall[mean] i, j: y.row(i) =[absolute] y.row(j) -> z.a(i) =[squared] z.a(j)", codes: {a: [0, 1]}}`, "values"}},
+}
+
+// everyModel has, for each model of the registry, small settings and the loss that it learns from.
+var everyModel = map[string]struct{ settings, loss string }{
+	"encoder":      {"latent: 4", "dip-i"},
+	"ae":           {"latent: 4", "reconstruction"},
+	"vae":          {"latent: 4", "reconstruction"},
+	"delta-vae":    {"", "reconstruction"},
+	"lsbd-vae":     {"", "reconstruction"},
+	"cofhae":       {"hierarchy: HIERARCHY", "reconstruction"},
+	"byol":         {"hidden: 8, projected: 4, predictor: 8", "cosine-regression"},
+	"simsiam":      {"hidden: 8, projected: 4, predictor: 8", "cosine-regression"},
+	"barlow-twins": {"hidden: 8", "cross-correlation"},
+	"moco":         {"width: 4, queue: 64", "info-nce"},
+	"moco-v2":      {"width: 4, queue: 64", "info-nce"},
+}
+
+// Why a loss cannot be with a model.
+const (
+	noImages    = "it needs images, which this model does not have"
+	noDecoder   = "it needs a reconstruction"
+	noPosterior = "it needs posteriors of the codes"
+	noGaussian  = "it needs log variances"
+	noHierarchy = "it needs a hierarchy of codes"
+	noMasks     = "it needs masks of active codes"
+	noSpaces    = "want planes, such as {row: [0, 1]}, or the model lsbd-vae"
+	noTargets   = "it needs predictions of another view"
+	noViews     = "it needs projections of two views"
+	noQueue     = "it needs a queue of keys"
+)
+
+var (
+	twoViewModels = []string{"byol", "simsiam", "barlow-twins", "moco", "moco-v2"}
+	oneViewModels = []string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "cofhae"}
+)
+
+// impossible lists the models that a loss, or one of its settings, cannot be with, and why.
+var impossible = map[string]map[string][]string{
+	"reconstruction":             {noImages: twoViewModels, noDecoder: {"encoder"}},
+	"kl":                         {noPosterior: append([]string{"encoder", "ae", "cofhae"}, twoViewModels...)},
+	"lsbd (own spaces)":          {noSpaces: append([]string{"encoder", "ae", "vae", "delta-vae", "cofhae"}, twoViewModels...)},
+	"tc (minibatch)":             {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae"}, twoViewModels...)},
+	"conditional-tc (own masks)": {noMasks: append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae"}, twoViewModels...)},
+	"assignment":                 {noHierarchy: append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae"}, twoViewModels...)},
+	"regression":                 {noHierarchy: append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae"}, twoViewModels...)},
+	"dip-ii":                     {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae"}, twoViewModels...)},
+	"cosine-regression":          {noTargets: append([]string{"barlow-twins", "moco", "moco-v2"}, oneViewModels...)},
+	"cross-correlation":          {noViews: append([]string{"moco", "moco-v2"}, oneViewModels...)},
+	"info-nce":                   {noQueue: append([]string{"byol", "simsiam", "barlow-twins"}, oneViewModels...)},
+}
+
+// TestEveryLossWithEveryModel takes some steps of every loss with every model, and holds docs/objectives.md to
+// the list of what cannot be.
+func TestEveryLossWithEveryModel(t *testing.T) {
+	hierarchy := filepath.Join(t.TempDir(), "hierarchy.json")
+	if err := os.WriteFile(hierarchy, []byte(`[{"type": "continuous"}, {"type": "continuous"}, {"type": "categorical", "options": [[{"type": "continuous"}], [{"type": "continuous"}]]}]`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if unknown := slices.DeleteFunc(slices.Collect(maps.Keys(everyLoss)), func(n string) bool { return slices.Contains(losses.Table.Names(), n) }); len(unknown) > 0 {
+		t.Errorf("unknown losses %v", unknown)
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "| | %s |\n|---%s|\n", strings.Join(models.Table.Names(), " | "), strings.Repeat("|---", len(models.Table.Names())))
+	var rows int
+	for _, loss := range losses.Table.Names() {
+		if len(everyLoss[loss]) == 0 {
+			t.Errorf("%s is tried with no model", loss)
+		}
+		for _, l := range everyLoss[loss] {
+			name := loss
+			if l.label != "" {
+				name += " (" + l.label + ")"
+			}
+			fmt.Fprintf(&table, "| `%s`%s |", loss, strings.TrimPrefix(name, loss))
+			for _, model := range models.Table.Names() {
+				want := whyNot(name, model)
+				t.Run(name+"/"+model, func(t *testing.T) { tryLoss(t, loss, l.settings, model, hierarchy, want) })
+				if want == "" {
+					table.WriteString(" + |")
+				} else {
+					table.WriteString(" |")
+				}
+			}
+			table.WriteString("\n")
+			rows++
+		}
+	}
+	page, err := os.ReadFile("../docs/objectives.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), table.String()) {
+		t.Errorf("docs/objectives.md does not have this table:\n%s", table.String())
+	}
+}
+
+// whyNot says why a loss cannot be with a model; empty: it can.
+func whyNot(loss, model string) string {
+	for reason, list := range impossible[loss] {
+		if slices.Contains(list, model) {
+			return reason
+		}
+	}
+	return ""
+}
+
+// tryLoss trains a model with a loss beside its own.
+func tryLoss(t *testing.T, loss, settings, model, hierarchy, want string) {
+	m, ok := everyModel[model]
+	if !ok {
+		t.Fatalf("the model %s is not tried", model)
+	}
+	options := []string{"encoder: {mlp: {hidden: [12]}}"}
+	if m.settings != "" {
+		options = append(options, strings.Replace(m.settings, "HIERARCHY", hierarchy, 1))
+	}
+	data, supervision, views := "{square: {size: 8, side: 2}}", "{labels: {fraction: 0.5}}", ""
+	if loss == "lsbd" || model == "lsbd-vae" {
+		supervision = "[{pairs: {count: 12}}, {labels: {fraction: 0.5}}]"
+	}
+	if loss == "assignment" || loss == "regression" {
+		data, supervision = "{chopsticks: {variant: inter, depth: 2, samples: 64}}", "{labels: {fraction: 0.5}}"
+		options[len(options)-1] = strings.Replace(options[len(options)-1], hierarchy, "truth", 1)
+		if model == "lsbd-vae" || model == "delta-vae" {
+			options = append(options, "latent: [{euclidean: {dim: 4}}]")
+		}
+	}
+	if slices.Contains(twoViewModels, model) {
+		views = "views: {pipeline: [{crop: {scale: [0.8, 1]}}], count: 2}\n"
+	}
+	list := "- " + settings
+	if loss != m.loss {
+		list = "- " + m.loss + "\n- " + settings
+	}
+	source := fmt.Sprintf("name: matrix\ndataset: %s\nsupervision: %s\n%smodel: {%s: {%s}}\nlosses:\n%s\ntrain: {epochs: 1, epoch_steps: 3, batch: 24}\n",
+		data, supervision, views, model, strings.Join(options, ", "), list)
+	c, err := Load("matrix.yaml", []byte(source))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, source)
+	}
+	seen, err := someSteps(c, loss)
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("%v\n%s", err, source)
+	case want == "" && !seen:
+		t.Errorf("no step has the loss %s\n%s", loss, source)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), "loss "+loss+": ") || !strings.Contains(err.Error(), want)):
+		t.Errorf("error %v, want %q\n%s", err, want, source)
+	}
+}
+
+// someSteps trains for an epoch and says whether a loss had a finite value.
+func someSteps(c Config, loss string) (seen bool, err error) {
+	e, err := NewExperiment(c)
+	if err != nil {
+		return false, err
+	}
+	trainer, err := e.Trainer()
+	if err != nil {
+		return false, err
+	}
+	defer trainer.Close()
+	trainer.AddHook(Hook{Name: "matrix", Step: func(r *StepReport) error {
+		if at := slices.Index(r.Names, loss); at >= 0 && finite(r.Values[at]) {
+			seen = true
+		}
+		return nil
+	}})
+	return seen, trainer.Fit(context.Background())
+}
