@@ -36,9 +36,10 @@ func TestConfigMistakes(t *testing.T) {
 		{"empty key", []string{"train..epochs=3"}, []string{"train..epochs"}},
 		{"unfinished value", []string{"losses=[kl"}, []string{`argument "losses=[kl"`}},
 
-		{"lsbd loss without groups", []string{delta, "supervision=none"}, []string{"loss lsbd", "transported codes of labelled groups", "does not have"}},
-		{"lsbd loss with vae", []string{vae, "supervision=none"}, []string{"loss lsbd", "does not have"}},
-		{"labels for a vae", []string{vae, "losses=[reconstruction, kl]"}, []string{"labelled images", "no objective for them"}},
+		{"lsbd loss without groups", []string{"supervision=none"}, []string{"loss lsbd (losses.2)", "nothing feeds it", "labelled groups", "supervision: {pairs: {count: 768}}"}},
+		{"lsbd loss with delta-vae", []string{delta}, []string{"loss lsbd", "transported codes of labelled groups", "does not have", "want planes, such as {row: [0, 1]}"}},
+		{"lsbd loss with a plane of another factor", []string{delta, "losses.2.lsbd={planes: {hue: [0, 1]}}"}, []string{"loss lsbd", `no circular factor "hue"; known: row, column`}},
+		{"pairs for a vae", []string{vae, "losses=[reconstruction, kl]"}, []string{"labelled groups", "nothing learns from them", "planes"}},
 		{"too many pairs", []string{"supervision.pairs.count=129"}, []string{"129 pairs", "256 images", "want at most 128"}},
 		{"pairs hold an unknown factor", []string{"supervision.pairs.hold=[colour]"}, []string{`no factor "colour"`, "row, column"}},
 		{"conv64 on 20x20", []string{"dataset.square.size=20", "model.lsbd-vae.encoder=conv64"}, []string{"conv64", "20, 20", "try mlp"}},
@@ -372,7 +373,7 @@ func TestNotFinite(t *testing.T) {
 	}
 	succeed(t, "eval", "--run", dir)
 	// parameters that are not finite are not stored, even if they come last
-	o = call(t, "train", config, "train.optimizer.adam={lr: 1e20, decay: 1e30}", "train.batch=512", "supervision=none", "train.epochs=1", "--run", dir+"2")
+	o = call(t, "train", config, "train.optimizer.adam={lr: 1e20, decay: 1e30}", "train.batch=512", "supervision=none", "losses=[reconstruction, kl]", "train.epochs=1", "--run", dir+"2")
 	if o.code != 1 || o.out != "" || !regexp.MustCompile(`unravel: checkpoint: after step 1: element 0 of parameter "[^"]+" is [-+](Inf|NaN); try a smaller`).MatchString(o.log) {
 		t.Error(o)
 	}
