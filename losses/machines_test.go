@@ -51,6 +51,8 @@ func nodeFunctions() []gradcheck.Case {
 		two("PublicLSBD", func(z, y *gorgonia.Node) (*gorgonia.Node, error) { return losses.PublicLSBD(z, y, 2, 1, 2) }, in(6, 4), in(6, 4)),
 		two("CircleTransport", func(z, a *gorgonia.Node) (*gorgonia.Node, error) { return losses.CircleTransport(z, a, 3) }, in(6, 2), held(nil, 6, 1)),
 		two("SphereTransport", func(z, r *gorgonia.Node) (*gorgonia.Node, error) { return losses.SphereTransport(z, r, 2) }, in(4, 3), held(nil, 4, 4)),
+		two("PlaneTransport", func(z, a *gorgonia.Node) (*gorgonia.Node, error) { return losses.PlaneTransport(z, a, 3) }, in(6, 2), held(nil, 6, 1)),
+		two("SpaceTransport", func(z, r *gorgonia.Node) (*gorgonia.Node, error) { return losses.SpaceTransport(z, r, 2) }, in(4, 3), held(nil, 4, 4)),
 		one("MeanTransport", func(z *gorgonia.Node) (*gorgonia.Node, error) { return losses.MeanTransport(z, 3) }, in(6, 2)),
 		build(func(n nodes) (*gorgonia.Node, error) {
 			return losses.Modularity(losses.OfVariance, losses.MeanSquare, losses.Plain, n[0], n[1], blocks...)

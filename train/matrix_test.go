@@ -27,7 +27,7 @@ var everyLoss = map[string][]struct{ settings, label string }{
 	"mad":               {{"mad", ""}},
 	"contraction":       {{"contraction", ""}},
 	"left-inverse":      {{"left-inverse", ""}},
-	"tc":                {{"tc", "minibatch"}, {"tc: {estimator: adversarial, discriminator: {hidden: [8]}}", "adversarial"}},
+	"tc":                {{"tc", "minibatch"}, {"tc: {estimator: adversarial, discriminator: {hidden: [8], second_batch: true}}", "adversarial"}},
 	"conditional-tc":    {{"conditional-tc: {discriminator: {hidden: [8]}}", "own masks"}, {"conditional-tc: {discriminator: {hidden: [8]}, active: [{columns: [0, 1], factor: row, levels: [0, 1, 2, 3, 4, 5, 6, 7]}]}", "active"}},
 	"assignment":        {{"assignment", ""}},
 	"regression":        {{"regression", ""}},

@@ -99,7 +99,7 @@ func newTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, views
 		}
 	}
 	if t.needsSecond() {
-		if t.second, err = newSecondBatches(d, split, views, s.Batch, seed); err != nil {
+		if t.second, err = newSecondBatches(d, t.split, views, s.Batch, seed); err != nil {
 			t.loader.Close()
 			return nil, err
 		}
