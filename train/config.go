@@ -115,12 +115,15 @@ func (c *Config) Validate() error {
 		return config.Invalid("model", "no model is chosen: want, for example, {vae: {latent: 10}}")
 	case len(c.Losses) == 0:
 		return config.Invalid("losses", "the list is empty: want at least one loss")
-	case c.Supervision.Value == nil:
-		return config.Invalid("supervision", "nothing is chosen: want, for example, none")
 	case c.Train.Optimizer.Value == nil:
 		return config.Invalid("train.optimizer", "nothing is chosen: want, for example, adam")
 	case c.Train.Schedule.Value == nil:
 		return config.Invalid("train.schedule", "nothing is chosen: want, for example, constant")
+	}
+	for i, s := range c.Supervision {
+		if s.Value == nil {
+			return config.Invalid(fmt.Sprintf("supervision.%d", i), "nothing is chosen: want, for example, pairs")
+		}
 	}
 	for i, l := range c.Losses {
 		if l.Value == nil {
