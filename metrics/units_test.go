@@ -115,6 +115,27 @@ func TestLossesHaveTheUnitsOfMetrics(t *testing.T) {
 	}
 }
 
+// A rotation of factors with unequal ranges keeps their distances; codes 0.01 y of y in 0..100 lose 99.
+func TestUnitsOfDistances(t *testing.T) {
+	in, factors := unitsInput(t, "identity")
+	in.Codes = Matrix{Rows: in.Codes.Rows, Cols: 3, Data: make([]float64, len(factors))}
+	sin, cos := math.Sincos(0.7)
+	for i := range in.Codes.Rows {
+		y, z := factors[3*i:3*i+3], in.Codes.Row(i)
+		a, b := cos*y[0]-sin*y[1], sin*y[0]+cos*y[1]
+		z[0], z[1], z[2] = a, cos*b-sin*y[2], sin*b+cos*y[2]
+	}
+	near(t, "contraction-max of a rotation", value(t, "contraction-max", in), 0, 1e-12)
+	near(t, "contraction-mean of a rotation", value(t, "contraction-mean", in), 0, 1e-12)
+
+	in = continuous()
+	in.Exact[0] = []float64{0, 10, 55, 90, 100}
+	for i, y := range in.Exact[0] {
+		in.Codes.Data[i] = 0.01 * y
+	}
+	near(t, "contraction-max of 0.01 y", value(t, "contraction-max", in), 99, 1e-12)
+}
+
 // Units change continuous factors alone, and one and the same in all metrics.
 func TestUnits(t *testing.T) {
 	in, _ := unitsInput(t, "nonlinear")
