@@ -355,3 +355,44 @@ func TestLarger(t *testing.T) {
 		t.Errorf("of at least 3: %v", got)
 	}
 }
+
+// Each corner that is added brings the nearest point closer, with weights that make it.
+func TestHullComesCloser(t *testing.T) {
+	r := rng.New(5, "hull")
+	for trial := range 3000 {
+		m := 2 + trial%5
+		points := make([]float64, m*(m+6))
+		for i := range points {
+			points[i] = r.NormFloat64()
+			if i%m == 0 {
+				points[i] += 1.5
+			}
+		}
+		var h hull
+		h.reserve(m)
+		h.corner, h.weight = []int{0}, []float64{1}
+		copy(h.at, points[:m])
+		for {
+			next, least := 0, math.Inf(1)
+			for j := range len(points) / m {
+				if v := dot(h.at, points[j*m:(j+1)*m]); v < least {
+					next, least = j, v
+				}
+			}
+			before := dot(h.at, h.at)
+			if least > before-1e-9 || before < 1e-12 || !h.add(points, next, 5) {
+				break
+			}
+			sum, at := 0.0, make([]float64, m)
+			for i, c := range h.corner {
+				sum += h.weight[i]
+				for k := range m {
+					at[k] += h.weight[i] * points[c*m+k]
+				}
+			}
+			if after := dot(h.at, h.at); !(after < before) || math.Abs(sum-1) > 1e-9 || math.Abs(dot(at, at)-after) > 1e-9 {
+				t.Fatalf("trial %d: |at|^2 goes from %v to %v; weights of sum %v make %v", trial, before, after, sum, dot(at, at))
+			}
+		}
+	}
+}

@@ -27,6 +27,9 @@ func TestMeter(t *testing.T) {
 	}
 	// It took 40 s in all: b is expected to take as long, and c and d, of which nothing is known, too.
 	m.end(0, Outcome{Entry: Entry{State: Finished, Record: &train.Record{Seconds: 40}}})
+	if s = m.status(now); s.Left != 120*time.Second || s.Running != 0 {
+		t.Errorf("between two runs: %+v", s)
+	}
 	m.begin(1, now)
 	if s = m.status(now); s.Left != 120*time.Second || s.Finished != 1 {
 		t.Errorf("%+v", s)

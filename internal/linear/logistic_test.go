@@ -98,11 +98,23 @@ func TestLogisticGradient(t *testing.T) {
 
 // The slopes that the search follows are those of the objective that it compares.
 func TestLossSlopes(t *testing.T) {
-	for _, classes := range []int{2, 5} {
-		x, labels := sample(uint64(classes), 300, 3, classes)
-		in, err := NewInputs(x, 3)
+	for _, test := range []struct {
+		classes, d int
+		diagonal   bool // the penalty is one on the axes of many columns
+	}{{2, 3, false}, {5, 3, false}, {2, 60, true}, {3, 60, true}} {
+		classes, d := test.classes, test.d
+		x, labels := sample(uint64(classes), 300, d, classes)
+		if test.diagonal {
+			for i := 0; i < len(x); i += d {
+				alike(x[i : i+d])
+			}
+		}
+		in, err := NewInputs(x, d)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if (in.diagonal != nil) != test.diagonal {
+			t.Fatalf("%d columns have a diagonal penalty: %v", d, in.diagonal != nil)
 		}
 		m, err := in.Fit(labels, 1, 3)
 		if err != nil {
@@ -111,7 +123,7 @@ func TestLossSlopes(t *testing.T) {
 		f := newLogisticLoss(in, m.Classes, m.outputs, labels)
 		f.c = 1
 		r := rand.New(rand.NewPCG(1, 1))
-		w := make([]float64, m.outputs*4)
+		w := make([]float64, m.outputs*in.rows.Columns)
 		for i := range w {
 			w[i] = r.NormFloat64()
 		}
@@ -127,6 +139,56 @@ func TestLossSlopes(t *testing.T) {
 			if w[i] = at; math.Abs((up-down)/(2*h)-g[i]) > 1e-3*(1+math.Abs(g[i])) || !(noise < 1e-3) {
 				t.Errorf("%d classes, weight %d: slope %v, want %v, noise %v", classes, i, g[i], (up-down)/(2*h), noise)
 			}
+		}
+	}
+}
+
+// A step is taken where it wins enough (Armijo's condition), and halved just beyond.
+func TestLineSearch(t *testing.T) {
+	x, labels := sample(3, 300, 3, 3)
+	in, err := NewInputs(x, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := in.Fit(labels, 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newLogisticLoss(in, m.Classes, m.outputs, labels)
+	f.c = 1e-6 // the objective is all but quadratic: beyond the step its slope is that before it, and says nothing
+	n := m.outputs * in.rows.Columns
+	from, g, next, slope, direction := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range from {
+		from[i] = float64(i%3 - 1)
+	}
+	value, _ := f.at(from, g)
+	won := func(length float64) float64 { // what a step along minus the gradient wins beyond what is asked for
+		for i := range from {
+			next[i] = from[i] - length*g[i]
+		}
+		v, _ := f.at(next, slope)
+		return value - 1e-4*length*dot(g, g) - v
+	}
+	near, far := 0.0, 1.0
+	for won(far) > 0 {
+		far *= 2
+	}
+	for range 60 {
+		if middle := (near + far) / 2; won(middle) > 0 {
+			near = middle
+		} else {
+			far = middle
+		}
+	}
+	for _, test := range []struct{ part, want float64 }{{1 - 3e-5, 1}, {1 + 3e-5, 0.5}} {
+		for i := range direction {
+			direction[i] = -test.part * near * g[i]
+		}
+		if _, ok := f.along(from, direction, value, dot(g, direction), next, slope); !ok {
+			t.Fatal("no step")
+		}
+		if length := (next[0] - from[0]) / direction[0]; math.Abs(length-test.want) > 1e-9 {
+			t.Errorf("at %v of the longest step: length %v, want %v", test.part, length, test.want)
 		}
 	}
 }

@@ -45,6 +45,14 @@ func TestSolve(t *testing.T) {
 		}
 		yes := c.moments(rows[1])
 		p := problem{c, yes, c.all, yes, 0.7, 0.1}
+		for range 20 { // also where rows of the class lie on the wrong side
+			at := Line{3 * r.NormFloat64(), 3 * r.NormFloat64()}
+			w := at.W / c.scale
+			want := objective(x, labels, 1, 0.7, 0.1, w, at.B-w*c.centre)
+			if got := p.at(at).value; !p.constant() && math.Abs(got-want) > 1e-9*want {
+				t.Fatalf("trial %d: value %v at %v, want %v", trial, got, at, want)
+			}
+		}
 		l := p.solve()
 		w := l.W / c.scale
 		b := l.B - w*c.centre

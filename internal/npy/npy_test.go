@@ -211,6 +211,15 @@ func TestInexact(t *testing.T) {
 	check(Read(floats(1), make([]bool, 2)), "x.npy: element 0 of a float64 array does not fit into bool")
 	check(Read(write(Write(&file, []int{1}, []uint64{math.MaxUint64})), make([]int64, 1)), "x.npy: element 0 of a uint64 array does not fit into int64")
 	check(Read(write(Write(&file, []int{1}, []int64{-1})), make([]uint64, 1)), "x.npy: element 0 of a int64 array does not fit into uint64")
+	odd := func(at int) *Reader { // a bool array with a byte that is none
+		err := Write(&file, []int{3}, []bool{true, false, true})
+		file.Bytes()[file.Len()-3+at] = 2
+		return write(err)
+	}
+	for at := range 3 {
+		check(Read(odd(at), make([]bool, 3)), fmt.Sprintf("x.npy: element %d of a bool array does not fit into bool", at))
+		check(Read(odd(at), make([]uint8, 3)), fmt.Sprintf("x.npy: element %d of a bool array does not fit into uint8", at))
+	}
 }
 
 func TestErrors(t *testing.T) {

@@ -74,7 +74,7 @@ func TestRoundTrip(t *testing.T) {
 func TestHalf(t *testing.T) {
 	for bits, want := range map[uint16]float64{
 		0: 0, 1: math.Ldexp(1, -24), 0x03ff: 1023 * math.Ldexp(1, -24), 0x0400: math.Ldexp(1, -14), 0x3c00: 1, 0x3555: 0.333251953125,
-		0xc000: -2, 0x7bff: 65504, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
+		0x8001: -math.Ldexp(1, -24), 0x83ff: -1023 * math.Ldexp(1, -24), 0xc000: -2, 0x7bff: 65504, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
 	} {
 		if got := half(bits); float64(got) != want {
 			t.Errorf("%#04x: got %g, want %g", bits, got, want)

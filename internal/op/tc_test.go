@@ -186,6 +186,10 @@ func TestMinibatchTCErrors(t *testing.T) {
 	}{
 		{a, b, a, nil, op.TCMinibatch, 0, "of one shape"},
 		{a, a, b, nil, op.TCMinibatch, 0, "of one shape"},
+		{b, a, a, nil, op.TCMinibatch, 0, "of one shape"},
+		{a, a, node(5, 3), nil, op.TCMinibatch, 0, "of one shape"},
+		{a, a, node(4, 3, 1), nil, op.TCMinibatch, 0, "of one shape"},
+		{a, a, a, node(4), op.TCMinibatch, 0, "of one shape"},
 		{a, a, a, b, op.TCMinibatch, 0, "of one shape"},
 		{node(4), a, a, nil, op.TCMinibatch, 0, "codes of shape"},
 		{a, a, a, nil, op.TCWeighted, 0, "size of the data set"},
