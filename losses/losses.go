@@ -196,8 +196,20 @@ func (o *Objective) Nodes() gorgonia.Nodes {
 	return nodes
 }
 
+// Error says which loss cannot be added.
+type Error struct {
+	Part   string // its name among the parts
+	Choice Choice
+	Err    error
+}
+
+func (e *Error) Error() string { return "loss " + e.Part + ": " + e.Err.Error() }
+
+// Unwrap returns what is wrong with it.
+func (e *Error) Unwrap() error { return e.Err }
+
 // Compose adds losses to the graph of a model's outputs. Its errors name the loss,
-// and the output that it misses.
+// and the output that it misses (*[Error]).
 func Compose(o *Outputs, all []Choice) (*Objective, error) {
 	if len(all) == 0 {
 		return nil, errors.New("losses: no losses are chosen; want at least one, such as reconstruction")
@@ -215,10 +227,10 @@ func Compose(o *Outputs, all []Choice) (*Objective, error) {
 		var err error
 		o.loss = p.Name
 		if p.Node, err = c.Value.Add(o); err != nil {
-			return nil, fmt.Errorf("loss %s: %w", p.Name, err)
+			return nil, &Error{p.Name, c, err}
 		}
 		if err := checkNode(p.Node); err != nil {
-			return nil, fmt.Errorf("loss %s: %w", p.Name, err)
+			return nil, &Error{p.Name, c, err}
 		}
 		gorgonia.WithName("loss " + p.Name)(p.Node) // for errors of a run
 		objective.Parts, weights[i] = append(objective.Parts, p), p.Weight

@@ -37,7 +37,7 @@ func Calibrate(ctx context.Context, c Config, steps int) (time.Duration, error) 
 	}
 	t, err := e.Trainer()
 	if err != nil {
-		return 0, &ConfigError{err}
+		return 0, c.untrainable(err)
 	}
 	defer t.Close()
 	ctx, cancel := context.WithCancel(ctx)

@@ -30,7 +30,7 @@ func (e *Experiment) ready() (*Trainer, *monitor, error) {
 	}
 	t, err := e.Trainer()
 	if err != nil {
-		return nil, nil, &ConfigError{err}
+		return nil, nil, e.Config.untrainable(err)
 	}
 	w, err := newMonitor(e, t.epochImages())
 	if err != nil {

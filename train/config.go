@@ -27,6 +27,8 @@ type Config struct {
 	Losses      []losses.Choice       `yaml:"losses" doc:"the terms of the loss"`
 	Train       Settings              `yaml:"train" doc:"how to train"`
 	Metrics     Measures              `yaml:"metrics" doc:"what to measure at the end, and during training"`
+
+	source *config.Node // what it was read from, for messages; nil: it was made by a program
 }
 
 // Settings say how to train.
@@ -80,6 +82,7 @@ func Load(file string, source []byte, overrides ...string) (Config, error) {
 	if err := n.Override(overrides...); err != nil {
 		return c, err
 	}
+	c.source = n
 	return c, n.Decode(&c)
 }
 

@@ -26,15 +26,6 @@ type Experiment struct {
 	Coder   *Coder
 }
 
-// ConfigError is a mistake in a config that shows only when its parts meet: a
-// network that does not fit the images, a loss that needs what the model lacks.
-type ConfigError struct{ Err error }
-
-func (e *ConfigError) Error() string { return "config: " + e.Err.Error() }
-
-// Unwrap returns what is wrong.
-func (e *ConfigError) Unwrap() error { return e.Err }
-
 // NewExperiment builds what a config names. Parts that do not go together are a *ConfigError.
 func NewExperiment(c Config) (*Experiment, error) { return newExperiment(c, nil) }
 
@@ -46,19 +37,19 @@ func newExperiment(c Config, l *Learned) (*Experiment, error) {
 		return nil, fmt.Errorf("dataset %s: %w", c.Dataset.Name, err)
 	}
 	if e.Split, err = c.Supervision.Split(e.Data, c.Seed); err != nil {
-		return nil, &ConfigError{fmt.Errorf("supervision: %w", err)}
+		return nil, c.mistake("supervision", err)
 	}
 	if l != nil {
 		if e.Split.Known, err = l.join(e.Split.Known); err != nil {
-			return nil, &ConfigError{fmt.Errorf("supervision: what mimosa assigned and the labels: %w", err)}
+			return nil, c.mistake("supervision", fmt.Errorf("what mimosa assigned and the labels: %w", err))
 		}
 	}
 	if err := e.holdOut(); err != nil {
-		return nil, &ConfigError{err}
+		return nil, c.mistake("train.hold_out", err)
 	}
 	data := e.modelData()
 	if e.Model, err = c.Model.Value.New(data, c.Seed); err != nil {
-		return nil, &ConfigError{fmt.Errorf("model: %w", err)}
+		return nil, c.mistake("model."+c.Model.Name, err)
 	}
 	if e.Coder, err = NewCoder(e.Model, data); err != nil {
 		return nil, fmt.Errorf("model %s: %w", c.Model.Name, err)
@@ -88,7 +79,7 @@ func (e *Experiment) holdOut() error {
 		return nil
 	}
 	if len(e.Split.Groups) > 0 {
-		return errors.New("train.hold_out: the supervision has groups of images, which may hold any image; want 0, or a supervision without groups")
+		return errors.New("the supervision has groups of images, which may hold any image; want 0, or a supervision without groups")
 	}
 	held := make([]bool, e.Data.Len())
 	for _, i := range e.Held {
@@ -96,7 +87,7 @@ func (e *Experiment) holdOut() error {
 	}
 	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return held[i] })
 	if len(e.Split.Unlabelled) == 0 {
-		return fmt.Errorf("train.hold_out: %d of %d images are held out, and none is left to train on", len(e.Held), e.Data.Len())
+		return fmt.Errorf("%d of %d images are held out, and none is left to train on", len(e.Held), e.Data.Len())
 	}
 	if known := e.Split.Known; known != nil {
 		known.Without(held)
@@ -153,11 +144,13 @@ func (e *Experiment) Codes(ctx context.Context) (metrics.Matrix, error) {
 // suits reports metrics that the data set, a sample of so many images, does not suit, before it takes a training to find out.
 func (e *Experiment) suits(choices []metrics.Choice, of int) error {
 	in := e.Input(metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
-	if err := metrics.Suits(in, choices); err != nil {
-		if n := e.Data.Len(); n < of {
-			err = fmt.Errorf("%w (on %d of %d images; metrics.sample says how many)", err, n, of)
+	for i, choice := range choices {
+		if err := metrics.Suits(in, choices[i:i+1]); err != nil {
+			if n := e.Data.Len(); n < of {
+				err = fmt.Errorf("%w (on %d of %d images; metrics.sample says how many)", err, n, of)
+			}
+			return e.Config.mistake(fmt.Sprintf("metrics.final.%d.%s", i, choice.Name), err)
 		}
-		return &ConfigError{err}
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (c Config) InitialConfig() (Config, error) {
 		}
 	}
 	if len(c.Losses) == 0 {
-		return Config{}, &ConfigError{fmt.Errorf("model.cofhae.hierarchy: mimosa needs the loss reconstruction, to learn the codes that it explores")}
+		return Config{}, c.mistake("model.cofhae.hierarchy", errors.New("mimosa needs the loss reconstruction, to learn the codes that it explores"))
 	}
 	c.Metrics, c.Train.Stop = defaultMeasures(), nil
 	return c, nil

@@ -77,7 +77,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	var learnables gorgonia.Nodes
 	p.names, learnables = reachable(g, p.loss.Total)
 	if len(learnables) == 0 {
-		return nil, errors.New("none of the losses depends on a parameter of the model")
+		return nil, &keyed{"losses", errors.New("none of the losses depends on a parameter of the model")}
 	}
 	if p.nodes, err = gorgonia.Grad(p.loss.Total, learnables...); err != nil {
 		return nil, fmt.Errorf("gradients: %w", err)
@@ -119,7 +119,7 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 		return nil, nil, err
 	}
 	if err := l.suitsViews(len(built.Views)); err != nil {
-		return nil, nil, err
+		return nil, nil, &keyed{"views", err}
 	}
 	p := &program{objective: o}
 	out := built.Outputs
@@ -234,7 +234,7 @@ func (l *plan) objective(labelled bool) (models.Objective, error) {
 			return o, nil
 		}
 	}
-	return models.Objective{}, errors.New("the supervision gives images in no group, but the model has no objective for them")
+	return models.Objective{}, &keyed{"supervision", errors.New("it gives images in no group, but the model has no objective for them")}
 }
 
 // fed reports losses that need labelled groups where the supervision has none, and groups that
@@ -249,10 +249,9 @@ func (l *plan) fed() error {
 	}
 	switch {
 	case supervised >= 0 && l.split.M == 0:
-		return fmt.Errorf("loss %s (losses.%d): nothing feeds it: it needs labelled groups of images, and the supervision has none; want, for example, supervision: {pairs: {count: 768}}, or in a list beside others",
-			l.losses[supervised].Name, supervised)
+		return &losses.Error{Part: l.losses[supervised].Name, Choice: l.losses[supervised], Err: errors.New("nothing feeds it: it needs labelled groups of images, and the supervision has none; want, for example, supervision: {pairs: {count: 768}}, or in a list beside others")}
 	case supervised < 0 && !own && len(l.split.Groups) > 0:
-		return errors.New("the supervision gives labelled groups of images, and nothing learns from them; want a loss such as lsbd: {planes: {factor: [0, 1]}}, or the model lsbd-vae")
+		return &keyed{"supervision", errors.New("it gives labelled groups of images, and nothing learns from them; want a loss such as lsbd: {planes: {factor: [0, 1]}}, or the model lsbd-vae")}
 	}
 	return nil
 }

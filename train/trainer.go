@@ -81,7 +81,7 @@ func newTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, views
 	t.leaveOut()
 	sampler, err := datasets.NewSampler(t.split, s.Batch, rng.New(seed, "batch"))
 	if err != nil {
-		return nil, err
+		return nil, &keyed{"train.batch", err}
 	}
 	t.sampler = sampler
 	if views == nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"empty key", []string{"train..epochs=3"}, []string{"train..epochs"}},
 		{"unfinished value", []string{"losses=[kl"}, []string{`argument "losses=[kl"`}},
 
-		{"lsbd loss without groups", []string{"supervision=none"}, []string{"loss lsbd (losses.2)", "nothing feeds it", "labelled groups", "supervision: {pairs: {count: 768}}"}},
+		{"lsbd loss without groups", []string{"supervision=none"}, []string{"losses.2.lsbd: loss lsbd", "nothing feeds it", "labelled groups", "supervision: {pairs: {count: 768}}"}},
 		{"lsbd loss with delta-vae", []string{delta}, []string{"loss lsbd", "transported codes of labelled groups", "does not have", "want planes, such as {row: [0, 1]}"}},
 		{"lsbd loss with a plane of another factor", []string{delta, "losses.2.lsbd={planes: {hue: [0, 1]}}"}, []string{"loss lsbd", `no circular factor "hue"; known: row, column`}},
 		{"pairs for a vae", []string{vae, "losses=[reconstruction, kl]"}, []string{"labelled groups", "nothing learns from them", "planes"}},
@@ -74,6 +75,51 @@ func TestConfigMistakes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Mistakes that show only when the parts of a config meet have a place, too: file, line and column of what
+// is wrong, or the argument that gives it.
+func TestPlaces(t *testing.T) {
+	vae := strings.NewReplacer("lsbd-vae:", "vae:", "latent:\n", "latent: 4\n", "      - sphere: {dim: 1, log_t: [-10, -9]}\n", "", "  - lsbd: {weight: 100}\n", "").Replace(tiny)
+	for name, c := range map[string]struct{ text, old, new, want string }{
+		"metric":          {tiny, "metrics: [dlsbd]", "metrics: [mig, purity]", "metrics.final.1.purity: metric purity"},
+		"sampled":         {tiny, "metrics: [dlsbd]", "metrics:\n  sample: 2\n  final: [{total-correlation: {}}]", "metrics.final.0.total-correlation: metric total-correlation"},
+		"during":          {tiny, "metrics: [dlsbd]", "metrics:\n  final: []\n  images: 2\n  during: [total-correlation]", "metrics.during: "},
+		"loss":            {tiny, "  - lsbd: {weight: 100}", "  - lsbd: {weight: 100}\n  - variance: {}", "losses.3.variance: objective supervised: loss variance"},
+		"second of them":  {vae, "  - kl: {}", "  - kl: {}\n  - kl: {}\n  - tc: {}\n  - lsbd: {}", "losses.4.lsbd: "},
+		"supervision":     {tiny, "count: 32", "count: 500", "supervision: "},
+		"groups for none": {vae, "count: 32", "count: 32", "supervision: it gives labelled groups"},
+		"encoder":         {tiny, "{size: 16, side: 4}}\nsupervision: {pairs: {count: 32}}\nmodel:\n  lsbd-vae:\n    encoder: {mlp: {hidden: [16]}}", "{size: 20, side: 4}}\nsupervision: {pairs: {count: 32}}\nmodel:\n  lsbd-vae:\n    encoder: conv64", "model.lsbd-vae: "},
+		"latent spaces":   {tiny, "      - sphere: {dim: 1, log_t: [-10, -9]}\n", "", "model.lsbd-vae: "},
+		"hold-out":        {tiny, "batch: 32", "batch: 32, hold_out: 0.5", "train.hold_out: the supervision has groups"},
+		"views":           {tiny, "metrics:", "views: {pipeline: [flip]}\nmetrics:", "views"},
+		"no data set":     {tiny, "dataset: {square: {size: 16, side: 4}}\n", "", "dataset: no data set"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "c.yaml")
+			text := strings.Replace(c.text, c.old, c.new, 1)
+			writeFile(t, path, []byte(text))
+			o := call(t, "train", path, "--run", filepath.Join(t.TempDir(), "run"))
+			place := regexp.MustCompile(`^unravel: ` + regexp.QuoteMeta(path) + `:(\d+):(\d+): ` + regexp.QuoteMeta(c.want)).FindStringSubmatch(o.log)
+			if o.code != 2 || place == nil {
+				t.Fatal(o)
+			}
+			line, _ := strconv.Atoi(place[1])
+			column, _ := strconv.Atoi(place[2])
+			if lines := strings.Split(text, "\n"); line > len(lines) || column > len(lines[line-1]) {
+				t.Errorf("there is no line %d, column %d", line, column)
+			} else if key := strings.Split(c.want, ":")[0]; name != "no data set" {
+				last := key[strings.LastIndex(key, ".")+1:]
+				if !strings.HasPrefix(strings.TrimLeft(lines[line-1][column-1:], "{ "), last) {
+					t.Errorf("%s is not at line %d, column %d: %q", key, line, column, lines[line-1])
+				}
+			}
+		})
+	}
+	empty := filepath.Join(t.TempDir(), "empty.yaml")
+	writeFile(t, empty, nil)
+	checkMistake(t, call(t, "train", empty, "train.epochs=3"), 2, "unravel: "+empty+":1:1: dataset: no data set is chosen")
+	checkMistake(t, call(t, "train", tinyFile(t), "metrics=[purity]", "--run", filepath.Join(t.TempDir(), "run")), 2, `argument "metrics=[purity]": metrics.final.0.purity: metric purity`)
 }
 
 // A metric that the data set does not suit is found before training, not after.

@@ -90,6 +90,18 @@ func (n *Node) Nest(key string) {
 	*n = Node{kind: mapNode, path: n.path, at: n.at, keyAt: n.keyAt, keys: []string{key}, items: []*Node{&list}}
 }
 
+// Near returns an error about a key below n, located at it or at the nearest part of its path that the config
+// gives. Parts of the path may be left out in the config's short forms ("metrics.final.0" of a list of metrics).
+func (n *Node) Near(key string, err error) *Error {
+	at := n
+	for _, segment := range splitPath(key) {
+		if below := at.child(segment); below != nil {
+			at = below
+		}
+	}
+	return at.keyOrValue().fail(joinAll(n.path, key), err)
+}
+
 // Errorf returns an error located at the node.
 func (n *Node) Errorf(format string, args ...any) error {
 	return n.fail(fmt.Errorf(format, args...))

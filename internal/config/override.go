@@ -81,7 +81,10 @@ func (n *Node) descend(at position, segment string) (*Node, error) {
 	case listNode:
 		return n.element(at, segment)
 	case nullNode:
-		n.kind, n.at = mapNode, at
+		n.kind = mapNode
+		if !n.root() { // what an empty config lacks is not the argument's mistake
+			n.at = at
+		}
 	case scalarNode:
 		// `dataset: square` is short for `dataset: {square: {}}`
 		if n.class() != isText {
