@@ -67,7 +67,7 @@ func (l *AssignmentLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if len(columns) != len(sizes) {
 		return nil, fmt.Errorf("the supervision knows %d categorical factors; want one for each of the hierarchy's %d categorical dimensions", len(columns), len(sizes))
 	}
-	_, labels, err := o.Labels.Values()
+	_, labels, err := o.Labels.Values(UnitsRange)
 	if err != nil {
 		return nil, err
 	}

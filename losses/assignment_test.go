@@ -25,7 +25,7 @@ func hierarchicalOutputs(factors ...datasets.Factor) *losses.Outputs {
 	return &losses.Outputs{
 		Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}},
 		Options:   node("options", 0.25, 0.75, 0.5, 0.5), Sample: node("sample", 1, 2, 3, 4),
-		Labels: &losses.Labels{Factors: factors, Values: func() (values, known *gorgonia.Node, err error) { return nil, labels, nil },
+		Labels: &losses.Labels{Factors: factors, Values: func(losses.Units) (values, known *gorgonia.Node, err error) { return nil, labels, nil },
 			Exact: func() (*gorgonia.Node, error) { return node("exact", 1, 2.5, 3, 3), nil }},
 		Batch: 2, Group: 1,
 	}

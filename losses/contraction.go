@@ -89,7 +89,7 @@ func (d Distance) of(k datasets.Kind) op.DistanceKind {
 }
 
 // ContractionLoss is [Contraction] of a model's codes and the known factors of the
-// images, scaled to [0, 1], circular ones as turns.
+// images, in Units, levels of circular ones as turns.
 type ContractionLoss struct {
 	Weight    float64   `yaml:"weight" doc:"factor in the total"`
 	Aggregate Aggregate `yaml:"aggregate" doc:"over pairs of images: mean, max, sum or mean-square"`
@@ -97,12 +97,13 @@ type ContractionLoss struct {
 	Distance  Distance  `yaml:"distance" doc:"of factors: euclidean, absolute, discrete, circular, or mixed, what suits each factor's kind"`
 	Columns   []int     `yaml:"columns" doc:"code columns that count; none: all"`
 	Pairs     int       `yaml:"pairs" doc:"partners of an image in the batch; 0: all the others"`
+	Units     Units     `yaml:"units" doc:"of continuous factors: as-given, or range, mapped to [0, 1] by the range of the dimension; levels are mapped to [0, 1] in either case"`
 	On        On        `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
 }
 
 // NewContraction returns the default settings.
 func NewContraction() *ContractionLoss {
-	return &ContractionLoss{Weight: 1, Aggregate: Mean, Distance: MixedDistances, On: OnCodes}
+	return &ContractionLoss{Weight: 1, Aggregate: Mean, Distance: MixedDistances, Units: UnitsAsGiven, On: OnCodes}
 }
 
 // Validate checks the settings.
@@ -139,7 +140,7 @@ func (l *ContractionLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	y, known, err := o.Labels.Values()
+	y, known, err := o.Labels.Values(l.Units)
 	if err != nil {
 		return nil, err
 	}

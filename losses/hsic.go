@@ -136,7 +136,7 @@ func (l *HSICLoss) withCodes(z *gorgonia.Node, blocks []Block) (gorgonia.Nodes, 
 
 // withFactors compares every sub-code with every other factor.
 func (l *HSICLoss) withFactors(o *Outputs, z *gorgonia.Node, blocks []Block) (gorgonia.Nodes, error) {
-	y, known, err := o.Labels.Values()
+	y, known, err := o.Labels.Values(UnitsRange)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func batch(t *testing.T) *losses.Outputs {
 		LogVariance: input("log variance", 2, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
 		Labels: &losses.Labels{Factors: []datasets.Factor{shape, size},
 			Groups: func() (*gorgonia.Node, error) { return input("groups", 2, 0, 0, 0, 1, 1, 0, 1, 1, 2, 2, -1, -1), nil },
-			Values: func() (values, known *gorgonia.Node, err error) {
+			Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
 				return input("values", 2, 0, 0, 0, 0.5, 0.5, 0, 0.5, 0.5, 1, 1, 0, 0), input("levels", 2, 0, 0, 0, 1, 1, 0, 1, 1, 2, 2, -1, -1), nil
 			}},
 		Batch: 6, Group: 1, Population: 600, Graph: g, Judges: nn.NewParams(2),

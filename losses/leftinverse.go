@@ -56,12 +56,13 @@ type LeftInverseLoss struct {
 	Weight float64 `yaml:"weight" doc:"factor in the total"`
 	Kind   Inverse `yaml:"kind" doc:"error of the best affine map from codes to factors: least-squares, least-absolute, minimax (the longest error vector) or minimax-by-factor (the largest error of each factor, joined)"`
 	Ridge  float64 `yaml:"ridge" doc:"factor of the map's squared weights, with kind least-squares"`
+	Units  Units   `yaml:"units" doc:"of continuous factors: as-given, or range, mapped to [0, 1] by the range of the dimension; levels are mapped to [0, 1] in either case"`
 	On     On      `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
 }
 
 // NewLeftInverse returns the default settings.
 func NewLeftInverse() *LeftInverseLoss {
-	return &LeftInverseLoss{Weight: 1, Kind: LeastSquares, On: OnCodes}
+	return &LeftInverseLoss{Weight: 1, Kind: LeastSquares, Units: UnitsAsGiven, On: OnCodes}
 }
 
 // Validate checks the settings.
@@ -87,7 +88,7 @@ func (l *LeftInverseLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	y, known, err := o.Labels.Values()
+	y, known, err := o.Labels.Values(l.Units)
 	if err != nil {
 		return nil, err
 	}

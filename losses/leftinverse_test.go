@@ -81,7 +81,9 @@ func TestLeftInverseLossErrors(t *testing.T) {
 			t.Errorf("%s: error %v, want one that says %q", source, err, want)
 		}
 	}
-	fail := func() (values, known *gorgonia.Node, err error) { return nil, nil, fmt.Errorf("no such input") }
+	fail := func(losses.Units) (values, known *gorgonia.Node, err error) {
+		return nil, nil, fmt.Errorf("no such input")
+	}
 	for name, c := range map[string]struct {
 		change func(o *losses.Outputs)
 		want   string

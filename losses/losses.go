@@ -72,10 +72,10 @@ type Labels struct {
 	// that factor; -1 says that nothing is known.
 	Groups func() (*gorgonia.Node, error)
 
-	// Values are the values of the factors, scaled to [0, 1], and the levels that they have, or -1 where
+	// Values are the values of the factors in some units, and the levels that they have, or -1 where
 	// the value is not known, and 0: [batch, K] each. Where only the similarity of a
 	// pair is known, Groups is not -1 and the level is. It is an error if nothing but similarities is known.
-	Values func() (values, known *gorgonia.Node, err error)
+	Values func(u Units) (values, known *gorgonia.Node, err error)
 
 	// Assigned lists the factors that say which options of the model's hierarchy an image takes. nil: the
 	// categorical ones do.
@@ -85,6 +85,24 @@ type Labels struct {
 	// set, divided by the size of the largest level of each, and 0 where an image lacks them. nil: the
 	// data set has no hierarchy.
 	Exact func() (*gorgonia.Node, error)
+}
+
+// Units says in a config in which units the values of continuous factors are, those of hierarchical data sets.
+// Levels of ordinal factors are mapped to [0, 1] and of circular ones to turns in either case.
+type Units string
+
+// The units.
+const (
+	UnitsAsGiven Units = "as-given" // exact values unchanged
+	UnitsRange   Units = "range"    // exact values mapped to [0, 1] by the range of the dimension
+)
+
+// UnmarshalText accepts a known name.
+func (u *Units) UnmarshalText(text []byte) error {
+	if *u = Units(text); *u != UnitsAsGiven && *u != UnitsRange {
+		return fmt.Errorf("unknown units %q; known: as-given, range", text)
+	}
+	return nil
 }
 
 // Moves offer the transformations within the labelled groups of a batch as inputs of the graph.

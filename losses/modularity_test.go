@@ -239,7 +239,7 @@ func labelled() *losses.Outputs {
 		Labels: &losses.Labels{
 			Factors: []datasets.Factor{{Name: "shape", Size: 2}, {Name: "x", Size: 2}},
 			Groups:  func() (*gorgonia.Node, error) { return matrix(g, "groups", 4, 2, 0, -1, 0, 0, 1, 0, 1, 1), nil },
-			Values: func() (values, known *gorgonia.Node, err error) {
+			Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
 				return matrix(g, "values", 4, 2, 0, 0, 0, 0, 1, 0, 1, 1), matrix(g, "levels", 4, 2, 0, -1, 0, 0, 1, 0, 1, 1), nil
 			},
 		},

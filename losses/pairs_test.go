@@ -25,7 +25,7 @@ var pairFactors = []datasets.Factor{
 func pairOutputs(in []*gorgonia.Node) *Outputs {
 	return &Outputs{Codes: in[0], Sample: in[0], Labels: &Labels{
 		Factors: pairFactors,
-		Values:  func() (values, known *gorgonia.Node, err error) { return in[1], in[2], nil },
+		Values:  func(Units) (values, known *gorgonia.Node, err error) { return in[1], in[2], nil },
 		Groups:  func() (*gorgonia.Node, error) { return in[2], nil },
 	}}
 }
@@ -249,7 +249,7 @@ func TestHSICWithFactors(t *testing.T) {
 func TestMissingOfPairs(t *testing.T) {
 	g := gorgonia.NewGraph()
 	z := gorgonia.NewMatrix(g, gorgonia.Float64, gorgonia.WithShape(4, 3), gorgonia.WithName("z"))
-	labels := &Labels{Factors: pairFactors, Values: func() (values, known *gorgonia.Node, err error) { return z, z, nil }, Groups: func() (*gorgonia.Node, error) { return z, nil }}
+	labels := &Labels{Factors: pairFactors, Values: func(Units) (values, known *gorgonia.Node, err error) { return z, z, nil }, Groups: func() (*gorgonia.Node, error) { return z, nil }}
 	contraction := NewContraction()
 	contraction.Factors = []string{"sise"}
 	factors := NewHSIC()

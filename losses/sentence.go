@@ -64,7 +64,7 @@ func (l *LogicLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	}
 	switch {
 	case q.NeedsValues(): // rows whose values are unknown are outside of the domain
-		y, groups, err = o.Labels.Values()
+		y, groups, err = o.Labels.Values(UnitsRange)
 	case q.NeedsLabels():
 		groups, err = o.Labels.Groups()
 	}

@@ -19,12 +19,20 @@ type labelInputs struct {
 	known  *datasets.Labels
 	scaled [][]float32 // the values, by factor and level
 
-	groups, values, levels *gorgonia.Node // levels is groups where no similarities are known
+	groups, levels *gorgonia.Node // levels is groups where no similarities are known
+	values, given  *gorgonia.Node // in the units range and as-given; the same where no factor is continuous
 
-	data  datasets.Hierarchical // nil: the data set is not
-	exact *gorgonia.Node
-	row   []float64 // scratch: the dimensions of an image
-	sizes []float64 // of the dimensions: the largest of their levels
+	data       datasets.Hierarchical // nil: the data set is not
+	exact      *gorgonia.Node
+	row        []float64 // scratch: the dimensions of an image
+	sizes      []float64 // of the dimensions: the largest of their levels
+	continuous []span    // by factor
+}
+
+// span is where a factor has its exact values, and their range in the data set.
+type span struct {
+	dimension int // -1: it has levels only
+	low, high float64
 }
 
 func newLabelInputs(known *datasets.Labels, data datasets.Dataset) *labelInputs {
@@ -37,7 +45,30 @@ func newLabelInputs(known *datasets.Labels, data datasets.Dataset) *labelInputs 
 		}
 		l.scaled = append(l.scaled, scaled)
 	}
+	if l.data != nil {
+		l.row = make([]float64, l.data.Hierarchy().Continuous())
+	}
+	l.continuous = l.spans()
 	return l
+}
+
+// spans finds the factors whose exact values the data set has: bins of equal widths are their levels.
+func (l *labelInputs) spans() []span {
+	list := make([]span, len(l.known.Factors))
+	for k, f := range l.known.Factors {
+		list[k].dimension = -1
+		if l.data == nil {
+			continue
+		}
+		factors := l.data.Factors()
+		own := factors[len(factors)-len(l.row):]
+		at := slices.IndexFunc(own, func(o datasets.Factor) bool { return o.Name == f.Name && slices.Equal(o.Values, f.Values) })
+		if n := len(f.Values); at >= 0 && n > 1 {
+			half := (f.Values[1] - f.Values[0]) / 2
+			list[k] = span{at, f.Values[0] - half, f.Values[n-1] + half}
+		}
+	}
+	return list
 }
 
 // offer is what losses may ask for, for rows of codes: one for each image, or, in a model of two views, as many
@@ -55,11 +86,16 @@ func (l *labelInputs) offer(g *nn.Graph, rows int) *losses.Labels {
 		Factors:  l.known.Factors,
 		Assigned: l.known.Assigned,
 		Groups:   func() (*gorgonia.Node, error) { return input(&l.groups, "labels/groups") },
-		Values: func() (values, known *gorgonia.Node, err error) {
+		Values: func(u losses.Units) (values, known *gorgonia.Node, err error) {
 			if !l.known.KnowsLevels() {
 				return nil, nil, errors.New("it needs values of the factors, and the supervision knows only similarities; want {labels: ...}")
 			}
-			if values, err = input(&l.values, "labels/values"); err != nil {
+			if u == losses.UnitsAsGiven && slices.ContainsFunc(l.continuous, func(s span) bool { return s.dimension >= 0 }) {
+				values, err = input(&l.given, "labels/given")
+			} else {
+				values, err = input(&l.values, "labels/values")
+			}
+			if err != nil {
 				return nil, nil, err
 			}
 			if l.known.Pairs == nil {
@@ -75,7 +111,7 @@ func (l *labelInputs) offer(g *nn.Graph, rows int) *losses.Labels {
 			var err error
 			if l.exact == nil {
 				n := l.data.Hierarchy().Continuous()
-				l.row, l.sizes = make([]float64, n), levelSizes(l.data.Factors()[len(l.data.Factors())-n:])
+				l.sizes = levelSizes(l.data.Factors()[len(l.data.Factors())-n:])
 				l.exact, err = g.Input("labels/exact", rows, n)
 			}
 			return l.exact, err
@@ -89,6 +125,9 @@ func (l *labelInputs) fill(b datasets.Batch) {
 	l.write(l.groups, b.Levels, (*labelInputs).group)
 	l.write(l.levels, b.Levels, (*labelInputs).level)
 	l.write(l.values, b.Levels, (*labelInputs).value)
+	l.write(l.given, b.Levels, (*labelInputs).value)
+	l.writeExact(l.values, b, true)
+	l.writeExact(l.given, b, false)
 	if l.exact != nil {
 		to, width := nn.Data(l.exact), len(l.row)
 		for row := range len(to) / width {
@@ -111,6 +150,25 @@ func (l *labelInputs) write(n *gorgonia.Node, numbers []int32, meaning func(l *l
 			number = numbers[i%len(numbers)]
 		}
 		data[i] = meaning(l, i%len(l.scaled), number)
+	}
+}
+
+// writeExact writes the exact values of continuous factors where their levels are known.
+func (l *labelInputs) writeExact(n *gorgonia.Node, b datasets.Batch, scaled bool) {
+	if n == nil || l.data == nil || len(b.Levels) == 0 {
+		return
+	}
+	for i, data, k := 0, nn.Data(n), len(l.continuous); i < len(data); i++ {
+		s, number := l.continuous[i%k], b.Levels[i%len(b.Levels)]
+		if s.dimension < 0 || number < 0 || int(number) >= len(l.scaled[i%k]) {
+			continue
+		}
+		l.data.Values(b.Indices[i/k%len(b.Indices)], l.row)
+		v := l.row[s.dimension]
+		if scaled {
+			v = (v - s.low) / (s.high - s.low)
+		}
+		data[i] = float32(v)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestLabelInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, levels, err := labels.Values()
+	values, levels, err := labels.Values(losses.UnitsAsGiven)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestLabelInputs(t *testing.T) {
 		t.Errorf("values %v of which nothing is known, want 0", got)
 	}
 	known.Pairs = []datasets.SimilarPair{{A: 0, B: 1}}
-	if _, _, err := newLabelInputs(known, nil).offer(g, 2).Values(); err == nil || !strings.Contains(err.Error(), "only similarities") {
+	if _, _, err := newLabelInputs(known, nil).offer(g, 2).Values(losses.UnitsRange); err == nil || !strings.Contains(err.Error(), "only similarities") {
 		t.Errorf("values of similarities: error %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/losses"
 )
 
 // TestLabelsOfTwoViews checks that both rows of an image have its labels and its moves, and that levels are not the
@@ -27,7 +28,7 @@ func TestLabelsOfTwoViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, levels, err := offered.Values()
+	values, levels, err := offered.Values(losses.UnitsAsGiven)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +62,58 @@ func TestLabelsOfTwoViews(t *testing.T) {
 	}
 	if got, want := nn.Data(rotation), []float32{1, 0, 0, 0, 0, 1, 0, 9, 1, 0, 0, 0, 0, 1, 0, 9}; !slices.Equal(got, want) {
 		t.Errorf("rotations %v, want %v", got, want)
+	}
+}
+
+// TestValuesAsGiven checks that losses see the exact values of continuous dimensions, as metrics do, and categorical levels as ever.
+func TestValuesAsGiven(t *testing.T) {
+	e, err := NewExperiment(sticksConfig(t, "train.hold_out=0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, g := newLabelInputs(e.Split.Known, e.Data), nn.NewGraph(nn.NewParams(1))
+	labels := l.offer(g, 3)
+	given, known, err := labels.Values(losses.UnitsAsGiven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scaled, _, err := labels.Values(losses.UnitsRange)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := []int{5, 17, 300}
+	k := len(e.Data.Factors())
+	b := datasets.Batch{Indices: images, Levels: make([]int32, 3*k)}
+	for row, i := range images {
+		e.Split.Known.At(i, b.Levels[row*k:(row+1)*k])
+	}
+	b.Levels[k-1] = -1 // nothing is known of a dimension of the first image
+	l.fill(b)
+	exact := datasets.Exact(e.Data.(datasets.Hierarchical), images)
+	for row := range images {
+		for j, f := range e.Data.Factors() {
+			at := row*k + j
+			want, wantScaled := float32(0), float32(0)
+			switch {
+			case at == k-1:
+			case exact[j] == nil:
+				want = float32(f.Scaled(int(b.Levels[at])))
+				wantScaled = want
+			default:
+				half := (f.Values[1] - f.Values[0]) / 2
+				low, high := f.Values[0]-half, f.Values[len(f.Values)-1]+half
+				want, wantScaled = float32(exact[j][row]), float32((exact[j][row]-low)/(high-low))
+			}
+			if got := nn.Data(given)[at]; got != want {
+				t.Errorf("image %d, %s: %v as given, want %v", images[row], f.Name, got, want)
+			}
+			if got := nn.Data(scaled)[at]; got != wantScaled || got < 0 || got > 1 {
+				t.Errorf("image %d, %s: %v of its range, want %v", images[row], f.Name, got, wantScaled)
+			}
+			if got := nn.Data(known)[at]; got != float32(b.Levels[at]) {
+				t.Errorf("image %d, %s: level %v, want %v", images[row], f.Name, got, b.Levels[at])
+			}
+		}
 	}
 }
 
