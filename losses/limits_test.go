@@ -1,0 +1,46 @@
+package losses_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// The largest settings are accepted, and the next ones are not.
+func TestLimits(t *testing.T) {
+	for _, c := range []struct{ key, most, more string }{
+		{"kl.weight", "1000000000000", "1000000000001"},
+		{"info-nce.temperature", "1000000", "1000001"},
+	} {
+		loss, key, _ := strings.Cut(c.key, ".")
+		for value, ok := range map[string]bool{c.most: true, c.more: false} {
+			var s struct {
+				Losses []losses.Choice `yaml:"losses"`
+			}
+			err := config.Load("l.yaml", []byte("losses: [{"+loss+": {"+key+": "+value+"}}]"), &s)
+			if (err == nil) != ok {
+				t.Errorf("%s = %s: error %v", c.key, value, err)
+			}
+		}
+	}
+	d := losses.Discriminator{Hidden: []int{1 << 16}, Logits: 1, LR: 1e-4, Beta1: 0.5, Beta2: 0.9}
+	if err := d.Validate(); err != nil {
+		t.Errorf("65536 units: %v", err)
+	}
+	d.Hidden[0]++
+	if err := d.Validate(); err == nil {
+		t.Error("no error for 65537 units")
+	}
+}
+
+// Without steps the rise is at its end from the first step on.
+func TestRiseWithoutSteps(t *testing.T) {
+	for steps, want := range map[int][2]float64{0: {8, 8}, 1: {2, 8}, 2: {2, 5}} {
+		r := losses.Rise{From: 2, To: 8, Steps: steps}
+		if got := [2]float64{r.At(0), r.At(1)}; got != want {
+			t.Errorf("%d steps: %v at the steps 0 and 1, want %v", steps, got, want)
+		}
+	}
+}
