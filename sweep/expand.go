@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -240,17 +241,46 @@ func (p *Plan) choices() ([]choice, error) {
 	return list, nil
 }
 
-// label names the i-th value of an axis: the last part of the key with the value, or its number if that is not
-// short and plain.
-func (a Axis) label(i int) string {
-	last := a.Key[strings.LastIndex(a.Key, ".")+1:]
-	if v := a.Values[i]; plainValue.MatchString(v) {
-		return last + v
+// label names the i-th value of an axis.
+func (a Axis) label(i int) string { return Setting{a.Key, a.Values[i]}.label() }
+
+// label is a setting in the name of a run: the last part of the key with the value, of which only letters and
+// digits are kept if it is not short and plain.
+func (s Setting) label() string {
+	key := strings.TrimSuffix(s.Key, ".+")
+	last := key[strings.LastIndex(key, ".")+1:]
+	if place := strings.TrimSuffix(key, "."+last); place != key && numeral.MatchString(last) { // losses.2
+		last = place[strings.LastIndex(place, ".")+1:] + "." + last
 	}
-	return fmt.Sprintf("%s-no%d", last, i+1)
+	if plainValue.MatchString(s.Value) {
+		return last + s.Value
+	}
+	text := strings.Trim(notInNames.ReplaceAllString(s.Value, "-"), "-")
+	return last + "-" + strings.TrimRight(text[:min(len(text), maxLabel)], "-")
 }
 
-var plainValue = regexp.MustCompile(`^[A-Za-z0-9._+-]{1,24}$`)
+// maxLabel bounds what a name has of one value.
+const maxLabel = 24
+
+var (
+	plainValue = regexp.MustCompile(`^[A-Za-z0-9._+-]{1,24}$`)
+	numeral    = regexp.MustCompile(`^[0-9]+$`)
+)
+
+// unnamed are settings that change nothing of what a run finds, and the name itself.
+var unnamed = []string{"name", "train.threads", "train.checkpoint", "train.figures"}
+
+// FolderName is what the folder of a run is called that has settings of its own: the name of its config and what
+// differs, as the runs of a sweep are called.
+func FolderName(base string, overrides []Setting) string {
+	parts := []string{base}
+	for _, s := range overrides {
+		if !slices.Contains(unnamed, s.Key) {
+			parts = append(parts, s.label())
+		}
+	}
+	return nameOf(parts, base)
+}
 
 // overrides are settings as those of the command line.
 func (s Settings) overrides() []string {
@@ -280,10 +310,16 @@ func nameOf(parts []string, base string) string {
 
 // unique adds a number to a name that is taken, and takes it.
 func unique(name string, taken map[string]bool) string {
+	free := Free(name, func(name string) bool { return taken[name] })
+	taken[free] = true
+	return free
+}
+
+// Free adds a number to a name that is taken.
+func Free(name string, taken func(string) bool) string {
 	free := name
-	for n := 2; taken[free]; n++ {
+	for n := 2; taken(free); n++ {
 		free = fmt.Sprintf("%s-%d", name, n)
 	}
-	taken[free] = true
 	return free
 }

@@ -76,8 +76,8 @@ product:
 		seen[r.Hash], seen[r.Name] = true, true
 	}
 	for at, want := range map[int]string{
-		0: "plain_side1_batch16_latent2_optimizer-no1_seed4", 1: "plain_side1_batch16_latent2_optimizer-no1_seed7", 2: "plain_side1_batch16_latent2_optimizer-no2_seed4",
-		4: "plain_side1_batch16_latent3_optimizer-no1_seed4", 8: "plain_side2_batch32_latent2_optimizer-no1_seed4", 31: "strong-_side2_batch32_latent3_optimizer-no2_seed7",
+		0: "plain_side1_batch16_latent2_optimizer-adam-lr-0.1_seed4", 1: "plain_side1_batch16_latent2_optimizer-adam-lr-0.1_seed7", 2: "plain_side1_batch16_latent2_optimizer-adam-lr-0.01_seed4",
+		4: "plain_side1_batch16_latent3_optimizer-adam-lr-0.1_seed4", 8: "plain_side2_batch32_latent2_optimizer-adam-lr-0.1_seed4", 31: "strong-_side2_batch32_latent3_optimizer-adam-lr-0.01_seed7",
 	} {
 		if runs[at].Name != want {
 			t.Errorf("run %d is %q, want %q", at, runs[at].Name, want)

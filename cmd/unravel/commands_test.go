@@ -186,7 +186,31 @@ func checkCodes(t *testing.T, codesFile, factorsFile string) {
 	}
 }
 
-// Without --json the metrics are a table; without a folder the run is runs/NAME.
+// A run for which no folder is named has one for its settings: that of the same ones, and of no others.
+func TestDefaultFolder(t *testing.T) {
+	config := tinyFile(t)
+	t.Chdir(t.TempDir())
+	train := func(overrides ...string) []string {
+		return append([]string{"train", config, "train.epochs=0"}, overrides...)
+	}
+	for i, overrides := range [][]string{nil, {"seed=2"}, {"train.batch=16", "seed=2"}, {"losses.1.kl.weight=4"}, {"losses.2.lsbd.weight=4"},
+		{"train.optimizer={adam: {lr: 0.1}}"}, {"losses=[kl, lsbd]"}, {"losses=[kl,lsbd]", "seed=2"}} {
+		want := filepath.Join("runs", []string{"tiny_epochs0", "tiny_epochs0_seed2", "tiny_epochs0_batch16_seed2", "tiny_epochs0_weight4", "tiny_epochs0_weight4-2",
+			"tiny_epochs0_optimizer-adam-lr-0.1", "tiny_epochs0_losses-kl-lsbd", "tiny_epochs0_losses-kl-lsbd_seed2"}[i])
+		if o := succeed(t, train(overrides...)...); !strings.Contains(o.log, "see "+want+"\n") {
+			t.Errorf("%q: want %s; %v", overrides, want, o)
+		}
+		checkMistake(t, call(t, train(append(overrides, "train.threads=1")...)...), 1, want+": ", "continue it with --resume, or choose another folder with --run")
+		if o := succeed(t, train(append(overrides, "--resume")...)...); !strings.Contains(o.log, "see "+want+"\n") || strings.Contains(o.log, "to continue") {
+			t.Errorf("%q --resume: want %s; %v", overrides, want, o)
+		}
+	}
+	if o := succeed(t, train("seed=5", "--resume")...); !strings.Contains(o.log, "there is no run runs/tiny_epochs0_seed5 to continue: it begins; --run continues another one\n") {
+		t.Errorf("a new run with --resume: %v", o)
+	}
+}
+
+// Without --json the metrics are a table; without a folder and overrides the run is runs/NAME.
 func TestTrainHere(t *testing.T) {
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())

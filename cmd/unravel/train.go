@@ -11,36 +11,43 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/registry"
 	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
 
 // trainCommand is `unravel train [CONFIG] [key=value ...]`.
 type trainCommand struct {
 	Args   []string `arg:"" optional:"" name:"config" help:"A YAML file or the name of an embedded experiment (see unravel list configs), then overrides key.path=value."`
-	Dir    string   `name:"run" placeholder:"DIR" help:"The run's folder; runs/NAME if absent."`
+	Dir    string   `name:"run" placeholder:"DIR" help:"The run's folder; if absent, one in runs/ that is called after the config and its overrides."`
 	Resume bool     `help:"Continue the run in that folder; its own config is used if none is named."`
 	JSON   bool     `name:"json" help:"Print one JSON object on standard output."`
 }
 
 // Run trains.
 func (c *trainCommand) Run(ctx context.Context, s *streams) error {
-	config, err := c.config()
+	settings, overrides, err := c.config()
 	if err != nil {
 		return err
 	}
 	if c.Dir == "" {
-		c.Dir = filepath.Join("runs", config.Name)
+		if c.Dir, err = folderOf(settings, overrides); err != nil {
+			return err
+		}
+		if c.Resume && !exists(filepath.Join(c.Dir, runstore.Config)) {
+			fmt.Fprintf(s.log, "there is no run %s to continue: it begins; --run continues another one\n", c.Dir)
+		}
 	}
 	allow(ctx, savePatience)
-	result, err := train.Run(ctx, config, train.Options{Dir: c.Dir, Resume: c.Resume, Log: s.log})
+	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Log: s.log})
 	if err != nil {
 		return withFlags(err, c.Dir)
 	}
 	see := c.Dir
-	if config.Train.Figures {
+	if settings.Train.Figures {
 		see = filepath.Join(c.Dir, "report.html")
 	}
 	fmt.Fprintf(s.log, "finished %d epochs (%d steps) in %.1f s; see %s\n", result.Epochs, result.Steps, result.Seconds, see)
@@ -51,20 +58,20 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 }
 
 // config reads the config that the arguments name, with their overrides.
-func (c *trainCommand) config() (train.Config, error) {
+func (c *trainCommand) config() (read train.Config, overrides []string, err error) {
 	name, overrides := "", c.Args
 	if len(overrides) > 0 && !strings.Contains(overrides[0], "=") {
 		name, overrides = overrides[0], overrides[1:]
 	}
 	for _, o := range overrides {
 		if !strings.Contains(o, "=") {
-			return train.Config{}, usagef("%q is not an override: want key.path=value, after the config", o)
+			return read, nil, usagef("%q is not an override: want key.path=value, after the config", o)
 		}
 	}
 	if name == "" && c.Resume && c.Dir != "" {
 		name = filepath.Join(c.Dir, runstore.Config)
 		if !exists(name) {
-			return train.Config{}, usagef("%s: there is no run to continue: want the folder of one, or a config to start from", c.Dir)
+			return read, nil, usagef("%s: there is no run to continue: want the folder of one, or a config to start from", c.Dir)
 		}
 	}
 	if name == "" {
@@ -72,9 +79,26 @@ func (c *trainCommand) config() (train.Config, error) {
 	}
 	file, source, err := readConfig(name)
 	if err != nil {
-		return train.Config{}, err
+		return read, nil, err
 	}
-	return train.Load(file, source, overrides...)
+	read, err = train.Load(file, source, overrides...)
+	return read, overrides, err
+}
+
+// folderOf is the folder of a run for which none is named. One that a run with other settings has is left to it.
+func folderOf(c train.Config, overrides []string) (string, error) {
+	var settings []sweep.Setting
+	for _, o := range overrides {
+		key, value, _ := config.CutAssignment(o)
+		settings = append(settings, sweep.Setting{Key: key, Value: value})
+	}
+	hash, err := c.Hash()
+	if err != nil {
+		return "", err
+	}
+	return sweep.Free(filepath.Join("runs", sweep.FolderName(c.Name, settings)), func(dir string) bool {
+		return exists(filepath.Join(dir, runstore.Config)) && sweep.Read(dir).Hash != hash
+	}), nil
 }
 
 func exists(path string) bool {

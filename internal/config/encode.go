@@ -273,9 +273,9 @@ func (n *Node) flows() bool {
 func (n *Node) writeFlow(b *strings.Builder) {
 	switch n.kind {
 	case scalarNode:
-		if n.plain {
+		if n.plain && n.class() != isText {
 			b.WriteString(n.text)
-		} else {
+		} else { // a comma in a text ends it in a list
 			b.WriteString(quote(n.text))
 		}
 	case listNode, mapNode:

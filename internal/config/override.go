@@ -29,7 +29,7 @@ func (n *Node) Override(assignments ...string) error {
 
 func (n *Node) assign(assignment string) error {
 	at := position{file: "argument " + strconv.Quote(assignment)}
-	path, value, ok := cutAssignment(assignment)
+	path, value, ok := CutAssignment(assignment)
 	if !ok || path == "" {
 		return at.fail("", errors.New("want key.path=value"))
 	}
@@ -61,8 +61,8 @@ func (n *Node) assign(assignment string) error {
 	return nil
 }
 
-// cutAssignment splits at the first = outside quotes.
-func cutAssignment(s string) (path, value string, ok bool) {
+// CutAssignment splits an assignment of [Node.Override] into the path and the value, at the first = outside quotes.
+func CutAssignment(s string) (path, value string, ok bool) {
 	quoted := false
 	for i := range len(s) {
 		switch {
