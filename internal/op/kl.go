@@ -2,7 +2,6 @@ package op
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"gorgonia.org/gorgonia"
@@ -78,13 +77,11 @@ func (k *gaussianKL[T]) backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// SphereKL returns the mean over rows of the divergence of the random-walk
-// posterior at time t from the uniform distribution of the sphere S^d, by the
-// expansion of the heat kernel for small t,
-//
-//	KL = -(d/2) log t - (d/2) log(2 pi) - d/2 + log Vol(S^d) + (t/4) d (d-1),
-//
-// a scalar, from log t of shape [rows, 1]. It does not depend on the location.
+// SphereKL returns the mean over rows of the divergence, in nats, of the heat kernel at
+// time t (of half the Laplacian, the posterior of a random walk) from the uniform
+// distribution of the sphere S^d, a scalar, from log t of shape [rows, 1]. It does not
+// depend on the location. See [SphereTime] for the times at which it is known; at later
+// ones it is NaN.
 func SphereKL(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 	return Apply(Spec{
 		Name: "sphere kl",
@@ -98,46 +95,39 @@ func SphereKL(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 			}
 			return tensor.ScalarShape(), nil
 		},
-		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
 			if dt == tensor.Float32 {
-				return newFunc[float32](newSphereKL[float32](dim)), nil
+				return newFunc[float32](newSphereKL[float32](dim, in[0][0])), nil
 			}
-			return newFunc[float64](newSphereKL[float64](dim)), nil
+			return newFunc[float64](newSphereKL[float64](dim, in[0][0])), nil
 		},
 	}, logT)
 }
 
-type sphereKL[T float] struct{ dim, constant, curvature float64 }
-
-func newSphereKL[T float](dim int) sphereKL[T] {
-	d := float64(dim)
-	return sphereKL[T]{
-		dim:       d,
-		constant:  -d/2*math.Log(2*math.Pi) - d/2 + logVolume(dim),
-		curvature: d * (d - 1) / 4,
-	}
+// sphereKL keeps the slopes of the rows' divergences in log t.
+type sphereKL[T float] struct {
+	kernel *heatKernel
+	slopes []float64
 }
 
-// logVolume returns log Vol(S^d) = log(2 pi^((d+1)/2) / Gamma((d+1)/2)).
-func logVolume(d int) float64 {
-	half := float64(d+1) / 2
-	g, _ := math.Lgamma(half)
-	return math.Ln2 + half*math.Log(math.Pi) - g
+func newSphereKL[T float](dim, rows int) *sphereKL[T] {
+	return &sphereKL[T]{newHeatKernel(dim), make([]float64, rows)}
 }
 
-func (k sphereKL[T]) forward(in [][]T, out []T) {
+func (k *sphereKL[T]) forward(in [][]T, out []T) {
 	sum := 0.0
-	for _, v := range in[0] {
-		l := float64(v)
-		sum += -k.dim/2*l + k.constant + k.curvature*math.Exp(l)
+	for i, v := range in[0] {
+		var kl float64
+		kl, k.slopes[i] = k.kernel.divergence(float64(v))
+		sum += kl
 	}
 	out[0] = T(sum / float64(len(in[0])))
 }
 
-func (k sphereKL[T]) backward(in [][]T, _, dout []T, din [][]T) {
-	g := float64(dout[0]) / float64(len(in[0]))
-	for i := range din[0] {
-		din[0][i] = T(g * (k.curvature*math.Exp(float64(in[0][i])) - k.dim/2))
+func (k *sphereKL[T]) backward(_ [][]T, _, dout []T, din [][]T) {
+	g := float64(dout[0]) / float64(len(k.slopes))
+	for i, s := range k.slopes {
+		din[0][i] = T(g * s)
 	}
 }
 

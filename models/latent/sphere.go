@@ -16,7 +16,8 @@ import (
 //
 // The posterior is a random walk of Steps steps and total time t from the
 // location mu, a normalised linear map of the features; log t, one number per
-// image, lies within LogT and starts at its middle. The prior is uniform. Angles
+// image, lies within LogT and starts at its middle. The prior is uniform, and the
+// divergence from it is that of the heat kernel, which the walk approaches with more steps. Angles
 // act on the circle, axes with angles on S^2 (the rotations SO(3)), and nothing on
 // higher spheres.
 //
@@ -50,6 +51,9 @@ func (s *Sphere) Validate() error {
 		return config.Invalid("omega", "nothing turns points of a sphere of dim %d; want dim 1 or 2", s.Dim)
 	case s.Axis != nil && s.Dim != 2:
 		return config.Invalid("axis", "a sphere of dim %d has none; want dim 2", s.Dim)
+	}
+	if most := math.Log(op.SphereTime(s.Dim)); hi > most {
+		return config.Invalid("log_t", "the divergence from the uniform distribution is known up to time 1/dim where dim is more than 100: want at most %.2f, got [%v, %v]", math.Floor(100*most)/100, lo, hi)
 	}
 	return s.validAxis()
 }
