@@ -194,45 +194,57 @@ func (g *GroupsFrom) UnmarshalText(text []byte) error {
 
 // ModularityLoss is [Modularity] of a model's codes.
 type ModularityLoss struct {
-	Weight    float64            `yaml:"weight" doc:"factor in the total"`
-	Aggregate Aggregate          `yaml:"aggregate" doc:"over the values of a factor: mean, max, sum or mean-square"`
-	Estimator DeviationEstimator `yaml:"estimator" doc:"unbiased, of the data that a batch is drawn from (variance and mpd, with the aggregate mean), or plain, of the batch alone: a value of one image counts as 0"`
-	Codes     CodeBlocks         `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares"`
-	On        On                 `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
-	Groups    GroupsFrom         `yaml:"groups" doc:"what makes a group: equal labels of factors, or similarity pairs"`
+	Weight    float64             `yaml:"weight" doc:"factor in the total"`
+	Aggregate Aggregate           `yaml:"aggregate" doc:"over the values of a factor: mean, max, sum or mean-square"`
+	Estimator *DeviationEstimator `yaml:"estimator" doc:"unbiased, of the data that a batch is drawn from (variance and mpd, with the aggregate mean), or plain, of the batch alone: a value of one image counts as 0; if absent, unbiased where there is such an estimate"`
+	Codes     CodeBlocks          `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares"`
+	On        On                  `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
+	Groups    GroupsFrom          `yaml:"groups" doc:"what makes a group: equal labels of factors, or similarity pairs"`
 
 	deviation Deviation
 }
 
-func newModularity(d Deviation, a Aggregate, e DeviationEstimator) *ModularityLoss {
-	return &ModularityLoss{Weight: 1, Aggregate: a, Estimator: e, On: OnCodes, Groups: FromFactors, deviation: d}
+func newModularity(d Deviation, a Aggregate) *ModularityLoss {
+	return &ModularityLoss{Weight: 1, Aggregate: a, On: OnCodes, Groups: FromFactors, deviation: d}
 }
 
 // NewVariance returns the default settings of [Variance].
-func NewVariance() *ModularityLoss { return newModularity(OfVariance, Mean, Unbiased) }
+func NewVariance() *ModularityLoss { return newModularity(OfVariance, Mean) }
 
 // NewDiameter returns the default settings of [Diameter].
-func NewDiameter() *ModularityLoss { return newModularity(OfDiameter, Max, Plain) }
+func NewDiameter() *ModularityLoss { return newModularity(OfDiameter, Max) }
 
 // NewMPD returns the default settings of [MPD].
-func NewMPD() *ModularityLoss { return newModularity(OfMPD, Mean, Unbiased) }
+func NewMPD() *ModularityLoss { return newModularity(OfMPD, Mean) }
 
 // NewRadius returns the default settings of [Radius].
-func NewRadius() *ModularityLoss { return newModularity(OfRadius, Max, Plain) }
+func NewRadius() *ModularityLoss { return newModularity(OfRadius, Max) }
 
 // NewMAD returns the default settings of [MAD].
-func NewMAD() *ModularityLoss { return newModularity(OfMAD, Mean, Plain) }
+func NewMAD() *ModularityLoss { return newModularity(OfMAD, Mean) }
 
 // Validate checks the settings.
 func (l *ModularityLoss) Validate() error {
-	if err := l.Estimator.Check(l.deviation, l.Aggregate); err != nil {
+	e := l.estimator()
+	if err := e.Check(l.deviation, l.Aggregate); err != nil {
 		key := "aggregate" // is at fault where the mean would do
-		if l.Estimator.Check(l.deviation, Mean) != nil {
+		if e.Check(l.deviation, Mean) != nil {
 			key = "estimator"
 		}
 		return config.Invalid(key, "%v", err)
 	}
 	return validWeight(l.Weight)
+}
+
+// estimator is the chosen one, or Unbiased where there is such an estimate.
+func (l *ModularityLoss) estimator() DeviationEstimator {
+	switch {
+	case l.Estimator != nil:
+		return *l.Estimator
+	case Unbiased.Check(l.deviation, l.Aggregate) == nil:
+		return Unbiased
+	}
+	return Plain
 }
 
 // Weighting implements [Loss].
@@ -252,5 +264,5 @@ func (l *ModularityLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Modularity(l.deviation, l.Aggregate, l.Estimator, z, groups, blocks...)
+	return Modularity(l.deviation, l.Aggregate, l.estimator(), z, groups, blocks...)
 }

@@ -286,6 +286,40 @@ func TestModularityLoss(t *testing.T) {
 	}
 }
 
+// TestDefaultEstimator checks that a config which names no estimator has the unbiased one where there is such an estimate.
+func TestDefaultEstimator(t *testing.T) {
+	for source, want := range map[string]string{"{}": "unbiased", "{aggregate: max}": "plain", "{estimator: plain}": "plain"} {
+		o := labelled()
+		l := losses.NewVariance()
+		if err := config.Load("l.yaml", []byte(source), l); err != nil {
+			t.Fatal(err)
+		}
+		got, err := l.Add(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := losses.Unbiased
+		if want == "plain" {
+			e = losses.Plain
+		}
+		groups, err := o.Labels.Groups()
+		if err != nil {
+			t.Fatal(err)
+		}
+		same, err := losses.Modularity(losses.OfVariance, l.Aggregate, e, o.Codes, groups)
+		if err != nil {
+			t.Fatal(err)
+		}
+		machine := gorgonia.NewTapeMachine(got.Graph())
+		if err := machine.RunAll(); err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(got.Value()) != fmt.Sprint(same.Value()) {
+			t.Errorf("%s: %v, want %v", source, got.Value(), same.Value())
+		}
+	}
+}
+
 func TestModularityLossErrors(t *testing.T) {
 	for source, want := range map[string]string{
 		"{weight: -1}":            "weight",
@@ -308,8 +342,8 @@ func TestModularityLossErrors(t *testing.T) {
 		{losses.NewMAD(), "{estimator: unbiased}", "l.yaml:1:2: estimator: mad has no unbiased estimator: want estimator plain (unbiased is for variance and mpd)"},
 		{losses.NewRadius(), "{estimator: unbiased}", "l.yaml:1:2: estimator: radius has no unbiased estimator"},
 		{losses.NewDiameter(), "{aggregate: mean, estimator: unbiased}", "l.yaml:1:19: estimator: diameter has no unbiased estimator"},
-		{losses.NewVariance(), "{aggregate: sum}", "l.yaml:1:2: aggregate: the sum over values has no unbiased estimator: want aggregate mean, or estimator plain"},
-		{losses.NewMPD(), "{weight: 2, aggregate: max}", "l.yaml:1:13: aggregate: the max over values"},
+		{losses.NewVariance(), "{aggregate: sum, estimator: unbiased}", "l.yaml:1:2: aggregate: the sum over values has no unbiased estimator: want aggregate mean, or estimator plain"},
+		{losses.NewMPD(), "{weight: 2, aggregate: max, estimator: unbiased}", "l.yaml:1:13: aggregate: the max over values"},
 		{losses.NewMPD(), "{estimator: exact}", `unknown estimator "exact"; known: unbiased, plain`},
 	} {
 		if err := config.Load("l.yaml", []byte(c.source), c.loss); err == nil || !strings.Contains(err.Error(), c.want) {
