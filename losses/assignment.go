@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/op"
@@ -28,7 +29,8 @@ func Assignment(weights, labels *gorgonia.Node, sizes, columns []int) (*gorgonia
 
 // AssignmentLoss is [Assignment] of the option weights of a hierarchical model and labels: the
 // i-th categorical factor that the supervision knows (or the i-th one that MIMOSA assigned) is about
-// the i-th categorical dimension of the model's hierarchy.
+// the i-th categorical dimension of the model's hierarchy. A hierarchy without any, such as MIMOSA may
+// learn, makes it 0, with a note.
 type AssignmentLoss struct {
 	Weight float64 `yaml:"weight" doc:"factor in the total"`
 }
@@ -48,7 +50,8 @@ func (l *AssignmentLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	case o.Hierarchy == nil:
 		return nil, missing("a hierarchy of codes")
 	case o.Options == nil:
-		return nil, errors.New("the hierarchy of the codes has no categorical dimension: there is nothing to assign")
+		o.Notes = append(o.Notes, fmt.Sprintf("the loss %s is 0: the hierarchy of the codes has no categorical dimension, and there is nothing to assign", o.loss))
+		return nothing(o)
 	case o.Labels == nil:
 		return nil, errNoLabels
 	}
@@ -72,6 +75,17 @@ func (l *AssignmentLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	return Assignment(o.Options, labels, sizes, columns)
+}
+
+// nothing is a loss of 0.
+func nothing(o *Outputs) (*gorgonia.Node, error) {
+	dt := o.Sample.Dtype()
+	value := gorgonia.WithValue(float32(0))
+	if dt == tensor.Float64 {
+		value = gorgonia.WithValue(0.0)
+	}
+	zero := gorgonia.NewScalar(o.Sample.Graph(), dt, gorgonia.WithName("losses/"+o.loss+"/nothing"), value)
+	return op.Scale(1, zero)
 }
 
 // assigns says whether a factor is about options of the model's hierarchy.

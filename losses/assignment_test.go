@@ -31,6 +31,18 @@ func hierarchicalOutputs(factors ...datasets.Factor) *losses.Outputs {
 	}
 }
 
+func scalarOf(t *testing.T, n *gorgonia.Node) float64 {
+	t.Helper()
+	m, err := vm.New(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	return m.Value(n).Data().(float64)
+}
+
 func TestHierarchicalLosses(t *testing.T) {
 	number, stick := datasets.Factor{Name: "number", Size: 20}, datasets.Factor{Name: "stick", Size: 3, Kind: datasets.Categorical}
 	number.Kind = datasets.Ordinal
@@ -43,14 +55,7 @@ func TestHierarchicalLosses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := vm.New(o.Total)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
-		if got := m.Value(o.Total).Data().(float64); math.Abs(got-want) > 1e-12 {
+		if got := scalarOf(t, o.Total); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", source, got, want)
 		}
 	}
@@ -67,11 +72,15 @@ func TestHierarchicalLosses(t *testing.T) {
 	}
 	flat, blind, plain := hierarchicalOutputs(stick), hierarchicalOutputs(stick), hierarchicalOutputs(stick)
 	flat.Options, blind.Labels, plain.Labels.Exact = nil, nil, nil
+	if o, err := losses.Compose(flat, choose(t, "[assignment, regression]")); err != nil || scalarOf(t, o.Parts[0].Node) != 0 || len(flat.Notes) != 1 ||
+		flat.Notes[0] != "the loss assignment is 0: the hierarchy of the codes has no categorical dimension, and there is nothing to assign" {
+		t.Errorf("a flat hierarchy: %v, notes %q", err, flat.Notes)
+	}
 	for _, c := range []struct {
 		o          *losses.Outputs
 		loss, want string
 	}{
-		{flat, "[assignment]", "no categorical dimension"}, {blind, "[assignment]", "it needs labels"}, {blind, "[regression]", "it needs labels"},
+		{blind, "[assignment]", "it needs labels"}, {blind, "[regression]", "it needs labels"},
 		{plain, "[regression]", "hierarchical data set"},
 	} {
 		if _, err := losses.Compose(c.o, choose(t, c.loss)); err == nil || !strings.Contains(err.Error(), c.want) {

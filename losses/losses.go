@@ -54,6 +54,8 @@ type Outputs struct {
 	Schedules   []Schedule
 	Adversaries []Adversary
 
+	Notes []string // what losses have to say to who starts a run, each a sentence
+
 	loss string // the name of the part that is being added
 }
 

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -222,6 +223,36 @@ func TestLearnedHierarchy(t *testing.T) {
 		if _, err := Run(context.Background(), sticksConfig(t, append(learned, override)...), Options{Dir: filepath.Join(t.TempDir(), "x")}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", override, err, want)
 		}
+	}
+}
+
+// A hierarchy that turns out flat leaves nothing to assign: training goes on with a loss of 0, and says so.
+func TestFlatHierarchy(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := os.MkdirAll(filepath.Join(dir, "mimosa"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	c := sticksConfig(t, "supervision=none", "model.cofhae.hierarchy=mimosa", "metrics=[h-error]")
+	text, err := c.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{runstore.Config: text, hierarchyFile: []byte(`[{"type": "continuous"}, {"type": "continuous"}]`)} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log bytes.Buffer
+	r, err := Run(t.Context(), c, Options{Dir: dir, Resume: true, Log: &log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := r.Losses["unsupervised"]
+	if v, ok := parts["assignment"]; !ok || v != 0 || !(parts["reconstruction"] > 0) {
+		t.Errorf("losses %v, want assignment 0", parts)
+	}
+	if want := "note: the loss assignment is 0: the hierarchy of the codes has no categorical dimension"; strings.Count(log.String(), want) != 1 {
+		t.Errorf("%s\ndoes not say once: %s", &log, want)
 	}
 }
 

@@ -40,6 +40,7 @@ type program struct {
 	kept        []*gorgonia.Node
 	running     []nn.Running
 	after       func(models.Step) error
+	notes       []string // of the losses
 }
 
 type movesInput struct {
@@ -158,7 +159,7 @@ func (p *program) bind(built *models.Program) {
 	for _, n := range built.Moves {
 		p.moves = append(p.moves, movesInput{nn.Data(n.Node), n.Columns})
 	}
-	p.schedules = built.Outputs.Schedules
+	p.schedules, p.notes = built.Outputs.Schedules, built.Outputs.Notes
 }
 
 // suitsViews reports a number of views that a model takes, 0 if it takes images, which the config does not give.

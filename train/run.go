@@ -160,6 +160,9 @@ func openSession(e *Experiment, t *Trainer, w *monitor, o Options) (s *session, 
 			s.say("%s: %s", l.Name, e.Explain())
 		}
 	}
+	for _, note := range t.Notes() {
+		s.say("note: %s", note)
+	}
 	if t.LeftOut > 0 {
 		s.say("note: %d images are in no labelled group, and are not trained on: all losses are about groups", t.LeftOut)
 	}

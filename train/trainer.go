@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/unravel-ml/unravel/augment"
@@ -64,6 +65,7 @@ type objectiveState struct {
 	optimizer Optimizer
 	names     []string // of the parameters
 	losses    []string // see lossNames
+	notes     []string
 }
 
 // NewTrainer prepares the training of a model on images as they are. The streams of random numbers come from the seed.
@@ -125,13 +127,23 @@ func (t *Trainer) prepare(labelled bool) error {
 		return err
 	}
 	list := parametersOf(t.Model.Params(), p.names)
-	t.optimizers[found.Name] = &objectiveState{optimizer: t.settings.Optimizer.Value.New(list), names: p.names, losses: p.lossNames()}
+	t.optimizers[found.Name] = &objectiveState{optimizer: t.settings.Optimizer.Value.New(list), names: p.names, losses: p.lossNames(), notes: p.notes}
 	for _, a := range p.adversaries {
 		if t.judges[a.name] == nil {
 			t.judges[a.name] = a.optimizer(t.plan.judges)
 		}
 	}
 	return nil
+}
+
+// Notes lists what losses have to say before training.
+func (t *Trainer) Notes() []string {
+	var notes []string
+	for _, o := range t.optimizers {
+		notes = append(notes, o.notes...)
+	}
+	slices.Sort(notes)
+	return slices.Compact(notes)
 }
 
 // Untrained lists the parameters of the model that no loss depends on.
