@@ -63,6 +63,14 @@ type Factor struct {
 	Size   int       // number of levels; levels are 0 .. Size-1
 	Kind   Kind      // how the levels relate to each other
 	Values []float64 // the value that a level stands for; nil: the level itself
+
+	// Angles holds the angles of a circular factor's levels, in radians, where these are only
+	// some of a circle; nil: they go evenly around.
+	Angles []float64
+
+	// Rotations holds the rotation in space, a 3 x 3 matrix row by row, of every level of a
+	// categorical factor that is a pose; nil: it is none.
+	Rotations [][9]float64
 }
 
 // Value is what a level stands for.
@@ -73,9 +81,30 @@ func (f Factor) Value(level int) float64 {
 	return f.Values[level]
 }
 
-// Angle is the angle of a level of a circular factor, 2 pi level/Size, in radians.
+// Angle is the angle of a level of a circular factor, 2 pi level/Size unless Angles says
+// otherwise, in radians.
 func (f Factor) Angle(level int) float64 {
+	if f.Angles != nil {
+		return f.Angles[level]
+	}
 	return 2 * math.Pi * float64(level) / float64(f.Size)
+}
+
+// IsRotation says whether a matrix is a rotation, to the precision of float32.
+func IsRotation(g *[9]float64) bool {
+	const tolerance = 1e-4
+	for a := range 3 {
+		for b := range 3 {
+			product := g[3*a]*g[3*b] + g[3*a+1]*g[3*b+1] + g[3*a+2]*g[3*b+2]
+			if a == b {
+				product--
+			}
+			if !(math.Abs(product) <= tolerance) {
+				return false
+			}
+		}
+	}
+	return g[0]*(g[4]*g[8]-g[5]*g[7])-g[1]*(g[3]*g[8]-g[5]*g[6])+g[2]*(g[3]*g[7]-g[4]*g[6]) > 0
 }
 
 // Scaled is the value of a level, scaled linearly so that the least value of the

@@ -94,7 +94,7 @@ func TestLabelFile(t *testing.T) {
 	if !slices.Equal(known.Images, []int{0, 1, 2, 3, 5}) || known.Share != 0.25 || len(s.Unlabelled) != 6 {
 		t.Errorf("images %v, share %v", known.Images, known.Share)
 	}
-	if f := fmt.Sprint(known.Factors); f != "[{class 3 categorical []} {size 5 ordinal []}]" {
+	if f := known.Factors; len(f) != 2 || f[0].Name != "class" || f[0].Size != 3 || f[0].Kind != Categorical || f[1].Name != "size" || f[1].Size != 5 || f[1].Kind != Ordinal {
 		t.Error(f)
 	}
 	var all []int32

@@ -1,15 +1,19 @@
 package metrics
 
 import (
+	"errors"
 	"fmt"
-	"math"
+	"slices"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/config"
 )
 
-// DLSBD is the metric D_LSBD of Tonnaer et al. 2022, section 4.3, for any number K
-// of circular factors (subgroups SO(2)). The codes cover every combination of the
-// circular factors' levels once, in any order. For subgroup k, with angle
+// DLSBD is the metric D_LSBD of Tonnaer et al. 2022, equations 6 and 7 and section 4.3, for
+// any number K of circular factors (subgroups SO(2)) and factors of rotations in space
+// (SO(3)). The rows may be any sample, in any order: each has a group element, which its
+// factors say. Where they cover every combination of these factors' levels once, the
+// value is that of section 4.3 and its public code. For subgroup k, with angle
 // theta = 2 pi level/Size:
 //
 //  1. subtract from the codes their mean over the levels of factor k;
@@ -19,231 +23,236 @@ import (
 //  4. D_k = min over whole numbers w, |w| <= Omega, of the mean squared distance of
 //     the points, turned back by w theta, to their mean.
 //
+// Other samples estimate the same number: the mean over levels becomes a least-squares fit
+// to cosine and sine of w theta within rows that agree in all other factors, and
+// moments are those of all levels, so that codes that are perfect score 0.
+// If fewer than half of the rows agree with another one, the fit has an effect of each other
+// factor in place of their combinations.
+//
+// For rotations g the steps take 3 components, divided by sqrt(3) times the standard deviation,
+// and D_k = min over orthogonal Q of the mean squared distance of g^T Q^T p to its mean: the
+// irreducible representations on three columns are Q g Q^T. Few random rotations leave a bias
+// of order 1/N even for perfect codes, as their moments are not those of the group; of a
+// finite group's rotations they are.
+//
 // The value is the mean of the D_k: 0 for codes that turn in a plane of its own
 // with every factor, about 1 for codes without any such structure. The paper's
 // tables for K = 2 hold the sum (values up to 2). Step 3 is not in the paper's text
 // but in its authors' code.
 //
-// Factors that are not circular tell objects apart: with them, each object is
-// measured on its own, and the D_k are averaged over objects (appendix E).
+// Other factors tell objects apart: with them, each object is measured on its own, and the
+// D_k are averaged over objects (appendix E). Objects of a sample with fewer than 5 different
+// angles (20 rotations) are left out; with Objects together, all objects have one plane, and
+// each its own centre.
 //
 // A principal component whose standard deviation is less than 1e-12 of the codes'
-// root mean square counts as noise, not as a perfect fit: it adds 1/2 (n-1)/n, what
-// noise of the variance of step 3 adds. If both are that small, the codes do not
-// depend on the factor, and D_k = 1.
+// root mean square counts as noise, not as a perfect fit: it adds 1/2 (n-1)/n (1/3 for
+// rotations), what noise of the variance of step 3 adds. If all are that small, the codes do
+// not depend on the factor, and D_k = 1.
+//
+// Where the standard deviations of the last component taken and the next differ by less than a
+// tenth, the plane is arbitrary, and so is the value: codes on two circles of equal radius for one
+// factor are perfect, and score .16 to .70. Then codes whose spaces are known
+// ([Input.Spaces]) are measured in each of them, and the least D_k counts; a note says it, or
+// warns if they are not known. Codes names columns of a factor in place of all.
+//
+// Bootstrap adds a percentile interval of 95 % by the Bayesian bootstrap of Rubin (1981): rows get
+// random weights, exponentially distributed; columns and turns stay those of the value.
 type DLSBD struct {
 	Omega       int       `yaml:"omega" doc:"largest number of turns of a code per turn of a factor; all -omega..omega are tried"`
 	Aggregate   Aggregate `yaml:"aggregate" doc:"over subgroups: mean, or sum as in the paper's tables"`
 	SharedOmega bool      `yaml:"shared_omega" doc:"one number of turns for all objects, in place of the best one for each"`
+	Codes       SubCodes  `yaml:"codes" doc:"columns of a factor's sub-code, such as {row: [0, 1]}; a factor without: all columns"`
+	Spaces      UseSpaces `yaml:"spaces" doc:"measure each latent space of a model by itself, and take the best for a factor: where-arbitrary (where principal components of nearly equal variance leave the plane open), always or never"`
+	Objects     Objects   `yaml:"objects" doc:"of factors that do not turn: each (measured by itself, then averaged) or together (one plane for all, a centre for each)"`
+	Bootstrap   int       `yaml:"bootstrap" doc:"draws of a bootstrap for an interval of 95 %; 0: none"`
 }
+
+// UseSpaces says when the spaces of a code are measured by themselves.
+type UseSpaces string
+
+// Objects says how objects are measured.
+type Objects string
+
+// The ways; empty is the first.
+const (
+	SpacesWhereArbitrary UseSpaces = "where-arbitrary"
+	SpacesAlways         UseSpaces = "always"
+	SpacesNever          UseSpaces = "never"
+
+	ObjectsEach     Objects = "each"
+	ObjectsTogether Objects = "together"
+)
+
+const maxBootstrap = 100000
 
 // Better says that lower values are better.
 func (*DLSBD) Better() Direction { return LowerIsBetter }
 
-// Validate checks the settings.
-func (m *DLSBD) Validate() error { return validTurns(m.Omega, m.Aggregate) }
-
-// Suits implements Selective.
-func (*DLSBD) Suits(in *Input) error { return suitsTurning(in) }
-
-// Compute returns D_LSBD with the parts per_subgroup and omega (|w|, the mean
-// over objects; its sign depends on the arbitrary orientation of principal axes),
-// and per_object when there is more than one.
-func (m *DLSBD) Compute(in *Input) (Result, error) {
-	return turning{m.Omega, m.Aggregate, m.SharedOmega, whitenedPlane, true}.compute(in)
-}
-
-// DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6
-// to 12): code columns are divided by their standard deviation before the principal
-// components are taken, these are scaled by 1/sqrt(2) alone, and subgroups are
-// summed. The mean that is subtracted is over the subgroup's own levels, as the
-// paper's text has it, not over the others', as in its equation 6.
-//
-// Without Whiten this is equation 8 to the letter, and contradicts the rest of the
-// paper: it is not invariant under linear maps, and as many columns as carry a
-// factor add up, so that one subgroup can exceed 1. Whiten divides the components by
-// their standard deviations (n degrees of freedom). Perfect codes then stay at 0 under
-// invertible linear maps, as section 5 reports, the mean square of a subgroup's points
-// is 1, as equation 18 demands, and the value is at most the number of subgroups. In
-// either form noise in columns that do not depend on a factor is enlarged.
-type DLSBDWorkshop struct {
-	Omega       int       `yaml:"omega" doc:"largest number of turns of a code per turn of a factor; all -omega..omega are tried"`
-	Aggregate   Aggregate `yaml:"aggregate" doc:"over subgroups: sum as in the paper, or mean"`
-	SharedOmega bool      `yaml:"shared_omega" doc:"one number of turns for all objects, in place of the best one for each"`
-	Whiten      bool      `yaml:"whiten" doc:"divide the two principal components by their standard deviations, which equation 18 and the invariance under linear maps of section 5 need; false: equation 8 to the letter"`
-}
-
-// Better says that lower values are better.
-func (*DLSBDWorkshop) Better() Direction { return LowerIsBetter }
-
-// Validate checks the settings.
-func (m *DLSBDWorkshop) Validate() error { return validTurns(m.Omega, m.Aggregate) }
-
-// Suits implements Selective.
-func (*DLSBDWorkshop) Suits(in *Input) error { return suitsTurning(in) }
-
-// Compute returns the same parts as DLSBD.
-func (m *DLSBDWorkshop) Compute(in *Input) (Result, error) {
-	plane := standardisedPlane
-	if m.Whiten {
-		plane = standardisedWhitenedPlane
+// SetCodes implements SubCoded; columns that nobody named stay together.
+func (m *DLSBD) SetCodes(c SubCodes, _ Assign) {
+	if c != nil {
+		m.Codes = c
 	}
-	return turning{m.Omega, m.Aggregate, m.SharedOmega, plane, false}.compute(in)
 }
 
-func validTurns(omega int, a Aggregate) error {
+// Validate checks the settings.
+func (m *DLSBD) Validate() error {
 	switch {
-	case omega < 1 || omega > 1000:
-		return config.Invalid("omega", "%d is out of range; want 1 to 1000", omega)
-	case a != Mean && a != Sum:
-		return config.Invalid("aggregate", "unknown aggregate %q; want mean or sum", string(a))
+	case !slices.Contains([]UseSpaces{"", SpacesWhereArbitrary, SpacesAlways, SpacesNever}, m.Spaces):
+		return config.Invalid("spaces", "unknown choice %q; want where-arbitrary, always or never", string(m.Spaces))
+	case !slices.Contains([]Objects{"", ObjectsEach, ObjectsTogether}, m.Objects):
+		return config.Invalid("objects", "unknown choice %q; want each or together", string(m.Objects))
+	case m.Bootstrap < 0 || m.Bootstrap > maxBootstrap:
+		return config.Invalid("bootstrap", "%d is out of range; want 0 (none) to %d draws", m.Bootstrap, maxBootstrap)
 	}
-	return nil
+	return validTurns(m.Omega, m.Aggregate)
 }
 
-// suitsTurning wants every combination of the circular factors' levels.
-func suitsTurning(in *Input) error {
-	_, err := arrange(in)
+// Suits implements Selective.
+func (m *DLSBD) Suits(in *Input) error {
+	if _, err := m.Codes.named(in); len(m.Codes) > 0 && err != nil {
+		return err
+	}
+	if _, err := arrange(in, true); err == nil {
+		return nil
+	}
+	_, err := newSampling(in, m.Objects == ObjectsTogether)
 	return err
 }
 
-// turning is what the forms of D_LSBD have in common.
-type turning struct {
-	omega     int
-	aggregate Aggregate
-	shared    bool
-	plane     plane
-	penalise  bool // count components that vanish as noise
-}
-
-func (m turning) compute(in *Input) (Result, error) {
-	if err := validTurns(m.omega, m.aggregate); err != nil {
+// Compute returns D_LSBD with the parts per_subgroup and omega (|w|, the mean
+// over objects; its sign depends on the arbitrary orientation of principal axes; 1 for
+// rotations), per_object when there is more than one, and interval with a bootstrap.
+func (m *DLSBD) Compute(in *Input) (Result, error) {
+	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	t, err := arrange(in)
+	d, err := m.design(in)
 	if err != nil {
 		return Result{}, err
 	}
-	subgroups := Part{Name: "per_subgroup"}
-	turns := Part{Name: "omega"}
-	objects := Part{Name: "per_object", Labels: t.objectNames, Values: make([]float64, t.objects)}
-	var notes []string
-	for k, f := range t.circles {
-		s, err := m.subgroup(in.Codes, t, k)
+	chosen := make([]*subgroup, len(d.factors))
+	r, err := d.turning.collect(d.factors, d.names, func(k int) (*measured, error) {
+		var err error
+		chosen[k], err = m.choose(in, d, k)
 		if err != nil {
-			return Result{}, fmt.Errorf("factor %q: %w", f.Name, err)
+			return nil, err
 		}
-		subgroups.Labels = append(subgroups.Labels, f.Name)
-		subgroups.Values = append(subgroups.Values, Mean.of(s.values))
-		turns.Values = append(turns.Values, Mean.of(s.turns))
-		for o, v := range s.values {
-			if objects.Values[o] += v; m.aggregate == Mean && k == len(t.circles)-1 {
-				objects.Values[o] /= float64(len(t.circles))
-			}
-		}
-		notes = append(notes, s.notes(f.Name)...)
+		return chosen[k].measured, nil
+	})
+	if err != nil {
+		return Result{}, err
 	}
-	turns.Labels = subgroups.Labels
-	r := Result{Value: m.aggregate.of(subgroups.Values), Parts: []Part{subgroups, turns}, Notes: notes}
-	if t.objects > 1 {
-		r.Parts = append(r.Parts, objects)
+	r.Notes = append(r.Notes, d.notes...)
+	if m.Bootstrap > 0 {
+		part, err := m.interval(in, chosen)
+		if err != nil {
+			return Result{}, err
+		}
+		r.Parts = append(r.Parts, part)
 	}
 	return r, nil
 }
 
-// measured is the outcome of one subgroup, by object.
-type measured struct {
-	values, turns []float64
-	constant      int // objects whose codes do not depend on the factor
-	line          int // objects whose codes move along a line with it
+// design is how the rows of an input turn.
+type design struct {
+	turning
+	factors []datasets.Factor // that turn
+	names   []string          // of objects
+	measure func(codes Matrix, k int) (*measured, error)
+	notes   []string
 }
 
-func (s *measured) notes(factor string) (notes []string) {
-	of := ""
-	if n := len(s.values); n > 1 {
-		of = fmt.Sprintf(" (%d of %d objects)", max(s.constant, s.line), n)
+func (m *DLSBD) design(in *Input) (*design, error) {
+	d := &design{turning: turning{m.Omega, m.Aggregate, m.SharedOmega, whitenedPlane, true}}
+	t, err := arrange(in, true)
+	if err == nil && (m.Objects != ObjectsTogether || t.objects == 1) {
+		d.factors, d.names = t.circles, t.objectNames
+		d.measure = func(codes Matrix, k int) (*measured, error) { return d.subgroup(codes, t, k) }
+		return d, nil
 	}
-	if s.constant > 0 {
-		notes = append(notes, fmt.Sprintf("codes do not depend on %s%s", factor, of))
+	s, err := newSampling(in, m.Objects == ObjectsTogether)
+	if err != nil {
+		return nil, err
 	}
-	if s.line > 0 {
-		notes = append(notes, fmt.Sprintf("codes depend on %s along a line only%s", factor, of))
+	for _, j := range s.moving {
+		d.factors = append(d.factors, in.Factors[j])
 	}
-	return notes
+	d.names = s.names
+	d.measure = func(codes Matrix, k int) (*measured, error) { return d.sampled(codes, s, s.moving[k]) }
+	d.notes = append(d.notes, s.notes()...)
+	return d, nil
 }
 
-// subgroup measures every object along circle k.
-func (m turning) subgroup(codes Matrix, t *torus, k int) (*measured, error) {
-	size := t.circles[k].Size
-	s := &measured{values: make([]float64, t.objects), turns: make([]float64, t.objects)}
-	tolerance := 1e-12 * rootMeanSquare(codes.Data)
-	z := make([]float64, t.cells*codes.Cols)
-	searches := make([]*search, t.objects)
-	for o := range t.objects {
-		t.centred(codes, o, k, z)
-		points, rank, err := m.plane(z, t.cells, codes.Cols, tolerance)
+// subgroup is what is measured of one factor, in some columns.
+type subgroup struct {
+	*measured
+	columns []int // nil: all
+}
+
+// choose measures a subgroup in the columns that the settings, or the spaces of the codes, give it.
+func (m *DLSBD) choose(in *Input, d *design, k int) (*subgroup, error) {
+	columns := m.Codes[d.factors[k].Name]
+	s, err := d.measure(in.Codes.columns(columns), k)
+	if err != nil {
+		return nil, err
+	}
+	if columns != nil || len(in.Spaces) < 2 || m.Spaces == SpacesNever || s.near == 0 && m.Spaces != SpacesAlways {
+		return &subgroup{s, columns}, nil
+	}
+	best := &subgroup{}
+	for _, space := range in.Spaces {
+		s, err := d.measure(in.Codes.columns(space), k)
 		if err != nil {
 			return nil, err
 		}
-		switch rank {
-		case 0:
-			s.constant++
-		case 1:
-			s.line++
-		}
-		searches[o] = newSearch(points, rank, size, t.inner(k), m.omega)
-	}
-	shared := -1
-	if m.shared {
-		shared = bestTurns(meanCurve(searches))
-	}
-	for o, search := range searches {
-		w := shared
-		if w < 0 {
-			w = bestTurns(search.curve)
-		}
-		s.turns[o] = float64(w)
-		s.values[o] = search.dispersion(w)
-		switch n := float64(t.cells); {
-		case m.penalise && search.rank == 0:
-			s.values[o] = 1
-		case m.penalise && search.rank == 1 && size > 2: // two levels lie on a line at best
-			s.values[o] += (n - 1) / (2 * n)
+		if best.measured == nil || Mean.of(s.values) < Mean.of(best.values)-1e-12 {
+			best = &subgroup{s, space}
 		}
 	}
-	return s, nil
+	best.remark = fmt.Sprintf("%s is measured in each space of the codes by itself; the best has the columns %v", d.factors[k].Name, best.columns)
+	return best, nil
 }
 
-// meanCurve averages the curves of objects.
-func meanCurve(searches []*search) []float64 {
-	mean := make([]float64, len(searches[0].curve))
-	for _, s := range searches {
-		for w, v := range s.curve {
-			mean[w] += v / float64(len(searches))
+// columns returns some columns of a matrix; nil: all.
+func (m Matrix) columns(list []int) Matrix {
+	if list == nil {
+		return m
+	}
+	some := Matrix{Rows: m.Rows, Cols: len(list), Data: make([]float64, 0, m.Rows*len(list))}
+	for i := range m.Rows {
+		for _, c := range list {
+			some.Data = append(some.Data, m.Row(i)[c])
 		}
 	}
-	return mean
+	return some
 }
 
-// bestTurns is the position of the least value; of values that only rounding
-// tells apart, the first.
-func bestTurns(curve []float64) int {
-	best := 0
-	for w, v := range curve {
-		if v < curve[best]-1e-12 {
-			best = w
+// interval is the percentile interval of 95 % of the value.
+func (m *DLSBD) interval(in *Input, chosen []*subgroup) (Part, error) {
+	if in.Stream == nil {
+		return Part{}, errors.New("there is no stream of random numbers for the bootstrap; Evaluate sets one")
+	}
+	s, err := newSampling(in, m.Objects == ObjectsTogether)
+	if err != nil {
+		return Part{}, fmt.Errorf("bootstrap: %w", err)
+	}
+	values := make([]float64, m.Bootstrap)
+	weights := make([]float64, in.Codes.Rows)
+	for b := range values {
+		for i := range weights {
+			weights[i] = in.Stream.ExpFloat64()
 		}
+		each := make([]float64, len(chosen))
+		for k, c := range chosen {
+			if each[k], err = s.weighted(in.Codes.columns(c.columns), k, c.turns, weights); err != nil {
+				return Part{}, fmt.Errorf("bootstrap: %w", err)
+			}
+		}
+		values[b] = m.Aggregate.of(each)
 	}
-	return best
-}
-
-func rootMeanSquare(x []float64) float64 {
-	var sum float64
-	for _, v := range x {
-		sum += v * v / float64(len(x))
-	}
-	return math.Sqrt(sum)
+	slices.Sort(values)
+	at := func(part float64) float64 { return values[min(int(part*float64(len(values))), len(values)-1)] }
+	return Part{Name: "interval", Labels: []string{"2.5 %", "97.5 %"}, Values: []float64{at(0.025), at(0.975)}}, nil
 }

@@ -1,5 +1,7 @@
 package metrics
 
+import "github.com/unravel-ml/unravel/datasets"
+
 // AssignColumns is the assignment of columns to factors, for its test.
 var AssignColumns = assign
 
@@ -45,4 +47,18 @@ func CrossValidate(in *Input, rows int) ([]float64, error) {
 		return nil, err
 	}
 	return crossValidate(rowsOf(in.Codes, train), labelsOf(in, train), in.Codes.Cols)
+}
+
+// Sampled computes D_LSBD of any rows, grids too, as of a sample.
+func Sampled(m *DLSBD, in *Input) (Result, error) {
+	s, err := newSampling(in, m.Objects == ObjectsTogether)
+	if err != nil {
+		return Result{}, err
+	}
+	t := turning{m.Omega, m.Aggregate, m.SharedOmega, whitenedPlane, true}
+	var factors []datasets.Factor
+	for _, j := range s.moving {
+		factors = append(factors, in.Factors[j])
+	}
+	return t.collect(factors, s.names, func(k int) (*measured, error) { return t.sampled(in.Codes, s, s.moving[k]) })
 }

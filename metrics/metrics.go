@@ -54,6 +54,10 @@ type Input struct {
 	// then told by the categorical factors.
 	Components, Paths []int
 
+	// Spaces lists the columns of the parts of a code that a model declares, such as its latent
+	// spheres; nil: not known.
+	Spaces [][]int
+
 	Stream *rng.Stream // for metrics that draw random numbers; Evaluate sets it
 }
 
@@ -79,6 +83,9 @@ func (in *Input) Validate() error {
 	for j, f := range in.Factors {
 		if f.Size < 1 {
 			return fmt.Errorf("factor %q has %d levels; want at least one", f.Name, f.Size)
+		}
+		if err := validGroup(f); err != nil {
+			return err
 		}
 		for i := range n {
 			if level := in.Levels[i*k+j]; level < 0 || level >= f.Size {

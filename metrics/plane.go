@@ -8,25 +8,42 @@ import (
 
 // plane projects n points of d dimensions (z, which it may change) to two. The
 // rank is the number of components, at most 2, whose standard deviation exceeds the
-// tolerance; the others are 0.
-type plane func(z []float64, n, d int, tolerance float64) (points [][2]float64, rank int, err error)
+// tolerance; the others are 0. near says that the third has nearly the standard deviation of
+// the second, so that the plane is arbitrary.
+type plane func(z []float64, n, d int, tolerance float64) (p projection, err error)
+
+// projection is points on principal components.
+type projection struct {
+	points [][2]float64
+	rank   int
+	near   bool
+}
+
+// nearly is the ratio of standard deviations of neighbouring components below which it is
+// arbitrary which of them is the first.
+const nearly = 1.1
+
+// nearAfter says whether the k-th standard deviation is nearly the next one.
+func nearAfter(sigma []float64, k int, tolerance float64) bool {
+	return len(sigma) > k && sigma[k] > tolerance && sigma[k-1] < nearly*sigma[k]
+}
 
 // whitenedPlane scales each of the first two principal components to a variance of
 // 1/2, with n-1 degrees of freedom.
-func whitenedPlane(z []float64, n, d int, tolerance float64) ([][2]float64, int, error) {
+func whitenedPlane(z []float64, n, d int, tolerance float64) (projection, error) {
 	return project(z, n, d, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s) })
 }
 
 // standardisedPlane divides the columns by their standard deviation (n degrees of
 // freedom) and the first two principal components by sqrt(2).
-func standardisedPlane(z []float64, n, d int, tolerance float64) ([][2]float64, int, error) {
+func standardisedPlane(z []float64, n, d int, tolerance float64) (projection, error) {
 	tolerance = standardise(z, n, d, tolerance)
 	return project(z, n, d, tolerance, func(float64) float64 { return 1 / math.Sqrt2 })
 }
 
 // standardisedWhitenedPlane also divides the components by their standard
 // deviation (n degrees of freedom).
-func standardisedWhitenedPlane(z []float64, n, d int, tolerance float64) ([][2]float64, int, error) {
+func standardisedWhitenedPlane(z []float64, n, d int, tolerance float64) (projection, error) {
 	tolerance = standardise(z, n, d, tolerance)
 	population := math.Sqrt(float64(n-1) / float64(n))
 	return project(z, n, d, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s * population) })
@@ -34,22 +51,28 @@ func standardisedWhitenedPlane(z []float64, n, d int, tolerance float64) ([][2]f
 
 // project is a plane whose components are scaled by a factor that follows from
 // their standard deviation.
-func project(z []float64, n, d int, tolerance float64, factor func(sigma float64) float64) (points [][2]float64, rank int, err error) {
-	points, sigma, err := principalPlane(z, n, d)
+func project(z []float64, n, d int, tolerance float64, factor func(sigma float64) float64) (projection, error) {
+	c, err := geometry.PCA(z, d)
 	if err != nil {
-		return nil, 0, err
+		return projection{}, err
+	}
+	p := projection{points: make([][2]float64, n), near: nearAfter(c.Sigma, 2, tolerance)}
+	flat, sigma := c.Project(z, 2), [2]float64{}
+	copy(sigma[:], c.Sigma)
+	for i := range p.points {
+		p.points[i] = [2]float64(flat[2*i:])
 	}
 	for j, s := range sigma {
 		f := 0.0
 		if s > tolerance {
 			f = factor(s)
-			rank++
+			p.rank++
 		}
-		for i := range points {
-			points[i][j] *= f
+		for i := range p.points {
+			p.points[i][j] *= f
 		}
 	}
-	return points, rank, nil
+	return p, nil
 }
 
 // standardise divides centred columns by their population standard deviation;
@@ -69,22 +92,6 @@ func standardise(z []float64, n, d int, tolerance float64) float64 {
 		}
 	}
 	return 1e-12
-}
-
-// principalPlane projects on the first two principal components, and returns their
-// standard deviations (n-1 degrees of freedom).
-func principalPlane(z []float64, n, d int) (points [][2]float64, sigma [2]float64, err error) {
-	c, err := geometry.PCA(z, d)
-	if err != nil {
-		return nil, sigma, err
-	}
-	copy(sigma[:], c.Sigma)
-	flat := c.Project(z, 2)
-	points = make([][2]float64, n)
-	for i := range points {
-		points[i] = [2]float64(flat[2*i:])
-	}
-	return points, sigma, nil
 }
 
 // search finds how often points turn while a circular factor turns once.

@@ -8,7 +8,7 @@ import (
 // Table lists the metrics that a config can name.
 var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Metric]{
 	{
-		Name: "dlsbd", Doc: "linear symmetry-based disentanglement: how far the codes are from turning with every circular factor in a plane of its own",
+		Name: "dlsbd", Doc: "linear symmetry-based disentanglement: how far the codes are from turning with every circular factor, or rotation in space, in a plane or space of its own",
 		Units:  "none: dispersions of codes of variance 1; 0 (perfect) to about 1",
 		Source: "Tonnaer et al. 2022, section 4.3", New: func() Metric { return &DLSBD{Omega: 10, Aggregate: Mean} },
 	},

@@ -9,12 +9,12 @@ import (
 )
 
 // torus is the regular grid that codes lie on: objects, and for each of them every
-// combination of the circular factors' levels, the last fastest.
+// combination of the levels of the factors that turn, the last fastest.
 type torus struct {
 	factors      []datasets.Factor
 	k            int   // number of factors
 	levels       []int // k per code
-	moving, held []int // circular factors, others
+	moving, held []int // factors that turn, others
 
 	circles     []datasets.Factor // the moving factors
 	objects     int
@@ -23,10 +23,34 @@ type torus struct {
 	order       []int // code of object o, cell c: order[o*cells+c]
 }
 
-// arrange finds the grid in codes that come in any order.
-func arrange(in *Input) (*torus, error) {
+var errNoTurning = errors.New("there is no circular factor; want at least one")
+
+// turns says whether a factor is an angle or a rotation in space.
+func turns(f datasets.Factor) bool { return f.Kind == datasets.Circular || f.Rotations != nil }
+
+// validGroup checks the angles or rotations of a factor's levels.
+func validGroup(f datasets.Factor) error {
+	if f.Angles != nil && (len(f.Angles) != f.Size || f.Kind != datasets.Circular) {
+		return fmt.Errorf("factor %q, %s with %d levels, has %d angles; want one for each level of a circular factor", f.Name, f.Kind, f.Size, len(f.Angles))
+	}
+	if f.Rotations == nil {
+		return nil
+	}
+	if len(f.Rotations) != f.Size || f.Kind != datasets.Categorical {
+		return fmt.Errorf("factor %q, %s with %d levels, has %d rotations; want one for each level of a categorical factor", f.Name, f.Kind, f.Size, len(f.Rotations))
+	}
+	for l, g := range f.Rotations {
+		if !datasets.IsRotation(&g) {
+			return fmt.Errorf("factor %q: level %d has the matrix %v; want a rotation, with orthonormal rows and determinant 1", f.Name, l, g)
+		}
+	}
+	return nil
+}
+
+// arrange finds the grid in codes that come in any order. Rotations turn, or tell objects apart.
+func arrange(in *Input, rotations bool) (*torus, error) {
 	t := &torus{cells: 1, k: len(in.Factors), levels: in.Levels, factors: in.Factors}
-	if err := t.sortFactors(in.Codes.Rows); err != nil {
+	if err := t.sortFactors(in.Codes.Rows, rotations); err != nil {
 		return nil, err
 	}
 	t.order = make([]int, in.Codes.Rows)
@@ -49,12 +73,15 @@ func arrange(in *Input) (*torus, error) {
 	return t, nil
 }
 
-// sortFactors tells circles from other factors and counts the codes of an object.
-func (t *torus) sortFactors(n int) error {
+// sortFactors tells factors that turn from others and counts the codes of an object.
+func (t *torus) sortFactors(n int, rotations bool) error {
 	for j, f := range t.factors {
-		if f.Kind != datasets.Circular {
+		if f.Kind != datasets.Circular && !(rotations && f.Rotations != nil) {
 			t.held = append(t.held, j)
 			continue
+		}
+		if f.Angles != nil {
+			return fmt.Errorf("the angles of circular factor %q are not a whole turn in equal steps", f.Name)
 		}
 		if f.Size < 2 {
 			return fmt.Errorf("circular factor %q has %d level; want at least 2", f.Name, f.Size)
@@ -67,7 +94,7 @@ func (t *torus) sortFactors(n int) error {
 		t.moving, t.circles = append(t.moving, j), append(t.circles, f)
 	}
 	if t.moving == nil {
-		return errors.New("there is no circular factor; want at least one")
+		return errNoTurning
 	}
 	return nil
 }

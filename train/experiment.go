@@ -204,6 +204,7 @@ func (e *Experiment) InputOf(codes metrics.Matrix, images []int) *metrics.Input 
 		in.TrueHierarchy, in.Exact = d.Hierarchy(), datasets.Exact(d, images)
 		in.Paths, _ = datasets.PathsOf(d, images)
 	}
+	in.Spaces = spacesOf(e.Model)
 	if m, ok := e.Model.(models.Hierarchical); ok {
 		in.Hierarchy = m.Hierarchy()
 	} else if in.TrueHierarchy != nil { // a code without options is a group of dimensions
@@ -215,4 +216,16 @@ func (e *Experiment) InputOf(codes metrics.Matrix, images []int) *metrics.Input 
 // Evaluate measures codes of the whole data set.
 func (e *Experiment) Evaluate(codes metrics.Matrix, choices []metrics.Choice) ([]metrics.Result, error) {
 	return metrics.Evaluate(e.Input(codes), e.Config.Seed, choices)
+}
+
+// spacesOf lists the columns of a model's latent spaces.
+func spacesOf(m models.Model) (spaces [][]int) {
+	for _, s := range m.Spaces() {
+		var columns []int
+		for c := range s.Width {
+			columns = append(columns, s.First+c)
+		}
+		spaces = append(spaces, columns)
+	}
+	return spaces
 }

@@ -280,6 +280,7 @@ func TestEval(t *testing.T) {
 		t.Errorf("one metric: %v", m)
 	}
 	codes, factors := filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy")
+	want = evaluate("--run", dir, "--metrics=dlsbd", "--option", "dlsbd.spaces=never")["dlsbd"].Value // files have no latent spaces
 	if m := evaluate("--codes", codes, "--factors", factors, "--types", "circular", "--metrics=dlsbd,dlsbd-workshop"); len(m) != 2 || m["dlsbd"].Value != want {
 		t.Errorf("files: %v, want %v", m, want)
 	}

@@ -12,14 +12,15 @@ import (
 
 // evalCommand is `unravel eval (--run DIR | --codes F --factors F)`.
 type evalCommand struct {
-	Dir     string   `name:"run" xor:"source" placeholder:"DIR" help:"A run's folder: its model is evaluated on its data set."`
-	Codes   string   `xor:"source" placeholder:"FILE" help:"Codes made elsewhere, a row for each image: .npy or .npz (FILE.npz:NAME, the only array, or the one called codes) of any number type, or .csv."`
-	Factors string   `placeholder:"FILE" help:"The factors of those codes, a column for each: a file as for --codes (in .npz, the array called factors)."`
-	Types   []string `placeholder:"KIND" help:"Kinds of the columns of --factors, one for all or one for each, separated by commas: ordinal, circular (or angular; its values go evenly around), categorical (or discrete), continuous. If absent, a column of whole numbers or of at most --bins different numbers is ordinal, any other continuous. contraction-max, contraction-mean, mse, mae and me take continuous factors in their own units (--option mse.units=range maps them to [0, 1]) and levels mapped to [0, 1]. Metrics of turning, such as dlsbd, need circular."`
-	Bins    int      `placeholder:"20" help:"Bins of a continuous factor, of equal width, for metrics that need levels."`
-	Blocks  string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns, from 0, of each factor, for metrics of sub-codes. If absent, one column for each where there are as many, else the best one for each; in a run, as many for each as for the next where that fits."`
-	Metrics []string `placeholder:"NAME" help:"Metrics to compute, separated by commas; all: every one that applies; fast: those of them that take milliseconds. If absent, those of the run, or all."`
-	Option  []string `sep:"none" placeholder:"METRIC.KEY=VALUE" help:"An option of one of these metrics, such as downstream.top=2 (unravel list metrics NAME has them); repeatable."`
+	Dir       string   `name:"run" xor:"source" placeholder:"DIR" help:"A run's folder: its model is evaluated on its data set."`
+	Codes     string   `xor:"source" placeholder:"FILE" help:"Codes made elsewhere, a row for each image: .npy or .npz (FILE.npz:NAME, the only array, or the one called codes) of any number type, or .csv."`
+	Factors   string   `placeholder:"FILE" help:"The factors of those codes, a column for each: a file as for --codes (in .npz, the array called factors)."`
+	Rotations string   `placeholder:"FILE" help:"Rotations in space of the same rows, a factor called rotation, for dlsbd: an array of matrices [N, 3, 3] or [N, 9] (row by row), or of quaternions [N, 4] (real part first); a file as for --codes (in .npz, the array called rotations). The other factors may then be absent."`
+	Types     []string `placeholder:"KIND" help:"Kinds of the columns of --factors, one for all or one for each, separated by commas: ordinal, circular (or angular; its values go evenly around), circular:PERIOD (angles in parts of a period, such as circular:360 for degrees or circular:64 for levels 0 to 63, of any sample of rows), categorical (or discrete), continuous. If absent, a column of whole numbers or of at most --bins different numbers is ordinal, any other continuous. contraction-max, contraction-mean, mse, mae and me take continuous factors in their own units (--option mse.units=range maps them to [0, 1]) and levels mapped to [0, 1]. Metrics of turning, such as dlsbd, need circular."`
+	Bins      int      `placeholder:"20" help:"Bins of a continuous factor, of equal width, for metrics that need levels."`
+	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns, from 0, of each factor, for metrics of sub-codes. If absent, one column for each where there are as many, else the best one for each; in a run, as many for each as for the next where that fits."`
+	Metrics   []string `placeholder:"NAME" help:"Metrics to compute, separated by commas; all: every one that applies; fast: those of them that take milliseconds. If absent, those of the run, or all."`
+	Option    []string `sep:"none" placeholder:"METRIC.KEY=VALUE" help:"An option of one of these metrics, such as downstream.top=2 (unravel list metrics NAME has them); repeatable."`
 
 	Hierarchy     string `placeholder:"FILE" help:"The hierarchy of the codes, for r4c and h-error: .json, a list of dimensions such as [{\"type\": \"continuous\"}, {\"type\": \"categorical\", \"options\": [[], [...]]}]. Columns are laid out with categorical dimensions first, as 1 + the option, then continuous ones; 0 is inactive."`
 	TrueHierarchy string `placeholder:"FILE" help:"The hierarchy of the factors, for h-error and purity: a file as for --hierarchy."`
@@ -62,16 +63,18 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 // check reports options that do not go together.
 func (c *evalCommand) check() error {
 	switch {
-	case c.Dir != "" && c.Factors != "":
-		return usagef("--factors belongs to --codes: a run has its own")
+	case c.Dir != "" && (c.Factors != "" || c.Rotations != ""):
+		return usagef("--factors belongs to --codes, and so does --rotations: a run has its own")
 	case c.Dir != "" && (len(c.Types) > 0 || c.Bins != 0):
 		return usagef("--types and --bins belong to --codes: the factors of a run have their kinds")
 	case c.Dir != "":
 		return nil
 	case c.Codes == "":
 		return usagef("nothing to evaluate: want --run DIR, or --codes FILE and --factors FILE")
-	case c.Factors == "":
-		return usagef("--codes needs --factors: the factors of the same rows")
+	case c.Factors == "" && c.Rotations == "":
+		return usagef("--codes needs --factors (or --rotations): the factors of the same rows")
+	case c.Factors == "" && len(c.Types) > 0:
+		return usagef("--types belong to --factors, which are absent")
 	case c.Bins < 0:
 		return usagef("--bins %d is negative; want at least one bin", c.Bins)
 	}

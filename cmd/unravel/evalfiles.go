@@ -19,8 +19,9 @@ const defaultBins = 20
 // factorType is what --types says of a column.
 type factorType struct {
 	kind       datasets.Kind
-	continuous bool // of kind ordinal, and binned
-	found      bool // not named: told by the values
+	continuous bool    // of kind ordinal, and binned
+	found      bool    // not named: told by the values
+	period     float64 // of a circular factor whose values are angles in parts of it; 0: levels go evenly around
 }
 
 var factorTypes = map[string]factorType{
@@ -36,15 +37,17 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 	if err != nil {
 		return err
 	}
-	factors, err := readTable(c.Factors, "factors")
-	if err != nil {
-		return err
+	factors := &table.Table{Rows: codes.Rows}
+	if c.Factors != "" {
+		if factors, err = readTable(c.Factors, "factors"); err != nil {
+			return err
+		}
 	}
 	if factors.Rows != codes.Rows {
 		return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s", c.Factors, factors.Rows, factors.Cols, codes.Rows, c.Codes)
 	}
 	in := &metrics.Input{Codes: metrics.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: codes.Data}}
-	if codes.Rows == 0 || codes.Cols == 0 || factors.Cols == 0 {
+	if codes.Rows == 0 || codes.Cols == 0 || factors.Cols == 0 && c.Rotations == "" {
 		return in.Validate()
 	}
 	types, err := parseTypes(c.Types, factors.Cols, c.Factors)
@@ -54,12 +57,17 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 	if err := addFactors(in, factors, types, cmp.Or(c.Bins, defaultBins)); err != nil {
 		return fmt.Errorf("%s: %w", c.Factors, err)
 	}
-	if len(c.Types) == 0 {
+	if c.Rotations != "" {
+		if err := addRotations(in, c.Rotations); err != nil {
+			return err
+		}
+	}
+	if len(c.Types) == 0 && c.Factors != "" {
 		e.remarks = append(e.remarks, fmt.Sprintf("factors are taken as %s; --types would say it", describeFactors(in)))
 	}
 	for _, f := range in.Factors {
-		if f.Kind == datasets.Circular && !even(f.Values) {
-			e.remarks = append(e.remarks, fmt.Sprintf("factor %s is circular, but its values are not evenly spaced; they are taken as if they were", f.Name))
+		if f.Kind == datasets.Circular && f.Angles == nil && f.Size > 1 && !even(f.Values) {
+			e.remarks = append(e.remarks, fmt.Sprintf("factor %s is circular, but its values are not evenly spaced; they are taken as if they were, where --types circular:PERIOD would take them as angles", f.Name))
 		}
 	}
 	e.in = in
@@ -88,10 +96,16 @@ func parseTypes(names []string, k int, file string) ([]factorType, error) {
 			types[j].found = true
 			continue
 		}
-		name := names[min(j, len(names)-1)]
+		name, period, periodic := strings.Cut(names[min(j, len(names)-1)], ":")
 		t, ok := factorTypes[name]
 		if !ok {
 			return nil, fmt.Errorf("--types: unknown kind %q; want ordinal, circular, categorical or continuous", name)
+		}
+		if periodic {
+			var err error
+			if t.period, err = strconv.ParseFloat(period, 64); err != nil || t.kind != datasets.Circular || !(t.period > 0) || math.IsInf(t.period, 0) {
+				return nil, fmt.Errorf("--types: %q has the period %q; want circular and a positive number, such as circular:360", name, period)
+			}
 		}
 		types[j] = t
 	}
@@ -129,6 +143,9 @@ func addFactors(in *metrics.Input, t *table.Table, types []factorType, bins int)
 				in.Exact = make([][]float64, t.Cols)
 			}
 			in.Exact[j] = slices.Clone(values)
+		}
+		if kind.period > 0 {
+			levels, distinct, f.Angles = periodic(values, levels, distinct, kind.period)
 		}
 		f.Kind, f.Values, f.Size = kind.kind, distinct, len(distinct)
 		for i, l := range levels {

@@ -145,7 +145,7 @@ metrics: [dlsbd]
 	// one image less: not every combination of the circular factors' levels
 	writeNPY(t, filepath.Join(data, "images.npy"), []int{5, 4, 4}, make([]uint8, 80))
 	writeNPY(t, filepath.Join(data, "factors.npy"), []int{5, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1})
-	checkMistake(t, call(t, "train", config, "dataset.grid.kinds=[circular, circular]", "--run", dir+"2"), 2, "metric dlsbd", "no code for")
+	checkMistake(t, call(t, "train", config, "dataset.grid.kinds=[circular, circular]", "metrics=[dlsbd-workshop]", "--run", dir+"2"), 2, "metric dlsbd-workshop", "no code for")
 	writeNPY(t, filepath.Join(data, "images.npy"), []int{4, 4, 4}, make([]uint8, 64))
 	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "factors.npy", "want 4 x K")
 	writeFile(t, filepath.Join(data, "images.npy"), readFile(t, filepath.Join(data, "images.npy"))[:100])
@@ -394,7 +394,7 @@ func TestEvalFiles(t *testing.T) {
 		})
 	}
 	succeed(t, "eval", "--codes", "codes.npy", "--factors", "factors.npy") // all else is right
-	chosen := []string{"eval", "--codes", "codes.npy", "--factors", "repeated.npy", "--metrics", "dlsbd", "--types"}
+	chosen := []string{"eval", "--codes", "codes.npy", "--factors", "repeated.npy", "--metrics", "dlsbd-workshop", "--types"}
 	checkMistake(t, call(t, append(chosen, "circular")...), 1, "metric dlsbd", "want every combination once")
 	checkMistake(t, call(t, append(chosen, "ordinal,discrete")...), 1, "metric dlsbd", "no circular factor")
 }

@@ -24,19 +24,25 @@ type Table struct {
 // have any type of number and order of bytes and elements; a vector is one column.
 // Of an .npz file it reads the array that follows its name, FILE.npz:NAME, or else
 // the only one, or the one called role.
-func Read(path, role string) (*Table, error) {
+func Read(path, role string) (*Table, error) { return read(path, role, false) }
+
+// ReadBlocks is Read, but rows may be blocks of numbers: of an array of three dimensions
+// or more all but the first become columns.
+func ReadBlocks(path, role string) (*Table, error) { return read(path, role, true) }
+
+func read(path, role string, blocks bool) (*Table, error) {
 	if strings.EqualFold(filepath.Ext(path), ".csv") {
 		return readCSVFile(path)
 	}
 	if file, name, ok := splitNPZ(path); ok {
-		return readNPZ(file, name, role)
+		return readNPZ(file, name, role, blocks)
 	}
 	r, err := npy.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	return readArray(r, path)
+	return readArray(r, path, blocks)
 }
 
 // splitNPZ splits FILE.npz:NAME; the name may be left out.
@@ -51,7 +57,7 @@ func splitNPZ(path string) (file, name string, ok bool) {
 	return "", "", false
 }
 
-func readNPZ(file, name, role string) (*Table, error) {
+func readNPZ(file, name, role string, blocks bool) (*Table, error) {
 	z, err := npy.OpenNPZ(file)
 	if err != nil {
 		return nil, err
@@ -75,16 +81,17 @@ func readNPZ(file, name, role string) (*Table, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return readArray(r, file+":"+name)
+	return readArray(r, file+":"+name, blocks)
 }
 
-func readArray(r *npy.Reader, name string) (*Table, error) {
+func readArray(r *npy.Reader, name string, blocks bool) (*Table, error) {
 	t := &Table{Cols: 1}
-	switch len(r.Shape) {
-	case 1:
+	switch n := len(r.Shape); {
+	case n == 1 || n == 2 || n > 2 && blocks:
 		t.Rows = r.Shape[0]
-	case 2:
-		t.Rows, t.Cols = r.Shape[0], r.Shape[1]
+		for _, size := range r.Shape[1:] {
+			t.Cols *= size
+		}
 	default:
 		return nil, fmt.Errorf("%s: the array has shape %v; want two dimensions, rows and columns", name, r.Shape)
 	}

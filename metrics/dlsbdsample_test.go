@@ -1,0 +1,292 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/rng"
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+// rotationsInput is the golden input of a case: every rotation of a group with every level of a circle.
+func rotationsInput(t *testing.T, name, group string) *Input {
+	t.Helper()
+	const dir = "testdata/dlsbd_so3"
+	codes, g := golden[float64](t, dir, "codes_"+name+".npy"), golden[float64](t, dir, group+".npy")
+	n, d := len(g.Data)/9, codes.Shape[len(codes.Shape)-1]
+	pose := datasets.Factor{Name: "pose", Size: n, Kind: datasets.Categorical}
+	for l := range n {
+		pose.Rotations = append(pose.Rotations, [9]float64(g.Data[9*l:]))
+	}
+	levels := len(codes.Data) / n / d
+	in := &Input{Codes: Matrix{Rows: n * levels, Cols: d, Data: codes.Data},
+		Factors: []datasets.Factor{pose, {Name: "hue", Size: levels, Kind: datasets.Circular}}}
+	for i := range in.Codes.Rows {
+		in.Levels = append(in.Levels, i/levels, i%levels)
+	}
+	return in
+}
+
+func TestRotationsGolden(t *testing.T) {
+	text, err := os.ReadFile("testdata/dlsbd_so3/expected.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases map[string]json.RawMessage
+	if err := json.Unmarshal(text, &cases); err != nil {
+		t.Fatal(err)
+	}
+	delete(cases, "note")
+	if len(cases) != 8 {
+		t.Fatalf("%d cases, want 8", len(cases))
+	}
+	for name, raw := range cases {
+		var want struct {
+			SO3   expectation `json:"dlsbd_so3"`
+			SO2   expectation `json:"dlsbd_so2"`
+			Group string
+		}
+		if err := json.Unmarshal(raw, &want); err != nil {
+			t.Fatal(err)
+		}
+		in := rotationsInput(t, name, want.Group)
+		shuffleRows(in)
+		for path, compute := range map[string]func(m *DLSBD, in *Input) (Result, error){
+			"grid": (*DLSBD).Compute, "sample": Sampled,
+		} {
+			r, err := compute(dlsbd(), in)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", name, path, err)
+			}
+			got := r.Part("per_subgroup")
+			near(t, name+", SO(3), "+path, got[0], want.SO3.values()[0], *want.SO3.Tolerance)
+			near(t, name+", SO(2), "+path, got[1], want.SO2.values()[0], *want.SO2.Tolerance)
+		}
+	}
+}
+
+// Of a grid, a sample's computation gives what the grid's does.
+func TestSampledGrids(t *testing.T) {
+	cases, err := filepath.Glob("testdata/dlsbd/*/codes.npy")
+	if err != nil || len(cases) != 23 {
+		t.Fatalf("%d cases, %v; want 23", len(cases), err)
+	}
+	inputs := map[string]*Input{"objects": objects(5, 12, func(o int, a float64) []float64 {
+		return []float64{math.Cos(a) + 0.3*math.Sin(3*a+float64(o)), math.Sin(a), float64(o), 0.5 * math.Cos(2*a)}
+	}), "few levels": input(noisy(0.4, perfect), 2, 3, 4), "line": input(func(a []float64) []float64 {
+		return []float64{math.Cos(a[0]), math.Cos(a[1]), math.Sin(a[1])}
+	}, 8, 10)}
+	for _, file := range cases {
+		inputs[file] = goldenInput(t, filepath.Dir(file))
+	}
+	for name, in := range inputs {
+		grid := compute(t, dlsbd(), in)
+		r, err := Sampled(dlsbd(), in)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, part := range []string{"per_subgroup", "per_object", "omega"} {
+			for k, want := range grid.Part(part) {
+				if part == "omega" && grid.Part("per_subgroup")[k] > 0.9 {
+					continue // where nothing turns, rounding decides between turns
+				}
+				near(t, fmt.Sprint(name, " ", part, " ", k), r.Part(part)[k], want, 1e-9)
+			}
+		}
+	}
+}
+
+func subgroupOf(t *testing.T, m Metric, in *Input, k int) float64 {
+	t.Helper()
+	r := compute(t, m, in)
+	return r.Part("per_subgroup")[k]
+}
+
+// rowsOf keeps a random part of the rows.
+func rowsOf(in *Input, n int) *Input {
+	some := subset(in, rng.New(4, "pick").Perm(in.Codes.Rows)[:n])
+	return some
+}
+
+func turnedInto(encode func([]float64) []float64) func([]float64) []float64 {
+	s := rng.New(9, "map")
+	var a []float64
+	return func(angle []float64) []float64 {
+		z := encode(angle)
+		for len(a) < (len(z)+2)*len(z) {
+			a = append(a, s.NormFloat64())
+		}
+		out := make([]float64, len(z)+2)
+		for i := range out {
+			out[i] = 5
+			for j, v := range z {
+				out[i] += a[i*len(z)+j] * v
+			}
+		}
+		return out
+	}
+}
+
+// Perfect codes score 0 on any sample, after a linear map too.
+func TestSampledPerfectCodes(t *testing.T) {
+	triple := func(a []float64) []float64 {
+		b := slices.Clone(a)
+		b[0] *= 3
+		return perfect(b)
+	}
+	for _, c := range []struct {
+		encode func([]float64) []float64
+		sizes  []int
+		rows   int
+	}{
+		{perfect, []int{64, 64}, 1000}, {perfect, []int{64, 64}, 4095}, {perfect, []int{64, 64}, 120}, {triple, []int{40, 24}, 300},
+		{perfect, []int{64}, 20}, {perfect, []int{12, 10, 9}, 400}, {perfect, []int{20, 20, 20}, 400}, {perfect, []int{12, 12, 12, 12}, 1500},
+	} {
+		in := rowsOf(input(turnedInto(c.encode), c.sizes...), c.rows)
+		r := compute(t, dlsbd(), in)
+		near(t, fmt.Sprint(c.sizes, c.rows, r.Notes), r.Value, 0, 1e-18)
+	}
+	// repeated rows
+	in := input(perfect, 9, 8)
+	near(t, "repeated rows", compute(t, dlsbd(), subset(in, append(rng.New(1, "twice").Perm(72), 5, 5, 7))).Value, 0, 1e-18)
+}
+
+// Angles need not be steps of a circle.
+func TestAngles(t *testing.T) {
+	s := rng.New(2, "angles")
+	in := &Input{Factors: []datasets.Factor{{Name: "turn", Kind: datasets.Circular}, {Name: "hue", Kind: datasets.Circular, Size: 6}}}
+	for range 100 {
+		f := &in.Factors[0]
+		f.Angles, f.Size = append(f.Angles, 4*s.Float64()), f.Size+1 // not the whole circle
+	}
+	for i := range 400 {
+		a, b := i%100, s.IntN(6)
+		in.Levels = append(in.Levels, a, b)
+		z := perfect([]float64{2 * in.Factors[0].Angle(a), in.Factors[1].Angle(b)})
+		in.Codes = Matrix{Rows: i + 1, Cols: 4, Data: append(in.Codes.Data, 3*z[0], z[1]+z[0], z[2]-z[1], z[3])}
+	}
+	r := compute(t, dlsbd(), in)
+	near(t, "value", r.Value, 0, 1e-18)
+	near(t, "turns", r.Part("omega")[0], 2, 0)
+	if _, err := (&DLSBDWorkshop{Omega: 10, Aggregate: Sum}).Compute(in); err == nil || !strings.Contains(err.Error(), "equal steps") {
+		t.Errorf("the earlier form: error %v", err)
+	}
+}
+
+// A sample estimates what the grid has, and the bootstrap's interval holds it.
+func TestSampledNoise(t *testing.T) {
+	entangled := func(a []float64) []float64 {
+		return append(perfect(a), 0.6*math.Cos(a[0]+a[1]), 0.6*math.Sin(a[0]+2*a[1]))
+	}
+	for name, encode := range map[string]func([]float64) []float64{
+		"noise": noisy(0.3, perfect), "much noise": noisy(1, perfect), "entangled": noisy(0.05, entangled),
+		"nonlinear": noisy(0.05, func(a []float64) []float64 { return perfect([]float64{a[0] + 0.5*math.Sin(a[0]), a[1]}) }),
+	} {
+		in := input(encode, 32, 32)
+		want := compute(t, dlsbd(), in).Value
+		for _, rows := range []int{700, 200} {
+			m := dlsbd()
+			m.Bootstrap = 100
+			measure := func(seed uint64) Result {
+				r, err := Evaluate(rowsOf(in, rows), seed, []Choice{{Name: "dlsbd", Value: m}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r[0]
+			}
+			r := measure(1)
+			near(t, fmt.Sprint(name, ", rows ", rows), r.Value, want, 3/math.Sqrt(float64(rows))*math.Sqrt(want*0.1))
+			if i := r.Part("interval"); !(i[0] < i[1] && i[0] < r.Value && i[1] > r.Value*0.95) {
+				t.Errorf("%s: interval %v of %v", name, i, r.Value)
+			}
+			same, other := measure(1), measure(2)
+			if !slices.Equal(same.Part("interval"), r.Part("interval")) || slices.Equal(other.Part("interval"), r.Part("interval")) {
+				t.Errorf("%s: the interval does not follow the seed", name)
+			}
+		}
+	}
+	if _, err := (&DLSBD{Omega: 1, Aggregate: Mean, Bootstrap: 5}).Compute(input(perfect, 5, 6)); err == nil || !strings.Contains(err.Error(), "stream") {
+		t.Errorf("bootstrap without a stream: error %v", err)
+	}
+}
+
+// Two circles of equal radius for one factor are perfect, but the plane is open.
+func TestArbitraryPlanes(t *testing.T) {
+	two := func(turn float64) func(a []float64) []float64 {
+		sin, cos := math.Sincos(turn)
+		return func(a []float64) []float64 {
+			z := perfect([]float64{a[0], 2 * a[0]})
+			z[0], z[2] = cos*z[0]-sin*z[2], sin*z[0]+cos*z[2]
+			return append(z, perfect(a[1:])...)
+		}
+	}
+	for name, rows := range map[string]int{"grid": 24 * 10, "sample": 150} {
+		in := rowsOf(input(two(0.7), 24, 10), rows)
+		r := compute(t, dlsbd(), in)
+		if v := r.Part("per_subgroup")[0]; v < 0.05 || !slices.ContainsFunc(r.Notes, func(s string) bool { return strings.Contains(s, "for a is arbitrary") }) {
+			t.Errorf("%s: %v, notes %v; want a warning", name, v, r.Notes)
+		}
+		in = rowsOf(input(two(0), 24, 10), rows)
+		in.Spaces = [][]int{{0, 1}, {2, 3}, {4, 5}}
+		r = compute(t, dlsbd(), in)
+		near(t, name+", spaces", r.Value, 0, 1e-18)
+		near(t, name+", never by spaces", subgroupOf(t, &DLSBD{Omega: 10, Aggregate: Mean, Spaces: SpacesNever}, in, 1), 0, 1e-18)
+		near(t, name+", always by spaces", compute(t, &DLSBD{Omega: 10, Aggregate: Mean, Spaces: SpacesAlways}, in).Value, 0, 1e-18)
+		in.Spaces = nil
+		near(t, name+", columns", compute(t, &DLSBD{Omega: 10, Aggregate: Mean, Codes: SubCodes{"a": {2, 3}}}, in).Value, 0, 1e-18)
+	}
+	if r := compute(t, dlsbd(), input(perfect, 24, 10)); len(r.Notes) != 0 {
+		t.Errorf("a plane for each: notes %v", r.Notes)
+	}
+	// (Rv, Rw): six columns of equal variance
+	in := rotationsInput(t, "icosahedral_perfect", "icosahedral")
+	var double []float64
+	for i := range in.Codes.Rows {
+		g := in.Factors[0].Rotations[in.Levels[2*i]]
+		double = append(double, g[0], g[3], g[6], g[1], g[4], g[7])
+	}
+	in.Codes = Matrix{Rows: in.Codes.Rows, Cols: 6, Data: double}
+	r := compute(t, dlsbd(), in)
+	if !slices.ContainsFunc(r.Notes, func(s string) bool { return strings.Contains(s, "arbitrary") }) {
+		t.Errorf("notes %v; want a warning", r.Notes)
+	}
+	in.Spaces = [][]int{{0, 1, 2}, {3, 4, 5}}
+	near(t, "two spheres", subgroupOf(t, dlsbd(), in, 0), 0, 1e-20)
+}
+
+// Objects of a sample are measured each by itself where they have rows enough, or together.
+func TestSampledObjects(t *testing.T) {
+	in := objects(6, 24, func(o int, a float64) []float64 {
+		return []float64{math.Cos(a), math.Sin(a) + 0.5*math.Cos(a), float64(o), 1 / float64(o+1)}
+	})
+	some := rowsOf(in, 70)
+	near(t, "each", compute(t, dlsbd(), some).Value, 0, 1e-18)
+	few := rowsOf(in, 10)
+	if _, err := dlsbd().Compute(few); err == nil || !strings.Contains(err.Error(), "objects: together") {
+		t.Errorf("1.7 rows of each object: error %v", err)
+	}
+	together := &DLSBD{Omega: 10, Aggregate: Mean, Objects: ObjectsTogether}
+	near(t, "together", compute(t, together, few).Value, 0, 1e-18)
+	near(t, "all together", compute(t, together, in).Value, 0, 1e-18)
+}
+
+// Part of the rotations of a sample; rows of a wrong matrix are named.
+func TestSampledRotations(t *testing.T) {
+	in := rowsOf(rotationsInput(t, "icosahedral_perfect", "icosahedral"), 250)
+	near(t, "sample", compute(t, dlsbd(), in).Value, 0, 1e-18)
+	inverse := rotationsInput(t, "body_frame_inverse", "octahedral")
+	near(t, "inverses", subgroupOf(t, dlsbd(), rowsOf(inverse, 150), 0), 0.884, 0.05)
+	in.Factors[0].Rotations = slices.Clone(in.Factors[0].Rotations)
+	in.Factors[0].Rotations[7][2] += 0.01
+	if _, err := dlsbd().Compute(in); err == nil || !strings.Contains(err.Error(), `"pose": level 7`) {
+		t.Errorf("error %v, want one about level 7", err)
+	}
+}

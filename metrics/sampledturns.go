@@ -1,0 +1,229 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/geometry"
+)
+
+// notes are remarks about the sample.
+func (s *sampling) notes() (notes []string) {
+	if n := len(s.objects) + s.left; s.left > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d objects have too few rows and are left out", s.left, n))
+	}
+	for _, j := range s.moving {
+		dropped, effects := 0, 0
+		for _, rows := range s.objects {
+			o := s.orbit(rows, j)
+			dropped += len(rows) - len(o.rows)
+			effects = max(effects, len(o.effects))
+		}
+		name := s.in.Factors[j].Name
+		if dropped > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %d rows share the other factors with no other row, and do not count", name, dropped))
+		}
+		if effects > 1 {
+			notes = append(notes, fmt.Sprintf("%s: too few rows agree in all other factors; the sum of an effect of each is subtracted", name))
+		}
+	}
+	return notes
+}
+
+// dispersion is D_k of an orbit with given turns.
+type dispersion struct {
+	value float64
+	rank  int
+	near  bool
+}
+
+// sampled measures every object of a sample along one factor.
+func (m turning) sampled(codes Matrix, s *sampling, factor int) (*measured, error) {
+	n := len(s.objects)
+	r := &measured{values: make([]float64, n), turns: make([]float64, n)}
+	tolerance := 1e-12 * rootMeanSquare(codes.Data)
+	last := m.omega
+	if s.in.Factors[factor].Rotations != nil {
+		last = 0
+	}
+	all, curves := make([][]dispersion, n), make([][]float64, n)
+	for i, rows := range s.objects {
+		o := s.orbit(rows, factor)
+		z := o.centred(codes)
+		for w := range last + 1 {
+			d, err := o.dispersion(z, codes.Cols, w, tolerance)
+			if err != nil {
+				return nil, err
+			}
+			all[i], curves[i] = append(all[i], d), append(curves[i], d.value)
+		}
+	}
+	mean := make([]float64, last+1)
+	for _, c := range curves {
+		for w, v := range c {
+			mean[w] += v / float64(n)
+		}
+	}
+	for i, curve := range curves {
+		if m.shared {
+			curve = mean
+		}
+		w := bestTurns(curve)
+		d := all[i][w]
+		r.values[i], r.turns[i] = d.value, float64(w)
+		if last == 0 {
+			r.turns[i] = 1
+		}
+		r.count(d.rank, d.near)
+	}
+	return r, nil
+}
+
+// count adds an object to the remarks.
+func (s *measured) count(rank int, near bool) {
+	switch rank {
+	case 0:
+		s.constant++
+	case 1:
+		s.line++
+	}
+	if near {
+		s.near++
+	}
+}
+
+// centred returns the codes of an orbit less the effects of other factors.
+func (o *orbit) centred(codes Matrix) []float64 {
+	z := make([]float64, 0, len(o.rows)*codes.Cols)
+	for _, row := range o.rows {
+		z = append(z, codes.Row(row)...)
+	}
+	o.subtract(z, codes.Cols)
+	return z
+}
+
+// dispersion measures codes z less the effects of other factors, turned back w or -w times.
+func (o *orbit) dispersion(z []float64, d, w int, tolerance float64) (dispersion, error) {
+	u := harmonicsOf(o.factor, w)
+	f, err := o.fit(z, d, u)
+	if err != nil {
+		return dispersion{}, err
+	}
+	c, err := o.components(f, d, u)
+	if err != nil {
+		return dispersion{}, err
+	}
+	n, planes := float64(len(o.rows)), 2
+	if o.factor.Rotations != nil {
+		planes = 3
+	}
+	var r dispersion
+	turned, noise := make([]float64, planes*u.h), 0.0 // planes x h
+	for a := range min(planes, len(c.Axes)) {
+		if c.Sigma[a] <= tolerance {
+			break
+		}
+		r.rank++
+		scale := 1 / (math.Sqrt(float64(planes)) * c.Sigma[a])
+		for j, v := range c.Axes[a] {
+			for b := range u.h {
+				turned[a*u.h+b] += scale * v * f.b[b*d+j]
+			}
+		}
+		for i, weight := range o.weights {
+			sum := 0.0
+			for j, v := range c.Axes[a] {
+				sum += v * f.noise[i*d+j]
+			}
+			noise += weight * scale * scale * sum * sum / n
+		}
+	}
+	r.near = r.rank == planes && nearAfter(c.Sigma, planes, tolerance)
+	if r.rank == 0 {
+		r.value = 1
+		return r, nil
+	}
+	if planes == 3 {
+		r.value = noise + o.scatter(turned, u)
+	} else {
+		r.value = noise + turnedApart(o.factor, turned, w)
+	}
+	if o.factor.Size > planes {
+		r.value += float64(planes-r.rank) * (n - 1) / (float64(planes) * n)
+	}
+	return r, nil
+}
+
+// turnedApart is the variance over all angles of M u(angle) turned back once, or minus once,
+// whichever is less. M is the sum of a map that commutes with turns, which so becomes constant,
+// and one that turns the other way.
+func turnedApart(f datasets.Factor, m []float64, w int) float64 {
+	if f.Angles == nil && 2*w%f.Size == 0 { // turns by whole or half circles leave all in place
+		return 0
+	}
+	same := (m[0]+m[3])*(m[0]+m[3]) + (m[1]-m[2])*(m[1]-m[2])
+	other := (m[0]-m[3])*(m[0]-m[3]) + (m[1]+m[2])*(m[1]+m[2])
+	return min(same, other) / 4
+}
+
+// scatter is that of the points M u(g) of all rotations of the factor.
+func (o *orbit) scatter(m []float64, u *harmonics) float64 {
+	points := make([]float64, 3*o.factor.Size)
+	for l := range o.factor.Size {
+		for a := range 3 {
+			for b, v := range u.values[l*u.h : (l+1)*u.h] {
+				points[3*l+a] += m[a*u.h+b] * v
+			}
+		}
+	}
+	return scatter(points, func(i int) *[9]float64 { return &o.factor.Rotations[i] })
+}
+
+// weighted is the mean over objects of D_k, with weights of rows and the given turns of each object.
+func (s *sampling) weighted(codes Matrix, k int, turns, weights []float64) (float64, error) {
+	tolerance, sum, mass := 1e-12*rootMeanSquare(codes.Data), 0.0, 0.0
+	for i, rows := range s.objects {
+		o, total := s.orbit(rows, s.moving[k]), 0.0
+		o.redrawn = true
+		for at, row := range o.rows {
+			o.weights[at] = weights[row]
+			total += weights[row]
+		}
+		for at := range o.weights {
+			o.weights[at] *= float64(len(o.weights)) / total
+		}
+		d, err := o.dispersion(o.centred(codes), codes.Cols, int(turns[i]), tolerance)
+		if err != nil {
+			return 0, err
+		}
+		weight := total / float64(len(o.rows))
+		sum, mass = sum+weight*d.value, mass+weight
+	}
+	return sum / mass, nil
+}
+
+// rotated measures the codes z of object o, less their mean over rotations, on a grid.
+func (s *measured) rotated(o int, z []float64, d int, tolerance float64, rotation func(i int) *[9]float64) error {
+	c, err := geometry.PCA(z, d)
+	if err != nil {
+		return err
+	}
+	n := len(z) / d
+	points, rank := c.Project(z, 3), 0
+	for a := range 3 {
+		f := 0.0
+		if a < len(c.Sigma) && c.Sigma[a] > tolerance {
+			f, rank = 1/(math.Sqrt(3)*c.Sigma[a]), rank+1
+		}
+		for i := a; i < len(points); i += 3 {
+			points[i] *= f
+		}
+	}
+	s.count(rank, rank == 3 && nearAfter(c.Sigma, 3, tolerance))
+	s.turns[o], s.values[o] = 1, 1
+	if rank > 0 {
+		s.values[o] = scatter(points, rotation) + float64(3-rank)*float64(n-1)/float64(3*n)
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/config"
+)
+
+// DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6
+// to 12): code columns are divided by their standard deviation before the principal
+// components are taken, these are scaled by 1/sqrt(2) alone, and subgroups are
+// summed. The mean that is subtracted is over the subgroup's own levels, as the
+// paper's text has it, not over the others', as in its equation 6.
+//
+// Without Whiten this is equation 8 to the letter, and contradicts the rest of the
+// paper: it is not invariant under linear maps, and as many columns as carry a
+// factor add up, so that one subgroup can exceed 1. Whiten divides the components by
+// their standard deviations (n degrees of freedom). Perfect codes then stay at 0 under
+// invertible linear maps, as section 5 reports, the mean square of a subgroup's points
+// is 1, as equation 18 demands, and the value is at most the number of subgroups. In
+// either form noise in columns that do not depend on a factor is enlarged.
+type DLSBDWorkshop struct {
+	Omega       int       `yaml:"omega" doc:"largest number of turns of a code per turn of a factor; all -omega..omega are tried"`
+	Aggregate   Aggregate `yaml:"aggregate" doc:"over subgroups: sum as in the paper, or mean"`
+	SharedOmega bool      `yaml:"shared_omega" doc:"one number of turns for all objects, in place of the best one for each"`
+	Whiten      bool      `yaml:"whiten" doc:"divide the two principal components by their standard deviations, which equation 18 and the invariance under linear maps of section 5 need; false: equation 8 to the letter"`
+}
+
+// Better says that lower values are better.
+func (*DLSBDWorkshop) Better() Direction { return LowerIsBetter }
+
+// Validate checks the settings.
+func (m *DLSBDWorkshop) Validate() error { return validTurns(m.Omega, m.Aggregate) }
+
+// Suits implements Selective.
+func (*DLSBDWorkshop) Suits(in *Input) error { return suitsTurning(in) }
+
+// Compute returns the same parts as DLSBD.
+func (m *DLSBDWorkshop) Compute(in *Input) (Result, error) {
+	plane := standardisedPlane
+	if m.Whiten {
+		plane = standardisedWhitenedPlane
+	}
+	return turning{m.Omega, m.Aggregate, m.SharedOmega, plane, false}.compute(in)
+}
+
+func validTurns(omega int, a Aggregate) error {
+	switch {
+	case omega < 1 || omega > 1000:
+		return config.Invalid("omega", "%d is out of range; want 1 to 1000", omega)
+	case a != Mean && a != Sum:
+		return config.Invalid("aggregate", "unknown aggregate %q; want mean or sum", string(a))
+	}
+	return nil
+}
+
+// suitsTurning wants every combination of the circular factors' levels.
+func suitsTurning(in *Input) error {
+	_, err := arrange(in, false)
+	return err
+}
+
+// turning is what the forms of D_LSBD have in common.
+type turning struct {
+	omega     int
+	aggregate Aggregate
+	shared    bool
+	plane     plane
+	penalise  bool // count components that vanish as noise
+}
+
+func (m turning) compute(in *Input) (Result, error) {
+	if err := validTurns(m.omega, m.aggregate); err != nil {
+		return Result{}, err
+	}
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	t, err := arrange(in, false)
+	if err != nil {
+		return Result{}, err
+	}
+	return m.collect(t.circles, t.objectNames, func(k int) (*measured, error) { return m.subgroup(in.Codes, t, k) })
+}
+
+// collect measures the subgroups of factors and makes them one.
+func (m turning) collect(factors []datasets.Factor, names []string, subgroup func(k int) (*measured, error)) (Result, error) {
+	subgroups := Part{Name: "per_subgroup"}
+	turns := Part{Name: "omega"}
+	objects := Part{Name: "per_object", Labels: names, Values: make([]float64, len(names))}
+	var notes []string
+	for k, f := range factors {
+		s, err := subgroup(k)
+		if err != nil {
+			return Result{}, fmt.Errorf("factor %q: %w", f.Name, err)
+		}
+		subgroups.Labels = append(subgroups.Labels, f.Name)
+		subgroups.Values = append(subgroups.Values, Mean.of(s.values))
+		turns.Values = append(turns.Values, Mean.of(s.turns))
+		for o, v := range s.values {
+			if objects.Values[o] += v; m.aggregate == Mean && k == len(factors)-1 {
+				objects.Values[o] /= float64(len(factors))
+			}
+		}
+		notes = append(notes, s.notes(f.Name)...)
+	}
+	turns.Labels = subgroups.Labels
+	r := Result{Value: m.aggregate.of(subgroups.Values), Parts: []Part{subgroups, turns}, Notes: notes}
+	if len(names) > 1 {
+		r.Parts = append(r.Parts, objects)
+	}
+	return r, nil
+}
+
+// measured is the outcome of one subgroup, by object.
+type measured struct {
+	values, turns []float64
+	constant      int // objects whose codes do not depend on the factor
+	line          int // objects whose codes move along a line with it
+	near          int // objects of which the plane is arbitrary
+	remark        string
+}
+
+func (s *measured) notes(factor string) (notes []string) {
+	of := counted(max(s.constant, s.line), len(s.values))
+	if s.constant > 0 {
+		notes = append(notes, fmt.Sprintf("codes do not depend on %s%s", factor, of))
+	}
+	if s.line > 0 {
+		notes = append(notes, fmt.Sprintf("codes depend on %s along a line only%s", factor, of))
+	}
+	if s.near > 0 {
+		notes = append(notes, fmt.Sprintf("the plane of the codes for %s is arbitrary: the next principal component has nearly the same standard deviation%s; name its columns (codes, or --blocks of eval)", factor, counted(s.near, len(s.values))))
+	}
+	if s.remark != "" {
+		notes = append(notes, s.remark)
+	}
+	return notes
+}
+
+// counted says how many of several objects are meant.
+func counted(count, objects int) string {
+	if objects == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of %d objects)", count, objects)
+}
+
+// subgroup measures every object along circle k.
+func (m turning) subgroup(codes Matrix, t *torus, k int) (*measured, error) {
+	size := t.circles[k].Size
+	s := &measured{values: make([]float64, t.objects), turns: make([]float64, t.objects)}
+	tolerance := 1e-12 * rootMeanSquare(codes.Data)
+	z := make([]float64, t.cells*codes.Cols)
+	searches := make([]*search, t.objects)
+	for o := range t.objects {
+		t.centred(codes, o, k, z)
+		if rotations := t.circles[k].Rotations; rotations != nil {
+			inner := t.inner(k)
+			err := s.rotated(o, z, codes.Cols, tolerance, func(i int) *[9]float64 { return &rotations[i/inner%size] })
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		p, err := m.plane(z, t.cells, codes.Cols, tolerance)
+		if err != nil {
+			return nil, err
+		}
+		if p.near {
+			s.near++
+		}
+		switch p.rank {
+		case 0:
+			s.constant++
+		case 1:
+			s.line++
+		}
+		searches[o] = newSearch(p.points, p.rank, size, t.inner(k), m.omega)
+	}
+	if t.circles[k].Rotations != nil {
+		return s, nil
+	}
+	shared := -1
+	if m.shared {
+		shared = bestTurns(meanCurve(searches))
+	}
+	for o, search := range searches {
+		w := shared
+		if w < 0 {
+			w = bestTurns(search.curve)
+		}
+		s.turns[o] = float64(w)
+		s.values[o] = search.dispersion(w)
+		switch n := float64(t.cells); {
+		case m.penalise && search.rank == 0:
+			s.values[o] = 1
+		case m.penalise && search.rank == 1 && size > 2: // two levels lie on a line at best
+			s.values[o] += (n - 1) / (2 * n)
+		}
+	}
+	return s, nil
+}
+
+// meanCurve averages the curves of objects.
+func meanCurve(searches []*search) []float64 {
+	mean := make([]float64, len(searches[0].curve))
+	for _, s := range searches {
+		for w, v := range s.curve {
+			mean[w] += v / float64(len(searches))
+		}
+	}
+	return mean
+}
+
+// bestTurns is the position of the least value; of values that only rounding
+// tells apart, the first.
+func bestTurns(curve []float64) int {
+	best := 0
+	for w, v := range curve {
+		if v < curve[best]-1e-12 {
+			best = w
+		}
+	}
+	return best
+}
+
+func rootMeanSquare(x []float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v * v / float64(len(x))
+	}
+	return math.Sqrt(sum)
+}
