@@ -35,6 +35,10 @@ func (*Coverage) Validate() error { return nil }
 // Suits implements Selective.
 func (*Purity) Suits(in *Input) error {
 	switch {
+	case in.Explored != nil && in.Explored.Paths != nil:
+		return nil
+	case in.Explored != nil:
+		return fmt.Errorf("which dimensions the %d explored images truly have is not known", len(in.Explored.Components))
 	case in.Components == nil:
 		return MissingComponents
 	case in.Paths == nil:
@@ -46,10 +50,20 @@ func (*Purity) Suits(in *Input) error {
 
 // Suits implements Selective.
 func (*Coverage) Suits(in *Input) error {
-	if in.Components == nil {
+	if in.Components == nil && in.Explored == nil {
 		return MissingComponents
 	}
 	return nil
+}
+
+// found are the components and the true paths of the rows that they are known of.
+func (in *Input) found() (components, paths []int, count int, err error) {
+	if in.Explored != nil {
+		paths, count = renumber(in.Explored.Paths)
+		return in.Explored.Components, paths, count, nil
+	}
+	paths, count, err = in.paths()
+	return in.Components, paths, count, err
 }
 
 // Compute returns the parts per_component and size, by component, and the grid rows of
@@ -58,12 +72,12 @@ func (m *Purity) Compute(in *Input) (Result, error) {
 	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
-	paths, count, err := in.paths()
+	components, paths, count, err := in.found()
 	if err != nil {
 		return Result{}, err
 	}
 	members := map[int]map[int]int{} // rows by component and path
-	for i, label := range in.Components {
+	for i, label := range components {
 		if label < 0 {
 			continue
 		}
@@ -73,7 +87,7 @@ func (m *Purity) Compute(in *Input) (Result, error) {
 		members[label][paths[i]]++
 	}
 	if len(members) == 0 {
-		return Result{}, fmt.Errorf("all %d rows are discarded; want one in a component", in.Codes.Rows)
+		return Result{}, fmt.Errorf("all %d rows are discarded; want one in a component", len(components))
 	}
 	return purityResult(members, count), nil
 }
@@ -116,13 +130,16 @@ func (m *Coverage) Compute(in *Input) (Result, error) {
 	if err := ready(m, in); err != nil {
 		return Result{}, err
 	}
-	kept := 0
-	for _, label := range in.Components {
+	components, kept := in.Components, 0
+	if in.Explored != nil {
+		components = in.Explored.Components
+	}
+	for _, label := range components {
 		if label >= 0 {
 			kept++
 		}
 	}
-	n := in.Codes.Rows
+	n := len(components)
 	return Result{Value: float64(kept) / float64(n), Parts: []Part{
 		{Name: "kept", Values: []float64{float64(kept)}}, {Name: "discarded", Values: []float64{float64(n - kept)}},
 	}}, nil

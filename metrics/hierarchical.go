@@ -21,14 +21,24 @@ func (in *Input) validHierarchical() error {
 			return fmt.Errorf("hierarchy of %s: %w", h.whose, err)
 		}
 	}
+	if in.Explored != nil {
+		if err := validFound(in.Explored.Components, in.Explored.Paths, len(in.Explored.Components)); err != nil {
+			return fmt.Errorf("explored images: %w", err)
+		}
+	}
+	return validFound(in.Components, in.Paths, in.Codes.Rows)
+}
+
+// validFound checks components and paths of so many rows; either may be nil.
+func validFound(components, paths []int, rows int) error {
 	for _, ids := range []struct {
 		name  string
 		of    []int
 		least int
 		want  string
-	}{{"component", in.Components, -1, "0 or more, or -1 (discarded)"}, {"path", in.Paths, 0, "0 or more"}} {
-		if ids.of != nil && len(ids.of) != in.Codes.Rows {
-			return fmt.Errorf("there are %ss of %d rows; want one for each of the %d codes", ids.name, len(ids.of), in.Codes.Rows)
+	}{{"component", components, -1, "0 or more, or -1 (discarded)"}, {"path", paths, 0, "0 or more"}} {
+		if ids.of != nil && len(ids.of) != rows {
+			return fmt.Errorf("there are %ss of %d rows; want one for each of the %d codes", ids.name, len(ids.of), rows)
 		}
 		for i, id := range ids.of {
 			if id < ids.least {

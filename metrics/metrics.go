@@ -58,7 +58,17 @@ type Input struct {
 	// spheres; nil: not known.
 	Spaces [][]int
 
+	// Explored are the images that Components are of, if they are others than those of the codes; nil: the same.
+	Explored *Explored
+
 	Stream *rng.Stream // for metrics that draw random numbers; Evaluate sets it
+}
+
+// Explored says in which components images were found that need not be those measured: of a run that
+// holds images out, those that its hierarchy was learned from.
+type Explored struct {
+	Components []int // as in an Input
+	Paths      []int // as in an Input; nil: not known
 }
 
 // Validate checks that shapes agree, levels are in range and codes are finite.

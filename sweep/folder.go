@@ -75,7 +75,7 @@ func (e *Entry) readResults() error {
 	if err := readJSON(filepath.Join(e.Dir, train.MetricsFile), &e.Metrics); err != nil {
 		return err
 	}
-	if len(e.Metrics) != len(e.Config.Metrics.Final) {
+	if len(e.Metrics) < len(e.Config.Metrics.Final) {
 		return fmt.Errorf("%s has %d metrics; the config names %d", filepath.Join(e.Dir, train.MetricsFile), len(e.Metrics), len(e.Config.Metrics.Final))
 	}
 	err := readJSON(filepath.Join(e.Dir, train.FitFile), &e.Fit)

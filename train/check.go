@@ -25,7 +25,7 @@ func Check(c Config) error {
 
 // ready prepares the training and the measuring of an experiment. Parts that do not go together are a *ConfigError.
 func (e *Experiment) ready() (*Trainer, *monitor, error) {
-	if err := e.Sample().suits(e.Config.Metrics.Final, e.Data.Len()); err != nil {
+	if err := e.Sample().suits(e.Final(), e.Data.Len()); err != nil {
 		return nil, nil, err
 	}
 	t, err := e.Trainer()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/nn"
 	"github.com/unravel-ml/unravel/internal/runstore"
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 )
 
@@ -185,6 +187,7 @@ func TestLearnedHierarchy(t *testing.T) {
 			t.Fatalf("held-out image %d is assigned to %v", i, e.Learned.Labels[i*k:(i+1)*k])
 		}
 	}
+	checkExplored(t, e)
 	if d, err := Calibrate(t.Context(), c, 2); err != nil || d <= 0 {
 		t.Errorf("an estimate of %v, %v", d, err)
 	}
@@ -223,6 +226,51 @@ func TestLearnedHierarchy(t *testing.T) {
 		if _, err := Run(context.Background(), sticksConfig(t, append(learned, override)...), Options{Dir: filepath.Join(t.TempDir(), "x")}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", override, err, want)
 		}
+	}
+}
+
+// checkExplored compares what a run with a learned hierarchy reports of its components with a count by hand.
+func checkExplored(t *testing.T, e *Experiment) {
+	t.Helper()
+	codes, err := e.Codes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := e.Evaluate(codes, e.Final())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, r := range results {
+		got[r.Name] = r.Value
+	}
+	d, k := e.Data.(datasets.Hierarchical), len(e.Learned.Hierarchy.Categoricals())
+	members, kept := map[int32]map[int]int{}, 0
+	choice := make([]int, 1)
+	for i, c := range e.Learned.Components {
+		if (c < 0) != (e.Learned.Labels[i*k] < 0) || c >= 0 && slices.Contains(e.Held, i) {
+			t.Fatalf("image %d is in component %d and assigned to %v", i, c, e.Learned.Labels[i*k:(i+1)*k])
+		}
+		if c < 0 {
+			continue
+		}
+		if kept++; members[c] == nil {
+			members[c] = map[int]int{}
+		}
+		d.Choices(i, choice)
+		members[c][choice[0]]++
+	}
+	right := 0
+	for _, m := range members {
+		right += slices.Max(slices.Collect(maps.Values(m)))
+	}
+	if len(got) != 3 || got["purity"] != float64(right)/float64(kept) || got["coverage"] != float64(kept)/630 {
+		t.Errorf("metrics %v; want purity %d/%d, coverage %d/630 and h-error", got, right, kept, kept)
+	}
+	part := *e
+	part.Config.Metrics.Sample = 50
+	if in := part.Sample().Input(metrics.Matrix{Rows: 50, Cols: codes.Cols}); len(in.Explored.Components) != 630 || len(in.Explored.Paths) != 630 {
+		t.Errorf("a sample of the images knows the components of %d of those explored", len(in.Explored.Components))
 	}
 }
 

@@ -24,6 +24,8 @@ type Experiment struct {
 	Held    []int    // images that are not trained on, ascending: the final metrics are theirs; nil: of all
 	Model   models.Model
 	Coder   *Coder
+
+	explored *metrics.Explored // what the hierarchy was learned from, of the whole data set; nil: not known
 }
 
 // NewExperiment builds what a config names. Parts that do not go together are a *ConfigError.
@@ -36,6 +38,9 @@ func newExperiment(c Config, l *Learned) (*Experiment, error) {
 	if e.Data, err = c.Dataset.Build(c.Seed); err != nil {
 		return nil, fmt.Errorf("dataset %s: %w", c.Dataset.Name, err)
 	}
+	if err := l.of(e.Data.Len()); err != nil {
+		return nil, err
+	}
 	if e.Split, err = c.Supervision.Split(e.Data, c.Seed); err != nil {
 		return nil, c.mistake("supervision", err)
 	}
@@ -47,6 +52,7 @@ func newExperiment(c Config, l *Learned) (*Experiment, error) {
 	if err := e.holdOut(); err != nil {
 		return nil, c.mistake("train.hold_out", err)
 	}
+	e.explored = l.explored(e.Data, e.Explored())
 	data := e.modelData()
 	if e.Model, err = c.Model.Value.New(data, c.Seed); err != nil {
 		return nil, c.mistake("model."+c.Model.Name, err)
@@ -205,12 +211,31 @@ func (e *Experiment) InputOf(codes metrics.Matrix, images []int) *metrics.Input 
 		in.Paths, _ = datasets.PathsOf(d, images)
 	}
 	in.Spaces = spacesOf(e.Model)
+	in.Explored = e.explored
 	if m, ok := e.Model.(models.Hierarchical); ok {
 		in.Hierarchy = m.Hierarchy()
 	} else if in.TrueHierarchy != nil { // a code without options is a group of dimensions
 		in.Hierarchy = make(hierarchy.Hierarchy, codes.Cols)
 	}
 	return in
+}
+
+// Final lists what is measured at the end: what the config names, and of a learned hierarchy purity, coverage and
+// H-error as far as they are known.
+func (e *Experiment) Final() []metrics.Choice {
+	list := slices.Clone(e.Config.Metrics.Final)
+	if e.Learned == nil {
+		return list
+	}
+	in := e.Input(metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
+	for _, name := range []string{"purity", "coverage", "h-error"} {
+		e, _ := metrics.Table.Lookup(name)
+		c := metrics.Choice{Name: name, Value: e.New()}
+		if !has(list, c) && metrics.Suits(in, []metrics.Choice{c}) == nil {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // Evaluate measures codes of the whole data set.

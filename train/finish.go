@@ -27,11 +27,13 @@ func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.store.Write(codesFile, WriteCodes(codes)); err != nil {
+	if err := s.store.Write(CodesFile, WriteCodes(codes)); err != nil {
 		return nil, err
 	}
-	if err := s.store.Write(factorsFile, WriteFactors(e.Data)); err != nil {
-		return nil, err
+	for name, write := range FactorFiles(e.Data) {
+		if err := s.store.Write(name, write); err != nil {
+			return nil, err
+		}
 	}
 	if s.fitted, err = e.fit(ctx, codes); err != nil {
 		return nil, err
@@ -44,7 +46,7 @@ func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
 			s.say("note: training has not converged: %s", s.fitted.Why)
 		}
 	}
-	results, err := e.Evaluate(codes, e.Config.Metrics.Final)
+	results, err := e.Evaluate(codes, e.Final())
 	if err != nil {
 		return nil, err
 	}
@@ -108,16 +110,25 @@ func WriteCodes(m metrics.Matrix) func(io.Writer) error {
 	}
 }
 
-// WriteFactors writes the levels of all images as an int64 .npy array, [n, k].
-func WriteFactors(d datasets.Dataset) func(io.Writer) error {
-	return func(w io.Writer) error {
+// FactorFiles are the .npy arrays, [n, k], of the factors of all images, by name: FactorsFile has their levels, int64. Of a hierarchical
+// data set it has the true values, float64: 1 + the option of a categorical dimension, the value of a
+// continuous one, and 0 where an image lacks it; the levels are then in LevelsFile.
+func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
+	shape := []int{d.Len(), len(d.Factors())}
+	levels := func(w io.Writer) error {
 		levels := datasets.Levels(d)
 		wide := make([]int64, len(levels))
 		for i, v := range levels {
 			wide[i] = int64(v)
 		}
-		return npy.Write(w, []int{d.Len(), len(d.Factors())}, wide)
+		return npy.Write(w, shape, wide)
 	}
+	h, ok := d.(datasets.Hierarchical)
+	if !ok {
+		return map[string]func(io.Writer) error{FactorsFile: levels}
+	}
+	return map[string]func(io.Writer) error{LevelsFile: levels,
+		FactorsFile: func(w io.Writer) error { return npy.Write(w, shape, datasets.Dimensions(h, all(d))) }}
 }
 
 // figures draws the run's pictures into its folder and returns them for the report.

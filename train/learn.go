@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -17,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/mimosa"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -29,12 +31,17 @@ type Learned struct {
 	// Labels has a row for each image and a column for each categorical dimension: 1 + the
 	// option, 0 where the image lacks the dimension, -1 where nothing is known.
 	Labels []int32
+
+	// Components has, for each image, the component of its code, and -1 if that was discarded or not
+	// explored. nil: not known, of runs of older versions.
+	Components []int32
 }
 
 // Files of a run that learned its hierarchy.
 const (
 	hierarchyFile   = "mimosa/hierarchy.json"
 	assignmentsFile = "mimosa/assignments.npy"
+	componentsFile  = "mimosa/components.npy"
 )
 
 // learns says whether a config's hierarchy is to be learned first.
@@ -107,7 +114,7 @@ func learn(ctx context.Context, c Config, o Options) (*Learned, error) {
 	if r.Hierarchy.Continuous() == 0 {
 		return nil, fmt.Errorf("mimosa found no component of at least %d codes; want a smaller model.cofhae.mimosa.min_merged, or other codes", m.Mimosa.MinMerged)
 	}
-	return &Learned{r.Hierarchy, e.assignments(r)}, nil
+	return &Learned{r.Hierarchy, e.assignments(r), e.components(r)}, nil
 }
 
 // initialSuffix ends the names of folders of initial autoencoders.
@@ -208,6 +215,47 @@ func (e *Experiment) assignments(r *mimosa.Result) []int32 {
 	return labels
 }
 
+// components are a result's components of all images.
+func (e *Experiment) components(r *mimosa.Result) []int32 {
+	list := slices.Repeat([]int32{-1}, e.Data.Len())
+	for row, i := range e.Explored() {
+		list[i] = int32(r.Labels[row])
+	}
+	return list
+}
+
+// explored are the components of images with what the images truly are; nil if the components are not known.
+func (l *Learned) explored(d datasets.Dataset, images []int) *metrics.Explored {
+	if l == nil || l.Components == nil {
+		return nil
+	}
+	x := &metrics.Explored{Components: make([]int, len(images))}
+	for row, i := range images {
+		x.Components[row] = int(l.Components[i])
+	}
+	if h, ok := d.(datasets.Hierarchical); ok {
+		x.Paths, _ = datasets.PathsOf(h, images)
+	}
+	return x
+}
+
+// of reports arrays that do not have a row for each of so many images; l may be nil.
+func (l *Learned) of(images int) error {
+	if l == nil {
+		return nil
+	}
+	for _, a := range []struct {
+		file    string
+		of      []int32
+		columns int
+	}{{assignmentsFile, l.Labels, len(l.Hierarchy.Categoricals())}, {componentsFile, l.Components, 1}} {
+		if a.of != nil && len(a.of) != images*a.columns {
+			return fmt.Errorf("%s has %d numbers; want %d x %d, a row for each image", a.file, len(a.of), images, a.columns)
+		}
+	}
+	return nil
+}
+
 // labels are the assignments as what a supervision knows; nil if there is no categorical dimension.
 func (l *Learned) labels() *datasets.Labels {
 	var factors []datasets.Factor
@@ -238,6 +286,11 @@ func (l *Learned) write(store *runstore.Run) error {
 	if err := store.Write(hierarchyFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) }); err != nil {
 		return err
 	}
+	if l.Components != nil {
+		if err := store.Write(componentsFile, func(w io.Writer) error { return npy.Write(w, []int{len(l.Components)}, l.Components) }); err != nil {
+			return err
+		}
+	}
 	k := len(l.Hierarchy.Categoricals())
 	if k == 0 {
 		return nil
@@ -258,17 +311,27 @@ func readLearned(dir string) (*Learned, error) {
 	if l.Hierarchy, err = hierarchy.Read(filepath.Join(dir, hierarchyFile)); err != nil {
 		return nil, err
 	}
-	if len(l.Hierarchy.Categoricals()) == 0 {
-		return l, nil
+	if store.Has(componentsFile) {
+		if l.Components, err = readLabels(filepath.Join(dir, componentsFile), 1); err != nil {
+			return nil, err
+		}
 	}
-	r, err := npy.Open(filepath.Join(dir, assignmentsFile))
+	if k := len(l.Hierarchy.Categoricals()); k > 0 {
+		l.Labels, err = readLabels(filepath.Join(dir, assignmentsFile), k)
+	}
+	return l, err
+}
+
+// readLabels reads a file of so many whole numbers for each image.
+func readLabels(path string, columns int) ([]int32, error) {
+	r, err := npy.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	if r.RowLen() != len(l.Hierarchy.Categoricals()) {
-		return nil, fmt.Errorf("%s has shape %v; want a column for each of %d categorical dimensions", filepath.Join(dir, assignmentsFile), r.Shape, len(l.Hierarchy.Categoricals()))
+	if r.RowLen() != columns {
+		return nil, fmt.Errorf("%s has shape %v; want %d numbers for each image", path, r.Shape, columns)
 	}
-	l.Labels = make([]int32, r.Rows()*r.RowLen())
-	return l, npy.Read(r, l.Labels)
+	labels := make([]int32, r.Rows()*columns)
+	return labels, npy.Read(r, labels)
 }

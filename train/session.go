@@ -23,13 +23,18 @@ const (
 	FitFile     = "fit.json"
 )
 
+// Files of a run with its codes and the factors of their images; see [FactorFiles].
+const (
+	CodesFile   = "codes.npy"
+	FactorsFile = "factors.npy"
+	LevelsFile  = "factor_levels.npy"
+)
+
 // The other files of a run besides those of its checkpoint.
 const (
-	logFile     = "log.jsonl"
-	codesFile   = "codes.npy"
-	factorsFile = "factors.npy"
-	reportFile  = "report.html"
-	figuresDir  = "figures"
+	logFile    = "log.jsonl"
+	reportFile = "report.html"
+	figuresDir = "figures"
 )
 
 // session is one sitting of a run: its folder, its logs and the hooks that fill them.

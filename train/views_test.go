@@ -208,7 +208,7 @@ func TestSampledEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := npy.ReadFile[float32](filepath.Join(dir, codesFile))
+	f, err := npy.ReadFile[float32](filepath.Join(dir, CodesFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
 )
 
 // compareCommand is `unravel compare SOURCE SOURCE ...`.
@@ -137,7 +138,7 @@ func (c *compareCommand) openFolder(ctx context.Context, dir string, s *streams)
 	if r.results, err = c.folderResults(ctx, dir, s); err != nil {
 		return nil, err
 	}
-	t, err := readTable(filepath.Join(dir, "codes.npy"), "codes")
+	t, err := readTable(filepath.Join(dir, train.CodesFile), "codes")
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
@@ -145,10 +146,19 @@ func (c *compareCommand) openFolder(ctx context.Context, dir string, s *streams)
 		return nil, err
 	}
 	r.codes = &metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
-	if r.factors, err = readTable(filepath.Join(dir, "factors.npy"), "factors"); errors.Is(err, fs.ErrNotExist) {
-		return r, nil
-	}
+	r.factors, err = readLevels(dir)
 	return r, err
+}
+
+// readLevels reads the levels of the factors of a run's codes: its factors, unless levels have a file of their own. nil: it has neither.
+func readLevels(dir string) (*table.Table, error) {
+	for _, name := range []string{train.LevelsFile, train.FactorsFile} {
+		t, err := readTable(filepath.Join(dir, name), "factors")
+		if !errors.Is(err, fs.ErrNotExist) {
+			return t, err
+		}
+	}
+	return nil, nil
 }
 
 // folderResults are the metrics of a run's folder: stored ones if they have all that are wanted.

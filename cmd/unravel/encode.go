@@ -12,7 +12,7 @@ import (
 // encodeCommand is `unravel encode --run DIR`.
 type encodeCommand struct {
 	Dir string `name:"run" required:"" placeholder:"DIR" help:"The run's folder."`
-	Out string `placeholder:"FILE" help:"Where to write the codes, float32 [n, d]; the factors, int64 [n, k], go beside them. codes.npy in the run's folder if absent."`
+	Out string `placeholder:"FILE" help:"Where to write the codes, float32 [n, d]; the factors, [n, k], go beside them: levels, int64, or, of hierarchical data, true values, with the levels in a file of their own. codes.npy in the run's folder if absent."`
 }
 
 // Run encodes the run's data set, or the sample that its config asks for.
@@ -31,26 +31,26 @@ func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 	}
 	out := c.Out
 	if out == "" {
-		out = filepath.Join(c.Dir, "codes.npy")
+		out = filepath.Join(c.Dir, train.CodesFile)
 	}
-	factors := factorsPath(out)
 	if err := writeOut(out, train.WriteCodes(codes)); err != nil {
 		return err
 	}
-	if err := writeOut(factors, train.WriteFactors(e.Data)); err != nil {
-		return err
+	for name, write := range train.FactorFiles(e.Data) {
+		if err := writeOut(besideCodes(out, name), write); err != nil {
+			return err
+		}
 	}
-	fmt.Fprintf(s.log, "%d codes of %d columns in %s, their factors in %s\n", codes.Rows, codes.Cols, out, factors)
+	fmt.Fprintf(s.log, "%d codes of %d columns in %s, their factors in %s\n", codes.Rows, codes.Cols, out, besideCodes(out, train.FactorsFile))
 	return nil
 }
 
-// factorsPath names the factors' file beside a file of codes: codes.npy has
+// besideCodes names a file that goes with a file of codes: codes.npy has
 // factors.npy, other.npy has other-factors.npy.
-func factorsPath(codes string) string {
+func besideCodes(codes, name string) string {
 	dir, base := filepath.Split(codes)
-	if base == "codes.npy" {
-		return dir + "factors.npy"
+	if base == train.CodesFile {
+		return dir + name
 	}
-	ext := filepath.Ext(base)
-	return dir + strings.TrimSuffix(base, ext) + "-factors" + ext
+	return dir + strings.TrimSuffix(base, filepath.Ext(base)) + "-" + strings.TrimSuffix(name, ".npy") + filepath.Ext(base)
 }

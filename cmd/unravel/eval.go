@@ -133,7 +133,7 @@ func (e *evaluation) openRun(ctx context.Context, dir string, s *streams) error 
 		fmt.Fprintln(s.log, warning)
 	}
 	if e.chosen == nil {
-		e.chosen = x.Config.Metrics.Final
+		e.chosen = x.Final()
 	}
 	x = x.Sample()
 	codes, err := x.Codes(ctx)

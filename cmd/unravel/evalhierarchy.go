@@ -37,7 +37,7 @@ func (c *evalCommand) readHierarchies(in *metrics.Input) error {
 	if labels.Rows != in.Codes.Rows || labels.Cols != 1 {
 		return fmt.Errorf("%s: components have shape [%d %d], want [%d 1], a number for each code", c.Components, labels.Rows, labels.Cols, in.Codes.Rows)
 	}
-	in.Components = make([]int, labels.Rows)
+	in.Components, in.Explored = make([]int, labels.Rows), nil // those of the run are of other rows
 	for i, v := range labels.Data {
 		if v != math.Trunc(v) || v < -1 || v >= 1<<53 {
 			return fmt.Errorf("%s: row %d is %v, want the number of a component, or -1 (discarded)", c.Components, i, v)

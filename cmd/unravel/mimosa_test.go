@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/metrics"
 )
 
 const planeAndLine = `[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`
@@ -125,6 +127,62 @@ metrics: []
 	kinds := strings.Repeat("categorical, ", choices.Shape[1])
 	succeed(t, "train", "sticks.yaml", "model={cofhae: {encoder: {mlp: {hidden: [8]}}, hierarchy: found/hierarchy.json}}",
 		"losses=[reconstruction, assignment]", "supervision={labels: {fraction: 1, file: found/assignments.npy, kinds: ["+kinds+"]}}", "--run", "runs/cofhae")
+}
+
+// The factors that a run with a hierarchy leaves are its true values: R4 of its files is that of the run.
+func TestHierarchicalFactors(t *testing.T) {
+	t.Chdir(t.TempDir())
+	config := `
+name: sticks
+dataset: {chopsticks: {variant: inter, depth: 2, samples: 900}}
+model: {ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}
+losses: [reconstruction]
+train: {epochs: 1, batch: 100, figures: false}
+metrics: [r4]
+`
+	writeFile(t, "sticks.yaml", []byte(config))
+	succeed(t, "train", "sticks.yaml")
+	r4 := func(args ...string) float64 {
+		t.Helper()
+		results, err := metrics.ReadResults([]byte(succeed(t, append([]string{"eval", "--metrics", "r4", "--json"}, args...)...).out))
+		if err != nil || len(results) != 1 {
+			t.Fatalf("%v, %v", results, err)
+		}
+		return results[0].Value
+	}
+	want := r4("--run", "runs/sticks")
+	if got := r4("--codes", "runs/sticks/codes.npy", "--factors", "runs/sticks/factors.npy", "--types", "categorical,continuous,continuous"); math.Abs(got-want) > 1e-12 {
+		t.Errorf("R4 %v of the files, %v of the run", got, want)
+	}
+	values, err := npy.ReadFile[float64]("runs/sticks/factors.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	levels, err := npy.ReadFile[int64]("runs/sticks/factor_levels.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(levels.Data); i += 3 {
+		v, l := values.Data[i:i+3], levels.Data[i:i+3]
+		if v[0] != float64(l[0]) || (v[0] == 1) != (v[2] == 0) { // the first option has no second intercept
+			t.Fatalf("row %d has the values %v and the levels %v", i/3, v, l)
+		}
+	}
+	// A folder of an older version has levels in factors.npy, and compares with a new one.
+	succeed(t, "train", "sticks.yaml", "--run", "runs/old", "model.ae.encoder.mlp.hidden=[9]")
+	writeNPY(t, "runs/old/factors.npy", levels.Shape, levels.Data)
+	if err := os.Remove("runs/old/factor_levels.npy"); err != nil {
+		t.Fatal(err)
+	}
+	if o := succeed(t, "compare", "runs/sticks", "runs/old"); strings.Contains(o.log, "factors differ") {
+		t.Errorf("the same images are other ones: %s", o.log)
+	}
+	succeed(t, "encode", "--run", "runs/sticks", "--out", "z.npy")
+	for name, like := range map[string]string{"z-factors.npy": "factors.npy", "z-factor_levels.npy": "factor_levels.npy"} {
+		if a, b := readFile(t, name), readFile(t, "runs/sticks/"+like); !bytes.Equal(a, b) {
+			t.Errorf("%s is not the run's %s", name, like)
+		}
+	}
 }
 
 func TestMimosaMistakes(t *testing.T) {
