@@ -140,6 +140,9 @@ func (d *folder) readImages(a *arrays) error {
 		return fmt.Errorf("%s has shape %v; want N x H x W or N x H x W x C, none of them 0", a.label("images"), r.Shape)
 	}
 	d.n, d.shape = s[0], [3]int{s[1], s[2], s[3]}
+	if err := d.matchRows(a); err != nil { // before images are unpacked
+		return err
+	}
 	switch r.DType {
 	case "uint8", "bool":
 		images, err := npy.ReadAll[uint8](r)
@@ -165,6 +168,19 @@ func (d *folder) readImages(a *arrays) error {
 		}
 	default:
 		return fmt.Errorf("%s (%v) holds %s; want uint8, bool, or floats in [0, 1]", a.label("images"), r.Shape, r.DType)
+	}
+	return nil
+}
+
+// matchRows wants a row of factors for each image, as far as headers tell.
+func (d *folder) matchRows(a *arrays) error {
+	r, err := a.open("factors")
+	if err != nil {
+		return nil // which is told when they are read
+	}
+	defer r.Close()
+	if len(r.Shape) == 0 || r.Shape[0] != d.n {
+		return fmt.Errorf("%s has shape %v; want %d x K, a row for each image", a.label("factors"), r.Shape, d.n)
 	}
 	return nil
 }

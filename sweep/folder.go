@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
@@ -44,7 +45,7 @@ type Entry struct {
 func Read(dir string) Entry {
 	e := Entry{Dir: dir, Name: filepath.Base(dir), State: Damaged}
 	path := filepath.Join(dir, runstore.Config)
-	source, err := os.ReadFile(path)
+	source, err := config.ReadFile(path)
 	if err != nil {
 		e.Problem = err
 		return e

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -59,7 +58,7 @@ func NewRun(name string, c train.Config) (Run, error) {
 
 // Open reads a plan from a file.
 func Open(file string) (*Plan, error) {
-	source, err := os.ReadFile(file)
+	source, err := config.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +130,7 @@ func (p *Plan) once() error {
 // experiment that comes with unravel.
 func ReadConfig(name, folder string) (file string, source []byte, err error) {
 	for _, path := range []string{filepath.Join(folder, name), name} {
-		source, err = os.ReadFile(path)
+		source, err = config.ReadFile(path)
 		if err == nil {
 			return path, source, nil
 		}

@@ -128,11 +128,24 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no table %q%s", e.Name, registry.Suggest(e.Name, Names()))
 }
 
+// readConfig reads a file of a table.
+func readConfig(fsys fs.FS, file, shown string) ([]byte, error) {
+	f, err := fsys.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	return config.ReadAll(f, shown)
+}
+
 // Load reads a table and its reference file from a file system. Errors show the folder before
 // the names of files.
 func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	shown := folder + file
-	src, err := fs.ReadFile(fsys, file)
+	src, err := readConfig(fsys, file, shown)
+	if errors.As(err, new(*config.Error)) {
+		return nil, err
+	}
 	if err != nil {
 		var where *fs.PathError
 		if errors.As(err, &where) {

@@ -1,5 +1,11 @@
 package train
 
+import (
+	"fmt"
+
+	"github.com/unravel-ml/unravel/internal/memory"
+)
+
 // Check reports whether a config can be trained and measured, as far as that is known before it is: its data set, its model and its
 // losses go together, and its metrics suit what they will get. Of a config whose hierarchy is to be learned it
 // checks the autoencoder that this begins with. It writes nothing.
@@ -23,8 +29,25 @@ func Check(c Config) error {
 	return nil
 }
 
+// measurable reports more images than there is memory to measure.
+func (e *Experiment) measurable() error {
+	n := e.Data.Len()
+	if count := e.Config.Metrics.Sample; count > 0 {
+		n = min(n, count)
+	}
+	const number, lists = 8, 4 // bytes; numbers of images in a split, an order and a sample
+	each := lists + 4*len(e.Data.Factors()) + 3*e.Coder.Width()
+	if err := memory.Check(fmt.Sprintf("encoding and measuring %d images", n), memory.Product(n, each, number)); err != nil {
+		return e.Config.mistake("metrics.sample", fmt.Errorf("%w; want a sample of fewer images", err))
+	}
+	return nil
+}
+
 // ready prepares the training and the measuring of an experiment. Parts that do not go together are a *ConfigError.
 func (e *Experiment) ready() (*Trainer, *monitor, error) {
+	if err := e.measurable(); err != nil {
+		return nil, nil, err
+	}
 	if err := e.Sample().suits(e.Final(), e.Data.Len()); err != nil {
 		return nil, nil, err
 	}

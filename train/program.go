@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/augment"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/nn"
 	"github.com/unravel-ml/unravel/internal/rng"
 	"github.com/unravel-ml/unravel/internal/vm"
@@ -70,6 +71,9 @@ func (l *plan) compile(o models.Objective, images, group int) (*program, error) 
 }
 
 func (l *plan) build(o models.Objective, images, group int) (*program, error) {
+	if err := l.fits(images, 0); err != nil { // before inputs are made
+		return nil, err
+	}
 	p, built, err := l.assemble(o, images, group)
 	if err != nil {
 		return nil, err
@@ -103,12 +107,26 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	if p.machine, err = vm.New(wanted...); err != nil {
 		return nil, err
 	}
+	if err := l.fits(images, p.machine.Bytes()); err != nil {
+		return nil, err
+	}
 	if err := l.addSecond(p, images, group); err != nil {
 		return nil, err
 	}
 	p.gradients = make([][]float32, len(p.nodes))
 	p.values = make([]float64, len(p.losses)+len(p.adversaries))
 	return p, nil
+}
+
+// fits reports batches that take more memory than there is: their images, of two that are loaded and the one of the
+// step, and the values of the graph, in bytes.
+func (l *plan) fits(images int, values float64) error {
+	h, w, c := l.data.ImageShape()
+	const copies, size = 3, 4 // bytes of a pixel
+	if err := memory.Check(fmt.Sprintf("a step with a batch of %d images", images), values+memory.Product(images, h, w, c, copies, size)); err != nil {
+		return &keyed{"train.batch", err}
+	}
+	return nil
 }
 
 // assemble makes the graph of an objective with its losses, and finds its inputs.

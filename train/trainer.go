@@ -86,6 +86,9 @@ func newTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, views
 		return nil, &keyed{"train.batch", err}
 	}
 	t.sampler = sampler
+	if err := t.plan.fits(min(s.Batch, d.Len()), 0); err != nil { // before images are loaded
+		return nil, err
+	}
 	if views == nil {
 		t.loader = datasets.NewLoader(d, sampler)
 	} else if t.loader, err = datasets.NewViewLoader(d, sampler, views, rng.New(seed, "views").Uint64()); err != nil {

@@ -33,6 +33,11 @@ var factorTypes = map[string]factorType{
 
 // readFiles reads --codes and --factors into e.
 func (c *evalCommand) readFiles(e *evaluation) error {
+	if c.Factors != "" {
+		if err := sameRows(c.Codes, c.Factors); err != nil {
+			return err
+		}
+	}
 	codes, err := readTable(c.Codes, "codes")
 	if err != nil {
 		return err
@@ -71,6 +76,23 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 		}
 	}
 	e.in = in
+	return nil
+}
+
+// sameRows wants as many rows of factors as of codes, as far as that is known before the files are
+// read: an archive of a megabyte can hold gigabytes.
+func sameRows(codes, factors string) error {
+	n, _, err := table.Size(codes, "codes")
+	if err != nil {
+		return fmt.Errorf("codes: %w", err)
+	}
+	m, k, err := table.Size(factors, "factors")
+	if err != nil {
+		return fmt.Errorf("factors: %w", err)
+	}
+	if n >= 0 && m >= 0 && n != m {
+		return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s", factors, m, k, n, codes)
+	}
 	return nil
 }
 

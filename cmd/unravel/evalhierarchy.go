@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/figures"
+	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -29,6 +30,9 @@ func (c *evalCommand) readHierarchies(in *metrics.Input) error {
 	}
 	if c.Components == "" {
 		return nil
+	}
+	if rows, cols, err := table.Size(c.Components, "components"); err == nil && rows >= 0 && rows != in.Codes.Rows {
+		return fmt.Errorf("%s: components have shape [%d %d], want [%d 1], a number for each code", c.Components, rows, cols, in.Codes.Rows)
 	}
 	labels, err := readTable(c.Components, "components")
 	if err != nil {

@@ -13,13 +13,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -33,6 +36,9 @@ const (
 )
 
 func main() {
+	if have := memory.Machine(); !math.IsInf(have, 1) { // the collector works harder rather than ask for more
+		debug.SetMemoryLimit(int64(have * memory.Share))
+	}
 	os.Exit(run(onSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -127,6 +127,11 @@ func (c *mimosaCommand) open(ctx context.Context, s *streams) (*exploration, err
 		return openExploredRun(ctx, c.Dir, s)
 	}
 	x := &exploration{name: filepath.Base(c.Codes)}
+	if c.Factors != "" {
+		if err := sameRows(c.Codes, c.Factors); err != nil {
+			return nil, err
+		}
+	}
 	t, err := readTable(c.Codes, "codes")
 	if err != nil {
 		return nil, err

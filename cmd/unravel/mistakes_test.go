@@ -1,15 +1,20 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/runstore"
 )
 
@@ -150,6 +155,62 @@ metrics: [dlsbd]
 	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "factors.npy", "want 4 x K")
 	writeFile(t, filepath.Join(data, "images.npy"), readFile(t, filepath.Join(data, "images.npy"))[:100])
 	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "images.npy")
+}
+
+// What takes more memory than the machine has is refused before it is asked for, with what it would take.
+func TestTooLarge(t *testing.T) {
+	vae := "model={vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}"
+	for _, c := range []struct{ override, words string }{
+		{"dataset={sprites: {}} train.batch=1000000000", "train.batch: a step with a batch of 737280 images would take"},
+		{"model={vae: {latent: 2, encoder: {mlp: {hidden: [1000000000]}}}}", "model.vae: "},
+		{"model={vae: {latent: 2, encoder: {mlp: {hidden: [9000000000000000000, 9000000000000000000]}}}}", "model.vae: "},
+	} {
+		args := []string{"train", tinyFile(t), "--run", filepath.Join(t.TempDir(), "run"), "supervision=none", "losses=[reconstruction]", vae}
+		o := call(t, append(args, strings.SplitAfter(c.override, "}} ")...)...)
+		checkMistake(t, o, 2, c.words)
+		if !regexp.MustCompile(`would take \S+ \w+ of memory.*; this machine has \S+ \w+, of which`).MatchString(o.log) {
+			t.Error(o)
+		}
+	}
+	t.Chdir(t.TempDir())
+	f, err := os.Create("huge.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(1<<40), f.Close()); err != nil { // of zeros that are not there
+		t.Skip(err)
+	}
+	for _, args := range [][]string{{"train", "huge.yaml"}, {"sweep", "huge.yaml"}, {"table", "huge.yaml"}} {
+		checkMistake(t, call(t, args...), 2, "huge.yaml: it is too large for a config; at most 262144 bytes are read")
+	}
+	// an archive of 100 kB that would be 800 MB
+	var small, large bytes.Buffer
+	if err := npy.Write(&small, []int{8, 1}, make([]int8, 8)); err != nil {
+		t.Fatal(err)
+	}
+	if err := npy.Write(&large, []int{100_000_000, 1}, make([]int8, 100_000_000)); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, "codes.npy", small.Bytes())
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	w, err := z.Create("factors.npy")
+	if err == nil {
+		_, err = w.Write(large.Bytes())
+	}
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, "factors.npz", archive.Bytes())
+	large = bytes.Buffer{}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, command := range []string{"eval", "mimosa"} {
+		checkMistake(t, call(t, command, "--codes", "codes.npy", "--factors", "factors.npz"), 1, "factors.npz: factors have shape [100000000 1], want [8, k]")
+	}
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 50<<20 {
+		t.Errorf("%d bytes were allocated", after.TotalAlloc-before.TotalAlloc)
+	}
 }
 
 // Metrics are asked about the images that they will get: a sample, or a part that is held out.

@@ -108,7 +108,7 @@ func exists(path string) bool {
 
 // readConfig returns the source of a config: a file if there is one, else an embedded experiment.
 func readConfig(name string) (file string, source []byte, err error) {
-	source, err = os.ReadFile(name)
+	source, err = config.ReadFile(name)
 	if err == nil {
 		return name, source, nil
 	}
@@ -116,6 +116,8 @@ func readConfig(name string) (file string, source []byte, err error) {
 	switch {
 	case notEmbedded == nil: // a folder may have the same name
 		return name + ".yaml", embedded, nil
+	case errors.As(err, new(*config.Error)):
+		return "", nil, err
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", nil, usageError{fmt.Errorf("config: %w", err)}
 	case strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml"):

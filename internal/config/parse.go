@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 
 	"github.com/goccy/go-yaml"
@@ -16,6 +18,25 @@ const (
 	maxSource = 1 << 18 // bytes of a config
 	maxDepth  = 64      // nesting of a config
 )
+
+// ReadAll reads a config to its end, unless it is too large for one.
+func ReadAll(r io.Reader, name string) ([]byte, error) {
+	src, err := io.ReadAll(io.LimitReader(r, maxSource+1))
+	if err == nil && len(src) > maxSource {
+		err = &Error{File: name, Err: fmt.Errorf("it is too large for a config; at most %d bytes are read", maxSource)}
+	}
+	return src, err
+}
+
+// ReadFile is ReadAll of a file.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	return ReadAll(f, path)
+}
 
 // Parse reads YAML. The file's name is for errors only. The error is about the
 // syntax; what the syntax allows and a config does not (repeated keys, anchors)

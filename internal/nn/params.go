@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/rng"
 )
 
@@ -55,6 +56,10 @@ func (p *Params) Create(name string, shape tensor.Shape, init Init) (*tensor.Den
 			return nil, fmt.Errorf("parameter %q: shape %v wanted, but it has shape %v", name, shape, t.Shape())
 		}
 		return t, nil
+	}
+	const copies, size = 4, 4 // the parameter, its gradient and two moments of an optimiser; bytes
+	if err := memory.Check(fmt.Sprintf("training it, of shape %v,", shape), copies*size*(float64(p.Count())+memory.Product(shape...))); err != nil {
+		return nil, fmt.Errorf("parameter %q: %w", name, err)
 	}
 	if err := checkShape(shape); err != nil {
 		return nil, fmt.Errorf("parameter %q: %w", name, err)

@@ -21,8 +21,10 @@ package npy
 import (
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/unravel-ml/unravel/internal/dims"
+	"github.com/unravel-ml/unravel/internal/memory"
 )
 
 // Header describes an array.
@@ -94,6 +96,10 @@ func ReadAll[T Element](r *Reader) (*Array[T], error) {
 	const block = 1 << 20
 	data := []T{}
 	if r.sizeKnown {
+		var element T
+		if err := memory.Check(fmt.Sprintf("its array of shape %v", r.Shape), memory.Product(r.left, int(reflect.TypeOf(element).Size()))); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.name, err)
+		}
 		data = make([]T, 0, r.left)
 	}
 	for r.left > 0 {

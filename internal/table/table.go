@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -31,18 +32,57 @@ func Read(path, role string) (*Table, error) { return read(path, role, false) }
 func ReadBlocks(path, role string) (*Table, error) { return read(path, role, true) }
 
 func read(path, role string, blocks bool) (*Table, error) {
-	if strings.EqualFold(filepath.Ext(path), ".csv") {
+	if isCSV(path) {
 		return readCSVFile(path)
 	}
+	r, err := open(path, role)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return readArray(r.Reader, r.label, blocks)
+}
+
+// Size is the size of the array that Read would read, from its header alone; -1 rows of a .csv file,
+// which says so only at its end.
+func Size(path, role string) (rows, cols int, err error) {
+	if isCSV(path) {
+		return -1, 0, nil
+	}
+	r, err := open(path, role)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer r.Close()
+	return sizes(r.Reader, r.label, false)
+}
+
+func isCSV(path string) bool { return strings.EqualFold(filepath.Ext(path), ".csv") }
+
+// opened is an array, whose elements are not read yet.
+type opened struct {
+	*npy.Reader
+	label   string
+	archive *npy.NPZ // nil: a file of its own
+}
+
+// Close closes the array and its archive.
+func (o *opened) Close() {
+	o.Reader.Close()
+	if o.archive != nil {
+		o.archive.Close()
+	}
+}
+
+func open(path, role string) (*opened, error) {
 	if file, name, ok := splitNPZ(path); ok {
-		return readNPZ(file, name, role, blocks)
+		return openNPZ(file, name, role)
 	}
 	r, err := npy.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	return readArray(r, path, blocks)
+	return &opened{r, path, nil}, nil
 }
 
 // splitNPZ splits FILE.npz:NAME; the name may be left out.
@@ -57,12 +97,16 @@ func splitNPZ(path string) (file, name string, ok bool) {
 	return "", "", false
 }
 
-func readNPZ(file, name, role string, blocks bool) (*Table, error) {
+func openNPZ(file, name, role string) (o *opened, err error) {
 	z, err := npy.OpenNPZ(file)
 	if err != nil {
 		return nil, err
 	}
-	defer z.Close()
+	defer func() {
+		if err != nil {
+			z.Close()
+		}
+	}()
 	if names := z.Names(); name == "" {
 		switch {
 		case len(names) == 1:
@@ -80,21 +124,30 @@ func readNPZ(file, name, role string, blocks bool) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	return readArray(r, file+":"+name, blocks)
+	return &opened{r, file + ":" + name, z}, nil
+}
+
+// sizes are the rows and columns of an array, which is read if there is memory for them.
+func sizes(r *npy.Reader, name string, blocks bool) (rows, cols int, err error) {
+	switch n := len(r.Shape); {
+	case n == 1 || n == 2 || n > 2 && blocks:
+		rows, cols = r.Rows(), r.RowLen()
+	default:
+		return 0, 0, fmt.Errorf("%s: the array has shape %v; want two dimensions, rows and columns", name, r.Shape)
+	}
+	const size = 2 * 8 // bytes of a number, which integers have twice and growing lists in part
+	if err := memory.Check(fmt.Sprintf("its array of shape %v", r.Shape), memory.Product(rows, cols, size)); err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", name, err)
+	}
+	return rows, cols, nil
 }
 
 func readArray(r *npy.Reader, name string, blocks bool) (*Table, error) {
-	t := &Table{Cols: 1}
-	switch n := len(r.Shape); {
-	case n == 1 || n == 2 || n > 2 && blocks:
-		t.Rows = r.Shape[0]
-		for _, size := range r.Shape[1:] {
-			t.Cols *= size
-		}
-	default:
-		return nil, fmt.Errorf("%s: the array has shape %v; want two dimensions, rows and columns", name, r.Shape)
+	rows, cols, err := sizes(r, name, blocks)
+	if err != nil {
+		return nil, err
 	}
+	t := &Table{Rows: rows, Cols: cols}
 	if !strings.HasPrefix(r.DType, "float") {
 		a, err := npy.ReadAll[int64](r)
 		if err != nil {

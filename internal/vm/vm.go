@@ -14,6 +14,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/op"
 )
 
@@ -63,6 +64,17 @@ func New(outputs ...*gorgonia.Node) (*Machine, error) {
 	m.schedule(outputs[0].Graph().ExactSubgraphRoots(outputs...), outputs)
 	m.markWanted(outputs)
 	return m, nil
+}
+
+// Bytes is what the nodes' values take, apart from those that share their operand's memory.
+func (m *Machine) Bytes() float64 {
+	var sum float64
+	for i := range m.steps {
+		if s := &m.steps[i]; !s.reuse && !s.ignored {
+			sum += memory.Product(s.node.Shape()...) * float64(s.node.Dtype().Size())
+		}
+	}
+	return sum
 }
 
 // schedule orders the nodes that the outputs need, operands first.
