@@ -72,7 +72,7 @@ func TestLoadMistakes(t *testing.T) {
 		"column":             {change("label: c", "label: b"), smallCSV, `my/small.yaml:9:6: columns.0.label: my/small.csv: there is no column "b"`},
 		"cell":               {change("label: c", "label: d"), smallCSV, `there is no cell of row "r", column "d"`},
 		"unknown key":        {change("title:", "titel:"), smallCSV, `my/small.yaml:2:1: titel: unknown key "titel"; did you mean "title"?`},
-		"no name":            {change("name: small\n", ""), smallCSV, "name: the table has no name"},
+		"no name":            {change("name: small\n", ""), smallCSV, `name: "" is not a folder`},
 		"no rows":            {"name: x\ncolumns: [{label: c, metric: mse}]\n", smallCSV, "rows: there are no rows"},
 		"no columns":         {"name: x\nrows: [{label: r, missing: x}]\n", smallCSV, "columns: there are no columns"},
 		"two rows":           {change("label: s", "label: r"), smallCSV, `rows.1.label: there are two rows "r"`},

@@ -71,9 +71,6 @@ func (l *plan) compile(o models.Objective, images, group int) (*program, error) 
 }
 
 func (l *plan) build(o models.Objective, images, group int) (*program, error) {
-	if err := l.fits(images, 0); err != nil { // before inputs are made
-		return nil, err
-	}
 	p, built, err := l.assemble(o, images, group)
 	if err != nil {
 		return nil, err
@@ -105,9 +102,6 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		wanted = append(wanted, compiled.judged()...)
 	}
 	if p.machine, err = vm.New(wanted...); err != nil {
-		return nil, err
-	}
-	if err := l.fits(images, p.machine.Bytes()); err != nil {
 		return nil, err
 	}
 	if err := l.addSecond(p, images, group); err != nil {

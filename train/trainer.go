@@ -177,9 +177,15 @@ func (t *Trainer) program(o models.Objective, n int) (*program, error) {
 	if o.Labelled {
 		group = t.split.M
 	}
+	if err := t.plan.fits(n, 0); err != nil { // before inputs are made
+		return nil, err
+	}
 	p, err := t.plan.compile(o, n, group)
 	if err != nil {
 		return nil, err
+	}
+	if err := t.plan.fits(n, p.machine.Bytes()); err != nil {
+		return nil, fmt.Errorf("objective %s: %w", o.Name, err)
 	}
 	t.programs[key] = p
 	return p, nil

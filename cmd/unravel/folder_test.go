@@ -69,7 +69,7 @@ func TestFolderLeaves(t *testing.T) {
 			t.Run(name+" "+checkpoint, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "run")
 				p := start(t, append([]string{"train", "--run", dir}, append(busy(t, 100000), "train.checkpoint="+checkpoint)...)...)
-				if !p.logged(dir, 5) {
+				if !p.logged(dir, 5) || checkpoint != "0" && !p.until(func() bool { return exists(filepath.Join(dir, "checkpoint.safetensors")) }) {
 					t.Fatal(p.end())
 				}
 				for try := 0; ; try++ { // a file may come while the folder is emptied

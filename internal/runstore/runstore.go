@@ -147,7 +147,13 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 	if err := r.prepare(name); err != nil {
 		return err
 	}
-	return WriteFile(r.Path(name), write, keep)
+	err := WriteFile(r.Path(name), write, keep)
+	if err != nil {
+		if moved := r.Present(); moved != nil { // meanwhile
+			return fmt.Errorf("writing %s: %w", r.Path(name), moved)
+		}
+	}
+	return err
 }
 
 // prepare makes the folder of a file that is to be written: below that of the run, which must
