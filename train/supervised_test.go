@@ -175,10 +175,10 @@ func TestPlanesAlone(t *testing.T) {
 // TestFed checks that a loss which nothing feeds, and groups that feed nothing, are errors.
 func TestFed(t *testing.T) {
 	for want, overrides := range map[string][]string{
-		"loss lsbd (losses.2): nothing feeds it: it needs labelled groups of images": {"supervision={labels: {fraction: 0.5}}"},
-		"loss lsbd (losses.2): nothing":                                              {"supervision=none"},
-		"nothing learns from them; want a loss such":                                 {"model={ae: {encoder: {mlp: {hidden: [16]}}}}", "losses=[reconstruction]"},
-		"it needs labels of the factors":                                             {"losses=[reconstruction, kl, lsbd, variance]"},
+		"loss lsbd: nothing feeds it: it needs labelled groups of images": {"supervision={labels: {fraction: 0.5}}"},
+		"loss lsbd: nothing":                         {"supervision=none"},
+		"nothing learns from them; want a loss such": {"model={ae: {encoder: {mlp: {hidden: [16]}}}}", "losses=[reconstruction]"},
+		"it needs labels of the factors":             {"losses=[reconstruction, kl, lsbd, variance]"},
 	} {
 		e, err := NewExperiment(load(t, overrides...))
 		if err != nil {
