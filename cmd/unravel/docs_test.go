@@ -180,12 +180,16 @@ func short(t *testing.T, name string) []byte {
 	if c.Model.Name == "cofhae" { // codes that are hardly trained have tangent planes in all directions
 		overrides = append(overrides, "model.cofhae.mimosa={neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}")
 	}
-	for _, s := range c.Supervision {
+	for i, s := range c.Supervision {
+		key := "supervision"
+		if len(c.Supervision) > 1 {
+			key = fmt.Sprintf("supervision.%d", i)
+		}
 		switch s.Name {
 		case "pairs", "similarity":
-			overrides = append(overrides, fmt.Sprintf("supervision={%s: {count: 20}}", s.Name))
+			overrides = append(overrides, fmt.Sprintf("%s={%s: {count: 20}}", key, s.Name))
 		case "paths":
-			overrides = append(overrides, "supervision={paths: {count: 2, length: 8, step: 1}}")
+			overrides = append(overrides, key+"={paths: {count: 2, length: 8, step: 1}}")
 		}
 	}
 	if c, err = train.Load(name, source, overrides...); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -44,7 +45,7 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("stopped: %v", err)
 	}
 	defer func() {
-		if p := recover(); p != "broken" {
+		if p, ok := recover().(*kernel.Panic); !ok || p.Value != "broken" {
 			t.Errorf("the panic of a metric became %v", p)
 		}
 	}()

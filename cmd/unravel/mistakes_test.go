@@ -62,7 +62,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"tc without posteriors", []string{"supervision=none", "model={encoder: {encoder: {mlp: {hidden: [8]}}}}", "losses=[tc]"}, []string{"loss tc", "log variances of Gaussian posteriors"}},
 		{"an aggregate", []string{labels, "losses=[{variance: {aggregate: median}}]"}, []string{`losses.0.variance.aggregate`, `unknown aggregate "median"`, "mean, max, sum, mean-square"}},
 		{"an estimator that does not exist", []string{labels, "losses=[{mad: {estimator: unbiased}}]"}, []string{"losses.0.mad.estimator: mad has no unbiased estimator: want estimator plain"}},
-		{"an aggregate without an estimator", []string{labels, "losses=[{variance: {aggregate: max}}]"}, []string{"losses.0.variance.aggregate: the max over values has no unbiased estimator: want aggregate mean, or estimator plain"}},
+		{"an aggregate that cannot be estimated", []string{labels, "losses=[{variance: {aggregate: max, estimator: unbiased}}]"}, []string{"losses.0.variance.aggregate: the max over values has no unbiased estimator: want aggregate mean, or estimator plain"}},
 		{"a second batch for no discriminator", []string{labels, vae, "losses=[{tc: {discriminator: {second_batch: true}}}]"}, []string{"losses.0.tc.discriminator.second_batch: the estimator minibatch has no discriminator; want estimator adversarial"}},
 		{"a sentence that does not end", []string{labels, `losses=[{logic: {sentence: "forall i, j: z.row(i) =[squared]"}}]`}, []string{"losses.0.logic.sentence", "1:33", "end"}},
 		{"a sentence of no factor", []string{labels, `losses=[{logic: {sentence: "forall i: z.row(i) =[squared] y.raw(i)"}}]`}, []string{"loss logic", "1:31", `did you mean "row"?`}},
