@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,5 +116,39 @@ func TestSignalWhileWaiting(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Escape sequences and formulas in the headers of foreign files reach neither terminals nor spreadsheets.
+func TestForeignHeaders(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var codes, factors strings.Builder
+	factors.WriteString("\"=cmd|'/c calc'!A0\",\"\x1b[31mred\u009b0m\"\n")
+	for i := range 64 {
+		fmt.Fprintf(&codes, "%d,%d\n", i%8, i/8)
+		fmt.Fprintf(&factors, "%d,%d\n", i%8, i/8)
+	}
+	writeFile(t, "codes.csv", []byte(codes.String()))
+	writeFile(t, "factors.csv", []byte(factors.String()))
+	for _, args := range [][]string{{"--out", "found"}, {"--json"}, {"--metrics", "dlsbd", "--types", "ordinal"}} {
+		o := call(t, append([]string{"eval", "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mig"}, args...)...)
+		if text := o.out + o.log; strings.ContainsAny(text, "\x1b\u009b") || len(text) == 0 {
+			t.Errorf("%q: %q", args, text)
+		}
+	}
+	files, err := filepath.Glob("found/*.csv")
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	named := 0
+	for _, file := range files {
+		text := string(readFile(t, file))
+		if strings.ContainsAny(text, "\x1b\u009b") || strings.HasPrefix(text, "=") || strings.Contains(text, ",=") || strings.Contains(text, "\n=") || strings.Contains(text, "\"=") {
+			t.Errorf("%s: %q", file, text)
+		}
+		named += strings.Count(text, "'=cmd")
+	}
+	if named == 0 {
+		t.Error("no file names the factor")
 	}
 }
