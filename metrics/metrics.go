@@ -235,11 +235,17 @@ func ResultNames(choices []Choice) []string {
 // Evaluate computes metrics in order, with the names of [ResultNames]. Every metric draws from its own stream of the
 // seed, so that its value does not depend on which others are computed; one that comes again draws the same.
 func Evaluate(in *Input, seed uint64, choices []Choice) ([]Result, error) {
+	return EvaluateWatched(in, seed, choices, func(int, string) {})
+}
+
+// EvaluateWatched is [Evaluate], and says before every metric which one it is.
+func EvaluateWatched(in *Input, seed uint64, choices []Choice, watch func(i int, name string)) ([]Result, error) {
 	if err := in.Validate(); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	results, names := make([]Result, len(choices)), ResultNames(choices)
 	for i, c := range choices {
+		watch(i, names[i])
 		mine := *in
 		mine.Stream = rng.New(seed, "metric/"+c.Name)
 		r, err := c.Value.Compute(&mine)

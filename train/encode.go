@@ -93,11 +93,17 @@ func (c *Coder) Width() int { return c.width }
 
 // Encode returns the codes of images of a data set, [len(indices), Width()].
 func (c *Coder) Encode(ctx context.Context, d datasets.Dataset, indices []int) ([]float32, error) {
+	return c.encode(ctx, d, indices, func(int) {})
+}
+
+// encode is Encode, and says before every batch how many images are done.
+func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, watch func(done int)) ([]float32, error) {
 	codes := make([]float32, 0, len(indices)*c.width)
 	for from := 0; from < len(indices); from += encodeBatch {
 		if ctx.Err() != nil {
 			return nil, ErrStopped
 		}
+		watch(from)
 		part := indices[from:min(from+encodeBatch, len(indices))]
 		var err error
 		codes, err = c.encoder.run(codes, len(part)*c.width, func(in []float32) {

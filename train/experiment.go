@@ -26,6 +26,8 @@ type Experiment struct {
 	Coder   *Coder
 
 	explored *metrics.Explored // what the hierarchy was learned from, of the whole data set; nil: not known
+
+	Progress *Activity // shows how far encoding and measuring are; nil: nothing does
 }
 
 // NewExperiment builds what a config names. Parts that do not go together are a *ConfigError.
@@ -143,8 +145,15 @@ func storedConfig(store *runstore.Run) (Config, error) {
 
 // Codes encodes the whole data set: the model's representation, row by row.
 func (e *Experiment) Codes(ctx context.Context) (metrics.Matrix, error) {
-	codes, err := e.Coder.Encode(ctx, e.Data, all(e.Data))
+	codes, err := e.Encode(ctx, all(e.Data))
 	return metrics.NewMatrix(e.Data.Len(), e.Coder.Width(), codes), err
+}
+
+// Encode returns the codes of images, row by row, and shows how far it is.
+func (e *Experiment) Encode(ctx context.Context, images []int) ([]float32, error) {
+	e.Progress.Begin("encoding", len(images))
+	defer e.Progress.End()
+	return e.Coder.encode(ctx, e.Data, images, func(done int) { e.Progress.Step(done, "images") })
 }
 
 // suits reports metrics that the data set, a sample of so many images, does not suit, before it takes a training to find out.
@@ -240,7 +249,9 @@ func (e *Experiment) Final() []metrics.Choice {
 
 // Evaluate measures codes of the whole data set.
 func (e *Experiment) Evaluate(codes metrics.Matrix, choices []metrics.Choice) ([]metrics.Result, error) {
-	return metrics.Evaluate(e.Input(codes), e.Config.Seed, choices)
+	e.Progress.Begin("measuring", len(choices))
+	defer e.Progress.End()
+	return metrics.EvaluateWatched(e.Input(codes), e.Config.Seed, choices, func(i int, name string) { e.Progress.Step(i, name) })
 }
 
 // spacesOf lists the columns of a model's latent spaces.

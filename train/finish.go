@@ -19,6 +19,8 @@ import (
 func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
 	s.experiment = s.experiment.Sample()
 	e, t := s.experiment, s.trainer
+	e.Progress = NewActivity(s.log)
+	defer e.Progress.End()
 	t.release()
 	if v, ok := s.last.spread(); ok && v < leastSpread {
 		s.say("note: the codes have collapsed: their spread was %.2g in the last epoch, where random codes have about 1", v)
@@ -134,7 +136,7 @@ func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
 // figures draws the run's pictures into its folder and returns them for the report.
 func (s *session) figures(codes metrics.Matrix) ([]figures.ReportFigure, error) {
 	var list []figures.ReportFigure
-	for _, f := range []struct {
+	all := []struct {
 		name, caption string
 		draw          func(io.Writer) error
 	}{
@@ -147,7 +149,11 @@ func (s *session) figures(codes metrics.Matrix) ([]figures.ReportFigure, error) 
 		{"paths", "Decoded images while one dimension moves, for every path through the hierarchy.", func(w io.Writer) error { return s.drawPaths(w, codes) }},
 		{"histograms", "Every true dimension (rows) against every code column, where both are active.", func(w io.Writer) error { return s.drawHistograms(w, codes) }},
 		{"traversals", "Decoded images while one part of the code moves and the rest is held.", func(w io.Writer) error { return s.drawTraversals(w, codes) }},
-	} {
+	}
+	s.experiment.Progress.Begin("drawing", len(all))
+	defer s.experiment.Progress.End()
+	for i, f := range all {
+		s.experiment.Progress.Step(i, f.name)
 		var png bytes.Buffer
 		if err := f.draw(&png); err != nil {
 			return nil, fmt.Errorf("figure %s: %w", f.name, err)

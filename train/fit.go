@@ -98,10 +98,13 @@ func (e *Experiment) pixelError(ctx context.Context, codes metrics.Matrix, image
 	size := h * w * c
 	sum, square := make([]float64, size), make([]float64, size)
 	pixels := make([]float32, encodeBatch*size)
+	e.Progress.Begin("decoding", len(images))
+	defer e.Progress.End()
 	for from := 0; from < len(images); from += encodeBatch {
 		if from > 0 && from%(8*encodeBatch) == 0 && ctx.Err() != nil {
 			return 0, 0, ErrStopped
 		}
+		e.Progress.Step(from, "images")
 		part := images[from:min(from+encodeBatch, len(images))]
 		datasets.Fill(e.Data, part, pixels)
 		var rows []float32

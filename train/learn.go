@@ -100,6 +100,7 @@ func learn(ctx context.Context, c Config, o Options) (*Learned, error) {
 	if warning != "" && o.Log != nil {
 		fmt.Fprintln(o.Log, warning)
 	}
+	e.Progress = NewActivity(o.Log)
 	r, err := e.Explore(ctx, m.Mimosa.Options, func(stage string) {
 		if o.Log != nil {
 			fmt.Fprintf(o.Log, "mimosa: %s\n", stage)
@@ -162,7 +163,7 @@ func isTrained(dir, hash string) bool {
 // Explore runs MIMOSA on the codes of the images that were trained on.
 func (e *Experiment) Explore(ctx context.Context, o mimosa.Options, say func(stage string)) (*mimosa.Result, error) {
 	images := e.Explored()
-	codes, err := e.Coder.Encode(ctx, e.Data, images)
+	codes, err := e.Encode(ctx, images)
 	if err != nil {
 		return nil, err
 	}

@@ -18,53 +18,99 @@ func sigmoid(x []float32) { kernel.Sigmoid(x, x) }
 // quietInterval is the time between two lines of progress where there is no terminal.
 const quietInterval = 10 * time.Second
 
-// progressHook shows a bar on a terminal, and elsewhere a plain line now and then.
-// The function it returns makes room for other text.
-func progressHook(t *Trainer, w io.Writer) (Hook, func()) {
+// display shows how far training is.
+type display struct {
+	hook  Hook
+	clear func() // makes room for other text
+	end   func() // leaves the losses of the last epoch on the screen
+}
+
+// barInterval is the shortest time between two drawings of a bar.
+const barInterval = 100 * time.Millisecond
+
+// newDisplay shows a bar on a terminal, and elsewhere a plain line now and then.
+func newDisplay(t *Trainer, w io.Writer) *display {
 	if f := plain.Terminal(w); f != nil {
 		columns, _, err := term.GetSize(int(f.Fd()))
 		if err != nil {
 			columns = 80
 		}
-		return barHook(t, f, columns)
+		return barDisplay(t, f, columns, barInterval)
 	}
-	return lineHook(t, w), func() {}
+	return lineDisplay(t, w)
 }
 
-// barColumns is what the bar, its counts and its times take of a line.
-const barColumns = 72
+// What bars, their counts and their times take of a line: the wide one has the steps in a second, too.
+const (
+	wideBar, wideColumns     = 24, 76
+	narrowBar, narrowColumns = 10, 52
+	wideTerminal             = 120
+)
 
-// barHook counts the steps of this sitting: only they say how long the rest will take.
-func barHook(t *Trainer, w io.Writer, columns int) (Hook, func()) {
+// barDisplay counts the steps of this sitting: only they say how long the rest will take.
+func barDisplay(t *Trainer, w io.Writer, columns int, interval time.Duration) *display {
 	before := t.step
-	bar := progressbar.NewOptions(max(1, t.settings.Epochs*t.epochSteps()-before),
-		progressbar.OptionSetWriter(w), progressbar.OptionShowCount(), progressbar.OptionSetItsString("steps"),
-		progressbar.OptionShowIts(), progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24))
-	meter := newMeter()
-	return Hook{Name: "progress", Step: func(r *StepReport) error {
+	options := []progressbar.Option{progressbar.OptionSetWriter(w), progressbar.OptionShowCount(),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(interval), progressbar.OptionClearOnFinish()}
+	room := columns - narrowColumns
+	if columns >= wideTerminal {
+		room = columns - wideColumns
+		options = append(options, progressbar.OptionSetWidth(wideBar), progressbar.OptionShowIts(), progressbar.OptionSetItsString("steps"))
+	} else {
+		options = append(options, progressbar.OptionSetWidth(narrowBar))
+	}
+	bar := progressbar.NewOptions(max(1, t.settings.Epochs*t.epochSteps()-before), options...)
+	meter, last := newMeter(), ""
+	current := make([]ObjectiveLoss, len(t.plan.objectives()))
+	for i, o := range t.plan.objectives() {
+		current[i].Objective = o.Name
+	}
+	return &display{hook: Hook{Name: "progress", Step: func(r *StepReport) error {
 		meter.add(r)
-		bar.Describe(describe(r, t.settings.Epochs, meter.rate, columns-barColumns))
+		for i := range current {
+			if current[i].Objective == r.Objective {
+				current[i].Names, current[i].Values = r.Names, append(current[i].Values[:0], r.Values...)
+			}
+		}
+		bar.Describe(describe(r.Epoch, t.settings.Epochs, current, meter.rate, room))
 		// A bar that cannot be drawn is no reason to end training.
 		_ = bar.Set(r.Step - before)
 		return nil
 	}, Epoch: func(r *EpochReport) error {
-		if r.Epoch == r.Of {
-			_ = bar.Finish()
-		}
+		last = epochText(r)
 		return nil
-	}}, func() { _ = bar.Clear() }
+	}}, clear: func() { _ = bar.Clear() }, end: func() {
+		_ = bar.Clear()
+		if last != "" {
+			_, _ = fmt.Fprintln(w, last)
+		}
+	}}
 }
 
-// describe says where training is, in as much detail as columns allow.
-func describe(r *StepReport, epochs int, rate float64, columns int) string {
-	short := fmt.Sprintf("epoch %d/%d", r.Epoch, epochs)
+// describe says where training is, in as much detail as columns allow, with the losses of the last step of every objective.
+func describe(epoch, epochs int, losses []ObjectiveLoss, rate float64, columns int) string {
+	short := fmt.Sprintf("epoch %d/%d", epoch, epochs)
+	var parts, sums, numbers []string
+	for _, l := range losses {
+		if len(l.Values) == 0 {
+			continue // it has had no step
+		}
+		name := ""
+		if len(losses) > 1 {
+			name = l.Objective + " "
+		}
+		parts = append(parts, name+lossText(l.Names, l.Values))
+		sums = append(sums, name+lossText(l.Names[:1], l.Values))
+		numbers = append(numbers, fmt.Sprintf("%.4g", l.Values[0]))
+	}
 	for _, text := range []string{
-		fmt.Sprintf("%s  %s  %.0f images/s", short, lossText(r.Names, r.Values), rate),
-		fmt.Sprintf("%s  %s  %.0f images/s", short, lossText(r.Names[:1], r.Values), rate),
-		fmt.Sprintf("%s  %s", short, lossText(r.Names[:1], r.Values)),
+		fmt.Sprintf("%s  %s  %.0f images/s", short, strings.Join(parts, "; "), rate),
+		fmt.Sprintf("%s  %s  %.0f images/s", short, strings.Join(sums, "; "), rate),
+		fmt.Sprintf("%s  %s", short, strings.Join(sums, "; ")),
+		fmt.Sprintf("%s  loss %s", short, strings.Join(numbers, ", ")),
+		fmt.Sprintf("%s  %s", short, strings.Join(numbers, ", ")),
 	} {
-		if len(text) <= columns {
+		if len(numbers) > 0 && len(text) <= columns {
 			return text
 		}
 	}
@@ -74,10 +120,12 @@ func describe(r *StepReport, epochs int, rate float64, columns int) string {
 // maxLeft is the longest time left that is shown, in seconds: a century.
 const maxLeft = 100 * 365 * 24 * 3600
 
-func lineHook(t *Trainer, w io.Writer) Hook {
+func lineDisplay(t *Trainer, w io.Writer) *display {
 	last := time.Now()
 	begin, beginStep := last, t.step
-	return Hook{Name: "progress", Epoch: func(r *EpochReport) error {
+	held := "" // the last epoch, if it has no line yet
+	return &display{hook: Hook{Name: "progress", Epoch: func(r *EpochReport) error {
+		held = epochText(r)
 		now := time.Now()
 		if now.Sub(last) < quietInterval && r.Epoch != r.Of && r.Epoch != 1 {
 			return nil
@@ -85,15 +133,25 @@ func lineHook(t *Trainer, w io.Writer) Hook {
 		last = now
 		perStep := now.Sub(begin).Seconds() / float64(max(1, r.Step-beginStep))
 		left := time.Duration(min(perStep*float64((r.Of-r.Epoch)*t.epochSteps()), maxLeft) * float64(time.Second))
-		var parts []string
-		for _, l := range r.Losses {
-			parts = append(parts, l.Objective+" "+lossText(l.Names, l.Values))
-		}
 		// A line that cannot be written is no reason to end training.
-		_, _ = fmt.Fprintf(w, "epoch %d/%d  %s  %.0f images/s  %s left\n", r.Epoch, r.Of, strings.Join(parts, "; "),
-			float64(r.Images)/r.Seconds, left.Round(time.Second))
+		_, _ = fmt.Fprintf(w, "%s  %s left\n", held, left.Round(time.Second))
+		held = ""
 		return nil
+	}}, clear: func() {}, end: func() {
+		if held != "" {
+			_, _ = fmt.Fprintln(w, held)
+		}
+		held = ""
 	}}
+}
+
+// epochText says what the mean losses of an epoch were.
+func epochText(r *EpochReport) string {
+	var parts []string
+	for _, l := range r.Losses {
+		parts = append(parts, l.Objective+" "+lossText(l.Names, l.Values))
+	}
+	return fmt.Sprintf("epoch %d/%d  %s  %.0f images/s", r.Epoch, r.Of, strings.Join(parts, "; "), float64(r.Images)/r.Seconds)
 }
 
 // lossText writes a loss and its parts: "loss 12.3 (reconstruction 10.1, kl 2.2)".

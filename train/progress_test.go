@@ -6,54 +6,90 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 )
 
 func TestDescribe(t *testing.T) {
-	r := &StepReport{Epoch: 2, Names: []string{"loss", "kl"}, Values: []float64{12.345, 1.5}}
+	one := []ObjectiveLoss{{"all", []string{"loss", "kl"}, []float64{12.345, 1.5}}}
+	two := []ObjectiveLoss{{"some", []string{"loss", "kl"}, []float64{12.345, 1.5}}, {"rest", []string{"loss"}, []float64{3}}}
 	for _, c := range []struct {
+		losses  []ObjectiveLoss
 		columns int
 		want    string
 	}{
-		{80, "epoch 2/9  loss 12.35 (kl 1.5)  1234 images/s"},
-		{45, "epoch 2/9  loss 12.35 (kl 1.5)  1234 images/s"},
-		{44, "epoch 2/9  loss 12.35  1234 images/s"},
-		{36, "epoch 2/9  loss 12.35  1234 images/s"},
-		{35, "epoch 2/9  loss 12.35"},
-		{5, "epoch 2/9"},
-		{-50, "epoch 2/9"},
+		{one, 80, "epoch 2/9  loss 12.35 (kl 1.5)  1234 images/s"},
+		{one, 45, "epoch 2/9  loss 12.35 (kl 1.5)  1234 images/s"},
+		{one, 44, "epoch 2/9  loss 12.35  1234 images/s"},
+		{one, 36, "epoch 2/9  loss 12.35  1234 images/s"},
+		{one, 35, "epoch 2/9  loss 12.35"},
+		{one, 20, "epoch 2/9  12.35"},
+		{one, 5, "epoch 2/9"},
+		{one, -50, "epoch 2/9"},
+		{two, 80, "epoch 2/9  some loss 12.35 (kl 1.5); rest loss 3  1234 images/s"},
+		{two, 60, "epoch 2/9  some loss 12.35; rest loss 3  1234 images/s"},
+		{two, 40, "epoch 2/9  some loss 12.35; rest loss 3"},
+		{two, 32, "epoch 2/9  loss 12.35, 3"},
+		{two, 20, "epoch 2/9  12.35, 3"},
+		{[]ObjectiveLoss{two[0], {Objective: "rest"}}, 40, "epoch 2/9  some loss 12.35"},
+		{[]ObjectiveLoss{{Objective: "rest"}}, 40, "epoch 2/9"},
 	} {
-		if got := describe(r, 9, 1234, c.columns); got != c.want {
+		if got := describe(2, 9, c.losses, 1234, c.columns); got != c.want {
 			t.Errorf("%d columns: %q, want %q", c.columns, got, c.want)
 		}
 	}
 }
 
-// The bar counts the steps of this sitting, and gives way to other text.
+// The bar counts the steps of this sitting, shows both objectives, gives way to other text and leaves the last losses.
 func TestBar(t *testing.T) {
 	trainer := trainerOf(t, load(t, "train.epochs=2"))
 	var w bytes.Buffer
 	if err := trainer.fitEpoch(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	hook, makeRoom := barHook(trainer, &w, 200)
-	trainer.AddHook(hook)
+	d := barDisplay(trainer, &w, 300, 0)
+	trainer.AddHook(d.hook)
 	if err := trainer.Fit(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	text := w.String()
-	if !regexp.MustCompile(`epoch 2/2  loss \d+\.\d \(reconstruction \S+, kl \S+, lsbd \S+\)  \d+ images/s +\d+% \|`).MatchString(text) || !strings.Contains(text, "/8, ") {
+	if !regexp.MustCompile(`epoch 2/2  supervised loss \d+\.\d+ \(reconstruction \S+, kl \S+, lsbd \S+\); unsupervised loss \S+ \(.*?\)  \d+ images/s +\d+% \|`).MatchString(text) || !strings.Contains(text, "/8, ") {
 		t.Errorf("bar: %q", text)
 	}
-	makeRoom()
-	if text = w.String(); strings.TrimRight(text[strings.LastIndex(text, "\r")+1:], " ") != "" {
-		t.Errorf("the line is not empty: %q", text[strings.LastIndex(text, "\r"):])
+	last := func() string { text = w.String(); return text[strings.LastIndex(text, "\r")+1:] }
+	d.clear()
+	if strings.TrimRight(last(), " ") != "" {
+		t.Errorf("the line is not empty: %q", last())
+	}
+	d.end()
+	if !regexp.MustCompile(`^epoch 2/2  supervised loss \S+ \(.*\); unsupervised loss \S+ \(.*\)  \d+ images/s\n$`).MatchString(last()) {
+		t.Errorf("at the end: %q", last())
+	}
+}
+
+// A bar fits a terminal of eighty columns.
+func TestNarrowBar(t *testing.T) {
+	trainer := trainerOf(t, load(t, "train.epochs=2"))
+	var w bytes.Buffer
+	trainer.AddHook(barDisplay(trainer, &w, 80, 0).hook)
+	if err := trainer.Fit(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`epoch 2/2  (loss )?\S+, \S+ +\d+% \|`).MatchString(w.String()) {
+		t.Errorf("no losses of both objectives: %q", w.String())
+	}
+	for _, line := range strings.Split(w.String(), "\r") {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, " ")); n > 80 {
+			t.Errorf("%d columns: %q", n, line)
+		}
 	}
 }
 
 func TestLine(t *testing.T) {
 	var w bytes.Buffer
 	trainer := trainerOf(t, load(t, "train.epochs=1000000000"))
-	trainer.AddHook(lineHook(trainer, &w))
+	d := lineDisplay(trainer, &w)
+	trainer.AddHook(d.hook)
 	if err := trainer.fitEpoch(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -63,4 +99,51 @@ func TestLine(t *testing.T) {
 	if !regexp.MustCompile(`^epoch 1/1000000000  supervised loss \S+ \(reconstruction \S+, kl \S+, lsbd \S+\); unsupervised loss \S+ \(.*\)  \d+ images/s  \d+h\d+m\d+s left\n$`).MatchString(w.String()) {
 		t.Errorf("progress: %q", w.String())
 	}
+	w.Reset()
+	for range 2 { // epoch 2 has no line so far
+		if d.end(); !strings.HasPrefix(w.String(), "epoch 2/1000000000  supervised loss ") || strings.Count(w.String(), "\n") != 1 {
+			t.Errorf("at the end: %q", w.String())
+		}
+	}
 }
+
+// What is done after training shows where it is, also while one part takes long.
+func TestActivity(t *testing.T) {
+	lines := make(chan string)
+	a := &Activity{w: writerFunc(func(p []byte) { lines <- string(p) }), every: time.Millisecond}
+	a.Begin("measuring", 3)
+	a.Step(1, "mig")
+	for range 2 { // a part that does not end
+		if got := <-lines; !regexp.MustCompile(`^measuring mig: 1 of 3 done, \d+s left\n$`).MatchString(got) {
+			t.Errorf("line %q", got)
+		}
+	}
+	go func() {
+		for range lines { // until it has ended
+		}
+	}()
+	a.End()
+	a.End()
+	close(lines) // nothing writes any more
+
+	var w bytes.Buffer
+	a = &Activity{w: &w, every: time.Hour, draws: true}
+	a.Begin("drawing", 8)
+	a.Step(3, "torus")
+	a.show()
+	if text := w.String(); !strings.Contains(text, "drawing torus") || !strings.Contains(text, "3/8") {
+		t.Errorf("bar: %q", text)
+	}
+	a.End()
+	if text := w.String(); strings.TrimRight(text[strings.LastIndex(text, "\r")+1:], " ") != "" {
+		t.Errorf("the line is not empty: %q", text)
+	}
+	var none *Activity
+	none.Begin("", 0)
+	none.Step(1, "")
+	none.End()
+}
+
+type writerFunc func(p []byte)
+
+func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }

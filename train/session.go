@@ -186,14 +186,11 @@ func (s *session) fit(ctx context.Context) error {
 			return nil
 		}})
 	}
+	end := func() {}
 	if s.log != nil {
-		var progress Hook
-		progress, s.clear = progressHook(t, s.log)
-		t.AddHook(progress)
-		defer func() {
-			s.clear()
-			s.clear = nil
-		}()
+		d := newDisplay(t, s.log)
+		s.clear, end = d.clear, d.end
+		t.AddHook(d.hook)
 	}
 	t.AddHook(Hook{Name: "log", Epoch: s.logEpoch})
 	if s.monitor != nil {
@@ -218,6 +215,8 @@ func (s *session) fit(ctx context.Context) error {
 		}})
 	}
 	err := t.Fit(ctx)
+	end()
+	s.clear = nil
 	switch {
 	case err == nil:
 		s.done = true

@@ -25,6 +25,7 @@ func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 		fmt.Fprintln(s.log, warning)
 	}
 	e = e.Sample()
+	e.Progress = train.NewActivity(s.log)
 	codes, err := e.Codes(ctx)
 	if err != nil {
 		return err

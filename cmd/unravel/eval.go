@@ -136,6 +136,7 @@ func (e *evaluation) openRun(ctx context.Context, dir string, s *streams) error 
 		e.chosen = x.Final()
 	}
 	x = x.Sample()
+	x.Progress = train.NewActivity(s.log)
 	codes, err := x.Codes(ctx)
 	if err != nil {
 		return err

@@ -167,7 +167,8 @@ func openExploredRun(ctx context.Context, dir string, s *streams) (*exploration,
 		fmt.Fprintln(s.log, warning)
 	}
 	x := &exploration{name: e.Config.Name, images: e.Explored(), of: e.Data.Len()}
-	codes, err := e.Coder.Encode(ctx, e.Data, x.images)
+	e.Progress = train.NewActivity(s.log)
+	codes, err := e.Encode(ctx, x.images)
 	if err != nil {
 		return nil, err
 	}

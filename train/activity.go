@@ -1,0 +1,115 @@
+package train
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/unravel-ml/unravel/internal/plain"
+)
+
+// Activity shows how far something other than training is: a bar on a terminal, and elsewhere a plain line now
+// and then. A nil one shows nothing.
+type Activity struct {
+	w     io.Writer
+	draws bool          // bars; else lines
+	every time.Duration // between two lines, or two drawings of a bar that stands still
+	least time.Duration // between any two drawings
+
+	lock      sync.Mutex
+	bar       *progressbar.ProgressBar
+	what      string // is done; empty: nothing
+	part      string // of it is at work
+	done, all int
+	begun     time.Time
+	quit      chan struct{}
+	ended     sync.WaitGroup
+}
+
+// NewActivity shows activities where text for people goes; nil: nowhere.
+func NewActivity(w io.Writer) *Activity {
+	if w == nil {
+		return nil
+	}
+	if f := plain.Terminal(w); f != nil {
+		return &Activity{w: f, draws: true, every: time.Second, least: barInterval}
+	}
+	return &Activity{w: w, every: quietInterval}
+}
+
+// Begin shows an activity, such as "encoding", that has so many parts.
+func (a *Activity) Begin(what string, all int) {
+	if a == nil {
+		return
+	}
+	a.End()
+	a.what, a.part, a.done, a.all, a.begun, a.quit = what, "", 0, max(1, all), time.Now(), make(chan struct{})
+	if a.draws {
+		a.bar = progressbar.NewOptions(a.all, progressbar.OptionSetWriter(a.w), progressbar.OptionShowCount(),
+			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(a.least), progressbar.OptionSetWidth(narrowBar))
+	}
+	quit := a.quit
+	a.ended.Go(func() {
+		ticker := time.NewTicker(a.every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-ticker.C:
+				a.show()
+			}
+		}
+	})
+}
+
+// Step says that so many parts are done, and which one is at work.
+func (a *Activity) Step(done int, part string) {
+	if a == nil {
+		return
+	}
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	changed := part != a.part
+	a.done, a.part = done, part
+	if a.bar == nil {
+		return
+	}
+	if changed {
+		a.bar.Describe(a.what + " " + part)
+	}
+	// A bar that cannot be drawn is no reason to end anything.
+	_ = a.bar.Set(min(done, a.all-1)) // a full one would end its line
+}
+
+// show writes a line, or draws the bar again with its time.
+func (a *Activity) show() {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	if a.bar != nil {
+		a.bar.Describe(a.what + " " + a.part)
+		return
+	}
+	left := ""
+	if a.done > 0 {
+		took := time.Since(a.begun)
+		left = fmt.Sprintf(", %s left", time.Duration(float64(took)/float64(a.done)*float64(a.all-a.done)).Round(time.Second))
+	}
+	_, _ = fmt.Fprintf(a.w, "%s %s: %d of %d done%s\n", a.what, a.part, a.done, a.all, left)
+}
+
+// End takes the activity away.
+func (a *Activity) End() {
+	if a == nil || a.what == "" {
+		return
+	}
+	close(a.quit)
+	a.ended.Wait()
+	if a.bar != nil {
+		_ = a.bar.Clear()
+	}
+	a.what, a.bar = "", nil
+}
