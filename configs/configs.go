@@ -56,7 +56,7 @@ func Read(name string) ([]byte, error) {
 	return source, nil
 }
 
-// Title returns the text of the comment that an experiment begins with, up to its first period.
+// Title returns the first sentence of the comment that an experiment begins with.
 func Title(name string) string {
 	source, err := Read(name)
 	if err != nil {
@@ -70,6 +70,11 @@ func Title(name string) string {
 		}
 		words = append(words, strings.Fields(text)...)
 	}
-	title, _, _ := strings.Cut(strings.Join(words, " "), ". ")
-	return strings.TrimSuffix(title, ".")
+	for i, w := range words {
+		if strings.HasSuffix(w, ".") && w != "al." && w != "vs." {
+			words = words[:i+1]
+			break
+		}
+	}
+	return strings.TrimSuffix(strings.Join(words, " "), ".")
 }

@@ -17,7 +17,7 @@ func TestNames(t *testing.T) {
 		if source, err := Read(name); err != nil || len(source) == 0 {
 			t.Errorf("%s: %d bytes, %v", name, len(source), err)
 		}
-		if title := Title(name); title == "" || strings.ContainsAny(title, "#\n") {
+		if title := Title(name); title == "" || strings.ContainsAny(title, "#\n") || strings.HasSuffix(title, " al") || strings.Count(title, "(") != strings.Count(title, ")") {
 			t.Errorf("%s has the title %q", name, title)
 		}
 	}

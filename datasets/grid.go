@@ -126,6 +126,9 @@ func (d *folder) FactorsAt(i int, dst []int) {
 	}
 }
 
+// mostChannels are those of colours with an opacity.
+const mostChannels = 4
+
 func (d *folder) readImages(a *arrays) error {
 	r, err := a.open("images")
 	if err != nil {
@@ -138,6 +141,9 @@ func (d *folder) readImages(a *arrays) error {
 	}
 	if len(s) != 4 || slices.Contains(s, 0) {
 		return fmt.Errorf("%s has shape %v; want N x H x W or N x H x W x C, none of them 0", a.label("images"), r.Shape)
+	}
+	if s[1] <= mostChannels && min(s[2], s[3]) >= 8 {
+		return fmt.Errorf("%s has shape %v, channels first; want N x H x W x C, in NumPy images.transpose(0, 2, 3, 1)", a.label("images"), r.Shape)
 	}
 	d.n, d.shape = s[0], [3]int{s[1], s[2], s[3]}
 	if err := d.matchRows(a); err != nil { // before images are unpacked

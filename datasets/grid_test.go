@@ -127,6 +127,8 @@ func TestGridErrors(t *testing.T) {
 		{"no images", map[string][]byte{"factors": factors}, GridFolder{}, "images.npy: no such file"},
 		{"no factors", map[string][]byte{"images": images}, GridFolder{}, "factors.npy: no such file"},
 		{"image shape", map[string][]byte{"images": encode(t, []int{4, 2}, ramp(8))}, GridFolder{}, "images.npy has shape [4 2]; want N x H x W"},
+		{"channels first", map[string][]byte{"images": encode(t, []int{2, 3, 8, 9}, make([]uint8, 432))}, GridFolder{},
+			"images.npy has shape [2 3 8 9], channels first; want N x H x W x C, in NumPy images.transpose(0, 2, 3, 1)"},
 		{"empty", map[string][]byte{"images": encode(t, []int{0, 2, 2}, ramp(0))}, GridFolder{}, "images.npy has shape [0 2 2]"},
 		{"integers", map[string][]byte{"images": encode(t, []int{1, 2, 2}, []int32{1, 2, 3, 4})}, GridFolder{}, "images.npy ([1 2 2]) holds int32; want uint8"},
 		{"range", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []float32{0, 1, 0, 255})}, GridFolder{}, "image 1 has a pixel 255; want 0 to 1"},

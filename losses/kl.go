@@ -61,6 +61,14 @@ type KLLoss struct {
 	Capacity *Rise   `yaml:"capacity" doc:"hold the divergence at a capacity that rises with the steps, in nats (Burgess et al. 2018)"`
 }
 
+// Hint knows the names of the weight in papers.
+func (l *KLLoss) Hint(key string) string {
+	if key == "beta" || key == "gamma" {
+		return key + " is the weight here: kl: {weight: 4}"
+	}
+	return ""
+}
+
 // Rise is a number that rises linearly from one value to another and stays there.
 type Rise struct {
 	From  float64 `yaml:"from" doc:"value in the first step"`

@@ -25,7 +25,18 @@ var Table = &registry.Table[Settings]{Kind: "model", Entries: []registry.Entry[S
 		Source: "Zbontar et al. 2021", New: func() Settings { return NewBarlowTwins() }},
 	{Name: "moco", Doc: "tells another view of an image from a queue of earlier ones; with the loss info-nce", Source: "He et al. 2020", New: func() Settings { return NewMoCo() }},
 	{Name: "moco-v2", Doc: "moco with a hidden layer between code and key", Source: "Chen et al. 2020", New: func() Settings { return NewMoCo2() }},
+}, Hints: map[string]string{
+	"beta-vae":   "a beta-VAE is the model vae with a weight of the loss kl: losses: [reconstruction, {kl: {weight: 4}}]",
+	"cc-vae":     "it is the model vae with a capacity of the loss kl: {kl: {weight: 1000, capacity: {to: 25, steps: 10000}}}",
+	"factor-vae": factorVAE, "factorvae": factorVAE,
+	"beta-tcvae": tcVAE, "tc-vae": tcVAE, "tcvae": tcVAE,
+	"dip-vae": "a DIP-VAE is the model vae with the loss dip-i or dip-ii",
 }}
+
+const (
+	factorVAE = "a FactorVAE is the model vae with the loss {tc: {estimator: adversarial}}, as in the config factorvae/chopsticks"
+	tcVAE     = "a beta-TCVAE is the model vae with the loss tc, as in the config tcvae/chopsticks"
+)
 
 // Choice is a model in a config: `vae`, or `{vae: {latent: 4}}`.
 type Choice registry.Choice[Settings]

@@ -26,6 +26,13 @@ type Result struct {
 	remark string // on the scale
 }
 
+// Computed says whether a cell has a value of ours.
+func (r *Result) Computed() bool {
+	return slices.ContainsFunc(r.Rows, func(row ResultRow) bool {
+		return slices.ContainsFunc(row.Cells, func(c Cell) bool { return c.Ours != nil })
+	})
+}
+
 // ResultRow is a row of cells.
 type ResultRow struct {
 	Label string `json:"label"`

@@ -182,7 +182,7 @@ func (l *plan) suitsViews(takes int) error {
 	}
 	switch {
 	case takes > 0 && takes != gives:
-		return fmt.Errorf("the model takes %d views of every image, and there are %d; want views: {pipeline: negative-free, count: %d}", takes, gives, takes)
+		return fmt.Errorf("the model takes %d views of every image, and there are %d; want views: {pipeline: negative-free, count: %d}, with losses of views, and supervision only where a loss learns from it, as in the config byol/sprites", takes, gives, takes)
 	case takes == 0 && gives > 1:
 		return fmt.Errorf("the model takes images, and there are %d views of each; want views.count=1, or no views", gives)
 	case takes == 0 && gives == 1 && l.views.Pipeline.Plain() != nil:
@@ -264,7 +264,7 @@ func (l *plan) fed() error {
 	case supervised >= 0 && l.split.M == 0:
 		return &losses.Error{Part: l.losses[supervised].Name, Choice: l.losses[supervised], Err: errors.New("nothing feeds it: it needs labelled groups of images, and the supervision has none; want, for example, supervision: {pairs: {count: 768}}, or in a list beside others")}
 	case supervised < 0 && !own && len(l.split.Groups) > 0:
-		return &keyed{"supervision", errors.New("it gives labelled groups of images, and nothing learns from them; want a loss such as lsbd: {planes: {factor: [0, 1]}}, or the model lsbd-vae")}
+		return &keyed{"supervision", errors.New("it gives labelled groups of images, and nothing learns from them; want a loss such as lsbd: {planes: {factor: [0, 1]}}, the model lsbd-vae, or no supervision")}
 	}
 	return nil
 }

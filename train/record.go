@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
@@ -30,7 +29,7 @@ type Record struct {
 	Seconds float64   `json:"seconds"` // of all sittings that ended by themselves or by a signal
 	Epochs  int       `json:"epochs"`
 	Steps   int       `json:"steps"`
-	Version string    `json:"version"` // of the code: the revision, with + if files were changed
+	Version string    `json:"version"` // of the code, see [Version]
 	Machine Machine   `json:"machine"`
 }
 
@@ -104,7 +103,7 @@ func newRecord(begun time.Time) *Record {
 	}
 	return &Record{
 		Begun: begun.UTC().Round(time.Millisecond), Ended: time.Now().UTC().Round(time.Millisecond),
-		Seconds: time.Since(begun).Seconds(), Version: codeVersion(),
+		Seconds: time.Since(begun).Seconds(), Version: Version(),
 		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Kernels: set, Cores: runtime.NumCPU(), Threads: runtime.GOMAXPROCS(0), Go: runtime.Version()},
 	}
 }
@@ -117,22 +116,4 @@ func (r *Record) write(store *runstore.Run) error {
 	}
 	r.Config = FileHash(config)
 	return store.Write(RecordFile, writeJSON(r))
-}
-
-// codeVersion is the revision that the program was built from, as far as it knows.
-func codeVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	revision, changed := info.Main.Version, ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			changed = "+"
-		}
-	}
-	return revision + changed
 }

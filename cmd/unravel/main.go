@@ -55,6 +55,11 @@ type commands struct {
 	Mimosa  mimosaCommand  `cmd:"" help:"Learn a hierarchy of dimensions from codes."`
 	Data    dataCommand    `cmd:"" help:"List data sets, or draw one."`
 	List    listCommand    `cmd:"" help:"List what a config can name, with options and sources."`
+
+	Help       helpCommand       `cmd:"" help:"Show help, of one command with its name."`
+	Version    versionCommand    `cmd:"" help:"Print the version of the code, and what it runs on."`
+	Completion completionCommand `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
+	Complete   completeCommand   `cmd:"" hidden:"" help:"What the script asks."`
 }
 
 // streams are where a command writes.
@@ -79,17 +84,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 			code = exitFailed
 		}
 	}()
-	var c commands
 	exited := -1
-	parser, err := kong.New(&c,
-		kong.Name("unravel"),
-		kong.Description("Trains and measures disentangled representations."),
-		kong.Writers(out, log),
-		kong.Exit(func(code int) { exited = code }),
-		kong.UsageOnError(),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(&streams{out, log}),
-	)
+	parser, err := newParser(kong.Writers(out, log), kong.Exit(func(code int) { exited = code }),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(&streams{out, log}))
 	if err != nil {
 		fmt.Fprintln(log, "unravel:", err)
 		return exitFailed
@@ -98,7 +95,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		fmt.Fprintln(log, "unravel:", err)
 		return exitUsage
 	}
-	k, err := parser.Parse(flagsLast(parser.Model, args))
+	k, err := parser.Parse(flagsLast(parser.Model, helpLast(args)))
 	if out.Err() != nil {
 		return exitCode(out.Err(), out, log)
 	}
@@ -106,7 +103,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintf(log, "unravel: %v\nSee unravel --help.\n", err)
+		fmt.Fprintf(log, "unravel: %v%s\nSee unravel --help.\n", err, overrideHint(err, args))
 		return exitUsage
 	}
 	err = k.Run()
@@ -114,6 +111,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		err = out.Err()
 	}
 	return exitCode(err, out, log)
+}
+
+// newParser makes the parser of command lines.
+func newParser(options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(&commands{}, append(options, kong.Name("unravel"),
+		kong.Description("Trains and measures disentangled representations."), kong.UsageOnError())...)
 }
 
 // exitCode reports an error and returns the code it stands for.

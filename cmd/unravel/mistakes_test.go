@@ -29,6 +29,16 @@ func TestConfigMistakes(t *testing.T) {
 		words     []string
 	}{
 		{"unknown key", []string{"train.epoch=3"}, []string{`argument "train.epoch=3"`, `unknown key "epoch"; did you mean "epochs"?`}},
+		{"epochs", []string{"epochs=1"}, []string{`unknown key "epochs"; did you mean "train.epochs"?`}},
+		{"a learning rate", []string{"train.lr=1"}, []string{`unknown key "lr"; the learning rate is the optimiser's: train.optimizer.adam.lr`}},
+		{"a size of batches", []string{"batch_size=1"}, []string{`did you mean "train.batch"?`}},
+		{"a device", []string{"device=cuda"}, []string{`unknown key "device"; Unravel computes on the CPU only`}},
+		{"a device to train on", []string{"train.device=cuda"}, []string{"Unravel computes on the CPU only"}},
+		{"a beta", []string{"losses.1={kl: {beta: 4}}"}, []string{`losses.1.kl.beta: unknown key "beta"; beta is the weight here: kl: {weight: 4}`}},
+		{"a beta-VAE", []string{"model=beta-vae"}, []string{`unknown model "beta-vae"; a beta-VAE is the model vae with a weight of the loss kl: losses: [reconstruction, {kl: {weight: 4}}]`}},
+		{"a FactorVAE", []string{"model={factor-vae: {latent: 4}}"}, []string{`the model vae with the loss {tc: {estimator: adversarial}}`}},
+		{"byol with pairs", []string{"model=byol"}, []string{"want views: {pipeline: negative-free, count: 2}, with losses of views, and supervision only where a loss learns from it, as in the config byol/sprites"}},
+		{"byol with pairs and views", []string{"model={byol: {encoder: {mlp: {hidden: [8]}}}}", "views={pipeline: negative-free, count: 2}", "losses=[cosine-regression]"}, []string{"supervision: it gives labelled groups", "or no supervision"}},
 		{"unknown option", []string{"dataset.square.colour=3"}, []string{"dataset.square.colour", "known: size, side, step"}},
 		{"fraction", []string{"train.epochs=1.5"}, []string{"train.epochs: want an integer, got 1.5"}},
 		{"text", []string{"train.batch=many"}, []string{"train.batch: want an integer"}},

@@ -163,7 +163,7 @@ func (c *tableCommand) compute(ctx context.Context, t *tables.Table, s *streams,
 }
 
 // listTables prints the tables with the cells that come out as printed: of tables that train, those of the runs that there are
-// in the usual folder, at the largest scale that has any.
+// in the usual folder, at the largest scale that has any, and "-" without any.
 func listTables(ctx context.Context, w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "TABLE\tREPRODUCED\tPRINTED\tSCALES\tWHAT\tSOURCE")
@@ -172,12 +172,12 @@ func listTables(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		reproduced, printed, err := coverage(ctx, table)
+		reproduced, printed, computed, err := coverage(ctx, table)
 		if err != nil {
 			return err
 		}
 		count := strconv.Itoa(reproduced)
-		if table.Compare == tables.Ratio { // times do not come out as printed
+		if !computed || table.Compare == tables.Ratio { // times do not come out as printed
 			count = "-"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", name, count, printed, strings.Join(table.Scales.Names(), " "), table.Title, table.Source)
@@ -185,22 +185,23 @@ func listTables(ctx context.Context, w io.Writer) error {
 	return t.Flush()
 }
 
-// coverage counts the cells that come out as printed, and all that are printed.
-func coverage(ctx context.Context, t *tables.Table) (reproduced, printed int, err error) {
+// coverage counts the cells that come out as printed, and all that are printed, and says whether there are values to compare with them.
+func coverage(ctx context.Context, t *tables.Table) (reproduced, printed int, computed bool, err error) {
 	if !t.Trains() {
 		reproduced, printed = t.Coverage()
-		return reproduced, printed, nil
+		return reproduced, printed, true, nil
 	}
 	for _, scale := range slices.Backward(t.Scales.Names()) {
 		r, err := t.Compute(ctx, tables.Options{Scale: scale, Runs: runsOf(t)})
 		if err != nil {
-			return 0, 0, err
+			return 0, 0, false, err
 		}
+		computed = computed || r.Computed()
 		if reproduced, printed = r.Reproduced, r.Printed; reproduced > 0 {
 			break
 		}
 	}
-	return reproduced, printed, nil
+	return reproduced, printed, computed, nil
 }
 
 // writeShared writes the files of --out when no other process does that shares the runs: both may end at the same moment.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,11 @@ columns: [{label: c, metric: mse, transform: exp(-x)}]
 }
 
 func TestTableList(t *testing.T) {
+	t.Chdir(t.TempDir()) // where there are no runs
 	o := succeed(t, "table")
+	if !regexp.MustCompile(`(?m)^lsbd-vae-table5 +- +127 `).MatchString(o.out) || !regexp.MustCompile(`(?m)^enriching-table3 +30 +30 `).MatchString(o.out) {
+		t.Errorf("what was never computed, and what was: %v", o)
+	}
 	lines := strings.Split(o.out, "\n")
 	if len(lines) != len(tables.Names())+2 || !strings.HasPrefix(lines[0], "TABLE ") || o.log != "" {
 		t.Fatal(o)

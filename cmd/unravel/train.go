@@ -24,6 +24,7 @@ type trainCommand struct {
 	Args   []string `arg:"" optional:"" name:"config" help:"A YAML file or the name of an embedded experiment (see unravel list configs), then overrides key.path=value."`
 	Dir    string   `name:"run" placeholder:"DIR" help:"The run's folder; if absent, one in runs/ that is called after the config and its overrides."`
 	Resume bool     `help:"Continue the run in that folder; its own config is used if none is named."`
+	DryRun bool     `help:"Check the config, print it with its overrides and all defaults, and train nothing."`
 	JSON   bool     `name:"json" help:"Print one JSON object on standard output."`
 }
 
@@ -37,9 +38,12 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 		if c.Dir, err = folderOf(settings, overrides); err != nil {
 			return err
 		}
-		if c.Resume && !exists(filepath.Join(c.Dir, runstore.Config)) {
+		if c.Resume && !c.DryRun && !exists(filepath.Join(c.Dir, runstore.Config)) {
 			fmt.Fprintf(s.log, "there is no run %s to continue: it begins; --run continues another one\n", c.Dir)
 		}
+	}
+	if c.DryRun {
+		return dryTrain(settings, c.Dir, s)
 	}
 	allow(ctx, savePatience)
 	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Log: s.log})
@@ -55,6 +59,20 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 		return json.NewEncoder(s.out).Encode(result)
 	}
 	return metrics.Print(s.out, result.Metrics)
+}
+
+// dryTrain prints the config of a run, and says where it would be.
+func dryTrain(c train.Config, dir string, s *streams) error {
+	if err := train.Check(c); err != nil {
+		return err
+	}
+	text, err := c.Encode()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.log, "%s would train in %s\n", c.Name, dir)
+	_, err = s.out.Write(text)
+	return err
 }
 
 // config reads the config that the arguments name, with their overrides.

@@ -165,7 +165,7 @@ func (d *decoder) structure(n *Node, v reflect.Value) error {
 	for i, key := range n.keys {
 		at := slices.IndexFunc(known, func(f field) bool { return f.name == key })
 		if at < 0 {
-			d.errs.append(n.items[i].unknown(key, names(known)))
+			d.errs.append(n.items[i].unknown(key, hintAt(v, n.path, key), names(known)))
 			continue
 		}
 		d.value(n.items[i], v.FieldByIndex(known[at].index))
@@ -178,11 +178,34 @@ func (d *decoder) structure(n *Node, v reflect.Value) error {
 	return nil
 }
 
+// Hinter is implemented by settings that know what is meant by some keys that they do not have.
+type Hinter interface {
+	Hint(key string) string // empty: nothing is known
+}
+
+// hintAt says what may be meant by a key that a struct does not have.
+func hintAt(v reflect.Value, path, key string) string {
+	if h, ok := v.Addr().Interface().(Hinter); ok {
+		if text := h.Hint(key); text != "" {
+			return "; " + text
+		}
+	}
+	for _, o := range Options(v.Addr().Interface()) {
+		if strings.HasSuffix(o.Key, "."+key) && !slices.Contains(strings.Split(o.Key, "."), "N") {
+			return fmt.Sprintf("; did you mean %q?", joinAll(path, o.Key))
+		}
+	}
+	return ""
+}
+
 // unknown is the error about a key that does not exist.
-func (n *Node) unknown(key string, known []string) *Error {
-	hint := registry.Suggest(key, known)
-	if len(known) == 0 {
+func (n *Node) unknown(key, hint string, known []string) *Error {
+	switch {
+	case hint != "":
+	case len(known) == 0:
 		hint = "; there are no options here"
+	default:
+		hint = registry.Suggest(key, known)
 	}
 	return n.keyOrValue().fail(n.path, fmt.Errorf("unknown key %q%s", key, hint))
 }

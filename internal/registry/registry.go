@@ -22,6 +22,7 @@ type Entry[T any] struct {
 type Table[T any] struct {
 	Kind    string
 	Entries []Entry[T]
+	Hints   map[string]string // what to name in place of names that others have for it
 }
 
 // Names lists the entries' names in the table's order.
@@ -39,6 +40,9 @@ func (t *Table[T]) Lookup(name string) (Entry[T], error) {
 		if e.Name == name {
 			return e, nil
 		}
+	}
+	if hint, ok := t.Hints[name]; ok {
+		return Entry[T]{}, fmt.Errorf("unknown %s %q; %s", t.Kind, name, hint)
 	}
 	return Entry[T]{}, fmt.Errorf("unknown %s %q%s", t.Kind, name, Suggest(name, t.Names()))
 }

@@ -1,0 +1,38 @@
+package train
+
+import (
+	"regexp"
+	"runtime/debug"
+	"testing"
+)
+
+func TestVersion(t *testing.T) {
+	ours := func(version string) debug.Module { return debug.Module{Path: modulePath, Version: version} }
+	theirs := debug.Module{Path: "example.com/program", Version: "v3.0.0"}
+	git := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "abc123"}, {Key: "vcs.modified", Value: "false"}}
+	local := ours("v0.0.0")
+	local.Replace = &debug.Module{Path: "../unravel"}
+	fork := ours("v1.2.3")
+	fork.Replace = &debug.Module{Path: "example.com/fork", Version: "v1.2.4"}
+	dependency := ours("v1.2.3")
+	for _, c := range []struct {
+		info debug.BuildInfo
+		want string
+	}{
+		{debug.BuildInfo{Main: ours("v0.0.0-2026+dirty"), Settings: git}, "abc123"},
+		{debug.BuildInfo{Main: ours("(devel)"), Settings: append(git[:2:2], debug.BuildSetting{Key: "vcs.modified", Value: "true"})}, "abc123+"},
+		{debug.BuildInfo{Main: ours("v1.2.3")}, "v1.2.3"},
+		{debug.BuildInfo{Main: ours("(devel)")}, ""},
+		{debug.BuildInfo{Main: theirs, Settings: git, Deps: []*debug.Module{{Path: "x", Version: "v9.0.0"}, &dependency}}, "v1.2.3"},
+		{debug.BuildInfo{Main: theirs, Settings: git, Deps: []*debug.Module{&local}}, ""},
+		{debug.BuildInfo{Main: theirs, Deps: []*debug.Module{&fork}}, "v1.2.4"},
+		{debug.BuildInfo{Main: theirs, Settings: git}, ""},
+	} {
+		if got := versionOf(&c.info); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.info, got, c.want)
+		}
+	}
+	if v := Version(); !regexp.MustCompile(`^(devel-)?[0-9a-f]{12,40}\+?$`).MatchString(v) {
+		t.Errorf("the version of this test is %q", v)
+	}
+}
