@@ -273,9 +273,9 @@ func (n *Node) flows() bool {
 func (n *Node) writeFlow(b *strings.Builder) {
 	switch n.kind {
 	case scalarNode:
-		if n.plain && n.class() != isText {
+		if n.plain && !strings.ContainsAny(n.text, ",[]{}") { // which end or open lists and mappings
 			b.WriteString(n.text)
-		} else { // a comma in a text ends it in a list
+		} else {
 			b.WriteString(quote(n.text))
 		}
 	case listNode, mapNode:

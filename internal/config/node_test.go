@@ -87,7 +87,7 @@ func TestInline(t *testing.T) {
 	for src, want := range map[string]string{
 		"a: 1\nb:\n  - x\n  - {c: 1.50}": "{a: 1, b: [x, {c: 1.50}]}", "'1'": `"1"`, "": "null", "[]": "[]", "{}": "{}", "- null\n- true": "[null, true]",
 		"\"a, b\"": `"a, b"`, "'{'": `"{"`, "|\n x\n y\n": `"x\ny\n"`,
-		"- a, b\n- c]": `["a, b", "c]"]`, "k: x{y": `{k: "x{y"}`, "- 1e3\n- yes": `[1e3, "yes"]`,
+		"- a, b\n- c]": `["a, b", "c]"]`, "k: x{y": `{k: "x{y"}`, "- 1e3\n- yes": "[1e3, yes]",
 	} {
 		n, err := Parse("x", []byte(src))
 		if err != nil {
