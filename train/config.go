@@ -78,28 +78,33 @@ func Load(file string, source []byte, overrides ...string) (Config, error) {
 	if err != nil {
 		return c, err
 	}
-	longMetrics(n, overrides)
-	if err := n.Override(overrides...); err != nil {
+	if err := n.Override(longMetrics(n, overrides)...); err != nil {
 		return c, err
 	}
 	c.source = n
 	return c, n.Decode(&c)
 }
 
-// longMetrics gives a list of metrics its key where overrides address the others.
-func longMetrics(n *config.Node, overrides []string) {
-	m := n.Get("metrics")
-	if m == nil {
-		return
-	}
-	for _, o := range overrides {
-		if path, _, _ := strings.Cut(o, "="); slices.ContainsFunc(measureKeys, func(key string) bool {
+// longMetrics gives a list of metrics its key where overrides address the others, in the source and in the overrides.
+func longMetrics(n *config.Node, overrides []string) []string {
+	if !slices.ContainsFunc(overrides, func(o string) bool {
+		path, _, _ := strings.Cut(o, "=")
+		return slices.ContainsFunc(measureKeys, func(key string) bool {
 			return path == "metrics."+key || strings.HasPrefix(path, "metrics."+key+".")
-		}) {
-			m.Nest("final")
-			return
+		})
+	}) {
+		return overrides
+	}
+	if m := n.Get("metrics"); m != nil {
+		m.Nest("final")
+	}
+	long := slices.Clone(overrides)
+	for i, o := range long {
+		if value, ok := strings.CutPrefix(o, "metrics="); ok && strings.HasPrefix(strings.TrimSpace(value), "[") {
+			long[i] = "metrics.final=" + value
 		}
 	}
+	return long
 }
 
 // Encode returns the config as YAML with all defaults filled in. Load accepts it.

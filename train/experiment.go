@@ -9,7 +9,6 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/rng"
 	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
@@ -168,29 +167,6 @@ func (e *Experiment) suits(choices []metrics.Choice, of int) error {
 		}
 	}
 	return nil
-}
-
-// Sample returns the experiment on as many of its images as are encoded at the end.
-func (e *Experiment) Sample() *Experiment {
-	n, count := e.Data.Len(), e.Config.Metrics.Sample
-	if count == 0 || count >= n {
-		return e
-	}
-	images := rng.New(e.Config.Seed, "dataset/sample").Perm(n)[:count]
-	slices.Sort(images)
-	some := *e
-	some.Data, some.Held = datasets.Sample(e.Data, images), nil
-	some.Split = &datasets.Split{}
-	*some.Split = *e.Split
-	some.Split.Groups, some.Split.Unlabelled, some.Split.Known = nil, nil, nil
-	for row, i := range images {
-		if _, held := slices.BinarySearch(e.Held, i); held {
-			some.Held = append(some.Held, row)
-		} else {
-			some.Split.Unlabelled = append(some.Split.Unlabelled, row)
-		}
-	}
-	return &some
 }
 
 // Input is what final metrics see of codes of the whole data set: all rows, or those

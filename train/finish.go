@@ -15,42 +15,24 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// finish encodes the data set, or a sample, measures the codes, and draws figures and the report.
+// finish encodes the data set, a sample or nothing, measures the codes, and draws figures and the report.
 func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
-	s.experiment = s.experiment.Sample()
-	e, t := s.experiment, s.trainer
-	e.Progress = NewActivity(s.log)
-	defer e.Progress.End()
+	t := s.trainer
+	s.experiment.Progress = NewActivity(s.log)
+	defer s.experiment.Progress.End()
 	t.release()
 	if v, ok := s.last.spread(); ok && v < leastSpread {
 		s.say("note: the codes have collapsed: their spread was %.2g in the last epoch, where random codes have about 1", v)
 	}
-	codes, err := e.Codes(ctx)
+	codes, err := s.encode(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.store.Write(CodesFile, WriteCodes(codes)); err != nil {
-		return nil, err
-	}
-	for name, write := range FactorFiles(e.Data) {
-		if err := s.store.Write(name, write); err != nil {
+	results := []metrics.Result{}
+	if codes.Data != nil {
+		if results, err = s.experiment.Evaluate(codes, s.experiment.Final()); err != nil {
 			return nil, err
 		}
-	}
-	if s.fitted, err = e.fit(ctx, codes); err != nil {
-		return nil, err
-	}
-	if s.fitted != nil {
-		if err := s.store.Write(FitFile, writeJSON(s.fitted)); err != nil {
-			return nil, err
-		}
-		if !s.fitted.Converged {
-			s.say("note: training has not converged: %s", s.fitted.Why)
-		}
-	}
-	results, err := e.Evaluate(codes, e.Final())
-	if err != nil {
-		return nil, err
 	}
 	if err := s.store.Write(MetricsFile, writeJSON(results)); err != nil {
 		return nil, err
@@ -154,6 +136,13 @@ func (s *session) figures(codes metrics.Matrix) ([]figures.ReportFigure, error) 
 	defer s.experiment.Progress.End()
 	for i, f := range all {
 		s.experiment.Progress.Step(i, f.name)
+		file := figuresDir + "/" + f.name + ".png"
+		if codes.Data == nil && f.name != "losses" && f.name != "hierarchy" { // the others show codes
+			if err := s.forget(file); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		var png bytes.Buffer
 		if err := f.draw(&png); err != nil {
 			return nil, fmt.Errorf("figure %s: %w", f.name, err)
@@ -161,7 +150,7 @@ func (s *session) figures(codes metrics.Matrix) ([]figures.ReportFigure, error) 
 		if png.Len() == 0 { // it does not apply to this model or data set
 			continue
 		}
-		if err := s.store.Write(figuresDir+"/"+f.name+".png", writeBytes(png.Bytes())); err != nil {
+		if err := s.store.Write(file, writeBytes(png.Bytes())); err != nil {
 			return nil, err
 		}
 		list = append(list, figures.ReportFigure{Caption: f.caption, PNG: png.Bytes()})

@@ -40,6 +40,9 @@ func (e *Experiment) fit(ctx context.Context, codes metrics.Matrix) (*Fit, error
 		return nil, nil
 	}
 	trained := e.trained()
+	if len(trained) == 0 { // of a small sample, all may be held out
+		return nil, nil
+	}
 	f := &Fit{Images: len(trained)}
 	var err error
 	if f.Reconstruction, f.Variance, err = e.pixelError(ctx, codes, trained); err != nil {

@@ -17,6 +17,7 @@ import (
 type Measures struct {
 	Final  []metrics.Choice `yaml:"final" doc:"what to measure at the end, on all images or a sample"`
 	Sample int              `yaml:"sample" doc:"images encoded at the end, drawn once, for data sets whose codes take too much memory; 0: all"`
+	Encode Encode           `yaml:"encode" doc:"images whose codes and factors are kept at the end: true (all, or the sample), false (none), or a number where no metric is measured; if absent, those that are measured, and up to 10000 where nothing is"`
 	During During           `yaml:"during" doc:"what to measure while training goes on: a list of metrics, or fast, the quick ones that suit the data set; if absent, the final ones where every is given"`
 	Every  int              `yaml:"every" doc:"epochs between two measurements; 0: as many as it takes to train on twenty times the images measured"`
 	Images int              `yaml:"images" doc:"images measured during training, drawn once; a smaller data set is measured whole"`
@@ -34,7 +35,7 @@ const fastWord = "fast"
 const trainedPerMeasured = 20
 
 // measureKeys are the keys of Measures.
-var measureKeys = []string{"final", "sample", "during", "every", "images"}
+var measureKeys = []string{"final", "sample", "encode", "during", "every", "images"}
 
 // defaultMeasures measure 10,000 images, as disentanglement_lib does.
 func defaultMeasures() Measures { return Measures{Images: 10000} }
@@ -82,7 +83,7 @@ func (m Measures) EncodeConfig() (any, error) { return measures(m), nil }
 
 // ConfigType says what can be given.
 func (m Measures) ConfigType() string {
-	return "a list of metrics, or final, sample, during, every and images"
+	return "a list of metrics, or final, sample, encode, during, every and images"
 }
 
 // measures is Measures as a plain struct of keys.
@@ -156,6 +157,9 @@ func (d During) empty() bool { return !d.Fast && len(d.List) == 0 }
 
 // validate checks the keys against each other and against what is watched.
 func (m *Measures) validate(stop *EarlyStop) error {
+	if err := m.validEncode(); err != nil {
+		return err
+	}
 	if m.Every > 0 && m.During.empty() && len(m.Final) == 0 {
 		return config.Invalid("metrics.every", "there is no metric to measure every %d epochs", m.Every)
 	}

@@ -326,6 +326,9 @@ func (s *session) enough() string {
 // logMetrics writes an evaluation to the logs, unless it is there already: that
 // of the last epoch, or that of a finished run which is resumed.
 func (s *session) logMetrics(epoch, step int, results []metrics.Result) error {
+	if len(results) == 0 {
+		return nil
+	}
 	line := logLine{Step: step, Epoch: epoch, Metrics: map[string]float64{}}
 	for _, m := range results {
 		line.Metrics[m.Name] = m.Value

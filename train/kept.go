@@ -1,0 +1,168 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// Encode says of how many images a run keeps the codes. The zero value keeps those that metrics are measured
+// on, and, if there is no metric, those of at most [MostKept] images.
+type Encode int
+
+// Encode also takes a number of images from 1 on.
+const (
+	EncodeAll  Encode = math.MaxInt // all images, or the sample
+	EncodeNone Encode = -1
+)
+
+// MostKept is the number of images encoded at the end where no metric asks for more.
+const MostKept = 10000
+
+// DecodeConfig reads true, false or a number.
+func (e *Encode) DecodeConfig(n *config.Node) error {
+	var all bool
+	var count int
+	switch {
+	case n.IsNull():
+		*e = 0
+	case n.IsScalar() && n.Decode(&all) == nil:
+		if *e = EncodeNone; all {
+			*e = EncodeAll
+		}
+	case n.IsScalar() && n.Decode(&count) == nil && count > 0:
+		*e = Encode(count)
+	default:
+		return n.Errorf("want true (all images), false (none) or a number of images from 1 on")
+	}
+	return nil
+}
+
+// EncodeConfig is the reverse of DecodeConfig.
+func (e Encode) EncodeConfig() (any, error) {
+	switch e {
+	case 0:
+		return nil, nil
+	case EncodeAll, EncodeNone:
+		return e == EncodeAll, nil
+	}
+	return int(e), nil
+}
+
+// ConfigType says what can be given.
+func (e Encode) ConfigType() string { return "true, false or a number" }
+
+// validEncode checks the number of codes that are kept against what is measured.
+func (m *Measures) validEncode() error {
+	switch {
+	case m.Encode < EncodeNone:
+		return config.Invalid("metrics.encode", "%d is out of range: want 1 or more, or true or false", m.Encode)
+	case m.Encode <= 0 || m.Encode == EncodeAll:
+		return nil
+	case len(m.Final) > 0:
+		return config.Invalid("metrics.encode", "metrics are measured at the end, and what they measure is encoded: want true or false, or metrics.sample=%d", m.Encode)
+	case m.Sample > 0:
+		return config.Invalid("metrics.encode", "metrics.sample says how many images are encoded, too: want one of the two")
+	}
+	return nil
+}
+
+// Sample returns the experiment on as many of its images as metrics are measured on at the end.
+func (e *Experiment) Sample() *Experiment { return e.some(e.Config.Metrics.Sample, e.Config.Seed) }
+
+// kept returns the experiment on the images that are encoded at the end; nil if none are. They are the sample where metrics
+// or the config ask for it, and otherwise the same images for all seeds, so that runs can be compared.
+func (e *Experiment) kept() *Experiment {
+	m := &e.Config.Metrics
+	switch {
+	case len(m.Final) > 0 || m.Encode == EncodeAll || m.Encode == 0 && m.Sample > 0:
+		return e.Sample()
+	case m.Encode == EncodeNone:
+		return nil
+	case m.Encode > 0:
+		return e.some(int(m.Encode), 0)
+	}
+	return e.some(MostKept, 0)
+}
+
+// some returns the experiment on count of its images, drawn by a seed; 0: all.
+func (e *Experiment) some(count int, seed uint64) *Experiment {
+	n := e.Data.Len()
+	if count == 0 || count >= n {
+		return e
+	}
+	images := rng.New(seed, "dataset/sample").Perm(n)[:count]
+	slices.Sort(images)
+	some := *e
+	some.Data, some.Held = datasets.Sample(e.Data, images), nil
+	some.Split = &datasets.Split{}
+	*some.Split = *e.Split
+	some.Split.Groups, some.Split.Unlabelled, some.Split.Known = nil, nil, nil
+	for row, i := range images {
+		if _, held := slices.BinarySearch(e.Held, i); held {
+			some.Held = append(some.Held, row)
+		} else {
+			some.Split.Unlabelled = append(some.Split.Unlabelled, row)
+		}
+	}
+	return &some
+}
+
+// encode computes the codes of the images that are kept, with how well they fit, and stores them; the session is about
+// these images from then on. Without any the codes are empty, and what an earlier end of the run has left goes.
+func (s *session) encode(ctx context.Context) (codes metrics.Matrix, err error) {
+	all, e := s.experiment.Data.Len(), s.experiment.kept()
+	if e == nil {
+		return codes, s.forget(CodesFile, FactorsFile, LevelsFile, FitFile)
+	}
+	s.experiment = e
+	if n := e.Data.Len(); n < all && len(e.Config.Metrics.Final) == 0 {
+		s.say("codes are kept of %d of the %d images: no metric needs more, and metrics.encode says how many", n, all)
+	}
+	if codes, err = e.Codes(ctx); err != nil {
+		return codes, err
+	}
+	if e.Config.Metrics.Encode == EncodeNone {
+		err = s.forget(CodesFile, FactorsFile, LevelsFile)
+	} else {
+		err = s.writeCodes(codes)
+	}
+	if err != nil {
+		return codes, err
+	}
+	if s.fitted, err = e.fit(ctx, codes); err != nil || s.fitted == nil {
+		return codes, err
+	}
+	if !s.fitted.Converged {
+		s.say("note: training has not converged: %s", s.fitted.Why)
+	}
+	return codes, s.store.Write(FitFile, writeJSON(s.fitted))
+}
+
+// writeCodes stores codes and the factors of their images.
+func (s *session) writeCodes(codes metrics.Matrix) error {
+	if err := s.store.Write(CodesFile, WriteCodes(codes)); err != nil {
+		return err
+	}
+	for name, write := range FactorFiles(s.experiment.Data) {
+		if err := s.store.Write(name, write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) forget(files ...string) error {
+	for _, name := range files {
+		if err := s.store.Remove(name); err != nil {
+			return fmt.Errorf("an earlier %s: %w", name, err)
+		}
+	}
+	return nil
+}
