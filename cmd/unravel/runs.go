@@ -12,10 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/unravel-ml/unravel/internal/plain"
-	"github.com/unravel-ml/unravel/internal/registry"
 	"github.com/unravel-ml/unravel/internal/runindex"
 )
 
@@ -46,7 +44,7 @@ func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if len(c.By) > 0 {
-		return c.compare(s.out, runs)
+		return c.compare(s, runs)
 	}
 	switch {
 	case c.JSON:
@@ -54,7 +52,7 @@ func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 	case c.CSV:
 		return writeRunRecords(s.out, columnsOf(runs, true), runs)
 	}
-	return printRuns(s.out, runs)
+	return printRuns(s, runs)
 }
 
 // runColumn is what can be told of a run.
@@ -108,6 +106,9 @@ func resultNames(runs []*runindex.Run) []string {
 func columnsOf(runs []*runindex.Run, all bool) (list []runColumn) {
 	if all {
 		list = append(list, fixedColumns...)
+		for _, key := range choiceKeys {
+			list = append(list, choiceColumn(key))
+		}
 		keys := map[string]bool{}
 		for _, r := range runs {
 			for key := range r.Settings {
@@ -123,12 +124,7 @@ func columnsOf(runs []*runindex.Run, all bool) (list []runColumn) {
 		return list
 	}
 	list = append(list, fixedColumns[0], fixedColumns[1])
-	for _, key := range runindex.Varying(runs) {
-		if key != "name" && key != "train.threads" {
-			list = append(list, setting(key))
-		}
-	}
-	list = append(list, fixedColumns[3])
+	list = append(append(list, differing(runs)...), fixedColumns[3])
 	for _, name := range resultNames(runs) {
 		if !strings.Contains(name, ".") || name == "fit.converged" {
 			list = append(list, resultColumn(name))
@@ -149,7 +145,7 @@ func findColumn(runs []*runindex.Run, name string) (runColumn, error) {
 	if len(runs) == 0 {
 		return setting(name), nil
 	}
-	return runColumn{}, usagef("no run has %q%s", name, registry.Suggest(name, names))
+	return runColumn{}, usagef("no run has %q; did you mean %q? --csv has the names of all columns", name, nearestColumn(name, names))
 }
 
 // filtered keeps the runs for which all filters hold.
@@ -226,23 +222,6 @@ func writeRunRecords(w io.Writer, columns []runColumn, runs []*runindex.Run) err
 	return plain.WriteCSV(w, runRecords(columns, runs, false))
 }
 
-// printRuns prints what tells runs apart, and what they have found.
-func printRuns(w io.Writer, runs []*runindex.Run) error {
-	if len(runs) == 0 {
-		_, err := fmt.Fprintln(w, "no runs")
-		return err
-	}
-	return printTable(w, runRecords(columnsOf(runs, false), runs, true))
-}
-
-func printTable(w io.Writer, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
-	}
-	return t.Flush()
-}
-
 // runGroup are runs with the same values.
 type runGroup struct {
 	Values  []string           `json:"values"`
@@ -253,13 +232,13 @@ type runGroup struct {
 }
 
 // compare prints a line for each group of runs.
-func (c *runsCommand) compare(w io.Writer, runs []*runindex.Run) error {
+func (c *runsCommand) compare(s *streams, runs []*runindex.Run) error {
 	groups, err := grouped(runs, c.By)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(w).Encode(map[string]any{"by": c.By, "groups": groups})
+		return json.NewEncoder(s.out).Encode(map[string]any{"by": c.By, "groups": groups})
 	}
 	names := resultNames(runs)
 	rows := [][]string{append(slices.Clone(c.By), "runs")}
@@ -289,9 +268,21 @@ func (c *runsCommand) compare(w io.Writer, runs []*runindex.Run) error {
 		rows = append(rows, row)
 	}
 	if c.CSV {
-		return plain.WriteCSV(w, rows)
+		return plain.WriteCSV(s.out, rows)
 	}
-	return printTable(w, rows)
+	list := make([]shownColumn, len(rows[0]))
+	for _, row := range rows[1:] {
+		for i, cell := range row {
+			list[i].cells = append(list[i].cells, cell)
+		}
+	}
+	for i, header := range rows[0] {
+		list[i].header, list[i].rank = header, neverOut
+		if i > len(c.By) { // results
+			list[i].rank = i
+		}
+	}
+	return printFitted(s, list)
 }
 
 // grouped puts runs with the same values of columns together, in the order of the first of each group.

@@ -109,7 +109,7 @@ func TestRunsCommand(t *testing.T) {
 		t.Error(o)
 	}
 	for filter, want := range map[string]int{
-		"seed=1": 2, "losses.1.kl.weight=2": 2, "losses.1.kl.weight=2.0": 2, "seed!=1": 2, "dlsbd>100": 0, "dlsbd<100": 4, "state=finished": 4, "model=x": -1, "kernels=none": 0,
+		"seed=1": 2, "losses.1.kl.weight=2": 2, "losses.1.kl.weight=2.0": 2, "seed!=1": 2, "dlsbd>100": 0, "dlsbd<100": 4, "state=finished": 4, "model=x": 0, "modl=x": -1, "kernels=none": 0,
 		"seed": -1, "=3": -1, "seed<x": -1,
 	} {
 		o := call(t, "runs", dir, "--csv", "--filter", filter)

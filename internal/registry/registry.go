@@ -58,7 +58,7 @@ type Choice[T any] struct {
 func Suggest(name string, known []string) string {
 	best, distance := "", max(2, len(name)/3)+1
 	for _, k := range known {
-		if d := editDistance(name, k); d < distance {
+		if d := Distance(name, k); d < distance {
 			best, distance = k, d
 		}
 	}
@@ -71,9 +71,9 @@ func Suggest(name string, known []string) string {
 	return "; known: " + strings.Join(known, ", ")
 }
 
-// editDistance counts the letters to insert, delete, replace or swap with their
+// Distance counts the letters to insert, delete, replace or swap with their
 // neighbour that make b of a (each at most once).
-func editDistance(a, b string) int {
+func Distance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
