@@ -38,8 +38,8 @@ func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, erro
 //
 //	-(d/2) log t - (d/2) log(2 pi) - d/2 + log Vol(S^d) + (t/4) d (d-1),
 //
-// up to t^8. It is accurate to 1e-6 nats for any t up to dimension 100, and for t up to 1/d above;
-// at later times there it is NaN.
+// up to t^8. The result is accurate to 1e-8 of its value for any t up to dimension 100. Above it only t
+// up to 1/d is known, and the result is NaN at later times.
 //
 // log t has the shape [rows, 1]; the result is a scalar. It does not depend on the
 // location. It is differentiable, and falls in t to 0.

@@ -32,7 +32,7 @@ func SphereTime(dim int) float64 {
 //
 //	KL = -(d/2) log(2 pi e t) + log Vol(S^d) + (t/4) d (d-1) + c_2 t^2 + ... + c_8 t^8
 //
-// is accurate to 1e-9 (to 1e-6 of dimensions above 100). On the circle all c_n are 0: what
+// takes over, where the two differ by 1e-11 up to dimension 10 and by 1e-7 at dimension 100. On the circle all c_n are 0: what
 // is missing is exp(-pi^2/(2 t)), the term of the other form of the theta series.
 type heatKernel struct {
 	dim       float64
