@@ -37,7 +37,7 @@ func newExperiment(c Config, l *Learned) (*Experiment, error) {
 	e := &Experiment{Config: c, Learned: l}
 	var err error
 	if e.Data, err = c.Dataset.Build(c.Seed); err != nil {
-		return nil, fmt.Errorf("dataset %s: %w", c.Dataset.Name, err)
+		return nil, c.mistake("dataset."+c.Dataset.Name, err)
 	}
 	if err := l.of(e.Data.Len()); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func newExperiment(c Config, l *Learned) (*Experiment, error) {
 		return nil, c.mistake("model."+c.Model.Name, err)
 	}
 	if e.Coder, err = NewCoder(e.Model, data); err != nil {
-		return nil, fmt.Errorf("model %s: %w", c.Model.Name, err)
+		return nil, c.mistake("model."+c.Model.Name, err)
 	}
 	e.Coder.views = c.Views
 	return e, nil

@@ -108,6 +108,7 @@ func TestPlaces(t *testing.T) {
 		"latent spaces":   {tiny, "      - sphere: {dim: 1, log_t: [-10, -9]}\n", "", "model.lsbd-vae: "},
 		"hold-out":        {tiny, "batch: 32", "batch: 32, hold_out: 0.5", "train.hold_out: the supervision has groups"},
 		"views":           {tiny, "metrics:", "views: {pipeline: [flip]}\nmetrics:", "views"},
+		"data set":        {tiny, "dataset: {square: {size: 16, side: 4}}", "dataset: {grid: {path: nowhere}}", "dataset.grid: "},
 		"no data set":     {tiny, "dataset: {square: {size: 16, side: 4}}\n", "", "dataset: no data set"},
 	} {
 		t.Run(name, func(t *testing.T) {
