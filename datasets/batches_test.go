@@ -36,7 +36,7 @@ func epoch(t testing.TB, s *Sampler) (batches []Batch) {
 }
 
 func clone(b Batch) Batch {
-	return Batch{Labelled: b.Labelled, Indices: slices.Clone(b.Indices), Moves: slices.Clone(b.Moves)}
+	return Batch{Labelled: b.Labelled, Group: b.Group, Indices: slices.Clone(b.Indices), Moves: slices.Clone(b.Moves)}
 }
 
 func TestEpochPlan(t *testing.T) {

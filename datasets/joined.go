@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -90,6 +91,9 @@ func (l *Labels) agree() error {
 func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 	joined := &Split{}
 	var known []*Labels
+	kinds := map[int]int{} // the place of the groups of a number of images
+	var groups [][][]int
+	var moves [][][]float32
 	for _, s := range splits {
 		if s.Known != nil {
 			known = append(known, s.Known)
@@ -97,12 +101,19 @@ func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 		if s.M == 0 {
 			continue
 		}
-		if joined.M > 0 && (joined.M != s.M || joined.Rotations != s.Rotations) {
-			return nil, fmt.Errorf("there are groups of %d images with %d rotations and of %d images with %d; want groups of one kind", joined.M, joined.Rotations, s.M, s.Rotations)
+		if len(groups) > 0 && joined.Rotations != s.Rotations {
+			return nil, fmt.Errorf("there are groups with %d rotations in space and with %d; want the same number in all", joined.Rotations, s.Rotations)
 		}
-		joined.M, joined.Rotations = s.M, s.Rotations
-		joined.Groups, joined.Moves = append(joined.Groups, s.Groups...), append(joined.Moves, s.Moves...)
+		at, ok := kinds[s.M]
+		if !ok {
+			at = len(groups)
+			kinds[s.M], groups, moves = at, append(groups, nil), append(moves, nil)
+		}
+		joined.Rotations = s.Rotations
+		joined.M = cmp.Or(joined.M, s.M)
+		groups[at], moves[at] = append(groups[at], s.Groups...), append(moves[at], s.Moves...)
 	}
+	joined.Groups, joined.Moves = slices.Concat(groups...), slices.Concat(moves...)
 	if known != nil {
 		var err error
 		if joined.Known, err = JoinLabels(known...); err != nil {

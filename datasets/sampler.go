@@ -11,6 +11,7 @@ import (
 // they are valid until the next StartEpoch, Levels until the next Next.
 type Batch struct {
 	Labelled bool
+	Group    int       // images in a group of a labelled batch, M; otherwise 1
 	Indices  []int     // data set indices; of a labelled batch group by group, M each
 	Moves    []float32 // of a labelled batch: len(Indices) x K radians, relative to the group's first image
 
@@ -25,7 +26,7 @@ type Batch struct {
 // random order, then one pass over the unlabelled images in random order
 // (Tonnaer et al. 2022 alternate between the two by epoch). A labelled batch holds
 // batchImages/M groups, rounded down, but at least one. The last batch of each pass
-// may be smaller.
+// may be smaller. Groups of several kinds have a pass for each.
 //
 // If the split has Known labels with a share, the pass over the unlabelled images
 // takes only a part of each of its batches; the rest, round(Share*batchImages)
@@ -36,7 +37,8 @@ type Sampler struct {
 	split  *Split
 	stream *rng.Stream
 
-	groupsPerBatch, imagesPerBatch int
+	imagesPerBatch int
+	passes         []groupPass // over the groups
 
 	state      State
 	groups     []int     // the epoch's order of groups
@@ -47,6 +49,15 @@ type Sampler struct {
 	levels     []int32   // of the batch dealt last
 	scratch    labelScratch
 }
+
+// groupPass deals the groups of one kind.
+type groupPass struct {
+	GroupKind
+	perBatch int // groups in a batch
+	image    int // where their images begin among the labelled ones
+}
+
+func (p groupPass) batches() int { return (p.Count + p.perBatch - 1) / p.perBatch }
 
 // State is the position of a Sampler. Stream is the state of its random numbers at
 // the start of the epoch (before the first epoch: now), from which the epoch's
@@ -69,13 +80,14 @@ func NewSampler(split *Split, batchImages int, stream *rng.Stream) (*Sampler, er
 	s := &Sampler{
 		split: split, stream: stream, imagesPerBatch: min(batchImages, max(len(split.Unlabelled), 1)),
 		groups:     make([]int, len(split.Groups)),
-		labelled:   make([]int, len(split.Groups)*split.M),
-		moves:      make([]float32, len(split.Groups)*split.M*split.K()),
 		unlabelled: make([]int, len(split.Unlabelled)),
 	}
-	if split.M > 0 {
-		s.groupsPerBatch = min(max(1, batchImages/split.M), len(split.Groups))
+	images := 0
+	for _, kind := range split.Kinds() {
+		s.passes = append(s.passes, groupPass{kind, min(max(1, batchImages/kind.M), kind.Count), images})
+		images += kind.Count * kind.M
 	}
+	s.labelled, s.moves = make([]int, images), make([]float32, images*split.K())
 	if err := s.prepareLabels(); err != nil {
 		return nil, err
 	}
@@ -107,11 +119,15 @@ func (s *Sampler) shuffle() {
 	for g := range s.groups {
 		s.groups[g] = g
 	}
-	s.stream.Shuffle(len(s.groups), func(i, j int) { s.groups[i], s.groups[j] = s.groups[j], s.groups[i] })
-	m, k := s.split.M, s.split.K()
-	for at, g := range s.groups {
-		copy(s.labelled[at*m:(at+1)*m], s.split.Groups[g])
-		copy(s.moves[at*m*k:(at+1)*m*k], s.split.Moves[g])
+	k := s.split.K()
+	for _, p := range s.passes {
+		groups, at := s.groups[p.First:p.First+p.Count], p.image
+		s.stream.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
+		for _, g := range groups {
+			copy(s.labelled[at:at+p.M], s.split.Groups[g])
+			copy(s.moves[at*k:(at+p.M)*k], s.split.Moves[g])
+			at += p.M
+		}
 	}
 	order := s.unlabelled[:len(s.split.Unlabelled)]
 	copy(order, s.split.Unlabelled)
@@ -134,19 +150,21 @@ func (s *Sampler) Next() (Batch, bool) {
 
 // batch is the epoch's batch at a position, without its Levels.
 func (s *Sampler) batch(position int) (Batch, bool) {
-	labelled := s.labelledBatches()
-	switch {
-	case s.state.Epoch == 0 || position >= s.Batches():
+	if s.state.Epoch == 0 || position >= s.Batches() {
 		return Batch{}, false
-	case position < labelled:
-		first := position * s.groupsPerBatch * s.split.M
-		last := min(first+s.groupsPerBatch*s.split.M, len(s.labelled))
-		k := s.split.K()
-		return Batch{Labelled: true, Indices: s.labelled[first:last], Moves: s.moves[first*k : last*k]}, true
 	}
-	first := (position - labelled) * s.imagesPerBatch
+	for _, p := range s.passes {
+		if position < p.batches() {
+			first := p.image + position*p.perBatch*p.M
+			last := min(first+p.perBatch*p.M, p.image+p.Count*p.M)
+			k := s.split.K()
+			return Batch{Labelled: true, Group: p.M, Indices: s.labelled[first:last], Moves: s.moves[first*k : last*k]}, true
+		}
+		position -= p.batches()
+	}
+	first := position * s.imagesPerBatch
 	last := min(first+s.imagesPerBatch, len(s.unlabelled))
-	return Batch{Indices: s.unlabelled[first:last]}, true
+	return Batch{Group: 1, Indices: s.unlabelled[first:last]}, true
 }
 
 // Batches is the number of batches in an epoch.
@@ -155,10 +173,11 @@ func (s *Sampler) Batches() int {
 }
 
 func (s *Sampler) labelledBatches() int {
-	if len(s.groups) == 0 {
-		return 0
+	n := 0
+	for _, p := range s.passes {
+		n += p.batches()
 	}
-	return (len(s.groups) + s.groupsPerBatch - 1) / s.groupsPerBatch
+	return n
 }
 
 // Images is the number of images dealt in an epoch; one that has several labels counts for each.
@@ -166,8 +185,11 @@ func (s *Sampler) Images() int { return len(s.labelled) + len(s.unlabelled) }
 
 // MaxBatch is the number of images in the largest batch.
 func (s *Sampler) MaxBatch() int {
-	labelled := min(s.groupsPerBatch*s.split.M, len(s.labelled))
-	return max(labelled, min(s.imagesPerBatch, len(s.unlabelled)))
+	most := min(s.imagesPerBatch, len(s.unlabelled))
+	for _, p := range s.passes {
+		most = max(most, p.perBatch*p.M)
+	}
+	return most
 }
 
 // State returns the position, for a checkpoint.

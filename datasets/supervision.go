@@ -13,8 +13,8 @@ import (
 // moves relative to its first image are known (the transformation labels of Tonnaer
 // et al. 2022, section 5); of the other images no move is known.
 type Split struct {
-	M          int         // images in a group; 0: the supervision has no groups. There may be none all the same: no pairs
-	Groups     [][]int     // M data set indices each
+	M          int         // images in a group of the first kind; 0: the supervision has no groups. There may be none all the same: no pairs
+	Groups     [][]int     // M data set indices each, kind by kind: see Kinds
 	Moves      [][]float32 // M*K numbers each: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
 	Rotations  int         // rotations in space that Moves holds after the factors' angles: axis (x, y, z) and angle each
 	Unlabelled []int       // data set indices in no group, ascending
@@ -27,7 +27,25 @@ func (s *Split) K() int {
 	if len(s.Groups) == 0 {
 		return 0
 	}
-	return len(s.Moves[0]) / s.M
+	return len(s.Moves[0]) / len(s.Groups[0])
+}
+
+// GroupKind are groups of the same number of images.
+type GroupKind struct {
+	M            int // images in a group
+	First, Count int // of the groups, among Split.Groups
+}
+
+// Kinds lists the kinds of groups, in the groups' order; nil when there are none.
+func (s *Split) Kinds() []GroupKind {
+	var list []GroupKind
+	for g, group := range s.Groups {
+		if n := len(list); n == 0 || list[n-1].M != len(group) {
+			list = append(list, GroupKind{M: len(group), First: g})
+		}
+		list[len(list)-1].Count++
+	}
+	return list
 }
 
 // Supervision makes a Split; the settings structs in [SupervisionTable] do it. The

@@ -51,7 +51,7 @@ func (s Supervisions) String() string {
 // Split applies the supervision to a data set. The first kind draws from the stream "supervision" of the
 // seed, the one at place i from "supervision/i". What all of them say is known: images of
 // groups have labels too, where labels are known. Labels and similarities go together as [JoinLabels]
-// says; groups must have the same number of images.
+// says; groups of each number of images are a kind of their own.
 func (s Supervisions) Split(d Dataset, seed uint64) (*Split, error) {
 	if len(s) == 0 {
 		return (&None{}).Split(d, nil)

@@ -149,6 +149,47 @@ func TestJoinedImages(t *testing.T) {
 	}
 }
 
+// TestPairsAndPaths checks that groups of several sizes are dealt in passes of their own, with their moves.
+func TestPairsAndPaths(t *testing.T) {
+	d := toyOf(circle("a", 8), circle("b", 6))
+	s := split(t, several{&Pairs{Count: 7}, &Paths{Count: 3, Length: 5, Step: 1}, &Pairs{Count: 4}}, d)
+	if got, want := fmt.Sprint(s.Kinds(), s.M, len(s.Groups), s.K()), "[{2 0 11} {5 11 3}] 2 14 2"; got != want {
+		t.Fatalf("groups %v, want %v", got, want)
+	}
+	b := sampler(t, s, 6)
+	for range 3 {
+		if err := b.StartEpoch(); err != nil {
+			t.Fatal(err)
+		}
+		var sizes []string
+		dealt := map[string]int{}
+		for {
+			batch, ok := b.Next()
+			if !ok {
+				break
+			}
+			if !batch.Labelled {
+				continue
+			}
+			sizes = append(sizes, fmt.Sprint(len(batch.Indices), "/", batch.Group))
+			for at := 0; at < len(batch.Indices); at += batch.Group {
+				dealt[fmt.Sprint(batch.Indices[at:at+batch.Group], batch.Moves[2*at:2*(at+batch.Group)])]++
+			}
+		}
+		if got, want := fmt.Sprint(sizes), "[6/2 6/2 6/2 4/2 5/5 5/5 5/5]"; got != want {
+			t.Errorf("batches of %v, want %v", got, want)
+		}
+		for g := range s.Groups {
+			dealt[fmt.Sprint(s.Groups[g], s.Moves[g])]--
+		}
+		for group, count := range dealt {
+			if count != 0 {
+				t.Errorf("group %s is dealt %d times too often", group, count)
+			}
+		}
+	}
+}
+
 func TestJoinErrors(t *testing.T) {
 	d := toyOf(circle("a", 8), circle("b", 6))
 	first := d.Factors()[0]
@@ -158,7 +199,6 @@ func TestJoinErrors(t *testing.T) {
 		return &FactorLabels{Fraction: 1, File: labelFile(t, []int{d.Len(), 1}, levels...), Names: []string{first.Name}, Kinds: []Kind{first.Kind}}
 	}
 	for want, s := range map[string]several{
-		"want groups of one kind":            {&Pairs{Count: 2}, &Paths{Count: 1, Length: 4, Step: 1}},
 		"the shares add up to 1.1":           {&FactorLabels{Fraction: 0.5, Share: 0.6}, &Similarity{Count: 3, Share: 0.5}},
 		"want different names for different": {&FactorLabels{Fraction: 1, Share: 0.5}, file(many)},
 		"has the level":                      {&FactorLabels{Fraction: 1, Share: 0.5}, file(wrong)},

@@ -99,7 +99,7 @@ func TestJudgeOfParts(t *testing.T) {
 		}
 		return nil
 	}})
-	p := trainer.programs[programKey{false, 100}]
+	p := trainer.programs[programKey{false, 100, 1}]
 	a := p.adversaries[0]
 	before := snapshot(trainer.plan.judges)
 	if err := trainer.Fit(context.Background()); err != nil {
@@ -199,7 +199,7 @@ func TestSecondBatch(t *testing.T) {
 		}
 		dealt, second, same := map[int]int{}, map[int]int{}, 0
 		trainer.AddHook(Hook{Name: "look", Step: func(r *StepReport) error {
-			p := trainer.programs[programKey{false, r.Images}]
+			p := trainer.programs[programKey{false, r.Images, 1}]
 			a, n := p.adversaries[0], r.Images*4
 			batch, _ := first.Next()
 			if len(trainer.second.batch.Indices) != r.Images {
@@ -265,7 +265,7 @@ func TestCapacityRises(t *testing.T) {
 		}
 	}
 	trainer := trainerOf(t, judgedConfig(t))
-	p := trainer.programs[programKey{false, 100}]
+	p := trainer.programs[programKey{false, 100, 1}]
 	p.fill(p.images, nil, datasets.Batch{}, 0, 5, trainer.noise)
 	if got := nn.Data(p.schedules[0].Node)[0]; got != 4 {
 		t.Errorf("the capacity of step 5 is %v, want 4", got)

@@ -121,7 +121,7 @@ func TestRenewedCodes(t *testing.T) {
 		if err := tr.fitEpoch(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		p := tr.programs[programKey{false, 90}]
+		p := tr.programs[programKey{false, 90, 1}]
 		a := p.adversaries[0]
 		n := len(a.input) / 2
 		seen, permuted := slices.Clone(a.input[:n]), slices.Clone(a.input[n:])
@@ -144,7 +144,7 @@ func TestRenewedCodes(t *testing.T) {
 func TestExactLabels(t *testing.T) {
 	c := sticksConfig(t, "losses=[reconstruction, regression]")
 	tr := trainerOf(t, c)
-	l := tr.programs[programKey{false, 90}].labels
+	l := tr.programs[programKey{false, 90, 1}].labels
 	images := []int{7, 3, 399}
 	l.fill(datasets.Batch{Indices: images, Levels: make([]int32, 9)})
 	want, f := make([]float64, 2), tr.Data.Factors()[1]

@@ -37,7 +37,7 @@ func newExperiment(c Config, l *Learned) (*Experiment, error) {
 	e := &Experiment{Config: c, Learned: l}
 	var err error
 	if e.Data, err = c.Dataset.Build(c.Seed); err != nil {
-		return nil, c.mistake("dataset."+c.Dataset.Name, err)
+		return nil, &dataError{c.mistake("dataset."+c.Dataset.Name, err), err}
 	}
 	if err := l.of(e.Data.Len()); err != nil {
 		return nil, err

@@ -152,7 +152,7 @@ func TestRotations(t *testing.T) {
 	c := load(t, "train.epochs=1", "model.lsbd-vae.latent=[{sphere: {dim: 2}}, {sphere: {omega: 2}}, sphere]",
 		"supervision={groups: {images: "+images+", rotations: "+rotations+"}}")
 	trainer := trainerOf(t, c)
-	p := trainer.programs[programKey{true, 4}]
+	p := trainer.programs[programKey{true, 4, 2}]
 	looked := false
 	trainer.AddHook(Hook{Name: "look", Step: func(r *StepReport) error {
 		if r.Objective != "supervised" {

@@ -31,6 +31,12 @@ func (c *Config) mistake(key string, err error) *ConfigError {
 	return &ConfigError{fmt.Errorf("%s: %w", key, err)}
 }
 
+// dataError is an error of building a data set, located in the config. It is no mistake of the config's: files may be damaged.
+type dataError struct{ located, err error }
+
+func (e *dataError) Error() string { return e.located.Error() }
+func (e *dataError) Unwrap() error { return e.err }
+
 // keyed is an error about a key of the config, where the config is not at hand.
 type keyed struct {
 	key string

@@ -120,7 +120,7 @@ func TestValuesAsGiven(t *testing.T) {
 // TestSeveralSupervisions checks that LSBD-VAE has labels beside its pairs in both objectives, and that a
 // run that is stopped anywhere and resumed, on one thread, ends with the same bits.
 func TestSeveralSupervisions(t *testing.T) {
-	overrides := []string{"supervision=[{pairs: {count: 32}}, {labels: {fraction: 0.3}}, {similarity: {count: 9, share: 0.2}}]",
+	overrides := []string{"supervision=[{pairs: {count: 32}}, {labels: {fraction: 0.3}}, {similarity: {count: 9, share: 0.2}}, {paths: {count: 3, length: 7, step: 1}}]",
 		"losses=[reconstruction, kl, lsbd, {contraction: {weight: 5}}, variance]"}
 	whole, dir := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	trainIn(t, whole, load(t, overrides...), false)

@@ -56,8 +56,8 @@ type Trainer struct {
 }
 
 type programKey struct {
-	labelled bool
-	images   int
+	labelled      bool
+	images, group int
 }
 
 // objectiveState is what the programs of one objective share.
@@ -119,15 +119,18 @@ func (t *Trainer) prepare(labelled bool) error {
 	if err != nil {
 		return err
 	}
-	size := t.settings.Batch
+	sizes, groups := []int{min(t.settings.Batch, len(t.split.Unlabelled))}, []int{1}
 	if labelled {
-		size = min(max(1, size/t.split.M), len(t.split.Groups)) * t.split.M
-	} else {
-		size = min(size, len(t.split.Unlabelled))
+		sizes, groups = nil, nil
+		for _, kind := range t.split.Kinds() {
+			sizes, groups = append(sizes, min(max(1, t.settings.Batch/kind.M), kind.Count)*kind.M), append(groups, kind.M)
+		}
 	}
-	p, err := t.program(found, size)
-	if err != nil {
-		return err
+	var p *program // the last one; all have the same parameters and losses
+	for i, size := range sizes {
+		if p, err = t.program(found, size, groups[i]); err != nil {
+			return err
+		}
 	}
 	list := parametersOf(t.Model.Params(), p.names)
 	t.optimizers[found.Name] = &objectiveState{optimizer: t.settings.Optimizer.Value.New(list), names: p.names, losses: p.lossNames(), notes: p.notes}
@@ -167,15 +170,11 @@ func (t *Trainer) leaveOut() {
 	}
 }
 
-// program returns the compiled program of an objective for batches of n images.
-func (t *Trainer) program(o models.Objective, n int) (*program, error) {
-	key := programKey{o.Labelled, n}
+// program returns the compiled program of an objective for batches of n images in groups.
+func (t *Trainer) program(o models.Objective, n, group int) (*program, error) {
+	key := programKey{o.Labelled, n, group}
 	if p := t.programs[key]; p != nil {
 		return p, nil
-	}
-	group := 1
-	if o.Labelled {
-		group = t.split.M
 	}
 	if err := t.plan.fits(n, 0); err != nil { // before inputs are made
 		return nil, err
@@ -355,14 +354,14 @@ func (t *Trainer) trainStep(b datasets.Batch, images []float32, of int) error {
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 func (t *Trainer) programFor(b datasets.Batch) (*program, error) {
-	if p := t.programs[programKey{b.Labelled, len(b.Indices)}]; p != nil {
+	if p := t.programs[programKey{b.Labelled, len(b.Indices), b.Group}]; p != nil {
 		return p, nil
 	}
 	o, err := t.plan.objective(b.Labelled)
 	if err != nil {
 		return nil, err
 	}
-	return t.program(o, len(b.Indices))
+	return t.program(o, len(b.Indices), b.Group)
 }
 
 // explainNotFinite runs a program again, on the same inputs and parameters, to

@@ -162,7 +162,7 @@ func TestQueue(t *testing.T) {
 	}
 	before, at := slices.Clone(queue), 0
 	trainer.AddHook(Hook{Name: "look", Step: func(r *StepReport) error {
-		program := trainer.programs[programKey{false, r.Images}]
+		program := trainer.programs[programKey{false, r.Images, 1}]
 		built := program.valueOf(program.kept[0])
 		fresh := map[int]bool{}
 		for row := range r.Images {

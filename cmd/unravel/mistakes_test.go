@@ -117,7 +117,11 @@ func TestPlaces(t *testing.T) {
 			writeFile(t, path, []byte(text))
 			o := call(t, "train", path, "--run", filepath.Join(t.TempDir(), "run"))
 			place := regexp.MustCompile(`^unravel: ` + regexp.QuoteMeta(path) + `:(\d+):(\d+): ` + regexp.QuoteMeta(c.want)).FindStringSubmatch(o.log)
-			if o.code != 2 || place == nil {
+			code := 2
+			if name == "data set" { // it may be damaged
+				code = 1
+			}
+			if o.code != code || place == nil {
 				t.Fatal(o)
 			}
 			line, _ := strconv.Atoi(place[1])
