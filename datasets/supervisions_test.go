@@ -75,6 +75,11 @@ func TestLabelsAndSimilarities(t *testing.T) {
 	if fmt.Sprint(names) != "[x object size]" || !s.Known.KnowsLevels() || len(s.Known.Pairs) != 30 {
 		t.Fatalf("factors %v, %d pairs", names, len(s.Known.Pairs))
 	}
+	for _, p := range s.Known.Pairs {
+		if a, b := levelOf(d, p.A, s.Known.Factors[p.Factor].Name), levelOf(d, p.B, s.Known.Factors[p.Factor].Name); a != b {
+			t.Fatalf("the pair %v has the levels %d and %d", p, a, b)
+		}
+	}
 	b := sampler(t, s, 20)
 	levels := make([]int, 3)
 	spread, own, passed := 0, 0, map[int]bool{}
@@ -121,6 +126,42 @@ func TestLabelsAndSimilarities(t *testing.T) {
 	}
 	if spread == 0 || own == 0 || len(passed) != d.Len() {
 		t.Errorf("%d levels by similarity, %d numbers, %d images", spread, own, len(passed))
+	}
+}
+
+// levelOf is the level of an image of a factor.
+func levelOf(d Dataset, image int, factor string) int {
+	levels := make([]int, len(d.Factors()))
+	d.FactorsAt(image, levels)
+	return levels[slices.IndexFunc(d.Factors(), func(f Factor) bool { return f.Name == factor })]
+}
+
+// TestSourcesAreDealtApart checks that kinds of labels about the same images are dealt in orders of their own.
+func TestSourcesAreDealtApart(t *testing.T) {
+	d := trio()
+	levels := slices.Repeat([]int8{-1}, d.Len())
+	for i := range 12 {
+		levels[i] = int8(i % 3)
+	}
+	file := func(name string) *FactorLabels {
+		return &FactorLabels{Fraction: 1, Share: 0.3, File: labelFile(t, []int{d.Len(), 1}, levels...), Names: []string{name}}
+	}
+	b := sampler(t, split(t, several{file("p"), file("q")}, d), 10)
+	if err := b.StartEpoch(); err != nil {
+		t.Fatal(err)
+	}
+	var first, second []int
+	for {
+		batch, ok := b.Next()
+		if !ok {
+			break
+		}
+		if n := len(batch.Indices); n == 10 { // four of the epoch's order, and three of each
+			first, second = append(first, batch.Indices[4:7]...), append(second, batch.Indices[7:]...)
+		}
+	}
+	if len(first) < 12 || slices.Equal(first, second) {
+		t.Errorf("images %v and %v", first, second)
 	}
 }
 

@@ -54,6 +54,7 @@ func TestLSBDOfPlanes(t *testing.T) {
 		r := 1 + float64(i)
 		return []float64{0, r * math.Cos(rows[i]), r * math.Sin(rows[i]), 0}
 	})
+	onSphere := codes(func(i int) []float64 { return []float64{7, 2 * math.Cos(rows[i]), 2 * math.Sin(rows[i]), 1} })
 	still := codes(func(int) []float64 { return []float64{0, 1, 0, 0} }) // they do not turn
 	settings := func(change func(l *LSBDLoss)) *LSBDLoss {
 		l := NewLSBD()
@@ -103,6 +104,8 @@ func TestLSBDOfPlanes(t *testing.T) {
 		{"radii", radial, settings(unprojected), radialWant},
 		{"zero codes", codes(func(int) []float64 { return make([]float64, 4) }), settings(unprojected), 0},
 		{"random", gradcheck.Input{Shape: []int{n, 4}, Lo: -2, Hi: 2}, settings(both), math.NaN()},
+		{"perfect, about an axis", onSphere, settings(about), 0},
+		{"perfect, about an axis, not projected", onSphere, settings(func(l *LSBDLoss) { about(l); unprojected(l) }), 0},
 		{"sphere about an axis", gradcheck.Input{Shape: []int{n, 4}, Lo: -2, Hi: 2}, settings(about), math.NaN()},
 		{"sphere in space", gradcheck.Input{Shape: []int{n, 4}, Lo: -2, Hi: 2}, settings(inSpace), math.NaN()},
 		{"space", gradcheck.Input{Shape: []int{n, 4}, Lo: -2, Hi: 2}, settings(func(l *LSBDLoss) { inSpace(l); unprojected(l) }), math.NaN()},

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/nn"
 	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/internal/vm"
 )
 
 func TestMomentum(t *testing.T) {
@@ -208,5 +209,55 @@ func TestTwoViewDefaults(t *testing.T) {
 		if c, ok := choice.Value.(*nn.NormedEncoder); !ok || c.Norm != norm || c.Features != 1000 || c.Groups != 4 {
 			t.Errorf("%s: encoder %+v", name, choice.Value)
 		}
+	}
+}
+
+// TestCodeViews checks which rows of codes losses see: those of both views, or of one.
+func TestCodeViews(t *testing.T) {
+	for _, name := range []string{"byol", "simsiam", "barlow-twins"} {
+		codes := map[string][]float32{}
+		for _, of := range []string{BothViews, FirstView, SecondView} {
+			s := tiny()[name]
+			switch s := s.(type) {
+			case *BYOL:
+				s.Of = of
+			case *SimSiam:
+				s.Of = of
+			case *BarlowTwins:
+				s.Of = of
+			}
+			m, err := s.New(data(row, column), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := nn.NewGraph(m.Params())
+			g.Training = true
+			p, err := m.Build(g, m.Objectives()[0], 3, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stream := rng.New(4, "views")
+			for _, v := range p.Views {
+				stream.Normals(nn.Data(v))
+			}
+			machine, err := vm.New(p.Outputs.Codes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := machine.RunAll(); err != nil {
+				t.Fatal(err)
+			}
+			codes[of] = slices.Clone(machine.Value(p.Outputs.Codes).Data().([]float32))
+			if rows := p.Outputs.Codes.Shape()[0]; p.Outputs.Batch != rows || p.Outputs.Sample != p.Outputs.Codes {
+				t.Errorf("%s, %s: a batch of %d, %d rows of codes", name, of, p.Outputs.Batch, rows)
+			}
+		}
+		n := len(codes[BothViews]) / 2
+		if !slices.Equal(codes[FirstView], codes[BothViews][:n]) || !slices.Equal(codes[SecondView], codes[BothViews][n:]) || slices.Equal(codes[FirstView], codes[SecondView]) {
+			t.Errorf("%s: the codes of the views are not the halves of those of both", name)
+		}
+	}
+	if err := (&CodeViews{"third"}).Validate(); err == nil || !strings.Contains(err.Error(), `unknown views "third"; known: both, first, second`) {
+		t.Errorf("error %v", err)
 	}
 }
