@@ -198,6 +198,9 @@ func TestPairsAndPaths(t *testing.T) {
 		t.Fatalf("groups %v, want %v", got, want)
 	}
 	b := sampler(t, s, 6)
+	if got, want := b.Images(), 11*2+3*5+len(s.Unlabelled); got != want {
+		t.Errorf("an epoch of %d images, want %d", got, want)
+	}
 	for range 3 {
 		if err := b.StartEpoch(); err != nil {
 			t.Fatal(err)
