@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/internal/race"
 	"github.com/unravel-ml/unravel/internal/rng"
 )
 
@@ -207,7 +208,7 @@ func TestApply(t *testing.T) {
 			}
 		}
 		s, dst := rng.New(1, "apply"), make([]float32, len(src))
-		if allocated := testing.AllocsPerRun(50, func() { p.Apply(dst, src, 32, 32, 3, s) }); allocated >= 1 && !raceDetector {
+		if allocated := testing.AllocsPerRun(50, func() { p.Apply(dst, src, 32, 32, 3, s) }); allocated >= 1 && !race.Enabled {
 			t.Errorf("%s: %v allocations", e.Name, allocated)
 		}
 	}
