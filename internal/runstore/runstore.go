@@ -149,11 +149,29 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 	}
 	err := WriteFile(r.Path(name), write, keep)
 	if err != nil {
-		if moved := r.Present(); moved != nil { // meanwhile
+		moved := r.Present() // meanwhile
+		if moved == nil && r.vanished(err) {
+			moved = r.movedError()
+		}
+		if moved != nil {
 			return fmt.Errorf("writing %s: %w", r.Path(name), moved)
 		}
 	}
 	return err
+}
+
+// vanished says whether a file was missing that had just been made in the run's folder: the folder is being emptied, and
+// not gone yet.
+func (r *Run) vanished(err error) bool {
+	var link *os.LinkError
+	var file *fs.PathError
+	inside := func(path string) bool { return strings.HasPrefix(path, r.dir+string(filepath.Separator)) }
+	return errors.Is(err, fs.ErrNotExist) &&
+		(errors.As(err, &link) && inside(link.Old) || errors.As(err, &file) && inside(file.Path))
+}
+
+func (r *Run) movedError() error {
+	return fmt.Errorf("%s: %w; continue it with --resume where it is now, or train it again", r.dir, ErrMoved)
 }
 
 // prepare makes the folder of a file that is to be written: below that of the run, which must
@@ -190,7 +208,7 @@ func (r *Run) Present() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return fmt.Errorf("%s: %w; continue it with --resume where it is now, or train it again", r.dir, ErrMoved)
+	return r.movedError()
 }
 
 // checkName refuses to write outside the run, or without holding it.

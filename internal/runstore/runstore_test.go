@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -343,5 +344,30 @@ func TestLock(t *testing.T) {
 	}
 	if _, err := Lock(t.Context(), file); err == nil || errors.Is(err, ErrLocked) {
 		t.Errorf("a file: %v", err)
+	}
+}
+
+// A file that is removed while it is written says that the folder is being deleted, though it is still there.
+func TestEmptiedWhileWriting(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	r, err := Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	err = r.Write("state.json", func(io.Writer) error {
+		entries, err := os.ReadDir(dir)
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), "unravel-tmp") {
+				err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+			}
+		}
+		return err
+	})
+	if !errors.Is(err, ErrMoved) {
+		t.Errorf("error %v", err)
+	}
+	if err := r.Write("state.json", func(io.Writer) error { return fs.ErrNotExist }); err == nil || errors.Is(err, ErrMoved) {
+		t.Errorf("an error of who writes is %v", err)
 	}
 }
