@@ -3,8 +3,8 @@ package datasets
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Arrow is a coloured arrow on black that turns and changes its hue (the Arrow set
@@ -62,7 +62,7 @@ func (a *Arrow) Build(uint64) (Dataset, error) {
 	for i, h := range hues {
 		d.colours[i] = pureHue(h)
 	}
-	kernel.For(a.Rotations, func(_, j int) {
+	parallel.For(a.Rotations, func(_, j int) {
 		d.drawings[j] = drawArrow(a.Size, 2*math.Pi*float64(j)/float64(a.Rotations))
 	})
 	return d, nil

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/augment"
 	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/internal/race"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 func sampler(t testing.TB, s *Split, images int) *Sampler {

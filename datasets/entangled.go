@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/registry"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Entangled is the synthetic set of Zhang and Sugiyama 2024, appendix F.1: three

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Hierarchical is a data set whose images are described by a hierarchy of dimensions
@@ -192,7 +192,7 @@ func (d *dimensions) draw(n int, seed uint64, image func(i int, s *rng.Stream)) 
 	d.n = n
 	d.choices = slices.Repeat([]int8{-1}, n*(len(d.factors)-len(d.low)))
 	d.values = make([]float64, n*len(d.low))
-	kernel.For((n+rowsPerPiece-1)/rowsPerPiece, func(_, piece int) {
+	parallel.For((n+rowsPerPiece-1)/rowsPerPiece, func(_, piece int) {
 		s := rng.New(seed, fmt.Sprintf("dataset/%s/%d", d.name, piece))
 		for i := piece * rowsPerPiece; i < min(n, (piece+1)*rowsPerPiece); i++ {
 			image(i, s)

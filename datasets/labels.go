@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/registry"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Labels is what supervision knows about the factors of images: the levels of some images, or

@@ -10,7 +10,7 @@ import (
 
 	. "github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 func ordinal(name string, size int) Factor { return Factor{Name: name, Size: size, Kind: Ordinal} }

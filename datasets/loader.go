@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/unravel-ml/unravel/augment"
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Fill renders images one after the other into dst, len(indices) x H x W x C, on
@@ -14,7 +14,7 @@ func Fill(d Dataset, indices []int, dst []float32) {
 	h, w, c := d.ImageShape()
 	f := fills.Get().(*fill)
 	f.set, f.indices, f.dst, f.size = d, indices, dst, h*w*c
-	kernel.For(len(indices), f.body)
+	parallel.For(len(indices), f.body)
 	f.set, f.indices, f.dst = nil, nil, nil
 	fills.Put(f)
 }
@@ -48,11 +48,11 @@ type Loader struct {
 	views   *augment.Views // nil: none
 	seed    uint64         // of the views
 
-	buffers [2]rendered        // the batch dealt last, and the next one
-	ahead   int                // position of the batch in buffers[1]; -1: none
-	request chan int           // positions to render into buffers[1]
-	done    chan *kernel.Panic // answers: nil, or what a request panicked with
-	now     Batch              // that draw renders on all processors
+	buffers [2]rendered          // the batch dealt last, and the next one
+	ahead   int                  // position of the batch in buffers[1]; -1: none
+	request chan int             // positions to render into buffers[1]
+	done    chan *parallel.Panic // answers: nil, or what a request panicked with
+	now     Batch                // that draw renders on all processors
 	draw    func(_, n int)
 }
 
@@ -76,7 +76,7 @@ func NewViewLoader(d Dataset, s *Sampler, v *augment.Views, seed uint64) (*Loade
 
 func newLoader(d Dataset, s *Sampler, v *augment.Views, seed uint64) *Loader {
 	h, w, c := d.ImageShape()
-	l := &Loader{set: d, sampler: s, size: h * w * c, views: v, seed: seed, ahead: -1, request: make(chan int), done: make(chan *kernel.Panic, 1)}
+	l := &Loader{set: d, sampler: s, size: h * w * c, views: v, seed: seed, ahead: -1, request: make(chan int), done: make(chan *parallel.Panic, 1)}
 	l.draw = func(_, n int) { l.renderRow(l.now, l.sampler.State().Position, n) }
 	for i := range l.buffers {
 		b := &l.buffers[i]
@@ -101,10 +101,10 @@ func (l *Loader) render() {
 
 // renderBatch renders the batch at a position. A panic on this goroutine would end
 // the program: it becomes one of the caller of Next.
-func (l *Loader) renderBatch(position int) (failed *kernel.Panic) {
+func (l *Loader) renderBatch(position int) (failed *parallel.Panic) {
 	defer func() {
 		if p := recover(); p != nil {
-			failed = kernel.Recovered(p)
+			failed = parallel.Recovered(p)
 		}
 	}()
 	b, _ := l.sampler.batch(position)
@@ -136,7 +136,7 @@ func (l *Loader) Next() (b Batch, images []float32, ok bool) {
 	position := l.sampler.State().Position
 	if l.wait() != position {
 		if l.now, ok = l.sampler.batch(position); ok {
-			kernel.For(len(l.now.Indices), l.draw)
+			parallel.For(len(l.now.Indices), l.draw)
 		}
 	}
 	b, ok = l.sampler.Next()
@@ -170,7 +170,7 @@ func (l *Loader) wait() (position int) {
 }
 
 // settle is wait without a panic.
-func (l *Loader) settle() (position int, failed *kernel.Panic) {
+func (l *Loader) settle() (position int, failed *parallel.Panic) {
 	position, l.ahead = l.ahead, -1
 	if position >= 0 {
 		failed = <-l.done

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // mix deals labelled images and similar pairs into the batches of an epoch.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // torn is a data set that panics at one image.
@@ -29,7 +29,7 @@ func TestPanicsReachTheCaller(t *testing.T) {
 	d := torn{build(t, &Square{Size: 16, Side: 5, Step: 1}), 77}
 	caught := func(do func()) (text string) {
 		defer func() {
-			if p, ok := recover().(*kernel.Panic); ok {
+			if p, ok := recover().(*parallel.Panic); ok {
 				text = p.Error()
 			}
 		}()

@@ -1,8 +1,8 @@
 package datasets
 
 import (
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Table lists the data sets that a config can name.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/config"
 	. "github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
 )
 
 type settings struct {

@@ -3,8 +3,8 @@ package datasets
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Room is a twin of 3D Shapes (Burgess and Kim 2018), drawn by our own code: an object on the
@@ -69,7 +69,7 @@ func (r *Room) Build(uint64) (Dataset, error) {
 	for l, h := range hues {
 		d.colours[l] = pureHue(h)
 	}
-	kernel.For(len(d.drawings), func(_, n int) {
+	parallel.For(len(d.drawings), func(_, n int) {
 		o, rest := n%r.Orientations, n/r.Orientations
 		d.drawings[n] = drawRoom(solids[rest%len(solids)](scales[rest/len(solids)]), degrees[o]*math.Pi/180)
 	})

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Similarity knows of Count random pairs of different images that they agree in one

@@ -3,10 +3,10 @@ package datasets
 import (
 	"math"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Spaceshapes are the pictures of Ross and Doshi-Velez 2021, section 4.1, drawn by our own
@@ -122,7 +122,7 @@ const (
 
 func newDrawings() *drawings {
 	d := &drawings{}
-	kernel.For(spaceSteps, func(_, n int) {
+	parallel.For(spaceSteps, func(_, n int) {
 		t := float64(n) / (spaceSteps - 1)
 		d.moons[n] = paint(roundRadius, moonAt(0.4*t))
 		d.stars[n] = paint(roundRadius, starAt(0.2*t))

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // newSplit computes the moves of groups of M images each, and lists the rest of

@@ -3,8 +3,8 @@ package datasets
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Sprites is a twin of dSprites (Matthey et al. 2017), drawn by our own code: one
@@ -87,7 +87,7 @@ func (s *Sprites) Build(uint64) (Dataset, error) {
 		shifts:   shifts,
 		drawings: make([]sprite, len(shapes)*s.Scales*s.Orientations),
 	}
-	kernel.For(len(d.drawings), func(_, n int) {
+	parallel.For(len(d.drawings), func(_, n int) {
 		o, rest := n%s.Orientations, n/s.Orientations
 		sin, cos := turn(o, s.Orientations)
 		d.drawings[n] = drawSprite(&shapes[rest/s.Scales], scales[rest%s.Scales], sin, cos, s.Antialias)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	. "github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 func sprites(t testing.TB, antialias bool) Dataset {

@@ -1,7 +1,7 @@
 package datasets
 
 import (
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 )
 
 // Square is a white square block on black that moves over the image, around its

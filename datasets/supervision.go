@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Split says what is known about the images of a data set. A group is M images whose

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // toy is a data set of 1 x 1 images with any factors; pixels hold the index.

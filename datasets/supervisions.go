@@ -3,9 +3,9 @@ package datasets
 import (
 	"fmt"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/registry"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // SupervisionChoice is one kind of supervision in a config: `{pairs: {count: 768}}`.

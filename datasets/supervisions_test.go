@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/config"
 	. "github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // several is supervision of several kinds as one.

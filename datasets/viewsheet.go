@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"image"
 
-	"github.com/unravel-ml/unravel/augment"
+	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/internal/raster"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // ViewSheet shows random images of a data set, a row for each, and views of them, the image itself first.

@@ -5,9 +5,9 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 )
 
 // DensityRatio returns the mean over rows of log p/(1-p), where p is the
@@ -19,7 +19,7 @@ import (
 // (p, 1-p); the result is a scalar, in nats, differentiable everywhere, without a bound.
 //
 // Source: Kim and Mnih 2018, equation 3; Ross and Doshi-Velez 2021, section 5.2.
-func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) { return op.DensityRatio(logits) }
+func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) { return graph.DensityRatio(logits) }
 
 // Discrimination returns what a discriminator minimises: half the mean of -log p
 // over the first half of the rows of its logits, which are of codes, plus half
@@ -28,7 +28,9 @@ func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) { return op.Den
 // least 0, and log 2 where codes and permuted codes cannot be told apart.
 //
 // Source: Kim and Mnih 2018, algorithm 2.
-func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) { return op.Discrimination(logits) }
+func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Discrimination(logits)
+}
 
 // Permute writes codes [n, columns] whose columns are permuted independently of
 // each other to dst: a sample of the product of the marginals. If active is not
@@ -100,11 +102,11 @@ func (d *Discriminator) Validate() error {
 func (d *Discriminator) Build(g *nn.Graph, codes *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	h, err := codes, error(nil)
 	for i, width := range d.Hidden {
-		if h, err = nn.Dense(g, h, fmt.Sprintf("%s/dense%d", name, i+1), width, op.LeakyReLU); err != nil {
+		if h, err = nn.Dense(g, h, fmt.Sprintf("%s/dense%d", name, i+1), width, graph.LeakyReLU); err != nil {
 			return nil, err
 		}
 	}
-	return nn.Dense(g, h, name+"/logits", d.Logits, op.Linear)
+	return nn.Dense(g, h, name+"/logits", d.Logits, graph.Linear)
 }
 
 // Adversary is a discriminator that judges codes of a graph. It is trained in a
@@ -134,5 +136,5 @@ func (d *Discriminator) judge(o *Outputs, active *gorgonia.Node) (*gorgonia.Node
 		return nil, fmt.Errorf("discriminator: %w", err)
 	}
 	o.Adversaries = append(o.Adversaries, a)
-	return op.DensityRatio(logits)
+	return graph.DensityRatio(logits)
 }

@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 // Assignment returns how far weights of options, [batch, K], are from labels, [batch, L]:
@@ -24,7 +24,7 @@ import (
 //
 // Source: Ross and Doshi-Velez 2021, section 5.2 (the loss L_a), as in their code.
 func Assignment(weights, labels *gorgonia.Node, sizes, columns []int) (*gorgonia.Node, error) {
-	return op.AssignmentError(weights, labels, sizes, columns)
+	return graph.AssignmentError(weights, labels, sizes, columns)
 }
 
 // AssignmentLoss is [Assignment] of the option weights of a hierarchical model and labels: the
@@ -85,7 +85,7 @@ func nothing(o *Outputs) (*gorgonia.Node, error) {
 		value = gorgonia.WithValue(0.0)
 	}
 	zero := gorgonia.NewScalar(o.Sample.Graph(), dt, gorgonia.WithName("losses/"+o.loss+"/nothing"), value)
-	return op.Scale(1, zero)
+	return graph.Scale(1, zero)
 }
 
 // assigns says whether a factor is about options of the model's hierarchy.

@@ -9,8 +9,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/vm"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -33,7 +33,7 @@ func hierarchicalOutputs(factors ...datasets.Factor) *losses.Outputs {
 
 func scalarOf(t *testing.T, n *gorgonia.Node) float64 {
 	t.Helper()
-	m, err := vm.New(n)
+	m, err := machine.New(n)
 	if err != nil {
 		t.Fatal(err)
 	}

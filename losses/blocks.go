@@ -6,25 +6,25 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Aggregate joins quantities into one; see [Mean], [Max], [Sum] and [MeanSquare].
-type Aggregate = op.Aggregate
+type Aggregate = graph.Aggregate
 
 // The aggregates: universal aggregators of Zhang and Sugiyama 2024, section 2.2.
 const (
-	Mean       = op.Mean
-	Max        = op.Max
-	Sum        = op.Sum
-	MeanSquare = op.MeanSquare // the mean of the squares, without a root
+	Mean       = graph.Mean
+	Max        = graph.Max
+	Sum        = graph.Sum
+	MeanSquare = graph.MeanSquare // the mean of the squares, without a root
 )
 
 // Block ties columns of codes to a factor, a column of labels: the sub-code z_i of
 // the factor y_i.
-type Block = op.Block
+type Block = graph.Block
 
 // CodeBlocks says in a config which columns of the codes are the sub-code of which
 // factor: `{shape: [0, 1], x: [2]}`.

@@ -6,26 +6,26 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // ContractionSettings say what [Contraction] measures: an aggregate over pairs, the
 // columns of the codes and the factors that count (none: all), how far apart the
 // values of each factor are, whether these distances are added or joined by the
 // Euclidean norm, and, if not all pairs count, how many partners a row has.
-type ContractionSettings = op.ContractionSettings
+type ContractionSettings = graph.ContractionSettings
 
 // FactorDistance is a column of labels and how far apart its values are.
-type FactorDistance = op.FactorDistance
+type FactorDistance = graph.FactorDistance
 
 // The distances of the values of a factor.
 const (
-	AbsoluteDistance = op.AbsoluteDistance // |a - b|
-	DiscreteDistance = op.DiscreteDistance // 0 if a = b, else 1
-	CircularDistance = op.CircularDistance // the arc min(t, P - t), t = |a - b| mod P
+	AbsoluteDistance = graph.AbsoluteDistance // |a - b|
+	DiscreteDistance = graph.DiscreteDistance // 0 if a = b, else 1
+	CircularDistance = graph.CircularDistance // the arc min(t, P - t), t = |a - b| mod P
 )
 
 // Contraction returns how much closer codes are than the factors that they stand
@@ -52,7 +52,7 @@ const (
 //
 // Source: Zhang and Sugiyama 2024, definition 9, equation 27.
 func Contraction(s ContractionSettings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
-	return op.Contraction(s, z, y, groups)
+	return graph.Contraction(s, z, y, groups)
 }
 
 // Distance says in a config how far apart the factors of two images are.
@@ -78,7 +78,7 @@ func (d *Distance) UnmarshalText(text []byte) error {
 }
 
 // of returns the distance of the values of a factor.
-func (d Distance) of(k datasets.Kind) op.DistanceKind {
+func (d Distance) of(k datasets.Kind) graph.DistanceKind {
 	switch {
 	case d == DiscreteDistances, d == MixedDistances && k == datasets.Categorical:
 		return DiscreteDistance

@@ -5,8 +5,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 // DIP returns the regulariser of DIP-VAE-I,
@@ -19,7 +19,7 @@ import (
 //
 // Source: Kumar et al. 2018, equation 6.
 func DIP(mean *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {
-	return op.DIP(mean, nil, offDiagonal, diagonal)
+	return graph.DIP(mean, nil, offDiagonal, diagonal)
 }
 
 // DIPCode is [DIP] for the covariance of codes in place of that of their means: C has
@@ -31,7 +31,7 @@ func DIPCode(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*
 	if logVariance == nil {
 		return nil, missing("log variances")
 	}
-	return op.DIP(mean, logVariance, offDiagonal, diagonal)
+	return graph.DIP(mean, logVariance, offDiagonal, diagonal)
 }
 
 // DIPLoss is [DIP] or [DIPCode] of a model's posteriors.

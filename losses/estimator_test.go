@@ -7,10 +7,10 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/gradcheck"
-	"github.com/unravel-ml/unravel/internal/rng"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // means draws batches of codes and levels, and returns the mean of a quantity over
@@ -27,7 +27,7 @@ func means(t *testing.T, loss modularity, rows, batches int, draw func(r *rng.St
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := vm.New(n)
+	m, err := machine.New(n)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,22 +7,22 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 // Kernel says how similar rows of an array are to [HSIC]: GaussianKernel with a
 // bandwidth s, exp(-|a - b|^2/(2 s^2)), EqualKernel, 1 for equal rows and 0 for others,
 // or CircularKernel, Gaussian on the circle for numbers of turns. Without columns, all
 // columns count.
-type Kernel = op.Kernel
+type Kernel = graph.Kernel
 
 // The similarities of rows.
 const (
-	GaussianKernel = op.GaussianKernel
-	EqualKernel    = op.EqualKernel
-	CircularKernel = op.CircularKernel
+	GaussianKernel = graph.GaussianKernel
+	EqualKernel    = graph.EqualKernel
+	CircularKernel = graph.CircularKernel
 )
 
 // HSIC returns the Hilbert-Schmidt independence criterion of the rows of x [n, D]
@@ -44,7 +44,7 @@ const (
 //
 // Source: Gretton et al. 2005, definition 2 (with 1/n^2 for 1/(n-1)^2).
 func HSIC(x, y, groups *gorgonia.Node, kx, ky Kernel) (*gorgonia.Node, error) {
-	return op.HSIC(x, y, groups, kx, ky)
+	return graph.HSIC(x, y, groups, kx, ky)
 }
 
 // Between says in a config what should be independent.
@@ -116,7 +116,7 @@ func (l *HSICLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	for i := range ones {
 		ones[i] = 1
 	}
-	return op.WeightedSum(ones, parts...)
+	return graph.WeightedSum(ones, parts...)
 }
 
 // withCodes compares every two sub-codes.
@@ -142,7 +142,7 @@ func (l *HSICLoss) withFactors(o *Outputs, z *gorgonia.Node, blocks []Block) (go
 	}
 	var parts gorgonia.Nodes
 	for j, f := range o.Labels.Factors {
-		rows, err := op.SliceColumns(known, j, j+1)
+		rows, err := graph.SliceColumns(known, j, j+1)
 		if err != nil {
 			return nil, err
 		}

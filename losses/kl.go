@@ -5,8 +5,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 // KLGaussian returns the mean over rows of KL(N(mu, sigma^2) || N(0, I)):
@@ -18,12 +18,12 @@ import (
 //
 // Source: Kingma and Welling 2014, appendix B.
 func KLGaussian(mu, logSigma *gorgonia.Node) (*gorgonia.Node, error) {
-	return op.GaussianKL(mu, logSigma)
+	return graph.GaussianKL(mu, logSigma)
 }
 
 // KLGaussianLogVariance is [KLGaussian] from log sigma^2.
 func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, error) {
-	return op.GaussianKLLogVariance(mu, logVariance)
+	return graph.GaussianKLLogVariance(mu, logVariance)
 }
 
 // KLSphere returns the mean over rows of the divergence, in nats, of the random-walk
@@ -45,14 +45,14 @@ func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, erro
 // location. It is differentiable, and falls in t to 0.
 //
 // Source: Perez Rey et al. 2020; Tonnaer et al. 2022, section 5.
-func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) { return op.SphereKL(logT, dim) }
+func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) { return graph.SphereKL(logT, dim) }
 
 // Capacity returns |kl - c|, a scalar, which holds a divergence at a capacity c
 // (a scalar or one number). Its gradient is 0 where the two are equal.
 //
 // Source: Burgess et al. 2018, equation 8; with a batch's mean divergence, as
 // disentanglement_lib computes it.
-func Capacity(kl, c *gorgonia.Node) (*gorgonia.Node, error) { return op.Deviate(kl, c) }
+func Capacity(kl, c *gorgonia.Node) (*gorgonia.Node, error) { return graph.Deviate(kl, c) }
 
 // KLLoss is the divergence of a model's posteriors from their priors, in nats, summed
 // over its latent spaces. With a capacity it is how far that is from the capacity.
@@ -142,5 +142,5 @@ func divergence(o *Outputs) (*gorgonia.Node, error) {
 	if len(nodes) == 1 {
 		return nodes[0], nil
 	}
-	return op.WeightedSum(ones, nodes...)
+	return graph.WeightedSum(ones, nodes...)
 }

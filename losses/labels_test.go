@@ -8,8 +8,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -48,7 +48,7 @@ func valueOf(t *testing.T, source string) float64 {
 	if err != nil {
 		t.Fatalf("%s: %v", source, err)
 	}
-	m, err := vm.New(objective.Total)
+	m, err := machine.New(objective.Total)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestTotalCorrelations(t *testing.T) {
 	if w := o.Judges.Get("conditional-tc/dense1/weight"); w == nil || w.Shape()[1] != 7 || o.Judges.Get("tc/logits/weight").Shape()[1] != 2 || o.Judges.Get("conditional-tc/logits/weight").Shape()[1] != 1 {
 		t.Errorf("parameters %v", o.Judges.Names())
 	}
-	m, err := vm.New(a.Codes, a.Active)
+	m, err := machine.New(a.Codes, a.Active)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,20 +5,20 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 // Inverse is the sense in which an affine map is the best left inverse of an
 // encoder: [LeastSquares], [LeastAbsolute], [Minimax] or [MinimaxByFactor].
-type Inverse = op.Inverse
+type Inverse = graph.Inverse
 
 // The senses of the best left inverse.
 const (
-	LeastSquares    = op.LeastSquares    // mean squared error
-	LeastAbsolute   = op.LeastAbsolute   // mean absolute error
-	Minimax         = op.Minimax         // largest length of an error vector
-	MinimaxByFactor = op.MinimaxByFactor // largest absolute errors of the factors, each with a map of its own
+	LeastSquares    = graph.LeastSquares    // mean squared error
+	LeastAbsolute   = graph.LeastAbsolute   // mean absolute error
+	Minimax         = graph.Minimax         // largest length of an error vector
+	MinimaxByFactor = graph.MinimaxByFactor // largest absolute errors of the factors, each with a map of its own
 )
 
 // LeftInverse returns how far the values of factors are from the best affine map
@@ -47,7 +47,7 @@ const (
 //
 // Source: Zhang and Sugiyama 2024, definition 8, equation 26.
 func LeftInverse(k Inverse, ridge float64, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
-	return op.LeftInverse(k, ridge, z, y, groups)
+	return graph.LeftInverse(k, ridge, z, y, groups)
 }
 
 // LeftInverseLoss is [LeftInverse] of a model's codes, all columns together, and the

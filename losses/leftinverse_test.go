@@ -8,7 +8,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/losses"
 )
 

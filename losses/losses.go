@@ -13,12 +13,12 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Outputs are the nodes that a model offers to losses. What it does not have is nil.
@@ -256,7 +256,7 @@ func Compose(o *Outputs, all []Choice) (*Objective, error) {
 		objective.Parts, weights[i] = append(objective.Parts, p), p.Weight
 	}
 	var err error
-	if objective.Total, err = op.WeightedSum(weights, objective.Nodes()...); err != nil {
+	if objective.Total, err = graph.WeightedSum(weights, objective.Nodes()...); err != nil {
 		return nil, fmt.Errorf("total of the losses: %w", err)
 	}
 	gorgonia.WithName("total loss")(objective.Total)

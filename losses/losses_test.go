@@ -10,11 +10,11 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/gradcheck"
-	"github.com/unravel-ml/unravel/internal/registry"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 type nodes = []*gorgonia.Node
@@ -102,7 +102,7 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := vm.New(append(objective.Nodes(), objective.Total)...)
+	m, err := machine.New(append(objective.Nodes(), objective.Total)...)
 	if err != nil {
 		t.Fatal(err)
 	}

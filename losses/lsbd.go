@@ -7,8 +7,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 // LSBD returns the distance of the points of labelled groups from where their
@@ -23,7 +23,7 @@ import (
 // every group, is 0.
 //
 // Source: Tonnaer et al. 2022, section 5.
-func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) { return op.LSBD(z, y) }
+func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) { return graph.LSBD(z, y) }
 
 // PublicLSBD returns what the public code of LSBD-VAE computes in place of
 // [LSBD]. Its distance is taken on the concatenation of all latent spaces, once
@@ -36,7 +36,7 @@ func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) { return op.LSBD(z, y) }
 // wherever z.y >= 1, so that on a torus both circles may be wrong by 60 degrees:
 // use it to compare with that code only. The gradient of |z - y| at 0 is taken as 0.
 func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node, error) {
-	return op.PublicLSBD(z, y, m, spheres, euclideans)
+	return graph.PublicLSBD(z, y, m, spheres, euclideans)
 }
 
 // CircleTransport returns y_m = R(a_m) Pi(sum_k R(-a_k) z_k) within every group of
@@ -46,20 +46,20 @@ func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node
 //
 // Source: Tonnaer et al. 2022, section 5.
 func CircleTransport(z, angles *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return op.Transport(op.Circle, z, angles, m)
+	return graph.Transport(graph.Circle, z, angles, m)
 }
 
 // SphereTransport is [CircleTransport] for points of S^2: z and y have the shape
 // [groups*m, 3], the rotations [groups*m, 4], each an axis of any length and an
 // angle in radians; the axis 0 stands for no rotation.
 func SphereTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return op.Transport(op.AxisAngle, z, rotations, m)
+	return graph.Transport(graph.AxisAngle, z, rotations, m)
 }
 
 // MeanTransport gives every row of a group of m consecutive rows their mean: what
 // becomes of [CircleTransport] in R^n, on which the group does not act.
 func MeanTransport(z *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return op.Transport(op.Identity, z, nil, m)
+	return graph.Transport(graph.Identity, z, nil, m)
 }
 
 // LSBDLoss is the sum of [LSBD] over the spaces on which the transformations of labelled groups
@@ -144,7 +144,7 @@ func paperLSBD(transports []Transport) (*gorgonia.Node, error) {
 	case 1:
 		return nodes[0], nil
 	}
-	return op.WeightedSum(ones, nodes...)
+	return graph.WeightedSum(ones, nodes...)
 }
 
 func publicLSBD(transports []Transport, m int) (*gorgonia.Node, error) {
@@ -156,11 +156,11 @@ func publicLSBD(transports []Transport, m int) (*gorgonia.Node, error) {
 			spheres++
 		}
 	}
-	z, err := op.ConcatColumns(points...)
+	z, err := graph.ConcatColumns(points...)
 	if err != nil {
 		return nil, err
 	}
-	y, err := op.ConcatColumns(moved...)
+	y, err := graph.ConcatColumns(moved...)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/gradcheck"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/losses"
 )
 

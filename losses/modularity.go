@@ -5,32 +5,32 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 // Deviation measures how far points are from being one point: OfVariance,
 // OfDiameter, OfMPD, OfRadius or OfMAD.
-type Deviation = op.Deviation
+type Deviation = graph.Deviation
 
 // The deviations of n points p_1, ..., p_n, all of them 0 exactly if the points are
 // equal.
 const (
-	OfVariance = op.Variance // 1/n sum_i |p_i - mean|^2
-	OfDiameter = op.Diameter // max_ij |p_i - p_j|
-	OfMPD      = op.MPD      // 1/(2 n^2) sum_ij |p_i - p_j|
-	OfRadius   = op.Radius   // min_c max_i |p_i - c|
-	OfMAD      = op.MAD      // min_c 1/n sum_i |p_i - c|
+	OfVariance = graph.Variance // 1/n sum_i |p_i - mean|^2
+	OfDiameter = graph.Diameter // max_ij |p_i - p_j|
+	OfMPD      = graph.MPD      // 1/(2 n^2) sum_ij |p_i - p_j|
+	OfRadius   = graph.Radius   // min_c max_i |p_i - c|
+	OfMAD      = graph.MAD      // min_c 1/n sum_i |p_i - c|
 )
 
 // DeviationEstimator says whether deviations are those of the rows of a batch, or of
 // what the rows are drawn from: Plain or Unbiased.
-type DeviationEstimator = op.Estimator
+type DeviationEstimator = graph.Estimator
 
 // The estimators of [Modularity].
 const (
-	Plain    = op.Plain    // of the rows as they are: of all data at once, or of any deviation
-	Unbiased = op.Unbiased // of the data that a batch is drawn from: of variance and MPD, with Mean
+	Plain    = graph.Plain    // of the rows as they are: of all data at once, or of any deviation
+	Unbiased = graph.Unbiased // of the data that a batch is drawn from: of variance and MPD, with Mean
 )
 
 // Modularity returns how far sub-codes are from being functions of one factor each:
@@ -86,7 +86,7 @@ func Modularity(d Deviation, a Aggregate, e DeviationEstimator, z, groups *gorgo
 			return nil, fmt.Errorf("%v: %w", d, err)
 		}
 	}
-	return op.Modularity(d, a, e, blocks, z, groups)
+	return graph.Modularity(d, a, e, blocks, z, groups)
 }
 
 // evenBlocks shares out the columns of codes to the factors.

@@ -12,11 +12,11 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/gradcheck"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/vm"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -81,7 +81,7 @@ func encoded(t *testing.T, encoder string) (z []float64, columns int, levels []f
 // values runs nodes of a graph of float64 scalars.
 func values(t *testing.T, nodes ...*gorgonia.Node) []float64 {
 	t.Helper()
-	m, err := vm.New(nodes...)
+	m, err := machine.New(nodes...)
 	if err != nil {
 		t.Fatal(err)
 	}

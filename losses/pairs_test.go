@@ -9,8 +9,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/gradcheck"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
 )
 
 // pairFactors are one factor of each kind.
@@ -224,19 +224,19 @@ func TestHSICWithFactors(t *testing.T) {
 	c := pairCase("hsic with factors", 3, l, func([][]float64) float64 { return 0 })
 	c.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 		rest, err := l.Add(pairOutputs(in))
-		for j, kind := range []op.KernelKind{GaussianKernel, CircularKernel, EqualKernel} {
+		for j, kind := range []graph.KernelKind{GaussianKernel, CircularKernel, EqualKernel} {
 			for i := range 3 {
 				if i == j || err != nil {
 					continue
 				}
 				var known, part *gorgonia.Node
-				if known, err = op.SliceColumns(in[2], j, j+1); err != nil {
+				if known, err = graph.SliceColumns(in[2], j, j+1); err != nil {
 					return nil, err
 				}
 				if part, err = HSIC(in[0], in[1], known, Kernel{Columns: []int{i}, Bandwidth: 0.3}, Kernel{Kind: kind, Columns: []int{j}}); err != nil {
 					return nil, err
 				}
-				rest, err = op.WeightedSum([]float64{1, -1}, rest, part)
+				rest, err = graph.WeightedSum([]float64{1, -1}, rest, part)
 			}
 		}
 		return rest, err

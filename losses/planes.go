@@ -7,22 +7,22 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // PlaneTransport is [CircleTransport] without the projection: y_m = R(a_m) 1/m sum_k R(-a_k) z_k
 // within every group of m consecutive rows, for points z of R^2.
 func PlaneTransport(z, angles *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return op.Transport(op.Plane, z, angles, m)
+	return graph.Transport(graph.Plane, z, angles, m)
 }
 
 // SpaceTransport is [SphereTransport] without the projection: the common point of a group is the
 // mean of the points of R^3 that the inverse rotations give.
 func SpaceTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return op.Transport(op.Space, z, rotations, m)
+	return graph.Transport(graph.Space, z, rotations, m)
 }
 
 // SphereBlock says in a config that three columns of the codes follow a circular factor, about an axis, or a
@@ -90,7 +90,7 @@ func (l *LSBDLoss) turningLSBD(o *Outputs) (*gorgonia.Node, error) {
 		}
 		parts, ones = append(parts, n), append(ones, 1)
 	}
-	return op.WeightedSum(ones, parts...)
+	return graph.WeightedSum(ones, parts...)
 }
 
 // blockLSBD is the [LSBD] of one plane or sphere in groups of m rows.
@@ -101,29 +101,29 @@ func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node,
 		if c >= width {
 			return nil, fmt.Errorf("column %d does not exist: the codes have %d columns, 0 to %d", c, width, width-1)
 		}
-		n, err := op.SliceColumns(z, c, c+1)
+		n, err := graph.SliceColumns(z, c, c+1)
 		if err != nil {
 			return nil, err
 		}
 		columns = append(columns, n)
 	}
-	points, err := op.ConcatColumns(columns...)
+	points, err := graph.ConcatColumns(columns...)
 	if err != nil {
 		return nil, err
 	}
-	action := op.Space
+	action := graph.Space
 	if b.plane {
-		action = op.Plane
+		action = graph.Plane
 	}
 	if l.Project {
-		if points, err = op.NormaliseRows(points); err != nil {
+		if points, err = graph.NormaliseRows(points); err != nil {
 			return nil, err
 		}
-		if action = op.AxisAngle; b.plane {
-			action = op.Circle
+		if action = graph.AxisAngle; b.plane {
+			action = graph.Circle
 		}
 	}
-	moved, err := op.Transport(action, points, b.moves, m)
+	moved, err := graph.Transport(action, points, b.moves, m)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (s *SphereBlock) rotations(m *Moves) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return op.About(s.Axis, 1, angles)
+	return graph.About(s.Axis, 1, angles)
 }
 
 // circular finds a circular factor by its name.

@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/gradcheck"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
 )
 
 var turningFactors = []datasets.Factor{

@@ -7,8 +7,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 // Gaussian are the options of [GaussianReconstruction].
@@ -30,7 +30,7 @@ type Gaussian struct {
 // Source: Kingma and Welling 2014, appendix C.2; with sigma = 1/sqrt 2 the
 // reconstruction term of Tonnaer et al. 2022.
 func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Node, error) {
-	return op.GaussianReconstruction(x, logits, op.Gaussian(o))
+	return graph.GaussianReconstruction(x, logits, graph.Gaussian(o))
 }
 
 // BernoulliReconstruction returns the negative log likelihood of images x in
@@ -46,7 +46,7 @@ func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Nod
 //
 // Source: Kingma and Welling 2014, appendix C.1.
 func BernoulliReconstruction(x, logits *gorgonia.Node) (*gorgonia.Node, error) {
-	return op.BernoulliReconstruction(x, logits)
+	return graph.BernoulliReconstruction(x, logits)
 }
 
 // ReconstructionLoss compares a model's images with its reconstructions.

@@ -1,6 +1,6 @@
 package losses
 
-import "github.com/unravel-ml/unravel/internal/registry"
+import "github.com/unravel-ml/unravel/registry"
 
 // Table lists the losses that a config can choose.
 var Table = &registry.Table[Loss]{Kind: "loss", Entries: []registry.Entry[Loss]{

@@ -5,17 +5,17 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 // TCEstimator is a way to estimate the densities of codes from a batch.
-type TCEstimator = op.TCEstimator
+type TCEstimator = graph.TCEstimator
 
 // The estimators of densities, for a batch of n images out of a data set of N.
 const (
-	TCMinibatch  = op.TCMinibatch  // the sum of the posteriors
-	TCWeighted   = op.TCWeighted   // the same over n N: minibatch weighted sampling
-	TCStratified = op.TCStratified // minibatch stratified sampling
+	TCMinibatch  = graph.TCMinibatch  // the sum of the posteriors
+	TCWeighted   = graph.TCWeighted   // the same over n N: minibatch weighted sampling
+	TCStratified = graph.TCStratified // minibatch stratified sampling
 )
 
 // TotalCorrelation returns an estimate of the total correlation of the aggregate
@@ -40,7 +40,7 @@ const (
 //
 // Source: Chen et al. 2018, equation 3 and appendix C.
 func TotalCorrelation(z, mean, logVariance *gorgonia.Node, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
-	return op.MinibatchTC(z, mean, logVariance, nil, e, dataSize)
+	return graph.MinibatchTC(z, mean, logVariance, nil, e, dataSize)
 }
 
 // ConditionalTotalCorrelation is [TotalCorrelation] for codes of which not all
@@ -58,7 +58,7 @@ func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e 
 	if active == nil {
 		return nil, fmt.Errorf("conditional tc: active columns wanted")
 	}
-	return op.MinibatchTC(z, mean, logVariance, active, e, dataSize)
+	return graph.MinibatchTC(z, mean, logVariance, active, e, dataSize)
 }
 
 // closedTC adds an estimate of a model's total correlation, or, for active columns,
@@ -74,5 +74,5 @@ func closedTC(o *Outputs, e TCEstimator, active *gorgonia.Node) (*gorgonia.Node,
 	case e != TCMinibatch && o.Population == 0:
 		return nil, missing(fmt.Sprintf("the number of images in the data set, for the estimator %v", e))
 	}
-	return op.MinibatchTC(o.Sample, o.Codes, o.LogVariance, active, e, o.Population)
+	return graph.MinibatchTC(o.Sample, o.Codes, o.LogVariance, active, e, o.Population)
 }

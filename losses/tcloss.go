@@ -7,9 +7,9 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Estimator says in a config how a total correlation is estimated: adversarial, by
@@ -25,7 +25,7 @@ func (e *Estimator) UnmarshalText(text []byte) error {
 	if *e == Adversarial {
 		return nil
 	}
-	if _, err := op.ParseTCEstimator(string(text)); err != nil {
+	if _, err := graph.ParseTCEstimator(string(text)); err != nil {
 		return fmt.Errorf("unknown estimator %q; known: adversarial, minibatch, weighted, stratified", text)
 	}
 	return nil
@@ -67,7 +67,7 @@ func (l *TCLoss) add(o *Outputs, active *gorgonia.Node) (*gorgonia.Node, error) 
 	if l.Estimator == Adversarial {
 		return l.Discriminator.judge(o, active)
 	}
-	e, err := op.ParseTCEstimator(string(l.Estimator))
+	e, err := graph.ParseTCEstimator(string(l.Estimator))
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (l *ConditionalTCLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	active, err := op.ActiveMask(groups, o.Sample.Shape()[1], rules)
+	active, err := graph.ActiveMask(groups, o.Sample.Shape()[1], rules)
 	if err != nil {
 		return nil, err
 	}
@@ -132,14 +132,14 @@ func (l *ConditionalTCLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 }
 
 // rules finds the factors and levels that the settings name.
-func (l *ConditionalTCLoss) rules(o *Outputs) ([]op.Activity, error) {
+func (l *ConditionalTCLoss) rules(o *Outputs) ([]graph.Activity, error) {
 	switch {
 	case o.Labels == nil:
 		return nil, errNoLabels
 	case o.Sample == nil:
 		return nil, missing("samples of the codes")
 	}
-	var rules []op.Activity
+	var rules []graph.Activity
 	names := factorNames(o)
 	for i, a := range l.Active {
 		k := slices.Index(names, a.Factor)
@@ -154,7 +154,7 @@ func (l *ConditionalTCLoss) rules(o *Outputs) ([]op.Activity, error) {
 				return nil, fmt.Errorf("active.%d: factor %q has no level %d: want 0 to %d", i, a.Factor, level, size-1)
 			}
 		}
-		rules = append(rules, op.Activity{Columns: a.Columns, Factor: k, Levels: a.Levels})
+		rules = append(rules, graph.Activity{Columns: a.Columns, Factor: k, Levels: a.Levels})
 	}
 	return rules, nil
 }

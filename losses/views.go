@@ -5,8 +5,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 // CosineRegression returns the mean over n images of
@@ -19,7 +19,7 @@ import (
 //
 // Source: Grill et al. 2020, equation 2.
 func CosineRegression(predictions, targets *gorgonia.Node) (*gorgonia.Node, error) {
-	return op.CosineRegression(predictions, targets)
+	return graph.CosineRegression(predictions, targets)
 }
 
 // CrossCorrelation returns
@@ -32,15 +32,15 @@ func CosineRegression(predictions, targets *gorgonia.Node) (*gorgonia.Node, erro
 //
 // Source: Zbontar et al. 2021, equations 1 and 2.
 func CrossCorrelation(projections *gorgonia.Node, lambda float64) (*gorgonia.Node, error) {
-	moments, err := op.BatchMoments(projections, 2)
+	moments, err := graph.BatchMoments(projections, 2)
 	if err != nil {
 		return nil, err
 	}
-	z, err := op.BatchNorm(projections, moments, nil, nil, op.NormOptions{Epsilon: 1e-5})
+	z, err := graph.BatchNorm(projections, moments, nil, nil, graph.NormOptions{Epsilon: 1e-5})
 	if err != nil {
 		return nil, err
 	}
-	return op.CrossCorrelation(z, lambda)
+	return graph.CrossCorrelation(z, lambda)
 }
 
 // InfoNCE returns the mean over n queries q of
@@ -52,11 +52,11 @@ func CrossCorrelation(projections *gorgonia.Node, lambda float64) (*gorgonia.Nod
 //
 // Source: He et al. 2020, equation 1.
 func InfoNCE(queries, keys, negatives *gorgonia.Node, tau float64) (*gorgonia.Node, error) {
-	return op.InfoNCE(queries, keys, negatives, tau)
+	return graph.InfoNCE(queries, keys, negatives, tau)
 }
 
 // StopGradient returns a copy of a node through which no gradient flows.
-func StopGradient(x *gorgonia.Node) (*gorgonia.Node, error) { return op.StopGradient(x) }
+func StopGradient(x *gorgonia.Node) (*gorgonia.Node, error) { return graph.StopGradient(x) }
 
 // CosineRegressionLoss is [CosineRegression] of a model's predictions.
 type CosineRegressionLoss struct {

@@ -9,8 +9,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/gradcheck"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/losses"
 )
 

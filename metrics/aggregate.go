@@ -3,7 +3,7 @@ package metrics
 import (
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 )
 
 // Aggregate says how the values of subgroups, factors, levels or columns become one.

@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/gbt"
-	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // classify is the labels that a fitted classifier gives rows.
@@ -76,7 +76,7 @@ func fitLogistic(x []float64, labels [][]int, d int, weights []float64) ([]class
 func predictAll(model *linear.Logistic, x []float64, d int) []int {
 	const together = 64
 	labels := make([]int, len(x)/d)
-	kernel.For((len(labels)+together-1)/together, func(_, part int) {
+	parallel.For((len(labels)+together-1)/together, func(_, part int) {
 		scratch := make([]float64, len(model.Classes))
 		for i := part * together; i < min((part+1)*together, len(labels)); i++ {
 			labels[i] = model.Predict(x[i*d:(i+1)*d], scratch)

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
 )
 
 // Bin cuts the range of a continuous factor into bins of equal width, for metrics that

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27
@@ -87,7 +88,7 @@ func (s *shrinkage) all(largest bool) {
 	n := s.in.Codes.Rows
 	z, y, others := s.points()
 	results := make([]float64, (n+kernel.PairLanes-1)/kernel.PairLanes) // by block of lanes
-	kernel.For(len(results), func(_, block int) {
+	parallel.For(len(results), func(_, block int) {
 		lane := block * kernel.PairLanes
 		a, b := make([]float64, kernel.PairLanes*kernel.PairSources), make([]float64, kernel.PairLanes*kernel.PairSources)
 		var once, twice [kernel.PairLanes]float64

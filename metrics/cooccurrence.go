@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 )
 
 // CoOccurrence is the normalised co-occurrence of factors in the mutual information of code

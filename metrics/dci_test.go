@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 func computeDCI(t testing.TB, m *DCI, in *Input, seed uint64) Result {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
 )
 
 // DLSBD is the metric D_LSBD of Tonnaer et al. 2022, equations 6 and 7 and section 4.3, for

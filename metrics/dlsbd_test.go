@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // grid makes the levels of a full grid of circular factors.

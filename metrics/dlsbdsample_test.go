@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // rotationsInput is the golden input of a case: every rotation of a group with every level of a circle.

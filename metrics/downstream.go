@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 )
 
 // Downstream is the accuracy of predicting the factors from the codes with few and with many

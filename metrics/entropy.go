@@ -3,7 +3,7 @@ package metrics
 import (
 	"math"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 )
 
 // entropyFloor is added to importances before they become frequencies, as in

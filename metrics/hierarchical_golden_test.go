@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // hierarchicalValue is what the code of Ross and Doshi-Velez computes.

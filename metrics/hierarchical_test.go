@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // labelled is an input of rows with two categorical factors.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Binning says how the range of a code column is cut into bins.
@@ -89,7 +89,7 @@ const columnsAtOnce = 8
 func binColumns(codes Matrix, bins int, binning Binning, use func(scratch *binned, c, used int)) {
 	n, d := codes.Rows, codes.Cols
 	blocks := (d + columnsAtOnce - 1) / columnsAtOnce
-	kernel.For(blocks, func(_, block int) {
+	parallel.For(blocks, func(_, block int) {
 		first := block * columnsAtOnce
 		width := min(columnsAtOnce, d-first)
 		columns := make([]float64, width*n)

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // IRS is the interventional robustness score of Suter et al. 2019, section 4, as
@@ -56,7 +56,7 @@ func (m *IRS) Compute(in *Input) (Result, error) {
 		levels[j] = m.groups(in, j)
 	}
 	rows, largest := make([][]float64, d), make([]float64, d)
-	kernel.For(d, func(_, c int) {
+	parallel.For(d, func(_, c int) {
 		rows[c], largest[c] = m.column(in.Codes, c, levels)
 	})
 	columns, deviations, factors := Part{Name: "per_column"}, Part{Name: "max_deviation"}, Part{Name: "per_factor", Values: make([]float64, k)}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // libraryValue is what disentanglement_lib computes.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // manipulatedRows is how many rows Manipulation looks at for each factor, in whole groups.
@@ -26,7 +26,7 @@ func Manipulation(in *Input, s *rng.Stream) Grid {
 	for j, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)
 		groups, freedom := in.varied(j, s)
-		kernel.For(in.Codes.Cols, func(_, c int) {
+		parallel.For(in.Codes.Cols, func(_, c int) {
 			g.Values[c][j] = math.NaN()
 			if freedom > 0 {
 				g.Values[c][j] = in.Codes.within(groups, c) / float64(freedom)

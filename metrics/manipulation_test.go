@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // gridInput is a full grid of two factors, 3 x 4, with given codes.

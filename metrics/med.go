@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 )
 
 // MED is the mutual information based entropy disentanglement of Cao et al. 2022,

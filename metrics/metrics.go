@@ -12,7 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Matrix is a dense matrix, row by row.

@@ -3,7 +3,7 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 )
 
 // MIG is the mutual information gap of Chen et al. 2018, section 4.1: the mean over

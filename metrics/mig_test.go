@@ -9,8 +9,8 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 func mig() *MIG { return &MIG{Bins: 20, Binning: EqualWidth, Gap: GapColumns} }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/gbt"
-	"github.com/unravel-ml/unravel/internal/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // pick is some values of a column.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3: the
@@ -232,7 +232,7 @@ func (b *comparisons) group(h hierarchy.Hierarchy, rows []bool) (group []*compar
 func (b *comparisons) run(orders [][]int) error {
 	splits := len(orders)
 	scores, errs := make([]float64, 2*splits*len(b.list)), make([]error, 2*splits*len(b.list))
-	kernel.For(len(scores), func(_, at int) {
+	parallel.For(len(scores), func(_, at int) {
 		c, way, s := b.list[at/(2*splits)], at/splits%2, at%splits
 		from, to := c.factor, c.code
 		if way == 1 {

@@ -3,7 +3,7 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 

@@ -1,8 +1,8 @@
 package metrics
 
 import (
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Table lists the metrics that a config can name.

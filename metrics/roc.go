@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // rocAreas is the mean over levels of the area under the ROC curve of the level's
@@ -15,7 +15,7 @@ func rocAreas(model *linear.Logistic, x []float64, labels []int) (mean float64, 
 	d := len(x) / n
 	const together = 64
 	scores := make([]float64, n*k) // level by level
-	kernel.For((n+together-1)/together, func(_, part int) {
+	parallel.For((n+together-1)/together, func(_, part int) {
 		p := make([]float64, k)
 		for i := part * together; i < min((part+1)*together, n); i++ {
 			model.Probabilities(x[i*d:(i+1)*d], p)
@@ -25,7 +25,7 @@ func rocAreas(model *linear.Logistic, x []float64, labels []int) (mean float64, 
 		}
 	})
 	areas := make([]float64, k)
-	kernel.For(k, func(_, c int) { areas[c] = rocArea(scores[c*n:(c+1)*n], labels, model.Classes[c]) })
+	parallel.For(k, func(_, c int) { areas[c] = rocArea(scores[c*n:(c+1)*n], labels, model.Classes[c]) })
 	for _, a := range areas {
 		if !math.IsNaN(a) {
 			mean += a

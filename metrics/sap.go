@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // SAP is the separated attribute predictability of Kumar et al. 2018, section 3: the
@@ -92,7 +92,7 @@ func (m *SAP) Compute(in *Input) (Result, error) {
 	for c := range g.Values {
 		g.Rows = append(g.Rows, columnName(c))
 	}
-	kernel.For(in.Codes.Cols, func(_, c int) {
+	parallel.For(in.Codes.Cols, func(_, c int) {
 		g.Values[c] = m.column(in, c, train, test, fit, check, factors)
 	})
 	part := Part{Name: "per_factor", Labels: g.Columns}

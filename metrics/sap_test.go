@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 func sap() *SAP { return named("sap").(*SAP) }

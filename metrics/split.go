@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 )
 
 // Split says which rows a predictor is fitted to, and which test it: of all metrics that have

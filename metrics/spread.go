@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Measure says how far points are from being one point.
@@ -124,7 +124,7 @@ func (s *Spread) Compute(in *Input) (Result, error) {
 	}
 	perFactor := Part{Name: "per_factor"}
 	values, errs := make([]float64, len(blocks)), make([]error, len(blocks))
-	kernel.For(len(blocks), func(_, i int) { values[i], errs[i] = s.factor(in, blocks[i], rows) })
+	parallel.For(len(blocks), func(_, i int) { values[i], errs[i] = s.factor(in, blocks[i], rows) })
 	for i, b := range blocks {
 		if errs[i] != nil {
 			return Result{}, fmt.Errorf("factor %q: %w", in.Factors[b.factor].Name, errs[i])

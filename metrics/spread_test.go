@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 var allMeasures = []Measure{Variance, MAD, Radius, Diameter, MPD}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // SubCodes says which code columns are the sub-code of which factor:

@@ -7,8 +7,8 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // suitInputs are inputs that some metrics cannot measure: few rows, columns, factors or levels.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
 )
 
 // DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6

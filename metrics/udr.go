@@ -7,8 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // UDR is the unsupervised disentanglement ranking of Duan et al. 2020, section 4, as
@@ -87,7 +87,7 @@ func (u *UDR) Compare(codes []Matrix) (*Agreement, error) {
 		units[i], a.Used[i] = u.unit(c)
 		a.Pairs[i] = make([]float64, len(codes))
 	}
-	kernel.For(len(codes), func(_, i int) {
+	parallel.For(len(codes), func(_, i int) {
 		for j, other := range units {
 			if i != j && a.Used[i] > 0 && a.Used[j] > 0 {
 				a.Pairs[i][j] = relativeStrength(u.related(units[i], other))

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 )
@@ -88,7 +88,7 @@ func (m *MutualInformation) Compute(in *Input) (Result, error) {
 		g.Rows, g.Values[c] = append(g.Rows, columnName(c)), make([]float64, d)
 	}
 	g.Columns = g.Rows
-	kernel.For(d, func(_, a int) {
+	parallel.For(d, func(_, a int) {
 		s := &binned{ids: ids[a]}
 		for b := a; b < d; b++ {
 			v := s.mutual(used[a], ids[b], used[b])

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // columnBlocks are columns of codes in blocks of kernel.MomentColumns, row by row, so that
@@ -15,7 +16,7 @@ type columnBlocks struct {
 func blocksOf(in *Input, columns []int, scales []float64) *columnBlocks {
 	const width = kernel.MomentColumns
 	b := &columnBlocks{columns: columns, blocks: make([][]float64, (len(columns)+width-1)/width)}
-	kernel.For(len(b.blocks), func(_, at int) {
+	parallel.For(len(b.blocks), func(_, at int) {
 		x := make([]float64, in.Codes.Rows*width)
 		for to, c := range columns[at*width : min((at+1)*width, len(columns))] {
 			first := in.Codes.Data[c]
@@ -44,7 +45,7 @@ func (m *FactorVAE) votes(draw *drawing, b *columnBlocks, n int) [][]float64 {
 	}
 	found := make([]leastVariance, len(b.blocks)*n) // by block and vote
 	chunks := (n + votesAtOnce - 1) / votesAtOnce
-	kernel.For(len(b.blocks)*chunks, func(_, item int) { // the chunks of a block follow each other
+	parallel.For(len(b.blocks)*chunks, func(_, item int) { // the chunks of a block follow each other
 		block, from := item/chunks, item%chunks*votesAtOnce
 		for v := from; v < min(from+votesAtOnce, n); v++ {
 			found[block*n+v] = b.least(block, rows[v*m.Batch:(v+1)*m.Batch])

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/rng"
 	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // mapped returns an input whose codes are random affine images of another's, of so many columns.

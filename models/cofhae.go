@@ -5,12 +5,12 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/mimosa"
 )
 
 // COFHAE is the hierarchical autoencoder of Ross and Doshi-Velez 2021, section 5: an
@@ -111,7 +111,7 @@ func (s *COFHAE) hierarchy(data Data) (h hierarchy.Hierarchy, err error) {
 type cofhae struct {
 	autoencoder
 	tree    hierarchy.Hierarchy
-	options op.Options
+	options graph.Options
 	places  []int // of continuous dimensions
 	tau     float64
 }
@@ -131,12 +131,12 @@ func (m *cofhae) heads(g *nn.Graph, images *gorgonia.Node) (values, logits *gorg
 	if err != nil {
 		return nil, nil, err
 	}
-	if values, err = nn.Dense(g, h, "latent/value", len(m.places), op.Linear); err != nil {
+	if values, err = nn.Dense(g, h, "latent/value", len(m.places), graph.Linear); err != nil {
 		return nil, nil, err
 	}
 	var blocks []*gorgonia.Node
 	for i, n := range m.options.Sizes {
-		block, err := nn.Dense(g, h, fmt.Sprintf("latent/option%d", i+1), n, op.Linear)
+		block, err := nn.Dense(g, h, fmt.Sprintf("latent/option%d", i+1), n, graph.Linear)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -145,7 +145,7 @@ func (m *cofhae) heads(g *nn.Graph, images *gorgonia.Node) (values, logits *gorg
 	if blocks == nil {
 		return values, nil, nil
 	}
-	logits, err = op.ConcatColumns(blocks...)
+	logits, err = graph.ConcatColumns(blocks...)
 	return values, logits, err
 }
 
@@ -154,10 +154,10 @@ func (m *cofhae) masked(values, logits *gorgonia.Node, tau float64) (weights, ma
 	if logits == nil {
 		return nil, values, nil
 	}
-	if weights, err = op.OptionWeights(logits, m.options, tau); err != nil {
+	if weights, err = graph.OptionWeights(logits, m.options, tau); err != nil {
 		return nil, nil, err
 	}
-	masked, err = op.Gate(values, weights, m.places)
+	masked, err = graph.Gate(values, weights, m.places)
 	return weights, masked, err
 }
 
@@ -178,7 +178,7 @@ func (m *cofhae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	out := &losses.Outputs{Images: images, Codes: masked, Sample: masked, Options: weights, Hierarchy: m.tree, Batch: n, Group: 1}
 	flat := masked
 	if weights != nil {
-		if flat, err = op.ConcatColumns(weights, masked); err != nil {
+		if flat, err = graph.ConcatColumns(weights, masked); err != nil {
 			return nil, err
 		}
 	}
@@ -201,11 +201,11 @@ func (m *cofhae) active(g *nn.Graph, logits *gorgonia.Node, n int) (*gorgonia.No
 	if logits == nil {
 		return ones, nil
 	}
-	hard, err := op.OptionWeights(logits, m.options, hardTau)
+	hard, err := graph.OptionWeights(logits, m.options, hardTau)
 	if err != nil {
 		return nil, err
 	}
-	return op.Gate(ones, hard, m.places)
+	return graph.Gate(ones, hard, m.places)
 }
 
 // Encode implements Model.
@@ -218,14 +218,14 @@ func (m *cofhae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, err
 	if err != nil || weights == nil {
 		return masked, err
 	}
-	return op.OptionNumbers(weights, masked, m.options.Sizes)
+	return graph.OptionNumbers(weights, masked, m.options.Sizes)
 }
 
 // Decode implements Decoder.
 func (m *cofhae) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
 	if len(m.options.Sizes) > 0 {
 		var err error
-		if codes, err = op.NumberedOptions(codes, m.options, m.places); err != nil {
+		if codes, err = graph.NumberedOptions(codes, m.options, m.places); err != nil {
 			return nil, err
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // sticks is a dimension, and a choice to stop or of another two dimensions, one of them with a choice again.

@@ -3,7 +3,7 @@ package models
 import (
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )

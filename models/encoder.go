@@ -3,9 +3,9 @@ package models
 import (
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -57,7 +57,7 @@ func codes(b *base, g *nn.Graph, images *gorgonia.Node, latent int) (*gorgonia.N
 	if err != nil {
 		return nil, err
 	}
-	return nn.Dense(g, h, "latent/code", latent, op.Linear)
+	return nn.Dense(g, h, "latent/code", latent, graph.Linear)
 }
 
 // Build implements Model.

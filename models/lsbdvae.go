@@ -7,10 +7,10 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // LSBDVAE is the LSBD-VAE (Tonnaer et al. 2022, section 5). On unlabelled images
@@ -160,12 +160,12 @@ func (m *lsbdVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error
 		p.Outputs.Transports = append(p.Outputs.Transports, t)
 		moved = append(moved, t.Moved)
 	}
-	y, err := op.ConcatColumns(moved...)
+	y, err := graph.ConcatColumns(moved...)
 	if err != nil {
 		return nil, err
 	}
 	if m.stop {
-		if y, err = op.StopGradient(y); err != nil {
+		if y, err = graph.StopGradient(y); err != nil {
 			return nil, err
 		}
 	}

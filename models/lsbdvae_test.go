@@ -10,11 +10,11 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // TestDecodesTransported checks that the images of labelled groups are decoded
@@ -35,7 +35,7 @@ func TestDecodesTransported(t *testing.T) {
 		rng.New(uint64(i), "noise").Normals(nn.Data(n))
 	}
 	decoded := func(part func(losses.Transport) *gorgonia.Node) *gorgonia.Node {
-		z, err := op.ConcatColumns(part(p.Outputs.Transports[0]), part(p.Outputs.Transports[1]))
+		z, err := graph.ConcatColumns(part(p.Outputs.Transports[0]), part(p.Outputs.Transports[1]))
 		if err != nil {
 			t.Fatal(err)
 		}

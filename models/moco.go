@@ -7,11 +7,11 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // MoCo tells the other view of an image, the key, from keys of earlier images (He et al. 2020): the query
@@ -71,14 +71,14 @@ func (m *moco) head(g *nn.Graph, images *gorgonia.Node, prefix string) (codes, u
 		if h, err = nn.DenseFanIn(g, h, prefix+"head/dense1", codes.Shape()[1], true); err != nil {
 			return nil, nil, err
 		}
-		if h, err = op.Activate(h, op.ReLU); err != nil {
+		if h, err = graph.Activate(h, graph.ReLU); err != nil {
 			return nil, nil, err
 		}
 	}
 	if h, err = nn.DenseFanIn(g, h, prefix+"head/out", m.settings.Width, true); err != nil {
 		return nil, nil, err
 	}
-	unit, err = op.NormaliseRows(h)
+	unit, err = graph.NormaliseRows(h)
 	return codes, unit, err
 }
 

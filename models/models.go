@@ -10,8 +10,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/nn"
 	"github.com/unravel-ml/unravel/losses"
 )
 

@@ -10,11 +10,11 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/registry"
-	"github.com/unravel-ml/unravel/internal/rng"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 func small(hidden ...int) Networks {
@@ -36,7 +36,7 @@ func data(factors ...datasets.Factor) Data {
 // values runs nodes of one graph and copies their values.
 func values(t *testing.T, nodes ...*gorgonia.Node) [][]float32 {
 	t.Helper()
-	m, err := vm.New(nodes...)
+	m, err := machine.New(nodes...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/graph/nn"
 )
 
 // Networks are the encoder and the decoder of a model.

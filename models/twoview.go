@@ -8,12 +8,13 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Views are the settings that models of two views of each image share. Their code is
@@ -48,9 +49,9 @@ func (c CodeViews) rows(codes *gorgonia.Node) (*gorgonia.Node, error) {
 	n := codes.Shape()[0] / 2
 	switch c.Of {
 	case FirstView:
-		return op.SliceRows(codes, 0, n)
+		return graph.SliceRows(codes, 0, n)
 	case SecondView:
-		return op.SliceRows(codes, n, 2*n)
+		return graph.SliceRows(codes, n, 2*n)
 	}
 	return codes, nil
 }
@@ -151,7 +152,7 @@ const SpreadName = "spread"
 
 // program wraps the outputs of a two-view model. Losses about codes see seen, some rows of codes.
 func (m *twoViews) program(inputs []*gorgonia.Node, codes, seen *gorgonia.Node, views *losses.Views) (*Program, error) {
-	spread, err := op.Spread(codes)
+	spread, err := graph.Spread(codes)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +229,7 @@ func (a *average) run(momentum float64) {
 	if a.item == nil {
 		a.item = a.move
 	}
-	kernel.For(len(a.target), a.item)
+	parallel.For(len(a.target), a.item)
 }
 
 func (a *average) move(_, i int) {

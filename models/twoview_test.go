@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/rng"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 func TestMomentum(t *testing.T) {
@@ -240,7 +240,7 @@ func TestCodeViews(t *testing.T) {
 			for _, v := range p.Views {
 				stream.Normals(nn.Data(v))
 			}
-			machine, err := vm.New(p.Outputs.Codes)
+			machine, err := machine.New(p.Outputs.Codes)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,8 +3,8 @@ package models
 import (
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -46,10 +46,10 @@ func (m *vae) heads(g *nn.Graph, images *gorgonia.Node) (mean, logVariance *gorg
 	if err != nil {
 		return nil, nil, err
 	}
-	if mean, err = nn.Dense(g, h, "latent/mean", m.latent, op.Linear); err != nil {
+	if mean, err = nn.Dense(g, h, "latent/mean", m.latent, graph.Linear); err != nil {
 		return nil, nil, err
 	}
-	logVariance, err = nn.Dense(g, h, "latent/log-variance", m.latent, op.Linear)
+	logVariance, err = nn.Dense(g, h, "latent/log-variance", m.latent, graph.Linear)
 	return mean, logVariance, err
 }
 
@@ -73,11 +73,11 @@ func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	logSigma, err := op.Scale(0.5, logVariance)
+	logSigma, err := graph.Scale(0.5, logVariance)
 	if err != nil {
 		return nil, err
 	}
-	z, err := op.GaussianSample(mean, logSigma, noise)
+	z, err := graph.GaussianSample(mean, logSigma, noise)
 	if err != nil {
 		return nil, err
 	}

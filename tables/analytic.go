@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/metrics"
 )
 

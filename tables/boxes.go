@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/figures"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/report"
 )
 
 // Boxes is a figure of a table: a box plot of the values that one column has in the runs of some rows.
@@ -55,15 +55,15 @@ func (b *Boxes) among(rows, columns []string) error {
 }
 
 // boxes is the figure of a result; nil if the table has none, or none of its rows has a run.
-func (r *Result) boxes() *figures.BoxPlot {
+func (r *Result) boxes() *report.BoxPlot {
 	f := r.table.Boxes
 	if f == nil {
 		return nil
 	}
-	p := &figures.BoxPlot{Title: f.Title, X: f.Axis, Y: f.Column, LineLabel: f.Line}
+	p := &report.BoxPlot{Title: f.Title, X: f.Axis, Y: f.Column, LineLabel: f.Line}
 	some := false
 	for i, row := range f.Rows {
-		box := figures.Box{Label: row}
+		box := report.Box{Label: row}
 		if len(f.Labels) > 0 {
 			box.Label = f.Labels[i]
 		}

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 	"github.com/unravel-ml/unravel/train"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/figures"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/report"
 )
 
 // Curves are pictures of columns: the values of rows of one series against the numbers that these rows stand for.
@@ -70,23 +70,23 @@ func (r *Result) CurveFiles() []CurveFile {
 			continue
 		}
 		list = append(list, CurveFile{r.Name + "-" + strings.ToLower(plainName(column)) + ".png", func(w io.Writer) error {
-			return figures.Curves(w, figures.CurveOptions{Title: r.Title, XLabel: r.table.Curves.X, YLabel: column, LogX: r.table.Curves.Log, Marked: true}, series)
+			return report.Curves(w, report.CurveOptions{Title: r.Title, XLabel: r.table.Curves.X, YLabel: column, LogX: r.table.Curves.Log, Marked: true}, series)
 		}})
 	}
 	return list
 }
 
 // series are the curves of a column.
-func (r *Result) series(column string) (list []figures.Series) {
+func (r *Result) series(column string) (list []report.Series) {
 	for i, row := range r.table.Rows {
 		c := r.Cell(row.Label, column)
 		if row.Series == "" || c == nil || c.Ours == nil {
 			continue
 		}
-		at := slices.IndexFunc(list, func(s figures.Series) bool { return s.Name == row.Series })
+		at := slices.IndexFunc(list, func(s report.Series) bool { return s.Name == row.Series })
 		if at < 0 {
 			at = len(list)
-			list = append(list, figures.Series{Name: row.Series})
+			list = append(list, report.Series{Name: row.Series})
 		}
 		list[at].X, list[at].Y = append(list[at].X, r.table.Rows[i].At), append(list[at].Y, *c.Ours)
 	}

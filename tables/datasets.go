@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/registry"
-	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/runs/sweep"
 )
 
 // DataSet is one of several data sets that the rows of a table are trained on. Every column is then shown for

@@ -12,12 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/runstore"
+	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/mimosa"
-	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/runs/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -160,7 +160,7 @@ func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
 }
 
 func (m *Mimosa) store(dir string, x *explored) error {
-	store, err := runstore.Open(dir)
+	store, err := runs.Open(dir)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // dataset is that of a row's printed cells, and name what they call the row.

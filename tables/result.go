@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/registry"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Result is a computed table.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/runs/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
 

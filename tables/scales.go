@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/registry"
-	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/runs/sweep"
 )
 
 // The scales that every table has.

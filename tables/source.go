@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/mimosa"
-	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/runs/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
 

@@ -16,10 +16,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/registry"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Table says how a table of a paper is computed.

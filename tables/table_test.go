@@ -11,8 +11,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/tables"
 )

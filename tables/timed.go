@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Timed makes random codes of a shape, of which the seconds are wanted that metrics take: a row for each of so many random

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/runs/sweep"
 	. "github.com/unravel-ml/unravel/tables"
 	"github.com/unravel-ml/unravel/train"
 )

@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/registry"
-	"github.com/unravel-ml/unravel/internal/runstore"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // Transform is what a paper does to a metric's value before it prints it.
@@ -75,11 +75,11 @@ const (
 
 // Validate checks what a table says by itself; Load checks it against the printed values.
 func (t *Table) Validate() error {
-	if err := runstore.CheckName(t.Name); err != nil { // of its files, too
+	if err := runs.CheckName(t.Name); err != nil { // of its files, too
 		return config.Invalid("name", "%w", err)
 	}
 	if t.Folder != "" {
-		if err := runstore.CheckName(t.Folder); err != nil {
+		if err := runs.CheckName(t.Folder); err != nil {
 			return config.Invalid("runs", "%w", err)
 		}
 	}

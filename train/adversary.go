@@ -6,10 +6,10 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/rng"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // adversary is the program that trains a discriminator on the codes of another
@@ -20,11 +20,11 @@ type adversary struct {
 	codes, active *gorgonia.Node // of the other program; active may be nil
 	columns       int
 
-	again        *vm.Machine // computes the codes anew; nil: those of the step are used
-	input        []float32   // [2n, columns]: codes, then permuted codes
-	second       []float32   // the codes of the second batch, and where they are active: set for every step, if settings want them
+	again        *machine.Machine // computes the codes anew; nil: those of the step are used
+	input        []float32        // [2n, columns]: codes, then permuted codes
+	second       []float32        // the codes of the second batch, and where they are active: set for every step, if settings want them
 	secondActive []float32
-	machine      *vm.Machine
+	machine      *machine.Machine
 	loss         *gorgonia.Node
 	names        []string
 	nodes        gorgonia.Nodes
@@ -53,11 +53,11 @@ func newAdversary(a losses.Adversary, judges *nn.Params) (*adversary, error) {
 	}
 	p.input, p.gradients = nn.Data(both), make([][]float32, len(p.nodes))
 	if a.Discriminator.Renew {
-		if p.again, err = vm.New(a.Codes); err != nil {
+		if p.again, err = machine.New(a.Codes); err != nil {
 			return nil, err
 		}
 	}
-	p.machine, err = vm.New(append(gorgonia.Nodes{p.loss}, p.nodes...)...)
+	p.machine, err = machine.New(append(gorgonia.Nodes{p.loss}, p.nodes...)...)
 	return p, err
 }
 
@@ -99,7 +99,7 @@ func (t *Trainer) trainJudges(p *program, rate float64) error {
 }
 
 // run computes the discriminator's loss and gradients on the last step of another program.
-func (a *adversary) run(other *vm.Machine, permute *rng.Stream) (float64, error) {
+func (a *adversary) run(other *machine.Machine, permute *rng.Stream) (float64, error) {
 	n := len(a.input) / 2
 	codes := floats(other, a.codes)
 	copy(a.input, codes)
@@ -124,6 +124,6 @@ func (a *adversary) run(other *vm.Machine, permute *rng.Stream) (float64, error)
 	return scalar(a.machine.Value(a.loss))
 }
 
-func floats(m *vm.Machine, n *gorgonia.Node) []float32 {
+func floats(m *machine.Machine, n *gorgonia.Node) []float32 {
 	return m.Value(n).(*tensor.Dense).Float32s()
 }

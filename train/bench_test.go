@@ -9,12 +9,12 @@ import (
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/rng"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // conv64Flops is the number of floating-point operations of the forward pass of
@@ -137,7 +137,7 @@ func BenchmarkEncode(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			machine, err := vm.New(out)
+			machine, err := machine.New(out)
 			if err != nil {
 				b.Fatal(err)
 			}

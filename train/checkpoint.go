@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 

@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/runstore"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 const sticks = `
@@ -216,7 +216,7 @@ func TestLearnedHierarchy(t *testing.T) {
 	if _, err := os.Stat(again + "-initial"); err == nil {
 		t.Error("a resumed run learned its hierarchy again")
 	}
-	if _, err := Run(context.Background(), c, Options{Dir: again}); !errors.Is(err, runstore.ErrExists) {
+	if _, err := Run(context.Background(), c, Options{Dir: again}); !errors.Is(err, runs.ErrExists) {
 		t.Errorf("a run in a folder that is taken: %v", err)
 	}
 	for override, want := range map[string]string{
@@ -285,7 +285,7 @@ func TestFlatHierarchy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{runstore.Config: text, hierarchyFile: []byte(`[{"type": "continuous"}, {"type": "continuous"}]`)} {
+	for name, content := range map[string][]byte{runs.Config: text, hierarchyFile: []byte(`[{"type": "continuous"}, {"type": "continuous"}]`)} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
 			t.Fatal(err)
 		}

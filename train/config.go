@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/augment"
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/runstore"
+	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // Config is an experiment: the whole schema of its YAML.
@@ -113,7 +113,7 @@ func (c Config) Encode() ([]byte, error) { return config.Encode(c) }
 // Validate checks the parts, which decoding a file has done, and then what they cannot
 // check on their own.
 func (c *Config) Validate() error {
-	if err := runstore.CheckName(c.Name); err != nil {
+	if err := runs.CheckName(c.Name); err != nil {
 		return config.Invalid("name", "%w", err)
 	}
 	switch {

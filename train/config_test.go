@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"

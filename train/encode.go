@@ -8,11 +8,11 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/augment"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/safetensors"
-	"github.com/unravel-ml/unravel/internal/vm"
 	"github.com/unravel-ml/unravel/models"
 )
 
@@ -31,7 +31,7 @@ type Coder struct {
 // half is the graph of an encoder or a decoder.
 type half struct {
 	busy    sync.Mutex // the machine and the input serve one batch at a time
-	machine *vm.Machine
+	machine *machine.Machine
 	in      []float32
 	out     *gorgonia.Node
 }
@@ -69,7 +69,7 @@ func newHalf(m models.Model, name string, build func(g *nn.Graph) (in, out *gorg
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	machine, err := vm.New(out)
+	machine, err := machine.New(out)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

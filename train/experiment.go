@@ -9,9 +9,9 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // Experiment is a config with what it names: the data set, its labels and the model.
@@ -105,7 +105,7 @@ func (e *Experiment) holdOut() error {
 // OpenExperiment builds the experiment of a run's folder with its trained
 // parameters. A damaged checkpoint is replaced by the one before, with a warning.
 func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
-	store, err := runstore.View(dir)
+	store, err := runs.View(dir)
 	if err != nil {
 		return nil, "", err
 	}
@@ -131,15 +131,15 @@ func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
 }
 
 // storedConfig reads the config of a run.
-func storedConfig(store *runstore.Run) (Config, error) {
-	source, err := store.Read(runstore.Config)
+func storedConfig(store *runs.Run) (Config, error) {
+	source, err := store.Read(runs.Config)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Config{}, fmt.Errorf("%s: there is no %s", store.Dir(), runstore.Config)
+		return Config{}, fmt.Errorf("%s: there is no %s", store.Dir(), runs.Config)
 	}
 	if err != nil {
 		return Config{}, err
 	}
-	return Load(store.Path(runstore.Config), source)
+	return Load(store.Path(runs.Config), source)
 }
 
 // Codes encodes the whole data set: the model's representation, row by row.

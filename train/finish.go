@@ -8,11 +8,11 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/figures"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // finish encodes the data set, a sample or nothing, measures the codes, and draws figures and the report.
@@ -50,7 +50,7 @@ func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return results, s.store.Write(reportFile, func(w io.Writer) error { return figures.WriteReport(w, s.report(results, drawn)) })
+	return results, s.store.Write(reportFile, func(w io.Writer) error { return report.WriteReport(w, s.report(results, drawn)) })
 }
 
 // leastSpread is the spread of codes below which they count as collapsed: that of random codes is near 1.
@@ -67,17 +67,17 @@ func (l Losses) spread() (float64, bool) {
 }
 
 // report describes the run on a page.
-func (s *session) report(results []metrics.Result, drawn []figures.ReportFigure) figures.Report {
+func (s *session) report(results []metrics.Result, drawn []report.ReportFigure) report.Report {
 	e, t := s.experiment, s.trainer
-	r := figures.Report{Title: e.Config.Name, Config: s.config, Figures: drawn, Summary: []figures.Fact{
+	r := report.Report{Title: e.Config.Name, Config: s.config, Figures: drawn, Summary: []report.Fact{
 		{Name: "model", Value: e.Config.Model.Name}, {Name: "data set", Value: e.Config.Dataset.Name},
 		{Name: "seed", Value: fmt.Sprint(e.Config.Seed)}, {Name: "epochs", Value: fmt.Sprint(t.epoch)},
 		{Name: "steps", Value: fmt.Sprint(t.step)}, {Name: "parameters", Value: fmt.Sprint(e.Model.Params().Count())}}}
 	if v, ok := s.last.spread(); ok {
-		r.Summary = append(r.Summary, figures.Fact{Name: "spread of the codes in the last epoch", Value: fmt.Sprintf("%.3g", v)})
+		r.Summary = append(r.Summary, report.Fact{Name: "spread of the codes in the last epoch", Value: fmt.Sprintf("%.3g", v)})
 	}
 	for _, result := range results {
-		r.Metrics = append(r.Metrics, figures.ReportMetric{Name: result.Name, Value: result.Value, Better: result.Better.String(),
+		r.Metrics = append(r.Metrics, report.ReportMetric{Name: result.Name, Value: result.Value, Better: result.Better.String(),
 			Parts: result.Parts, Notes: result.Notes})
 	}
 	return r
@@ -116,8 +116,8 @@ func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
 }
 
 // figures draws the run's pictures into its folder and returns them for the report.
-func (s *session) figures(codes metrics.Matrix) ([]figures.ReportFigure, error) {
-	var list []figures.ReportFigure
+func (s *session) figures(codes metrics.Matrix) ([]report.ReportFigure, error) {
+	var list []report.ReportFigure
 	all := []struct {
 		name, caption string
 		draw          func(io.Writer) error
@@ -153,14 +153,14 @@ func (s *session) figures(codes metrics.Matrix) ([]figures.ReportFigure, error) 
 		if err := s.store.Write(file, writeBytes(png.Bytes())); err != nil {
 			return nil, err
 		}
-		list = append(list, figures.ReportFigure{Caption: f.caption, PNG: png.Bytes()})
+		list = append(list, report.ReportFigure{Caption: f.caption, PNG: png.Bytes()})
 	}
 	return list, nil
 }
 
 // drawLosses draws what the log holds, so that a resumed run shows all of its epochs.
 func (s *session) drawLosses(w io.Writer) error {
-	var series []figures.Series
+	var series []report.Series
 	at := map[string]int{}
 	if err := s.readLog(func(line logLine) {
 		for _, o := range s.trainer.plan.objectives() {
@@ -174,7 +174,7 @@ func (s *session) drawLosses(w io.Writer) error {
 				if !ok {
 					i = len(series)
 					at[key] = i
-					series = append(series, figures.Series{Name: key})
+					series = append(series, report.Series{Name: key})
 				}
 				series[i].X = append(series[i].X, float64(line.Epoch))
 				series[i].Y = append(series[i].Y, losses[name])
@@ -186,7 +186,7 @@ func (s *session) drawLosses(w io.Writer) error {
 	if len(series) == 0 {
 		return nil
 	}
-	return figures.Curves(w, figures.CurveOptions{Title: s.experiment.Config.Name, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
+	return report.Curves(w, report.CurveOptions{Title: s.experiment.Config.Name, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
 }
 
 // shown lists the images of n that figures of codes show: all, or of so many equal
@@ -229,7 +229,7 @@ func (s *session) drawReconstructions(w io.Writer, codes metrics.Matrix) error {
 	if err != nil {
 		return err
 	}
-	return figures.Reconstructions(w, "reconstructions", inputs, outputs, h, wd, c)
+	return report.Reconstructions(w, "reconstructions", inputs, outputs, h, wd, c)
 }
 
 func appendRow(dst []float32, row []float64) []float32 {
@@ -257,9 +257,9 @@ func (s *session) drawTorus(w io.Writer, codes metrics.Matrix) error {
 	e := s.experiment
 	list, names := s.circles()
 	images := shown(e.Data.Len())
-	var circles, factors []figures.Angles
+	var circles, factors []report.Angles
 	for i, space := range list {
-		a := figures.Angles{Name: names[i]}
+		a := report.Angles{Name: names[i]}
 		for _, r := range images {
 			row := codes.Row(r)
 			a.Values = append(a.Values, math.Atan2(row[space.First+1], row[space.First]))
@@ -271,7 +271,7 @@ func (s *session) drawTorus(w io.Writer, codes metrics.Matrix) error {
 		if f.Kind != datasets.Circular {
 			continue
 		}
-		a := figures.Angles{Name: f.Name}
+		a := report.Angles{Name: f.Name}
 		for _, r := range images {
 			e.Data.FactorsAt(r, levels)
 			a.Values = append(a.Values, f.Angle(levels[k]))
@@ -281,7 +281,7 @@ func (s *session) drawTorus(w io.Writer, codes metrics.Matrix) error {
 	if len(circles) == 0 || len(factors) == 0 {
 		return nil
 	}
-	return figures.Torus(w, e.Config.Name+": latent angles", circles, factors)
+	return report.Torus(w, e.Config.Name+": latent angles", circles, factors)
 }
 
 // drawCodes shows the codes of a space without circles, as initialised and as trained.
@@ -295,17 +295,17 @@ func (s *session) drawCodes(w io.Writer, codes metrics.Matrix) error {
 	if err != nil {
 		return err
 	}
-	stages := []figures.Stage{{Name: "before training"}, {Name: "after training"}}
+	stages := []report.Stage{{Name: "before training"}, {Name: "after training"}}
 	for c := range codes.Cols {
 		name := fmt.Sprintf("z%d", c)
-		was, is := figures.Column{Name: name}, figures.Column{Name: name}
+		was, is := report.Column{Name: name}, report.Column{Name: name}
 		for i, row := range images {
 			was.Values = append(was.Values, before.Row(i)[c])
 			is.Values = append(is.Values, codes.Row(row)[c])
 		}
 		stages[0].Codes, stages[1].Codes = append(stages[0].Codes, was), append(stages[1].Codes, is)
 	}
-	return figures.CodePlanes(w, e.Config.Name+": codes", stages, factorColumns(e.Data, images))
+	return report.CodePlanes(w, e.Config.Name+": codes", stages, factorColumns(e.Data, images))
 }
 
 // initialCodes are the codes of images before training, which the seed repeats.
@@ -325,9 +325,9 @@ func (e *Experiment) initialCodes(images []int) (metrics.Matrix, error) {
 }
 
 // factorColumns lists the values of the factors of images.
-func factorColumns(d datasets.Dataset, images []int) []figures.Column {
+func factorColumns(d datasets.Dataset, images []int) []report.Column {
 	factors := d.Factors()
-	list, levels := make([]figures.Column, len(factors)), make([]int, len(factors))
+	list, levels := make([]report.Column, len(factors)), make([]int, len(factors))
 	for _, i := range images {
 		d.FactorsAt(i, levels)
 		for k, f := range factors {
@@ -378,5 +378,5 @@ func (s *session) drawTraversals(w io.Writer, codes metrics.Matrix) error {
 		return err
 	}
 	h, wd, c := s.experiment.Data.ImageShape()
-	return figures.Traversals(w, "traversals", title, names, labels, images, h, wd, c)
+	return report.Traversals(w, "traversals", title, names, labels, images, h, wd, c)
 }

@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/rng"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Fit says how well a model with a decoder has fitted its images, by the codes that

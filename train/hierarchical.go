@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/figures"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/report"
 )
 
 // drawHistograms draws the histograms of hierarchical data.
@@ -30,7 +30,7 @@ func (s *session) drawHierarchy(w io.Writer) error {
 	if !ok {
 		return nil
 	}
-	return figures.Hierarchy(w, s.experiment.Config.Name+": hierarchy of the codes", m.Hierarchy(), hierarchy.Labels{})
+	return report.Hierarchy(w, s.experiment.Config.Name+": hierarchy of the codes", m.Hierarchy(), hierarchy.Labels{})
 }
 
 // drawPaths shows, for every path through the hierarchy of the codes that images take, what the decoder makes of
@@ -72,7 +72,7 @@ func (s *session) drawPaths(w io.Writer, codes metrics.Matrix) error {
 	columns := make([]string, traversalSteps)
 	columns[0], columns[traversalSteps-1] = "2 %", "98 %"
 	height, width, channels := s.experiment.Data.ImageShape()
-	return figures.Traversals(w, "paths", "percentile of the dimension; rows: options [a0 a1 ...] and dimension", labels, columns, images, height, width, channels)
+	return report.Traversals(w, "paths", "percentile of the dimension; rows: options [a0 a1 ...] and dimension", labels, columns, images, height, width, channels)
 }
 
 // codePath are images whose codes choose the same options.
@@ -142,8 +142,8 @@ func quantile(codes metrics.Matrix, rows []int, column int, part float64) float6
 // active (Ross and Doshi-Velez 2021, figures A.8 and A.17). Inactive is 0, of the dimensions in the
 // true hierarchy and of the codes if they have a hierarchy.
 func DrawHistograms(w io.Writer, title string, in *metrics.Input) error {
-	active := func(name string, values []float64, hierarchical bool) figures.Column {
-		c := figures.Column{Name: name, Values: slices.Clone(values)}
+	active := func(name string, values []float64, hierarchical bool) report.Column {
+		c := report.Column{Name: name, Values: slices.Clone(values)}
 		for i, v := range c.Values {
 			if hierarchical && math.Abs(v) <= 1e-10 {
 				c.Values[i] = math.NaN()
@@ -151,7 +151,7 @@ func DrawHistograms(w io.Writer, title string, in *metrics.Input) error {
 		}
 		return c
 	}
-	var rows, columns []figures.Column
+	var rows, columns []report.Column
 	for j, f := range in.Factors {
 		rows = append(rows, active(f.Name, in.FactorValues(j), in.TrueHierarchy != nil))
 	}
@@ -162,7 +162,7 @@ func DrawHistograms(w io.Writer, title string, in *metrics.Input) error {
 		}
 		columns = append(columns, active(codeName(in.Hierarchy, c), values, in.Hierarchy != nil))
 	}
-	return figures.Histograms(w, title, rows, columns)
+	return report.Histograms(w, title, rows, columns)
 }
 
 // codeName names a code column: a0, a1, ... for options, and z0, z1, ... for values.

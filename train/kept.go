@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/rng"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Encode says of how many images a run keeps the codes. The zero value keeps those that metrics are measured

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/losses"
 )

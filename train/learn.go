@@ -15,12 +15,12 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/mimosa"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // Learned is a hierarchy that MIMOSA learned from the codes of an autoencoder, and what it
@@ -144,7 +144,7 @@ func trainedInitial(run string, c Config) (string, error) {
 
 // isTrained says whether a folder holds a finished run of the config with a hash.
 func isTrained(dir, hash string) bool {
-	path := filepath.Join(dir, runstore.Config)
+	path := filepath.Join(dir, runs.Config)
 	source, err := os.ReadFile(path)
 	if err != nil {
 		return false
@@ -283,7 +283,7 @@ func (l *Learned) join(known *datasets.Labels) (*datasets.Labels, error) {
 }
 
 // write stores what was learned in a run's folder.
-func (l *Learned) write(store *runstore.Run) error {
+func (l *Learned) write(store *runs.Run) error {
 	if err := store.Write(hierarchyFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) }); err != nil {
 		return err
 	}
@@ -301,7 +301,7 @@ func (l *Learned) write(store *runstore.Run) error {
 
 // readLearned reads what a run's folder has of a learned hierarchy; nil if it has none.
 func readLearned(dir string) (*Learned, error) {
-	store, err := runstore.View(dir)
+	store, err := runs.View(dir)
 	if err != nil {
 		return nil, nil // there is no run yet
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/metrics"
 )
 

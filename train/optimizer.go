@@ -1,10 +1,10 @@
 package train
 
 import (
-	"github.com/unravel-ml/unravel/internal/config"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Optimizers lists the optimisers that a config can name.

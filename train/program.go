@@ -8,14 +8,14 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/augment"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/memory"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/rng"
-	"github.com/unravel-ml/unravel/internal/vm"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // program is one objective of a model, compiled for a number of images: its
@@ -28,7 +28,7 @@ type program struct {
 	moves       []movesInput
 	labels      *labelInputs
 	schedules   []losses.Schedule
-	machine     *vm.Machine
+	machine     *machine.Machine
 	loss        *losses.Objective
 	names       []string // parameters that the losses depend on, in the order of gradients
 	nodes       gorgonia.Nodes
@@ -101,7 +101,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		p.adversaries = append(p.adversaries, compiled)
 		wanted = append(wanted, compiled.judged()...)
 	}
-	if p.machine, err = vm.New(wanted...); err != nil {
+	if p.machine, err = machine.New(wanted...); err != nil {
 		return nil, err
 	}
 	if err := l.addSecond(p, images, group); err != nil {
@@ -345,7 +345,7 @@ func (p *program) run() error {
 }
 
 // collect finds the gradients of a run.
-func collect(m *vm.Machine, nodes gorgonia.Nodes, gradients [][]float32) {
+func collect(m *machine.Machine, nodes gorgonia.Nodes, gradients [][]float32) {
 	for i, n := range nodes {
 		// Data would allocate an interface for every gradient.
 		gradients[i] = m.Value(n).(*tensor.Dense).Float32s()

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/runstore"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // RecordFile is the name of the record of how a run ended, in its folder.
@@ -74,7 +74,7 @@ func ReadRecord(dir string) (*Record, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	config, err := os.ReadFile(filepath.Join(dir, runstore.Config))
+	config, err := os.ReadFile(filepath.Join(dir, runs.Config))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func ReadRecord(dir string) (*Record, error) {
 
 // RecordFailure notes in the folder of a run that it failed. The run must not be open.
 func RecordFailure(dir string, failure error, begun time.Time) error {
-	store, err := runstore.Open(dir)
+	store, err := runs.Open(dir)
 	if err != nil {
 		return err
 	}
@@ -109,8 +109,8 @@ func newRecord(begun time.Time) *Record {
 }
 
 // write stores the record.
-func (r *Record) write(store *runstore.Run) error {
-	config, err := store.Read(runstore.Config)
+func (r *Record) write(store *runs.Run) error {
+	config, err := store.Read(runs.Config)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unravel-ml/unravel/internal/runstore"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 const recorded = `
@@ -89,7 +89,7 @@ func TestRecord(t *testing.T) {
 	if _, err := Run(t.Context(), longer, Options{Dir: dir, Resume: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, runstore.Config), []byte(recorded), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, runs.Config), []byte(recorded), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := ReadRecord(dir); r != nil || err != nil {
@@ -101,7 +101,7 @@ func TestRecord(t *testing.T) {
 	if _, err := ReadRecord(dir); err == nil || !strings.HasPrefix(err.Error(), filepath.Join(dir, RecordFile)+": ") {
 		t.Errorf("damaged: %v", err)
 	}
-	if err := RecordFailure(filepath.Join(dir, "none"), errors.New("why"), time.Now()); !errors.Is(err, runstore.ErrNoRun) {
+	if err := RecordFailure(filepath.Join(dir, "none"), errors.New("why"), time.Now()); !errors.Is(err, runs.ErrNoRun) {
 		t.Errorf("no run: %v", err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/internal/tfevents"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 var seconds = regexp.MustCompile(`"seconds":[^,]*,`)
@@ -243,15 +243,15 @@ func TestFolderIsTaken(t *testing.T) {
 	dir := t.TempDir()
 	trainIn(t, dir, load(t), false)
 	_, err := Run(context.Background(), load(t), Options{Dir: dir})
-	if !errors.Is(err, runstore.ErrExists) || strings.Contains(err.Error(), "--") || !strings.Contains(err.Error(), dir) {
+	if !errors.Is(err, runs.ErrExists) || strings.Contains(err.Error(), "--") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("a second run in a folder: %v", err)
 	}
-	held, err := runstore.Open(dir)
+	held, err := runs.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	if _, err = Run(context.Background(), load(t), Options{Dir: dir, Resume: true}); !errors.Is(err, runstore.ErrLocked) {
+	if _, err = Run(context.Background(), load(t), Options{Dir: dir, Resume: true}); !errors.Is(err, runs.ErrLocked) {
 		t.Errorf("a run that another process holds: %v", err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // Options say where and how to run an experiment.
@@ -96,7 +96,7 @@ func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 		return nil, err
 	}
 	if learned == nil {
-		if _, err := os.Stat(filepath.Join(o.Dir, runstore.Config)); err == nil && !o.Resume {
+		if _, err := os.Stat(filepath.Join(o.Dir, runs.Config)); err == nil && !o.Resume {
 			return nil, existing(o.Dir) // before it takes an hour
 		}
 		if learned, err = learn(ctx, c, o); errors.Is(err, ErrStopped) {
@@ -117,14 +117,14 @@ func openSession(e *Experiment, t *Trainer, w *monitor, o Options) (s *session, 
 			opened.close()
 		}
 	}(s)
-	open := runstore.Create
-	_, missing := os.Stat(filepath.Join(o.Dir, runstore.Config))
+	open := runs.Create
+	_, missing := os.Stat(filepath.Join(o.Dir, runs.Config))
 	resume := o.Resume && missing == nil
 	if resume {
-		open = runstore.Open
+		open = runs.Open
 	}
 	if s.store, err = open(o.Dir); err != nil {
-		if errors.Is(err, runstore.ErrExists) {
+		if errors.Is(err, runs.ErrExists) {
 			return nil, existing(o.Dir)
 		}
 		return nil, err
@@ -140,7 +140,7 @@ func openSession(e *Experiment, t *Trainer, w *monitor, o Options) (s *session, 
 			return nil, err
 		}
 	}
-	if err := s.store.Write(runstore.Config, writeBytes(text)); err != nil {
+	if err := s.store.Write(runs.Config, writeBytes(text)); err != nil {
 		return nil, err
 	}
 	if err := s.store.Remove(RecordFile); err != nil {
@@ -176,7 +176,7 @@ func openSession(e *Experiment, t *Trainer, w *monitor, o Options) (s *session, 
 }
 
 func existing(dir string) error {
-	return fmt.Errorf("%s: %w; want it resumed, or another folder", dir, runstore.ErrExists)
+	return fmt.Errorf("%s: %w; want it resumed, or another folder", dir, runs.ErrExists)
 }
 
 func writeBytes(b []byte) func(io.Writer) error {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Schedules lists the courses of the learning rate that a config can name.

@@ -7,10 +7,10 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/augment"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/rng"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // secondBatches deals batches beside those of training, in epochs of the same batches with
@@ -50,7 +50,7 @@ func (l *plan) addSecond(p *program, images, group int) error {
 			wanted = append(wanted, q.adversaries[i].judged()...)
 		}
 	}
-	if q.machine, err = vm.New(wanted...); err != nil {
+	if q.machine, err = machine.New(wanted...); err != nil {
 		return err
 	}
 	p.second = q

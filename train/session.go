@@ -11,10 +11,10 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/unravel-ml/unravel/internal/runstore"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // Files of a run with what it has found: a list of [metrics.Result], and a [Fit].
@@ -42,13 +42,13 @@ type session struct {
 	experiment *Experiment
 	trainer    *Trainer
 	monitor    *monitor // nil: nothing is measured during training
-	store      *runstore.Run
+	store      *runs.Run
 	config     string
 	log        io.Writer
 	clear      func() // makes room in log for text, if it shows progress
 	progress   func(done, all int)
 	finishing  time.Time // when training ended
-	lines      *runstore.Log
+	lines      *runs.Log
 	events     *tfevents.Writer
 	saved      time.Time // of the last checkpoint
 	done       bool      // training has ended

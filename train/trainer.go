@@ -9,13 +9,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/unravel-ml/unravel/augment"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/rng"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // ErrStopped is returned when work was asked to stop; what was trained is in a checkpoint.
@@ -371,7 +371,7 @@ func (t *Trainer) explainNotFinite(p *program) error {
 	p.machine.CheckFinite(true)
 	defer p.machine.CheckFinite(false)
 	err := p.machine.RunAll()
-	var first *vm.NotFinite
+	var first *machine.NotFinite
 	if errors.As(err, &first) {
 		return fmt.Errorf("%s: the loss or its gradient is not finite: %w; try a smaller learning rate, or train.clip", where, err)
 	}

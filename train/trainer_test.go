@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/graph/machine"
 )
 
 // trainerOf prepares the training of a config.
@@ -187,7 +187,7 @@ func TestHookError(t *testing.T) {
 func TestNotFinite(t *testing.T) {
 	trainer := trainerOf(t, load(t, "train.optimizer.adam.lr=1e30"))
 	err := trainer.Fit(context.Background())
-	var first *vm.NotFinite
+	var first *machine.NotFinite
 	if !errors.As(err, &first) {
 		t.Fatalf("error %v, want one that names a node", err)
 	}

@@ -3,11 +3,11 @@ package train
 import (
 	"testing"
 
-	"github.com/unravel-ml/unravel/augment"
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // BenchmarkTwoViews times a step of models of two views at batch 64 of 64x64x3 images, D = 1000: forward, backward,

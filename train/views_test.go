@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/nn"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/models"
 )

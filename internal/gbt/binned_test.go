@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // wavy is a regression of two of four columns; with values above 0, columns have so many values.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Columns is a table of numbers that trees split: its columns in single precision,
@@ -31,7 +31,7 @@ func NewColumns(rows, cols int, data []float64) (*Columns, error) {
 		}
 	}
 	c := &Columns{rows: rows, values: make([][]float32, cols), order: make([][]int32, cols)}
-	kernel.For(cols, func(_, j int) {
+	parallel.For(cols, func(_, j int) {
 		values, order := make([]float32, rows), make([]int32, rows)
 		for i := range values {
 			values[i], order[i] = float32(data[i*cols+j]), int32(i)
@@ -59,7 +59,7 @@ func NewBinned(rows, cols int, data []float64, bins int) (*Columns, error) {
 		return nil, err
 	}
 	c.bins, c.edges = make([][]uint8, cols), make([][]float64, cols)
-	kernel.For(cols, func(_, j int) { c.bins[j], c.edges[j] = cutBins(c.order[j], c.values[j], bins) })
+	parallel.For(cols, func(_, j int) { c.bins[j], c.edges[j] = cutBins(c.order[j], c.values[j], bins) })
 	c.order = [][]int32{make([]int32, rows)}
 	for i := range c.order[0] {
 		c.order[0][i] = int32(i)

@@ -29,8 +29,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // leastCurvature is that of the smallest leaf that takes a step, as in scikit-learn: below, the
@@ -108,12 +108,12 @@ func fit(x *Columns, prior []float64, l loss, o Options) *model {
 	if o.Ties != nil {
 		seed = o.Ties.Uint64()
 	}
-	workers := min(kernel.Threads(), outputs)
+	workers := min(parallel.Threads(), outputs)
 	makers := make([]*maker, workers)
 	importance := make([][]float64, outputs)
 	fitTree := func(worker, k, round int) tree {
 		if makers[worker] == nil {
-			makers[worker] = newMaker(x, o, outputs < kernel.Threads())
+			makers[worker] = newMaker(x, o, outputs < parallel.Threads())
 		}
 		if importance[k] == nil {
 			importance[k] = make([]float64, len(x.values))
@@ -127,9 +127,9 @@ func fit(x *Columns, prior []float64, l loss, o Options) *model {
 	for round := range o.Rounds {
 		blocks(x.rows, func(low, high int) { l.expect(m.scores, expected, low, high) })
 		trees := make([]tree, outputs)
-		// Tasks, not workers of kernel.For, own makers: the number of threads may change.
+		// Tasks, not workers of parallel.For, own makers: the number of threads may change.
 		var next atomic.Int64
-		kernel.For(workers, func(_, w int) {
+		parallel.For(workers, func(_, w int) {
 			for k := int(next.Add(1)) - 1; k < outputs; k = int(next.Add(1)) - 1 {
 				trees[k] = fitTree(w, k, round)
 			}
@@ -160,7 +160,7 @@ func shares(importance [][]float64) []float64 {
 
 // blocks calls body for blocks of rows.
 func blocks(rows int, body func(low, high int)) {
-	kernel.For((rows+blockRows-1)/blockRows, func(_, b int) {
+	parallel.For((rows+blockRows-1)/blockRows, func(_, b int) {
 		body(b*blockRows, min((b+1)*blockRows, rows))
 	})
 }

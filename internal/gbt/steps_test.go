@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // made is n numbers of a stream of its own.

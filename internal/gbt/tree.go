@@ -3,7 +3,7 @@ package gbt
 import (
 	"math/rand/v2"
 
-	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // closest is the largest distance at which two values of a column count as equal,
@@ -83,7 +83,7 @@ func newGrower(x *Columns, depth int, parallel bool) *grower {
 // each calls body for every column.
 func (g *grower) each(columns int, body func(_, j int)) {
 	if g.parallel {
-		kernel.For(columns, body)
+		parallel.For(columns, body)
 		return
 	}
 	for j := range columns {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Pairs measures the distances of all pairs of points, on all cores. Its results do
@@ -136,11 +137,11 @@ func (p *Pairs) first(square float64) (a, b int) {
 func (p *Pairs) eachBlock(f func(s *pairScratch, lane int) float64) {
 	blocks := (p.points.Rows + kernel.PairLanes - 1) / kernel.PairLanes
 	p.results = resize(p.results, blocks)
-	for len(p.workers) < max(1, min(kernel.Threads(), blocks)) {
+	for len(p.workers) < max(1, min(parallel.Threads(), blocks)) {
 		p.workers = append(p.workers, pairScratch{make([]float64, kernel.PairLanes*kernel.PairSources),
 			make([]float64, kernel.PairLanes), make([]float64, kernel.PairLanes)})
 	}
-	kernel.ForWorkers(len(p.workers), blocks, func(worker, block int) {
+	parallel.ForWorkers(len(p.workers), blocks, func(worker, block int) {
 		p.results[block] = f(&p.workers[worker], block*kernel.PairLanes)
 	})
 }

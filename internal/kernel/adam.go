@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
 
 // AdamConstants are the settings of one Adam update (Kingma and Ba 2015,
 // algorithm 1 in the form at the end of its section 2).
@@ -38,7 +42,7 @@ func NewAdam(p, m, v [][]float32) *Adam {
 // Norm returns the Euclidean norm of all gradients together.
 func (a *Adam) Norm(gradients [][]float32) float64 {
 	copy(a.g, gradients)
-	For(len(a.parts), a.normItem)
+	parallel.For(len(a.parts), a.normItem)
 	var total float64
 	for _, v := range a.norms {
 		total += v
@@ -61,7 +65,7 @@ func (a *Adam) Update(gradients [][]float32, step int, k AdamConstants, decay fl
 		a.c[i] = float32(v)
 	}
 	a.decay = float32(1 - k.LearningRate*decay)
-	For(len(a.parts), a.item)
+	parallel.For(len(a.parts), a.item)
 }
 
 func (a *Adam) update(_, i int) {

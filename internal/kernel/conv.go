@@ -1,5 +1,7 @@
 package kernel
 
+import "github.com/unravel-ml/unravel/internal/parallel"
+
 // convolver holds what a convolution and a transposed convolution share.
 type convolver struct {
 	*geometry
@@ -70,7 +72,7 @@ func (c *convolver) plan(g *geometry, a Activation) {
 
 // prepare gives every thread its scratch.
 func (c *convolver) prepare() {
-	for len(c.workers) < Threads() {
+	for len(c.workers) < parallel.Threads() {
 		w := &convWorker{big: make([]float32, c.chunk*c.bigSize), small: make([]float32, c.chunk*c.smallSize)}
 		if c.smallC != c.pixel {
 			w.wide = make([]float32, c.chunk*c.smallPixels()*c.pixel)
@@ -92,8 +94,8 @@ func (p *Conv) Forward(x, w, bias, y []float32) {
 	c.prepare()
 	copy(c.bias, bias)
 	c.x, c.w, c.y = x, w, y
-	forWorkers(len(c.workers), c.gather.parts(), c.packGather)
-	forWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
+	parallel.ForWorkers(len(c.workers), c.gather.parts(), c.packGather)
+	parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
 }
 
@@ -125,8 +127,8 @@ func (p *ConvTranspose) Forward(x, w, bias, y []float32) {
 	c.prepare()
 	copy(c.bias, bias)
 	c.x, c.w, c.y = x, w, y
-	forWorkers(len(c.workers), c.spread.parts(), c.packSpread)
-	forWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
+	parallel.ForWorkers(len(c.workers), c.spread.parts(), c.packSpread)
+	parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
 }
 
@@ -156,17 +158,17 @@ func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather b
 	c.prepare()
 	c.x, c.w, c.y, c.dy, c.dx, c.dw, c.wantBias = x, w, y, dy, dx, dw, db != nil
 	if spread {
-		forWorkers(len(c.workers), c.spread.parts(), c.packSpread)
+		parallel.ForWorkers(len(c.workers), c.spread.parts(), c.packSpread)
 	}
 	if gather {
-		forWorkers(len(c.workers), c.gather.parts(), c.packGather)
+		parallel.ForWorkers(len(c.workers), c.gather.parts(), c.packGather)
 	}
 	if dw != nil {
 		c.gradient.prepare()
 	}
-	forWorkers(len(c.workers), c.groups, c.backwardItem)
+	parallel.ForWorkers(len(c.workers), c.groups, c.backwardItem)
 	if dw != nil {
-		forWorkers(len(c.workers), c.gradient.parts(), c.totalItem)
+		parallel.ForWorkers(len(c.workers), c.gradient.parts(), c.totalItem)
 	}
 	if db != nil {
 		n := len(db)

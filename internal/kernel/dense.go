@@ -1,6 +1,10 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
 
 // Dense is a fully connected layer y = f(x w + bias) on rows. One goroutine at a time may use it.
 type Dense struct {
@@ -69,7 +73,7 @@ func NewDense(rows, in, out int, a Activation) (*Dense, error) {
 }
 
 func (d *Dense) prepare() {
-	for len(d.workers) < Threads() {
+	for len(d.workers) < parallel.Threads() {
 		d.workers = append(d.workers, &denseWorker{tile: tile{segs: 1, blocks: 1}, piece: make([]float32, 3*depth/2*32),
 			lines: make([]float32, 3*depth/2*32)})
 	}
@@ -84,13 +88,13 @@ func (d *Dense) Forward(x, w, bias, y []float32) {
 	d.x, d.w, d.y = x, w, y
 	copy(d.bias, bias)
 	if d.packed == nil {
-		forWorkers(len(d.workers), d.forwardPanels.count, d.forwardFewItem)
+		parallel.ForWorkers(len(d.workers), d.forwardPanels.count, d.forwardFewItem)
 	} else {
-		forWorkers(len(d.workers), d.forwardPanels.count, d.packItem)
-		forWorkers(len(d.workers), d.forwardPanels.count*blocks(d.rows), d.forwardItem)
+		parallel.ForWorkers(len(d.workers), d.forwardPanels.count, d.packItem)
+		parallel.ForWorkers(len(d.workers), d.forwardPanels.count*blocks(d.rows), d.forwardItem)
 	}
 	if d.activation > ReLUActivation && d.activation != LeakyActivation {
-		forWorkers(len(d.workers), blocks(d.rows), d.activateItem)
+		parallel.ForWorkers(len(d.workers), blocks(d.rows), d.activateItem)
 	}
 	d.x, d.w, d.y = nil, nil, nil
 }
@@ -147,7 +151,7 @@ func (d *Dense) block(i, n int) (from, to int) { return i * rowBlock, min(n, (i+
 func (d *Dense) Backward(x, w, y, dy, dx, dw, db []float32) {
 	d.prepare()
 	d.x, d.w, d.y, d.dy, d.dx, d.dw = x, w, y, dy, dx, dw
-	forWorkers(len(d.workers), blocks(d.rows), d.gradientItem)
+	parallel.ForWorkers(len(d.workers), blocks(d.rows), d.gradientItem)
 	if dx != nil {
 		d.inputGradient()
 	}
@@ -155,9 +159,9 @@ func (d *Dense) Backward(x, w, y, dy, dx, dw, db []float32) {
 		if d.packedG == nil {
 			d.packedG, d.xT = make([]float32, d.rows*d.stride), make([]float32, d.rows*d.in)
 		}
-		forWorkers(len(d.workers), d.forwardPanels.count, d.packGItem)
-		forWorkers(len(d.workers), blocks(d.in), d.transposeItem)
-		forWorkers(len(d.workers), d.forwardPanels.count*blocks(d.in), d.weightItem)
+		parallel.ForWorkers(len(d.workers), d.forwardPanels.count, d.packGItem)
+		parallel.ForWorkers(len(d.workers), blocks(d.in), d.transposeItem)
+		parallel.ForWorkers(len(d.workers), d.forwardPanels.count*blocks(d.in), d.weightItem)
 	}
 	if db != nil {
 		copy(db, d.columnSums())
@@ -168,15 +172,15 @@ func (d *Dense) Backward(x, w, y, dy, dx, dw, db []float32) {
 func (d *Dense) inputGradient() {
 	if d.packed == nil {
 		for d.piece = range productPieces(d.out) {
-			forWorkers(len(d.workers), d.inputPanels.count, d.inputFewItem)
+			parallel.ForWorkers(len(d.workers), d.inputPanels.count, d.inputFewItem)
 		}
 		return
 	}
 	if d.packedT == nil {
 		d.packedT = make([]float32, d.out*d.inputPanels.padded)
 	}
-	forWorkers(len(d.workers), d.inputPanels.count, d.packTItem)
-	forWorkers(len(d.workers), d.inputPanels.count*blocks(d.rows), d.inputItem)
+	parallel.ForWorkers(len(d.workers), d.inputPanels.count, d.packTItem)
+	parallel.ForWorkers(len(d.workers), d.inputPanels.count*blocks(d.rows), d.inputItem)
 }
 
 // gradient computes a block of rows of g.
@@ -198,7 +202,7 @@ const sumBlock = 256
 // columnSums returns the bias gradient; it lies in the padded bias, which the next Forward fills anew.
 func (d *Dense) columnSums() []float32 {
 	clear(d.bias)
-	forWorkers(len(d.workers), (d.stride+sumBlock-1)/sumBlock, d.sumItem)
+	parallel.ForWorkers(len(d.workers), (d.stride+sumBlock-1)/sumBlock, d.sumItem)
 	return d.bias[:d.out]
 }
 

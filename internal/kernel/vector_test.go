@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"testing"
 )
 
@@ -173,31 +172,6 @@ func TestAdam(t *testing.T) {
 		}
 		near(t, "norm", all[0][3], []float64{math.Sqrt(squares)}, 10)
 	})
-}
-
-func TestFor(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	for _, n := range []int{0, 1, 3, 1000} {
-		count := make([]int32, n)
-		busy := make([]bool, 4)
-		For(n, func(worker, i int) {
-			if busy[worker] { // the race detector would see this too
-				t.Errorf("worker %d runs two items at once", worker)
-			}
-			busy[worker] = true
-			For(3, func(_, j int) { count[i]++ }) // nested calls must not deadlock
-			busy[worker] = false
-		})
-		for i, c := range count {
-			if c != 3 {
-				t.Fatalf("item %d of %d ran %d times", i, n, c)
-			}
-		}
-	}
-	body := func(worker, i int) {}
-	if a := testing.AllocsPerRun(1000, func() { For(8, body) }); a >= 1 {
-		t.Errorf("For allocates %v times", a)
-	}
 }
 
 func TestChoose(t *testing.T) {

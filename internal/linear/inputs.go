@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Inputs are rows of inputs, prepared for any number of logistic regressions of them.
@@ -73,7 +74,7 @@ func (in *Inputs) standardise(x []float64) []float64 {
 	d := in.columns
 	n := len(x) / d
 	z := make([]float64, len(x))
-	kernel.For(d, func(_, c int) {
+	parallel.For(d, func(_, c int) {
 		low, high := x[c], x[c]
 		for i := c; i < len(x); i += d {
 			low, high = min(low, x[i]), max(high, x[i])
@@ -238,7 +239,7 @@ func (in *Inputs) uncorrelated(z []float64, n int) []float64 {
 		return u
 	}
 	const together = 256
-	kernel.For((n+together-1)/together, func(_, part int) {
+	parallel.For((n+together-1)/together, func(_, part int) {
 		first := part * together
 		count := min(together, n-first)
 		block := u[first*in.rank : (first+count)*in.rank]

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // logisticLoss is the objective of a logistic regression of uncorrelated inputs. Weights
@@ -97,7 +98,7 @@ func (f *logisticLoss) single(w []float64) []float32 {
 // at returns the objective at w and the size of its rounding errors, and writes its gradient.
 func (f *logisticLoss) at(w, gradient []float64) (value, noise float64) {
 	single := f.single(w)
-	kernel.For(len(f.parts), func(_, part int) {
+	parallel.For(len(f.parts), func(_, part int) {
 		s := f.scratch()
 		f.part(part, single, s)
 		f.free <- s

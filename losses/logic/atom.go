@@ -22,7 +22,7 @@ func (f *atom) smooth() bool         { return f.codes && f.premetric != Discrete
 func (f *atom) cost(*engine) float64 { return 1 }
 
 // differences computes a coordinate for n tuples.
-func (s *split) differences(m *machine, d []float64) {
+func (s *split) differences(m *evaluator, d []float64) {
 	x := s.offset
 	for _, p := range s.slow {
 		x += p.weight * m.data.columns[p.column][m.index[p.variable]]
@@ -54,7 +54,7 @@ func (s *split) differences(m *machine, d []float64) {
 	}
 }
 
-func (f *atom) value(m *machine, n int) []float64 {
+func (f *atom) value(m *evaluator, n int) []float64 {
 	out, d := m.values[f.id][:n], m.difference[:n]
 	clear(out)
 	for k := range f.coordinates {
@@ -89,7 +89,7 @@ func (f *atom) value(m *machine, n int) []float64 {
 	return out
 }
 
-func (f *atom) gradient(m *machine, n int, g []float64) {
+func (f *atom) gradient(m *evaluator, n int, g []float64) {
 	if !f.smooth() {
 		return
 	}
@@ -154,7 +154,7 @@ func (f *atom) turn(x float64) float64 {
 }
 
 // scatter adds the gradients of a coordinate to those of the codes.
-func (s *split) scatter(m *machine, d []float64) {
+func (s *split) scatter(m *evaluator, d []float64) {
 	for _, p := range s.fast {
 		if p.column >= m.data.codes {
 			continue

@@ -3,7 +3,7 @@ package logic
 import (
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 func suggest(name string, known []string) string { return registry.Suggest(name, known) }

@@ -7,9 +7,9 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/rng"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // benchSchema has codes of 16 columns, of which the first are the sub-code of shape.
@@ -28,14 +28,14 @@ func BenchmarkSentence(b *testing.B) {
 		name, text string
 		named      func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
 	}{
-		{"variance", `forall[mean] v in y.shape: 0.5 * (forall[mean-square] i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j))`, modularity(op.Variance, schema)},
-		{"mpd", `forall[mean] v in y.shape: 0.5 * (forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j))`, modularity(op.MPD, schema)},
-		{"diameter", `forall[max] v in y.shape: forall i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j)`, modularity(op.Diameter, schema)},
+		{"variance", `forall[mean] v in y.shape: 0.5 * (forall[mean-square] i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j))`, modularity(graph.Variance, schema)},
+		{"mpd", `forall[mean] v in y.shape: 0.5 * (forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j))`, modularity(graph.MPD, schema)},
+		{"diameter", `forall[max] v in y.shape: forall i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j)`, modularity(graph.Diameter, schema)},
 		{"contraction", `forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)`, func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
-			return op.Contraction(op.ContractionSettings{}, z, y, labels)
+			return graph.Contraction(graph.ContractionSettings{}, z, y, labels)
 		}},
-		{"pairs", `forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`, modularity(op.MPD, schema)},
-		{"squares", `forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)`, modularity(op.Variance, schema)},
+		{"pairs", `forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`, modularity(graph.MPD, schema)},
+		{"squares", `forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)`, modularity(graph.Variance, schema)},
 		{"general", `forall[mean] i, j: y.shape(i) != y.shape(j) -> 1 =[absolute] 0 or z.pair(i) =[absolute] z.pair(j)`, nil},
 	} {
 		q, err := Compile(parsed(b, c.text), schema)
@@ -61,9 +61,9 @@ func parsed(t testing.TB, text string) Sentence {
 	return s
 }
 
-func modularity(d op.Deviation, s Schema) func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
+func modularity(d graph.Deviation, s Schema) func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	return func(z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
-		return op.Modularity(d, op.Mean, op.Plain, []op.Block{{Factor: 0, Columns: s.SubCodes["shape"]}}, z, labels)
+		return graph.Modularity(d, graph.Mean, graph.Plain, []graph.Block{{Factor: 0, Columns: s.SubCodes["shape"]}}, z, labels)
 	}
 }
 
@@ -88,7 +88,7 @@ func benchmark(b *testing.B, n int, build func(z, y, labels *gorgonia.Node) (*go
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, err := vm.New(out, grads[0])
+	m, err := machine.New(out, grads[0])
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func (f *centre) cost(e *engine) float64 {
 	return max(1, costOf(f.tests, e)+f.rows.most(&e.data)*(1+costOf(f.rows.tests, e)))
 }
 
-func (f *centre) value(m *machine, _ int) []float64 {
+func (f *centre) value(m *evaluator, _ int) []float64 {
 	o, out := &m.optima[f.state], m.values[f.id][:1]
 	f.gather(m, o)
 	if out[0], o.failed = 0, false; len(o.rows) == 0 {
@@ -149,7 +149,7 @@ func (f *centre) value(m *machine, _ int) []float64 {
 }
 
 // gather lists the rows that the quantifier runs over, and their codes.
-func (f *centre) gather(m *machine, o *optimum) {
+func (f *centre) gather(m *evaluator, o *optimum) {
 	o.rows, o.points = o.rows[:0], o.points[:0]
 	for _, t := range f.tests {
 		if !t.holds(m) {
@@ -187,7 +187,7 @@ func (o *optimum) variance(width int) float64 {
 }
 
 // gradient is that of the distances from the centre found, by the envelope theorem.
-func (f *centre) gradient(m *machine, _ int, g []float64) {
+func (f *centre) gradient(m *evaluator, _ int, g []float64) {
 	o := &m.optima[f.state]
 	n := float64(len(o.rows))
 	if n == 0 || g[0] == 0 {

@@ -9,11 +9,11 @@ type node interface {
 
 	// value returns the quantities of the machine's first n tuples. They stay until
 	// the node computes again.
-	value(m *machine, n int) []float64
+	value(m *evaluator, n int) []float64
 
 	// gradient adds to the machine's gradients of the codes, given those of the
 	// quantities of the last value, which was of the same tuples. It does not change g.
-	gradient(m *machine, n int, g []float64)
+	gradient(m *evaluator, n int, g []float64)
 
 	// smooth reports whether there is anything to differentiate.
 	smooth() bool

@@ -88,7 +88,7 @@ func unbounded(f Formula) Formula {
 
 // test is a crisp formula as a function of the variables' values.
 type test struct {
-	holds func(m *machine) bool
+	holds func(m *evaluator) bool
 	cost  func(e *engine) float64 // bounds the tuples of its quantifiers; nil: it has none
 }
 
@@ -105,12 +105,12 @@ func (c *compiler) test(f Formula) (test, error) {
 	case *equality:
 		same, err := c.same(f)
 		if err == nil && f.not {
-			return test{holds: func(m *machine) bool { return !same(m) }}, nil
+			return test{holds: func(m *evaluator) bool { return !same(m) }}, nil
 		}
 		return test{holds: same}, err
 	case *negation:
 		a, err := c.test(f.a)
-		return test{func(m *machine) bool { return !a.holds(m) }, a.cost}, err
+		return test{func(m *evaluator) bool { return !a.holds(m) }, a.cost}, err
 	case *scaled:
 		if !validWeight(f.weight) {
 			return test{}, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.weight)
@@ -133,11 +133,11 @@ func (c *compiler) testConnective(f *connective) (test, error) {
 	t := test{cost: func(e *engine) float64 { return a.costs(e) + b.costs(e) }}
 	switch f.kind {
 	case conjunction:
-		t.holds = func(m *machine) bool { return a.holds(m) && b.holds(m) }
+		t.holds = func(m *evaluator) bool { return a.holds(m) && b.holds(m) }
 	case disjunction:
-		t.holds = func(m *machine) bool { return a.holds(m) || b.holds(m) }
+		t.holds = func(m *evaluator) bool { return a.holds(m) || b.holds(m) }
 	default:
-		t.holds = func(m *machine) bool { return !a.holds(m) || b.holds(m) }
+		t.holds = func(m *evaluator) bool { return !a.holds(m) || b.holds(m) }
 	}
 	return t, err
 }
@@ -153,8 +153,8 @@ func (c *compiler) testQuantified(f *quantified) (test, error) {
 	if err != nil {
 		return test{}, err
 	}
-	var try func(m *machine, k int) bool
-	try = func(m *machine, k int) bool {
+	var try func(m *evaluator, k int) bool
+	try = func(m *evaluator, k int) bool {
 		if k == len(binders) {
 			return body.holds(m)
 		}
@@ -166,7 +166,7 @@ func (c *compiler) testQuantified(f *quantified) (test, error) {
 		}
 		return f.universal
 	}
-	return test{func(m *machine) bool { return try(m, 0) }, func(e *engine) float64 {
+	return test{func(m *evaluator) bool { return try(m, 0) }, func(e *engine) float64 {
 		cost := 1 + body.costs(e)
 		for _, b := range binders {
 			cost *= b.most(&e.data)
@@ -182,7 +182,7 @@ type entry struct {
 	variable int
 }
 
-func (e entry) value(m *machine) float64 {
+func (e entry) value(m *evaluator) float64 {
 	if e.column < 0 {
 		return e.constant
 	}
@@ -201,7 +201,7 @@ type side struct {
 }
 
 // same compiles an equality of rows, factors or constants.
-func (c *compiler) same(e *equality) (func(m *machine) bool, error) {
+func (c *compiler) same(e *equality) (func(m *evaluator) bool, error) {
 	a, err := c.side(e.a, e)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (c *compiler) same(e *equality) (func(m *machine) bool, error) {
 	switch {
 	case a.row != nil && b.row != nil:
 		i, j := a.row.id, b.row.id
-		return func(m *machine) bool { return m.index[i] == m.index[j] }, nil
+		return func(m *evaluator) bool { return m.index[i] == m.index[j] }, nil
 	case len(a.labels) > 0 && len(b.labels) > 0:
 		if !slices.Equal(a.labels, b.labels) {
 			return nil, c.fail(e, "%s and %s are values of different factors, want =[absolute] or another premetric", textOf(e.a), textOf(e.b))
@@ -232,7 +232,7 @@ func (c *compiler) same(e *equality) (func(m *machine) bool, error) {
 }
 
 // sameNumbers compares numbers as float32 holds them.
-func (c *compiler) sameNumbers(e *equality, a, b side) (func(m *machine) bool, error) {
+func (c *compiler) sameNumbers(e *equality, a, b side) (func(m *evaluator) bool, error) {
 	n := max(len(a.values), len(b.values))
 	for _, s := range []*side{&a, &b} {
 		if s.number {
@@ -248,8 +248,8 @@ func (c *compiler) sameNumbers(e *equality, a, b side) (func(m *machine) bool, e
 	return sameEntries(a.values, b.values, true), nil
 }
 
-func sameEntries(a, b []entry, single bool) func(m *machine) bool {
-	return func(m *machine) bool {
+func sameEntries(a, b []entry, single bool) func(m *evaluator) bool {
+	return func(m *evaluator) bool {
 		for i := range a {
 			x, y := a[i].value(m), b[i].value(m)
 			if x != y && !(single && float32(x) == float32(y)) {

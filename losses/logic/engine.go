@@ -26,15 +26,15 @@ type list struct {
 type engine struct {
 	program *program
 	data    data
-	main    *machine
-	seed    [1]float64 // the gradient of the quantity
-	single  bool       // the batch is of float32
-	pieces  []*machine // for parts of the work, in order
+	main    *evaluator
+	seed    [1]float64   // the gradient of the quantity
+	single  bool         // the batch is of float32
+	pieces  []*evaluator // for parts of the work, in order
 }
 
 // machine is the state of a computation: what variables stand for, and the
 // quantities of every node. The nodes do not change.
-type machine struct {
+type evaluator struct {
 	engine     *engine
 	data       *data
 	piece      bool
@@ -51,7 +51,7 @@ type machine struct {
 }
 
 // enter makes the variables stand for tuple t.
-func (m *machine) enter(lane, t int) {
+func (m *evaluator) enter(lane, t int) {
 	if lane >= 0 {
 		m.index[lane] = m.rows[t]
 	}
@@ -110,9 +110,9 @@ func (e *engine) affordable() error {
 	return nil
 }
 
-func (e *engine) newMachine() *machine {
+func (e *engine) newMachine() *evaluator {
 	p := e.program
-	m := &machine{engine: e, data: &e.data, index: make([]int32, p.variables), difference: make([]float64, chunk)}
+	m := &evaluator{engine: e, data: &e.data, index: make([]int32, p.variables), difference: make([]float64, chunk)}
 	for _, capacity := range p.nodes {
 		m.values = append(m.values, make([]float64, capacity))
 		m.gradients = append(m.gradients, make([]float64, capacity))
@@ -128,7 +128,7 @@ func (e *engine) newMachine() *machine {
 }
 
 // wantGradients makes and clears the machine's gradients of the codes.
-func (m *machine) wantGradients() {
+func (m *evaluator) wantGradients() {
 	if m.codes == nil {
 		backing := make([]float64, m.data.codes*m.data.rows)
 		for c := range m.data.codes {

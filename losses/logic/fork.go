@@ -1,6 +1,6 @@
 package logic
 
-import "github.com/unravel-ml/unravel/internal/kernel"
+import "github.com/unravel-ml/unravel/internal/parallel"
 
 // pieces is into how many parts the work of a quantifier is cut at most. What each
 // part is does not depend on the number of threads, and results are joined in order.
@@ -11,7 +11,7 @@ const pieceSize = 1 << 14
 
 // parts is into how many parts to cut the work of a quantifier whose first variable
 // has n candidates.
-func (q *quantifier) parts(m *machine, n int) int {
+func (q *quantifier) parts(m *evaluator, n int) int {
 	if m.piece || q.binders[0].set != rowSet || n < 2 {
 		return 1
 	}
@@ -23,7 +23,7 @@ func (q *quantifier) parts(m *machine, n int) int {
 }
 
 // fork computes parts on machines of their own.
-func (q *quantifier) fork(m *machine, n int) {
+func (q *quantifier) fork(m *evaluator, n int) {
 	e, s := m.engine, &m.states[q.state]
 	for len(e.pieces) < n {
 		p := e.newMachine()
@@ -37,7 +37,7 @@ func (q *quantifier) fork(m *machine, n int) {
 		s.job = func(_, i int) { q.part(m, s, i) }
 	}
 	s.pieces = n
-	kernel.For(n, s.job)
+	parallel.For(n, s.job)
 	for i := range n {
 		if s.forward {
 			q.merge(s, &e.pieces[i].states[q.state])
@@ -46,7 +46,7 @@ func (q *quantifier) fork(m *machine, n int) {
 }
 
 // part computes part i of the first variable's candidates.
-func (q *quantifier) part(m *machine, s *state, i int) {
+func (q *quantifier) part(m *evaluator, s *state, i int) {
 	p := m.engine.pieces[i]
 	copy(p.index, m.index)
 	own := &p.states[q.state]

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // testSchema is what random sentences are about.

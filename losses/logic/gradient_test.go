@@ -8,8 +8,8 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/gradcheck"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
 )
 
 // load puts a batch into an engine.
@@ -164,7 +164,7 @@ func evaluate(t testing.TB, dt tensor.Dtype, b batch, build func(in []*gorgonia.
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := vm.New(n, grads[0])
+	m, err := machine.New(n, grads[0])
 	if err == nil {
 		err = m.RunAll()
 	}

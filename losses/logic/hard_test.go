@@ -9,8 +9,8 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/gradcheck"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
 )
 
 // column makes rows of one number each.
@@ -243,7 +243,7 @@ func TestAllocations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := vm.New(n, grads[0])
+			m, err := machine.New(n, grads[0])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,7 @@
 package logic
 
 // lanes computes many tuples at once, which differ in the last variable.
-func (q *quantifier) lanes(m *machine, s *state, b *binder, candidates []int32) {
+func (q *quantifier) lanes(m *evaluator, s *state, b *binder, candidates []int32) {
 	for len(candidates) > 0 {
 		rows := candidates[:min(chunk, len(candidates))]
 		if len(b.tests) == 0 {
@@ -17,7 +17,7 @@ func (q *quantifier) lanes(m *machine, s *state, b *binder, candidates []int32) 
 }
 
 // pick collects candidates that pass the tests.
-func (q *quantifier) pick(m *machine, s *state, b *binder, candidates []int32) (rows, rest []int32) {
+func (q *quantifier) pick(m *evaluator, s *state, b *binder, candidates []int32) (rows, rest []int32) {
 	n := 0
 	for i, v := range candidates {
 		if m.index[b.variable] = v; b.passes(m) {
@@ -30,7 +30,7 @@ func (q *quantifier) pick(m *machine, s *state, b *binder, candidates []int32) (
 	return s.picked[:n], nil
 }
 
-func (q *quantifier) tuples(m *machine, s *state, rows []int32) {
+func (q *quantifier) tuples(m *evaluator, s *state, rows []int32) {
 	v := q.body.value(m, len(rows))
 	if s.forward {
 		if !q.universal || q.aggregate == Max {
@@ -82,7 +82,7 @@ func (q *quantifier) bestOf(v []float64) int {
 }
 
 // add adds up quantities.
-func (q *quantifier) add(m *machine, s *state, v []float64, rows []int32) {
+func (q *quantifier) add(m *evaluator, s *state, v []float64, rows []int32) {
 	sum, count, weight := 0.0, float64(len(rows)), 1.0
 	if q.symmetric {
 		weight = 2

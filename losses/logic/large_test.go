@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/gradcheck"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
 )
 
 // largeSentences take every way through the machine: groups, halves of symmetric

@@ -5,7 +5,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 // summand is a part of a sentence that is added to others: weight times a node.
@@ -70,7 +70,7 @@ func (n *namer) name(f *quantified, s *summand) {
 	}
 	if k := n.factorOf(p.guards[0], p.i, p.j); k >= 0 {
 		if columns := n.codes(e, p.i, p.j); columns != nil {
-			s.modularity(op.Diameter, Max, k, columns)
+			s.modularity(graph.Diameter, Max, k, columns)
 		}
 	}
 }
@@ -78,9 +78,9 @@ func (n *namer) name(f *quantified, s *summand) {
 // modularity makes a summand a named loss of the rows as they are: a sentence speaks of
 // the rows of its batch, so that i = j counts and a value of one row has deviation 0. The
 // loss of the same name in a config is by default an estimate of all the data instead.
-func (s *summand) modularity(d op.Deviation, a Aggregate, factor int, columns []int) {
+func (s *summand) modularity(d graph.Deviation, a Aggregate, factor int, columns []int) {
 	s.node = func(z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
-		return op.Modularity(d, a, op.Plain, []op.Block{{Factor: factor, Columns: columns}}, z, labels)
+		return graph.Modularity(d, a, graph.Plain, []graph.Block{{Factor: factor, Columns: columns}}, z, labels)
 	}
 }
 
@@ -141,7 +141,7 @@ func distinct(columns []int) bool {
 }
 
 // spread recognises deviations by pairs of rows.
-func (n *namer) spread(q *quantified, value string, factor int) (d op.Deviation, columns []int, times float64) {
+func (n *namer) spread(q *quantified, value string, factor int) (d graph.Deviation, columns []int, times float64) {
 	p, ok := n.pair(q)
 	if !ok || len(p.guards) != 2 {
 		return 0, nil, 0
@@ -156,17 +156,17 @@ func (n *namer) spread(q *quantified, value string, factor int) (d op.Deviation,
 	}
 	switch columns = n.codes(e, p.i, p.j); {
 	case q.aggregate == Max && e.premetric == Euclidean:
-		return op.Diameter, columns, 1
+		return graph.Diameter, columns, 1
 	case q.aggregate == Mean && e.premetric == Euclidean:
-		return op.MPD, columns, 2
+		return graph.MPD, columns, 2
 	case q.aggregate == MeanSquare && e.premetric == Euclidean, q.aggregate == Mean && e.premetric == Squared:
-		return op.Variance, columns, 2
+		return graph.Variance, columns, 2
 	}
 	return 0, nil, 0
 }
 
 // deviation recognises deviations from a point.
-func (n *namer) deviation(q *quantified, value string, factor int) (d op.Deviation, columns []int, times float64) {
+func (n *namer) deviation(q *quantified, value string, factor int) (d graph.Deviation, columns []int, times float64) {
 	inner, ok := q.body.(*quantified)
 	if !ok || q.domain.set != pointSet {
 		return 0, nil, 0
@@ -181,11 +181,11 @@ func (n *namer) deviation(q *quantified, value string, factor int) (d op.Deviati
 	case square || inner.aggregate == Sum:
 		return 0, nil, 0
 	case kind == centreBall:
-		return op.Radius, columns, 1
+		return graph.Radius, columns, 1
 	case kind == centreMedian:
-		return op.MAD, columns, 1
+		return graph.MAD, columns, 1
 	}
-	return op.Variance, columns, 1
+	return graph.Variance, columns, 1
 }
 
 // valued returns the row i of a guard `y.factor(i) = v`, empty if it is another one.
@@ -254,8 +254,8 @@ func (n *namer) contraction(f *quantified, p pair, s *summand) {
 	if !ok || !ok2 || from.premetric != Euclidean {
 		return
 	}
-	settings := op.ContractionSettings{Aggregate: f.aggregate, Columns: n.codes(from, p.i, p.j)}
-	kinds := map[Premetric]op.DistanceKind{Euclidean: op.AbsoluteDistance, Absolute: op.AbsoluteDistance, Discrete: op.DiscreteDistance, Circular: op.CircularDistance}
+	settings := graph.ContractionSettings{Aggregate: f.aggregate, Columns: n.codes(from, p.i, p.j)}
+	kinds := map[Premetric]graph.DistanceKind{Euclidean: graph.AbsoluteDistance, Absolute: graph.AbsoluteDistance, Discrete: graph.DiscreteDistance, Circular: graph.CircularDistance}
 	kind, ok := kinds[to.premetric]
 	factors := n.sides(to, p.i, p.j, false)
 	if !ok || settings.Columns == nil || factors == nil {
@@ -263,9 +263,9 @@ func (n *namer) contraction(f *quantified, p pair, s *summand) {
 	}
 	settings.Add = to.premetric != Euclidean
 	for _, k := range factors {
-		settings.Factors = append(settings.Factors, op.FactorDistance{Factor: k, Kind: kind, Period: to.period})
+		settings.Factors = append(settings.Factors, graph.FactorDistance{Factor: k, Kind: kind, Period: to.period})
 	}
 	s.node = func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
-		return op.Contraction(settings, z, y, labels)
+		return graph.Contraction(settings, z, y, labels)
 	}
 }

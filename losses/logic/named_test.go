@@ -8,19 +8,19 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 type nodes = []*gorgonia.Node
 
-func blocksOf(d op.Deviation, a Aggregate, factor int, columns ...int) func(in nodes) (*gorgonia.Node, error) {
+func blocksOf(d graph.Deviation, a Aggregate, factor int, columns ...int) func(in nodes) (*gorgonia.Node, error) {
 	return func(in nodes) (*gorgonia.Node, error) {
-		return op.Modularity(d, a, op.Plain, []op.Block{{Factor: factor, Columns: columns}}, in[0], in[2])
+		return graph.Modularity(d, a, graph.Plain, []graph.Block{{Factor: factor, Columns: columns}}, in[0], in[2])
 	}
 }
 
-func contractionOf(s op.ContractionSettings) func(in nodes) (*gorgonia.Node, error) {
-	return func(in nodes) (*gorgonia.Node, error) { return op.Contraction(s, in[0], in[1], in[2]) }
+func contractionOf(s graph.ContractionSettings) func(in nodes) (*gorgonia.Node, error) {
+	return func(in nodes) (*gorgonia.Node, error) { return graph.Contraction(s, in[0], in[1], in[2]) }
 }
 
 // named are the named losses of the paper as sentences. $ stands for the rows of one value of shape.
@@ -32,24 +32,24 @@ func named() map[string]struct {
 		text string
 		node func(in nodes) (*gorgonia.Node, error)
 	}
-	hue := []op.FactorDistance{{Factor: 2, Kind: op.CircularDistance, Period: 1.5}}
+	hue := []graph.FactorDistance{{Factor: 2, Kind: graph.CircularDistance, Period: 1.5}}
 	all := map[string]entry{
-		"variance":           {`forall[mean] v in y.shape: 0.5 * (forall[mean-square] i, j: $ -> z.shape(i) =[euclidean] z.shape(j))`, blocksOf(op.Variance, Mean, 0, 0, 1)},
-		"variance of mean":   {`0.5 * (forall[max] v in y.shape: forall[mean] i, j: $ -> z.shape(j) =[squared] z.shape(i))`, blocksOf(op.Variance, Max, 0, 0, 1)},
-		"variance by centre": {`forall[mean-square] v in y.shape: exists c in z.shape: forall[mean-square] i: y.shape(i) = v -> z.shape(i) =[euclidean] c`, blocksOf(op.Variance, MeanSquare, 0, 0, 1)},
-		"variance by square": {`forall[sum] v in y.shape: exists c in z.shape: forall[mean] i: y.shape(i) = v -> z.shape(i) =[squared] c`, blocksOf(op.Variance, Sum, 0, 0, 1)},
-		"diameter":           {`forall[sum] v in y.shape: forall i, j: $ -> z.shape(i) =[euclidean] z.shape(j)`, blocksOf(op.Diameter, Sum, 0, 0, 1)},
-		"largest diameter":   {`forall i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`, blocksOf(op.Diameter, Max, 0, 0, 1)},
-		"mpd":                {`forall[mean] v in y.shape: 0.5 * (forall[mean] i, j: $ -> z.shape(i) =[euclidean] z.shape(j))`, blocksOf(op.MPD, Mean, 0, 0, 1)},
-		"mpd squared":        {`forall[mean-square] v in y.shape: 0.5 * (forall[mean] i, j: y.shape(j) = v and v = y.shape(i) -> z.shape(i) =[euclidean] z.shape(j))`, blocksOf(op.MPD, MeanSquare, 0, 0, 1)},
-		"radius":             {`forall v in y.shape: exists c in z.shape: forall i: y.shape(i) = v -> z.shape(i) =[euclidean] c`, blocksOf(op.Radius, Max, 0, 0, 1)},
-		"mad":                {`forall[mean] v in y.shape: exists c in z.shape: forall[mean] i: y.shape(i) = v -> c =[euclidean] z.shape(i)`, blocksOf(op.MAD, Mean, 0, 0, 1)},
-		"mad of another":     {`forall[mean] v in y."x y": exists c in z[0:3]: forall[mean] i: y[1](i) = v -> c =[euclidean] z[0:3](i)`, blocksOf(op.MAD, Mean, 1, 0, 1, 2)},
-		"contraction":        {`forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)`, contractionOf(op.ContractionSettings{})},
-		"max contraction":    {`forall i, j: z.shape(j) =[euclidean] z.shape(i) -> y.shape(i) =[absolute] y.shape(j)`, contractionOf(op.ContractionSettings{Aggregate: Max, Columns: []int{0, 1}, Factors: []op.FactorDistance{{Factor: 0}}})},
-		"discrete contraction": {`forall[mean-square] i, j: z(i) =[euclidean] z(j) -> y[0:2](i) =[discrete] y[0:2](j)`, contractionOf(op.ContractionSettings{Aggregate: MeanSquare, Add: true,
-			Factors: []op.FactorDistance{{Factor: 0, Kind: op.DiscreteDistance}, {Factor: 1, Kind: op.DiscreteDistance}}})},
-		"circular contraction": {`forall[sum] i, j: z(i) =[euclidean] z(j) -> y.hue(i) =[circular 1.5] y.hue(j)`, contractionOf(op.ContractionSettings{Aggregate: Sum, Factors: hue})},
+		"variance":           {`forall[mean] v in y.shape: 0.5 * (forall[mean-square] i, j: $ -> z.shape(i) =[euclidean] z.shape(j))`, blocksOf(graph.Variance, Mean, 0, 0, 1)},
+		"variance of mean":   {`0.5 * (forall[max] v in y.shape: forall[mean] i, j: $ -> z.shape(j) =[squared] z.shape(i))`, blocksOf(graph.Variance, Max, 0, 0, 1)},
+		"variance by centre": {`forall[mean-square] v in y.shape: exists c in z.shape: forall[mean-square] i: y.shape(i) = v -> z.shape(i) =[euclidean] c`, blocksOf(graph.Variance, MeanSquare, 0, 0, 1)},
+		"variance by square": {`forall[sum] v in y.shape: exists c in z.shape: forall[mean] i: y.shape(i) = v -> z.shape(i) =[squared] c`, blocksOf(graph.Variance, Sum, 0, 0, 1)},
+		"diameter":           {`forall[sum] v in y.shape: forall i, j: $ -> z.shape(i) =[euclidean] z.shape(j)`, blocksOf(graph.Diameter, Sum, 0, 0, 1)},
+		"largest diameter":   {`forall i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`, blocksOf(graph.Diameter, Max, 0, 0, 1)},
+		"mpd":                {`forall[mean] v in y.shape: 0.5 * (forall[mean] i, j: $ -> z.shape(i) =[euclidean] z.shape(j))`, blocksOf(graph.MPD, Mean, 0, 0, 1)},
+		"mpd squared":        {`forall[mean-square] v in y.shape: 0.5 * (forall[mean] i, j: y.shape(j) = v and v = y.shape(i) -> z.shape(i) =[euclidean] z.shape(j))`, blocksOf(graph.MPD, MeanSquare, 0, 0, 1)},
+		"radius":             {`forall v in y.shape: exists c in z.shape: forall i: y.shape(i) = v -> z.shape(i) =[euclidean] c`, blocksOf(graph.Radius, Max, 0, 0, 1)},
+		"mad":                {`forall[mean] v in y.shape: exists c in z.shape: forall[mean] i: y.shape(i) = v -> c =[euclidean] z.shape(i)`, blocksOf(graph.MAD, Mean, 0, 0, 1)},
+		"mad of another":     {`forall[mean] v in y."x y": exists c in z[0:3]: forall[mean] i: y[1](i) = v -> c =[euclidean] z[0:3](i)`, blocksOf(graph.MAD, Mean, 1, 0, 1, 2)},
+		"contraction":        {`forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)`, contractionOf(graph.ContractionSettings{})},
+		"max contraction":    {`forall i, j: z.shape(j) =[euclidean] z.shape(i) -> y.shape(i) =[absolute] y.shape(j)`, contractionOf(graph.ContractionSettings{Aggregate: Max, Columns: []int{0, 1}, Factors: []graph.FactorDistance{{Factor: 0}}})},
+		"discrete contraction": {`forall[mean-square] i, j: z(i) =[euclidean] z(j) -> y[0:2](i) =[discrete] y[0:2](j)`, contractionOf(graph.ContractionSettings{Aggregate: MeanSquare, Add: true,
+			Factors: []graph.FactorDistance{{Factor: 0, Kind: graph.DiscreteDistance}, {Factor: 1, Kind: graph.DiscreteDistance}}})},
+		"circular contraction": {`forall[sum] i, j: z(i) =[euclidean] z(j) -> y.hue(i) =[circular 1.5] y.hue(j)`, contractionOf(graph.ContractionSettings{Aggregate: Sum, Factors: hue})},
 	}
 	for name, c := range all {
 		c.text = strings.ReplaceAll(c.text, "$", "y.shape(i) = v and y.shape(j) = v")
@@ -79,7 +79,7 @@ func TestNamedLosses(t *testing.T) {
 						if err != nil {
 							return nil, err
 						}
-						return op.WeightedSum([]float64{1, -1}, a, b)
+						return graph.WeightedSum([]float64{1, -1}, a, b)
 					}
 					value, gradient := evaluate(t, tensor.Float64, b, difference)
 					scale, slope := evaluate(t, tensor.Float64, b, c.node)

@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/op"
+	"github.com/unravel-ml/unravel/graph"
 )
 
 // Value returns the quantity of a batch: the codes z, the values y of its factors,
@@ -109,7 +109,7 @@ func (q *Quantity) node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	if hasLabels {
 		in = append(in, labels)
 	}
-	return op.Apply(op.Spec{
+	return graph.Apply(graph.Spec{
 		Name: "logic",
 		Key:  fmt.Sprintf("%v | %d %v %q %v | %v %v", q.sentence, q.schema.Codes, q.schema.SubCodes, q.schema.Factors, q.schema.Levels, hasY, hasLabels),
 		Diff: []bool{true, false, false}[:len(in)],
@@ -120,15 +120,15 @@ func (q *Quantity) node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 			_, err := newEngine(q.program, in[0][0])
 			return tensor.ScalarShape(), err
 		},
-		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (op.Func, error) {
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
 			e, err := newEngine(q.program, in[0][0])
 			if err != nil {
 				return nil, err
 			}
 			if e.single = dt == tensor.Float32; e.single {
-				return &function[float32]{engine: e, values: hasY, labels: hasLabels, of: func(a op.Array) []float32 { return a.F32 }}, nil
+				return &function[float32]{engine: e, values: hasY, labels: hasLabels, of: func(a graph.Array) []float32 { return a.F32 }}, nil
 			}
-			return &function[float64]{engine: e, values: hasY, labels: hasLabels, of: func(a op.Array) []float64 { return a.F64 }}, nil
+			return &function[float64]{engine: e, values: hasY, labels: hasLabels, of: func(a graph.Array) []float64 { return a.F64 }}, nil
 		},
 	}, in...)
 }
@@ -149,10 +149,10 @@ func (q *Quantity) checkShapes(in []tensor.Shape) error {
 type function[T float32 | float64] struct {
 	engine         *engine
 	values, labels bool
-	of             func(op.Array) []T
+	of             func(graph.Array) []T
 }
 
-func (f *function[T]) Forward(in []op.Array, out op.Array) error {
+func (f *function[T]) Forward(in []graph.Array, out graph.Array) error {
 	p, k := f.engine.program, 0
 	f.read(in[0], 0, p.codes)
 	if f.values {
@@ -172,7 +172,7 @@ func (f *function[T]) Forward(in []op.Array, out op.Array) error {
 }
 
 // read copies an input's columns.
-func (f *function[T]) read(in op.Array, at, width int) {
+func (f *function[T]) read(in graph.Array, at, width int) {
 	x := f.of(in)
 	for k := range width {
 		column := f.engine.data.columns[at+k]
@@ -182,7 +182,7 @@ func (f *function[T]) read(in op.Array, at, width int) {
 	}
 }
 
-func (f *function[T]) Backward(_ []op.Array, _, dout op.Array, din []op.Array, want []bool) error {
+func (f *function[T]) Backward(_ []graph.Array, _, dout graph.Array, din []graph.Array, want []bool) error {
 	if !want[0] {
 		return nil
 	}
@@ -246,5 +246,5 @@ func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	if len(nodes) == 1 && weights[0] == 1 {
 		return nodes[0], nil
 	}
-	return op.WeightedSum(weights, nodes...)
+	return graph.WeightedSum(weights, nodes...)
 }

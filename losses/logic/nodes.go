@@ -9,7 +9,7 @@ type indicator struct {
 	lane int
 }
 
-func (f *indicator) value(m *machine, n int) []float64 {
+func (f *indicator) value(m *evaluator, n int) []float64 {
 	out := m.values[f.id][:n]
 	for t := range out {
 		m.enter(f.lane, t)
@@ -20,9 +20,9 @@ func (f *indicator) value(m *machine, n int) []float64 {
 	return out
 }
 
-func (*indicator) gradient(*machine, int, []float64) {}
-func (*indicator) smooth() bool                      { return false }
-func (f *indicator) cost(e *engine) float64          { return 1 + f.test.costs(e) }
+func (*indicator) gradient(*evaluator, int, []float64) {}
+func (*indicator) smooth() bool                        { return false }
+func (f *indicator) cost(e *engine) float64            { return 1 + f.test.costs(e) }
 
 // guarded is an implication from a crisp formula: 0 where that is false.
 type guarded struct {
@@ -32,7 +32,7 @@ type guarded struct {
 	body node
 }
 
-func (f *guarded) value(m *machine, n int) []float64 {
+func (f *guarded) value(m *evaluator, n int) []float64 {
 	out, body := m.values[f.id][:n], f.body.value(m, n)
 	gate := m.gradients[f.id][:n]
 	for t := range out {
@@ -44,7 +44,7 @@ func (f *guarded) value(m *machine, n int) []float64 {
 	return out
 }
 
-func (f *guarded) gradient(m *machine, n int, g []float64) {
+func (f *guarded) gradient(m *evaluator, n int, g []float64) {
 	gate, to := m.gradients[f.id][:n], m.seconds[f.id][:n]
 	for t := range to {
 		to[t] = g[t] * gate[t]
@@ -62,7 +62,7 @@ type scale struct {
 	weight float64
 }
 
-func (f *scale) value(m *machine, n int) []float64 {
+func (f *scale) value(m *evaluator, n int) []float64 {
 	out, body := m.values[f.id][:n], f.body.value(m, n)
 	for t := range out {
 		out[t] = f.weight * body[t]
@@ -70,7 +70,7 @@ func (f *scale) value(m *machine, n int) []float64 {
 	return out
 }
 
-func (f *scale) gradient(m *machine, n int, g []float64) {
+func (f *scale) gradient(m *evaluator, n int, g []float64) {
 	to := m.gradients[f.id][:n]
 	for t := range to {
 		to[t] = f.weight * g[t]
@@ -88,7 +88,7 @@ type unary struct {
 	change change
 }
 
-func (f *unary) value(m *machine, n int) []float64 {
+func (f *unary) value(m *evaluator, n int) []float64 {
 	out, body := m.values[f.id][:n], f.body.value(m, n)
 	for t := range out {
 		out[t] = f.change.value(body[t])
@@ -96,7 +96,7 @@ func (f *unary) value(m *machine, n int) []float64 {
 	return out
 }
 
-func (f *unary) gradient(m *machine, n int, g []float64) {
+func (f *unary) gradient(m *evaluator, n int, g []float64) {
 	to, body := m.gradients[f.id][:n], m.values[f.body.number()][:n]
 	for t := range to {
 		to[t] = g[t] * f.change.slope(body[t])
@@ -114,7 +114,7 @@ type binary struct {
 	operation
 }
 
-func (f *binary) value(m *machine, n int) []float64 {
+func (f *binary) value(m *evaluator, n int) []float64 {
 	a, b, out := f.a.value(m, n), f.b.value(m, n), m.values[f.id][:n]
 	switch f.quick {
 	case quickAdd:
@@ -137,7 +137,7 @@ func (f *binary) value(m *machine, n int) []float64 {
 	return out
 }
 
-func (f *binary) gradient(m *machine, n int, g []float64) {
+func (f *binary) gradient(m *evaluator, n int, g []float64) {
 	a, b := f.a.smooth(), f.b.smooth()
 	if f.quick == quickAdd {
 		f.a.gradient(m, n, g)

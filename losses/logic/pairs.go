@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // pairs is a quantifier over all pairs of rows of groups whose body is the distance of one term
@@ -87,7 +88,7 @@ type pairState struct {
 }
 
 // groups calls a function with every group of rows.
-func (f *pairs) groups(m *machine, visit func(rows []int32)) {
+func (f *pairs) groups(m *evaluator, visit func(rows []int32)) {
 	for _, t := range f.tests {
 		if !t.holds(m) {
 			return
@@ -105,7 +106,7 @@ func (f *pairs) groups(m *machine, visit func(rows []int32)) {
 }
 
 // gather computes the term of every row of a group.
-func (f *pairs) gather(m *machine, s *pairState, rows []int32) {
+func (f *pairs) gather(m *evaluator, s *pairState, rows []int32) {
 	w := len(f.terms)
 	s.x = slices.Grow(s.x[:0], len(rows)*w)[:len(rows)*w]
 	for k, parts := range f.terms {
@@ -119,7 +120,7 @@ func (f *pairs) gather(m *machine, s *pairState, rows []int32) {
 	}
 }
 
-func (f *pairs) value(m *machine, _ int) []float64 {
+func (f *pairs) value(m *evaluator, _ int) []float64 {
 	s := &m.pairs[f.state]
 	sum := 0.0
 	s.count = 0
@@ -146,7 +147,7 @@ func (f *pairs) value(m *machine, _ int) []float64 {
 	return out
 }
 
-func (f *pairs) gradient(m *machine, _ int, g []float64) {
+func (f *pairs) gradient(m *evaluator, _ int, g []float64) {
 	s := &m.pairs[f.state]
 	if g[0] == 0 || s.count == 0 {
 		return
@@ -175,7 +176,7 @@ func (f *pairs) gradient(m *machine, _ int, g []float64) {
 }
 
 // scatter adds gradients of the terms to those of the codes.
-func (f *pairs) scatter(m *machine, slope []float64, rows []int32, scale float64) {
+func (f *pairs) scatter(m *evaluator, slope []float64, rows []int32, scale float64) {
 	w := len(f.terms)
 	for k, parts := range f.terms {
 		for _, p := range parts {
@@ -228,7 +229,7 @@ type pairSums[T kernel.Float] struct {
 type pairBlock[T kernel.Float] struct{ tile, lanes []T }
 
 // sumsOf makes a machine's sums when they are first needed.
-func sumsOf[T kernel.Float](s **pairSums[T], m *machine, width int) *pairSums[T] {
+func sumsOf[T kernel.Float](s **pairSums[T], m *evaluator, width int) *pairSums[T] {
 	if *s == nil {
 		n := m.data.rows
 		blocks := (n + kernel.PairLanes - 1) / kernel.PairLanes
@@ -253,7 +254,7 @@ func (p *pairSums[T]) run(job func(_, i int)) {
 			job(0, i)
 		}
 	} else {
-		kernel.For(n, job)
+		parallel.For(n, job)
 	}
 }
 

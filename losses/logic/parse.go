@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Limits of a text, so that no input can exhaust the stack.
@@ -212,7 +212,7 @@ func (p *parser) parseAggregate(universal bool) (Aggregate, error) {
 		}
 		return 0, p.expect("]", " after an aggregate")
 	}
-	a, err := op.ParseAggregate(name)
+	a, err := graph.ParseAggregate(name)
 	if err != nil {
 		return 0, errorAt(p.text, t.offset, "unknown aggregate %q%s", name, registry.Suggest(name, aggregateNames()))
 	}

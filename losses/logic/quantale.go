@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/internal/registry"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Quantale are the operations that take the place of the connectives (Zhang and

@@ -55,7 +55,7 @@ func (b *binder) all(d *data) []int32 {
 }
 
 // candidates returns what the variable runs over, given the variables before it.
-func (b *binder) candidates(m *machine) []int32 {
+func (b *binder) candidates(m *evaluator) []int32 {
 	if b.by < 0 {
 		return b.all(m.data)
 	}
@@ -101,7 +101,7 @@ func costOf(tests []test, e *engine) (cost float64) {
 	return cost
 }
 
-func (q *quantifier) value(m *machine, _ int) []float64 {
+func (q *quantifier) value(m *evaluator, _ int) []float64 {
 	s := &m.states[q.state]
 	s.forward = true
 	q.run(m)
@@ -123,7 +123,7 @@ func (q *quantifier) value(m *machine, _ int) []float64 {
 	return out
 }
 
-func (q *quantifier) gradient(m *machine, _ int, g []float64) {
+func (q *quantifier) gradient(m *evaluator, _ int, g []float64) {
 	s := &m.states[q.state]
 	switch {
 	case g[0] == 0 || !q.smooth() || s.count == 0:
@@ -143,7 +143,7 @@ func (q *quantifier) gradient(m *machine, _ int, g []float64) {
 }
 
 // gradientOfBest computes the best tuple again.
-func (q *quantifier) gradientOfBest(m *machine, s *state, g []float64) {
+func (q *quantifier) gradientOfBest(m *evaluator, s *state, g []float64) {
 	for k, b := range q.binders {
 		m.index[b.variable] = s.best[k]
 	}
@@ -158,7 +158,7 @@ func (q *quantifier) gradientOfBest(m *machine, s *state, g []float64) {
 }
 
 // run goes through all tuples: to compute the quantity, or its gradients.
-func (q *quantifier) run(m *machine) {
+func (q *quantifier) run(m *evaluator) {
 	s := &m.states[q.state]
 	s.clear()
 	for _, t := range q.tests {
@@ -179,7 +179,7 @@ func (s *state) clear() {
 }
 
 // walk lets variable k run over candidates.
-func (q *quantifier) walk(m *machine, s *state, k int, candidates []int32) {
+func (q *quantifier) walk(m *evaluator, s *state, k int, candidates []int32) {
 	b, last := q.binders[k], k == len(q.binders)-1
 	if last && q.leaf {
 		q.lanes(m, s, b, q.half(m, k, candidates))
@@ -200,7 +200,7 @@ func (q *quantifier) walk(m *machine, s *state, k int, candidates []int32) {
 	}
 }
 
-func (b *binder) passes(m *machine) bool {
+func (b *binder) passes(m *evaluator) bool {
 	for _, t := range b.tests {
 		if !t.holds(m) {
 			return false
@@ -210,7 +210,7 @@ func (b *binder) passes(m *machine) bool {
 }
 
 // half leaves out the pairs whose mirror images come first.
-func (q *quantifier) half(m *machine, k int, candidates []int32) []int32 {
+func (q *quantifier) half(m *evaluator, k int, candidates []int32) []int32 {
 	if !q.symmetric {
 		return candidates
 	}
@@ -227,7 +227,7 @@ func (q *quantifier) half(m *machine, k int, candidates []int32) []int32 {
 }
 
 // single computes the body of one tuple, which may have quantifiers.
-func (q *quantifier) single(m *machine, s *state, b *binder) {
+func (q *quantifier) single(m *evaluator, s *state, b *binder) {
 	v := q.body.value(m, 1)
 	weight := q.weight(m, m.index[b.variable])
 	if s.forward {
@@ -240,7 +240,7 @@ func (q *quantifier) single(m *machine, s *state, b *binder) {
 }
 
 // weight is how many tuples a tuple stands for.
-func (q *quantifier) weight(m *machine, last int32) float64 {
+func (q *quantifier) weight(m *evaluator, last int32) float64 {
 	if q.symmetric && m.index[q.binders[len(q.binders)-2].variable] != last {
 		return 2
 	}
@@ -259,7 +259,7 @@ func (q *quantifier) share(s *state, v float64) float64 {
 }
 
 // join adds the quantity of a tuple.
-func (q *quantifier) join(m *machine, s *state, v, weight float64, last int32) {
+func (q *quantifier) join(m *evaluator, s *state, v, weight float64, last int32) {
 	s.count += weight
 	switch {
 	case q.universal && q.aggregate == MeanSquare:

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 const sentences = 1000

@@ -7,11 +7,11 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/rng"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // BenchmarkStep runs loss and gradients of convolutional networks on images of 64
@@ -45,7 +45,7 @@ func BenchmarkStep(b *testing.B) {
 }
 
 // program builds the loss and the gradients of a model, with drawn inputs.
-func program(l latent.List, batch, group, channels int) (*vm.Machine, error) {
+func program(l latent.List, batch, group, channels int) (*machine.Machine, error) {
 	g, r := nn.NewGraph(nn.NewParams(1)), rng.New(1, "program")
 	images, err := g.Input("images", batch, 64, 64, channels)
 	if err != nil {
@@ -92,7 +92,7 @@ func program(l latent.List, batch, group, channels int) (*vm.Machine, error) {
 }
 
 // gradients composes all losses that apply, and differentiates them.
-func gradients(g *nn.Graph, o *losses.Outputs) (*vm.Machine, error) {
+func gradients(g *nn.Graph, o *losses.Outputs) (*machine.Machine, error) {
 	var choices []losses.Choice
 	for _, name := range []string{"reconstruction", "kl", "lsbd"} {
 		c, err := losses.Named(name)
@@ -113,5 +113,5 @@ func gradients(g *nn.Graph, o *losses.Outputs) (*vm.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return vm.New(append(grads, objective.Total)...)
+	return machine.New(append(grads, objective.Total)...)
 }

@@ -3,11 +3,11 @@ package latent
 import (
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Euclidean is R^Dim with the posterior N(mu, sigma^2), mu and log sigma linear
@@ -32,14 +32,14 @@ func (e *Euclidean) Validate() error {
 func (e *Euclidean) Width() int { return e.Dim }
 
 // Columns implements [Space].
-func (e *Euclidean) Columns() int { return op.Identity.Columns() }
+func (e *Euclidean) Columns() int { return graph.Identity.Columns() }
 
 // Heads implements [Space]; the scale is log sigma, [batch, Dim].
 func (e *Euclidean) Heads(g *nn.Graph, features *gorgonia.Node, name string) (location, scale *gorgonia.Node, err error) {
-	if location, err = nn.Dense(g, features, name+"/loc", e.Dim, op.Linear); err != nil {
+	if location, err = nn.Dense(g, features, name+"/loc", e.Dim, graph.Linear); err != nil {
 		return nil, nil, err
 	}
-	scale, err = nn.DenseWith(g, features, name+"/scale", e.Dim, op.Linear, nn.Zeros)
+	scale, err = nn.DenseWith(g, features, name+"/scale", e.Dim, graph.Linear, nn.Zeros)
 	return location, scale, err
 }
 
@@ -48,7 +48,7 @@ func (e *Euclidean) NoiseShape(batch int) []int { return []int{batch, e.Dim} }
 
 // Sample implements [Space].
 func (e *Euclidean) Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node, error) {
-	return op.GaussianSample(location, scale, noise)
+	return graph.GaussianSample(location, scale, noise)
 }
 
 // KL implements [Space]; see losses.KLGaussian.
@@ -58,7 +58,7 @@ func (e *Euclidean) KL(location, scale *gorgonia.Node) (*gorgonia.Node, error) {
 
 // Transport implements [Space].
 func (e *Euclidean) Transport(z, transformation *gorgonia.Node, m int) (losses.Transport, error) {
-	y, err := op.Transport(op.Identity, z, transformation, m)
+	y, err := graph.Transport(graph.Identity, z, transformation, m)
 	return losses.Transport{Points: z, Moved: y}, err
 }
 

@@ -11,12 +11,12 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/registry"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Space are the settings of a latent space.
@@ -164,5 +164,5 @@ func join(variables []*Variable, part func(v *Variable) *gorgonia.Node) (*gorgon
 	for i, v := range variables {
 		nodes[i] = part(v)
 	}
-	return op.ConcatColumns(nodes...)
+	return graph.ConcatColumns(nodes...)
 }

@@ -11,13 +11,13 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/gradcheck"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/rng"
-	"github.com/unravel-ml/unravel/internal/vm"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 func sphere(dim int) *latent.Sphere {
@@ -52,9 +52,9 @@ func build(t *testing.T, l latent.List, batch int) (*nn.Graph, []*latent.Variabl
 	return g, v
 }
 
-func run(t *testing.T, nodes ...*gorgonia.Node) *vm.Machine {
+func run(t *testing.T, nodes ...*gorgonia.Node) *machine.Machine {
 	t.Helper()
-	m, err := vm.New(nodes...)
+	m, err := machine.New(nodes...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,9 @@ func run(t *testing.T, nodes ...*gorgonia.Node) *vm.Machine {
 	return m
 }
 
-func floats(m *vm.Machine, n *gorgonia.Node) []float32 { return m.Value(n).(*tensor.Dense).Float32s() }
+func floats(m *machine.Machine, n *gorgonia.Node) []float32 {
+	return m.Value(n).(*tensor.Dense).Float32s()
+}
 
 func TestSpaces(t *testing.T) {
 	const batch, m = 6, 3

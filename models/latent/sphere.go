@@ -5,11 +5,11 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/internal/config"
-	"github.com/unravel-ml/unravel/internal/nn"
-	"github.com/unravel-ml/unravel/internal/op"
-	"github.com/unravel-ml/unravel/internal/rng"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Sphere is the unit sphere S^Dim in R^(Dim+1) (Delta-VAE, Perez Rey et al. 2020).
@@ -52,7 +52,7 @@ func (s *Sphere) Validate() error {
 	case s.Axis != nil && s.Dim != 2:
 		return config.Invalid("axis", "a sphere of dim %d has none; want dim 2", s.Dim)
 	}
-	if most := math.Log(op.SphereTime(s.Dim)); hi > most {
+	if most := math.Log(graph.SphereTime(s.Dim)); hi > most {
 		return config.Invalid("log_t", "the divergence from the uniform distribution is known up to time 1/dim where dim is more than 100: want at most %.2f, got [%v, %v]", math.Floor(100*most)/100, lo, hi)
 	}
 	return s.validAxis()
@@ -79,11 +79,11 @@ func (s *Sphere) Turns() bool { return s.Dim == 1 || s.Axis != nil }
 func (s *Sphere) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {
 	case s.Axis != nil:
-		return op.About([3]float64(s.Axis), float64(s.Omega), angles)
+		return graph.About([3]float64(s.Axis), float64(s.Omega), angles)
 	case s.Omega == 1:
 		return angles, nil
 	}
-	return op.Scale(float64(s.Omega), angles)
+	return graph.Scale(float64(s.Omega), angles)
 }
 
 // Width implements [Space].
@@ -92,28 +92,28 @@ func (s *Sphere) Width() int { return s.Dim + 1 }
 // Columns implements [Space].
 func (s *Sphere) Columns() int { return s.action().Columns() }
 
-func (s *Sphere) action() op.Action {
+func (s *Sphere) action() graph.Action {
 	switch s.Dim {
 	case 1:
-		return op.Circle
+		return graph.Circle
 	case 2:
-		return op.AxisAngle
+		return graph.AxisAngle
 	}
-	return op.Identity
+	return graph.Identity
 }
 
 // Heads implements [Space]; the scale is log t, [batch, 1].
 func (s *Sphere) Heads(g *nn.Graph, features *gorgonia.Node, name string) (location, scale *gorgonia.Node, err error) {
-	if location, err = nn.Dense(g, features, name+"/loc", s.Width(), op.Linear); err != nil {
+	if location, err = nn.Dense(g, features, name+"/loc", s.Width(), graph.Linear); err != nil {
 		return nil, nil, err
 	}
-	if location, err = op.NormaliseRows(location); err != nil {
+	if location, err = graph.NormaliseRows(location); err != nil {
 		return nil, nil, err
 	}
-	if scale, err = nn.DenseWith(g, features, name+"/scale", 1, op.Linear, nn.Zeros); err != nil {
+	if scale, err = nn.DenseWith(g, features, name+"/scale", 1, graph.Linear, nn.Zeros); err != nil {
 		return nil, nil, err
 	}
-	scale, err = op.Interval(scale, s.LogT[0], s.LogT[1])
+	scale, err = graph.Interval(scale, s.LogT[0], s.LogT[1])
 	return location, scale, err
 }
 
@@ -122,7 +122,7 @@ func (s *Sphere) NoiseShape(batch int) []int { return []int{s.Steps, batch, s.Wi
 
 // Sample implements [Space].
 func (s *Sphere) Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node, error) {
-	return op.SphereWalk(location, scale, noise)
+	return graph.SphereWalk(location, scale, noise)
 }
 
 // KL implements [Space]; see losses.KLSphere.
@@ -132,11 +132,11 @@ func (s *Sphere) KL(_, scale *gorgonia.Node) (*gorgonia.Node, error) {
 
 // Transport implements [Space].
 func (s *Sphere) Transport(z, transformation *gorgonia.Node, m int) (losses.Transport, error) {
-	y, err := op.Transport(s.action(), z, transformation, m)
-	if err == nil && s.action() == op.Identity {
-		y, err = op.NormaliseRows(y)
+	y, err := graph.Transport(s.action(), z, transformation, m)
+	if err == nil && s.action() == graph.Identity {
+		y, err = graph.NormaliseRows(y)
 	}
-	return losses.Transport{Points: z, Moved: y, Sphere: true, Acts: s.action() != op.Identity}, err
+	return losses.Transport{Points: z, Moved: y, Sphere: true, Acts: s.action() != graph.Identity}, err
 }
 
 // Prior implements [Space]: the direction of a Gaussian vector is uniform.

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// flagsLast moves flags behind everything else, so that they may stand anywhere:
+// kong takes a list of arguments in one piece only. What follows "--" is left alone.
+func flagsLast(model *kong.Application, args []string) []string {
+	takesValue := map[string]func(arg string) bool{}
+	// The visitor returns no errors.
+	_ = kong.Visit(model, func(n kong.Visitable, next kong.Next) error {
+		if f, ok := n.(*kong.Flag); ok && !f.IsBool() {
+			takesValue["--"+f.Name] = func(string) bool { return true }
+			if optional, ok := f.Target.Addr().Interface().(interface{ takes(arg string) bool }); ok {
+				takesValue["--"+f.Name] = optional.takes
+			}
+		}
+		return next(nil)
+	})
+	var words, flags []string
+	for len(args) > 0 && args[0] != "--" {
+		n := 1
+		if takes := takesValue[args[0]]; takes != nil && len(args) > 1 && takes(args[1]) {
+			n = 2
+		}
+		if strings.HasPrefix(args[0], "-") {
+			flags = append(flags, args[:n]...)
+		} else {
+			words = append(words, args[0])
+		}
+		args = args[n:]
+	}
+	return append(append(words, flags...), args...)
+}
+
+// helpCommand is `unravel help [COMMAND ...]`, which helpLast makes of it.
+type helpCommand struct {
+	Command []string `arg:"" optional:"" help:"The command; none: all of them."`
+}
+
+// Run does nothing: there is always a --help.
+func (*helpCommand) Run() error { return nil }
+
+// helpLast makes `help train` the flag of that command.
+func helpLast(args []string) []string {
+	if len(args) == 0 || args[0] != "help" || slices.Contains(args, "--help") {
+		return args
+	}
+	return append(slices.Clone(args[1:]), "--help")
+}
+
+var unknownFlag = regexp.MustCompile(`^unknown flag --([\w.-]+)`)
+
+// overrideHint says how a setting of a config is given, if an unknown flag is called like one.
+func overrideHint(err error, args []string) string {
+	m := unknownFlag.FindStringSubmatch(err.Error())
+	if m == nil || args[0] != "train" {
+		return ""
+	}
+	c := train.Defaults()
+	key := strings.ReplaceAll(m[1], "-", "_")
+	if text := c.Hint(key); text != "" {
+		return "; " + text
+	}
+	for _, o := range config.Options(&c) {
+		if o.Key == key || strings.HasSuffix(o.Key, "."+key) {
+			return "; settings of the config have no dashes: " + o.Key + "=" + valueOf("--"+m[1], args)
+		}
+	}
+	return ""
+}
+
+// valueOf is what follows a flag, as far as one can tell.
+func valueOf(flag string, args []string) string {
+	for i, a := range args {
+		if value, ok := strings.CutPrefix(a, flag+"="); ok {
+			return value
+		}
+		if a == flag && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			return args[i+1]
+		}
+	}
+	return "..."
+}

@@ -1,0 +1,403 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// A run: what it prints where, and every file of its folder.
+func TestTrain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "run")
+	o := succeed(t, "train", tinyFile(t), "train.figures=true", "metrics.every=2", "--run", dir, "--json", "seed=3")
+	for _, want := range []string{"tiny: lsbd-vae on square, seed 3, 3 epochs, into " + dir, "epoch 1/3  supervised loss ", "epoch 2  dlsbd 0.",
+		"epoch 3/3  ", "finished 3 epochs (24 steps) in ", "see " + filepath.Join(dir, "report.html")} {
+		if !strings.Contains(o.log, want) {
+			t.Errorf("standard error lacks %q:\n%s", want, o.log)
+		}
+	}
+	var result struct {
+		Name, Dir     string
+		Seed          uint64
+		Epochs, Steps int
+		Seconds       float64
+		Losses        map[string]map[string]float64
+		Fit           train.Fit
+		Metrics       []struct {
+			Name, Better string
+			Value        *float64
+			Parts        []struct {
+				Name   string
+				Labels []string
+				Values []float64
+			}
+		}
+	}
+	decodeOne(t, o.out, &result)
+	if result.Name != "tiny" || result.Dir != dir || result.Seed != 3 || result.Epochs != 3 || result.Steps != 24 || !(result.Seconds > 0) {
+		t.Errorf("result %+v", result)
+	}
+	if l := result.Losses; len(l) != 2 || len(l["supervised"]) != 4 || len(l["unsupervised"]) != 3 || !(l["supervised"]["lsbd"] > 0) {
+		t.Errorf("losses %v", l)
+	}
+	if f := result.Fit; f.Images == 0 || f.Variance == 0 || f.Converged {
+		t.Errorf("fit %+v of three epochs", f)
+	}
+	m := result.Metrics
+	if len(m) != 1 || m[0].Name != "dlsbd" || m[0].Better != "lower" || !(*m[0].Value > 0 && *m[0].Value < 2) || fmt.Sprint(m[0].Parts[0].Labels) != "[row column]" {
+		t.Errorf("metrics %+v", m)
+	}
+	checkFolder(t, dir)
+	checkConfig(t, dir)
+	checkLog(t, dir, *m[0].Value)
+	checkCodes(t, filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy"))
+	if report := string(readFile(t, filepath.Join(dir, "report.html"))); !strings.Contains(report, "<html") || !strings.Contains(report, "data:image/png;base64,") || !strings.Contains(report, "dlsbd") {
+		t.Errorf("the report lacks a figure or the metric")
+	}
+}
+
+// decodeOne wants exactly one JSON object.
+func decodeOne(t testing.TB, text string, v any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil || d.More() || strings.Count(text, "\n") != 1 {
+		t.Fatalf("not one JSON object on a line: %v\n%s", err, text)
+	}
+}
+
+func checkFolder(t *testing.T, dir string) {
+	t.Helper()
+	want := regexp.MustCompile(`^(\.lock|checkpoint\.safetensors|codes\.npy|config\.yaml|events\.out\.tfevents\.\d+\.unravel|factors\.npy|` +
+		`figures|fit\.json|log\.jsonl|metrics\.json|report\.html|run\.json|state\.json)$`)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !want.MatchString(e.Name()) {
+			t.Errorf("there is a file %s", e.Name())
+		}
+	}
+	if len(entries) != 13 {
+		t.Errorf("%d files, want 13: %v", len(entries), entries)
+	}
+	for _, name := range []string{"losses", "reconstructions", "torus", "traversals"} {
+		picture, err := png.Decode(bytes.NewReader(readFile(t, filepath.Join(dir, "figures", name+".png"))))
+		if err != nil || picture.Bounds().Dx() < 100 {
+			t.Errorf("figure %s: %v", name, err)
+		}
+	}
+	var state struct {
+		Step, Epoch int
+		Done        bool
+	}
+	if err := json.Unmarshal(readFile(t, filepath.Join(dir, "state.json")), &state); err != nil || state.Step != 24 || state.Epoch != 3 || !state.Done {
+		t.Errorf("state %+v, %v", state, err)
+	}
+}
+
+// checkConfig wants the stored config to be valid, complete, and itself again when it is run.
+func checkConfig(t *testing.T, dir string) {
+	t.Helper()
+	stored := filepath.Join(dir, "config.yaml")
+	text := readFile(t, stored)
+	c, err := train.Load(stored, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := c.Encode(); err != nil || string(again) != string(text) {
+		t.Errorf("the stored config is not its own encoding: %v\n%s\nbecomes\n%s", err, text, again)
+	}
+	if c.Seed != 3 || c.Metrics.Every != 2 || c.Train.Epochs != 3 {
+		t.Errorf("the stored config lacks the overrides:\n%s", text)
+	}
+	twin := filepath.Join(t.TempDir(), "twin")
+	succeed(t, "train", stored, "--run", twin, "train.figures=false")
+	sameRun(t, "a run of the stored config", twin, dir)
+}
+
+// checkLog wants a line for every epoch and every evaluation.
+func checkLog(t *testing.T, dir string, last float64) {
+	t.Helper()
+	var got []string
+	for line := range strings.Lines(string(readFile(t, filepath.Join(dir, "log.jsonl")))) {
+		var l struct {
+			Step, Epoch, Images int
+			Seconds             float64
+			Losses              map[string]map[string]float64
+			Metrics             map[string]float64
+		}
+		decodeOne(t, line, &l)
+		switch {
+		case l.Metrics != nil:
+			got = append(got, fmt.Sprintf("metrics of epoch %d, step %d", l.Epoch, l.Step))
+			if l.Epoch == 3 && l.Metrics["dlsbd"] != last {
+				t.Errorf("the log has %v, the result %v", l.Metrics, last)
+			}
+		default:
+			got = append(got, fmt.Sprintf("epoch %d, step %d, %d images", l.Epoch, l.Step, l.Images))
+			if len(l.Losses["supervised"]) != 4 || !(l.Seconds > 0) {
+				t.Errorf("log line %s", line)
+			}
+		}
+	}
+	want := []string{"epoch 1, step 8, 256 images", "epoch 2, step 16, 256 images", "metrics of epoch 2, step 16", "epoch 3, step 24, 256 images", "metrics of epoch 3, step 24"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the log has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// checkCodes wants a point of the torus for each of 256 images, and their levels.
+func checkCodes(t *testing.T, codesFile, factorsFile string) {
+	t.Helper()
+	codes, err := npy.ReadFile[float32](codesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	factors, err := npy.ReadFile[int64](factorsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(codes.Shape, factors.Shape) != "[256 4] [256 2]" {
+		t.Fatalf("shapes %v and %v", codes.Shape, factors.Shape)
+	}
+	for i := range 256 {
+		for c := range 2 {
+			if norm := math.Hypot(float64(codes.Data[4*i+2*c]), float64(codes.Data[4*i+2*c+1])); math.Abs(norm-1) > 1e-5 {
+				t.Fatalf("code %d has norm %v on circle %d", i, norm, c)
+			}
+		}
+		if factors.Data[2*i] != int64(i/16) || factors.Data[2*i+1] != int64(i%16) {
+			t.Fatalf("factors of image %d: %v", i, factors.Data[2*i:2*i+2])
+		}
+	}
+}
+
+// Without --json the metrics are a table; without a folder and overrides the run is runs/NAME.
+func TestTrainHere(t *testing.T) {
+	config := tinyFile(t)
+	t.Chdir(t.TempDir())
+	o := succeed(t, "train", config, "name=mine")
+	if !regexp.MustCompile(`^dlsbd +0\.\d+ +\(lower is better\)\n  per_subgroup +row 0\.\d+, column 0\.\d+ *\n`).MatchString(o.out) {
+		t.Errorf("standard output:\n%s", o.out)
+	}
+	if !strings.Contains(o.log, "see "+filepath.Join("runs", "mine")+"\n") {
+		t.Errorf("standard error:\n%s", o.log)
+	}
+	if _, err := os.Stat(filepath.Join("runs", "mine", "report.html")); err == nil {
+		t.Errorf("there is a report though train.figures is false")
+	}
+	succeed(t, "train", "--resume", config, "name=mine") // finds it there
+}
+
+// The arguments may come in any order, and --resume needs no config.
+func TestArguments(t *testing.T) {
+	config, dir := tinyFile(t), filepath.Join(t.TempDir(), "run")
+	o := succeed(t, "train", "--json", config, "--run", dir, "train.epochs=1", "--resume", "seed=2")
+	if !strings.Contains(o.out, `"epochs":1,`) || !strings.Contains(o.out, `"seed":2,`) {
+		t.Errorf("result %s", o.out)
+	}
+	o = succeed(t, "train", "--resume", "train.epochs=2", "--run="+dir, "--json")
+	if !strings.Contains(o.out, `"epochs":2,`) || !strings.Contains(o.out, `"seed":2,`) || !strings.Contains(o.log, "continuing after step 8 (1 epochs)") {
+		t.Errorf("continued: %v", o)
+	}
+	for _, args := range [][]string{{"--help"}, {"train", "--help"}, {"eval", "-h"}, {"data", "show", "--help"}} {
+		if o := call(t, args...); o.code != 0 || !strings.HasPrefix(o.out, "Usage: unravel ") || o.log != "" {
+			t.Errorf("unravel %v: %v", args, o)
+		}
+	}
+}
+
+func TestEval(t *testing.T) {
+	dir := finished(t)
+	table := succeed(t, "eval", "--run", dir)
+	if !strings.HasPrefix(table.out, "dlsbd ") || strings.Contains(table.out, "dlsbd-workshop") || table.log != "" {
+		t.Errorf("eval: %v", table)
+	}
+	var stored []map[string]any
+	if err := json.Unmarshal(readFile(t, filepath.Join(dir, "metrics.json")), &stored); err != nil {
+		t.Fatal(err)
+	}
+	want := stored[0]["value"].(float64)
+	type metric struct {
+		Name, Better string
+		Value        float64
+		Parts, Grids []any
+		Notes        []string
+		Score        *float64
+		PerFactor    []float64 `json:"per_factor"`
+	}
+	evaluate := func(args ...string) map[string]metric {
+		t.Helper()
+		var result struct{ Metrics map[string]metric }
+		decodeOne(t, succeed(t, append([]string{"eval", "--json"}, args...)...).out, &result)
+		return result.Metrics
+	}
+	if m := evaluate("--run", dir); len(m) != 1 || m["dlsbd"].Value != want {
+		t.Errorf("--run: %v, want %v", m, want)
+	}
+	if m := evaluate("--run", dir, "--metrics", "all"); len(m) < 2 || m["dlsbd"].Value != want || m["dlsbd-workshop"].Better != "lower" {
+		t.Errorf("all metrics: %v", m)
+	}
+	if m := evaluate("--run", dir, "--metrics", "dlsbd-workshop"); len(m) != 1 || !(m["dlsbd-workshop"].Value > 0) {
+		t.Errorf("one metric: %v", m)
+	}
+	codes, factors := filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy")
+	want = evaluate("--run", dir, "--metrics=dlsbd", "--option", "dlsbd.spaces=never")["dlsbd"].Value // files have no latent spaces
+	if m := evaluate("--codes", codes, "--factors", factors, "--types", "circular", "--metrics=dlsbd,dlsbd-workshop"); len(m) != 2 || m["dlsbd"].Value != want {
+		t.Errorf("files: %v, want %v", m, want)
+	}
+}
+
+// The levels of factors are the order of their values, whatever these are.
+func TestEvalFactorValues(t *testing.T) {
+	dir := finished(t)
+	codes, factors := filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy")
+	want := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular")
+	a, err := npy.ReadFile[int64](factors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.Data {
+		a.Data[i] = a.Data[i] + math.MaxInt64 - 100
+		if i%2 == 1 {
+			a.Data[i] = -a.Data[i] // turns the other way, which is as good
+		}
+	}
+	writeNPY(t, factors, a.Shape, a.Data)
+	if got := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular"); digits.FindString(got.out) != digits.FindString(want.out) {
+		t.Errorf("other values of the factors:\n%s\nwant\n%s", got.out, want.out)
+	}
+}
+
+var digits = regexp.MustCompile(`0\.\d+`)
+
+func writeNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := npy.Write(&b, shape, data); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, path, b.Bytes())
+}
+
+func TestEncode(t *testing.T) {
+	dir := finished(t)
+	want := readFile(t, filepath.Join(dir, "codes.npy"))
+	for _, name := range []string{"codes.npy", "factors.npy"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := succeed(t, "encode", "--run", dir)
+	if o.out != "" || !strings.Contains(o.log, "256 codes of 4 columns in "+filepath.Join(dir, "codes.npy")) {
+		t.Errorf("encode: %v", o)
+	}
+	checkCodes(t, filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy"))
+	other := filepath.Join(t.TempDir(), "other.npy")
+	succeed(t, "encode", "--run", dir, "--out", other)
+	checkCodes(t, other, strings.TrimSuffix(other, ".npy")+"-factors.npy")
+	if !bytes.Equal(readFile(t, other), want) || !bytes.Equal(readFile(t, filepath.Join(dir, "codes.npy")), want) {
+		t.Error("the codes are not those that the run stored")
+	}
+}
+
+func TestDataShow(t *testing.T) {
+	t.Chdir(t.TempDir())
+	o := succeed(t, "data", "show", "square", "size=16", "--count", "4", "side=4", "--scale=2")
+	if o.out != "square.png\n" || !strings.Contains(o.log, "square: 256 images of 16x16x1\n  row: 16 levels, circular\n  column: 16 levels, circular\n") {
+		t.Errorf("data show: %v", o)
+	}
+	small := decodePNG(t, "square.png")
+	succeed(t, "data", "show", "arrow", "size=16", "hues=8", "rotations=8", "--out", "a.png", "--rows", "rotation", "--columns", "hue", "--count=8", "--scale=9")
+	if large := decodePNG(t, "a.png"); large <= small {
+		t.Errorf("a sheet of 8x8 images is %d pixels wide, one of 4x4 %d", large, small)
+	}
+	if err := os.MkdirAll("mine", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	writeNPY(t, "mine/images.npy", []int{6, 4, 4}, make([]uint8, 96))
+	writeNPY(t, "mine/factors.npy", []int{6, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 2})
+	if o := succeed(t, "data", "show", "grid", "path=mine", "names=[kind, size]", "--out=g.png"); !strings.Contains(o.log, "grid: 6 images of 4x4x1\n  kind: 2 levels, ordinal\n  size: 3 levels, ordinal\n") {
+		t.Errorf("data show: %v", o)
+	}
+	decodePNG(t, "g.png")
+	for _, args := range [][]string{{"--augment", "--out=v.png"}, {"--augment", "byol", "--out=v.png"}, {"--out=v.png", "--augment=[flip]"}, {"--out", "v.png", "--count=3", "--augment"}} {
+		if o := succeed(t, append([]string{"data", "show", "arrow", "size=16", "hues=8"}, args...)...); o.out != "v.png\n" {
+			t.Errorf("%v: %v", args, o)
+		}
+		decodePNG(t, "v.png")
+	}
+	for want, args := range map[string][]string{
+		`unknown pipeline "bol"; did you mean "byol"?`:                 {"arrow", "--augment=bol"},
+		"probability: 2 is out of range":                               {"arrow", "--augment=[{flip: {probability: 2}}]"},
+		"--augment shows random ones":                                  {"arrow", "--augment", "--rows=hue"},
+		"images of 4 x 4 x 1: want more than 4 pixels along each side": {"square", "size=4", "side=2", "--augment=[{blur: {kernel: 9}}]"},
+		"images of 1 x 1 x 64 cannot be shown":                         {"chopsticks", "--augment"},
+	} {
+		checkMistake(t, call(t, append([]string{"data", "show"}, args...)...), 2, want)
+	}
+	if o := succeed(t, "list", "pipelines", "moco"); !strings.Contains(o.out, "Source: He et al. 2020") || !strings.Contains(o.out, "\npipeline:\n  - crop:\n      probability: 1.0\n") {
+		t.Errorf("list pipelines moco: %v", o)
+	}
+	for _, args := range [][]string{{"data"}, {"data", "list"}} {
+		if o := succeed(t, args...); !strings.Contains(o.out, "square") || !strings.Contains(o.out, "arrow") || o.log != "" {
+			t.Errorf("unravel %v: %v", args, o)
+		}
+	}
+}
+
+func decodePNG(t *testing.T, path string) (width int) {
+	t.Helper()
+	picture, err := png.Decode(bytes.NewReader(readFile(t, path)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return picture.Bounds().Dx()
+}
+
+func TestList(t *testing.T) {
+	all := succeed(t, "list")
+	if all.log != "" {
+		t.Errorf("standard error: %s", all.log)
+	}
+	for _, k := range kinds() {
+		if len(k.items) == 0 || !strings.Contains(all.out, "\n"+k.plural+"\n") && !strings.HasPrefix(all.out, k.plural+"\n") {
+			t.Errorf("the list lacks %s", k.plural)
+		}
+		of := succeed(t, "list", k.plural).out
+		for _, i := range k.items {
+			if i.doc == "" || !strings.Contains(of, "  "+i.name+"  ") || !strings.Contains(of, i.doc) || !strings.Contains(all.out, i.doc) {
+				t.Errorf("the list of %s lacks %s, or says nothing about it:\n%s", k.plural, i.name, of)
+			}
+			one := succeed(t, "list", k.plural, i.name).out
+			if k.plural != "configs" && !strings.HasPrefix(one, i.name+": "+i.doc+"\n") || i.source != "" && !strings.Contains(one, "Source: "+i.source) ||
+				i.units != "" && !strings.Contains(one, "Units: "+i.units) {
+				t.Errorf("%s %s:\n%s", k.plural, i.name, one)
+			}
+		}
+	}
+	if one := succeed(t, "list", "losses", "lsbd").out; !regexp.MustCompile(`(?m)^  weight +number +100\S* +factor in the total: gamma$`).MatchString(one) {
+		t.Errorf("the options of lsbd:\n%s", one)
+	}
+	source, err := configs.Read(configs.Quickstart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one := succeed(t, "list", "configs", configs.Quickstart).out; one != string(source) {
+		t.Errorf("the quickstart:\n%s", one)
+	}
+}

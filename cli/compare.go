@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// compareCommand is `unravel compare SOURCE SOURCE ...`.
+type compareCommand struct {
+	Sources   []string `arg:"" name:"source" help:"Two or more runs: their folders, files of metrics as eval --out and training write them (.json), or codes made elsewhere (.npy, .npz, .csv), a row for each image."`
+	Factors   string   `placeholder:"FILE" help:"The factors of codes made elsewhere, as for eval; their metrics are computed."`
+	Types     []string `placeholder:"KIND" help:"Kinds of the columns of --factors, as for eval."`
+	Bins      int      `placeholder:"20" help:"Bins of a continuous factor, as for eval."`
+	Metrics   []string `placeholder:"NAME" help:"Metrics to compare, separated by commas. Those of runs that are not stored are computed. If absent, the stored ones, and for codes made elsewhere all that apply."`
+	UDR       string   `name:"udr" default:"lasso" enum:"lasso,spearman,none" help:"How columns of codes are compared for the unsupervised disentanglement ranking, where codes are of the same images: lasso, spearman or none."`
+	Threshold float64  `default:"0.05" help:"Code columns with a smaller standard deviation are left out of the ranking."`
+	JSON      bool     `name:"json" help:"Print one JSON object on standard output."`
+	Out       string   `placeholder:"DIR" help:"A folder to write to: compare.json, and as .csv the metrics, and as .csv and .png their ranks, Kendall's tau between them, and the ranking's pairs."`
+}
+
+// Run compares.
+func (c *compareCommand) Run(ctx context.Context, s *streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.Out != "" {
+		if err := os.MkdirAll(c.Out, 0o777); err != nil {
+			return err
+		}
+	}
+	var runs []*compared
+	for _, source := range c.Sources {
+		r, err := c.open(ctx, source, s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", source, err)
+		}
+		runs = append(runs, r)
+	}
+	agreement, err := c.rank(runs, s)
+	if err != nil {
+		return err
+	}
+	x := newComparison(runs, agreement)
+	if len(x.Metrics) == 0 {
+		return errors.New("there is nothing to compare: no metrics, and not the codes of the same images")
+	}
+	if c.Out != "" {
+		if err := x.writeFiles(c.Out); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.log, "%d runs by %d metrics with tables and figures in %s\n", len(runs), len(x.Metrics), c.Out)
+	}
+	if c.JSON {
+		return x.writeJSON(s.out)
+	}
+	return x.print(s.out)
+}
+
+func (c *compareCommand) check() error {
+	if len(c.Sources) < 2 {
+		return usagef("there is one run; want two or more to compare")
+	}
+	for i, source := range c.Sources {
+		if slices.Contains(c.Sources[:i], source) {
+			return usagef("%s is named twice", source)
+		}
+	}
+	if c.Factors == "" && (len(c.Types) > 0 || c.Bins != 0) {
+		return usagef("--types and --bins belong to --factors")
+	}
+	if _, err := chooseMetrics(c.Metrics, nil); err != nil {
+		return err
+	}
+	if err := c.ranking().Validate(); err != nil {
+		return usagef("--threshold: %w", err)
+	}
+	return nil
+}
+
+func (c *compareCommand) ranking() *metrics.UDR {
+	relation := metrics.Relation(c.UDR)
+	if c.UDR == "none" {
+		relation = metrics.Lasso
+	}
+	u := metrics.NewUDR(relation)
+	u.Threshold = c.Threshold
+	return u
+}
+
+// compared is one of the runs.
+type compared struct {
+	name    string
+	results []metrics.Result
+	codes   *metrics.Matrix // nil: not known
+	factors *table.Table    // of the codes; nil: not known
+}
+
+// open reads a run, and computes what is not stored.
+func (c *compareCommand) open(ctx context.Context, source string, s *streams) (*compared, error) {
+	info, err := os.Stat(source)
+	switch {
+	case err == nil && info.IsDir():
+		return c.openFolder(ctx, source, s)
+	case filepath.Ext(source) == ".json":
+		results, err := readResults(source)
+		if err != nil {
+			return nil, err
+		}
+		results, err = named(results, c.Metrics)
+		return &compared{name: source, results: results}, err
+	}
+	r := &compared{name: source}
+	t, err := readTable(source, "codes")
+	if err != nil {
+		return nil, err
+	}
+	r.codes = &metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
+	if c.Factors == "" {
+		return r, nil
+	}
+	r.results, err = c.measure(ctx, &evalCommand{Codes: source, Factors: c.Factors, Types: c.Types, Bins: c.Bins, Metrics: c.Metrics}, s)
+	return r, err
+}
+
+// openFolder reads a run's folder. Codes are those that training or encode wrote.
+func (c *compareCommand) openFolder(ctx context.Context, dir string, s *streams) (*compared, error) {
+	r := &compared{name: dir}
+	var err error
+	if r.results, err = c.folderResults(ctx, dir, s); err != nil {
+		return nil, err
+	}
+	t, err := readTable(filepath.Join(dir, train.CodesFile), "codes")
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.codes = &metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
+	r.factors, err = readLevels(dir)
+	return r, err
+}
+
+// readLevels reads the levels of the factors of a run's codes: its factors, unless levels have a file of their own. nil: it has neither.
+func readLevels(dir string) (*table.Table, error) {
+	for _, name := range []string{train.LevelsFile, train.FactorsFile} {
+		t, err := readTable(filepath.Join(dir, name), "factors")
+		if !errors.Is(err, fs.ErrNotExist) {
+			return t, err
+		}
+	}
+	return nil, nil
+}
+
+// folderResults are the metrics of a run's folder: stored ones if they have all that are wanted.
+func (c *compareCommand) folderResults(ctx context.Context, dir string, s *streams) ([]metrics.Result, error) {
+	stored, err := readResults(filepath.Join(dir, "metrics.json"))
+	if len(c.Metrics) == 0 && !errors.Is(err, fs.ErrNotExist) {
+		return stored, err
+	}
+	if err == nil && !presetNamed(c.Metrics) {
+		if stored, err = named(stored, c.Metrics); err == nil {
+			return stored, nil
+		}
+	}
+	return c.measure(ctx, &evalCommand{Dir: dir, Metrics: c.Metrics}, s)
+}
+
+// measure computes metrics as eval does.
+func (c *compareCommand) measure(ctx context.Context, e *evalCommand, s *streams) ([]metrics.Result, error) {
+	opened, err := e.open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return opened.results(ctx, s)
+}
+
+func readResults(path string) ([]metrics.Result, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return metrics.ReadResults(src)
+}
+
+// named are the results of the names, all if there are none.
+func named(results []metrics.Result, names []string) ([]metrics.Result, error) {
+	if len(names) == 0 || len(names) == 1 && names[0] == "all" {
+		return results, nil
+	}
+	var chosen []metrics.Result
+	for _, name := range names {
+		i := slices.IndexFunc(results, func(r metrics.Result) bool { return r.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("the metric %s is not among its %d metrics", name, len(results))
+		}
+		chosen = append(chosen, results[i])
+	}
+	return chosen, nil
+}
+
+// rank computes UDR if all runs have codes of the same images; else it says why not.
+func (c *compareCommand) rank(runs []*compared, s *streams) (*metrics.Agreement, error) {
+	if c.UDR == "none" {
+		return nil, nil
+	}
+	var codes []metrics.Matrix
+	for _, r := range runs {
+		switch {
+		case r.codes == nil:
+			fmt.Fprintf(s.log, "left out: udr: %s has no codes\n", r.name)
+			return nil, nil
+		case r.codes.Rows != runs[0].codes.Rows:
+			fmt.Fprintf(s.log, "left out: udr: %s has codes of %d images, and %s of %d\n", r.name, r.codes.Rows, runs[0].name, runs[0].codes.Rows)
+			return nil, nil
+		case r.factors != nil && runs[0].factors != nil && !slices.Equal(r.factors.Data, runs[0].factors.Data):
+			fmt.Fprintf(s.log, "left out: udr: %s and %s are runs with other images: their factors differ\n", r.name, runs[0].name)
+			return nil, nil
+		}
+		codes = append(codes, *r.codes)
+	}
+	return c.ranking().Compare(codes)
+}

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+)
+
+// compareJSON is what compare --json prints.
+type compareJSON struct {
+	Runs    []string
+	Metrics []struct {
+		Name, Better  string
+		Values, Ranks []*float64
+	}
+	Tau [][]*float64 `json:"kendall_tau"`
+	UDR *struct {
+		Scores []float64
+		Pairs  [][]float64
+		Used   []int
+	}
+}
+
+// values writes numbers, and - for null.
+func values(list []*float64) string {
+	var text []string
+	for _, v := range list {
+		if v == nil {
+			text = append(text, "-")
+		} else {
+			text = append(text, fmt.Sprintf("%.4g", *v))
+		}
+	}
+	return strings.Join(text, " ")
+}
+
+func compare(t *testing.T, args ...string) (compareJSON, string) {
+	t.Helper()
+	var x compareJSON
+	o := succeed(t, append([]string{"compare", "--json"}, args...)...)
+	decodeOne(t, o.out, &x)
+	return x, o.log
+}
+
+// threeCodes writes codes of 48 images that are two factors, less of them, and something else.
+func threeCodes(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	var factors, good, fair, bad strings.Builder
+	factors.WriteString("a,b\n")
+	for i := range 48 {
+		a, b := i%4, i/4%3
+		noise := math.Sin(float64(i * i))
+		fmt.Fprintf(&factors, "%d,%d\n", a, b)
+		fmt.Fprintf(&good, "%d,%d\n", a, b)
+		fmt.Fprintf(&fair, "%v,%v\n", float64(b)+0.3*noise, -float64(a)+0.3*noise)
+		fmt.Fprintf(&bad, "%v,%v\n", noise, math.Cos(float64(i*i*i)))
+	}
+	for name, b := range map[string]*strings.Builder{"factors.csv": &factors, "good.csv": &good, "fair.csv": &fair, "bad.csv": &bad} {
+		writeFile(t, name, []byte(b.String()))
+	}
+}
+
+func TestCompareCodes(t *testing.T) {
+	threeCodes(t)
+	x, log := compare(t, "good.csv", "bad.csv", "fair.csv", "--factors", "factors.csv", "--types", "ordinal", "--metrics", "mig,mse,sap", "--out", "out")
+	if fmt.Sprint(x.Runs) != "[good.csv bad.csv fair.csv]" || len(x.Metrics) != 4 || !strings.Contains(log, "3 runs by 4 metrics with tables and figures in out\n") {
+		t.Fatalf("%+v, log %s", x, log)
+	}
+	for i, name := range []string{"mig", "mse", "sap", "udr"} {
+		m := x.Metrics[i]
+		if m.Name != name || m.Better != map[bool]string{true: "lower", false: "higher"}[name == "mse"] || len(m.Values) != 3 {
+			t.Errorf("%s: %+v", name, m)
+		}
+		if name == "mig" || name == "mse" {
+			if got := values(m.Ranks); got != "1 3 2" {
+				t.Errorf("%s: ranks %s of %s", name, got, values(m.Values))
+			}
+		}
+	}
+	if got := values(x.Tau[0]); !strings.HasPrefix(got, "1 1 ") || len(x.Tau) != 4 {
+		t.Errorf("tau %s", got)
+	}
+	u := x.UDR
+	if u == nil || len(u.Scores) != 3 || !(u.Pairs[0][2] > 3*u.Pairs[0][1]) || !(u.Scores[1] < u.Scores[0]) || fmt.Sprint(u.Used) != "[2 2 2]" {
+		t.Errorf("udr %+v", u)
+	}
+	alone, _ := measure(t, "--codes", "fair.csv", "--factors", "factors.csv", "--types", "ordinal", "--metrics", "mig,mse,sap")
+	for i, name := range []string{"mig", "mse", "sap"} {
+		if *x.Metrics[i].Values[2] != alone[name].Value {
+			t.Errorf("%s: %v, alone %v", name, *x.Metrics[i].Values[2], alone[name].Value)
+		}
+	}
+	for name, want := range map[string]string{
+		"compare.json": `{"runs":["good.csv"`, "metrics.csv": "metric,good.csv,bad.csv,fair.csv\nmig,", "ranks.csv": "rank,good.csv,bad.csv,fair.csv\nmig,1,3,2\nmse,1,3,2\n",
+		"kendall.csv": "kendall_tau,mig,mse,sap,udr\nmig,1,1,", "udr.csv": "udr,good.csv,bad.csv,fair.csv\ngood.csv,0,",
+		"ranks.png": "\x89PNG", "kendall.png": "\x89PNG", "udr.png": "\x89PNG",
+	} {
+		if got := string(readFile(t, "out/"+name)); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %.200s", name, got)
+		}
+	}
+	o := succeed(t, "compare", "good.csv", "bad.csv", "fair.csv", "--factors", "factors.csv", "--types", "ordinal", "--metrics", "mig,mse")
+	for _, want := range []string{"2  bad.csv\n", "value (rank)", "mig, higher is better", "(3)", "Kendall's tau", "2 mse"} {
+		if !strings.Contains(o.out, want) {
+			t.Errorf("%q is not in\n%s", want, o.out)
+		}
+	}
+}
+
+// Codes need no factors to be ranked by each other.
+func TestCompareUDR(t *testing.T) {
+	threeCodes(t)
+	x, log := compare(t, "good.csv", "fair.csv", "bad.csv", "--udr", "spearman")
+	if len(x.Metrics) != 1 || x.Metrics[0].Name != "udr" || values(x.Metrics[0].Ranks)[4:] != "3" || log != "" {
+		t.Errorf("%+v, %s", x.Metrics, log)
+	}
+	lasso, _ := compare(t, "good.csv", "fair.csv", "bad.csv")
+	if lasso.UDR.Pairs[0][1] == x.UDR.Pairs[0][1] {
+		t.Error("--udr changes nothing")
+	}
+	none, _ := compare(t, "good.csv", "fair.csv", "bad.csv", "--threshold", "100")
+	if fmt.Sprint(none.UDR.Used, none.UDR.Scores) != "[0 0 0] [0 0 0]" {
+		t.Errorf("%+v", none.UDR)
+	}
+	checkMistake(t, call(t, "compare", "good.csv", "fair.csv", "--udr", "none"), 1, "nothing to compare")
+}
+
+// Stored metrics, of training and of eval, with gaps.
+func TestCompareStored(t *testing.T) {
+	threeCodes(t)
+	dir := finished(t)
+	writeFile(t, "other.json", []byte(`{"metrics": {"dlsbd": {"value": 0.5, "better": "lower"}, "mig": {"value": 0.25, "better": "higher"}}}`))
+	x, log := compare(t, dir, "other.json")
+	var stored []struct{ Value float64 }
+	if err := json.Unmarshal(readFile(t, dir+"/metrics.json"), &stored); err != nil {
+		t.Fatal(err)
+	}
+	if len(x.Metrics) != 2 || *x.Metrics[0].Values[0] != stored[0].Value || values(x.Metrics[1].Values) != "- 0.25" || values(x.Metrics[1].Ranks) != "- 1" {
+		t.Errorf("%+v", x.Metrics)
+	}
+	if x.Tau[0][1] != nil || *x.Tau[0][0] != 1 || log != "left out: udr: other.json has no codes\n" {
+		t.Errorf("tau %v, log %q", x.Tau, log)
+	}
+	x, _ = compare(t, dir, "other.json", "--metrics", "mig")
+	if len(x.Metrics) != 1 || x.Metrics[0].Values[0] == nil {
+		t.Errorf("mig was not computed: %+v", x.Metrics)
+	}
+	o := succeed(t, "compare", dir, "other.json")
+	if !strings.Contains(o.out, " -  ") {
+		t.Errorf("no gap in\n%s", o.out)
+	}
+	if _, log = compare(t, dir, "good.csv"); !strings.Contains(log, "left out: udr: good.csv has codes of 48 images") {
+		t.Errorf("log %q", log)
+	}
+}
+
+// Runs of other images of the same number are not ranked by each other; a run needs no more than results and codes.
+func TestCompareImages(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, level := range map[string]int64{"a": 0, "b": 0, "c": 1} {
+		if err := os.Mkdir(name, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, name+"/metrics.json", []byte(`[{"name":"mig","value":0.5,"better":"higher"}]`))
+		writeNPY(t, name+"/codes.npy", []int{3, 1}, []float32{1, 2, 4})
+		writeNPY(t, name+"/factors.npy", []int{3, 1}, []int64{0, 1, level})
+	}
+	if x, log := compare(t, "a", "b"); x.UDR == nil || log != "" || *x.Metrics[0].Ranks[1] != 1.5 {
+		t.Errorf("%+v, log %q", x, log)
+	}
+	if x, log := compare(t, "a", "c"); x.UDR != nil || log != "left out: udr: c and a are runs with other images: their factors differ\n" {
+		t.Errorf("%+v, log %q", x, log)
+	}
+}
+
+func TestInFolder(t *testing.T) {
+	for want, names := range map[string][]string{
+		"[a b/c]": {"runs/x/a", "runs/x/b/c"}, "[x/a y/a]": {"runs/x/a", "runs/y/a"}, "[runs/a b]": {"runs/a", "b"}, "[mig dci]": {"mig", "dci"}, "[ab ac]": {"/ab", "/ac"},
+	} {
+		if got := fmt.Sprint(inFolder(names)); got != want {
+			t.Errorf("%v: %s, want %s", names, got, want)
+		}
+	}
+}
+
+func TestCompareMistakes(t *testing.T) {
+	threeCodes(t)
+	writeFile(t, "broken.json", []byte(`{"metrics": 3}`))
+	writeFile(t, "empty.json", []byte(`[]`))
+	for _, test := range []struct {
+		code int
+		args []string
+		want string
+	}{
+		{2, []string{"good.csv"}, "want two or more"},
+		{2, []string{"good.csv", "good.csv"}, "good.csv is named twice"},
+		{2, []string{"good.csv", "bad.csv", "--types", "ordinal"}, "belong to --factors"},
+		{2, []string{"good.csv", "bad.csv", "--metrics", "migg"}, `did you mean "mig"?`},
+		{2, []string{"good.csv", "bad.csv", "--threshold", "-1"}, "--threshold"},
+		{2, []string{"good.csv", "bad.csv", "--udr", "r2"}, "--udr"},
+		{1, []string{"good.csv", "missing.npy"}, "missing.npy"},
+		{1, []string{"good.csv", "broken.json"}, "broken.json: results of metrics"},
+		{1, []string{"empty.json", "good.csv", "--metrics", "mig"}, "empty.json: the metric mig is not among its 0 metrics"},
+		{1, []string{"good.csv", "bad.csv", "--out", "good.csv"}, "not a directory"},
+	} {
+		checkMistake(t, call(t, append([]string{"compare"}, test.args...)...), test.code, test.want)
+	}
+}

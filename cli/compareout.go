@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/runs"
+)
+
+// comparison is what compare finds. What a run does not have is null.
+type comparison struct {
+	Runs    []string           `json:"runs"`
+	Metrics []comparedMetric   `json:"metrics"`
+	Tau     [][]cell           `json:"kendall_tau"` // of the metrics, in their order
+	UDR     *metrics.Agreement `json:"udr,omitempty"`
+}
+
+// comparedMetric is a metric of all runs.
+type comparedMetric struct {
+	Name   string            `json:"name"`
+	Better metrics.Direction `json:"better"`
+	Values []cell            `json:"values"`
+	Ranks  []cell            `json:"ranks"` // 1 is best
+}
+
+// cell is null in JSON if it is not one.
+type cell float64
+
+func (n cell) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// newComparison puts the results of runs side by side, metrics in the order in which they are met.
+func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
+	x := &comparison{UDR: agreement}
+	at := map[string]int{}
+	for i, r := range runs {
+		x.Runs = append(x.Runs, r.name)
+		for _, result := range r.results {
+			x.metric(at, result.Name, result.Better, len(runs)).Values[i] = cell(result.Value)
+		}
+	}
+	if agreement != nil {
+		m := x.metric(at, "udr", metrics.HigherIsBetter, len(runs))
+		for i, v := range agreement.Scores {
+			m.Values[i] = cell(v)
+		}
+	}
+	goodness := make([][]float64, len(x.Metrics)) // larger is better
+	for i := range x.Metrics {
+		m := &x.Metrics[i]
+		for _, v := range metrics.Ranks(floats(m.Values), m.Better) {
+			m.Ranks = append(m.Ranks, cell(v))
+			goodness[i] = append(goodness[i], -v)
+		}
+	}
+	for _, a := range goodness {
+		var row []cell
+		for _, b := range goodness {
+			row = append(row, cell(metrics.KendallTau(a, b)))
+		}
+		x.Tau = append(x.Tau, row)
+	}
+	return x
+}
+
+// metric is the metric of a name, which it adds if it is new.
+func (x *comparison) metric(at map[string]int, name string, better metrics.Direction, runs int) *comparedMetric {
+	i, ok := at[name]
+	if !ok {
+		i = len(x.Metrics)
+		at[name] = i
+		m := comparedMetric{Name: name, Better: better}
+		for range runs {
+			m.Values = append(m.Values, cell(math.NaN()))
+		}
+		x.Metrics = append(x.Metrics, m)
+	}
+	return &x.Metrics[i]
+}
+
+func floats(numbers []cell) []float64 {
+	list := make([]float64, len(numbers))
+	for i, v := range numbers {
+		list[i] = float64(v)
+	}
+	return list
+}
+
+func (x *comparison) names() (names []string) {
+	for _, m := range x.Metrics {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// grids are the metrics, their ranks, tau between them and the pairs of UDR.
+func (x *comparison) grids() (values, ranks, tau metrics.Grid, pairs *metrics.Grid) {
+	names := x.names()
+	values = metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs}
+	ranks = metrics.Grid{Name: "rank", Rows: names, Columns: x.Runs}
+	tau = metrics.Grid{Name: "kendall_tau", Rows: names, Columns: names}
+	for i, m := range x.Metrics {
+		values.Values, ranks.Values = append(values.Values, floats(m.Values)), append(ranks.Values, floats(m.Ranks))
+		tau.Values = append(tau.Values, floats(x.Tau[i]))
+	}
+	if x.UDR != nil {
+		pairs = &metrics.Grid{Name: "udr", Rows: x.Runs, Columns: x.Runs, Values: x.UDR.Pairs}
+	}
+	return values, ranks, tau, pairs
+}
+
+// inFolder are names without the folders that all are in, as figures cut long ones at their ends.
+func inFolder(names []string) []string {
+	common := names[0][:strings.LastIndexAny(names[0], `/\`)+1]
+	for _, name := range names {
+		for !strings.HasPrefix(name, common) {
+			common = common[:strings.LastIndexAny(common[:len(common)-1], `/\`)+1]
+		}
+	}
+	short := make([]string, len(names))
+	for i, name := range names {
+		short[i] = name[len(common):]
+	}
+	return short
+}
+
+// print writes tables for people: runs have numbers there, as their names may be long.
+func (x *comparison) print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, name := range x.Runs {
+		fmt.Fprintf(t, "%d\t%s\n", i+1, name)
+	}
+	fmt.Fprint(t, "\nvalue (rank)")
+	for i := range x.Runs {
+		fmt.Fprintf(t, "\t%d", i+1)
+	}
+	fmt.Fprintln(t)
+	for _, m := range x.Metrics {
+		fmt.Fprintf(t, "%s, %s is better", m.Name, m.Better)
+		for i, v := range m.Values {
+			if math.IsNaN(float64(v)) {
+				fmt.Fprint(t, "\t-")
+				continue
+			}
+			fmt.Fprintf(t, "\t%s (%s)", metrics.Number(float64(v)), metrics.Number(float64(m.Ranks[i])))
+		}
+		fmt.Fprintln(t)
+	}
+	if len(x.Metrics) > 1 {
+		fmt.Fprint(t, "\nKendall's tau")
+		for i := range x.Metrics {
+			fmt.Fprintf(t, "\t%d", i+1)
+		}
+		fmt.Fprintln(t)
+		for i, row := range x.Tau {
+			fmt.Fprintf(t, "%d %s", i+1, x.Metrics[i].Name)
+			for _, v := range row {
+				if math.IsNaN(float64(v)) {
+					fmt.Fprint(t, "\t-")
+				} else {
+					fmt.Fprintf(t, "\t%.2f", float64(v))
+				}
+			}
+			fmt.Fprintln(t)
+		}
+	}
+	return t.Flush()
+}
+
+func (x *comparison) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(x) }
+
+// writeFiles writes what --out promises into a folder that is there.
+func (x *comparison) writeFiles(dir string) error {
+	write := func(name string, content func(io.Writer) error) error {
+		return runs.WriteFile(filepath.Join(dir, name), content, false)
+	}
+	values, ranks, tau, pairs := x.grids()
+	if err := write("compare.json", x.writeJSON); err != nil {
+		return err
+	}
+	if err := write("metrics.csv", func(w io.Writer) error { return writeRecords(w, gridRecords(values)) }); err != nil {
+		return err
+	}
+	drawn := []struct {
+		name, title string
+		grid        metrics.Grid
+	}{{"ranks", "ranks of runs by metric, 1 is best", ranks}, {"kendall", "Kendall's tau between metrics", tau}}
+	if pairs != nil {
+		drawn = append(drawn, struct {
+			name, title string
+			grid        metrics.Grid
+		}{"udr", "agreement of pairs of runs", *pairs})
+	}
+	for _, d := range drawn {
+		g := d.grid
+		if err := write(d.name+".csv", func(w io.Writer) error { return writeRecords(w, gridRecords(g)) }); err != nil {
+			return err
+		}
+		draw := func(w io.Writer) error {
+			return report.Heatmap(w, d.title, inFolder(g.Rows), inFolder(g.Columns), g.Values)
+		}
+		if err := write(d.name+".png", draw); err != nil {
+			return err
+		}
+	}
+	return nil
+}

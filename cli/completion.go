@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/hierarchy/mimosa"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// completionCommand is `unravel completion SHELL`.
+type completionCommand struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash: source <(unravel completion bash); zsh: source <(unravel completion zsh), after compinit; fish: unravel completion fish | source."`
+}
+
+// completionScripts ask the program what can stand at the cursor, and offer files if it has no answer.
+var completionScripts = map[string]string{
+	"bash": `_unravel() {
+	local IFS=$'\n' cur="${COMP_WORDS[COMP_CWORD]}" line="${COMP_LINE:0:COMP_POINT}"
+	local -a words
+	IFS=$' \t' read -ra words <<< "$line" # bash takes words apart at =
+	[[ "$line" == *[[:space:]] ]] && words+=("")
+	local word="${words[${#words[@]}-1]}"
+	COMPREPLY=($(unravel complete -- "${words[@]:1}" 2>/dev/null))
+	local before="${word%"$cur"}"
+	[[ "$cur" == "=" ]] && before="$word"
+	COMPREPLY=("${COMPREPLY[@]#"$before"}")
+	[[ "${COMPREPLY[0]}" == *= ]] && compopt -o nospace
+	return 0
+}
+complete -o default -F _unravel unravel
+`,
+	"zsh": `#compdef unravel
+_unravel() {
+	local -a found
+	found=("${(@f)$(unravel complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+	found=("${(@)found:#}")
+	if (( ! ${#found} )); then
+		_files
+		return
+	fi
+	local -a open=("${(@M)found:#*=}") whole=("${(@)found:#*=}")
+	(( ${#open} )) && compadd -S '' -- "${open[@]}"
+	(( ${#whole} )) && compadd -- "${whole[@]}"
+}
+if [ "$funcstack[1]" = "_unravel" ]; then
+	_unravel "$@"
+else
+	compdef _unravel unravel
+fi
+`,
+	"fish": `function __unravel_complete
+	set -l words (commandline -opc)
+	set -l current (commandline -ct)
+	unravel complete -- $words[2..-1] "$current" 2>/dev/null
+end
+complete -c unravel -n 'test (count (__unravel_complete)) -gt 0' -f -a '(__unravel_complete)'
+`,
+}
+
+// Run prints the script.
+func (c *completionCommand) Run(s *streams) error {
+	_, err := io.WriteString(s.out, completionScripts[c.Shell])
+	return err
+}
+
+// completeCommand is what the scripts call.
+type completeCommand struct {
+	Words []string `arg:"" optional:"" passthrough:"" help:"The words of the command line up to the cursor."`
+}
+
+// Run prints what can stand in the place of the last word, one a line.
+func (c *completeCommand) Run(k *kong.Kong, s *streams) error {
+	words := c.Words
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	last := words[len(words)-1]
+	for _, candidate := range candidates(k.Model, words[:len(words)-1], last) {
+		if strings.HasPrefix(candidate, last) {
+			if _, err := fmt.Fprintln(s.out, candidate); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// candidates lists what can follow words; nothing if files may.
+func candidates(app *kong.Application, words []string, last string) []string {
+	node, values, flag := app.Node, []string(nil), ""
+	for _, w := range words {
+		if flag != "" {
+			flag = "" // it was the flag's value
+			continue
+		}
+		if strings.HasPrefix(w, "-") {
+			if f := flagOf(node, w); f != nil && !f.IsBool() {
+				flag = f.Name
+			}
+			continue
+		}
+		if child := childOf(node, w); child != nil {
+			node = child
+			continue
+		}
+		values = append(values, w)
+	}
+	switch {
+	case flag != "":
+		return flagValues(flag)
+	case strings.HasPrefix(last, "-"):
+		return flagNames(node)
+	case node == app.Node:
+		return childNames(node)
+	}
+	return append(childNames(node), arguments(app, node, values)...)
+}
+
+// flagOf finds a flag of a command.
+func flagOf(node *kong.Node, word string) *kong.Flag {
+	for _, group := range node.AllFlags(true) {
+		for _, f := range group {
+			if "--"+f.Name == word {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func flagNames(node *kong.Node) (names []string) {
+	for _, group := range node.AllFlags(true) {
+		for _, f := range group {
+			names = append(names, "--"+f.Name)
+		}
+	}
+	return names
+}
+
+func childOf(node *kong.Node, name string) *kong.Node {
+	at := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return node.Children[at]
+}
+
+func childNames(node *kong.Node) (names []string) {
+	for _, n := range node.Children {
+		if !n.Hidden {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// flagValues lists what a flag takes, unless that is a file or anything.
+func flagValues(flag string) []string {
+	switch flag {
+	case "metrics":
+		return append([]string{"all", "fast"}, metrics.Table.Names()...)
+	case "types":
+		return []string{"ordinal", "circular", "categorical", "continuous"}
+	case "scale":
+		return []string{"quick", "full"}
+	}
+	return nil
+}
+
+// arguments lists what a command takes after the values that it has.
+func arguments(app *kong.Application, node *kong.Node, values []string) []string {
+	switch node.Path() {
+	case "train":
+		list := overrides(func() any { c := train.Defaults(); return &c }())
+		if len(values) == 0 {
+			return append(configs.Names(), list...)
+		}
+		return list
+	case "table":
+		return first(values, tables.Names())
+	case "list":
+		return listed(values)
+	case "data show":
+		return listed(append([]string{"datasets"}, values...))
+	case "mimosa":
+		options := mimosa.Defaults()
+		return overrides(&options)
+	case "completion":
+		return first(values, []string{"bash", "zsh", "fish"})
+	case "help":
+		return first(values, childNames(app.Node))
+	}
+	return nil
+}
+
+// first are the candidates for the first argument.
+func first(values, list []string) []string {
+	if len(values) > 0 {
+		return nil
+	}
+	return list
+}
+
+// listed lists kinds, then the names of a kind.
+func listed(values []string) (names []string) {
+	for _, k := range kinds() {
+		switch {
+		case len(values) == 0:
+			names = append(names, k.plural)
+		case len(values) == 1 && k.plural == values[0]:
+			for _, i := range k.items {
+				names = append(names, i.name)
+			}
+		}
+	}
+	return names
+}
+
+// overrides are the keys of settings, each with "=".
+func overrides(settings any) (list []string) {
+	for _, o := range config.Options(settings) {
+		if !slices.Contains(strings.Split(o.Key, "."), "N") {
+			list = append(list, o.Key+"=")
+		}
+	}
+	return list
+}

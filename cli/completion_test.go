@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What completes a command line: commands, flags, configs, keys and names, and files where there is nothing of them.
+func TestComplete(t *testing.T) {
+	for line, want := range map[string]string{
+		"tr": "train", "completion ": "bash zsh fish", "help ver": "version", "data ": "list show", "list losses variance ": "",
+		"train quicks": "quickstart", "train quickstart train.epoch": "train.epochs= train.epoch_steps=", "train --run x train.threa": "train.threads=",
+		"train --res": "--resume", "train --run ": "", "table enriching-table2 ": "", "table enriching-table2 --scale f": "full",
+		"eval --metrics modu": "modularity", "eval --codes ": "", "list mod": "models", "list models moco": "moco moco-v2", "data show spr": "sprites",
+		"mimosa equ": "equalize=", "complete": "", "wor": "", "runs ": "",
+	} {
+		words := strings.Split(line, " ")
+		if got := strings.Fields(succeed(t, append([]string{"complete", "--"}, words...)...).out); !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+	if got := strings.Fields(succeed(t, "complete", "--").out); len(got) < 10 || got[0] != "train" || slices.Contains(got, "worker") {
+		t.Errorf("commands: %q", got)
+	}
+	checkMistake(t, call(t, "completion", "csh"), 2, "csh", "bash", "zsh", "fish")
+}
+
+// The scripts complete in their shells, as far as these are here.
+func TestCompletionScripts(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.Symlink(program, filepath.Join(folder, "unravel")); err != nil {
+		t.Skip("no links here:", err)
+	}
+	t.Setenv(asProgram, "1")
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	bash := `source <(unravel completion bash); COMP_LINE="unravel train quicks"; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(unravel train quicks); COMP_CWORD=2; _unravel; echo "${COMPREPLY[@]}"
+COMP_LINE="unravel list "; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(unravel list ""); COMP_CWORD=2; _unravel; echo "${COMPREPLY[0]}"; complete -p unravel`
+	zsh := `compdef() { print $2 $1 }; compadd() { print -- "$@[-1]" }; _files() { print files }; source <(unravel completion zsh)
+words=(unravel train quicks); CURRENT=3; _unravel; words=(unravel list ""); CURRENT=3; _unravel; words=(unravel train train.epochs); _unravel; words=(unravel eval --codes ""); CURRENT=4; _unravel`
+	fish := `unravel completion fish | source; complete -C "unravel train quicks"; complete -C "unravel data show spr"; complete -C "unravel completion "; complete -C "unravel eval --codes completion_t"`
+	for _, c := range []struct{ shell, script, want string }{
+		{"bash", bash, "quickstart\nmodels\ncomplete -o default -F _unravel unravel\n"},
+		{"zsh", zsh, "unravel _unravel\nquickstart\nconfigs\ntrain.epochs=\nfiles\n"},
+		{"fish", fish, "quickstart\nsprites\nbash\nfish\nzsh\ncompletion_test.go\n"},
+	} {
+		t.Run(c.shell, func(t *testing.T) {
+			path, err := exec.LookPath(c.shell)
+			if err != nil {
+				t.Skip(c.shell, "is not here")
+			}
+			shell := exec.Command(path, "-c", c.script)
+			shell.Env = append(os.Environ(), "HOME="+folder)
+			out, err := shell.Output()
+			if err != nil || string(out) != c.want {
+				t.Errorf("%q, want %q; %v", out, c.want, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/safetensors"
+)
+
+const checkpoint = "checkpoint.safetensors"
+
+// damages are ways to lose the content of a file.
+var damages = []struct {
+	name   string
+	damage func(content []byte) []byte
+}{
+	{"empty", func(b []byte) []byte { return nil }},
+	{"7 bytes", func(b []byte) []byte { return b[:7] }},
+	{"8 bytes", func(b []byte) []byte { return b[:8] }},
+	{"cut in the header", func(b []byte) []byte { return b[:200] }},
+	{"cut in the middle", func(b []byte) []byte { return b[:len(b)/2] }},
+	{"one byte less", func(b []byte) []byte { return b[:len(b)-1] }},
+	{"one byte more", func(b []byte) []byte { return append(b, 0) }},
+	{"zeros", func(b []byte) []byte { clear(b); return b }},
+	{"a page of zeros", func(b []byte) []byte { clear(b[len(b)/2 : len(b)/2+4096]); return b }},
+	{"bit of the header's length", func(b []byte) []byte { return flip(b, 0) }},
+	{"bit of the header's length, high", func(b []byte) []byte { return flip(b, 7) }},
+	{"bit of the checksum", func(b []byte) []byte { return flip(b, 60) }},
+	{"bit of the state", func(b []byte) []byte { return flip(b, strings.Index(string(b), "in_epoch")+12) }},
+	{"bit of the noise", func(b []byte) []byte { return flip(b, strings.Index(string(b), `noise\":\"`)+15) }},
+	{"bit of a shape", func(b []byte) []byte { return flip(b, strings.Index(string(b), `"shape":[`)+9) }},
+	{"bit in the middle", func(b []byte) []byte { return flip(b, len(b)/2) }},
+	{"last bit", func(b []byte) []byte { return flip(b, len(b)-1) }},
+}
+
+func flip(b []byte, i int) []byte {
+	b[i] ^= 1
+	return b
+}
+
+func damageFile(t *testing.T, path string, damage func([]byte) []byte) {
+	t.Helper()
+	before := readFile(t, path)
+	after := damage(slices.Clone(before))
+	if string(before) == string(after) {
+		t.Fatal("nothing was damaged")
+	}
+	writeFile(t, path, after)
+}
+
+// A damaged checkpoint is never used: the one before it is, with a warning, and
+// training ends as if nothing had happened. If that is damaged too, it is an error.
+func TestDamagedCheckpoint(t *testing.T) {
+	good := finished(t)
+	for _, d := range damages {
+		t.Run(d.name, func(t *testing.T) {
+			dir := finished(t)
+			newest := filepath.Join(dir, checkpoint)
+			damageFile(t, newest, d.damage)
+			o := call(t, "eval", "--run", dir)
+			if o.code != 0 || !strings.HasPrefix(o.log, "warning: checkpoint: "+newest+": ") || !strings.Contains(o.log, "using the checkpoint before it, of step 16\n") || strings.Count(o.log, "\n") != 1 {
+				t.Errorf("eval: %v", o)
+			}
+			both := finished(t)
+			damageFile(t, filepath.Join(both, checkpoint), d.damage)
+			damageFile(t, filepath.Join(both, checkpoint+".prev"), d.damage)
+			for _, args := range [][]string{{"eval"}, {"encode"}, {"train", "--resume"}} {
+				checkMistake(t, call(t, append(args, "--run", both)...), 1,
+					filepath.Join(both, checkpoint)+":", filepath.Join(both, checkpoint+".prev")+":", "the checkpoint before it")
+			}
+			o = call(t, "train", "--resume", "--run", dir)
+			if o.code != 0 || strings.Count(o.log, "warning: ") != 1 || !strings.Contains(o.log, "continuing after step 16 (2 epochs)") {
+				t.Errorf("train: %v", o)
+			}
+			sameRun(t, "continued from the checkpoint before", dir, good)
+			succeed(t, "eval", "--run", dir) // without a warning now
+			if _, err := safetensors.ReadFile(newest + ".prev"); err != nil {
+				t.Errorf("the damaged checkpoint was kept as the one before: %v", err)
+			}
+		})
+	}
+}
+
+func TestMissingCheckpoint(t *testing.T) {
+	good, dir := filepath.Join(t.TempDir(), "whole"), finished(t)
+	succeed(t, "train", tinyFile(t), "--run", good)
+	if err := os.Remove(filepath.Join(dir, checkpoint)); err != nil {
+		t.Fatal(err)
+	}
+	if o := call(t, "eval", "--run", dir); o.code != 0 || !strings.HasPrefix(o.log, "warning: ") || !strings.Contains(o.log, "no such file") {
+		t.Errorf("eval: %v", o)
+	}
+	if err := os.Remove(filepath.Join(dir, checkpoint+".prev")); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"eval", "encode"} {
+		checkMistake(t, call(t, command, "--run", dir), 1, "there is no checkpoint in "+dir)
+	}
+	if o := call(t, "train", "--resume", "--run", dir); o.code != 0 || !strings.Contains(o.log, "there is no checkpoint yet: starting from the beginning") {
+		t.Errorf("train: %v", o)
+	}
+	sameRun(t, "from the beginning", dir, good)
+}
+
+// Checkpoints that are whole, but not this run's.
+func TestOtherCheckpoint(t *testing.T) {
+	config := tinyFile(t)
+	for name, c := range map[string]struct {
+		overrides []string
+		words     []string
+	}{
+		"other width":  {[]string{"model.lsbd-vae.encoder.mlp.hidden=[17]"}, []string{"does not fit the config", "encoder/dense1", "[256 17]", "[256 16]"}},
+		"other depth":  {[]string{"model.lsbd-vae.encoder.mlp.hidden=[16, 16]"}, []string{"does not fit the config"}},
+		"other model":  {[]string{"model={vae: {latent: 3, encoder: {mlp: {hidden: [16]}}}}", "supervision=none", "losses=[reconstruction, kl]"}, []string{"does not fit the config"}},
+		"other images": {[]string{"dataset.square.size=12", "supervision.pairs.count=10"}, []string{"does not fit the config"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, other := finished(t), filepath.Join(t.TempDir(), "other")
+			succeed(t, append([]string{"train", config, "--run", other, "train.epochs=1"}, c.overrides...)...)
+			writeFile(t, filepath.Join(dir, checkpoint), readFile(t, filepath.Join(other, checkpoint)))
+			for _, args := range [][]string{{"eval"}, {"encode"}, {"train", "--resume"}} {
+				checkMistake(t, call(t, append(args, "--run", dir)...), 1, append(c.words, dir)...)
+			}
+		})
+	}
+	for name, c := range map[string]struct{ state, word string }{
+		"no state":      {"", "its state cannot be read"},
+		"other version": {`{"version": 99}`, "it has version 99, want 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := finished(t)
+			if err := os.Remove(filepath.Join(dir, checkpoint+".prev")); err != nil {
+				t.Fatal(err)
+			}
+			f, err := safetensors.ReadFile(filepath.Join(dir, checkpoint))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Metadata["unravel.state"] = c.state
+			content, err := safetensors.Encode(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, filepath.Join(dir, checkpoint), content)
+			checkMistake(t, call(t, "eval", "--run", dir), 1, filepath.Join(dir, checkpoint), c.word)
+			checkMistake(t, call(t, "train", "--resume", "--run", dir), 1, filepath.Join(dir, checkpoint), c.word)
+		})
+	}
+}

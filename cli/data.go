@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/internal/raster"
+)
+
+// dataCommand is `unravel data`.
+type dataCommand struct {
+	List dataListCommand `cmd:"" default:"1" help:"List the data sets."`
+	Show dataShowCommand `cmd:"" help:"Draw a contact sheet of a data set as a PNG."`
+}
+
+type dataListCommand struct{}
+
+// Run lists the data sets.
+func (*dataListCommand) Run(s *streams) error {
+	printItems(s.out, itemsOf(datasets.Table))
+	return nil
+}
+
+// dataShowCommand is `unravel data show NAME [option=value ...]`.
+type dataShowCommand struct {
+	Name    string         `arg:"" help:"The data set, see unravel data list."`
+	Options []string       `arg:"" optional:"" help:"Its options, such as size=32."`
+	Out     string         `default:"" placeholder:"FILE" help:"The PNG to write; NAME.png if absent."`
+	Rows    string         `placeholder:"FACTOR" help:"The factor that changes from row to row; the first if absent."`
+	Columns string         `placeholder:"FACTOR" help:"The factor that changes from column to column; the last if absent."`
+	Count   int            `default:"8" help:"Levels of each factor to show."`
+	Fixed   map[string]int `placeholder:"FACTOR=LEVEL" help:"Levels of the other factors; 0 if absent."`
+	Scale   int            `default:"0" help:"Enlargement of each pixel; 0: as fits."`
+	Augment augmentFlag    `placeholder:"PIPELINE" help:"Show random images and augmented views of them, in place of factors: by a pipeline's name (unravel list pipelines), a list such as [flip,crop], or, without a value, that of Cao et al. 2022."`
+}
+
+// augmentFlag is the value of --augment, which may be absent.
+type augmentFlag struct{ pipeline augment.Pipeline }
+
+// Decode takes the next argument if it is a pipeline.
+func (a *augmentFlag) Decode(ctx *kong.DecodeContext) error {
+	text := "negative-free"
+	if t := ctx.Scan.Peek(); t.Type == kong.FlagValueToken || t.Type == kong.UntypedToken && a.takes(fmt.Sprint(t.Value)) {
+		text = fmt.Sprint(ctx.Scan.Pop().Value)
+	}
+	var settings struct {
+		Pipeline augment.Pipeline `yaml:"augment"`
+	}
+	err := config.Load("--augment", []byte("augment: "+text), &settings)
+	a.pipeline = settings.Pipeline
+	return err
+}
+
+// takes says whether an argument after the flag is its value.
+func (*augmentFlag) takes(text string) bool {
+	return strings.HasPrefix(text, "[") || slices.Contains(augment.Presets.Names(), text)
+}
+
+// Run draws the sheet.
+func (c *dataShowCommand) Run(s *streams) error {
+	if c.Count < 1 || c.Scale < 0 {
+		return usagef("--count %d, --scale %d: want a count of 1 or more and a scale of 0 or more", c.Count, c.Scale)
+	}
+	var settings struct {
+		Dataset datasets.Choice `yaml:"dataset"`
+	}
+	overrides := make([]string, len(c.Options))
+	for i, o := range c.Options {
+		if !strings.Contains(o, "=") {
+			return usagef("%q is not an option: want name=value", o)
+		}
+		overrides[i] = "dataset." + c.Name + "." + o
+	}
+	source := fmt.Sprintf("dataset: {%q: {}}", c.Name)
+	if err := config.Load("data set", []byte(source), &settings, overrides...); err != nil {
+		return err
+	}
+	d, err := settings.Dataset.Build(0)
+	if err != nil {
+		return fmt.Errorf("dataset %s: %w", c.Name, err)
+	}
+	sheet, err := c.draw(d)
+	if err != nil {
+		return usageError{err}
+	}
+	if c.Out == "" {
+		c.Out = c.Name + ".png"
+	}
+	if err := writeOut(c.Out, func(w io.Writer) error { return raster.WritePNG(w, sheet) }); err != nil {
+		return err
+	}
+	h, w, channels := d.ImageShape()
+	fmt.Fprintf(s.log, "%s: %d images of %dx%dx%d\n", c.Name, d.Len(), h, w, channels)
+	for _, f := range d.Factors() {
+		fmt.Fprintf(s.log, "  %s: %d levels, %v\n", f.Name, f.Size, f.Kind)
+	}
+	fmt.Fprintln(s.out, c.Out)
+	return nil
+}
+
+// draw draws images by two factors, or views of images.
+func (c *dataShowCommand) draw(d datasets.Dataset) (image.Image, error) {
+	o := datasets.SheetOptions{Row: c.Rows, Column: c.Columns, Rows: c.Count, Columns: c.Count, Fixed: c.Fixed, Scale: c.Scale}
+	if c.Augment.pipeline == nil {
+		return datasets.ContactSheet(d, o)
+	}
+	if c.Rows != "" || c.Columns != "" || len(c.Fixed) > 0 {
+		return nil, errors.New("--rows, --columns and --fixed choose images by their factors; --augment shows random ones")
+	}
+	return datasets.ViewSheet(d, c.Augment.pipeline, o)
+}

@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// Every command line of README.md and of the pages works, in the order of its page. Configs, sweeps and tables are short ones:
+// files in the current folder go before what comes with unravel.
+func TestDocs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains all that the pages train, briefly")
+	}
+	t.Setenv(asProgram, "1") // for the processes of sweeps
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, page := range append([]string{filepath.Join(root, "README.md")}, pages...) {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			text := string(readFile(t, page))
+			lines := commandLines(text)
+			if len(lines) == 0 {
+				return
+			}
+			hierarchicalFiles(t) // changes to a folder of its own
+			writeArrays(t)
+			writeShort(t, text)
+			for _, line := range lines {
+				count++
+				runLine(t, root, line)
+			}
+		})
+	}
+	if count < 50 && !t.Failed() {
+		t.Errorf("there are %d command lines, want the pages' 50 and more", count)
+	}
+}
+
+var shellBlock = regexp.MustCompile("(?ms)^```sh\r?\n(.*?)^```")
+
+// commandLines are the lines of a page's blocks of commands.
+func commandLines(page string) (lines []string) {
+	for _, block := range shellBlock.FindAllStringSubmatch(page, -1) {
+		for line := range strings.Lines(block[1]) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+// shellWords takes a command line apart as a shell does, without its comment.
+func shellWords(line string) (words []string) {
+	for _, w := range regexp.MustCompile(`(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'])+`).FindAllString(line, -1) {
+		if strings.HasPrefix(w, "#") {
+			break
+		}
+		words = append(words, strings.NewReplacer(`"`, "", `'`, "").Replace(w))
+	}
+	return words
+}
+
+// runLine runs a command line, which must succeed.
+func runLine(t *testing.T, root, line string) {
+	t.Helper()
+	words := shellWords(line)
+	switch {
+	case slices.Equal(words[:min(2, len(words))], []string{"go", "test"}):
+		checkGoTest(t, root, words[2:])
+		return
+	case words[0] == "unravel":
+		words = words[1:]
+	case slices.Equal(words[:min(3, len(words))], []string{"go", "run", "./cmd/unravel"}):
+		words = words[3:]
+	default:
+		t.Errorf("%s: neither unravel nor go", line)
+		return
+	}
+	into := ""
+	if at := slices.Index(words, ">"); at >= 0 {
+		words, into = words[:at], words[at+1]
+	}
+	o := call(t, words...)
+	if o.code != 0 {
+		t.Errorf("%s: %v", line, o)
+	}
+	if into != "" {
+		writeFile(t, into, []byte(o.out))
+		if strings.Contains(line, "list configs") { // it is the whole experiment
+			writeFile(t, into, short(t, strings.TrimSuffix(words[2], ".yaml")))
+		}
+	}
+}
+
+var declared = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w*)\(`)
+
+// checkGoTest wants the packages of a go test line, and tests or benchmarks that it names.
+func checkGoTest(t *testing.T, root string, words []string) {
+	t.Helper()
+	var names, wanted []string
+	for i, w := range words {
+		switch {
+		case strings.HasPrefix(w, "./") && w != "./...":
+			files, err := filepath.Glob(filepath.Join(root, w, "*_test.go"))
+			if err != nil || len(files) == 0 {
+				t.Errorf("go test %s: no package with tests %s", strings.Join(words, " "), w)
+			}
+			for _, f := range files {
+				for _, m := range declared.FindAllStringSubmatch(string(readFile(t, f)), -1) {
+					names = append(names, m[1])
+				}
+			}
+		case w == "-run" || w == "-bench":
+			wanted = append(wanted, words[i+1])
+		}
+	}
+	for _, pattern := range wanted {
+		for _, one := range strings.Split(pattern, "|") {
+			r := regexp.MustCompile(one)
+			if one != "^$" && !slices.ContainsFunc(names, r.MatchString) {
+				t.Errorf("go test %s: nothing is called %s", strings.Join(words, " "), one)
+			}
+		}
+	}
+}
+
+// shortSets are small data sets of the images that the networks of the configs take.
+var shortSets = map[string][]string{
+	"square":      {"dataset.square.step=8"},
+	"arrow":       {"dataset.arrow={size: 64, hues: 8, rotations: 8}"},
+	"sprites":     {"dataset.sprites.orientations=4", "dataset.sprites.positions=8", "dataset.sprites.scales=3"},
+	"chopsticks":  {"dataset.chopsticks.samples=1000"},
+	"spaceshapes": {"dataset.spaceshapes.samples=300"},
+	"entangled":   nil,
+}
+
+// short is an experiment that comes with unravel, on few images and for two steps.
+func short(t *testing.T, name string) []byte {
+	t.Helper()
+	source, err := configs.Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := train.Load(name, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, ok := shortSets[c.Dataset.Name]
+	if !ok {
+		t.Fatalf("%s: no short form of the data set %s", name, c.Dataset.Name)
+	}
+	overrides := append([]string{"train.epochs=1", "train.epoch_steps=2", "train.figures=" + fmt.Sprint(name == configs.Quickstart)}, sets...)
+	if c.Train.Batch > 32 && c.Dataset.Name != "entangled" {
+		overrides = append(overrides, "train.batch=32")
+	}
+	if c.Metrics.Sample > 0 {
+		overrides = append(overrides, "metrics.sample=200")
+	}
+	if c.Model.Name == "cofhae" { // codes that are hardly trained have tangent planes in all directions
+		overrides = append(overrides, "model.cofhae.mimosa={neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}")
+	}
+	for i, s := range c.Supervision {
+		key := "supervision"
+		if len(c.Supervision) > 1 {
+			key = fmt.Sprintf("supervision.%d", i)
+		}
+		switch s.Name {
+		case "pairs", "similarity":
+			overrides = append(overrides, fmt.Sprintf("%s={%s: {count: 20}}", key, s.Name))
+		case "paths":
+			overrides = append(overrides, key+"={paths: {count: 2, length: 8, step: 1}}")
+		}
+	}
+	if c, err = train.Load(name, source, overrides...); err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// writeShort writes short forms of all that comes with unravel, and the files that the commands of a page take for theirs.
+func writeShort(t *testing.T, page string) {
+	t.Helper()
+	for _, name := range configs.Names() {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, name, short(t, name))
+	}
+	if err := os.CopyFS(".", configs.Tables()); err != nil { // with the printed values
+		t.Fatal(err)
+	}
+	for _, name := range []string{"enriching-table2", "lsbd-vae-table5", "hierarchical-ablation", "hierarchical-table1"} {
+		shortTable(t, name)
+	}
+	writeFile(t, "mine-sweep.yaml", []byte("base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n"))
+	shortPlan(t, page)
+}
+
+// writeArrays writes the arrays made elsewhere that README.md measures, besides those of hierarchicalFiles.
+func writeArrays(t *testing.T) {
+	t.Helper()
+	factors, err := table.Read("factors.csv", "factors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeNPY(t, "z.npy", []int{factors.Rows, factors.Cols}, factors.Data)
+	writeNPY(t, "v.npy", []int{factors.Rows, factors.Cols}, factors.Data)
+	for _, name := range []string{"learned.json", "true.json"} {
+		writeFile(t, name, []byte(hierarchyText))
+	}
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	var codes, levels []float64
+	for i := range 60 {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i%6) / 6)
+		codes, levels = append(codes, cos, sin, float64(i/6)), append(levels, float64(i%6), float64(i/6))
+	}
+	for name, columns := range map[string][]float64{"codes.npy": codes, "factors.npy": levels} {
+		w, err := z.Create(name)
+		if err == nil {
+			err = npy.Write(w, []int{60, len(columns) / 60}, columns)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, "all.npz", archive.Bytes())
+}
+
+// shortTable writes a table that comes with unravel, its first row and one draw, as a file that goes before it.
+func shortTable(t *testing.T, name string) {
+	t.Helper()
+	root, err := config.Parse(name, readFile(t, name+".yaml"))
+	if err == nil {
+		err = root.Override("rows=["+root.Get("rows").Items()[0].Inline()+"]", "notes=[]", "boxes=null", "scales={quick: {seeds: 1}, full: {seeds: 1}}")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, name, []byte(root.Inline()))
+}
+
+// shortPlan writes the sweep of a page about sweeps, with one seed and nothing to zip.
+func shortPlan(t *testing.T, page string) {
+	t.Helper()
+	plan := regexp.MustCompile("(?ms)^```yaml\r?\n(name: (\\w+) .*?)^```").FindStringSubmatch(page)
+	if plan == nil || !strings.Contains(page, "unravel sweep") {
+		return
+	}
+	root, err := config.Parse(plan[2], []byte(plan[1]))
+	if err == nil {
+		err = root.Override(`set={"train.epochs": 1}`, "seeds=[0]", "zip={}", `list.1={name: paths, supervision: {paths: {count: 2, length: 8, step: 1}}}`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, plan[2]+".yaml", []byte(root.Inline()))
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/unravel-ml/unravel/train"
+)
+
+// encodeCommand is `unravel encode --run DIR`.
+type encodeCommand struct {
+	Dir string `name:"run" required:"" placeholder:"DIR" help:"The run's folder."`
+	Out string `placeholder:"FILE" help:"Where to write the codes, float32 [n, d]; the factors, [n, k], go beside them: levels, int64, or, of hierarchical data, true values, with the levels in a file of their own. codes.npy in the run's folder if absent."`
+}
+
+// Run encodes the run's data set, or the sample that its config asks for.
+func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
+	e, warning, err := train.OpenExperiment(c.Dir)
+	if err != nil {
+		return err
+	}
+	if warning != "" {
+		fmt.Fprintln(s.log, warning)
+	}
+	e = e.Sample()
+	e.Progress = train.NewActivity(s.log)
+	codes, err := e.Codes(ctx)
+	if err != nil {
+		return err
+	}
+	out := c.Out
+	if out == "" {
+		out = filepath.Join(c.Dir, train.CodesFile)
+	}
+	if err := writeOut(out, train.WriteCodes(codes)); err != nil {
+		return err
+	}
+	for name, write := range train.FactorFiles(e.Data) {
+		if err := writeOut(besideCodes(out, name), write); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(s.log, "%d codes of %d columns in %s, their factors in %s\n", codes.Rows, codes.Cols, out, besideCodes(out, train.FactorsFile))
+	return nil
+}
+
+// besideCodes names a file that goes with a file of codes: codes.npy has
+// factors.npy, other.npy has other-factors.npy.
+func besideCodes(codes, name string) string {
+	dir, base := filepath.Split(codes)
+	if base == train.CodesFile {
+		return dir + name
+	}
+	return dir + strings.TrimSuffix(base, filepath.Ext(base)) + "-" + strings.TrimSuffix(name, ".npy") + filepath.Ext(base)
+}

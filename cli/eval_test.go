@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// measured is what --json prints of a metric.
+type measured struct {
+	Name, Better string
+	Notes        []string
+	Value        float64
+	Score        *float64
+	PerFactor    []float64 `json:"per_factor"`
+	Parts        []struct {
+		Name   string
+		Labels []string
+		Values []float64
+	}
+	Grids []any
+}
+
+// measure runs eval and returns its numbers and its log.
+func measure(t *testing.T, args ...string) (map[string]measured, string) {
+	t.Helper()
+	var result struct{ Metrics map[string]measured }
+	o := succeed(t, append([]string{"eval", "--json"}, args...)...)
+	decodeOne(t, o.out, &result)
+	return result.Metrics, o.log
+}
+
+// mixedFiles writes codes that are an ordinal factor, a continuous one, and two columns of a circular one.
+func mixedFiles(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	var codes []float64
+	var table strings.Builder
+	table.WriteString("size;depth;angle\n")
+	for i := range 60 {
+		size, depth, turn := i%3, math.Sqrt(float64(i)), i%8
+		sin, cos := math.Sincos(2 * math.Pi * float64(turn) / 8)
+		codes = append(codes, float64(size), depth, cos, sin)
+		fmt.Fprintf(&table, "%d;%v;%d\n", size, depth, 45*turn)
+	}
+	writeNPY(t, "codes.npy", []int{60, 4}, codes)
+	writeFile(t, "factors.csv", []byte(table.String()))
+}
+
+func TestEvalTypes(t *testing.T) {
+	mixedFiles(t)
+	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
+	with := func(args ...string) []string { return append(append([]string{}, files...), args...) }
+
+	found, log := measure(t, with("--metrics", "mse,mig")...)
+	if want := "factors are taken as size ordinal (3 levels), depth continuous (19 bins with values), angle ordinal (8 levels); --types would say it\n"; log != want {
+		t.Errorf("log %q, want %q", log, want)
+	}
+	named, log := measure(t, with("--metrics", "mse,mig", "--types", "ordinal,continuous,ordinal")...)
+	if log != "" || fmt.Sprint(found) == "" || named["mse"].Value != found["mse"].Value || named["mig"].Value != found["mig"].Value {
+		t.Errorf("the same kinds named: %v, want %v; log %q", named, found, log)
+	}
+	if e := named["mse"].PerFactor; len(e) != 3 || e[0] > 1e-20 || e[1] > 1e-20 || e[2] < 0.01 {
+		t.Errorf("mse per factor %v: the exact values of depth were not used", e)
+	}
+	few, _ := measure(t, with("--metrics", "mse,mig", "--bins", "3")...)
+	if few["mse"].Value != found["mse"].Value || few["mig"].Value == found["mig"].Value {
+		t.Errorf("3 bins: %v, with 20 %v", few, found)
+	}
+	angular, log := measure(t, with("--metrics", "contraction-max", "--types", "discrete,ordinal,angular")...)
+	ordinal, _ := measure(t, with("--metrics", "contraction-max", "--types", "ordinal")...)
+	if log != "" || angular["contraction-max"].Value == ordinal["contraction-max"].Value {
+		t.Errorf("kinds change nothing: %v, %v; log %q", angular, ordinal, log)
+	}
+	if _, log = measure(t, with("--metrics", "mse", "--types", "circular")...); log != "factor depth is circular, but its values are not evenly spaced; they are taken as if they were, where --types circular:PERIOD would take them as angles\n" {
+		t.Errorf("log of an uneven circle: %q", log)
+	}
+}
+
+// Metrics that do not apply are left out of all, and the rest is measured.
+func TestEvalLeftOut(t *testing.T) {
+	mixedFiles(t)
+	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
+	for _, args := range [][]string{files, append(files, "--metrics", "all")} {
+		all, log := measure(t, args...)
+		if _, ok := all["dlsbd"]; ok || !strings.Contains(log, "left out: metric dlsbd: ") || !strings.Contains(log, "left out: metric dlsbd-workshop: ") {
+			t.Errorf("%v: %v, log %s", args, all, log)
+		}
+		for _, name := range []string{"mpd", "mse", "contraction-mean"} {
+			m, ok := all[name]
+			if !ok || m.Score == nil || math.Abs(*m.Score-math.Exp(-m.Value)) > 1e-15 || len(m.Parts) == 0 {
+				t.Errorf("%s: %+v", name, m)
+			}
+		}
+		if m := all["mpd"]; len(m.PerFactor) != 3 || m.PerFactor[2] != m.Parts[0].Values[2] {
+			t.Errorf("per factor: %+v", m)
+		}
+		if m := all["mig"]; m.Score != nil || len(m.Grids) != 1 {
+			t.Errorf("mig: %+v", m)
+		}
+	}
+	// factors that do not vary are no reason to measure nothing
+	writeFile(t, "factors.csv", []byte(strings.Repeat("7\n", 60)))
+	if all, log := measure(t, files...); len(all) < 5 || !strings.Contains(log, "left out: metric mig: every factor has one level only") {
+		t.Errorf("a constant factor: %v, log %s", all, log)
+	}
+}
+
+func TestEvalBlocks(t *testing.T) {
+	mixedFiles(t)
+	files := []string{"--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal"}
+	right, _ := measure(t, append(files, "--metrics", "radius,mse", "--blocks", "0; 1;2-3")...)
+	if r := right["radius"]; r.PerFactor[0] != 0 || r.PerFactor[1] != 0 || r.PerFactor[2] > 1e-12 || len(right) != 2 {
+		t.Errorf("right blocks: %+v", right)
+	}
+	wrong, _ := measure(t, append(files, "--metrics", "radius", "--blocks", "1;0,3;2")...)
+	if r := wrong["radius"]; !(r.PerFactor[0] > 1) || r.PerFactor[1] != 0 || r.PerFactor[2] > 1e-12 {
+		t.Errorf("wrong blocks: %+v", wrong)
+	}
+	dir := finished(t)
+	first, _ := measure(t, "--run", dir, "--metrics", "mpd", "--blocks", "0,1;2,3")
+	ranges, _ := measure(t, "--run", dir, "--metrics", "mpd", "--blocks", "0-1;2-3")
+	if first["mpd"].Value != ranges["mpd"].Value || !(first["mpd"].Value > 0) {
+		t.Errorf("blocks of a run: %v, %v", first, ranges)
+	}
+}
+
+// Without --blocks, columns are not taken to belong together because their number fits.
+func TestEvalAssigns(t *testing.T) {
+	mixedFiles(t)
+	writeFile(t, "two.csv", []byte("a,b\n"+strings.Repeat("0,0\n1,0\n0,1\n1,1\n", 3)))
+	var codes strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&codes, "%d,%d,%d,%d\n", i/4, i/2%2, 7, i%2)
+	}
+	writeFile(t, "four.csv", []byte(codes.String()))
+	all, _ := measure(t, "--codes", "four.csv", "--factors", "two.csv", "--metrics", "variance")
+	if v := all["variance"]; v.Value != 0 || len(v.Parts) < 2 || fmt.Sprint(v.Parts[1].Values) != "[3 1]" {
+		t.Errorf("best columns: %+v", v)
+	}
+	writeFile(t, "swapped.csv", []byte("b,a\n"+strings.Repeat("0,0\n0,1\n1,0\n1,1\n", 3)))
+	if all, _ = measure(t, "--codes", "swapped.csv", "--factors", "two.csv", "--metrics", "variance"); all["variance"].Value != 0.5 {
+		t.Errorf("one column each, in order: %+v", all)
+	}
+}
+
+// Options of metrics are those of a config.
+func TestEvalOption(t *testing.T) {
+	mixedFiles(t)
+	files := []string{"--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal"}
+	plain, _ := measure(t, append(files, "--metrics", "med,mig")...)
+	some, _ := measure(t, append(files, "--metrics", "med,mig", "--option", "med.k=1", "--option", "med.log=natural", "--option", "mig.bins=3")...)
+	if some["mig"].Value == plain["mig"].Value || some["med"].Value == plain["med"].Value || len(some["med"].Parts) != len(plain["med"].Parts)+1 {
+		t.Errorf("%+v, with options %+v", plain, some)
+	}
+	if all, _ := measure(t, append(files, "--option", "downstream.sizes=[50]")...); len(all["downstream"].Grids) != 1 || len(all["downstream"].Notes) != 0 {
+		t.Errorf("%+v", all["downstream"])
+	}
+	for option, want := range map[string]string{
+		"med": "want METRIC.KEY=VALUE", "k=3": "want METRIC.KEY=VALUE", "med.k=-1": "k: -1 is negative", "med.kk=1": `did you mean "k"?`, "med.k=x": "k", "dci.bins=3": "dci is not among --metrics",
+		"med.k=[": "--option", "med.k=1, bins: 3}": "--option", "med.k=1\nx: 3": "want METRIC.KEY=VALUE",
+	} {
+		checkMistake(t, call(t, append([]string{"eval", "--metrics", "med", "--option", option}, files...)...), 2, want)
+	}
+	checkMistake(t, call(t, append([]string{"eval", "--option", "x.k=1"}, files...)...), 2, "x is not among --metrics")
+	checkMistake(t, call(t, "eval", "--run", "x", "--option", "med.k=1"), 2, "--option belongs to --metrics")
+}
+
+func TestEvalOut(t *testing.T) {
+	mixedFiles(t)
+	files := []string{"eval", "--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal,continuous,circular"}
+	o := succeed(t, append(files, "--metrics", "mig,mpd", "--json", "--out", "deep/out")...)
+	if o.log != "2 metrics with tables and figures in deep/out\n" || o.out != string(readFile(t, "deep/out/metrics.json")) {
+		t.Errorf("%v", o)
+	}
+	first := map[string][]byte{}
+	for name, want := range map[string]string{
+		"metrics.csv": "metric,value,better,score\nmig,0.", "mig-mutual_information.csv": "mutual_information,size,depth,angle\nz0,1.09861228866",
+		"mig-mutual_information.png": "\x89PNG", "codes.png": "\x89PNG", "metrics.json": `{"metrics":{"mig":{"name":"mig"`,
+		"ranks.csv": "metric,matrix,factor,1,2,3,4\nmig,mutual_information,size,z0,",
+	} {
+		if first[name] = readFile(t, "deep/out/"+name); !strings.HasPrefix(string(first[name]), want) {
+			t.Errorf("%s: %.200s", name, first[name])
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(string(first["metrics.csv"])), "\n")
+	if len(lines) != 3 || !strings.HasSuffix(lines[1], ",higher,") || !strings.Contains(lines[2], ",lower,0.") {
+		t.Errorf("metrics.csv: %q", lines)
+	}
+	succeed(t, append(files, "--metrics", "mig,mpd", "--out", "deep/out")...) // writes over it
+	for name, want := range first {
+		if string(readFile(t, "deep/out/"+name)) != string(want) {
+			t.Errorf("%s: the same evaluation writes other bytes", name)
+		}
+	}
+	checkMistake(t, call(t, append(files, "--metrics", "mig", "--out", "codes.npy")...), 1, "codes.npy: not a directory")
+	succeed(t, "eval", "--run", finished(t), "--out", "run")
+	if !strings.Contains(string(readFile(t, "run/metrics.csv")), "dlsbd,") {
+		t.Error("a run's metrics are not written")
+	}
+	if got := string(readFile(t, "run/manipulation.csv")); !strings.HasPrefix(got, "manipulation,row,column\nz0,") || !strings.HasPrefix(string(readFile(t, "run/manipulation.png")), "\x89PNG") {
+		t.Errorf("manipulation.csv: %.200s", got)
+	}
+	if exists("run/med-selected.png") {
+		t.Error("columns are chosen by med, which is not measured")
+	}
+	succeed(t, "eval", "--run", finished(t), "--out", "run", "--metrics", "med")
+	if !strings.HasPrefix(string(readFile(t, "run/med-selected.png")), "\x89PNG") {
+		t.Error("the columns that med chooses are not drawn")
+	}
+	// matrices of columns and factors alone, with the best column first, and places for those left out
+	succeed(t, append(files, "--metrics", "irs,mutual-information,sap", "--out", "ranks")...)
+	ranks := strings.Split(strings.TrimSpace(string(readFile(t, "ranks/ranks.csv"))), "\n")
+	if len(ranks) != 7 || !strings.HasPrefix(ranks[1], "irs,irs,size,z0,") || !strings.HasPrefix(ranks[5], "sap,score,depth,z1,") {
+		t.Errorf("ranks.csv: %q", ranks)
+	}
+	writeFile(t, "constant.csv", []byte(strings.Repeat("1,5,1\n2,5,1\n", 30)))
+	succeed(t, "eval", "--codes", "constant.csv", "--factors", "constant.csv", "--metrics", "irs", "--out", "constant")
+	if got := string(readFile(t, "constant/ranks.csv")); !strings.Contains(got, "irs,irs,factor0,z0,,\n") {
+		t.Errorf("ranks.csv: %s", got)
+	}
+	// many rows and factors
+	writeFile(t, "many.csv", []byte(strings.Repeat("1,2,3,4,5,6,7,8,9\n2,1,2,1,2,1,2,1,2\n", 1100)))
+	succeed(t, "eval", "--codes", "many.csv", "--factors", "many.csv", "--metrics", "mse", "--out", "many")
+	if exists("many/manipulation.csv") {
+		t.Error("factors that never move alone are manipulated")
+	}
+}

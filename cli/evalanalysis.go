@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// maxBars bounds the code columns of the figure of manipulations.
+const maxBars = 24
+
+// writeAnalysis writes what is seen of codes besides metrics: the columns that med chooses, where it is among the metrics, and
+// how codes vary while one factor moves.
+func (e *evaluation) writeAnalysis(write func(name string, content func(io.Writer) error) error) error {
+	shown, err := e.writeSelected(write)
+	if err != nil {
+		return err
+	}
+	g := metrics.Manipulation(e.in, rng.New(e.seed, "figure/manipulation"))
+	if !slices.ContainsFunc(g.Values[0], func(v float64) bool { return !math.IsNaN(v) }) {
+		return nil // no two images differ in one factor alone
+	}
+	if err := write("manipulation.csv", func(w io.Writer) error { return writeRecords(w, gridRecords(g)) }); err != nil {
+		return err
+	}
+	if shown == nil || len(g.Rows) <= maxBars {
+		shown = moving(g)
+	}
+	return write("manipulation.png", func(w io.Writer) error { return drawManipulation(w, g, shown[:min(len(shown), maxBars)]) })
+}
+
+// writeSelected draws the matrix R of med with the columns that are chosen from it, and returns these; nil without med.
+func (e *evaluation) writeSelected(write func(name string, content func(io.Writer) error) error) ([]int, error) {
+	at := slices.IndexFunc(e.chosen, func(c metrics.Choice) bool { _, ok := c.Value.(*metrics.MED); return ok })
+	if at < 0 || metrics.Suits(e.in, e.chosen[at:at+1]) != nil {
+		return nil, nil
+	}
+	g, selected, err := e.chosen[at].Value.(*metrics.MED).Select(e.in)
+	if err != nil {
+		return nil, err
+	}
+	return selected, write("med-selected.png", func(w io.Writer) error {
+		return report.HeatmapOf(w, "med: columns chosen", g.Rows, g.Columns, g.Values, selected)
+	})
+}
+
+// moving lists columns: all, or those that move most with a factor, ascending.
+func moving(g metrics.Grid) []int {
+	list := make([]int, len(g.Rows))
+	most := make([]float64, len(g.Rows))
+	for c := range list {
+		list[c] = c
+		for _, v := range g.Values[c] {
+			if v > most[c] {
+				most[c] = v
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(most[b], most[a]) })
+	list = list[:min(len(list), maxBars)]
+	slices.Sort(list)
+	return list
+}
+
+// drawManipulation draws a panel for each factor.
+func drawManipulation(w io.Writer, g metrics.Grid, columns []int) error {
+	var labels []string
+	for _, c := range columns {
+		labels = append(labels, g.Rows[c])
+	}
+	var panels []report.BarPanel
+	for j, factor := range g.Columns[:min(len(g.Columns), maxShownFactors)] {
+		panel := report.BarPanel{Name: factor}
+		for _, c := range columns {
+			panel.Values = append(panel.Values, g.Values[c][j])
+		}
+		panels = append(panels, panel)
+	}
+	title := "variance of code columns while one factor moves"
+	if len(columns) < len(g.Rows) {
+		title += fmt.Sprintf(", %d of %d columns", len(columns), len(g.Rows))
+	}
+	return report.Bars(w, title, "", labels, panels)
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Samples of rows have a group element each: levels or angles of a period, rotations as matrices or quaternions.
+func TestEvalGroups(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s := rng.New(1, "groups")
+	var codes, levels, degrees, quaternions, matrices, hues, pose, inverse strings.Builder
+	for range 300 {
+		a, b := s.IntN(24), s.IntN(16)
+		sin, cos := math.Sincos(2 * math.Pi * float64(a) / 24)
+		q := [4]float64{s.NormFloat64(), s.NormFloat64(), s.NormFloat64(), s.NormFloat64()}
+		if n := s.IntN(24); n > 0 { // some often
+			other := rng.New(uint64(n), "pose")
+			q = [4]float64{other.NormFloat64(), other.NormFloat64(), other.NormFloat64(), other.NormFloat64()}
+		}
+		g, err := rotation(q[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		sinB, cosB := math.Sincos(2 * math.Pi * float64(b) / 16)
+		fmt.Fprintf(&codes, "%v,%v,%v,%v\n", 3*cos+sin, sin, cosB+cos, sinB)
+		fmt.Fprintf(&levels, "%d,%d\n", a, b)
+		fmt.Fprintf(&degrees, "%v,%v\n", float64(a)*15-90.5, float64(b)*22.5)
+		fmt.Fprintf(&quaternions, "%v,%v,%v,%v\n", q[0], q[1], q[2], q[3])
+		row := strings.Trim(strings.ReplaceAll(fmt.Sprint(g), " ", ","), "[]")
+		fmt.Fprintln(&matrices, row)
+		fmt.Fprintf(&pose, "%v,%v,%v\n", 2*g[0]+g[3], g[3], g[6])
+		fmt.Fprintf(&inverse, "%v,%v,%v\n", g[0], g[1], g[2])
+		fmt.Fprintf(&hues, "%v,%v,%v,%v,%v\n", 2*g[0]+g[3], g[3], g[6]+cosB, cosB, sinB)
+	}
+	for name, text := range map[string]*strings.Builder{"codes.csv": &codes, "levels.csv": &levels, "degrees.csv": &degrees, "q.csv": &quaternions, "m.csv": &matrices, "hues.csv": &hues, "pose.csv": &pose, "inverse.csv": &inverse} {
+		writeFile(t, name, []byte(text.String()))
+	}
+	files := []string{"--codes", "codes.csv", "--metrics", "dlsbd", "--factors"}
+	for _, args := range [][]string{{"levels.csv", "--types", "circular:24,circular:16"}, {"degrees.csv", "--types", "circular:360"},
+		{"levels.csv", "--types", "circular:24,circular:16", "--option", "dlsbd.bootstrap=20"}} {
+		m, log := measure(t, append(files, args...)...)
+		if !(m["dlsbd"].Value < 1e-18) || log != "" {
+			t.Errorf("%v: %v, log %q", args, m, log)
+		}
+	}
+	for _, file := range []string{"q.csv", "m.csv"} {
+		m, _ := measure(t, "--codes", "hues.csv", "--metrics", "dlsbd", "--rotations", file, "--factors", "levels.csv", "--types", "ordinal,circular:16", "--option", "dlsbd.objects=together")
+		p := m["dlsbd"].Parts[0]
+		if fmt.Sprint(p.Labels) != "[factor1 rotation]" || len(p.Values) != 2 {
+			t.Fatalf("%s: %+v", file, p)
+		}
+	}
+	turned, _ := measure(t, "--codes", "pose.csv", "--metrics", "dlsbd", "--rotations", "q.csv")
+	inverted, _ := measure(t, "--codes", "inverse.csv", "--metrics", "dlsbd", "--rotations", "m.csv")
+	if a, b := turned["dlsbd"].Value, inverted["dlsbd"].Value; !(a < 0.1 && b > 0.4) {
+		t.Errorf("codes that turn with rotations: %v, with their inverses: %v", a, b)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--codes", "codes.csv", "--rotations", "levels.csv"}, 1, "[300 3 3] or [300 9], matrices, or [300 4], quaternions"},
+		{[]string{"--codes", "codes.csv", "--rotations", "codes.csv", "--types", "circular"}, 2, "--types belong to --factors"},
+		{[]string{"--codes", "codes.csv", "--factors", "levels.csv", "--types", "circular:x"}, 2, `the period "x"`},
+		{[]string{"--codes", "codes.csv", "--factors", "levels.csv", "--types", "ordinal:4"}, 2, `the period "4"`},
+	} {
+		checkMistake(t, call(t, append([]string{"eval"}, c.args...)...), c.code, c.want)
+	}
+	writeFile(t, "m.csv", []byte(strings.Replace(matrices.String(), "\n", "\n1,0,0,0,1,0,0,0,-1\n", 1)))
+	writeFile(t, "codes.csv", []byte("1,2\n"+codes.String()[:0]+"3,4\n5,6\n"))
+	writeFile(t, "three.csv", []byte("1,0,0,0,1,0,0,0,1\n1,0,0,0,1,0,0,0,-1\n1,0,0,0,1,0,0,0,1\n"))
+	checkMistake(t, call(t, "eval", "--codes", "codes.csv", "--rotations", "three.csv"), 1, "three.csv: row 1", "no rotation")
+}

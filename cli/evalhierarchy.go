@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// readHierarchies reads --hierarchy, --true-hierarchy and --components into an input.
+func (c *evalCommand) readHierarchies(in *metrics.Input) error {
+	for _, file := range []struct {
+		path string
+		into *hierarchy.Hierarchy
+	}{{c.Hierarchy, &in.Hierarchy}, {c.TrueHierarchy, &in.TrueHierarchy}} {
+		if file.path == "" {
+			continue
+		}
+		h, err := hierarchy.Read(file.path)
+		if err != nil {
+			return fmt.Errorf("hierarchy: %w", err)
+		}
+		*file.into = h
+	}
+	if c.Components == "" {
+		return nil
+	}
+	if rows, cols, err := table.Size(c.Components, "components"); err == nil && rows >= 0 && rows != in.Codes.Rows {
+		return fmt.Errorf("%s: components have shape [%d %d], want [%d 1], a number for each code", c.Components, rows, cols, in.Codes.Rows)
+	}
+	labels, err := readTable(c.Components, "components")
+	if err != nil {
+		return err
+	}
+	if labels.Rows != in.Codes.Rows || labels.Cols != 1 {
+		return fmt.Errorf("%s: components have shape [%d %d], want [%d 1], a number for each code", c.Components, labels.Rows, labels.Cols, in.Codes.Rows)
+	}
+	in.Components, in.Explored = make([]int, labels.Rows), nil // those of the run are of other rows
+	for i, v := range labels.Data {
+		if v != math.Trunc(v) || v < -1 || v >= 1<<53 {
+			return fmt.Errorf("%s: row %d is %v, want the number of a component, or -1 (discarded)", c.Components, i, v)
+		}
+		in.Components[i] = int(v)
+	}
+	return nil
+}
+
+// hierarchyFigures are the figures of the hierarchies that are known, by file name.
+func (e *evaluation) hierarchyFigures() map[string]func(io.Writer) error {
+	all := map[string]func(io.Writer) error{}
+	if h := e.in.Hierarchy; h != nil {
+		l := hierarchy.Labels{}
+		if h.Dimensions() == e.in.Codes.Cols {
+			l.Rows = chosen(h, e.in.Codes.Rows, func(i, column int) float64 { return e.in.Codes.Row(i)[column] })
+		}
+		all["hierarchy.png"] = func(w io.Writer) error { return report.Hierarchy(w, "hierarchy of the codes", h, l) }
+	}
+	if h := e.in.TrueHierarchy; h != nil {
+		l := hierarchy.Labels{}
+		if categorical := len(h.Categoricals()); h.Dimensions() == len(e.in.Factors) {
+			values := make([][]float64, categorical)
+			for j, f := range e.in.Factors {
+				if j >= categorical {
+					l.Continuous = append(l.Continuous, f.Name)
+					continue
+				}
+				l.Categorical, values[j] = append(l.Categorical, f.Name), e.in.FactorValues(j)
+			}
+			l.Rows = chosen(h, e.in.Codes.Rows, func(i, column int) float64 { return values[column][i] })
+		}
+		all["true-hierarchy.png"] = func(w io.Writer) error { return report.Hierarchy(w, "true hierarchy", h, l) }
+	}
+	if e.in.Hierarchy != nil || e.in.TrueHierarchy != nil {
+		all["histograms.png"] = func(w io.Writer) error { return train.DrawHistograms(w, "factors and codes", e.in) }
+	}
+	return all
+}
+
+// chosen counts the rows that chose each option of the categorical columns, the first ones of a table.
+func chosen(h hierarchy.Hierarchy, rows int, value func(i, column int) float64) [][]int {
+	var counts [][]int
+	for column, options := range h.Categoricals() {
+		count := make([]int, options)
+		for i := range rows {
+			if v := value(i, column); v == math.Trunc(v) && v >= 1 && v <= float64(options) {
+				count[int(v)-1]++
+			}
+		}
+		counts = append(counts, count)
+	}
+	return counts
+}
+
+// withOptions says which option of eval gives what a metric misses.
+func withOptions(err error) error {
+	for missing, option := range map[metrics.Missing]string{
+		metrics.MissingHierarchy:     "it with --hierarchy",
+		metrics.MissingTrueHierarchy: "it with --true-hierarchy",
+		metrics.MissingComponents:    "them with --components",
+	} {
+		if errors.Is(err, missing) {
+			return fmt.Errorf("%w; eval takes %s", err, option)
+		}
+	}
+	return err
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/hierarchy"
+)
+
+// The hierarchy of hierarchicalFiles: z1 is there with option 2 alone.
+const hierarchyText = `[{"type": "categorical", "options": [[], [{"type": "continuous"}]]}, {"type": "continuous"}]`
+
+// hierarchicalFiles writes factors, codes that are as good, and their hierarchy and components.
+func hierarchicalFiles(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	var factors strings.Builder
+	var codes []float64
+	var components []int64
+	factors.WriteString("kind,size,x\n")
+	for i := range 400 {
+		kind, size, x := 1+i%2, 0.0, math.Mod(0.501+float64(i)*0.618, 1)
+		if kind == 2 {
+			size = math.Sqrt(float64(i))
+		}
+		fmt.Fprintf(&factors, "%d,%v,%v\n", kind, size, x)
+		codes = append(codes, float64(kind), -size, math.Exp(x))
+		components = append(components, int64(kind+4))
+	}
+	components[7] = -1
+	writeNPY(t, "codes.npy", []int{400, 3}, codes)
+	writeNPY(t, "components.npy", []int{400}, components)
+	writeFile(t, "factors.csv", []byte(factors.String()))
+	writeFile(t, "hierarchy.json", []byte(hierarchyText))
+	writeFile(t, "flat.json", []byte(`[{"type": "continuous"}, {"type": "continuous"}]`))
+}
+
+func TestEvalHierarchy(t *testing.T) {
+	hierarchicalFiles(t)
+	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
+	with := func(args ...string) []string { return append(append([]string{}, files...), args...) }
+	all, log := measure(t, with("--metrics", "r4,r4c,h-error,purity,coverage", "--hierarchy", "hierarchy.json",
+		"--true-hierarchy", "hierarchy.json", "--components", "components.npy")...)
+	for name, want := range map[string]float64{"r4c": 1, "h-error": 0, "purity": 1, "coverage": 399. / 400} {
+		if math.Abs(all[name].Value-want) > 0.01 {
+			t.Errorf("%s is %v, want %v", name, all[name].Value, want)
+		}
+	}
+	if want := "factors are taken as kind ordinal (2 levels), size continuous (20 bins with values), x continuous (20 bins with values); --types would say it\n"; log != want {
+		t.Errorf("log %q, want %q", log, want)
+	}
+	continuous, _ := measure(t, with("--metrics", "r4", "--types", "continuous")...)
+	if v := all["r4"]; v.Value < 0.9 || v.Value != continuous["r4"].Value || len(v.PerFactor) != 3 || len(v.Grids) != 3 {
+		t.Errorf("r4 %+v; of continuous factors %v", v, continuous["r4"].Value)
+	}
+	flat, _ := measure(t, with("--metrics", "h-error", "--hierarchy", "flat.json", "--true-hierarchy", "hierarchy.json")...)
+	if flat["h-error"].Value != 2 {
+		t.Errorf("h-error of a flat hierarchy: %v, want 2", flat["h-error"].Value)
+	}
+
+	_, log = measure(t, files...)
+	for _, line := range []string{"metric r4c: the hierarchy of the codes is not known; eval takes it with --hierarchy", "metric h-error: ",
+		"metric purity: the components of the codes are not known; eval takes them with --components", "metric coverage: "} {
+		if !strings.Contains(log, "left out: "+line) {
+			t.Errorf("%q is not in the log %s", line, log)
+		}
+	}
+
+	succeed(t, append([]string{"eval", "--hierarchy", "hierarchy.json", "--true-hierarchy", "hierarchy.json", "--metrics", "r4c", "--out", "out"}, files...)...)
+	for name, want := range map[string]string{"hierarchy.png": "\x89PNG", "histograms.png": "\x89PNG", "true-hierarchy.png": "\x89PNG", "r4c-rows.csv": "rows,kind,size,x\na0,400,200,400\nz0,200,200,200\n"} {
+		if got := readFile(t, "out/"+name); !strings.HasPrefix(string(got), want) {
+			t.Errorf("%s: %.60q", name, got)
+		}
+	}
+	// one that does not fit the codes
+	writeFile(t, "wide.json", []byte("["+strings.Repeat(`{"type": "categorical", "options": [[]]},`, 9)+`{"type": "continuous"}]`))
+	succeed(t, append([]string{"eval", "--hierarchy", "wide.json", "--true-hierarchy", "wide.json", "--metrics", "h-error", "--out", "wide"}, files...)...)
+	run, _ := measure(t, "--run", finished(t), "--hierarchy", "flat.json", "--true-hierarchy", "flat.json", "--metrics", "h-error")
+	if run["h-error"].Value != 0 {
+		t.Errorf("h-error of a run: %v", run)
+	}
+}
+
+func TestChosen(t *testing.T) {
+	h, err := hierarchy.Parse([]byte(`[{"type": "categorical", "options": [[], []]}, {"type": "continuous"}, {"type": "categorical", "options": [[], [], []]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := [][]float64{{1, 3, 9}, {2, 0, 9}, {2, 1.5, 9}, {3, 3, 9}, {0, -1, 9}}
+	got := chosen(h, len(table), func(i, column int) float64 { return table[i][column] })
+	if fmt.Sprint(got) != "[[1 2] [0 0 2]]" {
+		t.Errorf("%v, want [[1 2] [0 0 2]]", got)
+	}
+}
+
+func TestEvalHierarchyMistakes(t *testing.T) {
+	hierarchicalFiles(t)
+	writeFile(t, "typo.json", []byte("[\n  {\"type\": \"continous\"}\n]\n"))
+	writeFile(t, "short.csv", []byte("1\n2\n"))
+	writeFile(t, "half.csv", []byte(strings.Repeat("1\n", 399)+"0.5\n"))
+	writeFile(t, "negative.csv", []byte(strings.Repeat("1\n", 399)+"-2\n"))
+	for _, c := range []struct {
+		args  []string
+		words []string
+	}{
+		{[]string{"--hierarchy", "missing.json"}, []string{"missing.json", "no such file"}},
+		{[]string{"--hierarchy", "typo.json"}, []string{`typo.json:2:12: $[0].type: want "continuous" or "categorical", got the text "continous"`}},
+		{[]string{"--true-hierarchy", "codes.npy"}, []string{"codes.npy:1:1: not JSON"}},
+		{[]string{"--hierarchy", "flat.json", "--metrics", "r4c"}, []string{"metric r4c", "has 2 dimensions (0 categorical, then 2 continuous), but there are 3 code columns"}},
+		{[]string{"--metrics", "h-error", "--hierarchy", "flat.json"}, []string{"the true hierarchy is not known", "--true-hierarchy"}},
+		{[]string{"--components", "codes.npy"}, []string{"codes.npy", "[400 3], want [400 1]"}},
+		{[]string{"--components", "short.csv"}, []string{"short.csv", "[2 1], want [400 1]"}},
+		{[]string{"--components", "half.csv"}, []string{"half.csv: row 399 is 0.5"}},
+		{[]string{"--components", "negative.csv"}, []string{"negative.csv: row 399 is -2", "-1 (discarded)"}},
+	} {
+		checkMistake(t, call(t, append([]string{"eval", "--codes", "codes.npy", "--factors", "factors.csv"}, c.args...)...), 1, c.words...)
+	}
+}

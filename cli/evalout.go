@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/runs"
+)
+
+// The limits of the figure of codes against factors.
+const (
+	maxDots         = 2000
+	maxShownFactors = 8
+)
+
+// evaluated is a result with its best known parts beside its value.
+type evaluated struct {
+	metrics.Result
+	Score     *float64  `json:"score,omitempty"` // e^-value, of metrics whose papers use it
+	PerFactor []float64 `json:"per_factor,omitempty"`
+}
+
+// writeSummary writes one JSON object, {"metrics": {"mpd": {"value": ...}}}.
+func writeSummary(w io.Writer, results []metrics.Result) error {
+	all := map[string]evaluated{}
+	for _, r := range results {
+		all[r.Name] = evaluated{Result: r, Score: score(r), PerFactor: r.Part("per_factor")}
+	}
+	return json.NewEncoder(w).Encode(map[string]any{"metrics": all})
+}
+
+// score is the part of that name; nil if a metric has none.
+func score(r metrics.Result) *float64 {
+	if part := r.Part("score"); len(part) == 1 {
+		return &part[0]
+	}
+	return nil
+}
+
+// writeFiles writes what --out promises into a folder that is there.
+func (e *evaluation) writeFiles(dir string, results []metrics.Result) error {
+	write := func(name string, content func(io.Writer) error) error {
+		return runs.WriteFile(filepath.Join(dir, name), content, false)
+	}
+	if err := write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) }); err != nil {
+		return err
+	}
+	if err := write("metrics.csv", func(w io.Writer) error { return writeRecords(w, records(results)) }); err != nil {
+		return err
+	}
+	for _, r := range results {
+		for _, g := range r.Grids {
+			name := r.Name + "-" + g.Name
+			if err := write(name+".csv", func(w io.Writer) error { return writeRecords(w, gridRecords(g)) }); err != nil {
+				return err
+			}
+			draw := func(w io.Writer) error { return report.Heatmap(w, r.Name+": "+g.Name, g.Rows, g.Columns, g.Values) }
+			if err := write(name+".png", draw); err != nil {
+				return err
+			}
+		}
+	}
+	for name, draw := range e.hierarchyFigures() {
+		if err := write(name, draw); err != nil {
+			return err
+		}
+	}
+	if err := write("ranks.csv", func(w io.Writer) error { return writeRecords(w, e.rankRecords(results)) }); err != nil {
+		return err
+	}
+	if err := e.writeAnalysis(write); err != nil {
+		return err
+	}
+	return write("codes.png", e.drawCodes)
+}
+
+// rankRecords lists code columns for every factor from the one that tells most on, by every matrix of
+// columns and factors; of equal ones the first comes first.
+func (e *evaluation) rankRecords(results []metrics.Result) [][]string {
+	head := []string{"metric", "matrix", "factor"}
+	for i := range e.in.Codes.Cols {
+		head = append(head, strconv.Itoa(i+1))
+	}
+	list := [][]string{head}
+	for _, r := range results {
+		for _, g := range r.Grids {
+			if !e.ofCodes(g) {
+				continue
+			}
+			for j, factor := range g.Columns {
+				order := make([]int, len(g.Rows))
+				for i := range order {
+					order[i] = i
+				}
+				slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Values[b][j], g.Values[a][j]) })
+				line := []string{r.Name, g.Name, factor}
+				for _, i := range order {
+					line = append(line, g.Rows[i])
+				}
+				for len(line) < len(head) { // columns that the metric left out
+					line = append(line, "")
+				}
+				list = append(list, line)
+			}
+		}
+	}
+	return list
+}
+
+// ofCodes says whether a matrix has a row for each of some code columns and a column for each of some factors.
+func (e *evaluation) ofCodes(g metrics.Grid) bool {
+	for _, row := range g.Rows {
+		c, err := strconv.Atoi(strings.TrimPrefix(row, "z"))
+		if err != nil || row != fmt.Sprint("z", c) || c < 0 || c >= e.in.Codes.Cols {
+			return false
+		}
+	}
+	for _, column := range g.Columns {
+		if !slices.ContainsFunc(e.in.Factors, func(f datasets.Factor) bool { return f.Name == column }) {
+			return false
+		}
+	}
+	return true
+}
+
+// writeRecords writes a .csv file.
+func writeRecords(w io.Writer, records [][]string) error { return plain.WriteCSV(w, records) }
+
+// records lists metrics with all digits.
+func records(results []metrics.Result) [][]string {
+	list := [][]string{{"metric", "value", "better", "score"}}
+	for _, r := range results {
+		line := []string{r.Name, digitsOf(r.Value), r.Better.String(), ""}
+		if s := score(r); s != nil {
+			line[3] = digitsOf(*s)
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+// gridRecords is a matrix with the names of its columns above and of its rows in front.
+func gridRecords(g metrics.Grid) [][]string {
+	list := [][]string{append([]string{g.Name}, g.Columns...)}
+	for i, row := range g.Values {
+		line := []string{g.Rows[i]}
+		for _, v := range row {
+			line = append(line, digitsOf(v))
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+func digitsOf(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// drawCodes draws code columns against factors: of many images some, at random (even
+// steps through a grid can meet few levels of a factor), and of many factors the first.
+func (e *evaluation) drawCodes(w io.Writer) error {
+	n, k := e.in.Codes.Rows, len(e.in.Factors)
+	rows := rng.New(e.seed, "figure/codes").Perm(n)[:min(n, maxDots)]
+	title := "codes against factors"
+	if len(rows) < n {
+		title += fmt.Sprintf(", %d of %d rows", len(rows), n)
+	}
+	if k > maxShownFactors {
+		title += fmt.Sprintf(", first %d of %d factors", maxShownFactors, k)
+	}
+	var codes, factors []report.Column
+	for c := range e.in.Codes.Cols {
+		codes = append(codes, column(fmt.Sprint("z", c), rows, func(i int) float64 { return e.in.Codes.Row(i)[c] }))
+	}
+	for j, f := range e.in.Factors[:min(k, maxShownFactors)] {
+		values := e.in.FactorValues(j)
+		factors = append(factors, column(f.Name, rows, func(i int) float64 { return values[i] }))
+	}
+	return report.CodesAgainstFactors(w, title, codes, factors)
+}
+
+// column is the values of some rows.
+func column(name string, rows []int, value func(row int) float64) report.Column {
+	c := report.Column{Name: name}
+	for _, i := range rows {
+		c.Values = append(c.Values, value(i))
+	}
+	return c
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// patienceOf is the time after which a metric counts as slow: people who look on have less.
+func patienceOf(log io.Writer) time.Duration {
+	if plain.Terminal(log) != nil {
+		return time.Second
+	}
+	return 10 * time.Second
+}
+
+// measure computes metric i of the chosen ones; see patiently.
+func (e *evaluation) measure(ctx context.Context, i int, patience time.Duration, slow func()) ([]metrics.Result, error) {
+	results, err := patiently(ctx, patience, func() ([]metrics.Result, error) {
+		return metrics.Evaluate(e.in, e.seed, e.chosen[i:i+1])
+	}, slow)
+	if errors.Is(err, train.ErrStopped) {
+		err = fmt.Errorf("metric %s: %w", e.chosen[i].Name, err)
+	}
+	return results, err
+}
+
+// patiently computes something. It calls slow if that takes longer than the patience, and
+// does not wait for it when the context ends: metrics cannot be interrupted, but the
+// program can. The error is then train.ErrStopped.
+func patiently[T any](ctx context.Context, patience time.Duration, compute func() (T, error), slow func()) (T, error) {
+	type outcome struct {
+		value   T
+		err     error
+		failure *parallel.Panic // what it panicked with
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				o.failure = parallel.Recovered(p)
+			}
+			done <- o
+		}()
+		o.value, o.err = compute()
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		select {
+		case o := <-done:
+			if o.failure != nil {
+				panic(o.failure) // run reports it
+			}
+			return o.value, o.err
+		case <-timer.C:
+			slow()
+		case <-ctx.Done():
+			var none T
+			return none, train.ErrStopped
+		}
+	}
+}

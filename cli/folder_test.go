@@ -1,0 +1,113 @@
+//go:build unix
+
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Links in a run's folder are not written through.
+func TestPlantedLinks(t *testing.T) {
+	config := tinyFile(t)
+	for _, name := range []string{".lock", "log.jsonl", "events", ".state.json.unravel-tmp", "figures", "output.txt"} {
+		t.Run(name, func(t *testing.T) {
+			dir, outside := finished(t), t.TempDir()
+			victim := filepath.Join(outside, "victim")
+			writeFile(t, victim, []byte("precious"))
+			target := victim
+			switch name {
+			case "events":
+				found, err := filepath.Glob(filepath.Join(dir, "events.*"))
+				if err != nil || len(found) != 1 {
+					t.Fatal(found, err)
+				}
+				name = filepath.Base(found[0])
+			case "figures":
+				target = outside
+			}
+			path := filepath.Join(dir, name)
+			if err := errors.Join(os.RemoveAll(path), os.Symlink(target, path)); err != nil {
+				t.Fatal(err)
+			}
+			o := call(t, "train", config, "train.figures=true", "train.epochs=4", "--resume", "--run", dir)
+			if name != "output.txt" { // which is a sweep's
+				checkMistake(t, outcome{o.code, o.out, o.log[strings.LastIndex(o.log, "unravel: "):]}, 1, path, "link", "remove it")
+			} else {
+				plan := filepath.Join(filepath.Dir(dir), "plan.yaml")
+				writeFile(t, plan, []byte("name: x\nbase: "+config+"\nset: {train.epochs: 5}\n"))
+				if o := start(t, "sweep", plan, "--out", filepath.Dir(dir)).end(); o.code != 0 {
+					t.Fatal(o)
+				}
+				again := filepath.Join(filepath.Dir(dir), "tiny")
+				if err := errors.Join(os.Remove(filepath.Join(again, "output.txt")), os.Remove(filepath.Join(again, "run.json")),
+					os.Symlink(victim, filepath.Join(again, "output.txt"))); err != nil {
+					t.Fatal(err)
+				}
+				if o := start(t, "sweep", plan, "--out", filepath.Dir(dir)).end(); o.code != 1 || !strings.Contains(o.log, "output.txt is a link") {
+					t.Error(o)
+				}
+			}
+			if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 || string(readFile(t, victim)) != "precious" {
+				t.Errorf("written outside: %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+// A folder that is moved or deleted while it is trained ends the run with an error.
+func TestFolderLeaves(t *testing.T) {
+	for name, leave := range map[string]func(dir string) error{
+		"moved":   func(dir string) error { return os.Rename(dir, dir+"-moved") },
+		"deleted": os.RemoveAll,
+	} {
+		for _, checkpoint := range []string{"0", "0.02"} { // also by runs that save at their end only
+			t.Run(name+" "+checkpoint, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "run")
+				p := start(t, append([]string{"train", "--run", dir}, append(busy(t, 100000), "train.checkpoint="+checkpoint)...)...)
+				if !p.logged(dir, 5) || checkpoint != "0" && !p.until(func() bool { return exists(filepath.Join(dir, "checkpoint.safetensors")) }) {
+					t.Fatal(p.end())
+				}
+				for try := 0; ; try++ { // a file may come while the folder is emptied
+					err := leave(dir)
+					if err == nil {
+						break
+					}
+					if try == 100 {
+						t.Fatal(err)
+					}
+				}
+				o := p.end()
+				if o.code != 1 || !strings.Contains(o.log, dir+": the run's folder was moved or deleted while the run was open; continue it with --resume where it is now") {
+					t.Error(o)
+				}
+				checkNoTrace(t, o)
+				if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("there is something under the old name: %v", err)
+				}
+				if moved := dir + "-moved"; name == "moved" && checkpoint != "0" {
+					succeed(t, "eval", "--run", moved)
+				}
+			})
+		}
+	}
+}
+
+// A table is named like a run: its name is part of those of files.
+func TestTableName(t *testing.T) {
+	dir := t.TempDir()
+	table := ownTable(t)
+	for _, name := range []string{"../../evil", "a/b", "..", "''", "/evil"} {
+		text := strings.Replace(string(readFile(t, table)), "name: ", "name: "+name+" #", 1)
+		bad := filepath.Join(filepath.Dir(table), "bad.yaml")
+		writeFile(t, bad, []byte(text))
+		checkMistake(t, call(t, "table", bad, "--out", filepath.Join(dir, "out")), 2, bad+":", "is not a folder's name")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("there are files: %v, %v", entries, err)
+	}
+}

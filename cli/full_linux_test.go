@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A full disk, at every file that a run writes as a whole: the device /dev/full
+// stands where the new version of the file is written.
+func TestFullDisk(t *testing.T) {
+	config, good, whole := tinyFile(t), finished(t), finished(t)
+	longer := func(dir string) []string {
+		return []string{"train", config, "train.epochs=4", "train.figures=true", "--resume", "--run", dir}
+	}
+	succeed(t, longer(whole)...)
+	for _, name := range []string{"config.yaml", checkpoint, "state.json", "codes.npy", "factors.npy", "metrics.json", "report.html", "figures/torus.png"} {
+		t.Run(name, func(t *testing.T) {
+			dir := finished(t)
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			const charDevice, full = 0o20000 | 0o666, 1<<8 | 7 // links are refused
+			if err := syscall.Mknod(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".unravel-tmp"), charDevice, full); err != nil {
+				t.Skip("devices cannot be made here:", err)
+			}
+			o := call(t, longer(dir)...)
+			if o.code != 1 || o.out != "" || strings.Count(o.log, "unravel: ") != 1 || !strings.Contains(o.log, "unravel: writing "+path+": ") || !strings.Contains(o.log, "no space left on device") {
+				t.Error(o)
+			}
+			checkNoTrace(t, o)
+			succeed(t, "eval", "--run", dir)
+			succeed(t, longer(dir)...)
+			sameRun(t, "continued when there is space again", dir, whole)
+		})
+	}
+	checkMistake(t, call(t, "encode", "--run", good, "--out", "/dev/full"), 1, "/dev/full", "no space left on device")
+	checkMistake(t, call(t, "data", "show", "square", "--out", "/dev/full"), 1, "/dev/full", "no space left on device")
+	if info, err := os.Lstat("/dev/full"); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		t.Fatal("/dev/full was replaced")
+	}
+}

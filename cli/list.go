@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/hierarchy/mimosa"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// listCommand is `unravel list [KIND] [NAME]`.
+type listCommand struct {
+	Kind string `arg:"" optional:"" help:"models, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, algorithms, sources (of codes for tables) or configs."`
+	Name string `arg:"" optional:"" help:"One of them, with its options."`
+}
+
+// item is an entry of any registry.
+type item struct {
+	name, doc, source, units string
+	settings                 any
+}
+
+// kind is one registry.
+type kind struct {
+	plural string
+	items  []item
+}
+
+func itemsOf[T any](t *registry.Table[T]) []item {
+	var list []item
+	for _, e := range t.Entries {
+		list = append(list, item{e.Name, e.Doc, e.Source, e.Units, e.New()})
+	}
+	return list
+}
+
+// kinds lists everything that a config can name.
+func kinds() []kind {
+	return []kind{
+		{"models", itemsOf(models.Table)},
+		{"latents", itemsOf(latent.Table)},
+		{"losses", itemsOf(losses.Table)},
+		{"metrics", itemsOf(metrics.Table)},
+		{"datasets", itemsOf(datasets.Table)},
+		{"supervisions", itemsOf(datasets.SupervisionTable)},
+		{"augmentations", itemsOf(augment.Table)},
+		{"pipelines", pipelineItems()},
+		{"optimizers", itemsOf(train.Optimizers)},
+		{"schedules", itemsOf(train.Schedules)},
+		{"sources", itemsOf(tables.Sources)},
+		{"algorithms", algorithmItems()},
+		{"configs", configItems()},
+	}
+}
+
+// pipelineItems lists the pipelines of augmentations by name.
+func pipelineItems() []item {
+	var list []item
+	for _, e := range augment.Presets.Entries {
+		list = append(list, item{e.Name, e.Doc, e.Source, e.Units, e.New()})
+	}
+	return list
+}
+
+// algorithmItems lists what has a command of its own.
+func algorithmItems() []item {
+	options := mimosa.Defaults()
+	return []item{{
+		name: "mimosa", doc: "hierarchies of dimensions from codes alone: unravel mimosa",
+		source: "Ross and Doshi-Velez 2021, section 5.1 and appendix A.5", settings: &options,
+	}}
+}
+
+func configItems() []item {
+	var list []item
+	for _, name := range configs.Names() {
+		list = append(list, item{name: name, doc: configs.Title(name)})
+	}
+	return list
+}
+
+// Run prints the list.
+func (c *listCommand) Run(s *streams) error {
+	all := kinds()
+	if c.Kind == "" {
+		for i, k := range all {
+			if i > 0 {
+				fmt.Fprintln(s.out)
+			}
+			fmt.Fprintln(s.out, k.plural)
+			printItems(s.out, k.items)
+		}
+		return nil
+	}
+	var names []string
+	for _, k := range all {
+		if k.plural != c.Kind {
+			names = append(names, k.plural)
+			continue
+		}
+		if c.Name == "" {
+			printItems(s.out, k.items)
+			return nil
+		}
+		return printOne(s.out, k, c.Name)
+	}
+	return usagef("there is no list of %q%s", c.Kind, registry.Suggest(c.Kind, names))
+}
+
+func printItems(w io.Writer, items []item) {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, i := range items {
+		fmt.Fprintf(t, "  %s\t%s\n", i.name, i.doc)
+	}
+	t.Flush()
+}
+
+// printOne describes an entry with its options, or prints a config.
+func printOne(w io.Writer, k kind, name string) error {
+	var names []string
+	for _, i := range k.items {
+		if i.name != name {
+			names = append(names, i.name)
+			continue
+		}
+		if k.plural == "configs" {
+			source, err := configs.Read(name)
+			if err != nil {
+				return err
+			}
+			_, err = w.Write(source)
+			return err
+		}
+		fmt.Fprintf(w, "%s: %s\n", i.name, i.doc)
+		if i.source != "" {
+			fmt.Fprintf(w, "Source: %s\n", i.source)
+		}
+		if i.units != "" {
+			fmt.Fprintf(w, "Units: %s\n", i.units)
+		}
+		if p, ok := i.settings.(augment.Pipeline); ok {
+			text, err := config.Encode(struct {
+				Pipeline augment.Pipeline `yaml:"pipeline"`
+			}{p})
+			if err != nil {
+				return err
+			}
+			_, err = w.Write(text)
+			return err
+		}
+		options := config.Options(i.settings)
+		if len(options) == 0 {
+			fmt.Fprintln(w, "It has no options.")
+			return nil
+		}
+		t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(t, "  OPTION\tTYPE\tDEFAULT\tMEANING")
+		for _, o := range options {
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", o.Key, o.Type, o.Default, o.Doc)
+		}
+		return t.Flush()
+	}
+	return usagef("%s: there is no %q%s", k.plural, name, registry.Suggest(name, names))
+}

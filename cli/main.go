@@ -1,0 +1,149 @@
+// Package cli is the command line of Unravel as a library, so that a program with parts of its own has
+// every command:
+//
+//	func main() {
+//		err := errors.Join(losses.Register(...), models.Register(...))
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		cli.Main()
+//	}
+//
+// Human text goes to standard error, results to standard output. Exit codes: 0
+// done, 1 failed, 2 wrong usage or config, 130 stopped by a signal after saving.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// The exit codes.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitStopped = 130
+)
+
+// Main runs the command line of the process, and ends the process with the command's exit code.
+func Main() {
+	if have := memory.Machine(); !math.IsInf(have, 1) { // the collector works harder rather than ask for more
+		debug.SetMemoryLimit(int64(have * memory.Share))
+	}
+	os.Exit(run(onSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// commands are the command line's; one file each.
+type commands struct {
+	Train   trainCommand   `cmd:"" help:"Train a model; without a config, the quickstart."`
+	Eval    evalCommand    `cmd:"" help:"Measure the codes of a run, or codes in .npy, .npz or .csv files."`
+	Compare compareCommand `cmd:"" help:"Compare runs, or codes made elsewhere: metrics side by side, ranks, Kendall's tau, UDR."`
+	Encode  encodeCommand  `cmd:"" help:"Write a run's representations and factors as .npy files."`
+	Table   tableCommand   `cmd:"" help:"Compute a table of a paper and set it beside the printed one; without a name, list the tables."`
+	Sweep   sweepCommand   `cmd:"" help:"Make many runs of one experiment, those that are missing."`
+	Runs    runsCommand    `cmd:"" help:"List, filter, compare and export runs."`
+	Worker  workerCommand  `cmd:"" hidden:"" help:"A process of a sweep."`
+	Mimosa  mimosaCommand  `cmd:"" help:"Learn a hierarchy of dimensions from codes."`
+	Data    dataCommand    `cmd:"" help:"List data sets, or draw one."`
+	List    listCommand    `cmd:"" help:"List what a config can name, with options and sources."`
+
+	Help       helpCommand       `cmd:"" help:"Show help, of one command with its name."`
+	Version    versionCommand    `cmd:"" help:"Print the version of the code, and what it runs on."`
+	Completion completionCommand `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
+	Complete   completeCommand   `cmd:"" hidden:"" help:"What the script asks."`
+}
+
+// streams are where a command writes.
+type streams struct {
+	out io.Writer // results
+	log io.Writer // text for people; an error there is none of the command
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// run executes a command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+	out, log := plain.NewWriter(stdout), plain.NewLog(stderr)
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(log, "unravel: an internal error, a mistake in unravel; please report it with what follows: %v\n", parallel.Recovered(p))
+			code = exitFailed
+		}
+	}()
+	exited := -1
+	parser, err := newParser(kong.Writers(out, log), kong.Exit(func(code int) { exited = code }),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(&streams{out, log}))
+	if err != nil {
+		fmt.Fprintln(log, "unravel:", err)
+		return exitFailed
+	}
+	if _, err := kernel.InstructionSet(); err != nil {
+		fmt.Fprintln(log, "unravel:", err)
+		return exitUsage
+	}
+	k, err := parser.Parse(flagsLast(parser.Model, helpLast(args)))
+	if out.Err() != nil {
+		return exitCode(out.Err(), out, log)
+	}
+	if exited >= 0 { // --help
+		return exited
+	}
+	if err != nil {
+		fmt.Fprintf(log, "unravel: %v%s\nSee unravel --help.\n", err, overrideHint(err, args))
+		return exitUsage
+	}
+	err = k.Run()
+	if err == nil {
+		err = out.Err()
+	}
+	return exitCode(err, out, log)
+}
+
+// newParser makes the parser of command lines.
+func newParser(options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(&commands{}, append(options, kong.Name("unravel"),
+		kong.Description("Trains and measures disentangled representations."), kong.UsageOnError())...)
+}
+
+// exitCode reports an error and returns the code it stands for.
+func exitCode(err error, out *plain.Writer, log io.Writer) int {
+	if err == nil {
+		return exitDone
+	}
+	if gone := out.Err(); errors.Is(gone, syscall.EPIPE) && errors.Is(err, gone) {
+		return exitFailed // whoever read the results wants no more of them
+	}
+	fmt.Fprintln(log, "unravel:", err)
+	var usage usageError
+	var one *config.Error
+	var several config.Errors
+	var mismatch *train.ConfigError
+	switch {
+	case errors.Is(err, train.ErrStopped):
+		return exitStopped
+	case errors.As(err, &usage), errors.As(err, &one), errors.As(err, &several), errors.As(err, &mismatch):
+		return exitUsage
+	}
+	return exitFailed
+}

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/safetensors"
+)
+
+// asProgram makes the test binary the program itself, for the tests that need a process.
+const asProgram = "UNRAVEL_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		Main()
+	}
+	code := m.Run()
+	if finishedDir != "" {
+		_ = os.RemoveAll(filepath.Dir(finishedDir)) // what is left there harms nobody
+	}
+	os.Exit(code)
+}
+
+// tiny is an experiment of a few milliseconds: 16x16 pixels, 8 steps per epoch.
+const tiny = `name: tiny
+seed: 1
+dataset: {square: {size: 16, side: 4}}
+supervision: {pairs: {count: 32}}
+model:
+  lsbd-vae:
+    encoder: {mlp: {hidden: [16]}}
+    latent:
+      - sphere: {dim: 1, log_t: [-10, -9]}
+      - sphere: {dim: 1, log_t: [-10, -9]}
+losses:
+  - reconstruction: {likelihood: gaussian}
+  - kl: {}
+  - lsbd: {weight: 100}
+train: {epochs: 3, batch: 32, figures: false}
+metrics: [dlsbd]
+`
+
+// tinyFile writes the tiny experiment to a file.
+func tinyFile(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tiny.yaml")
+	writeFile(t, path, []byte(tiny))
+	return path
+}
+
+func writeFile(t testing.TB, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// outcome is what a command line did.
+type outcome struct {
+	code     int
+	out, log string
+}
+
+func (o outcome) String() string {
+	return fmt.Sprintf("exit code %d\nstandard output:\n%s\nstandard error:\n%s", o.code, o.out, o.log)
+}
+
+// call runs a command line in this process.
+func call(t testing.TB, args ...string) outcome {
+	t.Helper()
+	var out, log bytes.Buffer
+	code := run(context.Background(), args, &out, &log)
+	return outcome{code, out.String(), log.String()}
+}
+
+// succeed runs a command line that must do so.
+func succeed(t testing.TB, args ...string) outcome {
+	t.Helper()
+	o := call(t, args...)
+	if o.code != 0 || strings.Contains(o.log, "unravel:") {
+		t.Fatalf("unravel %s: %v", strings.Join(args, " "), o)
+	}
+	return o
+}
+
+// checkMistake wants one message, on standard error, and no trace of a crash.
+func checkMistake(t testing.TB, o outcome, code int, words ...string) {
+	t.Helper()
+	if o.code != code {
+		t.Errorf("exit code %d, want %d", o.code, code)
+	}
+	lines := strings.Split(strings.TrimSuffix(o.log, "\nSee unravel --help.\n"), "\n")
+	if strings.Count(o.log, "unravel: ") != 1 || len(lines) > 2 || !strings.HasPrefix(lines[0], "unravel: ") || len(lines) == 2 && lines[1] != "" {
+		t.Errorf("want one message and nothing else")
+	}
+	for _, w := range words {
+		if !strings.Contains(o.log, w) {
+			t.Errorf("the message lacks %q", w)
+		}
+	}
+	if o.out != "" {
+		t.Errorf("there is text on standard output")
+	}
+	checkNoTrace(t, o)
+	if t.Failed() {
+		t.Log(o)
+	}
+}
+
+func checkNoTrace(t testing.TB, o outcome) {
+	t.Helper()
+	for _, bad := range []string{"panic", "goroutine", ".go:", "internal error", "%!"} {
+		if strings.Contains(o.log, bad) {
+			t.Errorf("standard error has %q", bad)
+		}
+	}
+}
+
+// finished is a run of the tiny experiment: two sittings, of 2 and 1 epochs, so
+// that there are two checkpoints. It is trained once; every test gets a copy.
+func finished(t testing.TB) string {
+	t.Helper()
+	finishedOnce.Do(func() {
+		dir, err := os.MkdirTemp("", "unravel")
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := filepath.Join(dir, "tiny.yaml")
+		writeFile(t, config, []byte(tiny))
+		finishedDir = filepath.Join(dir, "run")
+		succeed(t, "train", config, "train.epochs=2", "--run", finishedDir)
+		succeed(t, "train", config, "--resume", "--run", finishedDir)
+	})
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := os.CopyFS(dir, os.DirFS(finishedDir)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+var (
+	finishedOnce sync.Once
+	finishedDir  string
+)
+
+// tensors are the parameters and the optimisers of a run, bit for bit.
+func tensors(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	f, err := safetensors.ReadFile(filepath.Join(dir, "checkpoint.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, x := range f.Tensors {
+		one, err := safetensors.Encode(&safetensors.File{Tensors: []safetensors.Tensor{x}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[x.Name] = string(one)
+	}
+	if len(all) < 10 {
+		t.Fatalf("%s: a checkpoint of %d tensors", dir, len(all))
+	}
+	return all
+}
+
+// sameRun wants two runs to have ended alike: parameters, optimisers, logs, codes, metrics.
+func sameRun(t testing.TB, what, got, want string) {
+	t.Helper()
+	had, wanted := tensors(t, got), tensors(t, want)
+	if len(had) != len(wanted) {
+		t.Errorf("%s: %d tensors, want %d", what, len(had), len(wanted))
+	}
+	for name := range wanted {
+		if had[name] != wanted[name] {
+			t.Errorf("%s: tensor %s differs", what, name)
+		}
+	}
+	for _, name := range []string{"codes.npy", "factors.npy", "metrics.json"} {
+		if !bytes.Equal(readFile(t, filepath.Join(got, name)), readFile(t, filepath.Join(want, name))) {
+			t.Errorf("%s: %s differs", what, name)
+		}
+	}
+	a, b := strings.Lines(logOf(t, got)), strings.Lines(logOf(t, want))
+	if x, y := slices.Collect(a), slices.Collect(b); !slices.Equal(x, y) {
+		i := 0
+		for i < min(len(x), len(y)) && x[i] == y[i] {
+			i++
+		}
+		t.Errorf("%s: the log has %d lines, want %d; from line %d on it is\n%s\nwant\n%s", what, len(x), len(y), i+1,
+			strings.Join(x[i:min(i+3, len(x))], ""), strings.Join(y[i:min(i+3, len(y))], ""))
+	}
+}
+
+var secondsInLog = regexp.MustCompile(`"seconds":[^,]*,`)
+
+// logOf is a run's log without times.
+func logOf(t testing.TB, dir string) string {
+	t.Helper()
+	return secondsInLog.ReplaceAllString(string(readFile(t, filepath.Join(dir, "log.jsonl"))), "")
+}

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/hierarchy/mimosa"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// mimosaCommand is `unravel mimosa (--run DIR | --codes FILE) [option=value ...]`.
+type mimosaCommand struct {
+	Options []string `arg:"" optional:"" help:"Options, such as min_merged=500; unravel list algorithms mimosa has all of them."`
+	Dir     string   `name:"run" xor:"source" placeholder:"DIR" help:"A run's folder: its model encodes its data set."`
+	Codes   string   `xor:"source" placeholder:"FILE" help:"Codes made elsewhere, a row for each image: .npy, .npz (FILE.npz:NAME, the only array, or the one called codes) or .csv."`
+	Factors string   `placeholder:"FILE" help:"What these codes truly are: whole numbers in one column or several, a file as for --codes (in .npz, the array called factors). Rows with the same numbers have the same dimensions."`
+	Truth   string   `placeholder:"FILE" help:"The true hierarchy of these codes, as .json."`
+	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
+	Out     string   `placeholder:"DIR" help:"A folder to write to: hierarchy.json, components.npy (the component of each code, -1: none), assignments.npy (a column for each categorical dimension: 1 + the option of each code, 0 where it lacks the dimension, -1: not assigned; of a run, a row for each image), mimosa.json, hierarchy.png and components.png."`
+}
+
+// Run learns the hierarchy.
+func (c *mimosaCommand) Run(ctx context.Context, s *streams) error {
+	options, err := mimosaOptions(c.Options)
+	if err != nil {
+		return err
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	x, err := c.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	if c.Out != "" { // a mistake in it should not cost the time of learning
+		if err := os.MkdirAll(c.Out, 0o777); err != nil {
+			return err
+		}
+	}
+	start, last := time.Now(), ""
+	x.result, err = mimosa.Run(ctx, x.codes.Data, x.codes.Cols, options, func(stage string, _, _ int) {
+		if stage != last {
+			last = stage
+			fmt.Fprintf(s.log, "%6.1fs  %s\n", time.Since(start).Seconds(), stage)
+		}
+	})
+	if ctx.Err() != nil {
+		return fmt.Errorf("mimosa: %w", train.ErrStopped)
+	}
+	if err != nil {
+		return err
+	}
+	if err := x.measure(); err != nil {
+		return err
+	}
+	if r := x.result; len(r.Components) == 0 {
+		fmt.Fprintf(s.log, "no component is left of %d, of which %d were large enough to be merged; smaller min_merged or min_initial, or more codes, may help\n", r.Initial, r.Merging)
+	}
+	if c.Out != "" {
+		if err := x.writeFiles(c.Out, options); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.log, "hierarchy, components, assignments and pictures in %s\n", c.Out)
+	}
+	if c.JSON {
+		return json.NewEncoder(s.out).Encode(x.summary(options))
+	}
+	return x.print(s.out)
+}
+
+// mimosaOptions are the defaults with the given changes, name=value.
+func mimosaOptions(changes []string) (mimosa.Options, error) {
+	settings := struct {
+		Mimosa mimosa.Options `yaml:"mimosa"`
+	}{mimosa.Defaults()}
+	overrides := make([]string, len(changes))
+	for i, o := range changes {
+		if !strings.Contains(o, "=") {
+			return settings.Mimosa, usagef("%q is not an option: want name=value", o)
+		}
+		overrides[i] = "mimosa." + o
+	}
+	err := config.Load("options", []byte("mimosa: {}"), &settings, overrides...)
+	return settings.Mimosa, err
+}
+
+// check reports flags that do not go together.
+func (c *mimosaCommand) check() error {
+	switch {
+	case c.Dir == "" && c.Codes == "":
+		return usagef("there are no codes: want --run DIR or --codes FILE")
+	case c.Dir != "" && (c.Factors != "" || c.Truth != ""):
+		return usagef("--factors and --truth belong to --codes: a run has its own")
+	}
+	return nil
+}
+
+// exploration is what MIMOSA works on and what it finds.
+type exploration struct {
+	name   string
+	codes  metrics.Matrix
+	images []int    // of a run: the image of each code; nil: codes made elsewhere
+	of     int      // images of the run's data set
+	paths  []int    // by code: which dimensions it truly has; nil: not known
+	names  []string // of the paths
+	truth  hierarchy.Hierarchy
+	result *mimosa.Result
+
+	purity   *float64 // nil: not known
+	each     []float64
+	distance *int
+}
+
+func (c *mimosaCommand) open(ctx context.Context, s *streams) (*exploration, error) {
+	if c.Dir != "" {
+		return openExploredRun(ctx, c.Dir, s)
+	}
+	x := &exploration{name: filepath.Base(c.Codes)}
+	if c.Factors != "" {
+		if err := sameRows(c.Codes, c.Factors); err != nil {
+			return nil, err
+		}
+	}
+	t, err := readTable(c.Codes, "codes")
+	if err != nil {
+		return nil, err
+	}
+	x.codes = metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
+	if c.Factors != "" {
+		f, err := readTable(c.Factors, "factors")
+		if err != nil {
+			return nil, err
+		}
+		if f.Rows != t.Rows {
+			return nil, fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s", c.Factors, f.Rows, f.Cols, t.Rows, c.Codes)
+		}
+		if f.Ints == nil {
+			return nil, fmt.Errorf("%s: factors are not whole numbers; want those that say which dimensions a code has", c.Factors)
+		}
+		x.paths, x.names = numberRows(f.Ints, f.Cols)
+	}
+	if c.Truth != "" {
+		if x.truth, err = hierarchy.Read(c.Truth); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+func openExploredRun(ctx context.Context, dir string, s *streams) (*exploration, error) {
+	e, warning, err := train.OpenExperiment(dir)
+	if err != nil {
+		return nil, err
+	}
+	if warning != "" {
+		fmt.Fprintln(s.log, warning)
+	}
+	x := &exploration{name: e.Config.Name, images: e.Explored(), of: e.Data.Len()}
+	e.Progress = train.NewActivity(s.log)
+	codes, err := e.Encode(ctx, x.images)
+	if err != nil {
+		return nil, err
+	}
+	x.codes = metrics.NewMatrix(len(x.images), e.Coder.Width(), codes)
+	if held := x.of - len(x.images); held > 0 {
+		fmt.Fprintf(s.log, "%d images that are held out are not explored\n", held)
+	}
+	h, ok := e.Data.(datasets.Hierarchical)
+	if !ok {
+		return x, nil
+	}
+	var choices [][]int
+	x.paths, choices = datasets.PathsOf(h, x.images)
+	for _, choice := range choices {
+		x.names = append(x.names, datasets.PathName(h, choice))
+	}
+	x.truth = h.Hierarchy()
+	return x, nil
+}
+
+// numberRows numbers the different rows of a table in the order in which they appear.
+func numberRows(data []int64, cols int) (number []int, names []string) {
+	known := map[string]int{}
+	for i := 0; i < len(data); i += cols {
+		name := strings.Trim(fmt.Sprint(data[i:i+cols]), "[]")
+		at, ok := known[name]
+		if !ok {
+			at = len(names)
+			known[name], names = at, append(names, name)
+		}
+		number = append(number, at)
+	}
+	return number, names
+}
+
+// measure compares what was found with what is true.
+func (x *exploration) measure() error {
+	if x.truth != nil {
+		d := hierarchy.Distance(x.result.Hierarchy, x.truth)
+		x.distance = &d
+	}
+	if x.paths == nil || len(x.result.Components) == 0 {
+		return nil
+	}
+	in := &metrics.Input{
+		Codes: x.codes, Levels: make([]int, x.codes.Rows), Factors: []datasets.Factor{{Name: "none", Size: 1}},
+		Components: x.result.Labels, Paths: x.paths,
+	}
+	r, err := (&metrics.Purity{}).Compute(in)
+	if err != nil {
+		return err
+	}
+	x.purity, x.each = &r.Value, r.Part("per_component")
+	return nil
+}
+
+// print writes the hierarchy and the components for people.
+func (x *exploration) print(w io.Writer) error {
+	r := x.result
+	fmt.Fprint(w, r.Hierarchy.Text(x.labels()))
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprint(t, "component\tdimension\tcodes\tencloses\tdistance")
+	if x.purity != nil {
+		fmt.Fprint(t, "\tpurity")
+	}
+	fmt.Fprintln(t)
+	for i, c := range r.Components {
+		parent, lengths := "-", "-"
+		if c.Parent >= 0 {
+			parent, lengths = fmt.Sprint(c.Parent), fmt.Sprintf("%.2f", c.Lengths)
+		}
+		fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%s", i, c.Dim, len(c.Points), parent, lengths)
+		if x.purity != nil {
+			fmt.Fprintf(t, "\t%.4f", x.each[i])
+		}
+		fmt.Fprintln(t)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\ncoverage  %.4f\n", r.Coverage)
+	if x.purity != nil {
+		fmt.Fprintf(w, "purity    %.4f\n", *x.purity)
+	}
+	if x.distance != nil {
+		fmt.Fprintf(w, "H-error   %d\n", *x.distance)
+	}
+	return nil
+}

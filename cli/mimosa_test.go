@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+const planeAndLine = `[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`
+
+// planeFiles writes codes of a plane and a line in it, which of them they are, and the hierarchy.
+func planeFiles(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	s := rng.New(1, "mimosa")
+	var codes []float64
+	var factors strings.Builder
+	for i := range 2400 {
+		x, y := 2*s.Float64()-1, 2*s.Float64()-1
+		if i%2 == 0 {
+			y = 0
+		}
+		codes = append(codes, x, y, x-y, 0)
+		factors.WriteString(map[bool]string{true: "1,0\n", false: "1,1\n"}[i%2 == 0])
+	}
+	writeNPY(t, "codes.npy", []int{2400, 4}, codes)
+	writeFile(t, "factors.csv", []byte(factors.String()))
+	writeFile(t, "truth.json", []byte(planeAndLine))
+}
+
+func TestMimosa(t *testing.T) {
+	planeFiles(t)
+	o := succeed(t, "mimosa", "--codes", "codes.npy", "min_merged=150", "min_initial=15")
+	if want := "z0\na0\n├─ 1 ("; !strings.HasPrefix(o.out, want) || strings.Contains(o.out, "purity") || !strings.Contains(o.out, "coverage  0.9") {
+		t.Errorf("it prints\n%s", o.out)
+	}
+	if !strings.Contains(o.log, "tangent planes") {
+		t.Errorf("log %q", o.log)
+	}
+	o = succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--json", "--out", "found/here", "min_merged=150", "min_initial=15")
+	var got mimosaSummary
+	decodeOne(t, o.out, &got)
+	h, err := hierarchy.Parse([]byte(planeAndLine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.Hierarchy.Equal(h) || len(got.Components) != 2 || got.HError == nil || *got.HError != 0 || got.Purity == nil || *got.Purity < 0.9 || got.Coverage < 0.9 {
+		t.Errorf("%+v", got)
+	}
+	if got.Components[0].Dim != 1 || got.Components[1].Parent != 0 || *got.Components[0].Purity < 0.8 || got.Codes != [2]int{2400, 4} {
+		t.Errorf("%+v", got.Components)
+	}
+	if got.Options["min_merged"] != 150.0 || len(got.Options) != 11 {
+		t.Errorf("options %v", got.Options)
+	}
+	written, err := hierarchy.Read("found/here/hierarchy.json")
+	if err != nil || !written.Equal(h) {
+		t.Errorf("hierarchy.json: %v, %v", written, err)
+	}
+	labels, err := npy.ReadFile[int32]("found/here/components.npy")
+	if err != nil || len(labels.Shape) != 1 || labels.Shape[0] != 2400 {
+		t.Fatalf("components.npy: %v", err)
+	}
+	choices, err := npy.ReadFile[int32]("found/here/assignments.npy")
+	if err != nil || len(choices.Shape) != 2 || choices.Shape[1] != 1 {
+		t.Fatalf("assignments.npy: %v", err)
+	}
+	for i, label := range labels.Data {
+		if want := label + 1; choices.Data[i] != want && label >= 0 || label < 0 && choices.Data[i] != -1 { // in this hierarchy the option is the number of the component
+			t.Fatalf("code %d of component %d chooses %d", i, label, choices.Data[i])
+		}
+	}
+	for _, name := range []string{"hierarchy.png", "components.png", "mimosa.json"} {
+		if info, err := os.Stat(filepath.Join("found/here", name)); err != nil || info.Size() < 100 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var again mimosaSummary
+	if err := json.Unmarshal(readFile(t, "found/here/mimosa.json"), &again); err != nil || again.Coverage != got.Coverage {
+		t.Errorf("mimosa.json: %v, %v", again, err)
+	}
+}
+
+// Without components there is a result too, and a remark.
+func TestMimosaFindsNothing(t *testing.T) {
+	planeFiles(t)
+	o := succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--out", "found")
+	if !strings.Contains(o.log, "no component is left") || !strings.Contains(o.out, "coverage  0.0000") || !strings.Contains(o.out, "H-error   ") {
+		t.Errorf("out %q, log %q", o.out, o.log)
+	}
+}
+
+func TestMimosaOfARun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "sticks.yaml", []byte(`
+name: sticks
+dataset: {chopsticks: {samples: 900}}
+model: {encoder: {latent: 3, encoder: mlp}}
+supervision: {labels: {fraction: 0.1}}
+losses: [variance]
+train: {epochs: 1, batch: 100, hold_out: 0.1}
+metrics: []
+`))
+	succeed(t, "train", "sticks.yaml")
+	o := succeed(t, "mimosa", "--run", "runs/sticks", "--json", "--out", "found", "neighbors=10", "min_cosine=0.3", "contagion=1", "min_initial=2", "min_merged=5", "min_decay=1.05", "max_lengths=1000")
+	var got mimosaSummary
+	decodeOne(t, o.out, &got)
+	if got.HError == nil || got.Codes != [2]int{810, 3} || math.IsNaN(got.Coverage) || len(got.Components) < 2 || got.Purity == nil {
+		t.Errorf("%+v", got)
+	}
+	if !strings.Contains(o.log, "90 images that are held out are not explored") {
+		t.Errorf("log %q", o.log)
+	}
+	choices, err := npy.ReadFile[int32]("found/assignments.npy")
+	if err != nil || choices.Shape[0] != 900 || choices.Shape[1] != len(got.Hierarchy.Categoricals()) {
+		t.Fatalf("assignments.npy: %v", err)
+	}
+	kinds := strings.Repeat("categorical, ", choices.Shape[1])
+	succeed(t, "train", "sticks.yaml", "model={cofhae: {encoder: {mlp: {hidden: [8]}}, hierarchy: found/hierarchy.json}}",
+		"losses=[reconstruction, assignment]", "supervision={labels: {fraction: 1, file: found/assignments.npy, kinds: ["+kinds+"]}}", "--run", "runs/cofhae")
+}
+
+// The factors that a run with a hierarchy leaves are its true values: R4 of its files is that of the run.
+func TestHierarchicalFactors(t *testing.T) {
+	t.Chdir(t.TempDir())
+	config := `
+name: sticks
+dataset: {chopsticks: {variant: inter, depth: 2, samples: 900}}
+model: {ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}
+losses: [reconstruction]
+train: {epochs: 1, batch: 100, figures: false}
+metrics: [r4]
+`
+	writeFile(t, "sticks.yaml", []byte(config))
+	succeed(t, "train", "sticks.yaml")
+	r4 := func(args ...string) float64 {
+		t.Helper()
+		results, err := metrics.ReadResults([]byte(succeed(t, append([]string{"eval", "--metrics", "r4", "--json"}, args...)...).out))
+		if err != nil || len(results) != 1 {
+			t.Fatalf("%v, %v", results, err)
+		}
+		return results[0].Value
+	}
+	want := r4("--run", "runs/sticks")
+	if got := r4("--codes", "runs/sticks/codes.npy", "--factors", "runs/sticks/factors.npy", "--types", "categorical,continuous,continuous"); math.Abs(got-want) > 1e-12 {
+		t.Errorf("R4 %v of the files, %v of the run", got, want)
+	}
+	values, err := npy.ReadFile[float64]("runs/sticks/factors.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	levels, err := npy.ReadFile[int64]("runs/sticks/factor_levels.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(levels.Data); i += 3 {
+		v, l := values.Data[i:i+3], levels.Data[i:i+3]
+		if v[0] != float64(l[0]) || (v[0] == 1) != (v[2] == 0) { // the first option has no second intercept
+			t.Fatalf("row %d has the values %v and the levels %v", i/3, v, l)
+		}
+	}
+	// A folder of an older version has levels in factors.npy, and compares with a new one.
+	succeed(t, "train", "sticks.yaml", "--run", "runs/old", "model.ae.encoder.mlp.hidden=[9]")
+	writeNPY(t, "runs/old/factors.npy", levels.Shape, levels.Data)
+	if err := os.Remove("runs/old/factor_levels.npy"); err != nil {
+		t.Fatal(err)
+	}
+	if o := succeed(t, "compare", "runs/sticks", "runs/old"); strings.Contains(o.log, "factors differ") {
+		t.Errorf("the same images are other ones: %s", o.log)
+	}
+	succeed(t, "encode", "--run", "runs/sticks", "--out", "z.npy")
+	for name, like := range map[string]string{"z-factors.npy": "factors.npy", "z-factor_levels.npy": "factor_levels.npy"} {
+		if a, b := readFile(t, name), readFile(t, "runs/sticks/"+like); !bytes.Equal(a, b) {
+			t.Errorf("%s is not the run's %s", name, like)
+		}
+	}
+}
+
+func TestMimosaMistakes(t *testing.T) {
+	planeFiles(t)
+	writeNPY(t, "few.npy", []int{3, 2}, []float64{1, 2, 3, 4, 5, 6})
+	writeNPY(t, "nan.npy", []int{50, 1}, append(make([]float64, 49), math.NaN()))
+	writeNPY(t, "same.npy", []int{50, 1}, make([]float64, 50))
+	writeNPY(t, "half.npy", []int{2400}, append(make([]float64, 2399), 0.5))
+	writeFile(t, "bad.json", []byte(`[{"type": "round"}]`))
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{nil, exitUsage, "want --run DIR or --codes FILE"},
+		{[]string{"--run", "x", "--codes", "codes.npy"}, exitUsage, "--run"},
+		{[]string{"--run", "x", "--truth", "truth.json"}, exitUsage, "belong to --codes"},
+		{[]string{"--codes", "codes.npy", "neighbors"}, exitUsage, "want name=value"},
+		{[]string{"--codes", "codes.npy", "neighbours=4"}, exitUsage, `did you mean "neighbors"?`},
+		{[]string{"--codes", "codes.npy", "min_cosine=2"}, exitUsage, "want 0 to 1"},
+		{[]string{"--codes", "none.npy"}, exitFailed, "none.npy"},
+		{[]string{"--codes", "few.npy"}, exitFailed, "3 codes; want at least as many as there are neighbours, 40"},
+		{[]string{"--codes", "nan.npy"}, exitFailed, "NaN"},
+		{[]string{"--codes", "same.npy"}, exitFailed, "all 50 codes are equal"},
+		{[]string{"--codes", "codes.npy", "--factors", "few.npy"}, exitFailed, "want [2400, k]"},
+		{[]string{"--codes", "codes.npy", "--factors", "half.npy"}, exitFailed, "not whole numbers"},
+		{[]string{"--codes", "codes.npy", "--truth", "bad.json"}, exitFailed, "bad.json"},
+	} {
+		checkMistake(t, call(t, append([]string{"mimosa"}, test.args...)...), test.code, test.want)
+	}
+}

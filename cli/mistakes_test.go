@@ -1,0 +1,348 @@
+package cli
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/runs"
+)
+
+// Mistakes in a config or in its overrides: exit code 2, the place and what would be right.
+func TestConfigMistakes(t *testing.T) {
+	vae := "model={vae: {encoder: {mlp: {hidden: [8]}}}}"
+	delta := "model={delta-vae: {encoder: {mlp: {hidden: [8]}}}}"
+	labels := "supervision={labels: {fraction: 1}}"
+	for _, c := range []struct {
+		name      string
+		overrides []string
+		words     []string
+	}{
+		{"unknown key", []string{"train.epoch=3"}, []string{`argument "train.epoch=3"`, `unknown key "epoch"; did you mean "epochs"?`}},
+		{"epochs", []string{"epochs=1"}, []string{`unknown key "epochs"; did you mean "train.epochs"?`}},
+		{"a learning rate", []string{"train.lr=1"}, []string{`unknown key "lr"; the learning rate is the optimiser's: train.optimizer.adam.lr`}},
+		{"a size of batches", []string{"batch_size=1"}, []string{`did you mean "train.batch"?`}},
+		{"a device", []string{"device=cuda"}, []string{`unknown key "device"; Unravel computes on the CPU only`}},
+		{"a device to train on", []string{"train.device=cuda"}, []string{"Unravel computes on the CPU only"}},
+		{"a beta", []string{"losses.1={kl: {beta: 4}}"}, []string{`losses.1.kl.beta: unknown key "beta"; beta is the weight here: kl: {weight: 4}`}},
+		{"a beta-VAE", []string{"model=beta-vae"}, []string{`unknown model "beta-vae"; a beta-VAE is the model vae with a weight of the loss kl: losses: [reconstruction, {kl: {weight: 4}}]`}},
+		{"a FactorVAE", []string{"model={factor-vae: {latent: 4}}"}, []string{`the model vae with the loss {tc: {estimator: adversarial}}`}},
+		{"byol with pairs", []string{"model=byol"}, []string{"want views: {pipeline: negative-free, count: 2}, with losses of views, and supervision only where a loss learns from it, as in the config byol/sprites"}},
+		{"byol with pairs and views", []string{"model={byol: {encoder: {mlp: {hidden: [8]}}}}", "views={pipeline: negative-free, count: 2}", "losses=[cosine-regression]"}, []string{"supervision: it gives labelled groups", "or no supervision"}},
+		{"unknown option", []string{"dataset.square.colour=3"}, []string{"dataset.square.colour", "known: size, side, step"}},
+		{"fraction", []string{"train.epochs=1.5"}, []string{"train.epochs: want an integer, got 1.5"}},
+		{"text", []string{"train.batch=many"}, []string{"train.batch: want an integer"}},
+		{"mapping for a number", []string{"seed={a: 1}"}, []string{"seed"}},
+		{"out of range", []string{"train.epochs=-1"}, []string{"train.epochs: -1 is out of range: want 0 or more"}},
+		{"square too large", []string{"dataset.square.side=16"}, []string{"dataset.square.side: 16 is out of range"}},
+		{"unknown data set", []string{"dataset=sqare"}, []string{`unknown dataset "sqare"; did you mean "square"?`}},
+		{"two models", []string{"model.vae.latent=3"}, []string{"two names"}},
+		{"not an assignment", []string{"epochs"}, []string{`"epochs" is not an override: want key.path=value`}},
+		{"no key", []string{"=3"}, []string{`argument "=3": want key.path=value`}},
+		{"empty key", []string{"train..epochs=3"}, []string{"train..epochs"}},
+		{"unfinished value", []string{"losses=[kl"}, []string{`argument "losses=[kl"`}},
+
+		{"lsbd loss without groups", []string{"supervision=none"}, []string{"losses.2.lsbd: loss lsbd", "nothing feeds it", "labelled groups", "supervision: {pairs: {count: 768}}"}},
+		{"lsbd loss with delta-vae", []string{delta}, []string{"loss lsbd", "transported codes of labelled groups", "does not have", "want planes, such as {row: [0, 1]}"}},
+		{"lsbd loss with a plane of another factor", []string{delta, "losses.2.lsbd={planes: {hue: [0, 1]}}"}, []string{"loss lsbd", `no circular factor "hue"; known: row, column`}},
+		{"pairs for a vae", []string{vae, "losses=[reconstruction, kl]"}, []string{"labelled groups", "nothing learns from them", "planes"}},
+		{"too many pairs", []string{"supervision.pairs.count=129"}, []string{"129 pairs", "256 images", "want at most 128"}},
+		{"pairs hold an unknown factor", []string{"supervision.pairs.hold=[colour]"}, []string{`no factor "colour"`, "row, column"}},
+		{"conv64 on 20x20", []string{"dataset.square.size=20", "model.lsbd-vae.encoder=conv64"}, []string{"conv64", "20, 20", "try mlp"}},
+		{"too few circles", []string{"model.lsbd-vae.latent=[sphere]"}, []string{`factor "column" has no space`}},
+		{"too many circles", []string{"model.lsbd-vae.latent=[sphere, sphere, sphere]"}, []string{"latent space 2", "circular factors"}},
+		{"a sphere that no factor turns", []string{"model.lsbd-vae.latent=[{sphere: {dim: 2}}, sphere]"}, []string{"latent space 0", "want an axis"}},
+		{"unknown factor of the model", []string{"model.lsbd-vae.factors=[row, col]"}, []string{`no factor "col"`}},
+		{"unknown metric", []string{"metrics=[dlsb]"}, []string{`unknown metric "dlsb"; did you mean "dlsbd"?`}},
+		{"views without a factor", []string{"supervision=views"}, []string{"2 circular factors; name one"}},
+		{"variance without labels", []string{"losses.2={variance: {}}"}, []string{"loss variance", "needs labels", "{labels: {fraction: 0.1}}"}},
+		{"columns of no factor", []string{labels, "losses=[{variance: {codes: {raw: [0]}}}]"}, []string{"loss variance", `no factor "raw"; did you mean "row"?`}},
+		{"columns beyond the code", []string{labels, vae, "losses=[{mpd: {codes: {row: [10]}}}]"}, []string{"loss mpd", "codes.row: column 10", "0 to 9"}},
+		{"values of similarities", []string{vae, "supervision={similarity: {count: 5}}", "losses=[contraction]"}, []string{"loss contraction", "only similarities"}},
+		{"tc without posteriors", []string{"supervision=none", "model={encoder: {encoder: {mlp: {hidden: [8]}}}}", "losses=[tc]"}, []string{"loss tc", "log variances of Gaussian posteriors"}},
+		{"an aggregate", []string{labels, "losses=[{variance: {aggregate: median}}]"}, []string{`losses.0.variance.aggregate`, `unknown aggregate "median"`, "mean, max, sum, mean-square"}},
+		{"an estimator that does not exist", []string{labels, "losses=[{mad: {estimator: unbiased}}]"}, []string{"losses.0.mad.estimator: mad has no unbiased estimator: want estimator plain"}},
+		{"an aggregate that cannot be estimated", []string{labels, "losses=[{variance: {aggregate: max, estimator: unbiased}}]"}, []string{"losses.0.variance.aggregate: the max over values has no unbiased estimator: want aggregate mean, or estimator plain"}},
+		{"a second batch for no discriminator", []string{labels, vae, "losses=[{tc: {discriminator: {second_batch: true}}}]"}, []string{"losses.0.tc.discriminator.second_batch: the estimator minibatch has no discriminator; want estimator adversarial"}},
+		{"a sentence that does not end", []string{labels, `losses=[{logic: {sentence: "forall i, j: z.row(i) =[squared]"}}]`}, []string{"losses.0.logic.sentence", "1:33", "end"}},
+		{"a sentence of no factor", []string{labels, `losses=[{logic: {sentence: "forall i: z.row(i) =[squared] y.raw(i)"}}]`}, []string{"loss logic", "1:31", `did you mean "row"?`}},
+		{"more labels than images", []string{"supervision={labels: {fraction: 1.5}}"}, []string{"supervision.labels.fraction: 1.5", "at most 1"}},
+		{"labels from nowhere", []string{"supervision={labels: {file: none.npy}}"}, []string{"supervision", "none.npy"}},
+		{"a capacity below 0", []string{"losses.1={kl: {capacity: {to: -1}}}"}, []string{"losses.1.kl.capacity.to"}},
+		{"a discriminator without layers", []string{vae, "losses=[{tc: {estimator: adversarial, discriminator: {hidden: []}}}]"}, []string{"discriminator.hidden"}},
+		{"path too far", []string{"supervision={paths: {count: 2, length: 3, step: 16}}"}, []string{"step 16"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			checkMistake(t, call(t, slices.Concat([]string{"train", tinyFile(t), "--run", dir}, c.overrides)...), 2, c.words...)
+			if _, err := os.Stat(dir); err == nil {
+				t.Error("there is a folder of the run, though it never began")
+			}
+		})
+	}
+}
+
+// Files of configs that cannot be read, or are no configs.
+func TestConfigFiles(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, content := range map[string]string{
+		"empty.yaml": "", "list.yaml": "- 1\n- 2\n", "open.yaml": "name: [a,\nseed: 1", "binary.yaml": "\x00\xff\xfe\x01", "tab.yaml": "name: a\n\tseed: 1",
+		"twice.yaml": "seed: 1\nseed: 2\n", "deep.yaml": "a: " + strings.Repeat("[", 100000), "anchor.yaml": "seed: &x 1\n",
+		"key.yaml": strings.Replace(tiny, "side: 4", "sides: 4", 1),
+	} {
+		writeFile(t, name, []byte(content))
+	}
+	if err := os.Mkdir("folder.yaml", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, words := range map[string][]string{
+		"missing.yaml":           {"there is no file missing.yaml"},
+		"missing":                {`neither a file nor an experiment "missing"`, "quickstart"},
+		"quickstrat":             {`did you mean "quickstart"?`},
+		"lsbd-vae/squar":         {`did you mean "lsbd-vae/square"?`},
+		"folder.yaml":            {"folder.yaml", "is a directory"},
+		"open.yaml/x":            {"open.yaml/x"},
+		"empty.yaml":             {"empty.yaml", "no data set is chosen"},
+		"list.yaml":              {"list.yaml:1:1"},
+		"open.yaml":              {"open.yaml:"},
+		"binary.yaml":            {"binary.yaml:"},
+		"tab.yaml":               {"tab.yaml:2"},
+		"twice.yaml":             {"twice.yaml:2:1", "seed"},
+		"deep.yaml":              {"deep.yaml:1"},
+		"anchor.yaml":            {"anchor.yaml:1:7"},
+		"key.yaml":               {`key.yaml:3:30: dataset.square.sides: unknown key "sides"; did you mean "side"?`},
+		"../nowhere/at/all.yaml": {"there is no file"},
+	} {
+		t.Run(name, func(t *testing.T) { checkMistake(t, call(t, "train", name), 2, words...) })
+	}
+	// several mistakes: one message that lists them all
+	writeFile(t, "many.yaml", []byte(strings.NewReplacer("epochs: 3", "epochs: x", "side: 4", "side: 40").Replace(tiny)))
+	o := call(t, "train", "many.yaml")
+	if o.code != 2 || o.out != "" || !strings.HasPrefix(o.log, "unravel: many.yaml:3:") || strings.Count(o.log, "many.yaml:") != 2 || !strings.Contains(o.log, "train.epochs") {
+		t.Errorf("two mistakes: %v", o)
+	}
+	if entries, err := os.ReadDir("."); err != nil || len(entries) != 11 {
+		t.Errorf("files were made: %v, %v", entries, err)
+	}
+}
+
+// Mistakes in the command line.
+func TestUsageMistakes(t *testing.T) {
+	dir := finished(t)
+	codes := filepath.Join(dir, "codes.npy")
+	files := "eval --codes " + codes + " --factors " + filepath.Join(dir, "factors.npy")
+	for _, c := range []struct {
+		args  string
+		words []string
+	}{
+		{"", []string{`expected one of "train"`}},
+		{"trian", []string{`did you mean "train"?`}},
+		{"--nope", []string{"unknown flag --nope"}},
+		{"train --nope", []string{"unknown flag --nope"}},
+		{"train --run", []string{"--run"}},
+		{"train quickstart nonsense", []string{`"nonsense" is not an override`}},
+		{"train --resume --run nowhere", []string{"nowhere: there is no run to continue"}},
+		{"eval", []string{"nothing to evaluate", "--run DIR", "--codes FILE"}},
+		{"eval --run x --codes y", []string{"--run", "--codes", "together"}},
+		{"eval --run " + dir + " --factors y", []string{"--factors belongs to --codes"}},
+		{"eval --codes " + codes, []string{"--codes needs --factors"}},
+		{"eval --run " + dir + " --types circular", []string{"--types and --bins belong to --codes"}},
+		{"eval --run " + dir + " --bins 3", []string{"--types and --bins belong to --codes"}},
+		{files + " --bins=-1", []string{"--bins -1 is negative"}},
+		{files + " --types round", []string{`unknown kind "round"; want ordinal, circular, categorical or continuous`}},
+		{files + " --types ordinal,ordinal,ordinal", []string{"--types has 3 kinds", "each of the 2 columns"}},
+		{files + " --blocks 0", []string{`--blocks "0" has 1 blocks; want 2`}},
+		{files + " --blocks 0;1-9", []string{"block 1, of factor1: 1-9: codes have columns 0 to 3"}},
+		{files + " --blocks 0;2-1", []string{"2-1 ends before it begins"}},
+		{files + " --blocks 0-1;1", []string{"column 1 is given to factor0 and to factor1"}},
+		{files + " --blocks 0;", []string{`"" is not a column`}},
+		{files + " --blocks 0;1 --metrics mig", []string{"none of the metrics has sub-codes"}},
+		{"eval --factors " + codes, []string{"--run DIR"}},
+		{"eval --run " + dir + " --metrics dslbd", []string{`unknown metric "dslbd"; did you mean "dlsbd"?`}},
+		{"encode", []string{"--run"}},
+		{"encode extra --run " + dir, []string{"unexpected argument extra"}},
+		{"list nothing", []string{`there is no list of "nothing"`, "models"}},
+		{"list model", []string{`did you mean "models"?`}},
+		{"list models vea", []string{`models: there is no "vea"; did you mean "vae"?`}},
+		{"list models vae more", []string{"unexpected argument more"}},
+		{"list configs quickstrat", []string{`did you mean "quickstart"?`}},
+		{"data shwo", []string{"shwo"}},
+		{"data show", []string{"<name>"}},
+		{"data show sqare", []string{`unknown dataset "sqare"; did you mean "square"?`}},
+		{"data show square size", []string{`"size" is not an option: want name=value`}},
+		{"data show square sise=3", []string{`unknown key "sise"; did you mean "size"?`}},
+		{"data show square size=3.5", []string{"dataset.square.size: want an integer, got 3.5"}},
+		{"data show square side=64", []string{"dataset.square.side: 64 is out of range"}},
+		{"data show square --rows=colour", []string{`no factor "colour"`, "row, column"}},
+		{"data show square --fixed colour=1", []string{`no factor "colour"`}},
+		{"data show square --fixed row=x", []string{"--fixed"}},
+		{"data show square --count 0", []string{"--count 0"}},
+		{"data show square --count x", []string{"--count"}},
+		{"data show square --scale=-1", []string{"--scale -1"}},
+		{"data show grid", []string{"dataset.grid.path"}},
+		{"data show a.b size=3", []string{"a.b"}},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			checkMistake(t, call(t, strings.Fields(c.args)...), 2, c.words...)
+		})
+	}
+}
+
+// Folders in which a run cannot begin: exit code 1.
+func TestRunFolders(t *testing.T) {
+	config, full, taken := tinyFile(t), t.TempDir(), finished(t)
+	writeFile(t, filepath.Join(full, "thesis.tex"), []byte("x"))
+	for name, c := range map[string]struct {
+		dir   string
+		words []string
+	}{
+		"taken":        {taken, []string{taken, "already holds a run", "--resume", "--run"}},
+		"full":         {full, []string{full, "not empty", "thesis.tex"}},
+		"a file":       {config, []string{config, "not a directory"}},
+		"in a file":    {filepath.Join(config, "run"), []string{config, "not a directory"}},
+		"not writable": {unwritable(t), []string{"creating the run's folder", "run"}},
+	} {
+		t.Run(name, func(t *testing.T) { checkMistake(t, call(t, "train", config, "--run", c.dir), 1, c.words...) })
+	}
+	before := readFile(t, filepath.Join(taken, "checkpoint.safetensors"))
+	for _, command := range []string{"eval", "encode"} {
+		for dir, words := range map[string][]string{
+			filepath.Join(full, "nowhere"): {"nowhere", "the folder does not exist"}, config: {config, "not a folder"}, full: {full, "has no config.yaml"}} {
+			checkMistake(t, call(t, command, "--run", dir), 1, words...)
+		}
+	}
+	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2, "resumed with the config it was started with", `"seed: 1", now "seed: 5"`)
+	held, err := runs.Open(taken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkMistake(t, call(t, "train", "--resume", "--run", taken, "train.epochs=9"), 1, taken, "another process holds the run")
+	succeed(t, "eval", "--run", taken) // reading is possible
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if string(before) != string(readFile(t, filepath.Join(taken, "checkpoint.safetensors"))) {
+		t.Error("the checkpoint changed")
+	}
+	writeFile(t, filepath.Join(taken, "config.yaml"), []byte("name: [\n"))
+	checkMistake(t, call(t, "eval", "--run", taken), 2, filepath.Join(taken, "config.yaml")+":")
+	checkMistake(t, call(t, "train", "--resume", "--run", taken), 2, filepath.Join(taken, "config.yaml")+":")
+}
+
+// unwritable is where a folder cannot be made, not even by root.
+func unwritable(t *testing.T) string {
+	if os.Geteuid() == 0 {
+		return "/proc/run"
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "run")
+}
+
+// Codes and factors that cannot be measured, and files that are something else.
+func TestEvalFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var codes []float64
+	var factors []int64
+	for i := range 64 {
+		codes = append(codes, math.Cos(float64(i)), float64(i%7), math.Sin(float64(i)))
+		factors = append(factors, int64(i/8), int64(i%8))
+	}
+	with := func(i int, v float64) []float64 {
+		c := slices.Clone(codes)
+		c[i] = v
+		return c
+	}
+	writeNPY(t, "codes.npy", []int{64, 3}, codes)
+	writeNPY(t, "factors.npy", []int{64, 2}, factors)
+	writeNPY(t, "nan.npy", []int{64, 3}, with(3*5+2, math.NaN()))
+	writeNPY(t, "inf.npy", []int{64, 3}, with(3*6+1, math.Inf(-1)))
+	writeNPY(t, "flat.npy", []int{192}, codes)
+	writeNPY(t, "cube.npy", []int{4, 16, 3}, codes)
+	writeNPY(t, "short.npy", []int{63, 3}, codes[:189])
+	writeNPY(t, "none.npy", []int{0, 3}, codes[:0])
+	writeNPY(t, "nofactors.npy", []int{0, 2}, factors[:0])
+	writeNPY(t, "zero.npy", []int{64, 0}, codes[:0])
+	writeNPY(t, "zerofactors.npy", []int{64, 0}, factors[:0])
+	writeFile(t, "twice.csv", []byte("x,x\n"+strings.Repeat("1,2\n", 64)))
+	writeFile(t, "codes.csv", []byte("1,2\n1,x\n"))
+	repeated := append(slices.Clone(factors[:126]), 0, 0)
+	writeNPY(t, "repeated.npy", []int{64, 2}, repeated)
+	writeFile(t, "text.npy", []byte("not an array"))
+	writeFile(t, "cut.npy", readFile(t, "codes.npy")[:200])
+	writeFile(t, "nothing.npy", nil)
+	for _, c := range []struct {
+		codes, factors string
+		words          []string
+	}{
+		{"missing.npy", "factors.npy", []string{"codes", "missing.npy", "no such file"}},
+		{"codes.npy", "missing.npy", []string{"factors", "missing.npy", "no such file"}},
+		{".", "factors.npy", []string{"codes: .: "}},
+		{"text.npy", "factors.npy", []string{"text.npy", "not a .npy file"}},
+		{"nothing.npy", "factors.npy", []string{"nothing.npy"}},
+		{"cut.npy", "factors.npy", []string{"cut.npy"}},
+		{"nan.npy", "factors.npy", []string{"row 5, column 2 is NaN", "want finite numbers"}},
+		{"inf.npy", "factors.npy", []string{"row 6, column 1 is -Inf"}},
+		{"flat.npy", "factors.npy", []string{"flat.npy", "[64 2]", "want [192, k]"}},
+		{"cube.npy", "factors.npy", []string{"cube.npy", "[4 16 3]"}},
+		{"short.npy", "factors.npy", []string{"factors.npy", "[64 2]", "want [63, k]", "short.npy"}},
+		{"none.npy", "nofactors.npy", []string{"0 x 3"}},
+		{"zero.npy", "factors.npy", []string{"64 x 0"}},
+		{"codes.npy", "zerofactors.npy", []string{"no factors"}},
+		{"codes.npy", "nan.npy", []string{"factors: nan.npy: row 5, column 2 is NaN", "want finite numbers"}},
+		{"codes.npy", "twice.csv", []string{"twice.csv", "\"x\" of column 1 is empty or repeated"}},
+		{"codes.csv", "factors.npy", []string{"codes: codes.csv: line 2, field 2: \"x\" is not a number"}},
+	} {
+		t.Run(c.codes+" "+c.factors, func(t *testing.T) {
+			checkMistake(t, call(t, "eval", "--codes", c.codes, "--factors", c.factors), 1, c.words...)
+		})
+	}
+	succeed(t, "eval", "--codes", "codes.npy", "--factors", "factors.npy") // all else is right
+	chosen := []string{"eval", "--codes", "codes.npy", "--factors", "repeated.npy", "--metrics", "dlsbd-workshop", "--types"}
+	checkMistake(t, call(t, append(chosen, "circular")...), 1, "metric dlsbd", "want every combination once")
+	checkMistake(t, call(t, append(chosen, "ordinal,discrete")...), 1, "metric dlsbd", "no circular factor")
+}
+
+// A learning rate that is too large: the message names the first node, and the
+// checkpoint before it is as it was.
+func TestNotFinite(t *testing.T) {
+	config, dir := tinyFile(t), filepath.Join(t.TempDir(), "run")
+	explode := "train.schedule={step: {every: 2, factor: 1e36}}"
+	succeed(t, "train", config, explode, "train.epochs=2", "--run", dir)
+	before := readFile(t, filepath.Join(dir, "checkpoint.safetensors"))
+	o := call(t, "train", config, explode, "train.epochs=4", "--run", dir, "--resume")
+	if o.code != 1 || o.out != "" || strings.Count(o.log, "unravel: ") != 1 {
+		t.Error(o)
+	}
+	checkNoTrace(t, o)
+	if !regexp.MustCompile(`unravel: step 18 \(epoch 3\), objective supervised: .*not a finite number in element \d+ of node "[^"]+" \(.+\); try a smaller learning rate`).MatchString(o.log) {
+		t.Error(o)
+	}
+	if string(before) != string(readFile(t, filepath.Join(dir, "checkpoint.safetensors"))) {
+		t.Error("the last good checkpoint is gone")
+	}
+	succeed(t, "eval", "--run", dir)
+	// parameters that are not finite are not stored, even if they come last
+	o = call(t, "train", config, "train.optimizer.adam={lr: 1e20, decay: 1e30}", "train.batch=512", "supervision=none", "losses=[reconstruction, kl]", "train.epochs=1", "--run", dir+"2")
+	if o.code != 1 || o.out != "" || !regexp.MustCompile(`unravel: checkpoint: after step 1: element 0 of parameter "[^"]+" is [-+](Inf|NaN); try a smaller`).MatchString(o.log) {
+		t.Error(o)
+	}
+	checkMistake(t, call(t, "eval", "--run", dir+"2"), 1, "there is no checkpoint in "+dir+"2")
+}
+
+func TestOutputs(t *testing.T) {
+	dir := finished(t)
+	for _, args := range [][]string{{"encode", "--run", dir, "--out"}, {"data", "show", "square", "--out"}} {
+		nowhere := filepath.Join(dir, "nowhere", "x.npy")
+		checkMistake(t, call(t, append(args, nowhere)...), 1, "writing "+nowhere, "no such file or directory")
+		checkMistake(t, call(t, append(args, dir)...), 1, "writing "+dir, "it is a folder; want a file")
+	}
+}

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/unravel-ml/unravel/runs"
+)
+
+// writeOut writes a file that the user named, as a whole or not at all. Devices
+// and pipes are written to, not replaced.
+func writeOut(path string, write func(io.Writer) error) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || info.Mode().IsRegular():
+		return runs.WriteFile(path, write, false)
+	case info.IsDir():
+		return fmt.Errorf("writing %s: it is a folder; want a file", path)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(f)
+	if err = write(b); err == nil {
+		err = b.Flush()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}

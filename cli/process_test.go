@@ -1,0 +1,270 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/runs"
+)
+
+var long = flag.Bool("long", false, "also kill the real quickstart, and run the study of objectives: minutes")
+
+// process is the program, running.
+type process struct {
+	*exec.Cmd
+	out  bytes.Buffer
+	log  shared
+	done chan struct{} // closed when it has ended
+}
+
+// shared is text that one goroutine writes and another reads.
+type shared struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text.String()
+}
+
+// start runs a command line as a process of its own.
+func start(t testing.TB, args ...string) *process {
+	t.Helper()
+	return startWith(t, func(*exec.Cmd) {}, args...)
+}
+
+// startWith is start, after the process is changed.
+func startWith(t testing.TB, change func(*exec.Cmd), args ...string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(os.Args[0], args...), done: make(chan struct{})}
+	p.Env = append(os.Environ(), asProgram+"=1")
+	p.Stdout, p.Stderr = &p.out, &p.log
+	change(p.Cmd)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.Wait() // the exit code says it
+		close(p.done)
+	}()
+	t.Cleanup(func() { // if the test ended early
+		_ = p.Process.Kill()
+		<-p.done
+	})
+	return p
+}
+
+// until waits until a condition holds; false if the process ends before.
+func (p *process) until(holds func() bool) bool {
+	for !holds() {
+		select {
+		case <-p.done:
+			return false
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return true
+}
+
+// logged waits until the run in a folder has so many epochs in its log.
+func (p *process) logged(dir string, epochs int) bool {
+	return p.until(func() bool {
+		// Before the process has opened it, the log is that of the process before.
+		text, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
+		return err == nil && strings.Contains(p.log.String(), "into ") && bytes.Count(text, []byte(`"images"`)) >= epochs
+	})
+}
+
+// end waits for the process and returns what it did; code -1: killed.
+func (p *process) end() outcome {
+	<-p.done
+	return outcome{p.ProcessState.ExitCode(), p.out.String(), p.log.String()}
+}
+
+// busy is the tiny experiment with 64 steps per epoch, long enough to be killed,
+// with evaluations and a checkpoint every 20 ms: in the middle of epochs.
+func busy(t testing.TB, epochs int) []string {
+	return []string{tinyFile(t), "train.batch=4", fmt.Sprint("train.epochs=", epochs), "train.checkpoint=0.02", "metrics.every=40",
+		"train.schedule=cosine", "train.clip=100"}
+}
+
+// killed runs a command line again and again, killing it at ten random moments
+// of its way through the epochs, and then lets it end. It returns where the runs continued.
+func killed(t *testing.T, dir string, epochs int, args ...string) (steps []string) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(7, 10)) // the same moments in every test run
+	moments := make([]int, 10)
+	for i := range moments {
+		moments[i] = r.IntN(epochs * 9 / 10)
+	}
+	slices.Sort(moments)
+	args = append([]string{"train", "--resume", "--run", dir}, args...)
+	for i, epoch := range moments {
+		p := start(t, args...)
+		late := 25 * time.Millisecond // after that epoch
+		if i%5 == 3 {                 // while it starts
+			late = 60 * time.Millisecond
+		} else if !p.logged(dir, epoch) {
+			t.Fatalf("kill %d: the run ended by itself: %v", i, p.end())
+		}
+		time.Sleep(time.Duration(r.Float64() * float64(late)))
+		_ = p.Process.Kill() // it may have ended, which the exit code tells
+		if o := p.end(); o.code != -1 {
+			t.Fatalf("kill %d after epoch %d: the run ended by itself: %v", i, epoch, o)
+		}
+		steps = append(steps, continued.FindString(p.log.String()))
+	}
+	o := start(t, args...).end()
+	if o.code != 0 {
+		t.Fatalf("after ten kills: %v", o)
+	}
+	return append(steps, continued.FindString(o.log))
+}
+
+var continued = regexp.MustCompile(`after step \d+`)
+
+// reference trains without interruption.
+func reference(t *testing.T, args ...string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "whole")
+	if o := start(t, append([]string{"train", "--run", dir}, args...)...).end(); o.code != 0 {
+		t.Fatal(o)
+	}
+	return dir
+}
+
+// Killed at ten random moments and continued each time, a run ends with the same
+// parameters, optimisers, log and codes, bit for bit, as one that was left alone.
+func TestKilled(t *testing.T) {
+	const epochs = 500
+	args := busy(t, epochs)
+	whole, dir := reference(t, args...), filepath.Join(t.TempDir(), "run")
+	steps := killed(t, dir, epochs, args...)
+	t.Logf("continued %q", steps)
+	sameRun(t, "after ten kills", dir, whole)
+	checkEpochs(t, dir, epochs)
+	within := 0
+	for _, s := range steps {
+		var step int
+		if n, _ := fmt.Sscanf(s, "after step %d", &step); n == 1 && step%64 != 0 {
+			within++
+		}
+	}
+	if within < 3 {
+		t.Errorf("only %d of the runs continued from the middle of an epoch", within)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".*tmp")); err != nil || len(left) > 0 {
+		t.Errorf("files are left over: %v, %v", left, err)
+	}
+}
+
+// checkEpochs wants every epoch in the log exactly once, in order.
+func checkEpochs(t *testing.T, dir string, epochs int) {
+	t.Helper()
+	var want strings.Builder
+	for e := range epochs {
+		fmt.Fprintf(&want, "%d ", e+1)
+	}
+	var got strings.Builder
+	for _, m := range regexp.MustCompile(`(?m)^\{"step":\d+,"epoch":(\d+),"images"`).FindAllStringSubmatch(logOf(t, dir), -1) {
+		got.WriteString(m[1] + " ")
+	}
+	if got.String() != want.String() {
+		t.Errorf("the log has the epochs %s", got.String())
+	}
+}
+
+// Asked to stop, a run saves, exits with 130, and continues as if nothing had been.
+func TestSignals(t *testing.T) {
+	args := append(busy(t, 200), "train.checkpoint=0") // only when stopped
+	whole := reference(t, args...)
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(signal.String(), func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			command := append([]string{"train", "--resume", "--run", dir, "--json"}, args...)
+			for part := range 3 {
+				p := start(t, command...)
+				if !p.logged(dir, 40*part) {
+					t.Fatal(p.end())
+				}
+				if part == 1 {
+					if _, err := runs.Open(dir); !errors.Is(err, runs.ErrLocked) {
+						t.Errorf("the run can be opened while a process holds it: %v", err)
+					}
+					checkMistake(t, call(t, command...), 1, "another process holds the run")
+				}
+				if err := p.Process.Signal(signal); err != nil {
+					t.Fatal(err)
+				}
+				o := p.end()
+				if o.code != 130 || o.out != "" || !regexp.MustCompile(`\nsaved after step \d+ in \S+\nunravel: stopped by a signal; continue with --resume\n$`).MatchString(o.log) {
+					t.Fatalf("part %d: %v", part, o)
+				}
+				tensors(t, dir) // there is a checkpoint
+			}
+			if o := start(t, command...).end(); o.code != 0 || !strings.HasPrefix(o.out, "{") {
+				t.Fatal(o)
+			}
+			sameRun(t, "after three stops", dir, whole)
+			checkEpochs(t, dir, 200)
+		})
+	}
+}
+
+// Commands other than train stop at once, and leave nothing behind.
+func TestSignalWhileEncoding(t *testing.T) {
+	dir := finished(t)
+	out := filepath.Join(t.TempDir(), "codes.npy")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var log bytes.Buffer
+	if code := run(ctx, []string{"encode", "--run", dir, "--out", out}, io.Discard, &log); code != 130 || log.String() != "unravel: stopped by a signal\n" {
+		t.Errorf("exit code %d: %s", code, log.String())
+	}
+	if entries, err := os.ReadDir(filepath.Dir(out)); err != nil || len(entries) > 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// A broken environment is a mistake of usage, and is found before any work.
+func TestInstructionSet(t *testing.T) {
+	t.Setenv("UNRAVEL_KERNEL", "sse2")
+	checkMistake(t, start(t, "list").end(), 2, `UNRAVEL_KERNEL="sse2": want go, avx2 or avx512`)
+}
+
+// The same as TestKilled, on the real thing: go test ./cli -run Long -long -timeout 30m.
+func TestLongQuickstart(t *testing.T) {
+	if !*long {
+		return
+	}
+	args := []string{"quickstart", "train.checkpoint=0.5"}
+	whole, dir := reference(t, args...), filepath.Join(t.TempDir(), "run")
+	t.Logf("continued %q", killed(t, dir, 20, args...))
+	sameRun(t, "after ten kills", dir, whole)
+	checkEpochs(t, dir, 20)
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/unravel-ml/unravel/train"
+)
+
+// How long a command may take to end by itself after a signal. One that waits for input, or
+// computes what cannot be interrupted, is then ended.
+const (
+	quitPatience  = time.Second      // it has nothing to save
+	savePatience  = 8 * time.Second  // it ends a step of training and saves
+	sweepPatience = 70 * time.Second // its processes save
+)
+
+// stopper ends the program that does not end by itself.
+type stopper struct{ patience atomic.Int64 }
+
+type stopperKey struct{}
+
+// allow lets a command take longer to end after a signal.
+func allow(ctx context.Context, patience time.Duration) {
+	if s, ok := ctx.Value(stopperKey{}).(*stopper); ok {
+		s.patience.Store(int64(patience))
+	}
+}
+
+// onSignals returns a context that ends with the first signal to stop. The program ends with the second
+// one, or when its patience is over. A pipe that nobody reads any more, and a limit to the size
+// of files, are errors of writing, which do not end it.
+func onSignals(parent context.Context) context.Context {
+	signal.Ignore(writeSignals...)
+	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		stops = append(stops, syscall.SIGHUP)
+	}
+	received := make(chan os.Signal, 2)
+	signal.Notify(received, stops...)
+	s := &stopper{}
+	s.patience.Store(int64(quitPatience))
+	ctx, cancel := context.WithCancel(context.WithValue(parent, stopperKey{}, s))
+	go func() {
+		<-received
+		cancel()
+		begin := time.Now()
+		for time.Since(begin) < time.Duration(s.patience.Load()) {
+			select {
+			case <-received:
+				s.exit()
+			case <-time.After(quitPatience / 10):
+			}
+		}
+		s.exit()
+	}()
+	return ctx
+}
+
+// exit ends the program.
+func (s *stopper) exit() {
+	text := fmt.Sprintf("unravel: %v", train.ErrStopped)
+	if time.Duration(s.patience.Load()) > quitPatience {
+		text += " before a step had ended; --resume continues from the last checkpoint"
+	}
+	said := make(chan struct{})
+	go func() { // nobody may read it
+		fmt.Fprintln(os.Stderr, text)
+		close(said)
+	}()
+	select {
+	case <-said:
+	case <-time.After(quitPatience / 10):
+	}
+	os.Exit(exitStopped)
+}

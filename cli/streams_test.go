@@ -1,0 +1,154 @@
+//go:build unix
+
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// gone is a pipe that nobody reads any more.
+func gone(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return w
+}
+
+// Text for people that cannot be written ends no run.
+func TestNobodyListens(t *testing.T) {
+	whole := reference(t, tinyFile(t))
+	for name, stderr := range map[string]func(t *testing.T) *os.File{
+		"a pipe that was closed": gone,
+		"a full disk": func(t *testing.T) *os.File {
+			f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+			if err != nil {
+				t.Skip(err)
+			}
+			t.Cleanup(func() { _ = f.Close() })
+			return f
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			o := startWith(t, func(c *exec.Cmd) { c.Stderr = stderr(t) }, "train", tinyFile(t), "--run", dir).end()
+			if o.code != 0 || !strings.Contains(o.out, "dlsbd") {
+				t.Fatal(o)
+			}
+			sameRun(t, name, dir, whole)
+		})
+	}
+	// closed from the beginning
+	dir := filepath.Join(t.TempDir(), "run")
+	shell := exec.Command("sh", "-c", `exec "$0" "$@" 2>&-`, os.Args[0], "train", tinyFile(t), "--run", dir)
+	shell.Env = append(os.Environ(), asProgram+"=1")
+	if out, err := shell.Output(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	sameRun(t, "without standard error", dir, whole)
+}
+
+// Results that cannot be written are an error.
+func TestResultsLost(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	for _, args := range []string{"list", "list losses", "list losses kl", "list configs quickstart", "data list", "table", "--help", "train --help"} {
+		o := startWith(t, func(c *exec.Cmd) { c.Stdout = full }, strings.Fields(args)...).end()
+		if o.code != 1 || !strings.Contains(o.log, "no space left on device") {
+			t.Errorf("%s: %v", args, o)
+		}
+	}
+	// a reader that has seen enough hears nothing of it
+	if o := startWith(t, func(c *exec.Cmd) { c.Stdout = gone(t) }, "list").end(); o.code != 1 || o.log != "" {
+		t.Error(o)
+	}
+}
+
+// fifo makes a pipe with a name that nobody writes to.
+func fifo(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	return path
+}
+
+// A signal ends a program that waits for input.
+func TestSignalWhileWaiting(t *testing.T) {
+	codes := filepath.Join(finished(t), "codes.npy")
+	labels := "supervision={labels: {file: " + fifo(t, "labels.csv") + "}}"
+	for name, args := range map[string][]string{
+		"a config":    {"train", fifo(t, "config.yaml")},
+		"codes":       {"eval", "--codes", fifo(t, "codes.csv"), "--factors", codes},
+		"a sweep":     {"sweep", fifo(t, "sweep.yaml")},
+		"a hierarchy": {"eval", "--codes", codes, "--factors", codes, "--hierarchy", fifo(t, "h.json")},
+		"labels":      {"train", tinyFile(t), "model={vae: {encoder: {mlp: {hidden: [8]}}}}", "losses=[{variance: {}}]", labels, "--run", filepath.Join(t.TempDir(), "run")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+				p := start(t, args...)
+				time.Sleep(300 * time.Millisecond) // it waits soon; the test also holds if it does not yet
+				if err := p.Process.Signal(signal); err != nil {
+					t.Fatal(err)
+				}
+				if name == "labels" { // a run may be saved: the second one ends it
+					time.Sleep(100 * time.Millisecond)
+					_ = p.Process.Signal(signal)
+				}
+				if o := p.end(); o.code != 130 || !strings.HasPrefix(o.log, "unravel: stopped by a signal") || o.out != "" {
+					t.Errorf("%v: %v", signal, o)
+				}
+			}
+		})
+	}
+}
+
+// Escape sequences and formulas in the headers of foreign files reach neither terminals nor spreadsheets.
+func TestForeignHeaders(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var codes, factors strings.Builder
+	factors.WriteString("\"=cmd|'/c calc'!A0\",\"\x1b[31mred\u009b0m\"\n")
+	for i := range 64 {
+		fmt.Fprintf(&codes, "%d,%d\n", i%8, i/8)
+		fmt.Fprintf(&factors, "%d,%d\n", i%8, i/8)
+	}
+	writeFile(t, "codes.csv", []byte(codes.String()))
+	writeFile(t, "factors.csv", []byte(factors.String()))
+	for _, args := range [][]string{{"--out", "found"}, {"--json"}, {"--metrics", "dlsbd", "--types", "ordinal"}} {
+		o := call(t, append([]string{"eval", "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mig"}, args...)...)
+		if text := o.out + o.log; strings.ContainsAny(text, "\x1b\u009b") || len(text) == 0 {
+			t.Errorf("%q: %q", args, text)
+		}
+	}
+	files, err := filepath.Glob("found/*.csv")
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	named := 0
+	for _, file := range files {
+		text := string(readFile(t, file))
+		if strings.ContainsAny(text, "\x1b\u009b") || strings.HasPrefix(text, "=") || strings.Contains(text, ",=") || strings.Contains(text, "\n=") || strings.Contains(text, "\"=") {
+			t.Errorf("%s: %q", file, text)
+		}
+		named += strings.Count(text, "'=cmd")
+	}
+	if named == 0 {
+		t.Error("no file names the factor")
+	}
+}

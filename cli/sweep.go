@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// sweepCommand is `unravel sweep FILE`.
+type sweepCommand struct {
+	File   string `arg:"" name:"config" help:"The sweep: a YAML file (see docs/sweeps.md)."`
+	Jobs   int    `default:"1" help:"Runs at once; they share the processors."`
+	DryRun bool   `help:"List what would run, and how long it would take, and run nothing."`
+	Retry  bool   `help:"Make failed runs again, too."`
+	Out    string `placeholder:"DIR" help:"The folder of the runs; runs/NAME if absent."`
+	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
+}
+
+// Run makes the runs that are missing.
+func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
+	if c.Jobs < 1 {
+		return usagef("--jobs %d: want 1 or more", c.Jobs)
+	}
+	plan, err := sweep.Open(c.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return usagef("there is no sweep %s: want a YAML file", c.File)
+	}
+	if err != nil {
+		return err
+	}
+	runs, err := plan.Runs()
+	if err != nil {
+		return err
+	}
+	if c.Out == "" {
+		c.Out = filepath.Join("runs", plan.Name)
+	}
+	if c.DryRun {
+		return c.dryRun(ctx, s, runs)
+	}
+	outcomes, err := execute(ctx, s, c.Out, runs, c.Jobs, c.Retry)
+	if outcomes == nil {
+		return err
+	}
+	return errors.Join(c.print(s.out, outcomes), err, failures(outcomes, c.Out))
+}
+
+// execute makes runs in processes of their own, and shows how far they are.
+func execute(ctx context.Context, s *streams, dir string, runs []sweep.Run, jobs int, retry bool) ([]sweep.Outcome, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	allow(ctx, sweepPatience)
+	p := newSweepProgress(s.log)
+	defer p.clear()
+	return sweep.Execute(ctx, dir, runs, sweep.Options{
+		Jobs: jobs, Retry: retry, Start: sweep.Processes(program, "worker"), Say: p.say, Observe: p.observe,
+	})
+}
+
+// failures is the error of a sweep with failed runs; nil if there are none.
+func failures(outcomes []sweep.Outcome, dir string) error {
+	var failed []string
+	for _, o := range outcomes {
+		if o.State == sweep.Failed {
+			failed = append(failed, fmt.Sprintf("%s: %v", o.Run.Name, o.Problem))
+		}
+	}
+	if failed == nil {
+		return nil
+	}
+	more := ""
+	if n := len(failed); n > 3 {
+		failed, more = failed[:3], fmt.Sprintf("\nand %d more", n-3)
+	}
+	return fmt.Errorf("runs failed in %s, and are made again with --retry:\n%s%s", dir, strings.Join(failed, "\n"), more)
+}
+
+// sweepRun is a run in the JSON output.
+type sweepRun struct {
+	Name    string             `json:"name"`
+	Dir     string             `json:"dir,omitempty"`
+	State   sweep.State        `json:"state"`
+	Error   string             `json:"error,omitempty"`
+	Seconds float64            `json:"seconds,omitempty"`
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+	Fit     *train.Fit         `json:"fit,omitempty"`
+}
+
+// print prints what became of the runs.
+func (c *sweepCommand) print(w io.Writer, outcomes []sweep.Outcome) error {
+	var list []sweepRun
+	for _, o := range outcomes {
+		r := sweepRun{Name: o.Run.Name, Dir: o.Dir, State: o.State, Fit: o.Fit}
+		if o.Problem != nil {
+			r.Error = o.Problem.Error()
+		}
+		if o.Record != nil {
+			r.Seconds = o.Record.Seconds
+		}
+		for _, m := range o.Metrics {
+			if r.Metrics == nil {
+				r.Metrics = map[string]float64{}
+			}
+			r.Metrics[m.Name] = m.Value
+		}
+		list = append(list, r)
+	}
+	if c.JSON {
+		return json.NewEncoder(w).Encode(map[string]any{"dir": c.Out, "runs": list})
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tSTATE\tSECONDS\tRESULT")
+	for i, r := range list {
+		result := "-"
+		switch {
+		case r.State == sweep.Failed:
+			result, _, _ = strings.Cut(r.Error, "\n")
+		case len(outcomes[i].Metrics) > 0:
+			var parts []string
+			for _, m := range outcomes[i].Metrics {
+				parts = append(parts, fmt.Sprintf("%s %.4g", m.Name, m.Value))
+			}
+			result = strings.Join(parts, "  ")
+		}
+		if r.Fit != nil && !r.Fit.Converged {
+			result += "  (not converged: " + r.Fit.Why + ")"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%.1f\t%s\n", r.Name, r.State, r.Seconds, result)
+	}
+	return t.Flush()
+}
+
+// dryRun lists what would run.
+func (c *sweepCommand) dryRun(ctx context.Context, s *streams, runs []sweep.Run) error {
+	list, err := sweep.Forecasts(ctx, c.Out, runs, c.Jobs)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.out).Encode(map[string]any{"dir": c.Out, "runs": forecastRuns(list), "seconds": total(list, c.Jobs).Seconds()})
+	}
+	return printForecasts(s.out, list, c.Jobs)
+}
+
+// forecastRuns are forecasts for JSON.
+func forecastRuns(list []sweep.Forecast) []sweepRun {
+	var runs []sweepRun
+	for _, f := range list {
+		runs = append(runs, sweepRun{Name: f.Name, Dir: f.Dir, State: f.State, Seconds: f.Takes.Seconds()})
+	}
+	return runs
+}
+
+// total is how long so many runs at once take.
+func total(list []sweep.Forecast, jobs int) time.Duration {
+	var sum, longest time.Duration
+	for _, f := range list {
+		sum += f.Takes
+		longest = max(longest, f.Takes)
+	}
+	return max(sum/time.Duration(jobs), longest)
+}
+
+// printForecasts lists forecasts for people.
+func printForecasts(w io.Writer, list []sweep.Forecast, jobs int) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RUN\tSTATE\tWOULD TAKE")
+	missing := 0
+	for _, f := range list {
+		takes := "-"
+		if f.State != sweep.Finished {
+			missing++
+			takes = f.Takes.Round(100 * time.Millisecond).String()
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Name, f.State, takes)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d of %d runs to make, about %s of training with %d at once; measuring comes on top\n", missing, len(list),
+		total(list, jobs).Round(time.Second), jobs)
+	return err
+}
+
+// workerCommand is a process of a sweep, for one run.
+type workerCommand struct {
+	Dir     string `arg:""`
+	Threads int    `arg:""`
+}
+
+// Run makes the run.
+func (c *workerCommand) Run(ctx context.Context, s *streams) error {
+	allow(ctx, savePatience)
+	return sweep.Work(ctx, c.Dir, c.Threads, os.Stdin, s.out, s.log)
+}

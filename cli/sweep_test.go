@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/runs/index"
+	"github.com/unravel-ml/unravel/runs/sweep"
+)
+
+const sweepExperiment = `
+name: tiny
+dataset: {square: {size: 8, side: 2}}
+model: {vae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}
+losses: [{reconstruction: {}}, {kl: {weight: 1}}]
+train: {epochs: 2, batch: 32, figures: false}
+metrics: [dlsbd]
+`
+
+// writeSweep writes a sweep with its experiment, and has its processes be this program.
+func writeSweep(t *testing.T, text string) (file, dir string) {
+	t.Helper()
+	t.Setenv(asProgram, "1")
+	folder := t.TempDir()
+	writeFile(t, filepath.Join(folder, "tiny.yaml"), []byte(sweepExperiment))
+	file = filepath.Join(folder, "s.yaml")
+	writeFile(t, file, []byte("base: tiny.yaml\n"+text))
+	return file, filepath.Join(folder, "runs")
+}
+
+func TestSweepCommand(t *testing.T) {
+	file, dir := writeSweep(t, "seeds: [0, 1]\nproduct: {losses.1.kl.weight: [1, 2]}\n")
+	o := succeed(t, "sweep", file, "--out", dir, "--dry-run")
+	if lines := strings.Split(o.out, "\n"); len(lines) != 7 || !strings.HasPrefix(lines[1], "weight1_seed0  unfinished  ") || !strings.HasPrefix(lines[5], "4 of 4 runs to make, about ") {
+		t.Error(o)
+	}
+	if exists(dir) {
+		t.Error("a dry run has made a folder")
+	}
+	o = succeed(t, "sweep", file, "--out", dir, "--jobs", "2")
+	if lines := strings.Split(o.out, "\n"); len(lines) != 6 || !strings.HasPrefix(lines[4], "weight2_seed1  finished  ") || !strings.Contains(lines[4], "dlsbd ") ||
+		!strings.Contains(lines[4], "not converged: reconstructions") || !strings.Contains(o.log, "4 of 4 runs  100 %\n") {
+		t.Error(o)
+	}
+	before := readFile(t, filepath.Join(dir, "weight2_seed1", "run.json"))
+	var result struct {
+		Dir  string
+		Runs []sweepRun
+	}
+	decodeOne(t, succeed(t, "sweep", "--json", file, "--out", dir).out, &result)
+	if result.Dir != dir || len(result.Runs) != 4 || result.Runs[3].State != sweep.Finished || result.Runs[3].Metrics["dlsbd"] == 0 || result.Runs[3].Fit == nil {
+		t.Errorf("%+v", result)
+	}
+	if after := readFile(t, filepath.Join(dir, "weight2_seed1", "run.json")); string(after) != string(before) {
+		t.Error("a finished run was made again")
+	}
+	if o := succeed(t, "sweep", file, "--out", dir, "--dry-run"); !strings.Contains(o.out, "0 of 4 runs to make") {
+		t.Error(o)
+	}
+}
+
+// A run that fails does not stop the others; the program says which, and ends with 1.
+func TestSweepFailure(t *testing.T) {
+	file, dir := writeSweep(t, "product: {train.optimizer.adam.lr: [1e30, 0.001]}\n")
+	o := call(t, "sweep", file, "--out", dir)
+	if o.code != 1 || !strings.Contains(o.out, "lr1e30   failed") || !strings.Contains(o.out, "lr0.001  finished") ||
+		!strings.Contains(o.log, "are made again with --retry:\nlr1e30: ") || !strings.Contains(o.log, "try a smaller learning rate") {
+		t.Error(o)
+	}
+	if o := call(t, "sweep", file, "--out", dir); o.code != 1 || strings.Contains(o.log, "running") {
+		t.Errorf("it was made again: %v", o)
+	}
+}
+
+func TestSweepMistakes(t *testing.T) {
+	file, dir := writeSweep(t, "product: {train.epoch: [1]}\n")
+	checkMistake(t, call(t, "sweep", file, "--out", dir), 2, `did you mean "epochs"?`)
+	checkMistake(t, call(t, "sweep", "none.yaml"), 2, "there is no sweep none.yaml")
+	checkMistake(t, call(t, "sweep", file, "--jobs", "0"), 2, "--jobs 0: want 1 or more")
+	if exists(dir) {
+		t.Error("there is a folder")
+	}
+	// what shows only when the parts of a config meet
+	file, dir = writeSweep(t, "product: {metrics.sample: [0, 3]}\nset: {metrics.final: [{sap: {train_rows: 10}}]}\n")
+	checkMistake(t, call(t, "sweep", file, "--out", dir), 2, "run sample3: ", "metric sap: there are 3 rows; want at least the 10 of train_rows (on 3 of ", "metrics.sample says how many")
+	if exists(dir) {
+		t.Error("there is a folder")
+	}
+	file, dir = writeSweep(t, "seeds: [1]\n")
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var out, log strings.Builder
+	if code := run(ctx, []string{"sweep", file, "--out", dir}, &out, &log); code != exitStopped {
+		t.Errorf("stopped: code %d, %s", code, log.String())
+	}
+}
+
+func TestRunsCommand(t *testing.T) {
+	file, dir := writeSweep(t, "seeds: [0, 1]\nproduct: {losses.1.kl.weight: [1, 2]}\n")
+	succeed(t, "sweep", file, "--out", dir)
+	o := succeed(t, "runs", dir)
+	lines := strings.Split(o.out, "\n")
+	if len(lines) != 6 || strings.Join(strings.Fields(lines[0]), " ") != "run state losses.1.kl.weight seed seconds dlsbd fit.converged" || !strings.HasPrefix(lines[4], "weight2_seed1  finished  2 ") {
+		t.Error(o)
+	}
+	for filter, want := range map[string]int{
+		"seed=1": 2, "losses.1.kl.weight=2": 2, "losses.1.kl.weight=2.0": 2, "seed!=1": 2, "dlsbd>100": 0, "dlsbd<100": 4, "state=finished": 4, "model=x": 0, "modl=x": -1, "kernels=none": 0,
+		"seed": -1, "=3": -1, "seed<x": -1,
+	} {
+		o := call(t, "runs", dir, "--csv", "--filter", filter)
+		if want < 0 {
+			checkMistake(t, o, 2, "")
+			continue
+		}
+		records, err := csv.NewReader(strings.NewReader(o.out)).ReadAll()
+		if err != nil || len(records) != want+1 {
+			t.Errorf("%s: %d runs, want %d, %v", filter, len(records)-1, want, err)
+		}
+	}
+	var runs []index.Run
+	decodeOne(t, succeed(t, "runs", dir, "--json", "--filter", "seed=0", "--filter", "losses.1.kl.weight=1").out, &runs)
+	if len(runs) != 1 || runs[0].Results["fit.converged"] != 0 || runs[0].Settings["model.vae.latent"] != "2" || runs[0].Steps != 4 || runs[0].Machine.Cores < 1 {
+		t.Errorf("%+v", runs)
+	}
+	var compared struct {
+		By     []string
+		Groups []runGroup
+	}
+	decodeOne(t, succeed(t, "runs", dir, "--json", "--by", "losses.1.kl.weight").out, &compared)
+	if len(compared.Groups) != 2 || compared.Groups[0].Runs != 2 || compared.Groups[0].Std["dlsbd"] == 0 {
+		t.Errorf("%+v", compared)
+	}
+	if o := succeed(t, "runs", dir, "--by", "seed"); strings.Count(o.out, "±") != 4 {
+		t.Error(o)
+	}
+	checkMistake(t, call(t, "runs", filepath.Join(dir, "none")), 2, "there is no folder")
+	if o := succeed(t, "runs", t.TempDir()); o.out != "no runs\n" {
+		t.Error(o)
+	}
+}
+
+// A table trains what it needs, once, and shows what there is where it should not.
+func TestTableTrains(t *testing.T) {
+	file, dir := writeSweep(t, "")
+	own := filepath.Join(filepath.Dir(file), "own.yaml")
+	writeFile(t, own, []byte(`name: own
+title: One cell
+source: nobody
+reference: {file: own.csv, dataset: D}
+scales: {quick: {seeds: 2}}
+rows: [{label: r, from: {runs: {config: tiny.yaml}}}]
+columns: [{label: c, metric: dlsbd, transform: 2x}]
+`))
+	writeFile(t, filepath.Join(filepath.Dir(file), "own.csv"), []byte("table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\n"))
+	if o := succeed(t, "table", own, "--runs", dir, "--no-run"); !strings.Contains(o.out, "not run yet") || exists(dir) {
+		t.Error(o)
+	}
+	if o := succeed(t, "table", own, "--runs", dir, "--dry-run"); !strings.Contains(o.out, "2 of 2 runs to make") || exists(dir) {
+		t.Error(o)
+	}
+	o := succeed(t, "table", own, "--runs", dir, "--jobs", "2")
+	if !strings.Contains(o.out, "2 of 2 runs not converged") || !strings.Contains(o.log, "2 of 2 runs  100 %") {
+		t.Error(o)
+	}
+	info, err := os.Stat(filepath.Join(dir, "r_quick_seed0", "run.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := succeed(t, "table", own, "--runs", dir); again.out != o.out {
+		t.Errorf("%v\nfirst %v", again, o)
+	}
+	if after, err := os.Stat(filepath.Join(dir, "r_quick_seed0", "run.json")); err != nil || !after.ModTime().Equal(info.ModTime()) {
+		t.Error("a run was made twice")
+	}
+	checkMistake(t, call(t, "table", "enriching-table3", "--dry-run"), 2, "trains nothing")
+	checkMistake(t, call(t, "table", own, "--jobs", "0"), 2, "--jobs 0")
+	checkMistake(t, call(t, "table", "--no-run"), 2, "belong to a table")
+}
+
+func TestSweepProgress(t *testing.T) {
+	var w strings.Builder
+	p := &sweepProgress{w: &w, every: time.Hour}
+	p.observe(sweep.Status{Runs: 4, Running: 1, Left: -1})
+	p.observe(sweep.Status{Runs: 4, Running: 1, Part: 0.1, Left: time.Minute})
+	p.observe(sweep.Status{Runs: 4, Running: 1, Finished: 1, Failed: 1, Elsewhere: 1, Part: 0.5, Left: 90 * time.Second})
+	p.say("a line")
+	p.observe(sweep.Status{Runs: 4, Finished: 3, Failed: 1, Part: 1, Left: 0})
+	p.clear()
+	if want := "0 of 4 runs  0 %  1 running\n2 of 4 runs  50 %  1 running  1 in other processes  1 failed  1m30s left\na line\n4 of 4 runs  100 %  1 failed\n"; w.String() != want {
+		t.Errorf("got\n%swant\n%s", w.String(), want)
+	}
+}

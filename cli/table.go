@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// tableCommand is `unravel table [NAME]`.
+type tableCommand struct {
+	Name  string `arg:"" optional:"" help:"A table that comes with unravel, or a .yaml file; none: list the tables."`
+	Scale string `placeholder:"NAME" default:"quick" help:"How much is computed: quick, or full, with as many draws and runs as the paper has, or more; some tables have others between them, which the list of tables shows."`
+	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex, NAME.html and, of some tables, figures: boxes as NAME.png, curves as NAME-COLUMN.png."`
+	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
+
+	NoRun  bool   `help:"Train nothing: show the cells whose runs there are."`
+	DryRun bool   `help:"List the runs that would be made, and how long they would take, and make none."`
+	Runs   string `placeholder:"DIR" help:"The folder of the runs; that in runs/tables which the table names, or NAME, if absent."`
+	Jobs   int    `default:"1" help:"Runs at once; they share the processors."`
+	Retry  bool   `help:"Make failed runs again, too."`
+}
+
+// tableRuns is the folder of the runs of tables.
+const tableRuns = "runs/tables"
+
+// printWidth is the width of a table that is not printed on a terminal.
+const printWidth = 100
+
+// Run computes.
+func (c *tableCommand) Run(ctx context.Context, s *streams) error {
+	if c.Name == "" {
+		if c.Out != "" || c.JSON || c.NoRun || c.DryRun || c.Runs != "" || c.Retry {
+			return usagef("flags such as --out and --json belong to a table: want its name")
+		}
+		return listTables(ctx, s.out)
+	}
+	if c.Jobs < 1 {
+		return usagef("--jobs %d: want 1 or more", c.Jobs)
+	}
+	t, err := tables.Open(c.Name)
+	var unknown *tables.UnknownError
+	if errors.As(err, &unknown) || errors.Is(err, fs.ErrNotExist) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := t.Scales.Find(c.Scale); err != nil {
+		return usagef("--scale %s: the table %s: %w", c.Scale, t.Name, err)
+	}
+	if c.Out != "" { // a mistake in it should not cost the time of computing
+		if err := os.MkdirAll(c.Out, 0o777); err != nil {
+			return err
+		}
+	}
+	if c.Runs == "" {
+		c.Runs = runsOf(t)
+	}
+	start := time.Now()
+	failed, err := c.train(ctx, t, s)
+	if err != nil || c.DryRun {
+		return err
+	}
+	result, err := c.compute(ctx, t, s, patienceOf(s.log))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.log, "computed in %.1f s\n", time.Since(start).Seconds())
+	if c.Out != "" {
+		write := writeTable
+		if t.Trains() {
+			write = func(dir string, r *tables.Result) error { return writeShared(ctx, dir, c.Runs, r) }
+		}
+		if err := write(c.Out, result); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.log, "written to %s\n", filepath.Join(c.Out, t.Name+".{md,csv,tex,html}"))
+	}
+	if c.JSON {
+		return errors.Join(result.WriteJSON(s.out), failed)
+	}
+	return errors.Join(result.Print(s.out, widthOf(s.out)), failed)
+}
+
+// runsOf is the folder of a table's runs.
+func runsOf(t *tables.Table) string {
+	return filepath.Join(filepath.FromSlash(tableRuns), cmp.Or(t.Folder, t.Name))
+}
+
+// train makes the runs that are missing. Those that have failed are an error for when the table is shown.
+func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (failed, err error) {
+	if !t.Trains() && c.DryRun {
+		return nil, usagef("--dry-run: the table %s trains nothing", t.Name)
+	}
+	if !t.Trains() || c.NoRun {
+		return nil, nil
+	}
+	runs, err := t.Runs(c.Scale)
+	if err != nil {
+		return nil, err
+	}
+	if c.DryRun {
+		list, err := sweep.Forecasts(ctx, c.Runs, runs, c.Jobs)
+		if err != nil {
+			return nil, err
+		}
+		return nil, printForecasts(s.out, list, c.Jobs)
+	}
+	outcomes, err := execute(ctx, s, c.Runs, runs, c.Jobs, c.Retry)
+	return failures(outcomes, c.Runs), err
+}
+
+// compute computes a table. When the patience is over, lines say how far it is, never sooner after
+// each other than that.
+func (c *tableCommand) compute(ctx context.Context, t *tables.Table, s *streams, patience time.Duration) (*tables.Result, error) {
+	var lock sync.Mutex // progress comes from another goroutine
+	var slow bool
+	latest := "computing " + t.Name
+	var said time.Time
+	tell := func() {
+		fmt.Fprintln(s.log, latest)
+		said = time.Now()
+	}
+	options := tables.Options{Scale: c.Scale, Runs: c.Runs, Explore: !c.NoRun, Progress: func(done, all int, row, metric string) {
+		lock.Lock()
+		defer lock.Unlock()
+		latest = fmt.Sprintf("computing %s of %s (%d of %d)", metric, row, done+1, all)
+		if slow && time.Since(said) > patience {
+			tell()
+		}
+	}}
+	return patiently(ctx, patience, func() (*tables.Result, error) {
+		r, err := t.Compute(ctx, options)
+		if ctx.Err() != nil && err != nil {
+			err = train.ErrStopped
+		}
+		return r, err
+	}, func() {
+		lock.Lock()
+		defer lock.Unlock()
+		slow = true
+		tell()
+	})
+}
+
+// listTables prints the tables with the cells that come out as printed: of tables that train, those of the runs that there are
+// in the usual folder, at the largest scale that has any, and "-" without any.
+func listTables(ctx context.Context, w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "TABLE\tREPRODUCED\tPRINTED\tSCALES\tWHAT\tSOURCE")
+	for _, name := range tables.Names() {
+		table, err := tables.Open(name)
+		if err != nil {
+			return err
+		}
+		reproduced, printed, computed, err := coverage(ctx, table)
+		if err != nil {
+			return err
+		}
+		count := strconv.Itoa(reproduced)
+		if !computed || table.Compare == tables.Ratio { // times do not come out as printed
+			count = "-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\n", name, count, printed, strings.Join(table.Scales.Names(), " "), table.Title, table.Source)
+	}
+	return t.Flush()
+}
+
+// coverage counts the cells that come out as printed, and all that are printed, and says whether there are values to compare with them.
+func coverage(ctx context.Context, t *tables.Table) (reproduced, printed int, computed bool, err error) {
+	if !t.Trains() {
+		reproduced, printed = t.Coverage()
+		return reproduced, printed, true, nil
+	}
+	for _, scale := range slices.Backward(t.Scales.Names()) {
+		r, err := t.Compute(ctx, tables.Options{Scale: scale, Runs: runsOf(t)})
+		if err != nil {
+			return 0, 0, false, err
+		}
+		computed = computed || r.Computed()
+		if reproduced, printed = r.Reproduced, r.Printed; reproduced > 0 {
+			break
+		}
+	}
+	return reproduced, printed, computed, nil
+}
+
+// writeShared writes the files of --out when no other process does that shares the runs: both may end at the same moment.
+func writeShared(ctx context.Context, dir, folder string, r *tables.Result) (err error) {
+	unlock, err := runs.Lock(ctx, folder)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	return writeTable(dir, r)
+}
+
+// writeTable writes the files of --out.
+func writeTable(dir string, r *tables.Result) error {
+	for _, file := range []struct {
+		extension string
+		write     func(io.Writer) error
+	}{{".md", r.WriteMarkdown}, {".csv", r.WriteCSV}, {".tex", r.WriteLaTeX}, {".html", r.WriteHTML}} {
+		if err := runs.WriteFile(filepath.Join(dir, r.Name+file.extension), file.write, false); err != nil {
+			return err
+		}
+	}
+	if r.HasFigure() {
+		if err := runs.WriteFile(filepath.Join(dir, r.Name+".png"), r.WriteFigure, false); err != nil {
+			return err
+		}
+	}
+	for _, picture := range r.CurveFiles() {
+		if err := runs.WriteFile(filepath.Join(dir, picture.Name), picture.Write, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// widthOf is the width of a terminal.
+func widthOf(w io.Writer) int {
+	if f := plain.Terminal(w); f != nil {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return printWidth
+}

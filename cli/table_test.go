@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/tables"
+)
+
+// ownTable is a table of one cell in a folder, with its reference file.
+func ownTable(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "own.yaml"), []byte(`name: own
+title: One cell
+source: nobody
+reference: {file: own.csv, dataset: D}
+rows: [{label: r, from: {entangled: {encoder: rotation, levels: 3}}}]
+columns: [{label: c, metric: mse, transform: exp(-x)}]
+`))
+	writeFile(t, filepath.Join(dir, "own.csv"), []byte("table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\n"))
+	return filepath.Join(dir, "own.yaml")
+}
+
+func TestTableList(t *testing.T) {
+	t.Chdir(t.TempDir()) // where there are no runs
+	o := succeed(t, "table")
+	if !regexp.MustCompile(`(?m)^lsbd-vae-table5 +- +127 `).MatchString(o.out) || !regexp.MustCompile(`(?m)^enriching-table3 +30 +30 `).MatchString(o.out) {
+		t.Errorf("what was never computed, and what was: %v", o)
+	}
+	lines := strings.Split(o.out, "\n")
+	if len(lines) != len(tables.Names())+2 || !strings.HasPrefix(lines[0], "TABLE ") || o.log != "" {
+		t.Fatal(o)
+	}
+	if got := strings.Fields(lines[1])[:3]; strings.Join(got, " ") != "enriching-table2 148 160" {
+		t.Errorf("%q", lines[1])
+	}
+	if got := strings.Fields(lines[4])[:3]; strings.Join(got, " ") != "enriching-table7 - 56" { // times
+		t.Errorf("%q", lines[4])
+	}
+}
+
+func TestTable(t *testing.T) {
+	o := succeed(t, "table", "enriching-table3")
+	for _, want := range []string{"30 of 30 printed cells reproduced (quick scale, 5 seeds)\n", "\nrotation      0.218   0.513   0.805   0.047   0.635\n", "\n  paper       0.22    0.51    0.80    0.05    0.64\n"} {
+		if !strings.Contains(o.out, want) {
+			t.Errorf("no %q in\n%s", want, o.out)
+		}
+	}
+	if !strings.HasPrefix(o.log, "computed in ") || strings.Count(o.log, "\n") != 1 {
+		t.Errorf("log %q", o.log)
+	}
+	var result tables.Result
+	decodeOne(t, succeed(t, "table", "--json", "enriching-table4", "--scale", "full").out, &result)
+	if result.Name != "enriching-table4" || result.Scale != "full" || result.Seeds != 100 || len(result.Rows) != 6 || result.Reproduced != 30 {
+		t.Errorf("%+v", result)
+	}
+}
+
+// A table of one's own, in files that are the same every time.
+func TestTableOut(t *testing.T) {
+	own, out := ownTable(t), filepath.Join(t.TempDir(), "new", "folder")
+	o := succeed(t, "table", own, "--out", out)
+	if !strings.Contains(o.out, "0 of 1 printed cells reproduced") || !strings.Contains(o.out, "1.000!") || !strings.Contains(o.log, "written to "+out) {
+		t.Error(o)
+	}
+	files, err := os.ReadDir(out)
+	if err != nil || len(files) != 4 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	first := map[string][]byte{}
+	for _, extension := range []string{"md", "csv", "tex", "html"} {
+		first[extension] = readFile(t, filepath.Join(out, "own."+extension))
+		if !bytes.Contains(first[extension], []byte("0.97")) {
+			t.Errorf("own.%s lacks the printed value:\n%s", extension, first[extension])
+		}
+	}
+	succeed(t, "table", own, "--out", out)
+	for extension, text := range first {
+		if !bytes.Equal(text, readFile(t, filepath.Join(out, "own."+extension))) {
+			t.Errorf("own.%s differs the second time", extension)
+		}
+	}
+}
+
+func TestTableMistakes(t *testing.T) {
+	checkMistake(t, call(t, "table", "enriching-tabel2"), 2, `there is no table "enriching-tabel2"; did you mean "enriching-table2"?`)
+	checkMistake(t, call(t, "table", "none.yaml"), 2, "table none.yaml: ")
+	checkMistake(t, call(t, "table", "enriching-table3", "--scale", "huge"), 2, "--scale")
+	checkMistake(t, call(t, "table", "--json"), 2, "--out and --json belong to a table")
+	own := ownTable(t)
+	text := string(readFile(t, own))
+	writeFile(t, own, []byte(strings.Replace(text, "exp(-x)", "exp(x)", 1)))
+	checkMistake(t, call(t, "table", own), 2, own+":6:35: columns.0.transform", `unknown transform "exp(x)"`)
+	writeFile(t, own, []byte(text))
+	file := filepath.Join(t.TempDir(), "file")
+	writeFile(t, file, nil)
+	checkMistake(t, call(t, "table", own, "--out", file), 1, file)
+	reference := strings.TrimSuffix(own, ".yaml") + ".csv"
+	writeFile(t, reference, bytes.TrimSuffix(readFile(t, reference), []byte(",,\n")))
+	checkMistake(t, call(t, "table", own), 1, reference+":2: the last line has no end: the file may be cut off")
+	if err := os.Remove(reference); err != nil {
+		t.Fatal(err)
+	}
+	checkMistake(t, call(t, "table", own), 2, reference+": ")
+}
+
+func TestTableStopped(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var out, log bytes.Buffer
+	if code := run(ctx, []string{"table", "enriching-table2"}, &out, &log); code != exitStopped || out.Len() > 0 {
+		t.Errorf("exit code %d, %s, %s", code, out.String(), log.String())
+	}
+}
+
+// What it computes is told when it is slow, and not too often.
+func TestTableProgress(t *testing.T) {
+	var out, log bytes.Buffer
+	s := &streams{&out, &log}
+	c := &tableCommand{Scale: "quick"}
+	table, err := tables.Open("enriching-table4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Scales[0].Seeds = 200
+	if _, err := c.compute(t.Context(), table, s, time.Nanosecond); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) < 2 || len(lines) > 31 || !strings.HasPrefix(lines[0], "computing ") || lines[len(lines)-1] != "computing mpd of random (30 of 30)" {
+		t.Errorf("%q", lines)
+	}
+	log.Reset()
+	if _, err := c.compute(t.Context(), table, s, time.Hour); err != nil || log.Len() > 0 {
+		t.Errorf("%q, %v", log.String(), err)
+	}
+}

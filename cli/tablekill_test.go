@@ -1,0 +1,130 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// killedTable writes a table of six runs that take a moment.
+func killedTable(t *testing.T) (file string) {
+	t.Helper()
+	folder := t.TempDir()
+	text := strings.Replace(sweepExperiment, "epochs: 2,", "epochs: 150, checkpoint: 0.02,", 1)
+	writeFile(t, filepath.Join(folder, "tiny.yaml"), []byte(text))
+	file = filepath.Join(folder, "own.yaml")
+	writeFile(t, file, []byte(`name: own
+title: Runs that are killed
+source: nobody
+reference: {file: own.csv, dataset: D}
+scales: {quick: {seeds: 3}}
+rows:
+  - {label: r, from: {runs: {config: tiny.yaml}}}
+  - {label: s, from: {runs: {config: tiny.yaml, set: {losses.1.kl.weight: 2}}}}
+columns: [{label: c, metric: dlsbd}, {label: d, metric: mig}]
+boxes: {title: Runs, column: c, rows: [r, s]}
+`))
+	writeFile(t, filepath.Join(folder, "own.csv"), []byte("table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\nT,D,r,d,0.1,,\nT,D,s,c,0.97,,\nT,D,s,d,,,none\n"))
+	return file
+}
+
+// A table that is made by two processes at once, both of which are killed at random moments, ends as
+// one that was left alone: the same files, no run made twice and none lost.
+func TestTableKilled(t *testing.T) {
+	file, base := killedTable(t), t.TempDir()
+	command := func(name string) []string {
+		return []string{"table", file, "--runs", filepath.Join(base, name), "--out", filepath.Join(base, name+"-out"), "--jobs", "2"}
+	}
+	begun := time.Now()
+	calm := start(t, command("calm")...).end()
+	if calm.code != 0 {
+		t.Fatal(calm)
+	}
+	takes := time.Since(begun)
+	random := rand.New(rand.NewPCG(3, 9))
+	ended := map[string][]byte{} // what run.json said of finished runs
+	var last outcome
+	for rounds := 0; ; rounds++ {
+		if rounds > 30 {
+			t.Fatal("it makes no progress")
+		}
+		both := []*process{start(t, command("killed")...), start(t, command("killed")...)}
+		for _, p := range both {
+			after := time.Duration((0.05 + 0.3*random.Float64()) * float64(1+rounds) / 3 * float64(takes)) // a busy machine takes longer than before
+			time.AfterFunc(after, func() { _ = p.Process.Kill() })
+		}
+		for _, p := range both {
+			if o := p.end(); o.code == 0 {
+				last = o
+			} else if o.code != -1 {
+				t.Fatal(o)
+			}
+		}
+		checkEnded(t, filepath.Join(base, "killed"), ended)
+		if last.out != "" {
+			t.Logf("%d rounds", rounds)
+			break
+		}
+	}
+	if last.out != calm.out {
+		t.Errorf("it shows\n%s\nwant\n%s", last.out, calm.out)
+	}
+	if names := folders(t, filepath.Join(base, "killed")); len(names) != 6 || len(ended) != 6 || strings.Join(names, " ") != strings.Join(folders(t, filepath.Join(base, "calm")), " ") {
+		t.Errorf("runs %v, of which %d are finished", names, len(ended))
+	}
+	for _, extension := range []string{".md", ".csv", ".tex", ".html", ".png"} {
+		want := readFile(t, filepath.Join(base, "calm-out", "own"+extension))
+		if got := readFile(t, filepath.Join(base, "killed-out", "own"+extension)); !bytes.Equal(got, want) {
+			t.Errorf("own%s differs", extension)
+		}
+	}
+}
+
+// checkEnded wants what runs said when they had finished, and notes those that have finished since.
+func checkEnded(t *testing.T, dir string, ended map[string][]byte) {
+	t.Helper()
+	for _, name := range folders(t, dir) {
+		text, err := os.ReadFile(filepath.Join(dir, name, "run.json"))
+		if before, ok := ended[name]; ok && !bytes.Equal(before, text) {
+			t.Errorf("%s was finished, and was made again", name)
+		}
+		if err == nil {
+			ended[name] = text
+		}
+	}
+}
+
+// folders lists the folders in one; none if it is not there.
+func folders(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// A table whose reference file was cut off at any byte says so before a run is made.
+func TestTableDamagedReference(t *testing.T) {
+	file := killedTable(t)
+	reference := strings.TrimSuffix(file, ".yaml") + ".csv"
+	whole, runs := readFile(t, reference), filepath.Join(t.TempDir(), "runs")
+	for n := range whole {
+		writeFile(t, reference, whole[:n])
+		o := call(t, "table", file, "--runs", runs)
+		if o.code != 1 && o.code != 2 || !strings.Contains(o.log, "own.csv") || o.out != "" || exists(runs) {
+			t.Fatalf("cut off after %d bytes: %v", n, o)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// trainCommand is `unravel train [CONFIG] [key=value ...]`.
+type trainCommand struct {
+	Args   []string `arg:"" optional:"" name:"config" help:"A YAML file or the name of an embedded experiment (see unravel list configs), then overrides key.path=value."`
+	Dir    string   `name:"run" placeholder:"DIR" help:"The run's folder; if absent, one in runs/ that is called after the config and its overrides."`
+	Resume bool     `help:"Continue the run in that folder; its own config is used if none is named."`
+	DryRun bool     `help:"Check the config, print it with its overrides and all defaults, and train nothing."`
+	JSON   bool     `name:"json" help:"Print one JSON object on standard output."`
+}
+
+// Run trains.
+func (c *trainCommand) Run(ctx context.Context, s *streams) error {
+	settings, overrides, err := c.config()
+	if err != nil {
+		return err
+	}
+	if c.Dir == "" {
+		if c.Dir, err = folderOf(settings, overrides); err != nil {
+			return err
+		}
+		if c.Resume && !c.DryRun && !exists(filepath.Join(c.Dir, runs.Config)) {
+			fmt.Fprintf(s.log, "there is no run %s to continue: it begins; --run continues another one\n", c.Dir)
+		}
+	}
+	if c.DryRun {
+		return dryTrain(settings, c.Dir, s)
+	}
+	allow(ctx, savePatience)
+	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Log: s.log})
+	if err != nil {
+		return withFlags(err, c.Dir)
+	}
+	see := c.Dir
+	if settings.Train.Figures {
+		see = filepath.Join(c.Dir, "report.html")
+	}
+	fmt.Fprintf(s.log, "finished %d epochs (%d steps) in %.1f s; see %s\n", result.Epochs, result.Steps, result.Seconds, see)
+	if c.JSON {
+		return json.NewEncoder(s.out).Encode(result)
+	}
+	return metrics.Print(s.out, result.Metrics)
+}
+
+// dryTrain prints the config of a run, and says where it would be.
+func dryTrain(c train.Config, dir string, s *streams) error {
+	if err := train.Check(c); err != nil {
+		return err
+	}
+	text, err := c.Encode()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.log, "%s would train in %s\n", c.Name, dir)
+	_, err = s.out.Write(text)
+	return err
+}
+
+// config reads the config that the arguments name, with their overrides.
+func (c *trainCommand) config() (read train.Config, overrides []string, err error) {
+	name, overrides := "", c.Args
+	if len(overrides) > 0 && !strings.Contains(overrides[0], "=") {
+		name, overrides = overrides[0], overrides[1:]
+	}
+	for _, o := range overrides {
+		if !strings.Contains(o, "=") {
+			return read, nil, usagef("%q is not an override: want key.path=value, after the config", o)
+		}
+	}
+	if name == "" && c.Resume && c.Dir != "" {
+		name = filepath.Join(c.Dir, runs.Config)
+		if !exists(name) {
+			return read, nil, usagef("%s: there is no run to continue: want the folder of one, or a config to start from", c.Dir)
+		}
+	}
+	if name == "" {
+		name = configs.Quickstart
+	}
+	file, source, err := readConfig(name)
+	if err != nil {
+		return read, nil, err
+	}
+	read, err = train.Load(file, source, overrides...)
+	return read, overrides, err
+}
+
+// folderOf is the folder of a run for which none is named. One that a run with other settings has is left to it.
+func folderOf(c train.Config, overrides []string) (string, error) {
+	var settings []sweep.Setting
+	for _, o := range overrides {
+		key, value, _ := config.CutAssignment(o)
+		settings = append(settings, sweep.Setting{Key: key, Value: value})
+	}
+	hash, err := c.Hash()
+	if err != nil {
+		return "", err
+	}
+	return sweep.Free(filepath.Join("runs", sweep.FolderName(c.Name, settings)), func(dir string) bool {
+		return exists(filepath.Join(dir, runs.Config)) && sweep.Read(dir).Hash != hash
+	}), nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// readConfig returns the source of a config: a file if there is one, else an embedded experiment.
+func readConfig(name string) (file string, source []byte, err error) {
+	source, err = config.ReadFile(name)
+	if err == nil {
+		return name, source, nil
+	}
+	embedded, notEmbedded := configs.Read(name)
+	switch {
+	case notEmbedded == nil: // a folder may have the same name
+		return name + ".yaml", embedded, nil
+	case errors.As(err, new(*config.Error)):
+		return "", nil, err
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", nil, usageError{fmt.Errorf("config: %w", err)}
+	case strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml"):
+		return "", nil, usagef("config: there is no file %s", name)
+	}
+	return "", nil, usagef("config: there is neither a file nor an experiment %q%s", name, registry.Suggest(name, configs.Names()))
+}
+
+// withFlags says in terms of the command line how an interrupted or existing run goes on.
+func withFlags(err error, dir string) error {
+	switch {
+	case errors.Is(err, train.ErrStopped):
+		return fmt.Errorf("%w; continue with --resume", train.ErrStopped)
+	case errors.Is(err, runs.ErrExists):
+		return fmt.Errorf("%s: %w; continue it with --resume, or choose another folder with --run", dir, runs.ErrExists)
+	}
+	return err
+}

@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// versionCommand is `unravel version`.
+type versionCommand struct {
+	JSON bool `name:"json" help:"Print one JSON object on standard output."`
+}
+
+// Run prints what run.json says of the code and the machine.
+func (c *versionCommand) Run(s *streams) error {
+	set, err := kernel.InstructionSet()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.out).Encode(map[string]string{"version": train.Version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "kernels": set})
+	}
+	_, err = fmt.Fprintf(s.out, "unravel %s\n%s on %s/%s, %s kernels\n", train.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, set)
+	return err
+}

@@ -1,0 +1,144 @@
+// Package augment changes images at random, so that a model sees several views of
+// one image: colours, mirror images, crops and blur.
+//
+// A [Pipeline] is a list of operations, each of which happens with a probability; a config
+// writes it as a list, or as the name of one in [Presets]:
+//
+//	pipeline:
+//	  - jitter: {brightness: 0.8, contrast: 0.8, saturation: 0.8, hue: 0.2, probability: 0.3}
+//	  - flip
+//	  - crop: {scale: [0.6, 1]}
+//
+// Images are float32 in [0, 1], height x width x channels, row by row and channels
+// last. What every operation computes is what torchvision computes under the same
+// name for tensors of floating-point numbers. All chance comes from the stream that is
+// given, and how much of it an operation takes does not depend on pixels.
+package augment
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Op is an operation with its settings; the entries of [Table] make Ops.
+type Op interface {
+	// Suits reports images of a shape that the operation cannot change.
+	Suits(h, w, c int) error
+
+	happens(s *rng.Stream) bool
+	apply(m *canvas, s *rng.Stream)
+}
+
+// Pipeline is a list of operations, applied in order.
+type Pipeline []Choice
+
+// Apply writes a view of the h x w x c image src to dst, which has as many numbers
+// and is not a part of src, though it may be src. The shape must suit the pipeline.
+func (p Pipeline) Apply(dst, src []float32, h, w, c int, s *rng.Stream) {
+	size := h * w * c
+	m := canvases.Get().(*canvas)
+	if cap(m.room) < size {
+		m.room = make([]float32, size)
+	}
+	m.pixels, m.spare, m.h, m.w, m.c = dst[:size], m.room[:size], h, w, c
+	copy(m.pixels, src[:size])
+	for _, o := range p {
+		if o.Value.happens(s) {
+			o.Value.apply(m, s)
+		}
+	}
+	if size > 0 && &m.pixels[0] != &dst[0] {
+		copy(dst, m.pixels)
+	}
+	m.pixels, m.spare = nil, nil
+	canvases.Put(m)
+}
+
+// Suits reports images of a shape that one of the operations cannot change.
+func (p Pipeline) Suits(h, w, c int) error {
+	for i, o := range p {
+		if err := o.Value.Suits(h, w, c); err != nil {
+			return fmt.Errorf("augmentation %d, %s: images of %d x %d x %d: %w", i, o.Name, h, w, c, err)
+		}
+	}
+	return nil
+}
+
+// Plain is what the pipeline does to every image: its normalisation, if it has one. Images
+// that a model is measured on go through it.
+func (p Pipeline) Plain() Pipeline {
+	var plain Pipeline
+	for _, o := range p {
+		if _, ok := o.Value.(*Normalise); ok {
+			plain = append(plain, o)
+		}
+	}
+	return plain
+}
+
+// Validate checks the order of operations.
+func (p Pipeline) Validate() error {
+	for i, o := range p {
+		if _, ok := o.Value.(*Normalise); ok && i < len(p)-1 {
+			return fmt.Errorf("normalise is operation %d of %d: want it last, as the others take pixels in [0, 1]", i, len(p))
+		}
+	}
+	return nil
+}
+
+// canvas is an image that operations change. Those that cannot work in place write
+// into spare and call swap.
+type canvas struct {
+	pixels, spare []float32
+	h, w, c       int
+
+	room []float32 // a spare of any size
+	row  []float32 // scratch of a row
+	taps []tap     // scratch of a crop
+}
+
+func (m *canvas) swap() { m.pixels, m.spare = m.spare, m.pixels }
+
+// scratch is a buffer for n numbers.
+func (m *canvas) scratch(n int) []float32 {
+	if cap(m.row) < n {
+		m.row = make([]float32, n)
+	}
+	return m.row[:n]
+}
+
+var canvases = sync.Pool{New: func() any { return &canvas{} }}
+
+// Chance is how often an operation is applied.
+type Chance struct {
+	Probability float64 `yaml:"probability" doc:"how often it is applied, from 0 to 1"`
+}
+
+// Validate checks the probability.
+func (c *Chance) Validate() error {
+	if !(c.Probability >= 0 && c.Probability <= 1) {
+		return config.Invalid("probability", "%v is out of range; want 0 (never) to 1 (always)", c.Probability)
+	}
+	return nil
+}
+
+// happens takes one number from the stream.
+func (c *Chance) happens(s *rng.Stream) bool { return s.Float64() < c.Probability }
+
+// Choice is an operation in a config: `flip`, or `{flip: {probability: 0.3}}`.
+type Choice registry.Choice[Op]
+
+// DecodeConfig reads the choice from a config.
+func (c *Choice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Table, (*registry.Choice[Op])(c))
+}
+
+// EncodeConfig writes the choice into a config.
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Op](c)) }
+
+// ConfigType says what can be chosen.
+func (c Choice) ConfigType() string { return config.ChoiceType(Table) }

@@ -1,0 +1,109 @@
+package augment
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Blur is the convolution with a square kernel of Kernel pixels a side with weights e^(-(x^2+y^2)/(2 sigma^2)),
+// which add up to 1, and sigma drawn evenly from Sigma. Around the image lie its mirror images,
+// in which the outermost pixels are not repeated.
+type Blur struct {
+	Chance
+	Kernel int        `yaml:"kernel" doc:"pixels along a side of the kernel, odd"`
+	Sigma  [2]float64 `yaml:"sigma" doc:"least and largest standard deviation, in pixels"`
+}
+
+// The limits of Blur.
+const (
+	maxKernel = 63
+	leastWide = 1e-3
+	mostWide  = 1e3
+)
+
+// Validate checks the settings.
+func (b *Blur) Validate() error {
+	switch {
+	case b.Kernel < 1 || b.Kernel > maxKernel || b.Kernel%2 == 0:
+		return config.Invalid("kernel", "%d is out of range; want an odd number from 1 to %d", b.Kernel, maxKernel)
+	case !(b.Sigma[0] >= leastWide && b.Sigma[0] <= b.Sigma[1] && b.Sigma[1] <= mostWide):
+		return config.Invalid("sigma", "%v is out of range; want two numbers from %g to %g, the first at most the second", b.Sigma, leastWide, mostWide)
+	}
+	return nil
+}
+
+// Suits wants images with more pixels a side than half the kernel.
+func (b *Blur) Suits(h, w, _ int) error {
+	if r := b.Kernel / 2; h <= r || w <= r {
+		return fmt.Errorf("want more than %d pixels along each side for a kernel of %d", r, b.Kernel)
+	}
+	return nil
+}
+
+func (b *Blur) apply(m *canvas, s *rng.Stream) {
+	var room [maxKernel]float32
+	weights := room[:b.Kernel]
+	gaussian(weights, b.Sigma[0]+(b.Sigma[1]-b.Sigma[0])*s.Float64())
+	m.blur(weights)
+}
+
+// gaussian writes the weights along one side.
+func gaussian(weights []float32, sigma float64) {
+	r := len(weights) / 2
+	var room [maxKernel]float64
+	var sum float64
+	for i := range weights {
+		x := float64(i-r) / sigma
+		room[i] = math.Exp(-x * x / 2)
+		sum += room[i]
+	}
+	for i := range weights {
+		weights[i] = float32(room[i] / sum)
+	}
+}
+
+// blur convolves the image with the same weights along columns, then along rows.
+func (m *canvas) blur(weights []float32) {
+	r, length := len(weights)/2, m.w*m.c
+	padded := m.scratch(length + 2*r*m.c)
+	middle := padded[r*m.c:][:length]
+	for y := range m.h {
+		for i, weight := range weights {
+			row := m.pixels[mirror(y+i-r, m.h)*length:][:length]
+			if i == 0 {
+				kernel.Scale(middle, weight, row)
+			} else {
+				kernel.AddScaled(middle, weight, row)
+			}
+		}
+		for x := 1; x <= r; x++ {
+			copy(padded[(r-x)*m.c:][:m.c], middle[x*m.c:])
+			copy(padded[(r+m.w-1+x)*m.c:][:m.c], middle[(m.w-1-x)*m.c:])
+		}
+		dst := m.spare[y*length:][:length]
+		for i, weight := range weights {
+			row := padded[i*m.c:][:length]
+			if i == 0 {
+				kernel.Scale(dst, weight, row)
+			} else {
+				kernel.AddScaled(dst, weight, row)
+			}
+		}
+	}
+	m.swap()
+}
+
+// mirror is the place from 0 to n-1 whose mirror image is at i, from -n+1 to 2n-2.
+func mirror(i, n int) int {
+	if i < 0 {
+		i = -i
+	}
+	if i >= n {
+		i = 2*(n-1) - i
+	}
+	return i
+}

@@ -1,0 +1,313 @@
+package augment
+
+import (
+	"errors"
+	"math"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// The lightness of a colour is 0.2989 red + 0.587 green + 0.114 blue.
+const (
+	lightRed   = 0.2989
+	lightGreen = 0.587
+	lightBlue  = 0.114
+)
+
+// Jitter changes brightness, contrast, saturation and hue in random order. With a
+// factor f drawn evenly from max(0, 1-x) to 1+x, where x is the setting, and results cut off to [0, 1],
+//
+//   - brightness: f p for every number p,
+//   - contrast: f p + (1-f) m, where m is the mean lightness of the image,
+//   - saturation: f p + (1-f) l, where l is the lightness of the pixel,
+//   - hue: the pixel's hue in HSV moves by a part of a full turn drawn evenly from -x to x.
+//
+// A setting of 0 leaves a step out. Images of one channel have a lightness of their own, and no
+// saturation or hue.
+type Jitter struct {
+	Chance
+	Brightness float64 `yaml:"brightness" doc:"how far the factor of brightness goes from 1"`
+	Contrast   float64 `yaml:"contrast" doc:"how far the factor of contrast goes from 1"`
+	Saturation float64 `yaml:"saturation" doc:"how far the factor of saturation goes from 1"`
+	Hue        float64 `yaml:"hue" doc:"how far the hue moves, as a part of a full turn"`
+}
+
+// NewJitter returns the settings of Cao et al. 2022, always applied.
+func NewJitter() *Jitter { return &Jitter{Chance{1}, 0.8, 0.8, 0.8, 0.2} }
+
+// maxJitter bounds the settings of Jitter.
+const maxJitter = 1e3
+
+// Validate checks the settings.
+func (j *Jitter) Validate() error {
+	for _, x := range []struct {
+		key         string
+		value, most float64
+	}{{"brightness", j.Brightness, maxJitter}, {"contrast", j.Contrast, maxJitter}, {"saturation", j.Saturation, maxJitter}, {"hue", j.Hue, 0.5}} {
+		if !(x.value >= 0 && x.value <= x.most) {
+			return config.Invalid(x.key, "%v is out of range; want 0 (no change) to %v", x.value, x.most)
+		}
+	}
+	return nil
+}
+
+// Suits wants one or three channels.
+func (*Jitter) Suits(_, _, c int) error { return greyOrColour(c) }
+
+func greyOrColour(c int) error {
+	if c != 1 && c != 3 {
+		return errors.New("want 1 channel or 3")
+	}
+	return nil
+}
+
+func (j *Jitter) apply(m *canvas, s *rng.Stream) {
+	order := [4]int{0, 1, 2, 3}
+	for i := 3; i > 0; i-- {
+		k := s.IntN(i + 1)
+		order[i], order[k] = order[k], order[i]
+	}
+	var factors [4]float32
+	for i, x := range [3]float64{j.Brightness, j.Contrast, j.Saturation} {
+		low := max(0, 1-x)
+		factors[i] = float32(low + (1+x-low)*s.Float64())
+	}
+	factors[stepHue] = float32(j.Hue * (2*s.Float64() - 1))
+	var room [4]colourStep
+	steps := room[:0]
+	for _, kind := range order {
+		step := colourStep{kind: kind, factor: factors[kind]}
+		switch {
+		case [4]float64{j.Brightness, j.Contrast, j.Saturation, j.Hue}[kind] == 0, kind >= stepSaturation && m.c == 1:
+			continue
+		case kind == stepContrast: // it needs the image after the steps before it
+			m.recolour(steps)
+			steps, step.rest = steps[:0], (1-step.factor)*m.meanLightness()
+		}
+		steps = append(steps, step)
+	}
+	m.recolour(steps)
+}
+
+// colourStep is a step of jitter with what it has drawn.
+type colourStep struct {
+	kind         int
+	factor, rest float32
+}
+
+const (
+	stepBrightness = iota
+	stepContrast
+	stepSaturation
+	stepHue
+)
+
+// recolour takes some steps, pixel by pixel. Neighbours are often equal, above all in pictures that are drawn; then
+// nothing is computed anew.
+func (m *canvas) recolour(steps []colourStep) {
+	if len(steps) == 0 {
+		return
+	}
+	if m.c == 1 {
+		for _, s := range steps {
+			scaleAll(m.pixels, s.factor, s.rest)
+		}
+		return
+	}
+	none := math.Float32bits(float32(math.NaN()))
+	lastR, lastG, lastB := none, none, none
+	var r, g, b float32
+	for p := m.pixels; len(p) >= 3; p = p[3:] {
+		rBits, gBits, bBits := math.Float32bits(p[0]), math.Float32bits(p[1]), math.Float32bits(p[2])
+		if (rBits^lastR)|(gBits^lastG)|(bBits^lastB) != 0 {
+			lastR, lastG, lastB = rBits, gBits, bBits
+			r, g, b = p[0], p[1], p[2]
+			for i := range steps {
+				s := &steps[i]
+				if s.kind == stepHue {
+					r, g, b = turnHue(r, g, b, s.factor)
+					continue
+				}
+				rest := s.rest
+				if s.kind == stepSaturation {
+					rest = (1 - s.factor) * lightness(r, g, b)
+				}
+				r, g, b = clamp(s.factor*r+rest), clamp(s.factor*g+rest), clamp(s.factor*b+rest)
+			}
+		}
+		p[0], p[1], p[2] = r, g, b
+	}
+}
+
+// one is the bits of 1. The bits of numbers that are not negative have the order of the numbers
+// themselves, and integers have a least and a largest without branches.
+const one = 0x3f800000
+
+// clamp cuts a number off to [0, 1].
+func clamp(x float32) float32 {
+	return math.Float32frombits(uint32(min(max(int32(math.Float32bits(x)), 0), one)))
+}
+
+// scaleAll computes clamp(f p + rest).
+func scaleAll(p []float32, f, rest float32) {
+	for i, v := range p {
+		p[i] = clamp(f*v + rest)
+	}
+}
+
+// meanLightness is the mean of the lightness of all pixels, or of one channel.
+func (m *canvas) meanLightness() float32 {
+	length := m.w * m.c
+	weights := m.scratch(length)
+	for i := range weights {
+		weights[i] = 1
+		if m.c == 3 {
+			weights[i] = [3]float32{lightRed, lightGreen, lightBlue}[i%3]
+		}
+	}
+	var sum float64
+	for y := range m.h {
+		sum += kernel.Dot(m.pixels[y*length:][:length], weights)
+	}
+	return float32(sum / float64(m.h*m.w))
+}
+
+// lightness is that of a colour.
+func lightness(r, g, b float32) float32 { return lightRed*r + lightGreen*g + lightBlue*b }
+
+// turnHue moves the hue of a colour by a part of a full turn from -1/2 to 1/2. Its largest number
+// and the least stay; with d their difference and h the hue in sixths of a turn, from 0 to 6, red becomes
+// least + d clamp(|h-3| - 1), green least + d clamp(2 - |h-2|), and blue least + d clamp(2 - |h-4|).
+func turnHue(r, g, b, shift float32) (red, green, blue float32) {
+	rBits, gBits, bBits := math.Float32bits(r), math.Float32bits(g), math.Float32bits(b)
+	most, low := max(rBits, gBits, bBits), math.Float32frombits(min(rBits, gBits, bBits))
+	d := math.Float32frombits(most) - low
+	if d == 0 {
+		return r, g, b // a grey has no hue
+	}
+	inverse := 1 / d
+	hue := math.Float32bits(4 + (r-g)*inverse)
+	if x := math.Float32bits(2 + (b-r)*inverse); gBits == most {
+		hue = x
+	}
+	if x := math.Float32bits((g - b) * inverse); rBits == most {
+		hue = x
+	}
+	h := math.Float32frombits(hue) + 6*shift + 12 // so that whole turns can be cut off
+	h -= 6 * float32(int32(h*(1.0/6)))
+	return low + d*clamp(distance(h, 3)-1), low + d*clamp(2-distance(h, 2)), low + d*clamp(2-distance(h, 4))
+}
+
+// distance is |a - b|.
+func distance(a, b float32) float32 { return math.Float32frombits(math.Float32bits(a-b) &^ (1 << 31)) }
+
+// Grayscale replaces colours by their lightness, in all three channels.
+type Grayscale struct{ Chance }
+
+// Suits wants one or three channels; one is grey as it is.
+func (*Grayscale) Suits(_, _, c int) error { return greyOrColour(c) }
+
+func (*Grayscale) apply(m *canvas, _ *rng.Stream) {
+	if m.c != 3 {
+		return
+	}
+	for p := m.pixels; len(p) >= 3; p = p[3:] {
+		l := lightness(p[0], p[1], p[2])
+		p[0], p[1], p[2] = l, l, l
+	}
+}
+
+// Solarise replaces numbers p from the threshold on by 1 - p.
+type Solarise struct {
+	Chance
+	Threshold float64 `yaml:"threshold" doc:"the least number that is inverted"`
+}
+
+// Validate checks the threshold.
+func (o *Solarise) Validate() error {
+	if !(o.Threshold >= 0 && o.Threshold <= 1) {
+		return config.Invalid("threshold", "%v is out of range; want 0 (all is inverted) to 1", o.Threshold)
+	}
+	return nil
+}
+
+// Suits accepts all shapes.
+func (*Solarise) Suits(_, _, _ int) error { return nil }
+
+func (o *Solarise) apply(m *canvas, _ *rng.Stream) {
+	threshold := float32(o.Threshold)
+	for i, v := range m.pixels {
+		bits := math.Float32bits(v)
+		if inverse := math.Float32bits(1 - v); int32(bits) >= int32(math.Float32bits(threshold)) {
+			bits = inverse
+		}
+		m.pixels[i] = math.Float32frombits(bits)
+	}
+}
+
+// Normalise computes (p - mean)/deviation in every channel. It is always applied.
+type Normalise struct {
+	Mean      []float64 `yaml:"mean" doc:"means of the channels, or one for all"`
+	Deviation []float64 `yaml:"deviation" doc:"standard deviations of the channels, or one for all"`
+}
+
+// NewNormalise returns the mean and deviation of ImageNet's channels.
+func NewNormalise() *Normalise {
+	return &Normalise{Mean: []float64{0.485, 0.456, 0.406}, Deviation: []float64{0.229, 0.224, 0.225}}
+}
+
+// Validate checks the settings.
+func (n *Normalise) Validate() error {
+	if len(n.Mean) == 0 || len(n.Deviation) == 0 {
+		return config.Invalid("mean", "%d means and %d deviations; want one for all channels, or one for each", len(n.Mean), len(n.Deviation))
+	}
+	for _, v := range n.Mean {
+		if !(math.Abs(v) <= maxNormal) {
+			return config.Invalid("mean", "%v is out of range; want %g to %g", v, -maxNormal, maxNormal)
+		}
+	}
+	for _, v := range n.Deviation {
+		if !(v >= 1/maxNormal && v <= maxNormal) {
+			return config.Invalid("deviation", "%v is out of range; want %g to %g", v, 1/maxNormal, maxNormal)
+		}
+	}
+	return nil
+}
+
+// maxNormal bounds means and deviations, and their reciprocals.
+const maxNormal = 1e6
+
+// Suits wants as many channels as there are means and deviations.
+func (n *Normalise) Suits(_, _, c int) error {
+	for _, list := range [][]float64{n.Mean, n.Deviation} {
+		if len(list) != 1 && len(list) != c {
+			return errors.New("want a mean and a deviation for each channel, or one of them for all")
+		}
+	}
+	return nil
+}
+
+func (*Normalise) happens(*rng.Stream) bool { return true }
+
+func (n *Normalise) apply(m *canvas, _ *rng.Stream) {
+	at := func(list []float64, k int) float32 { return float32(list[k%len(list)]) }
+	if m.c == 3 {
+		normalise3(m.pixels, [3]float32{at(n.Mean, 0), at(n.Mean, 1), at(n.Mean, 2)},
+			[3]float32{1 / at(n.Deviation, 0), 1 / at(n.Deviation, 1), 1 / at(n.Deviation, 2)})
+		return
+	}
+	for k := range m.c {
+		mean, scale := at(n.Mean, k), 1/at(n.Deviation, k)
+		for i := k; i < len(m.pixels); i += m.c {
+			m.pixels[i] = (m.pixels[i] - mean) * scale
+		}
+	}
+}
+
+func normalise3(p []float32, mean, scale [3]float32) {
+	for ; len(p) >= 3; p = p[3:] {
+		p[0], p[1], p[2] = (p[0]-mean[0])*scale[0], (p[1]-mean[1])*scale[1], (p[2]-mean[2])*scale[2]
+	}
+}

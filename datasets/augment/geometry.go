@@ -1,0 +1,161 @@
+package augment
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Flip mirrors images, left to right.
+type Flip struct{ Chance }
+
+// Suits accepts all shapes.
+func (*Flip) Suits(_, _, _ int) error { return nil }
+
+func (*Flip) apply(m *canvas, _ *rng.Stream) {
+	length := m.w * m.c
+	for row := m.pixels; len(row) > 0; row = row[length:] {
+		flipRow(row[:length], m.c)
+	}
+}
+
+func flipRow(row []float32, c int) {
+	if c == 3 {
+		for a, b := 0, len(row)-3; a < b; a, b = a+3, b-3 {
+			x, y := (*[3]float32)(row[a:]), (*[3]float32)(row[b:])
+			*x, *y = *y, *x
+		}
+		return
+	}
+	for a, b := 0, len(row)-c; a < b; a, b = a+c, b-c {
+		for k := range c {
+			row[a+k], row[b+k] = row[b+k], row[a+k]
+		}
+	}
+}
+
+// Crop takes a part of the image, whose area is drawn evenly from Scale, in parts of the
+// image's, and whose width by height is drawn from Aspect, evenly in its logarithm; its place is drawn evenly from
+// where it fits. It is resampled to the size of the image, bilinearly between the centres
+// of pixels. If ten draws give no size that fits, it is the largest central part with an aspect within the limits.
+type Crop struct {
+	Chance
+	Scale  [2]float64 `yaml:"scale" doc:"least and largest area, in parts of the image's"`
+	Aspect [2]float64 `yaml:"aspect" doc:"least and largest width by height"`
+}
+
+// NewCrop returns the settings of Cao et al. 2022.
+func NewCrop() *Crop {
+	return &Crop{Chance: Chance{1}, Scale: [2]float64{0.6, 1}, Aspect: [2]float64{3.0 / 4, 4.0 / 3}}
+}
+
+// Validate checks the settings.
+func (c *Crop) Validate() error {
+	switch {
+	case !(c.Scale[0] > 0 && c.Scale[0] <= c.Scale[1] && c.Scale[1] <= 1):
+		return config.Invalid("scale", "%v is out of range; want two numbers above 0, the first at most the second, and that at most 1", c.Scale)
+	case !(c.Aspect[0] >= 1/maxAspect && c.Aspect[0] <= c.Aspect[1] && c.Aspect[1] <= maxAspect):
+		return config.Invalid("aspect", "%v is out of range; want two numbers from %g to %g, the first at most the second", c.Aspect, 1/maxAspect, maxAspect)
+	}
+	return nil
+}
+
+// maxAspect bounds aspects and their reciprocals.
+const maxAspect = 100.0
+
+// Suits accepts all shapes.
+func (*Crop) Suits(_, _, _ int) error { return nil }
+
+func (c *Crop) apply(m *canvas, s *rng.Stream) {
+	top, left, h, w := c.draw(m.h, m.w, s)
+	m.resample(top, left, h, w)
+}
+
+// draw chooses the part.
+func (c *Crop) draw(height, width int, s *rng.Stream) (top, left, h, w int) {
+	area := float64(height * width)
+	low, high := math.Log(c.Aspect[0]), math.Log(c.Aspect[1])
+	for range 10 {
+		target := area * (c.Scale[0] + (c.Scale[1]-c.Scale[0])*s.Float64())
+		aspect := math.Exp(low + (high-low)*s.Float64())
+		w, h = int(math.RoundToEven(math.Sqrt(target*aspect))), int(math.RoundToEven(math.Sqrt(target/aspect)))
+		if w > 0 && w <= width && h > 0 && h <= height {
+			return s.IntN(height - h + 1), s.IntN(width - w + 1), h, w
+		}
+	}
+	h, w = height, width
+	switch aspect := float64(width) / float64(height); {
+	case aspect < c.Aspect[0]:
+		h = max(1, min(height, int(math.RoundToEven(float64(width)/c.Aspect[0]))))
+	case aspect > c.Aspect[1]:
+		w = max(1, min(width, int(math.RoundToEven(float64(height)*c.Aspect[1]))))
+	}
+	return (height - h) / 2, (width - w) / 2, h, w
+}
+
+// tap says between which two places a sample lies, and how near to the second.
+type tap struct {
+	at, next int
+	part     float32
+}
+
+// tapOf is the place of sample i of n in a stretch of length pixels.
+func tapOf(i, n, length int) tap {
+	x := max(0, (float64(i)+0.5)*float64(length)/float64(n)-0.5)
+	at := min(int(x), length-1)
+	return tap{at, min(at+1, length-1), float32(x - float64(at))}
+}
+
+// resample replaces the image by a part of it.
+func (m *canvas) resample(top, left, h, w int) {
+	if h == m.h && w == m.w {
+		return
+	}
+	if cap(m.taps) < m.w {
+		m.taps = make([]tap, m.w)
+	}
+	taps := m.taps[:m.w]
+	for x := range taps {
+		t := tapOf(x, m.w, w)
+		taps[x] = tap{t.at * m.c, t.next * m.c, t.part}
+	}
+	length := w * m.c
+	mixed := m.scratch(length)
+	part := func(y int) []float32 { return m.pixels[((top+y)*m.w+left)*m.c:][:length] }
+	for y := range m.h {
+		t := tapOf(y, m.h, h)
+		if t.part == 0 || t.at == t.next {
+			copy(mixed, part(t.at))
+		} else {
+			kernel.Scale(mixed, 1-t.part, part(t.at))
+			kernel.AddScaled(mixed, t.part, part(t.next))
+		}
+		dst := m.spare[y*m.w*m.c:][:m.w*m.c]
+		if m.c == 3 {
+			stretch3(dst, mixed, taps)
+		} else {
+			stretch(dst, mixed, taps, m.c)
+		}
+	}
+	m.swap()
+}
+
+// stretch resamples a row.
+func stretch(dst, row []float32, taps []tap, c int) {
+	for x, t := range taps {
+		for k := range c {
+			a, b := row[t.at+k], row[t.next+k]
+			dst[x*c+k] = a + t.part*(b-a)
+		}
+	}
+}
+
+func stretch3(dst, row []float32, taps []tap) {
+	for _, t := range taps {
+		a, b, d := (*[3]float32)(row[t.at:]), (*[3]float32)(row[t.next:]), (*[3]float32)(dst)
+		d[0], d[1], d[2] = a[0]+t.part*(b[0]-a[0]), a[1]+t.part*(b[1]-a[1]), a[2]+t.part*(b[2]-a[2])
+		dst = dst[3:]
+	}
+}

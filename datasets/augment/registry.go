@@ -1,0 +1,133 @@
+package augment
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// Table lists the operations that a pipeline can name.
+var Table = &registry.Table[Op]{Kind: "augmentation", Entries: []registry.Entry[Op]{
+	{Name: "jitter", Doc: "brightness, contrast, saturation and hue, changed at random and in random order",
+		New: func() Op { return NewJitter() }},
+	{Name: "flip", Doc: "mirror images, left to right", New: func() Op { return &Flip{Chance{0.5}} }},
+	{Name: "blur", Doc: "convolution with a Gaussian of random width",
+		New: func() Op { return &Blur{Chance: Chance{1}, Kernel: 3, Sigma: [2]float64{1, 2}} }},
+	{Name: "crop", Doc: "a random part of the image of random size and shape, enlarged to the image's size",
+		New: func() Op { return NewCrop() }},
+	{Name: "grayscale", Doc: "colours become greys of the same lightness", New: func() Op { return &Grayscale{Chance{0.2}} }},
+	{Name: "solarise", Doc: "light pixels are inverted", New: func() Op { return &Solarise{Chance: Chance{0.2}, Threshold: 0.5} }},
+	{Name: "normalise", Doc: "a mean is subtracted from every channel, which is then divided by a deviation",
+		New: func() Op { return NewNormalise() }},
+}}
+
+// Presets are pipelines by name.
+var Presets = &registry.Table[Pipeline]{Kind: "pipeline", Entries: []registry.Entry[Pipeline]{
+	{Name: "negative-free", Doc: "jitter, flip, blur and large crops, for sprites and other images that keep their pixels in [0, 1]",
+		Source: "Cao et al. 2022, appendix A.1", New: func() Pipeline { return negativeFree() }},
+	{Name: "negative-free-normalised", Doc: "the same with the mean and deviation of ImageNet, for coloured images such as room",
+		Source: "Cao et al. 2022, appendix A.1", New: func() Pipeline { return append(negativeFree(), pick("normalise", NewNormalise())) }},
+	{Name: "byol", Doc: "jitter, greys, flip, blur and crops down to 8 % of the area",
+		Source: "byol-pytorch (2022), its default", New: func() Pipeline {
+			return Pipeline{
+				pick("jitter", &Jitter{Chance{0.3}, 0.8, 0.8, 0.8, 0.2}), pick("grayscale", &Grayscale{Chance{0.2}}), pick("flip", &Flip{Chance{0.5}}),
+				pick("blur", &Blur{Chance{0.2}, 3, [2]float64{1, 2}}), pick("crop", cropOf(0.08)), pick("normalise", NewNormalise()),
+			}
+		}},
+	{Name: "moco", Doc: "crops, greys, jitter and flip", Source: "He et al. 2020 (MoCo v1), the authors' code", New: func() Pipeline {
+		return Pipeline{
+			pick("crop", cropOf(0.2)), pick("grayscale", &Grayscale{Chance{0.2}}), pick("jitter", &Jitter{Chance{1}, 0.4, 0.4, 0.4, 0.4}),
+			pick("flip", &Flip{Chance{0.5}}), pick("normalise", NewNormalise()),
+		}
+	}},
+	{Name: "moco-v2", Doc: "crops, jitter, greys, blur and flip", Source: "Chen et al. 2020 (MoCo v2), the authors' code", New: func() Pipeline {
+		return Pipeline{
+			pick("crop", cropOf(0.2)), pick("jitter", &Jitter{Chance{0.8}, 0.4, 0.4, 0.4, 0.1}), pick("grayscale", &Grayscale{Chance{0.2}}),
+			pick("blur", &Blur{Chance{0.5}, 7, [2]float64{0.1, 2}}), pick("flip", &Flip{Chance{0.5}}), pick("normalise", NewNormalise()),
+		}
+	}},
+	{Name: "barlow-twins", Doc: "crops, flip, jitter, greys and blur: the first view of the authors' code",
+		Source: "Zbontar et al. 2021", New: func() Pipeline { return barlowTwins(1, 0) }},
+	{Name: "barlow-twins-second", Doc: "the same with little blur and with solarised images: the second view",
+		Source: "Zbontar et al. 2021", New: func() Pipeline { return barlowTwins(0.1, 0.2) }},
+}}
+
+func pick(name string, o Op) Choice { return Choice{Name: name, Value: o} }
+
+// negativeFree is the pipeline of Cao et al. 2022 without its last step.
+func negativeFree() Pipeline {
+	return Pipeline{
+		pick("jitter", &Jitter{Chance{0.3}, 0.8, 0.8, 0.8, 0.2}), pick("flip", &Flip{Chance{0.5}}),
+		pick("blur", &Blur{Chance{0.2}, 3, [2]float64{1, 2}}), pick("crop", cropOf(0.6)),
+	}
+}
+
+func barlowTwins(blur, solarise float64) Pipeline {
+	return Pipeline{
+		pick("crop", cropOf(0.08)), pick("flip", &Flip{Chance{0.5}}), pick("jitter", &Jitter{Chance{0.8}, 0.4, 0.4, 0.2, 0.1}),
+		pick("grayscale", &Grayscale{Chance{0.2}}), pick("blur", &Blur{Chance{blur}, 7, [2]float64{0.1, 2}}),
+		pick("solarise", &Solarise{Chance{solarise}, 0.5}), pick("normalise", NewNormalise()),
+	}
+}
+
+func cropOf(least float64) *Crop {
+	c := NewCrop()
+	c.Scale[0] = least
+	return c
+}
+
+// Preset returns a pipeline by name.
+func Preset(name string) (Pipeline, error) {
+	e, err := Presets.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	return e.New(), nil
+}
+
+// DecodeConfig reads a list of operations, or the name of a preset. Null is no pipeline, which an empty one is not.
+func (p *Pipeline) DecodeConfig(n *config.Node) error {
+	var read Pipeline
+	switch {
+	case n.IsNull():
+		*p = nil
+		return nil
+	case n.IsScalar():
+		var name string
+		err := n.Decode(&name)
+		if err != nil {
+			return err
+		}
+		if read, err = Preset(name); err != nil {
+			return n.Errorf("%w", err)
+		}
+	case n.IsList():
+		list := []Choice{}
+		if err := n.Decode(&list); err != nil {
+			return err
+		}
+		read = list
+	default:
+		return n.Errorf("want a list of augmentations, or the name of a pipeline: %s", strings.Join(Presets.Names(), ", "))
+	}
+	if err := read.Validate(); err != nil {
+		return n.Errorf("%w", err)
+	}
+	*p = read
+	return nil
+}
+
+// EncodeConfig writes the operations with all their settings, or null.
+func (p Pipeline) EncodeConfig() (any, error) {
+	if p == nil {
+		return nil, nil
+	}
+	return []Choice(p), nil
+}
+
+// ConfigType says what can be given.
+func (p Pipeline) ConfigType() string {
+	return fmt.Sprintf("a list of augmentations (%s), or one of %s", strings.Join(Table.Names(), ", "), strings.Join(Presets.Names(), ", "))
+}

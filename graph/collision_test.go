@@ -1,0 +1,47 @@
+package graph_test
+
+import (
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/machine"
+)
+
+// Gorgonia's graph takes nodes of one operation and equal hashes, of 32 bits, for
+// one node, without a look at their inputs.
+func TestHashCollision(t *testing.T) {
+	g, ok := gorgonia.NewGraph(), must(t)
+	input := func(name string, value float32) *gorgonia.Node {
+		return gorgonia.NewScalar(g, tensor.Float32, gorgonia.WithName(name), gorgonia.WithValue(value))
+	}
+	a, b := input("54e2ad337e6410cb-159744321", 0), input("b17ca18615315104-5209952400", 1)
+	if a.Hashcode() != b.Hashcode() {
+		t.Fatal("the names have different hashes: this test needs others")
+	}
+	stock, merged := ok(gorgonia.Neg(a)), ok(gorgonia.Neg(b))
+	if stock != merged {
+		t.Error("Gorgonia tells its own nodes apart: this test no longer shows what it is for")
+	}
+	x, y := ok(graph.Exp(a)), ok(graph.Exp(b))
+	if x == y || y != ok(graph.Exp(b)) || x != ok(graph.Exp(a)) {
+		t.Fatal("one node for two inputs, or two for one")
+	}
+	difference := ok(graph.WeightedSum([]float64{1, -1}, x, y))
+	grads, err := gorgonia.Grad(difference, a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.New(grads...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	if da, db := m.Value(grads[0]).Data().(float32), m.Value(grads[1]).Data().(float32); da != 1 || db > -2.71 {
+		t.Errorf("gradients %v and %v, want 1 and -e", da, db)
+	}
+}

@@ -1,0 +1,99 @@
+package graph_test
+
+import (
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
+)
+
+// constant returns a constant of no graph with n equal elements, but for the middle one.
+func constant(n int, middle float64) *gorgonia.Node {
+	x := make([]float64, n)
+	x[n/2] = middle
+	return gorgonia.NewConstant(tensor.New(tensor.WithShape(1, n), tensor.WithBacking(x)))
+}
+
+// Gorgonia names both constants by the same print of their first and last elements.
+func TestConstantsOfOneName(t *testing.T) {
+	a, b := constant(1000, 3), constant(1000, 4)
+	if a.Name() != b.Name() {
+		t.Fatalf("the constants are called %q and %q", a.Name(), b.Name())
+	}
+	g := gorgonia.NewGraph()
+	zero := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(1, 1000), gorgonia.WithName("zero"), gorgonia.WithInit(gorgonia.Zeroes()))
+	build := must(t)
+	for _, x := range []struct {
+		of   *gorgonia.Node
+		want float64
+	}{{a, 9}, {b, 16}, {a, 9}, {build(graph.WeightedSum([]float64{1, 2}, a, b)), 121}} {
+		n := build(graph.LSBD(zero, x.of))
+		m, err := machine.New(n)
+		if err == nil {
+			err = m.RunAll()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Value(n).Data(); got != x.want {
+			t.Errorf("distance of the constant from 0: %v, want %v", got, x.want)
+		}
+	}
+	if first, again := build(graph.LSBD(zero, a)), build(graph.LSBD(zero, a)); first != again {
+		t.Error("one operation on one constant has two nodes")
+	}
+}
+
+func TestConstantErrors(t *testing.T) {
+	g := gorgonia.NewGraph()
+	x := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(1, 4), gorgonia.WithName("x"))
+	whole := gorgonia.NewConstant(tensor.New(tensor.WithShape(1, 4), tensor.WithBacking([]int{1, 2, 3, 4})))
+	for want, inputs := range map[string][]*gorgonia.Node{
+		"inputs of one element type wanted": {x, constant(4, 1)},
+		"float32 or float64 elements":       {x, whole},
+		"points of one shape":               {constant(4, 1), constant(5, 1)},
+		"input 1 is nil":                    {x, nil},
+	} {
+		if _, err := graph.LSBD(inputs[0], inputs[1]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %q", err, want)
+		}
+	}
+}
+
+// Our operations among those of Gorgonia: each machine hands gradients from one to the other.
+func TestAmongStockOperations(t *testing.T) {
+	gradcheck.Check(t, gradcheck.Case{
+		Name:   "stock operations around ours",
+		Inputs: []gradcheck.Input{in(4, 3), in(3, 2), {Shape: []int{4, 2}, Constant: true}},
+		Build: func(n nodes) (*gorgonia.Node, error) {
+			must := must(t)
+			h := must(gorgonia.Tanh(must(gorgonia.Mul(n[0], n[1]))))
+			a, b := must(graph.GaussianKL(h, h)), must(graph.LSBD(h, n[2]))
+			return gorgonia.Mul(a, must(gorgonia.Square(b)))
+		},
+	})
+}
+
+// A LispMachine that meets a gradient's node says that it cannot go on.
+func TestNoSecondDerivatives(t *testing.T) {
+	g := gorgonia.NewGraph()
+	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 2), gorgonia.WithName("x"), gorgonia.WithInit(gorgonia.Ones()))
+	loss := must(t)(graph.LSBD(x, constantOf(2, 2)))
+	grads, err := gorgonia.Grad(loss, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := gorgonia.Must(gorgonia.Sum(grads[0]))
+	if err := gorgonia.NewLispMachine(g.SubgraphRoots(total)).RunAll(); err == nil || !strings.Contains(err.Error(), "second derivatives are not available") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func constantOf(shape ...int) *gorgonia.Node {
+	return gorgonia.NewConstant(tensor.New(tensor.Of(tensor.Float64), tensor.WithShape(shape...)))
+}

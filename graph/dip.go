@@ -1,0 +1,130 @@
+package graph
+
+import (
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// DIP returns the regulariser of DIP-VAE (Kumar et al. 2018, equations 6 and 7), a
+// scalar, from the means of Gaussian posteriors [n, D]:
+//
+//	offDiagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2
+//
+// C is the covariance of the means over the batch, divided by n: DIP-VAE-I. With log
+// variances of the same shape, not nil, C has their mean exponentials on top of its
+// diagonal: DIP-VAE-II. It is differentiable in both.
+func DIP(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {
+	in := []*gorgonia.Node{mean}
+	if logVariance != nil {
+		in = append(in, logVariance)
+	}
+	return Apply(Spec{
+		Name: "dip",
+		Key:  keyOf(offDiagonal, diagonal),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			for _, s := range in {
+				if !slices.Equal(s, in[0]) {
+					return nil, wanted("means and log variances of one shape", in)
+				}
+			}
+			_, _, err := rowsOf("means", in[0])
+			return tensor.ScalarShape(), err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
+			if dt == tensor.Float32 {
+				return newFunc[float32](newDIP[float32](in[0], offDiagonal, diagonal)), nil
+			}
+			return newFunc[float64](newDIP[float64](in[0], offDiagonal, diagonal)), nil
+		},
+	}, in...)
+}
+
+type dip[T float] struct {
+	rows, columns         int
+	offDiagonal, diagonal float64
+
+	centred    []float64 // column by column
+	slope      []float64 // of the regulariser over C
+	in, din    [][]T
+	factor     float64
+	covariance *loop
+	gradient   *loop
+}
+
+func newDIP[T float](s tensor.Shape, offDiagonal, diagonal float64) *dip[T] {
+	f := &dip[T]{rows: s[0], columns: s[1], offDiagonal: offDiagonal, diagonal: diagonal}
+	f.centred = make([]float64, s.TotalSize())
+	f.slope = make([]float64, s[1]*s[1])
+	f.covariance = newLoop(s[1], 8, f.covarianceRows)
+	f.gradient = newLoop(s[0], 64, f.gradientRows)
+	return f
+}
+
+func (f *dip[T]) forward(in [][]T, out []T) {
+	n := f.rows
+	for c := range f.columns {
+		column, mean := f.centred[c*n:][:n], 0.0
+		for r := range column {
+			column[r] = float64(in[0][r*f.columns+c])
+			mean += column[r] / float64(n)
+		}
+		for r := range column {
+			column[r] -= mean
+		}
+	}
+	f.in = in
+	out[0] = T(f.covariance.run())
+}
+
+// covarianceRows sets the slopes of rows of C, and returns what they add to the value.
+func (f *dip[T]) covarianceRows(lo, hi int) float64 {
+	n, d, sum := f.rows, f.columns, 0.0
+	for i := lo; i < hi; i++ {
+		a, slope := f.centred[i*n:][:n], f.slope[i*d:][:d]
+		for j := range slope {
+			c := dot(a, f.centred[j*n:][:n]) / float64(n)
+			if i != j {
+				sum += f.offDiagonal * c * c
+				slope[j] = 2 * f.offDiagonal * c
+				continue
+			}
+			if len(f.in) > 1 {
+				for r := range n {
+					c += math.Exp(float64(f.in[1][r*d+i])) / float64(n)
+				}
+			}
+			sum += f.diagonal * (c - 1) * (c - 1)
+			slope[j] = 2 * f.diagonal * (c - 1)
+		}
+	}
+	return sum
+}
+
+func (f *dip[T]) backward(in [][]T, _, dout []T, din [][]T) {
+	f.in, f.din, f.factor = in, din, float64(dout[0])/float64(f.rows)
+	f.gradient.run()
+}
+
+func (f *dip[T]) gradientRows(lo, hi int) float64 {
+	n, d := f.rows, f.columns
+	for r := lo; r < hi; r++ {
+		if dMean := f.din[0]; dMean != nil {
+			for i := range d {
+				sum := 0.0
+				for j, s := range f.slope[i*d:][:d] {
+					sum += s * f.centred[j*n+r]
+				}
+				dMean[r*d+i] = T(2 * f.factor * sum)
+			}
+		}
+		if len(f.din) > 1 && f.din[1] != nil {
+			for i := range d {
+				f.din[1][r*d+i] = T(f.factor * f.slope[i*d+i] * math.Exp(float64(f.in[1][r*d+i])))
+			}
+		}
+	}
+	return 0
+}

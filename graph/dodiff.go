@@ -1,0 +1,95 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// DoDiff adds the gradients of the inputs, given the gradient of the result, to
+// those that the nodes hold: gorgonia's LispMachine differentiates by it.
+func (f *forward) DoDiff(_ gorgonia.ExecutionContext, inputs gorgonia.Nodes, output *gorgonia.Node) (err error) {
+	defer f.explain(&err, f.shapes)
+	if f.direct == nil {
+		f.direct = newPullback(f)
+	}
+	values := make([]gorgonia.Value, 0, len(inputs)+2)
+	for _, n := range inputs {
+		values = append(values, n.Value())
+	}
+	dout, err := output.Grad()
+	if err != nil {
+		return err
+	}
+	p := f.direct
+	if err := p.compute(p.all, append(values, output.Value(), dout)); err != nil {
+		return err
+	}
+	for i, n := range inputs {
+		if !p.all[i] {
+			continue
+		}
+		held, err := n.Grad()
+		if err == nil {
+			err = accumulate(held, p.results[i].array)
+		}
+		if err != nil {
+			return fmt.Errorf("gradient of input %d (%s): %w", i, n.Name(), err)
+		}
+	}
+	return nil
+}
+
+// DoDiff reports that operations have no second derivatives.
+func (g *gradient) DoDiff(gorgonia.ExecutionContext, gorgonia.Nodes, *gorgonia.Node) error {
+	return &Error{Op: g.String(), Shapes: g.pullback.of.shapes, Err: errors.New("second derivatives are not available")}
+}
+
+// accumulate adds an array to a value of its shape.
+func accumulate(to gorgonia.Value, a Array) error {
+	n := len(a.F32) + len(a.F64)
+	switch v := to.(type) {
+	case *gorgonia.F32:
+		if a.F32 != nil && n == 1 {
+			*v += gorgonia.F32(a.F32[0])
+			return nil
+		}
+	case *gorgonia.F64:
+		if a.F64 != nil && n == 1 {
+			*v += gorgonia.F64(a.F64[0])
+			return nil
+		}
+	case *tensor.Dense:
+		if v.Shape().TotalSize() != n {
+			break
+		}
+		switch {
+		case a.F32 != nil && v.Dtype() == tensor.Float32:
+			return accumulateDense(v, v.Float32s(), a.F32)
+		case a.F64 != nil && v.Dtype() == tensor.Float64:
+			return accumulateDense(v, v.Float64s(), a.F64)
+		}
+	}
+	return fmt.Errorf("a value of shape %v and of the operation's element type wanted, got %T of shape %v", a.Shape, to, to.Shape())
+}
+
+// accumulateDense adds elements in row-major order to those of a tensor.
+func accumulateDense[T float](t *tensor.Dense, held, more []T) error {
+	if !t.RequiresIterator() && t.DataOrder().IsRowMajor() {
+		for i, x := range more {
+			held[i] += x
+		}
+		return nil
+	}
+	at := t.Iterator()
+	for _, x := range more {
+		i, err := at.Next()
+		if err != nil {
+			return err
+		}
+		held[i] += x
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/chewxy/hm"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Gradient is the operation of a gradient node. The gradients of all inputs of
+// one operation come out of one computation: that of the root node, on which
+// its siblings depend.
+type Gradient interface {
+	gorgonia.Op
+
+	Input() int      // the input whose gradient this node is
+	Inputs() int     // how many inputs the differentiated operation has
+	Root() bool      // whether this node computes for its siblings too
+	Group() Gradient // the root's operation
+
+	// DoWanted is Do for a root that computes only the gradients asked for. The
+	// value of a root that was not asked for its own gradient is meaningless.
+	DoWanted(want []bool, values ...gorgonia.Value) (gorgonia.Value, error)
+}
+
+// SymDiff adds the gradient nodes to the graph.
+func (f *forward) SymDiff(in gorgonia.Nodes, out, dout *gorgonia.Node) (gorgonia.Nodes, error) {
+	p := newPullback(f)
+	grads := make(gorgonia.Nodes, len(in))
+	var root *gorgonia.Node
+	for i := range in {
+		if !p.all[i] {
+			continue
+		}
+		var err error
+		if root == nil {
+			inputs := append(append(append([]*gorgonia.Node{}, in...), out), dout)
+			root, err = insert(p.gradient(i, inputs), inputs)
+			grads[i] = root
+		} else {
+			inputs := []*gorgonia.Node{root}
+			grads[i], err = insert(p.gradient(i, inputs), inputs)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: gradient of input %d: %w", f.name, i, err)
+		}
+		if root == grads[i] { // the graph may have had it already
+			p = root.Op().(*gradient).pullback
+		}
+	}
+	return grads, nil
+}
+
+// pullback is what the gradient nodes of one operation share.
+type pullback struct {
+	of       *forward
+	shapes   []tensor.Shape // of the root's inputs: the operation's, its result's twice
+	operands operands
+	din      []Array
+	results  []result
+	all      []bool // the inputs that have a gradient
+	root     *gradient
+}
+
+func newPullback(f *forward) *pullback {
+	n := len(f.shapes)
+	p := &pullback{of: f, din: make([]Array, n), results: make([]result, n), all: f.DiffWRT(n)}
+	p.shapes = append(append(append(p.shapes, f.shapes...), f.shape), f.shape)
+	p.operands = newOperands(f.dtype, p.shapes)
+	for i, s := range f.shapes {
+		p.results[i] = result{shape: s, dtype: f.dtype}
+	}
+	return p
+}
+
+// compute sets the wanted results from the values of the operation's inputs, of its
+// result, and of the result's gradient.
+func (p *pullback) compute(want []bool, values []gorgonia.Value) error {
+	if err := p.operands.read(values); err != nil {
+		return err
+	}
+	if err := p.of.bind(); err != nil {
+		return err
+	}
+	for i := range p.din {
+		p.din[i] = Array{Shape: p.of.shapes[i]}
+		if want[i] {
+			p.results[i].allocate()
+			p.din[i] = p.results[i].array
+		}
+	}
+	n := len(p.din)
+	a := p.operands.arrays
+	return p.of.fn.Backward(a[:n], a[n], a[n+1], p.din, want)
+}
+
+func (p *pullback) gradient(input int, in []*gorgonia.Node) *gradient {
+	f := p.of
+	types := make([]hm.Type, 0, len(in)+1)
+	for _, n := range in {
+		types = append(types, n.Type())
+	}
+	g := &gradient{pullback: p, input: input}
+	g.identity = identity{
+		name:   fmt.Sprintf("gradient %d of %s", input, f.name),
+		key:    f.key,
+		types:  append(types, f.types[input]),
+		shape:  f.shapes[input],
+		inputs: in,
+	}
+	if p.root == nil {
+		p.root = g
+	}
+	return g
+}
+
+// gradient is the Gorgonia operation of a gradient node.
+type gradient struct {
+	identity
+	pullback *pullback
+	input    int
+}
+
+func (g *gradient) Input() int      { return g.input }
+func (g *gradient) Inputs() int     { return len(g.pullback.all) }
+func (g *gradient) Root() bool      { return g == g.pullback.root }
+func (g *gradient) Group() Gradient { return g.pullback.root }
+
+// Do computes the gradients of all inputs if g is the root, and otherwise
+// returns what the root computed.
+func (g *gradient) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
+	if g.Root() {
+		return g.DoWanted(g.pullback.all, values...)
+	}
+	r := &g.pullback.results[g.input]
+	if !r.allocated() {
+		return nil, fmt.Errorf("%s: its value was not asked for", g.name)
+	}
+	return r.value(), nil
+}
+
+func (g *gradient) DoWanted(want []bool, values ...gorgonia.Value) (v gorgonia.Value, err error) {
+	p := g.pullback
+	defer g.explain(&err, p.of.shapes)
+	if err := p.compute(want, values); err != nil {
+		return nil, err
+	}
+	if !want[g.input] {
+		return values[len(values)-1], nil
+	}
+	return p.results[g.input].value(), nil
+}

@@ -1,0 +1,258 @@
+// Package graph makes differentiable Gorgonia operations out of small descriptions,
+// and holds the operations of Unravel.
+//
+// A [Spec] says what an operation is called, which shape it returns, and how to
+// compute its value and the gradients of its inputs; [Apply] turns it into a
+// node of an expression graph. The node runs on every machine: gorgonia's
+// TapeMachine and LispMachine, and our own, graph/machine, which also tells it which
+// gradients are needed. All operations compute in float32 and in float64.
+//
+// An operation owns the buffers of its value and gradients and overwrites them
+// when it runs again, so that a value must be copied to outlive the next run.
+// One graph is run by one goroutine at a time.
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"hash"
+	"hash/fnv"
+
+	"github.com/chewxy/hm"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// Array is an operand: a shape and its elements in row-major order, of which
+// exactly one of F32 and F64 is set. A scalar has the shape () and one element.
+type Array struct {
+	Shape tensor.Shape
+	F32   []float32
+	F64   []float64
+}
+
+// Spec describes a differentiable operation.
+type Spec struct {
+	Name string
+	Key  string // every parameter that changes the result: nodes of equal name, key and inputs are merged
+
+	// Shape returns the shape of the result, or an error that says what was
+	// wanted and what was got.
+	Shape func(in []tensor.Shape) (tensor.Shape, error)
+
+	// New prepares the operation for given shapes and element type; scratch
+	// memory is allocated here. It is called once, before the first run.
+	New func(in []tensor.Shape, out tensor.Shape, dt tensor.Dtype) (Func, error)
+
+	Diff []bool // which inputs have a gradient; nil means all of them
+}
+
+// Func computes an operation that is bound to shapes and an element type.
+type Func interface {
+	// Forward overwrites out, which is allocated by the caller.
+	Forward(in []Array, out Array) error
+
+	// Backward overwrites din[i] with the gradient of input i where want[i] is
+	// true, given the gradient dout of the result. The last Forward was on the
+	// same inputs.
+	Backward(in []Array, out, dout Array, din []Array, want []bool) error
+}
+
+// Apply returns the node of an operation on inputs of one graph and one element
+// type, float32 or float64. Constants (gorgonia.NewConstant) may be of no graph; a
+// function of constants alone is computed at once, and is a constant.
+func Apply(s Spec, in ...*gorgonia.Node) (*gorgonia.Node, error) {
+	n, err := apply(s, in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return n, nil
+}
+
+func apply(s Spec, in []*gorgonia.Node) (*gorgonia.Node, error) {
+	in, constant, err := hostConstants(in)
+	switch {
+	case err != nil:
+		return nil, err
+	case constant:
+		return fold(s, in)
+	}
+	f, err := newForward(s, in)
+	if err != nil {
+		return nil, err
+	}
+	return insert(f, in)
+}
+
+// forward is the Gorgonia operation of one node.
+type forward struct {
+	identity
+	spec   Spec
+	shapes []tensor.Shape
+	dtype  tensor.Dtype
+
+	fn       Func
+	operands operands
+	result   result
+	direct   *pullback // of DoDiff
+}
+
+func newForward(s Spec, in []*gorgonia.Node) (*forward, error) {
+	if len(in) == 0 {
+		return nil, errors.New("no inputs")
+	}
+	f := &forward{spec: s, shapes: make([]tensor.Shape, len(in))}
+	types := make([]hm.Type, len(in)+1)
+	for i, n := range in {
+		if n == nil {
+			return nil, fmt.Errorf("input %d is nil", i)
+		}
+		dt, err := elementType(n)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("input %d (%s): %w", i, n.Name(), err)
+		case i > 0 && dt != f.dtype:
+			return nil, fmt.Errorf("inputs of one element type wanted, got %v and %v (%s)", f.dtype, dt, n.Name())
+		case n.Graph() != in[0].Graph():
+			return nil, fmt.Errorf("inputs of one graph wanted, input %d (%s) is of another", i, n.Name())
+		}
+		f.dtype, f.shapes[i], types[i] = dt, n.Shape(), n.Type()
+	}
+	if s.Diff != nil && len(s.Diff) != len(in) {
+		return nil, fmt.Errorf("%d inputs wanted, got %d", len(s.Diff), len(in))
+	}
+	out, err := s.Shape(f.shapes)
+	if err != nil {
+		return nil, err
+	}
+	types[len(in)] = typeOf(f.dtype, out)
+	f.identity = identity{name: s.Name, key: s.Key, types: types, shape: out, inputs: in}
+	f.operands = newOperands(f.dtype, f.shapes)
+	f.result = result{shape: out, dtype: f.dtype}
+	return f, nil
+}
+
+// Do computes the value into the operation's own buffer.
+func (f *forward) Do(values ...gorgonia.Value) (v gorgonia.Value, err error) {
+	defer f.explain(&err, f.shapes)
+	if err := f.operands.read(values); err != nil {
+		return nil, err
+	}
+	if err := f.bind(); err != nil {
+		return nil, err
+	}
+	f.result.allocate()
+	if err := f.fn.Forward(f.operands.arrays, f.result.array); err != nil {
+		return nil, err
+	}
+	return f.result.value(), nil
+}
+
+// bind calls the description's New before the first use.
+func (f *forward) bind() (err error) {
+	if f.fn == nil {
+		f.fn, err = f.spec.New(f.shapes, f.shape, f.dtype)
+	}
+	return err
+}
+
+// DiffWRT says which inputs have a gradient.
+func (f *forward) DiffWRT(inputs int) []bool {
+	diff := make([]bool, inputs)
+	for i := range diff {
+		diff[i] = f.spec.Diff == nil || i < len(f.spec.Diff) && f.spec.Diff[i]
+	}
+	return diff
+}
+
+// identity is what Gorgonia's graph asks an operation about, apart from its
+// value: its type, shape and hash.
+type identity struct {
+	name, key string
+	types     []hm.Type // of the inputs, then of the result
+	shape     tensor.Shape
+	inputs    []*gorgonia.Node // to recognise nodes merged by a collision of hashes
+	salt      int
+}
+
+func (d *identity) Arity() int            { return len(d.types) - 1 }
+func (d *identity) Type() hm.Type         { return hm.NewFnType(d.types...) }
+func (*identity) ReturnsPtr() bool        { return false }
+func (*identity) CallsExtern() bool       { return false }
+func (*identity) OverwritesInput() int    { return -1 }
+func (d *identity) self() *identity       { return d }
+func (d *identity) WriteHash(h hash.Hash) { fmt.Fprintf(h, "unravel %q %q %d", d.name, d.key, d.salt) }
+
+func (d *identity) InferShape(...gorgonia.DimSizer) (tensor.Shape, error) {
+	return d.shape.Clone(), nil
+}
+
+func (d *identity) Hashcode() uint32 {
+	h := fnv.New32a()
+	d.WriteHash(h)
+	return h.Sum32()
+}
+
+func (d *identity) String() string {
+	if d.key == "" {
+		return d.name
+	}
+	return d.name + "{" + d.key + "}"
+}
+
+// explain names the operation in an error, and turns a panic into an error.
+func (d *identity) explain(err *error, in []tensor.Shape) {
+	if p := recover(); p != nil {
+		*err = parallel.Recovered(p)
+	}
+	if *err != nil {
+		*err = &Error{Op: d.String(), Shapes: in, Err: *err}
+	}
+}
+
+// Error says which operation failed in a run, and why.
+type Error struct {
+	Op     string
+	Shapes []tensor.Shape // of the operation's inputs
+	Err    error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s of shapes %v: %v", e.Op, e.Shapes, e.Err) }
+func (e *Error) Unwrap() error { return e.Err }
+
+// operation is an own operation with its identity.
+type operation interface {
+	gorgonia.Op
+	self() *identity
+}
+
+// insert adds a node to the inputs' graph. The graph knows nodes by a hash of 32
+// bits: a node merged with one of other inputs is added again under another hash.
+func insert(o operation, in []*gorgonia.Node) (*gorgonia.Node, error) {
+	for d := o.self(); d.salt < 8; d.salt++ {
+		n, err := gorgonia.ApplyOp(o, in...)
+		if err != nil {
+			return nil, err
+		}
+		if merged, ok := n.Op().(operation); ok {
+			if m := merged.self(); m.name == d.name && m.key == d.key && sameNodes(m.inputs, in) {
+				return n, nil
+			}
+		}
+	}
+	return nil, errors.New("hash collisions with other nodes of the graph")
+}
+
+func sameNodes(a, b []*gorgonia.Node) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,329 @@
+package graph_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// power is x^Exponent, scaled, with errors and panics on request.
+type power struct {
+	exponent int
+	calls    *[]string
+	fail     error
+	panics   bool
+}
+
+func (p power) spec() graph.Spec {
+	return graph.Spec{
+		Name: "power",
+		Key:  fmt.Sprint(p.exponent),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if in[0].Dims() != 2 {
+				return nil, fmt.Errorf("2 sizes wanted, got %v", in[0])
+			}
+			return in[0], nil
+		},
+		New: func([]tensor.Shape, tensor.Shape, tensor.Dtype) (graph.Func, error) {
+			p.log("new")
+			return p, nil
+		},
+	}
+}
+
+func (p power) log(s string) {
+	if p.calls != nil {
+		*p.calls = append(*p.calls, s)
+	}
+}
+
+func (p power) Forward(in []graph.Array, out graph.Array) error {
+	p.log("forward")
+	if p.panics {
+		parallel.For(64, func(int, int) { panic("out of luck") })
+	}
+	for i := range out.F32 {
+		out.F32[i] = 1
+		for range p.exponent {
+			out.F32[i] *= in[0].F32[i]
+		}
+	}
+	return p.fail
+}
+
+func (p power) Backward(in []graph.Array, out, dout graph.Array, din []graph.Array, want []bool) error {
+	p.log(fmt.Sprint("backward ", want))
+	if want[0] {
+		for i := range out.F32 {
+			din[0].F32[i] = dout.F32[i] * float32(p.exponent) * out.F32[i] / in[0].F32[i]
+		}
+	}
+	return nil
+}
+
+func matrix(g *gorgonia.ExprGraph, name string, rows, columns int, values ...float32) *gorgonia.Node {
+	t := tensor.New(tensor.WithShape(rows, columns), tensor.WithBacking(values))
+	return gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(rows, columns), gorgonia.WithName(name), gorgonia.WithValue(t))
+}
+
+func must(t *testing.T) func(*gorgonia.Node, error) *gorgonia.Node {
+	return func(n *gorgonia.Node, err error) *gorgonia.Node {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+}
+
+func TestNodesAreMergedByKey(t *testing.T) {
+	g := gorgonia.NewGraph()
+	x, y := matrix(g, "x", 1, 2, 2, 3), matrix(g, "y", 1, 2, 4, 5)
+	ok := must(t)
+	square := ok(graph.Apply(power{exponent: 2}.spec(), x))
+	cube := ok(graph.Apply(power{exponent: 3}.spec(), x))
+	again := ok(graph.Apply(power{exponent: 2}.spec(), x))
+	other := ok(graph.Apply(power{exponent: 2}.spec(), y))
+	if square == cube {
+		t.Error("nodes of distinct keys are one node")
+	}
+	if square != again {
+		t.Error("nodes of equal keys and inputs are two nodes")
+	}
+	if square == other {
+		t.Error("nodes of distinct inputs are one node")
+	}
+	m, err := machine.New(square, cube, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range []*gorgonia.Node{square, cube, other} {
+		want := [][]float32{{4, 9}, {8, 27}, {16, 25}}[i]
+		if got := m.Value(n).Data().([]float32); !slices.Equal(got, want) {
+			t.Errorf("node %d is %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestTypes(t *testing.T) {
+	g := gorgonia.NewGraph()
+	ok := must(t)
+	x := matrix(g, "x", 2, 3, 1, 2, 3, 4, 5, 6)
+	r := ok(graph.Reshape(x, 1, 2, 3, 1))
+	if r.Dims() != 4 || r.Dtype() != tensor.Float32 || !r.Shape().Eq(tensor.Shape{1, 2, 3, 1}) || r.Type() != (gorgonia.TensorType{Dims: 4, Of: tensor.Float32}) {
+		t.Errorf("type %v, shape %v", r.Type(), r.Shape())
+	}
+	s := ok(graph.LSBD(x, x))
+	if !s.IsScalar() || s.Dims() != 0 || s.Type() != tensor.Float32 {
+		t.Errorf("type %v, shape %v of a scalar", s.Type(), s.Shape())
+	}
+}
+
+// One computation serves all gradients of an operation, and only those that are needed.
+func TestGradientsAreShared(t *testing.T) {
+	g := gorgonia.NewGraph()
+	ok := must(t)
+	x, y := matrix(g, "x", 2, 2, 1, 2, 3, 4), matrix(g, "y", 2, 2, 5, 6, 7, 9)
+	loss := ok(graph.LSBD(x, y))
+	grads, err := gorgonia.Grad(loss, x, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := grads[0].Op().(graph.Gradient), grads[1].Op().(graph.Gradient)
+	if !first.Root() || second.Root() || second.Group() != first.Group() || first.Input() != 0 || second.Input() != 1 || first.Inputs() != 2 {
+		t.Error("the gradients of x and y are not a root and its sibling")
+	}
+	for _, want := range []nodes{{grads[0]}, {grads[1]}, {grads[0], grads[1]}} {
+		m, err := machine.New(want...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.RunAll(); err != nil {
+			t.Fatal(err)
+		}
+		for i, n := range grads {
+			v := m.Value(n)
+			if !slices.Contains(want, n) {
+				if v != nil {
+					t.Errorf("gradient %d was not asked for, got %v", i, v)
+				}
+				continue
+			}
+			sign := float32(1 - 2*i)
+			if got := v.Data().([]float32); !slices.Equal(got, []float32{-4 * sign, -4 * sign, -4 * sign, -5 * sign}) {
+				t.Errorf("gradient %d is %v", i, got)
+			}
+		}
+	}
+}
+
+func TestStopGradient(t *testing.T) {
+	g, ok := gorgonia.NewGraph(), must(t)
+	x := matrix(g, "x", 1, 2, 3, 4)
+	loss := ok(graph.LSBD(ok(graph.Scale(2, x)), ok(graph.StopGradient(x)))) // |2x - c|^2 at c = x
+	grads, err := gorgonia.Grad(loss, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.New(grads[0], loss)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Value(grads[0]).Data().([]float32); !slices.Equal(got, []float32{12, 16}) || m.Value(loss).Data().(float32) != 25 {
+		t.Errorf("loss %v, gradient %v, want 25 and 4x", m.Value(loss), got)
+	}
+}
+
+func TestNewIsCalledOnce(t *testing.T) {
+	g := gorgonia.NewGraph()
+	var calls []string
+	x := matrix(g, "x", 1, 2, 2, 3)
+	y := must(t)(graph.Apply(power{exponent: 2, calls: &calls}.spec(), x))
+	sum := must(t)(gorgonia.Sum(y))
+	grads, err := gorgonia.Grad(sum, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.New(sum, grads[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := m.RunAll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"new", "forward", "backward [true]", "forward", "backward [true]"}; !slices.Equal(calls, want) {
+		t.Errorf("calls %q, want %q", calls, want)
+	}
+	if got := m.Value(grads[0]).Data().([]float32); !slices.Equal(got, []float32{4, 6}) {
+		t.Errorf("gradient %v, want [4 6]", got)
+	}
+}
+
+func TestErrorsOfRuns(t *testing.T) {
+	cause := errors.New("no more ink")
+	for _, c := range []struct {
+		power power
+		want  []string
+		is    error
+	}{
+		{power{exponent: 2, fail: cause}, []string{"power{2}", "(1, 2)", "no more ink"}, cause},
+		{power{exponent: 2, panics: true}, []string{"power{2}", "(1, 2)", "panic: out of luck", "graph_test.power.Forward"}, nil},
+	} {
+		g := gorgonia.NewGraph()
+		y := must(t)(graph.Apply(c.power.spec(), matrix(g, "x", 1, 2, 2, 3)))
+		m, err := machine.New(y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, err := range map[string]error{"vm": m.RunAll(), "TapeMachine": gorgonia.NewTapeMachine(g).RunAll()} {
+			if err == nil {
+				t.Errorf("%s: no error", name)
+				continue
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("%s: %q does not say %q", name, err, w)
+				}
+			}
+			if name == "vm" && c.is != nil && !errors.Is(err, c.is) {
+				t.Errorf("%q does not wrap its cause", err)
+			}
+		}
+	}
+}
+
+func TestErrorsOfApply(t *testing.T) {
+	g := gorgonia.NewGraph()
+	m23 := matrix(g, "m23", 2, 3, 1, 2, 3, 4, 5, 6)
+	m22 := matrix(g, "m22", 2, 2, 1, 2, 3, 4)
+	v2 := gorgonia.NewVector(g, tensor.Float32, gorgonia.WithShape(2), gorgonia.WithName("v2"))
+	double := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 3), gorgonia.WithName("double"))
+	ints := gorgonia.NewMatrix(g, tensor.Int, gorgonia.WithShape(2, 3), gorgonia.WithName("ints"))
+	img := gorgonia.NewTensor(g, tensor.Float32, 4, gorgonia.WithShape(1, 4, 6, 2), gorgonia.WithName("img"))
+	w := gorgonia.NewTensor(g, tensor.Float32, 4, gorgonia.WithShape(4, 4, 3, 2), gorgonia.WithName("w"))
+	noise := gorgonia.NewTensor(g, tensor.Float32, 3, gorgonia.WithShape(5, 2, 2), gorgonia.WithName("noise"))
+	elsewhere := matrix(gorgonia.NewGraph(), "m23", 2, 3, 1, 2, 3, 4, 5, 6)
+	checkErrors(t, map[string]applied{
+		"nil":         {func() (*gorgonia.Node, error) { return graph.LSBD(m23, nil) }, []string{"lsbd", "input 1 is nil"}},
+		"no inputs":   {func() (*gorgonia.Node, error) { return graph.WeightedSum(nil) }, []string{"weighted sum", "no inputs"}},
+		"types":       {func() (*gorgonia.Node, error) { return graph.LSBD(m23, double) }, []string{"lsbd", "float32", "float64", "double"}},
+		"integers":    {func() (*gorgonia.Node, error) { return graph.Exp(ints) }, []string{"exp", "ints", "float32 or float64"}},
+		"graphs":      {func() (*gorgonia.Node, error) { return graph.LSBD(m23, elsewhere) }, []string{"lsbd", "one graph"}},
+		"shapes":      {func() (*gorgonia.Node, error) { return graph.LSBD(m23, m22) }, []string{"lsbd", "one shape", "(2, 3)", "(2, 2)"}},
+		"weights":     {func() (*gorgonia.Node, error) { return graph.WeightedSum([]float64{1}, m23, m23) }, []string{"weighted sum", "1 inputs", "got 2"}},
+		"sum":         {func() (*gorgonia.Node, error) { return graph.Add(m23, m22) }, []string{"weighted sum", "(2, 3)", "(2, 2)"}},
+		"reshape":     {func() (*gorgonia.Node, error) { return graph.Reshape(m23, 4, 2) }, []string{"reshape", "8 elements", "(2, 3)"}},
+		"reshape 0":   {func() (*gorgonia.Node, error) { return graph.Reshape(m23, 0, 6) }, []string{"reshape", "positive"}},
+		"flatten":     {func() (*gorgonia.Node, error) { return graph.Flatten(v2) }, []string{"flatten", "(2)"}},
+		"concat":      {func() (*gorgonia.Node, error) { return graph.ConcatColumns(m23, v2) }, []string{"concat", "input 1", "[rows, columns]", "(2)"}},
+		"slice":       {func() (*gorgonia.Node, error) { return graph.SliceColumns(m23, 1, 4) }, []string{"slice", "0 and 3", "[1, 4)"}},
+		"slice empty": {func() (*gorgonia.Node, error) { return graph.SliceColumns(m23, 2, 2) }, []string{"slice", "[2, 2)"}},
+		"activation":  {func() (*gorgonia.Node, error) { return graph.Activate(m23, 200) }, []string{"activate", "known activation"}},
+		"dense":       {func() (*gorgonia.Node, error) { return graph.Dense(m23, m22, v2, graph.ReLU) }, []string{"dense", "(3, outputs)", "(2, 2)"}},
+		"dense bias":  {func() (*gorgonia.Node, error) { return graph.Dense(m22, m23, v2, graph.ReLU) }, []string{"dense", "(3)", "(2)"}},
+		"conv":        {func() (*gorgonia.Node, error) { return graph.Conv(img, w, v2, graph.ConvOptions{}) }, []string{"convolution", "(k, k, 2, out)", "(4, 4, 3, 2)"}},
+		"conv rank":   {func() (*gorgonia.Node, error) { return graph.Conv(m23, w, v2, graph.ConvOptions{}) }, []string{"convolution", "[batch, height, width, channels]", "(2, 3)"}},
+		"conv bias":   {func() (*gorgonia.Node, error) { return graph.ConvTranspose(img, w, v2, graph.ConvOptions{}) }, []string{"transposed convolution", "(3)", "(2)"}},
+		"conv stride": {func() (*gorgonia.Node, error) { return graph.Conv(img, w, v2, graph.ConvOptions{Stride: -1}) }, []string{"convolution", "stride", "-1"}},
+		"rows":        {func() (*gorgonia.Node, error) { return graph.NormaliseRows(v2) }, []string{"normalise rows", "[rows, columns]", "(2)"}},
+		"walk log t":  {func() (*gorgonia.Node, error) { return graph.SphereWalk(m22, m22, noise) }, []string{"sphere walk", "(2, 1)", "(2, 2)"}},
+		"walk noise": {func() (*gorgonia.Node, error) {
+			return graph.SphereWalk(m23, must(t)(graph.SliceColumns(m23, 0, 1)), noise)
+		}, []string{"sphere walk", "(steps, 2, 3)", "(5, 2, 2)"}},
+		"sample":    {func() (*gorgonia.Node, error) { return graph.GaussianSample(m22, m22, m23) }, []string{"gaussian sample", "one shape", "(2, 3)"}},
+		"kl":        {func() (*gorgonia.Node, error) { return graph.GaussianKL(m22, m23) }, []string{"gaussian kl", "log sigma", "(2, 3)"}},
+		"sphere kl": {func() (*gorgonia.Node, error) { return graph.SphereKL(m22, 1) }, []string{"sphere kl", "[rows, 1]", "(2, 2)"}},
+		"dimension": {func() (*gorgonia.Node, error) { return graph.SphereKL(m22, 0) }, []string{"sphere kl", "dimension 1", "0"}},
+		"sigma": {func() (*gorgonia.Node, error) {
+			return graph.GaussianReconstruction(m22, m22, graph.Gaussian{Sigma: -1})
+		},
+			[]string{"gaussian reconstruction", "positive sigma", "-1"}},
+		"images":       {func() (*gorgonia.Node, error) { return graph.BernoulliReconstruction(m22, m23) }, []string{"bernoulli", "one shape", "(2, 3)"}},
+		"action":       {func() (*gorgonia.Node, error) { return graph.Transport(9, m22, nil, 2) }, []string{"transport", "action 9"}},
+		"group size":   {func() (*gorgonia.Node, error) { return graph.Transport(graph.Identity, m22, nil, 3) }, []string{"transport", "3", "divides", "2"}},
+		"coordinates":  {func() (*gorgonia.Node, error) { return graph.Transport(graph.Circle, m23, m23, 2) }, []string{"transport", "2 coordinates", "got 3"}},
+		"angles":       {func() (*gorgonia.Node, error) { return graph.Transport(graph.Circle, m22, m22, 2) }, []string{"transport", "(2, 1)", "(2, 2)"}},
+		"no angles":    {func() (*gorgonia.Node, error) { return graph.Transport(graph.Circle, m22, nil, 2) }, []string{"transport", "input 1 is nil"}},
+		"angles for R": {func() (*gorgonia.Node, error) { return graph.Transport(graph.Identity, m22, m22, 2) }, []string{"transport", "no transformation"}},
+		"public":       {func() (*gorgonia.Node, error) { return graph.PublicLSBD(m22, m22, 0, 1, 0) }, []string{"public lsbd", "m >= 1"}},
+	})
+}
+
+// applied is an application that fails, and what its error says.
+type applied struct {
+	err  func() (*gorgonia.Node, error)
+	want []string
+}
+
+func checkErrors(t *testing.T, cases map[string]applied) {
+	t.Helper()
+	for name, c := range cases {
+		n, err := c.err()
+		if err == nil || n != nil {
+			t.Errorf("%s: node %v, error %v", name, n, err)
+			continue
+		}
+		for _, w := range c.want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %q does not say %q", name, err, w)
+			}
+		}
+	}
+}

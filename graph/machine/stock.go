@@ -1,0 +1,113 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// stockOp recognises the few operations of Gorgonia that may write into a value
+// of an earlier run: elementwise arithmetic of two operands, and products of
+// matrices. Others are left to their Do, which is always right: the gradient of
+// Slice, for one, adds to what it is given.
+func stockOp(o gorgonia.Op) (add, reuse bool) {
+	if o == nil {
+		return false, false
+	}
+	switch fmt.Sprintf("%T", o) {
+	case "gorgonia.elemBinOp":
+		switch o.String() {
+		case "+ false":
+			return true, true
+		case "- false", "⊙ false", "÷ false":
+			return false, true
+		}
+	case "gorgonia.linAlgBinOp":
+		switch o.String() {
+		case "A × B", "Aᵀ × B", "A × Bᵀ", "Aᵀ × Bᵀ":
+			return false, true
+		}
+	}
+	return false, false
+}
+
+// shared reports whether a value may lie in the memory of an operand, so that it
+// must not be written to.
+func shared(v gorgonia.Value, operands []gorgonia.Value) bool {
+	t, ok := v.(*tensor.Dense)
+	if !ok {
+		return true
+	}
+	for _, o := range operands {
+		if o.Uintptr() == t.Uintptr() || o.Dtype() != t.Dtype() {
+			return true
+		}
+	}
+	return false
+}
+
+// addInto computes *sum = a + b where both are scalars, or dense tensors of one
+// shape in row-major order. It reports false, and does nothing, for others.
+func addInto(sum *gorgonia.Value, a, b gorgonia.Value) bool {
+	switch a := a.(type) {
+	case *gorgonia.F32:
+		b, ok := b.(*gorgonia.F32)
+		if !ok {
+			return false
+		}
+		s, ok := (*sum).(*gorgonia.F32)
+		if !ok {
+			s = gorgonia.NewF32(0)
+			*sum = s
+		}
+		*s = *a + *b
+		return true
+	case *gorgonia.F64:
+		b, ok := b.(*gorgonia.F64)
+		if !ok {
+			return false
+		}
+		s, ok := (*sum).(*gorgonia.F64)
+		if !ok {
+			s = gorgonia.NewF64(0)
+			*sum = s
+		}
+		*s = *a + *b
+		return true
+	case *tensor.Dense:
+		b, ok := b.(*tensor.Dense)
+		return ok && addDense(sum, a, b)
+	}
+	return false
+}
+
+func addDense(sum *gorgonia.Value, a, b *tensor.Dense) bool {
+	if !plain(a) || !plain(b) || a.Dtype() != b.Dtype() || !slices.Equal(a.Shape(), b.Shape()) {
+		return false
+	}
+	s, ok := (*sum).(*tensor.Dense)
+	if !ok {
+		s = tensor.New(tensor.Of(a.Dtype()), tensor.WithShape(a.Shape().Clone()...))
+		*sum = s
+	}
+	if a.Dtype() == tensor.Float32 {
+		addSlices(s.Float32s(), a.Float32s(), b.Float32s())
+	} else {
+		addSlices(s.Float64s(), a.Float64s(), b.Float64s())
+	}
+	return true
+}
+
+func plain(t *tensor.Dense) bool {
+	dt := t.Dtype()
+	return (dt == tensor.Float32 || dt == tensor.Float64) && !t.RequiresIterator() && t.DataOrder().IsRowMajor() && !t.IsScalar()
+}
+
+func addSlices[T float32 | float64](s, a, b []T) {
+	a, b = a[:len(s)], b[:len(s)]
+	for i := range s {
+		s[i] = a[i] + b[i]
+	}
+}

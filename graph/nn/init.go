@@ -1,0 +1,89 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Init fills in the initial values of a parameter of a given shape.
+type Init func(r *rng.Stream, shape tensor.Shape, values []float32)
+
+// Zeros sets everything to 0.
+func Zeros(_ *rng.Stream, _ tensor.Shape, values []float32) { clear(values) }
+
+// GlorotUniform draws from U(-l, l) with l = sqrt(6 / (fan in + fan out)), the
+// default of Keras (Glorot and Bengio 2010, equation 16).
+func GlorotUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
+	in, out := fans(shape)
+	uniform(r, values, math.Sqrt(6/(in+out)))
+}
+
+// HeNormal draws from N(0, 2 / fan in) (He et al. 2015, equation 10).
+func HeNormal(r *rng.Stream, shape tensor.Shape, values []float32) {
+	in, _ := fans(shape)
+	for i := range values {
+		values[i] = float32(r.NormFloat64() * math.Sqrt(2/in))
+	}
+}
+
+// HeUniform draws from U(-l, l) with l = sqrt(6 / fan in): the variance of [HeNormal].
+func HeUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
+	in, _ := fans(shape)
+	uniform(r, values, math.Sqrt(6/in))
+}
+
+// FanInUniform draws from U(-l, l) with l = sqrt(1 / fan in), the default of
+// PyTorch for weights.
+func FanInUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
+	in, _ := fans(shape)
+	uniform(r, values, math.Sqrt(1/in))
+}
+
+// Uniform returns an initialiser that draws from U(-limit, limit).
+func Uniform(limit float64) Init {
+	return func(r *rng.Stream, _ tensor.Shape, values []float32) { uniform(r, values, limit) }
+}
+
+func uniform(r *rng.Stream, values []float32, limit float64) {
+	for i := range values {
+		values[i] = float32((2*r.Float64() - 1) * limit)
+	}
+}
+
+// fans returns the numbers of inputs and outputs of one unit: weights are
+// [in, out] or [k, k, in, out], a bias [out] counts as its own fan.
+func fans(s tensor.Shape) (in, out float64) {
+	n := len(s)
+	if n < 2 {
+		return float64(s[0]), float64(s[0])
+	}
+	field := 1
+	for _, d := range s[:n-2] {
+		field *= d
+	}
+	return float64(field * s[n-2]), float64(field * s[n-1])
+}
+
+// initNames are the initialisers of weights that a config can name.
+var initNames = []string{"glorot", "he-normal", "he-uniform", "fan-in"}
+
+// ParseInit returns the initialiser of weights of a name: glorot, he-normal,
+// he-uniform or fan-in.
+func ParseInit(name string) (Init, error) {
+	switch name {
+	case "glorot":
+		return GlorotUniform, nil
+	case "he-normal":
+		return HeNormal, nil
+	case "he-uniform":
+		return HeUniform, nil
+	case "fan-in":
+		return FanInUniform, nil
+	}
+	return nil, fmt.Errorf("unknown initialiser %q%s", name, registry.Suggest(name, initNames))
+}

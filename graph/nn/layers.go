@@ -1,0 +1,113 @@
+package nn
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+)
+
+// ConvOptions describe a convolutional layer with SAME padding.
+type ConvOptions struct {
+	Out        int // channels
+	Kernel     int // side of the filters
+	Stride     int // 0 means 1
+	Activation graph.Activation
+	Init       Init // of the weights; nil means GlorotUniform
+}
+
+// Conv adds a convolution of images [batch, height, width, channels] with a bias
+// and an activation. Its parameters are name/weight [k, k, in, out] and name/bias.
+func Conv(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gorgonia.Node, error) {
+	in, err := channels(x, name)
+	if err != nil {
+		return nil, err
+	}
+	w, b, err := weights(g, name, o.Init, o.Out, o.Kernel, o.Kernel, in, o.Out)
+	if err != nil {
+		return nil, err
+	}
+	y, err := graph.Conv(x, w, b, graph.ConvOptions{Stride: o.Stride, Activation: o.Activation})
+	return named(y, name, err)
+}
+
+// ConvTranspose adds a transposed convolution, which makes images larger by the
+// stride. Its parameters are name/weight [k, k, out, in] and name/bias.
+func ConvTranspose(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gorgonia.Node, error) {
+	in, err := channels(x, name)
+	if err != nil {
+		return nil, err
+	}
+	w, b, err := weights(g, name, o.Init, o.Out, o.Kernel, o.Kernel, o.Out, in)
+	if err != nil {
+		return nil, err
+	}
+	y, err := graph.ConvTranspose(x, w, b, graph.ConvOptions{Stride: o.Stride, Activation: o.Activation})
+	return named(y, name, err)
+}
+
+// Dense adds a fully connected layer to rows [batch, in], with a bias and an
+// activation. Its parameters are name/weight [in, out], drawn by [GlorotUniform],
+// and name/bias.
+func Dense(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation) (*gorgonia.Node, error) {
+	return DenseWith(g, x, name, out, a, GlorotUniform)
+}
+
+// DenseWith is [Dense] with another initialiser of the weights.
+func DenseWith(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation, init Init) (*gorgonia.Node, error) {
+	if x == nil || x.Dims() != 2 {
+		return nil, inLayer(name, fmt.Errorf("rows of shape [batch, columns] wanted, got %s", shapeOf(x)))
+	}
+	w, b, err := weights(g, name, init, out, x.Shape()[1], out)
+	if err != nil {
+		return nil, err
+	}
+	y, err := graph.Dense(x, w, b, a)
+	return named(y, name, err)
+}
+
+// weights makes the parameters of a layer.
+func weights(g *Graph, name string, init Init, out int, shape ...int) (w, b *gorgonia.Node, err error) {
+	if init == nil {
+		init = GlorotUniform
+	}
+	if w, err = g.Param(name+"/weight", shape, init); err != nil {
+		return nil, nil, err
+	}
+	b, err = g.Param(name+"/bias", tensor.Shape{out}, Zeros)
+	return w, b, err
+}
+
+func channels(x *gorgonia.Node, name string) (int, error) {
+	if x == nil || x.Dims() != 4 {
+		return 0, inLayer(name, fmt.Errorf("images of shape [batch, height, width, channels] wanted, got %s", shapeOf(x)))
+	}
+	return x.Shape()[3], nil
+}
+
+func shapeOf(x *gorgonia.Node) string {
+	if x == nil {
+		return "nothing"
+	}
+	return fmt.Sprint(x.Shape())
+}
+
+// named gives a layer's name to its node, so that errors of a run show it, or to
+// the error.
+func named(y *gorgonia.Node, name string, err error) (*gorgonia.Node, error) {
+	if err != nil {
+		return nil, inLayer(name, err)
+	}
+	gorgonia.WithName(name)(y)
+	return y, nil
+}
+
+// inLayer adds a layer's name to an error.
+func inLayer(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("layer %q: %w", name, err)
+}

@@ -1,0 +1,88 @@
+package nn
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// MLP are fully connected layers. As an encoder it flattens images, and its last
+// hidden layer is the features; as a decoder a linear layer to the image follows.
+type MLP struct {
+	Hidden     []int  `yaml:"hidden" doc:"widths of the hidden layers"`
+	Activation string `yaml:"activation" doc:"of the hidden layers: linear, relu, leaky-relu, tanh, sigmoid or softplus"`
+	Init       string `yaml:"init" doc:"how weights are drawn: glorot, he-normal, he-uniform or fan-in"`
+}
+
+// NewMLP returns the default settings: two layers of 256 with ReLU.
+func NewMLP() *MLP { return &MLP{Hidden: []int{256, 256}, Activation: "relu", Init: "glorot"} }
+
+// Validate checks the settings.
+func (m *MLP) Validate() error {
+	if len(m.Hidden) == 0 {
+		return config.Invalid("hidden", "want the width of one layer or more, such as [256, 256]")
+	}
+	for i, w := range m.Hidden {
+		if w < 1 {
+			return config.Invalid(fmt.Sprintf("hidden.%d", i), "want 1 or more, got %d", w)
+		}
+	}
+	if _, err := kernel.ParseActivation(m.Activation); err != nil {
+		return config.Invalid("activation", "%w", err)
+	}
+	return validInit(m.Init)
+}
+
+// Encode implements [Encoder].
+func (m *MLP) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	if images == nil || images.Dims() < 2 {
+		return nil, inLayer(name, fmt.Errorf("images of shape [batch, ...] wanted, got %s", shapeOf(images)))
+	}
+	h, err := graph.Flatten(images)
+	if err != nil {
+		return nil, inLayer(name, err)
+	}
+	return m.layers(g, h, name)
+}
+
+// Decode implements [Decoder].
+func (m *MLP) Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {
+	if err := checkShape(image); err != nil {
+		return nil, inLayer(name, err)
+	}
+	h, err := m.layers(g, codes, name)
+	if err != nil {
+		return nil, err
+	}
+	init, err := ParseInit(m.Init)
+	if err != nil {
+		return nil, inLayer(name, err)
+	}
+	if h, err = DenseWith(g, h, name+"/out", image.TotalSize(), graph.Linear, init); err != nil {
+		return nil, err
+	}
+	h, err = graph.Reshape(h, append([]int{codes.Shape()[0]}, image...)...)
+	return h, inLayer(name, err)
+}
+
+func (m *MLP) layers(g *Graph, h *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	a, err := kernel.ParseActivation(m.Activation)
+	if err != nil {
+		return nil, inLayer(name, err)
+	}
+	init, err := ParseInit(m.Init)
+	if err != nil {
+		return nil, inLayer(name, err)
+	}
+	for i, width := range m.Hidden {
+		if h, err = DenseWith(g, h, fmt.Sprintf("%s/dense%d", name, i+1), width, a, init); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}

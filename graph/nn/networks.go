@@ -1,0 +1,216 @@
+package nn
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// Encoder are the settings of a network from images to features.
+type Encoder interface {
+	// Encode adds the network for images [batch, height, width, channels] to a
+	// graph and returns the features [batch, columns]. The parameters' names
+	// begin with name.
+	Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error)
+}
+
+// Decoder are the settings of a network from codes to images.
+type Decoder interface {
+	// Decode adds the network for codes [batch, columns] to a graph and returns
+	// the logits of images of shape [height, width, channels], as
+	// [batch, height, width, channels].
+	Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error)
+}
+
+const (
+	conv64Source = "Tonnaer et al. 2022, table 1; Locatello et al. 2019 with small_kernels"
+	mlpDoc       = "fully connected layers on flattened images"
+)
+
+// Encoders are the networks that a config can choose as encoder.
+var Encoders = &registry.Table[Encoder]{Kind: "encoder", Entries: []registry.Entry[Encoder]{
+	{Name: "conv64", Doc: "four convolutions of stride 2 and a dense layer, for images whose sides 16 divides", Source: conv64Source,
+		New: func() Encoder { return NewConvEncoder() }},
+	{Name: "conv64-norm", Doc: "five convolutions and one of a single pixel, each with a normalisation, for images whose sides 16 divides",
+		Source: "Cao et al. 2022, table 2", New: func() Encoder { return NewNormedEncoder() }},
+	{Name: "mlp", Doc: mlpDoc, New: func() Encoder { return NewMLP() }},
+	{Name: "burgess", Doc: "four convolutions of stride 2 and two dense layers, for images whose sides 16 divides", Source: burgessSource,
+		New: func() Encoder { return NewBurgess() }},
+}}
+
+// Decoders are the networks that a config can choose as decoder.
+var Decoders = &registry.Table[Decoder]{Kind: "decoder", Entries: []registry.Entry[Decoder]{
+	{Name: "conv64", Doc: "two dense layers and four transposed convolutions of stride 2, for images whose sides 16 divides", Source: conv64Source,
+		New: func() Decoder { return NewConvDecoder() }},
+	{Name: "mlp", Doc: mlpDoc, New: func() Decoder { return NewMLP() }},
+	{Name: "burgess", Doc: "two dense layers and four transposed convolutions of stride 2, for images whose sides 16 divides", Source: burgessSource,
+		New: func() Decoder { return NewBurgess() }},
+}}
+
+// EncoderChoice is an encoder in a config: `conv64`, or `{mlp: {hidden: [256]}}`.
+type EncoderChoice struct{ registry.Choice[Encoder] }
+
+// DefaultEncoder chooses conv64 with its defaults.
+func DefaultEncoder() EncoderChoice {
+	return EncoderChoice{registry.Choice[Encoder]{Name: "conv64", Value: NewConvEncoder()}}
+}
+
+// DecodeConfig reads the choice.
+func (c *EncoderChoice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Encoders, &c.Choice)
+}
+
+// EncodeConfig writes the choice.
+func (c EncoderChoice) EncodeConfig() (any, error) { return config.EncodeChoice(c.Choice) }
+
+// ConfigType says what can be chosen.
+func (c EncoderChoice) ConfigType() string { return config.ChoiceType(Encoders) }
+
+// DecoderChoice is a decoder in a config, as [EncoderChoice].
+type DecoderChoice struct{ registry.Choice[Decoder] }
+
+// DefaultDecoder chooses conv64 with its defaults.
+func DefaultDecoder() DecoderChoice {
+	return DecoderChoice{registry.Choice[Decoder]{Name: "conv64", Value: NewConvDecoder()}}
+}
+
+// DecodeConfig reads the choice.
+func (c *DecoderChoice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Decoders, &c.Choice)
+}
+
+// EncodeConfig writes the choice.
+func (c DecoderChoice) EncodeConfig() (any, error) { return config.EncodeChoice(c.Choice) }
+
+// ConfigType says what can be chosen.
+func (c DecoderChoice) ConfigType() string { return config.ChoiceType(Decoders) }
+
+// ConvEncoder is four convolutions with 32, 32, 64 and 64 filters of side 4,
+// stride 2, and a dense layer.
+type ConvEncoder struct {
+	Features     int    `yaml:"features" doc:"width of the dense layer"`
+	SmallKernels bool   `yaml:"small_kernels" doc:"filters of side 2 in the last two convolutions, as disentanglement_lib has them"`
+	Activation   string `yaml:"activation" doc:"of all layers: linear, relu, leaky-relu, tanh, sigmoid or softplus"`
+	Init         string `yaml:"init" doc:"how weights are drawn: glorot, he-normal, he-uniform or fan-in"`
+}
+
+// NewConvEncoder returns the default settings.
+func NewConvEncoder() *ConvEncoder {
+	return &ConvEncoder{Features: 256, Activation: "relu", Init: "glorot"}
+}
+
+// Validate checks the settings.
+func (e *ConvEncoder) Validate() error {
+	if e.Features < 1 {
+		return config.Invalid("features", "want 1 or more, got %d", e.Features)
+	}
+	if _, err := kernel.ParseActivation(e.Activation); err != nil {
+		return config.Invalid("activation", "%w", err)
+	}
+	return validInit(e.Init)
+}
+
+// Encode implements [Encoder].
+func (e *ConvEncoder) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	init, err := ParseInit(e.Init)
+	if err != nil {
+		return nil, inLayer(name, err)
+	}
+	activation, err := kernel.ParseActivation(e.Activation)
+	if err != nil {
+		return nil, inLayer(name, err)
+	}
+	if _, err := channels(images, name); err != nil {
+		return nil, err
+	}
+	if err := sixteenths(images.Shape()[1:]); err != nil {
+		return nil, inLayer(name, err)
+	}
+	h := images
+	for i, filters := range []int{32, 32, 64, 64} {
+		o := ConvOptions{Out: filters, Kernel: 4, Stride: 2, Activation: activation, Init: init}
+		if e.SmallKernels && i >= 2 {
+			o.Kernel = 2
+		}
+		if h, err = Conv(g, h, fmt.Sprintf("%s/conv%d", name, i+1), o); err != nil {
+			return nil, err
+		}
+	}
+	if h, err = graph.Flatten(h); err != nil {
+		return nil, inLayer(name, err)
+	}
+	return DenseWith(g, h, name+"/dense", e.Features, activation, init)
+}
+
+// ConvDecoder is a dense layer, a dense layer to images of 64 channels and a
+// sixteenth of the side (1024 elements for side 64), both with ReLU, and four
+// transposed convolutions with filters of side 4 and stride 2: 64, 32 and 32 of
+// them with ReLU, and one per channel of the image, which gives the logits.
+type ConvDecoder struct {
+	Features int    `yaml:"features" doc:"width of the first dense layer"`
+	Init     string `yaml:"init" doc:"how weights are drawn: glorot, he-normal, he-uniform or fan-in"`
+}
+
+// NewConvDecoder returns the default settings.
+func NewConvDecoder() *ConvDecoder { return &ConvDecoder{Features: 256, Init: "glorot"} }
+
+// Validate checks the settings.
+func (d *ConvDecoder) Validate() error {
+	if d.Features < 1 {
+		return config.Invalid("features", "want 1 or more, got %d", d.Features)
+	}
+	return validInit(d.Init)
+}
+
+// Decode implements [Decoder].
+func (d *ConvDecoder) Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {
+	init, err := ParseInit(d.Init)
+	if err == nil {
+		err = sixteenths(image)
+	}
+	if err != nil {
+		return nil, inLayer(name, err)
+	}
+	h, err := DenseWith(g, codes, name+"/dense1", d.Features, graph.ReLU, init)
+	if err != nil {
+		return nil, err
+	}
+	height, width := image[0]/16, image[1]/16
+	if h, err = DenseWith(g, h, name+"/dense2", height*width*64, graph.ReLU, init); err != nil {
+		return nil, err
+	}
+	if h, err = graph.Reshape(h, codes.Shape()[0], height, width, 64); err != nil {
+		return nil, inLayer(name, err)
+	}
+	for i, filters := range []int{64, 32, 32, image[2]} {
+		o := ConvOptions{Out: filters, Kernel: 4, Stride: 2, Activation: graph.ReLU, Init: init}
+		if i == 3 {
+			o.Activation = graph.Linear
+		}
+		if h, err = ConvTranspose(g, h, fmt.Sprintf("%s/conv%d", name, i+1), o); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// sixteenths checks an image's shape [height, width, channels].
+func sixteenths(image tensor.Shape) error {
+	if len(image) != 3 || image[0]%16 != 0 || image[1]%16 != 0 || image.TotalSize() < 1 {
+		return fmt.Errorf("conv64: images [height, width, channels] with sides that 16 divides wanted, got %v; try mlp", image)
+	}
+	return nil
+}
+
+func validInit(name string) error {
+	if _, err := ParseInit(name); err != nil {
+		return config.Invalid("init", "%w", err)
+	}
+	return nil
+}

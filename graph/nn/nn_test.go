@@ -1,0 +1,285 @@
+package nn_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+func must[T any](t testing.TB) func(T, error) T {
+	return func(x T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+}
+
+func TestParamsDoNotDependOnOrder(t *testing.T) {
+	create := func(names ...string) *nn.Params {
+		p := nn.NewParams(3)
+		for _, n := range names {
+			must[*tensor.Dense](t)(p.Create(n, tensor.Shape{4, 5}, nn.GlorotUniform))
+		}
+		return p
+	}
+	a, b := create("x", "y"), create("y", "x")
+	for _, n := range []string{"x", "y"} {
+		if !slices.Equal(a.Get(n).Float32s(), b.Get(n).Float32s()) {
+			t.Errorf("parameter %s depends on the order of creation", n)
+		}
+	}
+	if slices.Equal(a.Get("x").Float32s(), a.Get("y").Float32s()) {
+		t.Error("two parameters are drawn alike")
+	}
+	other := nn.NewParams(4)
+	if c := must[*tensor.Dense](t)(other.Create("x", tensor.Shape{4, 5}, nn.GlorotUniform)); slices.Equal(c.Float32s(), a.Get("x").Float32s()) {
+		t.Error("two seeds draw alike")
+	}
+	if !slices.Equal(b.Names(), []string{"y", "x"}) || b.Count() != 40 || b.Get("z") != nil {
+		t.Errorf("names %v, %d elements", b.Names(), b.Count())
+	}
+	if again := must[*tensor.Dense](t)(a.Create("x", tensor.Shape{4, 5}, nn.Zeros)); again != a.Get("x") || again.Float32s()[0] == 0 {
+		t.Error("a parameter is made twice")
+	}
+	for _, s := range []tensor.Shape{{5, 4}, {20}} {
+		if _, err := a.Create("x", s, nn.Zeros); err == nil || !strings.Contains(err.Error(), `"x"`) || !strings.Contains(err.Error(), "(4, 5)") {
+			t.Errorf("another shape: error %v", err)
+		}
+	}
+	if _, err := a.Create("empty", tensor.Shape{0, 2}, nn.Zeros); err == nil || a.Get("empty") != nil {
+		t.Errorf("an empty parameter: error %v", err)
+	}
+}
+
+func TestInitialisers(t *testing.T) {
+	shape := tensor.Shape{4, 4, 32, 64} // fan in 512, fan out 1024
+	for _, c := range []struct {
+		name          string
+		std, greatest float64
+		shape         tensor.Shape
+	}{
+		{"glorot", math.Sqrt(2.0 / 1536), math.Sqrt(6.0 / 1536), shape},
+		{"he-normal", math.Sqrt(2.0 / 512), 1, shape},
+		{"he-uniform", math.Sqrt(2.0 / 512), math.Sqrt(6.0 / 512), shape},
+		{"fan-in", math.Sqrt(1.0 / 3 / 512), math.Sqrt(1.0 / 512), shape},
+		{"glorot", math.Sqrt(2.0 / 700), math.Sqrt(6.0 / 700), tensor.Shape{300, 400}},
+	} {
+		init := must[nn.Init](t)(nn.ParseInit(c.name))
+		w := make([]float32, c.shape.TotalSize())
+		init(rng.New(1, "w"), c.shape, w)
+		var mean, square, greatest float64
+		for _, x := range w {
+			mean += float64(x) / float64(len(w))
+			square += float64(x) * float64(x) / float64(len(w))
+			greatest = max(greatest, math.Abs(float64(x)))
+		}
+		if math.Abs(mean) > 5*c.std/math.Sqrt(float64(len(w))) {
+			t.Errorf("%s: mean %v", c.name, mean)
+		}
+		if std := math.Sqrt(square); math.Abs(std/c.std-1) > 0.02 {
+			t.Errorf("%s: standard deviation %v, want %v", c.name, std, c.std)
+		}
+		if greatest > c.greatest*1.0001 || c.name != "he-normal" && greatest < 0.99*c.greatest {
+			t.Errorf("%s: greatest %v, want %v", c.name, greatest, c.greatest)
+		}
+	}
+	w := []float32{1, 2}
+	nn.Zeros(nil, nil, w)
+	if w[0] != 0 || w[1] != 0 {
+		t.Errorf("zeros are %v", w)
+	}
+	nn.Uniform(0.25)(rng.New(1, "u"), tensor.Shape{2}, w)
+	if w[0] == 0 || math.Abs(float64(w[0])) > 0.25 || w[0] == w[1] {
+		t.Errorf("uniform numbers %v", w)
+	}
+	if _, err := nn.ParseInit("glorott"); err == nil || !strings.Contains(err.Error(), `did you mean "glorot"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestGraph(t *testing.T) {
+	p := nn.NewParams(1)
+	g, h := nn.NewGraph(p), nn.NewGraph(p)
+	x := must[*gorgonia.Node](t)(g.Input("x", 2, 3))
+	y := must[*gorgonia.Node](t)(nn.Dense(g, x, "layer", 4, graph.ReLU))
+	again := must[*gorgonia.Node](t)(nn.Dense(g, x, "layer", 4, graph.ReLU))
+	if y != again {
+		t.Error("a layer used twice on one input is two nodes")
+	}
+	if y.Name() != "layer" {
+		t.Errorf("the node of a layer is called %q", y.Name())
+	}
+	other := must[*gorgonia.Node](t)(nn.Dense(h, must[*gorgonia.Node](t)(h.Input("x", 5, 3)), "layer", 4, graph.ReLU))
+	if !other.Shape().Eq(tensor.Shape{5, 4}) {
+		t.Errorf("shape %v", other.Shape())
+	}
+	names, nodes := g.Learnables()
+	_, others := h.Learnables()
+	if !slices.Equal(names, []string{"layer/weight", "layer/bias"}) || len(nodes) != 2 {
+		t.Fatalf("learnables %v", names)
+	}
+	for i := range nodes {
+		if nodes[i].Value() != others[i].Value() || nodes[i] == others[i] {
+			t.Error("two graphs do not share the parameter's tensor")
+		}
+	}
+	nn.Data(x)[5] = 7
+	if v := x.Value().(*tensor.Dense).Float32s(); v[5] != 7 || nn.Data(y) != nil {
+		t.Error("Data is not the elements of an input")
+	}
+	for want, err := range map[string]error{
+		`"x"`:                 second(g.Input("x", 2, 3)),
+		"positive sizes":      second(g.Input("z", 0)),
+		`"w": one size`:       second(g.Input("w")),
+		`layer "other"`:       second(nn.Dense(g, must[*gorgonia.Node](t)(g.Input("image", 1, 2, 2, 1)), "other", 2, graph.ReLU)),
+		`"layer/weight": sha`: second(nn.Dense(g, must[*gorgonia.Node](t)(g.Input("wide", 2, 9)), "layer", 4, graph.ReLU)),
+		"[batch, height":      second(nn.Conv(g, x, "conv", nn.ConvOptions{Out: 2, Kernel: 4})),
+		"got nothing":         second(nn.ConvTranspose(g, nil, "conv", nn.ConvOptions{Out: 2, Kernel: 4})),
+		"has an input":        second(g.Param("x", tensor.Shape{2, 3}, nn.Zeros)),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %s", err, want)
+		}
+	}
+}
+
+func second(_ *gorgonia.Node, err error) error { return err }
+
+func TestNetworks(t *testing.T) {
+	small := nn.NewConvEncoder()
+	small.SmallKernels = true
+	mlp := &nn.MLP{Hidden: []int{20, 7}, Activation: "tanh", Init: "he-normal"}
+	for _, c := range []struct {
+		name    string
+		encoder nn.Encoder
+		decoder nn.Decoder
+		image   tensor.Shape
+		width   int // of the features
+		params  int
+	}{
+		// Weights and biases by hand: convolutions 4*4*c*32+32, 4*4*32*32+32, 4*4*32*64+64, 4*4*64*64+64, dense
+		// 1024*256+256; dense 3*256+256, 256*1024+1024, the convolutions mirrored.
+		{"conv64", nn.NewConvEncoder(), nn.NewConvDecoder(), tensor.Shape{64, 64, 1}, 256,
+			544 + 16416 + 32832 + 65600 + 262400 + 1024 + 263168 + 65600 + 32800 + 16416 + 513},
+		{"conv64 in colour, not square", nn.NewConvEncoder(), nn.NewConvDecoder(), tensor.Shape{32, 16, 3}, 256,
+			1568 + 16416 + 32832 + 65600 + 128*256 + 256 + 1024 + 256*128 + 128 + 65600 + 32800 + 16416 + 16*32*3 + 3},
+		{"small kernels", small, nn.NewConvDecoder(), tensor.Shape{64, 64, 1}, 256,
+			544 + 16416 + 8256 + 16448 + 262400 + 1024 + 263168 + 65600 + 32800 + 16416 + 513},
+		{"burgess", nn.NewBurgess(), nn.NewBurgess(), tensor.Shape{64, 64, 1}, 256,
+			544 + 3*16416 + 512*256 + 256 + 256*256 + 256 + 1024 + 256*512 + 512 + 3*16416 + 513},
+		{"mlp", mlp, mlp, tensor.Shape{5, 6, 2}, 7, 60*20 + 20 + 20*7 + 7 + 3*20 + 20 + 20*7 + 7 + 7*60 + 60},
+	} {
+		g := nn.NewGraph(nn.NewParams(1))
+		ok := must[*gorgonia.Node](t)
+		x := ok(g.Input("images", append([]int{2}, c.image...)...))
+		z := ok(g.Input("codes", 2, 3))
+		h := ok(c.encoder.Encode(g, x, "encoder"))
+		logits := ok(c.decoder.Decode(g, z, "decoder", c.image))
+		if !h.Shape().Eq(tensor.Shape{2, c.width}) || !logits.Shape().Eq(x.Shape()) {
+			t.Errorf("%s: features %v, logits %v", c.name, h.Shape(), logits.Shape())
+		}
+		if n := g.Params.Count(); n != c.params {
+			t.Errorf("%s: %d parameters, want %d", c.name, n, c.params)
+		}
+		rng.New(1, "x").Normals(nn.Data(x))
+		rng.New(1, "z").Normals(nn.Data(z))
+		m := must[*machine.Machine](t)(machine.New(h, logits))
+		if err := m.RunAll(); err != nil {
+			t.Fatal(err)
+		}
+		negative := 0
+		for _, v := range m.Value(logits).Data().([]float32) {
+			if v < 0 {
+				negative++
+			}
+		}
+		if negative == 0 {
+			t.Errorf("%s: no logit is negative", c.name)
+		}
+		for _, n := range g.Params.Names() {
+			if !strings.HasPrefix(n, "encoder/") && !strings.HasPrefix(n, "decoder/") {
+				t.Errorf("%s: parameter %q", c.name, n)
+			}
+		}
+	}
+}
+
+func TestNetworkErrors(t *testing.T) {
+	g := nn.NewGraph(nn.NewParams(1))
+	ok := must[*gorgonia.Node](t)
+	odd, row, codes := ok(g.Input("odd", 2, 28, 28, 1)), ok(g.Input("row", 2)), ok(g.Input("codes", 2, 3))
+	for want, err := range map[string]error{
+		"with sides that 16 divides wanted, got (28, 28, 1); try mlp": second(nn.NewConvEncoder().Encode(g, odd, "e")),
+		"got (28, 32, 1); try mlp":                                    second(nn.NewConvDecoder().Decode(g, codes, "d", tensor.Shape{28, 32, 1})),
+		"got (64, 64)":                                                second(nn.NewConvDecoder().Decode(g, codes, "d", tensor.Shape{64, 64})),
+		"[batch, height, width, channels] wanted, got (2)":            second(nn.NewConvEncoder().Encode(g, row, "e")),
+		"[batch, ...] wanted, got (2)":                                second(nn.NewMLP().Encode(g, row, "e")),
+		"[batch, columns] wanted, got (2, 28, 28, 1)":                 second(nn.NewMLP().Decode(g, odd, "d", tensor.Shape{2, 2, 1})),
+		"positive sizes":                                              second(nn.NewMLP().Decode(g, codes, "d", tensor.Shape{0, 2, 1})),
+		"unknown activation":                                          second((&nn.MLP{Hidden: []int{2}, Init: "glorot"}).Encode(g, odd, "e")),
+		"unknown initialiser":                                         second((&nn.ConvEncoder{Features: 2}).Encode(g, ok(g.Input("even", 2, 16, 16, 1)), "e")),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %q", err, want)
+		}
+	}
+}
+
+func TestConfig(t *testing.T) {
+	type settings struct {
+		Encoder nn.EncoderChoice `yaml:"encoder"`
+		Decoder nn.DecoderChoice `yaml:"decoder"`
+	}
+	load := func(source string) (settings, error) {
+		s := settings{nn.DefaultEncoder(), nn.DefaultDecoder()}
+		return s, config.Load("m.yaml", []byte(source), &s)
+	}
+	s, err := load("encoder: {mlp: {hidden: [256, 128], activation: softplus}}\ndecoder: conv64\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := s.Encoder.Value.(*nn.MLP); !ok || !slices.Equal(m.Hidden, []int{256, 128}) || m.Activation != "softplus" || m.Init != "glorot" {
+		t.Errorf("encoder %+v", s.Encoder.Value)
+	}
+	if d, ok := s.Decoder.Value.(*nn.ConvDecoder); !ok || d.Features != 256 {
+		t.Errorf("decoder %+v", s.Decoder.Value)
+	}
+	text, err := config.Encode(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := load(string(text)); err != nil || again.Encoder.Value.(*nn.MLP).Activation != "softplus" {
+		t.Errorf("%s: %v", text, err)
+	}
+	if s, err := load(""); err != nil || s.Encoder.Name != "conv64" {
+		t.Errorf("default encoder %q: %v", s.Encoder.Name, err)
+	}
+	for source, want := range map[string]string{
+		"encoder: conv46":                             `did you mean "conv64"?`,
+		"encoder: {mlp: {hidden: []}}":                "encoder.mlp.hidden",
+		"encoder: {mlp: {hidden: [3, 0]}}":            "encoder.mlp.hidden.1",
+		"encoder: {mlp: {activation: rely}}":          "unknown activation",
+		"encoder: {mlp: {init: he}}":                  "unknown initialiser",
+		"encoder: {burgess: {activation: sin}}":       "encoder.burgess.activation: unknown activation",
+		"encoder: {conv64: {features: 0}}":            "encoder.conv64.features: want 1 or more, got 0",
+		"decoder: {conv64: {features: -1}}":           "decoder.conv64.features: want 1 or more, got -1",
+		"decoder: {conv64: {small_kernels: true}}":    `unknown key "small_kernels"`,
+		"decoder: {conv64: {features: 2, init: nul}}": "unknown initialiser",
+	} {
+		if _, err := load(source); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one that says %s", source, err, want)
+		}
+	}
+}

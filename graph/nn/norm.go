@@ -1,0 +1,160 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// The kinds of normalisation.
+const (
+	NoNorm       = "none"
+	BatchNorm    = "batch"
+	GroupNorm    = "group"
+	LayerNorm    = "layer"
+	InstanceNorm = "instance"
+)
+
+var normNames = []string{NoNorm, BatchNorm, GroupNorm, LayerNorm, InstanceNorm}
+
+// ValidNorm checks the name of a kind of normalisation.
+func ValidNorm(name string) error {
+	if !slices.Contains(normNames, name) {
+		return fmt.Errorf("unknown normalisation %q%s", name, registry.Suggest(name, normNames))
+	}
+	return nil
+}
+
+// NormOptions describe a normalisation.
+type NormOptions struct {
+	Kind   string // one of the kinds
+	Groups int    // of group normalisation
+	Plain  bool   // without factors and offsets that are learned
+	ReLU   bool   // max(y, 0) of the result
+}
+
+const (
+	normEpsilon = 1e-5
+	runningPart = 0.1 // of a batch in running moments
+)
+
+// Norm adds a normalisation of images [batch, height, width, channels] or rows [batch, channels]; see
+// [op.BatchNorm] and [op.GroupNorm]. Its parameters are name/gamma and name/beta, 1 and 0 at first. The
+// batch norm of a graph that is not for training takes running moments, the state name/running [1, 2, channels].
+// Instance norm leaves images of one pixel as they are: their every element would become 0.
+func Norm(g *Graph, x *gorgonia.Node, name string, o NormOptions) (*gorgonia.Node, error) {
+	if err := ValidNorm(o.Kind); err != nil {
+		return nil, inLayer(name, err)
+	}
+	if x == nil || x.Dims() != 2 && x.Dims() != 4 {
+		return nil, inLayer(name, fmt.Errorf("images or rows wanted, got %s", shapeOf(x)))
+	}
+	s := x.Shape()
+	channels := s[x.Dims()-1]
+	pixels := s.TotalSize() / s[0] / channels
+	if o.Kind == NoNorm || o.Kind == InstanceNorm && pixels == 1 {
+		if !o.ReLU {
+			return x, nil
+		}
+		y, err := graph.Activate(x, graph.ReLU)
+		return y, inLayer(name, err)
+	}
+	gamma, beta, err := affine(g, name, channels, o.Plain)
+	if err != nil {
+		return nil, err
+	}
+	settings := graph.NormOptions{Epsilon: normEpsilon, ReLU: o.ReLU}
+	var y *gorgonia.Node
+	switch o.Kind {
+	case BatchNorm:
+		y, err = batchNorm(g, x, gamma, beta, name, settings)
+	case InstanceNorm:
+		y, err = graph.GroupNorm(x, gamma, beta, channels, settings)
+	case LayerNorm:
+		y, err = graph.GroupNorm(x, gamma, beta, 1, settings)
+	default:
+		y, err = graph.GroupNorm(x, gamma, beta, o.Groups, settings)
+	}
+	return named(y, name, err)
+}
+
+func affine(g *Graph, name string, channels int, plain bool) (gamma, beta *gorgonia.Node, err error) {
+	if plain {
+		return nil, nil, nil
+	}
+	if gamma, err = g.Param(name+"/gamma", tensor.Shape{channels}, ones); err != nil {
+		return nil, nil, err
+	}
+	beta, err = g.Param(name+"/beta", tensor.Shape{channels}, Zeros)
+	return gamma, beta, err
+}
+
+func ones(_ *rng.Stream, _ tensor.Shape, values []float32) {
+	for i := range values {
+		values[i] = 1
+	}
+}
+
+// zeroMeans are running moments at first: means 0, variances 1.
+func zeroMeans(r *rng.Stream, shape tensor.Shape, values []float32) {
+	half := len(values) / 2
+	clear(values[:half])
+	ones(r, shape, values[half:])
+}
+
+func batchNorm(g *Graph, x, gamma, beta *gorgonia.Node, name string, o graph.NormOptions) (*gorgonia.Node, error) {
+	var running *gorgonia.Node
+	var err error
+	channels := x.Shape()[x.Dims()-1]
+	if !g.follows || !g.Training { // a network that follows another one is only run in training
+		if running, err = g.State(name+"/running", tensor.Shape{1, 2, channels}, zeroMeans); err != nil {
+			return nil, err
+		}
+	}
+	if !g.Training {
+		return graph.Standardise(x, running, gamma, beta, o)
+	}
+	parts := max(g.Views, 1)
+	moments, err := graph.BatchMoments(x, parts)
+	if err != nil {
+		return nil, err
+	}
+	if running != nil {
+		g.running = append(g.running, Running{Moments: moments, values: Data(running), count: x.Shape().TotalSize() / channels / parts})
+	}
+	return graph.BatchNorm(x, moments, gamma, beta, o)
+}
+
+// Running are the running moments of a batch normalisation, which follow those of batches.
+type Running struct {
+	Moments *gorgonia.Node // of a batch, [parts, 2, channels]
+	values  []float32
+	count   int // elements that a moment is of
+}
+
+// Running lists the running moments that a graph for training should move after each of its runs.
+func (g *Graph) Running() []Running { return g.running }
+
+// Follow moves the running moments a tenth of the way to those of each part of a batch, in order. Their
+// variance is that of the population: n/(n-1) times the variance of n elements.
+func (r Running) Follow(moments []float32) {
+	unbiased := float32(1)
+	if r.count > 1 {
+		unbiased = float32(r.count) / float32(r.count-1)
+	}
+	n := len(r.values)
+	for part := 0; part < len(moments); part += n {
+		for i, v := range moments[part : part+n] {
+			if i >= n/2 {
+				v *= unbiased
+			}
+			r.values[i] += runningPart * (v - r.values[i])
+		}
+	}
+}

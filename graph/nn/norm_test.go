@@ -1,0 +1,236 @@
+package nn_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// runOf computes a node.
+func runOf(t *testing.T, nodes ...*gorgonia.Node) *machine.Machine {
+	t.Helper()
+	m := must[*machine.Machine](t)(machine.New(nodes...))
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func values(m *machine.Machine, n *gorgonia.Node) []float32 { return m.Value(n).Data().([]float32) }
+
+// moments are mean and variance of some elements.
+func moments(x []float32, choose func(i int) bool) (mean, variance float64) {
+	n := 0.0
+	for i, v := range x {
+		if choose(i) {
+			n++
+			mean += float64(v)
+		}
+	}
+	mean /= n
+	for i, v := range x {
+		if choose(i) {
+			variance += (float64(v) - mean) * (float64(v) - mean) / n
+		}
+	}
+	return mean, variance
+}
+
+// What each kind of normalisation makes 0 and 1, of images [6, 3, 2, 8].
+func TestNormKinds(t *testing.T) {
+	for kind, set := range map[string]func(i int) int{
+		nn.BatchNorm:    func(i int) int { return i % 8 },
+		nn.GroupNorm:    func(i int) int { return i/48*4 + i%8/2 },
+		nn.LayerNorm:    func(i int) int { return i / 48 },
+		nn.InstanceNorm: func(i int) int { return i/48*8 + i%8 },
+	} {
+		p := nn.NewParams(1)
+		g := nn.NewGraph(p)
+		g.Training = true
+		x := must[*gorgonia.Node](t)(g.Input("x", 6, 3, 2, 8))
+		rng.New(1, "x").Normals(nn.Data(x))
+		y := must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind, Groups: 4}))
+		out := values(runOf(t, y), y)
+		for s := range 3 {
+			mean, variance := moments(out, func(i int) bool { return set(i) == s })
+			if math.Abs(mean) > 1e-5 || math.Abs(variance-1) > 1e-2 {
+				t.Errorf("%s: set %d has mean %v, variance %v", kind, s, mean, variance)
+			}
+		}
+		want := []string{"n/gamma", "n/beta"}
+		if kind == nn.BatchNorm {
+			want = append(want, "n/running")
+		}
+		if !slices.Equal(p.Names(), want) || p.IsState("n/gamma") || kind == nn.BatchNorm && !p.IsState("n/running") {
+			t.Errorf("%s: parameters %v", kind, p.Names())
+		}
+		if names, _ := g.Learnables(); !slices.Equal(names, want[:2]) {
+			t.Errorf("%s: learnables %v", kind, names)
+		}
+	}
+}
+
+// Nothing is normalised without a kind, nor images of one pixel by instance.
+func TestNoNorm(t *testing.T) {
+	g := nn.NewGraph(nn.NewParams(1))
+	x := must[*gorgonia.Node](t)(g.Input("x", 6, 8))
+	for _, kind := range []string{nn.NoNorm, nn.InstanceNorm} {
+		if y := must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind})); y != x {
+			t.Errorf("%s: another node", kind)
+		}
+		y := must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind, ReLU: true}))
+		nn.Data(x)[3], nn.Data(x)[4] = -2, 2
+		if out := values(runOf(t, y), y); out[3] != 0 || out[4] != 2 {
+			t.Errorf("%s: %v", kind, out)
+		}
+	}
+	if n := g.Params.Count(); n != 0 {
+		t.Errorf("%d parameters", n)
+	}
+}
+
+// Running moments follow those of each view in turn, with the variance of the population, and are what
+// evaluation normalises by; training takes the batch's, view by view.
+func TestRunning(t *testing.T) {
+	p := nn.NewParams(1)
+	build := func(training bool) (*nn.Graph, *gorgonia.Node, *gorgonia.Node) {
+		g := nn.NewGraph(p)
+		g.Training, g.Views = training, 2
+		x := must[*gorgonia.Node](t)(g.Input("x", 4, 1))
+		copy(nn.Data(x), []float32{1, 3, 10, 20})
+		return g, x, must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))
+	}
+	g, _, y := build(true)
+	r := g.Running()
+	if len(r) != 1 {
+		t.Fatalf("%d running moments", len(r))
+	}
+	m := runOf(t, y, r[0].Moments)
+	if out := values(m, y); math.Abs(float64(out[0])+1) > 1e-4 || math.Abs(float64(out[3])-1) > 1e-4 {
+		t.Errorf("training gives %v, want -1 1 -1 1", out)
+	}
+	running := p.Get("n/running").Float32s()
+	if running[0] != 0 || running[1] != 1 {
+		t.Errorf("a run changed the running moments: %v", running)
+	}
+	r[0].Follow(values(m, r[0].Moments))
+	// Means 2 and 15, variances 2 and 50.
+	mean, variance := 0.9*0.2+1.5, 0.9*(0.9+0.2)+5
+	if math.Abs(float64(running[0])-mean) > 1e-5 || math.Abs(float64(running[1])-variance) > 1e-5 {
+		t.Errorf("running moments %v, want %v, %v", running, mean, variance)
+	}
+	evaluation, _, y := build(false)
+	if len(evaluation.Running()) != 0 {
+		t.Error("evaluation moves running moments")
+	}
+	out := values(runOf(t, y), y)
+	if want := (20 - mean) / math.Sqrt(variance+1e-5); math.Abs(float64(out[3])-want) > 1e-5 {
+		t.Errorf("evaluation gives %v, want %v", out[3], want)
+	}
+}
+
+// A network that follows another one has states of its own, and no running moments in training.
+func TestFollowing(t *testing.T) {
+	p := nn.NewParams(1)
+	g := nn.NewGraph(p)
+	g.Training = true
+	x := must[*gorgonia.Node](t)(g.Input("x", 4, 3))
+	f := g.Following()
+	h := must[*gorgonia.Node](t)(nn.DenseFanIn(f, x, "target/d", 5, true))
+	must[*gorgonia.Node](t)(nn.Norm(f, h, "target/n", nn.NormOptions{Kind: nn.BatchNorm}))
+	must[*gorgonia.Node](t)(g.State("s", tensor.Shape{2}, nn.Zeros))
+	if names, _ := g.Learnables(); len(names) != 0 || len(g.Running()) != 0 {
+		t.Errorf("learnables %v", names)
+	}
+	if !slices.Equal(p.Names(), []string{"target/d/weight", "target/d/bias", "target/n/gamma", "target/n/beta", "s"}) {
+		t.Errorf("parameters %v", p.Names())
+	}
+	for _, name := range p.Names() {
+		if !p.IsState(name) {
+			t.Errorf("%s is no state", name)
+		}
+	}
+}
+
+// Parts of an input share its elements.
+func TestParts(t *testing.T) {
+	g := nn.NewGraph(nn.NewParams(1))
+	x := must[*gorgonia.Node](t)(g.Input("x", 4, 3))
+	parts := must[[]*gorgonia.Node](t)(g.Parts(x, 2))
+	nn.Data(parts[1])[1] = 7
+	if len(parts) != 2 || !parts[0].Shape().Eq(tensor.Shape{2, 3}) || nn.Data(x)[7] != 7 {
+		t.Errorf("parts %v, the input is %v", parts, nn.Data(x))
+	}
+	if _, err := g.Parts(x, 3); err == nil || !strings.Contains(err.Error(), "3 equal parts") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := g.Parts(x, 2); err == nil || !strings.Contains(err.Error(), "has one of that name") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// The encoder of table 2: parameters by hand, kinds of normalisation, the last layer.
+func TestNormedEncoder(t *testing.T) {
+	convolutions := 4*4*3*32 + 32 + 4*4*32*32 + 32 + 4*4*32*64 + 64 + 4*4*64*64 + 64 + 4*4*64*128 + 128
+	for _, c := range []struct {
+		settings nn.NormedEncoder
+		params   int
+	}{
+		{nn.NormedEncoder{Features: 1000, Norm: nn.NoNorm}, 0},
+		{nn.NormedEncoder{Features: 1000, Norm: nn.GroupNorm, Groups: 4}, 2 * (32 + 32 + 64 + 64 + 128)},
+		{nn.NormedEncoder{Features: 1000, Norm: nn.LayerNorm}, 2 * (32 + 32 + 64 + 64 + 128)},
+		{nn.NormedEncoder{Features: 1000, Norm: nn.InstanceNorm}, 2 * (32 + 32 + 64 + 64)},
+		{nn.NormedEncoder{Features: 1000, Norm: nn.BatchNorm, FinalNorm: true}, 4 * (32 + 32 + 64 + 64 + 128 + 1000)},
+	} {
+		c.settings.Init = "fan-in"
+		g := nn.NewGraph(nn.NewParams(1))
+		g.Training = true
+		x := must[*gorgonia.Node](t)(g.Input("x", 3, 64, 64, 3))
+		rng.New(1, "x").Normals(nn.Data(x))
+		y := must[*gorgonia.Node](t)(c.settings.Encode(g, x, "encoder"))
+		if !y.Shape().Eq(tensor.Shape{3, 1000}) {
+			t.Errorf("%+v: shape %v", c.settings, y.Shape())
+		}
+		if n := g.Params.Count(); n != convolutions+128*1000+1000+c.params {
+			t.Errorf("%+v: %d parameters, want %d", c.settings, n, convolutions+129000+c.params)
+		}
+		out := values(runOf(t, y), y)
+		if slices.Equal(out[:1000], out[1000:2000]) {
+			t.Errorf("%+v: two images have one code", c.settings)
+		}
+		bias := g.Params.Get("encoder/conv2/bias").Float32s()
+		if limit := float64(slices.Max(bias)); limit == 0 || limit > 1/math.Sqrt(4*4*32)*1.0001 {
+			t.Errorf("%+v: biases up to %v", c.settings, limit)
+		}
+	}
+}
+
+func TestNormErrors(t *testing.T) {
+	g := nn.NewGraph(nn.NewParams(1))
+	x, row := must[*gorgonia.Node](t)(g.Input("x", 4, 6)), must[*gorgonia.Node](t)(g.Input("row", 4))
+	for want, err := range map[string]error{
+		`layer "n": unknown normalisation "bach"; did you mean "batch"?`: second(nn.Norm(g, x, "n", nn.NormOptions{Kind: "bach"})),
+		"images or rows wanted":          second(nn.Norm(g, row, "n", nn.NormOptions{Kind: nn.BatchNorm})),
+		"that divides 6 channels":        second(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.GroupNorm, Groups: 4})),
+		"rows of shape [batch, columns]": second(nn.DenseFanIn(g, row, "d", 2, true)),
+		"the graph has one of that name": func() error { g.Input("e/no bias", 2); return second(nn.DenseFanIn(g, x, "e", 2, false)) }(),
+		"sides that 16 divides wanted":   second(nn.NewNormedEncoder().Encode(g, must[*gorgonia.Node](t)(g.Input("i", 1, 20, 16, 3)), "e")),
+		"groups: want a number that":     (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 3, Init: "fan-in"}).Validate(),
+		"divides the 2 features":         (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 4, FinalNorm: true, Init: "fan-in"}).Validate(),
+		"features: want 1 or more":       (&nn.NormedEncoder{Norm: nn.GroupNorm, Groups: 4, Init: "fan-in"}).Validate(),
+		"norm: unknown normalisation":    (&nn.NormedEncoder{Features: 2, Norm: "x", Init: "fan-in"}).Validate(),
+		"init: unknown initialiser":      (&nn.NormedEncoder{Features: 2, Norm: nn.NoNorm, Init: "x"}).Validate(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %q", err, want)
+		}
+	}
+}

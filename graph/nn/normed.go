@@ -1,0 +1,149 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+)
+
+// NormedEncoder is five convolutions with 32, 32, 64, 64 and 128 filters and one of a single pixel to
+// the features, all but the last with ReLU and then a normalisation. The first four have filters of
+// side 4 and stride 2; the fifth, without padding, covers what they leave: side 4 for images of side 64.
+//
+// Source: Cao et al. 2022, table 2; the padding is that of the encoder of Kim and Mnih 2018.
+type NormedEncoder struct {
+	Features  int    `yaml:"features" doc:"width of the result, the channels of the last convolution"`
+	Norm      string `yaml:"norm" doc:"normalisation after ReLU: none, batch, group, layer or instance"`
+	Groups    int    `yaml:"groups" doc:"groups of channels of group normalisation"`
+	FinalNorm bool   `yaml:"final_norm" doc:"ReLU and the normalisation also after the last convolution"`
+	Init      string `yaml:"init" doc:"how weights are drawn: glorot, he-normal, he-uniform or fan-in, with which biases are drawn like weights"`
+}
+
+// NewNormedEncoder returns the default settings.
+func NewNormedEncoder() *NormedEncoder {
+	return &NormedEncoder{Features: 1000, Norm: GroupNorm, Groups: 4, Init: "fan-in"}
+}
+
+// Validate checks the settings.
+func (e *NormedEncoder) Validate() error {
+	if e.Features < 1 {
+		return config.Invalid("features", "want 1 or more, got %d", e.Features)
+	}
+	if err := ValidNorm(e.Norm); err != nil {
+		return config.Invalid("norm", "%w", err)
+	}
+	if e.Norm == GroupNorm && (e.Groups < 1 || 32%e.Groups != 0) {
+		return config.Invalid("groups", "want a number that divides 32, the channels of the first convolution, got %d", e.Groups)
+	}
+	if e.Norm == GroupNorm && e.FinalNorm && e.Features%e.Groups != 0 {
+		return config.Invalid("groups", "want a number that divides the %d features, got %d", e.Features, e.Groups)
+	}
+	return validInit(e.Init)
+}
+
+// Encode implements [Encoder].
+func (e *NormedEncoder) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	if _, err := channels(images, name); err != nil {
+		return nil, err
+	}
+	if err := sixteenths(images.Shape()[1:]); err != nil {
+		return nil, inLayer(name, err)
+	}
+	h := images
+	var err error
+	for i, filters := range []int{32, 32, 64, 64} {
+		layer := fmt.Sprintf("%s/conv%d", name, i+1)
+		w, b, err := e.weights(g, layer, filters, 4, 4, h.Shape()[3], filters)
+		if err != nil {
+			return nil, err
+		}
+		if h, err = graph.Conv(h, w, b, graph.ConvOptions{Stride: 2, Activation: graph.ReLU}); err != nil {
+			return nil, inLayer(layer, err)
+		}
+		if h, err = e.norm(g, h, fmt.Sprintf("%s/norm%d", name, i+1)); err != nil {
+			return nil, err
+		}
+	}
+	// A convolution over all of an image is a dense layer.
+	if h, err = graph.Flatten(h); err != nil {
+		return nil, inLayer(name, err)
+	}
+	if h, err = e.dense(g, h, name+"/conv5", 128, graph.ReLU); err != nil {
+		return nil, err
+	}
+	if h, err = e.norm(g, h, name+"/norm5"); err != nil {
+		return nil, err
+	}
+	if !e.FinalNorm {
+		return e.dense(g, h, name+"/conv6", e.Features, graph.Linear)
+	}
+	if h, err = e.dense(g, h, name+"/conv6", e.Features, graph.ReLU); err != nil {
+		return nil, err
+	}
+	return e.norm(g, h, name+"/norm6")
+}
+
+func (e *NormedEncoder) norm(g *Graph, x *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	return Norm(g, x, name, NormOptions{Kind: e.Norm, Groups: e.Groups})
+}
+
+func (e *NormedEncoder) dense(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation) (*gorgonia.Node, error) {
+	w, b, err := e.weights(g, name, out, x.Shape()[1], out)
+	if err != nil {
+		return nil, err
+	}
+	y, err := graph.Dense(x, w, b, a)
+	return named(y, name, err)
+}
+
+// weights makes the parameters of a layer.
+func (e *NormedEncoder) weights(g *Graph, name string, out int, shape ...int) (w, b *gorgonia.Node, err error) {
+	init, err := ParseInit(e.Init)
+	if err != nil {
+		return nil, nil, inLayer(name, err)
+	}
+	biases := Zeros
+	if e.Init == "fan-in" {
+		biases = likeWeights(shape)
+	}
+	if w, err = g.Param(name+"/weight", shape, init); err != nil {
+		return nil, nil, err
+	}
+	b, err = g.Param(name+"/bias", tensor.Shape{out}, biases)
+	return w, b, err
+}
+
+// likeWeights draws biases as [FanInUniform] draws weights of a shape.
+func likeWeights(shape tensor.Shape) Init {
+	in, _ := fans(shape)
+	return Uniform(math.Sqrt(1 / in))
+}
+
+// DenseFanIn adds a fully connected layer whose weights, and biases, are drawn by [FanInUniform], the
+// default of PyTorch. Without a bias the layer has none to learn.
+func DenseFanIn(g *Graph, x *gorgonia.Node, name string, out int, bias bool) (*gorgonia.Node, error) {
+	if x == nil || x.Dims() != 2 {
+		return nil, inLayer(name, fmt.Errorf("rows of shape [batch, columns] wanted, got %s", shapeOf(x)))
+	}
+	shape := tensor.Shape{x.Shape()[1], out}
+	w, err := g.Param(name+"/weight", shape, FanInUniform)
+	if err != nil {
+		return nil, err
+	}
+	var b *gorgonia.Node
+	if bias {
+		b, err = g.Param(name+"/bias", tensor.Shape{out}, likeWeights(shape))
+	} else {
+		b, err = g.Input(name+"/no bias", out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	y, err := graph.Dense(x, w, b, graph.Linear)
+	return named(y, name, err)
+}

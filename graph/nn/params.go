@@ -1,0 +1,203 @@
+// Package nn builds neural networks as Gorgonia graphs over named parameters.
+//
+// [Params] holds the parameters of a model. Every [Graph] that uses one holds the
+// same tensor, so that several graphs train one model together.
+package nn
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Params is an ordered set of named float32 tensors. A parameter's initial values
+// depend on the seed and its name alone, not on the order of creation.
+type Params struct {
+	seed    uint64
+	names   []string
+	tensors map[string]*tensor.Dense
+	states  map[string]bool
+}
+
+// NewParams returns an empty set.
+func NewParams(seed uint64) *Params {
+	return &Params{seed: seed, tensors: map[string]*tensor.Dense{}, states: map[string]bool{}}
+}
+
+// IsState says whether a tensor is a state: one that no optimiser changes, but a rule of its own, such
+// as the running moments of a normalisation. A checkpoint holds it like the others.
+func (p *Params) IsState(name string) bool { return p.states[name] }
+
+// Names lists the parameters in the order of their creation.
+func (p *Params) Names() []string { return append([]string(nil), p.names...) }
+
+// Get returns the tensor of a parameter, or nil if there is none of that name.
+func (p *Params) Get(name string) *tensor.Dense { return p.tensors[name] }
+
+// Count returns the number of elements of all parameters.
+func (p *Params) Count() int {
+	n := 0
+	for _, t := range p.tensors {
+		n += t.DataSize()
+	}
+	return n
+}
+
+// Create returns the parameter of a name. It makes one if there is none, and it
+// is an error if there is one of another shape.
+func (p *Params) Create(name string, shape tensor.Shape, init Init) (*tensor.Dense, error) {
+	if t, ok := p.tensors[name]; ok {
+		if !slices.Equal(t.Shape(), shape) {
+			return nil, fmt.Errorf("parameter %q: shape %v wanted, but it has shape %v", name, shape, t.Shape())
+		}
+		return t, nil
+	}
+	const copies, size = 4, 4 // the parameter, its gradient and two moments of an optimiser; bytes
+	if err := memory.Check(fmt.Sprintf("training it, of shape %v,", shape), copies*size*(float64(p.Count())+memory.Product(shape...))); err != nil {
+		return nil, fmt.Errorf("parameter %q: %w", name, err)
+	}
+	if err := checkShape(shape); err != nil {
+		return nil, fmt.Errorf("parameter %q: %w", name, err)
+	}
+	values := make([]float32, shape.TotalSize())
+	init(rng.New(p.seed, "init/"+name), shape, values)
+	t := tensor.New(tensor.WithShape(shape.Clone()...), tensor.WithBacking(values))
+	p.names, p.tensors[name] = append(p.names, name), t
+	return t, nil
+}
+
+// Graph is an expression graph with parameters: those of one program.
+type Graph struct {
+	*gorgonia.ExprGraph
+	Params *Params
+
+	Training bool // normalisations take the moments of the batch in place of running ones
+	Views    int  // equal parts of the batch whose moments are taken apart; 0: 1
+
+	names   []string // of its parameters, in the order of first use
+	nodes   map[string]*gorgonia.Node
+	follows bool // its parameters are states
+	running []Running
+}
+
+// NewGraph returns an empty graph over a set of parameters.
+func NewGraph(p *Params) *Graph {
+	return &Graph{ExprGraph: gorgonia.NewGraph(), Params: p, nodes: map[string]*gorgonia.Node{}}
+}
+
+// Beside returns a view of the graph with other parameters, which are none of the
+// graph's own learnables: those of a network that another program trains.
+func (g *Graph) Beside(p *Params) *Graph {
+	return &Graph{ExprGraph: g.ExprGraph, Params: p, nodes: g.nodes}
+}
+
+// Following returns a view of the graph whose parameters are states: those of a network that follows
+// another one.
+func (g *Graph) Following() *Graph {
+	return &Graph{ExprGraph: g.ExprGraph, Params: g.Params, nodes: g.nodes, Training: g.Training, Views: g.Views, follows: true}
+}
+
+// State returns the node of a state of the set, which is none of the graph's learnables.
+func (g *Graph) State(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
+	return g.Following().Param(name, shape, init)
+}
+
+// Param returns the node of a parameter, whose value is the shared tensor.
+func (g *Graph) Param(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
+	t, err := g.Params.Create(name, shape, init)
+	if err != nil {
+		return nil, err
+	}
+	if n, ok := g.nodes[name]; ok {
+		if n.Value() != t {
+			return nil, fmt.Errorf("parameter %q: the graph has an input of that name", name)
+		}
+		return n, nil
+	}
+	if g.follows {
+		g.Params.states[name] = true
+	}
+	g.names = append(g.names, name)
+	return g.hold(name, t), nil
+}
+
+// Input adds an input of float32 zeros, to be filled through [Data] before a run.
+func (g *Graph) Input(name string, shape ...int) (*gorgonia.Node, error) {
+	if err := checkShape(shape); err != nil {
+		return nil, fmt.Errorf("input %q: %w", name, err)
+	}
+	if _, ok := g.nodes[name]; ok {
+		return nil, fmt.Errorf("input %q: the graph has one of that name", name)
+	}
+	return g.hold(name, tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(shape...))), nil
+}
+
+// Parts adds inputs that are equal parts of the rows of an input x: they share its elements, so that who
+// fills them fills x.
+func (g *Graph) Parts(x *gorgonia.Node, parts int) (list []*gorgonia.Node, err error) {
+	data, shape := Data(x), x.Shape().Clone()
+	if data == nil || shape[0]%parts != 0 {
+		return nil, fmt.Errorf("input %q: an input of %d equal parts wanted, got %v", x.Name(), parts, shape)
+	}
+	shape[0] /= parts
+	for i := range parts {
+		name := fmt.Sprintf("%s/%d", x.Name(), i+1)
+		if _, ok := g.nodes[name]; ok {
+			return nil, fmt.Errorf("input %q: the graph has one of that name", name)
+		}
+		n := len(data) / parts
+		list = append(list, g.hold(name, tensor.New(tensor.WithShape(shape...), tensor.WithBacking(data[i*n:(i+1)*n]))))
+	}
+	return list, nil
+}
+
+func (g *Graph) hold(name string, t *tensor.Dense) *gorgonia.Node {
+	s := t.Shape()
+	n := gorgonia.NewTensor(g.ExprGraph, t.Dtype(), s.Dims(), gorgonia.WithShape(s.Clone()...), gorgonia.WithName(name), gorgonia.WithValue(t))
+	g.nodes[name] = n
+	return n
+}
+
+// Learnables lists the names and nodes of the graph's parameters in the order of
+// their first use.
+func (g *Graph) Learnables() (names []string, nodes gorgonia.Nodes) {
+	for _, name := range g.names {
+		names, nodes = append(names, name), append(nodes, g.nodes[name])
+	}
+	return names, nodes
+}
+
+// Data returns the elements of an input or parameter, to be read or written in
+// place. It is nil for other nodes.
+func Data(n *gorgonia.Node) []float32 {
+	if t, ok := n.Value().(*tensor.Dense); ok && n.Op() == nil && t.Dtype() == tensor.Float32 {
+		return t.Float32s()
+	}
+	return nil
+}
+
+// maxElements bounds an array: 4 GiB of float32, more than any network here has
+// use for, and less than what would end the program for want of memory.
+const maxElements = 1 << 30
+
+func checkShape(s tensor.Shape) error {
+	if len(s) == 0 {
+		return fmt.Errorf("one size or more wanted, got shape %v", s)
+	}
+	n := 1
+	for _, d := range s {
+		if d < 1 {
+			return fmt.Errorf("positive sizes wanted, got shape %v", s)
+		}
+		if n > maxElements/d {
+			return fmt.Errorf("at most %d elements wanted, got shape %v", maxElements, s)
+		}
+		n *= d
+	}
+	return nil
+}

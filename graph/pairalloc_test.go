@@ -1,0 +1,43 @@
+package graph_test
+
+import (
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// TestPairAllocations runs the operations on all pairs of rows, forward and backward.
+func TestPairAllocations(t *testing.T) {
+	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		const n = 130
+		g, stream, ok := gorgonia.NewGraph(), rng.New(1, "pairs"), must(t)
+		input := func(name string, columns int) *gorgonia.Node {
+			v := tensor.New(tensor.Of(dt), tensor.WithShape(n, columns))
+			for i := range v.DataSize() {
+				if x := stream.Float64(); dt == tensor.Float32 {
+					v.Set(i, float32(x))
+				} else {
+					v.Set(i, x)
+				}
+			}
+			return gorgonia.NewMatrix(g, dt, gorgonia.WithShape(n, columns), gorgonia.WithName(name), gorgonia.WithValue(v))
+		}
+		z, y, variance, mask := input("z", 4), input("y", 2), input("variance", 4), input("mask", 4)
+		turns := []graph.FactorDistance{{Factor: 0, Kind: graph.CircularDistance}, {Factor: 1, Kind: graph.DiscreteDistance}}
+		loss := ok(graph.WeightedSum([]float64{1, 2, 3, 4, 5, 6, 7, 8},
+			ok(graph.Contraction(graph.ContractionSettings{}, z, y, y)),
+			ok(graph.Contraction(graph.ContractionSettings{Aggregate: graph.Max, Factors: turns}, z, y, nil)),
+			ok(graph.Contraction(graph.ContractionSettings{Aggregate: graph.MeanSquare, Pairs: 3}, z, y, nil)),
+			ok(graph.MinibatchTC(z, z, variance, nil, graph.TCStratified, 500)),
+			ok(graph.MinibatchTC(z, z, variance, mask, graph.TCWeighted, 500)),
+			ok(graph.DIP(z, variance, 2, 1)),
+			ok(graph.HSIC(z, y, nil, graph.Kernel{}, graph.Kernel{Bandwidth: 1})),
+			ok(graph.HSIC(z, y, nil, graph.Kernel{Columns: []int{1, 2}}, graph.Kernel{Kind: graph.CircularKernel})),
+		))
+		allocationFree(t, dt, loss, z, variance)
+	}
+}

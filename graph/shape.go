@@ -1,0 +1,163 @@
+package graph
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Reshape returns a copy of x in another shape with as many elements. (The
+// reshaping of Gorgonia returns a view, which its TapeMachine then overwrites.)
+func Reshape(x *gorgonia.Node, shape ...int) (*gorgonia.Node, error) {
+	to := tensor.Shape(append([]int(nil), shape...))
+	return Apply(Spec{
+		Name: "reshape",
+		Key:  keyOf(to),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			for _, d := range to {
+				if d < 1 {
+					return nil, wanted("a shape of positive sizes", to)
+				}
+			}
+			if len(in) != 1 || in[0].TotalSize() != to.TotalSize() {
+				return nil, wanted(fmt.Sprintf("%d elements for shape %v", to.TotalSize(), to), in)
+			}
+			return to, nil
+		},
+		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
+			if dt == tensor.Float32 {
+				return newFunc[float32](reshape[float32]{}), nil
+			}
+			return newFunc[float64](reshape[float64]{}), nil
+		},
+	}, x)
+}
+
+type reshape[T float] struct{}
+
+func (reshape[T]) forward(in [][]T, out []T) { copy(out, in[0]) }
+
+func (reshape[T]) backward(_ [][]T, _, dout []T, din [][]T) { copy(din[0], dout) }
+
+// Flatten returns x, of shape [rows, ...], as [rows, columns].
+func Flatten(x *gorgonia.Node) (*gorgonia.Node, error) {
+	s := x.Shape()
+	switch {
+	case s.Dims() == 2:
+		return x, nil
+	case s.Dims() < 2 || s[0] < 1:
+		return nil, fmt.Errorf("flatten: %w", wanted("shape [rows, ...]", s))
+	}
+	return Reshape(x, s[0], s.TotalSize()/s[0])
+}
+
+// ConcatColumns joins matrices [rows, columns_i] side by side.
+func ConcatColumns(x ...*gorgonia.Node) (*gorgonia.Node, error) {
+	if len(x) == 1 && x[0] != nil {
+		return x[0], nil
+	}
+	return Apply(Spec{
+		Name: "concat columns",
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			columns := 0
+			for i, s := range in {
+				r, c, err := rowsOf(fmt.Sprintf("input %d", i), s)
+				if err != nil {
+					return nil, err
+				}
+				if r != in[0][0] {
+					return nil, wanted("inputs with equal numbers of rows", in)
+				}
+				columns += c
+			}
+			return tensor.Shape{in[0][0], columns}, nil
+		},
+		New: func(in []tensor.Shape, out tensor.Shape, dt tensor.Dtype) (Func, error) {
+			if dt == tensor.Float32 {
+				return newFunc[float32](newConcat[float32](in, out[1])), nil
+			}
+			return newFunc[float64](newConcat[float64](in, out[1])), nil
+		},
+	}, x...)
+}
+
+type concat[T float] struct {
+	widths []int
+	total  int
+}
+
+func newConcat[T float](in []tensor.Shape, total int) concat[T] {
+	c := concat[T]{total: total}
+	for _, s := range in {
+		c.widths = append(c.widths, s[1])
+	}
+	return c
+}
+
+func (c concat[T]) forward(in [][]T, out []T) {
+	at := 0
+	for i, w := range c.widths {
+		copyColumns(out[at:], c.total, in[i], w, w)
+		at += w
+	}
+}
+
+func (c concat[T]) backward(_ [][]T, _, dout []T, din [][]T) {
+	at := 0
+	for i, w := range c.widths {
+		if din[i] != nil {
+			copyColumns(din[i], w, dout[at:], c.total, w)
+		}
+		at += w
+	}
+}
+
+// copyColumns copies rows of n elements between matrices of given row lengths.
+func copyColumns[T float](dst []T, dstRow int, src []T, srcRow, n int) {
+	for len(dst) >= n && len(src) >= n {
+		copy(dst[:n], src[:n])
+		dst, src = dst[min(dstRow, len(dst)):], src[min(srcRow, len(src)):]
+	}
+}
+
+// SliceColumns returns the columns [from, to) of a matrix.
+func SliceColumns(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
+	return Apply(Spec{
+		Name: "slice columns",
+		Key:  keyOf(from, to),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if len(in) != 1 {
+				return nil, wanted("1 input", len(in))
+			}
+			r, c, err := rowsOf("input", in[0])
+			if err != nil {
+				return nil, err
+			}
+			if from < 0 || to <= from || to > c {
+				return nil, wanted(fmt.Sprintf("columns [from, to) within 0 and %d", c), fmt.Sprintf("[%d, %d)", from, to))
+			}
+			return tensor.Shape{r, to - from}, nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
+			if dt == tensor.Float32 {
+				return newFunc[float32](slice[float32]{from, to, in[0][1]}), nil
+			}
+			return newFunc[float64](slice[float64]{from, to, in[0][1]}), nil
+		},
+	}, x)
+}
+
+type slice[T float] struct{ from, to, columns int }
+
+func (s slice[T]) forward(in [][]T, out []T) {
+	copyColumns(out, s.to-s.from, in[0][s.from:], s.columns, s.to-s.from)
+}
+
+func (s slice[T]) backward(_ [][]T, _, dout []T, din [][]T) {
+	if din[0] == nil {
+		return
+	}
+	clear(din[0])
+	copyColumns(din[0][s.from:], s.columns, dout, s.to-s.from, s.to-s.from)
+}

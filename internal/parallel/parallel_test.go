@@ -1,0 +1,85 @@
+package parallel
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// explode panics for the items from 40 on.
+func explode(i int) {
+	if i >= 40 {
+		panic(errLate)
+	}
+}
+
+var errLate = errors.New("item after 40")
+
+// panicOf returns what f panics with.
+func panicOf(f func()) (p any) {
+	defer func() { p = recover() }()
+	f()
+	return nil
+}
+
+// A panic of any worker is one of the caller, and the next call works.
+func TestForPanics(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for name, body := range map[string]func(ran *atomic.Int32) func(int, int){
+		"plain": func(ran *atomic.Int32) func(int, int) {
+			return func(_, i int) { ran.Add(1); explode(i) }
+		},
+		"nested": func(ran *atomic.Int32) func(int, int) {
+			return func(_, i int) { ran.Add(1); For(4, func(_, j int) { explode(i) }) }
+		},
+	} {
+		for range 50 {
+			var ran atomic.Int32
+			p, ok := panicOf(func() { For(100, body(&ran)) }).(*Panic)
+			if !ok {
+				t.Fatalf("%s: no panic of the caller", name)
+			}
+			if !errors.Is(p, errLate) || p.item != 40 || ran.Load() != 100 {
+				t.Fatalf("%s: panic %v of item %d after %d items, want item 40 of all 100", name, p.Value, p.item, ran.Load())
+			}
+			if text := p.Error(); !strings.HasPrefix(text, "panic: item after 40\n") || !strings.Contains(text, "parallel.explode(") {
+				t.Fatalf("%s: message or place are not in %q", name, text)
+			}
+		}
+	}
+	var ran atomic.Int32
+	For(100, func(int, int) { ran.Add(1) })
+	if ran.Load() != 100 {
+		t.Errorf("%d of 100 items after panics", ran.Load())
+	}
+	if p := panicOf(func() { ForWorkers(1, 100, func(_, i int) { explode(i) }) }); p != errLate {
+		t.Errorf("on the caller's goroutine: panic %v, want %v", p, errLate)
+	}
+}
+
+func TestFor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for _, n := range []int{0, 1, 3, 1000} {
+		count := make([]int32, n)
+		busy := make([]bool, 4)
+		For(n, func(worker, i int) {
+			if busy[worker] { // the race detector would see this too
+				t.Errorf("worker %d runs two items at once", worker)
+			}
+			busy[worker] = true
+			For(3, func(_, j int) { count[i]++ }) // nested calls must not deadlock
+			busy[worker] = false
+		})
+		for i, c := range count {
+			if c != 3 {
+				t.Fatalf("item %d of %d ran %d times", i, n, c)
+			}
+		}
+	}
+	body := func(worker, i int) {}
+	if a := testing.AllocsPerRun(1000, func() { For(8, body) }); a >= 1 {
+		t.Errorf("For allocates %v times", a)
+	}
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// BarPanel is a panel of bars from 0 on. Values that are not finite leave a gap.
+type BarPanel struct {
+	Name   string
+	Values []float64
+}
+
+// barColumns bounds the panels side by side.
+const barColumns = 3
+
+// Bars draws panels of bars with the same labels below.
+func Bars(w io.Writer, title, y string, labels []string, panels []BarPanel) error {
+	if len(panels) == 0 || len(labels) == 0 {
+		return errors.New("figures: want at least one panel and one bar")
+	}
+	columns := min(barColumns, len(panels))
+	rows := (len(panels) + columns - 1) / columns
+	plots := make([][]*plot.Plot, rows)
+	for i := range plots {
+		plots[i] = make([]*plot.Plot, columns)
+	}
+	for i, panel := range panels {
+		if len(panel.Values) != len(labels) {
+			return fmt.Errorf("figures: %d values in panel %q, but %d labels", len(panel.Values), panel.Name, len(labels))
+		}
+		plots[i/columns][i%columns] = barPlot(panel, labels, y)
+	}
+	width := max(2.6, 0.9+0.3*float64(len(labels)))
+	return render(w, width*float64(columns)+0.3, 2.5*float64(rows)+0.6, func(c draw.Canvas) {
+		drawAll(plots, padded(heading(c, title), vg.Points(8)))
+	})
+}
+
+func barPlot(panel BarPanel, labels []string, y string) *plot.Plot {
+	p := newPlot(panel.Name, "", y)
+	p.Title.TextStyle.Font = sans(10)
+	p.Add(&bars{panel.Values})
+	p.X.Min, p.X.Max, p.Y.Min = -0.6, float64(len(labels))-0.4, 0
+	p.Y.Max = 0
+	for _, v := range panel.Values {
+		if finite(v) {
+			p.Y.Max = max(p.Y.Max, 1.05*v)
+		}
+	}
+	if p.Y.Max == 0 { // all bars are empty
+		p.Y.Max = 1
+	}
+	ticks := make(plot.ConstantTicks, len(labels))
+	for i, l := range labels {
+		ticks[i] = plot.Tick{Value: float64(i), Label: short(l)}
+	}
+	p.X.Tick.Marker, p.Y.Tick.Marker = ticks, linearTicks{}
+	p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/2, draw.XRight, draw.YCenter
+	return p
+}
+
+// bars are drawn by the values of a panel.
+type bars struct{ values []float64 }
+
+// Plot implements plot.Plotter.
+func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	fill := color.RGBA(palette[0])
+	for i, v := range b.values {
+		if !finite(v) || v <= 0 {
+			continue
+		}
+		left, right := x(float64(i)-0.35), x(float64(i)+0.35)
+		c.FillPolygon(fill, []vg.Point{{X: left, Y: y(0)}, {X: right, Y: y(0)}, {X: right, Y: y(v)}, {X: left, Y: y(v)}})
+	}
+}

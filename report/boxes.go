@@ -1,0 +1,157 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Box is a box of a box plot: values of one kind, in any order.
+type Box struct {
+	Label  string
+	Values []float64
+}
+
+// FiveNumbers sum up values: quartiles, interpolated between neighbours, and the ends of the whiskers, the
+// outermost values no further from the quartiles than 1.5 times the quartiles' distance.
+type FiveNumbers struct{ Low, First, Median, Third, High float64 }
+
+// FiveNumbers are those of the values, of which there is at least one.
+func (b *Box) FiveNumbers() FiveNumbers {
+	sorted := slices.Sorted(slices.Values(b.Values))
+	at := func(part float64) float64 {
+		place := part * float64(len(sorted)-1)
+		i := int(place)
+		next := sorted[min(i+1, len(sorted)-1)]
+		return sorted[i] + (place-float64(i))*(next-sorted[i])
+	}
+	n := FiveNumbers{First: at(0.25), Median: at(0.5), Third: at(0.75)}
+	reach := 1.5 * (n.Third - n.First)
+	n.Low, n.High = n.First, n.Third
+	for _, v := range sorted {
+		if v >= n.First-reach {
+			n.Low = min(n.Low, v)
+		}
+		if v <= n.Third+reach {
+			n.High = max(n.High, v)
+		}
+	}
+	return n
+}
+
+// BoxPlot is a figure of boxes side by side, with a dot for every value.
+type BoxPlot struct {
+	Title, X, Y string
+	Boxes       []Box    // one without values leaves a gap
+	Line        *float64 // a value to compare with
+	LineLabel   string
+}
+
+// WritePNG draws the figure.
+func (b *BoxPlot) WritePNG(w io.Writer) error {
+	if len(b.Boxes) == 0 {
+		return errors.New("figures: want at least one box")
+	}
+	for _, box := range b.Boxes {
+		if slices.ContainsFunc(box.Values, func(v float64) bool { return !finite(v) }) {
+			return fmt.Errorf("figures: the box %q has a value that is not finite", box.Label)
+		}
+	}
+	p := newPlot("", b.X, b.Y)
+	p.X.Min, p.X.Max = -0.6, float64(len(b.Boxes))-0.4
+	p.Y.Min, p.Y.Max = b.Range()
+	p.Add(grid(), boxes{b})
+	ticks := make(plot.ConstantTicks, len(b.Boxes))
+	for i, box := range b.Boxes {
+		ticks[i] = plot.Tick{Value: float64(i), Label: short(box.Label)}
+	}
+	p.X.Tick.Marker, p.Y.Tick.Marker = ticks, linearTicks{}
+	if err := b.addLine(p); err != nil {
+		return err
+	}
+	return render(w, max(5, 1.4+0.7*float64(len(b.Boxes))), 4, func(c draw.Canvas) {
+		p.Draw(padded(heading(c, b.Title), vg.Points(8)))
+	})
+}
+
+// addLine draws the line, with its name in the legend.
+func (b *BoxPlot) addLine(p *plot.Plot) error {
+	if b.Line == nil {
+		return nil
+	}
+	line, err := plotter.NewLine(plotter.XYs{{X: p.X.Min, Y: *b.Line}, {X: p.X.Max, Y: *b.Line}})
+	if err != nil {
+		return fmt.Errorf("figures: %w", err)
+	}
+	line.Color, line.Width = palette[1], vg.Points(1.2)
+	p.Add(line)
+	p.Legend = newLegend()
+	p.Legend.Left, p.Legend.XOffs = false, -p.Legend.XOffs
+	p.Legend.Add(b.LineLabel, line)
+	return nil
+}
+
+// Range is that of the vertical axis: all values, the line, and 0 where they come near it.
+func (b *BoxPlot) Range() (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	add := func(v float64) { low, high = min(low, v), max(high, v) }
+	for _, box := range b.Boxes {
+		for _, v := range box.Values {
+			add(v)
+		}
+	}
+	if b.Line != nil {
+		add(*b.Line)
+	}
+	switch {
+	case low > high:
+		return 0, 1
+	case low >= 0 && low < high/2 || low == high && low >= 0:
+		low = 0
+	}
+	if high == low {
+		high = low + 1
+	}
+	return low, high + 0.04*(high-low)
+}
+
+// boxes draws the boxes of a figure.
+type boxes struct{ *BoxPlot }
+
+// Half of the width of a box, and of a whisker's end.
+const (
+	boxHalf     = 0.28
+	whiskerHalf = 0.14
+)
+
+// Plot implements plot.Plotter.
+func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	thin, thick := draw.LineStyle{Color: ink, Width: vg.Points(0.8)}, draw.LineStyle{Color: ink, Width: vg.Points(1.6)}
+	fill := color.RGBA{207, 224, 242, 255}
+	for i, box := range b.Boxes {
+		if len(box.Values) == 0 {
+			continue
+		}
+		n, at := box.FiveNumbers(), float64(i)
+		left, right, middle := x(at-boxHalf), x(at+boxHalf), x(at)
+		c.FillPolygon(fill, []vg.Point{{X: left, Y: y(n.First)}, {X: right, Y: y(n.First)}, {X: right, Y: y(n.Third)}, {X: left, Y: y(n.Third)}})
+		c.StrokeLines(thin, []vg.Point{{X: left, Y: y(n.First)}, {X: right, Y: y(n.First)}, {X: right, Y: y(n.Third)}, {X: left, Y: y(n.Third)}, {X: left, Y: y(n.First)}})
+		for _, end := range [][2]float64{{n.First, n.Low}, {n.Third, n.High}} {
+			c.StrokeLine2(thin, middle, y(end[0]), middle, y(end[1]))
+			c.StrokeLine2(thin, x(at-whiskerHalf), y(end[1]), x(at+whiskerHalf), y(end[1]))
+		}
+		c.StrokeLine2(thick, left, y(n.Median), right, y(n.Median))
+		for _, v := range box.Values {
+			c.DrawGlyph(draw.GlyphStyle{Color: palette[0], Radius: vg.Points(2), Shape: draw.CircleGlyph{}}, vg.Point{X: middle, Y: y(v)})
+		}
+	}
+}

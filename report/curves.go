@@ -1,0 +1,265 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Series is a named curve. Points that are not finite leave a gap.
+type Series struct {
+	Name string
+	X, Y []float64
+}
+
+// CurveOptions say how curves look. The zero value draws linear axes without
+// titles.
+type CurveOptions struct {
+	Title, XLabel, YLabel string
+
+	// Log draws a logarithmic y axis. Values that are 0 or negative leave a gap, and
+	// the legend counts them; without any positive value the axis is linear.
+	Log bool
+
+	// LogX draws a logarithmic x axis with a tick at every x; they must be positive.
+	LogX bool
+
+	// Marked draws points as dots, too.
+	Marked bool
+}
+
+// maxPoints is the number of points of a curve from which means of neighbouring
+// points are drawn instead.
+const maxPoints = 1500
+
+// Curves draws curves over a common x axis, with a legend that shows the last value
+// of each. Long curves are drawn as means of neighbouring points.
+func Curves(w io.Writer, o CurveOptions, series []Series) error {
+	log := o.Log && anyPositive(series)
+	p := newPlot("", o.XLabel, o.YLabel)
+	legend := newLegend()
+	p.Add(grid())
+	stride := 1
+	for i, s := range series {
+		if len(s.X) != len(s.Y) {
+			return fmt.Errorf("figures: series %q has %d x values and %d y values", s.Name, len(s.X), len(s.Y))
+		}
+		if o.LogX && len(s.X) > 0 && !(slices.Min(s.X) > 0) {
+			return fmt.Errorf("figures: series %q has an x of %v; want positive ones on a logarithmic axis", s.Name, slices.Min(s.X))
+		}
+		style := draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(1.6)}
+		if i >= len(palette) {
+			style.Dashes = []vg.Length{vg.Points(5), vg.Points(2)}
+		}
+		short, n := thin(s)
+		stride = max(stride, n)
+		pieces, dropped := split(short, log)
+		for _, piece := range pieces {
+			line := &plotter.Line{XYs: piece, LineStyle: style}
+			p.Add(line)
+			if len(piece) == 1 || o.Marked { // a line of one point is invisible
+				p.Add(&plotter.Scatter{XYs: piece, GlyphStyle: draw.GlyphStyle{Color: style.Color, Radius: vg.Points(2), Shape: draw.CircleGlyph{}}})
+			}
+		}
+		legend.Add(legendText(s, dropped), &plotter.Line{LineStyle: style})
+	}
+	if stride > 1 {
+		p.X.Label.Text += fmt.Sprintf("  (means of %d)", stride)
+	}
+	p.Y.Tick.Marker = linearTicks{}
+	p.X.Tick.Marker = linearTicks{}
+	settleAxis(&p.X)
+	settleAxis(&p.Y)
+	if o.LogX {
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticksAt(series)
+	}
+	if log {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+		p.Y.Min, p.Y.Max = p.Y.Min/1.15, p.Y.Max*1.15
+	}
+	return render(w, 9, 4.8, func(c draw.Canvas) {
+		c = padded(heading(c, o.Title), vg.Points(8))
+		width := legend.Rectangle(c).Size().X + vg.Points(14)
+		p.Draw(draw.Crop(c, 0, -width, 0, 0))
+		legend.Draw(draw.Crop(c, c.Size().X-width, 0, 0, 0))
+	})
+}
+
+// ticksAt are ticks at all x of series.
+func ticksAt(series []Series) plot.ConstantTicks {
+	seen := map[float64]bool{}
+	var ticks plot.ConstantTicks
+	for _, s := range series {
+		for _, x := range s.X {
+			if !seen[x] {
+				seen[x] = true
+				ticks = append(ticks, plot.Tick{Value: x, Label: fmt.Sprint(x)})
+			}
+		}
+	}
+	return ticks
+}
+
+func newLegend() plot.Legend {
+	l := plot.NewLegend()
+	l.TextStyle.Font = sans(10)
+	l.TextStyle.Color = ink
+	l.Left, l.Top = true, true
+	l.Padding = vg.Points(5)
+	l.ThumbnailWidth = vg.Points(22)
+	l.XOffs, l.YOffs = vg.Points(4), -vg.Points(6)
+	return l
+}
+
+// legendText is the name and last value of a series.
+func legendText(s Series, dropped int) string {
+	text := s.Name
+	for i := len(s.Y) - 1; i >= 0; i-- {
+		if finite(s.Y[i]) {
+			text += fmt.Sprintf("  %.4g", s.Y[i])
+			break
+		}
+	}
+	if dropped > 0 {
+		text += fmt.Sprintf("  (%d not drawn)", dropped)
+	}
+	return text
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+func anyPositive(series []Series) bool {
+	for _, s := range series {
+		for _, y := range s.Y {
+			if y > 0 && finite(y) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// thin replaces runs of n neighbouring points by their means, so that at most
+// maxPoints are left.
+func thin(s Series) (Series, int) {
+	n := (len(s.X) + maxPoints - 1) / maxPoints
+	if n <= 1 {
+		return s, 1
+	}
+	short := Series{Name: s.Name}
+	for i := 0; i < len(s.X); i += n {
+		end := min(i+n, len(s.X))
+		var x, y float64
+		for j := i; j < end; j++ {
+			x += s.X[j] / float64(end-i)
+			y += s.Y[j] / float64(end-i)
+		}
+		short.X, short.Y = append(short.X, x), append(short.Y, y)
+	}
+	return short, n
+}
+
+// split cuts a series into the pieces that can be drawn.
+func split(s Series, log bool) (pieces []plotter.XYs, dropped int) {
+	open := false
+	for i, y := range s.Y {
+		if !finite(y) || !finite(s.X[i]) || log && y <= 0 {
+			open = false
+			dropped++
+			continue
+		}
+		if !open {
+			pieces, open = append(pieces, nil), true
+		}
+		last := &pieces[len(pieces)-1]
+		*last = append(*last, plotter.XY{X: s.X[i], Y: y})
+	}
+	return pieces, dropped
+}
+
+// settleAxis gives an axis a range of its own where the data give none.
+func settleAxis(a *plot.Axis) {
+	if a.Min > a.Max {
+		a.Min, a.Max = 0, 1
+	}
+	if a.Min == a.Max {
+		half := math.Abs(a.Min) / 10
+		if half < 1e-100 {
+			half = 0.5
+		}
+		a.Min, a.Max = a.Min-half, a.Max+half
+	}
+}
+
+func grid() *plotter.Grid {
+	g := plotter.NewGrid()
+	g.Vertical.Color, g.Horizontal.Color = rule, rule
+	g.Vertical.Width, g.Horizontal.Width = vg.Points(0.5), vg.Points(0.5)
+	return g
+}
+
+// linearTicks places labels at 1, 2 or 5 times a power of ten.
+type linearTicks struct{}
+
+func (linearTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
+	for _, m := range []float64{5, 2} {
+		if (hi-lo)/(m*step) >= 4-1e-9 {
+			step *= m
+			break
+		}
+	}
+	if !(step > 0) || !finite(hi-lo) {
+		return nil
+	}
+	for i := math.Ceil(lo/step - 1e-9); i <= math.Floor(hi/step+1e-9); i++ {
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: tickLabel(i * step)})
+	}
+	return ticks
+}
+
+func tickLabel(v float64) string {
+	switch a := math.Abs(v); {
+	case a == 0:
+		return "0"
+	case a >= 1e6 || a < 1e-3:
+		return fmt.Sprintf("%.3g", v)
+	}
+	return fmt.Sprintf("%.10g", math.Round(v*1e9)/1e9)
+}
+
+// logTicks labels powers of ten, and 2 and 5 times them where there are few.
+type logTicks struct{}
+
+func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+	if !(lo > 0) || !finite(hi) {
+		return nil
+	}
+	decades := math.Log10(hi / lo)
+	if decades < 0.7 {
+		return linearTicks{}.Ticks(lo, hi)
+	}
+	every := int(math.Ceil(decades / 10))
+	for e := int(math.Floor(math.Log10(lo))); e <= int(math.Ceil(math.Log10(hi))); e++ {
+		for m := 1.0; m < 10; m++ {
+			v := m * math.Pow(10, float64(e))
+			if v < lo || v > hi {
+				continue
+			}
+			labelled := m == 1 && e%every == 0 || decades < 2.5 && (m == 2 || m == 5)
+			switch {
+			case labelled:
+				ticks = append(ticks, plot.Tick{Value: v, Label: tickLabel(v)})
+			case decades < 5:
+				ticks = append(ticks, plot.Tick{Value: v})
+			}
+		}
+	}
+	return ticks
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/unravel-ml/unravel/internal/raster"
+)
+
+// View is a panel of points, each of which belongs to a group or to none.
+type View struct {
+	Name   string
+	X, Y   Column
+	Groups []int // by point; -1: none
+}
+
+// GroupRow is a row of panels with the names of the groups that their points belong to.
+type GroupRow struct {
+	Names []string
+	Views []View
+}
+
+// maxLegend bounds the names in a legend.
+const maxLegend = 14
+
+// Groups draws rows of panels, every point in the colour of its group. Points without a group are
+// grey, and behind the others.
+func Groups(w io.Writer, title string, rows []GroupRow) error {
+	columns := 0
+	for _, r := range rows {
+		columns = max(columns, len(r.Views))
+		for _, v := range r.Views {
+			if len(v.X.Values) != len(v.Groups) || len(v.Y.Values) != len(v.Groups) {
+				return fmt.Errorf("figures: %d and %d values of %q, but %d groups", len(v.X.Values), len(v.Y.Values), v.Name, len(v.Groups))
+			}
+		}
+	}
+	if columns == 0 {
+		return errors.New("figures: want at least one panel")
+	}
+	plots := make([][]*plot.Plot, len(rows))
+	letters := 0
+	for i, r := range rows {
+		plots[i] = make([]*plot.Plot, columns)
+		for j, v := range r.Views {
+			plots[i][j] = groupPlot(v)
+		}
+		for _, name := range legend(r.Names) {
+			letters = max(letters, len([]rune(name)))
+		}
+	}
+	right := 0.35 + 0.078*float64(letters) // inches
+	return render(w, 3.1*float64(columns)+right+0.2, 3.2*float64(len(rows))+0.6, func(c draw.Canvas) {
+		c = padded(heading(c, title), vg.Points(6))
+		drawAll(plots, draw.Crop(c, 0, -vg.Length(right)*vg.Inch, 0, 0))
+		height := (c.Max.Y - c.Min.Y) / vg.Length(len(rows))
+		for i, r := range rows {
+			drawLegend(c, c.Max.X-vg.Length(right)*vg.Inch, c.Max.Y-vg.Length(i)*height-vg.Points(34), legend(r.Names))
+		}
+	})
+}
+
+// legend is the names that are shown.
+func legend(names []string) []string {
+	if len(names) <= maxLegend {
+		return names
+	}
+	return append(append([]string(nil), names[:maxLegend-1]...), fmt.Sprintf("and %d more", len(names)-maxLegend+1))
+}
+
+func drawLegend(c draw.Canvas, left, top vg.Length, names []string) {
+	style := draw.TextStyle{Color: ink, Font: sans(9), YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
+	for i, name := range names {
+		y := top - vg.Points(13*float64(i))
+		glyph := draw.GlyphStyle{Color: groupColour(i), Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
+		c.DrawGlyph(glyph, vg.Point{X: left + vg.Points(8), Y: y})
+		c.FillText(style, vg.Point{X: left + vg.Points(16), Y: y}, name)
+	}
+}
+
+// groupColour tells groups apart; -1 is none.
+func groupColour(g int) color.RGBA {
+	switch {
+	case g < 0:
+		return color.RGBA{205, 205, 212, 255}
+	case g < len(palette):
+		return palette[g]
+	}
+	_, turn := math.Modf(float64(g) * (math.Sqrt(5) - 1) / 2)
+	return raster.Hue(turn)
+}
+
+func groupPlot(v View) *plot.Plot {
+	p := newPlot("", v.X.Name, v.Y.Name)
+	p.Title.Text = v.Name
+	p.Title.TextStyle.Font = sans(10)
+	p.Add(grid())
+	for _, behind := range []bool{true, false} {
+		var points plotter.XYs
+		var groups []int
+		for i, g := range v.Groups {
+			if x, y := v.X.Values[i], v.Y.Values[i]; (g < 0) == behind && finite(x) && finite(y) {
+				points, groups = append(points, plotter.XY{X: x, Y: y}), append(groups, g)
+			}
+		}
+		if len(points) > 0 {
+			p.Add(&cloud{points: points, radius: vg.Points(1.1), colour: func(i int) color.RGBA { return groupColour(groups[i]) }})
+		}
+	}
+	p.X.Tick.Marker, p.Y.Tick.Marker = sparseTicks{}, linearTicks{}
+	settleAxis(&p.X)
+	settleAxis(&p.Y)
+	return p
+}

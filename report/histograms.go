@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"io"
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/raster"
+)
+
+const (
+	histogramBins  = 40
+	maxHistograms  = 16 // rows and columns
+	histogramScale = 2
+)
+
+// Histograms shows how each column of rows goes with each of columns: a table of joint
+// histograms, white where no value lies, dark blue where most do. A pair of values in which either is
+// missing (NaN) is not counted. At most sixteen of both are shown.
+func Histograms(w io.Writer, title string, rows, columns []Column) error {
+	if len(rows) == 0 || len(columns) == 0 {
+		return fmt.Errorf("figures: histograms of %d by %d columns; want at least one of each", len(rows), len(columns))
+	}
+	n := len(rows[0].Values)
+	for _, c := range append(rows[:len(rows):len(rows)], columns...) {
+		if len(c.Values) != n {
+			return fmt.Errorf("figures: column %s has %d values, want %d", c.Name, len(c.Values), n)
+		}
+	}
+	t := raster.Tiles{Title: title, Scale: histogramScale}
+	if len(rows) > maxHistograms || len(columns) > maxHistograms {
+		t.Subtitle = fmt.Sprintf("the first %d of %d by %d", maxHistograms, len(rows), len(columns))
+	}
+	rows, columns = rows[:min(maxHistograms, len(rows))], columns[:min(maxHistograms, len(columns))]
+	for _, c := range columns {
+		t.ColumnLabels = append(t.ColumnLabels, c.Name)
+	}
+	for _, r := range rows {
+		t.RowLabels = append(t.RowLabels, r.Name)
+		var line []image.Image
+		for _, c := range columns {
+			line = append(line, histogram(r.Values, c.Values))
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	return raster.WritePNG(w, t.Draw())
+}
+
+// histogram is the picture of a joint histogram: x to the right, y upwards.
+func histogram(y, x []float64) image.Image {
+	bin := func(values []float64) func(v float64) int {
+		low, high := math.Inf(1), math.Inf(-1)
+		for i, v := range values {
+			if !math.IsNaN(v) && !math.IsNaN(y[i]) && !math.IsNaN(x[i]) {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+		return func(v float64) int {
+			if !(high > low) {
+				return histogramBins / 2
+			}
+			return min(histogramBins-1, int((v-low)/(high-low)*histogramBins))
+		}
+	}
+	column, row := bin(x), bin(y)
+	var count [histogramBins][histogramBins]int
+	most := 0
+	for i := range x {
+		if math.IsNaN(x[i]) || math.IsNaN(y[i]) {
+			continue
+		}
+		c := &count[row(y[i])][column(x[i])]
+		*c++
+		most = max(most, *c)
+	}
+	img := image.NewRGBA(image.Rect(0, 0, histogramBins, histogramBins))
+	for r := range count {
+		for c, k := range count[r] {
+			shade := 0.0
+			if k > 0 {
+				shade = 0.12 + 0.88*math.Sqrt(float64(k)/float64(most))
+			}
+			img.SetRGBA(c, histogramBins-1-r, color.RGBA{uint8(255 - 245*shade), uint8(255 - 175*shade), uint8(255 - 115*shade), 255})
+		}
+	}
+	return img
+}

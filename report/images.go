@@ -1,0 +1,87 @@
+package report
+
+import (
+	"fmt"
+	"image"
+	"io"
+
+	"github.com/unravel-ml/unravel/internal/raster"
+)
+
+// Reconstructions shows inputs above what a model makes of them, eight to a row.
+// Both hold the same number of h x w x c images, one after the other.
+func Reconstructions(w io.Writer, title string, inputs, outputs []float32, height, width, channels int) error {
+	if len(inputs) != len(outputs) {
+		return fmt.Errorf("figures: %d numbers of inputs, but %d of reconstructions", len(inputs), len(outputs))
+	}
+	scale := max(raster.Largest(inputs), raster.Largest(outputs))
+	in, err := pictures(inputs, height, width, channels, scale)
+	if err != nil {
+		return fmt.Errorf("figures: inputs: %w", err)
+	}
+	out, err := pictures(outputs, height, width, channels, scale)
+	if err != nil {
+		return fmt.Errorf("figures: reconstructions: %w", err)
+	}
+	const perRow = 8
+	t := raster.Tiles{Title: title, GroupRows: 2, Scale: scaleOf(width, 128, in)}
+	for i := 0; i < len(in); i += perRow {
+		end := min(i+perRow, len(in))
+		t.Rows = append(t.Rows, in[i:end], out[i:end])
+		t.RowLabels = append(t.RowLabels, "input", "output")
+	}
+	if len(in) > 0 {
+		t.Subtitle = fmt.Sprintf("squared error per image: mean %.3g", squaredError(inputs, outputs)/float64(len(in)))
+	}
+	return raster.WritePNG(w, t.Draw())
+}
+
+// pictures makes pictures of images. Those of one pixel with more than three channels are curves of
+// these, from -scale to scale.
+func pictures(pixels []float32, height, width, channels int, scale float64) ([]image.Image, error) {
+	if height*width == 1 && channels > 3 {
+		return raster.Series(pixels, channels, scale)
+	}
+	return raster.Batch(pixels, height, width, channels)
+}
+
+// scaleOf enlarges pictures to about so many pixels.
+func scaleOf(width, want int, list []image.Image) int {
+	if len(list) > 0 {
+		width = list[0].Bounds().Dx()
+	}
+	return raster.FitScale(width, want)
+}
+
+func squaredError(a, b []float32) (sum float64) {
+	for i := range a {
+		d := float64(a[i]) - float64(b[i])
+		sum += d * d
+	}
+	return sum
+}
+
+// Traversals shows decoded images while one part of a code moves and the rest is
+// held: one row per part, one column per position. The images are len(rows) x
+// len(columns) of h x w x c.
+func Traversals(w io.Writer, title, columnTitle string, rows, columns []string, images []float32, height, width, channels int) error {
+	all, err := pictures(images, height, width, channels, raster.Largest(images))
+	if err != nil {
+		return fmt.Errorf("figures: traversals: %w", err)
+	}
+	n := len(columns)
+	if len(all) != len(rows)*n || len(all) == 0 {
+		return fmt.Errorf("figures: %d images for %d rows of %d; want %d", len(all), len(rows), n, len(rows)*n)
+	}
+	t := raster.Tiles{Title: title, ColumnTitle: columnTitle, RowLabels: rows, ColumnLabels: columns, Scale: scaleOf(width, 96, all)}
+	for r := range rows {
+		t.Rows = append(t.Rows, all[r*n:(r+1)*n])
+	}
+	return raster.WritePNG(w, t.Draw())
+}
+
+// ImageTable shows any table of images with labels; nil images leave a blank.
+func ImageTable(w io.Writer, title string, rows [][]image.Image, rowLabels, columnLabels []string) error {
+	t := raster.Tiles{Title: title, Rows: rows, RowLabels: rowLabels, ColumnLabels: columnLabels}
+	return raster.WritePNG(w, t.Draw())
+}

@@ -1,0 +1,149 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/unravel-ml/unravel/internal/raster"
+)
+
+// Stage is codes at a moment: their columns, "before training".
+type Stage struct {
+	Name  string
+	Codes []Column
+}
+
+// maxPairs bounds the pairs of code columns that a figure shows.
+const maxPairs = 6
+
+// CodePlanes draws pairs of code columns against each other, one row of panels per
+// stage, every image in the colour that its factors mix: the first three are red,
+// green and blue, a single one is a hue. The stages have the same columns. Codes
+// that are a product function of the factors fill rectangles whose sides each show
+// one colour's course.
+func CodePlanes(w io.Writer, title string, stages []Stage, factors []Column) error {
+	if len(stages) == 0 || len(stages[0].Codes) < 2 || len(factors) == 0 {
+		return errors.New("figures: want at least one stage, two code columns and one factor")
+	}
+	n := len(factors[0].Values)
+	for _, s := range stages {
+		if len(s.Codes) != len(stages[0].Codes) {
+			return fmt.Errorf("figures: %d code columns %s, %d %s", len(s.Codes), s.Name, len(stages[0].Codes), stages[0].Name)
+		}
+		for _, c := range append(append([]Column(nil), s.Codes...), factors...) {
+			if len(c.Values) != n {
+				return fmt.Errorf("figures: %d values of %q, but %d of %q", len(c.Values), c.Name, n, factors[0].Name)
+			}
+		}
+	}
+	colours, pairs := mix(factors), pairsOf(len(stages[0].Codes))
+	var plots [][]*plot.Plot
+	for _, s := range stages {
+		var row []*plot.Plot
+		for _, pair := range pairs {
+			row = append(row, planePlot(s, pair, colours))
+		}
+		plots = append(plots, row)
+	}
+	return render(w, 3.1*float64(len(pairs))+0.2, 3.2*float64(len(plots))+0.6, func(c draw.Canvas) {
+		drawAll(plots, padded(heading(c, title), vg.Points(6)))
+	})
+}
+
+// pairsOf chooses pairs of d columns: all of them if they are few, else neighbours.
+func pairsOf(d int) (list [][2]int) {
+	if d > 4 {
+		for i := 0; i+1 < d && len(list) < maxPairs; i += 2 {
+			list = append(list, [2]int{i, i + 1})
+		}
+		return list
+	}
+	for j := range d {
+		for i := range j {
+			list = append(list, [2]int{i, j})
+		}
+	}
+	return list
+}
+
+func planePlot(s Stage, pair [2]int, colours []color.RGBA) *plot.Plot {
+	a, b := s.Codes[pair[0]], s.Codes[pair[1]]
+	p := newPlot("", a.Name, b.Name)
+	p.Title.Text = s.Name
+	p.Title.TextStyle.Font = sans(10)
+	p.Add(grid())
+	var points plotter.XYs
+	var shown []color.RGBA
+	for i, x := range a.Values {
+		if finite(x) && finite(b.Values[i]) {
+			points, shown = append(points, plotter.XY{X: x, Y: b.Values[i]}), append(shown, colours[i])
+		}
+	}
+	p.Add(&cloud{points: points, radius: vg.Points(1.9), colour: func(i int) color.RGBA { return shown[i] }})
+	p.X.Tick.Marker, p.Y.Tick.Marker = sparseTicks{}, linearTicks{}
+	settleAxis(&p.X)
+	settleAxis(&p.Y)
+	return p
+}
+
+// sparseTicks are linearTicks, of which every other one has no label where all of
+// them would not fit side by side.
+type sparseTicks struct{}
+
+func (sparseTicks) Ticks(lo, hi float64) []plot.Tick {
+	ticks := linearTicks{}.Ticks(lo, hi)
+	letters := 0
+	for _, t := range ticks {
+		letters += len(t.Label) + 1
+	}
+	if letters > 34 {
+		for i := 1; i < len(ticks); i += 2 {
+			ticks[i].Label = ""
+		}
+	}
+	return ticks
+}
+
+// mix gives every image the colour of its factors.
+func mix(factors []Column) []color.RGBA {
+	list := make([]color.RGBA, len(factors[0].Values))
+	channels := make([][]float64, min(len(factors), 3))
+	for k := range channels {
+		channels[k] = unit(factors[k].Values)
+	}
+	for i := range list {
+		if len(channels) == 1 {
+			list[i] = raster.Hue(0.8 * channels[0][i])
+			continue
+		}
+		rgb := [3]uint8{40, 40, 90}
+		for k, c := range channels {
+			rgb[k] = uint8(30 + 205*c[i])
+		}
+		list[i] = color.RGBA{rgb[0], rgb[1], rgb[2], 255}
+	}
+	return list
+}
+
+// unit scales numbers to [0, 1].
+func unit(values []float64) []float64 {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		lo, hi = min(lo, v), max(hi, v)
+	}
+	scaled := make([]float64, len(values))
+	for i, v := range values {
+		if hi > lo {
+			scaled[i] = (v - lo) / (hi - lo)
+		}
+	}
+	return scaled
+}

@@ -1,0 +1,58 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestCodePlanes(t *testing.T) {
+	factors := []Column{{Name: "a"}, {Name: "b"}}
+	var codes []Column
+	for i := range 5 {
+		codes = append(codes, Column{Name: string(rune('u' + i))})
+	}
+	for i := range 6 {
+		factors[0].Values, factors[1].Values = append(factors[0].Values, float64(i%2)), append(factors[1].Values, float64(i/2))
+		for c := range codes {
+			codes[c].Values = append(codes[c].Values, float64(i*c))
+		}
+	}
+	stages := []Stage{{"before", codes}, {"after", codes}}
+	for _, columns := range []int{2, 3, 5} {
+		show(t, fmt.Sprintf("planes %d", columns), func(w io.Writer) error {
+			return CodePlanes(w, "codes", []Stage{{"before", codes[:columns]}, {"after", codes[:columns]}}, factors[:1+columns%2])
+		})
+	}
+	for want, draw := range map[string]func() error{
+		"want at least": func() error { return CodePlanes(&bytes.Buffer{}, "", stages, nil) },
+		"1 code columns after, 5 before": func() error {
+			return CodePlanes(&bytes.Buffer{}, "", []Stage{{"before", codes}, {"after", codes[:1]}}, factors)
+		},
+		`5 values of "u", but 6 of "a"`: func() error {
+			short := Column{Name: "u", Values: codes[0].Values[:5]}
+			return CodePlanes(&bytes.Buffer{}, "", []Stage{{"before", []Column{short, codes[1]}}}, factors)
+		},
+	} {
+		if err := draw(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not say %q", err, want)
+		}
+	}
+	labels := 0
+	for _, tick := range (sparseTicks{}).Ticks(-0.1, 0.08) {
+		if tick.Label != "" {
+			labels++
+		}
+	}
+	if labels != 5 { // -0.1, -0.06, -0.02, 0.02, 0.06
+		t.Errorf("%d labels from -0.1 to 0.08, want 5", labels)
+	}
+	if got := pairsOf(3); len(got) != 3 || got[2] != [2]int{1, 2} {
+		t.Errorf("pairs of 3 columns: %v", got)
+	}
+	if got := pairsOf(40); len(got) != maxPairs || got[1] != [2]int{2, 3} {
+		t.Errorf("pairs of 40 columns: %v", got)
+	}
+}

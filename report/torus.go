@@ -1,0 +1,179 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"math/cmplx"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/unravel-ml/unravel/internal/raster"
+)
+
+// Angles are named angles in radians, one per image.
+type Angles struct {
+	Name   string
+	Values []float64
+}
+
+// Torus shows how the circles of a latent space follow the circular factors. Row r
+// is circle r: its angle against the angle of every factor, and, where there are
+// two circles or more, its angle and the next circle's, coloured by factor r.
+//
+// A circle's zero and direction are arbitrary. Each circle is turned and mirrored
+// to agree best with one of the factors, and its angle against that factor is
+// unwrapped: perfect codes lie on the diagonal.
+func Torus(w io.Writer, title string, circles, factors []Angles) error {
+	if len(circles) == 0 || len(factors) == 0 {
+		return errors.New("figures: a torus needs at least one circle and one circular factor")
+	}
+	n := len(circles[0].Values)
+	for _, a := range append(append([]Angles(nil), circles...), factors...) {
+		if len(a.Values) != n || n == 0 {
+			return fmt.Errorf("figures: %d angles of %q; want %d as of %q, at least one", len(a.Values), a.Name, n, circles[0].Name)
+		}
+	}
+	aligned, match := make([]Angles, len(circles)), make([]int, len(circles))
+	for r, c := range circles {
+		aligned[r].Name = c.Name
+		aligned[r].Values, match[r] = align(c.Values, factors)
+	}
+	var plots [][]*plot.Plot
+	for r, c := range aligned {
+		var row []*plot.Plot
+		for f, factor := range factors {
+			row = append(row, followPlot(c, factor, match[r] == f))
+		}
+		if len(circles) > 1 {
+			row = append(row, pairPlot(c, aligned[(r+1)%len(aligned)], factors[r%len(factors)]))
+		}
+		plots = append(plots, row)
+	}
+	columns := len(plots[0])
+	return render(w, 3.3*float64(columns)+0.2, 3.3*float64(len(plots))+0.9, func(c draw.Canvas) {
+		c = padded(heading(c, title), vg.Points(6))
+		if len(circles) > 1 {
+			hueBar(c)
+			c = draw.Crop(c, 0, 0, vg.Points(34), 0)
+		}
+		drawAll(plots, c)
+	})
+}
+
+// drawAll draws a table of plots.
+func drawAll(plots [][]*plot.Plot, c draw.Canvas) {
+	tiles := draw.Tiles{Rows: len(plots), Cols: len(plots[0]), PadX: vg.Points(12), PadY: vg.Points(12)}
+	canvases := plot.Align(plots, tiles, c)
+	for r := range plots {
+		for i, p := range plots[r] {
+			if p != nil {
+				p.Draw(canvases[r][i])
+			}
+		}
+	}
+}
+
+// align turns and mirrors angles to agree best with one of the factors: the one
+// with the largest |mean of exp(i (code -+ true))|.
+func align(code []float64, factors []Angles) (aligned []float64, match int) {
+	best, direction, offset := -1.0, 1.0, 0.0
+	for f, factor := range factors {
+		for _, d := range []float64{1, -1} {
+			var sum complex128
+			for i, a := range code {
+				sum += cmplx.Exp(complex(0, d*a-factor.Values[i]))
+			}
+			if agreement := cmplx.Abs(sum) / float64(len(code)); agreement > best+1e-9 {
+				best, direction, offset, match = agreement, d, cmplx.Phase(sum), f
+			}
+		}
+	}
+	aligned = make([]float64, len(code))
+	for i, a := range code {
+		aligned[i] = direction*a - offset
+	}
+	return aligned, match
+}
+
+const degrees = 180 / math.Pi
+
+// wrap brings degrees into [0, 360).
+func wrap(d float64) float64 {
+	if d = math.Mod(d, 360); d < 0 {
+		d += 360
+	}
+	return d
+}
+
+// followPlot is the angle of a circle against that of a factor.
+func followPlot(circle, factor Angles, unwrap bool) *plot.Plot {
+	p := newPlot("", factor.Name+", degrees", circle.Name+", degrees")
+	p.Add(grid())
+	points := make(plotter.XYs, len(circle.Values))
+	for i, a := range circle.Values {
+		x, y := wrap(factor.Values[i]*degrees), wrap(a*degrees)
+		if unwrap {
+			y = x + wrap(y-x+180) - 180
+		}
+		points[i] = plotter.XY{X: x, Y: y}
+	}
+	if unwrap {
+		p.Add(&plotter.Line{XYs: plotter.XYs{{X: 0, Y: 0}, {X: 360, Y: 360}}, LineStyle: draw.LineStyle{Color: faint, Width: vg.Points(0.8)}})
+	}
+	p.Add(&cloud{points: points, radius: vg.Points(1.3), colour: func(int) color.RGBA { return palette[0] }})
+	circleAxis(&p.X)
+	circleAxis(&p.Y)
+	if unwrap {
+		for _, q := range points {
+			p.Y.Min, p.Y.Max = min(p.Y.Min, q.Y), max(p.Y.Max, q.Y)
+		}
+	}
+	return p
+}
+
+// pairPlot is two circles against each other, coloured by a factor.
+func pairPlot(a, b, factor Angles) *plot.Plot {
+	p := newPlot("", a.Name+", degrees", b.Name+", degrees")
+	p.Title.Text = "coloured by " + factor.Name
+	p.Title.TextStyle.Font = sans(10)
+	points := make(plotter.XYs, len(a.Values))
+	for i := range points {
+		points[i] = plotter.XY{X: wrap(a.Values[i] * degrees), Y: wrap(b.Values[i] * degrees)}
+	}
+	p.Add(&cloud{points: points, radius: vg.Points(1.9), colour: func(i int) color.RGBA {
+		return raster.Hue(factor.Values[i] / (2 * math.Pi))
+	}})
+	circleAxis(&p.X)
+	circleAxis(&p.Y)
+	return p
+}
+
+func circleAxis(a *plot.Axis) {
+	a.Min, a.Max = 0, 360
+	a.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 90, Label: "90"}, {Value: 180, Label: "180"}, {Value: 270, Label: "270"}, {Value: 360, Label: "360"}}
+}
+
+// hueBar draws the key to the colours along the bottom of a canvas.
+func hueBar(c draw.Canvas) {
+	const steps = 180
+	width, height := vg.Points(180), vg.Points(9)
+	left, bottom := (c.Min.X+c.Max.X-width)/2, c.Min.Y+vg.Points(13)
+	for i := 0.0; i < steps; i++ {
+		x, right := left+width*vg.Length(i)/steps, left+width
+		c.FillPolygon(raster.Hue((i+0.5)/steps), []vg.Point{ // up to the end: seams would show
+			{X: x, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: bottom + height}, {X: x, Y: bottom + height},
+		})
+	}
+	style := draw.TextStyle{Color: faint, Font: sans(9), XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
+	for _, d := range []int{0, 90, 180, 270, 360} {
+		c.FillText(style, vg.Point{X: left + width*vg.Length(d)/360, Y: bottom - vg.Points(2)}, fmt.Sprint(d))
+	}
+	style.XAlign, style.YAlign = draw.XRight, draw.YBottom
+	c.FillText(style, vg.Point{X: left - vg.Points(8), Y: bottom - vg.Points(1)}, "colour: true angle, degrees")
+}

@@ -1,0 +1,97 @@
+package runs
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+const (
+	temporarySuffix = ".unravel-tmp"
+	// PrevSuffix is appended to the name of a file whose previous version is kept.
+	PrevSuffix = ".prev"
+)
+
+// WriteFile replaces a file by what the function writes: all of it, on disk, or none
+// of it. With keep, the version before stays under PATH.prev. Two processes must not
+// write the same file at once.
+func WriteFile(path string, write func(io.Writer) error, keep bool) error {
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+temporarySuffix)
+	err := writeSynced(tmp, write)
+	if err == nil && keep {
+		err = keepPrevious(path)
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		if !errors.Is(err, ErrForeign) {
+			os.Remove(tmp) // it may not be there; the error to report is the first one
+		}
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	if err := syncDir(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// writeSynced writes a new file, in place of one that a process left that was killed, and waits until
+// it is on disk.
+func writeSynced(path string, write func(io.Writer) error) error {
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		err = os.Remove(path)
+	case err == nil && info.Mode()&fs.ModeSymlink != 0:
+		err = foreign(path, info)
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|noFollow, 0o666)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriterSize(f, 1<<16)
+	if err = write(b); err == nil {
+		err = errors.Join(b.Flush(), f.Sync())
+	}
+	return errors.Join(err, f.Close())
+}
+
+// keepPrevious gives the file at path the name of the previous version as well, so
+// that there is a file at path at every moment.
+func keepPrevious(path string) error {
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+PrevSuffix+temporarySuffix)
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := os.Link(path, tmp)
+	switch {
+	case err == nil:
+		return os.Rename(tmp, path+PrevSuffix)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // the first version
+	}
+	return os.Rename(path, path+PrevSuffix) // a file system without links
+}
+
+// syncDir makes renames in a folder last.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" { // folders cannot be synced there
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

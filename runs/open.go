@@ -1,0 +1,99 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+)
+
+// ErrForeign is returned for what stands in the place of a file of a run and is not one of its own:
+// a link, a pipe or a folder, through which something else would be written.
+var ErrForeign = errors.New("want a file that is in this folder only; remove it")
+
+// OpenFile opens a file to write to, as os.OpenFile does, but follows no link, and takes only
+// a file without other names (hard links).
+func OpenFile(path string, flag int) (*os.File, error) {
+	if err := checkFile(path); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, flag&^os.O_TRUNC|noFollow, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = foreign(path, info)
+	}
+	if err == nil && flag&os.O_TRUNC != 0 {
+		err = f.Truncate(0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// checkFile reports what is in the place of a file and is none of the run's own.
+func checkFile(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return foreign(path, info)
+}
+
+func foreign(path string, info fs.FileInfo) error {
+	kind := ""
+	switch mode := info.Mode(); {
+	case mode&fs.ModeSymlink != 0:
+		kind = "a link"
+	case mode.IsDir():
+		kind = "a folder"
+	case !mode.IsRegular():
+		kind = "a pipe or a device"
+	case names(info) > 1:
+		kind = fmt.Sprintf("a file with %d names (hard links)", names(info))
+	default:
+		return nil
+	}
+	return fmt.Errorf("%s is %s: %w", path, kind, ErrForeign)
+}
+
+// Own makes a file that has other names (hard links), as copies of folders can, one of its own:
+// what is written to it then does not change the others. It refuses links, pipes and folders. A missing file is left so.
+func Own(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() || names(info) < 2 {
+		return foreign(path, info)
+	}
+	return WriteFile(path, func(w io.Writer) error {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, f)
+		return errors.Join(err, f.Close())
+	}, false)
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// CheckName says what is wrong with the name of a folder, or of what files are named after.
+func CheckName(name string) error {
+	if !plainName.MatchString(name) {
+		return fmt.Errorf("%q is not a folder's name: want letters, digits, '.', '_' and '-', a letter or digit first", name)
+	}
+	return nil
+}

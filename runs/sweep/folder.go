@@ -1,0 +1,229 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// State says how far a run is.
+type State string
+
+// The states of a run.
+const (
+	Unfinished State = "unfinished" // not begun, under way, or interrupted
+	Finished   State = "finished"
+	Failed     State = "failed"
+	Damaged    State = "damaged" // its config cannot be read
+)
+
+// Entry is a run's folder.
+type Entry struct {
+	Dir     string
+	Name    string // of the folder, relative to where it was looked for
+	State   State
+	Hash    string
+	Config  train.Config
+	Record  *train.Record    // nil: it has not ended
+	Metrics []metrics.Result // of a finished run
+	Fit     *train.Fit       // of a finished run with a decoder
+	Problem error            // why it is damaged, failed or is not taken for finished
+}
+
+// Read reads a run's folder.
+func Read(dir string) Entry {
+	e := Entry{Dir: dir, Name: filepath.Base(dir), State: Damaged}
+	path := filepath.Join(dir, runs.Config)
+	source, err := config.ReadFile(path)
+	if err != nil {
+		e.Problem = err
+		return e
+	}
+	if e.Config, err = train.Load(path, source); err == nil {
+		e.Hash, err = e.Config.Hash()
+	}
+	if err != nil {
+		e.Problem = err
+		return e
+	}
+	e.State = Unfinished
+	if e.Record, e.Problem = train.ReadRecord(dir); e.Record == nil {
+		return e
+	}
+	if e.Record.Error != "" {
+		e.State, e.Problem = Failed, errors.New(e.Record.Error)
+		return e
+	}
+	if e.Problem = e.readResults(); e.Problem == nil {
+		e.State = Finished
+	}
+	return e
+}
+
+// readResults reads what a finished run has found.
+func (e *Entry) readResults() error {
+	if err := readJSON(filepath.Join(e.Dir, train.MetricsFile), &e.Metrics); err != nil {
+		return err
+	}
+	if len(e.Metrics) < len(e.Config.Metrics.Final) {
+		return fmt.Errorf("%s has %d metrics; the config names %d", filepath.Join(e.Dir, train.MetricsFile), len(e.Metrics), len(e.Config.Metrics.Final))
+	}
+	err := readJSON(filepath.Join(e.Dir, train.FitFile), &e.Fit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func readJSON(path string, into any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: there is more behind the JSON value", path)
+	}
+	return nil
+}
+
+// maxDepth is how deep below a folder runs are looked for.
+const maxDepth = 6
+
+// Scan reads all runs in a folder and below it, in the order of their names. A folder that is missing has none.
+func Scan(dir string) ([]Entry, error) {
+	var list []Entry
+	err := walk(dir, "", maxDepth, func(path, name string) {
+		e := Read(path)
+		e.Name = name
+		list = append(list, e)
+	})
+	return list, err
+}
+
+// Folders lists the runs in a folder and below it by name: paths with slashes, in alphabetical order.
+func Folders(dir string) (names []string, err error) {
+	err = walk(dir, "", maxDepth, func(_, name string) { names = append(names, name) })
+	return names, err
+}
+
+// walk calls found for the folders that hold runs; it does not look for runs inside of runs.
+func walk(dir, name string, depth int, found func(path, name string)) error {
+	entries, err := os.ReadDir(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == runs.Config {
+			found(filepath.Join(dir, name), filepath.ToSlash(filepath.Clean(name)))
+			return nil
+		}
+	}
+	for _, e := range entries {
+		if e.IsDir() && depth > 0 && e.Name()[0] != '.' {
+			if err := walk(dir, filepath.Join(name, e.Name()), depth-1, found); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Find returns the folders of runs: by hash, a finished one if there is one.
+func Find(entries []Entry) map[string]Entry {
+	found := map[string]Entry{}
+	for _, e := range entries {
+		if old, ok := found[e.Hash]; e.State != Damaged && (!ok || old.State != Finished && e.State == Finished) {
+			found[e.Hash] = e
+		}
+	}
+	return found
+}
+
+// maxNames is how many names are tried for the folder of a run.
+const maxNames = 1000
+
+// place gives each run a folder with its config, unless one has it already. While it looks, no other sweep
+// can do the same.
+func place(ctx context.Context, dir string, all []Run) (dirs []string, err error) {
+	unlock, err := runs.Lock(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	entries, err := Scan(dir)
+	if err != nil {
+		return nil, err
+	}
+	found := Find(entries)
+	for _, r := range all {
+		if e, ok := found[r.Hash]; ok {
+			dirs = append(dirs, e.Dir)
+			continue
+		}
+		path, err := create(dir, r)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, path)
+	}
+	return dirs, nil
+}
+
+// create makes a run's folder, with another name if there is something in the one it should have.
+func create(dir string, r Run) (string, error) {
+	text, err := r.Config.Encode()
+	if err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		name := r.Name
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d", r.Name, n)
+		}
+		path := filepath.Join(dir, name)
+		if n < maxNames && !empty(path) {
+			continue
+		}
+		store, err := runs.Create(path)
+		if err != nil {
+			return "", err
+		}
+		err = store.Write(runs.Config, func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
+		return path, errors.Join(err, store.Close())
+	}
+}
+
+// empty says whether a folder is missing, or holds hidden files only, which a process that was killed leaves.
+func empty(path string) bool {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	for _, e := range entries {
+		if e.Name()[0] != '.' {
+			return false
+		}
+	}
+	return true
+}
