@@ -29,7 +29,7 @@ func chooseMetrics(names, options []string) ([]metrics.Choice, error) {
 	}
 	var list []metrics.Choice
 	for _, name := range names {
-		entry, err := metrics.Table.Lookup(name)
+		entry, err := metrics.Registry.Lookup(name)
 		if err != nil {
 			return nil, usageError{err}
 		}
@@ -51,7 +51,7 @@ func presetNamed(names []string) bool { return len(names) == 1 && presets()[name
 
 // presets are names for several metrics, of which those that do not apply are left out.
 func presets() map[string][]string {
-	return map[string][]string{"all": metrics.Table.Names(), "fast": metrics.FastNames()}
+	return map[string][]string{"all": metrics.Registry.Names(), "fast": metrics.FastNames()}
 }
 
 // decodeChoice reads a metric as a config has it.

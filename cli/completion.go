@@ -170,7 +170,7 @@ func childNames(node *kong.Node) (names []string) {
 func flagValues(flag string) []string {
 	switch flag {
 	case "metrics":
-		return append([]string{"all", "fast"}, metrics.Table.Names()...)
+		return append([]string{"all", "fast"}, metrics.Registry.Names()...)
 	case "types":
 		return []string{"ordinal", "circular", "categorical", "continuous"}
 	case "scale":

@@ -26,7 +26,7 @@ type dataListCommand struct{}
 
 // Run lists the data sets.
 func (*dataListCommand) Run(s *streams) error {
-	printItems(s.out, itemsOf(datasets.Table))
+	printItems(s.out, itemsOf(datasets.Registry))
 	return nil
 }
 

@@ -37,7 +37,7 @@ type kind struct {
 	items  []item
 }
 
-func itemsOf[T any](t *registry.Table[T]) []item {
+func itemsOf[T any](t *registry.Registry[T]) []item {
 	var list []item
 	for _, e := range t.Entries {
 		list = append(list, item{e.Name, e.Doc, e.Source, e.Units, e.New()})
@@ -48,13 +48,13 @@ func itemsOf[T any](t *registry.Table[T]) []item {
 // kinds lists everything that a config can name.
 func kinds() []kind {
 	return []kind{
-		{"models", itemsOf(models.Table)},
-		{"latents", itemsOf(latent.Table)},
-		{"losses", itemsOf(losses.Table)},
-		{"metrics", itemsOf(metrics.Table)},
-		{"datasets", itemsOf(datasets.Table)},
-		{"supervisions", itemsOf(datasets.SupervisionTable)},
-		{"augmentations", itemsOf(augment.Table)},
+		{"models", itemsOf(models.Registry)},
+		{"latents", itemsOf(latent.Registry)},
+		{"losses", itemsOf(losses.Registry)},
+		{"metrics", itemsOf(metrics.Registry)},
+		{"datasets", itemsOf(datasets.Registry)},
+		{"supervisions", itemsOf(datasets.SupervisionRegistry)},
+		{"augmentations", itemsOf(augment.Registry)},
 		{"pipelines", pipelineItems()},
 		{"optimizers", itemsOf(train.Optimizers)},
 		{"schedules", itemsOf(train.Schedules)},

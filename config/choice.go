@@ -14,7 +14,7 @@ import (
 // DecodeChoice decodes `{name: {options}}` or just `name` into one of a table's
 // entries: the entry's New makes settings with their defaults, which must be a
 // pointer, and the options are decoded into them.
-func DecodeChoice[T any](n *Node, t *registry.Table[T], c *registry.Choice[T]) error {
+func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]) error {
 	name, at, options, err := n.choice(t.Kind, t.Names())
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func EncodeChoice[T any](c registry.Choice[T]) (any, error) {
 }
 
 // ChoiceType describes what DecodeChoice takes, for [Typer].
-func ChoiceType[T any](t *registry.Table[T]) string {
+func ChoiceType[T any](t *registry.Registry[T]) string {
 	return "one of " + strings.Join(t.Names(), ", ")
 }
 

@@ -108,7 +108,7 @@ type arrow struct {
 
 func (a *arrow) Len() int { return a.Hues }
 
-var datasets = registry.Table[dataset]{Kind: "dataset", Entries: []registry.Entry[dataset]{
+var datasets = registry.Registry[dataset]{Kind: "dataset", Entries: []registry.Entry[dataset]{
 	{Name: "square", New: func() dataset { return &square{64, 16} }},
 	{Name: "arrow", New: func() dataset { return &arrow{64} }},
 }}
@@ -133,7 +133,7 @@ type plain struct{}
 
 func (*plain) Name() string { return "plain" }
 
-var losses = registry.Table[loss]{Kind: "loss", Entries: []registry.Entry[loss]{
+var losses = registry.Registry[loss]{Kind: "loss", Entries: []registry.Entry[loss]{
 	{Name: "kl", New: func() loss { return &plain{} }},
 	{Name: "lsbd", New: func() loss { return &weighted{1} }},
 }}

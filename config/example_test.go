@@ -51,7 +51,7 @@ type rectangle struct {
 
 func (r *rectangle) Area() float64 { return r.Width * r.Height }
 
-var shapes = registry.Table[shape]{Kind: "shape", Entries: []registry.Entry[shape]{
+var shapes = registry.Registry[shape]{Kind: "shape", Entries: []registry.Entry[shape]{
 	{Name: "rectangle", New: func() shape { return &rectangle{1, 1} }},
 }}
 

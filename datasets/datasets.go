@@ -8,7 +8,7 @@
 // whose images lack some of the factors are [Hierarchical].
 //
 // A config chooses a data set by name from [Table], and a form of supervision by
-// name from [SupervisionTable]; a [Sampler] turns the two into batches, and a
+// name from [SupervisionRegistry]; a [Sampler] turns the two into batches, and a
 // [Loader] renders them.
 package datasets
 
@@ -142,7 +142,7 @@ type Dataset interface {
 	FactorsAt(i int, dst []int)
 }
 
-// Builder makes a data set; the settings structs in Table are Builders. The seed
+// Builder makes a data set; the settings structs in Registry are Builders. The seed
 // only matters to sets that draw random images.
 type Builder interface {
 	Build(seed uint64) (Dataset, error)

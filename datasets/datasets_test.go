@@ -183,7 +183,7 @@ func TestSettings(t *testing.T) {
 
 // Every data set of the table that can be built without options keeps the rules.
 func TestConformance(t *testing.T) {
-	for _, e := range Table.Entries {
+	for _, e := range Registry.Entries {
 		if e.Doc == "" || e.New() == nil {
 			t.Errorf("entry %q is not complete", e.Name)
 		}
@@ -288,7 +288,7 @@ func TestScaled(t *testing.T) {
 }
 
 func TestContactSheet(t *testing.T) {
-	for _, e := range Table.Entries {
+	for _, e := range Registry.Entries {
 		if e.Name == "grid" {
 			continue
 		}

@@ -5,8 +5,8 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Table lists the data sets that a config can name.
-var Table = &registry.Table[Builder]{Kind: "dataset", Entries: []registry.Entry[Builder]{
+// Registry lists the data sets that a config can name.
+var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.Entry[Builder]{
 	{
 		Name: "square", Doc: "a white square that moves over a black image, around its edges; factors row and column, both circular",
 		Source: "Tonnaer et al. 2022, section 6 (Square)", New: func() Builder { return &Square{Size: 64, Side: 16, Step: 1} },
@@ -42,8 +42,8 @@ var Table = &registry.Table[Builder]{Kind: "dataset", Entries: []registry.Entry[
 	},
 }}
 
-// SupervisionTable lists the forms of supervision that a config can name.
-var SupervisionTable = &registry.Table[Supervision]{Kind: "supervision", Entries: []registry.Entry[Supervision]{
+// SupervisionRegistry lists the forms of supervision that a config can name.
+var SupervisionRegistry = &registry.Registry[Supervision]{Kind: "supervision", Entries: []registry.Entry[Supervision]{
 	{
 		Name: "none", Doc: "no labels: every image is unlabelled", New: func() Supervision { return &None{} },
 	},
@@ -74,20 +74,31 @@ var SupervisionTable = &registry.Table[Supervision]{Kind: "supervision", Entries
 }}
 
 // Choice is a data set in a config: `square`, or `{square: {size: 32, side: 8}}`.
-type Choice registry.Choice[Builder]
+type Choice struct {
+	Name  string
+	Value Builder
+}
+
+// DecodeConfig reads the choice from a config.
+func (c *Choice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Registry, (*registry.Choice[Builder])(c))
+}
+
+// EncodeConfig writes the choice into a config.
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Builder](c)) }
+
+// ConfigType says what can be chosen.
+func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
 // Build makes the chosen data set.
 func (c Choice) Build(seed uint64) (Dataset, error) { return c.Value.Build(seed) }
 
-// DecodeConfig reads the choice from a config.
-func (c *Choice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Table, (*registry.Choice[Builder])(c))
-}
+// Register adds a data set of one's own, which a config can then name. A program calls it before it
+// reads a config; a second one of a name is an error.
+func Register(e registry.Entry[Builder]) error { return Registry.Register(e) }
 
-// EncodeConfig writes the choice into a config.
-func (c Choice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[Builder](c))
+// Named returns a data set by name with its defaults.
+func Named(name string) (Choice, error) {
+	c, err := Registry.Named(name)
+	return Choice(c), err
 }
-
-// ConfigType says what can be chosen.
-func (c Choice) ConfigType() string { return config.ChoiceType(Table) }

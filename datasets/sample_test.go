@@ -10,7 +10,7 @@ import (
 // The images of a sample are those of its indices, with all that is known about them.
 func TestSample(t *testing.T) {
 	for _, name := range []string{"square", "chopsticks"} {
-		e, err := datasets.Table.Lookup(name)
+		e, err := datasets.Registry.Lookup(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func (s *Split) Kinds() []GroupKind {
 	return list
 }
 
-// Supervision makes a Split; the settings structs in [SupervisionTable] do it. The
+// Supervision makes a Split; the settings structs in [SupervisionRegistry] do it. The
 // angle of a move in a circular factor is 2 pi ((v_m - v_1) mod Size)/Size; it is 0
 // for factors that are not circular, in which a group never moves.
 type Supervision interface {

@@ -9,11 +9,14 @@ import (
 )
 
 // SupervisionChoice is one kind of supervision in a config: `{pairs: {count: 768}}`.
-type SupervisionChoice registry.Choice[Supervision]
+type SupervisionChoice struct {
+	Name  string
+	Value Supervision
+}
 
 // DecodeConfig reads the choice from a config.
 func (c *SupervisionChoice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, SupervisionTable, (*registry.Choice[Supervision])(c))
+	return config.DecodeChoice(n, SupervisionRegistry, (*registry.Choice[Supervision])(c))
 }
 
 // EncodeConfig writes the choice into a config.
@@ -22,7 +25,7 @@ func (c SupervisionChoice) EncodeConfig() (any, error) {
 }
 
 // ConfigType says what can be chosen.
-func (c SupervisionChoice) ConfigType() string { return config.ChoiceType(SupervisionTable) }
+func (c SupervisionChoice) ConfigType() string { return config.ChoiceType(SupervisionRegistry) }
 
 // Supervisions is what a config says is known about the images: `{pairs: {count: 768}}`, or a list of
 // several kinds. An empty one is the supervision none.
@@ -116,5 +119,15 @@ func (s Supervisions) EncodeConfig() (any, error) {
 
 // ConfigType says what can be chosen.
 func (s Supervisions) ConfigType() string {
-	return config.ChoiceType(SupervisionTable) + ", or a list of them"
+	return config.ChoiceType(SupervisionRegistry) + ", or a list of them"
+}
+
+// RegisterSupervision adds a supervision of one's own, which a config can then name. A program calls it before it
+// reads a config; a second one of a name is an error.
+func RegisterSupervision(e registry.Entry[Supervision]) error { return SupervisionRegistry.Register(e) }
+
+// NamedSupervision returns a supervision by name with its defaults.
+func NamedSupervision(name string) (SupervisionChoice, error) {
+	c, err := SupervisionRegistry.Named(name)
+	return SupervisionChoice(c), err
 }

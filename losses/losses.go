@@ -163,25 +163,21 @@ type Explained interface {
 }
 
 // Choice is a loss in a config: `kl`, or `{kl: {weight: 4}}`.
-type Choice struct{ registry.Choice[Loss] }
+type Choice struct {
+	Name  string
+	Value Loss
+}
 
-// DecodeConfig reads the choice.
-func (c *Choice) DecodeConfig(n *config.Node) error { return config.DecodeChoice(n, Table, &c.Choice) }
+// DecodeConfig reads the choice from a config.
+func (c *Choice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Registry, (*registry.Choice[Loss])(c))
+}
 
-// EncodeConfig writes the choice.
-func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(c.Choice) }
+// EncodeConfig writes the choice into a config.
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Loss](c)) }
 
 // ConfigType says what can be chosen.
-func (c Choice) ConfigType() string { return config.ChoiceType(Table) }
-
-// Named returns the choice of a loss with its defaults.
-func Named(name string) (Choice, error) {
-	e, err := Table.Lookup(name)
-	if err != nil {
-		return Choice{}, err
-	}
-	return Choice{registry.Choice[Loss]{Name: name, Value: e.New()}}, nil
-}
+func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
 // Unsupervised returns the losses that need no labelled groups.
 func Unsupervised(all []Choice) []Choice {
@@ -288,4 +284,14 @@ func validWeight(w float64) error {
 		return config.Invalid("weight", "want a number from 0 to 1e12, got %v", w)
 	}
 	return nil
+}
+
+// Register adds a loss of one's own, which a config can then name. A program calls it before it
+// reads a config; a second one of a name is an error.
+func Register(e registry.Entry[Loss]) error { return Registry.Register(e) }
+
+// Named returns a loss by name with its defaults.
+func Named(name string) (Choice, error) {
+	c, err := Registry.Named(name)
+	return Choice(c), err
 }

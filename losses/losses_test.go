@@ -14,7 +14,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/registry"
 )
 
 type nodes = []*gorgonia.Node
@@ -169,7 +168,7 @@ func TestMissingOutputs(t *testing.T) {
 		"cross-correlation": needs("projections of two views"),
 		"info-nce":          needs("a queue of keys"),
 	}
-	for _, name := range losses.Table.Names() {
+	for _, name := range losses.Registry.Names() {
 		c, err := losses.Named(name)
 		if err != nil {
 			t.Fatal(err)
@@ -191,7 +190,7 @@ func TestMissingOutputs(t *testing.T) {
 
 func TestComposeErrors(t *testing.T) {
 	cause := errors.New("no more ink")
-	bad := losses.Choice{Choice: registry.Choice[losses.Loss]{Name: "broken", Value: broken{cause}}}
+	bad := losses.Choice{Name: "broken", Value: broken{cause}}
 	if _, err := losses.Compose(outputs(), []losses.Choice{bad}); !errors.Is(err, cause) || !strings.Contains(err.Error(), "loss broken") {
 		t.Errorf("error %v", err)
 	}
@@ -202,7 +201,7 @@ func TestComposeErrors(t *testing.T) {
 		"total of the losses: weighted sum: input 0 (loss odd): float32 or":    gorgonia.NewScalar(o.Images.Graph(), tensor.Int, gorgonia.WithName("whole")),
 		"total of the losses: weighted sum: inputs of one graph wanted, input": gorgonia.NewScalar(gorgonia.NewGraph(), tensor.Float64, gorgonia.WithName("elsewhere")),
 	} {
-		bad := losses.Choice{Choice: registry.Choice[losses.Loss]{Name: "odd", Value: returns{node}}}
+		bad := losses.Choice{Name: "odd", Value: returns{node}}
 		all := []losses.Choice{bad}
 		if strings.Contains(want, "one graph") {
 			all = append(choose(t, "[reconstruction]"), bad)

@@ -2,8 +2,8 @@ package losses
 
 import "github.com/unravel-ml/unravel/registry"
 
-// Table lists the losses that a config can choose.
-var Table = &registry.Table[Loss]{Kind: "loss", Entries: []registry.Entry[Loss]{
+// Registry lists the losses that a config can choose.
+var Registry = &registry.Registry[Loss]{Kind: "loss", Entries: []registry.Entry[Loss]{
 	{Name: "reconstruction", Doc: "how far images are from their reconstructions", Source: "Kingma and Welling 2014",
 		Units: "nats for each image, of gaussian up to a constant", New: func() Loss { return NewReconstruction() }},
 	{Name: "kl", Doc: "divergence of the posteriors of the codes from their priors, summed over the latent spaces",

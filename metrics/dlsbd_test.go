@@ -290,7 +290,7 @@ func TestEvaluate(t *testing.T) {
 	if _, err := Evaluate(in, 0, nil); err == nil {
 		t.Error("NaN passes")
 	}
-	for _, e := range Table.Entries {
+	for _, e := range Registry.Entries {
 		if e.New() == nil || e.Doc == "" || e.Source == "" {
 			t.Errorf("entry %q is not complete", e.Name)
 		}
@@ -326,7 +326,7 @@ func ExampleEvaluate() {
 		in.Codes.Data = append(in.Codes.Data, 3*cos, sin)
 		in.Levels = append(in.Levels, level)
 	}
-	entry, err := Table.Lookup("dlsbd")
+	entry, err := Registry.Lookup("dlsbd")
 	if err != nil {
 		fmt.Println(err)
 		return

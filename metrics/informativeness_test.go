@@ -12,7 +12,7 @@ import (
 )
 
 func choice(name string) Choice {
-	for _, e := range Table.Entries {
+	for _, e := range Registry.Entries {
 		if e.Name == name {
 			return Choice{Name: name, Value: e.New()}
 		}
@@ -206,7 +206,7 @@ func TestMetricsArePure(t *testing.T) {
 	}
 	before := append([]float64(nil), in.Codes.Data...)
 	shuffled := subset(in, rng.New(1, "order").Perm(in.Codes.Rows))
-	for _, e := range Table.Entries {
+	for _, e := range Registry.Entries {
 		if strings.HasPrefix(e.Name, "dlsbd") {
 			continue
 		}

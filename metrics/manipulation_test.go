@@ -77,7 +77,7 @@ func TestMEDSelect(t *testing.T) {
 	in := gridInput(func(a, b float64) []float64 {
 		return []float64{s.NormFloat64(), a, b, a + 0.3*b, 2 * b, 0.1*a + b, -a}
 	})
-	entry, _ := Table.Lookup("med")
+	entry, _ := Registry.Lookup("med")
 	m := entry.New().(*MED)
 	g, selected, err := m.Select(in)
 	if err != nil {

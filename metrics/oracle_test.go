@@ -113,7 +113,7 @@ func attempt(name string, in *Input) (Result, error) {
 // Every metric gives a finite value or says what it wants, for any codes; the same value
 // on any number of threads; and perfect codes are no worse than constant or random ones.
 func TestOracles(t *testing.T) {
-	for _, e := range Table.Entries {
+	for _, e := range Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) {
 			for _, kind := range []datasets.Kind{datasets.Ordinal, datasets.Circular} {
 				values := map[string]float64{}

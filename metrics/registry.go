@@ -5,8 +5,8 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Table lists the metrics that a config can name.
-var Table = &registry.Table[Metric]{Kind: "metric", Entries: []registry.Entry[Metric]{
+// Registry lists the metrics that a config can name.
+var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.Entry[Metric]{
 	{
 		Name: "dlsbd", Doc: "linear symmetry-based disentanglement: how far the codes are from turning with every circular factor, or rotation in space, in a plane or space of its own",
 		Units:  "none: dispersions of codes of variance 1; 0 (perfect) to about 1",
@@ -183,7 +183,7 @@ func FastNames() []string { return []string{"dlsbd", "variance", "mig", "modular
 func Fast(in *Input) []Choice {
 	var list []Choice
 	for _, name := range FastNames() {
-		entry, err := Table.Lookup(name)
+		entry, err := Registry.Lookup(name)
 		if err != nil {
 			continue // a test sees that all of them are in the table
 		}
@@ -196,17 +196,28 @@ func Fast(in *Input) []Choice {
 }
 
 // Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`.
-type Choice registry.Choice[Metric]
+type Choice struct {
+	Name  string
+	Value Metric
+}
 
 // DecodeConfig reads the choice from a config.
 func (c *Choice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Table, (*registry.Choice[Metric])(c))
+	return config.DecodeChoice(n, Registry, (*registry.Choice[Metric])(c))
 }
 
 // EncodeConfig writes the choice into a config.
-func (c Choice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[Metric](c))
-}
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Metric](c)) }
 
 // ConfigType says what can be chosen.
-func (c Choice) ConfigType() string { return config.ChoiceType(Table) }
+func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
+
+// Register adds a metric of one's own, which a config can then name. A program calls it before it
+// reads a config; a second one of a name is an error.
+func Register(e registry.Entry[Metric]) error { return Registry.Register(e) }
+
+// Named returns a metric by name with its defaults.
+func Named(name string) (Choice, error) {
+	c, err := Registry.Named(name)
+	return Choice(c), err
+}

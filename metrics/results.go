@@ -27,7 +27,7 @@ func ReadResults(src []byte) ([]Result, error) {
 	if all.Metrics == nil {
 		return nil, fmt.Errorf("results of metrics: there is no key \"metrics\"; want what training or eval writes")
 	}
-	names := Table.Names()
+	names := Registry.Names()
 	for name, r := range all.Metrics {
 		r.Name = name
 		list = append(list, r)

@@ -74,7 +74,7 @@ func splitOf(m Metric) *Split {
 // A metric that says that it suits what it will get can measure it, whatever the codes.
 func TestSuitsIsEnough(t *testing.T) {
 	inputs := suitInputs()
-	for _, e := range Table.Entries {
+	for _, e := range Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) {
 			suited, refused := 0, 0
 			for name, in := range inputs {

@@ -175,18 +175,18 @@ func TestUnits(t *testing.T) {
 
 // The table says in which units the value of every metric is.
 func TestTableUnits(t *testing.T) {
-	for _, e := range Table.Entries {
+	for _, e := range Registry.Entries {
 		if e.Units == "" {
 			t.Errorf("%s: no units", e.Name)
 		}
 	}
 	for _, name := range []string{"mutual-information", "total-correlation", "med", "mig"} {
-		if e, err := Table.Lookup(name); err != nil || !strings.Contains(e.Units, "nats") {
+		if e, err := Registry.Lookup(name); err != nil || !strings.Contains(e.Units, "nats") {
 			t.Errorf("%s: units %q, %v; want nats", name, e.Units, err)
 		}
 	}
 	for _, name := range []string{"kl", "tc", "conditional-tc", "info-nce", "reconstruction"} {
-		if e, err := losses.Table.Lookup(name); err != nil || !strings.Contains(e.Units, "nats") {
+		if e, err := losses.Registry.Lookup(name); err != nil || !strings.Contains(e.Units, "nats") {
 			t.Errorf("loss %s: units %q, %v; want nats", name, e.Units, err)
 		}
 	}

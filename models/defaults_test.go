@@ -15,7 +15,7 @@ func TestDefaultWidths(t *testing.T) {
 	if want := map[string]int{"encoder": 10, "ae": 10, "vae": 10}; !maps.Equal(got, want) {
 		t.Errorf("code columns by default: %v, want %v", got, want)
 	}
-	for _, e := range Table.Entries {
+	for _, e := range Registry.Entries {
 		if err := config.ValidateParts(&struct{ Model any }{e.New()}); err != nil {
 			t.Errorf("the defaults of %s: %v", e.Name, err)
 		}

@@ -3,7 +3,7 @@
 // A model owns named parameters and offers one or several objectives. For each
 // it builds, for a given number of images, a graph that ends in the outputs that
 // losses need (losses.Outputs); it knows nothing of losses, optimisers or data
-// files. The settings structs in Table are what a config can choose.
+// files. The settings structs in Registry are what a config can choose.
 package models
 
 import (

@@ -13,14 +13,13 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/models/latent"
-	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/rng"
 )
 
 func small(hidden ...int) Networks {
 	m := nn.NewMLP()
 	m.Hidden = hidden
-	return Networks{Encoder: nn.EncoderChoice{Choice: registry.Choice[nn.Encoder]{Name: "mlp", Value: m}}}
+	return Networks{Encoder: nn.EncoderChoice{Name: "mlp", Value: m}}
 }
 
 var (

@@ -5,8 +5,8 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Table lists the models that a config can name.
-var Table = &registry.Table[Settings]{Kind: "model", Entries: []registry.Entry[Settings]{
+// Registry lists the models that a config can name.
+var Registry = &registry.Registry[Settings]{Kind: "model", Entries: []registry.Entry[Settings]{
 	{Name: "encoder", Doc: "a network from images to codes, without a decoder: the losses alone say what it learns",
 		Source: "Zhang and Sugiyama 2024, section 3", New: func() Settings { return NewEncoder() }},
 	{Name: "ae", Doc: "deterministic autoencoder", Source: "Hinton and Salakhutdinov 2006", New: func() Settings { return NewAE() }},
@@ -39,14 +39,28 @@ const (
 )
 
 // Choice is a model in a config: `vae`, or `{vae: {latent: 4}}`.
-type Choice registry.Choice[Settings]
+type Choice struct {
+	Name  string
+	Value Settings
+}
 
 // DecodeConfig reads the choice from a config.
 func (c *Choice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Table, (*registry.Choice[Settings])(c))
+	return config.DecodeChoice(n, Registry, (*registry.Choice[Settings])(c))
 }
 
 // EncodeConfig writes the choice into a config.
-func (c Choice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[Settings](c))
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Settings](c)) }
+
+// ConfigType says what can be chosen.
+func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
+
+// Register adds a model of one's own, which a config can then name. A program calls it before it
+// reads a config; a second one of a name is an error.
+func Register(e registry.Entry[Settings]) error { return Registry.Register(e) }
+
+// Named returns a model by name with its defaults.
+func Named(name string) (Choice, error) {
+	c, err := Registry.Named(name)
+	return Choice(c), err
 }

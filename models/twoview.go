@@ -60,7 +60,7 @@ func (c CodeViews) rows(codes *gorgonia.Node) (*gorgonia.Node, error) {
 func normedEncoder(norm string) nn.EncoderChoice {
 	e := nn.NewNormedEncoder()
 	e.Norm = norm
-	return nn.EncoderChoice{Choice: registry.Choice[nn.Encoder]{Name: "conv64-norm", Value: e}}
+	return nn.EncoderChoice{Name: "conv64-norm", Value: e}
 }
 
 // Momentum is how slowly a target follows the network that it averages.

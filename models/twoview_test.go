@@ -188,7 +188,7 @@ func TestTwoViewErrors(t *testing.T) {
 // Defaults are those of the paper: group norm in BYOL, batch norm in the others, 1000 columns.
 func TestTwoViewDefaults(t *testing.T) {
 	for name, norm := range map[string]string{"byol": nn.GroupNorm, "simsiam": nn.BatchNorm, "barlow-twins": nn.BatchNorm, "moco": nn.BatchNorm, "moco-v2": nn.BatchNorm} {
-		e, err := Table.Lookup(name)
+		e, err := Registry.Lookup(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,8 @@ package registry
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -18,15 +20,15 @@ type Entry[T any] struct {
 	New    func() T
 }
 
-// Table is an ordered list of entries of one kind ("loss", "model", ...).
-type Table[T any] struct {
+// Registry is an ordered list of entries of one kind ("loss", "model", ...).
+type Registry[T any] struct {
 	Kind    string
 	Entries []Entry[T]
 	Hints   map[string]string // what to name in place of names that others have for it
 }
 
 // Names lists the entries' names in the table's order.
-func (t *Table[T]) Names() []string {
+func (t *Registry[T]) Names() []string {
 	names := make([]string, len(t.Entries))
 	for i, e := range t.Entries {
 		names[i] = e.Name
@@ -35,7 +37,7 @@ func (t *Table[T]) Names() []string {
 }
 
 // Lookup finds an entry. Its error names the nearest known name.
-func (t *Table[T]) Lookup(name string) (Entry[T], error) {
+func (t *Registry[T]) Lookup(name string) (Entry[T], error) {
 	for _, e := range t.Entries {
 		if e.Name == name {
 			return e, nil
@@ -45,6 +47,39 @@ func (t *Table[T]) Lookup(name string) (Entry[T], error) {
 		return Entry[T]{}, fmt.Errorf("unknown %s %q; %s", t.Kind, name, hint)
 	}
 	return Entry[T]{}, fmt.Errorf("unknown %s %q%s", t.Kind, name, Suggest(name, t.Names()))
+}
+
+// Register adds an entry. Its error says what the entry lacks, or that the name is taken. It must not be
+// called while others look entries up.
+func (t *Registry[T]) Register(e Entry[T]) error {
+	switch {
+	case !validName(e.Name):
+		return fmt.Errorf("%s %q: want a name of lower-case letters, digits and hyphens", t.Kind, e.Name)
+	case slices.Contains(t.Names(), e.Name):
+		return fmt.Errorf("%s %q is registered already: want another name", t.Kind, e.Name)
+	case e.Doc == "":
+		return fmt.Errorf("%s %q has no Doc: want a sentence about it", t.Kind, e.Name)
+	case e.New == nil:
+		return fmt.Errorf("%s %q has no New: want a function that returns a pointer to settings with their defaults", t.Kind, e.Name)
+	}
+	if v := reflect.ValueOf(e.New()); v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("%s %q: New returns %v; want a pointer to a struct of settings", t.Kind, e.Name, v)
+	}
+	t.Entries = append(t.Entries, e)
+	return nil
+}
+
+func validName(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && name[0] != '-'
+}
+
+// Named returns the choice of an entry with its defaults.
+func (t *Registry[T]) Named(name string) (Choice[T], error) {
+	e, err := t.Lookup(name)
+	if err != nil {
+		return Choice[T]{}, err
+	}
+	return Choice[T]{Name: name, Value: e.New()}, nil
 }
 
 // Choice is what a config chose from a table: a name and the settings under it.

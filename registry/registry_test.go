@@ -2,12 +2,13 @@ package registry
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
 type settings struct{ Size int }
 
-var table = Table[*settings]{Kind: "shape", Entries: []Entry[*settings]{
+var table = Registry[*settings]{Kind: "shape", Entries: []Entry[*settings]{
 	{Name: "square", New: func() *settings { return &settings{Size: 4} }},
 	{Name: "circle", New: func() *settings { return &settings{Size: 1} }},
 }}
@@ -45,4 +46,32 @@ func TestDistance(t *testing.T) {
 func ExampleSuggest() {
 	fmt.Println(Suggest("epocs", []string{"batch", "epochs"}))
 	// Output: ; did you mean "epochs"?
+}
+
+func TestRegister(t *testing.T) {
+	own := Registry[*settings]{Kind: "shape"}
+	good := Entry[*settings]{Name: "my-shape", Doc: "a shape", New: func() *settings { return &settings{} }}
+	if err := own.Register(good); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := own.Named("my-shape"); err != nil || c.Name != "my-shape" || c.Value == nil {
+		t.Errorf("the registered shape is %v, %v", c, err)
+	}
+	for wanted, change := range map[string]func(*Entry[*settings]){
+		`shape "my-shape" is registered already`: func(*Entry[*settings]) {},
+		`shape "My shape": want a name`:          func(e *Entry[*settings]) { e.Name = "My shape" },
+		`shape "": want a name`:                  func(e *Entry[*settings]) { e.Name = "" },
+		`shape "a" has no Doc`:                   func(e *Entry[*settings]) { e.Name, e.Doc = "a", "" },
+		`shape "a" has no New`:                   func(e *Entry[*settings]) { e.Name, e.New = "a", nil },
+		`shape "a": New returns <nil>`:           func(e *Entry[*settings]) { e.Name, e.New = "a", func() *settings { return nil } },
+	} {
+		bad := good
+		change(&bad)
+		if err := own.Register(bad); err == nil || !strings.Contains(err.Error(), wanted) {
+			t.Errorf("got %v, want %s", err, wanted)
+		}
+	}
+	if names := own.Names(); len(names) != 1 {
+		t.Errorf("the registry holds %v after refusals", names)
+	}
 }

@@ -51,7 +51,7 @@ type Sample struct {
 }
 
 // Sources lists the sources that a table can name.
-var Sources = &registry.Table[Source]{Kind: "source of codes", Entries: []registry.Entry[Source]{
+var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []registry.Entry[Source]{
 	{
 		Name: "entangled", Doc: "the codes of a hand-made encoder of three factors",
 		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &Entangled{datasets.Entangled{Levels: 11}} },
@@ -77,7 +77,10 @@ var Sources = &registry.Table[Source]{Kind: "source of codes", Entries: []regist
 }}
 
 // SourceChoice is a source in a table: `{entangled: {encoder: rotation}}`.
-type SourceChoice registry.Choice[Source]
+type SourceChoice struct {
+	Name  string
+	Value Source
+}
 
 // DecodeConfig reads the choice from a config.
 func (c *SourceChoice) DecodeConfig(n *config.Node) error {
@@ -122,4 +125,14 @@ func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 		}
 	}
 	return s, nil
+}
+
+// RegisterSource adds a source of one's own, which a config can then name. A program calls it before it
+// reads a config; a second one of a name is an error.
+func RegisterSource(e registry.Entry[Source]) error { return Sources.Register(e) }
+
+// NamedSource returns a source by name with its defaults.
+func NamedSource(name string) (SourceChoice, error) {
+	c, err := Sources.Named(name)
+	return SourceChoice(c), err
 }

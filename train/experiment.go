@@ -214,7 +214,7 @@ func (e *Experiment) Final() []metrics.Choice {
 	}
 	in := e.Input(metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
 	for _, name := range []string{"purity", "coverage", "h-error"} {
-		e, _ := metrics.Table.Lookup(name)
+		e, _ := metrics.Registry.Lookup(name)
 		c := metrics.Choice{Name: name, Value: e.New()}
 		if !has(list, c) && metrics.Suits(in, []metrics.Choice{c}) == nil {
 			list = append(list, c)

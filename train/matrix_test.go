@@ -97,13 +97,13 @@ func TestEveryLossWithEveryModel(t *testing.T) {
 	if err := os.WriteFile(hierarchy, []byte(`[{"type": "continuous"}, {"type": "continuous"}, {"type": "categorical", "options": [[{"type": "continuous"}], [{"type": "continuous"}]]}]`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if unknown := slices.DeleteFunc(slices.Collect(maps.Keys(everyLoss)), func(n string) bool { return slices.Contains(losses.Table.Names(), n) }); len(unknown) > 0 {
+	if unknown := slices.DeleteFunc(slices.Collect(maps.Keys(everyLoss)), func(n string) bool { return slices.Contains(losses.Registry.Names(), n) }); len(unknown) > 0 {
 		t.Errorf("unknown losses %v", unknown)
 	}
 	var table strings.Builder
-	fmt.Fprintf(&table, "| | %s |\n|---%s|\n", strings.Join(models.Table.Names(), " | "), strings.Repeat("|---", len(models.Table.Names())))
+	fmt.Fprintf(&table, "| | %s |\n|---%s|\n", strings.Join(models.Registry.Names(), " | "), strings.Repeat("|---", len(models.Registry.Names())))
 	var rows int
-	for _, loss := range losses.Table.Names() {
+	for _, loss := range losses.Registry.Names() {
 		if len(everyLoss[loss]) == 0 {
 			t.Errorf("%s is tried with no model", loss)
 		}
@@ -113,7 +113,7 @@ func TestEveryLossWithEveryModel(t *testing.T) {
 				name += " (" + l.label + ")"
 			}
 			fmt.Fprintf(&table, "| `%s`%s |", loss, strings.TrimPrefix(name, loss))
-			for _, model := range models.Table.Names() {
+			for _, model := range models.Registry.Names() {
 				want := whyNot(name, model)
 				t.Run(name+"/"+model, func(t *testing.T) { tryLoss(t, loss, l.settings, model, hierarchy, want) })
 				if want == "" {

@@ -8,7 +8,7 @@ import (
 )
 
 // Optimizers lists the optimisers that a config can name.
-var Optimizers = &registry.Table[OptimizerSettings]{Kind: "optimizer", Entries: []registry.Entry[OptimizerSettings]{
+var Optimizers = &registry.Registry[OptimizerSettings]{Kind: "optimizer", Entries: []registry.Entry[OptimizerSettings]{
 	{
 		Name: "adam", Doc: "moments of the gradient, bias-corrected; decay is decoupled from them (AdamW)",
 		Source: "Kingma and Ba 2015, algorithm 1; Loshchilov and Hutter 2019, algorithm 2",
@@ -100,7 +100,10 @@ func (o *adam) Update(gradients [][]float32, rate, clip float64) {
 func (o *adam) State() (*int, []Parameter) { return &o.steps, o.tensors }
 
 // OptimizerChoice is an optimiser in a config: `{adam: {lr: 1.0e-3}}`.
-type OptimizerChoice registry.Choice[OptimizerSettings]
+type OptimizerChoice struct {
+	Name  string
+	Value OptimizerSettings
+}
 
 // DecodeConfig reads the choice from a config.
 func (c *OptimizerChoice) DecodeConfig(n *config.Node) error {
@@ -112,6 +115,9 @@ func (c OptimizerChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[OptimizerSettings](c))
 }
 
+// ConfigType says what can be chosen.
+func (c OptimizerChoice) ConfigType() string { return config.ChoiceType(Optimizers) }
+
 // parametersOf lists the named parameters of a store.
 func parametersOf(store *nn.Params, names []string) []Parameter {
 	list := make([]Parameter, len(names))
@@ -119,4 +125,14 @@ func parametersOf(store *nn.Params, names []string) []Parameter {
 		list[i] = Parameter{name, store.Get(name).Float32s()}
 	}
 	return list
+}
+
+// RegisterOptimizer adds an optimiser of one's own, which a config can then name. A program calls it before it
+// reads a config; a second one of a name is an error.
+func RegisterOptimizer(e registry.Entry[OptimizerSettings]) error { return Optimizers.Register(e) }
+
+// NamedOptimizer returns an optimiser by name with its defaults.
+func NamedOptimizer(name string) (OptimizerChoice, error) {
+	c, err := Optimizers.Named(name)
+	return OptimizerChoice(c), err
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Schedules lists the courses of the learning rate that a config can name.
-var Schedules = &registry.Table[Schedule]{Kind: "schedule", Entries: []registry.Entry[Schedule]{
+var Schedules = &registry.Registry[Schedule]{Kind: "schedule", Entries: []registry.Entry[Schedule]{
 	{Name: "constant", Doc: "the learning rate stays what it is", New: func() Schedule { return &Constant{} }},
 	{Name: "step", Doc: "the learning rate is multiplied with factor after every so many epochs", New: func() Schedule { return &Step{Every: 10, Factor: 0.5} }},
 	{Name: "milestones", Doc: "the learning rate is multiplied with factor at every one of some parts of the training",
@@ -102,7 +102,10 @@ func (c *Cosine) Rate(progress, epochs float64) float64 {
 }
 
 // ScheduleChoice is a schedule in a config: `constant`, or `{step: {every: 5}}`.
-type ScheduleChoice registry.Choice[Schedule]
+type ScheduleChoice struct {
+	Name  string
+	Value Schedule
+}
 
 // DecodeConfig reads the choice from a config.
 func (c *ScheduleChoice) DecodeConfig(n *config.Node) error {
@@ -112,4 +115,17 @@ func (c *ScheduleChoice) DecodeConfig(n *config.Node) error {
 // EncodeConfig writes the choice into a config.
 func (c ScheduleChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Schedule](c))
+}
+
+// ConfigType says what can be chosen.
+func (c ScheduleChoice) ConfigType() string { return config.ChoiceType(Schedules) }
+
+// RegisterSchedule adds a schedule of one's own, which a config can then name. A program calls it before it
+// reads a config; a second one of a name is an error.
+func RegisterSchedule(e registry.Entry[Schedule]) error { return Schedules.Register(e) }
+
+// NamedSchedule returns a schedule by name with its defaults.
+func NamedSchedule(name string) (ScheduleChoice, error) {
+	c, err := Schedules.Named(name)
+	return ScheduleChoice(c), err
 }

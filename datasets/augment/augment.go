@@ -130,15 +130,28 @@ func (c *Chance) Validate() error {
 func (c *Chance) happens(s *rng.Stream) bool { return s.Float64() < c.Probability }
 
 // Choice is an operation in a config: `flip`, or `{flip: {probability: 0.3}}`.
-type Choice registry.Choice[Op]
+type Choice struct {
+	Name  string
+	Value Op
+}
 
 // DecodeConfig reads the choice from a config.
 func (c *Choice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Table, (*registry.Choice[Op])(c))
+	return config.DecodeChoice(n, Registry, (*registry.Choice[Op])(c))
 }
 
 // EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Op](c)) }
 
 // ConfigType says what can be chosen.
-func (c Choice) ConfigType() string { return config.ChoiceType(Table) }
+func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
+
+// Register adds an operation of one's own, which a config can then name. A program calls it before it
+// reads a config; a second one of a name is an error.
+func Register(e registry.Entry[Op]) error { return Registry.Register(e) }
+
+// Named returns an operation by name with its defaults.
+func Named(name string) (Choice, error) {
+	c, err := Registry.Named(name)
+	return Choice(c), err
+}

@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Table lists the operations that a pipeline can name.
-var Table = &registry.Table[Op]{Kind: "augmentation", Entries: []registry.Entry[Op]{
+// Registry lists the operations that a pipeline can name.
+var Registry = &registry.Registry[Op]{Kind: "augmentation", Entries: []registry.Entry[Op]{
 	{Name: "jitter", Doc: "brightness, contrast, saturation and hue, changed at random and in random order",
 		New: func() Op { return NewJitter() }},
 	{Name: "flip", Doc: "mirror images, left to right", New: func() Op { return &Flip{Chance{0.5}} }},
@@ -24,7 +24,7 @@ var Table = &registry.Table[Op]{Kind: "augmentation", Entries: []registry.Entry[
 }}
 
 // Presets are pipelines by name.
-var Presets = &registry.Table[Pipeline]{Kind: "pipeline", Entries: []registry.Entry[Pipeline]{
+var Presets = &registry.Registry[Pipeline]{Kind: "pipeline", Entries: []registry.Entry[Pipeline]{
 	{Name: "negative-free", Doc: "jitter, flip, blur and large crops, for sprites and other images that keep their pixels in [0, 1]",
 		Source: "Cao et al. 2022, appendix A.1", New: func() Pipeline { return negativeFree() }},
 	{Name: "negative-free-normalised", Doc: "the same with the mean and deviation of ImageNet, for coloured images such as room",
@@ -129,5 +129,5 @@ func (p Pipeline) EncodeConfig() (any, error) {
 
 // ConfigType says what can be given.
 func (p Pipeline) ConfigType() string {
-	return fmt.Sprintf("a list of augmentations (%s), or one of %s", strings.Join(Table.Names(), ", "), strings.Join(Presets.Names(), ", "))
+	return fmt.Sprintf("a list of augmentations (%s), or one of %s", strings.Join(Registry.Names(), ", "), strings.Join(Presets.Names(), ", "))
 }

@@ -34,7 +34,7 @@ const (
 )
 
 // Encoders are the networks that a config can choose as encoder.
-var Encoders = &registry.Table[Encoder]{Kind: "encoder", Entries: []registry.Entry[Encoder]{
+var Encoders = &registry.Registry[Encoder]{Kind: "encoder", Entries: []registry.Entry[Encoder]{
 	{Name: "conv64", Doc: "four convolutions of stride 2 and a dense layer, for images whose sides 16 divides", Source: conv64Source,
 		New: func() Encoder { return NewConvEncoder() }},
 	{Name: "conv64-norm", Doc: "five convolutions and one of a single pixel, each with a normalisation, for images whose sides 16 divides",
@@ -45,7 +45,7 @@ var Encoders = &registry.Table[Encoder]{Kind: "encoder", Entries: []registry.Ent
 }}
 
 // Decoders are the networks that a config can choose as decoder.
-var Decoders = &registry.Table[Decoder]{Kind: "decoder", Entries: []registry.Entry[Decoder]{
+var Decoders = &registry.Registry[Decoder]{Kind: "decoder", Entries: []registry.Entry[Decoder]{
 	{Name: "conv64", Doc: "two dense layers and four transposed convolutions of stride 2, for images whose sides 16 divides", Source: conv64Source,
 		New: func() Decoder { return NewConvDecoder() }},
 	{Name: "mlp", Doc: mlpDoc, New: func() Decoder { return NewMLP() }},
@@ -54,42 +54,52 @@ var Decoders = &registry.Table[Decoder]{Kind: "decoder", Entries: []registry.Ent
 }}
 
 // EncoderChoice is an encoder in a config: `conv64`, or `{mlp: {hidden: [256]}}`.
-type EncoderChoice struct{ registry.Choice[Encoder] }
-
-// DefaultEncoder chooses conv64 with its defaults.
-func DefaultEncoder() EncoderChoice {
-	return EncoderChoice{registry.Choice[Encoder]{Name: "conv64", Value: NewConvEncoder()}}
+type EncoderChoice struct {
+	Name  string
+	Value Encoder
 }
 
-// DecodeConfig reads the choice.
+// DecodeConfig reads the choice from a config.
 func (c *EncoderChoice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Encoders, &c.Choice)
+	return config.DecodeChoice(n, Encoders, (*registry.Choice[Encoder])(c))
 }
 
-// EncodeConfig writes the choice.
-func (c EncoderChoice) EncodeConfig() (any, error) { return config.EncodeChoice(c.Choice) }
+// EncodeConfig writes the choice into a config.
+func (c EncoderChoice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Encoder](c))
+}
 
 // ConfigType says what can be chosen.
 func (c EncoderChoice) ConfigType() string { return config.ChoiceType(Encoders) }
 
+// DefaultEncoder chooses conv64 with its defaults.
+func DefaultEncoder() EncoderChoice {
+	return EncoderChoice{Name: "conv64", Value: NewConvEncoder()}
+}
+
 // DecoderChoice is a decoder in a config, as [EncoderChoice].
-type DecoderChoice struct{ registry.Choice[Decoder] }
-
-// DefaultDecoder chooses conv64 with its defaults.
-func DefaultDecoder() DecoderChoice {
-	return DecoderChoice{registry.Choice[Decoder]{Name: "conv64", Value: NewConvDecoder()}}
+type DecoderChoice struct {
+	Name  string
+	Value Decoder
 }
 
-// DecodeConfig reads the choice.
+// DecodeConfig reads the choice from a config.
 func (c *DecoderChoice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Decoders, &c.Choice)
+	return config.DecodeChoice(n, Decoders, (*registry.Choice[Decoder])(c))
 }
 
-// EncodeConfig writes the choice.
-func (c DecoderChoice) EncodeConfig() (any, error) { return config.EncodeChoice(c.Choice) }
+// EncodeConfig writes the choice into a config.
+func (c DecoderChoice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Decoder](c))
+}
 
 // ConfigType says what can be chosen.
 func (c DecoderChoice) ConfigType() string { return config.ChoiceType(Decoders) }
+
+// DefaultDecoder chooses conv64 with its defaults.
+func DefaultDecoder() DecoderChoice {
+	return DecoderChoice{Name: "conv64", Value: NewConvDecoder()}
+}
 
 // ConvEncoder is four convolutions with 32, 32, 64 and 64 filters of side 4,
 // stride 2, and a dense layer.
@@ -213,4 +223,24 @@ func validInit(name string) error {
 		return config.Invalid("init", "%w", err)
 	}
 	return nil
+}
+
+// RegisterEncoder adds an encoder of one's own, which a config can then name. A program calls it before it
+// reads a config; a second one of a name is an error.
+func RegisterEncoder(e registry.Entry[Encoder]) error { return Encoders.Register(e) }
+
+// NamedEncoder returns an encoder by name with its defaults.
+func NamedEncoder(name string) (EncoderChoice, error) {
+	c, err := Encoders.Named(name)
+	return EncoderChoice(c), err
+}
+
+// RegisterDecoder adds a decoder of one's own, which a config can then name. A program calls it before it
+// reads a config; a second one of a name is an error.
+func RegisterDecoder(e registry.Entry[Decoder]) error { return Decoders.Register(e) }
+
+// NamedDecoder returns a decoder by name with its defaults.
+func NamedDecoder(name string) (DecoderChoice, error) {
+	c, err := Decoders.Named(name)
+	return DecoderChoice(c), err
 }

@@ -58,8 +58,8 @@ type Space interface {
 	Prior(r *rng.Stream, dst []float32)
 }
 
-// Table lists the spaces that a config can choose.
-var Table = &registry.Table[Space]{Kind: "latent space", Entries: []registry.Entry[Space]{
+// Registry lists the spaces that a config can choose.
+var Registry = &registry.Registry[Space]{Kind: "latent space", Entries: []registry.Entry[Space]{
 	{Name: "sphere", Doc: "the sphere S^dim with a random-walk posterior and a uniform prior; dim 1 is the circle",
 		Source: "Perez Rey et al. 2020; Tonnaer et al. 2022", New: func() Space { return NewSphere() }},
 	{Name: "euclidean", Doc: "R^dim with a Gaussian posterior and a standard normal prior", Source: "Kingma and Welling 2014",
@@ -67,16 +67,21 @@ var Table = &registry.Table[Space]{Kind: "latent space", Entries: []registry.Ent
 }}
 
 // Choice is a latent space in a config: `sphere`, or `{euclidean: {dim: 5}}`.
-type Choice struct{ registry.Choice[Space] }
+type Choice struct {
+	Name  string
+	Value Space
+}
 
-// DecodeConfig reads the choice.
-func (c *Choice) DecodeConfig(n *config.Node) error { return config.DecodeChoice(n, Table, &c.Choice) }
+// DecodeConfig reads the choice from a config.
+func (c *Choice) DecodeConfig(n *config.Node) error {
+	return config.DecodeChoice(n, Registry, (*registry.Choice[Space])(c))
+}
 
-// EncodeConfig writes the choice.
-func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(c.Choice) }
+// EncodeConfig writes the choice into a config.
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Space](c)) }
 
 // ConfigType says what can be chosen.
-func (c Choice) ConfigType() string { return config.ChoiceType(Table) }
+func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
 // List is the latent spaces of a model, in the order of their columns.
 type List []Choice
@@ -165,4 +170,14 @@ func join(variables []*Variable, part func(v *Variable) *gorgonia.Node) (*gorgon
 		nodes[i] = part(v)
 	}
 	return graph.ConcatColumns(nodes...)
+}
+
+// Register adds a latent space of one's own, which a config can then name. A program calls it before it
+// reads a config; a second one of a name is an error.
+func Register(e registry.Entry[Space]) error { return Registry.Register(e) }
+
+// Named returns a latent space by name with its defaults.
+func Named(name string) (Choice, error) {
+	c, err := Registry.Named(name)
+	return Choice(c), err
 }
