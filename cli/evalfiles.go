@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 )
@@ -18,17 +18,17 @@ const defaultBins = 20
 
 // factorType is what --types says of a column.
 type factorType struct {
-	kind       datasets.Kind
+	kind       factor.Kind
 	continuous bool    // of kind ordinal, and binned
 	found      bool    // not named: told by the values
 	period     float64 // of a circular factor whose values are angles in parts of it; 0: levels go evenly around
 }
 
 var factorTypes = map[string]factorType{
-	"ordinal":  {kind: datasets.Ordinal},
-	"circular": {kind: datasets.Circular}, "angular": {kind: datasets.Circular},
-	"categorical": {kind: datasets.Categorical}, "discrete": {kind: datasets.Categorical},
-	"continuous": {kind: datasets.Ordinal, continuous: true},
+	"ordinal":  {kind: factor.Ordinal},
+	"circular": {kind: factor.Circular}, "angular": {kind: factor.Circular},
+	"categorical": {kind: factor.Categorical}, "discrete": {kind: factor.Categorical},
+	"continuous": {kind: factor.Ordinal, continuous: true},
 }
 
 // readFiles reads --codes and --factors into e.
@@ -71,7 +71,7 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 		e.remarks = append(e.remarks, fmt.Sprintf("factors are taken as %s; --types would say it", describeFactors(in)))
 	}
 	for _, f := range in.Factors {
-		if f.Kind == datasets.Circular && f.Angles == nil && f.Size > 1 && !even(f.Values) {
+		if f.Kind == factor.Circular && f.Angles == nil && f.Size > 1 && !even(f.Values) {
 			e.remarks = append(e.remarks, fmt.Sprintf("factor %s is circular, but its values are not evenly spaced; they are taken as if they were, where --types circular:PERIOD would take them as angles", f.Name))
 		}
 	}
@@ -125,7 +125,7 @@ func parseTypes(names []string, k int, file string) ([]factorType, error) {
 		}
 		if periodic {
 			var err error
-			if t.period, err = strconv.ParseFloat(period, 64); err != nil || t.kind != datasets.Circular || !(t.period > 0) || math.IsInf(t.period, 0) {
+			if t.period, err = strconv.ParseFloat(period, 64); err != nil || t.kind != factor.Circular || !(t.period > 0) || math.IsInf(t.period, 0) {
 				return nil, fmt.Errorf("--types: %q has the period %q; want circular and a positive number, such as circular:360", name, period)
 			}
 		}
@@ -136,7 +136,7 @@ func parseTypes(names []string, k int, file string) ([]factorType, error) {
 
 // addFactors makes factors of the columns of a table.
 func addFactors(in *metrics.Input, t *table.Table, types []factorType, bins int) error {
-	in.Levels, in.Factors = make([]int, len(t.Data)), make([]datasets.Factor, t.Cols)
+	in.Levels, in.Factors = make([]int, len(t.Data)), make([]factor.Factor, t.Cols)
 	values := make([]float64, t.Rows)
 	for j := range in.Factors {
 		f := &in.Factors[j]
@@ -154,7 +154,7 @@ func addFactors(in *metrics.Input, t *table.Table, types []factorType, bins int)
 		kind := types[j]
 		if kind.found {
 			whole := !slices.ContainsFunc(distinct, func(v float64) bool { return v != math.Trunc(v) })
-			kind = factorType{kind: datasets.Ordinal, continuous: !whole && len(distinct) > bins}
+			kind = factorType{kind: factor.Ordinal, continuous: !whole && len(distinct) > bins}
 		}
 		if kind.continuous {
 			var err error

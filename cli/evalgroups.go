@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 )
@@ -50,8 +50,8 @@ func addRotations(in *metrics.Input, path string) error {
 	if t.Rows != in.Codes.Rows || t.Cols != 9 && t.Cols != 4 {
 		return fmt.Errorf("%s: rotations have shape [%d %d]; want [%d 3 3] or [%d 9], matrices, or [%d 4], quaternions", path, t.Rows, t.Cols, in.Codes.Rows, in.Codes.Rows, in.Codes.Rows)
 	}
-	f := datasets.Factor{Name: "rotation", Kind: datasets.Categorical}
-	for slices.ContainsFunc(in.Factors, func(other datasets.Factor) bool { return other.Name == f.Name }) {
+	f := factor.Factor{Name: "rotation", Kind: factor.Categorical}
+	for slices.ContainsFunc(in.Factors, func(other factor.Factor) bool { return other.Name == f.Name }) {
 		f.Name += "-2"
 	}
 	levels, at := make([]int, t.Rows), map[[9]int64]int{}
@@ -87,7 +87,7 @@ func addRotations(in *metrics.Input, path string) error {
 func rotation(v []float64) (g [9]float64, err error) {
 	if len(v) == 9 {
 		copy(g[:], v)
-		if !datasets.IsRotation(&g) {
+		if !factor.IsRotation(&g) {
 			return g, fmt.Errorf("the matrix %v is no rotation; want orthonormal rows and determinant 1", v)
 		}
 		return g, nil

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/report"
@@ -127,7 +127,7 @@ func (e *evaluation) ofCodes(g metrics.Grid) bool {
 		}
 	}
 	for _, column := range g.Columns {
-		if !slices.ContainsFunc(e.in.Factors, func(f datasets.Factor) bool { return f.Name == column }) {
+		if !slices.ContainsFunc(e.in.Factors, func(f factor.Factor) bool { return f.Name == column }) {
 			return false
 		}
 	}

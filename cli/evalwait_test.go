@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
@@ -21,7 +21,7 @@ func (w waiting) Compute(*metrics.Input) (metrics.Result, error) { return w() }
 func TestMeasure(t *testing.T) {
 	e := func(w waiting) *evaluation {
 		return &evaluation{chosen: []metrics.Choice{{Name: "waiting", Value: w}}, in: &metrics.Input{
-			Codes: metrics.Matrix{Rows: 1, Cols: 1, Data: []float64{1}}, Levels: []int{0}, Factors: []datasets.Factor{{Name: "x", Size: 1}}}}
+			Codes: metrics.Matrix{Rows: 1, Cols: 1, Data: []float64{1}}, Levels: []int{0}, Factors: []factor.Factor{{Name: "x", Size: 1}}}}
 	}
 	never := func() { t.Error("a fast metric was called slow") }
 	r, err := e(func() (metrics.Result, error) { return metrics.Result{Value: 3}, nil }).measure(t.Context(), 0, time.Hour, never)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/metrics"
@@ -214,7 +215,7 @@ func (x *exploration) measure() error {
 		return nil
 	}
 	in := &metrics.Input{
-		Codes: x.codes, Levels: make([]int, x.codes.Rows), Factors: []datasets.Factor{{Name: "none", Size: 1}},
+		Codes: x.codes, Levels: make([]int, x.codes.Rows), Factors: []factor.Factor{{Name: "none", Size: 1}},
 		Components: x.result.Labels, Paths: x.paths,
 	}
 	r, err := (&metrics.Purity{}).Compute(in)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -52,9 +53,9 @@ func (a *Arrow) Build(uint64) (Dataset, error) {
 		degrees[j] = 360 * float64(j) / float64(a.Rotations)
 	}
 	d := &arrow{
-		gridSet: gridSet{name: "arrow", shape: [3]int{a.Size, a.Size, 3}, grid: Grid{
-			{Name: "hue", Size: a.Hues, Kind: Circular, Values: hues},
-			{Name: "rotation", Size: a.Rotations, Kind: Circular, Values: degrees},
+		gridSet: gridSet{name: "arrow", shape: [3]int{a.Size, a.Size, 3}, grid: factor.Grid{
+			{Name: "hue", Size: a.Hues, Kind: factor.Circular, Values: hues},
+			{Name: "rotation", Size: a.Rotations, Kind: factor.Circular, Values: degrees},
 		}},
 		colours:  make([][3]float32, a.Hues),
 		drawings: make([][]shade, a.Rotations),

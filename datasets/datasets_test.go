@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
+
+	"github.com/unravel-ml/unravel/factor"
 )
 
 func build(t testing.TB, b Builder) Dataset {
@@ -246,7 +248,7 @@ func conform(t *testing.T, d Dataset) {
 }
 
 func TestGridNumbering(t *testing.T) {
-	g := Grid{{Name: "a", Size: 2}, {Name: "b", Size: 3}, {Name: "c", Size: 4}}
+	g := factor.Grid{{Name: "a", Size: 2}, {Name: "b", Size: 3}, {Name: "c", Size: 4}}
 	levels := make([]int, 3)
 	for i := range g.Len() {
 		g.At(i, levels)
@@ -254,30 +256,30 @@ func TestGridNumbering(t *testing.T) {
 			t.Errorf("item %d: %v", i, levels)
 		}
 	}
-	if got := Describe(g, []int{1, 0, 2}); got != "a 1, b 0, c 2" {
+	if got := factor.Describe(g, []int{1, 0, 2}); got != "a 1, b 0, c 2" {
 		t.Error(got)
 	}
-	for _, k := range []Kind{Circular, Ordinal, Categorical} {
-		if parsed, err := ParseKind(k.String()); err != nil || parsed != k {
+	for _, k := range []factor.Kind{factor.Circular, factor.Ordinal, factor.Categorical} {
+		if parsed, err := factor.ParseKind(k.String()); err != nil || parsed != k {
 			t.Errorf("%v: %v, %v", k, parsed, err)
 		}
 	}
-	if _, err := ParseKind("round"); err == nil {
+	if _, err := factor.ParseKind("round"); err == nil {
 		t.Error("kind round is accepted")
 	}
 }
 
 func TestScaled(t *testing.T) {
 	for _, test := range []struct {
-		f    Factor
+		f    factor.Factor
 		want []float64
 	}{
-		{Factor{Size: 5, Kind: Ordinal}, []float64{0, 0.25, 0.5, 0.75, 1}},
-		{Factor{Size: 3, Kind: Ordinal, Values: []float64{4, -4, 0}}, []float64{1, 0, 0.5}},
-		{Factor{Size: 2, Kind: Ordinal, Values: []float64{4, 4}}, []float64{0, 0}},
-		{Factor{Size: 1, Kind: Ordinal}, []float64{0}},
-		{Factor{Size: 4, Kind: Circular, Values: []float64{0, 90, 180, 270}}, []float64{0, 0.25, 0.5, 0.75}},
-		{Factor{Size: 3, Kind: Categorical, Values: []float64{5, 6, 8}}, []float64{0, 0.5, 1}},
+		{factor.Factor{Size: 5, Kind: factor.Ordinal}, []float64{0, 0.25, 0.5, 0.75, 1}},
+		{factor.Factor{Size: 3, Kind: factor.Ordinal, Values: []float64{4, -4, 0}}, []float64{1, 0, 0.5}},
+		{factor.Factor{Size: 2, Kind: factor.Ordinal, Values: []float64{4, 4}}, []float64{0, 0}},
+		{factor.Factor{Size: 1, Kind: factor.Ordinal}, []float64{0}},
+		{factor.Factor{Size: 4, Kind: factor.Circular, Values: []float64{0, 90, 180, 270}}, []float64{0, 0.25, 0.5, 0.75}},
+		{factor.Factor{Size: 3, Kind: factor.Categorical, Values: []float64{5, 6, 8}}, []float64{0, 0.5, 1}},
 	} {
 		for l, want := range test.want {
 			if got := test.f.Scaled(l); got != want {
@@ -330,7 +332,7 @@ func ExampleSquare() {
 	pixels, levels := make([]float32, 16), make([]int, 2)
 	d.Image(7, pixels)
 	d.FactorsAt(7, levels)
-	fmt.Println(d.Len(), Describe(d.Factors(), levels))
+	fmt.Println(d.Len(), factor.Describe(d.Factors(), levels))
 	for row := range 4 {
 		fmt.Println(pixels[4*row : 4*row+4])
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -174,14 +175,14 @@ func scaleColumns(codes []float64, d int) {
 }
 
 // grid returns the factors and their values.
-func (e *Entangled) grid() (Grid, []float64) {
+func (e *Entangled) grid() (factor.Grid, []float64) {
 	values := make([]float64, e.Levels)
 	for l := range values {
 		values[l] = float64(l) / float64(e.Levels-1)
 	}
-	grid := make(Grid, 3)
+	grid := make(factor.Grid, 3)
 	for i, name := range []string{"y1", "y2", "y3"} {
-		grid[i] = Factor{Name: name, Size: e.Levels, Kind: Ordinal, Values: values}
+		grid[i] = factor.Factor{Name: name, Size: e.Levels, Kind: factor.Ordinal, Values: values}
 	}
 	return grid, values
 }

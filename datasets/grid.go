@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -28,9 +29,9 @@ import (
 //
 // The images need not be a full grid.
 type GridFolder struct {
-	Path  string   `yaml:"path" doc:"folder with images.npy, factors.npy and sizes.npy, or .npz file with these arrays"`
-	Names []string `yaml:"names" doc:"names of the factors; empty: factor1, factor2, ..."`
-	Kinds []Kind   `yaml:"kinds" doc:"kind of every factor: circular, ordinal or categorical; empty: all ordinal"`
+	Path  string        `yaml:"path" doc:"folder with images.npy, factors.npy and sizes.npy, or .npz file with these arrays"`
+	Names []string      `yaml:"names" doc:"names of the factors; empty: factor1, factor2, ..."`
+	Kinds []factor.Kind `yaml:"kinds" doc:"kind of every factor: circular, ordinal or categorical; empty: all ordinal"`
 }
 
 // Validate checks the settings.
@@ -81,7 +82,7 @@ func (g *GridFolder) nameFactors(d *folder) error {
 	}
 	for i := range d.factors {
 		f := &d.factors[i]
-		f.Name, f.Kind = fmt.Sprint("factor", i+1), Ordinal
+		f.Name, f.Kind = fmt.Sprint("factor", i+1), factor.Ordinal
 		if len(g.Names) > 0 {
 			f.Name = g.Names[i]
 		}
@@ -99,13 +100,13 @@ type folder struct {
 	shape   [3]int
 	bytes   []uint8   // the images, if they are 8-bit
 	floats  []float32 // otherwise
-	factors []Factor
+	factors []factor.Factor
 	levels  []int32 // n x K
 }
 
 func (d *folder) Name() string              { return d.name }
 func (d *folder) ImageShape() (h, w, c int) { return d.shape[0], d.shape[1], d.shape[2] }
-func (d *folder) Factors() []Factor         { return d.factors }
+func (d *folder) Factors() []factor.Factor  { return d.factors }
 func (d *folder) Len() int                  { return d.n }
 
 func (d *folder) Image(i int, dst []float32) {
@@ -219,7 +220,7 @@ func (d *folder) readFactors(a *arrays) error {
 	if err != nil {
 		return err
 	}
-	d.factors, d.levels = make([]Factor, k), make([]int32, d.n*k)
+	d.factors, d.levels = make([]factor.Factor, k), make([]int32, d.n*k)
 	column := make([]float64, d.n)
 	for j := range k {
 		for i := range column {
@@ -289,7 +290,7 @@ func (d *folder) fullGrid(a *arrays, sizes []int) error {
 	if product != d.n {
 		return fmt.Errorf("%s is missing, and the %d images of %s are not the full grid of sizes %v; want factors", a.label("factors"), d.n, a.label("images"), sizes)
 	}
-	grid := make(Grid, len(sizes))
+	grid := make(factor.Grid, len(sizes))
 	for j, s := range sizes {
 		grid[j].Size = s
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -47,13 +48,13 @@ func TestGridFolder(t *testing.T) {
 		"images":  encode(t, []int{6, 2, 3}, ramp(36)),
 		"factors": encode(t, []int{6, 2}, []float64{10, 0, 10, 1, 10, 2, 20, 2, 20, 1, 20, 0}),
 	})
-	d := build(t, &GridFolder{Path: dir, Names: []string{"size", "turn"}, Kinds: []Kind{Ordinal, Circular}})
+	d := build(t, &GridFolder{Path: dir, Names: []string{"size", "turn"}, Kinds: []factor.Kind{factor.Ordinal, factor.Circular}})
 	conform(t, d)
 	if h, w, c := d.ImageShape(); h != 2 || w != 3 || c != 1 || d.Len() != 6 || d.Name() != filepath.Base(dir) {
 		t.Errorf("shape %d %d %d", h, w, c)
 	}
 	f := d.Factors()
-	if f[0].Name != "size" || f[0].Size != 2 || f[0].Kind != Ordinal || f[0].Value(1) != 20 || f[1].Size != 3 || f[1].Values != nil || f[1].Kind != Circular {
+	if f[0].Name != "size" || f[0].Size != 2 || f[0].Kind != factor.Ordinal || f[0].Value(1) != 20 || f[1].Size != 3 || f[1].Values != nil || f[1].Kind != factor.Circular {
 		t.Errorf("factors %+v", f)
 	}
 	pixels, levels := make([]float32, 6), make([]int, 2)
@@ -141,7 +142,7 @@ func TestGridErrors(t *testing.T) {
 		{"not the sizes", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{0, 1, 2.5, 3}), "sizes": encode(t, []int{1}, []int64{3})}, GridFolder{}, "4 distinct values from 0 to 3; want levels 0 to 2"},
 		{"not full", map[string][]byte{"images": images, "sizes": encode(t, []int{2}, []int64{2, 3})}, GridFolder{}, "the 4 images of"},
 		{"names", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a"}}, "names: has 1 names; want one for each of the 2 factors"},
-		{"kinds", map[string][]byte{"images": images, "factors": factors}, GridFolder{Kinds: []Kind{Circular}}, "kinds: has 1 kinds"},
+		{"kinds", map[string][]byte{"images": images, "factors": factors}, GridFolder{Kinds: []factor.Kind{factor.Circular}}, "kinds: has 1 kinds"},
 		{"twins", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a", "a"}}, "repeated"},
 		{"truncated", map[string][]byte{"images": images[:len(images)-1], "factors": factors}, GridFolder{}, "truncated"},
 	}

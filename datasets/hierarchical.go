@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/rng"
@@ -127,7 +128,7 @@ type dimensions struct {
 	n       int
 	shape   [3]int
 	tree    hierarchy.Hierarchy
-	factors []Factor
+	factors []factor.Factor
 	low     []float64 // by continuous dimension: its range
 	high    []float64
 	choices []int8    // n x categorical dimensions
@@ -136,7 +137,7 @@ type dimensions struct {
 
 func (d *dimensions) Name() string                   { return d.name }
 func (d *dimensions) ImageShape() (h, w, c int)      { return d.shape[0], d.shape[1], d.shape[2] }
-func (d *dimensions) Factors() []Factor              { return d.factors }
+func (d *dimensions) Factors() []factor.Factor       { return d.factors }
 func (d *dimensions) Len() int                       { return d.n }
 func (d *dimensions) Hierarchy() hierarchy.Hierarchy { return d.tree }
 
@@ -172,7 +173,7 @@ func (d *dimensions) valueRow(i int) []float64 {
 // categorical adds a categorical dimension and returns its number.
 func (d *dimensions) categorical(name string, options int) int {
 	at := len(d.factors) - len(d.low)
-	d.factors = slices.Insert(d.factors, at, Factor{Name: name, Size: options + 1, Kind: Categorical})
+	d.factors = slices.Insert(d.factors, at, factor.Factor{Name: name, Size: options + 1, Kind: factor.Categorical})
 	return at
 }
 
@@ -182,7 +183,7 @@ func (d *dimensions) continuous(name string, low, high float64) {
 	for l := range centres {
 		centres[l] = low + (high-low)*(float64(l)+0.5)/ContinuousLevels
 	}
-	d.factors = append(d.factors, Factor{Name: name, Size: ContinuousLevels, Kind: Ordinal, Values: centres})
+	d.factors = append(d.factors, factor.Factor{Name: name, Size: ContinuousLevels, Kind: factor.Ordinal, Values: centres})
 	d.low, d.high = append(d.low, low), append(d.high, high)
 }
 

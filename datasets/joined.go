@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // JoinLabels returns labels that know what all of several labels know. Factors of one name are one
@@ -41,7 +43,7 @@ func JoinLabels(parts ...*Labels) (*Labels, error) {
 func (l *Labels) placeFactors(other *Labels) ([]int, error) {
 	place := make([]int, len(other.Factors))
 	for k, f := range other.Factors {
-		at := slices.IndexFunc(l.Factors, func(g Factor) bool { return g.Name == f.Name })
+		at := slices.IndexFunc(l.Factors, func(g factor.Factor) bool { return g.Name == f.Name })
 		if at < 0 {
 			at = len(l.Factors)
 			l.Factors = append(l.Factors, f)

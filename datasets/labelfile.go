@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
 // readFile reads labels from the file into a table, and returns its columns.
-func (f *FactorLabels) readFile(d Dataset, l *Labels) ([]Factor, error) {
+func (f *FactorLabels) readFile(d Dataset, l *Labels) ([]factor.Factor, error) {
 	r, err := npy.Open(f.File)
 	if err != nil {
 		return nil, err
@@ -50,16 +51,16 @@ func (f *FactorLabels) readFile(d Dataset, l *Labels) ([]Factor, error) {
 }
 
 // columns are the factors that the m columns of the file stand for, without sizes.
-func (f *FactorLabels) columns(m int) ([]Factor, error) {
+func (f *FactorLabels) columns(m int) ([]factor.Factor, error) {
 	if len(f.Names) != 0 && len(f.Names) != m {
 		return nil, config.Invalid("names", "has %d names; want one for each of the %d columns of %s", len(f.Names), m, f.File)
 	}
 	if len(f.Kinds) != 0 && len(f.Kinds) != m {
 		return nil, config.Invalid("kinds", "has %d kinds; want one for each of the %d columns of %s", len(f.Kinds), m, f.File)
 	}
-	columns := make([]Factor, m)
+	columns := make([]factor.Factor, m)
 	for c := range columns {
-		columns[c] = Factor{Name: fmt.Sprint("label", c), Kind: Categorical}
+		columns[c] = factor.Factor{Name: fmt.Sprint("label", c), Kind: factor.Categorical}
 		if len(f.Names) > 0 {
 			columns[c].Name = f.Names[c]
 		}

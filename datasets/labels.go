@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -14,9 +15,9 @@ import (
 // only that the two images of a pair agree in one factor, and not at which level. [JoinLabels]
 // makes labels that know both.
 type Labels struct {
-	Factors []Factor      // what the columns of levels speak of
-	Images  []int         // the images about which something is known, ascending
-	Pairs   []SimilarPair // of similarity supervision
+	Factors []factor.Factor // what the columns of levels speak of
+	Images  []int           // the images about which something is known, ascending
+	Pairs   []SimilarPair   // of similarity supervision
 
 	// Share is the part of every batch that a [Sampler] draws from Images (or from
 	// Pairs), in reshuffled passes; 0: labels come as the epoch's order deals them.
@@ -151,12 +152,12 @@ func (l *Labels) read(i int, dst []int32, scratch []int) {
 // With a file, its integers are the labels in place of the factors' levels. The
 // labelled images of a seed at a smaller fraction are among those at a larger one.
 type FactorLabels struct {
-	Fraction float64  `yaml:"fraction" doc:"part of the images whose labels are known, chosen at random; at least one image"`
-	Share    float64  `yaml:"share" doc:"part of every batch that is drawn from the labelled images, unless all are"`
-	Factors  []string `yaml:"factors" doc:"factors that are known; empty: all"`
-	File     string   `yaml:"file" doc:"your own labels: an .npy array of integers, N or N x m, negative where unknown; empty: the factors of the data set"`
-	Names    []string `yaml:"names" doc:"names of the columns of the file; empty: label0, label1, ..."`
-	Kinds    []Kind   `yaml:"kinds" doc:"kind of every column of the file; empty: all categorical"`
+	Fraction float64       `yaml:"fraction" doc:"part of the images whose labels are known, chosen at random; at least one image"`
+	Share    float64       `yaml:"share" doc:"part of every batch that is drawn from the labelled images, unless all are"`
+	Factors  []string      `yaml:"factors" doc:"factors that are known; empty: all"`
+	File     string        `yaml:"file" doc:"your own labels: an .npy array of integers, N or N x m, negative where unknown; empty: the factors of the data set"`
+	Names    []string      `yaml:"names" doc:"names of the columns of the file; empty: label0, label1, ..."`
+	Kinds    []factor.Kind `yaml:"kinds" doc:"kind of every column of the file; empty: all categorical"`
 }
 
 // Validate checks the settings.
@@ -224,7 +225,7 @@ func (f *FactorLabels) Split(d Dataset, s *rng.Stream) (*Split, error) {
 }
 
 // choose sets the factors that labels speak of.
-func (l *Labels) choose(columns []Factor, names []string) error {
+func (l *Labels) choose(columns []factor.Factor, names []string) error {
 	var all []string
 	for _, f := range columns {
 		all = append(all, f.Name)
@@ -271,7 +272,7 @@ func knowing(d Dataset, known *Labels) (*Split, error) {
 
 // TableLabels knows labels from a table of one row for each image and a column for each
 // factor, negative where a label is not known.
-func TableLabels(factors []Factor, table []int32) *Labels {
+func TableLabels(factors []factor.Factor, table []int32) *Labels {
 	l := &Labels{Factors: factors, table: table, width: len(factors)}
 	for c := range factors {
 		l.column = append(l.column, c)

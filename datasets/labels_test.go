@@ -9,11 +9,14 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/rng"
 )
 
-func ordinal(name string, size int) Factor { return Factor{Name: name, Size: size, Kind: Ordinal} }
+func ordinal(name string, size int) factor.Factor {
+	return factor.Factor{Name: name, Size: size, Kind: factor.Ordinal}
+}
 
 // trio has 4 x 3 x 5 images.
 func trio() *toy { return toyOf(object(4), ordinal("size", 3), ordinal("x", 5)) }
@@ -89,12 +92,12 @@ func labelFile[T npy.Element](t *testing.T, shape []int, data ...T) string {
 func TestLabelFile(t *testing.T) {
 	d := toyOf(ordinal("x", 6))
 	path := labelFile(t, []int{6, 2}, int16(0), -1, 1, 4, 2, -300, 0, 0, -1, -1, 1, 2)
-	s := split(t, &FactorLabels{Fraction: 1, Share: 0.25, File: path, Names: []string{"class", "size"}, Kinds: []Kind{Categorical, Ordinal}}, d)
+	s := split(t, &FactorLabels{Fraction: 1, Share: 0.25, File: path, Names: []string{"class", "size"}, Kinds: []factor.Kind{factor.Categorical, factor.Ordinal}}, d)
 	known := s.Known
 	if !slices.Equal(known.Images, []int{0, 1, 2, 3, 5}) || known.Share != 0.25 || len(s.Unlabelled) != 6 {
 		t.Errorf("images %v, share %v", known.Images, known.Share)
 	}
-	if f := known.Factors; len(f) != 2 || f[0].Name != "class" || f[0].Size != 3 || f[0].Kind != Categorical || f[1].Name != "size" || f[1].Size != 5 || f[1].Kind != Ordinal {
+	if f := known.Factors; len(f) != 2 || f[0].Name != "class" || f[0].Size != 3 || f[0].Kind != factor.Categorical || f[1].Name != "size" || f[1].Size != 5 || f[1].Kind != factor.Ordinal {
 		t.Error(f)
 	}
 	var all []int32
@@ -108,7 +111,7 @@ func TestLabelFile(t *testing.T) {
 	}
 	// one of the columns alone: only images with a label there
 	known = split(t, &FactorLabels{Fraction: 1, Share: 0.5, File: path, Factors: []string{"label1"}}, d).Known
-	if !slices.Equal(known.Images, []int{1, 3, 5}) || known.Factors[0].Kind != Categorical || known.Factors[0].Name != "label1" {
+	if !slices.Equal(known.Images, []int{1, 3, 5}) || known.Factors[0].Kind != factor.Categorical || known.Factors[0].Name != "label1" {
 		t.Errorf("%v: images %v", known.Factors, known.Images)
 	}
 	// one dimension, all known: no share
@@ -129,7 +132,7 @@ func TestLabelErrors(t *testing.T) {
 		{&FactorLabels{Fraction: 1, Share: 1}, "share: 1 is out of range"},
 		{&FactorLabels{Fraction: 1, Share: -1}, "share: -1 is out of range"},
 		{&FactorLabels{Fraction: 1, Names: []string{"a"}}, "names: they name the columns of a file"},
-		{&FactorLabels{Fraction: 1, Kinds: []Kind{Ordinal}}, "kinds: they belong"},
+		{&FactorLabels{Fraction: 1, Kinds: []factor.Kind{factor.Ordinal}}, "kinds: they belong"},
 		{&FactorLabels{Fraction: 1, Factors: []string{"x", "x"}}, `factors: name 1, "x", is empty or repeated`},
 		{&FactorLabels{Fraction: 1, Factors: []string{"z"}}, `labels: factors[0]: there is no factor "z"`},
 		{&FactorLabels{Fraction: 1, File: "nothing.npy"}, "nothing.npy"},
@@ -140,7 +143,7 @@ func TestLabelErrors(t *testing.T) {
 		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 2}, 0, 0, 1, 1, 2, 2, 3, 1<<24, 4, 4, 5, 5)}, "labels.npy ([6 2]): row 3, column 1 is 16777216; want less than 16777216"},
 		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 2}, 0, -1, 1, -1, 2, -2, 3, -4, 4, -1, 5, -1)}, "labels.npy ([6 2]): column 1 holds no label"},
 		{&FactorLabels{Fraction: 1, Names: []string{"a", "b"}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "names: has 2 names; want one for each of the 1 columns"},
-		{&FactorLabels{Fraction: 1, Kinds: []Kind{0, 0}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "kinds: has 2 kinds"},
+		{&FactorLabels{Fraction: 1, Kinds: []factor.Kind{0, 0}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "kinds: has 2 kinds"},
 		{&Similarity{Share: 0.5}, "count: 0 is out of range"},
 		{&Similarity{Count: 1}, "share: 0 leaves no room"},
 		{&Similarity{Count: 1, Share: 1}, "share: 1 is out of range"},

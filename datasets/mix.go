@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -204,7 +205,7 @@ func (s *Sampler) levelsOf(b Batch, position int) []int32 {
 
 // number gives the two images of each pair in a batch the same number in their factor's column: the level
 // of one of them, if it is known, or else a number that stands for no level and for no other pair.
-func (m *mix) number(levels []int32, factors []Factor, batch int) {
+func (m *mix) number(levels []int32, factors []factor.Factor, batch int) {
 	k, row, pairs := len(factors), m.plainIn(batch), 0
 	for _, u := range m.units {
 		for _, n := range u.in(batch) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 type settings struct {
@@ -47,7 +48,7 @@ func TestConfig(t *testing.T) {
 	if text, err = config.Encode(s); err != nil || !strings.Contains(string(text), "supervision: none") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if s, err = decode("dataset: {grid: {path: x, kinds: [circular, ordinal]}}"); err != nil || s.Dataset.Value.(*GridFolder).Kinds[1] != Ordinal {
+	if s, err = decode("dataset: {grid: {path: x, kinds: [circular, ordinal]}}"); err != nil || s.Dataset.Value.(*GridFolder).Kinds[1] != factor.Ordinal {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -55,13 +56,13 @@ func (r *Room) Build(uint64) (Dataset, error) {
 	}
 	scales, degrees := between(0.75, 1.25, r.Scales), between(-30, 30, r.Orientations)
 	d := &room{
-		gridSet: gridSet{name: "room", shape: [3]int{roomImage, roomImage, 3}, grid: Grid{
-			{Name: "floor_hue", Size: r.Hues, Kind: Circular, Values: hues},
-			{Name: "wall_hue", Size: r.Hues, Kind: Circular, Values: hues},
-			{Name: "object_hue", Size: r.Hues, Kind: Circular, Values: hues},
-			{Name: "scale", Size: r.Scales, Kind: Ordinal, Values: scales},
-			{Name: "shape", Size: len(solids), Kind: Categorical},
-			{Name: "orientation", Size: r.Orientations, Kind: Ordinal, Values: degrees},
+		gridSet: gridSet{name: "room", shape: [3]int{roomImage, roomImage, 3}, grid: factor.Grid{
+			{Name: "floor_hue", Size: r.Hues, Kind: factor.Circular, Values: hues},
+			{Name: "wall_hue", Size: r.Hues, Kind: factor.Circular, Values: hues},
+			{Name: "object_hue", Size: r.Hues, Kind: factor.Circular, Values: hues},
+			{Name: "scale", Size: r.Scales, Kind: factor.Ordinal, Values: scales},
+			{Name: "shape", Size: len(solids), Kind: factor.Categorical},
+			{Name: "orientation", Size: r.Orientations, Kind: factor.Ordinal, Values: degrees},
 		}},
 		colours:  make([][3]float32, r.Hues),
 		drawings: make([]roomDrawing, r.Scales*len(solids)*r.Orientations),

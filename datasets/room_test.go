@@ -10,6 +10,7 @@ import (
 	"time"
 
 	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -21,7 +22,7 @@ func rooms(t testing.TB) Dataset {
 // roomAt renders the room of given levels.
 func roomAt(d Dataset, levels ...int) []float32 {
 	pixels := make([]float32, 64*64*3)
-	d.Image(Grid(d.Factors()).Index(levels), pixels)
+	d.Image(factor.Grid(d.Factors()).Index(levels), pixels)
 	return pixels
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
@@ -165,7 +166,9 @@ func spread(n, most, otherwise int) []int {
 	return levels
 }
 
-func valueLabel(f Factor, level int) string { return strconv.FormatFloat(f.Value(level), 'g', 3, 64) }
+func valueLabel(f factor.Factor, level int) string {
+	return strconv.FormatFloat(f.Value(level), 'g', 3, 64)
+}
 
 // sheetLetters bounds the letters of a line of a sheet's subtitle.
 const sheetLetters = 165

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
 )
 
@@ -41,7 +42,7 @@ func moves(d Dataset, group []int) []float32 {
 	for m, i := range group {
 		d.FactorsAt(i, levels)
 		for j, f := range factors {
-			if f.Kind == Circular {
+			if f.Kind == factor.Circular {
 				angles[m*k+j] = float32(f.Angle((levels[j] - first[j] + f.Size) % f.Size))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -77,12 +78,12 @@ func (s *Sprites) Build(uint64) (Dataset, error) {
 		positions[l] = float64(shifts[l]) / spriteShift
 	}
 	d := &sprites{
-		gridSet: gridSet{name: "sprites", shape: [3]int{spriteImage, spriteImage, max(1, s.Channels)}, grid: Grid{
-			{Name: "shape", Size: len(shapes), Kind: Categorical},
-			{Name: "scale", Size: s.Scales, Kind: Ordinal, Values: scales},
-			{Name: "orientation", Size: s.Orientations, Kind: Circular, Values: angles},
-			{Name: "x", Size: s.Positions, Kind: Ordinal, Values: positions},
-			{Name: "y", Size: s.Positions, Kind: Ordinal, Values: positions},
+		gridSet: gridSet{name: "sprites", shape: [3]int{spriteImage, spriteImage, max(1, s.Channels)}, grid: factor.Grid{
+			{Name: "shape", Size: len(shapes), Kind: factor.Categorical},
+			{Name: "scale", Size: s.Scales, Kind: factor.Ordinal, Values: scales},
+			{Name: "orientation", Size: s.Orientations, Kind: factor.Circular, Values: angles},
+			{Name: "x", Size: s.Positions, Kind: factor.Ordinal, Values: positions},
+			{Name: "y", Size: s.Positions, Kind: factor.Ordinal, Values: positions},
 		}},
 		shifts:   shifts,
 		drawings: make([]sprite, len(shapes)*s.Scales*s.Orientations),

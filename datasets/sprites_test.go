@@ -10,6 +10,7 @@ import (
 	"time"
 
 	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -21,7 +22,7 @@ func sprites(t testing.TB, antialias bool) Dataset {
 // sprite renders the sprite of given levels.
 func sprite(d Dataset, levels ...int) []float32 {
 	pixels := make([]float32, 64*64)
-	d.Image(Grid(d.Factors()).Index(levels), pixels)
+	d.Image(factor.Grid(d.Factors()).Index(levels), pixels)
 	return pixels
 }
 

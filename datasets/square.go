@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // Square is a white square block on black that moves over the image, around its
@@ -40,9 +41,9 @@ func (s *Square) Build(uint64) (Dataset, error) {
 	}
 	return &square{
 		Square: *s,
-		gridSet: gridSet{name: "square", shape: [3]int{s.Size, s.Size, 1}, grid: Grid{
-			{Name: "row", Size: levels, Kind: Circular, Values: values},
-			{Name: "column", Size: levels, Kind: Circular, Values: values},
+		gridSet: gridSet{name: "square", shape: [3]int{s.Size, s.Size, 1}, grid: factor.Grid{
+			{Name: "row", Size: levels, Kind: factor.Circular, Values: values},
+			{Name: "column", Size: levels, Kind: factor.Circular, Values: values},
 		}},
 	}, nil
 }
@@ -69,11 +70,11 @@ func (s *square) Image(i int, dst []float32) {
 type gridSet struct {
 	name  string
 	shape [3]int
-	grid  Grid
+	grid  factor.Grid
 }
 
 func (g *gridSet) Name() string               { return g.name }
 func (g *gridSet) ImageShape() (h, w, c int)  { return g.shape[0], g.shape[1], g.shape[2] }
-func (g *gridSet) Factors() []Factor          { return g.grid }
+func (g *gridSet) Factors() []factor.Factor   { return g.grid }
 func (g *gridSet) Len() int                   { return g.grid.Len() }
 func (g *gridSet) FactorsAt(i int, dst []int) { g.grid.At(i, dst) }

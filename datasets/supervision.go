@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -92,7 +93,7 @@ func (p *Pairs) Split(d Dataset, s *rng.Stream) (*Split, error) {
 		held[k] = true
 	}
 	for k, f := range d.Factors() {
-		if f.Kind != Circular && !held[k] && p.Count > 0 {
+		if f.Kind != factor.Circular && !held[k] && p.Count > 0 {
 			return nil, fmt.Errorf("pairs: factor %q of dataset %s is %s, and a move needs an angle; name it in hold, or use views", f.Name, d.Name(), f.Kind)
 		}
 	}
@@ -118,7 +119,7 @@ func (p *Pairs) Split(d Dataset, s *rng.Stream) (*Split, error) {
 // pairsWithin joins images, taken in the given order, that are equal in the held
 // factors.
 func pairsWithin(d Dataset, order []int, held []bool) [][]int {
-	grid := Grid(d.Factors())
+	grid := factor.Grid(d.Factors())
 	levels := make([]int, len(grid))
 	waiting := map[int]int{}
 	var groups [][]int
@@ -175,7 +176,7 @@ func (p *Paths) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	}
 	var circular []int
 	for k, f := range d.Factors() {
-		if f.Kind != Circular {
+		if f.Kind != factor.Circular {
 			continue
 		}
 		if p.Step >= f.Size {
@@ -215,7 +216,7 @@ func (p *Paths) walk(d Dataset, index *Index, circular []int, s *rng.Stream) ([]
 		levels[k] = (levels[k] + move) % factors[k].Size
 		image, ok := index.Find(levels)
 		if !ok {
-			return nil, fmt.Errorf("paths: dataset %s has no image with %s; want every combination of the circular factors' levels", d.Name(), Describe(factors, levels))
+			return nil, fmt.Errorf("paths: dataset %s has no image with %s; want every combination of the circular factors' levels", d.Name(), factor.Describe(factors, levels))
 		}
 		path[m] = image
 	}
@@ -248,7 +249,7 @@ func (v *Views) Split(d Dataset, s *rng.Stream) (*Split, error) {
 		return nil, fmt.Errorf("views: %w", err)
 	}
 	factors := d.Factors()
-	grid, size := Grid(factors), factors[k].Size
+	grid, size := factor.Grid(factors), factors[k].Size
 	if size > d.Len() {
 		return nil, fmt.Errorf("views: dataset %s has %d images; want all %d views of every object", d.Name(), d.Len(), size)
 	}
@@ -274,7 +275,7 @@ func (v *Views) Split(d Dataset, s *rng.Stream) (*Split, error) {
 		if level := slices.Index(group, -1); level >= 0 {
 			d.FactorsAt(slices.Max(group), levels)
 			levels[k] = level
-			return nil, fmt.Errorf("views: dataset %s has no image with %s; want all %d views of every object", d.Name(), Describe(factors, levels), size)
+			return nil, fmt.Errorf("views: dataset %s has no image with %s; want all %d views of every object", d.Name(), factor.Describe(factors, levels), size)
 		}
 	}
 	if v.Objects > len(groups) {
@@ -291,7 +292,7 @@ func (v *Views) Split(d Dataset, s *rng.Stream) (*Split, error) {
 func (v *Views) moving(d Dataset) (int, error) {
 	if v.Factor != "" {
 		k, err := factorNamed(d, v.Factor)
-		if err == nil && d.Factors()[k].Kind != Circular {
+		if err == nil && d.Factors()[k].Kind != factor.Circular {
 			err = fmt.Errorf("factor %q of dataset %s is %s, and a move needs an angle; want a circular factor", v.Factor, d.Name(), d.Factors()[k].Kind)
 		}
 		return k, err
@@ -299,7 +300,7 @@ func (v *Views) moving(d Dataset) (int, error) {
 	var names []string
 	found := -1
 	for k, f := range d.Factors() {
-		if f.Kind == Circular {
+		if f.Kind == factor.Circular {
 			names, found = append(names, f.Name), k
 		}
 	}

@@ -8,27 +8,32 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/rng"
 )
 
 // toy is a data set of 1 x 1 images with any factors; pixels hold the index.
 type toy struct {
-	grid    Grid
+	grid    factor.Grid
 	missing int // so many images at the end do not exist
 }
 
 func (d *toy) Name() string                  { return "toy" }
 func (d *toy) ImageShape() (h, w, c int)     { return 1, 1, 1 }
-func (d *toy) Factors() []Factor             { return d.grid }
+func (d *toy) Factors() []factor.Factor      { return d.grid }
 func (d *toy) Len() int                      { return d.grid.Len() - d.missing }
 func (d *toy) Image(i int, dst []float32)    { dst[0] = float32(i) / float32(d.grid.Len()) }
 func (d *toy) FactorsAt(i int, levels []int) { d.grid.At(i, levels) }
 
-func toyOf(factors ...Factor) *toy { return &toy{grid: factors} }
+func toyOf(factors ...factor.Factor) *toy { return &toy{grid: factors} }
 
-func circle(name string, size int) Factor { return Factor{Name: name, Size: size, Kind: Circular} }
+func circle(name string, size int) factor.Factor {
+	return factor.Factor{Name: name, Size: size, Kind: factor.Circular}
+}
 
-func object(size int) Factor { return Factor{Name: "object", Size: size, Kind: Categorical} }
+func object(size int) factor.Factor {
+	return factor.Factor{Name: "object", Size: size, Kind: factor.Categorical}
+}
 
 func split(t testing.TB, s Supervision, d Dataset) *Split {
 	t.Helper()
@@ -54,7 +59,7 @@ func checkMoves(t *testing.T, d Dataset, s *Split) {
 			d.FactorsAt(i, levels)
 			for j, f := range factors {
 				angle := float64(s.Moves[g][m*k+j])
-				if f.Kind != Circular {
+				if f.Kind != factor.Circular {
 					if angle != 0 || levels[j] != first[j] {
 						t.Fatalf("group %d moves in %s", g, f.Name)
 					}
@@ -158,7 +163,7 @@ func TestPaths(t *testing.T) {
 }
 
 func TestViews(t *testing.T) {
-	d := toyOf(circle("view", 8), object(5), Factor{Name: "light", Size: 2, Kind: Ordinal})
+	d := toyOf(circle("view", 8), object(5), factor.Factor{Name: "light", Size: 2, Kind: factor.Ordinal})
 	s := split(t, &Views{}, d)
 	if len(s.Groups) != 10 || s.M != 8 || s.Unlabelled != nil {
 		t.Fatalf("%d groups of %d", len(s.Groups), s.M)
@@ -183,7 +188,7 @@ func TestViews(t *testing.T) {
 
 func TestSupervisionErrors(t *testing.T) {
 	torus, views := toyOf(circle("a", 8), circle("b", 4)), toyOf(object(6), circle("view", 8))
-	objects, partial := toyOf(object(6)), &toy{grid: Grid{object(6), circle("view", 8)}, missing: 1}
+	objects, partial := toyOf(object(6)), &toy{grid: factor.Grid{object(6), circle("view", 8)}, missing: 1}
 	tests := []struct {
 		s    Supervision
 		d    Dataset
@@ -208,7 +213,7 @@ func TestSupervisionErrors(t *testing.T) {
 		{&Views{Factor: "c"}, torus, `no factor "c"`},
 		{&Views{Objects: -1}, views, "objects: -1"},
 		{&Views{Objects: 7}, views, "has 6 objects, not 7"},
-		{&Views{}, &toy{grid: Grid{circle("view", 8)}, missing: 1}, "has 7 images; want all 8 views of every object"},
+		{&Views{}, &toy{grid: factor.Grid{circle("view", 8)}, missing: 1}, "has 7 images; want all 8 views of every object"},
 		{&Views{}, partial, "has no image with object 5, view 7; want all 8 views"},
 	}
 	for _, test := range tests {

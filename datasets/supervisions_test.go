@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -130,10 +131,10 @@ func TestLabelsAndSimilarities(t *testing.T) {
 }
 
 // levelOf is the level of an image of a factor.
-func levelOf(d Dataset, image int, factor string) int {
+func levelOf(d Dataset, image int, name string) int {
 	levels := make([]int, len(d.Factors()))
 	d.FactorsAt(image, levels)
-	return levels[slices.IndexFunc(d.Factors(), func(f Factor) bool { return f.Name == factor })]
+	return levels[slices.IndexFunc(d.Factors(), func(f factor.Factor) bool { return f.Name == name })]
 }
 
 // TestSourcesAreDealtApart checks that kinds of labels about the same images are dealt in orders of their own.
@@ -240,7 +241,7 @@ func TestJoinErrors(t *testing.T) {
 	many, wrong := make([]uint8, d.Len()), make([]uint8, d.Len())
 	many[0], wrong[0] = 200, uint8(first.Size-1) // of 201 levels, and of as many as the factor
 	file := func(levels []uint8) *FactorLabels {
-		return &FactorLabels{Fraction: 1, File: labelFile(t, []int{d.Len(), 1}, levels...), Names: []string{first.Name}, Kinds: []Kind{first.Kind}}
+		return &FactorLabels{Fraction: 1, File: labelFile(t, []int{d.Len(), 1}, levels...), Names: []string{first.Name}, Kinds: []factor.Kind{first.Kind}}
 	}
 	for want, s := range map[string]several{
 		"the shares add up to 1.1":           {&FactorLabels{Fraction: 0.5, Share: 0.6}, &Similarity{Count: 3, Share: 0.5}},

@@ -8,12 +8,13 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
 // ContractionSettings say what [Contraction] measures.
 type ContractionSettings struct {
-	Aggregate Aggregate
+	Aggregate factor.Aggregate
 	Columns   []int            // of z; nil: all
 	Factors   []FactorDistance // nil: all, with absolute distances
 	Add       bool             // the distances of factors are summed; else they are joined by the Euclidean norm
@@ -98,7 +99,7 @@ func (s ContractionSettings) check(in []tensor.Shape) error {
 			return wanted("absolute, discrete and circular distances with finite periods", f)
 		}
 	}
-	if s.Pairs < 0 || s.Aggregate > MeanSquare {
+	if s.Pairs < 0 || s.Aggregate > factor.MeanSquare {
 		return wanted("an aggregate and a number of pairs from 0 on", []any{s.Aggregate, s.Pairs})
 	}
 	return distinct("factors", chosen, factors)
@@ -130,7 +131,7 @@ func distinct(name string, indices []int, bound int) error {
 // others, factors each with a premetric.
 type contraction[T float] struct {
 	pairs[T]
-	aggregate      Aggregate
+	aggregate      factor.Aggregate
 	add            bool
 	sampled        int
 	width, factors int
@@ -176,7 +177,7 @@ func newContraction[T float](s ContractionSettings, z, y tensor.Shape) *contract
 	switch {
 	case s.Pairs > 0:
 		value, gradient = c.sampledValue, c.sampledGradient
-	case s.Aggregate == Max:
+	case s.Aggregate == factor.Max:
 		value = c.searchBlock
 	}
 	c.values, c.gradients = newPairLoop(n, value), newPairLoop(n, gradient)
@@ -199,7 +200,7 @@ func (c *contraction[T]) forward(in [][]T, out []T) {
 		return
 	}
 	c.values.resize(n)
-	if c.aggregate != Max {
+	if c.aggregate != factor.Max {
 		out[0] = T(c.values.run() * c.share())
 		return
 	}
@@ -221,7 +222,7 @@ func (c *contraction[T]) share() float64 {
 	if c.sampled > 0 {
 		partners = c.partners()
 	}
-	if c.aggregate == Sum {
+	if c.aggregate == factor.Sum {
 		return 1
 	}
 	return 1 / float64(n) / float64(partners)
@@ -288,9 +289,9 @@ func (c *contraction[T]) backward(_ [][]T, _, dout []T, din [][]T) {
 		return
 	}
 	c.slope.Zero(n)
-	factor := -2 * float64(dout[0]) * c.share() // of the two orders of a pair
-	if c.aggregate == Max {
-		factor = -float64(dout[0])
+	scale := -2 * float64(dout[0]) * c.share() // of the two orders of a pair
+	if c.aggregate == factor.Max {
+		scale = -float64(dout[0])
 		c.addSlope(c.worst[0], c.worst[1], 1)
 		c.addSlope(c.worst[1], c.worst[0], 1)
 	} else {
@@ -299,7 +300,7 @@ func (c *contraction[T]) backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 	for k, column := range c.columns {
 		for i, v := range c.slope.Column(k) {
-			dz[c.rows[i]*c.width+column] = T(factor * float64(v))
+			dz[c.rows[i]*c.width+column] = T(scale * float64(v))
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
@@ -100,11 +101,11 @@ func contractionOf(s graph.ContractionSettings, z, y, groups []float64, width, f
 		squares += h * h
 	}
 	switch s.Aggregate {
-	case graph.Max:
+	case factor.Max:
 		return slices.Max(all)
-	case graph.Sum:
+	case factor.Sum:
 		return sum
-	case graph.MeanSquare:
+	case factor.MeanSquare:
 		return squares / float64(len(all))
 	}
 	return sum / float64(len(all))
@@ -143,7 +144,7 @@ func TestContraction(t *testing.T) {
 	mixed := []graph.FactorDistance{{Factor: 2, Kind: graph.CircularDistance}, {Factor: 0}, {Factor: 1, Kind: graph.DiscreteDistance}}
 	turned := []graph.FactorDistance{{Factor: 0, Kind: graph.CircularDistance, Period: 0.3}, {Factor: 2, Kind: graph.CircularDistance, Period: 0.7}}
 	some := []float64{0, 1, 2, 0, -1, 2, 0, 1, -1, 3, 3, 3}
-	for _, a := range []graph.Aggregate{graph.Mean, graph.Max, graph.Sum, graph.MeanSquare} {
+	for _, a := range []factor.Aggregate{factor.Mean, factor.Max, factor.Sum, factor.MeanSquare} {
 		check(t, []gradcheck.Case{
 			contractionCase(a.String()+" of all", graph.ContractionSettings{Aggregate: a}, 7, 4, 3, nil),
 			contractionCase(a.String()+" of many", graph.ContractionSettings{Aggregate: a}, 140, 5, 2, nil),
@@ -202,11 +203,11 @@ func TestContractionHardPoints(t *testing.T) {
 		slopes []float64
 	}{
 		{"constant codes", graph.ContractionSettings{}, []float64{1, 1, 1}, []float64{0, 0, 3}, 12.0 / 9, []float64{0, 0, 0}},
-		{"constant codes, max", graph.ContractionSettings{Aggregate: graph.Max}, []float64{1, 1, 1}, []float64{0, 0, 3}, 3, []float64{0, 0, 0}},
-		{"the first of equal pairs", graph.ContractionSettings{Aggregate: graph.Max}, []float64{0, 1, 2, 3}, []float64{0, 2, 4, 6}, 3, []float64{1, 0, 0, -1}},
-		{"the first of two pairs", graph.ContractionSettings{Aggregate: graph.Max}, []float64{0, 1, 2, 2, 1}, []float64{0, 9, 4, 0, 9}, 8, []float64{1, -1, 0, 0, 0}},
-		{"isometry", graph.ContractionSettings{Aggregate: graph.Sum}, []float64{0, 1, 2}, []float64{0, 1, 2}, 0, []float64{0, 0, 0}},
-		{"repeated points", graph.ContractionSettings{Aggregate: graph.Sum}, []float64{0, 0, 1}, []float64{0, 1, 3}, 2 + 4 + 2, []float64{2, 2, -4}},
+		{"constant codes, max", graph.ContractionSettings{Aggregate: factor.Max}, []float64{1, 1, 1}, []float64{0, 0, 3}, 3, []float64{0, 0, 0}},
+		{"the first of equal pairs", graph.ContractionSettings{Aggregate: factor.Max}, []float64{0, 1, 2, 3}, []float64{0, 2, 4, 6}, 3, []float64{1, 0, 0, -1}},
+		{"the first of two pairs", graph.ContractionSettings{Aggregate: factor.Max}, []float64{0, 1, 2, 2, 1}, []float64{0, 9, 4, 0, 9}, 8, []float64{1, -1, 0, 0, 0}},
+		{"isometry", graph.ContractionSettings{Aggregate: factor.Sum}, []float64{0, 1, 2}, []float64{0, 1, 2}, 0, []float64{0, 0, 0}},
+		{"repeated points", graph.ContractionSettings{Aggregate: factor.Sum}, []float64{0, 0, 1}, []float64{0, 1, 3}, 2 + 4 + 2, []float64{2, 2, -4}},
 	} {
 		n := len(c.z)
 		value, slopes := runScalar(t, contraction(c.s), [][]float64{c.z, c.y}, []int{n, 1}, []int{n})
@@ -220,7 +221,7 @@ func TestContractionHardPoints(t *testing.T) {
 			}
 		}
 	}
-	value, _ := runScalar(t, contraction(graph.ContractionSettings{Aggregate: graph.Max}), [][]float64{{0, math.NaN(), 1}, {0, 1, 2}}, []int{3, 1}, []int{3})
+	value, _ := runScalar(t, contraction(graph.ContractionSettings{Aggregate: factor.Max}), [][]float64{{0, math.NaN(), 1}, {0, 1, 2}}, []int{3, 1}, []int{3})
 	if !math.IsNaN(value) {
 		t.Errorf("the contraction of a code that is not a number is %v", value)
 	}
@@ -251,9 +252,9 @@ func TestContractionGolden(t *testing.T) {
 		}
 		n := y.Shape[0]
 		for _, c := range []struct {
-			a    graph.Aggregate
+			a    factor.Aggregate
 			want float64
-		}{{graph.Max, want.Max}, {graph.Mean, want.Mean}} {
+		}{{factor.Max, want.Max}, {factor.Mean, want.Mean}} {
 			got, _ := runScalar(t, func(in nodes) (*gorgonia.Node, error) {
 				return graph.Contraction(graph.ContractionSettings{Aggregate: c.a}, in[0], in[1], nil)
 			}, [][]float64{z.Data, y.Data}, []int{n, len(z.Data) / n}, y.Shape)
@@ -303,7 +304,7 @@ func BenchmarkContraction(b *testing.B) {
 
 func BenchmarkMaxContraction(b *testing.B) {
 	benchmarkLoss(b, func(z, y *gorgonia.Node) (*gorgonia.Node, error) {
-		return graph.Contraction(graph.ContractionSettings{Aggregate: graph.Max}, z, y, nil)
+		return graph.Contraction(graph.ContractionSettings{Aggregate: factor.Max}, z, y, nil)
 	})
 }
 

@@ -3,6 +3,7 @@ package graph
 import (
 	"math"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
@@ -26,7 +27,7 @@ func (c *contraction[T]) valueBlock(lo, hi int) float64 {
 	for t := range c.half(lo) {
 		c.points.Squares(b.z, lo, t.source, t.n)
 		c.labelTile(b, lo, t)
-		kernel.SumHinges(b.lanes, b.z, b.y, c.aggregate == MeanSquare, t.n)
+		kernel.SumHinges(b.lanes, b.z, b.y, c.aggregate == factor.MeanSquare, t.n)
 		sum += t.times * sumLanes(b.lanes, hi-lo)
 	}
 	return sum
@@ -37,7 +38,7 @@ func (c *contraction[T]) gradientBlock(lo, _ int) float64 {
 	for t := range c.all() {
 		c.points.Squares(b.z, lo, t.source, t.n)
 		c.labelTile(b, lo, t)
-		kernel.HingeSlopes(b.z, b.y, c.aggregate == MeanSquare, t.n)
+		kernel.HingeSlopes(b.z, b.y, c.aggregate == factor.MeanSquare, t.n)
 		c.points.AddWeighted(c.slope, b.z, lo, t.source, t.n)
 	}
 	return 0
@@ -135,7 +136,7 @@ func (c *contraction[T]) sampledValue(lo, hi int) float64 {
 		for s := 1; s <= c.partners(); s++ {
 			h, _ := c.hinge(r, (r+s)%n)
 			c.far[r] = max(c.far[r], T(h))
-			if c.aggregate == MeanSquare {
+			if c.aggregate == factor.MeanSquare {
 				h *= h
 			}
 			sum += h
@@ -158,17 +159,17 @@ func (c *contraction[T]) sampledGradient(lo, hi int) float64 {
 }
 
 // addSlope adds to row i its share of the slope of a pair, times a factor.
-func (c *contraction[T]) addSlope(i, j int, factor float64) {
+func (c *contraction[T]) addSlope(i, j int, scale float64) {
 	h, d := c.hinge(i, j)
 	if !(h > 0 && d > 0) {
 		return
 	}
-	factor /= d
-	if c.aggregate == MeanSquare {
-		factor *= 2 * h
+	scale /= d
+	if c.aggregate == factor.MeanSquare {
+		scale *= 2 * h
 	}
 	for k := range c.points.Columns {
 		x, to := c.points.Column(k), c.slope.Column(k)
-		to[i] += T(factor * (float64(x[i]) - float64(x[j])))
+		to[i] += T(scale * (float64(x[i]) - float64(x[j])))
 	}
 }

@@ -1,6 +1,10 @@
 package graph
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/unravel-ml/unravel/factor"
+)
 
 // Estimator says what deviations of the rows of a batch stand for: the deviations of
 // these rows, or those of all the rows of which the batch is a part.
@@ -48,7 +52,7 @@ func (e *Estimator) UnmarshalText(text []byte) (err error) {
 // at t = 0. So no function of any number of rows estimates these without bias. Nor is the
 // largest of polynomials one; the sum over values needs their number, which a batch
 // does not show, and the mean square groups of four.
-func (e Estimator) Check(d Deviation, a Aggregate) error {
+func (e Estimator) Check(d Deviation, a factor.Aggregate) error {
 	switch {
 	case e == Plain:
 		return nil
@@ -56,7 +60,7 @@ func (e Estimator) Check(d Deviation, a Aggregate) error {
 		return fmt.Errorf("%v is not known: want unbiased or plain", e)
 	case d != Variance && d != MPD:
 		return fmt.Errorf("%v has no unbiased estimator: want estimator plain (unbiased is for variance and mpd)", d)
-	case a != Mean:
+	case a != factor.Mean:
 		return fmt.Errorf("the %v over values has no unbiased estimator: want aggregate mean, or estimator plain", a)
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // Deviation names a measure of how far points are from being one point.
@@ -54,7 +56,7 @@ func newDeviation[T float](d Deviation, maxRows, columns int) deviation[T] {
 // factor; a row with a negative number takes no part. A value that no row has does
 // not count; one that one row has counts with deviation 0 if the estimator is Plain,
 // and does not count if it is Unbiased. There is no gradient of the labels.
-func Modularity(d Deviation, a Aggregate, e Estimator, blocks []Block, z, labels *gorgonia.Node) (*gorgonia.Node, error) {
+func Modularity(d Deviation, a factor.Aggregate, e Estimator, blocks []factor.Block, z, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	blocks = slices.Clone(blocks)
 	for i, b := range blocks {
 		blocks[i].Columns = slices.Clone(b.Columns)
@@ -63,7 +65,7 @@ func Modularity(d Deviation, a Aggregate, e Estimator, blocks []Block, z, labels
 		Name: "modularity",
 		Key:  keyOf(d, a, e, blocks),
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			if int(d) >= len(deviationNames) || int(a) >= len(aggregateNames) {
+			if int(d) >= len(deviationNames) || !a.Known() {
 				return nil, wanted("a known deviation and aggregate", fmt.Sprintf("%v and %v", d, a))
 			}
 			if err := e.Check(d, a); err != nil {
@@ -84,7 +86,7 @@ func Modularity(d Deviation, a Aggregate, e Estimator, blocks []Block, z, labels
 // factorsOf returns how many columns labels have.
 func factorsOf(labels tensor.Shape) int { return labels.TotalSize() / max(labels[0], 1) }
 
-func checkBlocks(blocks []Block, in []tensor.Shape) error {
+func checkBlocks(blocks []factor.Block, in []tensor.Shape) error {
 	if len(in) != 2 {
 		return wanted("codes and labels", in)
 	}
@@ -120,7 +122,7 @@ const partCount = 8
 
 // modularity computes the deviations of groups, and their aggregates.
 type modularity[T float] struct {
-	aggregate Aggregate
+	aggregate factor.Aggregate
 	estimator Estimator
 	columns   int
 	codes     []subCode[T]
@@ -157,7 +159,7 @@ type measure[T float] struct {
 	maxRows int
 }
 
-func newModularity[T float](d Deviation, a Aggregate, e Estimator, blocks []Block, in []tensor.Shape) *modularity[T] {
+func newModularity[T float](d Deviation, a factor.Aggregate, e Estimator, blocks []factor.Block, in []tensor.Shape) *modularity[T] {
 	rows := in[0][0]
 	m := &modularity[T]{aggregate: a, estimator: e, columns: in[0][1], groupings: make([]*grouping[T], factorsOf(in[1]))}
 	for _, b := range blocks {
@@ -263,7 +265,7 @@ func (m *modularity[T]) forward(in [][]T, out []T) {
 	m.values.run()
 	sum := 0.0
 	for i := range m.codes {
-		sum += m.aggregate.of(m.count(&m.codes[i]))
+		sum += m.aggregate.Of(m.count(&m.codes[i]))
 	}
 	out[0] = T(sum)
 }
@@ -283,7 +285,7 @@ func (m *modularity[T]) count(c *subCode[T]) []float64 {
 func (m *modularity[T]) weigh(c *subCode[T]) {
 	q := m.count(c)
 	slopes := c.counted[len(q):][:len(q)]
-	m.aggregate.slope(q, slopes)
+	m.aggregate.Slope(q, slopes)
 	for g := range c.groups.count() {
 		c.weights[g] = 0
 		if n := c.groups.rows(g); n >= m.estimator.least() {
@@ -298,7 +300,7 @@ func (m *modularity[T]) backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 	if !m.eager {
 		m.slopes.run()
-		m.eager = m.aggregate != Max // of whose groups one counts
+		m.eager = m.aggregate != factor.Max // of whose groups one counts
 	}
 	clear(din[0])
 	for i := range m.codes {

@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
@@ -19,7 +20,7 @@ import (
 // in all runs, and in float32 as in float64.
 func TestModularityAtKinks(t *testing.T) {
 	with := func(shape []int, v ...float64) gradcheck.Input { return gradcheck.Input{Shape: shape, Values: v} }
-	whole := []graph.Block{{Columns: []int{0, 1}}}
+	whole := []factor.Block{{Columns: []int{0, 1}}}
 	for _, c := range []modularityCase{
 		{name: "constant codes", z: with([]int{6, 2}, 0.3), labels: with([]int{6}, 0, 1)},
 		{name: "repeated points", z: with([]int{6, 2}, 1, 2, 1, 2, 4, 6), labels: with([]int{6}, 0)},
@@ -45,11 +46,11 @@ func gradientOf(t *testing.T, m measure, columns int, z, labels []float64) (valu
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, columns), tensor.WithBacking(z))))
 	y := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("y"), gorgonia.WithShape(rows),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows), tensor.WithBacking(labels))))
-	b := graph.Block{}
+	b := factor.Block{}
 	for j := range columns {
 		b.Columns = append(b.Columns, j)
 	}
-	n, err := graph.Modularity(m.d, m.a, m.e, []graph.Block{b}, x, y)
+	n, err := graph.Modularity(m.d, m.a, m.e, []factor.Block{b}, x, y)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,28 +62,28 @@ func TestModularityGradientsAtKinks(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		d         graph.Deviation
-		a         graph.Aggregate
+		a         factor.Aggregate
 		e         graph.Estimator
 		columns   int
 		z, labels []float64
 		want      []float64
 	}{
-		{"first of equal maxima", graph.Diameter, graph.Max, graph.Plain, 1, []float64{0, 2, 5, 7}, []float64{1, 1, 0, 0}, []float64{0, 0, -1, 1}},
-		{"first of equal pairs", graph.Diameter, graph.Mean, graph.Plain, 1, []float64{0, 2, 0, 2}, []float64{0, 0, 0, 0}, []float64{-1, 1, 0, 0}},
-		{"zero diameter", graph.Diameter, graph.Mean, graph.Plain, 1, []float64{3, 3}, []float64{0, 0}, []float64{0, 0}},
-		{"zero distances", graph.MPD, graph.Mean, graph.Plain, 1, []float64{3, 3, 5}, []float64{0, 0, 0}, []float64{-1. / 9, -1. / 9, 2. / 9}},
-		{"zero radius", graph.Radius, graph.Sum, graph.Plain, 2, []float64{1, 2, 1, 2}, []float64{0, 0}, []float64{0, 0, 0, 0}},
-		{"ball held by a repeated point", graph.Radius, graph.Sum, graph.Plain, 1, []float64{0, 4, 4, 1}, []float64{0, 0, 0, 0}, []float64{-0.5, 0.5, 0, 0}},
-		{"median held by a repeated point", graph.MAD, graph.Sum, graph.Plain, 1, []float64{0, 0, 5}, []float64{0, 0, 0}, []float64{-third / 2, -third / 2, third}},
-		{"median held by a point", graph.MAD, graph.Sum, graph.Plain, 1, []float64{1, 0, 5}, []float64{0, 0, 0}, []float64{0, -third, third}},
-		{"zero mean deviation", graph.MAD, graph.Mean, graph.Plain, 2, []float64{1, 2, 1, 2}, []float64{0, 0}, []float64{0, 0, 0, 0}},
-		{"zero variance", graph.Variance, graph.MeanSquare, graph.Plain, 1, []float64{0.1, 0.1, 0.1}, []float64{0, 0, 0}, []float64{0, 0, 0}},
-		{"mean square", graph.Variance, graph.MeanSquare, graph.Plain, 1, []float64{0, 2, 9}, []float64{0, 0, 5}, []float64{-1, 1, 0}},
-		{"first of equal pairs in a group without a level", graph.Diameter, graph.Mean, graph.Plain, 1, []float64{0, 2, 0, 2}, []float64{0.5, 0.5, 0.5, 0.5}, []float64{-1, 1, 0, 0}},
-		{"unbiased variance without single members", graph.Variance, graph.Mean, graph.Unbiased, 1, []float64{0, 2, 9, 5, 5, 8}, []float64{0, 0, 5, 7, 7, 7}, []float64{-1, 1, 0, -0.5, -0.5, 1}},
-		{"unbiased mpd without single members", graph.MPD, graph.Mean, graph.Unbiased, 1, []float64{0, 2, 9, 5, 5, 8}, []float64{0, 0, 5, 7, 7, 7}, []float64{-0.25, 0.25, 0, -1. / 12, -1. / 12, 1. / 6}},
-		{"only single members", graph.Variance, graph.Mean, graph.Unbiased, 1, []float64{0, 2, 9}, []float64{0, 1, 2}, []float64{0, 0, 0}},
-		{"not a label", graph.Variance, graph.Sum, graph.Plain, 1, []float64{0, 2, 9}, []float64{0, 0, math.NaN()}, []float64{-1, 1, 0}},
+		{"first of equal maxima", graph.Diameter, factor.Max, graph.Plain, 1, []float64{0, 2, 5, 7}, []float64{1, 1, 0, 0}, []float64{0, 0, -1, 1}},
+		{"first of equal pairs", graph.Diameter, factor.Mean, graph.Plain, 1, []float64{0, 2, 0, 2}, []float64{0, 0, 0, 0}, []float64{-1, 1, 0, 0}},
+		{"zero diameter", graph.Diameter, factor.Mean, graph.Plain, 1, []float64{3, 3}, []float64{0, 0}, []float64{0, 0}},
+		{"zero distances", graph.MPD, factor.Mean, graph.Plain, 1, []float64{3, 3, 5}, []float64{0, 0, 0}, []float64{-1. / 9, -1. / 9, 2. / 9}},
+		{"zero radius", graph.Radius, factor.Sum, graph.Plain, 2, []float64{1, 2, 1, 2}, []float64{0, 0}, []float64{0, 0, 0, 0}},
+		{"ball held by a repeated point", graph.Radius, factor.Sum, graph.Plain, 1, []float64{0, 4, 4, 1}, []float64{0, 0, 0, 0}, []float64{-0.5, 0.5, 0, 0}},
+		{"median held by a repeated point", graph.MAD, factor.Sum, graph.Plain, 1, []float64{0, 0, 5}, []float64{0, 0, 0}, []float64{-third / 2, -third / 2, third}},
+		{"median held by a point", graph.MAD, factor.Sum, graph.Plain, 1, []float64{1, 0, 5}, []float64{0, 0, 0}, []float64{0, -third, third}},
+		{"zero mean deviation", graph.MAD, factor.Mean, graph.Plain, 2, []float64{1, 2, 1, 2}, []float64{0, 0}, []float64{0, 0, 0, 0}},
+		{"zero variance", graph.Variance, factor.MeanSquare, graph.Plain, 1, []float64{0.1, 0.1, 0.1}, []float64{0, 0, 0}, []float64{0, 0, 0}},
+		{"mean square", graph.Variance, factor.MeanSquare, graph.Plain, 1, []float64{0, 2, 9}, []float64{0, 0, 5}, []float64{-1, 1, 0}},
+		{"first of equal pairs in a group without a level", graph.Diameter, factor.Mean, graph.Plain, 1, []float64{0, 2, 0, 2}, []float64{0.5, 0.5, 0.5, 0.5}, []float64{-1, 1, 0, 0}},
+		{"unbiased variance without single members", graph.Variance, factor.Mean, graph.Unbiased, 1, []float64{0, 2, 9, 5, 5, 8}, []float64{0, 0, 5, 7, 7, 7}, []float64{-1, 1, 0, -0.5, -0.5, 1}},
+		{"unbiased mpd without single members", graph.MPD, factor.Mean, graph.Unbiased, 1, []float64{0, 2, 9, 5, 5, 8}, []float64{0, 0, 5, 7, 7, 7}, []float64{-0.25, 0.25, 0, -1. / 12, -1. / 12, 1. / 6}},
+		{"only single members", graph.Variance, factor.Mean, graph.Unbiased, 1, []float64{0, 2, 9}, []float64{0, 1, 2}, []float64{0, 0, 0}},
+		{"not a label", graph.Variance, factor.Sum, graph.Plain, 1, []float64{0, 2, 9}, []float64{0, 0, math.NaN()}, []float64{-1, 1, 0}},
 	} {
 		_, got := gradientOf(t, measure{c.d, c.a, c.e}, c.columns, c.z, c.labels)
 		for i, w := range c.want {
@@ -102,7 +103,7 @@ func TestModularityOfNaN(t *testing.T) {
 			if !math.IsNaN(v) {
 				t.Errorf("%v %v of NaN is %v", a, d, v)
 			}
-			if (d == graph.Radius || d == graph.MAD) && a != graph.Max && (!math.IsNaN(dz[3]) || math.IsNaN(dz[0])) {
+			if (d == graph.Radius || d == graph.MAD) && a != factor.Max && (!math.IsNaN(dz[3]) || math.IsNaN(dz[0])) {
 				t.Errorf("%v %v of NaN has the gradient %v", a, d, dz)
 			}
 		}
@@ -119,7 +120,7 @@ func TestModularityOfOtherLabels(t *testing.T) {
 			gorgonia.WithValue(tensor.New(tensor.WithShape(30, 2), tensor.WithBacking(z))))
 		y := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("y"), gorgonia.WithShape(30),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(30), tensor.WithBacking(labels))))
-		n, err := graph.Modularity(s.d, s.a, s.e, []graph.Block{{Columns: []int{0, 1}}}, x, y)
+		n, err := graph.Modularity(s.d, s.a, s.e, []factor.Block{{Columns: []int{0, 1}}}, x, y)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +167,7 @@ func TestModularityKeys(t *testing.T) {
 		seen[n] = what
 	}
 	for _, m := range measures() {
-		for _, b := range [][]graph.Block{{{0, []int{0}}}, {{1, []int{0}}}, {{0, []int{0, 1}}}, {{0, []int{0}}, {1, []int{1}}}} {
+		for _, b := range [][]factor.Block{{{Factor: 0, Columns: []int{0}}}, {{Factor: 1, Columns: []int{0}}}, {{Factor: 0, Columns: []int{0, 1}}}, {{Factor: 0, Columns: []int{0}}, {Factor: 1, Columns: []int{1}}}} {
 			n, err := graph.Modularity(m.d, m.a, m.e, b, z, y)
 			add(fmt.Sprint(m, b), n, err)
 		}
@@ -181,7 +182,7 @@ func TestModularityKeys(t *testing.T) {
 
 // Offsets do not cancel.
 func TestVarianceFarFromZero(t *testing.T) {
-	v, g := gradientOf(t, measure{graph.Variance, graph.Mean, graph.Plain}, 1, []float64{1e12 + 1, 1e12 - 1}, []float64{0, 0})
+	v, g := gradientOf(t, measure{graph.Variance, factor.Mean, graph.Plain}, 1, []float64{1e12 + 1, 1e12 - 1}, []float64{0, 0})
 	if v != 1 || g[0] != 1 || g[1] != -1 {
 		t.Errorf("variance of 1e12 +- 1 is %v with gradient %v, want 1 and 1, -1", v, g)
 	}

@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
@@ -18,13 +19,13 @@ import (
 
 var (
 	deviations = []graph.Deviation{graph.Variance, graph.Diameter, graph.MPD, graph.Radius, graph.MAD}
-	aggregates = []graph.Aggregate{graph.Mean, graph.Max, graph.Sum, graph.MeanSquare}
+	aggregates = []factor.Aggregate{factor.Mean, factor.Max, factor.Sum, factor.MeanSquare}
 )
 
 // measure is a deviation with an aggregate and an estimator.
 type measure struct {
 	d graph.Deviation
-	a graph.Aggregate
+	a factor.Aggregate
 	e graph.Estimator
 }
 
@@ -37,7 +38,7 @@ func (m measure) String() string {
 
 // measures lists all that there are.
 func measures() []measure {
-	list := []measure{{graph.Variance, graph.Mean, graph.Unbiased}, {graph.MPD, graph.Mean, graph.Unbiased}}
+	list := []measure{{graph.Variance, factor.Mean, graph.Unbiased}, {graph.MPD, factor.Mean, graph.Unbiased}}
 	for _, d := range deviations {
 		for _, a := range aggregates {
 			list = append(list, measure{d, a, graph.Plain})
@@ -77,7 +78,7 @@ func deviationOf(d graph.Deviation, points [][]float64) float64 {
 }
 
 // modularityOf computes what Modularity should.
-func modularityOf(m measure, blocks []graph.Block, z, labels []float64, rows int) float64 {
+func modularityOf(m measure, blocks []factor.Block, z, labels []float64, rows int) float64 {
 	columns, factors, total := len(z)/rows, len(labels)/rows, 0.0
 	for _, b := range blocks {
 		groups := map[float64][][]float64{}
@@ -114,7 +115,7 @@ func modularityOf(m measure, blocks []graph.Block, z, labels []float64, rows int
 type modularityCase struct {
 	name      string
 	z, labels gradcheck.Input
-	blocks    []graph.Block
+	blocks    []factor.Block
 	kinks     bool // where some deviations have no derivative
 }
 
@@ -135,7 +136,7 @@ func (c modularityCase) checkOne(t *testing.T, m measure) {
 		Want:    func(in [][]float64) []float64 { return []float64{modularityOf(m, c.blocks, in[0], in[1], rows)} },
 		Floor32: 0.1,
 	}
-	if c.kinks && (m.d != graph.Variance || m.a == graph.Max) {
+	if c.kinks && (m.d != graph.Variance || m.a == factor.Max) {
 		g.Tolerance = 10 // differences mean nothing there
 		v, _ := gradientOf(t, m, c.z.Shape[1], repeated(c.z), repeated(c.labels))
 		if want := g.Want([][]float64{repeated(c.z), repeated(c.labels)})[0]; math.Abs(v-want) > 1e-12 {
@@ -162,9 +163,9 @@ func repeated(in gradcheck.Input) []float64 {
 }
 
 func TestModularity(t *testing.T) {
-	two := []graph.Block{{Factor: 1, Columns: []int{0, 1}}, {Factor: 0, Columns: []int{2}}}
-	strided := []graph.Block{{Factor: 0, Columns: []int{3, 0}}, {Factor: 0, Columns: []int{0, 1, 2}}, {Factor: 2, Columns: []int{4}}}
-	permuted := []graph.Block{{Factor: 0, Columns: []int{1, 3, 2, 4}}, {Factor: 1, Columns: []int{0, 2}}}
+	two := []factor.Block{{Factor: 1, Columns: []int{0, 1}}, {Factor: 0, Columns: []int{2}}}
+	strided := []factor.Block{{Factor: 0, Columns: []int{3, 0}}, {Factor: 0, Columns: []int{0, 1, 2}}, {Factor: 2, Columns: []int{4}}}
+	permuted := []factor.Block{{Factor: 0, Columns: []int{1, 3, 2, 4}}, {Factor: 1, Columns: []int{0, 2}}}
 	known := func(rows, factors, levels int) gradcheck.Input {
 		in := gradcheck.Input{Shape: []int{rows, factors}}
 		for i := range rows * factors {
@@ -185,12 +186,12 @@ func TestModularity(t *testing.T) {
 	}
 	for _, c := range []modularityCase{
 		{name: "columns in any order", z: in(20, 5), labels: known(20, 2, 3), blocks: permuted},
-		{name: "groups of growing sizes", z: in(40, 1), labels: growing, blocks: []graph.Block{{Columns: []int{0}}}},
+		{name: "groups of growing sizes", z: in(40, 1), labels: growing, blocks: []factor.Block{{Columns: []int{0}}}},
 		{name: "two factors", z: in(20, 3), labels: known(20, 2, 4), blocks: two},
 		{name: "shared columns, unknown labels", z: in(24, 5), labels: partly, blocks: strided},
-		{name: "labels of any numbers", z: in(12, 2), labels: odd, blocks: []graph.Block{{Columns: []int{0, 1}}}},
-		{name: "one group", z: in(30, 2), labels: gradcheck.Input{Shape: []int{30, 1}, Values: []float64{3}}, blocks: []graph.Block{{Columns: []int{0, 1}}}},
-		{name: "one column", z: in(21, 1), labels: known(21, 1, 2), blocks: []graph.Block{{Columns: []int{0}}}},
+		{name: "labels of any numbers", z: in(12, 2), labels: odd, blocks: []factor.Block{{Columns: []int{0, 1}}}},
+		{name: "one group", z: in(30, 2), labels: gradcheck.Input{Shape: []int{30, 1}, Values: []float64{3}}, blocks: []factor.Block{{Columns: []int{0, 1}}}},
+		{name: "one column", z: in(21, 1), labels: known(21, 1, 2), blocks: []factor.Block{{Columns: []int{0}}}},
 	} {
 		c.check(t)
 	}
@@ -204,32 +205,32 @@ func TestModularityErrors(t *testing.T) {
 	z, y := node("z", 4, 3), node("y", 4, 2)
 	for _, c := range []struct {
 		d      graph.Deviation
-		a      graph.Aggregate
+		a      factor.Aggregate
 		e      graph.Estimator
 		z, y   *gorgonia.Node
-		blocks []graph.Block
+		blocks []factor.Block
 		want   string
 	}{
-		{9, 0, 0, z, y, []graph.Block{{0, []int{0}}}, "Deviation(9) and mean"},
-		{0, 9, 0, z, y, []graph.Block{{0, []int{0}}}, "variance and Aggregate(9)"},
+		{9, 0, 0, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "Deviation(9) and mean"},
+		{0, 9, 0, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "variance and Aggregate(9)"},
 		{0, 0, 0, z, y, nil, "a block of columns for a factor wanted"},
-		{0, 0, 0, z, y, []graph.Block{{2, []int{0}}}, "factors 0 to 1"},
-		{0, 0, 0, z, y, []graph.Block{{-1, []int{0}}}, "factors 0 to 1"},
-		{0, 0, 0, z, y, []graph.Block{{0, nil}}, "a code column for factor 0"},
-		{0, 0, 0, z, y, []graph.Block{{0, []int{3}}}, "columns from 0 to 2"},
-		{0, 0, 0, z, y, []graph.Block{{0, []int{-1}}}, "columns from 0 to 2"},
-		{0, 0, 0, z, y, []graph.Block{{1, []int{1, 1}}}, "different code columns"},
-		{0, 0, 0, y, node("y3", 3, 2), []graph.Block{{0, []int{0}}}, "labels of shape [4] or [4, factors]"},
-		{0, 0, 0, node("v", 4), y, []graph.Block{{0, []int{0}}}, "codes of shape [rows, columns]"},
-		{0, 0, 0, z, node("cube", 4, 2, 2), []graph.Block{{0, []int{0}}}, "labels of shape"},
-		{graph.Variance, graph.Mean, 9, z, y, []graph.Block{{0, []int{0}}}, "estimator: Estimator(9) is not known: want unbiased or plain"},
-		{graph.MAD, graph.Mean, graph.Unbiased, z, y, []graph.Block{{0, []int{0}}}, "estimator: mad has no unbiased estimator: want estimator plain"},
-		{graph.Radius, graph.Max, graph.Unbiased, z, y, []graph.Block{{0, []int{0}}}, "estimator: radius has no"},
-		{graph.Diameter, graph.Mean, graph.Unbiased, z, y, []graph.Block{{0, []int{0}}}, "estimator: diameter has no"},
-		{graph.MPD, graph.Max, graph.Unbiased, z, y, []graph.Block{{0, []int{0}}}, "estimator: the max over values has no unbiased estimator: want aggregate mean, or estimator plain"},
-		{graph.Variance, graph.Sum, graph.Unbiased, z, y, []graph.Block{{0, []int{0}}}, "the sum over values"},
-		{graph.Variance, graph.MeanSquare, graph.Unbiased, z, y, []graph.Block{{0, []int{0}}}, "the mean-square over values"},
-		{0, 0, 0, nil, y, []graph.Block{{0, []int{0}}}, "input 0 is nil"},
+		{0, 0, 0, z, y, []factor.Block{{Factor: 2, Columns: []int{0}}}, "factors 0 to 1"},
+		{0, 0, 0, z, y, []factor.Block{{Factor: -1, Columns: []int{0}}}, "factors 0 to 1"},
+		{0, 0, 0, z, y, []factor.Block{{Factor: 0, Columns: nil}}, "a code column for factor 0"},
+		{0, 0, 0, z, y, []factor.Block{{Factor: 0, Columns: []int{3}}}, "columns from 0 to 2"},
+		{0, 0, 0, z, y, []factor.Block{{Factor: 0, Columns: []int{-1}}}, "columns from 0 to 2"},
+		{0, 0, 0, z, y, []factor.Block{{Factor: 1, Columns: []int{1, 1}}}, "different code columns"},
+		{0, 0, 0, y, node("y3", 3, 2), []factor.Block{{Factor: 0, Columns: []int{0}}}, "labels of shape [4] or [4, factors]"},
+		{0, 0, 0, node("v", 4), y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "codes of shape [rows, columns]"},
+		{0, 0, 0, z, node("cube", 4, 2, 2), []factor.Block{{Factor: 0, Columns: []int{0}}}, "labels of shape"},
+		{graph.Variance, factor.Mean, 9, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: Estimator(9) is not known: want unbiased or plain"},
+		{graph.MAD, factor.Mean, graph.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: mad has no unbiased estimator: want estimator plain"},
+		{graph.Radius, factor.Max, graph.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: radius has no"},
+		{graph.Diameter, factor.Mean, graph.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: diameter has no"},
+		{graph.MPD, factor.Max, graph.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: the max over values has no unbiased estimator: want aggregate mean, or estimator plain"},
+		{graph.Variance, factor.Sum, graph.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "the sum over values"},
+		{graph.Variance, factor.MeanSquare, graph.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "the mean-square over values"},
+		{0, 0, 0, nil, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "input 0 is nil"},
 	} {
 		if _, err := graph.Modularity(c.d, c.a, c.e, c.blocks, c.z, c.y); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want one that says %q", err, c.want)
@@ -265,11 +266,11 @@ func graphOf(t testing.TB, rows, columns, factors, levels int, build func(z, lab
 	return m
 }
 
-func blocksOf(columns, factors int) []graph.Block {
-	b := make([]graph.Block, factors)
+func blocksOf(columns, factors int) []factor.Block {
+	b := make([]factor.Block, factors)
 	for j := range columns {
 		f := j * factors / columns
-		b[f] = graph.Block{Factor: f, Columns: append(b[f].Columns, j)}
+		b[f] = factor.Block{Factor: f, Columns: append(b[f].Columns, j)}
 	}
 	return b
 }
@@ -277,7 +278,7 @@ func blocksOf(columns, factors int) []graph.Block {
 func TestModularityAllocations(t *testing.T) {
 	for _, d := range deviations {
 		m := graphOf(t, 200, 6, 2, 4, func(z, y *gorgonia.Node) (*gorgonia.Node, error) {
-			return graph.Modularity(d, graph.Mean, graph.Plain, blocksOf(6, 2), z, y)
+			return graph.Modularity(d, factor.Mean, graph.Plain, blocksOf(6, 2), z, y)
 		})
 		run := func() {
 			if err := m.RunAll(); err != nil {
@@ -298,7 +299,7 @@ func BenchmarkModularity(b *testing.B) {
 		for _, levels := range []int{1, 4, 40, 1000} {
 			b.Run(fmt.Sprintf("%v of %d groups", d, levels), func(b *testing.B) {
 				m := graphOf(b, rows, columns, factors, levels, func(z, y *gorgonia.Node) (*gorgonia.Node, error) {
-					return graph.Modularity(d, graph.Mean, graph.Plain, blocksOf(columns, factors), z, y)
+					return graph.Modularity(d, factor.Mean, graph.Plain, blocksOf(columns, factors), z, y)
 				})
 				for b.Loop() {
 					if err := m.RunAll(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -30,8 +31,8 @@ func TestPairAllocations(t *testing.T) {
 		turns := []graph.FactorDistance{{Factor: 0, Kind: graph.CircularDistance}, {Factor: 1, Kind: graph.DiscreteDistance}}
 		loss := ok(graph.WeightedSum([]float64{1, 2, 3, 4, 5, 6, 7, 8},
 			ok(graph.Contraction(graph.ContractionSettings{}, z, y, y)),
-			ok(graph.Contraction(graph.ContractionSettings{Aggregate: graph.Max, Factors: turns}, z, y, nil)),
-			ok(graph.Contraction(graph.ContractionSettings{Aggregate: graph.MeanSquare, Pairs: 3}, z, y, nil)),
+			ok(graph.Contraction(graph.ContractionSettings{Aggregate: factor.Max, Factors: turns}, z, y, nil)),
+			ok(graph.Contraction(graph.ContractionSettings{Aggregate: factor.MeanSquare, Pairs: 3}, z, y, nil)),
 			ok(graph.MinibatchTC(z, z, variance, nil, graph.TCStratified, 500)),
 			ok(graph.MinibatchTC(z, z, variance, mask, graph.TCWeighted, 500)),
 			ok(graph.DIP(z, variance, 2, 1)),

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // run computes a body's value and gradients for the cotangent 1.
@@ -76,7 +78,7 @@ func TestPairsReused(t *testing.T) {
 		diff   int
 	}{
 		{"contraction", contraction(ContractionSettings{}), labels, 1},
-		{"max contraction", contraction(ContractionSettings{Aggregate: Max}), labels, 1},
+		{"max contraction", contraction(ContractionSettings{Aggregate: factor.Max}), labels, 1},
 		{"sampled contraction", contraction(ContractionSettings{Pairs: 2}), labels, 1},
 		{"tc", func() body[float32] { return newTC[float32](shapes[0], TCStratified, 100) }, masks, 3},
 		{"hsic", func() body[float32] { return newHSIC[float32](shapes, Kernel{}, Kernel{}) }, similar, 2},

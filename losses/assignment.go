@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 )
 
@@ -89,11 +89,11 @@ func nothing(o *Outputs) (*gorgonia.Node, error) {
 }
 
 // assigns says whether a factor is about options of the model's hierarchy.
-func (l *Labels) assigns(factor int) bool {
+func (l *Labels) assigns(k int) bool {
 	if l.Assigned != nil {
-		return slices.Contains(l.Assigned, factor)
+		return slices.Contains(l.Assigned, k)
 	}
-	return l.Factors[factor].Kind == datasets.Categorical
+	return l.Factors[k].Kind == factor.Categorical
 }
 
 // RegressionLoss is the mean over the batch of the squared distance of a hierarchical model's

@@ -8,14 +8,14 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/losses"
 )
 
 // hierarchicalOutputs are of two images, a dimension, and two options of which the second has a dimension.
-func hierarchicalOutputs(factors ...datasets.Factor) *losses.Outputs {
+func hierarchicalOutputs(factors ...factor.Factor) *losses.Outputs {
 	g := gorgonia.NewGraph()
 	node := func(name string, values ...float64) *gorgonia.Node {
 		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName(name), gorgonia.WithShape(2, len(values)/2),
@@ -44,8 +44,8 @@ func scalarOf(t *testing.T, n *gorgonia.Node) float64 {
 }
 
 func TestHierarchicalLosses(t *testing.T) {
-	number, stick := datasets.Factor{Name: "number", Size: 20}, datasets.Factor{Name: "stick", Size: 3, Kind: datasets.Categorical}
-	number.Kind = datasets.Ordinal
+	number, stick := factor.Factor{Name: "number", Size: 20}, factor.Factor{Name: "stick", Size: 3, Kind: factor.Categorical}
+	number.Kind = factor.Ordinal
 	for source, want := range map[string]float64{
 		"[assignment]":                (2*0.0625 + 2*0.25) / 2 * 1000,
 		"[{assignment: {weight: 1}}]": (2*0.0625 + 2*0.25) / 2,

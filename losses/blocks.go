@@ -7,24 +7,24 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
 )
 
 // Aggregate joins quantities into one; see [Mean], [Max], [Sum] and [MeanSquare].
-type Aggregate = graph.Aggregate
+type Aggregate = factor.Aggregate
 
 // The aggregates: universal aggregators of Zhang and Sugiyama 2024, section 2.2.
 const (
-	Mean       = graph.Mean
-	Max        = graph.Max
-	Sum        = graph.Sum
-	MeanSquare = graph.MeanSquare // the mean of the squares, without a root
+	Mean       = factor.Mean
+	Max        = factor.Max
+	Sum        = factor.Sum
+	MeanSquare = factor.MeanSquare // the mean of the squares, without a root
 )
 
 // Block ties columns of codes to a factor, a column of labels: the sub-code z_i of
 // the factor y_i.
-type Block = graph.Block
+type Block = factor.Block
 
 // CodeBlocks says in a config which columns of the codes are the sub-code of which
 // factor: `{shape: [0, 1], x: [2]}`.

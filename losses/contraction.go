@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/registry"
 )
@@ -78,11 +78,11 @@ func (d *Distance) UnmarshalText(text []byte) error {
 }
 
 // of returns the distance of the values of a factor.
-func (d Distance) of(k datasets.Kind) graph.DistanceKind {
+func (d Distance) of(k factor.Kind) graph.DistanceKind {
 	switch {
-	case d == DiscreteDistances, d == MixedDistances && k == datasets.Categorical:
+	case d == DiscreteDistances, d == MixedDistances && k == factor.Categorical:
 		return DiscreteDistance
-	case d == CircularDistances, d == MixedDistances && k == datasets.Circular:
+	case d == CircularDistances, d == MixedDistances && k == factor.Circular:
 		return CircularDistance
 	}
 	return AbsoluteDistance

@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 )
 
@@ -146,18 +146,18 @@ func (l *HSICLoss) withFactors(o *Outputs, z *gorgonia.Node, blocks []Block) (go
 		if err != nil {
 			return nil, err
 		}
-		factor := Kernel{Kind: GaussianKernel, Columns: []int{j}}
+		of := Kernel{Kind: GaussianKernel, Columns: []int{j}}
 		switch f.Kind {
-		case datasets.Categorical:
-			factor.Kind = EqualKernel
-		case datasets.Circular:
-			factor.Kind = CircularKernel
+		case factor.Categorical:
+			of.Kind = EqualKernel
+		case factor.Circular:
+			of.Kind = CircularKernel
 		}
 		for _, b := range blocks {
 			if b.Factor == j {
 				continue
 			}
-			n, err := HSIC(z, y, rows, l.kernel(b), factor)
+			n, err := HSIC(z, y, rows, l.kernel(b), of)
 			if err != nil {
 				return nil, err
 			}

@@ -7,7 +7,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
@@ -26,13 +26,13 @@ func batch(t *testing.T) *losses.Outputs {
 		copy(nn.Data(n), values)
 		return n
 	}
-	shape := datasets.Factor{Name: "shape", Size: 3, Kind: datasets.Categorical}
-	size := datasets.Factor{Name: "size", Size: 3, Kind: datasets.Ordinal}
+	shape := factor.Factor{Name: "shape", Size: 3, Kind: factor.Categorical}
+	size := factor.Factor{Name: "size", Size: 3, Kind: factor.Ordinal}
 	return &losses.Outputs{
 		Codes:       input("codes", 2, 0, 1, 2, 3, 1, 1, 4, 0, 2, 2, 5, 5),
 		Sample:      input("sample", 2, 0, 2, 2, 4, 1, 2, 4, 1, 2, 3, 5, 6),
 		LogVariance: input("log variance", 2, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-		Labels: &losses.Labels{Factors: []datasets.Factor{shape, size},
+		Labels: &losses.Labels{Factors: []factor.Factor{shape, size},
 			Groups: func() (*gorgonia.Node, error) { return input("groups", 2, 0, 0, 0, 1, 1, 0, 1, 1, 2, 2, -1, -1), nil },
 			Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
 				return input("values", 2, 0, 0, 0, 0.5, 0.5, 0, 0.5, 0.5, 1, 1, 0, 0), input("levels", 2, 0, 0, 0, 1, 1, 0, 1, 1, 2, 2, -1, -1), nil
@@ -194,7 +194,7 @@ func TestWrongNames(t *testing.T) {
 		}
 	}
 	three := batch(t)
-	three.Labels.Factors = append(three.Labels.Factors, datasets.Factor{Name: "x", Size: 2})
+	three.Labels.Factors = append(three.Labels.Factors, factor.Factor{Name: "x", Size: 2})
 	if _, err := losses.Compose(three, choose(t, "[variance]")); err == nil || !strings.Contains(err.Error(), "2 code columns cannot be shared out evenly to 3 factors") {
 		t.Errorf("error %v", err)
 	}

@@ -14,7 +14,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/hierarchy"
@@ -68,7 +68,7 @@ type Schedule struct {
 // Labels offer what is known about the factors of a batch as inputs of the graph.
 // An input is made when a loss first asks for it.
 type Labels struct {
-	Factors []datasets.Factor
+	Factors []factor.Factor
 
 	// Groups is [batch, K]: rows with equal numbers from 0 on in a column agree in
 	// that factor; -1 says that nothing is known.
@@ -109,8 +109,8 @@ func (u *Units) UnmarshalText(text []byte) error {
 
 // Moves offer the transformations within the labelled groups of a batch as inputs of the graph.
 type Moves struct {
-	Factors   []datasets.Factor // of the data set
-	Rotations int               // rotations in space that groups come with
+	Factors   []factor.Factor // of the data set
+	Rotations int             // rotations in space that groups come with
 
 	// Angles is [batch, 1]: by how many radians a factor has turned from a group's first image to a row's.
 	Angles func(factor int) (*gorgonia.Node, error)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/internal/npy"
@@ -237,7 +238,7 @@ func labelled() *losses.Outputs {
 		Codes:  matrix(g, "codes", 4, 2, 0, 3, 2, 3, 5, 6, 5, 8),
 		Sample: matrix(g, "sample", 4, 2, 0, 3, 4, 3, 5, 6, 5, 8),
 		Labels: &losses.Labels{
-			Factors: []datasets.Factor{{Name: "shape", Size: 2}, {Name: "x", Size: 2}},
+			Factors: []factor.Factor{{Name: "shape", Size: 2}, {Name: "x", Size: 2}},
 			Groups:  func() (*gorgonia.Node, error) { return matrix(g, "groups", 4, 2, 0, -1, 0, 0, 1, 0, 1, 1), nil },
 			Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
 				return matrix(g, "values", 4, 2, 0, 0, 0, 0, 1, 0, 1, 1), matrix(g, "levels", 4, 2, 0, -1, 0, 0, 1, 0, 1, 1), nil

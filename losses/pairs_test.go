@@ -8,16 +8,16 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 )
 
 // pairFactors are one factor of each kind.
-var pairFactors = []datasets.Factor{
-	{Name: "size", Size: 5, Kind: datasets.Ordinal},
-	{Name: "angle", Size: 8, Kind: datasets.Circular},
-	{Name: "shape", Size: 3, Kind: datasets.Categorical},
+var pairFactors = []factor.Factor{
+	{Name: "size", Size: 5, Kind: factor.Ordinal},
+	{Name: "angle", Size: 8, Kind: factor.Circular},
+	{Name: "shape", Size: 3, Kind: factor.Categorical},
 }
 
 // pairOutputs makes the outputs of a model out of codes [n, d], values [n, 3] and

@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/registry"
 )
@@ -185,13 +185,13 @@ func (s *SphereBlock) rotations(m *Moves) (*gorgonia.Node, error) {
 func (m *Moves) circular(name string) (int, error) {
 	var names []string
 	for k, f := range m.Factors {
-		if f.Name == name && f.Kind != datasets.Circular {
+		if f.Name == name && f.Kind != factor.Circular {
 			return 0, fmt.Errorf("factor %q is %v, and has no angle: want a circular factor", name, f.Kind)
 		}
 		if f.Name == name {
 			return k, nil
 		}
-		if f.Kind == datasets.Circular {
+		if f.Kind == factor.Circular {
 			names = append(names, f.Name)
 		}
 	}
@@ -202,7 +202,7 @@ func (m *Moves) circular(name string) (int, error) {
 func (m *Moves) example() string {
 	if m != nil {
 		for _, f := range m.Factors {
-			if f.Kind == datasets.Circular {
+			if f.Kind == factor.Circular {
 				return f.Name
 			}
 		}

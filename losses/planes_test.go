@@ -7,14 +7,14 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 )
 
-var turningFactors = []datasets.Factor{
-	{Name: "row", Size: 8, Kind: datasets.Circular},
-	{Name: "shape", Size: 3, Kind: datasets.Categorical},
-	{Name: "hue", Size: 8, Kind: datasets.Circular},
+var turningFactors = []factor.Factor{
+	{Name: "row", Size: 8, Kind: factor.Circular},
+	{Name: "shape", Size: 3, Kind: factor.Categorical},
+	{Name: "hue", Size: 8, Kind: factor.Circular},
 }
 
 // turningOutputs makes the outputs of a model out of codes, the angles of the factors and rotations in space.

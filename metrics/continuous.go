@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // Bin cuts the range of a continuous factor into bins of equal width, for metrics that
@@ -51,7 +51,7 @@ func (in *Input) validExact() error {
 		return fmt.Errorf("there are exact values of %d factors; want one list, or nil, for each of the %d", len(in.Exact), len(in.Factors))
 	}
 	for j, values := range in.Exact {
-		if values != nil && in.Factors[j].Kind != datasets.Ordinal {
+		if values != nil && in.Factors[j].Kind != factor.Ordinal {
 			return fmt.Errorf("factor %q is %s, but has exact values; want an ordinal factor", in.Factors[j].Name, in.Factors[j].Kind)
 		}
 		if values != nil && len(values) != in.Codes.Rows {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -48,7 +48,7 @@ func TestBin(t *testing.T) {
 func continuous() *Input {
 	values := []float64{0, 0.25, 1, 3, 4}
 	return &Input{Codes: Matrix{5, 1, values}, Levels: []int{0, 0, 0, 1, 1},
-		Factors: []datasets.Factor{{Name: "x", Size: 2, Kind: datasets.Ordinal, Values: []float64{1, 3}}}, Exact: [][]float64{values}}
+		Factors: []factor.Factor{{Name: "x", Size: 2, Kind: factor.Ordinal, Values: []float64{1, 3}}}, Exact: [][]float64{values}}
 }
 
 // Values come from the factor itself, levels from its bins.
@@ -86,7 +86,7 @@ func TestExactMistakes(t *testing.T) {
 		"exact values of 2 factors":                        func(in *Input) { in.Exact = append(in.Exact, nil) },
 		`factor "x" has 4 exact values; want one for each`: func(in *Input) { in.Exact[0] = in.Exact[0][:4] },
 		"row 2 has the value NaN":                          func(in *Input) { in.Exact[0] = []float64{0, 0, math.NaN(), 0, 0} },
-		`factor "x" is circular, but has exact values`:     func(in *Input) { in.Factors[0].Kind = datasets.Circular },
+		`factor "x" is circular, but has exact values`:     func(in *Input) { in.Factors[0].Kind = factor.Circular },
 	} {
 		in := continuous()
 		change(in)

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
@@ -135,12 +135,12 @@ func (s *shrinkage) points() (z, y *kernel.Points[float64], others []column) {
 	z.Set(s.in.Codes.Data, n)
 	var ordinal []int
 	for j, f := range s.in.Factors {
-		if f.Kind == datasets.Ordinal {
+		if f.Kind == factor.Ordinal {
 			ordinal = append(ordinal, j)
 			continue
 		}
 		o := column{kernel.NewPoints[float64](n, 1), kernel.Discrete()}
-		if f.Kind == datasets.Circular {
+		if f.Kind == factor.Circular {
 			o.distance = kernel.Circular(1)
 		}
 		o.points.Resize(n)
@@ -171,9 +171,9 @@ func (s *shrinkage) add(i, j int) {
 	for f := range s.in.Factors {
 		d := math.Abs(a[f] - b[f])
 		switch s.in.Factors[f].Kind {
-		case datasets.Circular:
+		case factor.Circular:
 			d = min(d, 1-d)
-		case datasets.Categorical:
+		case factor.Categorical:
 			if d > 0 {
 				d = 1
 			}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // DLSBD is the metric D_LSBD of Tonnaer et al. 2022, equations 6 and 7 and section 4.3, for
@@ -158,8 +158,8 @@ func (m *DLSBD) Compute(in *Input) (Result, error) {
 // design is how the rows of an input turn.
 type design struct {
 	turning
-	factors []datasets.Factor // that turn
-	names   []string          // of objects
+	factors []factor.Factor // that turn
+	names   []string        // of objects
 	measure func(codes Matrix, k int) (*measured, error)
 	notes   []string
 }

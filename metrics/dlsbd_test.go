@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
 
 // grid makes the levels of a full grid of circular factors.
-func grid(sizes ...int) ([]datasets.Factor, []int) {
-	var g datasets.Grid
+func grid(sizes ...int) ([]factor.Factor, []int) {
+	var g factor.Grid
 	for i, n := range sizes {
-		g = append(g, datasets.Factor{Name: string(rune('a' + i)), Size: n, Kind: datasets.Circular})
+		g = append(g, factor.Factor{Name: string(rune('a' + i)), Size: n, Kind: factor.Circular})
 	}
 	levels := make([]int, g.Len()*len(g))
 	for i := range g.Len() {
@@ -81,7 +81,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 func TestPerfectCodes(t *testing.T) {
 	for _, sizes := range [][]int{{16}, {5, 7}, {64, 64}, {4, 5, 6}, {3, 4, 3, 4}, {2, 3}} {
 		r := compute(t, dlsbd(), input(perfect, sizes...))
-		n := datasets.Grid(input(perfect, sizes...).Factors).Len()
+		n := factor.Grid(input(perfect, sizes...).Factors).Len()
 		for k, v := range r.Part("per_subgroup") {
 			want := 0.0
 			near(t, fmt.Sprint(sizes, " subgroup ", k), v, want, 1e-20*float64(n))
@@ -179,9 +179,9 @@ func TestDegenerateCodes(t *testing.T) {
 
 // objects makes codes of objects seen from circular views.
 func objects(n, views int, encode func(object int, angle float64) []float64) *Input {
-	in := &Input{Factors: []datasets.Factor{
-		{Name: "object", Size: n, Kind: datasets.Categorical},
-		{Name: "view", Size: views, Kind: datasets.Circular},
+	in := &Input{Factors: []factor.Factor{
+		{Name: "object", Size: n, Kind: factor.Categorical},
+		{Name: "view", Size: views, Kind: factor.Circular},
 	}}
 	for o := range n {
 		for v := range views {
@@ -246,7 +246,7 @@ func TestErrors(t *testing.T) {
 		{"level out of range", func(in *Input) { in.Levels[3] = 4 }, `row 1 has level 4 of factor "b"; want 0 to 3`},
 		{"no circle", func(in *Input) {
 			in.Factors = slices.Clone(in.Factors)
-			in.Factors[0].Kind, in.Factors[1].Kind = datasets.Ordinal, datasets.Categorical
+			in.Factors[0].Kind, in.Factors[1].Kind = factor.Ordinal, factor.Categorical
 		}, "there is no circular factor"},
 		{"levels", func(in *Input) { in.Levels = in.Levels[1:] }, "there are 23 factor levels; want 24"},
 		{"codes", func(in *Input) { in.Codes.Data = in.Codes.Data[1:] }, "codes hold 47 numbers; want 12 x 4"},
@@ -300,9 +300,9 @@ func TestEvaluate(t *testing.T) {
 // Codes of an 8 x 8 grid that turn once with one factor and twice with the other,
 // and a column of no use.
 func ExampleDLSBD() {
-	grid := datasets.Grid{
-		{Name: "row", Size: 8, Kind: datasets.Circular},
-		{Name: "column", Size: 8, Kind: datasets.Circular},
+	grid := factor.Grid{
+		{Name: "row", Size: 8, Kind: factor.Circular},
+		{Name: "column", Size: 8, Kind: factor.Circular},
 	}
 	in := &Input{Codes: Matrix{Rows: grid.Len(), Cols: 5}, Factors: grid}
 	at := make([]int, 2)
@@ -319,8 +319,8 @@ func ExampleDLSBD() {
 
 // Codes on an ellipse turn once with the angle: the linear map does not matter.
 func ExampleEvaluate() {
-	circle := datasets.Factor{Name: "angle", Size: 6, Kind: datasets.Circular}
-	in := &Input{Codes: Matrix{Rows: circle.Size, Cols: 2}, Factors: []datasets.Factor{circle}}
+	circle := factor.Factor{Name: "angle", Size: 6, Kind: factor.Circular}
+	in := &Input{Codes: Matrix{Rows: circle.Size, Cols: 2}, Factors: []factor.Factor{circle}}
 	for level := range circle.Size {
 		sin, cos := math.Sincos(circle.Angle(level))
 		in.Codes.Data = append(in.Codes.Data, 3*cos, sin)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -21,13 +21,13 @@ func rotationsInput(t *testing.T, name, group string) *Input {
 	const dir = "testdata/dlsbd_so3"
 	codes, g := golden[float64](t, dir, "codes_"+name+".npy"), golden[float64](t, dir, group+".npy")
 	n, d := len(g.Data)/9, codes.Shape[len(codes.Shape)-1]
-	pose := datasets.Factor{Name: "pose", Size: n, Kind: datasets.Categorical}
+	pose := factor.Factor{Name: "pose", Size: n, Kind: factor.Categorical}
 	for l := range n {
 		pose.Rotations = append(pose.Rotations, [9]float64(g.Data[9*l:]))
 	}
 	levels := len(codes.Data) / n / d
 	in := &Input{Codes: Matrix{Rows: n * levels, Cols: d, Data: codes.Data},
-		Factors: []datasets.Factor{pose, {Name: "hue", Size: levels, Kind: datasets.Circular}}}
+		Factors: []factor.Factor{pose, {Name: "hue", Size: levels, Kind: factor.Circular}}}
 	for i := range in.Codes.Rows {
 		in.Levels = append(in.Levels, i/levels, i%levels)
 	}
@@ -162,7 +162,7 @@ func TestSampledPerfectCodes(t *testing.T) {
 // Angles need not be steps of a circle.
 func TestAngles(t *testing.T) {
 	s := rng.New(2, "angles")
-	in := &Input{Factors: []datasets.Factor{{Name: "turn", Kind: datasets.Circular}, {Name: "hue", Kind: datasets.Circular, Size: 6}}}
+	in := &Input{Factors: []factor.Factor{{Name: "turn", Kind: factor.Circular}, {Name: "hue", Kind: factor.Circular, Size: 6}}}
 	for range 100 {
 		f := &in.Factors[0]
 		f.Angles, f.Size = append(f.Angles, 4*s.Float64()), f.Size+1 // not the whole circle

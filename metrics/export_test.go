@@ -1,6 +1,8 @@
 package metrics
 
-import "github.com/unravel-ml/unravel/datasets"
+import (
+	"github.com/unravel-ml/unravel/factor"
+)
 
 // AssignColumns is the assignment of columns to factors, for its test.
 var AssignColumns = assign
@@ -56,7 +58,7 @@ func Sampled(m *DLSBD, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	t := turning{m.Omega, m.Aggregate, m.SharedOmega, whitenedPlane, true}
-	var factors []datasets.Factor
+	var factors []factor.Factor
 	for _, j := range s.moving {
 		factors = append(factors, in.Factors[j])
 	}

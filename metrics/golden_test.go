@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
@@ -81,7 +81,7 @@ func goldenInput(t *testing.T, dir string) *Input {
 	levels := golden[int](t, dir, "factors.npy")
 	in := &Input{Codes: Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data}
 	for i, n := range golden[int](t, dir, "grid_shape.npy").Data {
-		in.Factors = append(in.Factors, datasets.Factor{Name: fmt.Sprint("factor", i), Size: n, Kind: datasets.Circular})
+		in.Factors = append(in.Factors, factor.Factor{Name: fmt.Sprint("factor", i), Size: n, Kind: factor.Circular})
 	}
 	return in
 }

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
@@ -38,7 +38,7 @@ func exactInput(t testing.TB, codes, factors *npy.Array[float64]) *Input {
 		for i, l := range levels {
 			in.Levels[i*k+j] = l
 		}
-		in.Factors = append(in.Factors, datasets.Factor{Name: fmt.Sprint("v", j), Kind: datasets.Ordinal, Size: len(centres), Values: centres})
+		in.Factors = append(in.Factors, factor.Factor{Name: fmt.Sprint("v", j), Kind: factor.Ordinal, Size: len(centres), Values: centres})
 		in.Exact = append(in.Exact, values)
 	}
 	return in

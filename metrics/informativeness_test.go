@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
@@ -79,8 +79,8 @@ func TestInformativenessOracles(t *testing.T) {
 
 // Distances of circular and categorical factors.
 func TestContractionKinds(t *testing.T) {
-	factors := []datasets.Factor{{Name: "angle", Size: 8, Kind: datasets.Circular}, {Name: "shape", Size: 5, Kind: datasets.Categorical},
-		{Name: "size", Size: 3, Kind: datasets.Ordinal, Values: []float64{10, 20, 60}}}
+	factors := []factor.Factor{{Name: "angle", Size: 8, Kind: factor.Circular}, {Name: "shape", Size: 5, Kind: factor.Categorical},
+		{Name: "size", Size: 3, Kind: factor.Ordinal, Values: []float64{10, 20, 60}}}
 	in := gridInput(factors, 1, func([]int, []float64) {})
 	near(t, "largest distance", value(t, "contraction-max", in), math.Sqrt(0.25+1+1), 1e-12)
 	sum, pairs := 0.0, 0.0
@@ -166,7 +166,7 @@ func TestLeftInverseInvariance(t *testing.T) {
 		}
 	})
 	mapped := gridInput(in.Factors, 3, func(l []int, z []float64) {
-		y := in.Codes.Row(datasets.Grid(in.Factors).Index(l))
+		y := in.Codes.Row(factor.Grid(in.Factors).Index(l))
 		z[0], z[1], z[2] = 3*y[2]+1, y[0]-0.5*y[1], 1e3*y[1]+y[2]
 	})
 	shuffleRows(mapped)
@@ -182,9 +182,9 @@ func TestLeftInverseInvariance(t *testing.T) {
 		t.Error("no stream: no error")
 	}
 	// a categorical factor counts from 0 to 1
-	in.Factors[0].Kind = datasets.Categorical
+	in.Factors[0].Kind = factor.Categorical
 	categorical := value(t, "mse", in)
-	in.Factors[0].Kind = datasets.Ordinal
+	in.Factors[0].Kind = factor.Ordinal
 	near(t, "categorical", categorical, value(t, "mse", in), 1e-12)
 }
 

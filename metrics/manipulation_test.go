@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/rng"
 )
 
 // gridInput is a full grid of two factors, 3 x 4, with given codes.
 func gridInput(code func(a, b float64) []float64) *Input {
-	in := &Input{Factors: []datasets.Factor{{Name: "a", Size: 3}, {Name: "b", Size: 4}}}
+	in := &Input{Factors: []factor.Factor{{Name: "a", Size: 3}, {Name: "b", Size: 4}}}
 	for a := range 3 {
 		for b := range 4 {
 			in.Levels = append(in.Levels, a, b)
@@ -54,7 +54,7 @@ func TestManipulation(t *testing.T) {
 
 // Of many images some groups are enough, and all of them are whole.
 func TestManipulationOfMany(t *testing.T) {
-	in := &Input{Factors: []datasets.Factor{{Name: "a", Size: 30}, {Name: "b", Size: 3000}}}
+	in := &Input{Factors: []factor.Factor{{Name: "a", Size: 30}, {Name: "b", Size: 3000}}}
 	s := rng.New(2, "codes")
 	for i := range 90000 {
 		in.Levels = append(in.Levels, i%30, i/30)

@@ -10,7 +10,7 @@ package metrics
 import (
 	"fmt"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -35,9 +35,9 @@ func NewMatrix(rows, cols int, data []float32) Matrix {
 
 // Input is what a metric measures.
 type Input struct {
-	Codes   Matrix            // n x d: the representation of n images
-	Levels  []int             // n x k: the levels of their factors, image by image
-	Factors []datasets.Factor // k
+	Codes   Matrix          // n x d: the representation of n images
+	Levels  []int           // n x k: the levels of their factors, image by image
+	Factors []factor.Factor // k
 
 	// Exact holds, by factor, the value of every image, for ordinal factors that are continuous:
 	// their levels are bins of it (see [Bin]). Metrics of values use it, metrics of levels

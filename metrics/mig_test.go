@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
@@ -24,16 +24,16 @@ func readArray[T npy.Element](t testing.TB, path string) *npy.Array[T] {
 	return a
 }
 
-func ordinals(sizes ...int) (factors []datasets.Factor) {
+func ordinals(sizes ...int) (factors []factor.Factor) {
 	for i, n := range sizes {
-		factors = append(factors, datasets.Factor{Name: fmt.Sprint("f", i), Size: n, Kind: datasets.Ordinal})
+		factors = append(factors, factor.Factor{Name: fmt.Sprint("f", i), Size: n, Kind: factor.Ordinal})
 	}
 	return factors
 }
 
 // gridInput is a full grid with codes that are a function of the levels.
-func gridInput(factors []datasets.Factor, d int, code func(levels []int, z []float64)) *Input {
-	grid := datasets.Grid(factors)
+func gridInput(factors []factor.Factor, d int, code func(levels []int, z []float64)) *Input {
+	grid := factor.Grid(factors)
 	in := &Input{Codes: Matrix{Rows: grid.Len(), Cols: d, Data: make([]float64, grid.Len()*d)}, Factors: factors}
 	levels := make([]int, len(grid))
 	for i := range grid.Len() {
@@ -177,7 +177,7 @@ func TestMIGErrors(t *testing.T) {
 // large is the grid of dSprites with codes of ten columns.
 func large() *Input {
 	factors := ordinals(3, 6, 40, 32, 32)
-	factors[0].Kind, factors[2].Kind = datasets.Categorical, datasets.Circular
+	factors[0].Kind, factors[2].Kind = factor.Categorical, factor.Circular
 	stream := rng.New(2, "large")
 	return gridInput(factors, 10, func(l []int, z []float64) {
 		for c := range z {

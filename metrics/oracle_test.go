@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
@@ -21,7 +21,7 @@ type oracle struct {
 }
 
 // oracles are encoders of the same factors, turning in turn where kind is circular.
-func oracles(kind datasets.Kind) []oracle {
+func oracles(kind factor.Kind) []oracle {
 	factors := ordinals(4, 5, 6)
 	for j := range factors {
 		factors[j].Kind = kind
@@ -38,7 +38,7 @@ func oracles(kind datasets.Kind) []oracle {
 			z[j] = float64(l[j%3])
 		}
 	}
-	if kind == datasets.Circular {
+	if kind == factor.Circular {
 		levels = func(l []int, z []float64) { // a circle for each factor, again and again
 			for j := range z {
 				f := j / 2 % 3
@@ -47,7 +47,7 @@ func oracles(kind datasets.Kind) []oracle {
 		}
 	}
 	d := 3
-	if kind == datasets.Circular {
+	if kind == factor.Circular {
 		d = 6
 	}
 	then := func(change func(z []float64)) func(l []int, z []float64) {
@@ -115,14 +115,14 @@ func attempt(name string, in *Input) (Result, error) {
 func TestOracles(t *testing.T) {
 	for _, e := range Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) {
-			for _, kind := range []datasets.Kind{datasets.Ordinal, datasets.Circular} {
+			for _, kind := range []factor.Kind{factor.Ordinal, factor.Circular} {
 				values := map[string]float64{}
 				for _, o := range oracles(kind) {
 					if v, ok := oracleValue(t, e.Name, o); ok {
 						values[o.name] = v
 					}
 				}
-				if strings.HasPrefix(e.Name, "dlsbd") && kind == datasets.Ordinal {
+				if strings.HasPrefix(e.Name, "dlsbd") && kind == factor.Ordinal {
 					continue // no circle
 				}
 				checkOrder(t, e.Name, kind, values)
@@ -168,7 +168,7 @@ func wellSaid(t *testing.T, name string, err error) {
 // unsupervised metrics do not know which code is perfect.
 var unsupervised = map[string]bool{"mutual-information": true, "total-correlation": true, "wasserstein-correlation": true, "code-spread": true}
 
-func checkOrder(t *testing.T, name string, kind datasets.Kind, values map[string]float64) {
+func checkOrder(t *testing.T, name string, kind factor.Kind, values map[string]float64) {
 	t.Helper()
 	perfect, ok := values["perfect"]
 	if !ok {

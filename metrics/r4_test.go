@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
@@ -280,7 +280,7 @@ func BenchmarkR4(b *testing.B) {
 // A factor that is there for one kind of image only, and a code that follows it there.
 func ExampleR4C() {
 	in := &Input{
-		Factors: []datasets.Factor{{Name: "kind", Size: 3}, {Name: "size", Size: 9}},
+		Factors: []factor.Factor{{Name: "kind", Size: 3}, {Name: "size", Size: 9}},
 		Codes:   Matrix{Rows: 400, Cols: 2},
 		// one categorical dimension, whose second option has a continuous one
 		Hierarchy: hierarchy.Hierarchy{{Options: []hierarchy.Hierarchy{{}, {{}}}}},

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
@@ -64,12 +64,12 @@ func newSampling(in *Input, together bool) (*sampling, error) {
 			s.left++
 			continue
 		}
-		var factors []datasets.Factor
+		var factors []factor.Factor
 		var levels []int
 		for _, j := range held {
 			factors, levels = append(factors, in.Factors[j]), append(levels, in.Levels[rows[0]*len(in.Factors)+j])
 		}
-		s.objects, s.names = append(s.objects, rows), append(s.names, datasets.Describe(factors, levels))
+		s.objects, s.names = append(s.objects, rows), append(s.names, factor.Describe(factors, levels))
 	}
 	if len(s.objects) == 0 {
 		if len(groups) > 1 {
@@ -141,7 +141,7 @@ func (in *Input) group(factors, rows []int) (ids []int, count int) {
 
 // orbit is the codes of one object while one factor turns.
 type orbit struct {
-	factor  datasets.Factor
+	factor  factor.Factor
 	rows    []int
 	levels  []int     // of the factor, by row
 	effects [][]int   // groups of rows whose means are subtracted: by all other factors, or by each of them
@@ -238,7 +238,7 @@ type harmonics struct {
 }
 
 // harmonicsOf returns the harmonics of turns w of a circle, or those of rotations.
-func harmonicsOf(f datasets.Factor, w int) *harmonics {
+func harmonicsOf(f factor.Factor, w int) *harmonics {
 	u := &harmonics{h: 2}
 	if f.Rotations != nil {
 		u.h = 9

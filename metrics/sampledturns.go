@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
@@ -158,7 +158,7 @@ func (o *orbit) dispersion(z []float64, d, w int, tolerance float64) (dispersion
 // turnedApart is the variance over all angles of M u(angle) turned back once, or minus once,
 // whichever is less. M is the sum of a map that commutes with turns, which so becomes constant,
 // and one that turns the other way.
-func turnedApart(f datasets.Factor, m []float64, w int) float64 {
+func turnedApart(f factor.Factor, m []float64, w int) float64 {
 	if f.Angles == nil && 2*w%f.Size == 0 { // turns by whole or half circles leave all in place
 		return 0
 	}

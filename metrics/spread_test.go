@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -48,7 +48,7 @@ func TestSpreadOfOneAndSeveralColumns(t *testing.T) {
 		}
 	})
 	two := gridInput(one.Factors, 6, func(l []int, z []float64) {
-		i := datasets.Grid(one.Factors).Index(l)
+		i := factor.Grid(one.Factors).Index(l)
 		for c, v := range one.Codes.Row(i) {
 			z[2*c], z[2*c+1] = 0.6*v+1, 0.8*v-1
 		}

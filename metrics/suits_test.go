@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
@@ -18,7 +18,7 @@ func suitInputs() map[string]*Input {
 		for _, d := range []int{1, 2} {
 			for _, k := range []int{1, 2} {
 				for _, levels := range []int{1, 2, 4} {
-					for _, kind := range []datasets.Kind{datasets.Ordinal, datasets.Circular} {
+					for _, kind := range []factor.Kind{factor.Ordinal, factor.Circular} {
 						for _, constant := range []bool{false, true} { // factors have levels that no row has
 							if constant && levels == 1 {
 								continue
@@ -34,14 +34,14 @@ func suitInputs() map[string]*Input {
 	return inputs
 }
 
-func suitInput(n, d, k, levels int, kind datasets.Kind, constant bool) *Input {
+func suitInput(n, d, k, levels int, kind factor.Kind, constant bool) *Input {
 	s := rng.New(1, "suits")
 	in := &Input{Codes: Matrix{Rows: n, Cols: d}, Hierarchy: make(hierarchy.Hierarchy, d)}
 	for range n * d {
 		in.Codes.Data = append(in.Codes.Data, math.Round(1e4*s.NormFloat64())/1e4)
 	}
 	for j := range k {
-		in.Factors = append(in.Factors, datasets.Factor{Name: fmt.Sprint("f", j), Size: levels, Kind: kind})
+		in.Factors = append(in.Factors, factor.Factor{Name: fmt.Sprint("f", j), Size: levels, Kind: kind})
 	}
 	for i := range n {
 		for j := range k {

@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // torus is the regular grid that codes lie on: objects, and for each of them every
 // combination of the levels of the factors that turn, the last fastest.
 type torus struct {
-	factors      []datasets.Factor
+	factors      []factor.Factor
 	k            int   // number of factors
 	levels       []int // k per code
 	moving, held []int // factors that turn, others
 
-	circles     []datasets.Factor // the moving factors
+	circles     []factor.Factor // the moving factors
 	objects     int
 	objectNames []string
 	cells       int   // codes of one object
@@ -26,21 +26,21 @@ type torus struct {
 var errNoTurning = errors.New("there is no circular factor; want at least one")
 
 // turns says whether a factor is an angle or a rotation in space.
-func turns(f datasets.Factor) bool { return f.Kind == datasets.Circular || f.Rotations != nil }
+func turns(f factor.Factor) bool { return f.Kind == factor.Circular || f.Rotations != nil }
 
 // validGroup checks the angles or rotations of a factor's levels.
-func validGroup(f datasets.Factor) error {
-	if f.Angles != nil && (len(f.Angles) != f.Size || f.Kind != datasets.Circular) {
+func validGroup(f factor.Factor) error {
+	if f.Angles != nil && (len(f.Angles) != f.Size || f.Kind != factor.Circular) {
 		return fmt.Errorf("factor %q, %s with %d levels, has %d angles; want one for each level of a circular factor", f.Name, f.Kind, f.Size, len(f.Angles))
 	}
 	if f.Rotations == nil {
 		return nil
 	}
-	if len(f.Rotations) != f.Size || f.Kind != datasets.Categorical {
+	if len(f.Rotations) != f.Size || f.Kind != factor.Categorical {
 		return fmt.Errorf("factor %q, %s with %d levels, has %d rotations; want one for each level of a categorical factor", f.Name, f.Kind, f.Size, len(f.Rotations))
 	}
 	for l, g := range f.Rotations {
-		if !datasets.IsRotation(&g) {
+		if !factor.IsRotation(&g) {
 			return fmt.Errorf("factor %q: level %d has the matrix %v; want a rotation, with orthonormal rows and determinant 1", f.Name, l, g)
 		}
 	}
@@ -76,7 +76,7 @@ func arrange(in *Input, rotations bool) (*torus, error) {
 // sortFactors tells factors that turn from others and counts the codes of an object.
 func (t *torus) sortFactors(n int, rotations bool) error {
 	for j, f := range t.factors {
-		if f.Kind != datasets.Circular && !(rotations && f.Rotations != nil) {
+		if f.Kind != factor.Circular && !(rotations && f.Rotations != nil) {
 			t.held = append(t.held, j)
 			continue
 		}
@@ -113,10 +113,10 @@ func (t *torus) compare(factors []int, a, b int) int {
 func (t *torus) checkGrid() error {
 	for i := 1; i < len(t.order); i++ {
 		if a, b := t.order[i-1], t.order[i]; t.compare(t.held, a, b) == 0 && t.compare(t.moving, a, b) == 0 {
-			return fmt.Errorf("codes %d and %d both have %s; want every combination once", a, b, datasets.Describe(t.factors, t.levels[a*t.k:(a+1)*t.k]))
+			return fmt.Errorf("codes %d and %d both have %s; want every combination once", a, b, factor.Describe(t.factors, t.levels[a*t.k:(a+1)*t.k]))
 		}
 	}
-	grid, at := datasets.Grid(t.circles), make([]int, len(t.circles))
+	grid, at := factor.Grid(t.circles), make([]int, len(t.circles))
 	for i, row := range t.order {
 		for c, j := range t.moving {
 			at[c] = t.levels[row*t.k+j]
@@ -139,21 +139,21 @@ func (t *torus) missing(cell, object int) error {
 		want[t.moving[c]] = cell % t.circles[c].Size
 		cell /= t.circles[c].Size
 	}
-	return fmt.Errorf("there is no code for %s; want every combination of the circular factors' levels", datasets.Describe(t.factors, want))
+	return fmt.Errorf("there is no code for %s; want every combination of the circular factors' levels", factor.Describe(t.factors, want))
 }
 
 // objectName describes the object of a code.
 func (t *torus) objectName(row int) string {
-	var factors []datasets.Factor
+	var factors []factor.Factor
 	var levels []int
 	for _, j := range t.held {
 		factors, levels = append(factors, t.factors[j]), append(levels, t.levels[row*t.k+j])
 	}
-	return datasets.Describe(factors, levels)
+	return factor.Describe(factors, levels)
 }
 
 // inner is the number of cells between neighbouring levels of circle k.
-func (t *torus) inner(k int) int { return datasets.Grid(t.circles[k+1:]).Len() }
+func (t *torus) inner(k int) int { return factor.Grid(t.circles[k+1:]).Len() }
 
 // centred writes the codes of an object, less their mean over circle k.
 func (t *torus) centred(codes Matrix, object, k int, z []float64) {

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6
@@ -86,7 +86,7 @@ func (m turning) compute(in *Input) (Result, error) {
 }
 
 // collect measures the subgroups of factors and makes them one.
-func (m turning) collect(factors []datasets.Factor, names []string, subgroup func(k int) (*measured, error)) (Result, error) {
+func (m turning) collect(factors []factor.Factor, names []string, subgroup func(k int) (*measured, error)) (Result, error) {
 	subgroups := Part{Name: "per_subgroup"}
 	turns := Part{Name: "omega"}
 	objects := Part{Name: "per_object", Labels: names, Values: make([]float64, len(names))}

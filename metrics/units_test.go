@@ -10,7 +10,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/losses"
 	. "github.com/unravel-ml/unravel/metrics"
 )
@@ -25,7 +25,7 @@ func unitsInput(t *testing.T, name string) (in *Input, factors []float64) {
 	levels, k := golden[int](t, dir, "factor_index.npy"), y.Shape[1]
 	in = &Input{Codes: Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data, Exact: make([][]float64, k)}
 	for j := range k {
-		f := datasets.Factor{Name: fmt.Sprint("y", j), Kind: datasets.Ordinal}
+		f := factor.Factor{Name: fmt.Sprint("y", j), Kind: factor.Ordinal}
 		for i := range in.Codes.Rows {
 			in.Exact[j] = append(in.Exact[j], y.Data[i*k+j])
 			f.Size = max(f.Size, 1+levels.Data[i*k+j])

@@ -6,7 +6,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/models/latent"
@@ -75,11 +75,11 @@ func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 	return list, nil
 }
 
-func (s *LSBDVAE) factors(all []datasets.Factor) ([]int, error) {
+func (s *LSBDVAE) factors(all []factor.Factor) ([]int, error) {
 	var list []int
 	if len(s.Factors) == 0 {
 		for i, f := range all {
-			if f.Kind == datasets.Circular {
+			if f.Kind == factor.Circular {
 				list = append(list, i)
 			}
 		}
@@ -99,7 +99,7 @@ func (s *LSBDVAE) factors(all []datasets.Factor) ([]int, error) {
 		switch {
 		case found < 0:
 			return nil, fmt.Errorf("lsbd-vae: factors: there is no factor %q%s", name, registry.Suggest(name, names))
-		case all[found].Kind != datasets.Circular:
+		case all[found].Kind != factor.Circular:
 			return nil, fmt.Errorf("lsbd-vae: factors: %q is %v, not circular; the circular ones are: %s", name, all[found].Kind, circularNames(all))
 		}
 		list = append(list, found)
@@ -107,10 +107,10 @@ func (s *LSBDVAE) factors(all []datasets.Factor) ([]int, error) {
 	return list, nil
 }
 
-func circularNames(all []datasets.Factor) string {
+func circularNames(all []factor.Factor) string {
 	var names []string
 	for _, f := range all {
-		if f.Kind == datasets.Circular {
+		if f.Kind == factor.Circular {
 			names = append(names, f.Name)
 		}
 	}

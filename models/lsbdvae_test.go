@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
@@ -184,14 +184,14 @@ func TestLSBDVAERefuses(t *testing.T) {
 		name, want string
 		spaces     latent.List
 		factors    []string
-		of         []datasets.Factor
+		of         []factor.Factor
 	}{
-		{"too few circles", `"column" has no space`, latent.Of(circle), nil, []datasets.Factor{row, column}},
-		{"too many circles", "no circular factor left", latent.Of(circle, circle), nil, []datasets.Factor{row, object}},
-		{"no circles", `"row" has no space`, latent.Of(line), nil, []datasets.Factor{row}},
-		{"unknown factor", `no factor "colum"; did you mean "column"?`, latent.Of(circle), []string{"colum"}, []datasets.Factor{row, column}},
-		{"factor that does not turn", `"object" is categorical`, latent.Of(circle), []string{"object"}, []datasets.Factor{row, object}},
-		{"sphere without rotations", "axis and angle", latent.Of(ball), nil, []datasets.Factor{row}},
+		{"too few circles", `"column" has no space`, latent.Of(circle), nil, []factor.Factor{row, column}},
+		{"too many circles", "no circular factor left", latent.Of(circle, circle), nil, []factor.Factor{row, object}},
+		{"no circles", `"row" has no space`, latent.Of(line), nil, []factor.Factor{row}},
+		{"unknown factor", `no factor "colum"; did you mean "column"?`, latent.Of(circle), []string{"colum"}, []factor.Factor{row, column}},
+		{"factor that does not turn", `"object" is categorical`, latent.Of(circle), []string{"object"}, []factor.Factor{row, object}},
+		{"sphere without rotations", "axis and angle", latent.Of(ball), nil, []factor.Factor{row}},
 	} {
 		s := &LSBDVAE{Networks: small(16), Latent: c.spaces, Factors: c.factors}
 		if _, err := s.New(data(c.of...), 1); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/losses"
@@ -18,7 +19,7 @@ import (
 // Data says what a model is to learn from.
 type Data struct {
 	Height, Width, Channels int
-	Factors                 []datasets.Factor
+	Factors                 []factor.Factor
 	Rotations               int  // rotations in space that labelled groups come with; see datasets.Split
 	Real                    bool // pixels are any numbers, not in [0, 1]; see datasets.RealValued
 

@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/models/latent"
@@ -23,12 +23,12 @@ func small(hidden ...int) Networks {
 }
 
 var (
-	row    = datasets.Factor{Name: "row", Size: 8, Kind: datasets.Circular}
-	column = datasets.Factor{Name: "column", Size: 8, Kind: datasets.Circular}
-	object = datasets.Factor{Name: "object", Size: 3, Kind: datasets.Categorical}
+	row    = factor.Factor{Name: "row", Size: 8, Kind: factor.Circular}
+	column = factor.Factor{Name: "column", Size: 8, Kind: factor.Circular}
+	object = factor.Factor{Name: "object", Size: 3, Kind: factor.Categorical}
 )
 
-func data(factors ...datasets.Factor) Data {
+func data(factors ...factor.Factor) Data {
 	return Data{Height: 8, Width: 8, Channels: 1, Factors: factors}
 }
 

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -87,9 +87,9 @@ func (l *Linear) Random() bool { return false }
 
 // Sample implements Sampled.
 func (l *Linear) Sample(_ context.Context, _ uint64) (*Sample, error) {
-	var grid datasets.Grid
+	var grid factor.Grid
 	for j := range l.weights(0) {
-		grid = append(grid, datasets.Factor{Name: fmt.Sprint("v", j), Size: l.Levels, Kind: datasets.Ordinal})
+		grid = append(grid, factor.Factor{Name: fmt.Sprint("v", j), Size: l.Levels, Kind: factor.Ordinal})
 	}
 	n := grid.Len()
 	in := &metrics.Input{Factors: grid, Codes: metrics.Matrix{Rows: n, Cols: l.Columns, Data: make([]float64, n*l.Columns)}}

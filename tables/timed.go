@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -56,7 +56,7 @@ func (s *Timed) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	codes := metrics.SubCodes{}
 	for i, n := range s.Factors {
 		name := fmt.Sprint("factor", i)
-		in.Factors = append(in.Factors, datasets.Factor{Name: name, Size: n, Kind: datasets.Ordinal})
+		in.Factors = append(in.Factors, factor.Factor{Name: name, Size: n, Kind: factor.Ordinal})
 		codes[name] = []int{i}
 	}
 	noise := make([]float32, s.Columns)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
@@ -45,10 +46,10 @@ func atThreads(b *testing.B, name string, f func(b *testing.B)) {
 
 // benchData describes images with two circular factors.
 func benchData(channels int) models.Data {
-	circle := func(name string) datasets.Factor {
-		return datasets.Factor{Name: name, Size: 64, Kind: datasets.Circular}
+	circle := func(name string) factor.Factor {
+		return factor.Factor{Name: name, Size: 64, Kind: factor.Circular}
 	}
-	return models.Data{Height: 64, Width: 64, Channels: channels, Factors: []datasets.Factor{circle("row"), circle("column")}}
+	return models.Data{Height: 64, Width: 64, Channels: channels, Factors: []factor.Factor{circle("row"), circle("column")}}
 }
 
 // BenchmarkTrainStep times forward, backward and Adam, with new noise, on given images.

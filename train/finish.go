@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
@@ -268,7 +269,7 @@ func (s *session) drawTorus(w io.Writer, codes metrics.Matrix) error {
 	}
 	levels := make([]int, len(e.Data.Factors()))
 	for k, f := range e.Data.Factors() {
-		if f.Kind != datasets.Circular {
+		if f.Kind != factor.Circular {
 			continue
 		}
 		a := report.Angles{Name: f.Name}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
@@ -149,7 +150,7 @@ func (e *Experiment) misassigned(codes metrics.Matrix, images []int) *float64 {
 	}
 	var columns []int
 	for k, f := range known.Factors {
-		if known.Assigned == nil && f.Kind == datasets.Categorical || slices.Contains(known.Assigned, k) {
+		if known.Assigned == nil && f.Kind == factor.Categorical || slices.Contains(known.Assigned, k) {
 			columns = append(columns, k)
 		}
 	}

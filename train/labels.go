@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 )
@@ -62,7 +63,7 @@ func (l *labelInputs) spans() []span {
 		}
 		factors := l.data.Factors()
 		own := factors[len(factors)-len(l.row):]
-		at := slices.IndexFunc(own, func(o datasets.Factor) bool { return o.Name == f.Name && slices.Equal(o.Values, f.Values) })
+		at := slices.IndexFunc(own, func(o factor.Factor) bool { return o.Name == f.Name && slices.Equal(o.Values, f.Values) })
 		if n := len(f.Values); at >= 0 && n > 1 {
 			half := (f.Values[1] - f.Values[0]) / 2
 			list[k] = span{at, f.Values[0] - half, f.Values[n-1] + half}
@@ -193,7 +194,7 @@ func (l *labelInputs) value(factor int, number int32) float32 {
 
 // moveInputs are the inputs of a program that say how the images of labelled groups have moved.
 type moveInputs struct {
-	factors   []datasets.Factor
+	factors   []factor.Factor
 	rotations int
 	inputs    []movesInput
 	nodes     map[int]*gorgonia.Node // by their first column of a batch's moves
@@ -224,7 +225,7 @@ func (m *moveInputs) offer(g *nn.Graph, rows int) *losses.Moves {
 }
 
 // levelSizes returns the largest size of the values of the levels of factors, 1 if all are 0.
-func levelSizes(factors []datasets.Factor) []float64 {
+func levelSizes(factors []factor.Factor) []float64 {
 	sizes := make([]float64, len(factors))
 	for j, f := range factors {
 		for level := range f.Size {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/losses"
@@ -29,10 +30,10 @@ train: {epochs: 2, batch: 64, figures: false}
 
 // TestLabelInputs checks what losses see of the factors of a batch.
 func TestLabelInputs(t *testing.T) {
-	known := &datasets.Labels{Factors: []datasets.Factor{
-		{Name: "size", Size: 3, Kind: datasets.Ordinal, Values: []float64{2, 4, 6}},
-		{Name: "angle", Size: 4, Kind: datasets.Circular},
-		{Name: "shape", Size: 3, Kind: datasets.Categorical}}}
+	known := &datasets.Labels{Factors: []factor.Factor{
+		{Name: "size", Size: 3, Kind: factor.Ordinal, Values: []float64{2, 4, 6}},
+		{Name: "angle", Size: 4, Kind: factor.Circular},
+		{Name: "shape", Size: 3, Kind: factor.Categorical}}}
 	l := newLabelInputs(known, nil)
 	g := nn.NewGraph(nn.NewParams(1))
 	labels := l.offer(g, 2)

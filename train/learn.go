@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/internal/npy"
@@ -259,9 +260,9 @@ func (l *Learned) of(images int) error {
 
 // labels are the assignments as what a supervision knows; nil if there is no categorical dimension.
 func (l *Learned) labels() *datasets.Labels {
-	var factors []datasets.Factor
+	var factors []factor.Factor
 	for i, n := range l.Hierarchy.Categoricals() {
-		factors = append(factors, datasets.Factor{Name: fmt.Sprintf("option%d", i+1), Size: n + 1, Kind: datasets.Categorical})
+		factors = append(factors, factor.Factor{Name: fmt.Sprintf("option%d", i+1), Size: n + 1, Kind: factor.Categorical})
 	}
 	if factors == nil {
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/memory"
@@ -54,8 +55,8 @@ type plan struct {
 	model      models.Model
 	losses     []losses.Choice
 	data       datasets.Dataset
-	factors    []datasets.Factor // of the data set
-	views      *augment.Views    // may be nil
+	factors    []factor.Factor // of the data set
+	views      *augment.Views  // may be nil
 	split      *datasets.Split
 	population int        // images in the data set
 	judges     *nn.Params // the parameters of discriminators

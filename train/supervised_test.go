@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 )
@@ -17,7 +18,7 @@ import (
 // TestLabelsOfTwoViews checks that both rows of an image have its labels and its moves, and that levels are not the
 // numbers of similar pairs.
 func TestLabelsOfTwoViews(t *testing.T) {
-	known := &datasets.Labels{Factors: []datasets.Factor{{Name: "size", Size: 3, Kind: datasets.Ordinal}, {Name: "x", Size: 4, Kind: datasets.Ordinal}}, Images: []int{0}}
+	known := &datasets.Labels{Factors: []factor.Factor{{Name: "size", Size: 3, Kind: factor.Ordinal}, {Name: "x", Size: 4, Kind: factor.Ordinal}}, Images: []int{0}}
 	known, err := datasets.JoinLabels(known, &datasets.Labels{Factors: known.Factors, Pairs: []datasets.SimilarPair{{A: 0, B: 1}}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 package logic
 
-import "github.com/unravel-ml/unravel/graph"
+import "github.com/unravel-ml/unravel/factor"
 
 // Sentence is a formula without free variables, and the operations by which it
 // becomes a quantity. The zero values of the operations are those of the paper's
@@ -30,14 +30,14 @@ type Term interface {
 }
 
 // Aggregate joins the quantities of a universal quantifier into one.
-type Aggregate = graph.Aggregate
+type Aggregate = factor.Aggregate
 
 // The aggregates: universal aggregators of Zhang and Sugiyama 2024, section 2.2.
 const (
-	Mean       = graph.Mean
-	Max        = graph.Max
-	Sum        = graph.Sum
-	MeanSquare = graph.MeanSquare // the mean of the squares, without a root
+	Mean       = factor.Mean
+	Max        = factor.Max
+	Sum        = factor.Sum
+	MeanSquare = factor.MeanSquare // the mean of the squares, without a root
 )
 
 // place is where a part stood in the text: the offset of its first byte plus one,

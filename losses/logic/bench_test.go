@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/rng"
@@ -63,7 +64,7 @@ func parsed(t testing.TB, text string) Sentence {
 
 func modularity(d graph.Deviation, s Schema) func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	return func(z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
-		return graph.Modularity(d, graph.Mean, graph.Plain, []graph.Block{{Factor: 0, Columns: s.SubCodes["shape"]}}, z, labels)
+		return graph.Modularity(d, factor.Mean, graph.Plain, []factor.Block{{Factor: 0, Columns: s.SubCodes["shape"]}}, z, labels)
 	}
 }
 

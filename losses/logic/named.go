@@ -5,6 +5,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 )
 
@@ -78,9 +79,9 @@ func (n *namer) name(f *quantified, s *summand) {
 // modularity makes a summand a named loss of the rows as they are: a sentence speaks of
 // the rows of its batch, so that i = j counts and a value of one row has deviation 0. The
 // loss of the same name in a config is by default an estimate of all the data instead.
-func (s *summand) modularity(d graph.Deviation, a Aggregate, factor int, columns []int) {
+func (s *summand) modularity(d graph.Deviation, a Aggregate, k int, columns []int) {
 	s.node = func(z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
-		return graph.Modularity(d, a, graph.Plain, []graph.Block{{Factor: factor, Columns: columns}}, z, labels)
+		return graph.Modularity(d, a, graph.Plain, []factor.Block{{Factor: k, Columns: columns}}, z, labels)
 	}
 }
 

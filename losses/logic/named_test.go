@@ -8,14 +8,15 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 )
 
 type nodes = []*gorgonia.Node
 
-func blocksOf(d graph.Deviation, a Aggregate, factor int, columns ...int) func(in nodes) (*gorgonia.Node, error) {
+func blocksOf(d graph.Deviation, a Aggregate, k int, columns ...int) func(in nodes) (*gorgonia.Node, error) {
 	return func(in nodes) (*gorgonia.Node, error) {
-		return graph.Modularity(d, a, graph.Plain, []graph.Block{{Factor: factor, Columns: columns}}, in[0], in[2])
+		return graph.Modularity(d, a, graph.Plain, []factor.Block{{Factor: k, Columns: columns}}, in[0], in[2])
 	}
 }
 

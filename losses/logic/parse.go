@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
 )
 
@@ -212,7 +212,7 @@ func (p *parser) parseAggregate(universal bool) (Aggregate, error) {
 		}
 		return 0, p.expect("]", " after an aggregate")
 	}
-	a, err := graph.ParseAggregate(name)
+	a, err := factor.ParseAggregate(name)
 	if err != nil {
 		return 0, errorAt(p.text, t.offset, "unknown aggregate %q%s", name, registry.Suggest(name, aggregateNames()))
 	}

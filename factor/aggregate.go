@@ -1,0 +1,105 @@
+package factor
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Aggregate joins quantities into one: a universal aggregator of Zhang and
+// Sugiyama 2024, section 2.2. It is 0 exactly where all quantities are 0.
+type Aggregate uint8
+
+const (
+	Mean       Aggregate = iota
+	Max                  // the largest; its gradient is that of the first of equal ones
+	Sum                  //
+	MeanSquare           // the mean of the squares, without a root
+)
+
+var aggregateNames = [...]string{"mean", "max", "sum", "mean-square"}
+
+func (a Aggregate) String() string {
+	if int(a) < len(aggregateNames) {
+		return aggregateNames[a]
+	}
+	return fmt.Sprintf("Aggregate(%d)", uint8(a))
+}
+
+// ParseAggregate is the inverse of Aggregate.String.
+func ParseAggregate(name string) (Aggregate, error) {
+	for a, known := range aggregateNames {
+		if name == known {
+			return Aggregate(a), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown aggregate %q; known: %s", name, strings.Join(aggregateNames[:], ", "))
+}
+
+// MarshalText makes an Aggregate its name in YAML and JSON.
+func (a Aggregate) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText accepts an Aggregate's name.
+func (a *Aggregate) UnmarshalText(text []byte) (err error) {
+	*a, err = ParseAggregate(string(text))
+	return err
+}
+
+// Known says whether a is one of the aggregates.
+func (a Aggregate) Known() bool { return int(a) < len(aggregateNames) }
+
+// Of returns the aggregate of quantities; 0 if there are none.
+func (a Aggregate) Of(q []float64) float64 {
+	if len(q) == 0 {
+		return 0
+	}
+	if a == Max {
+		return q[first(q)]
+	}
+	sum := 0.0
+	for _, v := range q {
+		if a == MeanSquare {
+			v *= v
+		}
+		sum += v
+	}
+	if a == Sum {
+		return sum
+	}
+	return sum / float64(len(q))
+}
+
+// Slope sets dq to the gradient of the aggregate.
+func (a Aggregate) Slope(q, dq []float64) {
+	n := float64(len(q))
+	for i, v := range q {
+		switch a {
+		case Mean:
+			dq[i] = 1 / n
+		case Max:
+			dq[i] = 0
+		case Sum:
+			dq[i] = 1
+		case MeanSquare:
+			dq[i] = 2 * v / n
+		}
+	}
+	if a == Max && len(q) > 0 {
+		dq[first(q)] = 1
+	}
+}
+
+// first returns the index of the first of the largest quantities, or of the first
+// that is not a number.
+func first(q []float64) int {
+	at := 0
+	for i, v := range q {
+		if math.IsNaN(v) {
+			return i
+		}
+		if v > q[at] {
+			at = i
+		}
+	}
+	return at
+}
