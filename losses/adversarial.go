@@ -121,17 +121,17 @@ type Adversary struct {
 	Discriminator *Discriminator
 }
 
-// judge adds the density ratio of a model's samples by a discriminator, which it
+// densityRatio adds the density ratio of a model's samples by a discriminator, which it
 // lists among the adversaries.
-func (d *Discriminator) judge(o *Outputs, active *gorgonia.Node) (*gorgonia.Node, error) {
+func (d *Discriminator) densityRatio(o *Outputs, active *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {
 	case o.Sample == nil:
 		return nil, missing("samples of the codes")
-	case o.Graph == nil || o.Judges == nil:
+	case o.Graph == nil || o.Discriminators == nil:
 		return nil, missing("a place for a discriminator")
 	}
 	a := Adversary{Name: o.loss, Codes: o.Sample, Active: active, Discriminator: d}
-	logits, err := d.Build(o.Graph.Beside(o.Judges), o.Sample, a.Name)
+	logits, err := d.Build(o.Graph.Beside(o.Discriminators), o.Sample, a.Name)
 	if err != nil {
 		return nil, fmt.Errorf("discriminator: %w", err)
 	}

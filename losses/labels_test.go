@@ -37,7 +37,7 @@ func batch(t *testing.T) *losses.Outputs {
 			Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
 				return input("values", 2, 0, 0, 0, 0.5, 0.5, 0, 0.5, 0.5, 1, 1, 0, 0), input("levels", 2, 0, 0, 0, 1, 1, 0, 1, 1, 2, 2, -1, -1), nil
 			}},
-		Batch: 6, Group: 1, Population: 600, Graph: g, Judges: nn.NewParams(2),
+		Batch: 6, Group: 1, Population: 600, Graph: g, Discriminators: nn.NewParams(2),
 	}
 }
 
@@ -149,8 +149,8 @@ func TestTotalCorrelations(t *testing.T) {
 		t.Errorf("the model's program would train %v", names)
 	}
 	a := o.Adversaries[1]
-	if w := o.Judges.Get("conditional-tc/dense1/weight"); w == nil || w.Shape()[1] != 7 || o.Judges.Get("tc/logits/weight").Shape()[1] != 2 || o.Judges.Get("conditional-tc/logits/weight").Shape()[1] != 1 {
-		t.Errorf("parameters %v", o.Judges.Names())
+	if w := o.Discriminators.Get("conditional-tc/dense1/weight"); w == nil || w.Shape()[1] != 7 || o.Discriminators.Get("tc/logits/weight").Shape()[1] != 2 || o.Discriminators.Get("conditional-tc/logits/weight").Shape()[1] != 1 {
+		t.Errorf("parameters %v", o.Discriminators.Names())
 	}
 	m, err := machine.New(a.Codes, a.Active)
 	if err != nil {

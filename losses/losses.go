@@ -27,12 +27,12 @@ type Outputs struct {
 	Logits *gorgonia.Node // the reconstruction before its sigmoid, of the same shape
 	Real   bool           // the images are any real numbers, and Logits are the reconstruction itself
 
-	Codes       *gorgonia.Node // the codes that metrics measure, the locations of the posteriors, [batch, d]
-	Sample      *gorgonia.Node // the codes that are decoded, draws from the posteriors, [batch, d]
-	LogVariance *gorgonia.Node // of Gaussian posteriors, [batch, d]
-	Active      *gorgonia.Node // 1 where a column of Sample is active, 0 elsewhere, [batch, d]
-	Labels      *Labels        // what is known about the factors of the images; nil: nothing
-	Moves       *Moves         // the transformations within the labelled groups of the batch; nil: it has no groups
+	Codes           *gorgonia.Node   // the codes that metrics measure, the locations of the posteriors, [batch, d]
+	Sample          *gorgonia.Node   // the codes that are decoded, draws from the posteriors, [batch, d]
+	LogVariance     *gorgonia.Node   // of Gaussian posteriors, [batch, d]
+	Active          *gorgonia.Node   // 1 where a column of Sample is active, 0 elsewhere, [batch, d]
+	Labels          *Labels          // what is known about the factors of the images; nil: nothing
+	Transformations *Transformations // the transformations within the labelled groups of the batch; nil: it has no groups
 
 	Options   *gorgonia.Node      // weights of the options of a hierarchy's categorical dimensions, [batch, options in all]
 	Hierarchy hierarchy.Hierarchy // of Options and Sample; nil: none
@@ -47,12 +47,12 @@ type Outputs struct {
 	Population int // images in the data set; 0: unknown
 
 	// Graph takes the inputs and networks that losses add for themselves, and
-	// Judges holds the parameters of those networks. Whoever runs the graph must
+	// Discriminators holds the parameters of those networks. Whoever runs the graph must
 	// serve what losses append to Schedules and Adversaries.
-	Graph       *nn.Graph
-	Judges      *nn.Params
-	Schedules   []Schedule
-	Adversaries []Adversary
+	Graph          *nn.Graph
+	Discriminators *nn.Params
+	Schedules      []Schedule
+	Adversaries    []Adversary
 
 	Notes []string // what losses have to say to who starts a run, each a sentence
 
@@ -107,8 +107,8 @@ func (u *Units) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Moves offer the transformations within the labelled groups of a batch as inputs of the graph.
-type Moves struct {
+// Transformations offer the transformations within the labelled groups of a batch as inputs of the graph.
+type Transformations struct {
 	Factors   []factor.Factor // of the data set
 	Rotations int             // rotations in space that groups come with
 

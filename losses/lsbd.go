@@ -114,7 +114,7 @@ func (l *LSBDLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 		return l.turningLSBD(o)
 	}
 	if len(o.Transports) == 0 {
-		return nil, fmt.Errorf("%w; want planes, such as {%s: [0, 1]}, or the model lsbd-vae", missing("transported codes of labelled groups"), o.Moves.example())
+		return nil, fmt.Errorf("%w; want planes, such as {%s: [0, 1]}, or the model lsbd-vae", missing("transported codes of labelled groups"), o.Transformations.example())
 	}
 	switch l.Variant {
 	case "paper":

@@ -132,28 +132,28 @@ func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node,
 
 // turnedBlocks finds the transformations of the planes, in the factors' order, and of the spheres.
 func (l *LSBDLoss) turnedBlocks(o *Outputs) ([]turned, error) {
-	if o.Moves == nil {
+	if o.Transformations == nil {
 		return nil, missing("transformations within labelled groups")
 	}
 	var blocks []turned
 	for _, name := range slices.Sorted(maps.Keys(l.Planes)) {
-		if _, err := o.Moves.circular(name); err != nil {
+		if _, err := o.Transformations.circular(name); err != nil {
 			return nil, fmt.Errorf("planes.%s: %w", name, err)
 		}
 	}
-	for k, f := range o.Moves.Factors {
+	for k, f := range o.Transformations.Factors {
 		columns, ok := l.Planes[f.Name]
 		if !ok {
 			continue
 		}
-		angles, err := o.Moves.Angles(k)
+		angles, err := o.Transformations.Angles(k)
 		if err != nil {
 			return nil, err
 		}
 		blocks = append(blocks, turned{"planes." + f.Name, columns, true, angles})
 	}
 	for i, s := range l.Spheres {
-		rotations, err := s.rotations(o.Moves)
+		rotations, err := s.rotations(o.Transformations)
 		if err != nil {
 			return nil, fmt.Errorf("spheres.%d: %w", i, err)
 		}
@@ -163,7 +163,7 @@ func (l *LSBDLoss) turnedBlocks(o *Outputs) ([]turned, error) {
 }
 
 // rotations are those that act on a sphere.
-func (s *SphereBlock) rotations(m *Moves) (*gorgonia.Node, error) {
+func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 	if s.Factor == "" {
 		if s.Rotation >= m.Rotations {
 			return nil, fmt.Errorf("rotation: there is no rotation %d: the supervision groups have %d; want their file as rotations, or a factor", s.Rotation, m.Rotations)
@@ -182,7 +182,7 @@ func (s *SphereBlock) rotations(m *Moves) (*gorgonia.Node, error) {
 }
 
 // circular finds a circular factor by its name.
-func (m *Moves) circular(name string) (int, error) {
+func (m *Transformations) circular(name string) (int, error) {
 	var names []string
 	for k, f := range m.Factors {
 		if f.Name == name && f.Kind != factor.Circular {
@@ -199,7 +199,7 @@ func (m *Moves) circular(name string) (int, error) {
 }
 
 // example names a factor that could turn a plane.
-func (m *Moves) example() string {
+func (m *Transformations) example() string {
 	if m != nil {
 		for _, f := range m.Factors {
 			if f.Kind == factor.Circular {

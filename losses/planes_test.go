@@ -19,7 +19,7 @@ var turningFactors = []factor.Factor{
 
 // turningOutputs makes the outputs of a model out of codes, the angles of the factors and rotations in space.
 func turningOutputs(in []*gorgonia.Node, group int) *Outputs {
-	return &Outputs{Codes: in[0], Sample: in[0], Group: group, Moves: &Moves{
+	return &Outputs{Codes: in[0], Sample: in[0], Group: group, Transformations: &Transformations{
 		Factors: turningFactors, Rotations: 1,
 		Angles:   func(k int) (*gorgonia.Node, error) { return in[1+k/2], nil },
 		Rotation: func(int) (*gorgonia.Node, error) { return in[3], nil },
@@ -139,7 +139,7 @@ func TestPlanesErrors(t *testing.T) {
 		}
 	}
 	o := turningOutputs(in, 2)
-	o.Moves = nil
+	o.Transformations = nil
 	if _, err := (&LSBDLoss{Planes: CodeBlocks{"row": {0, 1}}, On: OnSample}).Add(o); err == nil || !strings.Contains(err.Error(), "transformations within labelled groups") {
 		t.Errorf("without groups: error %v", err)
 	}

@@ -65,7 +65,7 @@ func (l *TCLoss) Add(o *Outputs) (*gorgonia.Node, error) { return l.add(o, nil) 
 
 func (l *TCLoss) add(o *Outputs, active *gorgonia.Node) (*gorgonia.Node, error) {
 	if l.Estimator == Adversarial {
-		return l.Discriminator.judge(o, active)
+		return l.Discriminator.densityRatio(o, active)
 	}
 	e, err := graph.ParseTCEstimator(string(l.Estimator))
 	if err != nil {

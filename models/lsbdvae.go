@@ -145,7 +145,7 @@ func (m *lsbdVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error
 			if moves, err = g.Input(fmt.Sprintf("moves/%d", i), n, len(columns)); err != nil {
 				return nil, err
 			}
-			p.Moves = append(p.Moves, Moves{moves, columns})
+			p.Transformations = append(p.Transformations, Transformation{moves, columns})
 			if v.Space.Turns() {
 				moves, err = v.Space.Turn(moves)
 			}

@@ -30,7 +30,7 @@ func TestDecodesTransported(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
-	copy(nn.Data(p.Moves[0].Node), []float32{0, 1, 0, 2})
+	copy(nn.Data(p.Transformations[0].Node), []float32{0, 1, 0, 2})
 	for i, n := range p.Noise {
 		rng.New(uint64(i), "noise").Normals(nn.Data(n))
 	}
@@ -91,7 +91,7 @@ func TestLSBDOfMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := [2]int{p.Moves[0].Columns[0], p.Moves[1].Columns[0]}; got != [2]int{0, 2} {
+	if got := [2]int{p.Transformations[0].Columns[0], p.Transformations[1].Columns[0]}; got != [2]int{0, 2} {
 		t.Errorf("circles follow factors %v, want row (0) and column (2)", got)
 	}
 	loss, err := losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
@@ -103,7 +103,7 @@ func TestLSBDOfMoves(t *testing.T) {
 		images[i] = float32(i%64) / 64
 	}
 	still := values(t, loss)[0][0]
-	nn.Data(p.Moves[0].Node)[1] = math.Pi / 2
+	nn.Data(p.Transformations[0].Node)[1] = math.Pi / 2
 	turned := values(t, loss)[0][0]
 	// two points at a right angle to where they should be: each is pi/4 from the mean
 	want := float32(2-2*math.Cos(math.Pi/4)) / 2
@@ -149,14 +149,14 @@ func TestLSBDTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		moves := nn.Data(p.Moves[0].Node)
+		moves := nn.Data(p.Transformations[0].Node)
 		copy(moves[len(moves)/2:], c.moves)
 		images := nn.Data(p.Outputs.Images)
 		for i := range images {
 			images[i] = float32(i%64) / 64
 		}
-		if len(c.moves) == 4 && !slices.Equal(p.Moves[0].Columns, []int{1, 2, 3, 4}) {
-			t.Errorf("%s: moves from columns %v, want 1 to 4", c.name, p.Moves[0].Columns)
+		if len(c.moves) == 4 && !slices.Equal(p.Transformations[0].Columns, []int{1, 2, 3, 4}) {
+			t.Errorf("%s: moves from columns %v, want 1 to 4", c.name, p.Transformations[0].Columns)
 		}
 		v := values(t, p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
 		z, y := v[0], v[1]

@@ -91,18 +91,18 @@ type Space struct {
 
 // Program is the graph of an objective: what it computes, and the inputs to fill before every step.
 type Program struct {
-	Outputs *losses.Outputs
-	Views   []*gorgonia.Node // inputs of augmented views of the batch, [n, H, W, C] each; nil: the model takes Outputs.Images
-	Noise   []*gorgonia.Node // standard normal numbers, drawn anew for every step
-	Moves   []Moves          // of a labelled objective
+	Outputs         *losses.Outputs
+	Views           []*gorgonia.Node // inputs of augmented views of the batch, [n, H, W, C] each; nil: the model takes Outputs.Images
+	Noise           []*gorgonia.Node // standard normal numbers, drawn anew for every step
+	Transformations []Transformation // of a labelled objective
 
-	Watched []Watched          // numbers that are logged like losses
-	Kept    []*gorgonia.Node   // nodes whose values After asks for
-	After   func(s Step) error // changes the states of the model after a step, once its parameters are updated; nil: there are none
+	Logged []Logged           // numbers that are logged like losses
+	Kept   []*gorgonia.Node   // nodes whose values After asks for
+	After  func(s Step) error // changes the states of the model after a step, once its parameters are updated; nil: there are none
 }
 
-// Watched is a scalar that says how training goes, without being minimised.
-type Watched struct {
+// Logged is a scalar that says how training goes, without being minimised.
+type Logged struct {
 	Name string
 	Node *gorgonia.Node
 }
@@ -113,9 +113,9 @@ type Step struct {
 	Value    func(*gorgonia.Node) []float32 // of a kept node, in the step
 }
 
-// Moves is an input of group elements, [images, columns]: moves relative to the
+// Transformation is an input of group elements, [images, columns]: moves relative to the
 // first image of the group.
-type Moves struct {
+type Transformation struct {
 	Node    *gorgonia.Node
 	Columns []int // of a batch's moves: a factor's angle, or the numbers of a rotation
 }

@@ -118,8 +118,8 @@ func checkObjective(t *testing.T, m Model, o Objective, width int) {
 	if p.Outputs.Group != group || p.Outputs.Batch != 4 {
 		t.Errorf("%s: batch %d in groups of %d, want 4 and %d", o.Name, p.Outputs.Batch, p.Outputs.Group, group)
 	}
-	if (len(p.Moves) > 0) != o.Labelled || (len(p.Outputs.Transports) > 0) != o.Labelled {
-		t.Errorf("%s: %d moves, %d transports", o.Name, len(p.Moves), len(p.Outputs.Transports))
+	if (len(p.Transformations) > 0) != o.Labelled || (len(p.Outputs.Transports) > 0) != o.Labelled {
+		t.Errorf("%s: %d moves, %d transports", o.Name, len(p.Transformations), len(p.Outputs.Transports))
 	}
 	total := 0
 	for _, s := range m.Spaces() {

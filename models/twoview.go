@@ -157,7 +157,7 @@ func (m *twoViews) program(inputs []*gorgonia.Node, codes, seen *gorgonia.Node, 
 		return nil, err
 	}
 	return &Program{Outputs: &losses.Outputs{Codes: seen, Sample: seen, Views: views, Batch: seen.Shape()[0], Group: 1},
-		Views: inputs, Watched: []Watched{{SpreadName, spread}}}, nil
+		Views: inputs, Logged: []Logged{{SpreadName, spread}}}, nil
 }
 
 // layers are a network of dense layers, each but the last followed by batch normalisation and ReLU.

@@ -31,10 +31,10 @@ type adversary struct {
 	gradients    [][]float32
 }
 
-func newAdversary(a losses.Adversary, judges *nn.Params) (*adversary, error) {
+func newAdversary(a losses.Adversary, discriminators *nn.Params) (*adversary, error) {
 	shape := a.Codes.Shape()
 	p := &adversary{name: a.Name, settings: a.Discriminator, codes: a.Codes, active: a.Active, columns: shape[1]}
-	g := nn.NewGraph(judges)
+	g := nn.NewGraph(discriminators)
 	both, err := g.Input("codes and permuted codes", 2*shape[0], shape[1])
 	if err != nil {
 		return nil, err
@@ -70,15 +70,15 @@ func (a *adversary) judged() gorgonia.Nodes {
 }
 
 // optimizer makes the discriminator's own Adam.
-func (a *adversary) optimizer(judges *nn.Params) Optimizer {
+func (a *adversary) optimizer(discriminators *nn.Params) Optimizer {
 	s := a.settings
 	adam := Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}
-	return adam.New(parametersOf(judges, a.names))
+	return adam.New(parametersOf(discriminators, a.names))
 }
 
-// trainJudges updates the discriminators of a program on the codes of its last step, and on
+// trainDiscriminators updates the discriminators of a program on the codes of its last step, and on
 // permuted ones.
-func (t *Trainer) trainJudges(p *program, rate float64) error {
+func (t *Trainer) trainDiscriminators(p *program, rate float64) error {
 	if err := t.takeSecond(p); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (t *Trainer) trainJudges(p *program, rate float64) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
-		o := t.judges[a.name]
+		o := t.discriminators[a.name]
 		if norm := o.Norm(a.gradients); !finite(loss) || !finite(norm) {
 			return fmt.Errorf("%s: its loss is %v, the norm of its gradient %v; try a smaller learning rate of the discriminator", where, loss, norm)
 		}

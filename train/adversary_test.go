@@ -101,7 +101,7 @@ func TestJudgeOfParts(t *testing.T) {
 	}})
 	p := trainer.programs[programKey{false, 100, 1}]
 	a := p.adversaries[0]
-	before := snapshot(trainer.plan.judges)
+	before := snapshot(trainer.plan.discriminators)
 	if err := trainer.Fit(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +111,8 @@ func TestJudgeOfParts(t *testing.T) {
 	if len(before) != len(a.names) {
 		t.Errorf("%d parameters, want %d", len(before), len(a.names))
 	}
-	for i, name := range trainer.plan.judges.Names() {
-		if slices.Equal(before[i], trainer.plan.judges.Get(name).Float32s()) {
+	for i, name := range trainer.plan.discriminators.Names() {
+		if slices.Equal(before[i], trainer.plan.discriminators.Get(name).Float32s()) {
 			t.Errorf("parameter %s of the discriminator was not trained", name)
 		}
 		if slices.Contains(p.names, name) {

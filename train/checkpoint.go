@@ -96,7 +96,7 @@ func (t *Trainer) saveParams(f *safetensors.File, prefix string, params *nn.Para
 
 // saveJudges adds the discriminators, if there are any, to a checkpoint.
 func (t *Trainer) saveJudges(f *safetensors.File, s *state) (err error) {
-	if len(t.judges) == 0 {
+	if len(t.discriminators) == 0 {
 		return nil
 	}
 	if s.Permute, err = t.permute.MarshalBinary(); err != nil {
@@ -107,23 +107,23 @@ func (t *Trainer) saveJudges(f *safetensors.File, s *state) (err error) {
 		s.Second = &second
 	}
 	s.Judges = map[string]int{}
-	for _, name := range slices.Sorted(maps.Keys(t.judges)) {
-		steps, tensors := t.judges[name].State()
+	for _, name := range slices.Sorted(maps.Keys(t.discriminators)) {
+		steps, tensors := t.discriminators[name].State()
 		s.Judges[name] = *steps
 		for _, p := range tensors {
 			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: "judge-optimizer/" + name + "/" + p.Name, Shape: []int{len(p.Value)}, Data: p.Value})
 		}
 	}
-	return t.saveParams(f, "judge/", t.plan.judges)
+	return t.saveParams(f, "judge/", t.plan.discriminators)
 }
 
 // restoreJudges sets the discriminators to a checkpoint.
 func (t *Trainer) restoreJudges(f *safetensors.File, s *state) error {
-	if len(s.Judges) != len(t.judges) {
-		return fmt.Errorf("it has %d discriminators, want %d", len(s.Judges), len(t.judges))
+	if len(s.Judges) != len(t.discriminators) {
+		return fmt.Errorf("it has %d discriminators, want %d", len(s.Judges), len(t.discriminators))
 	}
 	for name, steps := range s.Judges {
-		o := t.judges[name]
+		o := t.discriminators[name]
 		if o == nil {
 			return fmt.Errorf("it has a discriminator of the loss %q, which this experiment does not have", name)
 		}
@@ -131,15 +131,15 @@ func (t *Trainer) restoreJudges(f *safetensors.File, s *state) error {
 			return err
 		}
 	}
-	for _, name := range t.plan.judges.Names() {
-		p := t.plan.judges.Get(name)
+	for _, name := range t.plan.discriminators.Names() {
+		p := t.plan.discriminators.Get(name)
 		v, err := f.Float32s("judge/"+name, p.Shape()...)
 		if err != nil {
 			return err
 		}
 		copy(p.Float32s(), v)
 	}
-	if len(t.judges) == 0 {
+	if len(t.discriminators) == 0 {
 		return nil
 	}
 	if (s.Second != nil) != (t.second != nil) {

@@ -104,7 +104,7 @@ func TestFitJudge(t *testing.T) {
 		"the assignment error is 0.2":    {Reconstruction: 0, Variance: 1, Assignment: &wrong},
 		"reconstructions leave 100 % of": {Reconstruction: 1, Variance: 1, Assignment: &wrong},
 	} {
-		if f.judge(); f.Converged != (want == "") || !strings.Contains(f.Why, want) {
+		if f.decide(); f.Converged != (want == "") || !strings.Contains(f.Why, want) {
 			t.Errorf("%+v, want %q", f, want)
 		}
 	}

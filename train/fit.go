@@ -57,12 +57,12 @@ func (e *Experiment) fit(ctx context.Context, codes metrics.Matrix) (*Fit, error
 		f.HeldOut = &held
 	}
 	f.Assignment = e.misassigned(codes, trained)
-	f.judge()
+	f.decide()
 	return f, nil
 }
 
-// judge decides whether training has converged.
-func (f *Fit) judge() {
+// decide says whether training has converged.
+func (f *Fit) decide() {
 	f.Converged = false
 	switch {
 	case f.Reconstruction > mostUnexplained*f.Variance:

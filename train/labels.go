@@ -201,7 +201,7 @@ type moveInputs struct {
 }
 
 // offer is what losses may ask for, for rows of codes.
-func (m *moveInputs) offer(g *nn.Graph, rows int) *losses.Moves {
+func (m *moveInputs) offer(g *nn.Graph, rows int) *losses.Transformations {
 	input := func(first, width int) (*gorgonia.Node, error) {
 		if n := m.nodes[first]; n != nil {
 			return n, nil
@@ -217,7 +217,7 @@ func (m *moveInputs) offer(g *nn.Graph, rows int) *losses.Moves {
 		m.inputs, m.nodes[first] = append(m.inputs, in), n
 		return n, nil
 	}
-	return &losses.Moves{
+	return &losses.Transformations{
 		Factors: m.factors, Rotations: m.rotations,
 		Angles:   func(factor int) (*gorgonia.Node, error) { return input(factor, 1) },
 		Rotation: func(r int) (*gorgonia.Node, error) { return input(len(m.factors)+4*r, 4) },

@@ -36,7 +36,7 @@ type program struct {
 	gradients   [][]float32    // of the last run
 	losses      gorgonia.Nodes // the sum and its parts, then what is watched
 	values      []float64      // of losses, and of the adversaries' losses, in the last step
-	watched     []models.Watched
+	watched     []models.Logged
 	adversaries []*adversary
 	second      *program // the same on a second batch, for discriminators that permute its codes; it computes those alone
 	kept        []*gorgonia.Node
@@ -52,14 +52,14 @@ type movesInput struct {
 
 // plan is what the programs of an experiment have in common.
 type plan struct {
-	model      models.Model
-	losses     []losses.Choice
-	data       datasets.Dataset
-	factors    []factor.Factor // of the data set
-	views      *augment.Views  // may be nil
-	split      *datasets.Split
-	population int        // images in the data set
-	judges     *nn.Params // the parameters of discriminators
+	model          models.Model
+	losses         []losses.Choice
+	data           datasets.Dataset
+	factors        []factor.Factor // of the data set
+	views          *augment.Views  // may be nil
+	split          *datasets.Split
+	population     int        // images in the data set
+	discriminators *nn.Params // the parameters of discriminators
 }
 
 // compile builds the program of an objective for batches of a number of images in groups.
@@ -86,7 +86,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		return nil, fmt.Errorf("gradients: %w", err)
 	}
 	p.losses = append(gorgonia.Nodes{p.loss.Total}, p.loss.Nodes()...)
-	p.watched, p.kept, p.running, p.after = built.Watched, built.Kept, g.Running(), built.After
+	p.watched, p.kept, p.running, p.after = built.Logged, built.Kept, g.Running(), built.After
 	for _, w := range p.watched {
 		p.losses = append(p.losses, w.Node)
 	}
@@ -95,7 +95,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		wanted = append(wanted, r.Moments)
 	}
 	for _, a := range built.Outputs.Adversaries {
-		compiled, err := newAdversary(a, l.judges)
+		compiled, err := newAdversary(a, l.discriminators)
 		if err != nil {
 			return nil, fmt.Errorf("loss %s: discriminator: %w", a.Name, err)
 		}
@@ -137,7 +137,7 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 	}
 	p := &program{objective: o}
 	out := built.Outputs
-	out.Graph, out.Judges, out.Population, out.Real = g, l.judges, l.population, datasets.RealValued(l.data)
+	out.Graph, out.Discriminators, out.Population, out.Real = g, l.discriminators, l.population, datasets.RealValued(l.data)
 	if known := l.split.Known; known != nil {
 		p.labels = newLabelInputs(known, l.data)
 		out.Labels = p.labels.offer(g, out.Batch)
@@ -146,7 +146,7 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 	if o.Labelled {
 		out.Group = group
 		moves = &moveInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
-		out.Moves = moves.offer(g, out.Batch)
+		out.Transformations = moves.offer(g, out.Batch)
 	}
 	if p.loss, err = losses.Compose(out, l.applicable(o)); err != nil {
 		return nil, nil, err
@@ -169,7 +169,7 @@ func (p *program) bind(built *models.Program) {
 	for _, n := range built.Noise {
 		p.noise = append(p.noise, nn.Data(n))
 	}
-	for _, n := range built.Moves {
+	for _, n := range built.Transformations {
 		p.moves = append(p.moves, movesInput{nn.Data(n.Node), n.Columns})
 	}
 	p.schedules, p.notes = built.Outputs.Schedules, built.Outputs.Notes

@@ -32,17 +32,17 @@ type Trainer struct {
 	Data    datasets.Dataset
 	LeftOut int // images that are not trained on, because all losses are about labelled groups
 
-	settings   Settings
-	plan       *plan
-	split      *datasets.Split
-	sampler    *datasets.Sampler
-	loader     *datasets.Loader
-	noise      *rng.Stream
-	permute    *rng.Stream // of codes for discriminators
-	programs   map[programKey]*program
-	optimizers map[string]*objectiveState
-	judges     map[string]Optimizer // of discriminators
-	second     *secondBatches       // nil: no discriminator asks for them
+	settings       Settings
+	plan           *plan
+	split          *datasets.Split
+	sampler        *datasets.Sampler
+	loader         *datasets.Loader
+	noise          *rng.Stream
+	permute        *rng.Stream // of codes for discriminators
+	programs       map[programKey]*program
+	optimizers     map[string]*objectiveState
+	discriminators map[string]Optimizer // of discriminators
+	second         *secondBatches       // nil: no discriminator asks for them
 
 	step     int // steps taken in all
 	epoch    int // epochs finished
@@ -75,8 +75,8 @@ func NewTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, list 
 
 func newTrainer(m models.Model, d datasets.Dataset, split *datasets.Split, views *augment.Views, list []losses.Choice, s Settings, seed uint64) (*Trainer, error) {
 	t := &Trainer{Model: m, Data: d, settings: s, split: split, noise: rng.New(seed, "noise"), permute: rng.New(seed, "permute"),
-		plan:     &plan{model: m, data: d, factors: d.Factors(), views: views, losses: list, split: split, population: d.Len(), judges: nn.NewParams(seed)},
-		programs: map[programKey]*program{}, optimizers: map[string]*objectiveState{}, judges: map[string]Optimizer{}, sums: map[string]*lossSum{}}
+		plan:     &plan{model: m, data: d, factors: d.Factors(), views: views, losses: list, split: split, population: d.Len(), discriminators: nn.NewParams(seed)},
+		programs: map[programKey]*program{}, optimizers: map[string]*objectiveState{}, discriminators: map[string]Optimizer{}, sums: map[string]*lossSum{}}
 	if err := t.plan.fed(); err != nil {
 		return nil, err
 	}
@@ -135,8 +135,8 @@ func (t *Trainer) prepare(labelled bool) error {
 	list := parametersOf(t.Model.Params(), p.names)
 	t.optimizers[found.Name] = &objectiveState{optimizer: t.settings.Optimizer.Value.New(list), names: p.names, losses: p.lossNames(), notes: p.notes}
 	for _, a := range p.adversaries {
-		if t.judges[a.name] == nil {
-			t.judges[a.name] = a.optimizer(t.plan.judges)
+		if t.discriminators[a.name] == nil {
+			t.discriminators[a.name] = a.optimizer(t.plan.discriminators)
 		}
 	}
 	return nil
@@ -328,7 +328,7 @@ func (t *Trainer) trainStep(b datasets.Batch, images []float32, of int) error {
 	}
 	rate := t.settings.rate(float64(t.epoch)+float64(t.inEpoch)/float64(of), 1/float64(of))
 	o.Update(p.gradients, rate, clip)
-	if err := t.trainJudges(p, rate); err != nil {
+	if err := t.trainDiscriminators(p, rate); err != nil {
 		return err
 	}
 	if err := p.follow((float64(t.epoch) + float64(t.inEpoch)/float64(of)) / float64(t.settings.Epochs)); err != nil {
