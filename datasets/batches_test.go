@@ -37,7 +37,7 @@ func epoch(t testing.TB, s *Sampler) (batches []Batch) {
 }
 
 func clone(b Batch) Batch {
-	return Batch{Labelled: b.Labelled, Group: b.Group, Indices: slices.Clone(b.Indices), Moves: slices.Clone(b.Moves)}
+	return Batch{Labelled: b.Labelled, Group: b.Group, Indices: slices.Clone(b.Indices), Transformations: slices.Clone(b.Transformations)}
 }
 
 func TestEpochPlan(t *testing.T) {
@@ -52,7 +52,7 @@ func TestEpochPlan(t *testing.T) {
 		{"none", &None{}, 100, "[] [100 100 56]"},
 		{"full", &Pairs{Count: 128}, 100, "[100 100 56] []"},
 		{"paths", &Paths{Count: 3, Length: 40, Step: 1}, 25, "[40 40 40] []"},
-		{"views", &Views{Factor: "b"}, 40, "[32 32 32 32 32 32 32 32] []"},
+		{"views", &ObjectViews{Factor: "b"}, 40, "[32 32 32 32 32 32 32 32] []"},
 		{"one batch", &Pairs{Count: 2}, 1000, "[4] [252]"},
 		{"largest number", &Pairs{Count: 2}, math.MaxInt, "[4] [252]"},
 	}
@@ -97,7 +97,7 @@ func checkEpoch(t *testing.T, s *Split, batches []Batch) {
 	want, got := map[string]int{}, map[string]int{}
 	k := s.K()
 	for g := range s.Groups {
-		want[fmt.Sprint(s.Groups[g], s.Moves[g])]++
+		want[fmt.Sprint(s.Groups[g], s.Transformations[g])]++
 	}
 	for _, i := range s.Unlabelled {
 		want[fmt.Sprint(i)]++
@@ -110,7 +110,7 @@ func checkEpoch(t *testing.T, s *Split, batches []Batch) {
 			continue
 		}
 		for at := 0; at < len(b.Indices); at += s.M {
-			got[fmt.Sprint(b.Indices[at:at+s.M], b.Moves[at*k:(at+s.M)*k])]++
+			got[fmt.Sprint(b.Indices[at:at+s.M], b.Transformations[at*k:(at+s.M)*k])]++
 		}
 	}
 	if fmt.Sprint(want) != fmt.Sprint(got) {

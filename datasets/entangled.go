@@ -12,7 +12,7 @@ import (
 
 // Entangled is the synthetic set of Zhang and Sugiyama 2024, appendix F.1: three
 // ordinal factors with the values 0, 1/(Levels-1), ..., 1, and as the "image" of a
-// combination y the d numbers m(y) of one of the paper's [Encoders], 1 x 1 x d. The
+// combination y the d numbers m(y) of one of the paper's [AnalyticEncoders], 1 x 1 x d. The
 // default, the generator g of equation 160, entangles the factors by two rotations
 // and two exponentials; it is injective, but neither linear nor a product.
 //
@@ -23,9 +23,9 @@ type Entangled struct {
 	Levels  int    `yaml:"levels" doc:"levels of each of the three factors"`
 }
 
-// Encoder is one of the maps m from factors y to codes z of Zhang and Sugiyama
+// AnalyticEncoder is one of the maps m from factors y to codes z of Zhang and Sugiyama
 // 2024, appendix F.1 and table 2.
-type Encoder struct {
+type AnalyticEncoder struct {
 	Name     string
 	Doc      string
 	SubCodes [3][]int // the columns of z that are the sub-code z_i of factor i
@@ -34,7 +34,7 @@ type Encoder struct {
 }
 
 // Columns is the number of columns of z.
-func (e Encoder) Columns() int {
+func (e AnalyticEncoder) Columns() int {
 	n := 0
 	for _, columns := range e.SubCodes {
 		n += len(columns)
@@ -45,9 +45,9 @@ func (e Encoder) Columns() int {
 // one is a sub-code of one column for each factor.
 var one = [3][]int{{0}, {1}, {2}}
 
-// Encoders lists the encoders in the paper's order.
-func Encoders() []Encoder {
-	return []Encoder{
+// AnalyticEncoders lists the encoders in the paper's order.
+func AnalyticEncoders() []AnalyticEncoder {
+	return []AnalyticEncoder{
 		{"entanglement", "g(y) = a exp(R exp(R y)) + b, R a rotation, a and b such that every column spans [0, 1]", one, entangle},
 		{"rotation", "R y", one, func(y [3]float64, z []float64) { r := rotate(y); copy(z, r[:]) }},
 		{"duplicate", "((y1, y2, y3), (y1, y2, y3), y3)", [3][]int{{0, 1, 2}, {3, 4, 5}, {6}}, func(y [3]float64, z []float64) {
@@ -113,7 +113,7 @@ const maxEntangled = 101
 func (e *Entangled) Validate() error {
 	if _, ok := encoderNamed(e.Encoder); !ok {
 		var names []string
-		for _, known := range Encoders() {
+		for _, known := range AnalyticEncoders() {
 			names = append(names, known.Name)
 		}
 		return config.Invalid("encoder", "unknown encoder %q%s", e.Encoder, registry.Suggest(e.Encoder, names))
@@ -124,11 +124,11 @@ func (e *Entangled) Validate() error {
 	return nil
 }
 
-func encoderNamed(name string) (Encoder, bool) {
-	all := Encoders()
-	at := slices.IndexFunc(all, func(e Encoder) bool { return e.Name == name })
+func encoderNamed(name string) (AnalyticEncoder, bool) {
+	all := AnalyticEncoders()
+	at := slices.IndexFunc(all, func(e AnalyticEncoder) bool { return e.Name == name })
 	if at < 0 {
-		return Encoder{}, false
+		return AnalyticEncoder{}, false
 	}
 	return all[at], true
 }

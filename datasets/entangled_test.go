@@ -28,7 +28,7 @@ func TestEncodersGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	checked := 0
-	for _, e := range Encoders() {
+	for _, e := range AnalyticEncoders() {
 		want, ok := golden.Encoders[e.Name]
 		if !ok {
 			continue
@@ -49,13 +49,13 @@ func TestEncodersGolden(t *testing.T) {
 			}
 		}
 	}
-	if checked != 9 || len(Encoders()) != 10 {
-		t.Errorf("%d of %d encoders are checked", checked, len(Encoders()))
+	if checked != 9 || len(AnalyticEncoders()) != 10 {
+		t.Errorf("%d of %d encoders are checked", checked, len(AnalyticEncoders()))
 	}
 }
 
 func TestEntangledSet(t *testing.T) {
-	for _, e := range Encoders() {
+	for _, e := range AnalyticEncoders() {
 		s := &Entangled{Encoder: e.Name, Levels: 4}
 		d := build(t, s)
 		codes, columns, err := s.Codes(0)

@@ -13,10 +13,10 @@ import (
 // yours, for data whose moves are not turns of its factors, such as objects
 // rotated in space.
 type Groups struct {
-	Images     string `yaml:"images" doc:"an .npy array of integers, groups x M: the images of each group"`
-	Moves      string `yaml:"moves" doc:"an .npy array, groups x M x factors: radians that each factor turns by, from the group's first image to this one; empty: what the levels of the circular factors say"`
-	Rotations  string `yaml:"rotations" doc:"an .npy array, groups x M x 4R: R rotations in space from the group's first image to this one, each an axis (x, y, z) and an angle in radians; empty: none"`
-	Unlabelled bool   `yaml:"unlabelled" doc:"train on the images that are in no group too, without labels"`
+	Images          string `yaml:"images" doc:"an .npy array of integers, groups x M: the images of each group"`
+	Transformations string `yaml:"moves" doc:"an .npy array, groups x M x factors: radians that each factor turns by, from the group's first image to this one; empty: what the levels of the circular factors say"`
+	Rotations       string `yaml:"rotations" doc:"an .npy array, groups x M x 4R: R rotations in space from the group's first image to this one, each an axis (x, y, z) and an angle in radians; empty: none"`
+	Unlabelled      bool   `yaml:"unlabelled" doc:"train on the images that are in no group too, without labels"`
 }
 
 // Validate checks the settings.
@@ -28,7 +28,7 @@ func (g *Groups) Validate() error {
 }
 
 // Split reads the files. A split with rotations has Rotations set, and their
-// columns follow those of the factors in Moves.
+// columns follow those of the factors in Transformations.
 func (g *Groups) Split(d Dataset, _ *rng.Stream) (*Split, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
@@ -37,28 +37,28 @@ func (g *Groups) Split(d Dataset, _ *rng.Stream) (*Split, error) {
 	if err != nil {
 		return nil, fmt.Errorf("groups: %w", err)
 	}
-	split, err := newSplit(d, m, groups, g.Unlabelled)
+	split, err := NewSplit(d, m, groups, g.Unlabelled)
 	if err != nil {
 		return nil, fmt.Errorf("groups: %w", err)
 	}
 	k := len(d.Factors())
-	if g.Moves != "" {
-		moves, err := readMoves(g.Moves, len(groups), m, k)
+	if g.Transformations != "" {
+		moves, err := readTransformations(g.Transformations, len(groups), m, k)
 		if err != nil {
 			return nil, fmt.Errorf("groups: moves: %w", err)
 		}
-		split.Moves = moves
+		split.Transformations = moves
 	}
 	if g.Rotations == "" {
 		return split, nil
 	}
-	rotations, err := readMoves(g.Rotations, len(groups), m, 0)
+	rotations, err := readTransformations(g.Rotations, len(groups), m, 0)
 	if err != nil {
 		return nil, fmt.Errorf("groups: rotations: %w", err)
 	}
 	split.Rotations = len(rotations[0]) / (4 * m)
 	for i := range groups {
-		split.Moves[i] = beside(split.Moves[i], rotations[i], m)
+		split.Transformations[i] = beside(split.Transformations[i], rotations[i], m)
 	}
 	return split, nil
 }
@@ -91,8 +91,8 @@ func (g *Groups) images(d Dataset) (groups [][]int, m int, err error) {
 	return groups, m, nil
 }
 
-// readMoves reads an array [groups, m, columns]; columns 0 means any multiple of 4.
-func readMoves(file string, groups, m, columns int) ([][]float32, error) {
+// readTransformations reads an array [groups, m, columns]; columns 0 means any multiple of 4.
+func readTransformations(file string, groups, m, columns int) ([][]float32, error) {
 	r, err := npy.Open(file)
 	if err != nil {
 		return nil, err

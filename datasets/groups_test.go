@@ -40,15 +40,15 @@ func TestGroupsFromFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	step := float32(2 * math.Pi / 8)
-	if want := []float32{0, 0, step, step}; !slices.Equal(split.Moves[0], want) || split.M != 2 || len(split.Unlabelled) != 0 || split.Rotations != 0 {
-		t.Errorf("moves %v of the first group, M %d, %d unlabelled images, %d rotations; want %v, 2, 0, 0", split.Moves[0], split.M, len(split.Unlabelled), split.Rotations, want)
+	if want := []float32{0, 0, step, step}; !slices.Equal(split.Transformations[0], want) || split.M != 2 || len(split.Unlabelled) != 0 || split.Rotations != 0 {
+		t.Errorf("moves %v of the first group, M %d, %d unlabelled images, %d rotations; want %v, 2, 0, 0", split.Transformations[0], split.M, len(split.Unlabelled), split.Rotations, want)
 	}
-	split, err = (&Groups{Images: images, Moves: moves, Rotations: rotations, Unlabelled: true}).Split(d, nil)
+	split, err = (&Groups{Images: images, Transformations: moves, Rotations: rotations, Unlabelled: true}).Split(d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []float32{0, 0, 1, 0, 0, 0, 1, 2, 1, 0, 0, 2}; !slices.Equal(split.Moves[1], want) || split.Rotations != 1 || split.K() != 6 || len(split.Unlabelled) != 60 {
-		t.Errorf("moves %v of the second group, %d rotations, %d columns, %d unlabelled images; want %v, 1, 6, 60", split.Moves[1], split.Rotations, split.K(), len(split.Unlabelled), want)
+	if want := []float32{0, 0, 1, 0, 0, 0, 1, 2, 1, 0, 0, 2}; !slices.Equal(split.Transformations[1], want) || split.Rotations != 1 || split.K() != 6 || len(split.Unlabelled) != 60 {
+		t.Errorf("moves %v of the second group, %d rotations, %d columns, %d unlabelled images; want %v, 1, 6, 60", split.Transformations[1], split.Rotations, split.K(), len(split.Unlabelled), want)
 	}
 
 	for name, c := range map[string]struct {
@@ -60,9 +60,9 @@ func TestGroupsFromFiles(t *testing.T) {
 		"images of shape 3":  {Groups{Images: moves}, "want groups x M"},
 		"image out of range": {Groups{Images: arrayFile(t, "far.npy", []int{1, 2}, int32(0), 64)}, "row 0, column 1 is 64; want an image of dataset square"},
 		"image of a part":    {Groups{Images: arrayFile(t, "half.npy", []int{1, 2}, 0.5, 1)}, "row 0, column 0 is 0.5"},
-		"moves of shape":     {Groups{Images: images, Moves: rotations}, "shape [2 2 4]; want 2 x 2 x 2"},
+		"moves of shape":     {Groups{Images: images, Transformations: rotations}, "shape [2 2 4]; want 2 x 2 x 2"},
 		"rotations of shape": {Groups{Images: images, Rotations: moves}, "want 2 x 2 x a multiple of 4"},
-		"moves that are nan": {Groups{Images: images, Moves: arrayFile(t, "nan.npy", []int{2, 2, 2}, 0, 0, 0, 0, 0, 0, math.NaN(), 0)}, "group 1, element 2 is NaN"},
+		"moves that are nan": {Groups{Images: images, Transformations: arrayFile(t, "nan.npy", []int{2, 2, 2}, 0, 0, 0, 0, 0, 0, math.NaN(), 0)}, "group 1, element 2 is NaN"},
 	} {
 		if _, err := c.groups.Split(d, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v does not say %q", name, err, c.want)

@@ -113,9 +113,9 @@ func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 		}
 		joined.Rotations = s.Rotations
 		joined.M = cmp.Or(joined.M, s.M)
-		groups[at], moves[at] = append(groups[at], s.Groups...), append(moves[at], s.Moves...)
+		groups[at], moves[at] = append(groups[at], s.Groups...), append(moves[at], s.Transformations...)
 	}
-	joined.Groups, joined.Moves = slices.Concat(groups...), slices.Concat(moves...)
+	joined.Groups, joined.Transformations = slices.Concat(groups...), slices.Concat(moves...)
 	if known != nil {
 		var err error
 		if joined.Known, err = JoinLabels(known...); err != nil {

@@ -262,7 +262,7 @@ func (l *Labels) labelled(n int) []int {
 
 // knowing is a split without moves.
 func knowing(d Dataset, known *Labels) (*Split, error) {
-	split, err := newSplit(d, 0, nil, true)
+	split, err := NewSplit(d, 0, nil, true)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ var SupervisionRegistry = &registry.Registry[Supervision]{Kind: "supervision", E
 	},
 	{
 		Name: "views", Doc: "all images of an object: one circular factor takes all its values while the others are held",
-		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Views{} },
+		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &ObjectViews{} },
 	},
 	{
 		Name: "groups", Doc: "groups of images and the transformations within them, from files of your own",

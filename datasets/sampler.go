@@ -10,10 +10,10 @@ import (
 // Batch lists the images of one training step. Its slices are not to be changed;
 // they are valid until the next StartEpoch, Levels until the next Next.
 type Batch struct {
-	Labelled bool
-	Group    int       // images in a group of a labelled batch, M; otherwise 1
-	Indices  []int     // data set indices; of a labelled batch group by group, M each
-	Moves    []float32 // of a labelled batch: len(Indices) x K radians, relative to the group's first image
+	Labelled        bool
+	Group           int       // images in a group of a labelled batch, M; otherwise 1
+	Indices         []int     // data set indices; of a labelled batch group by group, M each
+	Transformations []float32 // of a labelled batch: len(Indices) x K radians, relative to the group's first image
 
 	// Levels is len(Indices) x len(Known.Factors), image by image: the level, or -1
 	// where it is not known. Where only the similarity of a pair is known, its two images share a number
@@ -40,14 +40,14 @@ type Sampler struct {
 	imagesPerBatch int
 	passes         []groupPass // over the groups
 
-	state      State
-	groups     []int     // the epoch's order of groups
-	labelled   []int     // the epoch's labelled images, group by group
-	moves      []float32 // and their moves
-	unlabelled []int     // the epoch's unlabelled images, with those of mix
-	mix        *mix      // nil: no share of labelled images
-	levels     []int32   // of the batch dealt last
-	scratch    labelScratch
+	state           State
+	groups          []int     // the epoch's order of groups
+	labelled        []int     // the epoch's labelled images, group by group
+	transformations []float32 // and their transformations
+	unlabelled      []int     // the epoch's unlabelled images, with those of mix
+	mix             *mix      // nil: no share of labelled images
+	levels          []int32   // of the batch dealt last
+	scratch         labelScratch
 }
 
 // groupPass deals the groups of one kind.
@@ -87,7 +87,7 @@ func NewSampler(split *Split, batchImages int, stream *rng.Stream) (*Sampler, er
 		s.passes = append(s.passes, groupPass{kind, min(max(1, batchImages/kind.M), kind.Count), images})
 		images += kind.Count * kind.M
 	}
-	s.labelled, s.moves = make([]int, images), make([]float32, images*split.K())
+	s.labelled, s.transformations = make([]int, images), make([]float32, images*split.K())
 	if err := s.prepareLabels(); err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *Sampler) shuffle() {
 		s.stream.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 		for _, g := range groups {
 			copy(s.labelled[at:at+p.M], s.split.Groups[g])
-			copy(s.moves[at*k:(at+p.M)*k], s.split.Moves[g])
+			copy(s.transformations[at*k:(at+p.M)*k], s.split.Transformations[g])
 			at += p.M
 		}
 	}
@@ -158,7 +158,7 @@ func (s *Sampler) batch(position int) (Batch, bool) {
 			first := p.image + position*p.perBatch*p.M
 			last := min(first+p.perBatch*p.M, p.image+p.Count*p.M)
 			k := s.split.K()
-			return Batch{Labelled: true, Group: p.M, Indices: s.labelled[first:last], Moves: s.moves[first*k : last*k]}, true
+			return Batch{Labelled: true, Group: p.M, Indices: s.labelled[first:last], Transformations: s.transformations[first*k : last*k]}, true
 		}
 		position -= p.batches()
 	}

@@ -8,13 +8,17 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// newSplit computes the moves of groups of M images each, and lists the rest of
-// the data set as unlabelled if that is wanted.
-func newSplit(d Dataset, m int, groups [][]int, unlabelled bool) (*Split, error) {
-	split := &Split{M: m, Groups: groups, Moves: make([][]float32, len(groups))}
+// NewSplit returns a split of groups of m images each, with the transformations that the levels of the
+// circular factors give. If unlabelled is set, the images in no group are trained on too. It is an error
+// if a group has another number of images, if an index is out of range, or if nothing is left to train on.
+func NewSplit(d Dataset, m int, groups [][]int, unlabelled bool) (*Split, error) {
+	split := &Split{M: m, Groups: groups, Transformations: make([][]float32, len(groups))}
 	used := make([]bool, d.Len())
 	for g, group := range groups {
-		split.Moves[g] = moves(d, group)
+		if err := checkGroup(d, g, group, m); err != nil {
+			return nil, err
+		}
+		split.Transformations[g] = transformations(d, group)
 		for _, i := range group {
 			used[i] = true
 		}
@@ -32,8 +36,21 @@ func newSplit(d Dataset, m int, groups [][]int, unlabelled bool) (*Split, error)
 	return split, nil
 }
 
-// moves are the angles of a group's images relative to its first one.
-func moves(d Dataset, group []int) []float32 {
+// checkGroup reports a group of other than m images, or of images that the data set lacks.
+func checkGroup(d Dataset, g int, group []int, m int) error {
+	if len(group) != m || m < 1 {
+		return fmt.Errorf("group %d has %d images; want %d, and at least 1", g, len(group), m)
+	}
+	for _, i := range group {
+		if i < 0 || i >= d.Len() {
+			return fmt.Errorf("group %d has image %d; want an image of dataset %s, 0 to %d", g, i, d.Name(), d.Len()-1)
+		}
+	}
+	return nil
+}
+
+// transformations returns the angles of a group's images relative to its first one.
+func transformations(d Dataset, group []int) []float32 {
 	factors := d.Factors()
 	k := len(factors)
 	first, levels := make([]int, k), make([]int, k)

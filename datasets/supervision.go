@@ -14,21 +14,21 @@ import (
 // moves relative to its first image are known (the transformation labels of Tonnaer
 // et al. 2022, section 5); of the other images no move is known.
 type Split struct {
-	M          int         // images in a group of the first kind; 0: the supervision has no groups. There may be none all the same: no pairs
-	Groups     [][]int     // M data set indices each, kind by kind: see Kinds
-	Moves      [][]float32 // M*K numbers each: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
-	Rotations  int         // rotations in space that Moves holds after the factors' angles: axis (x, y, z) and angle each
-	Unlabelled []int       // data set indices in no group, ascending
-	Known      *Labels     // what is known about the factors of images; nil: nothing
+	M               int         // images in a group of the first kind; 0: the supervision has no groups. There may be none all the same: no pairs
+	Groups          [][]int     // M data set indices each, kind by kind: see Kinds
+	Transformations [][]float32 // M*K numbers each: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
+	Rotations       int         // rotations in space that Transformations holds after the factors' angles: axis (x, y, z) and angle each
+	Unlabelled      []int       // data set indices in no group, ascending
+	Known           *Labels     // what is known about the factors of images; nil: nothing
 }
 
-// K is the number of columns of Moves: the factors, and 4 for each rotation; 0 when
+// K is the number of columns of Transformations: the factors, and 4 for each rotation; 0 when
 // there are no groups.
 func (s *Split) K() int {
 	if len(s.Groups) == 0 {
 		return 0
 	}
-	return len(s.Moves[0]) / len(s.Groups[0])
+	return len(s.Transformations[0]) / len(s.Groups[0])
 }
 
 // GroupKind are groups of the same number of images.
@@ -60,7 +60,7 @@ type Supervision interface {
 type None struct{}
 
 // Split returns a Split without groups.
-func (*None) Split(d Dataset, _ *rng.Stream) (*Split, error) { return newSplit(d, 0, nil, true) }
+func (*None) Split(d Dataset, _ *rng.Stream) (*Split, error) { return NewSplit(d, 0, nil, true) }
 
 // Pairs draws Count pairs of distinct images at random, no image twice, and labels
 // the move from the first to the second (Tonnaer et al. 2022, section 6). The
@@ -113,7 +113,7 @@ func (p *Pairs) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	if p.Count > possible {
 		return nil, fmt.Errorf("pairs: %d pairs of distinct images cannot be drawn from the %d images of dataset %s; want at most %d", p.Count, d.Len(), d.Name(), possible)
 	}
-	return newSplit(d, 2, groups[:p.Count], true)
+	return NewSplit(d, 2, groups[:p.Count], true)
 }
 
 // pairsWithin joins images, taken in the given order, that are equal in the held
@@ -197,7 +197,7 @@ func (p *Paths) Split(d Dataset, s *rng.Stream) (*Split, error) {
 			return nil, err
 		}
 	}
-	return newSplit(d, p.Length, groups, p.Unlabelled)
+	return NewSplit(d, p.Length, groups, p.Unlabelled)
 }
 
 // walk draws one path.
@@ -223,16 +223,16 @@ func (p *Paths) walk(d Dataset, index *Index, circular []int, s *rng.Stream) ([]
 	return path, nil
 }
 
-// Views makes one group of all images of an object: a circular factor takes all
+// ObjectViews makes one group of all images of an object: a circular factor takes all
 // its values, from level 0 on, while the other factors are held (Tonnaer et al.
 // 2022, sections 5 and 6, COIL-100 and ModelNet40).
-type Views struct {
+type ObjectViews struct {
 	Factor  string `yaml:"factor" doc:"circular factor that moves; empty: the only one there is"`
 	Objects int    `yaml:"objects" doc:"number of objects with labelled views, chosen at random; 0: all"`
 }
 
 // Validate checks the settings.
-func (v *Views) Validate() error {
+func (v *ObjectViews) Validate() error {
 	if v.Objects < 0 {
 		return config.Invalid("objects", "%d is negative; want 0 (all) or more", v.Objects)
 	}
@@ -240,7 +240,7 @@ func (v *Views) Validate() error {
 }
 
 // Split collects the views.
-func (v *Views) Split(d Dataset, s *rng.Stream) (*Split, error) {
+func (v *ObjectViews) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	if err := v.Validate(); err != nil {
 		return nil, err
 	}
@@ -285,11 +285,11 @@ func (v *Views) Split(d Dataset, s *rng.Stream) (*Split, error) {
 		s.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 		groups = groups[:v.Objects]
 	}
-	return newSplit(d, size, groups, true)
+	return NewSplit(d, size, groups, true)
 }
 
-// moving is the factor that Views moves.
-func (v *Views) moving(d Dataset) (int, error) {
+// moving is the factor that ObjectViews moves.
+func (v *ObjectViews) moving(d Dataset) (int, error) {
 	if v.Factor != "" {
 		k, err := factorNamed(d, v.Factor)
 		if err == nil && d.Factors()[k].Kind != factor.Circular {

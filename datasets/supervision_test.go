@@ -44,21 +44,21 @@ func split(t testing.TB, s Supervision, d Dataset) *Split {
 	return result
 }
 
-// checkMoves compares moves with the levels of the images.
-func checkMoves(t *testing.T, d Dataset, s *Split) {
+// checkTransformations compares moves with the levels of the images.
+func checkTransformations(t *testing.T, d Dataset, s *Split) {
 	t.Helper()
 	factors := d.Factors()
 	k := len(factors)
 	first, levels := make([]int, k), make([]int, k)
 	for g, group := range s.Groups {
-		if len(group) != s.M || len(s.Moves[g]) != s.M*k {
-			t.Fatalf("group %d has %d images and %d angles", g, len(group), len(s.Moves[g]))
+		if len(group) != s.M || len(s.Transformations[g]) != s.M*k {
+			t.Fatalf("group %d has %d images and %d angles", g, len(group), len(s.Transformations[g]))
 		}
 		d.FactorsAt(group[0], first)
 		for m, i := range group {
 			d.FactorsAt(i, levels)
 			for j, f := range factors {
-				angle := float64(s.Moves[g][m*k+j])
+				angle := float64(s.Transformations[g][m*k+j])
 				if f.Kind != factor.Circular {
 					if angle != 0 || levels[j] != first[j] {
 						t.Fatalf("group %d moves in %s", g, f.Name)
@@ -103,7 +103,7 @@ func TestPairs(t *testing.T) {
 		if len(s.Groups) != count || len(s.Unlabelled) != 4096-2*count || count > 0 && s.M != 2 {
 			t.Errorf("%d pairs: %d groups, %d unlabelled", count, len(s.Groups), len(s.Unlabelled))
 		}
-		checkMoves(t, d, s)
+		checkTransformations(t, d, s)
 		checkParts(t, d, s)
 	}
 	a, b := split(t, &Pairs{Count: 5}, d), split(t, &Pairs{Count: 5}, d)
@@ -116,7 +116,7 @@ func TestPairs(t *testing.T) {
 	// pairs of views of one object
 	views := toyOf(object(6), circle("view", 8))
 	s := split(t, &Pairs{Count: 24, Hold: []string{"object"}}, views)
-	checkMoves(t, views, s)
+	checkTransformations(t, views, s)
 	checkParts(t, views, s)
 }
 
@@ -126,7 +126,7 @@ func TestPaths(t *testing.T) {
 	if len(s.Groups) != 50 || s.M != 100 || s.Unlabelled != nil {
 		t.Fatalf("%d groups of %d, %d unlabelled", len(s.Groups), s.M, len(s.Unlabelled))
 	}
-	checkMoves(t, d, s)
+	checkTransformations(t, d, s)
 	before, levels := make([]int, 3), make([]int, 3)
 	directions := map[[2]int]int{}
 	for _, path := range s.Groups {
@@ -164,25 +164,25 @@ func TestPaths(t *testing.T) {
 
 func TestViews(t *testing.T) {
 	d := toyOf(circle("view", 8), object(5), factor.Factor{Name: "light", Size: 2, Kind: factor.Ordinal})
-	s := split(t, &Views{}, d)
+	s := split(t, &ObjectViews{}, d)
 	if len(s.Groups) != 10 || s.M != 8 || s.Unlabelled != nil {
 		t.Fatalf("%d groups of %d", len(s.Groups), s.M)
 	}
-	checkMoves(t, d, s)
+	checkTransformations(t, d, s)
 	checkParts(t, d, s)
 	for m, want := range []float64{0, 1, 2, 3, 4, 5, 6, 7} {
-		if got := s.Moves[3][3*m]; got != float32(2*math.Pi*want/8) {
+		if got := s.Transformations[3][3*m]; got != float32(2*math.Pi*want/8) {
 			t.Errorf("view %d is at %v", m, got)
 		}
 	}
-	s = split(t, &Views{Objects: 4}, d)
+	s = split(t, &ObjectViews{Objects: 4}, d)
 	if len(s.Groups) != 4 || len(s.Unlabelled) != 48 {
 		t.Errorf("%d groups, %d unlabelled", len(s.Groups), len(s.Unlabelled))
 	}
 	checkParts(t, d, s)
 	torus := toyOf(circle("a", 4), circle("b", 6))
-	s = split(t, &Views{Factor: "b"}, torus)
-	checkMoves(t, torus, s)
+	s = split(t, &ObjectViews{Factor: "b"}, torus)
+	checkTransformations(t, torus, s)
 	checkParts(t, torus, s)
 }
 
@@ -207,14 +207,14 @@ func TestSupervisionErrors(t *testing.T) {
 		{&Paths{Count: 1, Length: 5, Step: 4}, torus, `step 4 is too long for factor "b" of dataset toy; want 1 to 3`},
 		{&Paths{Count: 1, Length: 5, Step: 1}, objects, "no circular factor"},
 		{&Paths{Count: 50, Length: 50, Step: 1}, partial, "has no image with object 5, view 7"},
-		{&Views{}, torus, "2 circular factors; name one as factor: a, b"},
-		{&Views{}, objects, "no circular factor"},
-		{&Views{Factor: "object"}, views, `factor "object" of dataset toy is categorical`},
-		{&Views{Factor: "c"}, torus, `no factor "c"`},
-		{&Views{Objects: -1}, views, "objects: -1"},
-		{&Views{Objects: 7}, views, "has 6 objects, not 7"},
-		{&Views{}, &toy{grid: factor.Grid{circle("view", 8)}, missing: 1}, "has 7 images; want all 8 views of every object"},
-		{&Views{}, partial, "has no image with object 5, view 7; want all 8 views"},
+		{&ObjectViews{}, torus, "2 circular factors; name one as factor: a, b"},
+		{&ObjectViews{}, objects, "no circular factor"},
+		{&ObjectViews{Factor: "object"}, views, `factor "object" of dataset toy is categorical`},
+		{&ObjectViews{Factor: "c"}, torus, `no factor "c"`},
+		{&ObjectViews{Objects: -1}, views, "objects: -1"},
+		{&ObjectViews{Objects: 7}, views, "has 6 objects, not 7"},
+		{&ObjectViews{}, &toy{grid: factor.Grid{circle("view", 8)}, missing: 1}, "has 7 images; want all 8 views of every object"},
+		{&ObjectViews{}, partial, "has no image with object 5, view 7; want all 8 views"},
 	}
 	for _, test := range tests {
 		if _, err := test.s.Split(test.d, rng.New(0, "x")); err == nil || !strings.Contains(err.Error(), test.want) {

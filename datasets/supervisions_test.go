@@ -33,7 +33,7 @@ func TestPairsAndLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(s.Groups, s.Moves, s.M, s.Unlabelled) != fmt.Sprint(alone.Groups, alone.Moves, alone.M, alone.Unlabelled) {
+	if fmt.Sprint(s.Groups, s.Transformations, s.M, s.Unlabelled) != fmt.Sprint(alone.Groups, alone.Transformations, alone.M, alone.Unlabelled) {
 		t.Error("pairs beside labels are other pairs")
 	}
 	if n := len(s.Known.Images); n != d.Len()/2 || !s.Known.KnowsLevels() || s.Known.Share != 0.5 {
@@ -218,14 +218,14 @@ func TestPairsAndPaths(t *testing.T) {
 			}
 			sizes = append(sizes, fmt.Sprint(len(batch.Indices), "/", batch.Group))
 			for at := 0; at < len(batch.Indices); at += batch.Group {
-				dealt[fmt.Sprint(batch.Indices[at:at+batch.Group], batch.Moves[2*at:2*(at+batch.Group)])]++
+				dealt[fmt.Sprint(batch.Indices[at:at+batch.Group], batch.Transformations[2*at:2*(at+batch.Group)])]++
 			}
 		}
 		if got, want := fmt.Sprint(sizes), "[6/2 6/2 6/2 4/2 5/5 5/5 5/5]"; got != want {
 			t.Errorf("batches of %v, want %v", got, want)
 		}
 		for g := range s.Groups {
-			dealt[fmt.Sprint(s.Groups[g], s.Moves[g])]--
+			dealt[fmt.Sprint(s.Groups[g], s.Transformations[g])]--
 		}
 		for group, count := range dealt {
 			if count != 0 {

@@ -14,7 +14,7 @@ import (
 // encoded is the input of an encoder of Zhang and Sugiyama 2024, appendix F.1.
 func encoded(t testing.TB, name string) (*Input, SubCodes) {
 	t.Helper()
-	for _, e := range datasets.Encoders() {
+	for _, e := range datasets.AnalyticEncoders() {
 		if e.Name != name {
 			continue
 		}

@@ -116,7 +116,7 @@ func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 		Codes:  metrics.Matrix{Rows: set.Len(), Cols: columns, Data: codes},
 		Levels: datasets.Levels(set), Factors: set.Factors(),
 	}}
-	for _, known := range datasets.Encoders() {
+	for _, known := range datasets.AnalyticEncoders() {
 		if known.Name != e.Encoder {
 			continue
 		}

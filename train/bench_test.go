@@ -97,8 +97,8 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 	for i := range pixels {
 		pixels[i] = stream.Float32()
 	}
-	batch := datasets.Batch{Labelled: o.Labelled, Indices: make([]int, images), Moves: make([]float32, images*2)}
-	stream.Normals(batch.Moves)
+	batch := datasets.Batch{Labelled: o.Labelled, Indices: make([]int, images), Transformations: make([]float32, images*2)}
+	stream.Normals(batch.Transformations)
 	adam, err := Optimizers.Lookup("adam")
 	if err != nil {
 		b.Fatal(err)

@@ -303,7 +303,7 @@ func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k,
 		width := len(m.columns)
 		for row := range len(m.dst) / width { // a second view moves as the first does
 			for c, from := range m.columns {
-				m.dst[row*width+c] = b.Moves[row%len(b.Indices)*k+from]
+				m.dst[row*width+c] = b.Transformations[row%len(b.Indices)*k+from]
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func TestFill(t *testing.T) {
 	}
 	images := make([]float32, len(p.images))
 	rng.New(1, "images").Normals(images)
-	batch := datasets.Batch{Labelled: true, Indices: []int{3, 4}, Moves: []float32{0, 0, 0.5, 1.5}} // two factors
+	batch := datasets.Batch{Labelled: true, Indices: []int{3, 4}, Transformations: []float32{0, 0, 0.5, 1.5}} // two factors
 	stream, same := rng.New(2, "noise"), rng.New(2, "noise")
 	for range 2 { // the second time the noise is another
 		p.fill(images, nil, batch, 2, 0, stream)

@@ -57,7 +57,7 @@ func TestLabelsOfTwoViews(t *testing.T) {
 		t.Error("the second loss that asks gets another input")
 	}
 	p := &program{moves: moves.inputs}
-	p.fill(nil, nil, datasets.Batch{Indices: []int{3, 4}, Moves: []float32{0, 0, 1, 0, 0, 0, 7, 8, 0, 1, 0, 9}}, 6, 0, nil)
+	p.fill(nil, nil, datasets.Batch{Indices: []int{3, 4}, Transformations: []float32{0, 0, 1, 0, 0, 0, 7, 8, 0, 1, 0, 9}}, 6, 0, nil)
 	if got, want := nn.Data(x), []float32{0, 8, 0, 8}; !slices.Equal(got, want) {
 		t.Errorf("angles %v, want %v", got, want)
 	}
