@@ -1,6 +1,7 @@
 package models
 
 import (
+	"context"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -96,7 +97,7 @@ func (s *COFHAE) hierarchy(data Data) (h hierarchy.Hierarchy, err error) {
 		if data.Learned == nil {
 			return nil, fmt.Errorf("hierarchy: it is not learned yet; want a run that learns it")
 		}
-		h = data.Learned
+		h = data.Learned.Hierarchy
 	default:
 		if h, err = hierarchy.Read(s.Hierarchy); err != nil {
 			return nil, fmt.Errorf("hierarchy: %w", err)
@@ -106,6 +107,55 @@ func (s *COFHAE) hierarchy(data Data) (h hierarchy.Hierarchy, err error) {
 		return nil, fmt.Errorf("hierarchy: it has no continuous dimension; want at least one")
 	}
 	return h, nil
+}
+
+// Stage implements [Staged]: where the hierarchy is learned, an autoencoder with the same networks is trained
+// first, and MIMOSA explores its codes.
+func (s *COFHAE) Stage() *Stage {
+	if s.Hierarchy != LearnedHierarchy {
+		return nil
+	}
+	return &Stage{
+		Name: LearnedHierarchy, Key: "hierarchy", Losses: []string{"reconstruction"},
+		Model: Choice{Name: "ae", Value: &AE{Networks: s.Networks, Latent: s.Mimosa.InitialDim}},
+		Learn: s.explore,
+	}
+}
+
+// Known implements [Staged]: the same autoencoder with the data set's hierarchy.
+func (s *COFHAE) Known() Settings {
+	known := *s
+	known.Hierarchy = TrueHierarchy
+	return &known
+}
+
+// explore runs MIMOSA on codes.
+func (s *COFHAE) explore(ctx context.Context, codes []float32, width int, say func(line string)) (*Learned, error) {
+	wide := make([]float64, len(codes))
+	for i, v := range codes {
+		wide[i] = float64(v)
+	}
+	last := ""
+	r, err := mimosa.Run(ctx, wide, width, s.Mimosa.Options, func(stage string, _, _ int) {
+		if stage != last {
+			last = stage
+			say(stage)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mimosa: %w", err)
+	}
+	say(fmt.Sprintf("%d components hold %.1f %% of the codes\n%s", len(r.Components), 100*r.Coverage, r.Hierarchy))
+	if r.Hierarchy.Continuous() == 0 {
+		return nil, fmt.Errorf("mimosa found no component of at least %d codes; want a smaller model.cofhae.mimosa.min_merged, or other codes", s.Mimosa.MinMerged)
+	}
+	k := len(r.Hierarchy.Categoricals())
+	l := &Learned{Hierarchy: r.Hierarchy, Labels: make([]int32, len(r.Labels)*k), Components: make([]int32, len(r.Labels))}
+	for row, component := range r.Labels {
+		r.Labelled(row, l.Labels[row*k:(row+1)*k])
+		l.Components[row] = int32(component)
+	}
+	return l, nil
 }
 
 type cofhae struct {

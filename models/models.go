@@ -23,7 +23,8 @@ type Data struct {
 	Rotations               int  // rotations in space that labelled groups come with; see datasets.Split
 	Real                    bool // pixels are any numbers, not in [0, 1]; see datasets.RealValued
 
-	Hierarchy, Learned hierarchy.Hierarchy // of the data set's dimensions: the true one, and one that was learned; nil: none
+	Hierarchy hierarchy.Hierarchy // of the data set's dimensions; nil: none
+	Learned   *Learned            // by an earlier stage, see Staged; nil: there was none
 }
 
 // DataOf describes a data set.

@@ -91,7 +91,7 @@ func (m *Mimosa) results(ctx context.Context, runs []sweep.Entry, choices []metr
 	}
 	images := e.Explored()
 	if x == nil || len(x.Components) != len(images) {
-		r, err := e.Explore(ctx, m.options(len(images)), func(string) {})
+		r, err := m.explore(ctx, e, images)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -104,6 +104,26 @@ func (m *Mimosa) results(ctx context.Context, runs []sweep.Entry, choices []metr
 	}
 	results, _ := x.of(choices)
 	return results, run.Fit, m.store(run.Dir, x)
+}
+
+// explore runs MIMOSA on the codes of images.
+func (m *Mimosa) explore(ctx context.Context, e *train.Experiment, images []int) (*mimosa.Result, error) {
+	codes, err := e.Encode(ctx, images)
+	if err != nil {
+		return nil, err
+	}
+	wide := make([]float64, len(codes))
+	for i, v := range codes {
+		wide[i] = float64(v)
+	}
+	r, err := mimosa.Run(ctx, wide, e.Coder.Width(), m.options(len(images)), nil)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("mimosa: %w", train.ErrStopped)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mimosa: %w", err)
+	}
+	return r, nil
 }
 
 // defined are the metrics that have a value: without a component, codes have no purity.

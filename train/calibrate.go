@@ -14,8 +14,8 @@ import (
 const warmSteps = 2
 
 // Calibrate estimates how long the training of a config takes, from some of its first steps, each objective's
-// in turn. Measuring and drawing at the end are not part of it, nor is learning a hierarchy: the true one stands for it,
-// or, where there is none, the autoencoder that is trained first.
+// in turn. Measuring and drawing at the end are not part of it, nor is what an earlier stage learns from codes: the truth stands
+// for it, or, where there is none, the second stage counts as long as the first.
 func Calibrate(ctx context.Context, c Config, steps int) (time.Duration, error) {
 	if initial, err := c.InitialConfig(); err == nil {
 		first, err := Calibrate(ctx, initial, steps)
@@ -71,12 +71,9 @@ func Calibrate(ctx context.Context, c Config, steps int) (time.Duration, error) 
 	return sum / time.Duration(timed) * time.Duration(c.Train.Epochs*t.epochSteps()), nil
 }
 
-// withTruth is a config whose hierarchy is not learned but that of the data set, with all of its labels.
+// withTruth is a config whose model learns nothing in an earlier stage but has it from the data set, with all labels.
 func (c Config) withTruth() Config {
-	m, _ := c.learns()
-	known := *m
-	known.Hierarchy = models.TrueHierarchy
-	c.Model.Value = &known
+	c.Model.Value = c.Model.Value.(models.Staged).Known()
 	c.Supervision = datasets.Supervised("labels", &datasets.FactorLabels{Fraction: 1, Share: 0.5})
 	return c
 }

@@ -7,10 +7,10 @@ import (
 )
 
 // Check reports whether a config can be trained and measured, as far as that is known before it is: its data set, its model and its
-// losses go together, and its metrics suit what they will get. Of a config whose hierarchy is to be learned it
-// checks the autoencoder that this begins with. It writes nothing.
+// losses go together, and its metrics suit what they will get. Of a config whose model learns in stages it
+// checks the first one. It writes nothing.
 func Check(c Config) error {
-	if _, ok := c.learns(); ok {
+	if c.stage() != nil {
 		initial, err := c.InitialConfig()
 		if err != nil {
 			return err

@@ -285,7 +285,7 @@ func TestFlatHierarchy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{runs.Config: text, hierarchyFile: []byte(`[{"type": "continuous"}, {"type": "continuous"}]`)} {
+	for name, content := range map[string][]byte{runs.Config: text, "mimosa/hierarchy.json": []byte(`[{"type": "continuous"}, {"type": "continuous"}]`)} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
 			t.Fatal(err)
 		}

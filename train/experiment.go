@@ -19,8 +19,8 @@ type Experiment struct {
 	Config  Config
 	Data    datasets.Dataset
 	Split   *datasets.Split
-	Learned *Learned // a hierarchy that was learned for the model; nil: none
-	Held    []int    // images that are not trained on, ascending: the final metrics are theirs; nil: of all
+	Learned *models.Learned // by the stage before the model's own; nil: there was none
+	Held    []int           // images that are not trained on, ascending: the final metrics are theirs; nil: of all
 	Model   models.Model
 	Coder   *Coder
 
@@ -32,28 +32,28 @@ type Experiment struct {
 // NewExperiment builds what a config names. Parts that do not go together are a *ConfigError.
 func NewExperiment(c Config) (*Experiment, error) { return newExperiment(c, nil) }
 
-// newExperiment is NewExperiment with a hierarchy that was learned; nil: none.
-func newExperiment(c Config, l *Learned) (*Experiment, error) {
+// newExperiment is NewExperiment with what an earlier stage learned; nil: nothing.
+func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 	e := &Experiment{Config: c, Learned: l}
 	var err error
 	if e.Data, err = c.Dataset.Build(c.Seed); err != nil {
 		return nil, &dataError{c.mistake("dataset."+c.Dataset.Name, err), err}
 	}
-	if err := l.of(e.Data.Len()); err != nil {
+	if err := fitsData(l, e.Data.Len()); err != nil {
 		return nil, err
 	}
 	if e.Split, err = c.Supervision.Split(e.Data, c.Seed); err != nil {
 		return nil, c.mistake("supervision", err)
 	}
 	if l != nil {
-		if e.Split.Known, err = l.join(e.Split.Known); err != nil {
-			return nil, c.mistake("supervision", fmt.Errorf("what mimosa assigned and the labels: %w", err))
+		if e.Split.Known, err = joinAssigned(l, e.Split.Known); err != nil {
+			return nil, c.mistake("supervision", fmt.Errorf("what %s assigned and the labels: %w", c.stage().Name, err))
 		}
 	}
 	if err := e.holdOut(); err != nil {
 		return nil, c.mistake("train.hold_out", err)
 	}
-	e.explored = l.explored(e.Data, e.Explored())
+	e.explored = exploredBy(l, e.Data, e.Explored())
 	data := e.modelData()
 	if e.Model, err = c.Model.Value.New(data, c.Seed); err != nil {
 		return nil, c.mistake("model."+c.Model.Name, err)
@@ -74,9 +74,7 @@ func (e *Experiment) Trainer() (*Trainer, error) {
 func (e *Experiment) modelData() models.Data {
 	data := models.DataOf(e.Data)
 	data.Rotations = e.Split.Rotations
-	if e.Learned != nil {
-		data.Learned = e.Learned.Hierarchy
-	}
+	data.Learned = e.Learned
 	return data
 }
 
@@ -113,7 +111,7 @@ func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	learned, err := readLearned(dir)
+	learned, err := readLearned(dir, c)
 	if err != nil {
 		return nil, "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,68 +17,57 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/runs"
 )
 
-// Learned is a hierarchy that MIMOSA learned from the codes of an autoencoder, and what it
-// assigns images to.
-type Learned struct {
-	Hierarchy hierarchy.Hierarchy
-
-	// Labels has a row for each image and a column for each categorical dimension: 1 + the
-	// option, 0 where the image lacks the dimension, -1 where nothing is known.
-	Labels []int32
-
-	// Components has, for each image, the component of its code, and -1 if that was discarded or not
-	// explored. nil: not known, of runs of older versions.
-	Components []int32
-}
-
-// Files of a run that learned its hierarchy.
+// Files of what a run learned in an earlier stage, in the folder of the stage's name.
 const (
-	hierarchyFile   = "mimosa/hierarchy.json"
-	assignmentsFile = "mimosa/assignments.npy"
-	componentsFile  = "mimosa/components.npy"
+	hierarchyFile   = "hierarchy.json"
+	assignmentsFile = "assignments.npy"
+	componentsFile  = "components.npy"
 )
 
-// learns says whether a config's hierarchy is to be learned first.
-func (c *Config) learns() (*models.COFHAE, bool) {
-	m, ok := c.Model.Value.(*models.COFHAE)
-	return m, ok && m.Hierarchy == models.LearnedHierarchy
+// stage describes the stage before a config's training; nil if there is none.
+func (c *Config) stage() *models.Stage {
+	m, ok := c.Model.Value.(models.Staged)
+	if !ok {
+		return nil
+	}
+	return m.Stage()
 }
 
-// InitialConfig is the config of the autoencoder on whose codes a config's hierarchy is learned: its
-// network, reconstruction and training, with plain codes.
+// InitialConfig is the config of the stage before a config's training: the model and the losses that the stage names,
+// with the config's data set and training.
 func (c Config) InitialConfig() (Config, error) {
-	m, ok := c.learns()
-	if !ok {
-		return Config{}, fmt.Errorf("the hierarchy of %s is not learned", c.Name)
+	stage := c.stage()
+	if stage == nil {
+		return Config{}, fmt.Errorf("the model of %s has no stage before its training", c.Name)
 	}
-	c.Name += "-initial"
-	c.Model = models.Choice{Name: "ae", Value: &models.AE{Networks: m.Networks, Latent: m.Mimosa.InitialDim}}
+	key := "model." + c.Model.Name + "." + stage.Key
+	c.Name += initialSuffix
+	c.Model = stage.Model
 	c.Supervision = datasets.Supervised("none", &datasets.None{})
 	list := c.Losses
 	c.Losses = nil
 	for _, l := range list {
-		if _, ok := l.Value.(*losses.ReconstructionLoss); ok {
+		if slices.Contains(stage.Losses, l.Name) {
 			c.Losses = append(c.Losses, l)
 		}
 	}
 	if len(c.Losses) == 0 {
-		return Config{}, c.mistake("model.cofhae.hierarchy", errors.New("mimosa needs the loss reconstruction, to learn the codes that it explores"))
+		return Config{}, c.mistake(key, fmt.Errorf("%s needs the loss %s, to learn the codes that it explores", stage.Name, strings.Join(stage.Losses, " or ")))
 	}
 	c.Metrics, c.Train.Stop = defaultMeasures(), nil
 	return c, nil
 }
 
-// learn trains the initial autoencoder in a folder beside the run's, unless a run beside it has trained the same one, and runs MIMOSA on its codes.
-func learn(ctx context.Context, c Config, o Options) (*Learned, error) {
-	m, _ := c.learns()
+// learn trains the model of the earlier stage in a folder beside the run's, unless a run beside it has trained the same one,
+// and learns from its codes.
+func learn(ctx context.Context, c Config, o Options) (*models.Learned, error) {
+	stage := c.stage()
 	initial, err := c.InitialConfig()
 	if err != nil {
 		return nil, err
@@ -86,43 +76,65 @@ func learn(ctx context.Context, c Config, o Options) (*Learned, error) {
 	if err != nil {
 		return nil, err
 	}
+	say := func(format string, a ...any) {
+		if o.Log != nil {
+			fmt.Fprintln(o.Log, strings.TrimSuffix(fmt.Sprintf(format, a...), "\n"))
+		}
+	}
 	if dir == "" {
 		dir = o.Dir + initialSuffix
 		if _, err := Run(ctx, initial, Options{Dir: dir, Resume: true, Log: o.Log}); err != nil {
-			return nil, fmt.Errorf("the autoencoder to learn a hierarchy from: %w", err)
+			return nil, fmt.Errorf("the %s that %s learns from: %w", stage.Model.Name, stage.Name, err)
 		}
-	} else if o.Log != nil {
-		fmt.Fprintf(o.Log, "the hierarchy is learned from the codes of %s\n", dir)
+	} else {
+		say("the hierarchy is learned from the codes of %s", dir)
 	}
 	e, warning, err := OpenExperiment(dir)
 	if err != nil {
 		return nil, err
 	}
-	if warning != "" && o.Log != nil {
-		fmt.Fprintln(o.Log, warning)
+	if warning != "" {
+		say("%s", warning)
 	}
 	e.Progress = NewActivity(o.Log)
-	r, err := e.Explore(ctx, m.Mimosa.Options, func(stage string) {
-		if o.Log != nil {
-			fmt.Fprintf(o.Log, "mimosa: %s\n", stage)
-		}
-	})
+	images := e.Explored()
+	codes, err := e.Encode(ctx, images)
 	if err != nil {
 		return nil, err
 	}
-	if o.Log != nil {
-		fmt.Fprintf(o.Log, "mimosa: %d components hold %.1f %% of the codes\n%s", len(r.Components), 100*r.Coverage, r.Hierarchy)
+	l, err := stage.Learn(ctx, codes, e.Coder.Width(), func(line string) { say("%s: %s", stage.Name, line) })
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: %w", stage.Name, ErrStopped)
 	}
-	if r.Hierarchy.Continuous() == 0 {
-		return nil, fmt.Errorf("mimosa found no component of at least %d codes; want a smaller model.cofhae.mimosa.min_merged, or other codes", m.Mimosa.MinMerged)
+	if err != nil {
+		return nil, err
 	}
-	return &Learned{r.Hierarchy, e.assignments(r), e.components(r)}, nil
+	if l == nil {
+		return nil, fmt.Errorf("%s learned nothing, and gave no error", stage.Name)
+	}
+	k := len(l.Hierarchy.Categoricals())
+	if len(l.Labels) != len(images)*k || l.Components != nil && len(l.Components) != len(images) {
+		return nil, fmt.Errorf("%s gave %d labels and %d components of %d images; want %d labels of each", stage.Name, len(l.Labels), len(l.Components), len(images), k)
+	}
+	return &models.Learned{Hierarchy: l.Hierarchy, Labels: spread(l.Labels, k, images, e.Data.Len()), Components: spread(l.Components, 1, images, e.Data.Len())}, nil
 }
 
-// initialSuffix ends the names of folders of initial autoencoders.
+// spread gives rows of some of n images to all: those of the others are -1. No rows stay none.
+func spread(rows []int32, width int, images []int, n int) []int32 {
+	if rows == nil {
+		return nil
+	}
+	all := slices.Repeat([]int32{-1}, n*width)
+	for row, i := range images {
+		copy(all[i*width:(i+1)*width], rows[row*width:(row+1)*width])
+	}
+	return all
+}
+
+// initialSuffix ends the names of an earlier stage and of its folder.
 const initialSuffix = "-initial"
 
-// trainedInitial finds a trained initial autoencoder with a config beside a run's folder: that of this run, or of another one, such as
+// trainedInitial finds a finished run of the earlier stage with a config beside a run's folder: that of this run, or of another one, such as
 // one of the same grid; "" if there is none.
 func trainedInitial(run string, c Config) (string, error) {
 	want, err := c.Hash()
@@ -145,12 +157,12 @@ func trainedInitial(run string, c Config) (string, error) {
 
 // isTrained says whether a folder holds a finished run of the config with a hash.
 func isTrained(dir, hash string) bool {
-	path := filepath.Join(dir, runs.Config)
-	source, err := os.ReadFile(path)
+	file := filepath.Join(dir, runs.Config)
+	source, err := os.ReadFile(file)
 	if err != nil {
 		return false
 	}
-	c, err := Load(path, source)
+	c, err := Load(file, source)
 	if err != nil {
 		return false
 	}
@@ -161,35 +173,7 @@ func isTrained(dir, hash string) bool {
 	return err == nil && r != nil && r.Error == ""
 }
 
-// Explore runs MIMOSA on the codes of the images that were trained on.
-func (e *Experiment) Explore(ctx context.Context, o mimosa.Options, say func(stage string)) (*mimosa.Result, error) {
-	images := e.Explored()
-	codes, err := e.Encode(ctx, images)
-	if err != nil {
-		return nil, err
-	}
-	wide := make([]float64, len(codes))
-	for i, v := range codes {
-		wide[i] = float64(v)
-	}
-	last := ""
-	r, err := mimosa.Run(ctx, wide, e.Coder.Width(), o, func(stage string, _, _ int) {
-		if stage != last {
-			last = stage
-			say(stage)
-		}
-	})
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("mimosa: %w", ErrStopped)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("mimosa: %w", err)
-	}
-	return r, nil
-}
-
-// Explored lists the images that Explore looks at, in the order of its results: those that
-// are not held out.
+// Explored lists the images that are trained on, which a later stage explores: those that are not held out, ascending.
 func (e *Experiment) Explored() []int {
 	held := make([]bool, e.Data.Len())
 	for _, i := range e.Held {
@@ -204,30 +188,8 @@ func (e *Experiment) Explored() []int {
 	return list
 }
 
-// assignments are a result's choices as labels of all images.
-func (e *Experiment) assignments(r *mimosa.Result) []int32 {
-	k := len(r.Hierarchy.Categoricals())
-	labels := make([]int32, e.Data.Len()*k)
-	for i := range labels {
-		labels[i] = -1
-	}
-	for row, i := range e.Explored() {
-		r.Labelled(row, labels[i*k:(i+1)*k])
-	}
-	return labels
-}
-
-// components are a result's components of all images.
-func (e *Experiment) components(r *mimosa.Result) []int32 {
-	list := slices.Repeat([]int32{-1}, e.Data.Len())
-	for row, i := range e.Explored() {
-		list[i] = int32(r.Labels[row])
-	}
-	return list
-}
-
-// explored are the components of images with what the images truly are; nil if the components are not known.
-func (l *Learned) explored(d datasets.Dataset, images []int) *metrics.Explored {
+// exploredBy are the components of images with what the images truly are; nil if the components are not known.
+func exploredBy(l *models.Learned, d datasets.Dataset, images []int) *metrics.Explored {
 	if l == nil || l.Components == nil {
 		return nil
 	}
@@ -241,8 +203,8 @@ func (l *Learned) explored(d datasets.Dataset, images []int) *metrics.Explored {
 	return x
 }
 
-// of reports arrays that do not have a row for each of so many images; l may be nil.
-func (l *Learned) of(images int) error {
+// fitsData reports arrays that do not have a row for each of so many images; l may be nil.
+func fitsData(l *models.Learned, images int) error {
 	if l == nil {
 		return nil
 	}
@@ -258,8 +220,8 @@ func (l *Learned) of(images int) error {
 	return nil
 }
 
-// labels are the assignments as what a supervision knows; nil if there is no categorical dimension.
-func (l *Learned) labels() *datasets.Labels {
+// assigned are the assignments as what a supervision knows; nil if there is no categorical dimension.
+func assigned(l *models.Learned) *datasets.Labels {
 	var factors []factor.Factor
 	for i, n := range l.Hierarchy.Categoricals() {
 		factors = append(factors, factor.Factor{Name: fmt.Sprintf("option%d", i+1), Size: n + 1, Kind: factor.Categorical})
@@ -274,22 +236,22 @@ func (l *Learned) labels() *datasets.Labels {
 	return known
 }
 
-// join adds the assignments, as the first factors, to what else is known; it may be nil.
-func (l *Learned) join(known *datasets.Labels) (*datasets.Labels, error) {
-	assigned := l.labels()
-	if assigned == nil || known == nil {
-		return cmp.Or(assigned, known), nil
+// joinAssigned adds the assignments, as the first factors, to what else is known; it may be nil.
+func joinAssigned(l *models.Learned, known *datasets.Labels) (*datasets.Labels, error) {
+	labels := assigned(l)
+	if labels == nil || known == nil {
+		return cmp.Or(labels, known), nil
 	}
-	return datasets.JoinLabels(assigned, known)
+	return datasets.JoinLabels(labels, known)
 }
 
-// write stores what was learned in a run's folder.
-func (l *Learned) write(store *runs.Run) error {
-	if err := store.Write(hierarchyFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) }); err != nil {
+// writeLearned stores what a stage learned in a run's folder.
+func writeLearned(store *runs.Run, stage string, l *models.Learned) error {
+	if err := store.Write(path.Join(stage, hierarchyFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) }); err != nil {
 		return err
 	}
 	if l.Components != nil {
-		if err := store.Write(componentsFile, func(w io.Writer) error { return npy.Write(w, []int{len(l.Components)}, l.Components) }); err != nil {
+		if err := store.Write(path.Join(stage, componentsFile), func(w io.Writer) error { return npy.Write(w, []int{len(l.Components)}, l.Components) }); err != nil {
 			return err
 		}
 	}
@@ -297,29 +259,34 @@ func (l *Learned) write(store *runs.Run) error {
 	if k == 0 {
 		return nil
 	}
-	return store.Write(assignmentsFile, func(w io.Writer) error { return npy.Write(w, []int{len(l.Labels) / k, k}, l.Labels) })
+	return store.Write(path.Join(stage, assignmentsFile), func(w io.Writer) error { return npy.Write(w, []int{len(l.Labels) / k, k}, l.Labels) })
 }
 
-// readLearned reads what a run's folder has of a learned hierarchy; nil if it has none.
-func readLearned(dir string) (*Learned, error) {
+// readLearned reads what a stage learned from a run's folder; nil if there is nothing, or no stage.
+func readLearned(dir string, c Config) (*models.Learned, error) {
+	s := c.stage()
+	if s == nil {
+		return nil, nil
+	}
+	stage := s.Name
 	store, err := runs.View(dir)
 	if err != nil {
 		return nil, nil // there is no run yet
 	}
-	if !store.Has(hierarchyFile) {
+	if !store.Has(path.Join(stage, hierarchyFile)) {
 		return nil, nil
 	}
-	l := &Learned{}
-	if l.Hierarchy, err = hierarchy.Read(filepath.Join(dir, hierarchyFile)); err != nil {
+	l := &models.Learned{}
+	if l.Hierarchy, err = hierarchy.Read(filepath.Join(dir, stage, hierarchyFile)); err != nil {
 		return nil, err
 	}
-	if store.Has(componentsFile) {
-		if l.Components, err = readLabels(filepath.Join(dir, componentsFile), 1); err != nil {
+	if store.Has(path.Join(stage, componentsFile)) {
+		if l.Components, err = readLabels(filepath.Join(dir, stage, componentsFile), 1); err != nil {
 			return nil, err
 		}
 	}
 	if k := len(l.Hierarchy.Categoricals()); k > 0 {
-		l.Labels, err = readLabels(filepath.Join(dir, assignmentsFile), k)
+		l.Labels, err = readLabels(filepath.Join(dir, stage, assignmentsFile), k)
 	}
 	return l, err
 }

@@ -86,12 +86,12 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 		Seconds: time.Since(begin).Seconds(), Losses: s.last, Fit: s.fitted, Metrics: results}, nil
 }
 
-// prepare builds the experiment, after its hierarchy is learned where the config wants that.
+// prepare builds the experiment, after the stage before its training where the model has one.
 func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
-	if _, ok := c.learns(); !ok {
+	if c.stage() == nil {
 		return NewExperiment(c)
 	}
-	learned, err := readLearned(o.Dir)
+	learned, err := readLearned(o.Dir, c)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func openSession(e *Experiment, t *Trainer, w *monitor, o Options) (s *session, 
 		return nil, err
 	}
 	if e.Learned != nil {
-		if err := e.Learned.write(s.store); err != nil {
+		if err := writeLearned(s.store, c.stage().Name, e.Learned); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,47 @@
+package models
+
+import (
+	"context"
+
+	"github.com/unravel-ml/unravel/hierarchy"
+)
+
+// Staged is implemented by settings of models that learn in stages: another model is trained first, and
+// what its codes say of the images is in [Data] when the model is made. The first stage is a run of its own,
+// in a folder beside the model's; what it learned is stored with the model.
+type Staged interface {
+	Settings
+
+	// Stage describes the stage before the model's own training; nil if these settings need none.
+	Stage() *Stage
+
+	// Known returns settings of the same model that need no stage, because the data set has what would be
+	// learned. The cost of a run is estimated with them.
+	Known() Settings
+}
+
+// Stage is the training that comes before a model's own. It has the model's data set and training settings,
+// and no supervision.
+type Stage struct {
+	Name   string   // of what learns from the codes, such as mimosa: it begins messages and is the folder of what is learned
+	Key    string   // the setting that asks for the stage, to which errors point
+	Model  Choice   // what is trained
+	Losses []string // names of the losses that the stage takes over from the config, which has at least one of them
+
+	// Learn makes of the codes of the n images that were trained on, [n, width] row by row, what the next stage
+	// needs, with a row for each code. say reports progress in a line.
+	Learn func(ctx context.Context, codes []float32, width int, say func(line string)) (*Learned, error)
+}
+
+// Learned is a hierarchy of dimensions that a stage learned from codes, and the images' places in it.
+type Learned struct {
+	Hierarchy hierarchy.Hierarchy
+
+	// Labels has a row for each image and a column for each categorical dimension of the hierarchy: 1 + the
+	// option, 0 where the image lacks the dimension, -1 where nothing is known.
+	Labels []int32
+
+	// Components has the component, such as a cluster or manifold, that each image's code belongs to; -1: none, or
+	// the image was not trained on. nil: not known.
+	Components []int32
+}
