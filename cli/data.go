@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/report"
 )
 
 // dataCommand is `unravel data`.
@@ -109,12 +110,12 @@ func (c *dataShowCommand) Run(s *streams) error {
 
 // draw draws images by two factors, or views of images.
 func (c *dataShowCommand) draw(d datasets.Dataset) (image.Image, error) {
-	o := datasets.SheetOptions{Row: c.Rows, Column: c.Columns, Rows: c.Count, Columns: c.Count, Fixed: c.Fixed, Scale: c.Scale}
+	o := report.SheetOptions{Row: c.Rows, Column: c.Columns, Rows: c.Count, Columns: c.Count, Fixed: c.Fixed, Scale: c.Scale}
 	if c.Augment.pipeline == nil {
-		return datasets.ContactSheet(d, o)
+		return report.ContactSheet(d, o)
 	}
 	if c.Rows != "" || c.Columns != "" || len(c.Fixed) > 0 {
 		return nil, errors.New("--rows, --columns and --fixed choose images by their factors; --augment shows random ones")
 	}
-	return datasets.ViewSheet(d, c.Augment.pipeline, o)
+	return report.ViewSheet(d, c.Augment.pipeline, o)
 }

@@ -2,7 +2,6 @@ package datasets_test
 
 import (
 	"fmt"
-	"image"
 	"math"
 	"slices"
 	"strings"
@@ -286,40 +285,6 @@ func TestScaled(t *testing.T) {
 				t.Errorf("%+v: level %d is %v, want %v", test.f, l, got, want)
 			}
 		}
-	}
-}
-
-func TestContactSheet(t *testing.T) {
-	for _, e := range Registry.Entries {
-		if e.Name == "grid" {
-			continue
-		}
-		d := build(t, e.New())
-		img, err := ContactSheet(d, SheetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows, columns := min(8, d.Factors()[0].Size), min(12, d.Factors()[1].Size)
-		if h, ok := d.(Hierarchical); ok {
-			rows, columns = len(pathsOfAll(h)), 12
-		}
-		if b := img.Bounds(); b.Dx() < columns*64 || b.Dy() < rows*64 || b.Dx() > 1400 {
-			t.Errorf("%s: the sheet measures %v", e.Name, b)
-		}
-		if _, ok := img.(*image.RGBA); !ok {
-			t.Errorf("%T", img)
-		}
-	}
-	d := build(t, &Square{Size: 8, Side: 2, Step: 1})
-	for _, o := range []SheetOptions{
-		{Row: "rows"}, {Column: "x"}, {Row: "row", Column: "row"}, {Fixed: map[string]int{"row": 8}}, {Fixed: map[string]int{"z": 0}},
-	} {
-		if _, err := ContactSheet(d, o); err == nil {
-			t.Errorf("%+v: no error", o)
-		}
-	}
-	if _, err := ContactSheet(d, SheetOptions{Row: "column", Column: "row", Rows: 2, Columns: 3}); err != nil {
-		t.Error(err)
 	}
 }
 

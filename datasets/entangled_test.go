@@ -74,9 +74,6 @@ func TestEntangledSet(t *testing.T) {
 		if f := d.Factors()[1]; f.Value(1) != 1.0/3 || f.Scaled(1) != 1.0/3 || f.Value(3) != 1 {
 			t.Errorf("%+v", f)
 		}
-		if _, err := ContactSheet(d, SheetOptions{}); err != nil {
-			t.Errorf("%s: %v", e.Name, err)
-		}
 	}
 }
 

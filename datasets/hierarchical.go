@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
@@ -199,4 +200,23 @@ func (d *dimensions) draw(n int, seed uint64, image func(i int, s *rng.Stream)) 
 			image(i, s)
 		}
 	})
+}
+
+// PathName names a row of choices by its continuous dimensions, without those whose names
+// begin the name of another one.
+func PathName(d Hierarchical, choice []int) string {
+	mask := make([]bool, d.Hierarchy().Continuous())
+	d.Hierarchy().Masks(choice, mask)
+	var names []string
+	for j, on := range mask {
+		if !on {
+			continue
+		}
+		name := d.Factors()[len(choice)+j].Name
+		if last := len(names) - 1; last >= 0 && strings.HasPrefix(name, names[last]+"-") {
+			names = names[:last]
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
 }

@@ -84,17 +84,6 @@ func TestPathsOf(t *testing.T) {
 	}
 }
 
-func TestPathSheet(t *testing.T) {
-	d := build(t, &Chopsticks{Variant: "both", Depth: 3, Samples: 50, Overwrite: "none"})
-	if _, err := ContactSheet(d, SheetOptions{Row: "inter1"}); err == nil {
-		t.Error("a factor is chosen")
-	}
-	one := build(t, &Spaceshapes{Samples: 2}) // fewer images than paths and columns
-	if _, err := ContactSheet(one, SheetOptions{Rows: 1, Columns: 40}); err != nil {
-		t.Error(err)
-	}
-}
-
 // seq lists 0 .. n-1.
 func seq(n int) []int {
 	list := make([]int, n)

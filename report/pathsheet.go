@@ -1,15 +1,15 @@
-package datasets
+package report
 
 import (
 	"fmt"
 	"image"
-	"strings"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
 // pathSheet is the contact sheet of a hierarchical data set.
-func pathSheet(d Hierarchical, o SheetOptions) (image.Image, error) {
+func pathSheet(d datasets.Hierarchical, o SheetOptions) (image.Image, error) {
 	if o.Row != "" || o.Column != "" || len(o.Fixed) > 0 {
 		return nil, fmt.Errorf("contact sheet: the dimensions of dataset %s are a hierarchy, whose sheet has a row for every path; want no factors chosen or held", d.Name())
 	}
@@ -17,8 +17,8 @@ func pathSheet(d Hierarchical, o SheetOptions) (image.Image, error) {
 	for i := range images {
 		images[i] = i
 	}
-	path, choices := PathsOf(d, images)
-	rows := spread(len(choices), o.Rows, 8)
+	path, choices := datasets.PathsOf(d, images)
+	rows := evenly(len(choices), o.Rows, 8)
 	columns := o.Columns
 	if columns <= 0 {
 		columns = 12
@@ -58,33 +58,14 @@ func pathSheet(d Hierarchical, o SheetOptions) (image.Image, error) {
 			return nil, fmt.Errorf("contact sheet: %w", err)
 		}
 		t.Rows = append(t.Rows, shown)
-		t.RowLabels = append(t.RowLabels, PathName(d, choices[p]))
+		t.RowLabels = append(t.RowLabels, datasets.PathName(d, choices[p]))
 	}
 	return t.Draw(), nil
 }
 
-// PathName names a row of choices by its continuous dimensions, without those whose names
-// begin the name of another one.
-func PathName(d Hierarchical, choice []int) string {
-	mask := make([]bool, d.Hierarchy().Continuous())
-	d.Hierarchy().Masks(choice, mask)
-	var names []string
-	for j, on := range mask {
-		if !on {
-			continue
-		}
-		name := d.Factors()[len(choice)+j].Name
-		if last := len(names) - 1; last >= 0 && strings.HasPrefix(name, names[last]+"-") {
-			names = names[:last]
-		}
-		names = append(names, name)
-	}
-	return strings.Join(names, " ")
-}
-
-func pixelsOf(d Dataset, list []int) []float32 {
+func pixelsOf(d datasets.Dataset, list []int) []float32 {
 	h, w, c := d.ImageShape()
 	pixels := make([]float32, len(list)*h*w*c)
-	Fill(d, list, pixels)
+	datasets.Fill(d, list, pixels)
 	return pixels
 }

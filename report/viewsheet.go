@@ -1,9 +1,10 @@
-package datasets
+package report
 
 import (
 	"fmt"
 	"image"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/rng"
@@ -11,7 +12,7 @@ import (
 
 // ViewSheet shows random images of a data set, a row for each, and views of them, the image itself first.
 // A normalisation at the end of the pipeline is left out.
-func ViewSheet(d Dataset, p augment.Pipeline, o SheetOptions) (image.Image, error) {
+func ViewSheet(d datasets.Dataset, p augment.Pipeline, o SheetOptions) (image.Image, error) {
 	h, w, c := d.ImageShape()
 	if c > 3 {
 		return nil, fmt.Errorf("view sheet: images of %d x %d x %d cannot be shown; want 1 to 3 channels", h, w, c)

@@ -1,4 +1,4 @@
-package datasets
+package report
 
 import (
 	"fmt"
@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // SheetOptions choose what a contact sheet shows. The zero value shows up to 8 x 12
@@ -25,10 +27,10 @@ type SheetOptions struct {
 // with one factor gives one row. Pixels outside [0, 1] are cut off, and an image of
 // one pixel with more than three channels is shown as a row of grey ones.
 //
-// A [Hierarchical] data set has a row for each of its paths, the choices that an image
+// A [datasets.Hierarchical] data set has a row for each of its paths, the choices that an image
 // can make, or for evenly spaced ones, with the first images of each. Factors cannot be chosen.
-func ContactSheet(d Dataset, o SheetOptions) (image.Image, error) {
-	if h, ok := d.(Hierarchical); ok {
+func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
+	if h, ok := d.(datasets.Hierarchical); ok {
 		return pathSheet(h, o)
 	}
 	if h, w, c := shownShape(d); c > 3 {
@@ -43,14 +45,14 @@ func ContactSheet(d Dataset, o SheetOptions) (image.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("contact sheet: %w", err)
 	}
-	index, err := NewIndex(d)
+	index, err := datasets.NewIndex(d)
 	if err != nil {
 		return nil, fmt.Errorf("contact sheet: %w", err)
 	}
-	rows, columns := []int{0}, spread(factors[column].Size, o.Columns, 12)
+	rows, columns := []int{0}, evenly(factors[column].Size, o.Columns, 12)
 	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), d.Len()), Subtitle: sheetSubtitle(d, row, column, levels), Scale: o.Scale}
 	if row >= 0 {
-		rows = spread(factors[row].Size, o.Rows, 8)
+		rows = evenly(factors[row].Size, o.Rows, 8)
 	}
 	for _, c := range columns {
 		t.ColumnLabels = append(t.ColumnLabels, valueLabel(factors[column], c))
@@ -71,7 +73,7 @@ func ContactSheet(d Dataset, o SheetOptions) (image.Image, error) {
 }
 
 // sheetFactors finds the row factor (-1: none) and the column factor.
-func sheetFactors(d Dataset, o SheetOptions) (row, column int, err error) {
+func sheetFactors(d datasets.Dataset, o SheetOptions) (row, column int, err error) {
 	row, column = -1, -1
 	if o.Row != "" {
 		if row, err = factorNamed(d, o.Row); err != nil {
@@ -109,7 +111,7 @@ func sheetFactors(d Dataset, o SheetOptions) (row, column int, err error) {
 	return row, column, nil
 }
 
-func fixedLevels(d Dataset, fixed map[string]int) ([]int, error) {
+func fixedLevels(d datasets.Dataset, fixed map[string]int) ([]int, error) {
 	levels := make([]int, len(d.Factors()))
 	for name, level := range fixed {
 		k, err := factorNamed(d, name)
@@ -125,7 +127,7 @@ func fixedLevels(d Dataset, fixed map[string]int) ([]int, error) {
 }
 
 // shownShape is the shape of an image as the sheet shows it.
-func shownShape(d Dataset) (h, w, c int) {
+func shownShape(d datasets.Dataset) (h, w, c int) {
 	h, w, c = d.ImageShape()
 	if h*w == 1 && c > 3 {
 		return 1, c, 1
@@ -133,7 +135,7 @@ func shownShape(d Dataset) (h, w, c int) {
 	return h, w, c
 }
 
-func sheetRow(d Dataset, index *Index, levels []int, column int, columns []int) ([]image.Image, error) {
+func sheetRow(d datasets.Dataset, index *datasets.Index, levels []int, column int, columns []int) ([]image.Image, error) {
 	h, w, c := shownShape(d)
 	pixels := make([]float32, h*w*c)
 	images := make([]image.Image, len(columns))
@@ -153,8 +155,8 @@ func sheetRow(d Dataset, index *Index, levels []int, column int, columns []int) 
 	return images, nil
 }
 
-// spread picks at most so many of n levels, evenly spaced from 0.
-func spread(n, most, otherwise int) []int {
+// evenly picks at most so many of n levels, evenly spaced from 0.
+func evenly(n, most, otherwise int) []int {
 	if most <= 0 {
 		most = otherwise
 	}
@@ -174,7 +176,7 @@ func valueLabel(f factor.Factor, level int) string {
 const sheetLetters = 165
 
 // sheetSubtitle lists the factors, and the levels of those that are held.
-func sheetSubtitle(d Dataset, row, column int, levels []int) string {
+func sheetSubtitle(d datasets.Dataset, row, column int, levels []int) string {
 	var parts []string
 	for k, f := range d.Factors() {
 		part := fmt.Sprintf("%s (%d, %s)", f.Name, f.Size, f.Kind)
@@ -196,4 +198,16 @@ func sheetSubtitle(d Dataset, row, column int, levels []int) string {
 		line += part
 	}
 	return strings.Join(append(lines, line), "\n")
+}
+
+// factorNamed finds a factor by its name.
+func factorNamed(d datasets.Dataset, name string) (int, error) {
+	var names []string
+	for k, f := range d.Factors() {
+		if f.Name == name {
+			return k, nil
+		}
+		names = append(names, f.Name)
+	}
+	return 0, fmt.Errorf("dataset %s has no factor %q%s", d.Name(), name, registry.Suggest(name, names))
 }
