@@ -11,17 +11,26 @@ import (
 )
 
 // Activation is an elementwise function that a layer ends with.
-type Activation = kernel.Activation
+type Activation uint8
 
-// The activations.
+// The activations, in the order of package kernel.
 const (
-	Linear    = kernel.LinearActivation   // x
-	ReLU      = kernel.ReLUActivation     // max(x, 0)
-	LeakyReLU = kernel.LeakyActivation    // max(x, x/5)
-	Tanh      = kernel.TanhActivation     // tanh x
-	Sigmoid   = kernel.SigmoidActivation  // 1 / (1 + exp(-x))
-	Softplus  = kernel.SoftplusActivation // log(1 + exp(x))
+	Linear    Activation = iota // x
+	ReLU                        // max(x, 0)
+	Sigmoid                     // 1 / (1 + exp(-x))
+	Tanh                        // tanh x
+	Softplus                    // log(1 + exp(x))
+	LeakyReLU                   // max(x, x/5)
 )
+
+// String returns the name of an activation, which [ParseActivation] reads.
+func (a Activation) String() string { return kernel.Activation(a).String() }
+
+// ParseActivation returns the activation of a name: linear, relu, leaky-relu, tanh, sigmoid or softplus.
+func ParseActivation(name string) (Activation, error) {
+	a, err := kernel.ParseActivation(name)
+	return Activation(a), err
+}
 
 func validActivation(a Activation) error {
 	if int(a) >= len(kernel.ActivationNames()) {
@@ -96,7 +105,7 @@ func (f *activate[T]) backward(_ [][]T, out, dout []T, din [][]T) {
 func activateTo[T float](a Activation, y, x []T) {
 	if s, ok := singles(y); ok {
 		copy(y, x)
-		a.Apply(s)
+		kernel.Activation(a).Apply(s)
 		return
 	}
 	f := activationOf(a)
@@ -110,7 +119,7 @@ func slopeTo[T float](a Activation, dx, dy, y []T) {
 	if d, ok := singles(dx); ok {
 		g, _ := singles(dy)
 		v, _ := singles(y)
-		a.Gradient(d, g, v)
+		kernel.Activation(a).Gradient(d, g, v)
 		return
 	}
 	f := slopeOf(a)

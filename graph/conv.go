@@ -29,7 +29,7 @@ func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 		if dt == tensor.Float64 {
 			return newFunc[float64](&plainConv{ConvShape: s, a: a}), nil
 		}
-		k, err := kernel.NewConv(s, a)
+		k, err := kernel.NewConv(s, kernel.Activation(a))
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func ConvTranspose(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, er
 		if dt == tensor.Float64 {
 			return newFunc[float64](&plainConvTranspose{ConvShape: s, a: a}), nil
 		}
-		k, err := kernel.NewConvTranspose(s, a)
+		k, err := kernel.NewConvTranspose(s, kernel.Activation(a))
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ func CrossCorrelation(z *gorgonia.Node, lambda float64) (*gorgonia.Node, error) 
 			if dt == tensor.Float64 {
 				return newFunc[float64](newCrossCorrelation[float64](&plainDense{rows: n, in: n, out: d}, n, d, lambda)), nil
 			}
-			product, err := kernel.NewDense(n, n, d, Linear)
+			product, err := kernel.NewDense(n, n, d, kernel.LinearActivation)
 			if err != nil {
 				return nil, err
 			}

@@ -25,7 +25,7 @@ func Dense(x, w, bias *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 			if dt == tensor.Float64 {
 				return newFunc[float64](&plainDense{rows: rows, in: n, out: m, a: a}), nil
 			}
-			k, err := kernel.NewDense(rows, n, m, a)
+			k, err := kernel.NewDense(rows, n, m, kernel.Activation(a))
 			if err != nil {
 				return nil, err
 			}

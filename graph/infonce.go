@@ -43,7 +43,7 @@ func InfoNCE(q, k, negatives *gorgonia.Node, tau float64) (*gorgonia.Node, error
 			if dt == tensor.Float64 {
 				return newFunc[float64](newInfoNCE[float64](&plainDense{rows: n, in: d, out: m}, n, d, m, tau)), nil
 			}
-			product, err := kernel.NewDense(n, d, m, Linear)
+			product, err := kernel.NewDense(n, d, m, kernel.LinearActivation)
 			if err != nil {
 				return nil, err
 			}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
-	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
 // Burgess is the network of Burgess et al. 2018, as Ross and Doshi-Velez 2021 have it: as an encoder
@@ -25,7 +24,7 @@ func NewBurgess() *Burgess { return &Burgess{Activation: "relu"} }
 
 // Validate checks the settings.
 func (b *Burgess) Validate() error {
-	if _, err := kernel.ParseActivation(b.Activation); err != nil {
+	if _, err := graph.ParseActivation(b.Activation); err != nil {
 		return config.Invalid("activation", "%w", err)
 	}
 	return nil
@@ -40,7 +39,7 @@ const (
 
 // Encode implements [Encoder].
 func (b *Burgess) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
-	a, err := kernel.ParseActivation(b.Activation)
+	a, err := graph.ParseActivation(b.Activation)
 	if err != nil {
 		return nil, inLayer(name, err)
 	}

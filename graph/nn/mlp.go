@@ -8,7 +8,6 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
-	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
 // MLP are fully connected layers. As an encoder it flattens images, and its last
@@ -32,7 +31,7 @@ func (m *MLP) Validate() error {
 			return config.Invalid(fmt.Sprintf("hidden.%d", i), "want 1 or more, got %d", w)
 		}
 	}
-	if _, err := kernel.ParseActivation(m.Activation); err != nil {
+	if _, err := graph.ParseActivation(m.Activation); err != nil {
 		return config.Invalid("activation", "%w", err)
 	}
 	return validInit(m.Init)
@@ -71,7 +70,7 @@ func (m *MLP) Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.S
 }
 
 func (m *MLP) layers(g *Graph, h *gorgonia.Node, name string) (*gorgonia.Node, error) {
-	a, err := kernel.ParseActivation(m.Activation)
+	a, err := graph.ParseActivation(m.Activation)
 	if err != nil {
 		return nil, inLayer(name, err)
 	}

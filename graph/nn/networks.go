@@ -8,7 +8,6 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
-	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/registry"
 )
 
@@ -120,7 +119,7 @@ func (e *ConvEncoder) Validate() error {
 	if e.Features < 1 {
 		return config.Invalid("features", "want 1 or more, got %d", e.Features)
 	}
-	if _, err := kernel.ParseActivation(e.Activation); err != nil {
+	if _, err := graph.ParseActivation(e.Activation); err != nil {
 		return config.Invalid("activation", "%w", err)
 	}
 	return validInit(e.Init)
@@ -132,7 +131,7 @@ func (e *ConvEncoder) Encode(g *Graph, images *gorgonia.Node, name string) (*gor
 	if err != nil {
 		return nil, inLayer(name, err)
 	}
-	activation, err := kernel.ParseActivation(e.Activation)
+	activation, err := graph.ParseActivation(e.Activation)
 	if err != nil {
 		return nil, inLayer(name, err)
 	}

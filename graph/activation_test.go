@@ -1,0 +1,24 @@
+package graph
+
+import (
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// An activation is the kernel's of the same number.
+func TestActivationNames(t *testing.T) {
+	want := map[Activation]string{Linear: "linear", ReLU: "relu", Sigmoid: "sigmoid", Tanh: "tanh", Softplus: "softplus", LeakyReLU: "leaky-relu"}
+	if n := len(kernel.ActivationNames()); n != len(want) {
+		t.Errorf("%d activations, want the kernel's %d", len(want), n)
+	}
+	for a, name := range want {
+		got, err := ParseActivation(name)
+		if err != nil || got != a || a.String() != name {
+			t.Errorf("activation %d is %q, and %q is %d, %v; want %d", a, a, name, got, err, a)
+		}
+	}
+	if _, err := ParseActivation("gelu"); err == nil {
+		t.Error("an unknown activation is no error")
+	}
+}
