@@ -44,7 +44,7 @@ func Activate(x *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 	if err := validActivation(a); err != nil {
 		return nil, fmt.Errorf("activate: %w", err)
 	}
-	return Apply(elementwise("activate", a.String(), func(n int, dt tensor.Dtype) Func {
+	return Apply(elementwise("activate", a.String(), map[string]any{"activation": a.String()}, func(n int, dt tensor.Dtype) Func {
 		if dt == tensor.Float32 {
 			return newFunc[float32](newActivate[float32](n, a))
 		}
@@ -53,10 +53,11 @@ func Activate(x *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 }
 
 // elementwise describes an operation of one input whose result has its shape.
-func elementwise(name, key string, build func(n int, dt tensor.Dtype) Func) Spec {
+func elementwise(name, key string, attributes map[string]any, build func(n int, dt tensor.Dtype) Func) Spec {
 	return Spec{
-		Name: name,
-		Key:  key,
+		Name:       name,
+		Key:        key,
+		Attributes: attributes,
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			if len(in) != 1 {
 				return nil, wanted("1 input", len(in))
@@ -173,7 +174,7 @@ func step(y, below float64) float64 {
 
 // Exp returns exp(x), element by element.
 func Exp(x *gorgonia.Node) (*gorgonia.Node, error) {
-	return Apply(elementwise("exp", "", func(n int, dt tensor.Dtype) Func {
+	return Apply(elementwise("exp", "", nil, func(n int, dt tensor.Dtype) Func {
 		if dt == tensor.Float32 {
 			return newFunc[float32](exponential[float32]{})
 		}

@@ -95,8 +95,9 @@ func (f assignmentError[T]) backward(in [][]T, _, dout []T, din [][]T) {
 // has weight, and the values [rows, n]. It has no gradient.
 func OptionNumbers(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	return Apply(Spec{
-		Name: "option numbers",
-		Key:  keyOf(sizes),
+		Name:       "option numbers",
+		Key:        keyOf(sizes),
+		Attributes: map[string]any{"sizes": sizes},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			rows, k, err := rowsOf("weights", in[0])
 			if err != nil {
@@ -149,8 +150,9 @@ func (optionNumbers[T]) backward(_ [][]T, _, _ []T, _ [][]T) {}
 // 0: [rows, K + n], the input of a decoder. It has no gradient.
 func NumberedOptions(numbers *gorgonia.Node, o Options, columns []int) (*gorgonia.Node, error) {
 	return Apply(Spec{
-		Name: "numbered options",
-		Key:  keyOf(o, columns),
+		Name:       "numbered options",
+		Key:        keyOf(o, columns),
+		Attributes: map[string]any{"sizes": o.Sizes, "parents": o.Parents, "columns": columns},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			rows, d, err := rowsOf("numbers", in[0])
 			switch {

@@ -66,8 +66,9 @@ func convolution(name string, geometry convGeometry, x, w, bias *gorgonia.Node, 
 		o.Stride = 1
 	}
 	return Apply(Spec{
-		Name: name,
-		Key:  keyOf(o.Stride, o.Activation, o.Valid),
+		Name:       name,
+		Key:        keyOf(o.Stride, o.Activation, o.Valid),
+		Attributes: map[string]any{"stride": o.Stride, "activation": o.Activation.String(), "valid": o.Valid},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			s, err := checkConv(geometry, in, o)
 			return tensor.Shape{s.Batch, s.OutH, s.OutW, s.OutC}, err

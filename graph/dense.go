@@ -17,9 +17,10 @@ func Dense(x, w, bias *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 		return nil, fmt.Errorf("dense: %w", err)
 	}
 	return Apply(Spec{
-		Name:  "dense",
-		Key:   a.String(),
-		Shape: denseShape,
+		Name:       "dense",
+		Key:        a.String(),
+		Attributes: map[string]any{"activation": a.String()},
+		Shape:      denseShape,
 		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
 			rows, n, m := in[0][0], in[0][1], in[1][1]
 			if dt == tensor.Float64 {

@@ -38,6 +38,11 @@ type Spec struct {
 	Name string
 	Key  string // every parameter that changes the result: nodes of equal name, key and inputs are merged
 
+	// Attributes are the parameters as values, for programs that translate a graph
+	// (see [Operation]): numbers, strings, bools and slices of them. nil: it has none, or
+	// the operation is not meant to be translated.
+	Attributes map[string]any
+
 	// Shape returns the shape of the result, or an error that says what was
 	// wanted and what was got.
 	Shape func(in []tensor.Shape) (tensor.Shape, error)
@@ -84,6 +89,16 @@ func apply(s Spec, in []*gorgonia.Node) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	return insert(f, in)
+}
+
+// Operation returns the name and the attributes of the [Spec] that a node was made of, and false for
+// inputs and for operations of Gorgonia. The map must not be changed.
+func Operation(n *gorgonia.Node) (name string, attributes map[string]any, ok bool) {
+	f, ok := n.Op().(*forward)
+	if !ok {
+		return "", nil, false
+	}
+	return f.spec.Name, f.spec.Attributes, true
 }
 
 // forward is the Gorgonia operation of one node.

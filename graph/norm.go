@@ -54,7 +54,7 @@ func checkParts(x tensor.Shape, parts int) error {
 //
 // Source: Ioffe and Szegedy 2015, algorithm 1.
 func BatchNorm(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
-	return normalised("batch norm", "", x, moments, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
+	return normalised("batch norm", 0, x, moments, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
 		s := momentsShape(moments)
 		if s.Dims() != 3 || s[1] != 2 || s[2] != x[x.Dims()-1] {
 			return normShape{}, wanted(fmt.Sprintf("moments of shape (parts, 2, %d)", x[x.Dims()-1]), s)
@@ -67,7 +67,7 @@ func BatchNorm(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia
 // with moments [1, 2, channels] that are given, such as running means: the gradient of x does not go
 // through them.
 func Standardise(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
-	return normalised("standardise", "", x, moments, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
+	return normalised("standardise", 0, x, moments, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
 		c := x[x.Dims()-1]
 		if s := momentsShape(moments); !slices.Equal(s, tensor.Shape{1, 2, c}) {
 			return normShape{}, wanted(fmt.Sprintf("moments of shape (1, 2, %d)", c), s)
@@ -90,7 +90,7 @@ func momentsShape(moments *gorgonia.Node) tensor.Shape {
 //
 // Source: Wu and He 2018, equations 1, 2, 6 and 7; Ba et al. 2016; Ulyanov et al. 2016.
 func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgonia.Node, error) {
-	return normalised("group norm", keyOf(groups), x, nil, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
+	return normalised("group norm", groups, x, nil, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
 		c := x[x.Dims()-1]
 		if groups < 1 || c%groups != 0 {
 			return normShape{}, wanted(fmt.Sprintf("a number of groups that divides %d channels", c), groups)
@@ -102,8 +102,9 @@ func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgo
 	})
 }
 
-// normalised adds a normalisation: its inputs are x, the moments and gamma and beta, as far as they are not nil.
-func normalised(name, key string, x, moments, gamma, beta *gorgonia.Node, o NormOptions, describe func(x tensor.Shape) (normShape, error)) (*gorgonia.Node, error) {
+// normalised adds a normalisation of so many groups of channels, 0 where groups have no part. Its inputs are x, the moments and gamma
+// and beta, as far as they are not nil.
+func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node, o NormOptions, describe func(x tensor.Shape) (normShape, error)) (*gorgonia.Node, error) {
 	if (gamma == nil) != (beta == nil) {
 		return nil, fmt.Errorf("%s: %w", name, wanted("gamma and beta", "one of them"))
 	}
@@ -138,8 +139,9 @@ func normalised(name, key string, x, moments, gamma, beta *gorgonia.Node, o Norm
 		return s, nil
 	}
 	return Apply(Spec{
-		Name: name,
-		Key:  keyOf(key, moments != nil, gamma != nil, o.Epsilon, o.ReLU),
+		Name:       name,
+		Key:        keyOf(groups, moments != nil, gamma != nil, o.Epsilon, o.ReLU),
+		Attributes: map[string]any{"groups": groups, "epsilon": o.Epsilon, "relu": o.ReLU},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			_, err := plan(in)
 			return in[0].Clone(), err

@@ -40,8 +40,9 @@ func (o Options) check() error {
 // block stands under. As tau goes to 0 they become 0 and 1 (at equal logits, equal parts).
 func OptionWeights(logits *gorgonia.Node, o Options, tau float64) (*gorgonia.Node, error) {
 	return Apply(Spec{
-		Name: "option weights",
-		Key:  keyOf(o, tau),
+		Name:       "option weights",
+		Key:        keyOf(o, tau),
+		Attributes: map[string]any{"sizes": o.Sizes, "parents": o.Parents, "tau": tau},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			_, columns, err := rowsOf("logits", in[0])
 			switch {
@@ -138,8 +139,9 @@ func (f *optionWeights[T]) backward(in [][]T, out, dout []T, din [][]T) {
 // column columns[c] of the weights, or times 1 if that is -1.
 func Gate(values, weights *gorgonia.Node, columns []int) (*gorgonia.Node, error) {
 	return Apply(Spec{
-		Name: "gate",
-		Key:  keyOf(columns),
+		Name:       "gate",
+		Key:        keyOf(columns),
+		Attributes: map[string]any{"columns": columns},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			rows, n, err := rowsOf("values", in[0])
 			if err != nil {

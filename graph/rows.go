@@ -89,7 +89,7 @@ func normaliseGradient[T float](dv, y, dy []T, square float64) {
 // [lo, hi], element by element: a soft restriction to the interval that starts in
 // its middle for u = 0.
 func Interval(u *gorgonia.Node, lo, hi float64) (*gorgonia.Node, error) {
-	return Apply(elementwise("interval", keyOf(lo, hi), func(n int, dt tensor.Dtype) Func {
+	return Apply(elementwise("interval", keyOf(lo, hi), map[string]any{"lo": lo, "hi": hi}, func(n int, dt tensor.Dtype) Func {
 		c, w := (lo+hi)/2, math.Abs(hi-lo)/2
 		if dt == tensor.Float32 {
 			return newFunc[float32](&interval[float32]{c, w, make([]float32, n)})

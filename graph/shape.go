@@ -12,8 +12,9 @@ import (
 func Reshape(x *gorgonia.Node, shape ...int) (*gorgonia.Node, error) {
 	to := tensor.Shape(append([]int(nil), shape...))
 	return Apply(Spec{
-		Name: "reshape",
-		Key:  keyOf(to),
+		Name:       "reshape",
+		Key:        keyOf(to),
+		Attributes: map[string]any{"shape": []int(to)},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			for _, d := range to {
 				if d < 1 {
@@ -124,8 +125,9 @@ func copyColumns[T float](dst []T, dstRow int, src []T, srcRow, n int) {
 // SliceColumns returns the columns [from, to) of a matrix.
 func SliceColumns(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
 	return Apply(Spec{
-		Name: "slice columns",
-		Key:  keyOf(from, to),
+		Name:       "slice columns",
+		Key:        keyOf(from, to),
+		Attributes: map[string]any{"from": from, "to": to},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			if len(in) != 1 {
 				return nil, wanted("1 input", len(in))

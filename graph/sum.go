@@ -12,8 +12,9 @@ import (
 func WeightedSum(weights []float64, x ...*gorgonia.Node) (*gorgonia.Node, error) {
 	weights = append([]float64(nil), weights...)
 	return Apply(Spec{
-		Name: "weighted sum",
-		Key:  keyOf(weights),
+		Name:       "weighted sum",
+		Key:        keyOf(weights),
+		Attributes: map[string]any{"weights": weights},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			if len(in) != len(weights) {
 				return nil, wanted(fmt.Sprintf("%d inputs, as many as weights", len(weights)), len(in))
