@@ -58,7 +58,7 @@ func (g *GridFolder) Build(uint64) (Dataset, error) {
 		return nil, err
 	}
 	defer a.close()
-	d := &folder{name: strings.TrimSuffix(filepath.Base(g.Path), ".npz")}
+	d := &stored{name: strings.TrimSuffix(filepath.Base(g.Path), ".npz")}
 	if err := d.readImages(a); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (g *GridFolder) Build(uint64) (Dataset, error) {
 }
 
 // nameFactors applies names and kinds.
-func (g *GridFolder) nameFactors(d *folder) error {
+func (g *GridFolder) nameFactors(d *stored) error {
 	k := len(d.factors)
 	if len(g.Names) != 0 && len(g.Names) != k {
 		return config.Invalid("names", "has %d names; want one for each of the %d factors of %s", len(g.Names), k, g.Path)
@@ -93,44 +93,10 @@ func (g *GridFolder) nameFactors(d *folder) error {
 	return nil
 }
 
-// folder is a data set in memory.
-type folder struct {
-	name    string
-	n       int
-	shape   [3]int
-	bytes   []uint8   // the images, if they are 8-bit
-	floats  []float32 // otherwise
-	factors []factor.Factor
-	levels  []int32 // n x K
-}
-
-func (d *folder) Name() string              { return d.name }
-func (d *folder) ImageShape() (h, w, c int) { return d.shape[0], d.shape[1], d.shape[2] }
-func (d *folder) Factors() []factor.Factor  { return d.factors }
-func (d *folder) Len() int                  { return d.n }
-
-func (d *folder) Image(i int, dst []float32) {
-	size := d.shape[0] * d.shape[1] * d.shape[2]
-	if d.bytes == nil {
-		copy(dst, d.floats[i*size:(i+1)*size])
-		return
-	}
-	for p, b := range d.bytes[i*size : (i+1)*size] {
-		dst[p] = float32(b) / 255
-	}
-}
-
-func (d *folder) FactorsAt(i int, dst []int) {
-	k := len(d.factors)
-	for j, l := range d.levels[i*k : (i+1)*k] {
-		dst[j] = int(l)
-	}
-}
-
 // mostChannels are those of colours with an opacity.
 const mostChannels = 4
 
-func (d *folder) readImages(a *arrays) error {
+func (d *stored) readImages(a *arrays) error {
 	r, err := a.open("images")
 	if err != nil {
 		return err
@@ -180,7 +146,7 @@ func (d *folder) readImages(a *arrays) error {
 }
 
 // matchRows wants a row of factors for each image, as far as headers tell.
-func (d *folder) matchRows(a *arrays) error {
+func (d *stored) matchRows(a *arrays) error {
 	r, err := a.open("factors")
 	if err != nil {
 		return nil // which is told when they are read
@@ -192,7 +158,7 @@ func (d *folder) matchRows(a *arrays) error {
 	return nil
 }
 
-func (d *folder) readFactors(a *arrays) error {
+func (d *stored) readFactors(a *arrays) error {
 	sizes, err := d.readSizes(a)
 	if err != nil {
 		return err
@@ -236,18 +202,14 @@ func (d *folder) readFactors(a *arrays) error {
 			return fmt.Errorf("%s (%v): column %d: %w", a.label("factors"), r.Shape, j, err)
 		}
 	}
-	combinations := 1.0
-	for _, f := range d.factors {
-		combinations *= float64(f.Size)
-	}
-	if combinations > 1<<62 {
-		return fmt.Errorf("%s (%v): its levels have %g combinations; want at most 2^62", a.label("factors"), r.Shape, combinations)
+	if err := countable(d.factors); err != nil {
+		return fmt.Errorf("%s (%v): its %w", a.label("factors"), r.Shape, err)
 	}
 	return nil
 }
 
 // setLevels turns a column of values into levels. The size is 0 if it is unknown.
-func (d *folder) setLevels(j int, column []float64, size int) error {
+func (d *stored) setLevels(j int, column []float64, size int) error {
 	k := len(d.factors)
 	if size > 0 && !slices.ContainsFunc(column, func(v float64) bool { return v != float64(int(v)) || v < 0 || v >= float64(size) }) {
 		d.factors[j].Size = size
@@ -278,7 +240,7 @@ func (d *folder) setLevels(j int, column []float64, size int) error {
 }
 
 // fullGrid numbers images by sizes alone.
-func (d *folder) fullGrid(a *arrays, sizes []int) error {
+func (d *stored) fullGrid(a *arrays, sizes []int) error {
 	product := 1
 	for _, s := range sizes {
 		if product > d.n/s {
@@ -305,11 +267,8 @@ func (d *folder) fullGrid(a *arrays, sizes []int) error {
 	return nil
 }
 
-// maxLevels bounds the levels of a factor.
-const maxLevels = 1 << 30
-
 // readSizes returns nil when there are no sizes.
-func (d *folder) readSizes(a *arrays) ([]int, error) {
+func (d *stored) readSizes(a *arrays) ([]int, error) {
 	r, err := a.open("sizes")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -326,8 +285,8 @@ func (d *folder) readSizes(a *arrays) ([]int, error) {
 		return nil, err
 	}
 	for j, s := range sizes.Data {
-		if s < 1 || s > maxLevels {
-			return nil, fmt.Errorf("%s: number %d is %d; want 1 to %d levels", a.label("sizes"), j, s, maxLevels)
+		if s < 1 || s > factor.MaxSize {
+			return nil, fmt.Errorf("%s: number %d is %d; want 1 to %d levels", a.label("sizes"), j, s, factor.MaxSize)
 		}
 	}
 	return sizes.Data, nil

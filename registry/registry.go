@@ -62,8 +62,11 @@ func (t *Registry[T]) Register(e Entry[T]) error {
 	case e.New == nil:
 		return fmt.Errorf("%s %q has no New: want a function that returns a pointer to settings with their defaults", t.Kind, e.Name)
 	}
-	if v := reflect.ValueOf(e.New()); v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
-		return fmt.Errorf("%s %q: New returns %v; want a pointer to a struct of settings", t.Kind, e.Name, v)
+	settings := reflect.TypeFor[T]().Kind() // of other types, such as lists, any value will do
+	if v := reflect.ValueOf(e.New()); settings == reflect.Interface || settings == reflect.Pointer {
+		if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+			return fmt.Errorf("%s %q: New returns %v; want a pointer to a struct of settings", t.Kind, e.Name, v)
+		}
 	}
 	t.Entries = append(t.Entries, e)
 	return nil

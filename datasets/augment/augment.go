@@ -24,13 +24,41 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// Op is an operation with its settings; the entries of [Table] make Ops.
+// Op is an operation with its settings; the entries of [Registry] make Ops. An operation embeds [Chance]
+// and has Suits and Apply:
+//
+//	type Darken struct {
+//		augment.Chance
+//		By float64 `yaml:"by" doc:"factor of every pixel, 0 to 1"`
+//	}
+//
+//	func (*Darken) Suits(h, w, c int) error { return nil }
+//
+//	func (d *Darken) Apply(m *augment.Canvas, s *rng.Stream) {
+//		for i := range m.Pixels() {
+//			m.Pixels()[i] *= float32(d.By)
+//		}
+//	}
+//
+// Its methods are called by several goroutines at once, each with a canvas and a stream of its own, and change
+// nothing else. Everything random comes from the stream, and pixels stay in [0, 1].
 type Op interface {
 	// Suits reports images of a shape that the operation cannot change.
 	Suits(h, w, c int) error
 
-	happens(s *rng.Stream) bool
-	apply(m *canvas, s *rng.Stream)
+	// Happens decides whether an image is changed at all.
+	Happens(s *rng.Stream) bool
+
+	// Apply changes the image on the canvas.
+	Apply(m *Canvas, s *rng.Stream)
+}
+
+// Normaliser is an operation that every image goes through, also those that a model is measured on, as
+// [Normalise] is. It stands last in a pipeline, as its results need not be in [0, 1]. It always happens and
+// uses no stream, which is nil when models are measured.
+type Normaliser interface {
+	Op
+	Normalises()
 }
 
 // Pipeline is a list of operations, applied in order.
@@ -40,15 +68,15 @@ type Pipeline []Choice
 // and is not a part of src, though it may be src. The shape must suit the pipeline.
 func (p Pipeline) Apply(dst, src []float32, h, w, c int, s *rng.Stream) {
 	size := h * w * c
-	m := canvases.Get().(*canvas)
+	m := canvases.Get().(*Canvas)
 	if cap(m.room) < size {
 		m.room = make([]float32, size)
 	}
 	m.pixels, m.spare, m.h, m.w, m.c = dst[:size], m.room[:size], h, w, c
 	copy(m.pixels, src[:size])
 	for _, o := range p {
-		if o.Value.happens(s) {
-			o.Value.apply(m, s)
+		if o.Value.Happens(s) {
+			o.Value.Apply(m, s)
 		}
 	}
 	if size > 0 && &m.pixels[0] != &dst[0] {
@@ -73,7 +101,7 @@ func (p Pipeline) Suits(h, w, c int) error {
 func (p Pipeline) Plain() Pipeline {
 	var plain Pipeline
 	for _, o := range p {
-		if _, ok := o.Value.(*Normalise); ok {
+		if _, ok := o.Value.(Normaliser); ok {
 			plain = append(plain, o)
 		}
 	}
@@ -83,16 +111,15 @@ func (p Pipeline) Plain() Pipeline {
 // Validate checks the order of operations.
 func (p Pipeline) Validate() error {
 	for i, o := range p {
-		if _, ok := o.Value.(*Normalise); ok && i < len(p)-1 {
-			return fmt.Errorf("normalise is operation %d of %d: want it last, as the others take pixels in [0, 1]", i, len(p))
+		if _, ok := o.Value.(Normaliser); ok && i < len(p)-1 {
+			return fmt.Errorf("%s is operation %d of %d: want it last, as the others take pixels in [0, 1]", p[i].Name, i, len(p))
 		}
 	}
 	return nil
 }
 
-// canvas is an image that operations change. Those that cannot work in place write
-// into spare and call swap.
-type canvas struct {
+// Canvas holds the image that operations change. An operation writes into Pixels, or into Spare before it calls Swap.
+type Canvas struct {
 	pixels, spare []float32
 	h, w, c       int
 
@@ -101,19 +128,29 @@ type canvas struct {
 	taps []tap     // scratch of a crop
 }
 
-func (m *canvas) swap() { m.pixels, m.spare = m.spare, m.pixels }
+// Shape returns the height, width and channels of the image.
+func (m *Canvas) Shape() (h, w, c int) { return m.h, m.w, m.c }
 
-// scratch is a buffer for n numbers.
-func (m *canvas) scratch(n int) []float32 {
+// Pixels returns the image, h*w*c numbers, row by row and channels last. The slice is valid until Swap.
+func (m *Canvas) Pixels() []float32 { return m.pixels }
+
+// Spare returns room for another image of the same shape, with arbitrary contents.
+func (m *Canvas) Spare() []float32 { return m.spare }
+
+// Swap makes Spare the image, and the image the room that Spare returns.
+func (m *Canvas) Swap() { m.pixels, m.spare = m.spare, m.pixels }
+
+// Scratch returns a buffer of n numbers with arbitrary contents, which is valid until the next call.
+func (m *Canvas) Scratch(n int) []float32 {
 	if cap(m.row) < n {
 		m.row = make([]float32, n)
 	}
 	return m.row[:n]
 }
 
-var canvases = sync.Pool{New: func() any { return &canvas{} }}
+var canvases = sync.Pool{New: func() any { return &Canvas{} }}
 
-// Chance is how often an operation is applied.
+// Chance is the probability that an operation changes an image.
 type Chance struct {
 	Probability float64 `yaml:"probability" doc:"how often it is applied, from 0 to 1"`
 }
@@ -126,8 +163,8 @@ func (c *Chance) Validate() error {
 	return nil
 }
 
-// happens takes one number from the stream.
-func (c *Chance) happens(s *rng.Stream) bool { return s.Float64() < c.Probability }
+// Happens takes one number from the stream.
+func (c *Chance) Happens(s *rng.Stream) bool { return s.Float64() < c.Probability }
 
 // Choice is an operation in a config: `flip`, or `{flip: {probability: 0.3}}`.
 type Choice struct {

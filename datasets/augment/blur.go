@@ -44,7 +44,8 @@ func (b *Blur) Suits(h, w, _ int) error {
 	return nil
 }
 
-func (b *Blur) apply(m *canvas, s *rng.Stream) {
+// Apply draws the width and blurs the image.
+func (b *Blur) Apply(m *Canvas, s *rng.Stream) {
 	var room [maxKernel]float32
 	weights := room[:b.Kernel]
 	gaussian(weights, b.Sigma[0]+(b.Sigma[1]-b.Sigma[0])*s.Float64())
@@ -67,9 +68,9 @@ func gaussian(weights []float32, sigma float64) {
 }
 
 // blur convolves the image with the same weights along columns, then along rows.
-func (m *canvas) blur(weights []float32) {
+func (m *Canvas) blur(weights []float32) {
 	r, length := len(weights)/2, m.w*m.c
-	padded := m.scratch(length + 2*r*m.c)
+	padded := m.Scratch(length + 2*r*m.c)
 	middle := padded[r*m.c:][:length]
 	for y := range m.h {
 		for i, weight := range weights {
@@ -94,7 +95,7 @@ func (m *canvas) blur(weights []float32) {
 			}
 		}
 	}
-	m.swap()
+	m.Swap()
 }
 
 // mirror is the place from 0 to n-1 whose mirror image is at i, from -n+1 to 2n-2.

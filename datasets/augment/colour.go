@@ -63,7 +63,8 @@ func greyOrColour(c int) error {
 	return nil
 }
 
-func (j *Jitter) apply(m *canvas, s *rng.Stream) {
+// Apply draws the order and the factors of the steps, and takes them.
+func (j *Jitter) Apply(m *Canvas, s *rng.Stream) {
 	order := [4]int{0, 1, 2, 3}
 	for i := 3; i > 0; i-- {
 		k := s.IntN(i + 1)
@@ -106,7 +107,7 @@ const (
 
 // recolour takes some steps, pixel by pixel. Neighbours are often equal, above all in pictures that are drawn; then
 // nothing is computed anew.
-func (m *canvas) recolour(steps []colourStep) {
+func (m *Canvas) recolour(steps []colourStep) {
 	if len(steps) == 0 {
 		return
 	}
@@ -158,9 +159,9 @@ func scaleAll(p []float32, f, rest float32) {
 }
 
 // meanLightness is the mean of the lightness of all pixels, or of one channel.
-func (m *canvas) meanLightness() float32 {
+func (m *Canvas) meanLightness() float32 {
 	length := m.w * m.c
-	weights := m.scratch(length)
+	weights := m.Scratch(length)
 	for i := range weights {
 		weights[i] = 1
 		if m.c == 3 {
@@ -209,7 +210,8 @@ type Grayscale struct{ Chance }
 // Suits wants one or three channels; one is grey as it is.
 func (*Grayscale) Suits(_, _, c int) error { return greyOrColour(c) }
 
-func (*Grayscale) apply(m *canvas, _ *rng.Stream) {
+// Apply changes an image of three channels.
+func (*Grayscale) Apply(m *Canvas, _ *rng.Stream) {
 	if m.c != 3 {
 		return
 	}
@@ -236,7 +238,8 @@ func (o *Solarise) Validate() error {
 // Suits accepts all shapes.
 func (*Solarise) Suits(_, _, _ int) error { return nil }
 
-func (o *Solarise) apply(m *canvas, _ *rng.Stream) {
+// Apply inverts light pixels.
+func (o *Solarise) Apply(m *Canvas, _ *rng.Stream) {
 	threshold := float32(o.Threshold)
 	for i, v := range m.pixels {
 		bits := math.Float32bits(v)
@@ -289,9 +292,14 @@ func (n *Normalise) Suits(_, _, c int) error {
 	return nil
 }
 
-func (*Normalise) happens(*rng.Stream) bool { return true }
+// Happens is always true.
+func (*Normalise) Happens(*rng.Stream) bool { return true }
 
-func (n *Normalise) apply(m *canvas, _ *rng.Stream) {
+// Normalises implements [Normaliser].
+func (*Normalise) Normalises() {}
+
+// Apply normalises the channels.
+func (n *Normalise) Apply(m *Canvas, _ *rng.Stream) {
 	at := func(list []float64, k int) float32 { return float32(list[k%len(list)]) }
 	if m.c == 3 {
 		normalise3(m.pixels, [3]float32{at(n.Mean, 0), at(n.Mean, 1), at(n.Mean, 2)},

@@ -14,7 +14,8 @@ type Flip struct{ Chance }
 // Suits accepts all shapes.
 func (*Flip) Suits(_, _, _ int) error { return nil }
 
-func (*Flip) apply(m *canvas, _ *rng.Stream) {
+// Apply mirrors the rows.
+func (*Flip) Apply(m *Canvas, _ *rng.Stream) {
 	length := m.w * m.c
 	for row := m.pixels; len(row) > 0; row = row[length:] {
 		flipRow(row[:length], m.c)
@@ -68,7 +69,8 @@ const maxAspect = 100.0
 // Suits accepts all shapes.
 func (*Crop) Suits(_, _, _ int) error { return nil }
 
-func (c *Crop) apply(m *canvas, s *rng.Stream) {
+// Apply draws a part of the image and enlarges it.
+func (c *Crop) Apply(m *Canvas, s *rng.Stream) {
 	top, left, h, w := c.draw(m.h, m.w, s)
 	m.resample(top, left, h, w)
 }
@@ -109,7 +111,7 @@ func tapOf(i, n, length int) tap {
 }
 
 // resample replaces the image by a part of it.
-func (m *canvas) resample(top, left, h, w int) {
+func (m *Canvas) resample(top, left, h, w int) {
 	if h == m.h && w == m.w {
 		return
 	}
@@ -122,7 +124,7 @@ func (m *canvas) resample(top, left, h, w int) {
 		taps[x] = tap{t.at * m.c, t.next * m.c, t.part}
 	}
 	length := w * m.c
-	mixed := m.scratch(length)
+	mixed := m.Scratch(length)
 	part := func(y int) []float32 { return m.pixels[((top+y)*m.w+left)*m.c:][:length] }
 	for y := range m.h {
 		t := tapOf(y, m.h, h)
@@ -139,7 +141,7 @@ func (m *canvas) resample(top, left, h, w int) {
 			stretch(dst, mixed, taps, m.c)
 		}
 	}
-	m.swap()
+	m.Swap()
 }
 
 // stretch resamples a row.

@@ -78,6 +78,17 @@ func cropOf(least float64) *Crop {
 	return c
 }
 
+// RegisterPreset adds a pipeline of one's own, which a config can then name. A program calls it before it reads
+// a config; a second one of a name is an error. New returns a list of its own for every call.
+func RegisterPreset(e registry.Entry[Pipeline]) error {
+	if e.New != nil {
+		if err := e.New().Validate(); err != nil {
+			return fmt.Errorf("pipeline %q: %w", e.Name, err)
+		}
+	}
+	return Presets.Register(e)
+}
+
 // Preset returns a pipeline by name.
 func Preset(name string) (Pipeline, error) {
 	e, err := Presets.Lookup(name)
