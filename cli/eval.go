@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -158,7 +159,7 @@ func (e *evaluation) setBlocks(text string) error {
 }
 
 // setCodes reports whether any metric has sub-codes.
-func (e *evaluation) setCodes(codes metrics.SubCodes, assign metrics.Assign) (used bool) {
+func (e *evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (used bool) {
 	for _, c := range e.chosen {
 		if m, ok := c.Value.(metrics.SubCoded); ok {
 			m.SetCodes(codes, assign)

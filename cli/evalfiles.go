@@ -243,12 +243,12 @@ func describeFactors(in *metrics.Input) string {
 }
 
 // parseBlocks reads --blocks: for every factor, columns and ranges of columns.
-func parseBlocks(text string, in *metrics.Input) (metrics.SubCodes, error) {
+func parseBlocks(text string, in *metrics.Input) (factor.SubCodes, error) {
 	blocks := strings.Split(text, ";")
 	if len(blocks) != len(in.Factors) {
 		return nil, fmt.Errorf("--blocks %q has %d blocks; want %d with semicolons between them, one for each factor", text, len(blocks), len(in.Factors))
 	}
-	codes, owner := metrics.SubCodes{}, map[int]string{}
+	codes, owner := factor.SubCodes{}, map[int]string{}
 	for j, block := range blocks {
 		name := in.Factors[j].Name
 		for _, part := range strings.Split(block, ",") {

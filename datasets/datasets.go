@@ -87,6 +87,10 @@ func NewIndex(d Dataset) (*Index, error) {
 
 // Find returns the image with the given levels, and whether there is one.
 func (x *Index) Find(levels []int) (int, bool) {
-	i := x.image[x.grid.Index(levels)]
+	at, ok := x.grid.Find(levels)
+	if !ok {
+		return 0, false
+	}
+	i := x.image[at]
 	return int(i), i >= 0
 }

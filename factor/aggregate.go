@@ -10,11 +10,12 @@ import (
 // Sugiyama 2024, section 2.2. It is 0 exactly where all quantities are 0.
 type Aggregate uint8
 
+// The aggregates.
 const (
-	Mean       Aggregate = iota
-	Max                  // the largest; its gradient is that of the first of equal ones
-	Sum                  //
-	MeanSquare           // the mean of the squares, without a root
+	Mean Aggregate = iota
+	Max            // the gradient is that of the first of equal ones
+	Sum
+	MeanSquare // the mean of the squares, without a root
 )
 
 var aggregateNames = [...]string{"mean", "max", "sum", "mean-square"}
@@ -45,7 +46,7 @@ func (a *Aggregate) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Known says whether a is one of the aggregates.
+// Known reports whether a is one of the aggregates.
 func (a Aggregate) Known() bool { return int(a) < len(aggregateNames) }
 
 // Of returns the aggregate of quantities; 0 if there are none.

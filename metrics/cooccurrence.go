@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // CoOccurrence is the normalised co-occurrence of factors in the mutual information of code
@@ -66,9 +67,9 @@ func (m *CoOccurrence) Compute(in *Input) (Result, error) {
 	}
 	part := Part{Name: "per_factor", Labels: g.Rows}
 	for i, row := range g.Values {
-		part.Values = append(part.Values, (Sum.of(row)-row[i])/float64(len(row)-1))
+		part.Values = append(part.Values, (factor.Sum.Of(row)-row[i])/float64(len(row)-1))
 	}
-	r.Value, r.Parts, r.Grids = Mean.of(part.Values), []Part{part}, []Grid{g}
+	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
 	if m.TopK > 0 {
 		r.Parts = append(r.Parts, selected)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/gbt"
 )
 
@@ -177,7 +178,7 @@ func (m *DCI) fit(in *Input, train, test []int) (*fittedDCI, error) {
 }
 
 func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
-	r := Result{Value: Mean.of(f.test), Notes: f.notes}
+	r := Result{Value: factor.Mean.Of(f.test), Notes: f.notes}
 	var columns, factors []string
 	for c := range f.importance {
 		columns = append(columns, columnName(c))
@@ -201,8 +202,8 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 		value, parts := libraryEntropy().OfRows(transposed(f.importance))
 		add("completeness", "per_factor", Completeness, factors, value, parts)
 	}
-	add("informativeness_train", "per_factor_train", "", factors, Mean.of(f.train), f.train)
-	add("informativeness_test", "per_factor_test", Informativeness, factors, Mean.of(f.test), f.test)
+	add("informativeness_train", "per_factor_train", "", factors, factor.Mean.Of(f.train), f.train)
+	add("informativeness_test", "per_factor_test", Informativeness, factors, factor.Mean.Of(f.test), f.test)
 	if total(f.importance) == 0 {
 		r.Notes = append(r.Notes, "no column helps to tell any factor: all importances are 0")
 	}

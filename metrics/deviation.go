@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
@@ -12,9 +13,9 @@ import (
 type deviation func(points []float64, count int) (float64, error)
 
 // newDeviation returns the measure of points with so many columns.
-func newDeviation(m Measure, columns int) deviation {
-	switch m {
-	case MAD:
+func newDeviation(d factor.Deviation, columns int) deviation {
+	switch d {
+	case factor.MAD:
 		if columns == 1 {
 			return madOfLine
 		}
@@ -23,7 +24,7 @@ func newDeviation(m Measure, columns int) deviation {
 			err := median.Fit(points, columns)
 			return median.MeanDistance, err
 		}
-	case Radius:
+	case factor.Radius:
 		if columns == 1 {
 			return func(points []float64, _ int) (float64, error) {
 				return slices.Max(points)/2 - slices.Min(points)/2, nil
@@ -34,7 +35,7 @@ func newDeviation(m Measure, columns int) deviation {
 			err := ball.Enclose(points, columns)
 			return ball.Radius, err
 		}
-	case Diameter:
+	case factor.Diameter:
 		if columns == 1 {
 			return func(points []float64, _ int) (float64, error) { return slices.Max(points) - slices.Min(points), nil }
 		}
@@ -46,7 +47,7 @@ func newDeviation(m Measure, columns int) deviation {
 			distance, _, _ := pairs.Diameter()
 			return distance, nil
 		}
-	case MPD:
+	case factor.MPD:
 		if columns == 1 {
 			return mpdOfLine
 		}

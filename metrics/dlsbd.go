@@ -59,13 +59,13 @@ import (
 // Bootstrap adds a percentile interval of 95 % by the Bayesian bootstrap of Rubin (1981): rows get
 // random weights, exponentially distributed; columns and turns stay those of the value.
 type DLSBD struct {
-	Omega       int       `yaml:"omega" doc:"largest number of turns of a code per turn of a factor; all -omega..omega are tried"`
-	Aggregate   Aggregate `yaml:"aggregate" doc:"over subgroups: mean, or sum as in the paper's tables"`
-	SharedOmega bool      `yaml:"shared_omega" doc:"one number of turns for all objects, in place of the best one for each"`
-	Codes       SubCodes  `yaml:"codes" doc:"columns of a factor's sub-code, such as {row: [0, 1]}; a factor without: all columns"`
-	Spaces      UseSpaces `yaml:"spaces" doc:"measure each latent space of a model by itself, and take the best for a factor: where-arbitrary (where principal components of nearly equal variance leave the plane open), always or never"`
-	Objects     Objects   `yaml:"objects" doc:"of factors that do not turn: each (measured by itself, then averaged) or together (one plane for all, a centre for each)"`
-	Bootstrap   int       `yaml:"bootstrap" doc:"draws of a bootstrap for an interval of 95 %; 0: none"`
+	Omega       int              `yaml:"omega" doc:"largest number of turns of a code per turn of a factor; all -omega..omega are tried"`
+	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"over subgroups: mean, or sum as in the paper's tables"`
+	SharedOmega bool             `yaml:"shared_omega" doc:"one number of turns for all objects, in place of the best one for each"`
+	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of a factor's sub-code, such as {row: [0, 1]}; a factor without: all columns"`
+	Spaces      UseSpaces        `yaml:"spaces" doc:"measure each latent space of a model by itself, and take the best for a factor: where-arbitrary (where principal components of nearly equal variance leave the plane open), always or never"`
+	Objects     Objects          `yaml:"objects" doc:"of factors that do not turn: each (measured by itself, then averaged) or together (one plane for all, a centre for each)"`
+	Bootstrap   int              `yaml:"bootstrap" doc:"draws of a bootstrap for an interval of 95 %; 0: none"`
 }
 
 // UseSpaces says when the spaces of a code are measured by themselves.
@@ -90,7 +90,7 @@ const maxBootstrap = 100000
 func (*DLSBD) Better() Direction { return LowerIsBetter }
 
 // SetCodes implements SubCoded; columns that nobody named stay together.
-func (m *DLSBD) SetCodes(c SubCodes, _ Assign) {
+func (m *DLSBD) SetCodes(c factor.SubCodes, _ Assign) {
 	if c != nil {
 		m.Codes = c
 	}
@@ -111,7 +111,7 @@ func (m *DLSBD) Validate() error {
 
 // Suits implements Selective.
 func (m *DLSBD) Suits(in *Input) error {
-	if _, err := m.Codes.named(in); len(m.Codes) > 0 && err != nil {
+	if _, err := m.Codes.Blocks("codes", in.Factors, in.Codes.Cols); err != nil {
 		return err
 	}
 	if _, err := arrange(in, true); err == nil {
@@ -207,7 +207,7 @@ func (m *DLSBD) choose(in *Input, d *design, k int) (*subgroup, error) {
 		if err != nil {
 			return nil, err
 		}
-		if best.measured == nil || Mean.of(s.values) < Mean.of(best.values)-1e-12 {
+		if best.measured == nil || factor.Mean.Of(s.values) < factor.Mean.Of(best.values)-1e-12 {
 			best = &subgroup{s, space}
 		}
 	}
@@ -250,7 +250,7 @@ func (m *DLSBD) interval(in *Input, chosen []*subgroup) (Part, error) {
 				return Part{}, fmt.Errorf("bootstrap: %w", err)
 			}
 		}
-		values[b] = m.Aggregate.of(each)
+		values[b] = m.Aggregate.Of(each)
 	}
 	slices.Sort(values)
 	at := func(part float64) float64 { return values[min(int(part*float64(len(values))), len(values)-1)] }

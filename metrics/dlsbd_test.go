@@ -60,7 +60,7 @@ func noisy(sigma float64, encode func([]float64) []float64) func([]float64) []fl
 	}
 }
 
-func dlsbd() *DLSBD { return &DLSBD{Omega: 10, Aggregate: Mean} }
+func dlsbd() *DLSBD { return &DLSBD{Omega: 10, Aggregate: factor.Mean} }
 
 func compute(t testing.TB, m Metric, in *Input) Result {
 	t.Helper()
@@ -143,7 +143,7 @@ func TestTurnsAndRange(t *testing.T) {
 	if got := r.Part("omega"); !slices.Equal(got, []float64{3, 2}) {
 		t.Errorf("omega %v, want [3 2]", got)
 	}
-	r = compute(t, &DLSBD{Omega: 2, Aggregate: Mean}, in)
+	r = compute(t, &DLSBD{Omega: 2, Aggregate: factor.Mean}, in)
 	near(t, "three turns out of range", r.Part("per_subgroup")[0], float64(16*24-1)/(16*24), 1e-12)
 }
 
@@ -173,7 +173,7 @@ func TestDegenerateCodes(t *testing.T) {
 			}
 		})
 	}
-	w := compute(t, &DLSBDWorkshop{Omega: 10, Aggregate: Sum}, input(constant, 8, 10))
+	w := compute(t, &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}, input(constant, 8, 10))
 	near(t, "workshop form of constant codes", w.Value, 0, 0)
 }
 
@@ -206,20 +206,20 @@ func TestCylinder(t *testing.T) {
 	if got := r.Part("per_object"); len(got) != 6 || r.Parts[2].Labels[4] != "object 4" {
 		t.Errorf("per_object %v %v", got, r.Parts[2].Labels)
 	}
-	r = compute(t, &DLSBD{Omega: 10, Aggregate: Mean, SharedOmega: true}, in)
+	r = compute(t, &DLSBD{Omega: 10, Aggregate: factor.Mean, SharedOmega: true}, in)
 	near(t, "one omega for all", r.Value, 0.5*11/12, 1e-12)
 
 	// mirrored objects turn in the same way: the orientation of a plane is arbitrary
 	mirrored := objects(4, 12, func(o int, a float64) []float64 {
 		return []float64{math.Cos(a), math.Sin(a) * float64(1-2*(o%2)), float64(o)}
 	})
-	near(t, "mirrored objects", compute(t, &DLSBD{Omega: 10, Aggregate: Mean, SharedOmega: true}, mirrored).Value, 0, 1e-20)
+	near(t, "mirrored objects", compute(t, &DLSBD{Omega: 10, Aggregate: factor.Mean, SharedOmega: true}, mirrored).Value, 0, 1e-20)
 }
 
 func TestAggregates(t *testing.T) {
 	in := input(noisy(0.5, perfect), 10, 10)
 	mean := compute(t, dlsbd(), in)
-	sum := compute(t, &DLSBD{Omega: 10, Aggregate: Sum}, in)
+	sum := compute(t, &DLSBD{Omega: 10, Aggregate: factor.Sum}, in)
 	near(t, "sum", sum.Value, 2*mean.Value, 1e-12)
 	if mean.Value < 0.2 || mean.Value > 0.6 {
 		t.Errorf("noise 0.5 scores %v", mean.Value)
@@ -258,7 +258,7 @@ func TestErrors(t *testing.T) {
 			test.break_(in)
 			m := Metric(dlsbd())
 			if strings.HasPrefix(test.name, "missing") || test.name == "repeated" { // the earlier form alone needs a grid
-				m = &DLSBDWorkshop{Omega: 10, Aggregate: Sum}
+				m = &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}
 			}
 			if _, err := m.Compute(in); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q", err, test.want)
@@ -266,7 +266,7 @@ func TestErrors(t *testing.T) {
 		})
 	}
 	in := input(perfect, 3, 4)
-	for _, m := range []Metric{&DLSBD{Omega: 0, Aggregate: Mean}, &DLSBD{Omega: 5, Aggregate: "median"}} {
+	for _, m := range []Metric{&DLSBD{Omega: 0, Aggregate: factor.Mean}, &DLSBD{Omega: 5, Aggregate: factor.MeanSquare}} {
 		if _, err := m.Compute(in); err == nil {
 			t.Errorf("%+v: no error", m)
 		}
@@ -276,7 +276,7 @@ func TestErrors(t *testing.T) {
 func TestEvaluate(t *testing.T) {
 	in := input(noisy(0.2, perfect), 8, 8)
 	before := slices.Clone(in.Codes.Data)
-	results, err := Evaluate(in, 0, []Choice{{Name: "dlsbd", Value: dlsbd()}, {Name: "dlsbd-workshop", Value: &DLSBDWorkshop{Omega: 10, Aggregate: Sum}}})
+	results, err := Evaluate(in, 0, []Choice{{Name: "dlsbd", Value: dlsbd()}, {Name: "dlsbd-workshop", Value: &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func ExampleDLSBD() {
 		in.Codes.Data = append(in.Codes.Data, math.Cos(a), math.Sin(a), math.Cos(2*b), math.Sin(2*b), 5)
 		in.Levels = append(in.Levels, at...)
 	}
-	r, err := (&DLSBD{Omega: 10, Aggregate: Mean}).Compute(in)
+	r, err := (&DLSBD{Omega: 10, Aggregate: factor.Mean}).Compute(in)
 	fmt.Printf("%.3f %.0f %v\n", r.Value, r.Part("omega"), err)
 	// Output: 0.000 [1 2] <nil>
 }

@@ -176,7 +176,7 @@ func TestAngles(t *testing.T) {
 	r := compute(t, dlsbd(), in)
 	near(t, "value", r.Value, 0, 1e-18)
 	near(t, "turns", r.Part("omega")[0], 2, 0)
-	if _, err := (&DLSBDWorkshop{Omega: 10, Aggregate: Sum}).Compute(in); err == nil || !strings.Contains(err.Error(), "equal steps") {
+	if _, err := (&DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}).Compute(in); err == nil || !strings.Contains(err.Error(), "equal steps") {
 		t.Errorf("the earlier form: error %v", err)
 	}
 }
@@ -213,7 +213,7 @@ func TestSampledNoise(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (&DLSBD{Omega: 1, Aggregate: Mean, Bootstrap: 5}).Compute(input(perfect, 5, 6)); err == nil || !strings.Contains(err.Error(), "stream") {
+	if _, err := (&DLSBD{Omega: 1, Aggregate: factor.Mean, Bootstrap: 5}).Compute(input(perfect, 5, 6)); err == nil || !strings.Contains(err.Error(), "stream") {
 		t.Errorf("bootstrap without a stream: error %v", err)
 	}
 }
@@ -238,10 +238,10 @@ func TestArbitraryPlanes(t *testing.T) {
 		in.Spaces = [][]int{{0, 1}, {2, 3}, {4, 5}}
 		r = compute(t, dlsbd(), in)
 		near(t, name+", spaces", r.Value, 0, 1e-18)
-		near(t, name+", never by spaces", subgroupOf(t, &DLSBD{Omega: 10, Aggregate: Mean, Spaces: SpacesNever}, in, 1), 0, 1e-18)
-		near(t, name+", always by spaces", compute(t, &DLSBD{Omega: 10, Aggregate: Mean, Spaces: SpacesAlways}, in).Value, 0, 1e-18)
+		near(t, name+", never by spaces", subgroupOf(t, &DLSBD{Omega: 10, Aggregate: factor.Mean, Spaces: SpacesNever}, in, 1), 0, 1e-18)
+		near(t, name+", always by spaces", compute(t, &DLSBD{Omega: 10, Aggregate: factor.Mean, Spaces: SpacesAlways}, in).Value, 0, 1e-18)
 		in.Spaces = nil
-		near(t, name+", columns", compute(t, &DLSBD{Omega: 10, Aggregate: Mean, Codes: SubCodes{"a": {2, 3}}}, in).Value, 0, 1e-18)
+		near(t, name+", columns", compute(t, &DLSBD{Omega: 10, Aggregate: factor.Mean, Codes: factor.SubCodes{"a": {2, 3}}}, in).Value, 0, 1e-18)
 	}
 	if r := compute(t, dlsbd(), input(perfect, 24, 10)); len(r.Notes) != 0 {
 		t.Errorf("a plane for each: notes %v", r.Notes)
@@ -273,7 +273,7 @@ func TestSampledObjects(t *testing.T) {
 	if _, err := dlsbd().Compute(few); err == nil || !strings.Contains(err.Error(), "objects: together") {
 		t.Errorf("1.7 rows of each object: error %v", err)
 	}
-	together := &DLSBD{Omega: 10, Aggregate: Mean, Objects: ObjectsTogether}
+	together := &DLSBD{Omega: 10, Aggregate: factor.Mean, Objects: ObjectsTogether}
 	near(t, "together", compute(t, together, few).Value, 0, 1e-18)
 	near(t, "all together", compute(t, together, in).Value, 0, 1e-18)
 }

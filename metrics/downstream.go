@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // Downstream is the accuracy of predicting the factors from the codes with few and with many
@@ -157,7 +158,7 @@ func (m *Downstream) Compute(in *Input) (Result, error) {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
 		g.Rows, g.Values = append(g.Rows, strconv.Itoa(size)), append(g.Values, check)
-		tested.Values, trained.Values = append(tested.Values, Mean.of(check)), append(trained.Values, Mean.of(fit))
+		tested.Values, trained.Values = append(tested.Values, factor.Mean.Of(check)), append(trained.Values, factor.Mean.Of(fit))
 	}
 	tested.Labels, trained.Labels = g.Rows, g.Rows
 	last := len(g.Values) - 1

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
 // encoded is the input of an encoder of Zhang and Sugiyama 2024, appendix F.1.
-func encoded(t testing.TB, name string) (*Input, SubCodes) {
+func encoded(t testing.TB, name string) (*Input, factor.SubCodes) {
 	t.Helper()
 	for _, e := range datasets.AnalyticEncoders() {
 		if e.Name != name {
@@ -31,7 +32,7 @@ func encoded(t testing.TB, name string) (*Input, SubCodes) {
 		if name == "random" {
 			in.Codes.Data = readArray[float64](t, "testdata/enriching/"+name+".npy").Data
 		}
-		sub := SubCodes{}
+		sub := factor.SubCodes{}
 		for i, f := range set.Factors() {
 			sub[f.Name] = e.SubCodes[i]
 		}
@@ -52,7 +53,7 @@ func readJSON(t testing.TB, path string, into any) {
 	}
 }
 
-var measures = map[string]Measure{"rad": Radius, "mad": MAD, "var": Variance, "diam": Diameter, "mpd": MPD}
+var measures = map[string]factor.Deviation{"rad": factor.Radius, "mad": factor.MAD, "var": factor.Variance, "diam": factor.Diameter, "mpd": factor.MPD}
 
 func TestEnrichingGolden(t *testing.T) {
 	var golden map[string]map[string]expectation
@@ -77,7 +78,7 @@ func TestEnrichingGolden(t *testing.T) {
 				checked++
 			}
 			for key, m := range measures {
-				s := NewSpread(m)
+				s := NewSubCodeDeviation(m)
 				s.Codes = sub
 				r := compute(t, s, in)
 				check(key, r.Part("score")...)
@@ -120,8 +121,8 @@ func TestEnrichingSubsets(t *testing.T) {
 		all, sub := encoded(t, name)
 		for n, rows := range golden.Subsets {
 			in := subset(all, rows)
-			for c, m := range []Measure{Radius, MAD, Variance, Diameter, MPD} {
-				s := NewSpread(m)
+			for c, m := range []factor.Deviation{factor.Radius, factor.MAD, factor.Variance, factor.Diameter, factor.MPD} {
+				s := NewSubCodeDeviation(m)
 				s.Codes = sub
 				r := compute(t, s, in)
 				near(t, fmt.Sprintf("%s, subset %d, %v", name, n, m), math.Exp(-r.Value), values[n][c], 1e-6)
@@ -145,7 +146,7 @@ func subset(in *Input, rows []int) *Input {
 	return part
 }
 
-func ExampleSpread() {
+func ExampleSubCodeDeviation() {
 	s := &datasets.Entangled{Encoder: "misalignment", Levels: 11}
 	codes, d, _ := s.Codes(0)
 	set, err := s.Build(0)
@@ -154,7 +155,7 @@ func ExampleSpread() {
 		return
 	}
 	in := &Input{Codes: Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
-	metric := NewSpread(MPD)
+	metric := NewSubCodeDeviation(factor.MPD)
 	r, _ := metric.Compute(in)
 	fmt.Printf("in order: %.4f, score %.2f\n", r.Value, r.Part("score")[0])
 	metric.Assign = AssignBest

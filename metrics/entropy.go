@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // entropyFloor is added to importances before they become frequencies, as in
@@ -71,7 +72,7 @@ func (e Entropy) OfRows(matrix [][]float64) (mean float64, rows []float64) {
 	weights := make([]float64, len(matrix))
 	for i, row := range matrix {
 		rows = append(rows, e.Of(row))
-		weights[i] = Sum.of(row)
+		weights[i] = factor.Sum.Of(row)
 	}
 	return weighted(rows, weights), rows
 }
@@ -84,7 +85,7 @@ func weighted(values, weights []float64) float64 {
 		total += weights[i]
 	}
 	if total == 0 {
-		return Mean.of(values)
+		return factor.Mean.Of(values)
 	}
 	return sum / total
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
 )
 
@@ -88,7 +89,7 @@ func (m *Explicitness) Compute(in *Input) (Result, error) {
 		return Result{}, fmt.Errorf("no factor has two levels both in the train and in the test rows; want one that varies")
 	}
 	trained.Labels = tested.Labels
-	r.Value, r.Parts = Mean.of(tested.Values), []Part{tested, trained}
+	r.Value, r.Parts = factor.Mean.Of(tested.Values), []Part{tested, trained}
 	return r, nil
 }
 

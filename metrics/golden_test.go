@@ -50,8 +50,8 @@ func TestGolden(t *testing.T) {
 			shuffleRows(in)
 			for name, m := range map[string]Metric{
 				"dlsbd":             dlsbd(),
-				"workshop_literal":  &DLSBDWorkshop{Omega: 10, Aggregate: Sum},
-				"workshop_whitened": &DLSBDWorkshop{Omega: 10, Aggregate: Sum, Whiten: true},
+				"workshop_literal":  &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum},
+				"workshop_whitened": &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum, Whiten: true},
 			} {
 				r := compute(t, m, in)
 				check := func(key string, got ...float64) {

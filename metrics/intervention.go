@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
 )
 
@@ -156,7 +157,7 @@ func predicted(in *Input, model *linear.Logistic, x []float64, factors []int) (P
 			right[j]++
 		}
 	}
-	return perFactor(in, right, all), Sum.of(right) / float64(len(factors))
+	return perFactor(in, right, all), factor.Sum.Of(right) / float64(len(factors))
 }
 
 // perFactor is the part per_factor of factors that have points.
@@ -223,7 +224,7 @@ func (m *FactorVAE) Compute(in *Input) (Result, error) {
 	for _, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)
 	}
-	r.Value = Sum.of(right) / float64(m.Test)
+	r.Value = factor.Sum.Of(right) / float64(m.Test)
 	r.Parts = append([]Part{perFactor(in, right, all)}, r.Parts...)
 	r.Grids = []Grid{g}
 	return r, nil

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
@@ -109,7 +110,7 @@ func (l *LeftInverse) Compute(in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
 	}
-	return p.result(in, Mean.of(fit.Errors), fit.Errors)
+	return p.result(in, factor.Mean.Of(fit.Errors), fit.Errors)
 }
 
 // Compute returns the part per_factor: the largest error of each factor. With the fit

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // MED is the mutual information based entropy disentanglement of Cao et al. 2022,
@@ -147,14 +148,14 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	for i, row := range relative {
 		g.Rows = append(g.Rows, columnName(columns[i]))
 		scores.Values = append(scores.Values, m.Of(row))
-		weights.Values = append(weights.Values, Sum.of(row))
+		weights.Values = append(weights.Values, factor.Sum.Of(row))
 	}
 	for _, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)
 	}
 	scores.Labels, weights.Labels = g.Rows, g.Rows
 	r.Value = weighted(scores.Values, weights.Values)
-	if total := Sum.of(weights.Values); total > 0 {
+	if total := factor.Sum.Of(weights.Values); total > 0 {
 		for i := range weights.Values {
 			weights.Values[i] /= total
 		}

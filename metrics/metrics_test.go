@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -46,7 +47,7 @@ func TestConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, w := got.Metrics[0].Value.(*DLSBD), got.Metrics[1].Value.(*DLSBDWorkshop)
-	if d.Omega != 10 || d.Aggregate != Mean || !w.Whiten || w.Omega != 5 || w.Aggregate != Sum {
+	if d.Omega != 10 || d.Aggregate != factor.Mean || !w.Whiten || w.Omega != 5 || w.Aggregate != factor.Sum {
 		t.Errorf("%+v %+v", d, w)
 	}
 	again, err := config.Encode(got)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // MIG is the mutual information gap of Chen et al. 2018, section 4.1: the mean over
@@ -104,7 +105,7 @@ func (m *MIG) Compute(in *Input) (Result, error) {
 	if len(part.Values) == 0 {
 		return Result{}, fmt.Errorf("every factor has one level only; want one that varies")
 	}
-	r.Value, r.Parts = Mean.of(part.Values), []Part{part}
+	r.Value, r.Parts = factor.Mean.Of(part.Values), []Part{part}
 	r.Grids = []Grid{x.grid(in)}
 	if reduced {
 		m.rename(&r)

@@ -198,7 +198,7 @@ func BenchmarkLarge(b *testing.B) {
 		}
 		choices = append(choices, Choice{Name: e.Name, Value: e.New()})
 	}
-	best := NewSpread(MPD)
+	best := NewSubCodeDeviation(factor.MPD)
 	best.Assign = AssignBest
 	choices = append(choices, Choice{Name: "mpd-best", Value: best})
 	for _, c := range choices {

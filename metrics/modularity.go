@@ -3,6 +3,8 @@ package metrics
 import (
 	"fmt"
 	"slices"
+
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // Modularity is the modularity score of Ridgeway and Mozer 2018, section 2, as
@@ -61,7 +63,7 @@ func (m *Modularity) Compute(in *Input) (Result, error) {
 		factors.Labels = append(factors.Labels, f.Name)
 		factors.Values[j] /= max(counts[j], 1)
 	}
-	r := Result{Value: Mean.of(columns.Values), Parts: []Part{columns, factors}, Grids: []Grid{x.grid(in)}}
+	r := Result{Value: factor.Mean.Of(columns.Values), Parts: []Part{columns, factors}, Grids: []Grid{x.grid(in)}}
 	if dead > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns tell nothing about any factor and count as 0", dead, in.Codes.Cols))
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/gbt"
 )
 
@@ -132,7 +133,7 @@ func (s *sample) single() bool {
 
 // determination is the coefficient of determination of estimates of y.
 func (s *sample) determination(estimate func(i int) float64) float64 {
-	mean, residual, variance := Mean.of(s.y), 0.0, 0.0
+	mean, residual, variance := factor.Mean.Of(s.y), 0.0, 0.0
 	for i, y := range s.y {
 		e := y - estimate(i)
 		residual += e * e

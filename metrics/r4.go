@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
@@ -130,7 +131,7 @@ func (p *Predictions) compute(in *Input, h hierarchy.Hierarchy, names []string, 
 	for j, f := range in.Factors {
 		per.Labels, per.Values = append(per.Labels, f.Name), append(per.Values, best(groups[j]))
 	}
-	r.Value, r.Parts = Mean.of(per.Values), []Part{per}
+	r.Value, r.Parts = factor.Mean.Of(per.Values), []Part{per}
 	return r, nil
 }
 
@@ -242,7 +243,7 @@ func (b *comparisons) run(orders [][]int) error {
 	})
 	for i, c := range b.list {
 		mine := scores[2*splits*i : 2*splits*(i+1)]
-		c.toCode, c.toFactor = Mean.of(mine[:splits]), Mean.of(mine[splits:])
+		c.toCode, c.toFactor = factor.Mean.Of(mine[:splits]), factor.Mean.Of(mine[splits:])
 	}
 	for _, err := range errs {
 		if err != nil {

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
 )
 
@@ -10,12 +11,12 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "dlsbd", Doc: "linear symmetry-based disentanglement: how far the codes are from turning with every circular factor, or rotation in space, in a plane or space of its own",
 		Units:  "none: dispersions of codes of variance 1; 0 (perfect) to about 1",
-		Source: "Tonnaer et al. 2022, section 4.3", New: func() Metric { return &DLSBD{Omega: 10, Aggregate: Mean} },
+		Source: "Tonnaer et al. 2022, section 4.3", New: func() Metric { return &DLSBD{Omega: 10, Aggregate: factor.Mean} },
 	},
 	{
 		Name: "dlsbd-workshop", Doc: "the earlier form of dlsbd: standardised code columns, summed over subgroups; with whiten invariant under linear maps and at most 1 for each subgroup, as the paper says, without it equation 8 to the letter",
 		Units:  "none: dispersions of codes of variance 1, summed over subgroups",
-		Source: "Pérez Rey et al. 2020, equations 6-12, for whiten section 5 and equation 18", New: func() Metric { return &DLSBDWorkshop{Omega: 10, Aggregate: Sum} },
+		Source: "Pérez Rey et al. 2020, equations 6-12, for whiten section 5 and equation 18", New: func() Metric { return &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum} },
 	},
 	{
 		Name: "mig", Doc: "mutual information gap: how much more the best code column tells about a factor than the second best",
@@ -30,27 +31,27 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "variance", Doc: "modularity: the variance of every factor's sub-code where the factor is held, summed over factors",
 		Units:  "squared units of the codes",
-		Source: "Zhang and Sugiyama 2024, example 4 and table 2", New: func() Metric { return NewSpread(Variance) },
+		Source: "Zhang and Sugiyama 2024, example 4 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.Variance) },
 	},
 	{
 		Name: "mad", Doc: "modularity: the mean distance of every factor's sub-code from its geometric median where the factor is held",
 		Units:  "units of the codes",
-		Source: "Zhang and Sugiyama 2024, example 3 and table 2", New: func() Metric { return NewSpread(MAD) },
+		Source: "Zhang and Sugiyama 2024, example 3 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.MAD) },
 	},
 	{
 		Name: "radius", Doc: "modularity: the radius of the smallest ball around every factor's sub-code where the factor is held",
 		Units:  "units of the codes",
-		Source: "Zhang and Sugiyama 2024, example 2 and table 2", New: func() Metric { return NewSpread(Radius) },
+		Source: "Zhang and Sugiyama 2024, example 2 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.Radius) },
 	},
 	{
 		Name: "diameter", Doc: "modularity: the largest distance within every factor's sub-code where the factor is held",
 		Units:  "units of the codes",
-		Source: "Zhang and Sugiyama 2024, example 7 and table 2", New: func() Metric { return NewSpread(Diameter) },
+		Source: "Zhang and Sugiyama 2024, example 7 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.Diameter) },
 	},
 	{
 		Name: "mpd", Doc: "modularity: half the mean distance within every factor's sub-code where the factor is held",
 		Units:  "units of the codes",
-		Source: "Zhang and Sugiyama 2024, section 3.2 and table 2", New: func() Metric { return NewSpread(MPD) },
+		Source: "Zhang and Sugiyama 2024, section 3.2 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.MPD) },
 	},
 	{
 		Name: "contraction-mean", Doc: "informativeness: how much closer codes are to each other than their factors, the mean over pairs",

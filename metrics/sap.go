@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
@@ -104,7 +105,7 @@ func (m *SAP) Compute(in *Input) (Result, error) {
 		_, gap := topGap(column)
 		part.Values = append(part.Values, gap)
 	}
-	r.Value, r.Parts, r.Grids = Mean.of(part.Values), []Part{part}, []Grid{g}
+	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
 	if reduced {
 		m.rename(&r)
 	}

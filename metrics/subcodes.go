@@ -3,31 +3,11 @@ package metrics
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/factor"
 )
-
-// SubCodes says which code columns are the sub-code of which factor:
-// `{shape: [0, 1], x: [2]}`.
-type SubCodes map[string][]int
-
-// Validate checks the columns.
-func (s SubCodes) Validate() error {
-	for name, columns := range s {
-		if len(columns) == 0 {
-			return config.Invalid(name, "there are no columns; want at least one")
-		}
-		for i, column := range columns {
-			if column < 0 || slices.Contains(columns[:i], column) {
-				return config.Invalid(name, "%v has a negative or repeated column; want different columns from 0 on", columns)
-			}
-		}
-	}
-	return nil
-}
 
 // Assign says how code columns are shared out to factors if a config does not say it.
 type Assign string
@@ -46,59 +26,28 @@ func (a Assign) validate() error {
 	return nil
 }
 
-// block is the sub-code of a factor.
-type block struct {
-	factor  int
-	columns []int
+func validAggregate(a factor.Aggregate) error {
+	if !a.Known() {
+		return config.Invalid("aggregate", "unknown aggregate %v; want mean, max, sum or mean-square", a)
+	}
+	return nil
 }
 
-// plan returns the sub-codes of factors; nil if they are to be assigned.
-func (s SubCodes) plan(in *Input, a Assign) ([]block, error) {
-	if len(s) > 0 {
-		return s.named(in)
-	}
+// planBlocks returns the sub-codes of factors; nil if they are to be assigned.
+func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, error) {
 	d, k := in.Codes.Cols, len(in.Factors)
-	if a == AssignBest || a == AssignAuto && d%k != 0 {
+	switch {
+	case len(codes) > 0:
+		return codes.Blocks("codes", in.Factors, d)
+	case a == AssignBest || a == AssignAuto && d%k != 0:
 		if d < k {
 			return nil, fmt.Errorf("codes have %d columns; want at least one for each of the %d factors", d, k)
 		}
 		return nil, nil
 	}
-	if d%k != 0 {
-		return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors; want codes, such as {%s: [0]}, or assign: best", d, k, in.Factors[0].Name)
-	}
-	blocks := make([]block, k)
-	for i := range blocks {
-		blocks[i].factor = i
-		for c := range d / k {
-			blocks[i].columns = append(blocks[i].columns, i*(d/k)+c)
-		}
-	}
-	return blocks, nil
-}
-
-// named returns the sub-codes that are named, in the factors' order.
-func (s SubCodes) named(in *Input) ([]block, error) {
-	var blocks []block
-	var names []string
-	for i, f := range in.Factors {
-		names = append(names, f.Name)
-		columns := s[f.Name]
-		for _, c := range columns {
-			if c < 0 || c >= in.Codes.Cols {
-				return nil, fmt.Errorf("codes.%s: column %d does not exist; codes have columns 0 to %d", f.Name, c, in.Codes.Cols-1)
-			}
-		}
-		if len(columns) > 0 {
-			blocks = append(blocks, block{i, columns})
-		}
-	}
-	if len(blocks) < len(s) {
-		for name := range s {
-			if !slices.Contains(names, name) {
-				return nil, fmt.Errorf("codes: there is no factor %q%s", name, registry.Suggest(name, names))
-			}
-		}
+	blocks, err := factor.EvenBlocks(in.Factors, d)
+	if err != nil {
+		return nil, fmt.Errorf("%w, or assign: best", err)
 	}
 	return blocks, nil
 }
@@ -106,7 +55,7 @@ func (s SubCodes) named(in *Input) ([]block, error) {
 // assigned gives every factor one column, such that the sum over factors of what is
 // left of the column's variance where the factor is held, as a part of its variance,
 // is least. A constant column is the last choice.
-func assigned(in *Input) []block {
+func assigned(in *Input) []factor.Block {
 	cost := make([][]float64, len(in.Factors))
 	for i := range cost {
 		cost[i] = make([]float64, in.Codes.Cols)
@@ -120,9 +69,9 @@ func assigned(in *Input) []block {
 			}
 		}
 	}
-	blocks := make([]block, len(cost))
+	blocks := make([]factor.Block, len(cost))
 	for i, c := range assign(cost) {
-		blocks[i] = block{i, []int{c}}
+		blocks[i] = factor.Block{Factor: i, Columns: []int{c}}
 	}
 	return blocks
 }
@@ -171,10 +120,10 @@ func varianceLeft(x []float64, levels []int, k, size int) float64 {
 }
 
 // describe writes sub-codes for people.
-func describe(in *Input, blocks []block) string {
+func describe(in *Input, blocks []factor.Block) string {
 	var parts []string
 	for _, b := range blocks {
-		parts = append(parts, fmt.Sprintf("%s %s", in.Factors[b.factor].Name, strings.Trim(fmt.Sprint(b.columns), "[]")))
+		parts = append(parts, fmt.Sprintf("%s %s", in.Factors[b.Factor].Name, strings.Trim(fmt.Sprint(b.Columns), "[]")))
 	}
 	return "columns of factors: " + strings.Join(parts, ", ")
 }
@@ -182,5 +131,5 @@ func describe(in *Input, blocks []block) string {
 // SubCoded is implemented by metrics that measure sub-codes of factors.
 type SubCoded interface {
 	// SetCodes says which code columns these are, or how they are shared out.
-	SetCodes(SubCodes, Assign)
+	SetCodes(factor.SubCodes, Assign)
 }

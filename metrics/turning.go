@@ -22,10 +22,10 @@ import (
 // is 1, as equation 18 demands, and the value is at most the number of subgroups. In
 // either form noise in columns that do not depend on a factor is enlarged.
 type DLSBDWorkshop struct {
-	Omega       int       `yaml:"omega" doc:"largest number of turns of a code per turn of a factor; all -omega..omega are tried"`
-	Aggregate   Aggregate `yaml:"aggregate" doc:"over subgroups: sum as in the paper, or mean"`
-	SharedOmega bool      `yaml:"shared_omega" doc:"one number of turns for all objects, in place of the best one for each"`
-	Whiten      bool      `yaml:"whiten" doc:"divide the two principal components by their standard deviations, which equation 18 and the invariance under linear maps of section 5 need; false: equation 8 to the letter"`
+	Omega       int              `yaml:"omega" doc:"largest number of turns of a code per turn of a factor; all -omega..omega are tried"`
+	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"over subgroups: sum as in the paper, or mean"`
+	SharedOmega bool             `yaml:"shared_omega" doc:"one number of turns for all objects, in place of the best one for each"`
+	Whiten      bool             `yaml:"whiten" doc:"divide the two principal components by their standard deviations, which equation 18 and the invariance under linear maps of section 5 need; false: equation 8 to the letter"`
 }
 
 // Better says that lower values are better.
@@ -46,12 +46,12 @@ func (m *DLSBDWorkshop) Compute(in *Input) (Result, error) {
 	return turning{m.Omega, m.Aggregate, m.SharedOmega, plane, false}.compute(in)
 }
 
-func validTurns(omega int, a Aggregate) error {
+func validTurns(omega int, a factor.Aggregate) error {
 	switch {
 	case omega < 1 || omega > 1000:
 		return config.Invalid("omega", "%d is out of range; want 1 to 1000", omega)
-	case a != Mean && a != Sum:
-		return config.Invalid("aggregate", "unknown aggregate %q; want mean or sum", string(a))
+	case a != factor.Mean && a != factor.Sum:
+		return config.Invalid("aggregate", "%v; want mean or sum", a)
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func suitsTurning(in *Input) error {
 // turning is what the forms of D_LSBD have in common.
 type turning struct {
 	omega     int
-	aggregate Aggregate
+	aggregate factor.Aggregate
 	shared    bool
 	plane     plane
 	penalise  bool // count components that vanish as noise
@@ -97,17 +97,17 @@ func (m turning) collect(factors []factor.Factor, names []string, subgroup func(
 			return Result{}, fmt.Errorf("factor %q: %w", f.Name, err)
 		}
 		subgroups.Labels = append(subgroups.Labels, f.Name)
-		subgroups.Values = append(subgroups.Values, Mean.of(s.values))
-		turns.Values = append(turns.Values, Mean.of(s.turns))
+		subgroups.Values = append(subgroups.Values, factor.Mean.Of(s.values))
+		turns.Values = append(turns.Values, factor.Mean.Of(s.turns))
 		for o, v := range s.values {
-			if objects.Values[o] += v; m.aggregate == Mean && k == len(factors)-1 {
+			if objects.Values[o] += v; m.aggregate == factor.Mean && k == len(factors)-1 {
 				objects.Values[o] /= float64(len(factors))
 			}
 		}
 		notes = append(notes, s.notes(f.Name)...)
 	}
 	turns.Labels = subgroups.Labels
-	r := Result{Value: m.aggregate.of(subgroups.Values), Parts: []Part{subgroups, turns}, Notes: notes}
+	r := Result{Value: m.aggregate.Of(subgroups.Values), Parts: []Part{subgroups, turns}, Notes: notes}
 	if len(names) > 1 {
 		r.Parts = append(r.Parts, objects)
 	}

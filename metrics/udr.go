@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -201,5 +202,5 @@ func relativeStrength(r *mat.Dense) float64 {
 			most[i] *= most[i] / s
 		}
 	}
-	return (Mean.of(most[:rows]) + Mean.of(most[rows:])) / 2
+	return (factor.Mean.Of(most[:rows]) + factor.Mean.Of(most[rows:])) / 2
 }

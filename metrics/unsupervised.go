@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -105,7 +106,7 @@ func (m *MutualInformation) Compute(in *Input) (Result, error) {
 		}
 		part.Values = append(part.Values, sum/float64(d-1))
 	}
-	return Result{Value: Mean.of(part.Values), Parts: []Part{part}, Grids: []Grid{g}}, nil
+	return Result{Value: factor.Mean.Of(part.Values), Parts: []Part{part}, Grids: []Grid{g}}, nil
 }
 
 // Compute returns the grid correlation of the columns that are not constant.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/unravel-ml/unravel/factor"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -32,7 +33,7 @@ func mapped(in *Input, columns int, s *rng.Stream) *Input {
 // Equation 8 to the letter does not have it.
 func TestWorkshopLinearMaps(t *testing.T) {
 	s := rng.New(11, "maps")
-	whitened, literal := &DLSBDWorkshop{Omega: 10, Aggregate: Sum, Whiten: true}, &DLSBDWorkshop{Omega: 10, Aggregate: Sum}
+	whitened, literal := &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum, Whiten: true}, &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}
 	in := input(perfect, 16, 12)
 	near(t, "perfect codes", compute(t, whitened, in).Value, 0, 1e-24)
 	var largest float64
@@ -62,14 +63,14 @@ func TestWorkshopBound(t *testing.T) {
 			}
 			return z
 		}, 12, 10)
-		r := compute(t, &DLSBDWorkshop{Omega: 10, Aggregate: Sum, Whiten: true}, in)
+		r := compute(t, &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum, Whiten: true}, in)
 		for k, v := range r.Part("per_subgroup") {
 			if v < 0 || v > 1+1e-12 {
 				t.Errorf("seed %d: subgroup %d is %v; want 0 to 1", seed, k, v)
 			}
 		}
 		most = max(most, r.Value)
-		literal = max(literal, compute(t, &DLSBDWorkshop{Omega: 10, Aggregate: Sum}, in).Value)
+		literal = max(literal, compute(t, &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}, in).Value)
 	}
 	if most > 2 || most < 1.8 {
 		t.Errorf("the largest value of noise is %v; want at most 2, and near it", most)

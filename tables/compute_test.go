@@ -286,12 +286,12 @@ func TestStatus(t *testing.T) {
 func TestComputeSubCodes(t *testing.T) {
 	for encoder, want := range map[string]float64{"redundancy": 1, "misalignment": math.Exp(-1.5)} {
 		source := &Entangled{Entangled: datasets.Entangled{Encoder: encoder, Levels: 11}}
-		x := table(t, source, metrics.NewSpread(metrics.Radius), "T,D,r,c,1,,")
+		x := table(t, source, metrics.NewSubCodeDeviation(factor.Radius), "T,D,r,c,1,,")
 		x.Columns[0].Transform = ExpMinus
 		if c := compute(t, x, false).Rows[0].Cells[0]; c.Ours == nil || math.Abs(*c.Ours-want) > 1e-12 {
 			t.Errorf("%s: %+v", encoder, c)
 		}
-		if codes := x.Columns[0].Metric.Value.(*metrics.Spread).Codes; codes != nil {
+		if codes := x.Columns[0].Metric.Value.(*metrics.SubCodeDeviation).Codes; codes != nil {
 			t.Errorf("%s: the table's metric has kept the sub-codes %v", encoder, codes)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/registry"
@@ -46,8 +47,8 @@ var ErrNotRun = errors.New("not run yet")
 // Sample is what the metrics of a row measure.
 type Sample struct {
 	Input *metrics.Input
-	Codes metrics.SubCodes // which columns are the sub-code of which factor; nil: by the metrics' own rule
-	Timed bool             // the values that are meant are the seconds which metrics take
+	Codes factor.SubCodes // which columns are the sub-code of which factor; nil: by the metrics' own rule
+	Timed bool            // the values that are meant are the seconds which metrics take
 }
 
 // Sources lists the sources that a table can name.
@@ -112,7 +113,7 @@ func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sample{Codes: metrics.SubCodes{}, Input: &metrics.Input{
+	s := &Sample{Codes: factor.SubCodes{}, Input: &metrics.Input{
 		Codes:  metrics.Matrix{Rows: set.Len(), Cols: columns, Data: codes},
 		Levels: datasets.Levels(set), Factors: set.Factors(),
 	}}

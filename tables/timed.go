@@ -53,7 +53,7 @@ const timedNoise = 0.1
 func (s *Timed) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	stream := rng.New(seed, "table/timed")
 	in := &metrics.Input{Codes: metrics.Matrix{Rows: s.Rows, Cols: s.Columns}}
-	codes := metrics.SubCodes{}
+	codes := factor.SubCodes{}
 	for i, n := range s.Factors {
 		name := fmt.Sprint("factor", i)
 		in.Factors = append(in.Factors, factor.Factor{Name: name, Size: n, Kind: factor.Ordinal})

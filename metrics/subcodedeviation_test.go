@@ -13,24 +13,24 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-var allMeasures = []Measure{Variance, MAD, Radius, Diameter, MPD}
+var allMeasures = []factor.Deviation{factor.Variance, factor.MAD, factor.Radius, factor.Diameter, factor.MPD}
 
 // The first factor has levels 0 and 1 with the points 0, 0, 3, 3 and 10 of one
 // column; every measure by hand.
 func TestSpreadByHand(t *testing.T) {
 	in := &Input{Codes: Matrix{Rows: 5, Cols: 1, Data: []float64{0, 0, 3, 3, 10}}, Levels: []int{0, 0, 0, 0, 2},
 		Factors: ordinals(4)}
-	want := map[Measure]float64{Variance: 2.25 / 2, MAD: 1.5 / 2, Radius: 1.5, Diameter: 3, MPD: 0.75 / 2} // mean over the two levels that occur, or maximum
+	want := map[factor.Deviation]float64{factor.Variance: 2.25 / 2, factor.MAD: 1.5 / 2, factor.Radius: 1.5, factor.Diameter: 3, factor.MPD: 0.75 / 2} // mean over the two levels that occur, or maximum
 	for m, w := range want {
-		near(t, m.String(), compute(t, NewSpread(m), in).Value, w, 1e-12)
-		for a, w2 := range map[Aggregate]float64{Mean: 0.5, Sum: 1, Max: 1, MeanSquare: math.NaN()} {
+		near(t, m.String(), compute(t, NewSubCodeDeviation(m), in).Value, w, 1e-12)
+		for a, w2 := range map[factor.Aggregate]float64{factor.Mean: 0.5, factor.Sum: 1, factor.Max: 1, factor.MeanSquare: math.NaN()} {
 			one := w
-			if m != Radius && m != Diameter {
+			if m != factor.Radius && m != factor.Diameter {
 				one *= 2 // of level 0 alone
 			}
-			s := NewSpread(m)
+			s := NewSubCodeDeviation(m)
 			s.Aggregate = a
-			if a == MeanSquare {
+			if a == factor.MeanSquare {
 				w2 = one / 2
 			}
 			near(t, fmt.Sprint(m, a), compute(t, s, in).Value, one*w2, 1e-12)
@@ -54,7 +54,7 @@ func TestSpreadOfOneAndSeveralColumns(t *testing.T) {
 		}
 	})
 	for _, m := range allMeasures {
-		a, b := compute(t, NewSpread(m), one), compute(t, NewSpread(m), two)
+		a, b := compute(t, NewSubCodeDeviation(m), one), compute(t, NewSubCodeDeviation(m), two)
 		near(t, m.String(), b.Value, a.Value, 1e-9)
 		if a.Value < 0.01 {
 			t.Errorf("%v: %v", m, a.Value)
@@ -70,12 +70,12 @@ func TestSpreadOracles(t *testing.T) {
 		}
 	}
 	for _, m := range allMeasures {
-		near(t, "product "+m.String(), compute(t, NewSpread(m), gridInput(factors, 3, product)).Value, 0, 1e-12)
-		near(t, "constant "+m.String(), compute(t, NewSpread(m), gridInput(factors, 3, func([]int, []float64) {})).Value, 0, 0)
+		near(t, "product "+m.String(), compute(t, NewSubCodeDeviation(m), gridInput(factors, 3, product)).Value, 0, 1e-12)
+		near(t, "constant "+m.String(), compute(t, NewSubCodeDeviation(m), gridInput(factors, 3, func([]int, []float64) {})).Value, 0, 0)
 		permuted := gridInput(factors, 5, func(l []int, z []float64) { // with a dead column, and a noisy one
 			z[0], z[1], z[2], z[3], z[4] = float64(l[2]), 1, float64(l[0]), float64((l[0]*7+l[1]*5+l[2]*3)%4), -float64(l[1])
 		})
-		r := compute(t, NewSpread(m), permuted) // five columns, three factors: the best ones
+		r := compute(t, NewSubCodeDeviation(m), permuted) // five columns, three factors: the best ones
 		near(t, "permuted "+m.String(), r.Value, 0, 1e-12)
 		if columns := r.Part("columns"); !slices.Equal(columns, []float64{2, 4, 0}) || len(r.Notes) != 1 {
 			t.Errorf("columns %v, notes %v", columns, r.Notes)
@@ -85,10 +85,10 @@ func TestSpreadOracles(t *testing.T) {
 			product(l, z)
 			copy(z[3:], z[:3])
 		})
-		s := NewSpread(m)
-		s.Codes = SubCodes{"f0": {0, 3}, "f1": {1, 4}, "f2": {5, 2}}
+		s := NewSubCodeDeviation(m)
+		s.Codes = factor.SubCodes{"f0": {0, 3}, "f1": {1, 4}, "f2": {5, 2}}
 		near(t, "duplicated "+m.String(), compute(t, s, duplicated).Value, 0, 1e-12)
-		s.Codes = SubCodes{"f1": {1}} // one factor alone
+		s.Codes = factor.SubCodes{"f1": {1}} // one factor alone
 		if r := compute(t, s, duplicated); len(r.Part("per_factor")) != 1 || r.Value > 1e-12 {
 			t.Errorf("one factor: %+v", r)
 		}
@@ -113,7 +113,7 @@ func TestAssignUneven(t *testing.T) {
 		in.Codes.Rows++
 		in.Levels = append(in.Levels, level, i%2)
 	}
-	s := NewSpread(Variance)
+	s := NewSubCodeDeviation(factor.Variance)
 	s.Assign = AssignBest
 	r := compute(t, s, in)
 	if columns := r.Part("columns"); !slices.Equal(columns, []float64{1, 2}) {
@@ -129,9 +129,9 @@ func TestStandardise(t *testing.T) {
 		})
 	}
 	for _, m := range allMeasures {
-		s := NewSpread(m)
+		s := NewSubCodeDeviation(m)
 		s.Standardise = true
-		s.Codes = SubCodes{"f0": {0}, "f1": {1, 2}}
+		s.Codes = factor.SubCodes{"f0": {0}, "f1": {1, 2}}
 		a, b := compute(t, s, scaled(1, 0)).Value, compute(t, s, scaled(1e-200, 0)).Value
 		near(t, m.String(), b, a, 1e-9)
 		near(t, m.String(), compute(t, s, scaled(100, 5)).Value, a, 1e-9)
@@ -139,7 +139,7 @@ func TestStandardise(t *testing.T) {
 			t.Errorf("%v: %v", m, a)
 		}
 	}
-	if r, err := NewSpread(Variance).Compute(scaled(1e200, 0)); err == nil {
+	if r, err := NewSubCodeDeviation(factor.Variance).Compute(scaled(1e200, 0)); err == nil {
 		t.Errorf("infinite variance: %v", r.Value)
 	}
 }
@@ -154,8 +154,8 @@ func TestSpreadSamples(t *testing.T) {
 	})
 	for _, m := range allMeasures {
 		const repeats = 40
-		s := NewSpread(m)
-		s.Codes = SubCodes{"f0": {0, 1}, "f1": {2, 3}} // f2 has only two sampled rows for a level
+		s := NewSubCodeDeviation(m)
+		s.Codes = factor.SubCodes{"f0": {0, 1}, "f1": {2, 3}} // f2 has only two sampled rows for a level
 		s.Samples = 0
 		want := compute(t, s, in).Value
 		s.Samples = 400
@@ -171,9 +171,9 @@ func TestSpreadSamples(t *testing.T) {
 			mean += r[0].Value / repeats
 		}
 		switch m {
-		case MPD: // corrected for self pairs
+		case factor.MPD: // corrected for self pairs
 			near(t, m.String(), mean, want, 0.005*want)
-		case Variance, MAD:
+		case factor.Variance, factor.MAD:
 			near(t, m.String(), mean, want, 0.03*want)
 		default:
 			if mean > want || mean < 0.6*want {
@@ -183,15 +183,15 @@ func TestSpreadSamples(t *testing.T) {
 		if _, err := s.Compute(in); err == nil || !strings.Contains(err.Error(), "no stream") {
 			t.Errorf("without a stream: %v", err)
 		}
-		s.Codes = SubCodes{"f0": {0}, "f1": {2, 3}} // all rows where there is one column
+		s.Codes = factor.SubCodes{"f0": {0}, "f1": {2, 3}} // all rows where there is one column
 		r, err := Evaluate(in, 1, []Choice{{Name: m.String(), Value: s}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Codes = SubCodes{"f0": {0}}
+		s.Codes = factor.SubCodes{"f0": {0}}
 		alone := compute(t, s, in)
 		near(t, m.String(), r[0].Part("per_factor")[0], alone.Value, 0)
-		s.Codes = SubCodes{"f0": {0}, "f2": {4}} // one column each: all rows
+		s.Codes = factor.SubCodes{"f0": {0}, "f2": {4}} // one column each: all rows
 		if r := compute(t, s, in); len(r.Notes) != 0 {
 			t.Errorf("notes %v", r.Notes)
 		}
@@ -202,17 +202,17 @@ func TestSpreadErrors(t *testing.T) {
 	in := gridInput(ordinals(4, 3), 3, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), float64(l[1]) })
 	few := gridInput(ordinals(4, 3), 1, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	tests := []struct {
-		s    Spread
+		s    SubCodeDeviation
 		in   *Input
 		want string
 	}{
-		{Spread{Aggregate: "median"}, in, `unknown aggregate "median"`},
-		{Spread{Aggregate: Mean, Samples: -1}, in, "samples: -1 is negative"},
-		{Spread{Aggregate: Mean, Assign: "worst"}, in, `unknown assignment "worst"`},
-		{Spread{Aggregate: Mean, Assign: AssignOrder}, in, "3 code columns cannot be shared out evenly to 2 factors"},
-		{Spread{Aggregate: Mean}, few, "codes have 1 columns; want at least one for each of the 2 factors"},
-		{Spread{Aggregate: Mean, Codes: SubCodes{"f3": {0}}}, in, `there is no factor "f3"; did you mean "f0"?`},
-		{Spread{Aggregate: Mean, Codes: SubCodes{"f1": {3}}}, in, "codes.f1: column 3 does not exist; codes have columns 0 to 2"},
+		{SubCodeDeviation{Aggregate: factor.Aggregate(9)}, in, `unknown aggregate Aggregate(9)`},
+		{SubCodeDeviation{Aggregate: factor.Mean, Samples: -1}, in, "samples: -1 is negative"},
+		{SubCodeDeviation{Aggregate: factor.Mean, Assign: "worst"}, in, `unknown assignment "worst"`},
+		{SubCodeDeviation{Aggregate: factor.Mean, Assign: AssignOrder}, in, "3 code columns cannot be shared out evenly to 2 factors"},
+		{SubCodeDeviation{Aggregate: factor.Mean}, few, "codes have 1 columns; want at least one for each of the 2 factors"},
+		{SubCodeDeviation{Aggregate: factor.Mean, Codes: factor.SubCodes{"f3": {0}}}, in, `there is no factor "f3"; did you mean "f0"?`},
+		{SubCodeDeviation{Aggregate: factor.Mean, Codes: factor.SubCodes{"f1": {3}}}, in, "codes.f1: column 3 does not exist; codes have columns 0 to 2"},
 	}
 	for _, test := range tests {
 		if _, err := test.s.Compute(test.in); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -280,14 +280,14 @@ func TestSpreadConfig(t *testing.T) {
 	if err != nil || fmt.Sprintf("%+v", second.Metrics[2].Value) != fmt.Sprintf("%+v", got.Metrics[2].Value) {
 		t.Errorf("%s: %v", again, err)
 	}
-	v := got.Metrics[2].Value.(*Spread)
-	if v.Measure != Variance || v.Aggregate != Max || v.Assign != AssignBest || fmt.Sprint(v.Codes) != "map[shape:[0 2]]" || !v.Standardise {
+	v := got.Metrics[2].Value.(*SubCodeDeviation)
+	if v.Deviation != factor.Variance || v.Aggregate != factor.Max || v.Assign != AssignBest || fmt.Sprint(v.Codes) != "map[shape:[0 2]]" || !v.Standardise {
 		t.Errorf("%+v", v)
 	}
-	if m := got.Metrics[0].Value.(*Spread); m.Measure != MPD || m.Samples != 10000 || m.Aggregate != Mean {
+	if m := got.Metrics[0].Value.(*SubCodeDeviation); m.Deviation != factor.MPD || m.Samples != 10000 || m.Aggregate != factor.Mean {
 		t.Errorf("%+v", m)
 	}
-	if m := got.Metrics[1].Value.(*Spread); m.Measure != Radius || m.Aggregate != Max {
+	if m := got.Metrics[1].Value.(*SubCodeDeviation); m.Deviation != factor.Radius || m.Aggregate != factor.Max {
 		t.Errorf("%+v", m)
 	}
 }

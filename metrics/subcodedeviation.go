@@ -6,31 +6,11 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Measure says how far points are from being one point.
-type Measure uint8
-
-// The measures. Distances are Euclidean.
-const (
-	Variance Measure = iota // the sum over columns of the variance (n degrees of freedom)
-	MAD                     // the mean distance from the geometric median
-	Radius                  // the radius of the smallest ball that holds the points
-	Diameter                // the largest distance of two points
-	MPD                     // half the mean distance over all ordered pairs, a point with itself included
-)
-
-var measureNames = [...]string{"variance", "mad", "radius", "diameter", "mpd"}
-
-func (m Measure) String() string {
-	if int(m) < len(measureNames) {
-		return measureNames[m]
-	}
-	return fmt.Sprintf("Measure(%d)", uint8(m))
-}
-
-// Spread is the modularity metric of Zhang and Sugiyama 2024, sections 3.1 (variance,
+// SubCodeDeviation is the modularity metric of Zhang and Sugiyama 2024, sections 3.1 (variance,
 // mad, radius) and 3.2 (diameter, mpd), as in table 2. For factor i and its level v, let S(i, v) be the sub-codes z_i of all
 // rows in which the factor has that level. The value is
 //
@@ -48,36 +28,36 @@ func (m Measure) String() string {
 // A sub-code of one column takes n log n operations. For sub-codes of several
 // columns, Samples bounds the rows that are measured, which costs time as their
 // square for diameter and mpd; diameter and radius come out smaller with fewer rows.
-type Spread struct {
-	Measure     Measure   `yaml:"-"`
-	Codes       SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
-	Assign      Assign    `yaml:"assign" doc:"without codes: order (to every factor as many columns as to the next), or best (to every factor its best column); empty: order where the numbers fit, else best"`
-	Aggregate   Aggregate `yaml:"aggregate" doc:"over the levels of a factor: mean, max, sum or mean-square"`
-	Standardise bool      `yaml:"standardise" doc:"divide every column by its standard deviation first"`
-	Samples     int       `yaml:"samples" doc:"sub-codes of several columns: measure at most so many rows, chosen at random; 0: all"`
+type SubCodeDeviation struct {
+	Deviation   factor.Deviation `yaml:"-"`
+	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
+	Assign      Assign           `yaml:"assign" doc:"without codes: order (to every factor as many columns as to the next), or best (to every factor its best column); empty: order where the numbers fit, else best"`
+	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"over the levels of a factor: mean, max, sum or mean-square"`
+	Standardise bool             `yaml:"standardise" doc:"divide every column by its standard deviation first"`
+	Samples     int              `yaml:"samples" doc:"sub-codes of several columns: measure at most so many rows, chosen at random; 0: all"`
 }
 
-// NewSpread returns the metric of a measure with its defaults.
-func NewSpread(m Measure) *Spread {
-	s := &Spread{Measure: m, Aggregate: Mean}
-	if m == Radius || m == Diameter {
-		s.Aggregate = Max
+// NewSubCodeDeviation returns the metric of a measure with its defaults.
+func NewSubCodeDeviation(d factor.Deviation) *SubCodeDeviation {
+	s := &SubCodeDeviation{Deviation: d}
+	if d == factor.Radius || d == factor.Diameter {
+		s.Aggregate = factor.Max
 	}
-	if m == Diameter || m == MPD {
+	if d == factor.Diameter || d == factor.MPD {
 		s.Samples = 10000
 	}
 	return s
 }
 
 // SetCodes implements SubCoded.
-func (s *Spread) SetCodes(c SubCodes, a Assign) { s.Codes, s.Assign = c, a }
+func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) { s.Codes, s.Assign = c, a }
 
 // Better says that lower values are better.
-func (*Spread) Better() Direction { return LowerIsBetter }
+func (*SubCodeDeviation) Better() Direction { return LowerIsBetter }
 
 // Validate checks the settings.
-func (s *Spread) Validate() error {
-	if err := s.Aggregate.validate(); err != nil {
+func (s *SubCodeDeviation) Validate() error {
+	if err := validAggregate(s.Aggregate); err != nil {
 		return err
 	}
 	if s.Samples < 0 {
@@ -87,20 +67,20 @@ func (s *Spread) Validate() error {
 }
 
 // Suits implements Selective.
-func (s *Spread) Suits(in *Input) error {
-	_, err := s.Codes.plan(in, s.Assign)
+func (s *SubCodeDeviation) Suits(in *Input) error {
+	_, err := planBlocks(in, s.Codes, s.Assign)
 	return err
 }
 
 // Compute returns the part per_factor, and columns if these were assigned as best.
-func (s *Spread) Compute(in *Input) (Result, error) {
+func (s *SubCodeDeviation) Compute(in *Input) (Result, error) {
 	if err := s.Validate(); err != nil {
 		return Result{}, err
 	}
 	if err := in.Validate(); err != nil {
 		return Result{}, err
 	}
-	blocks, err := s.Codes.plan(in, s.Assign)
+	blocks, err := planBlocks(in, s.Codes, s.Assign)
 	if err != nil {
 		return Result{}, err
 	}
@@ -109,14 +89,14 @@ func (s *Spread) Compute(in *Input) (Result, error) {
 		blocks = assigned(in)
 		columns := Part{Name: "columns"}
 		for _, b := range blocks {
-			columns.Labels = append(columns.Labels, in.Factors[b.factor].Name)
-			columns.Values = append(columns.Values, float64(b.columns[0]))
+			columns.Labels = append(columns.Labels, in.Factors[b.Factor].Name)
+			columns.Values = append(columns.Values, float64(b.Columns[0]))
 		}
 		r.Parts = append(r.Parts, columns)
 		r.Notes = append(r.Notes, describe(in, blocks))
 	}
 	var rows []int // nil: all
-	if s.Samples > 0 && in.Codes.Rows > s.Samples && slices.ContainsFunc(blocks, func(b block) bool { return len(b.columns) > 1 }) {
+	if s.Samples > 0 && in.Codes.Rows > s.Samples && slices.ContainsFunc(blocks, func(b factor.Block) bool { return len(b.Columns) > 1 }) {
 		if rows, err = in.sample(s.Samples); err != nil {
 			return Result{}, err
 		}
@@ -127,9 +107,9 @@ func (s *Spread) Compute(in *Input) (Result, error) {
 	parallel.For(len(blocks), func(_, i int) { values[i], errs[i] = s.factor(in, blocks[i], rows) })
 	for i, b := range blocks {
 		if errs[i] != nil {
-			return Result{}, fmt.Errorf("factor %q: %w", in.Factors[b.factor].Name, errs[i])
+			return Result{}, fmt.Errorf("factor %q: %w", in.Factors[b.Factor].Name, errs[i])
 		}
-		perFactor.Labels = append(perFactor.Labels, in.Factors[b.factor].Name)
+		perFactor.Labels = append(perFactor.Labels, in.Factors[b.Factor].Name)
 		perFactor.Values = append(perFactor.Values, values[i])
 		r.Value += values[i]
 	}
@@ -139,13 +119,13 @@ func (s *Spread) Compute(in *Input) (Result, error) {
 
 // factor measures one factor's sub-code. The rows are those chosen where the
 // sub-code has several columns; nil: all.
-func (s *Spread) factor(in *Input, b block, rows []int) (float64, error) {
-	if len(b.columns) == 1 {
+func (s *SubCodeDeviation) factor(in *Input, b factor.Block, rows []int) (float64, error) {
+	if len(b.Columns) == 1 {
 		rows = nil
 	}
-	points := s.subCode(in.Codes, b.columns)
-	g := groupRows(in, b.factor, rows)
-	d := newDeviation(s.Measure, len(b.columns))
+	points := s.subCode(in.Codes, b.Columns)
+	g := groupRows(in, b.Factor, rows)
+	d := newDeviation(s.Deviation, len(b.Columns))
 	var values []float64
 	var group []float64
 	for level := range g.count {
@@ -155,7 +135,7 @@ func (s *Spread) factor(in *Input, b block, rows []int) (float64, error) {
 		}
 		group = group[:0]
 		for _, i := range members {
-			group = append(group, points[i*len(b.columns):(i+1)*len(b.columns)]...)
+			group = append(group, points[i*len(b.Columns):(i+1)*len(b.Columns)]...)
 		}
 		value, err := d(group, g.count[level])
 		if err != nil {
@@ -163,11 +143,11 @@ func (s *Spread) factor(in *Input, b block, rows []int) (float64, error) {
 		}
 		values = append(values, value)
 	}
-	return s.Aggregate.of(values), nil
+	return s.Aggregate.Of(values), nil
 }
 
 // subCode copies columns of codes, standardised if that is wanted.
-func (s *Spread) subCode(codes Matrix, columns []int) []float64 {
+func (s *SubCodeDeviation) subCode(codes Matrix, columns []int) []float64 {
 	points := make([]float64, codes.Rows*len(columns))
 	column := make([]float64, codes.Rows)
 	for at, c := range columns {

@@ -1,0 +1,50 @@
+package factor
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Deviation names a measure of how far points p_1, ..., p_n are from being one point: 0 exactly if they are equal
+// (Zhang and Sugiyama 2024, sections 3.1 and 3.2). Distances are Euclidean.
+type Deviation uint8
+
+// The deviations.
+const (
+	Variance Deviation = iota // 1/n sum_i |p_i - mean|^2
+	Diameter                  // max_ij |p_i - p_j|
+	MPD                       // 1/(2 n^2) sum_ij |p_i - p_j|: half the mean pairwise distance
+	Radius                    // min_c max_i |p_i - c|: of the smallest enclosing ball
+	MAD                       // min_c 1/n sum_i |p_i - c|: mean distance from the geometric median
+)
+
+var deviationNames = [...]string{"variance", "diameter", "mpd", "radius", "mad"}
+
+func (d Deviation) String() string {
+	if int(d) < len(deviationNames) {
+		return deviationNames[d]
+	}
+	return fmt.Sprintf("Deviation(%d)", uint8(d))
+}
+
+// ParseDeviation is the inverse of Deviation.String.
+func ParseDeviation(name string) (Deviation, error) {
+	for d, known := range deviationNames {
+		if name == known {
+			return Deviation(d), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown deviation %q; known: %s", name, strings.Join(deviationNames[:], ", "))
+}
+
+// Known reports whether d is one of the deviations.
+func (d Deviation) Known() bool { return int(d) < len(deviationNames) }
+
+// MarshalText makes a Deviation its name in YAML and JSON.
+func (d Deviation) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText accepts a Deviation's name.
+func (d *Deviation) UnmarshalText(text []byte) (err error) {
+	*d, err = ParseDeviation(string(text))
+	return err
+}
