@@ -9,9 +9,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/runs"
 )
 
 // comparison is what compare finds. What a run does not have is null.
@@ -183,7 +183,7 @@ func (x *comparison) writeJSON(w io.Writer) error { return json.NewEncoder(w).En
 // writeFiles writes what --out promises into a folder that is there.
 func (x *comparison) writeFiles(dir string) error {
 	write := func(name string, content func(io.Writer) error) error {
-		return runs.WriteFile(filepath.Join(dir, name), content, false)
+		return disk.WriteFile(filepath.Join(dir, name), content, false)
 	}
 	values, ranks, tau, pairs := x.grids()
 	if err := write("compare.json", x.writeJSON); err != nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/unravel-ml/unravel/runs"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -32,17 +33,17 @@ func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 	}
 	out := c.Out
 	if out == "" {
-		out = filepath.Join(c.Dir, train.CodesFile)
+		out = filepath.Join(c.Dir, runs.CodesFile)
 	}
-	if err := writeOut(out, train.WriteCodes(codes)); err != nil {
+	if err := writeOut(out, runs.WriteCodes(codes)); err != nil {
 		return err
 	}
-	for name, write := range train.FactorFiles(e.Data) {
+	for name, write := range runs.FactorFiles(e.Data) {
 		if err := writeOut(besideCodes(out, name), write); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(s.log, "%d codes of %d columns in %s, their factors in %s\n", codes.Rows, codes.Cols, out, besideCodes(out, train.FactorsFile))
+	fmt.Fprintf(s.log, "%d codes of %d columns in %s, their factors in %s\n", codes.Rows, codes.Cols, out, besideCodes(out, runs.FactorsFile))
 	return nil
 }
 
@@ -50,7 +51,7 @@ func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 // factors.npy, other.npy has other-factors.npy.
 func besideCodes(codes, name string) string {
 	dir, base := filepath.Split(codes)
-	if base == train.CodesFile {
+	if base == runs.CodesFile {
 		return dir + name
 	}
 	return dir + strings.TrimSuffix(base, filepath.Ext(base)) + "-" + strings.TrimSuffix(name, ".npy") + filepath.Ext(base)

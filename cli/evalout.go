@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/rng"
-	"github.com/unravel-ml/unravel/runs"
 )
 
 // The limits of the figure of codes against factors.
@@ -51,7 +51,7 @@ func score(r metrics.Result) *float64 {
 // writeFiles writes what --out promises into a folder that is there.
 func (e *evaluation) writeFiles(dir string, results []metrics.Result) error {
 	write := func(name string, content func(io.Writer) error) error {
-		return runs.WriteFile(filepath.Join(dir, name), content, false)
+		return disk.WriteFile(filepath.Join(dir, name), content, false)
 	}
 	if err := write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) }); err != nil {
 		return err

@@ -8,10 +8,10 @@ import (
 
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/hierarchy/mimosa"
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/rng"
-	"github.com/unravel-ml/unravel/runs"
 )
 
 // The limits of the picture of components.
@@ -102,7 +102,7 @@ func (x *exploration) writeFiles(dir string, o mimosa.Options) error {
 		{"hierarchy.png", func(w io.Writer) error { return report.Hierarchy(w, "Hierarchy", r.Hierarchy, x.labels()) }},
 		{"components.png", x.drawComponents},
 	} {
-		if err := runs.WriteFile(filepath.Join(dir, f.name), f.write, false); err != nil {
+		if err := disk.WriteFile(filepath.Join(dir, f.name), f.write, false); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // writeOut writes a file that the user named, as a whole or not at all. Devices
@@ -16,7 +16,7 @@ func writeOut(path string, write func(io.Writer) error) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil || info.Mode().IsRegular():
-		return runs.WriteFile(path, write, false)
+		return disk.WriteFile(path, write, false)
 	case info.IsDir():
 		return fmt.Errorf("writing %s: it is a folder; want a file", path)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/runs"
 	"github.com/unravel-ml/unravel/runs/sweep"
@@ -220,17 +221,17 @@ func writeTable(dir string, r *tables.Result) error {
 		extension string
 		write     func(io.Writer) error
 	}{{".md", r.WriteMarkdown}, {".csv", r.WriteCSV}, {".tex", r.WriteLaTeX}, {".html", r.WriteHTML}} {
-		if err := runs.WriteFile(filepath.Join(dir, r.Name+file.extension), file.write, false); err != nil {
+		if err := disk.WriteFile(filepath.Join(dir, r.Name+file.extension), file.write, false); err != nil {
 			return err
 		}
 	}
 	if r.HasFigure() {
-		if err := runs.WriteFile(filepath.Join(dir, r.Name+".png"), r.WriteFigure, false); err != nil {
+		if err := disk.WriteFile(filepath.Join(dir, r.Name+".png"), r.WriteFigure, false); err != nil {
 			return err
 		}
 	}
 	for _, picture := range r.CurveFiles() {
-		if err := runs.WriteFile(filepath.Join(dir, picture.Name), picture.Write, false); err != nil {
+		if err := disk.WriteFile(filepath.Join(dir, picture.Name), picture.Write, false); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"runtime"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/internal/version"
 )
 
 // versionCommand is `unravel version`.
@@ -21,8 +21,8 @@ func (c *versionCommand) Run(s *streams) error {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(s.out).Encode(map[string]string{"version": train.Version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "kernels": set})
+		return json.NewEncoder(s.out).Encode(map[string]string{"version": version.Code(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "kernels": set})
 	}
-	_, err = fmt.Fprintf(s.out, "unravel %s\n%s on %s/%s, %s kernels\n", train.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, set)
+	_, err = fmt.Fprintf(s.out, "unravel %s\n%s on %s/%s, %s kernels\n", version.Code(), runtime.Version(), runtime.GOOS, runtime.GOARCH, set)
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // lockFile is a file that this process has locked. The file stays when the lock ends:
@@ -16,7 +18,7 @@ import (
 type lockFile struct{ f *os.File }
 
 func lockPath(path string) (*lockFile, error) {
-	f, err := OpenFile(path, os.O_CREATE|os.O_RDWR)
+	f, err := disk.OpenFile(path, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("locking the run: %w", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // Log appends JSON objects to a file, one per line. It is used by one goroutine.
@@ -36,7 +38,7 @@ func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
 	if err := r.prepare(name); err != nil {
 		return nil, err
 	}
-	err := Own(r.Path(name))
+	err := disk.Own(r.Path(name))
 	if err == nil {
 		err = rewindLog(r.Path(name), step)
 	}
@@ -47,7 +49,7 @@ func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
 }
 
 func openLog(path string) (*Log, error) {
-	f, err := OpenFile(path, os.O_CREATE|os.O_WRONLY)
+	f, err := disk.OpenFile(path, os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func rewindLog(path string, step int64) error {
 	if err != nil || !changed {
 		return err
 	}
-	return WriteFile(path, func(w io.Writer) error {
+	return disk.WriteFile(path, func(w io.Writer) error {
 		_, err := filterFile(path, w, step)
 		return err
 	}, false)
@@ -142,12 +144,12 @@ func filterLog(r io.Reader, w io.Writer, step int64) (changed bool, err error) {
 	}
 }
 
-// logLine is what matters of a line; steps are integers, but any number will do.
-type logLine struct {
+// stepLine is what a resumed log looks at; steps are integers, but any number will do.
+type stepLine struct {
 	Step *float64 `json:"step"`
 }
 
-func parseLine(line []byte) (object logLine, ok bool) {
+func parseLine(line []byte) (object stepLine, ok bool) {
 	if !bytes.HasPrefix(line, []byte("{")) {
 		return object, false
 	}

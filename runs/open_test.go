@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // What stands in the place of a file of a run and leads elsewhere is refused, and stays as it is.
@@ -28,7 +30,7 @@ func TestForeign(t *testing.T) {
 				path := filepath.Join(dir, name)
 				switch name {
 				case "state.json": // where its new version is written
-					path = filepath.Join(dir, "."+name+temporarySuffix)
+					path = filepath.Join(dir, "."+name+disk.TemporarySuffix)
 				case "figures/loss.png":
 					if kind != "link" {
 						t.Skip("of folders there are links only")
@@ -40,7 +42,7 @@ func TestForeign(t *testing.T) {
 					if err := plant(path, victim); err != nil {
 						t.Fatal(err)
 					}
-					if _, err := Create(dir); !errors.Is(err, ErrForeign) {
+					if _, err := Create(dir); !errors.Is(err, disk.ErrForeign) {
 						t.Errorf("error %v", err)
 					}
 				} else {

@@ -1,5 +1,5 @@
-// Package runs keeps the files of a training run in a folder so that a run that
-// is killed at any moment can be continued.
+// Package runs owns the folder of a training run: it names, writes and reads the files in it, so that a run that is
+// killed at any moment can be continued.
 //
 // One process at a time holds a run. Files are replaced as a whole: the new content
 // goes to a temporary file, which is synced and renamed, so that there is always a
@@ -16,7 +16,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // Config is the name of the file that makes a folder a run.
@@ -147,7 +150,7 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 	if err := r.prepare(name); err != nil {
 		return err
 	}
-	err := WriteFile(r.Path(name), write, keep)
+	err := disk.WriteFile(r.Path(name), write, keep)
 	if err != nil {
 		moved := r.Present() // meanwhile
 		if moved == nil && r.vanished(err) {
@@ -240,10 +243,10 @@ func (r *Run) Restore(name string) error {
 		return err
 	}
 	path := r.Path(name)
-	if err := os.Rename(path+PrevSuffix, path); err != nil {
+	if err := os.Rename(path+disk.PrevSuffix, path); err != nil {
 		return fmt.Errorf("restoring %s: %w", path, err)
 	}
-	return syncDir(filepath.Dir(path))
+	return disk.SyncDir(filepath.Dir(path))
 }
 
 // checkEmpty refuses a folder that holds anything but the lock and what a run that
@@ -269,7 +272,7 @@ func checkEmpty(dir string) error {
 }
 
 func isTemporary(e fs.DirEntry) bool {
-	return e.Type().IsRegular() && strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), temporarySuffix)
+	return e.Type().IsRegular() && disk.IsTemporary(e.Name())
 }
 
 // removeTemporaries removes what a process that was killed was writing.
@@ -280,4 +283,14 @@ func (r *Run) removeTemporaries() error {
 		}
 		return err
 	})
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// CheckName says what is wrong with the name of a folder, or of what files are named after.
+func CheckName(name string) error {
+	if !plainName.MatchString(name) {
+		return fmt.Errorf("%q is not a folder's name: want letters, digits, '.', '_' and '-', a letter or digit first", name)
+	}
+	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // text writes a string.
@@ -130,7 +132,7 @@ func second[T any](_ T, err error) error { return err }
 // A run that was killed before it had a config can be begun again.
 func TestCreateAfterKill(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{lockName, ".config.yaml" + temporarySuffix} {
+	for _, name := range []string{lockName, ".config.yaml" + disk.TemporarySuffix} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +210,7 @@ func TestWriteFails(t *testing.T) {
 	if err := r.Write("state.json/x", text("x")); err == nil {
 		t.Error("below a file: no error")
 	}
-	if err := WriteFile(filepath.Join(t.TempDir(), "no", "x"), text("x"), false); !errors.Is(err, os.ErrNotExist) {
+	if err := disk.WriteFile(filepath.Join(t.TempDir(), "no", "x"), text("x"), false); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing folder: %v", err)
 	}
 }
@@ -219,7 +221,7 @@ func TestOpenCleans(t *testing.T) {
 	if err := errors.Join(r.Write("figures/a", text("x")), r.Close()); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{".state.json" + temporarySuffix, "figures/.b" + temporarySuffix} {
+	for _, name := range []string{".state.json" + disk.TemporarySuffix, "figures/.b" + disk.TemporarySuffix} {
 		if err := os.WriteFile(r.Path(name), []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}

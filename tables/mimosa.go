@@ -8,8 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
@@ -160,12 +158,16 @@ func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool
 
 // file is the name of the file of what these options find, in the run's folder.
 func (m *Mimosa) file() string {
-	return "mimosa-" + train.FileHash(fmt.Appendf(nil, "%+v %v", m.Options, m.MergedShare))[:8] + ".json"
+	return "mimosa-" + runs.FileHash(fmt.Appendf(nil, "%+v %v", m.Options, m.MergedShare))[:8] + ".json"
 }
 
 // stored reads what was found before; nil if nothing was, or if the file is not of this run, or damaged: it is found again.
 func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
-	text, err := os.ReadFile(filepath.Join(run.Dir, m.file()))
+	store, err := runs.View(run.Dir)
+	if err != nil {
+		return nil, err
+	}
+	text, err := store.Read(m.file())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/runs"
 	"github.com/unravel-ml/unravel/runs/sweep"
 	. "github.com/unravel-ml/unravel/tables"
 	"github.com/unravel-ml/unravel/train"
@@ -185,32 +186,32 @@ func TestTrainedFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	runs := makeRuns(t, table, dir, false, 0)
+	made := makeRuns(t, table, dir, false, 0)
 	good := *computeFrom(t, table, dir).Cell("a", "D").Ours
-	path := sweep.Find(scan(t, dir))[runs[0].Hash].Dir
+	path := sweep.Find(scan(t, dir))[made[0].Hash].Dir
 	begun := sweep.Read(path).Record.Begun
-	if err := train.RecordFailure(path, errors.New("no memory\nat all"), begun); err != nil {
+	if err := runs.RecordFailure(path, errors.New("no memory\nat all"), begun); err != nil {
 		t.Fatal(err)
 	}
 	c := computeFrom(t, table, dir).Cell("a", "D")
 	if c.Draws != 1 || c.Notes[0] != "1 of 2 runs failed: no memory" || *c.Ours == good {
 		t.Errorf("%+v", c)
 	}
-	other := sweep.Find(scan(t, dir))[runs[2].Hash].Dir
-	kept, err := os.ReadFile(filepath.Join(other, train.RecordFile))
+	other := sweep.Find(scan(t, dir))[made[2].Hash].Dir
+	kept, err := os.ReadFile(filepath.Join(other, runs.RecordFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(other, train.RecordFile)); err != nil {
+	if err := os.Remove(filepath.Join(other, runs.RecordFile)); err != nil {
 		t.Fatal(err)
 	}
 	if c := computeFrom(t, table, dir).Cell("a", "D"); c.Status != Missing || c.Reason != "1 of 2 runs failed: no memory" {
 		t.Errorf("one failed, one is not made: %+v", c)
 	}
-	if err := os.WriteFile(filepath.Join(other, train.RecordFile), kept, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(other, runs.RecordFile), kept, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(path, train.RecordFile), []byte("x"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(path, runs.RecordFile), []byte("x"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if c := computeFrom(t, table, dir).Cell("a", "D"); c.Notes[0] != "1 of 2 runs made so far" {

@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // judged is a small experiment with a discriminator and a capacity.
@@ -64,7 +65,7 @@ func TestJudges(t *testing.T) {
 	if names != 6 {
 		t.Errorf("the checkpoint holds %d parameters of the discriminator, want 6", names)
 	}
-	if text, err := os.ReadFile(filepath.Join(whole, logFile)); err != nil || !slices.Contains(splitNames(string(text)), "tc-discriminator") {
+	if text, err := os.ReadFile(filepath.Join(whole, runs.LogFile)); err != nil || !slices.Contains(splitNames(string(text)), "tc-discriminator") {
 		t.Errorf("the log does not show the discriminator's loss (%v): %s", err, text)
 	}
 }

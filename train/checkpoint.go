@@ -14,14 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/safetensors"
-)
-
-// The files of a checkpoint. The state travels inside the tensors' file, so that
-// one rename replaces both at once; state.json is a copy for people.
-const (
-	checkpointFile = "checkpoint.safetensors"
-	previousFile   = checkpointFile + ".prev"
-	stateFile      = "state.json"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // state is what a checkpoint holds besides tensors.
@@ -212,11 +205,11 @@ var errNoCheckpoint = errors.New("there is no checkpoint")
 // readCheckpoint reads the checkpoint of a run's folder. If the newest one is
 // damaged it reads the one before and returns a warning.
 func readCheckpoint(dir string) (f *safetensors.File, s *state, warning string, err error) {
-	newest := filepath.Join(dir, checkpointFile)
+	newest := filepath.Join(dir, runs.CheckpointFile)
 	if f, s, err = readOne(newest); err == nil {
 		return f, s, "", nil
 	}
-	older := filepath.Join(dir, previousFile)
+	older := filepath.Join(dir, runs.PreviousFile)
 	f, s, second := readOne(older)
 	switch {
 	case second == nil:

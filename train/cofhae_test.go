@@ -53,7 +53,7 @@ func TestCOFHAE(t *testing.T) {
 	}
 	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
 	for _, name := range []string{"hierarchy", "paths", "histograms", "reconstructions", "losses"} {
-		if text, err := os.ReadFile(filepath.Join(whole, figuresDir, name+".png")); err != nil || len(text) < 1000 {
+		if text, err := os.ReadFile(filepath.Join(whole, runs.FiguresDir, name+".png")); err != nil || len(text) < 1000 {
 			t.Errorf("figure %s: %d bytes, %v", name, len(text), err)
 		}
 	}

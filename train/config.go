@@ -229,3 +229,14 @@ func (c Config) sameTraining(other Config) error {
 	}
 	return fmt.Errorf("a run is resumed with the config it was started with: only the length of training may differ")
 }
+
+// Hash names what a run computes: configs that differ only in name, threads, checkpoints or figures
+// have the same one.
+func (c Config) Hash() (string, error) {
+	c.Name, c.Train.Threads, c.Train.Checkpoint, c.Train.Figures = "", 0, 0, false
+	text, err := c.Encode()
+	if err != nil {
+		return "", err
+	}
+	return runs.FileHash(text), nil
+}

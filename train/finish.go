@@ -9,11 +9,11 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // finish encodes the data set, a sample or nothing, measures the codes, and draws figures and the report.
@@ -22,7 +22,7 @@ func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
 	s.experiment.Progress = NewActivity(s.log)
 	defer s.experiment.Progress.End()
 	t.release()
-	if v, ok := s.last.spread(); ok && v < leastSpread {
+	if v, ok := spreadOf(s.last); ok && v < leastSpread {
 		s.say("note: the codes have collapsed: their spread was %.2g in the last epoch, where random codes have about 1", v)
 	}
 	codes, err := s.encode(ctx)
@@ -35,7 +35,7 @@ func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
 			return nil, err
 		}
 	}
-	if err := s.store.Write(MetricsFile, writeJSON(results)); err != nil {
+	if err := s.store.Write(runs.MetricsFile, runs.JSON(results)); err != nil {
 		return nil, err
 	}
 	if err := s.logMetrics(t.epoch, t.step, results); err != nil {
@@ -51,14 +51,14 @@ func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return results, s.store.Write(reportFile, func(w io.Writer) error { return report.WriteReport(w, s.report(results, drawn)) })
+	return results, s.store.Write(runs.ReportFile, func(w io.Writer) error { return report.WriteReport(w, s.report(results, drawn)) })
 }
 
 // leastSpread is the spread of codes below which they count as collapsed: that of random codes is near 1.
 const leastSpread = 0.05
 
 // spread returns the mean spread of the codes in the last epoch, of models that watch it.
-func (l Losses) spread() (float64, bool) {
+func spreadOf(l runs.Losses) (float64, bool) {
 	for _, parts := range l {
 		if v, ok := parts[models.SpreadName]; ok {
 			return v, true
@@ -74,7 +74,7 @@ func (s *session) report(results []metrics.Result, drawn []report.ReportFigure) 
 		{Name: "model", Value: e.Config.Model.Name}, {Name: "data set", Value: e.Config.Dataset.Name},
 		{Name: "seed", Value: fmt.Sprint(e.Config.Seed)}, {Name: "epochs", Value: fmt.Sprint(t.epoch)},
 		{Name: "steps", Value: fmt.Sprint(t.step)}, {Name: "parameters", Value: fmt.Sprint(e.Model.Params().Count())}}}
-	if v, ok := s.last.spread(); ok {
+	if v, ok := spreadOf(s.last); ok {
 		r.Summary = append(r.Summary, report.Fact{Name: "spread of the codes in the last epoch", Value: fmt.Sprintf("%.3g", v)})
 	}
 	for _, result := range results {
@@ -82,38 +82,6 @@ func (s *session) report(results []metrics.Result, drawn []report.ReportFigure) 
 			Parts: result.Parts, Notes: result.Notes})
 	}
 	return r
-}
-
-// WriteCodes writes codes as a float32 .npy array, [n, d].
-func WriteCodes(m metrics.Matrix) func(io.Writer) error {
-	return func(w io.Writer) error {
-		narrow := make([]float32, len(m.Data))
-		for i, v := range m.Data {
-			narrow[i] = float32(v)
-		}
-		return npy.Write(w, []int{m.Rows, m.Cols}, narrow)
-	}
-}
-
-// FactorFiles are the .npy arrays, [n, k], of the factors of all images, by name: FactorsFile has their levels, int64. Of a hierarchical
-// data set it has the true values, float64: 1 + the option of a categorical dimension, the value of a
-// continuous one, and 0 where an image lacks it; the levels are then in LevelsFile.
-func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
-	shape := []int{d.Len(), len(d.Factors())}
-	levels := func(w io.Writer) error {
-		levels := datasets.Levels(d)
-		wide := make([]int64, len(levels))
-		for i, v := range levels {
-			wide[i] = int64(v)
-		}
-		return npy.Write(w, shape, wide)
-	}
-	h, ok := d.(datasets.Hierarchical)
-	if !ok {
-		return map[string]func(io.Writer) error{FactorsFile: levels}
-	}
-	return map[string]func(io.Writer) error{LevelsFile: levels,
-		FactorsFile: func(w io.Writer) error { return npy.Write(w, shape, datasets.Dimensions(h, all(d))) }}
 }
 
 // figures draws the run's pictures into its folder and returns them for the report.
@@ -137,7 +105,7 @@ func (s *session) figures(codes metrics.Matrix) ([]report.ReportFigure, error) {
 	defer s.experiment.Progress.End()
 	for i, f := range all {
 		s.experiment.Progress.Step(i, f.name)
-		file := figuresDir + "/" + f.name + ".png"
+		file := runs.FiguresDir + "/" + f.name + ".png"
 		if codes.Data == nil && f.name != "losses" && f.name != "hierarchy" { // the others show codes
 			if err := s.forget(file); err != nil {
 				return nil, err
@@ -151,7 +119,7 @@ func (s *session) figures(codes metrics.Matrix) ([]report.ReportFigure, error) {
 		if png.Len() == 0 { // it does not apply to this model or data set
 			continue
 		}
-		if err := s.store.Write(file, writeBytes(png.Bytes())); err != nil {
+		if err := s.store.Write(file, runs.Bytes(png.Bytes())); err != nil {
 			return nil, err
 		}
 		list = append(list, report.ReportFigure{Caption: f.caption, PNG: png.Bytes()})
@@ -163,7 +131,7 @@ func (s *session) figures(codes metrics.Matrix) ([]report.ReportFigure, error) {
 func (s *session) drawLosses(w io.Writer) error {
 	var series []report.Series
 	at := map[string]int{}
-	if err := s.readLog(func(line logLine) {
+	if err := s.store.ReadLog(func(line runs.Line) {
 		for _, o := range s.trainer.plan.objectives() {
 			losses := line.Losses[o.Name]
 			if losses == nil { // the line is about something else

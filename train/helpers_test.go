@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // tiny is an experiment of a few milliseconds: 8 steps per epoch, 2 of them labelled.
@@ -53,7 +54,7 @@ func trainIn(t testing.TB, dir string, c Config, resume bool) *Result {
 // bits returns the bytes of everything in a checkpoint but what depends on the clock.
 func bits(t testing.TB, dir string) map[string]string {
 	t.Helper()
-	f, s, err := readOne(filepath.Join(dir, checkpointFile))
+	f, s, err := readOne(filepath.Join(dir, runs.CheckpointFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func sameBits(t testing.TB, what string, got, want map[string]string) {
 // logged reads a run's log without the times.
 func logged(t testing.TB, dir string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, logFile))
+	text, err := os.ReadFile(filepath.Join(dir, runs.LogFile))
 	if err != nil {
 		t.Fatal(err)
 	}

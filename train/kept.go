@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // Encode says of how many images a run keeps the codes. The zero value keeps those that metrics are measured
@@ -119,7 +120,7 @@ func (e *Experiment) some(count int, seed uint64) *Experiment {
 func (s *session) encode(ctx context.Context) (codes metrics.Matrix, err error) {
 	all, e := s.experiment.Data.Len(), s.experiment.kept()
 	if e == nil {
-		return codes, s.forget(CodesFile, FactorsFile, LevelsFile, FitFile)
+		return codes, s.forget(runs.CodesFile, runs.FactorsFile, runs.LevelsFile, runs.FitFile)
 	}
 	s.experiment = e
 	if n := e.Data.Len(); n < all && len(e.Config.Metrics.Final) == 0 {
@@ -129,7 +130,7 @@ func (s *session) encode(ctx context.Context) (codes metrics.Matrix, err error) 
 		return codes, err
 	}
 	if e.Config.Metrics.Encode == EncodeNone {
-		err = s.forget(CodesFile, FactorsFile, LevelsFile)
+		err = s.forget(runs.CodesFile, runs.FactorsFile, runs.LevelsFile)
 	} else {
 		err = s.writeCodes(codes)
 	}
@@ -142,15 +143,15 @@ func (s *session) encode(ctx context.Context) (codes metrics.Matrix, err error) 
 	if !s.fitted.Converged {
 		s.say("note: training has not converged: %s", s.fitted.Why)
 	}
-	return codes, s.store.Write(FitFile, writeJSON(s.fitted))
+	return codes, s.store.Write(runs.FitFile, runs.JSON(s.fitted))
 }
 
 // writeCodes stores codes and the factors of their images.
 func (s *session) writeCodes(codes metrics.Matrix) error {
-	if err := s.store.Write(CodesFile, WriteCodes(codes)); err != nil {
+	if err := s.store.Write(runs.CodesFile, runs.WriteCodes(codes)); err != nil {
 		return err
 	}
-	for name, write := range FactorFiles(s.experiment.Data) {
+	for name, write := range runs.FactorFiles(s.experiment.Data) {
 		if err := s.store.Write(name, write); err != nil {
 			return err
 		}

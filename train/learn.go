@@ -3,31 +3,19 @@ package train
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/runs"
-)
-
-// Files of what a run learned in an earlier stage, in the folder of the stage's name.
-const (
-	hierarchyFile   = "hierarchy.json"
-	assignmentsFile = "assignments.npy"
-	componentsFile  = "components.npy"
 )
 
 // stage describes the stage before a config's training; nil if there is none.
@@ -169,7 +157,7 @@ func isTrained(dir, hash string) bool {
 	if got, err := c.Hash(); err != nil || got != hash {
 		return false
 	}
-	r, err := ReadRecord(dir)
+	r, err := runs.ReadRecord(dir)
 	return err == nil && r != nil && r.Error == ""
 }
 
@@ -212,7 +200,7 @@ func fitsData(l *models.Learned, images int) error {
 		file    string
 		of      []int32
 		columns int
-	}{{assignmentsFile, l.Labels, len(l.Hierarchy.Categoricals())}, {componentsFile, l.Components, 1}} {
+	}{{runs.AssignmentsFile, l.Labels, len(l.Hierarchy.Categoricals())}, {runs.ComponentsFile, l.Components, 1}} {
 		if a.of != nil && len(a.of) != images*a.columns {
 			return fmt.Errorf("%s has %d numbers; want %d x %d, a row for each image", a.file, len(a.of), images, a.columns)
 		}
@@ -245,62 +233,11 @@ func joinAssigned(l *models.Learned, known *datasets.Labels) (*datasets.Labels, 
 	return datasets.JoinLabels(labels, known)
 }
 
-// writeLearned stores what a stage learned in a run's folder.
-func writeLearned(store *runs.Run, stage string, l *models.Learned) error {
-	if err := store.Write(path.Join(stage, hierarchyFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) }); err != nil {
-		return err
-	}
-	if l.Components != nil {
-		if err := store.Write(path.Join(stage, componentsFile), func(w io.Writer) error { return npy.Write(w, []int{len(l.Components)}, l.Components) }); err != nil {
-			return err
-		}
-	}
-	k := len(l.Hierarchy.Categoricals())
-	if k == 0 {
-		return nil
-	}
-	return store.Write(path.Join(stage, assignmentsFile), func(w io.Writer) error { return npy.Write(w, []int{len(l.Labels) / k, k}, l.Labels) })
-}
-
-// readLearned reads what a stage learned from a run's folder; nil if there is nothing, or no stage.
+// readLearned reads what the stage before a config's training learned from a run's folder; nil if there is nothing, or no stage.
 func readLearned(dir string, c Config) (*models.Learned, error) {
 	s := c.stage()
 	if s == nil {
 		return nil, nil
 	}
-	stage := s.Name
-	store, err := runs.View(dir)
-	if err != nil {
-		return nil, nil // there is no run yet
-	}
-	if !store.Has(path.Join(stage, hierarchyFile)) {
-		return nil, nil
-	}
-	l := &models.Learned{}
-	if l.Hierarchy, err = hierarchy.Read(filepath.Join(dir, stage, hierarchyFile)); err != nil {
-		return nil, err
-	}
-	if store.Has(path.Join(stage, componentsFile)) {
-		if l.Components, err = readLabels(filepath.Join(dir, stage, componentsFile), 1); err != nil {
-			return nil, err
-		}
-	}
-	if k := len(l.Hierarchy.Categoricals()); k > 0 {
-		l.Labels, err = readLabels(filepath.Join(dir, stage, assignmentsFile), k)
-	}
-	return l, err
-}
-
-// readLabels reads a file of so many whole numbers for each image.
-func readLabels(path string, columns int) ([]int32, error) {
-	r, err := npy.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	if r.RowLen() != columns {
-		return nil, fmt.Errorf("%s has shape %v; want %d numbers for each image", path, r.Shape, columns)
-	}
-	labels := make([]int32, r.Rows()*columns)
-	return labels, npy.Read(r, labels)
+	return runs.ReadLearned(dir, s.Name)
 }

@@ -43,7 +43,7 @@ func TestStopAnywhere(t *testing.T) {
 		if !errors.Is(err, ErrStopped) || strings.Contains(err.Error(), "--") || !strings.Contains(err.Error(), at) {
 			t.Fatalf("stopped after %d looks: %v", n, err)
 		}
-		if _, _, err := readOne(filepath.Join(at, checkpointFile)); err != nil {
+		if _, _, err := readOne(filepath.Join(at, runs.CheckpointFile)); err != nil {
 			t.Fatalf("stopped after %d looks: no checkpoint: %v", n, err)
 		}
 		trainIn(t, at, c, true)

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +34,7 @@ type Result struct {
 	Epochs  int              `json:"epochs"`
 	Steps   int              `json:"steps"`
 	Seconds float64          `json:"seconds"` // of this sitting, figures included
-	Losses  Losses           `json:"losses"`  // means over the last epoch
+	Losses  runs.Losses      `json:"losses"`  // means over the last epoch
 	Fit     *Fit             `json:"fit,omitempty"`
 	Metrics []metrics.Result `json:"metrics"`
 }
@@ -140,14 +139,14 @@ func openSession(e *Experiment, t *Trainer, w *monitor, o Options) (s *session, 
 			return nil, err
 		}
 	}
-	if err := s.store.Write(runs.Config, writeBytes(text)); err != nil {
+	if err := s.store.Write(runs.Config, runs.Bytes(text)); err != nil {
 		return nil, err
 	}
-	if err := s.store.Remove(RecordFile); err != nil {
+	if err := s.store.Remove(runs.RecordFile); err != nil {
 		return nil, err
 	}
 	if e.Learned != nil {
-		if err := writeLearned(s.store, c.stage().Name, e.Learned); err != nil {
+		if err := s.store.WriteLearned(c.stage().Name, e.Learned); err != nil {
 			return nil, err
 		}
 	}
@@ -177,19 +176,4 @@ func openSession(e *Experiment, t *Trainer, w *monitor, o Options) (s *session, 
 
 func existing(dir string) error {
 	return fmt.Errorf("%s: %w; want it resumed, or another folder", dir, runs.ErrExists)
-}
-
-func writeBytes(b []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := w.Write(b)
-		return err
-	}
-}
-
-func writeJSON(v any) func(io.Writer) error {
-	return func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(v)
-	}
 }

@@ -1,9 +1,7 @@
 package train
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,26 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/runs"
-)
-
-// Files of a run with what it has found: a list of [metrics.Result], and a [Fit].
-const (
-	MetricsFile = "metrics.json"
-	FitFile     = "fit.json"
-)
-
-// Files of a run with its codes and the factors of their images; see [FactorFiles].
-const (
-	CodesFile   = "codes.npy"
-	FactorsFile = "factors.npy"
-	LevelsFile  = "factor_levels.npy"
-)
-
-// The other files of a run besides those of its checkpoint.
-const (
-	logFile    = "log.jsonl"
-	reportFile = "report.html"
-	figuresDir = "figures"
 )
 
 // session is one sitting of a run: its folder, its logs and the hooks that fill them.
@@ -50,24 +28,11 @@ type session struct {
 	finishing  time.Time // when training ended
 	lines      *runs.Log
 	events     *tfevents.Writer
-	saved      time.Time // of the last checkpoint
-	done       bool      // training has ended
-	last       Losses    // of the last epoch in the log
+	saved      time.Time   // of the last checkpoint
+	done       bool        // training has ended
+	last       runs.Losses // of the last epoch in the log
 	fitted     *Fit
-	measured   logLine // the last evaluation in the log
-}
-
-// Losses are the mean losses of an epoch, by objective and name.
-type Losses map[string]map[string]float64
-
-// logLine is a line of log.jsonl: a finished epoch, or an evaluation.
-type logLine struct {
-	Step    int                `json:"step"`
-	Epoch   int                `json:"epoch"`
-	Images  int                `json:"images,omitempty"`
-	Seconds float64            `json:"seconds,omitempty"`
-	Losses  Losses             `json:"losses,omitempty"`
-	Metrics map[string]float64 `json:"metrics,omitempty"`
+	measured   runs.Line // the last evaluation in the log
 }
 
 func (s *session) say(format string, args ...any) {
@@ -98,7 +63,7 @@ func (s *session) restore() error {
 	}
 	if warning != "" {
 		s.say("%s", warning)
-		if err := s.store.Restore(checkpointFile); err != nil {
+		if err := s.store.Restore(runs.CheckpointFile); err != nil {
 			return err
 		}
 	}
@@ -113,14 +78,14 @@ func (s *session) restore() error {
 // later ones, which will be logged again.
 func (s *session) openLogs() (err error) {
 	step := int64(s.trainer.step - s.trainer.inEpoch)
-	if !s.store.Has(logFile) {
-		if s.lines, err = s.store.CreateLog(logFile); err != nil {
+	if !s.store.Has(runs.LogFile) {
+		if s.lines, err = s.store.CreateLog(runs.LogFile); err != nil {
 			return err
 		}
-	} else if s.lines, err = s.store.ResumeLog(logFile, step); err != nil {
+	} else if s.lines, err = s.store.ResumeLog(runs.LogFile, step); err != nil {
 		return err
 	}
-	if err := s.readLog(func(line logLine) {
+	if err := s.store.ReadLog(func(line runs.Line) {
 		if line.Losses != nil {
 			s.last = line.Losses
 		}
@@ -140,22 +105,6 @@ func (s *session) openLogs() (err error) {
 		s.events, err = tfevents.Create(s.store.Path(fmt.Sprintf("events.out.tfevents.%d.unravel", time.Now().Unix())), time.Now)
 	}
 	return err
-}
-
-// readLog calls f for every line of the log.
-func (s *session) readLog(f func(logLine)) error {
-	text, err := s.store.Read(logFile)
-	if err != nil {
-		return err
-	}
-	for raw := range bytes.Lines(text) {
-		var line logLine
-		if err := json.Unmarshal(raw, &line); err != nil {
-			return fmt.Errorf("%s: %w", s.store.Path(logFile), err)
-		}
-		f(line)
-	}
-	return nil
 }
 
 func (s *session) close() {
@@ -245,11 +194,11 @@ func (s *session) save(done bool) error {
 	if err := s.events.Flush(); err != nil {
 		return err
 	}
-	if err := s.store.WriteKeep(checkpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
+	if err := s.store.WriteKeep(runs.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
 		return err
 	}
 	s.saved = time.Now()
-	return s.store.Write(stateFile, writeBytes(append(text, '\n')))
+	return s.store.Write(runs.StateFile, runs.Bytes(append(text, '\n')))
 }
 
 // logEpoch writes a finished epoch to the logs.
@@ -257,7 +206,7 @@ func (s *session) logEpoch(r *EpochReport) error {
 	if err := s.store.Present(); err != nil {
 		return err
 	}
-	line := logLine{Step: r.Step, Epoch: r.Epoch, Images: r.Images, Seconds: r.Seconds, Losses: Losses{}}
+	line := runs.Line{Step: r.Step, Epoch: r.Epoch, Images: r.Images, Seconds: r.Seconds, Losses: runs.Losses{}}
 	var values []tfevents.Value
 	for _, l := range r.Losses {
 		parts := map[string]float64{}
@@ -301,12 +250,12 @@ func (s *session) evaluate(ctx context.Context, r *EpochReport) error {
 
 // record notes that the run is finished.
 func (s *session) record(begun time.Time) error {
-	r := newRecord(begun)
+	r := runs.NewRecord(begun)
 	r.Epochs, r.Steps, r.Seconds = s.trainer.epoch, s.trainer.step, time.Since(s.finishing).Seconds()
-	if err := s.readLog(func(line logLine) { r.Seconds += line.Seconds }); err != nil {
+	if err := s.store.ReadLog(func(line runs.Line) { r.Seconds += line.Seconds }); err != nil {
 		return err
 	}
-	return r.write(s.store)
+	return r.Write(s.store)
 }
 
 // enough says why training should end early, and nothing if it should not.
@@ -329,7 +278,7 @@ func (s *session) logMetrics(epoch, step int, results []metrics.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
-	line := logLine{Step: step, Epoch: epoch, Metrics: map[string]float64{}}
+	line := runs.Line{Step: step, Epoch: epoch, Metrics: map[string]float64{}}
 	for _, m := range results {
 		line.Metrics[m.Name] = m.Value
 	}

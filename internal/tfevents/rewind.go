@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // rewind takes out of a file what does not belong to the steps up to the given one,
@@ -21,7 +21,7 @@ func rewind(path string, step int64) (kept int64, err error) {
 	case inOrder:
 		return kept, truncate(path, kept)
 	}
-	return kept, runs.WriteFile(path, func(w io.Writer) error {
+	return kept, disk.WriteFile(path, func(w io.Writer) error {
 		_, _, err := filter(path, w, step)
 		return err
 	}, false)
@@ -29,7 +29,7 @@ func rewind(path string, step int64) (kept int64, err error) {
 
 // truncate shortens a file, not what a link in its place leads to.
 func truncate(path string, size int64) error {
-	f, err := runs.OpenFile(path, os.O_WRONLY)
+	f, err := disk.OpenFile(path, os.O_WRONLY)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // Writer appends events to a file. It is used by one goroutine.
@@ -26,7 +26,7 @@ type Writer struct {
 // Create makes a new file, or empties an old one. TensorBoard finds files whose name
 // has "tfevents" in it. The times of the events are those that now tells.
 func Create(path string, now func() time.Time) (*Writer, error) {
-	f, err := runs.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
+	f, err := disk.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -41,14 +41,14 @@ func Create(path string, now func() time.Time) (*Writer, error) {
 // wrote after the checkpoint from which it continues, and a record that was cut off,
 // are taken out. A missing file is made.
 func Resume(path string, step int64, now func() time.Time) (*Writer, error) {
-	if err := runs.Own(path); err != nil {
+	if err := disk.Own(path); err != nil {
 		return nil, err
 	}
 	kept, err := rewind(path, step)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	f, err := runs.OpenFile(path, os.O_CREATE|os.O_WRONLY)
+	f, err := disk.OpenFile(path, os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -246,7 +246,7 @@ func (x *Index) stamps(ctx context.Context) (map[string]string, error) {
 // stampOf changes when a file that the database has something of changes.
 func stampOf(path string) string {
 	var b strings.Builder
-	for _, name := range []string{runs.Config, train.RecordFile, train.MetricsFile, train.FitFile} {
+	for _, name := range []string{runs.Config, runs.RecordFile, runs.MetricsFile, runs.FitFile} {
 		if info, err := os.Stat(filepath.Join(path, name)); err == nil {
 			fmt.Fprintf(&b, "%d %d ", info.Size(), info.ModTime().UnixNano())
 		} else {
@@ -273,7 +273,7 @@ func add(ctx context.Context, tx *sql.Tx, dir, stamp string, e sweep.Entry) erro
 	}
 	r := e.Record
 	if r == nil {
-		r = &train.Record{}
+		r = &runs.Record{}
 	}
 	begun, ended := "", ""
 	if !r.Ended.IsZero() {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/unravel-ml/unravel/runs"
 	"github.com/unravel-ml/unravel/runs/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -99,7 +100,7 @@ func TestIndexFollows(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "seed0")); err != nil {
 		t.Fatal(err)
 	}
-	if err := train.RecordFailure(filepath.Join(dir, "seed1"), errors.New("why"), sweep.Read(filepath.Join(dir, "seed1")).Record.Begun); err != nil {
+	if err := runs.RecordFailure(filepath.Join(dir, "seed1"), errors.New("why"), sweep.Read(filepath.Join(dir, "seed1")).Record.Begun); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "seed2", "config.yaml"), []byte("name: ["), 0o666); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/runs"
 	"github.com/unravel-ml/unravel/runs/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -23,7 +24,7 @@ type Run struct {
 	Epochs   int                `json:"epochs,omitempty"`
 	Steps    int                `json:"steps,omitempty"`
 	Version  string             `json:"version,omitempty"`
-	Machine  train.Machine      `json:"machine"`
+	Machine  runs.Machine       `json:"machine"`
 	Settings map[string]string  `json:"settings,omitempty"` // by key path
 	Results  map[string]float64 `json:"results,omitempty"`  // metrics by name, parts of one number as name.part, and fit.*
 }

@@ -161,7 +161,7 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 		err = errors.Join(errors.New("it ended without an error, and is not finished"), entry.Problem)
 	}
 	if err != nil {
-		if recording := train.RecordFailure(dir, err, begun); recording != nil {
+		if recording := runs.RecordFailure(dir, err, begun); recording != nil {
 			err = fmt.Errorf("%w (and it cannot be recorded: %w)", err, recording)
 		}
 		e.Say("%s failed: %v", run.Name, err)

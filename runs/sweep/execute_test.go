@@ -37,7 +37,7 @@ func metricsOf(t testing.TB, dir string) map[string]string {
 	}
 	files := map[string]string{}
 	for _, e := range entries {
-		if text, err := os.ReadFile(filepath.Join(e.Dir, train.MetricsFile)); err == nil {
+		if text, err := os.ReadFile(filepath.Join(e.Dir, runs.MetricsFile)); err == nil {
 			files[e.Name] = string(text)
 		}
 	}
@@ -167,8 +167,8 @@ func TestDamage(t *testing.T) {
 		made       int64
 		folders    int
 	}{
-		{train.RecordFile, "{", 1, 4}, {train.RecordFile, `{"config": "other"}`, 1, 4}, {train.MetricsFile, "[{", 1, 4}, {train.MetricsFile, "[]", 1, 4}, {train.MetricsFile, "", 1, 4},
-		{train.FitFile, "x", 1, 4}, {runs.Config, "name: [", 1, 5}, {"checkpoint.safetensors", "x", 0, 4}, {"log.jsonl", "x\n", 0, 4},
+		{runs.RecordFile, "{", 1, 4}, {runs.RecordFile, `{"config": "other"}`, 1, 4}, {runs.MetricsFile, "[{", 1, 4}, {runs.MetricsFile, "[]", 1, 4}, {runs.MetricsFile, "", 1, 4},
+		{runs.FitFile, "x", 1, 4}, {runs.Config, "name: [", 1, 5}, {"checkpoint.safetensors", "x", 0, 4}, {"log.jsonl", "x\n", 0, 4},
 	} {
 		dir := filepath.Join(t.TempDir(), "sweep")
 		if err := os.CopyFS(dir, os.DirFS(clean)); err != nil {

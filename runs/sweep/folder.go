@@ -35,7 +35,7 @@ type Entry struct {
 	State   State
 	Hash    string
 	Config  train.Config
-	Record  *train.Record    // nil: it has not ended
+	Record  *runs.Record     // nil: it has not ended
 	Metrics []metrics.Result // of a finished run
 	Fit     *train.Fit       // of a finished run with a decoder
 	Problem error            // why it is damaged, failed or is not taken for finished
@@ -58,7 +58,7 @@ func Read(dir string) Entry {
 		return e
 	}
 	e.State = Unfinished
-	if e.Record, e.Problem = train.ReadRecord(dir); e.Record == nil {
+	if e.Record, e.Problem = runs.ReadRecord(dir); e.Record == nil {
 		return e
 	}
 	if e.Record.Error != "" {
@@ -73,13 +73,13 @@ func Read(dir string) Entry {
 
 // readResults reads what a finished run has found.
 func (e *Entry) readResults() error {
-	if err := readJSON(filepath.Join(e.Dir, train.MetricsFile), &e.Metrics); err != nil {
+	if err := readJSON(filepath.Join(e.Dir, runs.MetricsFile), &e.Metrics); err != nil {
 		return err
 	}
 	if len(e.Metrics) < len(e.Config.Metrics.Final) {
-		return fmt.Errorf("%s has %d metrics; the config names %d", filepath.Join(e.Dir, train.MetricsFile), len(e.Metrics), len(e.Config.Metrics.Final))
+		return fmt.Errorf("%s has %d metrics; the config names %d", filepath.Join(e.Dir, runs.MetricsFile), len(e.Metrics), len(e.Config.Metrics.Final))
 	}
-	err := readJSON(filepath.Join(e.Dir, train.FitFile), &e.Fit)
+	err := readJSON(filepath.Join(e.Dir, runs.FitFile), &e.Fit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/runs"
 )
 
 // What is left is what runs of the same kind took, and what the others take by their progress.
@@ -26,7 +26,7 @@ func TestMeter(t *testing.T) {
 		t.Errorf("%+v, want %v left", s, want)
 	}
 	// It took 40 s in all: b is expected to take as long, and c and d, of which nothing is known, too.
-	m.end(0, Outcome{Entry: Entry{State: Finished, Record: &train.Record{Seconds: 40}}})
+	m.end(0, Outcome{Entry: Entry{State: Finished, Record: &runs.Record{Seconds: 40}}})
 	if s = m.status(now); s.Left != 120*time.Second || s.Running != 0 {
 		t.Errorf("between two runs: %+v", s)
 	}

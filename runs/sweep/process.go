@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/runs"
 	"github.com/unravel-ml/unravel/train"
@@ -46,7 +47,7 @@ const saveWait = time.Minute
 // the arguments, the run's folder and the number of threads. The program is to call [Work].
 func Processes(program string, args ...string) Starter {
 	return func(ctx context.Context, dir string, threads int, report func(done, all int)) error {
-		output, err := runs.OpenFile(filepath.Join(dir, OutputFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY)
+		output, err := disk.OpenFile(filepath.Join(dir, OutputFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY)
 		if err != nil {
 			return err
 		}

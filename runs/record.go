@@ -1,4 +1,4 @@
-package train
+package runs
 
 import (
 	"crypto/sha256"
@@ -13,23 +13,20 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/internal/version"
 )
 
-// RecordFile is the name of the record of how a run ended, in its folder.
-const RecordFile = "run.json"
-
-// Record says how a run ended, when, and with what it was made. A run that is under way or was
+// Record says how and when a run ended, and which code and machine made it. A run that is under way or was
 // interrupted has none.
 type Record struct {
 	Config  string    `json:"config"`          // hash of config.yaml as it was then, see [FileHash]
 	Error   string    `json:"error,omitempty"` // why it failed; empty: it is finished
-	Begun   time.Time `json:"begun"`           // the last sitting
+	Begun   time.Time `json:"begun"`           // of the last session
 	Ended   time.Time `json:"ended"`
-	Seconds float64   `json:"seconds"` // of all sittings that ended by themselves or by a signal
+	Seconds float64   `json:"seconds"` // of all sessions that ended by themselves or by a signal
 	Epochs  int       `json:"epochs"`
 	Steps   int       `json:"steps"`
-	Version string    `json:"version"` // of the code, see [Version]
+	Version string    `json:"version"` // of the code: a revision, or the version of the module
 	Machine Machine   `json:"machine"`
 }
 
@@ -41,17 +38,6 @@ type Machine struct {
 	Cores   int    `json:"cores"`
 	Threads int    `json:"threads"`
 	Go      string `json:"go"`
-}
-
-// Hash names what a run computes: configs that differ only in name, threads, checkpoints or figures
-// have the same one.
-func (c Config) Hash() (string, error) {
-	c.Name, c.Train.Threads, c.Train.Checkpoint, c.Train.Figures = "", 0, 0, false
-	text, err := c.Encode()
-	if err != nil {
-		return "", err
-	}
-	return FileHash(text), nil
 }
 
 // FileHash is the SHA-256 hash of a text, the first 16 bytes in hexadecimal digits.
@@ -74,7 +60,7 @@ func ReadRecord(dir string) (*Record, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	config, err := os.ReadFile(filepath.Join(dir, runs.Config))
+	config, err := os.ReadFile(filepath.Join(dir, Config))
 	if err != nil {
 		return nil, err
 	}
@@ -86,34 +72,34 @@ func ReadRecord(dir string) (*Record, error) {
 
 // RecordFailure notes in the folder of a run that it failed. The run must not be open.
 func RecordFailure(dir string, failure error, begun time.Time) error {
-	store, err := runs.Open(dir)
+	store, err := Open(dir)
 	if err != nil {
 		return err
 	}
-	r := newRecord(begun)
+	r := NewRecord(begun)
 	r.Error = failure.Error()
-	return errors.Join(r.write(store), store.Close())
+	return errors.Join(r.Write(store), store.Close())
 }
 
-// newRecord is a record of a sitting that ends now.
-func newRecord(begun time.Time) *Record {
+// NewRecord returns the record of a session that began at a time and ends now.
+func NewRecord(begun time.Time) *Record {
 	set, err := kernel.InstructionSet()
 	if err != nil {
 		set = "?"
 	}
 	return &Record{
 		Begun: begun.UTC().Round(time.Millisecond), Ended: time.Now().UTC().Round(time.Millisecond),
-		Seconds: time.Since(begun).Seconds(), Version: Version(),
+		Seconds: time.Since(begun).Seconds(), Version: version.Code(),
 		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Kernels: set, Cores: runtime.NumCPU(), Threads: runtime.GOMAXPROCS(0), Go: runtime.Version()},
 	}
 }
 
-// write stores the record.
-func (r *Record) write(store *runs.Run) error {
-	config, err := store.Read(runs.Config)
+// Write stores the record in the folder of an open run, with the hash of its config as it is now.
+func (r *Record) Write(run *Run) error {
+	config, err := run.Read(Config)
 	if err != nil {
 		return err
 	}
 	r.Config = FileHash(config)
-	return store.Write(RecordFile, writeJSON(r))
+	return run.Write(RecordFile, JSON(r))
 }

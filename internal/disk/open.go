@@ -1,4 +1,4 @@
-package runs
+package disk
 
 import (
 	"errors"
@@ -6,11 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 )
 
-// ErrForeign is returned for what stands in the place of a file of a run and is not one of its own:
-// a link, a pipe or a folder, through which something else would be written.
+// ErrForeign is returned for a link, a pipe or a folder in the place of a file: writing to it would write elsewhere.
 var ErrForeign = errors.New("want a file that is in this folder only; remove it")
 
 // OpenFile opens a file to write to, as os.OpenFile does, but follows no link, and takes only
@@ -86,14 +84,4 @@ func Own(path string) error {
 		_, err = io.Copy(w, f)
 		return errors.Join(err, f.Close())
 	}, false)
-}
-
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
-// CheckName says what is wrong with the name of a folder, or of what files are named after.
-func CheckName(name string) error {
-	if !plainName.MatchString(name) {
-		return fmt.Errorf("%q is not a folder's name: want letters, digits, '.', '_' and '-', a letter or digit first", name)
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package train
+package version
 
 import (
 	"regexp"
@@ -32,7 +32,7 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c.info, got, c.want)
 		}
 	}
-	if v := Version(); !regexp.MustCompile(`^(devel-)?[0-9a-f]{12,40}\+?$`).MatchString(v) {
+	if v := Code(); !regexp.MustCompile(`^(devel-)?[0-9a-f]{12,40}\+?$`).MatchString(v) {
 		t.Errorf("the version of this test is %q", v)
 	}
 }

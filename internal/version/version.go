@@ -1,4 +1,5 @@
-package train
+// Package version says which revision of the code a program was built from.
+package version
 
 import (
 	"crypto/sha256"
@@ -12,10 +13,10 @@ import (
 // modulePath is that of this module.
 const modulePath = "github.com/unravel-ml/unravel"
 
-// Version says which code this is, in the program of this module or in another one that uses it: the revision, with + if files
-// were changed, or the version of the module. Where the Go command has noted neither, as under go run, it
-// is "devel-" and the beginning of the hash of the program.
-func Version() string {
+// Code returns the version of this module's code, in its own program or in one that imports it: the revision, with +
+// if files were changed, or the module's version. Without either, as under go run, it is "devel-" and the beginning of
+// the program's hash.
+func Code() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "devel" + programHash()

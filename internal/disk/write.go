@@ -1,4 +1,6 @@
-package runs
+// Package disk replaces files as a whole, so that a program that is killed leaves a complete version, and opens files
+// without following links.
+package disk
 
 import (
 	"bufio"
@@ -9,10 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 const (
-	temporarySuffix = ".unravel-tmp"
+	// TemporarySuffix ends the names of files that are being written.
+	TemporarySuffix = ".unravel-tmp"
 	// PrevSuffix is appended to the name of a file whose previous version is kept.
 	PrevSuffix = ".prev"
 )
@@ -21,7 +25,7 @@ const (
 // of it. With keep, the version before stays under PATH.prev. Two processes must not
 // write the same file at once.
 func WriteFile(path string, write func(io.Writer) error, keep bool) error {
-	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+temporarySuffix)
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+TemporarySuffix)
 	err := writeSynced(tmp, write)
 	if err == nil && keep {
 		err = keepPrevious(path)
@@ -35,7 +39,7 @@ func WriteFile(path string, write func(io.Writer) error, keep bool) error {
 		}
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if err := SyncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
@@ -70,7 +74,7 @@ func writeSynced(path string, write func(io.Writer) error) error {
 // keepPrevious gives the file at path the name of the previous version as well, so
 // that there is a file at path at every moment.
 func keepPrevious(path string) error {
-	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+PrevSuffix+temporarySuffix)
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+PrevSuffix+TemporarySuffix)
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -84,8 +88,8 @@ func keepPrevious(path string) error {
 	return os.Rename(path, path+PrevSuffix) // a file system without links
 }
 
-// syncDir makes renames in a folder last.
-func syncDir(dir string) error {
+// SyncDir makes renames in a folder last.
+func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" { // folders cannot be synced there
 		return nil
 	}
@@ -94,4 +98,9 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// IsTemporary reports whether a name is that of a file that WriteFile was writing.
+func IsTemporary(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, TemporarySuffix)
 }
