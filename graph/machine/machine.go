@@ -1,14 +1,27 @@
-// Package machine runs Gorgonia expression graphs.
+// Package machine runs Gorgonia expression graphs, and trains their inputs.
 //
-// Unlike Gorgonia's own machines, a [Machine] computes only what its outputs
-// need, never overwrites a value that another operation may still read, keeps
-// its buffers from run to run, and reports a panic of an operation as an error.
+// A [Machine] takes the place of Gorgonia's TapeMachine for any graph of
+// Gorgonia's operations and of ours: values are bound to nodes, gradients are found by
+// Node.Grad, gorgonia.Let and gorgonia.Read work as they do there. Unlike Gorgonia's
+// machines it computes only what its outputs need, never overwrites a value that
+// another operation may still read, keeps its buffers from run to run, and reports a
+// panic of an operation as an error. [Adam] is a gorgonia.Solver on our kernels.
+//
+//	grads, err := gorgonia.Grad(loss, weights...)
+//	m, err := machine.New(append(grads, loss)...)
+//	adam, model := machine.NewAdam(), gorgonia.NodesToValueGrads(weights)
+//	for ... {
+//		err = gorgonia.Let(x, batch)
+//		err = m.RunAll()
+//		err = adam.Step(model)
+//	}
 package machine
 
 import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -18,14 +31,17 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Machine runs a graph as often as wanted. It implements gorgonia.VM.
+// Machine runs a graph as often as needed. It implements gorgonia.VM.
 //
-// A value that it computes is valid until the next run of the graph, on this or
-// on another machine. A machine serves one goroutine at a time.
+// After a run the computed values are bound to their nodes. They are valid until the
+// next run of the graph, on this or on another machine. Machines of one graph
+// serve one goroutine at a time.
 type Machine struct {
 	steps  []step
 	index  map[*gorgonia.Node]int
+	reads  []read
 	finite bool
+	closed bool
 }
 
 // step computes one node.
@@ -42,28 +58,68 @@ type step struct {
 	grad    graph.Gradient // not nil for the root of an own operation's gradients
 	want    []bool         // the gradients that are needed
 	ignored bool           // the root's own gradient is not
+	bound   gorgonia.Value // what the node was bound to last: the value, or its elements in the shape of the node
+	of      gorgonia.Value // the value that bound shares elements with
 }
 
-// New returns a machine that computes the given nodes, which are of one graph.
-// Gradient nodes are those that gorgonia.Grad returns.
+// New returns a machine that computes the given nodes of one graph, and what
+// gorgonia.Read asks for in that graph. Gradients to compute, such as the nodes that
+// gorgonia.Grad returns, are outputs too.
 func New(outputs ...*gorgonia.Node) (*Machine, error) {
 	if len(outputs) == 0 {
-		return nil, errors.New("vm: no outputs")
+		return nil, errors.New("machine: no outputs; want a node or more, or NewAll")
 	}
 	for i, n := range outputs {
 		switch {
 		case n == nil:
-			return nil, fmt.Errorf("vm: output %d is nil", i)
+			return nil, fmt.Errorf("machine: output %d is nil", i)
+		case n.Graph() == nil:
+			return nil, fmt.Errorf("machine: output %d (%s) is of no graph", i, n.Name())
 		case n.Graph() != outputs[0].Graph():
-			return nil, fmt.Errorf("vm: output %d (%s) is of another graph than output 0", i, n.Name())
+			return nil, fmt.Errorf("machine: output %d (%s) is of another graph than output 0", i, n.Name())
 		}
 	}
+	return build(outputs[0].Graph(), slices.Clone(outputs)), nil
+}
+
+// NewAll returns a machine that computes every node of a graph, as gorgonia.NewTapeMachine
+// does, except inputs that nothing uses. [New] skips what its outputs do not need,
+// such as the gradient of a network's images.
+func NewAll(g *gorgonia.ExprGraph) (*Machine, error) {
+	if g == nil {
+		return nil, errors.New("machine: the graph is nil")
+	}
+	used := map[*gorgonia.Node]bool{}
+	for _, n := range g.AllNodes() {
+		for _, c := range childrenOf(g, n) {
+			used[c] = true
+		}
+	}
+	var outputs gorgonia.Nodes
+	for _, n := range g.AllNodes() {
+		if !statement(n) && (n.Op() != nil || used[n]) {
+			outputs = append(outputs, n)
+		}
+	}
+	if len(outputs) == 0 {
+		return nil, errors.New("machine: the graph has nothing to compute")
+	}
+	return build(g, outputs), nil
+}
+
+// build orders the nodes of a graph that outputs need.
+func build(g *gorgonia.ExprGraph, outputs gorgonia.Nodes) *Machine {
 	m := &Machine{index: map[*gorgonia.Node]int{}}
+	m.reads = readsOf(g)
+	for _, r := range m.reads {
+		outputs = append(outputs, r.node)
+	}
 	// Only a fresh subgraph lists the right children: after gorgonia.Grad the
 	// graph itself may return those of another node.
-	m.schedule(outputs[0].Graph().ExactSubgraphRoots(outputs...), outputs)
+	m.schedule(g.ExactSubgraphRoots(outputs...), outputs)
 	m.markWanted(outputs)
-	return m, nil
+	m.SetTraining(true)
+	return m
 }
 
 // Bytes is what the nodes' values take, apart from those that share their operand's memory.
@@ -85,11 +141,7 @@ func (m *Machine) schedule(g *gorgonia.ExprGraph, outputs []*gorgonia.Node) {
 		next     int
 	}
 	open := func(n *gorgonia.Node) visit {
-		v := visit{node: n}
-		for at := g.From(n.ID()); at != nil && at.Next(); {
-			v.children = append(v.children, at.Node().(*gorgonia.Node))
-		}
-		return v
+		return visit{node: n, children: childrenOf(g, n)}
 	}
 	seen := map[*gorgonia.Node]bool{}
 	for _, output := range outputs {
@@ -113,6 +165,14 @@ func (m *Machine) schedule(g *gorgonia.ExprGraph, outputs []*gorgonia.Node) {
 			stack = stack[:len(stack)-1]
 		}
 	}
+}
+
+// childrenOf lists the operands of a node.
+func childrenOf(g *gorgonia.ExprGraph, n *gorgonia.Node) (list gorgonia.Nodes) {
+	for at := g.From(n.ID()); at != nil && at.Next(); {
+		list = append(list, at.Node().(*gorgonia.Node))
+	}
+	return list
 }
 
 func (m *Machine) newStep(n *gorgonia.Node, children []*gorgonia.Node) step {
@@ -161,6 +221,9 @@ func (m *Machine) markWanted(outputs []*gorgonia.Node) {
 // RunAll computes all nodes from the present values of the inputs. An error
 // names the operation that failed.
 func (m *Machine) RunAll() (err error) {
+	if m.closed {
+		return errors.New("machine: it is closed")
+	}
 	at := 0
 	defer func() {
 		if p := recover(); p != nil {
@@ -177,8 +240,11 @@ func (m *Machine) RunAll() (err error) {
 				return &NotFinite{Node: s.node.Name(), Op: opName(s.op), Index: i}
 			}
 		}
+		if err := m.bind(s); err != nil {
+			return m.explain(at, err)
+		}
 	}
-	return nil
+	return m.read()
 }
 
 func (m *Machine) run(s *step) (err error) {
@@ -240,12 +306,23 @@ func (m *Machine) Value(n *gorgonia.Node) gorgonia.Value {
 // infinite number, with a [*NotFinite] error. Inputs are checked too.
 func (m *Machine) CheckFinite(on bool) { m.finite = on }
 
+// SetTraining sets the mode of operations that have one (gorgonia.TrainModeOp), such as
+// Gorgonia's dropout. A new machine is in training mode.
+func (m *Machine) SetTraining(on bool) {
+	for i := range m.steps {
+		if o, ok := m.steps[i].op.(gorgonia.TrainModeOp); ok {
+			o.SetTraining(on)
+		}
+	}
+}
+
 // Reset does nothing: a run always starts at the beginning.
 func (m *Machine) Reset() {}
 
-// Close lets go of the machine's values.
+// Close drops the machine's values; those bound to nodes stay. A closed machine
+// cannot run.
 func (m *Machine) Close() error {
-	m.steps, m.index = nil, nil
+	m.steps, m.index, m.reads, m.closed = nil, nil, nil, true
 	return nil
 }
 

@@ -1,0 +1,117 @@
+package machine
+
+import (
+	"fmt"
+	"reflect"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// bind makes a step's value that of its node, where Node.Value and Node.Grad find it.
+func (m *Machine) bind(s *step) error {
+	if s.op == nil || s.ignored {
+		return nil
+	}
+	// UnsafeLet allocates: a value that is bound already is not bound again.
+	if held := s.node.Value(); held != s.value && (held != s.bound || s.of != s.value) {
+		v := fitted(s.node.Shape(), s.value)
+		if v == nil {
+			return nil
+		}
+		if err := gorgonia.UnsafeLet(s.node, v); err != nil {
+			return err
+		}
+		s.bound, s.of = v, nil
+		if _, shares := s.value.(*tensor.Dense); shares {
+			s.of = s.value
+		}
+	}
+	for _, n := range s.node.DerivOf() {
+		if n.Op() != nil || n.Deriv() != s.node {
+			continue
+		}
+		// An input that a TapeMachine bound with gorgonia.BindDualValues keeps its gradient apart.
+		if held, err := n.Grad(); err == nil && held != nil && held != s.node.Value() {
+			if _, err := gorgonia.Copy(held, s.value); err != nil {
+				return fmt.Errorf("the gradient of %s: %w", n.Name(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// fitted returns a value in the shape of its node, which some of Gorgonia's operations do
+// not keep; nil if it does not have that many elements.
+func fitted(want tensor.Shape, v gorgonia.Value) gorgonia.Value {
+	if want.Eq(v.Shape()) {
+		return v
+	}
+	var elements any
+	switch v := v.(type) {
+	case *gorgonia.F32:
+		elements = []float32{float32(*v)}
+	case *gorgonia.F64:
+		elements = []float64{float64(*v)}
+	case *tensor.Dense:
+		if !plain(v) {
+			return nil
+		}
+		elements = v.Data()
+	}
+	if elements == nil || reflect.ValueOf(elements).Len() != want.TotalSize() {
+		return nil
+	}
+	return tensor.New(tensor.WithShape(want...), tensor.WithBacking(elements))
+}
+
+// read is a gorgonia.Read: a node, and where its value goes.
+type read struct {
+	node *gorgonia.Node
+	into *gorgonia.Value
+}
+
+// Names of the types of Gorgonia's statements, which are not exported.
+const (
+	readType = "gorgonia.readOp"
+	letType  = "gorgonia.letOp" // without effect on a TapeMachine too
+)
+
+// statement tells whether a node computes nothing.
+func statement(n *gorgonia.Node) bool {
+	if n.Op() == nil {
+		return false
+	}
+	t := fmt.Sprintf("%T", n.Op())
+	return t == readType || t == letType
+}
+
+// readsOf finds the reads of a graph. The one field of their operation is a pointer to the value.
+func readsOf(g *gorgonia.ExprGraph) (list []read) {
+	for _, n := range g.AllNodes() {
+		if n.Op() == nil || fmt.Sprintf("%T", n.Op()) != readType {
+			continue
+		}
+		into := (*gorgonia.Value)(reflect.ValueOf(n.Op()).Field(0).UnsafePointer())
+		for _, c := range childrenOf(g, n) {
+			list = append(list, read{c, into})
+		}
+	}
+	return list
+}
+
+// read copies values to where they are read.
+func (m *Machine) read() (err error) {
+	for _, r := range m.reads {
+		v := m.steps[m.index[r.node]].value
+		if *r.into != nil {
+			_, err = gorgonia.Copy(*r.into, v)
+		} else {
+			*r.into, err = gorgonia.CloneValue(v)
+		}
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", r.node.Name(), err)
+		}
+	}
+	return nil
+}
