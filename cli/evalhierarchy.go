@@ -10,7 +10,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/train"
 )
 
 // readHierarchies reads --hierarchy, --true-hierarchy and --components into an input.
@@ -77,7 +76,7 @@ func (e *evaluation) hierarchyFigures() map[string]func(io.Writer) error {
 		all["true-hierarchy.png"] = func(w io.Writer) error { return report.Hierarchy(w, "true hierarchy", h, l) }
 	}
 	if e.in.Hierarchy != nil || e.in.TrueHierarchy != nil {
-		all["histograms.png"] = func(w io.Writer) error { return train.DrawHistograms(w, "factors and codes", e.in) }
+		all["histograms.png"] = func(w io.Writer) error { return report.CodeHistograms(w, "factors and codes", e.in) }
 	}
 	return all
 }

@@ -24,7 +24,7 @@ const barColumns = 3
 // Bars draws panels of bars with the same labels below.
 func Bars(w io.Writer, title, y string, labels []string, panels []BarPanel) error {
 	if len(panels) == 0 || len(labels) == 0 {
-		return errors.New("figures: want at least one panel and one bar")
+		return errors.New("report: want at least one panel and one bar")
 	}
 	columns := min(barColumns, len(panels))
 	rows := (len(panels) + columns - 1) / columns
@@ -34,7 +34,7 @@ func Bars(w io.Writer, title, y string, labels []string, panels []BarPanel) erro
 	}
 	for i, panel := range panels {
 		if len(panel.Values) != len(labels) {
-			return fmt.Errorf("figures: %d values in panel %q, but %d labels", len(panel.Values), panel.Name, len(labels))
+			return fmt.Errorf("report: %d values in panel %q, but %d labels", len(panel.Values), panel.Name, len(labels))
 		}
 		plots[i/columns][i%columns] = barPlot(panel, labels, y)
 	}

@@ -58,11 +58,11 @@ type BoxPlot struct {
 // WritePNG draws the figure.
 func (b *BoxPlot) WritePNG(w io.Writer) error {
 	if len(b.Boxes) == 0 {
-		return errors.New("figures: want at least one box")
+		return errors.New("report: want at least one box")
 	}
 	for _, box := range b.Boxes {
 		if slices.ContainsFunc(box.Values, func(v float64) bool { return !finite(v) }) {
-			return fmt.Errorf("figures: the box %q has a value that is not finite", box.Label)
+			return fmt.Errorf("report: the box %q has a value that is not finite", box.Label)
 		}
 	}
 	p := newPlot("", b.X, b.Y)
@@ -89,7 +89,7 @@ func (b *BoxPlot) addLine(p *plot.Plot) error {
 	}
 	line, err := plotter.NewLine(plotter.XYs{{X: p.X.Min, Y: *b.Line}, {X: p.X.Max, Y: *b.Line}})
 	if err != nil {
-		return fmt.Errorf("figures: %w", err)
+		return fmt.Errorf("report: %w", err)
 	}
 	line.Color, line.Width = palette[1], vg.Points(1.2)
 	p.Add(line)

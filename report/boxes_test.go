@@ -58,7 +58,7 @@ func TestBoxPlot(t *testing.T) {
 	show(t, "boxes one", (&BoxPlot{Boxes: []Box{{"a", []float64{0}}}}).WritePNG)
 	show(t, "boxes empty", (&BoxPlot{Boxes: make([]Box, 12)}).WritePNG)
 	for _, bad := range []*BoxPlot{{}, {Boxes: []Box{{"a", []float64{1, math.NaN()}}}}, {Boxes: []Box{{"a", []float64{math.Inf(1)}}}}} {
-		if err := bad.WritePNG(io.Discard); err == nil || !strings.HasPrefix(err.Error(), "figures: ") {
+		if err := bad.WritePNG(io.Discard); err == nil || !strings.HasPrefix(err.Error(), "report: ") {
 			t.Error(err)
 		}
 	}

@@ -48,10 +48,10 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 	stride := 1
 	for i, s := range series {
 		if len(s.X) != len(s.Y) {
-			return fmt.Errorf("figures: series %q has %d x values and %d y values", s.Name, len(s.X), len(s.Y))
+			return fmt.Errorf("report: series %q has %d x values and %d y values", s.Name, len(s.X), len(s.Y))
 		}
 		if o.LogX && len(s.X) > 0 && !(slices.Min(s.X) > 0) {
-			return fmt.Errorf("figures: series %q has an x of %v; want positive ones on a logarithmic axis", s.Name, slices.Min(s.X))
+			return fmt.Errorf("report: series %q has an x of %v; want positive ones on a logarithmic axis", s.Name, slices.Min(s.X))
 		}
 		style := draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(1.6)}
 		if i >= len(palette) {

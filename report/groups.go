@@ -39,12 +39,12 @@ func Groups(w io.Writer, title string, rows []GroupRow) error {
 		columns = max(columns, len(r.Views))
 		for _, v := range r.Views {
 			if len(v.X.Values) != len(v.Groups) || len(v.Y.Values) != len(v.Groups) {
-				return fmt.Errorf("figures: %d and %d values of %q, but %d groups", len(v.X.Values), len(v.Y.Values), v.Name, len(v.Groups))
+				return fmt.Errorf("report: %d and %d values of %q, but %d groups", len(v.X.Values), len(v.Y.Values), v.Name, len(v.Groups))
 			}
 		}
 	}
 	if columns == 0 {
-		return errors.New("figures: want at least one panel")
+		return errors.New("report: want at least one panel")
 	}
 	plots := make([][]*plot.Plot, len(rows))
 	letters := 0

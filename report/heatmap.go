@@ -30,15 +30,15 @@ func Heatmap(w io.Writer, title string, rows, columns []string, values [][]float
 // HeatmapOf is a heatmap with frames around some of its rows, whose labels come before those of the others where there is no room for all.
 func HeatmapOf(w io.Writer, title string, rows, columns []string, values [][]float64, framed []int) error {
 	if len(rows) == 0 || len(columns) == 0 {
-		return errors.New("figures: want at least one row and one column")
+		return errors.New("report: want at least one row and one column")
 	}
 	if len(values) != len(rows) {
-		return fmt.Errorf("figures: %d rows of values, but %d labels", len(values), len(rows))
+		return fmt.Errorf("report: %d rows of values, but %d labels", len(values), len(rows))
 	}
 	low, high := 0.0, math.Inf(-1)
 	for i, row := range values {
 		if len(row) != len(columns) {
-			return fmt.Errorf("figures: %d values in row %s, but %d columns", len(row), rows[i], len(columns))
+			return fmt.Errorf("report: %d values in row %s, but %d columns", len(row), rows[i], len(columns))
 		}
 		for _, v := range row {
 			if finite(v) {
@@ -48,7 +48,7 @@ func HeatmapOf(w io.Writer, title string, rows, columns []string, values [][]flo
 	}
 	for _, i := range framed {
 		if i < 0 || i >= len(rows) {
-			return fmt.Errorf("figures: a frame around row %d of %d", i, len(rows))
+			return fmt.Errorf("report: a frame around row %d of %d", i, len(rows))
 		}
 	}
 	h := heatmap{rows, columns, values, framed, low, high,

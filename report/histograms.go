@@ -21,12 +21,12 @@ const (
 // missing (NaN) is not counted. At most sixteen of both are shown.
 func Histograms(w io.Writer, title string, rows, columns []Column) error {
 	if len(rows) == 0 || len(columns) == 0 {
-		return fmt.Errorf("figures: histograms of %d by %d columns; want at least one of each", len(rows), len(columns))
+		return fmt.Errorf("report: histograms of %d by %d columns; want at least one of each", len(rows), len(columns))
 	}
 	n := len(rows[0].Values)
 	for _, c := range append(rows[:len(rows):len(rows)], columns...) {
 		if len(c.Values) != n {
-			return fmt.Errorf("figures: column %s has %d values, want %d", c.Name, len(c.Values), n)
+			return fmt.Errorf("report: column %s has %d values, want %d", c.Name, len(c.Values), n)
 		}
 	}
 	t := raster.Tiles{Title: title, Scale: histogramScale}

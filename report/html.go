@@ -11,29 +11,20 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Report is what the page about a run shows.
-type Report struct {
+// Page is the content of the page about a run.
+type Page struct {
 	Title   string
-	Summary []Fact         // facts in a line: model, data set, time, ...
-	Config  string         // the resolved config, YAML
-	Metrics []ReportMetric // in order
-	Figures []ReportFigure // in order
+	Summary []Fact // facts in a line: model, data set, time, ...
+	Config  string // the resolved config, YAML
+	Metrics []metrics.Result
+	Figures []Figure // in order
 }
 
 // Fact is a name and its value.
 type Fact struct{ Name, Value string }
 
-// ReportMetric is a row of the table of metrics.
-type ReportMetric struct {
-	Name   string
-	Value  float64
-	Better string // "lower" or "higher"
-	Parts  []metrics.Part
-	Notes  []string
-}
-
-// ReportFigure is a picture with its caption.
-type ReportFigure struct {
+// Figure is a picture with its caption.
+type Figure struct {
 	Caption string
 	PNG     []byte
 }
@@ -52,11 +43,11 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	},
 }).Parse(reportText))
 
-// WriteReport writes one HTML page that needs no other file: figures are inside,
+// WritePage writes one HTML page that needs no other file: figures are inside,
 // and there is no script.
-func WriteReport(w io.Writer, r Report) error {
-	if err := reportPage.Execute(w, r); err != nil {
-		return fmt.Errorf("figures: write report: %w", err)
+func WritePage(w io.Writer, p Page) error {
+	if err := reportPage.Execute(w, p); err != nil {
+		return fmt.Errorf("report: write report: %w", err)
 	}
 	return nil
 }

@@ -12,16 +12,16 @@ import (
 // Both hold the same number of h x w x c images, one after the other.
 func Reconstructions(w io.Writer, title string, inputs, outputs []float32, height, width, channels int) error {
 	if len(inputs) != len(outputs) {
-		return fmt.Errorf("figures: %d numbers of inputs, but %d of reconstructions", len(inputs), len(outputs))
+		return fmt.Errorf("report: %d numbers of inputs, but %d of reconstructions", len(inputs), len(outputs))
 	}
 	scale := max(raster.Largest(inputs), raster.Largest(outputs))
 	in, err := pictures(inputs, height, width, channels, scale)
 	if err != nil {
-		return fmt.Errorf("figures: inputs: %w", err)
+		return fmt.Errorf("report: inputs: %w", err)
 	}
 	out, err := pictures(outputs, height, width, channels, scale)
 	if err != nil {
-		return fmt.Errorf("figures: reconstructions: %w", err)
+		return fmt.Errorf("report: reconstructions: %w", err)
 	}
 	const perRow = 8
 	t := raster.Tiles{Title: title, GroupRows: 2, Scale: scaleOf(width, 128, in)}
@@ -67,11 +67,11 @@ func squaredError(a, b []float32) (sum float64) {
 func Traversals(w io.Writer, title, columnTitle string, rows, columns []string, images []float32, height, width, channels int) error {
 	all, err := pictures(images, height, width, channels, raster.Largest(images))
 	if err != nil {
-		return fmt.Errorf("figures: traversals: %w", err)
+		return fmt.Errorf("report: traversals: %w", err)
 	}
 	n := len(columns)
 	if len(all) != len(rows)*n || len(all) == 0 {
-		return fmt.Errorf("figures: %d images for %d rows of %d; want %d", len(all), len(rows), n, len(rows)*n)
+		return fmt.Errorf("report: %d images for %d rows of %d; want %d", len(all), len(rows), n, len(rows)*n)
 	}
 	t := raster.Tiles{Title: title, ColumnTitle: columnTitle, RowLabels: rows, ColumnLabels: columns, Scale: scaleOf(width, 96, all)}
 	for r := range rows {

@@ -31,16 +31,16 @@ const maxPairs = 6
 // one colour's course.
 func CodePlanes(w io.Writer, title string, stages []Stage, factors []Column) error {
 	if len(stages) == 0 || len(stages[0].Codes) < 2 || len(factors) == 0 {
-		return errors.New("figures: want at least one stage, two code columns and one factor")
+		return errors.New("report: want at least one stage, two code columns and one factor")
 	}
 	n := len(factors[0].Values)
 	for _, s := range stages {
 		if len(s.Codes) != len(stages[0].Codes) {
-			return fmt.Errorf("figures: %d code columns %s, %d %s", len(s.Codes), s.Name, len(stages[0].Codes), stages[0].Name)
+			return fmt.Errorf("report: %d code columns %s, %d %s", len(s.Codes), s.Name, len(stages[0].Codes), stages[0].Name)
 		}
 		for _, c := range append(append([]Column(nil), s.Codes...), factors...) {
 			if len(c.Values) != n {
-				return fmt.Errorf("figures: %d values of %q, but %d of %q", len(c.Values), c.Name, n, factors[0].Name)
+				return fmt.Errorf("report: %d values of %q, but %d of %q", len(c.Values), c.Name, n, factors[0].Name)
 			}
 		}
 	}

@@ -66,7 +66,7 @@ func newPlot(title, x, y string) *plot.Plot {
 func render(w io.Writer, width, height float64, body func(c draw.Canvas)) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("figures: %v", r)
+			err = fmt.Errorf("report: %v", r)
 		}
 	}()
 	canvas := vgimg.NewWith(vgimg.UseWH(vg.Length(width)*vg.Inch, vg.Length(height)*vg.Inch), vgimg.UseDPI(dpi))

@@ -249,17 +249,17 @@ func TestReport(t *testing.T) {
 	if err := Torus(&figure, "torus", circles, factors); err != nil {
 		t.Fatal(err)
 	}
-	r := Report{
+	r := Page{
 		Title:   "lsbd-vae-square <1>",
 		Summary: []Fact{{"seed", "0"}, {"time", "52 s"}},
 		Config:  "name: \"lsbd & vae\"\nlosses:\n  - kl: {}\n",
-		Metrics: []ReportMetric{{Name: "dlsbd", Value: 0.000912345, Better: "lower",
+		Metrics: []metrics.Result{{Name: "dlsbd", Value: 0.000912345, Better: metrics.LowerIsBetter,
 			Parts: []metrics.Part{{Name: "per_subgroup", Labels: []string{"row", "column"}, Values: []float64{0.0009, 0.0009246}}, {Name: "many", Values: make([]float64, 40)}},
 			Notes: []string{"codes do not depend on <row>"}}},
-		Figures: []ReportFigure{{"latent torus", figure.Bytes()}},
+		Figures: []Figure{{"latent torus", figure.Bytes()}},
 	}
 	var b bytes.Buffer
-	if err := WriteReport(&b, r); err != nil {
+	if err := WritePage(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -277,7 +277,7 @@ func TestReport(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, "report.html"), b.Bytes(), 0o600)
 	}
 	b.Reset()
-	if err := WriteReport(&b, Report{Title: "empty"}); err != nil || strings.Contains(b.String(), "<h2>") {
+	if err := WritePage(&b, Page{Title: "empty"}); err != nil || strings.Contains(b.String(), "<h2>") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

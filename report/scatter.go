@@ -27,7 +27,7 @@ const maxPanels = 10
 // against every factor.
 func CodesAgainstFactors(w io.Writer, title string, codes, factors []Column) error {
 	if len(codes) == 0 || len(factors) == 0 {
-		return errors.New("figures: want at least one code column and one factor")
+		return errors.New("report: want at least one code column and one factor")
 	}
 	if len(codes) > maxPanels {
 		title += fmt.Sprintf(" (first %d of %d columns)", maxPanels, len(codes))
@@ -38,7 +38,7 @@ func CodesAgainstFactors(w io.Writer, title string, codes, factors []Column) err
 		var row []*plot.Plot
 		for _, f := range factors {
 			if len(c.Values) != len(f.Values) {
-				return fmt.Errorf("figures: %d values of %q, but %d of %q", len(c.Values), c.Name, len(f.Values), f.Name)
+				return fmt.Errorf("report: %d values of %q, but %d of %q", len(c.Values), c.Name, len(f.Values), f.Name)
 			}
 			p := newPlot("", f.Name, c.Name)
 			p.Add(grid())

@@ -31,12 +31,12 @@ type Angles struct {
 // unwrapped: perfect codes lie on the diagonal.
 func Torus(w io.Writer, title string, circles, factors []Angles) error {
 	if len(circles) == 0 || len(factors) == 0 {
-		return errors.New("figures: a torus needs at least one circle and one circular factor")
+		return errors.New("report: a torus needs at least one circle and one circular factor")
 	}
 	n := len(circles[0].Values)
 	for _, a := range append(append([]Angles(nil), circles...), factors...) {
 		if len(a.Values) != n || n == 0 {
-			return fmt.Errorf("figures: %d angles of %q; want %d as of %q, at least one", len(a.Values), a.Name, n, circles[0].Name)
+			return fmt.Errorf("report: %d angles of %q; want %d as of %q, at least one", len(a.Values), a.Name, n, circles[0].Name)
 		}
 	}
 	aligned, match := make([]Angles, len(circles)), make([]int, len(circles))

@@ -1,4 +1,4 @@
-package train
+package report
 
 import "testing"
 
@@ -6,20 +6,20 @@ import "testing"
 // large one images of all positions: evenly spread ones would meet few of the last
 // factors' levels.
 func TestShown(t *testing.T) {
-	for i, image := range shown(100) {
+	for i, image := range Shown(100) {
 		if image != i {
 			t.Fatalf("image %d is %d", i, image)
 		}
 	}
 	const sprites, positions = 737280, 1024
-	list, met := shown(sprites), map[int]bool{}
+	list, met := Shown(sprites), map[int]bool{}
 	for _, image := range list {
 		if image < 0 || image >= sprites {
 			t.Fatalf("there is no image %d", image)
 		}
 		met[image%positions] = true
 	}
-	if len(list) != maxPoints || len(met) < positions*99/100 {
-		t.Errorf("%d images at %d of %d positions, want %d at nearly all", len(list), len(met), positions, maxPoints)
+	if len(list) != maxShown || len(met) < positions*99/100 {
+		t.Errorf("%d images at %d of %d positions, want %d at nearly all", len(list), len(met), positions, maxShown)
 	}
 }

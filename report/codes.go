@@ -1,0 +1,127 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// maxShown is the largest number of images that a figure of codes shows.
+const maxShown = 10000
+
+// Shown returns at most 10000 of n indices, ascending, stratified at random: a regular stride would alias with the
+// factor grid. Figures of codes show these rows.
+func Shown(n int) []int {
+	list, stream := make([]int, min(n, maxShown)), rng.New(0, "figures")
+	for i := range list {
+		list[i] = i
+		if n > maxShown {
+			list[i] = int((float64(i) + stream.Float64()) / maxShown * float64(n))
+		}
+	}
+	return list
+}
+
+// LatentTorus draws the angles of circles of the codes against the circular factors; see [Torus]. circles are the
+// first of the two columns of each. It writes nothing where there is no circle or no circular factor.
+func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) error {
+	var angles, factors []Angles
+	for i, first := range circles {
+		a := Angles{Name: circleName(i)}
+		for r := range in.Codes.Rows {
+			row := in.Codes.Row(r)
+			a.Values = append(a.Values, math.Atan2(row[first+1], row[first]))
+		}
+		angles = append(angles, a)
+	}
+	for k, f := range in.Factors {
+		if f.Kind != factor.Circular {
+			continue
+		}
+		a := Angles{Name: f.Name}
+		for r := range in.Codes.Rows {
+			a.Values = append(a.Values, f.Angle(in.Levels[r*len(in.Factors)+k]))
+		}
+		factors = append(factors, a)
+	}
+	if len(angles) == 0 || len(factors) == 0 {
+		return nil
+	}
+	return Torus(w, title, angles, factors)
+}
+
+func circleName(i int) string { return fmt.Sprintf("circle %d", i+1) }
+
+// TrainedCodes draws pairs of code columns before and after training; see [CodePlanes]. before has a row for each row
+// of in, whose codes are those after training. It writes nothing for codes of one column.
+func TrainedCodes(w io.Writer, title string, before metrics.Matrix, in *metrics.Input) error {
+	if in.Codes.Cols < 2 {
+		return nil
+	}
+	stages := []Stage{{Name: "before training"}, {Name: "after training"}}
+	for c := range in.Codes.Cols {
+		name := fmt.Sprintf("z%d", c)
+		stages[0].Codes = append(stages[0].Codes, Column{Name: name, Values: column(before, c)})
+		stages[1].Codes = append(stages[1].Codes, Column{Name: name, Values: column(in.Codes, c)})
+	}
+	return CodePlanes(w, title, stages, levelColumns(in))
+}
+
+// column copies a column of a matrix.
+func column(m metrics.Matrix, c int) []float64 {
+	values := make([]float64, m.Rows)
+	for i := range values {
+		values[i] = m.Row(i)[c]
+	}
+	return values
+}
+
+// levelColumns lists the values of the factors' levels.
+func levelColumns(in *metrics.Input) []Column {
+	list := make([]Column, len(in.Factors))
+	for k, f := range in.Factors {
+		list[k].Name = f.Name
+		for r := range in.Codes.Rows {
+			list[k].Values = append(list[k].Values, f.Value(in.Levels[r*len(in.Factors)+k]))
+		}
+	}
+	return list
+}
+
+// CodeHistograms draws the joint histogram of each factor and each code column over the images in which both are
+// active (Ross and Doshi-Velez 2021, figures A.8 and A.17); see [Histograms]. A value within 1e-10 of 0 is inactive, of factors
+// with a true hierarchy and of codes with a hierarchy.
+func CodeHistograms(w io.Writer, title string, in *metrics.Input) error {
+	active := func(name string, values []float64, hierarchical bool) Column {
+		c := Column{Name: name, Values: slices.Clone(values)}
+		for i, v := range c.Values {
+			if hierarchical && math.Abs(v) <= 1e-10 {
+				c.Values[i] = math.NaN()
+			}
+		}
+		return c
+	}
+	var rows, columns []Column
+	for j, f := range in.Factors {
+		rows = append(rows, active(f.Name, in.FactorValues(j), in.TrueHierarchy != nil))
+	}
+	for c := range in.Codes.Cols {
+		columns = append(columns, active(codeName(in.Hierarchy, c), column(in.Codes, c), in.Hierarchy != nil))
+	}
+	return Histograms(w, title, rows, columns)
+}
+
+// codeName names a code column: a0, a1, ... for options, and z0, z1, ... for values.
+func codeName(h hierarchy.Hierarchy, column int) string {
+	options := len(h.Categoricals())
+	if column < options {
+		return fmt.Sprintf("a%d", column)
+	}
+	return fmt.Sprintf("z%d", column-options)
+}
