@@ -9,6 +9,7 @@ import (
 
 	. "github.com/unravel-ml/unravel/datasets"
 
+	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/factor"
 )
 
@@ -182,66 +183,22 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Every data set of the table that can be built without options keeps the rules.
-func TestConformance(t *testing.T) {
-	for _, e := range Registry.Entries {
-		if e.Doc == "" || e.New() == nil {
-			t.Errorf("entry %q is not complete", e.Name)
-		}
-		if e.Name == "grid" {
-			continue
-		}
-		t.Run(e.Name, func(t *testing.T) { conform(t, build(t, e.New())) })
+// conform checks what package conformance checks of data sets with default settings.
+func conform(t *testing.T, d Dataset) {
+	t.Helper()
+	if err := conformance.CheckImages(d); err != nil {
+		t.Error(err)
 	}
 }
 
-func conform(t *testing.T, d Dataset) {
-	t.Helper()
-	h, w, c := d.ImageShape()
-	size := h * w * c
-	_, hierarchical := d.(Hierarchical) // of any number of images with the same levels, and any numbers as pixels
-	var index *Index
-	if !hierarchical {
-		var err error
-		if index, err = NewIndex(d); err != nil {
-			t.Fatal(err)
-		}
-	}
-	levels := make([]int, len(d.Factors()))
-	a, b := make([]float32, size), slices.Repeat([]float32{7}, size+1)
-	for i := 0; i < d.Len(); i += 1 + d.Len()/50 {
-		d.FactorsAt(i, levels)
-		for k, f := range d.Factors() {
-			if levels[k] < 0 || levels[k] >= f.Size || f.Name == "" || f.Values != nil && len(f.Values) != f.Size {
-				t.Errorf("image %d: level %d of %+v", i, levels[k], f)
-			}
-		}
-		if index != nil {
-			if j, ok := index.Find(levels); !ok || j != i {
-				t.Errorf("image %d is found as %d, %v", i, j, ok)
-			}
-		}
-		d.Image(i, a)
-		d.Image(i, b[:size])
-		if !slices.Equal(a, b[:size]) || b[size] != 7 {
-			t.Errorf("image %d is not pure", i)
-		}
-		for _, v := range a {
-			if !(v >= 0 && v <= 1) && !hierarchical {
-				t.Fatalf("image %d has a pixel %v", i, v)
-			}
-		}
-	}
-	all := make([]int, min(d.Len(), 300))
-	for n := range all {
-		all[n] = n * d.Len() / len(all)
-	}
-	together := make([]float32, len(all)*size)
-	Fill(d, all, together)
-	for n, i := range all {
-		d.Image(i, a)
-		if !slices.Equal(a, together[n*size:(n+1)*size]) {
-			t.Fatalf("Fill changes image %d", i)
+func TestFill(t *testing.T) {
+	d := build(t, &Square{Size: 16, Side: 5, Step: 1})
+	list := []int{255, 0, 17, 17}
+	together, one := make([]float32, len(list)*256), make([]float32, 256)
+	Fill(d, list, together)
+	for n, i := range list {
+		if d.Image(i, one); !slices.Equal(one, together[n*256:(n+1)*256]) {
+			t.Errorf("Fill changes image %d", i)
 		}
 	}
 }

@@ -1,0 +1,302 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/internal/race"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Augmentations tests every augmentation and every named pipeline, as [CheckAugmentation] and [CheckPipeline] do.
+func Augmentations(t *testing.T) {
+	for _, e := range augment.Registry.Entries {
+		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckAugmentation(e)) })
+	}
+	for _, e := range augment.Presets.Entries {
+		t.Run("pipeline-"+e.Name, func(t *testing.T) { verdict(t, CheckPipeline(e)) })
+	}
+}
+
+// CheckAugmentation reports what is wrong with an entry of the registry of augmentations, with its defaults and,
+// if it has the option probability, at 0 and 1: an image that changes at probability 0; results that are not in [0, 1] (finite,
+// of an [augment.Normaliser]), that are others for the same stream, or the same whatever the stream gives; chance
+// that depends on pixels; a source image, an earlier result or settings that change; another result in place or on several goroutines
+// at once; and allocation.
+func CheckAugmentation(e registry.Entry[augment.Op]) error {
+	f := &findings{part: "augmentation " + e.Name}
+	func() {
+		defer f.guard()
+		if _, ok := entryOf(f, e); !ok {
+			return
+		}
+		for _, source := range []string{"", "probability: 1", "probability: 0"} {
+			op := e.New()
+			if source != "" && config.Load(e.Name, []byte(source), op) != nil {
+				continue // it has no such option
+			}
+			x := &views{findings: f, op: op, pipeline: augment.Pipeline{{Name: e.Name, Value: op}}, normalises: isNormaliser(op)}
+			x.check(source)
+		}
+	}()
+	return f.err()
+}
+
+// CheckPipeline reports what is wrong with an entry of the registry of pipelines: what [CheckAugmentation] says
+// of the whole.
+func CheckPipeline(e registry.Entry[augment.Pipeline]) error {
+	f := &findings{part: "pipeline " + e.Name}
+	func() {
+		defer f.guard()
+		if e.Name == "" || e.Doc == "" || e.New == nil {
+			f.add("it has no Name, Doc or New; want all of them")
+			return
+		}
+		p := e.New()
+		if err := p.Validate(); err != nil {
+			f.add("%w", err)
+			return
+		}
+		if len(p) == 0 {
+			f.add("it is empty; want operations")
+			return
+		}
+		x := &views{findings: f, pipeline: p, normalises: isNormaliser(p[len(p)-1].Value)}
+		x.check("")
+	}()
+	return f.err()
+}
+
+func isNormaliser(op augment.Op) bool {
+	_, ok := op.(augment.Normaliser)
+	return ok
+}
+
+// views are images before and after a pipeline.
+type views struct {
+	*findings
+	op         augment.Op // the one of the pipeline; nil: there are several
+	pipeline   augment.Pipeline
+	normalises bool
+	h, w, c    int
+}
+
+// check tries the shapes that the pipeline suits. source is the config that its settings came from.
+func (x *views) check(source string) {
+	before := fmt.Sprintf("%+v", settingsOf(x.pipeline))
+	var refused []string
+	shapes := [][3]int{{16, 16, 1}, {12, 20, 3}, {20, 9, 3}}
+	for _, s := range shapes {
+		x.h, x.w, x.c = s[0], s[1], s[2]
+		if err := x.pipeline.Suits(x.h, x.w, x.c); err != nil {
+			refused = append(refused, err.Error())
+			continue
+		}
+		for _, kind := range []string{"black", "white", "random"} {
+			image := x.images()[kind]
+			x.results(kind, image)
+			if source == "probability: 0" {
+				x.identity(image)
+			}
+		}
+		x.random(source)
+		if after := fmt.Sprintf("%+v", settingsOf(x.pipeline)); after != before {
+			x.add("its settings change from %s to %s; want views that depend on the image and the stream alone", before, after)
+			return
+		}
+		x.parallel()
+		x.allocation()
+	}
+	if len(refused) == len(shapes) {
+		x.add("it suits no image of the test: %s; want 1 or 3 channels and 20 pixels a side to be enough", strings.Join(refused, "; "))
+	}
+}
+
+func settingsOf(p augment.Pipeline) []any {
+	var list []any
+	for _, o := range p {
+		list = append(list, reflect.ValueOf(o.Value).Elem().Interface())
+	}
+	return list
+}
+
+// images are of one shade, and at random.
+func (x *views) images() map[string][]float32 {
+	size := x.h * x.w * x.c
+	random, s := make([]float32, size), rng.New(seed, "image")
+	for i := range random {
+		random[i] = s.Float32()
+	}
+	random[0], random[size-1] = 0, 1
+	return map[string][]float32{"black": make([]float32, size), "white": slices.Repeat([]float32{1}, size), "random": random}
+}
+
+// stains writes over all that a canvas holds besides the image, so that an operation that
+// reads what it has not written is found.
+type stains struct{}
+
+// Happens takes nothing from the stream, so that it is the operation's alone.
+func (*stains) Happens(*rng.Stream) bool { return true }
+
+func (*stains) Suits(_, _, _ int) error { return nil }
+
+func (*stains) Apply(m *augment.Canvas, _ *rng.Stream) {
+	nan := float32(math.NaN())
+	for _, room := range [][]float32{m.Spare(), m.Scratch(4 * len(m.Pixels()))} {
+		for i := range room {
+			room[i] = nan
+		}
+	}
+}
+
+// apply is a view of an image, made on a stained canvas.
+func (x *views) apply(image []float32, s *rng.Stream) []float32 {
+	dst := slices.Repeat([]float32{guardValue}, len(image)+1)
+	stained := append(augment.Pipeline{{Name: "stains", Value: &stains{}}}, x.pipeline...)
+	stained.Apply(dst[:len(image):len(image)], image, x.h, x.w, x.c, s)
+	if dst[len(image)] != guardValue {
+		x.add("it writes more than the %d numbers of an image", len(image))
+	}
+	return dst[:len(image):len(image)]
+}
+
+func (x *views) stream(n uint64) *rng.Stream { return rng.New(n, "views") }
+
+// results checks single views.
+func (x *views) results(kind string, image []float32) {
+	source := slices.Clone(image)
+	for n := range uint64(8) {
+		r := x.stream(n)
+		got := x.apply(image, r)
+		for i, v := range got {
+			switch {
+			case v != v:
+				x.add("a %s image of %d x %d x %d has NaN at number %d; want all of Spare and Scratch to be written before they are read", kind, x.h, x.w, x.c, i)
+				return
+			case !x.normalises && !(v >= 0 && v <= 1) || math.IsInf(float64(v), 0):
+				x.add("a %s image of %d x %d x %d has %v at number %d; want 0 to 1", kind, x.h, x.w, x.c, v, i)
+				return
+			}
+		}
+		if !sameBits(image, source) {
+			x.add("it changes the image that a view is made of")
+			return
+		}
+		kept, other := slices.Clone(got), x.apply(make([]float32, len(image)), x.stream(99))
+		if !sameBits(kept, got) || len(other) != len(got) {
+			x.add("it changes an earlier view")
+			return
+		}
+		if again := x.apply(image, x.stream(n)); !sameBits(again, got) {
+			x.add("two views of one image by the same stream are different; want everything random to come from the stream")
+			return
+		}
+		inPlace, plain := slices.Clone(image), make([]float32, len(image))
+		x.pipeline.Apply(inPlace, inPlace, x.h, x.w, x.c, x.stream(n))
+		x.pipeline.Apply(plain, image, x.h, x.w, x.c, x.stream(n))
+		if !sameBits(inPlace, plain) {
+			x.add("a view in place of its image is another than one beside it")
+			return
+		}
+	}
+}
+
+// identity checks that probability 0 leaves images alone.
+func (x *views) identity(image []float32) {
+	for n := range uint64(8) {
+		if got := x.apply(image, x.stream(n)); !sameBits(got, image) {
+			x.add("it changes images at probability 0; want Happens to decide")
+			return
+		}
+	}
+}
+
+// random checks what an operation takes from its stream.
+func (x *views) random(source string) {
+	image := x.images()["random"]
+	views := map[string]bool{}
+	draws := false
+	for n := range uint64(16) {
+		one, other, bare := x.stream(n), x.stream(n), x.stream(n)
+		views[fmt.Sprint(x.apply(image, one))] = true
+		x.apply(x.images()["white"], other)
+		if !bytes.Equal(stateOf(one), stateOf(other)) {
+			x.add("it takes more of its stream for one image than for another; want that not to depend on pixels")
+			return
+		}
+		if x.op != nil {
+			x.op.Happens(bare)
+			draws = draws || !bytes.Equal(stateOf(one), stateOf(bare))
+		}
+	}
+	if source == "probability: 1" && draws && len(views) == 1 {
+		x.add("it draws from its stream, and the views of all streams are the same; want what is drawn to count")
+	}
+	if x.normalises && x.op != nil {
+		x.op.Happens(nil)
+		x.pipeline.Apply(slices.Clone(image), image, x.h, x.w, x.c, nil) // as images are measured
+	}
+}
+
+func stateOf(s *rng.Stream) []byte {
+	state, err := s.MarshalBinary()
+	if err != nil {
+		panic(err) // which a generator does not give
+	}
+	return state
+}
+
+// parallel makes views on several goroutines at once.
+func (x *views) parallel() {
+	const workers, each = 4, 16
+	image := x.images()["random"]
+	var want [each][]float32
+	for n := range want {
+		want[n] = make([]float32, len(image))
+		x.pipeline.Apply(want[n], image, x.h, x.w, x.c, x.stream(uint64(n)))
+	}
+	var differ [workers]bool
+	var failed [workers]findings
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			failed[w].part = x.part
+			defer failed[w].guard()
+			got := make([]float32, len(image))
+			for at := range each {
+				n := (at + w*each/workers) % each
+				x.pipeline.Apply(got, image, x.h, x.w, x.c, x.stream(uint64(n)))
+				differ[w] = differ[w] || !sameBits(got, want[n])
+			}
+		})
+	}
+	wait.Wait()
+	for w := range workers {
+		x.errs = append(x.errs, failed[w].errs...)
+		if differ[w] {
+			x.add("views are others when several goroutines make them at once")
+			return
+		}
+	}
+}
+
+// allocation checks that views take no new memory.
+func (x *views) allocation() {
+	if race.Enabled { // its pools forget
+		return
+	}
+	image, s := x.images()["random"], x.stream(seed)
+	dst := make([]float32, len(image))
+	if n := testing.AllocsPerRun(32, func() { x.pipeline.Apply(dst, image, x.h, x.w, x.c, s) }); n >= 1 {
+		x.add("a view allocates %v times; want 0, as every image of every step is augmented (a canvas has Spare and Scratch)", n)
+	}
+}

@@ -1,0 +1,319 @@
+package conformance
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/race"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// Datasets tests every data set of the registry with its defaults, as [CheckDataset] does. It skips those whose defaults are
+// not valid, such as a set that needs a file: [CheckImages] tests one that is built with other settings.
+func Datasets(t *testing.T) {
+	for _, e := range datasets.Registry.Entries {
+		t.Run(e.Name, func(t *testing.T) {
+			verdict(t, CheckDataset(e))
+		})
+	}
+}
+
+// CheckDataset reports what is wrong with an entry of the registry of data sets: with its settings, with the images
+// that they build ([CheckImages]), and with another build of the same seed, which must give the same.
+func CheckDataset(e registry.Entry[datasets.Builder]) error {
+	f := &findings{part: "dataset " + e.Name}
+	func() {
+		defer f.guard()
+		b, ok := entryOf(f, e)
+		if !ok {
+			return
+		}
+		d, err := b.Build(seed)
+		if err != nil {
+			f.add("Build: %w", err)
+			return
+		}
+		x := newImages(f, d)
+		if x == nil {
+			return
+		}
+		x.check()
+		if !race.Enabled { // which is slow, and has nothing to find in it
+			x.rebuilt(e)
+		}
+	}()
+	return f.err()
+}
+
+// CheckImages reports what is wrong with a data set: the shape and the factors; levels out of range;
+// pixels that are not written or not in [0, 1] (of sets that are not [datasets.RealValued]); methods that are not
+// pure, not safe for concurrent use, or that keep what they are given; allocation in Image; two images of the same levels
+// in a full grid; and choices and values of a [datasets.Hierarchical] set that its levels do not follow. It looks at
+// 64 images.
+func CheckImages(d datasets.Dataset) error {
+	f := &findings{part: "dataset " + d.Name()}
+	func() {
+		defer f.guard()
+		if x := newImages(f, d); x != nil {
+			x.check()
+		}
+	}()
+	return f.err()
+}
+
+// images are the images of a data set that are looked at.
+type images struct {
+	*findings
+	set     datasets.Dataset
+	size    int   // numbers per image
+	list    []int // indices
+	factors []factor.Factor
+	pixels  [][]float32
+	levels  [][]int
+}
+
+// newImages renders images one after the other; nil if the set cannot be looked at.
+func newImages(f *findings, d datasets.Dataset) *images {
+	const most = 64
+	h, w, c := d.ImageShape()
+	x := &images{findings: f, set: d, size: h * w * c, factors: d.Factors()}
+	switch {
+	case d.Name() == "":
+		f.add("Name is empty")
+	case h < 1 || w < 1 || c < 1:
+		f.add("ImageShape is %d x %d x %d; want 1 or more of each", h, w, c)
+	case d.Len() < 1:
+		f.add("Len is %d; want 1 or more", d.Len())
+	case len(x.factors) == 0:
+		f.add("there are no factors; want at least one, of one level if nothing is known about the images")
+	}
+	if err := factor.Validate(x.factors); err != nil {
+		f.add("Factors: %w", err)
+	}
+	if len(f.errs) > 0 {
+		return nil
+	}
+	for n := range min(d.Len(), most) {
+		x.list = append(x.list, n*d.Len()/min(d.Len(), most))
+	}
+	if last := d.Len() - 1; !slices.Contains(x.list, last) {
+		x.list = append(x.list, last)
+	}
+	var given [][]float32
+	for _, i := range x.list {
+		given = append(given, x.image(d, i))
+		x.pixels, x.levels = append(x.pixels, slices.Clone(given[len(given)-1])), append(x.levels, x.levelsAt(d, i))
+	}
+	for n, i := range x.list {
+		if !sameBits(given[n], x.pixels[n]) {
+			f.add("Image keeps the slice that it is given: that of image %d has changed after later calls", i)
+			return nil
+		}
+	}
+	return x
+}
+
+// seed is that of all random numbers in the tests.
+const seed = 1
+
+// guardValue stands behind what a method may write.
+const guardValue = 1234
+
+// image renders an image over NaNs.
+func (x *images) image(d datasets.Dataset, i int) []float32 {
+	room := slices.Repeat([]float32{float32(math.NaN())}, x.size+1)
+	room[x.size] = guardValue
+	d.Image(i, room[:x.size])
+	if room[x.size] != guardValue {
+		x.add("Image writes more than the %d numbers of image %d", x.size, i)
+	}
+	return room[:x.size:x.size]
+}
+
+// levelsAt reads the levels of an image over impossible ones.
+func (x *images) levelsAt(d datasets.Dataset, i int) []int {
+	k := len(x.factors)
+	room := slices.Repeat([]int{-guardValue}, k+1)
+	d.FactorsAt(i, room[:k])
+	if room[k] != -guardValue {
+		x.add("FactorsAt writes more than the %d levels of image %d", k, i)
+	}
+	return room[:k:k]
+}
+
+func (x *images) check() {
+	if again := x.set.Factors(); !reflect.DeepEqual(again, x.factors) {
+		x.add("Factors are different when they are asked for again")
+	}
+	x.ranges()
+	x.repeated()
+	if len(x.errs) > 0 {
+		return // several goroutines would meet the same
+	}
+	x.together()
+	x.complete()
+	if h, ok := x.set.(datasets.Hierarchical); ok {
+		x.hierarchical(h)
+	}
+	if !race.Enabled {
+		dst, n := make([]float32, x.size), 0
+		if a := testing.AllocsPerRun(len(x.list), func() { x.set.Image(x.list[n%len(x.list)], dst); n++ }); a >= 1 {
+			x.add("Image allocates %v times; want 0, as every image of every step is rendered by it", a)
+		}
+	}
+}
+
+// ranges checks pixels and levels.
+func (x *images) ranges() {
+	any := datasets.RealValued(x.set)
+	for n, i := range x.list {
+		for p, v := range x.pixels[n] {
+			if v != v {
+				x.add("Image leaves number %d of image %d unwritten, or NaN", p, i)
+				break
+			}
+			if !any && !(v >= 0 && v <= 1) || math.IsInf(float64(v), 0) {
+				x.add("image %d has %v at number %d; want 0 to 1, or the method RealValued", i, v, p)
+				break
+			}
+		}
+		for k, l := range x.levels[n] {
+			if l < 0 || l >= x.factors[k].Size {
+				x.add("image %d has level %d of factor %q; want 0 to %d", i, l, x.factors[k].Name, x.factors[k].Size-1)
+			}
+		}
+	}
+}
+
+// repeated renders images again, in another order and over what was given before.
+func (x *images) repeated() {
+	for n := len(x.list) - 1; n >= 0; n-- {
+		i := x.list[n]
+		got := x.image(x.set, i)
+		if !sameBits(got, x.pixels[n]) {
+			x.add("image %d is another when it is rendered again; want the same whatever was rendered before", i)
+			return
+		}
+		if !slices.Equal(x.levelsAt(x.set, i), x.levels[n]) {
+			x.add("image %d has other levels when they are asked for again", i)
+			return
+		}
+		for p := range got { // which is the caller's
+			got[p] = guardValue
+		}
+		if !sameBits(x.image(x.set, i), x.pixels[n]) {
+			x.add("image %d changes with the slice that it was rendered into; want a copy", i)
+			return
+		}
+	}
+}
+
+// together renders all images on several goroutines at once.
+func (x *images) together() {
+	const workers = 4
+	wrong := make([]int, workers)
+	var failed [workers]findings
+	var wait sync.WaitGroup
+	for w := range workers {
+		wrong[w] = -1
+		wait.Go(func() {
+			failed[w].part = x.part
+			defer failed[w].guard()
+			pixels, levels := make([]float32, x.size), make([]int, len(x.factors))
+			for at := range x.list {
+				n := (at + w*len(x.list)/workers) % len(x.list)
+				x.set.Image(x.list[n], pixels)
+				x.set.FactorsAt(x.list[n], levels)
+				if !sameBits(pixels, x.pixels[n]) || !slices.Equal(levels, x.levels[n]) {
+					wrong[w] = x.list[n]
+				}
+			}
+		})
+	}
+	wait.Wait()
+	for w, i := range wrong {
+		x.errs = append(x.errs, failed[w].errs...)
+		if i >= 0 {
+			x.add("image %d is another when several goroutines render at once", i)
+			return
+		}
+	}
+}
+
+// complete checks that a set with as many images as combinations of levels holds each of them.
+func (x *images) complete() {
+	const most = 1 << 24
+	combinations := 1
+	for _, f := range x.factors {
+		if combinations *= f.Size; combinations > most {
+			return
+		}
+	}
+	if _, hierarchical := x.set.(datasets.Hierarchical); hierarchical || combinations != x.set.Len() || len(x.errs) > 0 {
+		return
+	}
+	if _, err := datasets.NewIndex(x.set); err != nil {
+		x.add("it has as many images as combinations of levels, and not each of them: %w", err)
+	}
+}
+
+// hierarchical checks choices and values against the levels.
+func (x *images) hierarchical(h datasets.Hierarchical) {
+	categorical := h.Hierarchy().Categoricals()
+	c, v := len(categorical), h.Hierarchy().Continuous()
+	if c+v != len(x.factors) {
+		x.add("its hierarchy has %d categorical and %d continuous dimensions, and there are %d factors; want a factor for each", c, v, len(x.factors))
+		return
+	}
+	choices, values := make([]int, c), make([]float64, v)
+	for n, i := range x.list {
+		for j := range choices {
+			choices[j] = -guardValue
+		}
+		for j := range values {
+			values[j] = math.NaN()
+		}
+		h.Choices(i, choices)
+		h.Values(i, values)
+		for j, o := range choices {
+			if o < -1 || o != x.levels[n][j]-1 {
+				x.add("image %d has option %d of %q and level %d; want level 1 + option, 0 where it has none", i, o, x.factors[j].Name, x.levels[n][j])
+			}
+		}
+		for j, value := range values {
+			if math.IsNaN(value) || math.IsInf(value, 0) {
+				x.add("image %d has the value %v of %q; want a finite number", i, value, x.factors[c+j].Name)
+			}
+		}
+	}
+}
+
+// rebuilt compares with another build of the same seed.
+func (x *images) rebuilt(e registry.Entry[datasets.Builder]) {
+	d, err := e.New().Build(seed)
+	if err != nil {
+		x.add("a second Build: %w", err)
+		return
+	}
+	h, w, c := x.set.ImageShape()
+	if h2, w2, c2 := d.ImageShape(); h != h2 || w != w2 || c != c2 || d.Len() != x.set.Len() || !reflect.DeepEqual(d.Factors(), x.factors) {
+		x.add("a second build with the same seed has another shape, number of images or factors")
+		return
+	}
+	for n, i := range x.list {
+		if !sameBits(x.image(d, i), x.pixels[n]) || !slices.Equal(x.levelsAt(d, i), x.levels[n]) {
+			x.add("image %d is another in a second build with the same seed", i)
+			return
+		}
+	}
+}
+
+// sameBits compares numbers by their bits, so that NaN equals NaN.
+func sameBits(a, b []float32) bool {
+	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
+}

@@ -1,0 +1,85 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// ErrNeedsSettings is the error about an entry whose defaults are no valid settings, such as one that needs the
+// name of a file. Tests over a registry skip it; a program checks what it builds with settings of its own.
+var ErrNeedsSettings = errors.New("the defaults are not valid settings")
+
+// findings collects what is wrong with one part.
+type findings struct {
+	part string // "dataset square"
+	errs []error
+}
+
+// add notes a finding, unless it was noted before. The first ones tell what is wrong; more are left out.
+func (f *findings) add(format string, args ...any) {
+	const most = 10
+	err := fmt.Errorf("%s: %w", f.part, fmt.Errorf(format, args...))
+	for _, known := range f.errs {
+		if known.Error() == err.Error() {
+			return
+		}
+	}
+	if len(f.errs) < most {
+		f.errs = append(f.errs, err)
+	}
+}
+
+// guard makes a panic of the part a finding.
+func (f *findings) guard() {
+	if p := recover(); p != nil {
+		stack := strings.Split(string(debug.Stack()), "\n")
+		f.add("it panics: %v\n%s", p, strings.Join(stack[min(len(stack), 7):min(len(stack), 21)], "\n"))
+	}
+}
+
+func (f *findings) err() error { return errors.Join(f.errs...) }
+
+// entryOf checks what entries of all registries have in common: a name and a sentence, new settings at every
+// call, and a text for every option. It returns settings, and whether they are valid.
+func entryOf[T any](f *findings, e registry.Entry[T]) (settings T, ok bool) {
+	if e.Name == "" || e.Doc == "" || e.New == nil {
+		f.add("it has no Name, Doc or New; want all of them")
+		return settings, false
+	}
+	settings = e.New()
+	if v := reflect.ValueOf(settings); v.Kind() == reflect.Pointer {
+		if other := reflect.ValueOf(e.New()); v.Type().Elem().Size() > 0 && other.Pointer() == v.Pointer() {
+			f.add("New returns the same settings twice; want new ones at every call")
+		}
+	}
+	for _, o := range config.Options(settings) {
+		if o.Doc == "" {
+			f.add("the option %s has no text; want the tag `doc`", o.Key)
+		}
+	}
+	if v, has := any(settings).(config.Validator); has {
+		if err := v.Validate(); err != nil {
+			f.errs = append(f.errs, fmt.Errorf("%s: %w: %w", f.part, ErrNeedsSettings, err))
+			return settings, false
+		}
+	}
+	return settings, len(f.errs) == 0
+}
+
+// verdict fails, skips or passes a test.
+func verdict(t *testing.T, err error) {
+	t.Helper()
+	switch {
+	case errors.Is(err, ErrNeedsSettings):
+		t.Skip(err)
+	case err != nil:
+		t.Error(err)
+	}
+}

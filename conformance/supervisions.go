@@ -1,0 +1,350 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Supervisions tests every supervision of the registry with its defaults, as [CheckSupervision] does. It skips those
+// whose defaults are not valid, such as one that reads files: [CheckSplit] tests one with other settings.
+func Supervisions(t *testing.T) {
+	for _, e := range datasets.SupervisionRegistry.Entries {
+		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckSupervision(e)) })
+	}
+}
+
+// CheckSupervision reports what is wrong with an entry of the registry of supervisions: with its settings, and with
+// the splits that it makes ([CheckSplit]) of two data sets, or of the one of them that it suits: 64 x 64 images of two
+// circular factors, and 48 objects with 32 views and two sizes each.
+func CheckSupervision(e registry.Entry[datasets.Supervision]) error {
+	f := &findings{part: "supervision " + e.Name}
+	func() {
+		defer f.guard()
+		s, ok := entryOf(f, e)
+		if !ok {
+			return
+		}
+		var refused []string
+		sets := supervisedSets()
+		for _, d := range sets {
+			if _, err := s.Split(d, rng.New(seed, "supervision")); err != nil {
+				refused = append(refused, err.Error())
+				continue
+			}
+			checkSplit(f, s, d)
+		}
+		if len(refused) == len(sets) {
+			f.add("it suits no data set of the test: %s; test it with CheckSplit on one that it suits", strings.Join(refused, "; "))
+		}
+	}()
+	return f.err()
+}
+
+// CheckSplit reports what is wrong with the splits that a supervision makes of a data set: images that do not
+// exist, groups of the wrong size, transformations that the levels of the images do not show, labels that
+// are not the images', a split that is another for the same stream or the same for all streams, and batches that
+// are others after a resume.
+func CheckSplit(name string, s datasets.Supervision, d datasets.Dataset) error {
+	f := &findings{part: "supervision " + name}
+	func() {
+		defer f.guard()
+		checkSplit(f, s, d)
+	}()
+	return f.err()
+}
+
+// supervisedSets are images without content: a supervision sees levels alone.
+func supervisedSets() []datasets.Dataset {
+	var sets []datasets.Dataset
+	for i, g := range []factor.Grid{
+		{{Name: "row", Size: 64}, {Name: "column", Size: 64}},
+		{{Name: "object", Size: 48, Kind: factor.Categorical}, {Name: "view", Size: 32}, {Name: "size", Size: 2, Kind: factor.Ordinal}},
+	} {
+		name := []string{"torus", "objects"}[i]
+		levels := make([][]int, g.Len())
+		for i := range levels {
+			levels[i] = make([]int, len(g))
+			g.At(i, levels[i])
+		}
+		d, err := datasets.FromPixels(name, make([]uint8, g.Len()), 1, 1, 1, g, levels)
+		if err != nil {
+			panic(err) // which these are not
+		}
+		sets = append(sets, d)
+	}
+	return sets
+}
+
+// splits are what a supervision makes of a data set.
+type splits struct {
+	*findings
+	set     datasets.Dataset
+	factors []factor.Factor
+	split   *datasets.Split
+}
+
+func checkSplit(f *findings, s datasets.Supervision, d datasets.Dataset) {
+	x := &splits{findings: f, set: d, factors: d.Factors()}
+	var err error
+	if x.split, err = s.Split(d, rng.New(seed, "supervision")); err != nil {
+		x.add("dataset %s: Split: %w", d.Name(), err)
+		return
+	}
+	if x.split == nil {
+		x.add("dataset %s: Split returns nil", d.Name())
+		return
+	}
+	before := len(x.errs)
+	x.groups()
+	x.unlabelled()
+	x.known()
+	if len(x.errs) > before {
+		return // what follows builds on it
+	}
+	x.streams(s)
+	x.resume()
+}
+
+// groups checks the images of groups and the transformations between them.
+func (x *splits) groups() {
+	s, k := x.split, len(x.factors)
+	if len(s.Transformations) != len(s.Groups) {
+		x.add("there are %d groups and transformations of %d; want one for each", len(s.Groups), len(s.Transformations))
+		return
+	}
+	seen := map[int]bool{}
+	for n, kind := range s.Kinds() {
+		if seen[kind.M] || n == 0 && kind.M != s.M || kind.M == 0 {
+			x.add("groups of %d images begin at group %d; want M (%d) images first, and those of one number together", kind.M, kind.First, s.M)
+			return
+		}
+		seen[kind.M] = true
+	}
+	first, levels := make([]int, k), make([]int, k)
+	for g, group := range s.Groups {
+		columns := k + 4*s.Rotations
+		if len(s.Transformations[g]) != len(group)*columns {
+			x.add("group %d of %d images has %d numbers as transformations; want %d for each image, for %d factors and %d rotations in space",
+				g, len(group), len(s.Transformations[g]), columns, k, s.Rotations)
+			return
+		}
+		for m, i := range group {
+			if i < 0 || i >= x.set.Len() {
+				x.add("group %d has image %d of dataset %s; want 0 to %d", g, i, x.set.Name(), x.set.Len()-1)
+				return
+			}
+			x.set.FactorsAt(group[0], first)
+			x.set.FactorsAt(i, levels)
+			row := s.Transformations[g][m*columns : (m+1)*columns]
+			for j, f := range x.factors {
+				x.angle(g, m, f, first[j], levels[j], row[j])
+			}
+			for r := range s.Rotations {
+				if v := row[k+4*r : k+4*r+4]; slices.ContainsFunc(v, func(v float32) bool { return v-v != 0 }) || m == 0 && v[3] != 0 {
+					x.add("group %d, image %d: rotation %d in space is %v; want finite numbers, and the angle 0 for the first image", g, m, r, v)
+				}
+			}
+		}
+	}
+}
+
+// angle checks that the angle of a factor is the way from one level to another.
+func (x *splits) angle(g, m int, f factor.Factor, from, to int, angle float32) {
+	const tolerance = 1e-5
+	way := 0.0
+	if f.Kind == factor.Circular {
+		way = f.Angle(to) - f.Angle(from)
+	} else if from != to {
+		x.add("group %d, image %d: factor %q is %v and goes from level %d to %d; want factors without angles to be equal in a group", g, m, f.Name, f.Kind, from, to)
+	}
+	if off := math.Abs(math.Remainder(float64(angle)-way, 2*math.Pi)); !(off <= tolerance) {
+		x.add("group %d, image %d: factor %q turns by %v, and its level goes from %d to %d, by %v radians", g, m, f.Name, angle, from, to, way)
+	}
+}
+
+// unlabelled checks the images in no group.
+func (x *splits) unlabelled() {
+	s := x.split
+	grouped := map[int]bool{}
+	for _, group := range s.Groups {
+		for _, i := range group {
+			grouped[i] = true
+		}
+	}
+	for n, i := range s.Unlabelled {
+		switch {
+		case i < 0 || i >= x.set.Len():
+			x.add("Unlabelled has image %d of dataset %s; want 0 to %d", i, x.set.Name(), x.set.Len()-1)
+		case n > 0 && i <= s.Unlabelled[n-1]:
+			x.add("Unlabelled has image %d after %d; want them ascending", i, s.Unlabelled[n-1])
+		case grouped[i]:
+			x.add("image %d is in a group and among Unlabelled", i)
+		}
+	}
+	if len(s.Groups) == 0 && len(s.Unlabelled) == 0 {
+		x.add("there are no groups and no unlabelled images; want something to train on, or an error")
+	}
+}
+
+// known checks labels and similar pairs.
+func (x *splits) known() {
+	l := x.split.Known
+	if l == nil {
+		return
+	}
+	if len(l.Factors) == 0 {
+		x.add("labels: there are no factors; want at least one")
+		return
+	}
+	if err := factor.Validate(l.Factors); err != nil {
+		x.add("labels: %w", err)
+		return
+	}
+	if !(l.Share >= 0 && l.Share < 1) {
+		x.add("labels: Share is %v; want 0 or more, and less than 1", l.Share)
+	}
+	levels, own := make([]int, len(x.factors)), make([]int32, len(l.Factors))
+	for n, i := range l.Images {
+		if i < 0 || i >= x.set.Len() || n > 0 && i <= l.Images[n-1] {
+			x.add("labels: Images has %d; want images of the data set, ascending", i)
+			return
+		}
+		if !l.At(i, own) {
+			continue
+		}
+		x.set.FactorsAt(i, levels)
+		for k, f := range l.Factors {
+			at := x.place(f)
+			if own[k] < -1 || int(own[k]) >= f.Size || own[k] >= 0 && at >= 0 && int(own[k]) != levels[at] {
+				x.add("labels: image %d has level %d of factor %q; want that of the data set, or -1 where it is not known", i, own[k], f.Name)
+			}
+		}
+	}
+	other := make([]int, len(x.factors))
+	for n, p := range l.Pairs {
+		if min(p.A, p.B) < 0 || max(p.A, p.B) >= x.set.Len() || p.A == p.B || p.Factor < 0 || p.Factor >= len(l.Factors) {
+			x.add("labels: pair %d is %+v; want two different images, and one of the %d factors", n, p, len(l.Factors))
+			return
+		}
+		x.set.FactorsAt(p.A, levels)
+		x.set.FactorsAt(p.B, other)
+		if at := x.place(l.Factors[p.Factor]); at >= 0 && levels[at] != other[at] {
+			x.add("labels: pair %d says that images %d and %d agree in factor %q; their levels are %d and %d", n, p.A, p.B, l.Factors[p.Factor].Name, levels[at], other[at])
+		}
+	}
+}
+
+// place is a factor's place among those of the data set; -1 if it is none of them.
+func (x *splits) place(f factor.Factor) int {
+	return slices.IndexFunc(x.factors, func(g factor.Factor) bool { return g.Name == f.Name && g.Size == f.Size })
+}
+
+// chosen describes all that a split chooses.
+func (x *splits) chosen(s *datasets.Split) []any {
+	said := []any{s.M, s.Groups, s.Transformations, s.Rotations, s.Unlabelled}
+	if l := s.Known; l != nil {
+		var levels []int32
+		own := make([]int32, len(l.Factors))
+		for _, i := range l.Images {
+			l.At(i, own)
+			levels = append(levels, own...)
+		}
+		said = append(said, l.Factors, l.Images, l.Pairs, l.Share, levels)
+	}
+	return said
+}
+
+// streams compares the splits of equal and of different streams.
+func (x *splits) streams(s datasets.Supervision) {
+	want, same := x.chosen(x.split), true
+	for n := range uint64(4) {
+		r := rng.New(seed+n, "supervision")
+		again, err := s.Split(x.set, r)
+		if err != nil {
+			x.add("dataset %s: Split, once more: %w", x.set.Name(), err)
+			return
+		}
+		equal := reflect.DeepEqual(x.chosen(again), want)
+		if n == 0 && !equal {
+			x.add("two splits of dataset %s by the same stream are different; want everything random to come from the stream", x.set.Name())
+			return
+		}
+		same = same && equal
+	}
+	if part := x.part(); same && part > 0 && part < x.set.Len() {
+		x.add("it chooses the same %d of the %d images of dataset %s whatever its stream; want a choice that the stream makes", part, x.set.Len(), x.set.Name())
+	}
+}
+
+// part counts the images about which something is known.
+func (x *splits) part() int {
+	images := map[int]bool{}
+	for _, group := range x.split.Groups {
+		for _, i := range group {
+			images[i] = true
+		}
+	}
+	if l := x.split.Known; l != nil {
+		for _, i := range l.Images {
+			images[i] = true
+		}
+	}
+	return len(images)
+}
+
+// resume compares the batches of a sampler with those of one that goes on from the middle of an epoch.
+func (x *splits) resume() {
+	const images, epochs = 64, 2
+	sampler := func() *datasets.Sampler {
+		b, err := datasets.NewSampler(x.split, images, rng.New(seed, "batch"))
+		if err != nil {
+			x.add("a sampler of dataset %s: %w", x.set.Name(), err)
+		}
+		return b
+	}
+	one := sampler()
+	if one == nil {
+		return
+	}
+	var states []datasets.State
+	var dealt [][]byte
+	for range epochs {
+		if err := one.StartEpoch(); err != nil {
+			x.add("a sampler of dataset %s: %w", x.set.Name(), err)
+			return
+		}
+		for b, ok := one.Next(); ok; b, ok = one.Next() {
+			dealt, states = append(dealt, fmt.Append(nil, b)), append(states, one.State())
+		}
+	}
+	at := len(dealt) / 3
+	other := sampler()
+	if err := other.Restore(states[at]); err != nil {
+		x.add("resuming a sampler of dataset %s: %w", x.set.Name(), err)
+		return
+	}
+	for n := at + 1; n < len(dealt); n++ {
+		b, ok := other.Next()
+		if !ok {
+			if err := other.StartEpoch(); err != nil {
+				x.add("resuming a sampler of dataset %s: %w", x.set.Name(), err)
+				return
+			}
+			b, _ = other.Next()
+		}
+		if !bytes.Equal(fmt.Append(nil, b), dealt[n]) {
+			x.add("batch %d of dataset %s is another after a resume at batch %d", n, x.set.Name(), at)
+			return
+		}
+	}
+}

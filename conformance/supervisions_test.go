@@ -1,0 +1,117 @@
+package conformance_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/conformance"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+func TestSupervisions(t *testing.T) {
+	conformance.Supervisions(t)
+	for _, e := range datasets.SupervisionRegistry.Entries { // that is what is skipped
+		if v, ok := e.New().(config.Validator); ok && (v.Validate() != nil) != (e.Name == "groups") {
+			t.Errorf("%s: the defaults give %v", e.Name, v.Validate())
+		}
+	}
+}
+
+// faultySupervision pairs images with one fault.
+type faultySupervision struct {
+	Fault string `yaml:"fault" doc:"what is wrong"`
+}
+
+func (f *faultySupervision) Split(d datasets.Dataset, s *rng.Stream) (*datasets.Split, error) {
+	if f.Fault == "wrong label" || f.Fault == "pairs that differ" {
+		return f.labels(d, s)
+	}
+	order := s.Perm(d.Len())
+	switch f.Fault {
+	case "ignores its stream":
+		for i := range order {
+			order[i] = i
+		}
+	case "another source of chance":
+		order = rand.Perm(d.Len())
+	}
+	var groups [][]int
+	for i := range 10 {
+		groups = append(groups, []int{order[2*i], order[2*i+1]})
+	}
+	split, err := (datasets.NewSplit(d, 2, groups, f.Fault != "shared images"))
+	if err != nil {
+		return nil, err
+	}
+	switch f.Fault {
+	case "wrong angle":
+		split.Transformations[3][3] += 0.1
+	case "first image turns":
+		split.Transformations[0][0] = 0.1
+	case "image out of range":
+		split.Groups[1][0] = d.Len()
+	case "group of three":
+		split.Groups[1] = append(split.Groups[1], 0)
+	case "shared images":
+		split.Unlabelled = []int{min(order[0], order[1]), max(order[0], order[1])}
+	case "nothing":
+		split.Groups, split.Transformations, split.Unlabelled = nil, nil, nil
+	case "refuses all":
+		_, err = datasets.NewSplit(d, 3, groups, true)
+	}
+	return split, err
+}
+
+// labels knows levels that are not the images'.
+func (f *faultySupervision) labels(d datasets.Dataset, s *rng.Stream) (*datasets.Split, error) {
+	split, err := datasets.NewSplit(d, 0, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	table := make([]int32, d.Len())
+	for i := range table {
+		table[i] = -1
+	}
+	for _, i := range s.Perm(d.Len())[:20] {
+		table[i] = 5
+	}
+	split.Known = datasets.TableLabels(d.Factors()[:1], table)
+	if f.Fault == "pairs that differ" {
+		split.Known = &datasets.Labels{Factors: d.Factors(), Images: []int{0, 4000}, Pairs: []datasets.SimilarPair{{A: 0, B: 4000}}}
+	}
+	return split, nil
+}
+
+func TestSupervisionsFindFaults(t *testing.T) {
+	for fault, want := range map[string]string{
+		"":                         "",
+		"ignores its stream":       "it chooses the same 20 of the 4096 images of dataset torus whatever its stream",
+		"another source of chance": "two splits of dataset torus by the same stream are different",
+		"wrong angle":              `group 3, image 1: factor "column" turns by`,
+		"first image turns":        `group 0, image 0: factor "row" turns by 0.1`,
+		"image out of range":       "group 1 has image 4096 of dataset torus; want 0 to 4095",
+		"group of three":           "groups of 2 images begin at group 2",
+		"shared images":            "is in a group and among Unlabelled",
+		"nothing":                  "there are no groups and no unlabelled images",
+		"wrong label":              `has level 5 of factor "row"`,
+		"pairs that differ":        `images 0 and 4000 agree in factor "row"; their levels are 0 and 62`,
+		"refuses all":              "group 0 has 2 images; want 3",
+	} {
+		torus := factor.Grid{{Name: "row", Size: 64}, {Name: "column", Size: 64}}
+		levels := make([][]int, torus.Len())
+		for i := range levels {
+			levels[i] = []int{i / 64, i % 64}
+		}
+		d, err := datasets.FromPixels("torus", make([]uint8, torus.Len()), 1, 1, 1, torus, levels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFinding(t, fault, conformance.CheckSplit("faulty", &faultySupervision{fault}, d), "supervision faulty: ", want)
+	}
+	e := registry.Entry[datasets.Supervision]{Name: "faulty", Doc: "a supervision with a fault", New: func() datasets.Supervision { return &faultySupervision{"refuses all"} }}
+	wantFinding(t, "an entry", conformance.CheckSupervision(e), "supervision faulty: ", "it suits no data set of the test")
+}
