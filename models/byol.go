@@ -100,7 +100,7 @@ func (m *byol) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 		return nil, err
 	}
 	p.After = func(s Step) error {
-		m.follow.run(m.settings.Momentum.At(s.Progress))
+		m.target.Step(m.settings.Momentum.At(s.Progress))
 		return nil
 	}
 	return p, nil

@@ -60,7 +60,7 @@ const hardTau = 1e-10
 
 // NewCOFHAE returns the default settings.
 func NewCOFHAE() *COFHAE {
-	return &COFHAE{Networks: defaultNetworks(), Hierarchy: TrueHierarchy, Tau: 1, Mimosa: Mimosa{InitialDim: 4, Options: mimosa.Defaults()}}
+	return &COFHAE{Networks: NewNetworks(), Hierarchy: TrueHierarchy, Tau: 1, Mimosa: Mimosa{InitialDim: 4, Options: mimosa.Defaults()}}
 }
 
 // Validate checks the settings.
@@ -83,7 +83,7 @@ func (s *COFHAE) New(data Data, seed uint64) (Model, error) {
 	m := &cofhae{autoencoder: newAutoencoder(s.Networks, data, seed), tree: h, tau: s.Tau}
 	m.options.Sizes = h.Categoricals()
 	m.options.Parents, m.places = h.Places()
-	return m, materialise(m, data, h.Dimensions())
+	return m, Materialise(m, data)
 }
 
 func (s *COFHAE) hierarchy(data Data) (h hierarchy.Hierarchy, err error) {

@@ -18,13 +18,13 @@ type DeltaVAE struct {
 
 // NewDeltaVAE returns the default settings: a torus.
 func NewDeltaVAE() *DeltaVAE {
-	return &DeltaVAE{Networks: defaultNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
+	return &DeltaVAE{Networks: NewNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
 }
 
 // New implements Settings.
 func (s *DeltaVAE) New(data Data, seed uint64) (Model, error) {
 	m := &deltaVAE{autoencoder: newAutoencoder(s.Networks, data, seed), latent: s.Latent}
-	return m, materialise(m, data, s.Latent.Width())
+	return m, Materialise(m, data)
 }
 
 type deltaVAE struct {
@@ -41,8 +41,8 @@ func (m *deltaVAE) Spaces() []Space {
 	first := 0
 	for _, c := range m.latent {
 		s := Space{Name: c.Name, First: first, Width: c.Value.Width()}
-		if sphere, ok := c.Value.(*latent.Sphere); ok {
-			s.Circle = sphere.Dim == 1
+		if x, ok := c.Value.(latent.Circular); ok {
+			s.Circle = x.Circle()
 		}
 		list = append(list, s)
 		first += s.Width

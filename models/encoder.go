@@ -32,7 +32,7 @@ func validLatent(n int) error {
 // New implements Settings.
 func (s *Encoder) New(data Data, seed uint64) (Model, error) {
 	m := &encoder{newBase(s.Encoder, data, seed), s.Latent}
-	return m, materialise(m, data, s.Latent)
+	return m, Materialise(m, data)
 }
 
 type encoder struct {
@@ -85,7 +85,7 @@ type AE struct {
 }
 
 // NewAE returns the default settings.
-func NewAE() *AE { return &AE{Networks: defaultNetworks(), Latent: 10} }
+func NewAE() *AE { return &AE{Networks: NewNetworks(), Latent: 10} }
 
 // Validate checks the settings.
 func (s *AE) Validate() error { return validLatent(s.Latent) }
@@ -93,7 +93,7 @@ func (s *AE) Validate() error { return validLatent(s.Latent) }
 // New implements Settings.
 func (s *AE) New(data Data, seed uint64) (Model, error) {
 	m := &ae{newAutoencoder(s.Networks, data, seed), s.Latent}
-	return m, materialise(m, data, s.Latent)
+	return m, Materialise(m, data)
 }
 
 type ae struct {

@@ -31,7 +31,7 @@ type LSBDVAE struct {
 
 // NewLSBDVAE returns the default settings: a torus.
 func NewLSBDVAE() *LSBDVAE {
-	return &LSBDVAE{Networks: defaultNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
+	return &LSBDVAE{Networks: NewNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
 }
 
 // New implements Settings.
@@ -41,7 +41,7 @@ func (s *LSBDVAE) New(data Data, seed uint64) (Model, error) {
 		return nil, err
 	}
 	m := &lsbdVAE{deltaVAE: deltaVAE{newAutoencoder(s.Networks, data, seed), s.Latent}, moves: moves, stop: s.StopGradient}
-	return m, materialise(m, data, s.Latent.Width())
+	return m, Materialise(m, data)
 }
 
 // moves returns for each latent space the columns of a batch's moves that move it.

@@ -113,7 +113,7 @@ func (m *moco) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	}
 	p.Kept = []*gorgonia.Node{keys}
 	p.After = func(s Step) error {
-		m.follow.run(m.settings.Momentum.At(s.Progress))
+		m.target.Step(m.settings.Momentum.At(s.Progress))
 		enqueue(nn.Data(queue), nn.Data(next), s.Value(keys), m.settings.Width)
 		return nil
 	}

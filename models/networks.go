@@ -2,7 +2,6 @@ package models
 
 import (
 	"fmt"
-	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -16,26 +15,16 @@ type Networks struct {
 	Decoder *nn.DecoderChoice `yaml:"decoder" doc:"network from codes to images; if absent, the encoder's mirror image"`
 }
 
-func defaultNetworks() Networks { return Networks{Encoder: nn.DefaultEncoder()} }
+// NewNetworks returns the default: the encoder conv64 and its mirror image.
+func NewNetworks() Networks { return Networks{Encoder: nn.DefaultEncoder()} }
 
-// decoder returns the chosen decoder, or the mirror image of the encoder.
-func (n Networks) decoder() (nn.Decoder, error) {
+// Decoding returns the chosen decoder, or the mirror image of the encoder.
+func (n Networks) Decoding() (nn.Decoder, error) {
 	if n.Decoder != nil {
 		return n.Decoder.Value, nil
 	}
-	switch e := n.Encoder.Value.(type) {
-	case *nn.ConvEncoder:
-		d := nn.NewConvDecoder()
-		d.Features, d.Init = e.Features, e.Init
-		return d, nil
-	case *nn.Burgess:
-		d := *e
-		return &d, nil
-	case *nn.MLP:
-		d := *e
-		d.Hidden = slices.Clone(e.Hidden)
-		slices.Reverse(d.Hidden)
-		return &d, nil
+	if e, ok := n.Encoder.Value.(nn.Mirrored); ok {
+		return e.Mirror(), nil
 	}
 	return nil, fmt.Errorf("model: there is no mirror image of the encoder %q: want a decoder", n.Encoder.Name)
 }
@@ -75,30 +64,30 @@ func newAutoencoder(n Networks, data Data, seed uint64) autoencoder {
 
 // Decode implements Decoder.
 func (a *autoencoder) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
-	d, err := a.networks.decoder()
+	d, err := a.networks.Decoding()
 	if err != nil {
 		return nil, err
 	}
 	return d.Decode(g, codes, "decoder", tensor.Shape{a.data.Height, a.data.Width, a.data.Channels})
 }
 
-// materialise builds the encoder, and the decoder if there is one, once, so that all parameters exist
-// and a network that does not fit the images is an error of New.
-func materialise(m Model, data Data, width int) error {
+// Materialise builds the encoder of a model, and the decoder if there is one, once: then all of their parameters exist,
+// and a network that does not fit the images is an error. A model's New ends with it.
+func Materialise(m Model, data Data) error {
 	g := nn.NewGraph(m.Params())
 	images, err := g.Input("images", 1, data.Height, data.Width, data.Channels)
 	if err != nil {
 		return err
 	}
-	if _, err := m.Encode(g, images); err != nil {
+	codes, err := m.Encode(g, images)
+	if err != nil {
 		return fmt.Errorf("encoder: %w", err)
 	}
 	d, ok := m.(Decoder)
 	if !ok {
 		return nil
 	}
-	codes, err := g.Input("codes", 1, width)
-	if err != nil {
+	if codes, err = g.Input("codes", 1, codes.Shape()[1]); err != nil {
 		return err
 	}
 	if _, err := d.Decode(g, codes); err != nil {

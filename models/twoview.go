@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/registry"
 )
@@ -99,7 +96,7 @@ func (m Momentum) At(progress float64) float64 {
 type twoViews struct {
 	base
 	width  int
-	follow average
+	target *nn.Average // nil until the model's graphs exist
 }
 
 // targetPrefix begins the names of the parameters of targets.
@@ -122,8 +119,10 @@ func (m *twoViews) start(model Model) error {
 	if _, err := model.Build(g, model.Objectives()[0], 2, 1); err != nil {
 		return err
 	}
-	m.follow = newAverage(m.params)
-	m.follow.run(0)
+	if m.target, err = nn.NewAverage(m.params, targetPrefix); err != nil {
+		return err
+	}
+	m.target.Step(0)
 	return nil
 }
 
@@ -194,49 +193,4 @@ func validWidth(key string, n int) error {
 		return config.Invalid(key, "want 1 to 65536, got %d", n)
 	}
 	return nil
-}
-
-// average moves targets towards what they follow.
-type average struct {
-	target, source [][]float32 // pieces of parameters
-	momentum       float32
-	item           func(worker, i int)
-}
-
-// averagePiece is how many elements are one piece of work.
-const averagePiece = 1 << 14
-
-// newAverage finds the targets among the parameters: a name after the prefix is that of what it follows.
-func newAverage(p *nn.Params) average {
-	var a average
-	for _, name := range p.Names() {
-		of, ok := strings.CutPrefix(name, targetPrefix)
-		if !ok {
-			continue
-		}
-		target, source := p.Get(name).Float32s(), p.Get(of).Float32s()
-		for from := 0; from < len(target); from += averagePiece {
-			to := min(from+averagePiece, len(target))
-			a.target, a.source = append(a.target, target[from:to]), append(a.source, source[from:to])
-		}
-	}
-	return a
-}
-
-// run makes every target momentum times itself plus 1 - momentum times what it follows.
-func (a *average) run(momentum float64) {
-	a.momentum = float32(momentum)
-	if a.item == nil {
-		a.item = a.move
-	}
-	parallel.For(len(a.target), a.item)
-}
-
-func (a *average) move(_, i int) {
-	if a.momentum == 0 {
-		copy(a.target[i], a.source[i])
-		return
-	}
-	kernel.Scale(a.target[i], a.momentum, a.target[i])
-	kernel.AddScaled(a.target[i], 1-a.momentum, a.source[i])
 }

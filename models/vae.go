@@ -18,7 +18,7 @@ type VAE struct {
 }
 
 // NewVAE returns the default settings.
-func NewVAE() *VAE { return &VAE{Networks: defaultNetworks(), Latent: 10} }
+func NewVAE() *VAE { return &VAE{Networks: NewNetworks(), Latent: 10} }
 
 // Validate checks the settings.
 func (s *VAE) Validate() error { return validLatent(s.Latent) }
@@ -26,7 +26,7 @@ func (s *VAE) Validate() error { return validLatent(s.Latent) }
 // New implements Settings.
 func (s *VAE) New(data Data, seed uint64) (Model, error) {
 	m := &vae{autoencoder: newAutoencoder(s.Networks, data, seed), latent: s.Latent}
-	return m, materialise(m, data, s.Latent)
+	return m, Materialise(m, data)
 }
 
 type vae struct {

@@ -74,6 +74,12 @@ func (b *Burgess) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgoni
 	return h, nil
 }
 
+// Mirror implements [Mirrored].
+func (b *Burgess) Mirror() Decoder {
+	d := *b
+	return &d
+}
+
 // Decode implements [Decoder].
 func (b *Burgess) Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {
 	if err := sixteenths(image); err != nil {

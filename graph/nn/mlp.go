@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -47,6 +48,14 @@ func (m *MLP) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.No
 		return nil, inLayer(name, err)
 	}
 	return m.layers(g, h, name)
+}
+
+// Mirror implements [Mirrored]: the same layers in reverse.
+func (m *MLP) Mirror() Decoder {
+	d := *m
+	d.Hidden = slices.Clone(m.Hidden)
+	slices.Reverse(d.Hidden)
+	return &d
 }
 
 // Decode implements [Decoder].

@@ -27,6 +27,11 @@ type Decoder interface {
 	Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error)
 }
 
+// Mirrored is implemented by encoders that have a mirror image, which is the decoder of a model that names none.
+type Mirrored interface {
+	Mirror() Decoder
+}
+
 const (
 	conv64Source = "Tonnaer et al. 2022, table 1; Locatello et al. 2019 with small_kernels"
 	mlpDoc       = "fully connected layers on flattened images"
@@ -156,6 +161,9 @@ func (e *ConvEncoder) Encode(g *Graph, images *gorgonia.Node, name string) (*gor
 	}
 	return DenseWith(g, h, name+"/dense", e.Features, activation, init)
 }
+
+// Mirror implements [Mirrored].
+func (e *ConvEncoder) Mirror() Decoder { return &ConvDecoder{Features: e.Features, Init: e.Init} }
 
 // ConvDecoder is a dense layer, a dense layer to images of 64 channels and a
 // sixteenth of the side (1024 elements for side 64), both with ReLU, and four

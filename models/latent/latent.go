@@ -8,6 +8,7 @@ package latent
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"gorgonia.org/gorgonia"
 
@@ -58,6 +59,11 @@ type Space interface {
 	Prior(r *rng.Stream, dst []float32)
 }
 
+// Circular is implemented by spaces that may be the unit circle in the plane, which figures show as such.
+type Circular interface {
+	Circle() bool
+}
+
 // Registry lists the spaces that a config can choose.
 var Registry = &registry.Registry[Space]{Kind: "latent space", Entries: []registry.Entry[Space]{
 	{Name: "sphere", Doc: "the sphere S^dim with a random-walk posterior and a uniform prior; dim 1 is the circle",
@@ -86,13 +92,16 @@ func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 // List is the latent spaces of a model, in the order of their columns.
 type List []Choice
 
-// Of returns a list of given spaces.
+// Of returns a list of given spaces. A space whose type is not registered has no name in it, by which a config could
+// choose it.
 func Of(spaces ...Space) List {
 	l := make(List, len(spaces))
 	for i, s := range spaces {
-		l[i].Value, l[i].Name = s, "euclidean"
-		if _, ok := s.(*Sphere); ok {
-			l[i].Name = "sphere"
+		l[i].Value = s
+		for _, e := range Registry.Entries {
+			if reflect.TypeOf(e.New()) == reflect.TypeOf(s) {
+				l[i].Name = e.Name
+			}
 		}
 	}
 	return l

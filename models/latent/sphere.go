@@ -75,6 +75,9 @@ func (s *Sphere) validAxis() error {
 // Turns implements [Space].
 func (s *Sphere) Turns() bool { return s.Dim == 1 || s.Axis != nil }
 
+// Circle implements [Circular].
+func (s *Sphere) Circle() bool { return s.Dim == 1 }
+
 // Turn implements [Space].
 func (s *Sphere) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {

@@ -1,0 +1,49 @@
+package nn_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph/nn"
+)
+
+func TestAverage(t *testing.T) {
+	p := nn.NewParams(1)
+	g := nn.NewGraph(p)
+	const n = 3*(1<<14) + 7 // pieces, the last of them short
+	for _, name := range []string{"w", "target/w", "free"} {
+		if _, err := g.Param(name, tensor.Shape{n}, nn.Uniform(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := nn.NewAverage(p, "target/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, target := p.Get("w").Float32s(), p.Get("target/w").Float32s()
+	want := make([]float64, n)
+	for i := range want {
+		want[i] = float64(target[i])
+	}
+	for _, momentum := range []float64{0.9, 0.99, 1, 0.5} {
+		a.Step(momentum)
+		for i := range want {
+			want[i] = momentum*want[i] + (1-momentum)*float64(source[i])
+			if math.Abs(want[i]-float64(target[i])) > 1e-6 {
+				t.Fatalf("momentum %v: element %d is %v, want %v", momentum, i, target[i], want[i])
+			}
+		}
+	}
+	if a.Step(0); target[n-1] != source[n-1] || target[0] != source[0] {
+		t.Error("momentum 0 does not copy")
+	}
+	if _, err := g.Param("target/other", tensor.Shape{2}, nn.Zeros); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nn.NewAverage(p, "target/"); err == nil || !strings.Contains(err.Error(), `parameter "target/other": it has nothing to follow; want a parameter "other" of shape (2)`) {
+		t.Errorf("a target without a source: %v", err)
+	}
+}
