@@ -25,8 +25,12 @@
 // it; an embedded struct without a tag lends its keys to the outer one. After a
 // struct is decoded its Validate method, if any, checks it: innermost structs
 // first, those that the file does not mention too. It says which key is wrong
-// with [Invalid]. A type reads and writes itself with [Decoder] and [Encoder];
-// [DecodeChoice] and [EncodeChoice] are these for what a registry offers.
+// with [Invalid].
+//
+// A type with a YAML form of its own, such as a list in place of a mapping, has three methods:
+// DecodeConfig ([Decoder], on the pointer) reads it from a [Node], EncodeConfig ([Encoder]) writes the form that
+// DecodeConfig reads, and ConfigType ([Typer]) says in a few words what it takes. A type that stands for one entry of a
+// registry implements them with [DecodeChoice], [EncodeChoice] and [ChoiceType].
 //
 // A list or mapping in the file replaces the default one as a whole. A new list
 // element, mapping element or pointer starts from its SetDefaults method, if any.
@@ -37,8 +41,10 @@ import (
 	"reflect"
 )
 
-// Decoder is implemented (on the pointer) by types that decode themselves. A type
-// that embeds one inherits the method, and so decodes as the embedded type does.
+// Decoder is implemented (on the pointer) by types that decode themselves. DecodeConfig looks at the node,
+// decodes it or its parts with [Node.Decode] into types without this method, and reports what
+// it cannot take with [Node.Errorf], which has the place. Defaults stand in the value before the call. A type
+// that embeds a Decoder inherits the method, and so decodes as the embedded type does.
 type Decoder interface {
 	DecodeConfig(n *Node) error
 }

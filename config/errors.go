@@ -8,14 +8,20 @@ import (
 	"strings"
 )
 
-// Error is one mistake in a config.
+// Error is one mistake in a config. It prints as
+//
+//	square.yaml:4:3: train.epochs: want an integer, got 1.5
+//
+// Programs find it with errors.As, also in [Errors] and in errors that wrap it.
 type Error struct {
-	File         string // a file's name, or `argument "key=value"`
-	Line, Column int    // from 1; 0 in arguments
-	Key          string // the path of the key, empty at the top
-	Err          error  // what is wrong, and what would be right
+	File   string // name of the file, or `argument "key=value"` for an override
+	Line   int    // line in the file, from 1; 0 in overrides
+	Column int    // column in the line, from 1, in characters; 0 in overrides
+	Key    string // path of the key, such as losses.2.lsbd.weight; empty at the top
+	Err    error  // message without the place: what is wrong, and what would be right
 }
 
+// Error returns the place, the key and the message.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.where())
@@ -27,12 +33,12 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns what is wrong, without the place.
+// Unwrap returns the message without the place.
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) where() string { return position{e.File, e.Line, e.Column}.String() }
 
-// Errors are several mistakes in one config, in the order of the file.
+// Errors are two or more mistakes in one config, in the order of the file, those of overrides last.
 type Errors []*Error
 
 const (
@@ -40,6 +46,7 @@ const (
 	maxKept  = 1000 // mistakes that are collected
 )
 
+// Error returns the first mistakes, one a line, and the number of the others.
 func (e Errors) Error() string {
 	var lines []string
 	for _, one := range e[:min(len(e), maxShown)] {

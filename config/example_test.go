@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/unravel-ml/unravel/config"
@@ -91,4 +92,67 @@ func ExampleOptions() {
 	// Output:
 	// epochs (integer, default 20): passes over the data
 	// rate (number, default 0.001): step size of the optimizer
+}
+
+// An interval is written as {low: 1, high: 3}, or as a number for both.
+type interval struct {
+	Low  float64 `yaml:"low"`
+	High float64 `yaml:"high"`
+}
+
+func (v *interval) DecodeConfig(n *config.Node) error {
+	if n.IsScalar() {
+		err := n.Decode(&v.Low)
+		v.High = v.Low
+		return err
+	}
+	type plain interval // which decodes as structs do
+	if err := n.Decode((*plain)(v)); err != nil {
+		return err
+	}
+	if v.Low > v.High {
+		return n.Invalid("low", "%v is more than high, %v", v.Low, v.High)
+	}
+	return nil
+}
+
+func (v interval) EncodeConfig() (any, error) {
+	if v.Low == v.High {
+		return v.Low, nil
+	}
+	type plain interval
+	return plain(v), nil
+}
+
+func (interval) ConfigType() string { return "a number, or {low, high}" }
+
+func ExampleDecoder() {
+	var settings struct {
+		Width  interval `yaml:"width" doc:"width, in pixels"`
+		Height interval `yaml:"height" doc:"height, in pixels"`
+	}
+	err := config.Load("size.yaml", []byte("width: 3\nheight: {low: 2, high: 4}"), &settings)
+	fmt.Println(settings, err)
+	text, err := config.Encode(settings)
+	fmt.Printf("%s%v\n", text, err)
+	fmt.Println(config.Load("size.yaml", []byte("width: {low: 5, high: 4}"), &settings))
+	// Output:
+	// {{3 3} {2 4}} <nil>
+	// width: 3.0
+	// height:
+	//   low: 2.0
+	//   high: 4.0
+	// <nil>
+	// size.yaml:1:9: width.low: 5 is more than high, 4
+}
+
+func ExampleError() {
+	settings := training{Epochs: 1, Rate: 0.1}
+	err := config.Load("train.yaml", []byte("epochs: 2\nrate: fast"), &settings)
+	var mistake *config.Error
+	if errors.As(err, &mistake) {
+		fmt.Printf("%s, line %d, column %d, key %s: %v\n", mistake.File, mistake.Line, mistake.Column, mistake.Key, mistake.Err)
+	}
+	// Output:
+	// train.yaml, line 2, column 7, key rate: want a number, got the text "fast"
 }
