@@ -52,9 +52,9 @@ func (m *Mimosa) options(codes int) mimosa.Options {
 // Random implements Source.
 func (m *Mimosa) Random() bool { return true }
 
-// plan implements Trained: the run measures nothing itself.
-func (m *Mimosa) plan(p *planner, row string, seed uint64) ([]sweep.Run, error) {
-	run, err := p.run(p.name(row, seed), m.Config, m.Set, rowOverrides{quick: m.Quick}, seed, nil)
+// Plan implements Trained: the run measures nothing itself.
+func (m *Mimosa) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
+	run, err := p.Run(p.Name(row, seed), RunSettings{Config: m.Config, Set: m.Set, Quick: m.Quick}, seed)
 	return []sweep.Run{run}, err
 }
 
@@ -68,8 +68,8 @@ type explored struct {
 	Results     []metrics.Result    `json:"results"`
 }
 
-// results implements Trained.
-func (m *Mimosa) results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
+// Results implements Trained.
+func (m *Mimosa) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
 	run := runs[0]
 	x, err := m.stored(run)
 	if err != nil {

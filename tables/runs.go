@@ -90,8 +90,8 @@ func (r *Runs) Validate() error {
 	return nil
 }
 
-// plan lists the runs of a row for a seed: one, or those of the grid.
-func (r *Runs) plan(p *planner, row string, seed uint64) ([]sweep.Run, error) {
+// Plan implements Trained: a run, or those of the grid.
+func (r *Runs) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
 	list := []sweep.Settings{r.Set}
 	for _, axis := range r.Grid {
 		var all []sweep.Settings
@@ -104,11 +104,11 @@ func (r *Runs) plan(p *planner, row string, seed uint64) ([]sweep.Run, error) {
 	}
 	var runs []sweep.Run
 	for i, settings := range list {
-		name := p.name(row, seed)
+		name := p.Name(row, seed)
 		if len(r.Grid) > 0 {
 			name += fmt.Sprintf("_grid%d", i+1)
 		}
-		run, err := p.run(name, r.Config, settings, rowOverrides{r.Fixed, r.Quick}, seed, p.metrics)
+		run, err := p.Run(name, RunSettings{Config: r.Config, Set: settings, Fixed: r.Fixed, Quick: r.Quick, Metrics: p.Metrics()}, seed)
 		if err != nil {
 			return nil, err
 		}
@@ -131,8 +131,8 @@ func plainName(label string) string {
 // Random implements Source.
 func (r *Runs) Random() bool { return true }
 
-// results implements Trained.
-func (r *Runs) results(_ context.Context, runs []sweep.Entry, _ []metrics.Choice, _ Options) ([]metrics.Result, *train.Fit, error) {
+// Results implements Trained.
+func (r *Runs) Results(_ context.Context, runs []sweep.Entry, _ []metrics.Choice, _ Options) ([]metrics.Result, *train.Fit, error) {
 	chosen := r.choose(runs)
 	return chosen.Metrics, chosen.Fit, nil
 }
@@ -160,8 +160,8 @@ func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
 	return slices.MinFunc(kept, by(r.Select.Then))
 }
 
-// planner makes the configs of runs.
-type planner struct {
+// Planner makes the runs of a table at one scale, and for one of its data sets.
+type Planner struct {
 	folder  string // where files that the table names are looked for
 	scale   string // its name
 	set     sweep.Settings
@@ -171,14 +171,17 @@ type planner struct {
 }
 
 // on is the planner for a data set.
-func (p *planner) on(d *DataSet) *planner {
+func (p *Planner) on(d *DataSet) *Planner {
 	one := *p
 	one.at = d
 	return &one
 }
 
-// name is that of a row's run.
-func (p *planner) name(row string, seed uint64) string {
+// Metrics returns the metrics that runs measure, so that the table can read the results from their folders.
+func (p *Planner) Metrics() []metrics.Choice { return p.metrics }
+
+// Name returns the name of a row's run: the row's, the data set's, the scale's and the seed.
+func (p *Planner) Name(row string, seed uint64) string {
 	name := plainName(row)
 	if p.at != nil {
 		name += "_" + plainName(p.at.Label)
@@ -186,15 +189,15 @@ func (p *planner) name(row string, seed uint64) string {
 	return fmt.Sprintf("%s_%s_seed%d", name, p.scale, seed)
 }
 
-// overrides are the settings of a run, those that count more behind.
-func (p *planner) overrides(settings sweep.Settings, top rowOverrides, seed uint64) ([]string, error) {
+// overrides lists a run's settings in increasing precedence.
+func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
 	var on, onQuick sweep.Settings
 	if p.at != nil {
 		on, onQuick = p.at.Set, p.at.Quick
 	}
-	list := slices.Concat(settings, on, p.set, top.fixed)
+	list := slices.Concat(s.Set, on, p.set, s.Fixed)
 	if p.scale == QuickScale {
-		list = slices.Concat(list, onQuick, top.quick)
+		list = slices.Concat(list, onQuick, s.Quick)
 	}
 	overrides := append(list.Overrides(), fmt.Sprint("seed=", seed))
 	for i, text := range overrides {
@@ -207,19 +210,25 @@ func (p *planner) overrides(settings sweep.Settings, top rowOverrides, seed uint
 }
 
 // fill puts values of the data set in the places of their names.
-func (p *planner) fill(text string) (string, error) {
+func (p *Planner) fill(text string) (string, error) {
 	if p.at == nil {
 		return text, nil
 	}
 	return p.at.fill(text)
 }
 
-// rowOverrides is what a row sets on top of its scale.
-type rowOverrides struct{ fixed, quick sweep.Settings }
+// RunSettings are what a row says of a run. Settings count in the order Set, the data set's, the scale's, Fixed, and at the
+// scale quick the data set's and Quick.
+type RunSettings struct {
+	Config            string           // a .yaml file, or the name of an experiment that comes with Unravel
+	Set, Fixed, Quick sweep.Settings   // key.path: value
+	Metrics           []metrics.Choice // measured at the end; none: nothing is
+}
 
-// run is the run of a config with what a row and the scale set.
-func (p *planner) run(name, base string, settings sweep.Settings, top rowOverrides, seed uint64, final []metrics.Choice) (sweep.Run, error) {
-	base, err := p.fill(base)
+// Run returns the run of a config with what the row, the data set and the scale set. $NAME in the settings stands
+// for a value of the data set.
+func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error) {
+	base, err := p.fill(s.Config)
 	if err != nil {
 		return sweep.Run{}, err
 	}
@@ -227,7 +236,7 @@ func (p *planner) run(name, base string, settings sweep.Settings, top rowOverrid
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	overrides, err := p.overrides(settings, top, seed)
+	overrides, err := p.overrides(s, seed)
 	if err != nil {
 		return sweep.Run{}, err
 	}
@@ -237,6 +246,6 @@ func (p *planner) run(name, base string, settings sweep.Settings, top rowOverrid
 	}
 	sample := c.Metrics.Sample
 	c.Metrics = train.Defaults().Metrics
-	c.Metrics.Sample, c.Metrics.Final, c.Train.Figures = sample, final, false
+	c.Metrics.Sample, c.Metrics.Final, c.Train.Figures = sample, s.Metrics, false
 	return sweep.NewRun(name, c)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Source is where the codes that a row of a table measures come from: it is [Sampled], [Assumed] or [Trained].
+// Source is where the codes that a row of a table measures come from: it is [Sampled], [Assumed] or [Trained]. A program adds a
+// source of its own with [RegisterSource], before it opens tables that name it.
 type Source interface {
 	// Random says whether the codes of different seeds differ.
 	Random() bool
@@ -33,12 +34,12 @@ type Sampled interface {
 type Trained interface {
 	Source
 
-	// plan lists the runs of a row for a seed.
-	plan(p *planner, row string, seed uint64) ([]sweep.Run, error)
+	// Plan lists the runs of a row for a seed, each made by Planner.Run.
+	Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error)
 
-	// results are those of the metrics for a seed, from its runs, which are all finished, and what the run that they
-	// are of has fitted. An error that wraps ErrNotRun leaves the seed out.
-	results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error)
+	// Results returns the results of the metrics for a seed, from the runs that Plan listed, which are all finished, and
+	// what the run that they belong to has fitted (nil: nothing). An error that wraps ErrNotRun leaves the seed out.
+	Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error)
 }
 
 // ErrNotRun is the error of a source whose codes of a seed have not been made yet.

@@ -75,7 +75,7 @@ type Column struct {
 	Metric    metrics.Choice `yaml:"metric"`
 	Fit       FitValue       `yaml:"fit" doc:"instead of metric: what the run has fitted, reconstruction, held_out, assignment or variance"`
 	Part      string         `yaml:"part" doc:"the part of the metric's result that is meant; empty: its value"`
-	Of        string         `yaml:"of" doc:"of a part with several numbers the one with this label, such as a factor's name"`
+	Of        string         `yaml:"of" doc:"label of the entry to show, for a part with several values (for example a factor's name)"`
 	Transform Transform      `yaml:"transform" doc:"what is done to the value: x (nothing), exp(-x), 2x or 100x"`
 	Aggregate Aggregate      `yaml:"aggregate" doc:"how values of several seeds become one: mean or median"`
 	Decimals  *int           `yaml:"decimals" doc:"digits behind the point of our values, if not as the table says"`

@@ -21,7 +21,7 @@ func (t *Table) differenceLabel() string {
 	return string(Difference)
 }
 
-// comparison is what the third line has.
+// comparison selects the third line of a row: difference or ratio.
 func (t *Table) comparison() string {
 	if t.Compare == Ratio {
 		return string(Ratio)

@@ -44,7 +44,7 @@ func (t *Table) Runs(named string) ([]sweep.Run, error) {
 				if !ok {
 					continue
 				}
-				runs, err := source.plan(p.on(place.at), row.Label, seed)
+				runs, err := source.Plan(p.on(place.at), row.Label, seed)
 				if err != nil {
 					return nil, fmt.Errorf("row %q: %w", row.Label, err)
 				}
@@ -66,8 +66,8 @@ func (t *Table) Runs(named string) ([]sweep.Run, error) {
 }
 
 // planner makes the configs of a scale.
-func (t *Table) planner(scale *Scale) (*planner, error) {
-	p := &planner{folder: t.folder, scale: scale.Name, set: scale.Set}
+func (t *Table) planner(scale *Scale) (*Planner, error) {
+	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set}
 	measured, err := t.distinct()
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (t *Table) planner(scale *Scale) (*planner, error) {
 }
 
 // with adds metrics that no column shows, and brings all in an order that does not depend on which those are.
-func (p *planner) with(also []metrics.Choice) error {
+func (p *Planner) with(also []metrics.Choice) error {
 	if len(also) == 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (p *planner) with(also []metrics.Choice) error {
 }
 
 // shown are the results of the columns' metrics, of those of all.
-func (p *planner) shown(all []metrics.Result) []metrics.Result {
+func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	var list []metrics.Result
 	for _, c := range p.columns {
 		list = append(list, all[slices.IndexFunc(p.metrics, func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })])
@@ -111,7 +111,7 @@ func (p *planner) shown(all []metrics.Result) []metrics.Result {
 // found are the runs that there are.
 type found struct {
 	options Options
-	planner *planner
+	planner *Planner
 	byHash  map[string]sweep.Entry
 }
 
@@ -148,13 +148,13 @@ func (f *found) row(ctx context.Context, place *Table, row Row, seeds int, measu
 			missing.add(ErrNotRun)
 			continue
 		}
-		runs, err := source.plan(f.planner.on(place.at), row.Label, seed)
+		runs, err := source.Plan(f.planner.on(place.at), row.Label, seed)
 		if err != nil {
 			return fmt.Errorf("row %q: %w", row.Label, err)
 		}
 		entries, err := f.entries(runs)
 		if err == nil {
-			results, fit, failure := source.results(ctx, entries, f.planner.metrics, f.options)
+			results, fit, failure := source.Results(ctx, entries, f.planner.metrics, f.options)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

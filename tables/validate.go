@@ -237,7 +237,7 @@ func (c *Column) Validate() error {
 	return nil
 }
 
-// Validate checks that a note says something of something.
+// Validate checks that a note names at least one row and column and gives a reason.
 func (n *Note) Validate() error {
 	switch {
 	case len(n.Rows) == 0:

@@ -23,7 +23,7 @@ type Options struct {
 	Retry   bool    // make failed runs again, too
 	Start   Starter // makes a run; nil: [InProcess]
 	Say     func(format string, args ...any)
-	Observe func(Status) // is told how far all is, now and then; not called by two goroutines at once
+	Observe func(Status) // if set, receives overall progress periodically; calls are serialised
 }
 
 // Outcome is what became of a run.
