@@ -172,6 +172,37 @@ func (g *Graph) Learnables() (names []string, nodes gorgonia.Nodes) {
 	return names, nodes
 }
 
+// Reached lists those of the learnables that a scalar has a gradient for, with which gorgonia.Grad can differentiate
+// it: a loss need not depend on all parameters.
+func (g *Graph) Reached(loss *gorgonia.Node) (names []string, nodes gorgonia.Nodes) {
+	seen := map[*gorgonia.Node]bool{loss: true}
+	for stack := (gorgonia.Nodes{loss}); len(stack) > 0; {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		o, ok := n.Op().(gorgonia.SDOp)
+		if !ok {
+			continue
+		}
+		var children gorgonia.Nodes
+		for at := g.From(n.ID()); at != nil && at.Next(); {
+			children = append(children, at.Node().(*gorgonia.Node))
+		}
+		for i, differentiable := range o.DiffWRT(len(children)) {
+			if differentiable && !seen[children[i]] {
+				seen[children[i]] = true
+				stack = append(stack, children[i])
+			}
+		}
+	}
+	all, learnables := g.Learnables()
+	for i, n := range learnables {
+		if seen[n] {
+			names, nodes = append(names, all[i]), append(nodes, n)
+		}
+	}
+	return names, nodes
+}
+
 // Data returns the elements of an input or parameter, to be read or written in
 // place. It is nil for other nodes.
 func Data(n *gorgonia.Node) []float32 {

@@ -1,0 +1,270 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Models tests every model of the registry, as [CheckModel] does.
+func Models(t *testing.T) {
+	for _, e := range models.Registry.Entries {
+		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckModel(e)) })
+	}
+}
+
+// CheckModel reports what is wrong with an entry of the registry of models, as [CheckModelOn] does on images of 16 x 16 x 1
+// with two circular factors and a hierarchy of dimensions.
+func CheckModel(e registry.Entry[models.Settings]) error {
+	circular := func(name string) factor.Factor {
+		return factor.Factor{Name: name, Size: 8, Kind: factor.Circular}
+	}
+	return CheckModelOn(e, models.Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{circular("row"), circular("column")},
+		Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}})
+}
+
+// CheckModelOn reports what is wrong with a model on data:
+//
+//   - settings, as for every entry, and spaces that are not the columns of the codes;
+//   - parameters that differ for one seed, are the same for two, or that New does not make;
+//   - codes that differ from call to call, with the other images of the batch, or for one seed, or that are no finite numbers; and of
+//     models that decode, images of another shape;
+//   - steps of training that fail, change no parameter, or compute no finite numbers, also on constant images and on a batch of
+//     one image or group;
+//   - state outside Params: a model that has made some steps, and a new one that is given its parameters and
+//     states, must take the same next step to the bit.
+//
+// Options of width (hidden, projected, predictor, width, queue) are made small where the settings stay valid, and so are
+// encoders of a thousand features. A step pulls all outputs to drawn numbers, so that the model
+// itself is tested and no choice of losses.
+func CheckModelOn(e registry.Entry[models.Settings], data models.Data) error {
+	f := &findings{part: "model " + e.Name}
+	func() {
+		defer f.guard()
+		if _, ok := entryOf(f, e); !ok {
+			return
+		}
+		x := &modelCheck{findings: f, entry: e, data: data}
+		if !x.shrink() {
+			return
+		}
+		x.seeds()
+		x.codes()
+		for _, o := range x.first.Objectives() {
+			x.objective(o)
+		}
+	}()
+	return f.err()
+}
+
+// modelCheck is the check of one model.
+type modelCheck struct {
+	*findings
+	entry registry.Entry[models.Settings]
+	data  models.Data
+	small []string     // settings that make it small
+	first models.Model // of the first seed
+}
+
+// settings returns new settings with some overrides; nil if they are not valid.
+func (x *modelCheck) settings(overrides []string) models.Settings {
+	s := x.entry.New()
+	for _, o := range overrides {
+		if config.Load(x.entry.Name, []byte(o), s) != nil {
+			return nil
+		}
+	}
+	if staged, ok := s.(models.Staged); ok && staged.Stage() != nil {
+		return staged.Known()
+	}
+	return s
+}
+
+// shrink finds the settings that make a model small, and makes the first model.
+func (x *modelCheck) shrink() bool {
+	for _, o := range []string{"hidden: 16", "projected: 8", "predictor: 8", "width: 8", "queue: 16"} {
+		if x.settings(append(slices.Clone(x.small), o)) != nil {
+			x.small = append(x.small, o)
+		}
+	}
+	const encoder = "encoder: {conv64-norm: {features: 12, norm: batch}}"
+	if s := x.settings(append(slices.Clone(x.small), encoder)); s != nil {
+		if m, err := s.New(x.data, seed); err == nil {
+			x.small, x.first = append(x.small, encoder), m
+			return true
+		}
+	}
+	x.first = x.model(seed)
+	return x.first != nil
+}
+
+// model makes a model, or notes why it cannot be made.
+func (x *modelCheck) model(seed uint64) models.Model {
+	m, err := x.settings(x.small).New(x.data, seed)
+	if err != nil {
+		x.add("New: %w", err)
+		return nil
+	}
+	if m == nil || m.Params() == nil || m.Params().Count() == 0 {
+		x.add("New makes a model without parameters; want all of them, see models.Materialise")
+		return nil
+	}
+	if len(m.Objectives()) == 0 || len(m.Spaces()) == 0 {
+		x.add("it has %d objectives and %d spaces; want one or more of each", len(m.Objectives()), len(m.Spaces()))
+		return nil
+	}
+	return m
+}
+
+// seeds compares the parameters of models of one seed and of two.
+func (x *modelCheck) seeds() {
+	again, other := x.model(seed), x.model(seed+1)
+	if again == nil || other == nil {
+		return
+	}
+	p := x.first.Params()
+	if !slices.Equal(p.Names(), again.Params().Names()) || !slices.Equal(p.Names(), other.Params().Names()) {
+		x.add("parameters %v, and then %v; want the same from New every time", p.Names(), again.Params().Names())
+		return
+	}
+	differ := false
+	for _, name := range p.Names() {
+		a := p.Get(name).Float32s()
+		if !slices.Equal(a, again.Params().Get(name).Float32s()) {
+			x.add("parameter %q differs between two models of one seed; want it drawn by the seed alone", name)
+		}
+		differ = differ || !slices.Equal(a, other.Params().Get(name).Float32s())
+		if i := notFinite(wide(a)); i >= 0 {
+			x.add("parameter %q: element %d is %v", name, i, a[i])
+		}
+	}
+	if !differ {
+		x.add("two seeds give the same parameters; want them drawn by the seed")
+	}
+}
+
+// encoded returns the codes of drawn images in a given order, and the images that a decoder makes of them.
+func (x *modelCheck) encoded(m models.Model, order ...int) (codes []float64, width int, ok bool) {
+	g := nn.NewGraph(m.Params())
+	images, err := g.Input("images", len(order), x.data.Height, x.data.Width, x.data.Channels)
+	if err != nil {
+		x.add("images: %w", err)
+		return nil, 0, false
+	}
+	pixels := len(nn.Data(images)) / len(order)
+	for row, i := range order {
+		drawImage(nn.Data(images)[row*pixels:(row+1)*pixels], i)
+	}
+	z, err := m.Encode(g, images)
+	if err != nil {
+		x.add("Encode: %w", err)
+		return nil, 0, false
+	}
+	if z.Dims() != 2 || z.Shape()[0] != len(order) {
+		x.add("Encode returns shape %v of %d images; want [images, columns]", z.Shape(), len(order))
+		return nil, 0, false
+	}
+	if len(g.Running()) > 0 {
+		x.add("Encode follows moments of its batch; want a graph that is not for training to change nothing")
+	}
+	nodes := []*gorgonia.Node{z}
+	if d, is := m.(models.Decoder); is {
+		logits, err := d.Decode(g, z)
+		if err != nil {
+			x.add("Decode: %w", err)
+			return nil, 0, false
+		}
+		if got, want := []int(logits.Shape()), []int(images.Shape()); !slices.Equal(got, want) {
+			x.add("Decode returns shape %v; want %v", got, want)
+		}
+		nodes = append(nodes, logits)
+	}
+	values, err := run(nodes...)
+	if err != nil {
+		x.add("encoding: %w", err)
+		return nil, 0, false
+	}
+	for i, list := range values {
+		if at := notFinite(list); at >= 0 {
+			x.add("%s: element %d is %v", []string{"Encode", "Decode"}[i], at, list[at])
+		}
+	}
+	return values[0], z.Shape()[1], true
+}
+
+// Images that are not drawn.
+const (
+	black = -1
+	white = -2
+)
+
+// drawImage fills an image with numbers in [0, 1]: those of a number, or one.
+func drawImage(pixels []float32, number int) {
+	s := rng.New(seed, fmt.Sprint("image ", number))
+	for i := range pixels {
+		switch number {
+		case black:
+			pixels[i] = 0
+		case white:
+			pixels[i] = 1
+		default:
+			pixels[i] = s.Float32()
+		}
+	}
+}
+
+// codes checks what Encode and Decode make.
+func (x *modelCheck) codes() {
+	m := x.first
+	first, width, ok := x.encoded(m, 0, 1, 2, 3)
+	if !ok {
+		return
+	}
+	at := 0
+	for _, s := range m.Spaces() {
+		if s.First != at || s.Width < 1 {
+			x.add("space %q begins at column %d and has %d; want spaces one after the other, from column 0", s.Name, s.First, s.Width)
+		}
+		at += s.Width
+	}
+	if at != width {
+		x.add("Encode gives %d columns; want the %d of Spaces", width, at)
+	}
+	if again, _, ok := x.encoded(m, 0, 1, 2, 3); ok && !slices.Equal(first, again) {
+		x.add("Encode gives other codes at the second call; want codes that depend on images and parameters alone")
+	}
+	if twin := x.model(seed); twin != nil {
+		if same, _, ok := x.encoded(twin, 0, 1, 2, 3); ok && !slices.Equal(first, same) {
+			x.add("two models of one seed give other codes of the same images")
+		}
+	}
+	if others, _, ok := x.encoded(m, 3, 4, black, white); ok && farApart(others[:width], first[3*width:], 1e-4) >= 0 {
+		x.add("the code of an image depends on the rest of its batch; want running moments in a graph that is not for training")
+	}
+	if slices.Equal(first[:width], first[width:2*width]) && slices.Equal(first[:width], first[2*width:3*width]) {
+		x.add("Encode gives different images one code")
+	}
+}
+
+// wide returns numbers in double precision.
+func wide(list []float32) []float64 {
+	w := make([]float64, len(list))
+	for i, v := range list {
+		w[i] = float64(v)
+	}
+	return w
+}
+
+// angle draws an angle in radians.
+func angle(s *rng.Stream) float32 { return float32(2 * math.Pi * (s.Float64() - 0.5)) }

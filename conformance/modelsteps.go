@@ -1,0 +1,281 @@
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// trained is an objective of a model with what trains it: plain gradient descent, which has no state of its own.
+type trained struct {
+	model   models.Model
+	program *models.Program
+	graph   *nn.Graph
+	machine *machine.Machine
+	total   *gorgonia.Node
+	grads   gorgonia.Nodes
+	weights []string
+}
+
+// rate is the learning rate.
+const rate = 0.05
+
+// compile builds an objective for batches of n images in groups, with a loss that pulls all outputs to drawn numbers.
+func (x *modelCheck) compile(m models.Model, o models.Objective, n, group int) (*trained, error) {
+	before := m.Params().Names()
+	g := nn.NewGraph(m.Params())
+	g.Training = true
+	p, err := m.Build(g, o, n, group)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil || p.Outputs == nil || p.Outputs.Codes == nil || p.Outputs.Images == nil && p.Views == nil {
+		return nil, fmt.Errorf("the program has no outputs, codes or inputs; want Outputs with Codes, and Images or Views")
+	}
+	if rows := p.Outputs.Codes.Shape()[0]; rows != p.Outputs.Batch {
+		return nil, fmt.Errorf("outputs of a batch of %d have codes of %d rows; want as many", p.Outputs.Batch, rows)
+	}
+	if after := m.Params().Names(); !slices.Equal(before, after) {
+		return nil, fmt.Errorf("it makes the parameters %v; want all of them to be made by New, so that checkpoints find them", after[len(before):])
+	}
+	t := &trained{model: m, program: p, graph: g}
+	if t.total, err = pullAll(p); err != nil {
+		return nil, err
+	}
+	var nodes gorgonia.Nodes
+	if t.weights, nodes = g.Reached(t.total); len(nodes) == 0 {
+		return nil, fmt.Errorf("no output depends on a parameter that is trained")
+	}
+	if t.grads, err = gorgonia.Grad(t.total, nodes...); err != nil {
+		return nil, err
+	}
+	wanted := append(append(slices.Clone(t.grads), t.total), p.Kept...)
+	for _, l := range p.Logged {
+		wanted = append(wanted, l.Node)
+	}
+	for _, r := range g.Running() {
+		wanted = append(wanted, r.Moments)
+	}
+	t.machine, err = machine.New(wanted...)
+	return t, err
+}
+
+// pullAll is a loss on all outputs of a program.
+func pullAll(p *models.Program) (total *gorgonia.Node, err error) {
+	out := p.Outputs
+	nodes := []*gorgonia.Node{out.Codes, out.Sample, out.Logits, out.LogVariance, out.Options}
+	if v := out.Views; v != nil {
+		nodes = append(nodes, v.Predictions, v.Projections, v.Queries)
+	}
+	for _, t := range out.Transports {
+		nodes = append(nodes, t.Points, t.Moved)
+	}
+	add := func(n *gorgonia.Node) error {
+		if total == nil {
+			total = n
+			return nil
+		}
+		total, err = gorgonia.Add(total, n)
+		return err
+	}
+	for i, n := range nodes {
+		if n == nil {
+			continue
+		}
+		if n, err = pull(n, fmt.Sprint("output ", i)); err != nil {
+			return nil, err
+		}
+		if err := add(n); err != nil {
+			return nil, err
+		}
+	}
+	for _, q := range out.Posteriors {
+		kl, err := q.KL()
+		if err != nil {
+			return nil, fmt.Errorf("KL: %w", err)
+		}
+		if err := add(kl); err != nil {
+			return nil, err
+		}
+	}
+	return total, nil
+}
+
+// fill writes the inputs of a step.
+func (t *trained) fill(step int, image func(row int) int) {
+	inputs := t.program.Views
+	if inputs == nil {
+		inputs = []*gorgonia.Node{t.program.Outputs.Images}
+	}
+	for v, n := range inputs {
+		data := nn.Data(n)
+		pixels := len(data) / n.Shape()[0]
+		for row := range n.Shape()[0] {
+			number := image(row)
+			if number >= 0 {
+				number += 1000 * v
+			}
+			drawImage(data[row*pixels:(row+1)*pixels], number)
+		}
+	}
+	s := rng.New(seed, fmt.Sprint("step ", step))
+	for _, n := range t.program.Noise {
+		s.Normals(nn.Data(n))
+	}
+	for _, in := range t.program.Transformations {
+		fillTransformations(nn.Data(in.Node), len(in.Columns), t.program.Outputs.Group, s)
+	}
+}
+
+// fillTransformations draws angles, or axes and angles, relative to the first row of each group.
+func fillTransformations(data []float32, columns, group int, s *rng.Stream) {
+	for row := range len(data) / columns {
+		d := data[row*columns : (row+1)*columns]
+		clear(d)
+		if columns == 4 {
+			d[row%3] = 1 // the axis
+		}
+		if row%max(group, 1) > 0 {
+			d[columns-1] = angle(s)
+		}
+	}
+}
+
+// step computes the gradients and changes parameters and states, as training does.
+func (t *trained) step(progress float64) error {
+	if err := t.machine.RunAll(); err != nil {
+		return err
+	}
+	for i, g := range append(slices.Clone(t.grads), t.total) {
+		values, err := elements(t.machine.Value(g))
+		if err != nil {
+			return err
+		}
+		name := "loss"
+		if i < len(t.weights) {
+			name = "gradient of " + t.weights[i]
+		}
+		if at := notFinite(values); at >= 0 {
+			return fmt.Errorf("%s: element %d is %v", name, at, values[at])
+		}
+		if i < len(t.weights) {
+			w := t.model.Params().Get(t.weights[i]).Float32s()
+			for j, v := range values {
+				w[j] -= rate * float32(v)
+			}
+		}
+	}
+	value := func(n *gorgonia.Node) []float32 { return t.machine.Value(n).Data().([]float32) }
+	for _, r := range t.graph.Running() {
+		r.Follow(value(r.Moments))
+	}
+	if t.program.After == nil {
+		return nil
+	}
+	return t.program.After(models.Step{Progress: progress, Value: value})
+}
+
+// objective checks training on an objective.
+func (x *modelCheck) objective(o models.Objective) {
+	n, group := 6, 1
+	if o.Labelled {
+		group = 2
+	}
+	m := x.model(seed)
+	if m == nil {
+		return
+	}
+	at := "objective " + o.Name
+	t, err := x.compile(m, o, n, group)
+	if err != nil {
+		x.add("%s: %w", at, err)
+		return
+	}
+	before := snapshot(m.Params())
+	const steps = 3
+	for i := range steps {
+		t.fill(i, func(row int) int { return 10*i + row })
+		if err := t.step(float64(i) / (steps + 1)); err != nil {
+			x.add("%s, step %d: %w", at, i+1, err)
+			return
+		}
+	}
+	// A single parameter may stay: a bias before a batch normalisation changes nothing.
+	if after := snapshot(m.Params()); maps.EqualFunc(before, after, slices.Equal) {
+		x.add("%s: %d steps change no parameter", at, steps)
+	}
+	x.resumed(t, o, n, group, steps)
+	x.hard(o, group)
+}
+
+// resumed compares the next step of a model with that of a new one that is given its parameters and states.
+func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int) {
+	m := x.model(seed)
+	if m == nil {
+		return
+	}
+	other, err := x.compile(m, o, n, group)
+	if err != nil {
+		x.add("objective %s: the second model: %w", o.Name, err)
+		return
+	}
+	for _, name := range m.Params().Names() {
+		copy(m.Params().Get(name).Float32s(), t.model.Params().Get(name).Float32s())
+	}
+	for i := steps; i < steps+2; i++ {
+		for _, t := range []*trained{t, other} {
+			t.fill(i, func(row int) int { return 10*i + row })
+			if err := t.step(0.9); err != nil {
+				x.add("objective %s, step %d: %w", o.Name, i+1, err)
+				return
+			}
+		}
+	}
+	went, resumed := snapshot(t.model.Params()), snapshot(m.Params())
+	for _, name := range slices.Sorted(maps.Keys(went)) {
+		if !slices.Equal(went[name], resumed[name]) {
+			x.add("objective %s: a model that is given the parameters and states of another takes another step (%q differs); want all that a step changes in Params, as states (nn.Graph.State)", o.Name, name)
+			return
+		}
+	}
+}
+
+// hard takes steps on batches that have nothing to tell apart.
+func (x *modelCheck) hard(o models.Objective, group int) {
+	for name, c := range map[string]struct{ n, image int }{"black images": {4, black}, "white images": {4, white}, "equal images": {4, 7}, "a single image": {group, 7}} {
+		m := x.model(seed)
+		if m == nil {
+			return
+		}
+		t, err := x.compile(m, o, c.n, group)
+		if err == nil {
+			t.fill(0, func(int) int { return c.image })
+			err = t.step(0)
+		}
+		if err != nil {
+			x.add("objective %s, %s: %w", o.Name, name, err)
+			continue
+		}
+		for p, values := range snapshot(m.Params()) {
+			if at := notFinite(wide(values)); at >= 0 {
+				x.add("objective %s, %s: element %d of %q is %v after a step", o.Name, name, at, p, values[at])
+			}
+		}
+	}
+}
+
+// snapshot copies all parameters and states.
+func snapshot(p *nn.Params) map[string][]float32 {
+	all := map[string][]float32{}
+	for _, name := range p.Names() {
+		all[name] = slices.Clone(p.Get(name).Float32s())
+	}
+	return all
+}
