@@ -45,7 +45,7 @@ func (c *compareCommand) Run(ctx context.Context, s *streams) error {
 		}
 		runs = append(runs, r)
 	}
-	agreement, err := c.rank(runs, s)
+	agreement, err := c.rank(ctx, runs, s)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func named(results []metrics.Result, names []string) ([]metrics.Result, error) {
 }
 
 // rank computes UDR if all runs have codes of the same images; else it says why not.
-func (c *compareCommand) rank(runs []*compared, s *streams) (*metrics.Agreement, error) {
+func (c *compareCommand) rank(ctx context.Context, runs []*compared, s *streams) (*metrics.Agreement, error) {
 	if c.UDR == "none" {
 		return nil, nil
 	}
@@ -228,5 +228,5 @@ func (c *compareCommand) rank(runs []*compared, s *streams) (*metrics.Agreement,
 		}
 		codes = append(codes, *r.codes)
 	}
-	return c.ranking().Compare(codes)
+	return c.ranking().Compare(ctx, codes)
 }

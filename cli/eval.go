@@ -50,7 +50,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if c.Out != "" {
-		if err := e.writeFiles(c.Out, results); err != nil {
+		if err := e.writeFiles(ctx, c.Out, results); err != nil {
 			return err
 		}
 		fmt.Fprintf(s.log, "%d metrics with tables and figures in %s\n", len(results), c.Out)

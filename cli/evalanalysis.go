@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -17,12 +18,15 @@ const maxBars = 24
 
 // writeAnalysis writes what is seen of codes besides metrics: the columns that med chooses, where it is among the metrics, and
 // how codes vary while one factor moves.
-func (e *evaluation) writeAnalysis(write func(name string, content func(io.Writer) error) error) error {
-	shown, err := e.writeSelected(write)
+func (e *evaluation) writeAnalysis(ctx context.Context, write func(name string, content func(io.Writer) error) error) error {
+	shown, err := e.writeSelected(ctx, write)
 	if err != nil {
 		return err
 	}
-	g := metrics.Manipulation(e.in, rng.New(e.seed, "figure/manipulation"))
+	g, err := metrics.Manipulation(ctx, e.in, rng.New(e.seed, "figure/manipulation"))
+	if err != nil {
+		return err
+	}
 	if !slices.ContainsFunc(g.Values[0], func(v float64) bool { return !math.IsNaN(v) }) {
 		return nil // no two images differ in one factor alone
 	}
@@ -36,12 +40,12 @@ func (e *evaluation) writeAnalysis(write func(name string, content func(io.Write
 }
 
 // writeSelected draws the matrix R of med with the columns that are chosen from it, and returns these; nil without med.
-func (e *evaluation) writeSelected(write func(name string, content func(io.Writer) error) error) ([]int, error) {
+func (e *evaluation) writeSelected(ctx context.Context, write func(name string, content func(io.Writer) error) error) ([]int, error) {
 	at := slices.IndexFunc(e.chosen, func(c metrics.Choice) bool { _, ok := c.Value.(*metrics.MED); return ok })
 	if at < 0 || metrics.Suits(e.in, e.chosen[at:at+1]) != nil {
 		return nil, nil
 	}
-	g, selected, err := e.chosen[at].Value.(*metrics.MED).Select(e.in)
+	g, selected, err := e.chosen[at].Value.(*metrics.MED).Select(ctx, e.in)
 	if err != nil {
 		return nil, err
 	}

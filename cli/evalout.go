@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,7 +50,7 @@ func score(r metrics.Result) *float64 {
 }
 
 // writeFiles writes what --out promises into a folder that is there.
-func (e *evaluation) writeFiles(dir string, results []metrics.Result) error {
+func (e *evaluation) writeFiles(ctx context.Context, dir string, results []metrics.Result) error {
 	write := func(name string, content func(io.Writer) error) error {
 		return disk.WriteFile(filepath.Join(dir, name), content, false)
 	}
@@ -79,7 +80,7 @@ func (e *evaluation) writeFiles(dir string, results []metrics.Result) error {
 	if err := write("ranks.csv", func(w io.Writer) error { return writeRecords(w, e.rankRecords(results)) }); err != nil {
 		return err
 	}
-	if err := e.writeAnalysis(write); err != nil {
+	if err := e.writeAnalysis(ctx, write); err != nil {
 		return err
 	}
 	return write("codes.png", e.drawCodes)

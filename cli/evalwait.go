@@ -24,7 +24,7 @@ func patienceOf(log io.Writer) time.Duration {
 // measure computes metric i of the chosen ones; see patiently.
 func (e *evaluation) measure(ctx context.Context, i int, patience time.Duration, slow func()) ([]metrics.Result, error) {
 	results, err := patiently(ctx, patience, func() ([]metrics.Result, error) {
-		return metrics.Evaluate(e.in, e.seed, e.chosen[i:i+1])
+		return metrics.Evaluate(ctx, e.in, e.seed, e.chosen[i:i+1])
 	}, slow)
 	if errors.Is(err, train.ErrStopped) {
 		err = fmt.Errorf("metric %s: %w", e.chosen[i].Name, err)
@@ -33,8 +33,7 @@ func (e *evaluation) measure(ctx context.Context, i int, patience time.Duration,
 }
 
 // patiently computes something. It calls slow if that takes longer than the patience, and
-// does not wait for it when the context ends: metrics cannot be interrupted, but the
-// program can. The error is then train.ErrStopped.
+// does not wait for it when the context ends, which it may see a little later. The error is then train.ErrStopped.
 func patiently[T any](ctx context.Context, patience time.Duration, compute func() (T, error), slow func()) (T, error) {
 	type outcome struct {
 		value   T
@@ -59,6 +58,9 @@ func patiently[T any](ctx context.Context, patience time.Duration, compute func(
 		case o := <-done:
 			if o.failure != nil {
 				panic(o.failure) // run reports it
+			}
+			if ctx.Err() != nil && errors.Is(o.err, ctx.Err()) {
+				o.err = train.ErrStopped
 			}
 			return o.value, o.err
 		case <-timer.C:

@@ -15,8 +15,10 @@ import (
 // waiting is a metric that does what a test says.
 type waiting func() (metrics.Result, error)
 
-func (waiting) Better() metrics.Direction                        { return metrics.HigherIsBetter }
-func (w waiting) Compute(*metrics.Input) (metrics.Result, error) { return w() }
+func (waiting) Better() metrics.Direction { return metrics.HigherIsBetter }
+func (w waiting) Compute(context.Context, *metrics.Input) (metrics.Result, error) {
+	return w()
+}
 
 func TestMeasure(t *testing.T) {
 	e := func(w waiting) *evaluation {

@@ -117,6 +117,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	if err == nil {
 		err = out.Err()
 	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = train.ErrStopped
+	}
 	return exitCode(err, out, log)
 }
 

@@ -62,7 +62,7 @@ func (c *mimosaCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	if err := x.measure(); err != nil {
+	if err := x.measure(ctx); err != nil {
 		return err
 	}
 	if r := x.result; len(r.Components) == 0 {
@@ -206,7 +206,7 @@ func numberRows(data []int64, cols int) (number []int, names []string) {
 }
 
 // measure compares what was found with what is true.
-func (x *exploration) measure() error {
+func (x *exploration) measure(ctx context.Context) error {
 	if x.truth != nil {
 		d := hierarchy.Distance(x.result.Hierarchy, x.truth)
 		x.distance = &d
@@ -218,7 +218,7 @@ func (x *exploration) measure() error {
 		Codes: x.codes, Levels: make([]int, x.codes.Rows), Factors: []factor.Factor{{Name: "none", Size: 1}},
 		Components: x.result.Labels, Paths: x.paths,
 	}
-	r, err := (&metrics.Purity{}).Compute(in)
+	r, err := (&metrics.Purity{}).Compute(ctx, in)
 	if err != nil {
 		return err
 	}

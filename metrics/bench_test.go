@@ -48,7 +48,7 @@ func BenchmarkSuite(b *testing.B) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 				in := wide(c.rows, c.d)
 				for b.Loop() {
-					if _, err := Evaluate(in, 0, []Choice{{Name: c.name, Value: m}}); err != nil {
+					if _, err := Evaluate(ctx, in, 0, []Choice{{Name: c.name, Value: m}}); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -8,11 +9,10 @@ import (
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/gbt"
 	"github.com/unravel-ml/unravel/internal/linear"
-	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// classify is the labels that a fitted classifier gives rows.
-type classify func(x []float64) ([]int, error)
+// classify predicts the labels of rows.
+type classify func(ctx context.Context, x []float64) ([]int, error)
 
 // The search of cross-validated logistic regression.
 const (
@@ -37,52 +37,53 @@ func validWeight(c float64) error {
 }
 
 // fit fits a classifier of each factor.
-func (m *Downstream) fit(x []float64, labels [][]int, d int) ([]classify, error) {
+func (m *Downstream) fit(ctx context.Context, x []float64, labels [][]int, d int) ([]classify, error) {
 	switch m.Predictor {
 	case Boosted:
-		return fitBoosted(x, labels, d)
+		return fitBoosted(ctx, x, labels, d)
 	case LogisticCV:
-		weights, err := crossValidate(x, labels, d)
+		weights, err := crossValidate(ctx, x, labels, d)
 		if err != nil {
 			return nil, err
 		}
-		return fitLogistic(x, labels, d, weights)
+		return fitLogistic(ctx, x, labels, d, weights)
 	}
 	weights := make([]float64, len(labels))
 	for j := range weights {
 		weights[j] = m.C
 	}
-	return fitLogistic(x, labels, d, weights)
+	return fitLogistic(ctx, x, labels, d, weights)
 }
 
 // fitLogistic fits regressions with a weight of the loss for each.
-func fitLogistic(x []float64, labels [][]int, d int, weights []float64) ([]classify, error) {
+func fitLogistic(ctx context.Context, x []float64, labels [][]int, d int, weights []float64) ([]classify, error) {
 	inputs, err := linear.NewInputs(x, d)
 	if err != nil {
 		return nil, err
 	}
 	models := make([]classify, len(labels))
 	for j, l := range labels {
-		model, err := inputs.Fit(l, weights[j], fitIterations)
+		model, err := inputs.Fit(ctx, l, weights[j], fitIterations)
 		if err != nil {
 			return nil, fmt.Errorf("factor %d: %w", j, err)
 		}
-		models[j] = func(x []float64) ([]int, error) { return predictAll(model, x, d), nil }
+		models[j] = func(ctx context.Context, x []float64) ([]int, error) { return predictAll(ctx, model, x, d) }
 	}
 	return models, nil
 }
 
 // predictAll predicts rows.
-func predictAll(model *linear.Logistic, x []float64, d int) []int {
+func predictAll(ctx context.Context, model *linear.Logistic, x []float64, d int) ([]int, error) {
 	const together = 64
 	labels := make([]int, len(x)/d)
-	parallel.For((len(labels)+together-1)/together, func(_, part int) {
+	err := each(ctx, (len(labels)+together-1)/together, func(part int) error {
 		scratch := make([]float64, len(model.Classes))
 		for i := part * together; i < min((part+1)*together, len(labels)); i++ {
 			labels[i] = model.Predict(x[i*d:(i+1)*d], scratch)
 		}
+		return nil
 	})
-	return labels
+	return labels, err
 }
 
 // foldBounds are where folds of n rows begin, and where the last ends. The first have the rows that are left over.
@@ -101,7 +102,7 @@ func foldBounds(n int) []int {
 
 // crossValidate returns the weight of the loss for every factor whose accuracy, the mean over
 // folds, is best.
-func crossValidate(x []float64, labels [][]int, d int) ([]float64, error) {
+func crossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]float64, error) {
 	weights := weightsOfLoss()
 	sums := make([][]float64, len(labels))
 	for j := range sums {
@@ -116,12 +117,16 @@ func crossValidate(x []float64, labels [][]int, d int) ([]float64, error) {
 			return nil, err
 		}
 		for j, l := range labels {
-			path, err := inputs.Path(append(append([]int(nil), l[:low]...), l[high:]...), weights, fitIterations)
+			path, err := inputs.Path(ctx, append(append([]int(nil), l[:low]...), l[high:]...), weights, fitIterations)
 			if err != nil {
 				return nil, fmt.Errorf("factor %d: %w", j, err)
 			}
 			for i, model := range path {
-				sums[j][i] += accuracy(predictAll(model, x[low*d:high*d], d), l[low:high])
+				predicted, err := predictAll(ctx, model, x[low*d:high*d], d)
+				if err != nil {
+					return nil, err
+				}
+				sums[j][i] += accuracy(predicted, l[low:high])
 			}
 		}
 	}
@@ -140,7 +145,7 @@ func crossValidate(x []float64, labels [][]int, d int) ([]float64, error) {
 }
 
 // fitBoosted fits boosted trees.
-func fitBoosted(x []float64, labels [][]int, d int) ([]classify, error) {
+func fitBoosted(ctx context.Context, x []float64, labels [][]int, d int) ([]classify, error) {
 	columns, err := gbt.NewColumns(len(labels[0]), d, x)
 	if err != nil {
 		return nil, err
@@ -149,19 +154,19 @@ func fitBoosted(x []float64, labels [][]int, d int) ([]classify, error) {
 	for j, l := range labels {
 		if !varies(l) {
 			only := l[:1]
-			models[j] = func(x []float64) ([]int, error) { return slices.Repeat(only, len(x)/d), nil }
+			models[j] = func(_ context.Context, x []float64) ([]int, error) { return slices.Repeat(only, len(x)/d), nil }
 			continue
 		}
-		model, err := gbt.FitClassifier(columns, l, gbt.Defaults())
+		model, err := gbt.FitClassifier(ctx, columns, l, gbt.Defaults())
 		if err != nil {
 			return nil, fmt.Errorf("factor %d: %w", j, err)
 		}
-		models[j] = func(x []float64) ([]int, error) {
+		models[j] = func(ctx context.Context, x []float64) ([]int, error) {
 			rows, err := gbt.NewColumns(len(x)/d, d, x)
 			if err != nil {
 				return nil, err
 			}
-			return model.Predict(rows)
+			return model.Predict(ctx, rows)
 		}
 	}
 	return models, nil

@@ -1,6 +1,9 @@
 package metrics
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // CodeSpread is how far codes are from being all the same: the standard deviation over the rows of every
 // column of codes/|codes|, mean over the columns, times the root of their number (Chen and He 2021, section 4.1). It is
@@ -12,13 +15,19 @@ type CodeSpread struct{}
 func (*CodeSpread) Better() Direction { return HigherIsBetter }
 
 // Compute returns no parts.
-func (*CodeSpread) Compute(in *Input) (Result, error) {
+func (*CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
 	n, d := in.Codes.Rows, in.Codes.Cols
 	mean, square := make([]float64, d), make([]float64, d)
 	for i := range n { // Welford: equal rows have a deviation of 0
+		if err := stops(ctx, i, 1<<14); err != nil {
+			return Result{}, err
+		}
 		row, scale, part := in.Codes.Row(i), 0.0, 1/float64(i+1)
 		if norm := norm2(row); norm > 0 {
 			scale = 1 / norm

@@ -34,7 +34,7 @@ func TestCodeSpread(t *testing.T) {
 		in := gridInput(ordinals(40, 25), test.d, test.code)
 		near(t, test.name, compute(t, named("code-spread"), in).Value, test.want, test.tolerance)
 	}
-	if _, err := named("code-spread").Compute(&Input{}); err == nil {
+	if _, err := named("code-spread").Compute(ctx, &Input{}); err == nil {
 		t.Error("no codes have a spread")
 	}
 }
@@ -49,7 +49,7 @@ func TestResultNames(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	in := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), float64(l[1]) })
-	results, err := Evaluate(in, 0, choices)
+	results, err := Evaluate(ctx, in, 0, choices)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestResultNames(t *testing.T) {
 		}
 	}
 	choices[2].Value = &MED{}
-	if _, err := Evaluate(in, 0, choices); err == nil || !strings.HasPrefix(err.Error(), "metric med-2: ") {
+	if _, err := Evaluate(ctx, in, 0, choices); err == nil || !strings.HasPrefix(err.Error(), "metric med-2: ") {
 		t.Error(err)
 	}
 }
@@ -74,7 +74,7 @@ func TestMEDSamples(t *testing.T) {
 	})
 	m := med()
 	m.Samples = 200
-	if _, err := m.Compute(in); err == nil || !strings.Contains(err.Error(), "no stream") {
+	if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "no stream") {
 		t.Error(err)
 	}
 	in.Stream = rng.New(0, "metric/med")
@@ -90,7 +90,7 @@ func TestMEDSamples(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	all.Samples = -1
-	if _, err := all.Compute(in); err == nil || !strings.Contains(err.Error(), "samples: -1 is negative") {
+	if _, err := all.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "samples: -1 is negative") {
 		t.Error(err)
 	}
 }
@@ -120,7 +120,7 @@ func TestDownstreamShare(t *testing.T) {
 		t.Errorf("%+v", r.Parts)
 	}
 	m.TrainRows = 10
-	if _, err := m.Compute(plain); err == nil || !strings.Contains(err.Error(), "train_rows says already") {
+	if _, err := m.Compute(ctx, plain); err == nil || !strings.Contains(err.Error(), "train_rows says already") {
 		t.Error(err)
 	}
 }

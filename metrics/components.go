@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,8 +69,8 @@ func (in *Input) found() (components, paths []int, count int, err error) {
 
 // Compute returns the parts per_component and size, by component, and the grid rows of
 // components and paths. Without any row in a component it is an error.
-func (m *Purity) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *Purity) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	components, paths, count, err := in.found()
@@ -126,8 +127,8 @@ func purityResult(members map[int]map[int]int, paths int) Result {
 }
 
 // Compute returns the parts kept and discarded, in rows.
-func (m *Coverage) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *Coverage) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	components, kept := in.Components, 0

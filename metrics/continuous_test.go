@@ -72,7 +72,7 @@ func TestExact(t *testing.T) {
 	in.Exact[0] = []float64{-math.MaxFloat64, 0, 0, 0, math.MaxFloat64}
 	near(t, "scaled without overflow", compute(t, ranged, in).Value, 1, 1e-15)
 	for _, name := range []string{"contraction-max", "contraction-mean", "mse", "mae", "me"} {
-		if _, err := choice(name).Value.Compute(in); err == nil {
+		if _, err := choice(name).Value.Compute(ctx, in); err == nil {
 			t.Errorf("%s: values whose range is not a number: no error", name)
 		}
 	}

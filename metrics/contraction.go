@@ -1,13 +1,13 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27
@@ -42,11 +42,14 @@ func (c *Contraction) Validate() error {
 }
 
 // Compute measures all pairs, or as many as the settings say.
-func (c *Contraction) Compute(in *Input) (Result, error) {
+func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := c.Validate(); err != nil {
 		return Result{}, err
 	}
 	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
 	n := in.Codes.Rows
@@ -58,15 +61,18 @@ func (c *Contraction) Compute(in *Input) (Result, error) {
 			return Result{}, fmt.Errorf("there are %.0f pairs of rows, and no stream of random numbers to choose %d of them", possible, c.Pairs)
 		}
 		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random pairs of rows of %.0f", c.Pairs, possible))
-		for range c.Pairs {
+		for pair := range c.Pairs {
+			if err := stops(ctx, pair, 1<<16); err != nil {
+				return Result{}, err
+			}
 			i, j := in.Stream.IntN(n), in.Stream.IntN(n-1)
 			if j >= i {
 				j++
 			}
 			s.add(i, j)
 		}
-	} else {
-		s.all(c.Max)
+	} else if err := s.all(ctx, c.Max); err != nil {
+		return Result{}, err
 	}
 	if r.Value = s.most; !c.Max && s.pairs > 0 {
 		r.Value = s.sum / s.pairs * float64(n-1) / float64(n) // pairs of a row with itself shrink by 0
@@ -84,11 +90,11 @@ type shrinkage struct {
 }
 
 // all counts every pair, for the sum or for the maximum.
-func (s *shrinkage) all(largest bool) {
+func (s *shrinkage) all(ctx context.Context, largest bool) error {
 	n := s.in.Codes.Rows
 	z, y, others := s.points()
 	results := make([]float64, (n+kernel.PairLanes-1)/kernel.PairLanes) // by block of lanes
-	parallel.For(len(results), func(_, block int) {
+	err := each(ctx, len(results), func(block int) error {
 		lane := block * kernel.PairLanes
 		a, b := make([]float64, kernel.PairLanes*kernel.PairSources), make([]float64, kernel.PairLanes*kernel.PairSources)
 		var once, twice [kernel.PairLanes]float64
@@ -114,12 +120,17 @@ func (s *shrinkage) all(largest bool) {
 				results[block] += once[i] + twice[i]/2
 			}
 		}
+		return nil
 	})
+	if err != nil {
+		return err
+	}
 	s.pairs = float64(n) * float64(n-1) / 2
 	for _, v := range results {
 		s.sum += v
 		s.most = max(s.most, v)
 	}
+	return nil
 }
 
 // column is a factor whose distance is not the difference of positions.

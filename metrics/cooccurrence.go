@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"math"
 	"strings"
 
@@ -41,12 +42,16 @@ func (*CoOccurrence) Suits(in *Input) error { return wantFactors(in, 2) }
 
 // Compute returns the part per_factor, the mean of a factor over the others, and with TopK
 // selected, the numbers of the chosen columns; and the grid co_occurrence of factors.
-func (m *CoOccurrence) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	var r Result
-	rows := newInformation(in, m.Bins, m.Binning).mutual
+	x, err := newInformation(ctx, in, m.Bins, m.Binning)
+	if err != nil {
+		return Result{}, err
+	}
+	rows := x.mutual
 	selected := Part{Name: "selected"}
 	if m.TopK > 0 {
 		relative, _ := columnShares(rows)

@@ -96,7 +96,7 @@ func TestCoOccurrenceErrors(t *testing.T) {
 	} {
 		m := coOccurrence()
 		change(m)
-		if _, err := m.Compute(in); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", m, err, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/unravel-ml/unravel/config"
@@ -109,8 +110,8 @@ func (m *DCI) Suits(in *Input) error {
 // informativeness_test; per_column (disentanglement), per_factor (completeness),
 // per_factor_train and per_factor_test (accuracy); and the grid importance. Factors
 // that have one level in the training rows are left out.
-func (m *DCI) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	if in.Stream == nil && m.Ties == TiesRandom {
@@ -120,7 +121,7 @@ func (m *DCI) Compute(in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	fitted, err := m.fit(in, train, test)
+	fitted, err := m.fit(ctx, in, train, test)
 	if err != nil {
 		return Result{}, err
 	}
@@ -135,7 +136,7 @@ type fittedDCI struct {
 	notes       []string
 }
 
-func (m *DCI) fit(in *Input, train, test []int) (*fittedDCI, error) {
+func (m *DCI) fit(ctx context.Context, in *Input, train, test []int) (*fittedDCI, error) {
 	x, err := boostedColumns(in, train, m.Bins)
 	if err != nil {
 		return nil, err
@@ -156,11 +157,11 @@ func (m *DCI) fit(in *Input, train, test []int) (*fittedDCI, error) {
 			f.notes = append(f.notes, fmt.Sprintf("factor %s has one level only in the training rows and is left out", factor.Name))
 			continue
 		}
-		classifier, err := gbt.FitClassifier(x, levels, options)
+		classifier, err := gbt.FitClassifier(ctx, x, levels, options)
 		if err != nil {
 			return nil, fmt.Errorf("factor %q: %w", factor.Name, err)
 		}
-		predicted, err := classifier.Predict(y)
+		predicted, err := classifier.Predict(ctx, y)
 		if err != nil {
 			return nil, fmt.Errorf("factor %q: %w", factor.Name, err)
 		}

@@ -262,7 +262,7 @@ func TestDCIErrors(t *testing.T) {
 		{DCI{Rounds: 100, Score: Disentanglement, Split: Split{TrainRows: 4}, Ties: TiesFirst}, gridInput(ordinals(4), 2, plain), "want at least two"},
 		{DCI{Rounds: 100, Score: Informativeness, Split: Split{TrainRows: 1}, Ties: TiesFirst}, gridInput(ordinals(1), 2, plain), "every factor has one level only"},
 	} {
-		if _, err := test.m.Compute(test.in); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := test.m.Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want %q", test.m, err, test.want)
 		}
 	}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -13,13 +14,13 @@ import (
 type deviation func(points []float64, count int) (float64, error)
 
 // newDeviation returns the measure of points with so many columns.
-func newDeviation(d factor.Deviation, columns int) deviation {
+func newDeviation(ctx context.Context, d factor.Deviation, columns int) deviation {
 	switch d {
 	case factor.MAD:
 		if columns == 1 {
 			return madOfLine
 		}
-		median := new(geometry.Median)
+		median := &geometry.Median{Interrupt: ctx.Err}
 		return func(points []float64, _ int) (float64, error) {
 			err := median.Fit(points, columns)
 			return median.MeanDistance, err
@@ -30,7 +31,7 @@ func newDeviation(d factor.Deviation, columns int) deviation {
 				return slices.Max(points)/2 - slices.Min(points)/2, nil
 			}
 		}
-		ball := new(geometry.Ball)
+		ball := &geometry.Ball{Interrupt: ctx.Err}
 		return func(points []float64, _ int) (float64, error) {
 			err := ball.Enclose(points, columns)
 			return ball.Radius, err
@@ -39,26 +40,27 @@ func newDeviation(d factor.Deviation, columns int) deviation {
 		if columns == 1 {
 			return func(points []float64, _ int) (float64, error) { return slices.Max(points) - slices.Min(points), nil }
 		}
-		pairs := new(geometry.Pairs)
+		pairs := &geometry.Pairs{Interrupt: ctx.Err}
 		return func(points []float64, _ int) (float64, error) {
 			if err := pairs.Set(points, columns); err != nil {
 				return 0, err
 			}
-			distance, _, _ := pairs.Diameter()
-			return distance, nil
+			distance, _, _, err := pairs.Diameter()
+			return distance, err
 		}
 	case factor.MPD:
 		if columns == 1 {
 			return mpdOfLine
 		}
-		pairs := new(geometry.Pairs)
+		pairs := &geometry.Pairs{Interrupt: ctx.Err}
 		return func(points []float64, count int) (float64, error) {
 			if err := pairs.Set(points, columns); err != nil {
 				return 0, err
 			}
 			// of a group of which the points are a sample: the distances of a point from
 			// itself, 0, would be more frequent in the sample
-			return pairs.Mean() / 2 * float64(count-1) / float64(count), nil
+			mean, err := pairs.Mean()
+			return mean / 2 * float64(count-1) / float64(count), err
 		}
 	}
 	return func(points []float64, _ int) (float64, error) { return variance(points, columns), nil }

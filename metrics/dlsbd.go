@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -124,11 +125,11 @@ func (m *DLSBD) Suits(in *Input) error {
 // Compute returns D_LSBD with the parts per_subgroup and omega (|w|, the mean
 // over objects; its sign depends on the arbitrary orientation of principal axes; 1 for
 // rotations), per_object when there is more than one, and interval with a bootstrap.
-func (m *DLSBD) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	d, err := m.design(in)
+	d, err := m.design(ctx, in)
 	if err != nil {
 		return Result{}, err
 	}
@@ -146,7 +147,7 @@ func (m *DLSBD) Compute(in *Input) (Result, error) {
 	}
 	r.Notes = append(r.Notes, d.notes...)
 	if m.Bootstrap > 0 {
-		part, err := m.interval(in, chosen)
+		part, err := m.interval(ctx, in, chosen)
 		if err != nil {
 			return Result{}, err
 		}
@@ -164,12 +165,12 @@ type design struct {
 	notes   []string
 }
 
-func (m *DLSBD) design(in *Input) (*design, error) {
+func (m *DLSBD) design(ctx context.Context, in *Input) (*design, error) {
 	d := &design{turning: turning{m.Omega, m.Aggregate, m.SharedOmega, whitenedPlane, true}}
 	t, err := arrange(in, true)
 	if err == nil && (m.Objects != ObjectsTogether || t.objects == 1) {
 		d.factors, d.names = t.circles, t.objectNames
-		d.measure = func(codes Matrix, k int) (*measured, error) { return d.subgroup(codes, t, k) }
+		d.measure = func(codes Matrix, k int) (*measured, error) { return d.subgroup(ctx, codes, t, k) }
 		return d, nil
 	}
 	s, err := newSampling(in, m.Objects == ObjectsTogether)
@@ -180,7 +181,7 @@ func (m *DLSBD) design(in *Input) (*design, error) {
 		d.factors = append(d.factors, in.Factors[j])
 	}
 	d.names = s.names
-	d.measure = func(codes Matrix, k int) (*measured, error) { return d.sampled(codes, s, s.moving[k]) }
+	d.measure = func(codes Matrix, k int) (*measured, error) { return d.sampled(ctx, codes, s, s.moving[k]) }
 	d.notes = append(d.notes, s.notes()...)
 	return d, nil
 }
@@ -230,7 +231,7 @@ func (m Matrix) columns(list []int) Matrix {
 }
 
 // interval is the percentile interval of 95 % of the value.
-func (m *DLSBD) interval(in *Input, chosen []*subgroup) (Part, error) {
+func (m *DLSBD) interval(ctx context.Context, in *Input, chosen []*subgroup) (Part, error) {
 	if in.Stream == nil {
 		return Part{}, errors.New("there is no stream of random numbers for the bootstrap; Evaluate sets one")
 	}
@@ -246,7 +247,7 @@ func (m *DLSBD) interval(in *Input, chosen []*subgroup) (Part, error) {
 		}
 		each := make([]float64, len(chosen))
 		for k, c := range chosen {
-			if each[k], err = s.weighted(in.Codes.columns(c.columns), k, c.turns, weights); err != nil {
+			if each[k], err = s.weighted(ctx, in.Codes.columns(c.columns), k, c.turns, weights); err != nil {
 				return Part{}, fmt.Errorf("bootstrap: %w", err)
 			}
 		}

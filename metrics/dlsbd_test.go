@@ -64,7 +64,7 @@ func dlsbd() *DLSBD { return &DLSBD{Omega: 10, Aggregate: factor.Mean} }
 
 func compute(t testing.TB, m Metric, in *Input) Result {
 	t.Helper()
-	r, err := m.Compute(in)
+	r, err := m.Compute(ctx, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,14 +260,14 @@ func TestErrors(t *testing.T) {
 			if strings.HasPrefix(test.name, "missing") || test.name == "repeated" { // the earlier form alone needs a grid
 				m = &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}
 			}
-			if _, err := m.Compute(in); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
 		})
 	}
 	in := input(perfect, 3, 4)
 	for _, m := range []Metric{&DLSBD{Omega: 0, Aggregate: factor.Mean}, &DLSBD{Omega: 5, Aggregate: factor.MeanSquare}} {
-		if _, err := m.Compute(in); err == nil {
+		if _, err := m.Compute(ctx, in); err == nil {
 			t.Errorf("%+v: no error", m)
 		}
 	}
@@ -276,7 +276,7 @@ func TestErrors(t *testing.T) {
 func TestEvaluate(t *testing.T) {
 	in := input(noisy(0.2, perfect), 8, 8)
 	before := slices.Clone(in.Codes.Data)
-	results, err := Evaluate(in, 0, []Choice{{Name: "dlsbd", Value: dlsbd()}, {Name: "dlsbd-workshop", Value: &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}}})
+	results, err := Evaluate(ctx, in, 0, []Choice{{Name: "dlsbd", Value: dlsbd()}, {Name: "dlsbd-workshop", Value: &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestEvaluate(t *testing.T) {
 		t.Error("the codes changed")
 	}
 	in.Codes.Data[1] = math.NaN()
-	if _, err := Evaluate(in, 0, nil); err == nil {
+	if _, err := Evaluate(ctx, in, 0, nil); err == nil {
 		t.Error("NaN passes")
 	}
 	for _, e := range Registry.Entries {
@@ -312,7 +312,7 @@ func ExampleDLSBD() {
 		in.Codes.Data = append(in.Codes.Data, math.Cos(a), math.Sin(a), math.Cos(2*b), math.Sin(2*b), 5)
 		in.Levels = append(in.Levels, at...)
 	}
-	r, err := (&DLSBD{Omega: 10, Aggregate: factor.Mean}).Compute(in)
+	r, err := (&DLSBD{Omega: 10, Aggregate: factor.Mean}).Compute(ctx, in)
 	fmt.Printf("%.3f %.0f %v\n", r.Value, r.Part("omega"), err)
 	// Output: 0.000 [1 2] <nil>
 }
@@ -331,7 +331,7 @@ func ExampleEvaluate() {
 		fmt.Println(err)
 		return
 	}
-	results, err := Evaluate(in, 0, []Choice{{Name: entry.Name, Value: entry.New()}})
+	results, err := Evaluate(ctx, in, 0, []Choice{{Name: entry.Name, Value: entry.New()}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -59,7 +59,7 @@ func TestRotationsGolden(t *testing.T) {
 		in := rotationsInput(t, name, want.Group)
 		shuffleRows(in)
 		for path, compute := range map[string]func(m *DLSBD, in *Input) (Result, error){
-			"grid": (*DLSBD).Compute, "sample": Sampled,
+			"grid": func(m *DLSBD, in *Input) (Result, error) { return m.Compute(ctx, in) }, "sample": Sampled,
 		} {
 			r, err := compute(dlsbd(), in)
 			if err != nil {
@@ -176,7 +176,7 @@ func TestAngles(t *testing.T) {
 	r := compute(t, dlsbd(), in)
 	near(t, "value", r.Value, 0, 1e-18)
 	near(t, "turns", r.Part("omega")[0], 2, 0)
-	if _, err := (&DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}).Compute(in); err == nil || !strings.Contains(err.Error(), "equal steps") {
+	if _, err := (&DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "equal steps") {
 		t.Errorf("the earlier form: error %v", err)
 	}
 }
@@ -196,7 +196,7 @@ func TestSampledNoise(t *testing.T) {
 			m := dlsbd()
 			m.Bootstrap = 100
 			measure := func(seed uint64) Result {
-				r, err := Evaluate(rowsOf(in, rows), seed, []Choice{{Name: "dlsbd", Value: m}})
+				r, err := Evaluate(ctx, rowsOf(in, rows), seed, []Choice{{Name: "dlsbd", Value: m}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -213,7 +213,7 @@ func TestSampledNoise(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (&DLSBD{Omega: 1, Aggregate: factor.Mean, Bootstrap: 5}).Compute(input(perfect, 5, 6)); err == nil || !strings.Contains(err.Error(), "stream") {
+	if _, err := (&DLSBD{Omega: 1, Aggregate: factor.Mean, Bootstrap: 5}).Compute(ctx, input(perfect, 5, 6)); err == nil || !strings.Contains(err.Error(), "stream") {
 		t.Errorf("bootstrap without a stream: error %v", err)
 	}
 }
@@ -270,7 +270,7 @@ func TestSampledObjects(t *testing.T) {
 	some := rowsOf(in, 70)
 	near(t, "each", compute(t, dlsbd(), some).Value, 0, 1e-18)
 	few := rowsOf(in, 10)
-	if _, err := dlsbd().Compute(few); err == nil || !strings.Contains(err.Error(), "objects: together") {
+	if _, err := dlsbd().Compute(ctx, few); err == nil || !strings.Contains(err.Error(), "objects: together") {
 		t.Errorf("1.7 rows of each object: error %v", err)
 	}
 	together := &DLSBD{Omega: 10, Aggregate: factor.Mean, Objects: ObjectsTogether}
@@ -286,7 +286,7 @@ func TestSampledRotations(t *testing.T) {
 	near(t, "inverses", subgroupOf(t, dlsbd(), rowsOf(inverse, 150), 0), 0.884, 0.05)
 	in.Factors[0].Rotations = slices.Clone(in.Factors[0].Rotations)
 	in.Factors[0].Rotations[7][2] += 0.01
-	if _, err := dlsbd().Compute(in); err == nil || !strings.Contains(err.Error(), `"pose": level 7`) {
+	if _, err := dlsbd().Compute(ctx, in); err == nil || !strings.Contains(err.Error(), `"pose": level 7`) {
 		t.Errorf("error %v, want one about level 7", err)
 	}
 }

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -123,8 +124,8 @@ func (m *Downstream) sizes(in *Input) (fitting, others []int) {
 // Compute returns the parts per_factor, for the largest size, per_size (means over factors) and
 // train_per_size, the same of the train rows, and with TopK selected, the numbers of the columns
 // chosen for the largest size; and the grid accuracy of sizes and factors.
-func (m *Downstream) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	var r Result
@@ -134,7 +135,10 @@ func (m *Downstream) Compute(in *Input) (Result, error) {
 	}
 	var top selection
 	if m.TopK > 0 && m.Choose == ChooseAll {
-		top = m.choose(in)
+		var err error
+		if top, err = m.choose(ctx, in); err != nil {
+			return Result{}, err
+		}
 		r.Notes = append(r.Notes, top.notes...)
 	}
 	g := Grid{Name: "accuracy"}
@@ -148,12 +152,14 @@ func (m *Downstream) Compute(in *Input) (Result, error) {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
 		if m.TopK > 0 && m.Choose != ChooseAll {
-			top = m.choose(in.rows(train))
+			if top, err = m.choose(ctx, in.rows(train)); err != nil {
+				return Result{}, err
+			}
 			for _, note := range top.notes {
 				r.Notes = append(r.Notes, fmt.Sprintf("%d train rows: %s", size, note))
 			}
 		}
-		fit, check, err := m.accuracies(in, top.of(in.Codes), train, test)
+		fit, check, err := m.accuracies(ctx, in, top.of(in.Codes), train, test)
 		if err != nil {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
@@ -178,17 +184,21 @@ type selection struct {
 }
 
 // choose returns the best TopK columns of every factor.
-func (m *Downstream) choose(in *Input) selection {
+func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
 	const bins = 20
-	relative, _ := columnShares(newInformation(in, bins, EqualWidth).mutual)
+	x, err := newInformation(ctx, in, bins, EqualWidth)
+	if err != nil {
+		return selection{}, err
+	}
+	relative, _ := columnShares(x.mutual)
 	columns, tied := (&MED{Entropy: libraryEntropy(), TopK: m.TopK}).best(relative)
 	switch {
 	case len(columns) == 0:
-		return selection{notes: []string{"no code column tells anything about a factor: all are taken"}}
+		return selection{notes: []string{"no code column tells anything about a factor: all are taken"}}, nil
 	case tied:
-		return selection{columns, []string{tiedNote}}
+		return selection{columns, []string{tiedNote}}, nil
 	}
-	return selection{columns: columns}
+	return selection{columns: columns}, nil
 }
 
 // of returns the chosen columns of codes.
@@ -232,22 +242,22 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 }
 
 // accuracies returns those of all factors on the train and on the test rows.
-func (m *Downstream) accuracies(in *Input, codes Matrix, train, test []int) (fit, check []float64, err error) {
+func (m *Downstream) accuracies(ctx context.Context, in *Input, codes Matrix, train, test []int) (fit, check []float64, err error) {
 	labels, answers := labelsOf(in, train), labelsOf(in, test)
 	x, y := rowsOf(codes, train), rowsOf(codes, test)
 	if m.Predictor == Logistic {
 		x, y = standardised(codes, train, test)
 	}
-	models, err := m.fit(x, labels, codes.Cols)
+	models, err := m.fit(ctx, x, labels, codes.Cols)
 	if err != nil {
 		return nil, nil, err
 	}
 	for j, predict := range models {
-		fitted, err := predict(x)
+		fitted, err := predict(ctx, x)
 		if err != nil {
 			return nil, nil, err
 		}
-		predicted, err := predict(y)
+		predicted, err := predict(ctx, y)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -81,7 +81,7 @@ func TestDownstreamOracles(t *testing.T) {
 		near(t, "the first rows have one level of three", r4.Grids[0].Values[0][0], 1.0/3, 1e-12)
 		near(t, "the largest size", r4.Value, 1, 0)
 		near(t, "the smallest size", r4.Part("per_size")[0], average(r4.Grids[0].Values[0]), 1e-12)
-		r, err := Evaluate(in, 1, []Choice{{Name: "downstream", Value: downstream(p, 12, 6, 100)}})
+		r, err := Evaluate(ctx, in, 1, []Choice{{Name: "downstream", Value: downstream(p, 12, 6, 100)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestDownstreamErrors(t *testing.T) {
 	} {
 		m := downstream(Logistic, 5, 6)
 		change(m)
-		if _, err := m.Compute(in); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", m, err, want)
 		}
 	}
@@ -199,7 +199,7 @@ func TestDownstreamErrors(t *testing.T) {
 func TestDownstreamThreads(t *testing.T) {
 	in := wide(300, 4)
 	value := func(seed uint64) Result {
-		r, err := Evaluate(in, seed, []Choice{{Name: "downstream", Value: downstream(LogisticCV, 10, 90)}})
+		r, err := Evaluate(ctx, in, seed, []Choice{{Name: "downstream", Value: downstream(LogisticCV, 10, 90)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func BenchmarkDownstream(b *testing.B) {
 	for _, p := range []Predictor{LogisticCV, Logistic} {
 		b.Run(string(p), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Evaluate(in, 0, []Choice{{Name: "downstream", Value: downstream(p, 10, 100, 1000, 10000)}}); err != nil {
+				if _, err := Evaluate(ctx, in, 0, []Choice{{Name: "downstream", Value: downstream(p, 10, 100, 1000, 10000)}}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -156,10 +156,10 @@ func ExampleSubCodeDeviation() {
 	}
 	in := &Input{Codes: Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
 	metric := NewSubCodeDeviation(factor.MPD)
-	r, _ := metric.Compute(in)
+	r, _ := metric.Compute(ctx, in)
 	fmt.Printf("in order: %.4f, score %.2f\n", r.Value, r.Part("score")[0])
 	metric.Assign = AssignBest
-	r, _ = metric.Compute(in)
+	r, _ = metric.Compute(ctx, in)
 	fmt.Printf("best: %.4f, %s\n", r.Value, r.Notes[0])
 	// Output:
 	// in order: 0.5455, score 0.58

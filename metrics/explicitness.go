@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/unravel-ml/unravel/config"
@@ -45,8 +46,8 @@ func (m *Explicitness) Suits(in *Input) error {
 }
 
 // Compute returns the parts per_factor, and train: the same areas on the train rows.
-func (m *Explicitness) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	train, test, err := m.Split.rows(in)
@@ -66,14 +67,17 @@ func (m *Explicitness) Compute(in *Input) (Result, error) {
 			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
 			continue
 		}
-		model, err := inputs.Fit(fit[j], m.C, m.Iterations)
+		model, err := inputs.Fit(ctx, fit[j], m.C, m.Iterations)
 		if err != nil {
 			return Result{}, fmt.Errorf("factor %q: %w", f.Name, err)
 		}
 		if !model.Converged {
 			r.Notes = append(r.Notes, fmt.Sprintf("the regression of %s has not converged", f.Name))
 		}
-		area, levels := rocAreas(model, y, check[j])
+		area, levels, err := rocAreas(ctx, model, y, check[j])
+		if err != nil {
+			return Result{}, err
+		}
 		if levels == 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf("factor %s has no two levels in the test rows and is left out", f.Name))
 			continue
@@ -82,7 +86,9 @@ func (m *Explicitness) Compute(in *Input) (Result, error) {
 			r.Notes = append(r.Notes, fmt.Sprintf("%d of %d levels of %s are not in the test rows", len(model.Classes)-levels, len(model.Classes), f.Name))
 		}
 		tested.Labels, tested.Values = append(tested.Labels, f.Name), append(tested.Values, area)
-		area, _ = rocAreas(model, x, fit[j])
+		if area, _, err = rocAreas(ctx, model, x, fit[j]); err != nil {
+			return Result{}, err
+		}
 		trained.Values = append(trained.Values, area)
 	}
 	if len(tested.Values) == 0 {

@@ -59,7 +59,7 @@ func TestExplicitnessErrors(t *testing.T) {
 	} {
 		m := explicitness()
 		change(m)
-		if _, err := m.Compute(in); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", m, err, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"github.com/unravel-ml/unravel/factor"
 )
 
@@ -30,7 +31,7 @@ func Predict(from, to []float64, rows []bool, order []int) (float64, error) {
 			count++
 		}
 	}
-	return predict(x, y, rows, count, order)
+	return predict(context.Background(), x, y, rows, count, order)
 }
 
 // SplitRows is the choice of rows, for its test.
@@ -48,7 +49,7 @@ func CrossValidate(in *Input, rows int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return crossValidate(rowsOf(in.Codes, train), labelsOf(in, train), in.Codes.Cols)
+	return crossValidate(context.Background(), rowsOf(in.Codes, train), labelsOf(in, train), in.Codes.Cols)
 }
 
 // Sampled computes D_LSBD of any rows, grids too, as of a sample.
@@ -62,5 +63,5 @@ func Sampled(m *DLSBD, in *Input) (Result, error) {
 	for _, j := range s.moving {
 		factors = append(factors, in.Factors[j])
 	}
-	return t.collect(factors, s.names, func(k int) (*measured, error) { return t.sampled(in.Codes, s, s.moving[k]) })
+	return t.collect(factors, s.names, func(k int) (*measured, error) { return t.sampled(context.Background(), in.Codes, s, s.moving[k]) })
 }

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -187,8 +188,8 @@ func (*HError) Suits(in *Input) error {
 }
 
 // Compute returns the distance.
-func (m *HError) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *HError) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	return Result{Value: float64(hierarchy.Distance(in.Hierarchy, in.TrueHierarchy))}, nil

@@ -100,7 +100,7 @@ func TestHierarchicalMistakes(t *testing.T) {
 		"the true hierarchy is not known":         {"h-error", with(func(in *Input) { in.Hierarchy = none })},
 	} {
 		want, _, _ := strings.Cut(want, ", too")
-		if _, err := named(test.name).Compute(test.in); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := named(test.name).Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, want)
 		}
 	}

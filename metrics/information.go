@@ -1,12 +1,12 @@
 package metrics
 
 import (
+	"context"
 	"math"
 	"slices"
 	"sort"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Binning says how the range of a code column is cut into bins.
@@ -49,7 +49,7 @@ type information struct {
 	entropy []float64   // by factor
 }
 
-func newInformation(in *Input, bins int, binning Binning) *information {
+func newInformation(ctx context.Context, in *Input, bins int, binning Binning) (*information, error) {
 	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
 	x := &information{mutual: make([][]float64, d), entropy: make([]float64, k)}
 	levels := make([][]int32, k)
@@ -63,13 +63,13 @@ func newInformation(in *Input, bins int, binning Binning) *information {
 		}
 		x.entropy[j] = entropy(counts, n)
 	}
-	binColumns(in.Codes, bins, binning, func(scratch *binned, c, used int) {
+	err := binColumns(ctx, in.Codes, bins, binning, func(scratch *binned, c, used int) {
 		x.mutual[c] = make([]float64, k)
 		for j, f := range in.Factors {
 			x.mutual[c][j] = scratch.mutual(used, levels[j], f.Size)
 		}
 	})
-	return x
+	return x, err
 }
 
 // binned is a code column in bins, and room to count.
@@ -86,10 +86,10 @@ const columnsAtOnce = 8
 
 // binColumns calls use for every code column in bins, with the number of bins. Calls
 // run at the same time, each with scratch of its own.
-func binColumns(codes Matrix, bins int, binning Binning, use func(scratch *binned, c, used int)) {
+func binColumns(ctx context.Context, codes Matrix, bins int, binning Binning, use func(scratch *binned, c, used int)) error {
 	n, d := codes.Rows, codes.Cols
 	blocks := (d + columnsAtOnce - 1) / columnsAtOnce
-	parallel.For(blocks, func(_, block int) {
+	return each(ctx, blocks, func(block int) error {
 		first := block * columnsAtOnce
 		width := min(columnsAtOnce, d-first)
 		columns := make([]float64, width*n)
@@ -100,10 +100,14 @@ func binColumns(codes Matrix, bins int, binning Binning, use func(scratch *binne
 		}
 		scratch := &binned{ids: make([]int32, n)}
 		for c := range width {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			scratch.column = columns[c*n : (c+1)*n]
 			used := assignBins(scratch.column, edges(scratch.column, bins, binning), scratch.ids)
 			use(scratch, first+c, used)
 		}
+		return nil
 	})
 }
 

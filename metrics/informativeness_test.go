@@ -23,7 +23,7 @@ func choice(name string) Choice {
 // value evaluates a metric of the table with its defaults.
 func value(t *testing.T, name string, in *Input) float64 {
 	t.Helper()
-	r, err := Evaluate(in, 1, []Choice{choice(name)})
+	r, err := Evaluate(ctx, in, 1, []Choice{choice(name)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestContractionSamples(t *testing.T) {
 	sampled := func(max bool, pairs int) Result {
 		c := choice("contraction-mean")
 		c.Value = &Contraction{Max: max, Pairs: pairs}
-		r, err := Evaluate(in, 3, []Choice{c})
+		r, err := Evaluate(ctx, in, 3, []Choice{c})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestContractionSamples(t *testing.T) {
 	if r := sampled(false, 3790881/32+1); r.Value != all || len(r.Notes) != 0 {
 		t.Errorf("%v of all pairs, %v; notes %v", r.Value, all, r.Notes)
 	}
-	if _, err := (&Contraction{Pairs: 10}).Compute(in); err == nil || !strings.Contains(err.Error(), "no stream") {
+	if _, err := (&Contraction{Pairs: 10}).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "no stream") {
 		t.Errorf("without a stream: %v", err)
 	}
 }
@@ -137,7 +137,7 @@ func TestContractionPairs(t *testing.T) {
 	in := gridInput(ordinals(30), 1, func([]int, []float64) {})
 	var mean float64
 	for seed := range 2000 {
-		r, err := Evaluate(in, uint64(seed), []Choice{{Name: "contraction-mean", Value: &Contraction{Pairs: 9}}})
+		r, err := Evaluate(ctx, in, uint64(seed), []Choice{{Name: "contraction-mean", Value: &Contraction{Pairs: 9}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,11 +174,11 @@ func TestLeftInverseInvariance(t *testing.T) {
 		near(t, name, value(t, name, mapped), value(t, name, in), 1e-9)
 	}
 	s := &LeftInverse{Samples: 60}
-	r, err := Evaluate(in, 3, []Choice{{Name: "mse", Value: s}})
+	r, err := Evaluate(ctx, in, 3, []Choice{{Name: "mse", Value: s}})
 	if err != nil || len(r[0].Notes) != 1 || r[0].Value > 2*value(t, "mse", in) || r[0].Value < 0.5*value(t, "mse", in) {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := s.Compute(in); err == nil {
+	if _, err := s.Compute(ctx, in); err == nil {
 		t.Error("no stream: no error")
 	}
 	// a categorical factor counts from 0 to 1
@@ -234,7 +234,7 @@ func TestMetricsArePure(t *testing.T) {
 				bad.Paths = make([]int, in.Codes.Rows)
 				bad.Paths[3] = -1
 			}
-			if _, err := e.New().Compute(&bad); err == nil {
+			if _, err := e.New().Compute(ctx, &bad); err == nil {
 				t.Errorf("%s accepts bad %s", e.Name, r)
 			}
 		}

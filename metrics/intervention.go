@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -87,17 +88,23 @@ func (*FactorVAE) Suits(in *Input) error { return wantFactors(in, 2) }
 
 // Compute returns the parts train, the accuracy on the points fitted to, and per_factor, that
 // on the test points of each factor.
-func (m *BetaVAE) Compute(in *Input) (Result, error) {
+func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, err
 	}
-	draw, err := newDrawing(in, m)
+	draw, err := newDrawing(ctx, in, m)
 	if err != nil {
 		return Result{}, err
 	}
 	d := in.Codes.Cols
-	x, labels := m.points(draw, m.Train)
-	y, answers := m.points(draw, m.Test)
+	x, labels, err := m.points(ctx, draw, m.Train)
+	if err != nil {
+		return Result{}, err
+	}
+	y, answers, err := m.points(ctx, draw, m.Test)
+	if err != nil {
+		return Result{}, err
+	}
 	var scales []float64
 	if m.Standardise {
 		scales = make([]float64, d)
@@ -114,7 +121,7 @@ func (m *BetaVAE) Compute(in *Input) (Result, error) {
 			y[i] /= scales[i%d]
 		}
 	}
-	model, err := linear.FitLogistic(x, d, labels, 1, 1000)
+	model, err := linear.FitLogistic(ctx, x, d, labels, 1, 1000)
 	if err != nil {
 		return Result{}, err
 	}
@@ -128,10 +135,13 @@ func (m *BetaVAE) Compute(in *Input) (Result, error) {
 }
 
 // points draws points and their factors.
-func (m *BetaVAE) points(draw *drawing, n int) (x []float64, labels []int) {
+func (m *BetaVAE) points(ctx context.Context, draw *drawing, n int) (x []float64, labels []int, err error) {
 	d := draw.in.Codes.Cols
 	x, labels = make([]float64, n*d), make([]int, n)
 	for i := range labels {
+		if err := stops(ctx, i, 64); err != nil {
+			return nil, nil, err
+		}
 		j := draw.factor()
 		labels[i] = j
 		point := x[i*d : (i+1)*d]
@@ -143,7 +153,7 @@ func (m *BetaVAE) points(draw *drawing, n int) (x []float64, labels []int) {
 			}
 		}
 	}
-	return x, labels
+	return x, labels, nil
 }
 
 // predicted is the part of points whose factor is predicted, for every factor and in all.
@@ -175,11 +185,11 @@ func perFactor(in *Input, right, all []float64) Part {
 // Compute returns the parts per_factor, the part of its test votes that are right, and
 // train, that of the Train votes (without Direct). The grid votes has the Train votes, or the
 // Test votes with Direct, of columns for factors.
-func (m *FactorVAE) Compute(in *Input) (Result, error) {
+func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, err
 	}
-	draw, err := newDrawing(in, m)
+	draw, err := newDrawing(ctx, in, m)
 	if err != nil {
 		return Result{}, err
 	}
@@ -199,7 +209,9 @@ func (m *FactorVAE) Compute(in *Input) (Result, error) {
 		stands[c] = c
 	}
 	if !m.Direct {
-		g.Values = m.votes(draw, columns, m.Train)
+		if g.Values, err = m.votes(ctx, draw, columns, m.Train); err != nil {
+			return Result{}, err
+		}
 		var right float64
 		for c, row := range g.Values {
 			most := slices.Max(row)
@@ -208,7 +220,10 @@ func (m *FactorVAE) Compute(in *Input) (Result, error) {
 		}
 		r.Parts = append(r.Parts, Part{Name: "train", Values: []float64{right / float64(m.Train)}})
 	}
-	test := m.votes(draw, columns, m.Test)
+	test, err := m.votes(ctx, draw, columns, m.Test)
+	if err != nil {
+		return Result{}, err
+	}
 	if m.Direct {
 		g.Values = test
 	}
@@ -257,7 +272,7 @@ type drawing struct {
 	levels []*groups
 }
 
-func newDrawing(in *Input, m Selective) (*drawing, error) {
+func newDrawing(ctx context.Context, in *Input, m Selective) (*drawing, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
@@ -266,6 +281,9 @@ func newDrawing(in *Input, m Selective) (*drawing, error) {
 	}
 	if in.Stream == nil {
 		return nil, fmt.Errorf("there is no stream of random numbers to draw rows; want one")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	d := &drawing{in: in}
 	for j := range in.Factors {

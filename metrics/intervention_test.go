@@ -107,7 +107,7 @@ func TestInterventionErrors(t *testing.T) {
 		{named("beta-vae"), one, "there is 1 factor"},
 		{named("factor-vae"), one, "there is 1 factor"},
 	} {
-		if _, err := test.m.Compute(test.in); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := test.m.Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want %q", test.m, err, test.want)
 		}
 	}

@@ -1,12 +1,12 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // IRS is the interventional robustness score of Suter et al. 2019, section 4, as
@@ -43,11 +43,14 @@ func (m *IRS) Validate() error {
 
 // Compute returns the parts per_column, and max_deviation, the columns' weights, and
 // per_factor: the largest IRS of a column, for every factor. The grid is irs.
-func (m *IRS) Compute(in *Input) (Result, error) {
+func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, err
 	}
 	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
 	d, k := in.Codes.Cols, len(in.Factors)
@@ -56,9 +59,13 @@ func (m *IRS) Compute(in *Input) (Result, error) {
 		levels[j] = m.groups(in, j)
 	}
 	rows, largest := make([][]float64, d), make([]float64, d)
-	parallel.For(d, func(_, c int) {
-		rows[c], largest[c] = m.column(in.Codes, c, levels)
+	err := each(ctx, d, func(c int) (err error) {
+		rows[c], largest[c], err = m.column(ctx, in.Codes, c, levels)
+		return err
 	})
+	if err != nil {
+		return Result{}, err
+	}
 	columns, deviations, factors := Part{Name: "per_column"}, Part{Name: "max_deviation"}, Part{Name: "per_factor", Values: make([]float64, k)}
 	g := Grid{Name: "irs"}
 	for _, f := range in.Factors {
@@ -115,7 +122,7 @@ func (m *IRS) groups(in *Input, j int) *groups {
 
 // column is the IRS of a column for every factor, and its largest deviation from its
 // mean: 0 if it is constant.
-func (m *IRS) column(codes Matrix, c int, factors []*groups) (row []float64, largest float64) {
+func (m *IRS) column(ctx context.Context, codes Matrix, c int, factors []*groups) (row []float64, largest float64, err error) {
 	z := make([]float64, codes.Rows)
 	low, high := codes.Data[c], codes.Data[c]
 	for i := range z {
@@ -123,7 +130,7 @@ func (m *IRS) column(codes Matrix, c int, factors []*groups) (row []float64, lar
 		low, high = min(low, z[i]), max(high, z[i])
 	}
 	if low == high {
-		return nil, 0
+		return nil, 0, nil
 	}
 	centre := meanOf(z)
 	largest = max(high-centre, centre-low)
@@ -135,6 +142,9 @@ func (m *IRS) column(codes Matrix, c int, factors []*groups) (row []float64, lar
 			members := g.members(level)
 			if len(members) == 0 {
 				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, 0, err
 			}
 			group = group[:0]
 			for _, i := range members {
@@ -149,7 +159,7 @@ func (m *IRS) column(codes Matrix, c int, factors []*groups) (row []float64, lar
 		}
 		row[j] = 1 - sum/count
 	}
-	return row, largest
+	return row, largest, nil
 }
 
 // meanOf is the mean, without a sum that could overflow or a loss of what the numbers share.

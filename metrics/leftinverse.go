@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -93,15 +94,15 @@ func validSamples(n int) error {
 }
 
 // Compute returns the part per_factor: the error of each factor.
-func (l *LeftInverse) Compute(in *Input) (Result, error) {
+func (l *LeftInverse) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := l.Validate(); err != nil {
 		return Result{}, err
 	}
-	p, err := newRecovery(in, l.Samples, l.Units)
+	p, err := newRecovery(ctx, in, l.Samples, l.Units)
 	if err != nil {
 		return Result{}, err
 	}
-	var fit geometry.Regression
+	fit := geometry.Regression{Interrupt: ctx.Err}
 	if l.Error == MeanAbsoluteError {
 		err = fit.LeastAbsolute(p.codes, p.columns, p.targets, p.factors)
 	} else {
@@ -115,15 +116,15 @@ func (l *LeftInverse) Compute(in *Input) (Result, error) {
 
 // Compute returns the part per_factor: the largest error of each factor. With the fit
 // minimax the part lower_bound is a proven bound of the least value.
-func (m *MaxError) Compute(in *Input) (Result, error) {
+func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, err
 	}
-	p, err := newRecovery(in, m.Samples, m.Units)
+	p, err := newRecovery(ctx, in, m.Samples, m.Units)
 	if err != nil {
 		return Result{}, err
 	}
-	var fit geometry.Regression
+	fit := geometry.Regression{Interrupt: ctx.Err}
 	switch m.Fit {
 	case FitMinimax:
 		if err := fit.JointMinimax(p.codes, p.columns, p.targets, p.factors); err != nil {
@@ -145,8 +146,8 @@ func (m *MaxError) Compute(in *Input) (Result, error) {
 	if err := fit.LeastSquares(p.codes, p.columns, p.targets, p.factors, 0); err != nil {
 		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
 	}
-	ball, err := geometry.EnclosingBall(fit.Residuals, p.factors)
-	if err != nil {
+	ball := geometry.Ball{Interrupt: ctx.Err}
+	if err := ball.Enclose(fit.Residuals, p.factors); err != nil {
 		return Result{}, fmt.Errorf("ball around the errors: %w", err)
 	}
 	largest := make([]float64, p.factors)
@@ -164,8 +165,11 @@ type recovery struct {
 	notes            []string
 }
 
-func newRecovery(in *Input, samples int, u Units) (*recovery, error) {
+func newRecovery(ctx context.Context, in *Input, samples int, u Units) (*recovery, error) {
 	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	k := len(in.Factors)

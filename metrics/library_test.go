@@ -106,7 +106,7 @@ func TestModularityOracles(t *testing.T) {
 		}
 	}
 	one := gridInput(ordinals(4), 1, func(l []int, z []float64) { z[0] = float64(l[0]) })
-	if _, err := named("modularity").Compute(one); err == nil || !strings.Contains(err.Error(), "there is 1 factor; want at least 2") {
+	if _, err := named("modularity").Compute(ctx, one); err == nil || !strings.Contains(err.Error(), "there is 1 factor; want at least 2") {
 		t.Errorf("one factor: %v", err)
 	}
 	single := subset(gridInput(factors, 2, func(l []int, z []float64) { z[0] = 1 }), []int{3})
@@ -151,7 +151,7 @@ func TestUnsupervisedOracles(t *testing.T) {
 		{"wasserstein-correlation", huge, "too large"},
 		{"mutual-information", gridInput(factors, 1, func(l []int, z []float64) {}), "there is 1 code column"},
 	} {
-		if _, err := named(test.name).Compute(test.in); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := named(test.name).Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
 	}

@@ -2,10 +2,10 @@ package metrics
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -17,7 +17,7 @@ const manipulatedRows = 20000
 // from the mean of the group, over the number of images less the number of groups. Groups are drawn at random, without
 // replacement, until they hold 20,000 images. The matrix has a row for each column and a column for each
 // factor, of NaN where no two images differ in that factor alone.
-func Manipulation(in *Input, s *rng.Stream) Grid {
+func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	k := len(in.Factors)
 	g := Grid{Name: "manipulation", Values: make([][]float64, in.Codes.Cols)}
 	for c := range g.Values {
@@ -26,14 +26,18 @@ func Manipulation(in *Input, s *rng.Stream) Grid {
 	for j, f := range in.Factors {
 		g.Columns = append(g.Columns, f.Name)
 		groups, freedom := in.varied(j, s)
-		parallel.For(in.Codes.Cols, func(_, c int) {
+		err := each(ctx, in.Codes.Cols, func(c int) error {
 			g.Values[c][j] = math.NaN()
 			if freedom > 0 {
 				g.Values[c][j] = in.Codes.within(groups, c) / float64(freedom)
 			}
+			return nil
 		})
+		if err != nil {
+			return Grid{}, err
+		}
 	}
-	return g
+	return g, nil
 }
 
 // varied draws groups of rows that agree in all factors but one, and counts their degrees of freedom.

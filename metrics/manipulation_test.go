@@ -9,6 +9,15 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
+func manipulation(t *testing.T, in *Input, stream string) Grid {
+	t.Helper()
+	g, err := Manipulation(t.Context(), in, rng.New(1, stream))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
 // gridInput is a full grid of two factors, 3 x 4, with given codes.
 func gridInput(code func(a, b float64) []float64) *Input {
 	in := &Input{Factors: []factor.Factor{{Name: "a", Size: 3}, {Name: "b", Size: 4}}}
@@ -25,7 +34,7 @@ func gridInput(code func(a, b float64) []float64) *Input {
 
 func TestManipulation(t *testing.T) {
 	in := gridInput(func(a, b float64) []float64 { return []float64{a, b, 10*a + b, 1e9 + a*b, 5} })
-	g := Manipulation(in, rng.New(1, "manipulation"))
+	g := manipulation(t, in, "manipulation")
 	// var(0..2) = 1, var(0..3) = 5/3; of a*b over b: the mean of a^2 5/3 over a = 0, 1, 2; over a: of b^2 over b = 0..3
 	want := [][]float64{{1, 0}, {0, 5.0 / 3}, {100, 5.0 / 3}, {3.5, 25.0 / 9}, {0, 0}}
 	for c, row := range want {
@@ -41,13 +50,13 @@ func TestManipulation(t *testing.T) {
 
 	// Groups of different sizes: 0 and 2 at b = 0, and 0, 3 and 6 at b = 1. The order of the rows does not matter.
 	in = &Input{Factors: in.Factors, Levels: []int{2, 1, 0, 0, 1, 1, 0, 1, 1, 0, 2, 2}, Codes: Matrix{Rows: 6, Cols: 1, Data: []float64{6, 0, 3, 0, 2, 100}}}
-	g = Manipulation(in, rng.New(1, "manipulation"))
+	g = manipulation(t, in, "manipulation")
 	if want := (2.0 + 18) / 3; math.Abs(g.Values[0][0]-want) > 1e-12 {
 		t.Errorf("%v, want %v", g.Values[0][0], want)
 	}
 	// Rows with equal levels alone say nothing.
 	in = &Input{Factors: in.Factors, Levels: []int{0, 0, 0, 0, 1, 1}, Codes: Matrix{Rows: 3, Cols: 1, Data: []float64{1, 2, 3}}}
-	if g = Manipulation(in, rng.New(1, "manipulation")); !math.IsNaN(g.Values[0][0]) || !math.IsNaN(g.Values[0][1]) {
+	if g = manipulation(t, in, "manipulation"); !math.IsNaN(g.Values[0][0]) || !math.IsNaN(g.Values[0][1]) {
 		t.Errorf("%v, want NaN", g.Values)
 	}
 }
@@ -65,7 +74,7 @@ func TestManipulationOfMany(t *testing.T) {
 	if len(groups) != 667 || freedom != 667*29 || len(groups[0]) != 30 {
 		t.Errorf("%d groups, %d degrees of freedom", len(groups), freedom)
 	}
-	g := Manipulation(in, rng.New(1, "x"))
+	g := manipulation(t, in, "x")
 	if want := 31.0 * 30 / 12; math.Abs(g.Values[0][0]-want) > 1e-9*want || math.Abs(g.Values[1][0]-1) > 0.05 || math.Abs(g.Values[1][1]-1) > 0.05 {
 		t.Errorf("%v, want %v and 1", g.Values, want)
 	}
@@ -79,11 +88,11 @@ func TestMEDSelect(t *testing.T) {
 	})
 	entry, _ := Registry.Lookup("med")
 	m := entry.New().(*MED)
-	g, selected, err := m.Select(in)
+	g, selected, err := m.Select(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := m.Compute(in)
+	full, err := m.Compute(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,15 +105,15 @@ func TestMEDSelect(t *testing.T) {
 		t.Errorf("selected %v, want %v", selected, want)
 	}
 	m.TopK = 1
-	if _, selected, err = m.Select(in); err != nil || len(selected) != 2 {
+	if _, selected, err = m.Select(t.Context(), in); err != nil || len(selected) != 2 {
 		t.Errorf("selected %v, %v", selected, err)
 	}
-	best, err := m.Compute(in)
+	best, err := m.Compute(t.Context(), in)
 	if err != nil || len(best.Part("selected")) != 2 || int(best.Part("selected")[0]) != selected[0] || int(best.Part("selected")[1]) != selected[1] {
 		t.Errorf("the metric selects %v, %v", best.Part("selected"), err)
 	}
 	in.Factors = in.Factors[:1]
-	if _, _, err = m.Select(in); err == nil {
+	if _, _, err = m.Select(t.Context(), in); err == nil {
 		t.Error("levels of other factors are taken")
 	}
 }

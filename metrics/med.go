@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -68,8 +69,8 @@ func (*MED) Suits(in *Input) error { return wantFactors(in, 2) }
 // factor: 1 - entropy, to the base of the number of columns, of its column of R (with two or more columns).
 // With TopK, selected holds the numbers of the chosen columns, and the parts and the
 // grid R are of these.
-func (m *MED) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	var r Result
@@ -81,7 +82,10 @@ func (m *MED) Compute(in *Input) (Result, error) {
 		in = in.rows(rows)
 		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random rows of %d", m.Samples, n))
 	}
-	x := newInformation(in, m.Bins, m.Binning)
+	x, err := newInformation(ctx, in, m.Bins, m.Binning)
+	if err != nil {
+		return Result{}, err
+	}
 	relative, silent := columnShares(x.mutual)
 	if len(silent) > 0 {
 		var names []string
@@ -121,15 +125,19 @@ func (m *MED) Compute(in *Input) (Result, error) {
 
 // Select returns the matrix R of all columns, and the columns that are chosen from it, ascending: the
 // best TopK of every factor, or the best two where TopK is 0 (Cao et al. 2022, figure 15).
-func (m *MED) Select(in *Input) (Grid, []int, error) {
-	if err := ready(m, in); err != nil {
+func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Grid{}, nil, err
 	}
 	best := *m
 	if best.TopK == 0 {
 		best.TopK = 2
 	}
-	relative, _ := columnShares(newInformation(in, m.Bins, m.Binning).mutual)
+	x, err := newInformation(ctx, in, m.Bins, m.Binning)
+	if err != nil {
+		return Grid{}, nil, err
+	}
+	relative, _ := columnShares(x.mutual)
 	g := Grid{Name: "R", Values: relative}
 	for c := range relative {
 		g.Rows = append(g.Rows, columnName(c))

@@ -110,7 +110,7 @@ func TestMEDErrors(t *testing.T) {
 	} {
 		m := med()
 		change(m)
-		if _, err := m.Compute(in); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", m, err, want)
 		}
 	}

@@ -8,6 +8,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/unravel-ml/unravel/factor"
@@ -146,8 +147,10 @@ type Metric interface {
 	// Better says which direction of Result.Value is better.
 	Better() Direction
 
-	// Compute measures a valid input. It does not change it.
-	Compute(in *Input) (Result, error)
+	// Compute measures a valid input, which it does not change. It is pure: what it returns depends on its settings, the
+	// input and its Stream alone. It is an error if the input does not suit the metric, if the value is not finite, or if
+	// the context ends, which it looks at often enough to return soon: the error then wraps that of the context.
+	Compute(ctx context.Context, in *Input) (Result, error)
 }
 
 // Selective is implemented by metrics that not every data set suits.
@@ -157,8 +160,8 @@ type Selective interface {
 	Suits(in *Input) error
 }
 
-// ready checks a metric's settings, its input, and that they go together.
-func ready(m interface {
+// ready checks a metric's settings, its input, that they go together, and that the context has not ended.
+func ready(ctx context.Context, m interface {
 	Selective
 	Validate() error
 }, in *Input) error {
@@ -168,7 +171,10 @@ func ready(m interface {
 	if err := in.Validate(); err != nil {
 		return err
 	}
-	return m.Suits(in)
+	if err := m.Suits(in); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // Result is the outcome of a metric.
@@ -234,12 +240,13 @@ func ResultNames(choices []Choice) []string {
 
 // Evaluate computes metrics in order, with the names of [ResultNames]. Every metric draws from its own stream of the
 // seed, so that its value does not depend on which others are computed; one that comes again draws the same.
-func Evaluate(in *Input, seed uint64, choices []Choice) ([]Result, error) {
-	return EvaluateWatched(in, seed, choices, func(int, string) {})
+// If the context ends, so does the metric that is computed, and the error wraps that of the context.
+func Evaluate(ctx context.Context, in *Input, seed uint64, choices []Choice) ([]Result, error) {
+	return EvaluateWatched(ctx, in, seed, choices, func(int, string) {})
 }
 
-// EvaluateWatched is [Evaluate], and says before every metric which one it is.
-func EvaluateWatched(in *Input, seed uint64, choices []Choice, watch func(i int, name string)) ([]Result, error) {
+// EvaluateWatched is [Evaluate], and calls watch before every metric.
+func EvaluateWatched(ctx context.Context, in *Input, seed uint64, choices []Choice, watch func(i int, name string)) ([]Result, error) {
 	if err := in.Validate(); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
@@ -248,7 +255,7 @@ func EvaluateWatched(in *Input, seed uint64, choices []Choice, watch func(i int,
 		watch(i, names[i])
 		mine := *in
 		mine.Stream = rng.New(seed, "metric/"+c.Name)
-		r, err := c.Value.Compute(&mine)
+		r, err := c.Value.Compute(ctx, &mine)
 		if err != nil {
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)
 		}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/unravel-ml/unravel/config"
@@ -65,8 +66,8 @@ func (m *MIG) Suits(in *Input) error {
 
 // Compute returns the part per_factor (with Gap factors: per_column), and the grid
 // mutual_information in nats.
-func (m *MIG) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	reduced := m.reduces(in)
@@ -74,7 +75,10 @@ func (m *MIG) Compute(in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	x := newInformation(in, m.Bins, m.Binning)
+	x, err := newInformation(ctx, in, m.Bins, m.Binning)
+	if err != nil {
+		return Result{}, err
+	}
 	part := Part{Name: "per_factor"}
 	var r Result
 	if m.Gap == GapFactors {

@@ -159,7 +159,7 @@ func TestMIGErrors(t *testing.T) {
 		{Binning: EqualWidth, Gap: GapColumns}:         "bins: 0 is out of range",
 		{Bins: 9, Binning: EqualWidth, Gap: "factors"}: "there is 1 factor",
 	} {
-		if _, err := m.Compute(one); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := m.Compute(ctx, one); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", m, err, want)
 		}
 	}
@@ -169,7 +169,7 @@ func TestMIGErrors(t *testing.T) {
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "f0") || len(r.Part("per_factor")) != 1 {
 		t.Errorf("%+v", r)
 	}
-	if _, err := mig().Compute(subset(still, []int{1})); err == nil {
+	if _, err := mig().Compute(ctx, subset(still, []int{1})); err == nil {
 		t.Error("no factor varies: no error")
 	}
 }
@@ -204,7 +204,7 @@ func BenchmarkLarge(b *testing.B) {
 	for _, c := range choices {
 		b.Run(c.Name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Evaluate(in, 0, []Choice{c}); err != nil {
+				if _, err := Evaluate(ctx, in, 0, []Choice{c}); err != nil {
 					b.Fatal(err)
 				}
 			}

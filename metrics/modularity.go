@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -40,11 +41,14 @@ func wantFactors(in *Input, least int) error {
 // Compute returns the parts per_column, and per_factor: the mean over the columns
 // that tell most about the factor (0 if there is none). The grid is
 // mutual_information, in nats.
-func (m *Modularity) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	x := newInformation(in, m.Bins, m.Binning)
+	x, err := newInformation(ctx, in, m.Bins, m.Binning)
+	if err != nil {
+		return Result{}, err
+	}
 	columns, factors := Part{Name: "per_column"}, Part{Name: "per_factor", Values: make([]float64, len(in.Factors))}
 	counts := make([]float64, len(in.Factors))
 	dead := 0

@@ -107,7 +107,7 @@ func attempt(name string, in *Input) (Result, error) {
 			dci.Train, dci.Test, dci.Rounds = 400, 100, 2
 		}
 	}
-	return m.Compute(&mine)
+	return m.Compute(ctx, &mine)
 }
 
 // Every metric gives a finite value or says what it wants, for any codes; the same value

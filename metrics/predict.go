@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -66,7 +67,7 @@ func newPredictor(column int, values []float64) (*predictor, error) {
 
 // predict is the R^2, or the accuracy, of trees that estimate one column from another on
 // some rows, of which there are count. Of these, the first quarter in a random order tests.
-func predict(from, to *predictor, rows []bool, count int, order []int) (float64, error) {
+func predict(ctx context.Context, from, to *predictor, rows []bool, count int, order []int) (float64, error) {
 	if count < 2 {
 		return 0, nil
 	}
@@ -97,7 +98,7 @@ func predict(from, to *predictor, rows []bool, count int, order []int) (float64,
 	}
 	groups := column.Groups(test.x)
 	if categorical(to, rows) {
-		predicted, err := column.Classify(whole(train.y), gbt.Defaults())
+		predicted, err := column.Classify(ctx, whole(train.y), gbt.Defaults())
 		if err != nil {
 			return 0, err
 		}
@@ -109,7 +110,7 @@ func predict(from, to *predictor, rows []bool, count int, order []int) (float64,
 		}
 		return float64(right) / float64(len(groups)), nil
 	}
-	predicted, err := column.Regress(train.y, gbt.Defaults())
+	predicted, err := column.Regress(ctx, train.y, gbt.Defaults())
 	if err != nil {
 		return 0, err
 	}

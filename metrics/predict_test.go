@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -63,14 +64,7 @@ func slowPredict(t *testing.T, from, to []float64, rows []bool, order []int) flo
 	if all, whole := distinct(pick(chosen, to)); whole && len(all) <= 10 {
 		return slowAccuracy(t, x, testX, y, testY)
 	}
-	r, err := gbt.FitRegressor(x, y, gbt.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	predicted, err := r.Predict(testX)
-	if err != nil {
-		t.Fatal(err)
-	}
+	predicted := slowRegress(t, pick(train, from), y, pick(test, from))
 	mean, residual, variance := 0.0, 0.0, 0.0
 	for _, v := range testY {
 		mean += v / float64(tests)
@@ -82,17 +76,39 @@ func slowPredict(t *testing.T, from, to []float64, rows []bool, order []int) flo
 	return 1 - residual/variance
 }
 
+// slowRegress estimates y of rows by x alone, one row at a time; package gbt checks its columns against whole tables.
+func slowRegress(t *testing.T, x, y, at []float64) (estimates []float64) {
+	t.Helper()
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	column, err := gbt.NewColumn(pick(order, x))
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, err := column.Regress(ctx, pick(order, y), gbt.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range at {
+		estimates = append(estimates, groups[column.Groups([]float64{v})[0]])
+	}
+	return estimates
+}
+
 func slowAccuracy(t *testing.T, x, testX *gbt.Columns, y, testY []float64) float64 {
 	t.Helper()
 	var classes []int
 	for _, v := range y {
 		classes = append(classes, int(v))
 	}
-	c, err := gbt.FitClassifier(x, classes, gbt.Defaults())
+	c, err := gbt.FitClassifier(ctx, x, classes, gbt.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
-	predicted, err := c.Predict(testX)
+	predicted, err := c.Predict(ctx, testX)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,13 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
-	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3: the
@@ -77,8 +77,8 @@ func (*R4C) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.
 
 // Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor and
 // r2_from_code of columns and factors.
-func (m *R4) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *R4) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	var names []string
@@ -86,24 +86,24 @@ func (m *R4) Compute(in *Input) (Result, error) {
 	for c := range flat {
 		names = append(names, columnName(c))
 	}
-	return m.compute(in, flat, names, false)
+	return m.compute(ctx, in, flat, names, false)
 }
 
 // Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor,
 // r2_from_code and rows of columns and factors, of the rows where the factor is active and the
 // column's group open.
-func (m *R4C) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *R4C) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	if err := in.optionsFit(); err != nil {
 		return Result{}, err
 	}
-	return m.compute(in, in.Hierarchy, in.Hierarchy.Names(), true)
+	return m.compute(ctx, in, in.Hierarchy, in.Hierarchy.Names(), true)
 }
 
 // compute scores every factor against a hierarchy of the code columns.
-func (p *Predictions) compute(in *Input, h hierarchy.Hierarchy, names []string, conditional bool) (Result, error) {
+func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierarchy, names []string, conditional bool) (Result, error) {
 	if in.Stream == nil {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to split rows")
 	}
@@ -122,7 +122,7 @@ func (p *Predictions) compute(in *Input, h hierarchy.Hierarchy, names []string, 
 		b.factor, b.nextCategorical, b.nextContinuous = v, 0, b.categorical
 		groups[j] = b.group(h, active)
 	}
-	if err := b.run(p.permutations(in, len(rows))); err != nil {
+	if err := b.run(ctx, p.permutations(in, len(rows))); err != nil {
 		return Result{}, err
 	}
 	r := b.result(in, names, conditional)
@@ -230,25 +230,24 @@ func (b *comparisons) group(h hierarchy.Hierarchy, rows []bool) (group []*compar
 }
 
 // run fits and tests trees, of every comparison both ways for each split.
-func (b *comparisons) run(orders [][]int) error {
+func (b *comparisons) run(ctx context.Context, orders [][]int) error {
 	splits := len(orders)
-	scores, errs := make([]float64, 2*splits*len(b.list)), make([]error, 2*splits*len(b.list))
-	parallel.For(len(scores), func(_, at int) {
+	scores := make([]float64, 2*splits*len(b.list))
+	err := each(ctx, len(scores), func(at int) (err error) {
 		c, way, s := b.list[at/(2*splits)], at/splits%2, at%splits
 		from, to := c.factor, c.code
 		if way == 1 {
 			from, to = to, from
 		}
-		scores[at], errs[at] = predict(from, to, c.rows, c.count, orders[s])
+		scores[at], err = predict(ctx, from, to, c.rows, c.count, orders[s])
+		return err
 	})
+	if err != nil {
+		return err
+	}
 	for i, c := range b.list {
 		mine := scores[2*splits*i : 2*splits*(i+1)]
 		c.toCode, c.toFactor = factor.Mean.Of(mine[:splits]), factor.Mean.Of(mine[splits:])
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

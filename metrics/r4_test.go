@@ -258,7 +258,7 @@ func TestR4Mistakes(t *testing.T) {
 		if test.in.Hierarchy != nil && strings.HasPrefix(want, "hierarchy of") {
 			test.in.Hierarchy[0].Options = []hierarchy.Hierarchy{}
 		}
-		if _, err := test.m.Compute(test.in); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := test.m.Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -294,7 +294,7 @@ func ExampleR4C() {
 		in.Levels = append(in.Levels, kind, size)
 		in.Codes.Data = append(in.Codes.Data, float64(kind), -float64(size))
 	}
-	r, err := (&R4C{Predictions{Splits: 5}}).Compute(in)
+	r, err := (&R4C{Predictions{Splits: 5}}).Compute(ctx, in)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,21 +1,21 @@
 package metrics
 
 import (
+	"context"
 	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/linear"
-	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // rocAreas is the mean over levels of the area under the ROC curve of the level's
 // probability, over those levels of the model that some rows, but not all, have, and their number.
-func rocAreas(model *linear.Logistic, x []float64, labels []int) (mean float64, levels int) {
+func rocAreas(ctx context.Context, model *linear.Logistic, x []float64, labels []int) (mean float64, levels int, err error) {
 	n, k := len(labels), len(model.Classes)
 	d := len(x) / n
 	const together = 64
 	scores := make([]float64, n*k) // level by level
-	parallel.For((n+together-1)/together, func(_, part int) {
+	err = each(ctx, (n+together-1)/together, func(part int) error {
 		p := make([]float64, k)
 		for i := part * together; i < min((part+1)*together, n); i++ {
 			model.Probabilities(x[i*d:(i+1)*d], p)
@@ -23,16 +23,23 @@ func rocAreas(model *linear.Logistic, x []float64, labels []int) (mean float64, 
 				scores[c*n+i] = v
 			}
 		}
+		return nil
 	})
+	if err != nil {
+		return 0, 0, err
+	}
 	areas := make([]float64, k)
-	parallel.For(k, func(_, c int) { areas[c] = rocArea(scores[c*n:(c+1)*n], labels, model.Classes[c]) })
+	err = each(ctx, k, func(c int) error {
+		areas[c] = rocArea(scores[c*n:(c+1)*n], labels, model.Classes[c])
+		return nil
+	})
 	for _, a := range areas {
 		if !math.IsNaN(a) {
 			mean += a
 			levels++
 		}
 	}
-	return mean / float64(max(levels, 1)), levels
+	return mean / float64(max(levels, 1)), levels, err
 }
 
 // rocArea is the chance that a row with the label has a larger score than one without;

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -39,7 +40,7 @@ type dispersion struct {
 }
 
 // sampled measures every object of a sample along one factor.
-func (m turning) sampled(codes Matrix, s *sampling, factor int) (*measured, error) {
+func (m turning) sampled(ctx context.Context, codes Matrix, s *sampling, factor int) (*measured, error) {
 	n := len(s.objects)
 	r := &measured{values: make([]float64, n), turns: make([]float64, n)}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)
@@ -50,8 +51,14 @@ func (m turning) sampled(codes Matrix, s *sampling, factor int) (*measured, erro
 	all, curves := make([][]dispersion, n), make([][]float64, n)
 	for i, rows := range s.objects {
 		o := s.orbit(rows, factor)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		z := o.centred(codes)
 		for w := range last + 1 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			d, err := o.dispersion(z, codes.Cols, w, tolerance)
 			if err != nil {
 				return nil, err
@@ -181,9 +188,12 @@ func (o *orbit) scatter(m []float64, u *harmonics) float64 {
 }
 
 // weighted is the mean over objects of D_k, with weights of rows and the given turns of each object.
-func (s *sampling) weighted(codes Matrix, k int, turns, weights []float64) (float64, error) {
+func (s *sampling) weighted(ctx context.Context, codes Matrix, k int, turns, weights []float64) (float64, error) {
 	tolerance, sum, mass := 1e-12*rootMeanSquare(codes.Data), 0.0, 0.0
 	for i, rows := range s.objects {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		o, total := s.orbit(rows, s.moving[k]), 0.0
 		o.redrawn = true
 		for at, row := range o.rows {

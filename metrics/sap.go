@@ -1,13 +1,13 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
-	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // SAP is the separated attribute predictability of Kumar et al. 2018, section 3: the
@@ -63,8 +63,8 @@ func (m *SAP) Suits(in *Input) error {
 
 // Compute returns the part per_factor and the grid score of columns and factors.
 // Factors that have one level in the train rows are left out.
-func (m *SAP) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	reduced := m.reduces(in)
@@ -93,9 +93,13 @@ func (m *SAP) Compute(in *Input) (Result, error) {
 	for c := range g.Values {
 		g.Rows = append(g.Rows, columnName(c))
 	}
-	parallel.For(in.Codes.Cols, func(_, c int) {
-		g.Values[c] = m.column(in, c, train, test, fit, check, factors)
+	err = each(ctx, in.Codes.Cols, func(c int) (err error) {
+		g.Values[c], err = m.column(ctx, in, c, train, test, fit, check, factors)
+		return err
 	})
+	if err != nil {
+		return Result{}, err
+	}
 	part := Part{Name: "per_factor", Labels: g.Columns}
 	column := make([]float64, in.Codes.Cols)
 	for i := range factors {
@@ -114,19 +118,22 @@ func (m *SAP) Compute(in *Input) (Result, error) {
 
 // column scores a column for some factors, whose labels are fit on the train rows and
 // check on the test rows.
-func (m *SAP) column(in *Input, c int, train, test []int, fit, check [][]int, factors []int) []float64 {
+func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, fit, check [][]int, factors []int) ([]float64, error) {
 	x, row := columnOf(in.Codes, c, train), make([]float64, len(factors))
 	if m.Score == ScoreCorrelation {
 		for i, j := range factors {
 			row[i] = squaredCorrelation(x, fit[j])
 		}
-		return row
+		return row, nil
 	}
 	y, column := columnOf(in.Codes, c, test), linear.NewColumn(x)
 	for i, j := range factors {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		row[i] = accuracyOf(column.Classify(fit[j], in.Factors[j].Size, m.Cost), y, check[j])
 	}
-	return row
+	return row, nil
 }
 
 // labelsOf are the levels of every factor on some rows.

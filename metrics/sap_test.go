@@ -73,12 +73,12 @@ func TestSAPErrors(t *testing.T) {
 	} {
 		m := sap()
 		change(m)
-		if _, err := m.Compute(in); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", m, err, want)
 		}
 	}
 	one := gridInput(ordinals(4), 1, func(l []int, z []float64) {})
-	if _, err := sap().Compute(one); err == nil || !strings.Contains(err.Error(), "1 code column") {
+	if _, err := sap().Compute(ctx, one); err == nil || !strings.Contains(err.Error(), "1 code column") {
 		t.Error(err)
 	}
 	m := sap()
@@ -92,7 +92,7 @@ func TestSAPErrors(t *testing.T) {
 func TestSplit(t *testing.T) {
 	in := gridInput(ordinals(10, 9), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), math.Sin(float64(l[1])) })
 	value := func(seed uint64) Result {
-		r, err := Evaluate(in, seed, []Choice{{Name: "sap", Value: sap()}})
+		r, err := Evaluate(ctx, in, seed, []Choice{{Name: "sap", Value: sap()}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,13 +1,13 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // SubCodeDeviation is the modularity metric of Zhang and Sugiyama 2024, sections 3.1 (variance,
@@ -73,11 +73,14 @@ func (s *SubCodeDeviation) Suits(in *Input) error {
 }
 
 // Compute returns the part per_factor, and columns if these were assigned as best.
-func (s *SubCodeDeviation) Compute(in *Input) (Result, error) {
+func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := s.Validate(); err != nil {
 		return Result{}, err
 	}
 	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
 	blocks, err := planBlocks(in, s.Codes, s.Assign)
@@ -86,7 +89,9 @@ func (s *SubCodeDeviation) Compute(in *Input) (Result, error) {
 	}
 	var r Result
 	if blocks == nil {
-		blocks = assigned(in)
+		if blocks, err = assigned(ctx, in); err != nil {
+			return Result{}, err
+		}
 		columns := Part{Name: "columns"}
 		for _, b := range blocks {
 			columns.Labels = append(columns.Labels, in.Factors[b.Factor].Name)
@@ -103,12 +108,17 @@ func (s *SubCodeDeviation) Compute(in *Input) (Result, error) {
 		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random rows of %d", s.Samples, in.Codes.Rows))
 	}
 	perFactor := Part{Name: "per_factor"}
-	values, errs := make([]float64, len(blocks)), make([]error, len(blocks))
-	parallel.For(len(blocks), func(_, i int) { values[i], errs[i] = s.factor(in, blocks[i], rows) })
-	for i, b := range blocks {
-		if errs[i] != nil {
-			return Result{}, fmt.Errorf("factor %q: %w", in.Factors[b.Factor].Name, errs[i])
+	values := make([]float64, len(blocks))
+	err = each(ctx, len(blocks), func(i int) (err error) {
+		if values[i], err = s.factor(ctx, in, blocks[i], rows); err != nil {
+			return fmt.Errorf("factor %q: %w", in.Factors[blocks[i].Factor].Name, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	for i, b := range blocks {
 		perFactor.Labels = append(perFactor.Labels, in.Factors[b.Factor].Name)
 		perFactor.Values = append(perFactor.Values, values[i])
 		r.Value += values[i]
@@ -119,19 +129,22 @@ func (s *SubCodeDeviation) Compute(in *Input) (Result, error) {
 
 // factor measures one factor's sub-code. The rows are those chosen where the
 // sub-code has several columns; nil: all.
-func (s *SubCodeDeviation) factor(in *Input, b factor.Block, rows []int) (float64, error) {
+func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, b factor.Block, rows []int) (float64, error) {
 	if len(b.Columns) == 1 {
 		rows = nil
 	}
 	points := s.subCode(in.Codes, b.Columns)
 	g := groupRows(in, b.Factor, rows)
-	d := newDeviation(s.Deviation, len(b.Columns))
+	d := newDeviation(ctx, s.Deviation, len(b.Columns))
 	var values []float64
 	var group []float64
 	for level := range g.count {
 		members := g.members(level)
 		if len(members) == 0 {
 			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
 		}
 		group = group[:0]
 		for _, i := range members {

@@ -139,7 +139,7 @@ func TestStandardise(t *testing.T) {
 			t.Errorf("%v: %v", m, a)
 		}
 	}
-	if r, err := NewSubCodeDeviation(factor.Variance).Compute(scaled(1e200, 0)); err == nil {
+	if r, err := NewSubCodeDeviation(factor.Variance).Compute(ctx, scaled(1e200, 0)); err == nil {
 		t.Errorf("infinite variance: %v", r.Value)
 	}
 }
@@ -161,7 +161,7 @@ func TestSpreadSamples(t *testing.T) {
 		s.Samples = 400
 		var mean float64
 		for seed := range repeats {
-			r, err := Evaluate(in, uint64(seed), []Choice{{Name: m.String(), Value: s}})
+			r, err := Evaluate(ctx, in, uint64(seed), []Choice{{Name: m.String(), Value: s}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,11 +180,11 @@ func TestSpreadSamples(t *testing.T) {
 				t.Errorf("%v: %v of samples, %v of all", m, mean, want)
 			}
 		}
-		if _, err := s.Compute(in); err == nil || !strings.Contains(err.Error(), "no stream") {
+		if _, err := s.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "no stream") {
 			t.Errorf("without a stream: %v", err)
 		}
 		s.Codes = factor.SubCodes{"f0": {0}, "f1": {2, 3}} // all rows where there is one column
-		r, err := Evaluate(in, 1, []Choice{{Name: m.String(), Value: s}})
+		r, err := Evaluate(ctx, in, 1, []Choice{{Name: m.String(), Value: s}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestSpreadErrors(t *testing.T) {
 		{SubCodeDeviation{Aggregate: factor.Mean, Codes: factor.SubCodes{"f1": {3}}}, in, "codes.f1: column 3 does not exist; codes have columns 0 to 2"},
 	}
 	for _, test := range tests {
-		if _, err := test.s.Compute(test.in); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := test.s.Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want %q", test.s, err, test.want)
 		}
 		if test.s.Validate() == nil {

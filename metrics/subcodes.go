@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -55,13 +56,16 @@ func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, err
 // assigned gives every factor one column, such that the sum over factors of what is
 // left of the column's variance where the factor is held, as a part of its variance,
 // is least. A constant column is the last choice.
-func assigned(in *Input) []factor.Block {
+func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
 	cost := make([][]float64, len(in.Factors))
 	for i := range cost {
 		cost[i] = make([]float64, in.Codes.Cols)
 	}
 	column := make([]float64, in.Codes.Rows)
 	for c := range in.Codes.Cols {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		scale := unitColumn(in.Codes, c, column)
 		for i, f := range in.Factors {
 			if cost[i][c] = 1; scale > 0 {
@@ -73,7 +77,7 @@ func assigned(in *Input) []factor.Block {
 	for i, c := range assign(cost) {
 		blocks[i] = factor.Block{Factor: i, Columns: []int{c}}
 	}
-	return blocks
+	return blocks, nil
 }
 
 // unitColumn writes a code column less its mean, divided by its standard deviation,

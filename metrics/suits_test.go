@@ -89,7 +89,7 @@ func TestSuitsIsEnough(t *testing.T) {
 					continue
 				}
 				suited++
-				if _, err := Evaluate(in, 3, choice); err != nil {
+				if _, err := Evaluate(ctx, in, 3, choice); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 			}

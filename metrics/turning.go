@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -38,12 +39,12 @@ func (m *DLSBDWorkshop) Validate() error { return validTurns(m.Omega, m.Aggregat
 func (*DLSBDWorkshop) Suits(in *Input) error { return suitsTurning(in) }
 
 // Compute returns the same parts as DLSBD.
-func (m *DLSBDWorkshop) Compute(in *Input) (Result, error) {
+func (m *DLSBDWorkshop) Compute(ctx context.Context, in *Input) (Result, error) {
 	plane := standardisedPlane
 	if m.Whiten {
 		plane = standardisedWhitenedPlane
 	}
-	return turning{m.Omega, m.Aggregate, m.SharedOmega, plane, false}.compute(in)
+	return turning{m.Omega, m.Aggregate, m.SharedOmega, plane, false}.compute(ctx, in)
 }
 
 func validTurns(omega int, a factor.Aggregate) error {
@@ -71,18 +72,21 @@ type turning struct {
 	penalise  bool // count components that vanish as noise
 }
 
-func (m turning) compute(in *Input) (Result, error) {
+func (m turning) compute(ctx context.Context, in *Input) (Result, error) {
 	if err := validTurns(m.omega, m.aggregate); err != nil {
 		return Result{}, err
 	}
 	if err := in.Validate(); err != nil {
 		return Result{}, err
 	}
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
 	t, err := arrange(in, false)
 	if err != nil {
 		return Result{}, err
 	}
-	return m.collect(t.circles, t.objectNames, func(k int) (*measured, error) { return m.subgroup(in.Codes, t, k) })
+	return m.collect(t.circles, t.objectNames, func(k int) (*measured, error) { return m.subgroup(ctx, in.Codes, t, k) })
 }
 
 // collect measures the subgroups of factors and makes them one.
@@ -149,13 +153,16 @@ func counted(count, objects int) string {
 }
 
 // subgroup measures every object along circle k.
-func (m turning) subgroup(codes Matrix, t *torus, k int) (*measured, error) {
+func (m turning) subgroup(ctx context.Context, codes Matrix, t *torus, k int) (*measured, error) {
 	size := t.circles[k].Size
 	s := &measured{values: make([]float64, t.objects), turns: make([]float64, t.objects)}
 	tolerance := 1e-12 * rootMeanSquare(codes.Data)
 	z := make([]float64, t.cells*codes.Cols)
 	searches := make([]*search, t.objects)
 	for o := range t.objects {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		t.centred(codes, o, k, z)
 		if rotations := t.circles[k].Rotations; rotations != nil {
 			inner := t.inner(k)
@@ -188,6 +195,9 @@ func (m turning) subgroup(codes Matrix, t *torus, k int) (*measured, error) {
 		shared = bestTurns(meanCurve(searches))
 	}
 	for o, search := range searches {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		w := shared
 		if w < 0 {
 			w = bestTurns(search.curve)

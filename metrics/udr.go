@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // UDR is the unsupervised disentanglement ranking of Duan et al. 2020, section 4, as
@@ -66,7 +66,7 @@ type Agreement struct {
 
 // Compare compares two or more representations with rows of the same images. A pair of which one has no
 // column that varies has 0.
-func (u *UDR) Compare(codes []Matrix) (*Agreement, error) {
+func (u *UDR) Compare(ctx context.Context, codes []Matrix) (*Agreement, error) {
 	if err := u.Validate(); err != nil {
 		return nil, err
 	}
@@ -88,13 +88,21 @@ func (u *UDR) Compare(codes []Matrix) (*Agreement, error) {
 		units[i], a.Used[i] = u.unit(c)
 		a.Pairs[i] = make([]float64, len(codes))
 	}
-	parallel.For(len(codes), func(_, i int) {
+	err := each(ctx, len(codes), func(i int) error {
 		for j, other := range units {
 			if i != j && a.Used[i] > 0 && a.Used[j] > 0 {
-				a.Pairs[i][j] = relativeStrength(u.related(units[i], other))
+				related, err := u.related(ctx, units[i], other)
+				if err != nil {
+					return err
+				}
+				a.Pairs[i][j] = relativeStrength(related)
 			}
 		}
+		return nil
 	})
+	if err != nil {
+		return nil, fmt.Errorf("udr: %w", err)
+	}
 	for i := range codes {
 		var others []float64
 		for j := range codes {
@@ -135,7 +143,7 @@ func (u *UDR) unit(c Matrix) (unit *mat.Dense, used int) {
 }
 
 // related is R of two representations in units, by columns of a and of b.
-func (u *UDR) related(a, b *mat.Dense) *mat.Dense {
+func (u *UDR) related(ctx context.Context, a, b *mat.Dense) (*mat.Dense, error) {
 	_, n := a.Dims()
 	var r mat.Dense
 	r.Mul(a, b.T())
@@ -145,11 +153,14 @@ func (u *UDR) related(a, b *mat.Dense) *mat.Dense {
 		own.SymOuterK(1/float64(n), a)
 		_, columns := r.Dims()
 		for j := range columns {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			lasso(&own, r.ColView(j).(*mat.VecDense), u.Alpha)
 		}
 	}
 	r.Apply(func(_, _ int, v float64) float64 { return math.Abs(v) }, &r)
-	return &r
+	return &r, ctx.Err()
 }
 
 // lasso replaces the products t of standardised inputs with an output by the coefficients w with the least

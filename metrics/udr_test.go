@@ -41,7 +41,7 @@ func readUDR(t *testing.T) (want goldenUDR, codes []Matrix) {
 func TestUDRGolden(t *testing.T) {
 	want, codes := readUDR(t)
 	for relation, w := range map[Relation]Agreement{Lasso: want.Lasso, Spearman: want.Spearman} {
-		got, err := NewUDR(relation).Compare(codes)
+		got, err := NewUDR(relation).Compare(ctx, codes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestUDRGolden(t *testing.T) {
 			t.Errorf("%s: columns %v", relation, got.Used)
 		}
 		before := runtime.GOMAXPROCS(1)
-		one, err := NewUDR(relation).Compare(codes)
+		one, err := NewUDR(relation).Compare(ctx, codes)
 		runtime.GOMAXPROCS(before)
 		if err != nil || !reflect.DeepEqual(one, got) {
 			t.Errorf("%s: one thread %v, %v", relation, one, err)
@@ -70,12 +70,12 @@ func TestUDROracles(t *testing.T) {
 		z[0], z[2], z[3] = -1e6*float64(l[2]), math.Exp(float64(l[1])), float64(l[0])
 	}).Codes
 	still := gridInput(ordinals(5, 6, 7), 2, func([]int, []float64) {}).Codes
-	got, err := NewUDR(Spearman).Compare([]Matrix{a, b})
+	got, err := NewUDR(Spearman).Compare(ctx, []Matrix{a, b})
 	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "the same in other words", got.Scores[0], 1, 1e-12)
-	got, err = NewUDR(Lasso).Compare([]Matrix{a, b, still})
+	got, err = NewUDR(Lasso).Compare(ctx, []Matrix{a, b, still})
 	if err != nil || got.Pairs[0][2] != 0 || got.Pairs[2][0] != 0 || got.Scores[2] != 0 || got.Used[2] != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -83,7 +83,7 @@ func TestUDROracles(t *testing.T) {
 	near(t, "shrunk by the penalty", got.Pairs[0][1], (0.9+0.9+0.846786508885349-0.1)/3, 1e-12)
 	near(t, "between two", got.Scores[0], got.Pairs[1][0]/2, 1e-12)
 	mixed := gridInput(ordinals(5, 6, 7), 1, func(l []int, z []float64) { z[0] = float64(l[0]) }).Codes
-	if got, err = NewUDR(Lasso).Compare([]Matrix{mixed, mixed}); err != nil {
+	if got, err = NewUDR(Lasso).Compare(ctx, []Matrix{mixed, mixed}); err != nil {
 		t.Fatal(err)
 	}
 	near(t, "one column, less alpha", got.Scores[0], 0.9, 1e-12)
@@ -101,7 +101,7 @@ func TestUDRErrors(t *testing.T) {
 	} {
 		u, codes := NewUDR(Lasso), []Matrix{m, m}
 		change(u, &codes)
-		if _, err := u.Compare(codes); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := u.Compare(ctx, codes); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -146,7 +146,7 @@ func ExampleKendallTau() {
 func ExampleUDR_Compare() {
 	a := Matrix{Rows: 4, Cols: 2, Data: []float64{0, 0, 0, 1, 1, 0, 1, 1}}
 	b := Matrix{Rows: 4, Cols: 2, Data: []float64{0, 9, 5, 9, 0, 2, 5, 2}} // the same columns in other order and size
-	agreement, err := NewUDR(Spearman).Compare([]Matrix{a, b})
+	agreement, err := NewUDR(Spearman).Compare(ctx, []Matrix{a, b})
 	fmt.Println(agreement.Scores, err)
 	// Output: [1 1] <nil>
 }

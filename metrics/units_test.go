@@ -167,7 +167,7 @@ func TestUnits(t *testing.T) {
 		if asGiven < 10*compute(t, metric(UnitsRange), in).Value {
 			t.Errorf("%s: %v as given is not far from the value of the range", name, asGiven)
 		}
-		if _, err := metric("metres").Compute(in); err == nil || !strings.Contains(err.Error(), `units: unknown units "metres"; want as-given or range`) {
+		if _, err := metric("metres").Compute(ctx, in); err == nil || !strings.Contains(err.Error(), `units: unknown units "metres"; want as-given or range`) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

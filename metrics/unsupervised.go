@@ -1,11 +1,11 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/internal/parallel"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 )
@@ -57,6 +57,12 @@ func (*MutualInformation) Suits(in *Input) error {
 	return nil
 }
 
+// Validate checks the settings: there are none.
+func (*TotalCorrelation) Validate() error { return nil }
+
+// Validate checks the settings: there are none.
+func (*WassersteinCorrelation) Validate() error { return nil }
+
 // Suits implements Selective.
 func (*TotalCorrelation) Suits(in *Input) error {
 	if n, d := in.Codes.Rows, in.Codes.Cols; n <= d {
@@ -75,27 +81,37 @@ func (*WassersteinCorrelation) Suits(in *Input) error {
 
 // Compute returns the part per_column, each column's mean over the others, and the
 // grid mutual_information of columns, whose diagonal is their entropies.
-func (m *MutualInformation) Compute(in *Input) (Result, error) {
-	if err := ready(m, in); err != nil {
+func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	d := in.Codes.Cols
 	ids, used := make([][]int32, d), make([]int, d)
-	binColumns(in.Codes, m.Bins, m.Binning, func(s *binned, c, bins int) {
+	err := binColumns(ctx, in.Codes, m.Bins, m.Binning, func(s *binned, c, bins int) {
 		ids[c], used[c] = append([]int32(nil), s.ids...), bins
 	})
+	if err != nil {
+		return Result{}, err
+	}
 	g := Grid{Name: "mutual_information", Values: make([][]float64, d)}
 	for c := range d {
 		g.Rows, g.Values[c] = append(g.Rows, columnName(c)), make([]float64, d)
 	}
 	g.Columns = g.Rows
-	parallel.For(d, func(_, a int) {
+	err = each(ctx, d, func(a int) error {
 		s := &binned{ids: ids[a]}
 		for b := a; b < d; b++ {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			v := s.mutual(used[a], ids[b], used[b])
 			g.Values[a][b], g.Values[b][a] = v, v // no two calls write one place
 		}
+		return nil
 	})
+	if err != nil {
+		return Result{}, err
+	}
 	part := Part{Name: "per_column", Labels: g.Rows}
 	for c, row := range g.Values {
 		var sum float64
@@ -110,11 +126,8 @@ func (m *MutualInformation) Compute(in *Input) (Result, error) {
 }
 
 // Compute returns the grid correlation of the columns that are not constant.
-func (t *TotalCorrelation) Compute(in *Input) (Result, error) {
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := t.Suits(in); err != nil {
+func (t *TotalCorrelation) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, t, in); err != nil {
 		return Result{}, err
 	}
 	n, d := in.Codes.Rows, in.Codes.Cols
@@ -154,11 +167,8 @@ func (t *TotalCorrelation) Compute(in *Input) (Result, error) {
 }
 
 // Compute returns the part normalised and the grid covariance (n-1 degrees of freedom).
-func (w *WassersteinCorrelation) Compute(in *Input) (Result, error) {
-	if err := in.Validate(); err != nil {
-		return Result{}, err
-	}
-	if err := w.Suits(in); err != nil {
+func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, w, in); err != nil {
 		return Result{}, err
 	}
 	d := in.Codes.Cols

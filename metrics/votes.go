@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
@@ -33,9 +34,12 @@ func blocksOf(in *Input, columns []int, scales []float64) *columnBlocks {
 const votesAtOnce = 256
 
 // votes draws so many votes of columns for factors.
-func (m *FactorVAE) votes(draw *drawing, b *columnBlocks, n int) [][]float64 {
+func (m *FactorVAE) votes(ctx context.Context, draw *drawing, b *columnBlocks, n int) ([][]float64, error) {
 	factors, rows := make([]int, n), make([]int32, n*m.Batch)
 	for v := range factors {
+		if err := stops(ctx, v, 256); err != nil {
+			return nil, err
+		}
 		factors[v] = draw.factor()
 		first := draw.row()
 		rows[v*m.Batch] = int32(first)
@@ -45,12 +49,16 @@ func (m *FactorVAE) votes(draw *drawing, b *columnBlocks, n int) [][]float64 {
 	}
 	found := make([]leastVariance, len(b.blocks)*n) // by block and vote
 	chunks := (n + votesAtOnce - 1) / votesAtOnce
-	parallel.For(len(b.blocks)*chunks, func(_, item int) { // the chunks of a block follow each other
+	err := each(ctx, len(b.blocks)*chunks, func(item int) error { // the chunks of a block follow each other
 		block, from := item/chunks, item%chunks*votesAtOnce
 		for v := from; v < min(from+votesAtOnce, n); v++ {
 			found[block*n+v] = b.least(block, rows[v*m.Batch:(v+1)*m.Batch])
 		}
+		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
 	votes := make([][]float64, draw.in.Codes.Cols)
 	for c := range votes {
 		votes[c] = make([]float64, len(draw.in.Factors))
@@ -64,7 +72,7 @@ func (m *FactorVAE) votes(draw *drawing, b *columnBlocks, n int) [][]float64 {
 		}
 		votes[best.column][j]++
 	}
-	return votes
+	return votes, nil
 }
 
 // sameVariance is the relative difference below which variances count as equal: codes of

@@ -254,7 +254,7 @@ func (s *sampler) measure(ctx context.Context, m measured, seeds int) (drawn, er
 		if err != nil {
 			return d, err
 		}
-		result, touched, err := compute(m.choice, sample, seed)
+		result, touched, err := compute(ctx, m.choice, sample, seed)
 		if err != nil {
 			return d, fmt.Errorf("metric %s: %w", m.choice.Name, err)
 		}
@@ -271,7 +271,7 @@ func (s *sampler) measure(ctx context.Context, m measured, seeds int) (drawn, er
 }
 
 // compute computes a metric as metrics.Evaluate does, or its time, and says whether it drew random numbers.
-func compute(c metrics.Choice, s *Sample, seed uint64) (r metrics.Result, touched bool, err error) {
+func compute(ctx context.Context, c metrics.Choice, s *Sample, seed uint64) (r metrics.Result, touched bool, err error) {
 	metric := c.Value
 	if _, ok := metric.(metrics.SubCoded); ok && s.Codes != nil {
 		metric = clone(metric)
@@ -284,7 +284,7 @@ func compute(c metrics.Choice, s *Sample, seed uint64) (r metrics.Result, touche
 		return r, false, err
 	}
 	start := time.Now()
-	if r, err = metric.Compute(&in); err != nil {
+	if r, err = metric.Compute(ctx, &in); err != nil {
 		return r, false, err
 	}
 	if s.Timed {

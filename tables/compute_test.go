@@ -54,7 +54,7 @@ type reading struct {
 
 func (*reading) Better() metrics.Direction { return metrics.HigherIsBetter }
 
-func (m *reading) Compute(in *metrics.Input) (metrics.Result, error) {
+func (m *reading) Compute(_ context.Context, in *metrics.Input) (metrics.Result, error) {
 	if m.seen != nil {
 		m.seen(in)
 	}

@@ -97,7 +97,7 @@ func (m *Mimosa) Results(ctx context.Context, runs []sweep.Entry, choices []metr
 	}
 	in := e.InputOf(metrics.Matrix{Rows: len(images), Cols: 1, Data: make([]float64, len(images))}, images)
 	in.Hierarchy, in.Components = x.Hierarchy, x.Components
-	if x.Results, err = metrics.Evaluate(in, run.Config.Seed, x.defined(choices)); err != nil {
+	if x.Results, err = metrics.Evaluate(ctx, in, run.Config.Seed, x.defined(choices)); err != nil {
 		return nil, nil, err
 	}
 	results, _ := x.of(choices)

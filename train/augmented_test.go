@@ -174,7 +174,7 @@ func TestNoEpochs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := e.Evaluate(codes, c.Metrics.Final)
+	want, err := e.Evaluate(t.Context(), codes, c.Metrics.Final)
 	if err != nil || want[0].Value != r.Metrics[0].Value {
 		t.Errorf("%v, %v; want %v", r.Metrics, err, want)
 	}

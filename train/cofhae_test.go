@@ -236,7 +236,7 @@ func checkExplored(t *testing.T, e *Experiment) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err := e.Evaluate(codes, e.Final())
+	results, err := e.Evaluate(t.Context(), codes, e.Final())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -221,11 +221,20 @@ func (e *Experiment) Final() []metrics.Choice {
 	return list
 }
 
-// Evaluate measures codes of the whole data set.
-func (e *Experiment) Evaluate(codes metrics.Matrix, choices []metrics.Choice) ([]metrics.Result, error) {
+// Evaluate measures codes of the whole data set. If the context ends, it returns ErrStopped.
+func (e *Experiment) Evaluate(ctx context.Context, codes metrics.Matrix, choices []metrics.Choice) ([]metrics.Result, error) {
 	e.Progress.Begin("measuring", len(choices))
 	defer e.Progress.End()
-	return metrics.EvaluateWatched(e.Input(codes), e.Config.Seed, choices, func(i int, name string) { e.Progress.Step(i, name) })
+	results, err := metrics.EvaluateWatched(ctx, e.Input(codes), e.Config.Seed, choices, func(i int, name string) { e.Progress.Step(i, name) })
+	return results, stopped(ctx, err)
+}
+
+// stopped is ErrStopped in place of an error that came from the end of the context.
+func stopped(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return ErrStopped
+	}
+	return err
 }
 
 // spacesOf lists the columns of a model's latent spaces.

@@ -26,7 +26,7 @@ func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
 	}
 	results := []metrics.Result{}
 	if codes.Data != nil {
-		if results, err = s.experiment.Evaluate(codes, s.experiment.Final()); err != nil {
+		if results, err = s.experiment.Evaluate(ctx, codes, s.experiment.Final()); err != nil {
 			return nil, err
 		}
 	}

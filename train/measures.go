@@ -246,5 +246,6 @@ func (w *monitor) measure(ctx context.Context) ([]metrics.Result, error) {
 		return nil, err
 	}
 	in := e.InputOf(metrics.NewMatrix(len(w.images), e.Coder.Width(), codes), w.images)
-	return metrics.Evaluate(in, e.Config.Seed, w.choices)
+	results, err := metrics.Evaluate(ctx, in, e.Config.Seed, w.choices)
+	return results, stopped(ctx, err)
 }

@@ -111,7 +111,7 @@ func TestMeasureDuringTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	mig := metrics.Choice{Name: "mig", Value: &metrics.MIG{Bins: 7, Binning: metrics.EqualWidth, Gap: metrics.GapColumns}}
-	want, err := e.Evaluate(codes, []metrics.Choice{mig})
+	want, err := e.Evaluate(t.Context(), codes, []metrics.Choice{mig})
 	if err != nil {
 		t.Fatal(err)
 	}

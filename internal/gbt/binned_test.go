@@ -43,7 +43,7 @@ func TestBinsOfValues(t *testing.T) {
 	for j, v := range got.Importance() {
 		near(t, "importance", v, want.Importance()[j], 1e-9)
 	}
-	predicted, err := got.Predict(exact)
+	predicted, err := got.Predict(ctx, exact)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestBinsOfQuantiles(t *testing.T) {
 	if e, w := errors(r), errors(exact); e > 1.5*w || e < 0.7*w {
 		t.Errorf("mean squared error %v, with exact splits %v", e, w)
 	}
-	predicted, err := r.Predict(x)
+	predicted, err := r.Predict(ctx, x)
 	if err != nil || !slices.Equal(predicted, r.Fitted()) {
 		t.Errorf("training rows are predicted otherwise than fitted; %v", err)
 	}

@@ -23,6 +23,7 @@
 package gbt
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -95,8 +96,8 @@ type model struct {
 	scores     [][]float64 // of the training rows, by output
 }
 
-// fit boosts trees.
-func fit(x *Columns, prior []float64, l loss, o Options) *model {
+// fit boosts trees until the context ends.
+func fit(ctx context.Context, x *Columns, prior []float64, l loss, o Options) (*model, error) {
 	m := &model{prior: prior, rate: o.Rate}
 	outputs := len(prior)
 	expected := make([][]float64, outputs)
@@ -130,14 +131,17 @@ func fit(x *Columns, prior []float64, l loss, o Options) *model {
 		// Tasks, not workers of parallel.For, own makers: the number of threads may change.
 		var next atomic.Int64
 		parallel.For(workers, func(_, w int) {
-			for k := int(next.Add(1)) - 1; k < outputs; k = int(next.Add(1)) - 1 {
+			for k := int(next.Add(1)) - 1; k < outputs && ctx.Err() == nil; k = int(next.Add(1)) - 1 {
 				trees[k] = fitTree(w, k, round)
 			}
 		})
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		m.rounds = append(m.rounds, trees)
 	}
 	m.importance = shares(importance)
-	return m
+	return m, nil
 }
 
 // shares adds up importances and divides them by their sum.
@@ -201,7 +205,7 @@ func (m *maker) boost(k int, l loss, expected, scores, importance []float64, ran
 }
 
 // predict is the score of every output for rows of a table.
-func (m *model) predict(x *Columns) ([][]float64, error) {
+func (m *model) predict(ctx context.Context, x *Columns) ([][]float64, error) {
 	if len(x.values) != len(m.importance) {
 		return nil, fmt.Errorf("gbt: there are %d columns; want %d, as in training", len(x.values), len(m.importance))
 	}
@@ -211,6 +215,9 @@ func (m *model) predict(x *Columns) ([][]float64, error) {
 	}
 	blocks(x.rows, func(low, high int) {
 		for _, trees := range m.rounds {
+			if ctx.Err() != nil {
+				return
+			}
 			for k, t := range trees {
 				for i := low; i < high; i++ {
 					scores[k][i] += m.rate * t.leaf(x.values, i).value
@@ -218,5 +225,5 @@ func (m *model) predict(x *Columns) ([][]float64, error) {
 			}
 		}
 	})
-	return scores, nil
+	return scores, ctx.Err()
 }

@@ -22,7 +22,7 @@ func columns(t testing.TB, rows, cols int, data []float64) *Columns {
 
 func classify(t testing.TB, x *Columns, classes []int, o Options) *Classifier {
 	t.Helper()
-	c, err := FitClassifier(x, classes, o)
+	c, err := FitClassifier(ctx, x, classes, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestFirstRound(t *testing.T) {
 func TestThresholds(t *testing.T) {
 	o := Options{Rounds: 1, Depth: 1, Rate: 1}
 	r := regress(t, columns(t, 4, 1, []float64{1, 2, 5, 6}), []float64{0, 0, 1, 1}, o)
-	got, err := r.Predict(columns(t, 4, 1, []float64{3.5, 3.5000002, -9, 9}))
+	got, err := r.Predict(ctx, columns(t, 4, 1, []float64{3.5, 3.5000002, -9, 9}))
 	if err != nil || !slices.Equal(got, []float64{0, 1, 0, 1}) {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -212,7 +212,7 @@ func checkClassifier(t *testing.T, x *Columns, classes, all []int) {
 	for j, v := range c.Importance() {
 		near(t, "importance", v, check.importance[j]/sum, 1e-9)
 	}
-	predicted, err := c.model.predict(x)
+	predicted, err := c.model.predict(ctx, x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestDegenerate(t *testing.T) {
 func TestErrors(t *testing.T) {
 	x := columns(t, 2, 1, []float64{0, 1})
 	fit := func(classes []int, o Options) error {
-		_, err := FitClassifier(x, classes, o)
+		_, err := FitClassifier(ctx, x, classes, o)
 		return err
 	}
 	_, short := NewColumns(2, 2, make([]float64, 3))
@@ -311,8 +311,8 @@ func TestErrors(t *testing.T) {
 	_, targets := FitRegressor(x, []float64{1}, Defaults())
 	_, inf := FitRegressor(x, []float64{1, math.Inf(1)}, Defaults())
 	_, options := FitRegressor(x, []float64{1, 2}, Options{Rounds: 1, Depth: 99, Rate: 1})
-	_, predict := regress(t, x, []float64{1, 2}, Defaults()).Predict(columns(t, 1, 2, []float64{1, 2}))
-	_, predictClass := classify(t, x, []int{1, 2}, Defaults()).Predict(columns(t, 1, 2, []float64{1, 2}))
+	_, predict := regress(t, x, []float64{1, 2}, Defaults()).Predict(ctx, columns(t, 1, 2, []float64{1, 2}))
+	_, predictClass := classify(t, x, []int{1, 2}, Defaults()).Predict(ctx, columns(t, 1, 2, []float64{1, 2}))
 	for _, test := range []struct {
 		err  error
 		want string

@@ -1,6 +1,7 @@
 package gbt
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -14,15 +15,15 @@ type Classifier struct {
 
 // FitClassifier fits a classifier to the classes of rows, of which there must be two
 // or more. With two, the score of the trees is the log-odds of the larger class; with more,
-// every class has a score, and probabilities are their softmax.
-func FitClassifier(x *Columns, classes []int, o Options) (*Classifier, error) {
+// every class has a score, and probabilities are their softmax. It ends with the context.
+func FitClassifier(ctx context.Context, x *Columns, classes []int, o Options) (c *Classifier, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if len(classes) != x.rows {
 		return nil, fmt.Errorf("gbt: there are %d classes of rows; want %d", len(classes), x.rows)
 	}
-	c := &Classifier{classes: slices.Clone(classes)}
+	c = &Classifier{classes: slices.Clone(classes)}
 	slices.Sort(c.classes)
 	c.classes = slices.Compact(c.classes)
 	if len(c.classes) < 2 {
@@ -35,11 +36,11 @@ func FitClassifier(x *Columns, classes []int, o Options) (*Classifier, error) {
 	}
 	prior := priorScores(counts, x.rows)
 	if len(prior) == 1 {
-		c.model = fit(x, prior, binomial(index), o)
+		c.model, err = fit(ctx, x, prior, binomial(index), o)
 	} else {
-		c.model = fit(x, prior, multinomial{index, len(counts)}, o)
+		c.model, err = fit(ctx, x, prior, multinomial{index, len(counts)}, o)
 	}
-	return c, nil
+	return c, err
 }
 
 // priorScores are the scores of outputs before there are trees, from the counts of two or more
@@ -71,8 +72,8 @@ func (c *Classifier) Importance() []float64 { return c.model.importance }
 func (c *Classifier) Fitted() []int { return c.decide(c.model.scores) }
 
 // Predict is the most probable class of every row of a table, the first of equals.
-func (c *Classifier) Predict(x *Columns) ([]int, error) {
-	scores, err := c.model.predict(x)
+func (c *Classifier) Predict(ctx context.Context, x *Columns) ([]int, error) {
+	scores, err := c.model.predict(ctx, x)
 	if err != nil {
 		return nil, err
 	}
@@ -166,24 +167,6 @@ func (m multinomial) residuals(output int, expected, residual, curvature []float
 	}
 }
 
-// Regressor estimates a number.
-type Regressor struct{ model *model }
-
-// FitRegressor fits a regressor to the targets of rows.
-func FitRegressor(x *Columns, targets []float64, o Options) (*Regressor, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	if len(targets) != x.rows {
-		return nil, fmt.Errorf("gbt: there are %d targets; want %d", len(targets), x.rows)
-	}
-	mean, err := meanTarget(targets)
-	if err != nil {
-		return nil, err
-	}
-	return &Regressor{fit(x, []float64{mean}, squared(targets), o)}, nil
-}
-
 // meanTarget is the mean of numbers whose squares can be added up.
 func meanTarget(targets []float64) (mean float64, err error) {
 	for i, v := range targets {
@@ -193,34 +176,4 @@ func meanTarget(targets []float64) (mean float64, err error) {
 		mean += v / float64(len(targets))
 	}
 	return mean, nil
-}
-
-// Importance is the importance of every column; they add up to 1, or are all 0 if no tree has a split.
-func (r *Regressor) Importance() []float64 { return r.model.importance }
-
-// Fitted is the estimate of every training row.
-func (r *Regressor) Fitted() []float64 { return r.model.scores[0] }
-
-// Predict estimates the target of every row of a table.
-func (r *Regressor) Predict(x *Columns) ([]float64, error) {
-	scores, err := r.model.predict(x)
-	if err != nil {
-		return nil, err
-	}
-	return scores[0], nil
-}
-
-// squared is the squared error of targets.
-type squared []float64
-
-func (squared) scale() float64 { return 1 }
-
-func (squared) expect(scores, expected [][]float64, low, high int) {
-	copy(expected[0][low:high], scores[0][low:high])
-}
-
-func (s squared) residuals(_ int, expected, residual, curvature []float64) {
-	for i, v := range expected {
-		residual[i], curvature[i] = s[i]-v, 1
-	}
 }

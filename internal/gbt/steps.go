@@ -1,6 +1,7 @@
 package gbt
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -8,7 +9,7 @@ import (
 
 // Column is a single column of numbers, in ascending order, that trees split. What they
 // add up to is a step function of the column: rows that no tree can tell apart have one
-// value, and are one group. Fits are those of [FitRegressor] and [FitClassifier], up to
+// value, and are one group. Fits are those of trees of many columns, as [FitClassifier] has them, up to
 // rounding, in much less time: rows of a node lie side by side, and only sums of groups
 // are looked at.
 type Column struct {
@@ -55,7 +56,7 @@ func (c *Column) Groups(ascending []float64) []int32 {
 }
 
 // Regress fits trees to the targets of rows and returns the estimate for every group.
-func (c *Column) Regress(targets []float64, o Options) ([]float64, error) {
+func (c *Column) Regress(ctx context.Context, targets []float64, o Options) ([]float64, error) {
 	if err := c.check(len(targets), o); err != nil {
 		return nil, err
 	}
@@ -65,6 +66,9 @@ func (c *Column) Regress(targets []float64, o Options) ([]float64, error) {
 	}
 	f := newMeanFit(c, targets, mean)
 	for range o.Rounds {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		f.boost(o)
 	}
 	return f.estimates(), nil
@@ -72,7 +76,7 @@ func (c *Column) Regress(targets []float64, o Options) ([]float64, error) {
 
 // Classify fits trees to the classes of rows, of which there must be two or more, and returns
 // the most probable class of every group, the first of equals.
-func (c *Column) Classify(classes []int, o Options) ([]int, error) {
+func (c *Column) Classify(ctx context.Context, classes []int, o Options) ([]int, error) {
 	if err := c.check(len(classes), o); err != nil {
 		return nil, err
 	}
@@ -84,6 +88,9 @@ func (c *Column) Classify(classes []int, o Options) ([]int, error) {
 	}
 	f := newClassFit(c, classes, names)
 	for range o.Rounds {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		f.expect()
 		for k := range f.scores {
 			f.boost(k, o)

@@ -58,7 +58,7 @@ func TestColumnRegress(t *testing.T) {
 			targets := made(n, name+target, of)
 			for _, o := range []Options{Defaults(), {Rounds: 30, Depth: 1, Rate: 1}, {Rounds: 20, Depth: 7, Rate: 0.5}} {
 				r := regress(t, table, targets, o)
-				got, err := column.Regress(targets, o)
+				got, err := column.Regress(ctx, targets, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,7 +93,7 @@ func TestColumnClassify(t *testing.T) {
 			o := Options{Rounds: 20, Depth: 3, Rate: 0.1}
 			want := classify(t, table, labels, o)
 			f := checkClassFit(t, fmt.Sprintf("%d classes of %s", classes, name), column, labels, want.classes, o)
-			got, err := column.Classify(labels, o)
+			got, err := column.Classify(ctx, labels, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -261,12 +261,12 @@ func TestColumnGroups(t *testing.T) {
 	}
 	targets := []float64{1, 2, 3, 5, 8, 13}
 	r := regress(t, columns(t, len(values), 1, values), targets, Defaults())
-	mine, err := c.Regress(targets, Defaults())
+	mine, err := c.Regress(ctx, targets, Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
 	others := []float64{-1, 0.25, 0.5, 0.75, 1.4, 1.6, 3, 3.0001, 7}
-	want, err := r.Predict(columns(t, len(others), 1, others))
+	want, err := r.Predict(ctx, columns(t, len(others), 1, others))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestColumnTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Rounds: 1, Depth: 1, Rate: 0.1}
-	got, err := c.Regress([]float64{0, 4, 4, 8}, o) // mean 4; cuts after 1 and 3 rows are as good
+	got, err := c.Regress(ctx, []float64{0, 4, 4, 8}, o) // mean 4; cuts after 1 and 3 rows are as good
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,11 +317,11 @@ func TestColumnMistakes(t *testing.T) {
 		"row 1 is 1, after 2":        second(NewColumn([]float64{2, 1})),
 		"row 1 is NaN":               second(NewColumn([]float64{2, math.NaN()})),
 		"row 0 is 1e+39":             second(NewColumn([]float64{1e39})),
-		"targets of 1 rows; want 2":  second(c.Regress([]float64{1}, Defaults())),
-		"target 1 is NaN":            second(c.Regress([]float64{1, math.NaN()}, Defaults())),
-		"targets of 3 rows; want 2":  second(c.Classify([]int{1, 2, 3}, Defaults())),
-		"all rows have class 4":      second(c.Classify([]int{4, 4}, Defaults())),
-		"0 rounds; want 1 to 100000": second(c.Classify([]int{4, 5}, Options{Depth: 1, Rate: 1})),
+		"targets of 1 rows; want 2":  second(c.Regress(ctx, []float64{1}, Defaults())),
+		"target 1 is NaN":            second(c.Regress(ctx, []float64{1, math.NaN()}, Defaults())),
+		"targets of 3 rows; want 2":  second(c.Classify(ctx, []int{1, 2, 3}, Defaults())),
+		"all rows have class 4":      second(c.Classify(ctx, []int{4, 4}, Defaults())),
+		"0 rounds; want 1 to 100000": second(c.Classify(ctx, []int{4, 5}, Options{Depth: 1, Rate: 1})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -343,14 +343,14 @@ func BenchmarkColumn(b *testing.B) {
 	}
 	b.Run(fmt.Sprint("regress/", n), func(b *testing.B) {
 		for b.Loop() {
-			if _, err := column.Regress(targets, Defaults()); err != nil {
+			if _, err := column.Regress(ctx, targets, Defaults()); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run(fmt.Sprint("classify/", n), func(b *testing.B) {
 		for b.Loop() {
-			if _, err := column.Classify(classes, Defaults()); err != nil {
+			if _, err := column.Classify(ctx, classes, Defaults()); err != nil {
 				b.Fatal(err)
 			}
 		}

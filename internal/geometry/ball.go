@@ -11,6 +11,9 @@ type Ball struct {
 	// inside the ball, and centre = sum_i l_i p_i. (Of several choices, one.)
 	Multipliers []float64
 
+	// Interrupt, if set, is asked now and then; its error ends the search.
+	Interrupt func() error
+
 	points  cloud
 	support []int     // the points whose multipliers are positive, affinely independent
 	weights []float64 // their multipliers
@@ -55,6 +58,9 @@ func (b *Ball) Enclose(points []float64, columns int) error {
 		}
 		if steps > maxBallSteps {
 			return errStalled
+		}
+		if err := interrupted(b.Interrupt); err != nil {
+			return err
 		}
 		last = value
 		b.support, b.weights = append(b.support, far), append(b.weights, 0)

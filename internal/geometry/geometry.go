@@ -92,6 +92,14 @@ func (c *cloud) original(dst, p []float64) {
 	}
 }
 
+// interrupted asks whether a computation is to end.
+func interrupted(interrupt func() error) error {
+	if interrupt == nil {
+		return nil
+	}
+	return interrupt()
+}
+
 // resize returns a slice of n elements, of any values, in s's memory if it fits.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {

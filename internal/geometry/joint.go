@@ -22,6 +22,8 @@ import (
 // The method runs on a working set of rows, to which those join whose errors turn out
 // larger than all in it, until there is none.
 type joint struct {
+	interrupt func() error
+
 	x          *spread
 	y          []float64 // rows x targets
 	p, targets int
@@ -131,7 +133,7 @@ func (j *joint) solve(x *spread, y []float64, targets int) (square, bound float6
 	j.measure()
 	j.join(4*n, -1)
 	enough, attempt := jointSoon, 0
-	for attempt < len(leastCentral) {
+	for attempt < len(leastCentral) && interrupted(j.interrupt) == nil {
 		j.begin()
 		j.descend(enough, leastCentral[attempt])
 		square = j.measure()
@@ -144,6 +146,9 @@ func (j *joint) solve(x *spread, y []float64, targets int) (square, bound float6
 		default:
 			attempt++
 		}
+	}
+	if err := interrupted(j.interrupt); err != nil {
+		return 0, 0, err
 	}
 	bound = min(j.bestSquare-j.bestGap, square)
 	if !(square-bound <= jointAccepted*square) {
@@ -232,6 +237,9 @@ func (j *joint) update(m []float64) (most float64) {
 func (j *joint) descend(enough, central float64) {
 	worse := 0
 	for range jointSteps {
+		if interrupted(j.interrupt) != nil {
+			break
+		}
 		square, bound := j.update(j.b), j.bound()
 		if gap := square - bound; gap < j.bestGap {
 			j.bestGap, j.bestSquare, worse = gap, square, 0

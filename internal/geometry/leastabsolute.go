@@ -17,6 +17,8 @@ import (
 // every step gains. The signs that the tilts give to zero residuals certify the
 // optimum of y itself.
 type absolute struct {
+	interrupt func() error
+
 	x     *spread
 	basis []int
 	in    []bool // in the basis
@@ -65,6 +67,9 @@ func (l *absolute) descend(y, b []float64, least float64) bool {
 		return false
 	}
 	for n := range maxExchanges(len(b)) {
+		if n%8 == 0 && interrupted(l.interrupt) != nil {
+			return false
+		}
 		if !l.inverse.of(l.matrix, len(b)) {
 			return false
 		}

@@ -13,6 +13,9 @@ type Median struct {
 	Centre       []float64
 	MeanDistance float64
 
+	// Interrupt, if set, is asked now and then; its error ends the fit.
+	Interrupt func() error
+
 	points   cloud
 	centre   []float64 // in the cloud
 	distance []float64 // of the points from the centre
@@ -70,6 +73,9 @@ func (m *Median) Fit(points []float64, columns int) error {
 			clear(m.centre)
 			m.search()
 		}
+	}
+	if err := interrupted(m.Interrupt); err != nil {
+		return err
 	}
 	m.points.original(m.Centre, m.centre)
 	sum := 0.0
@@ -178,6 +184,9 @@ func (m *Median) search() {
 	m.place, m.step = resize(m.place, p.columns), resize(m.step, p.columns)
 	sum := m.measure()
 	for range maxMedianStep {
+		if interrupted(m.Interrupt) != nil {
+			return
+		}
 		if k := m.nearest; !m.tried[k] {
 			m.tried[k] = true
 			copy(m.place, m.centre)

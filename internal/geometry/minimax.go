@@ -18,6 +18,8 @@ import (
 // problem whose right-hand side is off by an infinitesimal, random tilt, which makes
 // every exchange a gain.
 type minimax struct {
+	interrupt func() error
+
 	x     *spread
 	y     []float64
 	basis []constraint
@@ -70,7 +72,10 @@ func (m *minimax) solve(x *spread, y, b, s []float64) error {
 // climb exchanges constraints until none is violated, and reports whether it succeeds.
 func (m *minimax) climb(p int, least float64) bool {
 	m.start(p)
-	for range maxExchanges(p) {
+	for n := range maxExchanges(p) {
+		if n%8 == 0 && interrupted(m.interrupt) != nil {
+			return false
+		}
 		if !m.inverse.of(m.matrix, p+1) {
 			return false
 		}

@@ -2,6 +2,7 @@ package geometry
 
 import (
 	"math"
+	"sync/atomic"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/parallel"
@@ -13,6 +14,9 @@ type Pairs struct {
 	points *kernel.Points[float64]
 	scale  float64 // a power of two
 	room   int
+
+	// Interrupt, if set, is asked now and then; its error ends the measurement.
+	Interrupt func() error
 
 	workers []pairScratch
 	results []float64 // by block of lanes
@@ -49,12 +53,12 @@ func (p *Pairs) Set(points []float64, columns int) error {
 }
 
 // Mean is the mean distance of two different points; 0 of a single one.
-func (p *Pairs) Mean() float64 {
+func (p *Pairs) Mean() (float64, error) {
 	n := p.points.Rows
 	if n < 2 {
-		return 0
+		return 0, nil
 	}
-	p.eachBlock(func(s *pairScratch, lane int) float64 {
+	err := p.eachBlock(func(s *pairScratch, lane int) float64 {
 		clear(s.once)
 		clear(s.twice)
 		kernel.PairTiles(lane, n, func(source, count int, within bool) {
@@ -76,15 +80,15 @@ func (p *Pairs) Mean() float64 {
 	for _, sum := range p.results {
 		mean += sum / pairs
 	}
-	return mean * p.scale
+	return mean * p.scale, err
 }
 
 // Diameter is the largest distance of two points, and the first two that have it: of
 // equal distances, the one with the least i, then the least j > i, counts. One point
 // has the diameter 0, with i = j = 0.
-func (p *Pairs) Diameter() (distance float64, i, j int) {
+func (p *Pairs) Diameter() (distance float64, i, j int, err error) {
 	n := p.points.Rows
-	p.eachBlock(func(s *pairScratch, lane int) float64 {
+	if err := p.eachBlock(func(s *pairScratch, lane int) float64 {
 		clear(s.once)
 		kernel.PairTiles(lane, n, func(source, count int, _ bool) {
 			p.points.Squares(s.tile, lane, source, count)
@@ -95,13 +99,15 @@ func (p *Pairs) Diameter() (distance float64, i, j int) {
 			most = max(most, v)
 		}
 		return most
-	})
+	}); err != nil {
+		return 0, 0, 0, err
+	}
 	var most float64
 	for _, v := range p.results {
 		most = max(most, v)
 	}
 	i, j = p.first(most)
-	return math.Sqrt(most) * p.scale, i, j
+	return math.Sqrt(most) * p.scale, i, j, nil
 }
 
 // first finds the first pair with a squared distance, which some block has.
@@ -133,17 +139,23 @@ func (p *Pairs) first(square float64) (a, b int) {
 	return a, b
 }
 
-// eachBlock stores a result for every block of lanes.
-func (p *Pairs) eachBlock(f func(s *pairScratch, lane int) float64) {
+// eachBlock stores a result for every block of lanes, until it is interrupted.
+func (p *Pairs) eachBlock(f func(s *pairScratch, lane int) float64) error {
 	blocks := (p.points.Rows + kernel.PairLanes - 1) / kernel.PairLanes
 	p.results = resize(p.results, blocks)
 	for len(p.workers) < max(1, min(parallel.Threads(), blocks)) {
 		p.workers = append(p.workers, pairScratch{make([]float64, kernel.PairLanes*kernel.PairSources),
 			make([]float64, kernel.PairLanes), make([]float64, kernel.PairLanes)})
 	}
+	var ended atomic.Bool
 	parallel.ForWorkers(len(p.workers), blocks, func(worker, block int) {
+		if ended.Load() || interrupted(p.Interrupt) != nil {
+			ended.Store(true)
+			return
+		}
 		p.results[block] = f(&p.workers[worker], block*kernel.PairLanes)
 	})
+	return interrupted(p.Interrupt)
 }
 
 // Diameter returns the largest Euclidean distance of two points and the first two
@@ -153,6 +165,5 @@ func Diameter(points []float64, columns int) (distance float64, i, j int, err er
 	if err := p.Set(points, columns); err != nil {
 		return 0, 0, 0, err
 	}
-	distance, i, j = p.Diameter()
-	return distance, i, j, nil
+	return p.Diameter()
 }

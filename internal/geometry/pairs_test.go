@@ -31,8 +31,8 @@ func TestPairs(t *testing.T) {
 		if n > 1 {
 			want = sum / float64(n*(n-1)/2)
 		}
-		diameter, _, _ := p.Diameter()
-		if got := p.Mean(); math.Abs(got-want) > 1e-11 || math.Abs(diameter-most) > 1e-11 {
+		diameter, _, _, err := p.Diameter()
+		if got, _ := p.Mean(); err != nil || math.Abs(got-want) > 1e-11 || math.Abs(diameter-most) > 1e-11 {
 			t.Errorf("%d points: mean %v, diameter %v; want %v, %v", n, got, diameter, want, most)
 		}
 	}

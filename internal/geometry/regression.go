@@ -27,6 +27,9 @@ type Regression struct {
 
 	Tolerance float64 // default 1e-12
 
+	// Interrupt, if set, is asked now and then; its error ends the fit.
+	Interrupt func() error
+
 	rows, columns, targets int
 
 	x         spread
@@ -165,6 +168,9 @@ func (r *Regression) withTolerance(x []float64, columns int, y []float64, target
 		if err == nil {
 			r.write()
 		}
+		if stop := interrupted(r.Interrupt); stop != nil {
+			return stop
+		}
 		if err != errStalled || r.x.rank == 0 {
 			return err
 		}
@@ -236,6 +242,8 @@ func (r *Regression) read(x []float64, columns int, y []float64, targets int, to
 	r.Weights, r.Intercept = zeros(r.Weights, columns*targets), zeros(r.Intercept, targets)
 	r.Residuals, r.Signs = zeros(r.Residuals, rows*targets), zeros(r.Signs, rows*targets)
 	r.Errors = zeros(r.Errors, targets)
+	r.x.interrupt, r.joint.interrupt = r.Interrupt, r.Interrupt
+	r.absolute.interrupt, r.minimax.interrupt = r.Interrupt, r.Interrupt
 	return r.x.read(x, columns, tolerance)
 }
 

@@ -19,6 +19,8 @@ type spread struct {
 	// design holds the coordinates, rows x (1 + rank), behind a column of ones.
 	design []float64
 
+	interrupt func() error
+
 	centred, tall, turned, slope []float64
 	order                        []int
 }
@@ -43,7 +45,9 @@ func (s *spread) read(points []float64, columns int, tolerance float64) error {
 		for i := range s.centred {
 			s.centred[i] /= s.scale
 		}
-		s.decompose(tolerance)
+		if err := s.decompose(tolerance); err != nil {
+			return err
+		}
 	}
 	s.whiten()
 	return nil
@@ -64,7 +68,7 @@ func centre(dst, x []float64, stride int) float64 {
 
 // decompose computes singular values and right singular vectors: a QR
 // decomposition by reflections, and one-sided Jacobi rotations of R.
-func (s *spread) decompose(tolerance float64) {
+func (s *spread) decompose(tolerance float64) error {
 	n, c := s.rows, s.columns
 	s.tall = resize(s.tall, n*c)
 	for i := range n {
@@ -74,6 +78,9 @@ func (s *spread) decompose(tolerance float64) {
 	}
 	m := min(n, c)
 	for k := range m {
+		if err := interrupted(s.interrupt); err != nil {
+			return err
+		}
 		reflect(s.tall[k*n:], n, k)
 	}
 	s.turned = zeros(s.turned, c*c)
@@ -82,6 +89,9 @@ func (s *spread) decompose(tolerance float64) {
 		s.turned[j*c+j] = 1
 	}
 	for sweep := 0; sweep < 60 && s.rotate(m); sweep++ {
+	}
+	if err := interrupted(s.interrupt); err != nil {
+		return err
 	}
 	s.order, s.values = resize(s.order, c), resize(s.values, c)
 	for j := range c {
@@ -107,6 +117,7 @@ func (s *spread) decompose(tolerance float64) {
 		copy(s.directions[s.rank*c:], s.turned[j*c:(j+1)*c])
 		s.rank++
 	}
+	return nil
 }
 
 // reflect applies to columns of length n the reflection that clears the first of
@@ -135,6 +146,9 @@ func reflect(columns []float64, n, k int) {
 func (s *spread) rotate(m int) (turned bool) {
 	n, c := s.rows, s.columns
 	for i := range c {
+		if interrupted(s.interrupt) != nil {
+			return false
+		}
 		for j := i + 1; j < c; j++ {
 			x, y := s.tall[i*n:i*n+m], s.tall[j*n:j*n+m]
 			xx, yy, xy := dot(x, x), dot(y, y), dot(x, y)

@@ -21,6 +21,9 @@ func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) (
 	stuck := false // where rounding hides the way
 	var steps []step
 	for i := range iterations {
+		if f.ctx.Err() != nil {
+			return x, false
+		}
 		if most := f.steepest(g); most < flattest {
 			copy(best, x)
 			flattest, since = most, i

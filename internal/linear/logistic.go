@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -23,12 +24,12 @@ type Logistic struct {
 //
 // where the intercepts are not penalised, within so many iterations. The inputs are finite,
 // row by row. See [Inputs.Fit].
-func FitLogistic(x []float64, columns int, labels []int, c float64, iterations int) (*Logistic, error) {
+func FitLogistic(ctx context.Context, x []float64, columns int, labels []int, c float64, iterations int) (*Logistic, error) {
 	in, err := NewInputs(x, columns)
 	if err != nil {
 		return nil, err
 	}
-	return in.Fit(labels, c, iterations)
+	return in.Fit(ctx, labels, c, iterations)
 }
 
 // Fit fits one regression by L-BFGS. The metric that starts the search is a bound of the second
@@ -37,16 +38,16 @@ func FitLogistic(x []float64, columns int, labels []int, c float64, iterations i
 // 1e-6 + c min(1e-9 n^2, 3e-6 n), of many columns in units in which the penalty
 // counts no more than the loss. Losses and gradients of rows are in single precision, their sums in
 // double precision, and the result does not depend on the number of threads.
-func (in *Inputs) Fit(labels []int, c float64, iterations int) (*Logistic, error) {
-	path, err := in.Path(labels, []float64{c}, iterations)
+func (in *Inputs) Fit(ctx context.Context, labels []int, c float64, iterations int) (*Logistic, error) {
+	path, err := in.Path(ctx, labels, []float64{c}, iterations)
 	if err != nil {
 		return nil, err
 	}
 	return path[0], nil
 }
 
-// Path fits a regression for each weight of the loss, from where the one before ended.
-func (in *Inputs) Path(labels []int, weights []float64, iterations int) ([]*Logistic, error) {
+// Path fits a regression for each weight of the loss, from where the one before ended. It ends with the context.
+func (in *Inputs) Path(ctx context.Context, labels []int, weights []float64, iterations int) ([]*Logistic, error) {
 	n := in.rows.Count
 	if len(labels) != n {
 		return nil, fmt.Errorf("logistic regression: %d labels of %d rows; want one for each", len(labels), n)
@@ -70,7 +71,7 @@ func (in *Inputs) Path(labels []int, weights []float64, iterations int) ([]*Logi
 			continue
 		}
 		if f == nil {
-			f = newLogisticLoss(in, classes, outputs, labels)
+			f = newLogisticLoss(ctx, in, classes, outputs, labels)
 			x = make([]float64, outputs*in.rows.Columns)
 		}
 		f.c = c
@@ -78,6 +79,9 @@ func (in *Inputs) Path(labels []int, weights []float64, iterations int) ([]*Logi
 			return nil, err
 		}
 		x, m.Converged = minimise(f, x, iterations, 1e-6+c*min(1e-9*float64(n)*float64(n), 3e-6*float64(n)))
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		m.take(in, x)
 	}
 	return path, nil

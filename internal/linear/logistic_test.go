@@ -1,12 +1,15 @@
 package linear
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
 )
+
+var ctx = context.Background()
 
 func sample(seed uint64, n, d, classes int) (x []float64, labels []int) {
 	r := rand.New(rand.NewPCG(seed, 7))
@@ -83,7 +86,7 @@ func TestLogisticGradient(t *testing.T) {
 		for i := 0; i < len(x); i += test.d {
 			test.change(x[i : i+test.d])
 		}
-		m, err := FitLogistic(x, test.d, labels, test.c, 1000)
+		m, err := FitLogistic(ctx, x, test.d, labels, test.c, 1000)
 		if err != nil || !m.Converged || len(m.Classes) != test.classes {
 			t.Fatalf("%s: %+v, %v", test.name, m, err)
 		}
@@ -116,11 +119,11 @@ func TestLossSlopes(t *testing.T) {
 		if (in.diagonal != nil) != test.diagonal {
 			t.Fatalf("%d columns have a diagonal penalty: %v", d, in.diagonal != nil)
 		}
-		m, err := in.Fit(labels, 1, 3)
+		m, err := in.Fit(ctx, labels, 1, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := newLogisticLoss(in, m.Classes, m.outputs, labels)
+		f := newLogisticLoss(ctx, in, m.Classes, m.outputs, labels)
 		f.c = 1
 		r := rand.New(rand.NewPCG(1, 1))
 		w := make([]float64, m.outputs*in.rows.Columns)
@@ -150,11 +153,11 @@ func TestLineSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := in.Fit(labels, 1, 3)
+	m, err := in.Fit(ctx, labels, 1, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newLogisticLoss(in, m.Classes, m.outputs, labels)
+	f := newLogisticLoss(ctx, in, m.Classes, m.outputs, labels)
 	f.c = 1e-6 // the objective is all but quadratic: beyond the step its slope is that before it, and says nothing
 	n := m.outputs * in.rows.Columns
 	from, g, next, slope, direction := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
@@ -200,7 +203,7 @@ func TestLogisticLeastPenalty(t *testing.T) {
 	for i, v := range x {
 		twice[2*i], twice[2*i+1] = v, 2*v
 	}
-	m, err := FitLogistic(twice, 2, labels, 1, 1000)
+	m, err := FitLogistic(ctx, twice, 2, labels, 1, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +224,7 @@ func TestLogisticSmallDifference(t *testing.T) {
 		x = append(x, large+small, large, 7)
 		labels = append(labels, i%2)
 	}
-	m, err := FitLogistic(x, 3, labels, 1e12, 1000)
+	m, err := FitLogistic(ctx, x, 3, labels, 1e12, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,13 +247,13 @@ func TestLogisticPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	cs := []float64{1e-3, 0.1, 10}
-	path, err := in.Path(labels, cs, 1000)
+	path, err := in.Path(ctx, labels, cs, 1000)
 	if err != nil || len(path) != 3 {
 		t.Fatal(path, err)
 	}
 	p, q := make([]float64, 4), make([]float64, 4)
 	for i, c := range cs {
-		alone, err := in.Fit(labels, c, 1000)
+		alone, err := in.Fit(ctx, labels, c, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +273,7 @@ func TestLogisticPath(t *testing.T) {
 // w = 4/(1 + e^w).
 func TestLogisticByHand(t *testing.T) {
 	x, labels := []float64{-1, -1, 1, 1}, []int{0, 0, 5, 5}
-	m, err := FitLogistic(x, 1, labels, 1, 100)
+	m, err := FitLogistic(ctx, x, 1, labels, 1, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,15 +295,15 @@ func TestLogisticByHand(t *testing.T) {
 	if a, b := m.Predict([]float64{-2}, p), m.Predict([]float64{3}, p); a != 0 || b != 5 {
 		t.Errorf("labels %d and %d", a, b)
 	}
-	one, err := FitLogistic(x, 1, []int{4, 4, 4, 4}, 1, 100)
+	one, err := FitLogistic(ctx, x, 1, []int{4, 4, 4, 4}, 1, 100)
 	if err != nil || one.Predict([]float64{1}, p) != 4 {
 		t.Errorf("one class: %v", err)
 	}
-	if _, err := FitLogistic(x, 2, labels, 1, 100); err == nil {
+	if _, err := FitLogistic(ctx, x, 2, labels, 1, 100); err == nil {
 		t.Error("too few inputs: no error")
 	}
 	for _, size := range []float64{1e300, 1e-300} { // one is not penalised, the other may not be used
-		m, err := FitLogistic([]float64{-size, -size, size, size}, 1, labels, 1, 100)
+		m, err := FitLogistic(ctx, []float64{-size, -size, size, size}, 1, labels, 1, 100)
 		if err != nil || m.Predict([]float64{size}, p) != 5 && size > 1 {
 			t.Errorf("inputs of %v: %+v, %v", size, m, err)
 		}
@@ -311,9 +314,9 @@ func TestLogisticThreads(t *testing.T) {
 	x, labels := sample(5, 400, 3, 4)
 	before := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(before)
-	a, err := FitLogistic(x, 3, labels, 1, 50)
+	a, err := FitLogistic(ctx, x, 3, labels, 1, 50)
 	runtime.GOMAXPROCS(3)
-	b, again := FitLogistic(x, 3, labels, 1, 50)
+	b, again := FitLogistic(ctx, x, 3, labels, 1, 50)
 	if err != nil || again != nil || !slices.Equal(a.weights, b.weights) {
 		t.Errorf("%v %v, %v %v", a, err, b, again)
 	}

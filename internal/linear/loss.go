@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -14,6 +15,8 @@ import (
 // logisticLoss is the objective of a logistic regression of uncorrelated inputs. Weights
 // are output by output, the intercept last.
 type logisticLoss struct {
+	ctx context.Context // ends the search
+
 	in      *Inputs
 	outputs int
 	c       float64
@@ -44,8 +47,8 @@ const (
 	lossBlocks = 4
 )
 
-func newLogisticLoss(in *Inputs, classes []int, outputs int, labels []int) *logisticLoss {
-	f := &logisticLoss{in: in, outputs: outputs}
+func newLogisticLoss(ctx context.Context, in *Inputs, classes []int, outputs int, labels []int) *logisticLoss {
+	f := &logisticLoss{ctx: ctx, in: in, outputs: outputs}
 	width := in.rows.Columns
 	f.own = make([]float64, outputs*width)
 	index := make(map[int]int, len(classes))
@@ -99,6 +102,9 @@ func (f *logisticLoss) single(w []float64) []float32 {
 func (f *logisticLoss) at(w, gradient []float64) (value, noise float64) {
 	single := f.single(w)
 	parallel.For(len(f.parts), func(_, part int) {
+		if f.ctx.Err() != nil {
+			return
+		}
 		s := f.scratch()
 		f.part(part, single, s)
 		f.free <- s

@@ -1,0 +1,5 @@
+package metrics_test
+
+import "context"
+
+var ctx = context.Background()
