@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
 )
 
 // A node tells the name and the parameters of its operation; inputs and operations of Gorgonia have none.
@@ -18,7 +19,7 @@ func TestOperation(t *testing.T) {
 	}
 	x := matrix("x", 2, 3)
 	w, b := matrix("w", 3, 4), gorgonia.NewVector(g, tensor.Float32, gorgonia.WithShape(4), gorgonia.WithName("b"))
-	dense, err := graph.Dense(x, w, b, graph.Tanh)
+	dense, err := layer.Dense(x, w, b, graph.Tanh)
 	if err != nil {
 		t.Fatal(err)
 	}

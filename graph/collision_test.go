@@ -7,13 +7,14 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
 )
 
 // Gorgonia's graph takes nodes of one operation and equal hashes, of 32 bits, for
 // one node, without a look at their inputs.
 func TestHashCollision(t *testing.T) {
-	g, ok := gorgonia.NewGraph(), must(t)
+	g, ok := gorgonia.NewGraph(), gradcheck.Must(t)
 	input := func(name string, value float32) *gorgonia.Node {
 		return gorgonia.NewScalar(g, tensor.Float32, gorgonia.WithName(name), gorgonia.WithValue(value))
 	}

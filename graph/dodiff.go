@@ -76,7 +76,7 @@ func accumulate(to gorgonia.Value, a Array) error {
 }
 
 // accumulateDense adds elements in row-major order to those of a tensor.
-func accumulateDense[T float](t *tensor.Dense, held, more []T) error {
+func accumulateDense[T Float](t *tensor.Dense, held, more []T) error {
 	if !t.RequiresIterator() && t.DataOrder().IsRowMajor() {
 		for i, x := range more {
 			held[i] += x

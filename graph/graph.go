@@ -1,11 +1,13 @@
-// Package graph makes differentiable Gorgonia operations out of small descriptions,
-// and holds the operations of Unravel.
+// Package graph makes differentiable Gorgonia operations out of small descriptions, and
+// has those that every graph needs: sums, shapes, slices, activations, unit rows. Layers
+// of networks are in graph/layer, objectives in package losses.
 //
 // A [Spec] says what an operation is called, which shape it returns, and how to
 // compute its value and the gradients of its inputs; [Apply] turns it into a
-// node of an expression graph. The node runs on every machine: gorgonia's
+// node of an expression graph. A [Body] holds value and gradients once for both
+// element types, float32 and float64. The node runs on every machine: gorgonia's
 // TapeMachine and LispMachine, and our own, graph/machine, which also tells it which
-// gradients are needed. All operations compute in float32 and in float64.
+// gradients are needed.
 //
 // An operation owns the buffers of its value and gradients and overwrites them
 // when it runs again, so that a value must be copied to outlive the next run.

@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
@@ -75,20 +76,10 @@ func matrix(g *gorgonia.ExprGraph, name string, rows, columns int, values ...flo
 	return gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(rows, columns), gorgonia.WithName(name), gorgonia.WithValue(t))
 }
 
-func must(t *testing.T) func(*gorgonia.Node, error) *gorgonia.Node {
-	return func(n *gorgonia.Node, err error) *gorgonia.Node {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-}
-
 func TestNodesAreMergedByKey(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x, y := matrix(g, "x", 1, 2, 2, 3), matrix(g, "y", 1, 2, 4, 5)
-	ok := must(t)
+	ok := gradcheck.Must(t)
 	square := ok(graph.Apply(power{exponent: 2}.spec(), x))
 	cube := ok(graph.Apply(power{exponent: 3}.spec(), x))
 	again := ok(graph.Apply(power{exponent: 2}.spec(), x))
@@ -119,13 +110,13 @@ func TestNodesAreMergedByKey(t *testing.T) {
 
 func TestTypes(t *testing.T) {
 	g := gorgonia.NewGraph()
-	ok := must(t)
+	ok := gradcheck.Must(t)
 	x := matrix(g, "x", 2, 3, 1, 2, 3, 4, 5, 6)
 	r := ok(graph.Reshape(x, 1, 2, 3, 1))
 	if r.Dims() != 4 || r.Dtype() != tensor.Float32 || !r.Shape().Eq(tensor.Shape{1, 2, 3, 1}) || r.Type() != (gorgonia.TensorType{Dims: 4, Of: tensor.Float32}) {
 		t.Errorf("type %v, shape %v", r.Type(), r.Shape())
 	}
-	s := ok(graph.LSBD(x, x))
+	s := ok(distance(x, x))
 	if !s.IsScalar() || s.Dims() != 0 || s.Type() != tensor.Float32 {
 		t.Errorf("type %v, shape %v of a scalar", s.Type(), s.Shape())
 	}
@@ -134,9 +125,9 @@ func TestTypes(t *testing.T) {
 // One computation serves all gradients of an operation, and only those that are needed.
 func TestGradientsAreShared(t *testing.T) {
 	g := gorgonia.NewGraph()
-	ok := must(t)
+	ok := gradcheck.Must(t)
 	x, y := matrix(g, "x", 2, 2, 1, 2, 3, 4), matrix(g, "y", 2, 2, 5, 6, 7, 9)
-	loss := ok(graph.LSBD(x, y))
+	loss := ok(distance(x, y))
 	grads, err := gorgonia.Grad(loss, x, y)
 	if err != nil {
 		t.Fatal(err)
@@ -170,9 +161,17 @@ func TestGradientsAreShared(t *testing.T) {
 }
 
 func TestStopGradient(t *testing.T) {
-	g, ok := gorgonia.NewGraph(), must(t)
+	held := gradcheck.Input{Shape: []int{4, 2}, Constant: true} // differences of the stopped input would not be 0
+	gradcheck.Check(t, gradcheck.Case{Name: "stop gradient", Inputs: []gradcheck.Input{gradcheck.In(4, 2), held}, Build: func(n nodes) (*gorgonia.Node, error) {
+		stopped, err := graph.StopGradient(n[1])
+		if err != nil {
+			return nil, err
+		}
+		return distance(n[0], stopped)
+	}})
+	g, ok := gorgonia.NewGraph(), gradcheck.Must(t)
 	x := matrix(g, "x", 1, 2, 3, 4)
-	loss := ok(graph.LSBD(ok(graph.Scale(2, x)), ok(graph.StopGradient(x)))) // |2x - c|^2 at c = x
+	loss := ok(distance(ok(graph.Scale(2, x)), ok(graph.StopGradient(x)))) // |2x - c|^2 at c = x
 	grads, err := gorgonia.Grad(loss, x)
 	if err != nil {
 		t.Fatal(err)
@@ -193,8 +192,8 @@ func TestNewIsCalledOnce(t *testing.T) {
 	g := gorgonia.NewGraph()
 	var calls []string
 	x := matrix(g, "x", 1, 2, 2, 3)
-	y := must(t)(graph.Apply(power{exponent: 2, calls: &calls}.spec(), x))
-	sum := must(t)(gorgonia.Sum(y))
+	y := gradcheck.Must(t)(graph.Apply(power{exponent: 2, calls: &calls}.spec(), x))
+	sum := gradcheck.Must(t)(gorgonia.Sum(y))
 	grads, err := gorgonia.Grad(sum, x)
 	if err != nil {
 		t.Fatal(err)
@@ -224,10 +223,10 @@ func TestErrorsOfRuns(t *testing.T) {
 		is    error
 	}{
 		{power{exponent: 2, fail: cause}, []string{"power{2}", "(1, 2)", "no more ink"}, cause},
-		{power{exponent: 2, panics: true}, []string{"power{2}", "(1, 2)", "panic: out of luck", "graph_test.power.Forward"}, nil},
+		{power{exponent: 2, panics: true}, []string{"power{2}", "(1, 2)", "panic: out of luck", "power.Forward"}, nil},
 	} {
 		g := gorgonia.NewGraph()
-		y := must(t)(graph.Apply(c.power.spec(), matrix(g, "x", 1, 2, 2, 3)))
+		y := gradcheck.Must(t)(graph.Apply(c.power.spec(), matrix(g, "x", 1, 2, 2, 3)))
 		m, err := machine.New(y)
 		if err != nil {
 			t.Fatal(err)
@@ -256,17 +255,14 @@ func TestErrorsOfApply(t *testing.T) {
 	v2 := gorgonia.NewVector(g, tensor.Float32, gorgonia.WithShape(2), gorgonia.WithName("v2"))
 	double := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 3), gorgonia.WithName("double"))
 	ints := gorgonia.NewMatrix(g, tensor.Int, gorgonia.WithShape(2, 3), gorgonia.WithName("ints"))
-	img := gorgonia.NewTensor(g, tensor.Float32, 4, gorgonia.WithShape(1, 4, 6, 2), gorgonia.WithName("img"))
-	w := gorgonia.NewTensor(g, tensor.Float32, 4, gorgonia.WithShape(4, 4, 3, 2), gorgonia.WithName("w"))
-	noise := gorgonia.NewTensor(g, tensor.Float32, 3, gorgonia.WithShape(5, 2, 2), gorgonia.WithName("noise"))
 	elsewhere := matrix(gorgonia.NewGraph(), "m23", 2, 3, 1, 2, 3, 4, 5, 6)
 	checkErrors(t, map[string]applied{
-		"nil":         {func() (*gorgonia.Node, error) { return graph.LSBD(m23, nil) }, []string{"lsbd", "input 1 is nil"}},
+		"nil":         {func() (*gorgonia.Node, error) { return distance(m23, nil) }, []string{"distance", "input 1 is nil"}},
 		"no inputs":   {func() (*gorgonia.Node, error) { return graph.WeightedSum(nil) }, []string{"weighted sum", "no inputs"}},
-		"types":       {func() (*gorgonia.Node, error) { return graph.LSBD(m23, double) }, []string{"lsbd", "float32", "float64", "double"}},
+		"types":       {func() (*gorgonia.Node, error) { return distance(m23, double) }, []string{"distance", "float32", "float64", "double"}},
 		"integers":    {func() (*gorgonia.Node, error) { return graph.Exp(ints) }, []string{"exp", "ints", "float32 or float64"}},
-		"graphs":      {func() (*gorgonia.Node, error) { return graph.LSBD(m23, elsewhere) }, []string{"lsbd", "one graph"}},
-		"shapes":      {func() (*gorgonia.Node, error) { return graph.LSBD(m23, m22) }, []string{"lsbd", "one shape", "(2, 3)", "(2, 2)"}},
+		"graphs":      {func() (*gorgonia.Node, error) { return distance(m23, elsewhere) }, []string{"distance", "one graph"}},
+		"shapes":      {func() (*gorgonia.Node, error) { return distance(m23, m22) }, []string{"distance", "one shape", "(2, 3)", "(2, 2)"}},
 		"weights":     {func() (*gorgonia.Node, error) { return graph.WeightedSum([]float64{1}, m23, m23) }, []string{"weighted sum", "1 inputs", "got 2"}},
 		"sum":         {func() (*gorgonia.Node, error) { return graph.Add(m23, m22) }, []string{"weighted sum", "(2, 3)", "(2, 2)"}},
 		"reshape":     {func() (*gorgonia.Node, error) { return graph.Reshape(m23, 4, 2) }, []string{"reshape", "8 elements", "(2, 3)"}},
@@ -276,33 +272,7 @@ func TestErrorsOfApply(t *testing.T) {
 		"slice":       {func() (*gorgonia.Node, error) { return graph.SliceColumns(m23, 1, 4) }, []string{"slice", "0 and 3", "[1, 4)"}},
 		"slice empty": {func() (*gorgonia.Node, error) { return graph.SliceColumns(m23, 2, 2) }, []string{"slice", "[2, 2)"}},
 		"activation":  {func() (*gorgonia.Node, error) { return graph.Activate(m23, 200) }, []string{"activate", "known activation"}},
-		"dense":       {func() (*gorgonia.Node, error) { return graph.Dense(m23, m22, v2, graph.ReLU) }, []string{"dense", "(3, outputs)", "(2, 2)"}},
-		"dense bias":  {func() (*gorgonia.Node, error) { return graph.Dense(m22, m23, v2, graph.ReLU) }, []string{"dense", "(3)", "(2)"}},
-		"conv":        {func() (*gorgonia.Node, error) { return graph.Conv(img, w, v2, graph.ConvOptions{}) }, []string{"convolution", "(k, k, 2, out)", "(4, 4, 3, 2)"}},
-		"conv rank":   {func() (*gorgonia.Node, error) { return graph.Conv(m23, w, v2, graph.ConvOptions{}) }, []string{"convolution", "[batch, height, width, channels]", "(2, 3)"}},
-		"conv bias":   {func() (*gorgonia.Node, error) { return graph.ConvTranspose(img, w, v2, graph.ConvOptions{}) }, []string{"transposed convolution", "(3)", "(2)"}},
-		"conv stride": {func() (*gorgonia.Node, error) { return graph.Conv(img, w, v2, graph.ConvOptions{Stride: -1}) }, []string{"convolution", "stride", "-1"}},
 		"rows":        {func() (*gorgonia.Node, error) { return graph.NormaliseRows(v2) }, []string{"normalise rows", "[rows, columns]", "(2)"}},
-		"walk log t":  {func() (*gorgonia.Node, error) { return graph.SphereWalk(m22, m22, noise) }, []string{"sphere walk", "(2, 1)", "(2, 2)"}},
-		"walk noise": {func() (*gorgonia.Node, error) {
-			return graph.SphereWalk(m23, must(t)(graph.SliceColumns(m23, 0, 1)), noise)
-		}, []string{"sphere walk", "(steps, 2, 3)", "(5, 2, 2)"}},
-		"sample":    {func() (*gorgonia.Node, error) { return graph.GaussianSample(m22, m22, m23) }, []string{"gaussian sample", "one shape", "(2, 3)"}},
-		"kl":        {func() (*gorgonia.Node, error) { return graph.GaussianKL(m22, m23) }, []string{"gaussian kl", "log sigma", "(2, 3)"}},
-		"sphere kl": {func() (*gorgonia.Node, error) { return graph.SphereKL(m22, 1) }, []string{"sphere kl", "[rows, 1]", "(2, 2)"}},
-		"dimension": {func() (*gorgonia.Node, error) { return graph.SphereKL(m22, 0) }, []string{"sphere kl", "dimension 1", "0"}},
-		"sigma": {func() (*gorgonia.Node, error) {
-			return graph.GaussianReconstruction(m22, m22, graph.Gaussian{Sigma: -1})
-		},
-			[]string{"gaussian reconstruction", "positive sigma", "-1"}},
-		"images":       {func() (*gorgonia.Node, error) { return graph.BernoulliReconstruction(m22, m23) }, []string{"bernoulli", "one shape", "(2, 3)"}},
-		"action":       {func() (*gorgonia.Node, error) { return graph.Transport(9, m22, nil, 2) }, []string{"transport", "action 9"}},
-		"group size":   {func() (*gorgonia.Node, error) { return graph.Transport(graph.Identity, m22, nil, 3) }, []string{"transport", "3", "divides", "2"}},
-		"coordinates":  {func() (*gorgonia.Node, error) { return graph.Transport(graph.Circle, m23, m23, 2) }, []string{"transport", "2 coordinates", "got 3"}},
-		"angles":       {func() (*gorgonia.Node, error) { return graph.Transport(graph.Circle, m22, m22, 2) }, []string{"transport", "(2, 1)", "(2, 2)"}},
-		"no angles":    {func() (*gorgonia.Node, error) { return graph.Transport(graph.Circle, m22, nil, 2) }, []string{"transport", "input 1 is nil"}},
-		"angles for R": {func() (*gorgonia.Node, error) { return graph.Transport(graph.Identity, m22, m22, 2) }, []string{"transport", "no transformation"}},
-		"public":       {func() (*gorgonia.Node, error) { return graph.PublicLSBD(m22, m22, 0, 1, 0) }, []string{"public lsbd", "m >= 1"}},
 	})
 }
 

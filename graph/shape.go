@@ -13,33 +13,33 @@ func Reshape(x *gorgonia.Node, shape ...int) (*gorgonia.Node, error) {
 	to := tensor.Shape(append([]int(nil), shape...))
 	return Apply(Spec{
 		Name:       "reshape",
-		Key:        keyOf(to),
+		Key:        Key(to),
 		Attributes: map[string]any{"shape": []int(to)},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			for _, d := range to {
 				if d < 1 {
-					return nil, wanted("a shape of positive sizes", to)
+					return nil, Wanted("a shape of positive sizes", to)
 				}
 			}
 			if len(in) != 1 || in[0].TotalSize() != to.TotalSize() {
-				return nil, wanted(fmt.Sprintf("%d elements for shape %v", to.TotalSize(), to), in)
+				return nil, Wanted(fmt.Sprintf("%d elements for shape %v", to.TotalSize(), to), in)
 			}
 			return to, nil
 		},
 		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
 			if dt == tensor.Float32 {
-				return newFunc[float32](reshape[float32]{}), nil
+				return NewFunc[float32](reshape[float32]{}), nil
 			}
-			return newFunc[float64](reshape[float64]{}), nil
+			return NewFunc[float64](reshape[float64]{}), nil
 		},
 	}, x)
 }
 
-type reshape[T float] struct{}
+type reshape[T Float] struct{}
 
-func (reshape[T]) forward(in [][]T, out []T) { copy(out, in[0]) }
+func (reshape[T]) Forward(in [][]T, out []T) { copy(out, in[0]) }
 
-func (reshape[T]) backward(_ [][]T, _, dout []T, din [][]T) { copy(din[0], dout) }
+func (reshape[T]) Backward(_ [][]T, _, dout []T, din [][]T) { copy(din[0], dout) }
 
 // Flatten returns x, of shape [rows, ...], as [rows, columns].
 func Flatten(x *gorgonia.Node) (*gorgonia.Node, error) {
@@ -48,7 +48,7 @@ func Flatten(x *gorgonia.Node) (*gorgonia.Node, error) {
 	case s.Dims() == 2:
 		return x, nil
 	case s.Dims() < 2 || s[0] < 1:
-		return nil, fmt.Errorf("flatten: %w", wanted("shape [rows, ...]", s))
+		return nil, fmt.Errorf("flatten: %w", Wanted("shape [rows, ...]", s))
 	}
 	return Reshape(x, s[0], s.TotalSize()/s[0])
 }
@@ -63,12 +63,12 @@ func ConcatColumns(x ...*gorgonia.Node) (*gorgonia.Node, error) {
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			columns := 0
 			for i, s := range in {
-				r, c, err := rowsOf(fmt.Sprintf("input %d", i), s)
+				r, c, err := Matrix(fmt.Sprintf("input %d", i), s)
 				if err != nil {
 					return nil, err
 				}
 				if r != in[0][0] {
-					return nil, wanted("inputs with equal numbers of rows", in)
+					return nil, Wanted("inputs with equal numbers of rows", in)
 				}
 				columns += c
 			}
@@ -76,19 +76,19 @@ func ConcatColumns(x ...*gorgonia.Node) (*gorgonia.Node, error) {
 		},
 		New: func(in []tensor.Shape, out tensor.Shape, dt tensor.Dtype) (Func, error) {
 			if dt == tensor.Float32 {
-				return newFunc[float32](newConcat[float32](in, out[1])), nil
+				return NewFunc[float32](newConcat[float32](in, out[1])), nil
 			}
-			return newFunc[float64](newConcat[float64](in, out[1])), nil
+			return NewFunc[float64](newConcat[float64](in, out[1])), nil
 		},
 	}, x...)
 }
 
-type concat[T float] struct {
+type concat[T Float] struct {
 	widths []int
 	total  int
 }
 
-func newConcat[T float](in []tensor.Shape, total int) concat[T] {
+func newConcat[T Float](in []tensor.Shape, total int) concat[T] {
 	c := concat[T]{total: total}
 	for _, s := range in {
 		c.widths = append(c.widths, s[1])
@@ -96,7 +96,7 @@ func newConcat[T float](in []tensor.Shape, total int) concat[T] {
 	return c
 }
 
-func (c concat[T]) forward(in [][]T, out []T) {
+func (c concat[T]) Forward(in [][]T, out []T) {
 	at := 0
 	for i, w := range c.widths {
 		copyColumns(out[at:], c.total, in[i], w, w)
@@ -104,7 +104,7 @@ func (c concat[T]) forward(in [][]T, out []T) {
 	}
 }
 
-func (c concat[T]) backward(_ [][]T, _, dout []T, din [][]T) {
+func (c concat[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	at := 0
 	for i, w := range c.widths {
 		if din[i] != nil {
@@ -115,7 +115,7 @@ func (c concat[T]) backward(_ [][]T, _, dout []T, din [][]T) {
 }
 
 // copyColumns copies rows of n elements between matrices of given row lengths.
-func copyColumns[T float](dst []T, dstRow int, src []T, srcRow, n int) {
+func copyColumns[T Float](dst []T, dstRow int, src []T, srcRow, n int) {
 	for len(dst) >= n && len(src) >= n {
 		copy(dst[:n], src[:n])
 		dst, src = dst[min(dstRow, len(dst)):], src[min(srcRow, len(src)):]
@@ -126,40 +126,72 @@ func copyColumns[T float](dst []T, dstRow int, src []T, srcRow, n int) {
 func SliceColumns(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
 	return Apply(Spec{
 		Name:       "slice columns",
-		Key:        keyOf(from, to),
+		Key:        Key(from, to),
 		Attributes: map[string]any{"from": from, "to": to},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			if len(in) != 1 {
-				return nil, wanted("1 input", len(in))
+				return nil, Wanted("1 input", len(in))
 			}
-			r, c, err := rowsOf("input", in[0])
+			r, c, err := Matrix("input", in[0])
 			if err != nil {
 				return nil, err
 			}
 			if from < 0 || to <= from || to > c {
-				return nil, wanted(fmt.Sprintf("columns [from, to) within 0 and %d", c), fmt.Sprintf("[%d, %d)", from, to))
+				return nil, Wanted(fmt.Sprintf("columns [from, to) within 0 and %d", c), fmt.Sprintf("[%d, %d)", from, to))
 			}
 			return tensor.Shape{r, to - from}, nil
 		},
 		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
 			if dt == tensor.Float32 {
-				return newFunc[float32](slice[float32]{from, to, in[0][1]}), nil
+				return NewFunc[float32](slice[float32]{from, to, in[0][1]}), nil
 			}
-			return newFunc[float64](slice[float64]{from, to, in[0][1]}), nil
+			return NewFunc[float64](slice[float64]{from, to, in[0][1]}), nil
 		},
 	}, x)
 }
 
-type slice[T float] struct{ from, to, columns int }
+type slice[T Float] struct{ from, to, columns int }
 
-func (s slice[T]) forward(in [][]T, out []T) {
+func (s slice[T]) Forward(in [][]T, out []T) {
 	copyColumns(out, s.to-s.from, in[0][s.from:], s.columns, s.to-s.from)
 }
 
-func (s slice[T]) backward(_ [][]T, _, dout []T, din [][]T) {
+func (s slice[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	if din[0] == nil {
 		return
 	}
 	clear(din[0])
 	copyColumns(din[0][s.from:], s.columns, dout, s.to-s.from, s.to-s.from)
+}
+
+// SliceRows returns the rows [from, to) of x, of shape [rows, ...].
+func SliceRows(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
+	return Apply(Spec{
+		Name: "slice rows",
+		Key:  Key(from, to),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if in[0].Dims() < 1 || from < 0 || to <= from || to > in[0][0] {
+				return nil, Wanted(fmt.Sprintf("rows [%d, %d)", from, to), in[0])
+			}
+			out := in[0].Clone()
+			out[0] = to - from
+			return out, nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
+			size := in[0].TotalSize() / in[0][0]
+			if dt == tensor.Float32 {
+				return NewFunc[float32](sliceRows[float32]{from * size, to * size}), nil
+			}
+			return NewFunc[float64](sliceRows[float64]{from * size, to * size}), nil
+		},
+	}, x)
+}
+
+type sliceRows[T Float] struct{ from, to int }
+
+func (s sliceRows[T]) Forward(in [][]T, out []T) { copy(out, in[0][s.from:s.to]) }
+
+func (s sliceRows[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
+	clear(din[0])
+	copy(din[0][s.from:s.to], dout)
 }

@@ -14,9 +14,9 @@ func StopGradient(x *gorgonia.Node) (*gorgonia.Node, error) {
 		},
 		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
 			if dt == tensor.Float32 {
-				return newFunc[float32](reshape[float32]{}), nil
+				return NewFunc[float32](reshape[float32]{}), nil
 			}
-			return newFunc[float64](reshape[float64]{}), nil
+			return NewFunc[float64](reshape[float64]{}), nil
 		},
 		Diff: []bool{false},
 	}, x)

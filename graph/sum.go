@@ -13,24 +13,24 @@ func WeightedSum(weights []float64, x ...*gorgonia.Node) (*gorgonia.Node, error)
 	weights = append([]float64(nil), weights...)
 	return Apply(Spec{
 		Name:       "weighted sum",
-		Key:        keyOf(weights),
+		Key:        Key(weights),
 		Attributes: map[string]any{"weights": weights},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			if len(in) != len(weights) {
-				return nil, wanted(fmt.Sprintf("%d inputs, as many as weights", len(weights)), len(in))
+				return nil, Wanted(fmt.Sprintf("%d inputs, as many as weights", len(weights)), len(in))
 			}
 			for _, s := range in {
 				if !slices.Equal(s, in[0]) {
-					return nil, wanted("inputs of one shape", in)
+					return nil, Wanted("inputs of one shape", in)
 				}
 			}
 			return in[0], nil
 		},
 		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
 			if dt == tensor.Float32 {
-				return newFunc[float32](weightedSum[float32]{weights}), nil
+				return NewFunc[float32](weightedSum[float32]{weights}), nil
 			}
-			return newFunc[float64](weightedSum[float64]{weights}), nil
+			return NewFunc[float64](weightedSum[float64]{weights}), nil
 		},
 	}, x...)
 }
@@ -43,9 +43,9 @@ func Scale(factor float64, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return WeightedSum([]float64{factor}, x)
 }
 
-type weightedSum[T float] struct{ weights []float64 }
+type weightedSum[T Float] struct{ weights []float64 }
 
-func (s weightedSum[T]) forward(in [][]T, out []T) {
+func (s weightedSum[T]) Forward(in [][]T, out []T) {
 	for j := range out {
 		sum := 0.0
 		for i, w := range s.weights {
@@ -55,7 +55,7 @@ func (s weightedSum[T]) forward(in [][]T, out []T) {
 	}
 }
 
-func (s weightedSum[T]) backward(_ [][]T, _, dout []T, din [][]T) {
+func (s weightedSum[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	for i, w := range s.weights {
 		for j := range din[i] {
 			din[i][j] = T(w * float64(dout[j]))

@@ -2,8 +2,10 @@ package losses
 
 import (
 	"fmt"
+	"math"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
@@ -19,7 +21,21 @@ import (
 // (p, 1-p); the result is a scalar, in nats, differentiable everywhere, without a bound.
 //
 // Source: Kim and Mnih 2018, equation 3; Ross and Doshi-Velez 2021, section 5.2.
-func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) { return graph.DensityRatio(logits) }
+func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "density ratio",
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			_, err := logitRows(in[0])
+			return tensor.ScalarShape(), err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](densityRatio[float32]{in[0][0], in[0][1]}), nil
+			}
+			return graph.NewFunc[float64](densityRatio[float64]{in[0][0], in[0][1]}), nil
+		},
+	}, logits)
+}
 
 // Discrimination returns what a discriminator minimises: half the mean of -log p
 // over the first half of the rows of its logits, which are of codes, plus half
@@ -29,7 +45,22 @@ func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) { return graph.
 //
 // Source: Kim and Mnih 2018, algorithm 2.
 func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
-	return graph.Discrimination(logits)
+	return graph.Apply(graph.Spec{
+		Name: "discrimination",
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			rows, err := logitRows(in[0])
+			if err == nil && rows%2 != 0 {
+				err = graph.Wanted("an even number of rows", rows)
+			}
+			return tensor.ScalarShape(), err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](discrimination[float32]{in[0][0], in[0][1]}), nil
+			}
+			return graph.NewFunc[float64](discrimination[float64]{in[0][0], in[0][1]}), nil
+		},
+	}, logits)
 }
 
 // Permute writes codes [n, columns] whose columns are permuted independently of
@@ -136,5 +167,73 @@ func (d *Discriminator) densityRatio(o *Outputs, active *gorgonia.Node) (*gorgon
 		return nil, fmt.Errorf("discriminator: %w", err)
 	}
 	o.Adversaries = append(o.Adversaries, a)
-	return graph.DensityRatio(logits)
+	return DensityRatio(logits)
+}
+
+// logitRows checks the shape of a discriminator's logits.
+func logitRows(s tensor.Shape) (int, error) {
+	rows, columns, err := graph.Matrix("logits", s)
+	if err == nil && columns > 2 {
+		err = graph.Wanted("logits of shape [rows, 1] or [rows, 2]", s)
+	}
+	return rows, err
+}
+
+type densityRatio[T graph.Float] struct{ rows, columns int }
+
+func (f densityRatio[T]) Forward(in [][]T, out []T) {
+	sum := 0.0
+	for i := range f.rows {
+		sum += logitOf(in[0], i, f.columns)
+	}
+	out[0] = T(sum / float64(f.rows))
+}
+
+// logitOf is l, or l_0 - l_1, of a row.
+func logitOf[T graph.Float](logits []T, row, columns int) float64 {
+	if columns == 1 {
+		return float64(logits[row])
+	}
+	return float64(logits[2*row]) - float64(logits[2*row+1])
+}
+
+// addLogit sets the gradient of a row's logits.
+func addLogit[T graph.Float](dst []T, row, columns int, g float64) {
+	dst[row*columns] = T(g)
+	if columns == 2 {
+		dst[2*row+1] = T(-g)
+	}
+}
+
+func (f densityRatio[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
+	for i := range f.rows {
+		addLogit(din[0], i, f.columns, float64(dout[0])/float64(f.rows))
+	}
+}
+
+type discrimination[T graph.Float] struct{ rows, columns int }
+
+// side is -1 for the rows whose logits should be large, and 1 for the others.
+func (f discrimination[T]) side(row int) float64 {
+	if row < f.rows/2 {
+		return -1
+	}
+	return 1
+}
+
+func (f discrimination[T]) Forward(in [][]T, out []T) {
+	sum := 0.0
+	for i := range f.rows {
+		l := f.side(i) * logitOf(in[0], i, f.columns)
+		sum += max(l, 0) + math.Log1p(math.Exp(-math.Abs(l))) // softplus
+	}
+	out[0] = T(sum / float64(f.rows))
+}
+
+func (f discrimination[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	g := float64(dout[0]) / float64(f.rows)
+	for i := range f.rows {
+		side := f.side(i)
+		addLogit(din[0], i, f.columns, g*side/(1+math.Exp(-side*logitOf(in[0], i, f.columns))))
+	}
 }

@@ -5,26 +5,13 @@ import (
 	"slices"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/registry"
 )
-
-// Aggregate joins quantities into one; see [Mean], [Max], [Sum] and [MeanSquare].
-type Aggregate = factor.Aggregate
-
-// The aggregates: universal aggregators of Zhang and Sugiyama 2024, section 2.2.
-const (
-	Mean       = factor.Mean
-	Max        = factor.Max
-	Sum        = factor.Sum
-	MeanSquare = factor.MeanSquare // the mean of the squares, without a root
-)
-
-// Block ties columns of codes to a factor, a column of labels: the sub-code z_i of
-// the factor y_i.
-type Block = factor.Block
 
 // CodeBlocks says in a config which columns of the codes are the sub-code of which
 // factor: `{shape: [0, 1], x: [2]}`.
@@ -47,7 +34,7 @@ func (c CodeBlocks) Validate() error {
 
 // blocks returns the sub-codes of a model's factors, in the factors' order. If the
 // config names none, every factor has as many columns as the next.
-func (c CodeBlocks) blocks(o *Outputs) ([]Block, error) {
+func (c CodeBlocks) blocks(o *Outputs) ([]factor.Block, error) {
 	if o.Labels == nil {
 		return nil, errNoLabels
 	}
@@ -61,7 +48,7 @@ func (c CodeBlocks) blocks(o *Outputs) ([]Block, error) {
 			return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors (%v): want codes, such as {%s: [0, 1]}",
 				width, len(factors), factorNames(o), factors[0].Name)
 		}
-		list := make([]Block, len(factors))
+		list := make([]factor.Block, len(factors))
 		for i := range list {
 			list[i].Factor = i
 			for j := range each {
@@ -74,9 +61,9 @@ func (c CodeBlocks) blocks(o *Outputs) ([]Block, error) {
 }
 
 // named returns the blocks that the config names.
-func (c CodeBlocks) named(o *Outputs, width int) ([]Block, error) {
+func (c CodeBlocks) named(o *Outputs, width int) ([]factor.Block, error) {
 	names, known := factorNames(o), 0
-	var list []Block
+	var list []factor.Block
 	for i, name := range names {
 		columns, ok := c[name]
 		if !ok {
@@ -88,7 +75,7 @@ func (c CodeBlocks) named(o *Outputs, width int) ([]Block, error) {
 				return nil, fmt.Errorf("codes.%s: column %d does not exist: the codes have %d columns, 0 to %d", name, column, width, width-1)
 			}
 		}
-		list = append(list, Block{Factor: i, Columns: columns})
+		list = append(list, factor.Block{Factor: i, Columns: columns})
 	}
 	if known == len(c) {
 		return list, nil
@@ -136,4 +123,72 @@ func (c On) node(o *Outputs) (*gorgonia.Node, error) {
 		return nil, missing("codes")
 	}
 	return n, nil
+}
+
+// evenBlocks shares out the columns of codes to the factors.
+func evenBlocks(z, groups *gorgonia.Node) ([]factor.Block, error) {
+	if z == nil || groups == nil || z.Dims() != 2 || groups.Dims() < 1 || groups.Dims() > 2 {
+		return nil, fmt.Errorf("codes [n, d] and groups [n] or [n, K] wanted, got %v and %v", shapeOf(z), shapeOf(groups))
+	}
+	width, factors := z.Shape()[1], 1
+	if groups.Dims() == 2 {
+		factors = groups.Shape()[1]
+	}
+	if factors == 0 || width%factors != 0 || width == 0 {
+		return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors: blocks wanted", width, factors)
+	}
+	return shareOut(width, factors), nil
+}
+
+// shareOut gives each factor as many columns as the next, one after the other.
+func shareOut(width, factors int) []factor.Block {
+	blocks, each := make([]factor.Block, factors), width/factors
+	for i := range blocks {
+		blocks[i].Factor = i
+		for j := range each {
+			blocks[i].Columns = append(blocks[i].Columns, i*each+j)
+		}
+	}
+	return blocks
+}
+
+func shapeOf(n *gorgonia.Node) any {
+	if n == nil {
+		return "nothing"
+	}
+	return n.Shape()
+}
+
+// factorsOf returns how many columns labels have.
+func factorsOf(labels tensor.Shape) int { return labels.TotalSize() / max(labels[0], 1) }
+
+func checkBlocks(blocks []factor.Block, in []tensor.Shape) error {
+	if len(in) != 2 {
+		return graph.Wanted("codes and labels", in)
+	}
+	rows, columns, err := graph.Matrix("codes", in[0])
+	if err != nil {
+		return err
+	}
+	if d := in[1].Dims(); d < 1 || d > 2 || in[1][0] != rows || in[1].TotalSize() < 1 {
+		return graph.Wanted(fmt.Sprintf("labels of shape [%d] or [%d, factors]", rows, rows), in[1])
+	}
+	if len(blocks) == 0 {
+		return graph.Wanted("a block of columns for a factor", "none")
+	}
+	factors := factorsOf(in[1])
+	for _, b := range blocks {
+		if b.Factor < 0 || b.Factor >= factors {
+			return graph.Wanted(fmt.Sprintf("blocks of factors 0 to %d, the columns of the labels", factors-1), b.Factor)
+		}
+		if len(b.Columns) == 0 {
+			return graph.Wanted(fmt.Sprintf("a code column for factor %d", b.Factor), "none")
+		}
+		for i, c := range b.Columns {
+			if c < 0 || c >= columns || slices.Contains(b.Columns[:i], c) {
+				return graph.Wanted(fmt.Sprintf("different code columns from 0 to %d for factor %d", columns-1, b.Factor), b.Columns)
+			}
+		}
+	}
+	return nil
 }

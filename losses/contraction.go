@@ -2,9 +2,11 @@ package losses
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
@@ -12,20 +14,30 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// ContractionSettings say what [Contraction] measures: an aggregate over pairs, the
-// columns of the codes and the factors that count (none: all), how far apart the
-// values of each factor are, whether these distances are added or joined by the
-// Euclidean norm, and, if not all pairs count, how many partners a row has.
-type ContractionSettings = graph.ContractionSettings
+// ContractionSettings say what [Contraction] measures.
+type ContractionSettings struct {
+	Aggregate factor.Aggregate
+	Columns   []int            // of z; nil: all
+	Factors   []FactorDistance // nil: all, with absolute distances
+	Add       bool             // the distances of factors are summed; else they are joined by the Euclidean norm
+	Pairs     int              // partners of a row; 0: all
+}
 
 // FactorDistance is a column of labels and how far apart its values are.
-type FactorDistance = graph.FactorDistance
+type FactorDistance struct {
+	Factor int
+	Kind   DistanceKind
+	Period float64 // of circular values; 0: 1
+}
 
-// The distances of the values of a factor.
+// DistanceKind is a distance of numbers.
+type DistanceKind uint8
+
+// The distances of numbers.
 const (
-	AbsoluteDistance = graph.AbsoluteDistance // |a - b|
-	DiscreteDistance = graph.DiscreteDistance // 0 if a = b, else 1
-	CircularDistance = graph.CircularDistance // the arc min(t, P - t), t = |a - b| mod P
+	AbsoluteDistance DistanceKind = iota // |a - b|
+	DiscreteDistance                     // 0 if a = b, else 1
+	CircularDistance                     // the arc min(t, P - t), t = |a - b| mod P
 )
 
 // Contraction returns how much closer codes are than the factors that they stand
@@ -52,7 +64,25 @@ const (
 //
 // Source: Zhang and Sugiyama 2024, definition 9, equation 27.
 func Contraction(s ContractionSettings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
-	return graph.Contraction(s, z, y, groups)
+	s.Columns, s.Factors = slices.Clone(s.Columns), slices.Clone(s.Factors)
+	in := []*gorgonia.Node{z, y}
+	if groups != nil {
+		in = append(in, groups)
+	}
+	return graph.Apply(graph.Spec{
+		Name: "contraction",
+		Key:  graph.Key(s.Aggregate, s.Columns, s.Factors, s.Add, s.Pairs),
+		Diff: []bool{true, false, false}[:len(in)],
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			return tensor.ScalarShape(), s.check(in)
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newContraction[float32](s, in[0], in[1])), nil
+			}
+			return graph.NewFunc[float64](newContraction[float64](s, in[0], in[1])), nil
+		},
+	}, in...)
 }
 
 // Distance says in a config how far apart the factors of two images are.
@@ -78,7 +108,7 @@ func (d *Distance) UnmarshalText(text []byte) error {
 }
 
 // of returns the distance of the values of a factor.
-func (d Distance) of(k factor.Kind) graph.DistanceKind {
+func (d Distance) of(k factor.Kind) DistanceKind {
 	switch {
 	case d == DiscreteDistances, d == MixedDistances && k == factor.Categorical:
 		return DiscreteDistance
@@ -91,19 +121,19 @@ func (d Distance) of(k factor.Kind) graph.DistanceKind {
 // ContractionLoss is [Contraction] of a model's codes and the known factors of the
 // images, in Units, levels of circular ones as turns.
 type ContractionLoss struct {
-	Weight    float64   `yaml:"weight" doc:"factor in the total"`
-	Aggregate Aggregate `yaml:"aggregate" doc:"over pairs of images: mean, max, sum or mean-square"`
-	Factors   []string  `yaml:"factors" doc:"names of the factors that count; none: all"`
-	Distance  Distance  `yaml:"distance" doc:"of factors: euclidean, absolute, discrete, circular, or mixed, what suits each factor's kind"`
-	Columns   []int     `yaml:"columns" doc:"code columns that count; none: all"`
-	Pairs     int       `yaml:"pairs" doc:"partners of an image in the batch; 0: all the others"`
-	Units     Units     `yaml:"units" doc:"of continuous factors: as-given, or range, mapped to [0, 1] by the range of the dimension; levels are mapped to [0, 1] in either case"`
-	On        On        `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
+	Weight    float64          `yaml:"weight" doc:"factor in the total"`
+	Aggregate factor.Aggregate `yaml:"aggregate" doc:"over pairs of images: mean, max, sum or mean-square"`
+	Factors   []string         `yaml:"factors" doc:"names of the factors that count; none: all"`
+	Distance  Distance         `yaml:"distance" doc:"of factors: euclidean, absolute, discrete, circular, or mixed, what suits each factor's kind"`
+	Columns   []int            `yaml:"columns" doc:"code columns that count; none: all"`
+	Pairs     int              `yaml:"pairs" doc:"partners of an image in the batch; 0: all the others"`
+	Units     Units            `yaml:"units" doc:"of continuous factors: as-given, or range, mapped to [0, 1] by the range of the dimension; levels are mapped to [0, 1] in either case"`
+	On        On               `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
 }
 
 // NewContraction returns the default settings.
 func NewContraction() *ContractionLoss {
-	return &ContractionLoss{Weight: 1, Aggregate: Mean, Distance: MixedDistances, Units: UnitsAsGiven, On: OnCodes}
+	return &ContractionLoss{Weight: 1, Aggregate: factor.Mean, Distance: MixedDistances, Units: UnitsAsGiven, On: OnCodes}
 }
 
 // Validate checks the settings.
@@ -168,4 +198,53 @@ func (l *ContractionLoss) factors(o *Outputs) ([]FactorDistance, error) {
 		chosen[i] = FactorDistance{Factor: k, Kind: l.Distance.of(o.Labels.Factors[k].Kind)}
 	}
 	return chosen, nil
+}
+
+func (s ContractionSettings) check(in []tensor.Shape) error {
+	n, width, err := graph.Matrix("codes", in[0])
+	if err != nil {
+		return err
+	}
+	factors, err := labelsOf("labels", in[1], n)
+	if err != nil {
+		return err
+	}
+	if len(in) > 2 && !slices.Equal(in[2], in[1]) {
+		return graph.Wanted(fmt.Sprintf("groups of the shape of the labels, %v,", in[1]), in[2])
+	}
+	if err := distinct("columns", s.Columns, width); err != nil {
+		return err
+	}
+	chosen := make([]int, len(s.Factors))
+	for i, f := range s.Factors {
+		chosen[i] = f.Factor
+		if f.Kind > CircularDistance || !(f.Period >= 0) || math.IsInf(f.Period, 1) {
+			return graph.Wanted("absolute, discrete and circular distances with finite periods", f)
+		}
+	}
+	if s.Pairs < 0 || s.Aggregate > factor.MeanSquare {
+		return graph.Wanted("an aggregate and a number of pairs from 0 on", []any{s.Aggregate, s.Pairs})
+	}
+	return distinct("factors", chosen, factors)
+}
+
+// labelsOf checks that a shape is [rows, K] or [rows], and returns K.
+func labelsOf(name string, s tensor.Shape, rows int) (int, error) {
+	switch {
+	case s.Dims() == 1 && s[0] == rows:
+		return 1, nil
+	case s.Dims() == 2 && s[0] == rows && s[1] >= 1:
+		return s[1], nil
+	}
+	return 0, graph.Wanted(fmt.Sprintf("%s of shape [%d] or [%d, factors]", name, rows, rows), s)
+}
+
+// distinct checks that indices are different and below a bound.
+func distinct(name string, indices []int, bound int) error {
+	for i, v := range indices {
+		if v < 0 || v >= bound || slices.Contains(indices[:i], v) {
+			return graph.Wanted(fmt.Sprintf("different %s from 0 to %d", name, bound-1), indices)
+		}
+	}
+	return nil
 }

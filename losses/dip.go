@@ -2,11 +2,14 @@ package losses
 
 import (
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // DIP returns the regulariser of DIP-VAE-I,
@@ -19,7 +22,7 @@ import (
 //
 // Source: Kumar et al. 2018, equation 6.
 func DIP(mean *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {
-	return graph.DIP(mean, nil, offDiagonal, diagonal)
+	return covariancePenalty(mean, nil, offDiagonal, diagonal)
 }
 
 // DIPCode is [DIP] for the covariance of codes in place of that of their means: C has
@@ -31,7 +34,7 @@ func DIPCode(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*
 	if logVariance == nil {
 		return nil, missing("log variances")
 	}
-	return graph.DIP(mean, logVariance, offDiagonal, diagonal)
+	return covariancePenalty(mean, logVariance, offDiagonal, diagonal)
 }
 
 // DIPLoss is [DIP] or [DIPCode] of a model's posteriors.
@@ -76,4 +79,125 @@ func (l *DIPLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 		return DIPCode(o.Codes, o.LogVariance, l.OffDiagonal, l.Diagonal)
 	}
 	return DIP(o.Codes, l.OffDiagonal, l.Diagonal)
+}
+
+// DIP returns the regulariser of DIP-VAE (Kumar et al. 2018, equations 6 and 7), a
+// scalar, from the means of Gaussian posteriors [n, D]:
+//
+//	offDiagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2
+//
+// C is the covariance of the means over the batch, divided by n: DIP-VAE-I. With log
+// variances of the same shape, not nil, C has their mean exponentials on top of its
+// diagonal: DIP-VAE-II. It is differentiable in both.
+func covariancePenalty(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {
+	in := []*gorgonia.Node{mean}
+	if logVariance != nil {
+		in = append(in, logVariance)
+	}
+	return graph.Apply(graph.Spec{
+		Name: "dip",
+		Key:  graph.Key(offDiagonal, diagonal),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			for _, s := range in {
+				if !slices.Equal(s, in[0]) {
+					return nil, graph.Wanted("means and log variances of one shape", in)
+				}
+			}
+			_, _, err := graph.Matrix("means", in[0])
+			return tensor.ScalarShape(), err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newDIP[float32](in[0], offDiagonal, diagonal)), nil
+			}
+			return graph.NewFunc[float64](newDIP[float64](in[0], offDiagonal, diagonal)), nil
+		},
+	}, in...)
+}
+
+type dip[T graph.Float] struct {
+	rows, columns         int
+	offDiagonal, diagonal float64
+
+	centred    []float64 // column by column
+	slope      []float64 // of the regulariser over C
+	in, din    [][]T
+	factor     float64
+	covariance *numeric.Loop
+	gradient   *numeric.Loop
+}
+
+func newDIP[T graph.Float](s tensor.Shape, offDiagonal, diagonal float64) *dip[T] {
+	f := &dip[T]{rows: s[0], columns: s[1], offDiagonal: offDiagonal, diagonal: diagonal}
+	f.centred = make([]float64, s.TotalSize())
+	f.slope = make([]float64, s[1]*s[1])
+	f.covariance = numeric.NewLoop(s[1], 8, f.covarianceRows)
+	f.gradient = numeric.NewLoop(s[0], 64, f.gradientRows)
+	return f
+}
+
+func (f *dip[T]) Forward(in [][]T, out []T) {
+	n := f.rows
+	for c := range f.columns {
+		column, mean := f.centred[c*n:][:n], 0.0
+		for r := range column {
+			column[r] = float64(in[0][r*f.columns+c])
+			mean += column[r] / float64(n)
+		}
+		for r := range column {
+			column[r] -= mean
+		}
+	}
+	f.in = in
+	out[0] = T(f.covariance.Run())
+}
+
+// covarianceRows sets the slopes of rows of C, and returns what they add to the value.
+func (f *dip[T]) covarianceRows(lo, hi int) float64 {
+	n, d, sum := f.rows, f.columns, 0.0
+	for i := lo; i < hi; i++ {
+		a, slope := f.centred[i*n:][:n], f.slope[i*d:][:d]
+		for j := range slope {
+			c := numeric.Dot(a, f.centred[j*n:][:n]) / float64(n)
+			if i != j {
+				sum += f.offDiagonal * c * c
+				slope[j] = 2 * f.offDiagonal * c
+				continue
+			}
+			if len(f.in) > 1 {
+				for r := range n {
+					c += math.Exp(float64(f.in[1][r*d+i])) / float64(n)
+				}
+			}
+			sum += f.diagonal * (c - 1) * (c - 1)
+			slope[j] = 2 * f.diagonal * (c - 1)
+		}
+	}
+	return sum
+}
+
+func (f *dip[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	f.in, f.din, f.factor = in, din, float64(dout[0])/float64(f.rows)
+	f.gradient.Run()
+}
+
+func (f *dip[T]) gradientRows(lo, hi int) float64 {
+	n, d := f.rows, f.columns
+	for r := lo; r < hi; r++ {
+		if dMean := f.din[0]; dMean != nil {
+			for i := range d {
+				sum := 0.0
+				for j, s := range f.slope[i*d:][:d] {
+					sum += s * f.centred[j*n+r]
+				}
+				dMean[r*d+i] = T(2 * f.factor * sum)
+			}
+		}
+		if len(f.din) > 1 && f.din[1] != nil {
+			for i := range d {
+				f.din[1][r*d+i] = T(f.factor * f.slope[i*d+i] * math.Exp(float64(f.in[1][r*d+i])))
+			}
+		}
+	}
+	return 0
 }

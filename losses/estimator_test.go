@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/losses"
@@ -78,8 +79,8 @@ func TestUnbiased(t *testing.T) {
 				t.Errorf("%d rows, %d levels: mean %s %.4f±%.4f, want %.4f", c.rows, c.levels, want.name, mean, deviation, want.value)
 			}
 		}
-		for d, want := range map[losses.Deviation]float64{losses.OfVariance: c.plain, losses.OfMPD: c.plain * halfDistance} {
-			if mean, deviation := means(t, plain(d, losses.Mean), c.rows, 4000, normal); math.Abs(mean-want) > 0.005+3*deviation {
+		for d, want := range map[factor.Deviation]float64{factor.Variance: c.plain, factor.MPD: c.plain * halfDistance} {
+			if mean, deviation := means(t, plain(d, factor.Mean), c.rows, 4000, normal); math.Abs(mean-want) > 0.005+3*deviation {
 				t.Errorf("%d rows, %d levels: mean plain %v %.4f, want %.2f", c.rows, c.levels, d, mean, want)
 			}
 		}

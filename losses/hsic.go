@@ -6,23 +6,13 @@ import (
 	"math"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
-)
-
-// Kernel says how similar rows of an array are to [HSIC]: GaussianKernel with a
-// bandwidth s, exp(-|a - b|^2/(2 s^2)), EqualKernel, 1 for equal rows and 0 for others,
-// or CircularKernel, Gaussian on the circle for numbers of turns. Without columns, all
-// columns count.
-type Kernel = graph.Kernel
-
-// The similarities of rows.
-const (
-	GaussianKernel = graph.GaussianKernel
-	EqualKernel    = graph.EqualKernel
-	CircularKernel = graph.CircularKernel
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // HSIC returns the Hilbert-Schmidt independence criterion of the rows of x [n, D]
@@ -44,7 +34,43 @@ const (
 //
 // Source: Gretton et al. 2005, definition 2 (with 1/n^2 for 1/(n-1)^2).
 func HSIC(x, y, groups *gorgonia.Node, kx, ky Kernel) (*gorgonia.Node, error) {
-	return graph.HSIC(x, y, groups, kx, ky)
+	in := []*gorgonia.Node{x, y}
+	if groups != nil {
+		in = append(in, groups)
+	}
+	return graph.Apply(graph.Spec{
+		Name: "hsic",
+		Key:  graph.Key(kx, ky),
+		Diff: []bool{kx.Kind == GaussianKernel, ky.Kind == GaussianKernel, false}[:len(in)],
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			n, _, err := graph.Matrix("x", in[0])
+			if err != nil {
+				return nil, err
+			}
+			for i, k := range []Kernel{kx, ky} {
+				m, width, err := graph.Matrix("x and y", in[i])
+				if err != nil {
+					return nil, err
+				}
+				if m != n {
+					return nil, graph.Wanted("x and y of as many rows", in)
+				}
+				if err := k.check(width); err != nil {
+					return nil, err
+				}
+			}
+			if len(in) > 2 && in[2].TotalSize() != n {
+				return nil, graph.Wanted("groups, one of each row", in[2])
+			}
+			return tensor.ScalarShape(), nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newHSIC[float32](in, kx, ky)), nil
+			}
+			return graph.NewFunc[float64](newHSIC[float64](in, kx, ky)), nil
+		},
+	}, in...)
 }
 
 // Between says in a config what should be independent.
@@ -94,7 +120,7 @@ func (l *HSICLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	var blocks []Block
+	var blocks []factor.Block
 	if l.Between == BetweenCodes && o.Labels == nil && len(l.Codes) == 0 {
 		blocks = shareOut(z.Shape()[1], z.Shape()[1])
 	} else if blocks, err = l.Codes.blocks(o); err != nil {
@@ -120,7 +146,7 @@ func (l *HSICLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 }
 
 // withCodes compares every two sub-codes.
-func (l *HSICLoss) withCodes(z *gorgonia.Node, blocks []Block) (gorgonia.Nodes, error) {
+func (l *HSICLoss) withCodes(z *gorgonia.Node, blocks []factor.Block) (gorgonia.Nodes, error) {
 	var parts gorgonia.Nodes
 	for i, a := range blocks {
 		for _, b := range blocks[:i] {
@@ -135,7 +161,7 @@ func (l *HSICLoss) withCodes(z *gorgonia.Node, blocks []Block) (gorgonia.Nodes, 
 }
 
 // withFactors compares every sub-code with every other factor.
-func (l *HSICLoss) withFactors(o *Outputs, z *gorgonia.Node, blocks []Block) (gorgonia.Nodes, error) {
+func (l *HSICLoss) withFactors(o *Outputs, z *gorgonia.Node, blocks []factor.Block) (gorgonia.Nodes, error) {
 	y, known, err := o.Labels.Values(UnitsRange)
 	if err != nil {
 		return nil, err
@@ -167,6 +193,145 @@ func (l *HSICLoss) withFactors(o *Outputs, z *gorgonia.Node, blocks []Block) (go
 	return parts, nil
 }
 
-func (l *HSICLoss) kernel(b Block) Kernel {
+func (l *HSICLoss) kernel(b factor.Block) Kernel {
 	return Kernel{Kind: GaussianKernel, Columns: b.Columns, Bandwidth: l.Bandwidth}
+}
+
+// KernelKind is a similarity of rows.
+type KernelKind uint8
+
+// The similarities of rows.
+const (
+	GaussianKernel KernelKind = iota // exp(-|a - b|^2/(2 s^2))
+	EqualKernel                      // 1 if a = b, else 0
+	CircularKernel                   // Gaussian, of the points on a circle that a number of turns stands for
+)
+
+// Kernel says how similar rows of an array are.
+type Kernel struct {
+	Kind      KernelKind
+	Columns   []int   // that count; nil: all
+	Bandwidth float64 // s; 0: the median of the distances of rows
+}
+
+func (k Kernel) check(width int) error {
+	if k.Kind > CircularKernel || !(k.Bandwidth >= 0) || math.IsInf(k.Bandwidth, 1) {
+		return graph.Wanted("a known kernel and a finite bandwidth from 0 on", k)
+	}
+	return distinct("columns", k.Columns, width)
+}
+
+type hsic[T graph.Float] struct {
+	n         int
+	sides     [2]hsicSide[T]
+	rows      []int // those that take part
+	blocks    []hsicBlock[T]
+	values    *numeric.Loop
+	gradients *numeric.Loop
+	totals    [2]float64 // of the similarities
+}
+
+// hsicBlock is the scratch of a block of rows: tiles of both sides' similarities and
+// of weights, and sums of lanes.
+type hsicBlock[T graph.Float] struct{ k, l, w, lanes []T }
+
+func newHSIC[T graph.Float](in []tensor.Shape, kx, ky Kernel) *hsic[T] {
+	n := in[0][0]
+	f := &hsic[T]{n: n, rows: make([]int, 0, n)}
+	f.sides = [2]hsicSide[T]{newHSICSide[T](n, in[0][1], kx), newHSICSide[T](n, in[1][1], ky)}
+	f.blocks = make([]hsicBlock[T], (n+kernel.PairLanes-1)/kernel.PairLanes)
+	for i := range f.blocks {
+		const tile = kernel.PairLanes * kernel.PairSources
+		f.blocks[i] = hsicBlock[T]{make([]T, tile), make([]T, tile), make([]T, tile), make([]T, kernel.PairLanes)}
+	}
+	f.values, f.gradients = newPairLoop(n, f.valueBlock), newPairLoop(n, f.gradientBlock)
+	return f
+}
+
+func (f *hsic[T]) Forward(in [][]T, out []T) {
+	f.rows = f.rows[:0]
+	for r := range f.n {
+		if len(in) < 3 || in[2][r] >= 0 {
+			f.rows = append(f.rows, r)
+		}
+	}
+	out[0] = 0
+	if len(f.rows) < 2 {
+		return
+	}
+	for i := range f.sides {
+		f.sides[i].set(in[i], f.rows)
+	}
+	f.values.Resize(len(f.rows))
+	products := f.values.Run()
+	n, cross := float64(len(f.rows)), 0.0
+	f.totals = [2]float64{}
+	for i, k := range f.sides[0].sums[:len(f.rows)] {
+		l := f.sides[1].sums[i]
+		cross += k * l
+		f.totals[0] += k
+		f.totals[1] += l
+	}
+	out[0] = T(products/(n*n) - 2*cross/(n*n*n) + f.totals[0]/(n*n)*f.totals[1]/(n*n))
+}
+
+// valueBlock computes the sums of the similarities of rows, and returns that of the
+// products.
+func (f *hsic[T]) valueBlock(lo, hi int) float64 {
+	b, sum := &f.blocks[lo/kernel.PairLanes], 0.0
+	for i := range f.sides {
+		clear(f.sides[i].sums[lo:hi])
+	}
+	for t := range tilesFrom(len(f.rows), 0, math.MaxInt) {
+		for i, tile := range [][]T{b.k, b.l} {
+			f.sides[i].tile(tile, lo, t)
+			kernel.SumLanes(b.lanes, tile, t.n)
+			for j := range hi - lo {
+				f.sides[i].sums[lo+j] += float64(b.lanes[j])
+			}
+			clear(b.lanes)
+		}
+		kernel.SumProducts(b.lanes, b.k, b.l, t.n)
+		sum += sumLanes(b.lanes, hi-lo)
+	}
+	return sum
+}
+
+func (f *hsic[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
+	n := len(f.rows)
+	for i := range f.sides {
+		clear(din[i])
+		f.sides[i].wanted = din[i] != nil && f.sides[i].Kind == GaussianKernel
+	}
+	if n < 2 {
+		return
+	}
+	for i := range f.sides {
+		f.sides[i].centre(n, f.totals[i])
+		f.sides[i].slope.Zero(n)
+	}
+	f.gradients.Resize(n)
+	f.gradients.Run()
+	for i := range f.sides {
+		if f.sides[i].wanted {
+			f.sides[i].write(din[i], f.rows, float64(dout[0]))
+		}
+	}
+}
+
+// gradientBlock sums up, for the rows of a block, w_ij (x_i - x_j) with
+// w_ij = k_ij (l_ij - l_i/n - l_j/n + l/n^2)/n^2, and for y the other way round.
+func (f *hsic[T]) gradientBlock(lo, _ int) float64 {
+	b, n := &f.blocks[lo/kernel.PairLanes], float64(len(f.rows))
+	for t := range tilesFrom(len(f.rows), 0, math.MaxInt) {
+		f.sides[0].tile(b.k, lo, t)
+		f.sides[1].tile(b.l, lo, t)
+		for i, tiles := range [2][2][]T{{b.k, b.l}, {b.l, b.k}} {
+			if s, other := &f.sides[i], &f.sides[1-i]; s.wanted {
+				kernel.CentredProduct(b.w, tiles[0], tiles[1], 1/(n*n), other.lanes[lo:], other.sources[t.source:], t.n)
+				s.points.AddWeighted(s.slope, b.w, lo, t.source, t.n)
+			}
+		}
+	}
+	return 0
 }

@@ -2,11 +2,15 @@ package losses
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // KLGaussian returns the mean over rows of KL(N(mu, sigma^2) || N(0, I)):
@@ -18,12 +22,12 @@ import (
 //
 // Source: Kingma and Welling 2014, appendix B.
 func KLGaussian(mu, logSigma *gorgonia.Node) (*gorgonia.Node, error) {
-	return graph.GaussianKL(mu, logSigma)
+	return gaussianKLOf("log sigma", 2, mu, logSigma)
 }
 
 // KLGaussianLogVariance is [KLGaussian] from log sigma^2.
 func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, error) {
-	return graph.GaussianKLLogVariance(mu, logVariance)
+	return gaussianKLOf("log variance", 1, mu, logVariance)
 }
 
 // KLSphere returns the mean over rows of the divergence, in nats, of the random-walk
@@ -45,14 +49,34 @@ func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, erro
 // location. It is differentiable, and falls in t to 0.
 //
 // Source: Perez Rey et al. 2020; Tonnaer et al. 2022, section 5.
-func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) { return graph.SphereKL(logT, dim) }
+func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "sphere kl",
+		Key:  graph.Key(dim),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if dim < 1 {
+				return nil, graph.Wanted("a sphere of dimension 1 or more", dim)
+			}
+			if len(in) != 1 || in[0].Dims() != 2 || in[0][0] < 1 || in[0][1] != 1 {
+				return nil, graph.Wanted("log t of shape [rows, 1]", in)
+			}
+			return tensor.ScalarShape(), nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newSphereKL[float32](dim, in[0][0])), nil
+			}
+			return graph.NewFunc[float64](newSphereKL[float64](dim, in[0][0])), nil
+		},
+	}, logT)
+}
 
 // Capacity returns |kl - c|, a scalar, which holds a divergence at a capacity c
 // (a scalar or one number). Its gradient is 0 where the two are equal.
 //
 // Source: Burgess et al. 2018, equation 8; with a batch's mean divergence, as
 // disentanglement_lib computes it.
-func Capacity(kl, c *gorgonia.Node) (*gorgonia.Node, error) { return graph.Deviate(kl, c) }
+func Capacity(kl, c *gorgonia.Node) (*gorgonia.Node, error) { return absoluteDifference(kl, c) }
 
 // KLLoss is the divergence of a model's posteriors from their priors, in nats, summed
 // over its latent spaces. With a capacity it is how far that is from the capacity.
@@ -143,4 +167,138 @@ func divergence(o *Outputs) (*gorgonia.Node, error) {
 		return nodes[0], nil
 	}
 	return graph.WeightedSum(ones, nodes...)
+}
+
+func gaussianKLOf(scale string, factor float64, mu, logScale *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "gaussian kl",
+		Key:  scale,
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if len(in) != 2 || !slices.Equal(in[0], in[1]) {
+				return nil, graph.Wanted("location and "+scale+" of one shape", in)
+			}
+			_, _, err := graph.Matrix("location", in[0])
+			return tensor.ScalarShape(), err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newGaussianKL[float32](in[0], factor)), nil
+			}
+			return graph.NewFunc[float64](newGaussianKL[float64](in[0], factor)), nil
+		},
+	}, mu, logScale)
+}
+
+// gaussianKL has log sigma^2 = factor * its second input.
+type gaussianKL[T graph.Float] struct {
+	rows     int
+	factor   float64
+	variance []T
+}
+
+func newGaussianKL[T graph.Float](s tensor.Shape, factor float64) *gaussianKL[T] {
+	return &gaussianKL[T]{s[0], factor, make([]T, s.TotalSize())}
+}
+
+func (k *gaussianKL[T]) Forward(in [][]T, out []T) {
+	mu, logScale := in[0], in[1]
+	for i, s := range logScale {
+		k.variance[i] = T(k.factor) * s
+	}
+	numeric.Exp(k.variance, k.variance)
+	sum := 0.0
+	for i, v := range k.variance {
+		m := float64(mu[i])
+		sum += m*m + float64(v) - k.factor*float64(logScale[i]) - 1
+	}
+	out[0] = T(0.5 * sum / float64(k.rows))
+}
+
+func (k *gaussianKL[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	g := float64(dout[0]) / float64(k.rows)
+	for i := range din[0] {
+		din[0][i] = T(g * float64(in[0][i]))
+	}
+	for i := range din[1] {
+		din[1][i] = T(g * 0.5 * k.factor * (float64(k.variance[i]) - 1))
+	}
+}
+
+// sphereKL keeps the slopes of the rows' divergences in log t.
+type sphereKL[T graph.Float] struct {
+	kernel *heatKernel
+	slopes []float64
+}
+
+func newSphereKL[T graph.Float](dim, rows int) *sphereKL[T] {
+	return &sphereKL[T]{newHeatKernel(dim), make([]float64, rows)}
+}
+
+func (k *sphereKL[T]) Forward(in [][]T, out []T) {
+	sum := 0.0
+	for i, v := range in[0] {
+		var kl float64
+		kl, k.slopes[i] = k.kernel.divergence(float64(v))
+		sum += kl
+	}
+	out[0] = T(sum / float64(len(in[0])))
+}
+
+func (k *sphereKL[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
+	g := float64(dout[0]) / float64(len(k.slopes))
+	for i, s := range k.slopes {
+		din[0][i] = T(g * s)
+	}
+}
+
+// pairOf checks two inputs of one shape [rows, ...].
+func pairOf(a, b string, in []tensor.Shape) error {
+	if len(in) != 2 || !slices.Equal(in[0], in[1]) || in[0].Dims() < 1 || in[0].TotalSize() < 1 {
+		return graph.Wanted(fmt.Sprintf("%s and %s of one shape [rows, ...]", a, b), in)
+	}
+	return nil
+}
+
+// Deviate returns |a - b| of one shape, with gradient 0 where a = b.
+func absoluteDifference(a, b *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "absolute difference",
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if in[0].TotalSize() != in[1].TotalSize() {
+				return nil, graph.Wanted("inputs of one size", in)
+			}
+			return in[0], nil
+		},
+		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](deviate[float32]{}), nil
+			}
+			return graph.NewFunc[float64](deviate[float64]{}), nil
+		},
+	}, a, b)
+}
+
+type deviate[T graph.Float] struct{}
+
+func (deviate[T]) Forward(in [][]T, out []T) {
+	for i := range out {
+		out[i] = T(math.Abs(float64(in[0][i]) - float64(in[1][i])))
+	}
+}
+
+func (deviate[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	for i, g := range dout {
+		switch {
+		case in[0][i] == in[1][i]:
+			g = 0
+		case in[0][i] < in[1][i]:
+			g = -g
+		}
+		if din[0] != nil {
+			din[0][i] = g
+		}
+		if din[1] != nil {
+			din[1][i] = -g
+		}
+	}
 }

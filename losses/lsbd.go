@@ -3,12 +3,15 @@ package losses
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // LSBD returns the distance of the points of labelled groups from where their
@@ -23,7 +26,14 @@ import (
 // every group, is 0.
 //
 // Source: Tonnaer et al. 2022, section 5.
-func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) { return graph.LSBD(z, y) }
+func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(lsbdSpec("lsbd", "", func(s tensor.Shape, dt tensor.Dtype) graph.Func {
+		if dt == tensor.Float32 {
+			return graph.NewFunc[float32](lsbd[float32]{s[0]})
+		}
+		return graph.NewFunc[float64](lsbd[float64]{s[0]})
+	}), z, y)
+}
 
 // PublicLSBD returns what the public code of LSBD-VAE computes in place of
 // [LSBD]. Its distance is taken on the concatenation of all latent spaces, once
@@ -36,30 +46,16 @@ func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) { return graph.LSBD(z, y)
 // wherever z.y >= 1, so that on a torus both circles may be wrong by 60 degrees:
 // use it to compare with that code only. The gradient of |z - y| at 0 is taken as 0.
 func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node, error) {
-	return graph.PublicLSBD(z, y, m, spheres, euclideans)
-}
-
-// CircleTransport returns y_m = R(a_m) Pi(sum_k R(-a_k) z_k) within every group of
-// m consecutive rows: z and y have the shape [groups*m, 2], the angles a, in
-// radians, [groups*m, 1]. Pi divides by the norm, or by 1e-6 if that is larger.
-// It is differentiable in z.
-//
-// Source: Tonnaer et al. 2022, section 5.
-func CircleTransport(z, angles *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return graph.Transport(graph.Circle, z, angles, m)
-}
-
-// SphereTransport is [CircleTransport] for points of S^2: z and y have the shape
-// [groups*m, 3], the rotations [groups*m, 4], each an axis of any length and an
-// angle in radians; the axis 0 stands for no rotation.
-func SphereTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return graph.Transport(graph.AxisAngle, z, rotations, m)
-}
-
-// MeanTransport gives every row of a group of m consecutive rows their mean: what
-// becomes of [CircleTransport] in R^n, on which the group does not act.
-func MeanTransport(z *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return graph.Transport(graph.Identity, z, nil, m)
+	if m < 1 || spheres < 0 || euclideans < 0 {
+		return nil, fmt.Errorf("public lsbd: %w", graph.Wanted("m >= 1 and no negative numbers of spaces", []int{m, spheres, euclideans}))
+	}
+	return graph.Apply(lsbdSpec("public lsbd", graph.Key(m, spheres, euclideans), func(s tensor.Shape, dt tensor.Dtype) graph.Func {
+		c, scale := s[1], float64(m)/float64(s[0])
+		if dt == tensor.Float32 {
+			return graph.NewFunc[float32](publicDistance[float32]{c, 2 * scale * float64(spheres), scale * float64(euclideans)})
+		}
+		return graph.NewFunc[float64](publicDistance[float64]{c, 2 * scale * float64(spheres), scale * float64(euclideans)})
+	}), z, y)
 }
 
 // LSBDLoss is the sum of [LSBD] over the spaces on which the transformations of labelled groups
@@ -165,4 +161,74 @@ func publicLSBD(transports []Transport, m int) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	return PublicLSBD(z, y, m, spheres, len(transports)-spheres)
+}
+
+func lsbdSpec(name, key string, build func(s tensor.Shape, dt tensor.Dtype) graph.Func) graph.Spec {
+	return graph.Spec{
+		Name: name,
+		Key:  key,
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if err := pairOf("points", "transported points", in); err != nil {
+				return nil, err
+			}
+			_, _, err := graph.Matrix("points", in[0])
+			return tensor.ScalarShape(), err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			return build(in[0], dt), nil
+		},
+	}
+}
+
+type lsbd[T graph.Float] struct{ rows int }
+
+func (f lsbd[T]) Forward(in [][]T, out []T) {
+	out[0] = T(numeric.SquaredError(in[0], in[1]) / float64(f.rows))
+}
+
+func (f lsbd[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	g := 2 * float64(dout[0]) / float64(f.rows)
+	for i := range din[0] {
+		din[0][i] = T(g * float64(in[0][i]-in[1][i]))
+	}
+	for i := range din[1] {
+		din[1][i] = T(g * float64(in[1][i]-in[0][i]))
+	}
+}
+
+type publicDistance[T graph.Float] struct {
+	columns          int
+	cosine, distance float64 // weights of 1 - clip(z.y) and of |z - y|
+}
+
+func (f publicDistance[T]) Forward(in [][]T, out []T) {
+	sum := 0.0
+	for c, i := f.columns, 0; i < len(in[0]); i += c {
+		z, y := in[0][i:i+c], in[1][i:i+c]
+		sum += f.cosine*(1-min(max(numeric.Dot(z, y), -1), 1)) + f.distance*math.Sqrt(numeric.SquaredError(z, y))
+	}
+	out[0] = T(sum)
+}
+
+func (f publicDistance[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	g := float64(dout[0])
+	for c, i := f.columns, 0; i < len(in[0]); i += c {
+		z, y := in[0][i:i+c], in[1][i:i+c]
+		along, apart := 0.0, 0.0
+		if d := numeric.Dot(z, y); d > -1 && d < 1 {
+			along = -g * f.cosine
+		}
+		if d := math.Sqrt(numeric.SquaredError(z, y)); d > 0 {
+			apart = g * f.distance / d
+		}
+		for j := range c {
+			a, b := float64(z[j]), float64(y[j])
+			if din[0] != nil {
+				din[0][i+j] = T(along*b + apart*(a-b))
+			}
+			if din[1] != nil {
+				din[1][i+j] = T(along*a + apart*(b-a))
+			}
+		}
+	}
 }

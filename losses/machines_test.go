@@ -10,8 +10,10 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/losses/logic"
 )
 
 // nodeFunctions has a case for every function of the package that makes a node.
@@ -37,7 +39,7 @@ func nodeFunctions() []gradcheck.Case {
 	grouped := func(name string, f modularity) gradcheck.Case {
 		return build(func(n nodes) (*gorgonia.Node, error) { return f(n[0], n[1]) }, name, in(12, 4), groups)
 	}
-	blocks := []losses.Block{{Factor: 1, Columns: []int{3, 0}}, {Factor: 0, Columns: []int{2}}}
+	blocks := []factor.Block{{Factor: 1, Columns: []int{3, 0}}, {Factor: 0, Columns: []int{2}}}
 	return []gradcheck.Case{
 		two("GaussianReconstruction", func(x, l *gorgonia.Node) (*gorgonia.Node, error) {
 			return losses.GaussianReconstruction(x, l, losses.Gaussian{Constant: true})
@@ -55,7 +57,7 @@ func nodeFunctions() []gradcheck.Case {
 		two("SpaceTransport", func(z, r *gorgonia.Node) (*gorgonia.Node, error) { return losses.SpaceTransport(z, r, 2) }, in(4, 3), held(nil, 4, 4)),
 		one("MeanTransport", func(z *gorgonia.Node) (*gorgonia.Node, error) { return losses.MeanTransport(z, 3) }, in(6, 2)),
 		build(func(n nodes) (*gorgonia.Node, error) {
-			return losses.Modularity(losses.OfVariance, losses.MeanSquare, losses.Plain, n[0], n[1], blocks...)
+			return losses.Modularity(factor.Variance, factor.MeanSquare, losses.Plain, n[0], n[1], blocks...)
 		}, "Modularity", in(12, 4), groups),
 		grouped("Variance", losses.Variance), grouped("Diameter", losses.Diameter), grouped("MPD", losses.MPD),
 		grouped("Radius", losses.Radius), grouped("MAD", losses.MAD),
@@ -84,14 +86,25 @@ func nodeFunctions() []gradcheck.Case {
 		two("CosineRegression", losses.CosineRegression, in(6, 3), held(nil, 6, 3)),
 		one("CrossCorrelation", func(n *gorgonia.Node) (*gorgonia.Node, error) { return losses.CrossCorrelation(n, 0.3) }, in(8, 3)),
 		build(func(n nodes) (*gorgonia.Node, error) { return losses.InfoNCE(n[0], n[1], n[2], 0.5) }, "InfoNCE", in(5, 3), in(5, 3), keys),
-		// Differences of the stopped input would not be 0: it is held.
-		{Name: "StopGradient", Inputs: []gradcheck.Input{in(4, 2), held(nil, 4, 2)}, Build: func(n nodes) (*gorgonia.Node, error) {
-			stopped, err := losses.StopGradient(n[1])
+		build(func(n nodes) (*gorgonia.Node, error) {
+			turned, err := losses.AboutAxis([3]float64{1, 0, 2}, 2, n[1])
 			if err != nil {
 				return nil, err
 			}
-			return losses.LSBD(n[0], stopped)
-		}},
+			return losses.SphereTransport(n[0], turned, 2)
+		}, "AboutAxis", in(4, 3), held(nil, 4, 1)),
+		build(func(n nodes) (*gorgonia.Node, error) {
+			sentence, err := logic.Parse(`(forall[mean] v in y.shape: 0.5 * (forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z(i) =[euclidean] z(j))) and
+				(forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[absolute] y(j)) and forall[mean] i: z(i) =[squared] 0`)
+			if err != nil {
+				return nil, err
+			}
+			q, err := logic.Compile(sentence, logic.Schema{Codes: 2, Factors: []string{"shape"}})
+			if err != nil {
+				return nil, err
+			}
+			return losses.Logic(q, n[0], n[1], n[2])
+		}, "Logic", in(6, 2), held(nil, 6, 1), held([]float64{0, 1, 0, 2, 1, 0}, 6, 1)),
 	}
 }
 

@@ -2,35 +2,15 @@ package losses
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
-)
-
-// Deviation measures how far points are from being one point: OfVariance,
-// OfDiameter, OfMPD, OfRadius or OfMAD.
-type Deviation = graph.Deviation
-
-// The deviations of n points p_1, ..., p_n, all of them 0 exactly if the points are
-// equal.
-const (
-	OfVariance = graph.Variance // 1/n sum_i |p_i - mean|^2
-	OfDiameter = graph.Diameter // max_ij |p_i - p_j|
-	OfMPD      = graph.MPD      // 1/(2 n^2) sum_ij |p_i - p_j|
-	OfRadius   = graph.Radius   // min_c max_i |p_i - c|
-	OfMAD      = graph.MAD      // min_c 1/n sum_i |p_i - c|
-)
-
-// DeviationEstimator says whether deviations are those of the rows of a batch, or of
-// what the rows are drawn from: Plain or Unbiased.
-type DeviationEstimator = graph.Estimator
-
-// The estimators of [Modularity].
-const (
-	Plain    = graph.Plain    // of the rows as they are: of all data at once, or of any deviation
-	Unbiased = graph.Unbiased // of the data that a batch is drawn from: of variance and MPD, with Mean
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // Modularity returns how far sub-codes are from being functions of one factor each:
@@ -79,99 +59,37 @@ const (
 //
 // Source: Zhang and Sugiyama 2024, equations 14 to 16 and 24; unbiased, the U-statistics
 // of Hoeffding 1948 for their deviations.
-func Modularity(d Deviation, a Aggregate, e DeviationEstimator, z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
+func Modularity(d factor.Deviation, a factor.Aggregate, e DeviationEstimator, z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
 	if len(blocks) == 0 {
 		var err error
 		if blocks, err = evenBlocks(z, groups); err != nil {
 			return nil, fmt.Errorf("%v: %w", d, err)
 		}
 	}
-	return graph.Modularity(d, a, e, blocks, z, groups)
-}
-
-// evenBlocks shares out the columns of codes to the factors.
-func evenBlocks(z, groups *gorgonia.Node) ([]Block, error) {
-	if z == nil || groups == nil || z.Dims() != 2 || groups.Dims() < 1 || groups.Dims() > 2 {
-		return nil, fmt.Errorf("codes [n, d] and groups [n] or [n, K] wanted, got %v and %v", shapeOf(z), shapeOf(groups))
+	blocks = slices.Clone(blocks)
+	for i, b := range blocks {
+		blocks[i].Columns = slices.Clone(b.Columns)
 	}
-	width, factors := z.Shape()[1], 1
-	if groups.Dims() == 2 {
-		factors = groups.Shape()[1]
-	}
-	if factors == 0 || width%factors != 0 || width == 0 {
-		return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors: blocks wanted", width, factors)
-	}
-	return shareOut(width, factors), nil
-}
-
-// shareOut gives each factor as many columns as the next, one after the other.
-func shareOut(width, factors int) []Block {
-	blocks, each := make([]Block, factors), width/factors
-	for i := range blocks {
-		blocks[i].Factor = i
-		for j := range each {
-			blocks[i].Columns = append(blocks[i].Columns, i*each+j)
-		}
-	}
-	return blocks
-}
-
-func shapeOf(n *gorgonia.Node) any {
-	if n == nil {
-		return "nothing"
-	}
-	return n.Shape()
-}
-
-// Variance is [Modularity] with the mean over values of the total variance, Unbiased.
-// It is differentiable everywhere. The variance of the rows themselves, as of the metric
-// of this name, is Modularity(OfVariance, Mean, Plain, ...).
-//
-// Source: Zhang and Sugiyama 2024, example 4, equation 17.
-func Variance(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
-	return Modularity(OfVariance, Mean, Unbiased, z, groups, blocks...)
-}
-
-// Diameter is [Modularity] with the maximum over values of the largest Euclidean
-// distance. It is differentiable where one pair is farther apart than all others
-// and the distance is not 0.
-//
-// Source: Zhang and Sugiyama 2024, example 7, equation 25.
-func Diameter(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
-	return Modularity(OfDiameter, Max, Plain, z, groups, blocks...)
-}
-
-// MPD is [Modularity] with the mean over values of half the mean Euclidean distance
-// over all ordered pairs, Unbiased: of a point and another. (The half is what the tables of
-// the source have; it parallels the variance, half the mean squared distance.) It is
-// differentiable where no two points of a group are equal. That of the rows themselves, a
-// point and itself counted, is Modularity(OfMPD, Mean, Plain, ...).
-//
-// Source: Zhang and Sugiyama 2024, equation 24 with the mean.
-func MPD(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
-	return Modularity(OfMPD, Mean, Unbiased, z, groups, blocks...)
-}
-
-// Radius is [Modularity] with the maximum over values of the radius of the smallest
-// enclosing ball. Its gradient goes through the inner optimum: if the ball's centre
-// is sum_i l_i p_i for points p_i on its surface, with l_i >= 0 that add up to 1, then
-// that of p_i is l_i (p_i - centre) / radius. It is differentiable where one value
-// has the largest ball, the l are unique and the radius is not 0.
-//
-// Source: Zhang and Sugiyama 2024, example 2; the gradient is ours.
-func Radius(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
-	return Modularity(OfRadius, Max, Plain, z, groups, blocks...)
-}
-
-// MAD is [Modularity] with the mean over values of the mean Euclidean distance from
-// the geometric median. Its gradient goes through the inner optimum: that of p_i is
-// the unit vector from the median to p_i, over n; points at the median share minus
-// the others' sum. It is differentiable where the median is none of the points, or
-// is strictly held by one.
-//
-// Source: Zhang and Sugiyama 2024, example 3; the gradient is ours.
-func MAD(z, groups *gorgonia.Node, blocks ...Block) (*gorgonia.Node, error) {
-	return Modularity(OfMAD, Mean, Plain, z, groups, blocks...)
+	return graph.Apply(graph.Spec{
+		Name: "modularity",
+		Key:  graph.Key(d, a, e, blocks),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if !d.Known() || !a.Known() {
+				return nil, graph.Wanted("a known deviation and aggregate", fmt.Sprintf("%v and %v", d, a))
+			}
+			if err := e.Check(d, a); err != nil {
+				return nil, fmt.Errorf("estimator: %w", err)
+			}
+			return tensor.ScalarShape(), checkBlocks(blocks, in)
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newModularity[float32](d, a, e, blocks, in)), nil
+			}
+			return graph.NewFunc[float64](newModularity[float64](d, a, e, blocks, in)), nil
+		},
+		Diff: []bool{true, false},
+	}, z, groups)
 }
 
 // GroupsFrom says in a config what makes rows of a batch a group.
@@ -195,40 +113,25 @@ func (g *GroupsFrom) UnmarshalText(text []byte) error {
 // ModularityLoss is [Modularity] of a model's codes.
 type ModularityLoss struct {
 	Weight    float64             `yaml:"weight" doc:"factor in the total"`
-	Aggregate Aggregate           `yaml:"aggregate" doc:"over the values of a factor: mean, max, sum or mean-square"`
+	Aggregate factor.Aggregate    `yaml:"aggregate" doc:"over the values of a factor: mean, max, sum or mean-square"`
 	Estimator *DeviationEstimator `yaml:"estimator" doc:"unbiased, of the data that a batch is drawn from (variance and mpd, with the aggregate mean), or plain, of the batch alone: a value of one image counts as 0; if absent, unbiased where there is such an estimate"`
 	Codes     CodeBlocks          `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares"`
 	On        On                  `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
 	Groups    GroupsFrom          `yaml:"groups" doc:"what makes a group: equal labels of factors, or similarity pairs"`
 
-	deviation Deviation
+	deviation factor.Deviation
 }
 
-func newModularity(d Deviation, a Aggregate) *ModularityLoss {
+func newModularityLoss(d factor.Deviation, a factor.Aggregate) *ModularityLoss {
 	return &ModularityLoss{Weight: 1, Aggregate: a, On: OnCodes, Groups: FromFactors, deviation: d}
 }
-
-// NewVariance returns the default settings of [Variance].
-func NewVariance() *ModularityLoss { return newModularity(OfVariance, Mean) }
-
-// NewDiameter returns the default settings of [Diameter].
-func NewDiameter() *ModularityLoss { return newModularity(OfDiameter, Max) }
-
-// NewMPD returns the default settings of [MPD].
-func NewMPD() *ModularityLoss { return newModularity(OfMPD, Mean) }
-
-// NewRadius returns the default settings of [Radius].
-func NewRadius() *ModularityLoss { return newModularity(OfRadius, Max) }
-
-// NewMAD returns the default settings of [MAD].
-func NewMAD() *ModularityLoss { return newModularity(OfMAD, Mean) }
 
 // Validate checks the settings.
 func (l *ModularityLoss) Validate() error {
 	e := l.estimator()
 	if err := e.Check(l.deviation, l.Aggregate); err != nil {
 		key := "aggregate" // is at fault where the mean would do
-		if e.Check(l.deviation, Mean) != nil {
+		if e.Check(l.deviation, factor.Mean) != nil {
 			key = "estimator"
 		}
 		return config.Invalid(key, "%v", err)
@@ -265,4 +168,212 @@ func (l *ModularityLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	return Modularity(l.deviation, l.Aggregate, l.estimator(), z, groups, blocks...)
+}
+
+// partCount is the number of pieces that groups are shared out to for parallel work.
+const partCount = 8
+
+// modularity computes the deviations of groups, and their aggregates.
+type modularity[T graph.Float] struct {
+	aggregate factor.Aggregate
+	estimator DeviationEstimator
+	columns   int
+	codes     []subCode[T]
+	groupings []*grouping[T]
+
+	z      []T
+	size   int // elements of all groups
+	parts  [partCount]part[T]
+	values *numeric.Loop
+	slopes *numeric.Loop
+	eager  bool // compute gradients along with values: they have been asked for before
+}
+
+// subCode is a block: its columns, group by group, what was computed of them, and
+// what the groups weigh in the gradient.
+type subCode[T graph.Float] struct {
+	columns    []int
+	contiguous bool
+	groups     *grouping[T]
+	x, dx      []T
+	values     []float64 // of all groups
+	weights    []float64
+	counted    []float64 // values of the groups that take part, and then their weights
+}
+
+// part is a piece of the groups' work. It has a measure for each number of columns.
+type part[T graph.Float] struct {
+	kind     factor.Deviation
+	measures map[int]measure[T]
+}
+
+type measure[T graph.Float] struct {
+	deviation[T]
+	maxRows int
+}
+
+func newModularity[T graph.Float](d factor.Deviation, a factor.Aggregate, e DeviationEstimator, blocks []factor.Block, in []tensor.Shape) *modularity[T] {
+	rows := in[0][0]
+	m := &modularity[T]{aggregate: a, estimator: e, columns: in[0][1], groupings: make([]*grouping[T], factorsOf(in[1]))}
+	for _, b := range blocks {
+		if m.groupings[b.Factor] == nil {
+			m.groupings[b.Factor] = newGrouping[T](b.Factor, factorsOf(in[1]), rows)
+		}
+		c := subCode[T]{columns: b.Columns, groups: m.groupings[b.Factor]}
+		c.contiguous = b.Columns[len(b.Columns)-1]-b.Columns[0] == len(b.Columns)-1 && slices.IsSorted(b.Columns)
+		c.x, c.dx = make([]T, rows*len(b.Columns)), make([]T, rows*len(b.Columns))
+		c.values, c.weights, c.counted = make([]float64, rows), make([]float64, rows), make([]float64, 2*rows)
+		m.codes = append(m.codes, c)
+	}
+	for i := range m.parts {
+		m.parts[i] = part[T]{kind: d, measures: map[int]measure[T]{}}
+	}
+	m.values = numeric.NewLoop(partCount, 1, func(i, _ int) float64 { return m.each(i, m.value) })
+	m.slopes = numeric.NewLoop(partCount, 1, func(i, _ int) float64 { return m.each(i, m.slope) })
+	return m
+}
+
+// each calls a function for the groups of a part.
+func (m *modularity[T]) each(i int, do func(p *part[T], c *subCode[T], group int)) float64 {
+	lo, hi := m.size*i/partCount, m.size*(i+1)/partCount
+	at := 0
+	for k := range m.codes {
+		c := &m.codes[k]
+		for g := range c.groups.count() {
+			if at >= lo && at < hi {
+				do(&m.parts[i], c, g)
+			}
+			at += c.groups.rows(g) * len(c.columns)
+		}
+	}
+	return 0
+}
+
+// of returns the measure for points of some number.
+func (p *part[T]) of(rows, columns int) deviation[T] {
+	m, ok := p.measures[columns]
+	if !ok || m.maxRows < rows {
+		m.maxRows = 1
+		for m.maxRows < rows {
+			m.maxRows *= 2
+		}
+		m.deviation = newDeviation[T](p.kind, m.maxRows, columns)
+		p.measures[columns] = m
+	}
+	return m.deviation
+}
+
+// value gathers the sub-codes of a group and measures them.
+func (m *modularity[T]) value(p *part[T], c *subCode[T], g int) {
+	lo, hi, w := c.groups.starts[g], c.groups.starts[g+1], len(c.columns)
+	x := c.x[lo*w : hi*w]
+	for i, row := range c.groups.order[lo:hi] {
+		z := m.z[row*m.columns : (row+1)*m.columns]
+		if c.contiguous {
+			copy(x[i*w:(i+1)*w], z[c.columns[0]:])
+			continue
+		}
+		for k, j := range c.columns {
+			x[i*w+k] = z[j]
+		}
+	}
+	c.values[g] = 0
+	if hi-lo > 1 {
+		c.values[g] = m.estimator.factor(hi-lo) * p.of(hi-lo, w).value(x, hi-lo)
+	}
+	if m.eager {
+		m.slope(p, c, g)
+	}
+}
+
+// slope computes the gradient of the deviation of a group, right after its value
+// or, where the gradient counts, long after it.
+func (m *modularity[T]) slope(p *part[T], c *subCode[T], g int) {
+	lo, hi, w := c.groups.starts[g], c.groups.starts[g+1], len(c.columns)
+	x, dx := c.x[lo*w:hi*w], c.dx[lo*w:hi*w]
+	if hi-lo == 1 {
+		clear(dx)
+		return
+	}
+	measure := p.of(hi-lo, w)
+	if !m.eager {
+		if c.weights[g] == 0 {
+			return
+		}
+		measure.value(x, hi-lo)
+	}
+	measure.gradient(x, hi-lo, 1, dx)
+}
+
+func (m *modularity[T]) Forward(in [][]T, out []T) {
+	m.z, m.size = in[0], 0
+	for _, g := range m.groupings {
+		if g != nil {
+			g.read(in[1])
+		}
+	}
+	for i := range m.codes {
+		m.size += len(m.codes[i].groups.order) * len(m.codes[i].columns)
+	}
+	m.values.Run()
+	sum := 0.0
+	for i := range m.codes {
+		sum += m.aggregate.Of(m.count(&m.codes[i]))
+	}
+	out[0] = T(sum)
+}
+
+// count returns the values of the groups of a sub-code that take part.
+func (m *modularity[T]) count(c *subCode[T]) []float64 {
+	q := c.counted[:0]
+	for g, v := range c.values[:c.groups.count()] {
+		if c.groups.rows(g) >= m.estimator.least() {
+			q = append(q, v)
+		}
+	}
+	return q
+}
+
+// weigh computes what the deviations of the rows of groups weigh in the gradient.
+func (m *modularity[T]) weigh(c *subCode[T]) {
+	q := m.count(c)
+	slopes := c.counted[len(q):][:len(q)]
+	m.aggregate.Slope(q, slopes)
+	for g := range c.groups.count() {
+		c.weights[g] = 0
+		if n := c.groups.rows(g); n >= m.estimator.least() {
+			c.weights[g], slopes = m.estimator.factor(n)*slopes[0], slopes[1:]
+		}
+	}
+}
+
+func (m *modularity[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
+	for i := range m.codes {
+		m.weigh(&m.codes[i])
+	}
+	if !m.eager {
+		m.slopes.Run()
+		m.eager = m.aggregate != factor.Max // of whose groups one counts
+	}
+	clear(din[0])
+	for i := range m.codes {
+		m.scatter(&m.codes[i], float64(dout[0]), din[0])
+	}
+}
+
+// scatter adds a sub-code's gradient to that of the codes.
+func (m *modularity[T]) scatter(c *subCode[T], scale float64, dz []T) {
+	w := len(c.columns)
+	for g := range c.groups.count() {
+		f := scale * c.weights[g]
+		if f == 0 {
+			continue
+		}
+		for i := c.groups.starts[g]; i < c.groups.starts[g+1]; i++ {
+			dx, to := c.dx[i*w:(i+1)*w], dz[c.groups.order[i]*m.columns:]
+			for k, j := range c.columns {
+				to[j] += T(f * float64(dx[k]))
+			}
+		}
+	}
 }

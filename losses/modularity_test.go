@@ -96,11 +96,11 @@ func values(t *testing.T, nodes ...*gorgonia.Node) []float64 {
 	return v
 }
 
-type modularity = func(z, groups *gorgonia.Node, blocks ...losses.Block) (*gorgonia.Node, error)
+type modularity = func(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error)
 
 // plain is a deviation of the rows themselves, as the paper's tables have it.
-func plain(d losses.Deviation, a losses.Aggregate) modularity {
-	return func(z, groups *gorgonia.Node, blocks ...losses.Block) (*gorgonia.Node, error) {
+func plain(d factor.Deviation, a factor.Aggregate) modularity {
+	return func(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
 		return losses.Modularity(d, a, losses.Plain, z, groups, blocks...)
 	}
 }
@@ -111,12 +111,12 @@ func fiveOf(t *testing.T, z []float64, columns int, levels []float64, subCodes [
 	g := gorgonia.NewGraph()
 	codes := matrix(g, "z", len(z)/columns, columns, z...)
 	labels := matrix(g, "groups", len(levels)/3, 3, levels...)
-	var blocks []losses.Block
+	var blocks []factor.Block
 	for i, c := range subCodes {
-		blocks = append(blocks, losses.Block{Factor: i, Columns: c})
+		blocks = append(blocks, factor.Block{Factor: i, Columns: c})
 	}
 	var nodes nodes
-	for _, f := range []modularity{losses.Radius, losses.MAD, plain(losses.OfVariance, losses.Mean), losses.Diameter, plain(losses.OfMPD, losses.Mean)} {
+	for _, f := range []modularity{losses.Radius, losses.MAD, plain(factor.Variance, factor.Mean), losses.Diameter, plain(factor.MPD, factor.Mean)} {
 		n, err := f(codes, labels, blocks...)
 		if err != nil {
 			t.Fatal(err)
@@ -178,9 +178,9 @@ func TestModularityGradients(t *testing.T) {
 	groups := gradcheck.Input{Shape: []int{18, 2}, Values: []float64{0, 0, 1, 2, 0, 1, 1, 0, 2, -1, -1, 1, 2, 2}, Constant: true}
 	for name, f := range map[string]modularity{
 		"variance": losses.Variance, "diameter": losses.Diameter, "mpd": losses.MPD, "radius": losses.Radius, "mad": losses.MAD,
-		"plain variance": plain(losses.OfVariance, losses.Mean), "plain mpd": plain(losses.OfMPD, losses.Mean),
+		"plain variance": plain(factor.Variance, factor.Mean), "plain mpd": plain(factor.MPD, factor.Mean),
 	} {
-		for shape, blocks := range map[string][]losses.Block{"even": nil, "named": {{Factor: 1, Columns: []int{3, 0, 1}}}} {
+		for shape, blocks := range map[string][]factor.Block{"even": nil, "named": {{Factor: 1, Columns: []int{3, 0, 1}}}} {
 			c := gradcheck.Case{Name: name + " of " + shape + " blocks", Inputs: []gradcheck.Input{{Shape: []int{18, 4}}, groups}, Floor32: 0.1,
 				Build: func(n nodes) (*gorgonia.Node, error) { return f(n[0], n[1], blocks...) }}
 			t.Run(c.Name, func(t *testing.T) { gradcheck.Check(t, c) })
@@ -307,7 +307,7 @@ func TestDefaultEstimator(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same, err := losses.Modularity(losses.OfVariance, l.Aggregate, e, o.Codes, groups)
+		same, err := losses.Modularity(factor.Variance, l.Aggregate, e, o.Codes, groups)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -19,7 +20,7 @@ func ExampleContraction() {
 		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(len(x), 1), gorgonia.WithName(name), gorgonia.WithValue(v))
 	}
 	z, y := column("z", 0, 0.1), column("y", 0, 1)
-	worst, err := losses.Contraction(losses.ContractionSettings{Aggregate: losses.Max}, z, y, nil)
+	worst, err := losses.Contraction(losses.ContractionSettings{Aggregate: factor.Max}, z, y, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func TestContractionLoss(t *testing.T) {
 			return unequal(a[2], b[2])
 		})),
 		pairCase("max of sampled pairs and columns", 3, with(func(l *ContractionLoss) {
-			l.Aggregate, l.Pairs, l.Columns, l.On = Max, 3, []int{1}, OnSample
+			l.Aggregate, l.Pairs, l.Columns, l.On = factor.Max, 3, []int{1}, OnSample
 		}), nil),
 	} {
 		t.Run(c.Name, func(t *testing.T) { gradcheck.Check(t, c) })
@@ -224,7 +224,7 @@ func TestHSICWithFactors(t *testing.T) {
 	c := pairCase("hsic with factors", 3, l, func([][]float64) float64 { return 0 })
 	c.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 		rest, err := l.Add(pairOutputs(in))
-		for j, kind := range []graph.KernelKind{GaussianKernel, CircularKernel, EqualKernel} {
+		for j, kind := range []KernelKind{GaussianKernel, CircularKernel, EqualKernel} {
 			for i := range 3 {
 				if i == j || err != nil {
 					continue

@@ -13,18 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// PlaneTransport is [CircleTransport] without the projection: y_m = R(a_m) 1/m sum_k R(-a_k) z_k
-// within every group of m consecutive rows, for points z of R^2.
-func PlaneTransport(z, angles *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return graph.Transport(graph.Plane, z, angles, m)
-}
-
-// SpaceTransport is [SphereTransport] without the projection: the common point of a group is the
-// mean of the points of R^3 that the inverse rotations give.
-func SpaceTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) {
-	return graph.Transport(graph.Space, z, rotations, m)
-}
-
 // SphereBlock says in a config that three columns of the codes follow a circular factor, about an axis, or a
 // rotation in space of the supervision groups.
 type SphereBlock struct {
@@ -111,19 +99,19 @@ func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node,
 	if err != nil {
 		return nil, err
 	}
-	action := graph.Space
+	action := space
 	if b.plane {
-		action = graph.Plane
+		action = plane
 	}
 	if l.Project {
 		if points, err = graph.NormaliseRows(points); err != nil {
 			return nil, err
 		}
-		if action = graph.AxisAngle; b.plane {
-			action = graph.Circle
+		if action = axisAngle; b.plane {
+			action = circle
 		}
 	}
-	moved, err := graph.Transport(action, points, b.moves, m)
+	moved, err := transportBy(action, points, b.moves, m)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +166,7 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return graph.About(s.Axis, 1, angles)
+	return AboutAxis(s.Axis, 1, angles)
 }
 
 // circular finds a circular factor by its name.

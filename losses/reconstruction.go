@@ -6,9 +6,12 @@ import (
 	"math"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // Gaussian are the options of [GaussianReconstruction].
@@ -30,7 +33,18 @@ type Gaussian struct {
 // Source: Kingma and Welling 2014, appendix C.2; with sigma = 1/sqrt 2 the
 // reconstruction term of Tonnaer et al. 2022.
 func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Node, error) {
-	return graph.GaussianReconstruction(x, logits, graph.Gaussian(o))
+	if o.Sigma == 0 {
+		o.Sigma = 1 / math.Sqrt2
+	}
+	if !(o.Sigma > 0) || math.IsInf(o.Sigma, 0) {
+		return nil, fmt.Errorf("gaussian reconstruction: %w", graph.Wanted("a positive sigma", o.Sigma))
+	}
+	return graph.Apply(reconstructionSpec("gaussian reconstruction", graph.Key(o.Sigma, o.Constant, o.Linear), func(s tensor.Shape, dt tensor.Dtype) graph.Func {
+		if dt == tensor.Float32 {
+			return newGaussian[float32](s, o)
+		}
+		return newGaussian[float64](s, o)
+	}), x, logits)
 }
 
 // BernoulliReconstruction returns the negative log likelihood of images x in
@@ -46,7 +60,12 @@ func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Nod
 //
 // Source: Kingma and Welling 2014, appendix C.1.
 func BernoulliReconstruction(x, logits *gorgonia.Node) (*gorgonia.Node, error) {
-	return graph.BernoulliReconstruction(x, logits)
+	return graph.Apply(reconstructionSpec("bernoulli reconstruction", "", func(s tensor.Shape, dt tensor.Dtype) graph.Func {
+		if dt == tensor.Float32 {
+			return newBernoulli[float32](s)
+		}
+		return newBernoulli[float64](s)
+	}), x, logits)
 }
 
 // ReconstructionLoss compares a model's images with its reconstructions.
@@ -98,4 +117,176 @@ func (l *ReconstructionLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 		return BernoulliReconstruction(o.Images, o.Logits)
 	}
 	return nil, fmt.Errorf("unknown likelihood %q; known: gaussian, bernoulli", l.Likelihood)
+}
+
+func reconstructionSpec(name, key string, build func(s tensor.Shape, dt tensor.Dtype) graph.Func) graph.Spec {
+	return graph.Spec{
+		Name: name,
+		Key:  key,
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			return tensor.ScalarShape(), pairOf("images", "their reconstruction", in)
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			return build(in[0], dt), nil
+		},
+	}
+}
+
+type gaussian[T graph.Float] struct {
+	linear         bool
+	scale          float64 // of the sum of squares: 1 / (2 sigma^2 B)
+	constant       float64
+	mean           []T // sigmoid(logits)
+	g              float64
+	x, logits      []T
+	dx, dlogits    []T
+	errors, slopes *numeric.Loop
+}
+
+func newGaussian[T graph.Float](s tensor.Shape, o Gaussian) graph.Func {
+	n := s.TotalSize()
+	f := &gaussian[T]{linear: o.Linear, scale: 1 / (2 * o.Sigma * o.Sigma * float64(s[0]))}
+	if o.Constant {
+		f.constant = float64(n) / float64(s[0]) * (math.Log(o.Sigma) + 0.5*math.Log(2*math.Pi))
+	}
+	if !o.Linear {
+		f.mean = make([]T, n)
+	}
+	f.errors = numeric.NewLoop(n, numeric.BlockSize, f.errorBlock)
+	f.slopes = numeric.NewLoop(n, numeric.BlockSize, f.slopeBlock)
+	return graph.NewFunc[T](f)
+}
+
+func (f *gaussian[T]) Forward(in [][]T, out []T) {
+	f.x, f.logits = in[0], in[1]
+	if f.linear {
+		f.mean = in[1]
+	}
+	out[0] = T(f.scale*f.errors.Run() + f.constant)
+}
+
+func (f *gaussian[T]) errorBlock(lo, hi int) float64 {
+	x, mean := f.x[lo:hi], f.mean[lo:hi]
+	if f.linear {
+		return numeric.SquaredError(x, mean)
+	}
+	if x32, ok := numeric.Singles(x); ok {
+		mean32, _ := numeric.Singles(mean)
+		logits32, _ := numeric.Singles(f.logits[lo:hi])
+		return kernel.SigmoidError(mean32, logits32, x32)
+	}
+	numeric.Sigmoid(mean, f.logits[lo:hi])
+	return numeric.SquaredError(x, mean)
+}
+
+func (f *gaussian[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	f.x, f.dx, f.dlogits = in[0], din[0], din[1]
+	if f.linear {
+		f.mean = in[1]
+	}
+	f.g = 2 * f.scale * float64(dout[0])
+	f.slopes.Run()
+}
+
+func (f *gaussian[T]) slopeBlock(lo, hi int) float64 {
+	g := T(f.g)
+	x, mean := f.x[lo:hi], f.mean[lo:hi]
+	if f.dx != nil {
+		dx := f.dx[lo:hi]
+		for i, m := range mean {
+			dx[i] = g * (x[i] - m)
+		}
+	}
+	switch {
+	case f.dlogits == nil:
+	case f.linear:
+		d := f.dlogits[lo:hi]
+		for i, m := range mean {
+			d[i] = g * (m - x[i])
+		}
+	default:
+		sigmoidErrorGradient(f.dlogits[lo:hi], mean, x, g)
+	}
+	return 0
+}
+
+// sigmoidErrorGradient sets d = g (m - x) m (1 - m).
+func sigmoidErrorGradient[T graph.Float](d, mean, x []T, g T) {
+	if d32, ok := numeric.Singles(d); ok {
+		mean32, _ := numeric.Singles(mean)
+		x32, _ := numeric.Singles(x)
+		kernel.SigmoidErrorGrad(d32, mean32, x32, float32(g))
+		return
+	}
+	for i, m := range mean {
+		d[i] = g * (m - x[i]) * (m * (1 - m))
+	}
+}
+
+type bernoulli[T graph.Float] struct {
+	rows           float64
+	g              float64
+	x, logits      []T
+	dx, dlogits    []T
+	errors, slopes *numeric.Loop
+}
+
+func newBernoulli[T graph.Float](s tensor.Shape) graph.Func {
+	n := s.TotalSize()
+	f := &bernoulli[T]{rows: float64(s[0])}
+	f.errors = numeric.NewLoop(n, numeric.BlockSize, f.errorBlock)
+	f.slopes = numeric.NewLoop(n, numeric.BlockSize, f.slopeBlock)
+	return graph.NewFunc[T](f)
+}
+
+func (f *bernoulli[T]) Forward(in [][]T, out []T) {
+	f.x, f.logits = in[0], in[1]
+	out[0] = T(f.errors.Run() / f.rows)
+}
+
+func (f *bernoulli[T]) errorBlock(lo, hi int) float64 {
+	x, logits := f.x[lo:hi], f.logits[lo:hi]
+	if x32, ok := numeric.Singles(x); ok {
+		logits32, _ := numeric.Singles(logits)
+		return kernel.LogisticError(logits32, x32)
+	}
+	sum := 0.0
+	for i, l := range logits {
+		sum += numeric.Softplus(float64(l)) - float64(x[i])*float64(l)
+	}
+	return sum
+}
+
+func (f *bernoulli[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	f.x, f.logits, f.dx, f.dlogits = in[0], in[1], din[0], din[1]
+	f.g = float64(dout[0]) / f.rows
+	f.slopes.Run()
+}
+
+func (f *bernoulli[T]) slopeBlock(lo, hi int) float64 {
+	g := T(f.g)
+	x, logits := f.x[lo:hi], f.logits[lo:hi]
+	if f.dlogits != nil {
+		logisticErrorGradient(f.dlogits[lo:hi], logits, x, g)
+	}
+	if f.dx != nil {
+		dx := f.dx[lo:hi]
+		for i, l := range logits {
+			dx[i] = -g * l
+		}
+	}
+	return 0
+}
+
+// logisticErrorGradient sets d = g (sigmoid(l) - x).
+func logisticErrorGradient[T graph.Float](d, logits, x []T, g T) {
+	if d32, ok := numeric.Singles(d); ok {
+		logits32, _ := numeric.Singles(logits)
+		x32, _ := numeric.Singles(x)
+		kernel.LogisticErrorGrad(d32, logits32, x32, float32(g))
+		return
+	}
+	for i, l := range logits {
+		d[i] = g * T(numeric.Logistic(float64(l))-float64(x[i]))
+	}
 }

@@ -3,11 +3,35 @@ package losses
 import (
 	"errors"
 
+	"github.com/unravel-ml/unravel/factor"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
+
+// Logic returns the quantity of a sentence as a node, [logic.Quantity.Node], with the
+// parts that are named losses (variance, diameter, mpd, radius, mad, contraction)
+// computed by their operations.
+//
+// Source: Zhang and Sugiyama 2024, section 2 and appendix B.
+func Logic(q *logic.Quantity, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
+	return q.NodeWith(logic.Named{Modularity: sentenceModularity, Contraction: sentenceContraction}, z, y, groups)
+}
+
+func sentenceModularity(d factor.Deviation, a factor.Aggregate, b factor.Block, z, groups *gorgonia.Node) (*gorgonia.Node, error) {
+	return Modularity(d, a, Plain, z, groups, b)
+}
+
+func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
+	kinds := map[logic.Premetric]DistanceKind{logic.Discrete: DiscreteDistance, logic.Circular: CircularDistance}
+	s := ContractionSettings{Aggregate: c.Aggregate, Columns: c.Columns, Add: c.Premetric != logic.Euclidean}
+	for _, k := range c.Factors {
+		s.Factors = append(s.Factors, FactorDistance{Factor: k, Kind: kinds[c.Premetric], Period: c.Period}) // else absolute
+	}
+	return Contraction(s, z, y, groups)
+}
 
 // LogicLoss is the quantity of a sentence of first-order logic about a model's
 // codes and the known factors of the images; see package logic.
@@ -71,7 +95,7 @@ func (l *LogicLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.Node(z, y, groups)
+	return Logic(q, z, y, groups)
 }
 
 // schema says what the sentence can be about.

@@ -2,21 +2,45 @@ package losses
 
 import (
 	"fmt"
-
-	"gorgonia.org/gorgonia"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 )
 
-// TCEstimator is a way to estimate the densities of codes from a batch.
-type TCEstimator = graph.TCEstimator
+// TCEstimator is a way to estimate densities of codes from a batch (Chen et al.
+// 2018, section 4.1 and appendix C).
+type TCEstimator uint8
 
-// The estimators of densities, for a batch of n images out of a data set of N.
+// The estimators.
 const (
-	TCMinibatch  = graph.TCMinibatch  // the sum of the posteriors
-	TCWeighted   = graph.TCWeighted   // the same over n N: minibatch weighted sampling
-	TCStratified = graph.TCStratified // minibatch stratified sampling
+	TCMinibatch  TCEstimator = iota // sum_i q(z|x_i), as disentanglement_lib has it
+	TCWeighted                      // minibatch weighted sampling
+	TCStratified                    // minibatch stratified sampling
 )
+
+var tcNames = [...]string{"minibatch", "weighted", "stratified"}
+
+func (e TCEstimator) String() string {
+	if int(e) < len(tcNames) {
+		return tcNames[e]
+	}
+	return fmt.Sprintf("TCEstimator(%d)", uint8(e))
+}
+
+// ParseTCEstimator is the inverse of TCEstimator.String.
+func ParseTCEstimator(name string) (TCEstimator, error) {
+	for e, known := range tcNames {
+		if name == known {
+			return TCEstimator(e), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown estimator %q; known: %s", name, strings.Join(tcNames[:], ", "))
+}
 
 // TotalCorrelation returns an estimate of the total correlation of the aggregate
 // posterior from draws z of Gaussian posteriors, of which means and log variances are
@@ -40,7 +64,7 @@ const (
 //
 // Source: Chen et al. 2018, equation 3 and appendix C.
 func TotalCorrelation(z, mean, logVariance *gorgonia.Node, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
-	return graph.MinibatchTC(z, mean, logVariance, nil, e, dataSize)
+	return minibatchTC(z, mean, logVariance, nil, e, dataSize)
 }
 
 // ConditionalTotalCorrelation is [TotalCorrelation] for codes of which not all
@@ -58,7 +82,7 @@ func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e 
 	if active == nil {
 		return nil, fmt.Errorf("conditional tc: active columns wanted")
 	}
-	return graph.MinibatchTC(z, mean, logVariance, active, e, dataSize)
+	return minibatchTC(z, mean, logVariance, active, e, dataSize)
 }
 
 // closedTC adds an estimate of a model's total correlation, or, for active columns,
@@ -74,5 +98,220 @@ func closedTC(o *Outputs, e TCEstimator, active *gorgonia.Node) (*gorgonia.Node,
 	case e != TCMinibatch && o.Population == 0:
 		return nil, missing(fmt.Sprintf("the number of images in the data set, for the estimator %v", e))
 	}
-	return graph.MinibatchTC(o.Sample, o.Codes, o.LogVariance, active, e, o.Population)
+	return minibatchTC(o.Sample, o.Codes, o.LogVariance, active, e, o.Population)
+}
+
+// MinibatchTC returns an estimate of the total correlation of codes, a scalar, from
+// draws z of Gaussian posteriors with the given means and log variances, all of shape
+// [n, D]:
+//
+//	1/n sum_j [log q(z_j) - sum_d log q(z_jd)]
+//	q(z_j)  = sum_i w_ji prod_d N(z_jd; mean_id, variance_id)
+//	q(z_jd) = sum_i w_ji N(z_jd; mean_id, variance_id)
+//
+// (Chen et al. 2018, equation 3). For images out of a data set of the size N, the
+// weights w_ji are
+//
+//	minibatch    1
+//	weighted     1/(n N): the minibatch estimate plus (D-1) log(n N)
+//	stratified   1/N for i = j, (N-M)/(N M) for the row after j, cyclically, and
+//	             1/M for the others, M = n-1; 1 if n = 1
+//
+// A mask [n, D] says with 1 which columns are active in a row, with 0 which are not:
+// the conditional total correlation of Ross and Doshi-Velez 2021. Only the active
+// columns of row j enter its products; q(z_j) is estimated from the rows with the
+// same active columns as j, q(z_jd) from the rows in which column d is active; with
+// m such rows, n is m in the weights above, and N is N m/n. A row with less than two
+// active columns counts 0. With a mask of ones this is the estimate without a mask.
+//
+// It is differentiable in z, means and log variances. Its time grows with n^2 D, its
+// memory with n D.
+func minibatchTC(z, mean, logVariance, mask *gorgonia.Node, estimator TCEstimator, dataSize int) (*gorgonia.Node, error) {
+	in := []*gorgonia.Node{z, mean, logVariance}
+	if mask != nil {
+		in = append(in, mask)
+	}
+	return graph.Apply(graph.Spec{
+		Name: "minibatch tc",
+		Key:  graph.Key(estimator, dataSize),
+		Diff: []bool{true, true, true, false}[:len(in)],
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			n, _, err := graph.Matrix("codes", in[0])
+			if err != nil {
+				return nil, err
+			}
+			for _, s := range in {
+				if !slices.Equal(s, in[0]) {
+					return nil, graph.Wanted("codes, means, log variances and a mask of one shape", in)
+				}
+			}
+			least := map[TCEstimator]int{TCMinibatch: math.MinInt, TCWeighted: 1, TCStratified: n}
+			if low, ok := least[estimator]; !ok || dataSize < low {
+				return nil, graph.Wanted("an estimator and, for the weighted and the stratified one, the size of the data set", []any{estimator, dataSize})
+			}
+			return tensor.ScalarShape(), nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newTC[float32](in[0], estimator, dataSize)), nil
+			}
+			return graph.NewFunc[float64](newTC[float64](in[0], estimator, dataSize)), nil
+		},
+	}, in...)
+}
+
+// tc adds up mixtures: those of rows with the same active columns, minus that of
+// every column.
+type tc[T graph.Float] struct {
+	n, width  int
+	estimator TCEstimator
+	size      float64
+	batch     gaussians[T]
+	mixture   *mixture[T]
+	parts     []tcPart
+	lse       [][]T // of the parts
+	hash      []uint64
+	active    []int // active columns of a row
+	rows      []int // backing of the parts' rows
+	columns   []int // backing of the parts' columns
+}
+
+// tcPart is a mixture of the estimate.
+type tcPart struct {
+	rows, columns []int
+	sign          float64
+}
+
+func newTC[T graph.Float](s tensor.Shape, estimator TCEstimator, dataSize int) *tc[T] {
+	n, d := s[0], s[1]
+	return &tc[T]{
+		n: n, width: d, estimator: estimator, size: float64(dataSize),
+		batch:   gaussians[T]{width: d, precision: make([]T, n*d), constant: make([]T, n*d)},
+		mixture: newMixture[T](n, d),
+		hash:    make([]uint64, n),
+		active:  make([]int, n),
+		rows:    make([]int, 0, n*(d+1)),
+		columns: make([]int, 0, n*d+d),
+	}
+}
+
+func (f *tc[T]) Forward(in [][]T, out []T) {
+	f.read(in)
+	f.divide(in)
+	sum := 0.0
+	for i, p := range f.parts {
+		f.prepare(p, 1)
+		sum += p.sign * f.mixture.density()
+		if len(f.lse) <= i {
+			f.lse = append(f.lse, make([]T, 0, f.n))
+		}
+		f.lse[i] = append(f.lse[i][:0], f.mixture.lse[:len(p.rows)]...)
+	}
+	out[0] = T(sum / float64(f.n))
+}
+
+// read computes what densities need of the posteriors.
+func (f *tc[T]) read(in [][]T) {
+	b := &f.batch
+	b.z, b.mean = in[0], in[1]
+	for i, v := range in[2] {
+		b.precision[i] = -v
+		b.constant[i] = T(-0.5 * (math.Log(2*math.Pi) + float64(v)))
+	}
+	numeric.Exp(b.precision, b.precision)
+	for i := range b.precision {
+		b.precision[i] /= 2
+	}
+}
+
+// divide finds the mixtures that the mask asks for.
+func (f *tc[T]) divide(in [][]T) {
+	f.parts, f.rows, f.columns = f.parts[:0], f.rows[:0], f.columns[:0]
+	on := func(r, c int) bool { return len(in) < 4 || in[3][r*f.width+c] > 0.5 }
+	for r := range f.n {
+		f.hash[r], f.active[r] = 14695981039346656037, 0
+		for c := range f.width {
+			f.hash[r] *= 1099511628211
+			if on(r, c) {
+				f.hash[r]++
+				f.active[r]++
+			}
+		}
+	}
+	same := func(r, s int) bool {
+		if f.hash[r] != f.hash[s] {
+			return false
+		}
+		for c := range f.width {
+			if on(r, c) != on(s, c) {
+				return false
+			}
+		}
+		return true
+	}
+	for r := range f.n {
+		if f.active[r] < 2 || slices.ContainsFunc(f.parts, func(p tcPart) bool { return same(r, p.rows[0]) }) {
+			continue
+		}
+		first, from := len(f.columns), len(f.rows)
+		for c := range f.width {
+			if on(r, c) {
+				f.columns = append(f.columns, c)
+			}
+		}
+		for s := r; s < f.n; s++ {
+			if same(r, s) {
+				f.rows = append(f.rows, s)
+			}
+		}
+		f.parts = append(f.parts, tcPart{f.rows[from:], f.columns[first:], 1})
+	}
+	for c := range f.width {
+		first, from := len(f.columns), len(f.rows)
+		f.columns = append(f.columns, c)
+		counted := false
+		for r := range f.n {
+			if on(r, c) {
+				f.rows = append(f.rows, r)
+				counted = counted || f.active[r] > 1
+			}
+		}
+		if counted {
+			f.parts = append(f.parts, tcPart{f.rows[from:], f.columns[first:], -1})
+		}
+	}
+}
+
+// prepare makes a part the mixture, and factor that of the rows that count.
+func (f *tc[T]) prepare(p tcPart, factor float64) {
+	f.mixture.set(&f.batch, p.rows, p.columns, f.weights(len(p.rows)))
+	for i, r := range p.rows {
+		if f.active[r] > 1 {
+			f.mixture.factor[i] = T(factor)
+		}
+	}
+}
+
+// weights returns the weights among m of the batch's rows.
+func (f *tc[T]) weights(m int) weights {
+	rows, size := float64(m), f.size*float64(m)/float64(f.n)
+	switch {
+	case f.estimator == TCWeighted:
+		return weights{base: -math.Log(rows * size)}
+	case f.estimator == TCStratified && m > 1:
+		others := rows - 1
+		return weights{-math.Log(others), math.Log(others / size), math.Log((size - others) / size)}
+	}
+	return weights{}
+}
+
+func (f *tc[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
+	for _, d := range din {
+		clear(d)
+	}
+	for i, p := range f.parts {
+		f.prepare(p, p.sign*float64(dout[0])/float64(f.n))
+		copy(f.mixture.lse, f.lse[i])
+		f.mixture.addSlopes(&f.batch, p.rows, p.columns, din[0], din[1], din[2])
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/registry"
 )
 
@@ -25,7 +24,7 @@ func (e *Estimator) UnmarshalText(text []byte) error {
 	if *e == Adversarial {
 		return nil
 	}
-	if _, err := graph.ParseTCEstimator(string(text)); err != nil {
+	if _, err := ParseTCEstimator(string(text)); err != nil {
 		return fmt.Errorf("unknown estimator %q; known: adversarial, minibatch, weighted, stratified", text)
 	}
 	return nil
@@ -67,7 +66,7 @@ func (l *TCLoss) add(o *Outputs, active *gorgonia.Node) (*gorgonia.Node, error) 
 	if l.Estimator == Adversarial {
 		return l.Discriminator.densityRatio(o, active)
 	}
-	e, err := graph.ParseTCEstimator(string(l.Estimator))
+	e, err := ParseTCEstimator(string(l.Estimator))
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +113,7 @@ func (l *ConditionalTCLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	active, err := graph.ActiveMask(groups, o.Sample.Shape()[1], rules)
+	active, err := maskOf(groups, o.Sample.Shape()[1], rules)
 	if err != nil {
 		return nil, err
 	}
@@ -132,14 +131,14 @@ func (l *ConditionalTCLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 }
 
 // rules finds the factors and levels that the settings name.
-func (l *ConditionalTCLoss) rules(o *Outputs) ([]graph.Activity, error) {
+func (l *ConditionalTCLoss) rules(o *Outputs) ([]activity, error) {
 	switch {
 	case o.Labels == nil:
 		return nil, errNoLabels
 	case o.Sample == nil:
 		return nil, missing("samples of the codes")
 	}
-	var rules []graph.Activity
+	var rules []activity
 	names := factorNames(o)
 	for i, a := range l.Active {
 		k := slices.Index(names, a.Factor)
@@ -154,7 +153,7 @@ func (l *ConditionalTCLoss) rules(o *Outputs) ([]graph.Activity, error) {
 				return nil, fmt.Errorf("active.%d: factor %q has no level %d: want 0 to %d", i, a.Factor, level, size-1)
 			}
 		}
-		rules = append(rules, graph.Activity{Columns: a.Columns, Factor: k, Levels: a.Levels})
+		rules = append(rules, activity{Columns: a.Columns, Factor: k, Levels: a.Levels})
 	}
 	return rules, nil
 }

@@ -90,10 +90,10 @@ func TestLossesHaveTheUnitsOfMetrics(t *testing.T) {
 			node   func() (*gorgonia.Node, error)
 		}{
 			"contraction, mean": {choice("contraction-mean").Value, func() (*gorgonia.Node, error) {
-				return losses.Contraction(losses.ContractionSettings{Aggregate: losses.Mean}, z, y, nil)
+				return losses.Contraction(losses.ContractionSettings{Aggregate: factor.Mean}, z, y, nil)
 			}},
 			"contraction, max": {choice("contraction-max").Value, func() (*gorgonia.Node, error) {
-				return losses.Contraction(losses.ContractionSettings{Aggregate: losses.Max}, z, y, nil)
+				return losses.Contraction(losses.ContractionSettings{Aggregate: factor.Max}, z, y, nil)
 			}},
 			"least squares":     {choice("mse").Value, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.LeastSquares, 0, z, y, nil) }},
 			"least absolute":    {choice("mae").Value, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.LeastAbsolute, 0, z, y, nil) }},

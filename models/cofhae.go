@@ -161,7 +161,7 @@ func (s *COFHAE) explore(ctx context.Context, codes []float32, width int, say fu
 type cofhae struct {
 	autoencoder
 	tree    hierarchy.Hierarchy
-	options graph.Options
+	options optionBlocks
 	places  []int // of continuous dimensions
 	tau     float64
 }
@@ -204,10 +204,10 @@ func (m *cofhae) masked(values, logits *gorgonia.Node, tau float64) (weights, ma
 	if logits == nil {
 		return nil, values, nil
 	}
-	if weights, err = graph.OptionWeights(logits, m.options, tau); err != nil {
+	if weights, err = weighOptions(logits, m.options, tau); err != nil {
 		return nil, nil, err
 	}
-	masked, err = graph.Gate(values, weights, m.places)
+	masked, err = gateValues(values, weights, m.places)
 	return weights, masked, err
 }
 
@@ -251,11 +251,11 @@ func (m *cofhae) active(g *nn.Graph, logits *gorgonia.Node, n int) (*gorgonia.No
 	if logits == nil {
 		return ones, nil
 	}
-	hard, err := graph.OptionWeights(logits, m.options, hardTau)
+	hard, err := weighOptions(logits, m.options, hardTau)
 	if err != nil {
 		return nil, err
 	}
-	return graph.Gate(ones, hard, m.places)
+	return gateValues(ones, hard, m.places)
 }
 
 // Encode implements Model.
@@ -268,14 +268,14 @@ func (m *cofhae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, err
 	if err != nil || weights == nil {
 		return masked, err
 	}
-	return graph.OptionNumbers(weights, masked, m.options.Sizes)
+	return numberOptions(weights, masked, m.options.Sizes)
 }
 
 // Decode implements Decoder.
 func (m *cofhae) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
 	if len(m.options.Sizes) > 0 {
 		var err error
-		if codes, err = graph.NumberedOptions(codes, m.options, m.places); err != nil {
+		if codes, err = readOptions(codes, m.options, m.places); err != nil {
 			return nil, err
 		}
 	}

@@ -151,7 +151,7 @@ const SpreadName = "spread"
 
 // program wraps the outputs of a two-view model. Losses about codes see seen, some rows of codes.
 func (m *twoViews) program(inputs []*gorgonia.Node, codes, seen *gorgonia.Node, views *losses.Views) (*Program, error) {
-	spread, err := graph.Spread(codes)
+	spread, err := spreadOf(codes)
 	if err != nil {
 		return nil, err
 	}

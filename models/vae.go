@@ -6,6 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models/latent"
 )
 
 // VAE is the variational autoencoder (Kingma and Welling 2014) with the heads of
@@ -77,7 +78,7 @@ func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	z, err := graph.GaussianSample(mean, logSigma, noise)
+	z, err := latent.GaussianSample(mean, logSigma, noise)
 	if err != nil {
 		return nil, err
 	}

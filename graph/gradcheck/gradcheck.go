@@ -365,3 +365,14 @@ func (c Case) compare32(t testing.TB, what string, got, want []float64) {
 		}
 	}
 }
+
+// In returns an input of a shape, drawn from [-2, 2].
+func In(shape ...int) Input { return Input{Shape: shape} }
+
+// CheckAll tests each case as a subtest of its name.
+func CheckAll(t *testing.T, cases []Case) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) { Check(t, c) })
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/losses"
 )
 
 func TestInputsAreReadAgain(t *testing.T) {
@@ -45,7 +46,7 @@ func TestSharedParameter(t *testing.T) {
 	for _, factor := range []float64{1, 2} {
 		b := newBuilder(t)
 		x, zero := b.hold("p", p), b.hold("zero", tensor.New(tensor.Of(tensor.Float64), tensor.WithShape(1, 3)))
-		loss := b.ok(graph.LSBD(b.ok(graph.Scale(factor, x)), zero)) // factor^2 |p|^2
+		loss := b.ok(losses.LSBD(b.ok(graph.Scale(factor, x)), zero)) // factor^2 |p|^2
 		grads, err := gorgonia.Grad(loss, x)
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -291,9 +293,9 @@ func dtOne(dt tensor.Dtype, x float64) any {
 func TestNoGrowth(t *testing.T) {
 	b := newBuilder(t)
 	x, w, bias := b.input(tensor.Float32, "x", 4, 3), b.input(tensor.Float32, "w", 3, 2), b.input(tensor.Float32, "b", 2)
-	h := b.ok(graph.Dense(x, w, bias, graph.Tanh))
-	k := b.ok(graph.Dense(x, w, bias, graph.Sigmoid))
-	loss := b.ok(gorgonia.Add(b.ok(graph.LSBD(h, k)), b.ok(graph.GaussianKL(h, k))))
+	h := b.ok(layer.Dense(x, w, bias, graph.Tanh))
+	k := b.ok(layer.Dense(x, w, bias, graph.Sigmoid))
+	loss := b.ok(gorgonia.Add(b.ok(losses.LSBD(h, k)), b.ok(losses.KLGaussian(h, k))))
 	grads, err := gorgonia.Grad(loss, w, bias)
 	if err != nil {
 		t.Fatal(err)

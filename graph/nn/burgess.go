@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
 )
 
 // Burgess is the network of Burgess et al. 2018, as Ross and Doshi-Velez 2021 have it: as an encoder
@@ -52,13 +53,13 @@ func (b *Burgess) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgoni
 	}
 	h := images
 	for i := range 4 {
-		layer := fmt.Sprintf("%s/conv%d", name, i+1)
-		w, bias, err := fanInWeights(g, layer, 16*in, burgessFilters, 4, 4, in, burgessFilters)
+		at := fmt.Sprintf("%s/conv%d", name, i+1)
+		w, bias, err := fanInWeights(g, at, 16*in, burgessFilters, 4, 4, in, burgessFilters)
 		if err != nil {
 			return nil, err
 		}
-		h, err = graph.Conv(h, w, bias, graph.ConvOptions{Stride: 2, Activation: a})
-		if h, err = named(h, layer, err); err != nil {
+		h, err = layer.Conv(h, w, bias, layer.ConvOptions{Stride: 2, Activation: a})
+		if h, err = named(h, at, err); err != nil {
 			return nil, err
 		}
 		in = burgessFilters
@@ -96,16 +97,16 @@ func (b *Burgess) Decode(g *Graph, codes *gorgonia.Node, name string, image tens
 		return nil, inLayer(name, err)
 	}
 	for i, filters := range []int{burgessFilters, burgessFilters, burgessFilters, image[2]} {
-		layer, a := fmt.Sprintf("%s/conv%d", name, i+1), graph.ReLU
+		at, a := fmt.Sprintf("%s/conv%d", name, i+1), graph.ReLU
 		if i == 3 {
 			a = graph.Linear
 		}
-		w, bias, err := fanInWeights(g, layer, 16*burgessFilters, filters, 4, 4, filters, burgessFilters)
+		w, bias, err := fanInWeights(g, at, 16*burgessFilters, filters, 4, 4, filters, burgessFilters)
 		if err != nil {
 			return nil, err
 		}
-		h, err = graph.ConvTranspose(h, w, bias, graph.ConvOptions{Stride: 2, Activation: a})
-		if h, err = named(h, layer, err); err != nil {
+		h, err = layer.ConvTranspose(h, w, bias, layer.ConvOptions{Stride: 2, Activation: a})
+		if h, err = named(h, at, err); err != nil {
 			return nil, err
 		}
 	}
@@ -122,7 +123,7 @@ func fanInDense(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activa
 	if err != nil {
 		return nil, err
 	}
-	y, err := graph.Dense(x, w, b, a)
+	y, err := layer.Dense(x, w, b, a)
 	return named(y, name, err)
 }
 

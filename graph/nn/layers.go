@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
 )
 
 // ConvOptions describe a convolutional layer with SAME padding.
@@ -29,7 +30,7 @@ func Conv(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gorgonia.Nod
 	if err != nil {
 		return nil, err
 	}
-	y, err := graph.Conv(x, w, b, graph.ConvOptions{Stride: o.Stride, Activation: o.Activation})
+	y, err := layer.Conv(x, w, b, layer.ConvOptions{Stride: o.Stride, Activation: o.Activation})
 	return named(y, name, err)
 }
 
@@ -44,7 +45,7 @@ func ConvTranspose(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gor
 	if err != nil {
 		return nil, err
 	}
-	y, err := graph.ConvTranspose(x, w, b, graph.ConvOptions{Stride: o.Stride, Activation: o.Activation})
+	y, err := layer.ConvTranspose(x, w, b, layer.ConvOptions{Stride: o.Stride, Activation: o.Activation})
 	return named(y, name, err)
 }
 
@@ -64,7 +65,7 @@ func DenseWith(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activat
 	if err != nil {
 		return nil, err
 	}
-	y, err := graph.Dense(x, w, b, a)
+	y, err := layer.Dense(x, w, b, a)
 	return named(y, name, err)
 }
 

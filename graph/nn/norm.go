@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -69,17 +70,17 @@ func Norm(g *Graph, x *gorgonia.Node, name string, o NormOptions) (*gorgonia.Nod
 	if err != nil {
 		return nil, err
 	}
-	settings := graph.NormOptions{Epsilon: normEpsilon, ReLU: o.ReLU}
+	settings := layer.NormOptions{Epsilon: normEpsilon, ReLU: o.ReLU}
 	var y *gorgonia.Node
 	switch o.Kind {
 	case BatchNorm:
 		y, err = batchNorm(g, x, gamma, beta, name, settings)
 	case InstanceNorm:
-		y, err = graph.GroupNorm(x, gamma, beta, channels, settings)
+		y, err = layer.GroupNorm(x, gamma, beta, channels, settings)
 	case LayerNorm:
-		y, err = graph.GroupNorm(x, gamma, beta, 1, settings)
+		y, err = layer.GroupNorm(x, gamma, beta, 1, settings)
 	default:
-		y, err = graph.GroupNorm(x, gamma, beta, o.Groups, settings)
+		y, err = layer.GroupNorm(x, gamma, beta, o.Groups, settings)
 	}
 	return named(y, name, err)
 }
@@ -108,7 +109,7 @@ func zeroMeans(r *rng.Stream, shape tensor.Shape, values []float32) {
 	ones(r, shape, values[half:])
 }
 
-func batchNorm(g *Graph, x, gamma, beta *gorgonia.Node, name string, o graph.NormOptions) (*gorgonia.Node, error) {
+func batchNorm(g *Graph, x, gamma, beta *gorgonia.Node, name string, o layer.NormOptions) (*gorgonia.Node, error) {
 	var running *gorgonia.Node
 	var err error
 	channels := x.Shape()[x.Dims()-1]
@@ -118,17 +119,17 @@ func batchNorm(g *Graph, x, gamma, beta *gorgonia.Node, name string, o graph.Nor
 		}
 	}
 	if !g.Training {
-		return graph.Standardise(x, running, gamma, beta, o)
+		return layer.Standardise(x, running, gamma, beta, o)
 	}
 	parts := max(g.Views, 1)
-	moments, err := graph.BatchMoments(x, parts)
+	moments, err := layer.BatchMoments(x, parts)
 	if err != nil {
 		return nil, err
 	}
 	if running != nil {
 		g.running = append(g.running, Running{Moments: moments, values: Data(running), count: x.Shape().TotalSize() / channels / parts})
 	}
-	return graph.BatchNorm(x, moments, gamma, beta, o)
+	return layer.BatchNorm(x, moments, gamma, beta, o)
 }
 
 // Running are the running moments of a batch normalisation, which follow those of batches.

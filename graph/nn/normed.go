@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
 )
 
 // NormedEncoder is five convolutions with 32, 32, 64, 64 and 128 filters and one of a single pixel to
@@ -57,13 +58,13 @@ func (e *NormedEncoder) Encode(g *Graph, images *gorgonia.Node, name string) (*g
 	h := images
 	var err error
 	for i, filters := range []int{32, 32, 64, 64} {
-		layer := fmt.Sprintf("%s/conv%d", name, i+1)
-		w, b, err := e.weights(g, layer, filters, 4, 4, h.Shape()[3], filters)
+		at := fmt.Sprintf("%s/conv%d", name, i+1)
+		w, b, err := e.weights(g, at, filters, 4, 4, h.Shape()[3], filters)
 		if err != nil {
 			return nil, err
 		}
-		if h, err = graph.Conv(h, w, b, graph.ConvOptions{Stride: 2, Activation: graph.ReLU}); err != nil {
-			return nil, inLayer(layer, err)
+		if h, err = layer.Conv(h, w, b, layer.ConvOptions{Stride: 2, Activation: graph.ReLU}); err != nil {
+			return nil, inLayer(at, err)
 		}
 		if h, err = e.norm(g, h, fmt.Sprintf("%s/norm%d", name, i+1)); err != nil {
 			return nil, err
@@ -97,7 +98,7 @@ func (e *NormedEncoder) dense(g *Graph, x *gorgonia.Node, name string, out int, 
 	if err != nil {
 		return nil, err
 	}
-	y, err := graph.Dense(x, w, b, a)
+	y, err := layer.Dense(x, w, b, a)
 	return named(y, name, err)
 }
 
@@ -144,6 +145,6 @@ func DenseFanIn(g *Graph, x *gorgonia.Node, name string, out int, bias bool) (*g
 	if err != nil {
 		return nil, err
 	}
-	y, err := graph.Dense(x, w, b, graph.Linear)
+	y, err := layer.Dense(x, w, b, graph.Linear)
 	return named(y, name, err)
 }

@@ -29,17 +29,6 @@ type Term interface {
 	term()
 }
 
-// Aggregate joins the quantities of a universal quantifier into one.
-type Aggregate = factor.Aggregate
-
-// The aggregates: universal aggregators of Zhang and Sugiyama 2024, section 2.2.
-const (
-	Mean       = factor.Mean
-	Max        = factor.Max
-	Sum        = factor.Sum
-	MeanSquare = factor.MeanSquare // the mean of the squares, without a root
-)
-
 // place is where a part stood in the text: the offset of its first byte plus one,
 // 0 if it was built.
 type place int
@@ -71,7 +60,7 @@ type (
 	quantified struct {
 		place
 		universal bool
-		aggregate Aggregate // of a universal quantifier
+		aggregate factor.Aggregate // of a universal quantifier
 		domain    Domain
 		body      Formula
 	}
@@ -140,7 +129,7 @@ func Scale(weight float64, a Formula) Formula { return &scaled{weight: weight, a
 
 // ForAll says that the body is true for all elements of a domain. If the body is an
 // implication from a crisp formula, that restricts the domain.
-func ForAll(a Aggregate, d Domain, body Formula) Formula {
+func ForAll(a factor.Aggregate, d Domain, body Formula) Formula {
 	return &quantified{universal: true, aggregate: a, domain: d, body: body}
 }
 

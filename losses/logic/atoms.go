@@ -3,6 +3,7 @@ package logic
 import (
 	"slices"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
 )
 
@@ -152,7 +153,7 @@ func (p *parser) quantified(t token) (Formula, error) {
 	q := &quantified{place: place(t.offset + 1), universal: t.text == "forall"}
 	var err error
 	if q.universal {
-		q.aggregate = Max
+		q.aggregate = factor.Max
 	}
 	if p.accept("[") {
 		if q.aggregate, err = p.parseAggregate(q.universal); err != nil {

@@ -1,4 +1,4 @@
-package logic
+package logic_test
 
 import (
 	"fmt"
@@ -8,18 +8,19 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/losses/logic"
 	"github.com/unravel-ml/unravel/rng"
 )
 
 // benchSchema has codes of 16 columns, of which the first are the sub-code of shape.
-func benchSchema() Schema {
+func benchSchema() logic.Schema {
 	all := make([]int, 16)
 	for i := range all {
 		all[i] = i
 	}
-	return Schema{Codes: 16, SubCodes: map[string][]int{"shape": all, "pair": all[:2]}, Factors: []string{"shape", "x"}}
+	return logic.Schema{Codes: 16, SubCodes: map[string][]int{"shape": all, "pair": all[:2]}, Factors: []string{"shape", "x"}}
 }
 
 // BenchmarkSentence measures value and gradient of sentences beside the named losses.
@@ -29,23 +30,23 @@ func BenchmarkSentence(b *testing.B) {
 		name, text string
 		named      func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
 	}{
-		{"variance", `forall[mean] v in y.shape: 0.5 * (forall[mean-square] i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j))`, modularity(graph.Variance, schema)},
-		{"mpd", `forall[mean] v in y.shape: 0.5 * (forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j))`, modularity(graph.MPD, schema)},
-		{"diameter", `forall[max] v in y.shape: forall i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j)`, modularity(graph.Diameter, schema)},
+		{"variance", `forall[mean] v in y.shape: 0.5 * (forall[mean-square] i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j))`, modularity(factor.Variance, schema)},
+		{"mpd", `forall[mean] v in y.shape: 0.5 * (forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j))`, modularity(factor.MPD, schema)},
+		{"diameter", `forall[max] v in y.shape: forall i, j: y.shape(i) = v and y.shape(j) = v -> z.shape(i) =[euclidean] z.shape(j)`, modularity(factor.Diameter, schema)},
 		{"contraction", `forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)`, func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
-			return graph.Contraction(graph.ContractionSettings{}, z, y, labels)
+			return losses.Contraction(losses.ContractionSettings{}, z, y, labels)
 		}},
-		{"pairs", `forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`, modularity(graph.MPD, schema)},
-		{"squares", `forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)`, modularity(graph.Variance, schema)},
+		{"pairs", `forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`, modularity(factor.MPD, schema)},
+		{"squares", `forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)`, modularity(factor.Variance, schema)},
 		{"general", `forall[mean] i, j: y.shape(i) != y.shape(j) -> 1 =[absolute] 0 or z.pair(i) =[absolute] z.pair(j)`, nil},
 	} {
-		q, err := Compile(parsed(b, c.text), schema)
+		q, err := logic.Compile(logic.Parsed(b, c.text), schema)
 		if err != nil {
 			b.Fatal(err)
 		}
 		for _, n := range []int{256, 4096} {
-			b.Run(fmt.Sprintf("%s/%d/sentence", c.name, n), func(b *testing.B) { benchmark(b, n, q.Node) })
-			b.Run(fmt.Sprintf("%s/%d/engine", c.name, n), func(b *testing.B) { benchmark(b, n, q.node) })
+			b.Run(fmt.Sprintf("%s/%d/sentence", c.name, n), func(b *testing.B) { benchmark(b, n, named(q)) })
+			b.Run(fmt.Sprintf("%s/%d/engine", c.name, n), func(b *testing.B) { benchmark(b, n, q.Node) })
 			if c.named != nil {
 				b.Run(fmt.Sprintf("%s/%d/named", c.name, n), func(b *testing.B) { benchmark(b, n, c.named) })
 			}
@@ -53,18 +54,9 @@ func BenchmarkSentence(b *testing.B) {
 	}
 }
 
-func parsed(t testing.TB, text string) Sentence {
-	t.Helper()
-	s, err := Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return s
-}
-
-func modularity(d graph.Deviation, s Schema) func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
+func modularity(d factor.Deviation, s logic.Schema) func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	return func(z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
-		return graph.Modularity(d, factor.Mean, graph.Plain, []factor.Block{{Factor: 0, Columns: s.SubCodes["shape"]}}, z, labels)
+		return losses.Modularity(d, factor.Mean, losses.Plain, z, labels, factor.Block{Factor: 0, Columns: s.SubCodes["shape"]})
 	}
 }
 

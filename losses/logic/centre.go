@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
@@ -76,7 +77,7 @@ func (c *compiler) centre(f *quantified) (node, error) {
 	} else if !slices.Equal(own, columns) {
 		return nil, c.fail(e, "%s has other columns than the points of %s: %s", textOf(a), textOf(f.domain.space), wantCentre)
 	}
-	n := &centre{base: c.program.node(1), columns: columns, sum: inner.aggregate == Sum, state: c.program.centres}
+	n := &centre{base: c.program.node(1), columns: columns, sum: inner.aggregate == factor.Sum, state: c.program.centres}
 	if n.kind, n.square, ok = centreOf(inner.aggregate, e.premetric); !ok {
 		return nil, c.fail(e, "=[%v] with forall[%v] has no exact solution here: %s", e.premetric, inner.aggregate, wantCentre)
 	}
@@ -102,13 +103,13 @@ func mentions(f Formula, name string) bool {
 }
 
 // centreOf says which problem an aggregate of distances is.
-func centreOf(a Aggregate, p Premetric) (kind centreKind, square, ok bool) {
+func centreOf(a factor.Aggregate, p Premetric) (kind centreKind, square, ok bool) {
 	switch {
-	case a == Max && (p == Euclidean || p == Squared):
+	case a == factor.Max && (p == Euclidean || p == Squared):
 		return centreBall, p == Squared, true
-	case (a == Mean || a == Sum) && p == Euclidean:
+	case (a == factor.Mean || a == factor.Sum) && p == Euclidean:
 		return centreMedian, false, true
-	case a == MeanSquare && p == Euclidean, (a == Mean || a == Sum) && p == Squared:
+	case a == factor.MeanSquare && p == Euclidean, (a == factor.Mean || a == factor.Sum) && p == Squared:
 		return centreMean, false, true
 	}
 	return 0, false, false

@@ -5,6 +5,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
@@ -40,7 +41,7 @@ func Example() {
 // Sentences can be built in Go as well.
 func ExampleForAll() {
 	i, j := logic.Variable("i"), logic.Variable("j")
-	injective := logic.Sentence{Body: logic.ForAll(logic.Mean, logic.Rows("i", "j"), logic.Implies(
+	injective := logic.Sentence{Body: logic.ForAll(factor.Mean, logic.Rows("i", "j"), logic.Implies(
 		logic.Equal(logic.Euclidean, logic.Codes(i), logic.Codes(j)),
 		logic.Equal(logic.Euclidean, logic.Factors(i), logic.Factors(j))))}
 	fmt.Println(injective)

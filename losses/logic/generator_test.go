@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -125,18 +126,18 @@ func (g *generator) quantified(depth int) Formula {
 	}
 	g.rows, g.values, g.members, g.nested = before.rows, before.values, before.members, before.nested
 	if universal {
-		return ForAll(Aggregate(g.IntN(4)), d, body)
+		return ForAll(factor.Aggregate(g.IntN(4)), d, body)
 	}
 	return Exists(d, body)
 }
 
 func (g *generator) centre() Formula {
 	c, i := g.fresh(), g.fresh()
-	a, p := Aggregate(g.IntN(4)), pickOf(g, Euclidean, Squared)
-	if a == MeanSquare {
+	a, p := factor.Aggregate(g.IntN(4)), pickOf(g, Euclidean, Squared)
+	if a == factor.MeanSquare {
 		p = Euclidean
 	}
-	if a == Sum && p == Squared {
+	if a == factor.Sum && p == Squared {
 		p = Euclidean
 	}
 	term, points := SubCode("shape", Variable(i)), Points(c, "shape")
@@ -172,7 +173,7 @@ func (g *generator) crisp(depth int) Formula {
 			if g.any(2) {
 				return Exists(Rows(v), body)
 			}
-			return ForAll(Max, Rows(v), body)
+			return ForAll(factor.Max, Rows(v), body)
 		default:
 			return And(a, b)
 		}

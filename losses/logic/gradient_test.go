@@ -204,3 +204,12 @@ func TestGradcheck(t *testing.T) {
 		gradcheck.Check(t, gradcheck.Case{Name: s.String(), Inputs: inputs(b), Build: build(q), Tolerance: 1e-4, Tolerance32: 1e-3, Floor32: 1, Samples: 6})
 	}
 }
+
+func parsed(t testing.TB, text string) Sentence {
+	t.Helper()
+	s, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return s
+}

@@ -1,5 +1,7 @@
 package logic
 
+import "github.com/unravel-ml/unravel/factor"
+
 // lanes computes many tuples at once, which differ in the last variable.
 func (q *quantifier) lanes(m *evaluator, s *state, b *binder, candidates []int32) {
 	for len(candidates) > 0 {
@@ -33,7 +35,7 @@ func (q *quantifier) pick(m *evaluator, s *state, b *binder, candidates []int32)
 func (q *quantifier) tuples(m *evaluator, s *state, rows []int32) {
 	v := q.body.value(m, len(rows))
 	if s.forward {
-		if !q.universal || q.aggregate == Max {
+		if !q.universal || q.aggregate == factor.Max {
 			t := q.bestOf(v)
 			s.count += float64(len(v) - 1)
 			q.join(m, s, v[t], 1, rows[t])
@@ -87,7 +89,7 @@ func (q *quantifier) add(m *evaluator, s *state, v []float64, rows []int32) {
 	if q.symmetric {
 		weight = 2
 	}
-	square := q.aggregate == MeanSquare
+	square := q.aggregate == factor.MeanSquare
 	for _, x := range v {
 		if square {
 			x *= x

@@ -88,7 +88,7 @@ func TestWays(t *testing.T) {
 		value, slope := evaluate(t, tensor.Float64, b, build(q))
 		for name, node := range map[string]func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error){"named": q.Node, "machine": q.node} {
 			for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-4} {
-				v, g := evaluate(t, dt, b, func(in nodes) (*gorgonia.Node, error) { return node(in[0], in[1], in[2]) })
+				v, g := evaluate(t, dt, b, func(in []*gorgonia.Node) (*gorgonia.Node, error) { return node(in[0], in[1], in[2]) })
 				if !(math.Abs(v-value) <= tolerance*max(1, value)) {
 					t.Errorf("%s, %s in %v: %v, want %v", text, name, dt, v, value)
 				}

@@ -6,13 +6,34 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/graph"
 )
+
+// Named holds operations for the parts of a sentence that are losses with a name of
+// their own; see [Quantity.NodeWith]. Package losses has them.
+type Named struct {
+	// Modularity returns the aggregate, over the values of the factor b.Factor, of the
+	// deviation of the columns b.Columns of the rows that have the value, as they are: a
+	// value of one row has the deviation 0.
+	Modularity func(d factor.Deviation, a factor.Aggregate, b factor.Block, z, labels *gorgonia.Node) (*gorgonia.Node, error)
+
+	// Contraction returns the aggregate over all pairs of rows of max(d_Y - d_Z, 0).
+	Contraction func(c Contraction, z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
+}
+
+// Contraction says which distances a sentence compares: d_Z is the Euclidean one of
+// columns of the codes, d_Y that of factors by a premetric.
+type Contraction struct {
+	Aggregate factor.Aggregate
+	Columns   []int // of the codes
+	Factors   []int
+	Premetric Premetric // Euclidean, Absolute, Discrete or Circular
+	Period    float64   // of Circular; 0: 1
+}
 
 // summand is a part of a sentence that is added to others: weight times a node.
 type summand struct {
 	weight float64
-	node   func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
+	node   func(with Named, z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
 	part   Formula // of no named loss
 }
 
@@ -57,7 +78,7 @@ func (n *namer) name(f *quantified, s *summand) {
 		return
 	}
 	p, ok := n.pair(f)
-	if !ok || f.aggregate != Max && len(p.guards) > 0 {
+	if !ok || f.aggregate != factor.Max && len(p.guards) > 0 {
 		return
 	}
 	if len(p.guards) == 0 {
@@ -71,7 +92,7 @@ func (n *namer) name(f *quantified, s *summand) {
 	}
 	if k := n.factorOf(p.guards[0], p.i, p.j); k >= 0 {
 		if columns := n.codes(e, p.i, p.j); columns != nil {
-			s.modularity(graph.Diameter, Max, k, columns)
+			s.modularity(factor.Diameter, factor.Max, k, columns)
 		}
 	}
 }
@@ -79,9 +100,9 @@ func (n *namer) name(f *quantified, s *summand) {
 // modularity makes a summand a named loss of the rows as they are: a sentence speaks of
 // the rows of its batch, so that i = j counts and a value of one row has deviation 0. The
 // loss of the same name in a config is by default an estimate of all the data instead.
-func (s *summand) modularity(d graph.Deviation, a Aggregate, k int, columns []int) {
-	s.node = func(z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
-		return graph.Modularity(d, a, graph.Plain, []factor.Block{{Factor: k, Columns: columns}}, z, labels)
+func (s *summand) modularity(d factor.Deviation, a factor.Aggregate, k int, columns []int) {
+	s.node = func(with Named, z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
+		return with.Modularity(d, a, factor.Block{Factor: k, Columns: columns}, z, labels)
 	}
 }
 
@@ -103,7 +124,7 @@ func (n *namer) pair(f *quantified) (pair, bool) {
 // modularity recognises the aggregate, over the values of a factor, of a deviation
 // of the codes of the rows that have the value.
 func (n *namer) modularity(f *quantified, s *summand) {
-	factor := slices.Index(n.schema.Factors, f.domain.factor)
+	about := slices.Index(n.schema.Factors, f.domain.factor)
 	value, body, scale := f.domain.names[0], f.body, 1.0
 	for {
 		m, ok := body.(*scaled)
@@ -116,19 +137,19 @@ func (n *namer) modularity(f *quantified, s *summand) {
 	if !ok {
 		return
 	}
-	d, columns, times := n.spread(q, value, factor)
+	d, columns, times := n.spread(q, value, about)
 	if columns == nil {
-		d, columns, times = n.deviation(q, value, factor)
+		d, columns, times = n.deviation(q, value, about)
 	}
 	if columns == nil || !distinct(columns) {
 		return
 	}
 	scale *= times
-	if f.aggregate == MeanSquare {
+	if f.aggregate == factor.MeanSquare {
 		scale *= scale
 	}
 	s.weight *= scale
-	s.modularity(d, f.aggregate, factor, columns)
+	s.modularity(d, f.aggregate, about, columns)
 }
 
 // distinct reports whether no column comes twice.
@@ -142,12 +163,12 @@ func distinct(columns []int) bool {
 }
 
 // spread recognises deviations by pairs of rows.
-func (n *namer) spread(q *quantified, value string, factor int) (d graph.Deviation, columns []int, times float64) {
+func (n *namer) spread(q *quantified, value string, about int) (d factor.Deviation, columns []int, times float64) {
 	p, ok := n.pair(q)
 	if !ok || len(p.guards) != 2 {
 		return 0, nil, 0
 	}
-	first, second := n.valued(p.guards[0], value, factor), n.valued(p.guards[1], value, factor)
+	first, second := n.valued(p.guards[0], value, about), n.valued(p.guards[1], value, about)
 	if !(first == p.i && second == p.j || first == p.j && second == p.i) {
 		return 0, nil, 0
 	}
@@ -156,41 +177,41 @@ func (n *namer) spread(q *quantified, value string, factor int) (d graph.Deviati
 		return 0, nil, 0
 	}
 	switch columns = n.codes(e, p.i, p.j); {
-	case q.aggregate == Max && e.premetric == Euclidean:
-		return graph.Diameter, columns, 1
-	case q.aggregate == Mean && e.premetric == Euclidean:
-		return graph.MPD, columns, 2
-	case q.aggregate == MeanSquare && e.premetric == Euclidean, q.aggregate == Mean && e.premetric == Squared:
-		return graph.Variance, columns, 2
+	case q.aggregate == factor.Max && e.premetric == Euclidean:
+		return factor.Diameter, columns, 1
+	case q.aggregate == factor.Mean && e.premetric == Euclidean:
+		return factor.MPD, columns, 2
+	case q.aggregate == factor.MeanSquare && e.premetric == Euclidean, q.aggregate == factor.Mean && e.premetric == Squared:
+		return factor.Variance, columns, 2
 	}
 	return 0, nil, 0
 }
 
 // deviation recognises deviations from a point.
-func (n *namer) deviation(q *quantified, value string, factor int) (d graph.Deviation, columns []int, times float64) {
+func (n *namer) deviation(q *quantified, value string, about int) (d factor.Deviation, columns []int, times float64) {
 	inner, ok := q.body.(*quantified)
 	if !ok || q.domain.set != pointSet {
 		return 0, nil, 0
 	}
 	guards, rest := inner.guards()
-	if len(guards) != 1 || n.valued(guards[0], value, factor) != inner.domain.names[0] {
+	if len(guards) != 1 || n.valued(guards[0], value, about) != inner.domain.names[0] {
 		return 0, nil, 0
 	}
 	columns, _ = n.columnsOf(q.domain.space)
 	kind, square, _ := centreOf(inner.aggregate, rest.(*equality).premetric)
 	switch {
-	case square || inner.aggregate == Sum:
+	case square || inner.aggregate == factor.Sum:
 		return 0, nil, 0
 	case kind == centreBall:
-		return graph.Radius, columns, 1
+		return factor.Radius, columns, 1
 	case kind == centreMedian:
-		return graph.MAD, columns, 1
+		return factor.MAD, columns, 1
 	}
-	return graph.Variance, columns, 1
+	return factor.Variance, columns, 1
 }
 
 // valued returns the row i of a guard `y.factor(i) = v`, empty if it is another one.
-func (n *namer) valued(g Formula, value string, factor int) string {
+func (n *namer) valued(g Formula, value string, about int) string {
 	e, ok := g.(*equality)
 	if !ok || e.not {
 		return ""
@@ -199,16 +220,16 @@ func (n *namer) valued(g Formula, value string, factor int) string {
 	if a == Variable(value) {
 		a, b = b, a
 	}
-	if row, ok := a.(*access); ok && b == Variable(value) && n.isFactor(row, factor) {
+	if row, ok := a.(*access); ok && b == Variable(value) && n.isFactor(row, about) {
 		return string(row.row)
 	}
 	return ""
 }
 
 // isFactor reports whether a term is the value of one factor.
-func (n *namer) isFactor(a *access, factor int) bool {
+func (n *namer) isFactor(a *access, about int) bool {
 	columns, err := n.columnsOf(a)
-	return err == nil && !a.codes && len(columns) == 1 && columns[0] == factor
+	return err == nil && !a.codes && len(columns) == 1 && columns[0] == about
 }
 
 // factorOf returns the factor of a guard `y.factor(i) = y.factor(j)`, -1 if it is another one.
@@ -255,18 +276,12 @@ func (n *namer) contraction(f *quantified, p pair, s *summand) {
 	if !ok || !ok2 || from.premetric != Euclidean {
 		return
 	}
-	settings := graph.ContractionSettings{Aggregate: f.aggregate, Columns: n.codes(from, p.i, p.j)}
-	kinds := map[Premetric]graph.DistanceKind{Euclidean: graph.AbsoluteDistance, Absolute: graph.AbsoluteDistance, Discrete: graph.DiscreteDistance, Circular: graph.CircularDistance}
-	kind, ok := kinds[to.premetric]
-	factors := n.sides(to, p.i, p.j, false)
-	if !ok || settings.Columns == nil || factors == nil {
+	settings := Contraction{Aggregate: f.aggregate, Columns: n.codes(from, p.i, p.j), Factors: n.sides(to, p.i, p.j, false), Premetric: to.premetric, Period: to.period}
+	known := slices.Contains([]Premetric{Euclidean, Absolute, Discrete, Circular}, to.premetric)
+	if !known || settings.Columns == nil || settings.Factors == nil {
 		return
 	}
-	settings.Add = to.premetric != Euclidean
-	for _, k := range factors {
-		settings.Factors = append(settings.Factors, graph.FactorDistance{Factor: k, Kind: kind, Period: to.period})
-	}
-	s.node = func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
-		return graph.Contraction(settings, z, y, labels)
+	s.node = func(with Named, z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
+		return with.Contraction(settings, z, y, labels)
 	}
 }

@@ -3,6 +3,7 @@ package logic
 import (
 	"slices"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
@@ -27,8 +28,8 @@ func (c *compiler) pairs(q *quantifier) node {
 	}
 	p := &pairs{quantifier: q, state: c.program.pairs}
 	switch {
-	case a.premetric == Euclidean && (q.aggregate == Mean || q.aggregate == Sum):
-	case a.premetric == Euclidean && q.aggregate == MeanSquare, a.premetric == Squared && (q.aggregate == Mean || q.aggregate == Sum):
+	case a.premetric == Euclidean && (q.aggregate == factor.Mean || q.aggregate == factor.Sum):
+	case a.premetric == Euclidean && q.aggregate == factor.MeanSquare, a.premetric == Squared && (q.aggregate == factor.Mean || q.aggregate == factor.Sum):
 		p.squares = true
 	default:
 		return nil
@@ -141,7 +142,7 @@ func (f *pairs) value(m *evaluator, _ int) []float64 {
 		}
 	})
 	out := m.values[f.id][:1]
-	if out[0] = sum; f.aggregate != Sum && s.count > 0 {
+	if out[0] = sum; f.aggregate != factor.Sum && s.count > 0 {
 		out[0] /= s.count
 	}
 	return out
@@ -153,7 +154,7 @@ func (f *pairs) gradient(m *evaluator, _ int, g []float64) {
 		return
 	}
 	scale := g[0]
-	if f.aggregate != Sum {
+	if f.aggregate != factor.Sum {
 		scale /= s.count
 	}
 	f.groups(m, func(rows []int32) {

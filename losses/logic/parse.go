@@ -200,7 +200,7 @@ func (p *parser) deeper() error {
 }
 
 // parseAggregate reads the name of an aggregate after [.
-func (p *parser) parseAggregate(universal bool) (Aggregate, error) {
+func (p *parser) parseAggregate(universal bool) (factor.Aggregate, error) {
 	t := p.peek()
 	name, err := p.hyphenated("an aggregate")
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // TestParse compares texts with built sentences.
@@ -14,20 +16,20 @@ func TestParse(t *testing.T) {
 	atom := Equal(Euclidean, Codes(i), Codes(j))
 	zero := Equal(Squared, Codes(i), Number(0))
 	for text, want := range map[string]Sentence{
-		`forall i, j: z(i) =[euclidean] z(j)`:                                                 {Body: ForAll(Max, Rows("i", "j"), atom)},
-		"forall[max] i,j:z(i)=[euclidean]z(j)":                                                {Body: ForAll(Max, Rows("i", "j"), atom)},
-		"forall [mean-square] i:\n\tforall[sum] j: z(i)=[euclidean]z(j)":                      {Body: ForAll(MeanSquare, Rows("i"), ForAll(Sum, Rows("j"), atom))},
-		`exists[min] i: 0.5 * forall[mean] j: z(i) =[euclidean] z(j)`:                         {Body: Exists(Rows("i"), Scale(0.5, ForAll(Mean, Rows("j"), atom)))},
-		`with and = add, or = min, -> = monus, not = complement: forall i: z(i) =[squared] 0`: {Body: ForAll(Max, Rows("i"), zero)},
+		`forall i, j: z(i) =[euclidean] z(j)`:                                                 {Body: ForAll(factor.Max, Rows("i", "j"), atom)},
+		"forall[max] i,j:z(i)=[euclidean]z(j)":                                                {Body: ForAll(factor.Max, Rows("i", "j"), atom)},
+		"forall [mean-square] i:\n\tforall[sum] j: z(i)=[euclidean]z(j)":                      {Body: ForAll(factor.MeanSquare, Rows("i"), ForAll(factor.Sum, Rows("j"), atom))},
+		`exists[min] i: 0.5 * forall[mean] j: z(i) =[euclidean] z(j)`:                         {Body: Exists(Rows("i"), Scale(0.5, ForAll(factor.Mean, Rows("j"), atom)))},
+		`with and = add, or = min, -> = monus, not = complement: forall i: z(i) =[squared] 0`: {Body: ForAll(factor.Max, Rows("i"), zero)},
 		`with and = logexp, or = harmonic-square, -> = max, not = inverse: forall i: z(i) =[squared] 0`: {
-			Quantale: Quantale{AndLogExp, OrHarmonicSquare, ImpliesMax, NotInverse}, Body: ForAll(Max, Rows("i"), zero)},
+			Quantale: Quantale{AndLogExp, OrHarmonicSquare, ImpliesMax, NotInverse}, Body: ForAll(factor.Max, Rows("i"), zero)},
 		`forall i: not z(i) =[squared] 0 and z(i) =[squared] 0 or z(i) =[squared] 0 -> z(i) =[squared] 0 -> z(i) =[squared] 0`: {
-			Body: ForAll(Max, Rows("i"), Implies(Or(And(Not(zero), zero), zero), Implies(zero, zero)))},
+			Body: ForAll(factor.Max, Rows("i"), Implies(Or(And(Not(zero), zero), zero), Implies(zero, zero)))},
 		`forall i: z(i) =[squared] 0 and (z(i) =[squared] 0 and z(i) =[squared] 0) and 2 * (z(i) =[squared] 0)`: {
-			Body: ForAll(Max, Rows("i"), And(zero, And(zero, zero), Scale(2, zero)))},
-		`(forall i: z(i) =[squared] 0) or not exists i: z(i) =[squared] 0`: {Body: Or(ForAll(Max, Rows("i"), zero), Not(Exists(Rows("i"), zero)))},
+			Body: ForAll(factor.Max, Rows("i"), And(zero, And(zero, zero), Scale(2, zero)))},
+		`(forall i: z(i) =[squared] 0) or not exists i: z(i) =[squared] 0`: {Body: Or(ForAll(factor.Max, Rows("i"), zero), Not(Exists(Rows("i"), zero)))},
 		`forall v in y.shape: forall i: y.shape(i) = v -> z.shape(i) =[circular 6.25] z[0:2](i) - 2 * [1, -1] + -z[3, 0](i)`: {
-			Body: ForAll(Max, Values("shape", "v"), ForAll(Max, Rows("i"), Implies(Same(Factor("shape", i), v),
+			Body: ForAll(factor.Max, Values("shape", "v"), ForAll(factor.Max, Rows("i"), Implies(Same(Factor("shape", i), v),
 				EqualCircular(6.25, SubCode("shape", i), Plus(Minus(CodeColumns(i, Range{0, 2}), Times(2, Vector{1, -1})), Times(-1, CodeColumns(i, Range{3, 4}, Range{0, 1})))))))},
 		`exists c in {-1, 0.5e1}: exists i: i != i or y(i) = y[0:3](i) or z[2](i) =[circular] 0.5 * (c - -2)`: {
 			Body: Exists(Members("c", Number(-1), Number(5)), Exists(Rows("i"), Or(Differ(i, i), Same(Factors(i), FactorColumns(i, Range{0, 3})),
@@ -35,9 +37,9 @@ func TestParse(t *testing.T) {
 		`exists c in {"heart", "a \"b\""}: exists i: y.shape(i) = c and z."x y"(i) =[absolute] y."x y"(i)`: {
 			Body: Exists(Members("c", Level("heart"), Level(`a "b"`)), Exists(Rows("i"), And(Same(Factor("shape", i), c), Equal(Absolute, SubCode("x y", i), Factor("x y", i)))))},
 		`exists c in z[0, 2:4]: forall[mean] i: z[0, 2:4](i) =[euclidean] c`: {
-			Body: Exists(PointsOf("c", Range{0, 1}, Range{2, 4}), ForAll(Mean, Rows("i"), Equal(Euclidean, CodeColumns(i, Range{0, 1}, Range{2, 4}), c)))},
+			Body: Exists(PointsOf("c", Range{0, 1}, Range{2, 4}), ForAll(factor.Mean, Rows("i"), Equal(Euclidean, CodeColumns(i, Range{0, 1}, Range{2, 4}), c)))},
 		`exists c in z."in": forall i: z."in"(i) =[discrete] c`: {
-			Body: Exists(Points("c", "in"), ForAll(Max, Rows("i"), Equal(Discrete, SubCode("in", i), c)))},
+			Body: Exists(Points("c", "in"), ForAll(factor.Max, Rows("i"), Equal(Discrete, SubCode("in", i), c)))},
 	} {
 		got, err := Parse(text)
 		if err != nil {
@@ -189,7 +191,7 @@ func TestCompileErrors(t *testing.T) {
 func TestBuiltErrors(t *testing.T) {
 	i := Variable("i")
 	zero := Equal(Squared, Codes(i), Number(0))
-	all := func(f Formula) Sentence { return Sentence{Body: ForAll(Mean, Rows("i"), f)} }
+	all := func(f Formula) Sentence { return Sentence{Body: ForAll(factor.Mean, Rows("i"), f)} }
 	for want, s := range map[string]Sentence{
 		"a formula is nil":                             {},
 		"in forall[mean] i: ?: a formula is nil":       all(nil),
@@ -202,11 +204,11 @@ func TestBuiltErrors(t *testing.T) {
 		"=[circular -1] 0: want a premetric":           all(EqualCircular(-1, Codes(i), Number(0))),
 		"unknown operation among Conjunction(9)":       {Quantale: Quantale{And: 9}, Body: zero},
 		"unknown aggregate Aggregate(7)":               {Body: ForAll(7, Rows("i"), zero)},
-		"a quantifier without a variable":              {Body: ForAll(Max, Rows(), zero)},
-		`"a b" cannot be a variable`:                   {Body: ForAll(Max, Rows("a b"), zero)},
-		`"y" cannot be a variable`:                     {Body: ForAll(Max, Rows("y"), zero)},
-		"the set of c is empty":                        {Body: ForAll(Max, Members("c"), zero)},
-		"i is not a constant":                          {Body: ForAll(Max, Members("c", i), zero)},
+		"a quantifier without a variable":              {Body: ForAll(factor.Max, Rows(), zero)},
+		`"a b" cannot be a variable`:                   {Body: ForAll(factor.Max, Rows("a b"), zero)},
+		`"y" cannot be a variable`:                     {Body: ForAll(factor.Max, Rows("y"), zero)},
+		"the set of c is empty":                        {Body: ForAll(factor.Max, Members("c"), zero)},
+		"i is not a constant":                          {Body: ForAll(factor.Max, Members("c", i), zero)},
 		"in []: the vector is empty":                   all(Equal(Squared, Codes(i), Vector{})),
 		"the factor +Inf is out of range":              all(Equal(Squared, Times(inf(), Codes(i)), Number(0))),
 		"columns 2:2 do not exist":                     all(Equal(Squared, CodeColumns(i, Range{2, 2}), Number(0))),

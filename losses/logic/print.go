@@ -3,6 +3,8 @@ package logic
 import (
 	"strconv"
 	"strings"
+
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // String returns the sentence as text. Parse(s.String()) is the same sentence.
@@ -97,7 +99,7 @@ func (w *writer) quantified(q *quantified) {
 	switch {
 	case !q.universal:
 		w.add("exists ")
-	case q.aggregate == Max:
+	case q.aggregate == factor.Max:
 		w.add("forall ")
 	default:
 		w.add("forall[", q.aggregate.String(), "] ")

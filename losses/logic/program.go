@@ -3,6 +3,8 @@ package logic
 import (
 	"fmt"
 	"slices"
+
+	"gorgonia.org/gorgonia"
 )
 
 // program is a compiled sentence. All numbers that it reads are entries of columns:
@@ -110,7 +112,7 @@ type Quantity struct {
 	sentence Sentence
 	schema   Schema
 	program  *program
-	summands []summand // in place of the program, if there are any
+	summands []summand // in place of the program, with the operations of named losses; if there are any
 }
 
 // Compile checks a sentence against a schema. Its error is an [*Error] that says
@@ -147,7 +149,7 @@ func (q *Quantity) name() error {
 			if err != nil {
 				return err
 			}
-			s.node = part.node
+			s.node = func(_ Named, z, y, labels *gorgonia.Node) (*gorgonia.Node, error) { return part.node(z, y, labels) }
 		}
 		q.summands = append(q.summands, s)
 	}

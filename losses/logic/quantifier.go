@@ -1,12 +1,16 @@
 package logic
 
-import "math"
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/factor"
+)
 
 // quantifier aggregates the quantities of a body over the tuples of its variables.
 type quantifier struct {
 	base
 	universal bool
-	aggregate Aggregate
+	aggregate factor.Aggregate
 	binders   []*binder
 	tests     []test // of the variables around
 	leaf      bool   // the body has no quantifiers: its tuples are computed many at once
@@ -113,9 +117,9 @@ func (q *quantifier) value(m *evaluator, _ int) []float64 {
 		out[0] = s.least
 	case s.count == 0:
 		out[0] = 0
-	case q.aggregate == Max:
+	case q.aggregate == factor.Max:
 		out[0] = s.least
-	case q.aggregate == Sum:
+	case q.aggregate == factor.Sum:
 		out[0] = s.sum
 	default:
 		out[0] = s.sum / s.count
@@ -127,13 +131,13 @@ func (q *quantifier) gradient(m *evaluator, _ int, g []float64) {
 	s := &m.states[q.state]
 	switch {
 	case g[0] == 0 || !q.smooth() || s.count == 0:
-	case !q.universal || q.aggregate == Max:
+	case !q.universal || q.aggregate == factor.Max:
 		if s.found && !math.IsInf(s.least, 1) {
 			q.gradientOfBest(m, s, g)
 		}
 	default:
 		s.forward = false
-		if s.g = g[0]; q.aggregate != Sum {
+		if s.g = g[0]; q.aggregate != factor.Sum {
 			s.g /= s.count
 		}
 		count := s.count
@@ -249,7 +253,7 @@ func (q *quantifier) weight(m *evaluator, last int32) float64 {
 
 // share is the gradient of a quantity of the body.
 func (q *quantifier) share(s *state, v float64) float64 {
-	if q.aggregate != MeanSquare {
+	if q.aggregate != factor.MeanSquare {
 		return s.g
 	}
 	if math.IsInf(v, 1) {
@@ -262,9 +266,9 @@ func (q *quantifier) share(s *state, v float64) float64 {
 func (q *quantifier) join(m *evaluator, s *state, v, weight float64, last int32) {
 	s.count += weight
 	switch {
-	case q.universal && q.aggregate == MeanSquare:
+	case q.universal && q.aggregate == factor.MeanSquare:
 		s.sum += weight * v * v
-	case q.universal && q.aggregate != Max:
+	case q.universal && q.aggregate != factor.Max:
 		s.sum += weight * v
 	case !s.found || q.better(v, s.least):
 		s.found, s.least = true, v

@@ -31,8 +31,8 @@ func (e *Euclidean) Validate() error {
 // Width implements [Space].
 func (e *Euclidean) Width() int { return e.Dim }
 
-// Columns implements [Space].
-func (e *Euclidean) Columns() int { return graph.Identity.Columns() }
+// Columns implements [Space]: no group acts.
+func (e *Euclidean) Columns() int { return 0 }
 
 // Heads implements [Space]; the scale is log sigma, [batch, Dim].
 func (e *Euclidean) Heads(g *nn.Graph, features *gorgonia.Node, name string) (location, scale *gorgonia.Node, err error) {
@@ -48,7 +48,7 @@ func (e *Euclidean) NoiseShape(batch int) []int { return []int{batch, e.Dim} }
 
 // Sample implements [Space].
 func (e *Euclidean) Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node, error) {
-	return graph.GaussianSample(location, scale, noise)
+	return GaussianSample(location, scale, noise)
 }
 
 // KL implements [Space]; see losses.KLGaussian.
@@ -57,8 +57,8 @@ func (e *Euclidean) KL(location, scale *gorgonia.Node) (*gorgonia.Node, error) {
 }
 
 // Transport implements [Space].
-func (e *Euclidean) Transport(z, transformation *gorgonia.Node, m int) (losses.Transport, error) {
-	y, err := graph.Transport(graph.Identity, z, transformation, m)
+func (e *Euclidean) Transport(z, _ *gorgonia.Node, m int) (losses.Transport, error) {
+	y, err := losses.MeanTransport(z, m)
 	return losses.Transport{Points: z, Moved: y}, err
 }
 

@@ -52,7 +52,7 @@ func (s *Sphere) Validate() error {
 	case s.Axis != nil && s.Dim != 2:
 		return config.Invalid("axis", "a sphere of dim %d has none; want dim 2", s.Dim)
 	}
-	if most := math.Log(graph.SphereTime(s.Dim)); hi > most {
+	if most := math.Log(losses.SphereTime(s.Dim)); hi > most {
 		return config.Invalid("log_t", "the divergence from the uniform distribution is known up to time 1/dim where dim is more than 100: want at most %.2f, got [%v, %v]", math.Floor(100*most)/100, lo, hi)
 	}
 	return s.validAxis()
@@ -82,7 +82,7 @@ func (s *Sphere) Circle() bool { return s.Dim == 1 }
 func (s *Sphere) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {
 	case s.Axis != nil:
-		return graph.About([3]float64(s.Axis), float64(s.Omega), angles)
+		return losses.AboutAxis([3]float64(s.Axis), float64(s.Omega), angles)
 	case s.Omega == 1:
 		return angles, nil
 	}
@@ -92,17 +92,15 @@ func (s *Sphere) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) {
 // Width implements [Space].
 func (s *Sphere) Width() int { return s.Dim + 1 }
 
-// Columns implements [Space].
-func (s *Sphere) Columns() int { return s.action().Columns() }
-
-func (s *Sphere) action() graph.Action {
+// Columns implements [Space]: an angle turns a circle; an axis and an angle turn S^2.
+func (s *Sphere) Columns() int {
 	switch s.Dim {
 	case 1:
-		return graph.Circle
+		return 1
 	case 2:
-		return graph.AxisAngle
+		return 4
 	}
-	return graph.Identity
+	return 0
 }
 
 // Heads implements [Space]; the scale is log t, [batch, 1].
@@ -116,7 +114,7 @@ func (s *Sphere) Heads(g *nn.Graph, features *gorgonia.Node, name string) (locat
 	if scale, err = nn.DenseWith(g, features, name+"/scale", 1, graph.Linear, nn.Zeros); err != nil {
 		return nil, nil, err
 	}
-	scale, err = graph.Interval(scale, s.LogT[0], s.LogT[1])
+	scale, err = Interval(scale, s.LogT[0], s.LogT[1])
 	return location, scale, err
 }
 
@@ -125,7 +123,7 @@ func (s *Sphere) NoiseShape(batch int) []int { return []int{s.Steps, batch, s.Wi
 
 // Sample implements [Space].
 func (s *Sphere) Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node, error) {
-	return graph.SphereWalk(location, scale, noise)
+	return SphereWalk(location, scale, noise)
 }
 
 // KL implements [Space]; see losses.KLSphere.
@@ -135,11 +133,19 @@ func (s *Sphere) KL(_, scale *gorgonia.Node) (*gorgonia.Node, error) {
 
 // Transport implements [Space].
 func (s *Sphere) Transport(z, transformation *gorgonia.Node, m int) (losses.Transport, error) {
-	y, err := graph.Transport(s.action(), z, transformation, m)
-	if err == nil && s.action() == graph.Identity {
-		y, err = graph.NormaliseRows(y)
+	var y *gorgonia.Node
+	var err error
+	switch s.Dim {
+	case 1:
+		y, err = losses.CircleTransport(z, transformation, m)
+	case 2:
+		y, err = losses.SphereTransport(z, transformation, m)
+	default:
+		if y, err = losses.MeanTransport(z, m); err == nil {
+			y, err = graph.NormaliseRows(y)
+		}
 	}
-	return losses.Transport{Points: z, Moved: y, Sphere: true, Acts: s.action() != graph.Identity}, err
+	return losses.Transport{Points: z, Moved: y, Sphere: true, Acts: s.Columns() > 0}, err
 }
 
 // Prior implements [Space]: the direction of a Gaussian vector is uniform.

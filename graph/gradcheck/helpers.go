@@ -1,0 +1,57 @@
+package gradcheck
+
+import (
+	"math"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph/machine"
+)
+
+// Must returns a function that passes a node on, and fails the test at an error.
+func Must(t testing.TB) func(*gorgonia.Node, error) *gorgonia.Node {
+	return func(n *gorgonia.Node, err error) *gorgonia.Node {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+}
+
+// Node adds an input with numbers between 0 and 1.
+func Node(g *gorgonia.ExprGraph, dt tensor.Dtype, name string, shape ...int) *gorgonia.Node {
+	v := tensor.New(tensor.Of(dt), tensor.WithShape(shape...))
+	for i := range v.DataSize() {
+		if x := math.Mod(float64(i)*0.618, 1); dt == tensor.Float32 {
+			v.Set(i, float32(x))
+		} else {
+			v.Set(i, x)
+		}
+	}
+	return gorgonia.NewTensor(g, dt, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name), gorgonia.WithValue(v))
+}
+
+// AllocationFree fails the test if running a loss with its gradients allocates.
+func AllocationFree(t testing.TB, dt tensor.Dtype, loss *gorgonia.Node, wrt ...*gorgonia.Node) {
+	t.Helper()
+	grads, err := gorgonia.Grad(loss, wrt...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.New(append(grads, loss)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func() {
+		if err := m.RunAll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	if n := testing.AllocsPerRun(20, run); n >= 1 {
+		t.Errorf("%v: %v allocations in a run, want 0", dt, n)
+	}
+}

@@ -1,0 +1,148 @@
+package layer
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// ConvOptions describe a convolution or its transpose.
+type ConvOptions struct {
+	Stride     int // 0 means 1
+	Activation graph.Activation
+	Valid      bool // no padding in place of SAME
+}
+
+// Conv returns activation(x * w + bias), the cross-correlation of images x
+// [batch, height, width, in] with filters w [k, k, in, out] and bias [out], as
+// [batch, height', width', out].
+//
+// With SAME padding height' = ceil(height/stride): zeros are added around the
+// image, half of them (rounded down) before it, as TensorFlow does. With Valid,
+// height' = floor((height-k)/stride) + 1.
+func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
+	return convolution("convolution", convShape, x, w, bias, o, func(s kernel.ConvShape, a graph.Activation, dt tensor.Dtype) (graph.Func, error) {
+		if dt == tensor.Float64 {
+			return graph.NewFunc[float64](&plainConv{ConvShape: s, a: a}), nil
+		}
+		k, err := kernel.NewConv(s, kernel.Activation(a))
+		if err != nil {
+			return nil, err
+		}
+		return graph.NewFunc[float32](planned{k}), nil
+	})
+}
+
+// ConvTranspose returns activation(x' + bias), where x' is the gradient with
+// respect to its images of a convolution with filters w [k, k, out, in] whose
+// result has the gradient x [batch, height, width, in]. The result is
+// [batch, height', width', out] with height' = height*stride for SAME padding and
+// (height-1)*stride + k for Valid.
+func ConvTranspose(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
+	return convolution("transposed convolution", convTransposeShape, x, w, bias, o, func(s kernel.ConvShape, a graph.Activation, dt tensor.Dtype) (graph.Func, error) {
+		if dt == tensor.Float64 {
+			return graph.NewFunc[float64](&plainConvTranspose{ConvShape: s, a: a}), nil
+		}
+		k, err := kernel.NewConvTranspose(s, kernel.Activation(a))
+		if err != nil {
+			return nil, err
+		}
+		return graph.NewFunc[float32](planned{k}), nil
+	})
+}
+
+type convGeometry func(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, error)
+
+func convolution(name string, geometry convGeometry, x, w, bias *gorgonia.Node, o ConvOptions,
+	build func(s kernel.ConvShape, a graph.Activation, dt tensor.Dtype) (graph.Func, error)) (*gorgonia.Node, error) {
+	if err := o.Activation.Check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if o.Stride == 0 {
+		o.Stride = 1
+	}
+	return graph.Apply(graph.Spec{
+		Name:       name,
+		Key:        graph.Key(o.Stride, o.Activation, o.Valid),
+		Attributes: map[string]any{"stride": o.Stride, "activation": o.Activation.String(), "valid": o.Valid},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			s, err := checkConv(geometry, in, o)
+			return tensor.Shape{s.Batch, s.OutH, s.OutW, s.OutC}, err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			s, err := checkConv(geometry, in, o)
+			if err != nil {
+				return nil, err
+			}
+			return build(s, o.Activation, dt)
+		},
+	}, x, w, bias)
+}
+
+func checkConv(geometry convGeometry, in []tensor.Shape, o ConvOptions) (kernel.ConvShape, error) {
+	none := kernel.ConvShape{}
+	if len(in) != 3 {
+		return none, graph.Wanted("3 inputs", len(in))
+	}
+	x, w := in[0], in[1]
+	switch {
+	case o.Stride < 1:
+		return none, graph.Wanted("a stride of 1 or more", o.Stride)
+	case x.Dims() != 4 || x.TotalSize() < 1:
+		return none, graph.Wanted("images of shape [batch, height, width, channels]", x)
+	case w.Dims() != 4 || w[0] != w[1] || w.TotalSize() < 1:
+		return none, graph.Wanted("square filters with 4 sizes", w)
+	}
+	s, err := geometry(x, w, o)
+	if err == nil && !slices.Equal(in[2], tensor.Shape{s.OutC}) {
+		err = graph.Wanted(fmt.Sprintf("bias of shape (%d)", s.OutC), in[2])
+	}
+	return s, err
+}
+
+func convShape(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, error) {
+	s := kernel.ConvShape{Batch: x[0], InH: x[1], InW: x[2], InC: x[3], OutC: w[3], Kernel: w[0], Stride: o.Stride}
+	if w[2] != s.InC {
+		return s, graph.Wanted(fmt.Sprintf("filters of shape (k, k, %d, out)", s.InC), w)
+	}
+	if !o.Valid {
+		s.OutH, s.OutW = (s.InH+s.Stride-1)/s.Stride, (s.InW+s.Stride-1)/s.Stride
+		err := setPadding(&s, s.InH, s.InW, s.OutH, s.OutW)
+		return s, err
+	}
+	if s.Kernel > s.InH || s.Kernel > s.InW {
+		return s, graph.Wanted(fmt.Sprintf("images of %d by %d pixels or more", s.Kernel, s.Kernel), x)
+	}
+	s.OutH, s.OutW = (s.InH-s.Kernel)/s.Stride+1, (s.InW-s.Kernel)/s.Stride+1
+	return s, nil
+}
+
+func convTransposeShape(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, error) {
+	s := kernel.ConvShape{Batch: x[0], InH: x[1], InW: x[2], InC: x[3], OutC: w[2], Kernel: w[0], Stride: o.Stride}
+	if w[3] != s.InC {
+		return s, graph.Wanted(fmt.Sprintf("filters of shape (k, k, out, %d)", s.InC), w)
+	}
+	if !o.Valid {
+		s.OutH, s.OutW = s.InH*s.Stride, s.InW*s.Stride
+		err := setPadding(&s, s.OutH, s.OutW, s.InH, s.InW)
+		return s, err
+	}
+	s.OutH, s.OutW = (s.InH-1)*s.Stride+s.Kernel, (s.InW-1)*s.Stride+s.Kernel
+	return s, nil
+}
+
+// setPadding computes the zeros before a big image that a SAME convolution of
+// given stride makes small.
+func setPadding(s *kernel.ConvShape, bigH, bigW, smallH, smallW int) error {
+	pad := func(big, small int) int { return max((small-1)*s.Stride+s.Kernel-big, 0) / 2 }
+	s.Pad = pad(bigH, smallH)
+	if p := pad(bigW, smallW); p != s.Pad {
+		return graph.Wanted("images whose height and width need equal padding (try square ones)", fmt.Sprintf("%d and %d", s.Pad, p))
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package layer
+
+import (
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/numeric"
+)
+
+// The layers in float64, by plain loops: what the float32 kernels are checked
+// against.
+
+type plainConv struct {
+	kernel.ConvShape
+	a graph.Activation
+	g []float64
+}
+
+// visit calls f for every product of the convolution that takes a big image
+// [batch, bigH, bigW, bigC] to a small one [batch, smallH, smallW, smallC] with
+// filters [k, k, bigC, smallC], giving the indices of the three factors.
+func visit(s kernel.ConvShape, bigH, bigW, bigC, smallH, smallW, smallC int, f func(big, w, small int)) {
+	for b := range s.Batch {
+		for y := range smallH {
+			for x := range smallW {
+				for ky := range s.Kernel {
+					for kx := range s.Kernel {
+						by, bx := y*s.Stride+ky-s.Pad, x*s.Stride+kx-s.Pad
+						if by < 0 || by >= bigH || bx < 0 || bx >= bigW {
+							continue
+						}
+						big := ((b*bigH+by)*bigW + bx) * bigC
+						small := ((b*smallH+y)*smallW + x) * smallC
+						w := (ky*s.Kernel + kx) * bigC * smallC
+						for i := range bigC {
+							for j := range smallC {
+								f(big+i, w+i*smallC+j, small+j)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func (c *plainConv) visit(f func(x, w, y int)) {
+	visit(c.ConvShape, c.InH, c.InW, c.InC, c.OutH, c.OutW, c.OutC, f)
+}
+
+func (c *plainConv) Forward(in [][]float64, out []float64) {
+	x, w, bias := in[0], in[1], in[2]
+	for i := range out {
+		out[i] = bias[i%c.OutC]
+	}
+	c.visit(func(i, k, j int) { out[j] += x[i] * w[k] })
+	numeric.Activate(kernel.Activation(c.a), out, out)
+}
+
+func (c *plainConv) Backward(in [][]float64, out, dout []float64, din [][]float64) {
+	x, w, dx, dw := in[0], in[1], din[0], din[1]
+	g := throughActivation(&c.g, c.a, dout, out)
+	addRows(din[2], g)
+	clear(dx)
+	clear(dw)
+	c.visit(func(i, k, j int) {
+		if dx != nil {
+			dx[i] += g[j] * w[k]
+		}
+		if dw != nil {
+			dw[k] += g[j] * x[i]
+		}
+	})
+}
+
+type plainConvTranspose struct {
+	kernel.ConvShape
+	a graph.Activation
+	g []float64
+}
+
+func (c *plainConvTranspose) visit(f func(y, w, x int)) {
+	visit(c.ConvShape, c.OutH, c.OutW, c.OutC, c.InH, c.InW, c.InC, f)
+}
+
+func (c *plainConvTranspose) Forward(in [][]float64, out []float64) {
+	x, w, bias := in[0], in[1], in[2]
+	for i := range out {
+		out[i] = bias[i%c.OutC]
+	}
+	c.visit(func(j, k, i int) { out[j] += x[i] * w[k] })
+	numeric.Activate(kernel.Activation(c.a), out, out)
+}
+
+func (c *plainConvTranspose) Backward(in [][]float64, out, dout []float64, din [][]float64) {
+	x, w, dx, dw := in[0], in[1], din[0], din[1]
+	g := throughActivation(&c.g, c.a, dout, out)
+	addRows(din[2], g)
+	clear(dx)
+	clear(dw)
+	c.visit(func(j, k, i int) {
+		if dx != nil {
+			dx[i] += g[j] * w[k]
+		}
+		if dw != nil {
+			dw[k] += g[j] * x[i]
+		}
+	})
+}

@@ -1,0 +1,154 @@
+// Package layer has the operations of network layers, as functions of their parameters:
+// convolutions, dense layers, normalisations. Package nn adds the parameters.
+package layer
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/numeric"
+)
+
+// Dense returns activation(x w + bias) for x [rows, in], w [in, out] and
+// bias [out], as [rows, out].
+func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error) {
+	if err := a.Check(); err != nil {
+		return nil, fmt.Errorf("dense: %w", err)
+	}
+	return graph.Apply(graph.Spec{
+		Name:       "dense",
+		Key:        a.String(),
+		Attributes: map[string]any{"activation": a.String()},
+		Shape:      denseShape,
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			rows, n, m := in[0][0], in[0][1], in[1][1]
+			if dt == tensor.Float64 {
+				return denseFunc[float64](rows, n, m, a)
+			}
+			return denseFunc[float32](rows, n, m, a)
+		},
+	}, x, w, bias)
+}
+
+func denseFunc[T graph.Float](rows, in, out int, a graph.Activation) (graph.Func, error) {
+	b, err := DenseBody[T](rows, in, out, a)
+	if err != nil {
+		return nil, err
+	}
+	return graph.NewFunc[T](b), nil
+}
+
+// DenseBody returns what computes [Dense] for x of shape [rows, in]: vectorised for
+// float32, by plain loops for float64. Operations that multiply matrices use it.
+func DenseBody[T graph.Float](rows, in, out int, a graph.Activation) (graph.Body[T], error) {
+	var b any = &plainDense{rows: rows, in: in, out: out, a: a}
+	if _, single := any(T(0)).(float32); single {
+		k, err := kernel.NewDense(rows, in, out, kernel.Activation(a))
+		if err != nil {
+			return nil, err
+		}
+		b = planned{k}
+	}
+	return b.(graph.Body[T]), nil
+}
+
+func denseShape(in []tensor.Shape) (tensor.Shape, error) {
+	if len(in) != 3 {
+		return nil, graph.Wanted("3 inputs", len(in))
+	}
+	rows, n, err := graph.Matrix("input", in[0])
+	if err != nil {
+		return nil, err
+	}
+	if in[1].Dims() != 2 || in[1][0] != n || in[1][1] < 1 {
+		return nil, graph.Wanted(fmt.Sprintf("weights of shape (%d, outputs)", n), in[1])
+	}
+	if !slices.Equal(in[2], tensor.Shape{in[1][1]}) {
+		return nil, graph.Wanted(fmt.Sprintf("bias of shape (%d)", in[1][1]), in[2])
+	}
+	return tensor.Shape{rows, in[1][1]}, nil
+}
+
+// plan is a layer of package kernel.
+type plan interface {
+	Forward(x, w, bias, y []float32)
+	Backward(x, w, y, dy, dx, dw, db []float32)
+}
+
+// planned is a layer whose inputs are x, weights and bias.
+type planned struct{ plan plan }
+
+func (p planned) Forward(in [][]float32, out []float32) { p.plan.Forward(in[0], in[1], in[2], out) }
+
+func (p planned) Backward(in [][]float32, out, dout []float32, din [][]float32) {
+	p.plan.Backward(in[0], in[1], out, dout, din[0], din[1], din[2])
+}
+
+// plainDense is the layer in float64, by plain loops.
+type plainDense struct {
+	rows, in, out int
+	a             graph.Activation
+	g             []float64
+}
+
+func (d *plainDense) Forward(in [][]float64, out []float64) {
+	x, w, bias := in[0], in[1], in[2]
+	for r := range d.rows {
+		y := out[r*d.out : (r+1)*d.out]
+		copy(y, bias)
+		for i, v := range x[r*d.in : (r+1)*d.in] {
+			for j, u := range w[i*d.out : (i+1)*d.out] {
+				y[j] += v * u
+			}
+		}
+	}
+	numeric.Activate(kernel.Activation(d.a), out, out)
+}
+
+func (d *plainDense) Backward(in [][]float64, out, dout []float64, din [][]float64) {
+	g := throughActivation(&d.g, d.a, dout, out)
+	addRows(din[2], g)
+	clear(din[0])
+	clear(din[1])
+	for r := range d.rows {
+		gr := g[r*d.out : (r+1)*d.out]
+		for i, v := range in[0][r*d.in : (r+1)*d.in] {
+			if din[1] != nil {
+				for j, u := range gr {
+					din[1][i*d.out+j] += v * u
+				}
+			}
+			if din[0] != nil {
+				din[0][r*d.in+i] = numeric.Dot(gr, in[1][i*d.out:(i+1)*d.out])
+			}
+		}
+	}
+}
+
+// throughActivation returns the gradient before the activation, in scratch memory.
+func throughActivation(scratch *[]float64, a graph.Activation, dout, out []float64) []float64 {
+	if *scratch == nil {
+		*scratch = make([]float64, len(out))
+	}
+	numeric.ActivationGradient(kernel.Activation(a), *scratch, dout, out)
+	return *scratch
+}
+
+// addRows sets sum, if it is wanted, to the sum of the rows of g.
+func addRows(sum, g []float64) {
+	if sum == nil {
+		return
+	}
+	clear(sum)
+	for len(g) >= len(sum) {
+		for j := range sum {
+			sum[j] += g[j]
+		}
+		g = g[len(sum):]
+	}
+}

@@ -1,0 +1,173 @@
+package layer
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+)
+
+// NormOptions describe a normalisation.
+type NormOptions struct {
+	Epsilon float64 // added to variances
+	ReLU    bool    // the result is max(y, 0)
+}
+
+// BatchMoments returns the means and variances of the channels of x, [batch, ..., channels], as
+// [parts, 2, channels]: those of each of so many equal parts of the batch. Variances divide by the
+// number of elements, one of them being 0. It has no gradient of its own; see [BatchNorm].
+func BatchMoments(x *gorgonia.Node, parts int) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "batch moments",
+		Key:  graph.Key(parts),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if err := checkParts(in[0], parts); err != nil {
+				return nil, err
+			}
+			return tensor.Shape{parts, 2, in[0][in[0].Dims()-1]}, nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newBatchMoments[float32](in[0], parts)), nil
+			}
+			return graph.NewFunc[float64](newBatchMoments[float64](in[0], parts)), nil
+		},
+		Diff: []bool{false},
+	}, x)
+}
+
+func checkParts(x tensor.Shape, parts int) error {
+	switch {
+	case x.Dims() < 2 || x.TotalSize() < 1:
+		return graph.Wanted("input of shape [batch, ..., channels]", x)
+	case parts < 1 || x[0]%parts != 0:
+		return graph.Wanted(fmt.Sprintf("a batch of %d equal parts", parts), x)
+	}
+	return nil
+}
+
+// BatchNorm returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta channel by channel, for x
+// [batch, ..., channels] and moments of the parts of the batch, which must be the [BatchMoments] of x:
+// the gradient of x goes through them too. gamma and beta, [channels], may both be nil: 1 and 0.
+//
+// Source: Ioffe and Szegedy 2015, algorithm 1.
+func BatchNorm(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
+	return normalised("batch norm", 0, x, moments, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
+		s := momentsShape(moments)
+		if s.Dims() != 3 || s[1] != 2 || s[2] != x[x.Dims()-1] {
+			return normShape{}, graph.Wanted(fmt.Sprintf("moments of shape (parts, 2, %d)", x[x.Dims()-1]), s)
+		}
+		return normShape{sets: s[0], groups: 0}, checkParts(x, s[0])
+	})
+}
+
+// Standardise returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta as [BatchNorm] does, but
+// with moments [1, 2, channels] that are given, such as running means: the gradient of x does not go
+// through them.
+func Standardise(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
+	return normalised("standardise", 0, x, moments, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
+		c := x[x.Dims()-1]
+		if s := momentsShape(moments); !slices.Equal(s, tensor.Shape{1, 2, c}) {
+			return normShape{}, graph.Wanted(fmt.Sprintf("moments of shape (1, 2, %d)", c), s)
+		}
+		return normShape{sets: 1, given: true}, nil
+	})
+}
+
+func momentsShape(moments *gorgonia.Node) tensor.Shape {
+	if moments == nil {
+		return nil
+	}
+	return moments.Shape()
+}
+
+// GroupNorm returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta for x [batch, ..., channels],
+// where mean and variance are those of all elements of a row of the batch in one of groups equal
+// groups of neighbouring channels. With one group it is layer normalisation, with as many groups as
+// channels instance normalisation. gamma and beta, [channels], may both be nil: 1 and 0.
+//
+// Source: Wu and He 2018, equations 1, 2, 6 and 7; Ba et al. 2016; Ulyanov et al. 2016.
+func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgonia.Node, error) {
+	return normalised("group norm", groups, x, nil, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
+		c := x[x.Dims()-1]
+		if groups < 1 || c%groups != 0 {
+			return normShape{}, graph.Wanted(fmt.Sprintf("a number of groups that divides %d channels", c), groups)
+		}
+		if x.TotalSize()/x[0]/groups < 2 {
+			return normShape{}, graph.Wanted("more than one element to normalise by in each group", fmt.Sprintf("%d groups of %v", groups, x[1:]))
+		}
+		return normShape{sets: x[0], groups: groups}, nil
+	})
+}
+
+// normalised adds a normalisation of so many groups of channels, 0 where groups have no part. Its inputs are x, the moments and gamma
+// and beta, as far as they are not nil.
+func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node, o NormOptions, describe func(x tensor.Shape) (normShape, error)) (*gorgonia.Node, error) {
+	if (gamma == nil) != (beta == nil) {
+		return nil, fmt.Errorf("%s: %w", name, graph.Wanted("gamma and beta", "one of them"))
+	}
+	in, diff := []*gorgonia.Node{x}, []bool{true}
+	if moments != nil {
+		in, diff = append(in, moments), append(diff, false)
+	}
+	if gamma != nil {
+		in, diff = append(in, gamma, beta), append(diff, true, true)
+	}
+	plan := func(in []tensor.Shape) (normShape, error) {
+		if in[0].Dims() < 2 || in[0].TotalSize() < 1 {
+			return normShape{}, graph.Wanted("input of shape [batch, ..., channels]", in[0])
+		}
+		s, err := describe(in[0])
+		if err != nil {
+			return s, err
+		}
+		s.channels = in[0][in[0].Dims()-1]
+		s.rows = in[0].TotalSize() / s.channels / s.sets
+		s.moments, s.affine, s.epsilon, s.relu = moments != nil, gamma != nil, o.Epsilon, o.ReLU
+		if s.affine {
+			for _, p := range in[len(in)-2:] {
+				if !slices.Equal(p, tensor.Shape{s.channels}) {
+					return s, graph.Wanted(fmt.Sprintf("gamma and beta of shape (%d)", s.channels), p)
+				}
+			}
+		}
+		if !(s.epsilon > 0) || math.IsInf(s.epsilon, 0) {
+			return s, graph.Wanted("a positive epsilon", s.epsilon)
+		}
+		return s, nil
+	}
+	return graph.Apply(graph.Spec{
+		Name:       name,
+		Key:        graph.Key(groups, moments != nil, gamma != nil, o.Epsilon, o.ReLU),
+		Attributes: map[string]any{"groups": groups, "epsilon": o.Epsilon, "relu": o.ReLU},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			_, err := plan(in)
+			return in[0].Clone(), err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			s, err := plan(in)
+			if err != nil {
+				return nil, err
+			}
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newNorm[float32](s)), nil
+			}
+			return graph.NewFunc[float64](newNorm[float64](s)), nil
+		},
+		Diff: diff,
+	}, in...)
+}
+
+// normShape describes a normalisation: sets of rows of channels that share their moments.
+type normShape struct {
+	sets, rows, channels int
+	groups               int  // of channels, 0: each channel has its own moments, which are an input
+	moments, affine      bool // there are such inputs
+	given                bool // the moments do not depend on x
+	epsilon              float64
+	relu                 bool
+}

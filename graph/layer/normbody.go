@@ -1,0 +1,175 @@
+package layer
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// normPiece is how many elements about one piece of work has.
+const normPiece = 1 << 15
+
+// pieces divides sets of rows of channels into pieces of work: rows [from, to) of a set and channels
+// [first, last). They do not depend on the number of threads.
+type piece struct{ set, from, to, first, last int }
+
+func piecesOf(sets, rows, channels int) (list []piece) {
+	wide := min(channels, 256)
+	high := max(1, normPiece/wide)
+	for set := range sets {
+		for first := 0; first < channels; first += wide {
+			for from := 0; from < rows; from += high {
+				list = append(list, piece{set, from, min(from+high, rows), first, min(first+wide, channels)})
+			}
+		}
+	}
+	return list
+}
+
+// channelSums is kernel.ChannelSums for both element types.
+func channelSums[T graph.Float](sum, product, u, x, shift []T, rows, stride int) {
+	if s, ok := numeric.Singles(sum); ok {
+		p, _ := numeric.Singles(product)
+		a, _ := numeric.Singles(u)
+		b, _ := numeric.Singles(x)
+		k, _ := numeric.Singles(shift)
+		kernel.ChannelSums(s, p, a, b, k, rows, stride)
+		return
+	}
+	for r := range rows {
+		for c, k := range shift {
+			d := x[r*stride+c] - k
+			v := d
+			if u != nil {
+				v = u[r*stride+c]
+			}
+			sum[c] += v
+			product[c] += v * d
+		}
+	}
+}
+
+// channelMap is kernel.ChannelMap for both element types.
+func channelMap[T graph.Float](dst, x, shift, scale, offset []T, rows, stride int, floor T) {
+	if d, ok := numeric.Singles(dst); ok {
+		a, _ := numeric.Singles(x)
+		k, _ := numeric.Singles(shift)
+		s, _ := numeric.Singles(scale)
+		o, _ := numeric.Singles(offset)
+		kernel.ChannelMap(d, a, k, s, o, rows, stride, float32(floor))
+		return
+	}
+	for r := range rows {
+		for c, k := range shift {
+			dst[r*stride+c] = max(scale[c]*(x[r*stride+c]-k)+offset[c], floor)
+		}
+	}
+}
+
+// channelGradient is kernel.ChannelGradient for both element types.
+func channelGradient[T graph.Float](dst, u, x, shift, a, b, offset []T, rows, stride int) {
+	if d, ok := numeric.Singles(dst); ok {
+		v, _ := numeric.Singles(u)
+		w, _ := numeric.Singles(x)
+		k, _ := numeric.Singles(shift)
+		p, _ := numeric.Singles(a)
+		q, _ := numeric.Singles(b)
+		o, _ := numeric.Singles(offset)
+		kernel.ChannelGradient(d, v, w, k, p, q, o, rows, stride)
+		return
+	}
+	for r := range rows {
+		for c, k := range shift {
+			dst[r*stride+c] = a[c]*u[r*stride+c] + (b[c]*(x[r*stride+c]-k) + offset[c])
+		}
+	}
+}
+
+// partials are sums over pieces, channel by channel: of u, and of its products.
+type partials[T graph.Float] struct {
+	sum, product []T   // one row of channels for each piece and set
+	at           []int // where the sums of a piece begin
+	pieces       []piece
+}
+
+func newPartials[T graph.Float](list []piece) *partials[T] {
+	p, n := &partials[T]{pieces: list}, 0
+	for _, q := range list {
+		p.at = append(p.at, n)
+		n += q.last - q.first
+	}
+	p.sum, p.product = make([]T, n), make([]T, n)
+	return p
+}
+
+// of returns the zeroed sums of a piece.
+func (p *partials[T]) of(i int) (sum, product []T) {
+	q, at := p.pieces[i], p.at[i]
+	sum, product = p.sum[at:at+q.last-q.first], p.product[at:at+q.last-q.first]
+	clear(sum)
+	clear(product)
+	return sum, product
+}
+
+// total adds up the sums of all pieces in order, into [sets, channels].
+func (p *partials[T]) total(sum, product []float64, channels int) {
+	clear(sum)
+	clear(product)
+	for i, q := range p.pieces {
+		at, to := p.at[i], q.set*channels
+		for c := q.first; c < q.last; c++ {
+			sum[to+c] += float64(p.sum[at+c-q.first])
+			product[to+c] += float64(p.product[at+c-q.first])
+		}
+	}
+}
+
+// batchMoments are means and variances. They are computed in differences from the first
+// row of each set, so that equal elements have a variance of exactly 0.
+type batchMoments[T graph.Float] struct {
+	sets, rows, channels int
+	x                    []T
+	partials             *partials[T]
+	sum, square          []float64
+	item                 func(worker, i int)
+}
+
+func newBatchMoments[T graph.Float](x []int, parts int) *batchMoments[T] {
+	n, c := 1, x[len(x)-1]
+	for _, d := range x {
+		n *= d
+	}
+	m := &batchMoments[T]{sets: parts, rows: n / c / parts, channels: c, sum: make([]float64, parts*c), square: make([]float64, parts*c)}
+	m.partials = newPartials[T](piecesOf(m.sets, m.rows, c))
+	m.item = m.add
+	return m
+}
+
+func (m *batchMoments[T]) add(_, i int) {
+	p := m.partials.pieces[i]
+	sum, square := m.partials.of(i)
+	at := p.set * m.rows * m.channels
+	shift := m.x[at+p.first : at+p.last]
+	channelSums(sum, square, nil, m.x[at+p.from*m.channels+p.first:], shift, p.to-p.from, m.channels)
+}
+
+func (m *batchMoments[T]) Forward(in [][]T, out []T) {
+	m.x = in[0]
+	parallel.For(len(m.partials.pieces), m.item)
+	m.partials.total(m.sum, m.square, m.channels)
+	n := float64(m.rows)
+	for s := range m.sets {
+		mean, variance := out[2*s*m.channels:][:m.channels], out[(2*s+1)*m.channels:][:m.channels]
+		first := m.x[s*m.rows*m.channels:]
+		for c := range m.channels {
+			d := m.sum[s*m.channels+c] / n
+			mean[c] = T(float64(first[c]) + d)
+			variance[c] = T(math.Max(0, m.square[s*m.channels+c]/n-d*d))
+		}
+	}
+}
+
+func (m *batchMoments[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}

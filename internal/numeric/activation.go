@@ -1,0 +1,77 @@
+package numeric
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// Activate sets y, which may be x itself, to the activation of x.
+func Activate[T Float](a kernel.Activation, y, x []T) {
+	if s, ok := Singles(y); ok {
+		copy(y, x)
+		a.Apply(s)
+		return
+	}
+	f := activationOf(a)
+	for i, v := range x {
+		y[i] = T(f(float64(v)))
+	}
+}
+
+// ActivationGradient sets dx, which may be dy itself, to the gradient where the value is y.
+func ActivationGradient[T Float](a kernel.Activation, dx, dy, y []T) {
+	if d, ok := Singles(dx); ok {
+		g, _ := Singles(dy)
+		v, _ := Singles(y)
+		a.Gradient(d, g, v)
+		return
+	}
+	f := slopeOf(a)
+	for i, v := range y {
+		dx[i] = dy[i] * T(f(float64(v)))
+	}
+}
+
+// leak is the slope of LeakyReLU below zero.
+const leak = 0.2
+
+func activationOf(a kernel.Activation) func(x float64) float64 {
+	switch a {
+	case kernel.ReLUActivation:
+		return func(x float64) float64 { return max(x, 0) }
+	case kernel.LeakyActivation:
+		return func(x float64) float64 { return max(x, leak*x) }
+	case kernel.TanhActivation:
+		return math.Tanh
+	case kernel.SigmoidActivation:
+		return Logistic
+	case kernel.SoftplusActivation:
+		return Softplus
+	}
+	return func(x float64) float64 { return x }
+}
+
+// slopeOf returns the derivative of an activation as a function of its value.
+func slopeOf(a kernel.Activation) func(y float64) float64 {
+	switch a {
+	case kernel.ReLUActivation:
+		return func(y float64) float64 { return step(y, 0) }
+	case kernel.LeakyActivation:
+		return func(y float64) float64 { return step(y, leak) }
+	case kernel.TanhActivation:
+		return func(y float64) float64 { return 1 - y*y }
+	case kernel.SigmoidActivation:
+		return func(y float64) float64 { return y * (1 - y) }
+	case kernel.SoftplusActivation:
+		return func(y float64) float64 { return -math.Expm1(-y) }
+	}
+	return func(float64) float64 { return 1 }
+}
+
+func step(y, below float64) float64 {
+	if y > 0 {
+		return 1
+	}
+	return below
+}

@@ -1,0 +1,43 @@
+package numeric
+
+import "github.com/unravel-ml/unravel/internal/parallel"
+
+// BlockSize is the number of elements of a work item of cheap elementwise work.
+const BlockSize = 4096
+
+// Loop runs a body over [0, n) in blocks of fixed size, in parallel, and adds up
+// what the body returns in the order of the blocks: the result does not depend
+// on the number of threads.
+type Loop struct {
+	n, size int
+	body    func(lo, hi int) float64
+	sums    []float64
+	item    func(worker, i int)
+}
+
+// NewLoop makes a loop over [0, n) in blocks of size elements.
+func NewLoop(n, size int, body func(lo, hi int) float64) *Loop {
+	blocks := (n + size - 1) / size
+	l := &Loop{n: n, size: size, body: body, sums: make([]float64, blocks)}
+	l.item = func(_, i int) { l.sums[i] = l.body(i*l.size, min((i+1)*l.size, l.n)) }
+	return l
+}
+
+// Run runs the body, and returns the sum.
+func (l *Loop) Run() float64 {
+	if len(l.sums) <= 1 {
+		return l.body(0, l.n)
+	}
+	parallel.For(len(l.sums), l.item)
+	sum := 0.0
+	for _, s := range l.sums {
+		sum += s
+	}
+	return sum
+}
+
+// Resize makes the loop one over [0, n), n at most what it was made for.
+func (l *Loop) Resize(n int) {
+	l.n = n
+	l.sums = l.sums[:(n+l.size-1)/l.size]
+}

@@ -1,0 +1,100 @@
+// Package numeric holds the arithmetic of vectors of float32 or float64 that operations
+// share: vectorised by package kernel for float32, plain loops for float64. Sums are of
+// float64.
+package numeric
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// Float is an element type of operations.
+type Float interface{ float32 | float64 }
+
+// minSquare is the least squared norm that a vector is divided by.
+const minSquare = 1e-12
+
+// Singles returns x as a slice of float32 if that is what it is.
+func Singles[T Float](x []T) ([]float32, bool) {
+	p, ok := any(&x).(*[]float32)
+	if !ok {
+		return nil, false
+	}
+	return *p, true
+}
+
+// Square returns sum v_i^2.
+func Square[T Float](v []T) float64 {
+	s := 0.0
+	for _, x := range v {
+		s += float64(x) * float64(x)
+	}
+	return s
+}
+
+// Dot returns sum a_i b_i, added up in order.
+func Dot[T Float](a, b []T) float64 {
+	s := 0.0
+	for i, x := range a {
+		s += float64(x) * float64(b[i])
+	}
+	return s
+}
+
+// Normalise sets y = Pi(v) = v / sqrt(max(|v|^2, 1e-12)), which may be v itself, and returns |v|^2.
+func Normalise[T Float](y, v []T) float64 {
+	s := Square(v)
+	scale := 1 / math.Sqrt(max(s, minSquare))
+	for i, x := range v {
+		y[i] = T(float64(x) * scale)
+	}
+	return s
+}
+
+// NormaliseGradient sets dv, which may be dy itself, from y = Pi(v) and |v|^2.
+// Where |v|^2 is below its minimum, Pi only multiplies by a constant.
+func NormaliseGradient[T Float](dv, y, dy []T, square float64) {
+	along := 0.0
+	if square > minSquare {
+		along = Dot(y, dy)
+	}
+	scale := 1 / math.Sqrt(max(square, minSquare))
+	for i, g := range dy {
+		dv[i] = T((float64(g) - along*float64(y[i])) * scale)
+	}
+}
+
+// SquaredError returns sum (a_i - b_i)^2.
+func SquaredError[T Float](a, b []T) float64 {
+	if a32, ok := Singles(a); ok {
+		b32, _ := Singles(b)
+		return kernel.SquaredError(a32, b32)
+	}
+	s := 0.0
+	for i, x := range a {
+		d := float64(x - b[i])
+		s += d * d
+	}
+	return s
+}
+
+// Product returns sum a_i b_i, added up as is fastest.
+func Product[T Float](a, b []T) float64 {
+	if x, ok := Singles(a); ok {
+		y, _ := Singles(b)
+		return kernel.Dot(x, y)
+	}
+	return Dot(a, b)
+}
+
+// Sum returns sum x_i.
+func Sum[T Float](x []T) (sum float64) {
+	if s, ok := Singles(x); ok {
+		return kernel.Sum(s)
+	}
+	for _, v := range x {
+		sum += float64(v)
+	}
+	return sum
+}

@@ -1,0 +1,123 @@
+package losses
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
+)
+
+// CosineRegression returns the mean over n images of
+//
+//	2 - 2 cos(p_1, t_2) + 2 - 2 cos(p_2, t_1)
+//
+// for predictions p_1, p_2 and targets t_1, t_2 of the two views of an image: nodes [2n, d] of the first
+// views in the first n rows and the second ones in the others. The result is a scalar from 0 to 8. No
+// gradient flows into the targets; a vector of norm below 1e-12 is divided by that in place of its norm.
+//
+// Source: Grill et al. 2020, equation 2.
+func CosineRegression(predictions, targets *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "cosine regression",
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			_, _, err := viewRows(in)
+			return tensor.ScalarShape(), err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newCosineRegression[float32](in[0][0], in[0][1])), nil
+			}
+			return graph.NewFunc[float64](newCosineRegression[float64](in[0][0], in[0][1])), nil
+		},
+		Diff: []bool{true, false},
+	}, predictions, targets)
+}
+
+// CosineRegressionLoss is [CosineRegression] of a model's predictions.
+type CosineRegressionLoss struct {
+	Weight float64 `yaml:"weight" doc:"factor in the total"`
+}
+
+// NewCosineRegression returns the default settings.
+func NewCosineRegression() *CosineRegressionLoss { return &CosineRegressionLoss{Weight: 1} }
+
+// Validate checks the settings.
+func (l *CosineRegressionLoss) Validate() error { return validWeight(l.Weight) }
+
+// Weighting implements [Loss].
+func (l *CosineRegressionLoss) Weighting() float64 { return l.Weight }
+
+// Add implements [Loss].
+func (l *CosineRegressionLoss) Add(o *Outputs) (*gorgonia.Node, error) {
+	if o.Views == nil || o.Views.Predictions == nil {
+		return nil, missing("predictions of another view")
+	}
+	return CosineRegression(o.Views.Predictions, o.Views.Targets)
+}
+
+// leastNorm is the least norm that a row is divided by.
+const leastNorm = 1e-12
+
+// viewRows checks two matrices of one shape whose rows are the images' first views, then their second ones.
+func viewRows(in []tensor.Shape) (images, columns int, err error) {
+	rows, columns, err := graph.Matrix("input", in[0])
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case rows%2 != 0:
+		return 0, 0, graph.Wanted("an even number of rows: first views, then second ones", in[0])
+	case len(in) > 1 && !slices.Equal(in[0], in[1]):
+		return 0, 0, graph.Wanted(fmt.Sprintf("targets of shape %v", in[0]), in[1])
+	}
+	return rows / 2, columns, nil
+}
+
+type cosineRegression[T graph.Float] struct {
+	rows, columns          int
+	cosine, norms, targets []float64 // by row of the predictions; the norm of its target
+}
+
+func newCosineRegression[T graph.Float](rows, columns int) *cosineRegression[T] {
+	return &cosineRegression[T]{rows, columns, make([]float64, rows), make([]float64, rows), make([]float64, rows)}
+}
+
+// pair returns a row of the predictions and its target.
+func (f *cosineRegression[T]) pair(in [][]T, i int) (p, t []T) {
+	c, j := f.columns, (i+f.rows/2)%f.rows
+	return in[0][i*c : (i+1)*c], in[1][j*c : (j+1)*c]
+}
+
+func (f *cosineRegression[T]) Forward(in [][]T, out []T) {
+	sum := 0.0
+	for i := range f.rows {
+		p, t := f.pair(in, i)
+		f.norms[i], f.targets[i] = norm2(p), norm2(t)
+		f.cosine[i] = numeric.Dot(p, t) / (f.norms[i] * f.targets[i])
+		sum += 2 - 2*f.cosine[i]
+	}
+	out[0] = T(sum / float64(f.rows/2))
+}
+
+// norm2 is a row's norm, or the least one.
+func norm2[T graph.Float](v []T) float64 { return max(math.Sqrt(numeric.Square(v)), leastNorm) }
+
+func (f *cosineRegression[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	g := -2 * float64(dout[0]) / float64(f.rows/2)
+	for i := range f.rows {
+		p, t := f.pair(in, i)
+		dp := din[0][i*f.columns : (i+1)*f.columns]
+		along := f.cosine[i] / (f.norms[i] * f.norms[i])
+		if f.norms[i] == leastNorm {
+			along = 0
+		}
+		across := 1 / (f.norms[i] * f.targets[i])
+		for c, v := range p {
+			dp[c] = T(g * (float64(t[c])*across - float64(v)*along))
+		}
+	}
+}

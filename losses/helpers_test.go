@@ -1,0 +1,33 @@
+package losses_test
+
+import (
+	"testing"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// valueAndGradient runs a scalar node of a float64 graph and its gradient in x.
+func valueAndGradient(t *testing.T, n, x *gorgonia.Node) (float64, []float64) {
+	t.Helper()
+	grads, err := gorgonia.Grad(n, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.New(n, grads[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	return m.Value(n).Data().(float64), m.Value(grads[0]).Data().([]float64)
+}
+
+// modularityOn is losses.Modularity with the blocks before the nodes.
+func modularityOn(d factor.Deviation, a factor.Aggregate, e losses.DeviationEstimator, blocks []factor.Block, z, labels *gorgonia.Node) (*gorgonia.Node, error) {
+	return losses.Modularity(d, a, e, z, labels, blocks...)
+}

@@ -1,0 +1,156 @@
+package losses
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// InfoNCE returns the mean over n queries q of
+//
+//	-log( exp(q.k/tau) / (exp(q.k/tau) + sum_u exp(q.u/tau)) )
+//
+// with k the query's own key and u the negatives: nodes [n, d], [n, d] and [d, K], a negative in
+// each column, all unit vectors. The result is a scalar, in nats, at least 0. No gradient flows into the negatives.
+//
+// Source: He et al. 2020, equation 1.
+func InfoNCE(queries, keys, negatives *gorgonia.Node, tau float64) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "info-nce",
+		Key:  graph.Key(tau),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			_, d, err := graph.Matrix("queries", in[0])
+			switch {
+			case err != nil:
+				return nil, err
+			case !slices.Equal(in[0], in[1]):
+				return nil, graph.Wanted(fmt.Sprintf("keys of shape %v", in[0]), in[1])
+			case in[2].Dims() != 2 || in[2][0] != d || in[2][1] < 1:
+				return nil, graph.Wanted(fmt.Sprintf("negatives of shape (%d, K)", d), in[2])
+			case !(tau > 0) || math.IsInf(tau, 0):
+				return nil, graph.Wanted("a positive temperature", tau)
+			}
+			return tensor.ScalarShape(), nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			n, d, m := in[0][0], in[0][1], in[2][1]
+			if dt == tensor.Float32 {
+				return newInfoNCE[float32](n, d, m, tau)
+			}
+			return newInfoNCE[float64](n, d, m, tau)
+		},
+		Diff: []bool{true, true, false},
+	}, queries, keys, negatives)
+}
+
+// InfoNCELoss is [InfoNCE] of a model's queries.
+type InfoNCELoss struct {
+	Weight      float64 `yaml:"weight" doc:"factor in the total"`
+	Temperature float64 `yaml:"temperature" doc:"what cosines are divided by: 0.07 in MoCo, 0.2 in its second version"`
+}
+
+// NewInfoNCE returns the default settings.
+func NewInfoNCE() *InfoNCELoss { return &InfoNCELoss{Weight: 1, Temperature: 0.07} }
+
+// Validate checks the settings.
+func (l *InfoNCELoss) Validate() error {
+	if !(l.Temperature > 0) || l.Temperature > 1e6 {
+		return config.Invalid("temperature", "want more than 0, got %v", l.Temperature)
+	}
+	return validWeight(l.Weight)
+}
+
+// Weighting implements [Loss].
+func (l *InfoNCELoss) Weighting() float64 { return l.Weight }
+
+// Add implements [Loss].
+func (l *InfoNCELoss) Add(o *Outputs) (*gorgonia.Node, error) {
+	if o.Views == nil || o.Views.Negatives == nil {
+		return nil, missing("a queue of keys")
+	}
+	return InfoNCE(o.Views.Queries, o.Views.Keys, o.Views.Negatives, l.Temperature)
+}
+
+type infoNCE[T graph.Float] struct {
+	product          graph.Body[T] // of queries and negatives
+	rows, columns, m int
+	tau              float64
+	zero             []T // the product's bias
+	logits           []T // [rows, m]: q.u, then exp(q.u/tau) over the sum
+	positive         []float64
+	scaled           []T
+	in, din          [][]T
+	item             func(worker, i int)
+}
+
+func newInfoNCE[T graph.Float](rows, columns, m int, tau float64) (graph.Func, error) {
+	product, err := layer.DenseBody[T](rows, columns, m, graph.Linear)
+	if err != nil {
+		return nil, err
+	}
+	f := &infoNCE[T]{product: product, rows: rows, columns: columns, m: m, tau: tau, zero: make([]T, m), logits: make([]T, rows*m),
+		positive: make([]float64, 2*rows), in: make([][]T, 3), din: make([][]T, 3)}
+	f.item = f.row
+	return graph.NewFunc[T](f), nil
+}
+
+func (f *infoNCE[T]) Forward(in [][]T, out []T) {
+	f.in[0], f.in[1], f.in[2] = in[0], in[2], f.zero
+	f.product.Forward(f.in, f.logits)
+	for i := range f.rows {
+		at, end := i*f.columns, (i+1)*f.columns
+		f.positive[i] = numeric.Dot(in[0][at:end], in[1][at:end])
+	}
+	parallel.For(f.rows, f.item)
+	sum := 0.0
+	for i := range f.rows {
+		sum += f.positive[f.rows+i]
+	}
+	out[0] = T(sum / float64(f.rows))
+}
+
+// row makes probabilities of a row's logits: that of the positive is positive[i], its
+// loss positive[rows+i].
+func (f *infoNCE[T]) row(_, i int) {
+	x := f.logits[i*f.m : (i+1)*f.m]
+	most := math.Max(f.positive[i], float64(slices.Max(x)))
+	for j, v := range x {
+		x[j] = T((float64(v) - most) / f.tau)
+	}
+	numeric.Exp(x, x)
+	logit := (f.positive[i] - most) / f.tau
+	own := math.Exp(logit)
+	sum := own + numeric.Sum(x)
+	for j := range x {
+		x[j] = T(float64(x[j]) / sum)
+	}
+	f.positive[i], f.positive[f.rows+i] = own/sum, math.Log(sum)-logit
+}
+
+func (f *infoNCE[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	g := float64(dout[0]) / float64(f.rows) / f.tau
+	if dq := din[0]; dq != nil {
+		if f.scaled == nil {
+			f.scaled = make([]T, f.rows*f.columns)
+		}
+		f.in[0], f.in[1], f.in[2] = in[0], in[2], f.zero
+		f.din[0] = f.scaled
+		f.product.Backward(f.in, f.logits, f.logits, f.din) // sum_j p_j u_j
+		for i, v := range f.scaled {
+			p := f.positive[i/f.columns]
+			dq[i] = T(g * (float64(v) + (p-1)*float64(in[1][i])))
+		}
+	}
+	for i := range din[1] {
+		din[1][i] = T(g * (f.positive[i/f.columns] - 1) * float64(in[0][i]))
+	}
+}

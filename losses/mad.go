@@ -1,0 +1,31 @@
+package losses
+
+import (
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/geometry"
+	"gorgonia.org/gorgonia"
+)
+
+// MAD is [Modularity] with the mean over values of the mean Euclidean distance from
+// the geometric median. Its gradient goes through the inner optimum: that of p_i is
+// the unit vector from the median to p_i, over n; points at the median share minus
+// the others' sum. It is differentiable where the median is none of the points, or
+// is strictly held by one.
+//
+// Source: Zhang and Sugiyama 2024, example 3; the gradient is ours.
+func MAD(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
+	return Modularity(factor.MAD, factor.Mean, Plain, z, groups, blocks...)
+}
+
+// NewMAD returns the default settings of [MAD].
+func NewMAD() *ModularityLoss { return newModularityLoss(factor.MAD, factor.Mean) }
+
+// newMAD returns the mean distance from the geometric median.
+func newMAD[T graph.Float](columns int) deviation[T] {
+	m := new(geometry.Median)
+	return &optimum[T]{columns: columns, slope: m.Gradient, find: func(x []float64, columns int) (float64, error) {
+		err := m.Fit(x, columns)
+		return m.MeanDistance, err
+	}}
+}

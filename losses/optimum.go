@@ -1,0 +1,44 @@
+package losses
+
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/graph"
+)
+
+// optimum is a deviation that is the least of some quantity over all centres, found
+// in float64. Its gradient is that of the quantity at the centre found, by the
+// envelope theorem.
+type optimum[T graph.Float] struct {
+	columns int
+	find    func(x []float64, columns int) (float64, error)
+	slope   func(scale float64, dx []float64)
+
+	x      []float64
+	failed error // of the last value: numbers were not finite
+}
+
+func (o *optimum[T]) value(x []T, rows int) float64 {
+	o.x = o.x[:0]
+	for _, v := range x[:rows*o.columns] {
+		o.x = append(o.x, float64(v))
+	}
+	var v float64
+	if v, o.failed = o.find(o.x, o.columns); o.failed != nil {
+		return math.NaN()
+	}
+	return v
+}
+
+func (o *optimum[T]) gradient(_ []T, rows int, scale float64, dx []T) {
+	g := o.x[:rows*o.columns]
+	if o.failed == nil {
+		o.slope(scale, g)
+	}
+	for i, v := range g {
+		if o.failed != nil {
+			v = math.NaN()
+		}
+		dx[i] = T(v)
+	}
+}

@@ -1,0 +1,47 @@
+package losses_test
+
+import (
+	"fmt"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// benchmarkLoss runs a loss of codes and five factors, and its gradient, in float32.
+func benchmarkLoss(b *testing.B, build func(z, y *gorgonia.Node) (*gorgonia.Node, error)) {
+	for _, size := range [][2]int{{4096, 16}, {64, 10}} {
+		g, stream := gorgonia.NewGraph(), rng.New(1, "codes")
+		input := func(name string, columns int) *gorgonia.Node {
+			x := make([]float32, size[0]*columns)
+			for i := range x {
+				x[i] = float32(stream.NormFloat64() / 4)
+			}
+			v := tensor.New(tensor.WithShape(size[0], columns), tensor.WithBacking(x))
+			return gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(size[0], columns), gorgonia.WithName(name), gorgonia.WithValue(v))
+		}
+		z, y := input("z", size[1]), input("y", 5)
+		loss, err := build(z, y)
+		if err != nil {
+			b.Fatal(err)
+		}
+		grads, err := gorgonia.Grad(loss, z)
+		if err != nil {
+			b.Fatal(err)
+		}
+		m, err := machine.New(loss, grads[0])
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
+			for b.Loop() {
+				if err := m.RunAll(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

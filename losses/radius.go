@@ -1,0 +1,32 @@
+package losses
+
+import (
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/geometry"
+	"gorgonia.org/gorgonia"
+)
+
+// Radius is [Modularity] with the maximum over values of the radius of the smallest
+// enclosing ball. Its gradient goes through the inner optimum: if the ball's centre
+// is sum_i l_i p_i for points p_i on its surface, with l_i >= 0 that add up to 1, then
+// that of p_i is l_i (p_i - centre) / radius. It is differentiable where one value
+// has the largest ball, the l are unique and the radius is not 0.
+//
+// Source: Zhang and Sugiyama 2024, example 2; the gradient is ours.
+func Radius(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
+	return Modularity(factor.Radius, factor.Max, Plain, z, groups, blocks...)
+}
+
+// NewRadius returns the default settings of [Radius].
+func NewRadius() *ModularityLoss { return newModularityLoss(factor.Radius, factor.Max) }
+
+// newRadius returns the radius of the smallest enclosing ball. Where several choices
+// of points hold the ball, its gradient is that of one of them.
+func newRadius[T graph.Float](columns int) deviation[T] {
+	b := new(geometry.Ball)
+	return &optimum[T]{columns: columns, slope: b.Gradient, find: func(x []float64, columns int) (float64, error) {
+		err := b.Enclose(x, columns)
+		return b.Radius, err
+	}}
+}

@@ -1,0 +1,43 @@
+package latent
+
+import (
+	"math"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
+)
+
+// Interval returns c + w tanh(u) with c the middle and w half the length of
+// [lo, hi], element by element: a soft restriction to the interval that starts in
+// its middle for u = 0.
+func Interval(u *gorgonia.Node, lo, hi float64) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Elementwise("interval", graph.Key(lo, hi), map[string]any{"lo": lo, "hi": hi}, func(n int, dt tensor.Dtype) graph.Func {
+		c, w := (lo+hi)/2, math.Abs(hi-lo)/2
+		if dt == tensor.Float32 {
+			return graph.NewFunc[float32](&interval[float32]{c, w, make([]float32, n)})
+		}
+		return graph.NewFunc[float64](&interval[float64]{c, w, make([]float64, n)})
+	}), u)
+}
+
+type interval[T graph.Float] struct {
+	c, w float64
+	tanh []T
+}
+
+func (f *interval[T]) Forward(in [][]T, out []T) {
+	numeric.Tanh(f.tanh, in[0])
+	for i, t := range f.tanh {
+		out[i] = T(f.c + f.w*float64(t))
+	}
+}
+
+func (f *interval[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
+	for i := range din[0] {
+		t := float64(f.tanh[i])
+		din[0][i] = T(float64(dout[i]) * f.w * (1 - t*t))
+	}
+}

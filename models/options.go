@@ -1,0 +1,319 @@
+package models
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+)
+
+// Options describe the columns of a matrix [rows, K] of weights of options: blocks of
+// Sizes columns, one for each categorical dimension. A block stands under the option
+// whose column, of an earlier block, Parents has, or at the top, -1.
+type optionBlocks struct{ Sizes, Parents []int }
+
+func (o optionBlocks) columns() (k int) {
+	for _, n := range o.Sizes {
+		k += n
+	}
+	return k
+}
+
+func (o optionBlocks) check() error {
+	if len(o.Parents) != len(o.Sizes) {
+		return graph.Wanted("a parent for each block", o)
+	}
+	first := 0
+	for b, n := range o.Sizes {
+		if n < 1 || o.Parents[b] < -1 || o.Parents[b] >= first {
+			return graph.Wanted("blocks of one column or more, under a column before them or -1", o)
+		}
+		first += n
+	}
+	return nil
+}
+
+// OptionWeights returns the weights of the options of categorical dimensions, [rows, K]:
+// in every block the softmax of logits/tau, times the weight of the option that the
+// block stands under. As tau goes to 0 they become 0 and 1 (at equal logits, equal parts).
+func weighOptions(logits *gorgonia.Node, o optionBlocks, tau float64) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:       "option weights",
+		Key:        graph.Key(o, tau),
+		Attributes: map[string]any{"sizes": o.Sizes, "parents": o.Parents, "tau": tau},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			_, columns, err := graph.Matrix("logits", in[0])
+			switch {
+			case err != nil:
+				return nil, err
+			case o.check() != nil:
+				return nil, o.check()
+			case columns != o.columns():
+				return nil, graph.Wanted(fmt.Sprintf("%d columns of logits", o.columns()), in[0])
+			case !(tau > 0) || math.IsInf(tau, 0):
+				return nil, graph.Wanted("a positive tau", tau)
+			}
+			return in[0].Clone(), nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newOptionWeights[float32](o, tau, in[0][1])), nil
+			}
+			return graph.NewFunc[float64](newOptionWeights[float64](o, tau, in[0][1])), nil
+		},
+	}, logits)
+}
+
+type optionWeights[T graph.Float] struct {
+	optionBlocks
+	tau          T
+	columns      int
+	softmax, sum []T // of a row: softmaxes, gradients of the weights
+}
+
+func newOptionWeights[T graph.Float](o optionBlocks, tau float64, columns int) *optionWeights[T] {
+	return &optionWeights[T]{o, T(tau), columns, make([]T, columns), make([]T, columns)}
+}
+
+// softmaxes computes those of a row's blocks.
+func (f *optionWeights[T]) softmaxes(logits []T) {
+	first := 0
+	for _, n := range f.Sizes {
+		x, s := logits[first:first+n], f.softmax[first:first+n]
+		most, sum := slices.Max(x), T(0)
+		for j, v := range x {
+			s[j] = T(math.Exp(float64((v - most) / f.tau)))
+			sum += s[j]
+		}
+		for j := range s {
+			s[j] /= sum
+		}
+		first += n
+	}
+}
+
+func (f *optionWeights[T]) Forward(in [][]T, out []T) {
+	for at := 0; at < len(out); at += f.columns {
+		f.softmaxes(in[0][at : at+f.columns])
+		row, first := out[at:at+f.columns], 0
+		for b, n := range f.Sizes {
+			under := T(1)
+			if p := f.Parents[b]; p >= 0 {
+				under = row[p]
+			}
+			for j := first; j < first+n; j++ {
+				row[j] = f.softmax[j] * under
+			}
+			first += n
+		}
+	}
+}
+
+func (f *optionWeights[T]) Backward(in [][]T, out, dout []T, din [][]T) {
+	for at := 0; at < len(out); at += f.columns {
+		f.softmaxes(in[0][at : at+f.columns])
+		copy(f.sum, dout[at:at+f.columns])
+		first := f.columns
+		for b := len(f.Sizes) - 1; b >= 0; b-- { // what stands under an option comes after it
+			n := f.Sizes[b]
+			first -= n
+			var mean T // of the gradients
+			for j := first; j < first+n; j++ {
+				mean += f.softmax[j] * f.sum[j]
+			}
+			under := T(1)
+			if p := f.Parents[b]; p >= 0 {
+				under = out[at+p]
+				f.sum[p] += mean
+			}
+			for j := first; j < first+n; j++ {
+				din[0][at+j] = f.softmax[j] * (f.sum[j] - mean) * under / f.tau
+			}
+		}
+	}
+}
+
+// Gate returns values [rows, n] times weights [rows, K]: column c of the values times
+// column columns[c] of the weights, or times 1 if that is -1.
+func gateValues(values, weights *gorgonia.Node, columns []int) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:       "gate",
+		Key:        graph.Key(columns),
+		Attributes: map[string]any{"columns": columns},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			rows, n, err := graph.Matrix("values", in[0])
+			if err != nil {
+				return nil, err
+			}
+			others, k, err := graph.Matrix("weights", in[1])
+			switch {
+			case err != nil:
+				return nil, err
+			case others != rows:
+				return nil, graph.Wanted(fmt.Sprintf("%d rows of weights", rows), in[1])
+			case len(columns) != n || slices.Min(columns) < -1 || slices.Max(columns) >= k:
+				return nil, graph.Wanted(fmt.Sprintf("%d columns of weights from -1 to %d", n, k-1), columns)
+			}
+			return in[0].Clone(), nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](gate[float32]{columns, in[1][1]}), nil
+			}
+			return graph.NewFunc[float64](gate[float64]{columns, in[1][1]}), nil
+		},
+	}, values, weights)
+}
+
+type gate[T graph.Float] struct {
+	columns []int
+	k       int
+}
+
+func (f gate[T]) Forward(in [][]T, out []T) {
+	n := len(f.columns)
+	for i, v := range in[0] {
+		if c := f.columns[i%n]; c >= 0 {
+			v *= in[1][i/n*f.k+c]
+		}
+		out[i] = v
+	}
+}
+
+func (f gate[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	n := len(f.columns)
+	if din[1] != nil {
+		clear(din[1])
+	}
+	for i, d := range dout {
+		c := f.columns[i%n]
+		at := i/n*f.k + c
+		if din[0] != nil {
+			din[0][i] = d
+			if c >= 0 {
+				din[0][i] = d * in[1][at]
+			}
+		}
+		if din[1] != nil && c >= 0 {
+			din[1][at] += d * in[0][i]
+		}
+	}
+}
+
+// OptionNumbers returns what metrics see of hierarchical codes, [rows, blocks + n]: for
+// every block of weights, which are 0 and 1, 1 + the option or 0 where no option
+// has weight, and the values [rows, n]. It has no gradient.
+func numberOptions(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:       "option numbers",
+		Key:        graph.Key(sizes),
+		Attributes: map[string]any{"sizes": sizes},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			rows, k, err := graph.Matrix("weights", in[0])
+			if err != nil {
+				return nil, err
+			}
+			others, n, err := graph.Matrix("values", in[1])
+			switch {
+			case err != nil:
+				return nil, err
+			case others != rows || k != (optionBlocks{Sizes: sizes}).columns():
+				return nil, graph.Wanted(fmt.Sprintf("%d rows, and blocks of %d columns", rows, k), []any{in[1], sizes})
+			}
+			return tensor.Shape{rows, len(sizes) + n}, nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](optionNumbers[float32]{sizes, in[0][1], in[1][1]}), nil
+			}
+			return graph.NewFunc[float64](optionNumbers[float64]{sizes, in[0][1], in[1][1]}), nil
+		},
+		Diff: []bool{false, false},
+	}, weights, values)
+}
+
+type optionNumbers[T graph.Float] struct {
+	sizes []int
+	k, n  int
+}
+
+func (f optionNumbers[T]) Forward(in [][]T, out []T) {
+	width := len(f.sizes) + f.n
+	for row := range len(out) / width {
+		to, weights := out[row*width:(row+1)*width], in[0][row*f.k:(row+1)*f.k]
+		for b, n := range f.sizes {
+			to[b] = 0
+			for j, w := range weights[:n] {
+				to[b] += T(1+j) * w
+			}
+			weights = weights[n:]
+		}
+		copy(to[len(f.sizes):], in[1][row*f.n:(row+1)*f.n])
+	}
+}
+
+func (optionNumbers[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
+
+// NumberedOptions is the reverse of OptionNumbers: from numbers [rows, blocks + n] it returns
+// weights, 1 for the option of the nearest whole number and 0 for others and under an option that is
+// not chosen, and beside them the values, 0 where their column of the weights (see Gate) is
+// 0: [rows, K + n], the input of a decoder. It has no gradient.
+func readOptions(numbers *gorgonia.Node, o optionBlocks, columns []int) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:       "numbered options",
+		Key:        graph.Key(o, columns),
+		Attributes: map[string]any{"sizes": o.Sizes, "parents": o.Parents, "columns": columns},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			rows, d, err := graph.Matrix("numbers", in[0])
+			switch {
+			case err != nil:
+				return nil, err
+			case o.check() != nil:
+				return nil, o.check()
+			case d != len(o.Sizes)+len(columns):
+				return nil, graph.Wanted(fmt.Sprintf("%d columns", len(o.Sizes)+len(columns)), in[0])
+			}
+			return tensor.Shape{rows, o.columns() + len(columns)}, nil
+		},
+		New: func(_ []tensor.Shape, out tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](numberedOptions[float32]{o, columns, out[1]}), nil
+			}
+			return graph.NewFunc[float64](numberedOptions[float64]{o, columns, out[1]}), nil
+		},
+		Diff: []bool{false},
+	}, numbers)
+}
+
+type numberedOptions[T graph.Float] struct {
+	optionBlocks
+	values []int
+	width  int
+}
+
+func (f numberedOptions[T]) Forward(in [][]T, out []T) {
+	d := len(f.Sizes) + len(f.values)
+	clear(out)
+	for row := range len(out) / f.width {
+		from, to := in[0][row*d:(row+1)*d], out[row*f.width:(row+1)*f.width]
+		first := 0
+		for b, n := range f.Sizes {
+			choice := int(math.Round(float64(from[b]))) - 1
+			if p := f.Parents[b]; choice >= 0 && choice < n && (p < 0 || to[p] > 0) {
+				to[first+choice] = 1
+			}
+			first += n
+		}
+		for i, c := range f.values {
+			if c < 0 || to[c] > 0 {
+				to[first+i] = from[len(f.Sizes)+i]
+			}
+		}
+	}
+}
+
+func (numberedOptions[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
