@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/registry"
@@ -67,11 +68,11 @@ func (m *brokenModel) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node
 	case "one code":
 		return graph.Scale(0, z)
 	case "codes by the batch": // standardised over the batch
-		moments, err := graph.BatchMoments(z, 1)
+		moments, err := layer.BatchMoments(z, 1)
 		if err != nil {
 			return nil, err
 		}
-		return graph.BatchNorm(z, moments, nil, nil, graph.NormOptions{Epsilon: 1e-5})
+		return layer.BatchNorm(z, moments, nil, nil, layer.NormOptions{Epsilon: 1e-5})
 	}
 	return z, nil
 }
