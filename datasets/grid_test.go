@@ -1,7 +1,9 @@
 package datasets_test
 
 import (
+	"archive/zip"
 	"bytes"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -96,11 +98,13 @@ func TestGridFolderForms(t *testing.T) {
 
 func TestGridArchive(t *testing.T) {
 	var b bytes.Buffer
-	z := npy.NewNPZWriter(&b)
-	if err := npy.WriteNPZ(z, "images", []int{4, 1, 2}, ramp(8)); err != nil {
+	z := zip.NewWriter(&b)
+	images, err := z.Create("images.npy")
+	if err := errors.Join(err, npy.Write(images, []int{4, 1, 2}, ramp(8))); err != nil {
 		t.Fatal(err)
 	}
-	if err := npy.WriteNPZ(z, "factors", []int{4, 2}, []int64{0, 0, 0, 1, 1, 0, 1, 1}); err != nil {
+	factors, err := z.Create("factors.npy")
+	if err := errors.Join(err, npy.Write(factors, []int{4, 2}, []int64{0, 0, 0, 1, 1, 0, 1, 1})); err != nil {
 		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {

@@ -143,12 +143,6 @@ func Read[T Element](r *Reader, dst []T) error {
 	return nil
 }
 
-// Float32s fills dst with the next elements.
-func (r *Reader) Float32s(dst []float32) error { return Read(r, dst) }
-
-// Float64s fills dst with the next elements.
-func (r *Reader) Float64s(dst []float64) error { return Read(r, dst) }
-
 // count returns the number of elements of a shape, refusing what cannot be.
 func count(shape []int, size int) (int, error) {
 	if len(shape) > 32 {

@@ -127,7 +127,7 @@ func TestBlocks(t *testing.T) {
 			}
 			for i := 0; i < r.Len(); i += size {
 				block := make([]float32, min(size, r.Len()-i))
-				if err := r.Float32s(block); err != nil {
+				if err := Read(r, block); err != nil {
 					t.Fatal(err)
 				}
 				for k, x := range block {
@@ -136,47 +136,11 @@ func TestBlocks(t *testing.T) {
 					}
 				}
 			}
-			if err := r.Float64s(make([]float64, 1)); err == nil || !strings.Contains(err.Error(), "want 1 elements, but 0 are left of shape") {
+			if err := Read(r, make([]float64, 1)); err == nil || !strings.Contains(err.Error(), "want 1 elements, but 0 are left of shape") {
 				t.Errorf("past the end: %v", err)
 			}
 			r.Close()
 		}
-	}
-}
-
-func TestSeekRow(t *testing.T) {
-	r, err := Open("testdata/images.npy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if r.Rows() != 5 || r.RowLen() != 16 {
-		t.Errorf("%d rows of %d", r.Rows(), r.RowLen())
-	}
-	for _, row := range []int{3, 0, 4, 4, 1} {
-		var got [16]uint8
-		if err := r.SeekRow(row); err != nil {
-			t.Fatal(err)
-		}
-		if err := Read(r, got[:]); err != nil || got[0] != uint8(16*row) || got[15] != uint8(16*row+15) {
-			t.Errorf("row %d: %v, %v", row, got, err)
-		}
-	}
-	if err := r.SeekRow(4); err != nil {
-		t.Fatal(err)
-	}
-	rest, err := ReadAll[int](r)
-	if err != nil || !reflect.DeepEqual(rest.Shape, []int{16}) {
-		t.Errorf("the rest: %v, %v", rest, err)
-	}
-	for _, row := range []int{-1, 6} {
-		if err := r.SeekRow(row); err == nil || !strings.Contains(err.Error(), "no row") {
-			t.Errorf("row %d: %v", row, err)
-		}
-	}
-	z := openNPZ(t, "testdata/stored.npz")
-	if err := open(t, z, "le_u1").SeekRow(0); err == nil || !strings.Contains(err.Error(), "want a .npy file in C order") {
-		t.Errorf("npz: %v", err)
 	}
 }
 

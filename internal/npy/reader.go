@@ -19,11 +19,10 @@ type Reader struct {
 	src       io.Reader
 	closer    io.Closer
 	dt        dtype
-	left      int   // elements not yet read
-	start     int64 // where the elements begin in a file
-	sizeKnown bool  // the header was checked against the size of the file
-	transpose bool  // still in Fortran order
-	checked   bool  // src compares a checksum at its end
+	left      int  // elements not yet read
+	sizeKnown bool // the header was checked against the size of the file
+	transpose bool // still in Fortran order
+	checked   bool // src compares a checksum at its end
 	buf       []byte
 }
 
@@ -79,7 +78,7 @@ func newReader(src io.Reader, name string, size int64) (*Reader, error) {
 		return nil, fmt.Errorf("%s: %s: %d bytes of data; want %d for shape %v of %s", name, word, size-start, want, h.Shape, h.DType)
 	}
 	return &Reader{
-		Header: h, name: name, src: src, dt: dt, left: n, start: start, sizeKnown: size >= 0,
+		Header: h, name: name, src: src, dt: dt, left: n, sizeKnown: size >= 0,
 		transpose: h.Fortran && len(h.Shape) > 1, buf: make([]byte, 1<<16),
 	}, nil
 }
@@ -90,23 +89,6 @@ func (r *Reader) Close() error {
 		return nil
 	}
 	return r.closer.Close()
-}
-
-// SeekRow makes the next read begin at a row. It needs a file (not one in an .npz)
-// in C order.
-func (r *Reader) SeekRow(row int) error {
-	f, ok := r.src.(io.Seeker)
-	if !ok || r.Fortran && len(r.Shape) > 1 {
-		return fmt.Errorf("%s: rows cannot be reached out of order here; want a .npy file in C order", r.name)
-	}
-	if row < 0 || row > r.Rows() {
-		return fmt.Errorf("%s: no row %d; there are %d", r.name, row, r.Rows())
-	}
-	if _, err := f.Seek(r.start+int64(row)*int64(r.RowLen())*int64(r.dt.size), io.SeekStart); err != nil {
-		return fmt.Errorf("%s: %w", r.name, err)
-	}
-	r.left = (r.Rows() - row) * r.RowLen()
-	return nil
 }
 
 // finish makes an archive compare its checksum, which it does at the end of a member.

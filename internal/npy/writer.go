@@ -1,7 +1,6 @@
 package npy
 
 import (
-	"archive/zip"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -70,21 +69,3 @@ func encode[T Element](buf []byte, data []T) []byte {
 	}
 	return buf
 }
-
-// NPZWriter writes a .npz file.
-type NPZWriter struct{ zip *zip.Writer }
-
-// NewNPZWriter writes a .npz file to w. The same arrays give the same bytes.
-func NewNPZWriter(w io.Writer) *NPZWriter { return &NPZWriter{zip.NewWriter(w)} }
-
-// WriteNPZ adds an array, compressed.
-func WriteNPZ[T Element](z *NPZWriter, name string, shape []int, data []T) error {
-	w, err := z.zip.Create(name + ".npy")
-	if err != nil {
-		return err
-	}
-	return Write(w, shape, data)
-}
-
-// Close completes the file. It does not close the writer below.
-func (z *NPZWriter) Close() error { return z.zip.Close() }

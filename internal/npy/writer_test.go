@@ -1,6 +1,7 @@
 package npy
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"io"
@@ -125,28 +126,32 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// archive is a .npz file of one array, compressed.
+func archive(name string, shape []int, data []float32) ([]byte, error) {
+	var file bytes.Buffer
+	z := zip.NewWriter(&file)
+	w, err := z.Create(name + ".npy")
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(Write(w, shape, data), z.Close())
+	return file.Bytes(), err
+}
+
 func TestNPZRoundTrip(t *testing.T) {
-	make := func() []byte {
-		var file bytes.Buffer
-		z := NewNPZWriter(&file)
-		if err := errors.Join(WriteNPZ(z, "a", []int{2}, []float32{1, 2}), WriteNPZ(z, "b", []int{1, 3}, []int64{1, 2, 3}), z.Close()); err != nil {
-			t.Fatal(err)
-		}
-		return file.Bytes()
+	file, err := archive("a", []int{2}, []float32{1, 2})
+	if err != nil {
+		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "x.npz")
-	if err := os.WriteFile(path, make(), 0o600); err != nil {
+	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	z := openNPZ(t, path)
-	if got := z.Names(); !reflect.DeepEqual(got, []string{"a", "b"}) {
+	if got := z.Names(); !reflect.DeepEqual(got, []string{"a"}) {
 		t.Errorf("names: %v", got)
 	}
 	checkEqual(t, "a", open(t, z, "a"), []float32{1, 2})
-	checkEqual(t, "b", open(t, z, "b"), []int{1, 2, 3})
-	if !bytes.Equal(make(), make()) {
-		t.Error("the same arrays give other bytes")
-	}
 }
 
 func FuzzRead(f *testing.F) {
@@ -195,12 +200,11 @@ func FuzzRead(f *testing.F) {
 
 // FuzzNPZ: no archive makes reading panic.
 func FuzzNPZ(f *testing.F) {
-	var small bytes.Buffer
-	z := NewNPZWriter(&small)
-	if err := errors.Join(WriteNPZ(z, "a", []int{2}, []float32{1, 2}), z.Close()); err != nil {
+	small, err := archive("a", []int{2}, []float32{1, 2})
+	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(small.Bytes())
+	f.Add(small)
 	path := filepath.Join(f.TempDir(), "fuzz.npz")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -238,7 +242,7 @@ func BenchmarkReadImages(b *testing.B) {
 			b.Fatal(err)
 		}
 		for range rows {
-			if err := r.Float32s(dst); err != nil {
+			if err := Read(r, dst); err != nil {
 				b.Fatal(err)
 			}
 		}

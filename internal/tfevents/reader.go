@@ -172,25 +172,8 @@ func unmarshalValue(b []byte) (v Value, err error) {
 			v.Tag = string(f.data)
 		case f.number == valueScalar && f.wire == wire32:
 			v.Scalar = math.Float32frombits(uint32(f.x))
-		case f.number == valueImage && f.wire == wireBytes:
-			v.Image = &Image{}
-			return fields(f.data, v.Image.field)
 		}
 		return nil
 	})
 	return v, err
-}
-
-func (m *Image) field(f field) error {
-	switch {
-	case f.number == imageHeight && f.wire == wireVarint:
-		m.Height = int(int32(f.x))
-	case f.number == imageWidth && f.wire == wireVarint:
-		m.Width = int(int32(f.x))
-	case f.number == imageColorspace && f.wire == wireVarint:
-		m.Channels = int(int32(f.x))
-	case f.number == imageEncoded && f.wire == wireBytes:
-		m.PNG = append([]byte{}, f.data...)
-	}
-	return nil
 }

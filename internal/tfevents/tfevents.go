@@ -1,5 +1,5 @@
 // Package tfevents writes and reads the event files that TensorBoard shows: scalars
-// and images under a tag, at a step.
+// under a tag, at a step.
 //
 // A file is a sequence of TFRecords (a length, its checksum, the data, its checksum;
 // https://www.tensorflow.org/tutorials/load_data/tfrecord), each of which holds one
@@ -22,18 +22,10 @@ type Event struct {
 	Values      []Value
 }
 
-// Value is a scalar or an image.
+// Value is a scalar under a tag.
 type Value struct {
 	Tag    string
 	Scalar float32
-	Image  *Image // nil: a scalar
-}
-
-// Image is an encoded picture.
-type Image struct {
-	Height, Width int
-	Channels      int    // 1 gray, 3 RGB, 4 RGBA
-	PNG           []byte // or another format that browsers know
 }
 
 // fileVersion begins every file.
@@ -67,11 +59,6 @@ const (
 	summaryValue     = 1 // Summary.Value, repeated
 	valueTag         = 1 // string
 	valueScalar      = 2 // float
-	valueImage       = 4 // Summary.Image
-	imageHeight      = 1 // int32
-	imageWidth       = 2 // int32
-	imageColorspace  = 3 // int32
-	imageEncoded     = 4 // bytes
 
 	wireVarint = 0
 	wire64     = 1
@@ -99,16 +86,8 @@ func (e *Event) marshal() []byte {
 
 func (v *Value) marshal() []byte {
 	b := appendBytes(nil, valueTag, []byte(v.Tag))
-	if v.Image == nil {
-		b = appendTag(b, valueScalar, wire32)
-		return binary.LittleEndian.AppendUint32(b, math.Float32bits(v.Scalar))
-	}
-	var image []byte
-	image = appendInt(image, imageHeight, int64(v.Image.Height))
-	image = appendInt(image, imageWidth, int64(v.Image.Width))
-	image = appendInt(image, imageColorspace, int64(v.Image.Channels))
-	image = appendBytes(image, imageEncoded, v.Image.PNG)
-	return appendBytes(b, valueImage, image)
+	b = appendTag(b, valueScalar, wire32)
+	return binary.LittleEndian.AppendUint32(b, math.Float32bits(v.Scalar))
 }
 
 func appendTag(b []byte, field, wire int) []byte {

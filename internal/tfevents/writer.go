@@ -2,11 +2,8 @@ package tfevents
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"image"
-	"image/png"
 	"io"
 	"os"
 	"time"
@@ -73,25 +70,6 @@ func (w *Writer) begin() error { return w.write(Event{FileVersion: fileVersion})
 // Scalar writes a number.
 func (w *Writer) Scalar(tag string, step int64, x float32) error {
 	return w.Write(step, Value{Tag: tag, Scalar: x})
-}
-
-// Image writes a picture.
-func (w *Writer) Image(tag string, step int64, m image.Image) error {
-	var encoded bytes.Buffer
-	if err := png.Encode(&encoded, m); err != nil {
-		return fmt.Errorf("%s: image %q: %w", w.path, tag, err)
-	}
-	return w.PNG(tag, step, encoded.Bytes())
-}
-
-// PNG writes a picture that is a PNG file already.
-func (w *Writer) PNG(tag string, step int64, encoded []byte) error {
-	c, err := png.DecodeConfig(bytes.NewReader(encoded))
-	if err != nil {
-		return fmt.Errorf("%s: image %q: %w", w.path, tag, err)
-	}
-	const rgba = 4
-	return w.Write(step, Value{Tag: tag, Image: &Image{c.Height, c.Width, rgba, encoded}})
 }
 
 // Write writes values that belong to one step as one event of at most 64 MiB. After
