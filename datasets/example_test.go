@@ -1,12 +1,15 @@
 package datasets_test
 
 import (
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -47,4 +50,60 @@ func ExampleFromImages() {
 	// Output:
 	// true 4 images, 32 pixels, 4 angles
 	// false 4 images, 32 pixels, 0 angles
+}
+
+// Neighbours is a supervision of a program: pairs of images that follow each other.
+type Neighbours struct {
+	Count int `yaml:"count" doc:"number of pairs"`
+}
+
+// Split draws the first images of the pairs. The transformations follow from the levels.
+func (n *Neighbours) Split(d datasets.Dataset, s *rng.Stream) (*datasets.Split, error) {
+	var groups [][]int
+	for _, i := range s.Perm(d.Len() / 2)[:min(n.Count, d.Len()/2)] {
+		groups = append(groups, []int{2 * i, 2*i + 1})
+	}
+	return datasets.NewSplit(d, 2, groups, true)
+}
+
+// A program adds a data set and a supervision, which configs can then name.
+func ExampleRegister() {
+	hue := factor.Factor{Name: "hue", Size: 4, Kind: factor.Circular}
+	d, err := datasets.FromPixels("grey", []uint8{0, 64, 128, 192}, 1, 1, 1, []factor.Factor{hue}, [][]int{{0}, {1}, {2}, {3}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = errors.Join(
+		datasets.Register(registry.Entry[datasets.Builder]{
+			Name: "greys", Doc: "four grey pixels", New: func() datasets.Builder { return &datasets.Given{Set: d} },
+		}),
+		datasets.RegisterSupervision(registry.Entry[datasets.Supervision]{
+			Name: "neighbours", Doc: "pairs of images that follow each other", New: func() datasets.Supervision { return &Neighbours{Count: 2} },
+		}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var settings struct {
+		Dataset     datasets.Choice       `yaml:"dataset"`
+		Supervision datasets.Supervisions `yaml:"supervision"`
+	}
+	err = config.Load("own.yaml", []byte("dataset: greys\nsupervision: [{neighbours: {count: 1}}, labels]"), &settings)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	set, err := settings.Dataset.Build(0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	split, err := settings.Supervision.Split(set, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s: %d group, its angles %.2f, labels of %d image\n", set.Name(), len(split.Groups), split.Transformations[0], len(split.Known.Images))
+	// Output: grey: 1 group, its angles [0.00 1.57], labels of 1 image
 }
