@@ -147,7 +147,7 @@ func decodeTensors(entries []named, body []byte) ([]Tensor, error) {
 	for i, e := range entries {
 		size, ok := sizes[e.DType]
 		if !ok {
-			return nil, fmt.Errorf("tensor %q: element type %q is not read; want F32, F64, I64 or U8", e.name, e.DType)
+			return nil, fmt.Errorf("tensor %q: element type %q is not read; want F32, F64, F16, BF16, I64 or U8", e.name, e.DType)
 		}
 		n, err := dims.Count(e.Shape, size)
 		if err != nil {
@@ -182,6 +182,18 @@ func decodeElements(dtype string, raw []byte) any {
 			data[i] = math.Float64frombits(le.Uint64(raw[8*i:]))
 		}
 		return data
+	case "BF16":
+		data := make([]float32, len(raw)/2)
+		for i := range data {
+			data[i] = math.Float32frombits(uint32(le.Uint16(raw[2*i:])) << 16)
+		}
+		return data
+	case "F16":
+		data := make([]float32, len(raw)/2)
+		for i := range data {
+			data[i] = half(le.Uint16(raw[2*i:]))
+		}
+		return data
 	case "I64":
 		data := make([]int64, len(raw)/8)
 		for i := range data {
@@ -190,4 +202,17 @@ func decodeElements(dtype string, raw []byte) any {
 		return data
 	}
 	return append([]uint8{}, raw...)
+}
+
+// half returns the value of a float of 16 bits: a sign, 5 bits of exponent, 10 of fraction.
+func half(bits uint16) float32 {
+	sign, exponent, fraction := uint32(bits>>15)<<31, uint32(bits>>10)&31, uint32(bits)&1023
+	switch exponent {
+	case 0: // subnormal: fraction times 2^-24
+		v := float32(fraction) / (1 << 24)
+		return math.Float32frombits(sign | math.Float32bits(v))
+	case 31: // infinite, or not a number
+		return math.Float32frombits(sign | 255<<23 | fraction<<13)
+	}
+	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }

@@ -20,7 +20,7 @@ import (
 type Tensor struct {
 	Name  string
 	Shape []int // empty for a scalar
-	Data  any   // []float32, []float64, []int64 or []uint8, in C order
+	Data  any   // []float32, []float64, []int64 or []uint8, in C order; F16 and BF16 are read as []float32
 }
 
 // File is the content of a file.
@@ -106,8 +106,8 @@ func readFile(path string, decode func([]byte) (*File, error)) (*File, error) {
 	return f, nil
 }
 
-// sizes are the element types of the format that are read and written.
-var sizes = map[string]int{"F64": 8, "I64": 8, "F32": 4, "U8": 1}
+// sizes are the element types of the format that are read, in bytes. F16 and BF16 are not written.
+var sizes = map[string]int{"F64": 8, "I64": 8, "F32": 4, "F16": 2, "BF16": 2, "U8": 1}
 
 // dtypeOf returns the format's name for a tensor's elements and their number.
 func dtypeOf(data any) (name string, n int, err error) {

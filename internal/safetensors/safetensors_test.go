@@ -163,7 +163,7 @@ func TestHostile(t *testing.T) {
 		{foreign(one+`,"x":{}}`, 4), `"x" is there twice`},
 		{foreign(one+`,"__metadata__":{"a":1}}`, 4), "metadata"},
 		{foreign(one+`}`, 3), "truncated: 3 bytes of data; want 4"},
-		{foreign(`{"x":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}}`, 2), `element type "BF16" is not read`},
+		{foreign(`{"x":{"dtype":"I16","shape":[1],"data_offsets":[0,2]}}`, 2), `element type "I16" is not read`},
 		{foreign(`{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, 4), "data from 0 to 4; want 8 bytes from 0 on"},
 		{foreign(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, 8), "data from 4 to 8; want 4 bytes from 0 on"},
 		{foreign(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}`, 8), "data from 4 to 0"},
@@ -257,6 +257,28 @@ func BenchmarkEncode(b *testing.B) {
 	for b.Loop() {
 		if _, err := Encode(f); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// Floats of 16 bits are read as float32, exactly.
+func TestHalves(t *testing.T) {
+	for dtype, cases := range map[string]map[uint16]float32{
+		"F16": {0: 0, 0x8000: float32(math.Copysign(0, -1)), 0x3c00: 1, 0xc000: -2, 0x3555: 0.333251953125, 0x7bff: 65504,
+			0x0001: 1.0 / (1 << 24), 0x83ff: -1023.0 / (1 << 24), 0x0400: 1.0 / (1 << 14), 0x7c00: float32(math.Inf(1)), 0xfc00: float32(math.Inf(-1))},
+		"BF16": {0: 0, 0x8000: float32(math.Copysign(0, -1)), 0x3f80: 1, 0xc049: -3.140625, 0x7f80: float32(math.Inf(1)), 0x0001: 9.18354961579912e-41},
+	} {
+		for bits, want := range cases {
+			data := foreign(`{"x":{"dtype":"`+dtype+`","shape":[1],"data_offsets":[0,2]}}`, 2)
+			binary.LittleEndian.PutUint16(data[len(data)-2:], bits)
+			f, err := DecodeForeign(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := f.Float32s("x", 1)
+			if err != nil || math.Float32bits(got[0]) != math.Float32bits(want) {
+				t.Errorf("%s %#04x: got %v, %v, want %v", dtype, bits, got, err, want)
+			}
 		}
 	}
 }
