@@ -1,0 +1,196 @@
+package weights
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
+)
+
+// form says how the elements of a parameter are arranged in the layout of PyTorch: its axes, some of
+// them taken apart, in another order.
+type form struct {
+	view  []int // sizes; their product is the number of elements
+	order []int // of the axes
+	shape []int // in PyTorch
+}
+
+// convert returns the elements in the layout of PyTorch.
+func (f form) convert(data []float32) []float32 {
+	data, _ = transposed(data, f.view, f.order)
+	return data
+}
+
+// restore is the reverse of convert.
+func (f form) restore(data []float32) []float32 {
+	to, back := make([]int, len(f.order)), make([]int, len(f.order))
+	for i, axis := range f.order {
+		to[i], back[axis] = f.view[axis], i
+	}
+	data, _ = transposed(data, to, back)
+	return data
+}
+
+// forms finds out, from the operations that take a parameter, which ones are arranged differently in the layout of PyTorch.
+// Rows that are flattened images have their columns in another order there.
+func (s *Source) forms() (map[string]form, error) {
+	forms := map[string]form{}
+	for _, p := range s.Parts() {
+		in, _, err := s.build(p, tracedBatches[0])
+		if err != nil {
+			return nil, err
+		}
+		if err := s.formsOf(in.Graph(), forms); err != nil {
+			return nil, fmt.Errorf("layout %s: %s: %w", PyTorch, p, err)
+		}
+	}
+	for _, o := range s.Model.Objectives() { // networks that only training has, such as projectors
+		g, group := nn.NewGraph(s.Model.Params()), 1
+		g.Training = true
+		if o.Labelled {
+			group = tracedBatches[0]
+		}
+		if _, err := s.Model.Build(g, o, tracedBatches[0], group); err != nil {
+			return nil, fmt.Errorf("layout %s: objective %s: %w", PyTorch, o.Name, err)
+		}
+		if err := s.formsOf(g.ExprGraph, forms); err != nil {
+			return nil, fmt.Errorf("layout %s: objective %s: %w", PyTorch, o.Name, err)
+		}
+	}
+	return forms, nil
+}
+
+// formsOf adds those of the parameters of a graph.
+func (s *Source) formsOf(g *gorgonia.ExprGraph, forms map[string]form) error {
+	operands := map[*gorgonia.Node][]*gorgonia.Node{}
+	users := map[*gorgonia.Node][]*gorgonia.Node{}
+	for _, n := range g.AllNodes() {
+		for c := g.From(n.ID()); c != nil && c.Next(); {
+			child := c.Node().(*gorgonia.Node)
+			operands[n], users[child] = append(operands[n], child), append(users[child], n)
+		}
+	}
+	for _, n := range g.AllNodes() {
+		switch operation, _, _ := graph.Operation(n); operation {
+		case "convolution", "transposed convolution":
+			w := operands[n][1]
+			v := w.Shape()
+			forms[w.Name()] = form{view: v, order: []int{3, 2, 0, 1}, shape: []int{v[3], v[2], v[0], v[1]}}
+		case "dense":
+			in, out, err := flattened(n, operands, users)
+			if err != nil {
+				return err
+			}
+			s.denseForms(operands[n], in, out, forms)
+		case "reshape":
+			if err := checkReshape(n, operands, users); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func isOperation(n *gorgonia.Node, name string) bool {
+	is, _, _ := graph.Operation(n)
+	return is == name
+}
+
+// flattened returns the shapes [H, W, C] of the images whose rows a dense layer takes and gives; nil: none.
+func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) (in, out []int, err error) {
+	if x := operands[n][0]; isOperation(x, "reshape") && operands[x][0].Dims() == 4 {
+		in = operands[x][0].Shape()[1:]
+	}
+	for _, u := range users[n] {
+		switch {
+		case isOperation(u, "reshape") && u.Dims() == 4:
+			out = u.Shape()[1:]
+		case out != nil:
+			return nil, nil, fmt.Errorf("the result of %s is an image and rows of its own; want one of both", n.Name())
+		}
+	}
+	return in, out, nil
+}
+
+// checkReshape wants dense layers where images become rows or rows images.
+func checkReshape(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) error {
+	from := operands[n][0]
+	switch {
+	case from.Dims() == 4 && n.Dims() == 2:
+		for _, u := range users[n] {
+			if !isOperation(u, "dense") {
+				return fmt.Errorf("images are flattened for %v, whose columns would be in another order; want a dense layer", u.Op())
+			}
+		}
+	case from.Dims() == 2 && n.Dims() == 4 && !isOperation(from, "dense"):
+		return fmt.Errorf("rows of %s become images, in another order; want those of a dense layer", from.Name())
+	}
+	return nil
+}
+
+// denseForms adds the forms of weights and bias of a dense layer, [in, out] and [out].
+func (s *Source) denseForms(operands []*gorgonia.Node, in, out []int, forms map[string]form) {
+	w, bias := operands[1], operands[2]
+	sides := [2][]int{in, out}
+	for i, axes := range sides {
+		if axes == nil {
+			sides[i] = w.Shape()[i : i+1]
+		}
+	}
+	columns := channelsOrder(sides[1], len(sides[0]))
+	forms[w.Name()] = form{view: slices.Concat(sides[0], sides[1]), order: append(columns, channelsOrder(sides[0], 0)...),
+		shape: []int{w.Shape()[1], w.Shape()[0]}}
+	if out != nil {
+		forms[bias.Name()] = form{view: out, order: channelsOrder(out, 0), shape: bias.Shape()}
+	}
+}
+
+// channelsOrder puts channels before height and width, of axes that begin with first.
+func channelsOrder(axes []int, first int) []int {
+	if len(axes) == 3 {
+		return []int{first + 2, first, first + 1}
+	}
+	return []int{first}
+}
+
+// array is a parameter as a file holds it.
+type array struct {
+	name  string
+	shape []int
+	data  []float32
+}
+
+// The names of what a normalisation has, in both layouts.
+const (
+	running         = "running" // [1, 2, channels]: means, then variances
+	runningMean     = "running_mean"
+	runningVariance = "running_var"
+)
+
+var normNames = map[string]string{"gamma": "weight", "beta": "bias"}
+
+// arrays lists the tensors of a file for a parameter in a layout: one, or two for the running moments of batch
+// normalisation in that of PyTorch. There names have dots, and factors and offsets are called weight and bias.
+func arrays(name string, shape []int, data []float32, l Layout, forms map[string]form) []array {
+	if l == Native {
+		return []array{{name, shape, data}}
+	}
+	folder, last := path.Split(name)
+	folder = strings.ReplaceAll(folder, "/", ".")
+	if last == running && len(shape) == 3 && shape[0] == 1 && shape[1] == 2 {
+		c := shape[2]
+		return []array{{folder + runningMean, []int{c}, data[:c]}, {folder + runningVariance, []int{c}, data[c:]}}
+	}
+	if to, ok := normNames[last]; ok {
+		last = to
+	}
+	if f, ok := forms[name]; ok {
+		return []array{{folder + last, f.shape, f.convert(data)}}
+	}
+	return []array{{folder + last, shape, data}}
+}

@@ -1,0 +1,250 @@
+package weights
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/onnx"
+)
+
+// rules translate the operations of package graph that encoders and decoders are made of.
+var rules map[string]rule
+
+func init() { // rules call the translator, which looks rules up
+	rules = map[string]rule{
+		"convolution":            convolution,
+		"transposed convolution": transposedConvolution,
+		"dense":                  dense,
+		"activate":               activate,
+		"exp":                    elementwise("Exp"),
+		"group norm":             groupNorm,
+		"standardise":            standardise,
+		"reshape":                reshape,
+		"concat columns":         concatColumns,
+		"slice columns":          sliceColumns,
+		"normalise rows":         normaliseRows,
+		"weighted sum":           weightedSum,
+		"interval":               interval,
+		"stop gradient":          elementwise("Identity"),
+		"option weights":         optionWeights,
+		"gate":                   gate,
+		"option numbers":         optionNumbers,
+		"numbered options":       numberedOptions,
+	}
+}
+
+// get returns an attribute of a step, whose type follows from its operation.
+func get[T any](s *step, name string) (v T, err error) {
+	v, ok := s.attributes[name].(T)
+	if !ok {
+		err = fmt.Errorf("the attribute %q is %T; want %T", name, s.attributes[name], v)
+	}
+	return v, err
+}
+
+// elementwise is the rule of an operation that ONNX has.
+func elementwise(op string) rule {
+	return func(t *translator, s *step) (string, error) {
+		in, err := t.operands(s)
+		if err != nil {
+			return "", err
+		}
+		return t.node(op, nil, in...), nil
+	}
+}
+
+// activation adds the activation of a layer.
+func (t *translator) activation(s *step, x string) (string, error) {
+	name, err := get[string](s, "activation")
+	if err != nil {
+		return "", err
+	}
+	switch name {
+	case "linear":
+		return x, nil
+	case "leaky-relu":
+		return t.node("LeakyRelu", attributes{"alpha": float32(0.2)}, x), nil
+	}
+	op, ok := map[string]string{"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softplus": "Softplus"}[name]
+	if !ok {
+		return "", fmt.Errorf("the activation %q has no translation", name)
+	}
+	return t.node(op, nil, x), nil
+}
+
+func activate(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	return t.activation(s, x)
+}
+
+func dense(t *translator, s *step) (string, error) {
+	in, err := t.operands(s)
+	if err != nil {
+		return "", err
+	}
+	return t.activation(s, t.node("Gemm", nil, in...))
+}
+
+// layerOperands are the images [N, C, H, W], the filters and the bias of a convolution, of either kind:
+// [k, k, in, out] becomes [out, in, k, k], [k, k, out, in] becomes [in, out, k, k].
+func layerOperands(t *translator, s *step) (in []string, stride int, valid bool, err error) {
+	in = make([]string, 3)
+	if in[0], err = t.value(s.in[0]); err != nil {
+		return nil, 0, false, err
+	}
+	in[0] = t.channelsFirst(in[0])
+	if in[1], err = t.weight(s.in[1], 3, 2, 0, 1); err != nil {
+		return nil, 0, false, err
+	}
+	if in[2], err = t.value(s.in[2]); err != nil {
+		return nil, 0, false, err
+	}
+	if stride, err = get[int](s, "stride"); err != nil {
+		return nil, 0, false, err
+	}
+	valid, err = get[bool](s, "valid")
+	return in, stride, valid, err
+}
+
+func convolution(t *translator, s *step) (string, error) {
+	in, stride, valid, err := layerOperands(t, s)
+	if err != nil {
+		return "", err
+	}
+	x, k := t.steps[s.in[0]].shape, t.steps[s.in[1]].shape[0]
+	pads := make([]int, 4) // before height and width, then after
+	for i := range 2 {
+		if !valid { // half of the zeros, rounded down, before the image
+			zeros := max((s.shape[1+i]-1)*stride+k-x[1+i], 0)
+			pads[i], pads[2+i] = zeros/2, zeros-zeros/2
+		}
+	}
+	y := t.node("Conv", attributes{"kernel_shape": []int{k, k}, "strides": []int{stride, stride}, "pads": pads}, in...)
+	if y, err = t.activation(s, y); err != nil {
+		return "", err
+	}
+	return t.channelsLast(y), nil
+}
+
+func transposedConvolution(t *translator, s *step) (string, error) {
+	in, stride, valid, err := layerOperands(t, s)
+	if err != nil {
+		return "", err
+	}
+	x, k := t.steps[s.in[0]].shape, t.steps[s.in[1]].shape[0]
+	pads, more := make([]int, 4), make([]int, 2)
+	for i := range 2 {
+		if extent := (x[1+i]-1)*stride + k; !valid {
+			cut := max(extent-s.shape[1+i], 0)
+			pads[i], pads[2+i], more[i] = cut/2, cut-cut/2, max(s.shape[1+i]-extent, 0)
+		}
+	}
+	y := t.node("ConvTranspose", attributes{"kernel_shape": []int{k, k}, "strides": []int{stride, stride}, "pads": pads, "output_padding": more}, in...)
+	if y, err = t.activation(s, y); err != nil {
+		return "", err
+	}
+	return t.channelsLast(y), nil
+}
+
+func reshape(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	return t.reshape(x, s.shape)
+}
+
+// reshape adds a reshape to a shape, one size of which may depend on the number of images.
+func (t *translator) reshape(x string, shape []int) (string, error) {
+	to := slices.Clone(shape)
+	open := 0
+	for i, n := range to {
+		if n < 0 {
+			to[i] = onnx.Any
+			open++
+		}
+	}
+	if open > 1 {
+		return "", fmt.Errorf("shape %v: two sizes depend on the number of images; want one", shape)
+	}
+	return t.node("Reshape", nil, x, t.ints(to...)), nil
+}
+
+func concatColumns(t *translator, s *step) (string, error) {
+	in, err := t.operands(s)
+	if err != nil {
+		return "", err
+	}
+	return t.node("Concat", attributes{"axis": 1}, in...), nil
+}
+
+func sliceColumns(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	from, err := get[int](s, "from")
+	if err != nil {
+		return "", err
+	}
+	to, err := get[int](s, "to")
+	return t.columns(x, from, to), err
+}
+
+// columns returns the columns [from, to) of a matrix.
+func (t *translator) columns(x string, from, to int) string {
+	return t.node("Slice", nil, x, t.ints(from), t.ints(to), t.ints(1))
+}
+
+func normaliseRows(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	square := t.node("ReduceSum", attributes{"keepdims": 1}, t.node("Mul", nil, x, x), t.ints(1))
+	norm := t.node("Sqrt", nil, t.node("Max", nil, square, t.scalar(1e-12)))
+	return t.node("Div", nil, x, norm), nil
+}
+
+func weightedSum(t *translator, s *step) (string, error) {
+	in, err := t.operands(s)
+	if err != nil {
+		return "", err
+	}
+	weights, err := get[[]float64](s, "weights")
+	if err != nil {
+		return "", err
+	}
+	sum := ""
+	for i, x := range in {
+		if weights[i] != 1 {
+			x = t.node("Mul", nil, x, t.scalar(weights[i]))
+		}
+		if i > 0 {
+			x = t.node("Add", nil, sum, x)
+		}
+		sum = x
+	}
+	return sum, nil
+}
+
+// interval is c + w tanh(u).
+func interval(t *translator, s *step) (string, error) {
+	u, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	lo, err := get[float64](s, "lo")
+	if err != nil {
+		return "", err
+	}
+	hi, err := get[float64](s, "hi")
+	if err != nil {
+		return "", err
+	}
+	scaled := t.node("Mul", nil, t.node("Tanh", nil, u), t.scalar(max(hi-lo, lo-hi)/2))
+	return t.node("Add", nil, scaled, t.scalar((lo+hi)/2)), nil
+}

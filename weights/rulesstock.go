@@ -1,0 +1,229 @@
+package weights
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/onnx"
+)
+
+// stockRules translate operations of Gorgonia, by the names of their types: elementwise arithmetic and functions,
+// products of matrices, reductions, softmax, convolutions (which Gorgonia makes of im2col and a product), max pooling, and what changes shapes.
+var stockRules map[string]rule
+
+func init() {
+	stockRules = map[string]rule{
+		"elemUnaryOp": stockUnary,
+		"elemBinOp":   stockBinary,
+		"linAlgBinOp": stockProduct,
+		"reshapeOp":   reshape,
+		"transposeOp": stockTranspose,
+		"concatOp":    stockConcat,
+		"repeatOp":    stockRepeat,
+		"softmaxOp":   stockSoftmax,
+		"sumOp":       stockReduction("ReduceSum"),
+		"maxOp":       stockReduction("ReduceMax"),
+		"im2colOp":    stockPatches,
+		"maxPoolOp":   stockMaxPool,
+	}
+}
+
+// field reads a field of an operation of Gorgonia, which exports none.
+func field(s *step, name string) reflect.Value {
+	v := reflect.ValueOf(s.node.Op())
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	return v.FieldByName(name)
+}
+
+func fieldInt(s *step, name string) int { return int(field(s, name).Int()) }
+
+func fieldInts(s *step, name string) (list []int) {
+	v := field(s, name)
+	for i := range v.Len() {
+		list = append(list, int(v.Index(i).Int()))
+	}
+	return list
+}
+
+func (s *step) form() string { return fmt.Sprint(s.attributes["form"]) }
+
+func stockUnary(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	switch s.form() {
+	case "square":
+		return t.node("Mul", nil, x, x), nil
+	case "cube":
+		return t.node("Mul", nil, t.node("Mul", nil, x, x), x), nil
+	case "log2":
+		return t.node("Div", nil, t.node("Log", nil, x), t.scalar(0.6931471805599453)), nil
+	case "invSqrt":
+		return t.node("Reciprocal", nil, t.node("Sqrt", nil, x)), nil
+	case "log1p":
+		return t.node("Log", nil, t.node("Add", nil, x, t.scalar(1))), nil
+	case "expm1":
+		return t.node("Sub", nil, t.node("Exp", nil, x), t.scalar(1)), nil
+	}
+	op, ok := map[string]string{"abs": "Abs", "sign": "Sign", "ceil": "Ceil", "floor": "Floor", "sin": "Sin", "cos": "Cos", "exp": "Exp",
+		"ln": "Log", "neg": "Neg", "sqrt": "Sqrt", "inv": "Reciprocal", "tanh": "Tanh", "sigmoid": "Sigmoid", "softplus": "Softplus"}[s.form()]
+	if !ok {
+		return "", fmt.Errorf("it has no translation to ONNX")
+	}
+	return t.node(op, nil, x), nil
+}
+
+// stockBinary are arithmetic and comparisons, whose result is 0 or 1.
+func stockBinary(t *translator, s *step) (string, error) {
+	in, err := t.operands(s)
+	if err != nil {
+		return "", err
+	}
+	sign, same, _ := strings.Cut(s.form(), " ")
+	if op, ok := map[string]string{"+": "Add", "-": "Sub", "⊙": "Mul", "÷": "Div", "^": "Pow"}[sign]; ok {
+		return t.node(op, nil, in...), nil
+	}
+	op, ok := map[string]string{"<": "Less", ">": "Greater", "<=": "LessOrEqual", ">=": "GreaterOrEqual", "=": "Equal"}[sign]
+	if !ok || same != "true" {
+		return "", fmt.Errorf("it has no translation to ONNX")
+	}
+	return t.node("Cast", attributes{"to": 1}, t.node(op, nil, in...)), nil
+}
+
+func stockProduct(t *translator, s *step) (string, error) {
+	in, err := t.operands(s)
+	if err != nil {
+		return "", err
+	}
+	for i, mark := range []string{"Aᵀ", "Bᵀ"} {
+		if strings.Contains(s.form(), mark) {
+			in[i] = t.node("Transpose", attributes{"perm": []int{1, 0}}, in[i])
+		}
+	}
+	switch a, b := len(t.steps[s.in[0]].shape), len(t.steps[s.in[1]].shape); {
+	case a == 2 && (b == 2 || b == 1):
+		return t.node("MatMul", nil, in...), nil
+	}
+	return "", fmt.Errorf("operands of shapes %v and %v; want matrices, or a matrix and a vector", t.steps[s.in[0]].shape, t.steps[s.in[1]].shape)
+}
+
+func stockTranspose(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	return t.node("Transpose", attributes{"perm": fieldInts(s, "pattern")}, x), nil
+}
+
+func stockConcat(t *translator, s *step) (string, error) {
+	in, err := t.operands(s)
+	if err != nil {
+		return "", err
+	}
+	return t.node("Concat", attributes{"axis": fieldInt(s, "axis")}, in...), nil
+}
+
+// stockRepeat repeats an axis of one element, as broadcasting does.
+func stockRepeat(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	from, along := t.steps[s.in[0]].shape, fieldInt(s, "along")
+	if along >= len(from) || from[along] != 1 || len(from) != len(s.shape) {
+		return "", fmt.Errorf("axis %d of shape %v; want an axis of one element", along, from)
+	}
+	to := make([]int, len(from))
+	for i := range to {
+		to[i] = 1
+	}
+	if to[along] = s.shape[along]; to[along] > 0 {
+		return t.node("Expand", nil, x, t.ints(to...)), nil
+	}
+	shape := t.node("Slice", nil, t.node("Shape", nil, t.graph.Inputs[0].Name), t.ints(0), t.ints(1))
+	if to[along] < -1 {
+		shape = t.node("Mul", nil, shape, t.ints(-to[along]))
+	}
+	parts := []string{shape}
+	if along > 0 {
+		parts = append([]string{t.ints(to[:along]...)}, parts...)
+	}
+	if along < len(to)-1 {
+		parts = append(parts, t.ints(to[along+1:]...))
+	}
+	return t.node("Expand", nil, x, t.node("Concat", attributes{"axis": 0}, parts...)), nil
+}
+
+func stockSoftmax(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	op := "Softmax"
+	if field(s, "isLog").Bool() {
+		op = "LogSoftmax"
+	}
+	return t.node(op, attributes{"axis": fieldInt(s, "axis")}, x), nil
+}
+
+// stockReduction reduces along axes, which it takes out.
+func stockReduction(op string) rule {
+	return func(t *translator, s *step) (string, error) {
+		x, err := t.value(s.in[0])
+		if err != nil {
+			return "", err
+		}
+		along := fieldInts(s, "along")
+		y := ""
+		if op == "ReduceSum" { // the axes are an input since operator set 13
+			y = t.node(op, attributes{"keepdims": 0}, x, t.ints(along...))
+		} else {
+			y = t.node(op, attributes{"axes": along, "keepdims": 0}, x)
+		}
+		return t.reshape(y, s.shape)
+	}
+}
+
+// stockPatches is im2col: patches of images [N, C, H, W] as [N, H', W', C k k], by a convolution with unit filters.
+func stockPatches(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	h, w, c := fieldInt(s, "h"), fieldInt(s, "w"), t.steps[s.in[0]].shape[1]
+	n := c * h * w
+	unit := make([]float32, n*n)
+	for i := range n {
+		unit[i*n+i] = 1
+	}
+	padH, padW := fieldInt(s, "padH"), fieldInt(s, "padW")
+	y := t.node("Conv", attributes{"kernel_shape": []int{h, w}, "strides": []int{fieldInt(s, "strideH"), fieldInt(s, "strideW")},
+		"dilations": []int{fieldInt(s, "dilationH"), fieldInt(s, "dilationW")}, "pads": []int{padH, padW, padH, padW}},
+		x, t.floats(t.layer+"/unit", []int{n, c, h, w}, unit))
+	return t.node("Transpose", attributes{"perm": []int{0, 2, 3, 1}}, y), nil
+}
+
+func stockMaxPool(t *translator, s *step) (string, error) {
+	x, err := t.value(s.in[0])
+	if err != nil {
+		return "", err
+	}
+	var pads []int
+	for _, side := range []string{"padNorth", "padWest", "padSouth", "padEast"} {
+		pads = append(pads, fieldInt(s, side))
+	}
+	for _, p := range pads {
+		if p != 0 {
+			return "", fmt.Errorf("padding %v; want none, as Gorgonia and ONNX pad differently", pads)
+		}
+	}
+	if len(s.shape) != 4 || s.shape[0] != onnx.Any {
+		return "", fmt.Errorf("a result of shape %v; want [N, C, H, W]", s.shape)
+	}
+	return t.node("MaxPool", attributes{"kernel_shape": []int{fieldInt(s, "h"), fieldInt(s, "w")},
+		"strides": []int{fieldInt(s, "strideH"), fieldInt(s, "strideW")}}, x), nil
+}

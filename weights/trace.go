@@ -1,0 +1,230 @@
+package weights
+
+import (
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// tracedBatches are the numbers of images of two graphs of one network. What differs between them
+// depends on the number of images.
+var tracedBatches = [2]int{2, 3}
+
+// trace is a network as a list of steps, operands first.
+type trace struct {
+	steps  []step
+	input  int // the step that is the network's input
+	output int
+}
+
+// step is a node of a network's graph.
+type step struct {
+	node       *gorgonia.Node
+	operation  string // of package graph or of Gorgonia; empty: an input, a parameter or a constant
+	stock      bool   // of Gorgonia
+	attributes map[string]any
+	varies     bool  // the attributes depend on the number of images
+	in         []int // operands
+	shape      []int // -k is k times the number of images
+	parameter  string
+}
+
+// trace lists the steps of a part of the model.
+func (s *Source) trace(p Part) (*trace, error) {
+	var of [2]*trace
+	for i, n := range tracedBatches {
+		in, out, err := s.build(p, n)
+		if err != nil {
+			return nil, err
+		}
+		if of[i], err = follow(s.Model.Params(), in, out); err != nil {
+			return nil, fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	if err := of[0].compare(of[1]); err != nil {
+		return nil, fmt.Errorf("%s: %w", p, err)
+	}
+	return of[0], nil
+}
+
+// build adds a part of the model to a graph of its own.
+func (s *Source) build(p Part, n int) (in, out *gorgonia.Node, err error) {
+	g := nn.NewGraph(s.Model.Params())
+	if p == Encoder {
+		if in, err = g.Input("images", n, s.Data.Height, s.Data.Width, s.Data.Channels); err == nil {
+			out, err = s.Model.Encode(g, in)
+		}
+		return in, out, err
+	}
+	d, ok := s.Model.(models.Decoder)
+	if p != Decoder || !ok {
+		return nil, nil, fmt.Errorf("the model has no %s; want %v", p, s.Parts())
+	}
+	if in, err = g.Input("codes", n, s.width()); err == nil {
+		out, err = d.Decode(g, in)
+	}
+	return in, out, err
+}
+
+// follow lists the nodes that an output depends on.
+func follow(params *nn.Params, in, out *gorgonia.Node) (*trace, error) {
+	t := &trace{input: -1}
+	g := out.Graph().ExactSubgraphRoots(out) // which lists operands in their order
+	at := map[*gorgonia.Node]int{}
+	var visit func(n *gorgonia.Node)
+	visit = func(n *gorgonia.Node) {
+		if _, ok := at[n]; ok {
+			return
+		}
+		s := step{node: n, shape: n.Shape()}
+		for c := g.From(n.ID()); c != nil && c.Next(); {
+			child := c.Node().(*gorgonia.Node)
+			visit(child)
+			s.in = append(s.in, at[child])
+		}
+		s.name(params)
+		at[n] = len(t.steps)
+		t.steps = append(t.steps, s)
+	}
+	visit(out)
+	t.output = at[out]
+	if i, ok := at[in]; ok {
+		t.input = i
+		return t, nil
+	}
+	return nil, fmt.Errorf("the output does not depend on the %s", in.Name())
+}
+
+func (s *step) name(params *nn.Params) {
+	op := s.node.Op()
+	if _, constant := constantOf(s.node); op == nil || constant {
+		if p := params.Get(s.node.Name()); p != nil && s.node.Value() == gorgonia.Value(p) {
+			s.parameter = s.node.Name()
+		}
+		return
+	}
+	name, attributes, ok := graph.Operation(s.node)
+	if !ok {
+		s.operation, s.stock = strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", op), "*"), "gorgonia."), true
+		attributes = map[string]any{"form": op.String()}
+	} else {
+		s.operation = name
+	}
+	s.attributes = attributes
+}
+
+// constantOf returns the value of a node that Gorgonia treats as a constant.
+func constantOf(n *gorgonia.Node) (gorgonia.Value, bool) {
+	c, ok := n.Op().(interface{ Value() gorgonia.Value })
+	if !ok {
+		return nil, false
+	}
+	return c.Value(), true
+}
+
+// compare finds the sizes and attributes that depend on the number of images, from the same network on another one.
+func (t *trace) compare(other *trace) error {
+	if len(t.steps) != len(other.steps) {
+		return fmt.Errorf("it has %d operations on %d images and %d on %d; want a network that does not depend on their number",
+			len(t.steps), tracedBatches[0], len(other.steps), tracedBatches[1])
+	}
+	for i := range t.steps {
+		a, b := &t.steps[i], &other.steps[i]
+		if a.operation != b.operation || !slices.Equal(a.in, b.in) || len(a.shape) != len(b.shape) {
+			return fmt.Errorf("operation %d is %s on %d images and %s on %d; want a network that does not depend on their number",
+				i, a.label(), tracedBatches[0], b.label(), tracedBatches[1])
+		}
+		a.varies = !reflect.DeepEqual(a.attributes, b.attributes)
+		for axis, n := range a.shape {
+			m := b.shape[axis]
+			each := n / tracedBatches[0]
+			switch {
+			case n == m:
+			case each*tracedBatches[0] == n && each*tracedBatches[1] == m:
+				a.shape[axis] = -each
+			default:
+				return fmt.Errorf("%s: axis %d has %d elements of %d images and %d of %d; want a fixed number of each",
+					a.label(), axis, n, tracedBatches[0], m, tracedBatches[1])
+			}
+		}
+	}
+	return nil
+}
+
+// label names a step in an error.
+func (s *step) label() string {
+	switch {
+	case s.operation != "" && s.stock:
+		return fmt.Sprintf("Gorgonia's %s %v", s.operation, s.attributes["form"])
+	case s.operation != "":
+		return fmt.Sprintf("%q", s.operation)
+	case s.parameter != "":
+		return fmt.Sprintf("the parameter %q", s.parameter)
+	}
+	return fmt.Sprintf("the input %q", s.node.Name())
+}
+
+// layer is the folder of the names of a step's parameters: encoder/conv1.
+func (t *trace) layer(s *step) string {
+	for _, i := range s.in {
+		if p := t.steps[i].parameter; p != "" {
+			return path.Dir(p)
+		}
+	}
+	return ""
+}
+
+// elements returns the numbers of an input, a parameter or a constant.
+func (s *step) elements() ([]float32, error) {
+	v, ok := constantOf(s.node)
+	if !ok {
+		v = s.node.Value()
+	}
+	switch v := v.(type) {
+	case *gorgonia.F32:
+		return []float32{float32(*v)}, nil
+	case *gorgonia.F64:
+		return []float32{float32(*v)}, nil
+	case *tensor.Dense:
+		if slices.ContainsFunc(s.shape, func(n int) bool { return n < 0 }) {
+			return nil, fmt.Errorf("%s has a row for each image, %v; want one that does not depend on their number", s.label(), v.Shape())
+		}
+		switch data := v.Data().(type) {
+		case []float32:
+			return data, nil
+		case float32:
+			return []float32{data}, nil
+		}
+	}
+	return nil, fmt.Errorf("%s is %T; want float32", s.label(), v)
+}
+
+// describe lists the operations.
+func (t *trace) describe() *Network {
+	n := &Network{Input: t.steps[t.input].shape, Output: t.steps[t.output].shape}
+	for _, s := range t.steps {
+		if s.operation == "" || s.operation == "sizeOp" {
+			continue
+		}
+		l := Layer{Operation: s.operation, Attributes: s.attributes, Output: s.shape}
+		for _, i := range s.in {
+			if p := t.steps[i].parameter; p != "" {
+				l.Parameters = append(l.Parameters, p)
+			}
+		}
+		if s.varies { // a shape, which Output has
+			l.Attributes = nil
+		}
+		n.Layers = append(n.Layers, l)
+	}
+	return n
+}

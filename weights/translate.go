@@ -1,0 +1,330 @@
+package weights
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/internal/onnx"
+)
+
+// WriteONNX writes a part of the model as an ONNX network of operator set 17: the encoder from
+// images, float32 [N, H, W, C] with pixels in [0, 1], to codes [N, d]; or the decoder from codes to
+// images with pixels in [0, 1] (any numbers if the data set is real-valued). Normalisation of images is part of
+// the encoder. In the layout [PyTorch] images are [N, C, H, W].
+func (s *Source) WriteONNX(w io.Writer, p Part, l Layout) (*Network, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	t, err := s.trace(p)
+	if err != nil {
+		return nil, err
+	}
+	x := newTranslator(t)
+	if err := x.translate(s, p, l); err != nil {
+		return nil, fmt.Errorf("%s: %w", p, err)
+	}
+	metadata, err := s.metadata(l, p)
+	if err != nil {
+		return nil, err
+	}
+	data, err := onnx.Encode(&onnx.Model{Producer: "unravel", Version: s.Version, Metadata: metadata, Graph: x.graph,
+		Doc: fmt.Sprintf("%s of an Unravel model; N is the number of images", p)})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	return t.describe(), nil
+}
+
+// translator makes an ONNX graph of a trace. Rules of operations call its methods.
+type translator struct {
+	*trace
+	graph  onnx.Graph
+	values map[int]string    // names of the values of steps that are translated
+	first  map[string]string // values [N, C, H, W] of the same images as values [N, H, W, C]
+	taken  map[string]bool   // names
+	layer  string            // of the step that is being translated
+}
+
+func newTranslator(t *trace) *translator {
+	return &translator{trace: t, values: map[int]string{}, first: map[string]string{}, taken: map[string]bool{}}
+}
+
+// rule adds the nodes of a step and returns the name of its value.
+type rule func(t *translator, s *step) (string, error)
+
+// translate fills in the graph.
+func (t *translator) translate(s *Source, p Part, l Layout) error {
+	in, out := "images", "codes"
+	if p == Decoder {
+		in, out = out, in
+	}
+	t.taken[in], t.taken[out] = true, true
+	t.graph.Name = string(p)
+	shape := t.steps[t.input].shape
+	if p == Decoder {
+		t.graph.Inputs = []onnx.Value{{Name: in, Doc: "codes, a row for each image", Shape: shape}}
+		t.values[t.input] = in
+	} else {
+		t.images(in, shape, l)
+		if err := t.normalise(s); err != nil {
+			return err
+		}
+	}
+	value, err := t.value(t.output)
+	if err != nil {
+		return err
+	}
+	t.layer, shape = "", t.steps[t.output].shape
+	doc := "codes, a row for each image"
+	if p == Decoder {
+		doc = "images [N, H, W, C]"
+		if l == PyTorch && len(shape) == 4 {
+			value, shape, doc = t.channelsFirst(value), []int{shape[0], shape[3], shape[1], shape[2]}, "images [N, C, H, W]"
+		}
+		if !s.Data.Real {
+			value = t.node("Sigmoid", nil, value)
+		}
+	}
+	t.finish(value, onnx.Value{Name: out, Doc: doc, Shape: shape})
+	return nil
+}
+
+// images adds the input of images in a layout.
+func (t *translator) images(name string, shape []int, l Layout) {
+	v := onnx.Value{Name: name, Doc: "images [N, H, W, C]", Shape: shape}
+	value := name
+	if l == PyTorch {
+		v.Doc, v.Shape = "images [N, C, H, W]", []int{shape[0], shape[3], shape[1], shape[2]}
+		value = t.channelsLast(name)
+	}
+	t.graph.Inputs = []onnx.Value{v}
+	t.values[t.input] = value
+}
+
+// normalise adds what images go through before the encoder.
+func (t *translator) normalise(s *Source) error {
+	if s.Views == nil {
+		return nil
+	}
+	t.layer = "normalise"
+	for _, o := range s.Views.Pipeline.Plain() {
+		n, ok := o.Value.(*augment.Normalise)
+		if !ok {
+			return fmt.Errorf("the normalisation %q has no translation; want normalise", o.Name)
+		}
+		c := s.Data.Channels
+		mean, scale := make([]float32, c), make([]float32, c)
+		for k := range c {
+			mean[k], scale[k] = float32(n.Mean[k%len(n.Mean)]), 1/float32(n.Deviation[k%len(n.Deviation)])
+		}
+		value := t.node("Sub", nil, t.values[t.input], t.floats("normalise/mean", []int{c}, mean))
+		t.values[t.input] = t.node("Mul", nil, value, t.floats("normalise/scale", []int{c}, scale))
+	}
+	return nil
+}
+
+// finish names the output and takes out what it does not need.
+func (t *translator) finish(value string, out onnx.Value) {
+	t.graph.Nodes = append(t.graph.Nodes, onnx.Node{Op: "Identity", Name: out.Name, Inputs: []string{value}, Outputs: []string{out.Name}})
+	t.graph.Outputs = []onnx.Value{out}
+	needed := map[string]bool{out.Name: true}
+	var nodes []onnx.Node
+	for _, n := range slices.Backward(t.graph.Nodes) {
+		if needed[n.Outputs[0]] {
+			nodes = append(nodes, n)
+			for _, in := range n.Inputs {
+				needed[in] = true
+			}
+		}
+	}
+	slices.Reverse(nodes)
+	t.graph.Nodes = nodes
+	t.graph.Weights = slices.DeleteFunc(t.graph.Weights, func(w onnx.Tensor) bool { return !needed[w.Name] })
+}
+
+// value returns the name of the value of a step, which it translates at its first use.
+func (t *translator) value(i int) (string, error) {
+	if v, ok := t.values[i]; ok {
+		return v, nil
+	}
+	s := &t.steps[i]
+	v, err := t.step(s)
+	if err != nil {
+		return "", err
+	}
+	t.values[i] = v
+	return v, nil
+}
+
+func (t *translator) step(s *step) (string, error) {
+	if s.operation == "" {
+		return t.constant(s, nil)
+	}
+	for _, i := range s.in { // operands first, so that nodes have their layers' names
+		if t.steps[i].operation != "" && t.steps[i].operation != "sizeOp" {
+			if _, err := t.value(i); err != nil {
+				return "", err
+			}
+		}
+	}
+	rules := rules
+	if s.stock {
+		rules = stockRules
+	}
+	r, ok := rules[s.operation]
+	if !ok {
+		return "", fmt.Errorf("the operation %s has no translation to ONNX%s", s.label(), inLayer(t.trace.layer(s)))
+	}
+	if s.varies && s.operation != "reshape" && s.operation != "reshapeOp" {
+		return "", fmt.Errorf("the operation %s%s depends on the number of images; want one that does not", s.label(), inLayer(t.trace.layer(s)))
+	}
+	t.layer = t.trace.layer(s)
+	if t.layer == "" {
+		t.layer = strings.ReplaceAll(s.operation, " ", "-")
+	}
+	v, err := r(t, s)
+	if err != nil {
+		return "", fmt.Errorf("%s%s: %w", s.label(), inLayer(t.trace.layer(s)), err)
+	}
+	return v, nil
+}
+
+func inLayer(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " (layer " + name + ")"
+}
+
+// operands returns the values of a step's operands.
+func (t *translator) operands(s *step) ([]string, error) {
+	list := make([]string, len(s.in))
+	for k, i := range s.in {
+		var err error
+		if list[k], err = t.value(i); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// constant adds an input, a parameter or a constant, with its axes in another order if one is given.
+func (t *translator) constant(s *step, order []int) (string, error) {
+	data, err := s.elements()
+	if err != nil {
+		return "", err
+	}
+	shape := s.shape
+	if order != nil {
+		data, shape = transposed(data, shape, order)
+	}
+	name := s.parameter
+	if name == "" {
+		name = s.node.Name()
+	}
+	return t.floats(name, shape, data), nil
+}
+
+// weight returns an operand with its axes in another order.
+func (t *translator) weight(i int, order ...int) (string, error) {
+	if s := &t.steps[i]; s.operation == "" && i != t.input {
+		return t.constant(s, order)
+	}
+	v, err := t.value(i)
+	if err != nil {
+		return "", err
+	}
+	return t.node("Transpose", attributes{"perm": order}, v), nil
+}
+
+type attributes map[string]any
+
+// node adds a node of one result and returns its name.
+func (t *translator) node(op string, a attributes, in ...string) string {
+	name := t.unique(path.Join(t.layer, op))
+	t.graph.Nodes = append(t.graph.Nodes, onnx.Node{Op: op, Name: name, Inputs: in, Outputs: []string{name}, Attributes: a})
+	return name
+}
+
+// unique returns a name, with a number behind it if it is taken.
+func (t *translator) unique(name string) string {
+	free := name
+	for i := 2; t.taken[free]; i++ {
+		free = fmt.Sprintf("%s_%d", name, i)
+	}
+	t.taken[free] = true
+	return free
+}
+
+// floats adds a constant.
+func (t *translator) floats(name string, shape []int, values []float32) string {
+	name = t.unique(name)
+	t.graph.Weights = append(t.graph.Weights, onnx.Tensor{Name: name, Shape: shape, Floats: values})
+	return name
+}
+
+// scalar adds a number.
+func (t *translator) scalar(v float64) string {
+	return t.floats(path.Join(t.layer, "number"), nil, []float32{float32(v)})
+}
+
+// ints adds a list of whole numbers, such as a shape.
+func (t *translator) ints(values ...int) string {
+	list := make([]int64, len(values))
+	for i, v := range values {
+		list[i] = int64(v)
+	}
+	name := t.unique(path.Join(t.layer, "indices"))
+	t.graph.Weights = append(t.graph.Weights, onnx.Tensor{Name: name, Shape: []int{len(values)}, Ints: list})
+	return name
+}
+
+// channelsFirst returns images [N, H, W, C] as [N, C, H, W].
+func (t *translator) channelsFirst(images string) string {
+	if _, ok := t.first[images]; !ok {
+		t.first[images] = t.node("Transpose", attributes{"perm": []int{0, 3, 1, 2}}, images)
+	}
+	return t.first[images]
+}
+
+// channelsLast returns images [N, C, H, W] as [N, H, W, C].
+func (t *translator) channelsLast(images string) string {
+	last := t.node("Transpose", attributes{"perm": []int{0, 2, 3, 1}}, images)
+	t.first[last] = images
+	return last
+}
+
+// transposed returns an array with its axes in another order: axis i of the result is axis order[i].
+func transposed(data []float32, shape, order []int) (result []float32, to []int) {
+	strides := make([]int, len(shape)) // of the array, by axis of the result
+	for i, axis := range order {
+		to = append(to, shape[axis])
+		strides[i] = 1
+		for _, n := range shape[axis+1:] {
+			strides[i] *= n
+		}
+	}
+	result = make([]float32, 0, len(data))
+	index := make([]int, len(to))
+	for range data {
+		at := 0
+		for i, k := range index {
+			at += k * strides[i]
+		}
+		result = append(result, data[at])
+		for i := len(index) - 1; i >= 0; i-- {
+			if index[i]++; index[i] < to[i] {
+				break
+			}
+			index[i] = 0
+		}
+	}
+	return result, to
+}
