@@ -99,15 +99,15 @@ func (c *completeCommand) Run(k *kong.Kong, s *streams) error {
 
 // candidates lists what can follow words; nothing if files may.
 func candidates(app *kong.Application, words []string, last string) []string {
-	node, values, flag := app.Node, []string(nil), ""
+	node, values, flag := app.Node, []string(nil), (*kong.Flag)(nil)
 	for _, w := range words {
-		if flag != "" {
-			flag = "" // it was the flag's value
+		if flag != nil {
+			flag = nil // it was the flag's value
 			continue
 		}
 		if strings.HasPrefix(w, "-") {
 			if f := flagOf(node, w); f != nil && !f.IsBool() {
-				flag = f.Name
+				flag = f
 			}
 			continue
 		}
@@ -118,7 +118,7 @@ func candidates(app *kong.Application, words []string, last string) []string {
 		values = append(values, w)
 	}
 	switch {
-	case flag != "":
+	case flag != nil:
 		return flagValues(flag)
 	case strings.HasPrefix(last, "-"):
 		return flagNames(node)
@@ -167,8 +167,11 @@ func childNames(node *kong.Node) (names []string) {
 }
 
 // flagValues lists what a flag takes, unless that is a file or anything.
-func flagValues(flag string) []string {
-	switch flag {
+func flagValues(flag *kong.Flag) []string {
+	if flag.Enum != "" {
+		return slices.DeleteFunc(flag.EnumSlice(), func(v string) bool { return v == "" })
+	}
+	switch flag.Name {
 	case "metrics":
 		return append([]string{"all", "fast"}, metrics.Registry.Names()...)
 	case "types":
@@ -182,7 +185,7 @@ func flagValues(flag string) []string {
 // arguments lists what a command takes after the values that it has.
 func arguments(app *kong.Application, node *kong.Node, values []string) []string {
 	switch node.Path() {
-	case "train":
+	case "train", "import":
 		list := overrides(func() any { c := train.Defaults(); return &c }())
 		if len(values) == 0 {
 			return append(configs.Names(), list...)

@@ -55,6 +55,8 @@ type commands struct {
 	Eval    evalCommand    `cmd:"" help:"Measure the codes of a run, or codes in .npy, .npz or .csv files."`
 	Compare compareCommand `cmd:"" help:"Compare runs, or codes made elsewhere: metrics side by side, ranks, Kendall's tau, UDR."`
 	Encode  encodeCommand  `cmd:"" help:"Write a run's representations and factors as .npy files."`
+	Export  exportCommand  `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`
+	Import  importCommand  `cmd:"" help:"Make a run of weights from elsewhere, or of an export."`
 	Table   tableCommand   `cmd:"" help:"Compute a table of a paper and set it beside the printed one; without a name, list the tables."`
 	Sweep   sweepCommand   `cmd:"" help:"Make many runs of one experiment, those that are missing."`
 	Runs    runsCommand    `cmd:"" help:"List, filter, compare and export runs."`

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/version"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/weights"
+)
+
+// The formats of weights.
+const (
+	safetensorsFormat = "safetensors"
+	onnxFormat        = "onnx"
+)
+
+// exportCommand is `unravel export --run DIR`.
+type exportCommand struct {
+	Dir    string `name:"run" required:"" placeholder:"DIR" help:"The run's folder."`
+	Format string `default:"safetensors" enum:"safetensors,onnx" help:"safetensors: the parameters by name. onnx: a network, operator set 17, that other programs run."`
+	Part   string `enum:"encoder,decoder," default:"" placeholder:"PART" help:"encoder or decoder: only that one. If absent: all parameters (safetensors), or the encoder (onnx)."`
+	Layout string `enum:"unravel,pytorch" default:"unravel" help:"Order of axes. unravel: images [N, H, W, C]. pytorch: images [N, C, H, W], and, of safetensors, names and shapes of a state_dict."`
+	Out    string `placeholder:"FILE" help:"Where to write; if absent, weights.safetensors, encoder.onnx or decoder.onnx in the run's folder."`
+	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
+}
+
+// exported is what --json prints of an export.
+type exported struct {
+	File     string           `json:"file"`
+	Format   string           `json:"format"`
+	Part     string           `json:"part,omitempty"`
+	Layout   string           `json:"layout"`
+	Tensors  int              `json:"tensors,omitempty"`
+	Elements int              `json:"elements"`          // of all parameters of the model
+	Network  *weights.Network `json:"network,omitempty"` // of onnx
+}
+
+// Run writes the weights of a run.
+func (c *exportCommand) Run(s *streams) error {
+	e, warning, err := train.OpenExperiment(c.Dir)
+	if err != nil {
+		return err
+	}
+	if warning != "" {
+		fmt.Fprintln(s.log, warning)
+	}
+	source, err := weightsOf(e)
+	if err != nil {
+		return err
+	}
+	part, name := weights.Part(c.Part), "weights.safetensors"
+	if c.Format == onnxFormat {
+		if part == "" {
+			part = weights.Encoder
+		}
+		name = string(part) + ".onnx"
+	} else if part != "" {
+		name = string(part) + ".safetensors"
+	}
+	r := exported{File: c.Out, Format: c.Format, Part: string(part), Layout: c.Layout, Elements: e.Model.Params().Count()}
+	if r.File == "" {
+		r.File = filepath.Join(c.Dir, name)
+	}
+	layout := weights.Layout(c.Layout)
+	if err := writeOut(r.File, func(w io.Writer) error {
+		if c.Format == onnxFormat {
+			r.Network, err = source.WriteONNX(w, part, layout)
+		} else {
+			r.Tensors, err = source.WriteSafetensors(w, part, layout)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.out).Encode(r)
+	}
+	if c.Format == onnxFormat {
+		fmt.Fprintf(s.log, "%s of %s in %s: from %s to %s\n", part, c.Dir, r.File, sizes(r.Network.Input, layout), sizes(r.Network.Output, layout))
+	} else {
+		fmt.Fprintf(s.log, "%d tensors of %s in %s\n", r.Tensors, c.Dir, r.File)
+	}
+	return nil
+}
+
+// weightsOf is the model of an experiment with what an export says of it.
+func weightsOf(e *train.Experiment) (*weights.Source, error) {
+	text, err := e.Config.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return &weights.Source{Model: e.Model, Data: models.DataOf(e.Data), Views: e.Config.Views, Config: string(text), Version: version.Code()}, nil
+}
+
+// sizes writes the shape of an input or output as people write it: [N, 64, 64, 3].
+func sizes(shape []int, l weights.Layout) string {
+	if l == weights.PyTorch && len(shape) == 4 {
+		shape = []int{shape[0], shape[3], shape[1], shape[2]}
+	}
+	list := make([]string, len(shape))
+	for i, n := range shape {
+		if list[i] = fmt.Sprint(n); n < 0 {
+			list[i] = "N"
+		}
+	}
+	return "[" + strings.Join(list, ", ") + "]"
+}

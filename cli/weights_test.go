@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/onnx/onnxtest"
+	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/runs"
+)
+
+// An export, in either layout, imported again gives the same codes bit for bit, and training continues from there.
+func TestExportImport(t *testing.T) {
+	dir, here := finished(t), t.TempDir()
+	codes := func(run string) []byte {
+		out := filepath.Join(here, "codes.npy")
+		succeed(t, "encode", "--run", run, "--out", out)
+		return readFile(t, out)
+	}
+	want := codes(dir)
+	for _, layout := range []string{"unravel", "pytorch"} {
+		file, run := filepath.Join(here, layout+".safetensors"), filepath.Join(here, layout)
+		var written struct {
+			File, Format, Layout string
+			Tensors, Elements    int
+		}
+		decodeOne(t, succeed(t, "export", "--run", dir, "--layout", layout, "--out", file, "--json").out, &written)
+		if written.File != file || written.Format != "safetensors" || written.Layout != layout || written.Tensors == 0 {
+			t.Errorf("export: %+v", written)
+		}
+		var read struct {
+			Run               string
+			Tensors, Elements int
+			Missing, Unknown  []string
+		}
+		decodeOne(t, succeed(t, "import", "--from", file, "--run", run, "--json").out, &read)
+		if read.Run != run || read.Tensors != written.Tensors || read.Elements != written.Elements || len(read.Missing)+len(read.Unknown) > 0 {
+			t.Errorf("import: %+v of %+v", read, written)
+		}
+		if !bytes.Equal(codes(run), want) {
+			t.Errorf("layout %s: codes are not those of the run", layout)
+		}
+		succeed(t, "eval", "--run", run)
+	}
+	run := filepath.Join(here, "unravel")
+	if o := succeed(t, "train", "--run", run, "--resume"); !strings.Contains(o.log, "continuing after step 0") {
+		t.Errorf("training did not continue: %v", o)
+	}
+	if bytes.Equal(codes(run), want) {
+		t.Error("training changed nothing")
+	}
+}
+
+// Exports without --out go into the run's folder, by their part.
+func TestExportFiles(t *testing.T) {
+	dir := finished(t)
+	for args, file := range map[string]string{
+		"": "weights.safetensors", "--part decoder": "decoder.safetensors", "--format onnx": "encoder.onnx", "--format onnx --part decoder --layout pytorch": "decoder.onnx",
+	} {
+		o := succeed(t, append([]string{"export", "--run", dir}, strings.Fields(args)...)...)
+		path := filepath.Join(dir, file)
+		if !strings.Contains(o.log, path) || o.out != "" {
+			t.Errorf("%s: %v", args, o)
+		}
+		data := readFile(t, path)
+		if strings.HasSuffix(file, ".onnx") {
+			m, err := onnxtest.Decode(data)
+			if err != nil || m.Metadata["unravel.config"] != string(readFile(t, filepath.Join(dir, "config.yaml"))) {
+				t.Errorf("%s: %v, metadata %v", file, err, m.Metadata)
+			}
+			continue
+		}
+		f, err := safetensors.Decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := "decoder/"
+		if all := slices.ContainsFunc(f.Tensors, func(x safetensors.Tensor) bool { return !strings.HasPrefix(x.Name, of) }); all != (args == "") {
+			t.Errorf("%s has other tensors than those of its part: %v", file, all)
+		}
+	}
+}
+
+// A file of another program: names are changed, numbers of 64 bits rounded, and what does not fit is named.
+func TestImportForeign(t *testing.T) {
+	dir, here := finished(t), t.TempDir()
+	file := filepath.Join(here, "w.safetensors")
+	succeed(t, "export", "--run", dir, "--out", file)
+	change := func(name string, f func(*safetensors.File)) string {
+		w, err := safetensors.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Metadata = nil
+		f(w)
+		data, err := safetensors.Encode(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(here, name)
+		writeFile(t, path, data)
+		return path
+	}
+	config := filepath.Join(dir, runs.Config)
+	double := change("double", func(w *safetensors.File) {
+		for i, x := range w.Tensors {
+			var wide []float64
+			for _, v := range x.Data.([]float32) {
+				wide = append(wide, float64(v))
+			}
+			w.Tensors[i].Name, w.Tensors[i].Data = "net."+x.Name, wide
+		}
+	})
+	succeed(t, "import", config, "--from", double, "--run", filepath.Join(here, "a"), "--rename", "net.=")
+	less := change("less", func(w *safetensors.File) {
+		w.Tensors = append(slices.DeleteFunc(w.Tensors, func(x safetensors.Tensor) bool { return x.Name == "encoder/dense1/bias" }),
+			safetensors.Tensor{Name: "encoder/dense1/bais", Shape: []int{1}, Data: []float32{1}})
+	})
+	var loaded struct {
+		Run               string
+		Tensors, Elements int
+		Missing, Unknown  []string
+	}
+	decodeOne(t, succeed(t, "import", config, "--from", less, "--run", filepath.Join(here, "b"), "--partial", "--json").out, &loaded)
+	if !slices.Equal(loaded.Missing, []string{"encoder/dense1/bias"}) || !slices.Equal(loaded.Unknown, []string{"encoder/dense1/bais"}) {
+		t.Errorf("%+v", loaded)
+	}
+	turned := change("turned", func(w *safetensors.File) {
+		for i, x := range w.Tensors {
+			if x.Name == "encoder/dense1/weight" {
+				w.Tensors[i].Shape = []int{x.Shape[1], x.Shape[0]}
+			}
+		}
+	})
+	broken := change("broken", func(w *safetensors.File) { w.Tensors[0].Data.([]float32)[0] = float32(math.NaN()) })
+	none := change("none", func(w *safetensors.File) {
+		w.Tensors = []safetensors.Tensor{{Name: "x", Shape: []int{1}, Data: []int64{1}}}
+	})
+	damaged := filepath.Join(here, "damaged")
+	data := readFile(t, file)
+	data[len(data)-1] ^= 1
+	writeFile(t, damaged, data)
+	new := filepath.Join(here, "new")
+	for _, c := range []struct {
+		args  string
+		code  int
+		words []string
+	}{
+		{config + " --from " + less, 1, []string{"less: tensors of the model are missing: encoder/dense1/bias", `did you mean "encoder/dense1/bais"?`, "; tensors that the model does not have: encoder/dense1/bais"}},
+		{config + " --from " + turned, 1, []string{`tensor "encoder/dense1/weight" has shape`, "it looks like the layout pytorch"}},
+		{config + " --from " + file + " --layout pytorch", 1, []string{`tensor "encoder/dense1/weight" has shape`}},
+		{config + " --from " + broken, 1, []string{"element 0 is NaN", "want a finite number"}},
+		{config + " --from " + none + " --partial", 1, []string{"none of its 1 tensors is a parameter of the model"}},
+		{config + " --from " + damaged, 1, []string{"damaged"}},
+		{config + " --from " + file + " --rename nothing=x", 1, []string{`no tensor begins with "nothing"`}},
+		{config + " --from " + file + " --rename nothing", 2, []string{`--rename "nothing": want OLD=NEW`}},
+		{"--from " + broken, 2, []string{"does not say which experiment it is of"}},
+		{config + " --from nowhere", 1, []string{"nowhere"}},
+		{config + " --from " + file + " seed=x", 2, []string{"seed"}},
+		{config, 2, []string{"--from"}},
+	} {
+		checkMistake(t, call(t, append([]string{"import", "--run", new}, strings.Fields(c.args)...)...), c.code, c.words...)
+	}
+	if _, err := os.Stat(new); err == nil {
+		t.Error("a failed import left a folder")
+	}
+	checkMistake(t, call(t, "import", "--run", dir, "--from", file), 1, "already holds a run", "want another folder")
+}
+
+// Metadata says all that an own loader needs.
+func TestExportMetadata(t *testing.T) {
+	dir := finished(t)
+	succeed(t, "export", "--run", dir)
+	f, err := safetensors.ReadFile(filepath.Join(dir, "weights.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var networks map[string]struct {
+		Input, Output []int
+		Layers        []struct {
+			Operation  string
+			Parameters []string
+			Attributes map[string]any
+			Output     []int
+		}
+	}
+	if err := json.Unmarshal([]byte(f.Metadata["unravel.networks"]), &networks); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, n := range networks {
+		if len(n.Layers) == 0 || n.Input[0] != -1 || n.Output[0] != -1 {
+			t.Errorf("network %+v", n)
+		}
+		for _, l := range n.Layers {
+			for _, p := range l.Parameters {
+				names[p] = true
+				if _, ok := f.Get(p); !ok {
+					t.Errorf("layer %s takes %s, which is not in the file", l.Operation, p)
+				}
+			}
+			if l.Operation == "dense" && l.Attributes["activation"] == nil {
+				t.Errorf("layer %+v says no activation", l)
+			}
+		}
+	}
+	if len(networks) != 2 || len(names) < 8 {
+		t.Errorf("%d networks with %d parameters", len(networks), len(names))
+	}
+	for _, key := range []string{"unravel.format", "unravel.layout", "unravel.layouts", "unravel.images", "unravel.spaces", "unravel.code_width", "unravel.config"} {
+		if f.Metadata[key] == "" {
+			t.Errorf("metadata lack %s", key)
+		}
+	}
+}
