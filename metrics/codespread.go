@@ -14,6 +14,9 @@ type CodeSpread struct{}
 // Better says that higher values are better.
 func (*CodeSpread) Better() Direction { return HigherIsBetter }
 
+// Range implements Bounded.
+func (*CodeSpread) Range() (least, most float64) { return 0, math.Inf(1) }
+
 // Compute returns no parts.
 func (*CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := in.Validate(); err != nil {

@@ -24,8 +24,14 @@ const maxComponentGrid = 256
 // Better says that higher values are better.
 func (*Purity) Better() Direction { return HigherIsBetter }
 
+// Range implements Bounded.
+func (*Purity) Range() (least, most float64) { return 0, 1 }
+
 // Better says that higher values are better.
 func (*Coverage) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (*Coverage) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings: there are none.
 func (*Purity) Validate() error { return nil }

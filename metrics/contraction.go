@@ -33,6 +33,9 @@ const allForRandom = 32
 // Better says that lower values are better.
 func (*Contraction) Better() Direction { return LowerIsBetter }
 
+// Range implements Bounded.
+func (*Contraction) Range() (least, most float64) { return 0, math.Inf(1) }
+
 // Validate checks the settings.
 func (c *Contraction) Validate() error {
 	if c.Pairs < 0 {

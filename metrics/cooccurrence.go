@@ -29,6 +29,9 @@ type CoOccurrence struct {
 // Better says that lower values are better.
 func (*CoOccurrence) Better() Direction { return LowerIsBetter }
 
+// Range implements Bounded.
+func (*CoOccurrence) Range() (least, most float64) { return 0, 1 }
+
 // Validate checks the settings.
 func (m *CoOccurrence) Validate() error {
 	if m.TopK < 0 {

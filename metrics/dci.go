@@ -71,6 +71,9 @@ const maxBoosted = 10000
 // Better says that higher values are better.
 func (*DCI) Better() Direction { return HigherIsBetter }
 
+// Range implements Bounded.
+func (m *DCI) Range() (least, most float64) { return m.Entropy.least(), 1 }
+
 // Validate checks the settings.
 func (m *DCI) Validate() error {
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
@@ -89,6 +90,9 @@ const maxBootstrap = 100000
 
 // Better says that lower values are better.
 func (*DLSBD) Better() Direction { return LowerIsBetter }
+
+// Range implements Bounded.
+func (*DLSBD) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // SetCodes implements SubCoded; columns that nobody named stay together.
 func (m *DLSBD) SetCodes(c factor.SubCodes, _ Assign) {

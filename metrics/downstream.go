@@ -60,6 +60,9 @@ const (
 // Better says that higher values are better.
 func (*Downstream) Better() Direction { return HigherIsBetter }
 
+// Range implements Bounded.
+func (*Downstream) Range() (least, most float64) { return 0, 1 }
+
 // Validate checks the settings.
 func (m *Downstream) Validate() error {
 	switch {

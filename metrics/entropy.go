@@ -44,6 +44,14 @@ func (e Entropy) validate() error {
 	return nil
 }
 
+// least is the least value of Of.
+func (e Entropy) least() float64 {
+	if e.Log == LogNatural {
+		return math.Inf(-1)
+	}
+	return 0
+}
+
 // Of is the concentration of non-negative importances; 0 if all of them are 0.
 func (e Entropy) Of(importances []float64) float64 {
 	floor, base := e.Floor, math.Log(float64(len(importances)))

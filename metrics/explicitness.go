@@ -26,6 +26,9 @@ type Explicitness struct {
 // Better says that higher values are better.
 func (*Explicitness) Better() Direction { return HigherIsBetter }
 
+// Range implements Bounded.
+func (*Explicitness) Range() (least, most float64) { return 0, 1 }
+
 // Validate checks the settings.
 func (m *Explicitness) Validate() error {
 	if err := validWeight(m.C); err != nil {

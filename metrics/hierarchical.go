@@ -173,6 +173,9 @@ type HError struct{}
 // Better says that lower values are better.
 func (*HError) Better() Direction { return LowerIsBetter }
 
+// Range implements Bounded.
+func (*HError) Range() (least, most float64) { return 0, math.Inf(1) }
+
 // Validate checks the settings: there are none.
 func (*HError) Validate() error { return nil }
 

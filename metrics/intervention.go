@@ -54,8 +54,14 @@ type FactorVAE struct {
 // Better says that higher values are better.
 func (*BetaVAE) Better() Direction { return HigherIsBetter }
 
+// Range implements Bounded.
+func (*BetaVAE) Range() (least, most float64) { return 0, 1 }
+
 // Better says that higher values are better.
 func (*FactorVAE) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (*FactorVAE) Range() (least, most float64) { return 0, 1 }
 
 func validDraws(batch, least, train, test int) error {
 	switch {

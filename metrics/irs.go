@@ -30,6 +30,9 @@ type IRS struct {
 // Better says that higher values are better.
 func (*IRS) Better() Direction { return HigherIsBetter }
 
+// Range implements Bounded.
+func (*IRS) Range() (least, most float64) { return 0, 1 }
+
 // Validate checks the settings.
 func (m *IRS) Validate() error {
 	if !(m.Quantile >= 0 && m.Quantile <= 1) {

@@ -64,8 +64,14 @@ const (
 // Better says that lower values are better.
 func (*LeftInverse) Better() Direction { return LowerIsBetter }
 
+// Range implements Bounded.
+func (*LeftInverse) Range() (least, most float64) { return 0, math.Inf(1) }
+
 // Better says that lower values are better.
 func (*MaxError) Better() Direction { return LowerIsBetter }
+
+// Range implements Bounded.
+func (*MaxError) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (l *LeftInverse) Validate() error { return validRecovery(l.Samples, l.Units) }

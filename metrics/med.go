@@ -45,6 +45,9 @@ type MED struct {
 // Better says that higher values are better.
 func (*MED) Better() Direction { return HigherIsBetter }
 
+// Range implements Bounded.
+func (m *MED) Range() (least, most float64) { return m.Entropy.least(), 1 }
+
 // Validate checks the settings.
 func (m *MED) Validate() error {
 	switch {

@@ -153,6 +153,11 @@ type Metric interface {
 	Compute(ctx context.Context, in *Input) (Result, error)
 }
 
+// Bounded is implemented by metrics whose values have bounds; infinite ones are none.
+type Bounded interface {
+	Range() (least, most float64)
+}
+
 // Selective is implemented by metrics that not every data set suits.
 type Selective interface {
 	// Suits says why an input cannot be measured, from its factors, levels and

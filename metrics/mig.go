@@ -39,6 +39,9 @@ const (
 // Better says that higher values are better.
 func (*MIG) Better() Direction { return HigherIsBetter }
 
+// Range implements Bounded.
+func (*MIG) Range() (least, most float64) { return 0, 1 }
+
 // Validate checks the settings.
 func (m *MIG) Validate() error {
 	if m.Gap != GapColumns && m.Gap != GapFactors {

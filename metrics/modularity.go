@@ -24,6 +24,9 @@ type Modularity struct {
 // Better says that higher values are better.
 func (*Modularity) Better() Direction { return HigherIsBetter }
 
+// Range implements Bounded.
+func (*Modularity) Range() (least, most float64) { return 0, 1 }
+
 // Validate checks the settings.
 func (m *Modularity) Validate() error { return validBins(m.Bins, m.Binning) }
 

@@ -55,8 +55,14 @@ const maxPredictionSplits = 1000
 // Better says that higher values are better.
 func (*R4) Better() Direction { return HigherIsBetter }
 
+// Range implements Bounded.
+func (*R4) Range() (least, most float64) { return 0, 1 }
+
 // Better says that higher values are better.
 func (*R4C) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (*R4C) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
 func (p *Predictions) Validate() error {

@@ -36,6 +36,9 @@ const (
 // Better says that higher values are better.
 func (*SAP) Better() Direction { return HigherIsBetter }
 
+// Range implements Bounded.
+func (*SAP) Range() (least, most float64) { return 0, 1 }
+
 // Validate checks the settings.
 func (m *SAP) Validate() error {
 	if m.Score != ScoreSVM && m.Score != ScoreCorrelation {

@@ -55,6 +55,9 @@ func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) { s.Codes, s.As
 // Better says that lower values are better.
 func (*SubCodeDeviation) Better() Direction { return LowerIsBetter }
 
+// Range implements Bounded.
+func (*SubCodeDeviation) Range() (least, most float64) { return 0, math.Inf(1) }
+
 // Validate checks the settings.
 func (s *SubCodeDeviation) Validate() error {
 	if err := validAggregate(s.Aggregate); err != nil {

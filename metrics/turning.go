@@ -32,6 +32,9 @@ type DLSBDWorkshop struct {
 // Better says that lower values are better.
 func (*DLSBDWorkshop) Better() Direction { return LowerIsBetter }
 
+// Range implements Bounded.
+func (*DLSBDWorkshop) Range() (least, most float64) { return 0, math.Inf(1) }
+
 // Validate checks the settings.
 func (m *DLSBDWorkshop) Validate() error { return validTurns(m.Omega, m.Aggregate) }
 

@@ -40,11 +40,20 @@ type WassersteinCorrelation struct{}
 // Better says that lower values are better.
 func (*MutualInformation) Better() Direction { return LowerIsBetter }
 
+// Range implements Bounded.
+func (*MutualInformation) Range() (least, most float64) { return 0, math.Inf(1) }
+
 // Better says that lower values are better.
 func (*TotalCorrelation) Better() Direction { return LowerIsBetter }
 
+// Range implements Bounded.
+func (*TotalCorrelation) Range() (least, most float64) { return 0, math.Inf(1) }
+
 // Better says that lower values are better.
 func (*WassersteinCorrelation) Better() Direction { return LowerIsBetter }
+
+// Range implements Bounded.
+func (*WassersteinCorrelation) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
 func (m *MutualInformation) Validate() error { return validBins(m.Bins, m.Binning) }

@@ -1,0 +1,299 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Metrics tests every metric of the registry with its defaults, as [CheckMetric] does.
+func Metrics(t *testing.T) {
+	for _, e := range metrics.Registry.Entries {
+		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckMetric(e)) })
+	}
+}
+
+// CheckMetric reports what is wrong with an entry of the registry of metrics:
+//
+//   - settings, as for every entry; no Units; settings that strict YAML does not give back, or that Compute changes;
+//   - a value that differs from call to call, between 1 and 4 threads, with what was computed before, or that no
+//     finite number is; an input that changes;
+//   - a value that is not within its Range (of a [metrics.Bounded]), or depends on the order of images and, unless
+//     the metric is [metrics.SubCoded], of code columns; metrics that draw random numbers may depend on both;
+//   - random codes that are better than perfect ones, by Better, unless the metric does not look at the levels of factors;
+//   - a panic, of perfect, random, constant, repeated and single codes, and of factors with one level;
+//   - parts and grids without names, with labels of another number, or numbers that JSON does not have;
+//   - no end, or an error that does not wrap the context's, when the context ends before or during the computation.
+//
+// Options that say how much is computed (train, test, rounds, samples, splits, sizes, pairs) are made small where the
+// settings stay valid. The metric must suit one of the inputs of the test: 6 x 5 x 4 ordinal levels, or 8 x 6 on two circles.
+func CheckMetric(e registry.Entry[metrics.Metric]) error {
+	f := &findings{part: "metric " + e.Name}
+	func() {
+		defer f.guard()
+		if _, ok := entryOf(f, e); !ok {
+			return
+		}
+		if e.Units == "" {
+			f.add("it has no Units; want those of its value, or \"none\"")
+		}
+		x := &metricCheck{findings: f, entry: e}
+		x.roundTrip()
+		suited := 0
+		for _, kind := range measuredKinds() {
+			if metrics.Suits(kind.perfect, x.choices()) == nil {
+				suited++
+				x.check(kind)
+			}
+		}
+		if suited == 0 {
+			f.add("it suits no input of the test: %w", metrics.Suits(measuredKinds()[0].perfect, x.choices()))
+			return
+		}
+		x.odd()
+	}()
+	return f.err()
+}
+
+type metricCheck struct {
+	*findings
+	entry registry.Entry[metrics.Metric]
+}
+
+// settings returns new settings that compute little.
+func (x *metricCheck) settings() metrics.Metric {
+	m := x.entry.New()
+	for _, o := range []string{"train: 600", "test: 300", "rounds: 10", "samples: 200", "splits: 2", "sizes: [20, 40]", "pairs: 1000"} {
+		trial := x.entry.New()
+		if config.Load(x.entry.Name, []byte(o), trial) == nil {
+			_ = config.Load(x.entry.Name, []byte(o), m) // valid alone, and independent of the others
+		}
+	}
+	return m
+}
+
+func (x *metricCheck) choices() []metrics.Choice {
+	return []metrics.Choice{{Name: x.entry.Name, Value: x.settings()}}
+}
+
+// roundTrip writes the settings as a config and reads them again.
+func (x *metricCheck) roundTrip() {
+	m := x.entry.New()
+	text, err := config.Encode(m)
+	if err != nil {
+		x.add("its settings are no config: %w", err)
+		return
+	}
+	again := x.entry.New()
+	if len(bytes.TrimSpace(text)) > 0 {
+		if err := config.Load(x.entry.Name, text, again); err != nil {
+			x.add("its settings %q are not read again: %w", text, err)
+		}
+	}
+	if !reflect.DeepEqual(m, again) {
+		x.add("its settings %q are read as %+v; want %+v", text, again, m)
+	}
+}
+
+// compute computes the metric with new settings and a stream of its own; drew says whether it drew from it.
+func (x *metricCheck) compute(ctx context.Context, in *metrics.Input) (r metrics.Result, drew bool, err error) {
+	mine, m := *in, x.settings()
+	mine.Stream = rng.New(seed, "metric")
+	before, _ := mine.Stream.MarshalBinary()
+	kept, _ := config.Encode(m)
+	if err := in.Validate(); err != nil {
+		return r, false, err
+	}
+	if r, err = m.Compute(ctx, &mine); err != nil {
+		return r, false, err
+	}
+	after, _ := mine.Stream.MarshalBinary()
+	if changed, _ := config.Encode(m); !bytes.Equal(kept, changed) {
+		x.add("its settings change from %q to %q", kept, changed)
+	}
+	return r, !bytes.Equal(before, after), nil
+}
+
+// check tests a metric on inputs of one kind.
+func (x *metricCheck) check(kind measuredKind) {
+	r, drew, err := x.compute(context.Background(), kind.perfect)
+	if err != nil {
+		x.add("perfect codes: %w", err)
+		return
+	}
+	x.result(r)
+	x.pure(kind.perfect, r)
+	x.pure(kind.random, metrics.Result{Value: math.NaN()})
+	values := map[string]float64{"perfect": r.Value}
+	for name, in := range kind.variants() {
+		if r, _, err := x.compute(context.Background(), in); err == nil {
+			values[name] = r.Value
+			x.result(r)
+		}
+	}
+	same := func(a, b string) bool {
+		v, ok := values[b]
+		return !ok || math.Abs(v-values[a]) <= 1e-7*(1+math.Abs(v))
+	}
+	if !drew && !same("random", "permuted rows") {
+		x.add("random codes have %v, and in another order of images %v; want the same", values["random"], values["permuted rows"])
+	}
+	if _, ordered := x.entry.New().(metrics.SubCoded); !drew && !ordered && !same("random", "permuted columns") {
+		x.add("random codes have %v, and in another order of columns %v; want the same, or SetCodes for metrics of columns with places", values["random"], values["permuted columns"])
+	}
+	if same("random", "other levels") && same("perfect", "perfect, other levels") {
+		x.stopped(kind.perfect) // it looks at codes alone, and cannot know which of them are perfect
+		return
+	}
+	sign := 1.0
+	if x.entry.New().Better() == metrics.LowerIsBetter {
+		sign = -1
+	}
+	if worse, ok := values["random"]; ok && sign*worse > sign*values["perfect"]+1e-9 {
+		x.add("random codes have %v, perfect ones %v, and %s is better: want Better the other way", worse, values["perfect"], x.entry.New().Better())
+	}
+	x.stopped(kind.perfect)
+}
+
+// pure computes a result again: at once, with one thread, with four, and after another input.
+func (x *metricCheck) pure(in *metrics.Input, want metrics.Result) {
+	kept := copyInput(in)
+	again := func(when string) {
+		r, _, err := x.compute(context.Background(), in)
+		if err != nil {
+			if !math.IsNaN(want.Value) {
+				x.add("%s: %w", when, err)
+			}
+			return
+		}
+		if math.IsNaN(want.Value) {
+			want = r
+		}
+		if a, _ := json.Marshal(r); !bytes.Equal(a, marshalled(want)) {
+			x.add("two results for one input and one stream differ (%s): %.200s and %.200s", when, marshalled(want), a)
+		}
+	}
+	again("the second time")
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, n := range []int{1, 4} {
+		runtime.GOMAXPROCS(n)
+		again(fmt.Sprintf("%d threads", n))
+	}
+	if !reflect.DeepEqual(kept, in) {
+		x.add("it changes its input")
+	}
+}
+
+func marshalled(r metrics.Result) []byte {
+	text, _ := json.Marshal(r)
+	return text
+}
+
+// result tests a result by itself.
+func (x *metricCheck) result(r metrics.Result) {
+	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
+		x.add("the value is %v; want a finite number, or an error", r.Value)
+		return
+	}
+	if b, ok := x.entry.New().(metrics.Bounded); ok {
+		if least, most := b.Range(); r.Value < least-1e-9 || r.Value > most+1e-9 {
+			x.add("the value %v is not within its range, %v to %v", r.Value, least, most)
+		}
+	}
+	names := map[string]bool{}
+	named := func(kind, name string) {
+		if name == "" || names[kind+name] {
+			x.add("a %s has the name %q, which is empty or repeated", kind, name)
+		}
+		names[kind+name] = true
+	}
+	for _, p := range r.Parts {
+		named("part", p.Name)
+		if len(p.Labels) != len(p.Values) && !(len(p.Labels) == 0 && len(p.Values) == 1) {
+			x.add("part %s has %d values and %d labels; want a label for each, or one value without", p.Name, len(p.Values), len(p.Labels))
+		}
+	}
+	for _, g := range r.Grids {
+		named("grid", g.Name)
+		if len(g.Values) != len(g.Rows) || slices.ContainsFunc(g.Values, func(row []float64) bool { return len(row) != len(g.Columns) }) {
+			x.add("grid %s has not %d x %d values, as its labels say", g.Name, len(g.Rows), len(g.Columns))
+		}
+	}
+	if _, err := json.Marshal(r); err != nil {
+		x.add("the result has numbers that JSON lacks: %w", err)
+	}
+}
+
+// odd computes inputs that may be refused, but by an error that is no panic.
+func (x *metricCheck) odd() {
+	for name, in := range oddInputs() {
+		in.Stream = rng.New(seed, "metric")
+		choices := x.choices()
+		if metrics.Suits(in, choices) != nil {
+			continue
+		}
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					x.add("it panics on %s: %v", name, p)
+				}
+			}()
+			if r, err := metrics.Evaluate(context.Background(), in, seed, choices); err == nil {
+				x.result(r[0])
+			}
+		}()
+	}
+}
+
+// stopped ends the context before and during a computation.
+func (x *metricCheck) stopped(in *metrics.Input) {
+	for _, n := range []int{0, 1, 2, 5, 20} {
+		ctx := &countedContext{Context: context.Background()}
+		ctx.left.Store(int64(n))
+		_, _, err := x.compute(ctx, in)
+		switch ended := ctx.left.Load() < 0; {
+		case n == 0 && (err == nil || !errors.Is(err, context.Canceled)):
+			x.add("the context has ended, and Compute returns the error %v; want one that wraps the context's", err)
+			return
+		case ended && !errors.Is(err, context.Canceled):
+			x.add("the context ends at look %d, and Compute returns the error %v; want one that wraps the context's", n+1, err)
+			return
+		case !ended:
+			return
+		}
+	}
+}
+
+// countedContext ends after some calls of Err.
+type countedContext struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (c *countedContext) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func (c *countedContext) Done() <-chan struct{} {
+	done := make(chan struct{})
+	if c.left.Load() < 0 {
+		close(done)
+	}
+	return done
+}

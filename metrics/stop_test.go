@@ -1,0 +1,76 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/hierarchy"
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+// looks is a context that counts how often it is asked whether it has ended, and ends after some.
+type looks struct {
+	context.Context
+	seen  atomic.Int64
+	until int64 // negative: never
+}
+
+func (l *looks) Err() error {
+	if n := l.seen.Add(1); l.until >= 0 && n > l.until {
+		return context.Canceled
+	}
+	return nil
+}
+
+// largeInput suits every metric: 20,000 rows of 24 columns, with circles, a hierarchy and components.
+func largeInput() *Input {
+	in := wide(20000, 24)
+	for _, j := range []int{2, 3} {
+		in.Factors[j].Kind = factor.Circular
+	}
+	in.Hierarchy, in.TrueHierarchy = make(hierarchy.Hierarchy, 24), make(hierarchy.Hierarchy, 5)
+	for i := range in.Codes.Rows {
+		in.Components, in.Paths = append(in.Components, i%3), append(in.Paths, i%2)
+	}
+	return in
+}
+
+// quick metrics look at every row once or less: they end before anyone could wait for them.
+var quick = map[string]bool{"purity": true, "coverage": true, "h-error": true, "total-correlation": true, "wasserstein-correlation": true}
+
+// Every metric ends when its context does: at once if that has ended, and at the next look otherwise. It
+// looks often: what it does between two looks is a small part of what there is to do.
+func TestStop(t *testing.T) {
+	in := largeInput()
+	for _, e := range Registry.Entries {
+		t.Run(e.Name, func(t *testing.T) {
+			choices := []Choice{{Name: e.Name, Value: e.New()}}
+			if err := Suits(in, choices); err != nil {
+				if e.Name != "dlsbd-workshop" { // which wants a whole grid
+					t.Error(err)
+				}
+				return
+			}
+			for _, until := range []int64{0, 1, 2, 7, 30} {
+				ctx := &looks{Context: context.Background(), until: until}
+				_, err := Evaluate(ctx, in, 1, choices)
+				seen := ctx.seen.Load()
+				if seen <= until {
+					if !quick[e.Name] && until < 7 {
+						t.Errorf("it looks %d times in all, which is too seldom", seen)
+					}
+					return
+				}
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("the context ended after %d looks: error %v", until, err)
+				}
+				if after := seen - until; after > 40 {
+					t.Errorf("the context ended after %d looks, and %d follow", until, after)
+				}
+			}
+		})
+	}
+}
