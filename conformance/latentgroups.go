@@ -1,0 +1,207 @@
+package conformance
+
+import (
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// groupRows is the number of points that are transported: groups of four.
+const groupRows = 32
+
+// move transports points in groups of m, by transformations, or by angles of a factor where turns is true.
+func (x *latentCheck) move(points, transformations []float64, turns bool, m int) (moved []float64, ok bool) {
+	g := nn.NewGraph(nn.NewParams(seed))
+	rows := len(points) / x.width
+	z, err := g.Input("points", rows, x.width)
+	if err != nil {
+		x.add("points: %w", err)
+		return nil, false
+	}
+	fill(nn.Data(z), points)
+	var moves *gorgonia.Node
+	if columns := len(transformations) / rows; columns > 0 {
+		if moves, err = g.Input("transformations", rows, columns); err != nil {
+			x.add("transformations: %w", err)
+			return nil, false
+		}
+		fill(nn.Data(moves), transformations)
+		if turns {
+			if moves, err = x.space.Turn(moves); err != nil {
+				x.add("Turn: %w", err)
+				return nil, false
+			}
+			if want := []int{rows, x.space.Columns()}; !slices.Equal([]int(moves.Shape()), want) {
+				x.add("Turn returns shape %v; want %v", moves.Shape(), want)
+				return nil, false
+			}
+		}
+	}
+	t, err := x.space.Transport(z, moves, m)
+	if err != nil {
+		x.add("Transport: %w", err)
+		return nil, false
+	}
+	if t.Moved == nil || t.Points == nil {
+		x.add("Transport returns no points; want Points and Moved")
+		return nil, false
+	}
+	values, err := run(t.Moved, t.Points)
+	if err != nil {
+		x.add("Transport: %w", err)
+		return nil, false
+	}
+	if farApart(values[1], points, 1e-6) >= 0 {
+		x.add("Transport returns other Points than it was given")
+	}
+	x.on("Transport", values[0])
+	return values[0], true
+}
+
+func fill(dst []float32, values []float64) {
+	for i, v := range values {
+		dst[i] = float32(v)
+	}
+}
+
+// group checks that transformations act as a group.
+func (x *latentCheck) group() {
+	s := rng.New(seed, "group")
+	var points []float64
+	for range groupRows {
+		p := make([]float32, x.width)
+		x.space.Prior(s, p)
+		points = append(points, wide(p)...)
+	}
+	columns := x.space.Columns()
+	if x.space.Turns() {
+		x.groupOf(points, 1, true, s)
+		return
+	}
+	if columns > 0 {
+		x.groupOf(points, columns, false, s)
+		return
+	}
+	moved, ok := x.move(points, nil, false, 4)
+	if !ok {
+		return
+	}
+	for i := range moved {
+		if first := i - i/x.width%4*x.width; math.Abs(moved[i]-moved[first]) > 1e-5 {
+			x.add("Transport without transformations gives the members of a group different points; want their common one")
+			return
+		}
+	}
+	x.fixed(moved, nil, false, 4, "a group without transformations")
+}
+
+// groupOf checks groups of the transformations 0, a, b and b after a.
+func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.Stream) {
+	var transformations, second []float64 // second: 0 and b
+	product := columns == 1 || columns == 4
+	for range groupRows / 4 {
+		single := make([]float32, 3*columns)
+		fillTransformations(single, columns, 3, s)
+		t := wide(single)
+		if columns == 4 { // any axes
+			for _, at := range []int{4, 8} {
+				axis(t[at:at+3], s)
+			}
+		}
+		zero, a, b := t[:columns], t[columns:2*columns], t[2*columns:]
+		c := b
+		if product {
+			c = compose(a, b)
+		}
+		transformations = slices.Concat(transformations, zero, a, b, c)
+		second = slices.Concat(second, zero, b)
+	}
+	moved, ok := x.move(points, transformations, turns, 4)
+	if !ok {
+		return
+	}
+	moves := false
+	for g := range slices.Chunk(moved, 4*x.width) {
+		moves = moves || farApart(g[x.width:2*x.width], g[:x.width], 1e-3) >= 0
+	}
+	if !moves {
+		x.add("Transport by transformations that are not 0 moves no point")
+	}
+	x.fixed(moved, transformations, turns, 4, "a group")
+	if product {
+		var pairs []float64 // a applied to the common point, and b after a
+		for g := range groupRows / 4 {
+			at := func(member int) []float64 { return moved[(4*g+member)*x.width : (4*g+member+1)*x.width] }
+			pairs = slices.Concat(pairs, at(1), at(3))
+		}
+		x.fixed(pairs, second, turns, 2, "the points of a, and of b after a, with b between them")
+	}
+	if turns {
+		whole := make([]float64, groupRows)
+		for i := range whole {
+			whole[i] = 2 * math.Pi * float64(i%4)
+		}
+		if round, ok := x.move(points, whole, true, 4); ok {
+			for g := range groupRows / 4 {
+				common := round[4*g*x.width : (4*g+1)*x.width]
+				for member := range 4 {
+					if farApart(round[(4*g+member)*x.width:(4*g+member+1)*x.width], common, 1e-4) >= 0 {
+						x.add("a whole turn of a circular factor moves a point; want it back where it was")
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// fixed checks that points which already are a common one, transformed, stay where they are.
+func (x *latentCheck) fixed(points, transformations []float64, turns bool, m int, what string) {
+	again, ok := x.move(points, transformations, turns, m)
+	if !ok {
+		return
+	}
+	if i := farApart(again, points, 1e-4); i >= 0 {
+		x.add("transformations do not act as a group: Transport moves %s, by %.3g; want it to stay", what, math.Abs(again[i]-points[i]))
+	}
+}
+
+// axis draws a unit vector.
+func axis(dst []float64, s *rng.Stream) {
+	var square float64
+	for i := range dst {
+		dst[i] = s.NormFloat64()
+		square += dst[i] * dst[i]
+	}
+	for i := range dst {
+		dst[i] /= math.Sqrt(square)
+	}
+}
+
+// compose is the transformation b after a: the sum of angles, or the product of rotations by axes and angles.
+func compose(a, b []float64) []float64 {
+	if len(a) == 1 {
+		return []float64{a[0] + b[0]}
+	}
+	quaternion := func(t []float64) (w float64, v [3]float64) {
+		sin, cos := math.Sincos(t[3] / 2)
+		return cos, [3]float64{sin * t[0], sin * t[1], sin * t[2]}
+	}
+	wa, va := quaternion(a)
+	wb, vb := quaternion(b)
+	w := wa*wb - va[0]*vb[0] - va[1]*vb[1] - va[2]*vb[2]
+	var v [3]float64
+	for i := range v {
+		j, k := (i+1)%3, (i+2)%3
+		v[i] = wb*va[i] + wa*vb[i] + vb[j]*va[k] - vb[k]*va[j]
+	}
+	sin := math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2])
+	if sin < 1e-12 {
+		return []float64{1, 0, 0, 0}
+	}
+	return []float64{v[0] / sin, v[1] / sin, v[2] / sin, 2 * math.Atan2(sin, w)}
+}
