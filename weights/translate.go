@@ -182,7 +182,7 @@ func (t *translator) step(s *step) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("the operation %s has no translation to ONNX%s", s.label(), inLayer(t.trace.layer(s)))
 	}
-	if s.varies && s.operation != "reshape" && s.operation != "reshapeOp" {
+	if s.varies && !s.stock && s.operation != "reshape" { // those have shapes in them
 		return "", fmt.Errorf("the operation %s%s depends on the number of images; want one that does not", s.label(), inLayer(t.trace.layer(s)))
 	}
 	t.layer = t.trace.layer(s)

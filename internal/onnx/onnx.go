@@ -103,7 +103,10 @@ func (t *Tensor) check() error {
 	for _, n := range t.Shape {
 		want *= n
 	}
-	if got := max(len(t.Floats), len(t.Ints)); got != want || t.Floats != nil && t.Ints != nil {
+	if t.Floats != nil && t.Ints != nil {
+		return fmt.Errorf("tensor %q has numbers of both kinds", t.Name)
+	}
+	if got := max(len(t.Floats), len(t.Ints)); got != want {
 		return fmt.Errorf("tensor %q has %d elements; want %d for shape %v", t.Name, got, want, t.Shape)
 	}
 	return nil
