@@ -120,7 +120,7 @@ func (m *brokenModel) Build(g *nn.Graph, o models.Objective, n, group int) (*mod
 		factor := 1 / float64(n-1)
 		out.Codes, err = graph.Scale(factor, out.Codes)
 	case "rows and batch":
-		out.Batch++
+		out.Rows++
 	}
 	return p, err
 }

@@ -18,6 +18,7 @@ type trained struct {
 	model   models.Model
 	program *models.Program
 	graph   *nn.Graph
+	group   int // images of a labelled group
 	machine *machine.Machine
 	total   *gorgonia.Node
 	grads   gorgonia.Nodes
@@ -39,13 +40,13 @@ func (x *modelCheck) compile(m models.Model, o models.Objective, n, group int) (
 	if p == nil || p.Outputs == nil || p.Outputs.Codes == nil || p.Outputs.Images == nil && p.Views == nil {
 		return nil, fmt.Errorf("the program has no outputs, codes or inputs; want Outputs with Codes, and Images or Views")
 	}
-	if rows := p.Outputs.Codes.Shape()[0]; rows != p.Outputs.Batch {
-		return nil, fmt.Errorf("outputs of a batch of %d have codes of %d rows; want as many", p.Outputs.Batch, rows)
+	if rows := p.Outputs.Codes.Shape()[0]; rows != p.Outputs.Rows {
+		return nil, fmt.Errorf("outputs of a batch of %d have codes of %d rows; want as many", p.Outputs.Rows, rows)
 	}
 	if after := m.Params().Names(); !slices.Equal(before, after) {
 		return nil, fmt.Errorf("it makes the parameters %v; want all of them to be made by New, so that checkpoints find them", after[len(before):])
 	}
-	t := &trained{model: m, program: p, graph: g}
+	t := &trained{model: m, program: p, graph: g, group: group}
 	if t.total, err = pullAll(p); err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func (t *trained) fill(step int, image func(row int) int) {
 		s.Normals(nn.Data(n))
 	}
 	for _, in := range t.program.Transformations {
-		fillTransformations(nn.Data(in.Node), len(in.Columns), t.program.Outputs.Group, s)
+		fillTransformations(nn.Data(in.Node), len(in.Columns), t.group, s)
 	}
 }
 

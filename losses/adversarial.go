@@ -140,33 +140,15 @@ func (d *Discriminator) Build(g *nn.Graph, codes *gorgonia.Node, name string) (*
 	return nn.Dense(g, h, name+"/logits", d.Logits, graph.Linear)
 }
 
-// Adversary is a discriminator that judges codes of a graph. It is trained in a
-// program of its own, after each step of the graph's: on the codes of that step
-// (which Renew computes again with the new parameters) and on permuted codes ([Permute],
-// [Discrimination]): those of that step, or with SecondBatch those of another batch, computed
-// with the new parameters.
-type Adversary struct {
-	Name          string         // of its parameters; one per loss
-	Codes         *gorgonia.Node // [batch, columns]
-	Active        *gorgonia.Node // [batch, columns], or nil
-	Discriminator *Discriminator
-}
-
-// densityRatio adds the density ratio of a model's samples by a discriminator, which it
-// lists among the adversaries.
-func (d *Discriminator) densityRatio(o *Outputs, active *gorgonia.Node) (*gorgonia.Node, error) {
-	switch {
-	case o.Sample == nil:
+// densityRatio adds the density ratio of a model's samples by a discriminator.
+func (d *Discriminator) densityRatio(in *Input, active *gorgonia.Node) (*gorgonia.Node, error) {
+	if in.Sample == nil {
 		return nil, missing("samples of the codes")
-	case o.Graph == nil || o.Discriminators == nil:
-		return nil, missing("a place for a discriminator")
 	}
-	a := Adversary{Name: o.loss, Codes: o.Sample, Active: active, Discriminator: d}
-	logits, err := d.Build(o.Graph.Beside(o.Discriminators), o.Sample, a.Name)
+	logits, err := in.Discriminator(d, in.Sample, active)
 	if err != nil {
-		return nil, fmt.Errorf("discriminator: %w", err)
+		return nil, err
 	}
-	o.Adversaries = append(o.Adversaries, a)
 	return DensityRatio(logits)
 }
 

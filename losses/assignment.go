@@ -76,20 +76,20 @@ func (l *AssignmentLoss) Validate() error { return validWeight(l.Weight) }
 func (l *AssignmentLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *AssignmentLoss) Add(o *Outputs) (*gorgonia.Node, error) {
+func (l *AssignmentLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
-	case o.Hierarchy == nil:
+	case in.Hierarchy == nil:
 		return nil, missing("a hierarchy of codes")
-	case o.Options == nil:
-		o.Notes = append(o.Notes, fmt.Sprintf("the loss %s is 0: the hierarchy of the codes has no categorical dimension, and there is nothing to assign", o.loss))
-		return nothing(o)
-	case o.Labels == nil:
+	case in.Options == nil:
+		in.Note(fmt.Sprintf("the loss %s is 0: the hierarchy of the codes has no categorical dimension, and there is nothing to assign", in.Name()))
+		return nothing(in)
+	case in.Labels == nil:
 		return nil, errNoLabels
 	}
-	sizes := o.Hierarchy.Categoricals()
+	sizes := in.Hierarchy.Categoricals()
 	var columns []int
-	for k, f := range o.Labels.Factors {
-		if !o.Labels.assigns(k) {
+	for k, f := range in.Labels.Factors {
+		if !in.Labels.assigns(k) {
 			continue
 		}
 		if at := len(columns); at < len(sizes) && f.Size != 1+sizes[at] {
@@ -101,21 +101,21 @@ func (l *AssignmentLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 	if len(columns) != len(sizes) {
 		return nil, fmt.Errorf("the supervision knows %d categorical factors; want one for each of the hierarchy's %d categorical dimensions", len(columns), len(sizes))
 	}
-	_, labels, err := o.Labels.Values(UnitsRange)
+	_, labels, err := in.Labels.Values(UnitsRange)
 	if err != nil {
 		return nil, err
 	}
-	return Assignment(o.Options, labels, sizes, columns)
+	return Assignment(in.Options, labels, sizes, columns)
 }
 
 // nothing is a loss of 0.
-func nothing(o *Outputs) (*gorgonia.Node, error) {
-	dt := o.Sample.Dtype()
+func nothing(in *Input) (*gorgonia.Node, error) {
+	dt := in.Sample.Dtype()
 	value := gorgonia.WithValue(float32(0))
 	if dt == tensor.Float64 {
 		value = gorgonia.WithValue(0.0)
 	}
-	zero := gorgonia.NewScalar(o.Sample.Graph(), dt, gorgonia.WithName("losses/"+o.loss+"/nothing"), value)
+	zero := gorgonia.NewScalar(in.Sample.Graph(), dt, gorgonia.WithName("losses/"+in.Name()+"/nothing"), value)
 	return graph.Scale(1, zero)
 }
 
@@ -145,23 +145,23 @@ func (l *RegressionLoss) Validate() error { return validWeight(l.Weight) }
 func (l *RegressionLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *RegressionLoss) Add(o *Outputs) (*gorgonia.Node, error) {
+func (l *RegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
-	case o.Hierarchy == nil:
+	case in.Hierarchy == nil:
 		return nil, missing("a hierarchy of codes")
-	case o.Labels == nil:
+	case in.Labels == nil:
 		return nil, errNoLabels
-	case o.Labels.Exact == nil:
+	case in.Labels.Exact == nil:
 		return nil, errors.New("it needs the values of a hierarchical data set, such as chopsticks")
 	}
-	values, err := o.Labels.Exact()
+	values, err := in.Labels.Exact()
 	if err != nil {
 		return nil, err
 	}
-	if got, want := o.Sample.Shape()[1], values.Shape()[1]; got != want {
+	if got, want := in.Sample.Shape()[1], values.Shape()[1]; got != want {
 		return nil, fmt.Errorf("the codes have %d continuous dimensions, the data %d; want the hierarchy of the data set", got, want)
 	}
-	return GaussianReconstruction(values, o.Sample, Gaussian{Linear: true})
+	return GaussianReconstruction(values, in.Sample, Gaussian{Linear: true})
 }
 
 type assignmentError[T graph.Float] struct {

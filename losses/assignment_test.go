@@ -15,20 +15,20 @@ import (
 )
 
 // hierarchicalOutputs are of two images, a dimension, and two options of which the second has a dimension.
-func hierarchicalOutputs(factors ...factor.Factor) *losses.Outputs {
+func hierarchicalOutputs(factors ...factor.Factor) *losses.Input {
 	g := gorgonia.NewGraph()
 	node := func(name string, values ...float64) *gorgonia.Node {
 		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName(name), gorgonia.WithShape(2, len(values)/2),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(2, len(values)/2), tensor.WithBacking(values))))
 	}
 	labels := node("labels", 0.5, 2, 0.5, 1)
-	return &losses.Outputs{
+	return &losses.Input{Outputs: losses.Outputs{
 		Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}},
-		Options:   node("options", 0.25, 0.75, 0.5, 0.5), Sample: node("sample", 1, 2, 3, 4),
-		Labels: &losses.Labels{Factors: factors, Values: func(losses.Units) (values, known *gorgonia.Node, err error) { return nil, labels, nil },
-			Exact: func() (*gorgonia.Node, error) { return node("exact", 1, 2.5, 3, 3), nil }},
-		Batch: 2, Group: 1,
-	}
+		Options:   node("options", 0.25, 0.75, 0.5, 0.5),
+		Sample:    node("sample", 1, 2, 3, 4),
+		Rows:      2,
+	}, Batch: losses.Batch{Labels: &losses.Labels{Factors: factors, Values: func(losses.Units) (values, known *gorgonia.Node, err error) { return nil, labels, nil },
+		Exact: func() (*gorgonia.Node, error) { return node("exact", 1, 2.5, 3, 3), nil }}, Group: 1}}
 }
 
 func scalarOf(t *testing.T, n *gorgonia.Node) float64 {
@@ -51,7 +51,7 @@ func TestHierarchicalLosses(t *testing.T) {
 		"[{assignment: {weight: 1}}]": (2*0.0625 + 2*0.25) / 2,
 		"[{regression: {weight: 2}}]": 2 * (0.25 + 1) / 2,
 	} {
-		o, err := losses.Compose(hierarchicalOutputs(number, stick), choose(t, source))
+		o, err := losses.ComposeInput(hierarchicalOutputs(number, stick), choose(t, source))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,29 +61,30 @@ func TestHierarchicalLosses(t *testing.T) {
 	}
 	few := stick
 	few.Size = 2
-	for want, o := range map[string]*losses.Outputs{
+	for want, o := range map[string]*losses.Input{
 		`factor "stick" has 2 levels, the hierarchy's categorical dimension 1 2 options`: hierarchicalOutputs(few),
 		"the supervision knows 0 categorical factors; want one for each":                 hierarchicalOutputs(number),
 		"the supervision knows 2 categorical factors":                                    hierarchicalOutputs(stick, stick),
 	} {
-		if _, err := losses.Compose(o, choose(t, "[assignment]")); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := losses.ComposeInput(o, choose(t, "[assignment]")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 	flat, blind, plain := hierarchicalOutputs(stick), hierarchicalOutputs(stick), hierarchicalOutputs(stick)
+	flat.Requests = (&losses.Trainer{}).Requests("")
 	flat.Options, blind.Labels, plain.Labels.Exact = nil, nil, nil
-	if o, err := losses.Compose(flat, choose(t, "[assignment, regression]")); err != nil || scalarOf(t, o.Parts[0].Node) != 0 || len(flat.Notes) != 1 ||
-		flat.Notes[0] != "the loss assignment is 0: the hierarchy of the codes has no categorical dimension, and there is nothing to assign" {
-		t.Errorf("a flat hierarchy: %v, notes %q", err, flat.Notes)
+	if o, err := losses.ComposeInput(flat, choose(t, "[assignment, regression]")); err != nil || scalarOf(t, o.Parts[0].Node) != 0 || len(flat.Asked().Notes) != 1 ||
+		flat.Asked().Notes[0] != "the loss assignment is 0: the hierarchy of the codes has no categorical dimension, and there is nothing to assign" {
+		t.Errorf("a flat hierarchy: %v, notes %q", err, flat.Asked().Notes)
 	}
 	for _, c := range []struct {
-		o          *losses.Outputs
+		o          *losses.Input
 		loss, want string
 	}{
 		{blind, "[assignment]", "it needs labels"}, {blind, "[regression]", "it needs labels"},
 		{plain, "[regression]", "hierarchical data set"},
 	} {
-		if _, err := losses.Compose(c.o, choose(t, c.loss)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := losses.ComposeInput(c.o, choose(t, c.loss)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.loss, err, c.want)
 		}
 	}

@@ -34,19 +34,19 @@ func (c CodeBlocks) Validate() error {
 
 // blocks returns the sub-codes of a model's factors, in the factors' order. If the
 // config names none, every factor has as many columns as the next.
-func (c CodeBlocks) blocks(o *Outputs) ([]factor.Block, error) {
-	if o.Labels == nil {
+func (c CodeBlocks) blocks(in *Input) ([]factor.Block, error) {
+	if in.Labels == nil {
 		return nil, errNoLabels
 	}
-	if o.Codes == nil {
+	if in.Codes == nil {
 		return nil, missing("codes")
 	}
-	factors, width := o.Labels.Factors, o.Codes.Shape()[1]
+	factors, width := in.Labels.Factors, in.Codes.Shape()[1]
 	if len(c) == 0 {
 		each := width / len(factors)
 		if each == 0 || each*len(factors) != width {
 			return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors (%v): want codes, such as {%s: [0, 1]}",
-				width, len(factors), factorNames(o), factors[0].Name)
+				width, len(factors), factorNames(in), factors[0].Name)
 		}
 		list := make([]factor.Block, len(factors))
 		for i := range list {
@@ -57,12 +57,12 @@ func (c CodeBlocks) blocks(o *Outputs) ([]factor.Block, error) {
 		}
 		return list, nil
 	}
-	return c.named(o, width)
+	return c.named(in, width)
 }
 
 // named returns the blocks that the config names.
-func (c CodeBlocks) named(o *Outputs, width int) ([]factor.Block, error) {
-	names, known := factorNames(o), 0
+func (c CodeBlocks) named(in *Input, width int) ([]factor.Block, error) {
+	names, known := factorNames(in), 0
 	var list []factor.Block
 	for i, name := range names {
 		columns, ok := c[name]
@@ -88,9 +88,9 @@ func (c CodeBlocks) named(o *Outputs, width int) ([]factor.Block, error) {
 	return list, nil
 }
 
-func factorNames(o *Outputs) []string {
-	names := make([]string, len(o.Labels.Factors))
-	for i, f := range o.Labels.Factors {
+func factorNames(in *Input) []string {
+	names := make([]string, len(in.Labels.Factors))
+	for i, f := range in.Labels.Factors {
 		names[i] = f.Name
 	}
 	return names
@@ -114,10 +114,10 @@ func (c *On) UnmarshalText(text []byte) error {
 }
 
 // node returns the codes of a model.
-func (c On) node(o *Outputs) (*gorgonia.Node, error) {
-	n := o.Codes
+func (c On) node(in *Input) (*gorgonia.Node, error) {
+	n := in.Codes
 	if c == OnSample {
-		n = o.Sample
+		n = in.Sample
 	}
 	if n == nil {
 		return nil, missing("codes")

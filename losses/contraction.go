@@ -158,19 +158,19 @@ func (l *ContractionLoss) Validate() error {
 func (l *ContractionLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *ContractionLoss) Add(o *Outputs) (*gorgonia.Node, error) {
-	if o.Labels == nil {
+func (l *ContractionLoss) Add(in *Input) (*gorgonia.Node, error) {
+	if in.Labels == nil {
 		return nil, errNoLabels
 	}
-	z, err := l.On.node(o)
+	z, err := l.On.node(in)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := l.factors(o)
+	chosen, err := l.factors(in)
 	if err != nil {
 		return nil, err
 	}
-	y, known, err := o.Labels.Values(l.Units)
+	y, known, err := in.Labels.Values(l.Units)
 	if err != nil {
 		return nil, err
 	}
@@ -184,18 +184,18 @@ func (l *ContractionLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 }
 
 // factors returns the factors that count.
-func (l *ContractionLoss) factors(o *Outputs) ([]FactorDistance, error) {
+func (l *ContractionLoss) factors(in *Input) ([]FactorDistance, error) {
 	names := l.Factors
 	if len(names) == 0 {
-		names = factorNames(o)
+		names = factorNames(in)
 	}
-	chosen, known := make([]FactorDistance, len(names)), factorNames(o)
+	chosen, known := make([]FactorDistance, len(names)), factorNames(in)
 	for i, name := range names {
 		k := slices.Index(known, name)
 		if k < 0 {
 			return nil, fmt.Errorf("factors: there is no factor %q%s", name, registry.Suggest(name, known))
 		}
-		chosen[i] = FactorDistance{Factor: k, Kind: l.Distance.of(o.Labels.Factors[k].Kind)}
+		chosen[i] = FactorDistance{Factor: k, Kind: l.Distance.of(in.Labels.Factors[k].Kind)}
 	}
 	return chosen, nil
 }

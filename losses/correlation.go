@@ -57,11 +57,11 @@ func (l *CrossCorrelationLoss) Validate() error {
 func (l *CrossCorrelationLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *CrossCorrelationLoss) Add(o *Outputs) (*gorgonia.Node, error) {
-	if o.Views == nil || o.Views.Projections == nil {
+func (l *CrossCorrelationLoss) Add(in *Input) (*gorgonia.Node, error) {
+	if in.Views == nil || in.Views.Projections == nil {
 		return nil, missing("projections of two views")
 	}
-	return CrossCorrelation(o.Views.Projections, l.Lambda)
+	return CrossCorrelation(in.Views.Projections, l.Lambda)
 }
 
 // CrossCorrelation returns how far the cross-correlation of two views is from the identity: for

@@ -53,11 +53,11 @@ func (l *CosineRegressionLoss) Validate() error { return validWeight(l.Weight) }
 func (l *CosineRegressionLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *CosineRegressionLoss) Add(o *Outputs) (*gorgonia.Node, error) {
-	if o.Views == nil || o.Views.Predictions == nil {
+func (l *CosineRegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
+	if in.Views == nil || in.Views.Predictions == nil {
 		return nil, missing("predictions of another view")
 	}
-	return CosineRegression(o.Views.Predictions, o.Views.Targets)
+	return CosineRegression(in.Views.Predictions, in.Views.Targets)
 }
 
 // leastNorm is the least norm that a row is divided by.

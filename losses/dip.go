@@ -69,16 +69,16 @@ func (l *DIPLoss) Validate() error {
 func (l *DIPLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *DIPLoss) Add(o *Outputs) (*gorgonia.Node, error) {
+func (l *DIPLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
-	case o.Codes == nil:
+	case in.Codes == nil:
 		return nil, missing("codes")
-	case l.second && o.LogVariance == nil:
+	case l.second && in.LogVariance == nil:
 		return nil, missing("log variances of Gaussian posteriors")
 	case l.second:
-		return DIPCode(o.Codes, o.LogVariance, l.OffDiagonal, l.Diagonal)
+		return DIPCode(in.Codes, in.LogVariance, l.OffDiagonal, l.Diagonal)
 	}
-	return DIP(o.Codes, l.OffDiagonal, l.Diagonal)
+	return DIP(in.Codes, l.OffDiagonal, l.Diagonal)
 }
 
 // DIP returns the regulariser of DIP-VAE (Kumar et al. 2018, equations 6 and 7), a

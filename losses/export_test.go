@@ -18,3 +18,16 @@ var (
 	CovariancePenalty  = covariancePenalty
 	CorrelationPenalty = correlationPenalty
 )
+
+// Asked returns the trainer that a loss asks, nil if it can ask for nothing.
+func (in *Input) Asked() *Trainer {
+	if in.Requests == nil {
+		return nil
+	}
+	return in.trainer
+}
+
+// ComposeInput is Compose of the parts of an input.
+func ComposeInput(in *Input, all []Choice) (*Objective, error) {
+	return Compose(&in.Outputs, in.Batch, in.Asked(), all)
+}

@@ -115,20 +115,20 @@ func (l *HSICLoss) Validate() error {
 func (l *HSICLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *HSICLoss) Add(o *Outputs) (*gorgonia.Node, error) {
-	z, err := l.On.node(o)
+func (l *HSICLoss) Add(in *Input) (*gorgonia.Node, error) {
+	z, err := l.On.node(in)
 	if err != nil {
 		return nil, err
 	}
 	var blocks []factor.Block
-	if l.Between == BetweenCodes && o.Labels == nil && len(l.Codes) == 0 {
+	if l.Between == BetweenCodes && in.Labels == nil && len(l.Codes) == 0 {
 		blocks = shareOut(z.Shape()[1], z.Shape()[1])
-	} else if blocks, err = l.Codes.blocks(o); err != nil {
+	} else if blocks, err = l.Codes.blocks(in); err != nil {
 		return nil, err
 	}
 	var parts gorgonia.Nodes
 	if l.Between == BetweenFactors {
-		parts, err = l.withFactors(o, z, blocks)
+		parts, err = l.withFactors(in, z, blocks)
 	} else {
 		parts, err = l.withCodes(z, blocks)
 	}
@@ -161,13 +161,13 @@ func (l *HSICLoss) withCodes(z *gorgonia.Node, blocks []factor.Block) (gorgonia.
 }
 
 // withFactors compares every sub-code with every other factor.
-func (l *HSICLoss) withFactors(o *Outputs, z *gorgonia.Node, blocks []factor.Block) (gorgonia.Nodes, error) {
-	y, known, err := o.Labels.Values(UnitsRange)
+func (l *HSICLoss) withFactors(in *Input, z *gorgonia.Node, blocks []factor.Block) (gorgonia.Nodes, error) {
+	y, known, err := in.Labels.Values(UnitsRange)
 	if err != nil {
 		return nil, err
 	}
 	var parts gorgonia.Nodes
-	for j, f := range o.Labels.Factors {
+	for j, f := range in.Labels.Factors {
 		rows, err := graph.SliceColumns(known, j, j+1)
 		if err != nil {
 			return nil, err

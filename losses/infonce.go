@@ -73,11 +73,11 @@ func (l *InfoNCELoss) Validate() error {
 func (l *InfoNCELoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *InfoNCELoss) Add(o *Outputs) (*gorgonia.Node, error) {
-	if o.Views == nil || o.Views.Negatives == nil {
+func (l *InfoNCELoss) Add(in *Input) (*gorgonia.Node, error) {
+	if in.Views == nil || in.Views.Negatives == nil {
 		return nil, missing("a queue of keys")
 	}
-	return InfoNCE(o.Views.Queries, o.Views.Keys, o.Views.Negatives, l.Temperature)
+	return InfoNCE(in.Views.Queries, in.Views.Keys, in.Views.Negatives, l.Temperature)
 }
 
 type infoNCE[T graph.Float] struct {

@@ -134,29 +134,25 @@ func (l *KLLoss) Validate() error { return validWeight(l.Weight) }
 func (l *KLLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *KLLoss) Add(o *Outputs) (*gorgonia.Node, error) {
-	kl, err := divergence(o)
+func (l *KLLoss) Add(in *Input) (*gorgonia.Node, error) {
+	kl, err := divergence(in)
 	if err != nil || l.Capacity == nil {
 		return kl, err
 	}
-	if o.Graph == nil {
-		return nil, missing("a place for the capacity")
-	}
-	c, err := o.Graph.Input("losses/"+o.loss+"/capacity", 1)
+	c, err := in.Schedule("capacity", l.Capacity.At)
 	if err != nil {
 		return nil, err
 	}
-	o.Schedules = append(o.Schedules, Schedule{Node: c, At: l.Capacity.At})
 	return Capacity(kl, c)
 }
 
 // divergence sums up the divergences of a model's latent spaces.
-func divergence(o *Outputs) (*gorgonia.Node, error) {
-	if len(o.Posteriors) == 0 {
+func divergence(in *Input) (*gorgonia.Node, error) {
+	if len(in.Posteriors) == 0 {
 		return nil, missing("posteriors of the codes")
 	}
-	nodes, ones := make(gorgonia.Nodes, len(o.Posteriors)), make([]float64, len(o.Posteriors))
-	for i, p := range o.Posteriors {
+	nodes, ones := make(gorgonia.Nodes, len(in.Posteriors)), make([]float64, len(in.Posteriors))
+	for i, p := range in.Posteriors {
 		var err error
 		if nodes[i], err = p.KL(); err != nil {
 			return nil, fmt.Errorf("posterior %d: %w", i, err)

@@ -15,7 +15,7 @@ import (
 
 // batch is what a model offers for six images of two factors, one of them known in
 // part, with a place for what losses add.
-func batch(t *testing.T) *losses.Outputs {
+func batch(t *testing.T) *losses.Input {
 	t.Helper()
 	g := nn.NewGraph(nn.NewParams(1))
 	input := func(name string, columns int, values ...float32) *gorgonia.Node {
@@ -28,23 +28,22 @@ func batch(t *testing.T) *losses.Outputs {
 	}
 	shape := factor.Factor{Name: "shape", Size: 3, Kind: factor.Categorical}
 	size := factor.Factor{Name: "size", Size: 3, Kind: factor.Ordinal}
-	return &losses.Outputs{
+	return &losses.Input{Outputs: losses.Outputs{
 		Codes:       input("codes", 2, 0, 1, 2, 3, 1, 1, 4, 0, 2, 2, 5, 5),
 		Sample:      input("sample", 2, 0, 2, 2, 4, 1, 2, 4, 1, 2, 3, 5, 6),
 		LogVariance: input("log variance", 2, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-		Labels: &losses.Labels{Factors: []factor.Factor{shape, size},
-			Groups: func() (*gorgonia.Node, error) { return input("groups", 2, 0, 0, 0, 1, 1, 0, 1, 1, 2, 2, -1, -1), nil },
-			Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
-				return input("values", 2, 0, 0, 0, 0.5, 0.5, 0, 0.5, 0.5, 1, 1, 0, 0), input("levels", 2, 0, 0, 0, 1, 1, 0, 1, 1, 2, 2, -1, -1), nil
-			}},
-		Batch: 6, Group: 1, Population: 600, Graph: g, Discriminators: nn.NewParams(2),
-	}
+		Rows:        6,
+	}, Batch: losses.Batch{Labels: &losses.Labels{Factors: []factor.Factor{shape, size},
+		Groups: func() (*gorgonia.Node, error) { return input("groups", 2, 0, 0, 0, 1, 1, 0, 1, 1, 2, 2, -1, -1), nil },
+		Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
+			return input("values", 2, 0, 0, 0, 0.5, 0.5, 0, 0.5, 0.5, 1, 1, 0, 0), input("levels", 2, 0, 0, 0, 1, 1, 0, 1, 1, 2, 2, -1, -1), nil
+		}}, Group: 1, Population: 600}, Requests: (&losses.Trainer{Graph: g, Discriminators: nn.NewParams(2)}).Requests("loss")}
 }
 
 // valueOf composes one loss of a batch and returns its value.
 func valueOf(t *testing.T, source string) float64 {
 	t.Helper()
-	objective, err := losses.Compose(batch(t), choose(t, source))
+	objective, err := losses.ComposeInput(batch(t), choose(t, source))
 	if err != nil {
 		t.Fatalf("%s: %v", source, err)
 	}
@@ -139,18 +138,18 @@ func TestTotalCorrelations(t *testing.T) {
 	}
 
 	o := batch(t)
-	if _, err := losses.Compose(o, choose(t, "[{tc: {estimator: adversarial, discriminator: {hidden: [5]}}}, {conditional-tc: {active: [{columns: [1], factor: size, levels: [2]}], discriminator: {hidden: [7]}}}]")); err != nil {
+	if _, err := losses.ComposeInput(o, choose(t, "[{tc: {estimator: adversarial, discriminator: {hidden: [5]}}}, {conditional-tc: {active: [{columns: [1], factor: size, levels: [2]}], discriminator: {hidden: [7]}}}]")); err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Adversaries) != 2 || o.Adversaries[0].Name != "tc" || o.Adversaries[0].Active != nil || o.Adversaries[1].Name != "conditional-tc" {
-		t.Fatalf("adversaries %+v", o.Adversaries)
+	if len(o.Asked().Adversaries) != 2 || o.Asked().Adversaries[0].Name != "tc" || o.Asked().Adversaries[0].Active != nil || o.Asked().Adversaries[1].Name != "conditional-tc" {
+		t.Fatalf("adversaries %+v", o.Asked().Adversaries)
 	}
-	if names, _ := o.Graph.Learnables(); len(names) != 0 {
+	if names, _ := o.Asked().Graph.Learnables(); len(names) != 0 {
 		t.Errorf("the model's program would train %v", names)
 	}
-	a := o.Adversaries[1]
-	if w := o.Discriminators.Get("conditional-tc/dense1/weight"); w == nil || w.Shape()[1] != 7 || o.Discriminators.Get("tc/logits/weight").Shape()[1] != 2 || o.Discriminators.Get("conditional-tc/logits/weight").Shape()[1] != 1 {
-		t.Errorf("parameters %v", o.Discriminators.Names())
+	a := o.Asked().Adversaries[1]
+	if w := o.Asked().Discriminators.Get("conditional-tc/dense1/weight"); w == nil || w.Shape()[1] != 7 || o.Asked().Discriminators.Get("tc/logits/weight").Shape()[1] != 2 || o.Asked().Discriminators.Get("conditional-tc/logits/weight").Shape()[1] != 1 {
+		t.Errorf("parameters %v", o.Asked().Discriminators.Names())
 	}
 	m, err := machine.New(a.Codes, a.Active)
 	if err != nil {
@@ -182,20 +181,20 @@ func TestWrongNames(t *testing.T) {
 		"[{logic: {sentence: 'forall i: y.size(j) =[squared] z.shape(i)'}}]":          "1:11: there is no variable j",
 		"[{logic: {sentence: 'forall[mean] i: z(i) =[squared] 0', codes: {a: [9]}}}]": "9",
 	} {
-		if _, err := losses.Compose(batch(t), choose(t, source)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := losses.ComposeInput(batch(t), choose(t, source)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v does not say %q", source, err, want)
 		}
 	}
 	o := batch(t)
 	o.Labels = nil
 	for _, source := range []string{"[{logic: {sentence: 'forall i: z(i) =[squared] 0'}}]", "[hsic]"} {
-		if _, err := losses.Compose(o, choose(t, source)); err != nil {
+		if _, err := losses.ComposeInput(o, choose(t, source)); err != nil {
 			t.Errorf("%s needs labels: %v", source, err)
 		}
 	}
 	three := batch(t)
 	three.Labels.Factors = append(three.Labels.Factors, factor.Factor{Name: "x", Size: 2})
-	if _, err := losses.Compose(three, choose(t, "[variance]")); err == nil || !strings.Contains(err.Error(), "2 code columns cannot be shared out evenly to 3 factors") {
+	if _, err := losses.ComposeInput(three, choose(t, "[variance]")); err == nil || !strings.Contains(err.Error(), "2 code columns cannot be shared out evenly to 3 factors") {
 		t.Errorf("error %v", err)
 	}
 }

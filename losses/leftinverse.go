@@ -99,15 +99,15 @@ func (l *LeftInverseLoss) Validate() error {
 func (l *LeftInverseLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *LeftInverseLoss) Add(o *Outputs) (*gorgonia.Node, error) {
-	if o.Labels == nil {
+func (l *LeftInverseLoss) Add(in *Input) (*gorgonia.Node, error) {
+	if in.Labels == nil {
 		return nil, errNoLabels
 	}
-	z, err := l.On.node(o)
+	z, err := l.On.node(in)
 	if err != nil {
 		return nil, err
 	}
-	y, known, err := o.Labels.Values(l.Units)
+	y, known, err := in.Labels.Values(l.Units)
 	if err != nil {
 		return nil, err
 	}

@@ -85,12 +85,12 @@ func TestLeftInverseLossErrors(t *testing.T) {
 		return nil, nil, fmt.Errorf("no such input")
 	}
 	for name, c := range map[string]struct {
-		change func(o *losses.Outputs)
+		change func(o *losses.Input)
 		want   string
 	}{
-		"labels": {func(o *losses.Outputs) { o.Labels = nil }, "labels of the factors"},
-		"codes":  {func(o *losses.Outputs) { o.Codes = nil }, "it needs codes"},
-		"values": {func(o *losses.Outputs) { o.Labels.Values = fail }, "no such input"},
+		"labels": {func(o *losses.Input) { o.Labels = nil }, "labels of the factors"},
+		"codes":  {func(o *losses.Input) { o.Codes = nil }, "it needs codes"},
+		"values": {func(o *losses.Input) { o.Labels.Values = fail }, "no such input"},
 	} {
 		o := labelled()
 		c.change(o)

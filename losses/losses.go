@@ -14,140 +14,14 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
-	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Outputs are the nodes that a model offers to losses. What it does not have is nil.
-type Outputs struct {
-	Images *gorgonia.Node // the batch, [batch, height, width, channels], in [0, 1]
-	Logits *gorgonia.Node // the reconstruction before its sigmoid, of the same shape
-	Real   bool           // the images are any real numbers, and Logits are the reconstruction itself
-
-	Codes           *gorgonia.Node   // the codes that metrics measure, the locations of the posteriors, [batch, d]
-	Sample          *gorgonia.Node   // the codes that are decoded, draws from the posteriors, [batch, d]
-	LogVariance     *gorgonia.Node   // of Gaussian posteriors, [batch, d]
-	Active          *gorgonia.Node   // 1 where a column of Sample is active, 0 elsewhere, [batch, d]
-	Labels          *Labels          // what is known about the factors of the images; nil: nothing
-	Transformations *Transformations // the transformations within the labelled groups of the batch; nil: it has no groups
-
-	Options   *gorgonia.Node      // weights of the options of a hierarchy's categorical dimensions, [batch, options in all]
-	Hierarchy hierarchy.Hierarchy // of Options and Sample; nil: none
-
-	Posteriors []Posterior // one per latent space
-	Transports []Transport // one per latent space, for batches of labelled groups
-
-	Views *Views // what a model makes of two views of each image; nil: it has one
-
-	Batch      int // rows of codes: the images in the batch, or twice as many for two views of each
-	Group      int // members of a labelled group, Group rows one after the other; the batch is Batch/Group groups
-	Population int // images in the data set; 0: unknown
-
-	// Graph takes the inputs and networks that losses add for themselves, and
-	// Discriminators holds the parameters of those networks. Whoever runs the graph must
-	// serve what losses append to Schedules and Adversaries.
-	Graph          *nn.Graph
-	Discriminators *nn.Params
-	Schedules      []Schedule
-	Adversaries    []Adversary
-
-	Notes []string // what losses have to say to who starts a run, each a sentence
-
-	loss string // the name of the part that is being added
-}
-
-// Schedule is an input of one number that changes with the steps of training.
-type Schedule struct {
-	Node *gorgonia.Node         // of shape (1)
-	At   func(step int) float64 // the number in a step; the first is step 0
-}
-
-// Labels offer what is known about the factors of a batch as inputs of the graph.
-// An input is made when a loss first asks for it.
-type Labels struct {
-	Factors []factor.Factor
-
-	// Groups is [batch, K]: rows with equal numbers from 0 on in a column agree in
-	// that factor; -1 says that nothing is known.
-	Groups func() (*gorgonia.Node, error)
-
-	// Values are the values of the factors in some units, and the levels that they have, or -1 where
-	// the value is not known, and 0: [batch, K] each. Where only the similarity of a
-	// pair is known, Groups is not -1 and the level is. It is an error if nothing but similarities is known.
-	Values func(u Units) (values, known *gorgonia.Node, err error)
-
-	// Assigned lists the factors that say which options of the model's hierarchy an image takes. nil: the
-	// categorical ones do.
-	Assigned []int
-
-	// Exact is [batch, n]: the values of the continuous dimensions of a hierarchical data
-	// set, divided by the size of the largest level of each, and 0 where an image lacks them. nil: the
-	// data set has no hierarchy.
-	Exact func() (*gorgonia.Node, error)
-}
-
-// Units says in a config in which units the values of continuous factors are, those of hierarchical data sets.
-// Levels of ordinal factors are mapped to [0, 1] and of circular ones to turns in either case.
-type Units string
-
-// The units.
-const (
-	UnitsAsGiven Units = "as-given" // exact values unchanged
-	UnitsRange   Units = "range"    // exact values mapped to [0, 1] by the range of the dimension
-)
-
-// UnmarshalText accepts a known name.
-func (u *Units) UnmarshalText(text []byte) error {
-	if *u = Units(text); *u != UnitsAsGiven && *u != UnitsRange {
-		return fmt.Errorf("unknown units %q; known: as-given, range", text)
-	}
-	return nil
-}
-
-// Transformations offer the transformations within the labelled groups of a batch as inputs of the graph.
-type Transformations struct {
-	Factors   []factor.Factor // of the data set
-	Rotations int             // rotations in space that groups come with
-
-	// Angles is [batch, 1]: by how many radians a factor has turned from a group's first image to a row's.
-	Angles func(factor int) (*gorgonia.Node, error)
-	// Rotation is [batch, 4]: the axis (x, y, z) and the angle in radians of a rotation in space.
-	Rotation func(r int) (*gorgonia.Node, error)
-}
-
-// Posterior is the distribution of the codes of one latent space.
-type Posterior interface {
-	// KL returns the divergence from the prior: a scalar, the mean over the batch.
-	KL() (*gorgonia.Node, error)
-}
-
-// Views are what a model makes of two views of n images. What it does not have is nil. Arrays of 2n rows
-// have first those of the first views, then those of the second ones.
-type Views struct {
-	Projections *gorgonia.Node // [2n, d]
-	Predictions *gorgonia.Node // [2n, d]
-	Targets     *gorgonia.Node // [2n, d]: what the predictions of the other view are of; no gradient flows through them
-
-	Queries, Keys *gorgonia.Node // unit vectors [n, d] of the first and the second views
-	Negatives     *gorgonia.Node // keys of other images, [d, K]
-}
-
-// Transport is what a model did with the codes of one latent space in a batch of
-// labelled groups.
-type Transport struct {
-	Points *gorgonia.Node // the samples z_m, [batch, width]
-	Moved  *gorgonia.Node // where the group's common point goes, g_m . zbar, [batch, width]
-	Sphere bool           // the space is a sphere, not R^n
-	Acts   bool           // the transformations act on the space: it is not left to the identity
-}
-
 // Loss are the settings of an objective.
 type Loss interface {
-	// Add returns the objective of a model as a scalar node, without its weight.
-	Add(o *Outputs) (*gorgonia.Node, error)
+	// Add returns the objective as a scalar node, without its weight.
+	Add(in *Input) (*gorgonia.Node, error)
 	// Weighting returns the objective's factor in the total.
 	Weighting() float64
 }
@@ -224,9 +98,10 @@ func (e *Error) Error() string { return "loss " + e.Part + ": " + e.Err.Error() 
 // Unwrap returns what is wrong with it.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Compose adds losses to the graph of a model's outputs. Its errors name the loss,
+// Compose adds losses to the graph of a model's outputs for a batch. What they ask for
+// is added to t, which is nil where nothing can be asked for. Its errors name the loss,
 // and the output that it misses (*[Error]).
-func Compose(o *Outputs, all []Choice) (*Objective, error) {
+func Compose(o *Outputs, b Batch, t *Trainer, all []Choice) (*Objective, error) {
 	if len(all) == 0 {
 		return nil, errors.New("losses: no losses are chosen; want at least one, such as reconstruction")
 	}
@@ -241,8 +116,7 @@ func Compose(o *Outputs, all []Choice) (*Objective, error) {
 			p.Name = fmt.Sprintf("%s-%d", c.Name, n)
 		}
 		var err error
-		o.loss = p.Name
-		if p.Node, err = c.Value.Add(o); err != nil {
+		if p.Node, err = c.Value.Add(&Input{*o, b, t.Requests(p.Name)}); err != nil {
 			return nil, &Error{p.Name, c, err}
 		}
 		if err := checkNode(p.Node); err != nil {

@@ -66,18 +66,17 @@ func TestHardPoints(t *testing.T) {
 }
 
 // outputs has what every loss needs: a group of two, a circle and R^1.
-func outputs() *losses.Outputs {
+func outputs() *losses.Input {
 	g := gorgonia.NewGraph()
 	circle := losses.Transport{Points: matrix(g, "z", 2, 2, 1, 0, 0, 1), Moved: matrix(g, "y", 2, 2, 1, 0, 1, 0), Sphere: true, Acts: true}
 	line := losses.Transport{Points: matrix(g, "u", 2, 1, 1, 3), Moved: matrix(g, "v", 2, 1, 2, 2)}
-	return &losses.Outputs{
+	return &losses.Input{Outputs: losses.Outputs{
 		Images:     matrix(g, "x", 2, 2, 0.5, 0.5, 0.5, 1),
 		Logits:     matrix(g, "logits", 2, 2, 0, 0, 0, 0),
 		Posteriors: []losses.Posterior{gaussian{matrix(g, "mu", 2, 1, 0, 2), matrix(g, "s", 2, 1, 0, 0)}, gaussian{matrix(g, "nu", 2, 1, 4, 0), matrix(g, "r", 2, 1, 0, 0)}},
 		Transports: []losses.Transport{circle, line},
-		Batch:      2,
-		Group:      2,
-	}
+		Rows:       2,
+	}, Batch: losses.Batch{Group: 2}}
 }
 
 type gaussian struct{ mu, logSigma *gorgonia.Node }
@@ -97,7 +96,7 @@ func choose(t *testing.T, source string) []losses.Choice {
 
 func TestCompose(t *testing.T) {
 	choices := choose(t, "[reconstruction, {reconstruction: {likelihood: bernoulli}}, {kl: {weight: 0.5}}, {lsbd: {}}, {lsbd: {variant: public-code, weight: 10}}]")
-	objective, err := losses.Compose(outputs(), choices)
+	objective, err := losses.ComposeInput(outputs(), choices)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,17 +172,17 @@ func TestMissingOutputs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := losses.Compose(&losses.Outputs{}, []losses.Choice{c}); err == nil || err.Error() != "loss "+name+": "+want[name] {
+		if _, err := losses.ComposeInput(&losses.Input{}, []losses.Choice{c}); err == nil || err.Error() != "loss "+name+": "+want[name] {
 			t.Errorf("%s: error %v, want %q", name, err, want[name])
 		}
 	}
 	o := outputs()
 	o.Logits = nil
-	if _, err := losses.Compose(o, choose(t, "[reconstruction]")); err == nil || !strings.Contains(err.Error(), "logits") {
+	if _, err := losses.ComposeInput(o, choose(t, "[reconstruction]")); err == nil || !strings.Contains(err.Error(), "logits") {
 		t.Errorf("error %v of missing logits", err)
 	}
 	o.Transports = o.Transports[1:]
-	if _, err := losses.Compose(o, choose(t, "[lsbd]")); err == nil || !strings.Contains(err.Error(), "transformations act") {
+	if _, err := losses.ComposeInput(o, choose(t, "[lsbd]")); err == nil || !strings.Contains(err.Error(), "transformations act") {
 		t.Errorf("error %v without a space that is acted on", err)
 	}
 }
@@ -191,7 +190,7 @@ func TestMissingOutputs(t *testing.T) {
 func TestComposeErrors(t *testing.T) {
 	cause := errors.New("no more ink")
 	bad := losses.Choice{Name: "broken", Value: broken{cause}}
-	if _, err := losses.Compose(outputs(), []losses.Choice{bad}); !errors.Is(err, cause) || !strings.Contains(err.Error(), "loss broken") {
+	if _, err := losses.ComposeInput(outputs(), []losses.Choice{bad}); !errors.Is(err, cause) || !strings.Contains(err.Error(), "loss broken") {
 		t.Errorf("error %v", err)
 	}
 	o := outputs()
@@ -206,12 +205,12 @@ func TestComposeErrors(t *testing.T) {
 		if strings.Contains(want, "one graph") {
 			all = append(choose(t, "[reconstruction]"), bad)
 		}
-		if _, err := losses.Compose(o, all); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := losses.ComposeInput(o, all); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 	for _, none := range [][]losses.Choice{nil, {{}}} {
-		if _, err := losses.Compose(outputs(), none); err == nil {
+		if _, err := losses.ComposeInput(outputs(), none); err == nil {
 			t.Errorf("no error for the losses %v", none)
 		}
 	}
@@ -228,13 +227,13 @@ func TestComposeErrors(t *testing.T) {
 // returns is a loss of someone else's.
 type returns struct{ node *gorgonia.Node }
 
-func (r returns) Add(*losses.Outputs) (*gorgonia.Node, error) { return r.node, nil }
-func (returns) Weighting() float64                            { return 1 }
+func (r returns) Add(*losses.Input) (*gorgonia.Node, error) { return r.node, nil }
+func (returns) Weighting() float64                          { return 1 }
 
 type broken struct{ err error }
 
-func (b broken) Add(*losses.Outputs) (*gorgonia.Node, error) { return nil, b.err }
-func (broken) Weighting() float64                            { return 1 }
+func (b broken) Add(*losses.Input) (*gorgonia.Node, error) { return nil, b.err }
+func (broken) Weighting() float64                          { return 1 }
 
 func TestConfigErrors(t *testing.T) {
 	for source, want := range map[string]string{

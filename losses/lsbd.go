@@ -105,18 +105,18 @@ func (l *LSBDLoss) Weighting() float64 { return l.Weight }
 func (*LSBDLoss) Supervised() {}
 
 // Add implements [Loss].
-func (l *LSBDLoss) Add(o *Outputs) (*gorgonia.Node, error) {
+func (l *LSBDLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if l.turns() {
-		return l.turningLSBD(o)
+		return l.turningLSBD(in)
 	}
-	if len(o.Transports) == 0 {
-		return nil, fmt.Errorf("%w; want planes, such as {%s: [0, 1]}, or the model lsbd-vae", missing("transported codes of labelled groups"), o.Transformations.example())
+	if len(in.Transports) == 0 {
+		return nil, fmt.Errorf("%w; want planes, such as {%s: [0, 1]}, or the model lsbd-vae", missing("transported codes of labelled groups"), in.Transformations.example())
 	}
 	switch l.Variant {
 	case "paper":
-		return paperLSBD(o.Transports)
+		return paperLSBD(in.Transports)
 	case "public-code":
-		return publicLSBD(o.Transports, o.Group)
+		return publicLSBD(in.Transports, in.Group)
 	}
 	return nil, fmt.Errorf("unknown variant %q; known: paper, public-code", l.Variant)
 }

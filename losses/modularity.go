@@ -154,16 +154,16 @@ func (l *ModularityLoss) estimator() DeviationEstimator {
 func (l *ModularityLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *ModularityLoss) Add(o *Outputs) (*gorgonia.Node, error) {
-	blocks, err := l.Codes.blocks(o)
+func (l *ModularityLoss) Add(in *Input) (*gorgonia.Node, error) {
+	blocks, err := l.Codes.blocks(in)
 	if err != nil {
 		return nil, err
 	}
-	z, err := l.On.node(o)
+	z, err := l.On.node(in)
 	if err != nil {
 		return nil, err
 	}
-	groups, err := o.Labels.Groups()
+	groups, err := in.Labels.Groups()
 	if err != nil {
 		return nil, err
 	}

@@ -232,20 +232,19 @@ func TestEvenBlocks(t *testing.T) {
 }
 
 // labelled has codes of two factors, the second unknown for one image.
-func labelled() *losses.Outputs {
+func labelled() *losses.Input {
 	g := gorgonia.NewGraph()
-	return &losses.Outputs{
+	return &losses.Input{Outputs: losses.Outputs{
 		Codes:  matrix(g, "codes", 4, 2, 0, 3, 2, 3, 5, 6, 5, 8),
 		Sample: matrix(g, "sample", 4, 2, 0, 3, 4, 3, 5, 6, 5, 8),
-		Labels: &losses.Labels{
-			Factors: []factor.Factor{{Name: "shape", Size: 2}, {Name: "x", Size: 2}},
-			Groups:  func() (*gorgonia.Node, error) { return matrix(g, "groups", 4, 2, 0, -1, 0, 0, 1, 0, 1, 1), nil },
-			Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
-				return matrix(g, "values", 4, 2, 0, 0, 0, 0, 1, 0, 1, 1), matrix(g, "levels", 4, 2, 0, -1, 0, 0, 1, 0, 1, 1), nil
-			},
+		Rows:   4,
+	}, Batch: losses.Batch{Labels: &losses.Labels{
+		Factors: []factor.Factor{{Name: "shape", Size: 2}, {Name: "x", Size: 2}},
+		Groups:  func() (*gorgonia.Node, error) { return matrix(g, "groups", 4, 2, 0, -1, 0, 0, 1, 0, 1, 1), nil },
+		Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
+			return matrix(g, "values", 4, 2, 0, 0, 0, 0, 1, 0, 1, 1), matrix(g, "levels", 4, 2, 0, -1, 0, 0, 1, 0, 1, 1), nil
 		},
-		Batch: 4,
-	}
+	}}}
 }
 
 func TestModularityLoss(t *testing.T) {
@@ -352,15 +351,15 @@ func TestModularityLossErrors(t *testing.T) {
 		}
 	}
 	broken := errors.New("no groups")
-	for want, change := range map[string]func(l *losses.ModularityLoss, o *losses.Outputs){
-		"labels of the factors": func(_ *losses.ModularityLoss, o *losses.Outputs) { o.Labels = nil },
-		"it needs codes":        func(_ *losses.ModularityLoss, o *losses.Outputs) { o.Codes = nil },
-		"needs codes":           func(l *losses.ModularityLoss, o *losses.Outputs) { l.On, o.Sample = losses.OnSample, nil },
-		"no groups": func(_ *losses.ModularityLoss, o *losses.Outputs) {
+	for want, change := range map[string]func(l *losses.ModularityLoss, o *losses.Input){
+		"labels of the factors": func(_ *losses.ModularityLoss, o *losses.Input) { o.Labels = nil },
+		"it needs codes":        func(_ *losses.ModularityLoss, o *losses.Input) { o.Codes = nil },
+		"needs codes":           func(l *losses.ModularityLoss, o *losses.Input) { l.On, o.Sample = losses.OnSample, nil },
+		"no groups": func(_ *losses.ModularityLoss, o *losses.Input) {
 			o.Labels.Groups = func() (*gorgonia.Node, error) { return nil, broken }
 		},
-		`no factor "colour"`: func(l *losses.ModularityLoss, _ *losses.Outputs) { l.Codes = losses.CodeBlocks{"colour": {0}} },
-		"column 2":           func(l *losses.ModularityLoss, _ *losses.Outputs) { l.Codes = losses.CodeBlocks{"x": {2}} },
+		`no factor "colour"`: func(l *losses.ModularityLoss, _ *losses.Input) { l.Codes = losses.CodeBlocks{"colour": {0}} },
+		"column 2":           func(l *losses.ModularityLoss, _ *losses.Input) { l.Codes = losses.CodeBlocks{"x": {2}} },
 	} {
 		l, o := losses.NewMAD(), labelled()
 		change(l, o)

@@ -22,12 +22,12 @@ var pairFactors = []factor.Factor{
 
 // pairOutputs makes the outputs of a model out of codes [n, d], values [n, 3] and
 // groups [n, 3].
-func pairOutputs(in []*gorgonia.Node) *Outputs {
-	return &Outputs{Codes: in[0], Sample: in[0], Labels: &Labels{
+func pairOutputs(in []*gorgonia.Node) *Input {
+	return &Input{Outputs: Outputs{Codes: in[0], Sample: in[0]}, Batch: Batch{Labels: &Labels{
 		Factors: pairFactors,
 		Values:  func(Units) (values, known *gorgonia.Node, err error) { return in[1], in[2], nil },
 		Groups:  func() (*gorgonia.Node, error) { return in[2], nil },
-	}}
+	}}}
 }
 
 // pairCase checks settings on 12 rows whose labels have all kinds.
@@ -150,7 +150,7 @@ func TestHSICParts(t *testing.T) {
 		Name:   "hsic of columns",
 		Inputs: []gradcheck.Input{{Shape: []int{9, 3}}},
 		Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
-			a, err := NewHSIC().Add(&Outputs{Codes: in[0]})
+			a, err := NewHSIC().Add(&Input{Outputs: Outputs{Codes: in[0]}})
 			if err != nil {
 				return nil, err
 			}
@@ -186,7 +186,7 @@ func TestTotalCorrelations(t *testing.T) {
 				Inputs: []gradcheck.Input{{Shape: shape}, {Shape: shape}, {Shape: shape, Lo: -1, Hi: 1},
 					{Shape: shape, Values: active, Constant: true}},
 				Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
-					o := &Outputs{Sample: in[0], Codes: in[1], LogVariance: in[2], Population: 40}
+					o := &Input{Outputs: Outputs{Sample: in[0], Codes: in[1], LogVariance: in[2]}, Batch: Batch{Population: 40}}
 					if conditional {
 						return closedTC(o, e, in[3])
 					}
@@ -204,7 +204,7 @@ func TestDIPLoss(t *testing.T) {
 			Name:   "dip",
 			Inputs: []gradcheck.Input{{Shape: []int{4, 2}, Values: []float64{0, 1, 2, 3, 4, 6}}, {Shape: []int{4, 2}, Values: []float64{0}, Constant: !l.second}},
 			Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
-				return l.Add(&Outputs{Codes: in[0], LogVariance: in[1]})
+				return l.Add(&Input{Outputs: Outputs{Codes: in[0], LogVariance: in[1]}})
 			},
 			Want: func([][]float64) []float64 { // columns 0 2 4 0 and 1 3 6 1: variances 2.75 and 4.1875, covariance 3.375
 				if l.second {
@@ -254,25 +254,25 @@ func TestMissingOfPairs(t *testing.T) {
 	contraction.Factors = []string{"sise"}
 	factors := NewHSIC()
 	factors.Between = BetweenFactors
-	tc := func(e TCEstimator) func(o *Outputs) (*gorgonia.Node, error) {
-		return func(o *Outputs) (*gorgonia.Node, error) { return closedTC(o, e, nil) }
+	tc := func(e TCEstimator) func(o *Input) (*gorgonia.Node, error) {
+		return func(o *Input) (*gorgonia.Node, error) { return closedTC(o, e, nil) }
 	}
 	for _, c := range []struct {
-		add  func(o *Outputs) (*gorgonia.Node, error)
-		o    Outputs
+		add  func(o *Input) (*gorgonia.Node, error)
+		o    Input
 		want string
 	}{
-		{NewContraction().Add, Outputs{Codes: z}, "labels of the factors"},
-		{NewContraction().Add, Outputs{Labels: labels}, "codes"},
-		{contraction.Add, Outputs{Codes: z, Labels: labels}, "size"},
-		{NewHSIC().Add, Outputs{}, "codes"},
-		{factors.Add, Outputs{Codes: z}, "labels of the factors"},
-		{NewDIP1().Add, Outputs{}, "codes"},
-		{NewDIP2().Add, Outputs{Codes: z}, "log variances"},
-		{tc(TCMinibatch), Outputs{Codes: z}, "samples"},
-		{tc(TCMinibatch), Outputs{Sample: z}, "codes"},
-		{tc(TCMinibatch), Outputs{Sample: z, Codes: z}, "log variances"},
-		{tc(TCWeighted), Outputs{Sample: z, Codes: z, LogVariance: z}, "number of images"},
+		{NewContraction().Add, Input{Outputs: Outputs{Codes: z}}, "labels of the factors"},
+		{NewContraction().Add, Input{Batch: Batch{Labels: labels}}, "codes"},
+		{contraction.Add, Input{Outputs: Outputs{Codes: z}, Batch: Batch{Labels: labels}}, "size"},
+		{NewHSIC().Add, Input{}, "codes"},
+		{factors.Add, Input{Outputs: Outputs{Codes: z}}, "labels of the factors"},
+		{NewDIP1().Add, Input{}, "codes"},
+		{NewDIP2().Add, Input{Outputs: Outputs{Codes: z}}, "log variances"},
+		{tc(TCMinibatch), Input{Outputs: Outputs{Codes: z}}, "samples"},
+		{tc(TCMinibatch), Input{Outputs: Outputs{Sample: z}}, "codes"},
+		{tc(TCMinibatch), Input{Outputs: Outputs{Sample: z, Codes: z}}, "log variances"},
+		{tc(TCWeighted), Input{Outputs: Outputs{Sample: z, Codes: z, LogVariance: z}}, "number of images"},
 	} {
 		if _, err := c.add(&c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want one that says %q", err, c.want)
@@ -280,7 +280,7 @@ func TestMissingOfPairs(t *testing.T) {
 	}
 	one := NewHSIC()
 	one.Codes = CodeBlocks{"size": {0}}
-	if _, err := one.Add(&Outputs{Codes: z, Labels: labels}); err == nil || !strings.Contains(err.Error(), "one sub-code") {
+	if _, err := one.Add(&Input{Outputs: Outputs{Codes: z}, Batch: Batch{Labels: labels}}); err == nil || !strings.Contains(err.Error(), "one sub-code") {
 		t.Errorf("error %v", err)
 	}
 }

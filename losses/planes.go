@@ -60,19 +60,19 @@ type turned struct {
 }
 
 // turningLSBD is the sum of [LSBD] over the planes and spheres that the settings name.
-func (l *LSBDLoss) turningLSBD(o *Outputs) (*gorgonia.Node, error) {
-	z, err := l.On.node(o)
+func (l *LSBDLoss) turningLSBD(in *Input) (*gorgonia.Node, error) {
+	z, err := l.On.node(in)
 	if err != nil {
 		return nil, err
 	}
-	blocks, err := l.turnedBlocks(o)
+	blocks, err := l.turnedBlocks(in)
 	if err != nil {
 		return nil, err
 	}
 	var parts gorgonia.Nodes
 	var ones []float64
 	for _, b := range blocks {
-		n, err := l.blockLSBD(z, b, o.Group)
+		n, err := l.blockLSBD(z, b, in.Group)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b.name, err)
 		}
@@ -119,29 +119,29 @@ func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node,
 }
 
 // turnedBlocks finds the transformations of the planes, in the factors' order, and of the spheres.
-func (l *LSBDLoss) turnedBlocks(o *Outputs) ([]turned, error) {
-	if o.Transformations == nil {
+func (l *LSBDLoss) turnedBlocks(in *Input) ([]turned, error) {
+	if in.Transformations == nil {
 		return nil, missing("transformations within labelled groups")
 	}
 	var blocks []turned
 	for _, name := range slices.Sorted(maps.Keys(l.Planes)) {
-		if _, err := o.Transformations.circular(name); err != nil {
+		if _, err := in.Transformations.circular(name); err != nil {
 			return nil, fmt.Errorf("planes.%s: %w", name, err)
 		}
 	}
-	for k, f := range o.Transformations.Factors {
+	for k, f := range in.Transformations.Factors {
 		columns, ok := l.Planes[f.Name]
 		if !ok {
 			continue
 		}
-		angles, err := o.Transformations.Angles(k)
+		angles, err := in.Transformations.Angles(k)
 		if err != nil {
 			return nil, err
 		}
 		blocks = append(blocks, turned{"planes." + f.Name, columns, true, angles})
 	}
 	for i, s := range l.Spheres {
-		rotations, err := s.rotations(o.Transformations)
+		rotations, err := s.rotations(in.Transformations)
 		if err != nil {
 			return nil, fmt.Errorf("spheres.%d: %w", i, err)
 		}

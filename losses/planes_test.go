@@ -18,12 +18,12 @@ var turningFactors = []factor.Factor{
 }
 
 // turningOutputs makes the outputs of a model out of codes, the angles of the factors and rotations in space.
-func turningOutputs(in []*gorgonia.Node, group int) *Outputs {
-	return &Outputs{Codes: in[0], Sample: in[0], Group: group, Transformations: &Transformations{
+func turningOutputs(in []*gorgonia.Node, group int) *Input {
+	return &Input{Outputs: Outputs{Codes: in[0], Sample: in[0]}, Batch: Batch{Group: group, Transformations: &Transformations{
 		Factors: turningFactors, Rotations: 1,
 		Angles:   func(k int) (*gorgonia.Node, error) { return in[1+k/2], nil },
 		Rotation: func(int) (*gorgonia.Node, error) { return in[3], nil },
-	}}
+	}}}
 }
 
 // TestLSBDOfPlanes checks values and gradients of lsbd on columns of any codes: two groups of three rows.

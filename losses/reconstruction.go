@@ -100,21 +100,21 @@ func (l *ReconstructionLoss) Validate() error {
 func (l *ReconstructionLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *ReconstructionLoss) Add(o *Outputs) (*gorgonia.Node, error) {
-	if o.Images == nil {
+func (l *ReconstructionLoss) Add(in *Input) (*gorgonia.Node, error) {
+	if in.Images == nil {
 		return nil, missing("images")
 	}
-	if o.Logits == nil {
+	if in.Logits == nil {
 		return nil, missing("a reconstruction (logits)")
 	}
 	switch l.Likelihood {
 	case "gaussian":
-		return GaussianReconstruction(o.Images, o.Logits, Gaussian{Sigma: l.Sigma, Constant: l.Constant, Linear: o.Real})
+		return GaussianReconstruction(in.Images, in.Logits, Gaussian{Sigma: l.Sigma, Constant: l.Constant, Linear: in.Real})
 	case "bernoulli":
-		if o.Real {
+		if in.Real {
 			return nil, errors.New("the likelihood bernoulli is of pixels in [0, 1], and these images are any numbers; want gaussian")
 		}
-		return BernoulliReconstruction(o.Images, o.Logits)
+		return BernoulliReconstruction(in.Images, in.Logits)
 	}
 	return nil, fmt.Errorf("unknown likelihood %q; known: gaussian, bernoulli", l.Likelihood)
 }

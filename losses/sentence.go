@@ -67,15 +67,15 @@ func (l *LogicLoss) Explain() string {
 }
 
 // Add implements [Loss].
-func (l *LogicLoss) Add(o *Outputs) (*gorgonia.Node, error) {
-	z, err := l.On.node(o)
+func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
+	z, err := l.On.node(in)
 	if err != nil {
 		return nil, err
 	}
 	if l.Sentence == nil {
 		return nil, errors.New("there is no sentence")
 	}
-	q, err := logic.Compile(*l.Sentence, l.schema(o, z.Shape()[1]))
+	q, err := logic.Compile(*l.Sentence, l.schema(in, z.Shape()[1]))
 	if err != nil {
 		return nil, err
 	}
@@ -83,14 +83,14 @@ func (l *LogicLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 		return nil, errors.New("the sentence has no gradient in the codes: want a premetric of codes with one, such as =[euclidean]")
 	}
 	var y, groups *gorgonia.Node
-	if (q.NeedsLabels() || q.NeedsValues()) && o.Labels == nil {
+	if (q.NeedsLabels() || q.NeedsValues()) && in.Labels == nil {
 		return nil, errNoLabels
 	}
 	switch {
 	case q.NeedsValues(): // rows whose values are unknown are outside of the domain
-		y, groups, err = o.Labels.Values(UnitsRange)
+		y, groups, err = in.Labels.Values(UnitsRange)
 	case q.NeedsLabels():
-		groups, err = o.Labels.Groups()
+		groups, err = in.Labels.Groups()
 	}
 	if err != nil {
 		return nil, err
@@ -99,12 +99,12 @@ func (l *LogicLoss) Add(o *Outputs) (*gorgonia.Node, error) {
 }
 
 // schema says what the sentence can be about.
-func (l *LogicLoss) schema(o *Outputs, width int) logic.Schema {
+func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
 	s := logic.Schema{Codes: width, SubCodes: l.Codes}
-	if o.Labels == nil {
+	if in.Labels == nil {
 		return s
 	}
-	s.Factors = factorNames(o)
+	s.Factors = factorNames(in)
 	if k := len(s.Factors); len(l.Codes) == 0 && width%k == 0 {
 		s.SubCodes = map[string][]int{}
 		for i, b := range shareOut(width, k) {

@@ -87,18 +87,18 @@ func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e 
 
 // closedTC adds an estimate of a model's total correlation, or, for active columns,
 // of the conditional one.
-func closedTC(o *Outputs, e TCEstimator, active *gorgonia.Node) (*gorgonia.Node, error) {
+func closedTC(in *Input, e TCEstimator, active *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {
-	case o.Sample == nil:
+	case in.Sample == nil:
 		return nil, missing("samples of the codes")
-	case o.Codes == nil:
+	case in.Codes == nil:
 		return nil, missing("codes")
-	case o.LogVariance == nil:
+	case in.LogVariance == nil:
 		return nil, missing("log variances of Gaussian posteriors")
-	case e != TCMinibatch && o.Population == 0:
+	case e != TCMinibatch && in.Population == 0:
 		return nil, missing(fmt.Sprintf("the number of images in the data set, for the estimator %v", e))
 	}
-	return minibatchTC(o.Sample, o.Codes, o.LogVariance, active, e, o.Population)
+	return minibatchTC(in.Sample, in.Codes, in.LogVariance, active, e, in.Population)
 }
 
 // MinibatchTC returns an estimate of the total correlation of codes, a scalar, from

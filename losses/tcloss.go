@@ -60,17 +60,17 @@ func (l *TCLoss) Validate() error {
 func (l *TCLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
-func (l *TCLoss) Add(o *Outputs) (*gorgonia.Node, error) { return l.add(o, nil) }
+func (l *TCLoss) Add(in *Input) (*gorgonia.Node, error) { return l.add(in, nil) }
 
-func (l *TCLoss) add(o *Outputs, active *gorgonia.Node) (*gorgonia.Node, error) {
+func (l *TCLoss) add(in *Input, active *gorgonia.Node) (*gorgonia.Node, error) {
 	if l.Estimator == Adversarial {
-		return l.Discriminator.densityRatio(o, active)
+		return l.Discriminator.densityRatio(in, active)
 	}
 	e, err := ParseTCEstimator(string(l.Estimator))
 	if err != nil {
 		return nil, err
 	}
-	return closedTC(o, e, active)
+	return closedTC(in, e, active)
 }
 
 // ActiveCodes says that columns of the codes are active where a factor has one of
@@ -98,48 +98,46 @@ func NewConditionalTC() *ConditionalTCLoss {
 }
 
 // Add implements [Loss].
-func (l *ConditionalTCLoss) Add(o *Outputs) (*gorgonia.Node, error) {
+func (l *ConditionalTCLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if len(l.Active) == 0 {
-		if o.Active == nil {
+		if in.Active == nil {
 			return nil, errors.New("it needs masks of active codes, which this model does not have; want active, such as [{columns: [2, 3], factor: shape, levels: [0]}]")
 		}
-		return l.add(o, o.Active)
+		return l.add(in, in.Active)
 	}
-	rules, err := l.rules(o)
+	rules, err := l.rules(in)
 	if err != nil {
 		return nil, err
 	}
-	groups, err := o.Labels.Groups()
+	groups, err := in.Labels.Groups()
 	if err != nil {
 		return nil, err
 	}
-	active, err := maskOf(groups, o.Sample.Shape()[1], rules)
+	active, err := maskOf(groups, in.Sample.Shape()[1], rules)
 	if err != nil {
 		return nil, err
 	}
 	if l.Estimator != Adversarial {
-		return l.add(o, active)
+		return l.add(in, active)
 	}
 	// The discriminator must not see what is inactive.
-	masked := *o
-	if masked.Sample, err = gorgonia.HadamardProd(o.Sample, active); err != nil {
+	masked := *in
+	if masked.Sample, err = gorgonia.HadamardProd(in.Sample, active); err != nil {
 		return nil, err
 	}
-	n, err := l.add(&masked, active)
-	o.Adversaries = masked.Adversaries
-	return n, err
+	return l.add(&masked, active)
 }
 
 // rules finds the factors and levels that the settings name.
-func (l *ConditionalTCLoss) rules(o *Outputs) ([]activity, error) {
+func (l *ConditionalTCLoss) rules(in *Input) ([]activity, error) {
 	switch {
-	case o.Labels == nil:
+	case in.Labels == nil:
 		return nil, errNoLabels
-	case o.Sample == nil:
+	case in.Sample == nil:
 		return nil, missing("samples of the codes")
 	}
 	var rules []activity
-	names := factorNames(o)
+	names := factorNames(in)
 	for i, a := range l.Active {
 		k := slices.Index(names, a.Factor)
 		if k < 0 {
@@ -149,7 +147,7 @@ func (l *ConditionalTCLoss) rules(o *Outputs) ([]activity, error) {
 			return nil, fmt.Errorf("active.%d: want at least one column and one level", i)
 		}
 		for _, level := range a.Levels {
-			if size := o.Labels.Factors[k].Size; level < 0 || level >= size {
+			if size := in.Labels.Factors[k].Size; level < 0 || level >= size {
 				return nil, fmt.Errorf("active.%d: factor %q has no level %d: want 0 to %d", i, a.Factor, level, size-1)
 			}
 		}

@@ -225,7 +225,7 @@ func (m *cofhae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &losses.Outputs{Images: images, Codes: masked, Sample: masked, Options: weights, Hierarchy: m.tree, Batch: n, Group: 1}
+	out := &losses.Outputs{Images: images, Codes: masked, Sample: masked, Options: weights, Hierarchy: m.tree, Rows: n}
 	flat := masked
 	if weights != nil {
 		if flat, err = graph.ConcatColumns(weights, masked); err != nil {

@@ -87,7 +87,7 @@ func (m *deltaVAE) begin(g *nn.Graph, n int) (*Program, []*latent.Variable, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &Program{Outputs: &losses.Outputs{Images: images, Batch: n, Group: 1}}
+	p := &Program{Outputs: &losses.Outputs{Images: images, Rows: n}}
 	for _, v := range variables {
 		p.Noise = append(p.Noise, v.Noise)
 		p.Outputs.Posteriors = append(p.Outputs.Posteriors, v)

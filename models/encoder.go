@@ -75,7 +75,7 @@ func deterministic(b *base, g *nn.Graph, n, latent int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Outputs: &losses.Outputs{Images: images, Codes: z, Sample: z, Batch: n, Group: 1}}, nil
+	return &Program{Outputs: &losses.Outputs{Images: images, Codes: z, Sample: z, Rows: n}}, nil
 }
 
 // AE is the autoencoder: the network of [Encoder], and one from codes back to images.

@@ -77,7 +77,7 @@ func (m *spherical) Build(g *nn.Graph, _ models.Objective, n, _ int) (*models.Pr
 	if err != nil {
 		return nil, err
 	}
-	return &models.Program{Outputs: &losses.Outputs{Images: images, Codes: z, Sample: z, Logits: logits, Batch: n, Group: 1}}, nil
+	return &models.Program{Outputs: &losses.Outputs{Images: images, Codes: z, Sample: z, Logits: logits, Rows: n}}, nil
 }
 
 // A model written outside the module, registered, and trained by hand with a loss that a config could name. A command
@@ -100,10 +100,9 @@ func Example() {
 	g.Training = true
 	program, err := model.Build(g, model.Objectives()[0], n, 1)
 	check(err)
-	program.Outputs.Graph = g
 	loss, err := losses.Named("reconstruction")
 	check(err)
-	objective, err := losses.Compose(program.Outputs, []losses.Choice{loss})
+	objective, err := losses.Compose(program.Outputs, losses.Batch{}, &losses.Trainer{Graph: g}, []losses.Choice{loss})
 	check(err)
 	_, weights := g.Learnables()
 	gradients, err := gorgonia.Grad(objective.Total, weights...)

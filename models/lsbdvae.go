@@ -137,7 +137,6 @@ func (m *lsbdVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error
 	if err != nil {
 		return nil, err
 	}
-	p.Outputs.Group = group
 	var moved []*gorgonia.Node
 	for i, v := range variables {
 		var moves *gorgonia.Node

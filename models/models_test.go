@@ -115,8 +115,8 @@ func checkObjective(t *testing.T, m Model, o Objective, width int) {
 		t.Errorf("%s: images %v and logits %v, want %v", o.Name, p.Outputs.Images, p.Outputs.Logits, want)
 	}
 	checkCodes(t, m, p)
-	if p.Outputs.Group != group || p.Outputs.Batch != 4 {
-		t.Errorf("%s: batch %d in groups of %d, want 4 and %d", o.Name, p.Outputs.Batch, p.Outputs.Group, group)
+	if p.Outputs.Rows != 4 {
+		t.Errorf("%s: %d rows of codes, want 4", o.Name, p.Outputs.Rows)
 	}
 	if (len(p.Transformations) > 0) != o.Labelled || (len(p.Outputs.Transports) > 0) != o.Labelled {
 		t.Errorf("%s: %d moves, %d transports", o.Name, len(p.Transformations), len(p.Outputs.Transports))

@@ -155,7 +155,7 @@ func (m *twoViews) program(inputs []*gorgonia.Node, codes, seen *gorgonia.Node, 
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Outputs: &losses.Outputs{Codes: seen, Sample: seen, Views: views, Batch: seen.Shape()[0], Group: 1},
+	return &Program{Outputs: &losses.Outputs{Codes: seen, Sample: seen, Views: views, Rows: seen.Shape()[0]},
 		Views: inputs, Logged: []Logged{{SpreadName, spread}}}, nil
 }
 

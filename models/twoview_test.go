@@ -248,8 +248,8 @@ func TestCodeViews(t *testing.T) {
 				t.Fatal(err)
 			}
 			codes[of] = slices.Clone(machine.Value(p.Outputs.Codes).Data().([]float32))
-			if rows := p.Outputs.Codes.Shape()[0]; p.Outputs.Batch != rows || p.Outputs.Sample != p.Outputs.Codes {
-				t.Errorf("%s, %s: a batch of %d, %d rows of codes", name, of, p.Outputs.Batch, rows)
+			if rows := p.Outputs.Codes.Shape()[0]; p.Outputs.Rows != rows || p.Outputs.Sample != p.Outputs.Codes {
+				t.Errorf("%s, %s: a batch of %d, %d rows of codes", name, of, p.Outputs.Rows, rows)
 			}
 		}
 		n := len(codes[BothViews]) / 2

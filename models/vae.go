@@ -88,7 +88,7 @@ func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	}
 	return &Program{
 		Outputs: &losses.Outputs{Images: images, Logits: logits, Codes: mean, Sample: z, LogVariance: logVariance,
-			Posteriors: []losses.Posterior{gaussian{mean, logVariance}}, Batch: n, Group: 1},
+			Posteriors: []losses.Posterior{gaussian{mean, logVariance}}, Rows: n},
 		Noise: []*gorgonia.Node{noise},
 	}, nil
 }

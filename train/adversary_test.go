@@ -268,7 +268,7 @@ func TestCapacityRises(t *testing.T) {
 	trainer := trainerOf(t, judgedConfig(t))
 	p := trainer.programs[programKey{false, 100, 1}]
 	p.fill(p.images, nil, datasets.Batch{}, 0, 5, trainer.noise)
-	if got := nn.Data(p.schedules[0].Node)[0]; got != 4 {
+	if got := nn.Data(p.asked.Schedules[0].Node)[0]; got != 4 {
 		t.Errorf("the capacity of step 5 is %v, want 4", got)
 	}
 }

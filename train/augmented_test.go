@@ -36,7 +36,7 @@ func (m twins) Build(g *nn.Graph, _ models.Objective, n, _ int) (*models.Program
 		views, codes = append(views, view), append(codes, z)
 	}
 	logits, err := m.Decode(g, codes[1])
-	return &models.Program{Views: views, Outputs: &losses.Outputs{Images: views[0], Logits: logits, Codes: codes[0], Batch: n, Group: 1}}, err
+	return &models.Program{Views: views, Outputs: &losses.Outputs{Images: views[0], Logits: logits, Codes: codes[0], Rows: n}}, err
 }
 
 const viewsConfig = `

@@ -28,7 +28,7 @@ type program struct {
 	noise       [][]float32
 	moves       []movesInput
 	labels      *labelInputs
-	schedules   []losses.Schedule
+	asked       losses.Trainer // what its losses ask for
 	machine     *machine.Machine
 	loss        *losses.Objective
 	names       []string // parameters that the losses depend on, in the order of gradients
@@ -42,7 +42,6 @@ type program struct {
 	kept        []*gorgonia.Node
 	running     []nn.Running
 	after       func(models.Step) error
-	notes       []string // of the losses
 }
 
 type movesInput struct {
@@ -76,7 +75,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := built.Outputs.Graph
+	g := p.asked.Graph
 	var learnables gorgonia.Nodes
 	p.names, learnables = reachable(g, p.loss.Total)
 	if len(learnables) == 0 {
@@ -94,7 +93,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	for _, r := range p.running {
 		wanted = append(wanted, r.Moments)
 	}
-	for _, a := range built.Outputs.Adversaries {
+	for _, a := range p.asked.Adversaries {
 		compiled, err := newAdversary(a, l.discriminators)
 		if err != nil {
 			return nil, fmt.Errorf("loss %s: discriminator: %w", a.Name, err)
@@ -135,20 +134,20 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 	if err := l.suitsViews(len(built.Views)); err != nil {
 		return nil, nil, &keyed{"views", err}
 	}
-	p := &program{objective: o}
+	p := &program{objective: o, asked: losses.Trainer{Graph: g, Discriminators: l.discriminators}}
 	out := built.Outputs
-	out.Graph, out.Discriminators, out.Population, out.Real = g, l.discriminators, l.population, datasets.RealValued(l.data)
+	batch := losses.Batch{Real: datasets.RealValued(l.data), Population: l.population, Group: 1}
 	if known := l.split.Known; known != nil {
 		p.labels = newLabelInputs(known, l.data)
-		out.Labels = p.labels.offer(g, out.Batch)
+		batch.Labels = p.labels.offer(g, out.Rows)
 	}
 	var moves *moveInputs
 	if o.Labelled {
-		out.Group = group
+		batch.Group = group
 		moves = &moveInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
-		out.Transformations = moves.offer(g, out.Batch)
+		batch.Transformations = moves.offer(g, out.Rows)
 	}
-	if p.loss, err = losses.Compose(out, l.applicable(o)); err != nil {
+	if p.loss, err = losses.Compose(out, batch, &p.asked, l.applicable(o)); err != nil {
 		return nil, nil, err
 	}
 	if moves != nil {
@@ -172,7 +171,6 @@ func (p *program) bind(built *models.Program) {
 	for _, n := range built.Transformations {
 		p.moves = append(p.moves, movesInput{nn.Data(n.Node), n.Columns})
 	}
-	p.schedules, p.notes = built.Outputs.Schedules, built.Outputs.Notes
 }
 
 // suitsViews reports a number of views that a model takes, 0 if it takes images, which the config does not give.
@@ -310,7 +308,7 @@ func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k,
 	if p.labels != nil {
 		p.labels.fill(b)
 	}
-	for _, s := range p.schedules {
+	for _, s := range p.asked.Schedules {
 		nn.Data(s.Node)[0] = float32(s.At(step))
 	}
 }

@@ -39,12 +39,12 @@ func (l *plan) addSecond(p *program, images, group int) error {
 	if !slices.ContainsFunc(p.adversaries, func(a *adversary) bool { return a.settings.SecondBatch }) {
 		return nil
 	}
-	q, built, err := l.assemble(p.objective, images, group)
+	q, _, err := l.assemble(p.objective, images, group)
 	if err != nil {
 		return err
 	}
 	var wanted gorgonia.Nodes
-	for i, a := range built.Outputs.Adversaries {
+	for i, a := range q.asked.Adversaries {
 		q.adversaries = append(q.adversaries, &adversary{codes: a.Codes, active: a.Active})
 		if p.adversaries[i].settings.SecondBatch {
 			wanted = append(wanted, q.adversaries[i].judged()...)

@@ -133,7 +133,7 @@ func (t *Trainer) prepare(labelled bool) error {
 		}
 	}
 	list := parametersOf(t.Model.Params(), p.names)
-	t.optimizers[found.Name] = &objectiveState{optimizer: t.settings.Optimizer.Value.New(list), names: p.names, losses: p.lossNames(), notes: p.notes}
+	t.optimizers[found.Name] = &objectiveState{optimizer: t.settings.Optimizer.Value.New(list), names: p.names, losses: p.lossNames(), notes: p.asked.Notes}
 	for _, a := range p.adversaries {
 		if t.discriminators[a.name] == nil {
 			t.discriminators[a.name] = a.optimizer(t.plan.discriminators)

@@ -62,7 +62,7 @@ func program(l latent.List, batch, group, channels int) (*machine.Machine, error
 	if err != nil {
 		return nil, err
 	}
-	o := &losses.Outputs{Images: images, Batch: batch, Group: group}
+	o := &losses.Outputs{Images: images, Rows: batch}
 	codes := make([]*latent.Variable, len(variables))
 	for i, v := range variables {
 		r.Normals(nn.Data(v.Noise))
@@ -88,11 +88,11 @@ func program(l latent.List, batch, group, channels int) (*machine.Machine, error
 	if o.Logits, err = nn.NewConvDecoder().Decode(g, z, "decoder", tensor.Shape{64, 64, channels}); err != nil {
 		return nil, err
 	}
-	return gradients(g, o)
+	return gradients(g, o, group)
 }
 
 // gradients composes all losses that apply, and differentiates them.
-func gradients(g *nn.Graph, o *losses.Outputs) (*machine.Machine, error) {
+func gradients(g *nn.Graph, o *losses.Outputs, group int) (*machine.Machine, error) {
 	var choices []losses.Choice
 	for _, name := range []string{"reconstruction", "kl", "lsbd"} {
 		c, err := losses.Named(name)
@@ -101,10 +101,10 @@ func gradients(g *nn.Graph, o *losses.Outputs) (*machine.Machine, error) {
 		}
 		choices = append(choices, c)
 	}
-	if o.Group == 0 {
+	if group == 0 {
 		choices = losses.Unsupervised(choices)
 	}
-	objective, err := losses.Compose(o, choices)
+	objective, err := losses.Compose(o, losses.Batch{Group: group}, nil, choices)
 	if err != nil {
 		return nil, err
 	}
