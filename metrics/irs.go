@@ -17,7 +17,7 @@ import (
 // where q_dj is a quantile over the rows with that level of |z_d - their mean|. The
 // value is the mean over columns of the largest IRS_dj over factors, weighted by
 // max |z_d - mean z_d|. It is 1 if every column is a function of one factor, that is, if
-// no other factor moves it. Constant columns are left out; if all are constant, it is 0.
+// no other factor moves it, and about 0, or a little less, if the others move it as far as all together. Constant columns are left out; if all are constant, it is 0.
 //
 // The paper has Quantile 1, the maximum; the library's default is 0.99. The library
 // puts the levels of a factor in 20 bins of equal width, which joins levels of
@@ -30,8 +30,9 @@ type IRS struct {
 // Better says that higher values are better.
 func (*IRS) Better() Direction { return HigherIsBetter }
 
-// Range implements Bounded.
-func (*IRS) Range() (least, most float64) { return 0, 1 }
+// Range implements Bounded. At a level, codes can be farther from their mean than any code is from the mean of all,
+// though not twice as far.
+func (*IRS) Range() (least, most float64) { return -1, 1 }
 
 // Validate checks the settings.
 func (m *IRS) Validate() error {

@@ -115,7 +115,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	},
 	{
 		Name: "irs", Doc: "interventional robustness: how little other factors move code columns, at most",
-		Units:  "none: 0 to 1",
+		Units:  "none: at most 1, and about 0 or more",
 		Source: "Suter et al. 2019, section 4", New: func() Metric { return &IRS{Quantile: 0.99, Bins: 20} },
 	},
 	{
