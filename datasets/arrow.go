@@ -8,10 +8,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Arrow is a coloured arrow on black that turns and changes its hue (the Arrow set
+// Arrow is a coloured arrow on black that rotates and changes its hue (the Arrow set
 // of Tonnaer et al. 2022; their drawing is not public, this one is our own). Image
-// (i, j) has hue i/Hues and is turned counter-clockwise by j/Rotations of a full
-// turn, starting from an arrow that points right. Both factors are circular.
+// (i, j) has hue i/Hues and is rotated counter-clockwise by j/Rotations of a full
+// turn from pointing right. Both factors are circular.
 //
 // The arrow is drawn afresh at every rotation and averaged over a sub-pixel grid,
 // so there is no resampling. Changing the hue keeps saturation and value.
@@ -104,7 +104,7 @@ func pureHue(h float64) [3]float32 {
 // subPixels is the number of samples along each side of a pixel.
 const subPixels = 8
 
-// drawArrow draws the arrow turned counter-clockwise (as seen on a screen, y down)
+// drawArrow draws the arrow rotated counter-clockwise (as seen on a screen, y down)
 // by an angle.
 func drawArrow(size int, angle float64) []shade {
 	drawing := make([]shade, size*size)
@@ -141,7 +141,7 @@ const (
 	notch       = 0.16 // depth of the notch in the tail
 )
 
-// arrowColour is the saturation and value at a point of the unturned arrow; the
+// arrowColour is the saturation and value at a point of the arrow that points right; the
 // value is 0 outside. The shaft brightens from its tail to the head.
 func arrowColour(x, y float64) (saturation, value float64) {
 	y = math.Abs(y)

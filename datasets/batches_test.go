@@ -91,7 +91,7 @@ func TestEpochPlan(t *testing.T) {
 	}
 }
 
-// checkEpoch: every group and every unlabelled image comes once, with its moves.
+// checkEpoch: every group and every unlabelled image comes once, with its transformations.
 func checkEpoch(t *testing.T, s *Split, batches []Batch) {
 	t.Helper()
 	want, got := map[string]int{}, map[string]int{}

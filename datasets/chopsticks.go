@@ -35,12 +35,12 @@ import (
 //
 // The numbers are not in [0, 1] as pixels are.
 type Chopsticks struct {
-	Variant   string  `yaml:"variant" doc:"what a stick has: slope, inter (intercept), both, or either one of them"`
+	Variant   string  `yaml:"variant" doc:"dimensions of a stick: slope, inter (intercept), both, or either one of them"`
 	Depth     int     `yaml:"depth" doc:"most sticks in a row"`
-	Samples   int     `yaml:"samples" doc:"number of rows"`
-	Noise     float64 `yaml:"noise" doc:"standard deviation of normal noise"`
-	MinOffset float64 `yaml:"min_offset" doc:"least size of slopes and intercepts, as a part of the largest; less than 1"`
-	Overwrite string  `yaml:"overwrite" doc:"what a further stick replaces in place of adding to it: none, slope, inter or both"`
+	Samples   int     `yaml:"samples" doc:"number of series"`
+	Noise     float64 `yaml:"noise" doc:"standard deviation of Gaussian noise"`
+	MinOffset float64 `yaml:"min_offset" doc:"smallest absolute slope and intercept, as a fraction of the largest; less than 1"`
+	Overwrite string  `yaml:"overwrite" doc:"quantity of the line that a further stick replaces instead of adding to it: none, slope, inter or both"`
 }
 
 const (
@@ -49,7 +49,7 @@ const (
 	maxSamples     = 1 << 24
 )
 
-// kind is a number that a stick can have.
+// kind is a dimension that a stick can have.
 type kind int
 
 const (
@@ -147,8 +147,8 @@ func kindsOf(variant string) [][]kind {
 	return [][]kind{{inter}, {slope}}
 }
 
-// follow adds the sticks that may follow one, and returns their groups. The path names the
-// sticks before, in variant either, where it tells dimensions apart.
+// follow adds the sticks that may follow one, and returns their groups. In variant either, path lists the sticks
+// before, which makes the dimensions' names distinct.
 func (c *Chopsticks) follow(d *dimensions, after *stick, path string) (groups []hierarchy.Hierarchy) {
 	for _, mine := range kindsOf(c.Variant) {
 		next := &stick{level: after.level + 1, kinds: mine, first: len(d.low), choice: -1}

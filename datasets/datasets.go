@@ -3,13 +3,14 @@
 //
 // A data set is a list of images; every image has one level of every factor
 // (row 12, column 40). Most sets are full grids: they hold every combination of
-// levels exactly once, in row-major order with the last factor fastest. Sets that
-// are not (a folder of arrays, see [GridFolder]) only differ in what FactorsAt says. Sets
+// levels exactly once, in row-major order with the last factor fastest. Others (a folder
+// of arrays, see [GridFolder]) hold any combinations, which FactorsAt tells. Sets
 // whose images lack some of the factors are [Hierarchical].
 //
-// A config chooses a data set by name from [Table], and a form of supervision by
+// A config chooses a data set by name from [Registry], and a form of supervision by
 // name from [SupervisionRegistry]; a [Sampler] turns the two into batches, and a
-// [Loader] renders them.
+// [Loader] renders them. Programs make data sets of their own with [FromImages] and [FromPixels], or by
+// implementing [Dataset], and add them to the registry with [Register].
 package datasets
 
 import (
@@ -27,15 +28,15 @@ type Dataset interface {
 	Len() int
 
 	// Image writes image i: h*w*c pixels, row by row, channels last. They are in
-	// [0, 1], unless the set's documentation says otherwise.
+	// [0, 1], unless the set is [RealValued]. It keeps nothing of dst and allocates nothing.
 	Image(i int, dst []float32)
 
 	// FactorsAt writes the level of every factor of image i.
 	FactorsAt(i int, dst []int)
 }
 
-// Builder makes a data set; the settings structs in Registry are Builders. The seed
-// only matters to sets that draw random images.
+// Builder makes a data set; the settings structs in [Registry] are Builders. The seed
+// matters only to sets of random images.
 type Builder interface {
 	Build(seed uint64) (Dataset, error)
 }

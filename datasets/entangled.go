@@ -17,7 +17,7 @@ import (
 // and two exponentials; it is injective, but neither linear nor a product.
 //
 // These numbers are not all in [0, 1] as pixels are: rotation and redundancy have
-// negative ones. Models take them as they are; pictures cut them off.
+// negative ones. Models take them as they are; figures clip them.
 type Entangled struct {
 	Encoder string `yaml:"encoder" doc:"entanglement (the paper's generator), rotation, duplicate, complement, misalignment, redundancy, contraction, nonlinear, constant or random"`
 	Levels  int    `yaml:"levels" doc:"levels of each of the three factors"`
@@ -33,7 +33,7 @@ type AnalyticEncoder struct {
 	encode func(y [3]float64, z []float64) // nil: see Codes
 }
 
-// Columns is the number of columns of z.
+// Columns returns d, the number of columns of z.
 func (e AnalyticEncoder) Columns() int {
 	n := 0
 	for _, columns := range e.SubCodes {

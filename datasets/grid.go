@@ -93,7 +93,7 @@ func (g *GridFolder) nameFactors(d *stored) error {
 	return nil
 }
 
-// mostChannels are those of colours with an opacity.
+// mostChannels is the number of channels of a colour with opacity.
 const mostChannels = 4
 
 func (d *stored) readImages(a *arrays) error {
@@ -145,11 +145,11 @@ func (d *stored) readImages(a *arrays) error {
 	return nil
 }
 
-// matchRows wants a row of factors for each image, as far as headers tell.
+// matchRows checks by the headers alone that there is a row of factors for each image.
 func (d *stored) matchRows(a *arrays) error {
 	r, err := a.open("factors")
 	if err != nil {
-		return nil // which is told when they are read
+		return nil // reported when they are read
 	}
 	defer r.Close()
 	if len(r.Shape) == 0 || r.Shape[0] != d.n {
@@ -208,7 +208,7 @@ func (d *stored) readFactors(a *arrays) error {
 	return nil
 }
 
-// setLevels turns a column of values into levels. The size is 0 if it is unknown.
+// setLevels turns a column of values into levels; size 0 means unknown.
 func (d *stored) setLevels(j int, column []float64, size int) error {
 	k := len(d.factors)
 	if size > 0 && !slices.ContainsFunc(column, func(v float64) bool { return v != float64(int(v)) || v < 0 || v >= float64(size) }) {
@@ -239,7 +239,7 @@ func (d *stored) setLevels(j int, column []float64, size int) error {
 	return nil
 }
 
-// fullGrid numbers images by sizes alone.
+// fullGrid gives the images the levels of the full grid of sizes.
 func (d *stored) fullGrid(a *arrays, sizes []int) error {
 	product := 1
 	for _, s := range sizes {
@@ -292,7 +292,7 @@ func (d *stored) readSizes(a *arrays) ([]int, error) {
 	return sizes.Data, nil
 }
 
-// arrays are named arrays in a folder or an .npz file.
+// arrays reads named arrays from a folder or an .npz file.
 type arrays struct {
 	path string
 	npz  *npy.NPZ // nil: a folder

@@ -9,14 +9,14 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// Groups takes labelled groups and the transformations within them from files:
-// yours, for data whose moves are not turns of its factors, such as objects
+// Groups reads labelled groups and the transformations within them from files, for
+// data whose transformations are not rotations of circular factors, such as objects
 // rotated in space.
 type Groups struct {
 	Images          string `yaml:"images" doc:"an .npy array of integers, groups x M: the images of each group"`
-	Transformations string `yaml:"moves" doc:"an .npy array, groups x M x factors: radians that each factor turns by, from the group's first image to this one; empty: what the levels of the circular factors say"`
+	Transformations string `yaml:"moves" doc:"an .npy array, groups x M x factors: angle of each factor from the group's first image to this one, in radians; empty: computed from the levels of the circular factors"`
 	Rotations       string `yaml:"rotations" doc:"an .npy array, groups x M x 4R: R rotations in space from the group's first image to this one, each an axis (x, y, z) and an angle in radians; empty: none"`
-	Unlabelled      bool   `yaml:"unlabelled" doc:"train on the images that are in no group too, without labels"`
+	Unlabelled      bool   `yaml:"unlabelled" doc:"train also, without labels, on the images in no group"`
 }
 
 // Validate checks the settings.
@@ -43,11 +43,11 @@ func (g *Groups) Split(d Dataset, _ *rng.Stream) (*Split, error) {
 	}
 	k := len(d.Factors())
 	if g.Transformations != "" {
-		moves, err := readTransformations(g.Transformations, len(groups), m, k)
+		read, err := readTransformations(g.Transformations, len(groups), m, k)
 		if err != nil {
 			return nil, fmt.Errorf("groups: moves: %w", err)
 		}
-		split.Transformations = moves
+		split.Transformations = read
 	}
 	if g.Rotations == "" {
 		return split, nil
@@ -63,7 +63,7 @@ func (g *Groups) Split(d Dataset, _ *rng.Stream) (*Split, error) {
 	return split, nil
 }
 
-// images reads the groups, of m images each.
+// images reads the groups, of m images each, from the file.
 func (g *Groups) images(d Dataset) (groups [][]int, m int, err error) {
 	r, err := npy.Open(g.Images)
 	if err != nil {

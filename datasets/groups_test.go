@@ -41,14 +41,14 @@ func TestGroupsFromFiles(t *testing.T) {
 	}
 	step := float32(2 * math.Pi / 8)
 	if want := []float32{0, 0, step, step}; !slices.Equal(split.Transformations[0], want) || split.M != 2 || len(split.Unlabelled) != 0 || split.Rotations != 0 {
-		t.Errorf("moves %v of the first group, M %d, %d unlabelled images, %d rotations; want %v, 2, 0, 0", split.Transformations[0], split.M, len(split.Unlabelled), split.Rotations, want)
+		t.Errorf("transformations %v of the first group, M %d, %d unlabelled images, %d rotations; want %v, 2, 0, 0", split.Transformations[0], split.M, len(split.Unlabelled), split.Rotations, want)
 	}
 	split, err = (&Groups{Images: images, Transformations: moves, Rotations: rotations, Unlabelled: true}).Split(d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := []float32{0, 0, 1, 0, 0, 0, 1, 2, 1, 0, 0, 2}; !slices.Equal(split.Transformations[1], want) || split.Rotations != 1 || split.K() != 6 || len(split.Unlabelled) != 60 {
-		t.Errorf("moves %v of the second group, %d rotations, %d columns, %d unlabelled images; want %v, 1, 6, 60", split.Transformations[1], split.Rotations, split.K(), len(split.Unlabelled), want)
+		t.Errorf("transformations %v of the second group, %d rotations, %d columns, %d unlabelled images; want %v, 1, 6, 60", split.Transformations[1], split.Rotations, split.K(), len(split.Unlabelled), want)
 	}
 
 	for name, c := range map[string]struct {

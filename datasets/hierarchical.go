@@ -13,8 +13,8 @@ import (
 )
 
 // Hierarchical is a data set whose images are described by a hierarchy of dimensions
-// (Ross and Doshi-Velez 2021, section 3): which of them an image has depends on
-// choices. Categorical and continuous dimensions are numbered in pre-order.
+// (Ross and Doshi-Velez 2021, section 3): the options that it chooses for categorical
+// dimensions decide which further dimensions it has. Categorical and continuous dimensions are numbered in pre-order.
 //
 // Its Factors are the categorical dimensions and then the continuous ones. A
 // categorical factor has level 0 where the image lacks it, and level 1+o for option
@@ -36,8 +36,8 @@ type Hierarchical interface {
 // ContinuousLevels is the number of levels of a continuous factor.
 const ContinuousLevels = 20
 
-// HoldOut chooses a part of n images at random, ascending: those to test on, where the others
-// are trained on (a tenth, for Ross and Doshi-Velez 2021, section 7). nil if the part is of no image.
+// HoldOut draws the fraction part of n images as a test set, ascending; nil if that rounds to no image. (Ross and
+// Doshi-Velez 2021, section 7, hold out a tenth.)
 func HoldOut(n int, part float64, seed uint64) []int {
 	count := int(math.Round(part * float64(n)))
 	if count == 0 {
@@ -67,7 +67,7 @@ func Dimensions(d Hierarchical, images []int) []float64 {
 	return rows
 }
 
-// Exact returns, by factor, the values of images; nil for categorical factors.
+// Exact returns the exact values of images for each continuous factor, and nil for each categorical one.
 func Exact(d Hierarchical, images []int) [][]float64 {
 	k, n := len(d.Factors()), d.Hierarchy().Continuous()
 	columns := make([][]float64, k)
@@ -84,9 +84,8 @@ func Exact(d Hierarchical, images []int) [][]float64 {
 	return columns
 }
 
-// PathsOf numbers the different rows of choices of images, in the order of the choices:
-// images with equal numbers have the same dimensions. The second result lists the
-// choices of each path.
+// PathsOf numbers the paths through the hierarchy that images take, the distinct rows of their choices in
+// ascending order. Images on one path have the same dimensions. choices lists the choices of each path.
 func PathsOf(d Hierarchical, images []int) (path []int, choices [][]int) {
 	choice := make([]int, len(d.Hierarchy().Categoricals()))
 	known := map[string]int{}
@@ -120,10 +119,10 @@ func PathsOf(d Hierarchical, images []int) (path []int, choices [][]int) {
 	return path, sorted
 }
 
-// rowsPerPiece is how many images are drawn from one stream of random numbers.
+// rowsPerPiece is the number of images drawn from one random stream.
 const rowsPerPiece = 500
 
-// dimensions are what hierarchical data sets have in common.
+// dimensions implements Hierarchical, but for the images.
 type dimensions struct {
 	name    string
 	n       int
@@ -188,8 +187,8 @@ func (d *dimensions) continuous(name string, low, high float64) {
 	d.low, d.high = append(d.low, low), append(d.high, high)
 }
 
-// draw makes the n images in pieces, each from a stream of its own, so that they do
-// not depend on the number of threads. All choices are -1 before it.
+// draw draws the n images in pieces with a random stream each, so that they do not depend on
+// the number of threads. It sets all choices to -1 before.
 func (d *dimensions) draw(n int, seed uint64, image func(i int, s *rng.Stream)) {
 	d.n = n
 	d.choices = slices.Repeat([]int8{-1}, n*(len(d.factors)-len(d.low)))

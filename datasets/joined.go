@@ -9,9 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// JoinLabels returns labels that know what all of several labels know. Factors of one name are one
-// factor; an image of which two of them know the level of a factor must have the same one in both. The
-// factors of the first labels come first.
+// JoinLabels merges labels from several sources. Factors of the same name are one factor, those of the first
+// labels come first; it is an error if two sources give an image different levels of a factor.
 func JoinLabels(parts ...*Labels) (*Labels, error) {
 	l := &Labels{}
 	for _, part := range parts {
@@ -39,7 +38,7 @@ func JoinLabels(parts ...*Labels) (*Labels, error) {
 	return l, l.agree()
 }
 
-// placeFactors adds the factors of other labels that are new, and returns where all of them are.
+// placeFactors appends the new factors of other labels and returns the columns of all of theirs.
 func (l *Labels) placeFactors(other *Labels) ([]int, error) {
 	place := make([]int, len(other.Factors))
 	for k, f := range other.Factors {
@@ -57,7 +56,7 @@ func (l *Labels) placeFactors(other *Labels) ([]int, error) {
 	return place, nil
 }
 
-// place is where the factors of a part stand among Factors.
+// place returns the columns of a part's factors among Factors.
 func (l *Labels) place(part int) []int {
 	if l.parts != nil {
 		return l.places[part]
@@ -69,14 +68,14 @@ func (l *Labels) place(part int) []int {
 	return place
 }
 
-// agree reports an image of which two parts know different levels of a factor.
+// agree reports an image to which two parts give different levels of a factor.
 func (l *Labels) agree() error {
 	scratch := l.newScratch()
 	both, own := make([]int32, len(l.Factors)), make([]int32, len(l.Factors))
 	for p, part := range l.parts {
 		for _, i := range part.Images {
 			if !part.one(i, own, scratch.levels) {
-				break // of similarities no level is known
+				break // similarities give no levels
 			}
 			l.at(i, both, scratch)
 			for k, at := range l.places[p] {
@@ -89,13 +88,13 @@ func (l *Labels) agree() error {
 	return nil
 }
 
-// joinSplits returns a split that knows what all of several splits of a data set know.
+// joinSplits merges splits of one data set.
 func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 	joined := &Split{}
 	var known []*Labels
-	kinds := map[int]int{} // the place of the groups of a number of images
+	kinds := map[int]int{} // by images in a group: where its groups are
 	var groups [][][]int
-	var moves [][][]float32
+	var angles [][][]float32
 	for _, s := range splits {
 		if s.Known != nil {
 			known = append(known, s.Known)
@@ -109,13 +108,13 @@ func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 		at, ok := kinds[s.M]
 		if !ok {
 			at = len(groups)
-			kinds[s.M], groups, moves = at, append(groups, nil), append(moves, nil)
+			kinds[s.M], groups, angles = at, append(groups, nil), append(angles, nil)
 		}
 		joined.Rotations = s.Rotations
 		joined.M = cmp.Or(joined.M, s.M)
-		groups[at], moves[at] = append(groups[at], s.Groups...), append(moves[at], s.Transformations...)
+		groups[at], angles[at] = append(groups[at], s.Groups...), append(angles[at], s.Transformations...)
 	}
-	joined.Groups, joined.Transformations = slices.Concat(groups...), slices.Concat(moves...)
+	joined.Groups, joined.Transformations = slices.Concat(groups...), slices.Concat(angles...)
 	if known != nil {
 		var err error
 		if joined.Known, err = JoinLabels(known...); err != nil {
@@ -129,8 +128,8 @@ func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 	return joined, nil
 }
 
-// joinUnlabelled lists the images in no group that are trained on: those that a kind of supervision
-// with groups leaves to be trained on, and those with labels; all images, if there are no groups.
+// joinUnlabelled lists the images in no group to train on: the unlabelled images of splits with groups, and the
+// images with labels; without groups, the unlabelled images of all splits.
 func joinUnlabelled(d Dataset, joined *Split, splits []*Split) []int {
 	trained, grouped := make([]bool, d.Len()), make([]bool, d.Len())
 	for _, g := range joined.Groups {

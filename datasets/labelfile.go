@@ -50,7 +50,7 @@ func (f *FactorLabels) readFile(d Dataset, l *Labels) ([]factor.Factor, error) {
 	return columns, nil
 }
 
-// columns are the factors that the m columns of the file stand for, without sizes.
+// columns returns the factors of the file's m columns, without sizes.
 func (f *FactorLabels) columns(m int) ([]factor.Factor, error) {
 	if len(f.Names) != 0 && len(f.Names) != m {
 		return nil, config.Invalid("names", "has %d names; want one for each of the %d columns of %s", len(f.Names), m, f.File)

@@ -11,27 +11,26 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// Labels is what supervision knows about the factors of images: the levels of some images, or
-// only that the two images of a pair agree in one factor, and not at which level. [JoinLabels]
-// makes labels that know both.
+// Labels holds what supervision knows about the factors of images: the levels of some images, or pairs of
+// images that share an unknown level of one factor. [JoinLabels] merges the two kinds.
 type Labels struct {
-	Factors []factor.Factor // what the columns of levels speak of
-	Images  []int           // the images about which something is known, ascending
+	Factors []factor.Factor // the factors of the columns
+	Images  []int           // images with a label or in a pair, ascending
 	Pairs   []SimilarPair   // of similarity supervision
 
-	// Share is the part of every batch that a [Sampler] draws from Images (or from
-	// Pairs), in reshuffled passes; 0: labels come as the epoch's order deals them.
+	// Share is the fraction of every batch that a [Sampler] draws from Images (or from
+	// Pairs), in reshuffled passes; 0: labelled images come only as the epoch's order deals them.
 	Share float64
 
 	// Assigned lists the factors that stand for the categorical dimensions of a learned hierarchy; nil: none does.
 	Assigned []int
 
-	set    Dataset // whose levels are known; nil if they stand in table
-	column []int   // the factor of the set, or the column of the table, of each of Factors
-	table  []int32 // width labels for each image
+	set    Dataset // source of the levels; nil: table is
+	column []int   // by factor: its place among the set's factors, or its column in the table
+	table  []int32 // width labels for each image, image by image
 	width  int
 
-	parts  []*Labels // what several kinds of supervision know; nil: it is one
+	parts  []*Labels // the merged labels; nil: they are of one source
 	places [][]int   // by part: the columns of its factors among Factors
 }
 
@@ -50,7 +49,7 @@ func (l *Labels) KnowsLevels() bool {
 	return slices.ContainsFunc(l.parts, (*Labels).KnowsLevels)
 }
 
-// sources lists what each kind of supervision knows.
+// sources lists the labels of each source.
 func (l *Labels) sources() []*Labels {
 	if l.parts == nil {
 		return []*Labels{l}
@@ -58,7 +57,7 @@ func (l *Labels) sources() []*Labels {
 	return l.parts
 }
 
-// Without forgets what is known of some images.
+// Without removes the labels and pairs of the images that are marked.
 func (l *Labels) Without(images []bool) {
 	for _, part := range l.parts {
 		part.Without(images)
@@ -70,19 +69,19 @@ func (l *Labels) Without(images []bool) {
 // unknown stands for a level that is not known.
 const unknown = -1
 
-// maxLabel bounds levels: graphs hold them as float32, which must tell them apart.
+// maxLabel bounds levels: float32, which graphs hold them in, represents integers below it exactly.
 const maxLabel = 1 << 24
 
-// At writes what is known of an image: the level of each of Factors, or -1. It
-// reports whether anything is known; of similarities nothing ever is.
+// At writes the level of each of Factors of image i, or -1 where it is unknown. It returns false if no level is
+// known; similar pairs give none.
 func (l *Labels) At(i int, dst []int32) bool {
 	return l.at(i, dst, l.newScratch())
 }
 
-// labelScratch is room for looking labels up.
+// labelScratch holds the buffers of a look-up.
 type labelScratch struct {
 	levels []int   // of all factors of a set
-	part   []int32 // what one kind of supervision knows
+	part   []int32 // the labels of one source
 }
 
 func (l *Labels) newScratch() labelScratch {
@@ -118,7 +117,7 @@ func (l *Labels) at(i int, dst []int32, scratch labelScratch) bool {
 	return any
 }
 
-// one writes what one kind of supervision knows of the levels of an image, if it knows any.
+// one writes the levels of an image from one source; false if it has none.
 func (l *Labels) one(i int, dst []int32, scratch []int) bool {
 	if l.Pairs != nil {
 		return false
@@ -145,16 +144,16 @@ func (l *Labels) read(i int, dst []int32, scratch []int) {
 	}
 }
 
-// FactorLabels knows the levels of the factors of a random part of the images
-// (Zhang and Sugiyama 2024, appendix F.2). Nothing else is known: every image is
-// unlabelled as far as moves are concerned.
+// FactorLabels gives the factor levels of a random fraction of the images
+// (Zhang and Sugiyama 2024, appendix F.2). There are no groups: all images are in
+// Split.Unlabelled.
 //
-// With a file, its integers are the labels in place of the factors' levels. The
-// labelled images of a seed at a smaller fraction are among those at a larger one.
+// With a file, its integers are the labels in place of the factors' levels. With the same seed, the
+// labelled images of a smaller fraction are a subset of those of a larger one.
 type FactorLabels struct {
-	Fraction float64       `yaml:"fraction" doc:"part of the images whose labels are known, chosen at random; at least one image"`
-	Share    float64       `yaml:"share" doc:"part of every batch that is drawn from the labelled images, unless all are"`
-	Factors  []string      `yaml:"factors" doc:"factors that are known; empty: all"`
+	Fraction float64       `yaml:"fraction" doc:"fraction of the images that have labels, chosen at random; at least one image"`
+	Share    float64       `yaml:"share" doc:"fraction of every batch that is drawn from the labelled images, unless all images have labels"`
+	Factors  []string      `yaml:"factors" doc:"factors with labels; empty: all"`
 	File     string        `yaml:"file" doc:"your own labels: an .npy array of integers, N or N x m, negative where unknown; empty: the factors of the data set"`
 	Names    []string      `yaml:"names" doc:"names of the columns of the file; empty: label0, label1, ..."`
 	Kinds    []factor.Kind `yaml:"kinds" doc:"kind of every column of the file; empty: all categorical"`
@@ -224,7 +223,7 @@ func (f *FactorLabels) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	return knowing(d, known)
 }
 
-// choose sets the factors that labels speak of.
+// choose selects the factors by their names; none: all.
 func (l *Labels) choose(columns []factor.Factor, names []string) error {
 	var all []string
 	for _, f := range columns {
@@ -260,7 +259,7 @@ func (l *Labels) labelled(n int) []int {
 	return list
 }
 
-// knowing is a split without moves.
+// knowing returns a split without groups that has labels.
 func knowing(d Dataset, known *Labels) (*Split, error) {
 	split, err := NewSplit(d, 0, nil, true)
 	if err != nil {
@@ -270,8 +269,8 @@ func knowing(d Dataset, known *Labels) (*Split, error) {
 	return split, nil
 }
 
-// TableLabels knows labels from a table of one row for each image and a column for each
-// factor, negative where a label is not known.
+// TableLabels returns the labels in a table, image by image: a row for each image and a column for each
+// factor, negative where a label is unknown.
 func TableLabels(factors []factor.Factor, table []int32) *Labels {
 	l := &Labels{Factors: factors, table: table, width: len(factors)}
 	for c := range factors {

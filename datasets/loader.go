@@ -19,7 +19,7 @@ func Fill(d Dataset, indices []int, dst []float32) {
 	fills.Put(f)
 }
 
-// fill is a call of Fill; its body is stored, because making one would allocate.
+// fill is a call of Fill; it keeps its body, since a new closure would allocate.
 type fill struct {
 	set     Dataset
 	indices []int
@@ -35,12 +35,11 @@ var fills = sync.Pool{New: func() any {
 }}
 
 // Loader deals the batches of a Sampler with their images, and renders the next
-// batch in the background while the caller works on this one. Which images come in
-// which order is the Sampler's business alone; the Loader changes nothing but the
-// time that it takes. It is used by one goroutine, and Close ends it.
+// batch in the background while the caller works on this one. The Sampler alone decides
+// the images and their order. A Loader is used by one goroutine, and Close ends it.
 //
-// A loader of views also augments the images. What is drawn for a view depends on the seed, the
-// epoch and the place of the batch in it, which are part of the Sampler's state, on the view, and on the row of the image.
+// A loader of views also augments the images, in the background too. The random numbers of a view depend on the seed,
+// the epoch, the batch's position in it, the view and the image's row, so that a resumed run sees the same views.
 type Loader struct {
 	set     Dataset
 	sampler *Sampler
@@ -51,8 +50,8 @@ type Loader struct {
 	buffers [2]rendered          // the batch dealt last, and the next one
 	ahead   int                  // position of the batch in buffers[1]; -1: none
 	request chan int             // positions to render into buffers[1]
-	done    chan *parallel.Panic // answers: nil, or what a request panicked with
-	now     Batch                // that draw renders on all processors
+	done    chan *parallel.Panic // answers: nil, or the panic of the request
+	now     Batch                // rendered by draw on all processors
 	draw    func(_, n int)
 }
 
@@ -60,7 +59,7 @@ type Loader struct {
 type rendered struct {
 	images []float32
 	views  [][]float32
-	dealt  [][]float32 // the views, as long as their batch
+	dealt  [][]float32 // the views, cut to the length of their batch
 }
 
 // NewLoader starts a loader of images.
@@ -99,8 +98,8 @@ func (l *Loader) render() {
 	}
 }
 
-// renderBatch renders the batch at a position. A panic on this goroutine would end
-// the program: it becomes one of the caller of Next.
+// renderBatch renders the batch at a position. It recovers a panic, which Next repeats on the
+// caller's goroutine.
 func (l *Loader) renderBatch(position int) (failed *parallel.Panic) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -155,11 +154,11 @@ func (l *Loader) Next() (b Batch, images []float32, ok bool) {
 	return b, dealt.images[:len(b.Indices)*l.size], true
 }
 
-// Views are the views of the batch dealt last, each len(Indices) x H x W x C; nil if the loader
+// Views returns the views of the batch dealt last, each len(Indices) x H x W x C; nil if the loader
 // has none. They are valid until the next call of Next.
 func (l *Loader) Views() [][]float32 { return l.buffers[0].dealt }
 
-// wait lets the rendering under way end and returns the position it was for; -1
+// wait waits for the batch being rendered and returns its position; -1
 // when there is none.
 func (l *Loader) wait() (position int) {
 	position, failed := l.settle()

@@ -9,24 +9,24 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// mix deals labelled images and similar pairs into the batches of an epoch.
+// mix adds labelled images and similar pairs to the batches of an epoch.
 type mix struct {
 	units            []*units // one for each kind of supervision with a share
-	plain, lastPlain int      // images of the epoch's order in a full batch, and in the last one
+	plain, lastPlain int      // images from the epoch's order in a full batch, and in the last one
 	batches          int
 }
 
-// units deals what one kind of supervision knows: a unit is one image or one pair.
+// units deals the labelled images or the similar pairs of one source: a unit is one image or one pair.
 type units struct {
 	known *Labels
-	place []int  // the columns of its factors among those of the split's labels
-	label string // of its random passes
+	place []int  // columns of its factors among those of the split's labels
+	label string // prefix of the names of its random streams
 	width int    // images in a unit
 
 	full, last int     // units in a full batch, and in the last one
-	order      []int32 // of the units in the pass under way
-	pass       uint64  // its number, from 1
-	seed       uint64  // its seed
+	order      []int32 // order of the units in the current pass
+	pass       uint64  // number of the pass, from 1
+	seed       uint64  // seed of the pass
 	drawn      []int32 // the epoch's units, batch by batch
 }
 
@@ -95,7 +95,7 @@ func widthOf(known *Labels) int {
 	return 1
 }
 
-// newUnits plans the units of a batch that has so much room for them; nil if it has none.
+// newUnits plans the units of a batch with room for so many images of them; nil if not one unit fits.
 func newUnits(known *Labels, batch, room int) *units {
 	u := &units{known: known, width: widthOf(known)}
 	if room < u.width {
@@ -111,7 +111,7 @@ func newUnits(known *Labels, batch, room int) *units {
 	return u
 }
 
-// images is the number of images that an epoch deals.
+// images returns the number of images dealt in an epoch.
 func (m *mix) images() int {
 	n := (m.batches-1)*m.plain + m.lastPlain
 	for _, u := range m.units {
@@ -120,15 +120,15 @@ func (m *mix) images() int {
 	return n
 }
 
-// deal completes an epoch of which dealt begins with the order of all images: it
-// moves them to their batches and fills these up.
+// deal lays out an epoch: dealt begins with all images in the epoch's order, which deal spreads over the batches
+// before it adds the units.
 func (m *mix) deal(dealt []int, epoch int, seed uint64) {
 	full := m.plain
 	for _, u := range m.units {
 		u.draw(epoch, seed)
 		full += u.full * u.width
 	}
-	for b := m.batches - 1; b >= 0; b-- { // from the back: no batch begins before its images in the order
+	for b := m.batches - 1; b >= 0; b-- { // from the back, so that no image is overwritten before it is copied
 		plain := m.plainIn(b)
 		rows := dealt[b*full:]
 		copy(rows[:plain], dealt[b*m.plain:])
@@ -142,7 +142,7 @@ func (m *mix) deal(dealt []int, epoch int, seed uint64) {
 	}
 }
 
-// plainIn is the number of images of the epoch's order in a batch.
+// plainIn returns the number of images from the epoch's order in a batch.
 func (m *mix) plainIn(batch int) int {
 	if batch == m.batches-1 {
 		return m.lastPlain
@@ -158,7 +158,7 @@ func (u *units) draw(epoch int, seed uint64) {
 	}
 }
 
-// in lists the units in a batch.
+// in returns the units of a batch.
 func (u *units) in(batch int) []int32 {
 	from := batch * u.full
 	return u.drawn[from:min(from+u.full, len(u.drawn))]
@@ -173,7 +173,7 @@ func (u *units) write(n int, dst []int) {
 	dst[0], dst[1] = u.known.Pairs[n].A, u.known.Pairs[n].B
 }
 
-// unit is the n-th unit of all passes over the units, one after the other.
+// unit returns the n-th unit dealt, counted over all passes.
 func (u *units) unit(n, seed uint64) int32 {
 	count := uint64(len(u.order))
 	if pass := n/count + 1; pass != u.pass || seed != u.seed {
@@ -186,7 +186,7 @@ func (u *units) unit(n, seed uint64) int32 {
 	return u.order[n%count]
 }
 
-// levelsOf are the Levels of the batch at a position.
+// levelsOf returns Batch.Levels of the batch at a position.
 func (s *Sampler) levelsOf(b Batch, position int) []int32 {
 	known := s.split.Known
 	if known == nil {
@@ -204,7 +204,7 @@ func (s *Sampler) levelsOf(b Batch, position int) []int32 {
 }
 
 // number gives the two images of each pair in a batch the same number in their factor's column: the level
-// of one of them, if it is known, or else a number that stands for no level and for no other pair.
+// of one of them if it is known, and otherwise a number from Size on that no other pair has.
 func (m *mix) number(levels []int32, factors []factor.Factor, batch int) {
 	k, row, pairs := len(factors), m.plainIn(batch), 0
 	for _, u := range m.units {

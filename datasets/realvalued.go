@@ -1,7 +1,8 @@
 package datasets
 
-// RealValued says whether the images of a data set are any real numbers in place of
-// pixels in [0, 1]: models of such images have no sigmoid after their decoder.
+// RealValued reports whether the images of a data set hold arbitrary real numbers instead of
+// pixels in [0, 1]: the decoders of models of such images end without a sigmoid. A data set says so by a method
+// RealValued() bool.
 func RealValued(d Dataset) bool {
 	r, ok := d.(interface{ RealValued() bool })
 	return ok && r.RealValued()

@@ -2,7 +2,7 @@ package datasets
 
 // reduce writes the image of a drawing whose upper left corner lies at a fine row and column. A
 // pixel of the image sees eight fine pixels along each side, from two before its own four to two
-// after them, with the weights 1, 3, 5, 7, 7, 5, 3 and 1; those outside of the picture are left out.
+// after them, with the weights 1, 3, 5, 7, 7, 5, 3 and 1; those outside the picture are left out.
 func (d *drawing) reduce(row, column int, image []uint8) {
 	const pad = 2
 	clear(image)
@@ -30,7 +30,7 @@ func (d *drawing) reduce(row, column int, image []uint8) {
 	}
 }
 
-// reached is the range of pixels that see some of the fine ones of a drawing.
+// reached returns the range of pixels that a drawing contributes to.
 func reached(corner, side int) (first, last int) {
 	return max((corner-5)/spaceRatio, 0), min((corner+side+1)/spaceRatio, spaceImage-1)
 }

@@ -8,11 +8,11 @@ import (
 // Registry lists the data sets that a config can name.
 var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.Entry[Builder]{
 	{
-		Name: "square", Doc: "a white square that moves over a black image, around its edges; factors row and column, both circular",
+		Name: "square", Doc: "a white square that moves over a black image and around its edges; factors row and column, both circular",
 		Source: "Tonnaer et al. 2022, section 6 (Square)", New: func() Builder { return &Square{Size: 64, Side: 16, Step: 1} },
 	},
 	{
-		Name: "arrow", Doc: "a coloured arrow that turns and changes its hue; factors hue and rotation, both circular",
+		Name: "arrow", Doc: "a coloured arrow that rotates and changes its hue; factors hue and rotation, both circular",
 		Source: "Tonnaer et al. 2022, section 6 (Arrow; own drawing)", New: func() Builder { return &Arrow{Size: 64, Hues: 64, Rotations: 64} },
 	},
 	{
@@ -24,11 +24,11 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		Source: "Burgess and Kim 2018 (3D Shapes; own drawing)", New: func() Builder { return &Room{Hues: 10, Scales: 8, Orientations: 15} },
 	},
 	{
-		Name: "entangled", Doc: "three factors from 0 to 1 and, in place of an image, their code by one of ten encoders; factors y1, y2 and y3, all ordinal",
+		Name: "entangled", Doc: "codes of three factors by one of ten hand-made encoders, in place of images; factors y1, y2 and y3 from 0 to 1, all ordinal",
 		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Builder { return &Entangled{Encoder: "entanglement", Levels: 11} },
 	},
 	{
-		Name: "chopsticks", Doc: "time series of 64 numbers: a line that may break off and go on as another; a hierarchy of slopes and intercepts",
+		Name: "chopsticks", Doc: "time series of 64 numbers: a line that may break off and continue as another; a hierarchy of slopes and intercepts",
 		Source: "Ross and Doshi-Velez 2021, section 4.2 and appendix A.2",
 		New:    func() Builder { return &Chopsticks{Variant: "slope", Depth: 2, Samples: 100000, Overwrite: "none"} },
 	},
@@ -42,21 +42,21 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 	},
 }}
 
-// SupervisionRegistry lists the forms of supervision that a config can name.
+// SupervisionRegistry lists the kinds of supervision that a config can name.
 var SupervisionRegistry = &registry.Registry[Supervision]{Kind: "supervision", Entries: []registry.Entry[Supervision]{
 	{
 		Name: "none", Doc: "no labels: every image is unlabelled", New: func() Supervision { return &None{} },
 	},
 	{
-		Name: "pairs", Doc: "random pairs of images and the move between them; the other images are unlabelled",
+		Name: "pairs", Doc: "random pairs of images and the transformation between them; the other images are unlabelled",
 		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Pairs{Count: 768} },
 	},
 	{
-		Name: "paths", Doc: "random walks over the images, every step a known move of one factor",
+		Name: "paths", Doc: "random walks over the images; every step is a known transformation of one factor",
 		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Paths{Count: 50, Length: 100, Step: 3} },
 	},
 	{
-		Name: "views", Doc: "all images of an object: one circular factor takes all its values while the others are held",
+		Name: "views", Doc: "all images of an object: one circular factor takes all its values while the others are fixed",
 		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &ObjectViews{} },
 	},
 	{
@@ -68,7 +68,7 @@ var SupervisionRegistry = &registry.Registry[Supervision]{Kind: "supervision", E
 		Source: "Zhang and Sugiyama 2024, appendix F.2", New: func() Supervision { return &FactorLabels{Fraction: 0.1, Share: 0.5} },
 	},
 	{
-		Name: "similarity", Doc: "random pairs of images that agree in one factor; nothing else is known",
+		Name: "similarity", Doc: "random pairs of images that share their level of one factor; nothing else is known",
 		Source: "Zhang and Sugiyama 2024, appendix F.2; Shu et al. 2020", New: func() Supervision { return &Similarity{Count: 1000, Share: 0.5} },
 	},
 }}
@@ -79,22 +79,22 @@ type Choice struct {
 	Value Builder
 }
 
-// DecodeConfig reads the choice from a config.
+// DecodeConfig implements config.Decoder.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Registry, (*registry.Choice[Builder])(c))
 }
 
-// EncodeConfig writes the choice into a config.
+// EncodeConfig implements config.Encoder.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Builder](c)) }
 
-// ConfigType says what can be chosen.
+// ConfigType implements config.Typer.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
-// Build makes the chosen data set.
+// Build builds the chosen data set.
 func (c Choice) Build(seed uint64) (Dataset, error) { return c.Value.Build(seed) }
 
-// Register adds a data set of one's own, which a config can then name. A program calls it before it
-// reads a config; a second one of a name is an error.
+// Register adds a data set that configs can then name; call it before a config is read. It is an error if the name is
+// taken.
 func Register(e registry.Entry[Builder]) error { return Registry.Register(e) }
 
 // Named returns a data set by name with its defaults.

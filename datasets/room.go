@@ -15,15 +15,15 @@ import (
 //   - floor_hue, wall_hue, object_hue: level/Hues of the colour circle (circular)
 //   - scale: the size of the object, evenly spread from 0.75 to 1.25 (ordinal)
 //   - shape: cube, cylinder, ball, capsule (categorical)
-//   - orientation: how far the camera has gone around the object, evenly spread from -30 to 30 degrees
-//     (ordinal). The walls and the cube turn in the picture, and so does the light.
+//   - orientation: the angle of the camera around the object, evenly spread from -30 to 30 degrees
+//     (ordinal). The walls, the cube and the light rotate in the picture.
 //
-// By default there are the 480,000 combinations of 3D Shapes. Of one scale, it is 1; of
-// one orientation, 0.
+// The default is the 480,000 combinations of 3D Shapes. A single scale is 1, a
+// single orientation 0 degrees.
 type Room struct {
 	Hues         int `yaml:"hues" doc:"number of hues of the floor, of the walls and of the object"`
 	Scales       int `yaml:"scales" doc:"number of sizes of the object"`
-	Orientations int `yaml:"orientations" doc:"number of places of the camera"`
+	Orientations int `yaml:"orientations" doc:"number of camera positions"`
 }
 
 const (
@@ -77,7 +77,7 @@ func (r *Room) Build(uint64) (Dataset, error) {
 	return d, nil
 }
 
-// between are n numbers, evenly spread; a single one is in the middle.
+// between returns n evenly spread numbers; a single one is the middle.
 func between(low, high float64, n int) []float64 {
 	list := make([]float64, n)
 	for i := range list {

@@ -8,11 +8,11 @@ const (
 	roomWall       = 2.6
 	cameraDistance = 7.0 // from the z axis
 	cameraHeight   = 3.0
-	cameraTarget   = 0.8  // the height that it looks at, above the origin
+	cameraTarget   = 0.8  // height above the origin that the camera looks at
 	cameraWidth    = 0.31 // half of the picture's width, at distance 1
 )
 
-// What a ray can meet: plain surfaces, and from surfaceObject on the sides of the object.
+// The surfaces that a ray can hit: plain ones, and from surfaceObject on the sides of the object.
 const (
 	surfaceFloor = iota
 	surfaceFloorShadow
@@ -24,7 +24,7 @@ const (
 	surfaceObject = plainSurfaces
 )
 
-// plainShades are the parts of the hue that plain surfaces show.
+// plainShades is the brightness of the plain surfaces.
 var plainShades = [plainSurfaces]float32{0.95, 0.6, 0.8, 0.5, 0.65, 0.4}
 
 // vector is a point or a direction.
@@ -42,7 +42,7 @@ func (a vector) cross(b vector) vector {
 // light is the direction towards the light, which hangs in the room.
 var light = vector{0.75, 0.35, 1.15}.unit()
 
-// camera is where rays come from and where they go.
+// camera holds the origin and the axes of the rays.
 type camera struct{ eye, forward, right, up vector }
 
 // cameraAt looks at the corner, from an angle off the line that halves it.
@@ -55,7 +55,7 @@ func cameraAt(angle float64) camera {
 	return c
 }
 
-// ray is the direction through a point of the picture, in pixels from its top left corner.
+// ray returns the direction through a point of the picture, in pixels from its top left corner.
 func (c *camera) ray(x, y float64) vector {
 	const half = roomImage / 2
 	return c.forward.add(c.right.scale(cameraWidth * (x/half - 1))).add(c.up.scale(cameraWidth * (1 - y/half))).unit()
@@ -118,7 +118,7 @@ func (o solid) sample(c *camera, p int) mixedPixel {
 	return m
 }
 
-// hueOf says whose hue a surface has: 0 the floor's, 1 the walls', 2 the object's.
+// hueOf returns the hue of a surface: 0 the floor's, 1 the walls', 2 the object's.
 func hueOf(surface int) int {
 	switch {
 	case surface >= surfaceObject:
@@ -129,7 +129,7 @@ func hueOf(surface int) int {
 	return 0
 }
 
-// look says what a ray meets first, and its shade there.
+// look returns the first surface that a ray hits, and its shade there.
 func (o solid) look(eye, ray vector) (surface int, s shade) {
 	if t, side, normal := o.meet(eye, ray); t > 0 {
 		return surfaceObject + side, objectShade(ray, normal)
@@ -153,7 +153,7 @@ func (o solid) look(eye, ray vector) (surface int, s shade) {
 	return surface, shade{colour: plainShades[surface]}
 }
 
-// objectShade is diffuse and reflected light, and some from everywhere.
+// objectShade adds diffuse, specular and ambient light.
 func objectShade(ray, normal vector) shade {
 	toLight := normal.dot(light)
 	s := shade{colour: float32(0.42 + 0.08*normal[2] + 0.4*max(0, toLight))}

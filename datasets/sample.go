@@ -1,6 +1,6 @@
 package datasets
 
-// Sample is some images of a data set, in the order of a list of their indices, as a set of their own.
+// Sample returns the data set of the images with the given indices, in that order.
 func Sample(d Dataset, indices []int) Dataset {
 	s := sample{d, indices}
 	if h, ok := d.(Hierarchical); ok {

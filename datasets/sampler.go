@@ -16,9 +16,8 @@ type Batch struct {
 	Transformations []float32 // of a labelled batch: len(Indices) x K radians, relative to the group's first image
 
 	// Levels is len(Indices) x len(Known.Factors), image by image: the level, or -1
-	// where it is not known. Where only the similarity of a pair is known, its two images share a number
-	// with no other image in their factor's column, from the factor's Size on. It is
-	// nil if the split has no Known.
+	// where it is unknown. The two images of a similar pair share a number from the factor's Size on, which no
+	// other image has in that column. It is nil if the split has no Known.
 	Levels []int32
 }
 
@@ -28,11 +27,11 @@ type Batch struct {
 // batchImages/M groups, rounded down, but at least one. The last batch of each pass
 // may be smaller. Groups of several kinds have a pass for each.
 //
-// If the split has Known labels with a share, the pass over the unlabelled images
-// takes only a part of each of its batches; the rest, round(Share*batchImages)
-// images (at least one image, or a pair), is drawn from the images with labels, those of each
-// kind of supervision by its own share. These are dealt in passes of their own, each in a new random order, that go on from one
-// epoch to the next. A smaller last batch has as large a share of them.
+// If the split has Known labels with a share, round(Share*batchImages) images of every unlabelled batch (at
+// least one image or pair) come from the images with labels, for each kind of supervision by its
+// own share; the pass over the unlabelled images fills the rest. The labelled images are dealt in passes of
+// their own, each in a new random order, which continue from one epoch to the next. A smaller last batch
+// has the same share of them.
 type Sampler struct {
 	split  *Split
 	stream *rng.Stream
@@ -54,14 +53,14 @@ type Sampler struct {
 type groupPass struct {
 	GroupKind
 	perBatch int // groups in a batch
-	image    int // where their images begin among the labelled ones
+	image    int // index of their first image among the labelled ones
 }
 
 func (p groupPass) batches() int { return (p.Count + p.perBatch - 1) / p.perBatch }
 
-// State is the position of a Sampler. Stream is the state of its random numbers at
-// the start of the epoch (before the first epoch: now), from which the epoch's
-// order follows.
+// State is the position of a Sampler. Stream is the state of its random stream at
+// the start of the epoch (before the first epoch: now), which determines the epoch's
+// order.
 type State struct {
 	Epoch    int    `json:"epoch"`    // epochs started
 	Position int    `json:"position"` // batches dealt in this epoch
@@ -94,7 +93,7 @@ func NewSampler(split *Split, batchImages int, stream *rng.Stream) (*Sampler, er
 	return s, s.remember()
 }
 
-// remember notes the state of the stream at the start of an epoch.
+// remember stores the state of the stream at the start of an epoch.
 func (s *Sampler) remember() (err error) {
 	if s.state.Stream, err = s.stream.MarshalBinary(); err != nil {
 		return fmt.Errorf("batches: save the random state: %w", err)
@@ -148,7 +147,7 @@ func (s *Sampler) Next() (Batch, bool) {
 	return b, ok
 }
 
-// batch is the epoch's batch at a position, without its Levels.
+// batch returns the epoch's batch at a position, without its Levels.
 func (s *Sampler) batch(position int) (Batch, bool) {
 	if s.state.Epoch == 0 || position >= s.Batches() {
 		return Batch{}, false
@@ -167,7 +166,7 @@ func (s *Sampler) batch(position int) (Batch, bool) {
 	return Batch{Group: 1, Indices: s.unlabelled[first:last]}, true
 }
 
-// Batches is the number of batches in an epoch.
+// Batches returns the number of batches in an epoch.
 func (s *Sampler) Batches() int {
 	return s.labelledBatches() + (len(s.unlabelled)+s.imagesPerBatch-1)/s.imagesPerBatch
 }
@@ -180,10 +179,10 @@ func (s *Sampler) labelledBatches() int {
 	return n
 }
 
-// Images is the number of images dealt in an epoch; one that has several labels counts for each.
+// Images returns the number of images dealt in an epoch, repeated ones included.
 func (s *Sampler) Images() int { return len(s.labelled) + len(s.unlabelled) }
 
-// MaxBatch is the number of images in the largest batch.
+// MaxBatch returns the number of images in the largest batch.
 func (s *Sampler) MaxBatch() int {
 	most := min(s.imagesPerBatch, len(s.unlabelled))
 	for _, p := range s.passes {
@@ -196,7 +195,7 @@ func (s *Sampler) MaxBatch() int {
 func (s *Sampler) State() State { return s.state }
 
 // Restore continues from a position that State returned, on a sampler of the same
-// split and batch size: the batches that follow are the ones that followed then.
+// split and batch size, with the same batches as then.
 func (s *Sampler) Restore(state State) error {
 	if state.Epoch < 0 || state.Position < 0 || state.Position > s.Batches() || state.Epoch == 0 && state.Position > 0 {
 		return fmt.Errorf("batches: state has epoch %d, position %d; an epoch has %d batches", state.Epoch, state.Position, s.Batches())

@@ -8,15 +8,15 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// Similarity knows of Count random pairs of different images that they agree in one
-// factor, and nothing else (Zhang and Sugiyama 2024, appendix F.2; the match pairing
-// of Shu et al. 2020). The factor is drawn uniformly, the first image uniformly from
+// Similarity gives Count random pairs of different images that share their level of one
+// factor, and nothing else (Zhang and Sugiyama 2024, appendix F.2; match pairing
+// in Shu et al. 2020). The factor is drawn uniformly, the first image uniformly from
 // those that share their level of it with another, the second uniformly from these
-// others; whether the pair agrees in other factors too is left to chance.
+// others. The pair may agree in other factors by chance.
 type Similarity struct {
 	Count   int      `yaml:"count" doc:"number of pairs"`
-	Share   float64  `yaml:"share" doc:"part of every batch that pairs make up"`
-	Factors []string `yaml:"factors" doc:"factors that pairs agree in; empty: all"`
+	Share   float64  `yaml:"share" doc:"fraction of every batch that consists of pairs"`
+	Factors []string `yaml:"factors" doc:"factors whose level a pair may share; empty: all"`
 }
 
 // maxPairs bounds the number of pairs (24 bytes each).
@@ -68,8 +68,8 @@ type likeness struct {
 	levels []int // scratch
 
 	images []int32
-	begin  []int32 // by level: where its images begin
-	count  []int32 // by level: the number of images, also of those that are alone
+	begin  []int32 // by level: index of its first image
+	count  []int32 // by level: the number of its images, single ones included
 }
 
 func newLikeness(d Dataset, factor int) *likeness {

@@ -28,14 +28,14 @@ import (
 // along columns, each rounded to 8 bits.
 type Spaceshapes struct {
 	Samples int  `yaml:"samples" doc:"number of images"`
-	Binary  bool `yaml:"binary" doc:"black and white pixels only: white from a half on"`
+	Binary  bool `yaml:"binary" doc:"round pixels to black or white, a half to white"`
 }
 
 const (
 	spaceFine  = 256 // pixels of the drawing along each side
 	spaceRatio = 4   // of them along each side of a pixel of the image
 	spaceImage = spaceFine / spaceRatio
-	spaceSteps = 256 // levels of a shape's own number that are told apart
+	spaceSteps = 256 // levels of a shape's own dimension that are drawn differently
 )
 
 // Shapes, as options of their categorical dimension.
@@ -108,13 +108,13 @@ type drawing struct {
 	pixels []uint8
 }
 
-// drawings are the shapes at every step of their own number.
+// drawings holds the shapes at every step of their own dimension.
 type drawings struct {
 	moons, stars, jets [spaceSteps]drawing
 	ship               drawing
 }
 
-// The radii of squares that hold the shapes, in fine pixels; of the ship at every rotation.
+// Half the sides of squares that hold the shapes, the ship at every rotation, in fine pixels.
 const (
 	roundRadius = 53
 	shipRadius  = 84
@@ -196,7 +196,7 @@ func shipAt(jet float64) func(x, y float64) bool {
 	}
 }
 
-// step is the level of a shape's own number nearest to a part of its range, the lower of two.
+// step returns the level of a shape's own dimension nearest to a fraction of its range, the lower of two.
 func step(part float64) int { return int(math.Ceil(part*(spaceSteps-1) - 0.5)) }
 
 // render draws one image.
@@ -221,8 +221,8 @@ func (d *drawings) render(shape int, jet bool, v []float64, image []uint8) {
 	from.reduce(row, column, image)
 }
 
-// rotate turns a drawing counter-clockwise about the middle of the fine picture, which lies
-// between pixels; every pixel is that nearest to where it comes from.
+// rotate rotates a drawing counter-clockwise about the middle of the fine picture, which lies
+// between pixels, by nearest neighbours.
 func (d *drawing) rotate(degrees float64) drawing {
 	side := 2 * d.radius
 	out := drawing{d.radius, make([]uint8, side*side)}

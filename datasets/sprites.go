@@ -22,19 +22,19 @@ import (
 //     from 0 to 1 (ordinal). A position moves the shape by whole pixels, at most 31,
 //     and no shape is ever cut off.
 //
-// By default there are the 737,280 combinations of dSprites. Of one scale, it is 1;
-// of one position, the middle.
+// The default is the 737,280 combinations of dSprites. A single scale is 1, a single
+// position the middle.
 type Sprites struct {
 	Scales       int  `yaml:"scales" doc:"number of scales"`
 	Orientations int  `yaml:"orientations" doc:"number of orientations in a full turn"`
 	Positions    int  `yaml:"positions" doc:"number of positions along x, and along y"`
-	Antialias    bool `yaml:"antialias" doc:"grey pixels along the outlines, in place of only black and white"`
-	Channels     int  `yaml:"channels" doc:"1, or 3 equal ones, for models of colour images"`
+	Antialias    bool `yaml:"antialias" doc:"antialias: grey pixels along the outlines"`
+	Channels     int  `yaml:"channels" doc:"1, or 3 equal channels for models of colour images"`
 }
 
 const (
 	spriteImage = 64 // height and width of the images
-	spriteBox   = 33 // height and width of the box around a shape, wherever it turns
+	spriteBox   = 33 // height and width of the box around a shape at any orientation
 	spriteShift = spriteImage - spriteBox
 	maxSprites  = 4096 // scales times orientations (13 kB each)
 )
@@ -134,8 +134,8 @@ func grey(dst, row []float32) {
 	}
 }
 
-// turn is the sine and cosine of level/size of a full turn, such that angles a
-// quarter turn apart have exactly the same numbers.
+// turn returns the sine and cosine of level/size of a full turn; angles a quarter turn
+// apart have exactly the same numbers.
 func turn(level, size int) (sin, cos float64) {
 	sin, cos = math.Sincos(math.Pi / 2 * float64(4*level%size) / float64(size))
 	for range 4 * level / size {
@@ -176,8 +176,8 @@ func insideHeart(x, y float64) bool {
 	return r*r*r <= x*x*y*y*y
 }
 
-// drawSprite draws a shape in the box: the pixels whose centre it covers, or of
-// every pixel the part that it covers.
+// drawSprite draws a shape in the box: the pixels whose centre it covers or, smooth, the
+// covered fraction of every pixel.
 func drawSprite(shape *outline, scale, sin, cos float64, antialias bool) sprite {
 	samples := 1 // along each side of a pixel
 	if antialias {

@@ -66,7 +66,7 @@ func (s *square) Image(i int, dst []float32) {
 	}
 }
 
-// gridSet is what data sets that are full grids have in common.
+// gridSet implements Dataset for full grids, but for the images.
 type gridSet struct {
 	name  string
 	shape [3]int

@@ -10,19 +10,19 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// Split says what is known about the images of a data set. A group is M images whose
-// moves relative to its first image are known (the transformation labels of Tonnaer
-// et al. 2022, section 5); of the other images no move is known.
+// Split divides the images of a data set into labelled groups and unlabelled images. A group is M images with
+// known transformations relative to its first image (the transformation labels of Tonnaer
+// et al. 2022, section 5).
 type Split struct {
-	M               int         // images in a group of the first kind; 0: the supervision has no groups. There may be none all the same: no pairs
+	M               int         // images in a group of the first kind; 0: the supervision makes no groups
 	Groups          [][]int     // M data set indices each, kind by kind: see Kinds
 	Transformations [][]float32 // M*K numbers each: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
-	Rotations       int         // rotations in space that Transformations holds after the factors' angles: axis (x, y, z) and angle each
+	Rotations       int         // rotations in space in Transformations, after the factors' angles: axis (x, y, z) and angle in radians each
 	Unlabelled      []int       // data set indices in no group, ascending
-	Known           *Labels     // what is known about the factors of images; nil: nothing
+	Known           *Labels     // labels and similar pairs; nil: none
 }
 
-// K is the number of columns of Transformations: the factors, and 4 for each rotation; 0 when
+// K returns the number of columns of Transformations: the factors, and 4 for each rotation; 0 when
 // there are no groups.
 func (s *Split) K() int {
 	if len(s.Groups) == 0 {
@@ -31,10 +31,10 @@ func (s *Split) K() int {
 	return len(s.Transformations[0]) / len(s.Groups[0])
 }
 
-// GroupKind are groups of the same number of images.
+// GroupKind is a range of groups of the same number of images.
 type GroupKind struct {
 	M            int // images in a group
-	First, Count int // of the groups, among Split.Groups
+	First, Count int // index of its first group in Split.Groups, and number of groups
 }
 
 // Kinds lists the kinds of groups, in the groups' order; nil when there are none.
@@ -49,21 +49,22 @@ func (s *Split) Kinds() []GroupKind {
 	return list
 }
 
-// Supervision makes a Split; the settings structs in [SupervisionRegistry] do it. The
-// angle of a move in a circular factor is 2 pi ((v_m - v_1) mod Size)/Size; it is 0
-// for factors that are not circular, in which a group never moves.
+// Supervision makes a Split; the settings structs in [SupervisionRegistry] are Supervisions. The
+// angle of image m in a circular factor is 2 pi ((v_m - v_1) mod Size)/Size, where v are levels; factors that are
+// not circular have one level in a group, and the angle 0. [NewSplit] computes the angles, [TableLabels] makes labels.
+// Everything random comes from the stream.
 type Supervision interface {
 	Split(d Dataset, s *rng.Stream) (*Split, error)
 }
 
-// None leaves all images unlabelled.
+// None makes all images unlabelled.
 type None struct{}
 
 // Split returns a Split without groups.
 func (*None) Split(d Dataset, _ *rng.Stream) (*Split, error) { return NewSplit(d, 0, nil, true) }
 
 // Pairs draws Count pairs of distinct images at random, no image twice, and labels
-// the move from the first to the second (Tonnaer et al. 2022, section 6). The
+// the transformation from the first to the second (Tonnaer et al. 2022, section 6). The
 // factors named by Hold are equal within a pair; all others must be circular.
 type Pairs struct {
 	Count int      `yaml:"count" doc:"number of labelled pairs; every pair uses two images of its own"`
@@ -94,7 +95,7 @@ func (p *Pairs) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	}
 	for k, f := range d.Factors() {
 		if f.Kind != factor.Circular && !held[k] && p.Count > 0 {
-			return nil, fmt.Errorf("pairs: factor %q of dataset %s is %s, and a move needs an angle; name it in hold, or use views", f.Name, d.Name(), f.Kind)
+			return nil, fmt.Errorf("pairs: factor %q of dataset %s is %s, and a transformation needs an angle; name it in hold, or use views", f.Name, d.Name(), f.Kind)
 		}
 	}
 	order := s.Perm(d.Len())
@@ -142,13 +143,13 @@ func pairsWithin(d Dataset, order []int, held []bool) [][]int {
 }
 
 // Paths draws Count random walks over the images (Tonnaer et al. 2022, section 6):
-// a walk starts anywhere, and each of its steps moves one circular factor, chosen
-// at random, by Step levels up or down. A walk of Length images is one group.
+// a walk starts at a random image, and each of its steps changes one random circular
+// factor by Step levels up or down. A walk of Length images is one group.
 type Paths struct {
 	Count      int  `yaml:"count" doc:"number of paths"`
 	Length     int  `yaml:"length" doc:"images on a path, its start included"`
-	Step       int  `yaml:"step" doc:"levels that a step moves one factor by"`
-	Unlabelled bool `yaml:"unlabelled" doc:"train on the images that lie on no path too, without labels"`
+	Step       int  `yaml:"step" doc:"levels by which a step changes one factor"`
+	Unlabelled bool `yaml:"unlabelled" doc:"train also, without labels, on the images on no path"`
 }
 
 // maxWalked bounds the images of all paths together, repetitions included.
@@ -185,7 +186,7 @@ func (p *Paths) Split(d Dataset, s *rng.Stream) (*Split, error) {
 		circular = append(circular, k)
 	}
 	if circular == nil {
-		return nil, fmt.Errorf("paths: dataset %s has no circular factor to move along", d.Name())
+		return nil, fmt.Errorf("paths: dataset %s has no circular factor to walk along", d.Name())
 	}
 	index, err := NewIndex(d)
 	if err != nil {
@@ -224,10 +225,10 @@ func (p *Paths) walk(d Dataset, index *Index, circular []int, s *rng.Stream) ([]
 }
 
 // ObjectViews makes one group of all images of an object: a circular factor takes all
-// its values, from level 0 on, while the other factors are held (Tonnaer et al.
-// 2022, sections 5 and 6, COIL-100 and ModelNet40).
+// its levels, from 0 on, while the other factors are fixed (Tonnaer et al.
+// 2022, sections 5 and 6, COIL-100 and ModelNet40). Its name in a config is views.
 type ObjectViews struct {
-	Factor  string `yaml:"factor" doc:"circular factor that moves; empty: the only one there is"`
+	Factor  string `yaml:"factor" doc:"circular factor that varies within a group; empty: the only circular one"`
 	Objects int    `yaml:"objects" doc:"number of objects with labelled views, chosen at random; 0: all"`
 }
 
@@ -288,12 +289,12 @@ func (v *ObjectViews) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	return NewSplit(d, size, groups, true)
 }
 
-// moving is the factor that ObjectViews moves.
+// moving returns the factor that varies.
 func (v *ObjectViews) moving(d Dataset) (int, error) {
 	if v.Factor != "" {
 		k, err := factorNamed(d, v.Factor)
 		if err == nil && d.Factors()[k].Kind != factor.Circular {
-			err = fmt.Errorf("factor %q of dataset %s is %s, and a move needs an angle; want a circular factor", v.Factor, d.Name(), d.Factors()[k].Kind)
+			err = fmt.Errorf("factor %q of dataset %s is %s, and a transformation needs an angle; want a circular factor", v.Factor, d.Name(), d.Factors()[k].Kind)
 		}
 		return k, err
 	}

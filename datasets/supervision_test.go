@@ -44,7 +44,7 @@ func split(t testing.TB, s Supervision, d Dataset) *Split {
 	return result
 }
 
-// checkTransformations compares moves with the levels of the images.
+// checkTransformations compares transformations with the levels of the images.
 func checkTransformations(t *testing.T, d Dataset, s *Split) {
 	t.Helper()
 	factors := d.Factors()
@@ -61,7 +61,7 @@ func checkTransformations(t *testing.T, d Dataset, s *Split) {
 				angle := float64(s.Transformations[g][m*k+j])
 				if f.Kind != factor.Circular {
 					if angle != 0 || levels[j] != first[j] {
-						t.Fatalf("group %d moves in %s", g, f.Name)
+						t.Fatalf("group %d changes %s", g, f.Name)
 					}
 					continue
 				}
@@ -196,7 +196,7 @@ func TestSupervisionErrors(t *testing.T) {
 	}{
 		{&Pairs{Count: -1}, torus, "count: -1 is negative"},
 		{&Pairs{Count: 17}, torus, "17 pairs of distinct images cannot be drawn from the 32 images of dataset toy; want at most 16"},
-		{&Pairs{Count: 3}, views, `factor "object" of dataset toy is categorical, and a move needs an angle`},
+		{&Pairs{Count: 3}, views, `factor "object" of dataset toy is categorical, and a transformation needs an angle`},
 		{&Pairs{Count: 3, Hold: []string{"objekt"}}, views, `no factor "objekt"; did you mean "object"?`},
 		{&Pairs{Count: 25, Hold: []string{"object"}}, views, "want at most 24"},
 		{&Paths{Count: 0, Length: 2, Step: 1}, torus, "count: 0"},

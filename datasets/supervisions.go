@@ -14,21 +14,21 @@ type SupervisionChoice struct {
 	Value Supervision
 }
 
-// DecodeConfig reads the choice from a config.
+// DecodeConfig implements config.Decoder.
 func (c *SupervisionChoice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, SupervisionRegistry, (*registry.Choice[Supervision])(c))
 }
 
-// EncodeConfig writes the choice into a config.
+// EncodeConfig implements config.Encoder.
 func (c SupervisionChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Supervision](c))
 }
 
-// ConfigType says what can be chosen.
+// ConfigType implements config.Typer.
 func (c SupervisionChoice) ConfigType() string { return config.ChoiceType(SupervisionRegistry) }
 
-// Supervisions is what a config says is known about the images: `{pairs: {count: 768}}`, or a list of
-// several kinds. An empty one is the supervision none.
+// Supervisions is the supervision in a config: one kind, `{pairs: {count: 768}}`, or a list of several. An empty
+// list is the supervision none.
 type Supervisions []SupervisionChoice
 
 // Supervised returns supervision of one kind.
@@ -52,9 +52,8 @@ func (s Supervisions) String() string {
 }
 
 // Split applies the supervision to a data set. The first kind draws from the stream "supervision" of the
-// seed, the one at place i from "supervision/i". What all of them say is known: images of
-// groups have labels too, where labels are known. Labels and similarities go together as [JoinLabels]
-// says; groups of each number of images are a kind of their own.
+// seed, the one at index i from "supervision/i". The result has the groups and labels of all kinds; images in
+// groups may have labels too. [JoinLabels] merges labels and similar pairs.
 func (s Supervisions) Split(d Dataset, seed uint64) (*Split, error) {
 	if len(s) == 0 {
 		return (&None{}).Split(d, nil)
@@ -106,7 +105,7 @@ func (s *Supervisions) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig writes one kind as it is, and several as a list.
+// EncodeConfig writes a single kind without a list.
 func (s Supervisions) EncodeConfig() (any, error) {
 	switch len(s) {
 	case 0:
@@ -117,13 +116,13 @@ func (s Supervisions) EncodeConfig() (any, error) {
 	return []SupervisionChoice(s), nil
 }
 
-// ConfigType says what can be chosen.
+// ConfigType implements config.Typer.
 func (s Supervisions) ConfigType() string {
 	return config.ChoiceType(SupervisionRegistry) + ", or a list of them"
 }
 
-// RegisterSupervision adds a supervision of one's own, which a config can then name. A program calls it before it
-// reads a config; a second one of a name is an error.
+// RegisterSupervision adds a supervision that configs can then name; call it before a config is read. It is an error if
+// the name is taken.
 func RegisterSupervision(e registry.Entry[Supervision]) error { return SupervisionRegistry.Register(e) }
 
 // NamedSupervision returns a supervision by name with its defaults.

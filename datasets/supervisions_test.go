@@ -191,7 +191,7 @@ func TestJoinedImages(t *testing.T) {
 	}
 }
 
-// TestPairsAndPaths checks that groups of several sizes are dealt in passes of their own, with their moves.
+// TestPairsAndPaths checks that groups of several sizes are dealt in passes of their own, with their transformations.
 func TestPairsAndPaths(t *testing.T) {
 	d := toyOf(circle("a", 8), circle("b", 6))
 	s := split(t, several{&Pairs{Count: 7}, &Paths{Count: 3, Length: 5, Step: 1}, &Pairs{Count: 4}}, d)

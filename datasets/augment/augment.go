@@ -10,9 +10,9 @@
 //	  - crop: {scale: [0.6, 1]}
 //
 // Images are float32 in [0, 1], height x width x channels, row by row and channels
-// last. What every operation computes is what torchvision computes under the same
-// name for tensors of floating-point numbers. All chance comes from the stream that is
-// given, and how much of it an operation takes does not depend on pixels.
+// last. Operations compute what torchvision's of the same name compute for
+// floating-point tensors. All random numbers come from the given stream, and how many an operation takes does
+// not depend on pixels.
 package augment
 
 import (
@@ -53,9 +53,9 @@ type Op interface {
 	Apply(m *Canvas, s *rng.Stream)
 }
 
-// Normaliser is an operation that every image goes through, also those that a model is measured on, as
-// [Normalise] is. It stands last in a pipeline, as its results need not be in [0, 1]. It always happens and
-// uses no stream, which is nil when models are measured.
+// Normaliser is an operation that also applies to the images that a model is measured on, as [Normalise]
+// does. It comes last in a pipeline, as its results need not be in [0, 1]. It always happens, and must not use its
+// stream, which is nil when models are measured.
 type Normaliser interface {
 	Op
 	Normalises()
@@ -96,8 +96,8 @@ func (p Pipeline) Suits(h, w, c int) error {
 	return nil
 }
 
-// Plain is what the pipeline does to every image: its normalisation, if it has one. Images
-// that a model is measured on go through it.
+// Plain returns the part of the pipeline that applies to every image, also those that a model is measured on: its
+// normalisation, if it has one.
 func (p Pipeline) Plain() Pipeline {
 	var plain Pipeline
 	for _, o := range p {
@@ -152,7 +152,7 @@ var canvases = sync.Pool{New: func() any { return &Canvas{} }}
 
 // Chance is the probability that an operation changes an image.
 type Chance struct {
-	Probability float64 `yaml:"probability" doc:"how often it is applied, from 0 to 1"`
+	Probability float64 `yaml:"probability" doc:"probability of applying it, 0 to 1"`
 }
 
 // Validate checks the probability.
@@ -172,19 +172,19 @@ type Choice struct {
 	Value Op
 }
 
-// DecodeConfig reads the choice from a config.
+// DecodeConfig implements config.Decoder.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Registry, (*registry.Choice[Op])(c))
 }
 
-// EncodeConfig writes the choice into a config.
+// EncodeConfig implements config.Encoder.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Op](c)) }
 
-// ConfigType says what can be chosen.
+// ConfigType implements config.Typer.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
-// Register adds an operation of one's own, which a config can then name. A program calls it before it
-// reads a config; a second one of a name is an error.
+// Register adds an operation that configs can then name; call it before a config is read. It is an error if the name is
+// taken.
 func Register(e registry.Entry[Op]) error { return Registry.Register(e) }
 
 // Named returns an operation by name with its defaults.

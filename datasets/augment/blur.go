@@ -10,12 +10,12 @@ import (
 )
 
 // Blur is the convolution with a square kernel of Kernel pixels a side with weights e^(-(x^2+y^2)/(2 sigma^2)),
-// which add up to 1, and sigma drawn evenly from Sigma. Around the image lie its mirror images,
-// in which the outermost pixels are not repeated.
+// which add up to 1, and sigma uniform in Sigma. The image is padded by reflection without
+// repeating the border pixels.
 type Blur struct {
 	Chance
 	Kernel int        `yaml:"kernel" doc:"pixels along a side of the kernel, odd"`
-	Sigma  [2]float64 `yaml:"sigma" doc:"least and largest standard deviation, in pixels"`
+	Sigma  [2]float64 `yaml:"sigma" doc:"smallest and largest standard deviation, in pixels"`
 }
 
 // The limits of Blur.
@@ -36,7 +36,7 @@ func (b *Blur) Validate() error {
 	return nil
 }
 
-// Suits wants images with more pixels a side than half the kernel.
+// Suits wants images with more pixels along each side than half the kernel.
 func (b *Blur) Suits(h, w, _ int) error {
 	if r := b.Kernel / 2; h <= r || w <= r {
 		return fmt.Errorf("want more than %d pixels along each side for a kernel of %d", r, b.Kernel)
@@ -98,7 +98,7 @@ func (m *Canvas) blur(weights []float32) {
 	m.Swap()
 }
 
-// mirror is the place from 0 to n-1 whose mirror image is at i, from -n+1 to 2n-2.
+// mirror reflects an index from -n+1 to 2n-2 into 0 to n-1.
 func mirror(i, n int) int {
 	if i < 0 {
 		i = -i

@@ -17,21 +17,21 @@ const (
 )
 
 // Jitter changes brightness, contrast, saturation and hue in random order. With a
-// factor f drawn evenly from max(0, 1-x) to 1+x, where x is the setting, and results cut off to [0, 1],
+// factor f uniform on [max(0, 1-x), 1+x], where x is the setting, and results clipped to [0, 1],
 //
 //   - brightness: f p for every number p,
 //   - contrast: f p + (1-f) m, where m is the mean lightness of the image,
 //   - saturation: f p + (1-f) l, where l is the lightness of the pixel,
-//   - hue: the pixel's hue in HSV moves by a part of a full turn drawn evenly from -x to x.
+//   - hue: the pixel's hue in HSV shifts by a fraction of a full turn uniform on [-x, x].
 //
-// A setting of 0 leaves a step out. Images of one channel have a lightness of their own, and no
-// saturation or hue.
+// A setting of 0 leaves a step out. In images of one channel the lightness is the pixel, and saturation and hue
+// are left out.
 type Jitter struct {
 	Chance
-	Brightness float64 `yaml:"brightness" doc:"how far the factor of brightness goes from 1"`
-	Contrast   float64 `yaml:"contrast" doc:"how far the factor of contrast goes from 1"`
-	Saturation float64 `yaml:"saturation" doc:"how far the factor of saturation goes from 1"`
-	Hue        float64 `yaml:"hue" doc:"how far the hue moves, as a part of a full turn"`
+	Brightness float64 `yaml:"brightness" doc:"largest distance of the brightness factor from 1"`
+	Contrast   float64 `yaml:"contrast" doc:"largest distance of the contrast factor from 1"`
+	Saturation float64 `yaml:"saturation" doc:"largest distance of the saturation factor from 1"`
+	Hue        float64 `yaml:"hue" doc:"largest shift of the hue, as a fraction of a full turn"`
 }
 
 // NewJitter returns the settings of Cao et al. 2022, always applied.
@@ -92,7 +92,7 @@ func (j *Jitter) Apply(m *Canvas, s *rng.Stream) {
 	m.recolour(steps)
 }
 
-// colourStep is a step of jitter with what it has drawn.
+// colourStep is a step of jitter with its random factor.
 type colourStep struct {
 	kind         int
 	factor, rest float32
@@ -105,8 +105,8 @@ const (
 	stepHue
 )
 
-// recolour takes some steps, pixel by pixel. Neighbours are often equal, above all in pictures that are drawn; then
-// nothing is computed anew.
+// recolour applies steps pixel by pixel. It reuses the result of an equal neighbour, which most pixels of drawn
+// images have.
 func (m *Canvas) recolour(steps []colourStep) {
 	if len(steps) == 0 {
 		return
@@ -142,11 +142,11 @@ func (m *Canvas) recolour(steps []colourStep) {
 	}
 }
 
-// one is the bits of 1. The bits of numbers that are not negative have the order of the numbers
-// themselves, and integers have a least and a largest without branches.
+// one is the bits of 1. The bits of non-negative numbers are in the order of the numbers, and integers have branch-free
+// minima and maxima.
 const one = 0x3f800000
 
-// clamp cuts a number off to [0, 1].
+// clamp clips a number to [0, 1].
 func clamp(x float32) float32 {
 	return math.Float32frombits(uint32(min(max(int32(math.Float32bits(x)), 0), one)))
 }
@@ -158,7 +158,7 @@ func scaleAll(p []float32, f, rest float32) {
 	}
 }
 
-// meanLightness is the mean of the lightness of all pixels, or of one channel.
+// meanLightness returns the mean lightness of all pixels; in images of one channel, their mean.
 func (m *Canvas) meanLightness() float32 {
 	length := m.w * m.c
 	weights := m.Scratch(length)
@@ -175,12 +175,12 @@ func (m *Canvas) meanLightness() float32 {
 	return float32(sum / float64(m.h*m.w))
 }
 
-// lightness is that of a colour.
+// lightness returns the lightness of a colour.
 func lightness(r, g, b float32) float32 { return lightRed*r + lightGreen*g + lightBlue*b }
 
-// turnHue moves the hue of a colour by a part of a full turn from -1/2 to 1/2. Its largest number
-// and the least stay; with d their difference and h the hue in sixths of a turn, from 0 to 6, red becomes
-// least + d clamp(|h-3| - 1), green least + d clamp(2 - |h-2|), and blue least + d clamp(2 - |h-4|).
+// turnHue shifts the hue of a colour by a fraction of a full turn from -1/2 to 1/2. The largest and the smallest
+// channel value stay; with d their difference and h the hue in sixths of a turn, from 0 to 6, red becomes
+// low + d clamp(|h-3| - 1), green low + d clamp(2 - |h-2|), and blue low + d clamp(2 - |h-4|), where low is the smallest.
 func turnHue(r, g, b, shift float32) (red, green, blue float32) {
 	rBits, gBits, bBits := math.Float32bits(r), math.Float32bits(g), math.Float32bits(b)
 	most, low := max(rBits, gBits, bBits), math.Float32frombits(min(rBits, gBits, bBits))
@@ -221,10 +221,10 @@ func (*Grayscale) Apply(m *Canvas, _ *rng.Stream) {
 	}
 }
 
-// Solarise replaces numbers p from the threshold on by 1 - p.
+// Solarise replaces pixel values p at or above the threshold by 1 - p.
 type Solarise struct {
 	Chance
-	Threshold float64 `yaml:"threshold" doc:"the least number that is inverted"`
+	Threshold float64 `yaml:"threshold" doc:"smallest pixel value that is inverted, 0 to 1"`
 }
 
 // Validate checks the threshold.

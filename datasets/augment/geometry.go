@@ -37,14 +37,14 @@ func flipRow(row []float32, c int) {
 	}
 }
 
-// Crop takes a part of the image, whose area is drawn evenly from Scale, in parts of the
-// image's, and whose width by height is drawn from Aspect, evenly in its logarithm; its place is drawn evenly from
-// where it fits. It is resampled to the size of the image, bilinearly between the centres
-// of pixels. If ten draws give no size that fits, it is the largest central part with an aspect within the limits.
+// Crop takes a random part of the image: its area, as a fraction of the image's, is uniform in Scale, its aspect
+// ratio (width by height) log-uniform in Aspect, and its position uniform. It is resampled to the size of
+// the image, bilinearly between the centres of pixels. If ten draws do not fit into the image, it is the largest
+// central part with an aspect ratio within the limits.
 type Crop struct {
 	Chance
-	Scale  [2]float64 `yaml:"scale" doc:"least and largest area, in parts of the image's"`
-	Aspect [2]float64 `yaml:"aspect" doc:"least and largest width by height"`
+	Scale  [2]float64 `yaml:"scale" doc:"smallest and largest area, as fractions of the image's"`
+	Aspect [2]float64 `yaml:"aspect" doc:"smallest and largest aspect ratio, width by height"`
 }
 
 // NewCrop returns the settings of Cao et al. 2022.
@@ -75,7 +75,7 @@ func (c *Crop) Apply(m *Canvas, s *rng.Stream) {
 	m.resample(top, left, h, w)
 }
 
-// draw chooses the part.
+// draw draws the position and the size of the part.
 func (c *Crop) draw(height, width int, s *rng.Stream) (top, left, h, w int) {
 	area := float64(height * width)
 	low, high := math.Log(c.Aspect[0]), math.Log(c.Aspect[1])
@@ -97,13 +97,13 @@ func (c *Crop) draw(height, width int, s *rng.Stream) (top, left, h, w int) {
 	return (height - h) / 2, (width - w) / 2, h, w
 }
 
-// tap says between which two places a sample lies, and how near to the second.
+// tap holds the two places between which a sample is interpolated, and the weight of the second.
 type tap struct {
 	at, next int
 	part     float32
 }
 
-// tapOf is the place of sample i of n in a stretch of length pixels.
+// tapOf returns the tap of sample i of n over length pixels.
 func tapOf(i, n, length int) tap {
 	x := max(0, (float64(i)+0.5)*float64(length)/float64(n)-0.5)
 	at := min(int(x), length-1)

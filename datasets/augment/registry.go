@@ -12,14 +12,14 @@ import (
 var Registry = &registry.Registry[Op]{Kind: "augmentation", Entries: []registry.Entry[Op]{
 	{Name: "jitter", Doc: "brightness, contrast, saturation and hue, changed at random and in random order",
 		New: func() Op { return NewJitter() }},
-	{Name: "flip", Doc: "mirror images, left to right", New: func() Op { return &Flip{Chance{0.5}} }},
+	{Name: "flip", Doc: "mirror images left to right", New: func() Op { return &Flip{Chance{0.5}} }},
 	{Name: "blur", Doc: "convolution with a Gaussian of random width",
 		New: func() Op { return &Blur{Chance: Chance{1}, Kernel: 3, Sigma: [2]float64{1, 2}} }},
 	{Name: "crop", Doc: "a random part of the image of random size and shape, enlarged to the image's size",
 		New: func() Op { return NewCrop() }},
 	{Name: "grayscale", Doc: "colours become greys of the same lightness", New: func() Op { return &Grayscale{Chance{0.2}} }},
 	{Name: "solarise", Doc: "light pixels are inverted", New: func() Op { return &Solarise{Chance: Chance{0.2}, Threshold: 0.5} }},
-	{Name: "normalise", Doc: "a mean is subtracted from every channel, which is then divided by a deviation",
+	{Name: "normalise", Doc: "subtract a mean from every channel and divide it by a standard deviation",
 		New: func() Op { return NewNormalise() }},
 }}
 
@@ -56,7 +56,7 @@ var Presets = &registry.Registry[Pipeline]{Kind: "pipeline", Entries: []registry
 
 func pick(name string, o Op) Choice { return Choice{Name: name, Value: o} }
 
-// negativeFree is the pipeline of Cao et al. 2022 without its last step.
+// negativeFree is the pipeline of Cao et al. 2022 without its normalisation.
 func negativeFree() Pipeline {
 	return Pipeline{
 		pick("jitter", &Jitter{Chance{0.3}, 0.8, 0.8, 0.8, 0.2}), pick("flip", &Flip{Chance{0.5}}),
@@ -78,8 +78,8 @@ func cropOf(least float64) *Crop {
 	return c
 }
 
-// RegisterPreset adds a pipeline of one's own, which a config can then name. A program calls it before it reads
-// a config; a second one of a name is an error. New returns a list of its own for every call.
+// RegisterPreset adds a pipeline that configs can then name; call it before a config is read. It is an error if the name
+// is taken or the order of operations is wrong. New returns a new list at every call.
 func RegisterPreset(e registry.Entry[Pipeline]) error {
 	if e.New != nil {
 		if err := e.New().Validate(); err != nil {
@@ -98,7 +98,7 @@ func Preset(name string) (Pipeline, error) {
 	return e.New(), nil
 }
 
-// DecodeConfig reads a list of operations, or the name of a preset. Null is no pipeline, which an empty one is not.
+// DecodeConfig reads a list of operations or the name of a preset. Null gives no pipeline, [] an empty one.
 func (p *Pipeline) DecodeConfig(n *config.Node) error {
 	var read Pipeline
 	switch {
@@ -138,7 +138,7 @@ func (p Pipeline) EncodeConfig() (any, error) {
 	return []Choice(p), nil
 }
 
-// ConfigType says what can be given.
+// ConfigType implements config.Typer.
 func (p Pipeline) ConfigType() string {
 	return fmt.Sprintf("a list of augmentations (%s), or one of %s", strings.Join(Registry.Names(), ", "), strings.Join(Presets.Names(), ", "))
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// Views says which views of its images a batch carries.
+// Views configures the augmented views of a batch's images.
 type Views struct {
-	Pipeline Pipeline `yaml:"pipeline" doc:"what a view goes through: augmentations, or the name of a pipeline"`
-	Second   Pipeline `yaml:"second" doc:"what every second view goes through; if absent, the same"`
-	Count    int      `yaml:"count" doc:"views of every image"`
-	Shared   bool     `yaml:"shared" doc:"one draw for all images of a view, as in the public code of byol-pytorch of 2022, in place of one for every image"`
+	Pipeline Pipeline `yaml:"pipeline" doc:"augmentations of a view: a list, or the name of a pipeline"`
+	Second   Pipeline `yaml:"second" doc:"augmentations of every second view; if absent, the same"`
+	Count    int      `yaml:"count" doc:"number of views of every image"`
+	Shared   bool     `yaml:"shared" doc:"use the same random numbers for all images of a view, as byol-pytorch (2022) does, instead of others for every image"`
 }
 
-// SetDefaults are two views of the pipeline of Cao et al. 2022.
+// SetDefaults sets two views by the pipeline of Cao et al. 2022.
 func (v *Views) SetDefaults() { v.Pipeline, v.Count = negativeFree(), 2 }
 
 // maxViews bounds the views of an image.
@@ -42,7 +42,7 @@ func (v *Views) Suits(h, w, c int) error {
 	return v.Second.Suits(h, w, c)
 }
 
-// pipeline is what a view goes through.
+// pipeline returns the pipeline of a view.
 func (v *Views) pipeline(view int) Pipeline {
 	if view%2 == 1 && v.Second != nil {
 		return v.Second
@@ -50,9 +50,9 @@ func (v *Views) pipeline(view int) Pipeline {
 	return v.Pipeline
 }
 
-// Apply writes every view of some images of a batch, from row from to before row to, at their places in dst, which
-// has Count slices for the views of the whole batch. Images are those of the whole batch, one after the other. What is drawn depends
-// on the seed, the numbers of the batch (such as its epoch and its place there), the view and the row alone.
+// Apply writes the views of the rows from <= n < to of a batch to their places in dst, which has Count slices for the views
+// of the whole batch; images holds the whole batch. The random numbers depend only on the seed, the epoch, the batch's
+// position in it, the view and the row.
 func (v *Views) Apply(dst [][]float32, images []float32, from, to, h, w, c int, seed, epoch, position uint64) {
 	s := streams.Get().(*rng.Stream)
 	size := h * w * c
@@ -72,8 +72,8 @@ func (v *Views) Apply(dst [][]float32, images []float32, from, to, h, w, c int, 
 
 var streams = sync.Pool{New: func() any { return rng.New(0, "views") }}
 
-// Plain normalises images in place as the views are, on all processors, and changes nothing else: what a model
-// is measured on.
+// Plain normalises images in place as the views are, on all processors, without augmenting them: the form in which a model
+// is measured.
 func (v *Views) Plain(images []float32, h, w, c int) {
 	p := v.Pipeline.Plain()
 	if p == nil {
