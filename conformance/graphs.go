@@ -19,14 +19,25 @@ func pull(x *gorgonia.Node, name string) (*gorgonia.Node, error) {
 		Name: "pull", Key: name,
 		Shape: func([]tensor.Shape) (tensor.Shape, error) { return tensor.ScalarShape(), nil },
 		New: func(in []tensor.Shape, _ tensor.Shape, _ tensor.Dtype) (graph.Func, error) {
-			p := make(puller, in[0].TotalSize())
-			r := rng.New(seed, name)
-			for i := range p {
-				p[i] = r.NormFloat64()
-			}
-			return p, nil
+			return newPuller(in[0].TotalSize(), name), nil
 		},
 	}, x)
+}
+
+// pullOf is the value of pull.
+func pullOf(values []float64, name string) float64 {
+	out := graph.Array{F64: make([]float64, 1)}
+	newPuller(len(values), name).Forward([]graph.Array{{F64: values}}, out)
+	return out.F64[0]
+}
+
+func newPuller(n int, name string) puller {
+	p := make(puller, n)
+	r := rng.New(seed, name)
+	for i := range p {
+		p[i] = r.NormFloat64()
+	}
+	return p
 }
 
 // puller holds the numbers that elements are pulled to.

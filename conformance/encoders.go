@@ -1,0 +1,322 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// Encoders tests every encoder of the registry, as [CheckEncoder] does.
+func Encoders(t *testing.T) {
+	for _, e := range nn.Encoders.Entries {
+		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckEncoder(e)) })
+	}
+}
+
+// Decoders tests every decoder of the registry, as [CheckDecoder] does.
+func Decoders(t *testing.T) {
+	for _, e := range nn.Decoders.Entries {
+		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckDecoder(e)) })
+	}
+}
+
+// CheckEncoder reports what is wrong with an entry of the registry of encoders, on images of several sizes, which the encoder may
+// refuse with an error that names the size, all but one:
+//
+//   - features that are not [batch, columns], that differ between two graphs of the same parameters, between two models of one seed, or
+//     that are the same for two seeds or for different images;
+//   - parameters whose names do not begin with the given one, or that a second graph adds;
+//   - features of an image that depend on the rest of its batch in a graph that is not for training;
+//   - numbers that are not finite, in values, gradients and running moments, also of constant images;
+//   - gradients that are not those of differences along them (in float32, to 3 %).
+func CheckEncoder(e registry.Entry[nn.Encoder]) error {
+	f := &findings{part: "encoder " + e.Name}
+	func() {
+		defer f.guard()
+		s, ok := entryOf(f, e)
+		if !ok {
+			return
+		}
+		c := &netCheck{findings: f, result: func(tensor.Shape) tensor.Shape { return nil }}
+		c.input = func(image tensor.Shape) []int { return image }
+		c.layers = func(g *nn.Graph, in *gorgonia.Node, name string, _ tensor.Shape) (*gorgonia.Node, error) {
+			return s.Encode(g, in, name)
+		}
+		c.check()
+	}()
+	return f.err()
+}
+
+// CheckDecoder reports what is wrong with an entry of the registry of decoders: what [CheckEncoder] does of an encoder, of codes of
+// 5 columns in place of images, and logits that have not the shape of the images.
+func CheckDecoder(e registry.Entry[nn.Decoder]) error {
+	f := &findings{part: "decoder " + e.Name}
+	func() {
+		defer f.guard()
+		s, ok := entryOf(f, e)
+		if !ok {
+			return
+		}
+		c := &netCheck{findings: f, result: func(image tensor.Shape) tensor.Shape { return image }}
+		c.input = func(tensor.Shape) []int { return []int{5} }
+		c.layers = s.Decode
+		c.check()
+	}()
+	return f.err()
+}
+
+// netCheck is the check of a network.
+type netCheck struct {
+	*findings
+	input  func(image tensor.Shape) []int        // shape of a row of the input
+	result func(image tensor.Shape) tensor.Shape // shape of a row of the result; nil: columns
+	layers func(g *nn.Graph, in *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error)
+}
+
+// netRows is the number of rows in a batch.
+const netRows = 4
+
+// network is a network in a graph of its own.
+type network struct {
+	graph  *nn.Graph
+	in     *gorgonia.Node
+	out    *gorgonia.Node
+	pixels int
+}
+
+// build adds the network to a new graph.
+func (c *netCheck) build(p *nn.Params, image tensor.Shape, training bool) (*network, error) {
+	n := &network{graph: nn.NewGraph(p)}
+	n.graph.Training = training
+	var err error
+	if n.in, err = n.graph.Input("input", append([]int{netRows}, c.input(image)...)...); err != nil {
+		return nil, err
+	}
+	n.pixels = len(nn.Data(n.in)) / netRows
+	n.out, err = c.layers(n.graph, n.in, "net", image)
+	return n, err
+}
+
+// fill writes rows: drawn ones by their numbers, or constant ones.
+func (n *network) fill(rows ...int) {
+	for i, row := range rows {
+		drawImage(nn.Data(n.in)[i*n.pixels:(i+1)*n.pixels], row)
+	}
+}
+
+// check looks at images of several sizes.
+func (c *netCheck) check() {
+	suits := 0
+	for _, image := range []tensor.Shape{{16, 16, 1}, {32, 16, 3}, {64, 64, 1}, {5, 7, 2}, {20, 20, 1}, {1, 1, 1}} {
+		if c.size(image) {
+			suits++
+		}
+		if len(c.errs) > 0 {
+			return
+		}
+	}
+	if suits == 0 {
+		c.add("it suits no size of images; want one of 16 x 16 x 1, 32 x 16 x 3, 64 x 64 x 1, 5 x 7 x 2, 20 x 20 x 1, 1 x 1 x 1")
+	}
+}
+
+// size checks images of one size, and says whether the network takes them.
+func (c *netCheck) size(image tensor.Shape) bool {
+	p := nn.NewParams(seed)
+	n, err := c.build(p, image, false)
+	if err != nil {
+		if text := err.Error(); !strings.Contains(text, fmt.Sprint(image[0])) || !strings.Contains(text, fmt.Sprint(image[1])) {
+			c.add("images of %v: error %w; want one that names their size", image, err)
+		}
+		return false
+	}
+	got, want := n.out.Shape(), c.result(image)
+	if want == nil && (got.Dims() != 2 || got[0] != netRows) || want != nil && !slices.Equal([]int(got), append([]int{netRows}, want...)) {
+		c.add("images of %v: the result of %d rows has shape %v; want [rows, columns], or of a decoder [rows, height, width, channels]", image, netRows, got)
+		return true
+	}
+	for _, name := range p.Names() {
+		if !strings.HasPrefix(name, "net/") {
+			c.add("parameter %q; want a name that begins with the given one and a slash, net/", name)
+		}
+	}
+	c.same(n, p, image)
+	for _, rows := range [][]int{{0, 1, 2, 3}, {black, black, black, black}, {white, white, white, white}, {5, 5, 5, 5}} {
+		c.trainable(image, rows)
+	}
+	if image.TotalSize() <= 256 {
+		c.slopes(image)
+	}
+	return true
+}
+
+// values runs the network on rows.
+func (c *netCheck) values(n *network, rows ...int) []float64 {
+	n.fill(rows...)
+	values, err := run(n.out)
+	if err != nil {
+		c.add("running it: %w", err)
+		return make([]float64, n.out.Shape().TotalSize())
+	}
+	if i := notFinite(values[0]); i >= 0 {
+		c.add("element %d of the result is %v", i, values[0][i])
+	}
+	return values[0]
+}
+
+// same checks what the result depends on: the parameters, which the seed draws, and the row, nothing else.
+func (c *netCheck) same(n *network, p *nn.Params, image tensor.Shape) {
+	first := c.values(n, 0, 1, 2, 3)
+	width := len(first) / netRows
+	names := p.Names()
+	for _, of := range []struct {
+		what string
+		p    *nn.Params
+		same bool
+	}{{"a second graph of the same parameters", p, true}, {"another model of the seed", nn.NewParams(seed), true}, {"a model of another seed", nn.NewParams(seed + 1), false}} {
+		other, err := c.build(of.p, image, false)
+		if err != nil {
+			c.add("%s: %w", of.what, err)
+			return
+		}
+		if equal := slices.Equal(first, c.values(other, 0, 1, 2, 3)); equal != of.same {
+			c.add("%s: is its result the same? %v; want a network that depends on its settings, the seed and its input alone", of.what, equal)
+		}
+		if !slices.Equal(names, of.p.Names()) {
+			c.add("%s has the parameters %v; want %v", of.what, of.p.Names(), names)
+		}
+	}
+	if slices.Equal(first[:width], first[width:2*width]) && image.TotalSize() > 1 {
+		c.add("two inputs have the same result")
+	}
+	if others := c.values(n, 3, black, white, 9); farApart(others[:width], first[3*width:], 1e-4) >= 0 {
+		c.add("the result of a row depends on the rest of its batch; want running moments in a graph that is not for training")
+	}
+}
+
+// training adds the loss of a network, and its gradients.
+func (n *network) training() (loss *gorgonia.Node, names []string, grads gorgonia.Nodes, err error) {
+	if loss, err = pull(n.out, "result"); err != nil {
+		return nil, nil, nil, err
+	}
+	names, weights := n.graph.Reached(loss)
+	if len(weights) == 0 {
+		return nil, nil, nil, fmt.Errorf("the result depends on no parameter that is trained")
+	}
+	grads, err = gorgonia.Grad(loss, weights...)
+	return loss, names, grads, err
+}
+
+// trainable checks values, gradients and running moments in a graph for training.
+func (c *netCheck) trainable(image tensor.Shape, rows []int) {
+	n, err := c.build(nn.NewParams(seed), image, true)
+	if err != nil {
+		c.add("for training: %w", err)
+		return
+	}
+	loss, names, grads, err := n.training()
+	if err != nil {
+		c.add("for training: %w", err)
+		return
+	}
+	nodes := append(grads, loss)
+	for i, r := range n.graph.Running() {
+		nodes, names = append(nodes, r.Moments), append(names[:len(grads)+i:len(grads)+i], "running moments")
+	}
+	m, err := machine.New(nodes...)
+	if err != nil {
+		c.add("for training: %w", err)
+		return
+	}
+	n.fill(rows...)
+	if err := m.RunAll(); err != nil {
+		c.add("for training, rows %v: %w", rows, err)
+		return
+	}
+	for i, node := range nodes {
+		values, err := elements(m.Value(node))
+		if at := notFinite(values); err != nil || at >= 0 {
+			c.add("for training, rows %v (%d: black, %d: white): gradient, loss or moments %d of %v are not finite, %w", rows, black, white, i, names, err)
+		}
+	}
+}
+
+// slopes compares the gradient of each parameter with the difference of the loss along it.
+func (c *netCheck) slopes(image tensor.Shape) {
+	n, err := c.build(nn.NewParams(seed), image, false)
+	if err != nil {
+		c.add("gradients: %w", err)
+		return
+	}
+	loss, names, grads, err := n.training()
+	if err != nil {
+		c.add("gradients: %w", err)
+		return
+	}
+	n.fill(0, 1, 2, 3)
+	values, err := run(append(grads, loss)...)
+	if err != nil {
+		c.add("gradients: %w", err)
+		return
+	}
+	for i, name := range names {
+		slope := length(values[i])
+		if slope < 1e-4 {
+			continue // differences of float32 numbers are as large
+		}
+		got, err := n.along(n.graph.Params.Get(name).Float32s(), values[i], slope)
+		if err != nil {
+			c.add("gradients: %w", err)
+			return
+		}
+		if !(math.Abs(got-slope) <= 0.03*slope) {
+			c.add("images of %v: the loss falls by %.4g along the gradient of %q, whose length is %.4g; want the same", image, got, name, slope)
+		}
+	}
+}
+
+// along returns the slope of the loss along the gradient of a parameter, by differences: the one of three steps that is
+// closest to the length of the gradient, because a kink of ReLU spoils long steps and rounding short ones.
+func (n *network) along(w []float32, gradient []float64, slope float64) (best float64, err error) {
+	held := slices.Clone(w)
+	defer copy(w, held)
+	best = math.Inf(1)
+	for _, change := range []float64{3e-6, 3e-5, 3e-4} { // of the loss
+		step := change / (2 * slope)
+		var sides [2]float64
+		var moved float64 // along the gradient, after rounding
+		for side, by := range []float64{step, -step} {
+			for j, g := range gradient {
+				w[j] = held[j] + float32(by*g/slope)
+				moved += float64(w[j]-held[j]) * g / slope * float64(1-2*side)
+			}
+			out, err := run(n.out)
+			if err != nil {
+				return 0, err
+			}
+			sides[side] = pullOf(out[0], "result")
+		}
+		if got := (sides[0] - sides[1]) / moved; math.Abs(got-slope) < math.Abs(best-slope) {
+			best = got
+		}
+	}
+	return best, nil
+}
+
+// length is the Euclidean norm.
+func length(list []float64) float64 {
+	var sum float64
+	for _, v := range list {
+		sum += v * v
+	}
+	return math.Sqrt(sum)
+}
