@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,24 +9,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 )
-
-// defaultBins is the number of bins of a continuous factor.
-const defaultBins = 20
-
-// factorType is what --types says of a column.
-type factorType struct {
-	kind       factor.Kind
-	continuous bool    // of kind ordinal, and binned
-	found      bool    // not named: told by the values
-	period     float64 // of a circular factor whose values are angles in parts of it; 0: levels go evenly around
-}
-
-var factorTypes = map[string]factorType{
-	"ordinal":  {kind: factor.Ordinal},
-	"circular": {kind: factor.Circular}, "angular": {kind: factor.Circular},
-	"categorical": {kind: factor.Categorical}, "discrete": {kind: factor.Categorical},
-	"continuous": {kind: factor.Ordinal, continuous: true},
-}
 
 // readFiles reads --codes and --factors into e.
 func (c *evalCommand) readFiles(e *evaluation) error {
@@ -55,11 +34,11 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 	if codes.Rows == 0 || codes.Cols == 0 || factors.Cols == 0 && c.Rotations == "" {
 		return in.Validate()
 	}
-	types, err := parseTypes(c.Types, factors.Cols, c.Factors)
+	columns, err := columnsOfTable(factors, c.Types, c.Factors)
 	if err != nil {
 		return usageError{err}
 	}
-	if err := addFactors(in, factors, types, cmp.Or(c.Bins, defaultBins)); err != nil {
+	if err := in.SetFactors(columns, c.Bins); err != nil {
 		return fmt.Errorf("%s: %w", c.Factors, err)
 	}
 	if c.Rotations != "" {
@@ -71,7 +50,7 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 		e.remarks = append(e.remarks, fmt.Sprintf("factors are taken as %s; --types would say it", describeFactors(in)))
 	}
 	for _, f := range in.Factors {
-		if f.Kind == factor.Circular && f.Angles == nil && f.Size > 1 && !even(f.Values) {
+		if f.Kind == factor.Circular && f.Angles == nil && f.Size > 1 && !metrics.Even(f) {
 			e.remarks = append(e.remarks, fmt.Sprintf("factor %s is circular, but its values are not evenly spaced; they are taken as if they were, where --types circular:PERIOD would take them as angles", f.Name))
 		}
 	}
@@ -107,122 +86,50 @@ func readTable(path, role string) (*table.Table, error) {
 	return t, nil
 }
 
-// parseTypes returns the type of each of k columns.
-func parseTypes(names []string, k int, file string) ([]factorType, error) {
-	types := make([]factorType, k)
-	if len(names) != 0 && len(names) != 1 && len(names) != k {
-		return nil, fmt.Errorf("--types has %d kinds; want one for all, or one for each of the %d columns of %s", len(names), k, file)
+// columnsOfTable lists the columns of a table of factors with their types: none are told by the values, one is that of all columns.
+func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Column, error) {
+	if len(types) > 1 && len(types) != t.Cols {
+		return nil, fmt.Errorf("--types has %d kinds; want one for all, or one for each of the %d columns of %s", len(types), t.Cols, file)
 	}
-	for j := range types {
-		if len(names) == 0 {
-			types[j].found = true
-			continue
+	columns := make([]metrics.Column, t.Cols)
+	for j := range columns {
+		c := metrics.Column{Name: fmt.Sprint("factor", j), Values: make([]float64, t.Rows), Type: metrics.ColumnType{Found: true}}
+		if t.Names != nil {
+			c.Name = t.Names[j]
 		}
-		name, period, periodic := strings.Cut(names[min(j, len(names)-1)], ":")
-		t, ok := factorTypes[name]
-		if !ok {
-			return nil, fmt.Errorf("--types: unknown kind %q; want ordinal, circular, categorical or continuous", name)
+		if t.Ints != nil {
+			c.Ints = make([]int64, t.Rows)
 		}
-		if periodic {
-			var err error
-			if t.period, err = strconv.ParseFloat(period, 64); err != nil || t.kind != factor.Circular || !(t.period > 0) || math.IsInf(t.period, 0) {
-				return nil, fmt.Errorf("--types: %q has the period %q; want circular and a positive number, such as circular:360", name, period)
+		for i := range c.Values {
+			c.Values[i] = t.Data[i*t.Cols+j]
+			if t.Ints != nil {
+				c.Ints[i] = t.Ints[i*t.Cols+j]
 			}
 		}
-		types[j] = t
+		if len(types) > 0 {
+			var err error
+			if c.Type, err = metrics.ParseColumnType(types[min(j, len(types)-1)]); err != nil {
+				return nil, fmt.Errorf("--types: %w", err)
+			}
+		}
+		columns[j] = c
 	}
-	return types, nil
+	return columns, nil
 }
 
-// addFactors makes factors of the columns of a table.
-func addFactors(in *metrics.Input, t *table.Table, types []factorType, bins int) error {
-	in.Levels, in.Factors = make([]int, len(t.Data)), make([]factor.Factor, t.Cols)
-	values := make([]float64, t.Rows)
-	for j := range in.Factors {
-		f := &in.Factors[j]
-		f.Name = fmt.Sprint("factor", j)
-		if t.Names != nil {
-			f.Name = t.Names[j]
-			if first := slices.Index(t.Names, f.Name); f.Name == "" || first < j {
-				return fmt.Errorf("the name %q of column %d is empty or repeated; want distinct names of factors", f.Name, j)
-			}
-		}
-		for i := range values {
-			values[i] = t.Data[i*t.Cols+j]
-		}
-		levels, distinct := columnLevels(t, j, values)
-		kind := types[j]
-		if kind.found {
-			whole := !slices.ContainsFunc(distinct, func(v float64) bool { return v != math.Trunc(v) })
-			kind = factorType{kind: factor.Ordinal, continuous: !whole && len(distinct) > bins}
-		}
-		if kind.continuous {
-			var err error
-			if levels, distinct, err = metrics.Bin(values, bins); err != nil {
-				return fmt.Errorf("factor %s: %w", f.Name, err)
-			}
-			if in.Exact == nil {
-				in.Exact = make([][]float64, t.Cols)
-			}
-			in.Exact[j] = slices.Clone(values)
-		}
-		if kind.period > 0 {
-			levels, distinct, f.Angles = periodic(values, levels, distinct, kind.period)
-		}
-		f.Kind, f.Values, f.Size = kind.kind, distinct, len(distinct)
-		for i, l := range levels {
-			in.Levels[i*t.Cols+j] = l
-		}
+// addRotations adds the factor of rotations of a file to an input.
+func addRotations(in *metrics.Input, path string) error {
+	t, err := table.ReadBlocks(path, "rotations")
+	if err != nil {
+		return fmt.Errorf("rotations: %w", err)
+	}
+	if err := t.Finite(); err != nil {
+		return fmt.Errorf("rotations: %s: %w", path, err)
+	}
+	if err := in.AddRotations(metrics.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
-}
-
-// columnLevels numbers the distinct values of a column in ascending order. Integers
-// are told apart as such: float64 holds not all of them.
-func columnLevels(t *table.Table, j int, values []float64) (levels []int, distinct []float64) {
-	if t.Ints == nil {
-		return number(values)
-	}
-	whole := make([]int64, t.Rows)
-	for i := range whole {
-		whole[i] = t.Ints[i*t.Cols+j]
-	}
-	levels, order := number(whole)
-	for _, v := range order {
-		distinct = append(distinct, float64(v))
-	}
-	return levels, distinct
-}
-
-func number[T int64 | float64](values []T) (levels []int, distinct []T) {
-	at := make(map[T]int)
-	for _, v := range values {
-		if _, ok := at[v]; !ok {
-			at[v] = 0
-			distinct = append(distinct, v)
-		}
-	}
-	slices.Sort(distinct)
-	for l, v := range distinct {
-		at[v] = l
-	}
-	levels = make([]int, len(values))
-	for i, v := range values {
-		levels[i] = at[v]
-	}
-	return levels, distinct
-}
-
-// even says whether ascending numbers have equal distances, as far as their digits tell.
-func even(values []float64) bool {
-	n := len(values)
-	step := (values[n-1] - values[0]) / float64(max(n-1, 1))
-	for i, v := range values {
-		if math.Abs(v-values[0]-float64(i)*step) > 0.01*step {
-			return false
-		}
-	}
-	return true
 }
 
 // describeFactors writes kinds for people, columns of one kind together.

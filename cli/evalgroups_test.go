@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -22,10 +23,11 @@ func TestEvalGroups(t *testing.T) {
 			other := rng.New(uint64(n), "pose")
 			q = [4]float64{other.NormFloat64(), other.NormFloat64(), other.NormFloat64(), other.NormFloat64()}
 		}
-		g, err := rotation(q[:])
-		if err != nil {
+		one := &metrics.Input{Codes: metrics.Matrix{Rows: 1}}
+		if err := one.AddRotations(metrics.Matrix{Rows: 1, Cols: 4, Data: q[:]}); err != nil {
 			t.Fatal(err)
 		}
+		g := one.Factors[0].Rotations[0]
 		sinB, cosB := math.Sincos(2 * math.Pi * float64(b) / 16)
 		fmt.Fprintf(&codes, "%v,%v,%v,%v\n", 3*cos+sin, sin, cosB+cos, sinB)
 		fmt.Fprintf(&levels, "%d,%d\n", a, b)

@@ -1,0 +1,114 @@
+package metrics_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+func ExampleInput_SetFactors() {
+	in := &metrics.Input{Codes: metrics.Matrix{Rows: 4, Cols: 1, Data: []float64{1, 2, 3, 4}}}
+	err := in.SetFactors([]metrics.Column{
+		{Name: "shape", Values: []float64{7, 3, 3, 7}, Type: metrics.ColumnType{Kind: factor.Categorical}},
+		{Name: "angle", Values: []float64{0, 90, 180, 270.5}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 360}},
+	}, 0)
+	fmt.Println(in.Levels, in.Factors[0].Values, in.Factors[1].Size, err)
+	// Output: [1 0 0 1 0 2 1 3] [3 7] 4 <nil>
+}
+
+func TestParseColumnType(t *testing.T) {
+	for text, want := range map[string]metrics.ColumnType{
+		"ordinal": {Kind: factor.Ordinal}, "circular": {Kind: factor.Circular}, "angular": {Kind: factor.Circular}, "categorical": {Kind: factor.Categorical},
+		"discrete": {Kind: factor.Categorical}, "continuous": {Kind: factor.Ordinal, Continuous: true}, "circular:2.5": {Kind: factor.Circular, Period: 2.5},
+	} {
+		if got, err := metrics.ParseColumnType(text); err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"round": `unknown kind "round"`, "ordinal:3": `"ordinal" has the period "3"`, "circular:0": "positive number", "circular:inf": "positive number", "circular:x": "positive number",
+	} {
+		if _, err := metrics.ParseColumnType(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one that says %s", text, err, want)
+		}
+	}
+}
+
+// Types that the values tell, whole numbers that float64 does not tell apart, angles on both sides of 0, and bins.
+func TestSetFactors(t *testing.T) {
+	set := func(c metrics.Column, bins int) *metrics.Input {
+		t.Helper()
+		in := &metrics.Input{Codes: metrics.Matrix{Rows: len(c.Values)}}
+		if err := in.SetFactors([]metrics.Column{c}, bins); err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
+	found := metrics.ColumnType{Found: true}
+	for name, c := range map[string]struct {
+		column metrics.Column
+		bins   int
+		want   string
+	}{
+		"whole numbers":            {metrics.Column{Values: []float64{5, -1, 5, 9}, Type: found}, 2, "ordinal [-1 5 9] [1 0 1 2] exact false"},
+		"few numbers":              {metrics.Column{Values: []float64{0.5, 0.25, 0.5}, Type: found}, 2, "ordinal [0.25 0.5] [1 0 1] exact false"},
+		"many numbers":             {metrics.Column{Values: []float64{0, 0.25, 1}, Type: found}, 2, "ordinal [0.25 0.75] [0 0 1] exact true"},
+		"continuous":               {metrics.Column{Values: []float64{0, 1, 4}, Type: metrics.ColumnType{Continuous: true}}, 4, "ordinal [0.5 1.5 3.5] [0 1 2] exact true"},
+		"large whole numbers":      {metrics.Column{Values: []float64{1 << 60, 1 << 60}, Ints: []int64{1<<60 + 1, 1 << 60}, Type: found}, 2, "ordinal [1.152921504606847e+18 1.152921504606847e+18] [1 0] exact false"},
+		"levels of a whole circle": {metrics.Column{Values: []float64{-1, 5, 3}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 4}}, 2, "circular [0 1 2 3] [3 1 3] exact false"},
+	} {
+		c.column.Name = "f"
+		in := set(c.column, c.bins)
+		f := in.Factors[0]
+		got := fmt.Sprintf("%v %v %v exact %v", f.Kind, f.Values, in.Levels, in.Exact != nil)
+		if got != c.want || f.Size != len(f.Values) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	f := set(metrics.Column{Name: "angle", Values: []float64{0.5, -0.25, 3.5}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 2}}, 0).Factors[0]
+	for l, want := range []float64{-math.Pi / 4, math.Pi / 2, 3 * math.Pi / 2} {
+		if math.Abs(f.Angles[l]-want) > 1e-12 {
+			t.Errorf("level %d has the angle %v, want %v", l, f.Angles[l], want)
+		}
+	}
+	for want, columns := range map[string][]metrics.Column{
+		`the name "a" of column 1 is empty or repeated`: {{Name: "a", Values: []float64{1}}, {Name: "a", Values: []float64{1}}},
+		`the name "" of column 0 is empty`:              {{Values: []float64{1}}},
+		"factor a has 2 values; want 1":                 {{Name: "a", Values: []float64{1, 2}}},
+		"factor a: bins":                                {{Name: "a", Values: []float64{1}, Type: metrics.ColumnType{Continuous: true}}},
+	} {
+		in := &metrics.Input{Codes: metrics.Matrix{Rows: 1}}
+		if err := in.SetFactors(columns, -1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %s", err, want)
+		}
+	}
+	if !metrics.Even(factor.Factor{Values: []float64{1, 3, 5.001}}) || metrics.Even(factor.Factor{Values: []float64{1, 3, 6}}) {
+		t.Error("values that are evenly spaced, or not, are not told apart")
+	}
+}
+
+// Rotations are matrices or quaternions of any length; equal ones are one level of a factor of their own name.
+func TestAddRotations(t *testing.T) {
+	in := &metrics.Input{Codes: metrics.Matrix{Rows: 3}, Levels: []int{0, 1, 0}, Factors: []factor.Factor{{Name: "rotation", Size: 2}}}
+	if err := in.AddRotations(metrics.Matrix{Rows: 3, Cols: 4, Data: []float64{2, 0, 0, 0, 1, 0, 0, 1, -1, 0, 0, 0}}); err != nil {
+		t.Fatal(err)
+	}
+	f := in.Factors[1]
+	want := [][9]float64{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, -1, 0, 1, 0, 0, 0, 0, 1}}
+	if f.Name != "rotation-2" || fmt.Sprint(in.Levels) != "[0 0 1 1 0 0]" || fmt.Sprint(f.Rotations) != fmt.Sprint(want) {
+		t.Errorf("%+v, levels %v", f, in.Levels)
+	}
+	for text, m := range map[string]metrics.Matrix{
+		"rotations have shape [3 5]; want [3 3 3]":         {Rows: 3, Cols: 5, Data: make([]float64, 15)},
+		"row 0: the quaternion [0 0 0 0] has no direction": {Rows: 3, Cols: 4, Data: make([]float64, 12)},
+		"row 0: the matrix [0 0 0 0 0 0 0 0 0] is no":      {Rows: 3, Cols: 9, Data: make([]float64, 27)},
+	} {
+		if err := in.AddRotations(m); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("error %v, want one that says %s", err, text)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/factor"
+)
+
+// sameRotation is the distance of matrix elements up to which rotations count as the same: float32 and four digits of text.
+const sameRotation = 1e-5
+
+// AddRotations adds a factor of rotations in space, one for each row of the codes: 9 numbers, a matrix row by row, or 4, a
+// quaternion with its real part first. Equal rotations are one level.
+func (in *Input) AddRotations(m Matrix) error {
+	if m.Rows != in.Codes.Rows || m.Cols != 9 && m.Cols != 4 {
+		return fmt.Errorf("rotations have shape [%d %d]; want [%d 3 3] or [%d 9], matrices, or [%d 4], quaternions", m.Rows, m.Cols, in.Codes.Rows, in.Codes.Rows, in.Codes.Rows)
+	}
+	f := factor.Factor{Name: "rotation", Kind: factor.Categorical}
+	for slices.ContainsFunc(in.Factors, func(other factor.Factor) bool { return other.Name == f.Name }) {
+		f.Name += "-2"
+	}
+	levels, at := make([]int, m.Rows), map[[9]int64]int{}
+	for i := range levels {
+		g, err := rotation(m.Row(i))
+		if err != nil {
+			return fmt.Errorf("row %d: %w", i, err)
+		}
+		var key [9]int64
+		for e, v := range g {
+			key[e] = int64(math.Round(v / sameRotation))
+		}
+		level, known := at[key]
+		if !known {
+			level, at[key] = f.Size, f.Size
+			f.Rotations, f.Size = append(f.Rotations, g), f.Size+1
+		}
+		levels[i] = level
+	}
+	k := len(in.Factors)
+	all := make([]int, 0, len(levels)*(k+1))
+	for i, level := range levels {
+		all = append(append(all, in.Levels[i*k:(i+1)*k]...), level)
+	}
+	in.Levels, in.Factors = all, append(in.Factors, f)
+	if in.Exact != nil {
+		in.Exact = append(in.Exact, nil)
+	}
+	return nil
+}
+
+// rotation is the matrix of 9 numbers, or of a quaternion of any length.
+func rotation(v []float64) (g [9]float64, err error) {
+	if len(v) == 9 {
+		copy(g[:], v)
+		if !factor.IsRotation(&g) {
+			return g, fmt.Errorf("the matrix %v is no rotation; want orthonormal rows and determinant 1", v)
+		}
+		return g, nil
+	}
+	w, x, y, z := v[0], v[1], v[2], v[3]
+	n := w*w + x*x + y*y + z*z
+	if !(n > 0) || math.IsInf(n, 0) {
+		return g, fmt.Errorf("the quaternion %v has no direction; want one other than 0", v)
+	}
+	s := 2 / n
+	return [9]float64{
+		1 - s*(y*y+z*z), s * (x*y - w*z), s * (x*z + w*y),
+		s * (x*y + w*z), 1 - s*(x*x+z*z), s * (y*z - w*x),
+		s * (x*z - w*y), s * (y*z + w*x), 1 - s*(x*x+y*y),
+	}, nil
+}
