@@ -7,34 +7,13 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
-	"github.com/unravel-ml/unravel/registry"
 )
 
-// CodeBlocks says in a config which columns of the codes are the sub-code of which
-// factor: `{shape: [0, 1], x: [2]}`.
-type CodeBlocks map[string][]int
-
-// Validate checks the columns.
-func (c CodeBlocks) Validate() error {
-	for name, columns := range c {
-		if len(columns) == 0 {
-			return config.Invalid(name, "there are no columns: want at least one")
-		}
-		for i, column := range columns {
-			if column < 0 || slices.Contains(columns[:i], column) {
-				return config.Invalid(name, "%v: want different columns from 0 on", columns)
-			}
-		}
-	}
-	return nil
-}
-
-// blocks returns the sub-codes of a model's factors, in the factors' order. If the
-// config names none, every factor has as many columns as the next.
-func (c CodeBlocks) blocks(in *Input) ([]factor.Block, error) {
+// subCodes returns the sub-codes of the factors of a batch, in their order. If the config
+// names none, every factor has as many columns as the next.
+func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
 	if in.Labels == nil {
 		return nil, errNoLabels
 	}
@@ -43,57 +22,9 @@ func (c CodeBlocks) blocks(in *Input) ([]factor.Block, error) {
 	}
 	factors, width := in.Labels.Factors, in.Codes.Shape()[1]
 	if len(c) == 0 {
-		each := width / len(factors)
-		if each == 0 || each*len(factors) != width {
-			return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors (%v): want codes, such as {%s: [0, 1]}",
-				width, len(factors), factorNames(in), factors[0].Name)
-		}
-		list := make([]factor.Block, len(factors))
-		for i := range list {
-			list[i].Factor = i
-			for j := range each {
-				list[i].Columns = append(list[i].Columns, i*each+j)
-			}
-		}
-		return list, nil
+		return factor.EvenBlocks(factors, width)
 	}
-	return c.named(in, width)
-}
-
-// named returns the blocks that the config names.
-func (c CodeBlocks) named(in *Input, width int) ([]factor.Block, error) {
-	names, known := factorNames(in), 0
-	var list []factor.Block
-	for i, name := range names {
-		columns, ok := c[name]
-		if !ok {
-			continue
-		}
-		known++
-		for _, column := range columns {
-			if column >= width {
-				return nil, fmt.Errorf("codes.%s: column %d does not exist: the codes have %d columns, 0 to %d", name, column, width, width-1)
-			}
-		}
-		list = append(list, factor.Block{Factor: i, Columns: columns})
-	}
-	if known == len(c) {
-		return list, nil
-	}
-	for name := range c {
-		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("codes: there is no factor %q%s", name, registry.Suggest(name, names))
-		}
-	}
-	return list, nil
-}
-
-func factorNames(in *Input) []string {
-	names := make([]string, len(in.Labels.Factors))
-	for i, f := range in.Labels.Factors {
-		names[i] = f.Name
-	}
-	return names
+	return c.Blocks("codes", factors, width)
 }
 
 // On says which codes an objective is about.

@@ -187,9 +187,9 @@ func (l *ContractionLoss) Add(in *Input) (*gorgonia.Node, error) {
 func (l *ContractionLoss) factors(in *Input) ([]FactorDistance, error) {
 	names := l.Factors
 	if len(names) == 0 {
-		names = factorNames(in)
+		names = factor.Names(in.Labels.Factors)
 	}
-	chosen, known := make([]FactorDistance, len(names)), factorNames(in)
+	chosen, known := make([]FactorDistance, len(names)), factor.Names(in.Labels.Factors)
 	for i, name := range names {
 		k := slices.Index(known, name)
 		if k < 0 {

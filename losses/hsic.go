@@ -93,11 +93,11 @@ func (b *Between) UnmarshalText(text []byte) error {
 // HSICLoss is the sum of [HSIC] over pairs of sub-codes, or over pairs of a sub-code
 // and a factor that is not its own.
 type HSICLoss struct {
-	Weight    float64    `yaml:"weight" doc:"factor in the total"`
-	Codes     CodeBlocks `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares, or single columns where factors are unknown"`
-	Between   Between    `yaml:"between" doc:"codes: pairs of sub-codes; factors: a sub-code and the other factors"`
-	Bandwidth float64    `yaml:"bandwidth" doc:"of the codes' Gaussian kernels; 0: the median distance. That of factors is the median"`
-	On        On         `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
+	Weight    float64         `yaml:"weight" doc:"factor in the total"`
+	Codes     factor.SubCodes `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares, or single columns where factors are unknown"`
+	Between   Between         `yaml:"between" doc:"codes: pairs of sub-codes; factors: a sub-code and the other factors"`
+	Bandwidth float64         `yaml:"bandwidth" doc:"of the codes' Gaussian kernels; 0: the median distance. That of factors is the median"`
+	On        On              `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
 }
 
 // NewHSIC returns the default settings.
@@ -123,7 +123,7 @@ func (l *HSICLoss) Add(in *Input) (*gorgonia.Node, error) {
 	var blocks []factor.Block
 	if l.Between == BetweenCodes && in.Labels == nil && len(l.Codes) == 0 {
 		blocks = shareOut(z.Shape()[1], z.Shape()[1])
-	} else if blocks, err = l.Codes.blocks(in); err != nil {
+	} else if blocks, err = subCodes(l.Codes, in); err != nil {
 		return nil, err
 	}
 	var parts gorgonia.Nodes

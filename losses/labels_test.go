@@ -170,7 +170,7 @@ func TestTotalCorrelations(t *testing.T) {
 func TestWrongNames(t *testing.T) {
 	for source, want := range map[string]string{
 		"[{variance: {codes: {shpe: [0]}}}]":                                          `codes: there is no factor "shpe"; did you mean "shape"?`,
-		"[{variance: {codes: {shape: [2]}}}]":                                         "codes.shape: column 2 does not exist: the codes have 2 columns, 0 to 1",
+		"[{variance: {codes: {shape: [2]}}}]":                                         "codes.shape: column 2 does not exist; codes have columns 0 to 1",
 		"[{contraction: {factors: [siz]}}]":                                           `there is no factor "siz"; did you mean "size"?`,
 		"[{conditional-tc: {active: [{columns: [0], factor: form, levels: [1]}]}}]":   `active.0: there is no factor "form"`,
 		"[{conditional-tc: {active: [{columns: [0], factor: shape, levels: [3]}]}}]":  `active.0: factor "shape" has no level 3: want 0 to 2`,

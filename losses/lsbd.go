@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
@@ -66,12 +67,12 @@ func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node
 // circle, z/|z|, and the group's common point is projected too ([CircleTransport]); without, they are those of R^2
 // ([PlaneTransport]), and codes of 0 have a loss of 0. A sphere is three columns likewise.
 type LSBDLoss struct {
-	Weight  float64       `yaml:"weight" doc:"factor in the total: gamma"`
-	Variant string        `yaml:"variant" doc:"paper, or public-code for what the authors' public code computes"`
-	Planes  CodeBlocks    `yaml:"planes" doc:"two code columns for each circular factor that turns them, such as {x: [0, 1]}; none: the model's own spaces"`
-	Spheres []SphereBlock `yaml:"spheres" doc:"three code columns each, turned about an axis or by rotations in space"`
-	Project bool          `yaml:"project" doc:"project the points of planes and spheres to length 1"`
-	On      On            `yaml:"on" doc:"codes that planes and spheres are columns of: sample (reparameterised z that is decoded) or codes (posterior mean)"`
+	Weight  float64         `yaml:"weight" doc:"factor in the total: gamma"`
+	Variant string          `yaml:"variant" doc:"paper, or public-code for what the authors' public code computes"`
+	Planes  factor.SubCodes `yaml:"planes" doc:"two code columns for each circular factor that turns them, such as {x: [0, 1]}; none: the model's own spaces"`
+	Spheres []SphereBlock   `yaml:"spheres" doc:"three code columns each, turned about an axis or by rotations in space"`
+	Project bool            `yaml:"project" doc:"project the points of planes and spheres to length 1"`
+	On      On              `yaml:"on" doc:"codes that planes and spheres are columns of: sample (reparameterised z that is decoded) or codes (posterior mean)"`
 }
 
 // NewLSBD returns the default settings.

@@ -115,7 +115,7 @@ type ModularityLoss struct {
 	Weight    float64             `yaml:"weight" doc:"factor in the total"`
 	Aggregate factor.Aggregate    `yaml:"aggregate" doc:"over the values of a factor: mean, max, sum or mean-square"`
 	Estimator *DeviationEstimator `yaml:"estimator" doc:"unbiased, of the data that a batch is drawn from (variance and mpd, with the aggregate mean), or plain, of the batch alone: a value of one image counts as 0; if absent, unbiased where there is such an estimate"`
-	Codes     CodeBlocks          `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares"`
+	Codes     factor.SubCodes     `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares"`
 	On        On                  `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
 	Groups    GroupsFrom          `yaml:"groups" doc:"what makes a group: equal labels of factors, or similarity pairs"`
 
@@ -155,7 +155,7 @@ func (l *ModularityLoss) Weighting() float64 { return l.Weight }
 
 // Add implements [Loss].
 func (l *ModularityLoss) Add(in *Input) (*gorgonia.Node, error) {
-	blocks, err := l.Codes.blocks(in)
+	blocks, err := subCodes(l.Codes, in)
 	if err != nil {
 		return nil, err
 	}

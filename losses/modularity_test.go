@@ -358,8 +358,8 @@ func TestModularityLossErrors(t *testing.T) {
 		"no groups": func(_ *losses.ModularityLoss, o *losses.Input) {
 			o.Labels.Groups = func() (*gorgonia.Node, error) { return nil, broken }
 		},
-		`no factor "colour"`: func(l *losses.ModularityLoss, _ *losses.Input) { l.Codes = losses.CodeBlocks{"colour": {0}} },
-		"column 2":           func(l *losses.ModularityLoss, _ *losses.Input) { l.Codes = losses.CodeBlocks{"x": {2}} },
+		`no factor "colour"`: func(l *losses.ModularityLoss, _ *losses.Input) { l.Codes = factor.SubCodes{"colour": {0}} },
+		"column 2":           func(l *losses.ModularityLoss, _ *losses.Input) { l.Codes = factor.SubCodes{"x": {2}} },
 	} {
 		l, o := losses.NewMAD(), labelled()
 		change(l, o)

@@ -135,9 +135,9 @@ func TestHSICLoss(t *testing.T) {
 	}
 	for _, c := range []gradcheck.Case{
 		pairCase("codes", 6, NewHSIC(), nil),
-		pairCase("named codes", 4, hsic(func(l *HSICLoss) { l.Codes = CodeBlocks{"size": {0, 3}, "shape": {1}}; l.Bandwidth = 0.2 }), nil),
+		pairCase("named codes", 4, hsic(func(l *HSICLoss) { l.Codes = factor.SubCodes{"size": {0, 3}, "shape": {1}}; l.Bandwidth = 0.2 }), nil),
 		pairCase("factors", 3, hsic(func(l *HSICLoss) { l.Between = BetweenFactors; l.On = OnSample }), nil),
-		pairCase("one named code and factors", 3, hsic(func(l *HSICLoss) { l.Between = BetweenFactors; l.Codes = CodeBlocks{"angle": {2}} }), nil),
+		pairCase("one named code and factors", 3, hsic(func(l *HSICLoss) { l.Between = BetweenFactors; l.Codes = factor.SubCodes{"angle": {2}} }), nil),
 	} {
 		c.Step, c.Tolerance, c.Floor32 = 1e-6, 1e-6, 1e-2
 		t.Run(c.Name, func(t *testing.T) { gradcheck.Check(t, c) })
@@ -279,7 +279,7 @@ func TestMissingOfPairs(t *testing.T) {
 		}
 	}
 	one := NewHSIC()
-	one.Codes = CodeBlocks{"size": {0}}
+	one.Codes = factor.SubCodes{"size": {0}}
 	if _, err := one.Add(&Input{Outputs: Outputs{Codes: z}, Batch: Batch{Labels: labels}}); err == nil || !strings.Contains(err.Error(), "one sub-code") {
 		t.Errorf("error %v", err)
 	}

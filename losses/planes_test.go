@@ -58,7 +58,7 @@ func TestLSBDOfPlanes(t *testing.T) {
 	still := codes(func(int) []float64 { return []float64{0, 1, 0, 0} }) // they do not turn
 	settings := func(change func(l *LSBDLoss)) *LSBDLoss {
 		l := NewLSBD()
-		l.Planes = CodeBlocks{"row": {1, 2}}
+		l.Planes = factor.SubCodes{"row": {1, 2}}
 		if change != nil {
 			change(l)
 		}
@@ -67,7 +67,7 @@ func TestLSBDOfPlanes(t *testing.T) {
 		}
 		return l
 	}
-	both := func(l *LSBDLoss) { l.Planes = CodeBlocks{"row": {1, 2}, "hue": {3, 0}} }
+	both := func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {1, 2}, "hue": {3, 0}} }
 	unprojected := func(l *LSBDLoss) { l.Project = false }
 	about := func(l *LSBDLoss) {
 		l.Planes = nil
@@ -126,9 +126,9 @@ func TestPlanesErrors(t *testing.T) {
 		in[i] = gorgonia.NewMatrix(g, gorgonia.Float64, gorgonia.WithShape(6, columns), gorgonia.WithName("in"))
 	}
 	for want, l := range map[string]*LSBDLoss{
-		`planes.rwo: there is no circular factor "rwo"; did you mean "row"?`:                                                                       {Planes: CodeBlocks{"rwo": {0, 1}}},
-		`planes.shape: factor "shape" is categorical, and has no angle`:                                                                            {Planes: CodeBlocks{"shape": {0, 1}}},
-		`planes.row: column 4 does not exist: the codes have 4 columns, 0 to 3`:                                                                    {Planes: CodeBlocks{"row": {0, 4}}},
+		`planes.rwo: there is no circular factor "rwo"; did you mean "row"?`:                                                                       {Planes: factor.SubCodes{"rwo": {0, 1}}},
+		`planes.shape: factor "shape" is categorical, and has no angle`:                                                                            {Planes: factor.SubCodes{"shape": {0, 1}}},
+		`planes.row: column 4 does not exist: the codes have 4 columns, 0 to 3`:                                                                    {Planes: factor.SubCodes{"row": {0, 4}}},
 		`spheres.0: rotation: there is no rotation 1: the supervision groups have 1`:                                                               {Spheres: []SphereBlock{{Columns: []int{0, 1, 2}, Rotation: 1}}},
 		`spheres.0: factor: there is no circular factor "heu"; did you mean "hue"?`:                                                                {Spheres: []SphereBlock{{Columns: []int{0, 1, 2}, Factor: "heu"}}},
 		`it needs transported codes of labelled groups, which this model does not have; want planes, such as {row: [0, 1]}, or the model lsbd-vae`: {},
@@ -140,13 +140,13 @@ func TestPlanesErrors(t *testing.T) {
 	}
 	o := turningOutputs(in, 2)
 	o.Transformations = nil
-	if _, err := (&LSBDLoss{Planes: CodeBlocks{"row": {0, 1}}, On: OnSample}).Add(o); err == nil || !strings.Contains(err.Error(), "transformations within labelled groups") {
+	if _, err := (&LSBDLoss{Planes: factor.SubCodes{"row": {0, 1}}, On: OnSample}).Add(o); err == nil || !strings.Contains(err.Error(), "transformations within labelled groups") {
 		t.Errorf("without groups: error %v", err)
 	}
 	for want, change := range map[string]func(l *LSBDLoss){
-		"[0 1 2] has 3 columns: want 2":              func(l *LSBDLoss) { l.Planes = CodeBlocks{"row": {0, 1, 2}} },
-		"[1 1]: want different columns from 0 on":    func(l *LSBDLoss) { l.Planes = CodeBlocks{"row": {1, 1}} },
-		"want paper, as planes or spheres are named": func(l *LSBDLoss) { l.Planes, l.Variant = CodeBlocks{"row": {0, 1}}, "public-code" },
+		"[0 1 2] has 3 columns: want 2":              func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {0, 1, 2}} },
+		"[1 1]: want different columns from 0 on":    func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {1, 1}} },
+		"want paper, as planes or spheres are named": func(l *LSBDLoss) { l.Planes, l.Variant = factor.SubCodes{"row": {0, 1}}, "public-code" },
 	} {
 		l := NewLSBD()
 		change(l)

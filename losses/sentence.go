@@ -43,7 +43,7 @@ func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gor
 type LogicLoss struct {
 	Weight   float64         `yaml:"weight" doc:"factor in the total"`
 	Sentence *logic.Sentence `yaml:"sentence" doc:"what should be true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
-	Codes    CodeBlocks      `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
+	Codes    factor.SubCodes `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
 	On       On              `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
 }
 
@@ -104,7 +104,7 @@ func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
 	if in.Labels == nil {
 		return s
 	}
-	s.Factors = factorNames(in)
+	s.Factors = factor.Names(in.Labels.Factors)
 	if k := len(s.Factors); len(l.Codes) == 0 && width%k == 0 {
 		s.SubCodes = map[string][]int{}
 		for i, b := range shareOut(width, k) {

@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
 )
 
@@ -137,7 +138,7 @@ func (l *ConditionalTCLoss) rules(in *Input) ([]activity, error) {
 		return nil, missing("samples of the codes")
 	}
 	var rules []activity
-	names := factorNames(in)
+	names := factor.Names(in.Labels.Factors)
 	for i, a := range l.Active {
 		k := slices.Index(names, a.Factor)
 		if k < 0 {
