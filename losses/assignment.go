@@ -81,7 +81,7 @@ func (l *AssignmentLoss) Add(in *Input) (*gorgonia.Node, error) {
 	case in.Hierarchy == nil:
 		return nil, missing("a hierarchy of codes")
 	case in.Options == nil:
-		in.Note(fmt.Sprintf("the loss %s is 0: the hierarchy of the codes has no categorical dimension, and there is nothing to assign", in.Name()))
+		in.Note(fmt.Sprintf("the loss %s is 0: the hierarchy of the codes has no categorical dimension, and there is nothing to assign", in.Name))
 		return nothing(in)
 	case in.Labels == nil:
 		return nil, errNoLabels
@@ -115,7 +115,7 @@ func nothing(in *Input) (*gorgonia.Node, error) {
 	if dt == tensor.Float64 {
 		value = gorgonia.WithValue(0.0)
 	}
-	zero := gorgonia.NewScalar(in.Sample.Graph(), dt, gorgonia.WithName("losses/"+in.Name()+"/nothing"), value)
+	zero := gorgonia.NewScalar(in.Sample.Graph(), dt, gorgonia.WithName("losses/"+in.Name+"/nothing"), value)
 	return graph.Scale(1, zero)
 }
 

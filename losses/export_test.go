@@ -19,15 +19,13 @@ var (
 	CorrelationPenalty = correlationPenalty
 )
 
-// Asked returns the trainer that a loss asks, nil if it can ask for nothing.
-func (in *Input) Asked() *Trainer {
-	if in.Requests == nil {
-		return nil
-	}
-	return in.trainer
+// Asked returns what losses asked for, nil if they can ask for nothing.
+func (in *Input) Asked() *Requests {
+	r, _ := in.Trainer.(*Requests)
+	return r
 }
 
 // ComposeInput is Compose of the parts of an input.
 func ComposeInput(in *Input, all []Choice) (*Objective, error) {
-	return Compose(&in.Outputs, in.Batch, in.Asked(), all)
+	return Compose(&in.Outputs, in.Batch, in.Trainer, all)
 }

@@ -10,11 +10,12 @@ import (
 )
 
 // Input is what a loss is given, in three parts with an owner each: what the model made
-// of a batch, what is known of the batch, and what the loss can ask of whoever trains.
+// of a batch, what is known of the batch, and whom the loss can ask for more.
 type Input struct {
-	Outputs   // the model's; only read
-	Batch     // the data's; only read
-	*Requests // the trainer's; nil: nothing can be asked for
+	Outputs         // the model's; only read
+	Batch           // the data's; only read
+	Trainer Trainer // nil: nothing can be asked for
+	Name    string  // of the loss among the parts of the objective
 }
 
 // Outputs are the nodes that a model makes of a batch. What it does not have is nil.

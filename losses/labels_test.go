@@ -37,7 +37,7 @@ func batch(t *testing.T) *losses.Input {
 		Groups: func() (*gorgonia.Node, error) { return input("groups", 2, 0, 0, 0, 1, 1, 0, 1, 1, 2, 2, -1, -1), nil },
 		Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
 			return input("values", 2, 0, 0, 0, 0.5, 0.5, 0, 0.5, 0.5, 1, 1, 0, 0), input("levels", 2, 0, 0, 0, 1, 1, 0, 1, 1, 2, 2, -1, -1), nil
-		}}, Group: 1, Population: 600}, Requests: (&losses.Trainer{Graph: g, Discriminators: nn.NewParams(2)}).Requests("loss")}
+		}}, Group: 1, Population: 600}, Trainer: &losses.Requests{Graph: g, Discriminators: nn.NewParams(2)}}
 }
 
 // valueOf composes one loss of a batch and returns its value.

@@ -101,7 +101,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Compose adds losses to the graph of a model's outputs for a batch. What they ask for
 // is added to t, which is nil where nothing can be asked for. Its errors name the loss,
 // and the output that it misses (*[Error]).
-func Compose(o *Outputs, b Batch, t *Trainer, all []Choice) (*Objective, error) {
+func Compose(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
 	if len(all) == 0 {
 		return nil, errors.New("losses: no losses are chosen; want at least one, such as reconstruction")
 	}
@@ -116,7 +116,7 @@ func Compose(o *Outputs, b Batch, t *Trainer, all []Choice) (*Objective, error) 
 			p.Name = fmt.Sprintf("%s-%d", c.Name, n)
 		}
 		var err error
-		if p.Node, err = c.Value.Add(&Input{*o, b, t.Requests(p.Name)}); err != nil {
+		if p.Node, err = c.Value.Add(&Input{*o, b, t, p.Name}); err != nil {
 			return nil, &Error{p.Name, c, err}
 		}
 		if err := checkNode(p.Node); err != nil {

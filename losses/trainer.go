@@ -8,88 +8,102 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// Trainer collects what losses ask of whoever runs their graph, who must serve it.
-type Trainer struct {
-	Graph          *nn.Graph  // takes inputs and networks
-	Discriminators *nn.Params // takes the parameters of discriminators; nil: there can be none
+// Trainer is what losses can ask things of: whoever runs their graph. [Requests] collects
+// what they ask for. Losses call the methods of [Input], which name things after the loss.
+type Trainer interface {
+	// Input adds an input of zeros.
+	Input(name string, shape ...int) (*gorgonia.Node, error)
 
-	Schedules   []Schedule  // set before each step
-	Adversaries []Adversary // trained after each step
-	Notes       []string    // printed when a run starts, each a sentence
+	// Schedule adds an input of shape (1) that is set to at(step) before each step of
+	// training; the first is step 0.
+	Schedule(name string, at func(step int) float64) (*gorgonia.Node, error)
+
+	// Discriminator adds a discriminator and returns its logits, [rows, 1] or [rows, 2].
+	Discriminator(a Adversary) (*gorgonia.Node, error)
+
+	// Note leaves a sentence for whoever starts a run.
+	Note(sentence string)
 }
 
-// Requests returns what a loss of a name asks through. The name is part of those of its
-// inputs and networks.
-func (t *Trainer) Requests(loss string) *Requests { return &Requests{t, loss} }
-
-// Requests are what a loss can ask of a [Trainer].
-type Requests struct {
-	trainer *Trainer
-	name    string
-}
-
-// Name returns the name of the loss among the parts of the objective.
-func (r *Requests) Name() string {
-	if r == nil {
-		return ""
+// NewInput adds an input of zeros, which the loss can fill ([nn.Data]).
+func (in *Input) NewInput(name string, shape ...int) (*gorgonia.Node, error) {
+	if in.Trainer == nil {
+		return nil, missing("a place for the " + name)
 	}
-	return r.name
-}
-
-// graph returns where something can be added.
-func (r *Requests) graph(what string) (*nn.Graph, error) {
-	if r == nil || r.trainer == nil || r.trainer.Graph == nil {
-		return nil, missing("a place for " + what)
-	}
-	return r.trainer.Graph, nil
-}
-
-// Input adds an input of float32 zeros, which the loss can fill ([nn.Data]).
-func (r *Requests) Input(name string, shape ...int) (*gorgonia.Node, error) {
-	g, err := r.graph("the " + name)
-	if err != nil {
-		return nil, err
-	}
-	return g.Input("losses/"+r.name+"/"+name, shape...)
+	return in.Trainer.Input("losses/"+in.Name+"/"+name, shape...)
 }
 
 // Schedule adds an input of shape (1) that is set to at(step) before each step of
 // training; the first is step 0.
+func (in *Input) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
+	if in.Trainer == nil {
+		return nil, missing("a place for the " + name)
+	}
+	return in.Trainer.Schedule("losses/"+in.Name+"/"+name, at)
+}
+
+// Discriminator adds a discriminator of codes [rows, columns] and returns its logits, [rows, 1]
+// or [rows, 2]; see [DensityRatio]. It is trained to tell codes from permuted codes, after
+// each step; with active, [rows, columns], a column is permuted among the rows in which that is
+// above 0.
+func (in *Input) Discriminator(d *Discriminator, codes, active *gorgonia.Node) (*gorgonia.Node, error) {
+	if in.Trainer == nil {
+		return nil, missing("a place for a discriminator")
+	}
+	return in.Trainer.Discriminator(Adversary{Name: in.Name, Codes: codes, Active: active, Discriminator: d})
+}
+
+// Note leaves a sentence for whoever starts a run.
+func (in *Input) Note(sentence string) {
+	if in.Trainer != nil {
+		in.Trainer.Note(sentence)
+	}
+}
+
+// Requests is a [Trainer] that collects what losses ask for, to be served by whoever runs
+// their graph.
+type Requests struct {
+	Graph          *nn.Graph  // takes inputs and networks
+	Discriminators *nn.Params // takes the parameters of discriminators; nil: there can be none
+
+	Schedules   []Schedule  // to be set before each step
+	Adversaries []Adversary // to be trained after each step
+	Notes       []string    // to be printed when a run starts, each a sentence
+}
+
+// Input implements [Trainer].
+func (r *Requests) Input(name string, shape ...int) (*gorgonia.Node, error) {
+	if r.Graph == nil {
+		return nil, missing("a place for the input " + name)
+	}
+	return r.Graph.Input(name, shape...)
+}
+
+// Schedule implements [Trainer].
 func (r *Requests) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
 	n, err := r.Input(name, 1)
 	if err != nil {
 		return nil, err
 	}
-	r.trainer.Schedules = append(r.trainer.Schedules, Schedule{Node: n, At: at})
+	r.Schedules = append(r.Schedules, Schedule{Node: n, At: at})
 	return n, nil
 }
 
-// Discriminator adds a discriminator of codes [rows, columns] and returns its logits, [rows, 1] or
-// [rows, 2]; see [DensityRatio]. It is trained to tell codes from permuted codes, after each step;
-// with active, [rows, columns], a column is permuted among the rows in which that is above 0.
-func (r *Requests) Discriminator(d *Discriminator, codes, active *gorgonia.Node) (*gorgonia.Node, error) {
-	g, err := r.graph("a discriminator")
-	if err != nil {
-		return nil, err
-	}
-	if r.trainer.Discriminators == nil {
+// Discriminator implements [Trainer].
+func (r *Requests) Discriminator(a Adversary) (*gorgonia.Node, error) {
+	if r.Graph == nil || r.Discriminators == nil {
 		return nil, missing("a place for a discriminator")
 	}
-	a := Adversary{Name: r.name, Codes: codes, Active: active, Discriminator: d}
-	logits, err := d.Build(g.Beside(r.trainer.Discriminators), codes, a.Name)
+	logits, err := a.Discriminator.Build(r.Graph.Beside(r.Discriminators), a.Codes, a.Name)
 	if err != nil {
 		return nil, fmt.Errorf("discriminator: %w", err)
 	}
-	r.trainer.Adversaries = append(r.trainer.Adversaries, a)
+	r.Adversaries = append(r.Adversaries, a)
 	return logits, nil
 }
 
-// Note leaves a sentence for whoever starts a run.
-func (r *Requests) Note(note string) {
-	if r != nil && r.trainer != nil {
-		r.trainer.Notes = append(r.trainer.Notes, note)
-	}
-}
+// Note implements [Trainer].
+func (r *Requests) Note(sentence string) { r.Notes = append(r.Notes, sentence) }
 
 // Schedule is an input of one number that changes with the steps of training.
 type Schedule struct {

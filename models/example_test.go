@@ -102,7 +102,7 @@ func Example() {
 	check(err)
 	loss, err := losses.Named("reconstruction")
 	check(err)
-	objective, err := losses.Compose(program.Outputs, losses.Batch{}, &losses.Trainer{Graph: g}, []losses.Choice{loss})
+	objective, err := losses.Compose(program.Outputs, losses.Batch{}, &losses.Requests{Graph: g}, []losses.Choice{loss})
 	check(err)
 	_, weights := g.Learnables()
 	gradients, err := gorgonia.Grad(objective.Total, weights...)

@@ -28,7 +28,7 @@ type program struct {
 	noise       [][]float32
 	moves       []movesInput
 	labels      *labelInputs
-	asked       losses.Trainer // what its losses ask for
+	asked       losses.Requests // what its losses ask for
 	machine     *machine.Machine
 	loss        *losses.Objective
 	names       []string // parameters that the losses depend on, in the order of gradients
@@ -134,7 +134,7 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 	if err := l.suitsViews(len(built.Views)); err != nil {
 		return nil, nil, &keyed{"views", err}
 	}
-	p := &program{objective: o, asked: losses.Trainer{Graph: g, Discriminators: l.discriminators}}
+	p := &program{objective: o, asked: losses.Requests{Graph: g, Discriminators: l.discriminators}}
 	out := built.Outputs
 	batch := losses.Batch{Real: datasets.RealValued(l.data), Population: l.population, Group: 1}
 	if known := l.split.Known; known != nil {
