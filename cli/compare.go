@@ -189,7 +189,7 @@ func readResults(path string) ([]metrics.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return metrics.ReadResults(src)
+	return parseResults(src)
 }
 
 // named are the results of the names, all if there are none.

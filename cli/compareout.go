@@ -153,7 +153,7 @@ func (x *comparison) print(w io.Writer) error {
 				fmt.Fprint(t, "\t-")
 				continue
 			}
-			fmt.Fprintf(t, "\t%s (%s)", metrics.Number(float64(v)), metrics.Number(float64(m.Ranks[i])))
+			fmt.Fprintf(t, "\t%s (%s)", report.Number(float64(v)), report.Number(float64(m.Ranks[i])))
 		}
 		fmt.Fprintln(t)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -58,7 +59,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if c.JSON {
 		return writeSummary(s.out, results)
 	}
-	return metrics.Print(s.out, results)
+	return report.Metrics(s.out, results)
 }
 
 // check reports options that do not go together.

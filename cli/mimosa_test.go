@@ -11,7 +11,6 @@ import (
 
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -144,7 +143,7 @@ metrics: [r4]
 	succeed(t, "train", "sticks.yaml")
 	r4 := func(args ...string) float64 {
 		t.Helper()
-		results, err := metrics.ReadResults([]byte(succeed(t, append([]string{"eval", "--metrics", "r4", "--json"}, args...)...).out))
+		results, err := parseResults([]byte(succeed(t, append([]string{"eval", "--metrics", "r4", "--json"}, args...)...).out))
 		if err != nil || len(results) != 1 {
 			t.Fatalf("%v, %v", results, err)
 		}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/runs"
 	"github.com/unravel-ml/unravel/runs/sweep"
 	"github.com/unravel-ml/unravel/train"
@@ -58,7 +58,7 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 	if c.JSON {
 		return json.NewEncoder(s.out).Encode(result)
 	}
-	return metrics.Print(s.out, result.Metrics)
+	return report.Metrics(s.out, result.Metrics)
 }
 
 // dryTrain prints the config of a run, and says where it would be.

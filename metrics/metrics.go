@@ -3,8 +3,9 @@
 //
 // A metric is a pure function: it sees codes (one row per image), the levels of the
 // factors of the same images, and a stream of random numbers where it needs one. It
-// never touches a model. The settings structs in [Table] are the metrics;
-// [Evaluate] runs several of them.
+// never touches a model. The settings structs in [Registry] are the metrics;
+// [Evaluate] runs several of them. Codes come from [FromRows], [FromMat] or [FromTensor], and
+// with the levels of their factors from [NewInput].
 package metrics
 
 import (
@@ -15,24 +16,6 @@ import (
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/rng"
 )
-
-// Matrix is a dense matrix, row by row.
-type Matrix struct {
-	Rows, Cols int
-	Data       []float64 // Rows*Cols
-}
-
-// Row is row i, sharing memory.
-func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Cols : (i+1)*m.Cols] }
-
-// NewMatrix converts float32 codes, row by row.
-func NewMatrix(rows, cols int, data []float32) Matrix {
-	m := Matrix{Rows: rows, Cols: cols, Data: make([]float64, len(data))}
-	for i, v := range data {
-		m.Data[i] = float64(v)
-	}
-	return m
-}
 
 // Input is what a metric measures.
 type Input struct {
@@ -86,10 +69,8 @@ func (in *Input) Validate() error {
 	case len(in.Levels) != n*k:
 		return fmt.Errorf("there are %d factor levels; want %d, %d factors of %d codes", len(in.Levels), n*k, k, n)
 	}
-	for i, v := range in.Codes.Data {
-		if v-v != 0 { // NaN or infinite
-			return fmt.Errorf("codes: row %d, column %d is %v; want finite numbers", i/d, i%d, v)
-		}
+	if err := in.Codes.finite("codes: row %d, column %d is %v"); err != nil {
+		return err
 	}
 	for j, f := range in.Factors {
 		if f.Size < 1 {

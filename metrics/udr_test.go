@@ -1,7 +1,6 @@
 package metrics_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -149,53 +148,4 @@ func ExampleUDR_Compare() {
 	agreement, err := NewUDR(Spearman).Compare(ctx, []Matrix{a, b})
 	fmt.Println(agreement.Scores, err)
 	// Output: [1 1] <nil>
-}
-
-func TestReadResults(t *testing.T) {
-	results := []Result{{Name: "mig", Value: 0.5}, {Name: "dlsbd", Value: 0.1, Better: LowerIsBetter, Notes: []string{"x"}}}
-	list, err := json.Marshal(results)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadResults(list)
-	if err != nil || !reflect.DeepEqual(got, results) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	got, err = ReadResults([]byte(` {"metrics": {"mig": {"value": 0.5, "better": "higher", "score": 3}, "dlsbd": {"value": 0.1, "better": "lower"}}}`))
-	if err != nil || len(got) != 2 || got[0].Name != "dlsbd" || got[0].Better != LowerIsBetter || got[1].Value != 0.5 {
-		t.Errorf("%+v, %v", got, err)
-	}
-	for text, want := range map[string]string{
-		"":                             "unexpected end",
-		"{}":                           `no key "metrics"`,
-		`[{"value": 1}]`:               "is empty or repeated",
-		`[{"name":"a"},{"name":"a"}]`:  "is empty or repeated",
-		`[{"name":"a","better":"up"}]`: `unknown direction "up"`,
-		`[{"name":"a","value":"x"}]`:   "cannot unmarshal",
-	} {
-		if _, err := ReadResults([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
-	}
-}
-
-func FuzzReadResults(f *testing.F) {
-	f.Add([]byte(`[{"name":"mig","value":0.5,"better":"higher","parts":[{"name":"p","values":[1]}]}]`))
-	f.Add([]byte(`{"metrics":{"mig":{"value":1e-3,"better":"lower","grids":[{"name":"g","rows":["a"],"columns":[],"values":[[]]}]}}}`))
-	f.Fuzz(func(t *testing.T, src []byte) {
-		list, err := ReadResults(src)
-		if err != nil {
-			return
-		}
-		again, err := json.Marshal(list)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(list) == 0 {
-			return
-		}
-		if second, err := ReadResults(again); err != nil || len(second) != len(list) {
-			t.Errorf("%s becomes %s: %v", src, again, err)
-		}
-	})
 }

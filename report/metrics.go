@@ -1,4 +1,4 @@
-package metrics
+package report
 
 import (
 	"fmt"
@@ -6,35 +6,36 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/unravel-ml/unravel/metrics"
 )
 
-// maxListed is the number of values of a part that Print shows.
-const maxListed = 12
+// maxPrinted is the number of values of a part that Metrics shows.
+const maxPrinted = 12
 
-// Print writes results as a table for people: a line for each metric, with its
-// parts and notes below it.
-func Print(w io.Writer, results []Result) error {
+// Metrics writes results as a table of text: a line for each metric, with its parts and notes below it.
+func Metrics(w io.Writer, results []metrics.Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, r := range results {
 		fmt.Fprintf(t, "%s\t%s (%s is better)\n", r.Name, Number(r.Value), r.Better)
 		for _, p := range r.Parts {
-			fmt.Fprintf(t, "  %s\t%s\n", p.Name, p.List(maxListed))
+			fmt.Fprintf(t, "  %s\t%s\n", p.Name, listed(p, maxPrinted))
 		}
 		for _, note := range r.Notes {
 			fmt.Fprintf(t, "  note\t%s\n", note)
 		}
 	}
 	if err := t.Flush(); err != nil {
-		return fmt.Errorf("metrics: print: %w", err)
+		return fmt.Errorf("results of metrics: %w", err)
 	}
 	return nil
 }
 
-// Number writes a value for people, to four significant digits.
+// Number writes a value to four significant digits.
 func Number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// List writes the values in a line for people, each with its label: at most so many.
-func (p Part) List(most int) string {
+// listed writes at most so many values of a part in a line, each with its label.
+func listed(p metrics.Part, most int) string {
 	var b strings.Builder
 	for i, v := range p.Values {
 		if i == most {

@@ -1,4 +1,4 @@
-package metrics
+package cli
 
 import (
 	"bytes"
@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/unravel-ml/unravel/metrics"
 )
 
-// ReadResults reads the results of a run's metrics.json, a list, or of an evaluation's, an object
-// whose key metrics has them by name. They come in the list's order, or in that of [Table].
-func ReadResults(src []byte) ([]Result, error) {
-	var list []Result
+// parseResults reads the results of a run's metrics.json, a list, or of an evaluation's, an object
+// whose key metrics has them by name. They come in the list's order, or in that of [metrics.Registry].
+func parseResults(src []byte) ([]metrics.Result, error) {
+	var list []metrics.Result
 	if text := bytes.TrimLeft(src, " \t\r\n"); len(text) > 0 && text[0] == '[' {
 		if err := json.Unmarshal(src, &list); err != nil {
 			return nil, fmt.Errorf("results of metrics: %w", err)
@@ -19,7 +21,7 @@ func ReadResults(src []byte) ([]Result, error) {
 		return list, validResults(list)
 	}
 	var all struct {
-		Metrics map[string]Result `json:"metrics"`
+		Metrics map[string]metrics.Result `json:"metrics"`
 	}
 	if err := json.Unmarshal(src, &all); err != nil {
 		return nil, fmt.Errorf("results of metrics: %w", err)
@@ -27,12 +29,12 @@ func ReadResults(src []byte) ([]Result, error) {
 	if all.Metrics == nil {
 		return nil, fmt.Errorf("results of metrics: there is no key \"metrics\"; want what training or eval writes")
 	}
-	names := Registry.Names()
+	names := metrics.Registry.Names()
 	for name, r := range all.Metrics {
 		r.Name = name
 		list = append(list, r)
 	}
-	slices.SortFunc(list, func(a, b Result) int {
+	slices.SortFunc(list, func(a, b metrics.Result) int {
 		if c := slices.Index(names, a.Name) - slices.Index(names, b.Name); c != 0 {
 			return c
 		}
@@ -41,7 +43,7 @@ func ReadResults(src []byte) ([]Result, error) {
 	return list, validResults(list)
 }
 
-func validResults(list []Result) error {
+func validResults(list []metrics.Result) error {
 	names := map[string]bool{}
 	for i, r := range list {
 		if r.Name == "" || names[r.Name] {

@@ -1,0 +1,145 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/factor"
+)
+
+// Matrix is a dense matrix, row by row.
+type Matrix struct {
+	Rows, Cols int
+	Data       []float64 // Rows*Cols
+}
+
+// Row is row i, sharing memory.
+func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Cols : (i+1)*m.Cols] }
+
+// NewMatrix converts float32 codes, row by row.
+func NewMatrix(rows, cols int, data []float32) Matrix {
+	m := Matrix{Rows: rows, Cols: cols, Data: make([]float64, len(data))}
+	for i, v := range data {
+		m.Data[i] = float64(v)
+	}
+	return m
+}
+
+// FromRows copies rows of equal length, of finite numbers.
+func FromRows(rows [][]float64) (Matrix, error) {
+	if len(rows) == 0 || len(rows[0]) == 0 {
+		return Matrix{}, fmt.Errorf("there are no numbers; want at least one row and one column")
+	}
+	m := Matrix{Rows: len(rows), Cols: len(rows[0])}
+	for i, row := range rows {
+		if len(row) != m.Cols {
+			return Matrix{}, fmt.Errorf("row %d has %d columns, and row 0 has %d; want as many in every row", i, len(row), m.Cols)
+		}
+		m.Data = append(m.Data, row...)
+	}
+	return m, m.finite("row %d, column %d is %v")
+}
+
+// FromMat copies a matrix of gonum, of finite numbers.
+func FromMat(a mat.Matrix) (Matrix, error) {
+	rows, cols := a.Dims()
+	if rows == 0 || cols == 0 {
+		return Matrix{}, fmt.Errorf("the matrix is %d x %d; want at least one row and one column", rows, cols)
+	}
+	m := Matrix{Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}
+	for i := range rows {
+		for j := range cols {
+			m.Data[i*cols+j] = a.At(i, j)
+		}
+	}
+	return m, m.finite("row %d, column %d is %v")
+}
+
+// FromTensor copies a tensor of the shape [rows, columns] and the type float32 or float64, of finite numbers. It may be a view.
+func FromTensor(t tensor.Tensor) (Matrix, error) {
+	shape := t.Shape()
+	switch {
+	case len(shape) != 2:
+		return Matrix{}, fmt.Errorf("the tensor has the shape %v; want two dimensions, rows and columns", shape)
+	case shape[0] == 0 || shape[1] == 0:
+		return Matrix{}, fmt.Errorf("the tensor has the shape %v; want at least one row and one column", shape)
+	case t.Dtype() != tensor.Float32 && t.Dtype() != tensor.Float64:
+		return Matrix{}, fmt.Errorf("the tensor holds numbers of type %v; want float32 or float64", t.Dtype())
+	}
+	m := Matrix{Rows: shape[0], Cols: shape[1], Data: make([]float64, shape[0]*shape[1])}
+	for i := range m.Rows {
+		for j := range m.Cols {
+			v, err := t.At(i, j)
+			if err != nil {
+				return Matrix{}, fmt.Errorf("row %d, column %d: %w", i, j, err)
+			}
+			if single, ok := v.(float32); ok {
+				m.Data[i*m.Cols+j] = float64(single)
+			} else {
+				m.Data[i*m.Cols+j] = v.(float64)
+			}
+		}
+	}
+	return m, m.finite("row %d, column %d is %v")
+}
+
+// finite reports the first number that is NaN or infinite, in a format for its row, its column and itself.
+func (m Matrix) finite(format string) error {
+	for i, v := range m.Data {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf(format+"; want finite numbers", i/m.Cols, i%m.Cols, v)
+		}
+	}
+	return nil
+}
+
+// NewInput joins codes with the levels of their factors, one row for each image. Without factors these are ordinal,
+// called y0, y1, ..., and have the levels from 0 to the largest that occurs.
+func NewInput(codes Matrix, levels [][]int, factors []factor.Factor) (*Input, error) {
+	if len(levels) != codes.Rows {
+		return nil, fmt.Errorf("there are levels of %d images and codes of %d; want as many", len(levels), codes.Rows)
+	}
+	in := &Input{Codes: codes, Factors: factors}
+	for i, row := range levels {
+		if factors == nil && i == 0 {
+			for j := range row {
+				in.Factors = append(in.Factors, factor.Factor{Name: fmt.Sprint("y", j), Kind: factor.Ordinal})
+			}
+		}
+		if len(row) != len(in.Factors) {
+			return nil, fmt.Errorf("image %d has levels of %d factors; want %d", i, len(row), len(in.Factors))
+		}
+		in.Levels = append(in.Levels, row...)
+		for j, level := range row {
+			if factors == nil {
+				in.Factors[j].Size = max(in.Factors[j].Size, level+1)
+			}
+		}
+	}
+	return in, in.Validate()
+}
+
+// AddContinuous adds an ordinal factor of which every image has a value of its own. Metrics of levels see bins of equal
+// width, as [Bin] makes them.
+func (in *Input) AddContinuous(name string, values []float64, bins int) error {
+	if len(values) != in.Codes.Rows {
+		return fmt.Errorf("factor %q has %d values; want one for each of the %d codes", name, len(values), in.Codes.Rows)
+	}
+	levels, centres, err := Bin(values, bins)
+	if err != nil {
+		return fmt.Errorf("factor %q: %w", name, err)
+	}
+	k := len(in.Factors)
+	joined := make([]int, 0, len(in.Levels)+len(levels))
+	for i, level := range levels {
+		joined = append(append(joined, in.Levels[i*k:(i+1)*k]...), level)
+	}
+	exact := make([][]float64, k, k+1)
+	copy(exact, in.Exact)
+	in.Levels, in.Exact = joined, append(exact, values)
+	in.Factors = append(in.Factors[:k:k], factor.Factor{Name: name, Kind: factor.Ordinal, Size: len(centres), Values: centres})
+	return nil
+}
