@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// DecodeChoice decodes `{name: {options}}` or just `name` into one of a table's
+// DecodeChoice decodes `{name: {options}}` or just `name` into one of a registry's
 // entries: the entry's New makes settings with their defaults, which must be a
 // pointer, and the options are decoded into them.
 func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]) error {

@@ -1,4 +1,4 @@
-// Package registry holds explicit tables of the things that a config can name:
+// Package registry holds explicit lists of the parts that a config can name:
 // models, losses, data sets, metrics.
 package registry
 
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Entry describes one thing that a config can name. T is what its settings can
-// do (build a data set, add a loss node, ...); New returns a pointer to a
+// Entry describes one part that a config can name. T is the interface of its settings
+// (build a data set, add a loss node, ...); New returns a pointer to a
 // settings struct that holds the defaults.
 type Entry[T any] struct {
 	Name   string
@@ -27,7 +27,7 @@ type Registry[T any] struct {
 	Hints   map[string]string // what to name in place of names that others have for it
 }
 
-// Names lists the entries' names in the table's order.
+// Names lists the entries' names in the registry's order.
 func (t *Registry[T]) Names() []string {
 	names := make([]string, len(t.Entries))
 	for i, e := range t.Entries {
@@ -49,8 +49,8 @@ func (t *Registry[T]) Lookup(name string) (Entry[T], error) {
 	return Entry[T]{}, fmt.Errorf("unknown %s %q%s", t.Kind, name, Suggest(name, t.Names()))
 }
 
-// Register adds an entry. Its error says what the entry lacks, or that the name is taken. It must not be
-// called while others look entries up.
+// Register adds an entry. It is an error if the entry lacks a part or its name is taken. It must not run
+// concurrently with look-ups: call it before a config is read.
 func (t *Registry[T]) Register(e Entry[T]) error {
 	switch {
 	case !validName(e.Name):
@@ -76,7 +76,7 @@ func validName(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && name[0] != '-'
 }
 
-// Named returns the choice of an entry with its defaults.
+// Named returns the choice of an entry by name, with its defaults.
 func (t *Registry[T]) Named(name string) (Choice[T], error) {
 	e, err := t.Lookup(name)
 	if err != nil {
@@ -85,7 +85,7 @@ func (t *Registry[T]) Named(name string) (Choice[T], error) {
 	return Choice[T]{Name: name, Value: e.New()}, nil
 }
 
-// Choice is what a config chose from a table: a name and the settings under it.
+// Choice is an entry chosen in a config: its name and its settings.
 type Choice[T any] struct {
 	Name  string
 	Value T

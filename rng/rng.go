@@ -27,8 +27,8 @@ func New(seed uint64, name string) *Stream {
 	return &Stream{Rand: rand.New(pcg), pcg: pcg}
 }
 
-// Restart makes s the stream of a seed and of some numbers, such as a step and the place of an
-// image in its batch, and allocates nothing. Other numbers, in number or order too, give other streams.
+// Restart makes s the stream of a seed and a list of numbers, such as a step and the row of an
+// image in its batch, without allocation. Lists that differ in numbers, order or length give other streams.
 func (s *Stream) Restart(seed uint64, numbers ...uint64) {
 	a, b := scramble(seed), scramble(^seed)
 	for _, n := range numbers {
@@ -37,7 +37,7 @@ func (s *Stream) Restart(seed uint64, numbers ...uint64) {
 	s.pcg.Seed(a, b)
 }
 
-// scramble maps numbers one to one, such that neighbours end far apart: a step of SplitMix64 (Steele et al. 2014).
+// scramble is a bijection that maps neighbours far apart: a step of SplitMix64 (Steele et al. 2014).
 func scramble(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

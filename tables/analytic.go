@@ -10,20 +10,20 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Assumed is a Source without codes: it gives what metrics compute from them, such as importances.
+// Assumed is a Source without codes: it assumes what metrics compute from codes, such as importances.
 type Assumed interface {
 	Source
 
-	// Score is the result of a metric; an error if it needs codes.
+	// Score returns the result of a metric; an error if the metric needs codes.
 	Score(c metrics.Choice) (metrics.Result, error)
 }
 
-// Linear makes codes whose joint distribution with the factors is known exactly: the factors take all combinations of
-// 0, 1/(Levels-1), ..., 1 once, and column i of the codes is the sum of the factors times row i of First, after
-// which the rows of Rest repeat.
+// Linear makes codes with an exactly known joint distribution with the factors: the factors take every combination of
+// 0, 1/(Levels-1), ..., 1 once, and column i of the codes is the sum of the factors weighted by row i of First;
+// the rows of Rest repeat for the remaining columns.
 type Linear struct {
-	First   [][]float64 `yaml:"first" doc:"weights of the factors, for every one of the first columns"`
-	Rest    [][]float64 `yaml:"rest" doc:"the same of the other columns, in turn"`
+	First   [][]float64 `yaml:"first" doc:"weights of the factors for each of the first columns"`
+	Rest    [][]float64 `yaml:"rest" doc:"weights for the remaining columns, repeated in turn"`
 	Columns int         `yaml:"columns" doc:"columns of the codes"`
 	Levels  int         `yaml:"levels" doc:"levels of every factor"`
 }
@@ -59,7 +59,7 @@ func (l *Linear) Validate() error {
 	return nil
 }
 
-// validWeights wants rows of k finite numbers each.
+// validWeights checks that there are k finite weights in each row.
 func validWeights(key string, rows [][]float64, k int) error {
 	for i, row := range rows {
 		if len(row) != k || k == 0 {
@@ -74,7 +74,7 @@ func validWeights(key string, rows [][]float64, k int) error {
 	return nil
 }
 
-// weights are those of a column.
+// weights returns the weights of a column.
 func (l *Linear) weights(column int) []float64 {
 	if column < len(l.First) {
 		return l.First[column]
@@ -108,16 +108,16 @@ func (l *Linear) Sample(_ context.Context, _ uint64) (*Sample, error) {
 	return &Sample{Input: in}, nil
 }
 
-// Importances are importances of code columns (rows) for factors (columns), as a predictor might have found them, or several of
-// them that are as likely as their weights. What [metrics.DCI] makes of importances is the mean of these.
+// Importances assumes a matrix of importances of code columns (rows) for factors (columns), or several matrices with
+// their probabilities. The result of [metrics.DCI] is the mean over these.
 type Importances struct {
-	Cases []ImportanceCase `yaml:"cases" doc:"what may be found"`
+	Cases []ImportanceCase `yaml:"cases" doc:"possible matrices of importances"`
 }
 
-// ImportanceCase is a matrix with its weight.
+// ImportanceCase is a matrix of importances with its weight.
 type ImportanceCase struct {
-	Weight float64     `yaml:"weight" doc:"how likely it is, in parts of the sum of all weights"`
-	Rows   [][]float64 `yaml:"rows" doc:"importances of a code column for every factor; columns that have none need no row"`
+	Weight float64     `yaml:"weight" doc:"its probability, relative to the sum of all weights"`
+	Rows   [][]float64 `yaml:"rows" doc:"importances of each code column for every factor; columns without importance need no row"`
 }
 
 // SetDefaults implements config.Defaulter.
@@ -155,7 +155,7 @@ func (m *Importances) Validate() error {
 // Random implements Source.
 func (m *Importances) Random() bool { return false }
 
-// Score implements Assumed: of dci, its disentanglement.
+// Score implements Assumed; it scores only the disentanglement of dci.
 func (m *Importances) Score(c metrics.Choice) (r metrics.Result, err error) {
 	dci, ok := c.Value.(*metrics.DCI)
 	if !ok || dci.Score != metrics.Disentanglement {

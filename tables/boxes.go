@@ -10,18 +10,18 @@ import (
 	"github.com/unravel-ml/unravel/report"
 )
 
-// Boxes is a figure of a table: a box plot of the values that one column has in the runs of some rows.
+// Boxes is a box plot of one column's values over the runs of some rows.
 type Boxes struct {
-	Title  string   `yaml:"title" doc:"what stands above it"`
-	Column string   `yaml:"column" doc:"the column"`
-	Rows   []string `yaml:"rows" doc:"a box for each of these rows, from left to right"`
-	Axis   string   `yaml:"axis" doc:"what the rows differ in, below the boxes"`
-	Labels []string `yaml:"labels" doc:"what the boxes are called there; if absent, as their rows"`
-	Best   []string `yaml:"best" doc:"other rows: a line marks the lowest of their values, means over runs"`
-	Line   string   `yaml:"line" doc:"what the line is called"`
+	Title  string   `yaml:"title" doc:"title of the figure"`
+	Column string   `yaml:"column" doc:"column to show"`
+	Rows   []string `yaml:"rows" doc:"rows with a box each, from left to right"`
+	Axis   string   `yaml:"axis" doc:"label of the horizontal axis: what the rows differ in"`
+	Labels []string `yaml:"labels" doc:"labels of the boxes; if absent, those of the rows"`
+	Best   []string `yaml:"best" doc:"other rows: a line marks the lowest of their means over runs"`
+	Line   string   `yaml:"line" doc:"label of the line"`
 }
 
-// Validate checks what a figure says by itself.
+// Validate checks the settings.
 func (b *Boxes) Validate() error {
 	switch {
 	case b.Column == "":
@@ -36,7 +36,7 @@ func (b *Boxes) Validate() error {
 	return nil
 }
 
-// among wants the rows and the column in a table.
+// among checks that the table has the rows and the column.
 func (b *Boxes) among(rows, columns []string) error {
 	if err := among("column", b.Column, columns); err != nil {
 		return config.Invalid("boxes.column", "%w", err)
@@ -54,7 +54,7 @@ func (b *Boxes) among(rows, columns []string) error {
 	return nil
 }
 
-// boxes is the figure of a result; nil if the table has none, or none of its rows has a run.
+// boxes returns the box plot of a result; nil if the table has none, or none of its rows has a run.
 func (r *Result) boxes() *report.BoxPlot {
 	f := r.table.Boxes
 	if f == nil {
@@ -84,7 +84,7 @@ func (r *Result) boxes() *report.BoxPlot {
 	return p
 }
 
-// HasFigure says whether WriteFigure has something to draw.
+// HasFigure reports whether WriteFigure has something to draw.
 func (r *Result) HasFigure() bool { return r.boxes() != nil }
 
 // WriteFigure draws the table's box plot as a PNG file.
@@ -99,7 +99,7 @@ func (r *Result) WriteFigure(w io.Writer) error {
 	return nil
 }
 
-// boxPage is the figure as the page of HTML shows it, in pixels.
+// boxPage is the box plot on the HTML page, in pixels.
 type boxPage struct {
 	Title, Axis, Column string
 	Width, Height       int
@@ -125,7 +125,7 @@ const (
 	boxesStep   = 70
 )
 
-// boxPage places the figure on the page; nil if there is none.
+// boxPage lays the box plot out; nil if there is none.
 func (r *Result) boxPage() *boxPage {
 	p := r.boxes()
 	if p == nil {

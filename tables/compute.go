@@ -23,17 +23,17 @@ type Options struct {
 	// done and of all.
 	Progress func(done, all int, row, metric string)
 
-	// Runs is the folder of the runs of rows that are trained. They are not made here, but by [sweep.Execute] from
-	// [Table.Runs]; what is missing there is missing in the table.
+	// Runs is the folder of the runs of trained rows. Compute only reads them: [sweep.Execute] makes the runs that
+	// [Table.Runs] lists. Cells of missing runs are missing.
 	Runs string
 
-	// Explore lets sources work on the codes of finished runs for minutes; what they find is stored
-	// in the runs' folders.
+	// Explore lets sources analyse the codes of finished runs, which may take minutes; results are stored in the
+	// runs' folders.
 	Explore bool
 }
 
-// Compute computes the table. Results depend on nothing but the table, the scale and, where rows are trained, on the runs
-// that there are.
+// Compute computes the table. The result depends only on the table, the scale and the runs of trained rows that
+// exist.
 func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	scale, err := t.scale(o.Scale)
 	if err != nil {
@@ -89,7 +89,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// at is a row as it is computed: perhaps at the full scale only.
+// at returns the row at a scale: a row of the full scale only is missing at others.
 func (r Row) at(scale string) Row {
 	if r.Full && scale != FullScale && r.Missing == "" {
 		r.From, r.Missing = SourceChoice{}, "only at the scale full"
@@ -99,7 +99,7 @@ func (r Row) at(scale string) Row {
 
 var errNoFit = errors.New("only runs have fitted something")
 
-// sampledRow fills the cells of a row whose codes are made here.
+// sampledRow fills the cells of a row that is not trained.
 func (t *Table) sampledRow(ctx context.Context, row Row, seeds int, measured []measured, line []Cell, tell func(metric string)) error {
 	samples := &sampler{table: t, row: row, known: map[uint64]*Sample{}}
 	for _, m := range measured {
@@ -136,7 +136,7 @@ type measured struct {
 	columns []int
 }
 
-// distinct lists the metrics of all columns; columns with equal settings share one.
+// distinct lists the distinct metrics of the columns.
 func (t *Table) distinct() ([]measured, error) {
 	var list []measured
 	var texts []string
@@ -158,14 +158,13 @@ func (t *Table) distinct() ([]measured, error) {
 	return list, nil
 }
 
-// metricText is a metric with all its options.
+// metricText writes a metric with all its options.
 func metricText(c metrics.Choice) (string, error) {
 	text, err := config.Encode(struct{ Metric metrics.Choice }{c})
 	return string(text), err
 }
 
-// drawn are the results of a metric, one for each seed that there was; exact says that one
-// stands for all seeds.
+// drawn holds the results of a metric by seed; exact means that one result holds for all seeds.
 type drawn struct {
 	results []metrics.Result
 	exact   bool
@@ -173,14 +172,14 @@ type drawn struct {
 	notes   []string     // on runs that are missing, have failed or have not converged
 }
 
-// sampler keeps the samples of a row.
+// sampler caches the samples of a row.
 type sampler struct {
 	table *Table
 	row   Row
 	known map[uint64]*Sample
 }
 
-// fixed says that all seeds have the same sample.
+// fixed reports whether all seeds have the same sample.
 func (s *sampler) fixed() bool { return !s.row.From.Value.Random() && s.table.Subset == 0 }
 
 // sample returns the codes of a seed.
@@ -208,7 +207,7 @@ func (s *sampler) sample(ctx context.Context, seed uint64) (*Sample, error) {
 	return sample, nil
 }
 
-// subset keeps random rows, the same of all sources with as many.
+// subset keeps random rows, the same for all sources with equally many rows.
 func (s *Sample) subset(rows int, seed uint64) *Sample {
 	in := s.Input
 	chosen := rng.New(seed, "table/subset").Perm(in.Codes.Rows)[:rows]
@@ -231,7 +230,7 @@ func (s *Sample) subset(rows int, seed uint64) *Sample {
 	return &Sample{Input: part, Codes: s.Codes, Timed: s.Timed}
 }
 
-// measure computes a metric for every seed, or once if chance has no part in it.
+// measure computes a metric for every seed, or once if it is deterministic.
 func (s *sampler) measure(ctx context.Context, m measured, seeds int) (drawn, error) {
 	var d drawn
 	if s.row.Missing != "" {
@@ -270,7 +269,7 @@ func (s *sampler) measure(ctx context.Context, m measured, seeds int) (drawn, er
 	return d, nil
 }
 
-// compute computes a metric as metrics.Evaluate does, or its time, and says whether it drew random numbers.
+// compute computes a metric as metrics.Evaluate does, or times it, and reports whether it drew random numbers.
 func compute(ctx context.Context, c metrics.Choice, s *Sample, seed uint64) (r metrics.Result, touched bool, err error) {
 	metric := c.Value
 	if _, ok := metric.(metrics.SubCoded); ok && s.Codes != nil {
@@ -294,7 +293,7 @@ func compute(ctx context.Context, c metrics.Choice, s *Sample, seed uint64) (r m
 	return r, !bytes.Equal(before, after), err
 }
 
-// clone copies a metric, so that the sub-codes of one row are not left to another.
+// clone copies a metric, so that rows do not share sub-codes.
 func clone(m metrics.Metric) metrics.Metric {
 	v := reflect.ValueOf(m)
 	if v.Kind() != reflect.Pointer {

@@ -10,11 +10,11 @@ import (
 	"github.com/unravel-ml/unravel/report"
 )
 
-// Curves are pictures of columns: the values of rows of one series against the numbers that these rows stand for.
+// Curves plots columns: the values of the rows of each series against Row.At.
 type Curves struct {
-	X       string   `yaml:"x" doc:"what the rows' numbers are"`
-	Log     bool     `yaml:"log" doc:"on a logarithmic axis"`
-	Columns []string `yaml:"columns" doc:"the columns that are drawn, a picture each"`
+	X       string   `yaml:"x" doc:"label of the horizontal axis"`
+	Log     bool     `yaml:"log" doc:"use a logarithmic horizontal axis"`
+	Columns []string `yaml:"columns" doc:"columns to plot, a figure each"`
 }
 
 // Validate checks the settings.
@@ -28,7 +28,7 @@ func (c *Curves) Validate() error {
 	return nil
 }
 
-// validCurves wants curves of columns that there are, and rows that are part of them.
+// validCurves checks that the columns exist and that rows are part of the curves.
 func (t *Table) validCurves(columns []string) error {
 	for i, r := range t.Rows {
 		key := fmt.Sprintf("rows.%d.at", i)
@@ -58,7 +58,7 @@ type CurveFile struct {
 	Write func(io.Writer) error
 }
 
-// CurveFiles are the pictures of a result's curves, as PNG files: those that have a point.
+// CurveFiles returns the plots of a result that have a point, as PNG files.
 func (r *Result) CurveFiles() []CurveFile {
 	if r.table.Curves == nil {
 		return nil
@@ -76,7 +76,7 @@ func (r *Result) CurveFiles() []CurveFile {
 	return list
 }
 
-// series are the curves of a column.
+// series returns the curves of a column.
 func (r *Result) series(column string) (list []report.Series) {
 	for i, row := range r.table.Rows {
 		c := r.Cell(row.Label, column)

@@ -10,14 +10,13 @@ import (
 	"github.com/unravel-ml/unravel/runs/sweep"
 )
 
-// DataSet is one of several data sets that the rows of a table are trained on. Every column is then shown for
-// each of them.
+// DataSet is one of several data sets that the rows of a table are trained on. Every column is shown for each data set.
 type DataSet struct {
-	Label  string         `yaml:"label" doc:"its name, in the reference file too, in place of reference.dataset"`
-	Values sweep.Settings `yaml:"values" doc:"name: value, which stands for $name in the configs and settings of rows"`
-	Set    sweep.Settings `yaml:"set" doc:"key.path: value, on top of what a row sets"`
-	Quick  sweep.Settings `yaml:"quick" doc:"key.path: value, on top of all that is set at the scale quick, but for what a row has there"`
-	Full   bool           `yaml:"full" doc:"it is part of the table at the scale full only"`
+	Label  string         `yaml:"label" doc:"label of the data set, also in the reference file, in place of reference.dataset"`
+	Values sweep.Settings `yaml:"values" doc:"name: value, which replaces $name in the configs and settings of rows"`
+	Set    sweep.Settings `yaml:"set" doc:"key.path: value, overrides the settings of rows"`
+	Quick  sweep.Settings `yaml:"quick" doc:"key.path: value at the scale quick; overrides all but the quick settings of a row"`
+	Full   bool           `yaml:"full" doc:"show it at the scale full only"`
 }
 
 // Validate checks the settings.
@@ -30,7 +29,7 @@ func (d *DataSet) Validate() error {
 
 var placeholders = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
 
-// fill puts values in the places of their names.
+// fill replaces $name by its value.
 func (d *DataSet) fill(text string) (filled string, err error) {
 	filled = placeholders.ReplaceAllStringFunc(text, func(name string) string {
 		var known []string
@@ -46,14 +45,14 @@ func (d *DataSet) fill(text string) (filled string, err error) {
 	return filled, err
 }
 
-// scaled is the table without the data sets that are not part of it at a scale.
+// scaled returns the table with the data sets of a scale.
 func (t *Table) scaled(scale string) *Table {
 	one := *t
 	one.DataSets = slices.DeleteFunc(slices.Clone(t.DataSets), func(d DataSet) bool { return d.Full && scale != FullScale })
 	return &one
 }
 
-// places is the table for each of its data sets: itself if it has no list of them.
+// places returns the table for each of its data sets; itself if it has no list of them.
 func (t *Table) places() []*Table {
 	if len(t.DataSets) == 0 {
 		return []*Table{t}
@@ -67,7 +66,7 @@ func (t *Table) places() []*Table {
 	return list
 }
 
-// heads are the columns as they are shown: of several data sets, a group for each column.
+// heads returns the columns to show: with several data sets, a group of them for each column.
 func (t *Table) heads() []Column {
 	if len(t.DataSets) == 0 {
 		return t.Columns
@@ -83,7 +82,7 @@ func (t *Table) heads() []Column {
 	return list
 }
 
-// cellName is what a cell calls its column.
+// cellName returns the name of a column in cells.
 func (t *Table) cellName(c Column) string {
 	if t.at == nil {
 		return c.Label

@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// layout is a result as all writers show it: texts with marks, and the footnotes that the
-// marks stand for.
+// layout is a result as text for all writers: cells with marks, and the footnotes of the marks.
 type layout struct {
 	*Result
-	Heads     []Column // as they are shown
+	Heads     []Column // the columns to show
 	Groups    []group
-	Parts     []group // what pages show below each other: everything, or, of several data sets, each group
-	Compared  bool    // something is printed
+	Parts     []group // tables that pages show below each other: one, or one for each group of data sets
+	Compared  bool    // some cell has a printed value
 	Lines     []line
 	Footnotes []footnote
 	Columns   []columnDoc
@@ -31,7 +30,7 @@ type group struct {
 type line struct {
 	Label    string
 	Cells    []shown
-	Compared bool // something is printed, so that lines of it and of differences make sense
+	Compared bool // some cell of the line has a printed value
 }
 
 // shown is a cell as text.
@@ -45,7 +44,7 @@ type footnote struct{ Mark, Text string }
 
 type columnDoc struct{ Label, Doc string }
 
-// The marks that are not letters.
+// Marks other than letters.
 const (
 	nearMark    = "~"
 	differsMark = "!"
@@ -105,7 +104,7 @@ func (r *Result) layout() *layout {
 	return l
 }
 
-// groupsIn are the headings above some of the columns.
+// groupsIn returns the headings above a range of columns.
 func (l *layout) groupsIn(first, after int) (list []group) {
 	for _, g := range l.Groups {
 		if g.First, g.After = max(g.First, first), min(g.After, after); g.First < g.After {
@@ -115,7 +114,7 @@ func (l *layout) groupsIn(first, after int) (list []group) {
 	return list
 }
 
-// show makes texts of a cell, and a footnote of its reason if it is a new one.
+// show writes a cell as text, and adds a footnote if its reason is new.
 func (l *layout) show(c Cell, common, decimals int) shown {
 	s := shown{Ours: none, Theirs: none, Difference: none, Status: c.Status}
 	if c.Ours != nil {
@@ -160,7 +159,7 @@ func (l *layout) show(c Cell, common, decimals int) shown {
 	return s
 }
 
-// footnote is the mark of a text, a new one if it has none.
+// footnote returns the mark of a text, a new one if there is none.
 func (l *layout) footnote(text string, common int) string {
 	notes := l.Footnotes[common:]
 	at := slices.IndexFunc(notes, func(f footnote) bool { return f.Text == text })
@@ -171,7 +170,7 @@ func (l *layout) footnote(text string, common int) string {
 	return letters(at)
 }
 
-// fixed writes a number with so many digits behind the point, never as -0.
+// fixed writes a number with the given decimals, never as -0.
 func fixed(v float64, decimals int) string {
 	text := strconv.FormatFloat(v, 'f', decimals, 64)
 	if strings.Trim(text, "-0.") == "" {
@@ -180,7 +179,7 @@ func fixed(v float64, decimals int) string {
 	return text
 }
 
-// letters counts a, b, ..., z, aa, ab, ...
+// letters returns the n-th of a, b, ..., z, aa, ab, ...
 func letters(n int) string {
 	text := ""
 	for n++; n > 0; n = (n - 1) / 26 {
@@ -189,7 +188,7 @@ func letters(n int) string {
 	return text
 }
 
-// Summary is the result in a line.
+// Summary returns the result in a line.
 func (r *Result) Summary() string {
 	if r.table.Compare == Ratio {
 		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, plural(r.Seeds, "time"))

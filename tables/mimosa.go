@@ -19,13 +19,13 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Mimosa is a source of components and hierarchies: those that MIMOSA finds in the codes of an autoencoder's training
-// images, of which there is a run for each seed. Metrics compare them with the truth.
+// Mimosa trains an autoencoder for each seed and learns components and a hierarchy from the codes of its training images
+// by MIMOSA. Metrics compare them with the true ones.
 type Mimosa struct {
-	Config         string         `yaml:"config" doc:"the config of the autoencoder"`
-	Set            sweep.Settings `yaml:"set" doc:"key.path: value, on top of the config; what the scale sets comes on top of this"`
-	Quick          sweep.Settings `yaml:"quick" doc:"key.path: value, on top of all, at the scale quick"`
-	MergedShare    float64        `yaml:"merged_share" doc:"in place of min_merged: the part of the codes below which components are dropped; 0: min_merged counts"`
+	Config         string         `yaml:"config" doc:"config of the autoencoder: a .yaml file, or the name of one that comes with unravel"`
+	Set            sweep.Settings `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
+	Quick          sweep.Settings `yaml:"quick" doc:"key.path: value at the scale quick, overrides all others"`
+	MergedShare    float64        `yaml:"merged_share" doc:"min_merged as a fraction of the codes: smaller components are dropped; 0: use min_merged"`
 	mimosa.Options `yaml:",inline"`
 }
 
@@ -40,7 +40,7 @@ func (m *Mimosa) Validate() error {
 	return m.Options.Validate()
 }
 
-// options are those for so many codes.
+// options returns the options for a number of codes.
 func (m *Mimosa) options(codes int) mimosa.Options {
 	o := m.Options
 	if m.MergedShare > 0 {
@@ -52,13 +52,13 @@ func (m *Mimosa) options(codes int) mimosa.Options {
 // Random implements Source.
 func (m *Mimosa) Random() bool { return true }
 
-// Plan implements Trained: the run measures nothing itself.
+// Plan implements Trained. The run measures nothing itself.
 func (m *Mimosa) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
 	run, err := p.Run(p.Name(row, seed), RunSettings{Config: m.Config, Set: m.Set, Quick: m.Quick}, seed)
 	return []sweep.Run{run}, err
 }
 
-// explored is what MIMOSA found, as it is stored in the run's folder.
+// explored is the result of MIMOSA, as stored in the run's folder.
 type explored struct {
 	Options     mimosa.Options      `json:"options"`
 	MergedShare float64             `json:"merged_share"`
@@ -124,7 +124,7 @@ func (m *Mimosa) explore(ctx context.Context, e *train.Experiment, images []int)
 	return r, nil
 }
 
-// defined are the metrics that have a value: without a component, codes have no purity.
+// defined returns the metrics that have a value: without components there is no purity.
 func (x *explored) defined(choices []metrics.Choice) []metrics.Choice {
 	if !x.empty() {
 		return choices
@@ -135,12 +135,12 @@ func (x *explored) defined(choices []metrics.Choice) []metrics.Choice {
 // purity is the name of the metric.
 const purity = "purity"
 
-// empty says that there is no component.
+// empty reports that there is no component.
 func (x *explored) empty() bool {
 	return !slices.ContainsFunc(x.Components, func(c int) bool { return c >= 0 })
 }
 
-// of finds the results of metrics; a purity that is not defined is NaN.
+// of returns the results of metrics; an undefined purity is NaN.
 func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool) {
 	for i, name := range metrics.ResultNames(choices) {
 		at := slices.IndexFunc(x.Results, func(r metrics.Result) bool { return r.Name == name })
@@ -156,12 +156,12 @@ func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool
 	return list, true
 }
 
-// file is the name of the file of what these options find, in the run's folder.
+// file returns the name of the file in the run's folder with the result of these options.
 func (m *Mimosa) file() string {
 	return "mimosa-" + runs.FileHash(fmt.Appendf(nil, "%+v %v", m.Options, m.MergedShare))[:8] + ".json"
 }
 
-// stored reads what was found before; nil if nothing was, or if the file is not of this run, or damaged: it is found again.
+// stored reads an earlier result; nil if there is none, or if the file is damaged or belongs to another run.
 func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
 	store, err := runs.View(run.Dir)
 	if err != nil {

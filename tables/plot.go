@@ -29,7 +29,7 @@ const (
 	plotMargin = 40
 )
 
-// plot places the cells that have both values, on logarithmic axes if they are compared by their ratio; nil if nothing is printed.
+// plot places the cells that have both values, on logarithmic axes if ratios are compared; nil if no value is printed.
 func (r *Result) plot() *plot {
 	if r.Printed == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (r *Result) plot() *plot {
 	return p
 }
 
-// place is where a cell is on the axes, if it has both values.
+// place returns a cell's position on the axes; false if it lacks a value.
 func (c *Cell) place(log bool) (x, y float64, ok bool) {
 	switch {
 	case c.Ours == nil || c.Theirs == nil || log && (*c.Ours <= 0 || *c.Theirs <= 0):
@@ -74,7 +74,7 @@ func (c *Cell) place(log bool) (x, y float64, ok bool) {
 	return *c.Theirs, *c.Ours, true
 }
 
-// limits are the least and the largest value of the plot; 0 is one of them, or between them, where axes are not logarithmic.
+// limits returns the smallest and the largest value of the plot, which include 0 on linear axes.
 func (r *Result) limits(log bool) (low, high float64) {
 	some := !log
 	for _, row := range r.Rows {
@@ -94,7 +94,7 @@ func (r *Result) limits(log bool) (low, high float64) {
 	return low, high
 }
 
-// tickStep is the distance of at least four ticks on an axis.
+// tickStep returns the distance between ticks, of which an axis has at least four.
 func tickStep(low, high float64) float64 {
 	step := math.Pow(10, math.Floor(math.Log10(high-low)))
 	for (high-low)/step < 4 {

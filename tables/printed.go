@@ -22,13 +22,13 @@ func (r *Row) name() string {
 	return r.Label
 }
 
-// printedCell is the printed cell of a row and a column.
+// printedCell returns the printed cell of a row and a column.
 func (t *Table) printedCell(r *Row, column string) *Printed {
 	return t.Reference.Find(r.dataset(t), r.name(), column)
 }
 
-// againstReference wants the labels, and all their cells, in the reference file. It returns
-// the key that is wrong.
+// againstReference checks that the reference file has the labels and all their cells. It returns the key that is
+// wrong.
 func (t *Table) againstReference() (key string, err error) {
 	type named struct{ key, set, row string }
 	var list []named
@@ -58,7 +58,7 @@ func (t *Table) againstReference() (key string, err error) {
 	return "", nil
 }
 
-// againstSet wants all cells for one data set of the file, which a key names, of the rows that name a data set, or none.
+// againstSet checks the cells of one data set, named by a key, of the rows that name a data set, or that do not.
 func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 	ref := t.Reference
 	if known := ref.sets(); !slices.Contains(known, set) && !slices.Contains(known, anyName) {
@@ -91,8 +91,8 @@ func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 	return "", nil
 }
 
-// Coverage counts, without computing anything, the cells that come out as printed by the
-// table's notes, and all cells that the paper prints for its data sets. Of times none is said to come out as printed.
+// Coverage counts, without computing anything, the printed cells that are reproduced according to the table's notes,
+// and all cells that the paper prints for its data sets. Times are never counted as reproduced.
 func (t *Table) Coverage() (reproduced, printed int) {
 	sets := map[string]bool{}
 	for _, place := range t.places() {
@@ -113,7 +113,7 @@ func (t *Table) Coverage() (reproduced, printed int) {
 	return reproduced, printed
 }
 
-// comesOut says whether the table has a printed cell, can compute it, and has no note on it.
+// comesOut reports whether the table has a printed cell, can compute it, and has no note on it.
 func (t *Table) comesOut(p *Printed) bool {
 	for _, r := range t.Rows {
 		shown := slices.ContainsFunc(t.places(), func(place *Table) bool { return r.dataset(place) == p.Dataset })

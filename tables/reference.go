@@ -35,7 +35,7 @@ type Decimal struct {
 	Decimals int    // digits behind the point: 2
 }
 
-// Half is half a unit of the last printed digit: what rounding may have changed.
+// Half returns half a unit of the last printed digit, the largest rounding error.
 func (d Decimal) Half() float64 {
 	half := 0.5
 	for range d.Decimals {
@@ -97,8 +97,7 @@ func ParseReference(file string, src []byte) (*Reference, error) {
 	return ref, nil
 }
 
-// plainLines wants whole lines of readable text: a file that was cut off or went
-// through another editor should not be read as something else.
+// plainLines reports files that are not whole lines of UTF-8 text, such as truncated ones.
 func plainLines(file string, src []byte) error {
 	for i, line := range bytes.SplitAfter(src, []byte("\n")) {
 		switch {
@@ -149,7 +148,7 @@ func parsePrinted(fields []string) (p Printed, err error) {
 // maxDigits bounds a printed number, so that all its digits are exact.
 const maxDigits = 15
 
-// parseDecimal reads a number such as -0.40. Nothing is nothing.
+// parseDecimal reads a number such as -0.40; an empty text gives an empty Decimal.
 func parseDecimal(text string) (Decimal, error) {
 	if text == "" {
 		return Decimal{}, nil
@@ -168,8 +167,7 @@ func parseDecimal(text string) (Decimal, error) {
 	return Decimal{Value: value, Text: text, Decimals: len(fraction)}, nil
 }
 
-// ReadReference reads the reference file at a path of a file system; an error calls it by
-// the name shown.
+// ReadReference reads the reference file at a path of a file system; errors call it by the name shown.
 func ReadReference(fsys fs.FS, path, shown string) (*Reference, error) {
 	src, err := fs.ReadFile(fsys, path)
 	if err != nil {
@@ -182,10 +180,10 @@ func ReadReference(fsys fs.FS, path, shown string) (*Reference, error) {
 	return ParseReference(shown, src)
 }
 
-// anyName stands, in a line without a value, for all data sets, rows or columns without a line of their own.
+// anyName matches, in a line without a value, all data sets, rows or columns without a line of their own.
 const anyName = "*"
 
-// Find returns a cell of a data set, nil if it is not there.
+// Find returns a cell of a data set; nil if there is none.
 func (r *Reference) Find(dataset, row, column string) *Printed {
 	var general *Printed
 	for i := range r.Cells {
@@ -202,7 +200,7 @@ func (r *Reference) Find(dataset, row, column string) *Printed {
 
 func meant(name, of string) bool { return name == of || name == anyName }
 
-// names lists what the cells of a data set call something, without repetition.
+// names lists the distinct names of something in the cells of a data set.
 func (r *Reference) names(dataset string, of func(*Printed) string) []string {
 	var names []string
 	for i := range r.Cells {

@@ -26,7 +26,7 @@ type Result struct {
 	remark string // on the scale
 }
 
-// Computed says whether a cell has a value of ours.
+// Computed reports whether some cell has a value of ours.
 func (r *Result) Computed() bool {
 	return slices.ContainsFunc(r.Rows, func(row ResultRow) bool {
 		return slices.ContainsFunc(row.Cells, func(c Cell) bool { return c.Ours != nil })
@@ -45,7 +45,7 @@ type Cell struct {
 	Ours       *float64 `json:"ours"`          // nil: there is none
 	Deviation  float64  `json:"std,omitempty"` // the standard deviation of a draw
 	Draws      int      `json:"n"`
-	Exact      bool     `json:"exact"`           // chance has no part in it
+	Exact      bool     `json:"exact"`           // it is deterministic
 	Theirs     *float64 `json:"theirs"`          // nil: nothing is printed
 	Difference *float64 `json:"difference"`      // ours - theirs
 	Ratio      *float64 `json:"ratio,omitempty"` // theirs / ours, of times
@@ -71,17 +71,17 @@ const (
 	Same      Status = "same"      // rounded, it is the printed value
 	Near      Status = "near"      // it differs by no more than two standard deviations, rounding aside
 	Known     Status = "known"     // it differs, and the table has a note that says why
-	Differs   Status = "differs"   // it differs, and nobody says why
-	Stale     Status = "stale"     // it agrees, and yet the table has a note that it differs
+	Differs   Status = "differs"   // it differs, and there is no note
+	Stale     Status = "stale"     // it agrees, but a note says that it differs
 	Missing   Status = "missing"   // we have no value
 	Unprinted Status = "unprinted" // the paper has no value
 	Measured  Status = "measured"  // a time, which is not compared
 )
 
-// Reproduced says whether the cell agrees with the printed one.
+// Reproduced reports whether the cell agrees with the printed one.
 func (s Status) Reproduced() bool { return s == Same || s == Near || s == Stale }
 
-// reasons has the reason, if there is one.
+// reasons returns the reason, if there is one.
 func (c *Cell) reasons() []string {
 	if c.Reason == "" {
 		return nil
@@ -89,10 +89,10 @@ func (c *Cell) reasons() []string {
 	return []string{c.Reason}
 }
 
-// slack is for printed values that are halfway between two values of ours.
+// slack admits rounding errors in printed values halfway between two of ours.
 const slack = 1e-9
 
-// cell makes a cell of what was measured.
+// cell makes a cell from results.
 func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 	p := t.printedCell(&row, column.Label)
 	c := Cell{Column: t.cellName(column), Draws: len(d.results), Exact: d.exact, Notes: d.notes, printed: p}
@@ -142,7 +142,7 @@ func (d *drawn) converged(values []float64, a Aggregate) (not int, of *float64) 
 	return not, &v
 }
 
-// values are what a column shows of results, or of fits.
+// values returns the values of results, or of fits, that a column shows.
 func (c *Column) values(d drawn) ([]float64, error) {
 	var values []float64
 	if c.Fit != "" {
@@ -171,7 +171,7 @@ func (c *Column) values(d drawn) ([]float64, error) {
 	return values, nil
 }
 
-// because is what a result says of itself.
+// because returns the notes of a result.
 func because(notes []string) string {
 	if len(notes) == 0 {
 		return ""
@@ -179,7 +179,7 @@ func because(notes []string) string {
 	return ": " + notes[0]
 }
 
-// number is that of the part which the column shows.
+// number returns the value of a result that the column shows.
 func (c *Column) number(r metrics.Result) (float64, error) {
 	for _, part := range r.Parts {
 		if part.Name != c.Part {
@@ -199,7 +199,7 @@ func (c *Column) number(r metrics.Result) (float64, error) {
 	return 0, fmt.Errorf("metric %s: its part %q has 0 numbers; want one", c.Metric.Name, c.Part)
 }
 
-// set is what there is to say of a time: how often ours goes into the printed one, if that is more than 0 to its digits.
+// set compares a time: the ratio of the printed one to ours, unless the printed one is 0 to its digits.
 func (c *Cell) set() {
 	c.Status, c.Reason = Measured, ""
 	switch {
@@ -242,7 +242,7 @@ func (c *Cell) judge(draws int) {
 	}
 }
 
-// deviation is the standard deviation of values (n-1 degrees of freedom), 0 of a single one.
+// deviation returns the standard deviation of values (n-1 degrees of freedom), 0 for a single one.
 func deviation(values []float64) float64 {
 	if len(values) < 2 {
 		return 0
@@ -267,7 +267,7 @@ func (r *Result) Count(s Status) int {
 	return n
 }
 
-// Cell returns a cell, nil if there is none.
+// Cell returns a cell; nil if there is none.
 func (r *Result) Cell(row, column string) *Cell {
 	for i := range r.Rows {
 		for j := range r.Rows[i].Cells {

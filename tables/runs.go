@@ -14,26 +14,26 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Runs is a source of codes that are trained: one run for each seed, or the best of a grid of them. Metrics
-// are measured by the runs themselves, as part of their config, and read from their folders.
+// Runs trains the codes: one run for each seed, or the best of a grid. The runs measure the table's
+// metrics, as part of their config, and the table reads the results from their folders.
 type Runs struct {
-	Config string         `yaml:"config" doc:"the config of the runs: a .yaml file, or the name of one that comes with unravel"`
-	Set    sweep.Settings `yaml:"set" doc:"key.path: value, on top of the config; what the scale sets comes on top of this"`
-	Fixed  sweep.Settings `yaml:"fixed" doc:"key.path: value, on top of what the scale sets"`
-	Quick  sweep.Settings `yaml:"quick" doc:"key.path: value, on top of all, at the scale quick"`
-	Grid   sweep.Axes     `yaml:"grid" doc:"key.path: [values]: for each seed a run with every combination, of which one is selected"`
-	Select *Selection     `yaml:"select" doc:"which run of the grid"`
+	Config string         `yaml:"config" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
+	Set    sweep.Settings `yaml:"set" doc:"key.path: value, overrides the config; the scale overrides it"`
+	Fixed  sweep.Settings `yaml:"fixed" doc:"key.path: value, overrides the scale's settings"`
+	Quick  sweep.Settings `yaml:"quick" doc:"key.path: value at the scale quick, overrides all others"`
+	Grid   sweep.Axes     `yaml:"grid" doc:"key.path: [values]: each seed has a run with every combination, of which select chooses one"`
+	Select *Selection     `yaml:"select" doc:"how to choose a run of the grid"`
 }
 
-// Selection selects a run of a grid by what the runs have fitted (fit.json): of those with the lowest values of one
-// quantity the one with the lowest value of another.
+// Selection chooses a run of a grid by quantities in fit.json: among the runs with the lowest values of By, the one
+// with the lowest value of Then.
 type Selection struct {
-	Keep float64  `yaml:"keep" doc:"part of the grid that is kept, 0 to 1"`
-	By   FitValue `yaml:"by" doc:"those with the lowest value of it are kept"`
-	Then FitValue `yaml:"then" doc:"the run with the lowest value of it, among those kept, is selected"`
+	Keep float64  `yaml:"keep" doc:"fraction of the grid that is kept, 0 to 1"`
+	By   FitValue `yaml:"by" doc:"quantity to keep by: runs with the lowest values stay"`
+	Then FitValue `yaml:"then" doc:"quantity to choose by: the kept run with the lowest value"`
 }
 
-// FitValue names a quantity of train.Fit.
+// FitValue names a quantity of a run's fit.
 type FitValue string
 
 // The quantities.
@@ -58,7 +58,7 @@ func (v FitValue) of(f *train.Fit) (float64, bool) {
 	return *at, true
 }
 
-// valid wants a known name.
+// valid reports an unknown name.
 func (v FitValue) valid(key string) error {
 	if slices.Contains(fitValues, v) {
 		return nil
@@ -119,7 +119,7 @@ func (r *Runs) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9.]+`)
 
-// plainName is a label that can be part of a folder's name.
+// plainName makes a label part of a folder's name.
 func plainName(label string) string {
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ReplaceAll(label, "β", "beta"), "-"), "-.")
 	if name == "" {
@@ -137,7 +137,7 @@ func (r *Runs) Results(_ context.Context, runs []sweep.Entry, _ []metrics.Choice
 	return chosen.Metrics, chosen.Fit, nil
 }
 
-// choose selects a run of those of a seed, all of which are finished. One without the quantities comes last.
+// choose returns the selected run of a seed's finished runs. Runs without the quantities come last.
 func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
 	if r.Select == nil || len(entries) == 1 {
 		return entries[0]
@@ -162,7 +162,7 @@ func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
 
 // Planner makes the runs of a table at one scale, and for one of its data sets.
 type Planner struct {
-	folder  string // where files that the table names are looked for
+	folder  string // of the table; files that it names are looked for there
 	scale   string // its name
 	set     sweep.Settings
 	metrics []metrics.Choice // that runs measure
@@ -170,7 +170,7 @@ type Planner struct {
 	at      *DataSet         // nil: the table has no list of them
 }
 
-// on is the planner for a data set.
+// on returns the planner for a data set.
 func (p *Planner) on(d *DataSet) *Planner {
 	one := *p
 	one.at = d
@@ -209,7 +209,7 @@ func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
 	return overrides, nil
 }
 
-// fill puts values of the data set in the places of their names.
+// fill replaces $name by the data set's value.
 func (p *Planner) fill(text string) (string, error) {
 	if p.at == nil {
 		return text, nil

@@ -18,22 +18,21 @@ const (
 	FullScale  = "full"  // as in the paper, or more
 )
 
-// Scales are the sizes of a computation, the smallest first: quick, then those that the table has besides, in its
-// order, then full.
+// Scales lists the scales of a table, the smallest first: quick, the table's own ones in its order, full.
 type Scales []Scale
 
-// Scale says how much is computed.
+// Scale is an amount of computation.
 type Scale struct {
 	Name    string         `yaml:"-"`
-	Seeds   int            `yaml:"seeds" doc:"draws, or runs, of what is random; the seeds are 0, 1, ..."`
+	Seeds   int            `yaml:"seeds" doc:"number of samples or runs of random rows; the seeds are 0, 1, ..."`
 	Set     sweep.Settings `yaml:"set" doc:"key.path: value, in the configs of all runs"`
-	Dataset string         `yaml:"dataset" doc:"the data set whose printed cells are meant at this scale, if not that of the reference"`
-	Label   string         `yaml:"label" doc:"with dataset: who has printed them"`
-	Draws   int            `yaml:"draws" doc:"with dataset: runs that a printed value of it is the mean of; 0: as the reference says"`
-	Remark  string         `yaml:"remark" doc:"what this scale can show, and what not"`
+	Dataset string         `yaml:"dataset" doc:"data set of the printed cells at this scale, if not that of the reference"`
+	Label   string         `yaml:"label" doc:"with dataset: source of the printed cells"`
+	Draws   int            `yaml:"draws" doc:"with dataset: number of runs averaged in a printed value; 0: that of the reference"`
+	Remark  string         `yaml:"remark" doc:"what this scale can and cannot show"`
 }
 
-// defaultScales are those of a table that says nothing of them.
+// defaultScales returns the scales of a table that sets none.
 func defaultScales() Scales {
 	return Scales{{Name: QuickScale, Seeds: 5}, {Name: FullScale, Seeds: 20}}
 }
@@ -63,7 +62,7 @@ func (s *Scales) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// ConfigType says what can be given.
+// ConfigType implements config.Typer.
 func (s Scales) ConfigType() string {
 	return "{quick: {seeds: 5}, full: {seeds: 20}} and others by name"
 }
@@ -77,7 +76,7 @@ func (s Scales) Names() []string {
 	return names
 }
 
-// Find returns a scale; the error of another name lists those that there are.
+// Find returns a scale by name; its error lists the names.
 func (s Scales) Find(name string) (*Scale, error) {
 	at := slices.IndexFunc(s, func(one Scale) bool { return one.Name == name })
 	if at < 0 {
@@ -86,7 +85,7 @@ func (s Scales) Find(name string) (*Scale, error) {
 	return &s[at], nil
 }
 
-// printed is where the printed values of a scale are.
+// printed returns the place of a scale's printed values.
 func (s *Scale) printed(usual ReferenceFile) ReferenceFile {
 	if s.Dataset == "" {
 		return usual
@@ -96,7 +95,7 @@ func (s *Scale) printed(usual ReferenceFile) ReferenceFile {
 	return usual
 }
 
-// scale is the scale of a name; no name means quick.
+// scale returns a scale by name; no name means quick.
 func (t *Table) scale(name string) (*Scale, error) {
 	if name == "" {
 		name = QuickScale

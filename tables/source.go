@@ -17,11 +17,11 @@ import (
 // Source is where the codes that a row of a table measures come from: it is [Sampled], [Assumed] or [Trained]. A program adds a
 // source of its own with [RegisterSource], before it opens tables that name it.
 type Source interface {
-	// Random says whether the codes of different seeds differ.
+	// Random reports whether the codes of different seeds differ.
 	Random() bool
 }
 
-// Sampled is a Source whose codes are made in a moment.
+// Sampled is a Source whose codes are computed at once, without training.
 type Sampled interface {
 	Source
 
@@ -45,11 +45,11 @@ type Trained interface {
 // ErrNotRun is the error of a source whose codes of a seed have not been made yet.
 var ErrNotRun = errors.New("not run yet")
 
-// Sample is what the metrics of a row measure.
+// Sample holds the codes and factors that the metrics of a row measure.
 type Sample struct {
 	Input *metrics.Input
-	Codes factor.SubCodes // which columns are the sub-code of which factor; nil: by the metrics' own rule
-	Timed bool            // the values that are meant are the seconds which metrics take
+	Codes factor.SubCodes // columns of each factor's sub-code; nil: by the metrics' own rule
+	Timed bool            // the cells are the seconds that the metrics take
 }
 
 // Sources lists the sources that a table can name.
@@ -59,11 +59,11 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Source { return &Entangled{datasets.Entangled{Levels: 11}} },
 	},
 	{
-		Name: "linear", Doc: "sums of factors that take all combinations of levels once: a joint distribution that is known exactly",
+		Name: "linear", Doc: "weighted sums of factors that take every combination of levels once: an exactly known joint distribution",
 		Source: "Cao et al. 2022, appendix F.2", New: func() Source { return &Linear{Levels: 2} },
 	},
 	{
-		Name: "importances", Doc: "no codes, but importances of code columns for factors that are assumed; only dci can score them",
+		Name: "importances", Doc: "assumed importances of code columns for factors, in place of codes; only dci can score them",
 		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &Importances{} },
 	},
 	{
@@ -73,7 +73,7 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 		Name: "runs", Doc: "the codes of trained models: a run for each seed, or the best of a grid", New: func() Source { return &Runs{} },
 	},
 	{
-		Name: "mimosa", Doc: "the components that MIMOSA finds in the codes of trained autoencoders, and their hierarchy",
+		Name: "mimosa", Doc: "components and a hierarchy that MIMOSA learns from the codes of trained autoencoders",
 		Source: "Ross and Doshi-Velez 2021, section 5.1", New: func() Source { return &Mimosa{Options: mimosa.Defaults()} },
 	},
 }}
@@ -84,17 +84,17 @@ type SourceChoice struct {
 	Value Source
 }
 
-// DecodeConfig reads the choice from a config.
+// DecodeConfig implements config.Decoder.
 func (c *SourceChoice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Sources, (*registry.Choice[Source])(c))
 }
 
-// EncodeConfig writes the choice into a config.
+// EncodeConfig implements config.Encoder.
 func (c SourceChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Source](c))
 }
 
-// ConfigType says what can be chosen.
+// ConfigType implements config.Typer.
 func (c SourceChoice) ConfigType() string { return config.ChoiceType(Sources) }
 
 // Entangled makes the codes of one of the encoders of Zhang and Sugiyama 2024, appendix F.1, in
@@ -104,7 +104,7 @@ type Entangled struct{ datasets.Entangled }
 // Random implements Source.
 func (e *Entangled) Random() bool { return e.Encoder == "random" }
 
-// Sample implements Source.
+// Sample implements Sampled.
 func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	codes, columns, err := e.Codes(seed)
 	if err != nil {
@@ -129,8 +129,8 @@ func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	return s, nil
 }
 
-// RegisterSource adds a source of one's own, which a config can then name. A program calls it before it
-// reads a config; a second one of a name is an error.
+// RegisterSource adds a source that tables can then name; call it before a table is opened. It is an error if the name
+// is taken.
 func RegisterSource(e registry.Entry[Source]) error { return Sources.Register(e) }
 
 // NamedSource returns a source by name with its defaults.

@@ -3,8 +3,9 @@
 //
 // A [Table] is a YAML file: rows, each with a source of codes; columns, each a metric; a
 // file of printed values; and notes on the cells that do not come out as printed, with the
-// reason. [Table.Compute] makes a [Result], which says of every cell whether it agrees, and
-// writes itself as text, Markdown, CSV, LaTeX, HTML and JSON.
+// reason. [Table.Compute] makes a [Result], which says for every cell whether it agrees, and
+// writes itself as text, Markdown, CSV, LaTeX, HTML and JSON. A table of one's own is a YAML file with
+// a reference file beside it ([Open], [Load]); its rows may name sources that a program adds with [RegisterSource].
 package tables
 
 import (
@@ -22,67 +23,67 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Table says how a table of a paper is computed.
+// Table is the definition of a table of a paper.
 type Table struct {
-	Name     string           `yaml:"name" doc:"what the command line calls it"`
-	Title    string           `yaml:"title" doc:"what it shows, in a line"`
+	Name     string           `yaml:"name" doc:"name on the command line"`
+	Title    string           `yaml:"title" doc:"title, in a line"`
 	Source   string           `yaml:"source" doc:"paper and table"`
 	Printed  ReferenceFile    `yaml:"reference" doc:"the printed values"`
-	Decimals int              `yaml:"decimals" doc:"digits behind the point of our values"`
-	Compare  Comparison       `yaml:"compare" doc:"difference, or ratio, of values that are times: these are set beside the printed ones, and never said to agree"`
-	Subset   int              `yaml:"subset" doc:"measure so many random rows of the codes, others for every seed; 0: all"`
-	Scales   Scales           `yaml:"scales" doc:"how much is computed"`
-	DataSets []DataSet        `yaml:"datasets" doc:"data sets that all rows are trained on; none: rows say what they are trained on"`
+	Decimals int              `yaml:"decimals" doc:"decimals of our values"`
+	Compare  Comparison       `yaml:"compare" doc:"difference, or ratio for times, which are shown beside the printed ones but never count as reproduced"`
+	Subset   int              `yaml:"subset" doc:"number of random rows of the codes to measure, drawn anew for every seed; 0: all"`
+	Scales   Scales           `yaml:"scales" doc:"amounts of computation, by name"`
+	DataSets []DataSet        `yaml:"datasets" doc:"data sets that all rows are trained on; none: rows name their own"`
 	Rows     []Row            `yaml:"rows"`
 	Columns  []Column         `yaml:"columns"`
-	Also     []metrics.Choice `yaml:"also" doc:"what runs measure besides the columns, so that tables whose runs are the same can share them"`
-	Folder   string           `yaml:"runs" doc:"the folder of its runs in runs/tables, which tables may share; empty: the table's name"`
-	Notes    []Note           `yaml:"notes" doc:"the cells that do not come out as printed"`
-	Boxes    *Boxes           `yaml:"boxes" doc:"a figure of one column's values in every run"`
-	Curves   *Curves          `yaml:"curves" doc:"columns that --out draws as curves over the rows"`
-	Remarks  []string         `yaml:"remarks" doc:"what to know of the table as a whole, a sentence or two each"`
+	Also     []metrics.Choice `yaml:"also" doc:"metrics that runs measure besides the columns, so that tables can share runs"`
+	Folder   string           `yaml:"runs" doc:"folder of its runs in runs/tables, which tables may share; empty: the table's name"`
+	Notes    []Note           `yaml:"notes" doc:"cells that are not reproduced, with the reasons"`
+	Boxes    *Boxes           `yaml:"boxes" doc:"a box plot of one column over runs"`
+	Curves   *Curves          `yaml:"curves" doc:"columns that --out plots as curves over the rows"`
+	Remarks  []string         `yaml:"remarks" doc:"remarks on the table as a whole, a sentence or two each"`
 
 	Reference *Reference `yaml:"-"` // the cells of the file
 
-	folder string   // where files that rows name are looked for
-	at     *DataSet // which of the data sets this copy is about
+	folder string   // of the table; files that rows name are looked for there
+	at     *DataSet // the data set of this copy; nil: there is no list
 }
 
-// ReferenceFile is where the printed values are.
+// ReferenceFile locates the printed values.
 type ReferenceFile struct {
 	File    string `yaml:"file" doc:"a .csv file, as a path from the folder of this one"`
-	Dataset string `yaml:"dataset" doc:"the data set whose cells are meant, if the table has no list of data sets"`
-	Draws   int    `yaml:"draws" doc:"draws or runs that a printed value is the mean of"`
-	Label   string `yaml:"label" doc:"who has printed them; empty: the paper"`
+	Dataset string `yaml:"dataset" doc:"data set of the cells, if the table has no list of data sets"`
+	Draws   int    `yaml:"draws" doc:"number of samples or runs averaged in a printed value"`
+	Label   string `yaml:"label" doc:"source of the printed values; empty: the paper"`
 }
 
 // Row is a row of the table.
 type Row struct {
-	Label   string       `yaml:"label" doc:"its name, in the reference file too"`
-	Dataset string       `yaml:"dataset" doc:"the data set of its printed cells, if not that of the reference"`
-	Printed string       `yaml:"printed" doc:"its name in the reference file, if not the label"`
-	From    SourceChoice `yaml:"from" doc:"where its codes come from"`
-	Missing string       `yaml:"missing" doc:"instead of from: why it cannot be computed"`
-	Series  string       `yaml:"series" doc:"the curve that it is a point of"`
-	At      float64      `yaml:"at" doc:"with series: where on the axis of the curves"`
+	Label   string       `yaml:"label" doc:"label of the row, also in the reference file"`
+	Dataset string       `yaml:"dataset" doc:"data set of its printed cells, if not that of the reference"`
+	Printed string       `yaml:"printed" doc:"label in the reference file, if another"`
+	From    SourceChoice `yaml:"from" doc:"source of its codes"`
+	Missing string       `yaml:"missing" doc:"in place of from: reason why the row cannot be computed"`
+	Series  string       `yaml:"series" doc:"curve that the row is a point of"`
+	At      float64      `yaml:"at" doc:"with series: position on the horizontal axis"`
 	Full    bool         `yaml:"full" doc:"compute it at the scale full only"`
 }
 
 // Column is a column of the table.
 type Column struct {
-	Label     string         `yaml:"label" doc:"its name, in the reference file too"`
-	Group     string         `yaml:"group" doc:"what stands above it and its neighbours"`
+	Label     string         `yaml:"label" doc:"label of the column, also in the reference file"`
+	Group     string         `yaml:"group" doc:"heading above it and its neighbours"`
 	Metric    metrics.Choice `yaml:"metric"`
-	Fit       FitValue       `yaml:"fit" doc:"instead of metric: what the run has fitted, reconstruction, held_out, assignment or variance"`
-	Part      string         `yaml:"part" doc:"the part of the metric's result that is meant; empty: its value"`
+	Fit       FitValue       `yaml:"fit" doc:"in place of metric: a quantity of the run's fit, reconstruction, held_out, assignment or variance"`
+	Part      string         `yaml:"part" doc:"part of the metric's result to show; empty: its value"`
 	Of        string         `yaml:"of" doc:"label of the entry to show, for a part with several values (for example a factor's name)"`
-	Transform Transform      `yaml:"transform" doc:"what is done to the value: x (nothing), exp(-x), 2x or 100x"`
-	Aggregate Aggregate      `yaml:"aggregate" doc:"how values of several seeds become one: mean or median"`
-	Decimals  *int           `yaml:"decimals" doc:"digits behind the point of our values, if not as the table says"`
-	Doc       string         `yaml:"doc" doc:"what the paper computes, where that is not what the name says"`
+	Transform Transform      `yaml:"transform" doc:"function of the value to show: x (itself), exp(-x), 2x or 100x"`
+	Aggregate Aggregate      `yaml:"aggregate" doc:"aggregate of the values of several seeds: mean or median"`
+	Decimals  *int           `yaml:"decimals" doc:"decimals of our values, if not those of the table"`
+	Doc       string         `yaml:"doc" doc:"definition of the paper's values, where the label does not say it"`
 }
 
-// Note says of cells that they do not come out as printed, and why.
+// Note gives the reason why cells are not reproduced.
 type Note struct {
 	Rows    []string `yaml:"rows"`
 	Columns []string `yaml:"columns"`
@@ -104,7 +105,8 @@ func Names() []string {
 	return entries
 }
 
-// Open reads a table: a file if there is one of that name, else one that comes with Unravel.
+// Open reads a table: the file of that name, or else a table that comes with Unravel. Files that a table names are
+// looked for in its folder.
 func Open(name string) (*Table, error) {
 	isFile := strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 	if info, err := os.Stat(name); isFile || err == nil && info.Mode().IsRegular() {
@@ -121,7 +123,7 @@ func Open(name string) (*Table, error) {
 	return Load(configs.Tables(), name+".yaml", "tables/")
 }
 
-// UnknownError is the error of Open about a name that no table has.
+// UnknownError is returned by Open for a name that no table has.
 type UnknownError struct{ Name string }
 
 func (e *UnknownError) Error() string {

@@ -10,10 +10,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// theirsLabel is the text in front of the second line of a row if the table says nothing else.
+// theirsLabel is the default label of the second line of a row.
 const theirsLabel = "paper"
 
-// differenceLabel is the text in front of the third line.
+// differenceLabel returns the label of the third line.
 func (t *Table) differenceLabel() string {
 	if t.Compare == Ratio {
 		return t.theirs() + " / ours"
@@ -29,9 +29,9 @@ func (t *Table) comparison() string {
 	return string(Difference)
 }
 
-// Print writes the table for people, in lines of at most so many letters where that is
-// possible: groups of columns that do not fit stand below each other. A row has three lines: our
-// values, the printed ones and the differences; or only the first, if nothing is printed.
+// Print writes the table as text, in lines of at most width letters where possible: groups of columns that do not fit
+// are written below each other. A row has three lines, our values, the printed ones and the differences, or
+// only the first if nothing is printed.
 func (r *Result) Print(w io.Writer, width int) error {
 	l := r.layout()
 	var b strings.Builder
@@ -53,7 +53,7 @@ func (r *Result) Print(w io.Writer, width int) error {
 	return nil
 }
 
-// theirs is the text in front of the printed values.
+// theirs returns the label of the printed values.
 func (t *Table) theirs() string {
 	if t.Printed.Label == "" {
 		return theirsLabel
@@ -61,7 +61,7 @@ func (t *Table) theirs() string {
 	return t.Printed.Label
 }
 
-// labelWidth is that of the column of labels.
+// labelWidth returns the width of the column of labels.
 func (l *layout) labelWidth() int {
 	most := 0
 	if l.Compared {
@@ -73,7 +73,7 @@ func (l *layout) labelWidth() int {
 	return most
 }
 
-// columnWidth is that of a column with its marks.
+// columnWidth returns the width of a column with its marks.
 func (l *layout) columnWidth(c int) int {
 	most := letterCount(l.Heads[c].Label)
 	for _, row := range l.Lines {
@@ -85,8 +85,8 @@ func (l *layout) columnWidth(c int) int {
 
 func letterCount(s string) int { return utf8.RuneCountInString(s) }
 
-// fitting is the column behind those that fit beside each other: whole groups, or a part of one that
-// does not fit, at least one column.
+// fitting returns the end of the columns that fit beside each other: whole groups, or a part of one group that does not
+// fit, at least one column.
 func (l *layout) fitting(from, width int) (after int) {
 	left := width - l.labelWidth()
 	for _, g := range l.groupsIn(from, len(l.Heads)) {
@@ -146,7 +146,7 @@ func padded(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-letterCount(s), 0))
 }
 
-// compared is the difference or the ratio, nil if there is none.
+// compared returns the difference or the ratio; nil if there is none.
 func (c *Cell) compared() *float64 {
 	if c.Ratio != nil {
 		return c.Ratio

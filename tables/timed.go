@@ -10,9 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// Timed makes random codes of a shape, of which the seconds are wanted that metrics take: a row for each of so many random
-// points, whose factors are uniform and independent. The first columns are the factors, one each, within -1 and 1 and
-// with a little noise, and are their sub-codes; the other columns are noise.
+// Timed times metrics on random codes of a given shape. The factors of a row are uniform and independent; the first columns
+// of the codes, one for each factor and its sub-code, are the factors scaled to [-1, 1] plus Gaussian noise with standard
+// deviation 0.1; the other columns are standard normal.
 type Timed struct {
 	Rows    int   `yaml:"rows" doc:"rows of codes"`
 	Columns int   `yaml:"columns" doc:"columns of codes, at least one for each factor"`
@@ -46,7 +46,7 @@ func (s *Timed) Validate() error {
 // Random implements Source.
 func (s *Timed) Random() bool { return true }
 
-// noise is the standard deviation of a code around its factor, part of the range.
+// timedNoise is the standard deviation of a code around its factor.
 const timedNoise = 0.1
 
 // Sample implements Sampled.

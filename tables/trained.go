@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/runs/sweep"
 )
 
-// Trains says whether rows of the table come from runs.
+// Trains reports whether rows of the table come from runs.
 func (t *Table) Trains() bool {
 	for _, r := range t.Rows {
 		if _, ok := r.From.Value.(Trained); ok {
@@ -23,8 +23,7 @@ func (t *Table) Trains() bool {
 	return false
 }
 
-// Runs lists the runs that the table needs at a scale, those of the first seed first; a run that several rows need is
-// listed once.
+// Runs lists the distinct runs that the table needs at a scale, those of the first seed first.
 func (t *Table) Runs(named string) ([]sweep.Run, error) {
 	scale, err := t.scale(named)
 	if err != nil {
@@ -65,7 +64,7 @@ func (t *Table) Runs(named string) ([]sweep.Run, error) {
 	return all, nil
 }
 
-// planner makes the configs of a scale.
+// planner returns the Planner of a scale.
 func (t *Table) planner(scale *Scale) (*Planner, error) {
 	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set}
 	measured, err := t.distinct()
@@ -79,7 +78,7 @@ func (t *Table) planner(scale *Scale) (*Planner, error) {
 	return p, p.with(t.Also)
 }
 
-// with adds metrics that no column shows, and brings all in an order that does not depend on which those are.
+// with adds metrics that no column shows, and sorts all by their text, so that tables that share runs agree on the order.
 func (p *Planner) with(also []metrics.Choice) error {
 	if len(also) == 0 {
 		return nil
@@ -99,7 +98,7 @@ func (p *Planner) with(also []metrics.Choice) error {
 	return nil
 }
 
-// shown are the results of the columns' metrics, of those of all.
+// shown selects the results of the columns' metrics.
 func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	var list []metrics.Result
 	for _, c := range p.columns {
@@ -108,7 +107,7 @@ func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	return list
 }
 
-// found are the runs that there are.
+// found holds the existing runs.
 type found struct {
 	options Options
 	planner *Planner
@@ -137,14 +136,14 @@ func (t *Table) find(o Options) (*found, error) {
 	return f, err
 }
 
-// row fills the cells of a row that is trained, in a table for one of its data sets.
+// row fills the cells of a trained row, for one of the table's data sets.
 func (f *found) row(ctx context.Context, place *Table, row Row, seeds int, measured []measured, line []Cell, tell func(metric string)) error {
 	source := row.From.Value.(Trained)
 	all := make([]drawn, len(measured))
 	var fits drawn
 	var missing tally
 	for seed := range uint64(seeds) {
-		if len(f.byHash) == 0 { // configs need not be read to see that their runs are not there
+		if len(f.byHash) == 0 { // without runs, configs need not be read
 			missing.add(ErrNotRun)
 			continue
 		}
@@ -186,7 +185,7 @@ func (f *found) row(ctx context.Context, place *Table, row Row, seeds int, measu
 	return nil
 }
 
-// entries are the folders of runs, if all are finished.
+// entries returns the folders of runs, if all are finished.
 func (f *found) entries(runs []sweep.Run) ([]sweep.Entry, error) {
 	var list []sweep.Entry
 	var failed error
@@ -232,7 +231,7 @@ func (m *tally) add(err error) {
 	}
 }
 
-// all is the error of a row without any result; nil if there are results.
+// all returns the error of a row without any result; nil if there are results.
 func (m *tally) all(seeds int) error {
 	switch {
 	case m.absent+m.failed < seeds:
@@ -248,7 +247,7 @@ func (m *tally) failure(seeds int) string {
 	return fmt.Sprintf("%d of %s failed: %s", m.failed, plural(seeds, "run"), reason)
 }
 
-// notes are remarks on the results that there are.
+// notes returns remarks on missing and failed runs beside existing results.
 func (m *tally) notes(seeds int) (list []string) {
 	if m.all(seeds) != nil {
 		return nil
@@ -262,7 +261,7 @@ func (m *tally) notes(seeds int) (list []string) {
 	return list
 }
 
-// unconverged is a remark on runs that have not converged.
+// unconverged returns a remark on runs that have not converged.
 func unconverged(d drawn) []string {
 	count, why := 0, ""
 	for _, f := range d.fits {

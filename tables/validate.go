@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/runs"
 )
 
-// Transform is what a paper does to a metric's value before it prints it.
+// Transform is a function of a metric's value that a paper prints.
 type Transform string
 
 // The transforms.
@@ -35,7 +35,7 @@ func (t Transform) of(x float64) float64 {
 	return x
 }
 
-// Comparison is what is shown of our value and the printed one.
+// Comparison is the relation shown between our value and the printed one.
 type Comparison string
 
 // The comparisons.
@@ -44,7 +44,7 @@ const (
 	Ratio      Comparison = "ratio"
 )
 
-// Aggregate makes one value of those of several seeds.
+// Aggregate combines the values of several seeds.
 type Aggregate string
 
 // The aggregates.
@@ -73,7 +73,7 @@ const (
 	maxDraws    = 1 << 24
 )
 
-// Validate checks what a table says by itself; Load checks it against the printed values.
+// Validate checks the table alone; Load checks it against the printed values.
 func (t *Table) Validate() error {
 	if err := runs.CheckName(t.Name); err != nil { // of its files, too
 		return config.Invalid("name", "%w", err)
@@ -122,7 +122,7 @@ func (t *Table) Validate() error {
 	return t.validNotes(rows, columns)
 }
 
-// validDataSets wants different ones, and rows that are trained on them.
+// validDataSets checks that data sets are distinct and rows trained on them.
 func (t *Table) validDataSets() error {
 	var known []string
 	for i, d := range t.DataSets {
@@ -153,7 +153,7 @@ func (t *Table) validDataSets() error {
 	return nil
 }
 
-// validNotes wants notes on cells of the table, one for each at most.
+// validNotes checks that notes are on cells of the table, at most one on each.
 func (t *Table) validNotes(rows, columns []string) error {
 	noted := map[[2]string]bool{}
 	for i, n := range t.Notes {
@@ -200,7 +200,7 @@ func (r *ReferenceFile) Validate() error {
 	return nil
 }
 
-// Validate checks that a row has codes, or a reason for having none.
+// Validate checks that a row has a source of codes, or a reason why it is missing.
 func (r *Row) Validate() error {
 	switch {
 	case r.Label == "":
@@ -250,7 +250,7 @@ func (n *Note) Validate() error {
 	return nil
 }
 
-// reason is the note on a cell, empty if there is none.
+// reason returns the note on a cell; empty if there is none.
 func (t *Table) reason(row, column string) string {
 	for _, n := range t.Notes {
 		if slices.Contains(n.Rows, row) && slices.Contains(n.Columns, column) {

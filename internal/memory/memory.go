@@ -1,5 +1,5 @@
-// Package memory refuses work that would take more memory than the machine has, before it begins:
-// a program that runs out of it ends without a word on what was too large.
+// Package memory refuses work that would need more memory than the machine has, before it begins: the
+// system ends a program that runs out of memory without a message.
 package memory
 
 import (
@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// Machine is the memory in bytes that the machine has, or that this process may use of it; +Inf if that is not known.
+// Machine returns the memory in bytes that this process may use; +Inf if that is unknown.
 func Machine() float64 { return machine() }
 
 // Share is the part of the machine's memory that is given away: the collector and the system need the rest.

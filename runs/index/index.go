@@ -1,6 +1,5 @@
-// Package index keeps an SQLite database of run folders: what they were asked for, what they have found, how long
-// that took and what it was made with. The folders are the truth; the database can be removed at
-// any time and is made again from them.
+// Package index keeps an SQLite database of run folders: their settings, results, durations and program versions. The
+// folders are authoritative; the database can be removed at any time and is built again from them.
 package index
 
 import (
@@ -24,13 +23,13 @@ import (
 // File is the name of the database in a folder of runs.
 const File = "runs.sqlite"
 
-// version is that of the tables; a database of another one is made again.
+// version is the version of the schema; a database of another version is built again.
 const version = 1
 
-// application marks a database as an index of runs, in the place that SQLite has for it. The first ones lack it.
+// application is SQLite's application_id of an index of runs. The first versions lack it.
 const application = 0x756e7276 // "unrv"
 
-// ErrForeign is returned for a file in the place of the database that is none of ours.
+// ErrForeign is returned for a file in place of the database that Unravel did not make.
 var ErrForeign = errors.New("it is no index of runs, and is left alone; move it away, or name another folder")
 
 const schema = `
@@ -49,8 +48,8 @@ type Index struct {
 	dir string
 }
 
-// Open brings the database of a folder up to date with the runs in it, and opens it. A damaged one is made again; where
-// the folder cannot be written, it is made in memory. A file that is none is [ErrForeign].
+// Open opens the database of a folder, updated to the runs in it. A damaged database is built again; if the folder is not
+// writable, it is built in memory. Another file in its place gives [ErrForeign].
 func Open(ctx context.Context, dir string) (*Index, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -97,7 +96,7 @@ func discard(ctx context.Context, dir, path string) error {
 	return errors.Join(err, unlock())
 }
 
-// damaged wants a file that was once our database: SQLite's header, with our mark, is at its beginning.
+// damaged returns nil if a file begins as a database of ours, with SQLite's header and our mark, and ErrForeign if not.
 func damaged(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -117,7 +116,7 @@ func damaged(path string) error {
 	return nil
 }
 
-// escapes are for paths in the name of a database.
+// escapes quotes paths in the name of a database.
 var escapes = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23")
 
 func open(ctx context.Context, dir, path string) (x *Index, err error) {
@@ -139,7 +138,7 @@ func open(ctx context.Context, dir, path string) (x *Index, err error) {
 // Close closes the database.
 func (x *Index) Close() error { return x.db.Close() }
 
-// prepare makes the tables, unless they are there, in a database that is empty or ours.
+// prepare makes the missing tables in a database that is empty or ours.
 func (x *Index) prepare(ctx context.Context) error {
 	return x.transact(ctx, func(tx *sql.Tx) error {
 		var mark, have, tables, others, ours int
@@ -175,7 +174,7 @@ func (x *Index) prepare(ctx context.Context) error {
 	})
 }
 
-// transact runs a function in a transaction that nobody else writes beside.
+// transact runs a function in a transaction.
 func (x *Index) transact(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -187,7 +186,7 @@ func (x *Index) transact(ctx context.Context, f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// update reads the folders that are new or have changed, and forgets those that are gone.
+// update reads new and changed folders, and removes the runs of missing ones.
 func (x *Index) update(ctx context.Context) error {
 	stamps, err := x.stamps(ctx)
 	if err != nil {
@@ -225,7 +224,7 @@ func (x *Index) update(ctx context.Context) error {
 	})
 }
 
-// stamps are those of the runs in the database.
+// stamps returns the stamps of the runs in the database.
 func (x *Index) stamps(ctx context.Context) (map[string]string, error) {
 	rows, err := x.db.QueryContext(ctx, "SELECT dir, stamp FROM runs")
 	if err != nil {
@@ -243,7 +242,7 @@ func (x *Index) stamps(ctx context.Context) (map[string]string, error) {
 	return stamps, rows.Err()
 }
 
-// stampOf changes when a file that the database has something of changes.
+// stampOf returns a text that changes when a file that the database reads changes.
 func stampOf(path string) string {
 	var b strings.Builder
 	for _, name := range []string{runs.Config, runs.RecordFile, runs.MetricsFile, runs.FitFile} {
@@ -265,7 +264,7 @@ func forget(ctx context.Context, tx *sql.Tx, dir string) error {
 	return nil
 }
 
-// add writes what a folder holds.
+// add writes the run of a folder.
 func add(ctx context.Context, tx *sql.Tx, dir, stamp string, e sweep.Entry) error {
 	problem := ""
 	if e.Problem != nil {

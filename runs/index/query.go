@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Run is a run as the database has it.
+// Run is a run in the database.
 type Run struct {
 	Dir      string             `json:"dir"` // relative to the folder of runs
 	State    sweep.State        `json:"state"`
@@ -29,7 +29,7 @@ type Run struct {
 	Results  map[string]float64 `json:"results,omitempty"`  // metrics by name, parts of one number as name.part, and fit.*
 }
 
-// Runs lists all runs in the order of their folders.
+// Runs lists all runs, sorted by folder.
 func (x *Index) Runs(ctx context.Context) ([]*Run, error) {
 	rows, err := x.db.QueryContext(ctx, `SELECT dir, state, problem, hash, begun, ended, seconds, epochs, steps, version,
 		os, arch, kernels, cores, threads, go FROM runs ORDER BY dir`)
@@ -105,13 +105,13 @@ func flatten(list []sweep.Setting, n *config.Node) []sweep.Setting {
 	return list
 }
 
-// result is a number that a run has found.
+// result is a named number.
 type result struct {
 	name  string
 	value float64
 }
 
-// resultsOf lists the numbers that a finished run has found.
+// resultsOf lists the results of a finished run.
 func resultsOf(e sweep.Entry) (list []result) {
 	add := func(name string, v float64) {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
@@ -143,7 +143,7 @@ func resultsOf(e sweep.Entry) (list []result) {
 	return list
 }
 
-// Varying lists the settings in which runs differ, in alphabetical order.
+// Varying lists the settings in which runs differ, alphabetically.
 func Varying(runs []*Run) []string {
 	differ := map[string]bool{}
 	for _, r := range runs {

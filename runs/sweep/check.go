@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	checkPatience = 5 * time.Second // after which a line says that configs are checked
-	maxMistakes   = 10              // runs whose mistakes are listed
+	checkPatience = 5 * time.Second // time after which a line says that configs are checked
+	maxMistakes   = 10              // mistakes that are listed
 )
 
-// check reports the runs that are missing in a folder and cannot be made: one of each kind that differs in its seed only is
-// looked at. When the context ends, the error is train.ErrStopped.
+// check reports configs of missing runs that cannot be trained. Of runs that differ only in their seed it checks one. When
+// the context ends, the error is train.ErrStopped.
 func check(ctx context.Context, dir string, runs []Run, retry bool, say func(format string, args ...any)) error {
 	entries, err := Scan(dir)
 	if err != nil {

@@ -13,32 +13,32 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Starter makes, or continues, the run in a folder, and calls report with the steps taken and those of all epochs.
-// If another process holds the run, the error is runstore.ErrLocked; if the context ended, train.ErrStopped.
+// Starter makes or resumes the run in a folder, and calls report with the steps done and the steps of all epochs.
+// The error is runs.ErrLocked if another process holds the run, and train.ErrStopped if the context ended.
 type Starter func(ctx context.Context, dir string, threads int, report func(done, all int)) error
 
 // Options say how runs are made.
 type Options struct {
-	Jobs    int     // runs at once, which share the processors; less than 1: one
-	Retry   bool    // make failed runs again, too
+	Jobs    int     // concurrent runs, which share the processors; less than 1: one
+	Retry   bool    // repeat failed runs
 	Start   Starter // makes a run; nil: [InProcess]
 	Say     func(format string, args ...any)
 	Observe func(Status) // if set, receives overall progress periodically; calls are serialised
 }
 
-// Outcome is what became of a run.
+// Outcome is the state of a run after Execute.
 type Outcome struct {
 	Run
 	Entry
-	Before bool // it was finished, or had failed, before
+	Before bool // it had finished or failed before
 }
 
 // waitLocked is the time between two looks at a run that another process holds.
 const waitLocked = 500 * time.Millisecond
 
-// Execute makes the runs that are missing in a folder, and returns what became of all, in their order. A run
-// that fails is recorded with its error, and the others go on; configs that cannot be trained are an error before the first one. When the context ends, the error is
-// train.ErrStopped, and the outcomes say what there is.
+// Execute makes the runs that are missing in a folder, and returns the outcomes of all in their order. A run that fails is
+// recorded with its error, and the others continue; configs that cannot be trained are an error before the first
+// run. When the context ends, the error is train.ErrStopped, and the outcomes are those so far.
 func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome, error) {
 	if o.Start == nil {
 		o.Start = InProcess
@@ -67,7 +67,7 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 	}
 	workers.Wait()
 	for i := range e.outcomes {
-		if e.outcomes[i].Dir == "" { // nobody came to it
+		if e.outcomes[i].Dir == "" { // not reached
 			e.outcomes[i] = Outcome{Run: runs[i], Entry: Read(dirs[i])}
 		}
 	}
@@ -131,7 +131,7 @@ func (e *execution) work(ctx context.Context) {
 	}
 }
 
-// one looks at a run, and makes it if it is missing. It returns false if another process holds it, or if it was stopped.
+// one makes a run if it is missing. It returns false if another process holds it, or if it was stopped.
 func (e *execution) one(ctx context.Context, i int) (settled bool) {
 	run, dir := e.runs[i], e.dirs[i]
 	entry := Read(dir)
@@ -172,7 +172,7 @@ func (e *execution) one(ctx context.Context, i int) (settled bool) {
 	return true
 }
 
-// held says whether a process holds a run.
+// held reports whether a process holds a run.
 func held(dir string) bool {
 	store, err := runs.Open(dir)
 	if err != nil {
@@ -181,13 +181,13 @@ func held(dir string) bool {
 	return store.Close() != nil
 }
 
-// settle notes the outcome of a run.
+// settle records the outcome of a run.
 func (e *execution) settle(i int, o Outcome) {
 	e.outcomes[i] = o
 	e.tell(func(m *meter) { m.end(i, o) })
 }
 
-// tell changes the meter, and tells the observer.
+// tell updates the meter and calls the observer.
 func (e *execution) tell(change func(*meter)) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
@@ -197,7 +197,7 @@ func (e *execution) tell(change func(*meter)) {
 	}
 }
 
-// InProcess makes a run in this process. Threads are the processors': they belong to all runs of the process.
+// InProcess makes a run in this process. It ignores the number of threads, which all runs of a process share.
 func InProcess(ctx context.Context, dir string, _ int, report func(done, all int)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

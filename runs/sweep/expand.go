@@ -16,13 +16,13 @@ import (
 // Setting is a key path of a config and a value, as YAML on one line.
 type Setting struct{ Key, Value string }
 
-// String is the setting as an override of the command line.
+// String returns the setting as an override of the command line.
 func (s Setting) String() string { return s.Key + "=" + s.Value }
 
 // Settings are written as a mapping from key paths to values, {train.epochs: 3}.
 type Settings []Setting
 
-// Axis is a key path and the values that runs have for it.
+// Axis is a key path with its values.
 type Axis struct {
 	Key    string
 	Values []string
@@ -66,7 +66,7 @@ func (s Settings) EncodeConfig() (any, error) {
 	return m, nil
 }
 
-// ConfigType says what can be given.
+// ConfigType implements config.Typer.
 func (s Settings) ConfigType() string { return "mapping of key paths to values" }
 
 // DecodeConfig reads a mapping of lists.
@@ -105,7 +105,7 @@ func (a Axes) EncodeConfig() (any, error) {
 	return m, nil
 }
 
-// ConfigType says what can be given.
+// ConfigType implements config.Typer.
 func (a Axes) ConfigType() string { return "mapping of key paths to lists of values" }
 
 // DecodeConfig reads a mapping with a name.
@@ -132,7 +132,7 @@ func (g *Group) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// inline is a value as YAML on one line, after a look for what the parser does not support.
+// inline returns a value as YAML on one line; unsupported YAML is an error.
 func inline(n *config.Node) (string, error) {
 	var whole *config.Node
 	if err := n.Decode(&whole); err != nil {
@@ -141,10 +141,10 @@ func inline(n *config.Node) (string, error) {
 	return whole.Inline(), nil
 }
 
-// maxRuns bounds a sweep: more are a mistake.
+// maxRuns bounds a sweep; more are taken for a mistake.
 const maxRuns = 100000
 
-// choice is a setting for all parts of a run that are not fixed, and what they add to its name.
+// choice holds the settings that a run does not share with all others, and their part of its name.
 type choice struct {
 	names    []string
 	settings Settings
@@ -241,11 +241,11 @@ func (p *Plan) choices() ([]choice, error) {
 	return list, nil
 }
 
-// label names the i-th value of an axis.
+// label returns the label of the i-th value of an axis.
 func (a Axis) label(i int) string { return Setting{a.Key, a.Values[i]}.label() }
 
-// label is a setting in the name of a run: the last part of the key with the value, of which only letters and
-// digits are kept if it is not short and plain.
+// label returns a setting's part of a run's name: the last key of its path and the value, reduced to letters and digits if
+// it is not short and plain.
 func (s Setting) label() string {
 	key := strings.TrimSuffix(s.Key, ".+")
 	last := key[strings.LastIndex(key, ".")+1:]
@@ -259,7 +259,7 @@ func (s Setting) label() string {
 	return last + "-" + strings.TrimRight(text[:min(len(text), maxLabel)], "-")
 }
 
-// maxLabel bounds what a name has of one value.
+// maxLabel bounds the letters of one value in a name.
 const maxLabel = 24
 
 var (
@@ -267,11 +267,11 @@ var (
 	numeral    = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// unnamed are settings that change nothing of what a run finds, and the name itself.
+// unnamed lists settings that do not change results, and the name itself.
 var unnamed = []string{"name", "train.threads", "train.checkpoint", "train.figures"}
 
-// FolderName is what the folder of a run is called that has settings of its own: the name of its config and what
-// differs, as the runs of a sweep are called.
+// FolderName returns the folder name of a run with overrides: the name of its config and the overrides, as in the names of
+// a sweep's runs.
 func FolderName(base string, overrides []Setting) string {
 	parts := []string{base}
 	for _, s := range overrides {
@@ -282,7 +282,7 @@ func FolderName(base string, overrides []Setting) string {
 	return nameOf(parts, base)
 }
 
-// overrides are settings as those of the command line.
+// overrides returns settings as overrides of the command line.
 func (s Settings) overrides() []string {
 	var list []string
 	for _, one := range s {
@@ -291,7 +291,7 @@ func (s Settings) overrides() []string {
 	return list
 }
 
-// Overrides are the settings as overrides for [train.Load].
+// Overrides returns the settings as overrides for [train.Load].
 func (s Settings) Overrides() []string { return s.overrides() }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
@@ -299,7 +299,7 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 // maxName bounds the names of folders.
 const maxName = 100
 
-// nameOf joins the parts of a run's name to one that a folder can have.
+// nameOf joins the parts of a run's name to a valid folder name.
 func nameOf(parts []string, base string) string {
 	name := notInNames.ReplaceAllString(strings.Join(parts, "_"), "-")
 	if name = strings.TrimLeft(name, "._-"); name == "" {

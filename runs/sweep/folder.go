@@ -17,12 +17,12 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// State says how far a run is.
+// State is the state of a run's folder.
 type State string
 
 // The states of a run.
 const (
-	Unfinished State = "unfinished" // not begun, under way, or interrupted
+	Unfinished State = "unfinished" // not begun, running, or interrupted
 	Finished   State = "finished"
 	Failed     State = "failed"
 	Damaged    State = "damaged" // its config cannot be read
@@ -31,14 +31,14 @@ const (
 // Entry is a run's folder.
 type Entry struct {
 	Dir     string
-	Name    string // of the folder, relative to where it was looked for
+	Name    string // path of the folder, relative to the folder that was scanned
 	State   State
 	Hash    string
 	Config  train.Config
 	Record  *runs.Record     // nil: it has not ended
 	Metrics []metrics.Result // of a finished run
 	Fit     *train.Fit       // of a finished run with a decoder
-	Problem error            // why it is damaged, failed or is not taken for finished
+	Problem error            // why it is damaged, failed or not regarded as finished
 }
 
 // Read reads a run's folder.
@@ -71,7 +71,7 @@ func Read(dir string) Entry {
 	return e
 }
 
-// readResults reads what a finished run has found.
+// readResults reads the results of a finished run.
 func (e *Entry) readResults() error {
 	if err := readJSON(filepath.Join(e.Dir, runs.MetricsFile), &e.Metrics); err != nil {
 		return err
@@ -101,10 +101,10 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-// maxDepth is how deep below a folder runs are looked for.
+// maxDepth bounds the depth at which runs are looked for.
 const maxDepth = 6
 
-// Scan reads all runs in a folder and below it, in the order of their names. A folder that is missing has none.
+// Scan reads all runs in a folder and below it, sorted by name. A missing folder has none.
 func Scan(dir string) ([]Entry, error) {
 	var list []Entry
 	err := walk(dir, "", maxDepth, func(path, name string) {
@@ -146,7 +146,7 @@ func walk(dir, name string, depth int, found func(path, name string)) error {
 	return nil
 }
 
-// Find returns the folders of runs: by hash, a finished one if there is one.
+// Find returns the folders of runs by hash, preferring finished ones.
 func Find(entries []Entry) map[string]Entry {
 	found := map[string]Entry{}
 	for _, e := range entries {
@@ -157,11 +157,11 @@ func Find(entries []Entry) map[string]Entry {
 	return found
 }
 
-// maxNames is how many names are tried for the folder of a run.
+// maxNames bounds the names tried for the folder of a run.
 const maxNames = 1000
 
-// place gives each run a folder with its config, unless one has it already. While it looks, no other sweep
-// can do the same.
+// place gives each run a folder with its config, unless it has one already. A lock keeps other sweeps from doing so at the
+// same time.
 func place(ctx context.Context, dir string, all []Run) (dirs []string, err error) {
 	unlock, err := runs.Lock(ctx, dir)
 	if err != nil {
@@ -187,7 +187,7 @@ func place(ctx context.Context, dir string, all []Run) (dirs []string, err error
 	return dirs, nil
 }
 
-// create makes a run's folder, with another name if there is something in the one it should have.
+// create makes a run's folder, under another name if that of the run is not empty.
 func create(dir string, r Run) (string, error) {
 	text, err := r.Config.Encode()
 	if err != nil {
@@ -214,7 +214,7 @@ func create(dir string, r Run) (string, error) {
 	}
 }
 
-// empty says whether a folder is missing, or holds hidden files only, which a process that was killed leaves.
+// empty reports whether a folder is missing, or holds only hidden files, which a killed process leaves.
 func empty(path string) bool {
 	entries, err := os.ReadDir(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Forecast is a run with what there is of it, and how long it would take.
+// Forecast is the state of a run and the time that it would take.
 type Forecast struct {
 	Run
 	State State         // in the folder
@@ -17,11 +17,11 @@ type Forecast struct {
 	Takes time.Duration // 0: it is finished
 }
 
-// calibrationSteps are the steps of training that a forecast times.
+// calibrationSteps is the number of training steps that a forecast times.
 const calibrationSteps = 5
 
-// Forecasts says what Execute would do, and how long each missing run would take with so many at once: as long as finished
-// ones that differ from it in their seed only, or else as its first steps say ([train.Calibrate]). It changes nothing.
+// Forecasts lists what Execute would do with jobs concurrent runs, and estimates the time of each missing run from finished runs
+// that differ only in seed; failing that, it times a few training steps ([train.Calibrate]). It writes nothing.
 func Forecasts(ctx context.Context, dir string, runs []Run, jobs int) ([]Forecast, error) {
 	entries, err := Scan(dir)
 	if err != nil {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Status says how far a sweep is.
+// Status is the progress of a sweep.
 type Status struct {
 	Runs, Finished, Failed int
 	Running                int           // by this process
 	Elsewhere              int           // by other processes
-	Part                   float64       // of all work, 0 to 1
+	Part                   float64       // fraction of all work that is done, 0 to 1
 	Left                   time.Duration // estimated; negative: not known yet
 }
 
-// String is the status in a line.
+// String returns the status in a line.
 func (s Status) String() string {
 	text := fmt.Sprintf("%d of %d runs  %.0f %%", s.Finished+s.Failed, s.Runs, 100*s.Part)
 	for _, n := range []struct {
@@ -31,17 +31,17 @@ func (s Status) String() string {
 	return text
 }
 
-// measuring is the part of a run that is taken to be left when its training has ended.
+// measuring is the fraction of a run assumed to remain after training.
 const measuring = 0.05
 
-// meter estimates how far a sweep is. Runs that differ in their seed only take as long as each other; of what
-// has not been seen, the mean of the others is assumed.
+// meter estimates the progress of a sweep. It assumes that runs that differ only in seed take equally long, and the mean of
+// the others for kinds not seen yet.
 type meter struct {
 	runs      []Run
-	kinds     []string          // by run: what runs that take as long have in common
-	done      []float64         // by run: part of it, 0 to 1
-	already   []float64         // by run: part that was done before it began here
-	since     map[int]time.Time // runs that this process makes: when they began
+	kinds     []string          // by run: equal for runs that differ only in seed
+	done      []float64         // by run: fraction done, 0 to 1
+	already   []float64         // by run: fraction done before this process took it on
+	since     map[int]time.Time // start of the runs that this process makes
 	elsewhere map[int]bool
 	ended     map[int]bool
 	known     map[string]*average // seconds of runs, by kind
@@ -99,7 +99,7 @@ func (m *meter) end(i int, o Outcome) {
 	a.n++
 }
 
-// typical is how long a run takes of which nothing is known, in seconds; 0: nothing is known of any.
+// typical returns the assumed seconds of a run of an unknown kind; 0: no kind is known.
 func (m *meter) typical(now time.Time) float64 {
 	var all average
 	for _, a := range m.known {

@@ -21,7 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// OutputFile has what a run that was made in a process of its own had to say, in the run's folder.
+// OutputFile holds the messages of a run's process, in the run's folder.
 const OutputFile = "output.txt"
 
 // message is a line from a process that makes a run to the one that started it.
@@ -40,11 +40,12 @@ const (
 	endFailed   = "failed"
 )
 
-// saveWait is how long a process that was asked to stop may take to save.
+// saveWait bounds the time that a process may take to save after it was asked to stop.
 const saveWait = time.Minute
 
-// Processes makes each run in a process of its own, so that one that crashes takes no other along: the program with
-// the arguments, the run's folder and the number of threads. The program is to call [Work].
+// Processes returns a Starter that makes each run in a process of its own, so that a crash affects one run only: it starts the
+// program with args, the run's folder and the number of threads. The program must call [Work]. A program with parts of its
+// own starts itself (os.Executable), so that the process knows them.
 func Processes(program string, args ...string) Starter {
 	return func(ctx context.Context, dir string, threads int, report func(done, all int)) error {
 		output, err := disk.OpenFile(filepath.Join(dir, OutputFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY)
@@ -72,7 +73,7 @@ func Processes(program string, args ...string) Starter {
 	}
 }
 
-// listen reads messages up to the last one.
+// listen reads the messages of a process to the end.
 func listen(out io.Reader, report func(done, all int)) (end message, err error) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -89,7 +90,7 @@ func listen(out io.Reader, report func(done, all int)) (end message, err error) 
 	return end, lines.Err()
 }
 
-// conclude says how a process ended.
+// conclude returns the error of a process that ended.
 func conclude(end message, err error, last *tail) error {
 	switch end.End {
 	case endFinished:
@@ -129,8 +130,8 @@ func (t *tail) String() string {
 // reportEvery is the time between two messages about steps.
 const reportEvery = 500 * time.Millisecond
 
-// Work makes the run of a folder for a process that started this one with [Processes]: in and out are its
-// standard input and output, log is for people. When in ends, the starter has died, and the run is saved.
+// Work makes the run of a folder in a process started by [Processes]: in and out are the standard input and output, log
+// receives readable messages. When in ends, because the starter died, the run is saved and Work returns.
 func Work(ctx context.Context, dir string, threads int, in io.Reader, out, log io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -1,10 +1,10 @@
-// Package sweep makes many runs of one experiment: a [Plan], a YAML file, says which settings they
-// differ in, and [Execute] makes those that are missing.
+// Package sweep makes many runs of one experiment: a [Plan], a YAML file, lists the settings in which they
+// differ, and [Execute] makes the missing ones.
 //
-// Every run is an ordinary run folder. Nothing else is kept: what there is to do is what the folders say
-// is not done, so that a sweep that was killed at any moment continues, on any machine that sees the
-// folder, and several processes can work on one folder at once. A run is recognised by the hash of
-// its resolved config ([train.Config.Hash]), whatever its folder is called.
+// Every run is an ordinary run folder. A sweep keeps no state of its own: it makes the runs that the folders do
+// not show as finished, so that an interrupted sweep continues on any machine that sees the folder, and several
+// processes can work on one folder at once. A run is recognised by the hash of its resolved config
+// ([train.Config.Hash]), whatever its folder is called.
 package sweep
 
 import (
@@ -20,23 +20,23 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Plan is a sweep: a base config, what is set in all of its runs, and what they differ in. Its runs are
-// all combinations of a seed, a group of the list, a place of the zip, and a value for every key of
+// Plan is a sweep: a base config, the settings of all runs, and those in which they differ. Its runs are
+// all combinations of a seed, a group of the list, an index into the zip's lists, and a value for every key of
 // the product.
 type Plan struct {
-	Name    string   `yaml:"name" doc:"of the sweep, and of its folder under runs/"`
-	Base    string   `yaml:"base" doc:"the config of the runs: a .yaml file, or the name of one that comes with unravel"`
-	Set     Settings `yaml:"set" doc:"key.path: value, in all runs"`
-	Seeds   []uint64 `yaml:"seeds" doc:"the seeds; if absent, that of the base"`
-	List    []Group  `yaml:"list" doc:"groups of settings, {name: ..., key.path: value}, one of which a run has"`
-	Zip     Axes     `yaml:"zip" doc:"key.path: [values], lists of equal length, of which a run has those of one place"`
-	Product Axes     `yaml:"product" doc:"key.path: [values], of which a run has any combination"`
+	Name    string   `yaml:"name" doc:"name of the sweep and of its folder under runs/"`
+	Base    string   `yaml:"base" doc:"config of the runs: a .yaml file, or the name of one that comes with unravel"`
+	Set     Settings `yaml:"set" doc:"key.path: value, settings of all runs"`
+	Seeds   []uint64 `yaml:"seeds" doc:"seeds; if absent, that of the base"`
+	List    []Group  `yaml:"list" doc:"groups of settings, {name: ..., key.path: value}; a run takes one group"`
+	Zip     Axes     `yaml:"zip" doc:"key.path: [values], lists of equal length; a run takes the values at one index"`
+	Product Axes     `yaml:"product" doc:"key.path: [values]; runs take every combination of values"`
 
 	file string // for messages, and where base is looked for
 	root *config.Node
 }
 
-// Run is a run of a sweep: a config, what it is called, and the hash that it is recognised by.
+// Run is a run of a sweep: its name, its config, and the hash by which it is recognised.
 type Run struct {
 	Name   string
 	Config train.Config
@@ -76,7 +76,7 @@ func Load(file string, source []byte) (*Plan, error) {
 	return p, root.Decode(p)
 }
 
-// Validate checks what the plan says by itself.
+// Validate checks the settings.
 func (p *Plan) Validate() error {
 	if p.Base == "" {
 		return config.Invalid("base", "the sweep has no base config: want a .yaml file, or a name of %s", "unravel list configs")
@@ -99,7 +99,7 @@ func (p *Plan) Validate() error {
 	return p.once()
 }
 
-// once checks that no key is set by two parts of the plan.
+// once reports keys that two parts of the plan set.
 func (p *Plan) once() error {
 	by := map[string]string{"seed": "seeds"}
 	add := func(part, key string) error {
