@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,8 +38,8 @@ func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	if runs, err = filtered(runs, c.Filter); err != nil {
-		return err
+	if runs, err = index.Filter(runs, c.Filter...); err != nil {
+		return columnError(err)
 	}
 	if len(c.By) > 0 {
 		return c.compare(s, runs)
@@ -50,159 +48,48 @@ func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 	case c.JSON:
 		return json.NewEncoder(s.out).Encode(runs)
 	case c.CSV:
-		return writeRunRecords(s.out, columnsOf(runs, true), runs)
+		return writeRunRecords(s.out, index.Columns(runs), runs)
 	}
 	return printRuns(s, runs)
 }
 
-// runColumn is what can be told of a run.
-type runColumn struct {
-	name string
-	of   func(*index.Run) (string, bool)
-}
-
-// fixedColumns are those of every run.
-var fixedColumns = []runColumn{
-	{"run", func(r *index.Run) (string, bool) { return r.Dir, true }},
-	{"state", func(r *index.Run) (string, bool) { return string(r.State), true }},
-	{"problem", func(r *index.Run) (string, bool) { return r.Problem, r.Problem != "" }},
-	{"seconds", func(r *index.Run) (string, bool) { return exactly(r.Seconds), r.Ended != "" }},
-	{"epochs_done", func(r *index.Run) (string, bool) { return strconv.Itoa(r.Epochs), r.Ended != "" }},
-	{"steps_done", func(r *index.Run) (string, bool) { return strconv.Itoa(r.Steps), r.Ended != "" }},
-	{"begun", func(r *index.Run) (string, bool) { return r.Begun, r.Begun != "" }},
-	{"ended", func(r *index.Run) (string, bool) { return r.Ended, r.Ended != "" }},
-	{"version", func(r *index.Run) (string, bool) { return r.Version, r.Version != "" }},
-	{"os", func(r *index.Run) (string, bool) { return r.Machine.OS, r.Machine.OS != "" }},
-	{"arch", func(r *index.Run) (string, bool) { return r.Machine.Arch, r.Machine.Arch != "" }},
-	{"kernels", func(r *index.Run) (string, bool) { return r.Machine.Kernels, r.Machine.Kernels != "" }},
-	{"cores", func(r *index.Run) (string, bool) { return strconv.Itoa(r.Machine.Cores), r.Machine.Cores > 0 }},
-	{"threads", func(r *index.Run) (string, bool) { return strconv.Itoa(r.Machine.Threads), r.Machine.Threads > 0 }},
-	{"go", func(r *index.Run) (string, bool) { return r.Machine.Go, r.Machine.Go != "" }},
-	{"hash", func(r *index.Run) (string, bool) { return r.Hash, r.Hash != "" }},
+// columnError makes a mistake in the command line of an error of package index.
+func columnError(err error) error {
+	var unknown *index.UnknownColumnError
+	if errors.As(err, &unknown) {
+		return usagef("%w --csv has the names of all columns", err)
+	}
+	return usagef("--%w", err) // filter ...
 }
 
 func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-func setting(key string) runColumn {
-	return runColumn{key, func(r *index.Run) (string, bool) { v, ok := r.Settings[key]; return v, ok }}
-}
-
-func resultColumn(name string) runColumn {
-	return runColumn{name, func(r *index.Run) (string, bool) { v, ok := r.Results[name]; return exactly(v), ok }}
-}
-
-// resultNames lists the results of runs.
-func resultNames(runs []*index.Run) []string {
-	known := map[string]bool{}
-	for _, r := range runs {
-		for name := range r.Results {
-			known[name] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(known))
-}
-
-// columnsOf lists the columns of runs: all, or those that tell them apart with what they have found.
-func columnsOf(runs []*index.Run, all bool) (list []runColumn) {
-	if all {
-		list = append(list, fixedColumns...)
-		for _, key := range choiceKeys {
-			list = append(list, choiceColumn(key))
-		}
-		keys := map[string]bool{}
-		for _, r := range runs {
-			for key := range r.Settings {
-				keys[key] = true
-			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			list = append(list, setting(key))
-		}
-		for _, name := range resultNames(runs) {
-			list = append(list, resultColumn(name))
-		}
-		return list
-	}
-	list = append(list, fixedColumns[0], fixedColumns[1])
-	list = append(append(list, differing(runs)...), fixedColumns[3])
-	for _, name := range resultNames(runs) {
-		if !strings.Contains(name, ".") || name == "fit.converged" {
-			list = append(list, resultColumn(name))
+// shownColumns are the columns that tell runs apart, and what the runs have found.
+func shownColumns(runs []*index.Run) []index.Column {
+	var list []index.Column
+	for _, c := range index.Columns(runs) {
+		switch {
+		case c.Name == "run" || c.Name == "state":
+			list = append(list, c)
+		case c.Name == "seconds":
+			list = append(append(list, index.Differing(runs)...), c)
+		case isResult(runs, c.Name) && (!strings.Contains(c.Name, ".") || c.Name == "fit.converged"):
+			list = append(list, c)
 		}
 	}
 	return list
 }
 
-// findColumn finds a column by name.
-func findColumn(runs []*index.Run, name string) (runColumn, error) {
-	var names []string
-	for _, c := range columnsOf(runs, true) {
-		if c.name == name {
-			return c, nil
-		}
-		names = append(names, c.name)
-	}
-	if len(runs) == 0 {
-		return setting(name), nil
-	}
-	return runColumn{}, usagef("no run has %q; did you mean %q? --csv has the names of all columns", name, nearestColumn(name, names))
-}
-
-// filtered keeps the runs for which all filters hold.
-func filtered(runs []*index.Run, filters []string) ([]*index.Run, error) {
-	for _, f := range filters {
-		at := strings.IndexAny(f, "=<>")
-		if at < 1 {
-			return nil, usagef("--filter %s: want KEY=VALUE, KEY!=VALUE, KEY<VALUE or KEY>VALUE", f)
-		}
-		key, sign, value := f[:at], f[at:at+1], f[at+1:]
-		if strings.HasSuffix(key, "!") && sign == "=" {
-			key, sign = strings.TrimSuffix(key, "!"), "!="
-		}
-		c, err := findColumn(runs, key)
-		if err != nil {
-			return nil, err
-		}
-		holds, err := criterion(f, sign, value)
-		if err != nil {
-			return nil, err
-		}
-		runs = slices.DeleteFunc(runs, func(r *index.Run) bool { return !holds(c.of(r)) })
-	}
-	return runs, nil
-}
-
-// criterion is what a filter asks of a value.
-func criterion(filter, sign, value string) (func(text string, ok bool) bool, error) {
-	want, err := strconv.ParseFloat(value, 64)
-	equal := func(text string, ok bool) bool {
-		v, wrong := strconv.ParseFloat(text, 64)
-		return ok && (text == value || err == nil && wrong == nil && v == want)
-	}
-	switch {
-	case sign == "=":
-		return equal, nil
-	case sign == "!=":
-		return func(text string, ok bool) bool { return !equal(text, ok) }, nil
-	case err != nil:
-		return nil, usagef("--filter %s: %q is not a number", filter, value)
-	}
-	return func(text string, ok bool) bool {
-		v, wrong := strconv.ParseFloat(text, 64)
-		return ok && wrong == nil && (sign == "<" && v < want || sign == ">" && v > want)
-	}, nil
-}
-
 // runRecords are the runs as rows of text, the names of columns first. Short ones are for people.
-func runRecords(columns []runColumn, runs []*index.Run, short bool) [][]string {
+func runRecords(columns []index.Column, runs []*index.Run, short bool) [][]string {
 	list := [][]string{nil}
 	for _, c := range columns {
-		list[0] = append(list[0], c.name)
+		list[0] = append(list[0], c.Name)
 	}
 	for _, r := range runs {
 		var row []string
 		for _, c := range columns {
-			text, ok := c.of(r)
+			text, ok := c.Of(r)
 			if v, err := strconv.ParseFloat(text, 64); short && err == nil && strings.Contains(text, ".") {
 				text = strconv.FormatFloat(v, 'g', 4, 64)
 			}
@@ -218,29 +105,20 @@ func runRecords(columns []runColumn, runs []*index.Run, short bool) [][]string {
 	return list
 }
 
-func writeRunRecords(w io.Writer, columns []runColumn, runs []*index.Run) error {
+func writeRunRecords(w io.Writer, columns []index.Column, runs []*index.Run) error {
 	return plain.WriteCSV(w, runRecords(columns, runs, false))
-}
-
-// runGroup are runs with the same values.
-type runGroup struct {
-	Values  []string           `json:"values"`
-	Runs    int                `json:"runs"`
-	Mean    map[string]float64 `json:"mean"`
-	Std     map[string]float64 `json:"std"`
-	members []*index.Run
 }
 
 // compare prints a line for each group of runs.
 func (c *runsCommand) compare(s *streams, runs []*index.Run) error {
-	groups, err := grouped(runs, c.By)
+	groups, err := index.GroupBy(runs, c.By...)
 	if err != nil {
-		return err
+		return columnError(err)
 	}
 	if c.JSON {
 		return json.NewEncoder(s.out).Encode(map[string]any{"by": c.By, "groups": groups})
 	}
-	names := resultNames(runs)
+	names := index.ResultNames(runs)
 	rows := [][]string{append(slices.Clone(c.By), "runs")}
 	for _, name := range names {
 		if c.CSV {
@@ -283,53 +161,4 @@ func (c *runsCommand) compare(s *streams, runs []*index.Run) error {
 		}
 	}
 	return printFitted(s, list)
-}
-
-// grouped puts runs with the same values of columns together, in the order of the first of each group.
-func grouped(runs []*index.Run, by []string) ([]*runGroup, error) {
-	var columns []runColumn
-	for _, name := range by {
-		c, err := findColumn(runs, name)
-		if err != nil {
-			return nil, err
-		}
-		columns = append(columns, c)
-	}
-	var groups []*runGroup
-	for _, r := range runs {
-		var values []string
-		for _, c := range columns {
-			text, _ := c.of(r)
-			values = append(values, text)
-		}
-		at := slices.IndexFunc(groups, func(g *runGroup) bool { return slices.Equal(g.Values, values) })
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, &runGroup{Values: values, Mean: map[string]float64{}, Std: map[string]float64{}})
-		}
-		groups[at].members = append(groups[at].members, r)
-	}
-	for _, g := range groups {
-		g.Runs = len(g.members)
-		for _, name := range resultNames(g.members) {
-			g.Mean[name], g.Std[name] = moments(g.members, name)
-		}
-	}
-	return groups, nil
-}
-
-// moments are the mean and the standard deviation (n-1) of a result.
-func moments(runs []*index.Run, name string) (mean, std float64) {
-	var values []float64
-	for _, r := range runs {
-		if v, ok := r.Results[name]; ok {
-			values = append(values, v)
-			mean += v
-		}
-	}
-	mean /= float64(len(values))
-	for _, v := range values {
-		std += (v - mean) * (v - mean)
-	}
-	return mean, math.Sqrt(std / float64(max(1, len(values)-1)))
 }

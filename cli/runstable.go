@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -11,74 +10,8 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
-	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/runs/index"
 )
-
-// choiceKeys are settings of which a run names one or more by name: their columns show the names.
-var choiceKeys = []string{"dataset", "supervision", "model", "losses"}
-
-// choiceColumn has the names that a run has for a choice: those below the key, without places in a list.
-func choiceColumn(key string) runColumn {
-	return runColumn{key, func(r *index.Run) (string, bool) {
-		at := map[int][]string{}
-		for path := range r.Settings {
-			rest, ok := strings.CutPrefix(path, key+".")
-			if !ok {
-				continue
-			}
-			place, inList := 0, false
-			first, more, _ := strings.Cut(rest, ".")
-			if n, err := strconv.Atoi(first); err == nil {
-				place, inList = n, true
-			}
-			if inList {
-				first, _, _ = strings.Cut(more, ".")
-			}
-			if !slices.Contains(at[place], first) {
-				at[place] = append(at[place], first)
-			}
-		}
-		var names []string
-		for _, place := range slices.Sorted(maps.Keys(at)) {
-			names = append(names, at[place]...)
-		}
-		return strings.Join(names, "+"), len(names) > 0
-	}}
-}
-
-// differing lists the columns of what runs were asked for in which they differ: names of choices, and settings.
-// That a run lacks a setting of what it has not chosen is no difference.
-func differing(runs []*index.Run) (list []runColumn) {
-	for _, key := range choiceKeys {
-		if c := choiceColumn(key); countValues(runs, c, true) > 1 {
-			list = append(list, c)
-		}
-	}
-	for _, key := range index.Varying(runs) {
-		top, _, _ := strings.Cut(key, ".")
-		if key == "name" || key == "train.threads" || key == "train.figures" || key == "train.checkpoint" || top == "metrics" {
-			continue
-		}
-		if c := setting(key); countValues(runs, c, !slices.Contains(choiceKeys, top)) > 1 {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-// countValues counts the different values of a column; none may be one.
-func countValues(runs []*index.Run, c runColumn, none bool) int {
-	seen := map[string]bool{}
-	for _, r := range runs {
-		if text, ok := c.of(r); ok {
-			seen["="+text] = true
-		} else if none && len(r.Settings) > 0 { // a damaged run has no settings
-			seen[""] = true
-		}
-	}
-	return len(seen)
-}
 
 // shownColumn is a column of a printed table.
 type shownColumn struct {
@@ -201,11 +134,11 @@ func printRuns(s *streams, runs []*index.Run) error {
 		_, err := fmt.Fprintln(s.out, "no runs")
 		return err
 	}
-	columns := columnsOf(runs, false)
+	columns := shownColumns(runs)
 	records := runRecords(columns, runs, true)
 	list := make([]shownColumn, len(columns))
 	for i, c := range columns {
-		list[i].header = c.name
+		list[i].header = c.Name
 		for _, row := range records[1:] {
 			list[i].cells = append(list[i].cells, row[i])
 		}
@@ -249,19 +182,4 @@ func missing(cells []string) (n int) {
 
 func isResult(runs []*index.Run, name string) bool {
 	return slices.ContainsFunc(runs, func(r *index.Run) bool { _, ok := r.Results[name]; return ok })
-}
-
-// nearestColumn is the column that is called most like a name, or that ends like it.
-func nearestColumn(name string, columns []string) string {
-	parts := strings.Count(name, ".") + 1
-	best, distance := "", math.MaxInt
-	for _, c := range columns {
-		segments := strings.Split(c, ".")
-		end := strings.Join(segments[max(0, len(segments)-parts):], ".")
-		d := min(registry.Distance(name, c), registry.Distance(name, end))
-		if d < distance || d == distance && cmp.Less(len(c), len(best)) {
-			best, distance = c, d
-		}
-	}
-	return best
 }

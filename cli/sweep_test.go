@@ -129,7 +129,7 @@ func TestRunsCommand(t *testing.T) {
 	}
 	var compared struct {
 		By     []string
-		Groups []runGroup
+		Groups []index.Group
 	}
 	decodeOne(t, succeed(t, "runs", dir, "--json", "--by", "losses.1.kl.weight").out, &compared)
 	if len(compared.Groups) != 2 || compared.Groups[0].Runs != 2 || compared.Groups[0].Std["dlsbd"] == 0 {

@@ -1,0 +1,183 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// Column is something known of every run: its folder and state, a setting, or a result.
+type Column struct {
+	Name string
+	Of   func(*Run) (value string, ok bool) // false: the run has none
+}
+
+// fixedColumns are those of every run.
+var fixedColumns = []Column{
+	{"run", func(r *Run) (string, bool) { return r.Dir, true }},
+	{"state", func(r *Run) (string, bool) { return string(r.State), true }},
+	{"problem", func(r *Run) (string, bool) { return r.Problem, r.Problem != "" }},
+	{"seconds", func(r *Run) (string, bool) { return exactly(r.Seconds), r.Ended != "" }},
+	{"epochs_done", func(r *Run) (string, bool) { return strconv.Itoa(r.Epochs), r.Ended != "" }},
+	{"steps_done", func(r *Run) (string, bool) { return strconv.Itoa(r.Steps), r.Ended != "" }},
+	{"begun", func(r *Run) (string, bool) { return r.Begun, r.Begun != "" }},
+	{"ended", func(r *Run) (string, bool) { return r.Ended, r.Ended != "" }},
+	{"version", func(r *Run) (string, bool) { return r.Version, r.Version != "" }},
+	{"os", func(r *Run) (string, bool) { return r.Machine.OS, r.Machine.OS != "" }},
+	{"arch", func(r *Run) (string, bool) { return r.Machine.Arch, r.Machine.Arch != "" }},
+	{"kernels", func(r *Run) (string, bool) { return r.Machine.Kernels, r.Machine.Kernels != "" }},
+	{"cores", func(r *Run) (string, bool) { return strconv.Itoa(r.Machine.Cores), r.Machine.Cores > 0 }},
+	{"threads", func(r *Run) (string, bool) { return strconv.Itoa(r.Machine.Threads), r.Machine.Threads > 0 }},
+	{"go", func(r *Run) (string, bool) { return r.Machine.Go, r.Machine.Go != "" }},
+	{"hash", func(r *Run) (string, bool) { return r.Hash, r.Hash != "" }},
+}
+
+func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+func setting(key string) Column {
+	return Column{key, func(r *Run) (string, bool) { v, ok := r.Settings[key]; return v, ok }}
+}
+
+func resultColumn(name string) Column {
+	return Column{name, func(r *Run) (string, bool) { v, ok := r.Results[name]; return exactly(v), ok }}
+}
+
+// ResultNames lists the results of runs in alphabetical order.
+func ResultNames(runs []*Run) []string {
+	known := map[string]bool{}
+	for _, r := range runs {
+		for name := range r.Results {
+			known[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(known))
+}
+
+// Columns lists all columns of runs: those of every run, names of choices, settings, and results.
+func Columns(runs []*Run) (list []Column) {
+	list = append(list, fixedColumns...)
+	for _, key := range choiceKeys {
+		list = append(list, choiceColumn(key))
+	}
+	keys := map[string]bool{}
+	for _, r := range runs {
+		for key := range r.Settings {
+			keys[key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		list = append(list, setting(key))
+	}
+	for _, name := range ResultNames(runs) {
+		list = append(list, resultColumn(name))
+	}
+	return list
+}
+
+// UnknownColumnError says that no run has a column.
+type UnknownColumnError struct{ Name, Nearest string }
+
+func (e *UnknownColumnError) Error() string {
+	return fmt.Sprintf("no run has %q; did you mean %q?", e.Name, e.Nearest)
+}
+
+// FindColumn returns the column of a name, or an [UnknownColumnError].
+func FindColumn(runs []*Run, name string) (Column, error) {
+	var names []string
+	for _, c := range Columns(runs) {
+		if c.Name == name {
+			return c, nil
+		}
+		names = append(names, c.Name)
+	}
+	if len(runs) == 0 {
+		return setting(name), nil
+	}
+	return Column{}, &UnknownColumnError{name, nearestColumn(name, names)}
+}
+
+// choiceKeys are settings of which a run names one or more by name: their columns show the names.
+var choiceKeys = []string{"dataset", "supervision", "model", "losses"}
+
+// choiceColumn has the names that a run has for a choice: those below the key, without places in a list.
+func choiceColumn(key string) Column {
+	return Column{key, func(r *Run) (string, bool) {
+		at := map[int][]string{}
+		for path := range r.Settings {
+			rest, ok := strings.CutPrefix(path, key+".")
+			if !ok {
+				continue
+			}
+			place, inList := 0, false
+			first, more, _ := strings.Cut(rest, ".")
+			if n, err := strconv.Atoi(first); err == nil {
+				place, inList = n, true
+			}
+			if inList {
+				first, _, _ = strings.Cut(more, ".")
+			}
+			if !slices.Contains(at[place], first) {
+				at[place] = append(at[place], first)
+			}
+		}
+		var names []string
+		for _, place := range slices.Sorted(maps.Keys(at)) {
+			names = append(names, at[place]...)
+		}
+		return strings.Join(names, "+"), len(names) > 0
+	}}
+}
+
+// Differing lists the columns of what was asked for in which runs differ: names of choices, and settings. A run that lacks a
+// setting of what it has not chosen does not differ in it.
+func Differing(runs []*Run) (list []Column) {
+	for _, key := range choiceKeys {
+		if c := choiceColumn(key); countValues(runs, c, true) > 1 {
+			list = append(list, c)
+		}
+	}
+	for _, key := range Varying(runs) {
+		top, _, _ := strings.Cut(key, ".")
+		if key == "name" || key == "train.threads" || key == "train.figures" || key == "train.checkpoint" || top == "metrics" {
+			continue
+		}
+		if c := setting(key); countValues(runs, c, !slices.Contains(choiceKeys, top)) > 1 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// countValues counts the different values of a column; none may be one.
+func countValues(runs []*Run, c Column, none bool) int {
+	seen := map[string]bool{}
+	for _, r := range runs {
+		if text, ok := c.Of(r); ok {
+			seen["="+text] = true
+		} else if none && len(r.Settings) > 0 { // a damaged run has no settings
+			seen[""] = true
+		}
+	}
+	return len(seen)
+}
+
+// nearestColumn is the column that is called most like a name, or that ends like it.
+func nearestColumn(name string, columns []string) string {
+	parts := strings.Count(name, ".") + 1
+	best, distance := "", math.MaxInt
+	for _, c := range columns {
+		segments := strings.Split(c, ".")
+		end := strings.Join(segments[max(0, len(segments)-parts):], ".")
+		d := min(registry.Distance(name, c), registry.Distance(name, end))
+		if d < distance || d == distance && cmp.Less(len(c), len(best)) {
+			best, distance = c, d
+		}
+	}
+	return best
+}
