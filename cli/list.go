@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/tables"
-	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // listCommand is `unravel list [KIND] [NAME]`.
@@ -56,8 +56,8 @@ func kinds() []kind {
 		{"supervisions", itemsOf(datasets.SupervisionRegistry)},
 		{"augmentations", itemsOf(augment.Registry)},
 		{"pipelines", pipelineItems()},
-		{"optimizers", itemsOf(train.Optimizers)},
-		{"schedules", itemsOf(train.Schedules)},
+		{"optimizers", itemsOf(engine.Optimizers)},
+		{"schedules", itemsOf(engine.Schedules)},
 		{"sources", itemsOf(tables.Sources)},
 		{"algorithms", algorithmItems()},
 		{"configs", configItems()},

@@ -5,39 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
-
-	"gorgonia.org/gorgonia"
-
-	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/models"
 )
-
-// twins has two views of an image as inputs, and decodes the first from the codes of the second.
-type twins struct {
-	models.Model
-	models.Decoder
-}
-
-func (m twins) Build(g *nn.Graph, _ models.Objective, n, _ int) (*models.Program, error) {
-	var views, codes []*gorgonia.Node
-	for i := range 2 {
-		view, err := g.Input(fmt.Sprint("view", i), n, 16, 16, 1)
-		if err != nil {
-			return nil, err
-		}
-		z, err := m.Encode(g, view)
-		if err != nil {
-			return nil, err
-		}
-		views, codes = append(views, view), append(codes, z)
-	}
-	logits, err := m.Decode(g, codes[1])
-	return &models.Program{Views: views, Outputs: &losses.Outputs{Images: views[0], Logits: logits, Codes: codes[0], Rows: n}}, err
-}
 
 const viewsConfig = `
 dataset: {square: {size: 16, side: 5, step: 2}}
@@ -55,51 +25,6 @@ func loadViews(t testing.TB, overrides ...string) Config {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// Both views of a batch arrive at the inputs of a model.
-func TestViewsArrive(t *testing.T) {
-	c := loadViews(t)
-	e, err := NewExperiment(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Model = twins{e.Model, e.Model.(models.Decoder)}
-	trainer, err := e.Trainer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer trainer.Close()
-	if err := trainer.loader.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
-	for range 4 {
-		b, images, ok := trainer.loader.Next()
-		if !ok {
-			break
-		}
-		if err := trainer.trainStep(b, images, 4); err != nil {
-			t.Fatal(err)
-		}
-		p, err := trainer.programFor(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, v := range trainer.loader.Views() {
-			if !slices.Equal(p.views[i], v) || slices.Equal(v, images) {
-				t.Fatalf("view %d is not the input", i)
-			}
-		}
-	}
-	for want, views := range map[string]string{
-		"the model takes 2 views of every image, and there are 3; want views: {pipeline: negative-free, count: 2}": "views.count=3",
-		"the model takes 2 views of every image, and there are 0":                                                  "views=null",
-	} {
-		e.Config.Views = loadViews(t, views).Views
-		if _, err := e.Trainer(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	}
 }
 
 // A model of images is trained on the one view that there is, and measured on images without.

@@ -21,16 +21,16 @@ func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, e
 	if err := load(e); err != nil {
 		return nil, err
 	}
-	t, err := e.Trainer()
+	l, err := e.Loop()
 	if err != nil {
 		return nil, err
 	}
-	defer t.Close()
+	defer l.Close()
 	text, err := c.Encode()
 	if err != nil {
 		return nil, err
 	}
-	f, state, err := t.checkpoint(string(text), false)
+	f, state, err := encodeCheckpoint(l, state{Config: string(text)})
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}

@@ -2,169 +2,21 @@ package train
 
 import (
 	"context"
-	"fmt"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/graph/machine"
-	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/models/latent"
-	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/train/engine"
 )
-
-// conv64Flops is the number of floating-point operations of the forward pass of
-// the conv64 encoder and decoder on one 64x64 image, two for every
-// multiplication of a weight.
-func conv64Flops(channels, codes, heads int) float64 {
-	encoder := 32*32*16*channels*32 + 16*16*16*32*32 + 8*8*16*32*64 + 4*4*16*64*64 + 1024*256 + 256*heads
-	decoder := codes*256 + 256*1024 + 4*4*16*64*64 + 8*8*16*64*32 + 16*16*16*32*32 + 32*32*16*32*channels
-	return 2 * float64(encoder+decoder)
-}
-
-// stepFlops is what forward and backward of a batch take: three forward passes
-// but for the gradient of the first layer's input.
-func stepFlops(batch, channels, codes, heads int) float64 {
-	return float64(batch) * (3*conv64Flops(channels, codes, heads) - 2*float64(32*32*16*channels*32))
-}
-
-// atThreads runs a benchmark at one and two threads.
-func atThreads(b *testing.B, name string, f func(b *testing.B)) {
-	for _, n := range []int{1, 2} {
-		b.Run(fmt.Sprintf("%s/threads=%d", name, n), func(b *testing.B) {
-			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
-			b.ReportAllocs()
-			f(b)
-		})
-	}
-}
-
-// benchData describes images with two circular factors.
-func benchData(channels int) models.Data {
-	circle := func(name string) factor.Factor {
-		return factor.Factor{Name: name, Size: 64, Kind: factor.Circular}
-	}
-	return models.Data{Height: 64, Width: 64, Channels: channels, Factors: []factor.Factor{circle("row"), circle("column")}}
-}
-
-// BenchmarkTrainStep times forward, backward and Adam, with new noise, on given images.
-//
-//	go test ./train -run '^$' -bench TrainStep
-func BenchmarkTrainStep(b *testing.B) {
-	reconstruction, kl, lsbd := mustLoss(b, "reconstruction"), mustLoss(b, "kl"), mustLoss(b, "lsbd")
-	bernoulli := losses.NewReconstruction()
-	bernoulli.Likelihood = "bernoulli"
-	binary := reconstruction
-	binary.Value = bernoulli
-	for _, channels := range []int{1, 3} {
-		for _, batch := range []int{64, 128} {
-			atThreads(b, fmt.Sprintf("vae/channels=%d/batch=%d", channels, batch), func(b *testing.B) {
-				benchmarkStep(b, models.NewVAE(), channels, models.Objective{Name: "unsupervised"}, []losses.Choice{binary, kl}, batch, 1, stepFlops(batch, channels, 10, 20))
-			})
-		}
-	}
-	atThreads(b, "lsbd-vae/pairs=50", func(b *testing.B) {
-		s := models.NewLSBDVAE()
-		s.Latent = latent.Of(&latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10}, &latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10})
-		benchmarkStep(b, s, 1, models.Objective{Name: "supervised", Labelled: true}, []losses.Choice{reconstruction, kl, lsbd}, 100, 2, stepFlops(100, 1, 4, 6))
-	})
-}
-
-func mustLoss(b *testing.B, name string) losses.Choice {
-	c, err := losses.Named(name)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return c
-}
-
-func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objective, list []losses.Choice, images, group int, flops float64) {
-	m, err := s.New(benchData(channels), 1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	p, err := (&plan{model: m, split: &datasets.Split{}, losses: list}).compile(o, images, group)
-	if err != nil {
-		b.Fatal(err)
-	}
-	stream := rng.New(1, "bench")
-	pixels := make([]float32, images*64*64*channels)
-	for i := range pixels {
-		pixels[i] = stream.Float32()
-	}
-	batch := datasets.Batch{Labelled: o.Labelled, Indices: make([]int, images), Transformations: make([]float32, images*2)}
-	stream.Normals(batch.Transformations)
-	adam, err := Optimizers.Lookup("adam")
-	if err != nil {
-		b.Fatal(err)
-	}
-	optimizer := adam.New().New(parametersOf(m.Params(), p.names))
-	step := func() {
-		p.fill(pixels, nil, batch, 2, 0, stream)
-		if err := p.run(); err != nil {
-			b.Fatal(err)
-		}
-		optimizer.Norm(p.gradients)
-		optimizer.Update(p.gradients, 1, 1)
-	}
-	step() // buffers are allocated here
-	b.ResetTimer()
-	for b.Loop() {
-		step()
-	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1e3, "ms/step")
-	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-}
-
-// BenchmarkEncode times the encoder with its location head on batches of 256.
-func BenchmarkEncode(b *testing.B) {
-	for _, channels := range []int{1, 3} {
-		atThreads(b, fmt.Sprintf("channels=%d/batch=256", channels), func(b *testing.B) {
-			m, err := models.NewVAE().New(benchData(channels), 1)
-			if err != nil {
-				b.Fatal(err)
-			}
-			g := nn.NewGraph(m.Params())
-			in, err := g.Input("images", 256, 64, 64, channels)
-			if err != nil {
-				b.Fatal(err)
-			}
-			out, err := m.Encode(g, in)
-			if err != nil {
-				b.Fatal(err)
-			}
-			machine, err := machine.New(out)
-			if err != nil {
-				b.Fatal(err)
-			}
-			run := func() {
-				if err := machine.RunAll(); err != nil {
-					b.Fatal(err)
-				}
-			}
-			run()
-			b.ResetTimer()
-			for b.Loop() {
-				run()
-			}
-			b.ReportMetric(256*float64(b.N)/b.Elapsed().Seconds(), "images/s")
-		})
-	}
-}
 
 // BenchmarkMeasure times the fast metrics in proportion to the training between two
 // measurements, at the default interval.
 func BenchmarkMeasure(b *testing.B) {
 	for _, name := range []string{"entangled/both", "lsbd-vae/square-small", "lsbd-vae/square", "sprites/vae"} {
 		b.Run(name, func(b *testing.B) {
-			e, t := trainerOfConfig(b, name, "metrics.during=fast", "train.epochs=1000000")
+			e, t := loopOfConfig(b, name, "metrics.during=fast", "train.epochs=1000000")
 			defer t.Close()
-			w, err := newMonitor(e, t.epochImages())
+			w, err := newMonitor(e, t.EpochImages())
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -173,7 +25,7 @@ func BenchmarkMeasure(b *testing.B) {
 			round := func() {
 				begin := time.Now()
 				for range w.every {
-					if err := t.fitEpoch(ctx); err != nil {
+					if err := t.RunEpoch(ctx); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -193,8 +45,8 @@ func BenchmarkMeasure(b *testing.B) {
 	}
 }
 
-// trainerOfConfig builds the experiment and the trainer of an embedded config.
-func trainerOfConfig(b *testing.B, name string, overrides ...string) (*Experiment, *Trainer) {
+// loopOfConfig builds the experiment and the loop of an embedded config.
+func loopOfConfig(b *testing.B, name string, overrides ...string) (*Experiment, *engine.Loop) {
 	b.Helper()
 	source, err := configs.Read(name)
 	if err != nil {
@@ -208,7 +60,7 @@ func trainerOfConfig(b *testing.B, name string, overrides ...string) (*Experimen
 	if err != nil {
 		b.Fatal(err)
 	}
-	t, err := NewTrainer(e.Model, e.Data, e.Split, c.Losses, c.Train, c.Seed)
+	t, err := e.Loop()
 	if err != nil {
 		b.Fatal(err)
 	}

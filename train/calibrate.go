@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // warmSteps are the steps of Calibrate that are not timed: memory is touched for the first time.
@@ -35,28 +36,26 @@ func Calibrate(ctx context.Context, c Config, steps int) (time.Duration, error) 
 	if err != nil {
 		return 0, err
 	}
-	t, err := e.Trainer()
+	l, err := e.Loop()
 	if err != nil {
 		return 0, c.untrainable(err)
 	}
-	defer t.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	defer l.Close()
 	total := map[string]time.Duration{}
 	count := map[string]int{}
 	last := time.Now()
-	t.AddHook(Hook{Name: "calibration", Step: func(r *StepReport) error {
+	l.AddHook(engine.Hook{Name: "calibration", OnStep: func(l *engine.Loop, r *engine.StepReport) error {
 		count[r.Objective]++
 		if count[r.Objective] > warmSteps {
 			total[r.Objective] += time.Since(last)
 		}
 		if count[r.Objective] == warmSteps+steps || r.Step >= 4*(warmSteps+steps) {
-			cancel()
+			l.Stop("calibrated")
 		}
 		last = time.Now()
 		return nil
 	}})
-	if err := t.Fit(ctx); err != nil && !errors.Is(err, ErrStopped) {
+	if err := l.Run(ctx); err != nil && !errors.Is(err, ErrStopped) {
 		return 0, err
 	}
 	var sum time.Duration
@@ -68,7 +67,7 @@ func Calibrate(ctx context.Context, c Config, steps int) (time.Duration, error) 
 	if timed == 0 {
 		return 0, nil
 	}
-	return sum / time.Duration(timed) * time.Duration(c.Train.Epochs*t.epochSteps()), nil
+	return sum / time.Duration(timed) * time.Duration(c.Train.Epochs*l.EpochSteps()), nil
 }
 
 // withTruth is a config whose model learns nothing in an earlier stage but has it from the data set, with all labels.

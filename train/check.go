@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // Check reports whether a config can be trained and measured, as far as that is known before it is: its data set, its model and its
@@ -21,11 +22,11 @@ func Check(c Config) error {
 	if err != nil {
 		return err
 	}
-	t, _, err := e.ready()
+	l, _, err := e.ready()
 	if err != nil {
 		return err
 	}
-	t.Close()
+	l.Close()
 	return nil
 }
 
@@ -44,21 +45,21 @@ func (e *Experiment) measurable() error {
 }
 
 // ready prepares the training and the measuring of an experiment. Parts that do not go together are a *ConfigError.
-func (e *Experiment) ready() (*Trainer, *monitor, error) {
+func (e *Experiment) ready() (*engine.Loop, *monitor, error) {
 	if err := e.measurable(); err != nil {
 		return nil, nil, err
 	}
 	if err := e.Sample().suits(e.Final(), e.Data.Len()); err != nil {
 		return nil, nil, err
 	}
-	t, err := e.Trainer()
+	l, err := e.Loop()
 	if err != nil {
 		return nil, nil, e.Config.untrainable(err)
 	}
-	w, err := newMonitor(e, t.epochImages())
+	m, err := newMonitor(e, l.EpochImages())
 	if err != nil {
-		t.Close()
+		l.Close()
 		return nil, nil, err
 	}
-	return t, w, nil
+	return l, m, nil
 }

@@ -4,196 +4,105 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// state is what a checkpoint holds besides tensors.
+// state is what a checkpoint holds besides tensors. It travels inside the tensors' file, so that
+// one rename replaces both at once; state.json is a copy to look at.
 type state struct {
-	Version    int                 `json:"version"`
-	Step       int                 `json:"step"`
-	Epoch      int                 `json:"epoch"`    // epochs finished
-	InEpoch    int                 `json:"in_epoch"` // steps taken in the epoch under way
-	Images     int                 `json:"images"`   // images seen in the epoch under way
-	Seconds    float64             `json:"seconds"`  // spent on the epoch under way
-	Sums       map[string]*lossSum `json:"sums"`     // losses of the epoch under way
-	Sampler    datasets.State      `json:"sampler"`
-	Noise      []byte              `json:"noise"`
-	Permute    []byte              `json:"permute,omitempty"`
-	Second     *datasets.State     `json:"second,omitempty"` // of the sampler of second batches
-	Optimizers map[string]int      `json:"optimizers"`       // steps taken
-	Judges     map[string]int      `json:"judges,omitempty"` // steps taken by discriminators
-	Watch      watchState          `json:"watch"`
-	Done       bool                `json:"done"` // whether training has ended
-	Config     string              `json:"config"`
+	engine.State
+	Watch   watchState `json:"watch"`
+	Done    bool       `json:"done"`              // whether training has ended
+	Stopped string     `json:"stopped,omitempty"` // why a hook ended it
+	Config  string     `json:"config"`
 }
-
-const stateVersion = 1
 
 // stateKey is the metadata key under which a checkpoint holds its state.
 const stateKey = "unravel.state"
 
-// checkpoint collects everything that training needs to continue.
-func (t *Trainer) checkpoint(config string, done bool) (*safetensors.File, []byte, error) {
-	s := state{Version: stateVersion, Step: t.step, Epoch: t.epoch, InEpoch: t.inEpoch, Images: t.images, Seconds: t.duration.Seconds(),
-		Sums: t.sums, Sampler: t.sampler.State(), Optimizers: map[string]int{}, Watch: t.watch, Done: done, Config: config}
-	var err error
-	if s.Noise, err = t.noise.MarshalBinary(); err != nil {
-		return nil, nil, err
-	}
-	f := &safetensors.File{Metadata: map[string]string{}}
-	if err := t.saveParams(f, "model/", t.Model.Params()); err != nil {
-		return nil, nil, err
-	}
-	for _, o := range t.plan.objectives() {
-		if t.optimizers[o.Name] == nil {
-			continue
+// saver writes the checkpoints of a session.
+type saver struct {
+	session *session
+	every   float64   // seconds between two checkpoints; 0: none before the end
+	saved   time.Time // when the last one was written
+}
+
+// hook saves as time goes by, and when training ends or is stopped.
+func (s *saver) hook() engine.Hook {
+	due := func(l *engine.Loop) error {
+		if s.every <= 0 || l.Stopped() != "" || time.Since(s.saved).Seconds() < s.every {
+			return nil
 		}
-		steps, tensors := t.optimizers[o.Name].optimizer.State()
-		s.Optimizers[o.Name] = *steps
-		for _, p := range tensors {
-			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: "optimizer/" + o.Name + "/" + p.Name, Shape: []int{len(p.Value)}, Data: p.Value})
-		}
+		return s.save(false)
 	}
-	if err := t.saveJudges(f, &s); err != nil {
-		return nil, nil, err
+	return engine.Hook{Name: "checkpoint", Priority: savePriority,
+		OnStep:  func(l *engine.Loop, _ *engine.StepReport) error { return due(l) },
+		OnEpoch: func(l *engine.Loop, _ *engine.EpochReport) error { return due(l) },
+		OnEnd: func(l *engine.Loop, why error) error {
+			switch {
+			case why == nil:
+				return s.save(true)
+			case errors.Is(why, ErrStopped):
+				if err := s.save(false); err != nil {
+					return err
+				}
+				s.session.console.say("saved after step %d in %s", l.Step(), s.session.store.Dir())
+			}
+			return nil
+		}}
+}
+
+// save writes a checkpoint and keeps the one before.
+func (s *saver) save(done bool) error {
+	store := s.session.store
+	if err := store.Present(); err != nil {
+		return err
 	}
-	text, err := json.Marshal(s)
+	f, text, err := s.session.checkpoint(done)
+	if err != nil {
+		return err
+	}
+	if err := s.session.logs.sync(); err != nil {
+		return err
+	}
+	if err := store.WriteKeep(runs.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
+		return err
+	}
+	s.saved = time.Now()
+	return store.Write(runs.StateFile, runs.Bytes(append(text, '\n')))
+}
+
+// checkpoint collects all that the run needs to continue.
+func (s *session) checkpoint(done bool) (*safetensors.File, []byte, error) {
+	all := state{Watch: s.watch, Done: done, Config: s.config}
+	if s.stop.enough() == "" { // else the next session finds out by itself
+		all.Stopped = s.loop.Stopped()
+	}
+	return encodeCheckpoint(s.loop, all)
+}
+
+// encodeCheckpoint returns the state of a loop as a file, with what a run keeps beside it, and the text of the state.
+func encodeCheckpoint(l *engine.Loop, s state) (*safetensors.File, []byte, error) {
+	position, tensors, err := l.State()
 	if err != nil {
 		return nil, nil, err
 	}
-	f.Metadata[stateKey] = string(text)
-	return f, text, nil
-}
-
-// saveParams adds parameters to a checkpoint.
-func (t *Trainer) saveParams(f *safetensors.File, prefix string, params *nn.Params) error {
-	for _, name := range params.Names() {
-		p := params.Get(name)
-		if i := slices.IndexFunc(p.Float32s(), notFinite); i >= 0 {
-			return fmt.Errorf("after step %d: element %d of parameter %q is %v; try a smaller learning rate, or train.clip", t.step, i, name, p.Float32s()[i])
-		}
-		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: prefix + name, Shape: p.Shape(), Data: p.Float32s()})
+	s.State = *position
+	f := &safetensors.File{}
+	for _, t := range tensors {
+		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.Name, Shape: t.Shape, Data: t.Data})
 	}
-	return nil
-}
-
-// saveJudges adds the discriminators, if there are any, to a checkpoint.
-func (t *Trainer) saveJudges(f *safetensors.File, s *state) (err error) {
-	if len(t.discriminators) == 0 {
-		return nil
-	}
-	if s.Permute, err = t.permute.MarshalBinary(); err != nil {
-		return err
-	}
-	if t.second != nil {
-		second := t.second.sampler.State()
-		s.Second = &second
-	}
-	s.Judges = map[string]int{}
-	for _, name := range slices.Sorted(maps.Keys(t.discriminators)) {
-		steps, tensors := t.discriminators[name].State()
-		s.Judges[name] = *steps
-		for _, p := range tensors {
-			f.Tensors = append(f.Tensors, safetensors.Tensor{Name: "judge-optimizer/" + name + "/" + p.Name, Shape: []int{len(p.Value)}, Data: p.Value})
-		}
-	}
-	return t.saveParams(f, "judge/", t.plan.discriminators)
-}
-
-// restoreJudges sets the discriminators to a checkpoint.
-func (t *Trainer) restoreJudges(f *safetensors.File, s *state) error {
-	if len(s.Judges) != len(t.discriminators) {
-		return fmt.Errorf("it has %d discriminators, want %d", len(s.Judges), len(t.discriminators))
-	}
-	for name, steps := range s.Judges {
-		o := t.discriminators[name]
-		if o == nil {
-			return fmt.Errorf("it has a discriminator of the loss %q, which this experiment does not have", name)
-		}
-		if err := restoreOptimizer(f, "judge-optimizer/"+name+"/", o, steps); err != nil {
-			return err
-		}
-	}
-	for _, name := range t.plan.discriminators.Names() {
-		p := t.plan.discriminators.Get(name)
-		v, err := f.Float32s("judge/"+name, p.Shape()...)
-		if err != nil {
-			return err
-		}
-		copy(p.Float32s(), v)
-	}
-	if len(t.discriminators) == 0 {
-		return nil
-	}
-	if (s.Second != nil) != (t.second != nil) {
-		return errors.New("one of it and this experiment has second batches for discriminators (second_batch), the other has not")
-	}
-	if t.second != nil {
-		if err := t.second.loader.Restore(*s.Second); err != nil {
-			return err
-		}
-	}
-	return t.permute.UnmarshalBinary(s.Permute)
-}
-
-// restoreOptimizer sets an optimiser to a checkpoint.
-func restoreOptimizer(f *safetensors.File, prefix string, o Optimizer, steps int) error {
-	at, tensors := o.State()
-	*at = steps
-	for _, p := range tensors {
-		v, err := f.Float32s(prefix+p.Name, len(p.Value))
-		if err != nil {
-			return err
-		}
-		copy(p.Value, v)
-	}
-	return nil
-}
-
-func notFinite(x float32) bool { return x-x != 0 }
-
-// restore sets the trainer to a checkpoint.
-func (t *Trainer) restore(f *safetensors.File, s *state) error {
-	if err := loadParams(t.Model, f); err != nil {
-		return err
-	}
-	if len(s.Optimizers) != len(t.optimizers) {
-		return fmt.Errorf("it has %d objectives, want %d", len(s.Optimizers), len(t.optimizers))
-	}
-	for name, steps := range s.Optimizers {
-		o := t.optimizers[name]
-		if o == nil {
-			return fmt.Errorf("it is of a model with the objective %q, which this one does not have", name)
-		}
-		if err := restoreOptimizer(f, "optimizer/"+name+"/", o.optimizer, steps); err != nil {
-			return err
-		}
-	}
-	if err := t.restoreJudges(f, s); err != nil {
-		return err
-	}
-	if err := t.loader.Restore(s.Sampler); err != nil {
-		return err
-	}
-	if err := t.noise.UnmarshalBinary(s.Noise); err != nil {
-		return err
-	}
-	t.step, t.epoch, t.inEpoch, t.images, t.watch = s.Step, s.Epoch, s.InEpoch, s.Images, s.Watch
-	t.duration = time.Duration(s.Seconds * float64(time.Second))
-	if s.Sums != nil {
-		t.sums = s.Sums
-	}
-	return nil
+	text, err := json.Marshal(s)
+	f.Metadata = map[string]string{stateKey: string(text)}
+	return f, text, err
 }
 
 // errOtherModel says that a checkpoint has other tensors than the config asks for.
@@ -234,8 +143,8 @@ func readOne(path string) (*safetensors.File, *state, error) {
 	if err := json.Unmarshal([]byte(f.Metadata[stateKey]), &s); err != nil {
 		return nil, nil, fmt.Errorf("checkpoint %s: its state cannot be read: %w", path, err)
 	}
-	if s.Version != stateVersion {
-		return nil, nil, fmt.Errorf("checkpoint %s: it has version %d, want %d", path, s.Version, stateVersion)
+	if s.Version != engine.StateVersion {
+		return nil, nil, fmt.Errorf("checkpoint %s: it has version %d, want %d", path, s.Version, engine.StateVersion)
 	}
 	return f, &s, nil
 }

@@ -2,6 +2,8 @@ package train
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"testing"
 )
 
@@ -15,23 +17,29 @@ func BenchmarkCOFHAE(b *testing.B) {
 		{"autoencoder alone", "losses=[{reconstruction: {sigma: 0.07}}, assignment]"},
 		{"discriminator of 6 layers", "losses.2.conditional-tc.discriminator.hidden=[1000, 1000, 1000, 1000, 1000, 1000]"},
 	} {
-		atThreads(b, c.name, func(b *testing.B) { benchmarkSteps(b, "cofhae/chopsticks", c.override) })
+		for _, n := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/threads=%d", c.name, n), func(b *testing.B) {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
+				b.ReportAllocs()
+				benchmarkSteps(b, "cofhae/chopsticks", c.override)
+			})
+		}
 	}
 }
 
 // benchmarkSteps times steps of a run of a config, with its batches.
 func benchmarkSteps(b *testing.B, name string, overrides ...string) {
-	_, t := trainerOfConfig(b, name, append(overrides, "dataset.chopsticks.samples=10000", "train.epoch_steps=1", "train.epochs=1000000000")...)
+	_, t := loopOfConfig(b, name, append(overrides, "dataset.chopsticks.samples=10000", "train.epoch_steps=1", "train.epochs=1000000000")...)
 	defer t.Close()
 	ctx := context.Background()
 	for range 3 {
-		if err := t.fitEpoch(ctx); err != nil {
+		if err := t.RunEpoch(ctx); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ResetTimer()
 	for b.Loop() {
-		if err := t.fitEpoch(ctx); err != nil {
+		if err := t.RunEpoch(ctx); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
-	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 const sticks = `
@@ -106,53 +106,6 @@ func TestFitJudge(t *testing.T) {
 	} {
 		if f.decide(); f.Converged != (want == "") || !strings.Contains(f.Why, want) {
 			t.Errorf("%+v, want %q", f, want)
-		}
-	}
-}
-
-// A discriminator that renews codes sees those of the new parameters, and permuted ones of the step.
-func TestRenewedCodes(t *testing.T) {
-	for _, renew := range []bool{true, false} {
-		c := sticksConfig(t)
-		if !renew {
-			c = sticksConfig(t, "losses.2.conditional-tc.discriminator.renew=false")
-		}
-		tr := trainerOf(t, c)
-		if err := tr.fitEpoch(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		p := tr.programs[programKey{false, 90, 1}]
-		a := p.adversaries[0]
-		n := len(a.input) / 2
-		seen, permuted := slices.Clone(a.input[:n]), slices.Clone(a.input[n:])
-		slices.Sort(seen)
-		slices.Sort(permuted)
-		if same := slices.Equal(seen, permuted); same == renew {
-			t.Errorf("renew %v: codes and permuted codes are the same numbers: %v", renew, same)
-		}
-		if err := p.machine.RunAll(); err != nil { // with the parameters of now
-			t.Fatal(err)
-		}
-		coded := floats(p.machine, a.codes)
-		if now := slices.Equal(coded, a.input[:n]); now != renew {
-			t.Errorf("renew %v: the codes are those of the parameters of now: %v", renew, now)
-		}
-	}
-}
-
-// The values that regression learns are those of the batch's images.
-func TestExactLabels(t *testing.T) {
-	c := sticksConfig(t, "losses=[reconstruction, regression]")
-	tr := trainerOf(t, c)
-	l := tr.programs[programKey{false, 90, 1}].labels
-	images := []int{7, 3, 399}
-	l.fill(datasets.Batch{Indices: images, Levels: make([]int32, 9)})
-	want, f := make([]float64, 2), tr.Data.Factors()[1]
-	size := f.Value(f.Size - 1)
-	for row, i := range images {
-		tr.Data.(datasets.Hierarchical).Values(i, want)
-		if got := nn.Data(l.exact)[2*row : 2*row+2]; got[0] != float32(want[0]/size) || got[1] != float32(want[1]/size) {
-			t.Errorf("image %d has the values %v, want %v", i, got, want)
 		}
 	}
 }
@@ -320,7 +273,7 @@ func TestHoldOut(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	m := &Milestones{At: []float64{0.5, 0.75}, Factor: 0.1}
+	m := &engine.Milestones{At: []float64{0.5, 0.75}, Factor: 0.1}
 	for at, want := range map[float64]float64{0: 1, 24.9: 1, 25: 0.1, 37.4: 0.1, 37.5: 0.01, 50: 0.01} {
 		if got := m.Rate(at, 50); math.Abs(got-want) > 1e-12 {
 			t.Errorf("rate %v after %v of 50 epochs, want %v", got, at, want)

@@ -5,6 +5,7 @@ package train
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // Config is an experiment: the whole schema of its YAML.
@@ -33,18 +35,18 @@ type Config struct {
 
 // Settings say how to train.
 type Settings struct {
-	Epochs     int             `yaml:"epochs" doc:"passes over the data: the labelled part, then the unlabelled one; 0: none, the model is measured as it was initialised"`
-	EpochSteps int             `yaml:"epoch_steps" doc:"steps after which an epoch is cut short, for data sets so large that a pass takes long; 0: a full pass"`
-	HoldOut    float64         `yaml:"hold_out" doc:"part of the images, chosen at random, that is not trained on; metrics are measured on them"`
-	Batch      int             `yaml:"batch" doc:"images in a batch; a labelled batch holds as many whole groups as fit, at least one"`
-	Optimizer  OptimizerChoice `yaml:"optimizer" doc:"the optimiser; every objective has its own moments"`
-	Schedule   ScheduleChoice  `yaml:"schedule" doc:"the course of the learning rate"`
-	Warmup     float64         `yaml:"warmup" doc:"epochs in which the learning rate rises from 0, before the schedule's rate applies in full"`
-	Clip       float64         `yaml:"clip" doc:"largest norm of the gradient of all parameters; 0: no limit"`
-	Threads    int             `yaml:"threads" doc:"threads to use; 0: all processors; results do not depend on it"`
-	Checkpoint float64         `yaml:"checkpoint" doc:"seconds between two checkpoints; 0: only at the end and when stopped"`
-	Stop       *EarlyStop      `yaml:"stop" doc:"when to stop before the last epoch"`
-	Figures    bool            `yaml:"figures" doc:"draw figures and the report at the end"`
+	Epochs     int                    `yaml:"epochs" doc:"passes over the data: the labelled part, then the unlabelled one; 0: none, the model is measured as it was initialised"`
+	EpochSteps int                    `yaml:"epoch_steps" doc:"steps after which an epoch is cut short, for data sets so large that a pass takes long; 0: a full pass"`
+	HoldOut    float64                `yaml:"hold_out" doc:"part of the images, chosen at random, that is not trained on; metrics are measured on them"`
+	Batch      int                    `yaml:"batch" doc:"images in a batch; a labelled batch holds as many whole groups as fit, at least one"`
+	Optimizer  engine.OptimizerChoice `yaml:"optimizer" doc:"the optimiser; every objective has its own moments"`
+	Schedule   engine.ScheduleChoice  `yaml:"schedule" doc:"the course of the learning rate"`
+	Warmup     float64                `yaml:"warmup" doc:"epochs in which the learning rate rises from 0, before the schedule's rate applies in full"`
+	Clip       float64                `yaml:"clip" doc:"largest norm of the gradient of all parameters; 0: no limit"`
+	Threads    int                    `yaml:"threads" doc:"threads to use; 0: all processors; results do not depend on it"`
+	Checkpoint float64                `yaml:"checkpoint" doc:"seconds between two checkpoints; 0: only at the end and when stopped"`
+	Stop       *EarlyStop             `yaml:"stop" doc:"when to stop before the last epoch"`
+	Figures    bool                   `yaml:"figures" doc:"draw figures and the report at the end"`
 }
 
 // EarlyStop ends training when a metric is good enough, or no longer improves.
@@ -59,13 +61,13 @@ func Defaults() Config {
 	var c Config
 	c.Name = "run"
 	c.Supervision = datasets.Supervised("none", &datasets.None{})
-	adam, _ := Optimizers.Lookup("adam")
-	constant, _ := Schedules.Lookup("constant")
+	adam, _ := engine.Optimizers.Lookup("adam")
+	constant, _ := engine.Schedules.Lookup("constant")
 	c.Metrics = defaultMeasures()
 	c.Train = Settings{
 		Epochs: 20, Batch: 64, Checkpoint: 30, Figures: true,
-		Optimizer: OptimizerChoice{Name: adam.Name, Value: adam.New()},
-		Schedule:  ScheduleChoice{Name: constant.Name, Value: constant.New()},
+		Optimizer: engine.OptimizerChoice{Name: adam.Name, Value: adam.New()},
+		Schedule:  engine.ScheduleChoice{Name: constant.Name, Value: constant.New()},
 	}
 	return c
 }
@@ -196,14 +198,10 @@ func (s *EarlyStop) Validate() error {
 	return nil
 }
 
-// rate is what the learning rate is multiplied with in a step that begins at a
-// progress in epochs and takes a fraction of an epoch.
-func (s *Settings) rate(progress, step float64) float64 {
-	r := s.Schedule.Value.Rate(progress, float64(s.Epochs))
-	if end := progress + step; end < s.Warmup {
-		r *= end / s.Warmup
-	}
-	return r
+// engine returns the settings that the engine has.
+func (s *Settings) engine() engine.Settings {
+	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value,
+		Schedule: s.Schedule.Value, Warmup: s.Warmup, Clip: s.Clip}
 }
 
 // sameTraining reports an error if two configs do not describe the same training,
@@ -240,3 +238,5 @@ func (c Config) Hash() (string, error) {
 	}
 	return runs.FileHash(text), nil
 }
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 func TestDefaults(t *testing.T) {
@@ -28,10 +29,10 @@ func TestDefaults(t *testing.T) {
 	if s.Epochs != 20 || s.Batch != 64 || s.Checkpoint != 30 || !s.Figures || s.Threads != 0 || s.Clip != 0 || s.Warmup != 0 || s.Stop != nil {
 		t.Errorf("%+v", s)
 	}
-	if a, ok := s.Optimizer.Value.(*Adam); !ok || *a != (Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}) {
+	if a, ok := s.Optimizer.Value.(*engine.Adam); !ok || *a != (engine.Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}) {
 		t.Errorf("%+v", s.Optimizer)
 	}
-	if _, ok := s.Schedule.Value.(*Constant); !ok {
+	if _, ok := s.Schedule.Value.(*engine.Constant); !ok {
 		t.Errorf("%+v", s.Schedule)
 	}
 	if err := s.Validate(); err != nil {
@@ -141,7 +142,7 @@ func TestValidateParts(t *testing.T) {
 		"supervision.0: nothing is chosen":                 func(c *Config) { c.Supervision = make(datasets.Supervisions, 1) },
 		"supervision.0.pairs.count: ":                      func(c *Config) { c.Supervision = datasets.Supervised("pairs", &datasets.Pairs{Count: -1}) },
 		"train.optimizer: nothing is chosen":               func(c *Config) { c.Train.Optimizer.Value = nil },
-		"train.optimizer.adam.lr: ":                        func(c *Config) { c.Train.Optimizer.Value = &Adam{LR: -1} },
+		"train.optimizer.adam.lr: ":                        func(c *Config) { c.Train.Optimizer.Value = &engine.Adam{LR: -1} },
 		"train.schedule: nothing is chosen":                func(c *Config) { c.Train.Schedule.Value = nil },
 		"train.batch: 0 is out of range: want 1 or more":   func(c *Config) { c.Train.Batch = 0 },
 		"train.stop.patience: neither reach nor patience":  func(c *Config) { c.Train.Stop = &EarlyStop{Metric: "dlsbd"} },

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // Experiment is a config with what it names: the data set, its labels and the model.
@@ -65,9 +66,10 @@ func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 	return e, nil
 }
 
-// Trainer prepares the training of the experiment's model, on views of the images where the config has them.
-func (e *Experiment) Trainer() (*Trainer, error) {
-	return newTrainer(e.Model, e.Data, e.Split, e.Config.Views, e.Config.Losses, e.Config.Train, e.Config.Seed)
+// Loop prepares the training of the experiment's model, on views of the images where the config has them.
+func (e *Experiment) Loop() (*engine.Loop, error) {
+	c := &e.Config
+	return engine.New(engine.Task{Model: e.Model, Data: e.Data, Split: e.Split, Views: c.Views, Losses: c.Losses, Seed: c.Seed}, c.Train.engine())
 }
 
 // modelData is what the model learns from.

@@ -42,8 +42,8 @@ func (e *Experiment) figures(codes metrics.Matrix, names []report.LossNames, log
 func (s *session) draw(codes metrics.Matrix) ([]report.Figure, error) {
 	e := s.experiment
 	var names []report.LossNames
-	for _, o := range s.trainer.plan.objectives() {
-		names = append(names, report.LossNames{Objective: o.Name, Names: s.trainer.lossNames(o)})
+	for _, o := range s.loop.Losses() {
+		names = append(names, report.LossNames{Objective: o.Objective, Names: o.Names})
 	}
 	var log []runs.Line
 	if err := s.store.ReadLog(func(line runs.Line) { log = append(log, line) }); err != nil {

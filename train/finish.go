@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
@@ -12,41 +13,42 @@ import (
 )
 
 // finish encodes the data set, a sample or nothing, measures the codes, and draws figures and the report.
-func (s *session) finish(ctx context.Context) ([]metrics.Result, error) {
-	t := s.trainer
-	s.experiment.Progress = NewActivity(s.log)
+func (s *session) finish(ctx context.Context, r *Result) (err error) {
+	l := s.loop
+	s.experiment.Progress = NewActivity(s.console.w)
 	defer s.experiment.Progress.End()
-	t.release()
-	if v, ok := spreadOf(s.last); ok && v < leastSpread {
-		s.say("note: the codes have collapsed: their spread was %.2g in the last epoch, where random codes have about 1", v)
+	l.Close()
+	runtime.GC() // the programs would otherwise stay until the next collection
+	if v, ok := spreadOf(s.logs.last); ok && v < leastSpread {
+		s.console.say("note: the codes have collapsed: their spread was %.2g in the last epoch, where random codes have about 1", v)
 	}
-	codes, err := s.encode(ctx)
+	codes, err := s.encode(ctx, r)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	results := []metrics.Result{}
+	r.Metrics = []metrics.Result{}
 	if codes.Data != nil {
-		if results, err = s.experiment.Evaluate(ctx, codes, s.experiment.Final()); err != nil {
-			return nil, err
+		if r.Metrics, err = s.experiment.Evaluate(ctx, codes, s.experiment.Final()); err != nil {
+			return err
 		}
 	}
-	if err := s.store.Write(runs.MetricsFile, runs.JSON(results)); err != nil {
-		return nil, err
+	if err := s.store.Write(runs.MetricsFile, runs.JSON(r.Metrics)); err != nil {
+		return err
 	}
-	if err := s.logMetrics(t.epoch, t.step, results); err != nil {
-		return nil, err
+	if err := s.logs.metrics(l.Epoch(), l.Step(), r.Metrics); err != nil {
+		return err
 	}
-	if err := s.events.Flush(); err != nil {
-		return nil, err
+	if err := s.logs.events.Flush(); err != nil {
+		return err
 	}
-	if !t.settings.Figures {
-		return results, nil
+	if !s.experiment.Config.Train.Figures {
+		return nil
 	}
 	drawn, err := s.draw(codes)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return results, s.store.Write(runs.ReportFile, func(w io.Writer) error { return report.WritePage(w, s.report(results, drawn)) })
+	return s.store.Write(runs.ReportFile, func(w io.Writer) error { return report.WritePage(w, s.page(r.Metrics, drawn)) })
 }
 
 // leastSpread is the spread of codes below which they count as collapsed: that of random codes is near 1.
@@ -62,14 +64,14 @@ func spreadOf(l runs.Losses) (float64, bool) {
 	return 0, false
 }
 
-// report describes the run on a page.
-func (s *session) report(results []metrics.Result, drawn []report.Figure) report.Page {
-	e, t := s.experiment, s.trainer
+// page describes the run.
+func (s *session) page(results []metrics.Result, drawn []report.Figure) report.Page {
+	e, l := s.experiment, s.loop
 	p := report.Page{Title: e.Config.Name, Config: s.config, Metrics: results, Figures: drawn, Summary: []report.Fact{
 		{Name: "model", Value: e.Config.Model.Name}, {Name: "data set", Value: e.Config.Dataset.Name},
-		{Name: "seed", Value: fmt.Sprint(e.Config.Seed)}, {Name: "epochs", Value: fmt.Sprint(t.epoch)},
-		{Name: "steps", Value: fmt.Sprint(t.step)}, {Name: "parameters", Value: fmt.Sprint(e.Model.Params().Count())}}}
-	if v, ok := spreadOf(s.last); ok {
+		{Name: "seed", Value: fmt.Sprint(e.Config.Seed)}, {Name: "epochs", Value: fmt.Sprint(l.Epoch())},
+		{Name: "steps", Value: fmt.Sprint(l.Step())}, {Name: "parameters", Value: fmt.Sprint(e.Model.Params().Count())}}}
+	if v, ok := spreadOf(s.logs.last); ok {
 		p.Summary = append(p.Summary, report.Fact{Name: "spread of the codes in the last epoch", Value: fmt.Sprintf("%.3g", v)})
 	}
 	return p

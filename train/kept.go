@@ -117,14 +117,14 @@ func (e *Experiment) some(count int, seed uint64) *Experiment {
 
 // encode computes the codes of the images that are kept, with how well they fit, and stores them; the session is about
 // these images from then on. Without any the codes are empty, and what an earlier end of the run has left goes.
-func (s *session) encode(ctx context.Context) (codes metrics.Matrix, err error) {
+func (s *session) encode(ctx context.Context, r *Result) (codes metrics.Matrix, err error) {
 	all, e := s.experiment.Data.Len(), s.experiment.kept()
 	if e == nil {
 		return codes, s.forget(runs.CodesFile, runs.FactorsFile, runs.LevelsFile, runs.FitFile)
 	}
 	s.experiment = e
 	if n := e.Data.Len(); n < all && len(e.Config.Metrics.Final) == 0 {
-		s.say("codes are kept of %d of the %d images: no metric needs more, and metrics.encode says how many", n, all)
+		s.console.say("codes are kept of %d of the %d images: no metric needs more, and metrics.encode says how many", n, all)
 	}
 	if codes, err = e.Codes(ctx); err != nil {
 		return codes, err
@@ -137,13 +137,13 @@ func (s *session) encode(ctx context.Context) (codes metrics.Matrix, err error) 
 	if err != nil {
 		return codes, err
 	}
-	if s.fitted, err = e.fit(ctx, codes); err != nil || s.fitted == nil {
+	if r.Fit, err = e.fit(ctx, codes); err != nil || r.Fit == nil {
 		return codes, err
 	}
-	if !s.fitted.Converged {
-		s.say("note: training has not converged: %s", s.fitted.Why)
+	if !r.Fit.Converged {
+		s.console.say("note: training has not converged: %s", r.Fit.Why)
 	}
-	return codes, s.store.Write(runs.FitFile, runs.JSON(s.fitted))
+	return codes, s.store.Write(runs.FitFile, runs.JSON(r.Fit))
 }
 
 // writeCodes stores codes and the factors of their images.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // kernelTolerances hold the Go, AVX2 and AVX-512 kernels together: four to six times
@@ -102,7 +103,7 @@ func writeKernelResult(t *testing.T, file string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trainer, err := e.Trainer()
+		loop, err := e.Loop()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +120,7 @@ func writeKernelResult(t *testing.T, file string) {
 		}
 		arrays := map[string][]float64{"first codes": codes()}
 		r.Models[model] = arrays
-		trainer.AddHook(Hook{Step: func(s *StepReport) error {
+		loop.AddHook(engine.Hook{OnStep: func(_ *engine.Loop, s *engine.StepReport) error {
 			values := append([]float64{s.GradientNorm}, s.Values...)
 			if s.Step == 1 {
 				arrays["first losses"] = values
@@ -127,10 +128,10 @@ func writeKernelResult(t *testing.T, file string) {
 			arrays["last losses"] = values
 			return nil
 		}})
-		if err := trainer.Fit(context.Background()); err != nil {
+		if err := loop.Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		trainer.Close()
+		loop.Close()
 		arrays["last codes"] = codes()
 	}
 	text, err := json.Marshal(r)

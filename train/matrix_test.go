@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // everyLoss lists, for each loss of the registry, the settings with which it is tried: for `square`, whose
@@ -196,16 +197,16 @@ func someSteps(c Config, loss string) (seen bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	trainer, err := e.Trainer()
+	loop, err := e.Loop()
 	if err != nil {
 		return false, err
 	}
-	defer trainer.Close()
-	trainer.AddHook(Hook{Name: "matrix", Step: func(r *StepReport) error {
+	defer loop.Close()
+	loop.AddHook(engine.Hook{Name: "matrix", OnStep: func(_ *engine.Loop, r *engine.StepReport) error {
 		if at := slices.Index(r.Names, loss); at >= 0 && finite(r.Values[at]) {
 			seen = true
 		}
 		return nil
 	}})
-	return seen, trainer.Fit(context.Background())
+	return seen, loop.Run(context.Background())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // Measures say what to measure, and when. `metrics: [mig, dci]` is short for
@@ -193,10 +194,12 @@ type monitor struct {
 	choices    []metrics.Choice
 	images     []int
 	every      int // epochs
+	results    []metrics.Result
+	measuredAt int // the epoch of results
 }
 
-// newMonitor prepares what a config measures during training, epochs of so many
-// images; nil if that is nothing. Metrics that do not suit the data are a *ConfigError.
+// newMonitor returns the evaluator used during training, or nil if the config measures nothing then. epoch is the number
+// of images per epoch. Metrics that do not suit the data are a *ConfigError.
 func newMonitor(e *Experiment, epoch int) (*monitor, error) {
 	m := &e.Config.Metrics
 	if m.During.empty() && m.Every == 0 {
@@ -248,4 +251,24 @@ func (w *monitor) measure(ctx context.Context) ([]metrics.Result, error) {
 	in := e.InputOf(metrics.NewMatrix(len(w.images), e.Coder.Width(), codes), w.images)
 	results, err := metrics.Evaluate(ctx, in, e.Config.Seed, w.choices)
 	return results, stopped(ctx, err)
+}
+
+// hook measures the model after every so many epochs.
+func (w *monitor) hook(g *logs, c *console) engine.Hook {
+	return engine.Hook{Name: "evaluation", Priority: measurePriority, OnEpoch: engine.EveryEpochs(w.every, func(l *engine.Loop, r *engine.EpochReport) error {
+		results, err := w.measure(l.Context())
+		if err != nil {
+			return err
+		}
+		w.results, w.measuredAt = results, r.Epoch
+		if err := g.metrics(r.Epoch, r.Step, results); err != nil {
+			return err
+		}
+		line := fmt.Sprintf("epoch %d", r.Epoch)
+		for _, m := range results {
+			line += fmt.Sprintf("  %s %.4g", m.Name, m.Value)
+		}
+		c.say("%s", line)
+		return nil
+	})}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // ConfigError is a mistake in a config that shows only when its parts meet: a
@@ -37,24 +38,15 @@ type dataError struct{ located, err error }
 func (e *dataError) Error() string { return e.located.Error() }
 func (e *dataError) Unwrap() error { return e.err }
 
-// keyed is an error about a key of the config, where the config is not at hand.
-type keyed struct {
-	key string
-	err error
-}
-
-func (e *keyed) Error() string { return e.err.Error() }
-func (e *keyed) Unwrap() error { return e.err }
-
 // untrainable is an error of preparing to train: about a loss, a key, or else the model.
 func (c *Config) untrainable(err error) *ConfigError {
-	var k *keyed
+	var k *engine.Error
 	var of *losses.Error
 	switch {
 	case errors.As(err, &of):
 		return c.mistake(c.lossKey(of.Choice), err)
 	case errors.As(err, &k):
-		return c.mistake(k.key, err)
+		return c.mistake(k.Key, err)
 	}
 	return c.mistake("model."+c.Model.Name, err)
 }

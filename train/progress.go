@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 func sigmoid(x []float32) { kernel.Sigmoid(x, x) }
@@ -18,9 +19,52 @@ func sigmoid(x []float32) { kernel.Sigmoid(x, x) }
 // quietInterval is the time between two lines of progress where there is no terminal.
 const quietInterval = 10 * time.Second
 
+// console is where a run tells people how it goes.
+type console struct {
+	w     io.Writer // nil: nowhere
+	clear func()    // makes room in w for text, while it shows progress; nil: it does not
+}
+
+// say writes a line.
+func (c *console) say(format string, args ...any) {
+	if c.w == nil {
+		return
+	}
+	if c.clear != nil {
+		c.clear()
+	}
+	fmt.Fprintf(c.w, format+"\n", args...)
+}
+
+// hook shows how far training is.
+func (c *console) hook() engine.Hook {
+	var d *display
+	return engine.Hook{Name: "progress", Priority: progressPriority,
+		OnStart: func(l *engine.Loop) error {
+			d = newDisplay(l, c.w)
+			c.clear = d.clear
+			return nil
+		},
+		OnStep:  func(_ *engine.Loop, r *engine.StepReport) error { d.step(r); return nil },
+		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { d.epoch(r); return nil },
+		OnEnd: func(*engine.Loop, error) error {
+			d.end()
+			c.clear = nil
+			return nil
+		}}
+}
+
+// progressHook calls a function with the steps taken and those of all epochs.
+func progressHook(f func(done, all int)) engine.Hook {
+	return engine.Hook{Name: "steps", Priority: progressPriority,
+		OnStart: func(l *engine.Loop) error { f(l.Step(), l.Steps()); return nil },
+		OnStep:  func(l *engine.Loop, r *engine.StepReport) error { f(r.Step, l.Steps()); return nil }}
+}
+
 // display shows how far training is.
 type display struct {
-	hook  Hook
+	step  func(*engine.StepReport)
+	epoch func(*engine.EpochReport)
 	clear func() // makes room for other text
 	end   func() // leaves the losses of the last epoch on the screen
 }
@@ -29,15 +73,15 @@ type display struct {
 const barInterval = 100 * time.Millisecond
 
 // newDisplay shows a bar on a terminal, and elsewhere a plain line now and then.
-func newDisplay(t *Trainer, w io.Writer) *display {
+func newDisplay(l *engine.Loop, w io.Writer) *display {
 	if f := plain.Terminal(w); f != nil {
 		columns, _, err := term.GetSize(int(f.Fd()))
 		if err != nil {
 			columns = 80
 		}
-		return barDisplay(t, f, columns, barInterval)
+		return barDisplay(l, f, columns, barInterval)
 	}
-	return lineDisplay(t, w)
+	return lineDisplay(l, w)
 }
 
 // What bars, their counts and their times take of a line: the wide one has the steps in a second, too.
@@ -47,9 +91,9 @@ const (
 	wideTerminal             = 120
 )
 
-// barDisplay counts the steps of this sitting: only they say how long the rest will take.
-func barDisplay(t *Trainer, w io.Writer, columns int, interval time.Duration) *display {
-	before := t.step
+// barDisplay counts the steps of this session: only they say how long the rest will take.
+func barDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration) *display {
+	before := l.Step()
 	options := []progressbar.Option{progressbar.OptionSetWriter(w), progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(interval), progressbar.OptionClearOnFinish()}
 	room := columns - narrowColumns
@@ -59,27 +103,25 @@ func barDisplay(t *Trainer, w io.Writer, columns int, interval time.Duration) *d
 	} else {
 		options = append(options, progressbar.OptionSetWidth(narrowBar))
 	}
-	bar := progressbar.NewOptions(max(1, t.settings.Epochs*t.epochSteps()-before), options...)
+	epochs, bar := l.Settings().Epochs, progressbar.NewOptions(max(1, l.Steps()-before), options...)
 	meter, last := newMeter(), ""
-	current := make([]ObjectiveLoss, len(t.plan.objectives()))
-	for i, o := range t.plan.objectives() {
-		current[i].Objective = o.Name
+	current := l.Losses()
+	for i := range current {
+		current[i].Values = nil
 	}
-	return &display{hook: Hook{Name: "progress", Step: func(r *StepReport) error {
+	return &display{step: func(r *engine.StepReport) {
 		meter.add(r)
 		for i := range current {
 			if current[i].Objective == r.Objective {
 				current[i].Names, current[i].Values = r.Names, append(current[i].Values[:0], r.Values...)
 			}
 		}
-		bar.Describe(describe(r.Epoch, t.settings.Epochs, current, meter.rate, room))
+		bar.Describe(describe(r.Epoch, epochs, current, meter.rate, room))
 		// A bar that cannot be drawn is no reason to end training.
 		_ = bar.Set(r.Step - before)
-		return nil
-	}, Epoch: func(r *EpochReport) error {
+	}, epoch: func(r *engine.EpochReport) {
 		last = epochText(r)
-		return nil
-	}}, clear: func() { _ = bar.Clear() }, end: func() {
+	}, clear: func() { _ = bar.Clear() }, end: func() {
 		_ = bar.Clear()
 		if last != "" {
 			_, _ = fmt.Fprintln(w, last)
@@ -88,7 +130,7 @@ func barDisplay(t *Trainer, w io.Writer, columns int, interval time.Duration) *d
 }
 
 // describe says where training is, in as much detail as columns allow, with the losses of the last step of every objective.
-func describe(epoch, epochs int, losses []ObjectiveLoss, rate float64, columns int) string {
+func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, columns int) string {
 	short := fmt.Sprintf("epoch %d/%d", epoch, epochs)
 	var parts, sums, numbers []string
 	for _, l := range losses {
@@ -120,24 +162,23 @@ func describe(epoch, epochs int, losses []ObjectiveLoss, rate float64, columns i
 // maxLeft is the longest time left that is shown, in seconds: a century.
 const maxLeft = 100 * 365 * 24 * 3600
 
-func lineDisplay(t *Trainer, w io.Writer) *display {
+func lineDisplay(l *engine.Loop, w io.Writer) *display {
 	last := time.Now()
-	begin, beginStep := last, t.step
+	begin, beginStep := last, l.Step()
 	held := "" // the last epoch, if it has no line yet
-	return &display{hook: Hook{Name: "progress", Epoch: func(r *EpochReport) error {
+	return &display{step: func(*engine.StepReport) {}, epoch: func(r *engine.EpochReport) {
 		held = epochText(r)
 		now := time.Now()
 		if now.Sub(last) < quietInterval && r.Epoch != r.Of && r.Epoch != 1 {
-			return nil
+			return
 		}
 		last = now
 		perStep := now.Sub(begin).Seconds() / float64(max(1, r.Step-beginStep))
-		left := time.Duration(min(perStep*float64((r.Of-r.Epoch)*t.epochSteps()), maxLeft) * float64(time.Second))
+		left := time.Duration(min(perStep*float64((r.Of-r.Epoch)*l.EpochSteps()), maxLeft) * float64(time.Second))
 		// A line that cannot be written is no reason to end training.
 		_, _ = fmt.Fprintf(w, "%s  %s left\n", held, left.Round(time.Second))
 		held = ""
-		return nil
-	}}, clear: func() {}, end: func() {
+	}, clear: func() {}, end: func() {
 		if held != "" {
 			_, _ = fmt.Fprintln(w, held)
 		}
@@ -146,7 +187,7 @@ func lineDisplay(t *Trainer, w io.Writer) *display {
 }
 
 // epochText says what the mean losses of an epoch were.
-func epochText(r *EpochReport) string {
+func epochText(r *engine.EpochReport) string {
 	var parts []string
 	for _, l := range r.Losses {
 		parts = append(parts, l.Objective+" "+lossText(l.Names, l.Values))
@@ -184,7 +225,7 @@ type meter struct {
 
 func newMeter() *meter { return &meter{since: time.Now()} }
 
-func (m *meter) add(r *StepReport) {
+func (m *meter) add(r *engine.StepReport) {
 	m.images += r.Images
 	if d := time.Since(m.since).Seconds(); d > 1 || m.rate == 0 {
 		m.rate, m.since, m.images = float64(m.images)/d, time.Now(), 0

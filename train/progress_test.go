@@ -8,13 +8,15 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 func TestDescribe(t *testing.T) {
-	one := []ObjectiveLoss{{"all", []string{"loss", "kl"}, []float64{12.345, 1.5}}}
-	two := []ObjectiveLoss{{"some", []string{"loss", "kl"}, []float64{12.345, 1.5}}, {"rest", []string{"loss"}, []float64{3}}}
+	one := []engine.ObjectiveLoss{{Objective: "all", Names: []string{"loss", "kl"}, Values: []float64{12.345, 1.5}}}
+	two := []engine.ObjectiveLoss{{Objective: "some", Names: []string{"loss", "kl"}, Values: []float64{12.345, 1.5}}, {Objective: "rest", Names: []string{"loss"}, Values: []float64{3}}}
 	for _, c := range []struct {
-		losses  []ObjectiveLoss
+		losses  []engine.ObjectiveLoss
 		columns int
 		want    string
 	}{
@@ -31,8 +33,8 @@ func TestDescribe(t *testing.T) {
 		{two, 40, "epoch 2/9  some loss 12.35; rest loss 3"},
 		{two, 32, "epoch 2/9  loss 12.35, 3"},
 		{two, 20, "epoch 2/9  12.35, 3"},
-		{[]ObjectiveLoss{two[0], {Objective: "rest"}}, 40, "epoch 2/9  some loss 12.35"},
-		{[]ObjectiveLoss{{Objective: "rest"}}, 40, "epoch 2/9"},
+		{[]engine.ObjectiveLoss{two[0], {Objective: "rest"}}, 40, "epoch 2/9  some loss 12.35"},
+		{[]engine.ObjectiveLoss{{Objective: "rest"}}, 40, "epoch 2/9"},
 	} {
 		if got := describe(2, 9, c.losses, 1234, c.columns); got != c.want {
 			t.Errorf("%d columns: %q, want %q", c.columns, got, c.want)
@@ -40,16 +42,22 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// The bar counts the steps of this sitting, shows both objectives, gives way to other text and leaves the last losses.
+// hookOf shows every step and epoch.
+func hookOf(d *display) engine.Hook {
+	return engine.Hook{OnStep: func(_ *engine.Loop, r *engine.StepReport) error { d.step(r); return nil },
+		OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { d.epoch(r); return nil }}
+}
+
+// The bar counts the steps of this session, shows both objectives, gives way to other text and leaves the last losses.
 func TestBar(t *testing.T) {
-	trainer := trainerOf(t, load(t, "train.epochs=2"))
+	loop := loopOf(t, load(t, "train.epochs=2"))
 	var w bytes.Buffer
-	if err := trainer.fitEpoch(context.Background()); err != nil {
+	if err := loop.RunEpoch(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	d := barDisplay(trainer, &w, 300, 0)
-	trainer.AddHook(d.hook)
-	if err := trainer.Fit(context.Background()); err != nil {
+	d := barDisplay(loop, &w, 300, 0)
+	loop.AddHook(hookOf(d))
+	if err := loop.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	text := w.String()
@@ -69,10 +77,10 @@ func TestBar(t *testing.T) {
 
 // A bar fits a terminal of eighty columns.
 func TestNarrowBar(t *testing.T) {
-	trainer := trainerOf(t, load(t, "train.epochs=2"))
+	loop := loopOf(t, load(t, "train.epochs=2"))
 	var w bytes.Buffer
-	trainer.AddHook(barDisplay(trainer, &w, 80, 0).hook)
-	if err := trainer.Fit(context.Background()); err != nil {
+	loop.AddHook(hookOf(barDisplay(loop, &w, 80, 0)))
+	if err := loop.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if !regexp.MustCompile(`epoch 2/2  (loss )?\S+, \S+ +\d+% \|`).MatchString(w.String()) {
@@ -87,13 +95,13 @@ func TestNarrowBar(t *testing.T) {
 
 func TestLine(t *testing.T) {
 	var w bytes.Buffer
-	trainer := trainerOf(t, load(t, "train.epochs=1000000000"))
-	d := lineDisplay(trainer, &w)
-	trainer.AddHook(d.hook)
-	if err := trainer.fitEpoch(context.Background()); err != nil {
+	loop := loopOf(t, load(t, "train.epochs=1000000000"))
+	d := lineDisplay(loop, &w)
+	loop.AddHook(hookOf(d))
+	if err := loop.RunEpoch(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if err := trainer.fitEpoch(context.Background()); err != nil { // too soon for another line
+	if err := loop.RunEpoch(context.Background()); err != nil { // too soon for another line
 		t.Fatal(err)
 	}
 	if !regexp.MustCompile(`^epoch 1/1000000000  supervised loss \S+ \(reconstruction \S+, kl \S+, lsbd \S+\); unsupervised loss \S+ \(.*\)  \d+ images/s  \d+h\d+m\d+s left\n$`).MatchString(w.String()) {

@@ -10,9 +10,9 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // Options say where and how to run an experiment.
@@ -24,7 +24,14 @@ type Options struct {
 	// Progress, if any, is called with the steps taken and those of all epochs: at the beginning and
 	// after each step.
 	Progress func(done, all int)
+
+	// Hooks are called during training beside those of the run. A hook of priority 0 is called after an epoch was logged
+	// and measured, and before the checkpoint of the step or epoch.
+	Hooks []engine.Hook
 }
+
+// ErrStopped is returned when work was asked to stop; what was trained is in a checkpoint.
+var ErrStopped = engine.ErrStopped
 
 // Result is what a run found.
 type Result struct {
@@ -33,7 +40,7 @@ type Result struct {
 	Seed    uint64           `json:"seed"`
 	Epochs  int              `json:"epochs"`
 	Steps   int              `json:"steps"`
-	Seconds float64          `json:"seconds"` // of this sitting, figures included
+	Seconds float64          `json:"seconds"` // of this session, figures included
 	Losses  runs.Losses      `json:"losses"`  // means over the last epoch
 	Fit     *Fit             `json:"fit,omitempty"`
 	Metrics []metrics.Result `json:"metrics"`
@@ -57,20 +64,19 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, w, err := e.ready()
+	l, m, err := e.ready()
 	if err != nil {
 		return nil, err
 	}
-	defer t.Close()
-	s, err := openSession(e, t, w, o)
+	defer l.Close()
+	s, err := openSession(e, l, m, o)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	err = s.fit(ctx)
-	var results []metrics.Result
-	if err == nil {
-		results, err = s.finish(ctx)
+	r := &Result{Name: c.Name, Dir: o.Dir, Seed: c.Seed}
+	if err = s.train(ctx); err == nil {
+		err = s.finish(ctx, r)
 	}
 	if err == nil {
 		err = s.record(begin)
@@ -81,8 +87,8 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Name: c.Name, Dir: o.Dir, Seed: c.Seed, Epochs: t.epoch, Steps: t.step,
-		Seconds: time.Since(begin).Seconds(), Losses: s.last, Fit: s.fitted, Metrics: results}, nil
+	r.Epochs, r.Steps, r.Losses, r.Seconds = l.Epoch(), l.Step(), s.logs.last, time.Since(begin).Seconds()
+	return r, nil
 }
 
 // prepare builds the experiment, after the stage before its training where the model has one.
@@ -106,74 +112,4 @@ func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 		}
 	}
 	return newExperiment(c, learned)
-}
-
-// openSession creates or opens the run's folder, and restores the trainer if it is resumed.
-func openSession(e *Experiment, t *Trainer, w *monitor, o Options) (s *session, err error) {
-	s = &session{experiment: e, trainer: t, monitor: w, log: o.Log, progress: o.Progress, saved: time.Now()}
-	defer func(opened *session) {
-		if err != nil {
-			opened.close()
-		}
-	}(s)
-	open := runs.Create
-	_, missing := os.Stat(filepath.Join(o.Dir, runs.Config))
-	resume := o.Resume && missing == nil
-	if resume {
-		open = runs.Open
-	}
-	if s.store, err = open(o.Dir); err != nil {
-		if errors.Is(err, runs.ErrExists) {
-			return nil, existing(o.Dir)
-		}
-		return nil, err
-	}
-	c := e.Config
-	text, err := c.Encode()
-	if err != nil {
-		return nil, err
-	}
-	s.config = string(text)
-	if resume {
-		if err := s.restore(); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.store.Write(runs.Config, runs.Bytes(text)); err != nil {
-		return nil, err
-	}
-	if err := s.store.Remove(runs.RecordFile); err != nil {
-		return nil, err
-	}
-	if e.Learned != nil {
-		if err := s.store.WriteLearned(c.stage().Name, e.Learned); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.openLogs(); err != nil {
-		return nil, err
-	}
-	s.say("%s: %s on %s, seed %d, %d epochs, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, c.Train.Epochs, o.Dir)
-	for _, l := range c.Losses {
-		if e, ok := l.Value.(losses.Explained); ok {
-			s.say("%s: %s", l.Name, e.Explain())
-		}
-	}
-	for _, note := range t.Notes() {
-		s.say("note: %s", note)
-	}
-	if t.LeftOut > 0 {
-		s.say("note: %d images are in no labelled group, and are not trained on: all losses are about groups", t.LeftOut)
-	}
-	if names := t.Untrained(); len(names) > 0 {
-		s.say("note: no loss depends on %d of the %d parameters, such as %s; they stay as they were initialised", len(names), len(t.Model.Params().Names()), names[0])
-	}
-	if resume {
-		s.say("continuing after step %d (%d epochs)", t.step, t.epoch)
-	}
-	return s, nil
-}
-
-func existing(dir string) error {
-	return fmt.Errorf("%s: %w; want it resumed, or another folder", dir, runs.ErrExists)
 }

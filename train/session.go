@@ -4,43 +4,145 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"os"
 	"path/filepath"
-	"reflect"
 	"time"
 
-	"github.com/unravel-ml/unravel/internal/safetensors"
-	"github.com/unravel-ml/unravel/internal/tfevents"
-	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// session is one sitting of a run: its folder, its logs and the hooks that fill them.
+// Priorities of the hooks of a run: a hook of Options.Hooks has 0 if it says nothing.
+const (
+	progressPriority = -400
+	logPriority      = -300
+	measurePriority  = -200
+	stopPriority     = -100
+	savePriority     = 100
+)
+
+// session is the work of one process on a run: the folder, the loop, and what its hooks keep.
 type session struct {
 	experiment *Experiment
-	trainer    *Trainer
-	monitor    *monitor // nil: nothing is measured during training
+	loop       *engine.Loop
 	store      *runs.Run
-	config     string
-	log        io.Writer
-	clear      func() // makes room in log for text, if it shows progress
-	progress   func(done, all int)
-	finishing  time.Time // when training ended
-	lines      *runs.Log
-	events     *tfevents.Writer
-	saved      time.Time   // of the last checkpoint
-	done       bool        // training has ended
-	last       runs.Losses // of the last epoch in the log
-	fitted     *Fit
-	measured   runs.Line // the last evaluation in the log
+	config     string // the resolved config
+	console    *console
+	logs       *logs
+	stop       *earlyStop // nil: training does not end early
+	watch      watchState // what stop has seen
+	trained    bool       // training had ended before
+	trainedAt  time.Time  // when training ended
 }
 
-func (s *session) say(format string, args ...any) {
-	if s.log != nil {
-		if s.clear != nil {
-			s.clear()
+// openSession creates or opens the run's folder, gives the loop its hooks, and restores it if the run is resumed.
+func openSession(e *Experiment, l *engine.Loop, m *monitor, o Options) (s *session, err error) {
+	s = &session{experiment: e, loop: l, console: &console{w: o.Log}}
+	s.stop = newEarlyStop(e.Config.Train.Stop, m, &s.watch)
+	defer func(opened *session) {
+		if err != nil {
+			opened.close()
 		}
-		fmt.Fprintf(s.log, format+"\n", args...)
+	}(s)
+	resumed, err := s.openFolder(o)
+	if err != nil {
+		return nil, err
+	}
+	s.logs = &logs{store: s.store}
+	s.addHooks(m, o)
+	if resumed {
+		if err := s.restore(); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.writeConfig(); err != nil {
+		return nil, err
+	}
+	if err := s.logs.open(l); err != nil {
+		return nil, err
+	}
+	s.introduce(o, resumed)
+	return s, nil
+}
+
+// openFolder opens the folder of a run that is resumed, or creates it.
+func (s *session) openFolder(o Options) (resumed bool, err error) {
+	text, err := s.experiment.Config.Encode()
+	if err != nil {
+		return false, err
+	}
+	s.config = string(text)
+	open := runs.Create
+	if _, missing := os.Stat(filepath.Join(o.Dir, runs.Config)); o.Resume && missing == nil {
+		open, resumed = runs.Open, true
+	}
+	s.store, err = open(o.Dir)
+	if errors.Is(err, runs.ErrExists) {
+		return false, existing(o.Dir)
+	}
+	return resumed, err
+}
+
+func existing(dir string) error {
+	return fmt.Errorf("%s: %w; want it resumed, or another folder", dir, runs.ErrExists)
+}
+
+// addHooks adds what a run does beside training.
+func (s *session) addHooks(m *monitor, o Options) {
+	if o.Progress != nil {
+		s.loop.AddHook(progressHook(o.Progress))
+	}
+	if o.Log != nil {
+		s.loop.AddHook(s.console.hook())
+	}
+	s.loop.AddHook(s.logs.hook())
+	if m != nil {
+		s.loop.AddHook(m.hook(s.logs, s.console))
+	}
+	if s.stop != nil {
+		s.loop.AddHook(s.stop.hook(s.console))
+	}
+	s.loop.AddHook((&saver{session: s, every: s.experiment.Config.Train.Checkpoint, saved: time.Now()}).hook())
+	s.loop.AddHook(o.Hooks...)
+}
+
+// writeConfig writes what the folder holds before training: the config, and what an earlier stage learned. The run has no record
+// from here on until it ends.
+func (s *session) writeConfig() error {
+	if err := s.store.Write(runs.Config, runs.Bytes([]byte(s.config))); err != nil {
+		return err
+	}
+	if err := s.store.Remove(runs.RecordFile); err != nil {
+		return err
+	}
+	e := s.experiment
+	if e.Learned == nil {
+		return nil
+	}
+	return s.store.WriteLearned(e.Config.stage().Name, e.Learned)
+}
+
+// introduce says what is trained, and what may surprise.
+func (s *session) introduce(o Options, resumed bool) {
+	c, l, say := &s.experiment.Config, s.loop, s.console.say
+	say("%s: %s on %s, seed %d, %d epochs, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, c.Train.Epochs, o.Dir)
+	for _, loss := range c.Losses {
+		if e, ok := loss.Value.(losses.Explained); ok {
+			say("%s: %s", loss.Name, e.Explain())
+		}
+	}
+	for _, note := range l.Notes() {
+		say("note: %s", note)
+	}
+	if n := l.LeftOut(); n > 0 {
+		say("note: %d images are in no labelled group, and are not trained on: all losses are about groups", n)
+	}
+	if names := l.Untrained(); len(names) > 0 {
+		say("note: no loss depends on %d of the %d parameters, such as %s; they stay as they were initialised", len(names), len(l.Params().Names()), names[0])
+	}
+	if resumed {
+		say("continuing after step %d (%d epochs)", l.Step(), l.Epoch())
 	}
 }
 
@@ -55,241 +157,54 @@ func (s *session) restore() error {
 	}
 	f, state, warning, err := readCheckpoint(s.store.Dir())
 	if errors.Is(err, errNoCheckpoint) {
-		s.say("there is no checkpoint yet: starting from the beginning")
+		s.console.say("there is no checkpoint yet: starting from the beginning")
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	if warning != "" {
-		s.say("%s", warning)
+		s.console.say("%s", warning)
 		if err := s.store.Restore(runs.CheckpointFile); err != nil {
 			return err
 		}
 	}
-	if err := s.trainer.restore(f, state); err != nil {
+	if err := loadParams(s.loop.Model(), f); err != nil { // which counts them
 		return fmt.Errorf("%s: %w: %w", s.store.Dir(), errOtherModel, err)
 	}
-	s.done = state.Done && (s.trainer.epoch >= s.trainer.settings.Epochs || s.enough() != "")
+	if err := s.loop.Restore(&state.State, f); err != nil {
+		return fmt.Errorf("%s: %w: %w", s.store.Dir(), errOtherModel, err)
+	}
+	s.watch = state.Watch
+	s.trained = state.Done && (s.loop.Epoch() >= s.loop.Settings().Epochs || s.stop.enough() != "" || state.Stopped != "")
 	return nil
 }
 
-// openLogs opens the logs and drops what they hold of the epoch under way and
-// later ones, which will be logged again.
-func (s *session) openLogs() (err error) {
-	step := int64(s.trainer.step - s.trainer.inEpoch)
-	if !s.store.Has(runs.LogFile) {
-		if s.lines, err = s.store.CreateLog(runs.LogFile); err != nil {
-			return err
-		}
-	} else if s.lines, err = s.store.ResumeLog(runs.LogFile, step); err != nil {
-		return err
+// train trains to the end, unless that was done before.
+func (s *session) train(ctx context.Context) error {
+	defer func() { s.trainedAt = time.Now() }()
+	if s.trained {
+		return nil
 	}
-	if err := s.store.ReadLog(func(line runs.Line) {
-		if line.Losses != nil {
-			s.last = line.Losses
-		}
-		if line.Metrics != nil {
-			s.measured = line
-		}
-	}); err != nil {
-		return err
-	}
-	old, err := filepath.Glob(s.store.Path("events.out.tfevents.*"))
-	if err != nil {
-		return err
-	}
-	if len(old) > 0 {
-		s.events, err = tfevents.Resume(old[0], step, time.Now)
-	} else {
-		s.events, err = tfevents.Create(s.store.Path(fmt.Sprintf("events.out.tfevents.%d.unravel", time.Now().Unix())), time.Now)
-	}
-	return err
+	return s.loop.Run(ctx)
 }
 
+// close closes the logs and lets go of the folder. What matters was synced when it was written.
 func (s *session) close() {
-	// What matters was synced when it was written.
-	if s.lines != nil {
-		_ = s.lines.Close()
-	}
-	if s.events != nil {
-		_ = s.events.Close()
+	if s.logs != nil {
+		s.logs.close()
 	}
 	if s.store != nil {
 		_ = s.store.Close()
 	}
 }
 
-// fit trains to the end and stores a checkpoint, also when it is stopped.
-func (s *session) fit(ctx context.Context) error {
-	t := s.trainer
-	defer func() { s.finishing = time.Now() }()
-	if s.done {
-		return nil
-	}
-	if s.progress != nil {
-		all := t.settings.Epochs * t.epochSteps()
-		s.progress(t.step, all)
-		t.AddHook(Hook{Name: "steps", Step: func(r *StepReport) error {
-			s.progress(r.Step, all)
-			return nil
-		}})
-	}
-	end := func() {}
-	if s.log != nil {
-		d := newDisplay(t, s.log)
-		s.clear, end = d.clear, d.end
-		t.AddHook(d.hook)
-	}
-	t.AddHook(Hook{Name: "log", Epoch: s.logEpoch})
-	if s.monitor != nil {
-		t.AddHook(Hook{Name: "evaluation", Epoch: func(r *EpochReport) error {
-			if r.Epoch%s.monitor.every != 0 {
-				return nil
-			}
-			return s.evaluate(ctx, r)
-		}})
-	}
-	if every := t.settings.Checkpoint; every > 0 {
-		t.AddHook(Hook{Name: "checkpoint", Step: func(*StepReport) error {
-			if time.Since(s.saved).Seconds() < every {
-				return nil
-			}
-			return s.save(false)
-		}, Epoch: func(*EpochReport) error {
-			if time.Since(s.saved).Seconds() < every {
-				return nil
-			}
-			return s.save(false)
-		}})
-	}
-	err := t.Fit(ctx)
-	end()
-	s.clear = nil
-	switch {
-	case err == nil:
-		s.done = true
-		return s.save(true)
-	case errors.Is(err, ErrStopped):
-		if saving := s.save(false); saving != nil {
-			return saving
-		}
-		s.say("saved after step %d in %s", t.step, s.store.Dir())
-	}
-	return err
-}
-
-// save writes a checkpoint and keeps the one before.
-func (s *session) save(done bool) error {
-	if err := s.store.Present(); err != nil {
-		return err
-	}
-	f, text, err := s.trainer.checkpoint(s.config, done)
-	if err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	if err := s.lines.Sync(); err != nil {
-		return err
-	}
-	if err := s.events.Flush(); err != nil {
-		return err
-	}
-	if err := s.store.WriteKeep(runs.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
-		return err
-	}
-	s.saved = time.Now()
-	return s.store.Write(runs.StateFile, runs.Bytes(append(text, '\n')))
-}
-
-// logEpoch writes a finished epoch to the logs.
-func (s *session) logEpoch(r *EpochReport) error {
-	if err := s.store.Present(); err != nil {
-		return err
-	}
-	line := runs.Line{Step: r.Step, Epoch: r.Epoch, Images: r.Images, Seconds: r.Seconds, Losses: runs.Losses{}}
-	var values []tfevents.Value
-	for _, l := range r.Losses {
-		parts := map[string]float64{}
-		for i, name := range l.Names {
-			parts[name] = l.Values[i]
-			values = append(values, tfevents.Value{Tag: l.Objective + "/" + name, Scalar: float32(l.Values[i])})
-		}
-		line.Losses[l.Objective] = parts
-	}
-	s.last = line.Losses
-	if err := s.events.Write(int64(r.Step), values...); err != nil {
-		return err
-	}
-	return s.lines.Append(line)
-}
-
-// evaluate measures the model in the middle of training.
-func (s *session) evaluate(ctx context.Context, r *EpochReport) error {
-	results, err := s.monitor.measure(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.logMetrics(r.Epoch, r.Step, results); err != nil {
-		return err
-	}
-	stop := s.trainer.settings.Stop
-	line := fmt.Sprintf("epoch %d", r.Epoch)
-	for _, m := range results {
-		line += fmt.Sprintf("  %s %.4g", m.Name, m.Value)
-		if stop != nil && stop.Metric == m.Name {
-			s.trainer.watch.observe(m)
-		}
-	}
-	s.say("%s", line)
-	if why := s.enough(); why != "" {
-		s.say("%s", why)
-		return errEnough
-	}
-	return nil
-}
-
 // record notes that the run is finished.
 func (s *session) record(begun time.Time) error {
 	r := runs.NewRecord(begun)
-	r.Epochs, r.Steps, r.Seconds = s.trainer.epoch, s.trainer.step, time.Since(s.finishing).Seconds()
+	r.Epochs, r.Steps, r.Seconds = s.loop.Epoch(), s.loop.Step(), time.Since(s.trainedAt).Seconds()
 	if err := s.store.ReadLog(func(line runs.Line) { r.Seconds += line.Seconds }); err != nil {
 		return err
 	}
 	return r.Write(s.store)
-}
-
-// enough says why training should end early, and nothing if it should not.
-func (s *session) enough() string {
-	stop := s.trainer.settings.Stop
-	if stop == nil {
-		return ""
-	}
-	for i, name := range metrics.ResultNames(s.monitor.choices) {
-		if name == stop.Metric {
-			return s.trainer.watch.enough(stop, s.monitor.choices[i].Value.Better())
-		}
-	}
-	return ""
-}
-
-// logMetrics writes an evaluation to the logs, unless it is there already: that
-// of the last epoch, or that of a finished run which is resumed.
-func (s *session) logMetrics(epoch, step int, results []metrics.Result) error {
-	if len(results) == 0 {
-		return nil
-	}
-	line := runs.Line{Step: step, Epoch: epoch, Metrics: map[string]float64{}}
-	for _, m := range results {
-		line.Metrics[m.Name] = m.Value
-	}
-	if reflect.DeepEqual(line, s.measured) {
-		return nil
-	}
-	s.measured = line
-	for _, m := range results {
-		if err := s.events.Scalar("metrics/"+m.Name, int64(step), float32(m.Value)); err != nil {
-			return err
-		}
-	}
-	return s.lines.Append(line)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // seen is a small experiment on two views; models and losses are put in.
@@ -93,9 +94,9 @@ func values(p *nn.Params) map[string][]float32 {
 func TestTarget(t *testing.T) {
 	for _, name := range []string{"byol", "moco-v2"} {
 		c := seenConfig(t, name)
-		trainer := trainerOf(t, c)
-		p := trainer.Model.Params()
-		of := trainer.epochSteps()
+		loop := loopOf(t, c)
+		p := loop.Model().Params()
+		of := loop.EpochSteps()
 		before := values(p)
 		targets := 0
 		for name, v := range before {
@@ -112,10 +113,10 @@ func TestTarget(t *testing.T) {
 		if targets < 16 {
 			t.Errorf("%s: %d targets", name, targets)
 		}
-		if names := trainer.Untrained(); len(names) > 0 {
+		if names := loop.Untrained(); len(names) > 0 {
 			t.Errorf("%s: untrained %v", name, names)
 		}
-		trainer.AddHook(Hook{Name: "look", Step: func(r *StepReport) error {
+		loop.AddHook(engine.Hook{Name: "look", OnStep: func(_ *engine.Loop, r *engine.StepReport) error {
 			now := values(p)
 			m := 0.9
 			if name == "byol" {
@@ -141,56 +142,9 @@ func TestTarget(t *testing.T) {
 			before = now
 			return nil
 		}})
-		if err := trainer.Fit(context.Background()); err != nil {
+		if err := loop.Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// The queue takes the keys of a step, after the step, in place of its oldest ones.
-func TestQueue(t *testing.T) {
-	trainer := trainerOf(t, seenConfig(t, "moco"))
-	p := trainer.Model.Params()
-	queue, next := p.Get("queue/keys").Float32s(), p.Get("queue/next").Float32s()
-	for c := range 250 {
-		square := 0.0
-		for i := range 8 {
-			square += float64(queue[i*250+c]) * float64(queue[i*250+c])
-		}
-		if math.Abs(square-1) > 1e-5 {
-			t.Fatalf("column %d of the first queue has the square norm %v", c, square)
-		}
-	}
-	before, at := slices.Clone(queue), 0
-	trainer.AddHook(Hook{Name: "look", Step: func(r *StepReport) error {
-		program := trainer.programs[programKey{false, r.Images, 1}]
-		built := program.valueOf(program.kept[0])
-		fresh := map[int]bool{}
-		for row := range r.Images {
-			column := (at + row) % 250
-			fresh[column] = true
-			for i := range 8 {
-				if queue[i*250+column] != built[row*8+i] {
-					t.Fatalf("step %d: key %d is not in column %d", r.Step, row, column)
-				}
-			}
-		}
-		at = (at + r.Images) % 250
-		if int(next[0]) != at {
-			t.Errorf("step %d: the next column is %v, want %d", r.Step, next[0], at)
-		}
-		for c := range 250 {
-			for i := range 8 {
-				if !fresh[c] && queue[i*250+c] != before[i*250+c] {
-					t.Fatalf("step %d: column %d changed", r.Step, c)
-				}
-			}
-		}
-		copy(before, queue)
-		return nil
-	}})
-	if err := trainer.Fit(context.Background()); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -242,27 +196,27 @@ func TestSampledEnd(t *testing.T) {
 
 // Codes are measured with running moments, which steps move: the same images give the same codes whatever is encoded with them.
 func TestRunningMoments(t *testing.T) {
-	trainer := trainerOf(t, seenConfig(t, "byol, batch"))
-	p := trainer.Model.Params()
+	loop := loopOf(t, seenConfig(t, "byol, batch"))
+	p := loop.Model().Params()
 	running := p.Get("encoder/norm1/running").Float32s()
 	if running[0] != 0 || running[len(running)-1] != 1 {
 		t.Errorf("running moments begin as %v", running)
 	}
-	if err := trainer.fitEpoch(context.Background()); err != nil {
+	if err := loop.RunEpoch(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if running[0] == 0 || running[len(running)-1] == 1 {
 		t.Errorf("running moments stay %v", running)
 	}
-	coder, err := NewCoder(trainer.Model, models.DataOf(trainer.Data))
+	coder, err := NewCoder(loop.Model(), models.DataOf(loop.Data()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := coder.Encode(context.Background(), trainer.Data, []int{0, 1, 2, 3})
+	all, err := coder.Encode(context.Background(), loop.Data(), []int{0, 1, 2, 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := coder.Encode(context.Background(), trainer.Data, []int{2})
+	one, err := coder.Encode(context.Background(), loop.Data(), []int{2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // watchState is how an early stop remembers what it saw.
@@ -43,4 +44,53 @@ func (w *watchState) enough(s *EarlyStop, better metrics.Direction) string {
 		return fmt.Sprintf("early stop: %s has not improved on %.4g in %d evaluations", s.Metric, w.Best, w.Since)
 	}
 	return ""
+}
+
+// earlyStop ends training when a metric that is measured during training is good enough, or no longer improves.
+type earlyStop struct {
+	settings *EarlyStop
+	better   metrics.Direction
+	monitor  *monitor
+	seen     *watchState
+}
+
+// newEarlyStop watches the results of a monitor, and keeps in seen what it saw; nil without settings.
+func newEarlyStop(s *EarlyStop, m *monitor, seen *watchState) *earlyStop {
+	if s == nil {
+		return nil
+	}
+	e := &earlyStop{settings: s, monitor: m, seen: seen}
+	for i, name := range metrics.ResultNames(m.choices) {
+		if name == s.Metric {
+			e.better = m.choices[i].Value.Better()
+		}
+	}
+	return e
+}
+
+// enough says why training should end, and nothing if it should not.
+func (e *earlyStop) enough() string {
+	if e == nil {
+		return ""
+	}
+	return e.seen.enough(e.settings, e.better)
+}
+
+// hook looks at the evaluation of an epoch, if there is one.
+func (e *earlyStop) hook(c *console) engine.Hook {
+	return engine.Hook{Name: "early stop", Priority: stopPriority, OnEpoch: func(l *engine.Loop, r *engine.EpochReport) error {
+		if e.monitor.measuredAt != r.Epoch {
+			return nil
+		}
+		for _, m := range e.monitor.results {
+			if m.Name == e.settings.Metric {
+				e.seen.observe(m)
+			}
+		}
+		if why := e.enough(); why != "" {
+			c.say("%s", why)
+			l.Stop(why)
+		}
+		return nil
+	}}
 }

@@ -1,4 +1,4 @@
-package train
+package engine
 
 import (
 	"github.com/unravel-ml/unravel/config"
@@ -12,7 +12,7 @@ var Optimizers = &registry.Registry[OptimizerSettings]{Kind: "optimizer", Entrie
 	{
 		Name: "adam", Doc: "moments of the gradient, bias-corrected; decay is decoupled from them (AdamW)",
 		Source: "Kingma and Ba 2015, algorithm 1; Loshchilov and Hutter 2019, algorithm 2",
-		New:    func() OptimizerSettings { return &Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7} },
+		New:    func() OptimizerSettings { return NewAdam() },
 	},
 }}
 
@@ -50,6 +50,9 @@ type Adam struct {
 	Epsilon float64 `yaml:"epsilon" doc:"added to the root of the mean of squares"`
 	Decay   float64 `yaml:"decay" doc:"decoupled weight decay: each step multiplies parameters with 1 - lr decay"`
 }
+
+// NewAdam returns the defaults: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of 1e-7.
+func NewAdam() *Adam { return &Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7} }
 
 // Validate checks the settings' ranges.
 func (a *Adam) Validate() error {

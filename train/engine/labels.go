@@ -1,4 +1,4 @@
-package train
+package engine
 
 import (
 	"errors"
@@ -236,15 +236,4 @@ func levelSizes(factors []factor.Factor) []float64 {
 		}
 	}
 	return sizes
-}
-
-// untrained lists the parameters of a model that none of its programs trains, but for its states.
-func untrained(m *nn.Params, trained []string) []string {
-	var list []string
-	for _, name := range m.Names() {
-		if !m.IsState(name) && !slices.Contains(trained, name) {
-			list = append(list, name)
-		}
-	}
-	return list
 }

@@ -1,4 +1,4 @@
-package train
+package engine
 
 import (
 	"errors"
@@ -24,8 +24,8 @@ type secondBatches struct {
 }
 
 // needsSecond reports whether a program asks for second batches.
-func (t *Trainer) needsSecond() bool {
-	for _, p := range t.programs {
+func (l *Loop) needsSecond() bool {
+	for _, p := range l.programs {
 		if p.second != nil {
 			return true
 		}
@@ -58,14 +58,15 @@ func (l *plan) addSecond(p *program, images, group int) error {
 }
 
 // takeSecond encodes the second batch of a step, with the parameters of after it.
-func (t *Trainer) takeSecond(p *program) error {
+func (l *Loop) takeSecond(p *program) error {
 	q := p.second
 	if q == nil {
 		return nil
 	}
-	q.fill(t.second.images, t.second.loader.Views(), t.second.batch, t.split.K(), t.step, t.noise)
+	second := l.feed.second
+	q.fill(second.images, second.loader.Views(), second.batch, l.feed.split.K(), l.at.step, l.feed.noise)
 	if err := q.machine.RunAll(); err != nil {
-		return fmt.Errorf("step %d: second batch of the discriminators: %w", t.step+1, err)
+		return fmt.Errorf("step %d: second batch of the discriminators: %w", l.at.step+1, err)
 	}
 	for i, a := range p.adversaries {
 		if !a.settings.SecondBatch {
@@ -85,14 +86,8 @@ func newSecondBatches(d datasets.Dataset, split *datasets.Split, views *augment.
 	if err != nil {
 		return nil, err
 	}
-	if views == nil {
-		return &secondBatches{sampler: s, loader: datasets.NewLoader(d, s)}, nil
-	}
-	l, err := datasets.NewViewLoader(d, s, views, rng.New(seed, "second views").Uint64())
-	if err != nil {
-		return nil, err
-	}
-	return &secondBatches{sampler: s, loader: l}, nil
+	l, err := newLoader(d, s, views, seed, "second views")
+	return &secondBatches{sampler: s, loader: l}, err
 }
 
 // next deals the second batch of a step.

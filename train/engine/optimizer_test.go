@@ -1,4 +1,4 @@
-package train
+package engine
 
 import (
 	"context"
@@ -85,16 +85,16 @@ func (r *recorder) Update(gradients [][]float32, rate, clip float64) {
 
 func TestClip(t *testing.T) {
 	for _, limit := range []float64{0, 60} {
-		trainer := trainerOf(t, load(t, "train.epochs=1", fmt.Sprint("train.clip=", limit)))
-		r := &recorder{Optimizer: trainer.optimizers["supervised"].optimizer}
-		u := &recorder{Optimizer: trainer.optimizers["unsupervised"].optimizer}
-		trainer.optimizers["supervised"].optimizer, trainer.optimizers["unsupervised"].optimizer = r, u
+		loop := loopOf(t, tiny, "train.epochs=1", fmt.Sprint("train.clip=", limit))
+		r := &recorder{Optimizer: named(loop, "supervised").optimizer}
+		u := &recorder{Optimizer: named(loop, "unsupervised").optimizer}
+		named(loop, "supervised").optimizer, named(loop, "unsupervised").optimizer = r, u
 		var norms []float64
-		trainer.AddHook(Hook{Name: "norms", Step: func(s *StepReport) error {
+		loop.AddHook(Hook{Name: "norms", OnStep: func(_ *Loop, s *StepReport) error {
 			norms = append(norms, s.GradientNorm)
 			return nil
 		}})
-		if err := trainer.Fit(context.Background()); err != nil {
+		if err := loop.Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		clipped := 0

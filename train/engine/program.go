@@ -1,4 +1,4 @@
-package train
+package engine
 
 import (
 	"errors"
@@ -79,7 +79,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	var learnables gorgonia.Nodes
 	p.names, learnables = reachable(g, p.loss.Total)
 	if len(learnables) == 0 {
-		return nil, &keyed{"losses", errors.New("none of the losses depends on a parameter of the model")}
+		return nil, &Error{"losses", errors.New("none of the losses depends on a parameter of the model")}
 	}
 	if p.nodes, err = gorgonia.Grad(p.loss.Total, learnables...); err != nil {
 		return nil, fmt.Errorf("gradients: %w", err)
@@ -118,7 +118,7 @@ func (l *plan) fits(images int, values float64) error {
 	h, w, c := l.data.ImageShape()
 	const copies, size = 3, 4 // bytes of a pixel
 	if err := memory.Check(fmt.Sprintf("a step with a batch of %d images", images), values+memory.Product(images, h, w, c, copies, size)); err != nil {
-		return &keyed{"train.batch", err}
+		return &Error{"train.batch", err}
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 		return nil, nil, err
 	}
 	if err := l.suitsViews(len(built.Views)); err != nil {
-		return nil, nil, &keyed{"views", err}
+		return nil, nil, &Error{"views", err}
 	}
 	p := &program{objective: o, asked: losses.Requests{Graph: g, Discriminators: l.discriminators}}
 	out := built.Outputs
@@ -246,7 +246,7 @@ func (l *plan) objective(labelled bool) (models.Objective, error) {
 			return o, nil
 		}
 	}
-	return models.Objective{}, &keyed{"supervision", errors.New("it gives images in no group, but the model has no objective for them")}
+	return models.Objective{}, &Error{"supervision", errors.New("it gives images in no group, but the model has no objective for them")}
 }
 
 // fed reports losses that need labelled groups where the supervision has none, and groups that
@@ -263,7 +263,7 @@ func (l *plan) fed() error {
 	case supervised >= 0 && l.split.M == 0:
 		return &losses.Error{Part: l.losses[supervised].Name, Choice: l.losses[supervised], Err: errors.New("nothing feeds it: it needs labelled groups of images, and the supervision has none; want, for example, supervision: {pairs: {count: 768}}, or in a list beside others")}
 	case supervised < 0 && !own && len(l.split.Groups) > 0:
-		return &keyed{"supervision", errors.New("it gives labelled groups of images, and nothing learns from them; want a loss such as lsbd: {planes: {factor: [0, 1]}}, the model lsbd-vae, or no supervision")}
+		return &Error{"supervision", errors.New("it gives labelled groups of images, and nothing learns from them; want a loss such as lsbd: {planes: {factor: [0, 1]}}, the model lsbd-vae, or no supervision")}
 	}
 	return nil
 }

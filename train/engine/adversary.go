@@ -1,4 +1,4 @@
-package train
+package engine
 
 import (
 	"fmt"
@@ -78,17 +78,17 @@ func (a *adversary) optimizer(discriminators *nn.Params) Optimizer {
 
 // trainDiscriminators updates the discriminators of a program on the codes of its last step, and on
 // permuted ones.
-func (t *Trainer) trainDiscriminators(p *program, rate float64) error {
-	if err := t.takeSecond(p); err != nil {
+func (l *Loop) trainDiscriminators(p *program, rate float64) error {
+	if err := l.takeSecond(p); err != nil {
 		return err
 	}
 	for i, a := range p.adversaries {
-		where := fmt.Sprintf("step %d, loss %s: discriminator", t.step+1, a.name)
-		loss, err := a.run(p.machine, t.permute)
+		where := fmt.Sprintf("step %d, loss %s: discriminator", l.at.step+1, a.name)
+		loss, err := a.run(p.machine, l.feed.permute)
 		if err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
-		o := t.discriminators[a.name]
+		o := l.discriminators[a.name]
 		if norm := o.Norm(a.gradients); !finite(loss) || !finite(norm) {
 			return fmt.Errorf("%s: its loss is %v, the norm of its gradient %v; try a smaller learning rate of the discriminator", where, loss, norm)
 		}

@@ -1,4 +1,4 @@
-package train
+package engine
 
 import (
 	"context"
@@ -17,7 +17,7 @@ func TestSchedules(t *testing.T) {
 		{"cosine", map[float64]float64{0: 1, 5: (1 + math.Sqrt2/2) / 2, 10: 0.5, 15: (1 - math.Sqrt2/2) / 2, 20: 0, 25: 0}},
 		{"{cosine: {final: 0.2}}", map[float64]float64{0: 1, 10: 0.6, 20: 0.2}},
 	} {
-		s := load(t, "train.schedule="+c.options, "train.epochs=20").Train
+		_, s := taskOf(t, tiny, "train.schedule="+c.options, "train.epochs=20")
 		for progress, want := range c.rates {
 			if got := s.rate(progress, 0.1); math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s: rate %v at %v, want %v", c.options, got, progress, want)
@@ -28,22 +28,21 @@ func TestSchedules(t *testing.T) {
 
 // The rate of a warm-up is that of the end of the step: the first step moves.
 func TestWarmup(t *testing.T) {
-	c := load(t, "train.epochs=4", "train.warmup=1.5", "train.schedule={step: {every: 2, factor: 0.5}}")
-	trainer := trainerOf(t, c)
-	trainer.AddHook(Hook{Name: "rates", Step: func(r *StepReport) error {
+	loop := loopOf(t, tiny, "train.epochs=4", "train.warmup=1.5", "train.schedule={step: {every: 2, factor: 0.5}}")
+	loop.AddHook(Hook{Name: "rates", OnStep: func(_ *Loop, r *StepReport) error {
 		want := min(1, float64(r.Step)/(1.5*tinySteps))
 		if r.Step > 2*tinySteps {
 			want /= 2
 		}
-		if math.Abs(r.LearningScale-want) > 1e-12 {
-			t.Errorf("step %d: rate %v, want %v", r.Step, r.LearningScale, want)
+		if math.Abs(r.Rate-want) > 1e-12 {
+			t.Errorf("step %d: rate %v, want %v", r.Step, r.Rate, want)
 		}
 		return nil
 	}})
-	if err := trainer.Fit(context.Background()); err != nil {
+	if err := loop.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if trainer.step != 4*tinySteps {
-		t.Errorf("%d steps", trainer.step)
+	if loop.Step() != 4*tinySteps {
+		t.Errorf("%d steps", loop.Step())
 	}
 }

@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// TestJudgeOfParts checks that a step trains the model by the discriminator as it
+// was, without changing it, and then the discriminator on the codes of that step.
+func TestJudgeOfParts(t *testing.T) {
+	loop := loopOf(t, judged)
+	var values []float64
+	loop.AddHook(Hook{Name: "look", OnStep: func(_ *Loop, r *StepReport) error {
+		if !slices.Equal(r.Names, []string{"loss", "reconstruction", "kl", "tc", "tc-discriminator"}) {
+			t.Errorf("losses %v", r.Names)
+		}
+		values = append(values, r.Values...)
+		if total := r.Values[1] + 10*r.Values[2] + 5*r.Values[3]; math.Abs(total-r.Values[0]) > 1e-4*math.Abs(total) {
+			t.Errorf("the total %v is not %v, the sum of the parts of the model", r.Values[0], total)
+		}
+		return nil
+	}})
+	p := loop.programs[batchShape{false, 100, 1}]
+	a := p.adversaries[0]
+	before := snapshot(loop.plan.discriminators)
+	if err := loop.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if first := values[4]; math.Abs(first-math.Ln2) > 0.3 { // nothing is known at first
+		t.Errorf("the discriminator begins with a loss of %v, want about log 2", first)
+	}
+	if len(before) != len(a.names) {
+		t.Errorf("%d parameters, want %d", len(before), len(a.names))
+	}
+	for i, name := range loop.plan.discriminators.Names() {
+		if slices.Equal(before[i], loop.plan.discriminators.Get(name).Float32s()) {
+			t.Errorf("parameter %s of the discriminator was not trained", name)
+		}
+		if slices.Contains(p.names, name) {
+			t.Errorf("the model's program trains %s", name)
+		}
+	}
+	n := len(a.input) / 2
+	if !slices.Equal(a.input[:n], floats(p.machine, a.codes)) {
+		t.Error("the discriminator did not see the codes of the last step")
+	}
+	for c := range a.columns {
+		column := func(x []float32) (list []float32) {
+			for at := c; at < len(x); at += a.columns {
+				list = append(list, x[at])
+			}
+			return list
+		}
+		was, is := column(a.input[:n]), column(a.input[n:])
+		if slices.Equal(was, is) {
+			t.Errorf("column %d is not permuted", c)
+		}
+		slices.Sort(was)
+		slices.Sort(is)
+		if !slices.Equal(was, is) {
+			t.Errorf("column %d has other values after the permutation", c)
+		}
+	}
+}
+
+func snapshot(p *nn.Params) (list [][]float32) {
+	for _, name := range p.Names() {
+		list = append(list, slices.Clone(p.Get(name).Float32s()))
+	}
+	return list
+}
+
+// TestSecondBatch checks what a discriminator with a second batch learns from: the codes of the
+// step, and permuted codes of other images, computed with the new parameters.
+func TestSecondBatch(t *testing.T) {
+	for name, overrides := range map[string][]string{"tc": secondBatch, "conditional-tc": secondMasks} {
+		loop := loopOf(t, judged, append(overrides, "train.epochs=1")...)
+		first, err := datasets.NewSampler(loop.feed.split, 100, rng.New(3, "batch")) // deals the loop's batches
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := first.StartEpoch(); err != nil {
+			t.Fatal(err)
+		}
+		dealt, second, same := map[int]int{}, map[int]int{}, 0
+		loop.AddHook(Hook{Name: "look", OnStep: func(_ *Loop, r *StepReport) error {
+			p := loop.programs[batchShape{false, r.Images, 1}]
+			a, n := p.adversaries[0], r.Images*4
+			batch, _ := first.Next()
+			if len(loop.feed.second.batch.Indices) != r.Images {
+				t.Fatalf("%s: a second batch of %d images beside %d", name, len(loop.feed.second.batch.Indices), r.Images)
+			}
+			for i, image := range loop.feed.second.batch.Indices {
+				second[image]++
+				dealt[batch.Indices[i]]++
+				if batch.Indices[i] == image {
+					same++
+				}
+			}
+			step, codes := slices.Clone(floats(p.machine, a.codes)), slices.Clone(a.second)
+			seen := step
+			if a.again != nil {
+				seen = floats(a.again, a.codes)
+			}
+			if !slices.Equal(a.input[:n], seen) {
+				t.Errorf("%s: the discriminator did not see the codes of the step", name)
+			}
+			column := func(x []float32, c int) (list []float32) {
+				for at := c; at < len(x); at += a.columns {
+					list = append(list, x[at])
+				}
+				slices.Sort(list)
+				return list
+			}
+			for c := range a.columns {
+				if !slices.Equal(column(a.input[n:], c), column(codes, c)) || slices.Equal(column(a.input[n:], c), column(step, c)) {
+					t.Errorf("%s: column %d of the permuted codes is not that of the second batch", name, c)
+				}
+			}
+			if slices.Equal(a.input[n:], codes) {
+				t.Errorf("%s: the codes of the second batch are not permuted", name)
+			}
+			// The model's parameters are already those of after the step.
+			if err := p.second.machine.RunAll(); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(codes, a.second) {
+				t.Errorf("%s: the second batch was not encoded with the new parameters", name)
+			}
+			return nil
+		}})
+		if err := loop.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if same > 20 {
+			t.Errorf("%s: %d of 256 images come at the same place in both orders", name, same)
+		}
+		if name == "tc" && !maps.Equal(dealt, second) { // every image once
+			t.Errorf("%s: second batches have other images", name)
+		}
+	}
+}
+
+// TestCapacityRises checks the number that holds the divergence in every step.
+func TestCapacityRises(t *testing.T) {
+	r := losses.Rise{From: 1, To: 5, Steps: 4}
+	for step, want := range []float64{1, 2, 3, 4, 5, 5, 5} {
+		if got := r.At(step); got != want {
+			t.Errorf("step %d: %v, want %v", step, got, want)
+		}
+	}
+	loop := loopOf(t, judged)
+	p := loop.programs[batchShape{false, 100, 1}]
+	p.fill(p.images, nil, datasets.Batch{}, 0, 5, loop.feed.noise)
+	if got := nn.Data(p.asked.Schedules[0].Node)[0]; got != 4 {
+		t.Errorf("the capacity of step 5 is %v, want 4", got)
+	}
+}
+
+// A discriminator that renews codes sees those of the new parameters, and permuted ones of the step.
+func TestRenewedCodes(t *testing.T) {
+	for _, renew := range []bool{true, false} {
+		loop := loopOf(t, sticks, fmt.Sprint("losses.2.conditional-tc.discriminator.renew=", renew))
+		if err := loop.RunEpoch(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		p := loop.programs[batchShape{false, 100, 1}]
+		a := p.adversaries[0]
+		n := len(a.input) / 2
+		seen, permuted := slices.Clone(a.input[:n]), slices.Clone(a.input[n:])
+		slices.Sort(seen)
+		slices.Sort(permuted)
+		if same := slices.Equal(seen, permuted); same == renew {
+			t.Errorf("renew %v: codes and permuted codes are the same numbers: %v", renew, same)
+		}
+		if err := p.machine.RunAll(); err != nil { // with the parameters of now
+			t.Fatal(err)
+		}
+		coded := floats(p.machine, a.codes)
+		if now := slices.Equal(coded, a.input[:n]); now != renew {
+			t.Errorf("renew %v: the codes are those of the parameters of now: %v", renew, now)
+		}
+	}
+}
+
+// The values that regression learns are those of the batch's images.
+func TestExactLabels(t *testing.T) {
+	loop := loopOf(t, sticks, "losses=[reconstruction, regression]")
+	l := loop.programs[batchShape{false, 100, 1}].labels
+	images := []int{7, 3, 399}
+	l.fill(datasets.Batch{Indices: images, Levels: make([]int32, 9)})
+	want, f := make([]float64, 2), loop.Data().Factors()[1]
+	size := f.Value(f.Size - 1)
+	for row, i := range images {
+		loop.Data().(datasets.Hierarchical).Values(i, want)
+		if got := nn.Data(l.exact)[2*row : 2*row+2]; got[0] != float32(want[0]/size) || got[1] != float32(want[1]/size) {
+			t.Errorf("image %d has the values %v, want %v", i, got, want)
+		}
+	}
+}

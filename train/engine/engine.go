@@ -1,0 +1,252 @@
+// Package engine trains a model: it deals batches, runs the program of each, lets the optimiser of the program's
+// objective update the parameters, and tells hooks. Logs, checkpoints, measuring and early stopping are hooks of package
+// train, or of whoever uses the engine; see [Hook].
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Task is what is trained, and on what.
+type Task struct {
+	Model  models.Model
+	Data   datasets.Dataset
+	Split  *datasets.Split // the images that are trained on, and what is known of them; nil: all, and nothing
+	Views  *augment.Views  // nil: the model sees the images as they are
+	Losses []losses.Choice
+	Seed   uint64 // of the order of batches, of noise and of discriminators
+}
+
+// Settings say how to train. [NewSettings] returns the defaults.
+type Settings struct {
+	Epochs     int // passes over the data
+	EpochSteps int // steps after which an epoch is cut short; 0: a full pass
+	Batch      int // images in a batch; a labelled batch holds as many whole groups as fit, at least one
+	Optimizer  OptimizerSettings
+	Schedule   Schedule
+	Warmup     float64 // epochs in which the learning rate rises from 0
+	Clip       float64 // largest norm of the gradient of all parameters; 0: no limit
+}
+
+// NewSettings returns 20 epochs of batches of 64 with Adam at a constant learning rate of 0.001.
+func NewSettings() Settings {
+	return Settings{Epochs: 20, Batch: 64, Optimizer: NewAdam(), Schedule: &Constant{}}
+}
+
+// Error is an error about a part of a task or its settings. Key is what a config calls the part: "train.batch",
+// "losses", "supervision" or "views".
+type Error struct {
+	Key string
+	Err error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// validate reports what a loop cannot do without.
+func (t *Task) validate(s *Settings) error {
+	switch {
+	case t.Model == nil:
+		return config.Invalid("model", "there is none; want a model")
+	case t.Data == nil:
+		return config.Invalid("dataset", "there is none; want images")
+	case len(t.Losses) == 0:
+		return config.Invalid("losses", "there are none; want at least one loss")
+	case s.Batch < 1:
+		return config.Invalid("train.batch", "%d images; want 1 or more", s.Batch)
+	case s.Optimizer == nil:
+		return config.Invalid("train.optimizer", "there is none; want, for example, NewAdam()")
+	case s.Schedule == nil:
+		return config.Invalid("train.schedule", "there is none; want, for example, &Constant{}")
+	}
+	return nil
+}
+
+// New prepares training: it compiles the programs of the first batches, so that a task that cannot work fails here.
+func New(t Task, s Settings) (*Loop, error) {
+	if err := t.validate(&s); err != nil {
+		return nil, err
+	}
+	split, views := t.Split, t.Views
+	if split == nil {
+		split = &datasets.Split{Unlabelled: everything(t.Data.Len())}
+	}
+	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{},
+		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},
+		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split, population: t.Data.Len(),
+			discriminators: nn.NewParams(t.Seed)}}
+	if err := l.plan.fed(); err != nil {
+		return nil, err
+	}
+	l.leaveOut()
+	var err error
+	if l.feed.sampler, err = datasets.NewSampler(l.feed.split, s.Batch, rng.New(t.Seed, "batch")); err != nil {
+		return nil, &Error{"train.batch", err}
+	}
+	if err := l.plan.fits(min(s.Batch, t.Data.Len()), 0); err != nil { // before images are loaded
+		return nil, err
+	}
+	if l.feed.loader, err = newLoader(t.Data, l.feed.sampler, views, t.Seed, "views"); err != nil {
+		return nil, err
+	}
+	if err := l.compile(t, s); err != nil {
+		l.feed.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func everything(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// leaveOut leaves images that are in no group out of training if all losses are about groups.
+func (l *Loop) leaveOut() {
+	f := l.feed
+	if len(f.split.Groups) > 0 && len(losses.Unsupervised(l.plan.losses)) == 0 {
+		some := *f.split
+		some.Unlabelled = nil
+		l.leftOut, f.split = len(f.split.Unlabelled), &some
+	}
+}
+
+// compile prepares the objectives that there are images for, and second batches if a discriminator wants them.
+func (l *Loop) compile(t Task, s Settings) error {
+	split := l.feed.split
+	for _, o := range []struct {
+		labelled bool
+		images   int
+	}{{true, len(split.Groups)}, {false, len(split.Unlabelled)}} {
+		if o.images == 0 {
+			continue
+		}
+		if err := l.prepare(o.labelled); err != nil {
+			return err
+		}
+	}
+	order := l.plan.objectives()
+	slices.SortFunc(l.objectives, func(a, b *objective) int { return slices.Index(order, a.Objective) - slices.Index(order, b.Objective) })
+	if !l.needsSecond() {
+		return nil
+	}
+	var err error
+	l.feed.second, err = newSecondBatches(t.Data, split, t.Views, s.Batch, t.Seed)
+	return err
+}
+
+// objective is an objective of the model with what its programs share.
+type objective struct {
+	models.Objective
+	optimizer Optimizer
+	names     []string // of the parameters
+	losses    []string // see program.lossNames
+	notes     []string
+}
+
+// batchShape tells programs apart.
+type batchShape struct {
+	labelled      bool
+	images, group int
+}
+
+// prepare compiles the objective for labelled or unlabelled batches, and makes its optimiser.
+func (l *Loop) prepare(labelled bool) error {
+	found, err := l.plan.objective(labelled)
+	if err != nil {
+		return err
+	}
+	shapes := []batchShape{{false, min(l.settings.Batch, len(l.feed.split.Unlabelled)), 1}}
+	if labelled {
+		shapes = nil
+		for _, kind := range l.feed.split.Kinds() {
+			shapes = append(shapes, batchShape{true, min(max(1, l.settings.Batch/kind.M), kind.Count) * kind.M, kind.M})
+		}
+	}
+	var p *program // the last one; all have the same parameters and losses
+	for _, shape := range shapes {
+		if p, err = l.program(found, shape); err != nil {
+			return err
+		}
+	}
+	l.objectives = append(l.objectives, &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: p.asked.Notes,
+		optimizer: l.settings.Optimizer.New(parametersOf(l.plan.model.Params(), p.names))})
+	for _, a := range p.adversaries {
+		if l.discriminators[a.name] == nil {
+			l.discriminators[a.name] = a.optimizer(l.plan.discriminators)
+		}
+	}
+	return nil
+}
+
+// program returns the compiled program of an objective for batches of a shape.
+func (l *Loop) program(o models.Objective, shape batchShape) (*program, error) {
+	if p := l.programs[shape]; p != nil {
+		return p, nil
+	}
+	if err := l.plan.fits(shape.images, 0); err != nil { // before inputs are made
+		return nil, err
+	}
+	p, err := l.plan.compile(o, shape.images, shape.group)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.plan.fits(shape.images, p.machine.Bytes()); err != nil {
+		return nil, fmt.Errorf("objective %s: %w", o.Name, err)
+	}
+	l.programs[shape] = p
+	return p, nil
+}
+
+// objective returns the compiled objective for labelled or unlabelled batches.
+func (l *Loop) objective(labelled bool) (*objective, error) {
+	for _, o := range l.objectives {
+		if o.Labelled == labelled {
+			return o, nil
+		}
+	}
+	return nil, errors.New("a batch of images that no objective was prepared for")
+}
+
+// Notes lists what losses have to say before training.
+func (l *Loop) Notes() []string {
+	var notes []string
+	for _, o := range l.objectives {
+		notes = append(notes, o.notes...)
+	}
+	slices.Sort(notes)
+	return slices.Compact(notes)
+}
+
+// LeftOut returns the number of images that are not trained on, because they are in no group and all losses are about groups.
+func (l *Loop) LeftOut() int { return l.leftOut }
+
+// Untrained lists the parameters of the model that no loss depends on, but for its states.
+func (l *Loop) Untrained() []string {
+	var trained, list []string
+	for _, o := range l.objectives {
+		trained = append(trained, o.names...)
+	}
+	params := l.plan.model.Params()
+	for _, name := range params.Names() {
+		if !params.IsState(name) && !slices.Contains(trained, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}

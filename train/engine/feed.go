@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// feed deals the batches of an epoch and the random numbers of its steps.
+type feed struct {
+	split   *datasets.Split
+	sampler *datasets.Sampler
+	loader  *datasets.Loader
+	noise   *rng.Stream    // of reparameterised samples
+	permute *rng.Stream    // of codes, for discriminators
+	second  *secondBatches // nil: no discriminator asks for them
+}
+
+// newLoader loads the batches of a sampler, as views where there are any, which come from a stream.
+func newLoader(d datasets.Dataset, s *datasets.Sampler, views *augment.Views, seed uint64, stream string) (*datasets.Loader, error) {
+	if views == nil {
+		return datasets.NewLoader(d, s), nil
+	}
+	return datasets.NewViewLoader(d, s, views, rng.New(seed, stream).Uint64())
+}
+
+// startEpoch draws the order of an epoch.
+func (f *feed) startEpoch() error {
+	if err := f.loader.StartEpoch(); err != nil {
+		return err
+	}
+	if f.second == nil {
+		return nil
+	}
+	return f.second.loader.StartEpoch()
+}
+
+// next deals a batch; ok is false at the end of the epoch.
+func (f *feed) next() (b datasets.Batch, images []float32, ok bool, err error) {
+	b, images, ok = f.loader.Next()
+	if ok && f.second != nil {
+		err = f.second.next()
+	}
+	return b, images, ok, err
+}
+
+func (f *feed) close() {
+	f.loader.Close()
+	if f.second != nil {
+		f.second.loader.Close()
+	}
+}

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Hook is called while a loop runs. Functions that are nil are not called; an error ends training, and so does
+// [Loop.Stop], which is not an error.
+type Hook struct {
+	Name     string // begins the message of an error
+	Priority int    // lower first; hooks of one priority are called in the order in which they were added
+
+	OnStart func(l *Loop) error                 // before the first step of a Run, also of one that resumes
+	OnStep  func(l *Loop, r *StepReport) error  // after each step
+	OnEpoch func(l *Loop, r *EpochReport) error // after each epoch
+	OnEnd   func(l *Loop, why error) error      // when Run ends: why is nil, ErrStopped or the error that ended it
+
+	// State, if not nil, is a pointer to what the hook remembers. It is saved and restored with the loop, as JSON, under Name.
+	State any
+}
+
+// StepReport is a finished step. It is valid until the next one.
+type StepReport struct {
+	Epoch, Step  int // the epoch under way and the step, from 1
+	InEpoch, Of  int // the step within the epoch, and the number of steps in it
+	Objective    string
+	Images       int
+	Names        []string  // "loss", then its parts
+	Values       []float64 // weighted sum, then the parts without weights
+	GradientNorm float64
+	Rate         float64 // learning-rate multiplier
+}
+
+// EpochReport is a finished epoch.
+type EpochReport struct {
+	Epoch, Of, Step int
+	Images          int
+	Seconds         float64
+	Losses          []ObjectiveLoss
+}
+
+// ObjectiveLoss holds the losses of an objective, means over an epoch where it is part of an EpochReport.
+type ObjectiveLoss struct {
+	Objective string
+	Names     []string // "loss", then its parts
+	Values    []float64
+}
+
+// EverySteps returns a function for [Hook.OnStep] that calls f after every n-th step of training.
+func EverySteps(n int, f func(*Loop, *StepReport) error) func(*Loop, *StepReport) error {
+	return func(l *Loop, r *StepReport) error {
+		if n < 1 || r.Step%n != 0 {
+			return nil
+		}
+		return f(l, r)
+	}
+}
+
+// EveryEpochs returns a function for [Hook.OnEpoch] that calls f after every n-th epoch of training.
+func EveryEpochs(n int, f func(*Loop, *EpochReport) error) func(*Loop, *EpochReport) error {
+	return func(l *Loop, r *EpochReport) error {
+		if n < 1 || r.Epoch%n != 0 {
+			return nil
+		}
+		return f(l, r)
+	}
+}
+
+// EveryImages returns a function for [Hook.OnStep] that calls f after the step that completes another n images of
+// training. Where epochs are cut short (Settings.EpochSteps), an earlier epoch counts as [Loop.EpochImages].
+func EveryImages(n int, f func(*Loop, *StepReport) error) func(*Loop, *StepReport) error {
+	return func(l *Loop, r *StepReport) error {
+		seen := (r.Epoch-1)*l.EpochImages() + l.at.images
+		if n < 1 || seen/n == (seen-r.Images)/n {
+			return nil
+		}
+		return f(l, r)
+	}
+}
+
+// AddHook adds hooks.
+func (l *Loop) AddHook(hooks ...Hook) {
+	l.hooks = append(l.hooks, hooks...)
+	slices.SortStableFunc(l.hooks, func(a, b Hook) int { return cmp.Compare(a.Priority, b.Priority) })
+}
+
+func (l *Loop) callStart() error {
+	for _, h := range l.hooks {
+		if h.OnStart == nil {
+			continue
+		}
+		if err := h.OnStart(l); err != nil {
+			return h.wrap(err)
+		}
+	}
+	return nil
+}
+
+func (l *Loop) callStep(r *StepReport) error {
+	for i := range l.hooks {
+		if h := &l.hooks[i]; h.OnStep != nil {
+			if err := h.OnStep(l, r); err != nil {
+				return h.wrap(err)
+			}
+		}
+	}
+	return nil
+}
+
+func (l *Loop) callEpoch(r *EpochReport) error {
+	for i := range l.hooks {
+		if h := &l.hooks[i]; h.OnEpoch != nil {
+			if err := h.OnEpoch(l, r); err != nil {
+				return h.wrap(err)
+			}
+		}
+	}
+	return nil
+}
+
+// callEnd calls the hooks' OnEnd. An error of a hook replaces the reason to end, unless that was an error, too.
+func (l *Loop) callEnd(why error) error {
+	result := why
+	for _, h := range l.hooks {
+		if h.OnEnd == nil {
+			continue
+		}
+		if err := h.OnEnd(l, why); err != nil && (result == nil || errors.Is(result, ErrStopped)) {
+			result = h.wrap(err)
+		}
+	}
+	return result
+}
+
+func (h *Hook) wrap(err error) error {
+	if h.Name == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", h.Name, err)
+}
+
+// hookStates encodes what the hooks remember.
+func (l *Loop) hookStates() (map[string]json.RawMessage, error) {
+	var states map[string]json.RawMessage
+	for _, h := range l.hooks {
+		if h.State == nil {
+			continue
+		}
+		text, err := json.Marshal(h.State)
+		if err != nil {
+			return nil, fmt.Errorf("the state of hook %q: %w", h.Name, err)
+		}
+		if states == nil {
+			states = map[string]json.RawMessage{}
+		}
+		if states[h.Name] != nil {
+			return nil, fmt.Errorf("two hooks with a state are called %q; want different names", h.Name)
+		}
+		states[h.Name] = text
+	}
+	return states, nil
+}
+
+// restoreHooks gives the hooks what they remembered; a hook that is new keeps its state.
+func (l *Loop) restoreHooks(states map[string]json.RawMessage) error {
+	for _, h := range l.hooks {
+		if text := states[h.Name]; h.State != nil && text != nil {
+			if err := json.Unmarshal(text, h.State); err != nil {
+				return fmt.Errorf("the state of hook %q: %w", h.Name, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// Hooks see the loop at its start, after every step and epoch, and at its end, in the order of their priorities.
+func TestHooks(t *testing.T) {
+	l := loopOf(t, tiny, "train.epochs=2")
+	var told []string
+	note := func(name string, priority int) Hook {
+		say := func(what string) { told = append(told, name+" "+what) }
+		return Hook{Name: name, Priority: priority,
+			OnStart: func(l *Loop) error { say(fmt.Sprint("start ", l.Step(), "/", l.Steps())); return nil },
+			OnStep: EverySteps(5, func(l *Loop, r *StepReport) error {
+				say(fmt.Sprint("step ", r.Step, " ", l.Step(), " ", l.InEpoch()))
+				return nil
+			}),
+			OnEpoch: EveryEpochs(2, func(l *Loop, r *EpochReport) error { say(fmt.Sprint("epoch ", r.Epoch, " ", l.Epoch())); return nil }),
+			OnEnd:   func(_ *Loop, why error) error { say(fmt.Sprint("end ", why)); return nil }}
+	}
+	l.AddHook(note("b", 0), note("c", 1))
+	l.AddHook(note("a", -1), Hook{OnStep: EveryImages(200, func(_ *Loop, r *StepReport) error {
+		told = append(told, fmt.Sprint("images ", r.Step*32))
+		return nil
+	})})
+	if err := l.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, what := range []string{"start 0/16", "step 5 5 5", "images 224", "step 10 10 2", "images 416", "step 15 15 7", "epoch 2 2", "end <nil>"} {
+		if strings.HasPrefix(what, "images") {
+			want = append(want, what)
+			continue
+		}
+		want = append(want, "a "+what, "b "+what, "c "+what)
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("hooks were told\n%q, want\n%q", told, want)
+	}
+}
+
+// A hook ends training without an error; a loop that runs again goes on.
+func TestStop(t *testing.T) {
+	l := loopOf(t, tiny)
+	var end error = errors.New("not called")
+	l.AddHook(Hook{OnStep: func(l *Loop, r *StepReport) error {
+		if r.Step == 11 {
+			l.Stop("eleven")
+		}
+		return nil
+	}, OnEnd: func(_ *Loop, why error) error { end = why; return nil }})
+	if err := l.Run(context.Background()); err != nil || end != nil || l.Step() != 11 || l.Epoch() != 1 || l.Stopped() != "eleven" {
+		t.Errorf("%v, %v after %d steps and %d epochs: %q", err, end, l.Step(), l.Epoch(), l.Stopped())
+	}
+	if err := l.Run(context.Background()); err != nil || l.Step() != 3*tinySteps || l.Stopped() != "" {
+		t.Errorf("%v after %d steps: %q", err, l.Step(), l.Stopped())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	other := loopOf(t, tiny)
+	broken := errors.New("broken")
+	other.AddHook(Hook{Name: "last", OnEnd: func(_ *Loop, why error) error { end = why; return broken }})
+	if err := other.Run(ctx); !errors.Is(err, broken) || !errors.Is(end, ErrStopped) || err.Error() != "last: broken" {
+		t.Errorf("%v, %v", err, end)
+	}
+}
+
+// A loop that is saved at any step, with what its hooks remember, and loaded into another one ends with the same bits.
+func TestSave(t *testing.T) {
+	for _, source := range []string{tiny, judged, queued} {
+		remembering := func(l *Loop, stop int) *int {
+			seen := new(int)
+			l.AddHook(Hook{Name: "count", State: seen, OnStep: func(l *Loop, r *StepReport) error {
+				if *seen++; r.Step == stop {
+					l.Stop("")
+				}
+				return nil
+			}})
+			return seen
+		}
+		whole := loopOf(t, source, "train.epochs=2")
+		steps := remembering(whole, 0)
+		if err := whole.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		var want bytes.Buffer
+		if err := whole.Save(&want); err != nil {
+			t.Fatal(err)
+		}
+		state, _, err := whole.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state.Step != *steps || state.Epoch != 2 || string(state.Hooks["count"]) != fmt.Sprint(*steps) {
+			t.Errorf("%d steps: state %+v", *steps, state)
+		}
+		for stop := 1; stop < *steps; stop++ {
+			first, second := loopOf(t, source, "train.epochs=2"), loopOf(t, source, "train.epochs=2")
+			remembering(first, stop)
+			seen := remembering(second, 0)
+			var saved, got bytes.Buffer
+			if err := errors.Join(first.Run(context.Background()), first.Save(&saved), second.Load(&saved)); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(second.Run(context.Background()), second.Save(&got)); err != nil {
+				t.Fatal(err)
+			}
+			if *seen != *steps || !bytes.Equal(parameters(t, got.Bytes()), parameters(t, want.Bytes())) {
+				t.Errorf("stopped after step %d: %d steps are remembered, or the bits differ", stop, *seen)
+			}
+		}
+	}
+	if err := loopOf(t, judged).Load(strings.NewReader("x")); err == nil {
+		t.Error("what is no state is loaded")
+	}
+	var other bytes.Buffer
+	if err := errors.Join(loopOf(t, judged).Save(&other), loopOf(t, tiny).Load(&other)); err == nil {
+		t.Error("the state of another task is loaded")
+	}
+}
+
+// parameters are the bytes of a saved loop behind its header, which has times.
+func parameters(t *testing.T, file []byte) []byte {
+	t.Helper()
+	at := bytes.Index(file, []byte(`}}`))
+	size := int(file[0]) | int(file[1])<<8 | int(file[2])<<16
+	if at < 0 || 8+size > len(file) {
+		t.Fatal("no header")
+	}
+	return file[8+size:]
+}
+
+// What a loop cannot do without is named.
+func TestTaskMistakes(t *testing.T) {
+	task, settings := taskOf(t, tiny)
+	for want, change := range map[string]func(*Task, *Settings){
+		"model: there is none":                func(t *Task, _ *Settings) { t.Model = nil },
+		"dataset: there is none":              func(t *Task, _ *Settings) { t.Data = nil },
+		"losses: there are none":              func(t *Task, _ *Settings) { t.Losses = nil },
+		"train.batch: 0 images; want 1":       func(_ *Task, s *Settings) { s.Batch = 0 },
+		"train.optimizer: there is none; wan": func(_ *Task, s *Settings) { s.Optimizer = nil },
+		"train.schedule: there is none; want": func(_ *Task, s *Settings) { s.Schedule = nil },
+	} {
+		other, changed := task, settings
+		change(&other, &changed)
+		if _, err := New(other, changed); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	alone := Task{Model: task.Model, Data: task.Data, Losses: losses.Unsupervised(task.Losses), Seed: 1}
+	l, err := New(alone, NewSettings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if l.EpochImages() != 256 {
+		t.Errorf("%d images, want all 256", l.EpochImages())
+	}
+}

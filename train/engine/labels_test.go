@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// TestLabelInputs checks what losses see of the factors of a batch.
+func TestLabelInputs(t *testing.T) {
+	known := &datasets.Labels{Factors: []factor.Factor{
+		{Name: "size", Size: 3, Kind: factor.Ordinal, Values: []float64{2, 4, 6}},
+		{Name: "angle", Size: 4, Kind: factor.Circular},
+		{Name: "shape", Size: 3, Kind: factor.Categorical}}}
+	l := newLabelInputs(known, nil)
+	g := nn.NewGraph(nn.NewParams(1))
+	labels := l.offer(g, 2)
+	l.fill(datasets.Batch{Levels: []int32{0, 0, 0, 1, 1, 1}}) // no loss has asked for an input
+	groups, err := labels.Groups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, levels, err := labels.Values(losses.UnitsAsGiven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if levels != groups {
+		t.Error("levels are another input than groups, and no similarity is known")
+	}
+	if again, err := labels.Groups(); err != nil || again != groups {
+		t.Error("the second loss that asks gets another input")
+	}
+	l.fill(datasets.Batch{Levels: []int32{2, 3, 2, -1, 1, 0}})
+	if got, want := nn.Data(groups), []float32{2, 3, 2, -1, 1, 0}; !slices.Equal(got, want) {
+		t.Errorf("groups %v, want %v", got, want)
+	}
+	if got, want := nn.Data(values), []float32{1, 0.75, 1, 0, 0.25, 0}; !slices.Equal(got, want) {
+		t.Errorf("values %v, want %v", got, want)
+	}
+	l.fill(datasets.Batch{}) // a batch about which nothing is known
+	if got, want := nn.Data(groups), []float32{-1, -1, -1, -1, -1, -1}; !slices.Equal(got, want) {
+		t.Errorf("groups %v, want %v", got, want)
+	}
+	if got := nn.Data(values); slices.Max(got) != 0 || slices.Min(got) != 0 {
+		t.Errorf("values %v of which nothing is known, want 0", got)
+	}
+	known.Pairs = []datasets.SimilarPair{{A: 0, B: 1}}
+	if _, _, err := newLabelInputs(known, nil).offer(g, 2).Values(losses.UnitsRange); err == nil || !strings.Contains(err.Error(), "only similarities") {
+		t.Errorf("values of similarities: error %v", err)
+	}
+}
+
+// TestUntrained checks that parameters which no loss reaches keep their values and are named.
+func TestUntrained(t *testing.T) {
+	loop := loopOf(t, regularised, "model={ae: {encoder: {mlp: {hidden: [16]}}, latent: 2}}")
+	names := loop.Untrained()
+	if len(names) != 4 || !strings.HasPrefix(names[0], "decoder/") {
+		t.Fatalf("untrained parameters %v, want the decoder's four", names)
+	}
+	if _, err := (&plan{model: loop.Model(), split: loop.feed.split, losses: []losses.Choice{}}).compile(loop.Model().Objectives()[0], 2, 1); err == nil {
+		t.Error("an objective without losses compiles")
+	}
+}
+
+// TestRotations trains LSBD-VAE on a sphere under rotations that come from files.
+func TestRotations(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, write func(f *os.File) error) string {
+		path := filepath.Join(dir, name)
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := write(f); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	images := write("images.npy", func(f *os.File) error { return npy.Write(f, []int{2, 2}, []int64{1, 5, 7, 9}) })
+	rotations := write("rotations.npy", func(f *os.File) error {
+		return npy.Write(f, []int{2, 2, 4}, []float32{0, 0, 1, 0, 0, 0, 1, 0.5, 1, 0, 0, 0, 0, 1, 0, 2})
+	})
+	loop := loopOf(t, tiny, "train.epochs=1", "model.lsbd-vae.latent=[{sphere: {dim: 2}}, {sphere: {omega: 2}}, sphere]",
+		"supervision={groups: {images: "+images+", rotations: "+rotations+"}}")
+	p := loop.programs[batchShape{true, 4, 2}]
+	looked := false
+	loop.AddHook(Hook{Name: "look", OnStep: func(_ *Loop, r *StepReport) error {
+		if r.Objective != "supervised" {
+			return nil
+		}
+		looked = true
+		got := slices.Concat(p.moves[0].dst[4:8], p.moves[0].dst[12:16])
+		if first := []float32{0, 0, 1, 0.5, 0, 1, 0, 2}; !slices.Equal(got, first) && !slices.Equal(got, slices.Concat(first[4:], first[:4])) {
+			t.Errorf("the second images of the groups are rotated by %v", got)
+		}
+		if lsbd := r.Values[3]; !(lsbd > 0) {
+			t.Errorf("losses %v, %v", r.Names, r.Values)
+		}
+		return nil
+	}})
+	if err := loop.Run(context.Background()); err != nil || !looked {
+		t.Errorf("error %v, labelled batches %v", err, looked)
+	}
+}
+
+// TestLabelsOfTwoViews checks that both rows of an image have its labels and its moves, and that levels are not the
+// numbers of similar pairs.
+func TestLabelsOfTwoViews(t *testing.T) {
+	known := &datasets.Labels{Factors: []factor.Factor{{Name: "size", Size: 3, Kind: factor.Ordinal}, {Name: "x", Size: 4, Kind: factor.Ordinal}}, Images: []int{0}}
+	known, err := datasets.JoinLabels(known, &datasets.Labels{Factors: known.Factors, Pairs: []datasets.SimilarPair{{A: 0, B: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, g := newLabelInputs(known, nil), nn.NewGraph(nn.NewParams(1))
+	offered := l.offer(g, 4)
+	groups, err := offered.Groups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, levels, err := offered.Values(losses.UnitsAsGiven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.fill(datasets.Batch{Indices: []int{0, 1}, Levels: []int32{2, 4, -1, 1}})
+	for name, c := range map[string]struct{ got, want []float32 }{
+		"groups": {nn.Data(groups), []float32{2, 4, -1, 1, 2, 4, -1, 1}},
+		"levels": {nn.Data(levels), []float32{2, -1, -1, 1, 2, -1, -1, 1}},
+		"values": {nn.Data(values), []float32{1, 0, 0, float32(1. / 3), 1, 0, 0, float32(1. / 3)}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s %v, want %v", name, c.got, c.want)
+		}
+	}
+	moves := &moveInputs{factors: known.Factors, rotations: 1, nodes: map[int]*gorgonia.Node{}}
+	offer := moves.offer(g, 4)
+	x, err := offer.Angles(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotation, err := offer.Rotation(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := offer.Angles(1); err != nil || again != x {
+		t.Error("the second loss that asks gets another input")
+	}
+	p := &program{moves: moves.inputs}
+	p.fill(nil, nil, datasets.Batch{Indices: []int{3, 4}, Transformations: []float32{0, 0, 1, 0, 0, 0, 7, 8, 0, 1, 0, 9}}, 6, 0, nil)
+	if got, want := nn.Data(x), []float32{0, 8, 0, 8}; !slices.Equal(got, want) {
+		t.Errorf("angles %v, want %v", got, want)
+	}
+	if got, want := nn.Data(rotation), []float32{1, 0, 0, 0, 0, 1, 0, 9, 1, 0, 0, 0, 0, 1, 0, 9}; !slices.Equal(got, want) {
+		t.Errorf("rotations %v, want %v", got, want)
+	}
+}
+
+// TestValuesAsGiven checks that losses see the exact values of continuous dimensions, as metrics do, and categorical levels as ever.
+func TestValuesAsGiven(t *testing.T) {
+	e, _ := taskOf(t, sticks)
+	l, g := newLabelInputs(e.Split.Known, e.Data), nn.NewGraph(nn.NewParams(1))
+	labels := l.offer(g, 3)
+	given, known, err := labels.Values(losses.UnitsAsGiven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scaled, _, err := labels.Values(losses.UnitsRange)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := []int{5, 17, 300}
+	k := len(e.Data.Factors())
+	b := datasets.Batch{Indices: images, Levels: make([]int32, 3*k)}
+	for row, i := range images {
+		e.Split.Known.At(i, b.Levels[row*k:(row+1)*k])
+	}
+	b.Levels[k-1] = -1 // nothing is known of a dimension of the first image
+	l.fill(b)
+	exact := datasets.Exact(e.Data.(datasets.Hierarchical), images)
+	for row := range images {
+		for j, f := range e.Data.Factors() {
+			at := row*k + j
+			want, wantScaled := float32(0), float32(0)
+			switch {
+			case at == k-1:
+			case exact[j] == nil:
+				want = float32(f.Scaled(int(b.Levels[at])))
+				wantScaled = want
+			default:
+				half := (f.Values[1] - f.Values[0]) / 2
+				low, high := f.Values[0]-half, f.Values[len(f.Values)-1]+half
+				want, wantScaled = float32(exact[j][row]), float32((exact[j][row]-low)/(high-low))
+			}
+			if got := nn.Data(given)[at]; got != want {
+				t.Errorf("image %d, %s: %v as given, want %v", images[row], f.Name, got, want)
+			}
+			if got := nn.Data(scaled)[at]; got != wantScaled || got < 0 || got > 1 {
+				t.Errorf("image %d, %s: %v of its range, want %v", images[row], f.Name, got, wantScaled)
+			}
+			if got := nn.Data(known)[at]; got != float32(b.Levels[at]) {
+				t.Errorf("image %d, %s: level %v, want %v", images[row], f.Name, got, b.Levels[at])
+			}
+		}
+	}
+}

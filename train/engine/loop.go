@@ -1,0 +1,293 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// ErrStopped is returned when the context ends before training does. The state of the loop can be saved then.
+var ErrStopped = errors.New("stopped by a signal")
+
+// errEnough ends training because a hook called Stop.
+var errEnough = errors.New("a hook stopped training")
+
+// Loop is the training of a task: its programs, optimisers and position. One goroutine uses it.
+type Loop struct {
+	settings       Settings
+	plan           *plan
+	feed           *feed
+	programs       map[batchShape]*program
+	objectives     []*objective         // those that there are images for, in the model's order
+	discriminators map[string]Optimizer // of discriminators, by loss
+	hooks          []Hook
+	leftOut        int
+
+	at      position
+	ctx     context.Context // of the epoch under way
+	stopped string          // why a hook ended training; empty: it did not
+	closed  bool
+}
+
+// position is where training is.
+type position struct {
+	step     int // steps taken in all
+	epoch    int // epochs finished
+	inEpoch  int // steps taken in this epoch
+	images   int // images seen in this epoch
+	sums     map[string]*LossSum
+	duration time.Duration // of this epoch so far
+}
+
+// Model returns the model that is trained.
+func (l *Loop) Model() models.Model { return l.plan.model }
+
+// Params returns the model's parameters. They change with every step.
+func (l *Loop) Params() *nn.Params { return l.plan.model.Params() }
+
+// Data returns the data set.
+func (l *Loop) Data() datasets.Dataset { return l.plan.data }
+
+// Settings returns the settings.
+func (l *Loop) Settings() Settings { return l.settings }
+
+// Step returns the number of steps taken in all.
+func (l *Loop) Step() int { return l.at.step }
+
+// Steps returns the number of steps of all epochs.
+func (l *Loop) Steps() int { return l.settings.Epochs * l.EpochSteps() }
+
+// Epoch returns the number of epochs finished.
+func (l *Loop) Epoch() int { return l.at.epoch }
+
+// InEpoch returns the number of steps taken in the epoch under way.
+func (l *Loop) InEpoch() int { return l.at.inEpoch }
+
+// EpochSteps returns the number of steps in an epoch.
+func (l *Loop) EpochSteps() int {
+	of := l.feed.sampler.Batches()
+	if limit := l.settings.EpochSteps; limit > 0 {
+		of = min(of, limit)
+	}
+	return of
+}
+
+// EpochImages returns the number of images in an epoch: an upper bound where it is cut short.
+func (l *Loop) EpochImages() int {
+	if limit := l.settings.EpochSteps; limit > 0 {
+		return min(limit*l.settings.Batch, l.feed.sampler.Images())
+	}
+	return l.feed.sampler.Images()
+}
+
+// Losses returns the mean losses of the epoch under way, by objective. Before the first step of an objective its
+// Values are nil.
+func (l *Loop) Losses() []ObjectiveLoss {
+	var list []ObjectiveLoss
+	for _, o := range l.objectives {
+		list = append(list, ObjectiveLoss{Objective: o.Name, Names: o.losses, Values: l.at.sums[o.Name].means()})
+	}
+	return list
+}
+
+// Context returns the context of the Run under way, which a hook that takes long looks at.
+func (l *Loop) Context() context.Context { return l.ctx }
+
+// Stop ends training, without an error, when the hooks of the step or epoch have been called. why is for people.
+func (l *Loop) Stop(why string) {
+	if l.stopped = why; why == "" {
+		l.stopped = "a hook stopped training"
+	}
+}
+
+// Stopped says why a hook ended training; empty if none did.
+func (l *Loop) Stopped() string { return l.stopped }
+
+// Close ends the loop's background work and lets go of the compiled programs, which hold most of the memory. No more
+// steps can be taken; all else stays.
+func (l *Loop) Close() {
+	if !l.closed {
+		l.closed = true
+		l.feed.close()
+		clear(l.programs)
+	}
+}
+
+// Run trains until the last epoch, until a hook ends it, or until the context is done: then it returns ErrStopped at
+// the end of the step under way.
+func (l *Loop) Run(ctx context.Context) error {
+	l.ctx, l.stopped = ctx, ""
+	err := l.callStart()
+	for err == nil && l.stopped == "" && l.at.epoch < l.settings.Epochs {
+		err = l.RunEpoch(ctx)
+	}
+	return l.callEnd(err)
+}
+
+// RunEpoch trains to the end of the epoch under way. It calls no hooks' OnStart and OnEnd.
+func (l *Loop) RunEpoch(ctx context.Context) error {
+	if l.closed {
+		return errors.New("the loop is closed")
+	}
+	l.ctx = ctx
+	if ctx.Err() != nil { // before the epoch's order is drawn, which a resumed run draws itself
+		return ErrStopped
+	}
+	if l.at.inEpoch == 0 {
+		if err := l.feed.startEpoch(); err != nil {
+			return err
+		}
+	}
+	begin, before := time.Now(), l.at.duration
+	err := l.epochSteps(ctx)
+	l.at.duration = before + time.Since(begin)
+	if err == nil {
+		return l.endEpoch()
+	}
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// epochSteps takes the steps that the epoch under way has left.
+func (l *Loop) epochSteps(ctx context.Context) error {
+	of := l.EpochSteps()
+	for l.at.inEpoch < of {
+		batch, images, ok, err := l.feed.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if err := l.trainStep(batch, images, of); err != nil {
+			return err
+		}
+		if l.stopped != "" && l.at.inEpoch < of {
+			return errEnough
+		}
+		if ctx.Err() != nil {
+			return ErrStopped
+		}
+	}
+	return nil
+}
+
+// endEpoch counts the epoch under way as finished and tells the hooks. If they
+// are stopped the epoch is still under way, so that a resumed run calls them again.
+func (l *Loop) endEpoch() error {
+	under := l.at
+	report := &EpochReport{Epoch: under.epoch + 1, Of: l.settings.Epochs, Step: under.step, Images: under.images, Seconds: under.duration.Seconds()}
+	for _, o := range l.Losses() {
+		if o.Values != nil {
+			report.Losses = append(report.Losses, o)
+		}
+	}
+	l.at = position{step: under.step, epoch: under.epoch + 1, sums: map[string]*LossSum{}}
+	err := l.callEpoch(report)
+	if errors.Is(err, ErrStopped) {
+		l.at = under
+	}
+	return err
+}
+
+// trainStep runs one batch and updates the parameters.
+func (l *Loop) trainStep(b datasets.Batch, images []float32, of int) error {
+	o, err := l.objective(b.Labelled)
+	if err != nil {
+		return err
+	}
+	p, err := l.program(o.Objective, batchShape{b.Labelled, len(b.Indices), b.Group})
+	if err != nil {
+		return err
+	}
+	p.fill(images, l.feed.loader.Views(), b, l.feed.split.K(), l.at.step, l.feed.noise)
+	if err := p.run(); err != nil {
+		return l.stepError(p, err)
+	}
+	norm := o.optimizer.Norm(p.gradients)
+	if !finite(p.values[0]) || !finite(norm) {
+		return l.explainNotFinite(p)
+	}
+	clip := 1.0
+	if limit := l.settings.Clip; limit > 0 && norm > limit {
+		clip = limit / norm
+	}
+	progress := float64(l.at.epoch) + float64(l.at.inEpoch)/float64(of)
+	rate := l.settings.rate(progress, 1/float64(of))
+	o.optimizer.Update(p.gradients, rate, clip)
+	if err := l.trainDiscriminators(p, rate); err != nil {
+		return err
+	}
+	if err := p.follow(progress / float64(l.settings.Epochs)); err != nil {
+		return l.stepError(p, err)
+	}
+	l.count(o, p.values, len(b.Indices))
+	return l.callStep(&StepReport{Epoch: l.at.epoch + 1, Step: l.at.step, InEpoch: l.at.inEpoch, Of: of, Objective: o.Name,
+		Images: len(b.Indices), Names: o.losses, Values: p.values, GradientNorm: norm, Rate: rate})
+}
+
+func (l *Loop) stepError(p *program, err error) error {
+	return fmt.Errorf("step %d, objective %s: %w", l.at.step+1, p.objective.Name, err)
+}
+
+// count adds a step and its losses to the epoch under way.
+func (l *Loop) count(o *objective, values []float64, images int) {
+	l.at.step++
+	l.at.inEpoch++
+	l.at.images += images
+	s := l.at.sums[o.Name]
+	if s == nil {
+		s = &LossSum{Names: o.losses, Sums: make([]float64, len(values))}
+		l.at.sums[o.Name] = s
+	}
+	for i, v := range values {
+		s.Sums[i] += v * float64(images)
+	}
+	s.Images += images
+}
+
+// means are the mean losses of a sum; nil if nothing was added to it.
+func (s *LossSum) means() []float64 {
+	if s == nil {
+		return nil
+	}
+	values := make([]float64, len(s.Sums))
+	for i, v := range s.Sums {
+		values[i] = v / float64(s.Images)
+	}
+	return values
+}
+
+// rate is the learning-rate multiplier of a step that begins at a progress in epochs and takes a fraction of an epoch.
+func (s *Settings) rate(progress, step float64) float64 {
+	r := s.Schedule.Rate(progress, float64(s.Epochs))
+	if end := progress + step; end < s.Warmup {
+		r *= end / s.Warmup
+	}
+	return r
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// explainNotFinite runs a program again, on the same inputs and parameters, to
+// find the first node that is not finite.
+func (l *Loop) explainNotFinite(p *program) error {
+	where := fmt.Sprintf("step %d (epoch %d), objective %s", l.at.step+1, l.at.epoch+1, p.objective.Name)
+	p.machine.CheckFinite(true)
+	defer p.machine.CheckFinite(false)
+	err := p.machine.RunAll()
+	var first *machine.NotFinite
+	if errors.As(err, &first) {
+		return fmt.Errorf("%s: the loss or its gradient is not finite: %w; try a smaller learning rate, or train.clip", where, err)
+	}
+	return fmt.Errorf("%s: the norm of the gradient is too large for a number (loss %v); try a smaller learning rate, or train.clip", where, p.values[0])
+}

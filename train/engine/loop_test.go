@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/graph/machine"
+)
+
+func TestStepAllocations(t *testing.T) {
+	loop := loopOf(t, tiny, "train.epochs=9")
+	ctx := context.Background()
+	epoch := func() {
+		if err := loop.RunEpoch(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	epoch() // buffers are allocated here
+	var before, after runtime.MemStats
+	steps := loop.Step()
+	runtime.ReadMemStats(&before)
+	for range 3 {
+		epoch()
+	}
+	runtime.ReadMemStats(&after)
+	n := float64(loop.Step() - steps)
+	objects, bytes := float64(after.Mallocs-before.Mallocs)/n, float64(after.TotalAlloc-before.TotalAlloc)/n
+	t.Logf("%.1f objects, %.0f bytes a step", objects, bytes)
+	if objects > 100 || bytes > 64<<10 {
+		t.Errorf("a step allocates %.1f objects, %.0f bytes; want at most 100 and 64 KiB", objects, bytes)
+	}
+}
+
+// What a step reports: which objective, how many images, which losses.
+func TestReports(t *testing.T) {
+	loop := loopOf(t, tiny, "losses=[reconstruction, {kl: {weight: 2}}, kl, {lsbd: {weight: 10}}]", "train.epochs=1")
+	sums, images := map[string]float64{}, map[string]int{}
+	step := 0
+	loop.AddHook(Hook{Name: "check", OnStep: func(_ *Loop, r *StepReport) error {
+		step++
+		labelled := step <= 2
+		want, names := "unsupervised", "loss reconstruction kl kl-2"
+		total := r.Values[1] + 2*r.Values[2] + r.Values[3]
+		if labelled {
+			want, names = "supervised", "loss reconstruction kl kl-2 lsbd"
+			total += 10 * r.Values[4]
+		}
+		if r.Step != step || r.InEpoch != step || r.Of != tinySteps || r.Epoch != 1 || r.Images != 32 || r.Objective != want || strings.Join(r.Names, " ") != names {
+			t.Errorf("step %d: %+v", step, r)
+		}
+		if math.Abs(r.Values[0]-total) > 1e-5*total {
+			t.Errorf("step %d: loss %v, its parts add up to %v", step, r.Values[0], total)
+		}
+		sums[want] += r.Values[0] * 32
+		images[want] += 32
+		return nil
+	}, OnEpoch: func(_ *Loop, r *EpochReport) error {
+		if r.Epoch != 1 || r.Of != 1 || r.Step != tinySteps || r.Images != 256 || len(r.Losses) != 2 {
+			t.Errorf("epoch: %+v", r)
+		}
+		for _, l := range r.Losses {
+			if want := sums[l.Objective] / float64(images[l.Objective]); math.Abs(l.Values[0]-want) > 1e-12*want {
+				t.Errorf("%s: mean loss %v, want %v", l.Objective, l.Values[0], want)
+			}
+		}
+		return nil
+	}})
+	if err := loop.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if step != tinySteps {
+		t.Errorf("%d steps", step)
+	}
+	for name, want := range map[string]int{"supervised": 2, "unsupervised": 6} {
+		if at, _ := named(loop, name).optimizer.State(); *at != want {
+			t.Errorf("the optimiser of %s took %d steps, want %d", name, *at, want)
+		}
+	}
+}
+
+// A hook's error ends training and says which hook it was.
+func TestHookError(t *testing.T) {
+	loop := loopOf(t, tiny)
+	broken := errors.New("broken")
+	loop.AddHook(Hook{Name: "mine", OnStep: func(_ *Loop, r *StepReport) error {
+		if r.Step == 3 {
+			return broken
+		}
+		return nil
+	}})
+	if err := loop.Run(context.Background()); !errors.Is(err, broken) || err.Error() != "mine: broken" || loop.Step() != 3 {
+		t.Errorf("%v after %d steps", err, loop.Step())
+	}
+}
+
+func TestNotFinite(t *testing.T) {
+	loop := loopOf(t, tiny, "train.optimizer.adam.lr=1e30")
+	err := loop.Run(context.Background())
+	var first *machine.NotFinite
+	if !errors.As(err, &first) {
+		t.Fatalf("error %v, want one that names a node", err)
+	}
+	for _, want := range []string{"step 2 (epoch 1), objective supervised", "node", first.Node, "learning rate"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q lacks %q", err, want)
+		}
+	}
+	broken := loopOf(t, tiny)
+	broken.Params().Get("encoder/dense1/weight").Float32s()[5] = float32(math.Inf(1))
+	if _, _, err := broken.State(); err == nil || !strings.Contains(err.Error(), `element 5 of parameter "encoder/dense1/weight" is +Inf`) {
+		t.Errorf("a checkpoint of parameters that are not finite: %v", err)
+	}
+}

@@ -1,0 +1,263 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/safetensors"
+)
+
+// State is the position of training: with the tensors, all that a loop needs to continue to the same bits.
+type State struct {
+	Version    int                        `json:"version"`
+	Step       int                        `json:"step"`
+	Epoch      int                        `json:"epoch"`    // epochs finished
+	InEpoch    int                        `json:"in_epoch"` // steps taken in the epoch under way
+	Images     int                        `json:"images"`   // images seen in the epoch under way
+	Seconds    float64                    `json:"seconds"`  // spent on the epoch under way
+	Sums       map[string]*LossSum        `json:"sums"`     // losses of the epoch under way, by objective
+	Sampler    datasets.State             `json:"sampler"`
+	Noise      []byte                     `json:"noise"`
+	Permute    []byte                     `json:"permute,omitempty"`
+	Second     *datasets.State            `json:"second,omitempty"` // of the sampler of second batches
+	Optimizers map[string]int             `json:"optimizers"`       // steps taken, by objective
+	Judges     map[string]int             `json:"judges,omitempty"` // steps taken by discriminators, by loss
+	Hooks      map[string]json.RawMessage `json:"hooks,omitempty"`  // what hooks remember, by name
+}
+
+// StateVersion is the version of the State that this package writes and reads.
+const StateVersion = 1
+
+// LossSum adds up the losses of an objective over an epoch, weighted by images.
+type LossSum struct {
+	Names  []string  `json:"names"`
+	Sums   []float64 `json:"sums"`
+	Images int       `json:"images"`
+}
+
+// Tensor is a named array of a State. Its data are those of the loop, valid until the next step.
+type Tensor struct {
+	Name  string
+	Shape []int
+	Data  []float32
+}
+
+// Tensors finds float32 tensors by name. A tensor that is missing or has another shape is an error.
+type Tensors interface {
+	Float32s(name string, shape ...int) ([]float32, error)
+}
+
+// Names of tensors begin with what they are of.
+const (
+	modelPrefix         = "model/"
+	optimizerPrefix     = "optimizer/"
+	discriminatorPrefix = "judge/"
+	judgePrefix         = "judge-optimizer/" // of a discriminator's optimiser
+)
+
+// State returns all that training needs to continue. A parameter that is not finite is an error.
+func (l *Loop) State() (*State, []Tensor, error) {
+	s := &State{Version: StateVersion, Step: l.at.step, Epoch: l.at.epoch, InEpoch: l.at.inEpoch, Images: l.at.images, Seconds: l.at.duration.Seconds(),
+		Sums: l.at.sums, Sampler: l.feed.sampler.State(), Optimizers: map[string]int{}}
+	var err error
+	if s.Noise, err = l.feed.noise.MarshalBinary(); err != nil {
+		return nil, nil, err
+	}
+	tensors, err := l.paramTensors(nil, modelPrefix, l.plan.model.Params())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, o := range l.objectives {
+		steps, list := o.optimizer.State()
+		s.Optimizers[o.Name] = *steps
+		tensors = optimizerTensors(tensors, optimizerPrefix+o.Name+"/", list)
+	}
+	if tensors, err = l.discriminatorState(s, tensors); err != nil {
+		return nil, nil, err
+	}
+	s.Hooks, err = l.hookStates()
+	return s, tensors, err
+}
+
+// paramTensors appends parameters.
+func (l *Loop) paramTensors(to []Tensor, prefix string, params *nn.Params) ([]Tensor, error) {
+	for _, name := range params.Names() {
+		p := params.Get(name)
+		data := p.Float32s()
+		if i := slices.IndexFunc(data, notFinite); i >= 0 {
+			return nil, fmt.Errorf("after step %d: element %d of parameter %q is %v; try a smaller learning rate, or train.clip", l.at.step, i, name, data[i])
+		}
+		to = append(to, Tensor{Name: prefix + name, Shape: p.Shape(), Data: data})
+	}
+	return to, nil
+}
+
+func optimizerTensors(to []Tensor, prefix string, list []Parameter) []Tensor {
+	for _, p := range list {
+		to = append(to, Tensor{Name: prefix + p.Name, Shape: []int{len(p.Value)}, Data: p.Value})
+	}
+	return to
+}
+
+// discriminatorState adds the discriminators, if there are any.
+func (l *Loop) discriminatorState(s *State, to []Tensor) (_ []Tensor, err error) {
+	if len(l.discriminators) == 0 {
+		return to, nil
+	}
+	if s.Permute, err = l.feed.permute.MarshalBinary(); err != nil {
+		return nil, err
+	}
+	if l.feed.second != nil {
+		second := l.feed.second.sampler.State()
+		s.Second = &second
+	}
+	s.Judges = map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(l.discriminators)) {
+		steps, list := l.discriminators[name].State()
+		s.Judges[name] = *steps
+		to = optimizerTensors(to, judgePrefix+name+"/", list)
+	}
+	return l.paramTensors(to, discriminatorPrefix, l.plan.discriminators)
+}
+
+func notFinite(x float32) bool { return x-x != 0 }
+
+// Restore sets the loop to a state. After an error the loop is of no use.
+func (l *Loop) Restore(s *State, t Tensors) error {
+	if err := restoreParams(t, modelPrefix, l.plan.model.Params()); err != nil {
+		return err
+	}
+	if len(s.Optimizers) != len(l.objectives) {
+		return fmt.Errorf("it has %d objectives, want %d", len(s.Optimizers), len(l.objectives))
+	}
+	for name, steps := range s.Optimizers {
+		i := slices.IndexFunc(l.objectives, func(o *objective) bool { return o.Name == name })
+		if i < 0 {
+			return fmt.Errorf("it is of a model with the objective %q, which this one does not have", name)
+		}
+		if err := restoreOptimizer(t, optimizerPrefix+name+"/", l.objectives[i].optimizer, steps); err != nil {
+			return err
+		}
+	}
+	if err := l.restoreDiscriminators(s, t); err != nil {
+		return err
+	}
+	if err := l.feed.loader.Restore(s.Sampler); err != nil {
+		return err
+	}
+	if err := l.feed.noise.UnmarshalBinary(s.Noise); err != nil {
+		return err
+	}
+	sums := s.Sums
+	if sums == nil {
+		sums = map[string]*LossSum{}
+	}
+	l.at = position{step: s.Step, epoch: s.Epoch, inEpoch: s.InEpoch, images: s.Images, sums: sums,
+		duration: time.Duration(s.Seconds * float64(time.Second))}
+	return l.restoreHooks(s.Hooks)
+}
+
+func restoreParams(t Tensors, prefix string, params *nn.Params) error {
+	for _, name := range params.Names() {
+		p := params.Get(name)
+		v, err := t.Float32s(prefix+name, p.Shape()...)
+		if err != nil {
+			return err
+		}
+		copy(p.Float32s(), v)
+	}
+	return nil
+}
+
+func restoreOptimizer(t Tensors, prefix string, o Optimizer, steps int) error {
+	at, tensors := o.State()
+	*at = steps
+	for _, p := range tensors {
+		v, err := t.Float32s(prefix+p.Name, len(p.Value))
+		if err != nil {
+			return err
+		}
+		copy(p.Value, v)
+	}
+	return nil
+}
+
+// restoreDiscriminators sets the discriminators to a state.
+func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
+	if len(s.Judges) != len(l.discriminators) {
+		return fmt.Errorf("it has %d discriminators, want %d", len(s.Judges), len(l.discriminators))
+	}
+	for name, steps := range s.Judges {
+		o := l.discriminators[name]
+		if o == nil {
+			return fmt.Errorf("it has a discriminator of the loss %q, which this experiment does not have", name)
+		}
+		if err := restoreOptimizer(t, judgePrefix+name+"/", o, steps); err != nil {
+			return err
+		}
+	}
+	if err := restoreParams(t, discriminatorPrefix, l.plan.discriminators); err != nil {
+		return err
+	}
+	if len(l.discriminators) == 0 {
+		return nil
+	}
+	second := l.feed.second
+	if (s.Second != nil) != (second != nil) {
+		return errors.New("one of it and this experiment has second batches for discriminators (second_batch), the other has not")
+	}
+	if second != nil {
+		if err := second.loader.Restore(*s.Second); err != nil {
+			return err
+		}
+	}
+	return l.feed.permute.UnmarshalBinary(s.Permute)
+}
+
+// stateKey is the metadata key under which a file holds its state.
+const stateKey = "unravel.state"
+
+// Save writes the state as a safetensors file, from which [Loop.Load] continues training to the same bits.
+func (l *Loop) Save(w io.Writer) error {
+	s, tensors, err := l.State()
+	if err != nil {
+		return err
+	}
+	f := &safetensors.File{Metadata: map[string]string{}}
+	for _, t := range tensors {
+		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.Name, Shape: t.Shape, Data: t.Data})
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	f.Metadata[stateKey] = string(text)
+	return safetensors.Write(w, f)
+}
+
+// Load sets the loop to what [Loop.Save] wrote from a loop of the same task.
+func (l *Loop) Load(r io.Reader) error {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	f, err := safetensors.Decode(text)
+	if err != nil {
+		return err
+	}
+	var s State
+	if err := json.Unmarshal([]byte(f.Metadata[stateKey]), &s); err != nil {
+		return fmt.Errorf("its state cannot be read: %w", err)
+	}
+	if s.Version != StateVersion {
+		return fmt.Errorf("its state has version %d, want %d", s.Version, StateVersion)
+	}
+	return l.Restore(&s, f)
+}

@@ -1,0 +1,121 @@
+package train
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/tfevents"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/train/engine"
+)
+
+// logs are the logs of a run: log.jsonl and TensorBoard's events.
+type logs struct {
+	store    *runs.Run
+	lines    *runs.Log
+	events   *tfevents.Writer
+	last     runs.Losses // of the last epoch in the log
+	measured runs.Line   // the last evaluation in the log
+}
+
+// open opens the logs and drops what they hold of the epoch under way and
+// later ones, which will be logged again.
+func (g *logs) open(l *engine.Loop) (err error) {
+	step := int64(l.Step() - l.InEpoch())
+	if !g.store.Has(runs.LogFile) {
+		if g.lines, err = g.store.CreateLog(runs.LogFile); err != nil {
+			return err
+		}
+	} else if g.lines, err = g.store.ResumeLog(runs.LogFile, step); err != nil {
+		return err
+	}
+	if err := g.store.ReadLog(func(line runs.Line) {
+		if line.Losses != nil {
+			g.last = line.Losses
+		}
+		if line.Metrics != nil {
+			g.measured = line
+		}
+	}); err != nil {
+		return err
+	}
+	old, err := filepath.Glob(g.store.Path("events.out.tfevents.*"))
+	if err != nil {
+		return err
+	}
+	if len(old) > 0 {
+		g.events, err = tfevents.Resume(old[0], step, time.Now)
+	} else {
+		g.events, err = tfevents.Create(g.store.Path(fmt.Sprintf("events.out.tfevents.%d.unravel", time.Now().Unix())), time.Now)
+	}
+	return err
+}
+
+// hook logs every epoch.
+func (g *logs) hook() engine.Hook {
+	return engine.Hook{Name: "log", Priority: logPriority, OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error { return g.epoch(r) }}
+}
+
+// epoch writes a finished epoch to the logs.
+func (g *logs) epoch(r *engine.EpochReport) error {
+	if err := g.store.Present(); err != nil {
+		return err
+	}
+	line := runs.Line{Step: r.Step, Epoch: r.Epoch, Images: r.Images, Seconds: r.Seconds, Losses: runs.Losses{}}
+	var values []tfevents.Value
+	for _, l := range r.Losses {
+		parts := map[string]float64{}
+		for i, name := range l.Names {
+			parts[name] = l.Values[i]
+			values = append(values, tfevents.Value{Tag: l.Objective + "/" + name, Scalar: float32(l.Values[i])})
+		}
+		line.Losses[l.Objective] = parts
+	}
+	g.last = line.Losses
+	if err := g.events.Write(int64(r.Step), values...); err != nil {
+		return err
+	}
+	return g.lines.Append(line)
+}
+
+// metrics writes an evaluation to the logs, unless it is there already: that
+// of the last epoch, or that of a finished run which is resumed.
+func (g *logs) metrics(epoch, step int, results []metrics.Result) error {
+	if len(results) == 0 {
+		return nil
+	}
+	line := runs.Line{Step: step, Epoch: epoch, Metrics: map[string]float64{}}
+	for _, m := range results {
+		line.Metrics[m.Name] = m.Value
+	}
+	if reflect.DeepEqual(line, g.measured) {
+		return nil
+	}
+	g.measured = line
+	for _, m := range results {
+		if err := g.events.Scalar("metrics/"+m.Name, int64(step), float32(m.Value)); err != nil {
+			return err
+		}
+	}
+	return g.lines.Append(line)
+}
+
+// sync waits until the logs are on disk.
+func (g *logs) sync() error {
+	if err := g.lines.Sync(); err != nil {
+		return err
+	}
+	return g.events.Flush()
+}
+
+func (g *logs) close() {
+	if g.lines != nil {
+		_ = g.lines.Close()
+	}
+	if g.events != nil {
+		_ = g.events.Close()
+	}
+}
