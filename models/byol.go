@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Heads are the networks on top of codes.
+// Heads are the settings of projector and predictor, the networks on top of codes.
 type Heads struct {
 	Hidden    int `yaml:"hidden" doc:"width of the hidden layers of the projector"`
 	Projected int `yaml:"projected" doc:"width of projections and predictions"`
@@ -32,17 +32,21 @@ func (h *Heads) predictor() layers {
 	return layers{widths: []int{h.Predictor, h.Projected}, bias: [2]bool{true, true}}
 }
 
-// BYOL learns codes by predicting, from the projection of one view of an image, that
-// of the other view by a target: an average over the steps of encoder and projector. With the loss
-// cosine-regression it is Bootstrap Your Own Latent (Grill et al. 2020).
+// BYOL is Bootstrap Your Own Latent (Grill et al. 2020), for the loss cosine-regression. It minimises equation 2, for both
+// orders of the views v, v' of an image:
 //
-// Projector and predictor are dense, batch norm, ReLU, dense. The target takes the moments of
-// its batches, and follows parameters only.
+//	2 - 2 <q(g(f(v))), g'(f'(v'))> / (|q(g(f(v)))| |g'(f'(v'))|)
+//
+// with encoder f, projector g and predictor q. The parameters of the EMA target (f', g') follow those of (f, g) after
+// every step: xi = Momentum xi + (1 - Momentum) theta (equation 1). The code is f(x).
+//
+// Projector and predictor are dense, batch norm, ReLU, dense. The target normalises with the moments of its batches;
+// running moments are not averaged.
 type BYOL struct {
 	Views     `yaml:",inline"`
 	CodeViews `yaml:",inline"`
 	Heads     `yaml:",inline"`
-	Momentum  Momentum `yaml:"momentum" doc:"how slowly the target follows"`
+	Momentum  Momentum `yaml:"momentum" doc:"momentum of the EMA target"`
 }
 
 // NewBYOL returns the default settings.
@@ -106,9 +110,13 @@ func (m *byol) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return p, nil
 }
 
-// SimSiam is [BYOL] without a target: predictions are of the projections themselves, through which
-// no gradient flows (Chen and He 2021). The projector has three layers, without biases, each followed
-// by batch norm.
+// SimSiam is [BYOL] without a target (Chen and He 2021), for the loss cosine-regression. Up to factor and constant, it
+// minimises equation 4:
+//
+//	-1/2 cos(q(z1), stop(z2)) - 1/2 cos(q(z2), stop(z1))
+//
+// with projections z1, z2 of the two views, predictor q, and no gradient through stop. The projector has three layers without
+// biases, each followed by batch norm.
 type SimSiam struct {
 	Views     `yaml:",inline"`
 	CodeViews `yaml:",inline"`
@@ -158,9 +166,12 @@ func (m *simSiam) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return m.program(views, codes, seen, &losses.Views{Predictions: predictions, Targets: projections, Projections: projections})
 }
 
-// BarlowTwins makes the projections of two views of an image correlate column by column and not across
-// columns (Zbontar et al. 2021), with the loss cross-correlation. The projector has three layers without
-// biases, the first two of which batch norm and ReLU follow.
+// BarlowTwins is the model of Zbontar et al. 2021, for the loss cross-correlation. It minimises equation 1:
+//
+//	sum_i (1 - C_ii)^2 + lambda sum_i sum_{j != i} C_ij^2
+//
+// with the correlation C_ij, over the batch, between column i of the projections of the first views and column j of those of
+// the second. The projector has three layers without biases; batch norm and ReLU follow the first two.
 type BarlowTwins struct {
 	Views     `yaml:",inline"`
 	CodeViews `yaml:",inline"`

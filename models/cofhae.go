@@ -14,30 +14,30 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// COFHAE is the hierarchical autoencoder of Ross and Doshi-Velez 2021, section 5: an
-// autoencoder whose code is that of a hierarchy of dimensions. Heads on the features
-// are the values z of the continuous dimensions and, for each categorical one, the logits of its
-// options. The weights a of options are softmax(logits/Tau) times the weight of the option
-// that the dimension stands under, and a value is multiplied with the weight of its option:
-// that is the soft mask. The decoder sees weights and masked values.
+// COFHAE is the hierarchical autoencoder of Ross and Doshi-Velez 2021, section 5.2 and algorithms 2 and 8. With the
+// losses reconstruction, assignment (weight lambda_1) and conditional-tc (weight lambda_2) it minimises algorithm 2, line 11:
 //
-// With the losses assignment and conditional-tc it is COFHAE: collaborative, as the
-// weights are drawn to what MIMOSA (or the truth) assigns, and factorising, as masked values
-// are made independent where they are active.
+//	L_x(x', x) + lambda_1 L_a(a', a) - lambda_2 log D(z)/(1 - D(z))
 //
-// The code that metrics measure has one column for each dimension, categorical ones
-// first: 1 + the option of the largest weight, or the value, and 0 where the
-// dimension is inactive (tau = 1e-10, in place of Tau).
+// with reconstructions x', option weights a', assigned options a (by MIMOSA or the truth), masked values z, and
+// a discriminator D between z and values permuted over the images where they are active.
+//
+// Heads on the features are the values of the continuous dimensions and, for each categorical one, the logits of its
+// options. Option weights are softmax(logits/Tau) times the weight of the option above the dimension; a value is multiplied
+// with the weight of its option, the soft mask. The decoder sees weights and masked values.
+//
+// The code that metrics measure has one column for each dimension, categorical ones first: 1 + the option of the
+// largest weight, or the value, and 0 where the dimension is inactive (temperature 1e-10 in place of Tau).
 type COFHAE struct {
 	Networks
-	Hierarchy string  `yaml:"hierarchy" doc:"of the code: truth (that of the data set), mimosa (learned first), or a .json file"`
-	Tau       float64 `yaml:"tau" doc:"temperature of the options in training"`
-	Mimosa    Mimosa  `yaml:"mimosa" doc:"how the hierarchy mimosa is learned, from the codes of an autoencoder with the same network and training"`
+	Hierarchy string  `yaml:"hierarchy" doc:"hierarchy of the code: truth (that of the data set), mimosa (learned first), or a .json file"`
+	Tau       float64 `yaml:"tau" doc:"softmax temperature of the options in training"`
+	Mimosa    Mimosa  `yaml:"mimosa" doc:"settings of the hierarchy mimosa, which is learned from the codes of an autoencoder with the same networks and training"`
 }
 
 // Mimosa are the settings of a hierarchy that is learned first.
 type Mimosa struct {
-	InitialDim     int `yaml:"initial_dim" doc:"dimensions of the codes that are explored; one more than any image truly has"`
+	InitialDim     int `yaml:"initial_dim" doc:"dimensions of the codes that MIMOSA explores; want one more than any image truly has"`
 	mimosa.Options `yaml:",inline"`
 }
 
@@ -55,7 +55,7 @@ const (
 	LearnedHierarchy = "mimosa"
 )
 
-// hardTau is the temperature at which options are as good as chosen.
+// hardTau is the temperature at which the softmax is one-hot.
 const hardTau = 1e-10
 
 // NewCOFHAE returns the default settings.
@@ -199,7 +199,7 @@ func (m *cofhae) heads(g *nn.Graph, images *gorgonia.Node) (values, logits *gorg
 	return values, logits, err
 }
 
-// masked adds the weights of options at a temperature (nil, if there is none) and the masked values.
+// masked adds the weights of options at a temperature, nil without categorical dimensions, and the masked values.
 func (m *cofhae) masked(values, logits *gorgonia.Node, tau float64) (weights, masked *gorgonia.Node, err error) {
 	if logits == nil {
 		return nil, values, nil
@@ -239,7 +239,7 @@ func (m *cofhae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return &Program{Outputs: out}, err
 }
 
-// active adds the mask of values by hard options, which has no gradient of use.
+// active adds the mask of values by one-hot options; its gradient is not used.
 func (m *cofhae) active(g *nn.Graph, logits *gorgonia.Node, n int) (*gorgonia.Node, error) {
 	ones, err := g.Input("ones", n, len(m.places))
 	if err != nil {

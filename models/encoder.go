@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Encoder is a network from images to codes and nothing else: what it learns is
-// the losses' business alone. The code is a linear map of the features.
+// Encoder is a network from images to codes without a decoder, z = W f(x) + b with features f(x). Its objective is the
+// sum of the config's losses, such as variance, contraction or logic (Zhang and Sugiyama 2024, section 3).
 type Encoder struct {
 	Encoder nn.EncoderChoice `yaml:"encoder" doc:"network from images to features"`
 	Latent  int              `yaml:"latent" doc:"dimensions of the code"`
@@ -51,7 +51,7 @@ func (m *encoder) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, er
 	return codes(&m.base, g, images, m.latent)
 }
 
-// codes adds the encoder's features and their linear map to codes.
+// codes adds the encoder's features and the linear map from them to codes.
 func codes(b *base, g *nn.Graph, images *gorgonia.Node, latent int) (*gorgonia.Node, error) {
 	h, err := b.features(g, images)
 	if err != nil {
@@ -65,7 +65,7 @@ func (m *encoder) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return deterministic(&m.base, g, n, m.latent)
 }
 
-// deterministic builds the program of a model that draws nothing, without a decoder.
+// deterministic builds the program of a model without noise and decoder.
 func deterministic(b *base, g *nn.Graph, n, latent int) (*Program, error) {
 	images, err := b.images(g, n)
 	if err != nil {
@@ -78,7 +78,8 @@ func deterministic(b *base, g *nn.Graph, n, latent int) (*Program, error) {
 	return &Program{Outputs: &losses.Outputs{Images: images, Codes: z, Sample: z, Rows: n}}, nil
 }
 
-// AE is the autoencoder: the network of [Encoder], and one from codes back to images.
+// AE is the deterministic autoencoder: with the loss reconstruction it minimises -log p(x|z) with z = W f(x) + b, for
+// Gaussian pixels the squared error |x - x'|^2 up to a factor (Hinton and Salakhutdinov 2006).
 type AE struct {
 	Networks
 	Latent int `yaml:"latent" doc:"dimensions of the code"`

@@ -13,20 +13,22 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// LSBDVAE is the LSBD-VAE (Tonnaer et al. 2022, section 5). On unlabelled images
-// it is the DeltaVAE. On labelled groups x_1, ..., x_M with known transformations
-// g_m from x_1 to x_m it moves the samples z_m back, averages them to zbar on
-// each space, and decodes y_m = g_m . zbar in place of z_m; the lsbd loss pulls
-// z_m and y_m together. The number M is the supervision's: pairs, paths or views.
+// LSBDVAE is the LSBD-VAE (Tonnaer et al. 2022, section 5), for the losses reconstruction, kl and lsbd. On unlabelled
+// images it is the [DeltaVAE]. On labelled groups x_1, ..., x_M with known transformations g_m from x_1 to x_m it minimises
+// the objective of that model, with y_m decoded in place of the sample z_m, plus
 //
-// The k-th space that turns (a circle, or a sphere with an axis) follows the k-th
-// factor of Factors; the r-th other S^2 follows the r-th rotation of the groups,
-// under SO(3).
+//	gamma 1/M sum_m |z_m - y_m|^2,  y_m = rho(g_m) zbar,  zbar = Pi(1/M sum_m rho(g_m)^-1 z_m),
+//
+// where rho is the action on each space, Pi the projection onto it, and gamma the weight of lsbd. M is the
+// supervision's: pairs, paths or views.
+//
+// The k-th space on which a circular factor acts (a circle, or a sphere with an axis) follows the k-th factor of
+// Factors; the r-th other S^2 follows the r-th rotation of the groups, under SO(3).
 type LSBDVAE struct {
 	Networks
 	Latent       latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
-	Factors      []string    `yaml:"factors" doc:"factors whose moves act on the circles, in the circles' order; if absent, all circular factors"`
-	StopGradient bool        `yaml:"stop_gradient" doc:"let the reconstruction of labelled groups teach the decoder only"`
+	Factors      []string    `yaml:"factors" doc:"factors whose transformations act on the circles, in the order of the circles; if absent, all circular factors"`
+	StopGradient bool        `yaml:"stop_gradient" doc:"stop the gradient of the reconstruction of labelled groups before the encoder"`
 }
 
 // NewLSBDVAE returns the default settings: a torus.
@@ -44,7 +46,7 @@ func (s *LSBDVAE) New(data Data, seed uint64) (Model, error) {
 	return m, Materialise(m, data)
 }
 
-// moves returns for each latent space the columns of a batch's moves that move it.
+// moves returns, for each latent space, the columns of a batch's transformations that act on it.
 func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 	factors, err := s.factors(data.Factors)
 	if err != nil {

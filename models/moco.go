@@ -14,18 +14,21 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// MoCo tells the other view of an image, the key, from keys of earlier images (He et al. 2020): the query
-// is the first view by the network, keys are second views by a target, an average of the network over the
-// steps, and a queue holds the last of them. The loss is info-nce. Both are unit vectors, by a linear map
-// of the code, or, in version 2 (Chen et al. 2020), by a dense layer as wide as the code with ReLU and a
-// linear map.
+// MoCo is momentum contrast (He et al. 2020), for the loss info-nce. It minimises equation 1, in nats:
 //
-// Losses of codes see those of the first views.
+//	-log exp(q.k/tau) / (exp(q.k/tau) + sum_i exp(q.k_i/tau))
+//
+// The query q is the first view of an image by the network, the key k its second view by the EMA target, whose
+// parameters follow after every step (equation 2): theta_k = Momentum theta_k + (1 - Momentum) theta_q. The negatives k_i are a
+// queue of earlier keys. Queries and keys are unit vectors: a linear map of the code, normalised, or, in version 2 (Chen et
+// al. 2020), a dense layer as wide as the code with ReLU before it.
+//
+// Losses about codes see the codes of the first views.
 type MoCo struct {
 	Views    `yaml:",inline"`
 	Width    int      `yaml:"width" doc:"width of queries and keys"`
-	Queue    int      `yaml:"queue" doc:"keys in the queue; a batch has at most so many images"`
-	Momentum Momentum `yaml:"momentum" doc:"how slowly the network of keys follows"`
+	Queue    int      `yaml:"queue" doc:"keys in the queue, at least the images of a batch"`
+	Momentum Momentum `yaml:"momentum" doc:"momentum of the EMA target, the network of keys"`
 
 	second bool // version 2
 }
@@ -120,7 +123,7 @@ func (m *moco) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return p, nil
 }
 
-// unitColumns draws columns uniformly from the unit sphere.
+// unitColumns samples columns uniformly from the unit sphere.
 func unitColumns(r *rng.Stream, shape tensor.Shape, values []float32) {
 	r.Normals(values)
 	columns := shape[1]
@@ -135,8 +138,8 @@ func unitColumns(r *rng.Stream, shape tensor.Shape, values []float32) {
 	}
 }
 
-// enqueue writes keys [n, width] over the oldest columns of a queue [width, K], of which next
-// holds the first.
+// enqueue writes keys [n, width] over the oldest columns of a queue [width, K]; next holds the first of
+// them, and is moved on.
 func enqueue(queue, next, keys []float32, width int) {
 	capacity := len(queue) / width
 	at := int(next[0])

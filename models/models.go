@@ -1,9 +1,12 @@
 // Package models builds the graphs of representation learners.
 //
-// A model owns named parameters and offers one or several objectives. For each
-// it builds, for a given number of images, a graph that ends in the outputs that
-// losses need (losses.Outputs); it knows nothing of losses, optimisers or data
-// files. The settings structs in Registry are what a config can choose.
+// A model owns named parameters and offers one or several objectives. For each it builds, for a given number of
+// images, a graph that ends in the outputs that losses need (losses.Outputs); it does not depend on optimisers
+// or data files. A config chooses among the settings in [Registry].
+//
+// To write a model outside this module, implement [Settings] and [Model] (and [Decoder], [Hierarchical] or [Staged]
+// where they apply), end New with [Materialise], and call [Register]. All that a step changes belongs into the parameters, as
+// weights or as states (nn.Graph.State): checkpoints hold nothing else. conformance.CheckModel tests it.
 package models
 
 import (
@@ -16,18 +19,18 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Data says what a model is to learn from.
+// Data describes the images, factors and hierarchies that a model learns from.
 type Data struct {
 	Height, Width, Channels int
 	Factors                 []factor.Factor
-	Rotations               int  // rotations in space that labelled groups come with; see datasets.Split
-	Real                    bool // pixels are any numbers, not in [0, 1]; see datasets.RealValued
+	Rotations               int  // rotations in space of each labelled group; see datasets.Split
+	Real                    bool // pixels are any real numbers, not in [0, 1]; see datasets.RealValued
 
 	Hierarchy hierarchy.Hierarchy // of the data set's dimensions; nil: none
 	Learned   *Learned            // by an earlier stage, see Staged; nil: there was none
 }
 
-// DataOf describes a data set.
+// DataOf returns the description of a data set.
 func DataOf(d datasets.Dataset) Data {
 	h, w, c := d.ImageShape()
 	data := Data{Height: h, Width: w, Channels: c, Factors: d.Factors(), Real: datasets.RealValued(d)}
@@ -42,8 +45,7 @@ type Settings interface {
 	New(data Data, seed uint64) (Model, error)
 }
 
-// Objective is one of the sums of losses that a model is trained on. A step
-// takes a batch that is labelled or not as the objective says.
+// Objective is one of the sums of losses that a model is trained on, for labelled batches or for unlabelled ones.
 type Objective struct {
 	Name     string
 	Labelled bool
@@ -53,7 +55,7 @@ type Objective struct {
 type Model interface {
 	Params() *nn.Params
 
-	// Objectives are those that the model can be trained on, at most one for
+	// Objectives lists what the model can be trained on: at most one objective for
 	// labelled and one for unlabelled batches.
 	Objectives() []Objective
 
@@ -90,19 +92,19 @@ type Space struct {
 	Circle bool   // whether it is the unit circle
 }
 
-// Program is the graph of an objective: what it computes, and the inputs to fill before every step.
+// Program is the graph of an objective: its outputs, and the inputs to fill before every step.
 type Program struct {
 	Outputs         *losses.Outputs
-	Views           []*gorgonia.Node // inputs of augmented views of the batch, [n, H, W, C] each; nil: the model takes Outputs.Images
-	Noise           []*gorgonia.Node // standard normal numbers, drawn anew for every step
+	Views           []*gorgonia.Node // inputs of augmented views of the batch, [n, H, W, C] each; nil: the input is Outputs.Images
+	Noise           []*gorgonia.Node // inputs of standard normal numbers, sampled for every step
 	Transformations []Transformation // of a labelled objective
 
-	Logged []Logged           // numbers that are logged like losses
+	Logged []Logged           // scalars that are logged beside the losses
 	Kept   []*gorgonia.Node   // nodes whose values After asks for
-	After  func(s Step) error // changes the states of the model after a step, once its parameters are updated; nil: there are none
+	After  func(s Step) error // updates states (EMA target, queue) after the gradient step; nil: there are none
 }
 
-// Logged is a scalar that says how training goes, without being minimised.
+// Logged is a scalar that is logged and not minimised.
 type Logged struct {
 	Name string
 	Node *gorgonia.Node
@@ -110,13 +112,13 @@ type Logged struct {
 
 // Step is a step of training.
 type Step struct {
-	Progress float64                        // the part of training before it, from 0 to 1
-	Value    func(*gorgonia.Node) []float32 // of a kept node, in the step
+	Progress float64                        // fraction of training before the step, from 0 to 1
+	Value    func(*gorgonia.Node) []float32 // value of a kept node in the step
 }
 
-// Transformation is an input of group elements, [images, columns]: moves relative to the
-// first image of the group.
+// Transformation is an input of group elements, [images, columns]: transformations from the first image of each
+// group.
 type Transformation struct {
 	Node    *gorgonia.Node
-	Columns []int // of a batch's moves: a factor's angle, or the numbers of a rotation
+	Columns []int // columns of a batch's transformations: a factor's angle in radians, or the four numbers of a rotation
 }

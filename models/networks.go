@@ -29,7 +29,7 @@ func (n Networks) Decoding() (nn.Decoder, error) {
 	return nil, fmt.Errorf("model: there is no mirror image of the encoder %q: want a decoder", n.Encoder.Name)
 }
 
-// base is what all models share.
+// base is the part that all models share.
 type base struct {
 	encoder nn.EncoderChoice
 	data    Data
@@ -52,7 +52,7 @@ func (b *base) images(g *nn.Graph, n int) (*gorgonia.Node, error) {
 	return g.Input("images", n, b.data.Height, b.data.Width, b.data.Channels)
 }
 
-// autoencoder is what all models with a decoder share.
+// autoencoder is the part that all models with a decoder share.
 type autoencoder struct {
 	base
 	networks Networks

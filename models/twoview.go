@@ -14,23 +14,23 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Views are the settings that models of two views of each image share. Their code is
-// the encoder's output. Networks that see both views of n images see 2n images, first the first views, then
-// the second ones; batch normalisation takes the moments of each half apart, as if each were run alone.
+// Views are the settings that models of two views of each image share. Their code is the encoder's output. A
+// network on both views of n images takes 2n images, first the first views, then the second ones; batch normalisation takes
+// the moments of each half apart, as if each were run alone.
 type Views struct {
 	Encoder nn.EncoderChoice `yaml:"encoder" doc:"network from images to codes"`
 }
 
-// Views of which losses see the codes.
+// Views whose codes losses see.
 const (
 	BothViews  = "both"
 	FirstView  = "first"
 	SecondView = "second"
 )
 
-// CodeViews are the settings of which codes a model of two views offers to losses that are about codes.
+// CodeViews chooses the views whose codes a two-view model offers to losses about codes.
 type CodeViews struct {
-	Of string `yaml:"code_views" doc:"views whose codes the losses of codes see: both (two rows for each image), first or second"`
+	Of string `yaml:"code_views" doc:"views whose codes losses about codes see: both (two rows for each image), first or second"`
 }
 
 // Validate checks the settings.
@@ -41,7 +41,7 @@ func (c *CodeViews) Validate() error {
 	return nil
 }
 
-// rows are the codes of the chosen views, of codes of both.
+// rows selects the codes of the chosen views from those of both.
 func (c CodeViews) rows(codes *gorgonia.Node) (*gorgonia.Node, error) {
 	n := codes.Shape()[0] / 2
 	switch c.Of {
@@ -53,16 +53,16 @@ func (c CodeViews) rows(codes *gorgonia.Node) (*gorgonia.Node, error) {
 	return codes, nil
 }
 
-// normedEncoder is the default of models of two views: conv64-norm with a kind of normalisation.
+// normedEncoder is the default encoder of two-view models: conv64-norm with a kind of normalisation.
 func normedEncoder(norm string) nn.EncoderChoice {
 	e := nn.NewNormedEncoder()
 	e.Norm = norm
 	return nn.EncoderChoice{Name: "conv64-norm", Value: e}
 }
 
-// Momentum is how slowly a target follows the network that it averages.
+// Momentum is the weight of an EMA target in its own update; see [nn.Average].
 type Momentum struct {
-	Base     float64 `yaml:"base" doc:"part of the target that a step leaves"`
+	Base     float64 `yaml:"base" doc:"weight of the target in its own update, 0 to 1"`
 	Schedule string  `yaml:"schedule" doc:"constant, or cosine: from base to 1 at the end of training"`
 }
 
@@ -92,17 +92,17 @@ func (m Momentum) At(progress float64) float64 {
 	return 1 - (1-m.Base)*(1+math.Cos(math.Pi*min(max(progress, 0), 1)))/2
 }
 
-// twoViews is what models of two views share.
+// twoViews is the part that two-view models share.
 type twoViews struct {
 	base
 	width  int
 	target *nn.Average // nil until the model's graphs exist
 }
 
-// targetPrefix begins the names of the parameters of targets.
+// targetPrefix begins the parameter names of EMA targets.
 const targetPrefix = "target/"
 
-// start builds a model's graphs once, so that all its parameters exist and its targets begin as what they follow.
+// start builds a model's graphs once, so that all its parameters exist, and copies parameters to their EMA targets.
 func (m *twoViews) start(model Model) error {
 	g := nn.NewGraph(m.params)
 	images, err := m.images(g, 1)
@@ -146,7 +146,8 @@ func (m *twoViews) inputs(g *nn.Graph, n int) (both *gorgonia.Node, each []*gorg
 	return both, each, err
 }
 
-// SpreadName is what models of two views call how far their codes are from being all the same; see op.Spread.
+// SpreadName is the log key of the collapse diagnostic: sqrt(d) times the mean standard deviation of the d columns
+// of L2-normalised codes; 0 when collapsed, about 1 when uniform. The metric of codes is metrics.CodeSpread.
 const SpreadName = "spread"
 
 // program wraps the outputs of a two-view model. Losses about codes see seen, some rows of codes.
@@ -159,11 +160,11 @@ func (m *twoViews) program(inputs []*gorgonia.Node, codes, seen *gorgonia.Node, 
 		Views: inputs, Logged: []Logged{{SpreadName, spread}}}, nil
 }
 
-// layers are a network of dense layers, each but the last followed by batch normalisation and ReLU.
+// layers is a network of dense layers; batch normalisation and ReLU follow each but the last.
 type layers struct {
 	widths []int
 	bias   [2]bool // of the hidden layers, and of the last one
-	norm   bool    // the last layer too is normalised, without learned factors and offsets
+	norm   bool    // normalise the last layer too, without learned factors and offsets
 }
 
 // build adds the network to rows.

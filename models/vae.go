@@ -9,10 +9,16 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// VAE is the variational autoencoder (Kingma and Welling 2014) with the heads of
-// Locatello et al. 2019: the mean and the logarithm of the variance are linear
-// maps of the features. Its code is the mean. With a weight on the kl loss it is
-// the beta-VAE (Higgins et al. 2017).
+// VAE is the variational autoencoder (Kingma and Welling 2014, equation 3, negated). With the losses
+// reconstruction and kl it minimises, in nats per image,
+//
+//	-E_q(z|x)[log p(x|z)] + beta KL(q(z|x) || p(z)),  q(z|x) = N(mu(x), diag sigma(x)^2),  p(z) = N(0, I),
+//
+// where the expectation is estimated by one sample z = mu + sigma noise (equation 10) and beta is the weight of kl: 1
+// gives the negative ELBO, more the beta-VAE (Higgins et al. 2017, equation 4). Beside them, tc makes it a beta-TCVAE or
+// FactorVAE, dip-i and dip-ii a DIP-VAE.
+//
+// mu and log sigma^2 are linear maps of the features, as in Locatello et al. 2019. The code is mu, [batch, Latent].
 type VAE struct {
 	Networks
 	Latent int `yaml:"latent" doc:"dimensions of the code"`

@@ -12,12 +12,12 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// Burgess is the network of Burgess et al. 2018, as Ross and Doshi-Velez 2021 have it: as an encoder
+// Burgess is the network of Burgess et al. 2018 in the form of Ross and Doshi-Velez 2021: as an encoder
 // four convolutions of 32 filters of side 4 and stride 2, and two dense layers of 256; as a
-// decoder its mirror image, whose layers have ReLU whatever the encoder's have. Weights and biases
-// are drawn from U(-l, l) with l = sqrt(1 / fan in).
+// decoder its mirror image, always with ReLU. Initial weights and biases
+// are sampled from U(-l, l) with l = sqrt(1 / fan in).
 type Burgess struct {
-	Activation string `yaml:"activation" doc:"of the encoder: linear, relu, leaky-relu, tanh, sigmoid or softplus"`
+	Activation string `yaml:"activation" doc:"activation of the encoder: linear, relu, leaky-relu, tanh, sigmoid or softplus"`
 }
 
 // NewBurgess returns the default settings.
@@ -113,7 +113,7 @@ func (b *Burgess) Decode(g *Graph, codes *gorgonia.Node, name string, image tens
 	return h, nil
 }
 
-// fanInDense is a dense layer whose weights and bias are drawn by the fan in.
+// fanInDense adds a dense layer whose weights and bias are sampled by the fan in.
 func fanInDense(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation) (*gorgonia.Node, error) {
 	if x == nil || x.Dims() != 2 {
 		return nil, inLayer(name, fmt.Errorf("rows of shape [batch, columns] wanted, got %s", shapeOf(x)))
@@ -127,7 +127,7 @@ func fanInDense(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activa
 	return named(y, name, err)
 }
 
-// fanInWeights makes weights of a shape and a bias, drawn from U(-l, l) with l = sqrt(1/fan in).
+// fanInWeights makes weights of a shape and a bias, sampled from U(-l, l) with l = sqrt(1/fan in).
 func fanInWeights(g *Graph, name string, fan, out int, shape ...int) (w, b *gorgonia.Node, err error) {
 	init := Uniform(1 / math.Sqrt(float64(fan)))
 	if w, err = g.Param(name+"/weight", shape, init); err != nil {

@@ -10,20 +10,20 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// Init fills in the initial values of a parameter of a given shape.
+// Init writes the initial values of a parameter of a given shape.
 type Init func(r *rng.Stream, shape tensor.Shape, values []float32)
 
 // Zeros sets everything to 0.
 func Zeros(_ *rng.Stream, _ tensor.Shape, values []float32) { clear(values) }
 
-// GlorotUniform draws from U(-l, l) with l = sqrt(6 / (fan in + fan out)), the
+// GlorotUniform samples U(-l, l) with l = sqrt(6 / (fan in + fan out)), the
 // default of Keras (Glorot and Bengio 2010, equation 16).
 func GlorotUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
 	in, out := fans(shape)
 	uniform(r, values, math.Sqrt(6/(in+out)))
 }
 
-// HeNormal draws from N(0, 2 / fan in) (He et al. 2015, equation 10).
+// HeNormal samples N(0, 2 / fan in) (He et al. 2015, equation 10).
 func HeNormal(r *rng.Stream, shape tensor.Shape, values []float32) {
 	in, _ := fans(shape)
 	for i := range values {
@@ -31,20 +31,20 @@ func HeNormal(r *rng.Stream, shape tensor.Shape, values []float32) {
 	}
 }
 
-// HeUniform draws from U(-l, l) with l = sqrt(6 / fan in): the variance of [HeNormal].
+// HeUniform samples U(-l, l) with l = sqrt(6 / fan in): the variance of [HeNormal].
 func HeUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
 	in, _ := fans(shape)
 	uniform(r, values, math.Sqrt(6/in))
 }
 
-// FanInUniform draws from U(-l, l) with l = sqrt(1 / fan in), the default of
+// FanInUniform samples U(-l, l) with l = sqrt(1 / fan in), the default of
 // PyTorch for weights.
 func FanInUniform(r *rng.Stream, shape tensor.Shape, values []float32) {
 	in, _ := fans(shape)
 	uniform(r, values, math.Sqrt(1/in))
 }
 
-// Uniform returns an initialiser that draws from U(-limit, limit).
+// Uniform returns an initialiser that samples U(-limit, limit).
 func Uniform(limit float64) Init {
 	return func(r *rng.Stream, _ tensor.Shape, values []float32) { uniform(r, values, limit) }
 }

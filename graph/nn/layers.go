@@ -10,13 +10,13 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// ConvOptions describe a convolutional layer with SAME padding.
+// ConvOptions describes a convolutional layer with SAME padding.
 type ConvOptions struct {
 	Out        int // channels
 	Kernel     int // side of the filters
 	Stride     int // 0 means 1
 	Activation graph.Activation
-	Init       Init // of the weights; nil means GlorotUniform
+	Init       Init // initial weights; nil: GlorotUniform
 }
 
 // Conv adds a convolution of images [batch, height, width, channels] with a bias
@@ -50,8 +50,8 @@ func ConvTranspose(g *Graph, x *gorgonia.Node, name string, o ConvOptions) (*gor
 }
 
 // Dense adds a fully connected layer to rows [batch, in], with a bias and an
-// activation. Its parameters are name/weight [in, out], drawn by [GlorotUniform],
-// and name/bias.
+// activation. Its parameters are name/weight [in, out], initially sampled by [GlorotUniform],
+// and name/bias, 0 at first.
 func Dense(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation) (*gorgonia.Node, error) {
 	return DenseWith(g, x, name, out, a, GlorotUniform)
 }
@@ -95,8 +95,8 @@ func shapeOf(x *gorgonia.Node) string {
 	return fmt.Sprint(x.Shape())
 }
 
-// named gives a layer's name to its node, so that errors of a run show it, or to
-// the error.
+// named gives a layer's name to its node, so that errors of a run show it, or to its
+// error.
 func named(y *gorgonia.Node, name string, err error) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, inLayer(name, err)

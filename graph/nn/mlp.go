@@ -11,12 +11,12 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// MLP are fully connected layers. As an encoder it flattens images, and its last
+// MLP is a network of fully connected layers. As an encoder it flattens images, and its last
 // hidden layer is the features; as a decoder a linear layer to the image follows.
 type MLP struct {
 	Hidden     []int  `yaml:"hidden" doc:"widths of the hidden layers"`
-	Activation string `yaml:"activation" doc:"of the hidden layers: linear, relu, leaky-relu, tanh, sigmoid or softplus"`
-	Init       string `yaml:"init" doc:"how weights are drawn: glorot, he-normal, he-uniform or fan-in"`
+	Activation string `yaml:"activation" doc:"activation of the hidden layers: linear, relu, leaky-relu, tanh, sigmoid or softplus"`
+	Init       string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in"`
 }
 
 // NewMLP returns the default settings: two layers of 256 with ReLU.

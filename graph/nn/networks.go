@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Encoder are the settings of a network from images to features.
+// Encoder is the settings of a network from images to features.
 type Encoder interface {
 	// Encode adds the network for images [batch, height, width, channels] to a
 	// graph and returns the features [batch, columns]. The parameters' names
@@ -19,7 +19,7 @@ type Encoder interface {
 	Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error)
 }
 
-// Decoder are the settings of a network from codes to images.
+// Decoder is the settings of a network from codes to images.
 type Decoder interface {
 	// Decode adds the network for codes [batch, columns] to a graph and returns
 	// the logits of images of shape [height, width, channels], as
@@ -37,7 +37,7 @@ const (
 	mlpDoc       = "fully connected layers on flattened images"
 )
 
-// Encoders are the networks that a config can choose as encoder.
+// Encoders lists the encoders that a config can name.
 var Encoders = &registry.Registry[Encoder]{Kind: "encoder", Entries: []registry.Entry[Encoder]{
 	{Name: "conv64", Doc: "four convolutions of stride 2 and a dense layer, for images whose sides 16 divides", Source: conv64Source,
 		New: func() Encoder { return NewConvEncoder() }},
@@ -48,7 +48,7 @@ var Encoders = &registry.Registry[Encoder]{Kind: "encoder", Entries: []registry.
 		New: func() Encoder { return NewBurgess() }},
 }}
 
-// Decoders are the networks that a config can choose as decoder.
+// Decoders lists the decoders that a config can name.
 var Decoders = &registry.Registry[Decoder]{Kind: "decoder", Entries: []registry.Entry[Decoder]{
 	{Name: "conv64", Doc: "two dense layers and four transposed convolutions of stride 2, for images whose sides 16 divides", Source: conv64Source,
 		New: func() Decoder { return NewConvDecoder() }},
@@ -73,7 +73,7 @@ func (c EncoderChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Encoder](c))
 }
 
-// ConfigType says what can be chosen.
+// ConfigType lists the encoders for messages.
 func (c EncoderChoice) ConfigType() string { return config.ChoiceType(Encoders) }
 
 // DefaultEncoder chooses conv64 with its defaults.
@@ -97,7 +97,7 @@ func (c DecoderChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Decoder](c))
 }
 
-// ConfigType says what can be chosen.
+// ConfigType lists the decoders for messages.
 func (c DecoderChoice) ConfigType() string { return config.ChoiceType(Decoders) }
 
 // DefaultDecoder chooses conv64 with its defaults.
@@ -109,9 +109,9 @@ func DefaultDecoder() DecoderChoice {
 // stride 2, and a dense layer.
 type ConvEncoder struct {
 	Features     int    `yaml:"features" doc:"width of the dense layer"`
-	SmallKernels bool   `yaml:"small_kernels" doc:"filters of side 2 in the last two convolutions, as disentanglement_lib has them"`
-	Activation   string `yaml:"activation" doc:"of all layers: linear, relu, leaky-relu, tanh, sigmoid or softplus"`
-	Init         string `yaml:"init" doc:"how weights are drawn: glorot, he-normal, he-uniform or fan-in"`
+	SmallKernels bool   `yaml:"small_kernels" doc:"filters of side 2 in the last two convolutions, as in disentanglement_lib"`
+	Activation   string `yaml:"activation" doc:"activation of all layers: linear, relu, leaky-relu, tanh, sigmoid or softplus"`
+	Init         string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in"`
 }
 
 // NewConvEncoder returns the default settings.
@@ -171,7 +171,7 @@ func (e *ConvEncoder) Mirror() Decoder { return &ConvDecoder{Features: e.Feature
 // them with ReLU, and one per channel of the image, which gives the logits.
 type ConvDecoder struct {
 	Features int    `yaml:"features" doc:"width of the first dense layer"`
-	Init     string `yaml:"init" doc:"how weights are drawn: glorot, he-normal, he-uniform or fan-in"`
+	Init     string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in"`
 }
 
 // NewConvDecoder returns the default settings.
@@ -232,8 +232,8 @@ func validInit(name string) error {
 	return nil
 }
 
-// RegisterEncoder adds an encoder of one's own, which a config can then name. A program calls it before it
-// reads a config; a second one of a name is an error.
+// RegisterEncoder adds an encoder to [Encoders], so that configs can name it. Call it before a config is read. A
+// second entry of one name is an error.
 func RegisterEncoder(e registry.Entry[Encoder]) error { return Encoders.Register(e) }
 
 // NamedEncoder returns an encoder by name with its defaults.
@@ -242,8 +242,8 @@ func NamedEncoder(name string) (EncoderChoice, error) {
 	return EncoderChoice(c), err
 }
 
-// RegisterDecoder adds a decoder of one's own, which a config can then name. A program calls it before it
-// reads a config; a second one of a name is an error.
+// RegisterDecoder adds a decoder to [Decoders], so that configs can name it. Call it before a config is read. A
+// second entry of one name is an error.
 func RegisterDecoder(e registry.Entry[Decoder]) error { return Decoders.Register(e) }
 
 // NamedDecoder returns a decoder by name with its defaults.

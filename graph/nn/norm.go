@@ -35,18 +35,18 @@ func ValidNorm(name string) error {
 // NormOptions describe a normalisation.
 type NormOptions struct {
 	Kind   string // one of the kinds
-	Groups int    // of group normalisation
-	Plain  bool   // without factors and offsets that are learned
-	ReLU   bool   // max(y, 0) of the result
+	Groups int    // groups of channels, for group normalisation
+	Plain  bool   // without learned factors and offsets
+	ReLU   bool   // follow with max(y, 0)
 }
 
 const (
 	normEpsilon = 1e-5
-	runningPart = 0.1 // of a batch in running moments
+	runningPart = 0.1 // weight of a batch in the running moments
 )
 
 // Norm adds a normalisation of images [batch, height, width, channels] or rows [batch, channels]; see
-// [op.BatchNorm] and [op.GroupNorm]. Its parameters are name/gamma and name/beta, 1 and 0 at first. The
+// [layer.BatchNorm] and [layer.GroupNorm]. Its parameters are name/gamma and name/beta, 1 and 0 at first. The
 // batch norm of a graph that is not for training takes running moments, the state name/running [1, 2, channels].
 // Instance norm leaves images of one pixel as they are: their every element would become 0.
 func Norm(g *Graph, x *gorgonia.Node, name string, o NormOptions) (*gorgonia.Node, error) {
@@ -102,7 +102,7 @@ func ones(_ *rng.Stream, _ tensor.Shape, values []float32) {
 	}
 }
 
-// zeroMeans are running moments at first: means 0, variances 1.
+// zeroMeans sets running moments to means of 0 and variances of 1.
 func zeroMeans(r *rng.Stream, shape tensor.Shape, values []float32) {
 	half := len(values) / 2
 	clear(values[:half])
@@ -132,18 +132,18 @@ func batchNorm(g *Graph, x, gamma, beta *gorgonia.Node, name string, o layer.Nor
 	return layer.BatchNorm(x, moments, gamma, beta, o)
 }
 
-// Running are the running moments of a batch normalisation, which follow those of batches.
+// Running holds the running moments of a batch normalisation.
 type Running struct {
 	Moments *gorgonia.Node // of a batch, [parts, 2, channels]
 	values  []float32
 	count   int // elements that a moment is of
 }
 
-// Running lists the running moments that a graph for training should move after each of its runs.
+// Running lists the running moments to update ([Running.Follow]) after every training step of the graph.
 func (g *Graph) Running() []Running { return g.running }
 
-// Follow moves the running moments a tenth of the way to those of each part of a batch, in order. Their
-// variance is that of the population: n/(n-1) times the variance of n elements.
+// Follow moves the running moments a tenth of the way to those of each part of a batch, in order. The variance is
+// the unbiased one: n/(n-1) times the variance of n elements.
 func (r Running) Follow(moments []float32) {
 	unbiased := float32(1)
 	if r.count > 1 {

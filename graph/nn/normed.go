@@ -12,17 +12,17 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
-// NormedEncoder is five convolutions with 32, 32, 64, 64 and 128 filters and one of a single pixel to
-// the features, all but the last with ReLU and then a normalisation. The first four have filters of
-// side 4 and stride 2; the fifth, without padding, covers what they leave: side 4 for images of side 64.
+// NormedEncoder is five convolutions with 32, 32, 64, 64 and 128 filters and a 1x1 convolution to the features. ReLU
+// and a normalisation follow all but the last. The first four have filters of side 4 and stride 2; the fifth,
+// without padding, covers all that is left of the image: side 4 for images of side 64.
 //
 // Source: Cao et al. 2022, table 2; the padding is that of the encoder of Kim and Mnih 2018.
 type NormedEncoder struct {
 	Features  int    `yaml:"features" doc:"width of the result, the channels of the last convolution"`
 	Norm      string `yaml:"norm" doc:"normalisation after ReLU: none, batch, group, layer or instance"`
 	Groups    int    `yaml:"groups" doc:"groups of channels of group normalisation"`
-	FinalNorm bool   `yaml:"final_norm" doc:"ReLU and the normalisation also after the last convolution"`
-	Init      string `yaml:"init" doc:"how weights are drawn: glorot, he-normal, he-uniform or fan-in, with which biases are drawn like weights"`
+	FinalNorm bool   `yaml:"final_norm" doc:"ReLU and normalisation after the last convolution too"`
+	Init      string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in, which is also that of biases"`
 }
 
 // NewNormedEncoder returns the default settings.
@@ -119,14 +119,14 @@ func (e *NormedEncoder) weights(g *Graph, name string, out int, shape ...int) (w
 	return w, b, err
 }
 
-// likeWeights draws biases as [FanInUniform] draws weights of a shape.
+// likeWeights samples biases as [FanInUniform] samples weights of a shape.
 func likeWeights(shape tensor.Shape) Init {
 	in, _ := fans(shape)
 	return Uniform(math.Sqrt(1 / in))
 }
 
-// DenseFanIn adds a fully connected layer whose weights, and biases, are drawn by [FanInUniform], the
-// default of PyTorch. Without a bias the layer has none to learn.
+// DenseFanIn adds a fully connected layer whose initial weights and biases are sampled by [FanInUniform], the
+// default of PyTorch. Without bias it adds zeros.
 func DenseFanIn(g *Graph, x *gorgonia.Node, name string, out int, bias bool) (*gorgonia.Node, error) {
 	if x == nil || x.Dims() != 2 {
 		return nil, inLayer(name, fmt.Errorf("rows of shape [batch, columns] wanted, got %s", shapeOf(x)))

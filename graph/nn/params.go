@@ -1,7 +1,9 @@
 // Package nn builds neural networks as Gorgonia graphs over named parameters.
 //
 // [Params] holds the parameters of a model. Every [Graph] that uses one holds the
-// same tensor, so that several graphs train one model together.
+// same tensor, so that several graphs train one model together. Layers ([Conv],
+// [Dense], [Norm]) are functions that add nodes and parameters; [Encoder] and
+// [Decoder] are networks of them that a config can name.
 package nn
 
 import (
@@ -29,8 +31,8 @@ func NewParams(seed uint64) *Params {
 	return &Params{seed: seed, tensors: map[string]*tensor.Dense{}, states: map[string]bool{}}
 }
 
-// IsState says whether a tensor is a state: one that no optimiser changes, but a rule of its own, such
-// as the running moments of a normalisation. A checkpoint holds it like the others.
+// IsState reports whether a tensor is a state: one that a rule of its own changes and no optimiser, such as the running
+// moments of a normalisation or an EMA target. Checkpoints hold states like parameters.
 func (p *Params) IsState(name string) bool { return p.states[name] }
 
 // Names lists the parameters in the order of their creation.
@@ -48,8 +50,8 @@ func (p *Params) Count() int {
 	return n
 }
 
-// Create returns the parameter of a name. It makes one if there is none, and it
-// is an error if there is one of another shape.
+// Create returns the parameter of a name, and makes it if there is none. A parameter of
+// another shape is an error.
 func (p *Params) Create(name string, shape tensor.Shape, init Init) (*tensor.Dense, error) {
 	if t, ok := p.tensors[name]; ok {
 		if !slices.Equal(t.Shape(), shape) {
@@ -76,8 +78,8 @@ type Graph struct {
 	*gorgonia.ExprGraph
 	Params *Params
 
-	Training bool // normalisations take the moments of the batch in place of running ones
-	Views    int  // equal parts of the batch whose moments are taken apart; 0: 1
+	Training bool // normalisations use the moments of the batch in place of running ones
+	Views    int  // equal parts of the batch that are normalised apart; 0: 1
 
 	names   []string // of its parameters, in the order of first use
 	nodes   map[string]*gorgonia.Node
@@ -90,19 +92,18 @@ func NewGraph(p *Params) *Graph {
 	return &Graph{ExprGraph: gorgonia.NewGraph(), Params: p, nodes: map[string]*gorgonia.Node{}}
 }
 
-// Beside returns a view of the graph with other parameters, which are none of the
-// graph's own learnables: those of a network that another program trains.
+// Beside returns a view of the graph with other parameters, which are not among the
+// graph's learnables: those of a network that another program trains, such as a discriminator.
 func (g *Graph) Beside(p *Params) *Graph {
 	return &Graph{ExprGraph: g.ExprGraph, Params: p, nodes: g.nodes}
 }
 
-// Following returns a view of the graph whose parameters are states: those of a network that follows
-// another one.
+// Following returns a view of the graph whose parameters are states: those of an EMA target. See [Average].
 func (g *Graph) Following() *Graph {
 	return &Graph{ExprGraph: g.ExprGraph, Params: g.Params, nodes: g.nodes, Training: g.Training, Views: g.Views, follows: true}
 }
 
-// State returns the node of a state of the set, which is none of the graph's learnables.
+// State returns the node of a state, which is not among the graph's learnables.
 func (g *Graph) State(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
 	return g.Following().Param(name, shape, init)
 }
@@ -137,8 +138,8 @@ func (g *Graph) Input(name string, shape ...int) (*gorgonia.Node, error) {
 	return g.hold(name, tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(shape...))), nil
 }
 
-// Parts adds inputs that are equal parts of the rows of an input x: they share its elements, so that who
-// fills them fills x.
+// Parts adds inputs that are equal parts of the rows of an input x. They share its elements: filling them fills
+// x.
 func (g *Graph) Parts(x *gorgonia.Node, parts int) (list []*gorgonia.Node, err error) {
 	data, shape := Data(x), x.Shape().Clone()
 	if data == nil || shape[0]%parts != 0 {
@@ -212,8 +213,7 @@ func Data(n *gorgonia.Node) []float32 {
 	return nil
 }
 
-// maxElements bounds an array: 4 GiB of float32, more than any network here has
-// use for, and less than what would end the program for want of memory.
+// maxElements bounds an array: 4 GiB of float32, more than any network here needs.
 const maxElements = 1 << 30
 
 func checkShape(s tensor.Shape) error {

@@ -23,16 +23,16 @@ import (
 
 // Options are the hyperparameters; [Defaults] returns those of appendix A.5, for 90,000 codes.
 type Options struct {
-	Equalize       float64 `yaml:"equalize" doc:"divide codes by the standard deviation along each of their principal axes to this power; 0: not, as in the paper; 1: all axes become equal"`
+	Equalize       float64 `yaml:"equalize" doc:"power of the standard deviation by which codes are divided along each principal axis; 0: none, as in the paper; 1: whitening"`
 	Neighbors      int     `yaml:"neighbors" doc:"codes in a neighbourhood, the code itself among them; more than the codes have columns"`
-	RansacFraction float64 `yaml:"ransac_fraction" doc:"part of a neighbourhood that its plane is fitted to in the end, the best one; 1: all of it, at once"`
-	MinVariance    float64 `yaml:"min_variance" doc:"part of the variance that a plane explains at least"`
+	RansacFraction float64 `yaml:"ransac_fraction" doc:"fraction of a neighbourhood that its plane is refitted to, the best-explained codes; 1: fit to all, once"`
+	MinVariance    float64 `yaml:"min_variance" doc:"least fraction of the variance that a plane explains"`
 	MinDecay       float64 `yaml:"min_decay" doc:"least ratio of the variances along the last axis of a plane and the first one that it lacks"`
 	MinCosine      float64 `yaml:"min_cosine" doc:"least cosine between similar planes; 0.95 for spaceshapes, less for noisy or few codes"`
-	Contagion      int     `yaml:"contagion" doc:"neighbours with similar planes that a component must hold before it takes a code; 3 for spaceshapes"`
+	Contagion      int     `yaml:"contagion" doc:"neighbours with similar planes that a component must hold to take a code; 3 for spaceshapes"`
 	MinInitial     int     `yaml:"min_initial" doc:"smaller components are dropped before merging"`
 	MinMerged      int     `yaml:"min_merged" doc:"smaller components are dropped after merging; about a fiftieth of the codes"`
-	MinCommonEdges float64 `yaml:"min_common_edges" doc:"part of their edges that components of dimension m share to be merged, times 2^m"`
+	MinCommonEdges float64 `yaml:"min_common_edges" doc:"fraction of their edges, times 2^m, that components of dimension m share to be merged"`
 	MaxLengths     float64 `yaml:"max_lengths" doc:"greatest mean distance of a component to one that encloses it, in mean distances between neighbours of the latter"`
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // Euclidean is R^Dim with the posterior N(mu, sigma^2), mu and log sigma linear
-// maps of the features (sigma = 1 at the start), and the prior N(0, I). Groups
-// act on it by the identity alone: a labelled group shares the mean of its codes.
+// maps of the features (sigma = 1 at the start), and the prior N(0, I). Only the
+// identity acts: a labelled group shares the mean of its codes.
 type Euclidean struct {
 	Dim int `yaml:"dim" doc:"dimension"`
 }

@@ -1,8 +1,9 @@
-// Package latent holds the latent spaces of models: where codes live, how an
-// encoder's features become a posterior there, and how groups act on them.
+// Package latent holds the latent spaces of models: their coordinates, the posterior that an encoder's features give,
+// its divergence from the prior, and the actions of groups.
 //
-// A model has a list of spaces, [List]: a torus is a list of two circles, a
-// cylinder a circle and R^n. Its codes are the columns of all spaces in order.
+// A model has a list of spaces, [List]: a torus is a list of two circles, a cylinder a circle and R^n. Its codes are the
+// columns of all spaces in order. A space from outside implements [Space], and [Embedded] and [Densities] where it
+// can, with which conformance.CheckLatent tests samples and KL.
 package latent
 
 import (
@@ -22,40 +23,41 @@ import (
 
 // Space are the settings of a latent space.
 type Space interface {
-	// Width is the number of coordinates of a point.
+	// Width returns the number of coordinates of a point.
 	Width() int
 
 	// Heads adds the layers name/loc and name/scale on features [batch, columns]
 	// and returns the location [batch, Width] and the scale of the posterior.
 	Heads(g *nn.Graph, features *gorgonia.Node, name string) (location, scale *gorgonia.Node, err error)
 
-	// NoiseShape is the shape of the standard normal noise of a sample of a batch.
+	// NoiseShape returns the shape of the standard normal noise for a sample of a batch.
 	NoiseShape(batch int) []int
 
-	// Sample returns a point of the posterior [batch, Width], differentiable in
-	// location and scale.
+	// Sample returns the reparameterised sample of the posterior [batch, Width],
+	// differentiable in location and scale.
 	Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node, error)
 
-	// KL returns the mean divergence of the posteriors from the prior, a scalar.
+	// KL returns the mean divergence of the posteriors from the prior, a scalar in nats.
 	KL(location, scale *gorgonia.Node) (*gorgonia.Node, error)
 
-	// Columns is the number of columns of a transformation that acts on the
-	// space: 1 (an angle) for the circle, 4 (axis and angle) for S^2, and 0 where
-	// only the identity acts.
+	// Columns returns the number of columns of a transformation that acts on the
+	// space: 1 (an angle in radians) for the circle, 4 (axis and angle) for S^2, and 0
+	// where only the identity acts.
 	Columns() int
 
-	// Turns says whether a circular factor can move points of the space.
+	// Turns reports whether a circular factor can act on the space.
 	Turns() bool
 
-	// Turn makes transformations [batch, Columns] of the angles [batch, 1] of a
-	// circular factor's moves, in radians. It is called where Turns is true.
+	// Turn maps the angles [batch, 1] of a circular factor, in radians, to
+	// transformations [batch, Columns]. It is called where Turns is true.
 	Turn(angles *gorgonia.Node) (*gorgonia.Node, error)
 
-	// Transport moves the common point of every group of m consecutive rows of z
-	// by the group's transformations [batch, Columns], which is nil if Columns is 0.
+	// Transport transforms the common point of every group of m consecutive rows of z: the
+	// projection to the space of the mean of the inversely transformed rows. The
+	// transformations are [batch, Columns], or nil if Columns is 0.
 	Transport(z, transformation *gorgonia.Node, m int) (losses.Transport, error)
 
-	// Prior draws a point of the prior into dst, of length Width.
+	// Prior writes a sample of the prior into dst, of length Width.
 	Prior(r *rng.Stream, dst []float32)
 }
 
@@ -86,7 +88,7 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 // EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Space](c)) }
 
-// ConfigType says what can be chosen.
+// ConfigType lists the latent spaces for messages.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
 // List is the latent spaces of a model, in the order of their columns.
@@ -115,7 +117,7 @@ func (l List) Validate() error {
 	return nil
 }
 
-// Width is the number of columns of all spaces together.
+// Width returns the number of columns of all spaces together.
 func (l List) Width() int {
 	n := 0
 	for _, c := range l {
@@ -124,18 +126,18 @@ func (l List) Width() int {
 	return n
 }
 
-// Variable is the code of a batch in one latent space. It is a posterior to losses.
+// Variable is the posterior of a batch in one latent space, with a sample. It implements losses.Posterior.
 type Variable struct {
 	Space           Space
 	Location, Scale *gorgonia.Node
-	Noise           *gorgonia.Node // an input to fill with standard normal numbers, see nn.Data
+	Noise           *gorgonia.Node // input of standard normal numbers, to be filled through nn.Data
 	Sample          *gorgonia.Node // [batch, Width]
 }
 
 // KL implements losses.Posterior.
 func (v *Variable) KL() (*gorgonia.Node, error) { return v.Space.KL(v.Location, v.Scale) }
 
-// Transport moves the variable's samples in groups of m; see [Space].
+// Transport transforms the variable's samples in groups of m; see [Space].
 func (v *Variable) Transport(transformation *gorgonia.Node, m int) (losses.Transport, error) {
 	return v.Space.Transport(v.Sample, transformation, m)
 }
@@ -162,8 +164,8 @@ func (l List) Variables(g *nn.Graph, features *gorgonia.Node) ([]*Variable, erro
 	return all, nil
 }
 
-// Locations joins the locations of variables into the codes [batch, Width] by
-// which a model is judged.
+// Locations joins the locations of variables into the codes [batch, Width] that metrics
+// measure.
 func Locations(variables []*Variable) (*gorgonia.Node, error) {
 	return join(variables, func(v *Variable) *gorgonia.Node { return v.Location })
 }
@@ -181,8 +183,8 @@ func join(variables []*Variable, part func(v *Variable) *gorgonia.Node) (*gorgon
 	return graph.ConcatColumns(nodes...)
 }
 
-// Register adds a latent space of one's own, which a config can then name. A program calls it before it
-// reads a config; a second one of a name is an error.
+// Register adds a latent space to [Registry], so that configs can name it. Call it before a config is read. A
+// second entry of one name is an error.
 func Register(e registry.Entry[Space]) error { return Registry.Register(e) }
 
 // Named returns a latent space by name with its defaults.

@@ -16,20 +16,20 @@ import (
 //
 // The posterior is a random walk of Steps steps and total time t from the
 // location mu, a normalised linear map of the features; log t, one number per
-// image, lies within LogT and starts at its middle. The prior is uniform, and the
-// divergence from it is that of the heat kernel, which the walk approaches with more steps. Angles
-// act on the circle, axes with angles on S^2 (the rotations SO(3)), and nothing on
+// image, lies within LogT and starts at its middle. The prior is uniform. The KL is that of
+// the heat kernel, which the walk approaches with more steps. Angles
+// act on the circle, axes with angles on S^2 (the rotations SO(3)), and only the identity on
 // higher spheres.
 //
-// The turns of a circular factor act as the representation of integer weight
-// Omega (Tonnaer et al. 2022, section 4.3): by Omega times their angle, on S^2
+// A circular factor acts as the representation of integer weight
+// Omega (Tonnaer et al. 2022, section 4.3): by Omega times its angle, on S^2
 // about Axis.
 type Sphere struct {
 	Dim   int        `yaml:"dim" doc:"dimension: 1 for the circle, 2 for the ordinary sphere"`
-	LogT  [2]float64 `yaml:"log_t" doc:"least and greatest natural logarithm of the time of the random walk"`
+	LogT  [2]float64 `yaml:"log_t" doc:"least and greatest natural logarithm of the time t of the random walk, which is its variance along each axis"`
 	Steps int        `yaml:"steps" doc:"steps of the random walk"`
-	Omega int        `yaml:"omega" doc:"times that a point goes round while its factor goes round once; not 0"`
-	Axis  []float64  `yaml:"axis" doc:"of dim 2: the axis that its factor turns points about, three numbers; if absent, no factor acts"`
+	Omega int        `yaml:"omega" doc:"turns of a point while its factor makes one; not 0"`
+	Axis  []float64  `yaml:"axis" doc:"for dim 2: axis of the rotation by the factor, three numbers; if absent, no factor acts"`
 }
 
 // NewSphere returns the default settings: a circle.
