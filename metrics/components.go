@@ -7,6 +7,12 @@ import (
 	"slices"
 )
 
+// purityOf is the part of the rows in components that have the path that most of their component have (Ross and Doshi-Velez 2021,
+// section 6.2):
+//
+//	1 - (rows with another path) / (rows in components)
+func purityOf(right, all int) float64 { return 1 - float64(all-right)/float64(all) }
+
 // Purity says how well components of the codes, as MIMOSA finds them, agree with the groups
 // of dimensions that images truly have, their paths through the true hierarchy (Ross and
 // Doshi-Velez 2021, section 6.2):
@@ -114,7 +120,7 @@ func purityResult(members map[int]map[int]int, paths int) Result {
 		right, all = right+most, all+rows
 	}
 	size.Labels = purity.Labels
-	r := Result{Value: 1 - float64(all-right)/float64(all), Parts: []Part{purity, size}}
+	r := Result{Value: purityOf(right, all), Parts: []Part{purity, size}}
 	if len(labels) <= maxComponentGrid && paths <= maxComponentGrid {
 		g := Grid{Name: "rows", Rows: purity.Labels}
 		for p := range paths {

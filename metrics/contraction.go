@@ -10,6 +10,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
+// shrink is how much closer two codes are than their factors (Zhang and Sugiyama 2024, equation 27), from the
+// distances d(y, y') of the factors and d(z, z') of the codes:
+//
+//	max(d(y, y') - d(z, z'), 0)
+func shrink(factors, codes float64) float64 { return max(factors-codes, 0) }
+
 // Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27
 // and table 2: how much closer codes are to each other than their factors,
 //
@@ -198,7 +204,7 @@ func (s *shrinkage) add(i, j int) {
 	for c, v := range s.in.Codes.Row(i) {
 		z += (v - other[c]) * (v - other[c])
 	}
-	shrunk := max(math.Sqrt(y)-math.Sqrt(z), 0)
+	shrunk := shrink(math.Sqrt(y), math.Sqrt(z))
 	s.pairs++
 	s.sum += shrunk
 	s.most = max(s.most, shrunk)

@@ -21,9 +21,8 @@ import (
 // With TopK, as in the paper, the columns are those that [MED] chooses: for every factor the k
 // best. A factor that no column tells about has a row of zeros, and a note.
 type CoOccurrence struct {
-	Bins    int     `yaml:"bins" doc:"bins of a code column"`
-	Binning Binning `yaml:"binning" doc:"bins of equal width, or of equal count of rows"`
-	TopK    int     `yaml:"k" doc:"only the best k columns of every factor, as med chooses them; 0: all"`
+	Histogram `yaml:",inline"`
+	TopK      int `yaml:"k" doc:"only the best k columns of every factor, as med chooses them; 0: all"`
 }
 
 // Better says that lower values are better.
@@ -37,7 +36,7 @@ func (m *CoOccurrence) Validate() error {
 	if m.TopK < 0 {
 		return config.Invalid("k", "%d is negative; want 0 (all columns) or more", m.TopK)
 	}
-	return validBins(m.Bins, m.Binning)
+	return m.Histogram.validate()
 }
 
 // Suits implements Selective.
@@ -50,7 +49,7 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	x, err := newInformation(ctx, in, m.Bins, m.Binning)
+	x, err := newInformation(ctx, in, m.Histogram)
 	if err != nil {
 		return Result{}, err
 	}

@@ -33,12 +33,12 @@ import (
 // importance moves between columns (1000 rows, a factor of 30 levels, 128 bins:
 // disentanglement of 0.82 instead of 0.89).
 type DCI struct {
-	Score   DCIScore `yaml:"score" doc:"the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
-	Split   `yaml:",inline"`
-	Entropy `yaml:",inline"`
-	Rounds  int  `yaml:"rounds" doc:"trees for every level of a factor"`
-	Bins    int  `yaml:"bins" doc:"for many rows: split columns between so many bins of equal count, 2 to 256; 0: exactly"`
-	Ties    Ties `yaml:"ties" doc:"of columns that split equally well: random (as scikit-learn), or first"`
+	Score     DCIScore `yaml:"score" doc:"the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
+	TrainTest `yaml:",inline"`
+	Entropy   `yaml:",inline"`
+	Rounds    int  `yaml:"rounds" doc:"trees for every level of a factor"`
+	Bins      int  `yaml:"bins" doc:"for many rows: split columns between so many bins of equal count, 2 to 256; 0: exactly"`
+	Ties      Ties `yaml:"ties" doc:"of columns that split equally well: random (as scikit-learn), or first"`
 }
 
 // DCIScore is one of the three scores.
@@ -62,7 +62,7 @@ const (
 
 // NewDCI returns the metric with its defaults, those of disentanglement_lib.
 func NewDCI() *DCI {
-	return &DCI{Score: Disentanglement, Split: librarySplit(), Entropy: libraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: TiesRandom}
+	return &DCI{Score: Disentanglement, TrainTest: libraryTrainTest(), Entropy: libraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: TiesRandom}
 }
 
 // maxBoosted bounds the rounds of trees.
@@ -89,12 +89,12 @@ func (m *DCI) Validate() error {
 	if err := m.Entropy.validate(); err != nil {
 		return err
 	}
-	return m.Split.validate()
+	return m.TrainTest.validate()
 }
 
 // Suits implements Selective.
 func (m *DCI) Suits(in *Input) error {
-	if err := m.Split.suits(in); err != nil {
+	if err := m.TrainTest.suits(in); err != nil {
 		return err
 	}
 	if err := m.wantVarying(in); err != nil {
@@ -120,7 +120,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	if in.Stream == nil && m.Ties == TiesRandom {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one, or ties first")
 	}
-	train, test, err := m.Split.rows(in)
+	train, test, err := m.TrainTest.rows(in)
 	if err != nil {
 		return Result{}, err
 	}

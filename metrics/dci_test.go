@@ -88,7 +88,7 @@ func TestDCIEnriching(t *testing.T) {
 		const repeats = 3
 		sums := map[string]float64{}
 		for seed := range uint64(repeats) {
-			r := computeDCI(t, &DCI{Score: Disentanglement, Split: Split{TrainRows: len(train)}, Rounds: 40, Ties: TiesRandom}, in, seed)
+			r := computeDCI(t, &DCI{Score: Disentanglement, TrainTest: TrainTest{TrainRows: len(train)}, Rounds: 40, Ties: TiesRandom}, in, seed)
 			for part := range want {
 				sums[part] += r.Part(part)[0] / repeats
 			}
@@ -177,7 +177,7 @@ func TestDCIOracles(t *testing.T) {
 	for _, test := range tests {
 		in := gridInput(factors, test.d, test.code)
 		for _, ties := range []Ties{TiesRandom, TiesFirst} {
-			m := &DCI{Rounds: 100, Score: Informativeness, Split: Split{TrainRows: in.Codes.Rows}, Ties: ties}
+			m := &DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: in.Codes.Rows}, Ties: ties}
 			r := computeDCI(t, m, in, 1)
 			check := func(part string, want, tolerance float64) {
 				if !math.IsNaN(want) {
@@ -195,7 +195,7 @@ func TestDCIOracles(t *testing.T) {
 			}
 		}
 	}
-	r := computeDCI(t, &DCI{Rounds: 100, Score: Disentanglement, Split: Split{TrainRows: 24}, Ties: TiesRandom}, gridInput(factors, 3, tests[3].code), 1)
+	r := computeDCI(t, &DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 24}, Ties: TiesRandom}, gridInput(factors, 3, tests[3].code), 1)
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "all importances are 0") {
 		t.Errorf("constant codes: %q", r.Notes)
 	}
@@ -241,34 +241,34 @@ func TestDCIErrors(t *testing.T) {
 		in   *Input
 		want string
 	}{
-		{DCI{Rounds: 100, Score: "x", Split: Split{TrainRows: 6}, Ties: TiesFirst}, two, `unknown score "x"`},
-		{DCI{Rounds: 100, Score: Completeness, Split: Split{TrainRows: 6}, Ties: "last"}, two, `unknown ties "last"`},
-		{DCI{Rounds: 100, Score: Completeness, Split: Split{TrainRows: -1}, Ties: TiesFirst}, two, "train_rows: -1 is negative"},
-		{DCI{Rounds: 100, Score: Completeness, Split: Split{Test: 5}, Ties: TiesFirst}, two, "train: 0 is out of range"},
-		{DCI{Rounds: 100, Score: Completeness, Split: Split{Train: 5}, Ties: TiesFirst}, two, "test: 0 is out of range"},
-		{DCI{Rounds: 100, Score: Completeness, Split: Split{TrainRows: 6}, Bins: 257, Ties: TiesFirst}, two, "bins: 257 is out of range"},
-		{DCI{Score: Completeness, Split: Split{TrainRows: 6}, Ties: TiesFirst}, two, "rounds: 0 is out of range"},
-		{DCI{Rounds: 9, Score: Completeness, Split: Split{TrainRows: 6, TestShare: 0.5}, Ties: TiesFirst}, two, "train_rows says already"},
-		{DCI{Rounds: 9, Score: Completeness, Split: Split{TestShare: 1}, Ties: TiesFirst}, two, "test_share: 1 is out of range"},
-		{DCI{Rounds: 9, Score: Completeness, Split: Split{TestShare: math.NaN()}, Ties: TiesFirst}, two, "test_share: NaN is out of range"},
-		{DCI{Rounds: 9, Score: Completeness, Split: Split{Train: 1, Test: 1, TestShare: 0.01}, Ties: TiesFirst}, two, "a test_share of 0.01 is 0"},
-		{DCI{Rounds: 9, Score: Completeness, Split: Split{Train: 1, Test: 1, TestShare: 0.99}, Ties: TiesFirst}, two, "a test_share of 0.99 is 12"},
-		{DCI{Rounds: 100, Score: Completeness, Split: Split{TrainRows: 13}, Ties: TiesFirst}, two, "there are 12 rows; want at least the 13"},
-		{DCI{Rounds: 100, Score: Completeness, Split: Split{TrainRows: 6}, Ties: TiesRandom}, two, "no stream"},
-		{DCI{Rounds: 100, Score: Completeness, Split: Split{TrainRows: 1}, Ties: TiesFirst}, two, "want one that varies"},
-		{DCI{Rounds: 100, Score: Disentanglement, Split: Split{TrainRows: 3}, Ties: TiesFirst}, two, "one factor varies in the training rows"},
-		{DCI{Rounds: 100, Score: Completeness, Split: Split{TrainRows: 6}, Ties: TiesFirst}, huge, "want numbers within single precision"},
-		{DCI{Rounds: 100, Score: Completeness, Split: Split{TrainRows: 6}, Ties: TiesFirst}, gridInput(ordinals(4, 3), 1, plain), "one code column"},
-		{DCI{Rounds: 100, Score: Disentanglement, Split: Split{TrainRows: 4}, Ties: TiesFirst}, gridInput(ordinals(4), 2, plain), "want at least two"},
-		{DCI{Rounds: 100, Score: Informativeness, Split: Split{TrainRows: 1}, Ties: TiesFirst}, gridInput(ordinals(1), 2, plain), "every factor has one level only"},
+		{DCI{Rounds: 100, Score: "x", TrainTest: TrainTest{TrainRows: 6}, Ties: TiesFirst}, two, `unknown score "x"`},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: "last"}, two, `unknown ties "last"`},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: -1}, Ties: TiesFirst}, two, "train_rows: -1 is negative"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{Test: 5}, Ties: TiesFirst}, two, "train: 0 is out of range"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{Train: 5}, Ties: TiesFirst}, two, "test: 0 is out of range"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Bins: 257, Ties: TiesFirst}, two, "bins: 257 is out of range"},
+		{DCI{Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesFirst}, two, "rounds: 0 is out of range"},
+		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{TrainRows: 6, TestShare: 0.5}, Ties: TiesFirst}, two, "train_rows says already"},
+		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{TestShare: 1}, Ties: TiesFirst}, two, "test_share: 1 is out of range"},
+		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{TestShare: math.NaN()}, Ties: TiesFirst}, two, "test_share: NaN is out of range"},
+		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.01}, Ties: TiesFirst}, two, "a test_share of 0.01 is 0"},
+		{DCI{Rounds: 9, Score: Completeness, TrainTest: TrainTest{Train: 1, Test: 1, TestShare: 0.99}, Ties: TiesFirst}, two, "a test_share of 0.99 is 12"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 13}, Ties: TiesFirst}, two, "there are 12 rows; want at least the 13"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesRandom}, two, "no stream"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 1}, Ties: TiesFirst}, two, "want one that varies"},
+		{DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 3}, Ties: TiesFirst}, two, "one factor varies in the training rows"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesFirst}, huge, "want numbers within single precision"},
+		{DCI{Rounds: 100, Score: Completeness, TrainTest: TrainTest{TrainRows: 6}, Ties: TiesFirst}, gridInput(ordinals(4, 3), 1, plain), "one code column"},
+		{DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 4}, Ties: TiesFirst}, gridInput(ordinals(4), 2, plain), "want at least two"},
+		{DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 1}, Ties: TiesFirst}, gridInput(ordinals(1), 2, plain), "every factor has one level only"},
 	} {
 		if _, err := test.m.Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: error %v, want %q", test.m, err, test.want)
 		}
 	}
-	one := &DCI{Rounds: 100, Score: Informativeness, Split: Split{TrainRows: 4}, Ties: TiesFirst}
+	one := &DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 4}, Ties: TiesFirst}
 	near(t, "one factor", compute(t, one, gridInput(ordinals(4), 2, plain)).Value, 1, 0)
-	r := compute(t, &DCI{Rounds: 100, Score: Informativeness, Split: Split{TrainRows: 3}, Ties: TiesFirst}, two) // the first three rows hold f0
+	r := compute(t, &DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 3}, Ties: TiesFirst}, two) // the first three rows hold f0
 	if len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "f0") || r.Part("disentanglement") != nil {
 		t.Errorf("%+v", r)
 	}

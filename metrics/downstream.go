@@ -101,8 +101,8 @@ func (m *Downstream) Suits(in *Input) error {
 }
 
 // split is that of a number of train rows.
-func (m *Downstream) split(size int) Split {
-	return Split{Train: size, Test: m.Test, TrainRows: m.TrainRows, TestShare: m.TestShare}
+func (m *Downstream) split(size int) TrainTest {
+	return TrainTest{Train: size, Test: m.Test, TrainRows: m.TrainRows, TestShare: m.TestShare}
 }
 
 // available is how many rows there are to fit to.
@@ -188,8 +188,7 @@ type selection struct {
 
 // choose returns the best TopK columns of every factor.
 func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
-	const bins = 20
-	x, err := newInformation(ctx, in, bins, EqualWidth)
+	x, err := newInformation(ctx, in, libraryHistogram())
 	if err != nil {
 		return selection{}, err
 	}

@@ -20,7 +20,7 @@ import (
 type Explicitness struct {
 	C          float64 `yaml:"c" doc:"the weight of the loss against the L2 penalty"`
 	Iterations int     `yaml:"iterations" doc:"of a fit, at most"`
-	Split      `yaml:",inline"`
+	TrainTest  `yaml:",inline"`
 }
 
 // Better says that higher values are better.
@@ -37,12 +37,12 @@ func (m *Explicitness) Validate() error {
 	if m.Iterations < 1 {
 		return config.Invalid("iterations", "%d is too few; want at least 1", m.Iterations)
 	}
-	return m.Split.validate()
+	return m.TrainTest.validate()
 }
 
 // Suits implements Selective.
 func (m *Explicitness) Suits(in *Input) error {
-	if err := m.Split.suits(in); err != nil {
+	if err := m.TrainTest.suits(in); err != nil {
 		return err
 	}
 	return m.wantVarying(in)
@@ -53,7 +53,7 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	train, test, err := m.Split.rows(in)
+	train, test, err := m.TrainTest.rows(in)
 	if err != nil {
 		return Result{}, err
 	}

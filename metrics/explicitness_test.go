@@ -13,7 +13,7 @@ func explicitness() *Explicitness { return named("explicitness").(*Explicitness)
 func TestExplicitnessGolden(t *testing.T) {
 	eachLibraryCase(t, "explicitness_test", 20, func(t *testing.T, in *Input, want map[string]libraryValue) {
 		m := explicitness()
-		m.Split = want["explicitness_test"].split()
+		m.TrainTest = want["explicitness_test"].split()
 		r := compute(t, m, in)
 		tolerance := 5e-6 // solvers of the reference differ by 1e-4 in probabilities: pairs of nearly equal scores change places
 		if in.Codes.Cols > m.TrainRows {
@@ -38,7 +38,7 @@ func TestExplicitnessOracles(t *testing.T) {
 		{"duplicated", 3, func(l []int, z []float64) { z[0], z[1], z[2] = float64(l[1]), float64(l[1]), -float64(l[1]) }, 0.75},
 	} {
 		m := explicitness()
-		m.Split = Split{TrainRows: 8}
+		m.TrainTest = TrainTest{TrainRows: 8}
 		r := compute(t, m, gridInput(factors, test.d, test.code))
 		near(t, test.name, r.Value, test.want, 1e-12)
 		if len(r.Notes) > 0 {
@@ -55,7 +55,7 @@ func TestExplicitnessErrors(t *testing.T) {
 		"iterations: 0 is too few":  func(m *Explicitness) { m.Iterations = 0 },
 		"train: 0 is out":           func(m *Explicitness) { m.Train = 0 },
 		"no stream of random":       func(m *Explicitness) {},
-		"no factor has two levels ": func(m *Explicitness) { m.Split = Split{TrainRows: 3} },
+		"no factor has two levels ": func(m *Explicitness) { m.TrainTest = TrainTest{TrainRows: 3} },
 	} {
 		m := explicitness()
 		change(m)
@@ -65,7 +65,7 @@ func TestExplicitnessErrors(t *testing.T) {
 	}
 	// the last row's level is unknown, and level 0 has no test row
 	m := explicitness()
-	m.Split = Split{TrainRows: 4}
+	m.TrainTest = TrainTest{TrainRows: 4}
 	some := subset(in, []int{0, 1, 2, 1, 1, 2, 3})
 	if r := compute(t, m, some); len(r.Notes) != 2 || !strings.Contains(r.Notes[0], "1 of 3 levels of f0") {
 		t.Errorf("%+v", r)

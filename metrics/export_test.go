@@ -35,7 +35,7 @@ func Predict(from, to []float64, rows []bool, order []int) (float64, error) {
 }
 
 // SplitRows is the choice of rows, for its test.
-var SplitRows = Split.rows
+var SplitRows = TrainTest.rows
 
 // ROCArea is the area under the ROC curve of a label, for its test.
 var ROCArea = rocArea
@@ -45,7 +45,7 @@ var FoldBounds = foldBounds
 
 // CrossValidate is the weight of the loss that cross-validation chooses from the first rows, for its test.
 func CrossValidate(in *Input, rows int) ([]float64, error) {
-	train, _, err := Split{TrainRows: rows}.rows(in)
+	train, _, err := TrainTest{TrainRows: rows}.rows(in)
 	if err != nil {
 		return nil, err
 	}

@@ -21,12 +21,21 @@ const (
 // maxBins bounds the number of bins.
 const maxBins = 10000
 
-func validBins(bins int, binning Binning) error {
-	if bins < 1 || bins > maxBins {
-		return config.Invalid("bins", "%d is out of range; want 1 to %d", bins, maxBins)
+// Histogram says how code columns become discrete, so that their mutual information can be counted.
+type Histogram struct {
+	Bins    int     `yaml:"bins" doc:"bins of a code column"`
+	Binning Binning `yaml:"binning" doc:"bins of equal width, or of equal count of rows"`
+}
+
+// libraryHistogram is that of disentanglement_lib.
+func libraryHistogram() Histogram { return Histogram{Bins: 20, Binning: EqualWidth} }
+
+func (h Histogram) validate() error {
+	if h.Bins < 1 || h.Bins > maxBins {
+		return config.Invalid("bins", "%d is out of range; want 1 to %d", h.Bins, maxBins)
 	}
-	if binning != EqualWidth && binning != EqualCount {
-		return config.Invalid("binning", "unknown binning %q; want width or count", string(binning))
+	if h.Binning != EqualWidth && h.Binning != EqualCount {
+		return config.Invalid("binning", "unknown binning %q; want width or count", string(h.Binning))
 	}
 	return nil
 }
@@ -49,7 +58,7 @@ type information struct {
 	entropy []float64   // by factor
 }
 
-func newInformation(ctx context.Context, in *Input, bins int, binning Binning) (*information, error) {
+func newInformation(ctx context.Context, in *Input, h Histogram) (*information, error) {
 	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
 	x := &information{mutual: make([][]float64, d), entropy: make([]float64, k)}
 	levels := make([][]int32, k)
@@ -63,7 +72,7 @@ func newInformation(ctx context.Context, in *Input, bins int, binning Binning) (
 		}
 		x.entropy[j] = entropy(counts, n)
 	}
-	err := binColumns(ctx, in.Codes, bins, binning, func(scratch *binned, c, used int) {
+	err := binColumns(ctx, in.Codes, h, func(scratch *binned, c, used int) {
 		x.mutual[c] = make([]float64, k)
 		for j, f := range in.Factors {
 			x.mutual[c][j] = scratch.mutual(used, levels[j], f.Size)
@@ -86,7 +95,7 @@ const columnsAtOnce = 8
 
 // binColumns calls use for every code column in bins, with the number of bins. Calls
 // run at the same time, each with scratch of its own.
-func binColumns(ctx context.Context, codes Matrix, bins int, binning Binning, use func(scratch *binned, c, used int)) error {
+func binColumns(ctx context.Context, codes Matrix, h Histogram, use func(scratch *binned, c, used int)) error {
 	n, d := codes.Rows, codes.Cols
 	blocks := (d + columnsAtOnce - 1) / columnsAtOnce
 	return each(ctx, blocks, func(block int) error {
@@ -104,7 +113,7 @@ func binColumns(ctx context.Context, codes Matrix, bins int, binning Binning, us
 				return err
 			}
 			scratch.column = columns[c*n : (c+1)*n]
-			used := assignBins(scratch.column, edges(scratch.column, bins, binning), scratch.ids)
+			used := assignBins(scratch.column, edges(scratch.column, h.Bins, h.Binning), scratch.ids)
 			use(scratch, first+c, used)
 		}
 		return nil

@@ -9,6 +9,20 @@ import (
 	"github.com/unravel-ml/unravel/config"
 )
 
+// deviationAt is how far the codes z of one column move while a factor stays at a level (Suter et al. 2019, section 4), as a part
+// of the column's largest deviation from its mean; it overwrites them:
+//
+//	quantile of |z - mean z| / largest
+//
+// The score of the column for the factor is 1 less the mean over levels.
+func deviationAt(z []float64, q, largest float64) float64 {
+	mean := meanOf(z)
+	for i, v := range z {
+		z[i] = math.Abs(v-mean) / largest
+	}
+	return quantile(z, q)
+}
+
 // IRS is the interventional robustness score of Suter et al. 2019, section 4, as
 // disentanglement_lib computes it. For code column d and factor j,
 //
@@ -154,11 +168,7 @@ func (m *IRS) column(ctx context.Context, codes Matrix, c int, factors []*groups
 			for _, i := range members {
 				group = append(group, z[i])
 			}
-			mean := meanOf(group)
-			for i, v := range group {
-				group[i] = math.Abs(v-mean) / largest
-			}
-			sum += quantile(group, m.Quantile)
+			sum += deviationAt(group, m.Quantile, largest)
 			count++
 		}
 		row[j] = 1 - sum/count

@@ -12,6 +12,34 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
+// columnShares is R of a matrix of mutual information (Cao et al. 2022, section 3.2), columns of the codes by factors:
+//
+//	R_ij = m_ij / sum over i of m_ij
+//
+// Factors that no column tells about, which it lists, have R_ij = 0.
+func columnShares(m [][]float64) (shares [][]float64, silent []int) {
+	sums := make([]float64, len(m[0]))
+	for _, row := range m {
+		for j, v := range row {
+			sums[j] += v
+		}
+	}
+	for j, s := range sums {
+		if s == 0 {
+			silent = append(silent, j)
+			sums[j] = 1
+		}
+	}
+	shares = make([][]float64, len(m))
+	for i, row := range m {
+		shares[i] = make([]float64, len(row))
+		for j, v := range row {
+			shares[i][j] = v / sums[j]
+		}
+	}
+	return shares, silent
+}
+
 // MED is the mutual information based entropy disentanglement of Cao et al. 2022,
 // section 3.2. With the mutual information of binned code column i and factor j,
 //
@@ -34,8 +62,7 @@ import (
 //
 // A factor that no column tells about has a column of zeros in R, and a note.
 type MED struct {
-	Bins        int     `yaml:"bins" doc:"bins of a code column"`
-	Binning     Binning `yaml:"binning" doc:"bins of equal width, or of equal count of rows"`
+	Histogram   `yaml:",inline"`
 	Entropy     `yaml:",inline"`
 	TopK        int  `yaml:"k" doc:"only the best k columns of every factor; 0: all"`
 	Samples     int  `yaml:"samples" doc:"measure so many rows, chosen at random if there are more; 0: all"`
@@ -62,7 +89,7 @@ func (m *MED) Validate() error {
 	if err := validSamples(m.Samples); err != nil {
 		return err
 	}
-	return validBins(m.Bins, m.Binning)
+	return m.Histogram.validate()
 }
 
 // Suits implements Selective.
@@ -85,7 +112,7 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 		in = in.rows(rows)
 		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random rows of %d", m.Samples, n))
 	}
-	x, err := newInformation(ctx, in, m.Bins, m.Binning)
+	x, err := newInformation(ctx, in, m.Histogram)
 	if err != nil {
 		return Result{}, err
 	}
@@ -136,7 +163,7 @@ func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 	if best.TopK == 0 {
 		best.TopK = 2
 	}
-	x, err := newInformation(ctx, in, m.Bins, m.Binning)
+	x, err := newInformation(ctx, in, m.Histogram)
 	if err != nil {
 		return Grid{}, nil, err
 	}
@@ -152,7 +179,7 @@ func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 	return g, columns, nil
 }
 
-// parts fills in a result from the rows of R of some columns.
+// parts adds to a result the scores and weights of columns, from their rows of R.
 func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	scores, weights := Part{Name: "per_column"}, Part{Name: "weights"}
 	g := Grid{Name: "R", Values: relative}
@@ -226,28 +253,4 @@ func (m *MED) best(relative [][]float64) (columns []int, tied bool) {
 	}
 	slices.Sort(columns)
 	return columns, tied
-}
-
-// columnShares divides every column of a matrix by its sum; those without any, which it lists, stay 0.
-func columnShares(m [][]float64) (shares [][]float64, silent []int) {
-	sums := make([]float64, len(m[0]))
-	for _, row := range m {
-		for j, v := range row {
-			sums[j] += v
-		}
-	}
-	for j, s := range sums {
-		if s == 0 {
-			silent = append(silent, j)
-			sums[j] = 1
-		}
-	}
-	shares = make([][]float64, len(m))
-	for i, row := range m {
-		shares[i] = make([]float64, len(row))
-		for j, v := range row {
-			shares[i][j] = v / sums[j]
-		}
-	}
-	return shares, silent
 }

@@ -8,6 +8,31 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
+// informationGap is the gap of one factor y (Chen et al. 2018, section 4.1), from its entropy and its mutual information
+// I with every code column, of which column a has most and b the second most:
+//
+//	(I(z_a; y) - I(z_b; y)) / H(y)
+func informationGap(information []float64, entropy float64) float64 {
+	_, gap := topGap(information)
+	return gap / entropy
+}
+
+// topGap is the position of the largest value, and its distance from the second largest.
+func topGap(values []float64) (best int, gap float64) {
+	for i, v := range values {
+		if v > values[best] {
+			best = i
+		}
+	}
+	second := 0.0
+	for i, v := range values {
+		if i != best {
+			second = max(second, v)
+		}
+	}
+	return best, values[best] - second
+}
+
 // MIG is the mutual information gap of Chen et al. 2018, section 4.1: the mean over
 // factors of
 //
@@ -21,9 +46,8 @@ import (
 // mutual information with a factor) / entropy of the factor that has the largest,
 // which is what table 2 of Zhang and Sugiyama 2024 calls MIG.
 type MIG struct {
-	Bins      int     `yaml:"bins" doc:"bins of a code column"`
-	Binning   Binning `yaml:"binning" doc:"bins of equal width, or of equal count of rows"`
-	Gap       Gap     `yaml:"gap" doc:"between columns, for every factor; or between factors, for every column"`
+	Histogram `yaml:",inline"`
+	Gap       Gap `yaml:"gap" doc:"between columns, for every factor; or between factors, for every column"`
 	Reduction `yaml:",inline"`
 }
 
@@ -50,7 +74,7 @@ func (m *MIG) Validate() error {
 	if err := m.Reduction.validate(); err != nil {
 		return err
 	}
-	return validBins(m.Bins, m.Binning)
+	return m.Histogram.validate()
 }
 
 // Suits implements Selective.
@@ -64,7 +88,7 @@ func (m *MIG) Suits(in *Input) error {
 	if m.Gap == GapFactors {
 		return nil
 	}
-	return Split{}.wantVarying(in)
+	return TrainTest{}.wantVarying(in)
 }
 
 // Compute returns the part per_factor (with Gap factors: per_column), and the grid
@@ -73,67 +97,49 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	reduced := m.reduces(in)
-	in, err := m.reduce(in)
-	if err != nil {
-		return Result{}, err
-	}
-	x, err := newInformation(ctx, in, m.Bins, m.Binning)
-	if err != nil {
-		return Result{}, err
-	}
-	part := Part{Name: "per_factor"}
-	var r Result
-	if m.Gap == GapFactors {
-		part.Name = "per_column"
-		for c, row := range x.mutual {
-			best, gap := topGap(row)
-			part.Labels = append(part.Labels, columnName(c))
-			if x.entropy[best] > 0 {
-				gap /= x.entropy[best]
-			}
-			part.Values = append(part.Values, gap)
+	return m.reduced(in, func(in *Input) (Result, error) {
+		x, err := newInformation(ctx, in, m.Histogram)
+		if err != nil {
+			return Result{}, err
 		}
-	} else {
-		for j, f := range in.Factors {
-			if x.entropy[j] == 0 {
-				r.Notes = append(r.Notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
-				continue
-			}
-			column := make([]float64, len(x.mutual))
-			for c := range column {
-				column[c] = x.mutual[c][j]
-			}
-			_, gap := topGap(column)
-			part.Labels = append(part.Labels, f.Name)
-			part.Values = append(part.Values, gap/x.entropy[j])
+		part, notes := x.columnGaps(), []string(nil)
+		if m.Gap == GapColumns {
+			part, notes = x.factorGaps(in)
 		}
-	}
-	if len(part.Values) == 0 {
-		return Result{}, fmt.Errorf("every factor has one level only; want one that varies")
-	}
-	r.Value, r.Parts = factor.Mean.Of(part.Values), []Part{part}
-	r.Grids = []Grid{x.grid(in)}
-	if reduced {
-		m.rename(&r)
-	}
-	return r, nil
+		if len(part.Values) == 0 {
+			return Result{}, fmt.Errorf("every factor has one level only; want one that varies")
+		}
+		return Result{Value: factor.Mean.Of(part.Values), Parts: []Part{part}, Grids: []Grid{x.grid(in)}, Notes: notes}, nil
+	})
 }
 
-// topGap is the position of the largest value, and its distance from the second largest.
-func topGap(values []float64) (best int, gap float64) {
-	for i, v := range values {
-		if v > values[best] {
-			best = i
+// factorGaps are the gaps between code columns, of every factor that varies.
+func (x *information) factorGaps(in *Input) (part Part, notes []string) {
+	part.Name = "per_factor"
+	columns := transposed(x.mutual)
+	for j, f := range in.Factors {
+		if x.entropy[j] == 0 {
+			notes = append(notes, fmt.Sprintf("factor %s has one level only and is left out", f.Name))
+			continue
 		}
+		part.Labels = append(part.Labels, f.Name)
+		part.Values = append(part.Values, informationGap(columns[j], x.entropy[j]))
 	}
-	second := 0.0
-	for i, v := range values {
-		if i != best {
-			second = max(second, v)
+	return part, notes
+}
+
+// columnGaps are the gaps between factors, of every code column; that of factors that do not vary is 0.
+func (x *information) columnGaps() Part {
+	part := Part{Name: "per_column"}
+	for c, row := range x.mutual {
+		best, gap := topGap(row)
+		if x.entropy[best] > 0 {
+			gap = informationGap(row, x.entropy[best])
 		}
+		part.Labels = append(part.Labels, columnName(c))
+		part.Values = append(part.Values, gap)
 	}
-	return best, values[best] - second
+	return part
 }
 
 func columnName(c int) string { return fmt.Sprint("z", c) }

@@ -8,6 +8,25 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
+// modularity is the score of one code column (Ridgeway and Mozer 2018, section 2), from its mutual information m with two or
+// more factors K, and the factor with the most, t:
+//
+//	1 - sum over j != t of m_j^2 / ((K - 1) m_t^2)
+func modularity(row []float64) (best int, value float64) {
+	most := slices.Max(row)
+	best = slices.Index(row, most)
+	if most == 0 {
+		return best, 0
+	}
+	var others float64
+	for j, v := range row {
+		if j != best {
+			others += v / most * (v / most) // relative: squares of little do not vanish
+		}
+	}
+	return best, 1 - others/float64(len(row)-1)
+}
+
 // Modularity is the modularity score of Ridgeway and Mozer 2018, section 2, as
 // disentanglement_lib computes it: the mean over code columns of
 //
@@ -17,8 +36,7 @@ import (
 // and the maximum is over factors. It is 1 if every column tells about one factor
 // only. A column that tells about none counts as 0.
 type Modularity struct {
-	Bins    int     `yaml:"bins" doc:"bins of a code column"`
-	Binning Binning `yaml:"binning" doc:"bins of equal width, or of equal count of rows"`
+	Histogram `yaml:",inline"`
 }
 
 // Better says that higher values are better.
@@ -28,7 +46,7 @@ func (*Modularity) Better() Direction { return HigherIsBetter }
 func (*Modularity) Range() (least, most float64) { return 0, 1 }
 
 // Validate checks the settings.
-func (m *Modularity) Validate() error { return validBins(m.Bins, m.Binning) }
+func (m *Modularity) Validate() error { return m.Histogram.validate() }
 
 // Suits implements Selective.
 func (*Modularity) Suits(in *Input) error { return wantFactors(in, 2) }
@@ -48,7 +66,7 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	x, err := newInformation(ctx, in, m.Bins, m.Binning)
+	x, err := newInformation(ctx, in, m.Histogram)
 	if err != nil {
 		return Result{}, err
 	}
@@ -75,21 +93,4 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns tell nothing about any factor and count as 0", dead, in.Codes.Cols))
 	}
 	return r, nil
-}
-
-// modularity of a column, from its mutual information with two or more factors, and
-// the factor with the most.
-func modularity(row []float64) (best int, value float64) {
-	most := slices.Max(row)
-	best = slices.Index(row, most)
-	if most == 0 {
-		return best, 0
-	}
-	var others float64
-	for j, v := range row {
-		if j != best {
-			others += v / most * (v / most) // relative: squares of little do not vanish
-		}
-	}
-	return best, 1 - others/float64(len(row)-1)
 }

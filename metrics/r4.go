@@ -10,6 +10,12 @@ import (
 	"github.com/unravel-ml/unravel/hierarchy"
 )
 
+// bothWays is how well a factor V and a code column Z predict each other (Ross and Doshi-Velez 2021, equation 2), from the
+// coefficients of determination of both predictions:
+//
+//	R2(V <-> Z) = sqrt(max(0, R2(V -> Z)) max(0, R2(Z -> V)))
+func bothWays(toCode, toFactor float64) float64 { return math.Sqrt(max(0, toCode) * max(0, toFactor)) }
+
 // R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3: the
 // mean over factors V of the best of all code columns Z of
 //
@@ -176,7 +182,7 @@ type comparison struct {
 }
 
 // both is R2 both ways.
-func (c *comparison) both() float64 { return math.Sqrt(max(0, c.toCode) * max(0, c.toFactor)) }
+func (c *comparison) both() float64 { return bothWays(c.toCode, c.toFactor) }
 
 // best is the score of a group of columns.
 func best(group []*comparison) (score float64) {

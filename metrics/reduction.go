@@ -28,8 +28,21 @@ func (m Reduction) columns(in *Input) int {
 	return min(m.Components, in.Codes.Cols)
 }
 
-// reduces says whether there are more columns than components.
+// reduces reports whether there are more columns than components.
 func (m Reduction) reduces(in *Input) bool { return m.Components > 0 && in.Codes.Cols > m.Components }
+
+// reduced measures an input, or its components, whose names are then pc0, pc1, ...
+func (m Reduction) reduced(in *Input, measure func(in *Input) (Result, error)) (Result, error) {
+	components, err := m.reduce(in)
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := measure(components)
+	if err == nil && m.reduces(in) {
+		m.rename(&r)
+	}
+	return r, err
+}
 
 // reduce returns the input with its components, if they are fewer than its columns.
 func (m Reduction) reduce(in *Input) (*Input, error) {
@@ -46,7 +59,7 @@ func (m Reduction) reduce(in *Input) (*Input, error) {
 	return &reduced, reduced.Validate()
 }
 
-// rename gives rows of matrices and parts that are components other names than columns have.
+// rename calls rows of matrices and parts that are components pc0, pc1, ... in place of z0, z1, ...
 func (m Reduction) rename(r *Result) {
 	names := func(labels []string) {
 		for i := range labels {

@@ -42,8 +42,8 @@ func TestReduction(t *testing.T) {
 		t.Errorf("no fewer components than columns: %+v, want %+v", got, want)
 	}
 	for want, components := range map[string]int{"components: -1 is negative": -1, "there is 1 code column": 1} {
-		for _, metric := range []Metric{&MIG{Bins: 20, Binning: EqualWidth, Gap: GapColumns, Reduction: Reduction{Components: components}},
-			&SAP{Score: ScoreCorrelation, Cost: 1, Split: Split{TrainRows: 30}, Reduction: Reduction{Components: components}}} {
+		for _, metric := range []Metric{&MIG{Histogram: Histogram{Bins: 20, Binning: EqualWidth}, Gap: GapColumns, Reduction: Reduction{Components: components}},
+			&SAP{Score: ScoreCorrelation, Cost: 1, TrainTest: TrainTest{TrainRows: 30}, Reduction: Reduction{Components: components}}} {
 			if _, err := metric.Compute(ctx, rotated); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)
 			}

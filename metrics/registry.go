@@ -21,7 +21,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "mig", Doc: "mutual information gap: how much more the best code column tells about a factor than the second best",
 		Units:  "none: a part of the entropy of the factor; mutual_information in nats",
-		Source: "Chen et al. 2018, section 4.1", New: func() Metric { return &MIG{Bins: 20, Binning: EqualWidth, Gap: GapColumns} },
+		Source: "Chen et al. 2018, section 4.1", New: func() Metric { return &MIG{Histogram: libraryHistogram(), Gap: GapColumns} },
 	},
 	{
 		Name: "dci", Doc: "disentanglement, completeness and informativeness, from the importance of code columns to gradient-boosted classifiers of the factors",
@@ -81,12 +81,12 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "modularity", Doc: "how far every code column tells about one factor only, by mutual information",
 		Units:  "none: 0 to 1; mutual_information in nats",
-		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric { return &Modularity{Bins: 20, Binning: EqualWidth} },
+		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric { return &Modularity{Histogram: libraryHistogram()} },
 	},
 	{
 		Name: "mutual-information", Doc: "the mean mutual information of pairs of code columns",
 		Units:  "nats",
-		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &MutualInformation{Bins: 20, Binning: EqualWidth} },
+		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &MutualInformation{Histogram: libraryHistogram()} },
 	},
 	{
 		Name: "total-correlation", Doc: "the total correlation of a normal distribution with the codes' covariance",
@@ -106,12 +106,12 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	{
 		Name: "med", Doc: "how far every code column tells about one factor only, weighted by what it tells; of all columns or the best k of every factor",
 		Units:  "none: entropies to the base of the number of factors; with log natural: nats",
-		Source: "Cao et al. 2022, section 3.2, with k section 3.3", New: func() Metric { return &MED{Bins: 20, Binning: EqualWidth, Entropy: libraryEntropy()} },
+		Source: "Cao et al. 2022, section 3.2, with k section 3.3", New: func() Metric { return &MED{Histogram: libraryHistogram(), Entropy: libraryEntropy()} },
 	},
 	{
 		Name: "co-occurrence", Doc: "how far code columns that tell about one factor tell about others too: the cosine between factors, of mutual information",
 		Units:  "none: a cosine, 0 to 1",
-		Source: "Cao et al. 2022, section 4.2, equation 4", New: func() Metric { return &CoOccurrence{Bins: 20, Binning: EqualWidth} },
+		Source: "Cao et al. 2022, section 4.2, equation 4", New: func() Metric { return &CoOccurrence{Histogram: libraryHistogram()} },
 	},
 	{
 		Name: "irs", Doc: "interventional robustness: how little other factors move code columns, at most",
@@ -122,14 +122,14 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Name: "sap", Doc: "separated attribute predictability: how much better the best code column predicts a factor than the second best",
 		Units:  "none: a difference of accuracies, or of squared correlations",
 		Source: "Kumar et al. 2018, section 3", New: func() Metric {
-			return &SAP{Score: ScoreSVM, Cost: 0.01, Split: librarySplit()}
+			return &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: libraryTrainTest()}
 		},
 	},
 	{
 		Name: "explicitness", Doc: "how well logistic regression tells the levels of factors apart by the codes: the area under the ROC curve",
 		Units:  "none: an area under the ROC curve, 0 to 1",
 		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric {
-			return &Explicitness{C: 1, Iterations: 1000, Split: librarySplit()}
+			return &Explicitness{C: 1, Iterations: 1000, TrainTest: libraryTrainTest()}
 		},
 	},
 	{

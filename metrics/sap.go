@@ -10,6 +10,36 @@ import (
 	"github.com/unravel-ml/unravel/internal/linear"
 )
 
+// attributeGap is the SAP of one factor (Kumar et al. 2018, section 3), from the score S of every code column as a predictor
+// of it, of which column a has the best and b the second best:
+//
+//	S_a - S_b
+func attributeGap(scores []float64) float64 {
+	_, gap := topGap(scores)
+	return gap
+}
+
+// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and labels y that vary; 0 if the variance of the
+// numbers (n-1 degrees of freedom) is at most 1e-12.
+func squaredCorrelation(x []float64, labels []int) float64 {
+	column := make([]float64, len(x))
+	n := float64(len(x))
+	scale := unitColumn(Matrix{Rows: len(x), Cols: 1, Data: x}, 0, column)
+	if scale*scale*n/(n-1) <= 1e-12 {
+		return 0
+	}
+	var mean, square, product float64
+	for _, l := range labels {
+		mean += float64(l) / n
+	}
+	for i, l := range labels {
+		v := float64(l) - mean
+		square += v * v
+		product += v * column[i]
+	}
+	return product / square * product / n
+}
+
 // SAP is the separated attribute predictability of Kumar et al. 2018, section 3: the
 // mean over factors of the largest less the second largest score of a code column, as
 // disentanglement_lib computes it. With Score svm, the score is the part of the test
@@ -20,7 +50,7 @@ import (
 type SAP struct {
 	Score     SAPScore `yaml:"score" doc:"svm, for levels of any kind; or correlation, for ordinal ones"`
 	Cost      float64  `yaml:"cost" doc:"svm: the weight C of the loss against the penalty"`
-	Split     `yaml:",inline"`
+	TrainTest `yaml:",inline"`
 	Reduction `yaml:",inline"`
 }
 
@@ -50,7 +80,7 @@ func (m *SAP) Validate() error {
 	if err := m.Reduction.validate(); err != nil {
 		return err
 	}
-	return m.Split.validate()
+	return m.TrainTest.validate()
 }
 
 // Suits implements Selective.
@@ -58,7 +88,7 @@ func (m *SAP) Suits(in *Input) error {
 	if m.columns(in) < 2 {
 		return fmt.Errorf("there is %d code column; want at least two, to have a gap between them", m.columns(in))
 	}
-	if err := m.Split.suits(in); err != nil {
+	if err := m.TrainTest.suits(in); err != nil {
 		return err
 	}
 	return m.wantVarying(in)
@@ -70,12 +100,12 @@ func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	reduced := m.reduces(in)
-	in, err := m.reduce(in)
-	if err != nil {
-		return Result{}, err
-	}
-	train, test, err := m.Split.rows(in)
+	return m.reduced(in, func(in *Input) (Result, error) { return m.compute(ctx, in) })
+}
+
+// compute measures codes that are reduced already.
+func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
+	train, test, err := m.TrainTest.rows(in)
 	if err != nil {
 		return Result{}, err
 	}
@@ -104,18 +134,10 @@ func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	part := Part{Name: "per_factor", Labels: g.Columns}
-	column := make([]float64, in.Codes.Cols)
-	for i := range factors {
-		for c, row := range g.Values {
-			column[c] = row[i]
-		}
-		_, gap := topGap(column)
-		part.Values = append(part.Values, gap)
+	for _, scores := range transposed(g.Values) {
+		part.Values = append(part.Values, attributeGap(scores))
 	}
 	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
-	if reduced {
-		m.rename(&r)
-	}
 	return r, nil
 }
 
@@ -176,25 +198,4 @@ func accuracyOf(predict func(x float64) int, x []float64, labels []int) float64 
 		predicted[i] = predict(v)
 	}
 	return accuracy(predicted, labels)
-}
-
-// squaredCorrelation of numbers and labels that vary; 0 if the variance of the
-// numbers (n-1 degrees of freedom) is at most 1e-12.
-func squaredCorrelation(x []float64, labels []int) float64 {
-	column := make([]float64, len(x))
-	n := float64(len(x))
-	scale := unitColumn(Matrix{Rows: len(x), Cols: 1, Data: x}, 0, column)
-	if scale*scale*n/(n-1) <= 1e-12 {
-		return 0
-	}
-	var mean, square, product float64
-	for _, l := range labels {
-		mean += float64(l) / n
-	}
-	for i, l := range labels {
-		v := float64(l) - mean
-		square += v * v
-		product += v * column[i]
-	}
-	return product / square * product / n
 }

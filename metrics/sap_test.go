@@ -14,8 +14,8 @@ import (
 func sap() *SAP { return named("sap").(*SAP) }
 
 // split is that of a golden case: the first rows train, and the others, if there are any, test.
-func (v libraryValue) split() Split {
-	return Split{TrainRows: v.Settings.TrainRows}
+func (v libraryValue) split() TrainTest {
+	return TrainTest{TrainRows: v.Settings.TrainRows}
 }
 
 func TestSAPGolden(t *testing.T) {
@@ -25,7 +25,7 @@ func TestSAPGolden(t *testing.T) {
 	}{"sap_continuous": {ScoreCorrelation, 21}, "sap_discrete": {ScoreSVM, 20}} {
 		eachLibraryCase(t, key, test.cases, func(t *testing.T, in *Input, want map[string]libraryValue) {
 			m := sap()
-			m.Score, m.Split = test.score, want[key].split()
+			m.Score, m.TrainTest = test.score, want[key].split()
 			near(t, key, compute(t, m, in).Value, want[key].number(), want[key].Tolerance)
 		})
 	}
@@ -50,7 +50,7 @@ func TestSAPOracles(t *testing.T) {
 	} {
 		in := gridInput(factors, test.d, test.code)
 		m := sap()
-		m.Split = Split{TrainRows: 20}
+		m.TrainTest = TrainTest{TrainRows: 20}
 		if r := compute(t, m, in); r.Value < test.svmLow || r.Value > test.svmHigh {
 			t.Errorf("%s: %v, want %v to %v", test.name, r.Value, test.svmLow, test.svmHigh)
 		}
@@ -103,7 +103,7 @@ func TestSplit(t *testing.T) {
 		t.Errorf("seed 1: %+v, %+v, seed 2: %+v", a, b, c)
 	}
 	in.Stream = rng.New(1, "split")
-	train, test, err := SplitRows(Split{Train: 4000, Test: 300}, in)
+	train, test, err := SplitRows(TrainTest{Train: 4000, Test: 300}, in)
 	counts := map[int]int{}
 	for _, i := range train {
 		counts[i]++
@@ -116,7 +116,7 @@ func TestSplit(t *testing.T) {
 			t.Errorf("row %d is drawn %d times", row, count)
 		}
 	}
-	train, test, err = SplitRows(Split{TrainRows: 60}, in)
+	train, test, err = SplitRows(TrainTest{TrainRows: 60}, in)
 	if err != nil || len(train) != 60 || len(test) != 30 || train[59] != 59 || test[0] != 60 {
 		t.Errorf("train %v, test %v, %v", train, test, err)
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/unravel-ml/unravel/config"
 )
 
-// Split says which rows a predictor is fitted to, and which test it: of all metrics that have
+// TrainTest says which rows a predictor is fitted to, and which test it: of all metrics that have
 // a predictor, and with the numbers of disentanglement_lib in their table entries.
 //
 // Train and test rows are drawn with replacement, each on their own, as disentanglement_lib
 // draws its points: a row may be among both, and there may be fewer rows than are drawn. With
 // TrainRows nothing is drawn, for tables that are divided already. With TestShare
 // no row does both.
-type Split struct {
+type TrainTest struct {
 	Train     int `yaml:"train" doc:"train rows, drawn with replacement"`
 	Test      int `yaml:"test" doc:"test rows, drawn with replacement, whichever the train rows are"`
 	TrainRows int `yaml:"train_rows" doc:"instead: fit to the first so many rows, test with the others, or with the same if there are no others; 0: draw"`
@@ -27,10 +27,10 @@ type Split struct {
 // maxDrawn bounds the rows that are drawn.
 const maxDrawn = 1 << 24
 
-// librarySplit is the split of disentanglement_lib.
-func librarySplit() Split { return Split{Train: 10000, Test: 5000} }
+// libraryTrainTest is the split of disentanglement_lib.
+func libraryTrainTest() TrainTest { return TrainTest{Train: 10000, Test: 5000} }
 
-func (s Split) validate() error {
+func (s TrainTest) validate() error {
 	switch {
 	case s.TrainRows < 0:
 		return config.Invalid("train_rows", "%d is negative; want 0 (draw rows) or more", s.TrainRows)
@@ -48,7 +48,7 @@ func (s Split) validate() error {
 	return nil
 }
 
-func (s Split) suits(in *Input) error {
+func (s TrainTest) suits(in *Input) error {
 	if s.TrainRows > in.Codes.Rows {
 		return fmt.Errorf("there are %d rows; want at least the %d of train_rows", in.Codes.Rows, s.TrainRows)
 	}
@@ -60,7 +60,7 @@ func (s Split) suits(in *Input) error {
 
 // varying counts the factors that have several levels in the rows that are fitted to, as far as these are known
 // before they are drawn.
-func (s Split) varying(in *Input) int {
+func (s TrainTest) varying(in *Input) int {
 	fit := in.Codes.Rows
 	if s.TrainRows > 0 {
 		fit = min(fit, s.TrainRows)
@@ -78,7 +78,7 @@ func (s Split) varying(in *Input) int {
 }
 
 // wantVarying wants a factor that varies.
-func (s Split) wantVarying(in *Input) error {
+func (s TrainTest) wantVarying(in *Input) error {
 	switch {
 	case s.varying(in) > 0:
 		return nil
@@ -89,10 +89,12 @@ func (s Split) wantVarying(in *Input) error {
 }
 
 // tested is the number of test rows with TestShare.
-func (s Split) tested(in *Input) int { return int(math.Round(s.TestShare * float64(in.Codes.Rows))) }
+func (s TrainTest) tested(in *Input) int {
+	return int(math.Round(s.TestShare * float64(in.Codes.Rows)))
+}
 
 // rows returns the rows to fit to and those to test with.
-func (s Split) rows(in *Input) (train, test []int, err error) {
+func (s TrainTest) rows(in *Input) (train, test []int, err error) {
 	n := in.Codes.Rows
 	if s.TrainRows > 0 {
 		all := make([]int, n)

@@ -59,14 +59,14 @@ func suitInput(n, d, k, levels int, kind factor.Kind, constant bool) *Input {
 }
 
 // splitOf are the settings of a metric that divides the rows.
-func splitOf(m Metric) *Split {
+func splitOf(m Metric) *TrainTest {
 	switch m := m.(type) {
 	case *DCI:
-		return &m.Split
+		return &m.TrainTest
 	case *SAP:
-		return &m.Split
+		return &m.TrainTest
 	case *Explicitness:
-		return &m.Split
+		return &m.TrainTest
 	}
 	return nil
 }

@@ -2,21 +2,45 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/factor"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 )
 
+// totalCorrelation is that of a normal distribution whose columns have the variance 1, from the eigenvalues of their
+// correlation R (Watanabe 1960), in nats:
+//
+//	-1/2 ln det R = -1/2 sum ln lambda
+func totalCorrelation(eigenvalues []float64) (sum float64) {
+	for _, v := range eigenvalues {
+		sum -= math.Log(v) / 2
+	}
+	return max(sum, 0) // rounding
+}
+
+// wassersteinCorrelation is the squared 2-Wasserstein distance of two normal distributions, one with the covariance S and
+// one with its diagonal D alone, from the trace of S and the eigenvalues of D S:
+//
+//	2 tr S - 2 sum sqrt lambda
+func wassersteinCorrelation(trace float64, eigenvalues []float64) float64 {
+	var root float64
+	for _, v := range eigenvalues {
+		root += math.Sqrt(max(v, 0)) // less than 0 by rounding: its root has no real part
+	}
+	return max(2*trace-2*root, 0)
+}
+
 // MutualInformation is the mutual information score of disentanglement_lib
 // (Locatello et al. 2019, section 5.2): the mean over pairs of different code columns of
 // the mutual information, in nats, of their bins. It looks at no factor. The
 // time grows as the square of the number of columns.
 type MutualInformation struct {
-	Bins    int     `yaml:"bins" doc:"bins of a code column"`
-	Binning Binning `yaml:"binning" doc:"bins of equal width, or of equal count of rows"`
+	Histogram `yaml:",inline"`
 }
 
 // TotalCorrelation is the total correlation of a normal distribution with the
@@ -56,7 +80,7 @@ func (*WassersteinCorrelation) Better() Direction { return LowerIsBetter }
 func (*WassersteinCorrelation) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Validate checks the settings.
-func (m *MutualInformation) Validate() error { return validBins(m.Bins, m.Binning) }
+func (m *MutualInformation) Validate() error { return m.Histogram.validate() }
 
 // Suits implements Selective.
 func (*MutualInformation) Suits(in *Input) error {
@@ -96,7 +120,7 @@ func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, err
 	}
 	d := in.Codes.Cols
 	ids, used := make([][]int32, d), make([]int, d)
-	err := binColumns(ctx, in.Codes, m.Bins, m.Binning, func(s *binned, c, bins int) {
+	err := binColumns(ctx, in.Codes, m.Histogram, func(s *binned, c, bins int) {
 		ids[c], used[c] = append([]int32(nil), s.ids...), bins
 	})
 	if err != nil {
@@ -163,13 +187,11 @@ func (t *TotalCorrelation) Compute(ctx context.Context, in *Input) (Result, erro
 	if !eigen.Factorize(&s, false) {
 		return Result{}, fmt.Errorf("the eigenvalues of the codes' correlation do not converge")
 	}
-	for _, v := range eigen.Values(nil) {
-		if v < 1e-13*float64(len(g.Rows)) {
-			return Result{}, fmt.Errorf("the codes' covariance has no inverse: a column is a linear function of the others, and total correlation infinite; want columns of which none follows from the others")
-		}
-		r.Value -= math.Log(v) / 2
+	values := eigen.Values(nil)
+	if slices.Min(values) < 1e-13*float64(len(g.Rows)) {
+		return Result{}, errors.New("the codes' covariance has no inverse: a column is a linear function of the others, and total correlation infinite; want columns of which none follows from the others")
 	}
-	r.Value = max(r.Value, 0) // rounding
+	r.Value = totalCorrelation(values)
 	g.Columns, g.Values = g.Rows, symmetricRows(&s)
 	r.Grids = []Grid{g}
 	return r, nil
@@ -202,11 +224,7 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	if !eigen.Factorize(similar, false) {
 		return Result{}, fmt.Errorf("the eigenvalues of the codes' covariance do not converge")
 	}
-	var root float64
-	for _, v := range eigen.Values(nil) {
-		root += math.Sqrt(max(v, 0)) // less than 0 by rounding: its root has no real part
-	}
-	r := Result{Value: max(2*trace-2*root, 0), Grids: []Grid{g}}
+	r := Result{Value: wassersteinCorrelation(trace, eigen.Values(nil)), Grids: []Grid{g}}
 	normalised := Part{Name: "normalised", Values: []float64{0}}
 	if trace > 0 {
 		normalised.Values[0] = r.Value / trace

@@ -110,7 +110,7 @@ func TestMeasureDuringTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mig := metrics.Choice{Name: "mig", Value: &metrics.MIG{Bins: 7, Binning: metrics.EqualWidth, Gap: metrics.GapColumns}}
+	mig := metrics.Choice{Name: "mig", Value: &metrics.MIG{Histogram: metrics.Histogram{Bins: 7, Binning: metrics.EqualWidth}, Gap: metrics.GapColumns}}
 	want, err := e.Evaluate(t.Context(), codes, []metrics.Choice{mig})
 	if err != nil {
 		t.Fatal(err)
