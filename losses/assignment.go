@@ -75,6 +75,17 @@ func (l *AssignmentLoss) Validate() error { return validWeight(l.Weight) }
 // Weighting implements [Loss].
 func (l *AssignmentLoss) Weighting() float64 { return l.Weight }
 
+// Optimum implements [Optimal]: weights are 1 for the option of the label, 0 for others.
+func (*AssignmentLoss) Optimum(x *Example) bool {
+	fill(x.Options, 0)
+	for row := range len(x.Options) / 2 {
+		if l := int(x.Levels[3*row]); l > 0 {
+			x.Options[2*row+l-1] = 1
+		}
+	}
+	return true
+}
+
 // Add implements [Loss].
 func (l *AssignmentLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
@@ -144,6 +155,12 @@ func (l *RegressionLoss) Validate() error { return validWeight(l.Weight) }
 // Weighting implements [Loss].
 func (l *RegressionLoss) Weighting() float64 { return l.Weight }
 
+// Optimum implements [Optimal]: codes are the true values.
+func (*RegressionLoss) Optimum(x *Example) bool {
+	copy(x.Sample, x.Exact)
+	return true
+}
+
 // Add implements [Loss].
 func (l *RegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
@@ -158,7 +175,15 @@ func (l *RegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got, want := in.Sample.Shape()[1], values.Shape()[1]; got != want {
+	got, err := columnsOf("samples of the codes", in.Sample)
+	if err != nil {
+		return nil, err
+	}
+	want, err := columnsOf("exact values", values)
+	if err != nil {
+		return nil, err
+	}
+	if got != want {
 		return nil, fmt.Errorf("the codes have %d continuous dimensions, the data %d; want the hierarchy of the data set", got, want)
 	}
 	return GaussianReconstruction(values, in.Sample, Gaussian{Linear: true})

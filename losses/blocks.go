@@ -17,10 +17,11 @@ func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
 	if in.Labels == nil {
 		return nil, errNoLabels
 	}
-	if in.Codes == nil {
-		return nil, missing("codes")
+	width, err := columnsOf("codes", in.Codes)
+	if err != nil {
+		return nil, err
 	}
-	factors, width := in.Labels.Factors, in.Codes.Shape()[1]
+	factors := in.Labels.Factors
 	if len(c) == 0 {
 		return factor.EvenBlocks(factors, width)
 	}
@@ -50,10 +51,8 @@ func (c On) node(in *Input) (*gorgonia.Node, error) {
 	if c == OnSample {
 		n = in.Sample
 	}
-	if n == nil {
-		return nil, missing("codes")
-	}
-	return n, nil
+	_, err := columnsOf("codes", n)
+	return n, err
 }
 
 // evenBlocks shares out the columns of codes to the factors.
@@ -122,4 +121,13 @@ func checkBlocks(blocks []factor.Block, in []tensor.Shape) error {
 		}
 	}
 	return nil
+}
+
+// columnsOf returns the number of columns of a matrix that a model has.
+func columnsOf(name string, n *gorgonia.Node) (int, error) {
+	if n == nil {
+		return 0, missing(name)
+	}
+	_, columns, err := graph.Matrix(name, n.Shape())
+	return columns, err
 }

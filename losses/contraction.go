@@ -157,6 +157,23 @@ func (l *ContractionLoss) Validate() error {
 // Weighting implements [Loss].
 func (l *ContractionLoss) Weighting() float64 { return l.Weight }
 
+// Optimum implements [Optimal]: codes are farther apart than factors.
+func (*ContractionLoss) Optimum(x *Example) bool {
+	for i := range x.Codes {
+		x.Codes[i] = float64(10 * i)
+	}
+	copy(x.Sample, x.Codes)
+	return true
+}
+
+// Variants implements [Varied].
+func (*ContractionLoss) Variants() []Loss {
+	pairs, some := NewContraction(), NewContraction()
+	pairs.Pairs = 3
+	some.Aggregate, some.Factors, some.Columns, some.Distance = factor.MeanSquare, []string{"angle", "shape"}, []int{5, 0}, AbsoluteDistances
+	return []Loss{pairs, some}
+}
+
 // Add implements [Loss].
 func (l *ContractionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Labels == nil {

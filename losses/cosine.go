@@ -52,6 +52,13 @@ func (l *CosineRegressionLoss) Validate() error { return validWeight(l.Weight) }
 // Weighting implements [Loss].
 func (l *CosineRegressionLoss) Weighting() float64 { return l.Weight }
 
+// Optimum implements [Optimal]: predictions and targets are of one direction.
+func (*CosineRegressionLoss) Optimum(x *Example) bool {
+	fill(x.Predictions, 2)
+	fill(x.Targets, 3)
+	return true
+}
+
 // Add implements [Loss].
 func (l *CosineRegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Views == nil || in.Views.Predictions == nil {

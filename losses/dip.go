@@ -68,6 +68,13 @@ func (l *DIPLoss) Validate() error {
 // Weighting implements [Loss].
 func (l *DIPLoss) Weighting() float64 { return l.Weight }
 
+// Optimum implements [Optimal]: codes are uncorrelated with unit variance.
+func (*DIPLoss) Optimum(x *Example) bool {
+	uncorrelated(x.Codes, 6, 1)
+	fill(x.LogVariance, -100)
+	return true
+}
+
 // Add implements [Loss].
 func (l *DIPLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {

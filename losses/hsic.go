@@ -114,6 +114,20 @@ func (l *HSICLoss) Validate() error {
 // Weighting implements [Loss].
 func (l *HSICLoss) Weighting() float64 { return l.Weight }
 
+// Optimum implements [Optimal]: codes are constant.
+func (*HSICLoss) Optimum(x *Example) bool {
+	fill(x.Codes, 0.5)
+	fill(x.Sample, 0.5)
+	return true
+}
+
+// Variants implements [Varied].
+func (*HSICLoss) Variants() []Loss {
+	factors, wide := NewHSIC(), NewHSIC()
+	factors.Between, wide.Bandwidth = BetweenFactors, 1.5
+	return []Loss{factors, wide}
+}
+
 // Add implements [Loss].
 func (l *HSICLoss) Add(in *Input) (*gorgonia.Node, error) {
 	z, err := l.On.node(in)

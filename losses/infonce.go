@@ -72,6 +72,15 @@ func (l *InfoNCELoss) Validate() error {
 // Weighting implements [Loss].
 func (l *InfoNCELoss) Weighting() float64 { return l.Weight }
 
+// Optimum implements [Optimal]: queries are their keys, and far from the negatives; in the limit.
+func (l *InfoNCELoss) Optimum(x *Example) bool {
+	far := 100 * max(1, l.Temperature)
+	fill(x.Queries, far)
+	fill(x.Keys, far)
+	fill(x.Negatives, -far)
+	return true
+}
+
 // Add implements [Loss].
 func (l *InfoNCELoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Views == nil || in.Views.Negatives == nil {

@@ -133,6 +133,18 @@ func (l *KLLoss) Validate() error { return validWeight(l.Weight) }
 // Weighting implements [Loss].
 func (l *KLLoss) Weighting() float64 { return l.Weight }
 
+// Optimum implements [Optimal]: the posteriors are the priors.
+func (l *KLLoss) Optimum(x *Example) bool {
+	fill(x.Means, 0)
+	fill(x.LogSigmas, 0)
+	return l.Capacity == nil
+}
+
+// Variants implements [Varied].
+func (*KLLoss) Variants() []Loss {
+	return []Loss{&KLLoss{Weight: 1, Capacity: &Rise{From: 0.5, To: 1, Steps: 10}}}
+}
+
 // Add implements [Loss].
 func (l *KLLoss) Add(in *Input) (*gorgonia.Node, error) {
 	kl, err := divergence(in)

@@ -98,6 +98,27 @@ func (l *LeftInverseLoss) Validate() error {
 // Weighting implements [Loss].
 func (l *LeftInverseLoss) Weighting() float64 { return l.Weight }
 
+// Optimum implements [Optimal]: the first columns of the codes are the factors.
+func (l *LeftInverseLoss) Optimum(x *Example) bool {
+	factors := len(x.Values) * 6 / len(x.Codes)
+	for i, v := range x.Values {
+		x.Codes[i/factors*6+i%factors] = v
+	}
+	copy(x.Sample, x.Codes)
+	return l.Ridge == 0
+}
+
+// Variants implements [Varied].
+func (*LeftInverseLoss) Variants() []Loss {
+	var all []Loss
+	for _, k := range []Inverse{LeastAbsolute, Minimax, MinimaxByFactor} {
+		l := NewLeftInverse()
+		l.Kind = k
+		all = append(all, l)
+	}
+	return append(all, &LeftInverseLoss{Weight: 1, Kind: LeastSquares, Ridge: 0.1, Units: UnitsAsGiven, On: OnCodes})
+}
+
 // Add implements [Loss].
 func (l *LeftInverseLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Labels == nil {

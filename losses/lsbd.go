@@ -105,6 +105,29 @@ func (l *LSBDLoss) Weighting() float64 { return l.Weight }
 // Supervised implements [Supervised].
 func (*LSBDLoss) Supervised() {}
 
+// Optimum implements [Optimal]: codes follow the transformations.
+func (l *LSBDLoss) Optimum(x *Example) bool {
+	copy(x.Moved, x.Points)
+	if l.Variant == "public-code" { // z.y >= 1
+		fill(x.Points, 1)
+		fill(x.Moved, 1)
+	}
+	fill(x.Angles, 0)
+	fill(x.Rotations, 0)
+	fill(x.Codes, 1)
+	fill(x.Sample, 1)
+	return true
+}
+
+// Variants implements [Varied].
+func (*LSBDLoss) Variants() []Loss {
+	public, planes, spheres := NewLSBD(), NewLSBD(), NewLSBD()
+	public.Variant = "public-code"
+	planes.Planes = factor.SubCodes{"angle": {4, 1}}
+	spheres.Spheres, spheres.Project = []SphereBlock{{Columns: []int{0, 1, 2}}, {Columns: []int{5, 3, 4}, Factor: "angle", Axis: [3]float64{0, 1, 2}}}, false
+	return []Loss{public, planes, spheres}
+}
+
 // Add implements [Loss].
 func (l *LSBDLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if l.turns() {

@@ -153,6 +153,13 @@ func (l *ModularityLoss) estimator() DeviationEstimator {
 // Weighting implements [Loss].
 func (l *ModularityLoss) Weighting() float64 { return l.Weight }
 
+// Optimum implements [Optimal]: codes are constant.
+func (*ModularityLoss) Optimum(x *Example) bool {
+	fill(x.Codes, 0.5)
+	fill(x.Sample, 0.5)
+	return true
+}
+
 // Add implements [Loss].
 func (l *ModularityLoss) Add(in *Input) (*gorgonia.Node, error) {
 	blocks, err := subCodes(l.Codes, in)

@@ -99,6 +99,18 @@ func (l *ReconstructionLoss) Validate() error {
 // Weighting implements [Loss].
 func (l *ReconstructionLoss) Weighting() float64 { return l.Weight }
 
+// Optimum implements [Optimal]: the reconstruction is the image.
+func (l *ReconstructionLoss) Optimum(x *Example) bool {
+	fill(x.Images, 0.5)
+	fill(x.Logits, 0)
+	return l.Likelihood == "gaussian" && !l.Constant
+}
+
+// Variants implements [Varied].
+func (*ReconstructionLoss) Variants() []Loss {
+	return []Loss{&ReconstructionLoss{Weight: 1, Likelihood: "bernoulli", Sigma: NewReconstruction().Sigma}}
+}
+
 // Add implements [Loss].
 func (l *ReconstructionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Images == nil {

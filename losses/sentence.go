@@ -66,6 +66,25 @@ func (l *LogicLoss) Explain() string {
 	return l.Sentence.Formula() + "; " + l.Sentence.Truth().String()
 }
 
+// Variants implements [Varied]: the defaults have no sentence.
+func (*LogicLoss) Variants() []Loss {
+	var all []Loss
+	for _, text := range []string{
+		"forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)",
+		"forall[mean] v in y.size: 0.5 * (forall[mean] i, j: y.size(i) = v and y.size(j) = v -> z.size(i) =[euclidean] z.size(j))",
+		"(forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)) and forall[mean] i: exists c in {0, 1}: z.angle(i) =[absolute] c",
+	} {
+		l := NewLogic()
+		sentence, err := logic.Parse(text)
+		if err != nil {
+			continue // TestVariants finds it
+		}
+		l.Sentence = &sentence
+		all = append(all, l)
+	}
+	return all
+}
+
 // Add implements [Loss].
 func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	z, err := l.On.node(in)

@@ -60,6 +60,17 @@ func (l *TCLoss) Validate() error {
 // Weighting implements [Loss].
 func (l *TCLoss) Weighting() float64 { return l.Weight }
 
+// Variants implements [Varied].
+func (*TCLoss) Variants() []Loss {
+	var all []Loss
+	for _, e := range []Estimator{"weighted", "stratified", Adversarial} {
+		l := NewTC()
+		l.Estimator = e
+		all = append(all, l)
+	}
+	return all
+}
+
 // Add implements [Loss].
 func (l *TCLoss) Add(in *Input) (*gorgonia.Node, error) { return l.add(in, nil) }
 
@@ -98,6 +109,14 @@ func NewConditionalTC() *ConditionalTCLoss {
 	return l
 }
 
+// Variants implements [Varied].
+func (*ConditionalTCLoss) Variants() []Loss {
+	closed, known := NewConditionalTC(), NewConditionalTC()
+	closed.Estimator, known.Estimator = "stratified", "minibatch"
+	known.Active = []ActiveCodes{{Columns: []int{0, 1}, Factor: "shape", Levels: []int{1, 2}}}
+	return []Loss{closed, known}
+}
+
 // Add implements [Loss].
 func (l *ConditionalTCLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if len(l.Active) == 0 {
@@ -114,7 +133,11 @@ func (l *ConditionalTCLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	active, err := maskOf(groups, in.Sample.Shape()[1], rules)
+	width, err := columnsOf("samples of the codes", in.Sample)
+	if err != nil {
+		return nil, err
+	}
+	active, err := maskOf(groups, width, rules)
 	if err != nil {
 		return nil, err
 	}

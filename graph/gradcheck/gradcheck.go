@@ -3,6 +3,7 @@
 package gradcheck
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -376,3 +377,20 @@ func CheckAll(t *testing.T, cases []Case) {
 		t.Run(c.Name, func(t *testing.T) { Check(t, c) })
 	}
 }
+
+// Verify is [Check] that returns what is wrong.
+func Verify(c Case) error {
+	r := &recorder{}
+	Check(r, c)
+	return errors.Join(r.errs...)
+}
+
+// recorder is a test that keeps its errors.
+type recorder struct {
+	testing.TB
+	errs []error
+}
+
+func (r *recorder) Helper()                        {}
+func (r *recorder) Failed() bool                   { return len(r.errs) > 0 }
+func (r *recorder) Errorf(format string, a ...any) { r.errs = append(r.errs, fmt.Errorf(format, a...)) }

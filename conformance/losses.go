@@ -1,0 +1,300 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// Losses tests every loss of the registry, as [CheckLoss] does.
+func Losses(t *testing.T) {
+	for _, e := range losses.Registry.Entries {
+		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckLoss(e)) })
+	}
+}
+
+// CheckLoss reports what is wrong with an entry of the registry of losses. It gives the loss, and its variants if it is
+// [losses.Varied], inputs of its own ([losses.Example]), and finds:
+//
+//   - gradients, of all that models make, that are not those of central differences in float64, or differ in float32, between
+//     one thread and several, or between our machine, Gorgonia's TapeMachine and its LispMachine;
+//   - a value that is not a finite scalar, and of an [losses.Optimal] loss one below 0, or not 0 at its optimum;
+//   - values and gradients that are not finite at hard points: equal rows, ties, one row or all rows in a group, no labels;
+//   - inputs of unequal numbers of rows that are no error, and panics at these and at arrays of other ranks;
+//   - nodes of two settings that Gorgonia merges, because an operation's Key lacks a parameter;
+//   - a weight that the total does not have, and weights below 0, infinite or not a number that Validate accepts;
+//   - settings that are not the same after writing and reading them.
+func CheckLoss(e registry.Entry[losses.Loss]) error {
+	f := &findings{part: "loss " + e.Name}
+	func() {
+		defer f.guard()
+		l, ok := entryOf(f, e)
+		all := []losses.Loss{l}
+		if v, varied := l.(losses.Varied); varied {
+			all = append(all, v.Variants()...)
+		}
+		if !ok {
+			if len(all) == 1 || !errors.Is(f.err(), ErrNeedsSettings) {
+				return
+			}
+			f.errs, all = nil, all[1:] // the variants are its settings
+		}
+		for i, l := range all {
+			x := &lossCheck{findings: f, loss: l, entry: e}
+			if i > 0 || !ok {
+				x.variant = fmt.Sprintf("variant %d: ", i)
+			}
+			x.check()
+		}
+		if len(f.errs) == 0 {
+			checkKeys(f, all, e)
+		}
+	}()
+	return f.err()
+}
+
+// lossCheck is the check of a loss with some settings.
+type lossCheck struct {
+	*findings
+	loss    losses.Loss
+	entry   registry.Entry[losses.Loss]
+	variant string
+}
+
+func (x *lossCheck) fail(format string, args ...any) {
+	x.add("%s"+format, append([]any{x.variant}, args...)...)
+}
+
+func (x *lossCheck) check() {
+	if v, ok := x.loss.(config.Validator); ok {
+		if err := v.Validate(); err != nil {
+			x.fail("its settings are not valid: %v", err)
+			return
+		}
+	}
+	example := drawExample("first")
+	value, used, err := x.valueOf(example)
+	if err != nil {
+		x.fail("it cannot be added to an example: %v", err)
+		return
+	}
+	x.gradients("first", used)
+	x.gradients("second", used)
+	x.optimum(value)
+	x.hard(used)
+	x.shapes(used)
+	x.weight(value)
+	x.settings()
+}
+
+// valueOf computes the loss of an example in float64, and lists the arrays that it depends on.
+func (x *lossCheck) valueOf(example *losses.Example) (float64, map[string]bool, error) {
+	nodes := arrayNodes(gorgonia.NewGraph(), tensor.Float64, arrays(example))
+	n, err := x.node(nodes)
+	if err != nil {
+		return 0, nil, err
+	}
+	v, err := run(n)
+	if err != nil {
+		return 0, nil, err
+	}
+	return v[0][0], reached(n, nodes), nil
+}
+
+// node adds the loss to a graph.
+func (x *lossCheck) node(nodes map[string]*gorgonia.Node) (*gorgonia.Node, error) {
+	n, err := x.loss.Add(lossInput(nodes))
+	switch {
+	case err != nil:
+		return nil, err
+	case n == nil || !n.IsScalar():
+		return nil, fmt.Errorf("Add returns %v; want a scalar node", n)
+	}
+	return n, nil
+}
+
+// gradients compares gradients with central differences, and machines with each other.
+func (x *lossCheck) gradients(stream string, used map[string]bool) {
+	all := arrays(drawExample(stream))
+	c := gradcheck.Case{Name: x.variant + stream + " example", Floor32: 0.1, Tolerance32: 1e-4, Samples: 100}
+	var names []string
+	free := 0
+	for _, a := range all {
+		if !used[a.name] {
+			continue
+		}
+		names = append(names, a.name)
+		c.Inputs = append(c.Inputs, gradcheck.Input{Shape: a.shape, Values: a.values, Constant: a.held})
+		if !a.held {
+			free++
+		}
+	}
+	if free == 0 {
+		x.fail("it depends on nothing that a model makes")
+		return
+	}
+	c.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+		home := in[slices.IndexFunc(in, func(n *gorgonia.Node) bool { return n.Graph() != nil })]
+		var others []array
+		for _, a := range all {
+			if !used[a.name] {
+				others = append(others, a)
+			}
+		}
+		nodes := arrayNodes(home.Graph(), home.Dtype(), others)
+		for i, name := range names {
+			nodes[name] = in[i]
+		}
+		if nodes["codes"].Graph() == nil {
+			return nil, errors.New("codes of no graph")
+		}
+		return x.node(nodes)
+	}
+	if err := gradcheck.Verify(c); err != nil {
+		x.fail("inputs %q: %v", names, err)
+	}
+}
+
+// optimum checks losses whose least value is 0.
+func (x *lossCheck) optimum(value float64) {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		x.fail("its value is %v; want a number", value)
+	}
+	o, ok := x.loss.(losses.Optimal)
+	if !ok {
+		return
+	}
+	best := drawExample("optimum")
+	if !o.Optimum(best) {
+		return
+	}
+	if value < 0 {
+		x.fail("its value is %v; want 0 or more, as Optimum says that it has the value 0", value)
+	}
+	if got, _, err := x.valueOf(best); err != nil || !(math.Abs(got) <= 1e-7) {
+		x.fail("its value at the optimum is %v, error %v; want 0", got, err)
+	}
+}
+
+// hard checks that values and gradients are numbers at hard points.
+func (x *lossCheck) hard(used map[string]bool) {
+	points := hardExamples()
+	for _, name := range sortedNames(points) {
+		for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
+			nodes := arrayNodes(gorgonia.NewGraph(), dt, arrays(points[name]))
+			n, err := x.node(nodes)
+			if err != nil {
+				x.fail("at %s: %v", name, err)
+				return
+			}
+			var free gorgonia.Nodes
+			for _, a := range arrays(points[name]) {
+				if used[a.name] && !a.held {
+					free = append(free, nodes[a.name])
+				}
+			}
+			grads, err := gorgonia.Grad(n, free...)
+			if err == nil {
+				var all [][]float64
+				if all, err = run(append(gorgonia.Nodes{n}, grads...)...); err == nil {
+					for i, v := range all {
+						if at := notFinite(v); at >= 0 {
+							x.fail("at %s in %v: element %d of %s is %v; want a number", name, dt, at, append([]string{"the value"}, namesOf(free)...)[i], v[at])
+						}
+					}
+				}
+			}
+			if err != nil {
+				x.fail("at %s: %v", name, err)
+			}
+		}
+	}
+}
+
+func namesOf(nodes gorgonia.Nodes) []string {
+	var names []string
+	for _, n := range nodes {
+		names = append(names, "the gradient of "+n.Name())
+	}
+	return names
+}
+
+// shapes checks arrays of wrong shapes.
+func (x *lossCheck) shapes(used map[string]bool) {
+	for _, a := range arrays(drawExample("first")) {
+		if !used[a.name] {
+			continue
+		}
+		rows := slices.Clone(a.shape)
+		rows[0] += exampleGroup
+		for _, shape := range [][]int{rows, {a.shape[0]}, append([]int{1}, a.shape...), {a.shape[0], 1, 1}} {
+			err := x.withShape(a.name, shape)
+			if err == nil && slices.Equal(shape, rows) && len(used) > 1 {
+				x.fail("%s of shape %v beside others of %d rows are no error; want one", a.name, shape, exampleRows)
+			}
+		}
+	}
+}
+
+// withShape adds the loss with an array of another shape, and runs it.
+func (x *lossCheck) withShape(name string, shape []int) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.fail("it panics if %s have the shape %v: %v; want an error", name, shape, p)
+			err = errors.New("panic")
+		}
+	}()
+	all := arrays(drawExample("first"))
+	for i := range all {
+		if all[i].name == name {
+			all[i].shape = shape
+		}
+	}
+	n, err := x.node(arrayNodes(gorgonia.NewGraph(), tensor.Float64, all))
+	if err == nil {
+		_, err = run(n)
+	}
+	return err
+}
+
+// weight checks that the total has the loss times its weight.
+func (x *lossCheck) weight(value float64) {
+	w := x.loss.Weighting()
+	if !(w >= 0) || math.IsInf(w, 0) {
+		x.fail("its weight is %v; want a number from 0 on", w)
+		return
+	}
+	in := lossInput(arrayNodes(gorgonia.NewGraph(), tensor.Float64, arrays(drawExample("first"))))
+	o, err := losses.Compose(&in.Outputs, in.Batch, in.Trainer, []losses.Choice{{Name: x.entry.Name, Value: x.loss}})
+	if err != nil {
+		x.fail("Compose: %v", err)
+		return
+	}
+	v, err := run(o.Total)
+	if err != nil {
+		x.fail("total: %v", err)
+		return
+	}
+	if apart(v[0][0], w*value) {
+		x.fail("the total is %v; want the weight %v times %v", v[0][0], w, value)
+	}
+}
+
+func sortedNames[T any](m map[string]T) []string {
+	var names []string
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

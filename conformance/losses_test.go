@@ -1,0 +1,195 @@
+package conformance_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/conformance"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+func TestLosses(t *testing.T) { conformance.Losses(t) }
+
+// faultyLoss is a loss with a fault: the mean over rows of sum_j power |a_j - b_j|^2 of codes a and samples b.
+type faultyLoss struct {
+	Weight float64 `yaml:"weight" doc:"factor in the total"`
+	Power  float64 `yaml:"power" doc:"factor of squares"`
+	Fault  string  `yaml:"fault" doc:"what is wrong"`
+}
+
+func (l *faultyLoss) Validate() error {
+	if l.Fault != "any weight" && !(l.Weight >= 0 && l.Weight < 1e9) {
+		return config.Invalid("weight", "want a number from 0 on")
+	}
+	return nil
+}
+
+func (l *faultyLoss) Weighting() float64 {
+	if l.Fault == "a weight of its own" {
+		return 3
+	}
+	return l.Weight
+}
+
+func (l *faultyLoss) Optimum(x *losses.Example) bool {
+	copy(x.Codes, x.Sample)
+	if l.Fault == "another optimum" {
+		x.Codes[0]++
+	}
+	return true
+}
+
+func (l *faultyLoss) Add(in *losses.Input) (*gorgonia.Node, error) {
+	switch l.Fault {
+	case "needs more":
+		return nil, errors.New("it needs an ear, which this model does not have")
+	case "no scalar":
+		return in.Codes, nil
+	case "of nothing":
+		return graph.Scale(1, gorgonia.NewScalar(in.Codes.Graph(), in.Codes.Dtype(), gorgonia.WithName("x"), gorgonia.WithValue(one(in.Codes.Dtype()))))
+	}
+	key := graph.Key(l.Power, l.Fault)
+	if l.Fault == "a key without a parameter" {
+		key = ""
+	}
+	a, b := in.Codes, in.Sample
+	columns := 1
+	if l.Fault == "panics" {
+		columns = a.Shape()[1]
+	}
+	return graph.Apply(graph.Spec{
+		Name: "faulty",
+		Key:  key,
+		Shape: func(s []tensor.Shape) (tensor.Shape, error) {
+			if l.Fault != "any shape" && (!slices.Equal(s[0], s[1]) || columns < 1) {
+				return nil, fmt.Errorf("shapes %v; want equal ones", s)
+			}
+			return tensor.ScalarShape(), nil
+		},
+		New: graph.Bodies(
+			func(s []tensor.Shape) faultyBody[float32] { return faultyBody[float32]{l, s[0][0], true} },
+			func(s []tensor.Shape) faultyBody[float64] { return faultyBody[float64]{l, s[0][0], false} }),
+	}, a, b)
+}
+
+func one(dt tensor.Dtype) any {
+	if dt == tensor.Float32 {
+		return float32(1)
+	}
+	return 1.0
+}
+
+type faultyBody[T graph.Float] struct {
+	*faultyLoss
+	rows   int
+	single bool
+}
+
+func (f faultyBody[T]) Forward(in [][]T, out []T) {
+	sum := 0.0
+	for i, x := range in[0][:min(len(in[0]), len(in[1]))] {
+		d := float64(x - in[1][i])
+		sum += f.Power * d * d
+	}
+	switch {
+	case f.Fault == "another value in float32" && f.single:
+		sum *= 1.01
+	case f.Fault == "below 0":
+		sum = -sum
+	case f.Fault == "not a number at 0":
+		sum = math.Abs(sum) * math.Log(sum) / math.Log(sum)
+	case f.Fault == "changes its input":
+		in[0][0] = 0
+	}
+	out[0] = T(sum / float64(f.rows))
+}
+
+func (f faultyBody[T]) Backward(in [][]T, out, dout []T, din [][]T) {
+	scale := 2 * f.Power / float64(f.rows) * float64(dout[0])
+	switch {
+	case f.Fault == "a gradient 17 times too large":
+		scale *= 17
+	case f.Fault == "a gradient of the other sign":
+		scale = -scale
+	case f.Fault == "another gradient in float32" && f.single:
+		scale *= 1.01
+	case f.Fault == "below 0":
+		scale = -scale
+	}
+	for k, d := range din {
+		for i := range d {
+			d[i] = T(scale * float64(in[k][i]-in[1-k][i]))
+		}
+	}
+	if f.Fault == "adds to gradients" && din[0] != nil {
+		din[0][0] += T(out[0])
+	}
+}
+
+func TestLossesFindFaults(t *testing.T) {
+	for fault, want := range map[string]string{
+		"":                              "",
+		"needs more":                    "it cannot be added to an example: it needs an ear",
+		"no scalar":                     "want a scalar node",
+		"of nothing":                    "it depends on nothing that a model makes",
+		"a gradient 17 times too large": "central differences give",
+		"a gradient of the other sign":  "central differences give",
+		"adds to gradients":             "central differences give",
+		"another gradient in float32":   "in float32",
+		"another value in float32":      "in float32",
+		"a key without a parameter":     "nodes of two settings are merged; want every parameter in the Key",
+		"panics":                        "it panics if codes have the shape [16]",
+		"any shape":                     "codes of shape [20 6] beside others of 16 rows are no error",
+		"another optimum":               "its value at the optimum is",
+		"below 0":                       "want 0 or more, as Optimum says",
+		"not a number at 0":             "at all outputs zero in float64: element 0 of the value is NaN",
+		"any weight":                    "the weight -1 is valid",
+		"a weight of its own":           "Weighting is 3 with the weight 2.5",
+		"changes its input":             "a run changed element 0 of input 0",
+	} {
+		err := conformance.CheckLoss(registry.Entry[losses.Loss]{Name: "faulty", Doc: "a squared distance",
+			New: func() losses.Loss { return &faultyLoss{Weight: 1, Power: 1, Fault: fault} }})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v; want %q", fault, err, want)
+		}
+	}
+}
+
+// The defaults of logic are no valid settings, and its variants are checked in their place.
+func TestLogicIsTested(t *testing.T) {
+	e, err := losses.Registry.Lookup("logic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := e.New().(losses.Varied).Variants(); len(all) != 3 {
+		t.Errorf("%d variants, want 3", len(all))
+	}
+	if err := conformance.CheckLoss(e); err != nil {
+		t.Error(err)
+	}
+}
+
+// A loss of which only a variant is wrong.
+type secondFault struct{ faultyLoss }
+
+func (*secondFault) Variants() []losses.Loss {
+	return []losses.Loss{&secondFault{}, &secondFault{faultyLoss{Weight: 1, Power: 2, Fault: "a gradient 17 times too large"}}}
+}
+
+func TestVariantsOfLosses(t *testing.T) {
+	err := conformance.CheckLoss(registry.Entry[losses.Loss]{Name: "second", Doc: "a squared distance",
+		New: func() losses.Loss { return &secondFault{faultyLoss{Weight: 1, Power: 1}} }})
+	if err == nil || !strings.Contains(err.Error(), "loss second: variant 2: ") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,260 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Sizes of a losses.Example.
+const exampleRows, exampleWidth, exampleGroup = 16, 6, 4
+
+// exampleFactors are those of a losses.Example.
+func exampleFactors() []factor.Factor {
+	return []factor.Factor{{Name: "shape", Size: 3, Kind: factor.Categorical}, {Name: "size", Size: 4, Kind: factor.Ordinal}, {Name: "angle", Size: 4, Kind: factor.Circular}}
+}
+
+// array is an array of an example.
+type array struct {
+	name   string
+	shape  []int
+	values []float64
+	held   bool // no model output: its gradient is not asked for
+}
+
+// arrays lists the arrays of an example.
+func arrays(x *losses.Example) []array {
+	const n, d = exampleRows, exampleWidth
+	return []array{
+		{"images", []int{n, 2, 2, 1}, x.Images, true}, {"logits", []int{n, 2, 2, 1}, x.Logits, false},
+		{"codes", []int{n, d}, x.Codes, false}, {"sample", []int{n, d}, x.Sample, false},
+		{"log variance", []int{n, d}, x.LogVariance, false}, {"active", []int{n, d}, x.Active, true},
+		{"means", []int{n, 3}, x.Means, false}, {"log sigmas", []int{n, 3}, x.LogSigmas, false},
+		{"points", []int{n, 2}, x.Points, false}, {"moved", []int{n, 2}, x.Moved, false}, {"options", []int{n, 2}, x.Options, false},
+		{"projections", []int{n, d}, x.Projections, false}, {"predictions", []int{n, d}, x.Predictions, false}, {"targets", []int{n, d}, x.Targets, true},
+		{"queries", []int{n / 2, d}, x.Queries, false}, {"keys", []int{n / 2, d}, x.Keys, false}, {"negatives", []int{d, 10}, x.Negatives, true},
+		{"groups", []int{n, 3}, x.Groups, true}, {"values", []int{n, 3}, x.Values, true}, {"levels", []int{n, 3}, x.Levels, true},
+		{"exact", []int{n, d}, x.Exact, true}, {"angles", []int{n, 1}, x.Angles, true}, {"rotations", []int{n, 4}, x.Rotations, true},
+	}
+}
+
+// drawExample draws an example. A few levels are not known.
+func drawExample(stream string) *losses.Example {
+	r := rng.New(seed, "losses/"+stream)
+	draw := func(n int, scale float64) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = float64(float32(scale * r.NormFloat64()))
+		}
+		return x
+	}
+	part := func(n int) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = float64(float32(0.05 + 0.9*r.Float64()))
+		}
+		return x
+	}
+	const n, d = exampleRows, exampleWidth
+	x := &losses.Example{Images: part(4 * n), Logits: draw(4*n, 1), Codes: draw(n*d, 1), Sample: draw(n*d, 1), LogVariance: draw(n*d, 0.5), Active: make([]float64, n*d),
+		Means: draw(n*3, 1), LogSigmas: draw(n*3, 0.3), Points: draw(n*2, 0.5), Moved: draw(n*2, 0.5), Options: part(n * 2),
+		Projections: draw(n*d, 1), Predictions: draw(n*d, 1), Targets: draw(n*d, 1), Queries: draw(n/2*d, 0.4), Keys: draw(n/2*d, 0.4), Negatives: draw(d*10, 0.4),
+		Groups: make([]float64, n*3), Values: make([]float64, n*3), Levels: make([]float64, n*3), Exact: draw(n*d, 1), Angles: draw(n, 2), Rotations: draw(n*4, 1)}
+	for i := range x.Active {
+		if i/d%3 == 0 || i%d < 3 { // three kinds of rows would leave too few of each
+			x.Active[i] = 1
+		}
+	}
+	for row := range n {
+		for k, f := range exampleFactors() {
+			level, at := r.IntN(f.Size), 3*row+k
+			x.Levels[at], x.Groups[at], x.Values[at] = float64(level), float64(level), float64(float32(float64(level)/float64(f.Size-1)))
+			if f.Kind == factor.Circular {
+				x.Values[at] = float64(level) / float64(f.Size)
+			}
+			if row == 5 && k == 0 || row == 11 && k == 1 {
+				x.Levels[at], x.Groups[at], x.Values[at] = -1, -1, 0
+			}
+		}
+	}
+	return x
+}
+
+// posterior is the Gaussian posterior of an example.
+type posterior struct{ mean, logSigma *gorgonia.Node }
+
+func (p posterior) KL() (*gorgonia.Node, error) { return losses.KLGaussian(p.mean, p.logSigma) }
+
+// lossInput makes an input of the nodes of an example's arrays.
+func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
+	n := func(name string) *gorgonia.Node { return nodes[name] }
+	given := func(name string) func() (*gorgonia.Node, error) {
+		return func() (*gorgonia.Node, error) { return nodes[name], nil }
+	}
+	return &losses.Input{
+		Outputs: losses.Outputs{Rows: exampleRows, Images: n("images"), Logits: n("logits"), Codes: n("codes"), Sample: n("sample"), LogVariance: n("log variance"), Active: n("active"),
+			Options: n("options"), Hierarchy: hierarchy.Hierarchy{{}, {}, {}, {}, {}, {Options: []hierarchy.Hierarchy{{}, {{}}}}},
+			Posteriors: []losses.Posterior{posterior{n("means"), n("log sigmas")}},
+			Transports: []losses.Transport{{Points: n("points"), Moved: n("moved"), Sphere: true, Acts: true}},
+			Views:      &losses.Views{Projections: n("projections"), Predictions: n("predictions"), Targets: n("targets"), Queries: n("queries"), Keys: n("keys"), Negatives: n("negatives")}},
+		Batch: losses.Batch{Population: 100, Group: exampleGroup,
+			Labels: &losses.Labels{Factors: exampleFactors(), Groups: given("groups"), Exact: given("exact"),
+				Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
+					return nodes["values"], nodes["levels"], nil
+				}},
+			Transformations: &losses.Transformations{Factors: exampleFactors(), Rotations: 1,
+				Angles:   func(int) (*gorgonia.Node, error) { return nodes["angles"], nil },
+				Rotation: func(int) (*gorgonia.Node, error) { return nodes["rotations"], nil }}},
+		Trainer: &lossTrainer{of: nodes["codes"]},
+		Name:    "loss",
+	}
+}
+
+// lossTrainer gives losses what they ask for, in the element type of a node: schedules in step 5, and discriminators of
+// one small hidden layer.
+type lossTrainer struct {
+	of    *gorgonia.Node
+	count int
+}
+
+func (t *lossTrainer) constant(name string, value func(i int) float64, shape ...int) *gorgonia.Node {
+	t.count++
+	return numbers(t.of.Graph(), t.of.Dtype(), fmt.Sprintf("%s %d", name, t.count), value, shape...)
+}
+
+func (t *lossTrainer) Input(name string, shape ...int) (*gorgonia.Node, error) {
+	return t.constant(name, func(int) float64 { return 0 }, shape...), nil
+}
+
+func (t *lossTrainer) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
+	return t.constant(name, func(int) float64 { return at(5) }, 1), nil
+}
+
+func (t *lossTrainer) Discriminator(a losses.Adversary) (*gorgonia.Node, error) {
+	if a.Codes.Dims() != 2 {
+		return nil, fmt.Errorf("codes of shape %v; want [rows, columns]", a.Codes.Shape())
+	}
+	r := rng.New(seed, "discriminator")
+	width, weight := a.Codes.Shape()[1], func(int) float64 { return r.NormFloat64() / 2 }
+	h, err := layer.Dense(a.Codes, t.constant("w", weight, width, 4), t.constant("b", weight, 4), graph.Tanh)
+	if err != nil {
+		return nil, err
+	}
+	return layer.Dense(h, t.constant("v", weight, 4, a.Discriminator.Logits), t.constant("c", weight, a.Discriminator.Logits), graph.Linear)
+}
+
+func (*lossTrainer) Note(string) {}
+
+// numbers adds an input with values.
+func numbers(g *gorgonia.ExprGraph, dt tensor.Dtype, name string, value func(i int) float64, shape ...int) *gorgonia.Node {
+	v := tensor.New(tensor.Of(dt), tensor.WithShape(shape...))
+	for i := range v.DataSize() {
+		if dt == tensor.Float32 {
+			v.Float32s()[i] = float32(value(i))
+		} else {
+			v.Float64s()[i] = value(i)
+		}
+	}
+	return gorgonia.NewTensor(g, dt, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name), gorgonia.WithValue(v))
+}
+
+// arrayNodes adds inputs for arrays to a graph.
+func arrayNodes(g *gorgonia.ExprGraph, dt tensor.Dtype, all []array) map[string]*gorgonia.Node {
+	nodes := map[string]*gorgonia.Node{}
+	for _, a := range all {
+		nodes[a.name] = numbers(g, dt, a.name, func(i int) float64 { return a.values[i%len(a.values)] }, a.shape...)
+	}
+	return nodes
+}
+
+// hardExamples are examples at points where losses have kinks, or nothing to compare.
+func hardExamples() map[string]*losses.Example {
+	change := func(f func(x *losses.Example)) *losses.Example {
+		x := drawExample("hard")
+		f(x)
+		return x
+	}
+	every := func(x *losses.Example, f func(a array)) {
+		for _, a := range arrays(x) {
+			if !a.held {
+				f(a)
+			}
+		}
+	}
+	labels := func(x *losses.Example, level func(row int) float64) {
+		for _, a := range [][]float64{x.Groups, x.Levels} {
+			for i := range a {
+				a[i] = level(i / 3)
+			}
+		}
+	}
+	return map[string]*losses.Example{
+		"all rows equal": change(func(x *losses.Example) {
+			every(x, func(a array) {
+				row := len(a.values) / a.shape[0]
+				for i := range a.values {
+					a.values[i] = a.values[i%row]
+				}
+			})
+		}),
+		"all outputs zero": change(func(x *losses.Example) { every(x, func(a array) { clear(a.values) }) }),
+		"ties":             change(func(x *losses.Example) { every(x, func(a array) { round(a.values) }) }),
+		"one row per group": change(func(x *losses.Example) {
+			labels(x, func(row int) float64 { return float64(row % 3) })
+			for i := range x.Groups {
+				x.Groups[i] = float64(i / 3)
+			}
+		}),
+		"one group":   change(func(x *losses.Example) { labels(x, func(int) float64 { return 1 }); clear(x.Values) }),
+		"no labels":   change(func(x *losses.Example) { labels(x, func(int) float64 { return -1 }) }),
+		"none active": change(func(x *losses.Example) { clear(x.Active) }),
+	}
+}
+
+// round makes numbers 0 and 1.
+func round(x []float64) {
+	for i, v := range x {
+		x[i] = 0
+		if v > 0 {
+			x[i] = 1
+		}
+	}
+}
+
+// reached lists the inputs with names that a node depends on.
+func reached(root *gorgonia.Node, nodes map[string]*gorgonia.Node) map[string]bool {
+	named := map[*gorgonia.Node]string{}
+	for name, n := range nodes {
+		named[n] = name
+	}
+	found, seen := map[string]bool{}, map[*gorgonia.Node]bool{}
+	var walk func(n *gorgonia.Node)
+	walk = func(n *gorgonia.Node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		if name, ok := named[n]; ok {
+			found[name] = true
+		}
+		for at := root.Graph().From(n.ID()); at.Next(); {
+			walk(at.Node().(*gorgonia.Node))
+		}
+	}
+	walk(root)
+	return found
+}
+
+// apart reports whether two numbers differ by more than rounding in float64.
+func apart(a, b float64) bool {
+	return !(math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)))
+}

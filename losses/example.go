@@ -1,0 +1,54 @@
+package losses
+
+// Example holds numbers for the nodes of an [Input]: what package conformance gives to a
+// loss, and what an [Optimal] loss changes. Arrays are in row-major order. There are 16 images
+// in groups of 4, and the factors shape (categorical, 3 levels, of which 0 makes the categorical
+// dimension of a hierarchy inactive), size (ordinal, 4 levels) and angle (circular, 4 levels).
+type Example struct {
+	Images, Logits                     []float64 // [16, 2, 2, 1]
+	Codes, Sample, LogVariance, Active []float64 // [16, 6]
+	Means, LogSigmas                   []float64 // of a Gaussian posterior, [16, 3]
+	Points, Moved                      []float64 // of a circle on which transformations act, [16, 2]
+	Options                            []float64 // of one categorical dimension, [16, 2]
+
+	Projections, Predictions, Targets []float64 // of two views, [16, 6]
+	Queries, Keys                     []float64 // [8, 6]
+	Negatives                         []float64 // [6, 10]
+
+	Groups, Values, Levels []float64 // of the factors, [16, 3]
+	Exact                  []float64 // values of the continuous dimensions of a hierarchy, [16, 6]
+	Angles                 []float64 // by which a factor has turned, [16, 1]
+	Rotations              []float64 // axes and angles, [16, 4]
+}
+
+// Optimal is implemented by losses whose least value is 0.
+type Optimal interface {
+	// Optimum changes an example to one at which the loss is 0, and reports whether it has
+	// one with its settings. The loss is then nowhere below 0.
+	Optimum(x *Example) bool
+}
+
+// Varied is implemented by losses whose defaults are not all that there is to test.
+type Varied interface {
+	// Variants returns settings that are tested like the defaults.
+	Variants() []Loss
+}
+
+// uncorrelated sets the columns of codes [16, columns] to numbers of mean 0 and variance
+// scale^2 that are uncorrelated, those of Walsh functions.
+func uncorrelated(codes []float64, columns int, scale float64) {
+	for i := range codes {
+		row, pattern, sign := i/columns, i%columns+1, scale
+		for bits := row & pattern; bits != 0; bits &= bits - 1 {
+			sign = -sign
+		}
+		codes[i] = sign
+	}
+}
+
+// fill sets all elements to a number.
+func fill(x []float64, v float64) {
+	for i := range x {
+		x[i] = v
+	}
+}
