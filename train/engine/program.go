@@ -77,7 +77,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	}
 	g := p.asked.Graph
 	var learnables gorgonia.Nodes
-	p.names, learnables = reachable(g, p.loss.Total)
+	p.names, learnables = g.Reached(p.loss.Total)
 	if len(learnables) == 0 {
 		return nil, &Error{"losses", errors.New("none of the losses depends on a parameter of the model")}
 	}
@@ -188,37 +188,6 @@ func (l *plan) suitsViews(takes int) error {
 		return errors.New("the model takes images in [0, 1]; want views.pipeline without normalise")
 	}
 	return nil
-}
-
-// reachable lists the parameters that a loss has a gradient for: one need not
-// depend on the decoder, for example.
-func reachable(g *nn.Graph, loss *gorgonia.Node) (names []string, nodes gorgonia.Nodes) {
-	seen := map[*gorgonia.Node]bool{loss: true}
-	for stack := (gorgonia.Nodes{loss}); len(stack) > 0; {
-		n := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		var children gorgonia.Nodes
-		for at := g.From(n.ID()); at != nil && at.Next(); {
-			children = append(children, at.Node().(*gorgonia.Node))
-		}
-		o, ok := n.Op().(gorgonia.SDOp)
-		if !ok {
-			continue
-		}
-		for i, differentiable := range o.DiffWRT(len(children)) {
-			if differentiable && !seen[children[i]] {
-				seen[children[i]] = true
-				stack = append(stack, children[i])
-			}
-		}
-	}
-	all, learnables := g.Learnables()
-	for i, n := range learnables {
-		if seen[n] {
-			names, nodes = append(names, all[i]), append(nodes, n)
-		}
-	}
-	return names, nodes
 }
 
 // applicable leaves out losses that need labelled groups where the batches have none.
