@@ -43,25 +43,33 @@ func NewCoder(m models.Model, data models.Data) (*Coder, error) {
 		c.width += s.Width
 	}
 	var err error
-	if c.encoder, err = newHalf(m, "encoder", func(g *nn.Graph) (in, out *gorgonia.Node, err error) {
-		if in, err = g.Input("images", encodeBatch, data.Height, data.Width, data.Channels); err == nil {
+	if c.encoder, err = newEncoder(m, data, encodeBatch); err != nil {
+		return nil, err
+	}
+	if _, ok := m.(models.Decoder); ok {
+		c.decoder, err = newDecoder(m, c.width, encodeBatch)
+	}
+	return c, err
+}
+
+// newEncoder compiles a model's encoder for n images.
+func newEncoder(m models.Model, data models.Data, n int) (*half, error) {
+	return newHalf(m, "encoder", func(g *nn.Graph) (in, out *gorgonia.Node, err error) {
+		if in, err = g.Input("images", n, data.Height, data.Width, data.Channels); err == nil {
 			out, err = m.Encode(g, in)
 		}
 		return in, out, err
-	}); err != nil {
-		return nil, err
-	}
-	d, ok := m.(models.Decoder)
-	if !ok {
-		return c, nil
-	}
-	c.decoder, err = newHalf(m, "decoder", func(g *nn.Graph) (in, out *gorgonia.Node, err error) {
-		if in, err = g.Input("codes", encodeBatch, c.width); err == nil {
-			out, err = d.Decode(g, in)
+	})
+}
+
+// newDecoder compiles the decoder of a model that has one for n codes.
+func newDecoder(m models.Model, width, n int) (*half, error) {
+	return newHalf(m, "decoder", func(g *nn.Graph) (in, out *gorgonia.Node, err error) {
+		if in, err = g.Input("codes", n, width); err == nil {
+			out, err = m.(models.Decoder).Decode(g, in)
 		}
 		return in, out, err
 	})
-	return c, err
 }
 
 func newHalf(m models.Model, name string, build func(g *nn.Graph) (in, out *gorgonia.Node, err error)) (*half, error) {

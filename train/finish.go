@@ -12,8 +12,9 @@ import (
 	"github.com/unravel-ml/unravel/runs"
 )
 
-// finish encodes the data set, a sample or nothing, measures the codes, and draws figures and the report.
-func (s *session) finish(ctx context.Context, r *Result) (err error) {
+// finish encodes the data set, a sample or nothing, measures the codes, and draws figures and the report. keep asks for
+// the codes in the result.
+func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) {
 	l := s.loop
 	s.experiment.Progress = NewActivity(s.console.w)
 	defer s.experiment.Progress.End()
@@ -25,6 +26,9 @@ func (s *session) finish(ctx context.Context, r *Result) (err error) {
 	codes, err := s.encode(ctx, r)
 	if err != nil {
 		return err
+	}
+	if keep && codes.Data != nil {
+		r.Codes = s.experiment.codesOf(codes)
 	}
 	r.Metrics = []metrics.Result{}
 	if codes.Data != nil {

@@ -167,3 +167,14 @@ func (s *session) forget(files ...string) error {
 	}
 	return nil
 }
+
+// codesOf returns the codes of the data set with its factors as plain rows.
+func (e *Experiment) codesOf(codes metrics.Matrix) *Codes {
+	list := &Codes{Factors: e.Data.Factors()}
+	for i := range codes.Rows {
+		levels := make([]int, len(list.Factors))
+		e.Data.FactorsAt(i, levels)
+		list.Codes, list.Levels = append(list.Codes, appendRow(nil, codes.Row(i))), append(list.Levels, levels)
+	}
+	return list
+}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/runs"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -28,6 +29,17 @@ type Options struct {
 	// Hooks are called during training beside those of the run. A hook of priority 0 is called after an epoch was logged
 	// and measured, and before the checkpoint of the step or epoch.
 	Hooks []engine.Hook
+
+	// Codes asks for the codes in the result: of the images that the run encodes at its end, see metrics.sample and
+	// metrics.encode.
+	Codes bool
+}
+
+// Codes are codes of images with what is true of these: a row for each image, in the data set's order.
+type Codes struct {
+	Codes   [][]float32 // [n, d], the numbers that codes.npy holds
+	Factors []factor.Factor
+	Levels  [][]int // [n, k], by the factors
 }
 
 // ErrStopped is returned when work was asked to stop; what was trained is in a checkpoint.
@@ -44,6 +56,7 @@ type Result struct {
 	Losses  runs.Losses      `json:"losses"`  // means over the last epoch
 	Fit     *Fit             `json:"fit,omitempty"`
 	Metrics []metrics.Result `json:"metrics"`
+	Codes   *Codes           `json:"-"` // nil: Options.Codes did not ask for them, or the run encodes no image
 }
 
 // Run trains, measures and stores an experiment. When the context ends it saves
@@ -76,7 +89,7 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	defer s.close()
 	r := &Result{Name: c.Name, Dir: o.Dir, Seed: c.Seed}
 	if err = s.train(ctx); err == nil {
-		err = s.finish(ctx, r)
+		err = s.finish(ctx, r, o.Codes)
 	}
 	if err == nil {
 		err = s.record(begin)

@@ -1,0 +1,199 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// Encoder computes codes of images, and images of codes, with the model of a run. Goroutines may share it.
+type Encoder struct {
+	model models.Model
+	data  models.Data
+	views *augment.Views // images are normalised as these are; nil: not at all
+	width int
+
+	lock     sync.Mutex // held while a program is compiled
+	closed   bool
+	encoders []*pool // by batch size, largest first
+	decoders []*pool // nil: the model has no decoder
+}
+
+// serveBatches are the batch sizes that an Encoder has programs for, largest first, and the fewest rows that are quicker
+// in one of them than in smaller ones (BenchmarkEncoder: an image alone takes a third of the time of eight).
+var serveBatches = []struct{ images, least int }{{128, 128}, {8, 4}, {1, 1}}
+
+// pool holds the compiled programs of one batch size. A program serves one batch at a time; there are at most as many
+// as threads, compiled when first needed.
+type pool struct {
+	images  int
+	least   int // rows
+	compile func(n int) (*half, error)
+	free    chan *half
+	left    int // programs that may still be compiled
+}
+
+// OpenEncoder opens the encoder of the run in a folder. A damaged checkpoint is replaced by the one before. The
+// run's data set must be at hand: the model takes its image shape from there.
+func OpenEncoder(dir string) (*Encoder, error) {
+	x, _, err := OpenExperiment(dir)
+	if err != nil {
+		return nil, err
+	}
+	e := &Encoder{model: x.Model, data: x.modelData(), views: x.Config.Views, width: x.Coder.Width()}
+	encode := func(n int) (*half, error) { return newEncoder(e.model, e.data, n) }
+	decode := func(n int) (*half, error) { return newDecoder(e.model, e.width, n) }
+	if e.encoders, err = newPools(encode); err == nil && x.Coder.Decodes() {
+		e.decoders, err = newPools(decode)
+	}
+	return e, err
+}
+
+// newPools compiles the first program of each batch size.
+func newPools(compile func(n int) (*half, error)) ([]*pool, error) {
+	var list []*pool
+	for _, b := range serveBatches {
+		most := runtime.GOMAXPROCS(0)
+		p := &pool{images: b.images, least: b.least, compile: compile, free: make(chan *half, most), left: most - 1}
+		first, err := compile(b.images)
+		if err != nil {
+			return nil, err
+		}
+		p.free <- first
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// Width returns the number of columns of a code.
+func (e *Encoder) Width() int { return e.width }
+
+// ImageShape returns the height, width and channels of an image.
+func (e *Encoder) ImageShape() (height, width, channels int) {
+	return e.data.Height, e.data.Width, e.data.Channels
+}
+
+// Decodes reports whether the model has a decoder.
+func (e *Encoder) Decodes() bool { return e.decoders != nil }
+
+// Close lets go of the programs. Later calls are errors; those under way end as usual.
+func (e *Encoder) Close() error {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	e.closed = true
+	return nil
+}
+
+// Encode returns the codes, [n, Width], of n images, [n, height, width, channels], whose pixels are in [0, 1] unless the data
+// set is real-valued. A normalisation of the config's views is applied. The codes are those of unravel encode, bit for bit.
+func (e *Encoder) Encode(pixels []float32, n int) ([]float32, error) {
+	h, w, c := e.ImageShape()
+	if err := checkBatch("pixels", pixels, n, h*w*c, fmt.Sprintf("%d x %d x %d", h, w, c)); err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	codes, err := e.run(e.encoders, pixels, n, h*w*c, e.width, func(in []float32) {
+		if e.views != nil {
+			e.views.Plain(in, h, w, c)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return codes, nil
+}
+
+// Decode returns the images, [n, height, width, channels], of n codes, [n, Width]. Their pixels are in [0, 1] unless the data
+// set is real-valued.
+func (e *Encoder) Decode(codes []float32, n int) ([]float32, error) {
+	if e.decoders == nil {
+		return nil, errors.New("decode: the model has no decoder; want a run of a model with one, such as vae or ae")
+	}
+	if err := checkBatch("codes", codes, n, e.width, fmt.Sprint(e.width)); err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	h, w, c := e.ImageShape()
+	images, err := e.run(e.decoders, codes, n, e.width, h*w*c, func([]float32) {})
+	if err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	if !e.data.Real {
+		sigmoid(images)
+	}
+	return images, nil
+}
+
+// checkBatch reports an array that is not n rows of a size, or a number that is not finite.
+func checkBatch(what string, values []float32, n, size int, shape string) error {
+	if n < 0 || len(values) != n*size {
+		return fmt.Errorf("%d %s for n = %d; want n x %s = %d", len(values), what, n, shape, max(0, n)*size)
+	}
+	if i := slices.IndexFunc(values, notFinite); i >= 0 {
+		return fmt.Errorf("%s: element %d of row %d is %v; want finite numbers", what, i%size, i/size, values[i])
+	}
+	return nil
+}
+
+func notFinite(x float32) bool { return x-x != 0 }
+
+// run splits n rows over the programs.
+func (e *Encoder) run(pools []*pool, values []float32, n, from, to int, prepare func(in []float32)) ([]float32, error) {
+	out := make([]float32, 0, n*to)
+	for at := 0; at < n; {
+		p := poolFor(pools, n-at)
+		count := min(p.images, n-at)
+		h, err := e.take(p)
+		if err != nil {
+			return nil, err
+		}
+		out, err = h.run(out, count*to, func(in []float32) {
+			copy(in, values[at*from:(at+count)*from])
+			prepare(in[:count*from])
+		})
+		p.free <- h
+		if err != nil {
+			return nil, err
+		}
+		at += count
+	}
+	return out, nil
+}
+
+// poolFor chooses the batch size for the next of some rows.
+func poolFor(pools []*pool, rows int) *pool {
+	for _, p := range pools {
+		if rows >= p.least {
+			return p
+		}
+	}
+	return pools[len(pools)-1]
+}
+
+// take waits for a program, or compiles another one.
+func (e *Encoder) take(p *pool) (*half, error) {
+	e.lock.Lock()
+	if e.closed {
+		e.lock.Unlock()
+		return nil, errors.New("the encoder is closed")
+	}
+	select {
+	case h := <-p.free:
+		e.lock.Unlock()
+		return h, nil
+	default:
+	}
+	if p.left == 0 {
+		e.lock.Unlock()
+		return <-p.free, nil
+	}
+	defer e.lock.Unlock()
+	h, err := p.compile(p.images)
+	if err == nil {
+		p.left--
+	}
+	return h, err
+}
