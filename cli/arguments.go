@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// flagsLast moves flags behind everything else, so that they may stand anywhere:
-// kong takes a list of arguments in one piece only. What follows "--" is left alone.
+// flagsLast moves flags behind the arguments, so that a user may write them anywhere:
+// kong wants the arguments of a list side by side. Words after "--" stay where they are.
 func flagsLast(model *kong.Application, args []string) []string {
 	takesValue := map[string]func(arg string) bool{}
 	// The visitor returns no errors.
@@ -41,15 +41,15 @@ func flagsLast(model *kong.Application, args []string) []string {
 	return append(append(words, flags...), args...)
 }
 
-// helpCommand is `unravel help [COMMAND ...]`, which helpLast makes of it.
+// helpCommand is `unravel help [COMMAND ...]`, which helpLast turns into `unravel COMMAND --help`.
 type helpCommand struct {
-	Command []string `arg:"" optional:"" help:"The command; none: all of them."`
+	Command []string `arg:"" optional:"" help:"The command; if absent, all commands."`
 }
 
 // Run does nothing: there is always a --help.
 func (*helpCommand) Run() error { return nil }
 
-// helpLast makes `help train` the flag of that command.
+// helpLast turns `help train` into `train --help`.
 func helpLast(args []string) []string {
 	if len(args) == 0 || args[0] != "help" || slices.Contains(args, "--help") {
 		return args
@@ -59,7 +59,7 @@ func helpLast(args []string) []string {
 
 var unknownFlag = regexp.MustCompile(`^unknown flag --([\w.-]+)`)
 
-// overrideHint says how a setting of a config is given, if an unknown flag is called like one.
+// overrideHint suggests the override of a setting whose name an unknown flag has.
 func overrideHint(err error, args []string) string {
 	m := unknownFlag.FindStringSubmatch(err.Error())
 	if m == nil || args[0] != "train" {
@@ -78,7 +78,7 @@ func overrideHint(err error, args []string) string {
 	return ""
 }
 
-// valueOf is what follows a flag, as far as one can tell.
+// valueOf returns the word that seems to be the value of an unknown flag.
 func valueOf(flag string, args []string) string {
 	for i, a := range args {
 		if value, ok := strings.CutPrefix(a, flag+"="); ok {

@@ -9,8 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// chooseMetrics returns the metrics of the given names, with their defaults but for options of the form
-// METRIC.KEY=VALUE; nil if there are no names.
+// chooseMetrics returns metrics by name with their defaults, changed by options METRIC.KEY=VALUE; nil without names.
 func chooseMetrics(names, options []string) ([]metrics.Choice, error) {
 	if presetNamed(names) {
 		names = presets()[names[0]]
@@ -49,12 +48,12 @@ func chooseMetrics(names, options []string) ([]metrics.Choice, error) {
 
 func presetNamed(names []string) bool { return len(names) == 1 && presets()[names[0]] != nil }
 
-// presets are names for several metrics, of which those that do not apply are left out.
+// presets maps names to lists of metrics; those of a list that do not apply are left out.
 func presets() map[string][]string {
 	return map[string][]string{"all": metrics.Registry.Names(), "fast": metrics.FastNames()}
 }
 
-// decodeChoice reads a metric as a config has it.
+// decodeChoice decodes the settings of a metric as a config does.
 func decodeChoice(name string, settings []string) (metrics.Choice, error) {
 	var c struct {
 		Metrics []metrics.Choice `yaml:"metrics"`

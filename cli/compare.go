@@ -16,18 +16,18 @@ import (
 
 // compareCommand is `unravel compare SOURCE SOURCE ...`.
 type compareCommand struct {
-	Sources   []string `arg:"" name:"source" help:"Two or more runs: their folders, files of metrics as eval --out and training write them (.json), or codes made elsewhere (.npy, .npz, .csv), a row for each image."`
-	Factors   string   `placeholder:"FILE" help:"The factors of codes made elsewhere, as for eval; their metrics are computed."`
+	Sources   []string `arg:"" name:"source" help:"Two or more runs: folders of runs, files of metrics (.json, of eval --out or training), or files of codes (.npy, .npz, .csv), a row for each image."`
+	Factors   string   `placeholder:"FILE" help:"Factors of the files of codes, as for eval. Metrics of those files are computed."`
 	Types     []string `placeholder:"KIND" help:"Kinds of the columns of --factors, as for eval."`
-	Bins      int      `placeholder:"20" help:"Bins of a continuous factor, as for eval."`
-	Metrics   []string `placeholder:"NAME" help:"Metrics to compare, separated by commas. Those of runs that are not stored are computed. If absent, the stored ones, and for codes made elsewhere all that apply."`
-	UDR       string   `name:"udr" default:"lasso" enum:"lasso,spearman,none" help:"How columns of codes are compared for the unsupervised disentanglement ranking, where codes are of the same images: lasso, spearman or none."`
-	Threshold float64  `default:"0.05" help:"Code columns with a smaller standard deviation are left out of the ranking."`
+	Bins      int      `placeholder:"20" help:"Number of bins of a continuous factor, as for eval."`
+	Metrics   []string `placeholder:"NAME" help:"Metrics to compare, separated by commas; those that a run has not stored are computed. If absent: the stored metrics, and of files of codes all metrics that apply."`
+	UDR       string   `name:"udr" default:"lasso" enum:"lasso,spearman,none" help:"Similarity of code columns for the unsupervised disentanglement ranking (UDR), which needs codes of the same images: lasso, spearman or none."`
+	Threshold float64  `default:"0.05" help:"Least standard deviation of a code column that takes part in the ranking."`
 	JSON      bool     `name:"json" help:"Print one JSON object on standard output."`
-	Out       string   `placeholder:"DIR" help:"A folder to write to: compare.json, and as .csv the metrics, and as .csv and .png their ranks, Kendall's tau between them, and the ranking's pairs."`
+	Out       string   `placeholder:"DIR" help:"Write a folder: compare.json, the metrics as .csv, and as .csv and .png the ranks, Kendall's tau between metrics, and UDR by pairs of runs."`
 }
 
-// Run compares.
+// Run prints the comparison.
 func (c *compareCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.check(); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c *compareCommand) ranking() *metrics.UDR {
 	return u
 }
 
-// compared is one of the runs.
+// compared is a run with its results and codes.
 type compared struct {
 	name    string
 	results []metrics.Result
@@ -104,7 +104,7 @@ type compared struct {
 	factors *table.Table    // of the codes; nil: not known
 }
 
-// open reads a run, and computes what is not stored.
+// open reads a run and computes the metrics that it has not stored.
 func (c *compareCommand) open(ctx context.Context, source string, s *streams) (*compared, error) {
 	info, err := os.Stat(source)
 	switch {
@@ -161,7 +161,7 @@ func readLevels(dir string) (*table.Table, error) {
 	return nil, nil
 }
 
-// folderResults are the metrics of a run's folder: stored ones if they have all that are wanted.
+// folderResults returns the metrics of a run's folder: the stored results if all wanted metrics are among them.
 func (c *compareCommand) folderResults(ctx context.Context, dir string, s *streams) ([]metrics.Result, error) {
 	stored, err := readResults(filepath.Join(dir, "metrics.json"))
 	if len(c.Metrics) == 0 && !errors.Is(err, fs.ErrNotExist) {
@@ -192,7 +192,7 @@ func readResults(path string) ([]metrics.Result, error) {
 	return parseResults(src)
 }
 
-// named are the results of the names, all if there are none.
+// named returns the results with the given names, or all without names.
 func named(results []metrics.Result, names []string) ([]metrics.Result, error) {
 	if len(names) == 0 || len(names) == 1 && names[0] == "all" {
 		return results, nil
@@ -208,7 +208,7 @@ func named(results []metrics.Result, names []string) ([]metrics.Result, error) {
 	return chosen, nil
 }
 
-// rank computes UDR if all runs have codes of the same images; else it says why not.
+// rank computes UDR if all runs have codes of the same images, and otherwise logs the reason.
 func (c *compareCommand) rank(ctx context.Context, runs []*compared, s *streams) (*metrics.Agreement, error) {
 	if c.UDR == "none" {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/report"
 )
 
-// comparison is what compare finds. What a run does not have is null.
+// comparison is the JSON output of compare. A value that a run lacks is null.
 type comparison struct {
 	Runs    []string           `json:"runs"`
 	Metrics []comparedMetric   `json:"metrics"`
@@ -22,7 +22,7 @@ type comparison struct {
 	UDR     *metrics.Agreement `json:"udr,omitempty"`
 }
 
-// comparedMetric is a metric of all runs.
+// comparedMetric holds the values of one metric in all runs.
 type comparedMetric struct {
 	Name   string            `json:"name"`
 	Better metrics.Direction `json:"better"`
@@ -30,7 +30,7 @@ type comparedMetric struct {
 	Ranks  []cell            `json:"ranks"` // 1 is best
 }
 
-// cell is null in JSON if it is not one.
+// cell is a number, null in JSON if it is not finite.
 type cell float64
 
 func (n cell) MarshalJSON() ([]byte, error) {
@@ -40,7 +40,7 @@ func (n cell) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// newComparison puts the results of runs side by side, metrics in the order in which they are met.
+// newComparison collects the results of runs by metric, in the order of first occurrence.
 func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
 	x := &comparison{UDR: agreement}
 	at := map[string]int{}
@@ -74,7 +74,7 @@ func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
 	return x
 }
 
-// metric is the metric of a name, which it adds if it is new.
+// metric returns the metric of a name, added if it is new.
 func (x *comparison) metric(at map[string]int, name string, better metrics.Direction, runs int) *comparedMetric {
 	i, ok := at[name]
 	if !ok {
@@ -104,7 +104,7 @@ func (x *comparison) names() (names []string) {
 	return names
 }
 
-// grids are the metrics, their ranks, tau between them and the pairs of UDR.
+// grids returns the tables to write: metrics, ranks, Kendall's tau between metrics, UDR by pairs of runs.
 func (x *comparison) grids() (values, ranks, tau metrics.Grid, pairs *metrics.Grid) {
 	names := x.names()
 	values = metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs}
@@ -120,7 +120,7 @@ func (x *comparison) grids() (values, ranks, tau metrics.Grid, pairs *metrics.Gr
 	return values, ranks, tau, pairs
 }
 
-// inFolder are names without the folders that all are in, as figures cut long ones at their ends.
+// inFolder strips the folders that all names share: figures cut long names at their ends.
 func inFolder(names []string) []string {
 	common := names[0][:strings.LastIndexAny(names[0], `/\`)+1]
 	for _, name := range names {
@@ -135,7 +135,7 @@ func inFolder(names []string) []string {
 	return short
 }
 
-// print writes tables for people: runs have numbers there, as their names may be long.
+// print writes the tables as text, with numbers for runs, as names may be long.
 func (x *comparison) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, name := range x.Runs {
@@ -180,7 +180,7 @@ func (x *comparison) print(w io.Writer) error {
 
 func (x *comparison) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(x) }
 
-// writeFiles writes what --out promises into a folder that is there.
+// writeFiles writes the files of --out into an existing folder.
 func (x *comparison) writeFiles(dir string) error {
 	write := func(name string, content func(io.Writer) error) error {
 		return disk.WriteFile(filepath.Join(dir, name), content, false)

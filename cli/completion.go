@@ -21,7 +21,7 @@ type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash: source <(unravel completion bash); zsh: source <(unravel completion zsh), after compinit; fish: unravel completion fish | source."`
 }
 
-// completionScripts ask the program what can stand at the cursor, and offer files if it has no answer.
+// completionScripts ask the program for candidates at the cursor, and offer files if it has none.
 var completionScripts = map[string]string{
 	"bash": `_unravel() {
 	local IFS=$'\n' cur="${COMP_WORDS[COMP_CWORD]}" line="${COMP_LINE:0:COMP_POINT}"
@@ -72,12 +72,12 @@ func (c *completionCommand) Run(s *streams) error {
 	return err
 }
 
-// completeCommand is what the scripts call.
+// completeCommand is the command that the scripts call.
 type completeCommand struct {
-	Words []string `arg:"" optional:"" passthrough:"" help:"The words of the command line up to the cursor."`
+	Words []string `arg:"" optional:"" passthrough:"" help:"Words of the command line up to the cursor."`
 }
 
-// Run prints what can stand in the place of the last word, one a line.
+// Run prints the candidates for the last word, one a line.
 func (c *completeCommand) Run(k *kong.Kong, s *streams) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
@@ -97,7 +97,7 @@ func (c *completeCommand) Run(k *kong.Kong, s *streams) error {
 	return nil
 }
 
-// candidates lists what can follow words; nothing if files may.
+// candidates lists the words that can follow; none where the shell should offer files.
 func candidates(app *kong.Application, words []string, last string) []string {
 	node, values, flag := app.Node, []string(nil), (*kong.Flag)(nil)
 	for _, w := range words {
@@ -166,7 +166,7 @@ func childNames(node *kong.Node) (names []string) {
 	return names
 }
 
-// flagValues lists what a flag takes, unless that is a file or anything.
+// flagValues lists the values of a flag; none of flags that take files or any text.
 func flagValues(flag *kong.Flag) []string {
 	if flag.Enum != "" {
 		return slices.DeleteFunc(flag.EnumSlice(), func(v string) bool { return v == "" })
@@ -182,7 +182,7 @@ func flagValues(flag *kong.Flag) []string {
 	return nil
 }
 
-// arguments lists what a command takes after the values that it has.
+// arguments lists the candidates for the next argument of a command.
 func arguments(app *kong.Application, node *kong.Node, values []string) []string {
 	switch node.Path() {
 	case "train", "import":
@@ -208,7 +208,7 @@ func arguments(app *kong.Application, node *kong.Node, values []string) []string
 	return nil
 }
 
-// first are the candidates for the first argument.
+// first returns a list for the first argument, and nothing for later ones.
 func first(values, list []string) []string {
 	if len(values) > 0 {
 		return nil
@@ -216,7 +216,7 @@ func first(values, list []string) []string {
 	return list
 }
 
-// listed lists kinds, then the names of a kind.
+// listed lists the kinds of parts for the first argument, and the names of the kind for the second.
 func listed(values []string) (names []string) {
 	for _, k := range kinds() {
 		switch {
@@ -231,7 +231,7 @@ func listed(values []string) (names []string) {
 	return names
 }
 
-// overrides are the keys of settings, each with "=".
+// overrides lists the keys of settings, each with "=".
 func overrides(settings any) (list []string) {
 	for _, o := range config.Options(settings) {
 		if !slices.Contains(strings.Split(o.Key, "."), "N") {

@@ -33,21 +33,21 @@ func (*dataListCommand) Run(s *streams) error {
 
 // dataShowCommand is `unravel data show NAME [option=value ...]`.
 type dataShowCommand struct {
-	Name    string         `arg:"" help:"The data set, see unravel data list."`
-	Options []string       `arg:"" optional:"" help:"Its options, such as size=32."`
-	Out     string         `default:"" placeholder:"FILE" help:"The PNG to write; NAME.png if absent."`
-	Rows    string         `placeholder:"FACTOR" help:"The factor that changes from row to row; the first if absent."`
-	Columns string         `placeholder:"FACTOR" help:"The factor that changes from column to column; the last if absent."`
-	Count   int            `default:"8" help:"Levels of each factor to show."`
-	Fixed   map[string]int `placeholder:"FACTOR=LEVEL" help:"Levels of the other factors; 0 if absent."`
-	Scale   int            `default:"0" help:"Enlargement of each pixel; 0: as fits."`
-	Augment augmentFlag    `placeholder:"PIPELINE" help:"Show random images and augmented views of them, in place of factors: by a pipeline's name (unravel list pipelines), a list such as [flip,crop], or, without a value, that of Cao et al. 2022."`
+	Name    string         `arg:"" help:"Name of the data set (see unravel data list)."`
+	Options []string       `arg:"" optional:"" help:"Options of the data set, such as size=32."`
+	Out     string         `default:"" placeholder:"FILE" help:"PNG file to write; if absent, NAME.png."`
+	Rows    string         `placeholder:"FACTOR" help:"Factor that changes from row to row; if absent, the first."`
+	Columns string         `placeholder:"FACTOR" help:"Factor that changes from column to column; if absent, the last."`
+	Count   int            `default:"8" help:"Number of levels of each factor to show."`
+	Fixed   map[string]int `placeholder:"FACTOR=LEVEL" help:"Levels of the other factors; if absent, 0."`
+	Scale   int            `default:"0" help:"Side of a pixel of the data set in the PNG; 0: chosen by the size of the sheet."`
+	Augment augmentFlag    `placeholder:"PIPELINE" help:"Show random images and augmented views of them instead of factors. The value is the name of a pipeline (unravel list pipelines) or a list such as [flip,crop]; without one, the pipeline of Cao et al. 2022."`
 }
 
-// augmentFlag is the value of --augment, which may be absent.
+// augmentFlag is the flag --augment, whose value is optional.
 type augmentFlag struct{ pipeline augment.Pipeline }
 
-// Decode takes the next argument if it is a pipeline.
+// Decode takes the next word if it is a pipeline.
 func (a *augmentFlag) Decode(ctx *kong.DecodeContext) error {
 	text := "negative-free"
 	if t := ctx.Scan.Peek(); t.Type == kong.FlagValueToken || t.Type == kong.UntypedToken && a.takes(fmt.Sprint(t.Value)) {
@@ -61,7 +61,7 @@ func (a *augmentFlag) Decode(ctx *kong.DecodeContext) error {
 	return err
 }
 
-// takes says whether an argument after the flag is its value.
+// takes reports whether the word after the flag is its value.
 func (*augmentFlag) takes(text string) bool {
 	return strings.HasPrefix(text, "[") || slices.Contains(augment.Presets.Names(), text)
 }
@@ -108,7 +108,7 @@ func (c *dataShowCommand) Run(s *streams) error {
 	return nil
 }
 
-// draw draws images by two factors, or views of images.
+// draw draws a sheet of images by two factors, or of views of images.
 func (c *dataShowCommand) draw(d datasets.Dataset) (image.Image, error) {
 	o := report.SheetOptions{Row: c.Rows, Column: c.Columns, Rows: c.Count, Columns: c.Count, Fixed: c.Fixed, Scale: c.Scale}
 	if c.Augment.pipeline == nil {

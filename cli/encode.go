@@ -12,11 +12,11 @@ import (
 
 // encodeCommand is `unravel encode --run DIR`.
 type encodeCommand struct {
-	Dir string `name:"run" required:"" placeholder:"DIR" help:"The run's folder."`
-	Out string `placeholder:"FILE" help:"Where to write the codes, float32 [n, d]; the factors, [n, k], go beside them: levels, int64, or, of hierarchical data, true values, with the levels in a file of their own. codes.npy in the run's folder if absent."`
+	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
+	Out string `placeholder:"FILE" help:"File of the codes, float32 [n, d]; if absent, codes.npy in the run's folder. Factors [n, k] go beside it: levels as int64 or, of hierarchical data, true values, with the levels in a file of their own."`
 }
 
-// Run encodes the run's data set, or the sample that its config asks for.
+// Run encodes the run's data set, or the sample that its config sets.
 func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 	e, warning, err := train.OpenExperiment(c.Dir)
 	if err != nil {
@@ -47,8 +47,8 @@ func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
-// besideCodes names a file that goes with a file of codes: codes.npy has
-// factors.npy, other.npy has other-factors.npy.
+// besideCodes returns the path of a file that belongs to a file of codes: factors.npy beside
+// codes.npy, other-factors.npy beside other.npy.
 func besideCodes(codes, name string) string {
 	dir, base := filepath.Split(codes)
 	if base == runs.CodesFile {

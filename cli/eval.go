@@ -14,25 +14,25 @@ import (
 
 // evalCommand is `unravel eval (--run DIR | --codes F --factors F)`.
 type evalCommand struct {
-	Dir       string   `name:"run" xor:"source" placeholder:"DIR" help:"A run's folder: its model is evaluated on its data set."`
-	Codes     string   `xor:"source" placeholder:"FILE" help:"Codes made elsewhere, a row for each image: .npy or .npz (FILE.npz:NAME, the only array, or the one called codes) of any number type, or .csv."`
-	Factors   string   `placeholder:"FILE" help:"The factors of those codes, a column for each: a file as for --codes (in .npz, the array called factors)."`
-	Rotations string   `placeholder:"FILE" help:"Rotations in space of the same rows, a factor called rotation, for dlsbd: an array of matrices [N, 3, 3] or [N, 9] (row by row), or of quaternions [N, 4] (real part first); a file as for --codes (in .npz, the array called rotations). The other factors may then be absent."`
-	Types     []string `placeholder:"KIND" help:"Kinds of the columns of --factors, one for all or one for each, separated by commas: ordinal, circular (or angular; its values go evenly around), circular:PERIOD (angles in parts of a period, such as circular:360 for degrees or circular:64 for levels 0 to 63, of any sample of rows), categorical (or discrete), continuous. If absent, a column of whole numbers or of at most --bins different numbers is ordinal, any other continuous. contraction-max, contraction-mean, mse, mae and me take continuous factors in their own units (--option mse.units=range maps them to [0, 1]) and levels mapped to [0, 1]. Metrics of turning, such as dlsbd, need circular."`
-	Bins      int      `placeholder:"20" help:"Bins of a continuous factor, of equal width, for metrics that need levels."`
-	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns, from 0, of each factor, for metrics of sub-codes. If absent, one column for each where there are as many, else the best one for each; in a run, as many for each as for the next where that fits."`
-	Metrics   []string `placeholder:"NAME" help:"Metrics to compute, separated by commas; all: every one that applies; fast: those of them that take milliseconds. If absent, those of the run, or all."`
-	Option    []string `sep:"none" placeholder:"METRIC.KEY=VALUE" help:"An option of one of these metrics, such as downstream.top=2 (unravel list metrics NAME has them); repeatable."`
+	Dir       string   `name:"run" xor:"source" placeholder:"DIR" help:"Folder of a run, whose model is measured on its data set."`
+	Codes     string   `xor:"source" placeholder:"FILE" help:"File of codes, a row for each image: .npy, .npz (FILE.npz:NAME, the only array, or the one called codes) or .csv, of any number type."`
+	Factors   string   `placeholder:"FILE" help:"File of the factors of the codes, a column for each factor; formats as for --codes (in .npz, the array called factors)."`
+	Rotations string   `placeholder:"FILE" help:"File of rotations in space of the same rows, for dlsbd, as a factor called rotation: matrices [N, 3, 3] or [N, 9] (row by row), or quaternions [N, 4] (real part first). Formats as for --codes (in .npz, the array called rotations). --factors may then be absent."`
+	Types     []string `placeholder:"KIND" help:"Kinds of the columns of --factors, one for all or one for each, separated by commas: ordinal; circular (or angular: values are evenly spaced around the circle); circular:PERIOD (values are angles, PERIOD to a full turn, such as circular:360 for degrees or circular:64 for levels 0 to 63; any sample of rows); categorical (or discrete); continuous. If absent, a column of whole numbers, or of at most --bins distinct numbers, is ordinal, any other continuous. contraction-max, contraction-mean, mse, mae and me use continuous factors in their own units (--option mse.units=range scales them to [0, 1]) and other factors by levels scaled to [0, 1]. Metrics of rotations, such as dlsbd, need circular factors."`
+	Bins      int      `placeholder:"20" help:"Number of bins, of equal width, of a continuous factor, for metrics of levels. If absent, 20."`
+	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor, counted from 0, for metrics of sub-codes: \"0-1;2\" gives the first factor two and the second one. If absent: one column for each factor, the best match if there are spare columns; of a run, equally many for each factor where that fits."`
+	Metrics   []string `placeholder:"NAME" help:"Metrics to compute, separated by commas. all: every metric that applies; fast: those that take milliseconds. If absent: the run's metrics, or all."`
+	Option    []string `sep:"none" placeholder:"METRIC.KEY=VALUE" help:"Option of one of these metrics, such as downstream.top=2 (see unravel list metrics NAME); repeatable."`
 
-	Hierarchy     string `placeholder:"FILE" help:"The hierarchy of the codes, for r4c and h-error: .json, a list of dimensions such as [{\"type\": \"continuous\"}, {\"type\": \"categorical\", \"options\": [[], [...]]}]. Columns are laid out with categorical dimensions first, as 1 + the option, then continuous ones; 0 is inactive."`
-	TrueHierarchy string `placeholder:"FILE" help:"The hierarchy of the factors, for h-error and purity: a file as for --hierarchy."`
-	Components    string `placeholder:"FILE" help:"The component of each code, for purity and coverage: a file as for --codes (in .npz, the array called components), whole numbers, -1 for discarded codes."`
+	Hierarchy     string `placeholder:"FILE" help:"Hierarchy of the codes, for r4c and h-error: a .json list of dimensions such as [{\"type\": \"continuous\"}, {\"type\": \"categorical\", \"options\": [[], [...]]}]. Code columns are the categorical dimensions, as 1 + option, then the continuous ones; 0 is inactive."`
+	TrueHierarchy string `placeholder:"FILE" help:"Hierarchy of the factors, for h-error and purity; format as for --hierarchy."`
+	Components    string `placeholder:"FILE" help:"File of the component of each code, for purity and coverage: whole numbers, -1 for discarded codes; formats as for --codes (in .npz, the array called components)."`
 
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
-	Out  string `placeholder:"DIR" help:"A folder to write to: metrics.json, metrics.csv, the matrices behind metrics as .csv and .png, ranks.csv, which columns tell most of every factor, codes.png, codes against factors, med-selected.png, the columns that med chooses, manipulation.csv and .png, how the columns vary while one factor moves, and the hierarchies as .png."`
+	Out  string `placeholder:"DIR" help:"Write a folder: metrics.json and .csv; each metric's matrix as .csv and .png; ranks.csv, a ranking of code columns for each factor; codes.png, codes against factors; med-selected.png, the columns that med selects; manipulation.csv and .png, the variance of each column while one factor varies; and the hierarchies as .png."`
 }
 
-// Run measures.
+// Run computes and prints the metrics.
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.check(); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	return report.Metrics(s.out, results)
 }
 
-// check reports options that do not go together.
+// check reports options that exclude or need each other.
 func (c *evalCommand) check() error {
 	switch {
 	case c.Dir != "" && (c.Factors != "" || c.Rotations != ""):
@@ -83,7 +83,7 @@ func (c *evalCommand) check() error {
 	return nil
 }
 
-// evaluation is what there is to measure.
+// evaluation is the input of metrics with the metrics to compute.
 type evaluation struct {
 	in       *metrics.Input
 	seed     uint64
@@ -92,7 +92,7 @@ type evaluation struct {
 	remarks  []string // lines for the log
 }
 
-// open reads what is to be measured, and chooses the metrics.
+// open reads the codes and factors, and chooses the metrics.
 func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error) {
 	names := c.Metrics
 	if len(names) == 0 && c.Dir == "" {
@@ -147,7 +147,7 @@ func (e *evaluation) openRun(ctx context.Context, dir string, s *streams) error 
 	return nil
 }
 
-// setBlocks gives the code columns of each factor to the metrics that have sub-codes.
+// setBlocks sets the code columns of each factor in the metrics of sub-codes.
 func (e *evaluation) setBlocks(text string) error {
 	codes, err := parseBlocks(text, e.in)
 	if err != nil {
@@ -159,7 +159,7 @@ func (e *evaluation) setBlocks(text string) error {
 	return nil
 }
 
-// setCodes reports whether any metric has sub-codes.
+// setCodes sets sub-codes in the metrics that have them, and reports whether there is one.
 func (e *evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (used bool) {
 	for _, c := range e.chosen {
 		if m, ok := c.Value.(metrics.SubCoded); ok {
@@ -170,8 +170,8 @@ func (e *evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (use
 	return used
 }
 
-// results computes the metrics. Those that do not apply are an error, or left out
-// with a line on the log.
+// results computes the metrics. One that does not apply is an error if it was named, and else
+// left out with a line in the log.
 func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result, error) {
 	if !e.optional {
 		if err := metrics.Suits(e.in, e.chosen); err != nil {

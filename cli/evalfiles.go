@@ -58,8 +58,8 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 	return nil
 }
 
-// sameRows wants as many rows of factors as of codes, as far as that is known before the files are
-// read: an archive of a megabyte can hold gigabytes.
+// sameRows checks, from the headers of the files, that factors have as many rows as codes: an archive of a
+// megabyte can hold gigabytes.
 func sameRows(codes, factors string) error {
 	n, _, err := table.Size(codes, "codes")
 	if err != nil {
@@ -132,7 +132,7 @@ func addRotations(in *metrics.Input, path string) error {
 	return nil
 }
 
-// describeFactors writes kinds for people, columns of one kind together.
+// describeFactors lists factors with their kinds and numbers of levels.
 func describeFactors(in *metrics.Input) string {
 	var parts []string
 	for j, f := range in.Factors {

@@ -50,7 +50,7 @@ func (c *evalCommand) readHierarchies(in *metrics.Input) error {
 	return nil
 }
 
-// hierarchyFigures are the figures of the hierarchies that are known, by file name.
+// hierarchyFigures maps file names to figures of the known hierarchies.
 func (e *evaluation) hierarchyFigures() map[string]func(io.Writer) error {
 	all := map[string]func(io.Writer) error{}
 	if h := e.in.Hierarchy; h != nil {
@@ -81,7 +81,7 @@ func (e *evaluation) hierarchyFigures() map[string]func(io.Writer) error {
 	return all
 }
 
-// chosen counts the rows that chose each option of the categorical columns, the first ones of a table.
+// chosen counts, for each option of the categorical columns, the rows that have it.
 func chosen(h hierarchy.Hierarchy, rows int, value func(i, column int) float64) [][]int {
 	var counts [][]int
 	for column, options := range h.Categoricals() {
@@ -96,7 +96,7 @@ func chosen(h hierarchy.Hierarchy, rows int, value func(i, column int) float64) 
 	return counts
 }
 
-// withOptions says which option of eval gives what a metric misses.
+// withOptions adds to an error the option of eval that supplies what a metric lacks.
 func withOptions(err error) error {
 	for missing, option := range map[metrics.Missing]string{
 		metrics.MissingHierarchy:     "it with --hierarchy",

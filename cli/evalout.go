@@ -25,7 +25,7 @@ const (
 	maxShownFactors = 8
 )
 
-// evaluated is a result with its best known parts beside its value.
+// evaluated is a result with its main parts as fields.
 type evaluated struct {
 	metrics.Result
 	Score     *float64  `json:"score,omitempty"` // e^-value, of metrics whose papers use it
@@ -41,7 +41,7 @@ func writeSummary(w io.Writer, results []metrics.Result) error {
 	return json.NewEncoder(w).Encode(map[string]any{"metrics": all})
 }
 
-// score is the part of that name; nil if a metric has none.
+// score returns the part of a name; nil if the metric has none.
 func score(r metrics.Result) *float64 {
 	if part := r.Part("score"); len(part) == 1 {
 		return &part[0]
@@ -49,7 +49,7 @@ func score(r metrics.Result) *float64 {
 	return nil
 }
 
-// writeFiles writes what --out promises into a folder that is there.
+// writeFiles writes the files of --out into an existing folder.
 func (e *evaluation) writeFiles(ctx context.Context, dir string, results []metrics.Result) error {
 	write := func(name string, content func(io.Writer) error) error {
 		return disk.WriteFile(filepath.Join(dir, name), content, false)
@@ -86,8 +86,8 @@ func (e *evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	return write("codes.png", e.drawCodes)
 }
 
-// rankRecords lists code columns for every factor from the one that tells most on, by every matrix of
-// columns and factors; of equal ones the first comes first.
+// rankRecords ranks the code columns for every factor by every matrix of columns and factors, best first; ties keep
+// the order of columns.
 func (e *evaluation) rankRecords(results []metrics.Result) [][]string {
 	head := []string{"metric", "matrix", "factor"}
 	for i := range e.in.Codes.Cols {
@@ -119,7 +119,7 @@ func (e *evaluation) rankRecords(results []metrics.Result) [][]string {
 	return list
 }
 
-// ofCodes says whether a matrix has a row for each of some code columns and a column for each of some factors.
+// ofCodes reports whether a matrix has code columns as rows and factors as columns.
 func (e *evaluation) ofCodes(g metrics.Grid) bool {
 	for _, row := range g.Rows {
 		c, err := strconv.Atoi(strings.TrimPrefix(row, "z"))
@@ -151,7 +151,7 @@ func records(results []metrics.Result) [][]string {
 	return list
 }
 
-// gridRecords is a matrix with the names of its columns above and of its rows in front.
+// gridRecords returns the cells of a matrix with a header row and a column of row names.
 func gridRecords(g metrics.Grid) [][]string {
 	list := [][]string{append([]string{g.Name}, g.Columns...)}
 	for i, row := range g.Values {
@@ -166,8 +166,8 @@ func gridRecords(g metrics.Grid) [][]string {
 
 func digitsOf(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// drawCodes draws code columns against factors: of many images some, at random (even
-// steps through a grid can meet few levels of a factor), and of many factors the first.
+// drawCodes plots code columns against factors: at most so many images, at random (a regular stride would alias
+// with the factor grid), and the first factors.
 func (e *evaluation) drawCodes(w io.Writer) error {
 	n, k := e.in.Codes.Rows, len(e.in.Factors)
 	rows := rng.New(e.seed, "figure/codes").Perm(n)[:min(n, maxDots)]
@@ -189,7 +189,7 @@ func (e *evaluation) drawCodes(w io.Writer) error {
 	return report.CodesAgainstFactors(w, title, codes, factors)
 }
 
-// column is the values of some rows.
+// column returns the values of some rows.
 func column(name string, rows []int, value func(row int) float64) report.Column {
 	c := report.Column{Name: name}
 	for _, i := range rows {

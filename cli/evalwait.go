@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// patienceOf is the time after which a metric counts as slow: people who look on have less.
+// patienceOf returns the time after which a computation counts as slow, which is shorter on a terminal.
 func patienceOf(log io.Writer) time.Duration {
 	if plain.Terminal(log) != nil {
 		return time.Second
@@ -32,8 +32,8 @@ func (e *evaluation) measure(ctx context.Context, i int, patience time.Duration,
 	return results, err
 }
 
-// patiently computes something. It calls slow if that takes longer than the patience, and
-// does not wait for it when the context ends, which it may see a little later. The error is then train.ErrStopped.
+// patiently runs a computation and calls slow once it has taken longer than the patience. When the context ends it returns
+// train.ErrStopped at once; the computation ends a little later.
 func patiently[T any](ctx context.Context, patience time.Duration, compute func() (T, error), slow func()) (T, error) {
 	type outcome struct {
 		value   T

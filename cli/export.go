@@ -21,8 +21,8 @@ const (
 
 // exportCommand is `unravel export --run DIR`.
 type exportCommand struct {
-	Dir    string `name:"run" required:"" placeholder:"DIR" help:"The run's folder."`
-	Format string `default:"safetensors" enum:"safetensors,onnx" help:"safetensors: the parameters by name. onnx: a network, operator set 17, that other programs run."`
+	Dir    string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
+	Format string `default:"safetensors" enum:"safetensors,onnx" help:"safetensors: parameters by name. onnx: a network of operator set 17."`
 	Part   string `enum:"encoder,decoder," default:"" placeholder:"PART" help:"encoder or decoder: only that one. If absent: all parameters (safetensors), or the encoder (onnx)."`
 	Layout string `enum:"unravel,pytorch" default:"unravel" help:"Order of axes. unravel: images [N, H, W, C]. pytorch: images [N, C, H, W], and, of safetensors, names and shapes of a state_dict."`
 	Out    string `placeholder:"FILE" help:"Where to write; if absent, weights.safetensors, encoder.onnx or decoder.onnx in the run's folder."`

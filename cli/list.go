@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
@@ -21,17 +22,17 @@ import (
 
 // listCommand is `unravel list [KIND] [NAME]`.
 type listCommand struct {
-	Kind string `arg:"" optional:"" help:"models, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, algorithms, sources (of codes for tables) or configs."`
-	Name string `arg:"" optional:"" help:"One of them, with its options."`
+	Kind string `arg:"" optional:"" help:"Kind of part: models, encoders, decoders, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, algorithms, sources (of codes for tables) or configs."`
+	Name string `arg:"" optional:"" help:"Name of one part, to print its options, defaults and source."`
 }
 
-// item is an entry of any registry.
+// item is an entry of a registry.
 type item struct {
 	name, doc, source, units string
 	settings                 any
 }
 
-// kind is one registry.
+// kind is a registry with its name in the plural.
 type kind struct {
 	plural string
 	items  []item
@@ -45,10 +46,12 @@ func itemsOf[T any](t *registry.Registry[T]) []item {
 	return list
 }
 
-// kinds lists everything that a config can name.
+// kinds lists the registries of parts that a config can name.
 func kinds() []kind {
 	return []kind{
 		{"models", itemsOf(models.Registry)},
+		{"encoders", itemsOf(nn.Encoders)},
+		{"decoders", itemsOf(nn.Decoders)},
 		{"latents", itemsOf(latent.Registry)},
 		{"losses", itemsOf(losses.Registry)},
 		{"metrics", itemsOf(metrics.Registry)},
@@ -73,7 +76,7 @@ func pipelineItems() []item {
 	return list
 }
 
-// algorithmItems lists what has a command of its own.
+// algorithmItems lists the algorithms that have commands of their own.
 func algorithmItems() []item {
 	options := mimosa.Defaults()
 	return []item{{

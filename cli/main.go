@@ -1,5 +1,5 @@
-// Package cli is the command line of Unravel as a library, so that a program with parts of its own has
-// every command:
+// Package cli is the command line of Unravel as a library. A program that registers parts of its own and calls [Main] has
+// every command: its parts can be named in configs, listed, trained, measured, swept and exported.
 //
 //	func main() {
 //		err := errors.Join(losses.Register(...), models.Register(...))
@@ -9,8 +9,8 @@
 //		cli.Main()
 //	}
 //
-// Human text goes to standard error, results to standard output. Exit codes: 0
-// done, 1 failed, 2 wrong usage or config, 130 stopped by a signal after saving.
+// Text for people goes to standard error, results go to standard output. Exit codes are 0 (done), 1 (failed), 2 (wrong usage
+// or config) and 130 (stopped by a signal, after saving).
 package cli
 
 import (
@@ -41,12 +41,14 @@ const (
 	exitStopped = 130
 )
 
-// Main runs the command line of the process, and ends the process with the command's exit code.
+// Main runs the command line of the process and exits with the command's code. It bounds the memory that the garbage
+// collector lets grow, and turns signals into an orderly end. Parts must be registered before it is called. A sweep runs
+// this program, as os.Executable names it, once for each run.
 func Main() {
 	if have := memory.Machine(); !math.IsInf(have, 1) { // the collector works harder rather than ask for more
 		debug.SetMemoryLimit(int64(have * memory.Share))
 	}
-	os.Exit(run(onSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(Run(onSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // commands are the command line's; one file each.
@@ -54,21 +56,21 @@ type commands struct {
 	Train   trainCommand   `cmd:"" help:"Train a model; without a config, the quickstart."`
 	Eval    evalCommand    `cmd:"" help:"Measure the codes of a run, or codes in .npy, .npz or .csv files."`
 	Compare compareCommand `cmd:"" help:"Compare runs, or codes made elsewhere: metrics side by side, ranks, Kendall's tau, UDR."`
-	Encode  encodeCommand  `cmd:"" help:"Write a run's representations and factors as .npy files."`
+	Encode  encodeCommand  `cmd:"" help:"Write the codes and factors of a run as .npy files."`
 	Export  exportCommand  `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`
-	Import  importCommand  `cmd:"" help:"Make a run of weights from elsewhere, or of an export."`
+	Import  importCommand  `cmd:"" help:"Make a run from a file of weights."`
 	Table   tableCommand   `cmd:"" help:"Compute a table of a paper and set it beside the printed one; without a name, list the tables."`
-	Sweep   sweepCommand   `cmd:"" help:"Make many runs of one experiment, those that are missing."`
+	Sweep   sweepCommand   `cmd:"" help:"Make the missing runs of an experiment with many settings and seeds."`
 	Runs    runsCommand    `cmd:"" help:"List, filter, compare and export runs."`
-	Worker  workerCommand  `cmd:"" hidden:"" help:"A process of a sweep."`
+	Worker  workerCommand  `cmd:"" hidden:"" help:"One run of a sweep, in a process of its own."`
 	Mimosa  mimosaCommand  `cmd:"" help:"Learn a hierarchy of dimensions from codes."`
 	Data    dataCommand    `cmd:"" help:"List data sets, or draw one."`
-	List    listCommand    `cmd:"" help:"List what a config can name, with options and sources."`
+	List    listCommand    `cmd:"" help:"List what a config can name, with options, defaults and sources."`
 
-	Help       helpCommand       `cmd:"" help:"Show help, of one command with its name."`
+	Help       helpCommand       `cmd:"" help:"Show help, or the help of one command."`
 	Version    versionCommand    `cmd:"" help:"Print the version of the code, and what it runs on."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
-	Complete   completeCommand   `cmd:"" hidden:"" help:"What the script asks."`
+	Complete   completeCommand   `cmd:"" hidden:"" help:"List candidates for the script of completion."`
 }
 
 // streams are where a command writes.
@@ -84,8 +86,10 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// run executes a command line and returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+// Run runs a command line, without the program's name, and returns its exit code. Results go to stdout, text for people
+// to stderr. A command that trains saves and stops when the context ends. It is for tests and for programs that embed commands;
+// sweeps start the program itself again, which must then call [Main].
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
 	out, log := plain.NewWriter(stdout), plain.NewLog(stderr)
 	defer func() {
 		if p := recover(); p != nil {

@@ -86,7 +86,7 @@ func (o outcome) String() string {
 func call(t testing.TB, args ...string) outcome {
 	t.Helper()
 	var out, log bytes.Buffer
-	code := run(context.Background(), args, &out, &log)
+	code := Run(context.Background(), args, &out, &log)
 	return outcome{code, out.String(), log.String()}
 }
 

@@ -22,13 +22,13 @@ import (
 
 // mimosaCommand is `unravel mimosa (--run DIR | --codes FILE) [option=value ...]`.
 type mimosaCommand struct {
-	Options []string `arg:"" optional:"" help:"Options, such as min_merged=500; unravel list algorithms mimosa has all of them."`
-	Dir     string   `name:"run" xor:"source" placeholder:"DIR" help:"A run's folder: its model encodes its data set."`
-	Codes   string   `xor:"source" placeholder:"FILE" help:"Codes made elsewhere, a row for each image: .npy, .npz (FILE.npz:NAME, the only array, or the one called codes) or .csv."`
-	Factors string   `placeholder:"FILE" help:"What these codes truly are: whole numbers in one column or several, a file as for --codes (in .npz, the array called factors). Rows with the same numbers have the same dimensions."`
-	Truth   string   `placeholder:"FILE" help:"The true hierarchy of these codes, as .json."`
+	Options []string `arg:"" optional:"" help:"Options, such as min_merged=500 (see unravel list algorithms mimosa)."`
+	Dir     string   `name:"run" xor:"source" placeholder:"DIR" help:"Folder of a run, whose model encodes its data set."`
+	Codes   string   `xor:"source" placeholder:"FILE" help:"File of codes, a row for each image: .npy, .npz (FILE.npz:NAME, the only array, or the one called codes) or .csv."`
+	Factors string   `placeholder:"FILE" help:"File of the true dimensions of the codes: whole numbers in one or more columns; rows with equal numbers have the same dimensions. Formats as for --codes (in .npz, the array called factors)."`
+	Truth   string   `placeholder:"FILE" help:"True hierarchy of the codes, as .json."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
-	Out     string   `placeholder:"DIR" help:"A folder to write to: hierarchy.json, components.npy (the component of each code, -1: none), assignments.npy (a column for each categorical dimension: 1 + the option of each code, 0 where it lacks the dimension, -1: not assigned; of a run, a row for each image), mimosa.json, hierarchy.png and components.png."`
+	Out     string   `placeholder:"DIR" help:"Write a folder: hierarchy.json, components.npy (the component of each code, -1: none), assignments.npy (a column for each categorical dimension: 1 + the option of each code, 0 where it lacks the dimension, -1: not assigned; of a run, a row for each image), mimosa.json, hierarchy.png and components.png."`
 }
 
 // Run learns the hierarchy.
@@ -80,7 +80,7 @@ func (c *mimosaCommand) Run(ctx context.Context, s *streams) error {
 	return x.print(s.out)
 }
 
-// mimosaOptions are the defaults with the given changes, name=value.
+// mimosaOptions returns the default options with the changes name=value.
 func mimosaOptions(changes []string) (mimosa.Options, error) {
 	settings := struct {
 		Mimosa mimosa.Options `yaml:"mimosa"`
@@ -96,7 +96,7 @@ func mimosaOptions(changes []string) (mimosa.Options, error) {
 	return settings.Mimosa, err
 }
 
-// check reports flags that do not go together.
+// check reports flags that exclude or need each other.
 func (c *mimosaCommand) check() error {
 	switch {
 	case c.Dir == "" && c.Codes == "":
@@ -107,7 +107,7 @@ func (c *mimosaCommand) check() error {
 	return nil
 }
 
-// exploration is what MIMOSA works on and what it finds.
+// exploration is the input of MIMOSA with its result.
 type exploration struct {
 	name   string
 	codes  metrics.Matrix
@@ -190,7 +190,7 @@ func openExploredRun(ctx context.Context, dir string, s *streams) (*exploration,
 	return x, nil
 }
 
-// numberRows numbers the different rows of a table in the order in which they appear.
+// numberRows numbers the distinct rows of a table in the order of first occurrence.
 func numberRows(data []int64, cols int) (number []int, names []string) {
 	known := map[string]int{}
 	for i := 0; i < len(data); i += cols {
@@ -205,7 +205,7 @@ func numberRows(data []int64, cols int) (number []int, names []string) {
 	return number, names
 }
 
-// measure compares what was found with what is true.
+// measure compares the learned hierarchy and components with the true ones.
 func (x *exploration) measure(ctx context.Context) error {
 	if x.truth != nil {
 		d := hierarchy.Distance(x.result.Hierarchy, x.truth)
@@ -226,7 +226,7 @@ func (x *exploration) measure(ctx context.Context) error {
 	return nil
 }
 
-// print writes the hierarchy and the components for people.
+// print writes the hierarchy and the components as text.
 func (x *exploration) print(w io.Writer) error {
 	r := x.result
 	fmt.Fprint(w, r.Hierarchy.Text(x.labels()))

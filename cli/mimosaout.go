@@ -58,7 +58,7 @@ func (x *exploration) summary(o mimosa.Options) mimosaSummary {
 	return m
 }
 
-// optionValues are the options by their names in configs.
+// optionValues maps the names of options in configs to values.
 func optionValues(o mimosa.Options) map[string]any {
 	return map[string]any{
 		"neighbors": o.Neighbors, "ransac_fraction": o.RansacFraction, "min_variance": o.MinVariance, "min_decay": o.MinDecay,
@@ -67,7 +67,7 @@ func optionValues(o mimosa.Options) map[string]any {
 	}
 }
 
-// labels count the codes of every option.
+// labels counts the codes of every option.
 func (x *exploration) labels() hierarchy.Labels {
 	options := x.result.Hierarchy.Categoricals()
 	rows := make([][]int, len(options))
@@ -82,7 +82,7 @@ func (x *exploration) labels() hierarchy.Labels {
 	return hierarchy.Labels{Rows: rows}
 }
 
-// writeFiles writes what --out promises into a folder that is there.
+// writeFiles writes the files of --out into an existing folder.
 func (x *exploration) writeFiles(dir string, o mimosa.Options) error {
 	r := x.result
 	for _, f := range []struct {
@@ -109,7 +109,7 @@ func (x *exploration) writeFiles(dir string, o mimosa.Options) error {
 	return nil
 }
 
-// rows is the number of rows of the arrays: of the codes, or of all images of a run.
+// rows returns the number of rows of the arrays: one for each code, or for each image of a run.
 func (x *exploration) rows() int {
 	if x.images == nil {
 		return x.codes.Rows
@@ -170,7 +170,7 @@ func (x *exploration) drawComponents(w io.Writer) error {
 	return report.Groups(w, x.name+": components", table)
 }
 
-// along returns the places of codes along the first three principal axes of some codes; at least two columns.
+// along projects codes onto the first three principal axes of some codes; the result has at least two columns.
 func (x *exploration) along(rows, of []int) []report.Column {
 	d := x.codes.Cols
 	points := make([]float64, 0, len(of)*d)
@@ -202,7 +202,7 @@ func allRows(n int) []int {
 	return list
 }
 
-// pick returns the values of some rows.
+// pick returns the values of the given rows.
 func pick(values, rows []int) []int {
 	list := make([]int, len(rows))
 	for n, i := range rows {

@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// writeOut writes a file that the user named, as a whole or not at all. Devices
-// and pipes are written to, not replaced.
+// writeOut writes a file that the user named, whole or not at all. Devices and pipes are written to
+// and not replaced.
 func writeOut(path string, write func(io.Writer) error) error {
 	info, err := os.Stat(path)
 	switch {

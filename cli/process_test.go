@@ -243,7 +243,7 @@ func TestSignalWhileEncoding(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var log bytes.Buffer
-	if code := run(ctx, []string{"encode", "--run", dir, "--out", out}, io.Discard, &log); code != 130 || log.String() != "unravel: stopped by a signal\n" {
+	if code := Run(ctx, []string{"encode", "--run", dir, "--out", out}, io.Discard, &log); code != 130 || log.String() != "unravel: stopped by a signal\n" {
 		t.Errorf("exit code %d: %s", code, log.String())
 	}
 	if entries, err := os.ReadDir(filepath.Dir(out)); err != nil || len(entries) > 0 {

@@ -17,9 +17,9 @@ import (
 
 // runsCommand is `unravel runs [DIR]`.
 type runsCommand struct {
-	Dir    string   `arg:"" optional:"" default:"runs" help:"A folder with runs in it and below it."`
-	Filter []string `placeholder:"KEY=VALUE" help:"Only runs with this setting, state, or other column; several filters must all hold. KEY!=VALUE: without it; KEY<VALUE and KEY>VALUE compare numbers."`
-	By     []string `placeholder:"KEY" help:"Compare: one line for all runs with the same values of these columns, with the mean and the standard deviation of each result."`
+	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder that holds runs, at any depth."`
+	Filter []string `placeholder:"KEY=VALUE" help:"Keep runs whose column KEY (a setting, result, state, ...) equals VALUE. KEY!=VALUE excludes them; KEY<VALUE and KEY>VALUE compare numbers. Repeatable: all filters must hold."`
+	By     []string `placeholder:"KEY" help:"Group runs by these columns: one line for each group, with mean and standard deviation of every result."`
 	CSV    bool     `name:"csv" xor:"format" help:"Print all columns as CSV."`
 	JSON   bool     `name:"json" xor:"format" help:"Print JSON."`
 }
@@ -53,7 +53,7 @@ func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 	return printRuns(s, runs)
 }
 
-// columnError makes a mistake in the command line of an error of package index.
+// columnError turns an error of package index into one of usage.
 func columnError(err error) error {
 	var unknown *index.UnknownColumnError
 	if errors.As(err, &unknown) {
@@ -64,7 +64,7 @@ func columnError(err error) error {
 
 func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// shownColumns are the columns that tell runs apart, and what the runs have found.
+// shownColumns returns the columns of the printed list: settings in which runs differ, and main results.
 func shownColumns(runs []*index.Run) []index.Column {
 	var list []index.Column
 	for _, c := range index.Columns(runs) {
@@ -80,7 +80,7 @@ func shownColumns(runs []*index.Run) []index.Column {
 	return list
 }
 
-// runRecords are the runs as rows of text, the names of columns first. Short ones are for people.
+// runRecords returns a header and a row of cells for each run; short ones have rounded numbers and "-" for no value.
 func runRecords(columns []index.Column, runs []*index.Run, short bool) [][]string {
 	list := [][]string{nil}
 	for _, c := range columns {

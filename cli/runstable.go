@@ -20,7 +20,7 @@ type shownColumn struct {
 	rank   int // columns of high ranks go first where there is no room
 }
 
-// maxCell is the width of the cells of settings, in letters.
+// maxCell is the greatest width of a cell of settings, in letters.
 const maxCell = 28
 
 // cut shortens a text in its middle.
@@ -33,7 +33,7 @@ func cut(s string, width int) string {
 	return string(letters[:head]) + "…" + string(letters[len(letters)-(width-1-head):])
 }
 
-// width is that of a column.
+// width returns the width of a column, in letters.
 func (c *shownColumn) width() int {
 	w := utf8.RuneCountInString(c.header)
 	for _, cell := range c.cells {
@@ -52,8 +52,8 @@ func widthOfAll(list []shownColumn) int {
 	return sum
 }
 
-// fit makes columns fit a width: first by short names, then by shorter names of runs, then by leaving out those of
-// the highest ranks, whose names it returns.
+// fit makes columns fit a width: it shortens headers and cells, and then leaves out the columns of the highest
+// ranks, whose names it returns.
 func fit(list []shownColumn, width int) (fitting []shownColumn, left []string) {
 	if widthOfAll(list) <= width {
 		return list, nil
@@ -81,7 +81,7 @@ func fit(list []shownColumn, width int) (fitting []shownColumn, left []string) {
 	return list, left
 }
 
-// shortName is the shortest end of a key that no other key has.
+// shortName returns the shortest suffix of a key that no other key has.
 func shortName(name string, all []string) string {
 	parts := strings.Split(name, ".")
 	for n := 1; n < len(parts); n++ {
@@ -94,7 +94,7 @@ func shortName(name string, all []string) string {
 	return name
 }
 
-// printFitted prints columns as far as they fit, and says which do not.
+// printFitted prints the columns that fit, and logs the names of the others.
 func printFitted(s *streams, list []shownColumn) error {
 	fitting, left := fit(list, widthOf(s.out))
 	t := tabwriter.NewWriter(s.out, 0, 0, columnGap, ' ', 0)
@@ -122,13 +122,13 @@ func printFitted(s *streams, list []shownColumn) error {
 	return nil
 }
 
-// The ranks of columns that stay, and of those that go first.
+// The ranks of columns that are never left out, and of those that are left out first.
 const (
 	neverOut = -1
 	afterAll = math.MaxInt32
 )
 
-// printRuns prints what tells runs apart, and what they have found.
+// printRuns prints runs with the settings in which they differ and their results.
 func printRuns(s *streams, runs []*index.Run) error {
 	if len(runs) == 0 {
 		_, err := fmt.Fprintln(s.out, "no runs")
@@ -147,7 +147,7 @@ func printRuns(s *streams, runs []*index.Run) error {
 	return printFitted(s, list)
 }
 
-// rank gives columns of runs their ranks: settings and results in turns, each with those first that most runs have.
+// rank orders columns by importance: settings and results alternate, those that most runs have first.
 func rank(list []shownColumn, runs []*index.Run) {
 	var settings, results []int
 	for i, c := range list {

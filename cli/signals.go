@@ -12,29 +12,29 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// How long a command may take to end by itself after a signal. One that waits for input, or
-// computes what cannot be interrupted, is then ended.
+// The time that a command has to end after a signal. One that waits for input, or
+// computes without looking at its context, is killed then.
 const (
 	quitPatience  = time.Second      // it has nothing to save
 	savePatience  = 8 * time.Second  // it ends a step of training and saves
 	sweepPatience = 70 * time.Second // its processes save
 )
 
-// stopper ends the program that does not end by itself.
+// stopper kills a program that does not end in time.
 type stopper struct{ patience atomic.Int64 }
 
 type stopperKey struct{}
 
-// allow lets a command take longer to end after a signal.
+// allow gives a command more time to end after a signal.
 func allow(ctx context.Context, patience time.Duration) {
 	if s, ok := ctx.Value(stopperKey{}).(*stopper); ok {
 		s.patience.Store(int64(patience))
 	}
 }
 
-// onSignals returns a context that ends with the first signal to stop. The program ends with the second
-// one, or when its patience is over. A pipe that nobody reads any more, and a limit to the size
-// of files, are errors of writing, which do not end it.
+// onSignals returns a context that ends with the first signal to stop. The second signal, or the end of the time
+// allowed, kills the program. A pipe without a reader and a limit on file sizes are errors of
+// writing instead.
 func onSignals(parent context.Context) context.Context {
 	signal.Ignore(writeSignals...)
 	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// writeSignals end programs that write where nothing can be written.
+// writeSignals are the signals of failed writes.
 var writeSignals = []os.Signal{syscall.SIGPIPE, syscall.SIGXFSZ}

@@ -19,15 +19,15 @@ import (
 
 // sweepCommand is `unravel sweep FILE`.
 type sweepCommand struct {
-	File   string `arg:"" name:"config" help:"The sweep: a YAML file (see docs/sweeps.md)."`
-	Jobs   int    `default:"1" help:"Runs at once; they share the processors."`
-	DryRun bool   `help:"List what would run, and how long it would take, and run nothing."`
-	Retry  bool   `help:"Make failed runs again, too."`
-	Out    string `placeholder:"DIR" help:"The folder of the runs; runs/NAME if absent."`
+	File   string `arg:"" name:"config" help:"YAML file of the sweep (see docs/sweeps.md)."`
+	Jobs   int    `default:"1" help:"Number of runs at a time, which share the processors."`
+	DryRun bool   `help:"List the runs that would be made with an estimate of their time; run nothing."`
+	Retry  bool   `help:"Repeat failed runs too."`
+	Out    string `placeholder:"DIR" help:"Folder of the runs; if absent, runs/NAME."`
 	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
 }
 
-// Run makes the runs that are missing.
+// Run makes the missing runs.
 func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
 	if c.Jobs < 1 {
 		return usagef("--jobs %d: want 1 or more", c.Jobs)
@@ -56,7 +56,7 @@ func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
 	return errors.Join(c.print(s.out, outcomes), err, failures(outcomes, c.Out))
 }
 
-// execute makes runs in processes of their own, and shows how far they are.
+// execute makes each run in a process of its own and shows progress.
 func execute(ctx context.Context, s *streams, dir string, runs []sweep.Run, jobs int, retry bool) ([]sweep.Outcome, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -70,7 +70,7 @@ func execute(ctx context.Context, s *streams, dir string, runs []sweep.Run, jobs
 	})
 }
 
-// failures is the error of a sweep with failed runs; nil if there are none.
+// failures returns the error of a sweep with failed runs; nil without any.
 func failures(outcomes []sweep.Outcome, dir string) error {
 	var failed []string
 	for _, o := range outcomes {
@@ -99,7 +99,7 @@ type sweepRun struct {
 	Fit     *train.Fit         `json:"fit,omitempty"`
 }
 
-// print prints what became of the runs.
+// print lists the runs with their states and results.
 func (c *sweepCommand) print(w io.Writer, outcomes []sweep.Outcome) error {
 	var list []sweepRun
 	for _, o := range outcomes {
@@ -143,7 +143,7 @@ func (c *sweepCommand) print(w io.Writer, outcomes []sweep.Outcome) error {
 	return t.Flush()
 }
 
-// dryRun lists what would run.
+// dryRun lists the runs that would be made.
 func (c *sweepCommand) dryRun(ctx context.Context, s *streams, runs []sweep.Run) error {
 	list, err := sweep.Forecasts(ctx, c.Out, runs, c.Jobs)
 	if err != nil {
@@ -164,7 +164,7 @@ func forecastRuns(list []sweep.Forecast) []sweepRun {
 	return runs
 }
 
-// total is how long so many runs at once take.
+// total estimates the time of runs made several at a time.
 func total(list []sweep.Forecast, jobs int) time.Duration {
 	var sum, longest time.Duration
 	for _, f := range list {
@@ -174,7 +174,7 @@ func total(list []sweep.Forecast, jobs int) time.Duration {
 	return max(sum/time.Duration(jobs), longest)
 }
 
-// printForecasts lists forecasts for people.
+// printForecasts prints forecasts as a table.
 func printForecasts(w io.Writer, list []sweep.Forecast, jobs int) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTATE\tWOULD TAKE")

@@ -95,7 +95,7 @@ func TestSweepMistakes(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	var out, log strings.Builder
-	if code := run(ctx, []string{"sweep", file, "--out", dir}, &out, &log); code != exitStopped {
+	if code := Run(ctx, []string{"sweep", file, "--out", dir}, &out, &log); code != exitStopped {
 		t.Errorf("stopped: code %d, %s", code, log.String())
 	}
 }

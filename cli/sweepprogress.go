@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/runs/sweep"
 )
 
-// sweepProgress shows how far a sweep is: on a terminal in a line with a bar that stays, elsewhere in a line now and then.
+// sweepProgress shows the progress of a sweep: on a terminal as a bar, elsewhere as a line now and then.
 type sweepProgress struct {
 	w        io.Writer
 	terminal *os.File // nil: w is none
@@ -26,7 +26,7 @@ type sweepProgress struct {
 	drawn int // letters of the line that stands
 }
 
-// barWidth is that of the bar, in letters.
+// barWidth is the width of the bar, in letters.
 const barWidth = 24
 
 func newSweepProgress(w io.Writer) *sweepProgress {
@@ -37,7 +37,7 @@ func newSweepProgress(w io.Writer) *sweepProgress {
 	return p
 }
 
-// observe is told the status.
+// observe receives the status of the sweep.
 func (p *sweepProgress) observe(s sweep.Status) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -75,7 +75,7 @@ func (p *sweepProgress) erase() {
 	}
 }
 
-// clear takes the line away.
+// clear erases the bar.
 func (p *sweepProgress) clear() {
 	p.lock.Lock()
 	defer p.lock.Unlock()

@@ -28,25 +28,25 @@ import (
 
 // tableCommand is `unravel table [NAME]`.
 type tableCommand struct {
-	Name  string `arg:"" optional:"" help:"A table that comes with unravel, or a .yaml file; none: list the tables."`
-	Scale string `placeholder:"NAME" default:"quick" help:"How much is computed: quick, or full, with as many draws and runs as the paper has, or more; some tables have others between them, which the list of tables shows."`
-	Out   string `placeholder:"DIR" help:"A folder to write to: NAME.md, NAME.csv, NAME.tex, NAME.html and, of some tables, figures: boxes as NAME.png, curves as NAME-COLUMN.png."`
+	Name  string `arg:"" optional:"" help:"Name of a table, or a .yaml file; if absent, the tables are listed."`
+	Scale string `placeholder:"NAME" default:"quick" help:"Amount of computing: quick, or full (at least as many draws and runs as in the paper). Some tables have scales between these; see the list of tables."`
+	Out   string `placeholder:"DIR" help:"Write a folder: NAME.md, .csv, .tex and .html and, of some tables, box plots (NAME.png) and curves (NAME-COLUMN.png)."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 
-	NoRun  bool   `help:"Train nothing: show the cells whose runs there are."`
-	DryRun bool   `help:"List the runs that would be made, and how long they would take, and make none."`
-	Runs   string `placeholder:"DIR" help:"The folder of the runs; that in runs/tables which the table names, or NAME, if absent."`
-	Jobs   int    `default:"1" help:"Runs at once; they share the processors."`
-	Retry  bool   `help:"Make failed runs again, too."`
+	NoRun  bool   `help:"Train nothing: show the cells whose runs exist."`
+	DryRun bool   `help:"List the runs that would be made with an estimate of their time; make none."`
+	Runs   string `placeholder:"DIR" help:"Folder of the runs; if absent, the one in runs/tables that the table names, or NAME there."`
+	Jobs   int    `default:"1" help:"Number of runs at a time, which share the processors."`
+	Retry  bool   `help:"Repeat failed runs too."`
 }
 
 // tableRuns is the folder of the runs of tables.
 const tableRuns = "runs/tables"
 
-// printWidth is the width of a table that is not printed on a terminal.
+// printWidth is the width of a table where there is no terminal.
 const printWidth = 100
 
-// Run computes.
+// Run computes and prints a table, or lists the tables.
 func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	if c.Name == "" {
 		if c.Out != "" || c.JSON || c.NoRun || c.DryRun || c.Runs != "" || c.Retry {
@@ -102,12 +102,12 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	return errors.Join(result.Print(s.out, widthOf(s.out)), failed)
 }
 
-// runsOf is the folder of a table's runs.
+// runsOf returns the folder of a table's runs.
 func runsOf(t *tables.Table) string {
 	return filepath.Join(filepath.FromSlash(tableRuns), cmp.Or(t.Folder, t.Name))
 }
 
-// train makes the runs that are missing. Those that have failed are an error for when the table is shown.
+// train makes the missing runs. Failed runs are an error that is returned after the table is shown.
 func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (failed, err error) {
 	if !t.Trains() && c.DryRun {
 		return nil, usagef("--dry-run: the table %s trains nothing", t.Name)
@@ -130,8 +130,7 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 	return failures(outcomes, c.Runs), err
 }
 
-// compute computes a table. When the patience is over, lines say how far it is, never sooner after
-// each other than that.
+// compute computes a table. After the patience is over it logs progress, at intervals of at least the patience.
 func (c *tableCommand) compute(ctx context.Context, t *tables.Table, s *streams, patience time.Duration) (*tables.Result, error) {
 	var lock sync.Mutex // progress comes from another goroutine
 	var slow bool
@@ -186,7 +185,7 @@ func listTables(ctx context.Context, w io.Writer) error {
 	return t.Flush()
 }
 
-// coverage counts the cells that come out as printed, and all that are printed, and says whether there are values to compare with them.
+// coverage counts the cells that agree with the printed ones and all printed cells, and reports whether any value was computed.
 func coverage(ctx context.Context, t *tables.Table) (reproduced, printed int, computed bool, err error) {
 	if !t.Trains() {
 		reproduced, printed = t.Coverage()
@@ -205,7 +204,7 @@ func coverage(ctx context.Context, t *tables.Table) (reproduced, printed int, co
 	return reproduced, printed, computed, nil
 }
 
-// writeShared writes the files of --out when no other process does that shares the runs: both may end at the same moment.
+// writeShared writes the files of --out under the lock of the runs, which another process may share and end at the same moment.
 func writeShared(ctx context.Context, dir, folder string, r *tables.Result) (err error) {
 	unlock, err := runs.Lock(ctx, folder)
 	if err != nil {
@@ -238,7 +237,7 @@ func writeTable(dir string, r *tables.Result) error {
 	return nil
 }
 
-// widthOf is the width of a terminal.
+// widthOf returns the width of a terminal in letters, or printWidth.
 func widthOf(w io.Writer) int {
 	if f := plain.Terminal(w); f != nil {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {

@@ -115,7 +115,7 @@ func TestTableStopped(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	var out, log bytes.Buffer
-	if code := run(ctx, []string{"table", "enriching-table2"}, &out, &log); code != exitStopped || out.Len() > 0 {
+	if code := Run(ctx, []string{"table", "enriching-table2"}, &out, &log); code != exitStopped || out.Len() > 0 {
 		t.Errorf("exit code %d, %s, %s", code, out.String(), log.String())
 	}
 }

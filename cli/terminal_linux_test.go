@@ -43,7 +43,7 @@ func onTerminal(t *testing.T, columns uint16, args ...string) string {
 		_, _ = io.Copy(&text, control) // it ends with an error when the terminal is closed
 		close(drawn)
 	}()
-	code := run(context.Background(), args, terminal, terminal)
+	code := Run(context.Background(), args, terminal, terminal)
 	if err := terminal.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -22,13 +22,13 @@ import (
 // trainCommand is `unravel train [CONFIG] [key=value ...]`.
 type trainCommand struct {
 	Args   []string `arg:"" optional:"" name:"config" help:"A YAML file or the name of an embedded experiment (see unravel list configs), then overrides key.path=value."`
-	Dir    string   `name:"run" placeholder:"DIR" help:"The run's folder; if absent, one in runs/ that is called after the config and its overrides."`
-	Resume bool     `help:"Continue the run in that folder; its own config is used if none is named."`
-	DryRun bool     `help:"Check the config, print it with its overrides and all defaults, and train nothing."`
+	Dir    string   `name:"run" placeholder:"DIR" help:"Folder of the run; if absent, one in runs/ that is named after the config and its overrides."`
+	Resume bool     `help:"Continue the run in the folder of --run. If no config is given, the run's own is used."`
+	DryRun bool     `help:"Check the config and print it with overrides and all defaults; train nothing."`
 	JSON   bool     `name:"json" help:"Print one JSON object on standard output."`
 }
 
-// Run trains.
+// Run trains, or checks the config.
 func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 	settings, overrides, err := c.config()
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 	return report.Metrics(s.out, result.Metrics)
 }
 
-// dryTrain prints the config of a run, and says where it would be.
+// dryTrain prints the config of a run and logs its folder.
 func dryTrain(c train.Config, dir string, s *streams) error {
 	if err := train.Check(c); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (c *trainCommand) config() (read train.Config, overrides []string, err erro
 	return read, overrides, err
 }
 
-// folderOf is the folder of a run for which none is named. One that a run with other settings has is left to it.
+// folderOf returns the default folder of a run, which no run with other settings has.
 func folderOf(c train.Config, overrides []string) (string, error) {
 	var settings []sweep.Setting
 	for _, o := range overrides {
@@ -144,7 +144,7 @@ func readConfig(name string) (file string, source []byte, err error) {
 	return "", nil, usagef("config: there is neither a file nor an experiment %q%s", name, registry.Suggest(name, configs.Names()))
 }
 
-// withFlags says in terms of the command line how an interrupted or existing run goes on.
+// withFlags adds to an error of an interrupted or existing run the flags that continue it.
 func withFlags(err error, dir string) error {
 	switch {
 	case errors.Is(err, train.ErrStopped):

@@ -14,7 +14,7 @@ type versionCommand struct {
 	JSON bool `name:"json" help:"Print one JSON object on standard output."`
 }
 
-// Run prints what run.json says of the code and the machine.
+// Run prints the version of the code, of Go, and of the kernels.
 func (c *versionCommand) Run(s *streams) error {
 	set, err := kernel.InstructionSet()
 	if err != nil {
