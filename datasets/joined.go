@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -123,7 +122,7 @@ func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 	}
 	joined.Unlabelled = joinUnlabelled(d, joined, splits)
 	if len(joined.Groups) == 0 && len(joined.Unlabelled) == 0 {
-		return nil, errors.New("supervision leaves nothing to train on")
+		return nil, errNothing
 	}
 	return joined, nil
 }

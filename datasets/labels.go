@@ -276,6 +276,8 @@ func TableLabels(factors []factor.Factor, table []int32) *Labels {
 	for c := range factors {
 		l.column = append(l.column, c)
 	}
-	l.Images = l.labelled(len(table) / len(factors))
+	if len(factors) > 0 {
+		l.Images = l.labelled(len(table) / len(factors))
+	}
 	return l
 }

@@ -1,7 +1,10 @@
 package datasets
 
 import (
+	"fmt"
+
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
 )
 
@@ -90,8 +93,28 @@ func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registr
 // ConfigType implements config.Typer.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
-// Build builds the chosen data set.
-func (c Choice) Build(seed uint64) (Dataset, error) { return c.Value.Build(seed) }
+// Build builds the chosen data set. It is an error if that has no image, no factor, or factors that [factor.Validate]
+// refuses.
+func (c Choice) Build(seed uint64) (Dataset, error) {
+	d, err := c.Value.Build(seed)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil {
+		return nil, fmt.Errorf("dataset %s: its Build returns nil", c.Name)
+	}
+	h, w, channels := d.ImageShape()
+	switch {
+	case d.Len() < 1 || h < 1 || w < 1 || channels < 1:
+		return nil, fmt.Errorf("dataset %s has %d images of %d x %d x %d; want 1 or more of each", d.Name(), d.Len(), h, w, channels)
+	case len(d.Factors()) == 0:
+		return nil, fmt.Errorf("dataset %s has no factors; want at least one, of one level if nothing is known about the images", d.Name())
+	}
+	if err := factor.Validate(d.Factors()); err != nil {
+		return nil, fmt.Errorf("dataset %s: %w", d.Name(), err)
+	}
+	return d, nil
+}
 
 // Register adds a data set that configs can then name; call it before a config is read. It is an error if the name is
 // taken.

@@ -31,10 +31,56 @@ func NewSplit(d Dataset, m int, groups [][]int, unlabelled bool) (*Split, error)
 		}
 	}
 	if len(groups) == 0 && len(split.Unlabelled) == 0 {
-		return nil, errors.New("supervision leaves nothing to train on")
+		return nil, errNothing
 	}
 	return split, nil
 }
+
+// validate reports images that the data set lacks, and groups without their transformations: a supervision may have been
+// written elsewhere.
+func (s *Split) validate(d Dataset) error {
+	if len(s.Transformations) != len(s.Groups) {
+		return fmt.Errorf("there are %d groups and transformations of %d; want one for each", len(s.Groups), len(s.Transformations))
+	}
+	columns := len(d.Factors()) + 4*s.Rotations
+	for g, group := range s.Groups {
+		if err := checkGroup(d, g, group, max(1, len(group))); err != nil {
+			return err
+		}
+		if n := len(s.Transformations[g]); n != len(group)*columns {
+			return fmt.Errorf("group %d has %d numbers as transformations; want %d for each of its %d images", g, n, columns, len(group))
+		}
+	}
+	if err := checkImages(d, "Unlabelled", s.Unlabelled); err != nil {
+		return err
+	}
+	if len(s.Groups) == 0 && len(s.Unlabelled) == 0 {
+		return errNothing
+	}
+	if s.Known == nil {
+		return nil
+	}
+	for n, p := range s.Known.Pairs {
+		if min(p.A, p.B) < 0 || max(p.A, p.B) >= d.Len() || p.Factor < 0 || p.Factor >= len(s.Known.Factors) {
+			return fmt.Errorf("pair %d is %+v; want images from 0 to %d and one of %d factors", n, p, d.Len()-1, len(s.Known.Factors))
+		}
+	}
+	return checkImages(d, "Known.Images", s.Known.Images)
+}
+
+// checkImages reports a list of images that is not ascending, or not of the data set.
+func checkImages(d Dataset, name string, images []int) error {
+	last := -1
+	for _, i := range images {
+		if i <= last || i >= d.Len() {
+			return fmt.Errorf("%s has image %d after %d; want images of dataset %s, 0 to %d, ascending", name, i, last, d.Name(), d.Len()-1)
+		}
+		last = i
+	}
+	return nil
+}
+
+var errNothing = errors.New("supervision leaves nothing to train on")
 
 // checkGroup reports a group of other than m images, or of images that the data set lacks.
 func checkGroup(d Dataset, g int, group []int, m int) error {

@@ -232,3 +232,48 @@ func ExamplePairs() {
 	fmt.Println(len(s.Groups), "pairs,", len(s.Unlabelled), "unlabelled images,", err)
 	// Output: 16 pairs, 32 unlabelled images, <nil>
 }
+
+// bad is a supervision whose split is wrong.
+type bad struct{ split *Split }
+
+func (b *bad) Split(Dataset, *rng.Stream) (*Split, error) { return b.split, nil }
+
+// What a supervision written elsewhere gets wrong is an error, not a panic in the middle of training.
+func TestSplitsAreChecked(t *testing.T) {
+	d := toyOf(circle("a", 8))
+	angles := [][]float32{{0, 1}}
+	for want, split := range map[string]*Split{
+		"supervision own made no split":                                    nil,
+		"supervision own: there are 1 groups and transformations of 0":     {M: 2, Groups: [][]int{{0, 1}}},
+		"group 0 has image 8; want an image of dataset toy, 0 to 7":        {M: 2, Groups: [][]int{{0, 8}}, Transformations: angles},
+		"group 0 has 0 images; want 1":                                     {M: 2, Groups: [][]int{{}}, Transformations: angles},
+		"group 0 has 2 numbers as transformations; want 1 for each of its": {M: 3, Groups: [][]int{{0, 1, 2}}, Transformations: angles},
+		"Unlabelled has image 8 after -1":                                  {Unlabelled: []int{8}},
+		"Unlabelled has image 1 after 1; want images of dataset toy":       {Unlabelled: []int{0, 1, 1}},
+		"leaves nothing to train on":                                       {},
+		"Known.Images has image -1":                                        {Unlabelled: []int{0}, Known: &Labels{Images: []int{-1}}},
+		"pair 0 is {A:0 B:9 Factor:0}; want images from 0 to 7":            {Unlabelled: []int{0}, Known: &Labels{Pairs: []SimilarPair{{A: 0, B: 9}}}},
+	} {
+		if _, err := Supervised("own", &bad{split}).Split(d, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// empty is a data set of no image.
+type empty struct{ *toy }
+
+func (empty) Len() int { return 0 }
+
+func TestDatasetsAreChecked(t *testing.T) {
+	for want, d := range map[string]Dataset{
+		"dataset toy has 0 images of 1 x 1 x 1":    empty{toyOf(circle("a", 2))},
+		"dataset toy has no factors":               toyOf(),
+		`dataset toy: two factors have the name`:   toyOf(circle("a", 2), circle("a", 2)),
+		"there is no data set; want Set of datase": nil,
+	} {
+		if _, err := (Choice{Name: "own", Value: &Given{Set: d}}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

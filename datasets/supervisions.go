@@ -68,6 +68,12 @@ func (s Supervisions) Split(d Dataset, seed uint64) (*Split, error) {
 		if splits[i], err = c.Value.Split(d, rng.New(seed, stream)); err != nil {
 			return nil, err
 		}
+		if splits[i] == nil {
+			return nil, fmt.Errorf("supervision %s made no split", c.Name)
+		}
+		if err := splits[i].validate(d); err != nil {
+			return nil, fmt.Errorf("supervision %s: %w", c.Name, err)
+		}
 	}
 	if len(splits) == 1 {
 		return splits[0], nil
