@@ -24,7 +24,7 @@ func (s *Encoder) Validate() error { return validLatent(s.Latent) }
 
 func validLatent(n int) error {
 	if n < 1 || n > 1<<20 {
-		return config.Invalid("latent", "%d dimensions: want 1 to %d", n, 1<<20)
+		return config.Invalid("latent", "%d dimensions; want 1 to %d", n, 1<<20)
 	}
 	return nil
 }

@@ -63,16 +63,16 @@ func (s *LSBDVAE) moves(data Data) ([][]int, error) {
 			list = append(list, []int{first, first + 1, first + 2, first + 3})
 			rotations++
 		case !c.Value.Turns():
-			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) is turned by axis and angle, and factors only give angles: want an axis, such as {sphere: {dim: 2, axis: [0, 0, 1]}}, or rotations in the supervision groups", i, c.Name)
+			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) is acted on by axis and angle, and factors only give angles; want an axis, such as {sphere: {dim: 2, axis: [0, 0, 1]}}, or rotations in the supervision groups", i, c.Name)
 		case len(factors) == 0:
-			return nil, fmt.Errorf("lsbd-vae: latent space %d turns, and there is no circular factor left to move it: want as many spaces that turn as circular factors", i)
+			return nil, fmt.Errorf("lsbd-vae: latent space %d takes a circular factor, and there is no circular factor left; want as many such spaces as circular factors", i)
 		default:
 			list = append(list, factors[:1])
 			factors = factors[1:]
 		}
 	}
 	if len(factors) > 0 {
-		return nil, fmt.Errorf("lsbd-vae: factor %q has no space that it moves: want as many circles (or spheres with an axis) as circular factors, or name fewer with model.lsbd-vae.factors", data.Factors[factors[0]].Name)
+		return nil, fmt.Errorf("lsbd-vae: factor %q has no space to act on; want as many circles (or spheres with an axis) as circular factors, or name fewer with model.lsbd-vae.factors", data.Factors[factors[0]].Name)
 	}
 	return list, nil
 }

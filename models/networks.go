@@ -26,7 +26,7 @@ func (n Networks) Decoding() (nn.Decoder, error) {
 	if e, ok := n.Encoder.Value.(nn.Mirrored); ok {
 		return e.Mirror(), nil
 	}
-	return nil, fmt.Errorf("model: there is no mirror image of the encoder %q: want a decoder", n.Encoder.Name)
+	return nil, fmt.Errorf("model: there is no mirror image of the encoder %q; want a decoder", n.Encoder.Name)
 }
 
 // base is the part that all models share.

@@ -75,7 +75,7 @@ const (
 // Validate checks the settings.
 func (m *Momentum) Validate() error {
 	if !(m.Base >= 0 && m.Base <= 1) {
-		return config.Invalid("base", "%v is out of range: want 0 to 1", m.Base)
+		return config.Invalid("base", "%v is out of range; want 0 to 1", m.Base)
 	}
 	if names := []string{constantMomentum, cosineMomentum}; m.Schedule != names[0] && m.Schedule != names[1] {
 		return config.Invalid("schedule", "unknown schedule %q%s", m.Schedule, registry.Suggest(m.Schedule, names))

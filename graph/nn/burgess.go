@@ -116,7 +116,7 @@ func (b *Burgess) Decode(g *Graph, codes *gorgonia.Node, name string, image tens
 // fanInDense adds a dense layer whose weights and bias are sampled by the fan in.
 func fanInDense(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation) (*gorgonia.Node, error) {
 	if x == nil || x.Dims() != 2 {
-		return nil, inLayer(name, fmt.Errorf("rows of shape [batch, columns] wanted, got %s", shapeOf(x)))
+		return nil, inLayer(name, fmt.Errorf("input is %s; want rows [batch, columns]", shapeOf(x)))
 	}
 	in := x.Shape()[1]
 	w, b, err := fanInWeights(g, name, in, out, in, out)

@@ -59,7 +59,7 @@ func Dense(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation)
 // DenseWith is [Dense] with another initialiser of the weights.
 func DenseWith(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation, init Init) (*gorgonia.Node, error) {
 	if x == nil || x.Dims() != 2 {
-		return nil, inLayer(name, fmt.Errorf("rows of shape [batch, columns] wanted, got %s", shapeOf(x)))
+		return nil, inLayer(name, fmt.Errorf("input is %s; want rows [batch, columns]", shapeOf(x)))
 	}
 	w, b, err := weights(g, name, init, out, x.Shape()[1], out)
 	if err != nil {
@@ -83,7 +83,7 @@ func weights(g *Graph, name string, init Init, out int, shape ...int) (w, b *gor
 
 func channels(x *gorgonia.Node, name string) (int, error) {
 	if x == nil || x.Dims() != 4 {
-		return 0, inLayer(name, fmt.Errorf("images of shape [batch, height, width, channels] wanted, got %s", shapeOf(x)))
+		return 0, inLayer(name, fmt.Errorf("input is %s; want images [batch, height, width, channels]", shapeOf(x)))
 	}
 	return x.Shape()[3], nil
 }
@@ -92,7 +92,7 @@ func shapeOf(x *gorgonia.Node) string {
 	if x == nil {
 		return "nothing"
 	}
-	return fmt.Sprint(x.Shape())
+	return fmt.Sprintf("of shape %v", x.Shape())
 }
 
 // named gives a layer's name to its node, so that errors of a run show it, or to its

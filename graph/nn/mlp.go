@@ -41,7 +41,7 @@ func (m *MLP) Validate() error {
 // Encode implements [Encoder].
 func (m *MLP) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	if images == nil || images.Dims() < 2 {
-		return nil, inLayer(name, fmt.Errorf("images of shape [batch, ...] wanted, got %s", shapeOf(images)))
+		return nil, inLayer(name, fmt.Errorf("input is %s; want images [batch, height, width, channels]", shapeOf(images)))
 	}
 	h, err := graph.Flatten(images)
 	if err != nil {

@@ -220,7 +220,7 @@ func (d *ConvDecoder) Decode(g *Graph, codes *gorgonia.Node, name string, image 
 // sixteenths checks an image's shape [height, width, channels].
 func sixteenths(image tensor.Shape) error {
 	if len(image) != 3 || image[0]%16 != 0 || image[1]%16 != 0 || image.TotalSize() < 1 {
-		return fmt.Errorf("conv64: images [height, width, channels] with sides that 16 divides wanted, got %v; try mlp", image)
+		return fmt.Errorf("images of shape %v; want [height, width, channels] with sides that 16 divides, or try mlp", image)
 	}
 	return nil
 }

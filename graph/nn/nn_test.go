@@ -140,14 +140,14 @@ func TestGraph(t *testing.T) {
 		t.Error("Data is not the elements of an input")
 	}
 	for want, err := range map[string]error{
-		`"x"`:                 second(g.Input("x", 2, 3)),
-		"positive sizes":      second(g.Input("z", 0)),
-		`"w": one size`:       second(g.Input("w")),
-		`layer "other"`:       second(nn.Dense(g, must[*gorgonia.Node](t)(g.Input("image", 1, 2, 2, 1)), "other", 2, graph.ReLU)),
-		`"layer/weight": sha`: second(nn.Dense(g, must[*gorgonia.Node](t)(g.Input("wide", 2, 9)), "layer", 4, graph.ReLU)),
-		"[batch, height":      second(nn.Conv(g, x, "conv", nn.ConvOptions{Out: 2, Kernel: 4})),
-		"got nothing":         second(nn.ConvTranspose(g, nil, "conv", nn.ConvOptions{Out: 2, Kernel: 4})),
-		"has an input":        second(g.Param("x", tensor.Shape{2, 3}, nn.Zeros)),
+		`"x"`:            second(g.Input("x", 2, 3)),
+		"positive sizes": second(g.Input("z", 0)),
+		`want one size`:  second(g.Input("w")),
+		`layer "other"`:  second(nn.Dense(g, must[*gorgonia.Node](t)(g.Input("image", 1, 2, 2, 1)), "other", 2, graph.ReLU)),
+		`"layer/weight" has shape (3, 4); want (9, 4)`: second(nn.Dense(g, must[*gorgonia.Node](t)(g.Input("wide", 2, 9)), "layer", 4, graph.ReLU)),
+		"[batch, height":                second(nn.Conv(g, x, "conv", nn.ConvOptions{Out: 2, Kernel: 4})),
+		"input is nothing; want images": second(nn.ConvTranspose(g, nil, "conv", nn.ConvOptions{Out: 2, Kernel: 4})),
+		"has an input":                  second(g.Param("x", tensor.Shape{2, 3}, nn.Zeros)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %s", err, want)
@@ -221,15 +221,15 @@ func TestNetworkErrors(t *testing.T) {
 	ok := must[*gorgonia.Node](t)
 	odd, row, codes := ok(g.Input("odd", 2, 28, 28, 1)), ok(g.Input("row", 2)), ok(g.Input("codes", 2, 3))
 	for want, err := range map[string]error{
-		"with sides that 16 divides wanted, got (28, 28, 1); try mlp": second(nn.NewConvEncoder().Encode(g, odd, "e")),
-		"got (28, 32, 1); try mlp":                                    second(nn.NewConvDecoder().Decode(g, codes, "d", tensor.Shape{28, 32, 1})),
-		"got (64, 64)":                                                second(nn.NewConvDecoder().Decode(g, codes, "d", tensor.Shape{64, 64})),
-		"[batch, height, width, channels] wanted, got (2)":            second(nn.NewConvEncoder().Encode(g, row, "e")),
-		"[batch, ...] wanted, got (2)":                                second(nn.NewMLP().Encode(g, row, "e")),
-		"[batch, columns] wanted, got (2, 28, 28, 1)":                 second(nn.NewMLP().Decode(g, odd, "d", tensor.Shape{2, 2, 1})),
-		"positive sizes":                                              second(nn.NewMLP().Decode(g, codes, "d", tensor.Shape{0, 2, 1})),
-		"unknown activation":                                          second((&nn.MLP{Hidden: []int{2}, Init: "glorot"}).Encode(g, odd, "e")),
-		"unknown initialiser":                                         second((&nn.ConvEncoder{Features: 2}).Encode(g, ok(g.Input("even", 2, 16, 16, 1)), "e")),
+		"images of shape (28, 28, 1); want [height, width, channels] with sides that 16 divides, or try mlp": second(nn.NewConvEncoder().Encode(g, odd, "e")),
+		"images of shape (28, 32, 1); want":                          second(nn.NewConvDecoder().Decode(g, codes, "d", tensor.Shape{28, 32, 1})),
+		"images of shape (64, 64); want":                             second(nn.NewConvDecoder().Decode(g, codes, "d", tensor.Shape{64, 64})),
+		"of shape (2); want images [batch, height, width, channels]": second(nn.NewConvEncoder().Encode(g, row, "e")),
+		"input is of shape (2); want images [batch":                  second(nn.NewMLP().Encode(g, row, "e")),
+		"of shape (2, 28, 28, 1); want rows [batch, columns]":        second(nn.NewMLP().Decode(g, odd, "d", tensor.Shape{2, 2, 1})),
+		"positive sizes":      second(nn.NewMLP().Decode(g, codes, "d", tensor.Shape{0, 2, 1})),
+		"unknown activation":  second((&nn.MLP{Hidden: []int{2}, Init: "glorot"}).Encode(g, odd, "e")),
+		"unknown initialiser": second((&nn.ConvEncoder{Features: 2}).Encode(g, ok(g.Input("even", 2, 16, 16, 1)), "e")),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)

@@ -54,7 +54,7 @@ func Norm(g *Graph, x *gorgonia.Node, name string, o NormOptions) (*gorgonia.Nod
 		return nil, inLayer(name, err)
 	}
 	if x == nil || x.Dims() != 2 && x.Dims() != 4 {
-		return nil, inLayer(name, fmt.Errorf("images or rows wanted, got %s", shapeOf(x)))
+		return nil, inLayer(name, fmt.Errorf("input is %s; want images [batch, height, width, channels] or rows [batch, channels]", shapeOf(x)))
 	}
 	s := x.Shape()
 	channels := s[x.Dims()-1]

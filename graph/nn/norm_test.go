@@ -169,7 +169,7 @@ func TestParts(t *testing.T) {
 	if len(parts) != 2 || !parts[0].Shape().Eq(tensor.Shape{2, 3}) || nn.Data(x)[7] != 7 {
 		t.Errorf("parts %v, the input is %v", parts, nn.Data(x))
 	}
-	if _, err := g.Parts(x, 3); err == nil || !strings.Contains(err.Error(), "3 equal parts") {
+	if _, err := g.Parts(x, 3); err == nil || !strings.Contains(err.Error(), "rows have 3 equal parts") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := g.Parts(x, 2); err == nil || !strings.Contains(err.Error(), "has one of that name") {
@@ -218,16 +218,16 @@ func TestNormErrors(t *testing.T) {
 	x, row := must[*gorgonia.Node](t)(g.Input("x", 4, 6)), must[*gorgonia.Node](t)(g.Input("row", 4))
 	for want, err := range map[string]error{
 		`layer "n": unknown normalisation "bach"; did you mean "batch"?`: second(nn.Norm(g, x, "n", nn.NormOptions{Kind: "bach"})),
-		"images or rows wanted":          second(nn.Norm(g, row, "n", nn.NormOptions{Kind: nn.BatchNorm})),
-		"that divides 6 channels":        second(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.GroupNorm, Groups: 4})),
-		"rows of shape [batch, columns]": second(nn.DenseFanIn(g, row, "d", 2, true)),
-		"the graph has one of that name": func() error { g.Input("e/no bias", 2); return second(nn.DenseFanIn(g, x, "e", 2, false)) }(),
-		"sides that 16 divides wanted":   second(nn.NewNormedEncoder().Encode(g, must[*gorgonia.Node](t)(g.Input("i", 1, 20, 16, 3)), "e")),
-		"groups: want a number that":     (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 3, Init: "fan-in"}).Validate(),
-		"divides the 2 features":         (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 4, FinalNorm: true, Init: "fan-in"}).Validate(),
-		"features: want 1 or more":       (&nn.NormedEncoder{Norm: nn.GroupNorm, Groups: 4, Init: "fan-in"}).Validate(),
-		"norm: unknown normalisation":    (&nn.NormedEncoder{Features: 2, Norm: "x", Init: "fan-in"}).Validate(),
-		"init: unknown initialiser":      (&nn.NormedEncoder{Features: 2, Norm: nn.NoNorm, Init: "x"}).Validate(),
+		"want images [batch, height, width, channels] or rows":           second(nn.Norm(g, row, "n", nn.NormOptions{Kind: nn.BatchNorm})),
+		"that divides 6 channels":                                        second(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.GroupNorm, Groups: 4})),
+		"want rows [batch, columns]":                                     second(nn.DenseFanIn(g, row, "d", 2, true)),
+		"the graph has one of that name":                                 func() error { g.Input("e/no bias", 2); return second(nn.DenseFanIn(g, x, "e", 2, false)) }(),
+		"with sides that 16 divides":                                     second(nn.NewNormedEncoder().Encode(g, must[*gorgonia.Node](t)(g.Input("i", 1, 20, 16, 3)), "e")),
+		"groups: want a number that":                                     (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 3, Init: "fan-in"}).Validate(),
+		"divides the 2 features":                                         (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 4, FinalNorm: true, Init: "fan-in"}).Validate(),
+		"features: want 1 or more":                                       (&nn.NormedEncoder{Norm: nn.GroupNorm, Groups: 4, Init: "fan-in"}).Validate(),
+		"norm: unknown normalisation":                                    (&nn.NormedEncoder{Features: 2, Norm: "x", Init: "fan-in"}).Validate(),
+		"init: unknown initialiser":                                      (&nn.NormedEncoder{Features: 2, Norm: nn.NoNorm, Init: "x"}).Validate(),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)

@@ -129,7 +129,7 @@ func likeWeights(shape tensor.Shape) Init {
 // default of PyTorch. Without bias it adds zeros.
 func DenseFanIn(g *Graph, x *gorgonia.Node, name string, out int, bias bool) (*gorgonia.Node, error) {
 	if x == nil || x.Dims() != 2 {
-		return nil, inLayer(name, fmt.Errorf("rows of shape [batch, columns] wanted, got %s", shapeOf(x)))
+		return nil, inLayer(name, fmt.Errorf("input is %s; want rows [batch, columns]", shapeOf(x)))
 	}
 	shape := tensor.Shape{x.Shape()[1], out}
 	w, err := g.Param(name+"/weight", shape, FanInUniform)

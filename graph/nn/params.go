@@ -55,7 +55,7 @@ func (p *Params) Count() int {
 func (p *Params) Create(name string, shape tensor.Shape, init Init) (*tensor.Dense, error) {
 	if t, ok := p.tensors[name]; ok {
 		if !slices.Equal(t.Shape(), shape) {
-			return nil, fmt.Errorf("parameter %q: shape %v wanted, but it has shape %v", name, shape, t.Shape())
+			return nil, fmt.Errorf("parameter %q has shape %v; want %v", name, t.Shape(), shape)
 		}
 		return t, nil
 	}
@@ -133,7 +133,7 @@ func (g *Graph) Input(name string, shape ...int) (*gorgonia.Node, error) {
 		return nil, fmt.Errorf("input %q: %w", name, err)
 	}
 	if _, ok := g.nodes[name]; ok {
-		return nil, fmt.Errorf("input %q: the graph has one of that name", name)
+		return nil, fmt.Errorf("input %q: the graph has one of that name; want another name", name)
 	}
 	return g.hold(name, tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(shape...))), nil
 }
@@ -143,13 +143,13 @@ func (g *Graph) Input(name string, shape ...int) (*gorgonia.Node, error) {
 func (g *Graph) Parts(x *gorgonia.Node, parts int) (list []*gorgonia.Node, err error) {
 	data, shape := Data(x), x.Shape().Clone()
 	if data == nil || shape[0]%parts != 0 {
-		return nil, fmt.Errorf("input %q: an input of %d equal parts wanted, got %v", x.Name(), parts, shape)
+		return nil, fmt.Errorf("input %q of shape %v; want an input whose rows have %d equal parts", x.Name(), shape, parts)
 	}
 	shape[0] /= parts
 	for i := range parts {
 		name := fmt.Sprintf("%s/%d", x.Name(), i+1)
 		if _, ok := g.nodes[name]; ok {
-			return nil, fmt.Errorf("input %q: the graph has one of that name", name)
+			return nil, fmt.Errorf("input %q: the graph has one of that name; want another name", name)
 		}
 		n := len(data) / parts
 		list = append(list, g.hold(name, tensor.New(tensor.WithShape(shape...), tensor.WithBacking(data[i*n:(i+1)*n]))))
@@ -218,15 +218,15 @@ const maxElements = 1 << 30
 
 func checkShape(s tensor.Shape) error {
 	if len(s) == 0 {
-		return fmt.Errorf("one size or more wanted, got shape %v", s)
+		return fmt.Errorf("shape %v; want one size or more", s)
 	}
 	n := 1
 	for _, d := range s {
 		if d < 1 {
-			return fmt.Errorf("positive sizes wanted, got shape %v", s)
+			return fmt.Errorf("shape %v; want positive sizes", s)
 		}
 		if n > maxElements/d {
-			return fmt.Errorf("at most %d elements wanted, got shape %v", maxElements, s)
+			return fmt.Errorf("shape %v; want at most %d elements", s, maxElements)
 		}
 		n *= d
 	}

@@ -271,7 +271,7 @@ func TestSphereRefuses(t *testing.T) {
 		"{dim: 2, axis: [0, 0, 0]}":  "axis: want three numbers that are not all 0",
 		"{dim: 2, axis: [0, 0, a]}":  "axis",
 		"{dim: 1, log_t: [-9, -10]}": "log_t",
-		"{dim: 200}":                 "log_t: the divergence from the uniform distribution is known up to time 1/dim where dim is more than 100: want at most -5.30, got [-10, -5]",
+		"{dim: 200}":                 "log_t: the divergence from the uniform distribution is known up to time 1/dim where dim is more than 100; want at most -5.30, got [-10, -5]",
 	} {
 		var s struct {
 			Latent latent.List `yaml:"latent"`
