@@ -1,0 +1,102 @@
+package main
+
+import (
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/cli"
+	"github.com/unravel-ml/unravel/conformance"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// own lists the kinds and names of this program's parts, as `list` has them.
+var own = map[string]string{"losses": "sparsity", "encoders": "residual", "latents": "laplace", "models": "denoising", "metrics": "active-units",
+	"datasets": "hand", "supervisions": "neighbours", "augmentations": "invert"}
+
+func TestMain(m *testing.M) {
+	if err := register(); err != nil {
+		log.Fatal(err)
+	}
+	if os.Getenv("OWNPARTS") != "" { // the test program is the command line, for processes of a sweep too
+		cli.Main()
+	}
+	os.Exit(m.Run())
+}
+
+// TestParts holds this program's parts to what unravel's own are held to.
+func TestParts(t *testing.T) {
+	conforms(t, losses.Registry, own["losses"], conformance.CheckLoss)
+	conforms(t, nn.Encoders, own["encoders"], conformance.CheckEncoder)
+	conforms(t, latent.Registry, own["latents"], conformance.CheckLatent)
+	conforms(t, models.Registry, own["models"], conformance.CheckModel)
+	conforms(t, metrics.Registry, own["metrics"], conformance.CheckMetric)
+	conforms(t, datasets.Registry, own["datasets"], conformance.CheckDataset)
+	conforms(t, datasets.SupervisionRegistry, own["supervisions"], conformance.CheckSupervision)
+	conforms(t, augment.Registry, own["augmentations"], conformance.CheckAugmentation)
+}
+
+func conforms[T any](t *testing.T, all *registry.Registry[T], name string, check func(registry.Entry[T]) error) {
+	t.Helper()
+	e, err := all.Lookup(name)
+	if err == nil {
+		err = check(e)
+	}
+	if err != nil {
+		t.Errorf("%s %s: %v", all.Kind, name, err)
+	}
+}
+
+// run runs a command line of this program in a folder.
+func run(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	c := exec.Command(os.Args[0], args...)
+	c.Dir, c.Env = dir, append(os.Environ(), "OWNPARTS=1")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func TestCommands(t *testing.T) {
+	dir := t.TempDir()
+	files, err := filepath.Glob("*.yaml")
+	if err != nil || len(files) != 4 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, f), text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for kind, name := range own {
+		if out := run(t, dir, "list", kind); !strings.Contains(out, name) {
+			t.Errorf("list %s does not have %s:\n%s", kind, name, out)
+		}
+	}
+	for _, name := range []string{"denoising", "turning", "views"} {
+		run(t, dir, "train", name+".yaml", "--run", name, "train.epochs=3")
+		if out := run(t, dir, "eval", "--run", name, "--metrics", "active-units"); !strings.Contains(out, "active-units") {
+			t.Errorf("%s: eval says %s", name, out)
+		}
+	}
+	run(t, dir, "sweep", "sweep.yaml")
+	if out := run(t, dir, "runs", filepath.Join("runs", "noise")); strings.Count(out, "finished") < 6 {
+		t.Errorf("the sweep has %s", out)
+	}
+}
