@@ -4,6 +4,8 @@
 //		conformance.Datasets(t)
 //		conformance.Supervisions(t)
 //		conformance.Augmentations(t)
+//		conformance.Optimizers(t)
+//		conformance.Schedules(t)
 //	}
 //
 // checks all that is registered; functions such as [CheckDataset] check one entry.

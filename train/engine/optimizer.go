@@ -21,23 +21,24 @@ type OptimizerSettings interface {
 	New(parameters []Parameter) Optimizer
 }
 
-// Parameter is a named tensor that an optimiser changes.
+// Parameter is a named tensor that an optimiser updates.
 type Parameter struct {
 	Name  string
 	Value []float32
 }
 
-// Optimizer changes parameters along their gradients, which are given in the
-// parameters' order.
+// Optimizer updates parameters by their gradients, which are given in the
+// parameters' order and stay as they are.
 type Optimizer interface {
 	// Norm returns the Euclidean norm of all gradients together.
 	Norm(gradients [][]float32) float64
 
-	// Update takes one step: gradients are multiplied with clip, the learning rate with rate.
+	// Update takes one step with gradients times clip and the learning rate times rate; a rate of 0 moves nothing. It
+	// depends on the parameters, the gradients and the state alone, at any number of threads.
 	Update(gradients [][]float32, rate, clip float64)
 
-	// State returns everything but the settings: the steps taken, and named
-	// tensors, which may be written to in order to restore them.
+	// State returns all that steps depend on but settings and parameters: the number of steps taken, and named tensors.
+	// Both are the optimiser's own, and are written to in order to restore it.
 	State() (steps *int, tensors []Parameter)
 }
 

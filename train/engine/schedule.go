@@ -8,21 +8,29 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Schedules lists the courses of the learning rate that a config can name.
+// Schedules lists the learning-rate schedules that a config can name.
 var Schedules = &registry.Registry[Schedule]{Kind: "schedule", Entries: []registry.Entry[Schedule]{
-	{Name: "constant", Doc: "the learning rate stays what it is", New: func() Schedule { return &Constant{} }},
-	{Name: "step", Doc: "the learning rate is multiplied with factor after every so many epochs", New: func() Schedule { return &Step{Every: 10, Factor: 0.5} }},
-	{Name: "milestones", Doc: "the learning rate is multiplied with factor at every one of some parts of the training",
+	{Name: "constant", Doc: "a constant learning rate", New: func() Schedule { return &Constant{} }},
+	{Name: "step", Doc: "multiplies the learning rate by factor every so many epochs", New: func() Schedule { return &Step{Every: 10, Factor: 0.5} }},
+	{Name: "milestones", Doc: "multiplies the learning rate by factor at given fractions of the training",
 		Source: "Ross and Doshi-Velez 2021 (their code)", New: func() Schedule { return &Milestones{At: []float64{0.5, 0.75}, Factor: 0.1} }},
-	{Name: "cosine", Doc: "the learning rate falls along half a cosine wave to a final fraction at the end of training",
+	{Name: "cosine", Doc: "lowers the learning rate along half a cosine wave to a final fraction at the end of training",
 		Source: "Loshchilov and Hutter 2017, equation 5", New: func() Schedule { return &Cosine{} }},
 }}
 
-// Schedule is the course of the learning rate.
+// Schedule is a learning-rate schedule.
 type Schedule interface {
-	// Rate returns what the learning rate is multiplied with at a progress in
-	// epochs (a fraction within an epoch) of epochs in all.
+	// Rate returns the learning-rate multiplier, finite and 0 or more, at a progress in
+	// epochs (with the fraction of the epoch under way) of epochs in all. It depends on these alone.
 	Rate(progress, epochs float64) float64
+}
+
+// Continuous is implemented by schedules whose rate has no jumps.
+type Continuous interface{ Continuous() }
+
+// Ranged is implemented by schedules that know the range of their rates.
+type Ranged interface {
+	Range() (low, high float64)
 }
 
 // Constant is the schedule of that name.
@@ -31,10 +39,16 @@ type Constant struct{}
 // Rate is 1.
 func (*Constant) Rate(_, _ float64) float64 { return 1 }
 
+// Continuous implements the interface of that name.
+func (*Constant) Continuous() {}
+
+// Range is 1.
+func (*Constant) Range() (low, high float64) { return 1, 1 }
+
 // Step is the schedule of that name.
 type Step struct {
-	Every  int     `yaml:"every" doc:"epochs between two reductions"`
-	Factor float64 `yaml:"factor" doc:"what the learning rate is multiplied with"`
+	Every  int     `yaml:"every" doc:"epochs between two changes"`
+	Factor float64 `yaml:"factor" doc:"factor of the learning rate"`
 }
 
 // Validate checks the settings' ranges.
@@ -53,10 +67,18 @@ func (s *Step) Rate(progress, _ float64) float64 {
 	return math.Pow(s.Factor, math.Floor(progress/float64(s.Every)))
 }
 
+// Range is 0 to 1, or 1 and more where Factor is.
+func (s *Step) Range() (low, high float64) {
+	if s.Factor > 1 {
+		return 1, math.Inf(1)
+	}
+	return 0, 1
+}
+
 // Milestones is the schedule of that name.
 type Milestones struct {
-	At     []float64 `yaml:"at" doc:"parts of the training, from 0 to 1"`
-	Factor float64   `yaml:"factor" doc:"what the learning rate is multiplied with"`
+	At     []float64 `yaml:"at" doc:"fractions of the training, 0 to 1"`
+	Factor float64   `yaml:"factor" doc:"factor of the learning rate"`
 }
 
 // Validate checks the settings' ranges.
@@ -83,9 +105,15 @@ func (m *Milestones) Rate(progress, epochs float64) float64 {
 	return rate
 }
 
+// Range is from 1 to the rate after the last milestone.
+func (m *Milestones) Range() (low, high float64) {
+	last := math.Pow(m.Factor, float64(len(m.At)))
+	return min(1, last), max(1, last)
+}
+
 // Cosine is the schedule of that name.
 type Cosine struct {
-	Final float64 `yaml:"final" doc:"fraction of the learning rate at the end"`
+	Final float64 `yaml:"final" doc:"learning-rate multiplier at the end"`
 }
 
 // Validate checks the settings' range.
@@ -100,6 +128,12 @@ func (c *Cosine) Validate() error {
 func (c *Cosine) Rate(progress, epochs float64) float64 {
 	return c.Final + (1-c.Final)*(1+math.Cos(math.Pi*min(1, progress/epochs)))/2
 }
+
+// Continuous implements the interface of that name.
+func (*Cosine) Continuous() {}
+
+// Range is Final to 1.
+func (c *Cosine) Range() (low, high float64) { return c.Final, 1 }
 
 // ScheduleChoice is a schedule in a config: `constant`, or `{step: {every: 5}}`.
 type ScheduleChoice struct {

@@ -1,0 +1,236 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/train/engine"
+)
+
+// Optimizers tests every optimiser of the registry, as [CheckOptimizer] does.
+func Optimizers(t *testing.T) {
+	for _, e := range engine.Optimizers.Entries {
+		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckOptimizer(e)) })
+	}
+}
+
+// CheckOptimizer reports what is wrong with an entry of the registry of optimisers, with its defaults:
+//
+//   - a quadratic function of parameters of several sizes whose value is not a hundredth after 3000 steps;
+//   - a step that is another one for the same parameters and gradients: at another time, or with 1, 2 or 5 threads;
+//   - a state that, given to a new optimiser, does not lead to the same bits;
+//   - names of state tensors that are not distinct, tensors that are others at the next call, a count that does not go up by
+//     1 a step;
+//   - a step of rate 0 that moves a parameter, or a step of rate 1 that moves none;
+//   - a clip that is not a factor of the gradients: 1/2 of them is not as 1 of their halves, to the bit;
+//   - a norm that is not the Euclidean one of all gradients, within 1e-5 of it; gradients that change.
+func CheckOptimizer(e registry.Entry[engine.OptimizerSettings]) error {
+	f := &findings{part: "optimizer " + e.Name}
+	func() {
+		defer f.guard()
+		s, ok := entryOf(f, e)
+		if !ok {
+			return
+		}
+		x := &optimizerCheck{findings: f, settings: s}
+		x.descends()
+		x.repeats()
+		x.restores()
+		x.scales()
+		x.norms()
+	}()
+	return f.err()
+}
+
+// optimizerSizes are the sizes of the tensors that are optimised: below and above what a kernel or a thread takes at once.
+var optimizerSizes = []int{1, 7, 33, 70000}
+
+type optimizerCheck struct {
+	*findings
+	settings engine.OptimizerSettings
+}
+
+// quadratic is the function sum of a (x - c)^2 / 2 of all elements, with 0.5 <= a <= 2, and the optimiser that minimises it.
+type quadratic struct {
+	parameters []engine.Parameter
+	a, c       [][]float32
+	gradients  [][]float32
+	optimizer  engine.Optimizer
+}
+
+func (x *optimizerCheck) quadratic(sizes []int) *quadratic {
+	q, s := &quadratic{}, rng.New(1, "optimizer")
+	for i, n := range sizes {
+		a, c := make([]float32, n), make([]float32, n)
+		for j := range a {
+			a[j], c[j] = 0.5+1.5*s.Float32(), s.Float32()-0.5
+		}
+		q.parameters = append(q.parameters, engine.Parameter{Name: fmt.Sprint("tensor", i), Value: make([]float32, n)})
+		q.a, q.c, q.gradients = append(q.a, a), append(q.c, c), append(q.gradients, make([]float32, n))
+	}
+	q.optimizer = x.settings.New(q.parameters)
+	return q
+}
+
+// value computes the gradients and returns the value.
+func (q *quadratic) value() (sum float64) {
+	for i, p := range q.parameters {
+		for j, v := range p.Value {
+			d := v - q.c[i][j]
+			q.gradients[i][j] = q.a[i][j] * d
+			sum += float64(q.a[i][j]) * float64(d) * float64(d) / 2
+		}
+	}
+	return sum
+}
+
+// step takes a step as the engine does.
+func (q *quadratic) step(rate, clip float64) {
+	q.value()
+	q.optimizer.Norm(q.gradients)
+	q.optimizer.Update(q.gradients, rate, clip)
+}
+
+// bits are the parameters.
+func (q *quadratic) bits() (list [][]float32) {
+	for _, p := range q.parameters {
+		list = append(list, slices.Clone(p.Value))
+	}
+	return list
+}
+
+func sameRows(a, b [][]float32) bool {
+	return slices.EqualFunc(a, b, func(x, y []float32) bool {
+		return slices.EqualFunc(x, y, func(v, w float32) bool { return math.Float32bits(v) == math.Float32bits(w) })
+	})
+}
+
+func (x *optimizerCheck) descends() {
+	q := x.quadratic([]int{1, 7, 33})
+	first := q.value()
+	for range 3000 {
+		q.step(1, 1)
+	}
+	if last := q.value(); !(last <= first/100) {
+		x.add("a quadratic function falls from %.3g to %.3g in 3000 steps; want a hundredth or less", first, last)
+	}
+}
+
+func (x *optimizerCheck) repeats() {
+	var want [][]float32
+	for _, threads := range []int{1, 1, 2, 5} {
+		func() {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
+			q := x.quadratic(optimizerSizes)
+			for range 3 {
+				q.step(1, 1)
+			}
+			switch got := q.bits(); {
+			case want == nil:
+				want = got
+			case !sameRows(got, want) && threads == 1:
+				x.add("the same steps lead to other parameters when they are taken again; want steps that depend on parameters, gradients and state alone")
+			case !sameRows(got, want):
+				x.add("steps lead to other parameters with %d threads than with 1; want the same bits", threads)
+			}
+		}()
+	}
+}
+
+func (x *optimizerCheck) restores() {
+	q := x.quadratic(optimizerSizes)
+	for i := range 4 {
+		if at, _ := q.optimizer.State(); *at != i {
+			x.add("after %d steps its state says %d", i, *at)
+			return
+		}
+		q.step(1, 1)
+	}
+	steps, tensors := q.optimizer.State()
+	_, again := q.optimizer.State()
+	names := map[string]bool{}
+	for i, p := range tensors {
+		if names[p.Name] {
+			x.add("two tensors of its state are called %q; want different names", p.Name)
+		}
+		names[p.Name] = true
+		if len(again) != len(tensors) || again[i].Name != p.Name || len(p.Value) > 0 && &again[i].Value[0] != &p.Value[0] {
+			x.add("State returns other tensors at every call; want those that the optimiser uses, which may be written to")
+			return
+		}
+	}
+	other := x.quadratic(optimizerSizes)
+	for i, p := range q.parameters {
+		copy(other.parameters[i].Value, p.Value)
+	}
+	at, into := other.optimizer.State()
+	if len(into) != len(tensors) {
+		x.add("a new optimiser of the same parameters has %d state tensors, not %d", len(into), len(tensors))
+		return
+	}
+	*at = *steps
+	for i, p := range tensors {
+		copy(into[i].Value, p.Value)
+	}
+	for range 2 {
+		q.step(1, 1)
+		other.step(1, 1)
+	}
+	if !sameRows(q.bits(), other.bits()) {
+		x.add("an optimiser that is restored from its state does not take the same steps; want all that steps depend on in State")
+	}
+}
+
+func (x *optimizerCheck) scales() {
+	q := x.quadratic(optimizerSizes)
+	q.step(1, 1)
+	before := q.bits()
+	q.step(0, 1)
+	if !sameRows(q.bits(), before) {
+		x.add("a step with a learning-rate multiplier of 0 moves parameters")
+	}
+	q.step(1, 1)
+	if sameRows(q.bits(), before) {
+		x.add("a step with a learning-rate multiplier of 1 moves no parameter")
+	}
+	whole, halves := x.quadratic(optimizerSizes), x.quadratic(optimizerSizes)
+	for range 2 {
+		whole.step(1, 0.5)
+		halves.value()
+		for _, g := range halves.gradients {
+			for j := range g {
+				g[j] *= 0.5
+			}
+		}
+		halves.optimizer.Update(halves.gradients, 1, 1)
+	}
+	if !sameRows(whole.bits(), halves.bits()) {
+		x.add("a clip of 1/2 is not a factor of the gradients: halved gradients with a clip of 1 lead elsewhere")
+	}
+}
+
+func (x *optimizerCheck) norms() {
+	q := x.quadratic(optimizerSizes)
+	q.value()
+	before := make([][]float32, len(q.gradients))
+	var square float64
+	for i, g := range q.gradients {
+		before[i] = slices.Clone(g)
+		for _, v := range g {
+			square += float64(v) * float64(v)
+		}
+	}
+	want := math.Sqrt(square)
+	if got := q.optimizer.Norm(q.gradients); !(math.Abs(got-want) <= 1e-5*want) {
+		x.add("Norm is %v; want %v, the root of the sum of all squares", got, want)
+	}
+	q.optimizer.Update(q.gradients, 1, 1)
+	if !sameRows(q.gradients, before) {
+		x.add("a step changes the gradients that it is given")
+	}
+}

@@ -1,0 +1,95 @@
+package conformance
+
+import (
+	"math"
+	"testing"
+
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/train/engine"
+)
+
+// Schedules tests every schedule of the registry, as [CheckSchedule] does.
+func Schedules(t *testing.T) {
+	for _, e := range engine.Schedules.Entries {
+		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckSchedule(e)) })
+	}
+}
+
+// CheckSchedule reports what is wrong with an entry of the registry of schedules, with its defaults: a rate that is
+// negative, not finite, outside its range (of an [engine.Ranged]), or another one at the next call, in trainings of 1 to 1000
+// epochs, from their beginning to an epoch after their end; rates that are all 0; and a jump in one that is [engine.Continuous].
+func CheckSchedule(e registry.Entry[engine.Schedule]) error {
+	f := &findings{part: "schedule " + e.Name}
+	func() {
+		defer f.guard()
+		s, ok := entryOf(f, e)
+		if !ok {
+			return
+		}
+		for _, epochs := range []float64{1, 2, 20, 1000} {
+			checkRates(f, s, e.New(), epochs)
+		}
+	}()
+	return f.err()
+}
+
+// checkRates looks at the rates of a training, also those of other settings of the same kind, which are asked in another order.
+func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
+	const parts = 997 // a prime: no place is one of a round fraction
+	low, high := 0.0, math.Inf(1)
+	if r, ok := s.(engine.Ranged); ok {
+		low, high = r.Range()
+	}
+	rates := make([]float64, parts+2)
+	moves := false
+	for i := range rates {
+		at := epochs * float64(i) / parts
+		if i > parts {
+			at = epochs + 1
+		}
+		r := s.Rate(at, epochs)
+		rates[i] = r
+		switch {
+		case math.IsNaN(r) || math.IsInf(r, 0) || r < 0:
+			f.add("the rate at %v of %v epochs is %v; want a finite number from 0 on", at, epochs, r)
+			return
+		case r < low-1e-12 || r > high+1e-12:
+			f.add("the rate at %v of %v epochs is %v; its range is %v to %v", at, epochs, r, low, high)
+			return
+		}
+		moves = moves || r > 0
+	}
+	if !moves {
+		f.add("all rates of %v epochs are 0: nothing is trained", epochs)
+	}
+	for i := parts; i >= 0; i-- {
+		at := epochs * float64(i) / parts
+		if a, b := s.Rate(at, epochs), other.Rate(at, epochs); a != rates[i] || b != rates[i] {
+			f.add("the rate at %v of %v epochs is %v, and then %v and %v; want one that depends on the progress alone", at, epochs, rates[i], a, b)
+			return
+		}
+	}
+	if _, ok := s.(engine.Continuous); !ok {
+		return
+	}
+	for i := range parts {
+		from, to := epochs*float64(i)/parts, epochs*float64(i+1)/parts
+		if jump := largestJump(s, from, to, epochs); jump > 1e-6 {
+			f.add("the rate jumps by %.3g between %v and %v of %v epochs; want none where it is continuous", jump, from, to, epochs)
+			return
+		}
+	}
+}
+
+// largestJump halves an interval towards the larger change of the rate, until it is too short for a continuous one.
+func largestJump(s engine.Schedule, from, to, epochs float64) float64 {
+	for range 40 {
+		middle := (from + to) / 2
+		if math.Abs(s.Rate(middle, epochs)-s.Rate(from, epochs)) >= math.Abs(s.Rate(to, epochs)-s.Rate(middle, epochs)) {
+			to = middle
+		} else {
+			from = middle
+		}
+	}
+	return math.Abs(s.Rate(to, epochs) - s.Rate(from, epochs))
+}
