@@ -6,30 +6,30 @@ import (
 	"github.com/unravel-ml/unravel/hierarchy"
 )
 
-// Staged is implemented by settings of models that learn in stages: another model is trained first, and
-// what its codes say of the images is in [Data] when the model is made. The first stage is a run of its own,
-// in a folder beside the model's; what it learned is stored with the model.
+// Staged is implemented by settings of models that learn in stages: another model is trained first, and what is
+// learned from its codes, [Learned], is part of the [Data] that New gets. The first stage is a run of its own in a folder
+// beside the model's run, which stores what was learned.
 type Staged interface {
 	Settings
 
 	// Stage describes the stage before the model's own training; nil if these settings need none.
 	Stage() *Stage
 
-	// Known returns settings of the same model that need no stage, because the data set has what would be
-	// learned. The cost of a run is estimated with them.
+	// Known returns settings of the same model that need no stage, because the data set knows what would be
+	// learned. They estimate the cost of a run.
 	Known() Settings
 }
 
 // Stage is the training that comes before a model's own. It has the model's data set and training settings,
 // and no supervision.
 type Stage struct {
-	Name   string   // of what learns from the codes, such as mimosa: it begins messages and is the folder of what is learned
-	Key    string   // the setting that asks for the stage, to which errors point
-	Model  Choice   // what is trained
-	Losses []string // names of the losses that the stage takes over from the config, which has at least one of them
+	Name   string   // name of the learner, such as mimosa: the prefix of messages, and the folder of what is learned
+	Key    string   // setting that asks for the stage, to which errors point
+	Model  Choice   // model to train
+	Losses []string // names of the config's losses that train it; the config needs one of them or more
 
-	// Learn makes of the codes of the n images that were trained on, [n, width] row by row, what the next stage
-	// needs, with a row for each code. say reports progress in a line.
+	// Learn learns from the codes of the n images that were trained on, [n, width] row by row. Its result has a row
+	// for each code. say reports progress, a line at a time.
 	Learn func(ctx context.Context, codes []float32, width int, say func(line string)) (*Learned, error)
 }
 
