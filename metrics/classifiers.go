@@ -20,7 +20,7 @@ const (
 	fitIterations = 200
 )
 
-// weightsOfLoss are ten from 1e-4 to 1e4 in even ratios.
+// weightsOfLoss returns ten values of C from 1e-4 to 1e4 in even ratios.
 func weightsOfLoss() []float64 {
 	weights := make([]float64, 10)
 	for i := range weights {

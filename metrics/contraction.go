@@ -29,8 +29,8 @@ func shrink(factors, codes float64) float64 { return max(factors-codes, 0) }
 // categorical ones 1 if they differ. The part score is e^-value.
 type Contraction struct {
 	Max   bool  `yaml:"-"` // the maximum, not the mean
-	Pairs int   `yaml:"pairs" doc:"so many pairs of rows, chosen at random, where there are more than 32 times as many; 0: all"`
-	Units Units `yaml:"units" doc:"of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
+	Pairs int   `yaml:"pairs" doc:"number of random pairs of rows to measure, if there are more than 32 times as many; 0: all pairs"`
+	Units Units `yaml:"units" doc:"units of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
 }
 
 // allForRandom is how many pairs of all are measured, in tiles, in the time of a random one.

@@ -22,7 +22,7 @@ import (
 // best. A factor that no column tells about has a row of zeros, and a note.
 type CoOccurrence struct {
 	Histogram `yaml:",inline"`
-	TopK      int `yaml:"k" doc:"only the best k columns of every factor, as med chooses them; 0: all"`
+	TopK      int `yaml:"k" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
 }
 
 // Better says that lower values are better.

@@ -33,12 +33,12 @@ import (
 // importance moves between columns (1000 rows, a factor of 30 levels, 128 bins:
 // disentanglement of 0.82 instead of 0.89).
 type DCI struct {
-	Score     DCIScore `yaml:"score" doc:"the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
+	Score     DCIScore `yaml:"score" doc:"which score is the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
 	TrainTest `yaml:",inline"`
 	Entropy   `yaml:",inline"`
-	Rounds    int  `yaml:"rounds" doc:"trees for every level of a factor"`
-	Bins      int  `yaml:"bins" doc:"for many rows: split columns between so many bins of equal count, 2 to 256; 0: exactly"`
-	Ties      Ties `yaml:"ties" doc:"of columns that split equally well: random (as scikit-learn), or first"`
+	Rounds    int  `yaml:"rounds" doc:"boosting rounds: trees for every level of a factor"`
+	Bins      int  `yaml:"bins" doc:"bins of equal count that trees split columns between, 2 to 256, for large tables; 0: exact splits"`
+	Ties      Ties `yaml:"ties" doc:"which of several columns that split equally well is split: random (as scikit-learn) or first"`
 }
 
 // DCIScore is one of the three scores.
@@ -254,7 +254,7 @@ func levelsOf(in *Input, factor int, rows []int) []int {
 	return levels
 }
 
-// accuracy is the share of predictions that are right.
+// accuracy is the fraction of predictions that are right.
 func accuracy(predicted, levels []int) float64 {
 	right := 0
 	for i, l := range levels {

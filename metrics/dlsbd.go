@@ -61,13 +61,13 @@ import (
 // Bootstrap adds a percentile interval of 95 % by the Bayesian bootstrap of Rubin (1981): rows get
 // random weights, exponentially distributed; columns and turns stay those of the value.
 type DLSBD struct {
-	Omega       int              `yaml:"omega" doc:"largest number of turns of a code per turn of a factor; all -omega..omega are tried"`
-	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"over subgroups: mean, or sum as in the paper's tables"`
-	SharedOmega bool             `yaml:"shared_omega" doc:"one number of turns for all objects, in place of the best one for each"`
-	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of a factor's sub-code, such as {row: [0, 1]}; a factor without: all columns"`
-	Spaces      UseSpaces        `yaml:"spaces" doc:"measure each latent space of a model by itself, and take the best for a factor: where-arbitrary (where principal components of nearly equal variance leave the plane open), always or never"`
-	Objects     Objects          `yaml:"objects" doc:"of factors that do not turn: each (measured by itself, then averaged) or together (one plane for all, a centre for each)"`
-	Bootstrap   int              `yaml:"bootstrap" doc:"draws of a bootstrap for an interval of 95 %; 0: none"`
+	Omega       int              `yaml:"omega" doc:"largest |omega| tried: turns of the code per turn of the factor, all integers from -omega to omega"`
+	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"how subgroups are joined: mean, or sum as in the paper's tables"`
+	SharedOmega bool             `yaml:"shared_omega" doc:"use one omega for all objects instead of the best one for each"`
+	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {row: [0, 1]}; a factor that is not named has all columns"`
+	Spaces      UseSpaces        `yaml:"spaces" doc:"whether to measure each latent space of a model by itself and take the best for a factor: where-arbitrary (if principal components of nearly equal variance do not determine the plane), always or never"`
+	Objects     Objects          `yaml:"objects" doc:"how combinations of the factors that are no angles (objects) are measured: each (by itself, then averaged) or together (one plane for all, a centre for each)"`
+	Bootstrap   int              `yaml:"bootstrap" doc:"bootstrap samples for a 95 % interval; 0: no interval"`
 }
 
 // UseSpaces says when the spaces of a code are measured by themselves.

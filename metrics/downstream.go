@@ -29,13 +29,13 @@ import (
 // once, from all rows.
 type Downstream struct {
 	Predictor Predictor `yaml:"predictor" doc:"logistic-cv (cross-validated), logistic (standardised, of weight c) or boosted (trees)"`
-	Sizes     []int     `yaml:"sizes" doc:"numbers of train rows, drawn with replacement; those larger than the table are left out"`
-	Test      int       `yaml:"test" doc:"test rows, drawn with replacement, whichever the train rows are"`
-	TrainRows int       `yaml:"train_rows" doc:"instead: of the first so many rows, fit to the first of every size, and test with the rows after them, or with the same if there are none; 0: draw"`
-	TestShare float64   `yaml:"test_share" doc:"instead: test with this share of the rows, chosen at random, and fit to so many of the others; 0: draw"`
-	C         float64   `yaml:"c" doc:"logistic: the weight of the loss against the L2 penalty"`
-	TopK      int       `yaml:"top" doc:"only the best k columns of every factor, as med chooses them; 0: all"`
-	Choose    Choose    `yaml:"choose" doc:"with top: rows that columns are chosen by: train (those of the size that are fitted to), or all (test rows too)"`
+	Sizes     []int     `yaml:"sizes" doc:"training-set sizes, drawn with replacement; sizes larger than the table are left out"`
+	Test      int       `yaml:"test" doc:"number of test rows, drawn with replacement and independently of the train rows"`
+	TrainRows int       `yaml:"train_rows" doc:"instead of drawing: train on the first rows of these, as many as each size says, and test on the rows after them (on the same if there are none); 0: draw"`
+	TestShare float64   `yaml:"test_share" doc:"instead of drawing: fraction of the rows, chosen at random, to test on; each size is taken from the others; 0: draw"`
+	C         float64   `yaml:"c" doc:"logistic: inverse L2 strength (scikit-learn's C)"`
+	TopK      int       `yaml:"top" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
+	Choose    Choose    `yaml:"choose" doc:"with top: rows used to choose columns: train (the training rows of each size) or all (also the test rows)"`
 }
 
 // Choose says which rows Downstream chooses columns by.
@@ -105,7 +105,7 @@ func (m *Downstream) split(size int) TrainTest {
 	return TrainTest{Train: size, Test: m.Test, TrainRows: m.TrainRows, TestShare: m.TestShare}
 }
 
-// available is how many rows there are to fit to.
+// available returns the number of rows to fit to.
 func (m *Downstream) available(in *Input) int {
 	if m.TrainRows > 0 {
 		return m.TrainRows
@@ -113,7 +113,7 @@ func (m *Downstream) available(in *Input) int {
 	return in.Codes.Rows - m.split(1).tested(in)
 }
 
-// sizes splits Sizes into those that there are rows for, ascending, and the others.
+// sizes splits Sizes into those the table can supply, ascending, and those it cannot.
 func (m *Downstream) sizes(in *Input) (fitting, others []int) {
 	sorted := slices.Clone(m.Sizes)
 	slices.Sort(sorted)

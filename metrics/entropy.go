@@ -15,8 +15,8 @@ const entropyFloor = 1e-11
 // their sum. With logarithms to the base of their number it is 1 if one importance has all, and 0 if all are
 // equal; with natural ones the least value, of K importances, is 1 - ln K.
 type Entropy struct {
-	Log   LogBase `yaml:"log" doc:"of the entropy: factors (to the base of their number, as in the authors' code), or natural (as in the paper's text)"`
-	Floor float64 `yaml:"floor" doc:"with base factors: added to every importance, as in the authors' code; 0: the plain entropy"`
+	Log   LogBase `yaml:"log" doc:"base of the entropy's logarithm: factors (their number, as in the authors' code) or natural (as in the paper's text)"`
+	Floor float64 `yaml:"floor" doc:"with base factors: constant added to every importance before normalising, as in the authors' code; 0: none"`
 }
 
 // LogBase is the base of an entropy's logarithms.

@@ -18,8 +18,8 @@ import (
 // Levels that do not occur both among train and among test rows are left out, and so
 // are factors with less than two levels in the train rows.
 type Explicitness struct {
-	C          float64 `yaml:"c" doc:"the weight of the loss against the L2 penalty"`
-	Iterations int     `yaml:"iterations" doc:"of a fit, at most"`
+	C          float64 `yaml:"c" doc:"inverse L2 strength (scikit-learn's C)"`
+	Iterations int     `yaml:"iterations" doc:"largest number of iterations of a fit"`
 	TrainTest  `yaml:",inline"`
 }
 
@@ -102,8 +102,8 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// standardised copies the train and the test rows, with columns less their mean and
-// divided by their standard deviation over the train rows.
+// standardised copies the train and the test rows, with the mean of every column over the train rows subtracted and its
+// standard deviation there divided out.
 func standardised(codes Matrix, train, test []int) (x, y []float64) {
 	d := codes.Cols
 	x, y = make([]float64, len(train)*d), make([]float64, len(test)*d)

@@ -23,8 +23,8 @@ const maxBins = 10000
 
 // Histogram says how code columns become discrete, so that their mutual information can be counted.
 type Histogram struct {
-	Bins    int     `yaml:"bins" doc:"bins of a code column"`
-	Binning Binning `yaml:"binning" doc:"bins of equal width, or of equal count of rows"`
+	Bins    int     `yaml:"bins" doc:"number of bins of a code column"`
+	Binning Binning `yaml:"binning" doc:"width (bins of equal width) or count (bins with equally many rows)"`
 }
 
 // libraryHistogram is that of disentanglement_lib.

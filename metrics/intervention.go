@@ -22,9 +22,9 @@ import (
 // uniform and independent, as in the paper. With Standardise, inputs are divided by
 // their standard deviation first, as in table 2 of Zhang and Sugiyama 2024, where Batch is 8.
 type BetaVAE struct {
-	Batch       int  `yaml:"batch" doc:"pairs that make one point"`
-	Train       int  `yaml:"train" doc:"points to fit to"`
-	Test        int  `yaml:"test" doc:"points to test with"`
+	Batch       int  `yaml:"batch" doc:"pairs of images averaged for one point"`
+	Train       int  `yaml:"train" doc:"number of training points"`
+	Test        int  `yaml:"test" doc:"number of test points"`
 	Standardise bool `yaml:"standardise" doc:"divide the differences of every column by their standard deviation"`
 }
 
@@ -43,12 +43,12 @@ type BetaVAE struct {
 // column's number must be the factor's, without Train votes), Raw (variances are not
 // divided), Batch 8 and Prune 0.
 type FactorVAE struct {
-	Batch  int     `yaml:"batch" doc:"rows that make one vote"`
-	Train  int     `yaml:"train" doc:"votes that say which factor a column stands for"`
-	Test   int     `yaml:"test" doc:"votes to test with"`
-	Prune  float64 `yaml:"prune" doc:"columns with a smaller standard deviation are left out"`
-	Direct bool    `yaml:"direct" doc:"column i stands for factor i"`
-	Raw    bool    `yaml:"raw" doc:"compare variances as they are, not as a part of the variance over all rows"`
+	Batch  int     `yaml:"batch" doc:"rows of one vote"`
+	Train  int     `yaml:"train" doc:"number of training votes, which assign a factor to every column"`
+	Test   int     `yaml:"test" doc:"number of test votes"`
+	Prune  float64 `yaml:"prune" doc:"smallest standard deviation of a column that takes part"`
+	Direct bool    `yaml:"direct" doc:"assign factor i to column i, without training votes"`
+	Raw    bool    `yaml:"raw" doc:"compare variances without dividing by the variance over all rows"`
 }
 
 // Better says that higher values are better.

@@ -37,8 +37,8 @@ func deviationAt(z []float64, q, largest float64) float64 {
 // puts the levels of a factor in 20 bins of equal width, which joins levels of
 // factors with more; Bins 0 leaves them as they are.
 type IRS struct {
-	Quantile float64 `yaml:"quantile" doc:"of the deviations at a level; 1: the largest, as in the paper"`
-	Bins     int     `yaml:"bins" doc:"bins of a factor's levels; 0: every level is one"`
+	Quantile float64 `yaml:"quantile" doc:"quantile of the deviations at a level; 1: the largest, as in the paper"`
+	Bins     int     `yaml:"bins" doc:"number of bins that levels of a factor are joined to; 0: every level by itself"`
 }
 
 // Better says that higher values are better.

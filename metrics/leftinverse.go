@@ -31,15 +31,15 @@ import (
 // factors. The part score is e^-value.
 type LeftInverse struct {
 	Error   FitError `yaml:"-"`
-	Samples int      `yaml:"samples" doc:"at most so many rows, chosen at random if there are more; 0: all"`
-	Units   Units    `yaml:"units" doc:"of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
+	Samples int      `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
+	Units   Units    `yaml:"units" doc:"units of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
 }
 
 // MaxError is the metric me, with a choice of the fit.
 type MaxError struct {
-	Fit     Fit   `yaml:"fit" doc:"least-squares, the enclosing ball of whose errors is measured; minimax, the least largest length of an error vector; or minimax-by-factor, the least largest error of every factor"`
-	Samples int   `yaml:"samples" doc:"at most so many rows, chosen at random if there are more; 0: all"`
-	Units   Units `yaml:"units" doc:"of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
+	Fit     Fit   `yaml:"fit" doc:"how the affine map is fitted: least-squares (the value is the radius of the smallest ball around its errors), minimax (smallest largest error vector) or minimax-by-factor (smallest largest error of each factor)"`
+	Samples int   `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
+	Units   Units `yaml:"units" doc:"units of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
 }
 
 // FitError is what a fit makes least.

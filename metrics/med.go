@@ -64,9 +64,9 @@ func columnShares(m [][]float64) (shares [][]float64, silent []int) {
 type MED struct {
 	Histogram   `yaml:",inline"`
 	Entropy     `yaml:",inline"`
-	TopK        int  `yaml:"k" doc:"only the best k columns of every factor; 0: all"`
-	Samples     int  `yaml:"samples" doc:"measure so many rows, chosen at random if there are more; 0: all"`
-	Renormalise bool `yaml:"renormalise" doc:"with k: divide by sums over the chosen columns (as in the paper), not over all (as in the code)"`
+	TopK        int  `yaml:"k" doc:"number of best columns of every factor that count; 0: all columns"`
+	Samples     int  `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
+	Renormalise bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
 
 // Better says that higher values are better.

@@ -47,7 +47,7 @@ func topGap(values []float64) (best int, gap float64) {
 // which is what table 2 of Zhang and Sugiyama 2024 calls MIG.
 type MIG struct {
 	Histogram `yaml:",inline"`
-	Gap       Gap `yaml:"gap" doc:"between columns, for every factor; or between factors, for every column"`
+	Gap       Gap `yaml:"gap" doc:"columns (gap between code columns, for every factor) or factors (gap between factors, for every column)"`
 	Reduction `yaml:",inline"`
 }
 

@@ -51,8 +51,8 @@ type R4C struct {
 
 // Predictions says how boosted trees are fitted and tested.
 type Predictions struct {
-	Splits  int `yaml:"splits" doc:"random splits of the rows, 3/4 to fit to and 1/4 to test with"`
-	Samples int `yaml:"samples" doc:"rows, drawn at random if there are more; 0: all"`
+	Splits  int `yaml:"splits" doc:"number of random splits of the rows, 3/4 to train and 1/4 to test"`
+	Samples int `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
 }
 
 // The largest settings.

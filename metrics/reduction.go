@@ -10,7 +10,7 @@ import (
 // Reduction takes principal components in place of code columns, as Cao et al. 2022, section 5.1, do
 // for metrics of gaps between columns, where they compare codes of 1000 columns with others of 10, which stay as they are.
 type Reduction struct {
-	Components int `yaml:"components" doc:"measure so many principal components of codes that have more columns, in place of these; 0: the columns"`
+	Components int `yaml:"components" doc:"number of principal components to measure instead of the columns, if there are more columns; 0: the columns"`
 }
 
 func (m Reduction) validate() error {

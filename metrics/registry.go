@@ -9,7 +9,7 @@ import (
 // Registry lists the metrics that a config can name.
 var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.Entry[Metric]{
 	{
-		Name: "dlsbd", Doc: "linear symmetry-based disentanglement: how far the codes are from turning with every circular factor, or rotation in space, in a plane or space of its own",
+		Name: "dlsbd", Doc: "linear symmetry-based disentanglement: whether the code rotates exactly, in a subspace of its own, when a circular factor or rotation in space does (0 is perfect)",
 		Units:  "none: dispersions of codes of variance 1; 0 (perfect) to about 1",
 		Source: "Tonnaer et al. 2022, section 4.3", New: func() Metric { return &DLSBD{Omega: 10, Aggregate: factor.Mean} },
 	},
@@ -19,8 +19,8 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Pérez Rey et al. 2020, equations 6-12, for whiten section 5 and equation 18", New: func() Metric { return &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum} },
 	},
 	{
-		Name: "mig", Doc: "mutual information gap: how much more the best code column tells about a factor than the second best",
-		Units:  "none: a part of the entropy of the factor; mutual_information in nats",
+		Name: "mig", Doc: "mutual information gap: mutual information of a factor with the best code column minus that with the second best, over the factor's entropy",
+		Units:  "none: a fraction of the entropy of the factor; mutual_information in nats",
 		Source: "Chen et al. 2018, section 4.1", New: func() Metric { return &MIG{Histogram: libraryHistogram(), Gap: GapColumns} },
 	},
 	{
@@ -29,27 +29,27 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Eastwood and Williams 2018, section 2; disentanglement_lib", New: func() Metric { return NewDCI() },
 	},
 	{
-		Name: "variance", Doc: "modularity: the variance of every factor's sub-code where the factor is held, summed over factors",
+		Name: "variance", Doc: "modularity: the variance of each factor's sub-code while the factor is fixed, summed over factors",
 		Units:  "squared units of the codes",
 		Source: "Zhang and Sugiyama 2024, example 4 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.Variance) },
 	},
 	{
-		Name: "mad", Doc: "modularity: the mean distance of every factor's sub-code from its geometric median where the factor is held",
+		Name: "mad", Doc: "modularity: the mean distance of every factor's sub-code from its geometric median while the factor is fixed",
 		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, example 3 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.MAD) },
 	},
 	{
-		Name: "radius", Doc: "modularity: the radius of the smallest ball around every factor's sub-code where the factor is held",
+		Name: "radius", Doc: "modularity: the radius of the smallest ball around every factor's sub-code while the factor is fixed",
 		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, example 2 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.Radius) },
 	},
 	{
-		Name: "diameter", Doc: "modularity: the largest distance within every factor's sub-code where the factor is held",
+		Name: "diameter", Doc: "modularity: the largest distance within every factor's sub-code while the factor is fixed",
 		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, example 7 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.Diameter) },
 	},
 	{
-		Name: "mpd", Doc: "modularity: half the mean distance within every factor's sub-code where the factor is held",
+		Name: "mpd", Doc: "modularity: half the mean distance within every factor's sub-code while the factor is fixed",
 		Units:  "units of the codes",
 		Source: "Zhang and Sugiyama 2024, section 3.2 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.MPD) },
 	},
@@ -79,7 +79,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Zhang and Sugiyama 2024, equation 26 and table 2", New: func() Metric { return &MaxError{Fit: FitLeastSquares, Units: UnitsAsGiven} },
 	},
 	{
-		Name: "modularity", Doc: "how far every code column tells about one factor only, by mutual information",
+		Name: "modularity", Doc: "whether every code column has mutual information with one factor only",
 		Units:  "none: 0 to 1; mutual_information in nats",
 		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric { return &Modularity{Histogram: libraryHistogram()} },
 	},
@@ -99,34 +99,34 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Locatello et al. 2019, section 5.2", New: func() Metric { return &WassersteinCorrelation{} },
 	},
 	{
-		Name: "code-spread", Doc: "how far codes are from being all the same, where methods without negatives collapse: the deviation of their directions",
-		Units:  "none: a part of the deviation of uniform directions",
+		Name: "code-spread", Doc: "collapse diagnostic: standard deviation of the normalised codes times sqrt(width); 0 when collapsed, about 1 when uniform",
+		Units:  "none: a fraction of the deviation of uniform directions",
 		Source: "Chen and He 2021, section 4.1", New: func() Metric { return &CodeSpread{} },
 	},
 	{
-		Name: "med", Doc: "how far every code column tells about one factor only, weighted by what it tells; of all columns or the best k of every factor",
+		Name: "med", Doc: "whether every code column has mutual information with one factor only, weighted by that information; of all columns or the best k of every factor",
 		Units:  "none: entropies to the base of the number of factors; with log natural: nats",
 		Source: "Cao et al. 2022, section 3.2, with k section 3.3", New: func() Metric { return &MED{Histogram: libraryHistogram(), Entropy: libraryEntropy()} },
 	},
 	{
-		Name: "co-occurrence", Doc: "how far code columns that tell about one factor tell about others too: the cosine between factors, of mutual information",
+		Name: "co-occurrence", Doc: "cosine, between factors, of their mutual information with the code columns: 0 if no column is shared",
 		Units:  "none: a cosine, 0 to 1",
 		Source: "Cao et al. 2022, section 4.2, equation 4", New: func() Metric { return &CoOccurrence{Histogram: libraryHistogram()} },
 	},
 	{
-		Name: "irs", Doc: "interventional robustness: how little other factors move code columns, at most",
+		Name: "irs", Doc: "interventional robustness: how little a code column moves, at most, while its factor is fixed and the others vary",
 		Units:  "none: at most 1, and about 0 or more",
 		Source: "Suter et al. 2019, section 4", New: func() Metric { return &IRS{Quantile: 0.99, Bins: 20} },
 	},
 	{
-		Name: "sap", Doc: "separated attribute predictability: how much better the best code column predicts a factor than the second best",
+		Name: "sap", Doc: "separated attribute predictability: score of the best code column as a predictor of a factor minus that of the second best",
 		Units:  "none: a difference of accuracies, or of squared correlations",
 		Source: "Kumar et al. 2018, section 3", New: func() Metric {
 			return &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: libraryTrainTest()}
 		},
 	},
 	{
-		Name: "explicitness", Doc: "how well logistic regression tells the levels of factors apart by the codes: the area under the ROC curve",
+		Name: "explicitness", Doc: "area under the ROC curve of logistic regression of the factors' levels on the codes",
 		Units:  "none: an area under the ROC curve, 0 to 1",
 		Source: "Ridgeway and Mozer 2018, section 2", New: func() Metric {
 			return &Explicitness{C: 1, Iterations: 1000, TrainTest: libraryTrainTest()}
@@ -140,12 +140,12 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		},
 	},
 	{
-		Name: "beta-vae", Doc: "how well a linear classifier tells from differences of codes which factor pairs of images share",
+		Name: "beta-vae", Doc: "accuracy of a linear classifier that predicts, from differences of codes, which factor two images share",
 		Units:  "none: accuracy, 0 to 1",
 		Source: "Higgins et al. 2017, section 3", New: func() Metric { return &BetaVAE{Batch: 64, Train: 10000, Test: 5000} },
 	},
 	{
-		Name: "factor-vae", Doc: "how well the code column that varies least tells which factor images share",
+		Name: "factor-vae", Doc: "accuracy of predicting which factor images share from the code column that varies least",
 		Units:  "none: accuracy, 0 to 1",
 		Source: "Kim and Mnih 2018, section 4", New: func() Metric { return &FactorVAE{Batch: 64, Train: 10000, Test: 5000, Prune: 0.05} },
 	},
@@ -165,13 +165,13 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Ross and Doshi-Velez 2021, section 6.2 and appendix A.3", New: func() Metric { return &HError{} },
 	},
 	{
-		Name: "purity", Doc: "the part of the rows in components that have the true path of most of their component",
-		Units:  "none: a part of the rows",
+		Name: "purity", Doc: "fraction of the rows in components that have the true path of most of their component",
+		Units:  "none: a fraction of the rows",
 		Source: "Ross and Doshi-Velez 2021, section 6.2", New: func() Metric { return &Purity{} },
 	},
 	{
-		Name: "coverage", Doc: "the part of the rows that are in a component, not discarded",
-		Units:  "none: a part of the rows",
+		Name: "coverage", Doc: "fraction of the rows that are in a component, not discarded",
+		Units:  "none: a fraction of the rows",
 		Source: "Ross and Doshi-Velez 2021, section 6.2", New: func() Metric { return &Coverage{} },
 	},
 }}

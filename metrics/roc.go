@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/linear"
 )
 
-// rocAreas is the mean over levels of the area under the ROC curve of the level's
+// rocAreas returns the mean over levels of the area under the ROC curve of the level's
 // probability, over those levels of the model that some rows, but not all, have, and their number.
 func rocAreas(ctx context.Context, model *linear.Logistic, x []float64, labels []int) (mean float64, levels int, err error) {
 	n, k := len(labels), len(model.Classes)
@@ -69,9 +69,8 @@ func rocArea(scores []float64, labels []int, label int) float64 {
 	return 1 - (float64(below)+float64(equal)/2)/(float64(m)*float64(others))
 }
 
-// places tells how many of some ordered numbers are below others, which takes less time than a
-// binary search: the bits of a number of 0 or more, which are in the order of the
-// numbers, say where to look.
+// places counts, for a query, the smaller and the equal ones of sorted values. The bit patterns of non-negative floats
+// are monotone, so their high bits index a table of places: faster than binary search.
 type places struct {
 	values []float64 // distinct
 	before []int32   // how many numbers are below each of values, and at the end all
@@ -106,7 +105,7 @@ func newPlaces(ordered []float64) *places {
 	return p
 }
 
-// of is how many numbers are below s, and how many are equal to it.
+// of counts the values below s, and those equal to it.
 func (p *places) of(s float64) (below, equal int) {
 	bits := math.Float64bits(s)
 	if bits < p.least {

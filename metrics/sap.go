@@ -48,8 +48,8 @@ func squaredCorrelation(x []float64, labels []int) float64 {
 // the train rows; here it is fitted exactly. With Score correlation, it is the squared correlation of
 // column and level number on the train rows, and 0 if the column's variance is 1e-12 or less.
 type SAP struct {
-	Score     SAPScore `yaml:"score" doc:"svm, for levels of any kind; or correlation, for ordinal ones"`
-	Cost      float64  `yaml:"cost" doc:"svm: the weight C of the loss against the penalty"`
+	Score     SAPScore `yaml:"score" doc:"svm (for levels of any kind) or correlation (for ordinal levels)"`
+	Cost      float64  `yaml:"cost" doc:"svm: inverse L2 strength (scikit-learn's C)"`
 	TrainTest `yaml:",inline"`
 	Reduction `yaml:",inline"`
 }
@@ -161,7 +161,7 @@ func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, f
 	return row, nil
 }
 
-// labelsOf are the levels of every factor on some rows.
+// labelsOf lists the levels of every factor on some rows.
 func labelsOf(in *Input, rows []int) [][]int {
 	labels := make([][]int, len(in.Factors))
 	for j := range labels {
@@ -182,7 +182,7 @@ func varies(labels []int) bool {
 	return false
 }
 
-// columnOf copies a code column of some rows.
+// columnOf copies some rows of a code column.
 func columnOf(codes Matrix, c int, rows []int) []float64 {
 	x := make([]float64, len(rows))
 	for at, i := range rows {
@@ -191,7 +191,7 @@ func columnOf(codes Matrix, c int, rows []int) []float64 {
 	return x
 }
 
-// accuracyOf is the part of numbers whose label is predicted.
+// accuracyOf is the fraction of numbers whose label is predicted.
 func accuracyOf(predict func(x float64) int, x []float64, labels []int) float64 {
 	predicted := make([]int, len(x))
 	for i, v := range x {

@@ -17,11 +17,11 @@ import (
 // TrainRows nothing is drawn, for tables that are divided already. With TestShare
 // no row does both.
 type TrainTest struct {
-	Train     int `yaml:"train" doc:"train rows, drawn with replacement"`
-	Test      int `yaml:"test" doc:"test rows, drawn with replacement, whichever the train rows are"`
-	TrainRows int `yaml:"train_rows" doc:"instead: fit to the first so many rows, test with the others, or with the same if there are no others; 0: draw"`
+	Train     int `yaml:"train" doc:"number of train rows, drawn with replacement"`
+	Test      int `yaml:"test" doc:"number of test rows, drawn with replacement and independently of the train rows"`
+	TrainRows int `yaml:"train_rows" doc:"instead of drawing: train on this many rows from the first, test on the others (on the same if there are none); 0: draw"`
 
-	TestShare float64 `yaml:"test_share" doc:"instead: test with this share of the rows, chosen at random, and fit to the others; 0: draw"`
+	TestShare float64 `yaml:"test_share" doc:"instead of drawing: fraction of the rows, chosen at random, to test on; train on the others; 0: draw"`
 }
 
 // maxDrawn bounds the rows that are drawn.
@@ -88,7 +88,7 @@ func (s TrainTest) wantVarying(in *Input) error {
 	return fmt.Errorf("every factor has one level only in the %d rows; want one that varies", in.Codes.Rows)
 }
 
-// tested is the number of test rows with TestShare.
+// tested returns the number of test rows with TestShare.
 func (s TrainTest) tested(in *Input) int {
 	return int(math.Round(s.TestShare * float64(in.Codes.Rows)))
 }

@@ -31,10 +31,10 @@ import (
 type SubCodeDeviation struct {
 	Deviation   factor.Deviation `yaml:"-"`
 	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
-	Assign      Assign           `yaml:"assign" doc:"without codes: order (to every factor as many columns as to the next), or best (to every factor its best column); empty: order where the numbers fit, else best"`
-	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"over the levels of a factor: mean, max, sum or mean-square"`
+	Assign      Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (for each factor the column that suits it best); empty: order if the columns can be shared evenly, else best"`
+	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"how the levels of a factor are joined: mean, max, sum or mean-square"`
 	Standardise bool             `yaml:"standardise" doc:"divide every column by its standard deviation first"`
-	Samples     int              `yaml:"samples" doc:"sub-codes of several columns: measure at most so many rows, chosen at random; 0: all"`
+	Samples     int              `yaml:"samples" doc:"largest number of rows to measure, chosen at random, of sub-codes with several columns; 0: all rows"`
 }
 
 // NewSubCodeDeviation returns the metric of a measure with its defaults.

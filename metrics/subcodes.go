@@ -123,7 +123,7 @@ func varianceLeft(x []float64, levels []int, k, size int) float64 {
 	return left / float64(len(x))
 }
 
-// describe writes sub-codes for people.
+// describe writes sub-codes as a note: "columns of factors: x 0, y 1".
 func describe(in *Input, blocks []factor.Block) string {
 	var parts []string
 	for _, b := range blocks {

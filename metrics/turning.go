@@ -23,10 +23,10 @@ import (
 // is 1, as equation 18 demands, and the value is at most the number of subgroups. In
 // either form noise in columns that do not depend on a factor is enlarged.
 type DLSBDWorkshop struct {
-	Omega       int              `yaml:"omega" doc:"largest number of turns of a code per turn of a factor; all -omega..omega are tried"`
-	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"over subgroups: sum as in the paper, or mean"`
-	SharedOmega bool             `yaml:"shared_omega" doc:"one number of turns for all objects, in place of the best one for each"`
-	Whiten      bool             `yaml:"whiten" doc:"divide the two principal components by their standard deviations, which equation 18 and the invariance under linear maps of section 5 need; false: equation 8 to the letter"`
+	Omega       int              `yaml:"omega" doc:"largest |omega| tried: turns of the code per turn of the factor, all integers from -omega to omega"`
+	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"how subgroups are joined: sum as in the paper, or mean"`
+	SharedOmega bool             `yaml:"shared_omega" doc:"use one omega for all objects instead of the best one for each"`
+	Whiten      bool             `yaml:"whiten" doc:"divide the two principal components by their standard deviations, as equation 18 and the invariance of section 5 require; false: equation 8 literally"`
 }
 
 // Better says that lower values are better.

@@ -57,7 +57,7 @@ func TestLocalSVDGolden(t *testing.T) {
 		others, _ := readMatrix(t, "testdata/local_svd/"+name+"_Q.npy")
 		o := Defaults()
 		o.RansacFraction = want.Ransac
-		p, q := LocalSVD(points, d, o), LocalSVD(others, d, o)
+		p, q := localSVD(points, d, o), localSVD(others, d, o)
 		if p.Dim != want.DimP || q.Dim != want.DimQ {
 			t.Errorf("%s: dimensions %d and %d, want %d and %d", name, p.Dim, q.Dim, want.DimP, want.DimQ)
 			continue

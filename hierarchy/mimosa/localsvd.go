@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Plane is the tangent plane of points: the axes along which they vary.
-type Plane struct {
+// plane is the tangent plane of points: the axes along which they vary.
+type plane struct {
 	Mean   []float64 // d
 	Dim    int       // m, the dimension
 	Axes   []float64 // m x d, orthonormal rows, by decreasing variance
 	Ratios []float64 // d: the part of the variance along every axis, decreasing; all 0 if there is none
 }
 
-// LocalSVD fits a plane to n points of d numbers, row by row (Ross and Doshi-Velez 2021,
-// algorithm 3): principal axes of all of them, then of those that the axes explain best.
+// localSVD fits a plane to n points of d numbers, row by row (Ross and Doshi-Velez 2021,
+// algorithm 3): PCA of all points, refitted on the fraction that it explains best.
 // The error of a point is sqrt(sum_k e_k^2), where e_k is its distance to the
 // mean plus the first k axes, k = 0..d-1; the points are kept whose error is at most the
 // [Options.RansacFraction] quantile. With r the ratios of the second
@@ -23,28 +23,17 @@ type Plane struct {
 //	r_1 + ... + r_m >= [Options.MinVariance]  and  r_m >= [Options.MinDecay] r_(m+1),
 //
 // and d if there is none. (The paper's k begins with 1; the paper's code is followed.)
-func LocalSVD(points []float64, d int, o Options) Plane {
+func localSVD(points []float64, d int, o Options) plane {
 	f := newFitter(d, len(points)/d, o)
 	f.points = append(f.points[:0], points...)
-	p := Plane{Mean: make([]float64, d), Axes: make([]float64, d*d), Ratios: make([]float64, d)}
+	p := plane{Mean: make([]float64, d), Axes: make([]float64, d*d), Ratios: make([]float64, d)}
 	p.Dim = f.fit(p.Axes, p.Ratios)
 	p.Axes = p.Axes[:p.Dim*d]
 	copy(p.Mean, f.mean)
 	return p
 }
 
-// Cos measures how parallel two planes are: |det(U V^T)| of their axes, the product of the
-// cosines of the angles between them (algorithm 4). It is 0 if their dimensions differ, and 1 if
-// both fill the space.
-func (p Plane) Cos(q Plane) float64 {
-	if p.Dim != q.Dim {
-		return 0
-	}
-	d := len(p.Mean)
-	return cosine(p.Axes, q.Axes, p.Dim, d, make([]float64, p.Dim*p.Dim))
-}
-
-// cosine is |det(U V^T)| of m axes each.
+// cosine is |det(U V^T)| of m axes each (algorithm 4): the product of the cosines of the angles between two planes.
 func cosine(u, v []float64, m, d int, scratch []float64) float64 {
 	if m == d {
 		return 1
@@ -199,8 +188,8 @@ func (f *fitter) keep() {
 	}
 }
 
-// Principal returns the principal axes of n points of d numbers, all d of them.
-func Principal(points []float64, d int) Plane {
+// principal returns the principal axes of n points of d numbers, all d of them.
+func principal(points []float64, d int) plane {
 	o := Options{RansacFraction: 1, MinVariance: 2} // more than there is
-	return LocalSVD(points, d, o)
+	return localSVD(points, d, o)
 }

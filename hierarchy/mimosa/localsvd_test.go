@@ -16,15 +16,15 @@ func TestLocalSVD(t *testing.T) {
 		points[i*d+2] += float64(4 - i%2*8)
 	}
 	o := Defaults()
-	p := LocalSVD(points, d, o)
+	p := localSVD(points, d, o)
 	if p.Dim != 2 || math.Abs(p.Mean[2]-3) > 1e-9 || math.Abs(p.Axes[2])+math.Abs(p.Axes[3])+math.Abs(p.Axes[d+2]) > 1e-9 {
 		t.Errorf("with outliers: %+v", p)
 	}
 	o.RansacFraction = 1
-	if q := LocalSVD(points, d, o); q.Dim == 2 {
+	if q := localSVD(points, d, o); q.Dim == 2 {
 		t.Errorf("a single fit is not misled: %+v", q)
 	}
-	full := Principal(points, d)
+	full := principal(points, d)
 	if full.Dim != d || len(full.Axes) != d*d || !slices.IsSortedFunc(full.Ratios, func(a, b float64) int { return int(math.Copysign(1, b-a)) }) {
 		t.Errorf("principal axes %+v", full)
 	}
@@ -34,7 +34,7 @@ func TestLocalSVD(t *testing.T) {
 	if got := p.Cos(full); got != 0 {
 		t.Errorf("cosine of different dimensions %v", got)
 	}
-	one := LocalSVD(slices.Repeat([]float64{1, 2}, 10), 2, Defaults())
+	one := localSVD(slices.Repeat([]float64{1, 2}, 10), 2, Defaults())
 	if one.Dim != 2 || one.Ratios[0] != 0 {
 		t.Errorf("equal points: %+v", one)
 	}
@@ -46,7 +46,7 @@ func TestLocalSVDKeeps(t *testing.T) {
 	for fraction, want := range map[float64]float64{0.5: 8.0 / 3, 0.6: 8.0 / 3, 0.75: 2, 1: 3} {
 		o := Defaults()
 		o.RansacFraction = fraction
-		if p := LocalSVD(points, 2, o); math.Abs(p.Mean[0]-want) > 1e-12 || p.Dim != 1 {
+		if p := localSVD(points, 2, o); math.Abs(p.Mean[0]-want) > 1e-12 || p.Dim != 1 {
 			t.Errorf("fraction %v: mean %v, dimension %d, want %v", fraction, p.Mean[0], p.Dim, want)
 		}
 	}
@@ -61,7 +61,18 @@ func TestLocalSVDErrors(t *testing.T) {
 	points = append(points, 0, 0, 4) // nearer to the middle than the ends, but off the plane
 	o := Defaults()
 	o.RansacFraction = 11.5 / 12
-	if p := LocalSVD(points, 3, o); p.Dim != 2 {
+	if p := localSVD(points, 3, o); p.Dim != 2 {
 		t.Errorf("%+v", p)
 	}
+}
+
+// Cos measures how parallel two planes are: |det(U V^T)| of their axes, the product of the
+// cosines of the angles between them (algorithm 4). It is 0 if their dimensions differ, and 1 if
+// both fill the space.
+func (p plane) Cos(q plane) float64 {
+	if p.Dim != q.Dim {
+		return 0
+	}
+	d := len(p.Mean)
+	return cosine(p.Axes, q.Axes, p.Dim, d, make([]float64, p.Dim*p.Dim))
 }
