@@ -29,7 +29,7 @@ func curved(t testing.TB, c datasets.Chopsticks, n int) (codes []float64, d int,
 		}
 	}
 	path, _ = datasets.PathsOf(set.(datasets.Hierarchical), images)
-	p := principal(all[:64*1000], 64)
+	p := Principal(all[:64*1000], 64)
 	rank := 0
 	for p.Ratios[rank] > 1e-9 {
 		rank++
@@ -39,7 +39,7 @@ func curved(t testing.TB, c datasets.Chopsticks, n int) (codes []float64, d int,
 	for i := range turn {
 		turn[i] = s.NormFloat64()
 	}
-	turn = principal(turn, rank).Axes
+	turn = Principal(turn, rank).Axes
 	d = rank + 1
 	codes = make([]float64, n*d)
 	white, code := make([]float64, rank), make([]float64, d)

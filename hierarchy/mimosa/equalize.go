@@ -15,7 +15,7 @@ func equalized(codes []float64, d int, power float64) []float64 {
 	if power == 0 {
 		return codes
 	}
-	p := principal(codes, d)
+	p := Principal(codes, d)
 	scale := make([]float64, d)
 	for a := range d {
 		scale[a] = 1

@@ -21,7 +21,7 @@ func TestEqualized(t *testing.T) {
 		t.Error("without a power codes are not copied")
 	}
 	deviations := func(points []float64) (list [d]float64) {
-		p := principal(points, d)
+		p := Principal(points, d)
 		total := 0.0
 		for i := 0; i < len(points); i += d {
 			for c := range d {

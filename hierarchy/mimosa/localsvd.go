@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// plane is the tangent plane of points: the axes along which they vary.
-type plane struct {
+// Plane is the tangent plane of points: the axes along which they vary.
+type Plane struct {
 	Mean   []float64 // d
 	Dim    int       // m, the dimension
 	Axes   []float64 // m x d, orthonormal rows, by decreasing variance
@@ -23,10 +23,10 @@ type plane struct {
 //	r_1 + ... + r_m >= [Options.MinVariance]  and  r_m >= [Options.MinDecay] r_(m+1),
 //
 // and d if there is none. (The paper's k begins with 1; the paper's code is followed.)
-func localSVD(points []float64, d int, o Options) plane {
+func localSVD(points []float64, d int, o Options) Plane {
 	f := newFitter(d, len(points)/d, o)
 	f.points = append(f.points[:0], points...)
-	p := plane{Mean: make([]float64, d), Axes: make([]float64, d*d), Ratios: make([]float64, d)}
+	p := Plane{Mean: make([]float64, d), Axes: make([]float64, d*d), Ratios: make([]float64, d)}
 	p.Dim = f.fit(p.Axes, p.Ratios)
 	p.Axes = p.Axes[:p.Dim*d]
 	copy(p.Mean, f.mean)
@@ -188,8 +188,8 @@ func (f *fitter) keep() {
 	}
 }
 
-// principal returns the principal axes of n points of d numbers, all d of them.
-func principal(points []float64, d int) plane {
+// Principal returns the principal axes of n points of d numbers, all d of them.
+func Principal(points []float64, d int) Plane {
 	o := Options{RansacFraction: 1, MinVariance: 2} // more than there is
 	return localSVD(points, d, o)
 }

@@ -24,7 +24,7 @@ func TestLocalSVD(t *testing.T) {
 	if q := localSVD(points, d, o); q.Dim == 2 {
 		t.Errorf("a single fit is not misled: %+v", q)
 	}
-	full := principal(points, d)
+	full := Principal(points, d)
 	if full.Dim != d || len(full.Axes) != d*d || !slices.IsSortedFunc(full.Ratios, func(a, b float64) int { return int(math.Copysign(1, b-a)) }) {
 		t.Errorf("principal axes %+v", full)
 	}
@@ -69,7 +69,7 @@ func TestLocalSVDErrors(t *testing.T) {
 // Cos measures how parallel two planes are: |det(U V^T)| of their axes, the product of the
 // cosines of the angles between them (algorithm 4). It is 0 if their dimensions differ, and 1 if
 // both fill the space.
-func (p plane) Cos(q plane) float64 {
+func (p Plane) Cos(q Plane) float64 {
 	if p.Dim != q.Dim {
 		return 0
 	}

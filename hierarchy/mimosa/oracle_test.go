@@ -325,7 +325,7 @@ func TestHullNearAFace(t *testing.T) {
 		for i := range turn {
 			turn[i] = s.NormFloat64()
 		}
-		turn = principal(turn, m).Axes
+		turn = Principal(turn, m).Axes
 		points := make([]float64, n*m)
 		for j := range n {
 			flatPoint := make([]float64, m)
