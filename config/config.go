@@ -78,7 +78,7 @@ type Typer interface {
 func (n *Node) Decode(dst any) error {
 	v := reflect.ValueOf(dst)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
-		return n.Errorf("cannot decode into a %T: want a pointer", dst)
+		return n.Errorf("cannot decode into a %T; want a pointer", dst)
 	}
 	var d decoder
 	if n.kind == nullNode && n.root() && isStruct(v.Elem()) {

@@ -90,5 +90,5 @@ func TestAugmentationsFindFaults(t *testing.T) {
 	pipeline := registry.Entry[augment.Pipeline]{Name: "faulty", Doc: "a pipeline", New: func() augment.Pipeline {
 		return augment.Pipeline{{Name: "normalise", Value: augment.NewNormalise()}, {Name: "flip", Value: &augment.Flip{}}}
 	}}
-	wantFinding(t, "order", conformance.CheckPipeline(pipeline), "pipeline faulty: ", "normalise is operation 0 of 2: want it last")
+	wantFinding(t, "order", conformance.CheckPipeline(pipeline), "pipeline faulty: ", "normalise is operation 0 of 2; want it last")
 }

@@ -56,11 +56,11 @@ func (t *Registry[T]) Register(e Entry[T]) error {
 	case !validName(e.Name):
 		return fmt.Errorf("%s %q: want a name of lower-case letters, digits and hyphens", t.Kind, e.Name)
 	case slices.Contains(t.Names(), e.Name):
-		return fmt.Errorf("%s %q is registered already: want another name", t.Kind, e.Name)
+		return fmt.Errorf("%s %q is registered already; want another name", t.Kind, e.Name)
 	case e.Doc == "":
-		return fmt.Errorf("%s %q has no Doc: want a sentence about it", t.Kind, e.Name)
+		return fmt.Errorf("%s %q has no Doc; want a sentence about it", t.Kind, e.Name)
 	case e.New == nil:
-		return fmt.Errorf("%s %q has no New: want a function that returns a pointer to settings with their defaults", t.Kind, e.Name)
+		return fmt.Errorf("%s %q has no New; want a function that returns a pointer to settings with their defaults", t.Kind, e.Name)
 	}
 	settings := reflect.TypeFor[T]().Kind() // of other types, such as lists, any value will do
 	if v := reflect.ValueOf(e.New()); settings == reflect.Interface || settings == reflect.Pointer {

@@ -290,7 +290,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // CheckName says what is wrong with the name of a folder, or of what files are named after.
 func CheckName(name string) error {
 	if !plainName.MatchString(name) {
-		return fmt.Errorf("%q is not a folder's name: want letters, digits, '.', '_' and '-', a letter or digit first", name)
+		return fmt.Errorf("%q is not a folder's name; want letters, digits, '.', '_' and '-', a letter or digit first", name)
 	}
 	return nil
 }

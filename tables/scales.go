@@ -47,7 +47,7 @@ func (s *Scales) DecodeConfig(n *config.Node) error {
 	all := defaultScales()
 	for i, name := range n.Keys() {
 		if !scaleName.MatchString(name) {
-			return n.Items()[i].Errorf("%q is not the name of a scale: want a small letter, then small letters, digits and -", name)
+			return n.Items()[i].Errorf("%q is not the name of a scale; want a small letter, then small letters, digits and -", name)
 		}
 		scale, err := all.Find(name)
 		if err != nil {

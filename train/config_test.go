@@ -149,7 +149,7 @@ func TestValidateParts(t *testing.T) {
 		"metrics.final.0.med.k: ": func(c *Config) {
 			c.Metrics.Final[0].Name, c.Metrics.Final[0].Value = "med", &metrics.MED{Histogram: metrics.Histogram{Bins: 20}, TopK: -1}
 		},
-		"name: \"a/b\" is not a folder's name: want letters, digi": func(c *Config) { c.Name = "a/b" },
+		"name: \"a/b\" is not a folder's name; want letters, digi": func(c *Config) { c.Name = "a/b" },
 	} {
 		c := load(t)
 		spoil(&c)

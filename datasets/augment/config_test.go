@@ -119,7 +119,7 @@ func TestConfigErrors(t *testing.T) {
 		"views: {pipeline: [{normalise: {deviation: [0]}}]}":    "deviation: 0 is out of range",
 		"views: {pipeline: [{normalise: {mean: []}}]}":          "0 means and 3 deviations",
 		"views: {pipeline: [{normalise: {mean: [2e6, 1, 1]}}]}": "mean: 2e+06 is out of range",
-		"views: {pipeline: [normalise, flip]}":                  "normalise is operation 0 of 2: want it last",
+		"views: {pipeline: [normalise, flip]}":                  "normalise is operation 0 of 2; want it last",
 		"views: {count: 0}":                                     "count: 0 is out of range; want 1 to 64",
 		"views: {second: byol}":                                 "second: it does not normalise as pipeline does",
 		"views: {pipelines: byol}":                              `did you mean "pipeline"?`,

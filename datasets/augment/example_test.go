@@ -76,5 +76,5 @@ func ExampleRegister() {
 	// 2 operations, the first one: darken
 	// 2 operations, the first one: darken
 	// own.yaml:1:30: views.pipeline.0.darken.most: unknown key "most"; known: probability, least
-	// augmentation "flip" is registered already: want another name
+	// augmentation "flip" is registered already; want another name
 }

@@ -79,7 +79,7 @@ func Load(file string, source []byte) (*Plan, error) {
 // Validate checks the settings.
 func (p *Plan) Validate() error {
 	if p.Base == "" {
-		return config.Invalid("base", "the sweep has no base config: want a .yaml file, or a name of %s", "unravel list configs")
+		return config.Invalid("base", "the sweep has no base config; want a .yaml file, or a name of %s", "unravel list configs")
 	}
 	if p.Name == "" || p.Name == "." || !filepath.IsLocal(p.Name) || strings.ContainsAny(p.Name, `/\`) {
 		return config.Invalid("name", "%q is not a folder's name", p.Name)
@@ -93,7 +93,7 @@ func (p *Plan) Validate() error {
 	}
 	for _, a := range p.Zip {
 		if len(a.Values) != len(p.Zip[0].Values) {
-			return config.Invalid("zip", "%s has %d values, %s %d: want lists of equal length", p.Zip[0].Key, len(p.Zip[0].Values), a.Key, len(a.Values))
+			return config.Invalid("zip", "%s has %d values, %s %d; want lists of equal length", p.Zip[0].Key, len(p.Zip[0].Values), a.Key, len(a.Values))
 		}
 	}
 	return p.once()
@@ -104,7 +104,7 @@ func (p *Plan) once() error {
 	by := map[string]string{"seed": "seeds"}
 	add := func(part, key string) error {
 		if other := by[key]; other != "" && other != part {
-			return config.Invalid(part, "%s is set by %s, too: want it in one of them", key, other)
+			return config.Invalid(part, "%s is set by %s, too; want it in one of them", key, other)
 		}
 		by[key] = part
 		return nil
