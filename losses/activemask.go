@@ -10,17 +10,16 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Activity says which columns are active in a row: a column that rules speak of
-// is active where all of them hold.
+// activity is a rule: its columns are active in a row where a factor has one of some levels. A
+// column of several rules is active where all of them hold.
 type activity struct {
 	Columns []int
 	Factor  int   // a column of labels
 	Levels  []int // that it must have
 }
 
-// ActiveMask returns the mask [rows, width] of active columns, 1 or 0, from the
-// levels of factors [rows, K], of which negative ones are unknown and satisfy no
-// rule. It has no gradient.
+// maskOf returns the mask [rows, width] of active columns, 1 or 0, from the levels of
+// factors [rows, K]; a negative level is unknown and satisfies no rule. It has no gradient.
 func maskOf(labels *gorgonia.Node, width int, rules []activity) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "active mask",

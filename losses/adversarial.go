@@ -101,7 +101,7 @@ type Discriminator struct {
 	LR     float64 `yaml:"lr" doc:"learning rate of its Adam"`
 	Beta1  float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
 	Beta2  float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
-	Renew  bool    `yaml:"renew" doc:"compute the codes it learns from again, with the parameters of after the step"`
+	Renew  bool    `yaml:"renew" doc:"recompute the codes it learns from with the updated parameters"`
 
 	SecondBatch bool `yaml:"second_batch" doc:"permute the codes of a second, independent batch (Kim and Mnih 2018, algorithm 2), not those of the step (disentanglement_lib)"`
 }

@@ -58,10 +58,10 @@ func Assignment(weights, labels *gorgonia.Node, sizes, columns []int) (*gorgonia
 	}, weights, labels)
 }
 
-// AssignmentLoss is [Assignment] of the option weights of a hierarchical model and labels: the
-// i-th categorical factor that the supervision knows (or the i-th one that MIMOSA assigned) is about
-// the i-th categorical dimension of the model's hierarchy. A hierarchy without any, such as MIMOSA may
-// learn, makes it 0, with a note.
+// AssignmentLoss is the squared error between option weights and one-hot labels,
+// [Assignment]. The i-th categorical factor that the supervision knows (or that MIMOSA
+// assigned) labels the i-th categorical dimension of the model's hierarchy. For a hierarchy
+// without categorical dimensions, such as MIMOSA may learn, it is 0, with a note.
 type AssignmentLoss struct {
 	Weight float64 `yaml:"weight" doc:"factor in the total"`
 }
@@ -138,10 +138,10 @@ func (l *Labels) assigns(k int) bool {
 	return l.Factors[k].Kind == factor.Categorical
 }
 
-// RegressionLoss is the mean over the batch of the squared distance of a hierarchical model's
-// masked values from the true values of the continuous dimensions, each divided by its largest size: the variant
-// H + A + Z of Ross and Doshi-Velez 2021, figure 5, which is given the truth. The
-// hierarchy must be the data set's.
+// RegressionLoss is the mean over the batch of the squared distance between a hierarchical
+// model's masked values and the true values of the continuous dimensions, each divided by its
+// largest size: the variant H + A + Z of Ross and Doshi-Velez 2021, figure 5. The hierarchy
+// must be the data set's.
 type RegressionLoss struct {
 	Weight float64 `yaml:"weight" doc:"factor in the total"`
 }

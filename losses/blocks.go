@@ -33,8 +33,8 @@ type On string
 
 // The codes that an objective can be about.
 const (
-	OnCodes  On = "codes"  // those that metrics measure: the posteriors' locations
-	OnSample On = "sample" // those that are decoded: draws from the posteriors
+	OnCodes  On = "codes"  // posterior means, which metrics measure
+	OnSample On = "sample" // reparameterised samples, which are decoded
 )
 
 // UnmarshalText accepts the name of codes.

@@ -122,13 +122,13 @@ func (d Distance) of(k factor.Kind) DistanceKind {
 // images, in Units, levels of circular ones as turns.
 type ContractionLoss struct {
 	Weight    float64          `yaml:"weight" doc:"factor in the total"`
-	Aggregate factor.Aggregate `yaml:"aggregate" doc:"over pairs of images: mean, max, sum or mean-square"`
-	Factors   []string         `yaml:"factors" doc:"names of the factors that count; none: all"`
-	Distance  Distance         `yaml:"distance" doc:"of factors: euclidean, absolute, discrete, circular, or mixed, what suits each factor's kind"`
-	Columns   []int            `yaml:"columns" doc:"code columns that count; none: all"`
-	Pairs     int              `yaml:"pairs" doc:"partners of an image in the batch; 0: all the others"`
-	Units     Units            `yaml:"units" doc:"of continuous factors: as-given, or range, mapped to [0, 1] by the range of the dimension; levels are mapped to [0, 1] in either case"`
-	On        On               `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
+	Aggregate factor.Aggregate `yaml:"aggregate" doc:"aggregate over pairs of images: mean, max, sum or mean-square"`
+	Factors   []string         `yaml:"factors" doc:"names of the factors to compare; none: all"`
+	Distance  Distance         `yaml:"distance" doc:"distance of factors: euclidean, absolute, discrete, circular, or mixed (by each factor's kind)"`
+	Columns   []int            `yaml:"columns" doc:"code columns to compare; none: all"`
+	Pairs     int              `yaml:"pairs" doc:"number of images in the batch that each is paired with; 0: all"`
+	Units     Units            `yaml:"units" doc:"units of continuous factors: as-given, or range (each mapped to [0, 1] by its range); levels are always mapped to [0, 1]"`
+	On        On               `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded)"`
 }
 
 // NewContraction returns the default settings.

@@ -37,7 +37,7 @@ func CrossCorrelation(projections *gorgonia.Node, lambda float64) (*gorgonia.Nod
 // CrossCorrelationLoss is [CrossCorrelation] of a model's projections.
 type CrossCorrelationLoss struct {
 	Weight float64 `yaml:"weight" doc:"factor in the total"`
-	Lambda float64 `yaml:"lambda" doc:"factor of squared correlations of different columns"`
+	Lambda float64 `yaml:"lambda" doc:"weight of squared off-diagonal correlations"`
 }
 
 // NewCrossCorrelation returns the default settings, those of the public code of Barlow Twins.
@@ -72,17 +72,9 @@ func (l *CrossCorrelationLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return CrossCorrelation(in.Views.Projections, l.Lambda)
 }
 
-// CrossCorrelation returns how far the cross-correlation of two views is from the identity: for
-// z [2n, d], the images' first views in the first n rows and their second ones in the others,
-// and C_ij = 1/n sum_b z_bi z_(n+b)j, the scalar
-//
-//	sum_i (1 - C_ii)^2 + lambda sum_i sum_(j != i) C_ij^2.
-//
-// Columns are meant to have mean 0 and variance 1 in each half; see [BatchNorm]. C, [d, d], is not
-// formed: the sum of its squares is that of the products of the elements of the two Gram matrices of
-// the halves, [n, n], over n^2.
-//
-// Source: Zbontar et al. 2021, equations 1 and 2.
+// correlationPenalty is [CrossCorrelation] of standardised columns. C, [d, d], is not formed: the
+// sum of its squares is that of the products of the elements of the two Gram matrices of the
+// halves, [n, n], over n^2.
 func correlationPenalty(z *gorgonia.Node, lambda float64) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "cross-correlation",

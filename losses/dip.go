@@ -40,8 +40,8 @@ func DIPCode(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*
 // DIPLoss is [DIP] or [DIPCode] of a model's posteriors.
 type DIPLoss struct {
 	Weight      float64 `yaml:"weight" doc:"factor in the total"`
-	OffDiagonal float64 `yaml:"off_diagonal" doc:"factor of squared covariances"`
-	Diagonal    float64 `yaml:"diagonal" doc:"factor of squared differences of variances from 1"`
+	OffDiagonal float64 `yaml:"off_diagonal" doc:"weight of squared off-diagonal covariances"`
+	Diagonal    float64 `yaml:"diagonal" doc:"weight of squared deviations of variances from 1"`
 
 	second bool // DIP-VAE-II
 }
@@ -88,14 +88,7 @@ func (l *DIPLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return DIP(in.Codes, l.OffDiagonal, l.Diagonal)
 }
 
-// DIP returns the regulariser of DIP-VAE (Kumar et al. 2018, equations 6 and 7), a
-// scalar, from the means of Gaussian posteriors [n, D]:
-//
-//	offDiagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2
-//
-// C is the covariance of the means over the batch, divided by n: DIP-VAE-I. With log
-// variances of the same shape, not nil, C has their mean exponentials on top of its
-// diagonal: DIP-VAE-II. It is differentiable in both.
+// covariancePenalty is [DIP], or with log variances [DIPCode].
 func covariancePenalty(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {
 	in := []*gorgonia.Node{mean}
 	if logVariance != nil {

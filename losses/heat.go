@@ -10,7 +10,7 @@ import (
 // the series cancels before the expansion has lost its accuracy.
 const maxSeries = 100
 
-// SphereTime returns the greatest time at which [SphereKL] is known on S^dim: infinite up
+// SphereTime returns the greatest time at which [KLSphere] is known on S^dim: infinite up
 // to dimension 100, and 1/dim above it.
 func SphereTime(dim int) float64 {
 	if dim <= maxSeries {

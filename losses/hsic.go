@@ -96,8 +96,8 @@ type HSICLoss struct {
 	Weight    float64         `yaml:"weight" doc:"factor in the total"`
 	Codes     factor.SubCodes `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares, or single columns where factors are unknown"`
 	Between   Between         `yaml:"between" doc:"codes: pairs of sub-codes; factors: a sub-code and the other factors"`
-	Bandwidth float64         `yaml:"bandwidth" doc:"of the codes' Gaussian kernels; 0: the median distance. That of factors is the median"`
-	On        On              `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
+	Bandwidth float64         `yaml:"bandwidth" doc:"bandwidth of the codes' Gaussian kernels; 0: the median distance. Kernels of factors use the median"`
+	On        On              `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded)"`
 }
 
 // NewHSIC returns the default settings.

@@ -55,7 +55,7 @@ func InfoNCE(queries, keys, negatives *gorgonia.Node, tau float64) (*gorgonia.No
 // InfoNCELoss is [InfoNCE] of a model's queries.
 type InfoNCELoss struct {
 	Weight      float64 `yaml:"weight" doc:"factor in the total"`
-	Temperature float64 `yaml:"temperature" doc:"what cosines are divided by: 0.07 in MoCo, 0.2 in its second version"`
+	Temperature float64 `yaml:"temperature" doc:"softmax temperature: 0.07 in MoCo, 0.2 in MoCo v2"`
 }
 
 // NewInfoNCE returns the default settings.

@@ -45,12 +45,12 @@ type Posterior interface {
 	KL() (*gorgonia.Node, error)
 }
 
-// Views are what a model makes of two views of n images. What it does not have is nil. Arrays of 2n rows
-// have first those of the first views, then those of the second ones.
+// Views are a model's outputs for two views of n images; nil where it has none. Arrays of 2n
+// rows hold the first views' rows, then the second views'.
 type Views struct {
 	Projections *gorgonia.Node // [2n, d]
 	Predictions *gorgonia.Node // [2n, d]
-	Targets     *gorgonia.Node // [2n, d]: what the predictions of the other view are of; no gradient flows through them
+	Targets     *gorgonia.Node // [2n, d]: targets of the other view's predictions; no gradient flows through them
 
 	Queries, Keys *gorgonia.Node // unit vectors [n, d] of the first and the second views
 	Negatives     *gorgonia.Node // keys of other images, [d, K]
@@ -75,8 +75,7 @@ type Batch struct {
 	Transformations *Transformations // within the labelled groups; nil: none
 }
 
-// Labels offer what is known about the factors of a batch as inputs of the graph.
-// An input is made when a loss first asks for it.
+// Labels are label inputs of a batch. Inputs are created on first request.
 type Labels struct {
 	Factors []factor.Factor
 
@@ -84,23 +83,23 @@ type Labels struct {
 	// that factor; -1 says that nothing is known.
 	Groups func() (*gorgonia.Node, error)
 
-	// Values are the values of the factors in some units, and the levels that they have, or -1 where
-	// the value is not known, and 0: [batch, K] each. Where only the similarity of a
-	// pair is known, Groups is not -1 and the level is. It is an error if nothing but similarities is known.
+	// Values are the factors' values in some units and their levels, [batch, K] each. Where a value
+	// is not known, it is 0 and its level -1, also where a similar pair makes its group known. It
+	// is an error if only similarities are known.
 	Values func(u Units) (values, known *gorgonia.Node, err error)
 
-	// Assigned lists the factors that say which options of the model's hierarchy an image takes. nil: the
-	// categorical ones do.
+	// Assigned lists the factors that label the categorical dimensions of the model's hierarchy;
+	// nil: the categorical ones.
 	Assigned []int
 
-	// Exact is [batch, n]: the values of the continuous dimensions of a hierarchical data
-	// set, divided by the size of the largest level of each, and 0 where an image lacks them. nil: the
-	// data set has no hierarchy.
+	// Exact is [batch, n]: the values of the continuous dimensions of a hierarchical data set,
+	// each divided by its largest size, and 0 where an image lacks the dimension. nil: the data
+	// set has no hierarchy.
 	Exact func() (*gorgonia.Node, error)
 }
 
-// Units says in a config in which units the values of continuous factors are, those of hierarchical data sets.
-// Levels of ordinal factors are mapped to [0, 1] and of circular ones to turns in either case.
+// Units names, in a config, the units of continuous factors, those of hierarchical data sets.
+// Levels are always mapped: of ordinal factors to [0, 1], of circular ones to fractions of a turn.
 type Units string
 
 // The units.

@@ -43,7 +43,7 @@ func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, erro
 //	-(d/2) log t - (d/2) log(2 pi) - d/2 + log Vol(S^d) + (t/4) d (d-1),
 //
 // up to t^8. The result is accurate to 1e-8 of its value for any t up to dimension 100. Above it only t
-// up to 1/d is known, and the result is NaN at later times.
+// up to 1/d ([SphereTime]) is known, and the result is NaN at later times.
 //
 // log t has the shape [rows, 1]; the result is a scalar. It does not depend on the
 // location. It is differentiable, and falls in t to 0.
@@ -96,8 +96,8 @@ func (l *KLLoss) Hint(key string) string {
 // Rise is a number that rises linearly from one value to another and stays there.
 type Rise struct {
 	From  float64 `yaml:"from" doc:"value in the first step"`
-	To    float64 `yaml:"to" doc:"value at the end of the rise"`
-	Steps int     `yaml:"steps" doc:"steps that the rise takes; 0: none, it is To from the beginning"`
+	To    float64 `yaml:"to" doc:"value at the end of the ramp"`
+	Steps int     `yaml:"steps" doc:"number of steps of the ramp; 0 uses to from the start"`
 }
 
 // Validate checks the settings.
@@ -267,7 +267,7 @@ func pairOf(a, b string, in []tensor.Shape) error {
 	return nil
 }
 
-// Deviate returns |a - b| of one shape, with gradient 0 where a = b.
+// absoluteDifference returns |a - b| of one size, with gradient 0 where a = b.
 func absoluteDifference(a, b *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "absolute difference",

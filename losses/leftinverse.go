@@ -37,7 +37,9 @@ import (
 // where factors are affine functions of codes. Least squares are differentiable
 // where the codes' columns are linearly independent, the others where the optimum
 // is unique; elsewhere the gradient is that of one optimum (of least squares, the one
-// with the least |W|), and 0 at an exact fit. Without any row it is 0.
+// with the least |W|), and 0 at an exact fit. Without any row it is 0. Directions in which
+// float32 codes spread less than 1e-6 times as far as in their widest one count as rounding;
+// 1e-12 for float64.
 //
 // Source: Zhang and Sugiyama 2024, definition 8, equation 26.
 func LeftInverse(kind Inverse, ridge float64, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -74,9 +76,9 @@ func LeftInverse(kind Inverse, ridge float64, z, y, groups *gorgonia.Node) (*gor
 type LeftInverseLoss struct {
 	Weight float64 `yaml:"weight" doc:"factor in the total"`
 	Kind   Inverse `yaml:"kind" doc:"error of the best affine map from codes to factors: least-squares, least-absolute, minimax (the longest error vector) or minimax-by-factor (the largest error of each factor, joined)"`
-	Ridge  float64 `yaml:"ridge" doc:"factor of the map's squared weights, with kind least-squares"`
-	Units  Units   `yaml:"units" doc:"of continuous factors: as-given, or range, mapped to [0, 1] by the range of the dimension; levels are mapped to [0, 1] in either case"`
-	On     On      `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
+	Ridge  float64 `yaml:"ridge" doc:"ridge penalty on the map's weights, with kind least-squares"`
+	Units  Units   `yaml:"units" doc:"units of continuous factors: as-given, or range (each mapped to [0, 1] by its range); levels are always mapped to [0, 1]"`
+	On     On      `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded)"`
 }
 
 // NewLeftInverse returns the default settings.

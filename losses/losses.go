@@ -1,10 +1,10 @@
-// Package losses holds the objectives of Unravel as nodes of Gorgonia graphs.
+// Package losses holds the objectives of Unravel as nodes of Gorgonia graphs: one file
+// for each, with its formula and source, node function, settings and operation.
 //
-// Every objective comes in two forms. A function such as [KLGaussian] or [LSBD]
-// makes a node out of nodes: it works in anyone's graph, in float32 and float64,
-// on any machine, and knows nothing of the rest of this module. A settings struct
-// such as [KLLoss] makes the same node out of a model's [Outputs]; a config names
-// it in its list of losses, and [Compose] adds the list up.
+// A node function such as [KLGaussian] or [LSBD] works in anyone's graph, in float32 and
+// float64, on any machine. A settings struct such as [KLLoss] makes the same node of the
+// [Input] of a loss; a config names it in its list of losses, and [Compose] adds the list
+// up. Package conformance tests every registered loss.
 package losses
 
 import (
@@ -31,7 +31,7 @@ type Supervised interface {
 	Supervised()
 }
 
-// Explained is implemented by losses that have something to say to who starts a run.
+// Explained is implemented by losses that print a description when a run starts (logic prints its formula).
 type Explained interface {
 	Explain() string
 }

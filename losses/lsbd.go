@@ -68,9 +68,9 @@ func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node
 // ([PlaneTransport]), and codes of 0 have a loss of 0. A sphere is three columns likewise.
 type LSBDLoss struct {
 	Weight  float64         `yaml:"weight" doc:"factor in the total: gamma"`
-	Variant string          `yaml:"variant" doc:"paper, or public-code for what the authors' public code computes"`
-	Planes  factor.SubCodes `yaml:"planes" doc:"two code columns for each circular factor that turns them, such as {x: [0, 1]}; none: the model's own spaces"`
-	Spheres []SphereBlock   `yaml:"spheres" doc:"three code columns each, turned about an axis or by rotations in space"`
+	Variant string          `yaml:"variant" doc:"paper, or public-code for the formula of the authors' public code"`
+	Planes  factor.SubCodes `yaml:"planes" doc:"two code columns that rotate with each circular factor, such as {x: [0, 1]}; none: the model's own spaces"`
+	Spheres []SphereBlock   `yaml:"spheres" doc:"three code columns each, rotated about an axis or by rotations in space"`
 	Project bool            `yaml:"project" doc:"project the points of planes and spheres to length 1"`
 	On      On              `yaml:"on" doc:"codes that planes and spheres are columns of: sample (reparameterised z that is decoded) or codes (posterior mean)"`
 }

@@ -24,32 +24,8 @@ import (
 // column of groups and the columns of z that should depend on that factor alone;
 // without blocks, each of the K factors has d/K columns, one factor after the other.
 //
-// The estimator Plain is the formula as it is: a value that one row has counts with
-// deviation 0. In a small batch most deviations are then too small, the more so the more
-// values a factor has: of codes with variance 1, a batch of 32 rows has .77 with 6 values,
-// and .18 with 40. Unbiased estimates the mean over the values of the data that the
-// batch is drawn from:
-//
-//   - Variance and MPD are means over all n_v^2 ordered pairs of the n_v rows of a value of
-//     |p_i - p_j|^2/2 and |p_i - p_j|/2, which are 0 for a row and itself. The mean over
-//     the n_v (n_v-1) pairs of different rows, n_v/(n_v-1) times as much, has as its
-//     expectation the deviation D_v in the data, for any n_v >= 2. (That of the variance
-//     is the familiar sum of squares over n_v-1.)
-//   - One row says nothing of a deviation: its value takes no part.
-//   - Every value of two rows or more stands for one value, and so has the same weight,
-//     1/G if there are G of them. The expectation is sum_v w_v D_v, where w_v is that
-//     of 1/G where v is one of the G, and 0 elsewhere. If all L values are equally
-//     frequent, all w_v are equal, and the expectation, among batches with G > 0, is the mean
-//     1/L sum_v D_v, whatever the size of the batch. If they are not, values that two rows of
-//     a batch seldom have weigh less; w_v approaches 1/L as batches grow.
-//   - Where no value has two rows (G = 0), value and gradient are 0.
-//
-// There is no unbiased estimate of diameter, radius and MAD, nor of Max and Sum over
-// values, from any number of rows: the expectation of a function of n rows is a polynomial in
-// the probabilities of what a row can be. Of codes that are 1 with probability t and otherwise
-// 0, variance and MPD are t(1-t), but MAD is min(t, 1-t), and diameter and radius jump
-// at t = 0. The sum needs the number of values, which a batch does not show. MeanSquare of
-// variances would need four rows of a value, and is not there. These are errors.
+// The estimator [Plain] is the formula as it is; [Unbiased] estimates its expectation for the
+// data that the batch is drawn from, for Variance and MPD with Mean.
 //
 // The result is a scalar with a gradient in z. It is at least 0, and 0 exactly where
 // every z_i is the same in all rows of a group: where the encoder, on these rows,
@@ -57,8 +33,7 @@ import (
 // gradient is that of one choice, the first where there is an order; at equal
 // points it is 0.
 //
-// Source: Zhang and Sugiyama 2024, equations 14 to 16 and 24; unbiased, the U-statistics
-// of Hoeffding 1948 for their deviations.
+// Source: Zhang and Sugiyama 2024, equations 14 to 16 and 24.
 func Modularity(d factor.Deviation, a factor.Aggregate, e DeviationEstimator, z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
 	if len(blocks) == 0 {
 		var err error
@@ -113,10 +88,10 @@ func (g *GroupsFrom) UnmarshalText(text []byte) error {
 // ModularityLoss is [Modularity] of a model's codes.
 type ModularityLoss struct {
 	Weight    float64             `yaml:"weight" doc:"factor in the total"`
-	Aggregate factor.Aggregate    `yaml:"aggregate" doc:"over the values of a factor: mean, max, sum or mean-square"`
-	Estimator *DeviationEstimator `yaml:"estimator" doc:"unbiased, of the data that a batch is drawn from (variance and mpd, with the aggregate mean), or plain, of the batch alone: a value of one image counts as 0; if absent, unbiased where there is such an estimate"`
+	Aggregate factor.Aggregate    `yaml:"aggregate" doc:"aggregate over the values of a factor: mean, max, sum or mean-square"`
+	Estimator *DeviationEstimator `yaml:"estimator" doc:"unbiased (for the data set; variance and mpd with aggregate mean only) or plain (for the batch alone: a value with a single image counts 0); if absent, unbiased where possible"`
 	Codes     factor.SubCodes     `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares"`
-	On        On                  `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
+	On        On                  `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded)"`
 	Groups    GroupsFrom          `yaml:"groups" doc:"what makes a group: equal labels of factors, or similarity pairs"`
 
 	deviation factor.Deviation

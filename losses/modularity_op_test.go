@@ -225,7 +225,7 @@ func TestModularityErrors(t *testing.T) {
 		{0, 0, 0, y, node("y3", 3, 2), []factor.Block{{Factor: 0, Columns: []int{0}}}, "labels of shape [4] or [4, factors]"},
 		{0, 0, 0, node("v", 4), y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "codes of shape [rows, columns]"},
 		{0, 0, 0, z, node("cube", 4, 2, 2), []factor.Block{{Factor: 0, Columns: []int{0}}}, "labels of shape"},
-		{factor.Variance, factor.Mean, 9, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: Estimator(9) is not known: want unbiased or plain"},
+		{factor.Variance, factor.Mean, 9, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: DeviationEstimator(9) is not known: want unbiased or plain"},
 		{factor.MAD, factor.Mean, losses.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: mad has no unbiased estimator: want estimator plain"},
 		{factor.Radius, factor.Max, losses.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: radius has no"},
 		{factor.Diameter, factor.Mean, losses.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: diameter has no"},

@@ -17,9 +17,9 @@ import (
 // rotation in space of the supervision groups.
 type SphereBlock struct {
 	Columns  []int      `yaml:"columns" doc:"three columns of the codes"`
-	Factor   string     `yaml:"factor" doc:"circular factor whose angle turns them about the axis; empty: a rotation in space does"`
-	Axis     [3]float64 `yaml:"axis" doc:"axis of the factor's turns"`
-	Rotation int        `yaml:"rotation" doc:"place of the rotation, from 0 on, in the rotations of the supervision groups"`
+	Factor   string     `yaml:"factor" doc:"circular factor whose angle rotates the columns about the axis; empty: a rotation in space does"`
+	Axis     [3]float64 `yaml:"axis" doc:"axis of the factor's rotation"`
+	Rotation int        `yaml:"rotation" doc:"index of the rotation, from 0, among those of the supervision groups"`
 }
 
 // SetDefaults implements config.Defaulter.

@@ -71,7 +71,7 @@ func BernoulliReconstruction(x, logits *gorgonia.Node) (*gorgonia.Node, error) {
 // ReconstructionLoss compares a model's images with its reconstructions.
 type ReconstructionLoss struct {
 	Weight     float64 `yaml:"weight" doc:"factor in the total"`
-	Likelihood string  `yaml:"likelihood" doc:"of a pixel: gaussian (squared error) or bernoulli (cross-entropy)"`
+	Likelihood string  `yaml:"likelihood" doc:"likelihood of a pixel: gaussian (squared error) or bernoulli (cross-entropy)"`
 	Sigma      float64 `yaml:"sigma" doc:"standard deviation of a pixel, for the gaussian likelihood"`
 	Constant   bool    `yaml:"constant" doc:"add the constant of the gaussian log likelihood, which changes no gradient"`
 }

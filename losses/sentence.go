@@ -42,9 +42,9 @@ func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gor
 // circular ones in turns.
 type LogicLoss struct {
 	Weight   float64         `yaml:"weight" doc:"factor in the total"`
-	Sentence *logic.Sentence `yaml:"sentence" doc:"what should be true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
+	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
 	Codes    factor.SubCodes `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
-	On       On              `yaml:"on" doc:"codes, the posteriors' locations, or sample, the draws that are decoded"`
+	On       On              `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded)"`
 }
 
 // NewLogic returns the default settings, without a sentence.

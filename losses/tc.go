@@ -101,31 +101,9 @@ func closedTC(in *Input, e TCEstimator, active *gorgonia.Node) (*gorgonia.Node, 
 	return minibatchTC(in.Sample, in.Codes, in.LogVariance, active, e, in.Population)
 }
 
-// MinibatchTC returns an estimate of the total correlation of codes, a scalar, from
-// draws z of Gaussian posteriors with the given means and log variances, all of shape
-// [n, D]:
-//
-//	1/n sum_j [log q(z_j) - sum_d log q(z_jd)]
-//	q(z_j)  = sum_i w_ji prod_d N(z_jd; mean_id, variance_id)
-//	q(z_jd) = sum_i w_ji N(z_jd; mean_id, variance_id)
-//
-// (Chen et al. 2018, equation 3). For images out of a data set of the size N, the
-// weights w_ji are
-//
-//	minibatch    1
-//	weighted     1/(n N): the minibatch estimate plus (D-1) log(n N)
-//	stratified   1/N for i = j, (N-M)/(N M) for the row after j, cyclically, and
-//	             1/M for the others, M = n-1; 1 if n = 1
-//
-// A mask [n, D] says with 1 which columns are active in a row, with 0 which are not:
-// the conditional total correlation of Ross and Doshi-Velez 2021. Only the active
-// columns of row j enter its products; q(z_j) is estimated from the rows with the
-// same active columns as j, q(z_jd) from the rows in which column d is active; with
-// m such rows, n is m in the weights above, and N is N m/n. A row with less than two
-// active columns counts 0. With a mask of ones this is the estimate without a mask.
-//
-// It is differentiable in z, means and log variances. Its time grows with n^2 D, its
-// memory with n D.
+// minibatchTC is [TotalCorrelation], or with a mask [ConditionalTotalCorrelation]. Its time
+// grows with n^2 D, its memory with n D. With a single row, or a single row with the same
+// active columns, the stratified weight is 1.
 func minibatchTC(z, mean, logVariance, mask *gorgonia.Node, estimator TCEstimator, dataSize int) (*gorgonia.Node, error) {
 	in := []*gorgonia.Node{z, mean, logVariance}
 	if mask != nil {

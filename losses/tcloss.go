@@ -36,8 +36,8 @@ func (e *Estimator) UnmarshalText(text []byte) error {
 // and the weight gamma what FactorVAE adds.
 type TCLoss struct {
 	Weight        float64        `yaml:"weight" doc:"factor in the total"`
-	Estimator     Estimator      `yaml:"estimator" doc:"adversarial, or from the posteriors of the batch: minibatch, weighted or stratified"`
-	Discriminator *Discriminator `yaml:"discriminator" doc:"of the estimator adversarial"`
+	Estimator     Estimator      `yaml:"estimator" doc:"adversarial (a discriminator), or from the posteriors of the batch: minibatch, weighted or stratified"`
+	Discriminator *Discriminator `yaml:"discriminator" doc:"discriminator of the estimator adversarial"`
 }
 
 // NewTC returns the default settings; the discriminator's are those of FactorVAE.
@@ -89,7 +89,7 @@ func (l *TCLoss) add(in *Input, active *gorgonia.Node) (*gorgonia.Node, error) {
 // some levels, and inactive elsewhere, also where the factor is not known.
 type ActiveCodes struct {
 	Columns []int  `yaml:"columns" doc:"columns of the codes"`
-	Factor  string `yaml:"factor" doc:"a factor"`
+	Factor  string `yaml:"factor" doc:"name of the factor"`
 	Levels  []int  `yaml:"levels" doc:"levels of the factor at which the columns are active"`
 }
 
@@ -97,7 +97,7 @@ type ActiveCodes struct {
 // active: by the masks of a hierarchical model, or by levels of known factors.
 type ConditionalTCLoss struct {
 	TCLoss
-	Active []ActiveCodes `yaml:"active" doc:"where columns are active, by factors; a column that is not mentioned always is. If absent, the model's own masks"`
+	Active []ActiveCodes `yaml:"active" doc:"which columns are active at which levels of a factor; other columns always are. If absent, the model's own masks"`
 }
 
 // NewConditionalTC returns the default settings; the discriminator's are those of

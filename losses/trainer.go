@@ -111,11 +111,10 @@ type Schedule struct {
 	At   func(step int) float64 // the number in a step; the first is step 0
 }
 
-// Adversary is a discriminator that judges codes of a graph. It is trained in a
-// program of its own, after each step of the graph's: on the codes of that step
-// (which Renew computes again with the new parameters) and on permuted codes ([Permute],
-// [Discrimination]): those of that step, or with SecondBatch those of another batch, computed
-// with the new parameters.
+// Adversary is a discriminator of codes of a graph. It is trained in a program of its own,
+// after each step: to tell the codes of that step (with Renew recomputed with the updated
+// parameters) from permuted codes ([Permute], [Discrimination]) of that step, or, with
+// SecondBatch, of another batch encoded with the updated parameters.
 type Adversary struct {
 	Name          string         // of its parameters; one per loss
 	Codes         *gorgonia.Node // [batch, columns]

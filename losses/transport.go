@@ -47,8 +47,8 @@ func SpaceTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) 
 	return transportBy(space, z, rotations, m)
 }
 
-// About returns the rotations [rows, 4], axis and angle, by factor times the
-// angles [rows, 1] about one axis; see [AxisAngle]. It has no gradient.
+// AboutAxis returns rotations [rows, 4], axis and angle in radians, by factor times the angles
+// [rows, 1] about one axis; see [SphereTransport]. It has no gradient.
 func AboutAxis(axis [3]float64, factor float64, angles *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "about axis",

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Options describe the columns of a matrix [rows, K] of weights of options: blocks of
+// optionBlocks describe the columns of a matrix [rows, K] of weights of options: blocks of
 // Sizes columns, one for each categorical dimension. A block stands under the option
 // whose column, of an earlier block, Parents has, or at the top, -1.
 type optionBlocks struct{ Sizes, Parents []int }
@@ -37,7 +37,7 @@ func (o optionBlocks) check() error {
 	return nil
 }
 
-// OptionWeights returns the weights of the options of categorical dimensions, [rows, K]:
+// weighOptions returns the weights of the options of categorical dimensions, [rows, K]:
 // in every block the softmax of logits/tau, times the weight of the option that the
 // block stands under. As tau goes to 0 they become 0 and 1 (at equal logits, equal parts).
 func weighOptions(logits *gorgonia.Node, o optionBlocks, tau float64) (*gorgonia.Node, error) {
@@ -137,7 +137,7 @@ func (f *optionWeights[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	}
 }
 
-// Gate returns values [rows, n] times weights [rows, K]: column c of the values times
+// gateValues returns values [rows, n] times weights [rows, K]: column c of the values times
 // column columns[c] of the weights, or times 1 if that is -1.
 func gateValues(values, weights *gorgonia.Node, columns []int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
@@ -204,7 +204,7 @@ func (f gate[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// OptionNumbers returns what metrics see of hierarchical codes, [rows, blocks + n]: for
+// numberOptions returns what metrics see of hierarchical codes, [rows, blocks + n]: for
 // every block of weights, which are 0 and 1, 1 + the option or 0 where no option
 // has weight, and the values [rows, n]. It has no gradient.
 func numberOptions(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
@@ -258,9 +258,9 @@ func (f optionNumbers[T]) Forward(in [][]T, out []T) {
 
 func (optionNumbers[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
-// NumberedOptions is the reverse of OptionNumbers: from numbers [rows, blocks + n] it returns
+// readOptions is the reverse of numberOptions: from numbers [rows, blocks + n] it returns
 // weights, 1 for the option of the nearest whole number and 0 for others and under an option that is
-// not chosen, and beside them the values, 0 where their column of the weights (see Gate) is
+// not chosen, and beside them the values, 0 where their column of the weights (see gateValues) is
 // 0: [rows, K + n], the input of a decoder. It has no gradient.
 func readOptions(numbers *gorgonia.Node, o optionBlocks, columns []int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Spread returns how far codes [rows, d] are from being all the same: the standard deviation over the
+// spreadOf returns how far codes [rows, d] are from being all the same: the standard deviation over the
 // rows of each column of codes/|codes|, mean over the columns, times sqrt(d). It is 0 where all codes have
 // one direction, and about 1 where their directions are uniform. It has no gradient.
 //
