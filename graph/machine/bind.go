@@ -15,7 +15,7 @@ func (m *Machine) bind(s *step) error {
 	}
 	// UnsafeLet allocates: a value that is bound already is not bound again.
 	if held := s.node.Value(); held != s.value && (held != s.bound || s.of != s.value) {
-		v := fitted(s.node.Shape(), s.value)
+		v := fitted(s.shape, s.value)
 		if v == nil {
 			return nil
 		}

@@ -47,6 +47,7 @@ type Machine struct {
 // step computes one node.
 type step struct {
 	node  *gorgonia.Node
+	shape tensor.Shape
 	op    gorgonia.Op // nil for an input
 	in    []int       // the steps that its operands come from
 	args  []gorgonia.Value
@@ -75,6 +76,8 @@ func New(outputs ...*gorgonia.Node) (*Machine, error) {
 			return nil, fmt.Errorf("machine: output %d is nil", i)
 		case n.Graph() == nil:
 			return nil, fmt.Errorf("machine: output %d (%s) is of no graph", i, n.Name())
+		case statement(n):
+			return nil, fmt.Errorf("machine: output %d (%s) is a statement; want the node that it reads or sets", i, n.Name())
 		case n.Graph() != outputs[0].Graph():
 			return nil, fmt.Errorf("machine: output %d (%s) is of another graph than output 0", i, n.Name())
 		}
@@ -176,7 +179,7 @@ func childrenOf(g *gorgonia.ExprGraph, n *gorgonia.Node) (list gorgonia.Nodes) {
 }
 
 func (m *Machine) newStep(n *gorgonia.Node, children []*gorgonia.Node) step {
-	s := step{node: n, op: n.Op(), in: make([]int, len(children)), args: make([]gorgonia.Value, len(children))}
+	s := step{node: n, shape: n.Shape(), op: n.Op(), in: make([]int, len(children)), args: make([]gorgonia.Value, len(children))}
 	for i, c := range children {
 		s.in[i] = m.index[c]
 	}

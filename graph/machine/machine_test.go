@@ -248,7 +248,7 @@ func TestPanicsAndErrorsAreNamed(t *testing.T) {
 func TestNewErrors(t *testing.T) {
 	b, c := newBuilder(t), newBuilder(t)
 	x, y := b.input(tensor.Float32, "x", 2, 3), c.input(tensor.Float32, "y", 2, 3)
-	for name, outputs := range map[string][]*gorgonia.Node{"no outputs": nil, "is nil": {x, nil}, "another graph": {x, y}} {
+	for name, outputs := range map[string][]*gorgonia.Node{"no outputs": nil, "is nil": {x, nil}, "another graph": {x, y}, "is a statement": {gorgonia.Read(x, new(gorgonia.Value))}} {
 		if _, err := machine.New(outputs...); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v, want one that says %q", err, name)
 		}
