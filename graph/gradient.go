@@ -52,7 +52,7 @@ func (f *forward) SymDiff(in gorgonia.Nodes, out, dout *gorgonia.Node) (gorgonia
 	return grads, nil
 }
 
-// pullback is what the gradient nodes of one operation share.
+// pullback is the backward pass that the gradient nodes of one operation share.
 type pullback struct {
 	of       *forward
 	shapes   []tensor.Shape // of the root's inputs: the operation's, its result's twice

@@ -45,8 +45,7 @@ type Spec struct {
 	// the operation is not meant to be translated.
 	Attributes map[string]any
 
-	// Shape returns the shape of the result, or an error that says what was
-	// wanted and what was got.
+	// Shape returns the shape of the result, or an error such as [Wanted] returns.
 	Shape func(in []tensor.Shape) (tensor.Shape, error)
 
 	// New prepares the operation for given shapes and element type; scratch

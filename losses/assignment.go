@@ -194,7 +194,7 @@ type assignmentError[T graph.Float] struct {
 	rows, labels   int
 }
 
-// each calls f for every weight and what it should be; those that are not known are left out.
+// each calls visit for every weight with its target, 0 or 1, except where the label is unknown.
 func (f assignmentError[T]) each(in [][]T, visit func(at int, should T)) {
 	at := 0
 	for row := range f.rows {

@@ -59,8 +59,8 @@ const (
 // The result is a scalar with a gradient in z. It is at least 0, and 0 where no
 // two rows are closer in their codes than in their labels, so that the encoder is
 // injective on them. It is differentiable where no pair of different labels has
-// d_Y = d_Z or equal codes: there the gradient of the pair is 0. That of the maximum
-// is that of the first of equal pairs.
+// d_Y = d_Z or equal codes: there the gradient of the pair is 0. The gradient of the
+// maximum is that of the first of equal pairs.
 //
 // Source: Zhang and Sugiyama 2024, definition 9, equation 27.
 func Contraction(s ContractionSettings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -119,7 +119,7 @@ func (d Distance) of(k factor.Kind) DistanceKind {
 }
 
 // ContractionLoss is [Contraction] of a model's codes and the known factors of the
-// images, in Units, levels of circular ones as turns.
+// images, in Units; levels of circular factors as fractions of a turn.
 type ContractionLoss struct {
 	Weight    float64          `yaml:"weight" doc:"factor in the total"`
 	Aggregate factor.Aggregate `yaml:"aggregate" doc:"aggregate over pairs of images: mean, max, sum or mean-square"`
@@ -200,7 +200,7 @@ func (l *ContractionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	}, z, y, known)
 }
 
-// factors returns the factors that count.
+// factors returns the chosen factors with their distances.
 func (l *ContractionLoss) factors(in *Input) ([]FactorDistance, error) {
 	names := l.Factors
 	if len(names) == 0 {

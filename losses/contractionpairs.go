@@ -3,11 +3,12 @@ package losses
 import (
 	"math"
 
+	"gorgonia.org/tensor"
+
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
-	"gorgonia.org/tensor"
 )
 
 // contraction has the rows that take part as points: the codes in pairs, the labels in
@@ -25,7 +26,7 @@ type contraction[T graph.Float] struct {
 	squareFactors, othersFactors []FactorDistance
 	premetrics                   []kernel.Premetric
 
-	rows              []int // those that take part
+	rows              []int // rows whose chosen factors are known
 	far               []T   // the largest hinge of a row and a later one or one of its block
 	values, gradients *numeric.Loop
 	worst             [2]int // the pair of the maximum

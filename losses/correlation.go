@@ -59,7 +59,7 @@ func (l *CrossCorrelationLoss) Weighting() float64 { return l.Weight }
 // Optimum implements [Optimal]: the views are equal, and their columns uncorrelated.
 func (*CrossCorrelationLoss) Optimum(x *Example) bool {
 	half := len(x.Projections) / 2
-	uncorrelated(x.Projections[:half], 6, 1e4) // which the 1e-5 beside the variance does not count in
+	uncorrelated(x.Projections[:half], 6, 1e4) // so large that the 1e-5 added to variances does not matter
 	copy(x.Projections[half:], x.Projections[:half])
 	return true
 }

@@ -3,11 +3,12 @@ package losses
 import (
 	"math"
 
+	"gorgonia.org/gorgonia"
+
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
-	"gorgonia.org/gorgonia"
 )
 
 // Diameter is [Modularity] with the maximum over values of the largest Euclidean

@@ -238,7 +238,7 @@ func (k Kernel) check(width int) error {
 type hsic[T graph.Float] struct {
 	n         int
 	sides     [2]hsicSide[T]
-	rows      []int // those that take part
+	rows      []int // rows whose group is known
 	blocks    []hsicBlock[T]
 	values    *numeric.Loop
 	gradients *numeric.Loop

@@ -127,8 +127,8 @@ func (f *infoNCE[T]) Forward(in [][]T, out []T) {
 	out[0] = T(sum / float64(f.rows))
 }
 
-// row makes probabilities of a row's logits: that of the positive is positive[i], its
-// loss positive[rows+i].
+// row turns a row's logits into probabilities; positive[i] becomes the probability of the
+// positive key, positive[rows+i] the row's loss.
 func (f *infoNCE[T]) row(_, i int) {
 	x := f.logits[i*f.m : (i+1)*f.m]
 	most := math.Max(f.positive[i], float64(slices.Max(x)))

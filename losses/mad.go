@@ -1,10 +1,11 @@
 package losses
 
 import (
+	"gorgonia.org/gorgonia"
+
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/geometry"
-	"gorgonia.org/gorgonia"
 )
 
 // MAD is [Modularity] with the mean over values of the mean Euclidean distance from

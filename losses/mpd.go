@@ -1,11 +1,12 @@
 package losses
 
 import (
+	"gorgonia.org/gorgonia"
+
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
-	"gorgonia.org/gorgonia"
 )
 
 // MPD is [Modularity] with the mean over values of half the mean Euclidean distance

@@ -150,7 +150,7 @@ func (l *LSBDLoss) turnedBlocks(in *Input) ([]turned, error) {
 	return blocks, nil
 }
 
-// rotations are those that act on a sphere.
+// rotations returns the rotations that act on a sphere.
 func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 	if s.Factor == "" {
 		if s.Rotation >= m.Rotations {

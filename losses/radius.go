@@ -1,10 +1,11 @@
 package losses
 
 import (
+	"gorgonia.org/gorgonia"
+
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/geometry"
-	"gorgonia.org/gorgonia"
 )
 
 // Radius is [Modularity] with the maximum over values of the radius of the smallest

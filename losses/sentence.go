@@ -3,11 +3,10 @@ package losses
 import (
 	"errors"
 
-	"github.com/unravel-ml/unravel/factor"
-
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/unravel-ml/unravel/graph"
-	"github.com/unravel-ml/unravel/internal/numeric"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // TCEstimator is a way to estimate densities of codes from a batch (Chen et al.

@@ -1,9 +1,10 @@
 package losses
 
 import (
+	"gorgonia.org/gorgonia"
+
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
-	"gorgonia.org/gorgonia"
 )
 
 // Variance is [Modularity] with the mean over values of the total variance, Unbiased.

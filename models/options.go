@@ -204,9 +204,9 @@ func (f gate[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// numberOptions returns what metrics see of hierarchical codes, [rows, blocks + n]: for
-// every block of weights, which are 0 and 1, 1 + the option or 0 where no option
-// has weight, and the values [rows, n]. It has no gradient.
+// numberOptions returns hierarchical codes as metrics take them, [rows, blocks + n]: for every
+// block of weights, which are 0 and 1, 1 + the chosen option, or 0 where none is, then the values
+// [rows, n]. It has no gradient.
 func numberOptions(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "option numbers",
@@ -258,10 +258,10 @@ func (f optionNumbers[T]) Forward(in [][]T, out []T) {
 
 func (optionNumbers[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
-// readOptions is the reverse of numberOptions: from numbers [rows, blocks + n] it returns
-// weights, 1 for the option of the nearest whole number and 0 for others and under an option that is
-// not chosen, and beside them the values, 0 where their column of the weights (see gateValues) is
-// 0: [rows, K + n], the input of a decoder. It has no gradient.
+// readOptions inverts numberOptions: from numbers [rows, blocks + n] it returns the input of a
+// decoder, [rows, K + n]. Weights are 1 for the option of the nearest whole number, and 0 for others
+// and under an option that is not chosen; values are 0 where their column of the weights
+// (see gateValues) is 0. It has no gradient.
 func readOptions(numbers *gorgonia.Node, o optionBlocks, columns []int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "numbered options",
