@@ -10,10 +10,10 @@ import (
 )
 
 // MPD is [Modularity] with the mean over values of half the mean Euclidean distance
-// over all ordered pairs, Unbiased: of a point and another. (The half is what the tables of
-// the source have; it parallels the variance, half the mean squared distance.) It is
-// differentiable where no two points of a group are equal. That of the rows themselves, a
-// point and itself counted, is Modularity(factor.MPD, Mean, Plain, ...).
+// over all ordered pairs, [Unbiased]: of different points. (The half is that of the source's
+// tables; it parallels the variance, half the mean squared distance.) It is differentiable
+// where no two points of a group are equal. Modularity(factor.MPD, factor.Mean, Plain, ...)
+// is the MPD of the rows themselves, with pairs of a point and itself.
 //
 // Source: Zhang and Sugiyama 2024, equation 24 with the mean.
 func MPD(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {

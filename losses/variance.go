@@ -9,7 +9,7 @@ import (
 
 // Variance is [Modularity] with the mean over values of the total variance, Unbiased.
 // It is differentiable everywhere. The variance of the rows themselves, as of the metric
-// of this name, is Modularity(factor.Variance, Mean, Plain, ...).
+// of this name, is Modularity(factor.Variance, factor.Mean, Plain, ...).
 //
 // Source: Zhang and Sugiyama 2024, example 4, equation 17.
 func Variance(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
