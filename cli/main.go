@@ -147,11 +147,10 @@ func exitCode(err error, out *plain.Writer, log io.Writer) int {
 	var usage usageError
 	var one *config.Error
 	var several config.Errors
-	var mismatch *train.ConfigError
 	switch {
 	case errors.Is(err, train.ErrStopped):
 		return exitStopped
-	case errors.As(err, &usage), errors.As(err, &one), errors.As(err, &several), errors.As(err, &mismatch):
+	case errors.As(err, &usage), errors.As(err, &one), errors.As(err, &several):
 		return exitUsage
 	}
 	return exitFailed

@@ -87,10 +87,11 @@ func (c *trainCommand) config() (read train.Config, overrides []string, err erro
 		}
 	}
 	if name == "" && c.Resume && c.Dir != "" {
-		name = filepath.Join(c.Dir, runs.Config)
-		if !exists(name) {
+		if !exists(filepath.Join(c.Dir, runs.Config)) {
 			return read, nil, usagef("%s: there is no run to continue: want the folder of one, or a config to start from", c.Dir)
 		}
+		read, err := train.ReadConfig(c.Dir, overrides...)
+		return read, overrides, err
 	}
 	if name == "" {
 		name = configs.Quickstart

@@ -122,3 +122,15 @@ func (e *Errors) append(one *Error) {
 	}
 	*e = append(*e, one)
 }
+
+// AsError returns errors of [Invalid] or of a Validate method as an *Error, or as Errors if there are several, with keys
+// but without places. An error that is or holds one of these stays as it is.
+func AsError(err error) error {
+	var one *Error
+	var several Errors
+	if err == nil || errors.As(err, &one) || errors.As(err, &several) {
+		return err
+	}
+	several.add(&Node{kind: absentNode}, err)
+	return several.err()
+}

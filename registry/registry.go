@@ -44,10 +44,18 @@ func (t *Registry[T]) Lookup(name string) (Entry[T], error) {
 		}
 	}
 	if hint, ok := t.Hints[name]; ok {
-		return Entry[T]{}, fmt.Errorf("unknown %s %q; %s", t.Kind, name, hint)
+		return Entry[T]{}, &UnknownError{t.Kind, name, "; " + hint}
 	}
-	return Entry[T]{}, fmt.Errorf("unknown %s %q%s", t.Kind, name, Suggest(name, t.Names()))
+	return Entry[T]{}, &UnknownError{t.Kind, name, Suggest(name, t.Names())}
 }
+
+// UnknownError is the error about a name that a registry does not have.
+type UnknownError struct {
+	Kind, Name string // "loss", "kl"
+	hint       string
+}
+
+func (e *UnknownError) Error() string { return fmt.Sprintf("unknown %s %q%s", e.Kind, e.Name, e.hint) }
 
 // Register adds an entry. It is an error if the entry lacks a part or its name is taken. It must not run
 // concurrently with look-ups: call it before a config is read.

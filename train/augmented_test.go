@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/config"
 )
 
 const viewsConfig = `
@@ -35,7 +37,7 @@ func TestViewsOfImages(t *testing.T) {
 		"views: dataset square: augmentation 0, blur: images of 16 x 16 x 1: want more th": {"views.count=1", "views.pipeline=[{blur: {kernel: 33}}]"},
 	} {
 		_, err := Run(t.Context(), loadViews(t, overrides...), Options{Dir: t.TempDir()})
-		var mistake *ConfigError
+		var mistake *config.Error
 		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/runs"
 )
@@ -13,7 +14,7 @@ import (
 // them. The run can be measured and encoded, and training continues it from there.
 func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, err error) {
 	if err := c.Validate(); err != nil {
-		return nil, &ConfigError{err}
+		return nil, config.AsError(err)
 	}
 	if e, err = NewExperiment(c); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (e *Experiment) measurable() error {
 	return nil
 }
 
-// ready prepares the training and the measuring of an experiment. Parts that do not go together are a *ConfigError.
+// ready prepares the training and the measuring of an experiment. Parts that do not go together are a *config.Error.
 func (e *Experiment) ready() (*engine.Loop, *monitor, error) {
 	if err := e.measurable(); err != nil {
 		return nil, nil, err

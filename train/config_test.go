@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/runs"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -158,7 +159,7 @@ func TestValidateParts(t *testing.T) {
 			t.Errorf("error %v, want one that says %q", err, want)
 			continue
 		}
-		var mistake *ConfigError
+		var mistake *config.Error
 		dir := filepath.Join(t.TempDir(), "run")
 		if _, err := Run(t.Context(), c, Options{Dir: dir}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
 			t.Errorf("Run: error %v, want one that says %q", err, want)
@@ -169,5 +170,48 @@ func TestValidateParts(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), Config{}, Options{Dir: t.TempDir()}); err == nil {
 		t.Error("no error of an empty config")
+	}
+}
+
+// borrowed is a model that another program has registered.
+const borrowed = `
+dataset: {square: {size: 16, side: 4}}
+model: {borrowed: {latent: 3}}
+losses: [reconstruction]
+`
+
+// A run whose config names a part that this program lacks says so, wherever it is opened.
+func TestUnregistered(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, runs.Config), []byte(borrowed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	want := `config.yaml:3:9: model: unknown model "borrowed"`
+	why := `the run was made by a program with the model "borrowed", which this program has not registered; want that program, or one that registers it`
+	_, _, opening := OpenExperiment(dir)
+	_, serving := OpenEncoder(dir)
+	_, resuming := Run(t.Context(), load(t), Options{Dir: dir, Resume: true})
+	_, reading := ReadConfig(dir)
+	for name, err := range map[string]error{"opening": opening, "serving": serving, "resuming": resuming, "reading": reading} {
+		var located *config.Error
+		if !errors.As(err, &located) || located.Line != 3 || located.Key != "model" || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), why) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A mistake of a config that a program made, not a file, has the key.
+func TestMistakeOfAProgram(t *testing.T) {
+	c := load(t)
+	c.Train.Batch = 0
+	_, ranged := Run(t.Context(), c, Options{Dir: filepath.Join(t.TempDir(), "run")})
+	c = load(t, "model={vae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}", "losses=[reconstruction, kl]")
+	c.source = nil
+	_, unfed := Run(t.Context(), c, Options{Dir: filepath.Join(t.TempDir(), "run")})
+	for want, err := range map[string]error{"train.batch": ranged, "supervision": unfed} {
+		var mistake *config.Error
+		if !errors.As(err, &mistake) || mistake.Key != want || mistake.File != "" {
+			t.Errorf("error %v, want one about %s", err, want)
+		}
 	}
 }

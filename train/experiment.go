@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/runs"
 	"github.com/unravel-ml/unravel/train/engine"
 )
@@ -30,7 +33,7 @@ type Experiment struct {
 	Progress *Activity // shows how far encoding and measuring are; nil: nothing does
 }
 
-// NewExperiment builds what a config names. Parts that do not go together are a *ConfigError.
+// NewExperiment builds what a config names. Parts that do not go together are a *config.Error.
 func NewExperiment(c Config) (*Experiment, error) { return newExperiment(c, nil) }
 
 // newExperiment is NewExperiment with what an earlier stage learned; nil: nothing.
@@ -105,11 +108,10 @@ func (e *Experiment) holdOut() error {
 // OpenExperiment builds the experiment of a run's folder with its trained
 // parameters. A damaged checkpoint is replaced by the one before, with a warning.
 func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
-	store, err := runs.View(dir)
-	if err != nil {
+	if _, err := runs.View(dir); err != nil {
 		return nil, "", err
 	}
-	c, err := storedConfig(store)
+	c, err := ReadConfig(dir)
 	if err != nil {
 		return nil, "", err
 	}
@@ -130,16 +132,24 @@ func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
 	return e, warning, nil
 }
 
-// storedConfig reads the config of a run.
-func storedConfig(store *runs.Run) (Config, error) {
-	source, err := store.Read(runs.Config)
+// ReadConfig reads the config of the run in a folder, with overrides key.path=value. A part that it names and this program has not registered is an error
+// that says so.
+func ReadConfig(dir string, overrides ...string) (Config, error) {
+	path := filepath.Join(dir, runs.Config)
+	source, err := config.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Config{}, fmt.Errorf("%s: there is no %s", store.Dir(), runs.Config)
+		return Config{}, fmt.Errorf("%s: there is no %s: %w", dir, runs.Config, fs.ErrNotExist)
 	}
 	if err != nil {
 		return Config{}, err
 	}
-	return Load(store.Path(runs.Config), source)
+	c, err := Load(path, source, overrides...)
+	var unknown *registry.UnknownError
+	if errors.As(err, &unknown) {
+		err = fmt.Errorf("%w\nthe run was made by a program with the %s %q, which this program has not registered; want that program, or one that registers it",
+			err, unknown.Kind, unknown.Name)
+	}
+	return c, err
 }
 
 // Codes encodes the whole data set: the model's representation, row by row.

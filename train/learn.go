@@ -145,12 +145,7 @@ func trainedInitial(run string, c Config) (string, error) {
 
 // isTrained says whether a folder holds a finished run of the config with a hash.
 func isTrained(dir, hash string) bool {
-	file := filepath.Join(dir, runs.Config)
-	source, err := os.ReadFile(file)
-	if err != nil {
-		return false
-	}
-	c, err := Load(file, source)
+	c, err := ReadConfig(dir)
 	if err != nil {
 		return false
 	}

@@ -199,7 +199,7 @@ type monitor struct {
 }
 
 // newMonitor returns the evaluator used during training, or nil if the config measures nothing then. epoch is the number
-// of images per epoch. Metrics that do not suit the data are a *ConfigError.
+// of images per epoch. Metrics that do not suit the data are a *config.Error.
 func newMonitor(e *Experiment, epoch int) (*monitor, error) {
 	m := &e.Config.Metrics
 	if m.During.empty() && m.Every == 0 {

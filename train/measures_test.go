@@ -152,7 +152,7 @@ func TestMonitor(t *testing.T) {
 			t.Fatalf("row %d has levels %v; want those of image %d", row, in.Levels[2*row:2*row+2], i)
 		}
 	}
-	var mistake *ConfigError
+	var mistake *config.Error
 	if _, err = open("metrics.during=[dlsbd-workshop]", "metrics.images=100"); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "metrics.images says how many") {
 		t.Errorf("dlsbd-workshop of 100 images: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/runs"
 )
@@ -233,7 +234,7 @@ func TestSameTraining(t *testing.T) {
 	dir := t.TempDir()
 	trainIn(t, dir, a, false)
 	_, err := Run(context.Background(), load(t, "seed=2"), Options{Dir: dir, Resume: true})
-	var mistake *ConfigError
+	var mistake *config.Error
 	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), `it has "seed: 1", now "seed: 2"`) {
 		t.Errorf("continued with another seed: %v", err)
 	}

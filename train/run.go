@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/runs"
@@ -61,11 +62,11 @@ type Result struct {
 
 // Run trains, measures and stores an experiment. When the context ends it saves
 // a checkpoint and returns ErrStopped. A config whose parts do not go together is
-// a *ConfigError.
+// a *config.Error.
 func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	begin := time.Now()
 	if err := c.Validate(); err != nil {
-		return nil, &ConfigError{err}
+		return nil, config.AsError(err)
 	}
 	if o.Dir == "" {
 		o.Dir = filepath.Join("runs", c.Name)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/runs"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -148,12 +149,12 @@ func (s *session) introduce(o Options, resumed bool) {
 
 // restore continues from the folder's checkpoint; without one, from the beginning.
 func (s *session) restore() error {
-	stored, err := storedConfig(s.store)
+	stored, err := ReadConfig(s.store.Dir())
 	if err != nil {
 		return err
 	}
 	if err := stored.sameTraining(s.experiment.Config); err != nil {
-		return &ConfigError{err}
+		return config.AsError(err)
 	}
 	f, state, warning, err := readCheckpoint(s.store.Dir())
 	if errors.Is(err, errNoCheckpoint) {

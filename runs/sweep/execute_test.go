@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/runs"
 	. "github.com/unravel-ml/unravel/runs/sweep"
 	"github.com/unravel-ml/unravel/train"
@@ -138,7 +139,7 @@ set: {supervision: {pairs: {count: 4}}, model: {lsbd-vae: {encoder: {mlp: {hidde
 	dir := filepath.Join(t.TempDir(), "sweep")
 	var made atomic.Int64
 	_, err := Execute(context.Background(), dir, planned, Options{Start: counting(&made)})
-	var mistake *train.ConfigError
+	var mistake *config.Error
 	if !errors.As(err, &mistake) || made.Load() != 0 {
 		t.Fatalf("%d runs were made: %v", made.Load(), err)
 	}

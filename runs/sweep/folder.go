@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/runs"
 	"github.com/unravel-ml/unravel/train"
@@ -44,13 +43,8 @@ type Entry struct {
 // Read reads a run's folder.
 func Read(dir string) Entry {
 	e := Entry{Dir: dir, Name: filepath.Base(dir), State: Damaged}
-	path := filepath.Join(dir, runs.Config)
-	source, err := config.ReadFile(path)
-	if err != nil {
-		e.Problem = err
-		return e
-	}
-	if e.Config, err = train.Load(path, source); err == nil {
+	var err error
+	if e.Config, err = train.ReadConfig(dir); err == nil {
 		e.Hash, err = e.Config.Hash()
 	}
 	if err != nil {
