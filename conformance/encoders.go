@@ -232,7 +232,7 @@ func (c *netCheck) trainable(image tensor.Shape, rows []int) {
 	for i, r := range n.graph.Running() {
 		nodes, names = append(nodes, r.Moments), append(names[:len(grads)+i:len(grads)+i], "running moments")
 	}
-	m, err := machine.New(nodes...)
+	m, err := machine.New(nodes[0].Graph(), nodes...)
 	if err != nil {
 		c.add("for training: %w", err)
 		return

@@ -80,7 +80,7 @@ func set(a graph.Array, i int, v float64) {
 
 // run computes nodes, and returns copies of their elements.
 func run(nodes ...*gorgonia.Node) ([][]float64, error) {
-	m, err := machine.New(nodes...)
+	m, err := machine.New(nodes[0].Graph(), nodes...)
 	if err != nil {
 		return nil, err
 	}

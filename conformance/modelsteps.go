@@ -64,7 +64,7 @@ func (x *modelCheck) compile(m models.Model, o models.Objective, n, group int) (
 	for _, r := range g.Running() {
 		wanted = append(wanted, r.Moments)
 	}
-	t.machine, err = machine.New(wanted...)
+	t.machine, err = machine.New(wanted[0].Graph(), wanted...)
 	return t, err
 }
 

@@ -35,7 +35,7 @@ func TestHashCollision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.New(grads...)
+	m, err := machine.New(grads[0].Graph(), grads...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestConstantsOfOneName(t *testing.T) {
 		want float64
 	}{{a, 9}, {b, 16}, {a, 9}, {build(graph.WeightedSum([]float64{1, 2}, a, b)), 121}} {
 		n := build(distance(zero, x.of))
-		m, err := machine.New(n)
+		m, err := machine.New(n.Graph(), n)
 		if err == nil {
 			err = m.RunAll()
 		}

@@ -93,7 +93,7 @@ func TestNodesAreMergedByKey(t *testing.T) {
 	if square == other {
 		t.Error("nodes of distinct inputs are one node")
 	}
-	m, err := machine.New(square, cube, other)
+	m, err := machine.New(square.Graph(), square, cube, other)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestGradientsAreShared(t *testing.T) {
 		t.Error("the gradients of x and y are not a root and its sibling")
 	}
 	for _, want := range []nodes{{grads[0]}, {grads[1]}, {grads[0], grads[1]}} {
-		m, err := machine.New(want...)
+		m, err := machine.New(want[0].Graph(), want...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestStopGradient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.New(grads[0], loss)
+	m, err := machine.New(grads[0].Graph(), grads[0], loss)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestNewIsCalledOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.New(sum, grads[0])
+	m, err := machine.New(sum.Graph(), sum, grads[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestErrorsOfRuns(t *testing.T) {
 	} {
 		g := gorgonia.NewGraph()
 		y := gradcheck.Must(t)(graph.Apply(c.power.spec(), matrix(g, "x", 1, 2, 2, 3)))
-		m, err := machine.New(y)
+		m, err := machine.New(y.Graph(), y)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func hierarchicalOutputs(factors ...factor.Factor) *losses.Input {
 
 func scalarOf(t *testing.T, n *gorgonia.Node) float64 {
 	t.Helper()
-	m, err := machine.New(n)
+	m, err := machine.New(n.Graph(), n)
 	if err != nil {
 		t.Fatal(err)
 	}

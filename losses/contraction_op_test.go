@@ -180,7 +180,7 @@ func runScalar(t *testing.T, build func(in nodes) (*gorgonia.Node, error), value
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.New(n, grads[0])
+	m, err := machine.New(n.Graph(), n, grads[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func means(t *testing.T, loss modularity, rows, batches int, draw func(r *rng.St
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.New(n)
+	m, err := machine.New(n.Graph(), n)
 	if err != nil {
 		t.Fatal(err)
 	}

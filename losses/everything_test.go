@@ -81,7 +81,7 @@ func TestWholeGradient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.New(append(grads, loss)...)
+	m, err := machine.New(loss.Graph(), append(grads, loss)...)
 	if err != nil {
 		t.Fatal(err)
 	}

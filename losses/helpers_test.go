@@ -17,7 +17,7 @@ func valueAndGradient(t *testing.T, n, x *gorgonia.Node) (float64, []float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.New(n, grads[0])
+	m, err := machine.New(n.Graph(), n, grads[0])
 	if err != nil {
 		t.Fatal(err)
 	}

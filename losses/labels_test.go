@@ -47,7 +47,7 @@ func valueOf(t *testing.T, source string) float64 {
 	if err != nil {
 		t.Fatalf("%s: %v", source, err)
 	}
-	m, err := machine.New(objective.Total)
+	m, err := machine.New(objective.Total.Graph(), objective.Total)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestTotalCorrelations(t *testing.T) {
 	if w := o.Asked().Discriminators.Get("conditional-tc/dense1/weight"); w == nil || w.Shape()[1] != 7 || o.Asked().Discriminators.Get("tc/logits/weight").Shape()[1] != 2 || o.Asked().Discriminators.Get("conditional-tc/logits/weight").Shape()[1] != 1 {
 		t.Errorf("parameters %v", o.Asked().Discriminators.Names())
 	}
-	m, err := machine.New(a.Codes, a.Active)
+	m, err := machine.New(a.Codes.Graph(), a.Codes, a.Active)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.New(append(objective.Nodes(), objective.Total)...)
+	m, err := machine.New(objective.Total.Graph(), append(objective.Nodes(), objective.Total)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,7 @@ func TestModularityOfOtherLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := machine.New(n, grads[0])
+		m, err := machine.New(n.Graph(), n, grads[0])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -261,7 +261,7 @@ func graphOf(t testing.TB, rows, columns, factors, levels int, build func(z, lab
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.New(n, grads[0])
+	m, err := machine.New(n.Graph(), n, grads[0])
 	if err != nil {
 		t.Fatal(err)
 	}

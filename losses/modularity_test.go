@@ -82,7 +82,7 @@ func encoded(t *testing.T, encoder string) (z []float64, columns int, levels []f
 // values runs nodes of a graph of float64 scalars.
 func values(t *testing.T, nodes ...*gorgonia.Node) []float64 {
 	t.Helper()
-	m, err := machine.New(nodes...)
+	m, err := machine.New(nodes[0].Graph(), nodes...)
 	if err != nil {
 		t.Fatal(err)
 	}

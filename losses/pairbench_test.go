@@ -32,7 +32,7 @@ func benchmarkLoss(b *testing.B, build func(z, y *gorgonia.Node) (*gorgonia.Node
 		if err != nil {
 			b.Fatal(err)
 		}
-		m, err := machine.New(loss, grads[0])
+		m, err := machine.New(loss.Graph(), loss, grads[0])
 		if err != nil {
 			b.Fatal(err)
 		}

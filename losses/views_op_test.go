@@ -61,7 +61,7 @@ func TestCosineRegressionOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.New(grads...)
+	m, err := machine.New(grads[0].Graph(), grads...)
 	if err == nil {
 		err = m.RunAll()
 	}

@@ -107,7 +107,7 @@ func Example() {
 	_, weights := g.Learnables()
 	gradients, err := gorgonia.Grad(objective.Total, weights...)
 	check(err)
-	m, err := machine.New(append(gradients, objective.Total)...)
+	m, err := machine.New(g.ExprGraph, append(gradients, objective.Total)...)
 	check(err)
 	images := nn.Data(program.Outputs.Images)
 	for i := range n { // one white pixel each

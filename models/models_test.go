@@ -35,7 +35,7 @@ func data(factors ...factor.Factor) Data {
 // values runs nodes of one graph and copies their values.
 func values(t *testing.T, nodes ...*gorgonia.Node) [][]float32 {
 	t.Helper()
-	m, err := machine.New(nodes...)
+	m, err := machine.New(nodes[0].Graph(), nodes...)
 	if err != nil {
 		t.Fatal(err)
 	}

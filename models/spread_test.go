@@ -38,7 +38,7 @@ func TestSpread(t *testing.T) {
 				}
 			}
 			n := gradcheck.Must(t)(spreadOf(x))
-			m, err := machine.New(n)
+			m, err := machine.New(n.Graph(), n)
 			if err == nil {
 				err = m.RunAll()
 			}

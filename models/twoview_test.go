@@ -240,7 +240,7 @@ func TestCodeViews(t *testing.T) {
 			for _, v := range p.Views {
 				stream.Normals(nn.Data(v))
 			}
-			machine, err := machine.New(p.Outputs.Codes)
+			machine, err := machine.New(p.Outputs.Codes.Graph(), p.Outputs.Codes)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -77,7 +77,7 @@ func newHalf(m models.Model, name string, build func(g *nn.Graph) (in, out *gorg
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	machine, err := machine.New(out)
+	machine, err := machine.New(out.Graph(), out)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -210,7 +210,7 @@ func (c *testCase) decode(t *testing.T, codes []float32, n int) []float32 {
 
 func run(t *testing.T, in, out *gorgonia.Node, values []float32) []float32 {
 	t.Helper()
-	m, err := machine.New(out)
+	m, err := machine.New(out.Graph(), out)
 	if err != nil {
 		t.Fatal(err)
 	}

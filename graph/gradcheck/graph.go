@@ -130,7 +130,7 @@ func (product) Backward(in []graph.Array, _, dout graph.Array, din []graph.Array
 type runner struct{ machine *machine.Machine }
 
 func newMachine(g *subject, gradients ...*gorgonia.Node) (*runner, error) {
-	m, err := machine.New(append([]*gorgonia.Node{g.loss, g.out}, gradients...)...)
+	m, err := machine.New(g.loss.Graph(), append([]*gorgonia.Node{g.loss, g.out}, gradients...)...)
 	return &runner{m}, err
 }
 

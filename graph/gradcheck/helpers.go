@@ -41,7 +41,7 @@ func AllocationFree(t testing.TB, dt tensor.Dtype, loss *gorgonia.Node, wrt ...*
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.New(append(grads, loss)...)
+	m, err := machine.New(loss.Graph(), append(grads, loss)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -163,7 +163,7 @@ func TestBatchMoments(t *testing.T) {
 		}
 	}
 	n := gradcheck.Must(t)(layer.BatchMoments(x, 2))
-	m, err := machine.New(n)
+	m, err := machine.New(n.Graph(), n)
 	if err == nil {
 		err = m.RunAll()
 	}

@@ -41,7 +41,7 @@ func TestStockLayers(t *testing.T) {
 			case "tape":
 				m = gorgonia.NewTapeMachine(b.g)
 			case "all":
-				all, err := machine.NewAll(b.g)
+				all, err := machine.New(b.g)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -133,7 +133,7 @@ func TestNewAll(t *testing.T) {
 	unused := gorgonia.NewScalar(b.g, tensor.Float64, gorgonia.WithName("unused"))
 	e, s := b.ok(gorgonia.Exp(x)), b.ok(gorgonia.Sum(x))
 	gorgonia.Set(x, e)
-	m, err := machine.NewAll(b.g)
+	m, err := machine.New(b.g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestNewAll(t *testing.T) {
 		t.Error("a closed machine runs")
 	}
 	for want, g := range map[string]*gorgonia.ExprGraph{"is nil": nil, "nothing to compute": gorgonia.NewGraph()} {
-		if _, err := machine.NewAll(g); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := machine.New(g); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

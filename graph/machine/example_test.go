@@ -65,7 +65,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := machine.New(append(gradients, variance, contraction, z)...)
+	m, err := machine.New(g, append(gradients, variance, contraction, z)...)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,7 +8,7 @@
 // panic of an operation as an error. [Adam] is a gorgonia.Solver on our kernels.
 //
 //	grads, err := gorgonia.Grad(loss, weights...)
-//	m, err := machine.New(append(grads, loss)...)
+//	m, err := machine.New(g, append(grads, loss)...)
 //	adam, model := machine.NewAdam(), gorgonia.NodesToValueGrads(weights)
 //	for ... {
 //		err = gorgonia.Let(x, batch)
@@ -63,12 +63,16 @@ type step struct {
 	of      gorgonia.Value // the value that bound shares elements with
 }
 
-// New returns a machine that computes the given nodes of one graph, and what
-// gorgonia.Read asks for in that graph. Gradients to compute, such as the nodes that
-// gorgonia.Grad returns, are outputs too.
-func New(outputs ...*gorgonia.Node) (*Machine, error) {
+// New returns a machine that computes nodes of a graph, and what gorgonia.Read asks for in it. Gradients
+// to compute, such as the nodes that gorgonia.Grad returns, are outputs too. Without outputs it computes
+// every node, as gorgonia.NewTapeMachine does, except inputs that nothing uses; with outputs it skips
+// what they do not need, such as the gradient of a network's images.
+func New(g *gorgonia.ExprGraph, outputs ...*gorgonia.Node) (*Machine, error) {
+	if g == nil {
+		return nil, errors.New("machine: the graph is nil")
+	}
 	if len(outputs) == 0 {
-		return nil, errors.New("machine: no outputs; want a node or more, or NewAll")
+		return newAll(g)
 	}
 	for i, n := range outputs {
 		switch {
@@ -78,20 +82,15 @@ func New(outputs ...*gorgonia.Node) (*Machine, error) {
 			return nil, fmt.Errorf("machine: output %d (%s) is of no graph", i, n.Name())
 		case statement(n):
 			return nil, fmt.Errorf("machine: output %d (%s) is a statement; want the node that it reads or sets", i, n.Name())
-		case n.Graph() != outputs[0].Graph():
-			return nil, fmt.Errorf("machine: output %d (%s) is of another graph than output 0", i, n.Name())
+		case n.Graph() != g:
+			return nil, fmt.Errorf("machine: output %d (%s) is of another graph", i, n.Name())
 		}
 	}
-	return build(outputs[0].Graph(), slices.Clone(outputs)), nil
+	return build(g, slices.Clone(outputs)), nil
 }
 
-// NewAll returns a machine that computes every node of a graph, as gorgonia.NewTapeMachine
-// does, except inputs that nothing uses. [New] skips what its outputs do not need,
-// such as the gradient of a network's images.
-func NewAll(g *gorgonia.ExprGraph) (*Machine, error) {
-	if g == nil {
-		return nil, errors.New("machine: the graph is nil")
-	}
+// newAll returns a machine that computes every node of a graph.
+func newAll(g *gorgonia.ExprGraph) (*Machine, error) {
 	used := map[*gorgonia.Node]bool{}
 	for _, n := range g.AllNodes() {
 		for _, c := range childrenOf(g, n) {

@@ -57,7 +57,7 @@ func (b *builder) hold(name string, v *tensor.Dense) *gorgonia.Node {
 
 func (b *builder) machine(outputs ...*gorgonia.Node) *machine.Machine {
 	b.t.Helper()
-	m, err := machine.New(outputs...)
+	m, err := machine.New(outputs[0].Graph(), outputs...)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -248,8 +248,8 @@ func TestPanicsAndErrorsAreNamed(t *testing.T) {
 func TestNewErrors(t *testing.T) {
 	b, c := newBuilder(t), newBuilder(t)
 	x, y := b.input(tensor.Float32, "x", 2, 3), c.input(tensor.Float32, "y", 2, 3)
-	for name, outputs := range map[string][]*gorgonia.Node{"no outputs": nil, "is nil": {x, nil}, "another graph": {x, y}, "is a statement": {gorgonia.Read(x, new(gorgonia.Value))}} {
-		if _, err := machine.New(outputs...); err == nil || !strings.Contains(err.Error(), name) {
+	for name, outputs := range map[string][]*gorgonia.Node{"is nil": {x, nil}, "another graph": {x, y}, "is a statement": {gorgonia.Read(x, new(gorgonia.Value))}} {
+		if _, err := machine.New(x.Graph(), outputs...); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v, want one that says %q", err, name)
 		}
 	}

@@ -87,7 +87,7 @@ func ExampleRegisterEncoder() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := machine.New(features)
+	m, err := machine.New(g.ExprGraph, features)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -195,7 +195,7 @@ func TestNetworks(t *testing.T) {
 		}
 		rng.New(1, "x").Normals(nn.Data(x))
 		rng.New(1, "z").Normals(nn.Data(z))
-		m := must[*machine.Machine](t)(machine.New(h, logits))
+		m := must[*machine.Machine](t)(machine.New(h.Graph(), h, logits))
 		if err := m.RunAll(); err != nil {
 			t.Fatal(err)
 		}

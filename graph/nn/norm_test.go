@@ -17,7 +17,7 @@ import (
 // runOf computes a node.
 func runOf(t *testing.T, nodes ...*gorgonia.Node) *machine.Machine {
 	t.Helper()
-	m := must[*machine.Machine](t)(machine.New(nodes...))
+	m := must[*machine.Machine](t)(machine.New(nodes[0].Graph(), nodes...))
 	if err := m.RunAll(); err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func benchmark(b *testing.B, n int, build func(z, y, labels *gorgonia.Node) (*go
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, err := machine.New(out, grads[0])
+	m, err := machine.New(out.Graph(), out, grads[0])
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -164,7 +164,7 @@ func evaluate(t testing.TB, dt tensor.Dtype, b batch, build func(in []*gorgonia.
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := machine.New(n, grads[0])
+	m, err := machine.New(n.Graph(), n, grads[0])
 	if err == nil {
 		err = m.RunAll()
 	}

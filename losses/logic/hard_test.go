@@ -243,7 +243,7 @@ func TestAllocations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := machine.New(n, grads[0])
+			m, err := machine.New(n.Graph(), n, grads[0])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -113,5 +113,5 @@ func gradients(g *nn.Graph, o *losses.Outputs, group int) (*machine.Machine, err
 	if err != nil {
 		return nil, err
 	}
-	return machine.New(append(grads, objective.Total)...)
+	return machine.New(objective.Total.Graph(), append(grads, objective.Total)...)
 }

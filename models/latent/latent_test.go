@@ -54,7 +54,7 @@ func build(t *testing.T, l latent.List, batch int) (*nn.Graph, []*latent.Variabl
 
 func run(t *testing.T, nodes ...*gorgonia.Node) *machine.Machine {
 	t.Helper()
-	m, err := machine.New(nodes...)
+	m, err := machine.New(nodes[0].Graph(), nodes...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,11 +53,11 @@ func newAdversary(a losses.Adversary, discriminators *nn.Params) (*adversary, er
 	}
 	p.input, p.gradients = nn.Data(both), make([][]float32, len(p.nodes))
 	if a.Discriminator.Renew {
-		if p.again, err = machine.New(a.Codes); err != nil {
+		if p.again, err = machine.New(a.Codes.Graph(), a.Codes); err != nil {
 			return nil, err
 		}
 	}
-	p.machine, err = machine.New(append(gorgonia.Nodes{p.loss}, p.nodes...)...)
+	p.machine, err = machine.New(p.loss.Graph(), append(gorgonia.Nodes{p.loss}, p.nodes...)...)
 	return p, err
 }
 

@@ -203,7 +203,7 @@ func BenchmarkEncode(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			machine, err := machine.New(out)
+			machine, err := machine.New(out.Graph(), out)
 			if err != nil {
 				b.Fatal(err)
 			}

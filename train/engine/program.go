@@ -101,7 +101,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		p.adversaries = append(p.adversaries, compiled)
 		wanted = append(wanted, compiled.judged()...)
 	}
-	if p.machine, err = machine.New(wanted...); err != nil {
+	if p.machine, err = machine.New(wanted[0].Graph(), wanted...); err != nil {
 		return nil, err
 	}
 	if err := l.addSecond(p, images, group); err != nil {

@@ -50,7 +50,7 @@ func (l *plan) addSecond(p *program, images, group int) error {
 			wanted = append(wanted, q.adversaries[i].judged()...)
 		}
 	}
-	if q.machine, err = machine.New(wanted...); err != nil {
+	if q.machine, err = machine.New(wanted[0].Graph(), wanted...); err != nil {
 		return err
 	}
 	p.second = q
