@@ -128,9 +128,14 @@ type Metric interface {
 	// Better says which direction of Result.Value is better.
 	Better() Direction
 
-	// Compute measures a valid input, which it does not change. It is pure: what it returns depends on its settings, the
-	// input and its Stream alone. It is an error if the input does not suit the metric, if the value is not finite, or if
-	// the context ends, which it looks at often enough to return soon: the error then wraps that of the context.
+	// Compute measures an input, which it does not change. It is pure: its result depends on the settings, the input and
+	// its Stream alone. Its errors are:
+	//   - settings out of range, by key (see [config.Invalid]);
+	//   - an input that [Input.Validate] rejects, such as one without factors;
+	//   - an input that does not suit the metric: what Suits of a [Selective] metric says, a [Missing] for what is not known of it;
+	//   - no Stream, if the metric draws random numbers;
+	//   - a value or a fit that is not finite, does not exist or does not converge;
+	//   - the end of the context, which is looked at often: the error wraps ctx.Err().
 	Compute(ctx context.Context, in *Input) (Result, error)
 }
 

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -38,6 +39,8 @@ func validAggregate(a factor.Aggregate) error {
 func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, error) {
 	d, k := in.Codes.Cols, len(in.Factors)
 	switch {
+	case k == 0:
+		return nil, errors.New("there are no factors; want at least one, to have a sub-code")
 	case len(codes) > 0:
 		return codes.Blocks("codes", in.Factors, d)
 	case a == AssignBest || a == AssignAuto && d%k != 0:

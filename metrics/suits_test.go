@@ -97,3 +97,29 @@ func TestSuitsIsEnough(t *testing.T) {
 		})
 	}
 }
+
+// An input without factors is an error of every metric with factors, before there are codes and with them.
+func TestNoFactors(t *testing.T) {
+	in := &Input{Codes: Matrix{Rows: 2, Cols: 2, Data: []float64{1, 2, 3, 4}}, Stream: rng.New(1, "none")}
+	for _, e := range Registry.Entries {
+		m := e.New()
+		if _, err := m.Compute(ctx, in); err == nil || err.Error() != "there are no factors; want at least one" {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+		before := *in
+		before.Codes.Data = nil
+		err := Suits(&before, []Choice{{Name: e.Name, Value: m}})
+		if _, blocks := m.(*SubCodeDeviation); blocks && (err == nil || err.Error() != "metric "+e.Name+": there are no factors; want at least one, to have a sub-code") {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+	for _, assign := range []Assign{AssignAuto, AssignOrder, AssignBest} {
+		m := NewSubCodeDeviation(factor.Variance)
+		for _, codes := range []factor.SubCodes{nil, {"f0": {0}}} {
+			m.SetCodes(codes, assign)
+			if err := m.Suits(in); err == nil {
+				t.Errorf("assign %q, codes %v: no error", assign, codes)
+			}
+		}
+	}
+}
