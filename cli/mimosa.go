@@ -167,7 +167,7 @@ func openExploredRun(ctx context.Context, dir string, s *streams) (*exploration,
 	if warning != "" {
 		fmt.Fprintln(s.log, warning)
 	}
-	x := &exploration{name: e.Config.Name, images: e.Explored(), of: e.Data.Len()}
+	x := &exploration{name: e.Config.Name, images: e.TrainingImages(), of: e.Data.Len()}
 	e.Progress = train.NewActivity(s.log)
 	codes, err := e.Encode(ctx, x.images)
 	if err != nil {

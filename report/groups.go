@@ -86,7 +86,7 @@ func drawLegend(c draw.Canvas, left, top vg.Length, names []string) {
 	}
 }
 
-// groupColour tells groups apart; -1 is none.
+// groupColour is the colour of a group; -1 is none.
 func groupColour(g int) color.RGBA {
 	switch {
 	case g < 0:

@@ -45,7 +45,7 @@ func pictures(pixels []float32, height, width, channels int, scale float64) ([]i
 	return raster.Batch(pixels, height, width, channels)
 }
 
-// scaleOf enlarges pictures to about so many pixels.
+// scaleOf is the factor that enlarges pictures to about a width in pixels.
 func scaleOf(width, want int, list []image.Image) int {
 	if len(list) > 0 {
 		width = list[0].Bounds().Dx()

@@ -34,7 +34,7 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 // Number writes a value to four significant digits.
 func Number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// listed writes at most so many values of a part in a line, each with its label.
+// listed writes the first values of a part in a line, each with its label.
 func listed(p metrics.Part, most int) string {
 	var b strings.Builder
 	for i, v := range p.Values {

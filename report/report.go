@@ -26,7 +26,7 @@ var (
 	faint = color.RGBA{120, 120, 130, 255}
 	rule  = color.RGBA{226, 226, 232, 255}
 
-	// palette tells series apart for most readers, colour-blind ones included (Okabe
+	// palette distinguishes series for most readers, colour-blind ones included (Okabe
 	// and Ito, "Color universal design", 2008), darkest first.
 	palette = []color.RGBA{
 		{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},

@@ -16,8 +16,8 @@ import (
 // images along the first two factors.
 type SheetOptions struct {
 	Row, Column string         // names of factors; empty: the first two, in order
-	Rows        int            // at most so many levels of the row factor, evenly spaced; 0: 8
-	Columns     int            // at most so many levels of the column factor; 0: 12
+	Rows        int            // most levels of the row factor, evenly spaced; 0: 8
+	Columns     int            // most levels of the column factor, evenly spaced; 0: 12
 	Fixed       map[string]int // levels of the other factors; 0 where not named
 	Scale       int            // pixels per image pixel; 0: images about 64 pixels wide
 }
@@ -155,7 +155,7 @@ func sheetRow(d datasets.Dataset, index *datasets.Index, levels []int, column in
 	return images, nil
 }
 
-// evenly picks at most so many of n levels, evenly spaced from 0.
+// evenly returns up to most of n levels, spaced evenly from 0; most is otherwise if it is 0.
 func evenly(n, most, otherwise int) []int {
 	if most <= 0 {
 		most = otherwise
@@ -175,13 +175,13 @@ func valueLabel(f factor.Factor, level int) string {
 // sheetLetters bounds the letters of a line of a sheet's subtitle.
 const sheetLetters = 165
 
-// sheetSubtitle lists the factors, and the levels of those that are held.
+// sheetSubtitle lists the factors, and the levels of those that are fixed.
 func sheetSubtitle(d datasets.Dataset, row, column int, levels []int) string {
 	var parts []string
 	for k, f := range d.Factors() {
 		part := fmt.Sprintf("%s (%d, %s)", f.Name, f.Size, f.Kind)
 		if k != row && k != column {
-			part += fmt.Sprintf(" held at %s", valueLabel(f, levels[k]))
+			part += fmt.Sprintf(" fixed at %s", valueLabel(f, levels[k]))
 		}
 		parts = append(parts, part)
 	}

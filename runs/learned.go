@@ -60,7 +60,7 @@ func ReadLearned(dir, stage string) (*models.Learned, error) {
 	return l, err
 }
 
-// readLabels reads a file of so many whole numbers for each image.
+// readLabels reads a file of whole numbers, a row of the given length for each image.
 func readLabels(path string, columns int) ([]int32, error) {
 	r, err := npy.Open(path)
 	if err != nil {

@@ -44,7 +44,7 @@ func writeOwner(f *os.File) error {
 	return err
 }
 
-// owner tells who holds the run, if that can be read.
+// owner returns who holds the run, if that can be read.
 func owner(f *os.File) string {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	pid, err2 := strconv.Atoi(strings.TrimSpace(string(text)))

@@ -118,7 +118,7 @@ func filterFile(path string, w io.Writer, step int64) (changed bool, err error) 
 	return filterLog(f, w, step)
 }
 
-// filterLog copies the lines that stay, and tells whether there are others.
+// filterLog copies the lines that stay, and reports whether there are others.
 func filterLog(r io.Reader, w io.Writer, step int64) (changed bool, err error) {
 	lines := bufio.NewReader(r)
 	drop := false

@@ -110,7 +110,7 @@ func hold(dir string) (*Run, error) {
 	return &Run{dir, lock, self}, nil
 }
 
-// Close lets go of the run.
+// Close unlocks the run.
 func (r *Run) Close() error {
 	if r.lock == nil {
 		return nil
@@ -126,7 +126,7 @@ func (r *Run) Dir() string { return r.dir }
 // Path returns the path of a file of the run.
 func (r *Run) Path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }
 
-// Has tells whether a file of the run exists.
+// Has reports whether a file of the run exists.
 func (r *Run) Has(name string) bool {
 	_, err := os.Stat(r.Path(name))
 	return err == nil
@@ -163,7 +163,7 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 	return err
 }
 
-// vanished says whether a file was missing that had just been made in the run's folder: the folder is being emptied, and
+// vanished reports whether a file was missing that had just been made in the run's folder: the folder is being emptied, and
 // not gone yet.
 func (r *Run) vanished(err error) bool {
 	var link *os.LinkError
@@ -287,7 +287,7 @@ func (r *Run) removeTemporaries() error {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// CheckName says what is wrong with the name of a folder, or of what files are named after.
+// CheckName reports a name that is not fit for a folder or a file.
 func CheckName(name string) error {
 	if !plainName.MatchString(name) {
 		return fmt.Errorf("%q is not a folder's name; want letters, digits, '.', '_' and '-', a letter or digit first", name)

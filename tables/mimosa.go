@@ -87,7 +87,7 @@ func (m *Mimosa) Results(ctx context.Context, runs []sweep.Entry, choices []metr
 	if err != nil {
 		return nil, nil, err
 	}
-	images := e.Explored()
+	images := e.TrainingImages()
 	if x == nil || len(x.Components) != len(images) {
 		r, err := m.explore(ctx, e, images)
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// Activity shows how far something other than training is: a bar on a terminal, and elsewhere a plain line now
-// and then. A nil one shows nothing.
+// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, a plain line now and then elsewhere.
+// A nil one shows nothing.
 type Activity struct {
 	w     io.Writer
 	draws bool          // bars; else lines
@@ -29,7 +29,7 @@ type Activity struct {
 	ended     sync.WaitGroup
 }
 
-// NewActivity shows activities where text for people goes; nil: nowhere.
+// NewActivity shows activities on a writer; nil: nowhere.
 func NewActivity(w io.Writer) *Activity {
 	if w == nil {
 		return nil
@@ -40,7 +40,7 @@ func NewActivity(w io.Writer) *Activity {
 	return &Activity{w: w, every: quietInterval}
 }
 
-// Begin shows an activity, such as "encoding", that has so many parts.
+// Begin shows an activity, such as "encoding", of a number of parts.
 func (a *Activity) Begin(what string, all int) {
 	if a == nil {
 		return
@@ -66,7 +66,7 @@ func (a *Activity) Begin(what string, all int) {
 	})
 }
 
-// Step says that so many parts are done, and which one is at work.
+// Step shows the number of parts done and the one under way.
 func (a *Activity) Step(done int, part string) {
 	if a == nil {
 		return

@@ -105,10 +105,10 @@ func encodeCheckpoint(l *engine.Loop, s state) (*safetensors.File, []byte, error
 	return f, text, err
 }
 
-// errOtherModel says that a checkpoint has other tensors than the config asks for.
+// errOtherModel is the error about a checkpoint whose tensors are not those of the config's model.
 var errOtherModel = errors.New("the checkpoint does not fit the config")
 
-// errNoCheckpoint says that a folder has none.
+// errNoCheckpoint is the error about a folder without a checkpoint.
 var errNoCheckpoint = errors.New("there is no checkpoint")
 
 // readCheckpoint reads the checkpoint of a run's folder. If the newest one is

@@ -35,14 +35,14 @@ type Config struct {
 
 // Settings say how to train.
 type Settings struct {
-	Epochs     int                    `yaml:"epochs" doc:"passes over the data: the labelled part, then the unlabelled one; 0: none, the model is measured as it was initialised"`
-	EpochSteps int                    `yaml:"epoch_steps" doc:"steps after which an epoch is cut short, for data sets so large that a pass takes long; 0: a full pass"`
-	HoldOut    float64                `yaml:"hold_out" doc:"part of the images, chosen at random, that is not trained on; metrics are measured on them"`
+	Epochs     int                    `yaml:"epochs" doc:"passes over the data, the labelled images first; 0: none, the model is measured as it was initialised"`
+	EpochSteps int                    `yaml:"epoch_steps" doc:"steps after which an epoch ends early, for large data sets; 0: a full pass"`
+	HoldOut    float64                `yaml:"hold_out" doc:"fraction of the images held out of training, at random; metrics are measured on them"`
 	Batch      int                    `yaml:"batch" doc:"images in a batch; a labelled batch holds as many whole groups as fit, at least one"`
 	Optimizer  engine.OptimizerChoice `yaml:"optimizer" doc:"the optimiser; every objective has its own moments"`
-	Schedule   engine.ScheduleChoice  `yaml:"schedule" doc:"the course of the learning rate"`
-	Warmup     float64                `yaml:"warmup" doc:"epochs in which the learning rate rises from 0, before the schedule's rate applies in full"`
-	Clip       float64                `yaml:"clip" doc:"largest norm of the gradient of all parameters; 0: no limit"`
+	Schedule   engine.ScheduleChoice  `yaml:"schedule" doc:"the learning-rate schedule"`
+	Warmup     float64                `yaml:"warmup" doc:"epochs in which the learning rate rises from 0 to that of the schedule"`
+	Clip       float64                `yaml:"clip" doc:"largest Euclidean norm of the gradient of all parameters; 0: no limit"`
 	Threads    int                    `yaml:"threads" doc:"threads to use; 0: all processors; results do not depend on it"`
 	Checkpoint float64                `yaml:"checkpoint" doc:"seconds between two checkpoints; 0: only at the end and when stopped"`
 	Stop       *EarlyStop             `yaml:"stop" doc:"when to stop before the last epoch"`
@@ -52,11 +52,11 @@ type Settings struct {
 // EarlyStop ends training when a metric is good enough, or no longer improves.
 type EarlyStop struct {
 	Metric   string   `yaml:"metric" doc:"the metric to watch, one of those measured during training"`
-	Reach    *float64 `yaml:"reach" doc:"stop when the metric is this good"`
-	Patience int      `yaml:"patience" doc:"stop after so many evaluations without improvement; 0: never"`
+	Reach    *float64 `yaml:"reach" doc:"stop when the metric reaches this value"`
+	Patience int      `yaml:"patience" doc:"evaluations without improvement after which training stops; 0: never"`
 }
 
-// Defaults returns the settings that hold where a config says nothing.
+// Defaults returns the settings of an empty config.
 func Defaults() Config {
 	var c Config
 	c.Name = "run"

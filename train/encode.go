@@ -104,7 +104,7 @@ func (c *Coder) Encode(ctx context.Context, d datasets.Dataset, indices []int) (
 	return c.encode(ctx, d, indices, func(int) {})
 }
 
-// encode is Encode, and says before every batch how many images are done.
+// encode is Encode; watch gets the number of images done before every batch.
 func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, watch func(done int)) ([]float32, error) {
 	codes := make([]float32, 0, len(indices)*c.width)
 	for from := 0; from < len(indices); from += encodeBatch {
@@ -128,7 +128,7 @@ func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, w
 	return codes, nil
 }
 
-// Decodes says whether the model can go back from codes to images.
+// Decodes reports whether the model has a decoder.
 func (c *Coder) Decodes() bool { return c.decoder != nil }
 
 // Decode returns the images of codes, [n, H, W, C], with pixels in [0, 1] unless the data

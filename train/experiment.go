@@ -30,7 +30,7 @@ type Experiment struct {
 
 	explored *metrics.Explored // what the hierarchy was learned from, of the whole data set; nil: not known
 
-	Progress *Activity // shows how far encoding and measuring are; nil: nothing does
+	Progress *Activity // of encoding and measuring; nil: none is shown
 }
 
 // NewExperiment builds what a config names. Parts that do not go together are a *config.Error.
@@ -57,7 +57,7 @@ func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 	if err := e.holdOut(); err != nil {
 		return nil, c.mistake("train.hold_out", err)
 	}
-	e.explored = exploredBy(l, e.Data, e.Explored())
+	e.explored = exploredBy(l, e.Data, e.TrainingImages())
 	data := e.modelData()
 	if e.Model, err = c.Model.Value.New(data, c.Seed); err != nil {
 		return nil, c.mistake("model."+c.Model.Name, err)
@@ -83,7 +83,7 @@ func (e *Experiment) modelData() models.Data {
 	return data
 }
 
-// holdOut takes a part of the images out of the split.
+// holdOut takes a fraction of the images out of the split.
 func (e *Experiment) holdOut() error {
 	if e.Held = datasets.HoldOut(e.Data.Len(), e.Config.Train.HoldOut, e.Config.Seed); e.Held == nil {
 		return nil
@@ -158,14 +158,14 @@ func (e *Experiment) Codes(ctx context.Context) (metrics.Matrix, error) {
 	return metrics.NewMatrix(e.Data.Len(), e.Coder.Width(), codes), err
 }
 
-// Encode returns the codes of images, row by row, and shows how far it is.
+// Encode returns the codes of images, row by row, and shows its progress.
 func (e *Experiment) Encode(ctx context.Context, images []int) ([]float32, error) {
 	e.Progress.Begin("encoding", len(images))
 	defer e.Progress.End()
 	return e.Coder.encode(ctx, e.Data, images, func(done int) { e.Progress.Step(done, "images") })
 }
 
-// suits reports metrics that the data set, a sample of so many images, does not suit, before it takes a training to find out.
+// suits reports metrics that do not suit the data set, which may be a sample of a number of images, before training.
 func (e *Experiment) suits(choices []metrics.Choice, of int) error {
 	in := e.Input(metrics.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
 	for i, choice := range choices {

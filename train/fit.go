@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// Fit says how well a model with a decoder has fitted its images, by the codes that
-// metrics see: without noise, and with options that are chosen.
+// Fit is how well a model with a decoder fits its images, by the codes that metrics see: posterior means, and options
+// that are chosen.
 type Fit struct {
 	Images         int      `json:"images"`               // trained on, that were looked at
 	Reconstruction float64  `json:"reconstruction"`       // mean squared error of a pixel
@@ -26,7 +26,7 @@ type Fit struct {
 	Why            string   `json:"why,omitempty"`        // it has not converged
 }
 
-// fitImages bounds the images that Fit looks at.
+// fitImages is the largest number of images that Fit is computed from.
 const fitImages = 5000
 
 // A model that leaves more of the variance, or assigns more wrongly, has not converged.
@@ -61,7 +61,7 @@ func (e *Experiment) fit(ctx context.Context, codes metrics.Matrix) (*Fit, error
 	return f, nil
 }
 
-// decide says whether training has converged.
+// decide sets whether training has converged.
 func (f *Fit) decide() {
 	f.Converged = false
 	switch {

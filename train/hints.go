@@ -13,7 +13,7 @@ const (
 	learningRate = "the learning rate is the optimiser's: train.optimizer.adam.lr"
 )
 
-// Hint says what is meant by some keys that a config does not have; empty if that is not known.
+// Hint explains some keys of other programs that a config does not have; empty if it does not know the key.
 func (c *Config) Hint(key string) string { return hints[key] }
 
 // Hint is that of the config.

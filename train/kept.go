@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/runs"
 )
 
-// Encode says of how many images a run keeps the codes. The zero value keeps those that metrics are measured
-// on, and, if there is no metric, those of at most [MostKept] images.
+// Encode is the number of images whose codes a run stores. The zero value stores those of the measured images, or, without
+// metrics, of at most [MostKept].
 type Encode int
 
 // Encode also takes a number of images from 1 on.
@@ -56,7 +56,7 @@ func (e Encode) EncodeConfig() (any, error) {
 	return int(e), nil
 }
 
-// ConfigType says what can be given.
+// ConfigType describes the accepted values.
 func (e Encode) ConfigType() string { return "true, false or a number" }
 
 // validEncode checks the number of codes that are kept against what is measured.

@@ -85,7 +85,7 @@ func learn(ctx context.Context, c Config, o Options) (*models.Learned, error) {
 		say("%s", warning)
 	}
 	e.Progress = NewActivity(o.Log)
-	images := e.Explored()
+	images := e.TrainingImages()
 	codes, err := e.Encode(ctx, images)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func trainedInitial(run string, c Config) (string, error) {
 	return "", nil
 }
 
-// isTrained says whether a folder holds a finished run of the config with a hash.
+// isTrained reports whether a folder holds a finished run of the config with a hash.
 func isTrained(dir, hash string) bool {
 	c, err := ReadConfig(dir)
 	if err != nil {
@@ -156,8 +156,8 @@ func isTrained(dir, hash string) bool {
 	return err == nil && r != nil && r.Error == ""
 }
 
-// Explored lists the images that are trained on, which a later stage explores: those that are not held out, ascending.
-func (e *Experiment) Explored() []int {
+// TrainingImages lists the images that are not held out, ascending.
+func (e *Experiment) TrainingImages() []int {
 	held := make([]bool, e.Data.Len())
 	for _, i := range e.Held {
 		held[i] = true

@@ -16,12 +16,12 @@ import (
 // Measures say what to measure, and when. `metrics: [mig, dci]` is short for
 // `metrics: {final: [mig, dci]}`.
 type Measures struct {
-	Final  []metrics.Choice `yaml:"final" doc:"what to measure at the end, on all images or a sample"`
-	Sample int              `yaml:"sample" doc:"images encoded at the end, drawn once, for data sets whose codes take too much memory; 0: all"`
-	Encode Encode           `yaml:"encode" doc:"images whose codes and factors are kept at the end: true (all, or the sample), false (none), or a number where no metric is measured; if absent, those that are measured, and up to 10000 where nothing is"`
-	During During           `yaml:"during" doc:"what to measure while training goes on: a list of metrics, or fast, the quick ones that suit the data set; if absent, the final ones where every is given"`
-	Every  int              `yaml:"every" doc:"epochs between two measurements; 0: as many as it takes to train on twenty times the images measured"`
-	Images int              `yaml:"images" doc:"images measured during training, drawn once; a smaller data set is measured whole"`
+	Final  []metrics.Choice `yaml:"final" doc:"metrics of the end, on all images or a sample"`
+	Sample int              `yaml:"sample" doc:"number of images encoded at the end, chosen at random, to save time and memory; 0: all"`
+	Encode Encode           `yaml:"encode" doc:"images whose codes and factors are stored at the end: true (all, or the sample), false (none), or a number if there are no metrics; if absent, the measured ones, or up to 10000 without metrics"`
+	During During           `yaml:"during" doc:"metrics during training: a list, or fast for the quick ones that suit the data set; if absent, the final ones if every is given"`
+	Every  int              `yaml:"every" doc:"epochs between two evaluations; 0: the epochs that train on twenty times the images measured"`
+	Images int              `yaml:"images" doc:"number of images measured during training, chosen at random; a smaller data set is measured whole"`
 }
 
 // During lists metrics; the word fast among them stands for metrics.Fast.
@@ -74,7 +74,7 @@ func once(n *config.Node, list []metrics.Choice) error {
 	return nil
 }
 
-// has says whether a list has a metric with the same options.
+// has reports whether a list has a metric with the same options.
 func has(list []metrics.Choice, c metrics.Choice) bool {
 	return slices.ContainsFunc(list, func(o metrics.Choice) bool { return o.Name == c.Name && reflect.DeepEqual(o.Value, c.Value) })
 }
@@ -82,7 +82,7 @@ func has(list []metrics.Choice, c metrics.Choice) bool {
 // EncodeConfig writes all keys.
 func (m Measures) EncodeConfig() (any, error) { return measures(m), nil }
 
-// ConfigType says what can be given.
+// ConfigType describes the accepted values.
 func (m Measures) ConfigType() string {
 	return "a list of metrics, or final, sample, encode, during, every and images"
 }
@@ -151,7 +151,7 @@ func (d During) EncodeConfig() (any, error) {
 	return list, nil
 }
 
-// ConfigType says what can be given.
+// ConfigType describes the accepted values.
 func (d During) ConfigType() string { return "fast or a list of metrics" }
 
 func (d During) empty() bool { return !d.Fast && len(d.List) == 0 }
@@ -253,7 +253,7 @@ func (w *monitor) measure(ctx context.Context) ([]metrics.Result, error) {
 	return results, stopped(ctx, err)
 }
 
-// hook measures the model after every so many epochs.
+// hook evaluates the model every w.every epochs.
 func (w *monitor) hook(g *logs, c *console) engine.Hook {
 	return engine.Hook{Name: "evaluation", Priority: measurePriority, OnEpoch: engine.EveryEpochs(w.every, func(l *engine.Loop, r *engine.EpochReport) error {
 		results, err := w.measure(l.Context())

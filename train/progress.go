@@ -19,7 +19,7 @@ func sigmoid(x []float32) { kernel.Sigmoid(x, x) }
 // quietInterval is the time between two lines of progress where there is no terminal.
 const quietInterval = 10 * time.Second
 
-// console is where a run tells people how it goes.
+// console writes the messages of a run.
 type console struct {
 	w     io.Writer // nil: nowhere
 	clear func()    // makes room in w for text, while it shows progress; nil: it does not
@@ -36,7 +36,7 @@ func (c *console) say(format string, args ...any) {
 	fmt.Fprintf(c.w, format+"\n", args...)
 }
 
-// hook shows how far training is.
+// hook shows the progress of training.
 func (c *console) hook() engine.Hook {
 	var d *display
 	return engine.Hook{Name: "progress", Priority: progressPriority,
@@ -61,7 +61,7 @@ func progressHook(f func(done, all int)) engine.Hook {
 		OnStep:  func(l *engine.Loop, r *engine.StepReport) error { f(r.Step, l.Steps()); return nil }}
 }
 
-// display shows how far training is.
+// display shows the progress of training.
 type display struct {
 	step  func(*engine.StepReport)
 	epoch func(*engine.EpochReport)
@@ -129,7 +129,7 @@ func barDisplay(l *engine.Loop, w io.Writer, columns int, interval time.Duration
 	}}
 }
 
-// describe says where training is, in as much detail as columns allow, with the losses of the last step of every objective.
+// describe is a line about the epoch and the losses of every objective's last step, with as much detail as fits the columns.
 func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, columns int) string {
 	short := fmt.Sprintf("epoch %d/%d", epoch, epochs)
 	var parts, sums, numbers []string
@@ -186,7 +186,7 @@ func lineDisplay(l *engine.Loop, w io.Writer) *display {
 	}}
 }
 
-// epochText says what the mean losses of an epoch were.
+// epochText is a line about the mean losses of an epoch.
 func epochText(r *engine.EpochReport) string {
 	var parts []string
 	for _, l := range r.Losses {

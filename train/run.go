@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Dir    string    // the run's folder; empty: runs/ and the config's name
 	Resume bool      // continue the run in Dir
-	Log    io.Writer // progress, for people
+	Log    io.Writer // human-readable messages and progress; nil: none
 
 	// Progress, if any, is called with the steps taken and those of all epochs: at the beginning and
 	// after each step.

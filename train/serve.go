@@ -81,7 +81,7 @@ func (e *Encoder) ImageShape() (height, width, channels int) {
 // Decodes reports whether the model has a decoder.
 func (e *Encoder) Decodes() bool { return e.decoders != nil }
 
-// Close lets go of the programs. Later calls are errors; those under way end as usual.
+// Close makes later calls errors. Those under way end as usual.
 func (e *Encoder) Close() error {
 	e.lock.Lock()
 	defer e.lock.Unlock()

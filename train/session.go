@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// Priorities of the hooks of a run: a hook of Options.Hooks has 0 if it says nothing.
+// Priorities of the hooks of a run. That of a hook of Options.Hooks is 0 by default.
 const (
 	progressPriority = -400
 	logPriority      = -300
@@ -124,7 +124,7 @@ func (s *session) writeConfig() error {
 	return s.store.WriteLearned(e.Config.stage().Name, e.Learned)
 }
 
-// introduce says what is trained, and what may surprise.
+// introduce prints what is trained, and notes about what may surprise.
 func (s *session) introduce(o Options, resumed bool) {
 	c, l, say := &s.experiment.Config, s.loop, s.console.say
 	say("%s: %s on %s, seed %d, %d epochs, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, c.Train.Epochs, o.Dir)
@@ -190,7 +190,7 @@ func (s *session) train(ctx context.Context) error {
 	return s.loop.Run(ctx)
 }
 
-// close closes the logs and lets go of the folder. What matters was synced when it was written.
+// close closes the logs and unlocks the folder. What matters was synced when it was written.
 func (s *session) close() {
 	if s.logs != nil {
 		s.logs.close()

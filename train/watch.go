@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// watchState is how an early stop remembers what it saw.
+// watchState is the state of early stopping.
 type watchState struct {
 	Seen  int     `json:"seen"` // evaluations
 	Best  float64 `json:"best"`
@@ -28,7 +28,7 @@ func (w *watchState) observe(r metrics.Result) {
 	w.Seen++
 }
 
-// enough says why training should end, and nothing if it should not.
+// enough returns the reason to end training; empty: there is none.
 func (w *watchState) enough(s *EarlyStop, better metrics.Direction) string {
 	if w.Seen == 0 {
 		return ""
@@ -68,7 +68,7 @@ func newEarlyStop(s *EarlyStop, m *monitor, seen *watchState) *earlyStop {
 	return e
 }
 
-// enough says why training should end, and nothing if it should not.
+// enough returns the reason to end training; empty: there is none.
 func (e *earlyStop) enough() string {
 	if e == nil {
 		return ""

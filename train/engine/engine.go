@@ -1,5 +1,5 @@
 // Package engine trains a model: it deals batches, runs the program of each, lets the optimiser of the program's
-// objective update the parameters, and tells hooks. Logs, checkpoints, measuring and early stopping are hooks of package
+// objective update the parameters, and calls hooks. Logs, checkpoints, measuring and early stopping are hooks of package
 // train, or of whoever uses the engine; see [Hook].
 package engine
 
@@ -159,7 +159,7 @@ type objective struct {
 	notes     []string
 }
 
-// batchShape tells programs apart.
+// batchShape identifies a program.
 type batchShape struct {
 	labelled      bool
 	images, group int
@@ -223,7 +223,7 @@ func (l *Loop) objective(labelled bool) (*objective, error) {
 	return nil, errors.New("a batch of images that no objective was prepared for")
 }
 
-// Notes lists what losses have to say before training.
+// Notes lists the messages of losses before training.
 func (l *Loop) Notes() []string {
 	var notes []string
 	for _, o := range l.objectives {

@@ -100,17 +100,17 @@ func (l *Loop) Losses() []ObjectiveLoss {
 // Context returns the context of the Run under way, which a hook that takes long looks at.
 func (l *Loop) Context() context.Context { return l.ctx }
 
-// Stop ends training, without an error, when the hooks of the step or epoch have been called. why is for people.
+// Stop ends training, without an error, when the hooks of the step or epoch have been called. why is the reason in words.
 func (l *Loop) Stop(why string) {
 	if l.stopped = why; why == "" {
 		l.stopped = "a hook stopped training"
 	}
 }
 
-// Stopped says why a hook ended training; empty if none did.
+// Stopped returns the reason why a hook ended training; empty if none did.
 func (l *Loop) Stopped() string { return l.stopped }
 
-// Close ends the loop's background work and lets go of the compiled programs, which hold most of the memory. No more
+// Close ends the loop's background work and frees the compiled programs, which hold most of the memory. No more
 // steps can be taken; all else stays.
 func (l *Loop) Close() {
 	if !l.closed {
@@ -181,7 +181,7 @@ func (l *Loop) epochSteps(ctx context.Context) error {
 	return nil
 }
 
-// endEpoch counts the epoch under way as finished and tells the hooks. If they
+// endEpoch counts the epoch under way as finished and calls the hooks. If they
 // are stopped the epoch is still under way, so that a resumed run calls them again.
 func (l *Loop) endEpoch() error {
 	under := l.at

@@ -49,7 +49,7 @@ type Adam struct {
 	Beta1   float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
 	Beta2   float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
 	Epsilon float64 `yaml:"epsilon" doc:"added to the root of the mean of squares"`
-	Decay   float64 `yaml:"decay" doc:"decoupled weight decay: each step multiplies parameters with 1 - lr decay"`
+	Decay   float64 `yaml:"decay" doc:"decoupled weight decay: each step multiplies parameters by 1 - lr decay"`
 }
 
 // NewAdam returns the defaults: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of 1e-7.
@@ -119,7 +119,7 @@ func (c OptimizerChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[OptimizerSettings](c))
 }
 
-// ConfigType says what can be chosen.
+// ConfigType lists the names.
 func (c OptimizerChoice) ConfigType() string { return config.ChoiceType(Optimizers) }
 
 // parametersOf lists the named parameters of a store.

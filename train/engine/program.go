@@ -282,8 +282,8 @@ func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k,
 	}
 }
 
-// follow lets everything that follows the parameters by its own rule take a step: running moments of the
-// batch, then what the model has. progress is the part of training before the step.
+// follow applies the updates that are not gradient steps: batch-norm running statistics, then the model's After (EMA
+// target, queue). progress is the fraction of training before the step.
 func (p *program) follow(progress float64) error {
 	for _, r := range p.running {
 		r.Follow(p.valueOf(r.Moments))

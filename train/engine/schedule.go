@@ -151,7 +151,7 @@ func (c ScheduleChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Schedule](c))
 }
 
-// ConfigType says what can be chosen.
+// ConfigType lists the names.
 func (c ScheduleChoice) ConfigType() string { return config.ChoiceType(Schedules) }
 
 // RegisterSchedule adds a schedule of one's own, which a config can then name. A program calls it before it
