@@ -133,7 +133,7 @@ func checkNoTrace(t testing.TB, o outcome) {
 	}
 }
 
-// finished is a run of the tiny experiment: two sittings, of 2 and 1 epochs, so
+// finished is a run of the tiny experiment: two sessions, of 2 and 1 epochs, so
 // that there are two checkpoints. It is trained once; every test gets a copy.
 func finished(t testing.TB) string {
 	t.Helper()
