@@ -8,11 +8,12 @@ import (
 	"os"
 )
 
-// ErrForeign is returned for a link, a pipe or a folder in the place of a file: writing to it would write elsewhere.
+// ErrForeign is returned for a link, a pipe or a folder in place of a file: writing to it would write
+// elsewhere.
 var ErrForeign = errors.New("want a file that is in this folder only; remove it")
 
-// OpenFile opens a file to write to, as os.OpenFile does, but follows no link, and takes only
-// a file without other names (hard links).
+// OpenFile opens a file for writing, as os.OpenFile does, but follows no link and refuses a file with
+// other names (hard links).
 func OpenFile(path string, flag int) (*os.File, error) {
 	if err := checkFile(path); err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func OpenFile(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// checkFile reports what is in the place of a file and is none of the run's own.
+// checkFile returns an error if a path holds anything but a regular file with one name.
 func checkFile(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,8 +64,9 @@ func foreign(path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s is %s: %w", path, kind, ErrForeign)
 }
 
-// Own makes a file that has other names (hard links), as copies of folders can, one of its own:
-// what is written to it then does not change the others. It refuses links, pipes and folders. A missing file is left so.
+// Own replaces a file with other names (hard links, as in copies of folders) by a copy, so that
+// writing to it does not change the others. It refuses links, pipes and folders, and ignores a missing
+// file.
 func Own(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -4,8 +4,8 @@ package disk
 
 import "io/fs"
 
-// noFollow is nothing here: what stands in a file's place is looked at before it is opened.
+// noFollow has no flag here: the path is checked before it is opened.
 const noFollow = 0
 
-// names counts the names of a file: others are not told here.
+// names returns 1: the number of names of a file is unknown here.
 func names(fs.FileInfo) uint64 { return 1 }

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// noFollow opens no link, and waits for nobody at the other end of a pipe.
+// noFollow refuses links, and does not wait for the other end of a pipe.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// names counts the names (hard links) of a file.
+// names returns the number of names (hard links) of a file.
 func names(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Nlink)

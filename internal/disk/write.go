@@ -1,5 +1,5 @@
-// Package disk replaces files as a whole, so that a program that is killed leaves a complete version, and opens files
-// without following links.
+// Package disk replaces files atomically, so that a killed program leaves a complete version, and
+// opens files without following links.
 package disk
 
 import (
@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	// TemporarySuffix ends the names of files that are being written.
+	// TemporarySuffix ends the names of unfinished files.
 	TemporarySuffix = ".unravel-tmp"
 	// PrevSuffix is appended to the name of a file whose previous version is kept.
 	PrevSuffix = ".prev"
 )
 
-// WriteFile replaces a file by what the function writes: all of it, on disk, or none
-// of it. With keep, the version before stays under PATH.prev. Two processes must not
-// write the same file at once.
+// WriteFile replaces a file by the output of a function: all of it, on disk, or none. With keep, the
+// previous version stays under PATH.prev. Two processes must not write the same file at once.
 func WriteFile(path string, write func(io.Writer) error, keep bool) error {
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+TemporarySuffix)
 	err := writeSynced(tmp, write)
@@ -45,8 +44,8 @@ func WriteFile(path string, write func(io.Writer) error, keep bool) error {
 	return nil
 }
 
-// writeSynced writes a new file, in place of one that a process left that was killed, and waits until
-// it is on disk.
+// writeSynced writes a new file, in place of one left by a killed process, and waits until it is on
+// disk.
 func writeSynced(path string, write func(io.Writer) error) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -71,8 +70,8 @@ func writeSynced(path string, write func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// keepPrevious gives the file at path the name of the previous version as well, so
-// that there is a file at path at every moment.
+// keepPrevious gives the file at path the name of the previous version as well, so that a file is at
+// path at every moment.
 func keepPrevious(path string) error {
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+PrevSuffix+TemporarySuffix)
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +87,7 @@ func keepPrevious(path string) error {
 	return os.Rename(path, path+PrevSuffix) // a file system without links
 }
 
-// SyncDir makes renames in a folder last.
+// SyncDir makes renames in a folder durable.
 func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" { // folders cannot be synced there
 		return nil
@@ -100,7 +99,7 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// IsTemporary reports whether a name is that of a file that WriteFile was writing.
+// IsTemporary reports whether a name is that of an unfinished file of WriteFile.
 func IsTemporary(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, TemporarySuffix)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// wavy is a regression of two of four columns; with values above 0, columns have so many values.
+// wavy makes a regression of two out of four columns; values > 0 is the number of distinct values of a
+// column.
 func wavy(rows, values int) (data, targets []float64) {
 	stream := rng.New(5, "wavy")
 	data, targets = make([]float64, 4*rows), make([]float64, rows)
@@ -53,7 +54,7 @@ func TestBinsOfValues(t *testing.T) {
 	}
 }
 
-// With fewer bins than values, the fit is about as good, and rows end where they are predicted.
+// With fewer bins than values, the fit is about as good, and predictions agree with fitted values.
 func TestBinsOfQuantiles(t *testing.T) {
 	const rows = 3000
 	data, targets := wavy(rows, 0)

@@ -9,18 +9,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Columns is a table of numbers that trees split: its columns in single precision,
-// to which scikit-learn rounds them too, and the rows of each in ascending order.
+// Columns is a table of numbers for fitting trees: its columns in single precision, as in
+// scikit-learn, each with its rows in ascending order.
 type Columns struct {
 	rows   int
 	values [][]float32
-	order  [][]int32 // with bins: one list of all rows
+	order  [][]int32 // row indices by column, ascending; with bins: one list of all rows
 
 	bins  [][]uint8   // by column and row; nil: exact
 	edges [][]float64 // by column and bin: the threshold above it
 }
 
-// NewColumns sorts the columns of a rows x cols table that is stored row by row.
+// NewColumns sorts the columns of a rows x cols table in row-major order.
 func NewColumns(rows, cols int, data []float64) (*Columns, error) {
 	if rows < 1 || cols < 1 || rows > math.MaxInt32 || len(data) != rows*cols {
 		return nil, fmt.Errorf("gbt: %d numbers are no table of %d x %d; want rows x columns numbers", len(data), rows, cols)
@@ -47,9 +47,9 @@ func NewColumns(rows, cols int, data []float64) (*Columns, error) {
 	return c, nil
 }
 
-// NewBinned is NewColumns for large tables: trees split a column between bins only,
-// of which there are at most so many, 2 to 256, with as many rows as the next as far as
-// equal values allow. A column with no more values than that is split as exactly as before.
+// NewBinned is NewColumns for large tables. Each column is cut into at most the given number of bins
+// (2 to 256), of equally many rows as far as equal values allow, and trees split between bins only. A
+// column with no more distinct values than bins is split exactly.
 func NewBinned(rows, cols int, data []float64, bins int) (*Columns, error) {
 	if bins < 2 || bins > 256 {
 		return nil, fmt.Errorf("gbt: %d bins; want 2 to 256", bins)
@@ -67,9 +67,9 @@ func NewBinned(rows, cols int, data []float64, bins int) (*Columns, error) {
 	return c, nil
 }
 
-// cutBins gives every row its bin, and every bin but the last its upper threshold.
+// cutBins assigns a bin to every row, and an upper threshold to every bin but the last.
 func cutBins(order []int32, values []float32, most int) (bins []uint8, edges []float64) {
-	groups := 1 // of values that count as equal
+	groups := 1 // groups of values that count as equal
 	for at := 1; at < len(order); at++ {
 		if values[order[at]] > values[order[at-1]]+closest {
 			groups++
@@ -79,7 +79,7 @@ func cutBins(order []int32, values []float32, most int) (bins []uint8, edges []f
 	filled := 0
 	for at, i := range order {
 		if at > 0 && values[i] > values[order[at-1]]+closest && len(edges)+1 < most {
-			// A bin is full with its share of the rows that were left when it was begun.
+			// A bin is full when it holds its share of the rows that were left at its start.
 			if left := most - len(edges); groups <= most || filled*left >= len(order)-at+filled {
 				edges = append(edges, threshold(values[order[at-1]], values[i]))
 				filled = 0
@@ -91,7 +91,7 @@ func cutBins(order []int32, values []float32, most int) (bins []uint8, edges []f
 	return bins, edges
 }
 
-// threshold is halfway between two values; the larger must not be on its left.
+// threshold returns the midpoint of two values; rounding must not put the larger on its left.
 func threshold(low, high float32) float64 {
 	middle := float64(low)/2 + float64(high)/2
 	if middle == float64(high) {

@@ -1,7 +1,6 @@
-// Package gbt fits gradient-boosted regression trees (Friedman 2001) as
-// scikit-learn 1.2 defines them: GradientBoostingClassifier with the deviance as
-// its loss, and GradientBoostingRegressor with the squared error, both without
-// subsampling.
+// Package gbt fits gradient-boosted regression trees (Friedman 2001) as scikit-learn 1.2 does, without
+// subsampling: GradientBoostingClassifier with the deviance as loss, and GradientBoostingRegressor
+// with the squared error.
 //
 // In every round a tree of limited depth is fitted to the residuals of each output
 // (one for every class; one for two classes, or for regression). A node is split
@@ -9,17 +8,16 @@
 //
 //	n_l n_r/(n_l + n_r) (mean of the left - mean of the right)^2
 //
-// of the residuals is largest (Friedman 2001, equation 35), of all columns and all
-// cuts halfway between neighbouring values, unless the variance of its residuals is
-// below 2^-52. Values that differ by 1e-7 or less count as equal. A leaf adds a
-// Newton step of the loss times the learning rate. The importance of a column is the
-// decrease of squared error by its splits, over all trees, divided by that of all
-// columns.
+// of the residuals is largest (Friedman 2001, equation 35) over all columns and all cuts halfway
+// between neighbouring values, unless the variance of its residuals is below 2^-52. Values that differ
+// by 1e-7 or less count as equal. A leaf adds a Newton step of the loss times the learning rate. The
+// importance of a column is the decrease of squared error by its splits over all trees, divided by the
+// decrease by all columns.
 //
-// Columns are sorted once; the order of a node's rows is taken from its parent's.
-// For large tables [NewBinned] makes columns that are split between bins instead,
-// which takes fewer passes over the rows. Trees of a round, or columns of a tree, run at the same time. Results do not depend
-// on the number of threads.
+// Columns are sorted once; a node's row order is derived from its parent's. For large tables
+// [NewBinned] makes columns that are split between bins only, with fewer passes over the rows. Trees
+// of a round, or columns of a tree, are processed in parallel; results do not depend on the number of
+// threads.
 package gbt
 
 import (
@@ -34,32 +32,32 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// leastCurvature is that of the smallest leaf that takes a step, as in scikit-learn: below, the
-// step would be endless.
+// leastCurvature is the least second derivative at which a leaf takes a Newton step, as in
+// scikit-learn; below it the step would be unbounded.
 const leastCurvature = 1e-150
 
-// Options say how trees are boosted.
+// Options are the boosting settings.
 type Options struct {
 	Rounds int     // trees per output
-	Depth  int     // of a tree
-	Rate   float64 // by which the values of leaves are multiplied
+	Depth  int     // of each tree
+	Rate   float64 // learning rate: factor of the leaf values
 
-	// Ties visits the columns of every node in random order, of which the first with
-	// the largest gain is split; this is what scikit-learn does, and shares
-	// importance among equal columns. Nil: the first column of equals is split.
+	// Ties, if set, visits the columns of every node in random order and splits the first with the
+	// largest gain, as scikit-learn does; this shares importance among equal columns. Nil splits the
+	// first column of equals.
 	Ties *rng.Stream
 }
 
-// Defaults are the options that scikit-learn starts with.
+// Defaults returns scikit-learn's default options.
 func Defaults() Options { return Options{Rounds: 100, Depth: 3, Rate: 0.1} }
 
-// Largest options.
+// Upper limits of the options.
 const (
 	maxRounds = 100000
 	maxDepth  = 24
 )
 
-// Validate checks the options.
+// Validate reports an option that is out of range.
 func (o Options) Validate() error {
 	switch {
 	case o.Rounds < 1 || o.Rounds > maxRounds:
@@ -72,18 +70,18 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// blockRows is the number of rows that are scored at a time.
+// blockRows is the number of rows scored at a time.
 const blockRows = 256
 
-// loss gives the residuals of outputs from their scores.
+// loss computes the residuals of outputs from their scores.
 type loss interface {
-	// expect turns scores of rows [low, high) into what the outputs are expected to be.
+	// expect replaces the scores of rows [low, high) by expected outputs.
 	expect(scores, expected [][]float64, low, high int)
 
-	// residuals are target - expected of an output, with the second derivatives of the loss.
+	// residuals computes target - expected of an output, and the second derivatives of the loss.
 	residuals(output int, expected, residual, curvature []float64)
 
-	// scale is a factor of the Newton steps.
+	// scale is the factor of the Newton steps.
 	scale() float64
 }
 
@@ -93,10 +91,10 @@ type model struct {
 	rate       float64
 	rounds     [][]tree // by round and output
 	importance []float64
-	scores     [][]float64 // of the training rows, by output
+	scores     [][]float64 // scores of the training rows, by output
 }
 
-// fit boosts trees until the context ends.
+// fit boosts all rounds; the end of the context stops it.
 func fit(ctx context.Context, x *Columns, prior []float64, l loss, o Options) (*model, error) {
 	m := &model{prior: prior, rate: o.Rate}
 	outputs := len(prior)
@@ -128,7 +126,8 @@ func fit(ctx context.Context, x *Columns, prior []float64, l loss, o Options) (*
 	for round := range o.Rounds {
 		blocks(x.rows, func(low, high int) { l.expect(m.scores, expected, low, high) })
 		trees := make([]tree, outputs)
-		// Tasks, not workers of parallel.For, own makers: the number of threads may change.
+		// A maker belongs to a task, not to a worker of parallel.For: the number of threads may
+		// change.
 		var next atomic.Int64
 		parallel.For(workers, func(_, w int) {
 			for k := int(next.Add(1)) - 1; k < outputs && ctx.Err() == nil; k = int(next.Add(1)) - 1 {
@@ -144,7 +143,7 @@ func fit(ctx context.Context, x *Columns, prior []float64, l loss, o Options) (*
 	return m, nil
 }
 
-// shares adds up importances and divides them by their sum.
+// shares returns the sums of importances, divided by their total.
 func shares(importance [][]float64) []float64 {
 	total := make([]float64, len(importance[0]))
 	sum := 0.0
@@ -162,14 +161,14 @@ func shares(importance [][]float64) []float64 {
 	return total
 }
 
-// blocks calls body for blocks of rows.
+// blocks calls body for every block of rows.
 func blocks(rows int, body func(low, high int)) {
 	parallel.For((rows+blockRows-1)/blockRows, func(_, b int) {
 		body(b*blockRows, min((b+1)*blockRows, rows))
 	})
 }
 
-// maker makes the trees of one worker.
+// maker grows the trees of one worker.
 type maker struct {
 	grow                *grower
 	rate                float64
@@ -204,7 +203,7 @@ func (m *maker) boost(k int, l loss, expected, scores, importance []float64, ran
 	return t
 }
 
-// predict is the score of every output for rows of a table.
+// predict returns the scores of rows of a table, by output.
 func (m *model) predict(ctx context.Context, x *Columns) ([][]float64, error) {
 	if len(x.values) != len(m.importance) {
 		return nil, fmt.Errorf("gbt: there are %d columns; want %d, as in training", len(x.values), len(m.importance))

@@ -67,7 +67,7 @@ func TestFirstRound(t *testing.T) {
 	}
 }
 
-// Thresholds are halfway; test rows on them go left; values within 1e-7 are not parted.
+// Thresholds are midpoints; test rows on them go left; values within 1e-7 are not separated.
 func TestThresholds(t *testing.T) {
 	o := Options{Rounds: 1, Depth: 1, Rate: 1}
 	r := regress(t, columns(t, 4, 1, []float64{1, 2, 5, 6}), []float64{0, 0, 1, 1}, o)
@@ -93,7 +93,7 @@ type checker struct {
 	importance        []float64
 }
 
-// gain is the decrease of the sum of squares when rows are parted; negative: not allowed.
+// gain returns the decrease of the sum of squares by a split; negative: not allowed.
 func (c *checker) gain(rows []int, column int, threshold float64) (gain float64, left, right []int) {
 	low, high, sum := float32(math.Inf(-1)), float32(math.Inf(1)), [2]float64{}
 	for _, i := range rows {
@@ -113,7 +113,7 @@ func (c *checker) gain(rows []int, column int, threshold float64) (gain float64,
 	return l * r / (l + r) * d * d, left, right
 }
 
-// check says whether every split is the best there is, and every leaf's step right.
+// check reports splits that are not the best, and wrong steps of leaves.
 func (c *checker) check(tree tree, at int, rows []int, depth int, scale float64) {
 	mean, variance, curvature := 0.0, 0.0, 0.0
 	for _, i := range rows {

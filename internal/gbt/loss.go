@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Classifier tells classes apart.
+// Classifier is a fitted classifier.
 type Classifier struct {
 	model   *model
 	classes []int
 }
 
-// FitClassifier fits a classifier to the classes of rows, of which there must be two
-// or more. With two, the score of the trees is the log-odds of the larger class; with more,
-// every class has a score, and probabilities are their softmax. It ends with the context.
+// FitClassifier fits a classifier to the classes of rows, at least two different ones. With two, the
+// score of the trees is the log-odds of the larger class; with more, every class has a score, and
+// probabilities are their softmax. The end of the context stops it.
 func FitClassifier(ctx context.Context, x *Columns, classes []int, o Options) (c *Classifier, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func FitClassifier(ctx context.Context, x *Columns, classes []int, o Options) (c
 	return c, err
 }
 
-// priorScores are the scores of outputs before there are trees, from the counts of two or more
-// classes: one output, the log-odds of the second class, for two.
+// priorScores returns the scores of the outputs before the first tree, from the counts of at least two
+// classes. Two classes have one output: the log-odds of the second.
 func priorScores(counts []float64, rows int) (prior []float64) {
 	share := func(n float64) float64 { return min(max(n/float64(rows), 0x1p-23), 1-0x1p-23) }
 	if len(counts) == 2 {
@@ -57,7 +57,7 @@ func priorScores(counts []float64, rows int) (prior []float64) {
 	return prior
 }
 
-// newtonScale is a factor of Newton steps with so many outputs.
+// newtonScale returns the factor of Newton steps for a number of outputs.
 func newtonScale(outputs int) float64 {
 	if outputs == 1 {
 		return 1
@@ -65,13 +65,13 @@ func newtonScale(outputs int) float64 {
 	return float64(outputs-1) / float64(outputs)
 }
 
-// Importance is the importance of every column; they add up to 1, or are all 0 if no tree has a split.
+// Importance returns the importance of every column; their sum is 1, or 0 if no tree has a split.
 func (c *Classifier) Importance() []float64 { return c.model.importance }
 
-// Fitted is the most probable class of every training row, the first of equals.
+// Fitted returns the most probable class of every training row; ties go to the first class.
 func (c *Classifier) Fitted() []int { return c.decide(c.model.scores) }
 
-// Predict is the most probable class of every row of a table, the first of equals.
+// Predict returns the most probable class of every row of a table; ties go to the first class.
 func (c *Classifier) Predict(ctx context.Context, x *Columns) ([]int, error) {
 	scores, err := c.model.predict(ctx, x)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *Classifier) decide(scores [][]float64) []int {
 	return classes
 }
 
-// decide is the number of the most probable class, from scores by output and row.
+// decide returns the index of the most probable class, from scores by output and row.
 func decide(scores [][]float64) []int {
 	classes := make([]int, len(scores[0]))
 	for i := range classes {
@@ -109,7 +109,7 @@ func decide(scores [][]float64) []int {
 	return classes
 }
 
-// binomial is the deviance of two classes, by row 0 or 1.
+// binomial is the deviance of two classes; its elements are 0 or 1 by row.
 type binomial []int
 
 func (binomial) scale() float64 { return 1 }
@@ -128,7 +128,7 @@ func (b binomial) residuals(_ int, expected, residual, curvature []float64) {
 
 // multinomial is the deviance of three classes or more.
 type multinomial struct {
-	index   []int // by row: its class
+	index   []int // class by row
 	classes int
 }
 
@@ -167,7 +167,7 @@ func (m multinomial) residuals(output int, expected, residual, curvature []float
 	}
 }
 
-// meanTarget is the mean of numbers whose squares can be added up.
+// meanTarget returns the mean of targets whose squares can be summed without overflow.
 func meanTarget(targets []float64) (mean float64, err error) {
 	for i, v := range targets {
 		if math.IsNaN(v) || math.Abs(v) > 1e150 {

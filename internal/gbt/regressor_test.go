@@ -7,7 +7,7 @@ import (
 
 var ctx = context.Background()
 
-// Regressor estimates a number by trees of any number of columns: what [Column.Regress] is checked against.
+// Regressor estimates a number by trees of any number of columns: the reference for [Column.Regress].
 type Regressor struct{ model *model }
 
 // FitRegressor fits a regressor to the targets of rows.

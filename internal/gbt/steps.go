@@ -7,18 +7,17 @@ import (
 	"slices"
 )
 
-// Column is a single column of numbers, in ascending order, that trees split. What they
-// add up to is a step function of the column: rows that no tree can tell apart have one
-// value, and are one group. Fits are those of trees of many columns, as [FitClassifier] has them, up to
-// rounding, in much less time: rows of a node lie side by side, and only sums of groups
-// are looked at.
+// Column is a single ascending column of numbers for fitting trees. A sum of trees of one column is a
+// step function: rows that no tree can separate have one value and form a group. Fits equal those of
+// trees of many columns ([FitClassifier]) up to rounding, in much less time: the rows of a node are
+// contiguous, and only sums over groups are read.
 type Column struct {
 	group []int32   // by row
-	count []float64 // by group: the rows before it; and at the end, all
+	count []float64 // by group: rows before it; last: all rows
 	edges []float64 // by group but the last: the threshold above it
 }
 
-// NewColumn makes groups of ascending numbers, which become single precision.
+// NewColumn groups ascending numbers, rounded to single precision.
 func NewColumn(ascending []float64) (*Column, error) {
 	if len(ascending) == 0 {
 		return nil, fmt.Errorf("gbt: there are no rows; want at least one")
@@ -42,7 +41,7 @@ func NewColumn(ascending []float64) (*Column, error) {
 	return c, nil
 }
 
-// Groups is the group that each of some numbers falls into, in ascending order too.
+// Groups returns the group of each of some numbers, which are ascending too.
 func (c *Column) Groups(ascending []float64) []int32 {
 	groups := make([]int32, len(ascending))
 	g := 0
@@ -55,7 +54,7 @@ func (c *Column) Groups(ascending []float64) []int32 {
 	return groups
 }
 
-// Regress fits trees to the targets of rows and returns the estimate for every group.
+// Regress fits trees to the targets of rows and returns the estimate of every group.
 func (c *Column) Regress(ctx context.Context, targets []float64, o Options) ([]float64, error) {
 	if err := c.check(len(targets), o); err != nil {
 		return nil, err
@@ -74,8 +73,8 @@ func (c *Column) Regress(ctx context.Context, targets []float64, o Options) ([]f
 	return f.estimates(), nil
 }
 
-// Classify fits trees to the classes of rows, of which there must be two or more, and returns
-// the most probable class of every group, the first of equals.
+// Classify fits trees to the classes of rows, at least two different ones, and returns the most
+// probable class of every group; ties go to the first class.
 func (c *Column) Classify(ctx context.Context, classes []int, o Options) ([]int, error) {
 	if err := c.check(len(classes), o); err != nil {
 		return nil, err
@@ -114,7 +113,7 @@ func (c *Column) check(rows int, o Options) error {
 	return o.Validate()
 }
 
-// rows is the number of rows of the groups [low, high).
+// rows returns the number of rows of the groups [low, high).
 func (c *Column) rows(low, high int) float64 { return c.count[high] - c.count[low] }
 
 // segment is a node: the groups [low, high) and the sum of their residuals.
@@ -123,8 +122,8 @@ type segment struct {
 	sum       float64
 }
 
-// split appends the leaves of a tree, from left to right. sums are those of residuals up
-// to each group, squares gives the sum of squared residuals of a node.
+// split appends the leaves of a tree, from left to right. sums holds the cumulative residuals before
+// each group; squares returns the sum of squared residuals of a node.
 func (c *Column) split(s segment, sums []float64, squares func(low, high int) float64, depth int, leaves []segment) []segment {
 	if depth == 0 || s.high-s.low < 2 {
 		return append(leaves, s)
@@ -133,7 +132,8 @@ func (c *Column) split(s segment, sums []float64, squares func(low, high int) fl
 	mean := s.sum / n
 	start, first := sums[s.low], c.count[s.low]
 	gain, at := bestCut(sums[s.low+1:s.high], c.count[s.low+1:s.high], start-mean*first, mean, first, n)
-	// The gain is no more than the variance, whose squares need not be added up in most nodes.
+	// The gain is at most the variance: for most nodes this proves enough variance without a sum of
+	// squares.
 	if gain <= 2*least && squares(s.low, s.high)/n-mean*mean <= least {
 		return append(leaves, s)
 	}
@@ -143,10 +143,9 @@ func (c *Column) split(s segment, sums []float64, squares func(low, high int) fl
 	return c.split(segment{middle, s.high, s.sum - left}, sums, squares, depth-1, leaves)
 }
 
-// bestCut finds the first of the cuts with the largest gain, which is d^2/weight (Friedman 2001,
-// equation 35): d = sum - mean count - offset is the sum of residuals less their mean before the
-// cut, and weight the product of the numbers of rows on either side. Four cuts at a time:
-// hardly any is better than all before, which a bound for the four rules out.
+// bestCut finds the first of the cuts with the largest gain d^2/weight (Friedman 2001, equation 35): d
+// = sum - mean count - offset is the sum of centred residuals before the cut, weight the product of
+// the numbers of rows on either side. Cuts are tried four at a time: one bound rules most fours out.
 func bestCut(sums, counts []float64, offset, mean, first, n float64) (gain float64, at int) {
 	gain = -1
 	counts = counts[:len(sums)]
@@ -181,9 +180,9 @@ func bestCut(sums, counts []float64, offset, mean, first, n float64) (gain float
 // meanFit is the state of a regressor of one column.
 type meanFit struct {
 	column *Column
-	sums   []float64 // of residuals, up to each group
-	within []float64 // by group: squares around its mean, which no tree changes
-	rises  []float64 // of the estimate, from one group to the next
+	sums   []float64 // cumulative residuals before each group
+	within []float64 // by group: sum of squares around its mean, which no tree changes
+	rises  []float64 // of the estimate from one group to the next
 	leaves []segment // of the last tree
 }
 
@@ -209,7 +208,7 @@ func newMeanFit(c *Column, targets []float64, mean float64) *meanFit {
 func (f *meanFit) boost(o Options) {
 	c, groups := f.column, len(f.within)
 	f.leaves = c.split(segment{0, groups, f.sums[groups]}, f.sums, f.squares, o.Depth, f.leaves[:0])
-	total := 0.0 // that the sums lose before a leaf
+	total := 0.0 // cumulative decrease of the sums
 	for _, l := range f.leaves {
 		step, first := o.Rate*l.sum/c.rows(l.low, l.high), c.count[l.low]
 		f.rises[l.low] += step
@@ -222,7 +221,7 @@ func (f *meanFit) boost(o Options) {
 	}
 }
 
-// squares is the sum of squared residuals.
+// squares returns the sum of squared residuals.
 func (f *meanFit) squares(low, high int) (total float64) {
 	for g := low; g < high; g++ {
 		r := f.sums[g+1] - f.sums[g]
@@ -240,19 +239,19 @@ func (f *meanFit) estimates() []float64 {
 	return values
 }
 
-// classFit is the state of a classifier of one column. Its scores are step functions too,
-// with far fewer steps than there are groups: the first of each is in starts.
+// classFit is the state of a classifier of one column. Its scores are step functions with far fewer
+// steps than groups; starts holds the first group of each step.
 type classFit struct {
 	column   *Column
-	members  [][]float64 // by output and group: rows of the class before it; and at the end, all
-	prior    []float64   // by output; one output for two classes
-	rises    [][]float64 // by output and group: of the score, from the group before
+	members  [][]float64 // by output and group: rows of the class before it; last: all of them
+	prior    []float64   // by output; two classes have one output
+	rises    [][]float64 // by output and group: rise of the score from the group before
 	starts   []int
 	scores   [][]float64 // by output and step
 	expected [][]float64 // by output and step: the probability
-	sums     []float64   // of residuals, up to each group
+	sums     []float64   // cumulative residuals before each group
 	leaves   []segment   // of the last tree
-	fresh    []int       // where leaves begin that are not yet in starts
+	fresh    []int       // starts of leaves that are not yet in starts
 }
 
 func newClassFit(c *Column, classes, names []int) *classFit {
@@ -312,7 +311,7 @@ func (f *classFit) expect() {
 	}
 }
 
-// end is the group after a step.
+// end returns the group after a step.
 func (f *classFit) end(step int) int {
 	if step+1 < len(f.starts) {
 		return f.starts[step+1]
@@ -320,10 +319,10 @@ func (f *classFit) end(step int) int {
 	return len(f.column.count) - 1
 }
 
-// boost fits a tree to the residuals of an output; the scores are those of the last expect.
+// boost fits a tree to the residuals of an output at the scores of the last expect.
 func (f *classFit) boost(k int, o Options) {
 	c, members := f.column, f.members[k]
-	total := 0.0 // that is expected before the step
+	total := 0.0 // cumulative expectation before the step
 	for s, p := range f.expected[k] {
 		first, from, to := c.count[f.starts[s]], f.starts[s]+1, f.end(s)+1
 		sums, of, counts := f.sums[from:to], members[from:to], c.count[from:to]
@@ -347,7 +346,7 @@ func (f *classFit) boost(k int, o Options) {
 	}
 }
 
-// cut begins steps where leaves of the trees since the last cut begin.
+// cut begins steps at the leaves of trees since the last cut.
 func (f *classFit) cut() {
 	for _, g := range f.fresh {
 		if at, found := slices.BinarySearch(f.starts, g); !found {
@@ -357,7 +356,7 @@ func (f *classFit) cut() {
 	f.fresh = f.fresh[:0]
 }
 
-// each calls body with the probability of every step, and its groups that lie in [low, high).
+// each calls body for every step, with its probability and its groups within [low, high).
 func (f *classFit) each(k, low, high int, body func(p float64, low, high int)) {
 	s, found := slices.BinarySearch(f.starts, low)
 	if !found {
@@ -368,7 +367,7 @@ func (f *classFit) each(k, low, high int, body func(p float64, low, high int)) {
 	}
 }
 
-// squares is the sum of squared residuals of an output.
+// squares returns the sum of squared residuals of an output.
 func (f *classFit) squares(k, low, high int) (total float64) {
 	f.each(k, low, high, func(p float64, low, high int) {
 		members := f.members[k][high] - f.members[k][low]

@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// closest is the largest distance at which two values of a column count as equal,
-// and least the variance below which a node is not split, both as in scikit-learn.
+// closest is the largest distance at which two values of a column count as equal, least the variance
+// below which a node is not split; both as in scikit-learn.
 const (
 	closest float32 = 1e-7
 	least   float64 = 0x1p-52
@@ -22,7 +22,7 @@ type node struct {
 
 type tree []node
 
-// leaf is the node in which a row ends.
+// leaf returns the node in which a row ends.
 func (t tree) leaf(values [][]float32, i int) *node {
 	at := &t[0]
 	for at.column >= 0 {
@@ -38,22 +38,22 @@ func (t tree) leaf(values [][]float32, i int) *node {
 // span is a node whose rows are [low, high) of every column's order.
 type span struct {
 	node, low, high int
-	sum             float64 // of the targets
+	sum             float64 // sum of the targets
 }
 
-// cut is a span to be parted: the rows from middle on go to the right child.
+// cut is a span to be split: the rows from middle on go to the right child.
 type cut struct{ low, middle, high int }
 
 // split is a cut of a span after its first count rows in a column's order.
 type split struct {
 	gain      float64 // decrease of the sum of squares; negative: there is no cut
-	sum       float64 // of the targets on the left
+	sum       float64 // sum of the targets on the left
 	count     int
 	threshold float64
-	bin       uint8 // with bins: the last on the left
+	bin       uint8 // with bins: last bin on the left
 }
 
-// grower grows trees, one at a time, and keeps the memory for the next.
+// grower grows trees one at a time and reuses its memory.
 type grower struct {
 	x        *Columns
 	depth    int
@@ -61,7 +61,7 @@ type grower struct {
 	orders   [2][][]int32
 	right    []uint8 // by row: 1 if it goes to the right child
 	splits   []split // by span and column
-	visit    []int   // columns, as ties are broken
+	visit    []int   // columns, in order of preference among ties
 
 	leaves     []int32   // by row: the node in which it ended
 	importance []float64 // by column: decrease of the sum of squares, added up over trees
@@ -135,8 +135,8 @@ func (g *grower) grow(target []float64, random *rand.Rand) tree {
 	return t
 }
 
-// rows are those of a span, the ones that go left first: as sorted, or, with bins, parted
-// in the list of the next level.
+// rows returns the rows of a span, left child first: as sorted or, with bins, as partitioned in the
+// list of the next level.
 func (g *grower) rows(s span, orders [][]int32, column int, best split, depth int) []int32 {
 	if g.x.bins == nil {
 		return orders[column][s.low:s.high]
@@ -152,7 +152,7 @@ func (g *grower) rows(s span, orders [][]int32, column int, best split, depth in
 	return to
 }
 
-// open adds a span to those that are to be split, or makes it a leaf.
+// open queues a span for splitting, or makes it a leaf.
 func (g *grower) open(spans []span, t tree, s span, rows []int32, target []float64, depth int) []span {
 	if depth == 0 || pure(rows, target, s.sum) {
 		g.end(t, s, rows)
@@ -161,7 +161,7 @@ func (g *grower) open(spans []span, t tree, s span, rows []int32, target []float
 	return append(spans, s)
 }
 
-// mark notes which rows go right: all but the first count.
+// mark records the rows that go right: all but the first count.
 func (g *grower) mark(rows []int32, count int) {
 	for _, i := range rows[:count] {
 		g.right[i] = 0
@@ -171,8 +171,7 @@ func (g *grower) mark(rows []int32, count int) {
 	}
 }
 
-// search finds the best split of every span by every column, after it has parted the
-// orders of the columns.
+// search finds the best split of every span by every column, after partitioning the columns' orders.
 func (g *grower) search(spans []span, cuts []cut, to, from [][]int32, target []float64) {
 	d := len(g.x.values)
 	for len(g.splits) < len(spans)*d {
@@ -204,7 +203,7 @@ func (g *grower) end(t tree, s span, rows []int32) {
 	}
 }
 
-// choose is the split with the largest gain and its column, negative if there is none.
+// choose returns the split with the largest gain and its column, negative if there is none.
 func (g *grower) choose(splits []split, random *rand.Rand) (split, int) {
 	for j := range g.visit {
 		g.visit[j] = j
@@ -221,7 +220,7 @@ func (g *grower) choose(splits []split, random *rand.Rand) (split, int) {
 	return best, column
 }
 
-// pure says whether targets vary too little, or are too few, to be split.
+// pure reports whether targets vary too little, or are too few, to be split.
 func pure(rows []int32, target []float64, sum float64) bool {
 	if len(rows) < 2 {
 		return true
@@ -238,9 +237,8 @@ func pure(rows []int32, target []float64, sum float64) bool {
 func scan(rows []int32, values []float32, target []float64, sum float64) split {
 	b := best{rows: rows, values: values, n: float64(len(rows)), gain: -1}
 	mean, last := sum/b.n, len(rows)-1
-	// d is the sum of target - mean over the rows before the cut. Four cuts at a time:
-	// their sums do not wait for each other, and hardly any of them is better than all
-	// before, which a bound for the four rules out.
+	// d is the sum of target - mean over the rows before the cut. Cuts are tried four at a time: their
+	// sums do not wait for each other, and one bound rules most fours out.
 	d, at := 0.0, 0
 	for ; at+4 <= last; at += 4 {
 		r := rows[at : at+4 : at+4]
@@ -301,10 +299,10 @@ type best struct {
 	n      float64
 	gain   float64 // d^2/weight; negative: no cut yet
 	d      float64
-	at     int // the last row before the cut
+	at     int // last row before the cut
 }
 
-// weight is the product of the numbers of rows on either side of a cut.
+// weight returns the product of the numbers of rows on either side of a cut.
 func (b *best) weight(at int) float64 {
 	count := float64(at + 1)
 	return count * (b.n - count)
@@ -321,7 +319,7 @@ func (b *best) try(at int, d float64) {
 	}
 }
 
-// partition copies rows, those that go left first, in their order.
+// partition copies rows in order, those that go left first.
 func partition(to, from []int32, right []uint8, count int) {
 	l, r := 0, count
 	for _, i := range from {

@@ -7,20 +7,20 @@ type Ball struct {
 	Centre []float64
 	Radius float64
 
-	// Multipliers holds a weight l_i >= 0 for each point. They add up to 1, are 0
-	// inside the ball, and centre = sum_i l_i p_i. (Of several choices, one.)
+	// Multipliers holds a weight l_i >= 0 for each point: their sum is 1, they are 0 inside the ball,
+	// and centre = sum_i l_i p_i. They need not be unique.
 	Multipliers []float64
 
-	// Interrupt, if set, is asked now and then; its error ends the search.
+	// Interrupt, if set, is polled; its error ends the search.
 	Interrupt func() error
 
 	points  cloud
-	support []int     // the points whose multipliers are positive, affinely independent
+	support []int     // affinely independent points with positive multipliers
 	weights []float64 // their multipliers
-	centre  []float64 // in the cloud
+	centre  []float64 // in the cloud's coordinates
 
 	edges, corner []float64 // an orthonormal basis of the support's span; edges in that basis
-	lengths       []float64 // of the edges, squared
+	lengths       []float64 // squared, of the edges
 	direction     []float64 // of the multipliers
 }
 
@@ -30,19 +30,18 @@ func EnclosingBall(points []float64, columns int) (*Ball, error) {
 	return b, b.Enclose(points, columns)
 }
 
-// Relative sizes that count as rounding, and steps that no sound computation needs.
+// Relative sizes that count as rounding, and a number of steps that no sound computation reaches.
 const (
 	ballTolerance   = 1e-14 // of a squared radius
-	affineTolerance = 1e-13 // of the distance of a point from the span of others
+	affineTolerance = 1e-13 // of the distance of a point from the span of other points
 	maxBallSteps    = 100000
 )
 
 // Enclose makes b the smallest ball that holds all points.
 //
-// It climbs the dual problem, max sum_i l_i |p_i|^2 - |sum_i l_i p_i|^2, whose value
-// is the squared radius: the farthest point outside joins the support, and points
-// whose multiplier would become negative leave it. The value grows with every
-// point that joins, so that no support comes twice.
+// Enclose climbs the dual problem, max sum_i l_i |p_i|^2 - |sum_i l_i p_i|^2, whose value is the
+// squared radius: the farthest point outside joins the support, and points whose multiplier would
+// become negative leave it. The value grows with every point that joins, so that no support recurs.
 func (b *Ball) Enclose(points []float64, columns int) error {
 	if err := b.points.read(points, columns); err != nil {
 		return err
@@ -127,8 +126,8 @@ func (b *Ball) recentre() {
 	}
 }
 
-// climb moves the multipliers towards the centre of the sphere through the
-// support. It reports whether they got there; if not, a point has left.
+// climb moves the multipliers towards the centre of the sphere through the support. It reports whether
+// they got there; if not, a point has left.
 func (b *Ball) climb() (done bool) {
 	if len(b.support) == 1 {
 		b.weights[0] = 1
@@ -147,7 +146,7 @@ func (b *Ball) climb() (done bool) {
 			step, leaves = b.weights[i]/-t, i
 		}
 	}
-	if leaves < 0 && k >= 0 { // rounding has hidden the way
+	if leaves < 0 && k >= 0 { // rounding hides the direction
 		leaves, step = k, 0
 	}
 	for i, t := range b.direction {
@@ -163,9 +162,8 @@ func (b *Ball) climb() (done bool) {
 	return false
 }
 
-// factor writes the edges from the support's first point to the others as
-// combinations of orthonormal vectors. It returns the first point that lies in the
-// span of those before it, -1 if there is none.
+// factor writes the edges from the support's first point to the others as combinations of orthonormal
+// vectors. It returns the first point in the span of the points before it, or -1.
 func (b *Ball) factor() int {
 	d, n := b.points.columns, len(b.support)-1
 	b.edges, b.corner, b.lengths = resize(b.edges, n*d), zeros(b.corner, n*n), resize(b.lengths, n)
@@ -195,8 +193,8 @@ func (b *Ball) factor() int {
 	return -1
 }
 
-// circumcentre sets the direction to where the multipliers belong to the point of
-// the support's span that is equally far from all of the support.
+// circumcentre sets the direction towards the multipliers of the support's circumcentre: the point of
+// its span that is equally far from all of it.
 func (b *Ball) circumcentre() {
 	n := len(b.support) - 1
 	b.direction = resize(b.direction, n+1)
@@ -211,8 +209,8 @@ func (b *Ball) circumcentre() {
 	}
 }
 
-// combine turns coordinates in the orthonormal basis into multipliers of edges. It
-// returns what is left for the first point.
+// combine turns coordinates in the orthonormal basis into multipliers of edges, and returns the
+// remainder for the first point.
 func (b *Ball) combine(y []float64) (rest float64) {
 	n := len(b.support) - 1
 	rest = 1
@@ -226,8 +224,8 @@ func (b *Ball) combine(y []float64) (rest float64) {
 	return rest
 }
 
-// exchange sets the direction in which point k takes the place of the points before
-// it, of which it is a combination, and the centre stays.
+// exchange sets the direction in which point k replaces the points before it, of which it is a
+// combination; the centre stays.
 func (b *Ball) exchange(k int) {
 	n := len(b.support) - 1
 	b.direction = zeros(b.direction, n+1)

@@ -1,6 +1,6 @@
-// Package geometry measures sets of points: smallest enclosing balls, geometric
-// medians, diameters, and the best affine maps from points to targets in the
-// sense of least squares, least absolute deviations and least largest error.
+// Package geometry measures sets of points: smallest enclosing balls, geometric medians, diameters,
+// mean distances, principal components, and best affine maps from points to targets by least squares,
+// least absolute deviations or least largest error.
 //
 // Points are rows of numbers, one after the other: point i of a set with c
 // columns is points[i*c : (i+1)*c]. All optima are exact up to rounding, whatever
@@ -75,7 +75,7 @@ func (c *cloud) read(points []float64, columns int) error {
 	return nil
 }
 
-// move makes a place of the cloud the origin of the same points.
+// move shifts the origin of the cloud to one of its places.
 func (c *cloud) move(points, origin []float64) {
 	c.original(c.origin, origin)
 	for i, v := range points {
@@ -85,14 +85,14 @@ func (c *cloud) move(points, origin []float64) {
 
 func (c *cloud) point(i int) []float64 { return c.x[i*c.columns : (i+1)*c.columns] }
 
-// original sets dst to the place of a point of the cloud among the points read.
+// original sets dst to a place of the cloud in the coordinates of the points read.
 func (c *cloud) original(dst, p []float64) {
 	for j, v := range p {
 		dst[j] = c.origin[j] + v*c.scale
 	}
 }
 
-// interrupted asks whether a computation is to end.
+// interrupted polls an Interrupt function, which may be nil.
 func interrupted(interrupt func() error) error {
 	if interrupt == nil {
 		return nil
@@ -100,7 +100,7 @@ func interrupted(interrupt func() error) error {
 	return interrupt()
 }
 
-// resize returns a slice of n elements, of any values, in s's memory if it fits.
+// resize returns a slice of n arbitrary elements, in s's memory if it fits.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -108,7 +108,7 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// zeros returns n zeros, in s's memory if they fit.
+// zeros returns n zeros, in s's memory if it fits.
 func zeros(s []float64, n int) []float64 {
 	s = resize(s, n)
 	clear(s)

@@ -81,7 +81,7 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// distance returns that of point i from c.
+// distance returns the distance of point i from c.
 func distance(points []float64, columns, i int, c []float64) float64 {
 	d := 0.0
 	for j, v := range points[i*columns : (i+1)*columns] {
@@ -108,8 +108,8 @@ func magnitude(x []float64) float64 {
 	return m
 }
 
-// checkBall tests the conditions that the smallest ball alone satisfies: it holds all
-// points, and its centre is a mean of points on its surface.
+// checkBall tests the conditions of the smallest ball alone: it holds all points, and its centre is a
+// mean of points on its surface.
 func checkBall(t *testing.T, points []float64, columns int, b *geometry.Ball) {
 	t.Helper()
 	size := magnitude(points)
@@ -223,7 +223,7 @@ func TestDrawnSets(t *testing.T) {
 	}
 }
 
-// Memory is used again, and leaves nothing behind.
+// Reused memory does not change results.
 func TestReuse(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	ball, median, fit := new(geometry.Ball), new(geometry.Median), new(geometry.Regression)
@@ -349,7 +349,7 @@ func TestPaperRegressions(t *testing.T) {
 	load(t, "regressions.json", &want)
 	for encoder, e := range want {
 		if encoder == "random" {
-			continue // its codes are drawn
+			continue // its codes are random
 		}
 		t.Run(encoder, func(t *testing.T) {
 			x, columns, y := codes(t, encoder)

@@ -8,8 +8,8 @@ type inverse struct {
 	pivots []int
 }
 
-// of sets a to the inverse of an n x n matrix, by Gauss and Jordan in place. It
-// reports whether there is one, to within rounding.
+// of sets a to the inverse of an n x n matrix, by Gauss-Jordan elimination in place. It reports
+// whether the matrix is regular to within rounding.
 func (v *inverse) of(matrix []float64, n int) bool {
 	v.a, v.pivots = resize(v.a, n*n), resize(v.pivots, n)
 	a := v.a

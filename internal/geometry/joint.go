@@ -16,11 +16,11 @@ import (
 //
 //	sum_i l_i |y_i - c^T d_i|^2 - 2 R |sum_i l_i d_i (y_i - c^T d_i)^T|,
 //
-// of which the second term is rounding. The y are residuals of least squares of length 1 at
-// most and the d have mean square 1, so that |b| <= 1 at the optimum, and R = 1 + |c|.
+// where the second term is due to rounding. The y are residuals of least squares of length 1 at most
+// and the d have mean square 1, so that |b| <= 1 at the optimum, and R = 1 + |c|.
 //
-// The method runs on a working set of rows, to which those join whose errors turn out
-// larger than all in it, until there is none.
+// The method runs on a working set of rows. Rows with errors larger than all of the set join it, until
+// there are none.
 type joint struct {
 	interrupt func() error
 
@@ -32,14 +32,14 @@ type joint struct {
 	s       float64
 	rows    []int // the working set
 	chosen  []bool
-	lengths []float64 // of all rows' errors, squared
+	lengths []float64 // squared lengths of the errors of all rows
 
 	// by row of the working set
 	multipliers, slacks []float64
 	errors              []float64 // r_i
-	steps               []float64 // what b's step takes from r_i
-	falls, turns        []float64 // steps of slacks, in first order, and of multipliers
-	aims                []float64 // where the multipliers go if their slacks stay
+	steps               []float64 // decrease of r_i by b's step
+	falls, turns        []float64 // steps of slacks (first order) and of multipliers
+	aims                []float64 // aims of the multipliers at fixed slacks
 
 	system, factor  []float64 // Newton's equations in (s, b)
 	square, corner  []float64 // p x p: sum_i l_i d_i d_i^T, and its factor
@@ -53,7 +53,7 @@ type joint struct {
 
 const (
 	jointGap      = 1e-10 // relative to s, above which the method tries again
-	jointAccepted = 1e-6  // that counts as an optimum: with many ties, rounding may leave more
+	jointAccepted = 1e-6  // accepted as an optimum: with many ties, rounding may leave more than jointGap
 	jointEnough   = 1e-14 // at which the method stops
 	jointSoon     = 1e-3  // at which it stops while rows may still join
 	jointSteps    = 100   // of the interior-point method; most computations take 10 to 20
@@ -61,7 +61,7 @@ const (
 	jointUnknowns = 2000
 )
 
-// improveJointly makes the largest length of a row of residuals least.
+// improveJointly minimises the largest length of a row of residuals.
 func (r *Regression) improveJointly() error {
 	r.Largest, r.Gap = 0, 0
 	scale := largest(r.Residuals)
@@ -183,8 +183,8 @@ func (j *joint) measure() (most float64) {
 	return most
 }
 
-// join adds to the working set those rows, count at most, that have the largest errors
-// above a squared length. It reports whether there are any.
+// join adds to the working set at most count rows: those with the largest errors above a squared
+// length. It reports whether there are any.
 func (j *joint) join(count int, above float64) (joined bool) {
 	for range count {
 		far := -1
@@ -205,8 +205,8 @@ func (j *joint) join(count int, above float64) (joined bool) {
 func (j *joint) error(k int) []float64 { return j.errors[k*j.targets : (k+1)*j.targets] }
 func (j *joint) step(k int) []float64  { return j.steps[k*j.targets : (k+1)*j.targets] }
 
-// begin starts the interior-point method at the map so far, with a value well above its
-// errors and equal multipliers.
+// begin starts the interior-point method at the present map, with a value well above its errors and
+// equal multipliers.
 func (j *joint) begin() {
 	m := len(j.rows)
 	j.multipliers, j.slacks = resize(j.multipliers, m), resize(j.slacks, m)
@@ -232,7 +232,7 @@ func (j *joint) update(m []float64) (most float64) {
 	return most
 }
 
-// descend follows the central path until the gap is small enough, and leaves the map and the
+// descend follows the central path until the gap is small enough. It leaves the map and the
 // multipliers of the least gap, and the errors of c.
 func (j *joint) descend(enough, central float64) {
 	worse := 0
@@ -258,8 +258,8 @@ func (j *joint) descend(enough, central float64) {
 	j.update(j.c)
 }
 
-// bound sets c to the map of least squares with the multipliers as weights, and returns the
-// lower bound that these prove. It makes their sum 1, and leaves the errors of b.
+// bound sets c to the map of least squares with the multipliers as weights, and returns the lower
+// bound that they prove. It normalises their sum to 1, and leaves the errors of b.
 func (j *joint) bound() float64 {
 	sum := 0.0
 	for _, v := range j.multipliers {

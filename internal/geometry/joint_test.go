@@ -105,7 +105,7 @@ func TestJointMinimaxOfConstants(t *testing.T) {
 	}
 }
 
-// Where points do not lack rows, columns or differences, and where they do.
+// Points with and without enough rows, columns or differences.
 func TestJointMinimaxAtHardPoints(t *testing.T) {
 	for name, c := range map[string]struct {
 		x       []float64
@@ -138,7 +138,7 @@ func TestJointMinimaxAtHardPoints(t *testing.T) {
 	}
 }
 
-// The joint optimum is below what the optima of the targets make together, and not below the largest of them.
+// The joint optimum is at least the largest optimum of a target, and at most all of them combined.
 func TestJointMinimaxIsJoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
 	lower := 0

@@ -2,11 +2,11 @@ package geometry
 
 import "math"
 
-// leastCentral are parts of their mean below which no product of a multiplier and its slack
-// falls, one after the other, if many ties lead astray.
+// leastCentral are lower limits of the products of multipliers and slacks, relative to their mean.
+// They are tried in turn, in case many ties mislead the method.
 var leastCentral = [...]float64{1e-3, 0.1, 1e-2, 0.3, 1e-4}
 
-// newton takes a step of Mehrotra's predictor and corrector. It reports whether it could.
+// newton takes a step of Mehrotra's predictor-corrector method. It reports whether it succeeded.
 func (j *joint) newton(central float64) bool {
 	j.assemble()
 	if !decompose(j.factor, j.system, len(j.right), 1e-16) {
@@ -35,8 +35,8 @@ func (j *joint) newton(central float64) bool {
 //	sum_i w_i / 2    sum_i w_i q^T
 //	sum_i w_i q      sum_i (l_i d_i d_i^T, for every target) + 2 w_i q q^T
 //
-// for (s, b). The value comes first, so that rounding in directions of b that hardly count
-// does not reach it.
+// for (s, b). The value comes first, so that rounding in nearly irrelevant directions of b does not
+// reach it.
 func (j *joint) assemble() {
 	n, p := len(j.right), j.p
 	clear(j.system)
@@ -63,9 +63,9 @@ func (j *joint) assemble() {
 	}
 }
 
-// decompose sets factor to R with R^T R = matrix, n x n upper triangles. A pivot that is
-// rounding stands for a direction that changes nothing, along which there is no solution.
-// It reports whether the numbers are finite.
+// decompose sets factor to R with R^T R = matrix, n x n upper triangles. A pivot at the level of
+// rounding stands for a direction without effect, along which nothing is solved. It reports whether
+// the numbers are finite.
 func decompose(factor, matrix []float64, n int, rounding float64) bool {
 	copy(factor, matrix)
 	for a := range n {
@@ -92,9 +92,9 @@ func decompose(factor, matrix []float64, n int, rounding float64) bool {
 	return true
 }
 
-// direction solves Newton's equations for what the aims leave. Each round solves for what
-// the steps of the rounds before leave, row by row: the system's own rounding, in which
-// rows with small slacks count most, so loses its effect.
+// direction solves Newton's equations for the aims. Each round solves for the remainder of the rounds
+// before, row by row. This cancels the system's own rounding, in which rows with small slacks count
+// most.
 func (j *joint) direction() {
 	clear(j.move)
 	clear(j.steps)
@@ -144,8 +144,8 @@ func substitute(factor, x []float64) {
 	}
 }
 
-// correct sets the aims to products of so much, less what the predictor's step would
-// leave in second order, and the right side to its part of that in the slope of b.
+// correct sets the aims to a given product, less the second-order remainder of the predictor's step,
+// and the right side to the corresponding part of b's slope.
 func (j *joint) correct(product, part float64) {
 	clear(j.right)
 	for k, i := range j.rows {
@@ -156,14 +156,14 @@ func (j *joint) correct(product, part float64) {
 	}
 }
 
-// slack returns a slack after a part of the step.
+// slack returns a slack after a fraction of the step.
 func (j *joint) slack(k int, reach float64) float64 {
 	u := j.step(k)
 	return j.slacks[k] + reach*(j.falls[k]-reach*dot(u, u))
 }
 
-// reach returns the part of the step, at most all of it, that goes the given part of the
-// way to where the first slack or multiplier becomes 0.
+// reach returns the fraction of the step, at most 1, that goes the given part of the way to the first
+// zero of a slack or a multiplier.
 func (j *joint) reach(part float64) float64 {
 	least := 1.0
 	for k, v := range j.turns {
@@ -180,8 +180,8 @@ func (j *joint) reach(part float64) float64 {
 	return least
 }
 
-// central returns a part of the step, at most reach, after which no product of a multiplier
-// and its slack is far below their mean: steps that leave the middle are the last long ones.
+// central returns a fraction of the step, at most reach, after which no product of a multiplier and
+// its slack is far below their mean: steps that leave the central path are the last long ones.
 func (j *joint) central(reach, part float64) float64 {
 	for range 40 {
 		least, mean := math.Inf(1), 0.0
@@ -197,7 +197,7 @@ func (j *joint) central(reach, part float64) float64 {
 	return reach
 }
 
-// advance takes a part of the step.
+// advance takes a fraction of the step.
 func (j *joint) advance(reach float64) {
 	axpy(reach, j.move[1:], j.b)
 	j.s += reach * j.move[0]
@@ -206,7 +206,7 @@ func (j *joint) advance(reach float64) {
 		j.slacks[k] = j.slack(k, reach)
 		r := j.error(k)
 		j.residual(j.b, i, r)
-		if exact := j.s - dot(r, r); exact > 1e-8*j.s { // else it would be rounding
+		if exact := j.s - dot(r, r); exact > 1e-8*j.s { // a smaller difference is rounding
 			j.slacks[k] = exact
 		}
 	}

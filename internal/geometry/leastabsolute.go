@@ -6,16 +6,15 @@ import (
 	"slices"
 )
 
-// absolute finds least absolute deviations as Barrodale and Roberts (1973) do. A
-// map is that through a basis of as many points as it has coefficients. A point
-// leaves the basis if its multiplier is beyond 1, the map slides along the others to
-// the weighted median of where residuals change sign, and the point there joins.
+// absolute finds least absolute deviations by the method of Barrodale and Roberts (1973). A basis of
+// as many points as coefficients determines a map. A point leaves the basis if its multiplier is
+// beyond 1; the map slides along the others to the weighted median of where residuals change sign, and
+// the point there joins.
 //
-// Where many points lie on one map, as on grids, the map may not move for many
-// steps. Every y then counts as y + epsilon*tilt with an infinitesimal epsilon and
-// random tilts, so that no two points are on one map but those of its basis, and
-// every step gains. The signs that the tilts give to zero residuals certify the
-// optimum of y itself.
+// Where many points lie on one map, as on grids, the map may not move for many steps. Every y
+// therefore counts as y + epsilon*tilt with an infinitesimal epsilon and random tilts, so that only
+// the points of the basis lie on their map, and every step gains. The signs that the tilts give to
+// zero residuals certify the optimum of y itself.
 type absolute struct {
 	interrupt func() error
 
@@ -23,14 +22,14 @@ type absolute struct {
 	basis []int
 	in    []bool // in the basis
 
-	rest, lean []float64 // the residuals of y, and of the tilts
+	rest, lean []float64 // residuals of y, and of the tilts
 	matrix     []float64 // rows of the basis
 	inverse    inverse
 
 	pull, step   []float64
 	multipliers  []float64 // of the basis
 	slopes       []float64 // of the residuals along the step
-	breaks       []int     // points whose residuals change sign along the step
+	breaks       []int     // points with residuals that change sign along the step
 	order        []int
 	tilts        []float64
 	remainder    []float64
@@ -38,18 +37,18 @@ type absolute struct {
 	coefficients []float64 // the map of the tilts
 }
 
-// Tolerances for residuals of which the largest is 1 at first, and for multipliers.
+// Tolerances for residuals, which are 1 at most at first, and for multipliers.
 const (
 	zeroRest = 1e-12
 	zeroSign = 1e-10
 )
 
-// zeroSlopes are sizes of slopes that count as 0, relative to the largest.
+// zeroSlopes are sizes of slopes that count as 0, relative to the largest; see descend.
 var zeroSlopes = [...]float64{1e-9, 1e-7, 1e-11, 1e-6, 1e-5}
 
 func (l *absolute) solve(x *spread, y, b, s []float64) error {
 	l.x = x
-	for _, least := range zeroSlopes { // one after the other, if rounding leads astray
+	for _, least := range zeroSlopes { // in turn, in case rounding misleads the method
 		if l.descend(y, b, least) {
 			l.certify(s)
 			clear(b)
@@ -87,7 +86,7 @@ func (l *absolute) descend(y, b []float64, least float64) bool {
 	return false
 }
 
-// start chooses a basis of independent points, those with small residuals first.
+// start chooses a basis of independent points, small residuals first.
 func (l *absolute) start(y, b []float64) bool {
 	n, p := len(y), len(b)
 	l.in, l.order = resize(l.in, n), resize(l.order, n)
@@ -122,8 +121,7 @@ func (l *absolute) start(y, b []float64) bool {
 	return len(l.basis) == p
 }
 
-// gather adds points to the basis whose coordinates have at least a part far of
-// their length off the span of the basis.
+// gather adds points to the basis whose distance from its span is at least far times their length.
 func (l *absolute) gather(p int, far float64) {
 	l.orthonormal, l.remainder = resize(l.orthonormal, p*p), resize(l.remainder, p)
 	v := l.remainder
@@ -174,7 +172,7 @@ func (l *absolute) measure(y, b []float64) {
 // interpolate sets b, 0 at first, to the map through the basis's values.
 func (l *absolute) interpolate(values, b []float64) {
 	p := len(b)
-	for range 2 { // the second time for what rounding has left
+	for range 2 { // the second pass corrects rounding
 		copy(l.remainder, b)
 		for k, i := range l.basis {
 			rest := values[i] - dot(l.x.row(i), l.remainder)
@@ -192,8 +190,8 @@ func snap(r float64) float64 {
 	return r
 }
 
-// price computes the multipliers of the basis, and returns the position of the one
-// that is farthest beyond 1 and its sign; -1 if none is.
+// price computes the multipliers of the basis. It returns the position and the sign of the one
+// farthest beyond 1; -1 if there is none.
 func (l *absolute) price() (leaves int, side float64) {
 	p := len(l.basis)
 	clear(l.pull)
@@ -226,8 +224,8 @@ func (l *absolute) sign(i int) float64 {
 	return math.Copysign(1, r)
 }
 
-// slide moves the map so that the residual of one point of the basis gets the sign
-// of side, and the others stay 0, as far as the sum of absolute residuals falls.
+// slide moves the map so that the residual of one point of the basis takes the sign of side while the
+// others stay 0, as long as the sum of absolute residuals falls.
 func (l *absolute) slide(leaves int, side, least float64) bool {
 	p := len(l.basis)
 	for j := range l.step {
@@ -244,7 +242,7 @@ func (l *absolute) slide(leaves int, side, least float64) bool {
 			l.breaks = append(l.breaks, i)
 		}
 	}
-	// Where the sum would stay as it is, the step ends: rounding must not carry it on.
+	// The step ends where the sum stops falling: rounding must not carry it on.
 	enters := l.median(math.Abs(l.multipliers[leaves]) - 1 - zeroSign)
 	if enters < 0 {
 		return false
@@ -266,9 +264,8 @@ func (l *absolute) slide(leaves int, side, least float64) bool {
 	return true
 }
 
-// median returns the break, in the order in which the step meets them, up to which
-// twice the sum of absolute slopes reaches fall; -1 if there is none. It reorders
-// the breaks.
+// median returns the break, in the order of the step, at which twice the sum of absolute slopes
+// reaches fall; -1 if there is none. It reorders the breaks.
 func (l *absolute) median(fall float64) int {
 	all := l.breaks
 	for len(all) > 1 {
@@ -322,7 +319,7 @@ func (l *absolute) middle(all []int) int {
 	return b
 }
 
-// meets reports whether the step changes the sign of point i before that of j.
+// meets reports whether the step changes the sign of point i before that of point j.
 func (l *absolute) meets(i, j int) bool {
 	a, b := l.rest[i]/l.slopes[i], l.rest[j]/l.slopes[j]
 	if a != b {

@@ -6,21 +6,20 @@ import (
 	"slices"
 )
 
-// Median is a point with the least mean distance from a set of points: their
-// geometric median. Where it is not unique, with an even number of points on a
-// line, it is the middle of all choices.
+// Median is the geometric median of a set of points: a point with the least mean distance from them.
+// Where it is not unique, for an even number of points on a line, it is the middle of the solutions.
 type Median struct {
 	Centre       []float64
 	MeanDistance float64
 
-	// Interrupt, if set, is asked now and then; its error ends the fit.
+	// Interrupt, if set, is polled; its error ends the fit.
 	Interrupt func() error
 
 	points   cloud
-	centre   []float64 // in the cloud
+	centre   []float64 // in the cloud's coordinates
 	distance []float64 // of the points from the centre
 	nearest  int
-	tried    []bool // points that are known not to be the median
+	tried    []bool // points known not to be the median
 
 	slope, step, place []float64
 	hessian            []float64
@@ -35,18 +34,18 @@ func GeometricMedian(points []float64, columns int) (*Median, error) {
 
 const (
 	lineTolerance = 1e-13 // relative distance from a line that counts as rounding
-	flatness      = 1e-10 // least mean curvature that a step counts on
-	closeBy       = 1e-3  // distance, of an extent of 1, below which differences lose precision
+	flatness      = 1e-10 // least mean curvature that a step relies on
+	closeBy       = 1e-3  // distance below which differences lose precision, for an extent of 1
 	restful       = 1e-14 // mean slope that counts as rounding
-	maxMoves      = 2     // of the origin to the centre, which gives it back
+	maxMoves      = 2     // moves of the origin to the centre, which restore precision
 	maxMedianStep = 200
 )
 
 // Fit makes m the geometric median of points.
 //
-// It takes Newton steps with a line search. The mean distance has kinks at the
-// points, where no derivative leads: a point that comes near is tried itself, by
-// the criterion of Vardi and Zhang (2000), and left for good if it is not the median.
+// Fit takes Newton steps with a line search. The mean distance is not differentiable at the points:
+// one that comes near is tested by the criterion of Vardi and Zhang (2000), and excluded if it is not
+// the median.
 func (m *Median) Fit(points []float64, columns int) error {
 	if err := m.points.read(points, columns); err != nil {
 		return err
@@ -86,10 +85,9 @@ func (m *Median) Fit(points []float64, columns int) error {
 	return nil
 }
 
-// Gradient overwrites dx with the gradient of scale * MeanDistance in the points,
-// by the envelope theorem: scale/n times the unit vector from the centre to the
-// point. Points at the centre share minus the sum of the others' equally: the sum
-// over all points is 0, and no point has more than scale/n.
+// Gradient overwrites dx with the gradient of scale * MeanDistance in the points, by the envelope
+// theorem: scale/n times the unit vector from the centre to the point. Points at the centre share the
+// negative sum of the others equally: the total is 0, and no point has more than scale/n.
 func (m *Median) Gradient(scale float64, dx []float64) {
 	c, rows := m.points.columns, m.points.rows
 	m.slope = zeros(m.slope, c)
@@ -118,8 +116,8 @@ func (m *Median) Gradient(scale float64, dx []float64) {
 	}
 }
 
-// onLine sets the centre of points that lie on a line, to the middle of those that
-// minimise, and reports whether they do.
+// onLine sets the centre of collinear points to the middle of the minimisers, and reports whether the
+// points are collinear.
 func (m *Median) onLine() bool {
 	p := &m.points
 	far, square := 0, 0.0
@@ -153,8 +151,8 @@ func (m *Median) onLine() bool {
 	return true
 }
 
-// measure sets the distances of the points from the centre, and the slope of
-// their sum in the centre, and returns the sum.
+// measure sets the distances of the points from the centre and the gradient of their sum in the
+// centre, and returns the sum.
 func (m *Median) measure() (sum float64) {
 	m.slope = zeros(m.slope, m.points.columns)
 	m.nearest = 0
@@ -176,7 +174,7 @@ func (m *Median) measure() (sum float64) {
 	return sum
 }
 
-// search finds the centre of points that do not lie on a line, from where it is.
+// search finds the centre of points that are not collinear, from the present one.
 func (m *Median) search() {
 	p := &m.points
 	m.tried = resize(m.tried, p.rows)
@@ -210,8 +208,8 @@ func (m *Median) search() {
 	}
 }
 
-// resting reports whether the centre, which is one of the points, is the median: the
-// pull of the others is no more than the number of points there.
+// resting reports whether the centre, one of the points, is the median: the pull of the others is at
+// most the number of points there.
 func (m *Median) resting() bool {
 	at := 0.0
 	for _, d := range m.distance {
@@ -222,7 +220,7 @@ func (m *Median) resting() bool {
 	return math.Sqrt(dot(m.slope, m.slope)) <= at*(1+1e-10)
 }
 
-// leave moves the centre off a point that is not the median, downhill.
+// leave moves the centre downhill from a point that is not the median.
 func (m *Median) leave() {
 	at, weights := 0.0, 0.0
 	for _, d := range m.distance {
@@ -268,8 +266,8 @@ func (m *Median) newton() {
 	}
 }
 
-// advance goes along the step to where the slope is at most half as steep, and
-// reports whether there may be more to gain.
+// advance goes along the step until the slope is at most half as steep, and reports whether more can
+// be gained.
 func (m *Median) advance() bool {
 	steep, length := dot(m.slope, m.step), math.Sqrt(dot(m.step, m.step))
 	if !(steep < 0) || math.Sqrt(dot(m.slope, m.slope)) <= restful*float64(m.points.rows) {
@@ -291,7 +289,7 @@ func (m *Median) advance() bool {
 			return false
 		}
 		if math.Abs(s) <= -steep/2 {
-			return t*length > 1e-10*closest // Newton's error is about the square of that
+			return t*length > 1e-10*closest // Newton's error is about its square
 		}
 		if s < 0 {
 			lo = t
@@ -314,8 +312,8 @@ func (m *Median) advance() bool {
 	return lo > 0
 }
 
-// solveSymmetric overwrites x with a^-1 x for a symmetric, positive definite a, of
-// which the lower triangle is given and overwritten; its pivots are kept above least.
+// solveSymmetric overwrites x with a^-1 x for a symmetric, positive definite a. It reads and
+// overwrites a's lower triangle, and keeps pivots above least.
 func solveSymmetric(a, x []float64, least float64) {
 	n := len(x)
 	for j := range n {

@@ -5,18 +5,17 @@ import (
 	"math/rand/v2"
 )
 
-// minimax finds the least largest error t by exchanging points, as Stiefel (1959)
-// does: the dual simplex method for
+// minimax finds the least largest error t by Stiefel's exchange of points (1959): the dual simplex
+// method for
 //
 //	min t  with  side*(y_i - x_i b) <= t  for all points and sides 1 and -1.
 //
-// A basis is as many of these constraints, taken as equations, as there are
-// unknowns (b, t); their multipliers are not negative. The constraint that is
-// violated most joins; the one whose multiplier reaches 0 first leaves, and t grows.
+// A basis is as many of these constraints, taken as equations, as there are unknowns (b, t); its
+// multipliers are not negative. The most violated constraint joins, the one whose multiplier reaches 0
+// first leaves, and t grows.
 //
-// Multipliers may be 0 from the start, as on grids. They then count as those of a
-// problem whose right-hand side is off by an infinitesimal, random tilt, which makes
-// every exchange a gain.
+// Multipliers may be 0 from the start, as on grids. They then count as those of a problem with an
+// infinitesimal random tilt of the right-hand side, which makes every exchange a gain.
 type minimax struct {
 	interrupt func() error
 
@@ -28,17 +27,16 @@ type minimax struct {
 	inverse     inverse
 	random      rand.PCG
 	tilts       []float64
-	leans       []float64 // parts of the multipliers that the tilts make
+	leans       []float64 // parts of the multipliers due to the tilts
 	multipliers []float64
 	unknowns    []float64 // b, t
 	column      []float64
 	entering    []float64
 }
 
-// constraint bounds side * residual of a point by t, or, for a point below 0, side
-// times coefficient -1-point by bound from below. No optimum comes near the bound:
-// |b| <= 2, as b is the root of the mean square of the fitted values, which are
-// within the largest error, 1 or less, of |y| <= 1.
+// constraint bounds side * residual of a point by t or, for a point below 0, bounds side times
+// coefficient -1-point from below. No optimum comes near the bound: |b| <= 2, as b is the root mean
+// square of the fitted values, which are within the largest error, 1 or less, of |y| <= 1.
 type constraint struct {
 	point int
 	side  float64
@@ -51,16 +49,16 @@ const (
 	zeroDual       = 1e-9
 )
 
-// maxExchanges is a number that no sound computation of p coefficients comes near:
-// measured were 4 p for absolute deviations and 16 p for the largest.
+// maxExchanges is a number that no sound computation of p coefficients reaches: measured were 4 p for
+// absolute deviations and 16 p for the largest.
 func maxExchanges(p int) int { return 200 * (p + 10) }
 
-// zeroExchanges are relative sizes of multipliers' slopes that count as 0.
+// zeroExchanges are relative sizes of multipliers' slopes that count as 0; see solve.
 var zeroExchanges = [...]float64{1e-9, 1e-7, 1e-11, 1e-6, 1e-5}
 
 func (m *minimax) solve(x *spread, y, b, s []float64) error {
 	m.x, m.y = x, y
-	for _, least := range zeroExchanges { // one after the other, if rounding leads astray
+	for _, least := range zeroExchanges { // in turn, in case rounding misleads the method
 		if m.climb(len(b), least) && m.certify(s) {
 			copy(b, m.unknowns)
 			return nil
@@ -113,7 +111,7 @@ func (m *minimax) start(p int) {
 	side := math.Copysign(1, m.y[far])
 	m.put(p, constraint{far, side})
 	for j, v := range m.x.row(far) {
-		// The bounds balance what the point and the tilts leave.
+		// The bounds balance the remainder of the point and the tilts.
 		need := -side * v
 		if need == 0 {
 			need = m.tilts[j] - side*v*m.tilts[p]
@@ -153,7 +151,7 @@ func (m *minimax) measure() {
 	n := len(m.basis)
 	clear(m.unknowns)
 	clear(m.multipliers)
-	for range 2 { // the second time for what rounding has left
+	for range 2 { // the second pass corrects rounding
 		m.balance()
 		m.solveBasis()
 	}
@@ -165,7 +163,7 @@ func (m *minimax) measure() {
 	}
 }
 
-// balance adds to the multipliers what they lack to combine the basis to (0, ..., 0, 1).
+// balance corrects the multipliers so that they combine the basis to (0, ..., 0, 1).
 func (m *minimax) balance() {
 	n := len(m.basis)
 	for j := range n {
@@ -177,7 +175,7 @@ func (m *minimax) balance() {
 	}
 }
 
-// solveBasis adds to the unknowns what they lack to make the basis equations.
+// solveBasis corrects the unknowns so that they satisfy the basis.
 func (m *minimax) solveBasis() {
 	n := len(m.basis)
 	copy(m.entering, m.unknowns)
@@ -187,7 +185,7 @@ func (m *minimax) solveBasis() {
 	}
 }
 
-// price returns the constraint that is violated most, if any is.
+// price returns the most violated constraint, if there is one.
 func (m *minimax) price() (enters constraint, ok bool) {
 	p := len(m.unknowns) - 1
 	b, t := m.unknowns[:p], m.unknowns[p]
@@ -206,8 +204,8 @@ func (m *minimax) price() (enters constraint, ok bool) {
 	return enters, ok
 }
 
-// leaving returns the position of the constraint whose multiplier is the first to
-// reach 0 as that of the entering one grows; -1 if none does.
+// leaving returns the position of the constraint whose multiplier is the first to reach 0 as the
+// entering one's grows; -1 if there is none.
 func (m *minimax) leaving(enters constraint, least float64) int {
 	n, leaves := len(m.basis), -1
 	m.coefficients(enters, m.column)
@@ -233,8 +231,8 @@ func (m *minimax) first(i, j int) bool {
 	return m.leans[i]/m.entering[i] < m.leans[j]/m.entering[j]
 }
 
-// certify writes the multipliers of the optimum. It reports whether they are what
-// they have to be: not negative, with sum 1, and 0 for bounds.
+// certify writes the multipliers of the optimum. It reports whether they are valid: not negative, with
+// sum 1, and 0 for bounds.
 func (m *minimax) certify(s []float64) bool {
 	clear(s)
 	sum := 0.0

@@ -8,14 +8,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Pairs measures the distances of all pairs of points, on all cores. Its results do
-// not depend on how many these are.
+// Pairs measures the distances of all pairs of points, in parallel. Its results do not depend on the
+// number of threads.
 type Pairs struct {
 	points *kernel.Points[float64]
 	scale  float64 // a power of two
 	room   int
 
-	// Interrupt, if set, is asked now and then; its error ends the measurement.
+	// Interrupt, if set, is polled; its error ends the measurement.
 	Interrupt func() error
 
 	workers []pairScratch
@@ -24,7 +24,7 @@ type Pairs struct {
 
 type pairScratch struct{ tile, once, twice []float64 }
 
-// Set reads points with so many columns.
+// Set reads points, row by row.
 func (p *Pairs) Set(points []float64, columns int) error {
 	rows, err := rowsOf("points", points, columns)
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *Pairs) Set(points []float64, columns int) error {
 	return nil
 }
 
-// Mean is the mean distance of two different points; 0 of a single one.
+// Mean returns the mean distance of two different points; 0 for a single point.
 func (p *Pairs) Mean() (float64, error) {
 	n := p.points.Rows
 	if n < 2 {
@@ -83,9 +83,8 @@ func (p *Pairs) Mean() (float64, error) {
 	return mean * p.scale, err
 }
 
-// Diameter is the largest distance of two points, and the first two that have it: of
-// equal distances, the one with the least i, then the least j > i, counts. One point
-// has the diameter 0, with i = j = 0.
+// Diameter returns the largest distance of two points and the first pair that has it: the one with the
+// least i, then the least j > i. A single point has diameter 0, with i = j = 0.
 func (p *Pairs) Diameter() (distance float64, i, j int, err error) {
 	n := p.points.Rows
 	if err := p.eachBlock(func(s *pairScratch, lane int) float64 {
@@ -110,7 +109,7 @@ func (p *Pairs) Diameter() (distance float64, i, j int, err error) {
 	return math.Sqrt(most) * p.scale, i, j, nil
 }
 
-// first finds the first pair with a squared distance, which some block has.
+// first finds the first pair with the given squared distance, which at least one block has.
 func (p *Pairs) first(square float64) (a, b int) {
 	n := p.points.Rows
 	if n < 2 {
@@ -139,7 +138,7 @@ func (p *Pairs) first(square float64) (a, b int) {
 	return a, b
 }
 
-// eachBlock stores a result for every block of lanes, until it is interrupted.
+// eachBlock stores a result for every block of lanes, unless it is interrupted.
 func (p *Pairs) eachBlock(f func(s *pairScratch, lane int) float64) error {
 	blocks := (p.points.Rows + kernel.PairLanes - 1) / kernel.PairLanes
 	p.results = resize(p.results, blocks)

@@ -13,13 +13,13 @@ import (
 // Components are the principal components of points.
 type Components struct {
 	Mean  []float64   // of the points
-	Axes  [][]float64 // unit vectors, from the largest standard deviation on; the largest coordinate of each is positive
+	Axes  [][]float64 // unit vectors by descending standard deviation; the largest coordinate of each is positive
 	Sigma []float64   // standard deviation of the points along each axis, n-1 degrees of freedom
 }
 
-// PCA finds the principal components of n finite points, row by row: as many as points or columns. The axes are
-// right singular vectors, found from the triangular factor of the centred points, whose
-// condition is that of the points themselves, not from the covariance, which squares it.
+// PCA computes the principal components of n finite points, row by row: as many as points or columns.
+// The axes are right singular vectors from the triangular factor of the centred points; a covariance
+// matrix would square the condition.
 func PCA(x []float64, columns int) (*Components, error) {
 	if columns < 1 || len(x) == 0 || len(x)%columns != 0 {
 		return nil, fmt.Errorf("principal components: %d numbers in %d columns; want whole points, and at least one", len(x), columns)
@@ -65,7 +65,7 @@ func PCA(x []float64, columns int) (*Components, error) {
 	return c, nil
 }
 
-// Project returns the first k coordinates of points along the axes, from the mean on, row by row.
+// Project returns the first k principal coordinates of points, row by row.
 func (c *Components) Project(x []float64, k int) []float64 {
 	d := len(c.Mean)
 	n := len(x) / d
@@ -83,7 +83,7 @@ func (c *Components) Project(x []float64, k int) []float64 {
 	return y
 }
 
-// triangle is R of the QR factorisation of z, n > d.
+// triangle returns R of the QR factorisation of z, n > d.
 func triangle(z []float64, n, d int) *mat.Dense {
 	a := blas64.General{Rows: n, Cols: d, Stride: d, Data: append([]float64(nil), z...)}
 	tau, size := make([]float64, d), make([]float64, 1)

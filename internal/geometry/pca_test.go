@@ -61,7 +61,7 @@ func TestPCAFewPoints(t *testing.T) {
 	if err != nil || len(c.Axes) != 2 || math.Abs(c.Sigma[0]-math.Sqrt2) > 1e-12 || c.Sigma[1] > 1e-12 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	y := c.Project([]float64{1, 0, 0, 3, 0, 0}, 3) // a third axis there is not
+	y := c.Project([]float64{1, 0, 0, 3, 0, 0}, 3) // there is no third axis
 	if math.Abs(y[0]+1) > 1e-12 || math.Abs(y[3]-1) > 1e-12 || y[2] != 0 || y[5] != 0 {
 		t.Errorf("%v", y)
 	}

@@ -5,18 +5,17 @@ import (
 	"math"
 )
 
-// Regression is the best affine map h from points to targets, h(x) = W^T x + b, in
-// one of four senses. Row i of the residuals is y_i - h(x_i).
+// Regression is the best affine map h from points to targets, h(x) = W^T x + b, in one of four senses.
+// Row i of the residuals is y_i - h(x_i).
 //
-// A direction in which the points spread less than Tolerance times as far as in the
-// widest one is rounding, not a variable: constant and repeated columns do no harm.
-// (Where rounding keeps LeastAbsolute or Minimax from an optimum, as numbers of very
-// different sizes can, they raise the tolerance until they find one.)
+// A direction in which the points spread less than Tolerance times the widest counts as rounding:
+// constant and repeated columns do no harm. (Where rounding hides the optimum from LeastAbsolute or
+// Minimax, as for numbers of very different sizes, they raise the tolerance until they find one.)
 type Regression struct {
 	Weights   []float64 // W, columns x targets
 	Intercept []float64 // b, one per target
 	Residuals []float64 // rows x targets
-	Errors    []float64 // what is minimised, one per target
+	Errors    []float64 // minimised error, one per target
 
 	// Signs holds the multipliers s of the optimum, rows x targets: for every target
 	// sum_i s_i = 0 and sum_i s_i x_i = 0. The gradient of the optimum in x_i is -s_i w
@@ -27,25 +26,24 @@ type Regression struct {
 
 	Tolerance float64 // default 1e-12
 
-	// Interrupt, if set, is asked now and then; its error ends the fit.
+	// Interrupt, if set, is polled; its error ends the fit.
 	Interrupt func() error
 
 	rows, columns, targets int
 
 	x         spread
-	fit, last []float64 // maps in the spread's coordinates, for one target
-	fits      []float64 // of all targets, one after the other
+	fit, last []float64 // maps of one target in the spread's coordinates
+	fits      []float64 // maps of all targets, one after the other
 	means     []float64 // of the targets
-	rest      []float64 // the residuals of that target, scaled
-	sign      []float64 // its multipliers
+	rest      []float64 // scaled residuals of the target
+	sign      []float64 // multipliers of the target
 	absolute  absolute
 	minimax   minimax
 	joint     joint
 	scale     float64 // the largest distance of a target from its mean
 }
 
-// exchange is an algorithm that walks from one set of points that determine a map
-// to the next.
+// exchange is an algorithm that walks between sets of points, each of which determines a map.
 type exchange interface {
 	// solve sets b to the map of coordinates x that fits y best, |y| <= 1, and s to
 	// the multipliers.
@@ -153,8 +151,8 @@ func (r *Regression) solve(x []float64, columns int, y []float64, targets int, r
 	return r.withTolerance(x, columns, y, targets, func() error { return r.solveTargets(y, ridge, then) })
 }
 
-// withTolerance reads points and targets and fits them. If rounding keeps an algorithm from
-// an optimum, which takes points that nearly lie in a plane, more directions count as rounding.
+// withTolerance reads points and targets and fits them. If rounding keeps an algorithm from an
+// optimum, for points nearly in a plane, more directions count as rounding.
 func (r *Regression) withTolerance(x []float64, columns int, y []float64, targets int, fit func() error) error {
 	tolerance := r.Tolerance
 	if tolerance == 0 {
@@ -178,8 +176,8 @@ func (r *Regression) withTolerance(x []float64, columns int, y []float64, target
 	}
 }
 
-// solveTargets fits one target after the other: by least squares, and then what is
-// left by another algorithm.
+// solveTargets fits one target after the other: by least squares, then its residuals by another
+// algorithm.
 func (r *Regression) solveTargets(y []float64, ridge float64, then exchange) error {
 	p, targets := 1+r.x.rank, r.targets
 	r.fit, r.sign, r.rest = resize(r.fit, p), resize(r.sign, r.rows), resize(r.rest, r.rows)
@@ -192,7 +190,7 @@ func (r *Regression) solveTargets(y []float64, ridge float64, then exchange) err
 			return errTooLarge
 		}
 		r.project(ridge * float64(r.rows*targets))
-		if rest := largest(r.rest); then != nil && rest > 1e-14*scale { // else an exact fit
+		if rest := largest(r.rest); then != nil && rest > 1e-14*scale { // otherwise the fit is exact
 			if err := r.improve(then, rest); err != nil {
 				return err
 			}
@@ -209,7 +207,7 @@ func (r *Regression) solveTargets(y []float64, ridge float64, then exchange) err
 	return nil
 }
 
-// improve lets an algorithm fit the residuals, of which the largest is scale.
+// improve lets an algorithm fit the residuals; the largest is scale.
 func (r *Regression) improve(then exchange, scale float64) error {
 	for i := range r.rest {
 		r.rest[i] /= scale

@@ -19,8 +19,8 @@ const (
 	largest
 )
 
-// checkFit tests that a fit is what it says, and by duality that no other is better:
-// multipliers that are orthogonal to all maps bound the optimum from below.
+// checkFit tests that a fit is consistent and, by duality, the best: multipliers that are orthogonal
+// to all maps bound the optimum from below.
 func checkFit(t *testing.T, x []float64, columns int, y []float64, targets int, f *geometry.Regression, sense int) {
 	t.Helper()
 	n := len(y) / targets
@@ -248,7 +248,7 @@ func TestMinimumNorm(t *testing.T) {
 	}
 }
 
-// The ridge's optimum has no slope in any weight.
+// The optimum with a ridge has no slope in any weight.
 func TestRidge(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	x, y := draw(r, 40, 3, 0), draw(r, 40, 2, 0)

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// spread is a set of points in coordinates for regression: along orthogonal
-// directions, in each of which the points have mean 0 and mean square 1.
+// spread is a set of points in coordinates for regression: along orthogonal directions, each with mean
+// 0 and mean square 1.
 type spread struct {
 	rows, columns, rank int
 
 	mean  []float64
-	scale float64 // of the columns of the points, all of them
+	scale float64 // common scale of the columns of the points
 
 	values     []float64 // singular values of the points minus mean, over scale
 	directions []float64 // rank rows of length columns, each of length 1
@@ -25,8 +25,8 @@ type spread struct {
 	order                        []int
 }
 
-// read decomposes points; directions with singular values below tolerance times
-// the largest are left out.
+// read decomposes points. It leaves out directions with singular values below tolerance times the
+// largest.
 func (s *spread) read(points []float64, columns int, tolerance float64) error {
 	s.rows, s.columns = len(points)/columns, columns
 	s.centred, s.mean = resize(s.centred, len(points)), resize(s.mean, columns)
@@ -120,8 +120,7 @@ func (s *spread) decompose(tolerance float64) error {
 	return nil
 }
 
-// reflect applies to columns of length n the reflection that clears the first of
-// them below element k.
+// reflect applies to columns of length n the reflection that clears the first column below element k.
 func reflect(columns []float64, n, k int) {
 	v := columns[k:n]
 	norm := math.Sqrt(dot(v, v))
@@ -131,9 +130,9 @@ func reflect(columns []float64, n, k int) {
 	if v[0] > 0 {
 		norm = -norm
 	}
-	head := v[0] - norm // v - norm e_1 is what is reflected to its negative
+	head := v[0] - norm // the reflection maps v - norm e_1 to its negative
 	v[0] = head
-	square := -head * norm // half of its square
+	square := -head * norm // half the square of its length
 	for at := n; at < len(columns); at += n {
 		x := columns[at+k : at+n]
 		axpy(-dot(v, x)/square, v, x)
@@ -141,8 +140,7 @@ func reflect(columns []float64, n, k int) {
 	v[0] = norm
 }
 
-// rotate turns every pair of columns of R to be orthogonal. It reports whether any
-// was not.
+// rotate makes every pair of columns of R orthogonal. It reports whether any pair was not.
 func (s *spread) rotate(m int) (turned bool) {
 	n, c := s.rows, s.columns
 	for i := range c {
@@ -187,18 +185,18 @@ func (s *spread) whiten() {
 
 func (s *spread) direction(a int) []float64 { return s.directions[a*s.columns : (a+1)*s.columns] }
 
-// unit returns the factor from the points' part along a direction to the coordinate.
+// unit returns the factor from a point's component along a direction to the coordinate.
 func (s *spread) unit(a int) float64 { return math.Sqrt(float64(s.rows)) / s.values[a] }
 
-// row returns the coordinates of a point, behind a one.
+// row returns the coordinates of a point, after a leading 1.
 func (s *spread) row(i int) []float64 {
 	p := 1 + s.rank
 	return s.design[i*p : (i+1)*p]
 }
 
-// squares adds to the map b of coordinates what minimises, with rest the residuals
-// at b, sum rest^2 + penalty |w|^2, where w is b in terms of centred points. The
-// coordinates are orthogonal up to rounding, which a second call makes good.
+// squares adds to the map b the minimiser of sum rest^2 + penalty |w|^2, where rest are the residuals
+// at b and w is b in terms of centred points. The coordinates are orthogonal up to rounding, which a
+// second call corrects.
 func (s *spread) squares(b, rest []float64, penalty float64) {
 	s.slope = zeros(s.slope, len(b))
 	for i, r := range rest {

@@ -2,7 +2,7 @@ package kernel
 
 import "fmt"
 
-// Activation is the function that a layer applies to its products.
+// Activation is the nonlinearity of a layer.
 type Activation uint8
 
 // The activations. A gradient is computed from the activation's value y.
@@ -91,7 +91,7 @@ func (a Activation) Gradient(dst, dy, y []float32) {
 	}
 }
 
-// epilogue is the activation as far as the micro-kernel computes it.
+// epilogue returns the flags of the micro-kernel's part of the activation.
 func (a Activation) epilogue() int {
 	if a == ReLUActivation {
 		return addBias | applyReLU
@@ -99,7 +99,7 @@ func (a Activation) epilogue() int {
 	return addBias
 }
 
-// rest applies what the micro-kernel did not.
+// rest applies the part of the activation that the micro-kernel leaves.
 func (a Activation) rest(y []float32) {
 	if a != ReLUActivation {
 		a.Apply(y)

@@ -10,7 +10,7 @@ import (
 // algorithm 1 in the form at the end of its section 2).
 type AdamConstants struct {
 	LearningRate, Beta1, Beta2, Epsilon float64
-	Clip                                float64 // what the gradients are multiplied with first
+	Clip                                float64 // factor of the gradients, applied first
 }
 
 // Adam updates all parameters of a model. One goroutine at a time may use it.
@@ -50,7 +50,7 @@ func (a *Adam) Norm(gradients [][]float32) float64 {
 	return math.Sqrt(total)
 }
 
-// Update applies step number step, counted from 1:
+// Update applies update number step, counted from 1:
 //
 //	g = Clip gradient, m = Beta1 m + (1-Beta1) g, v = Beta2 v + (1-Beta2) g^2
 //	p -= LearningRate sqrt(1-Beta2^step)/(1-Beta1^step) m/(sqrt(v) + Epsilon sqrt(1-Beta2^step))

@@ -1,10 +1,10 @@
 package kernel
 
-// The functions of this file work on rows of channels, stride elements from one to
-// the next; shift and the other vectors have one element for each channel.
+// The functions of this file work on rows of channels, stride elements apart; shift and the other
+// vectors have one element per channel.
 
-// ChannelSums adds to sum and product, channel by channel, the sums over rows of u and of
-// u (x - shift). If u is nil it is x - shift itself.
+// ChannelSums adds to sum and product, per channel, the sums over rows of u and of u (x - shift). A
+// nil u stands for x - shift.
 func ChannelSums(sum, product, u, x, shift []float32, rows, stride int) {
 	if rows == 0 {
 		return
@@ -54,7 +54,7 @@ func ChannelGradient(dst, u, x, shift, a, b, offset []float32, rows, stride int)
 	}
 }
 
-// wholeChannels is how many of n channels the assembly takes.
+// wholeChannels returns the number of channels that the assembly takes.
 func wholeChannels(n int) int {
 	if active == levelGo {
 		return 0

@@ -64,7 +64,7 @@ func TestChannels(t *testing.T) {
 	})
 }
 
-// What is not a number stays so, also where the floor is 0.
+// NaN stays NaN, also with a floor of 0.
 func TestChannelsOfNaN(t *testing.T) {
 	levels(t, func(t *testing.T) {
 		nan := float32(math.NaN())

@@ -2,7 +2,7 @@ package kernel
 
 import "github.com/unravel-ml/unravel/internal/parallel"
 
-// convolver holds what a convolution and a transposed convolution share.
+// convolver is the common part of a convolution and a transposed convolution.
 type convolver struct {
 	*geometry
 	activation Activation
@@ -14,7 +14,7 @@ type convolver struct {
 	workers    []*convWorker
 	biasSums   []float32 // [groups, channels of the output]
 
-	// The operands of the call in progress.
+	// Operands of the call in progress.
 	x, w, y, dy, dx, dw []float32
 	wantBias            bool
 
@@ -24,9 +24,9 @@ type convolver struct {
 // convWorker is the scratch of one thread.
 type convWorker struct {
 	tile       tile
-	big, small []float32 // padded images; what lies outside the images stays zero
+	big, small []float32 // padded images; the padding stays zero
 	wide       []float32 // small images with channels padded to 16
-	inputs     []float32 // what a product needs besides
+	inputs     []float32 // further operands of a product
 	products   []float32
 }
 
@@ -70,7 +70,7 @@ func (c *convolver) plan(g *geometry, a Activation) {
 	c.totalItem = func(_, i int) { c.gradient.total(c.dw, i) }
 }
 
-// prepare gives every thread its scratch.
+// prepare allocates the scratch of every thread.
 func (c *convolver) prepare() {
 	for len(c.workers) < parallel.Threads() {
 		w := &convWorker{big: make([]float32, c.chunk*c.bigSize), small: make([]float32, c.chunk*c.smallSize)}
@@ -153,7 +153,7 @@ func (p *ConvTranspose) Backward(x, w, y, dy, dx, dw, db []float32) {
 	p.c.backward(x, w, y, dy, dx, dw, db, false, dx != nil)
 }
 
-// backward runs the groups of images and adds up what they found.
+// backward runs the groups of images and adds up their gradients.
 func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather bool) {
 	c.prepare()
 	c.x, c.w, c.y, c.dy, c.dx, c.dw, c.wantBias = x, w, y, dy, dx, dw, db != nil
@@ -180,7 +180,7 @@ func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather b
 	c.x, c.w, c.y, c.dy, c.dx, c.dw = nil, nil, nil, nil, nil, nil
 }
 
-// backward computes the share of one group of images, a chunk at a time.
+// backward computes the share of a group of images, a chunk at a time.
 func (p *Conv) backward(worker, group int) {
 	c := &p.c
 	s := c.workers[worker]
@@ -217,7 +217,7 @@ func (p *Conv) backward(worker, group int) {
 	}
 }
 
-// backward computes the share of one group of images, a chunk at a time.
+// backward computes the share of a group of images, a chunk at a time.
 func (p *ConvTranspose) backward(worker, group int) {
 	c := &p.c
 	s := c.workers[worker]

@@ -2,10 +2,9 @@ package kernel
 
 import "fmt"
 
-// ConvShape is the geometry of a convolution or transposed convolution on NHWC
-// images: In and Out are what goes in and comes out. Pad zeros stand before row 0
-// and column 0 of the larger image; behind the last row and column stand as many
-// as needed.
+// ConvShape is the geometry of a convolution or transposed convolution on NHWC images; In and Out are
+// the sizes of its input and output. Pad zeros stand before row 0 and column 0 of the larger image; as
+// many as needed follow the last row and column.
 //
 // A convolution computes out[y,x,o] = sum of in[s*y+ky-p, s*x+kx-p, c] w[ky,kx,c,o];
 // a transposed convolution adds in[y,x,c] w[ky,kx,o,c] to out[s*y+ky-p, s*x+kx-p, o].
@@ -33,9 +32,9 @@ func (s ConvShape) check(op string) error {
 	return nil
 }
 
-// geometry names the larger image of a convolution big and the smaller one
-// small, whatever goes in. Both directions and the gradient of the weights are
-// products between patches of one and rows of the other.
+// geometry calls the larger image of a convolution big and the smaller one small, in either direction.
+// Both directions and the gradient of the weights are products between patches of one and rows of the
+// other.
 type geometry struct {
 	batch                  int
 	bigH, bigW, bigC       int
@@ -44,10 +43,10 @@ type geometry struct {
 
 	// The big image with its zeros: rows of bigLine elements, image after image.
 	bigLine, bigSize int
-	// The small image with zeros around, as the phases need it.
+	// The small image with surrounding zeros, as the phases need it.
 	smallTop, smallLine, smallSize int
 
-	narrow int // side of narrow's blocks, 0: not used
+	narrow int // side of narrow's blocks; 0: unused
 
 	chunk, groups, groupSize int // images at a time, independent sums of the weights' gradient
 }
@@ -87,13 +86,13 @@ func newGeometry(s ConvShape, transposed bool) *geometry {
 }
 
 const (
-	maxGroups     = 8         // sums of the weights' gradient; also what threads share out
+	maxGroups     = 8         // sums of the weights' gradient, and items of work
 	chunkElements = 72 * 1024 // 288 KiB of padded images stay in the second-level cache
 )
 
-// taps returns how many taps of the kernel meet phase p of the big image, and
-// the offset q of the first: big row s*i+p is met by small rows i+q, i+q-1, ...
-// under kernel rows (p+pad)%s, (p+pad)%s+s, ...
+// taps returns the number of taps of the kernel that meet phase p of the big image, and the offset q
+// of the first: big row s*i+p meets small rows i+q, i+q-1, ... under kernel rows (p+pad)%s,
+// (p+pad)%s+s, ...
 func (g *geometry) taps(p int) (count, q int) {
 	first := (p + g.pad) % g.stride
 	if first < g.kernel {
@@ -102,7 +101,7 @@ func (g *geometry) taps(p int) (count, q int) {
 	return count, (p + g.pad) / g.stride
 }
 
-// span is how many rows (or columns) of an image of the given extent are in phase p.
+// span returns the number of rows (or columns) in phase p of an image of the given extent.
 func (g *geometry) span(extent, p int) int { return (extent - p + g.stride - 1) / g.stride }
 
 func (g *geometry) bigPixels() int   { return g.bigH * g.bigW }
@@ -118,7 +117,7 @@ func (g *geometry) padSmall(dst, x, y []float32, a Activation) {
 	g.pad2(dst[g.smallOrigin():], g.smallLine, x, y, g.smallH, g.smallW*g.smallC, a)
 }
 
-// smallOrigin is where element (0,0,0) of a padded small image lies.
+// smallOrigin returns the offset of element (0,0,0) of a padded small image.
 func (g *geometry) smallOrigin() int { return g.smallTop * (g.smallLine + g.smallC) }
 
 func (g *geometry) pad2(dst []float32, line int, x, y []float32, rows, width int, a Activation) {

@@ -14,9 +14,9 @@ type Dense struct {
 	forwardPanels panels    // of the out columns
 	inputPanels   panels    // of the in columns
 	stride        int       // out rounded up to 16: rows of the gradient g
-	packed        []float32 // of many rows: w in panels
-	packedT       []float32 // and w transposed in panels, allocated when an input gradient is first wanted
-	packedG, xT   []float32 // g in panels, and x transposed; allocated when a weight gradient is first wanted
+	packed        []float32 // for many rows: w in panels
+	packedT       []float32 // w transposed in panels, allocated by the first input gradient
+	packedG, xT   []float32 // g in panels, and x transposed; allocated by the first weight gradient
 	bias          []float32
 	g             []float32 // dy through the activation's gradient
 
@@ -24,25 +24,25 @@ type Dense struct {
 	xRows, yRows, gRows, kRows, wRows []int
 
 	workers []*denseWorker
-	piece   int // of the columns of g
+	piece   int // columns of g in a piece
 
 	x, w, y, dy, dx, dw                                                                                           []float32
 	packItem, packTItem, packGItem, transposeItem, forwardItem, gradientItem, inputItem, weightItem, activateItem func(worker, i int)
 	forwardFewItem, inputFewItem, sumItem                                                                         func(worker, i int)
 }
 
-// rowBlock is how many rows of a result are one piece of work.
+// rowBlock is the number of rows of a result per item of work.
 const rowBlock = 64
 
-// fewRows is up to how many rows the weights are laid out a piece at a time, in the cache, right before they are
-// used: all of them laid out at once would go to memory and back.
+// fewRows is the largest number of rows for which weights are laid out piece by piece in the cache,
+// right before use: all at once, they would go to memory and back.
 const fewRows = 256
 
 // denseWorker is the scratch of a thread.
 type denseWorker struct {
 	tile
-	piece []float32 // of few rows: up to 3/2 depth steps of a panel of weights
-	lines []float32 // the same before it is transposed: copying gets it from memory faster
+	piece []float32 // for few rows: up to 3/2 depth steps of a panel of weights
+	lines []float32 // the same before it is transposed: copying reads memory faster
 }
 
 // NewDense plans a layer for a number of rows.
@@ -79,7 +79,7 @@ func (d *Dense) prepare() {
 	}
 }
 
-// blocks is how many pieces of rowBlock rows there are.
+// blocks returns the number of blocks of rowBlock rows.
 func blocks(n int) int { return (n + rowBlock - 1) / rowBlock }
 
 // Forward computes y = f(x w + bias). x is [rows, in], w [in, out], bias [out], y [rows, out].
@@ -131,7 +131,7 @@ func (d *Dense) forwardTile(t *tile, first, width int) {
 	}
 }
 
-// forwardFew computes panel i of y of few rows.
+// forwardFew computes panel i of y for few rows.
 func (d *Dense) forwardFew(worker, i int) {
 	t := d.workers[worker]
 	first, width, columns := d.forwardPanels.at(i)
@@ -196,10 +196,10 @@ func (d *Dense) gradient(_, i int) {
 	}
 }
 
-// sumBlock is how many columns of the bias gradient are one piece of work.
+// sumBlock is the number of columns of the bias gradient per item of work.
 const sumBlock = 256
 
-// columnSums returns the bias gradient; it lies in the padded bias, which the next Forward fills anew.
+// columnSums returns the bias gradient, in the padded bias, which the next Forward fills anew.
 func (d *Dense) columnSums() []float32 {
 	clear(d.bias)
 	parallel.ForWorkers(len(d.workers), (d.stride+sumBlock-1)/sumBlock, d.sumItem)
@@ -218,8 +218,8 @@ func (d *Dense) packT(_, i int) {
 	transpose(d.packedT[first*d.out:], d.w[first*d.out:], width, d.out, columns, d.out)
 }
 
-// inputFew adds to panel i of dx of few rows what a piece of the columns of g gives. All panels take a
-// piece before they take the next, so that the piece of g stays in the cache.
+// inputFew adds the contribution of a piece of the columns of g to panel i of dx, for few rows. All
+// panels take a piece before the next, so that it stays in the cache.
 func (d *Dense) inputFew(worker, i int) {
 	t := d.workers[worker]
 	first, width, columns := d.inputPanels.at(i)

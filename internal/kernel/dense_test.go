@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Layers of few rows lay out their weights piece by piece: with the same bits as all at once.
+// Laying out the weights of few rows piece by piece gives the same bits as all at once.
 func TestDenseOfFewRows(t *testing.T) {
 	levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(4, 4))

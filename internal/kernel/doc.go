@@ -1,23 +1,21 @@
 // Package kernel computes the heavy parts of training in float32: matrix
 // products, convolutions, functions over arrays and the Adam update.
 //
-// The products rest on one micro-kernel, tile, that multiplies 8 rows by 32
-// columns straight from where the operands lie: it takes a table of row offsets,
-// so that neither image patches nor matrices are copied into panels first. It
-// exists in AVX-512 and AVX2 assembly (written by tools/kernelgen) and in Go;
-// the variable UNRAVEL_KERNEL = go, avx2 or avx512 forces one of them.
+// The products rest on one micro-kernel, tile, that multiplies 8 rows by 32 columns in place: it takes
+// a table of row offsets, so that neither image patches nor matrices are copied into panels first. It
+// exists in AVX-512 and AVX2 assembly (written by tools/kernelgen) and in Go; the variable
+// UNRAVEL_KERNEL = go, avx2 or avx512 forces one of them.
 //
 // Convolutions with kernel 4 and stride 2, and their transposes, are computed by
 // Winograd's F(2x2, 2x2), which takes 9 products in place of 16.
 //
-// Objectives about all pairs of points rest on functions over tiles of 32 by 64 pairs
-// that stay in the first-level cache, so that memory grows with the number of points:
-// squared distances and densities, what is made of them, and weighted sums of
-// differences, which are gradients; see Points and Gaussians.
+// Objectives over all pairs of points use functions on tiles of 32 by 64 pairs that stay in the
+// first-level cache, so that memory grows linearly with the number of points: squared distances and
+// densities, functions of them, and weighted sums of differences, which are gradients; see Points and
+// Gaussians.
 //
-// Work is split into items that do not depend on the number of threads, and sums
-// over items are taken in a fixed order: results are equal, bit for bit, for any
-// GOMAXPROCS.
+// Items of work, and the order of sums over them, do not depend on the number of threads: results are
+// equal, bit for bit, for any GOMAXPROCS.
 package kernel
 
 //go:generate go run -C ../../tools ./kernelgen -isa avx512 -out ../internal/kernel/avx512_amd64.s -stubs ../internal/kernel/avx512_amd64.go -pkg kernel

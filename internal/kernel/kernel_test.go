@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// levels runs a test on every instruction set that the machine has.
+// levels runs a test on every instruction set of the machine.
 func levels(t *testing.T, f func(t *testing.T)) {
 	defer func(l level) { active = l }(active)
 	for l := levelGo; l <= best(); l++ {
@@ -18,7 +18,7 @@ func levels(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// threads runs f at several thread counts and returns what it returned for each.
+// threads runs f at several thread counts and returns its results.
 func threads(f func() [][]float32) [][][]float32 {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var all [][][]float32
@@ -50,7 +50,7 @@ func random(r *rand.Rand, n int) []float32 {
 	return x
 }
 
-// stale is an array of garbage, to see that every element is written.
+// stale returns garbage, to detect elements that are not written.
 func stale(n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {

@@ -38,6 +38,6 @@ func choose(name string, best level) (level, error) {
 	return best, fmt.Errorf("%s=%q: want go, avx2 or avx512", Variable, name)
 }
 
-// InstructionSet names the instruction set in use: go, avx2 or avx512. The error
-// says that UNRAVEL_KERNEL asks for one that does not exist here.
+// InstructionSet returns the instruction set in use: go, avx2 or avx512. It is an error if
+// UNRAVEL_KERNEL asks for one that does not exist here.
 func InstructionSet() (string, error) { return active.String(), activeErr }

@@ -2,15 +2,14 @@ package kernel
 
 import "math"
 
-// The functions of this file are about mixtures of Gaussians with diagonal
-// covariances, one for every source, whose densities at the lanes' points fill
-// tiles; see Points.
+// The functions of this file compute mixtures of Gaussians with diagonal covariances. Every source is
+// a component; tiles hold densities at the points of the lanes; see Points.
 
 // Gaussians are the components of a mixture.
 type Gaussians[T Float] struct {
 	Mean      *Points[T]
-	Precision *Points[T] // half of it: 1/(2 sigma^2)
-	Constant  []T        // of a component: the logarithm of its density at its mean; as long as NewConstants makes it
+	Precision *Points[T] // half the precision: 1/(2 sigma^2)
+	Constant  []T        // by component: logarithm of its density at its mean; as long as NewConstants makes it
 }
 
 // NewConstants returns room for the constants of up to rows components.
@@ -44,10 +43,9 @@ func (g *Gaussians[T]) LogDensities(tile []T, x *Points[T], lane, source, n int)
 	}
 }
 
-// AddMoments adds what the gradient of a mixture needs of a column: with
-// q = mean - x and the weights of a tile of n components, to the lanes of
-// dx sum_k precision w q, and to the components' first and second moments
-// sum_lanes w q and sum_lanes w q^2.
+// AddMoments adds the terms of a mixture's gradient in one column, for a tile of weights w of n
+// components and q = mean - x: to the lanes of dx sum_k precision w q, and to the components' first
+// and second moments sum_lanes w q and sum_lanes w q^2.
 func (g *Gaussians[T]) AddMoments(dx, x *Points[T], first, second, weights []T, column, lane, source, n int) {
 	at := column * x.stride
 	to, from := dx.x[at+lane:][:PairLanes], x.x[at+lane:][:PairLanes]

@@ -3,9 +3,8 @@ package kernel
 // MomentColumns is the number of columns of RowMoments.
 const MomentColumns = 16
 
-// RowMoments sums over chosen rows of a matrix with MomentColumns columns, column by
-// column, the differences from the first of these rows and their squares. Of equal
-// numbers both are exactly 0.
+// RowMoments sums over chosen rows of a matrix with MomentColumns columns, per column, the differences
+// from the first of these rows and their squares. For equal numbers both are exactly 0.
 func RowMoments(sum, square *[MomentColumns]float64, x []float64, rows []int32) {
 	if active != levelGo {
 		for _, r := range rows {

@@ -1,15 +1,14 @@
 package kernel
 
-// narrow spreads to big images of few channels: all pixels of a block of
-// side x side small pixels are the columns of one panel of 16, so that an image
-// of 1 or 3 channels does not fill its panels with zeros. The price is that each
-// column meets the taps of its neighbours too, with weight zero.
+// narrow spreads to big images of few channels: all pixels of a block of side x side small pixels are
+// the columns of one panel of 16, so that an image of 1 or 3 channels does not fill its panels with
+// zeros. Each column also meets the taps of its neighbours, with weight zero.
 type narrow struct {
 	g       *geometry
 	side    int // small pixels along an edge of a block
 	edge    int // big pixels along an edge of a block
-	window  int // small pixels along an edge of what a block sees
-	first   int // where that window begins, relative to the block
+	window  int // small pixels along an edge of a block's window
+	first   int // start of the window, relative to the block
 	weights []float32
 	rows    []int
 	cRows   []int
@@ -17,7 +16,7 @@ type narrow struct {
 
 func (p *narrow) scratch() (inputs, products int) { return 0, 16 * len(p.rows) }
 
-// narrowSide returns the side of narrow's blocks, or 0 if there are too many channels.
+// narrowSide returns the side of narrow's blocks, or 0 for too many channels.
 func narrowSide(stride, channels int) int {
 	side := 0
 	for n := 1; stride*n*stride*n*channels <= 16; n++ {

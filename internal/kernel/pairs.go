@@ -2,24 +2,23 @@ package kernel
 
 import "math"
 
-// The functions of this file are about all pairs of points, in tiles of
-// PairSources by PairLanes: the tile of the sources s.. and the lanes l.. holds at
-// [k*PairLanes+i] something about the points s+k and l+i. Distances are taken from
-// differences of coordinates, never from products, which cancel for close points.
-// What is computed for a pair does not depend on the tile, nor on the order of the
-// two. The active instruction set computes what losses need in float32 and what
-// metrics need in float64; Go computes the rest.
+// The functions of this file work on all pairs of points, in tiles of PairSources by PairLanes: the
+// tile of the sources s.. and the lanes l.. holds at [k*PairLanes+i] a value of the points s+k and
+// l+i. Distances are computed from differences of coordinates, never from products, which cancel for
+// close points. The value of a pair does not depend on the tile or on the order of the two. The active
+// instruction set computes the functions of losses in float32 and those of metrics in float64; Go
+// computes the rest.
 
 const (
 	PairLanes   = 64 // points of a tile side by side in vector registers
-	PairSources = 32 // points that each of them meets
+	PairSources = 32 // points of a tile that each lane is paired with
 )
 
 // Float is a type of coordinates.
 type Float interface{ float32 | float64 }
 
-// Points are points stored by coordinate, followed by zeros up to a whole number of
-// lanes. Columns may be lowered.
+// Points are points stored by coordinate, padded with zeros to a whole number of lanes. Columns may be
+// lowered.
 type Points[T Float] struct {
 	Rows, Columns int
 	stride        int
@@ -44,7 +43,7 @@ func (p *Points[T]) Set(x []T, rows int) {
 	}
 }
 
-// Resize sets the number of points, and zero in place of those that there are not.
+// Resize sets the number of points, and zeroes the padding.
 func (p *Points[T]) Resize(rows int) {
 	p.Rows = rows
 	for c := range p.Columns {
@@ -61,7 +60,7 @@ func (p *Points[T]) Zero(rows int) {
 // Column returns a coordinate of all points.
 func (p *Points[T]) Column(c int) []T { return p.x[c*p.stride:][:p.Rows] }
 
-// lanesFrom is how many lanes a tile from one on has to compute.
+// lanesFrom returns the number of lanes that a tile from one on computes.
 func (p *Points[T]) lanesFrom(lane int) int {
 	return (min(PairLanes, p.Rows-lane) + pairStep - 1) / pairStep * pairStep
 }
@@ -87,8 +86,8 @@ func (p *Points[T]) Squares(tile []T, lane, source, n int) {
 	pairSquaresGo(tile, p.x, lane, source, p.Columns, p.stride, n, lanes)
 }
 
-// AddWeighted adds to the lanes of g, points of the same numbers, the weighted sum
-// of their differences from n sources: g_l += sum_k w_kl (x_l - x_k).
+// AddWeighted adds to the lanes of g, points of the same numbers, the weighted sum of their
+// differences from n sources: g_l += sum_k w_kl (x_l - x_k).
 func (p *Points[T]) AddWeighted(g *Points[T], weights []T, lane, source, n int) {
 	lanes := p.lanesFrom(lane)
 	if w, ok := single(weights); ok && active != levelGo {
@@ -206,9 +205,9 @@ func SumHinges[T Float](lanes, z, y []T, square bool, n int) {
 	pairSumHingesGo(lanes, z, y, square, n)
 }
 
-// HingeSlopes sets tile z, which holds squares, to the slope over sqrt z of
-// h = max(y - sqrt z, 0), or of h^2, downwards: 1/sqrt z, or 2h/sqrt z, where h and z
-// are positive, 0 elsewhere, for n sources.
+// HingeSlopes replaces the squares z of a tile by minus the derivative of h = max(y - sqrt z, 0), or
+// of h^2, in sqrt z, over sqrt z: 1/sqrt z, or 2h/sqrt z, where h and z are positive, 0 elsewhere, for
+// n sources.
 func HingeSlopes[T Float](z, y []T, square bool, n int) {
 	if s, ok := single(z); ok && active != levelGo {
 		t, _ := single(y)
@@ -242,7 +241,7 @@ func MaxShrinks(lanes, z, y []float64, n int) {
 	}
 }
 
-// double returns x as a slice of float64 if that is what it is.
+// double returns x as a slice of float64, if it is one.
 func double[T Float](x []T) ([]float64, bool) {
 	p, ok := any(&x).(*[]float64)
 	if !ok {
@@ -251,16 +250,16 @@ func double[T Float](x []T) ([]float64, bool) {
 	return *p, true
 }
 
-// PairTiles calls f for tiles of n sources from source on that hold all pairs of the
-// lanes lane.. with the points before them, and of these lanes with each other: such
-// tiles, within, hold every pair twice. A pair of a point with itself has distance 0.
+// PairTiles calls f for the tiles of n sources that pair the lanes lane.. with all points before them
+// and with each other. Tiles within the lanes hold every pair twice, and the distance 0 of each point
+// from itself.
 func PairTiles(lane, rows int, f func(source, n int, within bool)) {
 	for source := 0; source < min(lane+PairLanes, rows); source += PairSources {
 		f(source, min(PairSources, rows-source), source >= lane)
 	}
 }
 
-// single returns x as a slice of float32 if that is what it is.
+// single returns x as a slice of float32, if it is one.
 func single[T Float](x []T) ([]float32, bool) {
 	p, ok := any(&x).(*[]float32)
 	if !ok {

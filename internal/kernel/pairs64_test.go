@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The functions on tiles in float64 do what they say at every level, to the last digits.
+// The functions on tiles in float64 agree with their definitions at every level, to the last digits.
 func TestPairs64(t *testing.T) {
 	close := func(t *testing.T, what string, got, want float64) {
 		t.Helper()

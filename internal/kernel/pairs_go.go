@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// The functions of this file are the assembly's twins in Go; in float64 they are
-// all there is.
+// The functions of this file are the Go versions of the assembly in float32. Types without assembly
+// use them, too.
 
 func pairSquaresGo[T Float](tile, x []T, lane, source, columns, stride, n, lanes int) {
 	for k := range n {

@@ -1,8 +1,8 @@
 package kernel
 
-// The functions of this file are the sums over pixels of the reconstruction
-// terms and their gradients. They run on the caller's thread: callers split
-// images into blocks and add the blocks' sums.
+// The functions of this file compute the sums over pixels of the reconstruction terms, and their
+// gradients. They run on the caller's thread: callers split images into blocks and add the blocks'
+// sums.
 
 // SigmoidError returns the sum of (sigmoid(l) - x)^2 and stores sigmoid(l) in s.
 func SigmoidError(s, l, x []float32) float64 {

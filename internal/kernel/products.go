@@ -4,14 +4,14 @@ package kernel
 // patches of the big images into pixels of the small ones (the convolution itself,
 // and the gradient that a transposed convolution hands back), spreading small
 // pixels over patches of the big images (the other way round), and the gradient of
-// the weights. Each exists in a form for any geometry and in faster ones for some.
+// the weights. Each exists in a form for any geometry, and in faster ones for some.
 
-// product gathers or spreads a chunk of images from the padded ones in a worker's
-// scratch: big in the one case, small in the other.
+// product gathers or spreads a chunk of padded images in a worker's scratch: big ones to gather, small
+// ones to spread.
 type product interface {
-	parts() int                 // pieces of work of pack
+	parts() int                 // items of work of pack
 	pack(w []float32, part int) // lays out the weights, [kernel, kernel, bigC, smallC]
-	// run computes images images of out. flags are a tile's.
+	// run computes a number of images of out; flags are a tile's.
 	run(s *convWorker, bias, out []float32, images, flags int)
 	scratch() (inputs, products int) // elements of the worker's arrays of these names
 }
@@ -19,7 +19,7 @@ type product interface {
 // gradient computes the gradient of the weights: patches of the big images times
 // pixels of the small ones, summed over pixels and images.
 type gradient interface {
-	prepare() // allocates the sums, which an encoder alone does not need
+	prepare() // allocates the sums, which encoding alone does not need
 	// run adds the images of a chunk to a group's sum, or begins it. The small
 	// images lie with pixels of pixel elements, a multiple of 16, rows of line and
 	// images of size elements.
@@ -100,9 +100,8 @@ func (p *gather) run(s *convWorker, bias, out []float32, images, flags int) {
 	}
 }
 
-// scatter spreads in any geometry. The big pixels of one phase (row
-// mod stride, column mod stride) see the same taps, so each phase is a small
-// convolution of its own.
+// scatter spreads in any geometry. The big pixels of one phase (row mod stride, column mod stride)
+// meet the same taps, so each phase is a small convolution of its own.
 type scatter struct {
 	g       *geometry
 	panels  panels
@@ -114,7 +113,7 @@ type phase struct {
 	tapsY, tapsX int
 	qy, qx       int
 	py, px       int
-	at           int // its weights: [tapsY, tapsX, smallC][width] panel after panel
+	at           int // offset of its weights: [tapsY, tapsX, smallC][width] panel after panel
 	rows, cRows  []int
 }
 
@@ -215,7 +214,7 @@ type weightGradient struct {
 	g           *geometry
 	panels      panels
 	rows, cRows []int
-	sums        []float32 // one result for each group of images
+	sums        []float32 // one sum for each group of images
 }
 
 func newWeightGradient(g *geometry) *weightGradient {

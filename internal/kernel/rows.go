@@ -1,7 +1,7 @@
 package kernel
 
-// Rows are rows of numbers, each followed by 1, in blocks of PairLanes: what linear functions of
-// them, and the gradients of these, take. Rows that fill up the last block are zero, their 1 too.
+// Rows are rows of numbers, each followed by 1, in blocks of PairLanes: the operands of linear
+// functions and of their gradients. Rows that pad the last block are zero, their 1 too.
 type Rows struct {
 	Count   int // rows
 	Columns int // of a row, with the 1
@@ -11,7 +11,7 @@ type Rows struct {
 	panels  panels
 }
 
-// NewRows returns room for so many rows of columns numbers.
+// NewRows returns room for a number of rows.
 func NewRows(count, columns int) *Rows {
 	r := &Rows{Count: count, Columns: columns + 1, panels: newPanels(columns + 1)}
 	r.Stride = r.panels.padded
@@ -33,10 +33,10 @@ func (r *Rows) Set(i int, x []float64) {
 	block[(r.Columns-1)*PairLanes+lane], flat[r.Columns-1] = 1, 1
 }
 
-// Row is row i with its 1.
+// Row returns row i with its 1.
 func (r *Rows) Row(i int) []float32 { return r.flat[i*r.Stride:][:r.Columns] }
 
-// Linear is what linear functions of rows need: one for each goroutine.
+// Linear holds the scratch of linear functions of rows, for one goroutine.
 type Linear struct {
 	rows    *Rows
 	Outputs int // rounded up to 8: rows of weights and tiles
@@ -46,7 +46,7 @@ type Linear struct {
 	slopes  []int // offsets of gradients
 }
 
-// NewLinear returns the functions with so many outputs.
+// NewLinear returns linear functions with a number of outputs.
 func NewLinear(r *Rows, outputs int) *Linear {
 	l := &Linear{rows: r, Outputs: (outputs + 7) / 8 * 8}
 	for k := range l.Outputs {

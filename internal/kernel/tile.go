@@ -8,9 +8,9 @@ import "unsafe"
 //	sum over k in [0, blocks), s in [0, segs), i in [0, steps) of
 //	a[rows[r] + k*aBlk + s*aSeg + i*aStep] * b[k*bBlk + s*bSeg + i*bStep + n]
 //
-// adds the old c[cRows[r]+n] and bias[n] and applies an activation as flags say, and
-// stores it to c[cRows[r]+n]. Offsets are in elements. steps, segs and blocks are
-// at least 1. The assembly knows this layout.
+// adds the old c[cRows[r]+n] and bias[n] and applies an activation as flags say, and stores it to
+// c[cRows[r]+n]. Offsets are in elements. steps, segs and blocks are at least 1. The assembly depends
+// on this layout.
 type tile struct {
 	a, b, c, bias []float32
 	rows, cRows   []int
@@ -26,7 +26,7 @@ type tile struct {
 	scratch [6]uintptr // the assembly's loop counters
 
 	width   int
-	edge    [8 * 32]float32 // a tile at the border is computed here
+	edge    [8 * 32]float32 // result of a tile at the border
 	clamp   [8]int
 	lines   [8]int
 	columns [16]float32 // the bias of narrow's columns
@@ -63,19 +63,19 @@ func (t *tile) sweep(rows, cRows []int, n, columns int) {
 	}
 }
 
-// depth is about how many steps of a long product are computed at a time: so much of
+// depth is the approximate number of steps of a long product that are computed at a time: that part of
 // the right operand's panel stays in the first-level cache for all rows.
 const depth = 256
 
-// product is sweep for a long product of one segment and block: it computes depth
-// steps of all rows, then the next, and applies what flags say with the last.
+// product is sweep for a long product of one segment and block: it computes depth steps of all rows,
+// then the next, and applies the flags with the last.
 func (t *tile) product(rows, cRows []int, n, columns int) {
 	b := t.b
 	t.productOf(rows, cRows, n, columns, func(from, _ int) []float32 { return b[from*t.bStep:] })
 	t.b = b
 }
 
-// productPieces is in how many pieces a long product of so many steps is computed.
+// productPieces returns the number of pieces of a long product.
 func productPieces(steps int) int { return max(1, (steps+depth/2)/depth) }
 
 // productOf is product where piece returns the steps [from, to) of the right operand.
@@ -118,8 +118,8 @@ func (t *tile) border(rows, cRows []int, columns int) {
 	}
 }
 
-// computeGo is the micro-kernel in Go: blocks of 2 rows and 4 columns, whose 8
-// sums fit into registers.
+// computeGo is the micro-kernel in Go, in blocks of 2 rows and 4 columns, whose 8 sums fit into
+// registers.
 func (t *tile) computeGo() {
 	var sums [8]float32
 	for row := 0; row < 8; row += 2 {
@@ -135,7 +135,7 @@ func (t *tile) computeGo() {
 	}
 }
 
-// finishGo adds to a sum what flags say; old is the element before.
+// finishGo applies the flags to a sum; old is the element before.
 func (t *tile) finishGo(sum, old float32, column int) float32 {
 	if t.flags&accumulate != 0 {
 		sum += old

@@ -2,7 +2,7 @@ package kernel
 
 import "math"
 
-// The functions of this file are the assembly's twins in Go.
+// The functions of this file are the Go versions of the assembly.
 
 func expGo(dst, x []float32) {
 	for i, v := range x {

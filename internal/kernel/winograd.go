@@ -13,14 +13,13 @@ import "math"
 // In two dimensions the transforms apply to rows and columns. The sums over
 // channels become 9 matrix products on the transformed arrays.
 
-// winogradFits reports whether the products of a geometry can go this way, and
-// are large enough to gain from it.
+// winogradFits reports whether a geometry allows this method, and is large enough to gain from it.
 func winogradFits(g *geometry) bool {
 	return g.kernel == 4 && g.stride == 2 && g.bigC%16 == 0 && g.smallC%16 == 0 &&
 		g.smallH%2 == 0 && g.smallW%2 == 0 && g.bigH == 2*g.smallH && g.bigW == 2*g.smallW && g.pad%2 == 1
 }
 
-// winograd is what the three products share.
+// winograd is the common part of the three products.
 type winograd struct {
 	g      *geometry
 	tilesY int // blocks of 2x2 small pixels
@@ -31,10 +30,10 @@ func newWinograd(g *geometry) winograd {
 	return winograd{g: g, tilesY: g.smallH / 2, tilesX: g.smallW / 2}
 }
 
-// tiles is how many blocks a chunk of images has.
+// tiles returns the number of blocks of a chunk of images.
 func (w *winograd) tiles(images int) int { return images * w.tilesY * w.tilesX }
 
-// rowTable lists the offsets of n rows of a length.
+// rowTable lists the offsets of n rows of a given length.
 func rowTable(n, length int) []int {
 	rows := make([]int, n)
 	for i := range rows {
@@ -69,7 +68,7 @@ func newWinogradGather(g *geometry) *winogradGather {
 	return p
 }
 
-// depth is the length of the sums: the channels of all four phases.
+// depth returns the length of the sums: the channels of all four phases.
 func (p *winogradGather) depth() int { return 4 * p.g.bigC }
 
 func (p *winogradGather) parts() int { return 4 }
@@ -240,7 +239,7 @@ func (p *winogradGradient) prepare() {
 
 func (p *winogradGradient) depth() int { return 4 * p.g.bigC }
 
-// size is the length of the sums of one group.
+// size returns the length of the sums of one group.
 func (p *winogradGradient) size() int { return 9 * p.depth() * p.g.smallC }
 
 func (p *winogradGradient) scratch() (inputs, products int) {
@@ -273,7 +272,7 @@ func (p *winogradGradient) run(s *convWorker, small []float32, _, line, size, im
 	}
 }
 
-// gradientChannels is how many channels of the big image are one part of total.
+// gradientChannels is the number of channels of the big image in a part of total.
 const gradientChannels = 8
 
 func (p *winogradGradient) parts() int { return 4 * p.g.bigC / gradientChannels }

@@ -15,7 +15,7 @@ type winogradNarrow struct {
 	cRows   []int
 }
 
-// winogradNarrowFits reports whether the geometry can go this way and gains from it.
+// winogradNarrowFits reports whether a geometry allows this method, and gains from it.
 func winogradNarrowFits(g *geometry) bool {
 	return g.kernel == 4 && g.stride == 2 && g.bigC >= 2 && g.bigC <= 4 && g.smallC%16 == 0 && g.pad == 1 &&
 		g.bigH == 2*g.smallH && g.bigW == 2*g.smallW

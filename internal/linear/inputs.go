@@ -14,32 +14,32 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Inputs are rows of inputs, prepared for any number of logistic regressions of them.
+// Inputs are rows of inputs, prepared for any number of logistic regressions.
 //
-// Columns are centred, scaled and multiplied by a matrix that makes them uncorrelated, with
-// variance 1: u = R'^-1 (x - centre)/scale, where R'R is their correlation. The regressions are
-// of u, in single precision, which loses nothing by this, whatever the columns' sizes and
-// correlations. The penalty of weights of u is the quadratic form of those of x; many columns are turned to its axes.
+// Columns are centred, scaled and whitened: u = R'^-1 (x - centre)/scale, where R'R is their
+// correlation. The regressions are of u in single precision, which loses no accuracy, whatever the
+// sizes and correlations of the columns. The penalty of weights of u is the quadratic form of those of
+// x; with many columns, u is rotated to its axes.
 type Inputs struct {
 	columns  int
 	centre   []float64
-	scale    []float64 // 0 of a constant column
+	scale    []float64 // 0: a constant column
 	pivot    []int     // columns in the order of R
-	rank     int       // rows of R: columns that are not linear functions of others
+	rank     int       // rows of R: linearly independent columns
 	factor   *mat.TriDense
-	turn     *mat.Dense    // rank x rank, a rotation of u that makes the penalty diagonal; nil: it is not turned
-	back     *mat.Dense    // columns x rank: weights of x - centre from weights of u, with the least penalty
-	penalty  *mat.SymDense // of weights of u, before they are turned
-	diagonal []float64     // of turned weights, if they are
+	turn     *mat.Dense    // rank x rank rotation of u that makes the penalty diagonal; nil: none
+	back     *mat.Dense    // columns x rank: weights of x - centre with the least penalty, from weights of u
+	penalty  *mat.SymDense // of weights of u before the rotation
+	diagonal []float64     // penalty of rotated weights
 	rows     *kernel.Rows
 
-	// Some rows, and the products of every two of their columns, tell second derivatives; nil
-	// if there are too many columns for that to pay.
+	// A sample of rows, and the products of every two of their columns, for second derivatives; nil if
+	// there are too many columns for this to pay.
 	sample, products *kernel.Rows
 }
 
-// The limits of what is prepared: relative variance of a column that others do not tell,
-// sizes of columns, rows of the sample, and columns that have one.
+// Limits of the preparation: relative variance of an independent column, sizes of columns, rows of the
+// sample, and columns that have one.
 const (
 	leastVariance = 1e-12
 	extreme       = 1e60
@@ -47,7 +47,7 @@ const (
 	sharpest      = 32
 )
 
-// NewInputs prepares finite inputs, row by row.
+// NewInputs prepares finite inputs in row-major order.
 func NewInputs(x []float64, columns int) (*Inputs, error) {
 	if columns < 1 || len(x) == 0 || len(x)%columns != 0 {
 		return nil, fmt.Errorf("logistic regression: %d inputs of %d columns; want whole rows, and at least one", len(x), columns)
@@ -69,7 +69,7 @@ func NewInputs(x []float64, columns int) (*Inputs, error) {
 	return in, nil
 }
 
-// standardise finds centres and scales, and returns the standardised columns.
+// standardise computes centres and scales, and returns the standardised columns.
 func (in *Inputs) standardise(x []float64) []float64 {
 	d := in.columns
 	n := len(x) / d
@@ -79,7 +79,7 @@ func (in *Inputs) standardise(x []float64) []float64 {
 		for i := c; i < len(x); i += d {
 			low, high = min(low, x[i]), max(high, x[i])
 		}
-		size := high/2 - low/2 // halves, as the range may overflow
+		size := high/2 - low/2 // halves: the range may overflow
 		if !(size > 0) {
 			return
 		}
@@ -102,8 +102,8 @@ func (in *Inputs) standardise(x []float64) []float64 {
 	return z
 }
 
-// whiten factors the correlation of the columns, the largest of them first, so that what is small
-// does not blur what is not. Columns that those before them tell are left out of R.
+// whiten factors the correlation of the columns, largest first, which keeps small components accurate.
+// Columns that depend on earlier ones are left out of R.
 func (in *Inputs) whiten(z []float64, n int) error {
 	d := in.columns
 	var s mat.SymDense
@@ -114,7 +114,7 @@ func (in *Inputs) whiten(z []float64, n int) error {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(in.scale[b], in.scale[a]) })
 	var kept, others []int
-	columns := make([][]float64, d) // of R, as far as they are not 0
+	columns := make([][]float64, d) // columns of R up to the diagonal
 	for _, c := range order {
 		column := make([]float64, len(kept), len(kept)+1)
 		rest := s.At(c, c)
@@ -146,10 +146,10 @@ func (in *Inputs) whiten(z []float64, n int) error {
 	return in.weigh(others, columns)
 }
 
-// weigh finds the weights of x with the least penalty that those of u stand for, and that penalty.
+// weigh computes the weights of x with the least penalty for weights of u, and this penalty.
 func (in *Inputs) weigh(others []int, columns [][]float64) error {
 	d, r := in.columns, in.rank
-	inverse := make([]float64, d) // of the scales
+	inverse := make([]float64, d) // reciprocals of the scales
 	for c, s := range in.scale {
 		inverse[c] = 1
 		if s > 0 {
@@ -190,8 +190,8 @@ func (in *Inputs) weigh(others []int, columns [][]float64) error {
 	return nil
 }
 
-// rotate turns u to where the penalty is diagonal. Then the diagonal metric of many columns is the whole bound, also where
-// columns are so correlated that the penalty decides about most directions.
+// rotate turns u so that the penalty is diagonal. With many columns, the diagonal metric is then the
+// whole bound, also where correlations leave most directions to the penalty.
 func (in *Inputs) rotate() error {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(in.penalty, true) {
@@ -208,7 +208,7 @@ func (in *Inputs) rotate() error {
 	return nil
 }
 
-// leastSquares takes from every column of x what the columns of null explain of it.
+// leastSquares subtracts from every column of x its projection on the columns of null.
 func leastSquares(x, null *mat.Dense) error {
 	var square mat.SymDense
 	square.SymOuterK(1, null.T())
@@ -226,7 +226,7 @@ func leastSquares(x, null *mat.Dense) error {
 	return nil
 }
 
-// isCondition says that a result is there, but maybe not to all digits.
+// isCondition reports whether an error only warns of lost digits.
 func isCondition(err error) bool {
 	_, ok := err.(mat.Condition)
 	return ok
@@ -259,7 +259,7 @@ func (in *Inputs) uncorrelated(z []float64, n int) []float64 {
 	return u
 }
 
-// choose takes the sample: rows with about equal distances, but out of step with any grid.
+// choose selects the sample: rows at about equal distances, out of step with any grid.
 func (in *Inputs) choose(u []float64, n int) {
 	m, r := min(n, sampleRows), in.rank
 	in.sample, in.products = kernel.NewRows(m, r), kernel.NewRows(m, (r+1)*(r+2)/2)

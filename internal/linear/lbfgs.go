@@ -2,23 +2,24 @@ package linear
 
 import "math"
 
-// memory is how many steps L-BFGS remembers.
+// memory is the number of steps that L-BFGS keeps.
 const memory = 20
 
-// patience is how many steps may go by without a smaller gradient: more of them follow rounding only.
+// patience is the number of steps without a smaller gradient that ends the search: later ones follow
+// rounding only.
 const patience = 50
 
 // step is a step of L-BFGS: the change of the point and of the gradient.
 type step struct{ s, y []float64 }
 
-// minimise finds where the gradient, as steepest measures it, is no larger than tolerance, from x on, by L-BFGS
-// (Nocedal and Wright 2006, algorithm 7.5), and says whether it did.
+// minimise runs L-BFGS (Nocedal and Wright 2006, algorithm 7.5) from x until the gradient, as steepest
+// measures it, is at most tolerance, and reports whether it got there.
 func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) ([]float64, bool) {
 	x = append([]float64(nil), x...)
 	g, next, slope := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
 	value, _ := f.at(x, g)
 	best, flattest, since := append([]float64(nil), x...), math.Inf(1), 0
-	stuck := false // where rounding hides the way
+	stuck := false // rounding hides the descent
 	var steps []step
 	for i := range iterations {
 		if f.ctx.Err() != nil {
@@ -31,7 +32,7 @@ func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) (
 		if stuck = i-since > patience; stuck || flattest <= tolerance {
 			break
 		}
-		if i >= 4 && i&(i-1) == 0 { // the first steps are too far from the end for it
+		if i >= 4 && i&(i-1) == 0 { // not in the first steps, which are too far from the minimum
 			f.sharpen(x)
 		}
 		direction := descent(f, g, steps)
@@ -60,8 +61,8 @@ func minimise(f *logisticLoss, x []float64, iterations int, tolerance float64) (
 	return best, flattest <= tolerance || stuck && flattest <= 100*tolerance
 }
 
-// along goes from x, where the objective has a value and a slope in the direction, to where it is less, and
-// returns its value there; or says that there is no such place.
+// along searches a direction from x, where the objective has a value and a slope, for a lower
+// objective. It returns the value there, and whether there is such a place.
 func (f *logisticLoss) along(x, direction []float64, value, down float64, next, slope []float64) (v float64, ok bool) {
 	for length := 1.0; length > 1e-10 && down < 0; length /= 2 {
 		for i := range x {
@@ -71,7 +72,8 @@ func (f *logisticLoss) along(x, direction []float64, value, down float64, next, 
 		if v, noise = f.at(next, slope); v <= value+1e-4*length*down {
 			return v, true
 		}
-		// near the end, rounding hides what is won, but slopes still tell (Hager and Zhang 2005, section 4)
+		// near the minimum rounding hides the decrease, but slopes still show it (Hager and Zhang
+		// 2005, section 4)
 		if v <= value+noise && dot(slope, direction) <= -0.9*down {
 			return v, true
 		}
@@ -79,7 +81,7 @@ func (f *logisticLoss) along(x, direction []float64, value, down float64, next, 
 	return value, false
 }
 
-// descent is minus the gradient times the approximate inverse of the second derivatives.
+// descent returns minus the approximate inverse of the second derivatives times the gradient.
 func descent(f *logisticLoss, g []float64, steps []step) []float64 {
 	q := append([]float64(nil), g...)
 	a := make([]float64, len(steps))

@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// Logistic is a fitted logistic regression: multinomial, or for two classes a single
-// logit, which is the difference of the two.
+// Logistic is a fitted logistic regression: multinomial or, for two classes, a single logit, the
+// difference of the two.
 type Logistic struct {
 	Classes   []int // the labels, ascending
 	Converged bool
 	columns   int
 	outputs   int
 	centre    []float64
-	weights   []float64 // columns+1 rows of outputs, of x - centre; the last row is the intercept
+	weights   []float64 // columns+1 rows of outputs, for x - centre; the last row is the intercept
 }
 
-// FitLogistic finds weights with the least
+// FitLogistic minimises
 //
 //	1/2 |W|^2 + c sum over rows of -ln p(label)
 //
-// where the intercepts are not penalised, within so many iterations. The inputs are finite,
-// row by row. See [Inputs.Fit].
+// over the weights, in at most the given number of iterations; the intercepts are not penalised.
+// Inputs are finite, in row-major order. See [Inputs.Fit].
 func FitLogistic(ctx context.Context, x []float64, columns int, labels []int, c float64, iterations int) (*Logistic, error) {
 	in, err := NewInputs(x, columns)
 	if err != nil {
@@ -32,12 +32,12 @@ func FitLogistic(ctx context.Context, x []float64, columns int, labels []int, c 
 	return in.Fit(ctx, labels, c, iterations)
 }
 
-// Fit fits one regression by L-BFGS. The metric that starts the search is a bound of the second
-// derivatives (Böhning 1992), and later these themselves, from some rows and without those between
-// classes. It ends where no derivative by the weights of uncorrelated inputs exceeds
-// 1e-6 + c min(1e-9 n^2, 3e-6 n), of many columns in units in which the penalty
-// counts no more than the loss. Losses and gradients of rows are in single precision, their sums in
-// double precision, and the result does not depend on the number of threads.
+// Fit fits one regression by L-BFGS. The metric of the search is first an upper bound of the second
+// derivatives (Böhning 1992), later the second derivatives of each output alone, from a sample of
+// rows. It ends where no derivative by the weights of uncorrelated inputs exceeds 1e-6 + c min(1e-9
+// n^2, 3e-6 n); with many columns, in units in which the penalty counts no more than the loss. Losses
+// and gradients of rows are in single precision, their sums in double precision; the result does not
+// depend on the number of threads.
 func (in *Inputs) Fit(ctx context.Context, labels []int, c float64, iterations int) (*Logistic, error) {
 	path, err := in.Path(ctx, labels, []float64{c}, iterations)
 	if err != nil {
@@ -46,7 +46,8 @@ func (in *Inputs) Fit(ctx context.Context, labels []int, c float64, iterations i
 	return path[0], nil
 }
 
-// Path fits a regression for each weight of the loss, from where the one before ended. It ends with the context.
+// Path fits a regression for each weight of the loss, each from the end of the one before. The end of
+// the context stops it.
 func (in *Inputs) Path(ctx context.Context, labels []int, weights []float64, iterations int) ([]*Logistic, error) {
 	n := in.rows.Count
 	if len(labels) != n {
@@ -87,7 +88,7 @@ func (in *Inputs) Path(ctx context.Context, labels []int, weights []float64, ite
 	return path, nil
 }
 
-// take makes weights of x - centre of those of uncorrelated inputs.
+// take converts weights of uncorrelated inputs to weights of x - centre.
 func (m *Logistic) take(in *Inputs, x []float64) {
 	width := in.rows.Columns
 	for j := range m.outputs {
@@ -118,7 +119,7 @@ func (m *Logistic) Probabilities(x, dst []float64) {
 	softmax(dst[:m.outputs])
 }
 
-// Predict is the most probable label of a row of inputs; of equal ones the first.
+// Predict returns the most probable label of a row of inputs; ties go to the first label.
 func (m *Logistic) Predict(x, scratch []float64) int {
 	if len(m.Classes) == 1 {
 		return m.Classes[0]

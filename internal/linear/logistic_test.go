@@ -23,8 +23,8 @@ func sample(seed uint64, n, d, classes int) (x []float64, labels []int) {
 	return x, labels
 }
 
-// slopes is the gradient of the objective at a fit, in double precision, by weight as they
-// are stored, and the size of what is added up for each.
+// slopes returns the gradient of the objective at a fit in double precision, in the order of the
+// weights, and the sum of the absolute terms of each element.
 func slopes(m *Logistic, x []float64, labels []int, c float64) (g, size []float64) {
 	d, k := m.columns, m.outputs
 	g, size = make([]float64, len(m.weights)), make([]float64, len(m.weights))
@@ -49,7 +49,7 @@ func slopes(m *Logistic, x []float64, labels []int, c float64) (g, size []float6
 	return g, size
 }
 
-// alike makes columns of the first five, which are of about one size, each with a little of its own.
+// alike makes columns that nearly repeat the first five, all of about one size.
 func alike(row []float64) {
 	for c := range row {
 		row[c] /= math.Pow(4, float64(c))
@@ -66,7 +66,7 @@ func TestLogisticGradient(t *testing.T) {
 		n, d, classes int
 		change        func(row []float64)
 		c             float64
-		tolerance     float64 // of a slope in parts of what it is the sum of
+		tolerance     float64 // of a slope, relative to the size of its terms
 	}{
 		{"two classes", 150, 4, 2, func([]float64) {}, 0.7, 1e-5},
 		{"three", 150, 4, 3, func([]float64) {}, 0.7, 1e-5},
@@ -103,7 +103,7 @@ func TestLogisticGradient(t *testing.T) {
 func TestLossSlopes(t *testing.T) {
 	for _, test := range []struct {
 		classes, d int
-		diagonal   bool // the penalty is one on the axes of many columns
+		diagonal   bool // the penalty is diagonal, as with many columns
 	}{{2, 3, false}, {5, 3, false}, {2, 60, true}, {3, 60, true}} {
 		classes, d := test.classes, test.d
 		x, labels := sample(uint64(classes), 300, d, classes)
@@ -146,7 +146,7 @@ func TestLossSlopes(t *testing.T) {
 	}
 }
 
-// A step is taken where it wins enough (Armijo's condition), and halved just beyond.
+// A step is taken where it satisfies Armijo's condition, and halved just beyond.
 func TestLineSearch(t *testing.T) {
 	x, labels := sample(3, 300, 3, 3)
 	in, err := NewInputs(x, 3)
@@ -165,7 +165,7 @@ func TestLineSearch(t *testing.T) {
 		from[i] = float64(i%3 - 1)
 	}
 	value, _ := f.at(from, g)
-	won := func(length float64) float64 { // what a step along minus the gradient wins beyond what is asked for
+	won := func(length float64) float64 { // decrease along minus the gradient beyond Armijo's condition
 		for i := range from {
 			next[i] = from[i] - length*g[i]
 		}
@@ -196,7 +196,7 @@ func TestLineSearch(t *testing.T) {
 	}
 }
 
-// Of columns that say the same, the weights with the least penalty are shared out by their sizes.
+// Equal columns share the weights of least penalty by their sizes.
 func TestLogisticLeastPenalty(t *testing.T) {
 	x, labels := sample(3, 200, 1, 3)
 	twice := make([]float64, 2*len(x))
@@ -214,7 +214,7 @@ func TestLogisticLeastPenalty(t *testing.T) {
 	}
 }
 
-// What tells the labels may be a small difference of large columns.
+// Labels may depend on a small difference of large columns.
 func TestLogisticSmallDifference(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	var x []float64
@@ -239,7 +239,7 @@ func TestLogisticSmallDifference(t *testing.T) {
 	}
 }
 
-// Regressions of a path are those that are fitted alone.
+// Regressions of a path equal those fitted alone.
 func TestLogisticPath(t *testing.T) {
 	x, labels := sample(8, 500, 3, 4)
 	in, err := NewInputs(x, 3)

@@ -12,28 +12,28 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// logisticLoss is the objective of a logistic regression of uncorrelated inputs. Weights
-// are output by output, the intercept last.
+// logisticLoss is the objective of a logistic regression of uncorrelated inputs. Weights are stored
+// output by output, the intercept last.
 type logisticLoss struct {
 	ctx context.Context // ends the search
 
 	in      *Inputs
 	outputs int
 	c       float64
-	own     []float64 // of every output the sum of the rows with its label
-	metric  []block   // blocks of the second derivatives: of every output, or one for all
-	units   []float64 // of many columns: what steepest multiplies derivatives by
+	own     []float64 // by output: sum of the rows with its label
+	metric  []block   // blocks of the second derivatives: by output, or one for all
+	units   []float64 // with many columns: factors of the derivatives in steepest
 	parts   []lossPart
 	free    chan *lossScratch
 }
 
-// lossPart is what a part of the rows adds: whoever sums it up, and parts are added in order.
+// lossPart is the contribution of a part of the rows; parts are added in order.
 type lossPart struct {
 	value, size float64
 	slope       []float64
 }
 
-// lossScratch is what one goroutine needs.
+// lossScratch is the scratch of one goroutine.
 type lossScratch struct {
 	linear           *kernel.Linear
 	tiles, slopes    []float32
@@ -41,7 +41,7 @@ type lossScratch struct {
 	ones, zeros      []float32 // by lane, and by output
 }
 
-// The parts of the rows: their number at most, and how many blocks are held at a time.
+// Limits of the parts of the rows: their number, and the blocks held at a time.
 const (
 	lossParts  = 32
 	lossBlocks = 4
@@ -74,7 +74,7 @@ func newLogisticLoss(ctx context.Context, in *Inputs, classes []int, outputs int
 	return f
 }
 
-// scratch is one that is free, or a new one.
+// scratch returns a free scratch, or a new one.
 func (f *logisticLoss) scratch() *lossScratch {
 	select {
 	case s := <-f.free:
@@ -89,7 +89,7 @@ func (f *logisticLoss) scratch() *lossScratch {
 	return s
 }
 
-// single is weights in single precision, with room for those of a whole tile.
+// single returns weights in single precision, padded to a whole tile.
 func (f *logisticLoss) single(w []float64) []float32 {
 	s := make([]float32, (f.outputs+7)/8*8*f.in.rows.Columns)
 	for i, v := range w {
@@ -128,7 +128,7 @@ func (f *logisticLoss) at(w, gradient []float64) (value, noise float64) {
 	return value + f.addPenalty(w, gradient), 1e-7 * f.c * noise
 }
 
-// addPenalty adds the gradient of the penalty, which it returns.
+// addPenalty adds the penalty's gradient, and returns the penalty.
 func (f *logisticLoss) addPenalty(w, gradient []float64) (value float64) {
 	r, width := f.in.rank, f.in.rows.Columns
 	if r == 0 {
@@ -157,7 +157,7 @@ func (f *logisticLoss) addPenalty(w, gradient []float64) (value float64) {
 	return value
 }
 
-// part sums up one part of the rows: the logarithms of the sums of exponentials, and their slopes.
+// part sums over a part of the rows the logarithms of the sums of exponentials, and their slopes.
 func (f *logisticLoss) part(part int, w []float32, s *lossScratch) {
 	p := &f.parts[part]
 	p.value, p.size = 0, 0
@@ -183,8 +183,8 @@ func (f *logisticLoss) part(part int, w []float32, s *lossScratch) {
 	}
 }
 
-// expect turns logits of rows into probabilities, and returns the sum over the rows of the logarithm
-// of the sum of exponentials, and the sum of its sizes.
+// expect replaces the logits of rows by probabilities. It returns the sum over the rows of the
+// logarithm of the sum of exponentials, and the sum of its absolute values.
 func (f *logisticLoss) expect(tile []float32, rows int, s *lossScratch) (value, size float64) {
 	if f.outputs == 1 {
 		copy(s.sum, tile[:kernel.PairLanes])

@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// bound makes the metric the bound of the second derivatives: n/2 for each weight of
-// several logits, and n/4 of one, and the penalty's, which of many columns is diagonal.
+// bound sets the metric to the upper bound of the second derivatives: n/2 per weight of several
+// logits, n/4 of one, plus the penalty's. It is diagonal for many columns.
 func (f *logisticLoss) bound() error {
 	curvature := 0.5 * f.c * float64(f.in.rows.Count)
 	if f.outputs == 1 {
@@ -39,7 +39,7 @@ func (f *logisticLoss) bound() error {
 	return fmt.Errorf("logistic regression: the inputs' columns differ too much in size")
 }
 
-// penalise adds the second derivatives of the penalty, and a number to the diagonal.
+// penalise adds the penalty's second derivatives, and a number to the diagonal.
 func (f *logisticLoss) penalise(s *mat.SymDense, diagonal float64) {
 	for a := range f.in.rank {
 		for b := a; b < f.in.rank; b++ {
@@ -51,7 +51,7 @@ func (f *logisticLoss) penalise(s *mat.SymDense, diagonal float64) {
 	}
 }
 
-// sharpen makes the metric the second derivatives at w of every output alone, from the sample.
+// sharpen sets the metric to the second derivatives at w of each output alone, from the sample.
 func (f *logisticLoss) sharpen(w []float64) {
 	if f.in.sample == nil {
 		return
@@ -82,7 +82,7 @@ func (f *logisticLoss) sharpen(w []float64) {
 				at++
 			}
 		}
-		f.penalise(h, 1e-6*f.c*float64(in.rows.Count)) // where no row is in doubt
+		f.penalise(h, 1e-6*f.c*float64(in.rows.Count)) // keeps h positive definite where all rows are certain
 		var ok bool
 		if blocks[j], ok = newBlock(h); !ok {
 			return
@@ -91,8 +91,8 @@ func (f *logisticLoss) sharpen(w []float64) {
 	f.metric = blocks
 }
 
-// steepest is the largest derivative: by weights of uncorrelated inputs or, of many columns, by
-// weights in such units that the bound of all second derivatives is that of the loss.
+// steepest returns the largest absolute derivative by weights of uncorrelated inputs or, with many
+// columns, by weights in units in which the bound of all second derivatives is that of the loss.
 func (f *logisticLoss) steepest(g []float64) (most float64) {
 	for i, v := range g {
 		if f.units != nil {
@@ -103,7 +103,7 @@ func (f *logisticLoss) steepest(g []float64) (most float64) {
 	return most
 }
 
-// precondition replaces g by the metric's inverse times g.
+// precondition replaces g by the inverse of the metric times g.
 func (f *logisticLoss) precondition(g []float64) {
 	width := f.in.rows.Columns
 	for j := range f.outputs {
@@ -111,8 +111,8 @@ func (f *logisticLoss) precondition(g []float64) {
 	}
 }
 
-// block is U of a matrix U'U, row by row, or the diagonal of a matrix that has no more. It is
-// solved here because blocks are too small for what a call of a library costs.
+// block is U of a matrix U'U, in row-major order, or the diagonal of a diagonal matrix. It is solved
+// here: blocks are too small for a library call to pay.
 type block struct {
 	size     int
 	u        []float64

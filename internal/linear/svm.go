@@ -8,8 +8,8 @@ import (
 	"sort"
 )
 
-// Column is one input of a support vector machine, sorted and summed up, for any
-// number of classifications of its rows.
+// Column is one input of a support vector machine, sorted and with prefix sums, for any number of
+// classifications of its rows.
 type Column struct {
 	x      []float64 // by row, as (x - centre)/scale
 	order  []int32   // rows, by x
@@ -42,18 +42,18 @@ func NewColumn(x []float64) *Column {
 	return c
 }
 
-// Line is the decision w x + b.
+// Line is the decision function w x + b.
 type Line struct{ W, B float64 }
 
-// Classify fits one linear support vector machine for every class present among the
-// labels 0 to classes-1 of the rows, against all others. With y = 1 for the class and -1 for the others, it is the
-// exact minimum of
+// Classify fits one linear support vector machine against all others for every class present among the
+// labels 0 to classes-1 of the rows. With y = 1 for the class and -1 for the others, it is the exact
+// minimum of
 //
 //	1/2 (w^2 + b^2) + sum over rows of c max(0, 1 - y (w x + b))^2
 //
-// where c is cost * rows/(classes present * rows of the class) for the class and, as
-// in liblinear, cost alone for the others. For two classes there is one machine, with both weighted. It returns
-// a function from x to the predicted label; classes with equal decisions go to the first.
+// where c is cost * rows/(classes present * rows of the class) for the class and, as in liblinear,
+// cost for the others. Two classes have one machine, with both weighted. Classify returns a function
+// from x to the predicted label; ties go to the first class.
 func (c *Column) Classify(labels []int, classes int, cost float64) func(x float64) int {
 	rows := make([][]int32, classes)
 	for _, i := range c.order {
@@ -99,10 +99,10 @@ func (c *Column) Classify(labels []int, classes int, cost float64) func(x float6
 	}
 }
 
-// at is the decision for a number that is not yet centred.
+// at returns the decision for a number before centring.
 func (l Line) at(c *Column, x float64) float64 { return l.W*((x-c.centre)/c.scale) + l.B }
 
-// moments of sorted numbers: of the first i of them, the sums of x and x^2.
+// moments are prefix sums of sorted numbers: of x and x^2 over the first i.
 type moments struct {
 	x      []float64
 	s1, s2 []float64
@@ -118,10 +118,10 @@ func (c *Column) moments(rows []int32) moments {
 	return m
 }
 
-// sums are the number of some rows and their sums of x and x^2.
+// sums are a number of rows and their sums of x and x^2.
 type sums struct{ n, s1, s2 float64 }
 
-// violating sums up the rows with y (w x + b) < 1.
+// violating sums over the rows with y (w x + b) < 1.
 func (m moments) violating(y float64, l Line) sums {
 	n := len(m.x)
 	if n == 0 {
@@ -141,7 +141,7 @@ func (m moments) violating(y float64, l Line) sums {
 	return sums{float64(last - first), m.s1[last] - m.s1[first], m.s2[last] - m.s2[first]}
 }
 
-// problem is one machine: rows yes against the rows no that are not among without.
+// problem is one machine: the rows yes against the rows no, except those of without.
 type problem struct {
 	column           *Column
 	yes, no, without moments
@@ -153,13 +153,13 @@ type state struct {
 	value, gw, gb, ww, wb, bb float64
 }
 
-// at adds what the two sides lose. In centred numbers, with w' = w scale and
-// b' = b + w centre, the penalty is 1/2 ((w'/scale)^2 + (b' - w' centre/scale)^2).
+// at adds the losses of both sides to the penalty. In centred numbers, with w' = w scale and b' = b +
+// w centre, the penalty is 1/2 ((w'/scale)^2 + (b' - w' centre/scale)^2).
 func (p *problem) at(l Line) (s state) {
 	c := p.column
 	a, r := min(1/c.scale, 1e100), c.centre/c.scale // the square is finite
 	if p.constant() {
-		// the best w for a given b' leaves b'^2/(1 + centre^2)
+		// the best w for a given b' leaves the penalty b'^2/(1 + centre^2)
 		q := 1 / math.Hypot(1, c.centre)
 		s.value = (l.W*l.W + q*l.B*q*l.B) / 2
 		s.gw, s.gb, s.ww, s.bb = l.W, q*q*l.B, 1, q*q
@@ -190,8 +190,8 @@ func (s *state) add(m sums, y, cost float64, l Line) {
 	s.bb += 2 * cost * m.n
 }
 
-// solve finds the minimum by Newton's method. The objective is strictly convex and
-// quadratic between finitely many bends, so that it ends after finitely many steps.
+// solve finds the minimum by Newton's method. The objective is strictly convex and quadratic between
+// finitely many bends, so that finitely many steps suffice.
 func (p *problem) solve() (l Line) {
 	s := p.at(l)
 	for range 200 {

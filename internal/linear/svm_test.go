@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// objective is the definition, in w and b of the numbers as they are.
+// objective is the definition, in w and b of the original numbers.
 func objective(x []float64, labels []int, class int, costYes, costNo, w, b float64) float64 {
 	v := (w*w + b*b) / 2
 	for i, x := range x {

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine is the least of the machine's memory, that of its control group, and the limit of the address space.
+// machine returns the least of the machine's memory, the limit of its control group, and the limit of
+// the address space.
 func machine() float64 {
 	least := math.Inf(1)
 	var info unix.Sysinfo_t

@@ -2,5 +2,5 @@
 
 package memory
 
-// machine is not known here: what a process can address, on the machines that there are.
+// machine returns an upper bound: the memory of the machine is unknown here.
 func machine() float64 { return 1 << 40 }

@@ -1,5 +1,5 @@
-// Package memory refuses work that would need more memory than the machine has, before it begins: the
-// system ends a program that runs out of memory without a message.
+// Package memory refuses work that needs more memory than the machine has before it begins: the system
+// kills a program that runs out of memory without a message.
 package memory
 
 import (
@@ -11,11 +11,12 @@ import (
 // Machine returns the memory in bytes that this process may use; +Inf if that is unknown.
 func Machine() float64 { return machine() }
 
-// Share is the part of the machine's memory that is given away: the collector and the system need the rest.
+// Share is the usable fraction of the machine's memory; the garbage collector and the system need the
+// rest.
 const Share = 0.8
 
-// Check returns an error if something would take so many bytes and the machine has less to give away, besides what
-// is in use. It looks at what is in use only where that could matter.
+// Check returns an error if something would take more bytes than are usable besides those in use. It
+// measures the use only where that could matter.
 func Check(what string, bytes float64) error {
 	have := Machine()
 	if bytes <= have*Share/8 {
@@ -34,7 +35,7 @@ func Check(what string, bytes float64) error {
 	return fmt.Errorf("%s would take %s of memory%s; this machine has %s, of which %.0f %% can be used", what, text(bytes), used, text(have), 100*Share)
 }
 
-// Product multiplies sizes without an overflow.
+// Product multiplies sizes without overflow.
 func Product[T int | int32 | int64](sizes ...T) float64 {
 	n := 1.0
 	for _, s := range sizes {
@@ -43,7 +44,7 @@ func Product[T int | int32 | int64](sizes ...T) float64 {
 	return n
 }
 
-// text writes bytes with three digits.
+// text formats bytes with three digits.
 func text(bytes float64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	i := 0

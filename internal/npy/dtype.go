@@ -40,7 +40,7 @@ func parseDescr(descr string) (dt dtype, bigEndian bool, err error) {
 	return dt, false, fmt.Errorf("element type %q is not read; want booleans, integers or floats of at most 64 bits", descr)
 }
 
-// dtypeOf is the type that elements of a Go type are written as.
+// dtypeOf returns the element type in a file for a Go type.
 func dtypeOf[T Element]() dtype {
 	var zero T
 	name := fmt.Sprintf("%T", zero)
@@ -55,8 +55,8 @@ func dtypeOf[T Element]() dtype {
 	return dtype{}
 }
 
-// decode converts len(dst) elements. It returns the index of the first one that dst
-// cannot hold, or -1.
+// decode converts len(dst) elements. It returns the index of the first element that does not fit dst,
+// or -1.
 func decode[T Element](dst []T, raw []byte, dt dtype, bigEndian bool) int {
 	if bigEndian {
 		for element := range slices.Chunk(raw, dt.size) {

@@ -55,7 +55,7 @@ func readHeader(r io.Reader) (h Header, dt dtype, length int64, err error) {
 	return h, dt, int64(8 + size + n), nil
 }
 
-// unexpected returns what a truncated file means, or err if it is not truncated.
+// unexpected returns the error truncated for an early end of the file, else err.
 func unexpected(err, meaning error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return meaning
@@ -114,8 +114,7 @@ func parseHeader(text string) (h Header, dt dtype, err error) {
 	return h, dt, p.err
 }
 
-// parser reads the little of Python's syntax that headers use. After an error all
-// its methods do nothing.
+// parser reads the subset of Python's syntax that headers use. After an error its methods do nothing.
 type parser struct {
 	text string
 	err  error

@@ -35,7 +35,7 @@ type Header struct {
 	BigEndian bool
 }
 
-// Element is what arrays are read into and written from.
+// Element is a Go type of elements that are read or written.
 type Element interface {
 	bool | int8 | int16 | int32 | int64 | int | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
@@ -85,14 +85,14 @@ func ReadFile[T Element](path string) (*Array[T], error) {
 	return a, err
 }
 
-// ReadAll reads the elements that r has left; if none were read before, the result
-// has the array's shape, otherwise one dimension.
+// ReadAll reads the remaining elements. The result has the shape of the array if none were read
+// before, otherwise one dimension.
 func ReadAll[T Element](r *Reader) (*Array[T], error) {
 	shape := r.Shape
 	if r.left != r.Len() {
 		shape = []int{r.left}
 	}
-	// The size may be a lie where it could not be checked: let the data grow as it comes.
+	// An unchecked size may be wrong: the data grows as it is read.
 	const block = 1 << 20
 	data := []T{}
 	if r.sizeKnown {
@@ -143,7 +143,7 @@ func Read[T Element](r *Reader, dst []T) error {
 	return nil
 }
 
-// count returns the number of elements of a shape, refusing what cannot be.
+// count returns the number of elements of a shape, or an error if there can be no such array.
 func count(shape []int, size int) (int, error) {
 	if len(shape) > 32 {
 		return 0, fmt.Errorf("%d dimensions; at most 32 are possible", len(shape))

@@ -175,7 +175,7 @@ func TestInexact(t *testing.T) {
 	check(Read(floats(1), make([]bool, 2)), "x.npy: element 0 of a float64 array does not fit into bool")
 	check(Read(write(Write(&file, []int{1}, []uint64{math.MaxUint64})), make([]int64, 1)), "x.npy: element 0 of a uint64 array does not fit into int64")
 	check(Read(write(Write(&file, []int{1}, []int64{-1})), make([]uint64, 1)), "x.npy: element 0 of a int64 array does not fit into uint64")
-	odd := func(at int) *Reader { // a bool array with a byte that is none
+	odd := func(at int) *Reader { // a bool array with an invalid byte
 		err := Write(&file, []int{3}, []bool{true, false, true})
 		file.Bytes()[file.Len()-3+at] = 2
 		return write(err)
@@ -277,8 +277,8 @@ func TestHostileHeaders(t *testing.T) {
 	}
 }
 
-// Without a size to compare, a lie about the shape is found when the data ends, and
-// does not cost the memory that it claims.
+// Without a size to compare, a wrong shape is detected when the data ends, without allocating what it
+// claims.
 func TestHugeShapeOfStream(t *testing.T) {
 	for _, fortran := range []string{"False", "True"} {
 		file := npyFile(1, "{'descr': '<f4', 'fortran_order': "+fortran+", 'shape': (1000000, 1000000, 1000)}", 1000)
@@ -296,7 +296,7 @@ func TestHugeShapeOfStream(t *testing.T) {
 	}
 }
 
-// A damaged archive is noticed by its checksum.
+// A damaged archive is detected by its checksum.
 func TestDamagedNPZ(t *testing.T) {
 	src, err := os.ReadFile("testdata/stored.npz")
 	if err != nil {
@@ -317,7 +317,7 @@ func TestDamagedNPZ(t *testing.T) {
 	}
 }
 
-// An archive that lies about sizes costs an error, not the memory that it claims.
+// An archive with wrong sizes gives an error, without allocating what it claims.
 func TestHugeShapeInNPZ(t *testing.T) {
 	for _, claimed := range []struct{ shape, uncompressed, compressed uint64 }{
 		{1 << 58, 1<<61 + 128, 1 << 51},

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Reader gives the elements of one array in order. It is used by one goroutine.
+// Reader reads the elements of one array in order. It is used by one goroutine.
 type Reader struct {
 	Header
 	name      string
@@ -22,7 +22,7 @@ type Reader struct {
 	left      int  // elements not yet read
 	sizeKnown bool // the header was checked against the size of the file
 	transpose bool // still in Fortran order
-	checked   bool // src compares a checksum at its end
+	checked   bool // src verifies a checksum at its end
 	buf       []byte
 }
 
@@ -57,10 +57,10 @@ func openFile(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// NewReader reads an array from r. The name is for errors.
+// NewReader reads an array from r. Errors start with name.
 func NewReader(r io.Reader, name string) (*Reader, error) { return newReader(r, name, -1) }
 
-// newReader checks the header against the size of the data, if that is known.
+// newReader checks the header against the size of the data, if it is known.
 func newReader(src io.Reader, name string, size int64) (*Reader, error) {
 	h, dt, start, err := readHeader(src)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *Reader) Close() error {
 	return r.closer.Close()
 }
 
-// finish makes an archive compare its checksum, which it does at the end of a member.
+// finish makes an archive verify its checksum, which it does at the end of a member.
 func (r *Reader) finish() error {
 	if !r.checked {
 		return nil
@@ -123,7 +123,7 @@ func (r *Reader) loadFortran() error {
 		return err
 	}
 	src, dst := all.Bytes(), make([]byte, 0, want)
-	strides := make([]int, len(r.Shape)) // in the file
+	strides := make([]int, len(r.Shape)) // strides in the file
 	stride := size
 	for i, d := range r.Shape {
 		strides[i] = stride
@@ -146,7 +146,7 @@ func (r *Reader) loadFortran() error {
 	return nil
 }
 
-// NPZ is an open .npz file. Archives that are damaged, or lie about sizes, give errors.
+// NPZ is an open .npz file. A damaged archive, or one with wrong sizes, gives errors.
 type NPZ struct {
 	path string
 	file *os.File

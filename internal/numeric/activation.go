@@ -19,7 +19,7 @@ func Activate[T Float](a kernel.Activation, y, x []T) {
 	}
 }
 
-// ActivationGradient sets dx, which may be dy itself, to the gradient where the value is y.
+// ActivationGradient sets dx, which may be dy itself, to the gradient at the value y.
 func ActivationGradient[T Float](a kernel.Activation, dx, dy, y []T) {
 	if d, ok := Singles(dx); ok {
 		g, _ := Singles(dy)

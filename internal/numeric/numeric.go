@@ -1,6 +1,5 @@
-// Package numeric holds the arithmetic of vectors of float32 or float64 that operations
-// share: vectorised by package kernel for float32, plain loops for float64. Sums are of
-// float64.
+// Package numeric holds the vector arithmetic of operations in float32, vectorised by package kernel,
+// and in float64, by plain loops. Sums are float64.
 package numeric
 
 import (
@@ -12,10 +11,10 @@ import (
 // Float is an element type of operations.
 type Float interface{ float32 | float64 }
 
-// minSquare is the least squared norm that a vector is divided by.
+// minSquare is the least squared norm in a division.
 const minSquare = 1e-12
 
-// Singles returns x as a slice of float32 if that is what it is.
+// Singles returns x as a slice of float32, if it is one.
 func Singles[T Float](x []T) ([]float32, bool) {
 	p, ok := any(&x).(*[]float32)
 	if !ok {
@@ -79,7 +78,7 @@ func SquaredError[T Float](a, b []T) float64 {
 	return s
 }
 
-// Product returns sum a_i b_i, added up as is fastest.
+// Product returns sum a_i b_i, in the fastest order.
 func Product[T Float](a, b []T) float64 {
 	if x, ok := Singles(a); ok {
 		y, _ := Singles(b)

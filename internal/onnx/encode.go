@@ -21,8 +21,8 @@ const (
 	kindInts   = 7
 )
 
-// message is a protocol buffer under construction. Fields that are 0 or empty are left out, as proto3 has it,
-// unless they are written by always.
+// message is a protocol buffer under construction. Zero and empty fields are left out, as in proto3,
+// unless always writes them.
 type message []byte
 
 func (m *message) bytes(field protowire.Number, b []byte) {
@@ -39,7 +39,7 @@ func (m *message) always(field protowire.Number, n int) {
 	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.VarintType), uint64(n))
 }
 
-// Encode returns the bytes of a model, always the same of the same model.
+// Encode returns the bytes of a model; equal models give equal bytes.
 func Encode(m *Model) ([]byte, error) {
 	if err := m.Graph.check(); err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)

@@ -9,27 +9,27 @@ import (
 	"fmt"
 )
 
-// Versions of the format that are written.
+// Versions of the written format.
 const (
 	IRVersion = 8
 	Opset     = 17
 )
 
-// Any in a shape stands for a size that is known when the network runs: the number of images.
+// Any is a dimension that is known when the network runs: the number of images.
 const Any = -1
 
-// anyName is how Any is written.
+// anyName is the name of Any in a file.
 const anyName = "N"
 
-// Model is a network with what is said of it.
+// Model is a network with its origin and metadata.
 type Model struct {
-	Producer, Version string // the program that wrote it
+	Producer, Version string // the writing program
 	Doc               string
 	Metadata          map[string]string
 	Graph             Graph
 }
 
-// Graph is a network. Nodes stand after those whose results they take.
+// Graph is a network. Nodes follow the nodes whose results they take.
 type Graph struct {
 	Name            string
 	Nodes           []Node
@@ -37,7 +37,7 @@ type Graph struct {
 	Inputs, Outputs []Value
 }
 
-// Node is an operator of the standard domain with the names of the values that it takes and gives.
+// Node is an operator of the standard domain, with the names of its inputs and outputs.
 type Node struct {
 	Op, Name        string
 	Inputs, Outputs []string
@@ -52,13 +52,13 @@ type Tensor struct {
 	Ints   []int64
 }
 
-// Value is a float32 array that goes in or comes out.
+// Value is a float32 array that is an input or an output.
 type Value struct {
 	Name, Doc string
 	Shape     []int // with Any where it is not known
 }
 
-// check reports a graph that no reader takes: a value that is defined twice, or not before it is used.
+// check reports an invalid graph: a value that is defined twice, or not before its use.
 func (g *Graph) check() error {
 	known := map[string]bool{}
 	define := func(name string) error {

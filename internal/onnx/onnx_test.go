@@ -20,7 +20,7 @@ func sample() *onnx.Model {
 		}}}
 }
 
-// A model that is decoded again is the same, with the versions of the format.
+// An encoded model decodes to itself, with the versions of the format.
 func TestRoundTrip(t *testing.T) {
 	data, err := onnx.Encode(sample())
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package parallel shares the items of a loop out to a small pool of goroutines.
+// Package parallel distributes the items of a loop over a small pool of goroutines.
 package parallel
 
 import (
@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Threads is the number of goroutines that For uses at most.
+// Threads returns the largest number of goroutines of For.
 func Threads() int { return runtime.GOMAXPROCS(0) }
 
 // For calls body(worker, i) once for every i in [0, n), on up to Threads()
@@ -20,8 +20,8 @@ func Threads() int { return runtime.GOMAXPROCS(0) }
 // For allocates nothing if body is a stored function value.
 func For(n int, body func(worker, i int)) { ForWorkers(Threads(), n, body) }
 
-// ForWorkers is For with worker below a limit, for those who have scratch for so many: the
-// runtime may change GOMAXPROCS at any time.
+// ForWorkers is For with worker below a limit, for callers with scratch for a fixed number of workers:
+// GOMAXPROCS may change at any time.
 func ForWorkers(workers, n int, body func(worker, i int)) {
 	threads := min(Threads(), workers, n)
 	if threads <= 1 {
@@ -40,7 +40,7 @@ func ForWorkers(workers, n int, body func(worker, i int)) {
 	for range threads - 1 {
 		select {
 		case helpers.queue <- j:
-		default: // everyone is busy, as in nested calls: do the work here
+		default: // all helpers are busy, as in nested calls: the caller does the work
 			j.references.Add(-1)
 		}
 	}
@@ -54,18 +54,17 @@ func ForWorkers(workers, n int, body func(worker, i int)) {
 	}
 }
 
-// Panic is what For panics with: a panic of its body, which may have happened on
-// another goroutine.
+// Panic is the value that For panics with: a panic of its body, possibly on another goroutine.
 type Panic struct {
 	Value any    // of the body's panic
-	Stack []byte // of the goroutine that it happened on
+	Stack []byte // of the panicking goroutine
 	item  int64
 }
 
-// Recovered returns the panic of a value of recover() that is not nil. It is called
-// by the deferred function itself, so that the stack has the place of the panic.
+// Recovered returns the panic of a non-nil value of recover(). The deferred function itself must call
+// it, so that the stack contains the place of the panic.
 func Recovered(value any) *Panic {
-	if p, ok := value.(*Panic); ok { // of a For within the body
+	if p, ok := value.(*Panic); ok { // from a For within the body
 		return p
 	}
 	return &Panic{Value: value, Stack: debug.Stack()}
@@ -79,16 +78,16 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// spinLimit is how often the caller looks whether the others have finished before
-// it sleeps: some ten microseconds. On a busy machine a thread may be off its
-// processor for much longer, and spinning would keep it from getting back.
+// spinLimit is the number of times that the caller polls for the others before it sleeps: some ten
+// microseconds. On a busy machine a thread may be off its processor for much longer, and spinning
+// would keep it from returning.
 const spinLimit = 20000
 
-// idleLimit is how often an idle helper looks for a job before it sleeps: some ten
-// microseconds, about the time that waking it takes.
+// idleLimit is the number of times that an idle helper polls for a job before it sleeps: some ten
+// microseconds, about the time of waking it.
 const idleLimit = 3000
 
-// job is one call of For. It goes back to the pool when everyone who was handed it has let go.
+// job is one call of For. It returns to the pool when everyone who holds it has released it.
 type job struct {
 	body       func(worker, i int)
 	n          int64
@@ -100,7 +99,7 @@ type job struct {
 	awake      chan struct{}
 
 	failing sync.Mutex
-	failed  *Panic // of the smallest item that panicked
+	failed  *Panic // panic of the smallest item
 }
 
 var jobs = sync.Pool{New: func() any { return &job{awake: make(chan struct{}, 1)} }}
@@ -111,7 +110,7 @@ func (j *job) run() {
 	}
 }
 
-// work calls the body for items until none is left; true: until one panicked.
+// work calls the body for items until none is left, or one panics: then it returns true.
 func (j *job) work(worker *int) (panicked bool) {
 	i := int64(0)
 	defer func() {
@@ -157,7 +156,7 @@ func (j *job) wait() {
 	}
 	j.asleep.Store(true)
 	if j.finished.Load() == j.n && j.asleep.CompareAndSwap(true, false) {
-		return // the last one finished before it could see that someone sleeps
+		return // the last one finished before it saw a sleeper
 	}
 	<-j.awake
 }
@@ -169,7 +168,7 @@ func (j *job) release() {
 	}
 }
 
-// pool is the set of helper goroutines; they are started once and wait for jobs.
+// pool is the set of helper goroutines, which are started once and wait for jobs.
 type pool struct {
 	mutex   sync.Mutex
 	started atomic.Int32
@@ -190,9 +189,8 @@ func (p *pool) ensure(n int) {
 	}
 }
 
-// help runs jobs. Between two it looks for the next one for a while before it
-// sleeps: the sections of a training step follow each other within microseconds,
-// and waking a thread takes longer than that.
+// help runs jobs. After each it polls for the next one before it sleeps: the sections of a training
+// step follow each other within microseconds, and waking a thread takes longer than that.
 func (p *pool) help() {
 	for {
 		var j *job

@@ -24,7 +24,7 @@ func panicOf(f func()) (p any) {
 	return nil
 }
 
-// A panic of any worker is one of the caller, and the next call works.
+// A panic of any worker reaches the caller, and the next call works.
 func TestForPanics(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for name, body := range map[string]func(ran *atomic.Int32) func(int, int){

@@ -1,5 +1,5 @@
-// Package plain writes text that may come from foreign files: to terminals without control
-// characters, which begin escape sequences, and to CSV files without formulas.
+// Package plain makes text from foreign files harmless: for terminals without control characters,
+// which begin escape sequences, and for CSV files without formulas.
 package plain
 
 import (
@@ -16,15 +16,14 @@ import (
 	"golang.org/x/term"
 )
 
-// Text returns s with its control characters and bytes that are not UTF-8 written out, \x1b.
-// Line feeds and tabs stay.
+// Text returns s with control characters and invalid UTF-8 escaped, as \x1b. Line feeds and tabs stay.
 func Text(s string) string {
 	b, _ := appendPlain(nil, []byte(s), true)
 	return string(b)
 }
 
-// appendPlain appends src to dst as Text has it. It returns what may be the beginning of a
-// character, unless src is all there is.
+// appendPlain appends src to dst, escaped as by Text. Unless src is complete, it returns the beginning
+// of a character at the end of src.
 func appendPlain(dst, src []byte, all bool) (text, rest []byte) {
 	for len(src) > 0 {
 		if !all && !utf8.FullRune(src) {
@@ -37,7 +36,7 @@ func appendPlain(dst, src []byte, all bool) (text, rest []byte) {
 		case r == utf8.RuneError && size == 1, r < ' ':
 			dst = fmt.Appendf(dst, `\x%02x`, src[0])
 		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
-			dst = fmt.Appendf(dst, `\u%04x`, r) // which JSON has, too
+			dst = fmt.Appendf(dst, `\u%04x`, r) // an escape that JSON has, too
 		default:
 			dst = append(dst, src[:size]...)
 		}
@@ -46,24 +45,24 @@ func appendPlain(dst, src []byte, all bool) (text, rest []byte) {
 	return dst, nil
 }
 
-// Writer writes text to another writer as [Text] has it, and remembers the first error.
+// Writer escapes text as [Text] does, writes it to another writer, and keeps the first error.
 // Goroutines may share it.
 type Writer struct {
 	w       io.Writer
 	forgive bool
 
 	lock sync.Mutex
-	rest []byte // of a character that is not complete
+	rest []byte // bytes of an incomplete character
 	err  error
 }
 
-// NewWriter returns a writer of results.
+// NewWriter returns a writer of results, which reports errors.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// NewLog returns a writer of text for people, which nothing depends on: its errors are not reported.
+// NewLog returns a writer of messages for people. Nothing depends on them: it reports no errors.
 func NewLog(w io.Writer) *Writer { return &Writer{w: w, forgive: true} }
 
-// Write writes text.
+// Write writes text, escaped.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -86,7 +85,7 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// Terminal returns the terminal that a writer writes to, as it is; nil if it is none.
+// Terminal returns the terminal behind a writer, without escaping; nil if there is none.
 func Terminal(w io.Writer) *os.File {
 	if p, ok := w.(*Writer); ok {
 		w = p.w
@@ -97,9 +96,9 @@ func Terminal(w io.Writer) *os.File {
 	return nil
 }
 
-// WriteCSV writes records in which no cell is a formula to a spreadsheet: a text that begins
-// with =, +, -, @, or white space that hides them, and is not a number, gets an apostrophe in front.
-// Control characters are written out.
+// WriteCSV writes records without formulas for a spreadsheet: a text that begins with =, +, -, @, or
+// white space before them, and is not a number, gets an apostrophe in front. Control characters are
+// escaped.
 func WriteCSV(w io.Writer, records [][]string) error {
 	c := csv.NewWriter(w)
 	for _, r := range records {

@@ -18,7 +18,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// However a text is cut, the same arrives.
+// Text that is written in pieces arrives the same.
 func TestWriter(t *testing.T) {
 	const text = "größe \u009b1m ± \x1b]0;x\x07\n\xe2\x82x"
 	for cut := range len(text) {

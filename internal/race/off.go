@@ -1,8 +1,8 @@
 //go:build !race
 
-// Package race tells tests whether the race detector is on: sync.Pool then forgets at random, so that allocations
-// cannot be counted.
+// Package race tells tests whether the race detector is on: sync.Pool then drops items at random, so
+// that allocations cannot be counted.
 package race
 
-// Enabled says that the race detector is on.
+// Enabled reports whether the race detector is on.
 const Enabled = false

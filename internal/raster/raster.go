@@ -1,6 +1,5 @@
-// Package raster turns arrays of pixels into pictures: tables of small images with
-// labels, enlarged without blurring, and PNG files whose bytes depend on the pixels
-// alone.
+// Package raster turns arrays of pixels into pictures: tables of small labelled images, enlarged
+// without blurring, curves, and PNG files whose bytes depend on the pixels alone.
 package raster
 
 import (
@@ -12,9 +11,8 @@ import (
 	"math"
 )
 
-// FromFloats makes a picture of h*w*c pixels in [0, 1], row by row, channels last:
-// grey for one channel, RGB for three, and red and green for two. Values outside
-// [0, 1] are cut off; a value that is not a number shows as magenta.
+// FromFloats makes a picture of h*w*c pixels in [0, 1], row by row, channels last: grey for one
+// channel, red and green for two, RGB for three. Values are clamped to [0, 1]; NaN shows as magenta.
 func FromFloats(pixels []float32, h, w, c int) (*image.RGBA, error) {
 	if h < 1 || w < 1 || c < 1 || c > 3 {
 		return nil, fmt.Errorf("raster: an image of %d x %d pixels with %d channels cannot be shown; want 1 to 3 channels", h, w, c)
@@ -43,8 +41,7 @@ func pixelColor(v []float32) color.RGBA {
 	return color.RGBA{b[0], b[1], b[2], 255}
 }
 
-// Batch makes pictures of n = len(pixels)/(h*w*c) images that lie one after the
-// other.
+// Batch makes pictures of n = len(pixels)/(h*w*c) consecutive images.
 func Batch(pixels []float32, h, w, c int) ([]image.Image, error) {
 	size := h * w * c
 	if size < 1 || len(pixels)%size != 0 {
@@ -74,8 +71,8 @@ func Enlarge(img image.Image, k int) *image.RGBA {
 	return out
 }
 
-// FitScale is the whole factor, at least 1, that brings a size in pixels nearest to
-// a wanted one without exceeding it.
+// FitScale returns the integer factor, at least 1, that brings a size in pixels nearest to a wanted
+// size without exceeding it.
 func FitScale(size, want int) int { return max(1, want/max(size, 1)) }
 
 func fill(img *image.RGBA, r image.Rectangle, c color.RGBA) {
@@ -95,10 +92,9 @@ func WritePNG(w io.Writer, img image.Image) error {
 	return nil
 }
 
-// Hue is a cyclic colour map: turn 0 and turn 1 are the same colour, and all
-// colours are about equally light, so that none of them stands out. It walks around
-// a circle of lightness 0.70 and chroma 0.125 in the Oklab colour space (Ottosson,
-// "A perceptual color space for image processing", 2020).
+// Hue is a cyclic colour map: turn 0 and turn 1 are the same colour, and about equal lightness keeps
+// any colour from standing out. It follows the circle of lightness 0.70 and chroma 0.125 in the Oklab
+// colour space (Ottosson, "A perceptual color space for image processing", 2020).
 func Hue(turn float64) color.RGBA {
 	const lightness, chroma = 0.70, 0.125
 	sin, cos := math.Sincos(2*math.Pi*turn + 0.45)
@@ -116,7 +112,7 @@ func Hue(turn float64) color.RGBA {
 
 func cube(x float64) float64 { return x * x * x }
 
-// encode is the sRGB transfer function, to a byte.
+// encode applies the sRGB transfer function and rounds to a byte.
 func encode(x float64) uint8 {
 	x = max(0, min(x, 1))
 	if x <= 0.0031308 {

@@ -7,17 +7,17 @@ import (
 	"math"
 )
 
-// seriesSide is the height and the width of the picture of a series.
+// seriesSide is the height and the width of a picture of a curve.
 const seriesSide = 64
 
-// The colours of a series.
+// Colours of a curve.
 var (
 	seriesInk  = color.RGBA{0, 90, 160, 255}
 	seriesZero = color.RGBA{200, 200, 208, 255}
 )
 
-// Series makes pictures of curves of size numbers each, which lie one after the other. All of
-// them go from -scale at the bottom to scale at the top, with a line at 0.
+// Series makes pictures of consecutive curves of size numbers each, from -scale at the bottom to scale
+// at the top, with a line at 0.
 func Series(values []float32, size int, scale float64) ([]image.Image, error) {
 	if size < 1 || len(values)%size != 0 {
 		return nil, fmt.Errorf("raster: %d numbers are not a whole number of curves of %d", len(values), size)
@@ -29,7 +29,7 @@ func Series(values []float32, size int, scale float64) ([]image.Image, error) {
 	return images, nil
 }
 
-// Largest is the largest size of numbers, for [Series].
+// Largest returns the largest absolute value, a scale for [Series].
 func Largest(values []float32) float64 {
 	top := 0.0
 	for _, v := range values {
@@ -66,7 +66,7 @@ func curve(values []float32, scale float64) image.Image {
 	return img
 }
 
-// seriesRow is the row of a value; what is out of scale is at the border.
+// seriesRow returns the row of a value, clamped to the picture.
 func seriesRow(v, scale float64) int {
 	if scale <= 0 {
 		return seriesSide / 2

@@ -23,14 +23,14 @@ var (
 // Tiles is a table of small images on white.
 type Tiles struct {
 	Title        string
-	Subtitle     string          // fainter lines below it
+	Subtitle     string          // fainter lines below the title
 	ColumnTitle  string          // above the column labels
 	Rows         [][]image.Image // nil images leave a blank
 	RowLabels    []string        // left of the rows; nil: none
 	ColumnLabels []string        // above the columns; nil: none
 	Scale        int             // pixels per pixel of the images; 0: images about 64 pixels wide
 	Gap          int             // pixels between images; 0: 4
-	GroupRows    int             // rows that belong together, set off from the next; 0: none
+	GroupRows    int             // rows of a group, which is set off from the next; 0: no groups
 }
 
 const (
@@ -78,7 +78,7 @@ func (t *Tiles) Draw() *image.RGBA {
 			}
 			large := Enlarge(img, l.scale)
 			at := image.Pt(l.left+c*(l.cellW+l.gap)+(l.cellW-large.Bounds().Dx())/2, y)
-			frame := large.Bounds().Add(at).Inset(-1) // a white image must end somewhere
+			frame := large.Bounds().Add(at).Inset(-1) // frame, so that a white image has an edge
 			draw.Draw(out, frame, image.NewUniform(border), image.Point{}, draw.Src)
 			draw.Draw(out, large.Bounds().Add(at), large, image.Point{}, draw.Src)
 		}
@@ -86,7 +86,7 @@ func (t *Tiles) Draw() *image.RGBA {
 	return out
 }
 
-// layout holds the sizes that follow from a table.
+// layout holds the sizes derived from a table.
 type layout struct {
 	scale, gap    int
 	cellW, cellH  int
@@ -116,7 +116,7 @@ func (t *Tiles) layout() layout {
 		l.left = max(l.left, margin+TextWidth(label)+8)
 	}
 	for _, label := range t.ColumnLabels {
-		l.cellW = max(l.cellW, TextWidth(label)) // labels must not run into each other
+		l.cellW = max(l.cellW, TextWidth(label)) // labels must not overlap
 	}
 	for _, line := range []string{t.Title, t.Subtitle, t.ColumnTitle} {
 		if line != "" {
@@ -135,7 +135,7 @@ func (t *Tiles) layout() layout {
 	return l
 }
 
-// rowTop is the y of a row of images.
+// rowTop returns the y of a row of images.
 func (l *layout) rowTop(t *Tiles, r int) int {
 	y := l.top + r*(l.cellH+l.gap)
 	if t.GroupRows > 0 {
@@ -144,7 +144,7 @@ func (l *layout) rowTop(t *Tiles, r int) int {
 	return y
 }
 
-// Text writes a line of ASCII text with its baseline's left end at (x, y).
+// Text writes a line of ASCII text; the left end of its baseline is at (x, y).
 func Text(dst draw.Image, x, y int, s string, c color.Color) {
 	write(dst, x, y, s, c, inconsolata.Regular8x16)
 }
@@ -154,5 +154,5 @@ func write(dst draw.Image, x, y int, s string, c color.Color, face font.Face) {
 	d.DrawString(s)
 }
 
-// TextWidth is the width of a line of text in pixels.
+// TextWidth returns the width of a line of text in pixels.
 func TextWidth(s string) int { return font.MeasureString(inconsolata.Regular8x16, s).Round() }

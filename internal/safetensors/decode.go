@@ -16,14 +16,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/dims"
 )
 
-// maxHeader is the format's own limit on the length of the header.
+// maxHeader is the format's limit of the length of the header.
 const maxHeader = 100_000_000
 
-// Decode reads the bytes of a file that Encode made, and checks that nothing changed.
+// Decode reads the bytes of a file that Encode made, and verifies its checksum.
 func Decode(data []byte) (*File, error) { return decode(data, true) }
 
-// DecodeForeign reads the bytes of a file of any program; a checksum, if there is
-// one, must match.
+// DecodeForeign reads the bytes of a file of any program, and verifies its checksum if there is one.
 func DecodeForeign(data []byte) (*File, error) { return decode(data, false) }
 
 func decode(data []byte, strict bool) (*File, error) {
@@ -69,7 +68,7 @@ func split(data []byte) (head, body []byte, err error) {
 	return data[:n], data[n:], nil
 }
 
-// matches tells whether the checksum is that of the file with zeros in its place.
+// matches reports whether the checksum is that of the file with zeros in its place.
 func matches(data []byte, head int, sum string) bool {
 	at := bytes.Index(data[:8+head], []byte(checksumField(sum)))
 	if at != 8 || len(sum) != len(noChecksum) {
@@ -83,13 +82,13 @@ func matches(data []byte, head int, sum string) bool {
 	return hex.EncodeToString(h.Sum(nil)) == sum
 }
 
-// named is an entry with its tensor's name.
+// named is a header entry with the name of its tensor.
 type named struct {
 	name string
 	entry
 }
 
-// parseHeader reads the JSON object and refuses repeated keys.
+// parseHeader reads the JSON object, and refuses repeated keys.
 func parseHeader(head []byte) (entries []named, metadata map[string]string, err error) {
 	d := json.NewDecoder(bytes.NewReader(head))
 	d.DisallowUnknownFields()
@@ -103,7 +102,7 @@ func parseHeader(head []byte) (entries []named, metadata map[string]string, err 
 		if err != nil {
 			return nil, nil, err
 		}
-		key, _ := t.(string) // the decoder takes nothing else for a key
+		key, _ := t.(string) // the decoder accepts only strings as keys
 		if seen[key] {
 			return nil, nil, fmt.Errorf("%q is there twice", key)
 		}

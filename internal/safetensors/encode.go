@@ -23,7 +23,7 @@ const (
 	checksumKey = "unravel.sha256"
 )
 
-// noChecksum stands for the checksum while it is computed.
+// noChecksum holds the place of the checksum while it is computed.
 var noChecksum = strings.Repeat("0", 2*sha256.Size)
 
 // entry is a tensor in the header.
@@ -33,8 +33,8 @@ type entry struct {
 	Offsets [2]int64 `json:"data_offsets"`
 }
 
-// Encode returns the bytes of a file with its checksum. Tensors are put in the order
-// of their element size, then of their names, so that all are aligned.
+// Encode returns the bytes of a file with its checksum. Tensors are sorted by element size, then by
+// name, so that all are aligned.
 func Encode(f *File) ([]byte, error) {
 	tensors := slices.Clone(f.Tensors)
 	if err := check(f); err != nil {
@@ -61,7 +61,7 @@ func Encode(f *File) ([]byte, error) {
 	return out, nil
 }
 
-// checksumField is how the checksum stands in the header: first of the metadata.
+// checksumField is the checksum's text in the header: the first of the metadata.
 func checksumField(sum string) string {
 	return `{"` + metadataKey + `":{"` + checksumKey + `":"` + sum + `"`
 }

@@ -2,11 +2,10 @@
 // (https://huggingface.co/docs/safetensors): eight bytes with the length of a JSON
 // header, the header, and the elements, little endian and in C order.
 //
-// Written files carry a checksum under the metadata key "unravel.sha256": the SHA-256 of the
-// whole file with the 64 digits of the checksum itself taken as zeros. Whatever is
-// cut off or changed anywhere in such a file, reading it is an error. Other readers
-// of the format see one more piece of metadata. The same tensors and metadata give
-// the same bytes.
+// Written files carry a checksum under the metadata key "unravel.sha256": the SHA-256 of the whole
+// file with the 64 digits of the checksum taken as zeros. Reading detects any change or truncation of
+// such a file. Other readers of the format see one more piece of metadata. The same tensors and
+// metadata give the same bytes.
 package safetensors
 
 import (
@@ -29,14 +28,13 @@ type File struct {
 	Tensors  []Tensor
 }
 
-// ErrNoChecksum is returned for files that other programs wrote; ReadForeign and
-// DecodeForeign take them.
+// ErrNoChecksum is returned for files of other programs; ReadForeign and DecodeForeign accept them.
 var ErrNoChecksum = errors.New("no checksum: not written by this program, or damaged")
 
 // ErrDamaged is returned for files whose content does not match their checksum.
 var ErrDamaged = errors.New("damaged: the content does not match the checksum")
 
-// Get returns the tensor with a name.
+// Get returns the tensor of a name.
 func (f *File) Get(name string) (Tensor, bool) {
 	for _, t := range f.Tensors {
 		if t.Name == name {
@@ -88,10 +86,10 @@ func Write(w io.Writer, f *File) error {
 	return err
 }
 
-// ReadFile reads a file that Write wrote, and checks that nothing changed since.
+// ReadFile reads a file that Write wrote, and verifies its checksum.
 func ReadFile(path string) (*File, error) { return readFile(path, Decode) }
 
-// ReadForeign reads a file of any program; a checksum, if there is one, must match.
+// ReadForeign reads a file of any program, and verifies its checksum if there is one.
 func ReadForeign(path string) (*File, error) { return readFile(path, DecodeForeign) }
 
 func readFile(path string, decode func([]byte) (*File, error)) (*File, error) {
@@ -106,7 +104,7 @@ func readFile(path string, decode func([]byte) (*File, error)) (*File, error) {
 	return f, nil
 }
 
-// sizes are the element types of the format that are read, in bytes. F16 and BF16 are not written.
+// sizes holds the bytes of the element types that can be read. F16 and BF16 are not written.
 var sizes = map[string]int{"F64": 8, "I64": 8, "F32": 4, "F16": 2, "BF16": 2, "U8": 1}
 
 // dtypeOf returns the format's name for a tensor's elements and their number.

@@ -105,7 +105,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// Any bit changed and any byte cut off or added is noticed.
+// Every changed bit, and every missing or added byte, is detected.
 func TestIntegrity(t *testing.T) {
 	data := encode(t, sample())
 	for i := range data {

@@ -21,15 +21,14 @@ func readCSVFile(path string) (*Table, error) {
 	return ReadCSV(f, path)
 }
 
-// ReadCSV reads lines of numbers (RFC 4180) that are separated by commas, semicolons
-// or tabs: by the one that the first line has most of. Names of the columns may be
-// the first line; it is one if no field of it is a number. Empty lines are skipped,
-// and so are spaces around numbers. The name is for errors, which give lines and
-// fields as editors do, from 1.
+// ReadCSV reads lines of numbers (RFC 4180) separated by commas, semicolons or tabs, whichever the
+// first line has most of. The first line names the columns if none of its fields is a number. Empty
+// lines, and spaces around numbers, are skipped. Errors start with name, and count lines and fields
+// from 1, as editors do.
 func ReadCSV(r io.Reader, name string) (*Table, error) {
 	src := bufio.NewReaderSize(r, 1<<16)
 	if mark, err := src.Peek(3); err == nil && string(mark) == "\ufeff" {
-		src.Discard(3) // they are there
+		src.Discard(3) // the bytes just peeked at
 	}
 	lines := csv.NewReader(src)
 	lines.Comma, lines.ReuseRecord, lines.TrimLeadingSpace, lines.FieldsPerRecord = separator(src), true, false, -1
@@ -67,8 +66,8 @@ func ReadCSV(r io.Reader, name string) (*Table, error) {
 	return t, nil
 }
 
-// separator is the character that the first line that is not empty has most of. A
-// line that is longer than the buffer is judged by its beginning.
+// separator returns the most frequent separator of the first line that is not empty; of a line longer
+// than the buffer only the beginning counts.
 func separator(src *bufio.Reader) rune {
 	begin, _ := src.Peek(src.Size()) // shorter at the end of the file
 	begin = bytes.TrimLeft(begin, "\r\n")
@@ -96,7 +95,7 @@ func header(fields []string) []string {
 	return names
 }
 
-// add appends a line.
+// add appends the fields of a line.
 func (t *Table) add(fields []string) error {
 	for i, f := range fields {
 		f = strings.TrimSpace(f)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Archives that NumPy wrote (see testdata/README.md) read the same whatever the type,
-// order of bytes and order of axes of their arrays.
+// Archives of NumPy (see testdata/README.md) read the same whatever the element type, the byte order
+// and the order of axes of their arrays.
 func TestReadNumPy(t *testing.T) {
 	for _, file := range []string{"testdata/numpy.npz", "testdata/numpy_compressed.npz"} {
 		for name, value := range map[string]func(i int) float64{

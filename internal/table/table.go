@@ -1,5 +1,4 @@
-// Package table reads tables of numbers from files that other programs write: .npy
-// and .npz of NumPy, and .csv.
+// Package table reads tables of numbers from NumPy's .npy and .npz files, and from .csv files.
 package table
 
 import (
@@ -16,19 +15,18 @@ import (
 // Table is a matrix of numbers.
 type Table struct {
 	Rows, Cols int
-	Names      []string  // of the columns, from the first line of a .csv file; nil if it has none
+	Names      []string  // column names from the first line of a .csv file; nil: none
 	Data       []float64 // Rows*Cols, row by row
-	Ints       []int64   // the same, exactly, if all are integers; else nil
+	Ints       []int64   // the same numbers exactly if all are integers; else nil
 }
 
-// Read reads a file by its ending: .csv (see [ReadCSV]), .npz, else .npy. Arrays may
-// have any type of number and order of bytes and elements; a vector is one column.
-// Of an .npz file it reads the array that follows its name, FILE.npz:NAME, or else
-// the only one, or the one called role.
+// Read reads a file by its ending: .csv (see [ReadCSV]), .npz, else .npy. Arrays may have any type of
+// number, byte order and order of axes; a vector is one column. FILE.npz:NAME reads the array NAME of
+// an archive; without a name, its only array or the array called role.
 func Read(path, role string) (*Table, error) { return read(path, role, false) }
 
-// ReadBlocks is Read, but rows may be blocks of numbers: of an array of three dimensions
-// or more all but the first become columns.
+// ReadBlocks is Read for rows that may be blocks of numbers: an array of three dimensions or more has
+// all but the first as columns.
 func ReadBlocks(path, role string) (*Table, error) { return read(path, role, true) }
 
 func read(path, role string, blocks bool) (*Table, error) {
@@ -43,8 +41,8 @@ func read(path, role string, blocks bool) (*Table, error) {
 	return readArray(r.Reader, r.label, blocks)
 }
 
-// Size is the size of the array that Read would read, from its header alone; -1 rows of a .csv file,
-// which says so only at its end.
+// Size returns the size of the array that Read would read, from its header alone. A .csv file has -1
+// rows: only its end tells their number.
 func Size(path, role string) (rows, cols int, err error) {
 	if isCSV(path) {
 		return -1, 0, nil
@@ -59,11 +57,11 @@ func Size(path, role string) (rows, cols int, err error) {
 
 func isCSV(path string) bool { return strings.EqualFold(filepath.Ext(path), ".csv") }
 
-// opened is an array, whose elements are not read yet.
+// opened is an array whose elements are not read yet.
 type opened struct {
 	*npy.Reader
 	label   string
-	archive *npy.NPZ // nil: a file of its own
+	archive *npy.NPZ // nil: a .npy file
 }
 
 // Close closes the array and its archive.
@@ -127,7 +125,8 @@ func openNPZ(file, name, role string) (o *opened, err error) {
 	return &opened{r, file + ":" + name, z}, nil
 }
 
-// sizes are the rows and columns of an array, which is read if there is memory for them.
+// sizes returns the rows and columns of an array, or an error if reading it would take too much
+// memory.
 func sizes(r *npy.Reader, name string, blocks bool) (rows, cols int, err error) {
 	switch n := len(r.Shape); {
 	case n == 1 || n == 2 || n > 2 && blocks:
@@ -135,7 +134,7 @@ func sizes(r *npy.Reader, name string, blocks bool) (rows, cols int, err error) 
 	default:
 		return 0, 0, fmt.Errorf("%s: the array has shape %v; want two dimensions, rows and columns", name, r.Shape)
 	}
-	const size = 2 * 8 // bytes of a number, which integers have twice and growing lists in part
+	const size = 2 * 8 // bytes of a number: integers are held twice, and growing lists in part
 	if err := memory.Check(fmt.Sprintf("its array of shape %v", r.Shape), memory.Product(rows, cols, size)); err != nil {
 		return 0, 0, fmt.Errorf("%s: %w", name, err)
 	}
@@ -167,7 +166,7 @@ func readArray(r *npy.Reader, name string, blocks bool) (*Table, error) {
 	return t, nil
 }
 
-// Finite reports the first number that is NaN or infinite. Rows and columns count from 0.
+// Finite reports the first NaN or infinite number. Rows and columns count from 0.
 func (t *Table) Finite() error {
 	for i, v := range t.Data {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

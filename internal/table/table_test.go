@@ -50,7 +50,7 @@ func TestReadCSV(t *testing.T) {
 	}
 }
 
-// A table that can be read is whole, and reads the same when it is written again.
+// A table that can be read is complete, and reads the same after it is written again.
 func FuzzReadCSV(f *testing.F) {
 	for _, seed := range []string{"1,2\n3,4\n", "a;b\n1;NaN\n", "\ufeffx\ty\n\n1\t-inf\n", "\"1\",0x1p-3\n", "1,2\n3", "\"\n", ",,\n1,2,3"} {
 		f.Add([]byte(seed))
@@ -87,7 +87,7 @@ func FuzzReadCSV(f *testing.F) {
 	})
 }
 
-// array is a .npy file with a header of its own.
+// array makes a .npy file with a given header.
 func array(descr string, fortran bool, shape string, data string) string {
 	order := "False"
 	if fortran {

@@ -12,8 +12,7 @@ import (
 // maxRecord is the longest record that is written and read, in bytes.
 const maxRecord = 64 << 20
 
-// ErrTorn marks the place where a file stops to make sense: a record that was not
-// written completely, or was damaged.
+// ErrTorn marks a record that is incomplete or damaged.
 var ErrTorn = errors.New("torn or damaged record")
 
 // Reader reads the events of a file.
@@ -29,8 +28,8 @@ func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReader(r)} }
 // Offset returns where the last event ended, in bytes.
 func (r *Reader) Offset() int64 { return r.offset }
 
-// Next returns the next event. At the end of the file the error is io.EOF; for what
-// cannot be a complete event it wraps ErrTorn, and nothing after it can be read.
+// Next returns the next event. Its error is io.EOF at the end of the file, and wraps ErrTorn for an
+// incomplete or damaged record; nothing after that can be read.
 func (r *Reader) Next() (*Event, error) {
 	data, err := r.next()
 	if err != nil {
@@ -88,7 +87,7 @@ func (r *Reader) torn(err error, what string) error {
 type field struct {
 	number int
 	wire   int
-	x      uint64 // of wire types other than bytes
+	x      uint64 // value of wire types other than bytes
 	data   []byte
 }
 
@@ -139,7 +138,7 @@ func fields(b []byte, f func(field) error) error {
 	return nil
 }
 
-// unmarshal reads an Event; fields that this package does not write are passed over.
+// unmarshal reads an Event, and skips fields that this package does not write.
 func unmarshal(b []byte) (*Event, error) {
 	var e Event
 	err := fields(b, func(f field) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// rewind takes out of a file what does not belong to the steps up to the given one,
-// and returns how many bytes stay. A missing file has none.
+// rewind removes the events after the given step from a file, and returns the number of bytes that
+// remain; 0 for a missing file.
 func rewind(path string, step int64) (kept int64, err error) {
 	kept, inOrder, err := filter(path, io.Discard, step)
 	switch {
@@ -27,7 +27,7 @@ func rewind(path string, step int64) (kept int64, err error) {
 	}, false)
 }
 
-// truncate shortens a file, not what a link in its place leads to.
+// truncate shortens a file; it does not follow a link.
 func truncate(path string, size int64) error {
 	f, err := disk.OpenFile(path, os.O_WRONLY)
 	if err != nil {
@@ -36,8 +36,8 @@ func truncate(path string, size int64) error {
 	return errors.Join(f.Truncate(size), f.Close())
 }
 
-// filter copies the events that stay, and tells how many bytes they have and
-// whether they all come before those that do not stay.
+// filter copies the events that remain. It returns their length in bytes, and whether all of them
+// precede the removed ones.
 func filter(path string, w io.Writer, step int64) (kept int64, inOrder bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {

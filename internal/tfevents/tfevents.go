@@ -4,8 +4,8 @@
 // A file is a sequence of TFRecords (a length, its checksum, the data, its checksum;
 // https://www.tensorflow.org/tutorials/load_data/tfrecord), each of which holds one
 // Event message in Protocol Buffers' wire format (tensorflow/core/util/event.proto).
-// A file whose writer was killed can be continued: [Resume] cuts off a torn record
-// and takes out what was written after the step from which the run continues.
+// A file whose writer was killed can be continued: [Resume] removes a torn record, and the events
+// after the step from which the run continues.
 package tfevents
 
 import (
@@ -34,7 +34,7 @@ const fileVersion = "brain.Event:2"
 // castagnoli is the table of CRC-32C.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// maskedCRC is TFRecord's checksum, changed so that checksums of checksums are safe.
+// maskedCRC is TFRecord's checksum, masked so that checksums of checksums are safe.
 func maskedCRC(data []byte) uint32 {
 	crc := crc32.Checksum(data, castagnoli)
 	return (crc>>15 | crc<<17) + 0xa282ead8
@@ -94,7 +94,7 @@ func appendTag(b []byte, field, wire int) []byte {
 	return binary.AppendUvarint(b, uint64(field<<3|wire))
 }
 
-// appendInt leaves out 0, the default.
+// appendInt appends an integer, but not 0, the default.
 func appendInt(b []byte, field int, x int64) []byte {
 	if x == 0 {
 		return b

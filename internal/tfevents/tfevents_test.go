@@ -233,7 +233,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What could not be read again is not written.
+// Values that could not be read again are refused.
 func TestTooLong(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events")
 	w, err := Create(path, clock())

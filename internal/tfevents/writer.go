@@ -17,11 +17,11 @@ type Writer struct {
 	file *os.File
 	buf  *bufio.Writer
 	now  func() time.Time
-	err  error // the first one; the file is not touched after it
+	err  error // the first error; the file is not touched after it
 }
 
-// Create makes a new file, or empties an old one. TensorBoard finds files whose name
-// has "tfevents" in it. The times of the events are those that now tells.
+// Create makes a new file, or empties an old one. TensorBoard finds files with "tfevents" in their
+// names. now gives the times of events.
 func Create(path string, now func() time.Time) (*Writer, error) {
 	f, err := disk.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
@@ -34,9 +34,8 @@ func Create(path string, now func() time.Time) (*Writer, error) {
 	return w, nil
 }
 
-// Resume continues a file so that it holds nothing after the given step: what a run
-// wrote after the checkpoint from which it continues, and a record that was cut off,
-// are taken out. A missing file is made.
+// Resume continues a file after the given step. It removes later events, which a run wrote after its
+// checkpoint, and a torn record. A missing file is created.
 func Resume(path string, step int64, now func() time.Time) (*Writer, error) {
 	if err := disk.Own(path); err != nil {
 		return nil, err
@@ -64,16 +63,16 @@ func newWriter(path string, f *os.File, now func() time.Time) *Writer {
 	return &Writer{path: path, file: f, buf: bufio.NewWriter(f), now: now}
 }
 
-// begin writes the record that says what the file is.
+// begin writes the first record, which holds the version of the format.
 func (w *Writer) begin() error { return w.write(Event{FileVersion: fileVersion}) }
 
-// Scalar writes a number.
+// Scalar writes a number under a tag.
 func (w *Writer) Scalar(tag string, step int64, x float32) error {
 	return w.Write(step, Value{Tag: tag, Scalar: x})
 }
 
-// Write writes values that belong to one step as one event of at most 64 MiB. After
-// an error of the file nothing more is written, and every call returns that error.
+// Write writes the values of one step as one event of at most 64 MiB. After a file error nothing more
+// is written, and every call returns that error.
 func (w *Writer) Write(step int64, values ...Value) error {
 	return w.write(Event{Step: step, Values: values})
 }
@@ -91,7 +90,7 @@ func (w *Writer) write(e Event) error {
 	return w.err
 }
 
-// Flush hands what was written to the operating system, for TensorBoard to see.
+// Flush passes written events to the operating system, where TensorBoard sees them.
 func (w *Writer) Flush() error {
 	if w.err == nil {
 		w.fail(w.buf.Flush())

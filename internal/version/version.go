@@ -1,4 +1,4 @@
-// Package version says which revision of the code a program was built from.
+// Package version identifies the revision of the code that a program was built from.
 package version
 
 import (
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// modulePath is that of this module.
+// modulePath is the path of this module.
 const modulePath = "github.com/unravel-ml/unravel"
 
 // Code returns the version of this module's code, in its own program or in one that imports it: the revision, with +
@@ -27,7 +27,7 @@ func Code() string {
 	return "devel" + programHash()
 }
 
-// versionOf is what build information says of this module; empty if nothing.
+// versionOf returns the version of this module in build information, empty if there is none.
 func versionOf(info *debug.BuildInfo) string {
 	module := info.Main
 	for _, d := range info.Deps {
@@ -47,11 +47,11 @@ func versionOf(info *debug.BuildInfo) string {
 			changed = "+"
 		}
 	}
-	if revision != "" && info.Main.Path == modulePath { // else it is that of the program around it
+	if revision != "" && info.Main.Path == modulePath { // otherwise it is that of the importing program
 		return revision + changed
 	}
 	if module.Replace != nil {
-		module.Version = module.Replace.Version // none if it is a folder
+		module.Version = module.Replace.Version // empty for a folder
 	}
 	if module.Version == "(devel)" {
 		return ""
@@ -59,7 +59,8 @@ func versionOf(info *debug.BuildInfo) string {
 	return module.Version
 }
 
-// programHash is "-" and twelve digits that tell programs apart; empty where the program cannot be read.
+// programHash returns "-" and twelve digits of the program's hash; nothing if the program cannot be
+// read.
 var programHash = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {

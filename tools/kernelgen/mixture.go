@@ -69,7 +69,7 @@ func addTotal(v isa, r VecVirtual, to Mem) {
 	VMOVSS(x, to)
 }
 
-// moments writes what the gradient of a mixture needs of a column.
+// moments writes the terms of a mixture's gradient in one column.
 func moments(v isa) {
 	TEXT("pairMoments"+v.suffix, NOSPLIT, "func(dx, x, mean, precision, first, second, w *float32, n int)")
 	Pragma("noescape")

@@ -9,7 +9,7 @@ import (
 // tileBytes is the distance of two rows of a tile of pairs: kernel.PairLanes numbers.
 const tileBytes = 4 * 64
 
-// pairs writes the functions about all pairs of points; see kernel.Points.
+// pairs writes the functions on tiles of pairs of points; see kernel.Points.
 func pairs(v isa) {
 	squares(v, false)
 	weighted(v)
@@ -278,7 +278,7 @@ func (v weightedLoops) sources(acc [][2]VecVirtual, points [][2]Op, lane Registe
 	JNZ(LabelRef(label + "source"))
 }
 
-// premetric writes what a premetric of one column, of u = |x - s|, adds to a tile.
+// premetric writes the addition to a tile of a premetric of one column, of u = |x - s|.
 func premetric(v isa, name, doc string, add func(t, to VecVirtual)) {
 	TEXT("pairPremetric"+name+v.suffix, NOSPLIT, "func(dst, x, s *float32, n int, c *[3]float32)")
 	Pragma("noescape")

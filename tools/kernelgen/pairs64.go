@@ -9,7 +9,7 @@ import (
 // tileBytes64 is the distance of two rows of a tile of pairs in float64.
 const tileBytes64 = 8 * 64
 
-// pairs64 writes the functions about pairs of points in float64, which metrics need.
+// pairs64 writes the functions on tiles of pairs in float64, for metrics.
 func pairs64(v isa) {
 	squares64(v)
 	premetric64(v)
@@ -34,8 +34,8 @@ func pairs64(v isa) {
 // shrunk is the result of the last shrink64.
 var shrunk VecVirtual
 
-// shrink64 computes max(sqrt y - sqrt z, 0), and jumps to next where it is 0 in all lanes:
-// roots are what costs.
+// shrink64 computes max(sqrt y - sqrt z, 0), and jumps to next where it is 0 in all lanes: roots are
+// expensive.
 func shrink64(v isa, at func(string) Mem, next string) {
 	y, z := v.virtual(), v.virtual()
 	VMOVUPD(at("y"), y)
@@ -127,7 +127,8 @@ func squares64(v isa) {
 	RET()
 }
 
-// premetric64 writes what the square of a premetric of one column, of u = |x - s|, adds to a tile.
+// premetric64 writes the addition to a tile of the square of a premetric of one column, of u = |x -
+// s|.
 func premetric64(v isa) {
 	TEXT("pairPremetricSquare64"+v.suffix, NOSPLIT, "func(dst, x, s *float64, n int, c *[3]float64)")
 	Pragma("noescape")
@@ -166,8 +167,8 @@ func premetric64(v isa) {
 	RET()
 }
 
-// folds64 writes a loop over the n rows of tiles with an accumulator for each lane. A step
-// may jump to the label that it is given, the end of the step.
+// folds64 writes a loop over the n rows of tiles with an accumulator for each lane. A step may jump to
+// the label that it gets, the end of the step.
 func folds64(v isa, name, doc string, arrays []string, step func(at func(string) Mem, acc VecVirtual, next string)) {
 	signature := "lanes, "
 	for _, a := range arrays {

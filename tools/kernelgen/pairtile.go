@@ -6,13 +6,13 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// folds writes a sum or the like of the n rows of tiles for each of 64 lanes.
+// folds writes a fold, such as a sum or a maximum, of the n rows of tiles for each of 64 lanes.
 func folds(v isa, name, doc string, arrays []string, step func(at func(string) Mem, acc VecVirtual)) {
 	rows(v, name, doc, arrays, nil, true, step)
 }
 
-// rows writes a loop over the n rows of tiles, with arrays of 64 lanes that are the
-// same for all rows and, if it folds, an accumulator for each lane.
+// rows writes a loop over the n rows of tiles, with arrays of 64 lanes common to all rows and, if it
+// folds, an accumulator for each lane.
 func rows(v isa, name, doc string, arrays, fixed []string, fold bool, step func(at func(string) Mem, acc VecVirtual)) {
 	signature := ""
 	if fold {
