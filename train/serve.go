@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/unravel-ml/unravel/datasets/augment"
@@ -132,13 +131,13 @@ func checkBatch(what string, values []float32, n, size int, shape string) error 
 	if n < 0 || len(values) != n*size {
 		return fmt.Errorf("%d %s for n = %d; want n x %s = %d", len(values), what, n, shape, max(0, n)*size)
 	}
-	if i := slices.IndexFunc(values, notFinite); i >= 0 {
-		return fmt.Errorf("%s: element %d of row %d is %v; want finite numbers", what, i%size, i/size, values[i])
+	for i, v := range values {
+		if v-v != 0 { // NaN or infinite
+			return fmt.Errorf("%s: element %d of row %d is %v; want finite numbers", what, i%size, i/size, v)
+		}
 	}
 	return nil
 }
-
-func notFinite(x float32) bool { return x-x != 0 }
 
 // run splits n rows over the programs.
 func (e *Encoder) run(pools []*pool, values []float32, n, from, to int, prepare func(in []float32)) ([]float32, error) {
