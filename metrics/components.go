@@ -13,6 +13,11 @@ import (
 //	1 - (rows with another path) / (rows in components)
 func purityOf(right, all int) float64 { return 1 - float64(all-right)/float64(all) }
 
+// coverageOf is the fraction of all rows that are kept, in a component (Ross and Doshi-Velez 2021, section 6.2):
+//
+//	kept / all
+func coverageOf(kept, all int) float64 { return float64(kept) / float64(all) }
+
 // Purity says how well components of the codes, as MIMOSA finds them, agree with the groups
 // of dimensions that images truly have, their paths through the true hierarchy (Ross and
 // Doshi-Velez 2021, section 6.2):
@@ -153,7 +158,7 @@ func (m *Coverage) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 	}
 	n := len(components)
-	return Result{Value: float64(kept) / float64(n), Parts: []Part{
+	return Result{Value: coverageOf(kept, n), Parts: []Part{
 		{Name: "kept", Values: []float64{float64(kept)}}, {Name: "discarded", Values: []float64{float64(n - kept)}},
 	}}, nil
 }

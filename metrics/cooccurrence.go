@@ -9,6 +9,22 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
+// coOccurrence is the cosine C_ij of two factors (Cao et al. 2022, equation 4), from the mutual information I_i and I_j of each
+// with every code column (rows: columns by factors), of which neither is 0 throughout:
+//
+//	C_ij = <I_i, I_j> / (|I_i| |I_j|)
+func coOccurrence(rows [][]float64, i, j int) float64 {
+	return columnProduct(rows, i, j) / (math.Sqrt(columnProduct(rows, i, i)) * math.Sqrt(columnProduct(rows, j, j)))
+}
+
+// columnProduct is the inner product <I_i, I_j> of two columns of a matrix.
+func columnProduct(rows [][]float64, i, j int) (sum float64) {
+	for _, row := range rows {
+		sum += row[i] * row[j]
+	}
+	return sum
+}
+
 // CoOccurrence is the normalised co-occurrence of factors in the mutual information of code
 // columns (Cao et al. 2022, section 4.2, equation 4): with I_i, the mutual information of factor
 // i and every column,
@@ -68,7 +84,7 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 		rows = chosen
 	}
-	g, silent := coOccurrence(rows, in)
+	g, silent := coOccurrences(rows, in)
 	if len(silent) > 0 {
 		r.Notes = append(r.Notes, "no column tells anything about "+strings.Join(silent, ", "))
 	}
@@ -83,31 +99,24 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// coOccurrence are the cosines between the columns of a matrix, and the names of the factors of
-// columns of zeros.
-func coOccurrence(rows [][]float64, in *Input) (g Grid, silent []string) {
+// coOccurrences returns the cosines of all pairs of factors, and the names of the factors that no row tells about, whose
+// cosines are 0.
+func coOccurrences(rows [][]float64, in *Input) (g Grid, silent []string) {
 	k := len(in.Factors)
 	g = Grid{Name: "co_occurrence", Values: make([][]float64, k)}
 	for i, f := range in.Factors {
 		g.Rows, g.Values[i] = append(g.Rows, f.Name), make([]float64, k)
 	}
 	g.Columns = g.Rows
-	product := func(i, j int) (sum float64) {
-		for _, row := range rows {
-			sum += row[i] * row[j]
-		}
-		return sum
-	}
 	for i := range k {
-		own := product(i, i)
-		if own == 0 {
+		if columnProduct(rows, i, i) == 0 {
 			silent = append(silent, in.Factors[i].Name)
 			continue
 		}
 		g.Values[i][i] = 1
 		for j := range i {
-			if other := product(j, j); other > 0 {
-				v := product(i, j) / (math.Sqrt(own) * math.Sqrt(other))
+			if columnProduct(rows, j, j) > 0 {
+				v := coOccurrence(rows, i, j)
 				g.Values[i][j], g.Values[j][i] = v, v
 			}
 		}

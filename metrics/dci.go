@@ -9,6 +9,22 @@ import (
 	"github.com/unravel-ml/unravel/internal/gbt"
 )
 
+// OfRows returns the disentanglement of Eastwood and Williams 2018, section 2, from the importance R of code column c
+// (row) for factor j (column), and that of every code column:
+//
+//	D   = sum_c w_c D_c,  w_c = sum_j R_cj / sum_cj R_cj
+//	D_c = 1 - H(P_c),     P_cj = R_cj / sum_j R_cj
+//
+// with the entropy H of [Entropy.Of]. If R is 0, the w_c are equal. Completeness is the same of R transposed.
+func (e Entropy) OfRows(importance [][]float64) (mean float64, rows []float64) {
+	weights := make([]float64, len(importance))
+	for c, row := range importance {
+		rows = append(rows, e.Of(row))
+		weights[c] = factor.Sum.Of(row)
+	}
+	return weighted(rows, weights), rows
+}
+
 // DCI is disentanglement, completeness and informativeness of Eastwood and Williams
 // 2018, section 2, with the gradient-boosted classifiers of disentanglement_lib.
 //
@@ -252,15 +268,4 @@ func levelsOf(in *Input, factor int, rows []int) []int {
 		levels[at] = in.Levels[i*len(in.Factors)+factor]
 	}
 	return levels
-}
-
-// accuracy is the fraction of predictions that are right.
-func accuracy(predicted, levels []int) float64 {
-	right := 0
-	for i, l := range levels {
-		if predicted[i] == l {
-			right++
-		}
-	}
-	return float64(right) / float64(len(levels))
 }

@@ -9,64 +9,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// deviation measures points, row by row; of a group of count rows they may be only
-// some, chosen at random. It may reorder them.
-type deviation func(points []float64, count int) (float64, error)
+// The deviations of n points p_i (Zhang and Sugiyama 2024, sections 3.1 and 3.2): of points of any width the variance, and
+// of numbers x_i, sorted where it helps, the others. They may reorder the points. [newDeviation] has the others of points.
 
-// newDeviation returns the measure of points with so many columns.
-func newDeviation(ctx context.Context, d factor.Deviation, columns int) deviation {
-	switch d {
-	case factor.MAD:
-		if columns == 1 {
-			return madOfLine
-		}
-		median := &geometry.Median{Interrupt: ctx.Err}
-		return func(points []float64, _ int) (float64, error) {
-			err := median.Fit(points, columns)
-			return median.MeanDistance, err
-		}
-	case factor.Radius:
-		if columns == 1 {
-			return func(points []float64, _ int) (float64, error) {
-				return slices.Max(points)/2 - slices.Min(points)/2, nil
-			}
-		}
-		ball := &geometry.Ball{Interrupt: ctx.Err}
-		return func(points []float64, _ int) (float64, error) {
-			err := ball.Enclose(points, columns)
-			return ball.Radius, err
-		}
-	case factor.Diameter:
-		if columns == 1 {
-			return func(points []float64, _ int) (float64, error) { return slices.Max(points) - slices.Min(points), nil }
-		}
-		pairs := &geometry.Pairs{Interrupt: ctx.Err}
-		return func(points []float64, _ int) (float64, error) {
-			if err := pairs.Set(points, columns); err != nil {
-				return 0, err
-			}
-			distance, _, _, err := pairs.Diameter()
-			return distance, err
-		}
-	case factor.MPD:
-		if columns == 1 {
-			return mpdOfLine
-		}
-		pairs := &geometry.Pairs{Interrupt: ctx.Err}
-		return func(points []float64, count int) (float64, error) {
-			if err := pairs.Set(points, columns); err != nil {
-				return 0, err
-			}
-			// of a group of which the points are a sample: the distances of a point from
-			// itself, 0, would be more frequent in the sample
-			mean, err := pairs.Mean()
-			return mean / 2 * float64(count-1) / float64(count), err
-		}
-	}
-	return func(points []float64, _ int) (float64, error) { return variance(points, columns), nil }
-}
-
-// variance is the sum over columns of the variance.
+// variance is the sum over columns of the variance (example 4):
+//
+//	1/n sum_i |p_i - mean|^2
 func variance(points []float64, columns int) (sum float64) {
 	n := float64(len(points) / columns)
 	for c := range columns {
@@ -84,25 +32,96 @@ func variance(points []float64, columns int) (sum float64) {
 	return sum
 }
 
-// madOfLine is the mean absolute deviation of numbers from their median.
-func madOfLine(x []float64, _ int) (float64, error) {
+// madOfLine is the mean absolute deviation from the median (example 3):
+//
+//	min_c 1/n sum_i |x_i - c|
+func madOfLine(x []float64) float64 {
 	slices.Sort(x)
 	median, n := x[len(x)/2], float64(len(x))
 	var sum float64
 	for _, v := range x {
 		sum += math.Abs(v-median) / n
 	}
-	return sum, nil
+	return sum
 }
 
-// mpdOfLine is half the mean distance of numbers: with x sorted, the pairs add up to
-// sum_i (2i - n + 1) x_i.
-func mpdOfLine(x []float64, _ int) (float64, error) {
+// radiusOfLine is half the range (example 2):
+//
+//	min_c max_i |x_i - c| = (max x - min x)/2
+func radiusOfLine(x []float64) float64 { return slices.Max(x)/2 - slices.Min(x)/2 }
+
+// diameterOfLine is the range (example 7):
+//
+//	max_ij |x_i - x_j| = max x - min x
+func diameterOfLine(x []float64) float64 { return slices.Max(x) - slices.Min(x) }
+
+// mpdOfLine is half the mean pairwise distance (section 3.2), in time n log n:
+//
+//	1/(2 n^2) sum_ij |x_i - x_j| = 1/n^2 sum_i (2i - n + 1) x_i,  x sorted, i from 0
+func mpdOfLine(x []float64) float64 {
 	slices.Sort(x)
 	n := float64(len(x))
 	var sum float64
 	for i, v := range x {
 		sum += (float64(2*i+1) - n) / n * (v - x[0]) / n
 	}
-	return sum, nil
+	return sum
+}
+
+// deviation measures points, row by row, and may reorder them. They may be a random sample of a group of count points.
+type deviation func(points []float64, count int) (float64, error)
+
+// newDeviation returns the measure d of points with columns numbers each.
+func newDeviation(ctx context.Context, d factor.Deviation, columns int) deviation {
+	if columns == 1 {
+		switch d {
+		case factor.MAD:
+			return ofLine(madOfLine)
+		case factor.Radius:
+			return ofLine(radiusOfLine)
+		case factor.Diameter:
+			return ofLine(diameterOfLine)
+		case factor.MPD:
+			return ofLine(mpdOfLine)
+		}
+	}
+	switch d {
+	case factor.MAD:
+		median := &geometry.Median{Interrupt: ctx.Err}
+		return func(points []float64, _ int) (float64, error) {
+			err := median.Fit(points, columns)
+			return median.MeanDistance, err
+		}
+	case factor.Radius:
+		ball := &geometry.Ball{Interrupt: ctx.Err}
+		return func(points []float64, _ int) (float64, error) {
+			err := ball.Enclose(points, columns)
+			return ball.Radius, err
+		}
+	case factor.Diameter:
+		pairs := &geometry.Pairs{Interrupt: ctx.Err}
+		return func(points []float64, _ int) (float64, error) {
+			if err := pairs.Set(points, columns); err != nil {
+				return 0, err
+			}
+			distance, _, _, err := pairs.Diameter()
+			return distance, err
+		}
+	case factor.MPD:
+		pairs := &geometry.Pairs{Interrupt: ctx.Err}
+		return func(points []float64, count int) (float64, error) {
+			if err := pairs.Set(points, columns); err != nil {
+				return 0, err
+			}
+			// pairs of a point with itself, of distance 0, are 1/count of all pairs of the group, and more of a sample's
+			mean, err := pairs.Mean()
+			return mean / 2 * float64(count-1) / float64(count), err
+		}
+	}
+	return func(points []float64, _ int) (float64, error) { return variance(points, columns), nil }
+}
+
+// ofLine makes a deviation of a measure of numbers.
+func ofLine(measure func(x []float64) float64) deviation {
+	return func(points []float64, _ int) (float64, error) { return measure(points), nil }
 }

@@ -11,6 +11,34 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
+// turnedScatter is the D_k of a circular factor for one omega w (Tonnaer et al. 2022, equations 6 and 7, section 4.3): the mean
+// squared distance from their mean of n whitened points p_i, turned back by w times the angle theta_i of their level,
+//
+//	1/n sum_i |q_i - 1/n sum_j q_j|^2,  q_i = R(w theta_i)^T p_i
+//
+// where angle returns sine and cosine of w theta_i. D_k is the least over w. In two passes, so that it is exact near 0.
+// [rotationScatter] is the same of rotations in space.
+func turnedScatter(points [][2]float64, angle func(i int) (sin, cos float64)) float64 {
+	n := float64(len(points))
+	var mx, my, sum float64
+	for i, p := range points {
+		sin, cos := angle(i)
+		x, y := turnBack(p, sin, cos)
+		mx, my = mx+x/n, my+y/n
+	}
+	for i, p := range points {
+		sin, cos := angle(i)
+		x, y := turnBack(p, sin, cos)
+		sum += (x-mx)*(x-mx) + (y-my)*(y-my)
+	}
+	return sum / n
+}
+
+// turnBack is R^T p for the rotation R of a plane by an angle with the given sine and cosine.
+func turnBack(p [2]float64, sin, cos float64) (x, y float64) {
+	return cos*p[0] + sin*p[1], cos*p[1] - sin*p[0]
+}
+
 // DLSBD is the metric D_LSBD of Tonnaer et al. 2022, equations 6 and 7 and section 4.3, for
 // any number K of circular factors (subgroups SO(2)) and factors of rotations in space
 // (SO(3)). The rows may be any sample, in any order: each has a group element, which its

@@ -10,6 +10,30 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
+// accuracy is the fraction of n predictions that are right:
+//
+//	1/n sum_i [predicted_i = levels_i]
+func accuracy(predicted, levels []int) float64 {
+	right := 0
+	for i, l := range levels {
+		if predicted[i] == l {
+			right++
+		}
+	}
+	return float64(right) / float64(len(levels))
+}
+
+// meanAccuracy is the downstream accuracy (Locatello et al. 2019, section 5.5) of classifiers, one for each of K factors,
+// and that of every factor:
+//
+//	1/K sum_j accuracy_j
+func meanAccuracy(predicted, levels [][]int) (mean float64, perFactor []float64) {
+	for j, p := range predicted {
+		perFactor = append(perFactor, accuracy(p, levels[j]))
+	}
+	return factor.Mean.Of(perFactor), perFactor
+}
+
 // Downstream is the accuracy of predicting the factors from the codes with few and with many
 // labelled rows (Locatello et al. 2019, section 5.5), as disentanglement_lib computes it: for
 // every size, train rows and test rows are drawn with replacement, a classifier of every factor is
@@ -162,12 +186,14 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 				r.Notes = append(r.Notes, fmt.Sprintf("%d train rows: %s", size, note))
 			}
 		}
-		fit, check, err := m.accuracies(ctx, in, top.of(in.Codes), train, test)
+		fit, check, err := m.predict(ctx, in, top.of(in.Codes), train, test)
 		if err != nil {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
-		g.Rows, g.Values = append(g.Rows, strconv.Itoa(size)), append(g.Values, check)
-		tested.Values, trained.Values = append(tested.Values, factor.Mean.Of(check)), append(trained.Values, factor.Mean.Of(fit))
+		onTrain, _ := meanAccuracy(fit.predicted, fit.levels)
+		onTest, perFactor := meanAccuracy(check.predicted, check.levels)
+		g.Rows, g.Values = append(g.Rows, strconv.Itoa(size)), append(g.Values, perFactor)
+		tested.Values, trained.Values = append(tested.Values, onTest), append(trained.Values, onTrain)
 	}
 	tested.Labels, trained.Labels = g.Rows, g.Rows
 	last := len(g.Values) - 1
@@ -243,30 +269,34 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 	return train[:size], test, nil
 }
 
-// accuracies returns those of all factors on the train and on the test rows.
-func (m *Downstream) accuracies(ctx context.Context, in *Input, codes Matrix, train, test []int) (fit, check []float64, err error) {
-	labels, answers := labelsOf(in, train), labelsOf(in, test)
+// predict fits a classifier of each factor to the train rows, and returns its predictions and the levels of the train and
+// of the test rows, by factor.
+func (m *Downstream) predict(ctx context.Context, in *Input, codes Matrix, train, test []int) (fit, check predictions, err error) {
+	fit.levels, check.levels = labelsOf(in, train), labelsOf(in, test)
 	x, y := rowsOf(codes, train), rowsOf(codes, test)
 	if m.Predictor == Logistic {
 		x, y = standardised(codes, train, test)
 	}
-	models, err := m.fit(ctx, x, labels, codes.Cols)
+	models, err := m.fit(ctx, x, fit.levels, codes.Cols)
 	if err != nil {
-		return nil, nil, err
+		return fit, check, err
 	}
-	for j, predict := range models {
+	for _, predict := range models {
 		fitted, err := predict(ctx, x)
 		if err != nil {
-			return nil, nil, err
+			return fit, check, err
 		}
 		predicted, err := predict(ctx, y)
 		if err != nil {
-			return nil, nil, err
+			return fit, check, err
 		}
-		fit, check = append(fit, accuracy(fitted, labels[j])), append(check, accuracy(predicted, answers[j]))
+		fit.predicted, check.predicted = append(fit.predicted, fitted), append(check.predicted, predicted)
 	}
 	return fit, check, nil
 }
+
+// predictions holds predicted and true levels, by factor and row.
+type predictions struct{ predicted, levels [][]int }
 
 // rowsOf copies rows of codes.
 func rowsOf(codes Matrix, rows []int) []float64 {

@@ -74,17 +74,6 @@ func (e Entropy) Of(importances []float64) float64 {
 	return 1 - h/base
 }
 
-// OfRows is the concentration of every row of a matrix of importances, code columns in rows and factors in columns, and the mean
-// of these, weighted by the sums of the rows: the disentanglement that [DCI] and [MED] compute.
-func (e Entropy) OfRows(matrix [][]float64) (mean float64, rows []float64) {
-	weights := make([]float64, len(matrix))
-	for i, row := range matrix {
-		rows = append(rows, e.Of(row))
-		weights[i] = factor.Sum.Of(row)
-	}
-	return weighted(rows, weights), rows
-}
-
 // weighted is the mean of values with non-negative weights; if these are all 0, the mean.
 func weighted(values, weights []float64) float64 {
 	var sum, total float64

@@ -3,11 +3,55 @@ package metrics
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
 )
+
+// rocArea is the area under the ROC curve of one level (Ridgeway and Mozer 2018, section 2), from the scores s of rows with
+// the label (+) and without it (-): the probability
+//
+//	P(s+ > s-) + P(s+ = s-)/2
+//
+// over pairs of such rows. It is NaN without rows of both kinds. Scores are 0 or more.
+func rocArea(scores []float64, labels []int, label int) float64 {
+	own := make([]float64, 0, len(scores)/8)
+	for i, s := range scores {
+		if labels[i] == label {
+			own = append(own, s)
+		}
+	}
+	m := len(own)
+	others := len(scores) - m
+	if m == 0 || others == 0 {
+		return math.NaN()
+	}
+	slices.Sort(own)
+	place := newPlaces(own)
+	var below, equal int // pairs with s+ < s-, and with s+ = s-
+	for i, s := range scores {
+		if labels[i] != label {
+			b, e := place.of(s)
+			below += b
+			equal += e
+		}
+	}
+	return 1 - (float64(below)+float64(equal)/2)/(float64(m)*float64(others))
+}
+
+// explicitness is the score of one factor: the mean of the areas of its levels that are not NaN, and their number.
+func explicitness(areas []float64) (mean float64, levels int) {
+	for _, a := range areas {
+		if !math.IsNaN(a) {
+			mean += a
+			levels++
+		}
+	}
+	return mean / float64(max(levels, 1)), levels
+}
 
 // Explicitness is the explicitness score of Ridgeway and Mozer 2018, section 2, as
 // disentanglement_lib computes it: the mean over factors of the area under the ROC

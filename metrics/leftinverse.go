@@ -10,6 +10,54 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
+// meanError is the error of the best affine map h from codes z to factors y (Zhang and Sugiyama 2024, equation 26), over n rows
+// and k factors, and leaves the errors of every factor in fit.Errors:
+//
+//	min_h 1/(nk) sum_ij |y_ij - h_j(z_i)|^p,  p = 2 (mse) or 1 (mae)
+func (p *recovery) meanError(fit *geometry.Regression, e FitError) (float64, error) {
+	least := fit.LeastAbsolute
+	if e == MeanSquaredError {
+		least = func(x []float64, d int, y []float64, k int) error { return fit.LeastSquares(x, d, y, k, 0) }
+	}
+	if err := least(p.codes, p.columns, p.targets, p.factors); err != nil {
+		return 0, err
+	}
+	return factor.Mean.Of(fit.Errors), nil
+}
+
+// largestError is the largest error of an affine map h (Zhang and Sugiyama 2024, definition 8), and that of every factor:
+//
+//	least-squares:     min_c max_i |y_i - h(z_i) - c|,  h from least squares
+//	minimax:           min_h max_i |y_i - h(z_i)|
+//	minimax-by-factor: (sum_j e_j^2)^(1/2),  e_j = min_h max_i |y_ij - h_j(z_i)|
+func (p *recovery) largestError(fit *geometry.Regression, how Fit) (largest float64, perFactor []float64, err error) {
+	switch how {
+	case FitMinimax:
+		err := fit.JointMinimax(p.codes, p.columns, p.targets, p.factors)
+		return fit.Largest, fit.Errors, err
+	case FitMinimaxByFactor:
+		err := fit.Minimax(p.codes, p.columns, p.targets, p.factors)
+		var square float64
+		for _, e := range fit.Errors {
+			square += e * e
+		}
+		return math.Sqrt(square), fit.Errors, err
+	}
+	if err := fit.LeastSquares(p.codes, p.columns, p.targets, p.factors, 0); err != nil {
+		return 0, nil, err
+	}
+	ball := geometry.Ball{Interrupt: fit.Interrupt}
+	if err := ball.Enclose(fit.Residuals, p.factors); err != nil {
+		return 0, nil, fmt.Errorf("ball around the errors: %w", err)
+	}
+	perFactor = make([]float64, p.factors)
+	for i, e := range fit.Residuals {
+		j := i % p.factors
+		perFactor[j] = max(perFactor[j], math.Abs(e-ball.Centre[j])) // the centre c joins the intercept of h
+	}
+	return ball.Radius, perFactor, nil
+}
+
 // LeftInverse is the informativeness metric of Zhang and Sugiyama 2024, equation 26
 // and table 2: how badly the best affine map h from whole codes to factors recovers
 // the factors y over all rows.
@@ -109,15 +157,11 @@ func (l *LeftInverse) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	fit := geometry.Regression{Interrupt: ctx.Err}
-	if l.Error == MeanAbsoluteError {
-		err = fit.LeastAbsolute(p.codes, p.columns, p.targets, p.factors)
-	} else {
-		err = fit.LeastSquares(p.codes, p.columns, p.targets, p.factors, 0)
-	}
+	value, err := p.meanError(&fit, l.Error)
 	if err != nil {
 		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
 	}
-	return p.result(in, factor.Mean.Of(fit.Errors), fit.Errors)
+	return p.result(in, value, fit.Errors)
 }
 
 // Compute returns the part per_factor: the largest error of each factor. With the fit
@@ -131,37 +175,15 @@ func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	fit := geometry.Regression{Interrupt: ctx.Err}
-	switch m.Fit {
-	case FitMinimax:
-		if err := fit.JointMinimax(p.codes, p.columns, p.targets, p.factors); err != nil {
-			return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
-		}
-		r, err := p.result(in, fit.Largest, fit.Errors)
-		r.Parts = append(r.Parts, Part{Name: "lower_bound", Values: []float64{fit.Largest - fit.Gap}})
-		return r, err
-	case FitMinimaxByFactor:
-		if err := fit.Minimax(p.codes, p.columns, p.targets, p.factors); err != nil {
-			return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
-		}
-		var square float64
-		for _, e := range fit.Errors {
-			square += e * e
-		}
-		return p.result(in, math.Sqrt(square), fit.Errors)
-	}
-	if err := fit.LeastSquares(p.codes, p.columns, p.targets, p.factors, 0); err != nil {
+	value, perFactor, err := p.largestError(&fit, m.Fit)
+	if err != nil {
 		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
 	}
-	ball := geometry.Ball{Interrupt: ctx.Err}
-	if err := ball.Enclose(fit.Residuals, p.factors); err != nil {
-		return Result{}, fmt.Errorf("ball around the errors: %w", err)
+	r, err := p.result(in, value, perFactor)
+	if m.Fit == FitMinimax {
+		r.Parts = append(r.Parts, Part{Name: "lower_bound", Values: []float64{fit.Largest - fit.Gap}})
 	}
-	largest := make([]float64, p.factors)
-	for i, e := range fit.Residuals {
-		j := i % p.factors
-		largest[j] = max(largest[j], math.Abs(e-ball.Centre[j])) // the ball's centre joins the intercept
-	}
-	return p.result(in, ball.Radius, largest)
+	return r, err
 }
 
 // recovery is the regression of factors on codes.

@@ -138,29 +138,24 @@ func newSearch(points [][2]float64, rank, size, inner, omega int) *search {
 
 // back turns a point of a level back by so many turns of the factor.
 func (s *search) back(p [2]float64, level, turns int) (x, y float64) {
+	sin, cos := s.angle(level, turns)
+	return turnBack(p, sin, cos)
+}
+
+// angle returns sine and cosine of turns times the angle of a level.
+func (s *search) angle(level, turns int) (sin, cos float64) {
 	at := turns * level % s.size
 	if at < 0 {
 		at += s.size
 	}
-	return s.cos[at]*p[0] + s.sin[at]*p[1], s.cos[at]*p[1] - s.sin[at]*p[0]
+	return s.sin[at], s.cos[at]
 }
 
-// dispersion is the mean squared distance to the mean of the points turned back w
-// or -w times, whichever is less; in two passes, so that it is exact near 0.
+// dispersion is D_k for |omega| = w, the lesser of w and -w turns: by [turnedScatter], exact near 0, and not by sums as the curve.
 func (s *search) dispersion(w int) float64 {
 	least := math.Inf(1)
-	n := float64(len(s.points))
 	for _, turns := range []int{w, -w} {
-		var mx, my, sum float64
-		for i, p := range s.points {
-			x, y := s.back(p, i/s.inner%s.size, turns)
-			mx, my = mx+x/n, my+y/n
-		}
-		for i, p := range s.points {
-			x, y := s.back(p, i/s.inner%s.size, turns)
-			sum += (x-mx)*(x-mx) + (y-my)*(y-my)
-		}
-		least = min(least, sum/n)
+		least = min(least, turnedScatter(s.points, func(i int) (sin, cos float64) { return s.angle(i/s.inner%s.size, turns) }))
 	}
 	return least
 }

@@ -33,40 +33,8 @@ func rocAreas(ctx context.Context, model *linear.Logistic, x []float64, labels [
 		areas[c] = rocArea(scores[c*n:(c+1)*n], labels, model.Classes[c])
 		return nil
 	})
-	for _, a := range areas {
-		if !math.IsNaN(a) {
-			mean += a
-			levels++
-		}
-	}
-	return mean / float64(max(levels, 1)), levels, err
-}
-
-// rocArea is the chance that a row with the label has a larger score than one without;
-// equal scores count half. It is NaN if there are not rows of both kinds. Scores are 0 or more.
-func rocArea(scores []float64, labels []int, label int) float64 {
-	own := make([]float64, 0, len(scores)/8)
-	for i, s := range scores {
-		if labels[i] == label {
-			own = append(own, s)
-		}
-	}
-	m := len(own)
-	others := len(scores) - m
-	if m == 0 || others == 0 {
-		return math.NaN()
-	}
-	slices.Sort(own)
-	place := newPlaces(own)
-	var below, equal int // pairs in which the row without the label is above, and at the same place
-	for i, s := range scores {
-		if labels[i] != label {
-			b, e := place.of(s)
-			below += b
-			equal += e
-		}
-	}
-	return 1 - (float64(below)+float64(equal)/2)/(float64(m)*float64(others))
+	mean, levels = explicitness(areas)
+	return mean, levels, err
 }
 
 // places counts, for a query, the smaller and the equal ones of sorted values. The bit patterns of non-negative floats

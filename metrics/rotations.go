@@ -6,6 +6,43 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// rotationScatter is the D_k of a factor of rotations (Tonnaer et al. 2022, equations 6 and 7, for SO(3)): the mean squared
+// distance from their mean of n points p_i, turned back by the rotation g_i of their level,
+//
+//	min_Q 1/n sum_i |q_i - 1/n sum_j q_j|^2,  q_i = g_i^T Q^T p_i,  Q in O(3)
+//
+// with the Q of [alignment]. In two passes, so that it is exact near 0.
+func rotationScatter(points []float64, rotation func(i int) *[9]float64) float64 {
+	n := len(points) / 3
+	var s [27]float64
+	for i := range n {
+		addMoments(&s, rotation(i), points[3*i:], 1/float64(n))
+	}
+	q := alignment(&s)
+	back := make([]float64, len(points))
+	var mean [3]float64
+	for i := range n {
+		var t [3]float64
+		for j := range t {
+			for k, v := range points[3*i : 3*i+3] {
+				t[j] += q[k*3+j] * v
+			}
+		}
+		g := rotation(i)
+		for a := range 3 {
+			for b, v := range t {
+				back[3*i+a] += g[b*3+a] * v
+			}
+			mean[a] += back[3*i+a] / float64(n)
+		}
+	}
+	sum := 0.0
+	for i, v := range back {
+		sum += (v - mean[i%3]) * (v - mean[i%3])
+	}
+	return sum / float64(n)
+}
+
 // alignment finds the representation Q g Q^T of rotations g that lets points p = p(g) come
 // closest to g^T-invariance: Q in O(3) with the largest |m|, the mean m of g^T Q^T p. With the
 // moments S_ijk, the means of g_ji p_k, it is m_i = sum_jk Q_kj S_ijk. For a direction e of m
@@ -84,37 +121,4 @@ func addMoments(s *[27]float64, g *[9]float64, p []float64, weight float64) {
 			}
 		}
 	}
-}
-
-// scatter is the mean squared distance of g^T Q^T p from its mean, of points with rotations
-// and equal weights, in two passes so that it is exact near 0.
-func scatter(points []float64, rotation func(i int) *[9]float64) float64 {
-	n := len(points) / 3
-	var s [27]float64
-	for i := range n {
-		addMoments(&s, rotation(i), points[3*i:], 1/float64(n))
-	}
-	q := alignment(&s)
-	back := make([]float64, len(points))
-	var mean [3]float64
-	for i := range n {
-		var t [3]float64
-		for j := range t {
-			for k, v := range points[3*i : 3*i+3] {
-				t[j] += q[k*3+j] * v
-			}
-		}
-		g := rotation(i)
-		for a := range 3 {
-			for b, v := range t {
-				back[3*i+a] += g[b*3+a] * v
-			}
-			mean[a] += back[3*i+a] / float64(n)
-		}
-	}
-	sum := 0.0
-	for i, v := range back {
-		sum += (v - mean[i%3]) * (v - mean[i%3])
-	}
-	return sum / float64(n)
 }

@@ -9,6 +9,22 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
+// turnedApart is the part of D_k that the fitted codes have, from the 2 x 2 matrix M of their plane: the variance over all
+// angles t of M u, u = (cos wt, sin wt), turned back by wt or by -wt, whichever is less:
+//
+//	min(|M_+|^2, |M_-|^2)/4,  |M_+-|^2 = (M_11 +- M_22)^2 + (M_12 -+ M_21)^2
+//
+// M is the sum of a map that commutes with turns, which turning back makes constant, and one that turns the other way,
+// which remains. The noise that the fit leaves adds its own variance ([orbit.dispersion]).
+func turnedApart(f factor.Factor, m []float64, w int) float64 {
+	if f.Angles == nil && 2*w%f.Size == 0 { // turns by whole or half circles leave all in place
+		return 0
+	}
+	same := (m[0]+m[3])*(m[0]+m[3]) + (m[1]-m[2])*(m[1]-m[2])
+	other := (m[0]-m[3])*(m[0]-m[3]) + (m[1]+m[2])*(m[1]+m[2])
+	return min(same, other) / 4
+}
+
 // notes are remarks about the sample.
 func (s *sampling) notes() (notes []string) {
 	if n := len(s.objects) + s.left; s.left > 0 {
@@ -162,18 +178,6 @@ func (o *orbit) dispersion(z []float64, d, w int, tolerance float64) (dispersion
 	return r, nil
 }
 
-// turnedApart is the variance over all angles of M u(angle) turned back once, or minus once,
-// whichever is less. M is the sum of a map that commutes with turns, which so becomes constant,
-// and one that turns the other way.
-func turnedApart(f factor.Factor, m []float64, w int) float64 {
-	if f.Angles == nil && 2*w%f.Size == 0 { // turns by whole or half circles leave all in place
-		return 0
-	}
-	same := (m[0]+m[3])*(m[0]+m[3]) + (m[1]-m[2])*(m[1]-m[2])
-	other := (m[0]-m[3])*(m[0]-m[3]) + (m[1]+m[2])*(m[1]+m[2])
-	return min(same, other) / 4
-}
-
 // scatter is that of the points M u(g) of all rotations of the factor.
 func (o *orbit) scatter(m []float64, u *harmonics) float64 {
 	points := make([]float64, 3*o.factor.Size)
@@ -184,7 +188,7 @@ func (o *orbit) scatter(m []float64, u *harmonics) float64 {
 			}
 		}
 	}
-	return scatter(points, func(i int) *[9]float64 { return &o.factor.Rotations[i] })
+	return rotationScatter(points, func(i int) *[9]float64 { return &o.factor.Rotations[i] })
 }
 
 // weighted is the mean over objects of D_k, with weights of rows and the given turns of each object.
@@ -233,7 +237,7 @@ func (s *measured) rotated(o int, z []float64, d int, tolerance float64, rotatio
 	s.count(rank, rank == 3 && nearAfter(c.Sigma, 3, tolerance))
 	s.turns[o], s.values[o] = 1, 1
 	if rank > 0 {
-		s.values[o] = scatter(points, rotation) + float64(3-rank)*float64(n-1)/float64(3*n)
+		s.values[o] = rotationScatter(points, rotation) + float64(3-rank)*float64(n-1)/float64(3*n)
 	}
 	return nil
 }

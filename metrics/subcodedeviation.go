@@ -10,6 +10,33 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
+// subCodeDeviation is the summand of one factor in [SubCodeDeviation]: with S(v) the sub-codes, of columns numbers each, of the
+// rows whose level of the factor is v,
+//
+//	aggregate over levels v of deviation(S(v))
+func subCodeDeviation(ctx context.Context, points []float64, columns int, levels *groups, d deviation, a factor.Aggregate) (float64, error) {
+	var values, group []float64
+	for level := range levels.count {
+		members := levels.members(level)
+		if len(members) == 0 {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		group = group[:0]
+		for _, i := range members {
+			group = append(group, points[i*columns:(i+1)*columns]...)
+		}
+		value, err := d(group, levels.count[level])
+		if err != nil {
+			return 0, fmt.Errorf("level %d: %w", level, err)
+		}
+		values = append(values, value)
+	}
+	return a.Of(values), nil
+}
+
 // SubCodeDeviation is the modularity metric of Zhang and Sugiyama 2024, sections 3.1 (variance,
 // mad, radius) and 3.2 (diameter, mpd), as in table 2. For factor i and its level v, let S(i, v) be the sub-codes z_i of all
 // rows in which the factor has that level. The value is
@@ -136,30 +163,8 @@ func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, b factor.Block
 	if len(b.Columns) == 1 {
 		rows = nil
 	}
-	points := s.subCode(in.Codes, b.Columns)
-	g := groupRows(in, b.Factor, rows)
-	d := newDeviation(ctx, s.Deviation, len(b.Columns))
-	var values []float64
-	var group []float64
-	for level := range g.count {
-		members := g.members(level)
-		if len(members) == 0 {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		group = group[:0]
-		for _, i := range members {
-			group = append(group, points[i*len(b.Columns):(i+1)*len(b.Columns)]...)
-		}
-		value, err := d(group, g.count[level])
-		if err != nil {
-			return 0, fmt.Errorf("level %d: %w", level, err)
-		}
-		values = append(values, value)
-	}
-	return s.Aggregate.Of(values), nil
+	k := len(b.Columns)
+	return subCodeDeviation(ctx, s.subCode(in.Codes, b.Columns), k, groupRows(in, b.Factor, rows), newDeviation(ctx, s.Deviation, k), s.Aggregate)
 }
 
 // subCode copies columns of codes, standardised if that is wanted.

@@ -8,6 +8,34 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
+// centred writes to z the codes of an object minus their mean over the n levels of circle k (Tonnaer et al. 2022, equation 6,
+// step 1 of [DLSBD]), with g_-k the levels of all other factors:
+//
+//	z(g_k, g_-k) - 1/n sum_h z(h, g_-k)
+func (t *torus) centred(codes Matrix, object, k int, z []float64) {
+	d, size, inner := codes.Cols, t.circles[k].Size, t.inner(k)
+	order := t.order[object*t.cells : (object+1)*t.cells]
+	mean := make([]float64, d)
+	for start := range t.cells {
+		if start/inner%size != 0 {
+			continue
+		}
+		clear(mean)
+		for level := range size {
+			for j, v := range codes.Row(order[start+level*inner]) {
+				mean[j] += v
+			}
+		}
+		for level := range size {
+			cell := start + level*inner
+			row := z[cell*d : (cell+1)*d]
+			for j, v := range codes.Row(order[cell]) {
+				row[j] = v - mean[j]/float64(size)
+			}
+		}
+	}
+}
+
 // torus is the regular grid that codes lie on: objects, and for each of them every
 // combination of the levels of the factors that turn, the last fastest.
 type torus struct {
@@ -154,28 +182,3 @@ func (t *torus) objectName(row int) string {
 
 // inner is the number of cells between neighbouring levels of circle k.
 func (t *torus) inner(k int) int { return factor.Grid(t.circles[k+1:]).Len() }
-
-// centred writes the codes of an object, less their mean over circle k.
-func (t *torus) centred(codes Matrix, object, k int, z []float64) {
-	d, size, inner := codes.Cols, t.circles[k].Size, t.inner(k)
-	order := t.order[object*t.cells : (object+1)*t.cells]
-	mean := make([]float64, d)
-	for start := range t.cells {
-		if start/inner%size != 0 {
-			continue
-		}
-		clear(mean)
-		for level := range size {
-			for j, v := range codes.Row(order[start+level*inner]) {
-				mean[j] += v
-			}
-		}
-		for level := range size {
-			cell := start + level*inner
-			row := z[cell*d : (cell+1)*d]
-			for j, v := range codes.Row(order[cell]) {
-				row[j] = v - mean[j]/float64(size)
-			}
-		}
-	}
-}

@@ -12,6 +12,30 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
+// relativeStrength is the UDR of two representations a and b, with d_a and d_b columns, from the relation R_ij of column i of
+// a with column j of b (Duan et al. 2020, section 4):
+//
+//	1/2 (1/d_b sum_j (max_i R_ij)^2 / sum_i R_ij + 1/d_a sum_i (max_j R_ij)^2 / sum_j R_ij)
+//
+// A column whose R_ij are all 0 counts as 0.
+func relativeStrength(r *mat.Dense) float64 {
+	rows, columns := r.Dims()
+	most, sum := make([]float64, rows+columns), make([]float64, rows+columns)
+	for i := range rows {
+		for j := range columns {
+			v := r.At(i, j)
+			most[i], sum[i] = max(most[i], v), sum[i]+v
+			most[rows+j], sum[rows+j] = max(most[rows+j], v), sum[rows+j]+v
+		}
+	}
+	for i, s := range sum {
+		if s > 0 {
+			most[i] *= most[i] / s
+		}
+	}
+	return (factor.Mean.Of(most[:rows]) + factor.Mean.Of(most[rows:])) / 2
+}
+
 // UDR is the unsupervised disentanglement ranking of Duan et al. 2020, section 4, as
 // disentanglement_lib computes it: how far several representations of the same images agree. Of
 // two representations a and b, R_ij says how strongly column i of a and column j of b are related, and
@@ -194,24 +218,4 @@ func lasso(s *mat.SymDense, t *mat.VecDense, alpha float64) {
 	for i, v := range w {
 		t.SetVec(i, v)
 	}
-}
-
-// relativeStrength is UDR of two representations with a relation of their columns. A column that is
-// related to none counts as 0.
-func relativeStrength(r *mat.Dense) float64 {
-	rows, columns := r.Dims()
-	most, sum := make([]float64, rows+columns), make([]float64, rows+columns)
-	for i := range rows {
-		for j := range columns {
-			v := r.At(i, j)
-			most[i], sum[i] = max(most[i], v), sum[i]+v
-			most[rows+j], sum[rows+j] = max(most[rows+j], v), sum[rows+j]+v
-		}
-	}
-	for i, s := range sum {
-		if s > 0 {
-			most[i] *= most[i] / s
-		}
-	}
-	return (factor.Mean.Of(most[:rows]) + factor.Mean.Of(most[rows:])) / 2
 }

@@ -74,30 +74,3 @@ func (m *FactorVAE) votes(ctx context.Context, draw *drawing, b *columnBlocks, n
 	}
 	return votes, nil
 }
-
-// sameVariance is the relative difference below which variances count as equal: codes of
-// float32 that should have equal variances differ by less.
-const sameVariance = 1e-6
-
-// leastVariance is the column that varies least over the rows of a vote; of columns with
-// equal variances the first.
-type leastVariance struct {
-	column   int32   // of the codes
-	variance float64 // times the number of rows
-	beaten   float64 // by a variance below it; what is between the two is equal
-}
-
-// least finds the column of a block that varies least over rows.
-func (b *columnBlocks) least(block int, rows []int32) (best leastVariance) {
-	var sum, square [kernel.MomentColumns]float64
-	kernel.RowMoments(&sum, &square, b.blocks[block], rows)
-	n, first := float64(len(rows)), block*kernel.MomentColumns
-	for c, at := range b.columns[first:min(first+kernel.MomentColumns, len(b.columns))] {
-		variance := max(square[c]-sum[c]*sum[c]/n, 0)
-		if c == 0 || variance < best.beaten {
-			rounding := n * 0x1p-52 * square[c]
-			best = leastVariance{column: int32(at), variance: variance, beaten: (1-sameVariance)*variance - rounding}
-		}
-	}
-	return best
-}

@@ -1,0 +1,130 @@
+package metrics
+
+import (
+	"context"
+	"math"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/linear"
+)
+
+// addDifference adds one of L pairs of codes z, z' with the same level of a factor to the input of the classifier, which
+// predicts the factor (Higgins et al. 2017, section 3):
+//
+//	1/L sum_l |z_l - z'_l|, column by column
+func addDifference(input, z, other []float64, pairs int) {
+	for c, v := range z {
+		input[c] += math.Abs(v-other[c]) / float64(pairs)
+	}
+}
+
+// BetaVAE is the score of Higgins et al. 2017, section 3, as disentanglement_lib
+// computes it. A point is made from Batch pairs of rows that share the level of a
+// factor, which is random, and its input is the mean over the pairs of |z - z'|, column by column. The
+// value is the part of Test points whose factor a logistic regression (L2 penalty, C = 1)
+// predicts that was fitted to Train points.
+//
+// The rows of a pair are drawn from the table: the first is any, the second any with
+// its level. If the rows are a full grid of levels, all other factors are
+// uniform and independent, as in the paper. With Standardise, inputs are divided by
+// their standard deviation first, as in table 2 of Zhang and Sugiyama 2024, where Batch is 8.
+type BetaVAE struct {
+	Batch       int  `yaml:"batch" doc:"pairs of images averaged for one point"`
+	Train       int  `yaml:"train" doc:"number of training points"`
+	Test        int  `yaml:"test" doc:"number of test points"`
+	Standardise bool `yaml:"standardise" doc:"divide the differences of every column by their standard deviation"`
+}
+
+// Better says that higher values are better.
+func (*BetaVAE) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (*BetaVAE) Range() (least, most float64) { return 0, 1 }
+
+// Validate checks the settings.
+func (m *BetaVAE) Validate() error { return validDraws(m.Batch, 1, m.Train, m.Test) }
+
+// Suits implements Selective.
+func (*BetaVAE) Suits(in *Input) error { return wantFactors(in, 2) }
+
+// Compute returns the parts train, the accuracy on the points fitted to, and per_factor, that
+// on the test points of each factor.
+func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := m.Validate(); err != nil {
+		return Result{}, err
+	}
+	draw, err := newDrawing(ctx, in, m)
+	if err != nil {
+		return Result{}, err
+	}
+	d := in.Codes.Cols
+	x, labels, err := m.points(ctx, draw, m.Train)
+	if err != nil {
+		return Result{}, err
+	}
+	y, answers, err := m.points(ctx, draw, m.Test)
+	if err != nil {
+		return Result{}, err
+	}
+	var scales []float64
+	if m.Standardise {
+		scales = make([]float64, d)
+		unit := make([]float64, m.Train)
+		for c := range scales {
+			if scales[c] = unitColumn(Matrix{Rows: m.Train, Cols: d, Data: x}, c, unit); scales[c] == 0 {
+				scales[c] = 1
+			}
+		}
+		for i := range x {
+			x[i] /= scales[i%d]
+		}
+		for i := range y {
+			y[i] /= scales[i%d]
+		}
+	}
+	model, err := linear.FitLogistic(ctx, x, d, labels, 1, 1000)
+	if err != nil {
+		return Result{}, err
+	}
+	part, value := predicted(in, model, y, answers)
+	_, fitted := predicted(in, model, x, labels)
+	r := Result{Value: value, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}}
+	if !model.Converged {
+		r.Notes = append(r.Notes, "the regression has not converged")
+	}
+	return r, nil
+}
+
+// points draws points and their factors.
+func (m *BetaVAE) points(ctx context.Context, draw *drawing, n int) (x []float64, labels []int, err error) {
+	d := draw.in.Codes.Cols
+	x, labels = make([]float64, n*d), make([]int, n)
+	for i := range labels {
+		if err := stops(ctx, i, 64); err != nil {
+			return nil, nil, err
+		}
+		j := draw.factor()
+		labels[i] = j
+		point := x[i*d : (i+1)*d]
+		for range m.Batch {
+			first := draw.row()
+			a, b := draw.in.Codes.Row(first), draw.in.Codes.Row(draw.like(first, j))
+			addDifference(point, a, b, m.Batch)
+		}
+	}
+	return x, labels, nil
+}
+
+// predicted is the part of points whose factor is predicted, for every factor and in all.
+func predicted(in *Input, model *linear.Logistic, x []float64, factors []int) (Part, float64) {
+	d := in.Codes.Cols
+	scratch := make([]float64, len(in.Factors))
+	right, all := make([]float64, len(in.Factors)), make([]float64, len(in.Factors))
+	for i, j := range factors {
+		all[j]++
+		if model.Predict(x[i*d:(i+1)*d], scratch) == j {
+			right[j]++
+		}
+	}
+	return perFactor(in, right, all), factor.Sum.Of(right) / float64(len(factors))
+}

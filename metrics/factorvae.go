@@ -1,0 +1,185 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// majority returns the factor that every column c stands for, from the train votes V of columns for factors (Kim and Mnih
+// 2018, section 4). A vote is the column that varies least ([columnBlocks.least]):
+//
+//	C(c) = argmax_j V_cj
+func majority(votes [][]float64) (stands []int) {
+	for _, row := range votes {
+		stands = append(stands, slices.Index(row, slices.Max(row)))
+	}
+	return stands
+}
+
+// correct counts, by factor j, the votes V of the columns that stand for it, and all votes. The score is the ratio of their
+// sums:
+//
+//	sum_c V_c,C(c) / sum_cj V_cj
+func correct(votes [][]float64, stands []int) (right, all []float64) {
+	right, all = make([]float64, len(votes[0])), make([]float64, len(votes[0]))
+	for c, row := range votes {
+		for j, v := range row {
+			if all[j] += v; stands[c] == j {
+				right[j] += v
+			}
+		}
+	}
+	return right, all
+}
+
+// sameVariance is the relative difference below which variances count as equal: codes of
+// float32 that should have equal variances differ by less.
+const sameVariance = 1e-6
+
+// leastVariance is the column that varies least over the rows of a vote; of columns with
+// equal variances the first.
+type leastVariance struct {
+	column   int32   // of the codes
+	variance float64 // times the number of rows
+	beaten   float64 // by a variance below it; what is between the two is equal
+}
+
+// least returns the vote of rows that share a level: the column of a block with
+//
+//	argmin_c var_rows(z_c / s_c)
+//
+// where s_c is the standard deviation of the column over all rows.
+func (b *columnBlocks) least(block int, rows []int32) (best leastVariance) {
+	var sum, square [kernel.MomentColumns]float64
+	kernel.RowMoments(&sum, &square, b.blocks[block], rows)
+	n, first := float64(len(rows)), block*kernel.MomentColumns
+	for c, at := range b.columns[first:min(first+kernel.MomentColumns, len(b.columns))] {
+		variance := max(square[c]-sum[c]*sum[c]/n, 0)
+		if c == 0 || variance < best.beaten {
+			rounding := n * 0x1p-52 * square[c]
+			best = leastVariance{column: int32(at), variance: variance, beaten: (1-sameVariance)*variance - rounding}
+		}
+	}
+	return best
+}
+
+// FactorVAE is the score of Kim and Mnih 2018, section 4, as disentanglement_lib computes
+// it. A vote is made from Batch rows with one level of a factor, which is random:
+// the column whose variance over these rows, divided by that over all rows, is the
+// least; of variances that differ by a millionth or less the first. Columns with a
+// standard deviation below Prune do not take part. Every column stands for the factor
+// that it had most of Train votes for, and the value is the part of Test votes for which
+// that is right. If no column takes part, it is 0.
+//
+// The rows are drawn from the table: the level is that of any row, and the others are
+// any with that level.
+//
+// Table 2 of Zhang and Sugiyama 2024 has another score by the name: Direct (the
+// column's number must be the factor's, without Train votes), Raw (variances are not
+// divided), Batch 8 and Prune 0.
+type FactorVAE struct {
+	Batch  int     `yaml:"batch" doc:"rows of one vote"`
+	Train  int     `yaml:"train" doc:"number of training votes, which assign a factor to every column"`
+	Test   int     `yaml:"test" doc:"number of test votes"`
+	Prune  float64 `yaml:"prune" doc:"smallest standard deviation of a column that takes part"`
+	Direct bool    `yaml:"direct" doc:"assign factor i to column i, without training votes"`
+	Raw    bool    `yaml:"raw" doc:"compare variances without dividing by the variance over all rows"`
+}
+
+// Better says that higher values are better.
+func (*FactorVAE) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (*FactorVAE) Range() (least, most float64) { return 0, 1 }
+
+// Validate checks the settings.
+func (m *FactorVAE) Validate() error {
+	if !(m.Prune >= 0) || math.IsInf(m.Prune, 0) {
+		return config.Invalid("prune", "%v is not a number of at least 0", m.Prune)
+	}
+	return validDraws(m.Batch, 2, m.Train, m.Test)
+}
+
+// Suits implements Selective.
+func (*FactorVAE) Suits(in *Input) error { return wantFactors(in, 2) }
+
+// Compute returns the parts per_factor, the part of its test votes that are right, and
+// train, that of the Train votes (without Direct). The grid votes has the Train votes, or the
+// Test votes with Direct, of columns for factors.
+func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := m.Validate(); err != nil {
+		return Result{}, err
+	}
+	draw, err := newDrawing(ctx, in, m)
+	if err != nil {
+		return Result{}, err
+	}
+	var r Result
+	d := in.Codes.Cols
+	active, scales := m.active(in)
+	if len(active) < d {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d columns are left out: their standard deviation is too small", d-len(active), d))
+	}
+	if len(active) == 0 {
+		return r, nil
+	}
+	columns := blocksOf(in, active, scales)
+	stands := make([]int, d) // the factor of a column
+	g := Grid{Name: "votes"}
+	for c := range stands {
+		stands[c] = c
+	}
+	if !m.Direct {
+		if g.Values, err = m.votes(ctx, draw, columns, m.Train); err != nil {
+			return Result{}, err
+		}
+		stands = majority(g.Values)
+		right, _ := correct(g.Values, stands)
+		r.Parts = append(r.Parts, Part{Name: "train", Values: []float64{factor.Sum.Of(right) / float64(m.Train)}})
+	}
+	test, err := m.votes(ctx, draw, columns, m.Test)
+	if err != nil {
+		return Result{}, err
+	}
+	if m.Direct {
+		g.Values = test
+	}
+	right, all := correct(test, stands)
+	for c := range test {
+		g.Rows = append(g.Rows, columnName(c))
+	}
+	for _, f := range in.Factors {
+		g.Columns = append(g.Columns, f.Name)
+	}
+	r.Value = factor.Sum.Of(right) / float64(m.Test)
+	r.Parts = append([]Part{perFactor(in, right, all)}, r.Parts...)
+	r.Grids = []Grid{g}
+	return r, nil
+}
+
+// active lists the columns that take part, and the scales of all.
+func (m *FactorVAE) active(in *Input) (active []int, scales []float64) {
+	d := in.Codes.Cols
+	scales = make([]float64, d)
+	column := make([]float64, in.Codes.Rows)
+	for c := range d {
+		deviation := unitColumn(in.Codes, c, column)
+		if n := float64(in.Codes.Rows); n > 1 {
+			deviation *= math.Sqrt(n / (n - 1))
+		}
+		scales[c] = 1
+		if !m.Raw {
+			scales[c] = deviation
+		}
+		if deviation >= m.Prune && (m.Raw || deviation > 0) {
+			active = append(active, c)
+		}
+	}
+	return active, scales
+}
