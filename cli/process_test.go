@@ -254,7 +254,7 @@ func TestSignalWhileEncoding(t *testing.T) {
 // A broken environment is a mistake of usage, and is found before any work.
 func TestInstructionSet(t *testing.T) {
 	t.Setenv("UNRAVEL_KERNEL", "sse2")
-	checkMistake(t, start(t, "list").end(), 2, `UNRAVEL_KERNEL="sse2": want go, avx2 or avx512`)
+	checkMistake(t, start(t, "list").end(), 2, `UNRAVEL_KERNEL="sse2"; want go, avx2 or avx512`)
 }
 
 // The same as TestKilled, on the real thing: go test ./cli -run Long -long -timeout 30m.

@@ -7,8 +7,7 @@
 // the position and scale of the points, with repeated points, and where points
 // lie on a line or a plane; each also has the gradient of its value.
 //
-// A function such as [EnclosingBall] is for one use. The method of the same
-// purpose, such as [Ball.Enclose], keeps its memory for the next one.
+// A type such as [Ball] keeps its memory for the next set of points.
 package geometry
 
 import (
@@ -19,22 +18,22 @@ import (
 
 var (
 	errStalled  = errors.New("geometry: no optimum was found")
-	errTooLarge = errors.New("geometry: finite numbers wanted, with finite differences")
+	errTooLarge = errors.New("geometry: numbers or their differences are infinite; want finite ones")
 )
 
 // rowsOf checks a set of points and returns how many there are.
 func rowsOf(what string, points []float64, columns int) (int, error) {
 	switch {
 	case columns < 1:
-		return 0, fmt.Errorf("geometry: 1 column or more wanted, got %d", columns)
+		return 0, fmt.Errorf("geometry: %d columns; want at least 1", columns)
 	case len(points) == 0:
-		return 0, fmt.Errorf("geometry: no %s", what)
+		return 0, fmt.Errorf("geometry: no %s; want at least 1", what)
 	case len(points)%columns != 0:
-		return 0, fmt.Errorf("geometry: %d numbers are no %s of %d columns", len(points), what, columns)
+		return 0, fmt.Errorf("geometry: %d numbers for %s of %d columns; want whole rows", len(points), what, columns)
 	}
 	for i, v := range points {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return 0, fmt.Errorf("geometry: finite numbers wanted, got %v in row %d of the %s", v, i/columns, what)
+			return 0, fmt.Errorf("geometry: row %d of the %s has %v; want finite numbers", i/columns, what, v)
 		}
 	}
 	return len(points) / columns, nil

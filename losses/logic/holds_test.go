@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Holds reports whether the sentence is true of a batch, as [Quantity.Value] has it:
-// whether it follows from the equality of numbers, without tolerance, by the rules
-// of logic. It tries all tuples of rows one by one, and is meant for tests.
+// Holds reports whether the sentence is true of a batch, as [Quantity.Value] has it: whether it
+// follows from the equality of numbers, without tolerance, by the rules of logic. It tries all tuples
+// of rows one by one.
 func (q *Quantity) Holds(z, y, labels [][]float64) (bool, error) {
 	if err := q.checkBatch(z, y, labels); err != nil {
 		return false, err
@@ -17,7 +17,7 @@ func (q *Quantity) Holds(z, y, labels [][]float64) (bool, error) {
 	return w.holds(q.sentence.Body), nil
 }
 
-// world is a batch, and what the variables stand for in it.
+// world is a batch, and the values of the variables in it.
 type world struct {
 	schema Schema
 	z, y   [][]float64
@@ -25,7 +25,7 @@ type world struct {
 	bound  map[string]thing
 }
 
-// thing is what a term stands for.
+// thing is the value of a term.
 type thing struct {
 	row     int // of a variable for rows; -1 for all else
 	factors []int
