@@ -11,7 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // compareCommand is `unravel compare SOURCE SOURCE ...`.
@@ -138,7 +138,7 @@ func (c *compareCommand) openFolder(ctx context.Context, dir string, s *streams)
 	if r.results, err = c.folderResults(ctx, dir, s); err != nil {
 		return nil, err
 	}
-	t, err := readTable(filepath.Join(dir, runs.CodesFile), "codes")
+	t, err := readTable(filepath.Join(dir, rundir.CodesFile), "codes")
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
@@ -152,7 +152,7 @@ func (c *compareCommand) openFolder(ctx context.Context, dir string, s *streams)
 
 // readLevels reads the levels of the factors of a run's codes: its factors, unless levels have a file of their own. nil: it has neither.
 func readLevels(dir string) (*table.Table, error) {
-	for _, name := range []string{runs.LevelsFile, runs.FactorsFile} {
+	for _, name := range []string{rundir.LevelsFile, rundir.FactorsFile} {
 		t, err := readTable(filepath.Join(dir, name), "factors")
 		if !errors.Is(err, fs.ErrNotExist) {
 			return t, err

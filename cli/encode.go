@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -33,17 +33,17 @@ func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 	}
 	out := c.Out
 	if out == "" {
-		out = filepath.Join(c.Dir, runs.CodesFile)
+		out = filepath.Join(c.Dir, rundir.CodesFile)
 	}
-	if err := writeOut(out, runs.WriteCodes(codes)); err != nil {
+	if err := writeOut(out, rundir.WriteCodes(codes)); err != nil {
 		return err
 	}
-	for name, write := range runs.FactorFiles(e.Data) {
+	for name, write := range rundir.FactorFiles(e.Data) {
 		if err := writeOut(besideCodes(out, name), write); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(s.log, "%d codes of %d columns in %s, their factors in %s\n", codes.Rows, codes.Cols, out, besideCodes(out, runs.FactorsFile))
+	fmt.Fprintf(s.log, "%d codes of %d columns in %s, their factors in %s\n", codes.Rows, codes.Cols, out, besideCodes(out, rundir.FactorsFile))
 	return nil
 }
 
@@ -51,7 +51,7 @@ func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 // codes.npy, other-factors.npy beside other.npy.
 func besideCodes(codes, name string) string {
 	dir, base := filepath.Split(codes)
-	if base == runs.CodesFile {
+	if base == rundir.CodesFile {
 		return dir + name
 	}
 	return dir + strings.TrimSuffix(base, filepath.Ext(base)) + "-" + strings.TrimSuffix(name, ".npy") + filepath.Ext(base)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // Mistakes in a config or in its overrides: exit code 2, the place and what would be right.
@@ -218,7 +218,7 @@ func TestRunFolders(t *testing.T) {
 		}
 	}
 	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2, "resumed with the config it was started with", `"seed: 1", now "seed: 5"`)
-	held, err := runs.Open(taken)
+	held, err := rundir.Open(taken)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 var long = flag.Bool("long", false, "also kill the real quickstart, and run the study of objectives: minutes")
@@ -213,7 +213,7 @@ func TestSignals(t *testing.T) {
 					t.Fatal(p.end())
 				}
 				if part == 1 {
-					if _, err := runs.Open(dir); !errors.Is(err, runs.ErrLocked) {
+					if _, err := rundir.Open(dir); !errors.Is(err, rundir.ErrLocked) {
 						t.Errorf("the run can be opened while a process holds it: %v", err)
 					}
 					checkMistake(t, call(t, command...), 1, "another process holds the run")
@@ -254,7 +254,7 @@ func TestSignalWhileEncoding(t *testing.T) {
 // A broken environment is a mistake of usage, and is found before any work.
 func TestInstructionSet(t *testing.T) {
 	t.Setenv("UNRAVEL_KERNEL", "sse2")
-	checkMistake(t, start(t, "list").end(), 2, `UNRAVEL_KERNEL="sse2"; want go, avx2 or avx512`)
+	checkMistake(t, start(t, "list").end(), 2, `UNRAVEL_KERNEL="sse2": want go, avx2 or avx512`)
 }
 
 // The same as TestKilled, on the real thing: go test ./cli -run Long -long -timeout 30m.

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/plain"
-	"github.com/unravel-ml/unravel/runs/index"
+	"github.com/unravel-ml/unravel/sweep/index"
 )
 
 // runsCommand is `unravel runs [DIR]`.

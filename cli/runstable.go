@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
-	"github.com/unravel-ml/unravel/runs/index"
+	"github.com/unravel-ml/unravel/sweep/index"
 )
 
 // shownColumn is a column of a printed table.

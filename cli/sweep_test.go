@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unravel-ml/unravel/runs/index"
-	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/sweep/index"
 )
 
 const sweepExperiment = `

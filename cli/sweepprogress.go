@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/unravel-ml/unravel/internal/plain"
-	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/sweep"
 )
 
 // sweepProgress shows the progress of a sweep: on a terminal as a bar, elsewhere as a line now and then.

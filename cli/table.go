@@ -20,8 +20,8 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
-	"github.com/unravel-ml/unravel/runs"
-	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/tables"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -206,7 +206,7 @@ func coverage(ctx context.Context, t *tables.Table) (reproduced, printed int, co
 
 // writeShared writes the files of --out under the lock of the runs, which another process may share and end at the same moment.
 func writeShared(ctx context.Context, dir, folder string, r *tables.Result) (err error) {
-	unlock, err := runs.Lock(ctx, folder)
+	unlock, err := rundir.Lock(ctx, folder)
 	if err != nil {
 		return err
 	}

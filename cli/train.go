@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/runs"
-	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -38,7 +38,7 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 		if c.Dir, err = folderOf(settings, overrides); err != nil {
 			return err
 		}
-		if c.Resume && !c.DryRun && !exists(filepath.Join(c.Dir, runs.Config)) {
+		if c.Resume && !c.DryRun && !exists(filepath.Join(c.Dir, rundir.Config)) {
 			fmt.Fprintf(s.log, "there is no run %s to continue: it begins; --run continues another one\n", c.Dir)
 		}
 	}
@@ -87,7 +87,7 @@ func (c *trainCommand) config() (read train.Config, overrides []string, err erro
 		}
 	}
 	if name == "" && c.Resume && c.Dir != "" {
-		if !exists(filepath.Join(c.Dir, runs.Config)) {
+		if !exists(filepath.Join(c.Dir, rundir.Config)) {
 			return read, nil, usagef("%s: there is no run to continue: want the folder of one, or a config to start from", c.Dir)
 		}
 		read, err := train.ReadConfig(c.Dir, overrides...)
@@ -116,7 +116,7 @@ func folderOf(c train.Config, overrides []string) (string, error) {
 		return "", err
 	}
 	return sweep.Free(filepath.Join("runs", sweep.FolderName(c.Name, settings)), func(dir string) bool {
-		return exists(filepath.Join(dir, runs.Config)) && sweep.Read(dir).Hash != hash
+		return exists(filepath.Join(dir, rundir.Config)) && sweep.Read(dir).Hash != hash
 	}), nil
 }
 
@@ -150,8 +150,8 @@ func withFlags(err error, dir string) error {
 	switch {
 	case errors.Is(err, train.ErrStopped):
 		return fmt.Errorf("%w; continue with --resume", train.ErrStopped)
-	case errors.Is(err, runs.ErrExists):
-		return fmt.Errorf("%s: %w; continue it with --resume, or choose another folder with --run", dir, runs.ErrExists)
+	case errors.Is(err, rundir.ErrExists):
+		return fmt.Errorf("%s: %w; continue it with --resume, or choose another folder with --run", dir, rundir.ErrExists)
 	}
 	return err
 }

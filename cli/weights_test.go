@@ -12,7 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/onnx/onnxtest"
 	"github.com/unravel-ml/unravel/internal/safetensors"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // An export, in either layout, imported again gives the same codes bit for bit, and training continues from there.
@@ -107,7 +107,7 @@ func TestImportForeign(t *testing.T) {
 		writeFile(t, path, data)
 		return path
 	}
-	config := filepath.Join(dir, runs.Config)
+	config := filepath.Join(dir, rundir.Config)
 	double := change("double", func(w *safetensors.File) {
 		for i, x := range w.Tensors {
 			var wide []float64

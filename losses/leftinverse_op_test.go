@@ -33,11 +33,10 @@ func inverseOf(kind losses.Inverse, ridge float64, z, y, labels []float64, rows 
 	if len(x) == 0 {
 		return 0
 	}
-	var f geometry.Regression
 	sum, norm := 0.0, 0.0
 	switch kind {
 	case losses.LeastSquares:
-		f.LeastSquares(x, columns, v, targets, ridge)
+		f, _ := geometry.LeastSquares(x, columns, v, targets, ridge)
 		for _, r := range f.Residuals {
 			sum += r * r / float64(len(v))
 		}
@@ -46,13 +45,13 @@ func inverseOf(kind losses.Inverse, ridge float64, z, y, labels []float64, rows 
 		}
 		return sum
 	case losses.LeastAbsolute:
-		f.LeastAbsolute(x, columns, v, targets)
+		f, _ := geometry.LeastAbsolute(x, columns, v, targets)
 		for _, r := range f.Residuals {
 			sum += math.Abs(r) / float64(len(v))
 		}
 		return sum
 	case losses.Minimax:
-		f.JointMinimax(x, columns, v, targets)
+		f, _ := geometry.JointMinimax(x, columns, v, targets)
 		for i := 0; i < len(v); i += targets {
 			length := 0.0
 			for _, r := range f.Residuals[i : i+targets] {
@@ -62,7 +61,7 @@ func inverseOf(kind losses.Inverse, ridge float64, z, y, labels []float64, rows 
 		}
 		return norm
 	}
-	f.Minimax(x, columns, v, targets)
+	f, _ := geometry.Minimax(x, columns, v, targets)
 	for _, e := range f.Errors {
 		norm = math.Hypot(norm, e)
 	}

@@ -70,12 +70,10 @@ func deviationOf(d factor.Deviation, points [][]float64) float64 {
 	case factor.MPD:
 		return sum / 2 / pairs
 	case factor.Radius:
-		var b geometry.Ball
-		b.Enclose(flat, len(points[0]))
+		b, _ := geometry.EnclosingBall(flat, len(points[0]))
 		return b.Radius
 	}
-	var m geometry.Median
-	m.Fit(flat, len(points[0]))
+	m, _ := geometry.GeometricMedian(flat, len(points[0]))
 	return m.MeanDistance
 }
 

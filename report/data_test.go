@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // codesOfGrid are codes of 6 x 6 images with a circular and an ordinal factor: a circle and two coordinates.
@@ -28,7 +28,7 @@ func codesOfGrid() *metrics.Input {
 func TestFromData(t *testing.T) {
 	in := codesOfGrid()
 	grey := Decoder{Height: 4, Width: 4, Channels: 1, Decode: func(codes []float32) ([]float32, error) { return make([]float32, len(codes)/4*16), nil }}
-	log := []runs.Line{{Epoch: 1, Losses: runs.Losses{"all": {"loss": 3}}}, {Epoch: 1, Metrics: map[string]float64{"mig": 1}}, {Epoch: 2, Losses: runs.Losses{"all": {"loss": 2}}}}
+	log := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"all": {"loss": 3}}}, {Epoch: 1, Metrics: map[string]float64{"mig": 1}}, {Epoch: 2, Losses: rundir.Losses{"all": {"loss": 2}}}}
 	names := []LossNames{{Objective: "all", Names: []string{"loss"}}}
 	for name, figure := range map[string]func(w io.Writer) error{
 		"torus":      func(w io.Writer) error { return LatentTorus(w, "torus", in, []int{0}) },

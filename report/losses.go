@@ -3,7 +3,7 @@ package report
 import (
 	"io"
 
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // LossNames names the losses of an objective in the order in which they are drawn.
@@ -13,7 +13,7 @@ type LossNames struct {
 }
 
 // LossCurves draws the mean losses of every epoch that a run's log holds. It writes nothing for a log without epochs.
-func LossCurves(w io.Writer, title string, objectives []LossNames, log []runs.Line) error {
+func LossCurves(w io.Writer, title string, objectives []LossNames, log []rundir.Line) error {
 	var series []Series
 	at := map[string]int{}
 	for _, line := range log {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/sweep"
 )
 
 // DataSet is one of several data sets that the rows of a table are trained on. Every column is shown for each data set.

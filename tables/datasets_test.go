@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/sweep"
 	. "github.com/unravel-ml/unravel/tables"
 )
 

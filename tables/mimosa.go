@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/hierarchy/mimosa"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/runs"
-	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -158,12 +158,12 @@ func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool
 
 // file returns the name of the file in the run's folder with the result of these options.
 func (m *Mimosa) file() string {
-	return "mimosa-" + runs.FileHash(fmt.Appendf(nil, "%+v %v", m.Options, m.MergedShare))[:8] + ".json"
+	return "mimosa-" + rundir.FileHash(fmt.Appendf(nil, "%+v %v", m.Options, m.MergedShare))[:8] + ".json"
 }
 
 // stored reads an earlier result; nil if there is none, or if the file is damaged or belongs to another run.
 func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
-	store, err := runs.View(run.Dir)
+	store, err := rundir.View(run.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
 }
 
 func (m *Mimosa) store(dir string, x *explored) error {
-	store, err := runs.Open(dir)
+	store, err := rundir.Open(dir)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/sweep"
 )
 
 // The scales that every table has.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/sweep"
 )
 
 // Trains reports whether rows of the table come from runs.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/runs"
-	"github.com/unravel-ml/unravel/runs/sweep"
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/sweep"
 	. "github.com/unravel-ml/unravel/tables"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -190,7 +190,7 @@ func TestTrainedFailures(t *testing.T) {
 	good := *computeFrom(t, table, dir).Cell("a", "D").Ours
 	path := sweep.Find(scan(t, dir))[made[0].Hash].Dir
 	begun := sweep.Read(path).Record.Begun
-	if err := runs.RecordFailure(path, errors.New("no memory\nat all"), begun); err != nil {
+	if err := rundir.RecordFailure(path, errors.New("no memory\nat all"), begun); err != nil {
 		t.Fatal(err)
 	}
 	c := computeFrom(t, table, dir).Cell("a", "D")
@@ -198,20 +198,20 @@ func TestTrainedFailures(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	other := sweep.Find(scan(t, dir))[made[2].Hash].Dir
-	kept, err := os.ReadFile(filepath.Join(other, runs.RecordFile))
+	kept, err := os.ReadFile(filepath.Join(other, rundir.RecordFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(other, runs.RecordFile)); err != nil {
+	if err := os.Remove(filepath.Join(other, rundir.RecordFile)); err != nil {
 		t.Fatal(err)
 	}
 	if c := computeFrom(t, table, dir).Cell("a", "D"); c.Status != Missing || c.Reason != "1 of 2 runs failed: no memory" {
 		t.Errorf("one failed, one is not made: %+v", c)
 	}
-	if err := os.WriteFile(filepath.Join(other, runs.RecordFile), kept, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(other, rundir.RecordFile), kept, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(path, runs.RecordFile), []byte("x"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(path, rundir.RecordFile), []byte("x"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if c := computeFrom(t, table, dir).Cell("a", "D"); c.Notes[0] != "1 of 2 runs made so far" {

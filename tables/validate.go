@@ -7,7 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // Transform is a function of a metric's value that a paper prints.
@@ -75,11 +75,11 @@ const (
 
 // Validate checks the table alone; Load checks it against the printed values.
 func (t *Table) Validate() error {
-	if err := runs.CheckName(t.Name); err != nil { // of its files, too
+	if err := rundir.CheckName(t.Name); err != nil { // of its files, too
 		return config.Invalid("name", "%w", err)
 	}
 	if t.Folder != "" {
-		if err := runs.CheckName(t.Folder); err != nil {
+		if err := rundir.CheckName(t.Folder); err != nil {
 			return config.Invalid("runs", "%w", err)
 		}
 	}

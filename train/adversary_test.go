@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // judged is a small experiment with a discriminator and a capacity.
@@ -58,7 +58,7 @@ func TestJudges(t *testing.T) {
 	if names != 6 {
 		t.Errorf("the checkpoint holds %d parameters of the discriminator, want 6", names)
 	}
-	if text, err := os.ReadFile(filepath.Join(whole, runs.LogFile)); err != nil || !slices.Contains(splitNames(string(text)), "tc-discriminator") {
+	if text, err := os.ReadFile(filepath.Join(whole, rundir.LogFile)); err != nil || !slices.Contains(splitNames(string(text)), "tc-discriminator") {
 		t.Errorf("the log does not show the discriminator's loss (%v): %s", err, text)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/safetensors"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // Begin makes the folder of a run that has not taken a step, whose model has parameters from elsewhere: load sets
@@ -35,19 +35,19 @@ func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, e
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	store, err := runs.Create(dir)
-	if errors.Is(err, runs.ErrExists) {
-		return nil, fmt.Errorf("%s: %w; want another folder", dir, runs.ErrExists)
+	store, err := rundir.Create(dir)
+	if errors.Is(err, rundir.ErrExists) {
+		return nil, fmt.Errorf("%s: %w; want another folder", dir, rundir.ErrExists)
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := store.Write(runs.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
+	if err := store.Write(rundir.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
 		return nil, err
 	}
-	if err := store.Write(runs.StateFile, runs.Bytes(append(state, '\n'))); err != nil {
+	if err := store.Write(rundir.StateFile, rundir.Bytes(append(state, '\n'))); err != nil {
 		return nil, err
 	}
-	return e, store.Write(runs.Config, runs.Bytes(text)) // last: it makes the folder a run
+	return e, store.Write(rundir.Config, rundir.Bytes(text)) // last: it makes the folder a run
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/safetensors"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -73,11 +73,11 @@ func (s *saver) save(done bool) error {
 	if err := s.session.logs.sync(); err != nil {
 		return err
 	}
-	if err := store.WriteKeep(runs.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
+	if err := store.WriteKeep(rundir.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
 		return err
 	}
 	s.saved = time.Now()
-	return store.Write(runs.StateFile, runs.Bytes(append(text, '\n')))
+	return store.Write(rundir.StateFile, rundir.Bytes(append(text, '\n')))
 }
 
 // checkpoint collects all that the run needs to continue.
@@ -114,11 +114,11 @@ var errNoCheckpoint = errors.New("there is no checkpoint")
 // readCheckpoint reads the checkpoint of a run's folder. If the newest one is
 // damaged it reads the one before and returns a warning.
 func readCheckpoint(dir string) (f *safetensors.File, s *state, warning string, err error) {
-	newest := filepath.Join(dir, runs.CheckpointFile)
+	newest := filepath.Join(dir, rundir.CheckpointFile)
 	if f, s, err = readOne(newest); err == nil {
 		return f, s, "", nil
 	}
-	older := filepath.Join(dir, runs.PreviousFile)
+	older := filepath.Join(dir, rundir.PreviousFile)
 	f, s, second := readOne(older)
 	switch {
 	case second == nil:

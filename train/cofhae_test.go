@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -53,7 +53,7 @@ func TestCOFHAE(t *testing.T) {
 	}
 	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
 	for _, name := range []string{"hierarchy", "paths", "histograms", "reconstructions", "losses"} {
-		if text, err := os.ReadFile(filepath.Join(whole, runs.FiguresDir, name+".png")); err != nil || len(text) < 1000 {
+		if text, err := os.ReadFile(filepath.Join(whole, rundir.FiguresDir, name+".png")); err != nil || len(text) < 1000 {
 			t.Errorf("figure %s: %d bytes, %v", name, len(text), err)
 		}
 	}
@@ -169,7 +169,7 @@ func TestLearnedHierarchy(t *testing.T) {
 	if _, err := os.Stat(again + "-initial"); err == nil {
 		t.Error("a resumed run learned its hierarchy again")
 	}
-	if _, err := Run(context.Background(), c, Options{Dir: again}); !errors.Is(err, runs.ErrExists) {
+	if _, err := Run(context.Background(), c, Options{Dir: again}); !errors.Is(err, rundir.ErrExists) {
 		t.Errorf("a run in a folder that is taken: %v", err)
 	}
 	for override, want := range map[string]string{
@@ -238,7 +238,7 @@ func TestFlatHierarchy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{runs.Config: text, "mimosa/hierarchy.json": []byte(`[{"type": "continuous"}, {"type": "continuous"}]`)} {
+	for name, content := range map[string][]byte{rundir.Config: text, "mimosa/hierarchy.json": []byte(`[{"type": "continuous"}, {"type": "continuous"}]`)} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -115,7 +115,7 @@ func (c Config) Encode() ([]byte, error) { return config.Encode(c) }
 // Validate checks the parts, which decoding a file has done, and then what they cannot
 // check on their own.
 func (c *Config) Validate() error {
-	if err := runs.CheckName(c.Name); err != nil {
+	if err := rundir.CheckName(c.Name); err != nil {
 		return config.Invalid("name", "%w", err)
 	}
 	switch {
@@ -236,7 +236,7 @@ func (c Config) Hash() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return runs.FileHash(text), nil
+	return rundir.FileHash(text), nil
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -183,7 +183,7 @@ losses: [reconstruction]
 // A run whose config names a part that this program lacks says so, wherever it is opened.
 func TestUnregistered(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, runs.Config), []byte(borrowed), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, rundir.Config), []byte(borrowed), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	want := `config.yaml:3:9: model: unknown model "borrowed"`

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/registry"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -108,7 +108,7 @@ func (e *Experiment) holdOut() error {
 // OpenExperiment builds the experiment of a run's folder with its trained
 // parameters. A damaged checkpoint is replaced by the one before, with a warning.
 func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
-	if _, err := runs.View(dir); err != nil {
+	if _, err := rundir.View(dir); err != nil {
 		return nil, "", err
 	}
 	c, err := ReadConfig(dir)
@@ -135,10 +135,10 @@ func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
 // ReadConfig reads the config of the run in a folder, with overrides key.path=value. A part that it names and this program has not registered is an error
 // that says so.
 func ReadConfig(dir string, overrides ...string) (Config, error) {
-	path := filepath.Join(dir, runs.Config)
+	path := filepath.Join(dir, rundir.Config)
 	source, err := config.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Config{}, fmt.Errorf("%s: there is no %s: %w", dir, runs.Config, fs.ErrNotExist)
+		return Config{}, fmt.Errorf("%s: there is no %s: %w", dir, rundir.Config, fs.ErrNotExist)
 	}
 	if err != nil {
 		return Config{}, err

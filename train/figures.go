@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // figure is a picture of a finished run.
@@ -23,7 +23,7 @@ type figure struct {
 }
 
 // figures lists the pictures of a run.
-func (e *Experiment) figures(codes metrics.Matrix, names []report.LossNames, log []runs.Line) []figure {
+func (e *Experiment) figures(codes metrics.Matrix, names []report.LossNames, log []rundir.Line) []figure {
 	name := e.Config.Name
 	return []figure{
 		{"losses", "Losses, weighted sum and parts, means over epochs.", false, func(w io.Writer) error { return report.LossCurves(w, name, names, log) }},
@@ -45,8 +45,8 @@ func (s *session) draw(codes metrics.Matrix) ([]report.Figure, error) {
 	for _, o := range s.loop.Losses() {
 		names = append(names, report.LossNames{Objective: o.Objective, Names: o.Names})
 	}
-	var log []runs.Line
-	if err := s.store.ReadLog(func(line runs.Line) { log = append(log, line) }); err != nil {
+	var log []rundir.Line
+	if err := s.store.ReadLog(func(line rundir.Line) { log = append(log, line) }); err != nil {
 		return nil, err
 	}
 	all := e.figures(codes, names, log)
@@ -55,7 +55,7 @@ func (s *session) draw(codes metrics.Matrix) ([]report.Figure, error) {
 	var list []report.Figure
 	for i, f := range all {
 		e.Progress.Step(i, f.name)
-		file := runs.FiguresDir + "/" + f.name + ".png"
+		file := rundir.FiguresDir + "/" + f.name + ".png"
 		if codes.Data == nil && f.codes {
 			if err := s.forget(file); err != nil {
 				return nil, err
@@ -69,7 +69,7 @@ func (s *session) draw(codes metrics.Matrix) ([]report.Figure, error) {
 		if png.Len() == 0 {
 			continue
 		}
-		if err := s.store.Write(file, runs.Bytes(png.Bytes())); err != nil {
+		if err := s.store.Write(file, rundir.Bytes(png.Bytes())); err != nil {
 			return nil, err
 		}
 		list = append(list, report.Figure{Caption: f.caption, PNG: png.Bytes()})

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // finish encodes the data set, a sample or nothing, measures the codes, and draws figures and the report. keep asks for
@@ -36,7 +36,7 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 			return err
 		}
 	}
-	if err := s.store.Write(runs.MetricsFile, runs.JSON(r.Metrics)); err != nil {
+	if err := s.store.Write(rundir.MetricsFile, rundir.JSON(r.Metrics)); err != nil {
 		return err
 	}
 	if err := s.logs.metrics(l.Epoch(), l.Step(), r.Metrics); err != nil {
@@ -52,14 +52,14 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	if err != nil {
 		return err
 	}
-	return s.store.Write(runs.ReportFile, func(w io.Writer) error { return report.WritePage(w, s.page(r.Metrics, drawn)) })
+	return s.store.Write(rundir.ReportFile, func(w io.Writer) error { return report.WritePage(w, s.page(r.Metrics, drawn)) })
 }
 
 // leastSpread is the spread of codes below which they count as collapsed: that of random codes is near 1.
 const leastSpread = 0.05
 
 // spread returns the mean spread of the codes in the last epoch, of models that watch it.
-func spreadOf(l runs.Losses) (float64, bool) {
+func spreadOf(l rundir.Losses) (float64, bool) {
 	for _, parts := range l {
 		if v, ok := parts[models.SpreadName]; ok {
 			return v, true

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/safetensors"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // tiny is an experiment of a few milliseconds: 8 steps per epoch, 2 of them labelled.
@@ -54,7 +54,7 @@ func trainIn(t testing.TB, dir string, c Config, resume bool) *Result {
 // bits returns the bytes of everything in a checkpoint but what depends on the clock.
 func bits(t testing.TB, dir string) map[string]string {
 	t.Helper()
-	f, s, err := readOne(filepath.Join(dir, runs.CheckpointFile))
+	f, s, err := readOne(filepath.Join(dir, rundir.CheckpointFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func sameBits(t testing.TB, what string, got, want map[string]string) {
 // logged reads a run's log without the times.
 func logged(t testing.TB, dir string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, runs.LogFile))
+	text, err := os.ReadFile(filepath.Join(dir, rundir.LogFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // Encode is the number of images whose codes a run stores. The zero value stores those of the measured images, or, without
@@ -120,7 +120,7 @@ func (e *Experiment) some(count int, seed uint64) *Experiment {
 func (s *session) encode(ctx context.Context, r *Result) (codes metrics.Matrix, err error) {
 	all, e := s.experiment.Data.Len(), s.experiment.kept()
 	if e == nil {
-		return codes, s.forget(runs.CodesFile, runs.FactorsFile, runs.LevelsFile, runs.FitFile)
+		return codes, s.forget(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile, rundir.FitFile)
 	}
 	s.experiment = e
 	if n := e.Data.Len(); n < all && len(e.Config.Metrics.Final) == 0 {
@@ -130,7 +130,7 @@ func (s *session) encode(ctx context.Context, r *Result) (codes metrics.Matrix, 
 		return codes, err
 	}
 	if e.Config.Metrics.Encode == EncodeNone {
-		err = s.forget(runs.CodesFile, runs.FactorsFile, runs.LevelsFile)
+		err = s.forget(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile)
 	} else {
 		err = s.writeCodes(codes)
 	}
@@ -143,15 +143,15 @@ func (s *session) encode(ctx context.Context, r *Result) (codes metrics.Matrix, 
 	if !r.Fit.Converged {
 		s.console.say("note: training has not converged: %s", r.Fit.Why)
 	}
-	return codes, s.store.Write(runs.FitFile, runs.JSON(r.Fit))
+	return codes, s.store.Write(rundir.FitFile, rundir.JSON(r.Fit))
 }
 
 // writeCodes stores codes and the factors of their images.
 func (s *session) writeCodes(codes metrics.Matrix) error {
-	if err := s.store.Write(runs.CodesFile, runs.WriteCodes(codes)); err != nil {
+	if err := s.store.Write(rundir.CodesFile, rundir.WriteCodes(codes)); err != nil {
 		return err
 	}
-	for name, write := range runs.FactorFiles(s.experiment.Data) {
+	for name, write := range rundir.FactorFiles(s.experiment.Data) {
 		if err := s.store.Write(name, write); err != nil {
 			return err
 		}

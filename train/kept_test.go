@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // unmeasured is a config without metrics, of more images than are encoded then.
@@ -48,16 +48,16 @@ func TestKept(t *testing.T) {
 		if test.says == "" && strings.Contains(log.String(), "are kept") || !strings.Contains(log.String(), test.says) {
 			t.Errorf("%v: %s", test.overrides, &log)
 		}
-		codes, err := npy.ReadFile[float32](filepath.Join(dir, "run", runs.CodesFile))
+		codes, err := npy.ReadFile[float32](filepath.Join(dir, "run", rundir.CodesFile))
 		if test.rows == 0 {
-			for _, name := range []string{runs.CodesFile, runs.FactorsFile, runs.LevelsFile} {
+			for _, name := range []string{rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile} {
 				if _, err := os.Stat(filepath.Join(dir, "run", name)); err == nil {
 					t.Errorf("%v: there is a %s", test.overrides, name)
 				}
 			}
 			continue
 		}
-		factors, failed := npy.ReadFile[float64](filepath.Join(dir, "run", runs.FactorsFile))
+		factors, failed := npy.ReadFile[float64](filepath.Join(dir, "run", rundir.FactorsFile))
 		if err != nil || failed != nil || codes.Shape[0] != test.rows || factors.Shape[0] != test.rows {
 			t.Errorf("%v: %v and %v rows, %v, %v; want %d", test.overrides, codes, factors, err, failed, test.rows)
 		}
@@ -86,20 +86,20 @@ func TestKeepsNothing(t *testing.T) {
 	for i, overrides := range [][]string{{"train.epochs=1"}, {"train.epochs=2", "metrics.encode=false"}} {
 		c := unmeasured(t, append(overrides, "dataset.chopsticks.samples=300", "train.figures=true")...)
 		trainIn(t, dir, c, i > 0)
-		for _, name := range []string{runs.CodesFile, runs.FactorsFile, runs.LevelsFile, runs.FitFile, "figures/histograms.png", "figures/reconstructions.png"} {
+		for _, name := range []string{rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile, rundir.FitFile, "figures/histograms.png", "figures/reconstructions.png"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != (i == 0) {
 				t.Errorf("%v: %s: %v", overrides, name, err)
 			}
 		}
-		for _, name := range []string{"figures/losses.png", "figures/hierarchy.png", runs.ReportFile} {
+		for _, name := range []string{"figures/losses.png", "figures/hierarchy.png", rundir.ReportFile} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 				t.Errorf("%v: %v", overrides, err)
 			}
 		}
-		if text, err := os.ReadFile(filepath.Join(dir, runs.MetricsFile)); err != nil || strings.TrimSpace(string(text)) != "[]" {
+		if text, err := os.ReadFile(filepath.Join(dir, rundir.MetricsFile)); err != nil || strings.TrimSpace(string(text)) != "[]" {
 			t.Errorf("%v: metrics %q, %v", overrides, text, err)
 		}
-		if text, err := os.ReadFile(filepath.Join(dir, runs.LogFile)); err != nil || bytes.Count(text, []byte("\n")) != i+1 {
+		if text, err := os.ReadFile(filepath.Join(dir, rundir.LogFile)); err != nil || bytes.Count(text, []byte("\n")) != i+1 {
 			t.Errorf("%v: a line is not of an epoch: %s", overrides, text)
 		}
 	}

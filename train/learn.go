@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // stage describes the stage before a config's training; nil if there is none.
@@ -152,7 +152,7 @@ func isTrained(dir, hash string) bool {
 	if got, err := c.Hash(); err != nil || got != hash {
 		return false
 	}
-	r, err := runs.ReadRecord(dir)
+	r, err := rundir.ReadRecord(dir)
 	return err == nil && r != nil && r.Error == ""
 }
 
@@ -195,7 +195,7 @@ func fitsData(l *models.Learned, images int) error {
 		file    string
 		of      []int32
 		columns int
-	}{{runs.AssignmentsFile, l.Labels, len(l.Hierarchy.Categoricals())}, {runs.ComponentsFile, l.Components, 1}} {
+	}{{rundir.AssignmentsFile, l.Labels, len(l.Hierarchy.Categoricals())}, {rundir.ComponentsFile, l.Components, 1}} {
 		if a.of != nil && len(a.of) != images*a.columns {
 			return fmt.Errorf("%s has %d numbers; want %d x %d, a row for each image", a.file, len(a.of), images, a.columns)
 		}
@@ -234,5 +234,5 @@ func readLearned(dir string, c Config) (*models.Learned, error) {
 	if s == nil {
 		return nil, nil
 	}
-	return runs.ReadLearned(dir, s.Name)
+	return rundir.ReadLearned(dir, s.Name)
 }

@@ -8,31 +8,31 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // logs are the logs of a run: log.jsonl and TensorBoard's events.
 type logs struct {
-	store    *runs.Run
-	lines    *runs.Log
+	store    *rundir.Run
+	lines    *rundir.Log
 	events   *tfevents.Writer
-	last     runs.Losses // of the last epoch in the log
-	measured runs.Line   // the last evaluation in the log
+	last     rundir.Losses // of the last epoch in the log
+	measured rundir.Line   // the last evaluation in the log
 }
 
 // open opens the logs and drops what they hold of the epoch under way and
 // later ones, which will be logged again.
 func (g *logs) open(l *engine.Loop) (err error) {
 	step := int64(l.Step() - l.InEpoch())
-	if !g.store.Has(runs.LogFile) {
-		if g.lines, err = g.store.CreateLog(runs.LogFile); err != nil {
+	if !g.store.Has(rundir.LogFile) {
+		if g.lines, err = g.store.CreateLog(rundir.LogFile); err != nil {
 			return err
 		}
-	} else if g.lines, err = g.store.ResumeLog(runs.LogFile, step); err != nil {
+	} else if g.lines, err = g.store.ResumeLog(rundir.LogFile, step); err != nil {
 		return err
 	}
-	if err := g.store.ReadLog(func(line runs.Line) {
+	if err := g.store.ReadLog(func(line rundir.Line) {
 		if line.Losses != nil {
 			g.last = line.Losses
 		}
@@ -64,7 +64,7 @@ func (g *logs) epoch(r *engine.EpochReport) error {
 	if err := g.store.Present(); err != nil {
 		return err
 	}
-	line := runs.Line{Step: r.Step, Epoch: r.Epoch, Images: r.Images, Seconds: r.Seconds, Losses: runs.Losses{}}
+	line := rundir.Line{Step: r.Step, Epoch: r.Epoch, Images: r.Images, Seconds: r.Seconds, Losses: rundir.Losses{}}
 	var values []tfevents.Value
 	for _, l := range r.Losses {
 		parts := map[string]float64{}
@@ -87,7 +87,7 @@ func (g *logs) metrics(epoch, step int, results []metrics.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
-	line := runs.Line{Step: step, Epoch: epoch, Metrics: map[string]float64{}}
+	line := rundir.Line{Step: step, Epoch: epoch, Metrics: map[string]float64{}}
 	for _, m := range results {
 		line.Metrics[m.Name] = m.Value
 	}

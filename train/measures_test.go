@@ -12,7 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // measuring describes what a config measures.
@@ -91,7 +91,7 @@ func TestMeasureDuringTraining(t *testing.T) {
 	var last map[string]float64
 	count := 0
 	for _, text := range strings.Split(strings.TrimSpace(logged(t, watched)), "\n") {
-		var line runs.Line
+		var line rundir.Line
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func TestMeasureTwice(t *testing.T) {
 	if len(r.Metrics) != 2 || r.Metrics[0].Name != "mig" || r.Metrics[1].Name != "mig-2" || r.Metrics[0].Value == r.Metrics[1].Value {
 		t.Errorf("%+v", r.Metrics)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, runs.LogFile)); err != nil || !strings.Contains(string(text), `"mig-2":`) {
+	if text, err := os.ReadFile(filepath.Join(dir, rundir.LogFile)); err != nil || !strings.Contains(string(text), `"mig-2":`) {
 		t.Errorf("no mig-2 in\n%s, %v", text, err)
 	}
 	const stop = "\ntrain: {stop: {metric: mig-3, patience: 1}}\n" + rest

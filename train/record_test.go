@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 const recorded = `
@@ -32,7 +32,7 @@ func loadRecorded(t *testing.T, overrides ...string) Config {
 // A run that is finished says so; one that is under way, was changed, or goes on does not.
 func TestRecord(t *testing.T) {
 	dir, c := filepath.Join(t.TempDir(), "run"), loadRecorded(t)
-	if r, err := runs.ReadRecord(dir); r != nil || err != nil {
+	if r, err := rundir.ReadRecord(dir); r != nil || err != nil {
 		t.Errorf("no run: %v, %v", r, err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -48,10 +48,10 @@ func TestRecord(t *testing.T) {
 	if !errors.Is(err, ErrStopped) || len(steps) != 4 || steps[0] != 0 || steps[3] != 3 {
 		t.Fatalf("%v, steps %v", err, steps)
 	}
-	if r, err := runs.ReadRecord(dir); r != nil || err != nil {
+	if r, err := rundir.ReadRecord(dir); r != nil || err != nil {
 		t.Errorf("a run that was stopped: %+v, %v", r, err)
 	}
-	if err := runs.RecordFailure(dir, errors.New("why"), time.Now()); err != nil {
+	if err := rundir.RecordFailure(dir, errors.New("why"), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	stopped, stop := context.WithCancel(t.Context())
@@ -59,21 +59,21 @@ func TestRecord(t *testing.T) {
 	if _, err := Run(stopped, c, Options{Dir: dir, Resume: true}); !errors.Is(err, ErrStopped) {
 		t.Fatal(err)
 	}
-	if r, err := runs.ReadRecord(dir); r != nil || err != nil {
+	if r, err := rundir.ReadRecord(dir); r != nil || err != nil {
 		t.Errorf("a run that failed, and goes on: %+v, %v", r, err)
 	}
 	steps = nil
 	if _, err := Run(t.Context(), c, Options{Dir: dir, Resume: true, Progress: func(done, _ int) { steps = append(steps, done) }}); err != nil || steps[0] != 3 || len(steps) != 4 {
 		t.Fatalf("%v, steps %v", err, steps)
 	}
-	r, err := runs.ReadRecord(dir)
+	r, err := rundir.ReadRecord(dir)
 	if err != nil || r == nil || r.Epochs != 3 || r.Steps != 6 || r.Error != "" || r.Seconds <= 0 || !r.Ended.After(r.Begun) || r.Machine.OS == "" || r.Machine.Threads < 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if err := runs.RecordFailure(dir, errors.New("why"), time.Now()); err != nil {
+	if err := rundir.RecordFailure(dir, errors.New("why"), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := runs.ReadRecord(dir); err != nil || r == nil || r.Error != "why" {
+	if r, err := rundir.ReadRecord(dir); err != nil || r == nil || r.Error != "why" {
 		t.Errorf("failed: %+v, %v", r, err)
 	}
 	// Resumed, it has not ended until it has ended again.
@@ -83,25 +83,25 @@ func TestRecord(t *testing.T) {
 	if _, err := Run(ctx, longer, Options{Dir: dir, Resume: true}); !errors.Is(err, ErrStopped) {
 		t.Fatal(err)
 	}
-	if r, err := runs.ReadRecord(dir); r != nil || err != nil {
+	if r, err := rundir.ReadRecord(dir); r != nil || err != nil {
 		t.Errorf("resumed: %+v, %v", r, err)
 	}
 	if _, err := Run(t.Context(), longer, Options{Dir: dir, Resume: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, runs.Config), []byte(recorded), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, rundir.Config), []byte(recorded), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := runs.ReadRecord(dir); r != nil || err != nil {
+	if r, err := rundir.ReadRecord(dir); r != nil || err != nil {
 		t.Errorf("its config was changed: %+v, %v", r, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, runs.RecordFile), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, rundir.RecordFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := runs.ReadRecord(dir); err == nil || !strings.HasPrefix(err.Error(), filepath.Join(dir, runs.RecordFile)+": ") {
+	if _, err := rundir.ReadRecord(dir); err == nil || !strings.HasPrefix(err.Error(), filepath.Join(dir, rundir.RecordFile)+": ") {
 		t.Errorf("damaged: %v", err)
 	}
-	if err := runs.RecordFailure(filepath.Join(dir, "none"), errors.New("why"), time.Now()); !errors.Is(err, runs.ErrNoRun) {
+	if err := rundir.RecordFailure(filepath.Join(dir, "none"), errors.New("why"), time.Now()); !errors.Is(err, rundir.ErrNoRun) {
 		t.Errorf("no run: %v", err)
 	}
 }

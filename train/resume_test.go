@@ -15,7 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/tfevents"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 var seconds = regexp.MustCompile(`"seconds":[^,]*,`)
@@ -44,7 +44,7 @@ func TestStopAnywhere(t *testing.T) {
 		if !errors.Is(err, ErrStopped) || strings.Contains(err.Error(), "--") || !strings.Contains(err.Error(), at) {
 			t.Fatalf("stopped after %d looks: %v", n, err)
 		}
-		if _, _, err := readOne(filepath.Join(at, runs.CheckpointFile)); err != nil {
+		if _, _, err := readOne(filepath.Join(at, rundir.CheckpointFile)); err != nil {
 			t.Fatalf("stopped after %d looks: no checkpoint: %v", n, err)
 		}
 		trainIn(t, at, c, true)
@@ -244,15 +244,15 @@ func TestFolderIsTaken(t *testing.T) {
 	dir := t.TempDir()
 	trainIn(t, dir, load(t), false)
 	_, err := Run(context.Background(), load(t), Options{Dir: dir})
-	if !errors.Is(err, runs.ErrExists) || strings.Contains(err.Error(), "--") || !strings.Contains(err.Error(), dir) {
+	if !errors.Is(err, rundir.ErrExists) || strings.Contains(err.Error(), "--") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("a second run in a folder: %v", err)
 	}
-	held, err := runs.Open(dir)
+	held, err := rundir.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	if _, err = Run(context.Background(), load(t), Options{Dir: dir, Resume: true}); !errors.Is(err, runs.ErrLocked) {
+	if _, err = Run(context.Background(), load(t), Options{Dir: dir, Resume: true}); !errors.Is(err, rundir.ErrLocked) {
 		t.Errorf("a run that another process holds: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -54,7 +54,7 @@ type Result struct {
 	Epochs  int              `json:"epochs"`
 	Steps   int              `json:"steps"`
 	Seconds float64          `json:"seconds"` // of this session, figures included
-	Losses  runs.Losses      `json:"losses"`  // means over the last epoch
+	Losses  rundir.Losses    `json:"losses"`  // means over the last epoch
 	Fit     *Fit             `json:"fit,omitempty"`
 	Metrics []metrics.Result `json:"metrics"`
 	Codes   *Codes           `json:"-"` // nil: Options.Codes did not ask for them, or the run encodes no image
@@ -115,7 +115,7 @@ func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 		return nil, err
 	}
 	if learned == nil {
-		if _, err := os.Stat(filepath.Join(o.Dir, runs.Config)); err == nil && !o.Resume {
+		if _, err := os.Stat(filepath.Join(o.Dir, rundir.Config)); err == nil && !o.Resume {
 			return nil, existing(o.Dir) // before it takes an hour
 		}
 		if learned, err = learn(ctx, c, o); errors.Is(err, ErrStopped) {

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/rng"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // served is a run of each kind of encoder: convolutions of one and three channels, norms with running moments and views
@@ -40,7 +40,7 @@ func openServed(t testing.TB, c Config) (e *Encoder, pixels, codes []float32, n 
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := npy.ReadFile[float32](filepath.Join(dir, runs.CodesFile))
+	f, err := npy.ReadFile[float32](filepath.Join(dir, rundir.CodesFile))
 	if err != nil {
 		t.Fatal(err)
 	}

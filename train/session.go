@@ -10,7 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -27,7 +27,7 @@ const (
 type session struct {
 	experiment *Experiment
 	loop       *engine.Loop
-	store      *runs.Run
+	store      *rundir.Run
 	config     string // the resolved config
 	console    *console
 	logs       *logs
@@ -74,19 +74,19 @@ func (s *session) openFolder(o Options) (resumed bool, err error) {
 		return false, err
 	}
 	s.config = string(text)
-	open := runs.Create
-	if _, missing := os.Stat(filepath.Join(o.Dir, runs.Config)); o.Resume && missing == nil {
-		open, resumed = runs.Open, true
+	open := rundir.Create
+	if _, missing := os.Stat(filepath.Join(o.Dir, rundir.Config)); o.Resume && missing == nil {
+		open, resumed = rundir.Open, true
 	}
 	s.store, err = open(o.Dir)
-	if errors.Is(err, runs.ErrExists) {
+	if errors.Is(err, rundir.ErrExists) {
 		return false, existing(o.Dir)
 	}
 	return resumed, err
 }
 
 func existing(dir string) error {
-	return fmt.Errorf("%s: %w; want it resumed, or another folder", dir, runs.ErrExists)
+	return fmt.Errorf("%s: %w; want it resumed, or another folder", dir, rundir.ErrExists)
 }
 
 // addHooks adds what a run does beside training.
@@ -111,10 +111,10 @@ func (s *session) addHooks(m *monitor, o Options) {
 // writeConfig writes what the folder holds before training: the config, and what an earlier stage learned. The run has no record
 // from here on until it ends.
 func (s *session) writeConfig() error {
-	if err := s.store.Write(runs.Config, runs.Bytes([]byte(s.config))); err != nil {
+	if err := s.store.Write(rundir.Config, rundir.Bytes([]byte(s.config))); err != nil {
 		return err
 	}
-	if err := s.store.Remove(runs.RecordFile); err != nil {
+	if err := s.store.Remove(rundir.RecordFile); err != nil {
 		return err
 	}
 	e := s.experiment
@@ -166,7 +166,7 @@ func (s *session) restore() error {
 	}
 	if warning != "" {
 		s.console.say("%s", warning)
-		if err := s.store.Restore(runs.CheckpointFile); err != nil {
+		if err := s.store.Restore(rundir.CheckpointFile); err != nil {
 			return err
 		}
 	}
@@ -202,9 +202,9 @@ func (s *session) close() {
 
 // record notes that the run is finished.
 func (s *session) record(begun time.Time) error {
-	r := runs.NewRecord(begun)
+	r := rundir.NewRecord(begun)
 	r.Epochs, r.Steps, r.Seconds = s.loop.Epoch(), s.loop.Step(), time.Since(s.trainedAt).Seconds()
-	if err := s.store.ReadLog(func(line runs.Line) { r.Seconds += line.Seconds }); err != nil {
+	if err := s.store.ReadLog(func(line rundir.Line) { r.Seconds += line.Seconds }); err != nil {
 		return err
 	}
 	return r.Write(s.store)

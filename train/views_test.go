@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -74,7 +74,7 @@ func TestViews(t *testing.T) {
 			if _, _, err := OpenExperiment(whole); err != nil {
 				t.Error(err)
 			}
-			if text, err := os.ReadFile(filepath.Join(whole, runs.LogFile)); err != nil || !slices.Contains(splitNames(string(text)), "spread") {
+			if text, err := os.ReadFile(filepath.Join(whole, rundir.LogFile)); err != nil || !slices.Contains(splitNames(string(text)), "spread") {
 				t.Errorf("the log does not show the spread (%v): %s", err, text)
 			}
 		})
@@ -163,7 +163,7 @@ func TestSampledEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := npy.ReadFile[float32](filepath.Join(dir, runs.CodesFile))
+	f, err := npy.ReadFile[float32](filepath.Join(dir, rundir.CodesFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestCollapse(t *testing.T) {
 		if got := strings.Contains(log.String(), "note: the codes have collapsed: their spread was "); got != want {
 			t.Errorf("%s: %s", name, log.String())
 		}
-		if text, err := os.ReadFile(filepath.Join(dir, runs.ReportFile)); err != nil || !strings.Contains(string(text), "spread of the codes") {
+		if text, err := os.ReadFile(filepath.Join(dir, rundir.ReportFile)); err != nil || !strings.Contains(string(text), "spread of the codes") {
 			t.Errorf("the report does not show the spread (%v)", err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/runs"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 func TestEarlyStop(t *testing.T) {
@@ -58,7 +58,7 @@ func TestEarlyStopOfARun(t *testing.T) {
 	if n := strings.Count(logged(t, dir), `"metrics"`); n != 4 {
 		t.Errorf("%d evaluations in the log, want 4", n)
 	}
-	if _, s, err := readOne(filepath.Join(dir, runs.CheckpointFile)); err != nil || !s.Done || s.Watch.Seen != 4 || s.Watch.Since != 3 {
+	if _, s, err := readOne(filepath.Join(dir, rundir.CheckpointFile)); err != nil || !s.Done || s.Watch.Seen != 4 || s.Watch.Since != 3 {
 		t.Errorf("state %+v, %v", s, err)
 	}
 }

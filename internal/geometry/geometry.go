@@ -7,7 +7,8 @@
 // the position and scale of the points, with repeated points, and where points
 // lie on a line or a plane; each also has the gradient of its value.
 //
-// A type such as [Ball] keeps its memory for the next set of points.
+// A function such as [EnclosingBall] is for one use. The method of the same
+// purpose, such as [Ball.Enclose], keeps its memory for the next one.
 package geometry
 
 import (
@@ -18,22 +19,22 @@ import (
 
 var (
 	errStalled  = errors.New("geometry: no optimum was found")
-	errTooLarge = errors.New("geometry: numbers or their differences are infinite; want finite ones")
+	errTooLarge = errors.New("geometry: finite numbers wanted, with finite differences")
 )
 
 // rowsOf checks a set of points and returns how many there are.
 func rowsOf(what string, points []float64, columns int) (int, error) {
 	switch {
 	case columns < 1:
-		return 0, fmt.Errorf("geometry: %d columns; want at least 1", columns)
+		return 0, fmt.Errorf("geometry: 1 column or more wanted, got %d", columns)
 	case len(points) == 0:
-		return 0, fmt.Errorf("geometry: no %s; want at least 1", what)
+		return 0, fmt.Errorf("geometry: no %s", what)
 	case len(points)%columns != 0:
-		return 0, fmt.Errorf("geometry: %d numbers for %s of %d columns; want whole rows", len(points), what, columns)
+		return 0, fmt.Errorf("geometry: %d numbers are no %s of %d columns", len(points), what, columns)
 	}
 	for i, v := range points {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return 0, fmt.Errorf("geometry: row %d of the %s has %v; want finite numbers", i/columns, what, v)
+			return 0, fmt.Errorf("geometry: finite numbers wanted, got %v in row %d of the %s", v, i/columns, what)
 		}
 	}
 	return len(points) / columns, nil

@@ -298,11 +298,11 @@ func TestErrors(t *testing.T) {
 		want    string
 	}{
 		{nil, 2, "no points"},
-		{[]float64{1, 2, 3}, 2, "3 numbers for points of 2 columns"},
-		{[]float64{1}, 0, "0 columns; want at least 1"},
-		{[]float64{1, 2, 3, nan}, 2, "row 1 of the points has NaN"},
-		{[]float64{inf, 0}, 2, "row 0 of the points has +Inf"},
-		{[]float64{1e308, -1e308}, 1, "differences are infinite"},
+		{[]float64{1, 2, 3}, 2, "3 numbers are no points of 2 columns"},
+		{[]float64{1}, 0, "1 column or more wanted"},
+		{[]float64{1, 2, 3, nan}, 2, "NaN in row 1"},
+		{[]float64{inf, 0}, 2, "+Inf in row 0"},
+		{[]float64{1e308, -1e308}, 1, "finite differences"},
 	} {
 		for name, f := range map[string]func() error{
 			"ball":     func() error { _, err := geometry.EnclosingBall(c.points, c.columns); return err },
@@ -319,8 +319,8 @@ func TestErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := geometry.LeastSquares([]float64{1, 2}, 1, []float64{1}, 1, 0); err == nil || !strings.Contains(err.Error(), "targets of 1 rows; want 2") {
-		t.Errorf("error %v, want one that says targets of 1 rows", err)
+	if _, err := geometry.LeastSquares([]float64{1, 2}, 1, []float64{1}, 1, 0); err == nil || !strings.Contains(err.Error(), "1 and 2") {
+		t.Errorf("error %v, want one of 1 target for 2 points", err)
 	}
 	for _, ridge := range []float64{-1, nan, inf} {
 		if _, err := geometry.LeastSquares([]float64{1}, 1, []float64{1}, 1, ridge); err == nil {

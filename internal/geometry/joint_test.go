@@ -204,7 +204,7 @@ func TestJointMinimaxErrors(t *testing.T) {
 		"finite numbers": func() (*geometry.Regression, error) {
 			return geometry.JointMinimax([]float64{math.NaN()}, 1, []float64{1}, 1)
 		},
-		"one for each point": func() (*geometry.Regression, error) {
+		"as many targets": func() (*geometry.Regression, error) {
 			return geometry.JointMinimax([]float64{1, 2}, 1, []float64{1}, 1)
 		},
 		"no points": func() (*geometry.Regression, error) { return geometry.JointMinimax(nil, 1, []float64{1}, 1) },

@@ -50,16 +50,44 @@ type exchange interface {
 	solve(x *spread, y, b, s []float64) error
 }
 
-// LeastSquares finds the affine map that minimises, over all rows and targets,
+// LeastSquares returns the affine map that minimises, over all rows and targets,
 //
 //	mean (y - h(x))^2 + ridge |W|^2
 //
-// with |W|^2 the sum of all squared weights. Of several such maps it is the one with the least |W|.
-// Errors are the means of the squared residuals, without the ridge's part, and Signs are the
-// residuals. The gradient of the minimum is -2/(rows*targets) times the sum over targets of s_i w.
+// with |W|^2 the sum of all squared weights. Of several such maps it is the one with
+// the least |W|.
+func LeastSquares(x []float64, columns int, y []float64, targets int, ridge float64) (*Regression, error) {
+	r := new(Regression)
+	return r, r.LeastSquares(x, columns, y, targets, ridge)
+}
+
+// LeastAbsolute returns the affine map that minimises, for every target, the mean
+// over the rows of |y - h(x)|.
+func LeastAbsolute(x []float64, columns int, y []float64, targets int) (*Regression, error) {
+	r := new(Regression)
+	return r, r.LeastAbsolute(x, columns, y, targets)
+}
+
+// Minimax returns the affine map that minimises, for every target, the largest
+// |y - h(x)|: the best one in the sense of Chebyshev.
+func Minimax(x []float64, columns int, y []float64, targets int) (*Regression, error) {
+	r := new(Regression)
+	return r, r.Minimax(x, columns, y, targets)
+}
+
+// JointMinimax returns the affine map that minimises the largest Euclidean length of a row
+// of residuals, y_i - h(x_i), over all targets together.
+func JointMinimax(x []float64, columns int, y []float64, targets int) (*Regression, error) {
+	r := new(Regression)
+	return r, r.JointMinimax(x, columns, y, targets)
+}
+
+// LeastSquares is the function of that name. Errors are the means of the squared
+// residuals, without the ridge's part, and Signs are the residuals. The gradient of
+// what is minimised is -2/(rows*targets) times the sum over targets of s_i w.
 func (r *Regression) LeastSquares(x []float64, columns int, y []float64, targets int, ridge float64) error {
 	if !(ridge >= 0) || math.IsInf(ridge, 0) {
-		return fmt.Errorf("geometry: ridge %v; want 0 or more", ridge)
+		return fmt.Errorf("geometry: a ridge of 0 or more wanted, got %v", ridge)
 	}
 	if err := r.solve(x, columns, y, targets, ridge, nil); err != nil {
 		return err
@@ -71,9 +99,9 @@ func (r *Regression) LeastSquares(x []float64, columns int, y []float64, targets
 	return nil
 }
 
-// LeastAbsolute finds the affine map that minimises, for every target, the mean over the rows of
-// |y - h(x)|. Errors are these means. Signs are from -1 to 1, and the residual's sign where it is not
-// 0. The gradient of Errors[k] is -s_i w / rows.
+// LeastAbsolute is the function of that name. Errors are the means of the absolute
+// residuals. Signs are from -1 to 1, and the residual's sign where it is not 0. The
+// gradient of Errors[k] is -s_i w / rows.
 func (r *Regression) LeastAbsolute(x []float64, columns int, y []float64, targets int) error {
 	if err := r.solve(x, columns, y, targets, 0, &r.absolute); err != nil {
 		return err
@@ -84,10 +112,10 @@ func (r *Regression) LeastAbsolute(x []float64, columns int, y []float64, target
 	return nil
 }
 
-// Minimax finds the affine map that minimises, for every target, the largest |y - h(x)|: the best
-// approximation in the sense of Chebyshev. Errors are these maxima. Signs have the residual's sign
-// where it is largest and are 0 elsewhere; their absolute values add up to 1, or to 0 where the error
-// is 0. The gradient of Errors[k] is -s_i w.
+// Minimax is the function of that name. Errors are the largest absolute residuals.
+// Signs have the residual's sign where it is largest and are 0 elsewhere; their
+// absolute values add up to 1, or to 0 where the error is 0. The gradient of
+// Errors[k] is -s_i w.
 func (r *Regression) Minimax(x []float64, columns int, y []float64, targets int) error {
 	if err := r.solve(x, columns, y, targets, 0, &r.minimax); err != nil {
 		return err
@@ -98,9 +126,9 @@ func (r *Regression) Minimax(x []float64, columns int, y []float64, targets int)
 	return nil
 }
 
-// JointMinimax finds the affine map that minimises the largest Euclidean length of a row of residuals,
-// y_i - h(x_i), over all targets together. Errors are the largest absolute residuals, and Largest is
-// the largest length of a row of residuals, which is at most Gap above the least. Signs are l_i r_i / Largest, where the multipliers l_i >= 0 add up to 1 and r_i is a row of
+// JointMinimax is the function of that name. Errors are the largest absolute residuals, and
+// Largest is the largest length of a row of residuals, which is at most Gap above the best.
+// Signs are l_i r_i / Largest, where the multipliers l_i >= 0 add up to 1 and r_i is a row of
 // residuals. The gradient of Largest is the sum over targets of -s_i w. Where the fit is exact
 // up to rounding, Signs are 0.
 func (r *Regression) JointMinimax(x []float64, columns int, y []float64, targets int) error {
@@ -206,7 +234,7 @@ func (r *Regression) read(x []float64, columns int, y []float64, targets int, to
 		return err
 	}
 	if n != rows {
-		return fmt.Errorf("geometry: targets of %d rows; want %d, one for each point", n, rows)
+		return fmt.Errorf("geometry: as many targets as points wanted, got %d and %d", n, rows)
 	}
 	r.rows, r.columns, r.targets = rows, columns, targets
 	r.Weights, r.Intercept = zeros(r.Weights, columns*targets), zeros(r.Intercept, targets)

@@ -23,11 +23,11 @@ func (s ConvShape) check(op string) error {
 	}{{"Batch", s.Batch}, {"InH", s.InH}, {"InW", s.InW}, {"InC", s.InC}, {"OutH", s.OutH}, {"OutW", s.OutW}, {"OutC", s.OutC},
 		{"Kernel", s.Kernel}, {"Stride", s.Stride}} {
 		if f.value < 1 {
-			return fmt.Errorf("%s: %s is %d; want at least 1", op, f.name, f.value)
+			return fmt.Errorf("%s: %s is %d, want at least 1", op, f.name, f.value)
 		}
 	}
 	if s.Pad < 0 || s.Pad >= s.Kernel {
-		return fmt.Errorf("%s: Pad is %d; want 0 to Kernel-1 = %d", op, s.Pad, s.Kernel-1)
+		return fmt.Errorf("%s: Pad is %d, want 0 to Kernel-1 = %d", op, s.Pad, s.Kernel-1)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ type denseWorker struct {
 // NewDense plans a layer for a number of rows.
 func NewDense(rows, in, out int, a Activation) (*Dense, error) {
 	if rows < 1 || in < 1 || out < 1 {
-		return nil, fmt.Errorf("dense: %d rows, %d inputs, %d outputs; want at least 1 of each", rows, in, out)
+		return nil, fmt.Errorf("dense: %d rows, %d inputs, %d outputs: want at least 1 of each", rows, in, out)
 	}
 	d := &Dense{rows: rows, in: in, out: out, activation: a, forwardPanels: newPanels(out), inputPanels: newPanels(in)}
 	d.stride = d.forwardPanels.padded

@@ -35,7 +35,7 @@ func choose(name string, best level) (level, error) {
 		}
 		return l, nil
 	}
-	return best, fmt.Errorf("%s=%q; want go, avx2 or avx512", Variable, name)
+	return best, fmt.Errorf("%s=%q: want go, avx2 or avx512", Variable, name)
 }
 
 // InstructionSet returns the instruction set in use: go, avx2 or avx512. It is an error if

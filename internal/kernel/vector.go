@@ -15,6 +15,9 @@ func Sigmoid(dst, x []float32) { sigmoid(dst, x) }
 // Softplus computes dst = ln(1+e^x) without overflow.
 func Softplus(dst, x []float32) { softplus(dst, x) }
 
+// Add computes dst += x.
+func Add(dst, x []float32) { add(dst, x) }
+
 // AddScaled computes dst += a x.
 func AddScaled(dst []float32, a float32, x []float32) { axpy(dst, x, a) }
 

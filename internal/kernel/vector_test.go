@@ -91,8 +91,8 @@ func TestArrays(t *testing.T) {
 				}
 			}
 			z := append([]float32{}, x...)
-			add(z, y)
-			near(t, "add", z, added, 1)
+			Add(z, y)
+			near(t, "Add", z, added, 1)
 			Scale(z, -1.5, y)
 			near(t, "Scale", z, scaled, 1)
 			copy(z, x)

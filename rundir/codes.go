@@ -1,0 +1,46 @@
+package rundir
+
+import (
+	"io"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+// WriteCodes writes codes as a float32 .npy array, [n, d].
+func WriteCodes(m metrics.Matrix) func(io.Writer) error {
+	return func(w io.Writer) error {
+		narrow := make([]float32, len(m.Data))
+		for i, v := range m.Data {
+			narrow[i] = float32(v)
+		}
+		return npy.Write(w, []int{m.Rows, m.Cols}, narrow)
+	}
+}
+
+// FactorFiles returns functions that write the factors of all images as .npy arrays [n, k], by the file's name.
+// FactorsFile holds their levels, int64. Of a hierarchical data set it holds the true values, float64: 1 + the option
+// of a categorical dimension, the value of a continuous one, and 0 where an image lacks it; the levels are then in
+// LevelsFile.
+func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
+	shape := []int{d.Len(), len(d.Factors())}
+	levels := func(w io.Writer) error {
+		levels := datasets.Levels(d)
+		wide := make([]int64, len(levels))
+		for i, v := range levels {
+			wide[i] = int64(v)
+		}
+		return npy.Write(w, shape, wide)
+	}
+	h, ok := d.(datasets.Hierarchical)
+	if !ok {
+		return map[string]func(io.Writer) error{FactorsFile: levels}
+	}
+	all := make([]int, d.Len())
+	for i := range all {
+		all[i] = i
+	}
+	return map[string]func(io.Writer) error{LevelsFile: levels,
+		FactorsFile: func(w io.Writer) error { return npy.Write(w, shape, datasets.Dimensions(h, all)) }}
+}

@@ -1,0 +1,36 @@
+package rundir
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Losses are mean losses over an epoch, by objective and name.
+type Losses map[string]map[string]float64
+
+// Line is a line of [LogFile]: a finished epoch, or an evaluation.
+type Line struct {
+	Step    int                `json:"step"`              // steps taken in all
+	Epoch   int                `json:"epoch"`             // epochs finished
+	Images  int                `json:"images,omitempty"`  // of the epoch
+	Seconds float64            `json:"seconds,omitempty"` // that the epoch took
+	Losses  Losses             `json:"losses,omitempty"`  // of an epoch
+	Metrics map[string]float64 `json:"metrics,omitempty"` // of an evaluation
+}
+
+// ReadLog calls f for every line of the log.
+func (r *Run) ReadLog(f func(Line)) error {
+	text, err := r.Read(LogFile)
+	if err != nil {
+		return err
+	}
+	for raw := range bytes.Lines(text) {
+		var line Line
+		if err := json.Unmarshal(raw, &line); err != nil {
+			return fmt.Errorf("%s: %w", r.Path(LogFile), err)
+		}
+		f(line)
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package rundir
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+)
+
+// Log appends JSON objects to a file, one per line. It is used by one goroutine.
+type Log struct {
+	path string
+	f    *os.File
+	size int64
+}
+
+// CreateLog begins a log, empty.
+func (r *Run) CreateLog(name string) (*Log, error) {
+	if err := r.prepare(name); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(r.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return openLog(r.Path(name))
+}
+
+// ResumeLog continues a log for a run that continues from a step. Lines that are not
+// complete objects, objects whose "step" is greater, and objects without a "step"
+// that follow such ones are taken out. A missing log is made.
+func (r *Run) ResumeLog(name string, step int64) (*Log, error) {
+	if err := r.prepare(name); err != nil {
+		return nil, err
+	}
+	err := disk.Own(r.Path(name))
+	if err == nil {
+		err = rewindLog(r.Path(name), step)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("continuing %s: %w", r.Path(name), err)
+	}
+	return openLog(r.Path(name))
+}
+
+func openLog(path string) (*Log, error) {
+	f, err := disk.OpenFile(path, os.O_CREATE|os.O_WRONLY)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Log{path, f, size}, nil
+}
+
+// Append writes v, which must encode to a JSON object. After an error the log is as
+// it was before, as far as the disk allows.
+func (l *Log) Append(v any) error {
+	line, err := json.Marshal(v)
+	if err == nil && line[0] != '{' {
+		err = fmt.Errorf("%T is not a JSON object", v)
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", l.path, err)
+	}
+	if _, err := l.f.WriteAt(append(line, '\n'), l.size); err != nil {
+		return fmt.Errorf("writing %s: %w", l.path, errors.Join(err, l.f.Truncate(l.size)))
+	}
+	l.size += int64(len(line)) + 1
+	return nil
+}
+
+// Sync waits until all lines are on disk.
+func (l *Log) Sync() error {
+	if err := l.f.Sync(); err != nil {
+		return fmt.Errorf("writing %s: %w", l.path, err)
+	}
+	return nil
+}
+
+// Close closes the log.
+func (l *Log) Close() error {
+	if err := l.f.Close(); err != nil {
+		return fmt.Errorf("writing %s: %w", l.path, err)
+	}
+	return nil
+}
+
+// rewindLog rewrites a log without what does not belong to the steps up to the given
+// one. It leaves a log that has nothing of that kind alone.
+func rewindLog(path string, step int64) error {
+	changed, err := filterFile(path, io.Discard, step)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || !changed {
+		return err
+	}
+	return disk.WriteFile(path, func(w io.Writer) error {
+		_, err := filterFile(path, w, step)
+		return err
+	}, false)
+}
+
+func filterFile(path string, w io.Writer, step int64) (changed bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // it was only read
+	return filterLog(f, w, step)
+}
+
+// filterLog copies the lines that stay, and reports whether there are others.
+func filterLog(r io.Reader, w io.Writer, step int64) (changed bool, err error) {
+	lines := bufio.NewReader(r)
+	drop := false
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return changed || len(line) > 0, nil
+		}
+		if err != nil {
+			return changed, err
+		}
+		object, ok := parseLine(line)
+		if ok && object.Step != nil {
+			drop = *object.Step > float64(step)
+		}
+		if !ok || drop {
+			changed = true
+			continue
+		}
+		if _, err := w.Write(line); err != nil {
+			return changed, err
+		}
+	}
+}
+
+// stepLine is what a resumed log looks at; steps are integers, but any number will do.
+type stepLine struct {
+	Step *float64 `json:"step"`
+}
+
+func parseLine(line []byte) (object stepLine, ok bool) {
+	if !bytes.HasPrefix(line, []byte("{")) {
+		return object, false
+	}
+	return object, json.Unmarshal(line, &object) == nil
+}

@@ -1,0 +1,131 @@
+package rundir
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"testing"
+)
+
+type line struct {
+	Step int     `json:"step"`
+	Loss float64 `json:"loss"`
+}
+
+func TestLog(t *testing.T) {
+	r := newRun(t)
+	l, err := r.CreateLog("log.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if err := l.Append(line{i, 0.5}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Append(line{4, math.NaN()}); err == nil || !strings.Contains(err.Error(), "writing "+r.Path("log.jsonl")) {
+		t.Errorf("NaN: %v", err)
+	}
+	if err := l.Append(3); err == nil || !strings.Contains(err.Error(), "int is not a JSON object") {
+		t.Errorf("3: %v", err)
+	}
+	if err := errors.Join(l.Sync(), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, r.Path("log.jsonl"), `{"step":0,"loss":0.5}`+"\n"+`{"step":1,"loss":0.5}`+"\n"+`{"step":2,"loss":0.5}`+"\n")
+	for _, err := range []error{l.Append(line{}), l.Sync(), l.Close()} {
+		if err == nil || !strings.Contains(err.Error(), "writing "+r.Path("log.jsonl")) {
+			t.Errorf("after Close: %v", err)
+		}
+	}
+	l, err = r.CreateLog("log.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, r.Path("log.jsonl"), "")
+	if err := os.Mkdir(r.Path("folder"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ResumeLog("folder", 3); err == nil || !strings.Contains(err.Error(), "continuing "+r.Path("folder")) {
+		t.Errorf("a folder: %v", err)
+	}
+}
+
+func TestResumeLog(t *testing.T) {
+	r := newRun(t)
+	for _, test := range []struct {
+		name, before string
+		step         int64
+		want         string
+	}{
+		{"all stays", `{"step":1}` + "\n" + `{"a":2}` + "\n", 1, `{"step":1}` + "\n" + `{"a":2}` + "\n"},
+		{"later steps go", `{"step":1}` + "\n" + `{"step":2}` + "\n" + `{"step":3}` + "\n", 2, `{"step":1}` + "\n" + `{"step":2}` + "\n"},
+		{"with what follows them", `{"step":1}` + "\n" + `{"a":1}` + "\n" + `{"step":3}` + "\n" + `{"a":3}` + "\n", 2, `{"step":1}` + "\n" + `{"a":1}` + "\n"},
+		{"in any order", `{"step":3}` + "\n" + `{"step":1}` + "\n" + `{"step":4,"x":1}` + "\n", 2, `{"step":1}` + "\n"},
+		{"torn", `{"step":1}` + "\n" + `{"step":2`, 5, `{"step":1}` + "\n"},
+		{"torn but complete", `{"step":1}` + "\n" + `{"step":2}`, 5, `{"step":1}` + "\n"},
+		{"zeros", `{"step":1}` + "\n\x00\x00\x00\n" + `{"step":2}` + "\n", 5, `{"step":1}` + "\n" + `{"step":2}` + "\n"},
+		{"no objects", "3\n\n[1]\n{\n{\"step\":\"x\"}\n", 5, ""},
+		{"nothing", `{"step":1}` + "\n", -1, ""},
+		{"empty", "", 3, ""},
+		{"null", `{"step":null}` + "\n", 3, `{"step":null}` + "\n"},
+	} {
+		if err := os.WriteFile(r.Path("log.jsonl"), []byte(test.before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := r.ResumeLog("log.jsonl", test.step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.Append(line{9, 1}), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		t.Log(test.name)
+		wantFile(t, r.Path("log.jsonl"), test.want+`{"step":9,"loss":1}`+"\n")
+	}
+	l, err := r.ResumeLog("new/log.jsonl", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Append(line{1, 1}), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	wantNames(t, r.Dir(), ".lock", Config, "log.jsonl", "new")
+}
+
+// FuzzResumeLog: what stays of any file are complete objects up to the step.
+func FuzzResumeLog(f *testing.F) {
+	f.Add([]byte(`{"step":1}`+"\n"+`{"step":7}`+"\n{"), int64(3))
+	f.Add([]byte(`{"step":1e3}`+"\n\n"+`{"STEP":7}`+"\n"), int64(-1))
+	f.Fuzz(func(t *testing.T, data []byte, step int64) {
+		var kept strings.Builder
+		changed, err := filterLog(bytes.NewReader(data), &kept, step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !changed && kept.String() != string(data) {
+			t.Fatalf("%q became %q without notice", data, kept.String())
+		}
+		for l := range strings.Lines(kept.String()) {
+			var x map[string]any
+			if err := json.Unmarshal([]byte(l), &x); err != nil || !strings.HasSuffix(l, "\n") {
+				t.Fatalf("%q: %v", l, err)
+			}
+			if s, ok := x["step"].(float64); ok && s > float64(step) {
+				if o, _ := parseLine([]byte(l)); o.Step != nil && *o.Step > float64(step) {
+					t.Fatalf("%q stays at %d", l, step)
+				}
+			}
+		}
+		if changed, err := filterLog(strings.NewReader(kept.String()), io.Discard, step); err != nil || changed {
+			t.Fatalf("%q changes again: %v", kept.String(), err)
+		}
+	})
+}

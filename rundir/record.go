@@ -1,0 +1,105 @@
+package rundir
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/version"
+)
+
+// Record says how and when a run ended, and which code and machine made it. A run that is under way or was
+// interrupted has none.
+type Record struct {
+	Config  string    `json:"config"`          // hash of config.yaml as it was then, see [FileHash]
+	Error   string    `json:"error,omitempty"` // why it failed; empty: it is finished
+	Begun   time.Time `json:"begun"`           // of the last session
+	Ended   time.Time `json:"ended"`
+	Seconds float64   `json:"seconds"` // of all sessions that ended by themselves or by a signal
+	Epochs  int       `json:"epochs"`
+	Steps   int       `json:"steps"`
+	Version string    `json:"version"` // of the code: a revision, or the version of the module
+	Machine Machine   `json:"machine"`
+}
+
+// Machine is what a run was made on.
+type Machine struct {
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+	Kernels string `json:"kernels"` // go, avx2 or avx512
+	Cores   int    `json:"cores"`
+	Threads int    `json:"threads"`
+	Go      string `json:"go"`
+}
+
+// FileHash is the SHA-256 hash of a text, the first 16 bytes in hexadecimal digits.
+func FileHash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// ReadRecord reads how the run of a folder ended; nil if it has not, or if its config was changed since then.
+func ReadRecord(dir string) (*Record, error) {
+	path := filepath.Join(dir, RecordFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var r Record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	config, err := os.ReadFile(filepath.Join(dir, Config))
+	if err != nil {
+		return nil, err
+	}
+	if r.Config != FileHash(config) {
+		return nil, nil
+	}
+	return &r, nil
+}
+
+// RecordFailure notes in the folder of a run that it failed. The run must not be open.
+func RecordFailure(dir string, failure error, begun time.Time) error {
+	store, err := Open(dir)
+	if err != nil {
+		return err
+	}
+	r := NewRecord(begun)
+	r.Error = failure.Error()
+	return errors.Join(r.Write(store), store.Close())
+}
+
+// NewRecord returns the record of a session that began at a time and ends now.
+func NewRecord(begun time.Time) *Record {
+	set, err := kernel.InstructionSet()
+	if err != nil {
+		set = "?"
+	}
+	return &Record{
+		Begun: begun.UTC().Round(time.Millisecond), Ended: time.Now().UTC().Round(time.Millisecond),
+		Seconds: time.Since(begun).Seconds(), Version: version.Code(),
+		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Kernels: set, Cores: runtime.NumCPU(), Threads: runtime.GOMAXPROCS(0), Go: runtime.Version()},
+	}
+}
+
+// Write stores the record in the folder of an open run, with the hash of its config as it is now.
+func (r *Record) Write(run *Run) error {
+	config, err := run.Read(Config)
+	if err != nil {
+		return err
+	}
+	r.Config = FileHash(config)
+	return run.Write(RecordFile, JSON(r))
+}

@@ -1,0 +1,375 @@
+package rundir
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+)
+
+// text writes a string.
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
+}
+
+// newRun makes a run with a config.
+func newRun(t *testing.T) *Run {
+	t.Helper()
+	r, err := Create(filepath.Join(t.TempDir(), "runs", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	if err := r.Write(Config, text("name: a\n")); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func wantFile(t *testing.T, path, want string) {
+	t.Helper()
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		t.Errorf("%s: got %q, %v, want %q", path, got, err, want)
+	}
+}
+
+func wantNames(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	var got []string
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s holds %q, want %q", dir, got, want)
+	}
+}
+
+func TestLife(t *testing.T) {
+	r := newRun(t)
+	dir := r.Dir()
+	if err := r.Write("figures/loss.png", text("picture")); err != nil {
+		t.Fatal(err)
+	}
+	if !r.Has("figures/loss.png") || r.Has("x") {
+		t.Error("Has is wrong")
+	}
+	if _, err := Create(dir); !errors.Is(err, ErrExists) {
+		t.Errorf("Create again: %v", err)
+	}
+	if _, err := Open(dir); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("%s: another process holds the run (process %d)", dir, os.Getpid())) {
+		t.Errorf("Open twice: %v", err)
+	}
+	view, err := View(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := view.Read(Config); err != nil || string(got) != "name: a\n" {
+		t.Errorf("view: %q, %v", got, err)
+	}
+	if err := view.Write("x", text("")); err == nil || !strings.Contains(err.Error(), "not open for writing") {
+		t.Errorf("writing to a view: %v", err)
+	}
+	if err := errors.Join(view.Close(), r.Close(), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write("x", text("")); err == nil {
+		t.Error("written after Close")
+	}
+	again, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(again.Write("x", text("y")), again.Close()); err != nil {
+		t.Error(err)
+	}
+	wantNames(t, dir, ".lock", Config, "figures", "x")
+}
+
+func TestCreateAndOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		err  error
+		is   error
+		want string
+	}{
+		{second(Create(dir)), nil, dir + ": the folder is not empty (it holds file) and holds no run; choose another folder"},
+		{second(Create(file)), nil, file},
+		{second(Create(filepath.Join(file, "x"))), nil, file},
+		{second(Open(filepath.Join(dir, "missing"))), ErrNoRun, "the folder does not exist"},
+		{second(Open(dir)), ErrNoRun, "the folder has no config.yaml"},
+		{second(Open(file)), ErrNoRun, "it is not a folder"},
+		{second(View(dir)), ErrNoRun, dir + ": no run there"},
+	} {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.want) || test.is != nil && !errors.Is(test.err, test.is) {
+			t.Errorf("got %v, want %s", test.err, test.want)
+		}
+	}
+	wantNames(t, dir, "file") // no lock is left behind
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// A run that was killed before it had a config can be begun again.
+func TestCreateAfterKill(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{lockName, ".config.yaml" + disk.TemporarySuffix} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	wantNames(t, dir, ".lock")
+}
+
+func TestNames(t *testing.T) {
+	r := newRun(t)
+	for _, name := range []string{"", ".", "..", "../x", "/x", "a/../../x", lockName} {
+		if err := r.Write(name, text("x")); err == nil || !strings.Contains(err.Error(), "not the name of a file inside the run's folder") {
+			t.Errorf("%q: %v", name, err)
+		}
+		if _, err := r.CreateLog(name); err == nil {
+			t.Errorf("log %q: no error", name)
+		}
+	}
+}
+
+func TestWriteKeep(t *testing.T) {
+	r := newRun(t)
+	for i := range 3 {
+		if err := r.WriteKeep("state.json", text(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+		wantFile(t, r.Path("state.json"), fmt.Sprint(i))
+		if i > 0 {
+			wantFile(t, r.Path("state.json.prev"), fmt.Sprint(i-1))
+		}
+	}
+	wantNames(t, r.Dir(), ".lock", Config, "state.json", "state.json.prev")
+	if err := r.Restore("state.json"); err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, r.Path("state.json"), "1")
+	if err := r.Restore("state.json"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("nothing to restore: %v", err)
+	}
+}
+
+// Whatever goes wrong, the versions that were there stay and nothing else does.
+func TestWriteFails(t *testing.T) {
+	r := newRun(t)
+	for _, s := range []string{"old", "new"} {
+		if err := r.WriteKeep("state.json", text(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	full := func(w io.Writer) error {
+		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+			return err
+		}
+		return &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	}
+	for _, write := range []func(string, func(io.Writer) error) error{r.Write, r.WriteKeep} {
+		err := write("state.json", full)
+		if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "writing "+r.Path("state.json")+": ") {
+			t.Errorf("got %v", err)
+		}
+		wantFile(t, r.Path("state.json"), "new")
+		wantFile(t, r.Path("state.json.prev"), "old")
+		wantNames(t, r.Dir(), ".lock", Config, "state.json", "state.json.prev")
+	}
+	if err := os.Mkdir(r.Path("folder"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write("folder", text("x")); err == nil || !strings.Contains(err.Error(), r.Path("folder")) {
+		t.Errorf("onto a folder: %v", err)
+	}
+	if err := r.Write("state.json/x", text("x")); err == nil {
+		t.Error("below a file: no error")
+	}
+	if err := disk.WriteFile(filepath.Join(t.TempDir(), "no", "x"), text("x"), false); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing folder: %v", err)
+	}
+}
+
+// Opening a run removes what a killed process was writing.
+func TestOpenCleans(t *testing.T) {
+	r := newRun(t)
+	if err := errors.Join(r.Write("figures/a", text("x")), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".state.json" + disk.TemporarySuffix, "figures/.b" + disk.TemporarySuffix} {
+		if err := os.WriteFile(r.Path(name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := Open(r.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	wantNames(t, r.Dir(), ".lock", Config, "figures")
+	wantNames(t, r.Path("figures"), "a")
+}
+
+const helperEnv = "UNRAVEL_TEST_HOLD"
+
+// TestMain holds a run until it is killed, when the test of that asks for it.
+func TestMain(m *testing.M) {
+	dir := os.Getenv(helperEnv)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	r, err := Open(dir)
+	fmt.Println(err)
+	for {
+		if err := r.WriteKeep("state.json", text(strings.Repeat("complete ", 1000))); err != nil {
+			fmt.Println(err)
+		}
+	}
+}
+
+// A process that is killed lets go of the run and leaves complete files.
+func TestKilled(t *testing.T) {
+	r := newRun(t)
+	if err := errors.Join(r.WriteKeep("state.json", text("first")), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		holder := exec.Command(os.Args[0])
+		holder.Env = append(os.Environ(), helperEnv+"="+r.Dir())
+		out, err := holder.StdoutPipe()
+		if err == nil {
+			err = holder.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "<nil>\n" {
+			t.Errorf("the other process: %q, %v", line, err)
+		}
+		if _, err := Open(r.Dir()); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint(holder.Process.Pid)) {
+			t.Errorf("held by another process: %v", err)
+		}
+		if err := holder.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := holder.Wait(); err == nil {
+			t.Error("the other process was not killed")
+		}
+		again, err := Open(r.Dir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := again.Read("state.json")
+		if err != nil || len(state) != 9000 && string(state) != "first" {
+			t.Errorf("%d bytes, %v", len(state), err)
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRemove(t *testing.T) {
+	r := newRun(t)
+	if err := r.Write("a", text("x")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a file that is not there is no error
+		if err := r.Remove("a"); err != nil || r.Has("a") {
+			t.Errorf("%v", err)
+		}
+	}
+	if err := r.Remove("../a"); err == nil {
+		t.Error("a file outside was removed")
+	}
+	view, err := View(r.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := view.Remove(Config); err == nil || !r.Has(Config) {
+		t.Errorf("removed through a view: %v", err)
+	}
+}
+
+// A folder is locked by one at a time, and whoever waits gets it.
+func TestLock(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	unlock, err := Lock(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 3*lockWait)
+	defer cancel()
+	if _, err := Lock(short, dir); !errors.Is(err, ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("locked twice: %v", err)
+	}
+	time.AfterFunc(2*lockWait, func() {
+		if err := unlock(); err != nil {
+			t.Error(err)
+		}
+	})
+	again, err := Lock(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again(); err != nil {
+		t.Error(err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(t.Context(), file); err == nil || errors.Is(err, ErrLocked) {
+		t.Errorf("a file: %v", err)
+	}
+}
+
+// A file that is removed while it is written says that the folder is being deleted, though it is still there.
+func TestEmptiedWhileWriting(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	r, err := Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	err = r.Write("state.json", func(io.Writer) error {
+		entries, err := os.ReadDir(dir)
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), "unravel-tmp") {
+				err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+			}
+		}
+		return err
+	})
+	if !errors.Is(err, ErrMoved) {
+		t.Errorf("error %v", err)
+	}
+	if err := r.Write("state.json", func(io.Writer) error { return fs.ErrNotExist }); err == nil || errors.Is(err, ErrMoved) {
+		t.Errorf("an error of who writes is %v", err)
+	}
+}

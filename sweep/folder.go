@@ -1,0 +1,223 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// State is the state of a run's folder.
+type State string
+
+// The states of a run.
+const (
+	Unfinished State = "unfinished" // not begun, running, or interrupted
+	Finished   State = "finished"
+	Failed     State = "failed"
+	Damaged    State = "damaged" // its config cannot be read
+)
+
+// Entry is a run's folder.
+type Entry struct {
+	Dir     string
+	Name    string // path of the folder, relative to the folder that was scanned
+	State   State
+	Hash    string
+	Config  train.Config
+	Record  *rundir.Record   // nil: it has not ended
+	Metrics []metrics.Result // of a finished run
+	Fit     *train.Fit       // of a finished run with a decoder
+	Problem error            // why it is damaged, failed or not regarded as finished
+}
+
+// Read reads a run's folder.
+func Read(dir string) Entry {
+	e := Entry{Dir: dir, Name: filepath.Base(dir), State: Damaged}
+	var err error
+	if e.Config, err = train.ReadConfig(dir); err == nil {
+		e.Hash, err = e.Config.Hash()
+	}
+	if err != nil {
+		e.Problem = err
+		return e
+	}
+	e.State = Unfinished
+	if e.Record, e.Problem = rundir.ReadRecord(dir); e.Record == nil {
+		return e
+	}
+	if e.Record.Error != "" {
+		e.State, e.Problem = Failed, errors.New(e.Record.Error)
+		return e
+	}
+	if e.Problem = e.readResults(); e.Problem == nil {
+		e.State = Finished
+	}
+	return e
+}
+
+// readResults reads the results of a finished run.
+func (e *Entry) readResults() error {
+	if err := readJSON(filepath.Join(e.Dir, rundir.MetricsFile), &e.Metrics); err != nil {
+		return err
+	}
+	if len(e.Metrics) < len(e.Config.Metrics.Final) {
+		return fmt.Errorf("%s has %d metrics; the config names %d", filepath.Join(e.Dir, rundir.MetricsFile), len(e.Metrics), len(e.Config.Metrics.Final))
+	}
+	err := readJSON(filepath.Join(e.Dir, rundir.FitFile), &e.Fit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func readJSON(path string, into any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: there is more behind the JSON value", path)
+	}
+	return nil
+}
+
+// maxDepth bounds the depth at which runs are looked for.
+const maxDepth = 6
+
+// Scan reads all runs in a folder and below it, sorted by name. A missing folder has none.
+func Scan(dir string) ([]Entry, error) {
+	var list []Entry
+	err := walk(dir, "", maxDepth, func(path, name string) {
+		e := Read(path)
+		e.Name = name
+		list = append(list, e)
+	})
+	return list, err
+}
+
+// Folders lists the runs in a folder and below it by name: paths with slashes, in alphabetical order.
+func Folders(dir string) (names []string, err error) {
+	err = walk(dir, "", maxDepth, func(_, name string) { names = append(names, name) })
+	return names, err
+}
+
+// walk calls found for the folders that hold runs; it does not look for runs inside of runs.
+func walk(dir, name string, depth int, found func(path, name string)) error {
+	entries, err := os.ReadDir(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == rundir.Config {
+			found(filepath.Join(dir, name), filepath.ToSlash(filepath.Clean(name)))
+			return nil
+		}
+	}
+	for _, e := range entries {
+		if e.IsDir() && depth > 0 && e.Name()[0] != '.' {
+			if err := walk(dir, filepath.Join(name, e.Name()), depth-1, found); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Find returns the folders of runs by hash, preferring finished ones.
+func Find(entries []Entry) map[string]Entry {
+	found := map[string]Entry{}
+	for _, e := range entries {
+		if old, ok := found[e.Hash]; e.State != Damaged && (!ok || old.State != Finished && e.State == Finished) {
+			found[e.Hash] = e
+		}
+	}
+	return found
+}
+
+// maxNames bounds the names tried for the folder of a run.
+const maxNames = 1000
+
+// place gives each run a folder with its config, unless it has one already. A lock keeps other sweeps from doing so at the
+// same time.
+func place(ctx context.Context, dir string, all []Run) (dirs []string, err error) {
+	unlock, err := rundir.Lock(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	entries, err := Scan(dir)
+	if err != nil {
+		return nil, err
+	}
+	found := Find(entries)
+	for _, r := range all {
+		if e, ok := found[r.Hash]; ok {
+			dirs = append(dirs, e.Dir)
+			continue
+		}
+		path, err := create(dir, r)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, path)
+	}
+	return dirs, nil
+}
+
+// create makes a run's folder, under another name if that of the run is not empty.
+func create(dir string, r Run) (string, error) {
+	text, err := r.Config.Encode()
+	if err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		name := r.Name
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d", r.Name, n)
+		}
+		path := filepath.Join(dir, name)
+		if n < maxNames && !empty(path) {
+			continue
+		}
+		store, err := rundir.Create(path)
+		if err != nil {
+			return "", err
+		}
+		err = store.Write(rundir.Config, func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
+		return path, errors.Join(err, store.Close())
+	}
+}
+
+// empty reports whether a folder is missing, or holds only hidden files, which a killed process leaves.
+func empty(path string) bool {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	for _, e := range entries {
+		if e.Name()[0] != '.' {
+			return false
+		}
+	}
+	return true
+}
