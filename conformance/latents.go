@@ -249,7 +249,7 @@ func (x *latentCheck) gradients() {
 	err := checkGradients(inputs, func(g *gorgonia.ExprGraph, in []*gorgonia.Node) (*gorgonia.Node, error) {
 		z, err := x.space.Sample(in[0], in[1], noise.node(g))
 		if err != nil {
-			return nil, fmt.Errorf("Sample: %w", err)
+			return nil, fmt.Errorf("method Sample: %w", err)
 		}
 		kl, err := x.space.KL(in[0], in[1])
 		if err != nil {
@@ -261,7 +261,7 @@ func (x *latentCheck) gradients() {
 		}
 		t, err := x.space.Transport(z, transformation, 2)
 		if err != nil {
-			return nil, fmt.Errorf("Transport: %w", err)
+			return nil, fmt.Errorf("method Transport: %w", err)
 		}
 		return sumOf(kl, z, t.Moved)
 	})

@@ -118,7 +118,7 @@ func (x *lossCheck) node(nodes map[string]*gorgonia.Node) (*gorgonia.Node, error
 	case err != nil:
 		return nil, err
 	case n == nil || !n.IsScalar():
-		return nil, fmt.Errorf("Add returns %v; want a scalar node", n)
+		return nil, fmt.Errorf("method Add returns %v; want a scalar node", n)
 	}
 	return n, nil
 }

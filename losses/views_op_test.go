@@ -136,13 +136,6 @@ func TestCrossCorrelation(t *testing.T) {
 	}
 }
 
-func asFloat(v gorgonia.Value) float64 {
-	if x, ok := v.Data().(float32); ok {
-		return float64(x)
-	}
-	return v.Data().(float64)
-}
-
 func TestViewAllocations(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		g, ok := gorgonia.NewGraph(), gradcheck.Must(t)
