@@ -5,7 +5,6 @@ import (
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
-	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -30,47 +29,23 @@ func NewMPD() *ModularityLoss { return newModularityLoss(factor.MPD, factor.Mean
 //
 // (Zhang and Sugiyama 2024, equation 24 with the mean; the half is that of its
 // tables). The gradient of a distance of 0 is 0.
-type mpd[T graph.Float] struct {
-	pairs[T]
-	values, gradients *numeric.Loop
-}
+type mpd[T graph.Float] struct{ *numeric.Distances[T] }
 
 func newMPD[T graph.Float](maxRows, columns int) deviation[T] {
-	m := &mpd[T]{pairs: newPairs[T](maxRows, columns)}
-	m.values = newPairLoop(maxRows, m.sumBlock)
-	m.gradients = newPairLoop(maxRows, m.slopeBlock)
-	return m
+	return mpd[T]{numeric.NewDistances[T](maxRows, columns, false)}
 }
 
-func (m *mpd[T]) value(x []T, rows int) float64 {
-	m.points.Set(x, rows)
-	m.values.Resize(rows)
-	return m.values.Run() / 2 / float64(rows) / float64(rows)
+func (m mpd[T]) value(x []T, rows int) float64 {
+	m.Points.Set(x, rows)
+	return m.Sum() / 2 / float64(rows) / float64(rows)
 }
 
-func (m *mpd[T]) sumBlock(lo, hi int) float64 {
-	b, sum := &m.blocks[lo/kernel.PairLanes], 0.0
-	for t := range m.half(lo) {
-		m.points.Squares(b.z, lo, t.source, t.n)
-		kernel.SumRoots(b.lanes, b.z, t.n)
-		sum += t.times * sumLanes(b.lanes, hi-lo)
+func (m mpd[T]) gradient(_ []T, rows int, scale float64, dx []T) {
+	m.Slopes()
+	columns, share := m.Slope.Columns, scale/float64(rows)/float64(rows)
+	for c := range columns {
+		for r, v := range m.Slope.Column(c) {
+			dx[r*columns+c] = T(share * float64(v))
+		}
 	}
-	return sum
-}
-
-func (m *mpd[T]) gradient(_ []T, rows int, scale float64, dx []T) {
-	m.slope.Zero(rows)
-	m.gradients.Resize(rows)
-	m.gradients.Run()
-	m.writeSlope(dx, scale/float64(rows)/float64(rows))
-}
-
-func (m *mpd[T]) slopeBlock(lo, _ int) float64 {
-	b := &m.blocks[lo/kernel.PairLanes]
-	for t := range m.all() {
-		m.points.Squares(b.z, lo, t.source, t.n)
-		kernel.InverseRoots(b.z, t.n)
-		m.points.AddWeighted(m.slope, b.z, lo, t.source, t.n)
-	}
-	return 0
 }

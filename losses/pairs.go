@@ -72,16 +72,6 @@ func tilesFrom(rows, first, twice int) iter.Seq[pairTile] {
 	}
 }
 
-// writeSlope writes the slopes, times a factor, as rows.
-func (p *pairs[T]) writeSlope(dx []T, factor float64) {
-	columns := p.slope.Columns
-	for c := range columns {
-		for r, v := range p.slope.Column(c) {
-			dx[r*columns+c] = T(factor * float64(v))
-		}
-	}
-}
-
 // sumLanes adds up the first n lanes and clears all.
 func sumLanes[T graph.Float](lanes []T, n int) float64 {
 	sum := 0.0

@@ -12,6 +12,7 @@ type Loop struct {
 	body    func(lo, hi int) float64
 	sums    []float64
 	item    func(worker, i int)
+	serial  bool // on the caller's goroutine
 }
 
 // NewLoop makes a loop over [0, n) in blocks of size elements.
@@ -27,7 +28,13 @@ func (l *Loop) Run() float64 {
 	if len(l.sums) <= 1 {
 		return l.body(0, l.n)
 	}
-	parallel.For(len(l.sums), l.item)
+	if l.serial {
+		for i := range l.sums {
+			l.item(0, i)
+		}
+	} else {
+		parallel.For(len(l.sums), l.item)
+	}
 	sum := 0.0
 	for _, s := range l.sums {
 		sum += s

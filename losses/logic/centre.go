@@ -170,21 +170,28 @@ func (f *centre) gather(m *evaluator, o *optimum) {
 
 // variance is the mean squared distance from the mean.
 func (o *optimum) variance(width int) float64 {
-	n := float64(len(o.rows))
-	o.mean = append(o.mean[:0], o.points[:width]...)
-	for k, first := range o.mean {
-		sum := 0.0
-		for i := k; i < len(o.points); i += width {
-			sum += o.points[i] - first // which leaves nothing of equal points
-		}
-		o.mean[k] = first + sum/n
-	}
+	o.mean = meanOf(o.mean, o.points, width)
 	sum := 0.0
 	for i, x := range o.points {
 		d := x - o.mean[i%width]
 		sum += d * d
 	}
-	return sum / n
+	return sum / float64(len(o.rows))
+}
+
+// meanOf returns the mean of points, row by row, in the memory of mean. Differences from the first
+// point make that of equal points exact.
+func meanOf(mean, points []float64, width int) []float64 {
+	mean = append(mean[:0], points[:width]...)
+	n := float64(len(points) / width)
+	for k, first := range mean {
+		sum := 0.0
+		for i := k; i < len(points); i += width {
+			sum += points[i] - first
+		}
+		mean[k] = first + sum/n
+	}
+	return mean
 }
 
 // gradient is that of the distances from the centre found, by the envelope theorem.

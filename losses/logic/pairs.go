@@ -5,13 +5,12 @@ import (
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // pairs is a quantifier over all pairs of rows of groups whose body is the distance of one term
 // of the two: `forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`. Sums of
-// squared distances follow from the mean of a group; sums of distances come from the
-// kernels of package kernel.
+// squared distances follow from the mean of a group; sums of distances are numeric.Distances.
 type pairs struct {
 	*quantifier
 	terms   [][]part // of a row, by coordinate
@@ -81,8 +80,8 @@ func opposite(s split, i, j int) []part {
 
 // pairState is what a machine keeps for pairs.
 type pairState struct {
-	single *pairSums[float32]
-	double *pairSums[float64]
+	single *numeric.Distances[float32]
+	double *numeric.Distances[float64]
 	x      []float64 // of a group, row by row
 	mean   []float64
 	count  float64
@@ -136,9 +135,9 @@ func (f *pairs) value(m *evaluator, _ int) []float64 {
 		case f.squares:
 			sum += 2 * n * s.deviate(len(f.terms))
 		case m.engine.single:
-			sum += sumsOf(&s.single, m, len(f.terms)).distances(s.x)
+			sum += distancesOf(&s.single, m, s.x, len(f.terms)).Sum()
 		default:
-			sum += sumsOf(&s.double, m, len(f.terms)).distances(s.x)
+			sum += distancesOf(&s.double, m, s.x, len(f.terms)).Sum()
 		}
 	})
 	out := m.values[f.id][:1]
@@ -167,10 +166,10 @@ func (f *pairs) gradient(m *evaluator, _ int, g []float64) {
 			s.deviate(len(f.terms))
 			f.scatter(m, s.x, rows, 4*float64(len(rows))*scale)
 		case m.engine.single:
-			sumsOf(&s.single, m, len(f.terms)).slopes(s.x)
+			slopesOf(&s.single, m, s.x, len(f.terms))
 			f.scatter(m, s.x, rows, 2*scale)
 		default:
-			sumsOf(&s.double, m, len(f.terms)).slopes(s.x)
+			slopesOf(&s.double, m, s.x, len(f.terms))
 			f.scatter(m, s.x, rows, 2*scale)
 		}
 	})
@@ -201,15 +200,7 @@ func (f *pairs) cost(e *engine) float64 {
 
 // deviate takes the mean off a group's terms, and returns the sum of their squares.
 func (s *pairState) deviate(width int) float64 {
-	n := float64(len(s.x) / width)
-	s.mean = append(s.mean[:0], s.x[:width]...)
-	for k, first := range s.mean {
-		sum := 0.0
-		for i := k; i < len(s.x); i += width {
-			sum += s.x[i] - first // which leaves nothing of equal points
-		}
-		s.mean[k] = first + sum/n
-	}
+	s.mean = meanOf(s.mean, s.x, width)
 	sum := 0.0
 	for i := range s.x {
 		s.x[i] -= s.mean[i%width]
@@ -218,111 +209,29 @@ func (s *pairState) deviate(width int) float64 {
 	return sum
 }
 
-// pairSums adds up what belongs to all pairs of points, in elements of type T.
-type pairSums[T kernel.Float] struct {
-	points, slope *kernel.Points[T]
-	blocks        []pairBlock[T]
-	sums          []float64
-	alone         bool // within a part of a larger work
-	job, slopeJob func(_, i int)
-}
-
-type pairBlock[T kernel.Float] struct{ tile, lanes []T }
-
-// sumsOf makes a machine's sums when they are first needed.
-func sumsOf[T kernel.Float](s **pairSums[T], m *evaluator, width int) *pairSums[T] {
-	if *s == nil {
-		n := m.data.rows
-		blocks := (n + kernel.PairLanes - 1) / kernel.PairLanes
-		p := &pairSums[T]{
-			points: kernel.NewPoints[T](n, width), slope: kernel.NewPoints[T](n, width),
-			blocks: make([]pairBlock[T], blocks), sums: make([]float64, blocks), alone: m.piece,
-		}
-		for i := range p.blocks {
-			p.blocks[i] = pairBlock[T]{make([]T, kernel.PairLanes*kernel.PairSources), make([]T, kernel.PairLanes)}
-		}
-		p.job, p.slopeJob = p.sum, p.slopeOf
-		*s = p
+// distancesOf returns a machine's distances, which it makes at first use, of the points x, row by row.
+func distancesOf[T kernel.Float](d **numeric.Distances[T], m *evaluator, x []float64, width int) *numeric.Distances[T] {
+	if *d == nil {
+		*d = numeric.NewDistances[T](m.data.rows, width, m.piece)
 	}
-	return *s
-}
-
-// run does the work of every block of points.
-func (p *pairSums[T]) run(job func(_, i int)) {
-	n := (p.points.Rows + kernel.PairLanes - 1) / kernel.PairLanes
-	if p.alone || n == 1 {
-		for i := range n {
-			job(0, i)
-		}
-	} else {
-		parallel.For(n, job)
-	}
-}
-
-func (p *pairSums[T]) set(x []float64) {
-	w := p.points.Columns
-	p.points.Resize(len(x) / w)
-	for k := range w {
-		column := p.points.Column(k)
+	points := (*d).Points
+	points.Resize(len(x) / width)
+	for k := range width {
+		column := points.Column(k)
 		for r := range column {
-			column[r] = T(x[r*w+k])
+			column[r] = T(x[r*width+k])
 		}
 	}
+	return *d
 }
 
-// distances returns the sum of the distances of all ordered pairs of points.
-func (p *pairSums[T]) distances(x []float64) float64 {
-	p.set(x)
-	p.run(p.job)
-	sum := 0.0
-	for _, s := range p.sums[:(p.points.Rows+kernel.PairLanes-1)/kernel.PairLanes] {
-		sum += s
-	}
-	return sum
-}
-
-// sum adds up the distances of a block's points from each other, and twice those
-// from later points.
-func (p *pairSums[T]) sum(_, block int) {
-	b, lo := &p.blocks[block], block*kernel.PairLanes
-	hi, sum := min(lo+kernel.PairLanes, p.points.Rows), 0.0
-	for source := lo; source < p.points.Rows; source += kernel.PairSources {
-		n := min(kernel.PairSources, p.points.Rows-source)
-		clear(b.lanes)
-		p.points.Squares(b.tile, lo, source, n)
-		kernel.SumRoots(b.lanes, b.tile, n)
-		part := 0.0
-		for _, v := range b.lanes[:hi-lo] {
-			part += float64(v)
+// slopesOf overwrites the points x with the sums of the unit vectors from all others.
+func slopesOf[T kernel.Float](d **numeric.Distances[T], m *evaluator, x []float64, width int) {
+	of := distancesOf(d, m, x, width)
+	of.Slopes()
+	for k := range width {
+		for r, v := range of.Slope.Column(k) {
+			x[r*width+k] = float64(v)
 		}
-		if source >= lo+kernel.PairLanes {
-			part *= 2
-		}
-		sum += part
-	}
-	p.sums[block] = sum
-}
-
-// slopes overwrites the points with the sums over all others of the unit vectors
-// from them.
-func (p *pairSums[T]) slopes(x []float64) {
-	p.set(x)
-	p.slope.Zero(p.points.Rows)
-	p.run(p.slopeJob)
-	w := p.points.Columns
-	for k := range w {
-		for r, v := range p.slope.Column(k) {
-			x[r*w+k] = float64(v)
-		}
-	}
-}
-
-func (p *pairSums[T]) slopeOf(_, block int) {
-	b, lo := &p.blocks[block], block*kernel.PairLanes
-	for source := 0; source < p.points.Rows; source += kernel.PairSources {
-		n := min(kernel.PairSources, p.points.Rows-source)
-		p.points.Squares(b.tile, lo, source, n)
-		kernel.InverseRoots(b.tile, n)
-		p.points.AddWeighted(p.slope, b.tile, lo, source, n)
 	}
 }

@@ -1,0 +1,74 @@
+package numeric
+
+import "github.com/unravel-ml/unravel/internal/kernel"
+
+// Distances sums the Euclidean distances of all ordered pairs of points, and computes the gradient of
+// the sum. A block of kernel.PairLanes points is one item of parallel work.
+type Distances[T Float] struct {
+	Points *kernel.Points[T] // set before Sum and Slopes
+	Slope  *kernel.Points[T] // of Slopes
+
+	blocks       []distanceBlock[T]
+	sums, slopes *Loop
+}
+
+// distanceBlock is the scratch of a block.
+type distanceBlock[T Float] struct{ tile, lanes []T }
+
+// NewDistances returns the distances of at most maxRows points. Serial ones run on the caller's
+// goroutine.
+func NewDistances[T Float](maxRows, columns int, serial bool) *Distances[T] {
+	d := &Distances[T]{Points: kernel.NewPoints[T](maxRows, columns), Slope: kernel.NewPoints[T](maxRows, columns)}
+	d.blocks = make([]distanceBlock[T], (maxRows+kernel.PairLanes-1)/kernel.PairLanes)
+	for i := range d.blocks {
+		d.blocks[i] = distanceBlock[T]{make([]T, kernel.PairLanes*kernel.PairSources), make([]T, kernel.PairLanes)}
+	}
+	d.sums, d.slopes = NewLoop(maxRows, kernel.PairLanes, d.sumBlock), NewLoop(maxRows, kernel.PairLanes, d.slopeBlock)
+	d.sums.serial, d.slopes.serial = serial, serial
+	return d
+}
+
+// Sum returns sum_ij |x_i - x_j|.
+func (d *Distances[T]) Sum() float64 {
+	d.sums.Resize(d.Points.Rows)
+	return d.sums.Run()
+}
+
+// sumBlock sums the distances of a block's points from each other, and twice those from later points.
+func (d *Distances[T]) sumBlock(lo, hi int) float64 {
+	b, sum := &d.blocks[lo/kernel.PairLanes], 0.0
+	for source := lo; source < d.Points.Rows; source += kernel.PairSources {
+		n := min(kernel.PairSources, d.Points.Rows-source)
+		clear(b.lanes)
+		d.Points.Squares(b.tile, lo, source, n)
+		kernel.SumRoots(b.lanes, b.tile, n)
+		part := 0.0
+		for _, v := range b.lanes[:hi-lo] {
+			part += float64(v)
+		}
+		if source >= lo+kernel.PairLanes {
+			part *= 2
+		}
+		sum += part
+	}
+	return sum
+}
+
+// Slopes sets Slope to sum_j (x_i - x_j) / |x_i - x_j| for every point i, half the gradient of Sum. The
+// term of a distance of 0 is 0.
+func (d *Distances[T]) Slopes() {
+	d.Slope.Zero(d.Points.Rows)
+	d.slopes.Resize(d.Points.Rows)
+	d.slopes.Run()
+}
+
+func (d *Distances[T]) slopeBlock(lo, _ int) float64 {
+	b := &d.blocks[lo/kernel.PairLanes]
+	for source := 0; source < d.Points.Rows; source += kernel.PairSources {
+		n := min(kernel.PairSources, d.Points.Rows-source)
+		d.Points.Squares(b.tile, lo, source, n)
+		kernel.InverseRoots(b.tile, n)
+		d.Points.AddWeighted(d.Slope, b.tile, lo, source, n)
+	}
+	return 0
+}
