@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Aggregate joins quantities into one: a universal aggregator of Zhang and
-// Sugiyama 2024, section 2.2. It is 0 exactly where all quantities are 0.
+// Aggregate is a universal aggregator of Zhang and Sugiyama 2024, section 2.2: it joins non-negative quantities into
+// one, 0 exactly if all are 0.
 type Aggregate uint8
 
 // The aggregates.
 const (
 	Mean Aggregate = iota
-	Max            // the gradient is that of the first of equal ones
+	Max            // of ties, the first has the gradient
 	Sum
 	MeanSquare // the mean of the squares, without a root
 )
@@ -27,7 +27,7 @@ func (a Aggregate) String() string {
 	return fmt.Sprintf("Aggregate(%d)", uint8(a))
 }
 
-// ParseAggregate is the inverse of Aggregate.String.
+// ParseAggregate is the inverse of [Aggregate.String]; an unknown name is an error.
 func ParseAggregate(name string) (Aggregate, error) {
 	for a, known := range aggregateNames {
 		if name == known {
@@ -37,10 +37,10 @@ func ParseAggregate(name string) (Aggregate, error) {
 	return 0, fmt.Errorf("unknown aggregate %q; known: %s", name, strings.Join(aggregateNames[:], ", "))
 }
 
-// MarshalText makes an Aggregate its name in YAML and JSON.
+// MarshalText returns the name of an Aggregate, for YAML and JSON.
 func (a Aggregate) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText accepts an Aggregate's name.
+// UnmarshalText reads the name of an Aggregate; an unknown name is an error.
 func (a *Aggregate) UnmarshalText(text []byte) (err error) {
 	*a, err = ParseAggregate(string(text))
 	return err
@@ -70,7 +70,7 @@ func (a Aggregate) Of(q []float64) float64 {
 	return sum / float64(len(q))
 }
 
-// Slope sets dq to the gradient of the aggregate.
+// Slope sets dq to the gradient of the aggregate with respect to q.
 func (a Aggregate) Slope(q, dq []float64) {
 	n := float64(len(q))
 	for i, v := range q {
@@ -90,8 +90,7 @@ func (a Aggregate) Slope(q, dq []float64) {
 	}
 }
 
-// first returns the index of the first of the largest quantities, or of the first
-// that is not a number.
+// first returns the index of the first NaN, or else of the first of the largest quantities.
 func first(q []float64) int {
 	at := 0
 	for i, v := range q {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Deviation names a measure of how far points p_1, ..., p_n are from being one point: 0 exactly if they are equal
-// (Zhang and Sugiyama 2024, sections 3.1 and 3.2). Distances are Euclidean.
+// Deviation names a measure of the spread of points p_1, ..., p_n (Zhang and Sugiyama 2024, sections 3.1 and 3.2), 0
+// exactly if all are equal. Distances are Euclidean; values have the units of the points (Variance: squared).
 type Deviation uint8
 
 // The deviations.
@@ -27,7 +27,7 @@ func (d Deviation) String() string {
 	return fmt.Sprintf("Deviation(%d)", uint8(d))
 }
 
-// ParseDeviation is the inverse of Deviation.String.
+// ParseDeviation is the inverse of [Deviation.String]; an unknown name is an error.
 func ParseDeviation(name string) (Deviation, error) {
 	for d, known := range deviationNames {
 		if name == known {
@@ -40,10 +40,10 @@ func ParseDeviation(name string) (Deviation, error) {
 // Known reports whether d is one of the deviations.
 func (d Deviation) Known() bool { return int(d) < len(deviationNames) }
 
-// MarshalText makes a Deviation its name in YAML and JSON.
+// MarshalText returns the name of a Deviation, for YAML and JSON.
 func (d Deviation) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText accepts a Deviation's name.
+// UnmarshalText reads the name of a Deviation; an unknown name is an error.
 func (d *Deviation) UnmarshalText(text []byte) (err error) {
 	*d, err = ParseDeviation(string(text))
 	return err

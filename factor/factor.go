@@ -1,5 +1,5 @@
-// Package factor holds what data sets, losses and metrics share: factors of variation, grids of their
-// levels, sub-codes of codes, and the ways to join quantities into one.
+// Package factor describes factors of variation, grids of their levels and the sub-codes of factors, and names the
+// deviations and aggregates that losses and metrics measure them with.
 package factor
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Kind says how the levels of a factor relate to each other.
+// Kind is the relation between the levels of a factor.
 type Kind uint8
 
 // The kinds of factors.
@@ -28,7 +28,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// ParseKind is the inverse of Kind.String.
+// ParseKind is the inverse of [Kind.String]; an unknown name is an error.
 func ParseKind(name string) (Kind, error) {
 	for k, known := range kindNames {
 		if name == known {
@@ -38,32 +38,31 @@ func ParseKind(name string) (Kind, error) {
 	return 0, fmt.Errorf("unknown factor kind %q; known: %s", name, strings.Join(kindNames[:], ", "))
 }
 
-// MarshalText makes a Kind its name in YAML and JSON.
+// MarshalText returns the name of a Kind, for YAML and JSON.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText accepts a Kind's name.
+// UnmarshalText reads the name of a Kind; an unknown name is an error.
 func (k *Kind) UnmarshalText(text []byte) (err error) {
 	*k, err = ParseKind(string(text))
 	return err
 }
 
-// Factor is one way in which the images of a data set vary.
+// Factor is a factor of variation of the images of a data set.
 type Factor struct {
 	Name   string
 	Size   int       // number of levels; levels are 0 .. Size-1
-	Kind   Kind      // how the levels relate to each other
-	Values []float64 // the value that a level stands for; nil: the level itself
+	Kind   Kind      // relation between the levels
+	Values []float64 // by level: its value, in units of its own; nil: the level itself
 
-	// Angles holds the angles of a circular factor's levels, in radians, where these are only
-	// some of a circle; nil: they go evenly around.
+	// Angles holds the angles of a circular factor's levels, in radians; nil: evenly spaced over a full turn.
 	Angles []float64
 
-	// Rotations holds the rotation in space, a 3 x 3 matrix row by row, of every level of a
-	// categorical factor that is a pose; nil: it is none.
+	// Rotations holds the rotation in space of every level of a categorical factor that is a pose, a 3 x 3 matrix row
+	// by row; nil: the factor is not a pose.
 	Rotations [][9]float64
 }
 
-// Value is what a level stands for.
+// Value returns the value of a level.
 func (f Factor) Value(level int) float64 {
 	if f.Values == nil {
 		return float64(level)
@@ -71,8 +70,7 @@ func (f Factor) Value(level int) float64 {
 	return f.Values[level]
 }
 
-// Angle is the angle of a level of a circular factor, 2 pi level/Size unless Angles says
-// otherwise, in radians.
+// Angle returns the angle of a level of a circular factor, in radians: that of Angles, or 2 pi level/Size.
 func (f Factor) Angle(level int) float64 {
 	if f.Angles != nil {
 		return f.Angles[level]
@@ -80,7 +78,7 @@ func (f Factor) Angle(level int) float64 {
 	return 2 * math.Pi * float64(level) / float64(f.Size)
 }
 
-// IsRotation says whether a matrix is a rotation, to the precision of float32.
+// IsRotation reports whether a 3 x 3 matrix, row by row, is a rotation, to 1e-4 in the products of its rows.
 func IsRotation(g *[9]float64) bool {
 	const tolerance = 1e-4
 	for a := range 3 {
@@ -97,9 +95,8 @@ func IsRotation(g *[9]float64) bool {
 	return g[0]*(g[4]*g[8]-g[5]*g[7])-g[1]*(g[3]*g[8]-g[5]*g[6])+g[2]*(g[3]*g[7]-g[4]*g[6]) > 0
 }
 
-// Scaled is the value of a level, scaled linearly so that the least value of the
-// factor is 0 and the largest 1. Of a circular factor it is the part of a full turn,
-// level/Size, of a categorical one level/(Size-1), and 0 if all values are equal.
+// Scaled returns the value of a level, mapped linearly to [0, 1] by the least and the largest value of the factor;
+// level/Size (turns) for a circular factor and level/(Size-1) for a categorical one; 0 if all values are equal.
 func (f Factor) Scaled(level int) float64 {
 	switch {
 	case f.Size < 2:

@@ -8,11 +8,10 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// Grid is a full product of factors. Its items are numbered in row-major order,
-// the last factor fastest.
+// Grid is the full product of the levels of factors. Items are numbered in row-major order, the last factor fastest.
 type Grid []Factor
 
-// Len is the number of combinations of levels.
+// Len returns the number of combinations of levels.
 func (g Grid) Len() int {
 	n := 1
 	for _, f := range g {
@@ -21,7 +20,7 @@ func (g Grid) Len() int {
 	return n
 }
 
-// At writes the levels of item i. Like an index of a slice, one that is out of range panics.
+// At sets dst to the levels of item i. An i out of range panics, like the index of a slice.
 func (g Grid) At(i int, dst []int) {
 	rest := i
 	for k := len(g) - 1; k >= 0; k-- {
@@ -33,8 +32,8 @@ func (g Grid) At(i int, dst []int) {
 	}
 }
 
-// Index is the inverse of At. Levels that the grid does not have panic, like an index of a slice that is out of range;
-// for levels that come from elsewhere, see [Grid.Find] and [Grid.Check].
+// Index is the inverse of [Grid.At]. Levels out of range panic, like the index of a slice; [Grid.Find] and [Grid.Check]
+// do not.
 func (g Grid) Index(levels []int) int {
 	i, ok := g.Find(levels)
 	if !ok {
@@ -43,7 +42,7 @@ func (g Grid) Index(levels []int) int {
 	return i
 }
 
-// Find returns the item with the given levels, one for each factor, and whether there is one.
+// Find returns the item with the given levels, one for each factor, and reports whether it exists.
 func (g Grid) Find(levels []int) (i int, ok bool) {
 	if len(levels) != len(g) {
 		return 0, false
@@ -58,7 +57,7 @@ func (g Grid) Find(levels []int) (i int, ok bool) {
 	return i, true
 }
 
-// Check says which level is not one of its factor's, if any is not.
+// Check returns an error that names the first level that its factor lacks, or the wrong number of levels.
 func (g Grid) Check(levels []int) error {
 	if len(levels) != len(g) {
 		return fmt.Errorf("there are %d levels; want %d, one for each factor", len(levels), len(g))
@@ -89,8 +88,7 @@ func (g Grid) All() iter.Seq2[int, []int] {
 	}
 }
 
-// Traversal yields the items in which factor k has each of its levels in turn, and every other factor
-// the level that it has in item i.
+// Traversal yields the items with each level of factor k in turn and the levels of item i in all other factors.
 func (g Grid) Traversal(i, k int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		stride := g[k+1:].Len()
@@ -130,15 +128,14 @@ func (g Grid) Sample(s *rng.Stream, dst []int) {
 	}
 }
 
-// Resample draws the levels of the given factors anew, independent and uniform, and keeps the others: all that agree in
-// some factors are equally likely.
+// Resample draws new levels of the given factors, independent and uniform, and keeps the others.
 func (g Grid) Resample(s *rng.Stream, levels []int, factors ...int) {
 	for _, k := range factors {
 		levels[k] = s.IntN(g[k].Size)
 	}
 }
 
-// Describe writes levels with their factors' names: "row 3, column 5".
+// Describe formats levels with the names of their factors: "row 3, column 5".
 func Describe(factors []Factor, levels []int) string {
 	var b strings.Builder
 	for k, f := range factors {

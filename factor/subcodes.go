@@ -11,18 +11,16 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Block ties columns of codes to a factor, a column of labels: the sub-code z_i of
-// the factor y_i.
+// Block is the sub-code z_i of a factor y_i: the index of the factor and the code columns.
 type Block struct {
 	Factor  int
 	Columns []int
 }
 
-// SubCodes names, in a config, the code columns of each factor's sub-code:
-// `{shape: [0, 1], x: [2]}`.
+// SubCodes maps names of factors to the code columns of their sub-codes, in a config: `{shape: [0, 1], x: [2]}`.
 type SubCodes map[string][]int
 
-// Validate checks that every sub-code has columns, all different and from 0 on.
+// Validate checks that every sub-code has columns, distinct and from 0 on; errors name the key.
 func (s SubCodes) Validate() error {
 	for _, name := range s.names() {
 		columns := s[name]
@@ -76,8 +74,8 @@ func (s SubCodes) Blocks(key string, factors []Factor, width int) ([]Block, erro
 // names lists the factors of s in alphabetical order, so that the first error is always the same.
 func (s SubCodes) names() []string { return slices.Sorted(maps.Keys(s)) }
 
-// EvenBlocks shares width code columns out to factors: the first width/len(factors) to the first, and
-// as many to each that follows. It is an error if columns are left over, or are too few.
+// EvenBlocks assigns width code columns to factors in order, width/len(factors) to each. Errors: no factors, and
+// columns left over or too few.
 func EvenBlocks(factors []Factor, width int) ([]Block, error) {
 	k := len(factors)
 	if k == 0 {
@@ -97,7 +95,7 @@ func EvenBlocks(factors []Factor, width int) ([]Block, error) {
 	return blocks, nil
 }
 
-// Names lists the names of factors.
+// Names returns the names of factors.
 func Names(factors []Factor) []string {
 	names := make([]string, len(factors))
 	for i, f := range factors {

@@ -8,8 +8,9 @@ import (
 // MaxSize is the largest number of levels of a factor.
 const MaxSize = 1 << 30
 
-// Validate reports factors that cannot describe images: names that are empty or repeated, a Size out of range, an unknown
-// Kind, and Values, Angles or Rotations that are not one for each level, not finite, or of another kind of factor.
+// Validate returns an error for an empty or repeated name, a Size out of range, an unknown Kind, and Values, Angles or
+// Rotations whose number is not that of the levels, that are not finite or no rotations, or that do not go with the
+// Kind.
 func Validate(factors []Factor) error {
 	names := map[string]bool{}
 	for k, f := range factors {

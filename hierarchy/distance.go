@@ -7,19 +7,16 @@ import (
 	"strings"
 )
 
-// Distance is the H-error of Ross and Doshi-Velez 2021, section 6.2 and appendix A.3: the
-// edit distance of the canonical trees of two hierarchies, in insertions, deletions and
-// changes of labels. The order of options does not matter to it, and neither does it
-// whether dimensions that all options of a group have are listed in each or above them.
+// Distance returns the H-error of Ross and Doshi-Velez 2021, section 6.2 and appendix A.3, 0 or more: the edit distance
+// of the canonical trees of two hierarchies, in insertions, deletions and changes of labels. It does not depend on the
+// order of options, nor on whether dimensions common to all options are listed in each option or above them.
 //
-// The canonical tree has a node for each group of dimensions. Its label is the least
-// number of continuous dimensions of a point of the group, those of the groups around it
-// included; its children are the options, empty ones too, of all its categorical
-// dimensions, in the order of the text that lists the labels below and at the option,
-// ascending, with commas between them, and where these agree, of the text of the whole tree.
+// The canonical tree has a node for each group of dimensions. Its label is the least number of continuous dimensions of
+// a point in the group, with those of the enclosing groups. Its children are the options, also empty ones, of all its
+// categorical dimensions. They are sorted by the text of the labels of their subtrees (ascending, with commas), and in
+// ties by the text of the whole subtree.
 //
-// The distance takes time and memory of the product of the numbers of groups, and time
-// of up to the product of the depths besides (Zhang and Shasha 1989).
+// With n groups each and depth h, it takes memory n^2 and time up to n^2 h^2 (Zhang and Shasha 1989).
 func Distance(a, b Hierarchy) int {
 	return treeDistance(canonical(a, 0).tree(), canonical(b, 0).tree())
 }
@@ -28,11 +25,11 @@ func Distance(a, b Hierarchy) int {
 type group struct {
 	label    int
 	children []*group
-	labels   []int  // own and all below, ascending
-	key      string // by which options are sorted
+	labels   []int  // of the subtree, ascending
+	key      string // sorts the options
 }
 
-// canonical is the tree of a group within others that have offset continuous dimensions.
+// canonical returns the tree of a group whose enclosing groups have offset continuous dimensions.
 func canonical(h Hierarchy, offset int) *group {
 	g := &group{label: offset + h.leastContinuous()}
 	for _, n := range h {
@@ -54,7 +51,7 @@ func canonical(h Hierarchy, offset int) *group {
 	return g
 }
 
-// text lists the labels, and then, to break ties, the tree.
+// text returns the labels and then, to break ties, the tree.
 func (g *group) text() string {
 	var labels, below []string
 	for _, l := range g.labels {
@@ -67,7 +64,7 @@ func (g *group) text() string {
 	return fmt.Sprintf("%s %d(%s)", strings.Join(labels, ","), g.label, strings.Join(below, " "))
 }
 
-// leastContinuous is the number of continuous dimensions of a point that has the fewest.
+// leastContinuous returns the least number of continuous dimensions of a point.
 func (h Hierarchy) leastContinuous() int {
 	count := 0
 	for _, n := range h {

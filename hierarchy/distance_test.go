@@ -15,7 +15,7 @@ var (
 	none = Hierarchy{}
 )
 
-// randomTree is a tree of so many nodes with few labels.
+// randomTree returns a tree of n nodes with few labels.
 func randomTree(r *rand.Rand, nodes int) *group {
 	g := &group{label: r.IntN(3)}
 	for nodes--; nodes > 0; {
@@ -26,8 +26,8 @@ func randomTree(r *rand.Rand, nodes int) *group {
 	return g
 }
 
-// slowDistance is the distance of two forests by its definition: the last root of either is
-// deleted or inserted, or one becomes the other.
+// slowDistance returns the distance of two forests by its definition: delete or insert the last root of either, or
+// change one into the other.
 func slowDistance(a, b []*group, known map[string]int) int {
 	switch {
 	case len(a) == 0 && len(b) == 0:
@@ -57,7 +57,7 @@ func slowDistance(a, b []*group, known map[string]int) int {
 	return d
 }
 
-// without puts the children of the last root in its place.
+// without replaces the last root by its children.
 func without(forest []*group, last *group) []*group {
 	return append(slices.Clone(forest[:len(forest)-1]), last.children...)
 }
@@ -116,8 +116,7 @@ func randomHierarchy(r *rand.Rand, dimensions, depth int) Hierarchy {
 	return h
 }
 
-// shuffled has the options of every categorical dimension in another order, and the
-// dimensions of every group.
+// shuffled permutes the options of every categorical dimension and the dimensions of every group.
 func shuffled(r *rand.Rand, h Hierarchy) Hierarchy {
 	other := slices.Clone(h)
 	for i, n := range h {

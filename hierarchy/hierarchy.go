@@ -1,9 +1,9 @@
-// Package hierarchy describes data whose dimensions are not all there at once: groups
-// of continuous and categorical dimensions, where the value of a categorical one opens
-// a group of its own (Ross and Doshi-Velez 2021, section 3).
+// Package hierarchy describes hierarchical dimensions: groups of continuous and categorical dimensions, where each
+// value (option) of a categorical dimension has a group of its own, active only for that value (Ross and Doshi-Velez
+// 2021, section 3).
 //
-// Everywhere, dimensions are counted in pre-order: those of a group in the order of its
-// list, and after a categorical dimension all that its options hold.
+// Dimensions are numbered in pre-order: those of a group in the order of its list, and after a categorical dimension
+// those of its options.
 package hierarchy
 
 import "fmt"
@@ -11,24 +11,23 @@ import "fmt"
 // Hierarchy is an ordered list of nodes: one group of dimensions.
 type Hierarchy []Node
 
-// Node is a dimension: a continuous one if Options is nil, else a categorical one, whose
-// value opens one of its options. An option may be an empty group.
+// Node is a dimension: continuous if Options is nil, else categorical, with one group for each of its values. An option
+// may be an empty group.
 type Node struct {
 	Options []Hierarchy
 }
 
-// The largest hierarchy that [Hierarchy.Validate] accepts.
+// Limits of [Hierarchy.Validate].
 const (
 	maxDepth = 64   // groups within groups
 	maxNodes = 4096 // dimensions and options
 )
 
-// Categorical says whether the value of the dimension opens an option.
+// Categorical reports whether the dimension is categorical.
 func (n Node) Categorical() bool { return n.Options != nil }
 
-// Validate checks that every categorical dimension has an option, that groups are nested
-// at most 64 deep, and that dimensions and options are at most 4096. Read and Parse
-// return valid hierarchies.
+// Validate checks that every categorical dimension has an option, groups are nested at most 64 deep, and dimensions and
+// options number at most 4096. [Read] and [Parse] return valid hierarchies.
 func (h Hierarchy) Validate() error {
 	nodes := 0
 	return h.validate("$", 1, &nodes)
@@ -55,7 +54,7 @@ func (h Hierarchy) validate(path string, depth int, nodes *int) error {
 	return nil
 }
 
-// Mistakes in a hierarchy, with the path to the place.
+// Errors in a hierarchy, with the path to the node.
 func tooDeep(path string) error {
 	return fmt.Errorf("%s: groups are nested more than %d deep", path, maxDepth)
 }
@@ -68,7 +67,7 @@ func noOptions(path string) error {
 	return fmt.Errorf("%s: a categorical dimension has no options; want at least one, [] for an empty one", path)
 }
 
-// Continuous is the number of continuous dimensions in all groups.
+// Continuous returns the number of continuous dimensions in all groups.
 func (h Hierarchy) Continuous() int {
 	count := 0
 	for _, n := range h {
@@ -82,7 +81,7 @@ func (h Hierarchy) Continuous() int {
 	return count
 }
 
-// Categoricals is the number of options of every categorical dimension.
+// Categoricals returns the number of options of every categorical dimension, in pre-order.
 func (h Hierarchy) Categoricals() []int { return h.categoricals(nil) }
 
 func (h Hierarchy) categoricals(list []int) []int {
@@ -97,12 +96,12 @@ func (h Hierarchy) categoricals(list []int) []int {
 	return list
 }
 
-// Dimensions is the number of dimensions, categorical and continuous: the columns of the
-// metric layout (see [Hierarchy.Columns]).
+// Dimensions returns the number of dimensions, categorical and continuous: the columns of the layout for metrics
+// ([Hierarchy.Columns]).
 func (h Hierarchy) Dimensions() int { return len(h.Categoricals()) + h.Continuous() }
 
-// Width is the length of the flat layout, the input of a decoder: the weights of the
-// options of every categorical dimension, then every continuous dimension.
+// Width returns the length of the flat layout, the input of a decoder ([Hierarchy.Flat]): the weights of the options of
+// every categorical dimension, then every continuous dimension.
 func (h Hierarchy) Width() int {
 	width := h.Continuous()
 	for _, options := range h.Categoricals() {
@@ -111,10 +110,10 @@ func (h Hierarchy) Width() int {
 	return width
 }
 
-// Empty says whether there is no dimension.
+// Empty reports whether there is no dimension.
 func (h Hierarchy) Empty() bool { return len(h) == 0 }
 
-// Equal says whether two hierarchies have the same groups in the same order.
+// Equal reports whether two hierarchies have the same groups in the same order.
 func (h Hierarchy) Equal(other Hierarchy) bool {
 	if len(h) != len(other) {
 		return false

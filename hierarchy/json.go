@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// maxBytes is the size of the largest file that is read.
+// maxBytes is the largest size of a file.
 const maxBytes = 1 << 22
 
-// Read reads a hierarchy from a JSON file; see [Parse].
+// Read reads a hierarchy from a JSON file (see [Parse]). Errors begin with the path, line and column.
 func Read(path string) (Hierarchy, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -37,8 +37,8 @@ func Read(path string) (Hierarchy, error) {
 //	[{"type": "continuous"},
 //	 {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]
 //
-// A categorical dimension may have "probs", a number for each option; they are checked
-// and dropped. Anything else is an error that begins with line and column.
+// A categorical dimension may have "probs", one number for each option, which are checked and dropped. Anything else is
+// an error, which begins with line and column.
 func Parse(src []byte) (Hierarchy, error) {
 	p := &parser{src: src}
 	if len(src) > maxBytes {
@@ -57,14 +57,14 @@ func Parse(src []byte) (Hierarchy, error) {
 	return p.group("$", 1)
 }
 
-// parser walks over JSON that is known to be well formed.
+// parser reads the tokens of well-formed JSON.
 type parser struct {
 	src    []byte
 	tokens *json.Decoder
 	nodes  int
 }
 
-// next is the next token and where it begins.
+// next returns the next token and its offset.
 func (p *parser) next() (json.Token, int64) {
 	at := p.tokens.InputOffset()
 	for at < int64(len(p.src)) && bytes.IndexByte([]byte(" \t\r\n,:"), p.src[at]) >= 0 {
@@ -72,12 +72,12 @@ func (p *parser) next() (json.Token, int64) {
 	}
 	token, err := p.tokens.Token()
 	if err != nil {
-		return err, at // not a token that is wanted anywhere
+		return err, at // matches no wanted token
 	}
 	return token, at
 }
 
-// fail says what is wrong, and where.
+// fail adds line and column of an offset to an error.
 func (p *parser) fail(at int64, path string, err error) error {
 	before := p.src[:min(at, int64(len(p.src)))]
 	line, column := 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
@@ -164,7 +164,7 @@ func (p *parser) node(path string, depth int) (Node, error) {
 	return n, p.agree(path, begin, places, kind, n, probs)
 }
 
-// agree checks that the keys of a dimension go together.
+// agree checks that the keys of a dimension are consistent.
 func (p *parser) agree(path string, begin int64, places map[string]int64, kind string, n Node, probs int) error {
 	options, hasOptions := places["options"]
 	chances, hasProbs := places["probs"]
@@ -214,7 +214,7 @@ func (p *parser) options(path string, depth int) ([]Hierarchy, error) {
 	return list, nil
 }
 
-// probs counts the numbers of a list.
+// probs returns the length of a list of numbers.
 func (p *parser) probs(path string) (int, error) {
 	token, at := p.next()
 	if token != json.Delim('[') {
@@ -233,7 +233,7 @@ func (p *parser) probs(path string) (int, error) {
 	return count, nil
 }
 
-// MarshalJSON writes what [Parse] reads.
+// MarshalJSON writes the format of [Parse]; a hierarchy that is not valid is an error.
 func (h Hierarchy) MarshalJSON() ([]byte, error) {
 	if err := h.Validate(); err != nil {
 		return nil, fmt.Errorf("hierarchy: %w", err)
@@ -263,7 +263,7 @@ func (h Hierarchy) appendJSON(text []byte) []byte {
 	return append(text, ']')
 }
 
-// UnmarshalJSON reads what [Parse] reads.
+// UnmarshalJSON reads the format of [Parse].
 func (h *Hierarchy) UnmarshalJSON(src []byte) error {
 	parsed, err := Parse(src)
 	if err != nil {

@@ -96,7 +96,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What can be read is valid, reads the same when it is written, and has distance 0 from itself.
+// A hierarchy that Parse accepts is valid, survives a round trip, and has distance 0 from itself.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"[]", `[{"type":"continuous"}]`, `[{"type":"categorical","options":[[],[{"type":"continuous"}]],"probs":[1,0]}]`,
 		`[{"type":"categorical","options":[[{"type":"categorical","options":[[]]}]]},{"type":"continuous"}]`, `[{"type":"other"}]`, "[[", "{}", `[{"options":3}]`} {

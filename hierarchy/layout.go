@@ -2,11 +2,11 @@ package hierarchy
 
 import "fmt"
 
-// walker visits the dimensions in pre-order with the numbers that they have in layouts.
+// walker visits the dimensions in pre-order, with their numbers in layouts.
 type walker struct {
 	categorical, continuous int // visited so far
 
-	// onCategorical returns the option that is open, -1 if it is not known or none is.
+	// onCategorical returns the chosen option, or -1 if it is inactive or not known.
 	onCategorical func(at int, active bool) int
 	onContinuous  func(at int, active bool)
 }
@@ -26,10 +26,9 @@ func (w *walker) walk(h Hierarchy, active bool) {
 	}
 }
 
-// Masks says which continuous dimensions are active, given the option that every
-// categorical dimension has chosen, from 0, or -1 where it is inactive or not known.
-// A dimension is active if all options that it lies in are chosen; so is every one
-// outside of options. choice has a value for each of Categoricals and mask one for each of Continuous.
+// Masks sets mask to the active continuous dimensions, given the chosen option of every categorical dimension, from 0,
+// or -1 where it is inactive or not known. A dimension is active if all its enclosing options are chosen. choice has
+// one element for each categorical dimension, mask one for each continuous dimension.
 func (h Hierarchy) Masks(choice []int, mask []bool) {
 	w := walker{
 		onCategorical: func(at int, _ bool) int { return choice[at] },
@@ -38,10 +37,10 @@ func (h Hierarchy) Masks(choice []int, mask []bool) {
 	w.walk(h, true)
 }
 
-// Row lays out one image for metrics, row of Dimensions: for every categorical dimension
-// 1 + the option chosen, and then every continuous dimension; 0 for those that are inactive.
-// choice and values are as in [Hierarchy.Masks]; values of inactive dimensions are ignored.
-// A choice is out of range or a list has another length: an error.
+// Row sets row, of length Dimensions, to the layout of one image for metrics: 1 + the chosen option of every
+// categorical dimension, then the value of every continuous dimension; 0 where inactive. choice is as in
+// [Hierarchy.Masks]; values has one element for each continuous dimension, ignored where inactive. Errors: a choice out
+// of range, and a slice of another length.
 func (h Hierarchy) Row(choice []int, values, row []float64) error {
 	options := h.Categoricals()
 	if err := h.lengths(options, choice, values); err != nil {
@@ -76,9 +75,9 @@ func (h Hierarchy) row(choice []int, values, row []float64) {
 	w.walk(h, true)
 }
 
-// Flat lays out one image for a decoder, a row of Width: a block for every categorical
-// dimension, 1 at the option chosen and 0 elsewhere, or all 0 where it is inactive, and
-// then every continuous dimension, 0 where it is inactive.
+// Flat sets row, of length Width, to the layout of one image for a decoder: a one-hot block of the chosen option of
+// every categorical dimension, then the value of every continuous dimension; 0 where inactive. Arguments and errors are
+// those of [Hierarchy.Row].
 func (h Hierarchy) Flat(choice []int, values, row []float64) error {
 	options := h.Categoricals()
 	if err := h.lengths(options, choice, values); err != nil {
@@ -111,8 +110,8 @@ func (h Hierarchy) Flat(choice []int, values, row []float64) error {
 	return nil
 }
 
-// Columns lays out n images for metrics: an n x Dimensions matrix, row by row, as
-// [Hierarchy.Row] has it. choices is n x Categoricals and values n x Continuous, both row by row.
+// Columns returns the layout of n images for metrics ([Hierarchy.Row]): an n x Dimensions matrix, row by row. choices
+// is n x categorical dimensions and values n x continuous dimensions, row by row. Errors are those of [Hierarchy.Row].
 func (h Hierarchy) Columns(n int, choices []int, values []float64) ([]float64, error) {
 	options, continuous := h.Categoricals(), h.Continuous()
 	if n < 0 || len(choices) != n*len(options) || len(values) != n*continuous {

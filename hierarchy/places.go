@@ -1,8 +1,7 @@
 package hierarchy
 
-// Places lists where dimensions stand: for every categorical and every continuous
-// dimension the column of the flat layout (see [Hierarchy.Width]) that holds the weight of
-// the option which it stands under, -1 at the top.
+// Places returns, for every categorical and every continuous dimension, the column of the flat layout
+// ([Hierarchy.Flat]) with the weight of its enclosing option; -1 in the outermost group.
 func (h Hierarchy) Places() (categorical, continuous []int) {
 	p := places{}
 	p.walk(h, -1)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Places agree with the masks: a dimension is there exactly if its option is chosen.
+// Places agree with Masks: a dimension is active exactly if its option is chosen.
 func TestPlaces(t *testing.T) {
 	h, err := Parse([]byte(`[{"type":"continuous"},{"type":"categorical","options":[[],[{"type":"continuous"},
 		{"type":"categorical","options":[[{"type":"continuous"}],[]]}]]},{"type":"categorical","options":[[{"type":"continuous"}],[]]},{"type":"continuous"}]`))

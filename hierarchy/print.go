@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Labels name and count the parts of a hierarchy in a picture or a printed tree. All may be nil.
+// Labels are names and counts in a figure or a printed tree. All may be nil.
 type Labels struct {
 	Categorical []string // by categorical dimension, in pre-order
 	Continuous  []string // by continuous dimension, in pre-order
 
-	// Rows counts, by categorical dimension and option, the points that chose it.
+	// Rows counts points, by categorical dimension and chosen option.
 	Rows [][]int
 }
 
-// String draws the tree: a line for each dimension and each option.
+// String returns the tree as text, a line for each dimension and each option:
 //
 //	z0
 //	a0
@@ -23,7 +23,8 @@ type Labels struct {
 //	   └─ z1
 func (h Hierarchy) String() string { return h.Text(Labels{}) }
 
-// Text is String with labels. Dimensions without one are a0, a1, ... and z0, z1, ...; options count from 1.
+// Text is [Hierarchy.String] with labels. Dimensions without a label are named a0, a1, ... (categorical) and z0, z1,
+// ... (continuous); options count from 1.
 func (h Hierarchy) Text(l Labels) string {
 	if len(h) == 0 {
 		return "no dimensions\n"
@@ -39,7 +40,7 @@ type printer struct {
 	text                    strings.Builder
 }
 
-// group writes a list of dimensions. Those of the outermost one have no branches.
+// group writes a list of dimensions, with branches unless it is the outermost one.
 func (p *printer) group(h Hierarchy, indent string, outermost bool) {
 	for i, n := range h {
 		branch, next := branches(i == len(h)-1)
@@ -71,7 +72,7 @@ func (p *printer) options(n Node, indent string) {
 	}
 }
 
-// Names are the names of the columns of the layout for metrics: a0, a1, ... and z0, z1, ...
+// Names returns the names of the columns of the layout for metrics: a0, a1, ... and z0, z1, ...
 func (h Hierarchy) Names() []string {
 	var names []string
 	for at := range h.Categoricals() {
@@ -90,8 +91,8 @@ func branches(last bool) (branch, next string) {
 	return "├─ ", "│  "
 }
 
-// Option is the label of an option of a categorical dimension: its number, from 1, and
-// how many points chose it.
+// Option returns the label of an option of a categorical dimension: its number, from 1, and its count of points, if
+// known.
 func (l Labels) Option(categorical, option int) string {
 	if categorical < len(l.Rows) && option < len(l.Rows[categorical]) {
 		return fmt.Sprintf("%d (%d rows)", option+1, l.Rows[categorical][option])
@@ -99,7 +100,7 @@ func (l Labels) Option(categorical, option int) string {
 	return fmt.Sprint(option + 1)
 }
 
-// Name is the label of a categorical or a continuous dimension.
+// Name returns the label of a categorical or a continuous dimension.
 func (l Labels) Name(categorical bool, at int) string {
 	names, letter := l.Continuous, "z"
 	if categorical {

@@ -2,14 +2,14 @@ package hierarchy
 
 import "slices"
 
-// tree is an ordered tree with labels, its nodes in post-order.
+// tree is an ordered labelled tree, with its nodes in post-order.
 type tree struct {
 	labels []int
-	first  []int // by node: the first leaf below it, itself if it is a leaf
-	roots  []int // nodes that have a left sibling, and the root: ascending
+	first  []int // by node: its first leaf; of a leaf, itself
+	roots  []int // nodes with a left sibling, and the root, ascending
 }
 
-// tree flattens a group and all below it.
+// tree flattens a group and its descendants.
 func (g *group) tree() *tree {
 	t := &tree{}
 	t.add(g)
@@ -38,11 +38,11 @@ func (t *tree) add(g *group) (first int) {
 	return first
 }
 
-// treeDistance is the least number of insertions, deletions and changes of labels that
-// make one ordered tree the other (Zhang and Shasha 1989, section 4).
+// treeDistance returns the least number of insertions, deletions and changes of labels that turn tree a into tree b
+// (Zhang and Shasha 1989, section 4).
 func treeDistance(a, b *tree) int {
 	n, m := len(a.labels), len(b.labels)
-	between := make([]int32, n*m) // the subtrees of two nodes
+	between := make([]int32, n*m) // distance of the subtrees of two nodes
 	forest := make([]int32, (n+1)*(m+1))
 	for _, i := range a.roots {
 		for _, j := range b.roots {
@@ -52,8 +52,7 @@ func treeDistance(a, b *tree) int {
 	return int(between[n*m-1])
 }
 
-// forestDistances fills in the distances of the subtrees along the first branches of the
-// subtrees of i and j.
+// forestDistances sets the distances of all subtrees on the leftmost paths of nodes i and j.
 func forestDistances(a, b *tree, i, j int, between, forest []int32) {
 	m, low, left := len(b.labels), a.first[i], b.first[j]
 	wide := j - left + 2

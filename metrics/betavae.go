@@ -18,16 +18,15 @@ func addDifference(input, z, other []float64, pairs int) {
 	}
 }
 
-// BetaVAE is the score of Higgins et al. 2017, section 3, as disentanglement_lib
-// computes it. A point is made from Batch pairs of rows that share the level of a
-// factor, which is random, and its input is the mean over the pairs of |z - z'|, column by column. The
-// value is the part of Test points whose factor a logistic regression (L2 penalty, C = 1)
-// predicts that was fitted to Train points.
+// BetaVAE is the score of Higgins et al. 2017, section 3, as disentanglement_lib computes it, 0 to 1. A point is the
+// mean of |z - z'|, column by column, over Batch pairs of rows that share the level of a random factor. A logistic
+// regression (L2 penalty, C = 1), fitted to Train points, predicts the factor; the value is its accuracy on Test
+// points.
 //
-// The rows of a pair are drawn from the table: the first is any, the second any with
-// its level. If the rows are a full grid of levels, all other factors are
-// uniform and independent, as in the paper. With Standardise, inputs are divided by
-// their standard deviation first, as in table 2 of Zhang and Sugiyama 2024, where Batch is 8.
+// The rows of a pair are drawn from the table: the first from all rows, the second from the rows with its level. On a
+// full grid of levels all other factors are uniform and independent, as in the paper. With Standardise, inputs are
+// divided by their standard deviation over the Train points, as in table 2 of Zhang and Sugiyama 2024, where Batch is
+// 8.
 type BetaVAE struct {
 	Batch       int  `yaml:"batch" doc:"pairs of images averaged for one point"`
 	Train       int  `yaml:"train" doc:"number of training points"`
@@ -35,7 +34,7 @@ type BetaVAE struct {
 	Standardise bool `yaml:"standardise" doc:"divide the differences of every column by their standard deviation"`
 }
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*BetaVAE) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
@@ -47,8 +46,8 @@ func (m *BetaVAE) Validate() error { return validDraws(m.Batch, 1, m.Train, m.Te
 // Suits implements Selective.
 func (*BetaVAE) Suits(in *Input) error { return wantFactors(in, 2) }
 
-// Compute returns the parts train, the accuracy on the points fitted to, and per_factor, that
-// on the test points of each factor.
+// Compute returns the parts per_factor (accuracy on the test points of each factor) and train (accuracy on the train
+// points).
 func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, err
@@ -95,7 +94,7 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// points draws points and their factors.
+// points draws n points, d numbers each, and their factors.
 func (m *BetaVAE) points(ctx context.Context, draw *drawing, n int) (x []float64, labels []int, err error) {
 	d := draw.in.Codes.Cols
 	x, labels = make([]float64, n*d), make([]int, n)
@@ -115,7 +114,7 @@ func (m *BetaVAE) points(ctx context.Context, draw *drawing, n int) (x []float64
 	return x, labels, nil
 }
 
-// predicted is the part of points whose factor is predicted, for every factor and in all.
+// predicted returns the accuracy on the points of each factor, and on all points.
 func predicted(in *Input, model *linear.Logistic, x []float64, factors []int) (Part, float64) {
 	d := in.Codes.Cols
 	scratch := make([]float64, len(in.Factors))

@@ -14,13 +14,13 @@ import (
 // classify predicts the labels of rows.
 type classify func(ctx context.Context, x []float64) ([]int, error)
 
-// The search of cross-validated logistic regression.
+// Settings of cross-validated logistic regression.
 const (
 	folds         = 5
 	fitIterations = 200
 )
 
-// weightsOfLoss returns ten values of C from 1e-4 to 1e4 in even ratios.
+// weightsOfLoss returns ten values of C from 1e-4 to 1e4, evenly spaced in log C.
 func weightsOfLoss() []float64 {
 	weights := make([]float64, 10)
 	for i := range weights {
@@ -55,7 +55,7 @@ func (m *Downstream) fit(ctx context.Context, x []float64, labels [][]int, d int
 	return fitLogistic(ctx, x, labels, d, weights)
 }
 
-// fitLogistic fits regressions with a weight of the loss for each.
+// fitLogistic fits a logistic regression of each factor, with the weight C of its loss.
 func fitLogistic(ctx context.Context, x []float64, labels [][]int, d int, weights []float64) ([]classify, error) {
 	inputs, err := linear.NewInputs(x, d)
 	if err != nil {
@@ -72,7 +72,7 @@ func fitLogistic(ctx context.Context, x []float64, labels [][]int, d int, weight
 	return models, nil
 }
 
-// predictAll predicts rows.
+// predictAll predicts the labels of the rows of x.
 func predictAll(ctx context.Context, model *linear.Logistic, x []float64, d int) ([]int, error) {
 	const together = 64
 	labels := make([]int, len(x)/d)
@@ -86,7 +86,7 @@ func predictAll(ctx context.Context, model *linear.Logistic, x []float64, d int)
 	return labels, err
 }
 
-// foldBounds are where folds of n rows begin, and where the last ends. The first have the rows that are left over.
+// foldBounds returns the first row of each fold of n rows, and n. The first folds have the rows left over.
 func foldBounds(n int) []int {
 	count := min(folds, n)
 	bounds := []int{0}
@@ -100,8 +100,8 @@ func foldBounds(n int) []int {
 	return bounds
 }
 
-// crossValidate returns the weight of the loss for every factor whose accuracy, the mean over
-// folds, is best.
+// crossValidate returns, for every factor, the weight C with the best mean accuracy over folds; of equal ones the
+// smallest.
 func crossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]float64, error) {
 	weights := weightsOfLoss()
 	sums := make([][]float64, len(labels))
@@ -144,7 +144,7 @@ func crossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]f
 	return chosen, nil
 }
 
-// fitBoosted fits boosted trees.
+// fitBoosted fits boosted trees of each factor.
 func fitBoosted(ctx context.Context, x []float64, labels [][]int, d int) ([]classify, error) {
 	columns, err := gbt.NewColumns(len(labels[0]), d, x)
 	if err != nil {

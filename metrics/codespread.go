@@ -5,19 +5,19 @@ import (
 	"math"
 )
 
-// CodeSpread is how far codes are from being all the same: the standard deviation over the rows of every
-// column of codes/|codes|, mean over the columns, times the root of their number (Chen and He 2021, section 4.1). It is
-// 0 if all codes have one direction, where methods without negatives have collapsed, and about 1 if directions are
-// uniform. It looks at no factor, and models of two views show the same of their batches during training.
+// CodeSpread is the collapse diagnostic of Chen and He 2021, section 4.1: with u = z/|z| the normalised codes of d
+// columns, sqrt(d) times the mean over columns of the standard deviation of u_c over rows. It is 0 if all codes have
+// one direction (collapse) and about 1 if directions are uniform. It uses no factors. Models of two views log the same
+// number of their batches as spread.
 type CodeSpread struct{}
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*CodeSpread) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
 func (*CodeSpread) Range() (least, most float64) { return 0, math.Inf(1) }
 
-// Compute returns no parts.
+// Compute returns the value alone, without parts.
 func (*CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := in.Validate(); err != nil {
 		return Result{}, err
@@ -49,7 +49,7 @@ func (*CodeSpread) Compute(ctx context.Context, in *Input) (Result, error) {
 	return Result{Value: sum / math.Sqrt(float64(d))}, nil
 }
 
-// norm2 is the Euclidean norm, of finite numbers of any size.
+// norm2 returns the Euclidean norm of finite numbers, without overflow.
 func norm2(x []float64) float64 {
 	largest := 0.0
 	for _, v := range x {

@@ -39,7 +39,7 @@ func TestCodeSpread(t *testing.T) {
 	}
 }
 
-// A metric may come again with other options, under a name of its own.
+// A repeated metric has other options and its own name.
 func TestResultNames(t *testing.T) {
 	best, bins := med(), named("mig").(*MIG)
 	best.TopK, bins.Bins = 1, 3
@@ -64,7 +64,7 @@ func TestResultNames(t *testing.T) {
 	}
 }
 
-// With samples, med is that of a table of so many rows.
+// With samples, med equals med of a table with as many rows.
 func TestMEDSamples(t *testing.T) {
 	random := rng.New(3, "codes")
 	in := gridInput(ordinals(30, 20), 12, func(_ []int, z []float64) {
@@ -95,7 +95,7 @@ func TestMEDSamples(t *testing.T) {
 	}
 }
 
-// With a test share, no row is both fitted to and tested with, and rows to fit to are random.
+// With a test share, train and test rows do not overlap, and train rows are random.
 func TestDownstreamShare(t *testing.T) {
 	random := rng.New(3, "codes")
 	noise := gridInput(ordinals(30, 2), 59, func(_ []int, z []float64) {

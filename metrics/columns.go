@@ -13,12 +13,12 @@ import (
 // DefaultBins is the number of bins of a continuous factor.
 const DefaultBins = 20
 
-// ColumnType says what kind of factor a column of numbers is.
+// ColumnType is the kind of factor that a column of numbers holds.
 type ColumnType struct {
 	Kind       factor.Kind
 	Continuous bool    // ordinal, whatever Kind is: levels are bins, and the values are kept in [Input.Exact]
-	Found      bool    // the values tell: whole numbers, or few different ones, are ordinal, others continuous
-	Period     float64 // of a circular factor whose values are angles in units of Period to a turn; 0: its levels are spread evenly
+	Found      bool    // inferred from the values: whole numbers or few distinct values are ordinal, others continuous
+	Period     float64 // circular: values are angles, Period to a full turn; 0: levels are evenly spaced
 }
 
 var columnTypes = map[string]ColumnType{
@@ -28,8 +28,8 @@ var columnTypes = map[string]ColumnType{
 	"continuous": {Kind: factor.Ordinal, Continuous: true},
 }
 
-// ParseColumnType reads ordinal, circular, circular:PERIOD, categorical or continuous. Angular and discrete
-// are other names of circular and categorical.
+// ParseColumnType reads ordinal, circular, circular:PERIOD, categorical or continuous; angular and discrete are
+// synonyms of circular and categorical. Any other text is an error.
 func ParseColumnType(text string) (ColumnType, error) {
 	name, period, periodic := strings.Cut(text, ":")
 	t, ok := columnTypes[name]
@@ -45,16 +45,18 @@ func ParseColumnType(text string) (ColumnType, error) {
 	return t, nil
 }
 
-// Column is what is known of a factor: its value for each row of the codes.
+// Column is a named factor as numbers, one for each row of the codes.
 type Column struct {
 	Name   string
 	Values []float64
-	Ints   []int64 // the values, if they are whole numbers that float64 may not tell apart; nil: Values are exact
+	Ints   []int64 // the values as integers, where float64 may not distinguish them; nil: Values are exact
 	Type   ColumnType
 }
 
-// SetFactors makes the factors of columns: the distinct values of a column, in ascending order, are the levels of its factor, and
-// those of a continuous one are put in so many bins of equal width (0: [DefaultBins]).
+// SetFactors replaces the factors by one for each column. The levels of a factor are the distinct values of its column,
+// ascending; those of a continuous one are bins of equal width, as many as bins says (0: [DefaultBins]). Errors: an
+// empty or repeated name, a number of values other than that of the rows, values that are not finite, and bins out of
+// range.
 func (in *Input) SetFactors(columns []Column, bins int) error {
 	if bins == 0 {
 		bins = DefaultBins
@@ -98,7 +100,8 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 	return nil
 }
 
-// levels numbers the distinct values in ascending order. Whole numbers are told apart as such: float64 holds not all of them.
+// levels numbers the distinct values in ascending order. It compares Ints, if set, as float64 does not hold all
+// integers.
 func (c *Column) levels() (levels []int, distinct []float64) {
 	if c.Ints == nil {
 		return number(c.Values)
@@ -129,11 +132,11 @@ func number[T int64 | float64](values []T) (levels []int, distinct []T) {
 	return levels, distinct
 }
 
-// maxPeriod is the number of levels of a circle that is counted through.
+// maxPeriod is the largest whole period whose steps are all levels.
 const maxPeriod = 1 << 16
 
-// periodic takes values as angles in parts of a period. Whole numbers of a whole period are its levels, from
-// 0 on, whether or not there are rows of all; other values have angles.
+// periodic returns the levels of a circular factor whose values are angles, period to a full turn. If period and values
+// are whole numbers, the levels are 0 to period-1, also those without rows. Other values get Angles, in radians.
 func periodic(values []float64, levels []int, distinct []float64, period float64) ([]int, []float64, []float64) {
 	whole := func(v float64) bool { return v == math.Trunc(v) }
 	if whole(period) && period <= maxPeriod && !slices.ContainsFunc(values, func(v float64) bool { return !whole(v) }) {
@@ -154,7 +157,7 @@ func periodic(values []float64, levels []int, distinct []float64, period float64
 	return levels, distinct, angles
 }
 
-// Even says whether the values of a factor, in the order of its levels, are equally spaced, as far as their digits tell.
+// Even reports whether the values of a factor's levels are equally spaced, to a hundredth of a step.
 func Even(f factor.Factor) bool {
 	values := f.Values
 	n := len(values)

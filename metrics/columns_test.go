@@ -38,7 +38,7 @@ func TestParseColumnType(t *testing.T) {
 	}
 }
 
-// Types that the values tell, whole numbers that float64 does not tell apart, angles on both sides of 0, and bins.
+// Inferred types, integers beyond float64, angles of both signs, and bins.
 func TestSetFactors(t *testing.T) {
 	set := func(c metrics.Column, bins int) *metrics.Input {
 		t.Helper()

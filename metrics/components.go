@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// purityOf is the part of the rows in components that have the path that most of their component have (Ross and Doshi-Velez 2021,
-// section 6.2):
+// purityOf is the fraction of the rows in components that have the majority path of their component (Ross and
+// Doshi-Velez 2021, section 6.2):
 //
 //	1 - (rows with another path) / (rows in components)
 func purityOf(right, all int) float64 { return 1 - float64(all-right)/float64(all) }
@@ -18,27 +18,26 @@ func purityOf(right, all int) float64 { return 1 - float64(all-right)/float64(al
 //	kept / all
 func coverageOf(kept, all int) float64 { return float64(kept) / float64(all) }
 
-// Purity says how well components of the codes, as MIMOSA finds them, agree with the groups
-// of dimensions that images truly have, their paths through the true hierarchy (Ross and
-// Doshi-Velez 2021, section 6.2):
+// Purity is the agreement of the components that MIMOSA finds in the codes with the paths of the images through the
+// true hierarchy (Ross and Doshi-Velez 2021, section 6.2), 1 at best:
 //
-//	1 - (rows that have not the path that most of their component have)/(rows in components)
+//	1 - (rows without the majority path of their component)/(rows in components)
 type Purity struct{}
 
-// Coverage is the part of the rows that are in a component and not discarded (Ross and
-// Doshi-Velez 2021, section 6.2).
+// Coverage is the fraction of the rows that are in a component, not discarded (Ross and Doshi-Velez 2021, section 6.2),
+// 0 to 1.
 type Coverage struct{}
 
-// maxComponentGrid is the number of components whose paths are listed one by one.
+// maxComponentGrid is the largest number of components and of paths with a grid.
 const maxComponentGrid = 256
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*Purity) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
 func (*Purity) Range() (least, most float64) { return 0, 1 }
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*Coverage) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
@@ -74,7 +73,7 @@ func (*Coverage) Suits(in *Input) error {
 	return nil
 }
 
-// found are the components and the true paths of the rows that they are known of.
+// found returns the components and the true paths of the images explored, or of the rows.
 func (in *Input) found() (components, paths []int, count int, err error) {
 	if in.Explored != nil {
 		paths, count = renumber(in.Explored.Paths)
@@ -84,8 +83,8 @@ func (in *Input) found() (components, paths []int, count int, err error) {
 	return in.Components, paths, count, err
 }
 
-// Compute returns the parts per_component and size, by component, and the grid rows of
-// components and paths. Without any row in a component it is an error.
+// Compute returns the parts per_component (purity) and size (rows), and the grid rows, by component and path. It is an
+// error if all rows are discarded.
 func (m *Purity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

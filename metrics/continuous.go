@@ -9,9 +9,9 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// Bin cuts the range of a continuous factor into bins of equal width, for metrics that
-// need levels. It returns the bin of every number, counting only bins that are not
-// empty, and the centres of these.
+// Bin cuts the range of values into bins of equal width, for metrics of levels. It returns the level of every value,
+// counting non-empty bins only, and the centres of these bins. Errors: no values, values that are not finite, and bins
+// out of range.
 func Bin(values []float64, bins int) (levels []int, centres []float64, err error) {
 	if len(values) == 0 {
 		return nil, nil, fmt.Errorf("there are no values to bin")
@@ -66,9 +66,9 @@ func (in *Input) validExact() error {
 	return nil
 }
 
-// Units says in which units the informativeness metrics take a continuous factor, one with exact values (see
-// [Input]). Codes are in their own units. In either case the values of ordinal levels are mapped to [0, 1] and circular
-// levels to turns, as [datasets.Factor.Scaled] has it; the metric says what it does with categorical levels.
+// Units are the units in which informativeness metrics measure a continuous factor, one with Exact values (see
+// [Input]). Codes are taken as given. Ordinal levels are always mapped to [0, 1] and circular levels to turns
+// ([factor.Factor.Scaled]); the metric defines the distance of categorical levels.
 type Units string
 
 // The units. The zero value is UnitsAsGiven.
@@ -85,7 +85,7 @@ func (u Units) validate() error {
 	return config.Invalid("units", "unknown units %q; want as-given or range", string(u))
 }
 
-// factorRows returns the values of all factors in some units, rows x factors.
+// factorRows returns the values of all factors in units u, rows x factors.
 func (in *Input) factorRows(u Units) []float64 {
 	k := len(in.Factors)
 	rows := make([]float64, len(in.Levels))
@@ -111,7 +111,7 @@ func (in *Input) factorRows(u Units) []float64 {
 	return rows
 }
 
-// unitRange maps numbers to [0, 1] by their range; equal ones to 0.
+// unitRange maps values to [0, 1] by their range, or to 0 if all are equal.
 func unitRange(values []float64) []float64 {
 	scaled := make([]float64, len(values))
 	low, high := slices.Min(values), slices.Max(values)

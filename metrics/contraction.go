@@ -10,33 +10,32 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// shrink is how much closer two codes are than their factors (Zhang and Sugiyama 2024, equation 27), from the
-// distances d(y, y') of the factors and d(z, z') of the codes:
+// shrink is the contraction of one pair (Zhang and Sugiyama 2024, equation 27), from the distances d(y, y') of the
+// factors and d(z, z') of the codes:
 //
 //	max(d(y, y') - d(z, z'), 0)
 func shrink(factors, codes float64) float64 { return max(factors-codes, 0) }
 
-// Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27
-// and table 2: how much closer codes are to each other than their factors,
+// Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27 and table 2, 0 or more: the
+// distance that pairs lose from factors to codes,
 //
 //	aggregate over ordered pairs of rows of max(d(y, y') - d(z, z'), 0),
 //
-// the maximum or the mean (pairs of a row with itself included). It is 0 if the codes
-// keep all distances or enlarge them, so that the factors can be told apart. d(z, z')
-// is the Euclidean distance of whole codes, and d(y, y') that of whole factors: the
-// root of the sum of squares over factors of the difference of their values, in the
-// [Units] of the settings, of circular factors along the shorter arc in turns, of
-// categorical ones 1 if they differ. The part score is e^-value.
+// where the aggregate is the maximum or the mean (pairs of a row with itself included). It is 0 if the codes keep or
+// enlarge all distances, so that codes determine factors. d(z, z') is the Euclidean distance of whole codes, and d(y,
+// y') that of whole factors: the root of the sum of squares over factors of the difference of their values, in the
+// [Units] of the settings, of circular factors along the shorter arc in turns, of categorical ones 1 if they differ.
+// The part score is e^-value.
 type Contraction struct {
 	Max   bool  `yaml:"-"` // the maximum, not the mean
 	Pairs int   `yaml:"pairs" doc:"number of random pairs of rows to measure, if there are more than 32 times as many; 0: all pairs"`
 	Units Units `yaml:"units" doc:"units of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
 }
 
-// allForRandom is how many pairs of all are measured, in tiles, in the time of a random one.
+// allForRandom is the number of pairs measured in tiles in the time of one random pair.
 const allForRandom = 32
 
-// Better says that lower values are better.
+// Better returns LowerIsBetter.
 func (*Contraction) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
@@ -50,7 +49,7 @@ func (c *Contraction) Validate() error {
 	return c.Units.validate()
 }
 
-// Compute measures all pairs, or as many as the settings say.
+// Compute measures all pairs, or Pairs random ones, and returns the part score, e^-value.
 func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := c.Validate(); err != nil {
 		return Result{}, err
@@ -89,8 +88,7 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r.scored()
 }
 
-// shrinkage adds up over pairs of rows how much closer their codes are than their
-// factors.
+// shrinkage accumulates [shrink] over pairs of rows.
 type shrinkage struct {
 	in        *Input
 	positions []float64 // of the factors, by row
@@ -98,7 +96,7 @@ type shrinkage struct {
 	pairs, sum, most float64
 }
 
-// all counts every pair, for the sum or for the maximum.
+// all adds every pair, to the maximum if largest, else to the sum.
 func (s *shrinkage) all(ctx context.Context, largest bool) error {
 	n := s.in.Codes.Rows
 	z, y, others := s.points()
@@ -142,13 +140,13 @@ func (s *shrinkage) all(ctx context.Context, largest bool) error {
 	return nil
 }
 
-// column is a factor whose distance is not the difference of positions.
+// column is a circular or categorical factor, whose distance is not a difference of positions.
 type column struct {
 	points   *kernel.Points[float64]
 	distance kernel.Premetric
 }
 
-// points returns the codes, the positions of the ordinal factors, and the other factors.
+// points returns the codes z, the positions y of the ordinal factors, and the other factors.
 func (s *shrinkage) points() (z, y *kernel.Points[float64], others []column) {
 	n, k := s.in.Codes.Rows, len(s.in.Factors)
 	z = kernel.NewPoints[float64](n, s.in.Codes.Cols)
@@ -183,7 +181,7 @@ func newShrinkage(in *Input, u Units) *shrinkage {
 	return &shrinkage{in: in, positions: in.factorRows(u)}
 }
 
-// add counts the pair of rows i and j.
+// add adds the pair of rows i and j.
 func (s *shrinkage) add(i, j int) {
 	k := len(s.in.Factors)
 	var y, z float64

@@ -31,17 +31,17 @@ func columnProduct(rows [][]float64, i, j int) (sum float64) {
 //
 //	C_ij = <I_i, I_j>/(|I_i| |I_j|)
 //
-// is the cosine between two factors. It is 0 if no column tells about both, and 1 if all columns
-// tell about them in the same proportion. The value is the mean over pairs of different factors.
+// is the cosine between two factors: 0 if no column is informative of both, 1 if I_i and I_j are proportional. The
+// value, 0 to 1, is the mean over pairs of different factors.
 //
-// With TopK, as in the paper, the columns are those that [MED] chooses: for every factor the k
-// best. A factor that no column tells about has a row of zeros, and a note.
+// With TopK, as in the paper, [MED] selects the columns: the k best of every factor. A factor without information in
+// any column has C_ij = 0, and a note.
 type CoOccurrence struct {
 	Histogram `yaml:",inline"`
 	TopK      int `yaml:"k" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
 }
 
-// Better says that lower values are better.
+// Better returns LowerIsBetter.
 func (*CoOccurrence) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
@@ -58,8 +58,8 @@ func (m *CoOccurrence) Validate() error {
 // Suits implements Selective.
 func (*CoOccurrence) Suits(in *Input) error { return wantFactors(in, 2) }
 
-// Compute returns the part per_factor, the mean of a factor over the others, and with TopK
-// selected, the numbers of the chosen columns; and the grid co_occurrence of factors.
+// Compute returns the part per_factor (mean cosine with the other factors), with TopK the part selected (numbers of the
+// columns), and the grid co_occurrence of factors.
 func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -99,8 +99,8 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// coOccurrences returns the cosines of all pairs of factors, and the names of the factors that no row tells about, whose
-// cosines are 0.
+// coOccurrences returns the cosines of all pairs of factors, and the names of the factors without information in any
+// row, whose cosines are 0.
 func coOccurrences(rows [][]float64, in *Input) (g Grid, silent []string) {
 	k := len(in.Factors)
 	g = Grid{Name: "co_occurrence", Values: make([][]float64, k)}

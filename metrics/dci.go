@@ -28,26 +28,22 @@ func (e Entropy) OfRows(importance [][]float64) (mean float64, rows []float64) {
 // DCI is disentanglement, completeness and informativeness of Eastwood and Williams
 // 2018, section 2, with the gradient-boosted classifiers of disentanglement_lib.
 //
-// For every factor j a classifier (see package gbt: 100 rounds, depth 3) learns the
-// factor's level from all code columns. R(c, j) is the importance of column c for
-// it. With the rows and columns of R + 1e-11 divided by their sums,
+// For every factor j a classifier (boosted trees: 100 rounds, depth 3) predicts the factor's level from all code
+// columns; R(c, j) is the importance of column c to it. With the rows and columns of R + 1e-11 divided by their sums,
 //
 //	disentanglement = sum over columns c of w(c) (1 - entropy of row c, base k)
 //	completeness    = sum over factors j of v(j) (1 - entropy of column j, base d)
 //	informativeness = mean over factors of the accuracy on test rows
 //
-// for d columns and k factors, w(c) and v(j) being the shares of column c and factor
-// j in the sum of R, or all equal if R is 0. Disentanglement is 1 if every column
-// that matters matters for one factor, completeness is 1 if every factor needs one column. Log and
-// Floor, which is the 1e-11, change the entropy of rows.
+// for d columns and k factors, where w(c) and v(j) are the shares of column c and factor j in the sum of R, or all
+// equal if R is 0. All three are 0 to 1. Disentanglement is 1 if every important column is important for one factor
+// only; completeness is 1 if every factor needs one column. Log and Floor (the 1e-11) change the entropy of rows.
 //
-// Trees are blind to differences of 1e-7 and less in a column.
+// Trees do not see differences of 1e-7 and less in a column.
 //
-// With random ties, importance is shared among columns that split equally well; with
-// ties first, the first of them has it all, and completeness comes out larger. Bins
-// are an approximation for large tables: with few rows for each level,
-// importance moves between columns (1000 rows, a factor of 30 levels, 128 bins:
-// disentanglement of 0.82 instead of 0.89).
+// With random ties, columns that split equally well share importance; with ties first, the first of them takes all of
+// it, and completeness is larger. Bins are an approximation for large tables: with few rows per level, importance moves
+// between columns (1000 rows, a factor of 30 levels, 128 bins: disentanglement 0.82 instead of 0.89).
 type DCI struct {
 	Score     DCIScore `yaml:"score" doc:"which score is the value: disentanglement, completeness or informativeness (test accuracy); the others are parts"`
 	TrainTest `yaml:",inline"`
@@ -67,7 +63,7 @@ const (
 	Informativeness DCIScore = "informativeness"
 )
 
-// Ties says which of several equally good columns a tree splits.
+// Ties is the rule by which a tree chooses among equally good columns.
 type Ties string
 
 // The ways to break ties.
@@ -84,7 +80,7 @@ func NewDCI() *DCI {
 // maxBoosted bounds the rounds of trees.
 const maxBoosted = 10000
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*DCI) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
@@ -147,7 +143,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	return m.result(in, fitted)
 }
 
-// fittedDCI is what the classifiers of the factors tell.
+// fittedDCI holds importances and accuracies of the fitted classifiers.
 type fittedDCI struct {
 	factors     []int
 	importance  [][]float64 // by column and factor
@@ -250,7 +246,7 @@ func transposed(matrix [][]float64) [][]float64 {
 	return t
 }
 
-// boostedColumns are the codes of chosen rows, as trees want them.
+// boostedColumns returns the codes of some rows in the layout of boosted trees.
 func boostedColumns(in *Input, rows []int, bins int) (*gbt.Columns, error) {
 	data := make([]float64, 0, len(rows)*in.Codes.Cols)
 	for _, i := range rows {

@@ -99,7 +99,7 @@ func TestDCIEnriching(t *testing.T) {
 	}
 }
 
-// A share of the rows tests, and the others train.
+// A fraction of the rows tests, the others train.
 func TestDCIShare(t *testing.T) {
 	noise := rng.New(2, "noise")
 	in := gridInput(ordinals(20, 5), 2, func(l []int, z []float64) {
@@ -294,8 +294,8 @@ func TestDCIBins(t *testing.T) {
 	}
 }
 
-// mixed is a table of 15,000 rows with the factors of dSprites and ten columns, each
-// of which leans on one factor and hears of the others.
+// mixed returns a table of 15,000 rows with the factors of dSprites and ten columns, each dominated by one factor with
+// noise of the others.
 func mixed() *Input {
 	stream := rng.New(6, "mixed")
 	sizes := []int{3, 6, 40, 32, 32}

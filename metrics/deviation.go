@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// The deviations of n points p_i (Zhang and Sugiyama 2024, sections 3.1 and 3.2): of points of any width the variance, and
-// of numbers x_i, sorted where it helps, the others. They may reorder the points. [newDeviation] has the others of points.
+// The deviations of n points p_i (Zhang and Sugiyama 2024, sections 3.1 and 3.2): the variance of points of any width,
+// and the others of numbers x_i. They may reorder their argument. [newDeviation] adds the others for points.
 
 // variance is the sum over columns of the variance (example 4):
 //

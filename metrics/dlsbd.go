@@ -39,12 +39,10 @@ func turnBack(p [2]float64, sin, cos float64) (x, y float64) {
 	return cos*p[0] + sin*p[1], cos*p[1] - sin*p[0]
 }
 
-// DLSBD is the metric D_LSBD of Tonnaer et al. 2022, equations 6 and 7 and section 4.3, for
-// any number K of circular factors (subgroups SO(2)) and factors of rotations in space
-// (SO(3)). The rows may be any sample, in any order: each has a group element, which its
-// factors say. Where they cover every combination of these factors' levels once, the
-// value is that of section 4.3 and its public code. For subgroup k, with angle
-// theta = 2 pi level/Size:
+// DLSBD is the metric D_LSBD of Tonnaer et al. 2022, equations 6 and 7 and section 4.3, for any number K of circular
+// factors (subgroups SO(2)) and factors of rotations in space (SO(3)). The rows may be any sample, in any order; their
+// factors give their group elements. If they cover every combination of these factors' levels once, the value is that
+// of section 4.3 and its public code. For subgroup k, with angle theta = 2 pi level/Size:
 //
 //  1. subtract from the codes their mean over the levels of factor k;
 //  2. project on the first two principal components;
@@ -53,38 +51,32 @@ func turnBack(p [2]float64, sin, cos float64) (x, y float64) {
 //  4. D_k = min over whole numbers w, |w| <= Omega, of the mean squared distance of
 //     the points, turned back by w theta, to their mean.
 //
-// Other samples estimate the same number: the mean over levels becomes a least-squares fit
-// to cosine and sine of w theta within rows that agree in all other factors, and
-// moments are those of all levels, so that codes that are perfect score 0.
-// If fewer than half of the rows agree with another one, the fit has an effect of each other
-// factor in place of their combinations.
+// Other samples estimate the same number: the mean over levels becomes a least-squares fit to cosine and sine of w
+// theta within rows that agree in all other factors, and moments are those over all levels, so that perfect codes score
+// 0. If fewer than half of the rows agree with another one, the fit has an effect of each other factor instead of their
+// combinations.
 //
-// For rotations g the steps take 3 components, divided by sqrt(3) times the standard deviation,
-// and D_k = min over orthogonal Q of the mean squared distance of g^T Q^T p to its mean: the
-// irreducible representations on three columns are Q g Q^T. Few random rotations leave a bias
-// of order 1/N even for perfect codes, as their moments are not those of the group; of a
-// finite group's rotations they are.
+// For rotations g the steps take 3 components, divided by sqrt(3) times the standard deviation, and D_k = min over
+// orthogonal Q of the mean squared distance of g^T Q^T p to its mean: the irreducible representations on three columns
+// are Q g Q^T. N random rotations leave a bias of order 1/N even for perfect codes, as their moments are not those of
+// the group; the rotations of a finite group leave none.
 //
-// The value is the mean of the D_k: 0 for codes that turn in a plane of its own
-// with every factor, about 1 for codes without any such structure. The paper's
-// tables for K = 2 hold the sum (values up to 2). Step 3 is not in the paper's text
-// but in its authors' code.
+// The value is the mean of the D_k, without units: 0 for codes that turn with every factor in a plane of its own, about
+// 1 for codes without any such structure. The paper's tables for K = 2 hold the sum (values up to 2). Step 3 is not in
+// the paper's text but in its authors' code.
 //
-// Other factors tell objects apart: with them, each object is measured on its own, and the
-// D_k are averaged over objects (appendix E). Objects of a sample with fewer than 5 different
-// angles (20 rotations) are left out; with Objects together, all objects have one plane, and
-// each its own centre.
+// Combinations of the other factors' levels are objects: each object is measured on its own, and the D_k are averaged
+// over objects (appendix E). Objects of a sample with fewer than 5 different angles (20 rotations) are left out; with
+// Objects together, all objects have one plane, and each its own centre.
 //
-// A principal component whose standard deviation is less than 1e-12 of the codes'
-// root mean square counts as noise, not as a perfect fit: it adds 1/2 (n-1)/n (1/3 for
-// rotations), what noise of the variance of step 3 adds. If all are that small, the codes do
-// not depend on the factor, and D_k = 1.
+// A principal component whose standard deviation is less than 1e-12 of the codes' root mean square counts as noise, not
+// as a perfect fit: it adds 1/2 (n-1)/n (1/3 for rotations), as does noise of the variance of step 3. If all are that
+// small, the codes do not depend on the factor, and D_k = 1.
 //
-// Where the standard deviations of the last component taken and the next differ by less than a
-// tenth, the plane is arbitrary, and so is the value: codes on two circles of equal radius for one
-// factor are perfect, and score .16 to .70. Then codes whose spaces are known
-// ([Input.Spaces]) are measured in each of them, and the least D_k counts; a note says it, or
-// warns if they are not known. Codes names columns of a factor in place of all.
+// Where the standard deviations of the last component taken and the next differ by less than a tenth, the plane is
+// arbitrary, and so is the value: codes on two circles of equal radius for one factor are perfect, and score .16 to
+// .70. Codes with known spaces ([Input.Spaces]) are then measured in each space, and the least D_k counts, with a note;
+// otherwise a note warns. Codes names the columns of a factor, instead of all.
 //
 // Bootstrap adds a percentile interval of 95 % by the Bayesian bootstrap of Rubin (1981): rows get
 // random weights, exponentially distributed; columns and turns stay those of the value.
@@ -98,10 +90,10 @@ type DLSBD struct {
 	Bootstrap   int              `yaml:"bootstrap" doc:"bootstrap samples for a 95 % interval; 0: no interval"`
 }
 
-// UseSpaces says when the spaces of a code are measured by themselves.
+// UseSpaces is the condition under which each space of a code is measured by itself.
 type UseSpaces string
 
-// Objects says how objects are measured.
+// Objects is the way in which objects are measured.
 type Objects string
 
 // The ways; empty is the first.
@@ -116,13 +108,13 @@ const (
 
 const maxBootstrap = 100000
 
-// Better says that lower values are better.
+// Better returns LowerIsBetter.
 func (*DLSBD) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
 func (*DLSBD) Range() (least, most float64) { return 0, math.Inf(1) }
 
-// SetCodes implements SubCoded; columns that nobody named stay together.
+// SetCodes implements SubCoded. A factor without named columns has all columns.
 func (m *DLSBD) SetCodes(c factor.SubCodes, _ Assign) {
 	if c != nil {
 		m.Codes = c
@@ -188,7 +180,7 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// design is how the rows of an input turn.
+// design is the grid or sample of an input, ready to measure.
 type design struct {
 	turning
 	factors []factor.Factor // that turn
@@ -218,13 +210,13 @@ func (m *DLSBD) design(ctx context.Context, in *Input) (*design, error) {
 	return d, nil
 }
 
-// subgroup is what is measured of one factor, in some columns.
+// subgroup holds the measurement of one factor in some columns.
 type subgroup struct {
 	*measured
 	columns []int // nil: all
 }
 
-// choose measures a subgroup in the columns that the settings, or the spaces of the codes, give it.
+// choose measures a subgroup in the columns of the settings, or in the best of the spaces of the codes.
 func (m *DLSBD) choose(in *Input, d *design, k int) (*subgroup, error) {
 	columns := m.Codes[d.factors[k].Name]
 	s, err := d.measure(in.Codes.columns(columns), k)
@@ -262,7 +254,7 @@ func (m Matrix) columns(list []int) Matrix {
 	return some
 }
 
-// interval is the percentile interval of 95 % of the value.
+// interval returns the 95 % percentile interval of the value.
 func (m *DLSBD) interval(ctx context.Context, in *Input, chosen []*subgroup) (Part, error) {
 	if in.Stream == nil {
 		return Part{}, errors.New("there is no stream of random numbers for the bootstrap; Evaluate sets one")

@@ -72,7 +72,7 @@ func TestRotationsGolden(t *testing.T) {
 	}
 }
 
-// Of a grid, a sample's computation gives what the grid's does.
+// The computation for samples equals that for grids on a grid.
 func TestSampledGrids(t *testing.T) {
 	cases, err := filepath.Glob("testdata/dlsbd/*/codes.npy")
 	if err != nil || len(cases) != 23 {
@@ -96,7 +96,7 @@ func TestSampledGrids(t *testing.T) {
 		for _, part := range []string{"per_subgroup", "per_object", "omega"} {
 			for k, want := range grid.Part(part) {
 				if part == "omega" && grid.Part("per_subgroup")[k] > 0.9 {
-					continue // where nothing turns, rounding decides between turns
+					continue // codes that do not turn: rounding decides omega
 				}
 				near(t, fmt.Sprint(name, " ", part, " ", k), r.Part(part)[k], want, 1e-9)
 			}
@@ -181,7 +181,7 @@ func TestAngles(t *testing.T) {
 	}
 }
 
-// A sample estimates what the grid has, and the bootstrap's interval holds it.
+// A sample estimates the value of the grid, and the bootstrap interval contains it.
 func TestSampledNoise(t *testing.T) {
 	entangled := func(a []float64) []float64 {
 		return append(perfect(a), 0.6*math.Cos(a[0]+a[1]), 0.6*math.Sin(a[0]+2*a[1]))
@@ -218,7 +218,7 @@ func TestSampledNoise(t *testing.T) {
 	}
 }
 
-// Two circles of equal radius for one factor are perfect, but the plane is open.
+// Two circles of equal radius for one factor are perfect, but the plane is arbitrary.
 func TestArbitraryPlanes(t *testing.T) {
 	two := func(turn float64) func(a []float64) []float64 {
 		sin, cos := math.Sincos(turn)
@@ -262,7 +262,7 @@ func TestArbitraryPlanes(t *testing.T) {
 	near(t, "two spheres", subgroupOf(t, dlsbd(), in, 0), 0, 1e-20)
 }
 
-// Objects of a sample are measured each by itself where they have rows enough, or together.
+// Objects of a sample are measured each by itself if they have enough rows, or together.
 func TestSampledObjects(t *testing.T) {
 	in := objects(6, 24, func(o int, a float64) []float64 {
 		return []float64{math.Cos(a), math.Sin(a) + 0.5*math.Cos(a), float64(o), 1 / float64(o+1)}

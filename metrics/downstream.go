@@ -34,23 +34,20 @@ func meanAccuracy(predicted, levels [][]int) (mean float64, perFactor []float64)
 	return factor.Mean.Of(perFactor), perFactor
 }
 
-// Downstream is the accuracy of predicting the factors from the codes with few and with many
-// labelled rows (Locatello et al. 2019, section 5.5), as disentanglement_lib computes it: for
-// every size, train rows and test rows are drawn with replacement, a classifier of every factor is
-// fitted to the former, and the value is the mean over factors of the part of test rows that it
-// gets right, with the largest size. Sizes of more rows than there are are left out.
+// Downstream is the accuracy of predicting the factors from the codes with few and with many labelled rows (Locatello
+// et al. 2019, section 5.5), 0 to 1, as disentanglement_lib computes it. For every size, train and test rows are drawn
+// with replacement and a classifier of every factor is fitted to the train rows. The value is the mean over factors of
+// the accuracy on the test rows, for the largest size. Sizes above the number of rows are left out.
 //
-// The predictor logistic-cv is multinomial logistic regression of the codes as they are, with
-// the weight of the loss, of ten from 1e-4 to 1e4 in even ratios, that has the best mean accuracy over
-// five folds, consecutive parts of the train rows; of equal ones the smallest. It is fitted in at most
-// 200 iterations, where scikit-learn stops after 100 worse ones. The predictor logistic has the weight
-// C and codes standardised by the train rows (Cao et al. 2022, appendix G: informativeness).
-// The predictor boosted is that of [DCI], and splits the first of equally good columns.
+// The predictor logistic-cv is multinomial logistic regression of the raw codes. Its C, one of ten from 1e-4 to 1e4
+// evenly spaced in log C, has the best mean accuracy over five folds of consecutive train rows; of equal ones it is the
+// smallest. Fits take at most 200 iterations (scikit-learn stops after 100 iterations of a slower solver). The
+// predictor logistic has the given C and codes standardised by the train rows (Cao et al. 2022, appendix G:
+// informativeness). The predictor boosted is the classifier of [DCI], with ties first.
 //
-// With TopK, codes are only the columns that [MED] chooses with its defaults: for every factor the k
-// best, of which all predict every factor (Cao et al. 2022, table 8). By default it chooses them for every
-// size from the rows that are fitted to, so that test rows have no part in it; with Choose all it chooses
-// once, from all rows.
+// With TopK, the classifiers see only the columns that [MED] selects with its defaults, the k best of every factor;
+// each factor is predicted from all of them (Cao et al. 2022, table 8). By default the train rows of each size select,
+// so that test rows have no part in it; with Choose all, all rows select once.
 type Downstream struct {
 	Predictor Predictor `yaml:"predictor" doc:"logistic-cv (cross-validated), logistic (standardised, of weight c) or boosted (trees)"`
 	Sizes     []int     `yaml:"sizes" doc:"training-set sizes, drawn with replacement; sizes larger than the table are left out"`
@@ -62,7 +59,7 @@ type Downstream struct {
 	Choose    Choose    `yaml:"choose" doc:"with top: rows used to choose columns: train (the training rows of each size) or all (also the test rows)"`
 }
 
-// Choose says which rows Downstream chooses columns by.
+// Choose names the rows from which Downstream selects columns.
 type Choose string
 
 // The rows. The zero value is ChooseTrain.
@@ -71,7 +68,7 @@ const (
 	ChooseAll   Choose = "all"   // all rows, test rows included
 )
 
-// Predictor says what predicts a factor.
+// Predictor names the classifier of a factor.
 type Predictor string
 
 // The predictors.
@@ -81,7 +78,7 @@ const (
 	Boosted    Predictor = "boosted"
 )
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*Downstream) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
@@ -124,12 +121,12 @@ func (m *Downstream) Suits(in *Input) error {
 	return nil
 }
 
-// split is that of a number of train rows.
+// split returns the split into train and test rows for one size.
 func (m *Downstream) split(size int) TrainTest {
 	return TrainTest{Train: size, Test: m.Test, TrainRows: m.TrainRows, TestShare: m.TestShare}
 }
 
-// available returns the number of rows to fit to.
+// available returns the number of rows that may train.
 func (m *Downstream) available(in *Input) int {
 	if m.TrainRows > 0 {
 		return m.TrainRows
@@ -148,9 +145,9 @@ func (m *Downstream) sizes(in *Input) (fitting, others []int) {
 	return sorted[:at], sorted[at:]
 }
 
-// Compute returns the parts per_factor, for the largest size, per_size (means over factors) and
-// train_per_size, the same of the train rows, and with TopK selected, the numbers of the columns
-// chosen for the largest size; and the grid accuracy of sizes and factors.
+// Compute returns the parts per_factor (for the largest size), per_size (means over factors), train_per_size (the same
+// on the train rows) and, with TopK, selected (numbers of the columns for the largest size); and the grid accuracy of
+// sizes and factors.
 func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -206,13 +203,13 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// selection is a choice of code columns.
+// selection is a list of code columns.
 type selection struct {
 	columns []int // ascending; empty: all
 	notes   []string
 }
 
-// choose returns the best TopK columns of every factor.
+// choose returns the TopK best columns of every factor.
 func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
 	x, err := newInformation(ctx, in, libraryHistogram())
 	if err != nil {
@@ -229,7 +226,7 @@ func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
 	return selection{columns: columns}, nil
 }
 
-// of returns the chosen columns of codes.
+// of returns the selected columns of codes.
 func (s selection) of(codes Matrix) Matrix {
 	if len(s.columns) == 0 {
 		return codes
@@ -244,7 +241,7 @@ func (s selection) of(codes Matrix) Matrix {
 	return chosen
 }
 
-// part lists the chosen columns.
+// part returns the numbers of the selected columns.
 func (s selection) part() Part {
 	p := Part{Name: "selected"}
 	for _, c := range s.columns {
@@ -253,13 +250,13 @@ func (s selection) part() Part {
 	return p
 }
 
-// rows returns so many rows to fit to, and those to test with.
+// rows returns size train rows, and the test rows.
 func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 	train, test, err = m.split(size).rows(in)
 	if err != nil {
 		return nil, nil, err
 	}
-	if m.TestShare > 0 { // those are ascending
+	if m.TestShare > 0 { // the train rows are ascending: shuffle them
 		order := in.Stream.Perm(len(train))
 		for i, at := range order {
 			order[i] = train[at]
@@ -307,7 +304,7 @@ func rowsOf(codes Matrix, rows []int) []float64 {
 	return data
 }
 
-// listInts writes numbers with commas between them.
+// listInts joins numbers with commas.
 func listInts(numbers []int) string {
 	var text string
 	for i, v := range numbers {

@@ -18,7 +18,7 @@ func downstream(p Predictor, sizes ...int) *Downstream {
 	return m
 }
 
-// Against the classifiers of scikit-learn, fitted to their end.
+// Golden values of scikit-learn's classifiers, fitted to convergence.
 func TestDownstreamGolden(t *testing.T) {
 	var want map[string]struct {
 		TrainRows   int       `json:"train_rows"`
@@ -101,7 +101,7 @@ func TestDownstreamOracles(t *testing.T) {
 	}
 }
 
-// The best columns alone: here those of each factor, not the noise and not the mixture.
+// The best columns are those of each factor, not the noise and not the mixture.
 func TestDownstreamTop(t *testing.T) {
 	in := gridInput(ordinals(3, 4), 4, func(l []int, z []float64) {
 		z[0], z[1], z[2], z[3] = math.Sin(float64(l[0]+7*l[1])), float64(l[1]), float64(l[0]), float64(l[0]+3*l[1])
@@ -139,7 +139,7 @@ func TestDownstreamChoose(t *testing.T) {
 		if i >= trained {
 			column = 1
 		}
-		in.Levels = append(in.Levels, level, i/2%2) // no column tells about the second factor
+		in.Levels = append(in.Levels, level, i/2%2) // no column has information of the second factor
 		in.Codes.Row(i)[column] = float64(level)
 	}
 	m := downstream(Logistic, 20, trained)
@@ -195,7 +195,7 @@ func TestDownstreamErrors(t *testing.T) {
 	}
 }
 
-// Neither the number of threads nor the order of sizes matters, but the seed does.
+// The value depends on the seed, not on the number of threads or the order of sizes.
 func TestDownstreamThreads(t *testing.T) {
 	in := wide(300, 4)
 	value := func(seed uint64) Result {

@@ -131,7 +131,7 @@ func TestEnrichingSubsets(t *testing.T) {
 	}
 }
 
-// subset is some rows of an input.
+// subset returns an input restricted to some rows.
 func subset(in *Input, rows []int) *Input {
 	part := &Input{Codes: Matrix{Rows: len(rows), Cols: in.Codes.Cols}, Factors: in.Factors,
 		Hierarchy: in.Hierarchy, TrueHierarchy: in.TrueHierarchy}

@@ -7,19 +7,18 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// entropyFloor is added to importances before they become frequencies, as in
-// disentanglement_lib: a row of zeros counts as uniform.
+// entropyFloor is the Floor of disentanglement_lib, with which a row of zeros counts as uniform.
 const entropyFloor = 1e-11
 
-// Entropy says how much of importances is in one of them: 1 - H(p), where p are the importances, each plus a floor, over
-// their sum. With logarithms to the base of their number it is 1 if one importance has all, and 0 if all are
-// equal; with natural ones the least value, of K importances, is 1 - ln K.
+// Entropy sets the concentration 1 - H(p) of K importances, where p are the importances plus Floor, divided by their
+// sum. With logarithms to base K it is 1 if one importance is not 0, and 0 if all are equal; with natural logarithms
+// its least value is 1 - ln K.
 type Entropy struct {
 	Log   LogBase `yaml:"log" doc:"base of the entropy's logarithm: factors (their number, as in the authors' code) or natural (as in the paper's text)"`
 	Floor float64 `yaml:"floor" doc:"with base factors: constant added to every importance before normalising, as in the authors' code; 0: none"`
 }
 
-// LogBase is the base of an entropy's logarithms.
+// LogBase is the base of the logarithms of an entropy.
 type LogBase string
 
 // The bases.
@@ -28,10 +27,10 @@ const (
 	LogNatural LogBase = "natural"
 )
 
-// libraryEntropy is that of disentanglement_lib and of the authors of MED.
+// libraryEntropy returns the settings of disentanglement_lib and of the code of the authors of MED.
 func libraryEntropy() Entropy { return Entropy{Log: LogFactors, Floor: entropyFloor} }
 
-// maxFloor keeps the floor below what importances are.
+// maxFloor keeps the floor small beside importances.
 const maxFloor = 1e-3
 
 func (e Entropy) validate() error {
@@ -44,7 +43,7 @@ func (e Entropy) validate() error {
 	return nil
 }
 
-// least is the least value of Of.
+// least returns the lower bound of Of.
 func (e Entropy) least() float64 {
 	if e.Log == LogNatural {
 		return math.Inf(-1)
@@ -52,7 +51,7 @@ func (e Entropy) least() float64 {
 	return 0
 }
 
-// Of is the concentration of non-negative importances; 0 if all of them are 0.
+// Of returns the concentration 1 - H(p) of non-negative importances; 0 if all of them and the floor are 0.
 func (e Entropy) Of(importances []float64) float64 {
 	floor, base := e.Floor, math.Log(float64(len(importances)))
 	if e.Log == LogNatural {
@@ -74,7 +73,7 @@ func (e Entropy) Of(importances []float64) float64 {
 	return 1 - h/base
 }
 
-// weighted is the mean of values with non-negative weights; if these are all 0, the mean.
+// weighted returns the mean of values with non-negative weights; the plain mean if all weights are 0.
 func weighted(values, weights []float64) float64 {
 	var sum, total float64
 	for i, v := range values {

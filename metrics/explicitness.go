@@ -53,21 +53,19 @@ func explicitness(areas []float64) (mean float64, levels int) {
 	return mean / float64(max(levels, 1)), levels
 }
 
-// Explicitness is the explicitness score of Ridgeway and Mozer 2018, section 2, as
-// disentanglement_lib computes it: the mean over factors of the area under the ROC
-// curve of multinomial logistic regression of the factor on all code columns, on the
-// test rows, each level against all others, the mean over levels. 1/2 is chance and 1
-// perfect. Columns are standardised by the train rows; constant ones are 0.
+// Explicitness is the explicitness score of Ridgeway and Mozer 2018, section 2, as disentanglement_lib computes it, 0
+// to 1: the mean over factors and their levels of the area under the ROC curve on the test rows, where the score of a
+// level is its probability by multinomial logistic regression on all code columns. 1/2 is chance and 1 perfect. Columns
+// are standardised by the train rows; constant ones are 0.
 //
-// Levels that do not occur both among train and among test rows are left out, and so
-// are factors with less than two levels in the train rows.
+// Levels that lack train or test rows are left out, and so are factors with fewer than two levels in the train rows.
 type Explicitness struct {
 	C          float64 `yaml:"c" doc:"inverse L2 strength (scikit-learn's C)"`
 	Iterations int     `yaml:"iterations" doc:"largest number of iterations of a fit"`
 	TrainTest  `yaml:",inline"`
 }
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*Explicitness) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
@@ -92,7 +90,7 @@ func (m *Explicitness) Suits(in *Input) error {
 	return m.wantVarying(in)
 }
 
-// Compute returns the parts per_factor, and train: the same areas on the train rows.
+// Compute returns the parts per_factor (areas on the test rows) and train (areas on the train rows).
 func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -146,8 +144,8 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// standardised copies the train and the test rows, with the mean of every column over the train rows subtracted and its
-// standard deviation there divided out.
+// standardised returns the codes of the train and of the test rows, standardised by mean and standard deviation of
+// every column over the train rows.
 func standardised(codes Matrix, train, test []int) (x, y []float64) {
 	d := codes.Cols
 	x, y = make([]float64, len(train)*d), make([]float64, len(test)*d)

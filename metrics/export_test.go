@@ -5,17 +5,16 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// AssignColumns is the assignment of columns to factors, for its test.
+// AssignColumns exports assign.
 var AssignColumns = assign
 
-// Concentrations is the arithmetic of disentanglement and, of the transposed matrix,
-// completeness, for its test.
+// Concentrations is disentanglement and, of the transposed matrix, completeness.
 var (
 	Concentrations = libraryEntropy().OfRows
 	Transposed     = transposed
 )
 
-// Predict is the score of trees that estimate one column from another on some rows, for its test.
+// Predict returns the score of trees that predict one column from another on some rows.
 func Predict(from, to []float64, rows []bool, order []int) (float64, error) {
 	x, err := newPredictor(0, from)
 	if err != nil {
@@ -34,16 +33,16 @@ func Predict(from, to []float64, rows []bool, order []int) (float64, error) {
 	return predict(context.Background(), x, y, rows, count, order)
 }
 
-// SplitRows is the choice of rows, for its test.
+// SplitRows exports the choice of rows.
 var SplitRows = TrainTest.rows
 
-// ROCArea is the area under the ROC curve of a label, for its test.
+// ROCArea exports the area under the ROC curve of a label.
 var ROCArea = rocArea
 
-// FoldBounds are the folds of cross-validation, for their test.
+// FoldBounds exports the folds of cross-validation.
 var FoldBounds = foldBounds
 
-// CrossValidate is the weight of the loss that cross-validation chooses from the first rows, for its test.
+// CrossValidate returns the C that cross-validation chooses from the first rows.
 func CrossValidate(in *Input, rows int) ([]float64, error) {
 	train, _, err := TrainTest{TrainRows: rows}.rows(in)
 	if err != nil {
@@ -52,7 +51,7 @@ func CrossValidate(in *Input, rows int) ([]float64, error) {
 	return crossValidate(context.Background(), rowsOf(in.Codes, train), labelsOf(in, train), in.Codes.Cols)
 }
 
-// Sampled computes D_LSBD of any rows, grids too, as of a sample.
+// Sampled computes D_LSBD by the computation for samples, also of a grid.
 func Sampled(m *DLSBD, in *Input) (Result, error) {
 	s, err := newSampling(in, m.Objects == ObjectsTogether)
 	if err != nil {

@@ -38,16 +38,14 @@ func correct(votes [][]float64, stands []int) (right, all []float64) {
 	return right, all
 }
 
-// sameVariance is the relative difference below which variances count as equal: codes of
-// float32 that should have equal variances differ by less.
+// sameVariance is the relative difference below which variances count as equal: rounding of float32 codes makes less.
 const sameVariance = 1e-6
 
-// leastVariance is the column that varies least over the rows of a vote; of columns with
-// equal variances the first.
+// leastVariance is the column with the least variance over the rows of a vote; of equal ones the first.
 type leastVariance struct {
 	column   int32   // of the codes
 	variance float64 // times the number of rows
-	beaten   float64 // by a variance below it; what is between the two is equal
+	beaten   float64 // a variance below this is less; one between counts as equal
 }
 
 // least returns the vote of rows that share a level: the column of a block with
@@ -69,20 +67,16 @@ func (b *columnBlocks) least(block int, rows []int32) (best leastVariance) {
 	return best
 }
 
-// FactorVAE is the score of Kim and Mnih 2018, section 4, as disentanglement_lib computes
-// it. A vote is made from Batch rows with one level of a factor, which is random:
-// the column whose variance over these rows, divided by that over all rows, is the
-// least; of variances that differ by a millionth or less the first. Columns with a
-// standard deviation below Prune do not take part. Every column stands for the factor
-// that it had most of Train votes for, and the value is the part of Test votes for which
-// that is right. If no column takes part, it is 0.
+// FactorVAE is the score of Kim and Mnih 2018, section 4, as disentanglement_lib computes it, 0 to 1. A vote is the
+// column with the least variance over Batch rows that share a level of a random factor, relative to its variance over
+// all rows; of variances within a millionth the first. Columns with a standard deviation below Prune are left out.
+// Every column stands for the factor with the most of its Train votes, and the value is the fraction of Test votes
+// whose column stands for their factor. It is 0 if all columns are left out.
 //
-// The rows are drawn from the table: the level is that of any row, and the others are
-// any with that level.
+// The rows are drawn from the table: the first from all rows, the others from the rows with its level.
 //
-// Table 2 of Zhang and Sugiyama 2024 has another score by the name: Direct (the
-// column's number must be the factor's, without Train votes), Raw (variances are not
-// divided), Batch 8 and Prune 0.
+// The score of this name in table 2 of Zhang and Sugiyama 2024 has Direct (column i stands for factor i, without Train
+// votes), Raw (absolute variances), Batch 8 and Prune 0.
 type FactorVAE struct {
 	Batch  int     `yaml:"batch" doc:"rows of one vote"`
 	Train  int     `yaml:"train" doc:"number of training votes, which assign a factor to every column"`
@@ -92,7 +86,7 @@ type FactorVAE struct {
 	Raw    bool    `yaml:"raw" doc:"compare variances without dividing by the variance over all rows"`
 }
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*FactorVAE) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
@@ -109,9 +103,8 @@ func (m *FactorVAE) Validate() error {
 // Suits implements Selective.
 func (*FactorVAE) Suits(in *Input) error { return wantFactors(in, 2) }
 
-// Compute returns the parts per_factor, the part of its test votes that are right, and
-// train, that of the Train votes (without Direct). The grid votes has the Train votes, or the
-// Test votes with Direct, of columns for factors.
+// Compute returns the parts per_factor (fraction of its test votes that are right) and, without Direct, train (the same
+// of all Train votes). The grid votes counts the Train votes, with Direct the Test votes, by column and factor.
 func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, err
@@ -130,7 +123,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		return r, nil
 	}
 	columns := blocksOf(in, active, scales)
-	stands := make([]int, d) // the factor of a column
+	stands := make([]int, d) // the factor that a column stands for
 	g := Grid{Name: "votes"}
 	for c := range stands {
 		stands[c] = c
@@ -163,7 +156,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// active lists the columns that take part, and the scales of all.
+// active returns the columns that are not left out, and the scale of every column.
 func (m *FactorVAE) active(in *Input) (active []int, scales []float64) {
 	d := in.Codes.Cols
 	scales = make([]float64, d)

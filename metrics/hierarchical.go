@@ -12,7 +12,7 @@ import (
 // code of Ross and Doshi-Velez 2021.
 const inactive = 1e-10
 
-// validHierarchical checks what only metrics of hierarchies use.
+// validHierarchical checks the hierarchies, components and paths of an input.
 func (in *Input) validHierarchical() error {
 	for _, h := range []struct {
 		whose string
@@ -30,7 +30,7 @@ func (in *Input) validHierarchical() error {
 	return validFound(in.Components, in.Paths, in.Codes.Rows)
 }
 
-// validFound checks components and paths of so many rows; either may be nil.
+// validFound checks components and paths, one for each row; either may be nil.
 func validFound(components, paths []int, rows int) error {
 	for _, ids := range []struct {
 		name  string
@@ -50,7 +50,7 @@ func validFound(components, paths []int, rows int) error {
 	return nil
 }
 
-// Missing is the error of a metric that needs what an [Input] lacks.
+// Missing is the error of a metric for a field of [Input] that it needs and that is not set.
 type Missing string
 
 const (
@@ -61,7 +61,7 @@ const (
 
 func (m Missing) Error() string { return string(m) }
 
-// fits checks that a hierarchy is there and has the dimensions of a table with so many columns.
+// fits checks that a hierarchy is known and has one dimension for each of cols columns.
 func fits(h hierarchy.Hierarchy, whose string, cols int) error {
 	categorical, continuous := len(h.Categoricals()), h.Continuous()
 	switch {
@@ -89,7 +89,7 @@ func (in *Input) optionsFit() error {
 	return nil
 }
 
-// FactorValues are the values of a factor, by image: exact ones where there are some.
+// FactorValues returns the value of a factor for every image: its Exact values, or else those of its levels.
 func (in *Input) FactorValues(factor int) []float64 {
 	if in.Exact != nil && in.Exact[factor] != nil {
 		return in.Exact[factor]
@@ -102,8 +102,8 @@ func (in *Input) FactorValues(factor int) []float64 {
 	return values
 }
 
-// paths are the groups of dimensions that images truly have, as numbers from 0. If they are
-// not given, images with the same values of all categorical factors have the same one.
+// paths numbers the paths of the images through the true hierarchy, from 0. Without Paths, images with equal values of
+// all categorical factors have the same path.
 func (in *Input) paths() (ids []int, count int, err error) {
 	if in.Paths != nil {
 		ids, count = renumber(in.Paths)
@@ -128,7 +128,8 @@ func (in *Input) paths() (ids []int, count int, err error) {
 	return ids, count, nil
 }
 
-// categoricalFactors are those of the true hierarchy, or all that have no exact values.
+// categoricalFactors lists the categorical factors of the true hierarchy; without one, all factors without Exact
+// values.
 func (in *Input) categoricalFactors() (list []int, err error) {
 	if in.TrueHierarchy != nil {
 		if err := fits(in.TrueHierarchy, "factor", len(in.Factors)); err != nil {
@@ -150,7 +151,7 @@ func (in *Input) categoricalFactors() (list []int, err error) {
 	return list, nil
 }
 
-// renumber gives ids numbers from 0 in the order in which they are first met.
+// renumber numbers distinct ids from 0, in the order of their first occurrence.
 func renumber[T comparable](ids []T) (numbers []int, count int) {
 	known := make(map[T]int)
 	numbers = make([]int, len(ids))
@@ -165,12 +166,12 @@ func renumber[T comparable](ids []T) (numbers []int, count int) {
 	return numbers, len(known)
 }
 
-// HError is the H-error of Ross and Doshi-Velez 2021, section 6.2 and appendix A.3: the edit
-// distance of the canonical trees of the hierarchy of the codes and the true one (see
-// [hierarchy.Distance]). It looks at neither codes nor factors.
+// HError is the H-error of Ross and Doshi-Velez 2021, section 6.2 and appendix A.3: the edit distance of the canonical
+// trees of the hierarchy of the codes and the true one (see [hierarchy.Distance]), in edits, 0 or more. It uses neither
+// codes nor factors.
 type HError struct{}
 
-// Better says that lower values are better.
+// Better returns LowerIsBetter.
 func (*HError) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
@@ -190,7 +191,7 @@ func (*HError) Suits(in *Input) error {
 	return nil
 }
 
-// Compute returns the distance.
+// Compute returns the edit distance, without parts.
 func (m *HError) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

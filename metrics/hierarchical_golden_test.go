@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// hierarchicalValue is what the code of Ross and Doshi-Velez computes.
+// hierarchicalValue is a golden value of the code of Ross and Doshi-Velez.
 type hierarchicalValue struct {
 	Value     any
 	Tolerance float64

@@ -55,7 +55,7 @@ func TestPurity(t *testing.T) {
 	}
 }
 
-// Which factors tell the path.
+// The factors that determine the path.
 func TestPurityPaths(t *testing.T) {
 	in := labelled([]int{0, 0, 0, 0}, 0, 0, 0, 1, 0, 2, 1, 0)
 	near(t, "both", value(t, "purity", in), 0.25, 0)

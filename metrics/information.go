@@ -9,25 +9,25 @@ import (
 	"github.com/unravel-ml/unravel/config"
 )
 
-// Binning says how the range of a code column is cut into bins.
+// Binning is the rule that cuts the range of a code column into bins.
 type Binning string
 
 // The ways to cut.
 const (
-	EqualWidth Binning = "width" // bins of one width from the least to the largest value
-	EqualCount Binning = "count" // bins with as many rows as the next, as far as equal values allow
+	EqualWidth Binning = "width" // bins of equal width from the least to the largest value
+	EqualCount Binning = "count" // bins of equally many rows, as far as ties allow
 )
 
 // maxBins bounds the number of bins.
 const maxBins = 10000
 
-// Histogram says how code columns become discrete, so that their mutual information can be counted.
+// Histogram sets the bins of code columns, from whose frequencies mutual information is computed.
 type Histogram struct {
 	Bins    int     `yaml:"bins" doc:"number of bins of a code column"`
 	Binning Binning `yaml:"binning" doc:"width (bins of equal width) or count (bins with equally many rows)"`
 }
 
-// libraryHistogram is that of disentanglement_lib.
+// libraryHistogram returns the bins of disentanglement_lib.
 func libraryHistogram() Histogram { return Histogram{Bins: 20, Binning: EqualWidth} }
 
 func (h Histogram) validate() error {
@@ -40,7 +40,7 @@ func (h Histogram) validate() error {
 	return nil
 }
 
-// rows is the input of some rows, by levels.
+// rows returns the input restricted to some rows: codes, levels and factors, without Exact values.
 func (in *Input) rows(list []int) *Input {
 	k := len(in.Factors)
 	some := &Input{Factors: in.Factors, Stream: in.Stream, Codes: Matrix{Rows: len(list), Cols: in.Codes.Cols}}
@@ -51,8 +51,8 @@ func (in *Input) rows(list []int) *Input {
 	return some
 }
 
-// information holds, in nats, the mutual information of binned code columns and
-// factors, and the factors' entropies, from the frequencies of the rows.
+// information holds, in nats, the mutual information of binned code columns with factors and the entropies of the
+// factors, from frequencies over the rows.
 type information struct {
 	mutual  [][]float64 // by column and factor
 	entropy []float64   // by factor
@@ -81,7 +81,7 @@ func newInformation(ctx context.Context, in *Input, h Histogram) (*information, 
 	return x, err
 }
 
-// binned is a code column in bins, and room to count.
+// binned is a binned code column, with scratch memory for counts.
 type binned struct {
 	column []float64
 	ids    []int32
@@ -89,12 +89,11 @@ type binned struct {
 	x, y   []int32
 }
 
-// columnsAtOnce is how many code columns are read together: those that share cache
-// lines of the rows.
+// columnsAtOnce is the number of code columns read together, as they share cache lines of the rows.
 const columnsAtOnce = 8
 
-// binColumns calls use for every code column in bins, with the number of bins. Calls
-// run at the same time, each with scratch of its own.
+// binColumns calls use with every binned code column c and its number of bins. Calls run concurrently, each with its
+// own scratch memory.
 func binColumns(ctx context.Context, codes Matrix, h Histogram, use func(scratch *binned, c, used int)) error {
 	n, d := codes.Rows, codes.Cols
 	blocks := (d + columnsAtOnce - 1) / columnsAtOnce
@@ -120,7 +119,7 @@ func binColumns(ctx context.Context, codes Matrix, h Histogram, use func(scratch
 	})
 }
 
-// mutual is the mutual information of the column, in so many bins, and levels.
+// mutual returns the mutual information, in nats, of the column in bins with the levels of a factor of the given size.
 func (s *binned) mutual(bins int, levels []int32, size int) float64 {
 	s.joint = zeros(s.joint, bins*size)
 	s.x, s.y = zeros(s.x, bins), zeros(s.y, size)
@@ -130,7 +129,7 @@ func (s *binned) mutual(bins int, levels []int32, size int) float64 {
 	return mutualInformation(s.joint, s.x, s.y, len(levels))
 }
 
-// zeros returns n zeros, in place of what x holds if that has room.
+// zeros returns n zeros, in the memory of x if it is large enough.
 func zeros(x []int32, n int) []int32 {
 	if cap(x) < n {
 		return make([]int32, n)
@@ -140,8 +139,8 @@ func zeros(x []int32, n int) []int32 {
 	return x
 }
 
-// edges are the left edges of the bins of a column, ascending. They are rounded as
-// NumPy's histogram does it, edge j at j*step + low: codes of a grid lie on edges.
+// edges returns the left edges of the bins of a column, ascending, rounded as by NumPy's histogram (edge j at j*step +
+// low), as codes of a grid lie on edges.
 func edges(column []float64, bins int, binning Binning) []float64 {
 	left := make([]float64, bins)
 	if binning == EqualCount {
@@ -153,7 +152,7 @@ func edges(column []float64, bins int, binning Binning) []float64 {
 		return slices.Compact(left)
 	}
 	low, high := column[0], column[0]
-	for _, v := range column { // slices.Min and Max look for NaN, which takes longer
+	for _, v := range column { // faster than slices.Min and Max, which check for NaN
 		if v < low {
 			low = v
 		}
@@ -175,8 +174,8 @@ func edges(column []float64, bins int, binning Binning) []float64 {
 	return left
 }
 
-// assignBins writes the bin of every number: that of the last edge which is not
-// larger. It returns the number of bins.
+// assignBins sets ids to the bin of every number, the last one with an edge not above it, and returns the number of
+// bins.
 func assignBins(column, left []float64, ids []int32) int {
 	bins, low := len(left), left[0]
 	scale := 0.0
@@ -186,7 +185,7 @@ func assignBins(column, left []float64, ids []int32) int {
 	for i, v := range column {
 		b := 0
 		if scale > 0 && !math.IsInf(scale, 0) {
-			b = int(min((v-low)*scale, float64(bins-1))) // a guess, right but for rounding if widths are equal
+			b = int(min((v-low)*scale, float64(bins-1))) // right up to rounding for equal widths, else a first guess
 		}
 		if b+1 < bins && v >= left[b+1] || v < left[b] {
 			if b+2 < bins && v >= left[b+2] || b > 0 && v < left[b-1] {
@@ -202,7 +201,7 @@ func assignBins(column, left []float64, ids []int32) int {
 	return bins
 }
 
-// entropy of frequencies of n rows.
+// entropy returns -sum p ln p of the frequencies p = counts/n, in nats.
 func entropy(counts []int, n int) (sum float64) {
 	for _, c := range counts {
 		if c > 0 {
@@ -213,9 +212,8 @@ func entropy(counts []int, n int) (sum float64) {
 	return sum
 }
 
-// mutualInformation of the joint frequencies of n rows, with its margins x and y,
-// which are zero at first: sum p(x, y) ln (p(x, y)/(p(x) p(y))). The ratios are of whole
-// numbers, so that it is exactly 0 where the frequencies are independent.
+// mutualInformation returns sum p(x, y) ln (p(x, y)/(p(x) p(y))), in nats, of the joint counts of n rows. x and y are
+// zeros and receive the margins. Ratios of integers make it exactly 0 for independent counts.
 func mutualInformation(joint, x, y []int32, n int) (sum float64) {
 	for a := range x {
 		for b, c := range joint[a*len(y) : (a+1)*len(y)] {

@@ -19,7 +19,7 @@ func validDraws(batch, least, train, test int) error {
 	return nil
 }
 
-// perFactor is the part per_factor of factors that have points.
+// perFactor returns the part per_factor: right/all of every factor with points.
 func perFactor(in *Input, right, all []float64) Part {
 	part := Part{Name: "per_factor"}
 	for j, f := range in.Factors {
@@ -31,7 +31,7 @@ func perFactor(in *Input, right, all []float64) Part {
 	return part
 }
 
-// drawing draws rows of a table by the levels of factors.
+// drawing draws rows with a given level of a factor.
 type drawing struct {
 	in     *Input
 	levels []*groups
@@ -57,11 +57,11 @@ func newDrawing(ctx context.Context, in *Input, m Selective) (*drawing, error) {
 	return d, nil
 }
 
-// factor draws a factor, and row a row.
+// factor draws a factor and row a row, both uniform.
 func (d *drawing) factor() int { return d.in.Stream.IntN(len(d.in.Factors)) }
 func (d *drawing) row() int    { return d.in.Stream.IntN(d.in.Codes.Rows) }
 
-// like draws a row with the level of factor j that a row has.
+// like draws a row with the same level of factor j as the given row.
 func (d *drawing) like(row, j int) int {
 	members := d.levels[j].members(d.in.Levels[row*len(d.in.Factors)+j])
 	return members[d.in.Stream.IntN(len(members))]

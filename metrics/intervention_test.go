@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// repeated is the mean of a metric over a few streams.
+// repeated returns the mean of a metric over a few streams.
 func repeated(t *testing.T, m Metric, in *Input) (mean float64) {
 	t.Helper()
 	const repeats = 3
@@ -32,7 +32,7 @@ func TestInterventionGolden(t *testing.T) {
 	}
 }
 
-// The scores of table 2 of Zhang and Sugiyama 2024, and those by their published definitions.
+// The scores of table 2 of Zhang and Sugiyama 2024, and the published definitions.
 func TestInterventionEnriching(t *testing.T) {
 	var golden map[string]map[string]expectation
 	readJSON(t, "testdata/enriching/sampled.json", &golden)

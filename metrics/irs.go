@@ -9,12 +9,12 @@ import (
 	"github.com/unravel-ml/unravel/config"
 )
 
-// deviationAt is how far the codes z of one column move while a factor stays at a level (Suter et al. 2019, section 4), as a part
-// of the column's largest deviation from its mean; it overwrites them:
+// deviationAt is the deviation of a code column z over the rows of one level (Suter et al. 2019, section 4), relative
+// to the largest deviation of the column from its mean; it overwrites z:
 //
 //	quantile of |z - mean z| / largest
 //
-// The score of the column for the factor is 1 less the mean over levels.
+// The score of the column for the factor is 1 minus the mean over levels.
 func deviationAt(z []float64, q, largest float64) float64 {
 	mean := meanOf(z)
 	for i, v := range z {
@@ -28,20 +28,19 @@ func deviationAt(z []float64, q, largest float64) float64 {
 //
 //	IRS_dj = 1 - mean over levels of j of q_dj / max |z_d - mean z_d|
 //
-// where q_dj is a quantile over the rows with that level of |z_d - their mean|. The
-// value is the mean over columns of the largest IRS_dj over factors, weighted by
-// max |z_d - mean z_d|. It is 1 if every column is a function of one factor, that is, if
-// no other factor moves it, and about 0, or a little less, if the others move it as far as all together. Constant columns are left out; if all are constant, it is 0.
+// where q_dj is a quantile over the rows with that level of |z_d - their mean|. The value is the mean over columns of
+// the largest IRS_dj over factors, weighted by max |z_d - mean z_d|. It is 1 if every column is a function of one
+// factor, and about 0 or slightly less if the other factors move it as far as all factors together. Constant columns
+// are left out; if all are constant, the value is 0.
 //
-// The paper has Quantile 1, the maximum; the library's default is 0.99. The library
-// puts the levels of a factor in 20 bins of equal width, which joins levels of
-// factors with more; Bins 0 leaves them as they are.
+// The paper has Quantile 1, the maximum; the library's default is 0.99. The library joins the levels of a factor in 20
+// bins of equal width; Bins 0 keeps all levels apart.
 type IRS struct {
 	Quantile float64 `yaml:"quantile" doc:"quantile of the deviations at a level; 1: the largest, as in the paper"`
 	Bins     int     `yaml:"bins" doc:"number of bins that levels of a factor are joined to; 0: every level by itself"`
 }
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*IRS) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded. At a level, codes can be farther from their mean than any code is from the mean of all,
@@ -59,8 +58,8 @@ func (m *IRS) Validate() error {
 	return nil
 }
 
-// Compute returns the parts per_column, and max_deviation, the columns' weights, and
-// per_factor: the largest IRS of a column, for every factor. The grid is irs.
+// Compute returns the parts per_column, per_factor (the largest IRS of a column) and max_deviation (the weights of the
+// columns, in units of the codes), and the grid irs of columns and factors.
 func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, err
@@ -109,7 +108,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	if len(g.Rows) == 0 {
 		return r, nil
 	}
-	// of weights relative to the largest, the sum is finite
+	// weights relative to the largest have a finite sum
 	most, weights := slices.Max(deviations.Values), make([]float64, len(columns.Values))
 	for i, v := range deviations.Values {
 		weights[i] = v / most
@@ -119,7 +118,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// groups lists the rows of every level of factor j, or of every bin of levels.
+// groups returns the rows of every level of factor j, or of every bin of levels.
 func (m *IRS) groups(in *Input, j int) *groups {
 	n, k := in.Codes.Rows, len(in.Factors)
 	if m.Bins == 0 {
@@ -138,8 +137,7 @@ func (m *IRS) groups(in *Input, j int) *groups {
 	return groupRows(binned, 0, nil)
 }
 
-// column is the IRS of a column for every factor, and its largest deviation from its
-// mean: 0 if it is constant.
+// column returns the IRS of column c for every factor, and its largest deviation from its mean, 0 if it is constant.
 func (m *IRS) column(ctx context.Context, codes Matrix, c int, factors []*groups) (row []float64, largest float64, err error) {
 	z := make([]float64, codes.Rows)
 	low, high := codes.Data[c], codes.Data[c]
@@ -176,7 +174,7 @@ func (m *IRS) column(ctx context.Context, codes Matrix, c int, factors []*groups
 	return row, largest, nil
 }
 
-// meanOf is the mean, without a sum that could overflow or a loss of what the numbers share.
+// meanOf returns the mean, by differences from the first number, so that nothing overflows or cancels.
 func meanOf(x []float64) float64 {
 	first, mean := x[0], 0.0
 	for _, v := range x {
@@ -185,7 +183,7 @@ func meanOf(x []float64) float64 {
 	return first + mean
 }
 
-// quantile interpolates linearly between the ordered numbers, which it sorts.
+// quantile returns the q-quantile of x, interpolated linearly; it sorts x.
 func quantile(x []float64, q float64) float64 {
 	if q == 1 {
 		return slices.Max(x)

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// KendallTau is the rank correlation of Kendall 1938 of two lists of equal length, as table 6 of Zhang and
-// Sugiyama 2024 reports it: tau-b, the number of pairs of places in the same order in both lists less that
-// of pairs in opposite orders, over
+// KendallTau returns the rank correlation tau-b of Kendall 1938 of two lists of equal length, as in table 6 of Zhang
+// and Sugiyama 2024: the number of pairs of places in the same order in both lists minus the number in opposite orders,
+// divided by
 //
 //	sqrt((pairs not equal in a) (pairs not equal in b))
 //
-// It is 1 for the same order and -1 for the opposite one, and NaN if all of a list is equal.
-// Places where either list has NaN do not count.
+// It is 1 for equal orders, -1 for opposite ones, and NaN if all values of a list are equal. Places where either list
+// has NaN are left out.
 func KendallTau(a, b []float64) float64 {
-	var same, left, right int // pairs in the same order less those that are not, and pairs that differ
+	var same, left, right int // pairs in the same minus pairs in opposite orders; pairs that differ in a; in b
 	for i := range a {
 		if math.IsNaN(a[i]) || math.IsNaN(b[i]) {
 			continue
@@ -45,8 +45,7 @@ func order(x, y float64) int {
 	return 0
 }
 
-// Ranks are the places of values from the best on, which has rank 1. Equal values share the mean of
-// their ranks; NaN has rank NaN.
+// Ranks returns the rank of every value, 1 for the best. Equal values share the mean of their ranks; NaN has rank NaN.
 func Ranks(values []float64, better Direction) []float64 {
 	ranks := make([]float64, len(values))
 	for i, v := range values {
@@ -69,8 +68,7 @@ func Ranks(values []float64, better Direction) []float64 {
 	return ranks
 }
 
-// averageRanks are the ranks of numbers from the least on, of which equal ones share the mean of
-// theirs: those of [Ranks], in less time.
+// averageRanks returns [Ranks] from the least value on, in time n log n.
 func averageRanks(values []float64) []float64 {
 	places := make([]int, len(values))
 	for i := range places {

@@ -58,23 +58,21 @@ func (p *recovery) largestError(fit *geometry.Regression, how Fit) (largest floa
 	return ball.Radius, perFactor, nil
 }
 
-// LeftInverse is the informativeness metric of Zhang and Sugiyama 2024, equation 26
-// and table 2: how badly the best affine map h from whole codes to factors recovers
-// the factors y over all rows.
+// LeftInverse is the informativeness metric of Zhang and Sugiyama 2024, equation 26 and table 2: the error, 0 or more,
+// of the best affine map h from whole codes z to factors y over all rows.
 //
 //   - mse: the least mean over rows and factors of (y - h(z))^2.
 //   - mae: the least mean over rows and factors of |y - h(z)|.
 //   - me: the largest error. As the paper computes it (Fit least-squares), it is the
-//     radius of the smallest ball that holds the vectors y - h(z), with h from least
-//     squares. As its definition 8 has it (Fit minimax), h has the least largest length
-//     of y - h(z). With Fit minimax-by-factor h has the least largest |y_i - h_i(z)| for
+//     radius of the smallest ball around the vectors y - h(z), with h from least
+//     squares. By its definition 8 (Fit minimax), h minimises the largest length of
+//     y - h(z). With Fit minimax-by-factor, h_i minimises the largest |y_i - h_i(z)| of
 //     every factor i, and the value is the root of the sum of their squares: an upper
 //     bound of minimax.
 //
-// All fits are exact optima with an intercept, without a penalty. Continuous factors
-// are in the [Units] of the settings; the values of ordinal factors, the turns of
-// circular ones (which no affine map recovers from a circle), and the levels of
-// categorical ones are mapped to [0, 1]. Errors have the units of the factors, and
+// All fits are exact optima with an intercept and without a penalty. Continuous factors
+// are in the [Units] of the settings; ordinal values, circular turns (which no affine
+// map recovers from a circle) and categorical levels are mapped to [0, 1]. Errors have the units of the factors, and
 // squared errors their squares; a mean over factors mixes the units of different
 // factors. The part score is e^-value.
 type LeftInverse struct {
@@ -83,14 +81,14 @@ type LeftInverse struct {
 	Units   Units    `yaml:"units" doc:"units of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
 }
 
-// MaxError is the metric me, with a choice of the fit.
+// MaxError is the metric me of [LeftInverse], with the fit as a setting.
 type MaxError struct {
 	Fit     Fit   `yaml:"fit" doc:"how the affine map is fitted: least-squares (the value is the radius of the smallest ball around its errors), minimax (smallest largest error vector) or minimax-by-factor (smallest largest error of each factor)"`
 	Samples int   `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
 	Units   Units `yaml:"units" doc:"units of continuous factors: as-given, or range (mapped to [0, 1] by their range over all rows); levels are always mapped to [0, 1]"`
 }
 
-// FitError is what a fit makes least.
+// FitError is the error that a fit minimises.
 type FitError uint8
 
 // The errors.
@@ -99,7 +97,7 @@ const (
 	MeanAbsoluteError
 )
 
-// Fit says how MaxError fits the map.
+// Fit is the way in which MaxError fits the affine map.
 type Fit string
 
 // The fits.
@@ -109,13 +107,13 @@ const (
 	FitMinimaxByFactor Fit = "minimax-by-factor"
 )
 
-// Better says that lower values are better.
+// Better returns LowerIsBetter.
 func (*LeftInverse) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
 func (*LeftInverse) Range() (least, most float64) { return 0, math.Inf(1) }
 
-// Better says that lower values are better.
+// Better returns LowerIsBetter.
 func (*MaxError) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
@@ -164,8 +162,8 @@ func (l *LeftInverse) Compute(ctx context.Context, in *Input) (Result, error) {
 	return p.result(in, value, fit.Errors)
 }
 
-// Compute returns the part per_factor: the largest error of each factor. With the fit
-// minimax the part lower_bound is a proven bound of the least value.
+// Compute returns the part per_factor: the largest error of each factor. With the fit minimax, the part lower_bound is
+// a proven lower bound of the optimum.
 func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, err
@@ -186,7 +184,7 @@ func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, err
 }
 
-// recovery is the regression of factors on codes.
+// recovery holds the data of the regression of factors on codes.
 type recovery struct {
 	codes, targets   []float64
 	columns, factors int

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// libraryValue is what disentanglement_lib computes.
+// libraryValue is a golden value of disentanglement_lib.
 type libraryValue struct {
 	Value     any
 	Tolerance float64
@@ -24,7 +24,7 @@ type libraryValue struct {
 
 func (v libraryValue) number() float64 { return v.Value.(float64) }
 
-// eachLibraryCase runs a test for every case, and wants so many that have a key.
+// eachLibraryCase runs a test for every case with a key, and checks their number.
 func eachLibraryCase(t *testing.T, key string, cases int, test func(t *testing.T, in *Input, want map[string]libraryValue)) {
 	t.Helper()
 	dirs, err := filepath.Glob("testdata/library/*")
@@ -158,7 +158,7 @@ func TestUnsupervisedOracles(t *testing.T) {
 	near(t, "correlation of huge columns", compute(t, named("total-correlation"), huge).Value, 0, 1e-12)
 }
 
-// wide is a table of n random rows with d columns, of the factors of dSprites.
+// wide returns a table of n random rows with d columns and the factors of dSprites.
 func wide(n, d int) *Input {
 	in := &Input{Factors: ordinals(3, 6, 40, 32, 32), Codes: Matrix{Rows: n, Cols: d, Data: make([]float64, n*d)}}
 	stream := rng.New(2, "wide")

@@ -9,14 +9,15 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// manipulatedRows is how many rows Manipulation looks at for each factor, in whole groups.
+// manipulatedRows is the number of rows that Manipulation measures for each factor, rounded up to whole groups.
 const manipulatedRows = 20000
 
-// Manipulation is how much code columns vary while one factor moves and all others are held (Cao et al.
-// 2022, section 4.3, figures 3 and 12): of groups of images that agree in all other factors, the sum of the squared distances
-// from the mean of the group, over the number of images less the number of groups. Groups are drawn at random, without
-// replacement, until they hold 20,000 images. The matrix has a row for each column and a column for each
-// factor, of NaN where no two images differ in that factor alone.
+// Manipulation returns the variance of every code column while one factor varies and all others are fixed (Cao et al.
+// 2022, section 4.3, figures 3 and 12), in squared units of the codes: over groups of images that agree in all other
+// factors, the sum of squared distances from the mean of the group, divided by the number of images minus the number of
+// groups. Groups are drawn at random, without replacement, until they hold 20,000 images. Rows of the grid are code
+// columns, columns are factors; NaN where no two images differ in that factor alone. The only error is that of the
+// context.
 func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	k := len(in.Factors)
 	g := Grid{Name: "manipulation", Values: make([][]float64, in.Codes.Cols)}
@@ -55,7 +56,7 @@ func (in *Input) varied(factor int, s *rng.Stream) (groups [][]int32, freedom in
 	return groups, freedom
 }
 
-// agreeing lists the groups, of two images or more with two levels or more, that agree in all factors but one.
+// agreeing returns the groups of images that agree in all factors but one and have at least two levels of it.
 func (in *Input) agreeing(factor int) [][]int32 {
 	k := len(in.Factors)
 	compare := func(a, b int32) int {
@@ -84,11 +85,11 @@ func (in *Input) agreeing(factor int) [][]int32 {
 	return groups
 }
 
-// within is the sum of squares of a column around the means of groups of rows.
+// within returns the sum of squared distances of column c from its means over groups of rows.
 func (m Matrix) within(groups [][]int32, c int) float64 {
 	var sum float64
 	for _, rows := range groups {
-		first := m.Data[int(rows[0])*m.Cols+c] // an offset, so that nothing cancels
+		first := m.Data[int(rows[0])*m.Cols+c] // subtracted first, against cancellation
 		var mean, square float64
 		for n, i := range rows {
 			x := m.Data[int(i)*m.Cols+c] - first

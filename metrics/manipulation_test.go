@@ -54,7 +54,7 @@ func TestManipulation(t *testing.T) {
 	if want := (2.0 + 18) / 3; math.Abs(g.Values[0][0]-want) > 1e-12 {
 		t.Errorf("%v, want %v", g.Values[0][0], want)
 	}
-	// Rows with equal levels alone say nothing.
+	// Rows with equal levels only have no variance to measure.
 	in = &Input{Factors: in.Factors, Levels: []int{0, 0, 0, 0, 1, 1}, Codes: Matrix{Rows: 3, Cols: 1, Data: []float64{1, 2, 3}}}
 	if g = manipulation(t, in, "manipulation"); !math.IsNaN(g.Values[0][0]) || !math.IsNaN(g.Values[0][1]) {
 		t.Errorf("%v, want NaN", g.Values)

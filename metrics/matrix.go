@@ -16,10 +16,10 @@ type Matrix struct {
 	Data       []float64 // Rows*Cols
 }
 
-// Row is row i, sharing memory.
+// Row returns row i, which shares memory.
 func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Cols : (i+1)*m.Cols] }
 
-// NewMatrix converts float32 codes, row by row.
+// NewMatrix converts float32 codes, rows x cols, row by row.
 func NewMatrix(rows, cols int, data []float32) Matrix {
 	m := Matrix{Rows: rows, Cols: cols, Data: make([]float64, len(data))}
 	for i, v := range data {
@@ -28,7 +28,7 @@ func NewMatrix(rows, cols int, data []float32) Matrix {
 	return m
 }
 
-// FromRows copies rows of equal length, of finite numbers.
+// FromRows copies rows. They must have equal lengths and finite numbers.
 func FromRows(rows [][]float64) (Matrix, error) {
 	if len(rows) == 0 || len(rows[0]) == 0 {
 		return Matrix{}, fmt.Errorf("there are no numbers; want at least one row and one column")
@@ -43,7 +43,7 @@ func FromRows(rows [][]float64) (Matrix, error) {
 	return m, m.finite("row %d, column %d is %v")
 }
 
-// FromMat copies a matrix of gonum, of finite numbers.
+// FromMat copies a gonum matrix. It must have finite numbers.
 func FromMat(a mat.Matrix) (Matrix, error) {
 	rows, cols := a.Dims()
 	if rows == 0 || cols == 0 {
@@ -58,7 +58,8 @@ func FromMat(a mat.Matrix) (Matrix, error) {
 	return m, m.finite("row %d, column %d is %v")
 }
 
-// FromTensor copies a tensor of the shape [rows, columns] and the type float32 or float64, of finite numbers. It may be a view.
+// FromTensor copies a tensor, or a view, of shape [rows, columns] and type float32 or float64. It must have finite
+// numbers.
 func FromTensor(t tensor.Tensor) (Matrix, error) {
 	shape := t.Shape()
 	switch {
@@ -96,8 +97,9 @@ func (m Matrix) finite(format string) error {
 	return nil
 }
 
-// NewInput joins codes with the levels of their factors, one row for each image. Without factors these are ordinal,
-// called y0, y1, ..., and have the levels from 0 to the largest that occurs.
+// NewInput joins codes with the levels of their factors, one row for each image. If factors is nil, they are ordinal,
+// named y0, y1, ..., with the levels from 0 to the largest that occurs. Errors are those of shapes that differ and of
+// [Input.Validate].
 func NewInput(codes Matrix, levels [][]int, factors []factor.Factor) (*Input, error) {
 	if len(levels) != codes.Rows {
 		return nil, fmt.Errorf("there are levels of %d images and codes of %d; want as many", len(levels), codes.Rows)
@@ -122,8 +124,8 @@ func NewInput(codes Matrix, levels [][]int, factors []factor.Factor) (*Input, er
 	return in, in.Validate()
 }
 
-// AddContinuous adds an ordinal factor of which every image has a value of its own. Metrics of levels see bins of equal
-// width, as [Bin] makes them.
+// AddContinuous adds a continuous ordinal factor, with a value for every image. Metrics of levels see its bins ([Bin]).
+// Errors are those of [Bin], and a number of values other than that of the images.
 func (in *Input) AddContinuous(name string, values []float64, bins int) error {
 	if len(values) != in.Codes.Rows {
 		return fmt.Errorf("factor %q has %d values; want one for each of the %d codes", name, len(values), in.Codes.Rows)

@@ -12,11 +12,11 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// columnShares is R of a matrix of mutual information (Cao et al. 2022, section 3.2), columns of the codes by factors:
+// columnShares returns R (Cao et al. 2022, section 3.2) of the mutual information m of code columns i with factors j:
 //
 //	R_ij = m_ij / sum over i of m_ij
 //
-// Factors that no column tells about, which it lists, have R_ij = 0.
+// Factors without information in any column have R_ij = 0 and are listed as silent.
 func columnShares(m [][]float64) (shares [][]float64, silent []int) {
 	sums := make([]float64, len(m[0]))
 	for _, row := range m {
@@ -40,27 +40,24 @@ func columnShares(m [][]float64) (shares [][]float64, silent []int) {
 	return shares, silent
 }
 
-// MED is the mutual information based entropy disentanglement of Cao et al. 2022,
-// section 3.2. With the mutual information of binned code column i and factor j,
+// MED is the mutual-information-based entropy disentanglement of Cao et al. 2022, section 3.2, at most 1. With the
+// mutual information of binned code column i and factor j,
 //
 //	R_ij = mutual information / its sum over columns,
 //
-// column i scores S_i = 1 - H(R_i / sum_j R_ij), and the value is the mean of the S_i
-// with the weights sum_j R_ij: 1 if every column tells about one factor. By default
-// the entropy H has base K, the number of factors, as in the authors' code; with Log
-// natural it is in nats, as in the paper's equation 2 and appendix F.2, and the least value is
-// 1 - ln K. The authors' code adds 1e-11, the Floor, to every R_ij before it takes the entropy, which of 1000 columns changes
-// S_i by 1e-7.
+// column i scores S_i = 1 - H(R_i / sum_j R_ij), and the value is the mean of the S_i with the weights sum_j R_ij: 1 if
+// every column is informative of one factor only. By default the entropy H has base K, the number of factors, as in the
+// authors' code; with Log natural it is in nats, as in the paper's equation 2 and appendix F.2, and the least value is
+// 1 - ln K. The authors' code adds 1e-11, the Floor, to every R_ij, which changes S_i by 1e-7 for 1000 columns.
 //
-// With TopK (section 3.3) only some columns count: of those that tell most about a factor (by R),
-// the k with the largest S_i, for each factor (fewer if there are fewer; of equal ones
-// the first, with a note). The authors' code takes their rows of R as they are;
-// with Renormalise, R is computed from these columns alone, as the paper defines it.
+// With TopK (section 3.3) only k columns count for each factor: those with the largest S_i of the columns whose largest
+// R_ij is that of the factor (of equal ones the first, with a note). The authors' code keeps their rows of R; with
+// Renormalise, R is computed from these columns alone, as in the paper.
 //
-// Mutual information of a sample is too large, by about (bins-1)(levels-1)/2n nats with n rows: of codes that tell
-// little, and are many, values depend on n. Samples makes it the same for tables of different sizes; the authors' code has 10,000.
+// The mutual information of a sample of n rows is too large by about (bins-1)(levels-1)/2n nats, so that values of many
+// uninformative columns depend on n. Samples fixes n for tables of different sizes; the authors' code has 10,000.
 //
-// A factor that no column tells about has a column of zeros in R, and a note.
+// A factor without information in any column has a column of zeros in R, and a note.
 type MED struct {
 	Histogram   `yaml:",inline"`
 	Entropy     `yaml:",inline"`
@@ -69,7 +66,7 @@ type MED struct {
 	Renormalise bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*MED) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
@@ -95,10 +92,9 @@ func (m *MED) Validate() error {
 // Suits implements Selective.
 func (*MED) Suits(in *Input) error { return wantFactors(in, 2) }
 
-// Compute returns the parts per_column (S_i), weights, and completeness of every
-// factor: 1 - entropy, to the base of the number of columns, of its column of R (with two or more columns).
-// With TopK, selected holds the numbers of the chosen columns, and the parts and the
-// grid R are of these.
+// Compute returns the parts per_column (S_i), weights, and with two or more columns completeness (1 - entropy of each
+// factor's column of R, to the base of the number of columns), and the grid R. With TopK, the part selected has the
+// numbers of the selected columns, and all parts and R are restricted to these.
 func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -153,8 +149,8 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// Select returns the matrix R of all columns, and the columns that are chosen from it, ascending: the
-// best TopK of every factor, or the best two where TopK is 0 (Cao et al. 2022, figure 15).
+// Select returns the matrix R of all columns, and the selected columns, ascending: the TopK best of every factor, or
+// the best two if TopK is 0 (Cao et al. 2022, figure 15). Errors are those of [Metric.Compute].
 func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Grid{}, nil, err
@@ -179,7 +175,7 @@ func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 	return g, columns, nil
 }
 
-// parts adds to a result the scores and weights of columns, from their rows of R.
+// parts sets the value, parts and grid of a result from the rows of R of some columns.
 func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	scores, weights := Part{Name: "per_column"}, Part{Name: "weights"}
 	g := Grid{Name: "R", Values: relative}
@@ -220,11 +216,11 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	r.Grids = append(r.Grids, g)
 }
 
-// tiedNote says that the choice of columns was not clear.
+// tiedNote is the note of a selection of columns that ties decided.
 const tiedNote = "columns are tied; the first of them are chosen"
 
-// best chooses up to TopK columns for every factor, ascending, and says whether
-// others would have been as good. Columns that tell nothing are no factor's.
+// best selects up to TopK columns for every factor, ascending, and reports whether ties decided. Columns without
+// information are never selected.
 func (m *MED) best(relative [][]float64) (columns []int, tied bool) {
 	const rounding = 1e-12
 	scores := make([]float64, len(relative))

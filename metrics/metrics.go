@@ -1,11 +1,10 @@
 // Package metrics measures how well representations separate the factors of
 // variation of their data.
 //
-// A metric is a pure function: it sees codes (one row per image), the levels of the
-// factors of the same images, and a stream of random numbers where it needs one. It
-// never touches a model. The settings structs in [Registry] are the metrics;
-// [Evaluate] runs several of them. Codes come from [FromRows], [FromMat] or [FromTensor], and
-// with the levels of their factors from [NewInput].
+// A metric is a pure function of codes (one row per image), the levels of the factors of the same images, and a stream
+// of random numbers if it draws any. It never touches a model. The settings structs in [Registry] are the metrics;
+// [Evaluate] runs several of them. Codes come from [FromRows], [FromMat] or [FromTensor], and with the levels of their
+// factors from [NewInput].
 package metrics
 
 import (
@@ -17,46 +16,44 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// Input is what a metric measures.
+// Input holds the codes that a metric measures, and what is known of their images.
 type Input struct {
 	Codes   Matrix          // n x d: the representation of n images
 	Levels  []int           // n x k: the levels of their factors, image by image
 	Factors []factor.Factor // k
 
-	// Exact holds, by factor, the value of every image, for ordinal factors that are continuous:
-	// their levels are bins of it (see [Bin]). Metrics of values use it, metrics of levels
-	// the bins. nil: the levels tell all, of one factor or of all of them.
+	// Exact holds, by continuous factor (of kind ordinal), the value of every image; its levels are bins (see [Bin]).
+	// Metrics of values use Exact, metrics of levels the bins. nil, of one factor or of all: the factor has levels
+	// only.
 	Exact [][]float64
 
-	// Hierarchy is that of the codes, TrueHierarchy that of the factors; nil: not known. With
-	// one, columns are laid out as [hierarchy.Hierarchy.Row] does it: categorical dimensions
-	// first, as 1 + the option chosen, then continuous ones, and 0 for what is inactive.
+	// Hierarchy and TrueHierarchy are the hierarchies of the codes and of the factors; nil: not known. With one,
+	// columns have the layout of [hierarchy.Hierarchy.Row]: categorical dimensions first, as 1 + the option chosen,
+	// then continuous ones, and 0 for inactive dimensions.
 	Hierarchy, TrueHierarchy hierarchy.Hierarchy
 
-	// Components holds, by image, the component of the codes that it was found in, or -1 if it was
-	// discarded; Paths the group of dimensions that it truly has. nil: not known; paths are
-	// then told by the categorical factors.
+	// Components holds, by image, the component of its code, or -1 if it was discarded; Paths its path through the true
+	// hierarchy. nil: not known; the categorical factors then determine paths.
 	Components, Paths []int
 
-	// Spaces lists the columns of the parts of a code that a model declares, such as its latent
-	// spheres; nil: not known.
+	// Spaces lists the code columns of each latent space of the model, such as a sphere; nil: not known.
 	Spaces [][]int
 
-	// Explored are the images that Components are of, if they are others than those of the codes; nil: the same.
+	// Explored holds the images from which components were learned, if they are not those of the codes; nil: the same.
 	Explored *Explored
 
 	Stream *rng.Stream // for metrics that draw random numbers; Evaluate sets it
 }
 
-// Explored says in which components images were found that need not be those measured: of a run that
-// holds images out, those that its hierarchy was learned from.
+// Explored holds components and paths of the images from which a hierarchy was learned, where a run measures held-out
+// images.
 type Explored struct {
 	Components []int // as in an Input
 	Paths      []int // as in an Input; nil: not known
 }
 
-// Validate checks that shapes agree, levels are in range and codes are finite.
-// Evaluate calls it; a Metric may rely on it.
+// Validate checks that there are codes and factors, shapes agree, levels are in range and codes are finite. Evaluate
+// calls it; a Metric may rely on it.
 func (in *Input) Validate() error {
 	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
 	switch {
@@ -91,7 +88,7 @@ func (in *Input) Validate() error {
 	return in.validHierarchical()
 }
 
-// Direction says which values of a metric are better.
+// Direction is the direction in which a metric improves.
 type Direction uint8
 
 // The two directions.
@@ -125,7 +122,7 @@ func (d *Direction) UnmarshalText(text []byte) error {
 
 // Metric is a measure with its settings.
 type Metric interface {
-	// Better says which direction of Result.Value is better.
+	// Better returns the direction in which Result.Value improves.
 	Better() Direction
 
 	// Compute measures an input, which it does not change. It is pure: its result depends on the settings, the input and
@@ -139,19 +136,19 @@ type Metric interface {
 	Compute(ctx context.Context, in *Input) (Result, error)
 }
 
-// Bounded is implemented by metrics whose values have bounds; infinite ones are none.
+// Bounded is implemented by metrics whose values are bounded; an infinite bound means none.
 type Bounded interface {
 	Range() (least, most float64)
 }
 
-// Selective is implemented by metrics that not every data set suits.
+// Selective is implemented by metrics that cannot measure every input.
 type Selective interface {
-	// Suits says why an input cannot be measured, from its factors, levels and
-	// number of codes; it does not look at the codes.
+	// Suits returns an error that says why the metric cannot measure an input, judged by its factors, levels and shape.
+	// It does not read the codes.
 	Suits(in *Input) error
 }
 
-// ready checks a metric's settings, its input, that they go together, and that the context has not ended.
+// ready checks the settings of a metric, its input, that the input suits it, and the context.
 func ready(ctx context.Context, m interface {
 	Selective
 	Validate() error
@@ -178,15 +175,14 @@ type Result struct {
 	Notes  []string  `json:"notes,omitempty"` // remarks, such as degenerate codes
 }
 
-// Part is a list of numbers behind a result: one per factor, per code column, ...
+// Part is a list of numbers behind a result, such as one per factor or code column.
 type Part struct {
 	Name   string    `json:"name"`             // "per_subgroup"
 	Labels []string  `json:"labels,omitempty"` // what the values belong to; empty for a single value
 	Values []float64 `json:"values"`
 }
 
-// Grid is a matrix behind a result, such as mutual information of code columns
-// and factors.
+// Grid is a matrix behind a result, such as the mutual information of code columns with factors.
 type Grid struct {
 	Name    string      `json:"name"`
 	Rows    []string    `json:"rows"`
@@ -194,7 +190,7 @@ type Grid struct {
 	Values  [][]float64 `json:"values"` // by row
 }
 
-// Part finds a part by name; nil when there is none.
+// Part returns the values of a part by name; nil if there is none.
 func (r *Result) Part(name string) []float64 {
 	for _, p := range r.Parts {
 		if p.Name == name {
@@ -204,7 +200,8 @@ func (r *Result) Part(name string) []float64 {
 	return nil
 }
 
-// Suits says whether metrics can be computed, as far as that is known before there are codes.
+// Suits returns the error of the first metric that cannot measure an input, as far as that is known before there are
+// codes.
 func Suits(in *Input, choices []Choice) error {
 	for _, c := range choices {
 		if s, ok := c.Value.(Selective); ok {
@@ -216,8 +213,8 @@ func Suits(in *Input, choices []Choice) error {
 	return nil
 }
 
-// ResultNames are the names of the results of choices: those of the metrics, with -2, -3, ... for a metric that
-// comes again, with other options.
+// ResultNames returns the names of the results of choices: those of the metrics, with -2, -3, ... for a repeated
+// metric.
 func ResultNames(choices []Choice) []string {
 	names, count := make([]string, len(choices)), map[string]int{}
 	for i, c := range choices {
@@ -229,14 +226,14 @@ func ResultNames(choices []Choice) []string {
 	return names
 }
 
-// Evaluate computes metrics in order, with the names of [ResultNames]. Every metric draws from its own stream of the
-// seed, so that its value does not depend on which others are computed; one that comes again draws the same.
-// If the context ends, so does the metric that is computed, and the error wraps that of the context.
+// Evaluate validates the input and computes metrics in order, with the names of [ResultNames]. Every metric draws from
+// its own stream of the seed, so that its value does not depend on the others; a repeated metric draws the same
+// numbers. The first error ends it, and names the metric; that of a context that ends wraps ctx.Err().
 func Evaluate(ctx context.Context, in *Input, seed uint64, choices []Choice) ([]Result, error) {
 	return EvaluateWatched(ctx, in, seed, choices, func(int, string) {})
 }
 
-// EvaluateWatched is [Evaluate], and calls watch before every metric.
+// EvaluateWatched is [Evaluate] with a call of watch before every metric.
 func EvaluateWatched(ctx context.Context, in *Input, seed uint64, choices []Choice, watch func(i int, name string)) ([]Result, error) {
 	if err := in.Validate(); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)

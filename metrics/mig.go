@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// informationGap is the gap of one factor y (Chen et al. 2018, section 4.1), from its entropy and its mutual information
-// I with every code column, of which column a has most and b the second most:
+// informationGap is the MIG of one factor y (Chen et al. 2018, section 4.1), from its entropy H(y) and its mutual
+// information I with every code column, largest in column a and second largest in b:
 //
 //	(I(z_a; y) - I(z_b; y)) / H(y)
 func informationGap(information []float64, entropy float64) float64 {
@@ -17,7 +17,7 @@ func informationGap(information []float64, entropy float64) float64 {
 	return gap / entropy
 }
 
-// topGap is the position of the largest value, and its distance from the second largest.
+// topGap returns the index of the largest value, and its difference from the second largest.
 func topGap(values []float64) (best int, gap float64) {
 	for i, v := range values {
 		if v > values[best] {
@@ -38,20 +38,19 @@ func topGap(values []float64) (best int, gap float64) {
 //
 //	(largest - second largest mutual information with a code column) / entropy of the factor
 //
-// from the frequencies of the factors' levels and of binned code columns. It is 1
-// if every factor determines, and is determined by, one bin of one column, and 0 if
-// no column tells more about a factor than the next.
+// from the frequencies of levels and of bins of code columns. It is 1 if the bin of one column determines each factor
+// and all other columns are independent of it, and 0 if the two most informative columns of each factor are equally
+// informative.
 //
-// With Gap factors it is the mean over code columns of (largest - second largest
-// mutual information with a factor) / entropy of the factor that has the largest,
-// which is what table 2 of Zhang and Sugiyama 2024 calls MIG.
+// With Gap factors it is the MIG of table 2 of Zhang and Sugiyama 2024: the mean over code columns of (largest - second
+// largest mutual information with a factor) / entropy of the factor with the largest.
 type MIG struct {
 	Histogram `yaml:",inline"`
 	Gap       Gap `yaml:"gap" doc:"columns (gap between code columns, for every factor) or factors (gap between factors, for every column)"`
 	Reduction `yaml:",inline"`
 }
 
-// Gap says what a mutual information gap is between.
+// Gap names the sides of a mutual information gap.
 type Gap string
 
 // The gaps.
@@ -60,7 +59,7 @@ const (
 	GapFactors Gap = "factors"
 )
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*MIG) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
@@ -113,7 +112,7 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	})
 }
 
-// factorGaps are the gaps between code columns, of every factor that varies.
+// factorGaps returns the gap between code columns of every factor that varies, and notes of the others.
 func (x *information) factorGaps(in *Input) (part Part, notes []string) {
 	part.Name = "per_factor"
 	columns := transposed(x.mutual)
@@ -128,7 +127,7 @@ func (x *information) factorGaps(in *Input) (part Part, notes []string) {
 	return part, notes
 }
 
-// columnGaps are the gaps between factors, of every code column; that of factors that do not vary is 0.
+// columnGaps returns the gap between factors of every code column; 0 if no factor varies.
 func (x *information) columnGaps() Part {
 	part := Part{Name: "per_column"}
 	for c, row := range x.mutual {

@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// modularity is the score of one code column (Ridgeway and Mozer 2018, section 2), from its mutual information m with two or
-// more factors K, and the factor with the most, t:
+// modularity is the score of one code column (Ridgeway and Mozer 2018, section 2), from its mutual information m with K
+// >= 2 factors, largest for factor t, which it returns too:
 //
 //	1 - sum over j != t of m_j^2 / ((K - 1) m_t^2)
 func modularity(row []float64) (best int, value float64) {
@@ -21,7 +21,7 @@ func modularity(row []float64) (best int, value float64) {
 	var others float64
 	for j, v := range row {
 		if j != best {
-			others += v / most * (v / most) // relative: squares of little do not vanish
+			others += v / most * (v / most) // ratios, as squares could underflow
 		}
 	}
 	return best, 1 - others/float64(len(row)-1)
@@ -32,14 +32,13 @@ func modularity(row []float64) (best int, value float64) {
 //
 //	1 - (sum over the other factors of m^2) / ((K - 1) max m^2)
 //
-// where m is the mutual information of the binned column and each of the K factors,
-// and the maximum is over factors. It is 1 if every column tells about one factor
-// only. A column that tells about none counts as 0.
+// where m is the mutual information of the binned column with each of the K factors, and the maximum is over factors.
+// It is 1 if every column is informative of one factor only, and 0 at least. A column without information counts as 0.
 type Modularity struct {
 	Histogram `yaml:",inline"`
 }
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*Modularity) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
@@ -51,7 +50,7 @@ func (m *Modularity) Validate() error { return m.Histogram.validate() }
 // Suits implements Selective.
 func (*Modularity) Suits(in *Input) error { return wantFactors(in, 2) }
 
-// wantFactors says that there are too few factors.
+// wantFactors returns an error if there are fewer than least factors.
 func wantFactors(in *Input, least int) error {
 	if k := len(in.Factors); k < least {
 		return fmt.Errorf("there is %d factor; want at least %d", k, least)
@@ -59,9 +58,8 @@ func wantFactors(in *Input, least int) error {
 	return nil
 }
 
-// Compute returns the parts per_column, and per_factor: the mean over the columns
-// that tell most about the factor (0 if there is none). The grid is
-// mutual_information, in nats.
+// Compute returns the parts per_column and per_factor (mean over the columns whose mutual information is largest for
+// the factor, 0 if there are none), and the grid mutual_information, in nats.
 func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

@@ -14,13 +14,13 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// oracle is codes whose worth is known.
+// oracle is an input with known quality of its codes.
 type oracle struct {
 	name string
 	in   *Input
 }
 
-// oracles are encoders of the same factors, turning in turn where kind is circular.
+// oracles returns encoders of the same factors, on circles if kind is circular.
 func oracles(kind factor.Kind) []oracle {
 	factors := ordinals(4, 5, 6)
 	for j := range factors {
@@ -82,7 +82,7 @@ func oracles(kind factor.Kind) []oracle {
 	}
 }
 
-// edges are inputs that few metrics can measure.
+// edges returns inputs that few metrics can measure.
 func edges() []oracle {
 	column := func(l []int, z []float64) { z[0] = float64(l[0]) }
 	one := gridInput(ordinals(1, 1), 2, func(_ []int, z []float64) { z[0], z[1] = 3, -4 })
@@ -110,8 +110,8 @@ func attempt(name string, in *Input) (Result, error) {
 	return m.Compute(ctx, &mine)
 }
 
-// Every metric gives a finite value or says what it wants, for any codes; the same value
-// on any number of threads; and perfect codes are no worse than constant or random ones.
+// Every metric returns a finite value or an error that says what it wants, for any codes; the same value on any number
+// of threads; and perfect codes are no worse than constant or random ones.
 func TestOracles(t *testing.T) {
 	for _, e := range Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func oracleValue(t *testing.T, name string, o oracle) (float64, bool) {
 	return r.Value, true
 }
 
-// wellSaid wants an error that says what would be right.
+// wellSaid checks that an error says what would be right.
 func wellSaid(t *testing.T, name string, err error) {
 	t.Helper()
 	var missing Missing

@@ -6,24 +6,21 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// plane projects n points of d dimensions (z, which it may change) to two. The
-// rank is the number of components, at most 2, whose standard deviation exceeds the
-// tolerance; the others are 0. near says that the third has nearly the standard deviation of
-// the second, so that the plane is arbitrary.
+// plane projects n points z of d dimensions, which it may change, on two principal components and scales these.
+// Components whose standard deviation is within the tolerance become 0.
 type plane func(z []float64, n, d int, tolerance float64) (p projection, err error)
 
-// projection is points on principal components.
+// projection holds points on two principal components.
 type projection struct {
 	points [][2]float64
-	rank   int
-	near   bool
+	rank   int  // components, at most 2, that are not 0
+	near   bool // the third component has nearly the standard deviation of the second: the plane is arbitrary
 }
 
-// nearly is the ratio of standard deviations of neighbouring components below which it is
-// arbitrary which of them is the first.
+// nearly is the ratio of standard deviations of consecutive components below which their order is arbitrary.
 const nearly = 1.1
 
-// nearAfter says whether the k-th standard deviation is nearly the next one.
+// nearAfter reports whether the k-th standard deviation is nearly the next one.
 func nearAfter(sigma []float64, k int, tolerance float64) bool {
 	return len(sigma) > k && sigma[k] > tolerance && sigma[k-1] < nearly*sigma[k]
 }
@@ -49,8 +46,7 @@ func standardisedWhitenedPlane(z []float64, n, d int, tolerance float64) (projec
 	return project(z, n, d, tolerance, func(s float64) float64 { return 1 / (math.Sqrt2 * s * population) })
 }
 
-// project is a plane whose components are scaled by a factor that follows from
-// their standard deviation.
+// project is a plane that scales a component of standard deviation sigma by factor(sigma).
 func project(z []float64, n, d int, tolerance float64, factor func(sigma float64) float64) (projection, error) {
 	c, err := geometry.PCA(z, d)
 	if err != nil {
@@ -75,8 +71,8 @@ func project(z []float64, n, d int, tolerance float64, factor func(sigma float64
 	return p, nil
 }
 
-// standardise divides centred columns by their population standard deviation;
-// columns within the tolerance become 0. It returns a tolerance for the result.
+// standardise divides centred columns by their population standard deviation; columns within the tolerance become 0. It
+// returns the tolerance for standardised columns.
 func standardise(z []float64, n, d int, tolerance float64) float64 {
 	for j := range d {
 		var sum float64
@@ -94,7 +90,7 @@ func standardise(z []float64, n, d int, tolerance float64) float64 {
 	return 1e-12
 }
 
-// search finds how often points turn while a circular factor turns once.
+// search finds the turns w of points per turn of a circular factor.
 type search struct {
 	points [][2]float64
 	rank   int
@@ -111,8 +107,7 @@ func newSearch(points [][2]float64, rank, size, inner, omega int) *search {
 	for l := range size {
 		s.sin[l], s.cos[l] = math.Sincos(2 * math.Pi * float64(l) / float64(size))
 	}
-	// turning keeps lengths: dispersion = mean |p|^2 - |mean of the turned p|^2,
-	// and the latter needs the sum of each level alone
+	// turning keeps lengths: dispersion = mean |p|^2 - |mean of turned p|^2, from the sums over each level
 	sums := make([][2]float64, size)
 	var square float64
 	for i, p := range points {
@@ -136,7 +131,7 @@ func newSearch(points [][2]float64, rank, size, inner, omega int) *search {
 	return s
 }
 
-// back turns a point of a level back by so many turns of the factor.
+// back turns a point of a level back by turns times its angle.
 func (s *search) back(p [2]float64, level, turns int) (x, y float64) {
 	sin, cos := s.angle(level, turns)
 	return turnBack(p, sin, cos)
@@ -151,7 +146,8 @@ func (s *search) angle(level, turns int) (sin, cos float64) {
 	return s.sin[at], s.cos[at]
 }
 
-// dispersion is D_k for |omega| = w, the lesser of w and -w turns: by [turnedScatter], exact near 0, and not by sums as the curve.
+// dispersion is D_k for |omega| = w, the lesser of w and -w turns: by [turnedScatter], which is exact near 0 where the
+// curve is not.
 func (s *search) dispersion(w int) float64 {
 	least := math.Inf(1)
 	for _, turns := range []int{w, -w} {

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/gbt"
 )
 
-// maxClasses is the number of whole numbers above which a column is no longer categorical.
+// maxClasses is the largest number of distinct whole numbers of a categorical column.
 const maxClasses = 10
 
 // predictor is a factor or a code column.
@@ -21,7 +21,7 @@ type predictor struct {
 	order  []int     // rows by value
 }
 
-// predictors are the factors and the code columns, of chosen rows.
+// predictors returns the factors and the code columns, restricted to some rows.
 func (in *Input) predictors(rows []int) (factors, codes []*predictor, err error) {
 	for j, f := range in.Factors {
 		all, values := in.FactorValues(j), make([]float64, len(rows))
@@ -65,8 +65,8 @@ func newPredictor(column int, values []float64) (*predictor, error) {
 	return p, nil
 }
 
-// predict is the R^2, or the accuracy, of trees that estimate one column from another on
-// some rows, of which there are count. Of these, the first quarter in a random order tests.
+// predict returns the R^2, or for a categorical column the accuracy, of trees that predict column to from column from
+// on count of the rows. The first quarter of these in order tests, the others train.
 func predict(ctx context.Context, from, to *predictor, rows []bool, count int, order []int) (float64, error) {
 	if count < 2 {
 		return 0, nil
@@ -117,12 +117,12 @@ func predict(ctx context.Context, from, to *predictor, rows []bool, count int, o
 	return test.determination(func(i int) float64 { return predicted[groups[i]] }), nil
 }
 
-// sample is a list of rows, ascending in x.
+// sample is a list of pairs (x, y), ascending in x.
 type sample struct{ x, y []float64 }
 
 func (s *sample) add(x, y float64) { s.x, s.y = append(s.x, x), append(s.y, y) }
 
-// single says whether all y are equal.
+// single reports whether all y are equal.
 func (s *sample) single() bool {
 	for _, y := range s.y {
 		if y != s.y[0] {
@@ -132,7 +132,7 @@ func (s *sample) single() bool {
 	return true
 }
 
-// determination is the coefficient of determination of estimates of y.
+// determination returns R^2 = 1 - sum (y - estimate)^2 / sum (y - mean)^2.
 func (s *sample) determination(estimate func(i int) float64) float64 {
 	mean, residual, variance := factor.Mean.Of(s.y), 0.0, 0.0
 	for i, y := range s.y {
@@ -140,13 +140,13 @@ func (s *sample) determination(estimate func(i int) float64) float64 {
 		residual += e * e
 		variance += (y - mean) * (y - mean)
 	}
-	if variance == 0 { // too small for its square
+	if variance == 0 { // the squares underflow
 		return 1
 	}
 	return 1 - residual/variance
 }
 
-// categorical says whether a column has whole numbers, and few, on some rows.
+// categorical reports whether a column has at most maxClasses distinct values on some rows, all whole numbers.
 func categorical(p *predictor, rows []bool) bool {
 	found := make([]float64, 0, maxClasses)
 	for i, in := range rows {

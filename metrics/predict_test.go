@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// pick is some values of a column.
+// pick returns some values of a column.
 func pick(rows []int, of []float64) (values []float64) {
 	for _, i := range rows {
 		values = append(values, of[i])
@@ -20,7 +20,7 @@ func pick(rows []int, of []float64) (values []float64) {
 	return values
 }
 
-// distinct are the different values of a list, and whether all are whole.
+// distinct returns the distinct values of a list, and whether all are whole.
 func distinct(values []float64) (different []float64, whole bool) {
 	whole = true
 	for _, v := range values {
@@ -40,7 +40,7 @@ func tableOf(t *testing.T, column []float64) *gbt.Columns {
 	return c
 }
 
-// slowPredict is the score by its definition, with trees of a table of one column.
+// slowPredict computes the score by its definition, with trees of a table of one column.
 func slowPredict(t *testing.T, from, to []float64, rows []bool, order []int) float64 {
 	t.Helper()
 	var chosen []int

@@ -10,38 +10,37 @@ import (
 	"github.com/unravel-ml/unravel/hierarchy"
 )
 
-// bothWays is how well a factor V and a code column Z predict each other (Ross and Doshi-Velez 2021, equation 2), from the
-// coefficients of determination of both predictions:
+// bothWays is the R2 of a factor V and a code column Z in both directions (Ross and Doshi-Velez 2021, equation 2), from
+// the coefficients of determination of the two predictions:
 //
 //	R2(V <-> Z) = sqrt(max(0, R2(V -> Z)) max(0, R2(Z -> V)))
 func bothWays(toCode, toFactor float64) float64 { return math.Sqrt(max(0, toCode) * max(0, toFactor)) }
 
-// R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3: the
-// mean over factors V of the best of all code columns Z of
+// R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3, 0 to 1: the mean over factors V
+// of the maximum over code columns Z of
 //
 //	R2(V <-> Z) = sqrt(max(0, R2(V -> Z)) max(0, R2(Z -> V)))
 //
-// where R2(X -> Y) is the mean coefficient of determination, on a quarter of the rows, of
-// boosted trees that estimate Y from X alone, fitted to the other rows, over random splits.
-// If Y is categorical, of whole numbers of which there are at most 10, the trees are a
-// classifier and R2 its accuracy. The trees are those of package gbt: 100 rounds, depth 3; they
-// are blind to differences of 1e-7 and less in X. As in the code of that paper, R2 is
-// 1 if Y has a single value in either part, and 0 if there are fewer than two rows.
+// where R2(X -> Y) is the mean over random splits of the coefficient of determination, on a quarter of the rows, of
+// boosted trees that predict Y from X alone, fitted to the other rows. If Y is categorical (at most 10 values, all
+// whole numbers), the trees are a classifier and R2 is its accuracy. The trees have 100 rounds and depth 3; they do not
+// see differences of 1e-7 and less in X. As in the code of that paper, R2 is 1 if Y has a single value in either part,
+// and 0 with fewer than two rows.
 //
 // It is 1 if every factor has a code column that is a bijection of it.
 type R4 struct {
 	Predictions `yaml:",inline"`
 }
 
-// R4C is R4 of hierarchical codes (Ross and Doshi-Velez 2021, equation 5): the mean over
-// factors V of S(V, g) of the outermost group g of code columns, on the rows where V is
-// active, which it is where its absolute value is above 1e-10. On some rows,
+// R4C is R4 of hierarchical codes (Ross and Doshi-Velez 2021, equation 5), 0 to 1: the mean over factors V of S(V, g)
+// of the outermost group g of code columns, on the rows where V is active (its absolute value is above 1e-10). On given
+// rows,
 //
 //	S(V, g) = the largest, over columns Z of g, of R2(V <-> Z) and, if Z is categorical,
 //	          sum over options o of Z of S(V, o), on the rows that chose o, weighted by their number
 //
-// and 0 for an empty group. The weights are parts of all rows that chose an option of Z. Of flat
-// codes and factors without inactive values it is R4.
+// and 0 for an empty group. The weights are fractions of the rows that chose an option of Z. For flat codes and factors
+// without inactive values it equals R4.
 //
 // The code columns are those of Input.Hierarchy, laid out for metrics (see
 // [hierarchy.Hierarchy.Row]).
@@ -49,7 +48,7 @@ type R4C struct {
 	Predictions `yaml:",inline"`
 }
 
-// Predictions says how boosted trees are fitted and tested.
+// Predictions sets the splits and rows of boosted trees.
 type Predictions struct {
 	Splits  int `yaml:"splits" doc:"number of random splits of the rows, 3/4 to train and 1/4 to test"`
 	Samples int `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: all rows"`
@@ -58,13 +57,13 @@ type Predictions struct {
 // The largest settings.
 const maxPredictionSplits = 1000
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*R4) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
 func (*R4) Range() (least, most float64) { return 0, 1 }
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*R4C) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
@@ -81,7 +80,7 @@ func (p *Predictions) Validate() error {
 	return nil
 }
 
-// Suits implements Selective: every input has an R4.
+// Suits implements Selective: R4 measures every input.
 func (*R4) Suits(*Input) error { return nil }
 
 // Suits implements Selective.
@@ -101,9 +100,8 @@ func (m *R4) Compute(ctx context.Context, in *Input) (Result, error) {
 	return m.compute(ctx, in, flat, names, false)
 }
 
-// Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor,
-// r2_from_code and rows of columns and factors, of the rows where the factor is active and the
-// column's group open.
+// Compute returns the part per_factor, and the grids r2 (both ways), r2_from_factor, r2_from_code and rows of columns
+// and factors, on the rows where the factor is active and the column's group is chosen.
 func (m *R4C) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -147,7 +145,7 @@ func (p *Predictions) compute(ctx context.Context, in *Input, h hierarchy.Hierar
 	return r, nil
 }
 
-// sample chooses rows.
+// sample returns all rows, or Samples random ones and a note.
 func (p *Predictions) sample(in *Input) (rows []int, notes []string) {
 	n := in.Codes.Rows
 	if p.Samples == 0 || n <= p.Samples {
@@ -160,7 +158,7 @@ func (p *Predictions) sample(in *Input) (rows []int, notes []string) {
 	return in.Stream.Perm(n)[:p.Samples], []string{fmt.Sprintf("of %d of %d rows", p.Samples, n)}
 }
 
-// permutations are the orders of the rows by split: of any part of the rows, the first quarter tests.
+// permutations returns a random order of n rows for every split; the first quarter of any subset tests.
 func (p *Predictions) permutations(in *Input, n int) [][]int {
 	orders := make([][]int, p.Splits)
 	for s := range orders {
@@ -181,10 +179,10 @@ type comparison struct {
 	chosen  []int           // rows that chose it
 }
 
-// both is R2 both ways.
+// both returns R2(V <-> Z).
 func (c *comparison) both() float64 { return bothWays(c.toCode, c.toFactor) }
 
-// best is the score of a group of columns.
+// best returns S(V, g) of a group of columns.
 func best(group []*comparison) (score float64) {
 	for _, c := range group {
 		score = max(score, c.both())
@@ -200,7 +198,7 @@ func best(group []*comparison) (score float64) {
 	return score
 }
 
-// comparisons collects all of them, so that they can run at the same time.
+// comparisons lists all comparisons, so that they can run concurrently.
 type comparisons struct {
 	codes                                        []*predictor
 	categorical, nextCategorical, nextContinuous int // columns
@@ -208,7 +206,7 @@ type comparisons struct {
 	list                                         []*comparison // by factor, and within it in pre-order
 }
 
-// group compares the current factor with the columns of a group on some rows.
+// group lists the comparisons of the current factor with the columns of a group on some rows.
 func (b *comparisons) group(h hierarchy.Hierarchy, rows []bool) (group []*comparison) {
 	count := 0
 	for _, in := range rows {
@@ -241,7 +239,7 @@ func (b *comparisons) group(h hierarchy.Hierarchy, rows []bool) (group []*compar
 	return group
 }
 
-// run fits and tests trees, of every comparison both ways for each split.
+// run fits and tests the trees of every comparison, both ways and for each split.
 func (b *comparisons) run(ctx context.Context, orders [][]int) error {
 	splits := len(orders)
 	scores := make([]float64, 2*splits*len(b.list))
@@ -264,7 +262,7 @@ func (b *comparisons) run(ctx context.Context, orders [][]int) error {
 	return nil
 }
 
-// result lists the comparisons by column and factor.
+// result returns the grids of the comparisons, by column and factor.
 func (b *comparisons) result(in *Input, names []string, conditional bool) Result {
 	values := map[string]func(c *comparison) float64{
 		"r2":             (*comparison).both,

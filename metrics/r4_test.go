@@ -23,7 +23,7 @@ var (
 	none = hierarchy.Hierarchy{}
 )
 
-// exactRows is an input of n rows, of which each has factors v and codes z.
+// exactRows returns an input of n rows with factors v and codes z.
 func exactRows(t testing.TB, n, k, d int, row func(s *rng.Stream, v, z []float64)) *Input {
 	t.Helper()
 	stream := rng.New(4, "rows")
@@ -78,7 +78,7 @@ func TestR4Oracles(t *testing.T) {
 	}
 }
 
-// Few rows: by the definition none tells nothing, and parts with a single value tell all.
+// Few rows: by definition the score is 0 without rows, and 1 for parts with a single value.
 func TestR4FewRows(t *testing.T) {
 	for n, want := range map[int]float64{1: 0, 2: 1, 3: 1, 4: 1} {
 		in := exactRows(t, n, 1, 2, func(s *rng.Stream, v, z []float64) { v[0], z[0] = s.Float64(), s.Float64() })
@@ -277,7 +277,7 @@ func BenchmarkR4(b *testing.B) {
 	}
 }
 
-// A factor that is there for one kind of image only, and a code that follows it there.
+// A factor that is active for one kind of image only, and a code that follows it.
 func ExampleR4C() {
 	in := &Input{
 		Factors: []factor.Factor{{Name: "kind", Size: 3}, {Name: "size", Size: 9}},

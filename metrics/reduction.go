@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// Reduction takes principal components in place of code columns, as Cao et al. 2022, section 5.1, do
-// for metrics of gaps between columns, where they compare codes of 1000 columns with others of 10, which stay as they are.
+// Reduction replaces code columns by principal components, as Cao et al. 2022, section 5.1, do for metrics of gaps
+// between columns, to compare codes of 1000 columns with codes of 10. Narrower codes stay unchanged.
 type Reduction struct {
 	Components int `yaml:"components" doc:"number of principal components to measure instead of the columns, if there are more columns; 0: the columns"`
 }
@@ -20,7 +20,7 @@ func (m Reduction) validate() error {
 	return nil
 }
 
-// columns is how many columns are measured.
+// columns returns the number of columns that are measured.
 func (m Reduction) columns(in *Input) int {
 	if m.Components == 0 {
 		return in.Codes.Cols
@@ -31,7 +31,7 @@ func (m Reduction) columns(in *Input) int {
 // reduces reports whether there are more columns than components.
 func (m Reduction) reduces(in *Input) bool { return m.Components > 0 && in.Codes.Cols > m.Components }
 
-// reduced measures an input, or its components, whose names are then pc0, pc1, ...
+// reduced measures an input, or its components, which are then named pc0, pc1, ...
 func (m Reduction) reduced(in *Input, measure func(in *Input) (Result, error)) (Result, error) {
 	components, err := m.reduce(in)
 	if err != nil {
@@ -59,7 +59,7 @@ func (m Reduction) reduce(in *Input) (*Input, error) {
 	return &reduced, reduced.Validate()
 }
 
-// rename calls rows of matrices and parts that are components pc0, pc1, ... in place of z0, z1, ...
+// rename replaces the column names z0, z1, ... of a result by pc0, pc1, ...
 func (m Reduction) rename(r *Result) {
 	names := func(labels []string) {
 		for i := range labels {

@@ -176,11 +176,10 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	},
 }}
 
-// FastNames are the metrics that cost a few milliseconds for ten thousand codes: no more
-// than training on a few hundred images.
+// FastNames lists the metrics that take a few milliseconds for 10,000 codes, like training on a few hundred images.
 func FastNames() []string { return []string{"dlsbd", "variance", "mig", "modularity", "med"} }
 
-// Fast returns those of FastNames that suit an input, with their defaults.
+// Fast returns the metrics of FastNames that suit an input, with their defaults.
 func Fast(in *Input) []Choice {
 	var list []Choice
 	for _, name := range FastNames() {
@@ -210,14 +209,13 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 // EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Metric](c)) }
 
-// ConfigType says what can be chosen.
+// ConfigType describes the possible choices.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
-// Register adds a metric of one's own, which a config can then name. A program calls it before it
-// reads a config; a second one of a name is an error.
+// Register adds a metric, which a config can then name. Call it before reading a config. A repeated name is an error.
 func Register(e registry.Entry[Metric]) error { return Registry.Register(e) }
 
-// Named returns a metric by name with its defaults.
+// Named returns a metric with its defaults; an unknown name is an error.
 func Named(name string) (Choice, error) {
 	c, err := Registry.Named(name)
 	return Choice(c), err

@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/linear"
 )
 
-// rocAreas returns the mean over levels of the area under the ROC curve of the level's
-// probability, over those levels of the model that some rows, but not all, have, and their number.
+// rocAreas returns [explicitness] of the probabilities that a model predicts: the mean area over the levels with rows
+// of both kinds, and the number of these levels.
 func rocAreas(ctx context.Context, model *linear.Logistic, x []float64, labels []int) (mean float64, levels int, err error) {
 	n, k := len(labels), len(model.Classes)
 	d := len(x) / n
@@ -41,10 +41,10 @@ func rocAreas(ctx context.Context, model *linear.Logistic, x []float64, labels [
 // are monotone, so their high bits index a table of places: faster than binary search.
 type places struct {
 	values []float64 // distinct
-	before []int32   // how many numbers are below each of values, and at the end all
+	before []int32   // how many numbers are below each of values; last: all
 	least  uint64
 	shift  int
-	start  []int32 // by bits: the first of values that has these or larger ones
+	start  []int32 // by high bits: the first of values with these or larger bits
 }
 
 // maxPlaces bounds the table of bits.

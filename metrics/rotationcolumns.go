@@ -8,11 +8,12 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// sameRotation is the distance of matrix elements up to which rotations count as the same: float32 and four digits of text.
+// sameRotation is the distance of matrix elements up to which rotations are equal, for float32 and text of few digits.
 const sameRotation = 1e-5
 
-// AddRotations adds a factor of rotations in space, one for each row of the codes: 9 numbers, a matrix row by row, or 4, a
-// quaternion with its real part first. Equal rotations are one level.
+// AddRotations adds a categorical factor of rotations in space, one for each row of the codes: 9 numbers (a matrix, row
+// by row) or 4 (a quaternion of any length, real part first). Equal rotations share a level. Errors: another shape, a
+// matrix that is no rotation, and a quaternion of zeros.
 func (in *Input) AddRotations(m Matrix) error {
 	if m.Rows != in.Codes.Rows || m.Cols != 9 && m.Cols != 4 {
 		return fmt.Errorf("rotations have shape [%d %d]; want [%d 3 3] or [%d 9], matrices, or [%d 4], quaternions", m.Rows, m.Cols, in.Codes.Rows, in.Codes.Rows, in.Codes.Rows)
@@ -50,7 +51,7 @@ func (in *Input) AddRotations(m Matrix) error {
 	return nil
 }
 
-// rotation is the matrix of 9 numbers, or of a quaternion of any length.
+// rotation returns the matrix of 9 numbers, or of a quaternion of any length.
 func rotation(v []float64) (g [9]float64, err error) {
 	if len(v) == 9 {
 		copy(g[:], v)

@@ -43,11 +43,10 @@ func rotationScatter(points []float64, rotation func(i int) *[9]float64) float64
 	return sum / float64(n)
 }
 
-// alignment finds the representation Q g Q^T of rotations g that lets points p = p(g) come
-// closest to g^T-invariance: Q in O(3) with the largest |m|, the mean m of g^T Q^T p. With the
-// moments S_ijk, the means of g_ji p_k, it is m_i = sum_jk Q_kj S_ijk. For a direction e of m
-// the best Q is the polar factor of N_kj = sum_i e_i S_ijk, and the direction of m the best e for
-// Q; neither step lowers |m|. It starts from 26 directions.
+// alignment returns the Q in O(3) with the largest |m|, where m is the mean over rotations g of g^T Q^T p(g): the
+// representation Q g Q^T by which points p turn most nearly. With the moments S_ijk, the means of g_ji p_k, m_i =
+// sum_jk Q_kj S_ijk. For a direction e of m, the best Q is the polar factor of N_kj = sum_i e_i S_ijk; for Q, the best
+// e is the direction of m. Neither step lowers |m|; they start from 26 directions.
 func alignment(s *[27]float64) (q [9]float64) {
 	best := -1.0
 	for code := range 27 {
@@ -100,7 +99,7 @@ func polar(s *[27]float64, e [3]float64) (q [9]float64, ok bool) {
 	return q, true
 }
 
-// aligned is m of a Q.
+// aligned returns the mean m for a given Q.
 func aligned(s *[27]float64, q *[9]float64) (m [3]float64) {
 	for i := range 3 {
 		for j := range 3 {
@@ -112,7 +111,7 @@ func aligned(s *[27]float64, q *[9]float64) (m [3]float64) {
 	return m
 }
 
-// addMoments adds to s those of one point.
+// addMoments adds the weighted moments of one point p with rotation g to s.
 func addMoments(s *[27]float64, g *[9]float64, p []float64, weight float64) {
 	for i := range 3 {
 		for j := range 3 {

@@ -12,27 +12,25 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// sampling is a set of codes whose group elements are known, but are not a grid: some are
-// missing or repeated. It is what [torus] is for a grid. Per object and factor k, the codes
-// are modelled as
+// sampling holds codes with known group elements that do not form a grid: some are missing or repeated. It replaces
+// [torus]. Per object and factor k, the codes are modelled as
 //
 //	z = B u(g_k) + f(other factors) + noise,
 //
-// where u are the harmonics of the group element: cosine and sine of w times an angle, or the
-// nine numbers of a rotation. B is the least-squares fit within rows that share the other
-// factors, so that f may be anything. Mean and covariance of B u are taken over all levels
-// of the factor, whichever the sample has, and the noise is scaled to what the mean over all
-// levels would leave of it. On a grid this is the computation of [torus], to rounding; perfect
-// codes score 0 wherever B is determined.
+// where u are the harmonics of the group element: cosine and sine of w times an angle, or the nine elements of a
+// rotation. B is the least-squares fit within rows that share the other factors, so that f is arbitrary. Mean and
+// covariance of B u are those over all levels of the factor, also levels without rows; the noise is scaled as if the
+// mean over all levels had been subtracted. On a grid this equals the computation of [torus], to rounding; perfect
+// codes score 0 wherever the rows determine B.
 type sampling struct {
 	in      *Input
 	moving  []int    // factors that turn
 	objects [][]int  // rows of each object
 	names   []string // of the objects
-	left    int      // objects with too few rows
+	left    int      // number of objects left out, with too few rows
 }
 
-// Levels of a factor that an object needs, of those the factor has, to be measured.
+// The smallest number of distinct levels of an object that is measured, or all levels of a factor with fewer.
 const (
 	leastAngles    = 5
 	leastRotations = 20
@@ -81,7 +79,7 @@ func newSampling(in *Input, together bool) (*sampling, error) {
 	return s, nil
 }
 
-// measurable says why the rows of an object do not determine how its codes turn.
+// measurable returns an error if the rows of an object do not determine how its codes turn.
 func (s *sampling) measurable(rows []int) error {
 	k := len(s.in.Factors)
 	for _, j := range s.moving {
@@ -103,7 +101,7 @@ func (s *sampling) measurable(rows []int) error {
 	return nil
 }
 
-// group numbers the combinations of levels of some factors, in the order of these levels, over some rows (nil: all).
+// group numbers the combinations of levels of some factors, in lexicographic order, over some rows (nil: all).
 func (in *Input) group(factors, rows []int) (ids []int, count int) {
 	k := len(in.Factors)
 	n := len(rows)
@@ -139,20 +137,19 @@ func (in *Input) group(factors, rows []int) (ids []int, count int) {
 	return ids, len(order)
 }
 
-// orbit is the codes of one object while one factor turns.
+// orbit holds the rows of one object whose codes show how one factor turns.
 type orbit struct {
 	factor  factor.Factor
 	rows    []int
 	levels  []int     // of the factor, by row
-	effects [][]int   // groups of rows whose means are subtracted: by all other factors, or by each of them
-	counts  []int     // groups of each
+	effects [][]int   // groupings of the rows, by all other factors together or by each; group means are subtracted
+	counts  []int     // number of groups, by grouping
 	weights []float64 // by row, with mean 1
-	redrawn bool      // weights are random: means take the same part of noise once more
+	redrawn bool      // bootstrap weights: subtracted means take the same fraction of the noise once more
 }
 
-// orbit groups rows by all other factors. Where less than half of the rows share these with
-// another row, it takes the sum of an effect of every other factor instead. Rows that share
-// them with no other row say nothing, and are left out.
+// orbit groups rows by all other factors and leaves out rows alone in their group. If that leaves fewer than half of
+// the rows, it keeps all and groups by each other factor, for a sum of effects.
 func (s *sampling) orbit(rows []int, factor int) *orbit {
 	k := len(s.in.Factors)
 	var others []int
@@ -192,7 +189,7 @@ func (s *sampling) orbit(rows []int, factor int) *orbit {
 	return o
 }
 
-// freedom is the part of noise that subtracting the effects leaves.
+// freedom returns the fraction of the noise that remains after subtracting the effects.
 func (o *orbit) freedom() float64 {
 	taken := 1
 	for _, c := range o.counts {
@@ -201,8 +198,8 @@ func (o *orbit) freedom() float64 {
 	return 1 - float64(taken)/float64(len(o.rows))
 }
 
-// subtract subtracts from rows of d numbers the effects of the other factors, by weighted
-// least squares: the means of one grouping, or those of several in turns until they are 0.
+// subtract removes the effects of the other factors from rows x of d numbers, by weighted least squares: the group
+// means of one grouping, or of several in turn until they vanish.
 func (o *orbit) subtract(x []float64, d int) {
 	const sweeps = 2000
 	for range sweeps {
@@ -229,15 +226,15 @@ func (o *orbit) subtract(x []float64, d int) {
 	}
 }
 
-// harmonics are those of the factor's levels, h numbers each, less their mean over all levels, and their
-// second moments over all levels.
+// harmonics holds the harmonics of a factor's levels, h numbers each, minus their mean over all levels, and their
+// second moments.
 type harmonics struct {
 	h       int
 	values  []float64 // by level
 	moments []float64 // h x h
 }
 
-// harmonicsOf returns the harmonics of turns w of a circle, or those of rotations.
+// harmonicsOf returns the harmonics of a circle for w turns, or those of rotations.
 func harmonicsOf(f factor.Factor, w int) *harmonics {
 	u := &harmonics{h: 2}
 	if f.Rotations != nil {
@@ -249,14 +246,14 @@ func harmonicsOf(f factor.Factor, w int) *harmonics {
 			continue
 		}
 		angle := float64(w) * f.Angle(l)
-		if f.Angles == nil { // exact where turns come back to a level
+		if f.Angles == nil { // exact at angles of levels
 			angle = f.Angle(w * l % f.Size)
 		}
 		sin, cos := math.Sincos(angle)
 		u.values = append(u.values, cos, sin)
 	}
 	u.moments = make([]float64, u.h*u.h)
-	if f.Angles != nil { // the levels are some angles of a whole circle
+	if f.Angles != nil { // the levels are a sample of the circle: use its moments
 		if w != 0 {
 			u.moments[0], u.moments[3] = 0.5, 0.5
 		} else {
@@ -282,13 +279,13 @@ func harmonicsOf(f factor.Factor, w int) *harmonics {
 	return u
 }
 
-// fitted is the model of an orbit: codes less the effects of other factors are B^T u + noise.
+// fitted is the model of an orbit: codes minus the effects of other factors = B^T u + noise.
 type fitted struct {
 	b     []float64 // h x d
 	noise []float64 // rows x d, scaled
 }
 
-// fit fits codes z, rows x d, from which effects are subtracted already.
+// fit fits the model to codes z, rows x d, without the effects of other factors.
 func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 	n, h := len(o.rows), u.h
 	x := make([]float64, n*h)
@@ -315,7 +312,7 @@ func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 	eigen.VectorsTo(&vectors)
 	f := &fitted{b: make([]float64, h*d), noise: slices.Clone(z)}
 	for e, value := range eigen.Values(nil) {
-		if value <= 1e-10*float64(n) { // the rows do not tell
+		if value <= 1e-10*float64(n) { // the rows do not determine this direction
 			continue
 		}
 		for j := range d {
@@ -345,7 +342,7 @@ func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 	return f, nil
 }
 
-// components are the principal components of B^T u + noise over all levels.
+// components returns the principal components of B^T u + noise over all levels.
 func (o *orbit) components(f *fitted, d int, u *harmonics) (*geometry.Components, error) {
 	n := len(o.rows)
 	var root mat.EigenSym

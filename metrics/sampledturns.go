@@ -25,7 +25,7 @@ func turnedApart(f factor.Factor, m []float64, w int) float64 {
 	return min(same, other) / 4
 }
 
-// notes are remarks about the sample.
+// notes returns the remarks on rows and objects left out.
 func (s *sampling) notes() (notes []string) {
 	if n := len(s.objects) + s.left; s.left > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d objects have too few rows and are left out", s.left, n))
@@ -48,14 +48,14 @@ func (s *sampling) notes() (notes []string) {
 	return notes
 }
 
-// dispersion is D_k of an orbit with given turns.
+// dispersion is the D_k of an orbit for given turns.
 type dispersion struct {
 	value float64
 	rank  int
 	near  bool
 }
 
-// sampled measures every object of a sample along one factor.
+// sampled measures D_k of every object of a sample, for one factor.
 func (m turning) sampled(ctx context.Context, codes Matrix, s *sampling, factor int) (*measured, error) {
 	n := len(s.objects)
 	r := &measured{values: make([]float64, n), turns: make([]float64, n)}
@@ -103,7 +103,7 @@ func (m turning) sampled(ctx context.Context, codes Matrix, s *sampling, factor 
 	return r, nil
 }
 
-// count adds an object to the remarks.
+// count counts an object of the given rank for the notes.
 func (s *measured) count(rank int, near bool) {
 	switch rank {
 	case 0:
@@ -116,7 +116,7 @@ func (s *measured) count(rank int, near bool) {
 	}
 }
 
-// centred returns the codes of an orbit less the effects of other factors.
+// centred returns the codes of an orbit minus the effects of other factors.
 func (o *orbit) centred(codes Matrix) []float64 {
 	z := make([]float64, 0, len(o.rows)*codes.Cols)
 	for _, row := range o.rows {
@@ -126,7 +126,7 @@ func (o *orbit) centred(codes Matrix) []float64 {
 	return z
 }
 
-// dispersion measures codes z less the effects of other factors, turned back w or -w times.
+// dispersion returns D_k of centred codes z, turned back by w or -w turns, whichever gives less.
 func (o *orbit) dispersion(z []float64, d, w int, tolerance float64) (dispersion, error) {
 	u := harmonicsOf(o.factor, w)
 	f, err := o.fit(z, d, u)
@@ -178,7 +178,7 @@ func (o *orbit) dispersion(z []float64, d, w int, tolerance float64) (dispersion
 	return r, nil
 }
 
-// scatter is that of the points M u(g) of all rotations of the factor.
+// scatter returns [rotationScatter] of the points M u(g) of all rotations g of the factor.
 func (o *orbit) scatter(m []float64, u *harmonics) float64 {
 	points := make([]float64, 3*o.factor.Size)
 	for l := range o.factor.Size {
@@ -191,7 +191,7 @@ func (o *orbit) scatter(m []float64, u *harmonics) float64 {
 	return rotationScatter(points, func(i int) *[9]float64 { return &o.factor.Rotations[i] })
 }
 
-// weighted is the mean over objects of D_k, with weights of rows and the given turns of each object.
+// weighted returns the mean over objects of D_k with weighted rows, for the given turns of each object.
 func (s *sampling) weighted(ctx context.Context, codes Matrix, k int, turns, weights []float64) (float64, error) {
 	tolerance, sum, mass := 1e-12*rootMeanSquare(codes.Data), 0.0, 0.0
 	for i, rows := range s.objects {
@@ -217,7 +217,7 @@ func (s *sampling) weighted(ctx context.Context, codes Matrix, k int, turns, wei
 	return sum / mass, nil
 }
 
-// rotated measures the codes z of object o, less their mean over rotations, on a grid.
+// rotated measures D_k of the centred codes z of object o, on a grid of rotations.
 func (s *measured) rotated(o int, z []float64, d int, tolerance float64, rotation func(i int) *[9]float64) error {
 	c, err := geometry.PCA(z, d)
 	if err != nil {

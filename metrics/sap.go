@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/linear"
 )
 
-// attributeGap is the SAP of one factor (Kumar et al. 2018, section 3), from the score S of every code column as a predictor
-// of it, of which column a has the best and b the second best:
+// attributeGap is the SAP of one factor (Kumar et al. 2018, section 3), from the score S of every code column as its
+// predictor, largest for column a and second largest for b:
 //
 //	S_a - S_b
 func attributeGap(scores []float64) float64 {
@@ -19,8 +19,8 @@ func attributeGap(scores []float64) float64 {
 	return gap
 }
 
-// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and labels y that vary; 0 if the variance of the
-// numbers (n-1 degrees of freedom) is at most 1e-12.
+// squaredCorrelation is the score cov(x, y)^2 / (var x var y) of numbers x and labels y, which vary; 0 if var x (n-1
+// degrees of freedom) is at most 1e-12.
 func squaredCorrelation(x []float64, labels []int) float64 {
 	column := make([]float64, len(x))
 	n := float64(len(x))
@@ -40,13 +40,12 @@ func squaredCorrelation(x []float64, labels []int) float64 {
 	return product / square * product / n
 }
 
-// SAP is the separated attribute predictability of Kumar et al. 2018, section 3: the
-// mean over factors of the largest less the second largest score of a code column, as
-// disentanglement_lib computes it. With Score svm, the score is the part of the test
-// rows whose level a linear support vector machine of one input (squared hinge loss,
-// balanced weights, one against all others, intercept penalised) predicts, fitted to
-// the train rows; here it is fitted exactly. With Score correlation, it is the squared correlation of
-// column and level number on the train rows, and 0 if the column's variance is 1e-12 or less.
+// SAP is the separated attribute predictability of Kumar et al. 2018, section 3, 0 to 1, as disentanglement_lib
+// computes it: the mean over factors of the largest minus the second largest score of a code column. With Score svm,
+// the score is the accuracy on the test rows of a linear support vector machine with one input (squared hinge loss,
+// balanced weights, one against all others, intercept penalised), fitted exactly to the train rows. With Score
+// correlation, it is the squared correlation of column and level number on the train rows, 0 if the variance of the
+// column is 1e-12 or less.
 type SAP struct {
 	Score     SAPScore `yaml:"score" doc:"svm (for levels of any kind) or correlation (for ordinal levels)"`
 	Cost      float64  `yaml:"cost" doc:"svm: inverse L2 strength (scikit-learn's C)"`
@@ -54,7 +53,7 @@ type SAP struct {
 	Reduction `yaml:",inline"`
 }
 
-// SAPScore says how a column's prediction of a factor is scored.
+// SAPScore is the score of a column as a predictor of a factor.
 type SAPScore string
 
 // The scores.
@@ -63,7 +62,7 @@ const (
 	ScoreCorrelation SAPScore = "correlation"
 )
 
-// Better says that higher values are better.
+// Better returns HigherIsBetter.
 func (*SAP) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
@@ -103,7 +102,7 @@ func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 	return m.reduced(in, func(in *Input) (Result, error) { return m.compute(ctx, in) })
 }
 
-// compute measures codes that are reduced already.
+// compute measures codes after reduction.
 func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	train, test, err := m.TrainTest.rows(in)
 	if err != nil {
@@ -141,8 +140,8 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// column scores a column for some factors, whose labels are fit on the train rows and
-// check on the test rows.
+// column returns the scores of column c for some factors, with the labels fit of the train rows and check of the test
+// rows.
 func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, fit, check [][]int, factors []int) ([]float64, error) {
 	x, row := columnOf(in.Codes, c, train), make([]float64, len(factors))
 	if m.Score == ScoreCorrelation {
@@ -161,7 +160,7 @@ func (m *SAP) column(ctx context.Context, in *Input, c int, train, test []int, f
 	return row, nil
 }
 
-// labelsOf lists the levels of every factor on some rows.
+// labelsOf returns the levels of some rows, by factor.
 func labelsOf(in *Input, rows []int) [][]int {
 	labels := make([][]int, len(in.Factors))
 	for j := range labels {
@@ -191,7 +190,7 @@ func columnOf(codes Matrix, c int, rows []int) []float64 {
 	return x
 }
 
-// accuracyOf is the fraction of numbers whose label is predicted.
+// accuracyOf returns the accuracy of predict on numbers x.
 func accuracyOf(predict func(x float64) int, x []float64, labels []int) float64 {
 	predicted := make([]int, len(x))
 	for i, v := range x {

@@ -13,7 +13,7 @@ import (
 
 func sap() *SAP { return named("sap").(*SAP) }
 
-// split is that of a golden case: the first rows train, and the others, if there are any, test.
+// split returns the split of a golden case: the first rows train, the others, if any, test.
 func (v libraryValue) split() TrainTest {
 	return TrainTest{TrainRows: v.Settings.TrainRows}
 }

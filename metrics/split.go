@@ -9,13 +9,11 @@ import (
 	"github.com/unravel-ml/unravel/config"
 )
 
-// TrainTest says which rows a predictor is fitted to, and which test it: of all metrics that have
-// a predictor, and with the numbers of disentanglement_lib in their table entries.
+// TrainTest sets the train and the test rows of metrics that fit a predictor.
 //
-// Train and test rows are drawn with replacement, each on their own, as disentanglement_lib
-// draws its points: a row may be among both, and there may be fewer rows than are drawn. With
-// TrainRows nothing is drawn, for tables that are divided already. With TestShare
-// no row does both.
+// Train and test rows are drawn independently and with replacement, as disentanglement_lib draws its points: a row may
+// be in both, and a table may have fewer rows than are drawn. TrainRows divides the table in order, without drawing.
+// TestShare divides it at random, without overlap.
 type TrainTest struct {
 	Train     int `yaml:"train" doc:"number of train rows, drawn with replacement"`
 	Test      int `yaml:"test" doc:"number of test rows, drawn with replacement and independently of the train rows"`
@@ -27,7 +25,7 @@ type TrainTest struct {
 // maxDrawn bounds the rows that are drawn.
 const maxDrawn = 1 << 24
 
-// libraryTrainTest is the split of disentanglement_lib.
+// libraryTrainTest returns the split of disentanglement_lib.
 func libraryTrainTest() TrainTest { return TrainTest{Train: 10000, Test: 5000} }
 
 func (s TrainTest) validate() error {
@@ -58,8 +56,7 @@ func (s TrainTest) suits(in *Input) error {
 	return nil
 }
 
-// varying counts the factors that have several levels in the rows that are fitted to, as far as these are known
-// before they are drawn.
+// varying counts the factors with several levels in the train rows; in all rows, if the train rows are drawn.
 func (s TrainTest) varying(in *Input) int {
 	fit := in.Codes.Rows
 	if s.TrainRows > 0 {
@@ -77,7 +74,7 @@ func (s TrainTest) varying(in *Input) int {
 	return count
 }
 
-// wantVarying wants a factor that varies.
+// wantVarying returns an error if no factor varies.
 func (s TrainTest) wantVarying(in *Input) error {
 	switch {
 	case s.varying(in) > 0:
@@ -93,7 +90,7 @@ func (s TrainTest) tested(in *Input) int {
 	return int(math.Round(s.TestShare * float64(in.Codes.Rows)))
 }
 
-// rows returns the rows to fit to and those to test with.
+// rows returns the train and the test rows.
 func (s TrainTest) rows(in *Input) (train, test []int, err error) {
 	n := in.Codes.Rows
 	if s.TrainRows > 0 {
@@ -125,7 +122,7 @@ func (s TrainTest) rows(in *Input) (train, test []int, err error) {
 
 var errNoStream = errors.New("there is no stream of random numbers to draw rows; want one, or train_rows")
 
-// drawRows draws rows with replacement.
+// drawRows draws count rows with replacement.
 func drawRows(in *Input, count int) ([]int, error) {
 	if in.Stream == nil {
 		return nil, errNoStream

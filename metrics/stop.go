@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// each calls body for every i below n, on all cores, until the context ends or a call fails. Its error is
-// that of the context, or of the smallest i that failed.
+// each calls body for every i below n, on all cores, until the context ends. It returns the error of the context, or
+// else of the smallest i that failed.
 func each(ctx context.Context, n int, body func(i int) error) error {
 	errs := make([]error, n)
 	var ended atomic.Bool
@@ -32,7 +32,7 @@ func each(ctx context.Context, n int, body func(i int) error) error {
 	return nil
 }
 
-// stops returns the error of a context that has ended, in one of every so many calls; i counts them.
+// stops returns ctx.Err() if i is a multiple of every, else nil.
 func stops(ctx context.Context, i, every int) error {
 	if i%every != 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// looks is a context that counts how often it is asked whether it has ended, and ends after some.
+// looks is a context that counts calls of Err, and ends after a number of them.
 type looks struct {
 	context.Context
 	seen  atomic.Int64
@@ -38,11 +38,11 @@ func largeInput() *Input {
 	return in
 }
 
-// quick metrics look at every row once or less: they end before anyone could wait for them.
+// quick lists metrics that read every row at most once and end quickly without checks.
 var quick = map[string]bool{"purity": true, "coverage": true, "h-error": true, "total-correlation": true, "wasserstein-correlation": true}
 
-// Every metric ends when its context does: at once if that has ended, and at the next look otherwise. It
-// looks often: what it does between two looks is a small part of what there is to do.
+// Every metric ends with its context: at once if that has ended, else at the next check. Checks are frequent: the work
+// between two is a small fraction of all.
 func TestStop(t *testing.T) {
 	in := largeInput()
 	for _, e := range Registry.Entries {

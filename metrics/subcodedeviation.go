@@ -43,18 +43,15 @@ func subCodeDeviation(ctx context.Context, points []float64, columns int, levels
 //
 //	sum over factors i of aggregate over levels v of measure(S(i, v))
 //
-// over the levels that occur: 0 if no sub-code depends on any factor but its own, and
-// also for codes that are constant. By default the aggregate is the maximum for radius
-// and diameter and the mean for the others. Codes are measured as they are; nothing
-// is divided by the number of columns. The part score is e^-value.
+// over the levels that occur, 0 or more: 0 if every sub-code depends on its own factor only, and also for constant
+// codes. The default aggregate is the maximum for radius and diameter and the mean for the others. Its units are those
+// of the codes (variance: squared); it is not divided by the number of columns. The part score is e^-value.
 //
-// If the columns are assigned as best, every factor has one column; the other
-// columns are not measured. The assignment has the least sum over factors of the part
-// of the column's variance that is left where the factor is held.
+// With Assign best every factor has one column; the other columns are not measured. The assignment minimises the sum
+// over factors of the fraction of the column's variance that remains while the factor is fixed.
 //
-// A sub-code of one column takes n log n operations. For sub-codes of several
-// columns, Samples bounds the rows that are measured, which costs time as their
-// square for diameter and mpd; diameter and radius come out smaller with fewer rows.
+// A sub-code of one column takes time n log n. For sub-codes of several columns, diameter and mpd take time n^2, and
+// Samples bounds n; fewer rows make diameter and radius smaller.
 type SubCodeDeviation struct {
 	Deviation   factor.Deviation `yaml:"-"`
 	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
@@ -64,7 +61,7 @@ type SubCodeDeviation struct {
 	Samples     int              `yaml:"samples" doc:"largest number of rows to measure, chosen at random, of sub-codes with several columns; 0: all rows"`
 }
 
-// NewSubCodeDeviation returns the metric of a measure with its defaults.
+// NewSubCodeDeviation returns the metric of a deviation with its defaults.
 func NewSubCodeDeviation(d factor.Deviation) *SubCodeDeviation {
 	s := &SubCodeDeviation{Deviation: d}
 	if d == factor.Radius || d == factor.Diameter {
@@ -79,7 +76,7 @@ func NewSubCodeDeviation(d factor.Deviation) *SubCodeDeviation {
 // SetCodes implements SubCoded.
 func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) { s.Codes, s.Assign = c, a }
 
-// Better says that lower values are better.
+// Better returns LowerIsBetter.
 func (*SubCodeDeviation) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
@@ -102,7 +99,7 @@ func (s *SubCodeDeviation) Suits(in *Input) error {
 	return err
 }
 
-// Compute returns the part per_factor, and columns if these were assigned as best.
+// Compute returns the parts per_factor and score, and with Assign best columns (the column of each factor).
 func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := s.Validate(); err != nil {
 		return Result{}, err
@@ -157,8 +154,7 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	return r.scored()
 }
 
-// factor measures one factor's sub-code. The rows are those chosen where the
-// sub-code has several columns; nil: all.
+// factor measures the sub-code of one factor, on the given rows (nil: all) if it has several columns, else on all.
 func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, b factor.Block, rows []int) (float64, error) {
 	if len(b.Columns) == 1 {
 		rows = nil
@@ -167,7 +163,7 @@ func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, b factor.Block
 	return subCodeDeviation(ctx, s.subCode(in.Codes, b.Columns), k, groupRows(in, b.Factor, rows), newDeviation(ctx, s.Deviation, k), s.Aggregate)
 }
 
-// subCode copies columns of codes, standardised if that is wanted.
+// subCode copies columns of codes, and standardises them if the settings say so.
 func (s *SubCodeDeviation) subCode(codes Matrix, columns []int) []float64 {
 	points := make([]float64, codes.Rows*len(columns))
 	column := make([]float64, codes.Rows)
@@ -186,7 +182,7 @@ func (s *SubCodeDeviation) subCode(codes Matrix, columns []int) []float64 {
 	return points
 }
 
-// groups lists rows by level.
+// groups holds rows by level.
 type groups struct {
 	order []int // rows, level by level
 	first []int // by level, and the end
@@ -195,7 +191,7 @@ type groups struct {
 
 func (g *groups) members(level int) []int { return g.order[g.first[level]:g.first[level+1]] }
 
-// groupRows groups the chosen rows, or all, by the level of a factor.
+// groupRows groups the given rows (nil: all) by the level of a factor.
 func groupRows(in *Input, factor int, rows []int) *groups {
 	k, size := len(in.Factors), in.Factors[factor].Size
 	level := func(i int) int { return in.Levels[i*k+factor] }
@@ -227,7 +223,7 @@ func groupRows(in *Input, factor int, rows []int) *groups {
 	return g
 }
 
-// sample draws n rows without replacement, ascending.
+// sample draws n rows without replacement, and returns them ascending.
 func (in *Input) sample(n int) ([]int, error) {
 	if in.Stream == nil {
 		return nil, fmt.Errorf("there are %d rows, and no stream of random numbers to choose %d of them", in.Codes.Rows, n)
@@ -237,7 +233,7 @@ func (in *Input) sample(n int) ([]int, error) {
 	return rows, nil
 }
 
-// scored adds the part score, e^-value, to a result.
+// scored adds the part score, e^-value, to a result; a value that is not finite is an error.
 func (r Result) scored() (Result, error) {
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		return Result{}, fmt.Errorf("the value is not a finite number (%v): the codes or the factors are too large", r.Value)

@@ -38,8 +38,7 @@ func TestSpreadByHand(t *testing.T) {
 	}
 }
 
-// With a second, constant column a sub-code takes the way of several columns, and
-// must have the values of one.
+// A second, constant column selects the computation for several columns, with equal values.
 func TestSpreadOfOneAndSeveralColumns(t *testing.T) {
 	stream := rng.New(4, "spread")
 	one := gridInput(ordinals(6, 7, 8), 3, func(l []int, z []float64) {
@@ -95,8 +94,8 @@ func TestSpreadOracles(t *testing.T) {
 	}
 }
 
-// What is left of a variance is that of rows, not of levels: column 0 varies within
-// the level that has two of three rows, column 1 within the rare ones.
+// The remaining variance is a mean over rows, not levels: column 0 varies within the level with two thirds of the rows,
+// column 1 within the rare ones.
 func TestAssignUneven(t *testing.T) {
 	in := &Input{Factors: ordinals(3, 2), Codes: Matrix{Cols: 3}}
 	for i := range 24 {
@@ -254,7 +253,7 @@ func TestSpreadErrors(t *testing.T) {
 	}
 }
 
-// Settings survive the way through a config.
+// Settings survive a round trip through a config.
 func TestSpreadConfig(t *testing.T) {
 	var got struct {
 		Metrics []Choice `yaml:"metrics"`

@@ -11,14 +11,14 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// Assign says how code columns are shared out to factors if a config does not say it.
+// Assign is the rule that assigns code columns to factors where a config does not name them.
 type Assign string
 
-// The ways to share out columns.
+// The rules.
 const (
-	AssignAuto  Assign = ""      // in order if they can be shared out evenly, else best
-	AssignOrder Assign = "order" // the first columns to the first factor, to each as many as to the next
-	AssignBest  Assign = "best"  // to every factor the one column that suits it best
+	AssignAuto  Assign = ""      // order if the factors can have equally many columns, else best
+	AssignOrder Assign = "order" // equal shares, in order
+	AssignBest  Assign = "best"  // one column for each factor, the one that varies least while the factor is fixed
 )
 
 func (a Assign) validate() error {
@@ -35,7 +35,7 @@ func validAggregate(a factor.Aggregate) error {
 	return nil
 }
 
-// planBlocks returns the sub-codes of factors; nil if they are to be assigned.
+// planBlocks returns the sub-codes of factors; nil if [assigned] finds them.
 func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, error) {
 	d, k := in.Codes.Cols, len(in.Factors)
 	switch {
@@ -56,9 +56,8 @@ func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, err
 	return blocks, nil
 }
 
-// assigned gives every factor one column, such that the sum over factors of what is
-// left of the column's variance where the factor is held, as a part of its variance,
-// is least. A constant column is the last choice.
+// assigned returns one column for each factor, with the least sum over factors of the fraction of the column's variance
+// that remains while the factor is fixed. A constant column costs 1, the most.
 func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
 	cost := make([][]float64, len(in.Factors))
 	for i := range cost {
@@ -83,8 +82,8 @@ func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
 	return blocks, nil
 }
 
-// unitColumn writes a code column less its mean, divided by its standard deviation,
-// which it returns. It is 0 for a constant column, and the column then 0.
+// unitColumn sets dst to code column c minus its mean, divided by its standard deviation, which it returns. A constant
+// column gives zeros and 0.
 func unitColumn(codes Matrix, c int, dst []float64) (scale float64) {
 	first, largest := codes.Data[c], 0.0
 	for i := range dst {
@@ -110,8 +109,8 @@ func unitColumn(codes Matrix, c int, dst []float64) (scale float64) {
 	return deviation * largest
 }
 
-// varianceLeft is the mean over rows of the squared distance from the mean of the
-// row's level; levels has a stride of k.
+// varianceLeft returns the mean over rows of the squared distance from the mean of the row's level; levels has stride
+// k.
 func varianceLeft(x []float64, levels []int, k, size int) float64 {
 	sums, counts := make([]float64, size), make([]float64, size)
 	for i, v := range x {
@@ -126,7 +125,7 @@ func varianceLeft(x []float64, levels []int, k, size int) float64 {
 	return left / float64(len(x))
 }
 
-// describe writes sub-codes as a note: "columns of factors: x 0, y 1".
+// describe formats sub-codes as a note: "columns of factors: x 0, y 1".
 func describe(in *Input, blocks []factor.Block) string {
 	var parts []string
 	for _, b := range blocks {
@@ -137,6 +136,6 @@ func describe(in *Input, blocks []factor.Block) string {
 
 // SubCoded is implemented by metrics that measure sub-codes of factors.
 type SubCoded interface {
-	// SetCodes says which code columns these are, or how they are shared out.
+	// SetCodes sets the code columns of each factor's sub-code, or the rule that assigns them.
 	SetCodes(factor.SubCodes, Assign)
 }

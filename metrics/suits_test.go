@@ -58,7 +58,7 @@ func suitInput(n, d, k, levels int, kind factor.Kind, constant bool) *Input {
 	return in
 }
 
-// splitOf are the settings of a metric that divides the rows.
+// splitOf returns the split of a metric that has one.
 func splitOf(m Metric) *TrainTest {
 	switch m := m.(type) {
 	case *DCI:
@@ -71,7 +71,7 @@ func splitOf(m Metric) *TrainTest {
 	return nil
 }
 
-// A metric that says that it suits what it will get can measure it, whatever the codes.
+// A metric whose Suits accepts an input can measure it, for any codes.
 func TestSuitsIsEnough(t *testing.T) {
 	inputs := suitInputs()
 	for _, e := range Registry.Entries {

@@ -36,8 +36,8 @@ func (t *torus) centred(codes Matrix, object, k int, z []float64) {
 	}
 }
 
-// torus is the regular grid that codes lie on: objects, and for each of them every
-// combination of the levels of the factors that turn, the last fastest.
+// torus is a regular grid of codes: for each object every combination of the levels of the factors that turn, the last
+// fastest.
 type torus struct {
 	factors      []factor.Factor
 	k            int   // number of factors
@@ -53,7 +53,7 @@ type torus struct {
 
 var errNoTurning = errors.New("there is no circular factor; want at least one")
 
-// turns says whether a factor is an angle or a rotation in space.
+// turns reports whether a factor is an angle or a rotation in space.
 func turns(f factor.Factor) bool { return f.Kind == factor.Circular || f.Rotations != nil }
 
 // validGroup checks the angles or rotations of a factor's levels.
@@ -75,7 +75,7 @@ func validGroup(f factor.Factor) error {
 	return nil
 }
 
-// arrange finds the grid in codes that come in any order. Rotations turn, or tell objects apart.
+// arrange sorts codes in any order into a grid. Factors of rotations turn, or else distinguish objects.
 func arrange(in *Input, rotations bool) (*torus, error) {
 	t := &torus{cells: 1, k: len(in.Factors), levels: in.Levels, factors: in.Factors}
 	if err := t.sortFactors(in.Codes.Rows, rotations); err != nil {
@@ -101,7 +101,7 @@ func arrange(in *Input, rotations bool) (*torus, error) {
 	return t, nil
 }
 
-// sortFactors tells factors that turn from others and counts the codes of an object.
+// sortFactors separates the factors that turn from the others, and counts the codes of an object.
 func (t *torus) sortFactors(n int, rotations bool) error {
 	for j, f := range t.factors {
 		if f.Kind != factor.Circular && !(rotations && f.Rotations != nil) {
@@ -137,7 +137,7 @@ func (t *torus) compare(factors []int, a, b int) int {
 	return 0
 }
 
-// checkGrid finds codes that are repeated or missing in the sorted order.
+// checkGrid returns an error for the first repeated or missing code in the sorted order.
 func (t *torus) checkGrid() error {
 	for i := 1; i < len(t.order); i++ {
 		if a, b := t.order[i-1], t.order[i]; t.compare(t.held, a, b) == 0 && t.compare(t.moving, a, b) == 0 {
@@ -160,7 +160,7 @@ func (t *torus) checkGrid() error {
 	return nil
 }
 
-// missing is the error for a cell that the object of a given code lacks.
+// missing returns the error for a missing cell of an object, given one of its codes.
 func (t *torus) missing(cell, object int) error {
 	want := slices.Clone(t.levels[object*t.k : (object+1)*t.k])
 	for c := len(t.moving) - 1; c >= 0; c-- {
@@ -170,7 +170,7 @@ func (t *torus) missing(cell, object int) error {
 	return fmt.Errorf("there is no code for %s; want every combination of the circular factors' levels", factor.Describe(t.factors, want))
 }
 
-// objectName describes the object of a code.
+// objectName describes the object of a row by its factors that do not turn.
 func (t *torus) objectName(row int) string {
 	var factors []factor.Factor
 	var levels []int
@@ -180,5 +180,5 @@ func (t *torus) objectName(row int) string {
 	return factor.Describe(factors, levels)
 }
 
-// inner is the number of cells between neighbouring levels of circle k.
+// inner returns the stride, in cells, of the levels of circle k.
 func (t *torus) inner(k int) int { return factor.Grid(t.circles[k+1:]).Len() }

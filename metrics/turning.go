@@ -9,19 +9,16 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6
-// to 12): code columns are divided by their standard deviation before the principal
-// components are taken, these are scaled by 1/sqrt(2) alone, and subgroups are
-// summed. The mean that is subtracted is over the subgroup's own levels, as the
-// paper's text has it, not over the others', as in its equation 6.
+// DLSBDWorkshop is the earlier form of D_LSBD (Pérez Rey et al. 2020, equations 6 to 12): code columns are divided by
+// their standard deviation before the principal components are taken, these are scaled by 1/sqrt(2) alone, and
+// subgroups are summed. The mean that is subtracted is over the subgroup's own levels, as in the paper's text, not over
+// those of the others, as in its equation 6.
 //
-// Without Whiten this is equation 8 to the letter, and contradicts the rest of the
-// paper: it is not invariant under linear maps, and as many columns as carry a
-// factor add up, so that one subgroup can exceed 1. Whiten divides the components by
-// their standard deviations (n degrees of freedom). Perfect codes then stay at 0 under
-// invertible linear maps, as section 5 reports, the mean square of a subgroup's points
-// is 1, as equation 18 demands, and the value is at most the number of subgroups. In
-// either form noise in columns that do not depend on a factor is enlarged.
+// Without Whiten this is equation 8 to the letter, and contradicts the rest of the paper: it is not invariant under
+// linear maps, and columns that carry a factor add up, so that one subgroup can exceed 1. Whiten divides the components
+// by their standard deviations (n degrees of freedom). Perfect codes then stay at 0 under invertible linear maps, as
+// section 5 reports, the mean square of a subgroup's points is 1, as equation 18 demands, and the value is at most the
+// number of subgroups. In either form noise in columns that do not depend on a factor is enlarged.
 type DLSBDWorkshop struct {
 	Omega       int              `yaml:"omega" doc:"largest |omega| tried: turns of the code per turn of the factor, all integers from -omega to omega"`
 	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"how subgroups are joined: sum as in the paper, or mean"`
@@ -29,7 +26,7 @@ type DLSBDWorkshop struct {
 	Whiten      bool             `yaml:"whiten" doc:"divide the two principal components by their standard deviations, as equation 18 and the invariance of section 5 require; false: equation 8 literally"`
 }
 
-// Better says that lower values are better.
+// Better returns LowerIsBetter.
 func (*DLSBDWorkshop) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
@@ -60,19 +57,19 @@ func validTurns(omega int, a factor.Aggregate) error {
 	return nil
 }
 
-// suitsTurning wants every combination of the circular factors' levels.
+// suitsTurning returns an error if a combination of the circular factors' levels is missing or repeated.
 func suitsTurning(in *Input) error {
 	_, err := arrange(in, false)
 	return err
 }
 
-// turning is what the forms of D_LSBD have in common.
+// turning holds the settings that the forms of D_LSBD share.
 type turning struct {
 	omega     int
 	aggregate factor.Aggregate
 	shared    bool
 	plane     plane
-	penalise  bool // count components that vanish as noise
+	penalise  bool // add the dispersion of noise for components that vanish
 }
 
 func (m turning) compute(ctx context.Context, in *Input) (Result, error) {
@@ -92,7 +89,7 @@ func (m turning) compute(ctx context.Context, in *Input) (Result, error) {
 	return m.collect(t.circles, t.objectNames, func(k int) (*measured, error) { return m.subgroup(ctx, in.Codes, t, k) })
 }
 
-// collect measures the subgroups of factors and makes them one.
+// collect measures the subgroups of all factors and joins them to a result.
 func (m turning) collect(factors []factor.Factor, names []string, subgroup func(k int) (*measured, error)) (Result, error) {
 	subgroups := Part{Name: "per_subgroup"}
 	turns := Part{Name: "omega"}
@@ -121,12 +118,12 @@ func (m turning) collect(factors []factor.Factor, names []string, subgroup func(
 	return r, nil
 }
 
-// measured is the outcome of one subgroup, by object.
+// measured holds D_k and turns of one subgroup, by object.
 type measured struct {
 	values, turns []float64
 	constant      int // objects whose codes do not depend on the factor
 	line          int // objects whose codes move along a line with it
-	near          int // objects of which the plane is arbitrary
+	near          int // objects whose plane is arbitrary
 	remark        string
 }
 
@@ -147,7 +144,7 @@ func (s *measured) notes(factor string) (notes []string) {
 	return notes
 }
 
-// counted says how many of several objects are meant.
+// counted formats a count of objects for a note, empty if there is one object.
 func counted(count, objects int) string {
 	if objects == 1 {
 		return ""
@@ -217,7 +214,7 @@ func (m turning) subgroup(ctx context.Context, codes Matrix, t *torus, k int) (*
 	return s, nil
 }
 
-// meanCurve averages the curves of objects.
+// meanCurve returns the mean over objects of their curves.
 func meanCurve(searches []*search) []float64 {
 	mean := make([]float64, len(searches[0].curve))
 	for _, s := range searches {
@@ -228,8 +225,7 @@ func meanCurve(searches []*search) []float64 {
 	return mean
 }
 
-// bestTurns is the position of the least value; of values that only rounding
-// tells apart, the first.
+// bestTurns returns the index of the least value; of values within rounding, the first.
 func bestTurns(curve []float64) int {
 	best := 0
 	for w, v := range curve {

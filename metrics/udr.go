@@ -36,27 +36,27 @@ func relativeStrength(r *mat.Dense) float64 {
 	return (factor.Mean.Of(most[:rows]) + factor.Mean.Of(most[rows:])) / 2
 }
 
-// UDR is the unsupervised disentanglement ranking of Duan et al. 2020, section 4, as
-// disentanglement_lib computes it: how far several representations of the same images agree. Of
-// two representations a and b, R_ij says how strongly column i of a and column j of b are related, and
+// UDR is the unsupervised disentanglement ranking of Duan et al. 2020, section 4, as disentanglement_lib computes it, 0
+// to 1: the agreement of several representations of the same images. With R_ij the relation of column i of a and column
+// j of b,
 //
 //	UDR(a, b) = 1/2 (mean over i of max_j R_ij^2 / sum_j R_ij + mean over j of max_i R_ij^2 / sum_i R_ij)
 //
-// which is 1 if the columns of one are those of the other, in any order and with any sign. The score of
-// a representation is the median of it with each other one. It needs no factors.
+// which is 1 if a and b have the same columns, in any order and with any sign. The score of a representation is the
+// median of its UDR with the others. It needs no factors.
 //
-// R_ij is the absolute value of the coefficient of column i in the Lasso regression of column j on all
-// columns of a, or the absolute rank correlation of the two columns. All columns are
-// standardised. The library leaves out columns by their divergence from the prior, 0.01 or less;
-// codes alone do not tell it, and columns are left out whose standard deviation is below Threshold. (For a
-// standard normal prior and the posteriors that explain it best, a divergence of 0.01 is one of 0.14.)
+// R_ij is the absolute value of the coefficient of column i in the Lasso regression of column j on all columns of a, or
+// the absolute rank correlation of the two columns. All columns are standardised. Columns with a standard deviation
+// below Threshold are left out; the library leaves out columns with a divergence from the prior of 0.01 nats or less,
+// which codes do not contain. (For a standard normal prior and aggregate posterior, 0.01 nats correspond to a standard
+// deviation of 0.14.)
 type UDR struct {
 	Relation  Relation
 	Alpha     float64 // lasso: the weight of the penalty, against half the mean squared error
 	Threshold float64
 }
 
-// Relation says how columns of two representations are compared.
+// Relation is the relation R of columns of two representations.
 type Relation string
 
 // The relations.
@@ -65,7 +65,7 @@ const (
 	Spearman Relation = "spearman"
 )
 
-// NewUDR returns the ranking with its defaults: those of the library, and a threshold as of FactorVAE.
+// NewUDR returns the ranking with the defaults of the library, and the Threshold of FactorVAE's Prune.
 func NewUDR(r Relation) *UDR { return &UDR{Relation: r, Alpha: 0.1, Threshold: 0.05} }
 
 // Validate checks the settings.
@@ -88,8 +88,9 @@ type Agreement struct {
 	Used   []int       `json:"used"`   // columns of every representation that are not left out
 }
 
-// Compare compares two or more representations with rows of the same images. A pair of which one has no
-// column that varies has 0.
+// Compare compares two or more representations of the same images, in the same rows. A pair with a representation
+// without used columns has 0. Errors: fewer than two representations or rows, numbers of rows that differ, codes that
+// are not finite, settings out of range, and the end of the context.
 func (u *UDR) Compare(ctx context.Context, codes []Matrix) (*Agreement, error) {
 	if err := u.Validate(); err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (u *UDR) Compare(ctx context.Context, codes []Matrix) (*Agreement, error) {
 	return a, nil
 }
 
-// unit is the columns that vary, or their ranks, with mean 0 and variance 1: [columns, rows].
+// unit returns the used columns, or their ranks, with mean 0 and variance 1: [columns, rows].
 func (u *UDR) unit(c Matrix) (unit *mat.Dense, used int) {
 	var data []float64
 	column := make([]float64, c.Rows)
@@ -166,7 +167,7 @@ func (u *UDR) unit(c Matrix) (unit *mat.Dense, used int) {
 	return mat.NewDense(used, c.Rows, data), used
 }
 
-// related is R of two representations in units, by columns of a and of b.
+// related returns R of two standardised representations, [columns of a, columns of b].
 func (u *UDR) related(ctx context.Context, a, b *mat.Dense) (*mat.Dense, error) {
 	_, n := a.Dims()
 	var r mat.Dense
@@ -187,11 +188,11 @@ func (u *UDR) related(ctx context.Context, a, b *mat.Dense) (*mat.Dense, error) 
 	return &r, ctx.Err()
 }
 
-// lasso replaces the products t of standardised inputs with an output by the coefficients w with the least
+// lasso replaces t, the products of standardised inputs with an output, by the coefficients w that minimise
 //
 //	1/2 w'Sw - t'w + alpha |w|_1
 //
-// where S are the products of the inputs with each other, by coordinate descent (Friedman et al. 2007).
+// where S holds the products of the inputs with each other, by coordinate descent (Friedman et al. 2007).
 func lasso(s *mat.SymDense, t *mat.VecDense, alpha float64) {
 	const sweeps, tolerance = 10000, 1e-12
 	w := make([]float64, t.Len())

@@ -12,7 +12,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// goldenUDR is what scikit-learn and SciPy compute.
+// goldenUDR holds golden values of scikit-learn and SciPy.
 type goldenUDR struct {
 	Codes           [][][]float64
 	Lasso, Spearman Agreement
@@ -62,7 +62,7 @@ func TestUDRGolden(t *testing.T) {
 	}
 }
 
-// Columns in another order, with other signs and sizes, agree wholly by rank; nothing that varies, not at all.
+// Columns in another order, with other signs and scales, agree fully by rank; constant columns not at all.
 func TestUDROracles(t *testing.T) {
 	a := gridInput(ordinals(5, 6, 7), 3, func(l []int, z []float64) { z[0], z[1], z[2] = float64(l[0]), float64(l[1]), float64(l[2]) }).Codes
 	b := gridInput(ordinals(5, 6, 7), 5, func(l []int, z []float64) {

@@ -15,7 +15,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// unitCases are codes of three continuous factors with the ranges 0..0.1, -3..2 and 0..100.
+// unitCases returns codes of three continuous factors with the ranges 0..0.1, -3..2 and 0..100.
 var unitCases = []string{"affine", "identity", "nonlinear", "shrunk"}
 
 func unitsInput(t *testing.T, name string) (in *Input, factors []float64) {
@@ -136,7 +136,7 @@ func TestUnitsOfDistances(t *testing.T) {
 	near(t, "contraction-max of 0.01 y", value(t, "contraction-max", in), 99, 1e-12)
 }
 
-// Units change continuous factors alone, and one and the same in all metrics.
+// Units change continuous factors only, and equally in all metrics.
 func TestUnits(t *testing.T) {
 	in, _ := unitsInput(t, "nonlinear")
 	scaled := *in

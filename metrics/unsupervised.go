@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// totalCorrelation is that of a normal distribution whose columns have the variance 1, from the eigenvalues of their
-// correlation R (Watanabe 1960), in nats:
+// totalCorrelation is the total correlation of a normal distribution with correlation matrix R, from the eigenvalues
+// lambda of R (Watanabe 1960), in nats:
 //
 //	-1/2 ln det R = -1/2 sum ln lambda
 func totalCorrelation(eigenvalues []float64) (sum float64) {
@@ -23,22 +23,21 @@ func totalCorrelation(eigenvalues []float64) (sum float64) {
 	return max(sum, 0) // rounding
 }
 
-// wassersteinCorrelation is the squared 2-Wasserstein distance of two normal distributions, one with the covariance S and
-// one with its diagonal D alone, from the trace of S and the eigenvalues of D S:
+// wassersteinCorrelation is the squared 2-Wasserstein distance of two normal distributions with covariances S and D,
+// the diagonal of S, from the trace of S and the eigenvalues lambda of D S:
 //
 //	2 tr S - 2 sum sqrt lambda
 func wassersteinCorrelation(trace float64, eigenvalues []float64) float64 {
 	var root float64
 	for _, v := range eigenvalues {
-		root += math.Sqrt(max(v, 0)) // less than 0 by rounding: its root has no real part
+		root += math.Sqrt(max(v, 0)) // rounding may make it negative
 	}
 	return max(2*trace-2*root, 0)
 }
 
-// MutualInformation is the mutual information score of disentanglement_lib
-// (Locatello et al. 2019, section 5.2): the mean over pairs of different code columns of
-// the mutual information, in nats, of their bins. It looks at no factor. The
-// time grows as the square of the number of columns.
+// MutualInformation is the mutual information score of disentanglement_lib (Locatello et al. 2019, section 5.2): the
+// mean over pairs of different code columns of the mutual information, in nats, of their bins. It uses no factors. Time
+// grows with the square of the number of columns.
 type MutualInformation struct {
 	Histogram `yaml:",inline"`
 }
@@ -48,32 +47,31 @@ type MutualInformation struct {
 //
 //	1/2 (sum ln S_ii - ln det S)
 //
-// It is 0 for columns without correlation. Constant columns are left out. It is
-// infinite, which is an error, if a column is a linear function of the others.
+// It is 0 for uncorrelated columns. Constant columns are left out. A column that is a linear function of the others
+// makes it infinite, which is an error.
 type TotalCorrelation struct{}
 
-// WassersteinCorrelation is the squared 2-Wasserstein distance of a normal distribution
-// with the covariance S of the codes from that with the diagonal D of S alone, as
-// disentanglement_lib computes it:
+// WassersteinCorrelation is the squared 2-Wasserstein distance of normal distributions with the covariance S of the
+// codes and with D, the diagonal of S, as disentanglement_lib computes it, in squared units of the codes:
 //
 //	2 tr S - 2 tr (D S)^(1/2)
 //
-// The part normalised is it divided by tr S.
+// The part normalised is the value divided by tr S.
 type WassersteinCorrelation struct{}
 
-// Better says that lower values are better.
+// Better returns LowerIsBetter.
 func (*MutualInformation) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
 func (*MutualInformation) Range() (least, most float64) { return 0, math.Inf(1) }
 
-// Better says that lower values are better.
+// Better returns LowerIsBetter.
 func (*TotalCorrelation) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
 func (*TotalCorrelation) Range() (least, most float64) { return 0, math.Inf(1) }
 
-// Better says that lower values are better.
+// Better returns LowerIsBetter.
 func (*WassersteinCorrelation) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
@@ -112,8 +110,8 @@ func (*WassersteinCorrelation) Suits(in *Input) error {
 	return nil
 }
 
-// Compute returns the part per_column, each column's mean over the others, and the
-// grid mutual_information of columns, whose diagonal is their entropies.
+// Compute returns the part per_column (mean mutual information with the other columns) and the grid mutual_information
+// of columns, with entropies on the diagonal.
 func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -158,7 +156,7 @@ func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, err
 	return Result{Value: factor.Mean.Of(part.Values), Parts: []Part{part}, Grids: []Grid{g}}, nil
 }
 
-// Compute returns the grid correlation of the columns that are not constant.
+// Compute returns the grid correlation of the non-constant columns.
 func (t *TotalCorrelation) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, t, in); err != nil {
 		return Result{}, err

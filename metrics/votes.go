@@ -2,18 +2,19 @@ package metrics
 
 import (
 	"context"
+
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// columnBlocks are columns of codes in blocks of kernel.MomentColumns, row by row, so that
-// the rows of a vote are read a cache line or two at a time.
+// columnBlocks holds columns of codes in blocks of kernel.MomentColumns, row by row, so that a row of a block is a
+// cache line or two.
 type columnBlocks struct {
 	columns []int // of the codes
 	blocks  [][]float64
 }
 
-// blocksOf copies columns, divided by their scales, relative to their first number.
+// blocksOf copies columns minus their first number, divided by their scales.
 func blocksOf(in *Input, columns []int, scales []float64) *columnBlocks {
 	const width = kernel.MomentColumns
 	b := &columnBlocks{columns: columns, blocks: make([][]float64, (len(columns)+width-1)/width)}
@@ -30,10 +31,10 @@ func blocksOf(in *Input, columns []int, scales []float64) *columnBlocks {
 	return b
 }
 
-// votesAtOnce is how many votes one block of columns is asked for at a time.
+// votesAtOnce is the number of votes of one block of columns in a task.
 const votesAtOnce = 256
 
-// votes draws so many votes of columns for factors.
+// votes draws n votes, and counts them by column and factor.
 func (m *FactorVAE) votes(ctx context.Context, draw *drawing, b *columnBlocks, n int) ([][]float64, error) {
 	factors, rows := make([]int, n), make([]int32, n*m.Batch)
 	for v := range factors {

@@ -32,8 +32,8 @@ func TestFactorVAEManyColumns(t *testing.T) {
 	}
 }
 
-// Two columns that are factors rotated by 45 degrees vary equally where either factor is held: rounding,
-// also that of float32, does not decide, but their order.
+// Two factors rotated by 45 degrees give two columns of equal variance while either factor is fixed: their order
+// decides, not rounding, also of float32.
 func TestFactorVAETies(t *testing.T) {
 	factors := ordinals(5, 5, 4)
 	var first [][]float64

@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/hierarchy"
 )
 
-// assemble finds which component encloses which, and the hierarchy (algorithm 7).
+// assemble finds the parents of components and the hierarchy (algorithm 7).
 func (r *run) assemble(result *Result, groups [][]int32) error {
 	components := make([]Component, len(groups))
 	result.Components = components
@@ -33,9 +33,9 @@ func (r *run) assemble(result *Result, groups [][]int32) error {
 	return nil
 }
 
-// enclosures returns, for each component, the mean distance of every lower-dimensional one to
-// it, in mean distances between its own neighbours. (Line 5 of algorithm 7 has it the other way
-// round, appendix A.5 and the paper's code as here.)
+// enclosures returns, for each component, the mean distance to it of every component of lower dimension, in mean
+// distances between its own neighbours; infinite for other components. (Line 5 of algorithm 7 swaps the two; appendix
+// A.5 and the paper's code do not.)
 func (r *run) enclosures(result *Result, groups [][]int32) ([][]float64, error) {
 	components := result.Components
 	lengths := make([][]float64, len(components))
@@ -55,7 +55,7 @@ func (r *run) enclosures(result *Result, groups [][]int32) ([][]float64, error) 
 			if err != nil {
 				return nil, err
 			}
-			if lengths[c][below] = mean / own; mean == 0 { // perhaps 0/0, of repeated codes
+			if lengths[c][below] = mean / own; mean == 0 { // repeated codes may give 0/0
 				lengths[c][below] = 0
 			}
 		}
@@ -63,8 +63,7 @@ func (r *run) enclosures(result *Result, groups [][]int32) ([][]float64, error) 
 	return lengths, nil
 }
 
-// meanDistance is the mean distance of codes to the nearest one of a component, other than
-// themselves.
+// meanDistance returns the mean distance of codes to the nearest other code of a component.
 func (r *run) meanDistance(t *tree, labels []int, component int, codes []int32) (float64, error) {
 	distances := make([]float64, len(codes))
 	err := r.each("enclosures", len(codes), 256, func(from, to int) {
@@ -80,8 +79,8 @@ func (r *run) meanDistance(t *tree, labels []int, component int, codes []int32) 
 	return sum / float64(len(codes)), err
 }
 
-// distance is that of a code to the nearest one of a component: the first of its neighbours that
-// is in it, or what a search finds.
+// distance returns the distance of a code to the nearest other code of a component, found among its neighbours or else
+// by a search.
 func (r *run) distance(t *tree, labels []int, component int, code int32, found *nearest) float64 {
 	k := r.o.Neighbors
 	q := r.row(int(code))
@@ -101,10 +100,10 @@ func (r *run) distance(t *tree, labels []int, component int, code int32, found *
 	return 0
 }
 
-// link gives every component, in the order of their dimensions, a parent: of those that it
-// encloses, without the ancestors of others, the nearest.
+// link sets the parent of every component, in order of dimension: the nearest component that it encloses and that is no
+// ancestor of another one.
 func link(components []Component, lengths [][]float64, most float64) {
-	above := func(ancestor, c int) bool { // strictly
+	above := func(ancestor, c int) bool { // a proper ancestor
 		for c = components[c].Parent; c >= 0; c = components[c].Parent {
 			if c == ancestor {
 				return true
@@ -134,7 +133,7 @@ func link(components []Component, lengths [][]float64, most float64) {
 	}
 }
 
-// build makes the hierarchy of linked components, and the choices of all codes.
+// build sets the hierarchy of linked components, and the choices of all codes.
 func build(result *Result) {
 	children := make([][]int, len(result.Components))
 	var roots []int
@@ -177,7 +176,7 @@ type builder struct {
 	paths        []map[int]int // by component: categorical dimensions and their options
 }
 
-// group has the dimensions that a component adds to those there already, and its children.
+// group returns the dimensions that component c adds to the number already active, and its children.
 func (b *builder) group(c, already int, path map[int]int) hierarchy.Hierarchy {
 	var h hierarchy.Hierarchy
 	dim := b.result.Components[c].Dim
@@ -191,8 +190,8 @@ func (b *builder) group(c, already int, path map[int]int) hierarchy.Hierarchy {
 	return h
 }
 
-// categorical has an empty option if the component itself is one, and an option for each of
-// the further components.
+// categorical returns a dimension with an option for each component of list; self, if any, is the first option, without
+// dimensions.
 func (b *builder) categorical(self, list []int, dim int, path map[int]int) hierarchy.Node {
 	at := b.categoricals
 	b.categoricals++

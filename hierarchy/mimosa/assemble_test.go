@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Of what a component encloses, ancestors of others go, and of the rest the nearest stays.
+// The parent is the nearest enclosed component that is no ancestor of another enclosed one.
 func TestLink(t *testing.T) {
 	inf := math.Inf(1)
 	dims := []int{1, 1, 2, 2, 3, 3}
@@ -50,7 +50,7 @@ func TestBuild(t *testing.T) {
 	checkChoices(t, r)
 }
 
-// Parts are merged whose edges are common in the mean of both directions, and all that hang together.
+// Parts are merged, transitively, if the mean of both overlaps of their edges is large enough.
 func TestMerge(t *testing.T) {
 	const x, y = 0, 1 // directions of planes
 	type edge struct {

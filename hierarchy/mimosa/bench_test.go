@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// curved returns codes of chopsticks as an encoder might have them, with the path of every row:
-// the rows in all of their dimensions, white, turned and bent a little, and one column more.
+// curved returns codes of chopsticks as an encoder might produce them (whitened, rotated, slightly bent, one more
+// column), and the path of every row.
 func curved(t testing.TB, c datasets.Chopsticks, n int) (codes []float64, d int, path []int) {
 	t.Helper()
 	c.Samples, c.Overwrite = n, "none"

@@ -2,13 +2,13 @@ package mimosa
 
 import "slices"
 
-// grow makes components of all codes (algorithm 5). The first code that is in none, in the order
-// of the rows, begins one together with its similar neighbours. A further code joins
-// when it is a similar neighbour of Contagion codes of the component.
+// grow divides all codes into components (algorithm 5). The first code without a component, in the order of the rows,
+// starts one together with its similar neighbours. A code joins once it is a similar neighbour of Contagion codes of
+// the component.
 func (r *run) grow() [][]int32 {
 	k := r.o.Neighbors
 	taken := make([]bool, r.n)
-	visits := make([]int32, r.n) // of codes outside: members that they are similar neighbours of
+	visits := make([]int32, r.n) // by code outside the component: codes of it with this similar neighbour
 	var parts [][]int32
 	var stack, visited []int32
 	for i := range r.n {

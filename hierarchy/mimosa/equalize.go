@@ -2,15 +2,14 @@ package mimosa
 
 import "math"
 
-// negligible is the standard deviation, as a part of the largest one, of axes that are left as they are.
+// negligible is the standard deviation, as a fraction of the largest, up to which axes are not scaled.
 const negligible = 1e-6
 
-// equalized returns n codes of d numbers along their principal axes, each divided by the standard deviation along
-// it to a power: 0 changes distances not at all, and 1 makes all axes as long as each other. The scale of all codes stays
-// about that of their longest axis.
+// equalized returns n codes of d numbers in their principal axes, each axis divided by a power of its standard
+// deviation relative to the largest: 0 keeps all distances, 1 whitens. The longest axis keeps its scale.
 //
-// A neighbourhood reaches as far along an axis on which codes hardly vary as along any other, and so crosses from a
-// manifold into others that differ from it by that axis alone. The paper's codes are left as they are.
+// Without it, neighbourhoods cross between manifolds that differ only along an axis of small variance. The paper does
+// not scale codes.
 func equalized(codes []float64, d int, power float64) []float64 {
 	if power == 0 {
 		return codes

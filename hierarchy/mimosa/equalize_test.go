@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// The deviations along principal axes become powers of what they were.
+// The standard deviations along principal axes become powers of themselves.
 func TestEqualized(t *testing.T) {
 	s := rng.New(4, "equalize")
 	const d = 3
@@ -48,7 +48,7 @@ func TestEqualized(t *testing.T) {
 	}
 }
 
-// Axes on which codes do not vary, but for rounding, stay as they are.
+// Axes without variance, up to rounding, are not scaled.
 func TestEqualizedFlat(t *testing.T) {
 	codes := cloud(rng.New(5, "equalize"), 500, []float64{0, 0, 0}, []float64{1, 0.5, 0})
 	for i := 2; i < len(codes); i += 3 {

@@ -5,28 +5,26 @@ import (
 	"slices"
 )
 
-// hull decides whether the origin is a convex combination of points, by Wolfe's algorithm for
-// the point of a polytope nearest to the origin ("Finding the nearest point in a polytope",
-// 1976). It keeps the memory for that.
+// hull decides whether the origin is a convex combination of points, by Wolfe's algorithm for the point of a polytope
+// nearest to the origin ("Finding the nearest point in a polytope", 1976). It reuses its memory.
 type hull struct {
 	m      int
-	corner []int     // points that span the simplex with the nearest point so far
+	corner []int     // indices of the points that span the current simplex
 	weight []float64 // of the corners, positive, of sum 1
-	at     []float64 // m: the nearest point so far
+	at     []float64 // m: the current nearest point
 
 	// For the nearest point of the plane through the corners:
 	goal     []float64 // its weights
 	goalAt   []float64 // m
-	basis    []float64 // orthonormal directions of the plane, in rows of m
-	triangle []float64 // the corners less the first one, in the basis
+	basis    []float64 // rows of m: orthonormal directions of the plane
+	triangle []float64 // the corners minus the first one, in the basis
 }
 
-// reach is the distance, as a part of the largest one to a point, below which the origin counts
-// as met.
+// reach is the distance, as a fraction of the largest distance of a point, up to which the origin counts as reached.
 const reach = 1e-13
 
-// inside says whether the origin is a convex combination of n points of m numbers. If it is not,
-// h.at is a direction along which all of them lie. Where rounding leaves it open, it is.
+// inside reports whether the origin is a convex combination of n points of m numbers. If not, all points have positive
+// inner products with h.at. Cases that rounding leaves open are inside.
 func (h *hull) inside(points []float64, m int) bool {
 	n := len(points) / m
 	h.reserve(m)
@@ -41,7 +39,7 @@ func (h *hull) inside(points []float64, m int) bool {
 	}
 	h.corner, h.weight = append(h.corner[:0], first), append(h.weight[:0], 1)
 	copy(h.at, points[first*m:(first+1)*m])
-	for range 20 * (n + m) { // rounding could make it turn in circles
+	for range 20 * (n + m) { // bounded, as rounding could make it cycle
 		if dot(h.at, h.at) <= reach*reach*scale {
 			return true
 		}
@@ -52,7 +50,7 @@ func (h *hull) inside(points []float64, m int) bool {
 			}
 		}
 		if least > 0 {
-			return false // the plane across h.at separates
+			return false // the plane normal to h.at separates
 		}
 		if !h.add(points, next, math.Sqrt(scale)) {
 			return true
@@ -70,9 +68,8 @@ func (h *hull) reserve(m int) {
 	h.at, h.goalAt = h.at[:m], h.goalAt[:m]
 }
 
-// add takes a further corner, moves to the nearest point of the simplex, and drops the
-// corners that it does not need. It reports whether that was possible: the corners are
-// to be affinely independent.
+// add adds a corner, moves to the nearest point of the simplex and drops corners of weight 0. It reports false if the
+// corners would not be affinely independent.
 func (h *hull) add(points []float64, next int, scale float64) bool {
 	if slices.Contains(h.corner, next) || len(h.corner) > h.m {
 		return false
@@ -108,9 +105,9 @@ func (h *hull) add(points []float64, next int, scale float64) bool {
 	}
 }
 
-// solve finds the point nearest to the origin of the plane through the corners, and its weights, by
-// Gram and Schmidt's orthonormal basis of the plane. Everything is made orthogonal twice, so
-// that h.goalAt is across the plane even if it is short.
+// solve sets h.goalAt and h.goal to the point nearest to the origin of the plane through the corners, and its weights,
+// by a Gram-Schmidt basis of the plane. Orthogonalising twice keeps a short h.goalAt normal to the plane. It reports
+// false if the corners are affinely dependent.
 func (h *hull) solve(points []float64, scale float64) bool {
 	m, k := h.m, len(h.corner)-1
 	origin := points[h.corner[0]*m : (h.corner[0]+1)*m]
@@ -147,7 +144,7 @@ func (h *hull) solve(points []float64, scale float64) bool {
 	return true
 }
 
-// clean takes the first k directions of the basis out of a vector, and adds what they were.
+// clean subtracts from v its components along the first k directions of the basis, and adds them to parts.
 func (h *hull) clean(v []float64, k int, parts []float64) {
 	for range 2 {
 		for i := range k {
@@ -161,10 +158,10 @@ func (h *hull) clean(v []float64, k int, parts []float64) {
 	}
 }
 
-// flat says whether points lie in a plane of fewer than m dimensions.
+// flat reports whether points lie in a plane of fewer than m dimensions.
 func flat(points []float64, m int) bool {
 	n := len(points) / m
-	rest := make([]float64, len(points)) // what is left without the directions found
+	rest := make([]float64, len(points)) // without the directions found so far
 	for i := range rest {
 		rest[i] = points[i] - points[i%m]
 	}

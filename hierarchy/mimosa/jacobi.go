@@ -2,8 +2,8 @@ package mimosa
 
 import "math"
 
-// diagonalise finds the eigenvalues of a symmetric d x d matrix by Jacobi's rotations. They
-// are left on its diagonal, the largest first; row j of vectors is the eigenvector of the j-th.
+// diagonalise replaces a symmetric d x d matrix by its eigenvalues on the diagonal, the largest first, by Jacobi
+// rotations; row j of vectors becomes the eigenvector of the j-th.
 func diagonalise(a, vectors []float64, d int) {
 	clear(vectors)
 	norm := 0.0
@@ -46,7 +46,7 @@ func diagonalise(a, vectors []float64, d int) {
 	}
 }
 
-// rotate makes a[p][q] zero.
+// rotate makes a[p][q] zero by a Jacobi rotation.
 func rotate(a, vectors []float64, d, p, q int) {
 	apq := a[p*d+q]
 	if apq == 0 {

@@ -5,24 +5,22 @@ import (
 	"slices"
 )
 
-// Plane is the tangent plane of points: the axes along which they vary.
+// Plane is the tangent plane of points: their mean and leading principal axes.
 type Plane struct {
 	Mean   []float64 // d
 	Dim    int       // m, the dimension
 	Axes   []float64 // m x d, orthonormal rows, by decreasing variance
-	Ratios []float64 // d: the part of the variance along every axis, decreasing; all 0 if there is none
+	Ratios []float64 // d: fraction of the variance along every axis, decreasing; all 0 if points are equal
 }
 
-// localSVD fits a plane to n points of d numbers, row by row (Ross and Doshi-Velez 2021,
-// algorithm 3): PCA of all points, refitted on the fraction that it explains best.
-// The error of a point is sqrt(sum_k e_k^2), where e_k is its distance to the
-// mean plus the first k axes, k = 0..d-1; the points are kept whose error is at most the
-// [Options.RansacFraction] quantile. With r the ratios of the second
-// fit, the dimension is the least m below d such that
+// localSVD fits a plane to n points of d numbers, row by row (Ross and Doshi-Velez 2021, algorithm 3): PCA of all
+// points, refitted on the fraction that it explains best. The error of a point is sqrt(sum_k e_k^2), where e_k is its
+// distance to the mean plus the first k axes, k = 0..d-1; points with an error up to the [Options.RansacFraction]
+// quantile are kept. With r the ratios of the second fit, the dimension is the least m below d with
 //
 //	r_1 + ... + r_m >= [Options.MinVariance]  and  r_m >= [Options.MinDecay] r_(m+1),
 //
-// and d if there is none. (The paper's k begins with 1; the paper's code is followed.)
+// or else d. (k begins with 0 as in the paper's code, not with 1 as in its text.)
 func localSVD(points []float64, d int, o Options) Plane {
 	f := newFitter(d, len(points)/d, o)
 	f.points = append(f.points[:0], points...)
@@ -33,7 +31,8 @@ func localSVD(points []float64, d int, o Options) Plane {
 	return p
 }
 
-// cosine is |det(U V^T)| of m axes each (algorithm 4): the product of the cosines of the angles between two planes.
+// cosine returns |det(U V^T)| of m axes each (algorithm 4): the product of the cosines of the principal angles between
+// two planes.
 func cosine(u, v []float64, m, d int, scratch []float64) float64 {
 	if m == d {
 		return 1
@@ -51,7 +50,7 @@ func cosine(u, v []float64, m, d int, scratch []float64) float64 {
 	return math.Abs(determinant(a, m))
 }
 
-// determinant is that of an m x m matrix, which it destroys, perhaps with the other sign.
+// determinant returns the determinant of an m x m matrix, up to sign, and overwrites the matrix.
 func determinant(a []float64, m int) float64 {
 	det := 1.0
 	for k := range m {
@@ -80,12 +79,12 @@ func determinant(a []float64, m int) float64 {
 	return det
 }
 
-// fitter computes planes and keeps the memory for it.
+// fitter fits planes and reuses its memory.
 type fitter struct {
 	d       int
 	o       Options
 	points  []float64 // n x d
-	kept    []float64 // those of the second fit
+	kept    []float64 // points of the second fit
 	mean    []float64
 	cov     []float64 // d x d; after diagonalise: eigenvalues on the diagonal
 	axes    []float64 // d x d: eigenvectors in rows
@@ -100,7 +99,7 @@ func newFitter(d, n int, o Options) *fitter {
 	}
 }
 
-// fit finds the plane of f.points; it writes all axes and ratios.
+// fit returns the dimension of the plane of f.points, and sets all d axes and ratios.
 func (f *fitter) fit(axes, ratios []float64) (dim int) {
 	d := f.d
 	f.principal(f.points)
@@ -129,7 +128,7 @@ func (f *fitter) fit(axes, ratios []float64) (dim int) {
 	return d
 }
 
-// principal finds the mean of points and their principal axes.
+// principal sets the mean and the principal axes of points.
 func (f *fitter) principal(points []float64) {
 	d := f.d
 	n := float64(len(points) / d)
@@ -160,8 +159,8 @@ func (f *fitter) principal(points []float64) {
 	diagonalise(f.cov, f.axes, d)
 }
 
-// keep chooses the points of the second fit. With c_j the coordinates along the axes, the
-// sum of the squared errors over k = 0..d-1 is sum_j j c_j^2, j = 1..d.
+// keep selects the points of the second fit. With c_j the coordinates along the axes, the squared error sum_k e_k^2 is
+// sum_j j c_j^2, j = 1..d.
 func (f *fitter) keep() {
 	d, n := f.d, len(f.points)/f.d
 	for i := range n {
@@ -179,7 +178,7 @@ func (f *fitter) keep() {
 	ordered := f.ordered[:n]
 	copy(ordered, f.errors[:n])
 	slices.Sort(ordered)
-	limit := ordered[int(f.o.RansacFraction*float64(n-1))] // an interpolated one would keep the same points
+	limit := ordered[int(f.o.RansacFraction*float64(n-1))] // an interpolated quantile would keep the same points
 	f.kept = f.kept[:0]
 	for i, e := range f.errors[:n] {
 		if e <= limit {
@@ -188,8 +187,8 @@ func (f *fitter) keep() {
 	}
 }
 
-// Principal returns the principal axes of n points of d numbers, all d of them.
+// Principal returns all d principal axes of n points of d numbers, row by row.
 func Principal(points []float64, d int) Plane {
-	o := Options{RansacFraction: 1, MinVariance: 2} // more than there is
+	o := Options{RansacFraction: 1, MinVariance: 2} // never reached
 	return localSVD(points, d, o)
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// findEdges lists the edge codes of every part, in any order (algorithm 6, lines 2 to 5): those that are not
-// in the convex hull of their neighbours in the part, seen in their tangent plane. A
-// neighbourhood that is flat there has no edge, as a triangulation of it does not exist.
+// findEdges returns the edge codes of every part, in any order (algorithm 6, lines 2 to 5): codes outside the convex
+// hull of their neighbours in the part, projected on their tangent plane. A neighbourhood that is degenerate there has
+// no edge, as it has no triangulation.
 func (r *run) findEdges(parts [][]int32) ([][]int32, error) {
 	type place struct{ part, at int }
 	var places []place
@@ -46,7 +46,7 @@ func (r *run) findEdges(parts [][]int32) ([][]int32, error) {
 	return edges, err
 }
 
-// labels is the part that every code is in, -1 if none.
+// labels returns the part of every code, -1 for none.
 func (r *run) labels(parts [][]int32) []int32 {
 	labels := make([]int32, r.n)
 	for i := range labels {
@@ -60,8 +60,8 @@ func (r *run) labels(parts [][]int32) []int32 {
 	return labels
 }
 
-// within lists the codes of its part among the neighbours of a code, the nearest first. Often there
-// are as many as are wanted, and no search is needed.
+// within returns the neighbours of a code that are in its part, the nearest first, up to found.k of them; often all
+// that a search would find.
 func (r *run) within(labels []int32, code int32, found *nearest) []int32 {
 	k := r.o.Neighbors
 	found.numbers = found.numbers[:0]
@@ -73,7 +73,7 @@ func (r *run) within(labels []int32, code int32, found *nearest) []int32 {
 	return found.numbers
 }
 
-// project returns the places of codes in the tangent plane of another one, relative to it.
+// project appends the coordinates of other codes in the tangent plane of code i, relative to it.
 func (r *run) project(i int, others []int32, places []float64) []float64 {
 	d, m := r.d, int(r.dim[i])
 	axes, origin := r.axes[i*d*d:(i+1)*d*d], r.row(i)
@@ -90,7 +90,7 @@ func (r *run) project(i int, others []int32, places []float64) []float64 {
 	return places
 }
 
-// isEdge says whether the origin is an edge of points in m dimensions.
+// isEdge reports whether the origin is an edge of points in m dimensions.
 func isEdge(points []float64, m int, h *hull) bool {
 	if len(points)/m <= m {
 		return true
@@ -101,8 +101,8 @@ func isEdge(points []float64, m int, h *hull) bool {
 	return !h.inside(points, m) && !flat(points, m)
 }
 
-// merge joins parts that share edges (algorithm 6, lines 6 to 11), and those joined with
-// the same one. Groups are in the order of their first parts.
+// merge joins parts with common edges, transitively (algorithm 6, lines 6 to 11). Groups are in the order of their
+// first parts.
 func (r *run) merge(parts, edges [][]int32) ([][]int32, error) {
 	trees := make([]*tree, len(parts))
 	type pair struct{ a, b int }
@@ -155,7 +155,7 @@ func (r *run) merge(parts, edges [][]int32) ([][]int32, error) {
 	return groups, nil
 }
 
-// overlap is the part of some edge codes whose nearest edge code in another part has a similar plane.
+// overlap returns the fraction of edge codes whose nearest edge code in another part has a similar plane.
 func (r *run) overlap(edges []int32, other *tree, found *nearest, scratch []float64) float64 {
 	common := 0
 	for _, i := range edges {

@@ -1,12 +1,12 @@
 // Package mimosa learns a hierarchy of dimensions from codes alone: "multi-manifold
 // synthesis and assembly" (Ross and Doshi-Velez 2021, section 5.1 and appendix A.5).
 //
-// Codes of data that lack some dimensions lie on manifolds of different dimensions, the
-// lower ones within the higher. [Run] finds the tangent plane at every code (algorithm 3), grows
-// components of codes with similar planes (algorithm 5), merges those that meet at their
-// edges (algorithm 6), and reads the hierarchy from which component encloses which (algorithm 7).
+// Codes of data with inactive dimensions lie on manifolds of different dimensions, the lower within the higher. [Run]
+// fits the tangent plane at every code (algorithm 3), grows components of codes with similar planes (algorithm 5),
+// merges components with common edges (algorithm 6), and derives the hierarchy from the enclosures of components
+// (algorithm 7).
 //
-// All of it is deterministic, and results do not depend on the number of threads.
+// Results are deterministic and do not depend on the number of threads.
 package mimosa
 
 import (
@@ -36,7 +36,7 @@ type Options struct {
 	MaxLengths     float64 `yaml:"max_lengths" doc:"greatest mean distance of a component to one that encloses it, in mean distances between neighbours of the latter"`
 }
 
-// Defaults are the options of Ross and Doshi-Velez 2021 for Chopsticks.
+// Defaults returns the options of Ross and Doshi-Velez 2021 for Chopsticks.
 func Defaults() Options {
 	return Options{
 		Neighbors: 40, RansacFraction: 0.6667, MinVariance: 0.95, MinDecay: 4, MinCosine: 0.99, Contagion: 5,
@@ -46,7 +46,7 @@ func Defaults() Options {
 
 const maxNeighbors = 1000
 
-// Validate checks the options.
+// Validate checks the ranges of the options; errors name the key.
 func (o *Options) Validate() error {
 	switch {
 	case !(o.Equalize >= 0 && o.Equalize <= 1):
@@ -75,35 +75,34 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Component is a manifold: codes whose tangent planes continue each other.
+// Component is a manifold: codes with continuous tangent planes.
 type Component struct {
 	Dim    int   // its dimension
 	Points []int // its codes, ascending
-	Parent int   // the component that it encloses and whose dimensions it adds to; -1: none
+	Parent int   // index of the component that it encloses and extends by dimensions; -1: none
 
-	// Lengths is the mean distance of the parent's codes to the nearest one of this component, in
-	// mean distances between neighbours of this one; 0 without a parent.
+	// Lengths is the mean distance of the parent's codes to their nearest code of this component, in mean distances
+	// between neighbours of this component; 0 without a parent.
 	Lengths float64
 }
 
-// Result is what was found.
+// Result holds the components and the hierarchy that Run found.
 type Result struct {
-	Components []Component         // by dimension, and then in the order of the rows of their first parts
+	Components []Component         // by dimension, then by the first row of their first part
 	Hierarchy  hierarchy.Hierarchy // without nodes if there is no component
-	Labels     []int               // by code: its component, -1 if it is in none
+	Labels     []int               // by code: its component, -1 for none
 
-	// Choices has a row for every code, with the option of each categorical dimension of
-	// the hierarchy in pre-order. It is -1 where the code lacks the dimension, and in all of the row
-	// if the code is in no component.
+	// Choices has a row for every code: the option of each categorical dimension of the hierarchy, in pre-order, or -1
+	// where the dimension is inactive. Rows of codes without a component are -1.
 	Choices []int
 
 	Initial  int // components before small ones were dropped
-	Merging  int // components that were left for merging
+	Merging  int // components before merging
 	Coverage float64
 }
 
-// Labelled writes what a code is assigned to as labels: for each categorical dimension
-// 1 + its option, 0 where the code lacks the dimension, and -1 in all if it is in no component.
+// Labelled sets dst to the labels of a code: for each categorical dimension 1 + its option, or 0 where it is inactive;
+// -1 throughout if the code has no component.
 func (r *Result) Labelled(code int, dst []int32) {
 	for c := range dst {
 		dst[c] = -1
@@ -113,11 +112,12 @@ func (r *Result) Labelled(code int, dst []int32) {
 	}
 }
 
-// Progress hears of the steps of a run: done of total codes, or pairs of components.
+// Progress is called during a run, with the stage and its progress in codes or pairs of components.
 type Progress func(stage string, done, total int)
 
-// Run learns a hierarchy from n codes of d numbers each, row by row. It stops early, with the
-// context's error, when the context is done. The progress may be nil.
+// Run learns a hierarchy from n codes of d numbers each, row by row. The progress may be nil. Errors: options out of
+// range, fewer codes than Neighbors or not fewer columns, codes that are not finite or all equal, and the end of the
+// context.
 func Run(ctx context.Context, codes []float64, d int, o Options, p Progress) (*Result, error) {
 	if err := check(codes, d, o); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func Run(ctx context.Context, codes []float64, d int, o Options, p Progress) (*R
 	return result, nil
 }
 
-// check reports codes and options that cannot be worked with.
+// check returns an error for codes or options that Run cannot use.
 func check(codes []float64, d int, o Options) error {
 	if err := o.Validate(); err != nil {
 		return fmt.Errorf("mimosa: %w", err)
@@ -194,15 +194,15 @@ type run struct {
 	codes    []float64 // n x d
 
 	neighbors []int32   // n x Neighbors, the nearest first
-	dim       []int32   // n: of the tangent plane
+	dim       []int32   // n: dimension of the tangent plane
 	axes      []float64 // n x d x d; the first dim rows count
-	similar   []bool    // n x Neighbors: whose planes are similar to that of the code
+	similar   []bool    // n x Neighbors: whether the planes of code and neighbour are similar
 }
 
-// each calls body for pieces of 0..n-1, on all threads, and tells of the progress. The pieces
-// do not depend on the number of threads.
+// each calls body for pieces of 0..n-1, on all threads, and reports progress. The pieces do not depend on the number of
+// threads.
 func (r *run) each(stage string, n, piece int, body func(from, to int)) error {
-	const pieces = 64 // between looks at the context
+	const pieces = 64 // between checks of the context
 	for from := 0; from < n; from += pieces * piece {
 		r.progress(stage, from, n)
 		if err := r.ctx.Err(); err != nil {
@@ -252,7 +252,7 @@ func (r *run) findSimilar() error {
 	})
 }
 
-// alike says whether the planes of two codes are similar.
+// alike reports whether the planes of two codes are similar.
 func (r *run) alike(i, j int, scratch []float64) bool {
 	if r.dim[i] != r.dim[j] {
 		return false
@@ -271,7 +271,7 @@ func upTo(n int) []int32 {
 	return list
 }
 
-// larger drops parts with fewer codes.
+// larger returns the parts with at least least codes.
 func larger(parts [][]int32, least int) [][]int32 {
 	var kept [][]int32
 	for _, p := range parts {

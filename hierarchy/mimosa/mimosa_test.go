@@ -187,7 +187,7 @@ func purity(r *Result, path []int) float64 {
 	return float64(right) / float64(all)
 }
 
-// Repeated codes, and a column that is always the same, change nothing of the hierarchy.
+// Repeated codes and a constant column do not change the hierarchy.
 func TestDegenerateCodes(t *testing.T) {
 	s := rng.New(4, "degenerate")
 	plane := cloud(s, 1500, []float64{0, 0, 5}, []float64{1, 1, 0})

@@ -236,7 +236,7 @@ func TestIsEdge(t *testing.T) {
 	}
 }
 
-// What is read from the lists of neighbours is what a search finds.
+// Lists of neighbours give the same result as a search.
 func TestNeighboursOfAPart(t *testing.T) {
 	s, full := rng.New(9, "parts"), 0
 	for trial := range 20 {
@@ -315,7 +315,7 @@ func TestEdgesUseSoManyNeighbours(t *testing.T) {
 	}
 }
 
-// Points in front of the origin, in any direction, are seen to be so even if it is very near.
+// A hull in any direction from the origin excludes it, even if very near.
 func TestHullNearAFace(t *testing.T) {
 	s := rng.New(10, "face")
 	for trial := range 2000 {

@@ -5,11 +5,10 @@ import (
 	"math"
 )
 
-// leafSize is how many points a leaf of a tree holds at most.
+// leafSize is the largest number of points of a leaf.
 const leafSize = 32
 
-// tree is a k-d tree of points: it finds the nearest ones exactly. Of points at equal
-// distances the one with the lower number is nearer.
+// tree is a k-d tree for exact nearest neighbours. Of points at equal distances, the lower number is nearer.
 type tree struct {
 	d      int
 	points []float64 // in the order of the leaves
@@ -24,7 +23,7 @@ type treeNode struct {
 	right    int32 // the second child; the first follows the node; 0: a leaf
 }
 
-// newTree makes a tree of the given rows of all points.
+// newTree returns a tree of the given rows of all points.
 func newTree(all []float64, d int, rows []int32) *tree {
 	t := &tree{d: d, points: make([]float64, len(rows)*d), number: append([]int32(nil), rows...)}
 	if len(rows) > 0 {
@@ -69,7 +68,7 @@ func (t *tree) grow(all []float64, from, to int) {
 	t.grow(all, middle, to)
 }
 
-// split moves the k least numbers to the front.
+// split moves the k least elements to the front (quickselect).
 func split(list []int32, k int, compare func(a, b int32) int) {
 	for len(list) > 1 {
 		pivot := list[len(list)/2]
@@ -97,7 +96,7 @@ func split(list []int32, k int, compare func(a, b int32) int) {
 	}
 }
 
-// nearest collects the k nearest points that are met, without one that is skipped.
+// nearest collects the k nearest points of a search, except one that is skipped.
 type nearest struct {
 	k       int
 	skip    int32 // -1: none
@@ -142,8 +141,8 @@ func (t *tree) search(at int, square float64, q []float64, n *nearest) {
 	t.search(right, b, q, n)
 }
 
-// boxSquare is the squared distance to a node's box. It is at most that to any of its
-// points, in floating-point numbers too: every term is, and they are added in the same order.
+// boxSquare returns the squared distance of q to a node's box. It is at most that to any of its points, also after
+// rounding, as every term is and the order of the sum is the same.
 func (t *tree) boxSquare(at int, q []float64) float64 {
 	d := t.d
 	box := t.boxes[2*d*at : 2*d*(at+1)]
@@ -156,7 +155,7 @@ func (t *tree) boxSquare(at int, q []float64) float64 {
 	return sum
 }
 
-// wants says whether a point at this distance belongs to the nearest so far.
+// wants reports whether a point at this squared distance is among the nearest so far.
 func (n *nearest) wants(square float64, number int32) bool {
 	last := len(n.squares) - 1
 	if last+1 < n.k {
