@@ -163,7 +163,7 @@ func (x *metricCheck) check(kind measuredKind) {
 		sign = -1
 	}
 	if worse, ok := values["random"]; ok && sign*worse > sign*values["perfect"]+1e-9 {
-		x.add("random codes have %v, perfect ones %v, and %s is better: want Better the other way", worse, values["perfect"], x.entry.New().Better())
+		x.add("random codes have %v, perfect ones %v, and %s is better; want Better the other way", worse, values["perfect"], x.entry.New().Better())
 	}
 	x.stopped(kind.perfect)
 }

@@ -101,7 +101,7 @@ func TestMetricsFindFaults(t *testing.T) {
 		"global":                   "two results for one input and one stream differ",
 		"input":                    "it changes its input",
 		"settings":                 "its settings change from",
-		"direction":                "perfect ones 1, and lower is better: want Better the other way",
+		"direction":                "perfect ones 1, and lower is better; want Better the other way",
 		"range":                    "the value 2 is not within its range, 0 to 1",
 		"NaN":                      "the value is NaN; want a finite number, or an error",
 		"rows":                     "and in another order of images",

@@ -83,8 +83,8 @@ func elements[T Float](a Array) []T {
 	return s
 }
 
-// Wanted returns the error of a shape that does not fit.
-func Wanted(what string, got any) error { return fmt.Errorf("%s wanted, got %v", what, got) }
+// Wanted returns the error "want what, got got" of an operation whose inputs or parameters do not fit.
+func Wanted(what string, got any) error { return fmt.Errorf("want %s, got %v", what, got) }
 
 // Matrix checks that a shape is [rows, columns] with at least one of each.
 func Matrix(name string, s tensor.Shape) (rows, columns int, err error) {

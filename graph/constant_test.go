@@ -54,10 +54,10 @@ func TestConstantErrors(t *testing.T) {
 	x := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(1, 4), gorgonia.WithName("x"))
 	whole := gorgonia.NewConstant(tensor.New(tensor.WithShape(1, 4), tensor.WithBacking([]int{1, 2, 3, 4})))
 	for want, inputs := range map[string][]*gorgonia.Node{
-		"inputs of one element type wanted": {x, constant(4, 1)},
-		"float32 or float64 elements":       {x, whole},
-		"points of one shape":               {constant(4, 1), constant(5, 1)},
-		"input 1 is nil":                    {x, nil},
+		"want inputs of one element type": {x, constant(4, 1)},
+		"float32 or float64 elements":     {x, whole},
+		"points of one shape":             {constant(4, 1), constant(5, 1)},
+		"input 1 is nil":                  {x, nil},
 	} {
 		if _, err := distance(inputs[0], inputs[1]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)

@@ -86,5 +86,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// 4.25 [0.5 1]
-	// huber: inputs of one shape wanted, got [(2, 1) ()]
+	// huber: want inputs of one shape, got [(2, 1) ()]
 }

@@ -130,14 +130,14 @@ func newForward(s Spec, in []*gorgonia.Node) (*forward, error) {
 		case err != nil:
 			return nil, fmt.Errorf("input %d (%s): %w", i, n.Name(), err)
 		case i > 0 && dt != f.dtype:
-			return nil, fmt.Errorf("inputs of one element type wanted, got %v and %v (%s)", f.dtype, dt, n.Name())
+			return nil, fmt.Errorf("want inputs of one element type, got %v and %v (%s)", f.dtype, dt, n.Name())
 		case n.Graph() != in[0].Graph():
-			return nil, fmt.Errorf("inputs of one graph wanted, input %d (%s) is of another", i, n.Name())
+			return nil, fmt.Errorf("input %d (%s) is of another graph; want inputs of one graph", i, n.Name())
 		}
 		f.dtype, f.shapes[i], types[i] = dt, n.Shape(), n.Type()
 	}
 	if s.Diff != nil && len(s.Diff) != len(in) {
-		return nil, fmt.Errorf("%d inputs wanted, got %d", len(s.Diff), len(in))
+		return nil, fmt.Errorf("want %d inputs, got %d", len(s.Diff), len(in))
 	}
 	out, err := s.Shape(f.shapes)
 	if err != nil {

@@ -30,7 +30,7 @@ func (p power) spec() graph.Spec {
 		Key:  fmt.Sprint(p.exponent),
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			if in[0].Dims() != 2 {
-				return nil, fmt.Errorf("2 sizes wanted, got %v", in[0])
+				return nil, fmt.Errorf("want 2 sizes, got %v", in[0])
 			}
 			return in[0], nil
 		},

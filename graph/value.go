@@ -17,7 +17,7 @@ func elementType(n *gorgonia.Node) (tensor.Dtype, error) {
 	if dt, ok := t.(tensor.Dtype); ok && (dt == tensor.Float32 || dt == tensor.Float64) {
 		return dt, nil
 	}
-	return tensor.Dtype{}, fmt.Errorf("float32 or float64 elements wanted, got %v", n.Type())
+	return tensor.Dtype{}, fmt.Errorf("want float32 or float64 elements, got %v", n.Type())
 }
 
 // typeOf returns the Gorgonia type of a value.
@@ -48,7 +48,7 @@ func newOperands(dt tensor.Dtype, shapes []tensor.Shape) operands {
 // they lie in row-major order.
 func (o *operands) read(values []gorgonia.Value) error {
 	if len(values) != len(o.shapes) {
-		return fmt.Errorf("%d inputs wanted, got %d", len(o.shapes), len(values))
+		return fmt.Errorf("want %d inputs, got %d", len(o.shapes), len(values))
 	}
 	for i, v := range values {
 		a, c := &o.arrays[i], &o.copies[i]
@@ -62,16 +62,16 @@ func (o *operands) read(values []gorgonia.Value) error {
 			a.F64 = c.F64
 		case *tensor.Dense:
 			if v.Dtype() != o.dtype {
-				return fmt.Errorf("input %d: elements of type %v wanted, got %v", i, o.dtype, v.Dtype())
+				return fmt.Errorf("input %d: want elements of type %v, got %v", i, o.dtype, v.Dtype())
 			}
 			if err := o.readDense(i, v); err != nil {
 				return fmt.Errorf("input %d: %w", i, err)
 			}
 		default:
-			return fmt.Errorf("input %d: a dense tensor or a scalar wanted, got %T", i, v)
+			return fmt.Errorf("input %d: want a dense tensor or a scalar, got %T", i, v)
 		}
 		if got, want := len(a.F32)+len(a.F64), o.shapes[i].TotalSize(); got != want || v.Dtype() != o.dtype {
-			return fmt.Errorf("input %d: %d elements of type %v wanted (shape %v), got %d of type %v (shape %v)",
+			return fmt.Errorf("input %d: want %d elements of type %v (shape %v), got %d of type %v (shape %v)",
 				i, want, o.dtype, o.shapes[i], got, v.Dtype(), v.Shape())
 		}
 	}
@@ -91,7 +91,7 @@ func (o *operands) readDense(i int, t *tensor.Dense) error {
 	c := &o.copies[i]
 	c.F32, c.F64 = c.F32[:0], c.F64[:0]
 	if t.IsMasked() {
-		return fmt.Errorf("a tensor without a mask wanted")
+		return fmt.Errorf("want a tensor without a mask")
 	}
 	for at := t.Iterator(); ; {
 		j, err := at.Next()

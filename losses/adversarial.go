@@ -119,11 +119,11 @@ func (d *Discriminator) Validate() error {
 	case d.Logits != 1 && d.Logits != 2:
 		return config.Invalid("logits", "want 1 or 2, got %d", d.Logits)
 	case !(d.LR > 0) || d.LR > 1e6:
-		return config.Invalid("lr", "%v is not a learning rate: want a number above 0", d.LR)
+		return config.Invalid("lr", "%v is not a learning rate; want a number above 0", d.LR)
 	case !(d.Beta1 >= 0 && d.Beta1 < 1):
-		return config.Invalid("beta1", "%v is out of range: want 0 <= beta1 < 1", d.Beta1)
+		return config.Invalid("beta1", "%v is out of range; want 0 <= beta1 < 1", d.Beta1)
 	case !(d.Beta2 >= 0 && d.Beta2 < 1):
-		return config.Invalid("beta2", "%v is out of range: want 0 <= beta2 < 1", d.Beta2)
+		return config.Invalid("beta2", "%v is out of range; want 0 <= beta2 < 1", d.Beta2)
 	}
 	return nil
 }

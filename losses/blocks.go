@@ -58,14 +58,14 @@ func (c On) node(in *Input) (*gorgonia.Node, error) {
 // evenBlocks shares out the columns of codes to the factors.
 func evenBlocks(z, groups *gorgonia.Node) ([]factor.Block, error) {
 	if z == nil || groups == nil || z.Dims() != 2 || groups.Dims() < 1 || groups.Dims() > 2 {
-		return nil, fmt.Errorf("codes [n, d] and groups [n] or [n, K] wanted, got %v and %v", shapeOf(z), shapeOf(groups))
+		return nil, fmt.Errorf("want codes [n, d] and groups [n] or [n, K], got %v and %v", shapeOf(z), shapeOf(groups))
 	}
 	width, factors := z.Shape()[1], 1
 	if groups.Dims() == 2 {
 		factors = groups.Shape()[1]
 	}
 	if factors == 0 || width%factors != 0 || width == 0 {
-		return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors: blocks wanted", width, factors)
+		return nil, fmt.Errorf("%d code columns cannot be shared out evenly to %d factors; want blocks", width, factors)
 	}
 	return shareOut(width, factors), nil
 }

@@ -140,7 +140,7 @@ func NewContraction() *ContractionLoss {
 func (l *ContractionLoss) Validate() error {
 	for i, c := range l.Columns {
 		if c < 0 || slices.Contains(l.Columns[:i], c) {
-			return config.Invalid("columns", "%v: want different columns from 0 on", l.Columns)
+			return config.Invalid("columns", "want different columns from 0 on, got %v", l.Columns)
 		}
 	}
 	for i, f := range l.Factors {

@@ -76,11 +76,11 @@ func (e DeviationEstimator) Check(d factor.Deviation, a factor.Aggregate) error 
 	case e == Plain:
 		return nil
 	case int(e) >= len(estimatorNames):
-		return fmt.Errorf("%v is not known: want unbiased or plain", e)
+		return fmt.Errorf("%v is not known; want unbiased or plain", e)
 	case d != factor.Variance && d != factor.MPD:
-		return fmt.Errorf("%v has no unbiased estimator: want estimator plain (unbiased is for variance and mpd)", d)
+		return fmt.Errorf("%v has no unbiased estimator; want estimator plain (unbiased is for variance and mpd)", d)
 	case a != factor.Mean:
-		return fmt.Errorf("the %v over values has no unbiased estimator: want aggregate mean, or estimator plain", a)
+		return fmt.Errorf("the %v over values has no unbiased estimator; want aggregate mean, or estimator plain", a)
 	}
 	return nil
 }

@@ -173,7 +173,7 @@ func TestWrongNames(t *testing.T) {
 		"[{variance: {codes: {shape: [2]}}}]":                                         "codes.shape: column 2 does not exist; codes have columns 0 to 1",
 		"[{contraction: {factors: [siz]}}]":                                           `there is no factor "siz"; did you mean "size"?`,
 		"[{conditional-tc: {active: [{columns: [0], factor: form, levels: [1]}]}}]":   `active.0: there is no factor "form"`,
-		"[{conditional-tc: {active: [{columns: [0], factor: shape, levels: [3]}]}}]":  `active.0: factor "shape" has no level 3: want 0 to 2`,
+		"[{conditional-tc: {active: [{columns: [0], factor: shape, levels: [3]}]}}]":  `active.0: factor "shape" has no level 3; want 0 to 2`,
 		"[{conditional-tc: {active: [{columns: [2], factor: shape, levels: [1]}]}}]":  "columns below 2",
 		"[{conditional-tc: {active: [{columns: [], factor: shape, levels: [1]}]}}]":   "want at least one column and one level",
 		"[{logic: {sentence: 'forall[mean] i, j: z(i) =[discrete] z(j)'}}]":           "no gradient in the codes",

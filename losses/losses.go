@@ -150,7 +150,7 @@ func missing(output string) error {
 }
 
 // errNoLabels is the error of a loss that is about factors of which nothing is known.
-var errNoLabels = errors.New("it needs labels of the factors: want a supervision that gives them, such as {labels: {fraction: 0.1}}")
+var errNoLabels = errors.New("it needs labels of the factors; want a supervision that gives them, such as {labels: {fraction: 0.1}}")
 
 // validWeight checks a weight in a config.
 func validWeight(w float64) error {

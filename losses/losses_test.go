@@ -141,7 +141,7 @@ func TestCompose(t *testing.T) {
 
 // Every loss of the table says which output it misses.
 func TestMissingOutputs(t *testing.T) {
-	const labels = "it needs labels of the factors: want a supervision that gives them, such as {labels: {fraction: 0.1}}"
+	const labels = "it needs labels of the factors; want a supervision that gives them, such as {labels: {fraction: 0.1}}"
 	needs := func(what string) string { return "it needs " + what + ", which this model does not have" }
 	want := map[string]string{
 		"reconstruction": needs("images"),
@@ -195,10 +195,10 @@ func TestComposeErrors(t *testing.T) {
 	}
 	o := outputs()
 	for want, node := range map[string]*gorgonia.Node{
-		"loss odd: it returned no node; want a scalar node":                    nil,
-		"loss odd: it returned a node of shape (2, 2); want a scalar node":     o.Images,
-		"total of the losses: weighted sum: input 0 (loss odd): float32 or":    gorgonia.NewScalar(o.Images.Graph(), tensor.Int, gorgonia.WithName("whole")),
-		"total of the losses: weighted sum: inputs of one graph wanted, input": gorgonia.NewScalar(gorgonia.NewGraph(), tensor.Float64, gorgonia.WithName("elsewhere")),
+		"loss odd: it returned no node; want a scalar node":                                                   nil,
+		"loss odd: it returned a node of shape (2, 2); want a scalar node":                                    o.Images,
+		"total of the losses: weighted sum: input 0 (loss odd): want float32 or":                              gorgonia.NewScalar(o.Images.Graph(), tensor.Int, gorgonia.WithName("whole")),
+		"total of the losses: weighted sum: input 1 (loss odd) is of another graph; want inputs of one graph": gorgonia.NewScalar(gorgonia.NewGraph(), tensor.Float64, gorgonia.WithName("elsewhere")),
 	} {
 		bad := losses.Choice{Name: "odd", Value: returns{node}}
 		all := []losses.Choice{bad}

@@ -220,8 +220,8 @@ func TestEvenBlocks(t *testing.T) {
 		z, groups *gorgonia.Node
 		want      string
 	}{
-		{z, three, "variance: 2 code columns cannot be shared out evenly to 3 factors: blocks wanted"},
-		{one, one, "codes [n, d] and groups [n] or [n, K] wanted, got (4) and (4)"},
+		{z, three, "variance: 2 code columns cannot be shared out evenly to 3 factors; want blocks"},
+		{one, one, "want codes [n, d] and groups [n] or [n, K], got (4) and (4)"},
 		{z, nil, "got (4, 2) and nothing"},
 		{nil, one, "got nothing and (4)"},
 	} {
@@ -339,10 +339,10 @@ func TestModularityLossErrors(t *testing.T) {
 		loss         *losses.ModularityLoss
 		source, want string
 	}{
-		{losses.NewMAD(), "{estimator: unbiased}", "l.yaml:1:2: estimator: mad has no unbiased estimator: want estimator plain (unbiased is for variance and mpd)"},
+		{losses.NewMAD(), "{estimator: unbiased}", "l.yaml:1:2: estimator: mad has no unbiased estimator; want estimator plain (unbiased is for variance and mpd)"},
 		{losses.NewRadius(), "{estimator: unbiased}", "l.yaml:1:2: estimator: radius has no unbiased estimator"},
 		{losses.NewDiameter(), "{aggregate: mean, estimator: unbiased}", "l.yaml:1:19: estimator: diameter has no unbiased estimator"},
-		{losses.NewVariance(), "{aggregate: sum, estimator: unbiased}", "l.yaml:1:2: aggregate: the sum over values has no unbiased estimator: want aggregate mean, or estimator plain"},
+		{losses.NewVariance(), "{aggregate: sum, estimator: unbiased}", "l.yaml:1:2: aggregate: the sum over values has no unbiased estimator; want aggregate mean, or estimator plain"},
 		{losses.NewMPD(), "{weight: 2, aggregate: max, estimator: unbiased}", "l.yaml:1:13: aggregate: the max over values"},
 		{losses.NewMPD(), "{estimator: exact}", `unknown estimator "exact"; known: unbiased, plain`},
 	} {

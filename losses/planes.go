@@ -41,11 +41,11 @@ func (s *SphereBlock) Validate() error {
 
 func distinctColumns(columns []int, want int) error {
 	if len(columns) != want {
-		return fmt.Errorf("%v has %d columns: want %d", columns, len(columns), want)
+		return fmt.Errorf("%v has %d columns; want %d", columns, len(columns), want)
 	}
 	for i, c := range columns {
 		if c < 0 || slices.Contains(columns[:i], c) {
-			return fmt.Errorf("%v: want different columns from 0 on", columns)
+			return fmt.Errorf("want different columns from 0 on, got %v", columns)
 		}
 	}
 	return nil
@@ -174,7 +174,7 @@ func (m *Transformations) circular(name string) (int, error) {
 	var names []string
 	for k, f := range m.Factors {
 		if f.Name == name && f.Kind != factor.Circular {
-			return 0, fmt.Errorf("factor %q is %v, and has no angle: want a circular factor", name, f.Kind)
+			return 0, fmt.Errorf("factor %q is %v, and has no angle; want a circular factor", name, f.Kind)
 		}
 		if f.Name == name {
 			return k, nil

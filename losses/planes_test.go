@@ -144,9 +144,9 @@ func TestPlanesErrors(t *testing.T) {
 		t.Errorf("without groups: error %v", err)
 	}
 	for want, change := range map[string]func(l *LSBDLoss){
-		"[0 1 2] has 3 columns: want 2":              func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {0, 1, 2}} },
-		"[1 1]: want different columns from 0 on":    func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {1, 1}} },
-		"want paper, as planes or spheres are named": func(l *LSBDLoss) { l.Planes, l.Variant = factor.SubCodes{"row": {0, 1}}, "public-code" },
+		"[0 1 2] has 3 columns; want 2":                           func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {0, 1, 2}} },
+		"planes.row: want different columns from 0 on, got [1 1]": func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {1, 1}} },
+		"want paper, as planes or spheres are named":              func(l *LSBDLoss) { l.Planes, l.Variant = factor.SubCodes{"row": {0, 1}}, "public-code" },
 	} {
 		l := NewLSBD()
 		change(l)
@@ -155,7 +155,7 @@ func TestPlanesErrors(t *testing.T) {
 		}
 	}
 	for want, s := range map[string]*SphereBlock{
-		"[0 1] has 2 columns: want 3": {Columns: []int{0, 1}},
+		"[0 1] has 2 columns; want 3": {Columns: []int{0, 1}},
 		"-1 is negative":              {Columns: []int{0, 1, 2}, Rotation: -1},
 		"the length 0":                {Columns: []int{0, 1, 2}, Factor: "row"},
 	} {

@@ -98,7 +98,7 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	if !q.Differentiable() {
-		return nil, errors.New("the sentence has no gradient in the codes: want a premetric of codes with one, such as =[euclidean]")
+		return nil, errors.New("the sentence has no gradient in the codes; want a premetric of codes with one, such as =[euclidean]")
 	}
 	var y, groups *gorgonia.Node
 	if (q.NeedsLabels() || q.NeedsValues()) && in.Labels == nil {

@@ -81,7 +81,7 @@ func TotalCorrelation(z, mean, logVariance *gorgonia.Node, e TCEstimator, dataSi
 // discriminator of codes and permuted codes; the closed form is ours.
 func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
 	if active == nil {
-		return nil, fmt.Errorf("conditional tc: active columns wanted")
+		return nil, fmt.Errorf("conditional tc: want active columns")
 	}
 	return minibatchTC(z, mean, logVariance, active, e, dataSize)
 }

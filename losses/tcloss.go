@@ -172,7 +172,7 @@ func (l *ConditionalTCLoss) rules(in *Input) ([]activity, error) {
 		}
 		for _, level := range a.Levels {
 			if size := in.Labels.Factors[k].Size; level < 0 || level >= size {
-				return nil, fmt.Errorf("active.%d: factor %q has no level %d: want 0 to %d", i, a.Factor, level, size-1)
+				return nil, fmt.Errorf("active.%d: factor %q has no level %d; want 0 to %d", i, a.Factor, level, size-1)
 			}
 		}
 		rules = append(rules, activity{Columns: a.Columns, Factor: k, Levels: a.Levels})

@@ -120,24 +120,24 @@ func (c *Config) Validate() error {
 	}
 	switch {
 	case c.Dataset.Value == nil:
-		return config.Invalid("dataset", "no data set is chosen: want, for example, {square: {size: 64, side: 16}}")
+		return config.Invalid("dataset", "no data set is chosen; want, for example, {square: {size: 64, side: 16}}")
 	case c.Model.Value == nil:
-		return config.Invalid("model", "no model is chosen: want, for example, {vae: {latent: 10}}")
+		return config.Invalid("model", "no model is chosen; want, for example, {vae: {latent: 10}}")
 	case len(c.Losses) == 0:
-		return config.Invalid("losses", "the list is empty: want at least one loss")
+		return config.Invalid("losses", "the list is empty; want at least one loss")
 	case c.Train.Optimizer.Value == nil:
-		return config.Invalid("train.optimizer", "nothing is chosen: want, for example, adam")
+		return config.Invalid("train.optimizer", "nothing is chosen; want, for example, adam")
 	case c.Train.Schedule.Value == nil:
-		return config.Invalid("train.schedule", "nothing is chosen: want, for example, constant")
+		return config.Invalid("train.schedule", "nothing is chosen; want, for example, constant")
 	}
 	for i, s := range c.Supervision {
 		if s.Value == nil {
-			return config.Invalid(fmt.Sprintf("supervision.%d", i), "nothing is chosen: want, for example, pairs")
+			return config.Invalid(fmt.Sprintf("supervision.%d", i), "nothing is chosen; want, for example, pairs")
 		}
 	}
 	for i, l := range c.Losses {
 		if l.Value == nil {
-			return config.Invalid(fmt.Sprintf("losses.%d", i), "nothing is chosen: want a loss, for example kl")
+			return config.Invalid(fmt.Sprintf("losses.%d", i), "nothing is chosen; want a loss, for example kl")
 		}
 	}
 	if err := config.ValidateParts(c); err != nil {
@@ -159,7 +159,7 @@ func (s *Settings) Validate() error {
 		value, at int
 	}{{"epochs", s.Epochs, 0}, {"batch", s.Batch, 1}, {"threads", s.Threads, 0}, {"epoch_steps", s.EpochSteps, 0}} {
 		if f.value < f.at {
-			return config.Invalid(f.key, "%d is out of range: want %d or more", f.value, f.at)
+			return config.Invalid(f.key, "%d is out of range; want %d or more", f.value, f.at)
 		}
 	}
 	for _, f := range []struct {
@@ -167,7 +167,7 @@ func (s *Settings) Validate() error {
 		value, most int
 	}{{"epochs", s.Epochs, maxEpochs}, {"threads", s.Threads, maxThreads}} {
 		if f.value > f.most {
-			return config.Invalid(f.key, "%d is out of range: want at most %d", f.value, f.most)
+			return config.Invalid(f.key, "%d is out of range; want at most %d", f.value, f.most)
 		}
 	}
 	for _, f := range []struct {
@@ -175,11 +175,11 @@ func (s *Settings) Validate() error {
 		value float64
 	}{{"warmup", s.Warmup}, {"clip", s.Clip}, {"checkpoint", s.Checkpoint}, {"hold_out", s.HoldOut}} {
 		if !(f.value >= 0) || !finite(f.value) {
-			return config.Invalid(f.key, "%v is out of range: want a number from 0 on", f.value)
+			return config.Invalid(f.key, "%v is out of range; want a number from 0 on", f.value)
 		}
 	}
 	if s.HoldOut >= 1 {
-		return config.Invalid("hold_out", "%v is out of range: want 0 (none), and less than 1", s.HoldOut)
+		return config.Invalid("hold_out", "%v is out of range; want 0 (none), and less than 1", s.HoldOut)
 	}
 	return nil
 }
@@ -187,10 +187,10 @@ func (s *Settings) Validate() error {
 // Validate checks the settings.
 func (s *EarlyStop) Validate() error {
 	if s.Reach == nil && s.Patience == 0 {
-		return config.Invalid("patience", "neither reach nor patience is given: want at least one")
+		return config.Invalid("patience", "neither reach nor patience is given; want at least one")
 	}
 	if s.Patience < 0 {
-		return config.Invalid("patience", "%d is out of range: want 0 or more", s.Patience)
+		return config.Invalid("patience", "%d is out of range; want 0 or more", s.Patience)
 	}
 	if s.Metric == "" {
 		return config.Invalid("metric", "want the name of a metric")

@@ -63,13 +63,13 @@ func (e Encode) ConfigType() string { return "true, false or a number" }
 func (m *Measures) validEncode() error {
 	switch {
 	case m.Encode < EncodeNone:
-		return config.Invalid("metrics.encode", "%d is out of range: want 1 or more, or true or false", m.Encode)
+		return config.Invalid("metrics.encode", "%d is out of range; want 1 or more, or true or false", m.Encode)
 	case m.Encode <= 0 || m.Encode == EncodeAll:
 		return nil
 	case len(m.Final) > 0:
-		return config.Invalid("metrics.encode", "metrics are measured at the end, and what they measure is encoded: want true or false, or metrics.sample=%d", m.Encode)
+		return config.Invalid("metrics.encode", "metrics are measured at the end, and what they measure is encoded; want true or false, or metrics.sample=%d", m.Encode)
 	case m.Sample > 0:
-		return config.Invalid("metrics.encode", "metrics.sample says how many images are encoded, too: want one of the two")
+		return config.Invalid("metrics.encode", "metrics.sample says how many images are encoded, too; want one of the two")
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (m *Measures) DecodeConfig(n *config.Node) error {
 func once(n *config.Node, list []metrics.Choice) error {
 	for i, c := range list {
 		if has(list[:i], c) {
-			return n.Items()[i].Errorf("%s is in the list twice: want it once, or with other options", c.Name)
+			return n.Items()[i].Errorf("%s is in the list twice; want it once, or with other options", c.Name)
 		}
 	}
 	return nil
@@ -94,11 +94,11 @@ type measures Measures
 func (m *measures) Validate() error {
 	switch {
 	case m.Every < 0 || m.Every > maxEpochs:
-		return config.Invalid("every", "%d is out of range: want 0 to %d epochs", m.Every, int64(maxEpochs))
+		return config.Invalid("every", "%d is out of range; want 0 to %d epochs", m.Every, int64(maxEpochs))
 	case m.Sample < 0:
-		return config.Invalid("sample", "%d is out of range: want 0 (all) or more", m.Sample)
+		return config.Invalid("sample", "%d is out of range; want 0 (all) or more", m.Sample)
 	case m.Images < 1:
-		return config.Invalid("images", "%d is out of range: want 1 or more", m.Images)
+		return config.Invalid("images", "%d is out of range; want 1 or more", m.Images)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (d *During) DecodeConfig(n *config.Node) error {
 			return err
 		}
 		if has(d.List, c) {
-			return item.Errorf("%s is in the list twice: want it once, or with other options", c.Name)
+			return item.Errorf("%s is in the list twice; want it once, or with other options", c.Name)
 		}
 		d.List = append(d.List, c)
 	}
@@ -168,7 +168,7 @@ func (m *Measures) validate(stop *EarlyStop) error {
 		return nil
 	}
 	if m.Every == 0 && m.During.empty() {
-		return config.Invalid("metrics.every", "train.stop watches a metric: want the number of epochs between two measurements")
+		return config.Invalid("metrics.every", "train.stop watches a metric; want the number of epochs between two measurements")
 	}
 	if !slices.Contains(m.watched(), stop.Metric) {
 		return config.Invalid("train.stop.metric", "%q is not among the metrics that are measured during training: %s", stop.Metric, strings.Join(m.watched(), ", "))

@@ -214,15 +214,15 @@ func TestNormErrors(t *testing.T) {
 	}
 	second := func(_ *gorgonia.Node, err error) error { return err }
 	for want, err := range map[string]error{
-		"a batch of 3 equal parts":           second(layer.BatchMoments(x, 3)),
-		"[batch, ..., channels]":             second(layer.BatchMoments(v, 1)),
-		"a number of groups that divides 6":  second(layer.GroupNorm(x, nil, nil, 4, o)),
-		"more than one element":              second(layer.GroupNorm(x, nil, nil, 6, o)),
-		"group norm: gamma and beta wanted":  second(layer.GroupNorm(x, v, nil, 2, o)),
-		"gamma and beta of shape (6)":        second(layer.GroupNorm(x, v, w, 2, o)),
-		"a positive epsilon":                 second(layer.GroupNorm(x, v, v, 2, layer.NormOptions{})),
-		"moments of shape (parts, 2, 6)":     second(layer.BatchNorm(x, v, nil, nil, o)),
-		"standardise: moments of shape (1, ": second(layer.Standardise(x, m, nil, nil, o)),
+		"a batch of 3 equal parts":                second(layer.BatchMoments(x, 3)),
+		"[batch, ..., channels]":                  second(layer.BatchMoments(v, 1)),
+		"a number of groups that divides 6":       second(layer.GroupNorm(x, nil, nil, 4, o)),
+		"more than one element":                   second(layer.GroupNorm(x, nil, nil, 6, o)),
+		"group norm: want gamma and beta":         second(layer.GroupNorm(x, v, nil, 2, o)),
+		"gamma and beta of shape (6)":             second(layer.GroupNorm(x, v, w, 2, o)),
+		"a positive epsilon":                      second(layer.GroupNorm(x, v, v, 2, layer.NormOptions{})),
+		"moments of shape (parts, 2, 6)":          second(layer.BatchNorm(x, v, nil, nil, o)),
+		"standardise: want moments of shape (1, ": second(layer.Standardise(x, m, nil, nil, o)),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)

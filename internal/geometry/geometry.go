@@ -19,14 +19,14 @@ import (
 
 var (
 	errStalled  = errors.New("geometry: no optimum was found")
-	errTooLarge = errors.New("geometry: finite numbers wanted, with finite differences")
+	errTooLarge = errors.New("geometry: want finite numbers, with finite differences")
 )
 
 // rowsOf checks a set of points and returns how many there are.
 func rowsOf(what string, points []float64, columns int) (int, error) {
 	switch {
 	case columns < 1:
-		return 0, fmt.Errorf("geometry: 1 column or more wanted, got %d", columns)
+		return 0, fmt.Errorf("geometry: want 1 column or more, got %d", columns)
 	case len(points) == 0:
 		return 0, fmt.Errorf("geometry: no %s", what)
 	case len(points)%columns != 0:
@@ -34,7 +34,7 @@ func rowsOf(what string, points []float64, columns int) (int, error) {
 	}
 	for i, v := range points {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return 0, fmt.Errorf("geometry: finite numbers wanted, got %v in row %d of the %s", v, i/columns, what)
+			return 0, fmt.Errorf("geometry: want finite numbers, got %v in row %d of the %s", v, i/columns, what)
 		}
 	}
 	return len(points) / columns, nil

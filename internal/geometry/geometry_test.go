@@ -299,7 +299,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{nil, 2, "no points"},
 		{[]float64{1, 2, 3}, 2, "3 numbers are no points of 2 columns"},
-		{[]float64{1}, 0, "1 column or more wanted"},
+		{[]float64{1}, 0, "want 1 column or more"},
 		{[]float64{1, 2, 3, nan}, 2, "NaN in row 1"},
 		{[]float64{inf, 0}, 2, "+Inf in row 0"},
 		{[]float64{1e308, -1e308}, 1, "finite differences"},

@@ -87,7 +87,7 @@ func JointMinimax(x []float64, columns int, y []float64, targets int) (*Regressi
 // what is minimised is -2/(rows*targets) times the sum over targets of s_i w.
 func (r *Regression) LeastSquares(x []float64, columns int, y []float64, targets int, ridge float64) error {
 	if !(ridge >= 0) || math.IsInf(ridge, 0) {
-		return fmt.Errorf("geometry: a ridge of 0 or more wanted, got %v", ridge)
+		return fmt.Errorf("geometry: want a ridge of 0 or more, got %v", ridge)
 	}
 	if err := r.solve(x, columns, y, targets, ridge, nil); err != nil {
 		return err
@@ -234,7 +234,7 @@ func (r *Regression) read(x []float64, columns int, y []float64, targets int, to
 		return err
 	}
 	if n != rows {
-		return fmt.Errorf("geometry: as many targets as points wanted, got %d and %d", n, rows)
+		return fmt.Errorf("geometry: want as many targets as points, got %d and %d", n, rows)
 	}
 	r.rows, r.columns, r.targets = rows, columns, targets
 	r.Weights, r.Intercept = zeros(r.Weights, columns*targets), zeros(r.Intercept, targets)

@@ -101,7 +101,7 @@ func (c *compiler) lookup(v Variable, part any) (*binding, error) {
 		names = append(names, b.name)
 	}
 	if len(names) == 0 {
-		return nil, c.fail(part, "there is no variable %s: want a quantifier that binds it, such as forall %s: ...", v, v)
+		return nil, c.fail(part, "there is no variable %s; want a quantifier that binds it, such as forall %s: ...", v, v)
 	}
 	return nil, c.fail(part, "there is no variable %s%s", v, suggest(string(v), names))
 }

@@ -237,7 +237,7 @@ func (c *compiler) bind(f *quantified) ([]*binder, error) {
 // declare checks the name of a new variable.
 func (c *compiler) declare(f *quantified, name string) error {
 	if !isName(name) || name == "y" || name == "z" {
-		return c.fail(f, "%q cannot be a variable: want a name other than y and z", name)
+		return c.fail(f, "%q cannot be a variable; want a name other than y and z", name)
 	}
 	if slices.ContainsFunc(c.scope, func(b *binding) bool { return b.name == name }) {
 		return c.fail(f, "the variable %s is bound already, want another name", name)
@@ -280,10 +280,10 @@ func (c *compiler) resolveMembers(f *quantified, b *binding) error {
 		case Level:
 			width = -1
 		default:
-			return c.fail(f, "%s is not a constant: want numbers, vectors or names of levels", textOf(t))
+			return c.fail(f, "%s is not a constant; want numbers, vectors or names of levels", textOf(t))
 		}
 		if i > 0 && width != b.width {
-			return c.fail(f.domain, "the constants of a set are of different kinds: want numbers, or vectors of one width, or names of levels")
+			return c.fail(f.domain, "the constants of a set are of different kinds; want numbers, or vectors of one width, or names of levels")
 		}
 		b.members, b.width = append(b.members, v), width
 	}

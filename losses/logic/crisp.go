@@ -228,7 +228,7 @@ func (c *compiler) same(e *equality) (func(m *evaluator) bool, error) {
 	case len(a.values) > 0 && len(b.values) > 0:
 		return c.sameNumbers(e, a, b)
 	}
-	return nil, c.fail(e, "%s and %s cannot be compared: want two rows, two values of one factor, or a factor and a constant", textOf(e.a), textOf(e.b))
+	return nil, c.fail(e, "%s and %s cannot be compared; want two rows, two values of one factor, or a factor and a constant", textOf(e.a), textOf(e.b))
 }
 
 // sameNumbers compares numbers as float32 holds them.
@@ -267,7 +267,7 @@ func (c *compiler) side(t Term, e *equality) (side, error) {
 		return side{}, c.fail(e, "a term is nil")
 	case *access:
 		if v.codes {
-			return side{}, c.fail(e, "a plain = of codes has no gradient: want a premetric, such as =[euclidean]")
+			return side{}, c.fail(e, "a plain = of codes has no gradient; want a premetric, such as =[euclidean]")
 		}
 		b, err := c.row(v)
 		if err != nil {
@@ -293,7 +293,7 @@ func (c *compiler) side(t Term, e *equality) (side, error) {
 	case Variable:
 		return c.sideVariable(v, t)
 	case *arithmetic, *multiple:
-		return side{}, c.fail(e, "a plain = of a sum or multiple: want a premetric, such as =[absolute]")
+		return side{}, c.fail(e, "a plain = of a sum or multiple; want a premetric, such as =[absolute]")
 	}
 	return side{}, c.fail(e, "%T is not a term of this package", t)
 }

@@ -159,9 +159,9 @@ func TestValueErrors(t *testing.T) {
 func TestNodeErrors(t *testing.T) {
 	q := compiled(t, parsed(t, `forall i, j: y.hue(i) = y.hue(j) and y(i) = y(j) -> z(i) =[squared] z(j)`))
 	for want, shapes := range map[string][2][]int{
-		"codes of shape [rows, 4] wanted, got (5, 3)":        {{5, 3}, {5, 3}},
-		"labels of shape [5, 3] wanted, got (5, 4)":          {{5, 4}, {5, 4}},
-		"factors and labels of shape [5, 3] wanted, got (4,": {{5, 4}, {4, 3}},
+		"want codes of shape [rows, 4], got (5, 3)":           {{5, 3}, {5, 3}},
+		"want factors and labels of shape [5, 3], got (5, 4)": {{5, 4}, {5, 4}},
+		"want factors and labels of shape [5, 3], got (4,":    {{5, 4}, {4, 3}},
 	} {
 		g := gorgonia.NewGraph()
 		input := func(name string, shape []int) *gorgonia.Node {

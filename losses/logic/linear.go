@@ -67,7 +67,7 @@ func (c *compiler) linear(t Term) (linear, error) {
 		}
 		return l, nil
 	case Level:
-		return linear{}, c.fail(t, "the name of a level has no distance: want a plain = between it and a factor")
+		return linear{}, c.fail(t, "the name of a level has no distance; want a plain = between it and a factor")
 	case Variable:
 		return c.linearVariable(v, t)
 	}
@@ -106,7 +106,7 @@ func (c *compiler) linearVariable(v Variable, t Term) (linear, error) {
 	case b.set == valueSet:
 		return linear{coordinates: []coordinate{{parts: []part{{1, c.program.levelValueColumn(b.factor), b.id}}}}}, nil
 	case b.width < 0:
-		return linear{}, c.fail(t, "%s stands for the name of a level, which has no distance: want a plain = between it and a factor", v)
+		return linear{}, c.fail(t, "%s stands for the name of a level, which has no distance; want a plain = between it and a factor", v)
 	}
 	l := linear{number: b.width == 0}
 	for _, column := range b.columns {

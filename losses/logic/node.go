@@ -135,11 +135,11 @@ func (q *Quantity) node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 
 func (q *Quantity) checkShapes(in []tensor.Shape) error {
 	if len(in[0]) != 2 || in[0][0] < 1 || in[0][1] != q.schema.Codes {
-		return fmt.Errorf("codes of shape [rows, %d] wanted, got %v", q.schema.Codes, in[0])
+		return fmt.Errorf("want codes of shape [rows, %d], got %v", q.schema.Codes, in[0])
 	}
 	for _, s := range in[1:] {
 		if k := len(q.schema.Factors); len(s) == 0 || s[0] != in[0][0] || s.TotalSize() != in[0][0]*k || len(s) != 2 && (len(s) != 1 || k != 1) {
-			return fmt.Errorf("factors and labels of shape [%d, %d] wanted, got %v", in[0][0], k, s)
+			return fmt.Errorf("want factors and labels of shape [%d, %d], got %v", in[0][0], k, s)
 		}
 	}
 	return nil

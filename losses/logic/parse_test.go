@@ -129,11 +129,11 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestCompileErrors(t *testing.T) {
-	crispHint := " is 0 or infinity here, without a gradient: want a premetric, such as =[euclidean], or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)"
+	crispHint := " is 0 or infinity here, without a gradient; want a premetric, such as =[euclidean], or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)"
 	for text, want := range map[string]string{
-		`forall i: z(i) = 0`:                                                   `1:16: a plain = of codes has no gradient: want a premetric, such as =[euclidean]`,
+		`forall i: z(i) = 0`:                                                   `1:16: a plain = of codes has no gradient; want a premetric, such as =[euclidean]`,
 		`forall i: z(k) =[squared] 0`:                                          `1:11: there is no variable k; did you mean "i"?`,
-		`z(k) =[squared] 0`:                                                    `1:1: there is no variable k: want a quantifier that binds it, such as forall k: ...`,
+		`z(k) =[squared] 0`:                                                    `1:1: there is no variable k; want a quantifier that binds it, such as forall k: ...`,
 		`forall i: z.shap(i) =[squared] 0`:                                     `1:11: there is no sub-code "shap"; did you mean "shape"?`,
 		`forall i: y.sape(i) =[squared] 0`:                                     `1:11: there is no factor "sape"; did you mean "shape"?`,
 		`forall v in y.hu: forall i: z(i) =[squared] 0`:                        `1:13: there is no factor "hu"; did you mean "hue"?`,
@@ -146,14 +146,14 @@ func TestCompileErrors(t *testing.T) {
 		`forall v in y.hue: z(v) =[squared] 0`:                                 `1:20: v stands for a value of a factor, want a variable that stands for a row`,
 		`forall i: forall i: z(i) =[squared] 0`:                                `1:11: the variable i is bound already, want another name`,
 		`forall i: y.shape(i) = y.hue(i) -> z(i) =[squared] 0`:                 `1:22: y.shape(i) and y.hue(i) are values of different factors, want =[absolute] or another premetric`,
-		`forall i: i = 3 -> z(i) =[squared] 0`:                                 `1:13: i and 3 cannot be compared: want two rows, two values of one factor, or a factor and a constant`,
+		`forall i: i = 3 -> z(i) =[squared] 0`:                                 `1:13: i and 3 cannot be compared; want two rows, two values of one factor, or a factor and a constant`,
 		`forall i: y(i) = [1, 2] -> z(i) =[squared] 0`:                         `1:16: a term has 3 columns and the other 2 columns, want terms of one width`,
 		`forall i: y.hue(i) = "red" -> z(i) =[squared] 0`:                      `1:20: the factor hue has no level "red"`,
 		`forall i: y.shape(i) = "hart" -> z(i) =[squared] 0`:                   `1:22: the factor shape has no level "hart"; did you mean "heart"?`,
-		`forall i: y.shape(i) + 1 = 2 -> z(i) =[squared] 0`:                    `1:26: a plain = of a sum or multiple: want a premetric, such as =[absolute]`,
-		`forall i: z(i) =[squared] "heart"`:                                    `1:27: the name of a level has no distance: want a plain = between it and a factor`,
-		`forall c in {"heart"}: forall i: z(i) =[squared] c`:                   `1:50: c stands for the name of a level, which has no distance: want a plain = between it and a factor`,
-		`forall c in {1, [1, 2]}: forall i: z(i) =[squared] 0`:                 `1:13: the constants of a set are of different kinds: want numbers, or vectors of one width, or names of levels`,
+		`forall i: y.shape(i) + 1 = 2 -> z(i) =[squared] 0`:                    `1:26: a plain = of a sum or multiple; want a premetric, such as =[absolute]`,
+		`forall i: z(i) =[squared] "heart"`:                                    `1:27: the name of a level has no distance; want a plain = between it and a factor`,
+		`forall c in {"heart"}: forall i: z(i) =[squared] c`:                   `1:50: c stands for the name of a level, which has no distance; want a plain = between it and a factor`,
+		`forall c in {1, [1, 2]}: forall i: z(i) =[squared] 0`:                 `1:13: the constants of a set are of different kinds; want numbers, or vectors of one width, or names of levels`,
 		`forall i, j: y.shape(i) = y.shape(j)`:                                 `1:1: forall i, j: y.shape(i) = y.shape(j)` + crispHint,
 		`forall i: z(i) =[squared] 0 -> y.shape(i) = "heart"`:                  `1:43: y.shape(i) = "heart"` + crispHint,
 		`forall i: z(i) =[squared] 0 and y.shape(i) = "heart"`:                 `1:44: y.shape(i) = "heart"` + crispHint,

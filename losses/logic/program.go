@@ -130,7 +130,7 @@ func Compile(s Sentence, schema Schema) (*Quantity, error) {
 		return nil, err
 	}
 	if f := unbounded(s.Body); f != nil {
-		return nil, c.fail(f, "%s is 0 or infinity here, without a gradient: want a premetric, such as =[euclidean], "+
+		return nil, c.fail(f, "%s is 0 or infinity here, without a gradient; want a premetric, such as =[euclidean], "+
 			"or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)", textOf(f))
 	}
 	c.program.root = root

@@ -59,15 +59,15 @@ func NewAdam() *Adam { return &Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon:
 func (a *Adam) Validate() error {
 	switch {
 	case !(a.LR > 0) || !finite(a.LR):
-		return config.Invalid("lr", "%v is not a learning rate: want a number above 0", a.LR)
+		return config.Invalid("lr", "%v is not a learning rate; want a number above 0", a.LR)
 	case !(a.Beta1 >= 0 && a.Beta1 < 1):
-		return config.Invalid("beta1", "%v is out of range: want 0 <= beta1 < 1", a.Beta1)
+		return config.Invalid("beta1", "%v is out of range; want 0 <= beta1 < 1", a.Beta1)
 	case !(a.Beta2 >= 0 && a.Beta2 < 1):
-		return config.Invalid("beta2", "%v is out of range: want 0 <= beta2 < 1", a.Beta2)
+		return config.Invalid("beta2", "%v is out of range; want 0 <= beta2 < 1", a.Beta2)
 	case !(a.Epsilon > 0) || !finite(a.Epsilon):
-		return config.Invalid("epsilon", "%v is out of range: want a number above 0", a.Epsilon)
+		return config.Invalid("epsilon", "%v is out of range; want a number above 0", a.Epsilon)
 	case !(a.Decay >= 0) || !finite(a.Decay):
-		return config.Invalid("decay", "%v is out of range: want a number from 0 on", a.Decay)
+		return config.Invalid("decay", "%v is out of range; want a number from 0 on", a.Decay)
 	}
 	return nil
 }

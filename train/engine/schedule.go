@@ -54,10 +54,10 @@ type Step struct {
 // Validate checks the settings' ranges.
 func (s *Step) Validate() error {
 	if s.Every < 1 {
-		return config.Invalid("every", "%d epochs: want 1 or more", s.Every)
+		return config.Invalid("every", "%d epochs; want 1 or more", s.Every)
 	}
 	if !(s.Factor > 0) || !finite(s.Factor) {
-		return config.Invalid("factor", "%v is out of range: want a number above 0", s.Factor)
+		return config.Invalid("factor", "%v is out of range; want a number above 0", s.Factor)
 	}
 	return nil
 }
@@ -85,11 +85,11 @@ type Milestones struct {
 func (m *Milestones) Validate() error {
 	for i, at := range m.At {
 		if !(at >= 0 && at <= 1) {
-			return config.Invalid(fmt.Sprintf("at.%d", i), "%v is out of range: want 0 to 1", at)
+			return config.Invalid(fmt.Sprintf("at.%d", i), "%v is out of range; want 0 to 1", at)
 		}
 	}
 	if !(m.Factor > 0) || !finite(m.Factor) {
-		return config.Invalid("factor", "%v is out of range: want a number above 0", m.Factor)
+		return config.Invalid("factor", "%v is out of range; want a number above 0", m.Factor)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ type Cosine struct {
 // Validate checks the settings' range.
 func (c *Cosine) Validate() error {
 	if !(c.Final >= 0 && c.Final <= 1) {
-		return config.Invalid("final", "%v is out of range: want 0 <= final <= 1", c.Final)
+		return config.Invalid("final", "%v is out of range; want 0 <= final <= 1", c.Final)
 	}
 	return nil
 }
