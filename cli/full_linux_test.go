@@ -28,7 +28,7 @@ func TestFullDisk(t *testing.T) {
 				t.Skip("devices cannot be made here:", err)
 			}
 			o := call(t, longer(dir)...)
-			if o.code != 1 || o.out != "" || strings.Count(o.log, "unravel: ") != 1 || !strings.Contains(o.log, "unravel: writing "+path+": ") || !strings.Contains(o.log, "no space left on device") {
+			if o.code != 1 || o.out != "" || strings.Count(o.log, "unravel: ") != 1 || !strings.Contains(o.log, "writing "+path+": ") || !strings.Contains(o.log, "no space left on device") {
 				t.Error(o)
 			}
 			checkNoTrace(t, o)
