@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// made is n numbers of a stream of its own.
+// made returns n numbers of a stream of its own.
 func made(n int, name string, number func(s *rng.Stream, i int) float64) []float64 {
 	stream, values := rng.New(1, name), make([]float64, n)
 	for i := range values {
@@ -19,7 +19,7 @@ func made(n int, name string, number func(s *rng.Stream, i int) float64) []float
 	return values
 }
 
-// ascendingColumns are ascending numbers of several kinds.
+// ascendingColumns are ascending columns of several kinds.
 func ascendingColumns(n int) map[string][]float64 {
 	all := map[string][]float64{}
 	for name, number := range map[string]func(s *rng.Stream, i int) float64{
@@ -36,7 +36,7 @@ func ascendingColumns(n int) map[string][]float64 {
 	return all
 }
 
-// Trees of one column are the same as those of a table of one.
+// Trees of one column agree with trees of a table of one column.
 func TestColumnRegress(t *testing.T) {
 	const n = 400
 	for name, values := range ascendingColumns(n) {
@@ -73,8 +73,8 @@ func TestColumnRegress(t *testing.T) {
 	}
 }
 
-// Two cuts of a classifier are often equally good, so that rounding decides. Its trees are
-// held against the definition, and what they reach against a table of one column.
+// Two cuts of a classifier are often equally good, so that rounding decides. Its trees are compared
+// with the definition, its deviance with that of a table of one column.
 func TestColumnClassify(t *testing.T) {
 	const n = 400
 	for name, values := range ascendingColumns(n) {
@@ -120,7 +120,8 @@ func TestColumnClassify(t *testing.T) {
 	}
 }
 
-// deviance is the mean of -log probability of the rows' own classes. groups nil: rows are their own.
+// deviance returns the mean of -log probability of the classes of rows. Nil groups: every row is a
+// group.
 func deviance(scores [][]float64, groups []int32, labels, classes []int) float64 {
 	total := 0.0
 	for i, label := range labels {
@@ -150,7 +151,7 @@ func checkClassFit(t *testing.T, name string, c *Column, labels, classes []int, 
 	for range o.Rounds {
 		f.expect()
 		before, expected := f.byGroup(f.scores), f.byGroup(f.expected)
-		rises := make([]map[int]float64, len(before)) // by output and group: of the score
+		rises := make([]map[int]float64, len(before)) // by output and group: rise of the score
 		for k := range before {
 			rises[k] = map[int]float64{}
 			class, scale := classes[k], float64(len(classes)-1)/float64(len(classes))
@@ -190,7 +191,7 @@ func checkClassFit(t *testing.T, name string, c *Column, labels, classes []int, 
 	return f
 }
 
-// byGroup lists by group what is listed by step.
+// byGroup expands a list by step to a list by group.
 func (f *classFit) byGroup(values [][]float64) [][]float64 {
 	all := make([][]float64, len(values))
 	for k, row := range values {
@@ -201,7 +202,7 @@ func (f *classFit) byGroup(values [][]float64) [][]float64 {
 	return all
 }
 
-// checkTree checks that leaves are those of a greedy tree.
+// checkTree checks that leaves are the leaves of a greedy tree.
 func checkTree(t *testing.T, name string, c *Column, leaves []segment, residual []float64, depth int) {
 	t.Helper()
 	if !greedy(c, leaves, residual, depth) {
@@ -277,7 +278,7 @@ func TestColumnGroups(t *testing.T) {
 	}
 }
 
-// By hand: the first of equal cuts, and no cuts in nodes that are pure.
+// By hand: the first of equal cuts, and no cuts in pure nodes.
 func TestColumnTrees(t *testing.T) {
 	c, err := NewColumn([]float64{0, 1, 2, 3})
 	if err != nil {

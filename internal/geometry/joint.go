@@ -221,8 +221,7 @@ func (j *joint) begin() {
 	}
 }
 
-// update sets the errors of the working set to those of a map, and returns the largest
-// squared length.
+// update sets the errors of the working set for a map, and returns the largest squared length.
 func (j *joint) update(m []float64) (most float64) {
 	for k, i := range j.rows {
 		r := j.error(k)

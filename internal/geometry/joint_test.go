@@ -215,7 +215,8 @@ func TestJointMinimaxErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkJointMinimax has the sizes of Zhang and Sugiyama's studies, and those of larger sets; kind 5 is a grid.
+// BenchmarkJointMinimax has the sizes of Zhang and Sugiyama's studies, and larger ones; kind 5 is a
+// grid.
 //
 //	go test ./internal/geometry -run '^$' -bench JointMinimax
 func BenchmarkJointMinimax(b *testing.B) {

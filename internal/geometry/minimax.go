@@ -120,8 +120,8 @@ func (m *minimax) start(p int) {
 	}
 }
 
-// coefficients sets dst to those of a constraint, side*x_i b + t >= side*y_i or
-// side*b_j >= -bound, and returns its right-hand side.
+// coefficients sets dst to the coefficients of a constraint, side*x_i b + t >= side*y_i or side*b_j >=
+// -bound, and returns its right-hand side.
 func (m *minimax) coefficients(c constraint, dst []float64) float64 {
 	p := len(dst) - 1
 	if c.point < 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The functions of mixtures against float64.
+// The functions of mixtures against their definitions in float64.
 func TestMixtures(t *testing.T) {
 	levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(8, 4))
@@ -78,7 +78,7 @@ func TestMixtures(t *testing.T) {
 	})
 }
 
-// The functions of kernel matrices against float64.
+// The functions of kernel matrices against their definitions in float64.
 func TestKernels(t *testing.T) {
 	levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(8, 5))

@@ -99,7 +99,7 @@ func TestLogisticGradient(t *testing.T) {
 	}
 }
 
-// The slopes that the search follows are those of the objective that it compares.
+// The slopes of the search are the derivatives of its objective.
 func TestLossSlopes(t *testing.T) {
 	for _, test := range []struct {
 		classes, d int

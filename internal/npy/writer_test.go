@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// The bytes are those that NumPy writes.
+// NumPy writes the same bytes.
 func TestWriteLikeNumPy(t *testing.T) {
 	pixels := make([]uint8, 80)
 	for i := range pixels {
@@ -198,7 +198,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzNPZ: no archive makes reading panic.
+// FuzzNPZ tests that no archive makes reading panic.
 func FuzzNPZ(f *testing.F) {
 	small, err := archive("a", []int{2}, []float32{1, 2})
 	if err != nil {

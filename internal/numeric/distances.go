@@ -6,7 +6,7 @@ import "github.com/unravel-ml/unravel/internal/kernel"
 // the sum. A block of kernel.PairLanes points is one item of parallel work.
 type Distances[T Float] struct {
 	Points *kernel.Points[T] // set before Sum and Slopes
-	Slope  *kernel.Points[T] // of Slopes
+	Slope  *kernel.Points[T] // result of Slopes
 
 	blocks       []distanceBlock[T]
 	sums, slopes *Loop

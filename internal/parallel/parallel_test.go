@@ -69,7 +69,7 @@ func TestFor(t *testing.T) {
 				t.Errorf("worker %d runs two items at once", worker)
 			}
 			busy[worker] = true
-			For(3, func(_, j int) { count[i]++ }) // nested calls must not deadlock
+			For(3, func(_, j int) { atomic.AddInt32(&count[i], 1) }) // nested calls must not deadlock
 			busy[worker] = false
 		})
 		for i, c := range count {

@@ -230,7 +230,7 @@ func TestAccess(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// FuzzDecode: nothing panics, and what was read is written and read the same.
+// FuzzDecode tests that nothing panics, and that what is read is written and read the same.
 func FuzzDecode(f *testing.F) {
 	f.Add(encode(f, sample()))
 	f.Add(encode(f, &File{}))

@@ -288,7 +288,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// FuzzReader: nothing panics, and what was read is written and read the same.
+// FuzzReader tests that nothing panics, and that what is read is written and read the same.
 func FuzzReader(f *testing.F) {
 	e := Event{WallTime: 1, Step: 3, Values: []Value{{Tag: "a", Scalar: 1}, {Tag: "b", Scalar: 2}}}
 	f.Add(e.marshal())

@@ -1,4 +1,4 @@
-// Package onnxtest reads ONNX files again, for tests of what writes them.
+// Package onnxtest decodes ONNX files, for tests of their writers.
 package onnxtest
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
-// Decoded is a model with the versions that it names.
+// Decoded is a model with its versions of the format.
 type Decoded struct {
 	onnx.Model
 	IR, Opset int
 }
 
-// Decode reads a model that package onnx wrote. A field that it does not write is an error.
+// Decode reads a model that package onnx wrote. A field that package onnx does not write is an error.
 func Decode(data []byte) (m Decoded, err error) {
 	m.Metadata = map[string]string{}
 	err = each(data, func(field protowire.Number, n uint64, b []byte) error {
@@ -61,7 +61,7 @@ func known(ok bool, of string, field protowire.Number) error {
 	return fmt.Errorf("%s: field %d is not expected", of, field)
 }
 
-// each calls f for every field of a message with its number or its bytes.
+// each calls f for every field of a message, with its number or its bytes.
 func each(data []byte, f func(field protowire.Number, n uint64, b []byte) error) error {
 	for len(data) > 0 {
 		field, kind, size := protowire.ConsumeTag(data)
