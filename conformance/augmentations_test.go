@@ -12,8 +12,6 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-func TestAugmentations(t *testing.T) { conformance.Augmentations(t) }
-
 // faultyOp darkens images at random, with one fault.
 type faultyOp struct {
 	augment.Chance

@@ -15,7 +15,6 @@ import (
 )
 
 func TestDatasets(t *testing.T) {
-	conformance.Datasets(t)
 	grid, err := datasets.Registry.Lookup("grid")
 	if err != nil {
 		t.Fatal(err)

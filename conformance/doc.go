@@ -1,12 +1,23 @@
-// Package conformance tests the parts of Unravel, also those that a program has registered itself. A test such as
+// Package conformance tests the parts of Unravel, also those that a program has registered itself. The test
 //
-//	func TestParts(t *testing.T) {
-//		conformance.Datasets(t)
-//		conformance.Supervisions(t)
-//		conformance.Augmentations(t)
-//		conformance.Optimizers(t)
-//		conformance.Schedules(t)
-//	}
+//	func TestParts(t *testing.T) { conformance.All(t) }
 //
-// checks all that is registered; functions such as [CheckDataset] check one entry.
+// checks all that is registered, [Losses], [Models] and others those of one kind, and [CheckLoss], [CheckModel] and others one
+// entry. They must not be called by parallel tests, because they count allocations.
 package conformance
+
+import "testing"
+
+// All checks every registered part, each kind in a subtest of its own. It takes some 20 s of processor time.
+func All(t *testing.T) {
+	for _, kind := range []struct {
+		name  string
+		check func(*testing.T)
+	}{
+		{"losses", Losses}, {"models", Models}, {"latents", Latents}, {"encoders", Encoders}, {"decoders", Decoders},
+		{"metrics", Metrics}, {"datasets", Datasets}, {"supervisions", Supervisions}, {"augmentations", Augmentations},
+		{"optimizers", Optimizers}, {"schedules", Schedules},
+	} {
+		t.Run(kind.name, kind.check)
+	}
+}

@@ -17,9 +17,6 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-func TestEncoders(t *testing.T) { conformance.Encoders(t) }
-func TestDecoders(t *testing.T) { conformance.Decoders(t) }
-
 // faultyNet is a dense encoder and decoder with one fault.
 type faultyNet struct {
 	fault string

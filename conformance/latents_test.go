@@ -16,7 +16,6 @@ import (
 )
 
 func TestLatents(t *testing.T) {
-	conformance.Latents(t)
 	for name, s := range map[string]func() latent.Space{
 		"S2":         func() latent.Space { return ball(2, nil) },
 		"S2 by axis": func() latent.Space { return ball(2, []float64{1, 2, 0}) },

@@ -18,8 +18,6 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-func TestLosses(t *testing.T) { conformance.Losses(t) }
-
 // faultyLoss is a loss with a fault: the mean over rows of sum_j power |a_j - b_j|^2 of codes a and samples b.
 type faultyLoss struct {
 	Weight float64 `yaml:"weight" doc:"factor in the total"`

@@ -13,8 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-func TestMetrics(t *testing.T) { conformance.Metrics(t) }
-
 // Match is an own metric: how often the first code column is the level of the first factor.
 type Match struct{}
 

@@ -15,8 +15,6 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-func TestModels(t *testing.T) { conformance.Models(t) }
-
 // faultyModel is an autoencoder with one fault.
 type faultyModel struct {
 	Fault string `yaml:"fault" doc:"what is wrong"`

@@ -12,10 +12,6 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-func TestOptimizers(t *testing.T) { conformance.Optimizers(t) }
-
-func TestSchedules(t *testing.T) { conformance.Schedules(t) }
-
 // momentum is gradient descent with momentum, with one fault.
 type momentum struct {
 	LR    float64 `yaml:"lr" doc:"learning rate"`
