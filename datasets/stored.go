@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"reflect"
 
 	"github.com/unravel-ml/unravel/factor"
 )
@@ -102,7 +103,7 @@ func (d *stored) setImages(images []image.Image) error {
 	channels, deep := 1, false
 	var size image.Point
 	for i, m := range images {
-		if m == nil {
+		if v := reflect.ValueOf(m); m == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 			return fmt.Errorf("image %d is nil", i)
 		}
 		at := m.Bounds().Size()

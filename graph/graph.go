@@ -116,8 +116,11 @@ type forward struct {
 }
 
 func newForward(s Spec, in []*gorgonia.Node) (*forward, error) {
-	if len(in) == 0 {
+	switch {
+	case len(in) == 0:
 		return nil, errors.New("no inputs")
+	case s.Shape == nil || s.New == nil:
+		return nil, errors.New("the Spec has no Shape or no New; want both")
 	}
 	f := &forward{spec: s, shapes: make([]tensor.Shape, len(in))}
 	types := make([]hm.Type, len(in)+1)

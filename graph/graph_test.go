@@ -257,7 +257,11 @@ func TestErrorsOfApply(t *testing.T) {
 	ints := gorgonia.NewMatrix(g, tensor.Int, gorgonia.WithShape(2, 3), gorgonia.WithName("ints"))
 	elsewhere := matrix(gorgonia.NewGraph(), "m23", 2, 3, 1, 2, 3, 4, 5, 6)
 	checkErrors(t, map[string]applied{
-		"nil":         {func() (*gorgonia.Node, error) { return distance(m23, nil) }, []string{"distance", "input 1 is nil"}},
+		"nil": {func() (*gorgonia.Node, error) { return distance(m23, nil) }, []string{"distance", "input 1 is nil"}},
+		"no shape": {func() (*gorgonia.Node, error) {
+			return graph.Apply(graph.Spec{Name: "empty"}, gorgonia.NewScalar(gorgonia.NewGraph(), tensor.Float32))
+		},
+			[]string{"empty: the Spec has no Shape or no New"}},
 		"no inputs":   {func() (*gorgonia.Node, error) { return graph.WeightedSum(nil) }, []string{"weighted sum", "no inputs"}},
 		"types":       {func() (*gorgonia.Node, error) { return distance(m23, double) }, []string{"distance", "float32", "float64", "double"}},
 		"integers":    {func() (*gorgonia.Node, error) { return graph.Exp(ints) }, []string{"exp", "ints", "float32 or float64"}},

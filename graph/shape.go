@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -43,6 +44,9 @@ func (reshape[T]) Backward(_ [][]T, _, dout []T, din [][]T) { copy(din[0], dout)
 
 // Flatten returns x, of shape [rows, ...], as [rows, columns].
 func Flatten(x *gorgonia.Node) (*gorgonia.Node, error) {
+	if x == nil {
+		return nil, errors.New("flatten: the node is nil")
+	}
 	s := x.Shape()
 	switch {
 	case s.Dims() == 2:

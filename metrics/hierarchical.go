@@ -53,6 +53,7 @@ func validFound(components, paths []int, rows int) error {
 // Missing is the error of a metric for a field of [Input] that it needs and that is not set.
 type Missing string
 
+// The fields of [Input] that can be missing.
 const (
 	MissingHierarchy     Missing = "the hierarchy of the codes is not known"
 	MissingTrueHierarchy Missing = "the true hierarchy is not known"

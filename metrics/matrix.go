@@ -1,8 +1,11 @@
 package metrics
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 	"gorgonia.org/tensor"
@@ -45,6 +48,9 @@ func FromRows(rows [][]float64) (Matrix, error) {
 
 // FromMat copies a gonum matrix. It must have finite numbers.
 func FromMat(a mat.Matrix) (Matrix, error) {
+	if isNil(a) {
+		return Matrix{}, errors.New("the matrix is nil; want at least one row and one column")
+	}
 	rows, cols := a.Dims()
 	if rows == 0 || cols == 0 {
 		return Matrix{}, fmt.Errorf("the matrix is %d x %d; want at least one row and one column", rows, cols)
@@ -61,6 +67,9 @@ func FromMat(a mat.Matrix) (Matrix, error) {
 // FromTensor copies a tensor, or a view, of shape [rows, columns] and type float32 or float64. It must have finite
 // numbers.
 func FromTensor(t tensor.Tensor) (Matrix, error) {
+	if isNil(t) {
+		return Matrix{}, errors.New("the tensor is nil; want two dimensions, rows and columns")
+	}
 	shape := t.Shape()
 	switch {
 	case len(shape) != 2:
@@ -85,6 +94,12 @@ func FromTensor(t tensor.Tensor) (Matrix, error) {
 		}
 	}
 	return m, m.finite("row %d, column %d is %v")
+}
+
+// isNil says whether an interface holds nothing, or a nil pointer.
+func isNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return v == nil || r.Kind() == reflect.Pointer && r.IsNil()
 }
 
 // finite reports the first number that is NaN or infinite, in a format for its row, its column and itself.
@@ -129,6 +144,9 @@ func NewInput(codes Matrix, levels [][]int, factors []factor.Factor) (*Input, er
 func (in *Input) AddContinuous(name string, values []float64, bins int) error {
 	if len(values) != in.Codes.Rows {
 		return fmt.Errorf("factor %q has %d values; want one for each of the %d codes", name, len(values), in.Codes.Rows)
+	}
+	if slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Name == name }) {
+		return fmt.Errorf("there is a factor %q already; want another name", name)
 	}
 	levels, centres, err := Bin(values, bins)
 	if err != nil {

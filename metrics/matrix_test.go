@@ -94,6 +94,10 @@ func TestInputFromGo(t *testing.T) {
 	check("NaN", err, "row 0, column 1 is NaN")
 	_, err = metrics.FromMat(&mat.Dense{})
 	check("empty", err, "the matrix is 0 x 0")
+	_, err = metrics.FromMat((*mat.Dense)(nil))
+	check("no matrix", err, "the matrix is nil")
+	_, err = metrics.FromTensor(nil)
+	check("no tensor", err, "the tensor is nil")
 	codes, err := metrics.FromRows([][]float64{{1}, {2}})
 	if err != nil {
 		t.Fatal(err)
@@ -113,4 +117,9 @@ func TestInputFromGo(t *testing.T) {
 	check("few values", in.AddContinuous("x", []float64{1}, 2), "1 values; want one for each of the 2 codes")
 	check("no number", in.AddContinuous("x", []float64{1, math.NaN()}, 2), `factor "x": value 1 is NaN`)
 	check("no bins", in.AddContinuous("x", []float64{1, 2}, 0), "bins")
+	check("a name twice", in.AddContinuous(in.Factors[0].Name, []float64{1, 2}, 2), "already; want another name")
+	_, err = metrics.Evaluate(t.Context(), nil, 1, nil)
+	check("no input", err, "there is no input")
+	_, err = metrics.Evaluate(t.Context(), in, 1, []metrics.Choice{{}})
+	check("no metric", err, "metric 0 is not chosen")
 }

@@ -55,6 +55,9 @@ type Explored struct {
 // Validate checks that there are codes and factors, shapes agree, levels are in range and codes are finite. Evaluate
 // calls it; a Metric may rely on it.
 func (in *Input) Validate() error {
+	if in == nil {
+		return fmt.Errorf("there is no input; want one of NewInput")
+	}
 	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
 	switch {
 	case n < 1 || d < 1:
@@ -238,8 +241,14 @@ func EvaluateWatched(ctx context.Context, in *Input, seed uint64, choices []Choi
 	if err := in.Validate(); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
+	if ctx == nil {
+		return nil, fmt.Errorf("metrics: the context is nil; want one, such as context.Background()")
+	}
 	results, names := make([]Result, len(choices)), ResultNames(choices)
 	for i, c := range choices {
+		if c.Value == nil {
+			return nil, fmt.Errorf("metrics: metric %d is not chosen; want, for example, Named(\"mig\")", i)
+		}
 		watch(i, names[i])
 		mine := *in
 		mine.Stream = rng.New(seed, "metric/"+c.Name)

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"errors"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -20,7 +21,7 @@ func NewNetworks() Networks { return Networks{Encoder: nn.DefaultEncoder()} }
 
 // Decoding returns the chosen decoder, or the mirror image of the encoder.
 func (n Networks) Decoding() (nn.Decoder, error) {
-	if n.Decoder != nil {
+	if n.Decoder != nil && n.Decoder.Value != nil {
 		return n.Decoder.Value, nil
 	}
 	if e, ok := n.Encoder.Value.(nn.Mirrored); ok {
@@ -44,6 +45,9 @@ func newBase(e nn.EncoderChoice, data Data, seed uint64) base {
 func (b *base) Params() *nn.Params { return b.params }
 
 func (b *base) features(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
+	if b.encoder.Value == nil {
+		return nil, errors.New("none is chosen; want one, such as nn.DefaultEncoder()")
+	}
 	return b.encoder.Value.Encode(g, images, "encoder")
 }
 

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"image"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,9 +29,15 @@ type SheetOptions struct {
 // with one factor gives one row. Pixels outside [0, 1] are cut off, and an image of
 // one pixel with more than three channels is shown as a row of grey ones.
 //
+// Where images share all levels, as those of a set without factors do, it shows evenly spaced images in their
+// order; factors cannot be chosen.
+//
 // A [datasets.Hierarchical] data set has a row for each of its paths, the choices that an image
 // can make, or for evenly spaced ones, with the first images of each. Factors cannot be chosen.
 func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
+	if d == nil {
+		return nil, errors.New("contact sheet: there is no data set")
+	}
 	if h, ok := d.(datasets.Hierarchical); ok {
 		return pathSheet(h, o)
 	}
@@ -46,6 +54,9 @@ func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 		return nil, fmt.Errorf("contact sheet: %w", err)
 	}
 	index, err := datasets.NewIndex(d)
+	if err != nil && o.Row == "" && o.Column == "" && len(o.Fixed) == 0 {
+		return orderSheet(d, o)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("contact sheet: %w", err)
 	}
@@ -68,6 +79,31 @@ func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 			return nil, fmt.Errorf("contact sheet: %w", err)
 		}
 		t.Rows = append(t.Rows, images)
+	}
+	return t.Draw(), nil
+}
+
+// orderSheet shows evenly spaced images of a set whose levels do not tell them apart, row by row.
+func orderSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
+	rows, columns := o.Rows, o.Columns
+	if rows <= 0 {
+		rows = 8
+	}
+	if columns <= 0 {
+		columns = 12
+	}
+	n := d.Len()
+	shown := evenly(n, min(rows, n)*min(columns, n), 0)
+	h, w, c := d.ImageShape()
+	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), n),
+		Subtitle: fmt.Sprintf("%d x %d x %d; %d of the images, in their order", h, w, c, len(shown)), Scale: o.Scale}
+	h, w, c = shownShape(d)
+	for row := range slices.Chunk(shown, columns) {
+		images, err := raster.Batch(pixelsOf(d, row), h, w, c)
+		if err != nil {
+			return nil, fmt.Errorf("contact sheet: %w", err)
+		}
+		t.Rows, t.RowLabels = append(t.Rows, images), append(t.RowLabels, fmt.Sprint("image ", row[0]))
 	}
 	return t.Draw(), nil
 }

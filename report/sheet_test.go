@@ -2,9 +2,12 @@ package report
 
 import (
 	"image"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 func build(t *testing.T, s datasets.Builder) datasets.Dataset {
@@ -56,6 +59,55 @@ func TestContactSheet(t *testing.T) {
 	}
 	if _, err := ContactSheet(d, SheetOptions{Row: "column", Column: "row", Rows: 2, Columns: 3}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Images that levels do not tell apart are shown in their order.
+func TestSheetInOrder(t *testing.T) {
+	const n = 40
+	pixels := make([]uint8, n*4)
+	for i := range pixels {
+		pixels[i] = uint8(6 * (i / 4))
+	}
+	levels := make([][]int, n) // of ten images each
+	for i := range levels {
+		levels[i] = []int{i / 10}
+	}
+	plain, err := datasets.FromPixels("plain", pixels, 2, 2, 1, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, err := datasets.FromPixels("groups", pixels, 2, 2, 1, []factor.Factor{{Name: "group", Size: 4}}, levels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []datasets.Dataset{plain, groups} {
+		few, err := ContactSheet(d, SheetOptions{Rows: 2, Columns: 3, Scale: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[uint32]bool{} // the greys of the sheet
+		for y := range few.Bounds().Dy() {
+			for x := range few.Bounds().Dx() {
+				r, _, _, _ := few.At(x, y).RGBA()
+				found[r>>8] = true
+			}
+		}
+		for _, image := range []uint32{0, 6, 13, 20, 26, 33} {
+			if !found[6*image] {
+				t.Errorf("%s: image %d is not shown", d.Name(), image)
+			}
+		}
+		all, err := ContactSheet(d, SheetOptions{Rows: math.MaxInt, Columns: math.MaxInt, Scale: 1})
+		if err != nil || all.Bounds().Dx() < 2*n {
+			t.Errorf("%s: %v, %v", d.Name(), all, err)
+		}
+	}
+	if _, err := ContactSheet(groups, SheetOptions{Column: "group"}); err == nil || !strings.Contains(err.Error(), "images 0 and 1 both have group 0") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := ContactSheet(nil, SheetOptions{}); err == nil {
+		t.Error("no error about no data set")
 	}
 }
 

@@ -3,9 +3,11 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"time"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -18,6 +20,12 @@ const warmSteps = 2
 // in turn. Measuring and drawing at the end are not part of it, nor is what an earlier stage learns from codes: the truth stands
 // for it, or, where there is none, the second stage counts as long as the first.
 func Calibrate(ctx context.Context, c Config, steps int) (time.Duration, error) {
+	if err := c.Validate(); err != nil {
+		return 0, config.AsError(err)
+	}
+	if steps < 1 {
+		return 0, fmt.Errorf("calibrate: %d steps; want 1 or more", steps)
+	}
 	if initial, err := c.InitialConfig(); err == nil {
 		first, err := Calibrate(ctx, initial, steps)
 		if err != nil {

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/train/engine"
 )
@@ -11,6 +12,9 @@ import (
 // losses go together, and its metrics suit what they will get. Of a config whose model learns in stages it
 // checks the first one. It writes nothing.
 func Check(c Config) error {
+	if err := c.Validate(); err != nil {
+		return config.AsError(err)
+	}
 	if c.stage() != nil {
 		initial, err := c.InitialConfig()
 		if err != nil {

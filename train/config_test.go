@@ -177,7 +177,7 @@ func TestValidateParts(t *testing.T) {
 const borrowed = `
 dataset: {square: {size: 16, side: 4}}
 model: {borrowed: {latent: 3}}
-losses: [reconstruction]
+losses: [reconstruction, lent, lent]
 `
 
 // A run whose config names a part that this program lacks says so, wherever it is opened.
@@ -187,7 +187,7 @@ func TestUnregistered(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `config.yaml:3:9: model: unknown model "borrowed"`
-	why := `the run was made by a program with the model "borrowed", which this program has not registered; want that program, or one that registers it`
+	why := `the run was made by a program with the model "borrowed", the loss "lent", which this program has not registered; want that program, or one that registers it`
 	_, _, opening := OpenExperiment(dir)
 	_, serving := OpenEncoder(dir)
 	_, resuming := Run(t.Context(), load(t), Options{Dir: dir, Resume: true})
@@ -196,6 +196,26 @@ func TestUnregistered(t *testing.T) {
 		var located *config.Error
 		if !errors.As(err, &located) || located.Line != 3 || located.Key != "model" || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), why) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What a program asks for without a config, a context or a model is an error.
+func TestNothingGiven(t *testing.T) {
+	_, made := NewExperiment(Config{})
+	_, timed := Calibrate(t.Context(), load(t), 0)
+	_, untold := Calibrate(t.Context(), Config{}, 1)
+	_, endless := Run(nil, load(t), Options{Dir: filepath.Join(t.TempDir(), "run")}) //nolint:staticcheck // which is the mistake
+	_, blank := NewCoder(nil, models.Data{})
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"checked": {Check(Config{}), "is not a folder's name"}, "made": {made, "is not a folder's name"}, "untold": {untold, "is not a folder's name"},
+		"timed": {timed, "0 steps; want 1 or more"}, "endless": {endless, "the context is nil"}, "blank": {blank, "there is no model"},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, c.err, c.want)
 		}
 	}
 }

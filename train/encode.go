@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -38,6 +39,9 @@ type half struct {
 
 // NewCoder compiles a model's encoder and decoder.
 func NewCoder(m models.Model, data models.Data) (*Coder, error) {
+	if m == nil {
+		return nil, errors.New("there is no model to encode with")
+	}
 	c := &Coder{data: data}
 	for _, s := range m.Spaces() {
 		c.width += s.Width

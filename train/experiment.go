@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
@@ -34,7 +35,12 @@ type Experiment struct {
 }
 
 // NewExperiment builds what a config names. Parts that do not go together are a *config.Error.
-func NewExperiment(c Config) (*Experiment, error) { return newExperiment(c, nil) }
+func NewExperiment(c Config) (*Experiment, error) {
+	if err := c.Validate(); err != nil {
+		return nil, config.AsError(err)
+	}
+	return newExperiment(c, nil)
+}
 
 // newExperiment is NewExperiment with what an earlier stage learned; nil: nothing.
 func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
@@ -144,12 +150,30 @@ func ReadConfig(dir string, overrides ...string) (Config, error) {
 		return Config{}, err
 	}
 	c, err := Load(path, source, overrides...)
-	var unknown *registry.UnknownError
-	if errors.As(err, &unknown) {
-		err = fmt.Errorf("%w\nthe run was made by a program with the %s %q, which this program has not registered; want that program, or one that registers it",
-			err, unknown.Kind, unknown.Name)
+	if parts := unregistered(err); len(parts) > 0 {
+		err = fmt.Errorf("%w\nthe run was made by a program with the %s, which this program has not registered; want that program, or one that registers it",
+			err, strings.Join(parts, ", the "))
 	}
 	return c, err
+}
+
+// unregistered lists the parts that an error, or those in it, did not find in their registries.
+func unregistered(err error) (parts []string) {
+	switch e := err.(type) {
+	case *registry.UnknownError:
+		parts = []string{fmt.Sprintf("%s %q", e.Kind, e.Name)}
+	case interface{ Unwrap() error }:
+		parts = unregistered(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			for _, p := range unregistered(one) {
+				if !slices.Contains(parts, p) {
+					parts = append(parts, p)
+				}
+			}
+		}
+	}
+	return parts
 }
 
 // Codes encodes the whole data set: the model's representation, row by row.

@@ -20,7 +20,7 @@ import (
 // Options say where and how to run an experiment.
 type Options struct {
 	Dir    string    // the run's folder; empty: runs/ and the config's name
-	Resume bool      // continue the run in Dir
+	Resume bool      // continue the run in Dir, if there is one
 	Log    io.Writer // human-readable messages and progress; nil: none
 
 	// Progress, if any, is called with the steps taken and those of all epochs: at the beginning and
@@ -65,6 +65,9 @@ type Result struct {
 // a *config.Error.
 func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	begin := time.Now()
+	if ctx == nil {
+		return nil, errors.New("train: the context is nil; want one, such as context.Background()")
+	}
 	if err := c.Validate(); err != nil {
 		return nil, config.AsError(err)
 	}

@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 
@@ -128,8 +129,11 @@ func (e *Encoder) Decode(codes []float32, n int) ([]float32, error) {
 
 // checkBatch reports an array that is not n rows of a size, or a number that is not finite.
 func checkBatch(what string, values []float32, n, size int, shape string) error {
-	if n < 0 || len(values) != n*size {
-		return fmt.Errorf("%d %s for n = %d; want n x %s = %d", len(values), what, n, shape, max(0, n)*size)
+	switch {
+	case n < 0 || n > math.MaxInt/size:
+		return fmt.Errorf("%d %s for n = %d; want n x %s, n at least 0", len(values), what, n, shape)
+	case len(values) != n*size:
+		return fmt.Errorf("%d %s for n = %d; want n x %s = %d", len(values), what, n, shape, n*size)
 	}
 	for i, v := range values {
 		if v-v != 0 { // NaN or infinite

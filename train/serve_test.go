@@ -106,11 +106,11 @@ func TestEncoderMistakes(t *testing.T) {
 	broken := make([]float32, 2*256)
 	broken[256+7] = float32(math.NaN())
 	for want, call := range map[string]func() ([]float32, error){
-		"encode: 255 pixels for n = 1; want n x 16 x 16 x 1 = 256":       func() ([]float32, error) { return e.Encode(broken[:255], 1) },
-		"encode: 0 pixels for n = -1; want n x 16 x 16 x 1 = 0":          func() ([]float32, error) { return e.Encode(nil, -1) },
-		"encode: pixels: element 7 of row 1 is NaN; want finite numbers": func() ([]float32, error) { return e.Encode(broken, 2) },
-		"decode: 5 codes for n = 1; want n x 4 = 4":                      func() ([]float32, error) { return e.Decode(broken[:5], 1) },
-		"decode: codes: element 1 of row 0 is +Inf; want finite numbers": func() ([]float32, error) { return e.Decode([]float32{0, float32(math.Inf(1)), 0, 0}, 1) },
+		"encode: 255 pixels for n = 1; want n x 16 x 16 x 1 = 256":        func() ([]float32, error) { return e.Encode(broken[:255], 1) },
+		"encode: 0 pixels for n = -1; want n x 16 x 16 x 1, n at least 0": func() ([]float32, error) { return e.Encode(nil, -1) },
+		"encode: pixels: element 7 of row 1 is NaN; want finite numbers":  func() ([]float32, error) { return e.Encode(broken, 2) },
+		"decode: 5 codes for n = 1; want n x 4 = 4":                       func() ([]float32, error) { return e.Decode(broken[:5], 1) },
+		"decode: codes: element 1 of row 0 is +Inf; want finite numbers":  func() ([]float32, error) { return e.Decode([]float32{0, float32(math.Inf(1)), 0, 0}, 1) },
 	} {
 		if got, err := call(); err == nil || err.Error() != want || got != nil {
 			t.Errorf("error %v, want %q", err, want)

@@ -46,6 +46,7 @@ type Case struct {
 // Machine is one of Gorgonia's machines.
 type Machine string
 
+// Gorgonia's two machines.
 const (
 	Tape Machine = "TapeMachine"
 	Lisp Machine = "LispMachine" // differentiates by itself, through the operations' DoDiff

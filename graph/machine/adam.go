@@ -47,6 +47,9 @@ func (a *Adam) Step(model []gorgonia.ValueGrad) error {
 	if a.slots != nil && len(a.slots) != len(model) {
 		return fmt.Errorf("adam: %d values; want the %d of the first step", len(model), len(a.slots))
 	}
+	if err := a.validate(); err != nil {
+		return err
+	}
 	slots := a.slots
 	if slots == nil {
 		slots = make([]slot, len(model))
@@ -74,6 +77,22 @@ func (a *Adam) Step(model []gorgonia.ValueGrad) error {
 		a.update(&a.slots[i].double, scale)
 		if err := a.slots[i].write(model[i]); err != nil {
 			return fmt.Errorf("adam: value %d%s: %w", i, named(model[i]), err)
+		}
+	}
+	return nil
+}
+
+// validate reports a setting that would make all values useless.
+func (a *Adam) validate() error {
+	for _, s := range []struct {
+		name       string
+		value, top float64
+	}{
+		{"LearningRate", a.LearningRate, math.MaxFloat64}, {"Beta1", a.Beta1, 1}, {"Beta2", a.Beta2, 1},
+		{"Epsilon", a.Epsilon, math.MaxFloat64}, {"Decay", a.Decay, math.MaxFloat64}, {"Clip", a.Clip, math.Inf(1)},
+	} {
+		if !(s.value >= 0 && s.value <= s.top) || s.top == 1 && s.value == 1 {
+			return fmt.Errorf("adam: %s is %v; want 0 or more, finite, and betas below 1", s.name, s.value)
 		}
 	}
 	return nil

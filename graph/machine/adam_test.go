@@ -207,6 +207,8 @@ func TestAdamErrors(t *testing.T) {
 		"value 0: it is nil":                     machine.NewAdam().Step([]gorgonia.ValueGrad{none}),
 		"1 values; want the 2 of the first step": used.Step(model[:1]),
 		"want the 6 of the first step":           used.Step([]gorgonia.ValueGrad{model[1], model[0]}),
+		"adam: LearningRate is NaN; want":        (&machine.Adam{LearningRate: math.NaN()}).Step(model),
+		"adam: Beta2 is 1; want":                 (&machine.Adam{Beta2: 1}).Step(model),
 		"value 0 (w): it has no gradient; want the node that gorgonia.Grad returns": func() error {
 			b := newBuilder(t)
 			return machine.NewAdam().Step(gorgonia.NodesToValueGrads(b.scalarFit(tensor.Float32).weights))

@@ -66,6 +66,9 @@ func (p *Params) Create(name string, shape tensor.Shape, init Init) (*tensor.Den
 	if err := checkShape(shape); err != nil {
 		return nil, fmt.Errorf("parameter %q: %w", name, err)
 	}
+	if init == nil {
+		return nil, fmt.Errorf("parameter %q: there are no initial values; want an Init", name)
+	}
 	values := make([]float32, shape.TotalSize())
 	init(rng.New(p.seed, "init/"+name), shape, values)
 	t := tensor.New(tensor.WithShape(shape.Clone()...), tensor.WithBacking(values))
@@ -110,6 +113,9 @@ func (g *Graph) State(name string, shape tensor.Shape, init Init) (*gorgonia.Nod
 
 // Param returns the node of a parameter, whose value is the shared tensor.
 func (g *Graph) Param(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
+	if g == nil || g.Params == nil {
+		return nil, fmt.Errorf("parameter %q: the graph has no parameters; want one of NewGraph(NewParams(seed))", name)
+	}
 	t, err := g.Params.Create(name, shape, init)
 	if err != nil {
 		return nil, err

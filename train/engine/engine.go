@@ -66,6 +66,8 @@ func (t *Task) validate(s *Settings) error {
 		return config.Invalid("losses", "there are none; want at least one loss")
 	case s.Batch < 1:
 		return config.Invalid("train.batch", "%d images; want 1 or more", s.Batch)
+	case s.Epochs < 0:
+		return config.Invalid("train.epochs", "%d; want 0 or more", s.Epochs)
 	case s.Optimizer == nil:
 		return config.Invalid("train.optimizer", "there is none; want, for example, NewAdam()")
 	case s.Schedule == nil:

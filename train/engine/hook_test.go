@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -142,11 +143,18 @@ func parameters(t *testing.T, file []byte) []byte {
 // What a loop cannot do without is named.
 func TestTaskMistakes(t *testing.T) {
 	task, settings := taskOf(t, tiny)
+	pixels, err := datasets.FromPixels("others", make([]uint8, task.Data.Len()*4*4*3), 4, 4, 3, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task.Split, task.Losses = nil, losses.Unsupervised(task.Losses)
 	for want, change := range map[string]func(*Task, *Settings){
 		"model: there is none":                func(t *Task, _ *Settings) { t.Model = nil },
 		"dataset: there is none":              func(t *Task, _ *Settings) { t.Data = nil },
 		"losses: there are none":              func(t *Task, _ *Settings) { t.Losses = nil },
 		"train.batch: 0 images; want 1":       func(_ *Task, s *Settings) { s.Batch = 0 },
+		"train.epochs: -1; want 0 or more":    func(_ *Task, s *Settings) { s.Epochs = -1 },
+		"has images of 4 x 4 x 3; want a mod": func(t *Task, _ *Settings) { t.Data = pixels },
 		"train.optimizer: there is none; wan": func(_ *Task, s *Settings) { s.Optimizer = nil },
 		"train.schedule: there is none; want": func(_ *Task, s *Settings) { s.Schedule = nil },
 	} {

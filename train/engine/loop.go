@@ -120,9 +120,14 @@ func (l *Loop) Close() {
 	}
 }
 
+var errNoContext = errors.New("the context is nil; want one, such as context.Background()")
+
 // Run trains until the last epoch, until a hook ends it, or until the context is done: then it returns ErrStopped at
 // the end of the step under way.
 func (l *Loop) Run(ctx context.Context) error {
+	if ctx == nil {
+		return errNoContext
+	}
 	l.ctx, l.stopped = ctx, ""
 	err := l.callStart()
 	for err == nil && l.stopped == "" && l.at.epoch < l.settings.Epochs {
@@ -135,6 +140,9 @@ func (l *Loop) Run(ctx context.Context) error {
 func (l *Loop) RunEpoch(ctx context.Context) error {
 	if l.closed {
 		return errors.New("the loop is closed")
+	}
+	if ctx == nil {
+		return errNoContext
 	}
 	l.ctx = ctx
 	if ctx.Err() != nil { // before the epoch's order is drawn, which a resumed run draws itself

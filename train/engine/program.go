@@ -154,7 +154,19 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 		p.moves = moves.inputs
 	}
 	p.bind(built)
-	return p, built, nil
+	return p, built, p.suitsImages(l.data, images)
+}
+
+// suitsImages reports inputs of another size than so many images of the data, such as those of a model made for other data.
+func (p *program) suitsImages(d datasets.Dataset, images int) error {
+	h, w, c := d.ImageShape()
+	for _, in := range append(p.views[:len(p.views):len(p.views)], p.images) {
+		if in != nil && len(in) != images*h*w*c {
+			return fmt.Errorf("the model takes %d numbers for %d images, and the dataset %s has images of %d x %d x %d; want a model made for them (models.DataOf)",
+				len(in), images, d.Name(), h, w, c)
+		}
+	}
+	return nil
 }
 
 // bind finds the inputs of a program.

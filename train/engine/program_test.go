@@ -26,7 +26,11 @@ func TestFill(t *testing.T) {
 		list = append(list, c)
 	}
 	supervised := models.Objective{Name: "supervised", Labelled: true}
-	p, err := (&plan{model: m, split: &datasets.Split{}, losses: list}).compile(supervised, 2, 2)
+	d, err := (&datasets.Square{Size: 64, Side: 16, Step: 1}).Build(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := (&plan{model: m, data: d, split: &datasets.Split{}, losses: list}).compile(supervised, 2, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

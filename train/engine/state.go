@@ -131,6 +131,9 @@ func notFinite(x float32) bool { return x-x != 0 }
 
 // Restore sets the loop to a state. After an error the loop is of no use.
 func (l *Loop) Restore(s *State, t Tensors) error {
+	if s == nil || t == nil {
+		return errors.New("there is no state, or there are no tensors, to restore")
+	}
 	if err := restoreParams(t, modelPrefix, l.plan.model.Params()); err != nil {
 		return err
 	}

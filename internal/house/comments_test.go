@@ -1,0 +1,75 @@
+package house
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// usual are methods that everyone knows.
+var usual = []string{"Error", "Unwrap", "String"}
+
+// TestDocumented checks that public packages have a comment, and that what they export has one that begins with its name.
+func TestDocumented(t *testing.T) {
+	packages := map[string]bool{}
+	for _, f := range files(t) {
+		if !f.public() {
+			continue
+		}
+		packages[f.folder] = packages[f.folder] || f.syntax.Doc != nil
+		for _, d := range f.syntax.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Name.IsExported() && exportedReceiver(d) && !(d.Recv != nil && slices.Contains(usual, d.Name.Name)) {
+					named(t, f, d.Name.Name, d.Doc)
+				}
+			case *ast.GenDecl:
+				documented(t, f, d)
+			}
+		}
+	}
+	for folder, ok := range packages {
+		if !ok {
+			t.Errorf("%s: there is no comment of the package", folder)
+		}
+	}
+}
+
+// documented checks types, constants and variables; a group has one comment for all.
+func documented(t *testing.T, f file, d *ast.GenDecl) {
+	for _, s := range d.Specs {
+		switch s := s.(type) {
+		case *ast.TypeSpec:
+			if s.Name.IsExported() {
+				named(t, f, s.Name.Name, first(s.Doc, d.Doc))
+			}
+		case *ast.ValueSpec:
+			for _, n := range s.Names {
+				if n.IsExported() && first(s.Doc, s.Comment, d.Doc) == nil {
+					t.Errorf("%s: %s has no comment", f.path, n.Name)
+				}
+			}
+		}
+	}
+}
+
+func first(all ...*ast.CommentGroup) *ast.CommentGroup {
+	for _, c := range all {
+		if c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// named checks that a comment begins with a name, perhaps after an article.
+func named(t *testing.T, f file, name string, doc *ast.CommentGroup) {
+	words := strings.Fields(doc.Text())
+	if len(words) > 1 && (words[0] == "A" || words[0] == "An" || words[0] == "The") {
+		words = words[1:]
+	}
+	if len(words) < 2 || strings.TrimRight(words[0], ",:;'s") != strings.TrimRight(name, "s") {
+		t.Errorf("%s: %s has no comment that begins with its name", f.path, name)
+	}
+}
