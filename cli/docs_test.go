@@ -4,8 +4,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"go/format"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -30,12 +32,8 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	count := 0
-	for _, page := range append([]string{filepath.Join(root, "README.md")}, pages...) {
+	for _, page := range pages(t) {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			text := string(readFile(t, page))
 			lines := commandLines(text)
@@ -54,6 +52,52 @@ func TestDocs(t *testing.T) {
 	if count < 50 && !t.Failed() {
 		t.Errorf("there are %d command lines, want the pages' 50 and more", count)
 	}
+}
+
+// Every Go program of the pages runs; one that goes on for ever, or is a command line, builds.
+func TestDocsPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the programs of the pages")
+	}
+	count := 0
+	for _, page := range pages(t) {
+		for _, block := range goBlock.FindAllStringSubmatch(string(readFile(t, page)), -1) {
+			count++
+			file := filepath.Join(t.TempDir(), "main.go")
+			writeFile(t, file, []byte(block[1]))
+			command := "run"
+			if strings.Contains(block[1], "ListenAndServe") || strings.Contains(block[1], "cli.Main") {
+				command = "vet"
+			}
+			c := exec.Command("go", command, file)
+			c.Dir = ".."
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Errorf("%s: program %d: %v\n%s", page, count, err, out)
+			}
+			if source, err := format.Source([]byte(block[1])); err != nil || string(source) != block[1] {
+				t.Errorf("%s: program %d is not formatted, %v", page, count, err)
+			}
+		}
+	}
+	if count < 3 {
+		t.Errorf("there are %d programs, want 3 or more", count)
+	}
+}
+
+var goBlock = regexp.MustCompile("(?ms)^```go\n(package main\n.*?)^```")
+
+// pages are README.md and those of docs.
+func pages(t *testing.T) []string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{filepath.Join(root, "README.md")}, list...)
 }
 
 var shellBlock = regexp.MustCompile("(?ms)^```sh\r?\n(.*?)^```")
@@ -113,7 +157,7 @@ func runLine(t *testing.T, root, line string) {
 	}
 }
 
-var declared = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w*)\(`)
+var declared = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Example)\w*)\(`)
 
 // checkGoTest wants the packages of a go test line, and tests or benchmarks that it names.
 func checkGoTest(t *testing.T, root string, words []string) {

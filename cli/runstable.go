@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
+	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/sweep/index"
 )
 
@@ -144,7 +145,28 @@ func printRuns(s *streams, runs []*index.Run) error {
 		}
 	}
 	rank(list, runs)
-	return printFitted(s, list)
+	if err := printFitted(s, list); err != nil {
+		return err
+	}
+	sayDamaged(s, runs)
+	return nil
+}
+
+// sayDamaged says why the first damaged run is, and how many others there are.
+func sayDamaged(s *streams, runs []*index.Run) {
+	var damaged []*index.Run
+	for _, r := range runs {
+		if r.State == sweep.Damaged {
+			damaged = append(damaged, r)
+		}
+	}
+	if len(damaged) == 0 {
+		return
+	}
+	fmt.Fprintf(s.log, "%s is damaged: %s\n", damaged[0].Dir, damaged[0].Problem)
+	if n := len(damaged) - 1; n > 0 {
+		fmt.Fprintf(s.log, "damaged besides: %d; --json says why\n", n)
+	}
 }
 
 // rank orders columns by importance: settings and results alternate, those that most runs have first.

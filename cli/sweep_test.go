@@ -100,6 +100,28 @@ func TestSweepMistakes(t *testing.T) {
 	}
 }
 
+// Runs of a program with parts of its own are listed, with what this program lacks.
+func TestRunsOfOtherPrograms(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "config.yaml"), []byte("dataset: square\nmodel: lent\nlosses: [kl]\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := succeed(t, "runs", dir)
+	for _, want := range []string{"a is damaged: ", `a program with the model "lent", which this program has not registered`, "\ndamaged besides: 1; --json says why\n"} {
+		if !strings.Contains(o.log, want) {
+			t.Errorf("%q does not say %q", o.log, want)
+		}
+	}
+	if !strings.Contains(o.out, "b    damaged") {
+		t.Errorf("%q", o.out)
+	}
+}
+
 func TestRunsCommand(t *testing.T) {
 	file, dir := writeSweep(t, "seeds: [0, 1]\nproduct: {losses.1.kl.weight: [1, 2]}\n")
 	succeed(t, "sweep", file, "--out", dir)

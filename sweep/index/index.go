@@ -208,7 +208,11 @@ func (x *Index) update(ctx context.Context) error {
 			if err := forget(ctx, tx, name); err != nil {
 				return err
 			}
-			if err := add(ctx, tx, name, stamp, sweep.Read(path)); err != nil {
+			e := sweep.Read(path)
+			if e.State == sweep.Damaged {
+				stamp = "" // read again every time: it may have parts that only other programs know
+			}
+			if err := add(ctx, tx, name, stamp, e); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 			if ctx.Err() != nil {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
@@ -89,6 +90,22 @@ func TestIndex(t *testing.T) {
 	}
 	if got := Varying(nil); got != nil {
 		t.Errorf("varying of nothing: %v", got)
+	}
+}
+
+// A run with a part that this program lacks is read again by a program that has it, though no file of it has changed.
+func TestIndexOfOtherPrograms(t *testing.T) {
+	dir := t.TempDir()
+	makeRuns(t, dir, "0")
+	all := datasets.Registry.Entries
+	datasets.Registry.Entries = nil
+	t.Cleanup(func() { datasets.Registry.Entries = all })
+	if r := list(t, dir)[0]; r.State != sweep.Damaged || !strings.Contains(r.Problem, "which this program has not registered") {
+		t.Errorf("%+v", r)
+	}
+	datasets.Registry.Entries = all
+	if r := list(t, dir)[0]; r.State != sweep.Finished || r.Problem != "" {
+		t.Errorf("%+v", r)
 	}
 }
 
