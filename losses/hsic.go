@@ -211,30 +211,6 @@ func (l *HSICLoss) kernel(b factor.Block) Kernel {
 	return Kernel{Kind: GaussianKernel, Columns: b.Columns, Bandwidth: l.Bandwidth}
 }
 
-// KernelKind is a similarity of rows.
-type KernelKind uint8
-
-// The similarities of rows.
-const (
-	GaussianKernel KernelKind = iota // exp(-|a - b|^2/(2 s^2))
-	EqualKernel                      // 1 if a = b, else 0
-	CircularKernel                   // Gaussian, of the points on a circle that a number of turns stands for
-)
-
-// Kernel says how similar rows of an array are.
-type Kernel struct {
-	Kind      KernelKind
-	Columns   []int   // that count; nil: all
-	Bandwidth float64 // s; 0: the median of the distances of rows
-}
-
-func (k Kernel) check(width int) error {
-	if k.Kind > CircularKernel || !(k.Bandwidth >= 0) || math.IsInf(k.Bandwidth, 1) {
-		return graph.Wanted("a known kernel and a finite bandwidth from 0 on", k)
-	}
-	return distinct("columns", k.Columns, width)
-}
-
 type hsic[T graph.Float] struct {
 	n         int
 	sides     [2]hsicSide[T]

@@ -7,10 +7,251 @@ import (
 	"testing"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/losses"
 )
+
+var inverses = []losses.Inverse{losses.LeastSquares, losses.LeastAbsolute, losses.Minimax, losses.MinimaxByFactor}
+
+// inverseOf computes what LeftInverse should.
+func inverseOf(kind losses.Inverse, ridge float64, z, y, labels []float64, rows int) float64 {
+	columns, targets, factors := len(z)/rows, len(y)/rows, len(labels)/rows
+	var x, v []float64
+	for i := range rows {
+		known := true
+		for _, l := range labels[i*factors : (i+1)*factors] {
+			known = known && l >= 0
+		}
+		if known {
+			x = append(x, z[i*columns:(i+1)*columns]...)
+			v = append(v, y[i*targets:(i+1)*targets]...)
+		}
+	}
+	if len(x) == 0 {
+		return 0
+	}
+	sum, norm := 0.0, 0.0
+	switch kind {
+	case losses.LeastSquares:
+		f, _ := geometry.LeastSquares(x, columns, v, targets, ridge)
+		for _, r := range f.Residuals {
+			sum += r * r / float64(len(v))
+		}
+		for _, w := range f.Weights {
+			sum += ridge * w * w
+		}
+		return sum
+	case losses.LeastAbsolute:
+		f, _ := geometry.LeastAbsolute(x, columns, v, targets)
+		for _, r := range f.Residuals {
+			sum += math.Abs(r) / float64(len(v))
+		}
+		return sum
+	case losses.Minimax:
+		f, _ := geometry.JointMinimax(x, columns, v, targets)
+		for i := 0; i < len(v); i += targets {
+			length := 0.0
+			for _, r := range f.Residuals[i : i+targets] {
+				length = math.Hypot(length, r)
+			}
+			norm = max(norm, length)
+		}
+		return norm
+	}
+	f, _ := geometry.Minimax(x, columns, v, targets)
+	for _, e := range f.Errors {
+		norm = math.Hypot(norm, e)
+	}
+	return norm
+}
+
+func TestLeftInverse(t *testing.T) {
+	partly := gradcheck.Input{Shape: []int{20, 2}, Values: []float64{0, 1, 2, -1, -1, 0, 3, 3, 0, 0, 1, 1, 5, 0, -2, -2, 1, 0}, Constant: true}
+	none := gradcheck.Input{Shape: []int{20}, Values: []float64{-1}, Constant: true}
+	targets := gradcheck.Input{Shape: []int{20, 2}, Constant: true}
+	one := gradcheck.Input{Shape: []int{20, 1}, Constant: true}
+	for _, kind := range inverses {
+		for name, inputs := range map[string][]gradcheck.Input{
+			"all rows":       {gradcheck.In(20, 3), targets},
+			"one target":     {gradcheck.In(20, 4), one},
+			"rows known":     {gradcheck.In(20, 3), targets, partly},
+			"nothing known":  {gradcheck.In(20, 3), targets, none},
+			"small codes":    {{Shape: []int{20, 3}, Lo: -1e-2, Hi: 1e-2}, targets},
+			"codes far away": {{Shape: []int{20, 3}, Lo: 100, Hi: 104}, targets},
+		} {
+			for _, ridge := range []float64{0, 0.1} {
+				if ridge > 0 && kind != losses.LeastSquares {
+					continue
+				}
+				gradcheckInverse(t, fmt.Sprintf("%v, ridge %v, %s", kind, ridge, name), kind, ridge, inputs, false)
+			}
+		}
+	}
+}
+
+func gradcheckInverse(t *testing.T, name string, kind losses.Inverse, ridge float64, inputs []gradcheck.Input, kinks bool) {
+	c := gradcheck.Case{
+		Name:   name,
+		Inputs: inputs,
+		Build: func(n nodes) (*gorgonia.Node, error) {
+			return losses.LeftInverse(kind, ridge, n[0], n[1], append(n, nil)[2])
+		},
+		Want: func(in [][]float64) []float64 {
+			var labels []float64
+			if len(in) == 3 {
+				labels = in[2]
+			}
+			return []float64{inverseOf(kind, ridge, in[0], in[1], labels, inputs[0].Shape[0])}
+		},
+		Step: 1e-7, Tolerance: 2e-6, Tolerance32: 1e-4, Floor32: 0.1,
+	}
+	if kinks {
+		c.Tolerance = 10
+	}
+	t.Run(name, func(t *testing.T) { gradcheck.Check(t, c) })
+}
+
+// At points where an optimum is not unique, or exact, gradients are finite and the
+// same in all runs.
+func TestLeftInverseAtKinks(t *testing.T) {
+	with := func(shape []int, v ...float64) gradcheck.Input {
+		return gradcheck.Input{Shape: shape, Values: v, Constant: len(v) > 1 && shape[1] == 1}
+	}
+	y := with([]int{6, 1}, 0, 0.5, 1)
+	for _, kind := range inverses {
+		for name, z := range map[string]gradcheck.Input{
+			"constant codes":         with([]int{6, 2}, 0.5),
+			"repeated columns":       with([]int{6, 2}, 0, 0, 1, 1, 3, 3, 2, 2),
+			"exact fit":              with([]int{6, 2}, 1, 2, 1, 3, 1, 4),
+			"more columns than rows": gradcheck.In(6, 9),
+			"grid":                   with([]int{6, 2}, 0, 0, 0, 1, 1, 0, 1, 1),
+		} {
+			gradcheckInverse(t, fmt.Sprintf("%v, %s", kind, name), kind, 0, []gradcheck.Input{z, y}, true)
+		}
+	}
+}
+
+// inverseGradient returns value and gradient of LeftInverse.
+func inverseGradient(t *testing.T, kind losses.Inverse, columns int, z, y []float64) (float64, []float64) {
+	t.Helper()
+	g := gorgonia.NewGraph()
+	rows := len(z) / columns
+	node := func(name string, x []float64) *gorgonia.Node {
+		v := tensor.New(tensor.WithShape(rows, len(x)/rows), tensor.WithBacking(x))
+		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName(name), gorgonia.WithShape(v.Shape()...), gorgonia.WithValue(v))
+	}
+	x := node("z", z)
+	n, err := losses.LeftInverse(kind, 0, x, node("y", y), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return valueAndGradient(t, n, x)
+}
+
+func TestLeftInverseExact(t *testing.T) {
+	for _, kind := range inverses {
+		v, g := inverseGradient(t, kind, 1, []float64{0, 1, 2, 3}, []float64{1, 3, 5, 7})
+		if v > 1e-14 {
+			t.Errorf("%v: an exact fit has the value %v", kind, v)
+		}
+		for _, d := range g {
+			if math.Abs(d) > 1e-14 {
+				t.Errorf("%v: an exact fit has the gradient %v, want 0", kind, g)
+				break
+			}
+		}
+		if v, _ := inverseGradient(t, kind, 1, []float64{0, 1, math.NaN(), 3}, []float64{1, 3, 5, 7}); !math.IsNaN(v) {
+			t.Errorf("%v: codes that are not numbers have the value %v", kind, v)
+		}
+	}
+	// Points at 0, 0, 1, 1 with 0, 1, 0, 1: no map helps, and none is better than 1/2.
+	for kind, want := range []float64{0.25, 0.5, 0.5, 0.5} {
+		if v, _ := inverseGradient(t, losses.Inverse(kind), 1, []float64{0, 0, 1, 1}, []float64{0, 1, 0, 1}); math.Abs(v-want) > 1e-15 {
+			t.Errorf("%v: %v, want %v", losses.Inverse(kind), v, want)
+		}
+	}
+}
+
+func TestInverseNames(t *testing.T) {
+	for _, kind := range inverses {
+		text, err := kind.MarshalText()
+		var back losses.Inverse = 7
+		if err == nil {
+			err = back.UnmarshalText(text)
+		}
+		if err != nil || back != kind {
+			t.Errorf("%v becomes %s, and that %v (%v)", kind, text, back, err)
+		}
+	}
+	var v losses.Inverse
+	if err := v.UnmarshalText([]byte("squares")); err == nil || !strings.Contains(err.Error(), "known: least-squares, least-absolute, minimax, minimax-by-factor") {
+		t.Errorf("error %v, want one that lists what is known", err)
+	}
+	if s := losses.Inverse(9).String(); s != "Inverse(9)" {
+		t.Errorf("%s, want Inverse(9)", s)
+	}
+}
+
+func TestLeftInverseErrors(t *testing.T) {
+	g := gorgonia.NewGraph()
+	node := func(name string, shape ...int) *gorgonia.Node {
+		return gorgonia.NewTensor(g, tensor.Float64, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name))
+	}
+	z, y := node("z", 4, 3), node("y", 4, 2)
+	for _, c := range []struct {
+		kind         losses.Inverse
+		ridge        float64
+		z, y, labels *gorgonia.Node
+		want         string
+	}{
+		{7, 0, z, y, nil, "known kind"},
+		{losses.LeastSquares, -1, z, y, nil, "ridge of 0 or more"},
+		{losses.LeastSquares, math.NaN(), z, y, nil, "ridge of 0 or more"},
+		{losses.LeastSquares, math.Inf(1), z, y, nil, "ridge of 0 or more"},
+		{losses.Minimax, 1, z, y, nil, "no ridge"},
+		{0, 0, node("v", 4), y, nil, "codes of shape"},
+		{0, 0, z, node("w", 4), nil, "targets of shape"},
+		{0, 0, z, node("y5", 5, 2), nil, "targets of 4 rows"},
+		{0, 0, z, y, node("l5", 5), "labels of shape [4]"},
+		{0, 0, z, nil, nil, "input 1 is nil"},
+	} {
+		if _, err := losses.LeftInverse(c.kind, c.ridge, c.z, c.y, c.labels); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one that says %q", err, c.want)
+		}
+	}
+}
+
+func TestLeftInverseAllocations(t *testing.T) {
+	for _, kind := range inverses {
+		m := graphOf(t, 200, 6, 2, 4, func(z, y *gorgonia.Node) (*gorgonia.Node, error) { return losses.LeftInverse(kind, 0, z, y, y) })
+		run := func() {
+			if err := m.RunAll(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run()
+		if n := testing.AllocsPerRun(10, run); n >= 1 {
+			t.Errorf("%v: %v allocations in a run, want 0", kind, n)
+		}
+	}
+}
+
+func BenchmarkLeftInverse(b *testing.B) {
+	for _, kind := range inverses {
+		b.Run(kind.String(), func(b *testing.B) {
+			m := graphOf(b, 4096, 16, 5, 40, func(z, y *gorgonia.Node) (*gorgonia.Node, error) { return losses.LeftInverse(kind, 0, z, y, nil) })
+			for b.Loop() {
+				if err := m.RunAll(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
 
 func TestPaperLeftInverse(t *testing.T) {
 	for encoder, want := range loadGolden(t).Encoders {

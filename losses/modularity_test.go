@@ -1,389 +1,314 @@
 package losses_test
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
-	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
 )
 
-type goldenNumber struct {
-	Value     []float64
-	Tolerance float64
+var (
+	deviations = []factor.Deviation{factor.Variance, factor.Diameter, factor.MPD, factor.Radius, factor.MAD}
+	aggregates = []factor.Aggregate{factor.Mean, factor.Max, factor.Sum, factor.MeanSquare}
+)
+
+// measure is a deviation with an aggregate and an estimator.
+type measure struct {
+	d factor.Deviation
+	a factor.Aggregate
+	e losses.DeviationEstimator
 }
 
-// golden holds what the paper's encoders have to give; see testdata/README.md.
-type golden struct {
-	Encoders map[string]struct {
-		SubCodes [][]int
-		Rad      goldenNumber `json:"rad_raw"`
-		MAD      goldenNumber `json:"mad_raw"`
-		Var      goldenNumber `json:"var_raw"`
-		Diam     goldenNumber `json:"diam_raw"`
-		MPD      goldenNumber `json:"mpd_raw"`
-		MSE      goldenNumber
-		MAE      goldenNumber
-		ME       goldenNumber `json:"me_chebyshev_l2"`
+func (m measure) String() string {
+	if m.e == losses.Plain {
+		return fmt.Sprintf("%v %v", m.a, m.d)
 	}
-	Weakly struct {
-		Subsets   [][]int
-		PerSubset map[string][][]float64 `json:"per_subset"`
-		Tolerance float64
-	}
+	return fmt.Sprintf("%v %v %v", m.e, m.a, m.d)
 }
 
-func loadGolden(t *testing.T) golden {
-	t.Helper()
-	b, err := os.ReadFile("testdata/modularity.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var g golden
-	if err := json.Unmarshal(b, &g); err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
-// encoded returns the codes of one of the paper's encoders, and the grid's levels.
-func encoded(t *testing.T, encoder string) (z []float64, columns int, levels []float64) {
-	t.Helper()
-	z, columns, err := (&datasets.Entangled{Encoder: encoder, Levels: 11}).Codes(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if encoder == "random" {
-		a, err := npy.ReadFile[float64]("testdata/random.npy")
-		if err != nil {
-			t.Fatal(err)
-		}
-		z = a.Data
-	}
-	for i := range 11 * 11 * 11 {
-		levels = append(levels, float64(i/121), float64(i/11%11), float64(i%11))
-	}
-	return z, columns, levels
-}
-
-// values runs nodes of a graph of float64 scalars.
-func values(t *testing.T, nodes ...*gorgonia.Node) []float64 {
-	t.Helper()
-	m, err := machine.New(nodes[0].Graph(), nodes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
-	var v []float64
-	for _, n := range nodes {
-		v = append(v, m.Value(n).Data().(float64))
-	}
-	return v
-}
-
-type modularity = func(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error)
-
-// plain is a deviation of the rows themselves, as the paper's tables have it.
-func plain(d factor.Deviation, a factor.Aggregate) modularity {
-	return func(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
-		return losses.Modularity(d, a, losses.Plain, z, groups, blocks...)
-	}
-}
-
-// fiveOf returns radius, MAD, variance, diameter and MPD of codes.
-func fiveOf(t *testing.T, z []float64, columns int, levels []float64, subCodes [][]int) []float64 {
-	t.Helper()
-	g := gorgonia.NewGraph()
-	codes := matrix(g, "z", len(z)/columns, columns, z...)
-	labels := matrix(g, "groups", len(levels)/3, 3, levels...)
-	var blocks []factor.Block
-	for i, c := range subCodes {
-		blocks = append(blocks, factor.Block{Factor: i, Columns: c})
-	}
-	var nodes nodes
-	for _, f := range []modularity{losses.Radius, losses.MAD, plain(factor.Variance, factor.Mean), losses.Diameter, plain(factor.MPD, factor.Mean)} {
-		n, err := f(codes, labels, blocks...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		nodes = append(nodes, n)
-	}
-	return values(t, nodes...)
-}
-
-func TestPaperModularity(t *testing.T) {
-	for encoder, want := range loadGolden(t).Encoders {
-		z, columns, levels := encoded(t, encoder)
-		got := fiveOf(t, z, columns, levels, want.SubCodes)
-		for i, w := range []goldenNumber{want.Rad, want.MAD, want.Var, want.Diam, want.MPD} {
-			if math.Abs(got[i]-w.Value[0]) > w.Tolerance {
-				t.Errorf("%s: radius, MAD, variance, diameter, MPD are %v; number %d should be %v", encoder, got, i, w.Value[0])
-			}
+// measures lists all that there are.
+func measures() []measure {
+	list := []measure{{factor.Variance, factor.Mean, losses.Unbiased}, {factor.MPD, factor.Mean, losses.Unbiased}}
+	for _, d := range deviations {
+		for _, a := range aggregates {
+			list = append(list, measure{d, a, losses.Plain})
 		}
 	}
+	return list
 }
 
-// Some levels of a factor are absent, and some have one row.
-func TestPaperModularityOfSubsets(t *testing.T) {
-	g := loadGolden(t)
-	for encoder, perSubset := range g.Weakly.PerSubset {
-		z, columns, levels := encoded(t, encoder)
-		for s, rows := range g.Weakly.Subsets {
-			var some, labels []float64
-			for _, i := range rows {
-				some = append(some, z[i*columns:(i+1)*columns]...)
-				labels = append(labels, levels[i*3:i*3+3]...)
+// deviationOf computes a deviation from its definition.
+func deviationOf(d factor.Deviation, points [][]float64) float64 {
+	var flat []float64
+	sum, most, squares := 0.0, 0.0, 0.0
+	for _, p := range points {
+		flat = append(flat, p...)
+		for _, q := range points {
+			distance := 0.0
+			for j := range p {
+				distance = math.Hypot(distance, p[j]-q[j])
 			}
-			for i, x := range fiveOf(t, some, columns, labels, g.Encoders[encoder].SubCodes) {
-				if want := perSubset[s][i]; math.Abs(math.Exp(-x)-want) > g.Weakly.Tolerance {
-					t.Errorf("%s, subset %d: e^-x of number %d is %v, want %v", encoder, s, i, math.Exp(-x), want)
-				}
-			}
-			// All rows, those outside the subset unknown, come to the same.
-			if s > 0 {
+			sum, most, squares = sum+distance, max(most, distance), squares+distance*distance
+		}
+	}
+	pairs := float64(len(points) * len(points))
+	switch d {
+	case factor.Variance:
+		return squares / 2 / pairs
+	case factor.Diameter:
+		return most
+	case factor.MPD:
+		return sum / 2 / pairs
+	case factor.Radius:
+		b, _ := geometry.EnclosingBall(flat, len(points[0]))
+		return b.Radius
+	}
+	m, _ := geometry.GeometricMedian(flat, len(points[0]))
+	return m.MeanDistance
+}
+
+// modularityOf computes what Modularity should.
+func modularityOf(m measure, blocks []factor.Block, z, labels []float64, rows int) float64 {
+	columns, factors, total := len(z)/rows, len(labels)/rows, 0.0
+	for _, b := range blocks {
+		groups := map[float64][][]float64{}
+		for i := range rows {
+			label := labels[i*factors+b.Factor]
+			if label < 0 {
 				continue
 			}
-			partly := make([]float64, len(levels))
-			for i := range partly {
-				partly[i] = -1
+			var p []float64
+			for _, c := range b.Columns {
+				p = append(p, z[i*columns+c])
 			}
-			for k, i := range rows {
-				copy(partly[i*3:], labels[k*3:k*3+3])
-			}
-			for i, x := range fiveOf(t, z, columns, partly, g.Encoders[encoder].SubCodes) {
-				if want := perSubset[s][i]; math.Abs(math.Exp(-x)-want) > g.Weakly.Tolerance {
-					t.Errorf("%s, subset 0 among unknown rows: e^-x of number %d is %v, want %v", encoder, i, math.Exp(-x), want)
+			groups[label] = append(groups[label], p)
+		}
+		sum, most, squares := 0.0, 0.0, 0.0
+		for label, g := range groups {
+			v := deviationOf(m.d, g)
+			if m.e == losses.Unbiased {
+				if len(g) == 1 {
+					delete(groups, label)
+					continue
 				}
+				v *= float64(len(g)) / float64(len(g)-1)
 			}
+			sum, most, squares = sum+v, max(most, v), squares+v*v
 		}
+		if n := float64(len(groups)); n > 0 {
+			total += []float64{sum / n, most, sum, squares / n}[m.a]
+		}
+	}
+	return total
+}
+
+type modularityCase struct {
+	name      string
+	z, labels gradcheck.Input
+	blocks    []factor.Block
+	kinks     bool // where some deviations have no derivative
+}
+
+// check checks a case for all measures.
+func (c modularityCase) check(t *testing.T) {
+	for _, m := range measures() {
+		c.checkOne(t, m)
 	}
 }
 
-func TestModularityGradients(t *testing.T) {
-	groups := gradcheck.Input{Shape: []int{18, 2}, Values: []float64{0, 0, 1, 2, 0, 1, 1, 0, 2, -1, -1, 1, 2, 2}, Constant: true}
-	for name, f := range map[string]modularity{
-		"variance": losses.Variance, "diameter": losses.Diameter, "mpd": losses.MPD, "radius": losses.Radius, "mad": losses.MAD,
-		"plain variance": plain(factor.Variance, factor.Mean), "plain mpd": plain(factor.MPD, factor.Mean),
+func (c modularityCase) checkOne(t *testing.T, m measure) {
+	rows := c.z.Shape[0]
+	c.labels.Constant = true
+	g := gradcheck.Case{
+		Name:   fmt.Sprintf("%v %s", m, c.name),
+		Inputs: []gradcheck.Input{c.z, c.labels},
+		Build: func(n nodes) (*gorgonia.Node, error) {
+			return modularityOn(m.d, m.a, m.e, c.blocks, n[0], n[1])
+		},
+		Want:    func(in [][]float64) []float64 { return []float64{modularityOf(m, c.blocks, in[0], in[1], rows)} },
+		Floor32: 0.1,
+	}
+	if c.kinks && (m.d != factor.Variance || m.a == factor.Max) {
+		g.Tolerance = 10 // differences mean nothing there
+		v, _ := gradientOf(t, m, c.z.Shape[1], repeated(c.z), repeated(c.labels))
+		if want := g.Want([][]float64{repeated(c.z), repeated(c.labels)})[0]; math.Abs(v-want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", g.Name, v, want)
+		}
+	}
+	t.Run(g.Name, func(t *testing.T) { gradcheck.Check(t, g) })
+}
+
+// repeated returns the values of an input; drawn ones are replaced by 0, 1, 2, ...
+func repeated(in gradcheck.Input) []float64 {
+	n := 1
+	for _, d := range in.Shape {
+		n *= d
+	}
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = float64(i)
+		if in.Values != nil {
+			x[i] = in.Values[i%len(in.Values)]
+		}
+	}
+	return x
+}
+
+func TestModularity(t *testing.T) {
+	two := []factor.Block{{Factor: 1, Columns: []int{0, 1}}, {Factor: 0, Columns: []int{2}}}
+	strided := []factor.Block{{Factor: 0, Columns: []int{3, 0}}, {Factor: 0, Columns: []int{0, 1, 2}}, {Factor: 2, Columns: []int{4}}}
+	permuted := []factor.Block{{Factor: 0, Columns: []int{1, 3, 2, 4}}, {Factor: 1, Columns: []int{0, 2}}}
+	known := func(rows, factors, levels int) gradcheck.Input {
+		in := gradcheck.Input{Shape: []int{rows, factors}}
+		for i := range rows * factors {
+			in.Values = append(in.Values, float64((i*i+i/factors)%levels))
+		}
+		return in
+	}
+	partly := known(24, 3, 5)
+	for i := range partly.Values {
+		if i%7 < 3 {
+			partly.Values[i] = -1
+		}
+	}
+	odd := gradcheck.Input{Shape: []int{12}, Values: []float64{0.5, 1e6, 0.25, 0.5, 1e6, -3, 0.5, 1e6, 0.5, 0.25, 7, 0.25}}
+	growing := gradcheck.Input{Shape: []int{40}, Values: make([]float64, 40)}
+	for i := 2; i < 40; i++ {
+		growing.Values[i] = 1 + float64(i/8)/8
+	}
+	for _, c := range []modularityCase{
+		{name: "columns in any order", z: gradcheck.In(20, 5), labels: known(20, 2, 3), blocks: permuted},
+		{name: "groups of growing sizes", z: gradcheck.In(40, 1), labels: growing, blocks: []factor.Block{{Columns: []int{0}}}},
+		{name: "two factors", z: gradcheck.In(20, 3), labels: known(20, 2, 4), blocks: two},
+		{name: "shared columns, unknown labels", z: gradcheck.In(24, 5), labels: partly, blocks: strided},
+		{name: "labels of any numbers", z: gradcheck.In(12, 2), labels: odd, blocks: []factor.Block{{Columns: []int{0, 1}}}},
+		{name: "one group", z: gradcheck.In(30, 2), labels: gradcheck.Input{Shape: []int{30, 1}, Values: []float64{3}}, blocks: []factor.Block{{Columns: []int{0, 1}}}},
+		{name: "one column", z: gradcheck.In(21, 1), labels: known(21, 1, 2), blocks: []factor.Block{{Columns: []int{0}}}},
 	} {
-		for shape, blocks := range map[string][]factor.Block{"even": nil, "named": {{Factor: 1, Columns: []int{3, 0, 1}}}} {
-			c := gradcheck.Case{Name: name + " of " + shape + " blocks", Inputs: []gradcheck.Input{{Shape: []int{18, 4}}, groups}, Floor32: 0.1,
-				Build: func(n nodes) (*gorgonia.Node, error) { return f(n[0], n[1], blocks...) }}
-			t.Run(c.Name, func(t *testing.T) { gradcheck.Check(t, c) })
-		}
+		c.check(t)
 	}
 }
 
-// Without blocks, one column of labels goes with all codes, and K go with equal shares.
-func TestEvenBlocks(t *testing.T) {
+func TestModularityErrors(t *testing.T) {
 	g := gorgonia.NewGraph()
-	z := matrix(g, "z", 4, 2, 0, 0, 2, 4, 1, 1, 1, 1)
-	one := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("one"), gorgonia.WithShape(4),
-		gorgonia.WithValue(tensor.New(tensor.WithBacking([]float64{0, 0, 1, 1}))))
-	two := matrix(g, "two", 4, 2, 0, 0, 0, 1, 1, 0, 1, 1)
-	all, err := losses.Variance(z, one)
-	if err != nil {
-		t.Fatal(err)
+	node := func(name string, shape ...int) *gorgonia.Node {
+		return gorgonia.NewTensor(g, tensor.Float64, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name))
 	}
-	each, err := losses.Variance(z, two)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Group 0 has variances 2 and 8; the second column has 0, 1 and 4, 1 in its groups.
-	if v := values(t, all, each); v[0] != (2+8)/2. || v[1] != 2/2.+(0.5+4.5)/2 {
-		t.Errorf("variances %v, want 5 and 3.5", v)
-	}
-	wide := matrix(g, "wide", 2, 4, 0, 0, 0, 0, 2, 4, 6, 8)
-	shared, err := losses.Variance(wide, matrix(g, "half", 2, 2, 0, 0, 1, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v := values(t, shared); v[0] != 18+32 {
-		t.Errorf("variance %v, want that of the last two columns, 50", v)
-	}
-	three := matrix(g, "three", 4, 3, make([]float64, 12)...)
+	z, y := node("z", 4, 3), node("y", 4, 2)
 	for _, c := range []struct {
-		z, groups *gorgonia.Node
-		want      string
+		d      factor.Deviation
+		a      factor.Aggregate
+		e      losses.DeviationEstimator
+		z, y   *gorgonia.Node
+		blocks []factor.Block
+		want   string
 	}{
-		{z, three, "variance: 2 code columns cannot be shared out evenly to 3 factors; want blocks"},
-		{one, one, "want codes [n, d] and groups [n] or [n, K], got (4) and (4)"},
-		{z, nil, "got (4, 2) and nothing"},
-		{nil, one, "got nothing and (4)"},
+		{9, 0, 0, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "Deviation(9) and mean"},
+		{0, 9, 0, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "variance and Aggregate(9)"},
+		{0, 0, 0, z, y, nil, "want blocks"},
+		{0, 0, 0, z, y, []factor.Block{{Factor: 2, Columns: []int{0}}}, "factors 0 to 1"},
+		{0, 0, 0, z, y, []factor.Block{{Factor: -1, Columns: []int{0}}}, "factors 0 to 1"},
+		{0, 0, 0, z, y, []factor.Block{{Factor: 0, Columns: nil}}, "a code column for factor 0"},
+		{0, 0, 0, z, y, []factor.Block{{Factor: 0, Columns: []int{3}}}, "columns from 0 to 2"},
+		{0, 0, 0, z, y, []factor.Block{{Factor: 0, Columns: []int{-1}}}, "columns from 0 to 2"},
+		{0, 0, 0, z, y, []factor.Block{{Factor: 1, Columns: []int{1, 1}}}, "different code columns"},
+		{0, 0, 0, y, node("y3", 3, 2), []factor.Block{{Factor: 0, Columns: []int{0}}}, "labels of shape [4] or [4, factors]"},
+		{0, 0, 0, node("v", 4), y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "codes of shape [rows, columns]"},
+		{0, 0, 0, z, node("cube", 4, 2, 2), []factor.Block{{Factor: 0, Columns: []int{0}}}, "labels of shape"},
+		{factor.Variance, factor.Mean, 9, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: DeviationEstimator(9) is not known; want unbiased or plain"},
+		{factor.MAD, factor.Mean, losses.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: mad has no unbiased estimator; want estimator plain"},
+		{factor.Radius, factor.Max, losses.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: radius has no"},
+		{factor.Diameter, factor.Mean, losses.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: diameter has no"},
+		{factor.MPD, factor.Max, losses.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "estimator: the max over values has no unbiased estimator; want aggregate mean, or estimator plain"},
+		{factor.Variance, factor.Sum, losses.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "the sum over values"},
+		{factor.Variance, factor.MeanSquare, losses.Unbiased, z, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "the mean-square over values"},
+		{0, 0, 0, nil, y, []factor.Block{{Factor: 0, Columns: []int{0}}}, "input 0 is nil"},
 	} {
-		if _, err := losses.Variance(c.z, c.groups); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := modularityOn(c.d, c.a, c.e, c.blocks, c.z, c.y); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want one that says %q", err, c.want)
 		}
 	}
 }
 
-// labelled has codes of two factors, the second unknown for one image.
-func labelled() *losses.Input {
-	g := gorgonia.NewGraph()
-	return &losses.Input{Outputs: losses.Outputs{
-		Codes:  matrix(g, "codes", 4, 2, 0, 3, 2, 3, 5, 6, 5, 8),
-		Sample: matrix(g, "sample", 4, 2, 0, 3, 4, 3, 5, 6, 5, 8),
-		Rows:   4,
-	}, Batch: losses.Batch{Labels: &losses.Labels{
-		Factors: []factor.Factor{{Name: "shape", Size: 2}, {Name: "x", Size: 2}},
-		Groups:  func() (*gorgonia.Node, error) { return matrix(g, "groups", 4, 2, 0, -1, 0, 0, 1, 0, 1, 1), nil },
-		Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
-			return matrix(g, "values", 4, 2, 0, 0, 0, 0, 1, 0, 1, 1), matrix(g, "levels", 4, 2, 0, -1, 0, 0, 1, 0, 1, 1), nil
-		},
-	}}}
-}
-
-func TestModularityLoss(t *testing.T) {
-	for _, c := range []struct {
-		loss   *losses.ModularityLoss
-		source string
-		want   float64 // the first column: groups {0, 2} and {5, 5}; the second: {3, 6} and {8}
-	}{
-		{losses.NewVariance(), "{}", (2+0)/2. + 4.5}, // single images take no part
-		{losses.NewVariance(), "{estimator: plain}", (1+0)/2. + (2.25+0)/2.},
-		{losses.NewVariance(), "{aggregate: sum, estimator: plain, groups: similarity}", 1 + 2.25},
-		{losses.NewVariance(), "{aggregate: mean-square, estimator: plain}", 1/2. + 2.25*2.25/2},
-		{losses.NewVariance(), "{aggregate: max, estimator: plain, codes: {x: [1]}}", 2.25},
-		{losses.NewVariance(), "{codes: {shape: [0, 1]}}", (2 + 2) / 2.},
-		{losses.NewVariance(), "{on: sample}", (8+0)/2. + 4.5},
-		{losses.NewDiameter(), "{}", 2 + 3},
-		{losses.NewMPD(), "{}", (1+0)/2. + 1.5},
-		{losses.NewMPD(), "{estimator: plain}", (0.5+0)/2. + (0.75+0)/2.},
-		{losses.NewRadius(), "{}", 1 + 1.5},
-		{losses.NewMAD(), "{weight: 3}", (1+0)/2. + (1.5+0)/2.},
-	} {
-		if err := config.Load("l.yaml", []byte(c.source), c.loss); err != nil {
-			t.Fatal(err)
-		}
-		n, err := c.loss.Add(labelled())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if v := values(t, n); math.Abs(v[0]-c.want) > 1e-12 {
-			t.Errorf("%s: %v, want %v", c.source, v[0], c.want)
-		}
-		weight := 1.0
-		if strings.Contains(c.source, "weight") {
-			weight = 3
-		}
-		if c.loss.Weighting() != weight {
-			t.Errorf("%s: weight %v, want %v", c.source, c.loss.Weighting(), weight)
-		}
+// graphOf makes a graph of one operation on codes that are drawn, and its gradient.
+func graphOf(t testing.TB, rows, columns, factors, levels int, build func(z, labels *gorgonia.Node) (*gorgonia.Node, error)) *machine.Machine {
+	t.Helper()
+	g, r := gorgonia.NewGraph(), rng.New(1, "codes")
+	codes, labels := make([]float32, rows*columns), make([]float32, rows*factors)
+	r.Normals(codes)
+	for i := range labels {
+		labels[i] = float32(r.IntN(levels))
 	}
-}
-
-// TestDefaultEstimator checks that a config which names no estimator has the unbiased one where there is such an estimate.
-func TestDefaultEstimator(t *testing.T) {
-	for source, want := range map[string]string{"{}": "unbiased", "{aggregate: max}": "plain", "{estimator: plain}": "plain"} {
-		o := labelled()
-		l := losses.NewVariance()
-		if err := config.Load("l.yaml", []byte(source), l); err != nil {
-			t.Fatal(err)
-		}
-		got, err := l.Add(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := losses.Unbiased
-		if want == "plain" {
-			e = losses.Plain
-		}
-		groups, err := o.Labels.Groups()
-		if err != nil {
-			t.Fatal(err)
-		}
-		same, err := losses.Modularity(factor.Variance, l.Aggregate, e, o.Codes, groups)
-		if err != nil {
-			t.Fatal(err)
-		}
-		machine := gorgonia.NewTapeMachine(got.Graph())
-		if err := machine.RunAll(); err != nil {
-			t.Fatal(err)
-		}
-		if fmt.Sprint(got.Value()) != fmt.Sprint(same.Value()) {
-			t.Errorf("%s: %v, want %v", source, got.Value(), same.Value())
-		}
-	}
-}
-
-func TestModularityLossErrors(t *testing.T) {
-	for source, want := range map[string]string{
-		"{weight: -1}":            "weight",
-		"{aggregate: median}":     `unknown aggregate "median"`,
-		"{on: images}":            `unknown codes "images"`,
-		"{groups: colours}":       `unknown source of groups "colours"; known: factors, similarity`,
-		"{codes: {x: []}}":        "want at least one",
-		"{deviation: 1}":          "deviation",
-		"{codes: {x: [0, 0]}}":    "different columns",
-		"{weight: 1, weights: 2}": "weights",
-	} {
-		if err := config.Load("l.yaml", []byte(source), losses.NewVariance()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one that says %q", source, err, want)
-		}
-	}
-	for _, c := range []struct {
-		loss         *losses.ModularityLoss
-		source, want string
-	}{
-		{losses.NewMAD(), "{estimator: unbiased}", "l.yaml:1:2: estimator: mad has no unbiased estimator; want estimator plain (unbiased is for variance and mpd)"},
-		{losses.NewRadius(), "{estimator: unbiased}", "l.yaml:1:2: estimator: radius has no unbiased estimator"},
-		{losses.NewDiameter(), "{aggregate: mean, estimator: unbiased}", "l.yaml:1:19: estimator: diameter has no unbiased estimator"},
-		{losses.NewVariance(), "{aggregate: sum, estimator: unbiased}", "l.yaml:1:2: aggregate: the sum over values has no unbiased estimator; want aggregate mean, or estimator plain"},
-		{losses.NewMPD(), "{weight: 2, aggregate: max, estimator: unbiased}", "l.yaml:1:13: aggregate: the max over values"},
-		{losses.NewMPD(), "{estimator: exact}", `unknown estimator "exact"; known: unbiased, plain`},
-	} {
-		if err := config.Load("l.yaml", []byte(c.source), c.loss); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one that says %q", c.source, err, c.want)
-		}
-	}
-	broken := errors.New("no groups")
-	for want, change := range map[string]func(l *losses.ModularityLoss, o *losses.Input){
-		"labels of the factors": func(_ *losses.ModularityLoss, o *losses.Input) { o.Labels = nil },
-		"it needs codes":        func(_ *losses.ModularityLoss, o *losses.Input) { o.Codes = nil },
-		"needs codes":           func(l *losses.ModularityLoss, o *losses.Input) { l.On, o.Sample = losses.OnSample, nil },
-		"no groups": func(_ *losses.ModularityLoss, o *losses.Input) {
-			o.Labels.Groups = func() (*gorgonia.Node, error) { return nil, broken }
-		},
-		`no factor "colour"`: func(l *losses.ModularityLoss, _ *losses.Input) { l.Codes = factor.SubCodes{"colour": {0}} },
-		"column 2":           func(l *losses.ModularityLoss, _ *losses.Input) { l.Codes = factor.SubCodes{"x": {2}} },
-	} {
-		l, o := losses.NewMAD(), labelled()
-		change(l, o)
-		if _, err := l.Add(o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one that says %q", err, want)
-		}
-	}
-}
-
-func ExampleRadius() {
-	g := gorgonia.NewGraph()
-	z := matrix(g, "z", 4, 2, 0, 0, 2, 0, 1, 0.5, 7, 7) // two groups: three points, and one
-	groups := matrix(g, "groups", 4, 1, 0, 0, 0, 1)
-	radius, err := losses.Radius(z, groups)
+	z := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("z"), gorgonia.WithShape(rows, columns),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, columns), tensor.WithBacking(codes))))
+	y := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("y"), gorgonia.WithShape(rows, factors),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, factors), tensor.WithBacking(labels))))
+	n, err := build(z, y)
 	if err != nil {
-		fmt.Println(err)
-		return
+		t.Fatal(err)
 	}
-	grad, err := gorgonia.Grad(radius, z)
+	grads, err := gorgonia.Grad(n, z)
 	if err != nil {
-		fmt.Println(err)
-		return
+		t.Fatal(err)
 	}
-	run(g)
-	fmt.Println(radius.Value(), grad[0].Value().Data())
-	// Output: 1 [-0.5 0 0.5 0 0 0 0 0]
+	m, err := machine.New(n.Graph(), n, grads[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func blocksOf(columns, factors int) []factor.Block {
+	b := make([]factor.Block, factors)
+	for j := range columns {
+		f := j * factors / columns
+		b[f] = factor.Block{Factor: f, Columns: append(b[f].Columns, j)}
+	}
+	return b
+}
+
+func TestModularityAllocations(t *testing.T) {
+	for _, d := range deviations {
+		m := graphOf(t, 200, 6, 2, 4, func(z, y *gorgonia.Node) (*gorgonia.Node, error) {
+			return modularityOn(d, factor.Mean, losses.Plain, blocksOf(6, 2), z, y)
+		})
+		run := func() {
+			if err := m.RunAll(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run()
+		run()
+		if n := testing.AllocsPerRun(10, run); n >= 1 {
+			t.Errorf("%v: %v allocations in a run, want 0", d, n)
+		}
+	}
+}
+
+func BenchmarkModularity(b *testing.B) {
+	const rows, columns, factors = 4096, 16, 5
+	for _, d := range deviations {
+		for _, levels := range []int{1, 4, 40, 1000} {
+			b.Run(fmt.Sprintf("%v of %d groups", d, levels), func(b *testing.B) {
+				m := graphOf(b, rows, columns, factors, levels, func(z, y *gorgonia.Node) (*gorgonia.Node, error) {
+					return modularityOn(d, factor.Mean, losses.Plain, blocksOf(columns, factors), z, y)
+				})
+				for b.Loop() {
+					if err := m.RunAll(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
 }

@@ -4,15 +4,172 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/losses"
 )
+
+func constantInput(shape ...int) gradcheck.Input {
+	return gradcheck.Input{Shape: shape, Constant: true}
+}
+
+func inner(a, b []float64) (sum float64) {
+	for i, x := range a {
+		sum += x * b[i]
+	}
+	return sum
+}
+
+func TestCosineRegression(t *testing.T) {
+	want := func(rows, d int) func(in [][]float64) []float64 {
+		return func(in [][]float64) []float64 {
+			sum := 0.0
+			for i := range rows {
+				j := (i + rows/2) % rows
+				p, t := in[0][i*d:(i+1)*d], in[1][j*d:(j+1)*d]
+				sum += 2 - 2*inner(p, t)/math.Sqrt(max(inner(p, p), 1e-24)*max(inner(t, t), 1e-24))
+			}
+			return []float64{sum / float64(rows/2)}
+		}
+	}
+	build := func(n nodes) (*gorgonia.Node, error) { return losses.CosineRegression(n[0], n[1]) }
+	same := gradcheck.Input{Shape: []int{2, 4}, Values: []float64{1, -2, 3, 0.5}}
+	held := same
+	held.Constant = true
+	zero := gradcheck.Input{Shape: []int{2, 3}, Values: []float64{0, 0, 0, 1, 2, 3}, Constant: true}
+	gradcheck.CheckAll(t, []gradcheck.Case{
+		{Name: "cosine regression", Inputs: []gradcheck.Input{gradcheck.In(6, 5), constantInput(6, 5)}, Build: build, Want: want(6, 5)},
+		{Name: "one image", Inputs: []gradcheck.Input{gradcheck.In(2, 300), constantInput(2, 300)}, Build: build, Want: want(2, 300)},
+		{Name: "targets met", Inputs: []gradcheck.Input{same, held}, Build: build, Want: func([][]float64) []float64 { return []float64{0} }, Floor32: 1},
+		{Name: "target of norm 0", Inputs: []gradcheck.Input{gradcheck.In(2, 3), zero}, Build: build, Want: want(2, 3)},
+	})
+}
+
+// A prediction of norm below 1e-12 is only divided by that.
+func TestCosineRegressionOfNothing(t *testing.T) {
+	g := gorgonia.NewGraph()
+	p, target := gradcheck.Node(g, tensor.Float64, "p", 2, 2), gradcheck.Node(g, tensor.Float64, "t", 2, 2)
+	copy(p.Value().Data().([]float64), []float64{3e-13, 0, 2, 0})
+	copy(target.Value().Data().([]float64), []float64{1, 0, 4, 3})
+	grads, err := gorgonia.Grad(gradcheck.Must(t)(losses.CosineRegression(p, target)), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.New(grads[0].Graph(), grads...)
+	if err == nil {
+		err = m.RunAll()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{-2 * 0.8e12, -2 * 0.6e12, 0, 0} {
+		if got := m.Value(grads[0]).Data().([]float64)[i]; math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
+			t.Errorf("element %d of the gradient is %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestInfoNCE(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		n, d, m int
+		tau     float64
+	}{{"info-nce", 5, 7, 40, 0.5}, {"one query, one negative", 1, 3, 1, 1}, {"cold", 4, 6, 33, 0.02}, {"very cold", 6, 6, 5, 1e-4}} {
+		unit := gradcheck.Input{Shape: []int{c.n, c.d}, Lo: -0.5, Hi: 0.5}
+		gradcheck.CheckAll(t, []gradcheck.Case{{Name: c.name, Inputs: []gradcheck.Input{unit, unit, {Shape: []int{c.d, c.m}, Lo: -0.5, Hi: 0.5, Constant: true}}, Tolerance32: 1e-4,
+			Build: func(n nodes) (*gorgonia.Node, error) { return losses.InfoNCE(n[0], n[1], n[2], c.tau) },
+			Want: func(in [][]float64) []float64 {
+				sum := 0.0
+				for i := range c.n {
+					q := in[0][i*c.d : (i+1)*c.d]
+					own := inner(q, in[1][i*c.d:(i+1)*c.d]) / c.tau
+					all := []float64{own}
+					for j := range c.m {
+						dot := 0.0
+						for k, v := range q {
+							dot += v * in[2][k*c.m+j]
+						}
+						all = append(all, dot/c.tau)
+					}
+					most, rest := slices.Max(all), 0.0
+					for _, v := range all {
+						rest += math.Exp(v - most)
+					}
+					sum += (math.Log(rest) + most - own) / float64(c.n)
+				}
+				return []float64{sum}
+			}}})
+	}
+}
+
+func TestCrossCorrelation(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		n, d   int
+		lambda float64
+	}{{"cross-correlation", 5, 4, 0.5}, {"wide", 3, 70, 0.0051}, {"one image", 1, 3, 0.1}, {"one column", 4, 1, 2}, {"lambda 0", 6, 5, 0}} {
+		gradcheck.CheckAll(t, []gradcheck.Case{{Name: c.name, Inputs: []gradcheck.Input{gradcheck.In(2*c.n, c.d)}, Tolerance32: 1e-4,
+			Build: func(n nodes) (*gorgonia.Node, error) { return losses.CorrelationPenalty(n[0], c.lambda) },
+			Want: func(in [][]float64) []float64 {
+				sum := 0.0
+				for i := range c.d {
+					for j := range c.d {
+						r := 0.0
+						for b := range c.n {
+							r += in[0][b*c.d+i] * in[0][(c.n+b)*c.d+j] / float64(c.n)
+						}
+						if i == j {
+							sum += (1 - r) * (1 - r)
+						} else {
+							sum += c.lambda * r * r
+						}
+					}
+				}
+				return []float64{sum}
+			}}})
+	}
+}
+
+func TestViewAllocations(t *testing.T) {
+	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		g, ok := gorgonia.NewGraph(), gradcheck.Must(t)
+		p, q, u := gradcheck.Node(g, dt, "p", 6, 5), gradcheck.Node(g, dt, "t", 6, 5), gradcheck.Node(g, dt, "u", 5, 20)
+		gradcheck.AllocationFree(t, dt, ok(graph.WeightedSum([]float64{1, 2, 3}, ok(losses.CosineRegression(p, q)), ok(losses.CorrelationPenalty(p, 0.1)),
+			ok(losses.InfoNCE(ok(graph.SliceRows(p, 0, 3)), ok(graph.SliceRows(q, 1, 4)), u, 0.2)))), p)
+	}
+}
+
+func TestViewErrors(t *testing.T) {
+	g := gorgonia.NewGraph()
+	x, y := gradcheck.Node(g, tensor.Float32, "x", 4, 6), gradcheck.Node(g, tensor.Float32, "y", 3, 6)
+	second := func(_ *gorgonia.Node, err error) error { return err }
+	for want, err := range map[string]error{
+		"cosine regression: want an even number of rows": second(losses.CosineRegression(y, y)),
+		"targets of shape (4, 6)":                        second(losses.CosineRegression(x, y)),
+		"cross-correlation: want an even number":         second(losses.CorrelationPenalty(y, 1)),
+		"keys of shape (4, 6)":                           second(losses.InfoNCE(x, y, y, 1)),
+		"negatives of shape (6, K)":                      second(losses.InfoNCE(x, x, y, 1)),
+		"rows [2, 5)":                                    second(graph.SliceRows(x, 2, 5)),
+		"rows [2, 2)":                                    second(graph.SliceRows(x, 2, 2)),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %q", err, want)
+		}
+	}
+	u := gradcheck.Node(g, tensor.Float32, "u", 6, 9)
+	if _, err := losses.InfoNCE(x, x, u, 0); err == nil || !strings.Contains(err.Error(), "a positive temperature") {
+		t.Errorf("error %v", err)
+	}
+}
 
 // The prediction of the first view is the target of the second one, that of the second view is at a right
 // angle to the target of the first.

@@ -3,6 +3,7 @@ package losses_test
 import (
 	"encoding/json"
 	"fmt"
+	"log"
 	"math"
 	"os"
 	"path/filepath"
@@ -312,4 +313,30 @@ func BenchmarkMixedContraction(b *testing.B) {
 	benchmarkLoss(b, func(z, y *gorgonia.Node) (*gorgonia.Node, error) {
 		return losses.Contraction(losses.ContractionSettings{Factors: []losses.FactorDistance{{Factor: 0}, {Factor: 1}, {Factor: 2, Kind: losses.CircularDistance}, {Factor: 3, Kind: losses.DiscreteDistance}}}, z, y, nil)
 	})
+}
+
+// Codes that are a tenth of the factor are contracted: every pair of images is closer
+// in its codes than in its labels.
+func ExampleContraction() {
+	g := gorgonia.NewGraph()
+	column := func(name string, x ...float64) *gorgonia.Node {
+		v := tensor.New(tensor.WithShape(len(x), 1), tensor.WithBacking(x))
+		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(len(x), 1), gorgonia.WithName(name), gorgonia.WithValue(v))
+	}
+	z, y := column("z", 0, 0.1), column("y", 0, 1)
+	worst, err := losses.Contraction(losses.ContractionSettings{Aggregate: factor.Max}, z, y, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	grads, err := gorgonia.Grad(worst, z)
+	if err != nil {
+		log.Fatal(err)
+	}
+	m := gorgonia.NewTapeMachine(g)
+	defer m.Close()
+	if err := m.RunAll(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(worst.Value(), grads[0].Value().Data())
+	// Output: 0.9 [1 -1]
 }

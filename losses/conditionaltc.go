@@ -6,83 +6,29 @@ import (
 	"slices"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Estimator says in a config how a total correlation is estimated: adversarial, by
-// a discriminator, or by one of the [TCEstimator]s from the posteriors of a batch.
-type Estimator string
-
-// Adversarial is the estimator that trains a discriminator; see [DensityRatio].
-const Adversarial Estimator = "adversarial"
-
-// UnmarshalText accepts the name of an estimator.
-func (e *Estimator) UnmarshalText(text []byte) error {
-	*e = Estimator(text)
-	if *e == Adversarial {
-		return nil
+// ConditionalTotalCorrelation is [TotalCorrelation] for codes of which not all
+// columns are active in all rows: active, [n, D], has 1 where one is, 0 elsewhere.
+//
+// Only the active columns of row j enter; q(z_j) is estimated from the rows that have
+// the same active columns, and q(z_jd) from the rows in which column d is active. Of
+// m such rows, m and N m/n take the places of n and N in the weights. A row with less
+// than two active columns counts 0. The result is in nats. Where all columns are active this is
+// [TotalCorrelation].
+//
+// Source: Ross and Doshi-Velez 2021, section 5.2, who estimate it with a
+// discriminator of codes and permuted codes; the closed form is ours.
+func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
+	if active == nil {
+		return nil, fmt.Errorf("conditional tc: want active columns")
 	}
-	if _, err := ParseTCEstimator(string(text)); err != nil {
-		return fmt.Errorf("unknown estimator %q; known: adversarial, minibatch, weighted, stratified", text)
-	}
-	return nil
-}
-
-// TCLoss is the total correlation of a model's samples, in nats: with the estimator
-// minibatch and the weight beta-1 what beta-TCVAE adds to a VAE, with adversarial
-// and the weight gamma what FactorVAE adds.
-type TCLoss struct {
-	Weight        float64        `yaml:"weight" doc:"factor in the total"`
-	Estimator     Estimator      `yaml:"estimator" doc:"adversarial (a discriminator), or from the posteriors of the batch: minibatch, weighted or stratified"`
-	Discriminator *Discriminator `yaml:"discriminator" doc:"discriminator of the estimator adversarial"`
-}
-
-// NewTC returns the default settings; the discriminator's are those of FactorVAE.
-func NewTC() *TCLoss {
-	return &TCLoss{Weight: 1, Estimator: "minibatch",
-		Discriminator: &Discriminator{Hidden: slices.Repeat([]int{1000}, 6), Logits: 2, LR: 1e-4, Beta1: 0.5, Beta2: 0.9}}
-}
-
-// Validate checks the settings.
-func (l *TCLoss) Validate() error {
-	if l.Estimator == Adversarial && l.Discriminator == nil {
-		return config.Invalid("discriminator", "the estimator adversarial needs its settings")
-	}
-	if l.Estimator != Adversarial && l.Discriminator != nil && l.Discriminator.SecondBatch {
-		return config.Invalid("discriminator.second_batch", "the estimator %s has no discriminator; want estimator adversarial, or no second_batch", l.Estimator)
-	}
-	return validWeight(l.Weight)
-}
-
-// Weighting implements [Loss].
-func (l *TCLoss) Weighting() float64 { return l.Weight }
-
-// Variants implements [Varied].
-func (*TCLoss) Variants() []Loss {
-	var all []Loss
-	for _, e := range []Estimator{"weighted", "stratified", Adversarial} {
-		l := NewTC()
-		l.Estimator = e
-		all = append(all, l)
-	}
-	return all
-}
-
-// Add implements [Loss].
-func (l *TCLoss) Add(in *Input) (*gorgonia.Node, error) { return l.add(in, nil) }
-
-func (l *TCLoss) add(in *Input, active *gorgonia.Node) (*gorgonia.Node, error) {
-	if l.Estimator == Adversarial {
-		return l.Discriminator.densityRatio(in, active)
-	}
-	e, err := ParseTCEstimator(string(l.Estimator))
-	if err != nil {
-		return nil, err
-	}
-	return closedTC(in, e, active)
+	return minibatchTC(z, mean, logVariance, active, e, dataSize)
 }
 
 // ActiveCodes says that columns of the codes are active where a factor has one of
@@ -179,3 +125,68 @@ func (l *ConditionalTCLoss) rules(in *Input) ([]activity, error) {
 	}
 	return rules, nil
 }
+
+// activity is a rule: its columns are active in a row where a factor has one of some levels. A
+// column of several rules is active where all of them hold.
+type activity struct {
+	Columns []int
+	Factor  int   // a column of labels
+	Levels  []int // that it must have
+}
+
+// maskOf returns the mask [rows, width] of active columns, 1 or 0, from the levels of
+// factors [rows, K]; a negative level is unknown and satisfies no rule. It has no gradient.
+func maskOf(labels *gorgonia.Node, width int, rules []activity) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "active mask",
+		Key:  graph.Key(width, rules),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			rows, factors, err := graph.Matrix("labels", in[0])
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range rules {
+				if r.Factor < 0 || r.Factor >= factors {
+					return nil, graph.Wanted(fmt.Sprintf("a factor below %d", factors), r.Factor)
+				}
+				for _, c := range r.Columns {
+					if c < 0 || c >= width {
+						return nil, graph.Wanted(fmt.Sprintf("columns below %d", width), c)
+					}
+				}
+			}
+			return tensor.Shape{rows, width}, nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](activeMask[float32]{width, in[0][1], rules}), nil
+			}
+			return graph.NewFunc[float64](activeMask[float64]{width, in[0][1], rules}), nil
+		},
+		Diff: []bool{false},
+	}, labels)
+}
+
+type activeMask[T graph.Float] struct {
+	width, factors int
+	rules          []activity
+}
+
+func (f activeMask[T]) Forward(in [][]T, out []T) {
+	for i := range out {
+		out[i] = 1
+	}
+	for row := range len(out) / f.width {
+		for _, r := range f.rules {
+			level := in[0][row*f.factors+r.Factor]
+			if level >= 0 && slices.Contains(r.Levels, int(level)) {
+				continue
+			}
+			for _, c := range r.Columns {
+				out[row*f.width+c] = 0
+			}
+		}
+	}
+}
+
+func (activeMask[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
