@@ -27,11 +27,15 @@ func Augmentations(t *testing.T) {
 	}
 }
 
-// CheckAugmentation reports what is wrong with an entry of the registry of augmentations, with its defaults and,
-// if it has the option probability, at 0 and 1: an image that changes at probability 0; results that are not in [0, 1] (finite,
-// of an [augment.Normaliser]), that are others for the same stream, or the same whatever the stream gives; chance
-// that depends on pixels; a source image, an earlier result or settings that change; another result in place or on several goroutines
-// at once; and allocation.
+// CheckAugmentation returns the faults of an entry of the registry of augmentations, with its defaults and,
+// if it has the option probability, at 0 and 1:
+//
+//   - an image that changes at probability 0;
+//   - results outside [0, 1] (not finite, for an [augment.Normaliser]), that differ for equal streams, or are the same for all streams;
+//   - random numbers whose count depends on pixels;
+//   - a changed source image, earlier result or settings;
+//   - another result in place, or on several goroutines at once;
+//   - allocation.
 func CheckAugmentation(e registry.Entry[augment.Op]) error {
 	f := &findings{part: "augmentation " + e.Name}
 	func() {
@@ -51,8 +55,8 @@ func CheckAugmentation(e registry.Entry[augment.Op]) error {
 	return f.err()
 }
 
-// CheckPipeline reports what is wrong with an entry of the registry of pipelines: what [CheckAugmentation] says
-// of the whole.
+// CheckPipeline returns the faults of an entry of the registry of pipelines: those of [CheckAugmentation],
+// for the whole pipeline.
 func CheckPipeline(e registry.Entry[augment.Pipeline]) error {
 	f := &findings{part: "pipeline " + e.Name}
 	func() {
@@ -81,16 +85,16 @@ func isNormaliser(op augment.Op) bool {
 	return ok
 }
 
-// views are images before and after a pipeline.
+// views is the check of one pipeline, with images before and after it.
 type views struct {
 	*findings
-	op         augment.Op // the one of the pipeline; nil: there are several
+	op         augment.Op // the only one of the pipeline; nil: there are several
 	pipeline   augment.Pipeline
 	normalises bool
 	h, w, c    int
 }
 
-// check tries the shapes that the pipeline suits. source is the config that its settings came from.
+// check tests the shapes that the pipeline suits. source is the config of its settings.
 func (x *views) check(source string) {
 	before := fmt.Sprintf("%+v", settingsOf(x.pipeline))
 	var refused []string
@@ -129,7 +133,7 @@ func settingsOf(p augment.Pipeline) []any {
 	return list
 }
 
-// images are of one shade, and at random.
+// images returns constant and random images.
 func (x *views) images() map[string][]float32 {
 	size := x.h * x.w * x.c
 	random, s := make([]float32, size), rng.New(seed, "image")
@@ -140,11 +144,11 @@ func (x *views) images() map[string][]float32 {
 	return map[string][]float32{"black": make([]float32, size), "white": slices.Repeat([]float32{1}, size), "random": random}
 }
 
-// stains writes over all that a canvas holds besides the image, so that an operation that
-// reads what it has not written is found.
+// stains overwrites all buffers of a canvas besides the image, to find operations that read
+// unwritten memory.
 type stains struct{}
 
-// Happens takes nothing from the stream, so that it is the operation's alone.
+// Happens draws nothing from the stream, so that the operation gets all of it.
 func (*stains) Happens(*rng.Stream) bool { return true }
 
 func (*stains) Suits(_, _, _ int) error { return nil }
@@ -158,7 +162,7 @@ func (*stains) Apply(m *augment.Canvas, _ *rng.Stream) {
 	}
 }
 
-// apply is a view of an image, made on a stained canvas.
+// apply returns a view of an image, made on a stained canvas.
 func (x *views) apply(image []float32, s *rng.Stream) []float32 {
 	dst := slices.Repeat([]float32{guardValue}, len(image)+1)
 	stained := append(augment.Pipeline{{Name: "stains", Value: &stains{}}}, x.pipeline...)
@@ -210,7 +214,7 @@ func (x *views) results(kind string, image []float32) {
 	}
 }
 
-// identity checks that probability 0 leaves images alone.
+// identity checks that probability 0 does not change images.
 func (x *views) identity(image []float32) {
 	for n := range uint64(8) {
 		if got := x.apply(image, x.stream(n)); !sameBits(got, image) {
@@ -220,7 +224,7 @@ func (x *views) identity(image []float32) {
 	}
 }
 
-// random checks what an operation takes from its stream.
+// random checks the draws of an operation from its stream.
 func (x *views) random(source string) {
 	image := x.images()["random"]
 	views := map[string]bool{}
@@ -250,7 +254,7 @@ func (x *views) random(source string) {
 func stateOf(s *rng.Stream) []byte {
 	state, err := s.MarshalBinary()
 	if err != nil {
-		panic(err) // which a generator does not give
+		panic(err) // a generator never returns an error
 	}
 	return state
 }
@@ -289,7 +293,7 @@ func (x *views) parallel() {
 	}
 }
 
-// allocation checks that views take no new memory.
+// allocation checks that views do not allocate.
 func (x *views) allocation() {
 	if race.Enabled { // its pools forget
 		return

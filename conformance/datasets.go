@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Datasets tests every data set of the registry with its defaults, as [CheckDataset] does. It skips those whose defaults are
-// not valid, such as a set that needs a file: [CheckImages] tests one that is built with other settings.
+// Datasets tests every data set of the registry with its defaults, by [CheckDataset]. It skips entries without valid
+// defaults, such as a set that needs a file; test these with [CheckImages].
 func Datasets(t *testing.T) {
 	for _, e := range datasets.Registry.Entries {
 		t.Run(e.Name, func(t *testing.T) {
@@ -23,8 +23,8 @@ func Datasets(t *testing.T) {
 	}
 }
 
-// CheckDataset reports what is wrong with an entry of the registry of data sets: with its settings, with the images
-// that they build ([CheckImages]), and with another build of the same seed, which must give the same.
+// CheckDataset returns the faults of an entry of the registry of data sets: of its settings, of its images
+// ([CheckImages]), and a second build of the same seed that differs.
 func CheckDataset(e registry.Entry[datasets.Builder]) error {
 	f := &findings{part: "dataset " + e.Name}
 	func() {
@@ -43,18 +43,20 @@ func CheckDataset(e registry.Entry[datasets.Builder]) error {
 			return
 		}
 		x.check()
-		if !race.Enabled { // which is slow, and has nothing to find in it
+		if !race.Enabled { // slow, and without goroutines
 			x.rebuilt(e)
 		}
 	}()
 	return f.err()
 }
 
-// CheckImages reports what is wrong with a data set: the shape and the factors; levels out of range;
-// pixels that are not written or not in [0, 1] (of sets that are not [datasets.RealValued]); methods that are not
-// pure, not safe for concurrent use, or that keep what they are given; allocation in Image; two images of the same levels
-// in a full grid; and choices and values of a [datasets.Hierarchical] set that its levels do not follow. It looks at
-// 64 images.
+// CheckImages returns the faults of a data set, from 64 of its images:
+//
+//   - an invalid shape or invalid factors; levels out of range;
+//   - pixels that are not written, or outside [0, 1] unless the set is [datasets.RealValued];
+//   - methods that are not pure, not safe for concurrent use, or that keep their arguments; allocation in Image;
+//   - two images of the same levels in a full grid;
+//   - choices and values of a [datasets.Hierarchical] set that contradict its levels.
 func CheckImages(d datasets.Dataset) error {
 	f := &findings{part: "dataset " + d.Name()}
 	func() {
@@ -66,7 +68,7 @@ func CheckImages(d datasets.Dataset) error {
 	return f.err()
 }
 
-// images are the images of a data set that are looked at.
+// images is the check of one data set, with the images to check.
 type images struct {
 	*findings
 	set     datasets.Dataset
@@ -77,7 +79,7 @@ type images struct {
 	levels  [][]int
 }
 
-// newImages renders images one after the other; nil if the set cannot be looked at.
+// newImages renders images one after the other; nil if the set cannot be checked.
 func newImages(f *findings, d datasets.Dataset) *images {
 	const most = 64
 	h, w, c := d.ImageShape()
@@ -118,10 +120,10 @@ func newImages(f *findings, d datasets.Dataset) *images {
 	return x
 }
 
-// seed is that of all random numbers in the tests.
+// seed is the seed of all random numbers in the tests.
 const seed = 1
 
-// guardValue stands behind what a method may write.
+// guardValue follows the memory that a method may write.
 const guardValue = 1234
 
 // image renders an image over NaNs.
@@ -153,7 +155,7 @@ func (x *images) check() {
 	x.ranges()
 	x.repeated()
 	if len(x.errs) > 0 {
-		return // several goroutines would meet the same
+		return // several goroutines would fail in the same way
 	}
 	x.together()
 	x.complete()
@@ -190,7 +192,7 @@ func (x *images) ranges() {
 	}
 }
 
-// repeated renders images again, in another order and over what was given before.
+// repeated renders images again, in another order and over earlier results.
 func (x *images) repeated() {
 	for n := len(x.list) - 1; n >= 0; n-- {
 		i := x.list[n]
@@ -203,7 +205,7 @@ func (x *images) repeated() {
 			x.add("image %d has other levels when they are asked for again", i)
 			return
 		}
-		for p := range got { // which is the caller's
+		for p := range got { // owned by the caller
 			got[p] = guardValue
 		}
 		if !sameBits(x.image(x.set, i), x.pixels[n]) {
@@ -245,7 +247,7 @@ func (x *images) together() {
 	}
 }
 
-// complete checks that a set with as many images as combinations of levels holds each of them.
+// complete checks that a set with as many images as combinations of levels has one image of each.
 func (x *images) complete() {
 	const most = 1 << 24
 	combinations := 1

@@ -1,14 +1,14 @@
-// Package conformance tests the parts of Unravel, also those that a program has registered itself. The test
+// Package conformance tests the parts of Unravel, including those that a program registers itself. The test
 //
 //	func TestParts(t *testing.T) { conformance.All(t) }
 //
-// checks all that is registered, [Losses], [Models] and others those of one kind, and [CheckLoss], [CheckModel] and others one
-// entry. They must not be called by parallel tests, because they count allocations.
+// checks all registered parts; [Losses], [Models] and others check those of one kind, and [CheckLoss], [CheckModel] and
+// others one entry. Parallel tests must not call them, because they count allocations.
 package conformance
 
 import "testing"
 
-// All checks every registered part, each kind in a subtest of its own. It takes some 20 s of processor time.
+// All checks every registered part, each kind in a subtest of its own. It takes about 20 s of processor time.
 func All(t *testing.T) {
 	for _, kind := range []struct {
 		name  string

@@ -29,15 +29,15 @@ func Decoders(t *testing.T) {
 	}
 }
 
-// CheckEncoder reports what is wrong with an entry of the registry of encoders, on images of several sizes, which the encoder may
-// refuse with an error that names the size, all but one:
+// CheckEncoder returns the faults of an entry of the registry of encoders, on images of several sizes. The encoder must accept at
+// least one size, and may refuse others with an error that names the size:
 //
-//   - features that are not [batch, columns], that differ between two graphs of the same parameters, between two models of one seed, or
-//     that are the same for two seeds or for different images;
-//   - parameters whose names do not begin with the given one, or that a second graph adds;
-//   - features of an image that depend on the rest of its batch in a graph that is not for training;
+//   - features that are not [batch, columns], that differ between two graphs of the same parameters or between two models of one seed,
+//     or that are equal for two seeds or for different images;
+//   - parameters whose names lack the given prefix, or that a second graph adds;
+//   - features of an image that depend on the rest of its batch in an inference graph;
 //   - numbers that are not finite, in values, gradients and running moments, also of constant images;
-//   - gradients that are not those of differences along them (in float32, to 3 %).
+//   - gradients that differ from finite differences along them by more than 3 % (in float32).
 func CheckEncoder(e registry.Entry[nn.Encoder]) error {
 	f := &findings{part: "encoder " + e.Name}
 	func() {
@@ -56,8 +56,8 @@ func CheckEncoder(e registry.Entry[nn.Encoder]) error {
 	return f.err()
 }
 
-// CheckDecoder reports what is wrong with an entry of the registry of decoders: what [CheckEncoder] does of an encoder, of codes of
-// 5 columns in place of images, and logits that have not the shape of the images.
+// CheckDecoder returns the faults of an entry of the registry of decoders: those of [CheckEncoder], on codes of 5 columns in place of
+// images, and logits without the shape of the images.
 func CheckDecoder(e registry.Entry[nn.Decoder]) error {
 	f := &findings{part: "decoder " + e.Name}
 	func() {
@@ -106,7 +106,7 @@ func (c *netCheck) build(p *nn.Params, image tensor.Shape, training bool) (*netw
 	return n, err
 }
 
-// fill writes rows: drawn ones by their numbers, or constant ones.
+// fill writes rows: random ones, by their numbers, or constant ones.
 func (n *network) fill(rows ...int) {
 	for i, row := range rows {
 		drawImage(nn.Data(n.in)[i*n.pixels:(i+1)*n.pixels], row)
@@ -129,7 +129,7 @@ func (c *netCheck) check() {
 	}
 }
 
-// size checks images of one size, and says whether the network takes them.
+// size checks images of one size, and reports whether the network accepts them.
 func (c *netCheck) size(image tensor.Shape) bool {
 	p := nn.NewParams(seed)
 	n, err := c.build(p, image, false)
@@ -173,7 +173,7 @@ func (c *netCheck) values(n *network, rows ...int) []float64 {
 	return values[0]
 }
 
-// same checks what the result depends on: the parameters, which the seed draws, and the row, nothing else.
+// same checks that the result depends on the parameters (on the seed) and the row, and on nothing else.
 func (c *netCheck) same(n *network, p *nn.Params, image tensor.Shape) {
 	first := c.values(n, 0, 1, 2, 3)
 	width := len(first) / netRows
@@ -271,7 +271,7 @@ func (c *netCheck) slopes(image tensor.Shape) {
 	for i, name := range names {
 		slope := length(values[i])
 		if slope < 1e-4 {
-			continue // differences of float32 numbers are as large
+			continue // below the rounding errors of float32 differences
 		}
 		got, err := n.along(n.graph.Params.Get(name).Float32s(), values[i], slope)
 		if err != nil {
@@ -284,8 +284,8 @@ func (c *netCheck) slopes(image tensor.Shape) {
 	}
 }
 
-// along returns the slope of the loss along the gradient of a parameter, by differences: the one of three steps that is
-// closest to the length of the gradient, because a kink of ReLU spoils long steps and rounding short ones.
+// along returns the finite-difference slope of the loss along the gradient of a parameter: of three step sizes, the slope
+// closest to the length of the gradient, because kinks of ReLU spoil long steps and rounding spoils short ones.
 func (n *network) along(w []float32, gradient []float64, slope float64) (best float64, err error) {
 	held := slices.Clone(w)
 	defer copy(w, held)

@@ -12,17 +12,17 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// ErrNeedsSettings is the error about an entry whose defaults are no valid settings, such as one that needs the
-// name of a file. Tests over a registry skip it; a program checks what it builds with settings of its own.
+// ErrNeedsSettings is the error of an entry without valid defaults, such as one that needs the name of a file. Tests of
+// a registry skip it; a program can check the part with settings of its own.
 var ErrNeedsSettings = errors.New("the defaults are not valid settings")
 
-// findings collects what is wrong with one part.
+// findings collects the faults of one part.
 type findings struct {
 	part string // "dataset square"
 	errs []error
 }
 
-// add notes a finding, unless it was noted before. The first ones tell what is wrong; more are left out.
+// add notes a fault once. Only the first few are kept.
 func (f *findings) add(format string, args ...any) {
 	const most = 10
 	err := fmt.Errorf("%s: %w", f.part, fmt.Errorf(format, args...))
@@ -36,7 +36,7 @@ func (f *findings) add(format string, args ...any) {
 	}
 }
 
-// guard makes a panic of the part a finding.
+// guard turns a panic of the part into a fault.
 func (f *findings) guard() {
 	if p := recover(); p != nil {
 		stack := strings.Split(string(debug.Stack()), "\n")
@@ -46,8 +46,8 @@ func (f *findings) guard() {
 
 func (f *findings) err() error { return errors.Join(f.errs...) }
 
-// entryOf checks what entries of all registries have in common: a name and a sentence, new settings at every
-// call, and a text for every option. It returns settings, and whether they are valid.
+// entryOf checks the rules of every registry entry: a name and a sentence, new settings at every call, and a
+// text for every option. It returns settings, and whether they are valid.
 func entryOf[T any](f *findings, e registry.Entry[T]) (settings T, ok bool) {
 	if e.Name == "" || e.Doc == "" || e.New == nil {
 		f.add("it has no Name, Doc or New; want all of them")

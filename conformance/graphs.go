@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// pull returns the mean over all elements of (x - r)^2/2 for numbers r that are drawn by a name: a scalar whose gradient
-// reaches every element of a node.
+// pull returns the mean over all elements of (x - r)^2/2 for random numbers r seeded by a name: a scalar with a gradient in
+// every element of a node.
 func pull(x *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "pull", Key: name,
@@ -24,7 +24,7 @@ func pull(x *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	}, x)
 }
 
-// pullOf is the value of pull.
+// pullOf computes the value of pull.
 func pullOf(values []float64, name string) float64 {
 	out := graph.Array{F64: make([]float64, 1)}
 	newPuller(len(values), name).Forward([]graph.Array{{F64: values}}, out)
@@ -40,7 +40,7 @@ func newPuller(n int, name string) puller {
 	return p
 }
 
-// puller holds the numbers that elements are pulled to.
+// puller is the operation of pull, with the targets of the elements.
 type puller []float64
 
 func (p puller) Forward(in []graph.Array, out graph.Array) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// groupRows is the number of points that are transported: groups of four.
+// groupRows is the number of transported points, in groups of four.
 const groupRows = 32
 
 // move transports points in groups of m, by transformations, or by angles of a factor where turns is true.
@@ -159,7 +159,7 @@ func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.
 	}
 }
 
-// fixed checks that points which already are a common one, transformed, stay where they are.
+// fixed checks that transport does not move a group that is one point, transformed.
 func (x *latentCheck) fixed(points, transformations []float64, turns bool, m int, what string) {
 	again, ok := x.move(points, transformations, turns, m)
 	if !ok {

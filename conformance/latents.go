@@ -24,15 +24,14 @@ func Latents(t *testing.T) {
 	}
 }
 
-// CheckLatent reports what is wrong with an entry of the registry of latent spaces, whose settings may also be other than the
-// defaults:
+// CheckLatent returns the faults of an entry of the registry of latent spaces, with the settings of its New:
 //
-//   - shapes of locations, samples and noise, and names of parameters that do not begin with the given one;
+//   - wrong shapes of locations, samples and noise, and parameters whose names lack the given prefix;
 //   - samples that are not a function of location, scale and noise, or do not depend on the noise;
 //   - locations, samples, points of the prior and transported points that are not on the space, where it is [latent.Embedded];
 //   - a KL that is negative or, where the space has [latent.Densities], not the mean of log q - log p over 8192 samples, within
 //     four standard errors and 1 %;
-//   - gradients of samples, KL and transported points that are not those of central differences, in float64;
+//   - gradients of samples, KL and transported points that differ from central differences, in float64;
 //   - transformations that do not act as a group: 0 that moves a point, a transported group that is not its own common
 //     point moved, b after a that is not their product (sums of angles, products of rotations), a circular factor's whole turn
 //     that moves a point.
@@ -129,7 +128,7 @@ func (x *latentCheck) build() bool {
 	return true
 }
 
-// on reports points that are no finite numbers, or not on the space.
+// on adds faults for points that are not finite, or not on the space.
 func (x *latentCheck) on(name string, points []float64) {
 	if i := notFinite(points); i >= 0 {
 		x.add("%s: column %d is %v", name, i%x.width, points[i])
@@ -158,7 +157,7 @@ func (x *latentCheck) sampled(round int) (points []float64, kl float64, ok bool)
 	return values[0], values[1][0], true
 }
 
-// sampling checks what samples depend on.
+// sampling checks the dependence of samples on location, scale and noise.
 func (x *latentCheck) sampling() {
 	first, _, ok := x.sampled(0)
 	if !ok {

@@ -23,17 +23,17 @@ func Losses(t *testing.T) {
 	}
 }
 
-// CheckLoss reports what is wrong with an entry of the registry of losses. It gives the loss, and its variants if it is
-// [losses.Varied], inputs of its own ([losses.Example]), and finds:
+// CheckLoss returns the faults of an entry of the registry of losses. It runs the loss, and its variants if it is
+// [losses.Varied], on a [losses.Example], and finds:
 //
-//   - gradients, of all that models make, that are not those of central differences in float64, or differ in float32, between
-//     one thread and several, or between our machine, Gorgonia's TapeMachine and its LispMachine;
-//   - a value that is not a finite scalar, and of an [losses.Optimal] loss one below 0, or not 0 at its optimum;
+//   - gradients in model outputs that differ from central differences in float64, or differ in float32, between one thread
+//     and several, or between graph/machine, Gorgonia's TapeMachine and its LispMachine;
+//   - a value that is not a finite scalar; of an [losses.Optimal] loss, a value below 0, or not 0 at its optimum;
 //   - values and gradients that are not finite at hard points: equal rows, ties, one row or all rows in a group, no labels;
-//   - inputs of unequal numbers of rows that are no error, and panics at these and at arrays of other ranks;
+//   - no error for inputs with unequal numbers of rows; a panic for these or for arrays of other ranks;
 //   - nodes of two settings that Gorgonia merges, because an operation's Key lacks a parameter;
-//   - a weight that the total does not have, and weights below 0, infinite or not a number that Validate accepts;
-//   - settings that are not the same after writing and reading them.
+//   - a total without the weight; weights below 0, infinite or NaN that Validate accepts;
+//   - settings that change when written and read.
 func CheckLoss(e registry.Entry[losses.Loss]) error {
 	f := &findings{part: "loss " + e.Name}
 	func() {
@@ -47,7 +47,7 @@ func CheckLoss(e registry.Entry[losses.Loss]) error {
 			if len(all) == 1 || !errors.Is(f.err(), ErrNeedsSettings) {
 				return
 			}
-			f.errs, all = nil, all[1:] // the variants are its settings
+			f.errs, all = nil, all[1:] // the variants are settings of the same entry
 		}
 		for i, l := range all {
 			x := &lossCheck{findings: f, loss: l, entry: e}
@@ -165,7 +165,7 @@ func (x *lossCheck) gradients(stream string, used map[string]bool) {
 	}
 }
 
-// optimum checks losses whose least value is 0.
+// optimum checks losses with the least value 0.
 func (x *lossCheck) optimum(value float64) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		x.fail("its value is %v; want a number", value)
@@ -186,7 +186,7 @@ func (x *lossCheck) optimum(value float64) {
 	}
 }
 
-// hard checks that values and gradients are numbers at hard points.
+// hard checks that values and gradients are finite at hard points.
 func (x *lossCheck) hard(used map[string]bool) {
 	points := hardExamples()
 	for _, name := range sortedNames(points) {
@@ -267,7 +267,7 @@ func (x *lossCheck) withShape(name string, shape []int) (err error) {
 	return err
 }
 
-// weight checks that the total has the loss times its weight.
+// weight checks that the total contains the loss times its weight.
 func (x *lossCheck) weight(value float64) {
 	w := x.loss.Weighting()
 	if !(w >= 0) || math.IsInf(w, 0) {

@@ -18,7 +18,7 @@ import (
 // Sizes of a losses.Example.
 const exampleRows, exampleWidth, exampleGroup = 16, 6, 4
 
-// exampleFactors are those of a losses.Example.
+// exampleFactors returns the factors of a losses.Example.
 func exampleFactors() []factor.Factor {
 	return []factor.Factor{{Name: "shape", Size: 3, Kind: factor.Categorical}, {Name: "size", Size: 4, Kind: factor.Ordinal}, {Name: "angle", Size: 4, Kind: factor.Circular}}
 }
@@ -28,7 +28,7 @@ type array struct {
 	name   string
 	shape  []int
 	values []float64
-	held   bool // no model output: its gradient is not asked for
+	held   bool // not a model output: without a gradient
 }
 
 // arrays lists the arrays of an example.
@@ -47,7 +47,7 @@ func arrays(x *losses.Example) []array {
 	}
 }
 
-// drawExample draws an example. A few levels are not known.
+// drawExample draws an example. A few levels are unknown.
 func drawExample(stream string) *losses.Example {
 	r := rng.New(seed, "losses/"+stream)
 	draw := func(n int, scale float64) []float64 {
@@ -70,7 +70,7 @@ func drawExample(stream string) *losses.Example {
 		Projections: draw(n*d, 1), Predictions: draw(n*d, 1), Targets: draw(n*d, 1), Queries: draw(n/2*d, 0.4), Keys: draw(n/2*d, 0.4), Negatives: draw(d*10, 0.4),
 		Groups: make([]float64, n*3), Values: make([]float64, n*3), Levels: make([]float64, n*3), Exact: draw(n*d, 1), Angles: draw(n, 2), Rotations: draw(n*4, 1)}
 	for i := range x.Active {
-		if i/d%3 == 0 || i%d < 3 { // three kinds of rows would leave too few of each
+		if i/d%3 == 0 || i%d < 3 { // with three kinds of rows each kind would have too few
 			x.Active[i] = 1
 		}
 	}
@@ -119,7 +119,7 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 	}
 }
 
-// lossTrainer gives losses what they ask for, in the element type of a node: schedules in step 5, and discriminators of
+// lossTrainer serves the requests of losses, in the element type of a node: schedules at step 5, and discriminators with
 // one small hidden layer.
 type lossTrainer struct {
 	of    *gorgonia.Node
@@ -176,7 +176,7 @@ func arrayNodes(g *gorgonia.ExprGraph, dt tensor.Dtype, all []array) map[string]
 	return nodes
 }
 
-// hardExamples are examples at points where losses have kinks, or nothing to compare.
+// hardExamples returns examples at kinks of losses, or with nothing to compare.
 func hardExamples() map[string]*losses.Example {
 	change := func(f func(x *losses.Example)) *losses.Example {
 		x := drawExample("hard")
@@ -220,7 +220,7 @@ func hardExamples() map[string]*losses.Example {
 	}
 }
 
-// round makes numbers 0 and 1.
+// round rounds numbers to 0 or 1.
 func round(x []float64) {
 	for i, v := range x {
 		x[i] = 0
@@ -230,7 +230,7 @@ func round(x []float64) {
 	}
 }
 
-// reached lists the inputs with names that a node depends on.
+// reached lists the named inputs that a node depends on.
 func reached(root *gorgonia.Node, nodes map[string]*gorgonia.Node) map[string]bool {
 	named := map[*gorgonia.Node]string{}
 	for name, n := range nodes {

@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// settings checks that settings can be written and read, and what Validate refuses.
+// settings checks that settings survive writing and reading, and that Validate refuses invalid ones.
 func (x *lossCheck) settings() {
 	text, err := config.Encode(x.loss)
 	if err != nil {
@@ -86,8 +86,8 @@ func eachOption(v reflect.Value, f func(key string, field reflect.Value)) {
 // known finds the names in an error such as "unknown x; known: a, b".
 var known = regexp.MustCompile(`known: (.*)$`)
 
-// changed calls f with settings of which one option is another: numbers are changed a little, names are those
-// that the error of an unknown name lists.
+// changed calls f with settings that differ in one option: numbers by a little, names by those that the error of an
+// unknown name lists.
 func changed(e registry.Entry[losses.Loss], base losses.Loss, f func(what string, l losses.Loss)) {
 	copyOf := func() (losses.Loss, bool) {
 		l := reflect.New(reflect.TypeOf(base).Elem())
@@ -128,7 +128,7 @@ func changed(e registry.Entry[losses.Loss], base losses.Loss, f func(what string
 	})
 }
 
-// namesOfOption lists the names that an option can have, nil if it is no name.
+// namesOfOption lists the names of an option, nil if it is not a name.
 func namesOfOption(field reflect.Value) []string {
 	v := reflect.New(field.Type())
 	if field.Kind() == reflect.Pointer {
@@ -162,20 +162,20 @@ func setText(field reflect.Value, name string) bool {
 	return true
 }
 
-// setting is a loss with what is said of it.
+// setting is a loss with a description of its settings.
 type setting struct {
 	what  string
 	loss  losses.Loss
 	value float64
 }
 
-// checkKeys computes a loss with many settings, each in a graph of its own and all in one: there Gorgonia merges
+// checkKeys computes a loss with many settings, each in a graph of its own and all in one, where Gorgonia merges
 // nodes of equal keys and inputs.
 func checkKeys(f *findings, all []losses.Loss, e registry.Entry[losses.Loss]) {
 	var list []setting
 	add := func(what string, l losses.Loss) {
 		x := &lossCheck{findings: f, loss: l, entry: e}
-		if value, _, err := x.valueOf(drawExample("first")); err == nil { // settings that do not fit are none to compare
+		if value, _, err := x.valueOf(drawExample("first")); err == nil { // settings that do not fit the example are skipped
 			list = append(list, setting{what, l, value})
 		}
 	}

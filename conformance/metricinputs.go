@@ -10,10 +10,10 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// measuredKind is a kind of factors, with perfect and with random codes of as many columns.
+// measuredKind is a kind of factors, with perfect and with random codes of equal width.
 type measuredKind struct{ perfect, random *metrics.Input }
 
-// measuredKinds are ordinal levels, of which a perfect code has a column each, and circles, of which it has two.
+// measuredKinds returns ordinal factors, with one column of the perfect code each, and circular ones, with two.
 func measuredKinds() []measuredKind {
 	ordinal := factor.Grid{{Name: "size", Size: 6, Kind: factor.Ordinal}, {Name: "x", Size: 5, Kind: factor.Ordinal}, {Name: "y", Size: 4, Kind: factor.Ordinal}}
 	circles := factor.Grid{{Name: "angle", Size: 8, Kind: factor.Circular}, {Name: "hue", Size: 6, Kind: factor.Circular}}
@@ -46,7 +46,7 @@ func newKind(g factor.Grid, d int, code func(levels []int, z []float64)) measure
 	return measuredKind{perfect, random}
 }
 
-// gridInput is a full grid of factors. Images are in two components, by the first factor, which agree with the truth.
+// gridInput returns an input of a full grid of factors, with two correct components, by the first factor.
 func gridInput(g factor.Grid, d int, code func(levels []int, z []float64)) *metrics.Input {
 	in := &metrics.Input{Factors: g, Codes: metrics.Matrix{Rows: g.Len(), Cols: d, Data: make([]float64, g.Len()*d)},
 		Hierarchy: make(hierarchy.Hierarchy, d), TrueHierarchy: make(hierarchy.Hierarchy, d)}
@@ -58,7 +58,7 @@ func gridInput(g factor.Grid, d int, code func(levels []int, z []float64)) *metr
 	return in
 }
 
-// variants are other inputs with the same factors.
+// variants returns other inputs with the same factors.
 func (k measuredKind) variants() map[string]*metrics.Input {
 	order := rng.New(seed, "rows").Perm(k.random.Codes.Rows)
 	other := pickRows(k.random, order)
@@ -89,7 +89,7 @@ func recode(in *metrics.Input, d int, code func(from, z []float64)) *metrics.Inp
 	return out
 }
 
-// pickRows is an input of some rows of another.
+// pickRows returns an input with some rows of another.
 func pickRows(in *metrics.Input, rows []int) *metrics.Input {
 	out, k := copyInput(in), len(in.Factors)
 	out.Codes = metrics.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
@@ -109,7 +109,7 @@ func copyInput(in *metrics.Input) *metrics.Input {
 	return &out
 }
 
-// oddInputs are inputs that few metrics can measure, and some that none can.
+// oddInputs returns inputs that few metrics, or none, can measure.
 func oddInputs() map[string]*metrics.Input {
 	kind := measuredKinds()[0]
 	one := pickRows(kind.perfect, []int{7})

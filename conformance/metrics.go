@@ -26,19 +26,20 @@ func Metrics(t *testing.T) {
 	}
 }
 
-// CheckMetric reports what is wrong with an entry of the registry of metrics:
+// CheckMetric returns the faults of an entry of the registry of metrics:
 //
-//   - settings, as for every entry; no Units; settings that strict YAML does not give back, or that Compute changes;
-//   - a value that differs from call to call, between 1 and 4 threads, with what was computed before, or that no
-//     finite number is; an input that changes;
-//   - a value that is not within its Range (of a [metrics.Bounded]), or depends on the order of images and, unless
-//     the metric is [metrics.SubCoded], of code columns; metrics that draw random numbers may depend on both;
-//   - random codes that are better than perfect ones, by Better, unless the metric does not look at the levels of factors;
-//   - a panic, of perfect, random, constant, repeated and single codes, and of factors with one level;
-//   - parts and grids without names, with labels of another number, or numbers that JSON does not have;
-//   - no end, or an error that does not wrap the context's, when the context ends before or during the computation.
+//   - an invalid entry; no Units; settings that strict YAML does not reproduce, or that Compute changes;
+//   - a value that is not finite, or that differs between calls, between 1 and 4 threads, or after another computation;
+//     a changed input;
+//   - a value outside its Range (of a [metrics.Bounded]), or that depends on the order of images or, unless the metric
+//     is [metrics.SubCoded], of code columns; metrics that draw random numbers may depend on both;
+//   - random codes that are better than perfect ones, by Better, unless the metric ignores the levels of factors;
+//   - a panic for perfect, random, constant, repeated or single codes, or for factors with one level;
+//   - parts and grids without names, with a wrong number of labels, or with numbers that JSON lacks;
+//   - a computation that does not stop, or an error that does not wrap the context's, when the context ends before or
+//     during the computation.
 //
-// Options that say how much is computed (train, test, rounds, samples, splits, sizes, pairs) are made small where the
+// Options of the amount of computation (train, test, rounds, samples, splits, sizes, pairs) are made small where the
 // settings stay valid. The metric must suit one of the inputs of the test: 6 x 5 x 4 ordinal levels, or 8 x 6 on two circles.
 func CheckMetric(e registry.Entry[metrics.Metric]) error {
 	f := &findings{part: "metric " + e.Name}
@@ -73,7 +74,7 @@ type metricCheck struct {
 	entry registry.Entry[metrics.Metric]
 }
 
-// settings returns new settings that compute little.
+// settings returns new settings with small amounts of computation.
 func (x *metricCheck) settings() metrics.Metric {
 	m := x.entry.New()
 	for _, o := range []string{"train: 600", "test: 300", "rounds: 10", "samples: 200", "splits: 2", "sizes: [20, 40]", "pairs: 1000"} {
@@ -108,7 +109,7 @@ func (x *metricCheck) roundTrip() {
 	}
 }
 
-// compute computes the metric with new settings and a stream of its own; drew says whether it drew from it.
+// compute computes the metric with new settings and a stream of its own; drew reports whether it drew from the stream.
 func (x *metricCheck) compute(ctx context.Context, in *metrics.Input) (r metrics.Result, drew bool, err error) {
 	mine, m := *in, x.settings()
 	mine.Stream = rng.New(seed, "metric")
@@ -155,7 +156,7 @@ func (x *metricCheck) check(kind measuredKind) {
 		x.add("random codes have %v, and in another order of columns %v; want the same, or SetCodes for metrics of columns with places", values["random"], values["permuted columns"])
 	}
 	if same("random", "other levels") && same("perfect", "perfect, other levels") {
-		x.stopped(kind.perfect) // it looks at codes alone, and cannot know which of them are perfect
+		x.stopped(kind.perfect) // it uses codes alone, so that perfect codes need not be better
 		return
 	}
 	sign := 1.0
@@ -202,7 +203,7 @@ func marshalled(r metrics.Result) []byte {
 	return text
 }
 
-// result tests a result by itself.
+// result checks one result.
 func (x *metricCheck) result(r metrics.Result) {
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		x.add("the value is %v; want a finite number, or an error", r.Value)
@@ -237,7 +238,7 @@ func (x *metricCheck) result(r metrics.Result) {
 	}
 }
 
-// odd computes inputs that may be refused, but by an error that is no panic.
+// odd computes inputs that the metric may refuse with an error, but not with a panic.
 func (x *metricCheck) odd() {
 	for name, in := range oddInputs() {
 		in.Stream = rng.New(seed, "metric")
@@ -277,7 +278,7 @@ func (x *metricCheck) stopped(in *metrics.Input) {
 	}
 }
 
-// countedContext ends after some calls of Err.
+// countedContext is a context that ends after a number of calls of Err.
 type countedContext struct {
 	context.Context
 	left atomic.Int64

@@ -24,7 +24,7 @@ func Models(t *testing.T) {
 	}
 }
 
-// CheckModel reports what is wrong with an entry of the registry of models, as [CheckModelOn] does on images of 16 x 16 x 1
+// CheckModel returns the faults of an entry of the registry of models: those of [CheckModelOn] on images of 16 x 16 x 1
 // with two circular factors and a hierarchy of dimensions.
 func CheckModel(e registry.Entry[models.Settings]) error {
 	circular := func(name string) factor.Factor {
@@ -34,20 +34,20 @@ func CheckModel(e registry.Entry[models.Settings]) error {
 		Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}})
 }
 
-// CheckModelOn reports what is wrong with a model on data:
+// CheckModelOn returns the faults of a model on data:
 //
-//   - settings, as for every entry, and spaces that are not the columns of the codes;
-//   - parameters that differ for one seed, are the same for two, or that New does not make;
-//   - codes that differ from call to call, with the other images of the batch, or for one seed, or that are no finite numbers; and of
-//     models that decode, images of another shape;
-//   - steps of training that fail, change no parameter, or compute no finite numbers, also on constant images and on a batch of
-//     one image or group;
-//   - state outside Params: a model that has made some steps, and a new one that is given its parameters and
-//     states, must take the same next step to the bit.
+//   - an invalid entry, and spaces that do not cover the columns of the codes;
+//   - parameters that differ for one seed, are equal for two seeds, or are made after New;
+//   - codes that are not finite, or that differ between calls, with the other images of the batch, or for one seed; images of a
+//     wrong shape from a model that decodes;
+//   - training steps that fail, change no parameter, or are not finite, including on constant images and on a batch of one image
+//     or group;
+//   - state outside Params: a trained model, and a new one with its parameters and states, must take the same next
+//     step to the bit.
 //
 // Options of width (hidden, projected, predictor, width, queue) are made small where the settings stay valid, and so are
-// encoders of a thousand features. A step pulls all outputs to drawn numbers, so that the model
-// itself is tested and no choice of losses.
+// encoders of a thousand features. The training loss pulls all outputs to random numbers: the test covers the model, not a
+// choice of losses.
 func CheckModelOn(e registry.Entry[models.Settings], data models.Data) error {
 	f := &findings{part: "model " + e.Name}
 	func() {
@@ -73,7 +73,7 @@ type modelCheck struct {
 	*findings
 	entry registry.Entry[models.Settings]
 	data  models.Data
-	small []string     // settings that make it small
+	small []string     // overrides that make it small
 	first models.Model // of the first seed
 }
 
@@ -91,7 +91,7 @@ func (x *modelCheck) settings(overrides []string) models.Settings {
 	return s
 }
 
-// shrink finds the settings that make a model small, and makes the first model.
+// shrink finds the overrides that make a model small, and makes the first model.
 func (x *modelCheck) shrink() bool {
 	for _, o := range []string{"hidden: 16", "projected: 8", "predictor: 8", "width: 8", "queue: 16"} {
 		if x.settings(append(slices.Clone(x.small), o)) != nil {
@@ -109,7 +109,7 @@ func (x *modelCheck) shrink() bool {
 	return x.first != nil
 }
 
-// model makes a model, or notes why it cannot be made.
+// model makes a model, or adds a fault.
 func (x *modelCheck) model(seed uint64) models.Model {
 	m, err := x.settings(x.small).New(x.data, seed)
 	if err != nil {
@@ -154,7 +154,7 @@ func (x *modelCheck) seeds() {
 	}
 }
 
-// encoded returns the codes of drawn images in a given order, and the images that a decoder makes of them.
+// encoded returns the codes of random images in a given order, and their reconstructions.
 func (x *modelCheck) encoded(m models.Model, order ...int) (codes []float64, width int, ok bool) {
 	g := nn.NewGraph(m.Params())
 	images, err := g.Input("images", len(order), x.data.Height, x.data.Width, x.data.Channels)
@@ -203,13 +203,13 @@ func (x *modelCheck) encoded(m models.Model, order ...int) (codes []float64, wid
 	return values[0], z.Shape()[1], true
 }
 
-// Images that are not drawn.
+// Images that are not random.
 const (
 	black = -1
 	white = -2
 )
 
-// drawImage fills an image with numbers in [0, 1]: those of a number, or one.
+// drawImage fills an image with numbers in [0, 1]: random ones, seeded by number, or one constant.
 func drawImage(pixels []float32, number int) {
 	s := rng.New(seed, fmt.Sprint("image ", number))
 	for i := range pixels {
@@ -224,7 +224,7 @@ func drawImage(pixels []float32, number int) {
 	}
 }
 
-// codes checks what Encode and Decode make.
+// codes checks the results of Encode and Decode.
 func (x *modelCheck) codes() {
 	m := x.first
 	first, width, ok := x.encoded(m, 0, 1, 2, 3)

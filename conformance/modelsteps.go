@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// trained is an objective of a model with what trains it: plain gradient descent, which has no state of its own.
+// trained is an objective of a model with its optimiser: plain gradient descent, which has no state.
 type trained struct {
 	model   models.Model
 	program *models.Program
@@ -28,7 +28,7 @@ type trained struct {
 // rate is the learning rate.
 const rate = 0.05
 
-// compile builds an objective for batches of n images in groups, with a loss that pulls all outputs to drawn numbers.
+// compile builds an objective for batches of n images in groups, with a loss that pulls all outputs to random numbers.
 func (x *modelCheck) compile(m models.Model, o models.Objective, n, group int) (*trained, error) {
 	before := m.Params().Names()
 	g := nn.NewGraph(m.Params())
@@ -149,7 +149,7 @@ func fillTransformations(data []float32, columns, group int, s *rng.Stream) {
 	}
 }
 
-// step computes the gradients and changes parameters and states, as training does.
+// step computes the gradients and updates parameters and states, as training does.
 func (t *trained) step(progress float64) error {
 	if err := t.machine.RunAll(); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (x *modelCheck) objective(o models.Objective) {
 			return
 		}
 	}
-	// A single parameter may stay: a bias before a batch normalisation changes nothing.
+	// A single parameter may stay: a bias before a batch normalisation has no effect.
 	if after := snapshot(m.Params()); maps.EqualFunc(before, after, slices.Equal) {
 		x.add("%s: %d steps change no parameter", at, steps)
 	}
@@ -216,7 +216,7 @@ func (x *modelCheck) objective(o models.Objective) {
 	x.hard(o, group)
 }
 
-// resumed compares the next step of a model with that of a new one that is given its parameters and states.
+// resumed compares the next step of a model with that of a new one with its parameters and states.
 func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int) {
 	m := x.model(seed)
 	if m == nil {
@@ -248,7 +248,7 @@ func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int
 	}
 }
 
-// hard takes steps on batches that have nothing to tell apart.
+// hard takes steps on batches of constant images, and of one image or group.
 func (x *modelCheck) hard(o models.Objective, group int) {
 	for name, c := range map[string]struct{ n, image int }{"black images": {4, black}, "white images": {4, white}, "equal images": {4, 7}, "a single image": {group, 7}} {
 		m := x.model(seed)

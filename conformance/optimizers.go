@@ -19,16 +19,16 @@ func Optimizers(t *testing.T) {
 	}
 }
 
-// CheckOptimizer reports what is wrong with an entry of the registry of optimisers, with its defaults:
+// CheckOptimizer returns the faults of an entry of the registry of optimisers, with its defaults:
 //
-//   - a quadratic function of parameters of several sizes whose value is not a hundredth after 3000 steps;
-//   - a step that is another one for the same parameters and gradients: at another time, or with 1, 2 or 5 threads;
-//   - a state that, given to a new optimiser, does not lead to the same bits;
-//   - names of state tensors that are not distinct, tensors that are others at the next call, a count that does not go up by
+//   - a quadratic function of parameters of several sizes that is not reduced to a hundredth in 3000 steps;
+//   - a step that differs for equal parameters and gradients: at another time, or with 1, 2 or 5 threads;
+//   - a state from which a new optimiser does not continue with the same bits;
+//   - names of state tensors that are not distinct, tensors that differ at the next call, a count that does not increase by
 //     1 a step;
-//   - a step of rate 0 that moves a parameter, or a step of rate 1 that moves none;
-//   - a clip that is not a factor of the gradients: 1/2 of them is not as 1 of their halves, to the bit;
-//   - a norm that is not the Euclidean one of all gradients, within 1e-5 of it; gradients that change.
+//   - a step of rate 0 that changes a parameter, or a step of rate 1 that changes none;
+//   - a clip that does not scale the gradients: clip 1/2 must equal clip 1 of halved gradients, to the bit;
+//   - a norm that differs by more than 1e-5 of it from the Euclidean norm of all gradients; changed gradients.
 func CheckOptimizer(e registry.Entry[engine.OptimizerSettings]) error {
 	f := &findings{part: "optimizer " + e.Name}
 	func() {
@@ -47,7 +47,7 @@ func CheckOptimizer(e registry.Entry[engine.OptimizerSettings]) error {
 	return f.err()
 }
 
-// optimizerSizes are the sizes of the tensors that are optimised: below and above what a kernel or a thread takes at once.
+// optimizerSizes are the sizes of the optimised tensors: below and above the blocks of a kernel and of a thread.
 var optimizerSizes = []int{1, 7, 33, 70000}
 
 type optimizerCheck struct {
@@ -96,7 +96,7 @@ func (q *quadratic) step(rate, clip float64) {
 	q.optimizer.Update(q.gradients, rate, clip)
 }
 
-// bits are the parameters.
+// bits returns the parameters.
 func (q *quadratic) bits() (list [][]float32) {
 	for _, p := range q.parameters {
 		list = append(list, slices.Clone(p.Value))

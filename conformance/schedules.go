@@ -15,9 +15,9 @@ func Schedules(t *testing.T) {
 	}
 }
 
-// CheckSchedule reports what is wrong with an entry of the registry of schedules, with its defaults: a rate that is
-// negative, not finite, outside its range (of an [engine.Ranged]), or another one at the next call, in trainings of 1 to 1000
-// epochs, from their beginning to an epoch after their end; rates that are all 0; and a jump in one that is [engine.Continuous].
+// CheckSchedule returns the faults of an entry of the registry of schedules, with its defaults, in trainings of 1 to 1000
+// epochs, from the start to an epoch after the end: a rate that is negative, not finite, outside its range (of an
+// [engine.Ranged]), or different at the next call; rates that are all 0; and a jump of an [engine.Continuous] schedule.
 func CheckSchedule(e registry.Entry[engine.Schedule]) error {
 	f := &findings{part: "schedule " + e.Name}
 	func() {
@@ -33,9 +33,9 @@ func CheckSchedule(e registry.Entry[engine.Schedule]) error {
 	return f.err()
 }
 
-// checkRates looks at the rates of a training, also those of other settings of the same kind, which are asked in another order.
+// checkRates checks the rates of a training. other has the same settings; its rates are computed in another order.
 func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
-	const parts = 997 // a prime: no place is one of a round fraction
+	const parts = 997 // a prime: no point is at a round fraction
 	low, high := 0.0, math.Inf(1)
 	if r, ok := s.(engine.Ranged); ok {
 		low, high = r.Range()

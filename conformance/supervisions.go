@@ -15,17 +15,17 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-// Supervisions tests every supervision of the registry with its defaults, as [CheckSupervision] does. It skips those
-// whose defaults are not valid, such as one that reads files: [CheckSplit] tests one with other settings.
+// Supervisions tests every supervision of the registry with its defaults, by [CheckSupervision]. It skips entries
+// without valid defaults, such as one that reads files; test these with [CheckSplit].
 func Supervisions(t *testing.T) {
 	for _, e := range datasets.SupervisionRegistry.Entries {
 		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckSupervision(e)) })
 	}
 }
 
-// CheckSupervision reports what is wrong with an entry of the registry of supervisions: with its settings, and with
-// the splits that it makes ([CheckSplit]) of two data sets, or of the one of them that it suits: 64 x 64 images of two
-// circular factors, and 48 objects with 32 views and two sizes each.
+// CheckSupervision returns the faults of an entry of the registry of supervisions: of its settings, and of its splits
+// ([CheckSplit]) of the data sets that it suits, of two: 64 x 64 images of two circular factors, and 48 objects with 32
+// views and two sizes each.
 func CheckSupervision(e registry.Entry[datasets.Supervision]) error {
 	f := &findings{part: "supervision " + e.Name}
 	func() {
@@ -50,10 +50,9 @@ func CheckSupervision(e registry.Entry[datasets.Supervision]) error {
 	return f.err()
 }
 
-// CheckSplit reports what is wrong with the splits that a supervision makes of a data set: images that do not
-// exist, groups of the wrong size, transformations that the levels of the images do not show, labels that
-// are not the images', a split that is another for the same stream or the same for all streams, and batches that
-// are others after a resume.
+// CheckSplit returns the faults of a supervision's splits of a data set: images that do not exist, groups of a wrong
+// size, transformations or labels that contradict the images' levels, a split that differs for equal streams or is the
+// same for all streams, and batches that differ after a resume.
 func CheckSplit(name string, s datasets.Supervision, d datasets.Dataset) error {
 	f := &findings{part: "supervision " + name}
 	func() {
@@ -63,7 +62,7 @@ func CheckSplit(name string, s datasets.Supervision, d datasets.Dataset) error {
 	return f.err()
 }
 
-// supervisedSets are images without content: a supervision sees levels alone.
+// supervisedSets returns data sets without pixels: a supervision uses levels alone.
 func supervisedSets() []datasets.Dataset {
 	var sets []datasets.Dataset
 	for i, g := range []factor.Grid{
@@ -78,14 +77,14 @@ func supervisedSets() []datasets.Dataset {
 		}
 		d, err := datasets.FromPixels(name, make([]uint8, g.Len()), 1, 1, 1, g, levels)
 		if err != nil {
-			panic(err) // which these are not
+			panic(err) // these are valid
 		}
 		sets = append(sets, d)
 	}
 	return sets
 }
 
-// splits are what a supervision makes of a data set.
+// splits is the check of a supervision's splits of a data set.
 type splits struct {
 	*findings
 	set     datasets.Dataset
@@ -109,7 +108,7 @@ func checkSplit(f *findings, s datasets.Supervision, d datasets.Dataset) {
 	x.unlabelled()
 	x.known()
 	if len(x.errs) > before {
-		return // what follows builds on it
+		return // the checks below rely on it
 	}
 	x.streams(s)
 	x.resume()
@@ -158,7 +157,7 @@ func (x *splits) groups() {
 	}
 }
 
-// angle checks that the angle of a factor is the way from one level to another.
+// angle checks that the angle of a factor leads from one level to another.
 func (x *splits) angle(g, m int, f factor.Factor, from, to int, angle float32) {
 	const tolerance = 1e-5
 	way := 0.0
@@ -244,12 +243,12 @@ func (x *splits) known() {
 	}
 }
 
-// place is a factor's place among those of the data set; -1 if it is none of them.
+// place returns a factor's index in the data set; -1 if it is not one of its factors.
 func (x *splits) place(f factor.Factor) int {
 	return slices.IndexFunc(x.factors, func(g factor.Factor) bool { return g.Name == f.Name && g.Size == f.Size })
 }
 
-// chosen describes all that a split chooses.
+// chosen lists all choices of a split.
 func (x *splits) chosen(s *datasets.Split) []any {
 	said := []any{s.M, s.Groups, s.Transformations, s.Rotations, s.Unlabelled}
 	if l := s.Known; l != nil {
@@ -286,7 +285,7 @@ func (x *splits) streams(s datasets.Supervision) {
 	}
 }
 
-// part counts the images about which something is known.
+// part counts the images with labels, similar pairs or groups.
 func (x *splits) part() int {
 	images := map[int]bool{}
 	for _, group := range x.split.Groups {
@@ -302,7 +301,7 @@ func (x *splits) part() int {
 	return len(images)
 }
 
-// resume compares the batches of a sampler with those of one that goes on from the middle of an epoch.
+// resume compares the batches of a sampler with those of one resumed in the middle of an epoch.
 func (x *splits) resume() {
 	const images, epochs = 64, 2
 	sampler := func() *datasets.Sampler {

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Activation is an elementwise function that a layer ends with.
+// Activation is the elementwise function at the end of a layer.
 type Activation uint8
 
 // The activations, in the order of package kernel.
@@ -26,13 +26,13 @@ const (
 // String returns the name of an activation, which [ParseActivation] reads.
 func (a Activation) String() string { return kernel.Activation(a).String() }
 
-// ParseActivation returns the activation of a name: linear, relu, leaky-relu, tanh, sigmoid or softplus.
+// ParseActivation returns an activation by name: linear, relu, leaky-relu, tanh, sigmoid or softplus.
 func ParseActivation(name string) (Activation, error) {
 	a, err := kernel.ParseActivation(name)
 	return Activation(a), err
 }
 
-// Check returns an error for a number that is no activation.
+// Check returns an error if a is not one of the activations above.
 func (a Activation) Check() error {
 	if int(a) >= len(kernel.ActivationNames()) {
 		return Wanted("a known activation", a)
@@ -40,7 +40,8 @@ func (a Activation) Check() error {
 	return nil
 }
 
-// Activate applies an activation to every element of x, of any shape.
+// Activate applies an activation to every element of x, of any shape. It is differentiable;
+// at the kink of relu and leaky-relu the gradient is that of negative x.
 func Activate(x *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("activate: %w", err)

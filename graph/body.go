@@ -10,14 +10,14 @@ import (
 // Float is an element type of operations.
 type Float interface{ float32 | float64 }
 
-// Body computes an operation on elements of type T: one text for both element types.
+// Body computes an operation on elements of type T: one source for both element types.
 type Body[T Float] interface {
 	// Forward overwrites out, the elements of the result, given those of the inputs.
 	Forward(in [][]T, out []T)
 
 	// Backward overwrites din[i] with the gradient of input i, given the gradient dout
-	// of the result; din[i] is nil where no gradient is wanted. The last Forward was on
-	// the same inputs.
+	// of the result; din[i] is nil where no gradient is needed. The last Forward had the
+	// same inputs.
 	Backward(in [][]T, out, dout []T, din [][]T)
 }
 
@@ -35,13 +35,13 @@ func Bodies[A Body[float32], B Body[float64]](single func(in []tensor.Shape) A, 
 	}
 }
 
-// function makes a Func of an operation's body.
+// function is the Func of a Body.
 type function[T Float] struct {
 	body    Body[T]
 	in, din [][]T
 }
 
-// NewFunc makes a Func of an operation's body for elements of type T.
+// NewFunc returns the Func of a Body for elements of type T.
 func NewFunc[T Float](b Body[T]) Func { return &function[T]{body: b} }
 
 func (f *function[T]) Forward(in []Array, out Array) error {
@@ -71,7 +71,7 @@ func (f *function[T]) read(in []Array) {
 	}
 }
 
-// elements returns the elements of an array whose type is known to be T.
+// elements returns the elements of an array of type T.
 func elements[T Float](a Array) []T {
 	var s []T
 	switch p := any(&s).(type) {

@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// fold returns the result of an operation on constants of no graph, a constant too.
+// fold returns the result of an operation on constants of no graph, as a constant.
 func fold(s Spec, in []*gorgonia.Node) (*gorgonia.Node, error) {
 	f, err := newForward(s, in)
 	if err != nil {
@@ -25,9 +25,9 @@ func fold(s Spec, in []*gorgonia.Node) (*gorgonia.Node, error) {
 }
 
 // hostConstants returns the inputs with every constant replaced by an input node of
-// the graph that holds its value, and whether there are only constants, which stay.
+// the graph that holds its value, and whether all are constants, which are kept.
 // Gorgonia merges constants of equal names, and names a constant by its printed
-// value, which leaves out most of a large tensor.
+// value, which omits most of a large tensor.
 func hostConstants(in []*gorgonia.Node) (hosted []*gorgonia.Node, only bool, err error) {
 	var host *gorgonia.ExprGraph
 	constants := 0
@@ -68,7 +68,7 @@ func constantValue(n *gorgonia.Node) (gorgonia.Value, bool) {
 }
 
 // hostValue returns the input node of a graph that holds a value. The graph merges
-// inputs of one name: a node that holds another value is left alone.
+// inputs of one name: a node that holds another value is not reused.
 func hostValue(g *gorgonia.ExprGraph, name string, dt tensor.Dtype, v gorgonia.Value) *gorgonia.Node {
 	for i := 0; ; i++ {
 		as := []gorgonia.NodeConsOpt{gorgonia.WithName(fmt.Sprintf("constant %d %s", i, name)), gorgonia.WithShape(v.Shape()...), gorgonia.WithValue(v)}

@@ -8,8 +8,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// DoDiff adds the gradients of the inputs, given the gradient of the result, to
-// those that the nodes hold: gorgonia's LispMachine differentiates by it.
+// DoDiff adds the gradients of the inputs, given the gradient of the result, to the
+// gradients of the nodes. Gorgonia's LispMachine calls it.
 func (f *forward) DoDiff(_ gorgonia.ExecutionContext, inputs gorgonia.Nodes, output *gorgonia.Node) (err error) {
 	defer f.explain(&err, f.shapes)
 	if f.direct == nil {
@@ -75,7 +75,7 @@ func accumulate(to gorgonia.Value, a Array) error {
 	return fmt.Errorf("want a value of shape %v and of the operation's element type, got %T of shape %v", a.Shape, to, to.Shape())
 }
 
-// accumulateDense adds elements in row-major order to those of a tensor.
+// accumulateDense adds elements in row-major order to a tensor.
 func accumulateDense[T Float](t *tensor.Dense, held, more []T) error {
 	if !t.RequiresIterator() && t.DataOrder().IsRowMajor() {
 		for i, x := range more {

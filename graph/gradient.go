@@ -8,19 +8,18 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Gradient is the operation of a gradient node. The gradients of all inputs of
-// one operation come out of one computation: that of the root node, on which
-// its siblings depend.
+// Gradient is the operation of a gradient node. One computation, that of the root node,
+// returns the gradients of all inputs of an operation; its siblings depend on it.
 type Gradient interface {
 	gorgonia.Op
 
 	Input() int      // the input whose gradient this node is
-	Inputs() int     // how many inputs the differentiated operation has
+	Inputs() int     // number of inputs of the differentiated operation
 	Root() bool      // whether this node computes for its siblings too
 	Group() Gradient // the root's operation
 
-	// DoWanted is Do for a root that computes only the gradients asked for. The
-	// value of a root that was not asked for its own gradient is meaningless.
+	// DoWanted is Do of a root for the gradients in want only. The value of a root whose
+	// own gradient is not in want is undefined.
 	DoWanted(want []bool, values ...gorgonia.Value) (gorgonia.Value, error)
 }
 
@@ -45,7 +44,7 @@ func (f *forward) SymDiff(in gorgonia.Nodes, out, dout *gorgonia.Node) (gorgonia
 		if err != nil {
 			return nil, fmt.Errorf("%s: gradient of input %d: %w", f.name, i, err)
 		}
-		if root == grads[i] { // the graph may have had it already
+		if root == grads[i] { // it may be in the graph already
 			p = root.Op().(*gradient).pullback
 		}
 	}
@@ -74,7 +73,7 @@ func newPullback(f *forward) *pullback {
 	return p
 }
 
-// compute sets the wanted results from the values of the operation's inputs, of its
+// compute sets the results in want from the values of the operation's inputs, of its
 // result, and of the result's gradient.
 func (p *pullback) compute(want []bool, values []gorgonia.Value) error {
 	if err := p.operands.read(values); err != nil {
@@ -127,8 +126,8 @@ func (g *gradient) Inputs() int     { return len(g.pullback.all) }
 func (g *gradient) Root() bool      { return g == g.pullback.root }
 func (g *gradient) Group() Gradient { return g.pullback.root }
 
-// Do computes the gradients of all inputs if g is the root, and otherwise
-// returns what the root computed.
+// Do computes the gradients of all inputs if g is the root; otherwise it returns the root's
+// result for its input.
 func (g *gradient) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	if g.Root() {
 		return g.DoWanted(g.pullback.all, values...)

@@ -1,17 +1,16 @@
-// Package graph makes differentiable Gorgonia operations out of small descriptions, and
-// has those that every graph needs: sums, shapes, slices, activations, unit rows. Layers
-// of networks are in graph/layer, objectives in package losses.
+// Package graph turns small descriptions into differentiable Gorgonia operations, and
+// provides generic ones: sums, shapes, slices, activations, unit rows. Operations of layers
+// are in graph/layer, objectives in package losses.
 //
-// A [Spec] says what an operation is called, which shape it returns, and how to
-// compute its value and the gradients of its inputs; [Apply] turns it into a
-// node of an expression graph. A [Body] holds value and gradients once for both
-// element types, float32 and float64. The node runs on every machine: gorgonia's
-// TapeMachine and LispMachine, and our own, graph/machine, which also tells it which
-// gradients are needed.
+// A [Spec] holds the name of an operation, the shape of its result, and the functions of its
+// value and of the gradients of its inputs; [Apply] makes a node of an expression graph
+// from it. A [Body] holds value and gradients once for both element types, float32 and
+// float64. The node runs on every machine: Gorgonia's TapeMachine and LispMachine, and
+// graph/machine, which computes only the gradients that are needed.
 //
 // An operation owns the buffers of its value and gradients and overwrites them
 // when it runs again, so that a value must be copied to outlive the next run.
-// One graph is run by one goroutine at a time.
+// Only one goroutine may run a graph at a time.
 package graph
 
 import (
@@ -41,11 +40,11 @@ type Spec struct {
 	Key  string // every parameter that changes the result: nodes of equal name, key and inputs are merged
 
 	// Attributes are the parameters as values, for programs that translate a graph
-	// (see [Operation]): numbers, strings, bools and slices of them. nil: it has none, or
-	// the operation is not meant to be translated.
+	// (see [Operation]): numbers, strings, bools and slices of them. nil: there are none, or
+	// the operation cannot be translated.
 	Attributes map[string]any
 
-	// Shape returns the shape of the result, or an error such as [Wanted] returns.
+	// Shape returns the shape of the result, or an error such as that of [Wanted].
 	Shape func(in []tensor.Shape) (tensor.Shape, error)
 
 	// New prepares the operation for given shapes and element type; scratch
@@ -55,7 +54,7 @@ type Spec struct {
 	Diff []bool // which inputs have a gradient; nil means all of them
 }
 
-// Func computes an operation that is bound to shapes and an element type.
+// Func computes an operation for fixed shapes and a fixed element type.
 type Func interface {
 	// Forward overwrites out, which is allocated by the caller.
 	Forward(in []Array, out Array) error
@@ -92,8 +91,8 @@ func apply(s Spec, in []*gorgonia.Node) (*gorgonia.Node, error) {
 	return insert(f, in)
 }
 
-// Operation returns the name and the attributes of the [Spec] that a node was made of, and false for
-// inputs and for operations of Gorgonia. The map must not be changed.
+// Operation returns the name and the attributes of a node's [Spec], and false for inputs and for
+// operations of Gorgonia. The caller must not change the map.
 func Operation(n *gorgonia.Node) (name string, attributes map[string]any, ok bool) {
 	f, ok := n.Op().(*forward)
 	if !ok {
@@ -186,8 +185,8 @@ func (f *forward) DiffWRT(inputs int) []bool {
 	return diff
 }
 
-// identity is what Gorgonia's graph asks an operation about, apart from its
-// value: its type, shape and hash.
+// identity holds the properties of an operation that Gorgonia's graph uses: its type,
+// shape and hash.
 type identity struct {
 	name, key string
 	types     []hm.Type // of the inputs, then of the result
@@ -221,7 +220,7 @@ func (d *identity) String() string {
 	return d.name + "{" + d.key + "}"
 }
 
-// explain names the operation in an error, and turns a panic into an error.
+// explain adds the operation to an error, and turns a panic into an error.
 func (d *identity) explain(err *error, in []tensor.Shape) {
 	if p := recover(); p != nil {
 		*err = parallel.Recovered(p)
@@ -231,7 +230,7 @@ func (d *identity) explain(err *error, in []tensor.Shape) {
 	}
 }
 
-// Error says which operation failed in a run, and why.
+// Error is the failure of an operation in a run.
 type Error struct {
 	Op     string
 	Shapes []tensor.Shape // of the operation's inputs
@@ -241,14 +240,14 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s of shapes %v: %v", e.Op, e.Shapes, e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
 
-// operation is an own operation with its identity.
+// operation is an operation of this package with its identity.
 type operation interface {
 	gorgonia.Op
 	self() *identity
 }
 
-// insert adds a node to the inputs' graph. The graph knows nodes by a hash of 32
-// bits: a node merged with one of other inputs is added again under another hash.
+// insert adds a node to the inputs' graph. The graph identifies nodes by a hash of 32
+// bits: a node that collides with another one is added again under another hash.
 func insert(o operation, in []*gorgonia.Node) (*gorgonia.Node, error) {
 	for d := o.self(); d.salt < 8; d.salt++ {
 		n, err := gorgonia.ApplyOp(o, in...)

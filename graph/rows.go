@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// NormaliseRows returns Pi(v) = v / sqrt(max(|v|^2, 1e-12)) of each row of a
-// matrix: a point of the unit sphere, and 0 at 0.
+// NormaliseRows returns v / sqrt(max(|v|^2, 1e-12)) for each row v of a matrix: a unit
+// vector, or 0 where v is 0. It is differentiable except at |v| = 1e-6.
 func NormaliseRows(x *gorgonia.Node) (*gorgonia.Node, error) {
 	return Apply(Spec{
 		Name: "normalise rows",

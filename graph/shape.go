@@ -8,8 +8,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Reshape returns a copy of x in another shape with as many elements. (The
-// reshaping of Gorgonia returns a view, which its TapeMachine then overwrites.)
+// Reshape returns a copy of x in another shape with as many elements. (Gorgonia's Reshape
+// returns a view, which its TapeMachine then overwrites.)
 func Reshape(x *gorgonia.Node, shape ...int) (*gorgonia.Node, error) {
 	to := tensor.Shape(append([]int(nil), shape...))
 	return Apply(Spec{
@@ -118,7 +118,7 @@ func (c concat[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// copyColumns copies rows of n elements between matrices of given row lengths.
+// copyColumns copies n elements of each row between matrices of given row lengths.
 func copyColumns[T Float](dst []T, dstRow int, src []T, srcRow, n int) {
 	for len(dst) >= n && len(src) >= n {
 		copy(dst[:n], src[:n])

@@ -5,7 +5,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// StopGradient returns a copy of x through which no gradient flows back.
+// StopGradient returns a copy of x without a gradient in x.
 func StopGradient(x *gorgonia.Node) (*gorgonia.Node, error) {
 	return Apply(Spec{
 		Name: "stop gradient",

@@ -35,7 +35,7 @@ func WeightedSum(weights []float64, x ...*gorgonia.Node) (*gorgonia.Node, error)
 	}, x...)
 }
 
-// Add returns a + b of one shape.
+// Add returns a + b for tensors of one shape.
 func Add(a, b *gorgonia.Node) (*gorgonia.Node, error) { return WeightedSum([]float64{1, 1}, a, b) }
 
 // Scale returns factor * x.

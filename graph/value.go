@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// elementType returns the element type of a node that operations can work on.
+// elementType returns the element type of a node, float32 or float64, or an error.
 func elementType(n *gorgonia.Node) (tensor.Dtype, error) {
 	t := n.Type()
 	if tt, ok := t.(gorgonia.TensorType); ok {
@@ -44,8 +44,8 @@ func newOperands(dt tensor.Dtype, shapes []tensor.Shape) operands {
 	return o
 }
 
-// read sets the arrays to the elements of the values, without copying them where
-// they lie in row-major order.
+// read sets the arrays to the elements of the values. It copies only values that are not in
+// row-major order.
 func (o *operands) read(values []gorgonia.Value) error {
 	if len(values) != len(o.shapes) {
 		return fmt.Errorf("want %d inputs, got %d", len(o.shapes), len(values))
@@ -96,7 +96,7 @@ func (o *operands) readDense(i int, t *tensor.Dense) error {
 	for at := t.Iterator(); ; {
 		j, err := at.Next()
 		if err != nil {
-			break // the iterator reports its end as an error
+			break // the iterator returns an error at its end
 		}
 		if o.dtype == tensor.Float32 {
 			c.F32 = append(c.F32, t.Float32s()[j])
@@ -108,7 +108,7 @@ func (o *operands) readDense(i int, t *tensor.Dense) error {
 	return nil
 }
 
-// result is a value that an operation owns.
+// result is the value of an operation, in its own memory.
 type result struct {
 	shape tensor.Shape
 	dtype tensor.Dtype

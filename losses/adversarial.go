@@ -12,13 +12,13 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// DensityRatio returns the mean over rows of log p/(1-p), where p is the
-// probability that a discriminator gives a row of codes of being one of q(z) and
-// not of the product of its marginals. Where the discriminator is right this is
-// the total correlation KL(q(z) || prod_j q(z_j)).
+// DensityRatio returns the mean over rows of log p/(1-p), where p is a discriminator's
+// probability that a row of codes comes from q(z) and not from the product of its
+// marginals. For the optimal discriminator this is the total correlation
+// KL(q(z) || prod_j q(z_j)).
 //
 // The logits are [rows, 1], log p/(1-p) itself, or [rows, 2], whose softmax is
-// (p, 1-p); the result is a scalar, in nats, differentiable everywhere, without a bound.
+// (p, 1-p); the result is an unbounded scalar, in nats, differentiable everywhere.
 //
 // Source: Kim and Mnih 2018, equation 3; Ross and Doshi-Velez 2021, section 5.2.
 func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) {
@@ -37,11 +37,11 @@ func DensityRatio(logits *gorgonia.Node) (*gorgonia.Node, error) {
 	}, logits)
 }
 
-// Discrimination returns what a discriminator minimises: half the mean of -log p
-// over the first half of the rows of its logits, which are of codes, plus half
-// the mean of -log(1-p) over the second half, which are of permuted codes (see
-// [Permute]). The logits are as in [DensityRatio]; the result is a scalar, in nats, at
-// least 0, and log 2 where codes and permuted codes cannot be told apart.
+// Discrimination returns the binary cross-entropy of a discriminator: half the mean of
+// -log p over the first half of the rows of its logits (codes) plus half the mean of
+// -log(1-p) over the second half (permuted codes, see [Permute]). The logits are as in [DensityRatio]; the result is a scalar, in nats, at
+// least 0, and log 2 where codes and permuted codes are indistinguishable. It is
+// differentiable everywhere.
 //
 // Source: Kim and Mnih 2018, algorithm 2.
 func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
@@ -85,16 +85,16 @@ func Permute(dst, codes, active []float32, columns int, shuffle func(n int, swap
 	}
 }
 
-// Discriminator are the settings of a network that tells codes from permuted
-// codes, and of its training.
+// Discriminator holds the settings of a discriminator of codes and permuted codes, and
+// of its training.
 //
 // Which codes are permuted differs by source. FactorVAE's paper (Kim and Mnih 2018,
-// algorithm 2) draws a second batch of images of the same size after the model's step,
-// encodes it with the new parameters and permutes these codes: SecondBatch. The code of
-// Locatello et al. 2019 (disentanglement_lib) permutes the codes of the step itself, which
-// saves a pass through the encoder: codes and permuted codes then have the same values in each
-// column. COFHAE (Ross and Doshi-Velez 2021) permutes those of the step, and learns of
-// codes that are computed again after it: Renew.
+// algorithm 2) draws a second batch of the same size after the model's step, encodes it
+// with the updated parameters and permutes these codes: SecondBatch. The code of Locatello
+// et al. 2019 (disentanglement_lib) permutes the codes of the step itself, which saves a
+// pass through the encoder: codes and permuted codes then have the same values in each
+// column. COFHAE (Ross and Doshi-Velez 2021) also permutes the codes of the step, but trains
+// on codes recomputed after it: Renew.
 type Discriminator struct {
 	Hidden []int   `yaml:"hidden" doc:"widths of the hidden layers, with leaky ReLU of slope 0.2"`
 	Logits int     `yaml:"logits" doc:"1: the log ratio itself; 2: logits of a softmax"`
@@ -171,7 +171,7 @@ func (f densityRatio[T]) Forward(in [][]T, out []T) {
 	out[0] = T(sum / float64(f.rows))
 }
 
-// logitOf is l, or l_0 - l_1, of a row.
+// logitOf returns the log ratio of a row: l, or l_0 - l_1.
 func logitOf[T graph.Float](logits []T, row, columns int) float64 {
 	if columns == 1 {
 		return float64(logits[row])
@@ -179,7 +179,7 @@ func logitOf[T graph.Float](logits []T, row, columns int) float64 {
 	return float64(logits[2*row]) - float64(logits[2*row+1])
 }
 
-// addLogit sets the gradient of a row's logits.
+// addLogit sets the gradient of a row's logits, given the gradient g of its log ratio.
 func addLogit[T graph.Float](dst []T, row, columns int, g float64) {
 	dst[row*columns] = T(g)
 	if columns == 2 {

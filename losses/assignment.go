@@ -12,15 +12,15 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Assignment returns how far weights of options, [batch, K], are from labels, [batch, L]:
-// the sum over categorical dimensions c of the mean over the batch of
+// Assignment returns the squared error between option weights, [batch, K], and one-hot
+// labels, [batch, L]: the sum over categorical dimensions c of the mean over the batch of
 //
 //	sum_o (1[label_c = 1 + o] - weight_co)^2
 //
-// where sizes has the number of options of each dimension and columns its column of the labels. A
-// label of 0 says that the dimension is inactive, and all its weights should be 0; where
-// the label is -1, not known, nothing is added. The result is a scalar, differentiable in the
-// weights, and 0 where these are as labelled.
+// where sizes holds the number of options of each dimension and columns its column of the labels.
+// Label 0 means that the dimension is inactive: the target of all its weights is 0. Label -1
+// means unknown: the row adds nothing. The result is a scalar, differentiable in the weights,
+// and 0 where the weights equal the one-hot labels.
 //
 // Source: Ross and Doshi-Velez 2021, section 5.2 (the loss L_a), as in their code.
 func Assignment(weights, labels *gorgonia.Node, sizes, columns []int) (*gorgonia.Node, error) {
@@ -119,7 +119,7 @@ func (l *AssignmentLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return Assignment(in.Options, labels, sizes, columns)
 }
 
-// nothing is a loss of 0.
+// nothing returns a constant loss of 0.
 func nothing(in *Input) (*gorgonia.Node, error) {
 	dt := in.Sample.Dtype()
 	value := gorgonia.WithValue(float32(0))
@@ -130,7 +130,7 @@ func nothing(in *Input) (*gorgonia.Node, error) {
 	return graph.Scale(1, zero)
 }
 
-// assigns says whether a factor is about options of the model's hierarchy.
+// assigns reports whether a factor labels a categorical dimension of the model's hierarchy.
 func (l *Labels) assigns(k int) bool {
 	if l.Assigned != nil {
 		return slices.Contains(l.Assigned, k)

@@ -12,7 +12,7 @@ import (
 )
 
 // subCodes returns the sub-codes of the factors of a batch, in their order. If the config
-// names none, every factor has as many columns as the next.
+// names none, all factors have equally many columns.
 func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
 	if in.Labels == nil {
 		return nil, errNoLabels
@@ -28,10 +28,10 @@ func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
 	return c.Blocks("codes", factors, width)
 }
 
-// On says which codes an objective is about.
+// On selects, in a config, the codes that an objective applies to.
 type On string
 
-// The codes that an objective can be about.
+// The codes that an objective can apply to.
 const (
 	OnCodes  On = "codes"  // posterior means, which metrics measure
 	OnSample On = "sample" // reparameterised samples, which are decoded
@@ -55,7 +55,7 @@ func (c On) node(in *Input) (*gorgonia.Node, error) {
 	return n, err
 }
 
-// evenBlocks shares out the columns of codes to the factors.
+// evenBlocks assigns equally many code columns to each factor.
 func evenBlocks(z, groups *gorgonia.Node) ([]factor.Block, error) {
 	if z == nil || groups == nil || z.Dims() != 2 || groups.Dims() < 1 || groups.Dims() > 2 {
 		return nil, fmt.Errorf("want codes [n, d] and groups [n] or [n, K], got %v and %v", shapeOf(z), shapeOf(groups))
@@ -70,7 +70,7 @@ func evenBlocks(z, groups *gorgonia.Node) ([]factor.Block, error) {
 	return shareOut(width, factors), nil
 }
 
-// shareOut gives each factor as many columns as the next, one after the other.
+// shareOut assigns consecutive blocks of width/factors columns to the factors.
 func shareOut(width, factors int) []factor.Block {
 	blocks, each := make([]factor.Block, factors), width/factors
 	for i := range blocks {
@@ -89,7 +89,7 @@ func shapeOf(n *gorgonia.Node) any {
 	return n.Shape()
 }
 
-// factorsOf returns how many columns labels have.
+// factorsOf returns the number of columns of labels.
 func factorsOf(labels tensor.Shape) int { return labels.TotalSize() / max(labels[0], 1) }
 
 func checkBlocks(blocks []factor.Block, in []tensor.Shape) error {

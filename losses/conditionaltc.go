@@ -13,17 +13,17 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// ConditionalTotalCorrelation is [TotalCorrelation] for codes of which not all
-// columns are active in all rows: active, [n, D], has 1 where one is, 0 elsewhere.
+// ConditionalTotalCorrelation is [TotalCorrelation] for codes with inactive columns: the
+// mask active, [n, D], is 1 where a column of a row is active and 0 elsewhere.
 //
-// Only the active columns of row j enter; q(z_j) is estimated from the rows that have
-// the same active columns, and q(z_jd) from the rows in which column d is active. Of
-// m such rows, m and N m/n take the places of n and N in the weights. A row with less
-// than two active columns counts 0. The result is in nats. Where all columns are active this is
-// [TotalCorrelation].
+// Only the active columns of row j enter; q(z_j) is estimated from the rows with the same
+// active columns, and q(z_jd) from the rows in which column d is active. With m such rows,
+// m and N m/n replace n and N in the weights. A row with fewer than two active columns
+// contributes 0. The result is a scalar, in nats, differentiable in z, means and log
+// variances. Where all columns are active it equals [TotalCorrelation].
 //
-// Source: Ross and Doshi-Velez 2021, section 5.2, who estimate it with a
-// discriminator of codes and permuted codes; the closed form is ours.
+// Source: Ross and Doshi-Velez 2021, section 5.2, with a discriminator of codes and
+// permuted codes; the closed form is ours.
 func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
 	if active == nil {
 		return nil, fmt.Errorf("conditional tc: want active columns")
@@ -31,16 +31,17 @@ func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e 
 	return minibatchTC(z, mean, logVariance, active, e, dataSize)
 }
 
-// ActiveCodes says that columns of the codes are active where a factor has one of
-// some levels, and inactive elsewhere, also where the factor is not known.
+// ActiveCodes is a rule: its code columns are active where a factor has one of the given
+// levels, and inactive elsewhere, also where the factor is unknown.
 type ActiveCodes struct {
 	Columns []int  `yaml:"columns" doc:"columns of the codes"`
 	Factor  string `yaml:"factor" doc:"name of the factor"`
 	Levels  []int  `yaml:"levels" doc:"levels of the factor at which the columns are active"`
 }
 
-// ConditionalTCLoss is the total correlation of a model's samples where they are
-// active: by the masks of a hierarchical model, or by levels of known factors.
+// ConditionalTCLoss is [ConditionalTotalCorrelation] of a model's samples, or its
+// adversarial estimate. Active columns come from the masks of a hierarchical model or from
+// levels of known factors.
 type ConditionalTCLoss struct {
 	TCLoss
 	Active []ActiveCodes `yaml:"active" doc:"which columns are active at which levels of a factor; other columns always are. If absent, the model's own masks"`
@@ -90,7 +91,7 @@ func (l *ConditionalTCLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if l.Estimator != Adversarial {
 		return l.add(in, active)
 	}
-	// The discriminator must not see what is inactive.
+	// Inactive columns are hidden from the discriminator.
 	masked := *in
 	if masked.Sample, err = gorgonia.HadamardProd(in.Sample, active); err != nil {
 		return nil, err
@@ -126,12 +127,12 @@ func (l *ConditionalTCLoss) rules(in *Input) ([]activity, error) {
 	return rules, nil
 }
 
-// activity is a rule: its columns are active in a row where a factor has one of some levels. A
-// column of several rules is active where all of them hold.
+// activity is [ActiveCodes] with the factor's column. A column of several rules is active
+// where all of them hold.
 type activity struct {
 	Columns []int
 	Factor  int   // a column of labels
-	Levels  []int // that it must have
+	Levels  []int // at which the columns are active
 }
 
 // maskOf returns the mask [rows, width] of active columns, 1 or 0, from the levels of

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// ContractionSettings say what [Contraction] measures.
+// ContractionSettings are the parameters of [Contraction].
 type ContractionSettings struct {
 	Aggregate factor.Aggregate
 	Columns   []int            // of z; nil: all
@@ -23,7 +23,7 @@ type ContractionSettings struct {
 	Pairs     int              // partners of a row; 0: all
 }
 
-// FactorDistance is a column of labels and how far apart its values are.
+// FactorDistance is the distance of one column of labels.
 type FactorDistance struct {
 	Factor int
 	Kind   DistanceKind
@@ -40,27 +40,26 @@ const (
 	CircularDistance                     // the arc min(t, P - t), t = |a - b| mod P
 )
 
-// Contraction returns how much closer codes are than the factors that they stand
-// for, the aggregate over pairs of rows of
+// Contraction penalises codes that are closer than their factors: it returns the
+// aggregate over pairs of rows of
 //
 //	max(d_Y(y, y') - d_Z(z, z'), 0)
 //
 // for codes z [n, D] and labels y [n, K] or [n]. d_Z is the Euclidean distance of
 // the chosen columns of z; d_Y joins the distances of the chosen factors; the
 // settings' zero value takes the mean over all pairs of Euclidean distances over
-// all columns and factors. groups may be nil; of the shape of y, a negative number
-// says that a factor of a row is not known, and rows of which a chosen factor is not
-// known take no part.
+// all columns and factors. groups may be nil; otherwise it has the shape of y, a negative
+// number marks an unknown factor, and rows with an unknown chosen factor are skipped.
 //
-// All n^2 ordered pairs count, a row and itself too; with s.Pairs > 0 those of each
-// row and the next s.Pairs rows, cyclically: random pairs, as batches come in random
-// order.
+// All n^2 ordered pairs count, including a row with itself; with s.Pairs > 0 each row is
+// paired with the next s.Pairs rows, cyclically: random pairs, because batches are in
+// random order.
 //
-// The result is a scalar with a gradient in z. It is at least 0, and 0 where no
-// two rows are closer in their codes than in their labels, so that the encoder is
-// injective on them. It is differentiable where no pair of different labels has
-// d_Y = d_Z or equal codes: there the gradient of the pair is 0. The gradient of the
-// maximum is that of the first of equal pairs.
+// The result is a scalar, differentiable in z except where a pair of different labels has
+// d_Y = d_Z or equal codes; there the gradient of the pair is 0. The gradient of the
+// maximum is that of the first of equal pairs. The result is at least 0, and 0 where no
+// two rows are closer in their codes than in their labels: the encoder is then injective
+// on these rows.
 //
 // Source: Zhang and Sugiyama 2024, definition 9, equation 27.
 func Contraction(s ContractionSettings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -85,12 +84,12 @@ func Contraction(s ContractionSettings, z, y, groups *gorgonia.Node) (*gorgonia.
 	}, in...)
 }
 
-// Distance says in a config how far apart the factors of two images are.
+// Distance names, in a config, the distance of the factors of two images.
 type Distance string
 
 // The distances of factors.
 const (
-	MixedDistances     Distance = "mixed"     // for every factor what suits its kind, joined by the Euclidean norm
+	MixedDistances     Distance = "mixed"     // for each factor the distance of its kind, joined by the Euclidean norm
 	EuclideanDistances Distance = "euclidean" // the Euclidean norm of all differences
 	AbsoluteDistances  Distance = "absolute"  // the sum of absolute differences
 	DiscreteDistances  Distance = "discrete"  // the number of different factors
@@ -119,7 +118,7 @@ func (d Distance) of(k factor.Kind) DistanceKind {
 }
 
 // ContractionLoss is [Contraction] of a model's codes and the known factors of the
-// images, in Units; levels of circular factors as fractions of a turn.
+// images, in Units. Levels of circular factors are fractions of a turn.
 type ContractionLoss struct {
 	Weight    float64          `yaml:"weight" doc:"factor in the total"`
 	Aggregate factor.Aggregate `yaml:"aggregate" doc:"aggregate over pairs of images: mean, max, sum or mean-square"`

@@ -11,9 +11,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// contraction has the rows that take part as points: the codes in pairs, the labels in
-// square, factors whose distances are joined as the coordinates of a point, and in
-// others, factors each with a premetric.
+// contraction is the operation of [Contraction]. Rows with known factors are points: codes
+// in pairs; labels in square, where factors joined by the Euclidean norm are coordinates,
+// and in others, where each factor has a premetric.
 type contraction[T graph.Float] struct {
 	pairs[T]
 	aggregate      factor.Aggregate
@@ -93,7 +93,7 @@ func (c *contraction[T]) Forward(in [][]T, out []T) {
 	out[0] = T(c.findWorst())
 }
 
-// share is the factor of a pair in the aggregate.
+// share returns the weight of a pair in the aggregate.
 func (c *contraction[T]) share() float64 {
 	n, partners := len(c.rows), len(c.rows)
 	if c.sampled > 0 {
@@ -105,7 +105,7 @@ func (c *contraction[T]) share() float64 {
 	return 1 / float64(n) / float64(partners)
 }
 
-// choose makes the rows that take part the points.
+// choose copies the rows with known factors to the points.
 func (c *contraction[T]) choose(in [][]T) {
 	z, y := in[0], in[1]
 	c.rows = c.rows[:0]
@@ -145,7 +145,7 @@ func (c *contraction[T]) known(groups []T) bool {
 	return true
 }
 
-// gather makes every stride-th element of x, for the rows that take part, a coordinate.
+// gather copies every stride-th element of x, for the chosen rows, to a coordinate.
 func (c *contraction[T]) gather(p *kernel.Points[T], coordinate int, x []T, stride int) {
 	if coordinate == 0 {
 		p.Resize(len(c.rows))
@@ -307,7 +307,7 @@ func (c *contraction[T]) hinge(i, j int) (h, distance float64) {
 	return max(y-distance, 0), distance
 }
 
-// partners is how many sampled partners a row has.
+// partners returns the number of sampled partners of a row.
 func (c *contraction[T]) partners() int { return min(c.sampled, len(c.rows)-1) }
 
 // sampledValue adds up the sampled pairs of the rows from lo to hi, and keeps the
@@ -328,8 +328,8 @@ func (c *contraction[T]) sampledValue(lo, hi int) float64 {
 	return sum
 }
 
-// sampledGradient sets the slopes of rows: half of what their pairs give, like
-// gradientBlock, in which every pair comes in both orders.
+// sampledGradient sets the slopes of rows to half the slopes of their pairs, for the scale
+// of gradientBlock, which visits every pair in both orders.
 func (c *contraction[T]) sampledGradient(lo, hi int) float64 {
 	n := len(c.rows)
 	for r := lo; r < hi; r++ {

@@ -18,8 +18,8 @@ import (
 //	sum_i (1 - C_ii)^2 + lambda sum_i sum_(j != i) C_ij^2, C = 1/n Z_1' Z_2,
 //
 // for projections [2n, d] whose halves, of the first and the second views, are standardised column by
-// column to Z_1 and Z_2: minus the mean, divided by sqrt(variance + 1e-5). The result is a scalar, at least 0.
-// The time is that of n^2 d multiplications, not of n d^2.
+// column to Z_1 and Z_2: minus the mean, divided by sqrt(variance + 1e-5). The result is a scalar, at least 0,
+// differentiable everywhere. It takes n^2 d multiplications, not n d^2.
 //
 // Source: Zbontar et al. 2021, equations 1 and 2.
 func CrossCorrelation(projections *gorgonia.Node, lambda float64) (*gorgonia.Node, error) {
@@ -59,7 +59,7 @@ func (l *CrossCorrelationLoss) Weighting() float64 { return l.Weight }
 // Optimum implements [Optimal]: the views are equal, and their columns uncorrelated.
 func (*CrossCorrelationLoss) Optimum(x *Example) bool {
 	half := len(x.Projections) / 2
-	uncorrelated(x.Projections[:half], 6, 1e4) // so large that the 1e-5 added to variances does not matter
+	uncorrelated(x.Projections[:half], 6, 1e4) // so large that the 1e-5 added to variances is negligible
 	copy(x.Projections[half:], x.Projections[:half])
 	return true
 }
@@ -72,9 +72,9 @@ func (l *CrossCorrelationLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return CrossCorrelation(in.Views.Projections, l.Lambda)
 }
 
-// correlationPenalty is [CrossCorrelation] of standardised columns. C, [d, d], is not formed: the
-// sum of its squares is that of the products of the elements of the two Gram matrices of the
-// halves, [n, n], over n^2.
+// correlationPenalty is [CrossCorrelation] of standardised columns. It does not form C, [d, d]:
+// the sum of the squares of C is the inner product of the Gram matrices, [n, n], of the two
+// halves, over n^2.
 func correlationPenalty(z *gorgonia.Node, lambda float64) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "cross-correlation",

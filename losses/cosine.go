@@ -16,9 +16,9 @@ import (
 //
 //	2 - 2 cos(p_1, t_2) + 2 - 2 cos(p_2, t_1)
 //
-// for predictions p_1, p_2 and targets t_1, t_2 of the two views of an image: nodes [2n, d] of the first
-// views in the first n rows and the second ones in the others. The result is a scalar from 0 to 8. No
-// gradient flows into the targets; a vector of norm below 1e-12 is divided by that in place of its norm.
+// for predictions p_1, p_2 and targets t_1, t_2 of the two views of an image: nodes [2n, d] with the first
+// views in rows 0 to n-1 and the second views in rows n to 2n-1. The result is a scalar from 0 to 8,
+// differentiable in the predictions; no gradient flows into the targets. Norms below 1e-12 count as 1e-12.
 //
 // Source: Grill et al. 2020, equation 2.
 func CosineRegression(predictions, targets *gorgonia.Node) (*gorgonia.Node, error) {
@@ -67,10 +67,10 @@ func (l *CosineRegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return CosineRegression(in.Views.Predictions, in.Views.Targets)
 }
 
-// leastNorm is the least norm that a row is divided by.
+// leastNorm bounds the norm that a row is divided by from below.
 const leastNorm = 1e-12
 
-// viewRows checks two matrices of one shape whose rows are the images' first views, then their second ones.
+// viewRows checks two matrices of one shape: rows of the first views, then of the second views.
 func viewRows(in []tensor.Shape) (images, columns int, err error) {
 	rows, columns, err := graph.Matrix("input", in[0])
 	switch {
@@ -110,7 +110,7 @@ func (f *cosineRegression[T]) Forward(in [][]T, out []T) {
 	out[0] = T(sum / float64(f.rows/2))
 }
 
-// norm2 is a row's norm, or the least one.
+// norm2 returns the norm of a row, at least leastNorm.
 func norm2[T graph.Float](v []T) float64 { return max(math.Sqrt(numeric.Square(v)), leastNorm) }
 
 func (f *cosineRegression[T]) Backward(in [][]T, _, dout []T, din [][]T) {

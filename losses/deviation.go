@@ -5,7 +5,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// deviation measures how far points are from being one point. An instance owns
+// deviation is a measure of the spread of points, 0 where all are equal. An instance owns
 // its scratch and is used by one goroutine at a time.
 type deviation[T graph.Float] interface {
 	// value returns the deviation of points x, rows x columns, rows >= 1.
@@ -16,7 +16,7 @@ type deviation[T graph.Float] interface {
 	gradient(x []T, rows int, scale float64, dx []T)
 }
 
-// newDeviation returns the measure for sets of at most maxRows points.
+// newDeviation returns a deviation for sets of at most maxRows points.
 func newDeviation[T graph.Float](d factor.Deviation, maxRows, columns int) deviation[T] {
 	switch d {
 	case factor.Diameter:

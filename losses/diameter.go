@@ -24,8 +24,8 @@ func Diameter(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node,
 func NewDiameter() *ModularityLoss { return newModularityLoss(factor.Diameter, factor.Max) }
 
 // diameter is the largest Euclidean distance of two points (Zhang and Sugiyama
-// 2024, example 7). Its gradient is that of the first of the farthest pairs, by its
-// first and then its second point; 0 if all points are one.
+// 2024, example 7). Its gradient is that of the first of the farthest pairs, in
+// lexicographic order; 0 if all points are equal.
 type diameter[T graph.Float] struct {
 	pairs[T]
 	search *numeric.Loop

@@ -16,18 +16,18 @@ import (
 //
 //	offDiagonal sum_{i != j} C_ij^2 + diagonal sum_i (C_ii - 1)^2
 //
-// for the covariance C of the means of posteriors [n, D] over the batch, divided by
-// n. The result is a scalar, differentiable everywhere; its least value, where the
-// means are uncorrelated with unit variance, is 0.
+// for the covariance C (divided by n) of the posterior means [n, D] over the batch. The
+// result is a scalar, differentiable everywhere; its least value, where the means are
+// uncorrelated with unit variance, is 0.
 //
 // Source: Kumar et al. 2018, equation 6.
 func DIP(mean *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {
 	return covariancePenalty(mean, nil, offDiagonal, diagonal)
 }
 
-// DIPCode is [DIP] for the covariance of codes in place of that of their means: C has
-// on top of its diagonal the mean of exp(logVariance), for log variances of the
-// shape of the means: DIP-VAE-II.
+// DIPCode returns the regulariser of DIP-VAE-II: [DIP] of the covariance of the samples,
+// whose diagonal is that of the means plus the mean over the batch of exp(logVariance).
+// logVariance has the shape of the means. It is differentiable everywhere.
 //
 // Source: Kumar et al. 2018, equation 7.
 func DIPCode(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*gorgonia.Node, error) {
@@ -152,7 +152,7 @@ func (f *dip[T]) Forward(in [][]T, out []T) {
 	out[0] = T(f.covariance.Run())
 }
 
-// covarianceRows sets the slopes of rows of C, and returns what they add to the value.
+// covarianceRows sets the slopes of rows of C, and returns their part of the value.
 func (f *dip[T]) covarianceRows(lo, hi int) float64 {
 	n, d, sum := f.rows, f.columns, 0.0
 	for i := lo; i < hi; i++ {

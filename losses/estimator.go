@@ -6,40 +6,40 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// DeviationEstimator says what deviations of the rows of a batch estimate.
+// DeviationEstimator selects how deviations are estimated from a batch.
 //
-// Plain is the deviation of the rows as they are: a value of a single row has deviation 0. In a
-// small batch most deviations are then too small, the more so the more values a factor has:
-// of codes with variance 1, a batch of 32 rows has .77 with 6 values, and .18 with 40.
+// Plain is the deviation of the rows themselves: a value with a single row has deviation 0. In a
+// small batch it is biased towards 0, more so for a factor of many values: for codes of variance
+// 1, a batch of 32 rows has the plain variance .77 with 6 values, and .18 with 40.
 //
-// Unbiased estimates the mean over the values of the data that the batch is drawn from:
+// Unbiased estimates the mean over the values of the data set from which the batch is drawn:
 //
 //   - Variance and MPD are means over all n_v^2 ordered pairs of the n_v rows of a value of
 //     |p_i - p_j|^2/2 and |p_i - p_j|/2, which are 0 for a row and itself. The mean over
 //     the n_v (n_v-1) pairs of different rows, n_v/(n_v-1) times as much, has as its
 //     expectation the deviation D_v in the data, for any n_v >= 2. (For the variance
 //     this is the familiar sum of squares over n_v-1.)
-//   - A value of a single row takes no part.
-//   - Every value of two rows or more has the same weight, 1/G if there are G of them. The
-//     expectation is sum_v w_v D_v, where w_v is that of 1/G where v is one of the G, and 0
-//     elsewhere. If all L values are equally frequent, all w_v are equal, and the expectation, among
-//     batches with G > 0, is the mean 1/L sum_v D_v, whatever the size of the batch. If they are
-//     not, rare values weigh less; w_v approaches 1/L as batches grow.
+//   - A value with a single row is skipped.
+//   - Each of the G values with two rows or more has the weight 1/G. The expectation is
+//     sum_v w_v D_v, where w_v is the expectation of 1/G if v is among the G, and of 0 otherwise.
+//     If all L values are equally frequent, all w_v are equal, and the expectation over batches
+//     with G > 0 is the mean 1/L sum_v D_v for any batch size. Otherwise rare values weigh less;
+//     w_v approaches 1/L as batches grow.
 //   - Where no value has two rows (G = 0), value and gradient are 0.
 //
 // Diameter, radius, MAD, and the aggregates Max and Sum have no unbiased estimate from any number
-// of rows: the expectation of a function of n rows is a polynomial in the probabilities of what a row
-// can be. Of codes that are 1 with probability t and otherwise 0, variance and MPD are t(1-t), but
+// of rows: the expectation of a function of n rows is a polynomial in the probabilities of the
+// codes. For codes that are 1 with probability t and otherwise 0, variance and MPD are t(1-t), but
 // MAD is min(t, 1-t), and diameter and radius jump at t = 0. The sum needs the number of values,
-// which a batch does not show. MeanSquare of variances would need four rows of a value, and is not
-// there. [DeviationEstimator.Check] reports these.
+// which a batch does not determine. MeanSquare of variances would need four rows of a value, and
+// is not implemented. [DeviationEstimator.Check] reports these.
 //
 // Source: the U-statistics of Hoeffding 1948.
 type DeviationEstimator uint8
 
 const (
-	Plain    DeviationEstimator = iota // of the rows themselves: a group of one has deviation 0
-	Unbiased                           // of what the rows are drawn from: a group of one takes no part
+	Plain    DeviationEstimator = iota // of the rows themselves: a group of one row has deviation 0
+	Unbiased                           // of the data set: a group of one row is skipped
 )
 
 var estimatorNames = [...]string{"plain", "unbiased"}
@@ -70,7 +70,7 @@ func (e *DeviationEstimator) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Check returns an error if there is no such estimate of an aggregate of deviations.
+// Check returns an error if the estimator does not support an aggregate of deviations.
 func (e DeviationEstimator) Check(d factor.Deviation, a factor.Aggregate) error {
 	switch {
 	case e == Plain:
@@ -85,12 +85,12 @@ func (e DeviationEstimator) Check(d factor.Deviation, a factor.Aggregate) error 
 	return nil
 }
 
-// least is the number of rows below which a group takes no part.
+// least returns the least number of rows of a group that counts.
 func (e DeviationEstimator) least() int { return 1 + int(e) }
 
-// factor is what the deviation of n rows is multiplied by. Variance and half the mean
-// distance are means over all ordered pairs of rows of a quantity that is 0 for a row
-// and itself; unbiased is their mean over the pairs of different rows.
+// factor returns the correction of the deviation of n rows. Variance and MPD are means over
+// all ordered pairs of rows, of which a row with itself contributes 0; unbiased is the mean
+// over the pairs of different rows.
 func (e DeviationEstimator) factor(n int) float64 {
 	if e == Plain {
 		return 1

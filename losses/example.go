@@ -1,8 +1,8 @@
 package losses
 
-// Example holds numbers for the nodes of an [Input]: what package conformance gives to a
-// loss, and what an [Optimal] loss changes. Arrays are in row-major order. There are 16 images
-// in groups of 4, and the factors shape (categorical, 3 levels, of which 0 makes the categorical
+// Example holds numbers for the nodes of an [Input]: package conformance passes them to a
+// loss, and an [Optimal] loss changes them. Arrays are in row-major order. There are 16 images
+// in groups of 4, and the factors shape (categorical, 3 levels; level 0 makes the categorical
 // dimension of a hierarchy inactive), size (ordinal, 4 levels) and angle (circular, 4 levels).
 type Example struct {
 	Images, Logits                     []float64 // [16, 2, 2, 1]
@@ -23,19 +23,19 @@ type Example struct {
 
 // Optimal is implemented by losses whose least value is 0.
 type Optimal interface {
-	// Optimum changes an example to one at which the loss is 0, and reports whether it has
-	// one with its settings. The loss is then nowhere below 0.
+	// Optimum changes an example to one where the loss is 0, its minimum, and reports
+	// whether the loss has such a minimum with its settings.
 	Optimum(x *Example) bool
 }
 
-// Varied is implemented by losses whose defaults are not all that there is to test.
+// Varied is implemented by losses that are also tested with settings other than the defaults.
 type Varied interface {
-	// Variants returns settings that are tested like the defaults.
+	// Variants returns further settings to test.
 	Variants() []Loss
 }
 
-// uncorrelated sets the columns of codes [16, columns] to numbers of mean 0 and variance
-// scale^2 that are uncorrelated, those of Walsh functions.
+// uncorrelated sets the columns of codes [16, columns] to scaled Walsh functions:
+// uncorrelated, of mean 0 and variance scale^2.
 func uncorrelated(codes []float64, columns int, scale float64) {
 	for i := range codes {
 		row, pattern, sign := i/columns, i%columns+1, scale

@@ -62,7 +62,7 @@ func (g *grouping[T]) read(labels []T) {
 	}
 }
 
-// levels groups by counting if the labels are whole numbers, none too large.
+// levels groups by counting, and reports whether it could: labels are small whole numbers.
 func (g *grouping[T]) levels() bool {
 	rows, known, top := len(g.labels)/g.factors, 0, 0
 	for i := range rows {

@@ -6,12 +6,12 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// maxSeries is the greatest dimension whose heat kernel is known at all times. Above it
-// the series cancels before the expansion has lost its accuracy.
+// maxSeries is the greatest dimension whose heat kernel is computed at all times. Above it
+// the series loses its digits to cancellation at times where the expansion is inaccurate.
 const maxSeries = 100
 
-// SphereTime returns the greatest time at which [KLSphere] is known on S^dim: infinite up
-// to dimension 100, and 1/dim above it.
+// SphereTime returns the greatest time at which [KLSphere] can be computed on S^dim:
+// infinite up to dimension 100, and 1/dim above it.
 func SphereTime(dim int) float64 {
 	if dim <= maxSeries {
 		return math.Inf(1)
@@ -27,19 +27,20 @@ func SphereTime(dim int) float64 {
 //	f_t(theta) = sum_{l>=0} n_l exp(-l (l+d-1) t / 2) R_l(cos theta),
 //
 // where R_l are the Gegenbauer polynomials of index (d-1)/2 with R_l(1) = 1 (cosines on
-// the circle, Legendre polynomials on S^2), and n_l is how many harmonics of degree l
-// there are. For small t, where the series is long, the expansion
+// the circle, Legendre polynomials on S^2), and n_l is the number of harmonics of degree
+// l. For small t, where the series is long, the expansion
 //
 //	KL = -(d/2) log(2 pi e t) + log Vol(S^d) + (t/4) d (d-1) + c_2 t^2 + ... + c_8 t^8
 //
-// takes over, where the two differ by 1e-11 up to dimension 10 and by 1e-7 at dimension 100. On the circle all c_n are 0: what
-// is missing is exp(-pi^2/(2 t)), the term of the other form of the theta series.
+// replaces it. At the change the two differ by 1e-11 up to dimension 10 and by 1e-7 at
+// dimension 100. On the circle all c_n are 0: the expansion lacks exp(-pi^2/(2 t)), the
+// first term of the other form of the theta series.
 type heatKernel struct {
 	dim       float64
 	constant  float64
 	powers    [8]float64 // c_1, ...
 	small     float64    // greatest time of the expansion
-	slack     float64    // greatest time at all, with room for rounding
+	slack     float64    // greatest time of the kernel, with room for rounding
 	harmonics *harmonics // made when first needed
 }
 
@@ -123,7 +124,7 @@ const (
 	heatFloor = -50 // of log sqrt(n_l) exp(-decay t), the size of a term where its polynomial has its mass
 )
 
-// newHarmonics prepares times from least on.
+// newHarmonics prepares the series for times of at least least.
 func newHarmonics(dim int, least float64) *harmonics {
 	d := float64(dim)
 	angles := make([]float64, heatNodes)

@@ -20,17 +20,16 @@ import (
 //
 //	1/n^2 trace(K H L H),  H = 1 - 1/n
 //
-// for the matrices K and L of similarities of rows of x and of y. groups may be nil;
-// of shape [n] or [n, 1], rows with a negative number take no part.
+// for the kernel matrices K and L of the rows of x and y. groups may be nil; otherwise it
+// has the shape [n] or [n, 1], and rows with a negative number are skipped.
 //
-// A Gaussian kernel without a bandwidth takes the median distance of pairs of rows,
-// the lower of two, or 1 if that is 0: of all pairs of up to 362 rows, of 65536 or
-// less pairs of rows that follow each other closely of more. The gradient includes
-// that of the median.
+// The default bandwidth of a Gaussian kernel is the lower median distance of pairs of
+// rows, or 1 if that is 0: of all pairs of up to 362 rows; of at most 65536 pairs of
+// nearby rows of larger batches. The gradient includes that of the median.
 //
 // The result is a scalar, differentiable in the arrays with Gaussian kernels (with
-// the median: where one pair has it). It is at least 0; for infinitely many rows it is
-// 0 exactly where x and y are independent, for n rows it is about 1/n then.
+// the median: where a single pair attains it). It is at least 0. For independent x and y
+// it is about 1/n, and it tends to 0 only if they are independent.
 //
 // Source: Gretton et al. 2005, definition 2 (with 1/n^2 for 1/(n-1)^2).
 func HSIC(x, y, groups *gorgonia.Node, kx, ky Kernel) (*gorgonia.Node, error) {
@@ -73,10 +72,10 @@ func HSIC(x, y, groups *gorgonia.Node, kx, ky Kernel) (*gorgonia.Node, error) {
 	}, in...)
 }
 
-// Between says in a config what should be independent.
+// Between selects, in a config, the pairs that should be independent.
 type Between string
 
-// What can be independent.
+// The pairs that can be independent.
 const (
 	BetweenCodes   Between = "codes"   // the sub-codes of different factors
 	BetweenFactors Between = "factors" // the sub-code of a factor and the other factors
@@ -221,7 +220,7 @@ type hsic[T graph.Float] struct {
 	totals    [2]float64 // of the similarities
 }
 
-// hsicBlock is the scratch of a block of rows: tiles of both sides' similarities and
+// hsicBlock is the scratch of a block of rows: tiles of both sides' similarities, a tile
 // of weights, and sums of lanes.
 type hsicBlock[T graph.Float] struct{ k, l, w, lanes []T }
 
@@ -265,8 +264,8 @@ func (f *hsic[T]) Forward(in [][]T, out []T) {
 	out[0] = T(products/(n*n) - 2*cross/(n*n*n) + f.totals[0]/(n*n)*f.totals[1]/(n*n))
 }
 
-// valueBlock computes the sums of the similarities of rows, and returns that of the
-// products.
+// valueBlock computes the sums of similarities by row, and returns the sum of the products
+// of both sides' similarities.
 func (f *hsic[T]) valueBlock(lo, hi int) float64 {
 	b, sum := &f.blocks[lo/kernel.PairLanes], 0.0
 	for i := range f.sides {

@@ -8,20 +8,20 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// KernelKind is a similarity of rows.
+// KernelKind is the kind of a kernel, a similarity of rows.
 type KernelKind uint8
 
-// The similarities of rows.
+// The kinds of kernels.
 const (
 	GaussianKernel KernelKind = iota // exp(-|a - b|^2/(2 s^2))
 	EqualKernel                      // 1 if a = b, else 0
-	CircularKernel                   // Gaussian, of the points on a circle that a number of turns stands for
+	CircularKernel                   // Gaussian, of points on a circle given as numbers of turns
 )
 
-// Kernel says how similar rows of an array are.
+// Kernel is the similarity of rows of an array.
 type Kernel struct {
 	Kind      KernelKind
-	Columns   []int   // that count; nil: all
+	Columns   []int   // compared; nil: all
 	Bandwidth float64 // s; 0: the median of the distances of rows
 }
 
@@ -40,7 +40,7 @@ type hsicSide[T graph.Float] struct {
 	slope  *kernel.Points[T] // sum_j w_ij (x_i - x_j)
 	sums   []float64         // of the similarities of a row
 
-	// lanes_j + sources_i is what centring takes off l_ij/n^2
+	// centring subtracts lanes_j + sources_i from l_ij/n^2
 	lanes, sources []T
 	wanted         bool
 
@@ -67,7 +67,7 @@ func newHSICSide[T graph.Float](rows, width int, k Kernel) hsicSide[T] {
 	}
 }
 
-// set makes the rows of x that take part the points.
+// set copies the chosen rows of x to the points.
 func (k *hsicSide[T]) set(x []T, rows []int) {
 	k.points.Resize(len(rows))
 	for i, column := range k.Columns {
@@ -100,7 +100,7 @@ func (k *hsicSide[T]) tile(tile []T, lo int, t pairTile) {
 	kernel.GaussianKernel(tile, a, t.n)
 }
 
-// maxMedian is how many pairs give a median at most, unless there are more rows.
+// maxMedian bounds the number of pairs of a median; with more rows than that, each has one pair.
 const maxMedian = 1 << 16
 
 // median sets s to the median distance, and pair to the first pair with it.
@@ -145,7 +145,7 @@ func (k *hsicSide[T]) measure() {
 	}
 }
 
-// partners is the number of rows after row i that it is paired with.
+// partners returns the number of rows after row i that are paired with it.
 func (k *hsicSide[T]) partners(i int) int {
 	n := k.points.Rows
 	if n*(n-1)/2 <= maxMedian {
@@ -155,7 +155,7 @@ func (k *hsicSide[T]) partners(i int) int {
 }
 
 // nth returns the element of index k of x in ascending order, and reorders x; NaN if
-// there is one in x.
+// x contains one.
 func nth(x []float64, k int) float64 {
 	if hasNaN(x) {
 		return math.NaN()
@@ -186,7 +186,7 @@ func nth(x []float64, k int) float64 {
 	return x[k]
 }
 
-// centre sets what centring takes off: (l_i + l_j - l/n)/n^3.
+// centre sets the terms that centring subtracts: (l_i + l_j - l/n)/n^3.
 func (k *hsicSide[T]) centre(n int, total float64) {
 	cube := float64(n) * float64(n) * float64(n)
 	for i, l := range k.sums[:n] {
@@ -195,8 +195,8 @@ func (k *hsicSide[T]) centre(n int, total float64) {
 	}
 }
 
-// write writes the gradient of x, times a factor: of a similarity k_ij it is
-// -k_ij (x_i - x_j)/s^2, and that of the bandwidth |x_i - x_j|^2 k_ij/s^3.
+// write writes the gradient of x, times a factor. The gradient of a similarity k_ij is
+// -k_ij (x_i - x_j)/s^2 in x_i, and |x_i - x_j|^2 k_ij/s^3 in the bandwidth.
 func (k *hsicSide[T]) write(dx []T, rows []int, factor float64) {
 	ds := 0.0
 	for c, column := range k.Columns {

@@ -19,8 +19,9 @@ import (
 //
 //	-log( exp(q.k/tau) / (exp(q.k/tau) + sum_u exp(q.u/tau)) )
 //
-// with k the query's own key and u the negatives: nodes [n, d], [n, d] and [d, K], a negative in
-// each column, all unit vectors. The result is a scalar, in nats, at least 0. No gradient flows into the negatives.
+// with k the query's own key and u the negatives: unit vectors, in the rows of queries and keys
+// [n, d] and the columns of negatives [d, K]. The result is a scalar, in nats, at least 0,
+// differentiable in queries and keys; no gradient flows into the negatives.
 //
 // Source: He et al. 2020, equation 1.
 func InfoNCE(queries, keys, negatives *gorgonia.Node, tau float64) (*gorgonia.Node, error) {
@@ -72,7 +73,7 @@ func (l *InfoNCELoss) Validate() error {
 // Weighting implements [Loss].
 func (l *InfoNCELoss) Weighting() float64 { return l.Weight }
 
-// Optimum implements [Optimal]: queries are their keys, and far from the negatives; in the limit.
+// Optimum implements [Optimal]: queries equal their keys, far from the negatives; 0 in the limit.
 func (l *InfoNCELoss) Optimum(x *Example) bool {
 	far := 100 * max(1, l.Temperature)
 	fill(x.Queries, far)

@@ -9,23 +9,23 @@ import (
 	"github.com/unravel-ml/unravel/hierarchy"
 )
 
-// Input is what a loss is given, in three parts with an owner each: what the model made
-// of a batch, what is known of the batch, and whom the loss can ask for more.
+// Input holds the inputs of a loss, in three parts with one owner each: the model's outputs
+// for a batch, the batch's labels, and the trainer, for requests.
 type Input struct {
 	Outputs         // the model's; only read
 	Batch           // the data's; only read
-	Trainer Trainer // nil: nothing can be asked for
+	Trainer Trainer // nil: requests other than notes are errors
 	Name    string  // of the loss among the parts of the objective
 }
 
-// Outputs are the nodes that a model makes of a batch. What it does not have is nil.
+// Outputs are a model's nodes for a batch; nil where the model has none.
 type Outputs struct {
 	Rows int // rows of codes: the images in the batch, or twice as many for two views of each
 
 	Images *gorgonia.Node // the batch, [rows, height, width, channels]
 	Logits *gorgonia.Node // the reconstruction before its sigmoid, of the same shape; the reconstruction itself of a Real batch
 
-	Codes       *gorgonia.Node // posterior means, or what else the codes are that metrics measure, [rows, d]
+	Codes       *gorgonia.Node // the codes that metrics measure, such as posterior means, [rows, d]
 	Sample      *gorgonia.Node // reparameterised samples that are decoded, [rows, d]
 	LogVariance *gorgonia.Node // of Gaussian posteriors, [rows, d]
 	Active      *gorgonia.Node // 1 where a column of Sample is active, 0 elsewhere, [rows, d]
@@ -56,18 +56,18 @@ type Views struct {
 	Negatives     *gorgonia.Node // keys of other images, [d, K]
 }
 
-// Transport is what a model did with the codes of one latent space in a batch of
-// labelled groups.
+// Transport holds the samples of one latent space in a batch of labelled groups, and the
+// common point of each group, transported.
 type Transport struct {
 	Points *gorgonia.Node // the samples z_m, [batch, width]
-	Moved  *gorgonia.Node // where the group's common point goes, g_m . zbar, [batch, width]
+	Moved  *gorgonia.Node // the group's common point, transported: g_m . zbar, [batch, width]
 	Sphere bool           // the space is a sphere, not R^n
-	Acts   bool           // the transformations act on the space: it is not left to the identity
+	Acts   bool           // the transformations act on the space, other than by the identity
 }
 
-// Batch is what is known of the images of a batch.
+// Batch describes the images of a batch: sizes, labels and transformations.
 type Batch struct {
-	Real       bool // pixels are any real numbers, not in [0, 1]
+	Real       bool // pixels are unbounded, not in [0, 1]
 	Population int  // images in the data set; 0: unknown
 	Group      int  // images of a labelled group, which are Group rows in sequence; 0 or 1: there are no groups
 
@@ -79,20 +79,20 @@ type Batch struct {
 type Labels struct {
 	Factors []factor.Factor
 
-	// Groups is [batch, K]: rows with equal numbers from 0 on in a column agree in
-	// that factor; -1 says that nothing is known.
+	// Groups returns [batch, K]: rows with equal numbers from 0 on in a column agree in
+	// that factor; -1 means unknown.
 	Groups func() (*gorgonia.Node, error)
 
-	// Values are the factors' values in some units and their levels, [batch, K] each. Where a value
-	// is not known, it is 0 and its level -1, also where a similar pair makes its group known. It
-	// is an error if only similarities are known.
+	// Values returns the factors' values in some units and their levels, [batch, K] each. An
+	// unknown value is 0 and its level -1, also where a similar pair gives its group. It is an
+	// error if only similarities are known.
 	Values func(u Units) (values, known *gorgonia.Node, err error)
 
 	// Assigned lists the factors that label the categorical dimensions of the model's hierarchy;
 	// nil: the categorical ones.
 	Assigned []int
 
-	// Exact is [batch, n]: the values of the continuous dimensions of a hierarchical data set,
+	// Exact returns [batch, n]: the values of the continuous dimensions of a hierarchical data set,
 	// each divided by its largest size, and 0 where an image lacks the dimension. nil: the data
 	// set has no hierarchy.
 	Exact func() (*gorgonia.Node, error)
@@ -116,13 +116,13 @@ func (u *Units) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Transformations offer the transformations within the labelled groups of a batch as inputs of the graph.
+// Transformations are the transformations within labelled groups, as inputs of the graph. Inputs are created on first request.
 type Transformations struct {
 	Factors   []factor.Factor // of the data set
-	Rotations int             // rotations in space that groups come with
+	Rotations int             // number of rotations in space of each group
 
-	// Angles is [batch, 1]: by how many radians a factor has turned from a group's first image to a row's.
+	// Angles returns [batch, 1]: a factor's rotation in radians from a group's first image to each row's.
 	Angles func(factor int) (*gorgonia.Node, error)
-	// Rotation is [batch, 4]: the axis (x, y, z) and the angle in radians of a rotation in space.
+	// Rotation returns [batch, 4]: the axis (x, y, z) and the angle in radians of a rotation in space.
 	Rotation func(r int) (*gorgonia.Node, error)
 }

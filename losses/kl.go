@@ -17,7 +17,7 @@ import (
 //
 //	1/2 sum_j (mu_j^2 + sigma_j^2 - log sigma_j^2 - 1)
 //
-// mu and log sigma have the shape [rows, columns]; the result is a scalar, in nats. It is
+// mu and logSigma have the shape [rows, columns]; the result is a scalar, in nats,
 // differentiable in both; its least value, at mu = 0 and sigma = 1, is 0.
 //
 // Source: Kingma and Welling 2014, appendix B.
@@ -37,16 +37,16 @@ func KLGaussianLogVariance(mu, logVariance *gorgonia.Node) (*gorgonia.Node, erro
 //	E_uniform[f log f],  f(theta) = sum_l n_l exp(-l (l+d-1) t / 2) R_l(cos theta)
 //
 // with the Gegenbauer polynomials R_l of index (d-1)/2 and R_l(1) = 1 and the numbers n_l of harmonics of degree l
-// (cosines and 2 on the circle, Legendre polynomials and 2l + 1 on S^2). Short times have
-// the expansion in which Perez Rey et al. keep the first power of t,
+// (cosines and 2 on the circle, Legendre polynomials and 2l + 1 on S^2). At short times the
+// expansion of Perez Rey et al., who keep the first power of t, is used:
 //
 //	-(d/2) log t - (d/2) log(2 pi) - d/2 + log Vol(S^d) + (t/4) d (d-1),
 //
-// up to t^8. The result is accurate to 1e-8 of its value for any t up to dimension 100. Above it only t
-// up to 1/d ([SphereTime]) is known, and the result is NaN at later times.
+// up to t^8. The relative error is below 1e-8 for any t up to dimension 100. In higher dimensions
+// the result is NaN at times above 1/d ([SphereTime]).
 //
-// log t has the shape [rows, 1]; the result is a scalar. It does not depend on the
-// location. It is differentiable, and falls in t to 0.
+// logT has the shape [rows, 1]; the result is a scalar, differentiable everywhere. It does not
+// depend on the location, and decreases in t to 0.
 //
 // Source: Perez Rey et al. 2020; Tonnaer et al. 2022, section 5.
 func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
@@ -71,21 +71,21 @@ func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 	}, logT)
 }
 
-// Capacity returns |kl - c|, a scalar, which holds a divergence at a capacity c
-// (a scalar or one number). Its gradient is 0 where the two are equal.
+// Capacity returns |kl - c|, a scalar, in nats, which holds a divergence at a capacity c
+// (a scalar or one number). It is differentiable except at kl = c, where its gradient is 0.
 //
 // Source: Burgess et al. 2018, equation 8; with a batch's mean divergence, as
 // disentanglement_lib computes it.
 func Capacity(kl, c *gorgonia.Node) (*gorgonia.Node, error) { return absoluteDifference(kl, c) }
 
 // KLLoss is the divergence of a model's posteriors from their priors, in nats, summed
-// over its latent spaces. With a capacity it is how far that is from the capacity.
+// over its latent spaces. With a capacity it is [Capacity] of that sum.
 type KLLoss struct {
 	Weight   float64 `yaml:"weight" doc:"factor in the total: beta; with a capacity gamma"`
 	Capacity *Rise   `yaml:"capacity" doc:"hold the divergence at a capacity that rises with the steps, in nats (Burgess et al. 2018)"`
 }
 
-// Hint knows the names of the weight in papers.
+// Hint maps names of the weight in papers to the key.
 func (l *KLLoss) Hint(key string) string {
 	if key == "beta" || key == "gamma" {
 		return key + " is the weight here: kl: {weight: 4}"
@@ -93,7 +93,7 @@ func (l *KLLoss) Hint(key string) string {
 	return ""
 }
 
-// Rise is a number that rises linearly from one value to another and stays there.
+// Rise is a linear ramp from one value to another, constant after its end.
 type Rise struct {
 	From  float64 `yaml:"from" doc:"value in the first step"`
 	To    float64 `yaml:"to" doc:"value at the end of the ramp"`
@@ -116,7 +116,7 @@ func (r *Rise) Validate() error {
 	return nil
 }
 
-// At is the number in a step.
+// At returns the value in a step.
 func (r *Rise) At(step int) float64 {
 	if step >= r.Steps {
 		return r.To
@@ -133,7 +133,7 @@ func (l *KLLoss) Validate() error { return validWeight(l.Weight) }
 // Weighting implements [Loss].
 func (l *KLLoss) Weighting() float64 { return l.Weight }
 
-// Optimum implements [Optimal]: the posteriors are the priors.
+// Optimum implements [Optimal]: the posteriors equal the priors.
 func (l *KLLoss) Optimum(x *Example) bool {
 	fill(x.Means, 0)
 	fill(x.LogSigmas, 0)
@@ -232,7 +232,7 @@ func (k *gaussianKL[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// sphereKL keeps the slopes of the rows' divergences in log t.
+// sphereKL is the operation of [KLSphere]; it keeps the derivatives of the rows' divergences in log t.
 type sphereKL[T graph.Float] struct {
 	kernel *heatKernel
 	slopes []float64

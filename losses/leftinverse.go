@@ -15,31 +15,30 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// LeftInverse returns how far the values of factors are from the best affine map
-// h(z) = W^T z + b of the codes:
+// LeftInverse returns the error of the best affine map h(z) = W^T z + b from codes to the
+// values of factors:
 //
 //	LeastSquares     min over h of mean over n and K of (y - h(z))^2 + ridge |W|^2
 //	LeastAbsolute    mean over K of min over h of mean over n of |y - h(z)|
 //	Minimax          min over h of max over n of sqrt(sum over K of (y - h(z))^2)
 //	MinimaxByFactor  sqrt of sum over K of (min over h of max over n of |y - h(z)|)^2
 //
-// Minimax is the definition with the maximum over rows and Euclidean distances of factors,
-// solved to a proven optimum (its relative gap is 1e-12 or so). MinimaxByFactor joins the
-// optima of the factors, which different rows decide, and so bounds Minimax from above;
-// with one factor the two are the same.
+// Minimax is the paper's definition with the maximum over rows and Euclidean distances of
+// factors, solved to a proven optimum (relative gap about 1e-12). MinimaxByFactor joins the
+// separate optima of the factors, an upper bound of Minimax; with one factor the two are equal.
 //
-// z has the shape [n, d] and y the shape [n, K]. groups may be nil; of shape [n] or
-// [n, K], it excludes the rows in which a number is negative. |W|^2 is the sum of the
-// squared weights, without b; a ridge other than 0 is for LeastSquares only.
+// z has the shape [n, d] and y the shape [n, K]. groups may be nil; otherwise it has the
+// shape [n] or [n, K], and rows with a negative number are skipped. |W|^2 is the sum of
+// the squared weights, without b; a ridge other than 0 is for LeastSquares only.
 //
 // The result is a scalar with a gradient in z, through the optimum by the envelope
 // theorem: as if h were constant. It is at least 0, and without a ridge 0 exactly
-// where factors are affine functions of codes. Least squares are differentiable
+// where factors are affine functions of codes. Least squares is differentiable
 // where the codes' columns are linearly independent, the others where the optimum
 // is unique; elsewhere the gradient is that of one optimum (of least squares, the one
-// with the least |W|), and 0 at an exact fit. Without any row it is 0. Directions in which
-// float32 codes spread less than 1e-6 times as far as in their widest one count as rounding;
-// 1e-12 for float64.
+// with the least |W|), and 0 at an exact fit. Without rows value and gradient are 0.
+// Principal directions whose standard deviation is below 1e-6 of the largest (1e-12 in
+// float64) count as rounding errors.
 //
 // Source: Zhang and Sugiyama 2024, definition 8, equation 26.
 func LeftInverse(kind Inverse, ridge float64, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -72,7 +71,7 @@ func LeftInverse(kind Inverse, ridge float64, z, y, groups *gorgonia.Node) (*gor
 }
 
 // LeftInverseLoss is [LeftInverse] of a model's codes, all columns together, and the
-// values of all factors. Images of which a factor is not known take no part.
+// values of all factors. Images with an unknown factor are skipped.
 type LeftInverseLoss struct {
 	Weight float64 `yaml:"weight" doc:"factor in the total"`
 	Kind   Inverse `yaml:"kind" doc:"error of the best affine map from codes to factors: least-squares, least-absolute, minimax (the longest error vector) or minimax-by-factor (the largest error of each factor, joined)"`
@@ -137,7 +136,7 @@ func (l *LeftInverseLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return LeftInverse(l.Kind, l.Ridge, z, y, known)
 }
 
-// Inverse names the sense in which an affine map is the best left inverse.
+// Inverse is the error that the best affine map minimises.
 type Inverse uint8
 
 const (
@@ -194,7 +193,7 @@ type leftInverse[T graph.Float] struct {
 	ridge                     float64
 	columns, targets, factors int
 
-	known []int // rows that take part
+	known []int // rows whose factors are known
 	x, y  []float64
 	best  geometry.Regression
 	value float64 // NaN where codes or targets are not finite
@@ -220,7 +219,7 @@ func (f *leftInverse[T]) Forward(in [][]T, out []T) {
 	out[0] = T(f.value)
 }
 
-// read gathers the rows that take part.
+// read gathers the rows whose factors are known.
 func (f *leftInverse[T]) read(in [][]T) {
 	f.known, f.x, f.y = f.known[:0], f.x[:0], f.y[:0]
 	for i := range len(in[0]) / f.columns {
@@ -292,7 +291,7 @@ func (f *leftInverse[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 }
 
-// factor returns what a target's sign and weight count in the gradient.
+// factor returns the factor of a target's signs and weights in the gradient.
 func (f *leftInverse[T]) factor(k int) float64 {
 	n := float64(len(f.known) * f.targets)
 	switch {

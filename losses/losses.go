@@ -1,10 +1,10 @@
 // Package losses holds the objectives of Unravel as nodes of Gorgonia graphs: one file
 // for each, with its formula and source, node function, settings and operation.
 //
-// A node function such as [KLGaussian] or [LSBD] works in anyone's graph, in float32 and
-// float64, on any machine. A settings struct such as [KLLoss] makes the same node of the
-// [Input] of a loss; a config names it in its list of losses, and [Compose] adds the list
-// up. Package conformance tests every registered loss.
+// A node function such as [KLGaussian] or [LSBD] works in any Gorgonia graph, in float32 and
+// float64, on any machine. A settings struct such as [KLLoss] makes the same node from an
+// [Input]; a config lists it by name, and [Compose] builds the weighted sum of the list.
+// Package conformance tests every registered loss.
 package losses
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Loss are the settings of an objective.
+// Loss holds the settings of an objective.
 type Loss interface {
 	// Add returns the objective as a scalar node, without its weight.
 	Add(in *Input) (*gorgonia.Node, error)
@@ -50,7 +50,7 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 // EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Loss](c)) }
 
-// ConfigType says what can be chosen.
+// ConfigType lists the losses that can be chosen.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
 // Unsupervised returns the losses that need no labelled groups.
@@ -86,7 +86,7 @@ func (o *Objective) Nodes() gorgonia.Nodes {
 	return nodes
 }
 
-// Error says which loss cannot be added.
+// Error reports a loss that cannot be added.
 type Error struct {
 	Part   string // its name among the parts
 	Choice Choice
@@ -95,12 +95,12 @@ type Error struct {
 
 func (e *Error) Error() string { return "loss " + e.Part + ": " + e.Err.Error() }
 
-// Unwrap returns what is wrong with it.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Compose adds losses to the graph of a model's outputs for a batch. What they ask for
-// is added to t, which is nil where nothing can be asked for. Its errors name the loss,
-// and the output that it misses (*[Error]).
+// Compose adds losses and their weighted sum to the graph of a model's outputs for a batch.
+// t receives their requests; with a nil t requests other than notes are errors. An error is an *[Error]; it
+// names the loss and the missing output.
 func Compose(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
 	if len(all) == 0 {
 		return nil, errors.New("losses: no losses are chosen; want at least one, such as reconstruction")
@@ -122,7 +122,7 @@ func Compose(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
 		if err := checkNode(p.Node); err != nil {
 			return nil, &Error{p.Name, c, err}
 		}
-		gorgonia.WithName("loss " + p.Name)(p.Node) // for errors of a run
+		gorgonia.WithName("loss " + p.Name)(p.Node) // named in errors of a run
 		objective.Parts, weights[i] = append(objective.Parts, p), p.Weight
 	}
 	var err error
@@ -133,7 +133,7 @@ func Compose(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
 	return objective, nil
 }
 
-// checkNode checks what a loss returned.
+// checkNode checks that a loss returned a scalar node.
 func checkNode(n *gorgonia.Node) error {
 	switch {
 	case n == nil:
@@ -144,12 +144,12 @@ func checkNode(n *gorgonia.Node) error {
 	return nil
 }
 
-// missing is the error of an output that a model does not have.
+// missing returns the error of an output that a model lacks.
 func missing(output string) error {
 	return fmt.Errorf("it needs %s, which this model does not have", output)
 }
 
-// errNoLabels is the error of a loss that is about factors of which nothing is known.
+// errNoLabels is the error of a loss of factors in a batch without labels.
 var errNoLabels = errors.New("it needs labels of the factors; want a supervision that gives them, such as {labels: {fraction: 0.1}}")
 
 // validWeight checks a weight in a config.
@@ -160,11 +160,11 @@ func validWeight(w float64) error {
 	return nil
 }
 
-// Register adds a loss of one's own, which a config can then name. A program calls it before it
-// reads a config; a second one of a name is an error.
+// Register adds a loss, which a config can then name. Call it before reading a config. A name
+// that is registered already is an error.
 func Register(e registry.Entry[Loss]) error { return Registry.Register(e) }
 
-// Named returns a loss by name with its defaults.
+// Named returns a loss by name, with default settings.
 func Named(name string) (Choice, error) {
 	c, err := Registry.Named(name)
 	return Choice(c), err

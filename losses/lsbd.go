@@ -15,16 +15,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// LSBD returns the distance of the points of labelled groups from where their
-// transformations put the group's common point,
+// LSBD returns the mean squared distance between the points of labelled groups and the
+// transported common point of their group,
 //
 //	L_LSBD = 1/B sum_B 1/M sum_m |z_m - y_m|^2,  y_m = g_m . zbar
 //
 // with y from [CircleTransport], [SphereTransport] or [MeanTransport]. Rotations
-// keep distances, so |z_m - y_m| = |g_m^-1 . z_m - zbar|, which is how the paper
-// writes it. z and y have the shape [B*M, columns]; the result is a scalar. It is
-// differentiable everywhere; its least value, where the encoder is equivariant on
-// every group, is 0.
+// preserve distances, so |z_m - y_m| = |g_m^-1 . z_m - zbar|, the form of the paper.
+// z and y have the shape [B*M, columns]; the result is a scalar, differentiable
+// everywhere; its least value, where the encoder is equivariant on every group, is 0.
 //
 // Source: Tonnaer et al. 2022, section 5.
 func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) {
@@ -36,16 +35,16 @@ func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) {
 	}), z, y)
 }
 
-// PublicLSBD returns what the public code of LSBD-VAE computes in place of
-// [LSBD]. Its distance is taken on the concatenation of all latent spaces, once
-// per space, and summed over the members of a group:
+// PublicLSBD returns the loss of the public code of LSBD-VAE, which differs from
+// [LSBD]: its distance is that of the concatenation of all latent spaces, counted
+// once per space and summed over the members of a group:
 //
 //	1/B sum_B sum_m spheres * 2 (1 - clip(z_m.y_m, -1, 1)) + euclideans * |z_m - y_m|
 //
 // z and y are the columns of all spaces together, [B*M, columns]; spheres and
 // euclideans count the spaces; the result is a scalar. Value and gradient vanish
-// wherever z.y >= 1, so that on a torus both circles may be wrong by 60 degrees:
-// use it to compare with that code only. The gradient of |z - y| at 0 is taken as 0.
+// wherever z.y >= 1, so that on a torus both circles may be off by 60 degrees: use it
+// only for comparison with that code. The gradient of |z - y| at 0 is taken as 0.
 func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node, error) {
 	if m < 1 || spheres < 0 || euclideans < 0 {
 		return nil, fmt.Errorf("public lsbd: %w", graph.Wanted("m >= 1 and no negative numbers of spaces", []int{m, spheres, euclideans}))
@@ -60,12 +59,13 @@ func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node
 }
 
 // LSBDLoss is the sum of [LSBD] over the spaces on which the transformations of labelled groups
-// act: the latent spaces of lsbd-vae, which transports its codes itself, or the planes and spheres that are
-// named, of the codes of any model.
+// act: the latent spaces of lsbd-vae, which transports its codes itself, or named planes and
+// spheres of the codes of any model.
 //
-// A plane is two columns, which a circular factor turns; with Project its points are those of the unit
-// circle, z/|z|, and the group's common point is projected too ([CircleTransport]); without, they are those of R^2
-// ([PlaneTransport]), and codes of 0 have a loss of 0. A sphere is three columns likewise.
+// A plane is two code columns that rotate with a circular factor. With Project its points are
+// projected to the unit circle, z/|z|, and the group's common point too ([CircleTransport]);
+// otherwise they are points of R^2 ([PlaneTransport]), where zero codes have a loss of 0. A
+// sphere is three code columns, with [SphereTransport] or [SpaceTransport].
 type LSBDLoss struct {
 	Weight  float64         `yaml:"weight" doc:"factor in the total: gamma"`
 	Variant string          `yaml:"variant" doc:"paper, or public-code for the formula of the authors' public code"`
@@ -80,7 +80,7 @@ func NewLSBD() *LSBDLoss {
 	return &LSBDLoss{Weight: 100, Variant: "paper", Project: true, On: OnSample}
 }
 
-// turns says whether columns of the codes are named.
+// turns reports whether the settings name planes or spheres.
 func (l *LSBDLoss) turns() bool { return len(l.Planes) > 0 || len(l.Spheres) > 0 }
 
 // Validate checks the settings.

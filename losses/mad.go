@@ -9,10 +9,10 @@ import (
 )
 
 // MAD is [Modularity] with the mean over values of the mean Euclidean distance from
-// the geometric median. Its gradient goes through the inner optimum: that of p_i is
-// the unit vector from the median to p_i, over n; points at the median share minus
-// the others' sum. It is differentiable where the median is none of the points, or
-// is strictly held by one.
+// the geometric median. By the envelope theorem the gradient in p_i is the unit vector
+// from the median to p_i, over n; points at the median share minus the sum of the others'
+// gradients. It is differentiable where the median is none of the points, or where it stays
+// at one of them under small changes.
 //
 // Source: Zhang and Sugiyama 2024, example 3; the gradient is ours.
 func MAD(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {

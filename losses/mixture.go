@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// mixture is the density of points under the mixture of Gaussians that stand for the
-// points themselves: for chosen rows j, i and columns d of one batch,
+// mixture is the log density of the samples of a batch under the mixture of their posteriors:
+// for chosen rows j, i and columns d,
 //
 //	L_j = log sum_i w_ji exp(sum_d log N(x_jd; mean_id, variance_id))
 //
@@ -26,12 +26,12 @@ type mixture[T graph.Float] struct {
 	backward *numeric.Loop
 }
 
-// weights are the logarithms of the weights w_ji: every one counts base, on top of
-// which the point's own component counts own and the next row's component next.
+// weights are the logarithms of the weights w_ji: base for all components, plus own for the
+// row's own component, plus next for that of the next row.
 type weights struct{ base, own, next float64 }
 
-// moments are what a piece of the rows adds to the gradient of the components. There
-// is a fixed number of pieces, so that sums do not depend on the number of threads.
+// moments are the part of a piece of the rows in the gradient of the components. The number
+// of pieces is fixed, so that sums do not depend on the number of threads.
 type moments[T graph.Float] struct{ zero, first, second []T }
 
 const mixturePieces = 8
@@ -78,7 +78,7 @@ func (m *mixture[T]) set(b *gaussians[T], rows, columns []int, w weights) {
 		}
 	}
 	clear(m.factor)
-	for i := range m.lse { // of lanes that are no points: e^(l - lse) is 0
+	for i := range m.lse { // lanes without a point: e^(l - lse) is 0
 		m.lse[i] = math.MaxFloat32
 	}
 }

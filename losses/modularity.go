@@ -13,19 +13,19 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Modularity returns how far sub-codes are from being functions of one factor each:
+// Modularity returns the deviation of sub-codes from functions of one factor each:
 //
 //	sum over blocks i of the aggregate, over values v of factor i, of the deviation
 //	of z_i over the rows whose factor i is v
 //
 // z has the shape [n, d]. groups has the shape [n, K], or [n] for one factor: rows
-// with equal numbers >= 0 in a column agree in that factor, a row with a negative
-// number takes no part. A value that no row has does not count. A block names a
-// column of groups and the columns of z that should depend on that factor alone;
-// without blocks, each of the K factors has d/K columns, one factor after the other.
+// with equal numbers >= 0 in a column agree in that factor; rows with a negative
+// number are skipped, and so are values without rows. A block names a column of groups
+// and the columns of z that should depend on that factor alone; without blocks, the K
+// factors have d/K consecutive columns each.
 //
-// The estimator [Plain] is the formula as it is; [Unbiased] estimates its expectation for the
-// data that the batch is drawn from, for Variance and MPD with Mean.
+// The estimator [Plain] is the formula itself; [Unbiased] estimates its value on the data
+// set from which the batch is drawn, for Variance and MPD with Mean.
 //
 // The result is a scalar with a gradient in z. It is at least 0, and 0 exactly where
 // every z_i is the same in all rows of a group: where the encoder, on these rows,
@@ -67,11 +67,11 @@ func Modularity(d factor.Deviation, a factor.Aggregate, e DeviationEstimator, z,
 	}, z, groups)
 }
 
-// GroupsFrom says in a config what makes rows of a batch a group.
+// GroupsFrom names, in a config, the labels that define groups.
 type GroupsFrom string
 
-// What makes a group. A model's labels hold the answer in one form for both, so
-// that the choice changes nothing: it states what a config relies on.
+// The labels that define groups. A batch holds both in one form, so that the choice
+// changes nothing: it documents the supervision that a config relies on.
 const (
 	FromFactors    GroupsFrom = "factors"    // rows with equal known values of a factor
 	FromSimilarity GroupsFrom = "similarity" // pairs that are known to agree in a factor
@@ -105,7 +105,7 @@ func newModularityLoss(d factor.Deviation, a factor.Aggregate) *ModularityLoss {
 func (l *ModularityLoss) Validate() error {
 	e := l.estimator()
 	if err := e.Check(l.deviation, l.Aggregate); err != nil {
-		key := "aggregate" // is at fault where the mean would do
+		key := "aggregate" // the wrong option if the mean has an estimate
 		if e.Check(l.deviation, factor.Mean) != nil {
 			key = "estimator"
 		}
@@ -114,7 +114,7 @@ func (l *ModularityLoss) Validate() error {
 	return validWeight(l.Weight)
 }
 
-// estimator is the chosen one, or Unbiased where there is such an estimate.
+// estimator returns the chosen estimator; by default Unbiased where it exists.
 func (l *ModularityLoss) estimator() DeviationEstimator {
 	switch {
 	case l.Estimator != nil:
@@ -152,7 +152,7 @@ func (l *ModularityLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return Modularity(l.deviation, l.Aggregate, l.estimator(), z, groups, blocks...)
 }
 
-// partCount is the number of pieces that groups are shared out to for parallel work.
+// partCount is the number of pieces of parallel work.
 const partCount = 8
 
 // modularity computes the deviations of groups, and their aggregates.
@@ -171,8 +171,8 @@ type modularity[T graph.Float] struct {
 	eager  bool // compute gradients along with values: they have been asked for before
 }
 
-// subCode is a block: its columns, group by group, what was computed of them, and
-// what the groups weigh in the gradient.
+// subCode is a block: its columns, group by group, the groups' deviations, and their
+// weights in the gradient.
 type subCode[T graph.Float] struct {
 	columns    []int
 	contiguous bool
@@ -180,10 +180,10 @@ type subCode[T graph.Float] struct {
 	x, dx      []T
 	values     []float64 // of all groups
 	weights    []float64
-	counted    []float64 // values of the groups that take part, and then their weights
+	counted    []float64 // values of the groups that count, and then their weights
 }
 
-// part is a piece of the groups' work. It has a measure for each number of columns.
+// part is a piece of parallel work. It has a deviation for each number of columns.
 type part[T graph.Float] struct {
 	kind     factor.Deviation
 	measures map[int]measure[T]
@@ -231,7 +231,7 @@ func (m *modularity[T]) each(i int, do func(p *part[T], c *subCode[T], group int
 	return 0
 }
 
-// of returns the measure for points of some number.
+// of returns the deviation for rows points of columns coordinates.
 func (p *part[T]) of(rows, columns int) deviation[T] {
 	m, ok := p.measures[columns]
 	if !ok || m.maxRows < rows {
@@ -245,7 +245,7 @@ func (p *part[T]) of(rows, columns int) deviation[T] {
 	return m.deviation
 }
 
-// value gathers the sub-codes of a group and measures them.
+// value gathers the sub-codes of a group and computes their deviation.
 func (m *modularity[T]) value(p *part[T], c *subCode[T], g int) {
 	lo, hi, w := c.groups.starts[g], c.groups.starts[g+1], len(c.columns)
 	x := c.x[lo*w : hi*w]
@@ -305,7 +305,7 @@ func (m *modularity[T]) Forward(in [][]T, out []T) {
 	out[0] = T(sum)
 }
 
-// count returns the values of the groups of a sub-code that take part.
+// count returns the values of the groups of a sub-code that count.
 func (m *modularity[T]) count(c *subCode[T]) []float64 {
 	q := c.counted[:0]
 	for g, v := range c.values[:c.groups.count()] {
@@ -316,7 +316,7 @@ func (m *modularity[T]) count(c *subCode[T]) []float64 {
 	return q
 }
 
-// weigh computes what the deviations of the rows of groups weigh in the gradient.
+// weigh computes the weights of the groups' deviations in the gradient.
 func (m *modularity[T]) weigh(c *subCode[T]) {
 	q := m.count(c)
 	slopes := c.counted[len(q):][:len(q)]
@@ -335,7 +335,7 @@ func (m *modularity[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 	if !m.eager {
 		m.slopes.Run()
-		m.eager = m.aggregate != factor.Max // of whose groups one counts
+		m.eager = m.aggregate != factor.Max // of the maximum only one group counts
 	}
 	clear(din[0])
 	for i := range m.codes {

@@ -9,10 +9,10 @@ import (
 )
 
 // MPD is [Modularity] with the mean over values of half the mean Euclidean distance
-// over all ordered pairs, [Unbiased]: of different points. (The half is that of the source's
+// over ordered pairs of different points, [Unbiased]. (The half is that of the source's
 // tables; it parallels the variance, half the mean squared distance.) It is differentiable
 // where no two points of a group are equal. Modularity(factor.MPD, factor.Mean, Plain, ...)
-// is the MPD of the rows themselves, with pairs of a point and itself.
+// is the MPD of the rows themselves, which includes pairs of a point with itself.
 //
 // Source: Zhang and Sugiyama 2024, equation 24 with the mean.
 func MPD(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
@@ -22,8 +22,8 @@ func MPD(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, erro
 // NewMPD returns the default settings of [MPD].
 func NewMPD() *ModularityLoss { return newModularityLoss(factor.MPD, factor.Mean) }
 
-// mpd is half the mean Euclidean distance over all ordered pairs of points, a point
-// and itself counted:
+// mpd is half the mean Euclidean distance over all ordered pairs of points, including a
+// point with itself:
 //
 //	1/(2 n^2) sum_ij |x_i - x_j|
 //

@@ -41,18 +41,18 @@ func newPairLoop(maxRows int, body func(lo, hi int) float64) *numeric.Loop {
 	return numeric.NewLoop(maxRows, kernel.PairLanes, body)
 }
 
-// pairTile is a tile of n sources from one on. Its pairs count times.
+// pairTile is a tile of n sources from source on; each of its pairs counts times times.
 type pairTile struct {
 	source, n int
 	times     float64
 }
 
-// all yields the tiles that hold all pairs of a block's lanes and any point.
+// all yields the tiles of all pairs of a block's lanes with any point.
 func (p *pairs[T]) all() iter.Seq[pairTile] { return tilesFrom(p.points.Rows, 0, math.MaxInt) }
 
-// half yields the tiles of the block from lo on that, over all blocks, count every
-// ordered pair once: pairs within a block are there in both orders, pairs of a point
-// of the block and a later one in one, and count twice.
+// half yields tiles of the block at lo that, over all blocks, cover every ordered pair
+// once: pairs within a block occur in both orders; pairs with a later point occur once and
+// count twice.
 func (p *pairs[T]) half(lo int) iter.Seq[pairTile] {
 	return tilesFrom(p.points.Rows, lo, lo+kernel.PairLanes)
 }

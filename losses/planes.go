@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// SphereBlock says in a config that three columns of the codes follow a circular factor, about an axis, or a
-// rotation in space of the supervision groups.
+// SphereBlock is a sphere of three code columns in a config. They rotate about an axis with a circular
+// factor, or by a rotation in space of the supervision groups.
 type SphereBlock struct {
 	Columns  []int      `yaml:"columns" doc:"three columns of the codes"`
 	Factor   string     `yaml:"factor" doc:"circular factor whose angle rotates the columns about the axis; empty: a rotation in space does"`
@@ -186,7 +186,7 @@ func (m *Transformations) circular(name string) (int, error) {
 	return 0, fmt.Errorf("there is no circular factor %q%s", name, registry.Suggest(name, names))
 }
 
-// example names a factor that could turn a plane.
+// example names a circular factor, for an error message.
 func (m *Transformations) example() string {
 	if m != nil {
 		for _, f := range m.Factors {

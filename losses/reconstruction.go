@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// Gaussian are the options of [GaussianReconstruction].
+// Gaussian holds the options of [GaussianReconstruction].
 type Gaussian struct {
 	Sigma    float64 // standard deviation of a pixel; 0 means 1/sqrt 2: the plain squared error
 	Constant bool    // add the constant log sigma + log(2 pi)/2 for every pixel
@@ -27,8 +27,9 @@ type Gaussian struct {
 //	1/B sum (x - m)^2 / (2 sigma^2)   [+ log sigma + log(2 pi)/2 per pixel]
 //
 // x and logits have one shape, of which B is the first size, such as
-// [batch, height, width, channels]; the result is a scalar, in nats for each image
-// (without the constant: up to it). It is differentiable in both; its least value, at m = x, is 0, plus the constant if that is asked for.
+// [batch, height, width, channels]; the result is a scalar, in nats per image (without
+// Constant, up to that constant), differentiable in both; its least value, at m = x, is 0,
+// plus the constant if requested.
 //
 // Source: Kingma and Welling 2014, appendix C.2; with sigma = 1/sqrt 2 the
 // reconstruction term of Tonnaer et al. 2022.
@@ -54,8 +55,8 @@ func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Nod
 //	1/B sum log(1 + exp(logits)) - x logits
 //
 // computed without overflow or cancellation at any logit. x and logits have one
-// shape, of which B is the first size; the result is a scalar, in nats for each image.
-// It is differentiable in both; its least value, at sigmoid(logits) = x, is the entropy
+// shape, of which B is the first size; the result is a scalar, in nats per image,
+// differentiable in both; its least value, at sigmoid(logits) = x, is the entropy
 // of the pixels: 0 for black and white images, reached in the limit.
 //
 // Source: Kingma and Welling 2014, appendix C.1.
@@ -68,7 +69,7 @@ func BernoulliReconstruction(x, logits *gorgonia.Node) (*gorgonia.Node, error) {
 	}), x, logits)
 }
 
-// ReconstructionLoss compares a model's images with its reconstructions.
+// ReconstructionLoss is [GaussianReconstruction] or [BernoulliReconstruction] of a model's images.
 type ReconstructionLoss struct {
 	Weight     float64 `yaml:"weight" doc:"factor in the total"`
 	Likelihood string  `yaml:"likelihood" doc:"likelihood of a pixel: gaussian (squared error) or bernoulli (cross-entropy)"`
@@ -99,7 +100,7 @@ func (l *ReconstructionLoss) Validate() error {
 // Weighting implements [Loss].
 func (l *ReconstructionLoss) Weighting() float64 { return l.Weight }
 
-// Optimum implements [Optimal]: the reconstruction is the image.
+// Optimum implements [Optimal]: the reconstruction equals the image.
 func (l *ReconstructionLoss) Optimum(x *Example) bool {
 	fill(x.Images, 0.5)
 	fill(x.Logits, 0)

@@ -35,10 +35,10 @@ func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gor
 // LogicLoss is the quantity of a sentence of first-order logic about a model's
 // codes and the known factors of the images; see package logic.
 //
-// z are the codes, and z.name the columns that Codes gives to a name, which need
-// not be a factor's; without Codes, factors have equal shares of the columns if
-// these can be shared out evenly. y.name are values of factors, scaled to [0, 1],
-// circular ones in turns.
+// z are the codes, and z.name the columns that Codes assigns to a name, of a factor or any
+// other; without Codes, factors have equal shares of the columns where the number of
+// factors divides the columns. y.name are values of factors, scaled to [0, 1]; of circular
+// factors in turns.
 type LogicLoss struct {
 	Weight   float64         `yaml:"weight" doc:"factor in the total"`
 	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
@@ -60,12 +60,12 @@ func (l *LogicLoss) Validate() error {
 // Weighting implements [Loss].
 func (l *LogicLoss) Weighting() float64 { return l.Weight }
 
-// Explain says what the sentence and a loss of zero mean.
+// Explain implements [Explained]: the formula, the quantity, and the meaning of zero.
 func (l *LogicLoss) Explain() string {
 	return l.Sentence.Formula() + "; " + l.Sentence.Truth().String()
 }
 
-// Variants implements [Varied]: the defaults have no sentence.
+// Variants implements [Varied]; the defaults have no sentence.
 func (*LogicLoss) Variants() []Loss {
 	var all []Loss
 	for _, text := range []string{
@@ -105,7 +105,7 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 		return nil, errNoLabels
 	}
 	switch {
-	case q.NeedsValues(): // rows whose values are unknown are outside of the domain
+	case q.NeedsValues(): // rows with unknown values are outside the domain
 		y, groups, err = in.Labels.Values(UnitsRange)
 	case q.NeedsLabels():
 		groups, err = in.Labels.Groups()
@@ -116,7 +116,7 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return Logic(q, z, y, groups)
 }
 
-// schema says what the sentence can be about.
+// schema returns the names that the sentence can use.
 func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
 	s := logic.Schema{Codes: width, SubCodes: l.Codes}
 	if in.Labels == nil {

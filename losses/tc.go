@@ -45,14 +45,14 @@ func ParseTCEstimator(name string) (TCEstimator, error) {
 }
 
 // TotalCorrelation returns an estimate of the total correlation of the aggregate
-// posterior from draws z of Gaussian posteriors, of which means and log variances are
-// given, all of shape [n, D]:
+// posterior from samples z of Gaussian posteriors with given means and log variances, all
+// of shape [n, D]:
 //
 //	1/n sum_j [log q(z_j) - sum_d log q(z_jd)]
 //	q(z_j)  = sum_i w_ji prod_d N(z_jd; mean_id, variance_id)
 //	q(z_jd) = sum_i w_ji N(z_jd; mean_id, variance_id)
 //
-// For images out of a data set of the size N, w_ji is
+// For images of a data set of size N, w_ji is
 //
 //	minibatch    1
 //	weighted     1/(n N)
@@ -69,7 +69,7 @@ func TotalCorrelation(z, mean, logVariance *gorgonia.Node, e TCEstimator, dataSi
 	return minibatchTC(z, mean, logVariance, nil, e, dataSize)
 }
 
-// Estimator says in a config how a total correlation is estimated: adversarial, by
+// Estimator names, in a config, an estimator of total correlation: adversarial, by
 // a discriminator, or by one of the [TCEstimator]s from the posteriors of a batch.
 type Estimator string
 
@@ -88,9 +88,9 @@ func (e *Estimator) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// TCLoss is the total correlation of a model's samples, in nats: with the estimator
-// minibatch and the weight beta-1 what beta-TCVAE adds to a VAE, with adversarial
-// and the weight gamma what FactorVAE adds.
+// TCLoss is the total correlation of a model's samples, in nats. Added to the loss of a VAE it gives
+// beta-TCVAE with the estimator minibatch and weight beta-1, and FactorVAE with adversarial
+// and weight gamma.
 type TCLoss struct {
 	Weight        float64        `yaml:"weight" doc:"factor in the total"`
 	Estimator     Estimator      `yaml:"estimator" doc:"adversarial (a discriminator), or from the posteriors of the batch: minibatch, weighted or stratified"`
@@ -195,8 +195,8 @@ func minibatchTC(z, mean, logVariance, mask *gorgonia.Node, estimator TCEstimato
 	}, in...)
 }
 
-// tc adds up mixtures: those of rows with the same active columns, minus that of
-// every column.
+// tc sums the log densities of mixtures: plus those of rows with the same active columns,
+// minus those of single columns.
 type tc[T graph.Float] struct {
 	n, width  int
 	estimator TCEstimator
@@ -245,7 +245,7 @@ func (f *tc[T]) Forward(in [][]T, out []T) {
 	out[0] = T(sum / float64(f.n))
 }
 
-// read computes what densities need of the posteriors.
+// read computes precisions and constants of the posteriors.
 func (f *tc[T]) read(in [][]T) {
 	b := &f.batch
 	b.z, b.mean = in[0], in[1]
@@ -259,7 +259,7 @@ func (f *tc[T]) read(in [][]T) {
 	}
 }
 
-// divide finds the mixtures that the mask asks for.
+// divide lists the mixtures of the mask.
 func (f *tc[T]) divide(in [][]T) {
 	f.parts, f.rows, f.columns = f.parts[:0], f.rows[:0], f.columns[:0]
 	on := func(r, c int) bool { return len(in) < 4 || in[3][r*f.width+c] > 0.5 }
@@ -317,7 +317,7 @@ func (f *tc[T]) divide(in [][]T) {
 	}
 }
 
-// prepare makes a part the mixture, and factor that of the rows that count.
+// prepare sets the mixture to a part, with a factor for rows of two active columns or more.
 func (f *tc[T]) prepare(p tcPart, factor float64) {
 	f.mixture.set(&f.batch, p.rows, p.columns, f.weights(len(p.rows)))
 	for i, r := range p.rows {

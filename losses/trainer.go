@@ -8,8 +8,9 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// Trainer is what losses can ask things of: whoever runs their graph. [Requests] collects
-// what they ask for. Losses call the methods of [Input], which name things after the loss.
+// Trainer accepts the requests of losses; the program that runs their graph implements it,
+// and [Requests] collects them. Losses call the methods of [Input], which prefix the loss's
+// name.
 type Trainer interface {
 	// Input adds an input of zeros.
 	Input(name string, shape ...int) (*gorgonia.Node, error)
@@ -21,11 +22,11 @@ type Trainer interface {
 	// Discriminator adds a discriminator and returns its logits, [rows, 1] or [rows, 2].
 	Discriminator(a Adversary) (*gorgonia.Node, error)
 
-	// Note leaves a sentence for whoever starts a run.
+	// Note adds a sentence to print when a run starts.
 	Note(sentence string)
 }
 
-// NewInput adds an input of zeros, which the loss can fill ([nn.Data]).
+// NewInput adds an input of zeros; the loss can fill it ([nn.Data]).
 func (in *Input) NewInput(name string, shape ...int) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
 		return nil, missing("a place for the " + name)
@@ -43,9 +44,8 @@ func (in *Input) Schedule(name string, at func(step int) float64) (*gorgonia.Nod
 }
 
 // Discriminator adds a discriminator of codes [rows, columns] and returns its logits, [rows, 1]
-// or [rows, 2]; see [DensityRatio]. It is trained to tell codes from permuted codes, after
-// each step; with active, [rows, columns], a column is permuted among the rows in which that is
-// above 0.
+// or [rows, 2]; see [DensityRatio]. It is trained after each step, on codes and permuted codes;
+// with active, [rows, columns], a column is permuted among the rows where active is above 0.
 func (in *Input) Discriminator(d *Discriminator, codes, active *gorgonia.Node) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
 		return nil, missing("a place for a discriminator")
@@ -53,22 +53,22 @@ func (in *Input) Discriminator(d *Discriminator, codes, active *gorgonia.Node) (
 	return in.Trainer.Discriminator(Adversary{Name: in.Name, Codes: codes, Active: active, Discriminator: d})
 }
 
-// Note leaves a sentence for whoever starts a run.
+// Note adds a sentence to print when a run starts.
 func (in *Input) Note(sentence string) {
 	if in.Trainer != nil {
 		in.Trainer.Note(sentence)
 	}
 }
 
-// Requests is a [Trainer] that collects what losses ask for, to be served by whoever runs
+// Requests is a [Trainer] that collects the requests of losses for the program that runs
 // their graph.
 type Requests struct {
-	Graph          *nn.Graph  // takes inputs and networks
-	Discriminators *nn.Params // takes the parameters of discriminators; nil: there can be none
+	Graph          *nn.Graph  // receives inputs and networks
+	Discriminators *nn.Params // receives the parameters of discriminators; nil: a discriminator is an error
 
 	Schedules   []Schedule  // to be set before each step
 	Adversaries []Adversary // to be trained after each step
-	Notes       []string    // to be printed when a run starts, each a sentence
+	Notes       []string    // sentences to print when a run starts
 }
 
 // Input implements [Trainer].
@@ -111,10 +111,10 @@ type Schedule struct {
 	At   func(step int) float64 // the number in a step; the first is step 0
 }
 
-// Adversary is a discriminator of codes of a graph. It is trained in a program of its own,
-// after each step: to tell the codes of that step (with Renew recomputed with the updated
-// parameters) from permuted codes ([Permute], [Discrimination]) of that step, or, with
-// SecondBatch, of another batch encoded with the updated parameters.
+// Adversary is a discriminator of codes of a graph. After each step it is trained, in a program
+// of its own, to minimise [Discrimination] of the step's codes (with Renew, recomputed with the
+// updated parameters) and permuted codes ([Permute]) of the step or, with SecondBatch, of
+// another batch encoded with the updated parameters.
 type Adversary struct {
 	Name          string         // of its parameters; one per loss
 	Codes         *gorgonia.Node // [batch, columns]

@@ -29,8 +29,8 @@ func SphereTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error)
 	return transportBy(axisAngle, z, rotations, m)
 }
 
-// MeanTransport gives every row of a group of m consecutive rows their mean: what
-// becomes of [CircleTransport] in R^n, on which the group does not act.
+// MeanTransport returns, for every row of a group of m consecutive rows, their mean:
+// [CircleTransport] in R^n, on which the group does not act.
 func MeanTransport(z *gorgonia.Node, m int) (*gorgonia.Node, error) {
 	return transportBy(identity, z, nil, m)
 }
@@ -42,7 +42,7 @@ func PlaneTransport(z, angles *gorgonia.Node, m int) (*gorgonia.Node, error) {
 }
 
 // SpaceTransport is [SphereTransport] without the projection: the common point of a group is the
-// mean of the points of R^3 that the inverse rotations give.
+// mean of its points of R^3, rotated back.
 func SpaceTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) {
 	return transportBy(space, z, rotations, m)
 }
@@ -163,7 +163,7 @@ func (t *transport[T]) Forward(in [][]T, out []T) {
 	}
 }
 
-// settle turns the sum of a group into what its points share.
+// settle turns the sum of a group into its common point, Pi(sum).
 func (t *transport[T]) settle(sum []float64, g int) {
 	if t.action == circle || t.action == axisAngle {
 		t.squares[g] = numeric.Normalise(sum, sum)

@@ -8,8 +8,8 @@ import (
 )
 
 // Variance is [Modularity] with the mean over values of the total variance, Unbiased.
-// It is differentiable everywhere. The variance of the rows themselves, as of the metric
-// of this name, is Modularity(factor.Variance, factor.Mean, Plain, ...).
+// It is differentiable everywhere. The variance of the rows themselves, as in the metric
+// variance, is Modularity(factor.Variance, factor.Mean, Plain, ...).
 //
 // Source: Zhang and Sugiyama 2024, example 4, equation 17.
 func Variance(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
@@ -31,7 +31,7 @@ func newVariance[T graph.Float](columns int) deviation[T] {
 
 func (v *variance[T]) value(x []T, rows int) float64 {
 	c := v.columns
-	first := x[:c] // taken off, which leaves nothing of equal points
+	first := x[:c] // subtracted, so that equal points have exactly 0
 	clear(v.mean)
 	for i := c; i < rows*c; i += c {
 		for j, e := range x[i : i+c] {

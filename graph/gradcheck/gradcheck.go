@@ -1,5 +1,5 @@
-// Package gradcheck tests nodes of expression graphs: their values and gradients
-// in float64 and float32, on our machine and on Gorgonia's two.
+// Package gradcheck tests values and gradients of nodes of expression graphs, in float64
+// and float32, on graph/machine and on Gorgonia's two machines.
 package gradcheck
 
 import (
@@ -18,9 +18,9 @@ import (
 // Input describes an input of a graph.
 type Input struct {
 	Shape    []int     // empty for a scalar
-	Values   []float64 // repeated as needed; nil draws them
-	Lo, Hi   float64   // drawn uniformly from [Lo, Hi]; both 0 mean [-2, 2]
-	Constant bool      // its gradient is not asked for
+	Values   []float64 // repeated as needed; nil: random
+	Lo, Hi   float64   // range of random values, uniform; both 0: [-2, 2]
+	Constant bool      // without a gradient
 }
 
 // Case is a node to check, as a function of its inputs.
@@ -29,17 +29,17 @@ type Case struct {
 	Inputs []Input
 	Build  func(in []*gorgonia.Node) (*gorgonia.Node, error)
 
-	// Want computes the elements of the node, if it is given.
+	// Want computes the expected elements of the node; nil: not compared.
 	Want func(in [][]float64) []float64
 
 	Step        float64 // of the finite differences, relative to max(1, |x|); default 1e-6
-	Tolerance   float64 // of float64 gradients and values, relative to max(1, |wanted|); default 1e-6
+	Tolerance   float64 // of float64 gradients and values, relative to max(1, |expected|); default 1e-6
 	Tolerance32 float64 // of float32 against float64, relative to the largest element of a tensor; default 2e-5
-	Floor32     float64 // the largest element of a tensor counts as this at least, for Tolerance32 and for rounding
-	Samples     int     // elements of an input to vary, drawn if it has more; default 48
+	Floor32     float64 // lower bound of the largest element of a tensor, for Tolerance32 and for rounding
+	Samples     int     // number of elements of an input to vary, at random if it has more; default 48
 
-	// Machines run the case beside ours; nil: all of Gorgonia's. Gorgonia's own
-	// Reshape is wrong on its TapeMachine.
+	// Machines lists the further machines to run the case on; nil: all of Gorgonia's.
+	// Gorgonia's own Reshape is wrong on its TapeMachine.
 	Machines []Machine
 }
 
@@ -79,9 +79,9 @@ func (c Case) withDefaults() Case {
 //   - that repeated runs, one gradient at a time, one thread or five, and
 //     Gorgonia's TapeMachine all give the same bits;
 //   - that Gorgonia's LispMachine, and constants of no graph as the constant inputs,
-//     give the same bits of the value, and gradients that differ by rounding: what a
-//     node's users give is added up in another order;
-//   - that a run leaves the inputs as they were.
+//     give the same bits of the value, and gradients that differ by rounding, because
+//     they are summed in another order;
+//   - that a run does not change the inputs.
 func Check(t testing.TB, c Case) {
 	t.Helper()
 	c = c.withDefaults()
@@ -102,7 +102,7 @@ func Check(t testing.TB, c Case) {
 	}
 }
 
-// draw returns the inputs' values, all of them float32 numbers.
+// draw returns the inputs' values, all exact in float32.
 func (c Case) draw() [][]float64 {
 	values := make([][]float64, len(c.Inputs))
 	for i, in := range c.Inputs {
@@ -131,7 +131,7 @@ func count(shape []int) int {
 	return n
 }
 
-// varied lists the inputs that have a gradient.
+// varied lists the inputs with a gradient.
 func (c Case) varied() []int {
 	var v []int
 	for i, in := range c.Inputs {
@@ -142,7 +142,7 @@ func (c Case) varied() []int {
 	return v
 }
 
-// outcome is what a run computed: the node, the loss, and the gradients.
+// outcome holds the results of a run: the node, the loss, and the gradients.
 type outcome struct {
 	value     []float64
 	loss      float64
@@ -153,7 +153,7 @@ func (o outcome) tensors() [][]float64 {
 	return append([][]float64{o.value, {o.loss}}, o.gradients...)
 }
 
-// checkType runs a case in one element type in all the ways that must agree.
+// checkType compares all runs of a case in one element type.
 func checkType[T float32 | float64](t testing.TB, c Case, values [][]float64) outcome {
 	t.Helper()
 	name := fmt.Sprintf("%s in %T", c.Name, T(0))
@@ -225,8 +225,8 @@ func checkType[T float32 | float64](t testing.TB, c Case, values [][]float64) ou
 	return first
 }
 
-// checkRounded compares a run with the first one: the value has its bits, gradients
-// differ by rounding.
+// checkRounded compares a run with the first one: the value by its bits, gradients up to
+// rounding.
 func checkRounded[T float32 | float64](t testing.TB, c Case, how string, got, want outcome) {
 	t.Helper()
 	if differs(got.value, want.value) >= 0 || got.loss != want.loss {
@@ -250,7 +250,7 @@ func checkRounded[T float32 | float64](t testing.TB, c Case, how string, got, wa
 	}
 }
 
-// checkAlone asks for one gradient at a time.
+// checkAlone computes one gradient at a time.
 func (c Case) checkAlone(t testing.TB, name string, g *subject, all outcome) {
 	t.Helper()
 	for k, n := range g.gradients {
@@ -343,7 +343,7 @@ func (c Case) checkDifferences(t testing.TB, values [][]float64, gradients [][]f
 	}
 }
 
-// sample draws which of n elements of an input to vary.
+// sample draws the elements, of n, of an input to vary.
 func (c Case) sample(input, n int) []int {
 	order := rng.New(2, fmt.Sprintf("gradcheck/%s/%d", c.Name, input)).Perm(n)
 	return order[:min(n, c.Samples)]
@@ -368,7 +368,7 @@ func (c Case) compare32(t testing.TB, what string, got, want []float64) {
 	}
 }
 
-// In returns an input of a shape, drawn from [-2, 2].
+// In returns an input of a shape with random values in [-2, 2].
 func In(shape ...int) Input { return Input{Shape: shape} }
 
 // CheckAll tests each case as a subtest of its name.
@@ -379,14 +379,14 @@ func CheckAll(t *testing.T, cases []Case) {
 	}
 }
 
-// Verify is [Check] that returns what is wrong.
+// Verify is [Check] that returns the failures as an error.
 func Verify(c Case) error {
 	r := &recorder{}
 	Check(r, c)
 	return errors.Join(r.errs...)
 }
 
-// recorder is a test that keeps its errors.
+// recorder is a testing.TB that keeps its errors.
 type recorder struct {
 	testing.TB
 	errs []error

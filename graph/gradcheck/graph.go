@@ -20,7 +20,7 @@ type subject struct {
 	gradients gorgonia.Nodes
 }
 
-// form says how a case becomes a graph.
+// form selects the form of a case's graph.
 type form struct {
 	gradients bool // with nodes of the gradients
 	constants bool // constants of no graph are the constant inputs
@@ -126,7 +126,7 @@ func (product) Backward(in []graph.Array, _, dout graph.Array, din []graph.Array
 	return nil
 }
 
-// machine runs a graph on package machine.
+// runner runs a graph on package machine.
 type runner struct{ machine *machine.Machine }
 
 func newMachine(g *subject, gradients ...*gorgonia.Node) (*runner, error) {
@@ -187,9 +187,9 @@ func runTape(g *subject) (outcome, error) {
 	return o, nil
 }
 
-// runLisp runs a graph without gradient nodes: the machine leaves the gradients of
-// the inputs beside their values. It refuses matrices that nothing depends on, so
-// that it gets the graph of the loss alone.
+// runLisp runs a graph without gradient nodes: the machine stores the gradients of the
+// inputs beside their values. It refuses unused matrices, and therefore receives the graph
+// of the loss alone.
 func runLisp(c Case, g *subject) (outcome, error) {
 	m := gorgonia.NewLispMachine(g.loss.Graph().SubgraphRoots(g.loss))
 	defer m.Close()
@@ -219,7 +219,7 @@ func elementsOf(v gorgonia.Value) []float64 {
 		for it := v.Iterator(); ; {
 			i, err := it.Next()
 			if err != nil {
-				return r // the iterator reports its end as an error
+				return r // the iterator returns an error at its end
 			}
 			if v.Dtype() == tensor.Float32 {
 				r = append(r, float64(v.Float32s()[i]))

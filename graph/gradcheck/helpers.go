@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 )
 
-// Must returns a function that passes a node on, and fails the test at an error.
+// Must returns a function that returns its node, and fails the test at an error.
 func Must(t testing.TB) func(*gorgonia.Node, error) *gorgonia.Node {
 	return func(n *gorgonia.Node, err error) *gorgonia.Node {
 		t.Helper()
@@ -21,7 +21,7 @@ func Must(t testing.TB) func(*gorgonia.Node, error) *gorgonia.Node {
 	}
 }
 
-// Node adds an input with numbers between 0 and 1.
+// Node adds an input with random values between 0 and 1.
 func Node(g *gorgonia.ExprGraph, dt tensor.Dtype, name string, shape ...int) *gorgonia.Node {
 	v := tensor.New(tensor.Of(dt), tensor.WithShape(shape...))
 	for i := range v.DataSize() {

@@ -11,11 +11,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// ConvOptions describe a convolution or its transpose.
+// ConvOptions holds the options of a convolution or its transpose.
 type ConvOptions struct {
 	Stride     int // 0 means 1
 	Activation graph.Activation
-	Valid      bool // no padding in place of SAME
+	Valid      bool // no padding; otherwise SAME
 }
 
 // Conv returns activation(x * w + bias), the cross-correlation of images x
@@ -136,8 +136,8 @@ func convTransposeShape(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, err
 	return s, nil
 }
 
-// setPadding computes the zeros before a big image that a SAME convolution of
-// given stride makes small.
+// setPadding computes the zeros before the big image of a SAME convolution with a given
+// stride.
 func setPadding(s *kernel.ConvShape, bigH, bigW, smallH, smallW int) error {
 	pad := func(big, small int) int { return max((small-1)*s.Stride+s.Kernel-big, 0) / 2 }
 	s.Pad = pad(bigH, smallH)

@@ -6,8 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// The layers in float64, by plain loops: what the float32 kernels are checked
-// against.
+// The layers in float64, by plain loops: the reference of the float32 kernels.
 
 type plainConv struct {
 	kernel.ConvShape
@@ -15,9 +14,9 @@ type plainConv struct {
 	g []float64
 }
 
-// visit calls f for every product of the convolution that takes a big image
-// [batch, bigH, bigW, bigC] to a small one [batch, smallH, smallW, smallC] with
-// filters [k, k, bigC, smallC], giving the indices of the three factors.
+// visit calls f with the indices of the three factors of every product of the convolution
+// from a big image [batch, bigH, bigW, bigC] to a small one [batch, smallH, smallW,
+// smallC] with filters [k, k, bigC, smallC].
 func visit(s kernel.ConvShape, bigH, bigW, bigC, smallH, smallW, smallC int, f func(big, w, small int)) {
 	for b := range s.Batch {
 		for y := range smallH {

@@ -1,4 +1,4 @@
-// Package layer has the operations of network layers, as functions of their parameters:
+// Package layer provides the operations of network layers as functions of their parameters:
 // convolutions, dense layers, normalisations. Package nn adds the parameters.
 package layer
 
@@ -15,7 +15,7 @@ import (
 )
 
 // Dense returns activation(x w + bias) for x [rows, in], w [in, out] and
-// bias [out], as [rows, out].
+// bias [out], as [rows, out]. It is differentiable in all three.
 func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("dense: %w", err)
@@ -43,7 +43,7 @@ func denseFunc[T graph.Float](rows, in, out int, a graph.Activation) (graph.Func
 	return graph.NewFunc[T](b), nil
 }
 
-// DenseBody returns what computes [Dense] for x of shape [rows, in]: vectorised for
+// DenseBody returns the [graph.Body] of [Dense] for x of shape [rows, in]: vectorised for
 // float32, by plain loops for float64. Operations that multiply matrices use it.
 func DenseBody[T graph.Float](rows, in, out int, a graph.Activation) (graph.Body[T], error) {
 	var b any = &plainDense{rows: rows, in: in, out: out, a: a}
@@ -139,7 +139,7 @@ func throughActivation(scratch *[]float64, a graph.Activation, dout, out []float
 	return *scratch
 }
 
-// addRows sets sum, if it is wanted, to the sum of the rows of g.
+// addRows sets sum, unless it is nil, to the sum of the rows of g.
 func addRows(sum, g []float64) {
 	if sum == nil {
 		return

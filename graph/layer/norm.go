@@ -11,15 +11,15 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// NormOptions describe a normalisation.
+// NormOptions holds the options of a normalisation.
 type NormOptions struct {
 	Epsilon float64 // added to variances
 	ReLU    bool    // the result is max(y, 0)
 }
 
-// BatchMoments returns the means and variances of the channels of x, [batch, ..., channels], as
-// [parts, 2, channels]: those of each of so many equal parts of the batch. Variances divide by the
-// number of elements, one of them being 0. It has no gradient of its own; see [BatchNorm].
+// BatchMoments returns the means and variances of the channels of x, [batch, ..., channels], for
+// each of parts equal parts of the batch, as [parts, 2, channels]. Variances divide by the number
+// of elements; that of a single element is 0. It has no gradient of its own; see [BatchNorm].
 func BatchMoments(x *gorgonia.Node, parts int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "batch moments",
@@ -51,8 +51,8 @@ func checkParts(x tensor.Shape, parts int) error {
 }
 
 // BatchNorm returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta channel by channel, for x
-// [batch, ..., channels] and moments of the parts of the batch, which must be the [BatchMoments] of x:
-// the gradient of x goes through them too. gamma and beta, [channels], may both be nil: 1 and 0.
+// [batch, ..., channels] and moments that must be the [BatchMoments] of x: the gradient of x includes
+// that through the moments. gamma and beta, [channels], may both be nil: 1 and 0.
 //
 // Source: Ioffe and Szegedy 2015, algorithm 1.
 func BatchNorm(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
@@ -65,9 +65,8 @@ func BatchNorm(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia
 	})
 }
 
-// Standardise returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta as [BatchNorm] does, but
-// with moments [1, 2, channels] that are given, such as running means: the gradient of x does not go
-// through them.
+// Standardise is [BatchNorm] with fixed moments [1, 2, channels], such as running means: no gradient
+// flows through the moments.
 func Standardise(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
 	return normalised("standardise", 0, x, moments, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
 		c := x[x.Dims()-1]
@@ -86,8 +85,8 @@ func momentsShape(moments *gorgonia.Node) tensor.Shape {
 }
 
 // GroupNorm returns y = (x - mean)/sqrt(variance + epsilon) * gamma + beta for x [batch, ..., channels],
-// where mean and variance are those of all elements of a row of the batch in one of groups equal
-// groups of neighbouring channels. With one group it is layer normalisation, with as many groups as
+// where mean and variance are those of one image's elements in a group of neighbouring channels; groups is
+// the number of equal groups. With one group it is layer normalisation, with as many groups as
 // channels instance normalisation. gamma and beta, [channels], may both be nil: 1 and 0.
 //
 // Source: Wu and He 2018, equations 1, 2, 6 and 7; Ba et al. 2016; Ulyanov et al. 2016.
@@ -104,8 +103,8 @@ func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgo
 	})
 }
 
-// normalised adds a normalisation of so many groups of channels, 0 where groups have no part. Its inputs are x, the moments and gamma
-// and beta, as far as they are not nil.
+// normalised adds a normalisation; groups is the number of groups of channels, 0 for those without groups.
+// Its inputs are x and those of moments, gamma and beta that are not nil.
 func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node, o NormOptions, describe func(x tensor.Shape) (normShape, error)) (*gorgonia.Node, error) {
 	if (gamma == nil) != (beta == nil) {
 		return nil, fmt.Errorf("%s: %w", name, graph.Wanted("gamma and beta", "one of them"))
@@ -162,7 +161,7 @@ func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node,
 	}, in...)
 }
 
-// normShape describes a normalisation: sets of rows of channels that share their moments.
+// normShape holds the sizes of a normalisation: sets of rows of channels with shared moments.
 type normShape struct {
 	sets, rows, channels int
 	groups               int  // of channels, 0: each channel has its own moments, which are an input

@@ -9,11 +9,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// normPiece is how many elements about one piece of work has.
+// normPiece is the approximate number of elements of a piece of work.
 const normPiece = 1 << 15
 
-// pieces divides sets of rows of channels into pieces of work: rows [from, to) of a set and channels
-// [first, last). They do not depend on the number of threads.
+// piece is a piece of work: rows [from, to) of a set and channels [first, last). Pieces do not depend
+// on the number of threads.
 type piece struct{ set, from, to, first, last int }
 
 func piecesOf(sets, rows, channels int) (list []piece) {
@@ -127,8 +127,8 @@ func (p *partials[T]) total(sum, product []float64, channels int) {
 	}
 }
 
-// batchMoments are means and variances. They are computed in differences from the first
-// row of each set, so that equal elements have a variance of exactly 0.
+// batchMoments is the operation of [BatchMoments]. It sums differences from the first row of
+// each set, so that equal elements have a variance of exactly 0.
 type batchMoments[T graph.Float] struct {
 	sets, rows, channels int
 	x                    []T

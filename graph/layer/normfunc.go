@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// norm computes a normalisation. Where each set has its own moments it goes through all of a set
-// while that is in the cache; where moments are an input it goes through pieces of the sets.
+// norm computes a normalisation: set by set, while a set is in the cache, if each set has its own
+// moments; piece by piece if moments are an input.
 type norm[T graph.Float] struct {
 	normShape
 	floor    T
@@ -77,7 +77,7 @@ func (f *norm[T]) Forward(in [][]T, out []T) {
 	parallel.For(len(f.partials.pieces), f.mapItem)
 }
 
-// line sets the factor and offset with which y is made of x - mean.
+// line sets the factor and offset of y as a function of x - mean.
 func (f *norm[T]) line(at int) {
 	scale, offset := f.scale[at:at+f.channels], f.offset[at:at+f.channels]
 	copy(scale, f.inverse[at:])
@@ -97,7 +97,7 @@ func (f *norm[T]) mapPiece(_, i int) {
 	channelMap(f.y[at:], f.x[at:], f.mean[v:v+p.last-p.first], f.scale[v:], f.offset[v:], p.to-p.from, f.channels, f.floor)
 }
 
-// places returns where a piece begins in x, and where its channels begin in vectors of channels.
+// places returns the offsets of a piece in x and of its channels in vectors of channels.
 func (f *norm[T]) places(p piece) (x, vector int) {
 	return (p.set*f.rows+p.from)*f.channels + p.first, p.set*f.channels + p.first
 }
@@ -152,7 +152,7 @@ func (f *norm[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	f.parameters(gamma, beta)
 }
 
-// gradientOf returns the gradient of y before ReLU, from a piece's place on.
+// gradientOf returns the gradient of y before ReLU, from offset at on.
 func (f *norm[T]) gradientOf(at int) []T {
 	if f.relu {
 		return f.masked[at:]
@@ -160,7 +160,7 @@ func (f *norm[T]) gradientOf(at int) []T {
 	return f.dy[at:]
 }
 
-// sumPiece adds up what all gradients of a piece's channels depend on.
+// sumPiece adds up the sums on which the gradients of a piece's channels depend.
 func (f *norm[T]) sumPiece(_, i int) {
 	p := f.partials.pieces[i]
 	at, v := f.places(p)
@@ -177,7 +177,7 @@ func (f *norm[T]) sumPiece(_, i int) {
 	channelSums(sum, product, f.gradientOf(at), f.x[at:], f.mean[v:v+n], rows, f.channels)
 }
 
-// slopes sets the factors and offsets with which dx is made of dy and x - mean: with g = gamma dy
+// slopes sets the factors and offsets of dx as a function of dy and x - mean: with g = gamma dy
 // and h = (x - mean)/sqrt(variance + epsilon), dx is (g - mean(g) - h mean(g h))/sqrt(variance + epsilon).
 func (f *norm[T]) slopes(set int) {
 	at, c := set*f.channels, f.channels
@@ -230,7 +230,7 @@ func (f *norm[T]) backwardSet(_, set int) {
 	}
 }
 
-// parameters computes the gradients of gamma and beta, as far as they are wanted.
+// parameters computes the gradients of gamma and beta that are not nil.
 func (f *norm[T]) parameters(gamma, beta []T) {
 	for c := range gamma {
 		total := 0.0

@@ -2,14 +2,13 @@ package logic
 
 import "github.com/unravel-ml/unravel/factor"
 
-// Sentence is a formula without free variables, and the operations by which it
-// becomes a quantity. The zero values of the operations are those of the paper's
-// table 1.
+// Sentence is a formula without free variables, and the quantale that converts it to a
+// quantity. The zero values of the operations are those of the paper's table 1.
 type Sentence struct {
 	Quantale
 	Body Formula
 
-	text string // what was parsed, to find lines and columns; empty if it was built
+	text string // the parsed text, for lines and columns in errors; empty if built by functions
 }
 
 // Formula is a part of a sentence that is true or false. The functions of this
@@ -20,7 +19,7 @@ type Formula interface {
 	formula()
 }
 
-// Term is a part of a sentence that stands for a row, a number or a vector: a
+// Term is a part of a sentence that denotes a row, a number or a vector: a
 // [Variable], a [Number], a [Vector], a [Level], or what [Codes], [SubCode],
 // [CodeColumns], [Factors], [Factor], [FactorColumns], [Plus], [Minus] and [Times]
 // return.
@@ -29,8 +28,8 @@ type Term interface {
 	term()
 }
 
-// place is where a part stood in the text: the offset of its first byte plus one,
-// 0 if it was built.
+// place is the position of a part in the text: the offset of its first byte plus one,
+// 0 if built by functions.
 type place int
 
 func (p place) position() int { return int(p) }
@@ -72,7 +71,7 @@ func (*negation) formula()   {}
 func (*scaled) formula()     {}
 func (*quantified) formula() {}
 
-// kind tells binary connectives apart.
+// kind is the kind of a binary connective.
 type kind uint8
 
 const (
@@ -128,7 +127,7 @@ func Not(a Formula) Formula { return &negation{a: a} }
 func Scale(weight float64, a Formula) Formula { return &scaled{weight: weight, a: a} }
 
 // ForAll says that the body is true for all elements of a domain. If the body is an
-// implication from a crisp formula, that restricts the domain.
+// implication from a crisp formula, the crisp formula restricts the domain.
 func ForAll(a factor.Aggregate, d Domain, body Formula) Formula {
 	return &quantified{universal: true, aggregate: a, domain: d, body: body}
 }
@@ -137,8 +136,8 @@ func ForAll(a factor.Aggregate, d Domain, body Formula) Formula {
 // conjunction with crisp formulas, they restrict the domain.
 func Exists(d Domain, body Formula) Formula { return &quantified{domain: d, body: body} }
 
-// Domain is what the variables of a quantifier run over: [Rows], [Values],
-// [Members] or [Points].
+// Domain is the domain of a quantifier's variables: [Rows], [Values], [Members] or
+// [Points].
 type Domain struct {
 	names   []string
 	set     set
@@ -157,23 +156,23 @@ const (
 	pointSet
 )
 
-// Rows is the domain of one or more variables that stand for rows of the batch:
+// Rows is the domain of one or more variables for rows of the batch:
 // `i, j`.
 func Rows(names ...string) Domain { return Domain{names: names} }
 
-// Values is the domain of variables that stand for the values of a factor that
-// some row has: `v in y.shape`.
+// Values is the domain of variables for the values of a factor that occur in the
+// batch: `v in y.shape`.
 func Values(factor string, names ...string) Domain {
 	return Domain{names: names, set: valueSet, factor: factor}
 }
 
-// Members is the domain of a variable that stands for constants: `c in {0, 0.5, 1}`.
+// Members is the domain of a variable for constants: `c in {0, 0.5, 1}`.
 // They are of one kind: numbers, or vectors of one width.
 func Members(name string, constants ...Term) Domain {
 	return Domain{names: []string{name}, set: memberSet, members: constants}
 }
 
-// Points is the domain of a variable that stands for the points of R^k: `c in z`,
+// Points is the domain of a variable for the points of R^k: `c in z`,
 // of the codes, or `c in z.shape`, of a sub-code.
 func Points(name, block string) Domain {
 	return Domain{names: []string{name}, set: pointSet, space: &access{codes: true, name: block}}

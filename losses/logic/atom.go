@@ -11,8 +11,8 @@ type atom struct {
 	codes       bool // it depends on the codes
 }
 
-// split is a coordinate of a difference: a constant, and parts that are the same for
-// all tuples at hand (slow) or differ (fast).
+// split is a coordinate of a difference: a constant, and parts that are constant over
+// the current tuples (slow) or vary (fast).
 type split struct {
 	offset     float64
 	slow, fast []part

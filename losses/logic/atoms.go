@@ -11,7 +11,7 @@ func suggest(name string, known []string) string { return registry.Suggest(name,
 
 const wantPart = "a term, such as z(i), y.shape(i) or a number, or a formula, such as (...), not, forall or exists"
 
-// atom reads what has no operator in front.
+// atom reads an expression without a leading operator.
 func (p *parser) atom() (expression, error) {
 	t := p.next()
 	at, here := t.offset, place(t.offset+1)
@@ -68,7 +68,7 @@ func (p *parser) named(t token) (expression, error) {
 	return expression{Term: a, at: t.offset}, p.expect(")", " after the variable of a row")
 }
 
-// space reads what follows y or z: nothing, a name, or columns.
+// space reads the selection after y or z: nothing, a name, or columns.
 func (p *parser) space(t token) (*access, error) {
 	a := &access{place: place(t.offset + 1), codes: t.text == "z"}
 	switch {
@@ -148,7 +148,7 @@ func (p *parser) number(want string) (float64, error) {
 	return t.value, nil
 }
 
-// quantified reads what follows forall or exists.
+// quantified reads a quantifier after its keyword, forall or exists.
 func (p *parser) quantified(t token) (Formula, error) {
 	q := &quantified{place: place(t.offset + 1), universal: t.text == "forall"}
 	var err error

@@ -8,11 +8,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 )
 
-// wantCentre says which quantifiers over the points of R^k can be computed.
+// wantCentre describes the supported quantifiers over the points of R^k, for errors.
 const wantCentre = "want exists c in z.name: forall i: ... -> z.name(i) =[euclidean] c, " +
 	"with the aggregate max, mean, sum or mean-square, or =[squared] with max, mean or sum"
 
-// centre is the least deviation of rows' codes from a point (Zhang and Sugiyama
+// centre is the minimal deviation of rows' codes from a point (Zhang and Sugiyama
 // 2024, definition 25 and examples 2 to 4): the radius of the smallest enclosing
 // ball, the mean distance from the geometric median, or the variance.
 type centre struct {
@@ -34,7 +34,7 @@ const (
 	centreMean
 )
 
-// optimum is what a machine knows of the last computation of a centre.
+// optimum is an evaluator's state of a centre: the result of its last computation.
 type optimum struct {
 	ball   geometry.Ball
 	median geometry.Median
@@ -95,14 +95,14 @@ func (c *compiler) centre(f *quantified) (node, error) {
 	return n, nil
 }
 
-// mentions reports whether a variable is in a formula.
+// mentions reports whether a formula contains a variable.
 func mentions(f Formula, name string) bool {
 	names := map[string]bool{}
 	variablesOf(f, names)
 	return names[name]
 }
 
-// centreOf says which problem an aggregate of distances is.
+// centreOf returns the centre problem of an aggregate of distances.
 func centreOf(a factor.Aggregate, p Premetric) (kind centreKind, square, ok bool) {
 	switch {
 	case a == factor.Max && (p == Euclidean || p == Squared):
@@ -149,7 +149,7 @@ func (f *centre) value(m *evaluator, _ int) []float64 {
 	return out
 }
 
-// gather lists the rows that the quantifier runs over, and their codes.
+// gather lists the rows of the quantifier's domain, and their codes.
 func (f *centre) gather(m *evaluator, o *optimum) {
 	o.rows, o.points = o.rows[:0], o.points[:0]
 	for _, t := range f.tests {
@@ -179,8 +179,8 @@ func (o *optimum) variance(width int) float64 {
 	return sum / float64(len(o.rows))
 }
 
-// meanOf returns the mean of points, row by row, in the memory of mean. Differences from the first
-// point make that of equal points exact.
+// meanOf returns the mean of points, row by row, in the memory of mean. It averages differences from the
+// first point, so that the mean of equal points is exact.
 func meanOf(mean, points []float64, width int) []float64 {
 	mean = append(mean[:0], points[:width]...)
 	n := float64(len(points) / width)
@@ -194,7 +194,7 @@ func meanOf(mean, points []float64, width int) []float64 {
 	return mean
 }
 
-// gradient is that of the distances from the centre found, by the envelope theorem.
+// gradient adds the gradient of the distances from the optimal centre (envelope theorem).
 func (f *centre) gradient(m *evaluator, _ int, g []float64) {
 	o := &m.optima[f.state]
 	n := float64(len(o.rows))

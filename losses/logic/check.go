@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// Schema says what a sentence can be about: the columns of a batch's codes and its
-// factors.
+// Schema describes a batch: the columns of its codes and factors, with the names that a
+// sentence can use.
 type Schema struct {
 	Codes    int                 // columns of the codes z
 	SubCodes map[string][]int    // z.name(i) are these columns of z(i)
 	Factors  []string            // names of the columns of the factors y
-	Levels   map[string][]string // names of a factor's levels, if they have names
+	Levels   map[string][]string // names of a factor's levels, if any
 }
 
-// check says what is wrong with a schema.
+// check returns an error if the schema is inconsistent.
 func (s Schema) check() error {
 	if s.Codes < 1 {
 		return fmt.Errorf("codes of %d columns, want at least one", s.Codes)
@@ -70,11 +70,11 @@ type compiler struct {
 	schema   Schema
 	scope    []*binding
 	program  *program
-	lane     int // the variable that runs fastest in the quantifier at hand, -1 if its body has quantifiers
-	width    int // how many tuples the quantifier at hand takes at once
+	lane     int // the innermost variable of the current quantifier, -1 if its body has quantifiers
+	width    int // number of tuples that the current quantifier computes at once
 }
 
-// fail is the error of a part of the sentence.
+// fail returns the error of a part of the sentence.
 func (c *compiler) fail(part any, format string, values ...any) error {
 	message := fmt.Sprintf(format, values...)
 	at := 0
@@ -136,7 +136,7 @@ func (c *compiler) factor(name string, part any) (int, error) {
 	return i, nil
 }
 
-// columnsOf lists the columns of z or y that an access is about.
+// columnsOf lists the columns of z or y that an access selects.
 func (c *compiler) columnsOf(a *access) ([]int, error) {
 	all := len(c.schema.Factors)
 	if a.codes {

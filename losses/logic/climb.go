@@ -175,7 +175,7 @@ func (p *parser) sum() (expression, error) {
 	return e, err
 }
 
-// product reads `0.5 * x`, of a term or a formula, and what binds tighter.
+// product reads `0.5 * x`, a multiple of a term or formula, and tighter operators.
 func (p *parser) product() (expression, error) {
 	t, minus := p.peek(), false
 	if p.accept("-") {
@@ -198,7 +198,7 @@ func (p *parser) product() (expression, error) {
 	return p.atom()
 }
 
-// times reads what a number multiplies.
+// times reads the operand of a number's multiplication.
 func (p *parser) times(t token, value float64) (expression, error) {
 	e, err := p.expression(levelTimes)
 	if err != nil {

@@ -2,23 +2,23 @@ package logic
 
 import "slices"
 
-// node is a part of a sentence that computes quantities: of one tuple of rows, or
-// of many that differ in the innermost variable.
+// node is a compiled part of a sentence. It computes quantities of one tuple of rows, or of
+// many that differ in the innermost variable.
 type node interface {
 	number() int
 
-	// value returns the quantities of the machine's first n tuples. They stay until
-	// the node computes again.
+	// value returns the quantities of the evaluator's first n tuples, valid until the
+	// node computes again.
 	value(m *evaluator, n int) []float64
 
-	// gradient adds to the machine's gradients of the codes, given those of the
-	// quantities of the last value, which was of the same tuples. It does not change g.
+	// gradient adds to the evaluator's gradients of the codes, given the gradients g of the
+	// quantities. The last value must be of the same tuples. It does not change g.
 	gradient(m *evaluator, n int, g []float64)
 
-	// smooth reports whether there is anything to differentiate.
+	// smooth reports whether the node has a gradient in the codes.
 	smooth() bool
 
-	// cost bounds the number of tuples that are computed.
+	// cost bounds the number of computed tuples.
 	cost(e *engine) float64
 }
 
@@ -179,8 +179,8 @@ func (c *compiler) quantifier(f *quantified) (node, error) {
 	return q, nil
 }
 
-// guard attaches tests to the last variable that they are about, and turns
-// equalities of a factor into groups.
+// guard attaches each test to the last variable that it mentions, and turns equalities
+// of a factor into groups.
 func (c *compiler) guard(q *quantifier, guards []Formula) error {
 	for _, g := range guards {
 		t, err := c.test(g)
@@ -247,7 +247,7 @@ func (c *compiler) declare(f *quantified, name string) error {
 
 func (c *compiler) unbind(n int) { c.scope = c.scope[:len(c.scope)-n] }
 
-// resolve finds out what a variable runs over.
+// resolve determines the domain of a variable.
 func (c *compiler) resolve(f *quantified, b *binding) (err error) {
 	d := f.domain
 	switch d.set {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// isCrisp reports whether a formula has no premetric: it is 0 or infinity.
+// isCrisp reports whether a formula is 0 or infinity: it has no premetric.
 func isCrisp(f Formula) bool {
 	switch f := f.(type) {
 	case *equality:
@@ -52,7 +52,7 @@ func (q *quantified) guards() (crisp []Formula, rest Formula) {
 	return crisp, kept
 }
 
-// conjuncts lists what a conjunction joins.
+// conjuncts lists the operands of a conjunction.
 func conjuncts(f Formula, list []Formula) []Formula {
 	if c, ok := f.(*connective); ok && c.kind == conjunction {
 		return conjuncts(c.b, conjuncts(c.a, list))
@@ -197,7 +197,7 @@ type side struct {
 	owner  *binding // of factors: the row, or the value
 	labels []int    // the factors
 	values []entry  // as numbers: of factors, numbers and vectors
-	number bool     // the number stands for vectors of any width
+	number bool     // the number denotes a vector of any width
 }
 
 // same compiles an equality of rows, factors or constants.
@@ -231,7 +231,7 @@ func (c *compiler) same(e *equality) (func(m *evaluator) bool, error) {
 	return nil, c.fail(e, "%s and %s cannot be compared; want two rows, two values of one factor, or a factor and a constant", textOf(e.a), textOf(e.b))
 }
 
-// sameNumbers compares numbers as float32 holds them.
+// sameNumbers compares numbers rounded to float32.
 func (c *compiler) sameNumbers(e *equality, a, b side) (func(m *evaluator) bool, error) {
 	n := max(len(a.values), len(b.values))
 	for _, s := range []*side{&a, &b} {
@@ -260,7 +260,7 @@ func sameEntries(a, b []entry, single bool) func(m *evaluator) bool {
 	}
 }
 
-// side sorts out what stands on a side of a crisp equality.
+// side classifies a side of a crisp equality.
 func (c *compiler) side(t Term, e *equality) (side, error) {
 	switch v := bare(t).(type) {
 	case nil:

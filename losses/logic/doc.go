@@ -5,13 +5,13 @@
 //
 //	forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)
 //
-// says that rows that agree in the factor shape have one sub-code, and is the mean
+// says that rows of equal shape have equal sub-codes z.shape; its quantity is the mean
 // distance of the sub-codes of such rows.
 //
 // [Parse] reads a sentence, or functions such as [ForAll] and [Equal] build it;
-// [Compile] checks it against a [Schema], and the [Quantity] is computed for
-// numbers ([Quantity.Value]) or is a differentiable node ([Quantity.Node]).
-// [Sentence.Truth] tells whether zero is the same as truth.
+// [Compile] checks it against a [Schema] and returns a [Quantity]: a function of numbers
+// ([Quantity.Value]) or a differentiable node ([Quantity.Node]). [Sentence.Truth] states
+// whether zero is equivalent to truth.
 //
 // # Grammar
 //
@@ -31,7 +31,7 @@
 //	columns    = number [ ":" number ] .
 //	constant   = number | "[" number { "," number } "]" | string .
 //
-// The body of a quantifier reaches as far as it can. Names are letters, digits and
+// The body of a quantifier extends as far as possible. Names are letters, digits and
 // underscores, or anything in double quotes after a dot: y."object hue"(i). y
 // stands for factors and z for codes: z(i) is the whole code of row i, z.shape(i)
 // the sub-code of the factor shape, z[0:2](i) are columns 0 and 1, and
@@ -40,31 +40,31 @@
 // # Variables
 //
 //	i, j                 rows of the batch
-//	v in y.shape         values of a factor that some row has
+//	v in y.shape         values of a factor that occur in the batch
 //	c in {0, 0.5, 1}     constants: numbers, vectors or names of levels
 //	c in z.shape         points of R^k, in one form, below
 //
-// A row takes part if all factors are known that the body of the quantifier asks of
-// it: with y.shape(i) in the body, i runs over the rows whose shape is known.
+// A row variable ranges over the rows whose factors in the body of the quantifier are known:
+// with y.shape(i) in the body, i ranges over the rows of known shape.
 //
 // # Equality
 //
-// a =[premetric] b is a distance of numbers or vectors of one width; a number stands
-// beside a vector for the vector that has it in every column.
+// a =[premetric] b is a distance of numbers or vectors of one width; a number beside a
+// vector denotes the vector with that number in every column.
 //
 //	euclidean    sqrt(sum_k (a_k - b_k)^2)
 //	squared      sum_k (a_k - b_k)^2
 //	absolute     sum_k |a_k - b_k|
-//	discrete     how many columns differ; without a gradient
+//	discrete     number of columns that differ; without a gradient
 //	circular P   sum_k min(t, P - t), t = |a_k - b_k| mod P; P is 1 if it is not given
 //
 // A plain a = b, and a != b, are crisp: true or false, 0 or infinity, without a
 // gradient. They compare rows, values of factors (levels with levels, by their
-// labels; a value with a number, as float32), and constants, but not codes. What is
-// crisp may stand where it cannot make the sentence infinite:
+// labels; a value with a number, as float32), and constants, but not codes. A crisp
+// formula is allowed where it cannot make the sentence infinite:
 //
 //   - forall i, j: crisp -> ... restricts the domain of the quantifier, and so does
-//     exists i: crisp and ...: the aggregate is over the tuples that are left.
+//     exists i: crisp and ...: the aggregate is over the remaining tuples.
 //     forall over nothing is 0, exists over nothing is infinite;
 //   - crisp -> a elsewhere is a where the crisp formula is true, else 0;
 //   - crisp or a, which is 0 or a.
@@ -111,12 +111,11 @@
 //
 // # Cost
 //
-// Equalities of a factor that restrict a quantifier become groups of rows, over
-// which the variables run. Parts of a sentence that are named losses (variance,
-// diameter, mpd, radius, mad of the values of a factor, contraction, and weighted
-// sums of them) are computed by the operations of these; distances of pairs of
-// groups by the same kernels. They are those of the rows as they are, the plain form, whatever the
-// default of a loss of that name in a config: a sentence means what it says. All else costs a few nanoseconds for every tuple of
-// rows and column; memory is linear in the rows. A sentence of more than 1e9
-// tuples is refused.
+// Equalities of a factor that restrict a quantifier become groups of rows. Parts of a
+// sentence that are named losses (variance, diameter, mpd, radius, mad of the values of a
+// factor, contraction, and weighted sums of them) are computed by the operations of these
+// losses, and distances of pairs within groups by the same kernels. They use the plain
+// estimator, the rows themselves, whatever the default of the named loss in a config. Any
+// other part costs a few nanoseconds for every tuple of rows and every column; memory is
+// linear in the rows. A sentence of more than 1e9 tuples is an error.
 package logic

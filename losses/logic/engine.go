@@ -32,14 +32,14 @@ type engine struct {
 	pieces  []*evaluator // for parts of the work, in order
 }
 
-// machine is the state of a computation: what variables stand for, and the
-// quantities of every node. The nodes do not change.
+// evaluator is the state of a computation: the values of the variables, and the
+// quantities of every node. Nodes are immutable.
 type evaluator struct {
 	engine     *engine
 	data       *data
 	piece      bool
 	index      []int32 // by variable: a row, a level or a member
-	rows       []int32 // of the innermost variable, for every tuple at hand
+	rows       []int32 // of the innermost variable, for every current tuple
 	values     [][]float64
 	gradients  [][]float64
 	seconds    [][]float64 // like gradients, of binary operations' second operands
@@ -50,7 +50,7 @@ type evaluator struct {
 	codes      [][]float64 // gradients by column of the codes; nil before the first use
 }
 
-// enter makes the variables stand for tuple t.
+// enter sets the variables to tuple t.
 func (m *evaluator) enter(lane, t int) {
 	if lane >= 0 {
 		m.index[lane] = m.rows[t]
@@ -85,7 +85,7 @@ func newEngine(p *program, rows int) (*engine, error) {
 	for i := range d.ascending {
 		d.ascending[i] = int32(i)
 	}
-	for k := range d.lists { // as many rows as there can be, for a first look at the cost
+	for k := range d.lists { // at most this many rows, for a first bound of the cost
 		d.lists[k].largest = 1
 		if p.indexes[k].by < 0 {
 			d.lists[k].rows = d.ascending[:rows]
@@ -101,7 +101,7 @@ func newEngine(p *program, rows int) (*engine, error) {
 	return e, nil
 }
 
-// affordable checks how many tuples the sentence runs over.
+// affordable checks the number of tuples of the sentence.
 func (e *engine) affordable() error {
 	if cost := e.program.root.cost(e); cost > maxEvaluations {
 		return fmt.Errorf("the sentence runs over %.2g tuples of %d rows, want at most %g: use fewer variables, a smaller batch, or guards that split the rows into groups",
@@ -127,7 +127,7 @@ func (e *engine) newMachine() *evaluator {
 	return m
 }
 
-// wantGradients makes and clears the machine's gradients of the codes.
+// wantGradients makes and clears the evaluator's gradients of the codes.
 func (m *evaluator) wantGradients() {
 	if m.codes == nil {
 		backing := make([]float64, m.data.codes*m.data.rows)
@@ -162,7 +162,7 @@ func (e *engine) group(known bool) {
 	}
 }
 
-// number gives every label of a factor a number, in ascending order.
+// number numbers the labels of a factor in ascending order.
 func (d *data) number(f int, labels, values, levelLabels, levelValues []float64) {
 	order, levels := d.order[:0], d.levels[f]
 	for i, l := range labels {

@@ -2,15 +2,15 @@ package logic
 
 import "github.com/unravel-ml/unravel/internal/parallel"
 
-// pieces is into how many parts the work of a quantifier is cut at most. What each
-// part is does not depend on the number of threads, and results are joined in order.
+// pieces bounds the number of parts of a quantifier's work. The parts do not depend on the
+// number of threads, and their results are joined in order.
 const pieces = 16
 
-// pieceSize is about how many tuples are worth a part.
+// pieceSize is the approximate number of tuples of a part.
 const pieceSize = 1 << 14
 
-// parts is into how many parts to cut the work of a quantifier whose first variable
-// has n candidates.
+// parts returns the number of parts of a quantifier's work if its first variable has n
+// candidates.
 func (q *quantifier) parts(m *evaluator, n int) int {
 	if m.piece || q.binders[0].set != rowSet || n < 2 {
 		return 1
@@ -22,7 +22,7 @@ func (q *quantifier) parts(m *evaluator, n int) int {
 	return int(min(max(work/pieceSize, 1), pieces, float64(n)))
 }
 
-// fork computes parts on machines of their own.
+// fork computes each part on an evaluator of its own.
 func (q *quantifier) fork(m *evaluator, n int) {
 	e, s := m.engine, &m.states[q.state]
 	for len(e.pieces) < n {

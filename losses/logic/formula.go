@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Formula returns the sentence in the symbols of logic: what it says, without
-// premetrics, aggregates and multiples.
+// Formula returns the sentence in the symbols of logic, without premetrics, aggregates
+// and multiples.
 func (s Sentence) Formula() string {
 	w := logician{}
 	w.formula(s.Body, levelImplies)
 	return w.String()
 }
 
-// Quantity returns the sentence as the number that it becomes.
+// Quantity returns the formula of the sentence's quantity.
 func (s Sentence) Quantity() string {
 	w := measure{Quantale: s.Quantale}
 	return w.formula(s.Body)
@@ -71,7 +71,7 @@ func mathTerm(t Term) string {
 	return strings.NewReplacer(" - ", " − ", "-", "−", " * ", "·").Replace(textOf(t))
 }
 
-// variables writes what a quantifier runs over.
+// variables writes the variables of a quantifier and their domain.
 func variables(d Domain) string {
 	w := writer{}
 	w.add(strings.Join(d.names, ", "))

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Holds reports whether the sentence is true of a batch, as [Quantity.Value] has it:
-// whether it follows from the equality of numbers, without tolerance, by the rules
-// of logic. It tries all tuples of rows one by one, and is meant for tests.
+// Holds reports whether the sentence is true of a batch (arguments as in [Quantity.Value]):
+// by the rules of logic, from exact equality of numbers. It tries all tuples of rows one by
+// one, and is meant for tests.
 func (q *Quantity) Holds(z, y, labels [][]float64) (bool, error) {
 	if err := q.checkBatch(z, y, labels); err != nil {
 		return false, err
@@ -17,7 +17,7 @@ func (q *Quantity) Holds(z, y, labels [][]float64) (bool, error) {
 	return w.holds(q.sentence.Body), nil
 }
 
-// world is a batch, and what the variables stand for in it.
+// world is a batch with an assignment of the variables.
 type world struct {
 	schema Schema
 	z, y   [][]float64
@@ -25,7 +25,7 @@ type world struct {
 	bound  map[string]thing
 }
 
-// thing is what a term stands for.
+// thing is the value of a term.
 type thing struct {
 	row     int // of a variable for rows; -1 for all else
 	factors []int
@@ -57,7 +57,7 @@ func (w *world) holds(f Formula) bool {
 	panic(fmt.Sprintf("logic: %T is not a formula", f))
 }
 
-// quantified tries everything that the variables can stand for.
+// quantified tries all assignments of the variables.
 func (w *world) quantified(f *quantified, names []string) bool {
 	if len(names) == 0 {
 		return w.holds(f.body)
@@ -97,7 +97,7 @@ func (w *world) things(f *quantified, name string) []thing {
 			all = append(all, w.term(m))
 		}
 	case pointSet:
-		// If a formula that Compile takes holds of a point, it does of a row's, or of any.
+		// If a formula that Compile accepts holds for a point, it holds for that of a row, or for any.
 		columns := w.columns(d.space)
 		all = append(all, thing{row: -1, vector: make([]float64, len(columns))})
 		for _, z := range w.z {
@@ -107,7 +107,7 @@ func (w *world) things(f *quantified, name string) []thing {
 	return all
 }
 
-// known reports whether the factors of a row that a formula is about are known.
+// known reports whether the factors of a row in a formula are known.
 func (w *world) known(f Formula, name string, row int) bool {
 	all := true
 	terms(f, func(t Term) {
@@ -186,7 +186,7 @@ func (w *world) term(t Term) thing {
 	panic(fmt.Sprintf("logic: %T is not a term", t))
 }
 
-// combine adds multiples of two terms.
+// combine returns wa a + wb b.
 func combine(a, b thing, wa, wb float64) thing {
 	r := thing{row: -1, number: a.number && b.number, vector: make([]float64, max(len(a.vector), len(b.vector)))}
 	for i := range r.vector {

@@ -2,7 +2,7 @@ package logic
 
 import "github.com/unravel-ml/unravel/factor"
 
-// lanes computes many tuples at once, which differ in the last variable.
+// lanes computes many tuples at once that differ in the last variable.
 func (q *quantifier) lanes(m *evaluator, s *state, b *binder, candidates []int32) {
 	for len(candidates) > 0 {
 		rows := candidates[:min(chunk, len(candidates))]
@@ -77,7 +77,7 @@ func (q *quantifier) bestOf(v []float64) int {
 	}
 	for t, x := range v {
 		if x != x {
-			return t // what is not a number must show
+			return t // a NaN must reach the result
 		}
 	}
 	return best

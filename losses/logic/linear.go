@@ -2,11 +2,11 @@ package logic
 
 import "slices"
 
-// linear is a term as numbers: a vector, every coordinate of which is a constant and
-// a weighted sum of entries of columns.
+// linear is a numeric term: a vector whose coordinates are a constant plus a weighted sum
+// of entries of columns.
 type linear struct {
 	coordinates []coordinate
-	number      bool // it stands for a vector of any width with this in every column
+	number      bool // it denotes a vector of any width with equal columns
 }
 
 type coordinate struct {
@@ -21,7 +21,7 @@ type part struct {
 	variable int
 }
 
-// linear turns a term into numbers.
+// linear compiles a numeric term.
 func (c *compiler) linear(t Term) (linear, error) {
 	switch t := t.(type) {
 	case nil:
@@ -152,7 +152,7 @@ func (l linear) at(i int) coordinate {
 	return l.coordinates[i]
 }
 
-// merge adds up parts of one entry, and leaves out those that cancel.
+// merge adds up parts of one entry, and drops parts of weight 0.
 func merge(parts []part) []part {
 	var merged []part
 	for _, p := range parts {

@@ -46,8 +46,8 @@ func variablesOf(f Formula, names map[string]bool) {
 	})
 }
 
-// mentioned lists the factors of a row that a formula is about: where one of them is
-// unknown, the row is not in the variable's domain.
+// mentioned lists the factors of a row in a formula. A row with one of them unknown is not
+// in the variable's domain.
 func (c *compiler) mentioned(f Formula, name string) ([]int, error) {
 	var known []int
 	var first error
@@ -70,8 +70,8 @@ func (c *compiler) mentioned(f Formula, name string) ([]int, error) {
 	return known, first
 }
 
-// group makes an equality of a factor of the variable with a factor of a variable
-// bound before, or with a value of the factor, the group that the variable runs over.
+// group turns an equality of the variable's factor, with a factor of an earlier variable or
+// with a value, into the group of rows of the variable. It reports whether it could.
 func (b *binder) group(c *compiler, e *equality) bool {
 	if e.not || b.set != rowSet {
 		return false
@@ -106,7 +106,7 @@ func (b *binder) group(c *compiler, e *equality) bool {
 	return false
 }
 
-// symmetric reports whether the last two variables of a quantifier can change places.
+// symmetric reports whether the last two variables of a quantifier are interchangeable.
 func symmetric(f *quantified, guards []Formula, body Formula) bool {
 	n := len(f.domain.names)
 	if n < 2 || f.domain.set != rowSet {
@@ -116,8 +116,8 @@ func symmetric(f *quantified, guards []Formula, body Formula) bool {
 	return shape(guards, body, i, j) == shape(guards, body, j, i)
 }
 
-// shape writes guards and a body with two variables renamed, such that the order in
-// which equal things, conjunctions and disjunctions stand does not matter.
+// shape writes guards and a body with two variables renamed, in a normal form of equalities,
+// conjunctions and disjunctions that does not depend on the order of operands.
 func shape(guards []Formula, body Formula, i, j string) string {
 	rename := func(v string) string {
 		switch v {

@@ -8,20 +8,20 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// Named holds operations for the parts of a sentence that are losses with a name of
-// their own; see [Quantity.NodeWith]. Package losses has them.
+// Named holds the operations of the named losses that can be parts of a sentence; see
+// [Quantity.NodeWith]. Package losses provides them.
 type Named struct {
-	// Modularity returns the aggregate, over the values of the factor b.Factor, of the
-	// deviation of the columns b.Columns of the rows that have the value, as they are: a
-	// value of one row has the deviation 0.
+	// Modularity returns the aggregate, over the values of the factor b.Factor, of the plain
+	// deviation of the columns b.Columns of the rows with the value: a value with a single
+	// row has deviation 0.
 	Modularity func(d factor.Deviation, a factor.Aggregate, b factor.Block, z, labels *gorgonia.Node) (*gorgonia.Node, error)
 
 	// Contraction returns the aggregate over all pairs of rows of max(d_Y - d_Z, 0).
 	Contraction func(c Contraction, z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
 }
 
-// Contraction says which distances a sentence compares: d_Z is the Euclidean one of
-// columns of the codes, d_Y that of factors by a premetric.
+// Contraction describes the distances that a sentence compares: d_Z is the Euclidean
+// distance of columns of the codes, d_Y the distance of factors by a premetric.
 type Contraction struct {
 	Aggregate factor.Aggregate
 	Columns   []int // of the codes
@@ -30,7 +30,7 @@ type Contraction struct {
 	Period    float64   // of Circular; 0: 1
 }
 
-// summand is a part of a sentence that is added to others: weight times a node.
+// summand is a term of a sentence that is a weighted sum: weight times a node.
 type summand struct {
 	weight float64
 	node   func(with Named, z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
@@ -49,7 +49,7 @@ func summands(s Sentence, schema Schema) []summand {
 	return all
 }
 
-// namer recognises named losses in sentences that are known to be right.
+// namer recognises named losses in sentences that have passed Compile.
 type namer struct{ compiler }
 
 func (n *namer) split(f Formula, weight float64, all *[]summand) {
@@ -85,7 +85,7 @@ func (n *namer) name(f *quantified, s *summand) {
 		n.contraction(f, p, s)
 		return
 	}
-	// The diameter of the codes of any rows that agree in a factor.
+	// The diameter of the codes of rows that agree in a factor.
 	e, ok := p.rest.(*equality)
 	if !ok || len(p.guards) != 1 || e.premetric != Euclidean {
 		return
@@ -97,9 +97,9 @@ func (n *namer) name(f *quantified, s *summand) {
 	}
 }
 
-// modularity makes a summand a named loss of the rows as they are: a sentence speaks of
-// the rows of its batch, so that i = j counts and a value of one row has deviation 0. The
-// loss of the same name in a config is by default an estimate of all the data instead.
+// modularity makes a summand a named loss with the plain estimator: a sentence is about the
+// rows of its batch, so that i = j counts and a value with a single row has deviation 0. The
+// loss of the same name in a config by default estimates the deviation in the data set.
 func (s *summand) modularity(d factor.Deviation, a factor.Aggregate, k int, columns []int) {
 	s.node = func(with Named, z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
 		return with.Modularity(d, a, factor.Block{Factor: k, Columns: columns}, z, labels)
@@ -122,7 +122,7 @@ func (n *namer) pair(f *quantified) (pair, bool) {
 }
 
 // modularity recognises the aggregate, over the values of a factor, of a deviation
-// of the codes of the rows that have the value.
+// of the codes of the rows with that value.
 func (n *namer) modularity(f *quantified, s *summand) {
 	about := slices.Index(n.schema.Factors, f.domain.factor)
 	value, body, scale := f.domain.names[0], f.body, 1.0
@@ -210,7 +210,7 @@ func (n *namer) deviation(q *quantified, value string, about int) (d factor.Devi
 	return factor.Variance, columns, 1
 }
 
-// valued returns the row i of a guard `y.factor(i) = v`, empty if it is another one.
+// valued returns the row i of a guard `y.factor(i) = v`, empty for other guards.
 func (n *namer) valued(g Formula, value string, about int) string {
 	e, ok := g.(*equality)
 	if !ok || e.not {
@@ -232,7 +232,7 @@ func (n *namer) isFactor(a *access, about int) bool {
 	return err == nil && !a.codes && len(columns) == 1 && columns[0] == about
 }
 
-// factorOf returns the factor of a guard `y.factor(i) = y.factor(j)`, -1 if it is another one.
+// factorOf returns the factor of a guard `y.factor(i) = y.factor(j)`, -1 for other guards.
 func (n *namer) factorOf(g Formula, i, j string) int {
 	e, ok := g.(*equality)
 	if !ok || e.not {
@@ -244,7 +244,7 @@ func (n *namer) factorOf(g Formula, i, j string) int {
 	return -1
 }
 
-// codes returns the columns of an equality of the codes of two rows, nil if it is another one.
+// codes returns the columns of an equality of the codes of two rows, nil for other equalities.
 func (n *namer) codes(e *equality, i, j string) []int { return n.sides(e, i, j, true) }
 
 // sides returns the columns of an equality of the same columns of two rows.

@@ -11,11 +11,10 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 )
 
-// Value returns the quantity of a batch: the codes z, the values y of its factors,
-// and labels of its factors. All have a row for each sample; y and labels a column
-// for each factor of the schema. Rows with equal labels agree in a factor; a
-// negative label says that the factor of a row is not known. y and labels can be
-// nil if the sentence does not need them; without labels, all factors are known.
+// Value returns the quantity of a batch of codes z [n, d] and of values y and labels [n, K]
+// of its factors, with the columns of the schema. Rows with equal labels agree in a factor; a
+// negative label marks an unknown factor. y and labels can be nil if the sentence does not
+// need them; without labels, all factors are known.
 func (q *Quantity) Value(z, y, labels [][]float64) (float64, error) {
 	if err := q.checkBatch(z, y, labels); err != nil {
 		return 0, err
@@ -209,14 +208,13 @@ func bounded[T float32 | float64](x float64) T {
 	return T(x)
 }
 
-// Node returns the quantity as a scalar node: of codes z [n, d], the values y of
-// factors [n, K], and labels of factors [n, K], as [Quantity.Value] has them, in
-// float32 or float64. y and labels can be nil if the sentence does not need them.
-// It is differentiable in z: where it has a kink, the gradient is that of one side, that of
-// the first of equal maxima or minima, and 0 at a distance of 0, a truncated
-// subtraction of 0, and an infinite quantity. Its least value is 0.
+// Node returns the quantity as a scalar node, of codes z [n, d], values y [n, K] and
+// labels [n, K] as in [Quantity.Value], in float32 or float64. y and labels can be nil if
+// the sentence does not need them. Its least value is 0. It is differentiable in z except at
+// kinks. There the gradient is that of one side: of the first of equal maxima or minima; it is
+// 0 at a distance of 0, a truncated subtraction of 0, and an infinite quantity.
 //
-// See losses.Logic for the same node, faster where parts of the sentence are named losses.
+// losses.Logic is the same node, faster where parts of the sentence are named losses.
 func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	if err := q.checkNodes(z, y, labels); err != nil {
 		return nil, err
@@ -224,8 +222,8 @@ func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	return q.node(z, y, labels)
 }
 
-// NodeWith is [Quantity.Node] that computes the parts of the sentence that are named
-// losses by operations of their own.
+// NodeWith is [Quantity.Node] with the operations named for the parts of the sentence that
+// are named losses.
 func (q *Quantity) NodeWith(named Named, z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	if err := q.checkNodes(z, y, labels); err != nil {
 		return nil, err

@@ -2,9 +2,8 @@ package logic
 
 import "math"
 
-// operation is a binary operation on [0, inf] with its partial derivatives. Where it
-// has a kink, they are those of one side; where they are infinite, they are taken to be those of
-// the finite part, and of infinite quantities they are 0.
+// operation is a binary operation on [0, inf] with its partial derivatives: at a kink those of
+// one side; where a derivative is infinite that of the finite part; at infinite quantities 0.
 type operation struct {
 	quick quick
 	value func(a, b float64) float64
@@ -20,7 +19,7 @@ const (
 	quickMonus
 )
 
-// steepest bounds derivatives that grow without bound.
+// steepest bounds unbounded derivatives.
 const steepest = 1e100
 
 func conjunctions(c Conjunction) operation {

@@ -8,9 +8,9 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// pairs is a quantifier over all pairs of rows of groups whose body is the distance of one term
-// of the two: `forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`. Sums of
-// squared distances follow from the mean of a group; sums of distances are numeric.Distances.
+// pairs is a quantifier over all pairs of rows within groups whose body is the distance of one
+// term at the two rows: `forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`. Sums of
+// squared distances follow from the mean of a group; numeric.Distances computes sums of distances.
 type pairs struct {
 	*quantifier
 	terms   [][]part // of a row, by coordinate
@@ -19,7 +19,7 @@ type pairs struct {
 	state   int
 }
 
-// pairs recognises such a quantifier; it returns nil if it is another one.
+// pairs compiles such a quantifier; it returns nil for others.
 func (c *compiler) pairs(q *quantifier) node {
 	a, ok := q.body.(*atom)
 	if !ok || !q.universal || !q.symmetric || len(q.binders) != 2 || !a.smooth() {
@@ -53,8 +53,8 @@ func (c *compiler) pairs(q *quantifier) node {
 	return p
 }
 
-// opposite returns the parts of a coordinate of one row if those of the other row
-// are the same with the opposite sign, and there are no others.
+// opposite returns the parts of a coordinate that belong to row i, or nil unless row j has
+// the same parts with opposite signs and there are no others.
 func opposite(s split, i, j int) []part {
 	var own, other []part
 	for _, p := range slices.Concat(s.slow, s.fast) {
@@ -78,7 +78,7 @@ func opposite(s split, i, j int) []part {
 	return own
 }
 
-// pairState is what a machine keeps for pairs.
+// pairState is an evaluator's state of pairs.
 type pairState struct {
 	single *numeric.Distances[float32]
 	double *numeric.Distances[float64]
@@ -198,7 +198,7 @@ func (f *pairs) cost(e *engine) float64 {
 	return f.quantifier.cost(e)
 }
 
-// deviate takes the mean off a group's terms, and returns the sum of their squares.
+// deviate subtracts the mean from a group's terms, and returns the sum of their squares.
 func (s *pairState) deviate(width int) float64 {
 	s.mean = meanOf(s.mean, s.x, width)
 	sum := 0.0
@@ -209,7 +209,7 @@ func (s *pairState) deviate(width int) float64 {
 	return sum
 }
 
-// distancesOf returns a machine's distances, which it makes at first use, of the points x, row by row.
+// distancesOf returns an evaluator's distances, made at first use, set to the points x, row by row.
 func distancesOf[T kernel.Float](d **numeric.Distances[T], m *evaluator, x []float64, width int) *numeric.Distances[T] {
 	if *d == nil {
 		*d = numeric.NewDistances[T](m.data.rows, width, m.piece)

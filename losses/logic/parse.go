@@ -33,7 +33,7 @@ func Parse(text string) (Sentence, error) {
 	return s, nil
 }
 
-// UnmarshalText parses a sentence, so that it can stand in settings.
+// UnmarshalText parses a sentence, for use in settings.
 func (s *Sentence) UnmarshalText(text []byte) (err error) {
 	*s, err = Parse(string(text))
 	return err
@@ -55,7 +55,7 @@ type parser struct {
 	depth  int
 }
 
-// expression is a formula or a term: which one shows when it has been read.
+// expression is a formula or a term, known after reading it.
 type expression struct {
 	Formula
 	Term
@@ -78,13 +78,13 @@ func (p *parser) found(t token, want string) error {
 	return errorAt(p.text, t.offset, "found %v, want %s", t, want)
 }
 
-// at reports whether a symbol comes next.
+// at reports whether a symbol is next.
 func (p *parser) at(text string) bool {
 	t := p.peek()
 	return t.kind == symbol && t.text == text
 }
 
-// accept reads a symbol or keyword if it comes next.
+// accept reads a symbol or keyword if it is next.
 func (p *parser) accept(text string) bool {
 	if t := p.peek(); t.text == text && (t.kind == symbol || t.kind == word && isKeyword(text)) {
 		p.i++
@@ -191,7 +191,7 @@ func (p *parser) asTerm(e expression) (Term, error) {
 	return nil, errorAt(p.text, e.at, "found a formula, want a term")
 }
 
-// deeper guards against texts that nest too deeply.
+// deeper bounds the depth of nesting.
 func (p *parser) deeper() error {
 	if p.depth++; p.depth > maxDepth {
 		return errorAt(p.text, p.peek().offset, "parts are nested too deeply")
@@ -219,7 +219,7 @@ func (p *parser) parseAggregate(universal bool) (factor.Aggregate, error) {
 	return a, p.expect("]", " after an aggregate")
 }
 
-// hint suggests a keyword if a word is near to one.
+// hint suggests the keyword closest to a word.
 func hint(name string, known []string) string {
 	for _, k := range known {
 		if s := registry.Suggest(name, []string{k}); len(name) > 1 && s != "; known: "+k {

@@ -29,7 +29,7 @@ func textOf(part any) string {
 	return w.String()
 }
 
-// writer writes parts of sentences with the parentheses that they need.
+// writer writes parts of sentences with the necessary parentheses.
 type writer struct{ strings.Builder }
 
 func (w *writer) add(parts ...string) {
@@ -38,7 +38,7 @@ func (w *writer) add(parts ...string) {
 	}
 }
 
-// enclosed writes a part, in parentheses if it binds looser than its place wants.
+// enclosed writes a part, in parentheses if it binds looser than its context requires.
 func (w *writer) enclosed(binds, wanted int, write func()) {
 	if binds < wanted {
 		w.add("(")
@@ -58,7 +58,7 @@ func (w *writer) formula(f Formula, level int) {
 	case *scaled:
 		w.enclosed(levelEqual, level, func() { w.add(number(f.weight), " * "); w.formula(f.a, levelAtom) })
 	case *quantified:
-		// Its body reaches as far as it can: it stands alone or in parentheses.
+		// The body extends as far as possible: it is alone or in parentheses.
 		w.enclosed(levelImplies, level, func() { w.quantified(f) })
 	default:
 		w.add("?")

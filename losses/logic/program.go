@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// program is a compiled sentence. All numbers that it reads are entries of columns:
+// program is a compiled sentence. All its inputs are entries of columns:
 //
 //	0 ..            codes, by row
 //	values ..       values of factors, by row
@@ -24,7 +24,7 @@ type program struct {
 	needsLabels   bool
 	leveled       []bool // factors whose rows are grouped by level
 	variables     int
-	nodes         []int // how many quantities a node holds at once
+	nodes         []int // number of quantities that a node holds at once
 	quantifiers   []*quantifier
 	centres       int
 	pairs         int
@@ -32,8 +32,8 @@ type program struct {
 	root          node
 }
 
-// indexKey describes a list of rows: those where some factors are known, by the
-// level of a factor (-1: as they come).
+// indexKey describes a list of rows: the rows where some factors are known, sorted by the
+// level of a factor (-1: in batch order).
 type indexKey struct {
 	known []int
 	by    int
@@ -81,7 +81,7 @@ func (p *program) constants(numbers []float64) int {
 	return p.members + len(p.memberColumns) - 1
 }
 
-// node numbers a new node that holds so many quantities at once.
+// node numbers a new node with room for capacity quantities.
 func (p *program) node(capacity int) base {
 	p.nodes = append(p.nodes, capacity)
 	return base{len(p.nodes) - 1}
@@ -101,10 +101,10 @@ func (p *program) index(known []int, by int) int {
 	return len(p.indexes) - 1
 }
 
-// maxEvaluations is how many tuples of rows a sentence may run over.
+// maxEvaluations bounds the number of tuples of rows of a sentence.
 const maxEvaluations = 1e9
 
-// chunk is how many tuples are computed at once.
+// chunk is the number of tuples that are computed at once.
 const chunk = 256
 
 // Quantity is a compiled sentence: a function from batches to [0, inf].
@@ -112,11 +112,11 @@ type Quantity struct {
 	sentence Sentence
 	schema   Schema
 	program  *program
-	summands []summand // in place of the program, with the operations of named losses; if there are any
+	summands []summand // replaces the program with the operations of named losses, if any
 }
 
-// Compile checks a sentence against a schema. Its error is an [*Error] that says
-// where the sentence is wrong, or says what is wrong with the schema.
+// Compile checks a sentence against a schema. Its error is an [*Error] with the wrong part of
+// the sentence, or describes the error of the schema.
 func Compile(s Sentence, schema Schema) (*Quantity, error) {
 	if err := schema.check(); err != nil {
 		return nil, fmt.Errorf("schema of a sentence: %w", err)
@@ -156,16 +156,15 @@ func (q *Quantity) name() error {
 	return nil
 }
 
-// Sentence returns what was compiled.
+// Sentence returns the compiled sentence.
 func (q *Quantity) Sentence() Sentence { return q.sentence }
 
-// NeedsValues reports whether the sentence is about values of factors.
+// NeedsValues reports whether the sentence uses values of factors.
 func (q *Quantity) NeedsValues() bool { return q.program.needsValues }
 
-// NeedsLabels reports whether the sentence is about levels of factors: which rows
-// agree in them, and which are unknown.
+// NeedsLabels reports whether the sentence uses levels of factors: which rows agree in
+// them, and which are unknown.
 func (q *Quantity) NeedsLabels() bool { return q.program.needsLabels }
 
-// Differentiable reports whether the quantity depends on the codes smoothly
-// somewhere.
+// Differentiable reports whether the quantity has a gradient in the codes.
 func (q *Quantity) Differentiable() bool { return q.program.root.smooth() }

@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// Quantale are the operations that take the place of the connectives (Zhang and
-// Sugiyama 2024, appendices B.5 to B.9).
+// Quantale holds the operations that replace the connectives (Zhang and Sugiyama 2024,
+// appendices B.5 to B.9).
 type Quantale struct {
 	And     Conjunction
 	Or      Disjunction
@@ -18,8 +18,7 @@ type Quantale struct {
 }
 
 // Premetric is a distance that is 0 exactly between equal terms (Zhang and Sugiyama
-// 2024, definition 4). Of vectors it is taken column by column and added up, but
-// for Euclidean.
+// 2024, definition 4). For vectors it is the sum over columns, except for Euclidean.
 type Premetric uint8
 
 // The premetrics.
@@ -28,7 +27,7 @@ const (
 	Euclidean                  // sqrt(sum_k (a_k - b_k)^2)
 	Squared                    // sum_k (a_k - b_k)^2
 	Absolute                   // sum_k |a_k - b_k|
-	Discrete                   // how many columns differ; its gradient is 0
+	Discrete                   // number of columns that differ; its gradient is 0
 	Circular                   // sum_k min(d, period - d), d = |a_k - b_k| mod period: points of a circle
 )
 
@@ -62,7 +61,7 @@ const (
 // elsewhere:
 type Implication uint8
 
-// The implications a -> b, each named by the conjunction that it belongs to.
+// The implications a -> b, named after their conjunctions.
 const (
 	ImpliesMonus   Implication = iota // b - a, of AndAdd
 	ImpliesMax                        // b, of AndMax; it jumps where a = b
@@ -121,8 +120,8 @@ func nameOf(kind string, names []string, i int) string {
 	return fmt.Sprintf("%s(%d)", kind, i)
 }
 
-// String returns what stands before a formula: `with and = max, or = harmonic:`,
-// and nothing for the default operations.
+// String returns the settings of a sentence, such as `with and = max, or = harmonic:`;
+// empty for the default operations.
 func (q Quantale) String() string {
 	var parts []string
 	add := func(connective, name string, i uint8) {
@@ -162,7 +161,7 @@ func (q *Quantale) set(connective, name string) error {
 	return nil
 }
 
-// check says whether the operations exist.
+// check returns an error if an operation does not exist.
 func (q Quantale) check() error {
 	if int(q.And) >= len(conjunctionNames()) || int(q.Or) >= len(disjunctionNames()) ||
 		int(q.Implies) >= len(implicationNames()) || int(q.Not) >= len(negationNames()) {

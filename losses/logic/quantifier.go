@@ -13,13 +13,13 @@ type quantifier struct {
 	aggregate factor.Aggregate
 	binders   []*binder
 	tests     []test // of the variables around
-	leaf      bool   // the body has no quantifiers: its tuples are computed many at once
-	symmetric bool   // the last two variables can change places: half of the pairs are enough
+	leaf      bool   // the body has no quantifiers: many tuples are computed at once
+	symmetric bool   // the last two variables are interchangeable: half of the pairs suffice
 	body      node
 	state     int
 }
 
-// binder is a variable of a quantifier with what it runs over.
+// binder is a variable of a quantifier with its domain.
 type binder struct {
 	*binding
 	variable  int
@@ -31,7 +31,7 @@ type binder struct {
 	tests     []test // of this variable and those before
 }
 
-// state is what a quantifier knows of its last computation.
+// state is an evaluator's state of a quantifier: the results of its last computation.
 type state struct {
 	sum   float64
 	least float64 // the best quantity: the largest of forall, the least of exists
@@ -47,7 +47,7 @@ type state struct {
 	forward bool
 }
 
-// all returns what the variable can stand for.
+// all returns the values of the variable without groups.
 func (b *binder) all(d *data) []int32 {
 	switch b.set {
 	case valueSet:
@@ -58,7 +58,7 @@ func (b *binder) all(d *data) []int32 {
 	return d.lists[b.list].rows
 }
 
-// candidates returns what the variable runs over, given the variables before it.
+// candidates returns the values of the variable, given the variables before it.
 func (b *binder) candidates(m *evaluator) []int32 {
 	if b.by < 0 {
 		return b.all(m.data)
@@ -213,7 +213,7 @@ func (b *binder) passes(m *evaluator) bool {
 	return true
 }
 
-// half leaves out the pairs whose mirror images come first.
+// half drops pairs whose mirror images come first.
 func (q *quantifier) half(m *evaluator, k int, candidates []int32) []int32 {
 	if !q.symmetric {
 		return candidates
@@ -243,7 +243,7 @@ func (q *quantifier) single(m *evaluator, s *state, b *binder) {
 	q.body.gradient(m, 1, g)
 }
 
-// weight is how many tuples a tuple stands for.
+// weight returns the number of tuples that a tuple represents.
 func (q *quantifier) weight(m *evaluator, last int32) float64 {
 	if q.symmetric && m.index[q.binders[len(q.binders)-2].variable] != last {
 		return 2
@@ -251,7 +251,7 @@ func (q *quantifier) weight(m *evaluator, last int32) float64 {
 	return 1
 }
 
-// share is the gradient of a quantity of the body.
+// share returns the gradient in a quantity of the body.
 func (q *quantifier) share(s *state, v float64) float64 {
 	if q.aggregate != factor.MeanSquare {
 		return s.g
@@ -279,7 +279,7 @@ func (q *quantifier) join(m *evaluator, s *state, v, weight float64, last int32)
 	}
 }
 
-// better reports whether a quantity is the new best one; what is not a number stays.
+// better reports whether a quantity is the new best one; a NaN stays.
 func (q *quantifier) better(v, than float64) bool {
 	if math.IsNaN(v) {
 		return !math.IsNaN(than)

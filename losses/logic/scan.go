@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Error says where a sentence is wrong, and how. Line and Column, in characters,
+// Error is an error in a sentence, with its position. Line and Column, in characters,
 // count from 1; they are 0 if the sentence was not parsed from a text.
 type Error struct {
 	Line, Column int
@@ -26,7 +26,7 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// errorAt is the error at a byte of a text.
+// errorAt returns the error at a byte of a text.
 func errorAt(text string, offset int, format string, values ...any) *Error {
 	before := text[:min(offset, len(text))]
 	line := strings.Count(before, "\n") + 1
@@ -51,7 +51,7 @@ type token struct {
 	text   string
 	value  float64
 	offset int
-	joined bool // nothing stands between it and the token before
+	joined bool // no space before it
 }
 
 func (t token) String() string {

@@ -3,7 +3,7 @@ package logic
 // Variable is the name of a variable that a quantifier binds.
 type Variable string
 
-// Number is a constant. Beside a vector it stands for the vector that has it in
+// Number is a constant. Beside a vector it denotes the vector with that number in
 // every column.
 type Number float64
 

@@ -2,8 +2,8 @@ package logic
 
 import "fmt"
 
-// Truth says how the quantity of a sentence and the truth of the sentence hang
-// together (Zhang and Sugiyama 2024, theorem 1).
+// Truth relates a quantity of 0 to the truth of the sentence (Zhang and Sugiyama 2024,
+// theorem 1).
 type Truth struct {
 	Implied    bool   // where the quantity is 0, the sentence is true
 	Equivalent bool   // and where the sentence is true, the quantity is 0
@@ -20,13 +20,12 @@ func (t Truth) String() string {
 	return "zero does not decide: " + t.Reason
 }
 
-// Truth works out what zero means. Equalities, conjunctions, disjunctions,
-// quantifiers, multiples, and implications from crisp formulas are 0 exactly where
-// they are true, in every quantale here. An implication a -> b is 0 where a >= b:
-// it may be true, with a < b, and not 0. A negation may be true and not 0 as well.
-// Where the negated part or the antecedent is of that kind itself, zero says nothing.
-// (Theorem 1 leaves this last case out: its proof, by theorem 10, takes parts that
-// are 0 exactly where they are true.)
+// Truth determines the meaning of a quantity of 0. Equalities, conjunctions, disjunctions,
+// quantifiers, multiples, and implications from crisp formulas are 0 exactly where they
+// are true, in every quantale here. An implication a -> b is 0 where a >= b: it may be
+// true, with a < b, and not 0. A negation may also be true and not 0. If the negated part
+// or the antecedent contains such a formula, zero implies nothing. (Theorem 1 omits this
+// case: its proof, by theorem 10, assumes parts that are 0 exactly where they are true.)
 func (s Sentence) Truth() Truth {
 	l := linkOf(s.Body)
 	t := Truth{Implied: l.sound == "", Equivalent: l.sound == "" && l.complete == ""}
@@ -41,8 +40,8 @@ func (s Sentence) Truth() Truth {
 	return t
 }
 
-// link says why zero does not imply truth (sound), and why truth does not imply zero
-// (complete); empty if it does.
+// link holds the reasons why zero does not imply truth (sound) and truth does not imply
+// zero (complete); empty if it does.
 type link struct{ sound, complete string }
 
 func linkOf(f Formula) link {
