@@ -89,7 +89,7 @@ func (e DeviationEstimator) Check(d factor.Deviation, a factor.Aggregate) error 
 func (e DeviationEstimator) least() int { return 1 + int(e) }
 
 // factor returns the correction of the deviation of n rows. Variance and MPD are means over
-// all ordered pairs of rows, of which a row with itself contributes 0; unbiased is the mean
+// all ordered pairs of rows, and a row with itself contributes 0; unbiased is the mean
 // over the pairs of different rows.
 func (e DeviationEstimator) factor(n int) float64 {
 	if e == Plain {

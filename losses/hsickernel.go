@@ -36,7 +36,7 @@ func (k Kernel) check(width int) error {
 type hsicSide[T graph.Float] struct {
 	Kernel
 	width  int
-	points *kernel.Points[T] // the rows that take part
+	points *kernel.Points[T] // the chosen rows
 	slope  *kernel.Points[T] // sum_j w_ij (x_i - x_j)
 	sums   []float64         // of the similarities of a row
 
