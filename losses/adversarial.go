@@ -3,6 +3,7 @@ package losses
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -104,6 +105,11 @@ type Discriminator struct {
 	Renew  bool    `yaml:"renew" doc:"recompute the codes it learns from with the updated parameters"`
 
 	SecondBatch bool `yaml:"second_batch" doc:"permute the codes of a second, independent batch (Kim and Mnih 2018, algorithm 2), not those of the step (disentanglement_lib)"`
+}
+
+// NewDiscriminator returns the settings of FactorVAE (Kim and Mnih 2018): six hidden layers of 1000, and a softmax.
+func NewDiscriminator() *Discriminator {
+	return &Discriminator{Hidden: slices.Repeat([]int{1000}, 6), Logits: 2, LR: 1e-4, Beta1: 0.5, Beta2: 0.9}
 }
 
 // Validate checks the settings.

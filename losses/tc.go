@@ -100,7 +100,7 @@ type TCLoss struct {
 // NewTC returns the default settings; the discriminator's are those of FactorVAE.
 func NewTC() *TCLoss {
 	return &TCLoss{Weight: 1, Estimator: "minibatch",
-		Discriminator: &Discriminator{Hidden: slices.Repeat([]int{1000}, 6), Logits: 2, LR: 1e-4, Beta1: 0.5, Beta2: 0.9}}
+		Discriminator: NewDiscriminator()}
 }
 
 // Validate checks the settings.

@@ -1,5 +1,5 @@
 // Command ownparts is unravel with parts of its own, one file each: a loss, an encoder, a latent space,
-// a model, a metric, a data set, a supervision and an augmentation. It has every command of unravel:
+// a model, a metric, a data set, a supervision, an augmentation, an optimiser, a schedule and a source of a table. It has every command of unravel:
 //
 //	ownparts list losses
 //	ownparts train denoising.yaml
@@ -19,6 +19,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/latent"
 	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/tables"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 func main() {
@@ -47,5 +49,11 @@ func register() error {
 			New: func() datasets.Supervision { return &neighbours{Count: 10} }}),
 		augment.Register(registry.Entry[augment.Op]{Name: "invert", Doc: "black becomes white and white black",
 			New: func() augment.Op { return &invert{augment.Chance{Probability: 0.5}} }}),
+		engine.RegisterOptimizer(registry.Entry[engine.OptimizerSettings]{Name: "momentum", Doc: "gradient descent with momentum",
+			Source: "Polyak 1964", New: func() engine.OptimizerSettings { return &momentum{LR: 1e-3, Decay: 0.9} }}),
+		engine.RegisterSchedule(registry.Entry[engine.Schedule]{Name: "halving", Doc: "the learning rate halves every so many epochs",
+			New: func() engine.Schedule { return &halving{Epochs: 10} }}),
+		tables.RegisterSource(registry.Entry[tables.Source]{Name: "noisy", Doc: "two factors with noise",
+			New: func() tables.Source { return &noisy{Sigma: 0.1} }}),
 	)
 }

@@ -18,11 +18,13 @@ import (
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/latent"
 	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/train/engine"
 )
 
 // own lists the kinds and names of this program's parts, as `list` has them.
 var own = map[string]string{"losses": "sparsity", "encoders": "residual", "latents": "laplace", "models": "denoising", "metrics": "active-units",
-	"datasets": "hand", "supervisions": "neighbours", "augmentations": "invert"}
+	"datasets": "hand", "supervisions": "neighbours", "augmentations": "invert",
+	"optimizers": "momentum", "schedules": "halving", "sources": "noisy"}
 
 func TestMain(m *testing.M) {
 	if err := register(); err != nil {
@@ -44,6 +46,8 @@ func TestParts(t *testing.T) {
 	conforms(t, datasets.Registry, own["datasets"], conformance.CheckDataset)
 	conforms(t, datasets.SupervisionRegistry, own["supervisions"], conformance.CheckSupervision)
 	conforms(t, augment.Registry, own["augmentations"], conformance.CheckAugmentation)
+	conforms(t, engine.Optimizers, own["optimizers"], conformance.CheckOptimizer)
+	conforms(t, engine.Schedules, own["schedules"], conformance.CheckSchedule)
 }
 
 func conforms[T any](t *testing.T, all *registry.Registry[T], name string, check func(registry.Entry[T]) error) {
@@ -72,9 +76,10 @@ func run(t *testing.T, dir string, args ...string) string {
 func TestCommands(t *testing.T) {
 	dir := t.TempDir()
 	files, err := filepath.Glob("*.yaml")
-	if err != nil || len(files) != 4 {
+	if err != nil || len(files) != 6 {
 		t.Fatal(files, err)
 	}
+	files = append(files, "table.csv")
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		if err == nil {
@@ -89,11 +94,14 @@ func TestCommands(t *testing.T) {
 			t.Errorf("list %s does not have %s:\n%s", kind, name, out)
 		}
 	}
-	for _, name := range []string{"denoising", "turning", "views"} {
+	for _, name := range []string{"denoising", "turning", "views", "descending"} {
 		run(t, dir, "train", name+".yaml", "--run", name, "train.epochs=3")
 		if out := run(t, dir, "eval", "--run", name, "--metrics", "active-units"); !strings.Contains(out, "active-units") {
 			t.Errorf("%s: eval says %s", name, out)
 		}
+	}
+	if out := run(t, dir, "table", "table.yaml"); !strings.Contains(out, "2 of 2 printed cells reproduced") {
+		t.Errorf("table says %s", out)
 	}
 	run(t, dir, "sweep", "sweep.yaml")
 	if out := run(t, dir, "runs", filepath.Join("runs", "noise")); strings.Count(out, "finished") < 6 {

@@ -142,7 +142,7 @@ func Differing(runs []*Run) (list []Column) {
 			list = append(list, c)
 		}
 	}
-	for _, key := range Varying(runs) {
+	for _, key := range varying(runs) {
 		top, _, _ := strings.Cut(key, ".")
 		if key == "name" || key == "train.threads" || key == "train.figures" || key == "train.checkpoint" || top == "metrics" {
 			continue

@@ -85,10 +85,10 @@ func TestIndex(t *testing.T) {
 		r.Machine != e.Record.Machine || math.Abs(r.Seconds-e.Record.Seconds) > 1e-9 || r.Version != e.Record.Version || r.State != sweep.Finished {
 		t.Errorf("%+v\n%+v", r, e)
 	}
-	if got := Varying(runs); !slices.Equal(got, []string{"name", "seed"}) {
+	if got := varying(runs); !slices.Equal(got, []string{"name", "seed"}) {
 		t.Errorf("varying: %v", got)
 	}
-	if got := Varying(nil); got != nil {
+	if got := varying(nil); got != nil {
 		t.Errorf("varying of nothing: %v", got)
 	}
 }

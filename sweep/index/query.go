@@ -143,8 +143,8 @@ func resultsOf(e sweep.Entry) (list []result) {
 	return list
 }
 
-// Varying lists the settings in which runs differ, alphabetically.
-func Varying(runs []*Run) []string {
+// varying lists the settings in which runs differ, alphabetically.
+func varying(runs []*Run) []string {
 	differ := map[string]bool{}
 	for _, r := range runs {
 		for key, value := range r.Settings {

@@ -16,20 +16,20 @@ import (
 
 // State is the position of training: with the tensors, all that a loop needs to continue to the same bits.
 type State struct {
-	Version    int                        `json:"version"`
-	Step       int                        `json:"step"`
-	Epoch      int                        `json:"epoch"`    // epochs finished
-	InEpoch    int                        `json:"in_epoch"` // steps taken in the epoch under way
-	Images     int                        `json:"images"`   // images seen in the epoch under way
-	Seconds    float64                    `json:"seconds"`  // spent on the epoch under way
-	Sums       map[string]*LossSum        `json:"sums"`     // losses of the epoch under way, by objective
-	Sampler    datasets.State             `json:"sampler"`
-	Noise      []byte                     `json:"noise"`
-	Permute    []byte                     `json:"permute,omitempty"`
-	Second     *datasets.State            `json:"second,omitempty"` // of the sampler of second batches
-	Optimizers map[string]int             `json:"optimizers"`       // steps taken, by objective
-	Judges     map[string]int             `json:"judges,omitempty"` // steps taken by discriminators, by loss
-	Hooks      map[string]json.RawMessage `json:"hooks,omitempty"`  // what hooks remember, by name
+	Version        int                        `json:"version"`
+	Step           int                        `json:"step"`
+	Epoch          int                        `json:"epoch"`    // epochs finished
+	InEpoch        int                        `json:"in_epoch"` // steps taken in the epoch under way
+	Images         int                        `json:"images"`   // images seen in the epoch under way
+	Seconds        float64                    `json:"seconds"`  // spent on the epoch under way
+	Sums           map[string]*LossSum        `json:"sums"`     // losses of the epoch under way, by objective
+	Sampler        datasets.State             `json:"sampler"`
+	Noise          []byte                     `json:"noise"`
+	Permute        []byte                     `json:"permute,omitempty"`
+	Second         *datasets.State            `json:"second,omitempty"` // of the sampler of second batches
+	Optimizers     map[string]int             `json:"optimizers"`       // steps taken, by objective
+	Discriminators map[string]int             `json:"judges,omitempty"` // steps taken by discriminators, by loss
+	Hooks          map[string]json.RawMessage `json:"hooks,omitempty"`  // what hooks remember, by name
 }
 
 // StateVersion is the version of the State that this package writes and reads.
@@ -118,10 +118,10 @@ func (l *Loop) discriminatorState(s *State, to []Tensor) (_ []Tensor, err error)
 		second := l.feed.second.sampler.State()
 		s.Second = &second
 	}
-	s.Judges = map[string]int{}
+	s.Discriminators = map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(l.discriminators)) {
 		steps, list := l.discriminators[name].State()
-		s.Judges[name] = *steps
+		s.Discriminators[name] = *steps
 		to = optimizerTensors(to, judgePrefix+name+"/", list)
 	}
 	return l.paramTensors(to, discriminatorPrefix, l.plan.discriminators)
@@ -194,10 +194,10 @@ func restoreOptimizer(t Tensors, prefix string, o Optimizer, steps int) error {
 
 // restoreDiscriminators sets the discriminators to a state.
 func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
-	if len(s.Judges) != len(l.discriminators) {
-		return fmt.Errorf("it has %d discriminators, want %d", len(s.Judges), len(l.discriminators))
+	if len(s.Discriminators) != len(l.discriminators) {
+		return fmt.Errorf("it has %d discriminators, want %d", len(s.Discriminators), len(l.discriminators))
 	}
-	for name, steps := range s.Judges {
+	for name, steps := range s.Discriminators {
 		o := l.discriminators[name]
 		if o == nil {
 			return fmt.Errorf("it has a discriminator of the loss %q, which this experiment does not have", name)
