@@ -3,7 +3,6 @@ package metrics
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 
@@ -105,7 +104,7 @@ func isNil(v any) bool {
 // finite reports the first number that is NaN or infinite, in a format for its row, its column and itself.
 func (m Matrix) finite(format string) error {
 	for i, v := range m.Data {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if v-v != 0 { // faster than math.IsNaN and math.IsInf
 			return fmt.Errorf(format+"; want finite numbers", i/m.Cols, i%m.Cols, v)
 		}
 	}
