@@ -233,3 +233,17 @@ func TestRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// An exported network cannot be read; the message says what can.
+func TestOpenONNX(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "encoder.onnx")
+	c := cases(t)[0]
+	var b bytes.Buffer
+	if _, err := c.source.WriteONNX(&b, weights.Encoder, weights.Native); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, b.Bytes())
+	if _, err := weights.Open(path); err == nil || !strings.Contains(err.Error(), "want its weights as safetensors") {
+		t.Errorf("error %v", err)
+	}
+}

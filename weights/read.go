@@ -21,6 +21,9 @@ type File struct {
 // Open reads a safetensors file. It needs no checksum; one that is there must be right.
 func Open(path string) (*File, error) {
 	f, err := safetensors.ReadForeign(path)
+	if err != nil && strings.HasSuffix(path, ".onnx") {
+		return nil, fmt.Errorf("%w; an ONNX network cannot be read, want its weights as safetensors", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -208,11 +208,7 @@ func (x *Index) update(ctx context.Context) error {
 			if err := forget(ctx, tx, name); err != nil {
 				return err
 			}
-			e := sweep.Read(path)
-			if e.State == sweep.Damaged {
-				stamp = "" // read again every time: it may have parts that only other programs know
-			}
-			if err := add(ctx, tx, name, stamp, e); err != nil {
+			if err := add(ctx, tx, name, stamp, sweep.Read(path)); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 			if ctx.Err() != nil {
@@ -228,18 +224,22 @@ func (x *Index) update(ctx context.Context) error {
 	})
 }
 
-// stamps returns the stamps of the runs in the database.
+// stamps returns the stamps of the runs in the database. Damaged runs, which may have parts that another program knows, have none:
+// they are read again every time.
 func (x *Index) stamps(ctx context.Context) (map[string]string, error) {
-	rows, err := x.db.QueryContext(ctx, "SELECT dir, stamp FROM runs")
+	rows, err := x.db.QueryContext(ctx, "SELECT dir, stamp, state FROM runs")
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	stamps := map[string]string{}
 	for rows.Next() {
-		var dir, stamp string
-		if err := rows.Scan(&dir, &stamp); err != nil {
+		var dir, stamp, state string
+		if err := rows.Scan(&dir, &stamp, &state); err != nil {
 			return nil, err
+		}
+		if state == string(sweep.Damaged) {
+			stamp = ""
 		}
 		stamps[dir] = stamp
 	}
