@@ -31,4 +31,10 @@ func main() {
 	channels(v)
 	mixture(v)
 	build.Generate()
+	if v == avx512 {
+		if err := broadcast(flag.Lookup("out").Value.String()); err != nil {
+			fmt.Fprintln(os.Stderr, "kernelgen:", err)
+			os.Exit(1)
+		}
+	}
 }
