@@ -77,7 +77,7 @@ func (c *dataShowCommand) Run(s *streams) error {
 	overrides := make([]string, len(c.Options))
 	for i, o := range c.Options {
 		if !strings.Contains(o, "=") {
-			return usagef("%q is not an option: want name=value", o)
+			return usagef("%q is not an option; want name=value", o)
 		}
 		overrides[i] = "dataset." + c.Name + "." + o
 	}

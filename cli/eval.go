@@ -72,7 +72,7 @@ func (c *evalCommand) check() error {
 	case c.Dir != "":
 		return nil
 	case c.Codes == "":
-		return usagef("nothing to evaluate: want --run DIR, or --codes FILE and --factors FILE")
+		return usagef("nothing to evaluate; want --run DIR, or --codes FILE and --factors FILE")
 	case c.Factors == "" && c.Rotations == "":
 		return usagef("--codes needs --factors (or --rotations): the factors of the same rows")
 	case c.Factors == "" && len(c.Types) > 0:

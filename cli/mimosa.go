@@ -88,7 +88,7 @@ func mimosaOptions(changes []string) (mimosa.Options, error) {
 	overrides := make([]string, len(changes))
 	for i, o := range changes {
 		if !strings.Contains(o, "=") {
-			return settings.Mimosa, usagef("%q is not an option: want name=value", o)
+			return settings.Mimosa, usagef("%q is not an option; want name=value", o)
 		}
 		overrides[i] = "mimosa." + o
 	}
@@ -100,7 +100,7 @@ func mimosaOptions(changes []string) (mimosa.Options, error) {
 func (c *mimosaCommand) check() error {
 	switch {
 	case c.Dir == "" && c.Codes == "":
-		return usagef("there are no codes: want --run DIR or --codes FILE")
+		return usagef("there are no codes; want --run DIR or --codes FILE")
 	case c.Dir != "" && (c.Factors != "" || c.Truth != ""):
 		return usagef("--factors and --truth belong to --codes: a run has its own")
 	}

@@ -34,7 +34,7 @@ func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
 	}
 	plan, err := sweep.Open(c.File)
 	if errors.Is(err, fs.ErrNotExist) {
-		return usagef("there is no sweep %s: want a YAML file", c.File)
+		return usagef("there is no sweep %s; want a YAML file", c.File)
 	}
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ const printWidth = 100
 func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	if c.Name == "" {
 		if c.Out != "" || c.JSON || c.NoRun || c.DryRun || c.Runs != "" || c.Retry {
-			return usagef("flags such as --out and --json belong to a table: want its name")
+			return usagef("flags such as --out and --json belong to a table; want its name")
 		}
 		return listTables(ctx, s.out)
 	}

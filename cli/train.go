@@ -83,12 +83,12 @@ func (c *trainCommand) config() (read train.Config, overrides []string, err erro
 	}
 	for _, o := range overrides {
 		if !strings.Contains(o, "=") {
-			return read, nil, usagef("%q is not an override: want key.path=value, after the config", o)
+			return read, nil, usagef("%q is not an override; want key.path=value, after the config", o)
 		}
 	}
 	if name == "" && c.Resume && c.Dir != "" {
 		if !exists(filepath.Join(c.Dir, rundir.Config)) {
-			return read, nil, usagef("%s: there is no run to continue: want the folder of one, or a config to start from", c.Dir)
+			return read, nil, usagef("%s: there is no run to continue; want the folder of one, or a config to start from", c.Dir)
 		}
 		read, err := train.ReadConfig(c.Dir, overrides...)
 		return read, overrides, err

@@ -36,7 +36,7 @@ func ParseActivation(name string) (Activation, error) {
 			return Activation(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown activation %q: want one of %q", name, activationNames)
+	return 0, fmt.Errorf("unknown activation %q; want one of %q", name, activationNames)
 }
 
 // Apply computes y = f(y) in place.
