@@ -1,0 +1,44 @@
+package nn
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// Match reports whether a parameter's name fits a pattern, in which * stands for any characters, slashes too:
+// encoder/conv* fits encoder/conv1/weight.
+func Match(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	name, ok := strings.CutPrefix(name, parts[0])
+	if !ok {
+		return false
+	}
+	last := len(parts) - 1
+	for _, part := range parts[1:last] {
+		i := strings.Index(name, part)
+		if i < 0 {
+			return false
+		}
+		name = name[i+len(part):]
+	}
+	return strings.HasSuffix(name, parts[last])
+}
+
+// Matching lists the parameters, states too, whose names fit a pattern of [Match], in the order of their creation. A
+// pattern that fits none is an error that suggests a name.
+func (p *Params) Matching(pattern string) (names []string, err error) {
+	for _, name := range p.names {
+		if Match(pattern, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no parameter fits %q%s", pattern, registry.Suggest(pattern, p.names))
+	}
+	return names, nil
+}

@@ -1,0 +1,54 @@
+package nn_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph/nn"
+)
+
+func TestMatch(t *testing.T) {
+	for _, c := range []struct {
+		pattern, name string
+		fits          bool
+	}{
+		{"encoder/*", "encoder/conv1/weight", true},
+		{"encoder/*", "target/encoder/conv1/weight", false},
+		{"*encoder/*", "target/encoder/conv1/weight", true},
+		{"encoder/conv*", "encoder/conv12/bias", true},
+		{"encoder/conv1/*", "encoder/conv12/bias", false},
+		{"*/bias", "encoder/conv12/bias", true},
+		{"*/bias", "bias", false},
+		{"*", "", true},
+		{"a*b*a", "aba", true},
+		{"a*a", "a", false},
+		{"a*bc*c", "abc", false},
+		{"a*b*", "ab", true},
+		{"encoder", "encoder", true},
+		{"encoder", "encoder/conv1", false},
+		{"", "a", false},
+	} {
+		if got := nn.Match(c.pattern, c.name); got != c.fits {
+			t.Errorf("Match(%q, %q) = %v; want %v", c.pattern, c.name, got, c.fits)
+		}
+	}
+}
+
+func TestMatching(t *testing.T) {
+	p := nn.NewParams(1)
+	for _, name := range []string{"encoder/conv2/weight", "encoder/conv1/weight", "decoder/conv1/weight"} {
+		if _, err := p.Create(name, tensor.Shape{1}, nn.Zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := p.Matching("encoder/*")
+	if want := []string{"encoder/conv2/weight", "encoder/conv1/weight"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("Matching = %v, %v; want %v", got, err, want)
+	}
+	if _, err := p.Matching("encoder/conv1/weights"); err == nil || !strings.Contains(err.Error(), `did you mean "encoder/conv1/weight"`) {
+		t.Errorf("error %v; want a suggestion", err)
+	}
+}
