@@ -1,5 +1,5 @@
 // Package layer provides the operations of network layers as functions of their parameters:
-// convolutions, dense layers, normalisations. Package nn adds the parameters.
+// convolutions, dense layers, normalisations, pooling, resizing, dropout. Package nn adds the parameters.
 package layer
 
 import (

@@ -1,0 +1,81 @@
+package layer
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/numeric"
+)
+
+// Add returns activation(x + y) for tensors of one shape: the end of a residual block.
+//
+// Source: He et al. 2016, equation 1.
+func Add(x, y *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error) {
+	if err := a.Check(); err != nil {
+		return nil, fmt.Errorf("add: %w", err)
+	}
+	return graph.Apply(graph.Spec{
+		Name:       "add",
+		Key:        a.String(),
+		Attributes: map[string]any{"activation": a.String()},
+		Shape:      equalShapes,
+		New: graph.Bodies(func(in []tensor.Shape) *sum[float32] { return newSum[float32](in[0].TotalSize(), a) },
+			func(in []tensor.Shape) *sum[float64] { return newSum[float64](in[0].TotalSize(), a) }),
+	}, x, y)
+}
+
+// equalShapes returns the shape of two inputs.
+func equalShapes(in []tensor.Shape) (tensor.Shape, error) {
+	if len(in) != 2 || !slices.Equal(in[0], in[1]) {
+		return nil, graph.Wanted("2 inputs of one shape", in)
+	}
+	return in[0], nil
+}
+
+type sum[T graph.Float] struct {
+	a              graph.Activation
+	x, z, y        []T
+	dy, dx         []T
+	values, slopes *numeric.Loop
+}
+
+func newSum[T graph.Float](n int, a graph.Activation) *sum[T] {
+	f := &sum[T]{a: a}
+	f.values = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
+		y := f.y[lo:hi]
+		copy(y, f.x[lo:hi])
+		add(y, f.z[lo:hi])
+		numeric.Activate(kernel.Activation(f.a), y, y)
+		return 0
+	})
+	f.slopes = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
+		numeric.ActivationGradient(kernel.Activation(f.a), f.dx[lo:hi], f.dy[lo:hi], f.y[lo:hi])
+		return 0
+	})
+	return f
+}
+
+func (f *sum[T]) Forward(in [][]T, out []T) {
+	f.x, f.z, f.y = in[0], in[1], out
+	f.values.Run()
+}
+
+// Backward computes the gradient that both inputs have.
+func (f *sum[T]) Backward(_ [][]T, out, dout []T, din [][]T) {
+	f.y, f.dy = out, dout
+	for i, d := range din {
+		switch {
+		case d == nil:
+		case i == 1 && din[0] != nil:
+			copy(d, din[0])
+		default:
+			f.dx = d
+			f.slopes.Run()
+		}
+	}
+}

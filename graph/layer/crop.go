@@ -1,0 +1,76 @@
+package layer
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// Crop returns the upper left height by width pixels of images x [batch, h, w, channels].
+func Crop(x *gorgonia.Node, height, width int) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:       "crop",
+		Key:        graph.Key(height, width),
+		Attributes: map[string]any{"height": height, "width": width},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			s, err := imagesOf(in)
+			if err != nil {
+				return nil, err
+			}
+			if height < 1 || width < 1 || height > s[1] || width > s[2] {
+				return nil, graph.Wanted(fmt.Sprintf("between 1 by 1 and %d by %d pixels, the size of the images", s[1], s[2]), fmt.Sprintf("%d by %d", height, width))
+			}
+			return tensor.Shape{s[0], height, width, s[3]}, nil
+		},
+		New: graph.Bodies(func(in []tensor.Shape) *crop[float32] { return newCrop[float32](in[0], height, width) },
+			func(in []tensor.Shape) *crop[float64] { return newCrop[float64](in[0], height, width) }),
+	}, x)
+}
+
+// crop copies rows; a row of x is an item of work.
+type crop[T graph.Float] struct {
+	rows, height, kept int
+	wide, narrow       int // elements of a row of x and of the result
+	x, y               []T
+	forward, backward  func(worker, i int)
+}
+
+func newCrop[T graph.Float](s tensor.Shape, height, width int) *crop[T] {
+	f := &crop[T]{rows: s[0] * s[1], height: s[1], kept: height, wide: s[2] * s[3], narrow: width * s[3]}
+	f.forward = func(_, i int) {
+		if x, y := f.row(i); y != nil {
+			copy(y, x)
+		}
+	}
+	f.backward = func(_, i int) {
+		x, y := f.row(i)
+		clear(x[copy(x, y):])
+	}
+	return f
+}
+
+// row returns row i of x, and that of the result, nil if it is cut off.
+func (f *crop[T]) row(i int) (x, y []T) {
+	x = f.x[i*f.wide:][:f.wide]
+	if r := i % f.height; r < f.kept {
+		y = f.y[(i/f.height*f.kept+r)*f.narrow:][:f.narrow]
+	}
+	return x, y
+}
+
+func (f *crop[T]) Forward(in [][]T, out []T) {
+	f.x, f.y = in[0], out
+	parallel.For(f.rows, f.forward)
+}
+
+func (f *crop[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
+	if din[0] == nil {
+		return
+	}
+	f.x, f.y = din[0], dout
+	parallel.For(f.rows, f.backward)
+}

@@ -1,0 +1,50 @@
+package layer
+
+import (
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
+)
+
+// Dropout returns x * mask, element by element, for a mask of the shape of x, which has no gradient. Masks of inverted
+// dropout have elements 0 with probability r and 1/(1-r) otherwise, so that the mean of the result is x.
+//
+// Source: Srivastava et al. 2014, section 4 and 10 (the scale is applied in training).
+func Dropout(x, mask *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:  "dropout",
+		Shape: equalShapes,
+		New: graph.Bodies(func(in []tensor.Shape) *dropout[float32] { return newDropout[float32](in[0].TotalSize()) },
+			func(in []tensor.Shape) *dropout[float64] { return newDropout[float64](in[0].TotalSize()) }),
+		Diff: []bool{true, false},
+	}, x, mask)
+}
+
+type dropout[T graph.Float] struct {
+	x, mask, y []T
+	loop       *numeric.Loop
+}
+
+func newDropout[T graph.Float](n int) *dropout[T] {
+	f := &dropout[T]{}
+	f.loop = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
+		multiply(f.y[lo:hi], f.x[lo:hi], f.mask[lo:hi])
+		return 0
+	})
+	return f
+}
+
+func (f *dropout[T]) Forward(in [][]T, out []T) {
+	f.x, f.mask, f.y = in[0], in[1], out
+	f.loop.Run()
+}
+
+func (f *dropout[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	if din[0] == nil {
+		return
+	}
+	f.x, f.mask, f.y = dout, in[1], din[0]
+	f.loop.Run()
+}

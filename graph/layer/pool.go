@@ -1,0 +1,236 @@
+package layer
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// PoolKind says what a pooling takes of a window.
+type PoolKind string
+
+// The kinds of pooling.
+const (
+	Max     PoolKind = "max"     // the largest value
+	Average PoolKind = "average" // the mean
+)
+
+// PoolOptions holds the options of a pooling.
+type PoolOptions struct {
+	Kind   PoolKind
+	Size   int  // of the square window, in pixels
+	Stride int  // 0: Size, so that windows do not overlap
+	Valid  bool // no padding; otherwise SAME
+}
+
+// Pool returns the maximum or the average of windows of images x [batch, height, width, channels], channel by
+// channel, as [batch, height', width', channels].
+//
+// With SAME padding height' = ceil(height/stride) and windows are placed as those of [Conv]; pixels outside the image
+// do not count: maxima ignore them, and averages divide by the number of pixels inside. With Valid, height' =
+// floor((height-size)/stride) + 1. The gradient of a maximum goes to the first of equal values, row by row.
+//
+// Source: Goodfellow et al. 2016, Deep Learning, section 9.3; the padding is TensorFlow's.
+func Pool(x *gorgonia.Node, o PoolOptions) (*gorgonia.Node, error) {
+	if o.Stride == 0 {
+		o.Stride = o.Size
+	}
+	return pooling("pool", o.Kind, graph.Key(o.Kind, o.Size, o.Stride, o.Valid),
+		map[string]any{"kind": string(o.Kind), "size": o.Size, "stride": o.Stride, "valid": o.Valid},
+		func(s tensor.Shape) (rows, columns []span, err error) {
+			switch {
+			case o.Size < 1:
+				return nil, nil, graph.Wanted("windows of 1 pixel or more", o.Size)
+			case o.Stride < 1:
+				return nil, nil, graph.Wanted("a stride of 1 or more", o.Stride)
+			case o.Valid && (o.Size > s[1] || o.Size > s[2]):
+				return nil, nil, graph.Wanted(fmt.Sprintf("images of %d by %d pixels or more (or SAME padding)", o.Size, o.Size), s)
+			}
+			return o.windows(s[1]), o.windows(s[2]), nil
+		}, x)
+}
+
+// AdaptivePool returns the maximum or the average of height by width bins of images x [batch, h, w, channels], channel
+// by channel, as [batch, height, width, channels]. Bin i of n covers the rows from floor(i h/n) to ceil((i+1) h/n), so
+// that bins overlap where n does not divide h and repeat pixels where n is larger; columns likewise. One bin is the
+// pooling over the whole image. The gradient of a maximum goes to the first of equal values, row by row.
+//
+// Source: PyTorch's adaptive_avg_pool2d and adaptive_max_pool2d; one bin: Lin et al. 2014, section 3.2.
+func AdaptivePool(x *gorgonia.Node, kind PoolKind, height, width int) (*gorgonia.Node, error) {
+	return pooling("adaptive pool", kind, graph.Key(kind, height, width),
+		map[string]any{"kind": string(kind), "height": height, "width": width},
+		func(s tensor.Shape) (rows, columns []span, err error) {
+			if height < 1 || width < 1 || height > maxElements || width > maxElements || height*width > maxElements/(s[0]*s[3]) {
+				return nil, nil, graph.Wanted(fmt.Sprintf("1 by 1 bins or more, and at most %d elements", maxElements), fmt.Sprintf("%d by %d bins of %v", height, width, s))
+			}
+			return bins(s[1], height), bins(s[2], width), nil
+		}, x)
+}
+
+// span is a range [from, to) of pixels along a side.
+type span struct{ from, to int }
+
+// windows returns the windows along a side of n pixels.
+func (o PoolOptions) windows(n int) (list []span) {
+	count, before := (n+o.Stride-1)/o.Stride, 0
+	if o.Valid {
+		count = (n-o.Size)/o.Stride + 1
+	} else {
+		before = max((count-1)*o.Stride+o.Size-n, 0) / 2
+	}
+	for i := range count {
+		at := i*o.Stride - before
+		list = append(list, span{max(at, 0), min(at+o.Size, n)})
+	}
+	return list
+}
+
+// bins returns the bins along a side of n pixels.
+func bins(n, count int) (list []span) {
+	for i := range count {
+		list = append(list, span{i * n / count, ((i+1)*n + count - 1) / count})
+	}
+	return list
+}
+
+// pooling adds the pooling of windows, as a function of the images' shape.
+func pooling(name string, kind PoolKind, key string, attributes map[string]any, windows func(tensor.Shape) (rows, columns []span, err error), x *gorgonia.Node) (*gorgonia.Node, error) {
+	if kind != Max && kind != Average {
+		return nil, fmt.Errorf("%s: %w", name, graph.Wanted(`kind "max" or "average"`, fmt.Sprintf("%q", string(kind))))
+	}
+	return graph.Apply(graph.Spec{
+		Name:       name,
+		Key:        key,
+		Attributes: attributes,
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			s, err := imagesOf(in)
+			if err != nil {
+				return nil, err
+			}
+			rows, columns, err := windows(s)
+			return tensor.Shape{s[0], len(rows), len(columns), s[3]}, err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			rows, columns, err := windows(in[0])
+			if err != nil {
+				return nil, err
+			}
+			if dt == tensor.Float32 {
+				return poolFunc[float32](kind, in[0], rows, columns), nil
+			}
+			return poolFunc[float64](kind, in[0], rows, columns), nil
+		},
+	}, x)
+}
+
+func poolFunc[T graph.Float](kind PoolKind, s tensor.Shape, rows, columns []span) graph.Func {
+	if kind == Average {
+		return graph.NewFunc[T](newResample[T](s[0], s[3], means(s[1], rows), means(s[2], columns)))
+	}
+	return graph.NewFunc[T](newMaxPool[T](s, rows, columns))
+}
+
+// means returns the averages of windows along a side of n pixels.
+func means(n int, windows []span) axis {
+	a := axis{in: n, taps: make([][]tap, len(windows))}
+	for i, w := range windows {
+		for p := w.from; p < w.to; p++ {
+			a.taps[i] = append(a.taps[i], tap{p, 1 / float64(w.to-w.from)})
+		}
+	}
+	return a
+}
+
+// maxPool takes the maximum of rows and then of columns. A row of the result is an item of work of the forward pass, an
+// image one of the backward pass, because windows may overlap.
+type maxPool[T graph.Float] struct {
+	batch, height, width, channels int
+	rows, columns                  []span
+	lines                          [][]T // of each worker: the maximum of rows; in the backward pass the gradient left of a window
+	x, y, dy, dx                   []T
+	forwardItem, backwardItem      func(worker, i int)
+}
+
+func newMaxPool[T graph.Float](s tensor.Shape, rows, columns []span) *maxPool[T] {
+	p := &maxPool[T]{batch: s[0], height: s[1], width: s[2], channels: s[3], rows: rows, columns: columns, lines: make([][]T, parallel.Threads())}
+	for i := range p.lines {
+		p.lines[i] = make([]T, p.width*p.channels)
+	}
+	p.forwardItem, p.backwardItem = p.row, p.image
+	return p
+}
+
+func (p *maxPool[T]) Forward(in [][]T, out []T) {
+	p.x, p.y = in[0], out
+	parallel.ForWorkers(len(p.lines), p.batch*len(p.rows), p.forwardItem)
+}
+
+func (p *maxPool[T]) row(worker, i int) {
+	image, window, wide := i/len(p.rows), p.rows[i%len(p.rows)], p.width*p.channels
+	x := p.x[image*p.height*wide:]
+	line := x[window.from*wide:][:wide]
+	if window.to > window.from+1 {
+		line = p.lines[worker]
+		copy(line, x[window.from*wide:])
+		for r := window.from + 1; r < window.to; r++ {
+			largest(line, x[r*wide:][:wide])
+		}
+	}
+	y := p.y[i*len(p.columns)*p.channels:]
+	for c, w := range p.columns {
+		dst := y[c*p.channels:][:p.channels]
+		copy(dst, line[w.from*p.channels:])
+		for at := w.from + 1; at < w.to; at++ {
+			largest(dst, line[at*p.channels:][:p.channels])
+		}
+	}
+}
+
+func (p *maxPool[T]) Backward(in [][]T, out, dout []T, din [][]T) {
+	if din[0] == nil {
+		return
+	}
+	p.x, p.y, p.dy, p.dx = in[0], out, dout, din[0]
+	parallel.ForWorkers(len(p.lines), p.batch, p.backwardItem)
+}
+
+func (p *maxPool[T]) image(worker, i int) {
+	c, wide := p.channels, p.width*p.channels
+	x, dx := p.x[i*p.height*wide:], p.dx[i*p.height*wide:][:p.height*wide]
+	clear(dx)
+	left, at := p.lines[worker][:c], i*len(p.rows)*len(p.columns)*c
+	for _, row := range p.rows {
+		for _, column := range p.columns {
+			copy(left, p.dy[at:])
+			y := p.y[at:][:c]
+			for r := row.from; r < row.to; r++ {
+				for k := column.from; k < column.to; k++ {
+					q := (r*p.width + k) * c
+					claim(dx[q:][:c], left, x[q:][:c], y)
+				}
+			}
+			at += c
+		}
+	}
+}
+
+// largest sets dst to the larger of dst and x, NaN if one of them is.
+func largest[T graph.Float](dst, x []T) {
+	for i, v := range x {
+		dst[i] = max(dst[i], v)
+	}
+}
+
+// claim moves what is left of a gradient to dx where x is y.
+func claim[T graph.Float](dx, left, x, y []T) {
+	for i, v := range x {
+		if v == y[i] {
+			dx[i] += left[i]
+			left[i] = 0
+		}
+	}
+}

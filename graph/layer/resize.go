@@ -1,0 +1,59 @@
+package layer
+
+import (
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+)
+
+// Upsample returns images x [batch, height, width, channels] times as high and wide, channel by channel. Every pixel
+// becomes a square of equal ones (nearest), or, if bilinear, pixel i along a side is interpolated at the place
+// (i + 1/2)/times - 1/2 of the original pixels, at least 0, between its two neighbours.
+//
+// Source: PyTorch's interpolate with align_corners=False; Odena et al. 2016 for decoders.
+func Upsample(x *gorgonia.Node, times int, bilinear bool) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:       "upsample",
+		Key:        graph.Key(times, bilinear),
+		Attributes: map[string]any{"times": times, "bilinear": bilinear},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			s, err := imagesOf(in)
+			if err != nil {
+				return nil, err
+			}
+			if err := checkTimes(s, times); err != nil {
+				return nil, err
+			}
+			return tensor.Shape{s[0], s[1] * times, s[2] * times, s[3]}, nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			s := in[0]
+			rows, columns := larger(s[1], times, bilinear), larger(s[2], times, bilinear)
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newResample[float32](s[0], s[3], rows, columns)), nil
+			}
+			return graph.NewFunc[float64](newResample[float64](s[0], s[3], rows, columns)), nil
+		},
+	}, x)
+}
+
+// larger returns the interpolation of a side of n pixels.
+func larger(n, times int, bilinear bool) axis {
+	a := axis{in: n, taps: make([][]tap, n*times)}
+	for i := range a.taps {
+		if !bilinear {
+			a.taps[i] = []tap{{i / times, 1}}
+			continue
+		}
+		place := max((float64(i)+0.5)/float64(times)-0.5, 0)
+		from := int(place)
+		part := place - float64(from)
+		if part == 0 || from == n-1 {
+			a.taps[i] = []tap{{from, 1}}
+		} else {
+			a.taps[i] = []tap{{from, 1 - part}, {from + 1, part}}
+		}
+	}
+	return a
+}

@@ -1,0 +1,75 @@
+package layer
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// Shuffle turns channels into pixels: images x [batch, h, w, c times^2] become [batch, h times, w times, c]. Channel
+// (i times + j) c + k of a pixel is channel k of the pixel in row i, column j of its square: TensorFlow's
+// depth_to_space, ONNX's DepthToSpace in mode DCR. (PyTorch's pixel_shuffle counts k first.)
+//
+// Source: Shi et al. 2016, equation 4.
+func Shuffle(x *gorgonia.Node, times int) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:       "shuffle",
+		Key:        graph.Key(times),
+		Attributes: map[string]any{"times": times},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			s, err := imagesOf(in)
+			switch {
+			case err != nil:
+				return nil, err
+			case times < 1:
+				return nil, graph.Wanted("times of 1 or more", times)
+			case times > s[3] || s[3]%(times*times) != 0:
+				return nil, graph.Wanted(fmt.Sprintf("channels that %d times %d divides", times, times), s)
+			}
+			return tensor.Shape{s[0], s[1] * times, s[2] * times, s[3] / (times * times)}, nil
+		},
+		New: graph.Bodies(func(in []tensor.Shape) *shuffle[float32] { return newShuffle[float32](in[0], times) },
+			func(in []tensor.Shape) *shuffle[float64] { return newShuffle[float64](in[0], times) }),
+	}, x)
+}
+
+// shuffle copies pieces of a row of one pixel's square; a row of x is an item of work.
+type shuffle[T graph.Float] struct {
+	rows, width, times, piece int
+	x, y                      []T
+	forward, backward         func(worker, i int)
+}
+
+func newShuffle[T graph.Float](s tensor.Shape, times int) *shuffle[T] {
+	f := &shuffle[T]{rows: s[0] * s[1], width: s[2], times: times, piece: s[3] / times}
+	f.forward = func(_, i int) { f.row(i, func(x, y []T) { copy(y, x) }) }
+	f.backward = func(_, i int) { f.row(i, func(x, y []T) { copy(x, y) }) }
+	return f
+}
+
+// row visits the pieces of row i.
+func (f *shuffle[T]) row(i int, visit func(x, y []T)) {
+	at, wide := i*f.width*f.times*f.piece, f.width*f.piece
+	for k := range f.width {
+		for j := range f.times {
+			visit(f.x[at+(k*f.times+j)*f.piece:][:f.piece], f.y[at+j*wide+k*f.piece:][:f.piece])
+		}
+	}
+}
+
+func (f *shuffle[T]) Forward(in [][]T, out []T) {
+	f.x, f.y = in[0], out
+	parallel.For(f.rows, f.forward)
+}
+
+func (f *shuffle[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
+	if din[0] == nil {
+		return
+	}
+	f.x, f.y = din[0], dout
+	parallel.For(f.rows, f.backward)
+}
