@@ -97,6 +97,16 @@ func ownEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Nod
 			}
 			return graph.ConcatColumns(y, must(graph.SliceColumns(h, 1, 3)), must(graph.StopGradient(must(graph.Scale(2, h)))))
 		},
+		"padding of a sequence": func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) { // height and width pad apart
+			c := chain{x: must(gorgonia.Reshape(x, tensor.Shape{x.Shape()[0], 1, 16, 12}))}
+			return c.then(func(x *gorgonia.Node) (*gorgonia.Node, error) {
+				return nn.Conv(g, x, "down", nn.ConvOptions{Out: 5, Kernel: 3, Stride: 2})
+			}).then(func(x *gorgonia.Node) (*gorgonia.Node, error) {
+				return nn.Conv(g, x, "wide", nn.ConvOptions{Out: 3, Kernel: 5})
+			}).then(func(x *gorgonia.Node) (*gorgonia.Node, error) {
+				return nn.ConvTranspose(g, x, "up", nn.ConvOptions{Out: 2, Kernel: 3, Stride: 2})
+			}).then(graph.Flatten).x, c.err
+		},
 		"softmax and sums": func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
 			h := must(gorgonia.SoftMax(rows(g, x, 6), 1))
 			sum := must(gorgonia.Sum(must(gorgonia.HadamardProd(h, h)), 1)) // [N]

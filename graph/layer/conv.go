@@ -112,8 +112,8 @@ func convShape(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, error) {
 	}
 	if !o.Valid {
 		s.OutH, s.OutW = (s.InH+s.Stride-1)/s.Stride, (s.InW+s.Stride-1)/s.Stride
-		err := setPadding(&s, s.InH, s.InW, s.OutH, s.OutW)
-		return s, err
+		s.PadH, s.PadW = padding(s, s.InH, s.OutH), padding(s, s.InW, s.OutW)
+		return s, nil
 	}
 	if s.Kernel > s.InH || s.Kernel > s.InW {
 		return s, graph.Wanted(fmt.Sprintf("images of %d by %d pixels or more", s.Kernel, s.Kernel), x)
@@ -129,20 +129,14 @@ func convTransposeShape(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, err
 	}
 	if !o.Valid {
 		s.OutH, s.OutW = s.InH*s.Stride, s.InW*s.Stride
-		err := setPadding(&s, s.OutH, s.OutW, s.InH, s.InW)
-		return s, err
+		s.PadH, s.PadW = padding(s, s.OutH, s.InH), padding(s, s.OutW, s.InW)
+		return s, nil
 	}
 	s.OutH, s.OutW = (s.InH-1)*s.Stride+s.Kernel, (s.InW-1)*s.Stride+s.Kernel
 	return s, nil
 }
 
-// setPadding computes the zeros before the big image of a SAME convolution with a given
-// stride.
-func setPadding(s *kernel.ConvShape, bigH, bigW, smallH, smallW int) error {
-	pad := func(big, small int) int { return max((small-1)*s.Stride+s.Kernel-big, 0) / 2 }
-	s.Pad = pad(bigH, smallH)
-	if p := pad(bigW, smallW); p != s.Pad {
-		return graph.Wanted("images whose height and width need equal padding (try square ones)", fmt.Sprintf("%d and %d", s.Pad, p))
-	}
-	return nil
+// padding returns the zeros before an axis of the big image of a SAME convolution.
+func padding(s kernel.ConvShape, big, small int) int {
+	return max((small-1)*s.Stride+s.Kernel-big, 0) / 2
 }

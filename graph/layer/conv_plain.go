@@ -23,7 +23,7 @@ func visit(s kernel.ConvShape, bigH, bigW, bigC, smallH, smallW, smallC int, f f
 			for x := range smallW {
 				for ky := range s.Kernel {
 					for kx := range s.Kernel {
-						by, bx := y*s.Stride+ky-s.Pad, x*s.Stride+kx-s.Pad
+						by, bx := y*s.Stride+ky-s.PadH, x*s.Stride+kx-s.PadW
 						if by < 0 || by >= bigH || bx < 0 || bx >= bigW {
 							continue
 						}

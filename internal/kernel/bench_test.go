@@ -18,7 +18,7 @@ func BenchmarkConv(b *testing.B) {
 	const batch = 64
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, l := range convLayers {
-		s := ConvShape{Batch: batch, InH: l.side, InW: l.side, InC: l.big, OutH: l.side / 2, OutW: l.side / 2, OutC: l.small, Kernel: 4, Stride: 2, Pad: 1}
+		s := ConvShape{Batch: batch, InH: l.side, InW: l.side, InC: l.big, OutH: l.side / 2, OutW: l.side / 2, OutC: l.small, Kernel: 4, Stride: 2, PadH: 1, PadW: 1}
 		flop := 2 * 16 * float64(l.big*l.small*batch*l.side*l.side/4)
 		x, y := random(r, batch*l.side*l.side*l.big), random(r, batch*l.side*l.side/4*l.small)
 		w, bias := random(r, 16*l.big*l.small), random(r, 64)

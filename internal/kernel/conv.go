@@ -230,7 +230,7 @@ func (p *ConvTranspose) backward(worker, group int) {
 			i := first + j
 			c.padBig(s.big[j*c.bigSize:], c.dy[i*n:], c.y[i*n:], c.activation)
 			if c.wantBias {
-				sumPixels(c.biasSums[group*c.bigC:][:c.bigC], s.big[j*c.bigSize+c.pad*(c.bigLine+c.bigC):],
+				sumPixels(c.biasSums[group*c.bigC:][:c.bigC], s.big[j*c.bigSize+c.bigOrigin():],
 					c.bigH, c.bigW, c.bigLine, fresh && j == 0)
 			}
 		}

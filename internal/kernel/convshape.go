@@ -3,17 +3,17 @@ package kernel
 import "fmt"
 
 // ConvShape is the geometry of a convolution or transposed convolution on NHWC images; In and Out are
-// the sizes of its input and output. Pad zeros stand before row 0 and column 0 of the larger image; as
-// many as needed follow the last row and column.
+// the sizes of its input and output. PadH rows and PadW columns of zeros stand before row 0 and column 0
+// of the larger image; as many as needed follow the last row and column.
 //
-// A convolution computes out[y,x,o] = sum of in[s*y+ky-p, s*x+kx-p, c] w[ky,kx,c,o];
-// a transposed convolution adds in[y,x,c] w[ky,kx,o,c] to out[s*y+ky-p, s*x+kx-p, o].
+// A convolution computes out[y,x,o] = sum of in[s*y+ky-p, s*x+kx-q, c] w[ky,kx,c,o] with p = PadH and
+// q = PadW; a transposed convolution adds in[y,x,c] w[ky,kx,o,c] to out[s*y+ky-p, s*x+kx-q, o].
 type ConvShape struct {
 	Batch            int
 	InH, InW, InC    int
 	OutH, OutW, OutC int
 	Kernel, Stride   int
-	Pad              int
+	PadH, PadW       int
 }
 
 func (s ConvShape) check(op string) error {
@@ -26,8 +26,13 @@ func (s ConvShape) check(op string) error {
 			return fmt.Errorf("%s: %s is %d, want at least 1", op, f.name, f.value)
 		}
 	}
-	if s.Pad < 0 || s.Pad >= s.Kernel {
-		return fmt.Errorf("%s: Pad is %d, want 0 to Kernel-1 = %d", op, s.Pad, s.Kernel-1)
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"PadH", s.PadH}, {"PadW", s.PadW}} {
+		if f.value < 0 || f.value >= s.Kernel {
+			return fmt.Errorf("%s: %s is %d, want 0 to Kernel-1 = %d", op, f.name, f.value, s.Kernel-1)
+		}
 	}
 	return nil
 }
@@ -39,7 +44,8 @@ type geometry struct {
 	batch                  int
 	bigH, bigW, bigC       int
 	smallH, smallW, smallC int
-	kernel, stride, pad    int
+	kernel, stride         int
+	padH, padW             int
 
 	// The big image with its zeros: rows of bigLine elements, image after image.
 	bigLine, bigSize int
@@ -53,20 +59,22 @@ type geometry struct {
 
 func newGeometry(s ConvShape, transposed bool) *geometry {
 	g := &geometry{batch: s.Batch, bigH: s.InH, bigW: s.InW, bigC: s.InC, smallH: s.OutH, smallW: s.OutW, smallC: s.OutC,
-		kernel: s.Kernel, stride: s.Stride, pad: s.Pad}
+		kernel: s.Kernel, stride: s.Stride, padH: s.PadH, padW: s.PadW}
 	if transposed {
 		g.bigH, g.bigW, g.bigC, g.smallH, g.smallW, g.smallC = s.OutH, s.OutW, s.OutC, s.InH, s.InW, s.InC
 	}
-	rows := max(g.pad+g.bigH, (g.smallH-1)*g.stride+g.kernel)
-	columns := max(g.pad+g.bigW, (g.smallW-1)*g.stride+g.kernel)
+	rows := max(g.padH+g.bigH, (g.smallH-1)*g.stride+g.kernel)
+	columns := max(g.padW+g.bigW, (g.smallW-1)*g.stride+g.kernel)
 	g.bigLine = columns * g.bigC
 	g.bigSize = rows * g.bigLine
 
 	last := 0
 	for p := range g.stride {
-		taps, q := g.taps(p)
-		g.smallTop = max(g.smallTop, taps-1-q)
-		last = max(last, q)
+		for _, pad := range []int{g.padH, g.padW} {
+			taps, q := g.taps(p, pad)
+			g.smallTop = max(g.smallTop, taps-1-q)
+			last = max(last, q)
+		}
 	}
 	g.narrow = narrowSide(g.stride, g.bigC)
 	block := max(1, g.narrow) * g.stride
@@ -90,15 +98,16 @@ const (
 	chunkElements = 72 * 1024 // 288 KiB of padded images stay in the second-level cache
 )
 
-// taps returns the number of taps of the kernel that meet phase p of the big image, and the offset q
+// taps returns the number of taps of the kernel that meet phase p of the big image's rows (with pad =
+// padH) or columns (padW), and the offset q
 // of the first: big row s*i+p meets small rows i+q, i+q-1, ... under kernel rows (p+pad)%s,
 // (p+pad)%s+s, ...
-func (g *geometry) taps(p int) (count, q int) {
-	first := (p + g.pad) % g.stride
+func (g *geometry) taps(p, pad int) (count, q int) {
+	first := (p + pad) % g.stride
 	if first < g.kernel {
 		count = (g.kernel - first + g.stride - 1) / g.stride
 	}
-	return count, (p + g.pad) / g.stride
+	return count, (p + pad) / g.stride
 }
 
 // span returns the number of rows (or columns) in phase p of an image of the given extent.
@@ -110,12 +119,15 @@ func (g *geometry) patch() int       { return g.kernel * g.kernel * g.bigC }
 
 // padBig copies an image into its padded place, through the activation's gradient if y is given.
 func (g *geometry) padBig(dst, x, y []float32, a Activation) {
-	g.pad2(dst[g.pad*g.bigLine+g.pad*g.bigC:], g.bigLine, x, y, g.bigH, g.bigW*g.bigC, a)
+	g.pad2(dst[g.bigOrigin():], g.bigLine, x, y, g.bigH, g.bigW*g.bigC, a)
 }
 
 func (g *geometry) padSmall(dst, x, y []float32, a Activation) {
 	g.pad2(dst[g.smallOrigin():], g.smallLine, x, y, g.smallH, g.smallW*g.smallC, a)
 }
+
+// bigOrigin returns the offset of element (0,0,0) of a padded big image.
+func (g *geometry) bigOrigin() int { return g.padH*g.bigLine + g.padW*g.bigC }
 
 // smallOrigin returns the offset of element (0,0,0) of a padded small image.
 func (g *geometry) smallOrigin() int { return g.smallTop * (g.smallLine + g.smallC) }

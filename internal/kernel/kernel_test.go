@@ -94,23 +94,28 @@ func TestTileLayout(t *testing.T) {
 
 // convCases are odd sizes, edges and tails.
 var convCases = []ConvShape{
-	{Batch: 3, InH: 8, InW: 8, InC: 1, OutH: 4, OutW: 4, OutC: 32, Kernel: 4, Stride: 2, Pad: 1},
-	{Batch: 9, InH: 8, InW: 8, InC: 3, OutH: 4, OutW: 4, OutC: 16, Kernel: 4, Stride: 2, Pad: 1},
-	{Batch: 3, InH: 12, InW: 8, InC: 3, OutH: 6, OutW: 4, OutC: 32, Kernel: 4, Stride: 2, Pad: 1},
-	{Batch: 2, InH: 10, InW: 14, InC: 2, OutH: 5, OutW: 7, OutC: 16, Kernel: 4, Stride: 2, Pad: 1},
-	{Batch: 2, InH: 4, InW: 4, InC: 4, OutH: 2, OutW: 2, OutC: 48, Kernel: 4, Stride: 2, Pad: 1},
-	{Batch: 2, InH: 16, InW: 16, InC: 32, OutH: 8, OutW: 8, OutC: 64, Kernel: 4, Stride: 2, Pad: 1},
-	{Batch: 9, InH: 12, InW: 8, InC: 32, OutH: 6, OutW: 4, OutC: 32, Kernel: 4, Stride: 2, Pad: 1},
-	{Batch: 65, InH: 4, InW: 4, InC: 16, OutH: 2, OutW: 2, OutC: 48, Kernel: 4, Stride: 2, Pad: 1},
-	{Batch: 2, InH: 8, InW: 4, InC: 16, OutH: 4, OutW: 2, OutC: 16, Kernel: 4, Stride: 2, Pad: 3},
-	{Batch: 17, InH: 4, InW: 6, InC: 5, OutH: 2, OutW: 3, OutC: 48, Kernel: 2, Stride: 2, Pad: 0},
-	{Batch: 2, InH: 7, InW: 5, InC: 7, OutH: 7, OutW: 5, OutC: 9, Kernel: 3, Stride: 1, Pad: 1},
-	{Batch: 5, InH: 4, InW: 4, InC: 64, OutH: 1, OutW: 1, OutC: 40, Kernel: 4, Stride: 1, Pad: 0},
-	{Batch: 2, InH: 9, InW: 11, InC: 2, OutH: 5, OutW: 6, OutC: 33, Kernel: 3, Stride: 2, Pad: 1},
-	{Batch: 1, InH: 6, InW: 6, InC: 3, OutH: 3, OutW: 3, OutC: 4, Kernel: 1, Stride: 2, Pad: 0},
-	{Batch: 4, InH: 1, InW: 1, InC: 13, OutH: 1, OutW: 1, OutC: 17, Kernel: 1, Stride: 1, Pad: 0},
-	{Batch: 1, InH: 10, InW: 7, InC: 4, OutH: 4, OutW: 3, OutC: 3, Kernel: 5, Stride: 3, Pad: 2},
-	{Batch: 64, InH: 8, InW: 8, InC: 3, OutH: 4, OutW: 4, OutC: 7, Kernel: 4, Stride: 2, Pad: 1},
+	{Batch: 3, InH: 8, InW: 8, InC: 1, OutH: 4, OutW: 4, OutC: 32, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 9, InH: 8, InW: 8, InC: 3, OutH: 4, OutW: 4, OutC: 16, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 3, InH: 12, InW: 8, InC: 3, OutH: 6, OutW: 4, OutC: 32, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 2, InH: 10, InW: 14, InC: 2, OutH: 5, OutW: 7, OutC: 16, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 2, InH: 4, InW: 4, InC: 4, OutH: 2, OutW: 2, OutC: 48, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 2, InH: 16, InW: 16, InC: 32, OutH: 8, OutW: 8, OutC: 64, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 9, InH: 12, InW: 8, InC: 32, OutH: 6, OutW: 4, OutC: 32, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 65, InH: 4, InW: 4, InC: 16, OutH: 2, OutW: 2, OutC: 48, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 2, InH: 8, InW: 4, InC: 16, OutH: 4, OutW: 2, OutC: 16, Kernel: 4, Stride: 2, PadH: 3, PadW: 3},
+	{Batch: 17, InH: 4, InW: 6, InC: 5, OutH: 2, OutW: 3, OutC: 48, Kernel: 2, Stride: 2, PadH: 0, PadW: 0},
+	{Batch: 2, InH: 7, InW: 5, InC: 7, OutH: 7, OutW: 5, OutC: 9, Kernel: 3, Stride: 1, PadH: 1, PadW: 1},
+	{Batch: 5, InH: 4, InW: 4, InC: 64, OutH: 1, OutW: 1, OutC: 40, Kernel: 4, Stride: 1, PadH: 0, PadW: 0},
+	{Batch: 2, InH: 9, InW: 11, InC: 2, OutH: 5, OutW: 6, OutC: 33, Kernel: 3, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 1, InH: 6, InW: 6, InC: 3, OutH: 3, OutW: 3, OutC: 4, Kernel: 1, Stride: 2, PadH: 0, PadW: 0},
+	{Batch: 4, InH: 1, InW: 1, InC: 13, OutH: 1, OutW: 1, OutC: 17, Kernel: 1, Stride: 1, PadH: 0, PadW: 0},
+	{Batch: 1, InH: 10, InW: 7, InC: 4, OutH: 4, OutW: 3, OutC: 3, Kernel: 5, Stride: 3, PadH: 2, PadW: 2},
+	{Batch: 2, InH: 12, InW: 7, InC: 3, OutH: 6, OutW: 4, OutC: 32, Kernel: 3, Stride: 2, PadH: 0, PadW: 1},
+	{Batch: 3, InH: 1, InW: 12, InC: 16, OutH: 1, OutW: 6, OutC: 32, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 3, InH: 1, InW: 9, InC: 2, OutH: 1, OutW: 5, OutC: 16, Kernel: 5, Stride: 2, PadH: 2, PadW: 1},
+	{Batch: 2, InH: 8, InW: 4, InC: 16, OutH: 4, OutW: 2, OutC: 16, Kernel: 4, Stride: 2, PadH: 3, PadW: 1},
+	{Batch: 2, InH: 2, InW: 5, InC: 1, OutH: 1, OutW: 2, OutC: 3, Kernel: 7, Stride: 3, PadH: 2, PadW: 1},
+	{Batch: 64, InH: 8, InW: 8, InC: 3, OutH: 4, OutW: 4, OutC: 7, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
 }
 
 // naive computes a convolution and its gradients by the definition in ConvShape.
@@ -125,7 +130,7 @@ func (n *naive) each(f func(big, w, small int)) {
 			for x := range s.OutW {
 				for ky := range s.Kernel {
 					for kx := range s.Kernel {
-						iy, ix := y*s.Stride+ky-s.Pad, x*s.Stride+kx-s.Pad
+						iy, ix := y*s.Stride+ky-s.PadH, x*s.Stride+kx-s.PadW
 						if iy < 0 || iy >= s.InH || ix < 0 || ix >= s.InW {
 							continue
 						}
@@ -313,10 +318,10 @@ func checkDense(t *testing.T, rows, in, out int, a Activation) {
 }
 
 func TestPlansRefuse(t *testing.T) {
-	if _, err := NewConv(ConvShape{Batch: 1, InH: 4, InW: 4, OutH: 2, OutW: 2, OutC: 3, Kernel: 4, Stride: 2, Pad: 1}, LinearActivation); err == nil {
+	if _, err := NewConv(ConvShape{Batch: 1, InH: 4, InW: 4, OutH: 2, OutW: 2, OutC: 3, Kernel: 4, Stride: 2, PadH: 1, PadW: 1}, LinearActivation); err == nil {
 		t.Error("a convolution without input channels was accepted")
 	}
-	if _, err := NewConvTranspose(ConvShape{Batch: 1, InH: 4, InW: 4, InC: 1, OutH: 2, OutW: 2, OutC: 3, Kernel: 2, Stride: 2, Pad: 2}, LinearActivation); err == nil {
+	if _, err := NewConvTranspose(ConvShape{Batch: 1, InH: 4, InW: 4, InC: 1, OutH: 2, OutW: 2, OutC: 3, Kernel: 2, Stride: 2, PadH: 2, PadW: 2}, LinearActivation); err == nil {
 		t.Error("a padding as large as the kernel was accepted")
 	}
 	if _, err := NewDense(0, 3, 4, LinearActivation); err == nil {

@@ -29,8 +29,10 @@ func newNarrow(g *geometry) *narrow {
 	p := &narrow{g: g, side: g.narrow, edge: g.narrow * g.stride, first: -g.smallTop}
 	last := 0
 	for phase := range g.stride {
-		_, q := g.taps(phase)
-		last = max(last, q)
+		for _, pad := range []int{g.padH, g.padW} {
+			_, q := g.taps(phase, pad)
+			last = max(last, q)
+		}
 	}
 	p.window = last - p.first + p.side
 	p.weights = make([]float32, p.window*p.window*g.smallC*16)
@@ -52,9 +54,9 @@ func (p *narrow) pack(w []float32, y int) {
 		dst := p.weights[(y*p.window+x)*g.smallC*16:][:g.smallC*16]
 		clear(dst)
 		for dy := range p.edge {
-			ky := dy + g.pad - g.stride*(p.first+y)
+			ky := dy + g.padH - g.stride*(p.first+y)
 			for dx := range p.edge {
-				kx := dx + g.pad - g.stride*(p.first+x)
+				kx := dx + g.padW - g.stride*(p.first+x)
 				if ky < 0 || ky >= g.kernel || kx < 0 || kx >= g.kernel {
 					continue
 				}

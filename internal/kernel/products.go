@@ -123,8 +123,8 @@ func newScatter(g *geometry) *scatter {
 	for py := range g.stride {
 		for px := range g.stride {
 			f := phase{py: py, px: px, at: size * s.panels.padded}
-			f.tapsY, f.qy = g.taps(py)
-			f.tapsX, f.qx = g.taps(px)
+			f.tapsY, f.qy = g.taps(py, g.padH)
+			f.tapsX, f.qx = g.taps(px, g.padW)
 			size += f.tapsY * f.tapsX * g.smallC
 			for i := range g.span(g.bigH, py) {
 				for j := range g.span(g.bigW, px) {
@@ -147,9 +147,9 @@ func (s *scatter) pack(w []float32, i int) {
 	g, f := s.g, &s.phases[i]
 	depth := f.tapsY * f.tapsX * g.smallC
 	for a := range f.tapsY {
-		ky := (f.py+g.pad)%g.stride + g.stride*(f.tapsY-1-a)
+		ky := (f.py+g.padH)%g.stride + g.stride*(f.tapsY-1-a)
 		for e := range f.tapsX {
-			kx := (f.px+g.pad)%g.stride + g.stride*(f.tapsX-1-e)
+			kx := (f.px+g.padW)%g.stride + g.stride*(f.tapsX-1-e)
 			tap := w[(ky*g.kernel+kx)*g.bigC*g.smallC:][:g.bigC*g.smallC]
 			for n := range s.panels.count {
 				first, width, columns := s.panels.at(n)

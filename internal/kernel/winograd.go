@@ -16,7 +16,7 @@ import "math"
 // winogradFits reports whether a geometry allows this method, and is large enough to gain from it.
 func winogradFits(g *geometry) bool {
 	return g.kernel == 4 && g.stride == 2 && g.bigC%16 == 0 && g.smallC%16 == 0 &&
-		g.smallH%2 == 0 && g.smallW%2 == 0 && g.bigH == 2*g.smallH && g.bigW == 2*g.smallW && g.pad%2 == 1
+		g.smallH%2 == 0 && g.smallW%2 == 0 && g.bigH == 2*g.smallH && g.bigW == 2*g.smallW && g.padH%2 == 1 && g.padW%2 == 1
 }
 
 // winograd is the common part of the three products.
@@ -183,7 +183,7 @@ func (p *winogradSpread) run(s *convWorker, bias, out []float32, images, flags i
 	line := g.bigW * g.bigC
 	for phase := range 4 {
 		py, px := phase/2, phase%2
-		y0, x0 := (g.pad-py+1)/2, (g.pad-px+1)/2 // the first row and column of the phase inside the image
+		y0, x0 := (g.padH-py+1)/2, (g.padW-px+1)/2 // the first row and column of the phase inside the image
 		for row := range images * p.tilesY {
 			image, i := row/p.tilesY, row%p.tilesY
 			src := s.small[image*g.smallSize+(y0+2*i-1+g.smallTop)*g.smallLine+(x0-1+g.smallTop)*g.smallC:]
@@ -192,7 +192,7 @@ func (p *winogradSpread) run(s *convWorker, bias, out []float32, images, flags i
 		p.multiply(s, phase, n)
 		for row := range images * p.tilesY {
 			image, i := row/p.tilesY, row%p.tilesY
-			y, x := 2*(y0+2*i)+py-g.pad, 2*x0+px-g.pad
+			y, x := 2*(y0+2*i)+py-g.padH, 2*x0+px-g.padW
 			contract9(out[(image*g.bigH+y)*line+x*g.bigC:], s.products[row*p.tilesX*g.bigC:], bias, g.bigC, n*g.bigC, 2*line, 2*g.bigC,
 				p.tilesX, 4*g.bigC, g.bigC, floorOf(flags))
 		}

@@ -17,7 +17,7 @@ type winogradNarrow struct {
 
 // winogradNarrowFits reports whether a geometry allows this method, and gains from it.
 func winogradNarrowFits(g *geometry) bool {
-	return g.kernel == 4 && g.stride == 2 && g.bigC >= 2 && g.bigC <= 4 && g.smallC%16 == 0 && g.pad == 1 &&
+	return g.kernel == 4 && g.stride == 2 && g.bigC >= 2 && g.bigC <= 4 && g.smallC%16 == 0 && g.padH == 1 && g.padW == 1 &&
 		g.bigH == 2*g.smallH && g.bigW == 2*g.smallW
 }
 
@@ -89,12 +89,12 @@ func (p *winogradNarrow) place(out, blocks []float32) {
 	g := p.g
 	pair, line := 2*g.bigC, g.bigW*g.bigC
 	for y := range g.bigH {
-		place, py := (y+g.pad)/2, (y+g.pad)%2
+		place, py := (y+g.padH)/2, (y+g.padH)%2
 		src := blocks[(place/2*p.across*4+place%2*2)*16+py*pair:]
 		dst := out[y*line : (y+1)*line]
 		copy(dst, src[g.bigC:pair]) // the first place begins one pixel before the image
 		for x := g.bigC; x+pair <= line; x += pair {
-			k := (x/g.bigC + g.pad) / 2
+			k := (x/g.bigC + g.padW) / 2
 			from := (k/2*4 + k%2) * 16
 			copy(dst[x:x+pair], src[from:from+pair])
 		}
