@@ -91,7 +91,7 @@ func (m *byol) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, targets, err := m.projected(g.Following(), images, targetPrefix)
+	_, targets, err := m.projected(g.Targets(targetPrefix), images, targetPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +103,9 @@ func (m *byol) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	target := m.following(g)
 	p.After = func(s Step) error {
-		m.target.Step(m.settings.Momentum.At(s.Progress))
+		target.Step(m.settings.Momentum.At(s.Progress))
 		return nil
 	}
 	return p, nil

@@ -98,7 +98,7 @@ func (m *moco) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, keys, err := m.head(g.Following(), views[1], targetPrefix)
+	_, keys, err := m.head(g.Targets(targetPrefix), views[1], targetPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +115,9 @@ func (m *moco) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 		return nil, err
 	}
 	p.Kept = []*gorgonia.Node{keys}
+	target := m.following(g)
 	p.After = func(s Step) error {
-		m.target.Step(m.settings.Momentum.At(s.Progress))
+		target.Step(m.settings.Momentum.At(s.Progress))
 		enqueue(nn.Data(queue), nn.Data(next), s.Value(keys), m.settings.Width)
 		return nil
 	}

@@ -84,6 +84,13 @@ type Hierarchical interface {
 	Hierarchy() hierarchy.Hierarchy
 }
 
+// Starter is implemented by models with states that follow from parameters at the start, such as EMA targets, which are copies.
+type Starter interface {
+	// Started is called before training, after some parameters and states were set to values from elsewhere. It derives the states
+	// that were not. taken reports whether a parameter or state was set.
+	Started(taken func(name string) bool)
+}
+
 // Space is a part of a code.
 type Space struct {
 	Name   string // "sphere", "euclidean"

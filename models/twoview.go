@@ -126,6 +126,19 @@ func (m *twoViews) start(model Model) error {
 	return nil
 }
 
+// following is the average that a step of a graph moves: targets of frozen parameters stay. It is nil until the model's graphs exist.
+func (m *twoViews) following(g *nn.Graph) *nn.Average {
+	if m.target == nil || g.Frozen == nil {
+		return m.target
+	}
+	return m.target.Without(g.Frozen)
+}
+
+// Started implements Starter: targets of parameters that were taken begin as copies of them.
+func (m *twoViews) Started(taken func(name string) bool) {
+	nn.CopyTargets(m.params, targetPrefix, taken)
+}
+
 // Objectives implements Model.
 func (m *twoViews) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
 

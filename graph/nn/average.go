@@ -12,6 +12,7 @@ import (
 // target network of BYOL and the key encoder of MoCo do.
 type Average struct {
 	target, source [][]float32 // pieces of parameters
+	names          []string    // by piece, of the parameter that is followed
 	momentum       float32
 	item           func(worker, i int)
 }
@@ -20,7 +21,7 @@ type Average struct {
 const averagePiece = 1 << 14
 
 // NewAverage returns the average of all parameters of a set that have a target: the target of the parameter "name"
-// is called prefix + "name", and has its shape. Targets are mostly made by [Graph.Following].
+// is called prefix + "name", and has its shape. Targets are mostly made by [Graph.Targets].
 func NewAverage(p *Params, prefix string) (*Average, error) {
 	a := &Average{}
 	for _, name := range p.Names() {
@@ -35,11 +36,35 @@ func NewAverage(p *Params, prefix string) (*Average, error) {
 		t, s := target.Float32s(), source.Float32s()
 		for from := 0; from < len(t); from += averagePiece {
 			to := min(from+averagePiece, len(t))
-			a.target, a.source = append(a.target, t[from:to]), append(a.source, s[from:to])
+			a.target, a.source, a.names = append(a.target, t[from:to]), append(a.source, s[from:to]), append(a.names, of)
 		}
 	}
 	a.item = a.move
 	return a, nil
+}
+
+// Without returns the average without the targets of some parameters, which stay as they are, such as those that a graph
+// has frozen.
+func (a *Average) Without(frozen func(name string) bool) *Average {
+	b := &Average{}
+	for i, name := range a.names {
+		if !frozen(name) {
+			b.target, b.source, b.names = append(b.target, a.target[i]), append(b.source, a.source[i]), append(b.names, name)
+		}
+	}
+	b.item = b.move
+	return b
+}
+
+// CopyTargets sets the EMA targets of parameters that were taken from elsewhere to copies of these, unless the targets were taken too.
+// Names of targets are those of the parameters after a prefix.
+func CopyTargets(p *Params, prefix string, taken func(name string) bool) {
+	for _, name := range p.Names() {
+		of, ok := strings.CutPrefix(name, prefix)
+		if ok && p.Get(of) != nil && taken(of) && !taken(name) {
+			copy(p.Get(name).Float32s(), p.Get(of).Float32s())
+		}
+	}
 }
 
 // Step sets every target to momentum times itself plus 1 - momentum times the parameter that it follows. Momentum 0

@@ -47,3 +47,40 @@ func TestAverage(t *testing.T) {
 		t.Errorf("a target without a source: %v", err)
 	}
 }
+
+// Targets of frozen parameters stay to the bit; those of parameters that were taken are copies unless they were taken too.
+func TestTargets(t *testing.T) {
+	p := nn.NewParams(1)
+	g := nn.NewGraph(p)
+	for _, name := range []string{"a", "b", "target/a", "target/b", "target/none"} {
+		if _, err := g.Param(name, tensor.Shape{3}, nn.Uniform(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := map[string]float32{}
+	for _, name := range p.Names() {
+		before[name] = p.Get(name).Float32s()[0]
+	}
+	nn.CopyTargets(p, "target/", func(name string) bool { return name == "a" || name == "b" || name == "target/b" })
+	for name, want := range map[string]string{"target/a": "a", "target/b": "target/b", "target/none": "target/none", "a": "a"} {
+		if got := p.Get(name).Float32s()[0]; got != before[want] {
+			t.Errorf("%s begins with %v, want the %v of %s", name, got, before[want], want)
+		}
+	}
+	if _, err := g.Param("none", tensor.Shape{3}, nn.Uniform(1)); err != nil {
+		t.Fatal(err)
+	}
+	a, err := nn.NewAverage(p, "target/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := p.Get("target/b").Float32s()[0]
+	none := p.Get("target/none").Float32s()[0]
+	a.Without(func(name string) bool { return name == "b" }).Step(0.5)
+	if got := p.Get("target/b").Float32s()[0]; got != b {
+		t.Errorf("the target of a frozen parameter went from %v to %v", b, got)
+	}
+	if got := p.Get("target/none").Float32s()[0]; got == none {
+		t.Error("another target stayed")
+	}
+}

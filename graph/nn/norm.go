@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -47,7 +48,7 @@ const (
 
 // Norm adds a normalisation of images [batch, height, width, channels] or rows [batch, channels]; see
 // [layer.BatchNorm] and [layer.GroupNorm]. Its parameters are name/gamma and name/beta, 1 and 0 at first. The
-// batch norm of a graph that is not for training takes running moments, the state name/running [1, 2, channels].
+// batch norm of a graph that is not for training, or a frozen one, takes running moments, the state name/running [1, 2, channels].
 // Instance norm leaves images of one pixel as they are: their every element would become 0.
 func Norm(g *Graph, x *gorgonia.Node, name string, o NormOptions) (*gorgonia.Node, error) {
 	if err := ValidNorm(o.Kind); err != nil {
@@ -113,12 +114,14 @@ func batchNorm(g *Graph, x, gamma, beta *gorgonia.Node, name string, o layer.Nor
 	var running *gorgonia.Node
 	var err error
 	channels := x.Shape()[x.Dims()-1]
-	if !g.follows || !g.Training { // a network that follows another one is only run in training
-		if running, err = g.State(name+"/running", tensor.Shape{1, 2, channels}, zeroMeans); err != nil {
+	source := strings.TrimPrefix(name, g.prefix)
+	fixed := !g.Training || g.IsFrozen(source+"/running") || gamma != nil && g.IsFrozen(source+"/gamma") && g.IsFrozen(source+"/beta")
+	if fixed || !g.follows { // targets have no running moments of their own
+		if running, err = g.State(source+"/running", tensor.Shape{1, 2, channels}, zeroMeans); err != nil {
 			return nil, err
 		}
 	}
-	if !g.Training {
+	if fixed {
 		return layer.Standardise(x, running, gamma, beta, o)
 	}
 	parts := max(g.Views, 1)

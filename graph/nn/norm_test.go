@@ -137,6 +137,42 @@ func TestRunning(t *testing.T) {
 	}
 }
 
+// A frozen batch norm normalises by its running moments in training too, and so does its target; nothing moves them.
+func TestFrozenNorm(t *testing.T) {
+	for name, frozen := range map[string][]string{"factors and offsets": {"n/gamma", "n/beta"}, "running moments": {"n/running"}} {
+		p := nn.NewParams(1)
+		g := nn.NewGraph(p)
+		g.Training, g.Views = true, 2
+		g.Frozen = func(name string) bool { return slices.Contains(frozen, name) }
+		x := must[*gorgonia.Node](t)(g.Input("x", 4, 1))
+		copy(nn.Data(x), []float32{1, 3, 10, 20})
+		y := must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))
+		z := must[*gorgonia.Node](t)(nn.Norm(g.Targets("target/"), x, "target/n", nn.NormOptions{Kind: nn.BatchNorm}))
+		copy(p.Get("n/running").Float32s(), []float32{2, 4})
+		m := runOf(t, y, z)
+		for i, x := range []float64{1, 3, 10, 20} {
+			if want := (x - 2) / math.Sqrt(4+1e-5); math.Abs(float64(values(m, y)[i])-want) > 1e-5 || values(m, y)[i] != values(m, z)[i] {
+				t.Errorf("frozen %s: element %d is %v, of the target %v; want %v", name, i, values(m, y)[i], values(m, z)[i], want)
+			}
+		}
+		names, _ := g.Learnables()
+		if want := 2 - len(frozen)/2*2; len(g.Running()) != 0 || len(names) != want {
+			t.Errorf("frozen %s: learnables %v and %d running moments; want %d and none", name, names, len(g.Running()), want)
+		}
+		if p.Get("target/n/running") != nil {
+			t.Errorf("frozen %s: the target has running moments of its own", name)
+		}
+	}
+	p := nn.NewParams(1) // one of both is not enough
+	g := nn.NewGraph(p)
+	g.Training, g.Frozen = true, func(name string) bool { return name == "n/gamma" }
+	x := must[*gorgonia.Node](t)(g.Input("x", 4, 1))
+	must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))
+	if names, _ := g.Learnables(); len(g.Running()) != 1 || !slices.Equal(names, []string{"n/beta"}) {
+		t.Errorf("frozen factors alone: learnables %v and %d running moments", names, len(g.Running()))
+	}
+}
+
 // A network that follows another one has states of its own, and no running moments in training.
 func TestFollowing(t *testing.T) {
 	p := nn.NewParams(1)

@@ -84,9 +84,14 @@ type Graph struct {
 	Training bool // normalisations use the moments of the batch in place of running ones
 	Views    int  // equal parts of the batch that are normalised apart; 0: 1
 
+	// Frozen, if any, reports which parameters stay as they are: they are not among the learnables. A batch norm whose
+	// factors and offsets, or whose running moments, are frozen normalises by its running moments and does not move them.
+	Frozen func(name string) bool
+
 	names   []string // of its parameters, in the order of first use
 	nodes   map[string]*gorgonia.Node
-	follows bool // its parameters are states
+	follows bool   // its parameters are states
+	prefix  string // of EMA targets: begins the names of its parameters, which follow those without it
 	running []Running
 }
 
@@ -101,10 +106,17 @@ func (g *Graph) Beside(p *Params) *Graph {
 	return &Graph{ExprGraph: g.ExprGraph, Params: p, nodes: g.nodes}
 }
 
-// Following returns a view of the graph whose parameters are states: those of an EMA target. See [Average].
-func (g *Graph) Following() *Graph {
-	return &Graph{ExprGraph: g.ExprGraph, Params: g.Params, nodes: g.nodes, Training: g.Training, Views: g.Views, follows: true}
+// Following returns a view of the graph whose parameters are states.
+func (g *Graph) Following() *Graph { return g.Targets("") }
+
+// Targets returns a view of the graph whose parameters are EMA targets: states whose names are a prefix and the name of the parameter
+// that they follow, see [Average]. The target of a frozen batch norm normalises as that one does.
+func (g *Graph) Targets(prefix string) *Graph {
+	return &Graph{ExprGraph: g.ExprGraph, Params: g.Params, nodes: g.nodes, Training: g.Training, Views: g.Views, Frozen: g.Frozen, follows: true, prefix: prefix}
 }
+
+// IsFrozen reports whether a parameter stays as it is; see [Graph.Frozen].
+func (g *Graph) IsFrozen(name string) bool { return g.Frozen != nil && g.Frozen(name) }
 
 // State returns the node of a state, which is not among the graph's learnables.
 func (g *Graph) State(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
@@ -170,11 +182,13 @@ func (g *Graph) hold(name string, t *tensor.Dense) *gorgonia.Node {
 	return n
 }
 
-// Learnables lists the names and nodes of the graph's parameters in the order of
+// Learnables lists the names and nodes of the graph's parameters that are not frozen, in the order of
 // their first use.
 func (g *Graph) Learnables() (names []string, nodes gorgonia.Nodes) {
 	for _, name := range g.names {
-		names, nodes = append(names, name), append(nodes, g.nodes[name])
+		if !g.IsFrozen(name) {
+			names, nodes = append(names, name), append(nodes, g.nodes[name])
+		}
 	}
 	return names, nodes
 }

@@ -24,7 +24,8 @@ type Task struct {
 	Split  *datasets.Split // the images that are trained on, and what is known of them; nil: all, and nothing
 	Views  *augment.Views  // nil: the model sees the images as they are
 	Losses []losses.Choice
-	Seed   uint64 // of the order of batches, of noise and of discriminators
+	Freeze []string // patterns of parameters that stay as they are (nn.Match), without gradient, moments or decay; see nn.Graph.Frozen
+	Seed   uint64   // of the order of batches, of noise and of discriminators
 }
 
 // Settings say how to train. [NewSettings] returns the defaults.
@@ -88,7 +89,10 @@ func New(t Task, s Settings) (*Loop, error) {
 	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{},
 		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},
 		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split, population: t.Data.Len(),
-			discriminators: nn.NewParams(t.Seed)}}
+			discriminators: nn.NewParams(t.Seed), frozen: frozenBy(t.Freeze)}}
+	if err := freezes(t.Freeze, t.Model.Params()); err != nil {
+		return nil, err
+	}
 	if err := l.plan.fed(); err != nil {
 		return nil, err
 	}
@@ -238,7 +242,7 @@ func (l *Loop) Notes() []string {
 // LeftOut returns the number of images that are not trained on, because they are in no group and all losses are about groups.
 func (l *Loop) LeftOut() int { return l.leftOut }
 
-// Untrained lists the parameters of the model that no loss depends on, but for its states.
+// Untrained lists the parameters of the model that no loss depends on, but for its states and what is frozen.
 func (l *Loop) Untrained() []string {
 	var trained, list []string
 	for _, o := range l.objectives {
@@ -246,7 +250,7 @@ func (l *Loop) Untrained() []string {
 	}
 	params := l.plan.model.Params()
 	for _, name := range params.Names() {
-		if !params.IsState(name) && !slices.Contains(trained, name) {
+		if !params.IsState(name) && !slices.Contains(trained, name) && (l.plan.frozen == nil || !l.plan.frozen(name)) {
 			list = append(list, name)
 		}
 	}

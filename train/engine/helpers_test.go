@@ -18,6 +18,7 @@ type taskConfig struct {
 	Views       *augment.Views        `yaml:"views"`
 	Model       models.Choice         `yaml:"model"`
 	Losses      []losses.Choice       `yaml:"losses"`
+	Freeze      []string              `yaml:"freeze"`
 	Train       struct {
 		Epochs    int             `yaml:"epochs"`
 		Batch     int             `yaml:"batch"`
@@ -136,7 +137,7 @@ func taskOf(t testing.TB, source string, overrides ...string) (Task, Settings) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Task{Model: m, Data: d, Split: split, Views: c.Views, Losses: c.Losses, Seed: c.Seed}, Settings{Epochs: c.Train.Epochs, Batch: c.Train.Batch,
+	return Task{Model: m, Data: d, Split: split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed}, Settings{Epochs: c.Train.Epochs, Batch: c.Train.Batch,
 		Optimizer: c.Train.Optimizer.Value, Schedule: c.Train.Schedule.Value, Warmup: c.Train.Warmup, Clip: c.Train.Clip}
 }
 

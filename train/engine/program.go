@@ -57,8 +57,9 @@ type plan struct {
 	factors        []factor.Factor // of the data set
 	views          *augment.Views  // may be nil
 	split          *datasets.Split
-	population     int        // images in the data set
-	discriminators *nn.Params // the parameters of discriminators
+	population     int                    // images in the data set
+	discriminators *nn.Params             // the parameters of discriminators
+	frozen         func(name string) bool // parameters that stay as they are; nil: none
 }
 
 // compile builds the program of an objective for batches of a number of images in groups.
@@ -79,7 +80,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	var learnables gorgonia.Nodes
 	p.names, learnables = g.Reached(p.loss.Total)
 	if len(learnables) == 0 {
-		return nil, &Error{"losses", errors.New("none of the losses depends on a parameter of the model")}
+		return nil, l.nothingLearns()
 	}
 	if p.nodes, err = gorgonia.Grad(p.loss.Total, learnables...); err != nil {
 		return nil, fmt.Errorf("gradients: %w", err)
@@ -126,7 +127,7 @@ func (l *plan) fits(images int, values float64) error {
 // assemble makes the graph of an objective with its losses, and finds its inputs.
 func (l *plan) assemble(o models.Objective, images, group int) (*program, *models.Program, error) {
 	g := nn.NewGraph(l.model.Params())
-	g.Training = true
+	g.Training, g.Frozen = true, l.frozen
 	built, err := l.model.Build(g, o, images, group)
 	if err != nil {
 		return nil, nil, err

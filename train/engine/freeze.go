@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/graph/nn"
+)
+
+// frozenBy returns what the patterns of a task freeze; nil if there are none.
+func frozenBy(patterns []string) func(name string) bool {
+	if len(patterns) == 0 {
+		return nil
+	}
+	return func(name string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { return nn.Match(p, name) })
+	}
+}
+
+// freezes reports a pattern that fits nothing that training would change: a parameter, or the running moments of a norm.
+func freezes(patterns []string, params *nn.Params) error {
+	for i, pattern := range patterns {
+		names, err := params.Matching(pattern)
+		if err == nil && !slices.ContainsFunc(names, func(name string) bool { return !params.IsState(name) || strings.HasSuffix(name, "/running") }) {
+			err = fmt.Errorf("%q fits only states such as %s, which no gradient changes; want patterns of parameters", pattern, names[0])
+		}
+		if err != nil {
+			return &Error{fmt.Sprintf("freeze.%d", i), err}
+		}
+	}
+	return nil
+}
+
+// nothingLearns is the error about an objective whose losses depend on no parameter that may change.
+func (l *plan) nothingLearns() error {
+	if l.frozen != nil && slices.ContainsFunc(l.model.Params().Names(), l.frozen) {
+		return &Error{"freeze", errors.New("all parameters that the losses depend on are frozen; want some that learn")}
+	}
+	return &Error{"losses", errors.New("none of the losses depends on a parameter of the model")}
+}
+
+// Frozen lists the parameters that stay as they are, without states.
+func (l *Loop) Frozen() []string {
+	if l.plan.frozen == nil {
+		return nil
+	}
+	params := l.plan.model.Params()
+	return slices.DeleteFunc(params.Names(), func(name string) bool { return params.IsState(name) || !l.plan.frozen(name) })
+}
