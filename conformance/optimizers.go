@@ -66,15 +66,23 @@ type quadratic struct {
 func (x *optimizerCheck) quadratic(sizes []int) *quadratic {
 	q, s := &quadratic{}, rng.New(1, "optimizer")
 	for i, n := range sizes {
-		a, c := make([]float32, n), make([]float32, n)
+		a, c, start := make([]float32, n), make([]float32, n), make([]float32, n) // away from 0: steps may be fractions of the parameters
 		for j := range a {
-			a[j], c[j] = 0.5+1.5*s.Float32(), s.Float32()-0.5
+			a[j], c[j], start[j] = 0.5+1.5*s.Float32(), s.Float32()-0.5, 2*s.Float32()-1
 		}
-		q.parameters = append(q.parameters, engine.Parameter{Name: fmt.Sprint("tensor", i), Value: make([]float32, n)})
+		q.parameters = append(q.parameters, engine.Parameter{Name: fmt.Sprint("tensor", i), Value: start, Shape: shapeOf(i, n)})
 		q.a, q.c, q.gradients = append(q.a, a), append(q.c, c), append(q.gradients, make([]float32, n))
 	}
 	q.optimizer = x.settings.New(q.parameters)
 	return q
+}
+
+// shapeOf is the shape of a tensor of n elements: of every other one two axes, as weights have, and else one.
+func shapeOf(i, n int) []int {
+	if i%2 == 1 {
+		return []int{1, n}
+	}
+	return []int{n}
 }
 
 // value computes the gradients and returns the value.

@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 	if s.Epochs != 20 || s.Batch != 64 || s.Checkpoint != 30 || !s.Figures || s.Threads != 0 || s.Clip != 0 || s.Warmup != 0 || s.Stop != nil {
 		t.Errorf("%+v", s)
 	}
-	if a, ok := s.Optimizer.Value.(*engine.Adam); !ok || *a != (engine.Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}) {
+	if a, ok := s.Optimizer.Value.(*engine.Adam); !ok || *a != (engine.Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Exclude: engine.ExcludeNone}) {
 		t.Errorf("%+v", s.Optimizer)
 	}
 	if _, ok := s.Schedule.Value.(*engine.Constant); !ok {
@@ -59,8 +59,8 @@ func TestMistakes(t *testing.T) {
 		"train.warmup=-1":                                    "train.warmup: -1 is out of range",
 		"train.clip=.inf":                                    "train.clip: +Inf is out of range",
 		"train.checkpoint=-0.1":                              "train.checkpoint: -0.1 is out of range",
-		"train.optimizer.adam.lr=0":                          "train.optimizer.adam.lr: 0 is not a learning rate",
-		"train.optimizer.adam.lr=.inf":                       "train.optimizer.adam.lr: +Inf is not a learning rate",
+		"train.optimizer.adam.lr=0":                          "train.optimizer.adam.lr: 0 is out of range; want a number above 0",
+		"train.optimizer.adam.lr=.inf":                       "train.optimizer.adam.lr: +Inf is out of range",
 		"train.optimizer.adam.beta1=1":                       "train.optimizer.adam.beta1: 1 is out of range; want 0 <= beta1 < 1",
 		"train.optimizer.adam.beta2=-1":                      "train.optimizer.adam.beta2: -1 is out of range",
 		"train.optimizer.adam.epsilon=0":                     "train.optimizer.adam.epsilon: 0 is out of range",

@@ -2,8 +2,6 @@ package kernel
 
 import (
 	"math"
-
-	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // AdamConstants are the settings of one Adam update (Kingma and Ba 2015,
@@ -13,42 +11,37 @@ type AdamConstants struct {
 	Clip                                float64 // factor of the gradients, applied first
 }
 
-// Adam updates all parameters of a model. One goroutine at a time may use it.
-type Adam struct {
-	p, m, v, g [][]float32
-	parts      []adamPart
-	c          [8]float32
-	decay      float32
-	item       func(worker, i int)
-	norms      []float64
-	normItem   func(worker, i int)
+// at returns the numbers of update number step, counted from 1, as the kernel takes them.
+func (k AdamConstants) at(step int) (c [8]float32) {
+	root := math.Sqrt(1 - math.Pow(k.Beta2, float64(step)))
+	rate := k.LearningRate * root / (1 - math.Pow(k.Beta1, float64(step)))
+	for i, v := range []float64{k.Beta1, 1 - k.Beta1, k.Beta2, 1 - k.Beta2, rate, k.Epsilon * root, k.Clip} {
+		c[i] = float32(v)
+	}
+	return c
 }
 
-type adamPart struct{ tensor, from, to int }
+// Adam updates all parameters of a model. One goroutine at a time may use it.
+type Adam struct {
+	// Undecayed says of each tensor whether decay leaves it alone; nil: of none.
+	Undecayed []bool
+
+	p, m, v, g [][]float32
+	pieces     *Pieces
+	c          [8]float32
+	decay      float32
+	body       func(worker, tensor, from, to int)
+}
 
 // NewAdam plans the update of parameters p with first and second moments m and v. All are updated in place.
 func NewAdam(p, m, v [][]float32) *Adam {
-	a := &Adam{p: p, m: m, v: v, g: make([][]float32, len(p))}
-	for i := range p {
-		for from := 0; from < len(p[i]); from += 4 * block {
-			a.parts = append(a.parts, adamPart{i, from, min(from+4*block, len(p[i]))})
-		}
-	}
-	a.norms = make([]float64, len(a.parts))
-	a.item, a.normItem = a.update, a.norm
+	a := &Adam{p: p, m: m, v: v, g: make([][]float32, len(p)), pieces: NewPieces(p)}
+	a.body = a.update
 	return a
 }
 
 // Norm returns the Euclidean norm of all gradients together.
-func (a *Adam) Norm(gradients [][]float32) float64 {
-	copy(a.g, gradients)
-	parallel.For(len(a.parts), a.normItem)
-	var total float64
-	for _, v := range a.norms {
-		total += v
-	}
-	return math.Sqrt(total)
-}
+func (a *Adam) Norm(gradients [][]float32) float64 { return a.pieces.Norm(gradients) }
 
 // Update applies update number step, counted from 1:
 //
@@ -59,25 +52,30 @@ func (a *Adam) Norm(gradients [][]float32) float64 {
 // first multiplied with 1 - LearningRate d (Loshchilov and Hutter 2019).
 func (a *Adam) Update(gradients [][]float32, step int, k AdamConstants, decay float64) {
 	copy(a.g, gradients)
-	root := math.Sqrt(1 - math.Pow(k.Beta2, float64(step)))
-	rate := k.LearningRate * root / (1 - math.Pow(k.Beta1, float64(step)))
-	for i, v := range []float64{k.Beta1, 1 - k.Beta1, k.Beta2, 1 - k.Beta2, rate, k.Epsilon * root, k.Clip} {
-		a.c[i] = float32(v)
-	}
+	a.c = k.at(step)
 	a.decay = float32(1 - k.LearningRate*decay)
-	parallel.For(len(a.parts), a.item)
+	a.pieces.Each(a.body)
 }
 
-func (a *Adam) update(_, i int) {
-	q := a.parts[i]
-	p := a.p[q.tensor][q.from:q.to]
-	if a.decay != 1 {
+func (a *Adam) update(_, i, from, to int) {
+	p := a.p[i][from:to]
+	if a.decay != 1 && (a.Undecayed == nil || !a.Undecayed[i]) {
 		scale(p, p, a.decay)
 	}
-	adam(p, a.m[q.tensor][q.from:q.to], a.v[q.tensor][q.from:q.to], a.g[q.tensor][q.from:q.to], &a.c)
+	adam(p, a.m[i][from:to], a.v[i][from:to], a.g[i][from:to], &a.c)
 }
 
-func (a *Adam) norm(_, i int) {
-	q := a.parts[i]
-	a.norms[i] = SumSquares(a.g[q.tensor][q.from:q.to])
+// Direction is the update of [Adam] on its own, without parameters.
+type Direction struct{ c [8]float32 }
+
+// NewDirection returns the direction of update number step with a learning rate of 1.
+func NewDirection(k AdamConstants, step int) Direction {
+	k.LearningRate = -1
+	return Direction{k.at(step)}
+}
+
+// Step updates the moments m and v by gradients g, and sets d to what Adam subtracts from parameters.
+func (k *Direction) Step(d, m, v, g []float32) {
+	clear(d)
+	adam(d, m, v, g, &k.c)
 }

@@ -3,16 +3,40 @@ package engine
 import (
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/registry"
 )
 
 // Optimizers lists the optimisers that a config can name.
 var Optimizers = &registry.Registry[OptimizerSettings]{Kind: "optimizer", Entries: []registry.Entry[OptimizerSettings]{
 	{
-		Name: "adam", Doc: "moments of the gradient, bias-corrected; decay is decoupled from them (AdamW)",
+		Name: "adam", Doc: "moments of the gradient, bias-corrected; decay, 0 by default, is decoupled from them",
 		Source: "Kingma and Ba 2015, algorithm 1; Loshchilov and Hutter 2019, algorithm 2",
 		New:    func() OptimizerSettings { return NewAdam() },
+	},
+	{
+		Name: "adamw", Doc: "adam with decoupled weight decay, and with the defaults of PyTorch's AdamW",
+		Source: "Loshchilov and Hutter 2019, algorithm 2",
+		New:    func() OptimizerSettings { return NewAdamW() },
+	},
+	{
+		Name: "sgd", Doc: "gradient descent, with momentum (Polyak's or Nesterov's) in the form v = momentum v + g, w -= lr v, as PyTorch has it",
+		Source: "Polyak 1964; Sutskever et al. 2013, section 2",
+		New:    func() OptimizerSettings { return NewSGD() },
+	},
+	{
+		Name: "rmsprop", Doc: "gradients over the root of their mean square, in PyTorch's form: epsilon is added to the root",
+		Source: "Tieleman and Hinton 2012, lecture 6.5; centred: Graves 2013, equations 38 to 41",
+		New:    func() OptimizerSettings { return NewRMSProp() },
+	},
+	{
+		Name: "lars", Doc: "momentum on gradients that are scaled, tensor by tensor, to a fraction of the weights' norm; biases and norms are not scaled. For large batches of models of views",
+		Source: "You et al. 2017, algorithm 1, in the form of Grill et al. 2020 (BYOL, their code)",
+		New:    func() OptimizerSettings { return NewLARS() },
+	},
+	{
+		Name: "lamb", Doc: "steps of adamw that are scaled, tensor by tensor, to the weights' norm; biases and norms are not scaled. For large batches",
+		Source: "You et al. 2020, algorithm 2",
+		New:    func() OptimizerSettings { return NewLAMB() },
 	},
 }}
 
@@ -25,6 +49,7 @@ type OptimizerSettings interface {
 type Parameter struct {
 	Name  string
 	Value []float32
+	Shape []int // nil: one axis
 }
 
 // Optimizer updates parameters by their gradients, which are given in the
@@ -41,67 +66,6 @@ type Optimizer interface {
 	// Both are the optimiser's own, and are written to in order to restore it.
 	State() (steps *int, tensors []Parameter)
 }
-
-// Adam are the settings of the optimiser of that name; see Optimizers. The
-// default epsilon is that of Keras, which the reference results used.
-type Adam struct {
-	LR      float64 `yaml:"lr" doc:"learning rate"`
-	Beta1   float64 `yaml:"beta1" doc:"decay of the mean of gradients"`
-	Beta2   float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
-	Epsilon float64 `yaml:"epsilon" doc:"added to the root of the mean of squares"`
-	Decay   float64 `yaml:"decay" doc:"decoupled weight decay: each step multiplies parameters by 1 - lr decay"`
-}
-
-// NewAdam returns the defaults: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of 1e-7.
-func NewAdam() *Adam { return &Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7} }
-
-// Validate checks the settings' ranges.
-func (a *Adam) Validate() error {
-	switch {
-	case !(a.LR > 0) || !finite(a.LR):
-		return config.Invalid("lr", "%v is not a learning rate; want a number above 0", a.LR)
-	case !(a.Beta1 >= 0 && a.Beta1 < 1):
-		return config.Invalid("beta1", "%v is out of range; want 0 <= beta1 < 1", a.Beta1)
-	case !(a.Beta2 >= 0 && a.Beta2 < 1):
-		return config.Invalid("beta2", "%v is out of range; want 0 <= beta2 < 1", a.Beta2)
-	case !(a.Epsilon > 0) || !finite(a.Epsilon):
-		return config.Invalid("epsilon", "%v is out of range; want a number above 0", a.Epsilon)
-	case !(a.Decay >= 0) || !finite(a.Decay):
-		return config.Invalid("decay", "%v is out of range; want a number from 0 on", a.Decay)
-	}
-	return nil
-}
-
-// New makes the optimiser with moments of zero.
-func (a *Adam) New(parameters []Parameter) Optimizer {
-	o := &adam{settings: *a, parameters: parameters}
-	p, m, v := make([][]float32, len(parameters)), make([][]float32, len(parameters)), make([][]float32, len(parameters))
-	for i, q := range parameters {
-		p[i], m[i], v[i] = q.Value, make([]float32, len(q.Value)), make([]float32, len(q.Value))
-		o.tensors = append(o.tensors, Parameter{"mean/" + q.Name, m[i]}, Parameter{"square/" + q.Name, v[i]})
-	}
-	o.kernel = kernel.NewAdam(p, m, v)
-	return o
-}
-
-type adam struct {
-	settings   Adam
-	parameters []Parameter
-	tensors    []Parameter
-	kernel     *kernel.Adam
-	steps      int
-}
-
-func (o *adam) Norm(gradients [][]float32) float64 { return o.kernel.Norm(gradients) }
-
-func (o *adam) Update(gradients [][]float32, rate, clip float64) {
-	o.steps++
-	a := &o.settings
-	o.kernel.Update(gradients, o.steps, kernel.AdamConstants{
-		LearningRate: a.LR * rate, Beta1: a.Beta1, Beta2: a.Beta2, Epsilon: a.Epsilon, Clip: clip}, a.Decay)
-}
-
-func (o *adam) State() (*int, []Parameter) { return &o.steps, o.tensors }
 
 // OptimizerChoice is an optimiser in a config: `{adam: {lr: 1.0e-3}}`.
 type OptimizerChoice struct {
@@ -126,7 +90,8 @@ func (c OptimizerChoice) ConfigType() string { return config.ChoiceType(Optimize
 func parametersOf(store *nn.Params, names []string) []Parameter {
 	list := make([]Parameter, len(names))
 	for i, name := range names {
-		list[i] = Parameter{name, store.Get(name).Float32s()}
+		t := store.Get(name)
+		list[i] = Parameter{name, t.Float32s(), t.Shape()}
 	}
 	return list
 }

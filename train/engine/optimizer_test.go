@@ -2,9 +2,14 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"testing"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
 // near compares float32 results.
@@ -20,7 +25,7 @@ func TestAdam(t *testing.T) {
 	a := &Adam{LR: 0.1, Beta1: 0.8, Beta2: 0.95, Epsilon: 1e-3, Decay: 0.2}
 	start := []float64{1, -2, 3, 0.5, -0.25}
 	x := [][]float32{{1, -2}, {3, 0.5, -0.25}}
-	o := a.New([]Parameter{{"one", x[0]}, {"two", x[1]}})
+	o := a.New([]Parameter{{Name: "one", Value: x[0]}, {Name: "two", Value: x[1]}})
 	gradients := [][][]float32{{{0.5, -1}, {2, 0, 0.125}}, {{-0.5, 3}, {0.25, 1, -4}}}
 	rate, clip := []float64{0.5, 1}, []float64{1, 0.25}
 	mean, square := make([]float64, 5), make([]float64, 5)
@@ -53,7 +58,7 @@ func TestAdam(t *testing.T) {
 
 	// the state is all there is: a new optimiser with it goes on in the same way
 	y := [][]float32{append([]float32{}, x[0]...), append([]float32{}, x[1]...)}
-	p := a.New([]Parameter{{"one", y[0]}, {"two", y[1]}})
+	p := a.New([]Parameter{{Name: "one", Value: y[0]}, {Name: "two", Value: y[1]}})
 	at, copies := p.State()
 	*at = *steps
 	for i := range tensors {
@@ -112,4 +117,66 @@ func TestClip(t *testing.T) {
 			t.Errorf("%d of %d gradients were clipped: the test says nothing about one of the cases; norms %v", clipped, len(norms), norms)
 		}
 	}
+}
+
+// trajectory is a stored optimisation: ten steps of an optimiser with given gradients.
+type trajectory struct {
+	Settings string
+	Scale    []float64 // of the learning rate
+	W, B     []float64 // the parameters after the last step
+}
+
+// Optimisers go where PyTorch's go, or the formulas of their papers.
+func TestOptimizersGolden(t *testing.T) {
+	var golden struct {
+		Start     map[string][]float64
+		Gradients []map[string][]float64
+		Cases     []trajectory
+	}
+	text, err := os.ReadFile("testdata/optimizers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &golden); err != nil {
+		t.Fatal(err)
+	}
+	tested := map[string]bool{"adam": true} // by TestAdam
+	for _, c := range golden.Cases {
+		t.Run(c.Settings, func(t *testing.T) {
+			var choice struct{ O OptimizerChoice }
+			if err := config.Load("", []byte("o: {"+c.Settings+"}"), &choice); err != nil {
+				t.Fatal(err)
+			}
+			tested[choice.O.Name] = true
+			w, b := singles(golden.Start["w"]), singles(golden.Start["b"])
+			o := choice.O.Value.New([]Parameter{{"w", w, []int{3, 4}}, {"b", b, []int{5}}})
+			for i, g := range golden.Gradients {
+				gw, gb := singles(g["w"]), singles(g["b"])
+				clip := 1.0
+				if i%3 == 1 { // gradients times their scale are the same
+					clip = 0.25
+					kernel.Scale(gw, 4, gw)
+					kernel.Scale(gb, 4, gb)
+				}
+				o.Update([][]float32{gw, gb}, c.Scale[i], clip)
+			}
+			for i, want := range append(c.W, c.B...) {
+				if got := float64(append(w, b...)[i]); math.Abs(got-want) > 4e-6*max(1, math.Abs(want)) {
+					t.Errorf("parameter %d is %v, want %v", i, got, want)
+				}
+			}
+		})
+	}
+	for _, e := range Optimizers.Entries {
+		if !tested[e.Name] {
+			t.Errorf("no trajectory tests %s", e.Name)
+		}
+	}
+}
+
+func singles(x []float64) (list []float32) {
+	for _, v := range x {
+		list = append(list, float32(v))
+	}
+	return list
 }

@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// Exclude says which parameters weight decay leaves alone, and with it the scaling of lars and lamb; empty: none.
+type Exclude string
+
+// The values of Exclude. Biases and norms are the parameters with one axis: biases of layers, gains and shifts of
+// normalisations.
+const (
+	ExcludeNone           Exclude = "none"
+	ExcludeBiasesAndNorms Exclude = "biases-and-norms"
+)
+
+// of reports whether a parameter is excluded.
+func (e Exclude) of(p Parameter) bool { return e == ExcludeBiasesAndNorms && len(p.Shape) < 2 }
+
+func (e Exclude) check() error {
+	if e != "" && e != ExcludeNone && e != ExcludeBiasesAndNorms {
+		return config.Invalid("exclude", "%q is unknown; want %s or %s", string(e), ExcludeNone, ExcludeBiasesAndNorms)
+	}
+	return nil
+}
+
+// setting is a number of an optimiser's settings with its range.
+type setting struct {
+	key         string
+	value       float64
+	least, most float64 // most is not in the range; math.Inf(1) stands for all finite numbers
+	positive    bool    // least is not in the range either
+}
+
+// checkSettings reports the first number that is out of its range.
+func checkSettings(list ...setting) error {
+	for _, s := range list {
+		if finite(s.value) && s.value < s.most && (s.value > s.least || s.value == s.least && !s.positive) {
+			continue
+		}
+		switch {
+		case s.positive:
+			return config.Invalid(s.key, "%v is out of range; want a number above %v", s.value, s.least)
+		case math.IsInf(s.most, 1):
+			return config.Invalid(s.key, "%v is out of range; want a number from %v on", s.value, s.least)
+		}
+		return config.Invalid(s.key, "%v is out of range; want %v <= %s < %v", s.value, s.least, s.key, s.most)
+	}
+	return nil
+}
+
+// Ranges of settings.
+func above(key string, value float64) setting {
+	return setting{key: key, value: value, most: math.Inf(1), positive: true}
+}
+func from(key string, value float64) setting {
+	return setting{key: key, value: value, most: math.Inf(1)}
+}
+func below1(key string, value float64) setting {
+	return setting{key: key, value: value, most: 1}
+}
+
+// chunk is the number of elements that one pass of an update takes at a time, so that the next pass finds them in the cache.
+const chunk = 1024
+
+// updater is what optimisers share: the parameters, their state, and the pieces of work of an update.
+type updater struct {
+	parameters []Parameter
+	values     [][]float32
+	excluded   []bool
+	pieces     *kernel.Pieces
+	tensors    []Parameter // the state
+	steps      int
+
+	gradients [][]float32 // of the update under way
+	clip      float32
+	scratch   [][]float32 // of every worker: two chunks
+	body      func(worker, tensor, from, to int)
+}
+
+// newUpdater returns what an optimiser of parameters starts from. body is called for every chunk of an update.
+func newUpdater(parameters []Parameter, exclude Exclude, body func(worker, tensor, from, to int)) updater {
+	u := updater{parameters: parameters, excluded: make([]bool, len(parameters)), body: inChunks(body)}
+	for i, p := range parameters {
+		u.values, u.excluded[i] = append(u.values, p.Value), exclude.of(p)
+	}
+	u.pieces = kernel.NewPieces(u.values)
+	return u
+}
+
+// inChunks calls a body chunk by chunk.
+func inChunks(body func(worker, tensor, from, to int)) func(worker, tensor, from, to int) {
+	return func(worker, tensor, from, to int) {
+		for ; from < to; from += chunk {
+			body(worker, tensor, from, min(from+chunk, to))
+		}
+	}
+}
+
+// slots adds a state tensor of zeros for every parameter.
+func (u *updater) slots(name string) [][]float32 {
+	list := make([][]float32, len(u.parameters))
+	for i, p := range u.parameters {
+		list[i] = make([]float32, len(p.Value))
+		u.tensors = append(u.tensors, Parameter{fmt.Sprint(name, "/", p.Name), list[i], p.Shape})
+	}
+	return list
+}
+
+// update runs the body on all chunks.
+func (u *updater) update(gradients [][]float32, clip float64) {
+	u.gradients, u.clip = gradients, float32(clip)
+	u.pieces.Each(u.body)
+}
+
+// prepare counts a step and makes room for the scratch of all workers.
+func (u *updater) prepare() {
+	u.steps++
+	for len(u.scratch) < parallel.Threads() {
+		u.scratch = append(u.scratch, make([]float32, 2*chunk))
+	}
+}
+
+// decay is the weight decay of a parameter.
+func (u *updater) decay(tensor int, decay float64) float32 {
+	if u.excluded[tensor] {
+		return 0
+	}
+	return float32(decay)
+}
+
+// Norm implements Optimizer.
+func (u *updater) Norm(gradients [][]float32) float64 { return u.pieces.Norm(gradients) }
+
+// State implements Optimizer.
+func (u *updater) State() (*int, []Parameter) { return &u.steps, u.tensors }
