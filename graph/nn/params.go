@@ -93,6 +93,7 @@ type Graph struct {
 	follows bool   // its parameters are states
 	prefix  string // of EMA targets: begins the names of its parameters, which follow those without it
 	running []Running
+	masks   []*Mask
 }
 
 // NewGraph returns an empty graph over a set of parameters.

@@ -89,7 +89,7 @@ func New(t Task, s Settings) (*Loop, error) {
 	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{},
 		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},
 		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split, population: t.Data.Len(),
-			discriminators: nn.NewParams(t.Seed), frozen: frozenBy(t.Freeze)}}
+			discriminators: nn.NewParams(t.Seed), frozen: frozenBy(t.Freeze), dropout: rng.New(t.Seed, "dropout")}}
 	if err := freezes(t.Freeze, t.Model.Params()); err != nil {
 		return nil, err
 	}
@@ -163,6 +163,7 @@ type objective struct {
 	names     []string // of the parameters
 	losses    []string // see program.lossNames
 	notes     []string
+	drops     bool // there are masks of dropout
 }
 
 // batchShape identifies a program.
@@ -190,7 +191,7 @@ func (l *Loop) prepare(labelled bool) error {
 			return err
 		}
 	}
-	l.objectives = append(l.objectives, &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: p.asked.Notes,
+	l.objectives = append(l.objectives, &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: p.asked.Notes, drops: len(p.masks) > 0,
 		optimizer: l.settings.Optimizer.New(parametersOf(l.plan.model.Params(), p.names))})
 	for _, a := range p.adversaries {
 		if l.discriminators[a.name] == nil {

@@ -41,6 +41,8 @@ type program struct {
 	second      *program // the same on a second batch, for discriminators that permute its codes; it computes those alone
 	kept        []*gorgonia.Node
 	running     []nn.Running
+	masks       []*nn.Mask
+	dropout     *rng.Stream // of the masks
 	after       func(models.Step) error
 }
 
@@ -60,6 +62,7 @@ type plan struct {
 	population     int                    // images in the data set
 	discriminators *nn.Params             // the parameters of discriminators
 	frozen         func(name string) bool // parameters that stay as they are; nil: none
+	dropout        *rng.Stream
 }
 
 // compile builds the program of an objective for batches of a number of images in groups.
@@ -155,6 +158,7 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 		p.moves = moves.inputs
 	}
 	p.bind(built)
+	p.masks, p.dropout = g.Masks(), l.dropout
 	return p, built, p.suitsImages(l.data, images)
 }
 
@@ -269,8 +273,8 @@ func (p *program) lossNames() []string {
 	return names
 }
 
-// fill writes the inputs of a step: a batch with its views, of which a model of images takes the first, and new noise.
-// k is the number of columns of its moves.
+// fill writes the inputs of a step: a batch with its views, of which a model of images takes the first, new noise, and
+// new masks of dropout. k is the number of columns of its moves.
 func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k, step int, noise *rng.Stream) {
 	if p.views == nil && len(views) > 0 {
 		images = views[0]
@@ -281,6 +285,9 @@ func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k,
 	}
 	for _, n := range p.noise {
 		noise.Normals(n)
+	}
+	for _, m := range p.masks {
+		m.Fill(p.dropout)
 	}
 	for _, m := range p.moves {
 		width := len(m.columns)

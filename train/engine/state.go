@@ -26,10 +26,11 @@ type State struct {
 	Sampler        datasets.State             `json:"sampler"`
 	Noise          []byte                     `json:"noise"`
 	Permute        []byte                     `json:"permute,omitempty"`
-	Second         *datasets.State            `json:"second,omitempty"` // of the sampler of second batches
-	Optimizers     map[string]int             `json:"optimizers"`       // steps taken, by objective
-	Discriminators map[string]int             `json:"judges,omitempty"` // steps taken by discriminators, by loss
-	Hooks          map[string]json.RawMessage `json:"hooks,omitempty"`  // what hooks remember, by name
+	Dropout        []byte                     `json:"dropout,omitempty"` // nil: the model has none
+	Second         *datasets.State            `json:"second,omitempty"`  // of the sampler of second batches
+	Optimizers     map[string]int             `json:"optimizers"`        // steps taken, by objective
+	Discriminators map[string]int             `json:"judges,omitempty"`  // steps taken by discriminators, by loss
+	Hooks          map[string]json.RawMessage `json:"hooks,omitempty"`   // what hooks remember, by name
 }
 
 // StateVersion is the version of the State that this package writes and reads.
@@ -70,6 +71,11 @@ func (l *Loop) State() (*State, []Tensor, error) {
 	if s.Noise, err = l.feed.noise.MarshalBinary(); err != nil {
 		return nil, nil, err
 	}
+	if l.drops() {
+		if s.Dropout, err = l.plan.dropout.MarshalBinary(); err != nil {
+			return nil, nil, err
+		}
+	}
 	tensors, err := l.paramTensors(nil, modelPrefix, l.plan.model.Params())
 	if err != nil {
 		return nil, nil, err
@@ -84,6 +90,11 @@ func (l *Loop) State() (*State, []Tensor, error) {
 	}
 	s.Hooks, err = l.hookStates()
 	return s, tensors, err
+}
+
+// drops reports whether the model has dropout.
+func (l *Loop) drops() bool {
+	return slices.ContainsFunc(l.objectives, func(o *objective) bool { return o.drops })
 }
 
 // paramTensors appends parameters.
@@ -157,6 +168,13 @@ func (l *Loop) Restore(s *State, t Tensors) error {
 	}
 	if err := l.feed.noise.UnmarshalBinary(s.Noise); err != nil {
 		return err
+	}
+	if drops := l.drops(); drops != (s.Dropout != nil) {
+		return errors.New("one of it and this experiment has dropout, the other has not")
+	} else if drops {
+		if err := l.plan.dropout.UnmarshalBinary(s.Dropout); err != nil {
+			return err
+		}
 	}
 	sums := s.Sums
 	if sums == nil {

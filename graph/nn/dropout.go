@@ -1,0 +1,89 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Dropout sets elements of x to 0 with probability rate and multiplies the others by 1/(1-rate), by a mask that is an
+// input, name/mask, and new in every step ([Graph.Masks]). A rate of 0, a graph that is not for training, the graph of
+// an EMA target ([Graph.Targets]), whose output is that of the whole network, and a frozen part of a network, whose name
+// [Graph.Frozen] reports, leave x as it is.
+//
+// Source: Srivastava et al. 2014.
+func Dropout(g *Graph, x *gorgonia.Node, name string, rate float64) (*gorgonia.Node, error) {
+	switch {
+	case !(rate >= 0 && rate < 1):
+		return nil, inLayer(name, fmt.Errorf("rate %v; want at least 0 and less than 1", rate))
+	case x == nil || x.Dims() < 1:
+		return nil, inLayer(name, fmt.Errorf("input is %s; want rows or images", shapeOf(x)))
+	case rate == 0 || !g.Training || g.follows || g.IsFrozen(name):
+		return x, nil
+	}
+	input := name + "/mask"
+	for i := 2; g.nodes[input] != nil; i++ { // a network that is used again has another mask
+		input = fmt.Sprintf("%s/mask%d", name, i)
+	}
+	node, err := g.Input(input, x.Shape()...)
+	if err != nil {
+		return nil, inLayer(name, err)
+	}
+	m := &Mask{Node: node, Rate: rate}
+	for range parallel.Threads() {
+		m.streams = append(m.streams, rng.New(0, ""))
+	}
+	m.item = m.fill
+	g.masks = append(g.masks, m)
+	y, err := layer.Dropout(x, node)
+	return named(y, name, err)
+}
+
+// Mask is the input of a [Dropout].
+type Mask struct {
+	Node *gorgonia.Node
+	Rate float64 // probability of 0
+
+	seed    uint64        // of the values under way
+	streams []*rng.Stream // of each worker
+	item    func(worker, i int)
+}
+
+// Masks lists the masks to fill before every training step of the graph.
+func (g *Graph) Masks() []*Mask { return g.masks }
+
+// maskPiece is the number of elements of a mask that a stream of their own fills.
+const maskPiece = 1 << 14
+
+// Fill samples the mask: elements are 0 with probability Rate, up to 2^-32, and 1/(1-Rate) otherwise. It takes one
+// number from r, the seed of streams that fill pieces of the mask in parallel.
+func (m *Mask) Fill(r *rng.Stream) {
+	m.seed = r.Uint64()
+	parallel.ForWorkers(len(m.streams), (len(Data(m.Node))+maskPiece-1)/maskPiece, m.item)
+}
+
+func (m *Mask) fill(worker, i int) {
+	values := Data(m.Node)[i*maskPiece:]
+	values = values[:min(maskPiece, len(values))]
+	r := m.streams[worker]
+	r.Restart(m.seed, uint64(i))
+	kept, below := float32(1/(1-m.Rate)), uint32(min(m.Rate*(1<<32), math.MaxUint32))
+	choose := func(bits uint32) float32 {
+		if bits < below {
+			return 0
+		}
+		return kept
+	}
+	for j := 0; j+1 < len(values); j += 2 {
+		bits := r.Uint64()
+		values[j], values[j+1] = choose(uint32(bits)), choose(uint32(bits>>32))
+	}
+	if n := len(values); n%2 == 1 {
+		values[n-1] = choose(r.Uint32())
+	}
+}

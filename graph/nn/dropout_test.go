@@ -1,0 +1,111 @@
+package nn_test
+
+import (
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Dropout is there in graphs for training that follow no other, and multiplies by its mask.
+func TestDropout(t *testing.T) {
+	must := gradcheck.Must(t)
+	p := nn.NewParams(1)
+	for name, c := range map[string]struct {
+		graph func(*nn.Graph) *nn.Graph
+		rate  float64
+		masks int
+	}{
+		"training":   {func(g *nn.Graph) *nn.Graph { g.Training = true; return g }, 0.5, 1},
+		"evaluation": {func(g *nn.Graph) *nn.Graph { return g }, 0.5, 0},
+		"a target":   {func(g *nn.Graph) *nn.Graph { g.Training = true; return g.Following() }, 0.5, 0},
+		"frozen": {func(g *nn.Graph) *nn.Graph {
+			g.Training, g.Frozen = true, func(name string) bool { return name == "d" }
+			return g
+		}, 0.5, 0},
+		"rate 0": {func(g *nn.Graph) *nn.Graph { g.Training = true; return g }, 0, 0},
+	} {
+		g := c.graph(nn.NewGraph(p))
+		x := must(g.Input("x", 3, 5))
+		for i := range nn.Data(x) {
+			nn.Data(x)[i] = float32(i + 1)
+		}
+		y := must(nn.Dropout(g, x, "d", c.rate))
+		if len(g.Masks()) != c.masks || (y == x) != (c.masks == 0) {
+			t.Errorf("%s: %d masks, the result is the input: %v", name, len(g.Masks()), y == x)
+		}
+		if c.masks == 0 {
+			continue
+		}
+		mask := g.Masks()[0]
+		mask.Fill(rng.New(1, "dropout"))
+		m, err := machine.New(g.ExprGraph, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.RunAll(); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range m.Value(y).(*tensor.Dense).Float32s() {
+			if v != nn.Data(x)[i]*nn.Data(mask.Node)[i] || v != 0 && v != 2*float32(i+1) {
+				t.Errorf("element %d is %v, of %v", i, v, nn.Data(x)[i])
+			}
+		}
+		if _, err := nn.Dropout(g, x, "d", c.rate); err != nil || len(g.Masks()) != 2 || g.Masks()[1].Node == mask.Node {
+			t.Errorf("the layer used again: error %v, %d masks", err, len(g.Masks()))
+		}
+	}
+	g := nn.NewGraph(p)
+	x := must(g.Input("x", 2))
+	for _, rate := range []float64{-0.1, 1, math.NaN()} {
+		if _, err := nn.Dropout(g, x, "d", rate); err == nil || !strings.Contains(err.Error(), `layer "d": rate`) {
+			t.Errorf("rate %v: error %v", rate, err)
+		}
+	}
+}
+
+// Masks have the rate of their dropout and the mean 1, whatever the number of threads.
+func TestMask(t *testing.T) {
+	const n = 3*(1<<14) + 7
+	for _, rate := range []float64{1e-3, 0.1, 0.5, 0.9} {
+		g := nn.NewGraph(nn.NewParams(1))
+		g.Training = true
+		x := gradcheck.Must(t)(g.Input("x", n))
+		gradcheck.Must(t)(nn.Dropout(g, x, "d", rate))
+		m := g.Masks()[0]
+		r, again := rng.New(3, "dropout"), rng.New(3, "dropout")
+		m.Fill(r)
+		first := slices.Clone(nn.Data(m.Node))
+		zeros := 0
+		for _, v := range first {
+			if v == 0 {
+				zeros++
+			} else if v != float32(1/(1-rate)) {
+				t.Fatalf("rate %v: an element is %v", rate, v)
+			}
+		}
+		if d := math.Abs(float64(zeros) - rate*n); d > 5*math.Sqrt(n*rate*(1-rate)) {
+			t.Errorf("rate %v: %d of %d elements are 0", rate, zeros, n)
+		}
+		if m.Fill(r); slices.Equal(first, nn.Data(m.Node)) {
+			t.Errorf("rate %v: the second mask is the first", rate)
+		}
+		threads := runtime.GOMAXPROCS(1)
+		m.Fill(again)
+		runtime.GOMAXPROCS(threads)
+		if !slices.Equal(first, nn.Data(m.Node)) {
+			t.Errorf("rate %v: the same stream gives another mask", rate)
+		}
+		if n := testing.AllocsPerRun(10, func() { m.Fill(r) }); n > 0 {
+			t.Errorf("%v allocations", n)
+		}
+	}
+}

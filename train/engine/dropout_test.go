@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// dropping is an encoder with dropout.
+type dropping struct{ rate float64 }
+
+func (d dropping) Encode(g *nn.Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	h, err := graph.Flatten(images)
+	if err != nil {
+		return nil, err
+	}
+	if h, err = nn.Dropout(g, h, name+"/dropout1", d.rate); err != nil {
+		return nil, err
+	}
+	if h, err = nn.Dense(g, h, name+"/dense", 8, graph.Tanh); err != nil {
+		return nil, err
+	}
+	return nn.Dropout(g, h, name+"/dropout2", d.rate)
+}
+
+// loopWithDropout trains the encoder on the task of a source.
+func loopWithDropout(t *testing.T, source string, rate float64) *Loop {
+	t.Helper()
+	task, settings := taskOf(t, source)
+	settings.Epochs = 3
+	var err error
+	choice := nn.EncoderChoice{Name: "dropping", Value: dropping{rate}}
+	decoder := nn.DecoderChoice{Name: "mlp", Value: nn.NewMLP()}
+	if task.Model, err = (&models.VAE{Networks: models.Networks{Encoder: choice, Decoder: &decoder}, Latent: 4}).New(models.DataOf(task.Data), 1); err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(task, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+// Masks are new in every step, those of second batches too; a run that is continued ends with the bits of one that was not
+// interrupted.
+func TestDropout(t *testing.T) {
+	for name, source := range map[string]string{"judged": judged, "second batches": strings.Replace(judged, "hidden: [32, 32]}", "hidden: [32, 32], second_batch: true}", 1)} {
+		var want, saved, got bytes.Buffer
+		whole, first, second := loopWithDropout(t, source, 0.5), loopWithDropout(t, source, 0.5), loopWithDropout(t, source, 0.5)
+		first.AddHook(Hook{Name: "stop", OnStep: func(l *Loop, r *StepReport) error {
+			if r.Step == 7 {
+				l.Stop("")
+			}
+			return nil
+		}})
+		if err := errors.Join(whole.Run(context.Background()), whole.Save(&want), first.Run(context.Background()), first.Save(&saved)); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(second.Load(&saved), second.Run(context.Background()), second.Save(&got)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(parameters(t, got.Bytes()), parameters(t, want.Bytes())) {
+			t.Errorf("%s: a continued run ends with other bits", name)
+		}
+		var masks [][]float32
+		for _, p := range whole.programs {
+			for _, q := range []*program{p, p.second} {
+				if q == nil {
+					continue
+				}
+				if len(q.masks) != 2 {
+					t.Fatalf("%s: %d masks, want 2", name, len(q.masks))
+				}
+				for _, m := range q.masks {
+					masks = append(masks, nn.Data(m.Node)[:8])
+				}
+			}
+		}
+		for i, m := range masks {
+			if slices.ContainsFunc(masks[i+1:], func(other []float32) bool { return slices.Equal(m, other) }) || !slices.Contains(m, 2) {
+				t.Errorf("%s: masks %v", name, masks)
+			}
+		}
+	}
+}
+
+// The state of a task without dropout has no trace of it, and does not fit one with dropout. Masks count as memory.
+func TestDropoutState(t *testing.T) {
+	var plain bytes.Buffer
+	without, with := loopWithDropout(t, judged, 0), loopWithDropout(t, judged, 0.5)
+	if err := without.Save(&plain); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(plain.Bytes(), []byte("dropout")) {
+		t.Error("the state of a task without dropout names it")
+	}
+	if err := with.Load(&plain); err == nil || !strings.Contains(err.Error(), "one of it and this experiment has dropout, the other has not") {
+		t.Errorf("error %v", err)
+	}
+	bytesOf := func(l *Loop) (sum float64) {
+		for _, p := range l.programs {
+			sum += p.machine.Bytes()
+		}
+		return sum
+	}
+	// Masks, values and one gradient, of the codes (images have none).
+	if got, want := bytesOf(with)-bytesOf(without), 4.*100*(2*256+3*8); got != want {
+		t.Errorf("dropout takes %v bytes, want %v", got, want)
+	}
+}
