@@ -40,6 +40,7 @@ type Settings struct {
 	HoldOut    float64                `yaml:"hold_out" doc:"fraction of the images held out of training, at random; metrics are measured on them"`
 	Batch      int                    `yaml:"batch" doc:"images in a batch; a labelled batch holds as many whole groups as fit, at least one"`
 	Optimizer  engine.OptimizerChoice `yaml:"optimizer" doc:"the optimiser; every objective has its own moments"`
+	Parts      []engine.Part          `yaml:"parts" doc:"options of the optimiser for parameters by name, such as {match: predictor/*, lr: 0.01, decay: 0}; where several fit, the last one that has the option counts"`
 	Schedule   engine.ScheduleChoice  `yaml:"schedule" doc:"the learning-rate schedule"`
 	Warmup     float64                `yaml:"warmup" doc:"epochs in which the learning rate rises from 0 to that of the schedule"`
 	Clip       float64                `yaml:"clip" doc:"largest Euclidean norm of the gradient of all parameters; 0: no limit"`
@@ -200,7 +201,7 @@ func (s *EarlyStop) Validate() error {
 
 // engine returns the settings that the engine has.
 func (s *Settings) engine() engine.Settings {
-	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value,
+	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value, Parts: s.Parts,
 		Schedule: s.Schedule.Value, Warmup: s.Warmup, Clip: s.Clip}
 }
 

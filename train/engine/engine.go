@@ -34,6 +34,7 @@ type Settings struct {
 	EpochSteps int // steps after which an epoch is cut short; 0: a full pass
 	Batch      int // images in a batch; a labelled batch holds as many whole groups as fit, at least one
 	Optimizer  OptimizerSettings
+	Parts      []Part // options of the optimiser by names of parameters; later parts go before earlier ones
 	Schedule   Schedule
 	Warmup     float64 // epochs in which the learning rate rises from 0
 	Clip       float64 // largest norm of the gradient of all parameters; 0: no limit
@@ -94,6 +95,9 @@ func New(t Task, s Settings) (*Loop, error) {
 		return nil, err
 	}
 	if err := l.plan.fed(); err != nil {
+		return nil, err
+	}
+	if err := checkParts(s.Parts, t.Model.Params()); err != nil {
 		return nil, err
 	}
 	l.leaveOut()
@@ -191,8 +195,11 @@ func (l *Loop) prepare(labelled bool) error {
 			return err
 		}
 	}
-	l.objectives = append(l.objectives, &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: p.asked.Notes, drops: len(p.masks) > 0,
-		optimizer: l.settings.Optimizer.New(parametersOf(l.plan.model.Params(), p.names))})
+	o := &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: p.asked.Notes, drops: len(p.masks) > 0}
+	if o.optimizer, err = l.settings.newOptimizer(parametersOf(l.plan.model.Params(), p.names)); err != nil {
+		return err
+	}
+	l.objectives = append(l.objectives, o)
 	for _, a := range p.adversaries {
 		if l.discriminators[a.name] == nil {
 			l.discriminators[a.name] = a.optimizer(l.plan.discriminators)

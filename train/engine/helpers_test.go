@@ -23,6 +23,7 @@ type taskConfig struct {
 		Epochs    int             `yaml:"epochs"`
 		Batch     int             `yaml:"batch"`
 		Optimizer OptimizerChoice `yaml:"optimizer"`
+		Parts     []Part          `yaml:"parts"`
 		Schedule  ScheduleChoice  `yaml:"schedule"`
 		Warmup    float64         `yaml:"warmup"`
 		Clip      float64         `yaml:"clip"`
@@ -138,7 +139,7 @@ func taskOf(t testing.TB, source string, overrides ...string) (Task, Settings) {
 		t.Fatal(err)
 	}
 	return Task{Model: m, Data: d, Split: split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed}, Settings{Epochs: c.Train.Epochs, Batch: c.Train.Batch,
-		Optimizer: c.Train.Optimizer.Value, Schedule: c.Train.Schedule.Value, Warmup: c.Train.Warmup, Clip: c.Train.Clip}
+		Optimizer: c.Train.Optimizer.Value, Parts: c.Train.Parts, Schedule: c.Train.Schedule.Value, Warmup: c.Train.Warmup, Clip: c.Train.Clip}
 }
 
 // loopOf prepares the training of a task.

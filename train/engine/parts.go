@@ -1,0 +1,230 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/nn"
+)
+
+// Part gives the parameters that fit a pattern options of their own. Where several parts fit a parameter, the last one that has an
+// option sets it; nil leaves it as it is.
+type Part struct {
+	Match Patterns `yaml:"match" doc:"names of parameters, in which * stands for any characters: a pattern, or a list of them"`
+	LR    *float64 `yaml:"lr" doc:"the optimiser's option lr for these parameters"`
+	Decay *float64 `yaml:"decay" doc:"the optimiser's option decay for these parameters"`
+}
+
+// Validate checks that a part says something.
+func (p *Part) Validate() error {
+	switch {
+	case len(p.Match) == 0:
+		return config.Invalid("match", "there is no pattern; want one, such as predictor/*, or a list of them")
+	case p.LR == nil && p.Decay == nil:
+		return config.Invalid("lr", "neither lr nor decay is given; want at least one")
+	}
+	return nil
+}
+
+// fits reports whether a pattern of the part fits a name.
+func (p *Part) fits(name string) bool {
+	return slices.ContainsFunc(p.Match, func(pattern string) bool { return nn.Match(pattern, name) })
+}
+
+// Patterns are patterns of names, see [nn.Match]. In a config one pattern needs no list.
+type Patterns []string
+
+// DecodeConfig reads a pattern or a list.
+func (p *Patterns) DecodeConfig(n *config.Node) error {
+	if n.IsScalar() {
+		*p = make(Patterns, 1)
+		return n.Decode(&(*p)[0])
+	}
+	*p = nil
+	return n.Decode((*[]string)(p))
+}
+
+// EncodeConfig writes one pattern without a list.
+func (p Patterns) EncodeConfig() (any, error) {
+	if len(p) == 1 {
+		return p[0], nil
+	}
+	return []string(p), nil
+}
+
+// ConfigType describes the accepted values.
+func (p Patterns) ConfigType() string { return "a pattern or a list of patterns" }
+
+// checkParts reports patterns that fit no parameter.
+func checkParts(parts []Part, params *nn.Params) error {
+	for i, p := range parts {
+		for _, pattern := range p.Match {
+			names, err := params.Matching(pattern)
+			if err == nil && !slices.ContainsFunc(names, func(name string) bool { return !params.IsState(name) }) {
+				err = fmt.Errorf("%q fits only states, such as %s, which no optimizer changes", pattern, names[0])
+			}
+			if err != nil {
+				return &Error{fmt.Sprintf("train.parts.%d.match", i), err}
+			}
+		}
+	}
+	return nil
+}
+
+// own are the options that parts set for a parameter: the numbers of the parts that do, -1 for none.
+type own struct{ lr, decay int }
+
+func ownOf(parts []Part, name string) own {
+	o := own{-1, -1}
+	for i, p := range parts {
+		if !p.fits(name) {
+			continue
+		}
+		if p.LR != nil {
+			o.lr = i
+		}
+		if p.Decay != nil {
+			o.decay = i
+		}
+	}
+	return o
+}
+
+// newOptimizer makes the optimiser of parameters, some of which may have options of their own.
+func (s *Settings) newOptimizer(parameters []Parameter) (Optimizer, error) {
+	groups := map[own][]int{}
+	var order []own
+	for i, p := range parameters {
+		o := ownOf(s.Parts, p.Name)
+		if groups[o] == nil {
+			order = append(order, o)
+		}
+		groups[o] = append(groups[o], i)
+	}
+	if len(order) == 1 && order[0] == (own{-1, -1}) || len(order) == 0 {
+		return s.Optimizer.New(parameters), nil
+	}
+	g := &grouped{}
+	for _, o := range order {
+		settings, err := s.with(o)
+		if err != nil {
+			return nil, err
+		}
+		m := member{indices: groups[o], gradients: make([][]float32, len(groups[o]))}
+		var list []Parameter
+		for _, i := range m.indices {
+			list = append(list, parameters[i])
+		}
+		m.Optimizer = settings.New(list)
+		_, tensors := m.State()
+		g.members, g.tensors = append(g.members, m), append(g.tensors, tensors...)
+	}
+	return g, nil
+}
+
+// with returns the optimiser's settings with options of parts.
+func (s *Settings) with(o own) (OptimizerSettings, error) {
+	settings := s.Optimizer
+	for _, option := range []struct {
+		key  string
+		part int
+	}{{"lr", o.lr}, {"decay", o.decay}} {
+		if option.part < 0 {
+			continue
+		}
+		value := s.Parts[option.part].LR
+		if option.key == "decay" {
+			value = s.Parts[option.part].Decay
+		}
+		var err error
+		if settings, err = withOption(settings, option.key, *value); err != nil {
+			return nil, &Error{fmt.Sprintf("train.parts.%d.%s", option.part, option.key), err}
+		}
+	}
+	return settings, nil
+}
+
+// withOption returns a copy of settings with another value of an option.
+func withOption(s OptimizerSettings, key string, value float64) (OptimizerSettings, error) {
+	node, err := optionsOf(s)
+	if err != nil {
+		return nil, err
+	}
+	if node.Get(key) == nil {
+		return nil, fmt.Errorf("the optimizer has no option %s", key)
+	}
+	if err := node.Override(fmt.Sprintf("%s=%v", key, value)); err != nil {
+		return nil, err
+	}
+	changed := reflect.New(reflect.TypeOf(s).Elem()).Interface().(OptimizerSettings)
+	if err := node.Decode(changed); err != nil {
+		var one *config.Error
+		if errors.As(err, &one) {
+			err = one.Err // without the place, which is in no file
+		}
+		return nil, err
+	}
+	return changed, nil
+}
+
+// optionsOf returns the options of settings as a config.
+func optionsOf(s OptimizerSettings) (*config.Node, error) {
+	if t := reflect.TypeOf(s); t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		return nil, fmt.Errorf("the optimizer's settings are a %T; want a pointer to a struct for options by part", s)
+	}
+	text, err := config.Encode(s)
+	if err != nil {
+		return nil, err
+	}
+	return config.Parse("", text)
+}
+
+// grouped is an optimiser of groups of parameters with settings of their own.
+type grouped struct {
+	members []member
+	tensors []Parameter
+	steps   int
+}
+
+type member struct {
+	Optimizer
+	indices   []int // of its parameters among all
+	gradients [][]float32
+}
+
+// take finds the gradients of a member.
+func (m *member) take(gradients [][]float32) [][]float32 {
+	for i, of := range m.indices {
+		m.gradients[i] = gradients[of]
+	}
+	return m.gradients
+}
+
+// Norm implements Optimizer.
+func (g *grouped) Norm(gradients [][]float32) float64 {
+	var square float64
+	for i := range g.members {
+		m := &g.members[i]
+		norm := m.Norm(m.take(gradients))
+		square += norm * norm
+	}
+	return math.Sqrt(square)
+}
+
+// Update implements Optimizer.
+func (g *grouped) Update(gradients [][]float32, rate, clip float64) {
+	for i := range g.members {
+		m := &g.members[i]
+		steps, _ := m.State()
+		*steps = g.steps
+		m.Update(m.take(gradients), rate, clip)
+	}
+	g.steps++
+}
+
+// State implements Optimizer.
+func (g *grouped) State() (*int, []Parameter) { return &g.steps, g.tensors }
