@@ -2,7 +2,7 @@ package datasets
 
 import "sync"
 
-var drawn = sync.OnceValue(newDrawings)
+var drawn = sync.OnceValue(func() *drawings { return newDrawings(spaceImage) })
 
 // RenderSpaceshape draws one image.
 func RenderSpaceshape(shape int, jet bool, v []float64) []uint8 {

@@ -19,8 +19,9 @@ import (
 // images.npy, factors.npy and sizes.npy, or an .npz file with arrays of these
 // names.
 //
-//   - images: N x H x W or N x H x W x C; uint8 (scaled by 1/255), bool, or floats
-//     in [0, 1]. 8-bit images stay 8-bit in memory.
+//   - images: N x H x W or N x H x W x C, with any height, width and number of channels; uint8 (scaled by 1/255), bool,
+//     or floats in [0, 1], with Real any finite ones. 8-bit images stay 8-bit in memory. Sequences are images of one
+//     row: N x W, or N x 1 x W x C with channels; so are vectors, N x W.
 //   - factors: N x K numbers, the levels of every image. Without sizes, any values
 //     will do: level l is the l-th smallest that occurs. May be left out when the
 //     images are the full grid of sizes, the last factor fastest.
@@ -32,6 +33,7 @@ type GridFolder struct {
 	Path  string        `yaml:"path" doc:"folder with images.npy, factors.npy and sizes.npy, or .npz file with these arrays"`
 	Names []string      `yaml:"names" doc:"names of the factors; empty: factor1, factor2, ..."`
 	Kinds []factor.Kind `yaml:"kinds" doc:"kind of every factor: circular, ordinal or categorical; empty: all ordinal"`
+	Real  bool          `yaml:"real" doc:"images are real numbers, not pixels in [0, 1]: decoders end without a sigmoid"`
 }
 
 // Validate checks the settings.
@@ -58,7 +60,7 @@ func (g *GridFolder) Build(uint64) (Dataset, error) {
 		return nil, err
 	}
 	defer a.close()
-	d := &stored{name: strings.TrimSuffix(filepath.Base(g.Path), ".npz")}
+	d := &stored{name: strings.TrimSuffix(filepath.Base(g.Path), ".npz"), real: g.Real}
 	if err := d.readImages(a); err != nil {
 		return nil, err
 	}
@@ -93,8 +95,17 @@ func (g *GridFolder) nameFactors(d *stored) error {
 	return nil
 }
 
-// mostChannels is the number of channels of a colour with opacity.
-const mostChannels = 4
+// colourChannels is the number of channels of a colour with opacity; manyChannels more than images have that are no colours.
+const (
+	colourChannels = 4
+	manyChannels   = 17
+)
+
+// channelsFirst reports whether an array of images has the shape N x C x H x W of images of equal or similar sides. One
+// row of few channels is a sequence.
+func channelsFirst(s []int) bool {
+	return s[1] <= colourChannels && min(s[2], s[3]) >= 8 && (s[1] > 1 || s[3] >= manyChannels || s[3] >= s[2])
+}
 
 func (d *stored) readImages(a *arrays) error {
 	r, err := a.open("images")
@@ -103,13 +114,16 @@ func (d *stored) readImages(a *arrays) error {
 	}
 	defer r.Close()
 	s := r.Shape
-	if len(s) == 3 {
-		s = append(slices.Clone(s), 1)
+	switch len(s) {
+	case 2:
+		s = []int{s[0], 1, s[1], 1}
+	case 3:
+		s = []int{s[0], s[1], s[2], 1}
 	}
 	if len(s) != 4 || slices.Contains(s, 0) {
-		return fmt.Errorf("%s has shape %v; want N x H x W or N x H x W x C, none of them 0", a.label("images"), r.Shape)
+		return fmt.Errorf("%s has shape %v; want N x H x W, N x H x W x C or, for sequences and vectors, N x W, none of them 0", a.label("images"), r.Shape)
 	}
-	if s[1] <= mostChannels && min(s[2], s[3]) >= 8 {
+	if channelsFirst(s) {
 		return fmt.Errorf("%s has shape %v, channels first; want N x H x W x C, in NumPy images.transpose(0, 2, 3, 1)", a.label("images"), r.Shape)
 	}
 	d.n, d.shape = s[0], [3]int{s[1], s[2], s[3]}
@@ -118,6 +132,9 @@ func (d *stored) readImages(a *arrays) error {
 	}
 	switch r.DType {
 	case "uint8", "bool":
+		if d.real {
+			return config.Invalid("real", "%s (%v) holds %s, which are pixels; want floats, or real: false", a.label("images"), r.Shape, r.DType)
+		}
 		images, err := npy.ReadAll[uint8](r)
 		if err != nil {
 			return err
@@ -135,8 +152,11 @@ func (d *stored) readImages(a *arrays) error {
 		}
 		d.floats = images.Data
 		for i, v := range d.floats {
-			if !(v >= 0 && v <= 1) {
-				return fmt.Errorf("%s (%v, %s): image %d has a pixel %v; want 0 to 1", a.label("images"), r.Shape, r.DType, i/r.RowLen(), v)
+			switch {
+			case d.real && v-v != 0:
+				return fmt.Errorf("%s (%v, %s): image %d has a number %v; want finite numbers", a.label("images"), r.Shape, r.DType, i/r.RowLen(), v)
+			case !d.real && !(v >= 0 && v <= 1):
+				return fmt.Errorf("%s (%v, %s): image %d has a pixel %v; want 0 to 1, or real: true for real numbers", a.label("images"), r.Shape, r.DType, i/r.RowLen(), v)
 			}
 		}
 	default:

@@ -131,9 +131,13 @@ func TestGridErrors(t *testing.T) {
 	}{
 		{"no images", map[string][]byte{"factors": factors}, GridFolder{}, "images.npy: no such file"},
 		{"no factors", map[string][]byte{"images": images}, GridFolder{}, "factors.npy: no such file"},
-		{"image shape", map[string][]byte{"images": encode(t, []int{4, 2}, ramp(8))}, GridFolder{}, "images.npy has shape [4 2]; want N x H x W"},
+		{"image shape", map[string][]byte{"images": encode(t, []int{8}, ramp(8))}, GridFolder{}, "images.npy has shape [8]; want N x H x W"},
 		{"channels first", map[string][]byte{"images": encode(t, []int{2, 3, 8, 9}, make([]uint8, 432))}, GridFolder{},
 			"images.npy has shape [2 3 8 9], channels first; want N x H x W x C, in NumPy images.transpose(0, 2, 3, 1)"},
+		{"a channel first", map[string][]byte{"images": encode(t, []int{2, 1, 28, 28}, make([]uint8, 2*28*28))}, GridFolder{}, "images.npy has shape [2 1 28 28], channels first"},
+		{"real pixels", map[string][]byte{"images": images, "factors": factors}, GridFolder{Real: true}, "holds uint8, which are pixels; want floats, or real: false"},
+		{"real NaN", map[string][]byte{"images": encode(t, []int{2, 2}, []float32{-3, 4, 0, float32(math.Inf(1))}), "factors": encode(t, []int{2}, []int64{0, 1})}, GridFolder{Real: true},
+			"image 1 has a number +Inf; want finite numbers"},
 		{"empty", map[string][]byte{"images": encode(t, []int{0, 2, 2}, ramp(0))}, GridFolder{}, "images.npy has shape [0 2 2]"},
 		{"integers", map[string][]byte{"images": encode(t, []int{1, 2, 2}, []int32{1, 2, 3, 4})}, GridFolder{}, "images.npy ([1 2 2]) holds int32; want uint8"},
 		{"range", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []float32{0, 1, 0, 255})}, GridFolder{}, "image 1 has a pixel 255; want 0 to 1"},
@@ -166,9 +170,47 @@ func TestGridErrors(t *testing.T) {
 	}
 }
 
+// Images of any size and channels, sequences and vectors keep their order.
+func TestGridFolderShapes(t *testing.T) {
+	const n = 3
+	for _, tt := range []struct{ shape, want []int }{
+		{[]int{n, 20}, []int{1, 20, 1}}, {[]int{n, 300}, []int{1, 300, 1}}, {[]int{n, 1}, []int{1, 1, 1}},
+		{[]int{n, 1, 64, 2}, []int{1, 64, 2}}, {[]int{n, 1, 64, 16}, []int{1, 64, 16}}, {[]int{n, 1, 1, 40}, []int{1, 1, 40}},
+		{[]int{n, 16, 16}, []int{16, 16, 1}}, {[]int{n, 17, 31}, []int{17, 31, 1}}, {[]int{n, 256, 16, 4}, []int{256, 16, 4}},
+		{[]int{n, 33, 16, 16}, []int{33, 16, 16}}, {[]int{n, 40, 1, 3}, []int{40, 1, 3}}, {[]int{n, 5, 9, 17}, []int{5, 9, 17}},
+	} {
+		size := tt.want[0] * tt.want[1] * tt.want[2]
+		numbers, bytes := make([]float32, n*size), make([]uint8, n*size)
+		for i := range numbers {
+			bytes[i] = uint8(i)
+			numbers[i] = float32(i) - float32(size)
+		}
+		factors := encode(t, []int{n}, []int64{0, 1, 2})
+		for name, images := range map[string][]byte{"uint8": encode(t, tt.shape, bytes), "real": encode(t, tt.shape, numbers)} {
+			d := build(t, &GridFolder{Path: write(t, map[string][]byte{"images": images, "factors": factors}), Real: name == "real"})
+			conform(t, d)
+			if h, w, c := d.ImageShape(); !slices.Equal([]int{h, w, c}, tt.want) || RealValued(d) != (name == "real") {
+				t.Errorf("%s %v: images of %d x %d x %d, real-valued: %v; want %v", name, tt.shape, h, w, c, RealValued(d), tt.want)
+			}
+			pixels := make([]float32, size)
+			d.Image(2, pixels)
+			for i, v := range pixels {
+				want := numbers[2*size+i]
+				if name == "uint8" {
+					want = float32(bytes[2*size+i]) / 255
+				}
+				if v != want {
+					t.Fatalf("%s %v: number %d of image 2 is %v, want %v", name, tt.shape, i, v, want)
+				}
+			}
+		}
+	}
+}
+
 func FuzzGridFolder(f *testing.F) {
 	f.Add(encode(f, []int{4, 1, 2}, ramp(8)), encode(f, []int{4, 2}, []int64{0, 0, 0, 1, 1, 0, 1, 1}), encode(f, []int{2}, []int64{2, 2}))
 	f.Add(encode(f, []int{2, 1, 1}, []float32{0, 1}), encode(f, []int{2}, []float64{0.5, -3}), []byte{})
+	f.Add(encode(f, []int{2, 3}, []float32{-1, 0, 2, 7, 1, 1}), encode(f, []int{2}, []int64{0, 1}), []byte{})
 	f.Add(encode(f, []int{4, 1, 1, 1}, []bool{true, false, true, true}), []byte{}, encode(f, []int{2}, []uint8{2, 2}))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, images, factors, sizes []byte) {
@@ -182,7 +224,8 @@ func FuzzGridFolder(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		d, err := (&GridFolder{Path: dir}).Build(0)
+		real := len(images)%2 == 1 // either half of what is found
+		d, err := (&GridFolder{Path: dir, Real: real}).Build(0)
 		if err != nil {
 			return
 		}
@@ -197,7 +240,7 @@ func FuzzGridFolder(f *testing.F) {
 				}
 			}
 			for _, v := range pixels {
-				if !(v >= 0 && v <= 1) {
+				if v-v != 0 || !real && !(v >= 0 && v <= 1) {
 					t.Fatalf("image %d: pixel %v", i, v)
 				}
 			}

@@ -20,11 +20,11 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 	},
 	{
 		Name: "sprites", Doc: "a white square, ellipse or heart on black: a twin of dSprites; factors shape, scale, orientation, x and y",
-		Source: "Matthey et al. 2017 (dSprites; own drawing)", New: func() Builder { return &Sprites{Scales: 6, Orientations: 40, Positions: 32, Channels: 1} },
+		Source: "Matthey et al. 2017 (dSprites; own drawing)", New: func() Builder { return &Sprites{Size: 64, Scales: 6, Orientations: 40, Positions: 32, Channels: 1} },
 	},
 	{
 		Name: "room", Doc: "a cube, cylinder, ball or capsule in the corner of a room: a twin of 3D Shapes; factors floor_hue, wall_hue, object_hue, scale, shape and orientation",
-		Source: "Burgess and Kim 2018 (3D Shapes; own drawing)", New: func() Builder { return &Room{Hues: 10, Scales: 8, Orientations: 15} },
+		Source: "Burgess and Kim 2018 (3D Shapes; own drawing)", New: func() Builder { return &Room{Size: 64, Hues: 10, Scales: 8, Orientations: 15} },
 	},
 	{
 		Name: "entangled", Doc: "codes of three factors by one of ten hand-made encoders, in place of images; factors y1, y2 and y3 from 0 to 1, all ordinal",
@@ -37,7 +37,7 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 	},
 	{
 		Name: "spaceshapes", Doc: "a white moon, star or ship on black, the ship perhaps with a jet; a hierarchy of position, phase, shine, rotation and jet",
-		Source: "Ross and Doshi-Velez 2021, section 4.1 (own drawing)", New: func() Builder { return &Spaceshapes{Samples: 60000} },
+		Source: "Ross and Doshi-Velez 2021, section 4.1 (own drawing)", New: func() Builder { return &Spaceshapes{Size: 64, Samples: 60000} },
 	},
 	{
 		Name: "grid", Doc: "your own images: a folder or an .npz file with the arrays images, factors and sizes",

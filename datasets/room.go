@@ -9,7 +9,7 @@ import (
 )
 
 // Room is a twin of 3D Shapes (Burgess and Kim 2018), drawn by our own code: an object on the
-// floor of a room, in front of the corner of two walls, 64 x 64 pixels in three channels. Its factors are, the last one
+// floor of a room, in front of the corner of two walls, Size x Size pixels in three channels. Its factors are, the last one
 // fastest,
 //
 //   - floor_hue, wall_hue, object_hue: level/Hues of the colour circle (circular)
@@ -18,29 +18,44 @@ import (
 //   - orientation: the angle of the camera around the object, evenly spread from -30 to 30 degrees
 //     (ordinal). The walls, the cube and the light rotate in the picture.
 //
-// The default is the 480,000 combinations of 3D Shapes. A single scale is 1, a
+// The default is the 480,000 combinations of 3D Shapes, 64 x 64 pixels. A single scale is 1, a
 // single orientation 0 degrees.
 type Room struct {
+	Size         int `yaml:"size" doc:"height and width of the images, pixels"`
 	Hues         int `yaml:"hues" doc:"number of hues of the floor, of the walls and of the object"`
 	Scales       int `yaml:"scales" doc:"number of sizes of the object"`
 	Orientations int `yaml:"orientations" doc:"number of camera positions"`
 }
 
 const (
-	roomImage   = 64   // height and width of the images
+	roomImage   = 64   // height and width of the images by default, and the longest run of pixels that is copied at once
 	maxRoomHues = 100  // a million colours of floor, walls and object
 	maxRooms    = 1024 // scales times orientations (60 kB each)
 )
 
+// size returns the height and width of the images; 0, in Go code that says nothing, is 64.
+func (r *Room) size() int {
+	if r.Size == 0 {
+		return roomImage
+	}
+	return r.Size
+}
+
 // Validate checks the settings.
 func (r *Room) Validate() error {
-	switch {
+	if err := validSide(r.size()); err != nil {
+		return err
+	}
+	switch drawn := len(solids) * r.size() * r.size(); { // pixels of a drawing of each solid
 	case r.Hues < 1 || r.Hues > maxRoomHues:
 		return config.Invalid("hues", "%d is out of range; want 1 to %d", r.Hues, maxRoomHues)
 	case r.Scales < 1 || r.Scales > maxRooms:
 		return config.Invalid("scales", "%d is out of range; want 1 to %d", r.Scales, maxRooms)
 	case r.Orientations < 1 || r.Orientations > maxRooms/r.Scales:
 		return config.Invalid("orientations", "%d is out of range; want 1 to %d, with %d scales", r.Orientations, maxRooms/r.Scales, r.Scales)
+	case r.Scales*r.Orientations > maxDrawn/drawn:
+		return config.Invalid("orientations", "%d scales and %d orientations of %d x %d pixels need too much memory; want at most %d of both together at this size",
+			r.Scales, r.Orientations, r.size(), r.size(), maxDrawn/drawn)
 	}
 	return nil
 }
@@ -56,7 +71,7 @@ func (r *Room) Build(uint64) (Dataset, error) {
 	}
 	scales, degrees := between(0.75, 1.25, r.Scales), between(-30, 30, r.Orientations)
 	d := &room{
-		gridSet: gridSet{name: "room", shape: [3]int{roomImage, roomImage, 3}, grid: factor.Grid{
+		gridSet: gridSet{name: "room", shape: [3]int{r.size(), r.size(), 3}, grid: factor.Grid{
 			{Name: "floor_hue", Size: r.Hues, Kind: factor.Circular, Values: hues},
 			{Name: "wall_hue", Size: r.Hues, Kind: factor.Circular, Values: hues},
 			{Name: "object_hue", Size: r.Hues, Kind: factor.Circular, Values: hues},
@@ -72,7 +87,7 @@ func (r *Room) Build(uint64) (Dataset, error) {
 	}
 	parallel.For(len(d.drawings), func(_, n int) {
 		o, rest := n%r.Orientations, n/r.Orientations
-		d.drawings[n] = drawRoom(solids[rest%len(solids)](scales[rest/len(solids)]), degrees[o]*math.Pi/180)
+		d.drawings[n] = drawRoom(r.size(), solids[rest%len(solids)](scales[rest/len(solids)]), degrees[o]*math.Pi/180)
 	})
 	return d, nil
 }
@@ -104,7 +119,7 @@ type roomDrawing struct {
 	mixed  []mixedPixel
 }
 
-// plainRun is a run of pixels of one plain surface.
+// plainRun is a run of pixels of one plain surface, at most roomImage.
 type plainRun struct {
 	at      uint16 // the first pixel
 	length  uint8
@@ -126,7 +141,7 @@ func (r *room) Image(i int, dst []float32) {
 	drawing := &r.drawings[i%n]
 	i /= n
 	floor, wall, object := r.colours[i/hues/hues], r.colours[i/hues%hues], r.colours[i%hues]
-	dst = dst[:roomImage*roomImage*3]
+	dst = dst[:r.shape[0]*r.shape[1]*3]
 	var rows [plainSurfaces][3 * roomImage]float32 // of one colour each
 	for s := range rows {
 		colour := wall

@@ -55,38 +55,37 @@ func cameraAt(angle float64) camera {
 	return c
 }
 
-// ray returns the direction through a point of the picture, in pixels from its top left corner.
-func (c *camera) ray(x, y float64) vector {
-	const half = roomImage / 2
+// ray returns the direction through a point of a picture that is twice half wide and high, in pixels from its top left corner.
+func (c *camera) ray(x, y, half float64) vector {
 	return c.forward.add(c.right.scale(cameraWidth * (x/half - 1))).add(c.up.scale(cameraWidth * (1 - y/half))).unit()
 }
 
-// drawRoom draws an object seen from an angle. A pixel is sampled at its corners and its middle, and, where these show
+// drawRoom draws an object seen from an angle, in a picture of size x size pixels. A pixel is sampled at its corners and its middle, and, where these show
 // different surfaces, on a grid.
-func drawRoom(object solid, angle float64) roomDrawing {
-	c := cameraAt(angle)
-	var corners [(roomImage + 1) * (roomImage + 1)]int
+func drawRoom(size int, object solid, angle float64) roomDrawing {
+	c, half := cameraAt(angle), float64(size)/2
+	corners := make([]int, (size+1)*(size+1))
 	for i := range corners {
-		corners[i], _ = object.look(c.eye, c.ray(float64(i%(roomImage+1)), float64(i/(roomImage+1))))
+		corners[i], _ = object.look(c.eye, c.ray(float64(i%(size+1)), float64(i/(size+1)), half))
 	}
 	var d roomDrawing
-	for p := range roomImage * roomImage {
-		row, col := p/roomImage, p%roomImage
-		surface, s := object.look(c.eye, c.ray(float64(col)+0.5, float64(row)+0.5))
-		at := row*(roomImage+1) + col
-		if surface != corners[at] || surface != corners[at+1] || surface != corners[at+roomImage+1] || surface != corners[at+roomImage+2] {
-			d.mixed = append(d.mixed, object.sample(&c, p))
+	for p := range size * size {
+		row, col := p/size, p%size
+		surface, s := object.look(c.eye, c.ray(float64(col)+0.5, float64(row)+0.5, half))
+		at := row*(size+1) + col
+		if surface != corners[at] || surface != corners[at+1] || surface != corners[at+size+1] || surface != corners[at+size+2] {
+			d.mixed = append(d.mixed, object.sample(&c, p, size))
 			continue
 		}
-		d.append(p, surface, s)
+		d.append(p, size, surface, s)
 	}
 	return d
 }
 
 // append adds a pixel that shows one surface.
-func (d *roomDrawing) append(p, surface int, s shade) {
+func (d *roomDrawing) append(p, size, surface int, s shade) {
 	if surface < plainSurfaces {
-		if n := len(d.plain) - 1; n >= 0 && p%roomImage > 0 && int(d.plain[n].surface) == surface && int(d.plain[n].at)+int(d.plain[n].length) == p {
+		if n := len(d.plain) - 1; n >= 0 && p%size > 0 && d.plain[n].length < roomImage && int(d.plain[n].surface) == surface && int(d.plain[n].at)+int(d.plain[n].length) == p {
 			d.plain[n].length++
 			return
 		}
@@ -105,13 +104,13 @@ func (d *roomDrawing) append(p, surface int, s shade) {
 const roomSamples = 5
 
 // sample averages over a pixel.
-func (o solid) sample(c *camera, p int) mixedPixel {
+func (o solid) sample(c *camera, p, size int) mixedPixel {
 	m := mixedPixel{at: p}
 	const part = 1.0 / (roomSamples * roomSamples)
 	for n := range roomSamples * roomSamples {
-		x := float64(p%roomImage) + (float64(n%roomSamples)+0.5)/roomSamples
-		y := float64(p/roomImage) + (float64(n/roomSamples)+0.5)/roomSamples
-		surface, s := o.look(c.eye, c.ray(x, y))
+		x := float64(p%size) + (float64(n%roomSamples)+0.5)/roomSamples
+		y := float64(p/size) + (float64(n/roomSamples)+0.5)/roomSamples
+		surface, s := o.look(c.eye, c.ray(x, y, float64(size)/2))
 		m.white += part * s.white
 		m.parts[hueOf(surface)] += part * s.colour
 	}

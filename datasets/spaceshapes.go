@@ -1,16 +1,18 @@
 package datasets
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/rng"
 )
 
 // Spaceshapes are the pictures of Ross and Doshi-Velez 2021, section 4.1, drawn by our own
-// code: a white moon, star or ship on a black sky of 64 x 64 pixels, a third of the images
+// code: a white moon, star or ship on a black sky of Size x Size pixels, a third of the images
 // each, in this order; the second half of the ships has a jet. All dimensions are
 // uniform on [0, 1):
 //
@@ -23,18 +25,18 @@ import (
 // The hierarchy is x, y and a categorical dimension with a group for each shape; the ship's has
 // rot and a categorical dimension jet, whose options are none (empty) and jetlen.
 //
-// A picture is drawn with 256 x 256 black and white pixels, where it moves by whole pixels,
-// and reduced to 64 x 64 by a triangle filter as wide as 8 of them, along rows and then
+// A picture of 64 x 64 pixels, the default, is drawn with 256 x 256 black and white pixels, where it moves by whole pixels,
+// and reduced to 64 x 64, pictures of other sizes likewise with four times their pixels along each side, by a triangle filter as wide as 8 of them, along rows and then
 // along columns, each rounded to 8 bits.
 type Spaceshapes struct {
+	Size    int  `yaml:"size" doc:"height and width of the images, pixels"`
 	Samples int  `yaml:"samples" doc:"number of images"`
 	Binary  bool `yaml:"binary" doc:"round pixels to black or white, a half to white"`
 }
 
 const (
-	spaceFine  = 256 // pixels of the drawing along each side
-	spaceRatio = 4   // of them along each side of a pixel of the image
-	spaceImage = spaceFine / spaceRatio
+	spaceImage = 64  // height and width of the images by default
+	spaceRatio = 4   // pixels of the drawing along each side of a pixel of the image
 	spaceSteps = 256 // levels of a shape's own dimension that are drawn differently
 )
 
@@ -45,10 +47,24 @@ const (
 	ship
 )
 
+// size returns the height and width of the images; 0, in Go code that says nothing, is 64.
+func (s *Spaceshapes) size() int {
+	if s.Size == 0 {
+		return spaceImage
+	}
+	return s.Size
+}
+
 // Validate checks the settings.
 func (s *Spaceshapes) Validate() error {
+	if err := validSide(s.size()); err != nil {
+		return err
+	}
 	if s.Samples < 1 || s.Samples > maxSamples/64 {
 		return config.Invalid("samples", "%d is out of range; want 1 to %d", s.Samples, maxSamples/64)
+	}
+	if err := memory.Check(fmt.Sprintf("%d images of %d x %d", s.Samples, s.size(), s.size()), memory.Product(s.Samples, s.size(), s.size())); err != nil {
+		return config.Invalid("samples", "%w", err)
 	}
 	return nil
 }
@@ -58,7 +74,8 @@ func (s *Spaceshapes) Build(seed uint64) (Dataset, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	d := &spaceshapes{dimensions: dimensions{name: "spaceshapes", shape: [3]int{spaceImage, spaceImage, 1}}}
+	size := s.size()
+	d := &spaceshapes{dimensions: dimensions{name: "spaceshapes", shape: [3]int{size, size, 1}}}
 	one := hierarchy.Hierarchy{{}}
 	ships := hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, one}}}
 	d.tree = hierarchy.Hierarchy{{}, {}, {Options: []hierarchy.Hierarchy{one, one, ships}}}
@@ -67,8 +84,8 @@ func (s *Spaceshapes) Build(seed uint64) (Dataset, error) {
 	for _, name := range []string{"x", "y", "phase", "shine", "rot", "jetlen"} {
 		d.continuous(name, 0, 1)
 	}
-	d.pixels = make([]uint8, s.Samples*spaceImage*spaceImage)
-	drawings := newDrawings()
+	d.pixels = make([]uint8, s.Samples*size*size)
+	drawings := newDrawings(size)
 	d.draw(s.Samples, seed, func(i int, stream *rng.Stream) {
 		choice, v := d.choiceRow(i), d.valueRow(i)
 		choice[0] = int8(3 * i / s.Samples)
@@ -79,7 +96,7 @@ func (s *Spaceshapes) Build(seed uint64) (Dataset, error) {
 				v[5] = stream.Float64()
 			}
 		}
-		image := d.pixels[i*spaceImage*spaceImage:][:spaceImage*spaceImage]
+		image := d.pixels[i*size*size:][:size*size]
 		drawings.render(int(choice[0]), choice[1] == 1, v, image)
 		if s.Binary {
 			for p, b := range image {
@@ -96,7 +113,8 @@ type spaceshapes struct {
 }
 
 func (d *spaceshapes) Image(i int, dst []float32) {
-	for p, b := range d.pixels[i*spaceImage*spaceImage:][:spaceImage*spaceImage] {
+	size := d.shape[0] * d.shape[1]
+	for p, b := range d.pixels[i*size:][:size] {
 		dst[p] = float32(b) / 255
 	}
 }
@@ -104,41 +122,43 @@ func (d *spaceshapes) Image(i int, dst []float32) {
 // drawing holds the pixels of a shape at the middle of the fine picture: a square of
 // 2 radius x 2 radius around its centre, 1 where the shape is.
 type drawing struct {
+	size   int // of the image
 	radius int
 	pixels []uint8
 }
 
 // drawings holds the shapes at every step of their own dimension.
 type drawings struct {
+	size               int // of the image
 	moons, stars, jets [spaceSteps]drawing
 	ship               drawing
 }
 
-// Half the sides of squares that hold the shapes, the ship at every rotation, in fine pixels.
+// Half the sides of squares that hold the shapes, the ship at every rotation, in fine pixels of images of 64 x 64.
 const (
 	roundRadius = 53
 	shipRadius  = 84
 )
 
-func newDrawings() *drawings {
-	d := &drawings{}
+func newDrawings(size int) *drawings {
+	d := &drawings{size: size}
+	round, wide := (roundRadius*size+spaceImage-1)/spaceImage, (shipRadius*size+spaceImage-1)/spaceImage
 	parallel.For(spaceSteps, func(_, n int) {
 		t := float64(n) / (spaceSteps - 1)
-		d.moons[n] = paint(roundRadius, moonAt(0.4*t))
-		d.stars[n] = paint(roundRadius, starAt(0.2*t))
-		d.jets[n] = paint(shipRadius, shipAt(0.25+0.42*t))
+		d.moons[n] = paint(size, round, moonAt(0.4*t))
+		d.stars[n] = paint(size, round, starAt(0.2*t))
+		d.jets[n] = paint(size, wide, shipAt(0.25+0.42*t))
 	})
-	d.ship = paint(shipRadius, shipAt(0))
+	d.ship = paint(size, wide, shipAt(0))
 	return d
 }
 
-// paint draws a shape, given in the coordinates of its middle: right and down, a
-// fine pixel being 1/64 wide.
-func paint(radius int, inside func(right, down float64) bool) drawing {
+// paint draws a shape, given in the coordinates of its middle: right and down, a quarter of the picture being 1.
+func paint(size, radius int, inside func(right, down float64) bool) drawing {
 	side := 2 * radius
-	d := drawing{radius, make([]uint8, side*side)}
+	d := drawing{size, radius, make([]uint8, side*side)}
 	for p := range d.pixels {
-		if inside(float64(p%side-radius)/64, float64(p/side-radius)/64) {
+		if inside(float64(p%side-radius)/float64(size), float64(p/side-radius)/float64(size)) {
 			d.pixels[p] = 1
 		}
 	}
@@ -216,8 +236,9 @@ func (d *drawings) render(shape int, jet bool, v []float64, image []uint8) {
 		turned := from.rotate((1-v[4])*90 - 45)
 		from = &turned
 	}
-	row := spaceFine/2 - int(math.RoundToEven(128*v[1]-64)) - from.radius
-	column := spaceFine/2 + int(math.RoundToEven(128*v[0]-64)) - from.radius
+	unit, middle := float64(d.size), spaceRatio*d.size/2 // of a shape's coordinates
+	row := middle - int(math.RoundToEven(2*unit*v[1]-unit)) - from.radius
+	column := middle + int(math.RoundToEven(2*unit*v[0]-unit)) - from.radius
 	from.reduce(row, column, image)
 }
 
@@ -225,7 +246,7 @@ func (d *drawings) render(shape int, jet bool, v []float64, image []uint8) {
 // between pixels, by nearest neighbours.
 func (d *drawing) rotate(degrees float64) drawing {
 	side := 2 * d.radius
-	out := drawing{d.radius, make([]uint8, side*side)}
+	out := drawing{d.size, d.radius, make([]uint8, side*side)}
 	sin, cos := math.Sincos(degrees * math.Pi / 180)
 	middle := float64(d.radius) - 0.5
 	for r := range side {

@@ -9,7 +9,7 @@ import (
 )
 
 // Sprites is a twin of dSprites (Matthey et al. 2017), drawn by our own code: one
-// white shape on a black image of 64 x 64 pixels. Its factors are, the last one
+// white shape on a black image of Size x Size pixels. Its factors are, the last one
 // fastest,
 //
 //   - shape: square, ellipse, heart (categorical)
@@ -19,12 +19,14 @@ import (
 //     all are different. As there, a square looks the same after a quarter turn, and
 //     an ellipse after half a turn.
 //   - x, y: the centre, from left to right and from top to bottom, evenly spread
-//     from 0 to 1 (ordinal). A position moves the shape by whole pixels, at most 31,
+//     from 0 to 1 (ordinal). A position moves the shape by whole pixels, at most 31 of 64,
 //     and no shape is ever cut off.
 //
-// The default is the 737,280 combinations of dSprites. A single scale is 1, a single
+// The default is the 737,280 combinations of dSprites, 64 x 64 pixels; shapes of other sizes are drawn
+// afresh, not resampled. A single scale is 1, a single
 // position the middle.
 type Sprites struct {
+	Size         int  `yaml:"size" doc:"height and width of the images, pixels"`
 	Scales       int  `yaml:"scales" doc:"number of scales"`
 	Orientations int  `yaml:"orientations" doc:"number of orientations in a full turn"`
 	Positions    int  `yaml:"positions" doc:"number of positions along x, and along y"`
@@ -33,21 +35,50 @@ type Sprites struct {
 }
 
 const (
-	spriteImage = 64 // height and width of the images
-	spriteBox   = 33 // height and width of the box around a shape at any orientation
-	spriteShift = spriteImage - spriteBox
+	spriteImage = 64   // height and width of the images by default, in whose pixels outlines are given
+	spriteHalf  = 16   // radius of a circle around any shape, in pixels of these images
 	maxSprites  = 4096 // scales times orientations (13 kB each)
+	leastSide   = 16   // of images of sprites, room and spaceshapes
+	mostSide    = 256
 )
+
+// size returns the height and width of the images; 0, in Go code that says nothing, is 64.
+func (s *Sprites) size() int {
+	if s.Size == 0 {
+		return spriteImage
+	}
+	return s.Size
+}
+
+// half returns the pixels on each side of the middle one in the box around a shape at any orientation.
+func (s *Sprites) half() int { return (spriteHalf*s.size() + spriteImage - 1) / spriteImage }
+
+// shift returns the largest number of pixels by which a position moves the box.
+func (s *Sprites) shift() int { return s.size() - 2*s.half() - 1 }
+
+// validSide reports a height and width out of range.
+func validSide(size int) error {
+	if size < leastSide || size > mostSide {
+		return config.Invalid("size", "%d is out of range; want %d to %d pixels", size, leastSide, mostSide)
+	}
+	return nil
+}
 
 // Validate checks the settings.
 func (s *Sprites) Validate() error {
-	switch {
+	if err := validSide(s.size()); err != nil {
+		return err
+	}
+	switch drawn := len(shapes) * s.size() * s.size() / 4; { // pixels of a drawing of each shape
 	case s.Scales < 1 || s.Scales > maxSprites:
 		return config.Invalid("scales", "%d is out of range; want 1 to %d", s.Scales, maxSprites)
 	case s.Orientations < 1 || s.Orientations > maxSprites/s.Scales:
 		return config.Invalid("orientations", "%d is out of range; want 1 to %d, with %d scales", s.Orientations, maxSprites/s.Scales, s.Scales)
-	case s.Positions < 1 || s.Positions > spriteShift+1:
-		return config.Invalid("positions", "%d is out of range; want 1 to %d", s.Positions, spriteShift+1)
+	case s.Scales*s.Orientations > maxDrawn/drawn:
+		return config.Invalid("orientations", "%d scales and %d orientations of %d x %d pixels need too much memory; want at most %d of both together at this size",
+			s.Scales, s.Orientations, s.size(), s.size(), maxDrawn/drawn)
+	case s.Positions < 1 || s.Positions > s.shift()+1:
+		return config.Invalid("positions", "%d is out of range; want 1 to %d in images of size %d, whole pixels", s.Positions, s.shift()+1, s.size())
 	case s.Channels < 0 || s.Channels > 3 || s.Channels == 2: // 0, in Go code that says nothing, is 1
 		return config.Invalid("channels", "%d is out of range; want 1 or 3", s.Channels)
 	}
@@ -69,16 +100,17 @@ func (s *Sprites) Build(uint64) (Dataset, error) {
 	for l := range angles {
 		angles[l] = 2 * math.Pi * float64(l) / float64(s.Orientations)
 	}
+	shift := s.shift()
 	shifts, positions := make([]int, s.Positions), make([]float64, s.Positions)
 	for l := range shifts {
-		shifts[l] = spriteShift / 2
+		shifts[l] = shift / 2
 		if s.Positions > 1 {
-			shifts[l] = (2*spriteShift*l + s.Positions - 1) / (2 * (s.Positions - 1)) // rounded
+			shifts[l] = (2*shift*l + s.Positions - 1) / (2 * (s.Positions - 1)) // rounded
 		}
-		positions[l] = float64(shifts[l]) / spriteShift
+		positions[l] = float64(shifts[l]) / float64(shift)
 	}
 	d := &sprites{
-		gridSet: gridSet{name: "sprites", shape: [3]int{spriteImage, spriteImage, max(1, s.Channels)}, grid: factor.Grid{
+		gridSet: gridSet{name: "sprites", shape: [3]int{s.size(), s.size(), max(1, s.Channels)}, grid: factor.Grid{
 			{Name: "shape", Size: len(shapes), Kind: factor.Categorical},
 			{Name: "scale", Size: s.Scales, Kind: factor.Ordinal, Values: scales},
 			{Name: "orientation", Size: s.Orientations, Kind: factor.Circular, Values: angles},
@@ -91,7 +123,7 @@ func (s *Sprites) Build(uint64) (Dataset, error) {
 	parallel.For(len(d.drawings), func(_, n int) {
 		o, rest := n%s.Orientations, n/s.Orientations
 		sin, cos := turn(o, s.Orientations)
-		d.drawings[n] = drawSprite(&shapes[rest/s.Scales], scales[rest%s.Scales], sin, cos, s.Antialias)
+		d.drawings[n] = drawSprite(&shapes[rest/s.Scales], scales[rest%s.Scales], s.size(), sin, cos, s.Antialias)
 	})
 	return d, nil
 }
@@ -109,20 +141,20 @@ type sprite struct {
 }
 
 func (s *sprites) Image(i int, dst []float32) {
-	channels := s.shape[2]
-	dst = dst[:spriteImage*spriteImage*channels]
+	side, channels := s.shape[0], s.shape[2]
+	dst = dst[:side*side*channels]
 	clear(dst)
 	positions := len(s.shifts)
 	y, rest := i%positions, i/positions
 	p := &s.drawings[rest/positions]
-	at := (s.shifts[y]+p.top)*spriteImage + s.shifts[rest%positions] + p.left
+	at := (s.shifts[y]+p.top)*side + s.shifts[rest%positions] + p.left
 	for from := p.pixels; len(from) > 0; from = from[p.width:] {
 		if row := from[:p.width]; channels == 1 {
 			copy(dst[at:], row)
 		} else {
 			grey(dst[3*at:], row)
 		}
-		at += spriteImage
+		at += side
 	}
 }
 
@@ -144,7 +176,7 @@ func turn(level, size int) (sin, cos float64) {
 	return sin, cos
 }
 
-// outline is a shape in its own coordinates, in pixels at scale 1, y up.
+// outline is a shape in its own coordinates, in pixels at scale 1 in images of 64 x 64, y up.
 type outline struct {
 	inside func(x, y float64) bool
 	radius float64 // of a circle around the origin that holds the shape
@@ -176,19 +208,26 @@ func insideHeart(x, y float64) bool {
 	return r*r*r <= x*x*y*y*y
 }
 
-// drawSprite draws a shape in the box: the pixels whose centre it covers or, smooth, the
+// drawSprite draws a shape in the box of images of a size: the pixels whose centre it covers or, smooth, the
 // covered fraction of every pixel.
-func drawSprite(shape *outline, scale, sin, cos float64, antialias bool) sprite {
+func drawSprite(shape *outline, scale float64, size int, sin, cos float64, antialias bool) sprite {
+	scale *= float64(size) / spriteImage // in pixels of the images
+	half := (&Sprites{Size: size}).half()
+	side := 2*half + 1
 	samples := 1 // along each side of a pixel
 	if antialias {
 		samples = subPixels
 	}
-	var box [spriteBox * spriteBox]float32
-	top, left, bottom, right := spriteBox, spriteBox, 0, 0
+	var room [(2*spriteHalf + 1) * (2*spriteHalf + 1)]float32
+	box := room[:]
+	if side*side > len(box) {
+		box = make([]float32, side*side)
+	}
+	top, left, bottom, right := side, side, 0, 0
 	reach := shape.radius*scale + 1
-	for row := range spriteBox {
-		for col := range spriteBox {
-			x0, y0 := float64(col-spriteBox/2), float64(spriteBox/2-row) // the pixel's centre
+	for row := range side {
+		for col := range side {
+			x0, y0 := float64(col-half), float64(half-row) // the pixel's centre
 			if x0*x0+y0*y0 > reach*reach {
 				continue
 			}
@@ -202,13 +241,13 @@ func drawSprite(shape *outline, scale, sin, cos float64, antialias bool) sprite 
 			}
 			if count > 0 {
 				top, left, bottom, right = min(top, row), min(left, col), max(bottom, row+1), max(right, col+1)
-				box[row*spriteBox+col] = float32(count) / float32(samples*samples)
+				box[row*side+col] = float32(count) / float32(samples*samples)
 			}
 		}
 	}
 	p := sprite{top: top, left: left, width: right - left}
 	for row := top; row < bottom; row++ {
-		p.pixels = append(p.pixels, box[row*spriteBox+left:row*spriteBox+right]...)
+		p.pixels = append(p.pixels, box[row*side+left:row*side+right]...)
 	}
 	return p
 }

@@ -68,6 +68,7 @@ type stored struct {
 	shape   [3]int
 	bytes   []uint8   // the images, if they are 8-bit
 	floats  []float32 // otherwise
+	real    bool      // floats are real numbers
 	factors []factor.Factor
 	levels  []int32 // n x K
 }
@@ -76,6 +77,7 @@ func (d *stored) Name() string              { return d.name }
 func (d *stored) ImageShape() (h, w, c int) { return d.shape[0], d.shape[1], d.shape[2] }
 func (d *stored) Factors() []factor.Factor  { return d.factors }
 func (d *stored) Len() int                  { return d.n }
+func (d *stored) RealValued() bool          { return d.real }
 
 func (d *stored) Image(i int, dst []float32) {
 	size := d.shape[0] * d.shape[1] * d.shape[2]

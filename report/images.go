@@ -8,23 +8,24 @@ import (
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
-// Reconstructions shows inputs above what a model makes of them, eight to a row.
+// Reconstructions shows inputs above what a model makes of them, eight to a row. Images of any size and any number of
+// channels are shown, sequences and vectors as curves.
 // Both hold the same number of h x w x c images, one after the other.
 func Reconstructions(w io.Writer, title string, inputs, outputs []float32, height, width, channels int) error {
 	if len(inputs) != len(outputs) {
 		return fmt.Errorf("report: %d numbers of inputs, but %d of reconstructions", len(inputs), len(outputs))
 	}
-	scale := max(raster.Largest(inputs), raster.Largest(outputs))
-	in, err := pictures(inputs, height, width, channels, scale)
+	pictures := raster.PicturesOf(height, width, channels, inputs, outputs)
+	in, err := pictures.Of(inputs)
 	if err != nil {
 		return fmt.Errorf("report: inputs: %w", err)
 	}
-	out, err := pictures(outputs, height, width, channels, scale)
+	out, err := pictures.Of(outputs)
 	if err != nil {
 		return fmt.Errorf("report: reconstructions: %w", err)
 	}
 	const perRow = 8
-	t := raster.Tiles{Title: title, GroupRows: 2, Scale: scaleOf(width, 128, in)}
+	t := raster.Tiles{Title: title, GroupRows: 2, Scale: scaleOf(128, in)}
 	for i := 0; i < len(in); i += perRow {
 		end := min(i+perRow, len(in))
 		t.Rows = append(t.Rows, in[i:end], out[i:end])
@@ -36,21 +37,13 @@ func Reconstructions(w io.Writer, title string, inputs, outputs []float32, heigh
 	return raster.WritePNG(w, t.Draw())
 }
 
-// pictures makes pictures of images. Those of one pixel with more than three channels are curves of
-// these, from -scale to scale.
-func pictures(pixels []float32, height, width, channels int, scale float64) ([]image.Image, error) {
-	if height*width == 1 && channels > 3 {
-		return raster.Series(pixels, channels, scale)
-	}
-	return raster.Batch(pixels, height, width, channels)
-}
-
-// scaleOf is the factor that enlarges pictures to about a width in pixels.
-func scaleOf(width, want int, list []image.Image) int {
+// scaleOf is the factor that enlarges pictures of one size until their longer side has about the wanted pixels.
+func scaleOf(want int, list []image.Image) int {
+	side := 1
 	if len(list) > 0 {
-		width = list[0].Bounds().Dx()
+		side = max(list[0].Bounds().Dx(), list[0].Bounds().Dy())
 	}
-	return raster.FitScale(width, want)
+	return raster.FitScale(side, want)
 }
 
 func squaredError(a, b []float32) (sum float64) {
@@ -65,7 +58,7 @@ func squaredError(a, b []float32) (sum float64) {
 // held: one row per part, one column per position. The images are len(rows) x
 // len(columns) of h x w x c.
 func Traversals(w io.Writer, title, columnTitle string, rows, columns []string, images []float32, height, width, channels int) error {
-	all, err := pictures(images, height, width, channels, raster.Largest(images))
+	all, err := raster.PicturesOf(height, width, channels, images).Of(images)
 	if err != nil {
 		return fmt.Errorf("report: traversals: %w", err)
 	}
@@ -73,7 +66,7 @@ func Traversals(w io.Writer, title, columnTitle string, rows, columns []string, 
 	if len(all) != len(rows)*n || len(all) == 0 {
 		return fmt.Errorf("report: %d images for %d rows of %d; want %d", len(all), len(rows), n, len(rows)*n)
 	}
-	t := raster.Tiles{Title: title, ColumnTitle: columnTitle, RowLabels: rows, ColumnLabels: columns, Scale: scaleOf(width, 96, all)}
+	t := raster.Tiles{Title: title, ColumnTitle: columnTitle, RowLabels: rows, ColumnLabels: columns, Scale: scaleOf(96, all)}
 	for r := range rows {
 		t.Rows = append(t.Rows, all[r*n:(r+1)*n])
 	}

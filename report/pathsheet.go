@@ -30,30 +30,21 @@ func pathSheet(d datasets.Hierarchical, o SheetOptions) (image.Image, error) {
 		}
 	}
 	h, w, c := d.ImageShape()
-	if c > 3 && h*w > 1 {
-		return nil, fmt.Errorf("contact sheet: images of %d x %d x %d cannot be shown; want 1 to 3 channels", h, w, c)
-	}
 	t := &raster.Tiles{
 		Title:    fmt.Sprintf("%s: %d images", d.Name(), d.Len()),
 		Subtitle: fmt.Sprintf("%d x %d x %d; a row for each path: %d of %d", h, w, c, len(rows), len(choices)),
 		Scale:    o.Scale,
 	}
-	var scale float64
-	series := h*w == 1 && c > 3
-	if series {
-		for _, p := range rows {
-			scale = max(scale, raster.Largest(pixelsOf(d, members[p])))
-		}
-		t.Subtitle += fmt.Sprintf("; from %.3g to %.3g", -scale, scale)
-	}
+	var all [][]float32
 	for _, p := range rows {
-		var shown []image.Image
-		var err error
-		if pixels := pixelsOf(d, members[p]); series {
-			shown, err = raster.Series(pixels, c, scale)
-		} else {
-			shown, err = raster.Batch(pixels, h, w, c)
-		}
+		all = append(all, pixelsOf(d, members[p]))
+	}
+	pictures := raster.PicturesOf(h, w, c, all...)
+	if pictures.Curves() {
+		t.Subtitle += fmt.Sprintf("; from %.3g to %.3g", pictures.Low, pictures.High)
+	}
+	for i, p := range rows {
+		shown, err := pictures.Of(all[i])
 		if err != nil {
 			return nil, fmt.Errorf("contact sheet: %w", err)
 		}

@@ -233,7 +233,7 @@ func TestImages(t *testing.T) {
 	for i, err := range []error{
 		Reconstructions(io.Discard, "", in, out[1:], 16, 16, 3),
 		Reconstructions(io.Discard, "", in[1:], out[1:], 16, 16, 3),
-		Reconstructions(io.Discard, "", in, out, 16, 12, 4),
+		Reconstructions(io.Discard, "", in, out, 16, 13, 4),
 		Traversals(io.Discard, "", "", []string{"a"}, make([]string, 12), in, 16, 16, 3),
 		Traversals(io.Discard, "", "", nil, make([]string, 12), nil, 16, 16, 3),
 	} {

@@ -26,8 +26,8 @@ type SheetOptions struct {
 
 // ContactSheet shows images of a data set in rows and columns along two of its
 // factors. A combination of levels that the set lacks leaves a blank. A data set
-// with one factor gives one row. Pixels outside [0, 1] are cut off, and an image of
-// one pixel with more than three channels is shown as a row of grey ones.
+// with one factor gives one row. Images with more than three channels are shown channel by channel, and sequences
+// (images of one row) and vectors (of one pixel) as curves. Where numbers are not in [0, 1], the largest one is white.
 //
 // Where images share all levels, as those of a set without factors do, it shows evenly spaced images in their
 // order; factors cannot be chosen.
@@ -40,9 +40,6 @@ func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 	}
 	if h, ok := d.(datasets.Hierarchical); ok {
 		return pathSheet(h, o)
-	}
-	if h, w, c := shownShape(d); c > 3 {
-		return nil, fmt.Errorf("contact sheet: images of %d x %d x %d cannot be shown; want 1 to 3 channels", h, w, c)
 	}
 	row, column, err := sheetFactors(d, o)
 	if err != nil {
@@ -69,16 +66,16 @@ func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 		t.ColumnLabels = append(t.ColumnLabels, valueLabel(factors[column], c))
 	}
 	t.ColumnTitle = factors[column].Name
+	var shown [][]int
 	for _, r := range rows {
 		if row >= 0 {
 			levels[row] = r
 			t.RowLabels = append(t.RowLabels, factors[row].Name+" "+valueLabel(factors[row], r))
 		}
-		images, err := sheetRow(d, index, levels, column, columns)
-		if err != nil {
-			return nil, fmt.Errorf("contact sheet: %w", err)
-		}
-		t.Rows = append(t.Rows, images)
+		shown = append(shown, sheetRow(index, levels, column, columns))
+	}
+	if t.Rows, err = sheetImages(d, shown); err != nil {
+		return nil, fmt.Errorf("contact sheet: %w", err)
 	}
 	return t.Draw(), nil
 }
@@ -97,13 +94,13 @@ func orderSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 	h, w, c := d.ImageShape()
 	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), n),
 		Subtitle: fmt.Sprintf("%d x %d x %d; %d of the images, in their order", h, w, c, len(shown)), Scale: o.Scale}
-	h, w, c = shownShape(d)
-	for row := range slices.Chunk(shown, columns) {
-		images, err := raster.Batch(pixelsOf(d, row), h, w, c)
-		if err != nil {
-			return nil, fmt.Errorf("contact sheet: %w", err)
-		}
-		t.Rows, t.RowLabels = append(t.Rows, images), append(t.RowLabels, fmt.Sprint("image ", row[0]))
+	inRows := slices.Collect(slices.Chunk(shown, columns))
+	for _, row := range inRows {
+		t.RowLabels = append(t.RowLabels, fmt.Sprint("image ", row[0]))
+	}
+	var err error
+	if t.Rows, err = sheetImages(d, inRows); err != nil {
+		return nil, fmt.Errorf("contact sheet: %w", err)
 	}
 	return t.Draw(), nil
 }
@@ -162,33 +159,46 @@ func fixedLevels(d datasets.Dataset, fixed map[string]int) ([]int, error) {
 	return levels, nil
 }
 
-// shownShape is the shape of an image as the sheet shows it.
-func shownShape(d datasets.Dataset) (h, w, c int) {
-	h, w, c = d.ImageShape()
-	if h*w == 1 && c > 3 {
-		return 1, c, 1
-	}
-	return h, w, c
-}
-
-func sheetRow(d datasets.Dataset, index *datasets.Index, levels []int, column int, columns []int) ([]image.Image, error) {
-	h, w, c := shownShape(d)
-	pixels := make([]float32, h*w*c)
-	images := make([]image.Image, len(columns))
+// sheetRow finds the images of some levels of the column factor; -1: there is none.
+func sheetRow(index *datasets.Index, levels []int, column int, columns []int) []int {
+	images := make([]int, len(columns))
 	for n, level := range columns {
 		levels[column] = level
 		i, ok := index.Find(levels)
 		if !ok {
-			continue
+			i = -1
 		}
-		d.Image(i, pixels)
-		img, err := raster.FromFloats(pixels, h, w, c)
-		if err != nil {
-			return nil, err
-		}
-		images[n] = img
+		images[n] = i
 	}
-	return images, nil
+	return images
+}
+
+// sheetImages makes pictures of rows of images with common limits; those of negative numbers stay blank.
+func sheetImages(d datasets.Dataset, rows [][]int) ([][]image.Image, error) {
+	h, w, c := d.ImageShape()
+	var list []int
+	for _, row := range rows {
+		for _, i := range row {
+			if i >= 0 {
+				list = append(list, i)
+			}
+		}
+	}
+	pixels := pixelsOf(d, list)
+	pictures, err := raster.PicturesOf(h, w, c, pixels).Of(pixels)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]image.Image, len(rows))
+	for r, row := range rows {
+		out[r] = make([]image.Image, len(row))
+		for n, i := range row {
+			if i >= 0 {
+				out[r][n], pictures = pictures[0], pictures[1:]
+			}
+		}
+	}
+	return out, nil
 }
 
 // evenly returns up to most of n levels, spaced evenly from 0; most is otherwise if it is 0.

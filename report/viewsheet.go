@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"image"
+	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
@@ -14,9 +15,6 @@ import (
 // A normalisation at the end of the pipeline is left out.
 func ViewSheet(d datasets.Dataset, p augment.Pipeline, o SheetOptions) (image.Image, error) {
 	h, w, c := d.ImageShape()
-	if c > 3 {
-		return nil, fmt.Errorf("view sheet: images of %d x %d x %d cannot be shown; want 1 to 3 channels", h, w, c)
-	}
 	p = p[:len(p)-len(p.Plain())]
 	if err := p.Suits(h, w, c); err != nil {
 		return nil, fmt.Errorf("view sheet: %w", err)
@@ -35,23 +33,19 @@ func ViewSheet(d datasets.Dataset, p augment.Pipeline, o SheetOptions) (image.Im
 	for n := range columns {
 		t.ColumnLabels = append(t.ColumnLabels, fmt.Sprint("view ", n+1))
 	}
-	s, pixels, view := rng.New(0, "view sheet"), make([]float32, h*w*c), make([]float32, h*w*c)
-	for range min(rows, d.Len()) {
-		d.Image(s.IntN(d.Len()), pixels)
-		first, err := raster.FromFloats(pixels, h, w, c)
-		if err != nil {
-			return nil, fmt.Errorf("view sheet: %w", err)
+	s, size, n := rng.New(0, "view sheet"), h*w*c, min(rows, d.Len())
+	shown := make([]float32, n*(1+columns)*size)
+	for row := range n {
+		image := shown[row*(1+columns)*size:][:size]
+		d.Image(s.IntN(d.Len()), image)
+		for v := range columns {
+			p.Apply(shown[(row*(1+columns)+1+v)*size:][:size], image, h, w, c, s)
 		}
-		row := []image.Image{first}
-		for range columns {
-			p.Apply(view, pixels, h, w, c, s)
-			shown, err := raster.FromFloats(view, h, w, c)
-			if err != nil {
-				return nil, fmt.Errorf("view sheet: %w", err)
-			}
-			row = append(row, shown)
-		}
-		t.Rows = append(t.Rows, row)
 	}
+	pictures, err := raster.PicturesOf(h, w, c, shown).Of(shown)
+	if err != nil {
+		return nil, fmt.Errorf("view sheet: %w", err)
+	}
+	t.Rows = slices.Collect(slices.Chunk(pictures, 1+columns))
 	return t.Draw(), nil
 }

@@ -11,7 +11,7 @@ import (
 
 // Blur is the convolution with a square kernel of Kernel pixels a side with weights e^(-(x^2+y^2)/(2 sigma^2)),
 // which add up to 1, and sigma uniform in Sigma. The image is padded by reflection without
-// repeating the border pixels.
+// repeating the border pixels. Images of a single row or column, such as sequences, are blurred along it alone.
 type Blur struct {
 	Chance
 	Kernel int        `yaml:"kernel" doc:"pixels along a side of the kernel, odd"`
@@ -36,10 +36,10 @@ func (b *Blur) Validate() error {
 	return nil
 }
 
-// Suits wants images with more pixels along each side than half the kernel.
+// Suits wants images with more pixels along each side than half the kernel, but for sides of one pixel.
 func (b *Blur) Suits(h, w, _ int) error {
-	if r := b.Kernel / 2; h <= r || w <= r {
-		return fmt.Errorf("want more than %d pixels along each side for a kernel of %d", r, b.Kernel)
+	if r := b.Kernel / 2; h > 1 && h <= r || w > 1 && w <= r {
+		return fmt.Errorf("want more than %d pixels along each side, or 1, for a kernel of %d", r, b.Kernel)
 	}
 	return nil
 }
@@ -69,12 +69,20 @@ func gaussian(weights []float32, sigma float64) {
 
 // blur convolves the image with the same weights along columns, then along rows.
 func (m *Canvas) blur(weights []float32) {
+	alone := []float32{1} // along a side of one pixel
+	down := weights
+	if m.h == 1 {
+		down = alone
+	}
+	if m.w == 1 {
+		weights = alone
+	}
 	r, length := len(weights)/2, m.w*m.c
 	padded := m.Scratch(length + 2*r*m.c)
 	middle := padded[r*m.c:][:length]
 	for y := range m.h {
-		for i, weight := range weights {
-			row := m.pixels[mirror(y+i-r, m.h)*length:][:length]
+		for i, weight := range down {
+			row := m.pixels[mirror(y+i-len(down)/2, m.h)*length:][:length]
 			if i == 0 {
 				kernel.Scale(middle, weight, row)
 			} else {

@@ -2,6 +2,7 @@ package augment
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
@@ -25,7 +26,8 @@ const (
 //   - hue: the pixel's hue in HSV shifts by a fraction of a full turn uniform on [-x, x].
 //
 // A setting of 0 leaves a step out. In images of one channel the lightness is the pixel, and saturation and hue
-// are left out.
+// are left out. Images of other than 1 or 3 channels have no colour: their lightness is the mean of the channels, and
+// saturation and hue must be 0.
 type Jitter struct {
 	Chance
 	Brightness float64 `yaml:"brightness" doc:"largest distance of the brightness factor from 1"`
@@ -53,15 +55,15 @@ func (j *Jitter) Validate() error {
 	return nil
 }
 
-// Suits wants one or three channels.
-func (*Jitter) Suits(_, _, c int) error { return greyOrColour(c) }
-
-func greyOrColour(c int) error {
-	if c != 1 && c != 3 {
-		return errors.New("want 1 channel or 3")
+// Suits wants one or three channels where saturation or hue changes.
+func (j *Jitter) Suits(_, _, c int) error {
+	if !greyOrColour(c) && (j.Saturation > 0 || j.Hue > 0) {
+		return errors.New("saturation and hue are of colours; want 1 channel or 3, or jitter: {saturation: 0, hue: 0}")
 	}
 	return nil
 }
+
+func greyOrColour(c int) bool { return c == 1 || c == 3 }
 
 // Apply draws the order and the factors of the steps, and takes them.
 func (j *Jitter) Apply(m *Canvas, s *rng.Stream) {
@@ -81,7 +83,7 @@ func (j *Jitter) Apply(m *Canvas, s *rng.Stream) {
 	for _, kind := range order {
 		step := colourStep{kind: kind, factor: factors[kind]}
 		switch {
-		case [4]float64{j.Brightness, j.Contrast, j.Saturation, j.Hue}[kind] == 0, kind >= stepSaturation && m.c == 1:
+		case [4]float64{j.Brightness, j.Contrast, j.Saturation, j.Hue}[kind] == 0, kind >= stepSaturation && m.c != 3:
 			continue
 		case kind == stepContrast: // it needs the image after the steps before it
 			m.recolour(steps)
@@ -111,7 +113,7 @@ func (m *Canvas) recolour(steps []colourStep) {
 	if len(steps) == 0 {
 		return
 	}
-	if m.c == 1 {
+	if m.c != 3 {
 		for _, s := range steps {
 			scaleAll(m.pixels, s.factor, s.rest)
 		}
@@ -158,7 +160,7 @@ func scaleAll(p []float32, f, rest float32) {
 	}
 }
 
-// meanLightness returns the mean lightness of all pixels; in images of one channel, their mean.
+// meanLightness returns the mean lightness of all pixels; in images of other than three channels, the mean of their numbers.
 func (m *Canvas) meanLightness() float32 {
 	length := m.w * m.c
 	weights := m.Scratch(length)
@@ -172,7 +174,11 @@ func (m *Canvas) meanLightness() float32 {
 	for y := range m.h {
 		sum += kernel.Dot(m.pixels[y*length:][:length], weights)
 	}
-	return float32(sum / float64(m.h*m.w))
+	numbers := m.h * m.w
+	if m.c != 3 {
+		numbers *= m.c
+	}
+	return float32(sum / float64(numbers))
 }
 
 // lightness returns the lightness of a colour.
@@ -208,7 +214,12 @@ func distance(a, b float32) float32 { return math.Float32frombits(math.Float32bi
 type Grayscale struct{ Chance }
 
 // Suits wants one or three channels; one is grey as it is.
-func (*Grayscale) Suits(_, _, c int) error { return greyOrColour(c) }
+func (*Grayscale) Suits(_, _, c int) error {
+	if !greyOrColour(c) {
+		return errors.New("greys are of colours; want 1 channel or 3, or a pipeline without grayscale")
+	}
+	return nil
+}
 
 // Apply changes an image of three channels.
 func (*Grayscale) Apply(m *Canvas, _ *rng.Stream) {
@@ -286,7 +297,7 @@ const maxNormal = 1e6
 func (n *Normalise) Suits(_, _, c int) error {
 	for _, list := range [][]float64{n.Mean, n.Deviation} {
 		if len(list) != 1 && len(list) != c {
-			return errors.New("want a mean and a deviation for each channel, or one of them for all")
+			return fmt.Errorf("%d means and %d deviations; want %d, one for each channel, or one for all: normalise: {mean: [0.5], deviation: [0.25]}", len(n.Mean), len(n.Deviation), c)
 		}
 	}
 	return nil

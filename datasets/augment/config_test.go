@@ -130,9 +130,9 @@ func TestConfigErrors(t *testing.T) {
 		}
 	}
 	for want, p := range map[string]Pipeline{
-		"augmentation 1, jitter: images of 64 x 64 x 2: want 1 channel or 3":   {pick("flip", &Flip{}), pick("jitter", NewJitter())},
-		"grayscale: images of 64 x 64 x 2":                                     {pick("grayscale", &Grayscale{})},
-		"normalise: images of 64 x 64 x 2: want a mean and a deviation for ea": {pick("normalise", NewNormalise())},
+		"augmentation 1, jitter: images of 64 x 64 x 2: saturation and hue are of colours; want 1 channel or 3": {pick("flip", &Flip{}), pick("jitter", NewJitter())},
+		"grayscale: images of 64 x 64 x 2":                                               {pick("grayscale", &Grayscale{})},
+		"normalise: images of 64 x 64 x 2: 3 means and 3 deviations; want 2, one for ea": {pick("normalise", NewNormalise())},
 	} {
 		if err := (&Views{Second: p}).Suits(64, 64, 2); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

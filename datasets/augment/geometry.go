@@ -1,6 +1,7 @@
 package augment
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/unravel-ml/unravel/config"
@@ -41,6 +42,9 @@ func flipRow(row []float32, c int) {
 // ratio (width by height) log-uniform in Aspect, and its position uniform. It is resampled to the size of
 // the image, bilinearly between the centres of pixels. If ten draws do not fit into the image, it is the largest
 // central part with an aspect ratio within the limits.
+//
+// Of images of a single row or column, such as sequences, it takes a stretch whose length, as a fraction of the image's, is
+// uniform in Scale; Aspect is left out.
 type Crop struct {
 	Chance
 	Scale  [2]float64 `yaml:"scale" doc:"smallest and largest area, as fractions of the image's"`
@@ -66,8 +70,18 @@ func (c *Crop) Validate() error {
 // maxAspect bounds aspects and their reciprocals.
 const maxAspect = 100.0
 
-// Suits accepts all shapes.
-func (*Crop) Suits(_, _, _ int) error { return nil }
+// Suits wants images of which a part within the limits fits: long ones need long parts.
+func (c *Crop) Suits(h, w, _ int) error {
+	if h == 1 || w == 1 {
+		return nil
+	}
+	aspect, least := float64(w)/float64(h), c.Scale[0]
+	if low, high := aspect*least, aspect/least; c.Aspect[1] < low || c.Aspect[0] > high {
+		return fmt.Errorf("no part of %v of the area with an aspect ratio of %.3g to %.3g fits; want ratios about the image's, such as crop: {aspect: [%.3g, %.3g]}, or a smaller scale",
+			least, c.Aspect[0], c.Aspect[1], aspect*3/4, aspect*4/3)
+	}
+	return nil
+}
 
 // Apply draws a part of the image and enlarges it.
 func (c *Crop) Apply(m *Canvas, s *rng.Stream) {
@@ -77,6 +91,15 @@ func (c *Crop) Apply(m *Canvas, s *rng.Stream) {
 
 // draw draws the position and the size of the part.
 func (c *Crop) draw(height, width int, s *rng.Stream) (top, left, h, w int) {
+	if height == 1 || width == 1 {
+		n := height * width
+		length := max(1, min(n, int(math.RoundToEven(float64(n)*(c.Scale[0]+(c.Scale[1]-c.Scale[0])*s.Float64())))))
+		at := s.IntN(n - length + 1)
+		if height == 1 {
+			return 0, at, 1, length
+		}
+		return at, 0, length, 1
+	}
 	area := float64(height * width)
 	low, high := math.Log(c.Aspect[0]), math.Log(c.Aspect[1])
 	for range 10 {

@@ -41,23 +41,6 @@ func pixelColor(v []float32) color.RGBA {
 	return color.RGBA{b[0], b[1], b[2], 255}
 }
 
-// Batch makes pictures of n = len(pixels)/(h*w*c) consecutive images.
-func Batch(pixels []float32, h, w, c int) ([]image.Image, error) {
-	size := h * w * c
-	if size < 1 || len(pixels)%size != 0 {
-		return nil, fmt.Errorf("raster: %d numbers are not a whole number of %d x %d x %d images", len(pixels), h, w, c)
-	}
-	images := make([]image.Image, len(pixels)/size)
-	for i := range images {
-		img, err := FromFloats(pixels[i*size:(i+1)*size], h, w, c)
-		if err != nil {
-			return nil, err
-		}
-		images[i] = img
-	}
-	return images, nil
-}
-
 // Enlarge repeats every pixel k times in both directions.
 func Enlarge(img image.Image, k int) *image.RGBA {
 	from := img.Bounds()

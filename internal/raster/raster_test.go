@@ -39,15 +39,6 @@ func TestFromFloats(t *testing.T) {
 			t.Errorf("%v: no error", bad)
 		}
 	}
-	if images, err := Batch(make([]float32, 12), 2, 2, 1); err != nil || len(images) != 3 {
-		t.Errorf("%d images, %v", len(images), err)
-	}
-	if _, err := Batch(make([]float32, 13), 2, 2, 1); err == nil {
-		t.Error("13 numbers make whole images")
-	}
-	if _, err := Batch(nil, 0, 2, 1); err == nil {
-		t.Error("images without a size")
-	}
 }
 
 func TestEnlarge(t *testing.T) {

@@ -1,35 +1,24 @@
 package raster
 
 import (
-	"fmt"
 	"image"
 	"image/color"
 	"math"
 )
 
-// seriesSide is the height and the width of a picture of a curve.
+// seriesSide is the height of a picture of curves, and its least width.
 const seriesSide = 64
 
-// Colours of a curve.
+// Colours of curves.
 var (
-	seriesInk  = color.RGBA{0, 90, 160, 255}
+	curveInks = []color.RGBA{
+		{0, 90, 160, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
+		{230, 159, 0, 255}, {86, 180, 233, 255}, {90, 90, 90, 255},
+	}
 	seriesZero = color.RGBA{200, 200, 208, 255}
 )
 
-// Series makes pictures of consecutive curves of size numbers each, from -scale at the bottom to scale
-// at the top, with a line at 0.
-func Series(values []float32, size int, scale float64) ([]image.Image, error) {
-	if size < 1 || len(values)%size != 0 {
-		return nil, fmt.Errorf("raster: %d numbers are not a whole number of curves of %d", len(values), size)
-	}
-	images := make([]image.Image, len(values)/size)
-	for n := range images {
-		images[n] = curve(values[n*size:(n+1)*size], scale)
-	}
-	return images, nil
-}
-
-// Largest returns the largest absolute value, a scale for [Series].
+// Largest returns the largest absolute value that is finite.
 func Largest(values []float32) float64 {
 	top := 0.0
 	for _, v := range values {
@@ -40,13 +29,24 @@ func Largest(values []float32) float64 {
 	return top
 }
 
-func curve(values []float32, scale float64) image.Image {
-	img := image.NewRGBA(image.Rect(0, 0, seriesSide, seriesSide))
-	fill(img, img.Bounds(), paper)
-	fill(img, image.Rect(0, seriesRow(0, scale), seriesSide, seriesRow(0, scale)+1), seriesZero)
-	before := -1
-	for x := range seriesSide {
-		t := float64(x) * float64(len(values)-1) / (seriesSide - 1)
+// curves is a picture of curves from low at the bottom to high at the top, with a line at 0.
+type curves struct {
+	*image.RGBA
+	low, high float64
+}
+
+func newCurves(width int, low, high float64) curves {
+	c := curves{image.NewRGBA(image.Rect(0, 0, width, seriesSide)), low, high}
+	fill(c.RGBA, c.Bounds(), paper)
+	fill(c.RGBA, image.Rect(0, c.row(0), width, c.row(0)+1), seriesZero)
+	return c
+}
+
+// draw draws one curve; NaN interrupts it.
+func (c curves) draw(values []float32, ink color.RGBA) {
+	before, width := -1, c.Bounds().Dx()
+	for x := range width {
+		t := float64(x) * float64(len(values)-1) / float64(width-1)
 		at := min(int(t), len(values)-1)
 		v := float64(values[at])
 		if part := t - float64(at); part > 0 {
@@ -56,21 +56,20 @@ func curve(values []float32, scale float64) image.Image {
 			before = -1
 			continue
 		}
-		row := seriesRow(v, scale)
+		row := c.row(v)
 		if before < 0 {
 			before = row
 		}
-		fill(img, image.Rect(x, min(row, before), x+1, max(row, before)+1), seriesInk)
+		fill(c.RGBA, image.Rect(x, min(row, before), x+1, max(row, before)+1), ink)
 		before = row
 	}
-	return img
 }
 
-// seriesRow returns the row of a value, clamped to the picture.
-func seriesRow(v, scale float64) int {
-	if scale <= 0 {
+// row returns the row of a value, clamped to the picture.
+func (c curves) row(v float64) int {
+	if c.high <= c.low {
 		return seriesSide / 2
 	}
-	part := max(-1, min(v/scale, 1))
-	return int(math.Round((1 - part) / 2 * (seriesSide - 1)))
+	part := max(0, min((v-c.low)/(c.high-c.low), 1))
+	return int(math.Round((1 - part) * (seriesSide - 1)))
 }

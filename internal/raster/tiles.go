@@ -28,7 +28,7 @@ type Tiles struct {
 	Rows         [][]image.Image // nil images leave a blank
 	RowLabels    []string        // left of the rows; nil: none
 	ColumnLabels []string        // above the columns; nil: none
-	Scale        int             // pixels per pixel of the images; 0: images about 64 pixels wide
+	Scale        int             // pixels per pixel of the images; 0: their longer side is about 64 pixels
 	Gap          int             // pixels between images; 0: 4
 	GroupRows    int             // rows of a group, which is set off from the next; 0: no groups
 }
@@ -109,7 +109,7 @@ func (t *Tiles) layout() layout {
 		}
 	}
 	if l.scale == 0 {
-		l.scale = FitScale(imageW, 64)
+		l.scale = FitScale(max(imageW, imageH), 64)
 	}
 	l.cellW, l.cellH = imageW*l.scale, imageH*l.scale
 	for _, label := range t.RowLabels {
