@@ -22,7 +22,7 @@ import (
 
 // listCommand is `unravel list [KIND] [NAME]`.
 type listCommand struct {
-	Kind string `arg:"" optional:"" help:"Kind of part: models, encoders, decoders, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, algorithms, sources (of codes for tables) or configs."`
+	Kind string `arg:"" optional:"" help:"Kind of part: models, encoders, decoders, layers, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, algorithms, sources (of codes for tables) or configs."`
 	Name string `arg:"" optional:"" help:"Name of one part, to print its options, defaults and source."`
 }
 
@@ -52,6 +52,7 @@ func kinds() []kind {
 		{"models", itemsOf(models.Registry)},
 		{"encoders", itemsOf(nn.Encoders)},
 		{"decoders", itemsOf(nn.Decoders)},
+		{"layers", itemsOf(nn.Parts)},
 		{"latents", itemsOf(latent.Registry)},
 		{"losses", itemsOf(losses.Registry)},
 		{"metrics", itemsOf(metrics.Registry)},

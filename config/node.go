@@ -85,9 +85,14 @@ func (n *Node) Nest(key string) {
 	if n.kind != listNode {
 		return
 	}
-	list := *n
-	list.keyAt = position{}
-	*n = Node{kind: mapNode, path: n.path, at: n.at, keyAt: n.keyAt, keys: []string{key}, items: []*Node{&list}}
+	n.Wrap(key)
+}
+
+// Wrap makes what the node holds the value of a key: 256 becomes {key: 256}. Errors about it keep their place.
+func (n *Node) Wrap(key string) {
+	inner := *n
+	inner.keyAt = position{}
+	*n = Node{kind: mapNode, path: n.path, at: n.at, keyAt: n.keyAt, keys: []string{key}, items: []*Node{&inner}}
 }
 
 // Near returns an error about a key below n, located at it or at the nearest part of its path that the config

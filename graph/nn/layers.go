@@ -110,5 +110,5 @@ func inLayer(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("layer %q: %w", name, err)
+	return &LayerError{Name: name, Err: err}
 }

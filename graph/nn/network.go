@@ -1,0 +1,288 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
+)
+
+// LayerList is the layers of a network from first to last.
+type LayerList []LayerChoice
+
+// Layers is a network from parts: a list of layers of the kinds in [Parts].
+//
+// Layers are named by their kind and number (conv1, conv2, dense1), or by their option name. As an encoder it takes
+// images, and images at its end are flattened. As a decoder it takes rows of codes and ends in images of the data's
+// size: a layer image makes images of rows, whose sides follow from the layers behind it, and images that grow larger
+// than needed are cropped to their upper left.
+type Layers struct {
+	List LayerList `yaml:"list" doc:"layers, first to last"`
+	Init string    `yaml:"init" doc:"distribution of initial weights of layers without one of their own: he-normal, he-uniform, glorot, fan-in or pytorch"`
+}
+
+// DefaultLayerInit is the distribution of initial weights in networks from parts.
+const DefaultLayerInit = "he-normal"
+
+// NewLayers returns a network of layers with the default distribution of initial weights.
+func NewLayers(list ...LayerChoice) *Layers { return &Layers{List: list, Init: DefaultLayerInit} }
+
+// DecodeConfig reads a list of layers, or {list: [layers], init: NAME}.
+func (l *Layers) DecodeConfig(n *config.Node) error {
+	if n.IsList() {
+		return n.Decode(&l.List)
+	}
+	if !n.IsMap() {
+		return n.Errorf("want a list of layers, such as [{conv: {channels: 32, stride: 2}}, {activation: relu}, {dense: 256}], or {list: [layers], init: glorot}")
+	}
+	type plain Layers
+	return n.Decode((*plain)(l))
+}
+
+// EncodeConfig writes the list, or list and init if this is not the default.
+func (l *Layers) EncodeConfig() (any, error) {
+	if l.Init == DefaultLayerInit {
+		return l.List, nil
+	}
+	type plain Layers
+	return plain(*l), nil
+}
+
+// ConfigType implements config.Typer.
+func (l *Layers) ConfigType() string { return "a list of layers" }
+
+// Validate checks the settings of the network.
+func (l *Layers) Validate() error { return validLayerInit(l.Init) }
+
+// Validate checks that every layer takes what the one before it makes, and that names are different.
+func (l LayerList) Validate() error {
+	if len(l) == 0 {
+		return errors.New("the list has no layers; want one or more, such as {dense: 256}")
+	}
+	before, from := Any, ""
+	for i, c := range l {
+		key := fmt.Sprintf("%d.%s", i, c.Name)
+		if c.Value == nil {
+			return config.Invalid(strconv.Itoa(i), "layer %q has no settings; want those that its entry's New returns", c.Name)
+		}
+		if n, ok := c.Value.(interface{ Named() string }); ok && strings.ContainsAny(n.Named(), "/*. ") {
+			return config.Invalid(key+".name", "%q has a slash, star, point or space; want a name without them", n.Named())
+		}
+		f, ok := c.Value.(Formed)
+		if !ok {
+			continue
+		}
+		in, out := f.Forms()
+		if before == Rows && in == Images {
+			return config.Invalid(key, "%s takes images, but %s makes rows; want %s before it, or an image layer between them", c.Name, from, c.Name)
+		}
+		if before == Images && in == Rows {
+			return config.Invalid(key, "%s takes rows, but %s makes images; want flatten between them", c.Name, from)
+		}
+		if out != Any {
+			before, from = out, c.Name
+		}
+	}
+	return l.uniqueNames()
+}
+
+func (l LayerList) uniqueNames() error {
+	at := map[string]int{}
+	for _, p := range l.parts() {
+		if first, ok := at[p.name]; ok && first != p.index {
+			return config.Invalid(fmt.Sprintf("%d.%s", p.index, p.Name), "layers %d and %d (from 0) are both named %q; want two names", first, p.index, p.name)
+		}
+		at[p.name] = p.index
+	}
+	return nil
+}
+
+// Encode implements [Encoder].
+func (l *Layers) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	if images == nil || images.Dims() < 2 {
+		return nil, inLayer(name, fmt.Errorf("input is %s; want images [batch, height, width, channels]", shapeOf(images)))
+	}
+	h, err := l.List.build(g, images, name, l.Init, nil)
+	if err != nil {
+		return nil, err
+	}
+	h, err = graph.Flatten(h)
+	return h, inLayer(name, err)
+}
+
+// Decode implements [Decoder].
+func (l *Layers) Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {
+	if err := checkShape(image); err != nil || image.Dims() != 3 {
+		return nil, inLayer(name, fmt.Errorf("images of shape %v; want [height, width, channels]", image))
+	}
+	if codes == nil || codes.Dims() != 2 {
+		return nil, inLayer(name, fmt.Errorf("input is %s; want codes [batch, columns]", shapeOf(codes)))
+	}
+	h, err := l.List.build(g, codes, name, l.Init, image)
+	if err != nil {
+		return nil, err
+	}
+	if s := h.Shape(); s.Dims() != 4 || !slices.Equal(s[1:], image) {
+		return nil, l.List.misfit(name, s, image)
+	}
+	return h, nil
+}
+
+// misfit is the error about a decoder that ends in another shape than that of the images.
+func (l LayerList) misfit(name string, s, image tensor.Shape) error {
+	parts := l.parts()
+	last := parts[len(parts)-1]
+	hint := "want an image layer, and layers that enlarge its images"
+	switch {
+	case s.Dims() == 4 && s[3] != image[2]:
+		hint = "end with a layer of as many channels as the images: {conv: {channels: image}}"
+	case s.Dims() == 4:
+		hint = "leave the sides of the image layer out, so that they follow from the images' size, and crop less"
+	}
+	return &LayerError{Name: name + "/" + last.name, Key: last.key(), Err: fmt.Errorf(
+		"the decoder ends in shape %v, and images have shape %v; %s", s[1:], image, hint)}
+}
+
+// part is a layer of a network with its name.
+type part struct {
+	LayerChoice
+	name  string
+	index int // in the list
+}
+
+func (p part) key() string { return fmt.Sprintf("layers.%d.%s", p.index, p.Name) }
+
+// parts names the layers, takes residual layers apart into blocks, and joins layers with the activations that follow
+// them, which then take no pass of their own.
+func (l LayerList) parts() (parts []part) {
+	count := map[string]int{}
+	for i, c := range l {
+		if a, ok := c.Value.(*ActivationLayer); ok && a.Name == "" && len(parts) > 0 {
+			last := &parts[len(parts)-1]
+			if f, ok := last.Value.(fusing); ok {
+				if joined := f.fused(a.Kind); joined != nil {
+					last.Value = joined
+					count[c.Name]++
+					continue
+				}
+			}
+		}
+		own := ""
+		if n, ok := c.Value.(interface{ Named() string }); ok {
+			own = n.Named()
+		}
+		for j, block := range blocksOf(c.Value) {
+			count[c.Name]++
+			p := part{LayerChoice{c.Name, block.layer}, fmt.Sprintf("%s%d", c.Name, count[c.Name]), i}
+			switch {
+			case own != "" && block.of > 1:
+				p.name = fmt.Sprintf("%s%d", own, j+1)
+			case own != "":
+				p.name = own
+			}
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// fusing is implemented by layers that can have an activation.
+type fusing interface {
+	fused(activation string) Layer // nil: it has one already
+}
+
+// block is one of several equal layers.
+type block struct {
+	layer Layer
+	of    int
+}
+
+// blocksOf lists the layers that a layer stands for.
+func blocksOf(l Layer) []block {
+	return []block{{l, 1}}
+}
+
+// build adds the layers to a graph. image is the shape that a decoder ends in, nil of an encoder.
+func (l LayerList) build(g *Graph, h *gorgonia.Node, name, init string, image tensor.Shape) (*gorgonia.Node, error) {
+	parts := l.parts()
+	sizes := sizesOf(parts, image)
+	for i, part := range parts {
+		p := Place{Graph: g, Name: name + "/" + part.name, Init: init, Image: image, Size: sizes[i]}
+		if i+1 < len(parts) {
+			next, ok := parts[i+1].Value.(*NormLayer)
+			p.Normed = ok && next.Kind != NoNorm
+		}
+		y, err := part.Value.Build(p, h)
+		if err == nil && y == nil {
+			err = errors.New("the layer returned no result")
+		}
+		if err == nil && y != h {
+			gorgonia.WithName(p.Name)(y)
+			y, err = p.cropped(y)
+		}
+		if err != nil {
+			return nil, located(err, p.Name, part.key())
+		}
+		h = y
+	}
+	return h, nil
+}
+
+// sizesOf lists height and width that the result of each layer of a decoder should have.
+func sizesOf(parts []part, image tensor.Shape) [][2]int {
+	sizes := make([][2]int, len(parts))
+	if image == nil {
+		return sizes
+	}
+	after := [2]int{image[0], image[1]}
+	for i := len(parts) - 1; i >= 0; i-- {
+		sizes[i] = after
+		if r, ok := parts[i].Value.(Resizing); ok {
+			after = [2]int{max(1, r.Before(after[0])), max(1, r.Before(after[1]))}
+		}
+	}
+	return sizes
+}
+
+// cropped cuts images of a decoder that are larger than needed.
+func (p Place) cropped(y *gorgonia.Node) (*gorgonia.Node, error) {
+	s := y.Shape()
+	if p.Image == nil || s.Dims() != 4 || s[1] <= p.Size[0] && s[2] <= p.Size[1] {
+		return y, nil
+	}
+	y, err := layer.Crop(y, min(s[1], p.Size[0]), min(s[2], p.Size[1]))
+	if err == nil {
+		gorgonia.WithName(p.Name + "/crop")(y)
+	}
+	return y, err
+}
+
+// LayerError is a layer that cannot be built, for example because it does not fit its input.
+type LayerError struct {
+	Name string // path: encoder/residual3/conv1
+	Key  string // of the layer in the settings of a network from parts: layers.3.residual; empty of other networks
+	Err  error
+}
+
+// Error returns the path of the layer and the message.
+func (e *LayerError) Error() string { return fmt.Sprintf("layer %q: %v", e.Name, e.Err) }
+
+// Unwrap returns the message without the layer.
+func (e *LayerError) Unwrap() error { return e.Err }
+
+// located says which layer of a config an error is about. The path of a layer within it stays.
+func located(err error, name, key string) error {
+	var inner *LayerError
+	if errors.As(err, &inner) {
+		return &LayerError{Name: inner.Name, Key: key, Err: inner.Err}
+	}
+	return &LayerError{Name: name, Key: key, Err: err}
+}

@@ -1,0 +1,198 @@
+package nn
+
+import (
+	"fmt"
+	"strconv"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// Layer is the settings of one layer of a network from parts ([Layers]): a pointer to a struct.
+type Layer interface {
+	// Build adds the layer to x, images [batch, height, width, channels] or rows [batch, columns], and returns the
+	// result. The names of its parameters begin with the place's Name and a slash.
+	Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error)
+}
+
+// Place is where a layer stands in a network.
+type Place struct {
+	Graph  *Graph
+	Name   string       // path of the layer: encoder/conv1
+	Init   string       // distribution of initial weights that the network's layers have by default
+	Image  tensor.Shape // [height, width, channels] that a decoder ends in; nil in an encoder
+	Size   [2]int       // in a decoder, height and width that the result should have; larger ones are cropped
+	Normed bool         // a normalisation follows at once, which has an offset of its own
+}
+
+// Resizing is implemented by layers whose result has another height and width than their images. A decoder from parts
+// computes with it where to start so that it ends in the images' size.
+type Resizing interface {
+	// Before returns the least side of images for which the side of the result is at least after.
+	Before(after int) int
+}
+
+// Form says whether a layer takes or makes images or rows.
+type Form uint8
+
+// The forms of activations.
+const (
+	Any    Form = iota // images or rows; as a result, what the layer takes
+	Images             // [batch, height, width, channels]
+	Rows               // [batch, columns]
+)
+
+// Formed is implemented by layers that take or make one form only. Configs are checked with it.
+type Formed interface {
+	Forms() (in, out Form)
+}
+
+// LayerName is the option of a name, which all layers have.
+type LayerName struct {
+	Name string `yaml:"name,omitempty" doc:"name in place of the kind and its number, such as conv1; names of parameters begin with it"`
+}
+
+// Named returns the name, empty if the layer has none of its own.
+func (n LayerName) Named() string { return n.Name }
+
+// Parts lists the kinds of layers that a network can be made of.
+var Parts = &registry.Registry[Layer]{Kind: "layer", Entries: []registry.Entry[Layer]{
+	{Name: "conv", Doc: "convolution, with stride; a short form is {conv: 32}", New: func() Layer { return NewConvLayer() }},
+	{Name: "norm", Doc: "normalisation: {norm: batch}", Source: normSources, New: func() Layer { return NewNormLayer() }},
+	{Name: "activation", Doc: "activation: {activation: relu}", New: func() Layer { return &ActivationLayer{Kind: "relu"} }},
+	{Name: "flatten", Doc: "images to rows; dense does so by itself", New: func() Layer { return &FlattenLayer{} }},
+	{Name: "dense", Doc: "fully connected layer, which flattens images: {dense: 256}", New: func() Layer { return NewDenseLayer() }},
+}, Hints: map[string]string{
+	"conv2d": "want conv", "convolution": "want conv", "linear": "want dense, such as {dense: 256}", "fc": "want dense, such as {dense: 256}",
+	"batchnorm": "want {norm: batch}", "batch-norm": "want {norm: batch}", "batch": "want {norm: batch}",
+	"groupnorm": "want {norm: {kind: group, groups: 8}}", "group-norm": "want {norm: {kind: group, groups: 8}}",
+	"relu": "want {activation: relu}", "gelu": "want {activation: gelu}", "silu": "want {activation: silu}", "elu": "want {activation: elu}",
+	"tanh": "want {activation: tanh}", "sigmoid": "want {activation: sigmoid}", "leaky-relu": "want {activation: leaky-relu}",
+}}
+
+// RegisterLayer adds a kind of layer to [Parts], so that networks in configs can have it. Call it before a config is
+// read. A second entry of one name is an error.
+func RegisterLayer(e registry.Entry[Layer]) error { return Parts.Register(e) }
+
+// LayerChoice is a layer in a config: `flatten`, `{dense: 256}` or `{conv: {channels: 32, stride: 2}}`.
+type LayerChoice struct {
+	Name  string
+	Value Layer
+}
+
+// short lists the options that the short forms of layers give: {dense: 256} is {dense: {units: 256}}.
+var short = map[string]string{
+	"conv": "channels", "norm": "kind", "activation": "kind", "dense": "units",
+}
+
+// DecodeConfig reads the choice from a config.
+func (c *LayerChoice) DecodeConfig(n *config.Node) error {
+	if items := n.Items(); n.IsMap() && len(items) == 1 && (items[0].IsScalar() || items[0].IsList()) {
+		if key := short[n.Keys()[0]]; key != "" {
+			items[0].Wrap(key)
+		}
+	}
+	return config.DecodeChoice(n, Parts, (*registry.Choice[Layer])(c))
+}
+
+// EncodeConfig writes the choice into a config.
+func (c LayerChoice) EncodeConfig() (any, error) {
+	return config.EncodeChoice(registry.Choice[Layer](c))
+}
+
+// ConfigType lists the kinds of layers for messages.
+func (c LayerChoice) ConfigType() string { return config.ChoiceType(Parts) }
+
+// Channels is a number of channels or columns, or that of the images which a decoder ends in.
+type Channels int
+
+// ImageChannels stands for the channels of the images that a decoder ends in.
+const ImageChannels Channels = -1
+
+// DecodeConfig reads a number or `image`.
+func (c *Channels) DecodeConfig(n *config.Node) error {
+	if n.IsScalar() && n.Text() == "image" {
+		*c = ImageChannels
+		return nil
+	}
+	v, err := strconv.Atoi(n.Text())
+	if !n.IsScalar() || err != nil {
+		return n.Errorf("want an integer, or image for the channels of the images that a decoder ends in, got %s", n.Inline())
+	}
+	if v < 1 || v > maxChannels {
+		return n.Errorf("want 1 to %d, got %d", maxChannels, v)
+	}
+	*c = Channels(v)
+	return nil
+}
+
+// EncodeConfig writes the number, or `image`; nothing if there is none.
+func (c Channels) EncodeConfig() (any, error) {
+	switch c {
+	case 0:
+		return nil, nil
+	case ImageChannels:
+		return "image", nil
+	}
+	return int(c), nil
+}
+
+// ConfigType implements config.Typer.
+func (c Channels) ConfigType() string { return "integer, or image" }
+
+const maxChannels = 1 << 20
+
+// validate checks that there is a number.
+func (c Channels) validate(key string) error {
+	switch {
+	case c == ImageChannels:
+		return nil
+	case c == 0:
+		return config.Invalid(key, "there is no number; want 1 or more, or image at the end of a decoder")
+	case c < 1 || c > maxChannels:
+		return config.Invalid(key, "want 1 to %d, got %d", maxChannels, int(c))
+	}
+	return nil
+}
+
+// of returns the number in a place.
+func (c Channels) of(p Place) (int, error) {
+	if c != ImageChannels {
+		return int(c), nil
+	}
+	if len(p.Image) != 3 {
+		return 0, fmt.Errorf("image stands for the channels of the images that a decoder ends in; want a number in an encoder")
+	}
+	return p.Image[2], nil
+}
+
+// validActivation checks the name of an activation; empty stands for none.
+func validActivation(key, name string) error {
+	if name == "" {
+		return nil
+	}
+	if _, err := graph.ParseActivation(name); err != nil {
+		return config.Invalid(key, "%w", err)
+	}
+	return nil
+}
+
+// parsedActivation returns the activation of a name, Linear if it is empty.
+func parsedActivation(name string) (graph.Activation, error) {
+	if name == "" {
+		return graph.Linear, nil
+	}
+	return graph.ParseActivation(name)
+}
+
+// validRange checks an integer option.
+func validRange(key string, is, least, most int) error {
+	if is < least || is > most {
+		return config.Invalid(key, "want %d to %d, got %d", least, most, is)
+	}
+	return nil
+}

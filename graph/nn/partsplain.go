@@ -1,0 +1,86 @@
+package nn
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+)
+
+const normSources = "Ioffe and Szegedy 2015 (batch); Wu and He 2018 (group); Ba et al. 2016 (layer); Ulyanov et al. 2016 (instance)"
+
+// defaultGroups is the number of groups of group normalisation in networks from parts.
+const defaultGroups = 8
+
+// NormLayer is a normalisation; see [Norm].
+type NormLayer struct {
+	Kind       string `yaml:"kind" doc:"batch, group, layer, instance or none"`
+	Groups     int    `yaml:"groups" doc:"groups of channels of group normalisation, a number that divides the channels"`
+	Activation string `yaml:"activation,omitempty" doc:"activation that follows"`
+	LayerName
+}
+
+// NewNormLayer returns the default settings: batch normalisation.
+func NewNormLayer() *NormLayer { return &NormLayer{Kind: BatchNorm, Groups: defaultGroups} }
+
+// Validate checks the settings.
+func (l *NormLayer) Validate() error {
+	if err := ValidNorm(l.Kind); err != nil {
+		return config.Invalid("kind", "%w", err)
+	}
+	if err := validRange("groups", l.Groups, 1, maxChannels); err != nil {
+		return err
+	}
+	return validActivation("activation", l.Activation)
+}
+
+// Build implements [Layer].
+func (l *NormLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	a, err := parsedActivation(l.Activation)
+	if err != nil {
+		return nil, err
+	}
+	y, err := Norm(p.Graph, x, p.Name, NormOptions{Kind: l.Kind, Groups: l.Groups, ReLU: a == graph.ReLU})
+	if err != nil || a == graph.Linear || a == graph.ReLU {
+		return y, err
+	}
+	return graph.Activate(y, a)
+}
+
+func (l *NormLayer) fused(activation string) Layer {
+	if l.Activation != "" {
+		return nil
+	}
+	joined := *l
+	joined.Activation = activation
+	return &joined
+}
+
+// ActivationLayer is an activation.
+type ActivationLayer struct {
+	Kind string `yaml:"kind" doc:"relu, leaky-relu, elu, gelu, silu, softplus, tanh, sigmoid or linear"`
+	LayerName
+}
+
+// Validate checks the settings.
+func (l *ActivationLayer) Validate() error { return validActivation("kind", l.Kind) }
+
+// Build implements [Layer].
+func (l *ActivationLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	a, err := parsedActivation(l.Kind)
+	if err != nil || a == graph.Linear {
+		return x, err
+	}
+	return graph.Activate(x, a)
+}
+
+// FlattenLayer makes rows of images.
+type FlattenLayer struct{ LayerName }
+
+// Forms implements [Formed].
+func (*FlattenLayer) Forms() (in, out Form) { return Any, Rows }
+
+// Build implements [Layer].
+func (*FlattenLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Flatten(x)
+}

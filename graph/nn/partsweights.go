@@ -1,0 +1,238 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Weighted is the options that layers with weights share.
+type Weighted struct {
+	Activation string `yaml:"activation,omitempty" doc:"activation that follows, in the same pass; an activation layer behind says the same"`
+	Bias       *bool  `yaml:"bias,omitempty" doc:"offset of each channel; if absent, true unless a norm follows at once, which has one"`
+	Init       string `yaml:"init,omitempty" doc:"distribution of initial weights; if absent, the network's (he-normal)"`
+	LayerName
+}
+
+// Validate checks the options.
+func (w *Weighted) Validate() error {
+	if err := validActivation("activation", w.Activation); err != nil {
+		return err
+	}
+	if w.Init == "" {
+		return nil
+	}
+	return validLayerInit(w.Init)
+}
+
+// The distributions of initial weights and biases that only networks from parts have.
+const (
+	pytorchInit = "pytorch" // weights and biases as [FanInUniform]
+	burgessInit = "burgess" // the same in another order of rounding, which the preset burgess has
+)
+
+func layerInits() []string { return append(slices.Clone(initNames), pytorchInit, burgessInit) }
+
+func validLayerInit(name string) error {
+	if known := layerInits(); !slices.Contains(known, name) {
+		return config.Invalid("init", "unknown initialiser %q%s", name, registry.Suggest(name, known))
+	}
+	return nil
+}
+
+// initsOf returns the initialisers of weights and biases by name, for units with the fans of a shape (see fans).
+func initsOf(name string, shape tensor.Shape) (weights, biases Init, err error) {
+	in, _ := fans(shape)
+	switch name {
+	case pytorchInit:
+		return Uniform(math.Sqrt(1 / in)), Uniform(math.Sqrt(1 / in)), nil
+	case burgessInit:
+		return Uniform(1 / math.Sqrt(in)), Uniform(1 / math.Sqrt(in)), nil
+	}
+	init, err := ParseInit(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(r *rng.Stream, _ tensor.Shape, values []float32) { init(r, shape, values) }, Zeros, nil
+}
+
+// parameters makes weights of a shape and the bias of a layer, whose units have the fans of another shape.
+func (w *Weighted) parameters(p Place, out int, fan tensor.Shape, shape ...int) (weights, bias *gorgonia.Node, a graph.Activation, err error) {
+	if a, err = parsedActivation(w.Activation); err != nil {
+		return nil, nil, a, err
+	}
+	name := w.Init
+	if name == "" {
+		name = p.Init
+	}
+	ofWeights, ofBiases, err := initsOf(name, fan)
+	if err != nil {
+		return nil, nil, a, err
+	}
+	if weights, err = p.Graph.Param(p.Name+"/weight", shape, ofWeights); err != nil {
+		return nil, nil, a, err
+	}
+	if w.Bias != nil && !*w.Bias || w.Bias == nil && p.Normed && a == graph.Linear {
+		return weights, gorgonia.NewConstant(tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(out))), a, nil
+	}
+	bias, err = p.Graph.Param(p.Name+"/bias", tensor.Shape{out}, ofBiases)
+	return weights, bias, a, err
+}
+
+// joined returns the options with an activation, nil if they have one.
+func (w Weighted) joined(activation string) *Weighted {
+	if w.Activation != "" {
+		return nil
+	}
+	w.Activation = activation
+	return &w
+}
+
+// Padding of convolutions and pools.
+const (
+	samePadding  = "same"
+	validPadding = "valid"
+)
+
+func validPaddingName(name string) error {
+	if known := []string{samePadding, validPadding}; !slices.Contains(known, name) {
+		return config.Invalid("padding", "unknown padding %q%s", name, registry.Suggest(name, known))
+	}
+	return nil
+}
+
+// ConvLayer is a convolution; see [layer.Conv].
+type ConvLayer struct {
+	Channels Channels `yaml:"channels" doc:"number of filters, the channels of the result; image: those of the images that a decoder ends in"`
+	Kernel   int      `yaml:"kernel" doc:"side of the filters"`
+	Stride   int      `yaml:"stride" doc:"pixels between the places of filters: 2 halves the sides, rounded up"`
+	Padding  string   `yaml:"padding" doc:"same: zeros around the image, so that sides are divided by the stride; valid: none"`
+	Weighted
+}
+
+// NewConvLayer returns the default settings: filters of side 3 and stride 1.
+func NewConvLayer() *ConvLayer { return &ConvLayer{Kernel: 3, Stride: 1, Padding: samePadding} }
+
+const (
+	maxKernel = 127
+	maxTimes  = 64
+)
+
+// Validate checks the settings.
+func (l *ConvLayer) Validate() error {
+	if err := l.Channels.validate("channels"); err != nil {
+		return err
+	}
+	if err := validRange("kernel", l.Kernel, 1, maxKernel); err != nil {
+		return err
+	}
+	if err := validRange("stride", l.Stride, 1, maxTimes); err != nil {
+		return err
+	}
+	return validPaddingName(l.Padding)
+}
+
+// Forms implements [Formed].
+func (*ConvLayer) Forms() (in, out Form) { return Images, Images }
+
+// Before implements [Resizing].
+func (l *ConvLayer) Before(after int) int {
+	if l.Padding == validPadding {
+		return (after-1)*l.Stride + l.Kernel
+	}
+	return (after-1)*l.Stride + 1
+}
+
+// Build implements [Layer].
+func (l *ConvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	in, err := imagesIn(x)
+	if err != nil {
+		return nil, err
+	}
+	out, err := l.Channels.of(p)
+	if err != nil {
+		return nil, err
+	}
+	k := l.Kernel
+	w, b, a, err := l.parameters(p, out, tensor.Shape{k, k, in, out}, k, k, in, out)
+	if err != nil {
+		return nil, err
+	}
+	return layer.Conv(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding})
+}
+
+func (l *ConvLayer) fused(activation string) Layer {
+	w := l.joined(activation)
+	if w == nil {
+		return nil
+	}
+	joined := *l
+	joined.Weighted = *w
+	return &joined
+}
+
+// imagesIn returns the channels of images.
+func imagesIn(x *gorgonia.Node) (int, error) {
+	if x == nil || x.Dims() != 4 {
+		return 0, fmt.Errorf("its input is %s; want images [batch, height, width, channels]", shapeOf(x))
+	}
+	return x.Shape()[3], nil
+}
+
+// DenseLayer is a fully connected layer; see [layer.Dense]. It flattens images.
+type DenseLayer struct {
+	Units Channels `yaml:"units" doc:"width, the columns of the result"`
+	Weighted
+}
+
+// NewDenseLayer returns settings without a width.
+func NewDenseLayer() *DenseLayer { return &DenseLayer{} }
+
+// Validate checks the settings.
+func (l *DenseLayer) Validate() error {
+	if l.Units == ImageChannels {
+		return config.Invalid("units", "image is for channels; want a number")
+	}
+	return l.Units.validate("units")
+}
+
+// Forms implements [Formed].
+func (*DenseLayer) Forms() (in, out Form) { return Any, Rows }
+
+// Build implements [Layer].
+func (l *DenseLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	return l.build(p, x, int(l.Units))
+}
+
+// build adds a dense layer with the weights' options.
+func (w *Weighted) build(p Place, x *gorgonia.Node, out int) (*gorgonia.Node, error) {
+	x, err := graph.Flatten(x)
+	if err != nil {
+		return nil, err
+	}
+	in := x.Shape()[1]
+	weights, b, a, err := w.parameters(p, out, tensor.Shape{in, out}, in, out)
+	if err != nil {
+		return nil, err
+	}
+	return layer.Dense(x, weights, b, a)
+}
+
+func (l *DenseLayer) fused(activation string) Layer {
+	w := l.joined(activation)
+	if w == nil {
+		return nil
+	}
+	joined := *l
+	joined.Weighted = *w
+	return &joined
+}
