@@ -43,11 +43,10 @@ func (m *MLP) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.No
 	if images == nil || images.Dims() < 2 {
 		return nil, inLayer(name, fmt.Errorf("input is %s; want images [batch, height, width, channels]", shapeOf(images)))
 	}
-	h, err := graph.Flatten(images)
-	if err != nil {
+	if err := m.Validate(); err != nil {
 		return nil, inLayer(name, err)
 	}
-	return m.layers(g, h, name)
+	return m.EncoderLayers().Encode(g, images, name)
 }
 
 // Mirror implements [Mirrored]: the same layers in reverse.
@@ -60,37 +59,5 @@ func (m *MLP) Mirror() Decoder {
 
 // Decode implements [Decoder].
 func (m *MLP) Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {
-	if err := checkShape(image); err != nil {
-		return nil, inLayer(name, err)
-	}
-	h, err := m.layers(g, codes, name)
-	if err != nil {
-		return nil, err
-	}
-	init, err := ParseInit(m.Init)
-	if err != nil {
-		return nil, inLayer(name, err)
-	}
-	if h, err = DenseWith(g, h, name+"/out", image.TotalSize(), graph.Linear, init); err != nil {
-		return nil, err
-	}
-	h, err = graph.Reshape(h, append([]int{codes.Shape()[0]}, image...)...)
-	return h, inLayer(name, err)
-}
-
-func (m *MLP) layers(g *Graph, h *gorgonia.Node, name string) (*gorgonia.Node, error) {
-	a, err := graph.ParseActivation(m.Activation)
-	if err != nil {
-		return nil, inLayer(name, err)
-	}
-	init, err := ParseInit(m.Init)
-	if err != nil {
-		return nil, inLayer(name, err)
-	}
-	for i, width := range m.Hidden {
-		if h, err = DenseWith(g, h, fmt.Sprintf("%s/dense%d", name, i+1), width, a, init); err != nil {
-			return nil, err
-		}
-	}
-	return h, nil
+	return m.DecoderLayers().Decode(g, codes, name, image)
 }

@@ -110,7 +110,7 @@ func (l *Layers) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia
 	if images == nil || images.Dims() < 2 {
 		return nil, inLayer(name, fmt.Errorf("input is %s; want images [batch, height, width, channels]", shapeOf(images)))
 	}
-	h, err := l.List.build(g, images, name, l.Init, nil)
+	h, err := l.List.place(Place{Graph: g, Name: name, Init: l.Init}, images)
 	if err != nil {
 		return nil, err
 	}
@@ -120,13 +120,16 @@ func (l *Layers) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia
 
 // Decode implements [Decoder].
 func (l *Layers) Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {
-	if err := checkShape(image); err != nil || image.Dims() != 3 {
+	if err := checkShape(image); err != nil {
+		return nil, inLayer(name, err)
+	}
+	if image.Dims() != 3 {
 		return nil, inLayer(name, fmt.Errorf("images of shape %v; want [height, width, channels]", image))
 	}
 	if codes == nil || codes.Dims() != 2 {
-		return nil, inLayer(name, fmt.Errorf("input is %s; want codes [batch, columns]", shapeOf(codes)))
+		return nil, inLayer(name, fmt.Errorf("input is %s; want rows [batch, columns]", shapeOf(codes)))
 	}
-	h, err := l.List.build(g, codes, name, l.Init, image)
+	h, err := l.List.place(Place{Graph: g, Name: name, Init: l.Init, Image: image}, codes)
 	if err != nil {
 		return nil, err
 	}
@@ -207,15 +210,19 @@ type block struct {
 
 // blocksOf lists the layers that a layer stands for.
 func blocksOf(l Layer) []block {
+	if r, ok := l.(*ResidualLayer); ok {
+		return r.blocks()
+	}
 	return []block{{l, 1}}
 }
 
-// build adds the layers to a graph. image is the shape that a decoder ends in, nil of an encoder.
-func (l LayerList) build(g *Graph, h *gorgonia.Node, name, init string, image tensor.Shape) (*gorgonia.Node, error) {
+// place adds the layers to a graph; at holds the name of the network and the shape that a decoder ends in.
+func (l LayerList) place(at Place, h *gorgonia.Node) (*gorgonia.Node, error) {
 	parts := l.parts()
-	sizes := sizesOf(parts, image)
+	sizes := sizesOf(parts, at.Image)
 	for i, part := range parts {
-		p := Place{Graph: g, Name: name + "/" + part.name, Init: init, Image: image, Size: sizes[i]}
+		p := at
+		p.Name, p.Size = at.Name+"/"+part.name, sizes[i]
 		if i+1 < len(parts) {
 			next, ok := parts[i+1].Value.(*NormLayer)
 			p.Normed = ok && next.Kind != NoNorm

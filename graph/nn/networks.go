@@ -47,6 +47,11 @@ var Encoders = &registry.Registry[Encoder]{Kind: "encoder", Entries: []registry.
 	{Name: "mlp", Doc: mlpDoc, New: func() Encoder { return NewMLP() }},
 	{Name: "burgess", Doc: "four convolutions of stride 2 and two dense layers, for images whose sides 16 divides", Source: burgessSource,
 		New: func() Encoder { return NewBurgess() }},
+	{Name: "small-conv", Doc: "four convolutions of side 3 and stride 2 and a dense layer, for images of any size", New: func() Encoder { return NewSmallConv() }},
+	{Name: "resnet18", Doc: "residual network of 18 layers for small images, without pooling at the start: 512 features, for images of any size",
+		Source: resnetSource, New: func() Encoder { return NewResNet18() }},
+	{Name: "resnet-ae", Doc: "four residual blocks of stride 2 and a dense layer, for images of any size", Source: resnetSource,
+		New: func() Encoder { return NewResNetAE() }},
 }}
 
 // Decoders lists the decoders that a config can name.
@@ -134,34 +139,7 @@ func (e *ConvEncoder) Validate() error {
 
 // Encode implements [Encoder].
 func (e *ConvEncoder) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
-	init, err := ParseInit(e.Init)
-	if err != nil {
-		return nil, inLayer(name, err)
-	}
-	activation, err := graph.ParseActivation(e.Activation)
-	if err != nil {
-		return nil, inLayer(name, err)
-	}
-	if _, err := channels(images, name); err != nil {
-		return nil, err
-	}
-	if err := sixteenths(images.Shape()[1:]); err != nil {
-		return nil, inLayer(name, err)
-	}
-	h := images
-	for i, filters := range []int{32, 32, 64, 64} {
-		o := ConvOptions{Out: filters, Kernel: 4, Stride: 2, Activation: activation, Init: init}
-		if e.SmallKernels && i >= 2 {
-			o.Kernel = 2
-		}
-		if h, err = Conv(g, h, fmt.Sprintf("%s/conv%d", name, i+1), o); err != nil {
-			return nil, err
-		}
-	}
-	if h, err = graph.Flatten(h); err != nil {
-		return nil, inLayer(name, err)
-	}
-	return DenseWith(g, h, name+"/dense", e.Features, activation, init)
+	return encode16(e, g, images, name)
 }
 
 // Mirror implements [Mirrored].
@@ -189,40 +167,13 @@ func (d *ConvDecoder) Validate() error {
 
 // Decode implements [Decoder].
 func (d *ConvDecoder) Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {
-	init, err := ParseInit(d.Init)
-	if err == nil {
-		err = sixteenths(image)
-	}
-	if err != nil {
-		return nil, inLayer(name, err)
-	}
-	h, err := DenseWith(g, codes, name+"/dense1", d.Features, graph.ReLU, init)
-	if err != nil {
-		return nil, err
-	}
-	height, width := image[0]/16, image[1]/16
-	if h, err = DenseWith(g, h, name+"/dense2", height*width*64, graph.ReLU, init); err != nil {
-		return nil, err
-	}
-	if h, err = graph.Reshape(h, codes.Shape()[0], height, width, 64); err != nil {
-		return nil, inLayer(name, err)
-	}
-	for i, filters := range []int{64, 32, 32, image[2]} {
-		o := ConvOptions{Out: filters, Kernel: 4, Stride: 2, Activation: graph.ReLU, Init: init}
-		if i == 3 {
-			o.Activation = graph.Linear
-		}
-		if h, err = ConvTranspose(g, h, fmt.Sprintf("%s/conv%d", name, i+1), o); err != nil {
-			return nil, err
-		}
-	}
-	return h, nil
+	return decode16(d.DecoderLayers(), g, codes, name, image)
 }
 
 // sixteenths checks an image's shape [height, width, channels].
 func sixteenths(image tensor.Shape) error {
 	if len(image) != 3 || image[0]%16 != 0 || image[1]%16 != 0 || image.TotalSize() < 1 {
-		return fmt.Errorf("images of shape %v; want [height, width, channels] with sides that 16 divides, or try mlp", image)
+		return fmt.Errorf("images of shape %v; want [height, width, channels] with sides that 16 divides, or small-conv, which takes any", image)
 	}
 	return nil
 }

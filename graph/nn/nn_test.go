@@ -221,7 +221,7 @@ func TestNetworkErrors(t *testing.T) {
 	ok := must[*gorgonia.Node](t)
 	odd, row, codes := ok(g.Input("odd", 2, 28, 28, 1)), ok(g.Input("row", 2)), ok(g.Input("codes", 2, 3))
 	for want, err := range map[string]error{
-		"images of shape (28, 28, 1); want [height, width, channels] with sides that 16 divides, or try mlp": second(nn.NewConvEncoder().Encode(g, odd, "e")),
+		"images of shape (28, 28, 1); want [height, width, channels] with sides that 16 divides, or small-conv, which takes any": second(nn.NewConvEncoder().Encode(g, odd, "e")),
 		"images of shape (28, 32, 1); want":                          second(nn.NewConvDecoder().Decode(g, codes, "d", tensor.Shape{28, 32, 1})),
 		"images of shape (64, 64); want":                             second(nn.NewConvDecoder().Decode(g, codes, "d", tensor.Shape{64, 64})),
 		"of shape (2); want images [batch, height, width, channels]": second(nn.NewConvEncoder().Encode(g, row, "e")),
@@ -229,7 +229,7 @@ func TestNetworkErrors(t *testing.T) {
 		"of shape (2, 28, 28, 1); want rows [batch, columns]":        second(nn.NewMLP().Decode(g, odd, "d", tensor.Shape{2, 2, 1})),
 		"positive sizes":      second(nn.NewMLP().Decode(g, codes, "d", tensor.Shape{0, 2, 1})),
 		"unknown activation":  second((&nn.MLP{Hidden: []int{2}, Init: "glorot"}).Encode(g, odd, "e")),
-		"unknown initialiser": second((&nn.ConvEncoder{Features: 2}).Encode(g, ok(g.Input("even", 2, 16, 16, 1)), "e")),
+		"unknown initialiser": second((&nn.ConvEncoder{Features: 2, Activation: "relu"}).Encode(g, ok(g.Input("even", 2, 16, 16, 1)), "e")),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)

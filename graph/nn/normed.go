@@ -49,74 +49,7 @@ func (e *NormedEncoder) Validate() error {
 
 // Encode implements [Encoder].
 func (e *NormedEncoder) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
-	if _, err := channels(images, name); err != nil {
-		return nil, err
-	}
-	if err := sixteenths(images.Shape()[1:]); err != nil {
-		return nil, inLayer(name, err)
-	}
-	h := images
-	var err error
-	for i, filters := range []int{32, 32, 64, 64} {
-		at := fmt.Sprintf("%s/conv%d", name, i+1)
-		w, b, err := e.weights(g, at, filters, 4, 4, h.Shape()[3], filters)
-		if err != nil {
-			return nil, err
-		}
-		if h, err = layer.Conv(h, w, b, layer.ConvOptions{Stride: 2, Activation: graph.ReLU}); err != nil {
-			return nil, inLayer(at, err)
-		}
-		if h, err = e.norm(g, h, fmt.Sprintf("%s/norm%d", name, i+1)); err != nil {
-			return nil, err
-		}
-	}
-	// A convolution over all of an image is a dense layer.
-	if h, err = graph.Flatten(h); err != nil {
-		return nil, inLayer(name, err)
-	}
-	if h, err = e.dense(g, h, name+"/conv5", 128, graph.ReLU); err != nil {
-		return nil, err
-	}
-	if h, err = e.norm(g, h, name+"/norm5"); err != nil {
-		return nil, err
-	}
-	if !e.FinalNorm {
-		return e.dense(g, h, name+"/conv6", e.Features, graph.Linear)
-	}
-	if h, err = e.dense(g, h, name+"/conv6", e.Features, graph.ReLU); err != nil {
-		return nil, err
-	}
-	return e.norm(g, h, name+"/norm6")
-}
-
-func (e *NormedEncoder) norm(g *Graph, x *gorgonia.Node, name string) (*gorgonia.Node, error) {
-	return Norm(g, x, name, NormOptions{Kind: e.Norm, Groups: e.Groups})
-}
-
-func (e *NormedEncoder) dense(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activation) (*gorgonia.Node, error) {
-	w, b, err := e.weights(g, name, out, x.Shape()[1], out)
-	if err != nil {
-		return nil, err
-	}
-	y, err := layer.Dense(x, w, b, a)
-	return named(y, name, err)
-}
-
-// weights makes the parameters of a layer.
-func (e *NormedEncoder) weights(g *Graph, name string, out int, shape ...int) (w, b *gorgonia.Node, err error) {
-	init, err := ParseInit(e.Init)
-	if err != nil {
-		return nil, nil, inLayer(name, err)
-	}
-	biases := Zeros
-	if e.Init == "fan-in" {
-		biases = likeWeights(shape)
-	}
-	if w, err = g.Param(name+"/weight", shape, init); err != nil {
-		return nil, nil, err
-	}
-	b, err = g.Param(name+"/bias", tensor.Shape{out}, biases)
-	return w, b, err
+	return encode16(e, g, images, name)
 }
 
 // likeWeights samples biases as [FanInUniform] samples weights of a shape.

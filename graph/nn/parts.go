@@ -61,14 +61,28 @@ func (n LayerName) Named() string { return n.Name }
 
 // Parts lists the kinds of layers that a network can be made of.
 var Parts = &registry.Registry[Layer]{Kind: "layer", Entries: []registry.Entry[Layer]{
-	{Name: "conv", Doc: "convolution, with stride; a short form is {conv: 32}", New: func() Layer { return NewConvLayer() }},
-	{Name: "norm", Doc: "normalisation: {norm: batch}", Source: normSources, New: func() Layer { return NewNormLayer() }},
-	{Name: "activation", Doc: "activation: {activation: relu}", New: func() Layer { return &ActivationLayer{Kind: "relu"} }},
-	{Name: "flatten", Doc: "images to rows; dense does so by itself", New: func() Layer { return &FlattenLayer{} }},
-	{Name: "dense", Doc: "fully connected layer, which flattens images: {dense: 256}", New: func() Layer { return NewDenseLayer() }},
+	{Name: "conv", Doc: "convolution; short form {conv: 32}", New: func() Layer { return NewConvLayer() }},
+	{Name: "deconv", Doc: "transposed convolution, which enlarges images by its stride; short form {deconv: 32}", New: func() Layer { return NewDeconvLayer() }},
+	{Name: "upsample", Doc: "larger images by equal pixels or interpolation, often before a conv; short form {upsample: 2}",
+		Source: "Odena et al. 2016", New: func() Layer { return &UpsampleLayer{Times: 2, Kind: nearest} }},
+	{Name: "shuffle", Doc: "larger images by turning channels into pixels; short form {shuffle: 2}", Source: "Shi et al. 2016, equation 4",
+		New: func() Layer { return &ShuffleLayer{Times: 2} }},
+	{Name: "crop", Doc: "upper left of images; short form {crop: 28}", New: func() Layer { return &CropLayer{} }},
+	{Name: "norm", Doc: "normalisation; short form {norm: batch}", Source: normSources, New: func() Layer { return NewNormLayer() }},
+	{Name: "activation", Doc: "activation; short form {activation: relu}", New: func() Layer { return &ActivationLayer{Kind: "relu"} }},
+	{Name: "residual", Doc: "residual blocks, of two convolutions, a bottleneck or layers of one's own; short form {residual: 64}",
+		Source: "He et al. 2016, section 3", New: func() Layer { return NewResidualLayer() }},
+	{Name: "pool", Doc: "average or maximum of windows, or of the whole image: {pool: {to: 1}}; short form {pool: max}", New: func() Layer { return NewPoolLayer() }},
+	{Name: "flatten", Doc: "rows of images; dense and the end of an encoder do so by themselves", New: func() Layer { return &FlattenLayer{} }},
+	{Name: "image", Doc: "images of rows: a dense layer to channels x height x width; short form {image: 64}", New: func() Layer { return &ImageLayer{} }},
+	{Name: "dense", Doc: "fully connected layer, which flattens images; short form {dense: 256}", New: func() Layer { return NewDenseLayer() }},
 }, Hints: map[string]string{
 	"conv2d": "want conv", "convolution": "want conv", "linear": "want dense, such as {dense: 256}", "fc": "want dense, such as {dense: 256}",
 	"batchnorm": "want {norm: batch}", "batch-norm": "want {norm: batch}", "batch": "want {norm: batch}",
+	"convtranspose": "want deconv", "conv-transpose": "want deconv", "transposed": "want deconv", "pixelshuffle": "want {shuffle: 2}", "pixel-shuffle": "want {shuffle: 2}",
+	"resnet": "want {residual: {channels: 64}}", "block": "want {residual: {channels: 64}}", "bottleneck": "want {residual: {channels: 64, kind: bottleneck}}",
+	"maxpool": "want {pool: max}", "max-pool": "want {pool: max}", "avgpool": "want {pool: average}", "average-pool": "want {pool: average}",
+	"global-pool": "want {pool: {to: 1}}", "unflatten": "want {image: 64}", "reshape": "want {image: 64}", "interpolate": "want {upsample: 2}",
 	"groupnorm": "want {norm: {kind: group, groups: 8}}", "group-norm": "want {norm: {kind: group, groups: 8}}",
 	"relu": "want {activation: relu}", "gelu": "want {activation: gelu}", "silu": "want {activation: silu}", "elu": "want {activation: elu}",
 	"tanh": "want {activation: tanh}", "sigmoid": "want {activation: sigmoid}", "leaky-relu": "want {activation: leaky-relu}",
@@ -86,7 +100,8 @@ type LayerChoice struct {
 
 // short lists the options that the short forms of layers give: {dense: 256} is {dense: {units: 256}}.
 var short = map[string]string{
-	"conv": "channels", "norm": "kind", "activation": "kind", "dense": "units",
+	"conv": "channels", "deconv": "channels", "residual": "channels", "image": "channels", "dense": "units", "norm": "kind", "activation": "kind",
+	"pool": "kind", "upsample": "times", "shuffle": "times", "crop": "to",
 }
 
 // DecodeConfig reads the choice from a config.

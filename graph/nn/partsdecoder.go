@@ -1,0 +1,151 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// The inputs of a unit of a transposed convolution that the variance of initial weights counts.
+const (
+	fanOverlap = "overlap" // channels times filters' elements that meet at a pixel: (kernel/stride)^2
+	fanIn      = "in"      // channels times elements of a filter
+	fanOut     = "out"     // output channels times elements of a filter: what PyTorch counts
+)
+
+// DeconvLayer is a transposed convolution; see [layer.ConvTranspose].
+type DeconvLayer struct {
+	Channels Channels `yaml:"channels" doc:"channels of the result; image: those of the images that a decoder ends in"`
+	Kernel   int      `yaml:"kernel" doc:"side of the filters; a multiple of the stride makes no checkerboards"`
+	Stride   int      `yaml:"stride" doc:"factor of height and width"`
+	Padding  string   `yaml:"padding" doc:"same: sides are multiplied by the stride; valid: the result keeps the edges, (side-1)*stride + kernel"`
+	Fan      string   `yaml:"fan" doc:"inputs of a unit, for initial weights: overlap (those that meet at a pixel), in (of a whole filter) or out (output channels, as PyTorch counts)"`
+	Weighted
+}
+
+// NewDeconvLayer returns the default settings: filters of side 4 and stride 2.
+func NewDeconvLayer() *DeconvLayer {
+	return &DeconvLayer{Kernel: 4, Stride: 2, Padding: samePadding, Fan: fanOverlap}
+}
+
+// Validate checks the settings.
+func (l *DeconvLayer) Validate() error {
+	if err := l.Channels.validate("channels"); err != nil {
+		return err
+	}
+	if err := validRange("kernel", l.Kernel, 1, maxKernel); err != nil {
+		return err
+	}
+	if err := validRange("stride", l.Stride, 1, maxTimes); err != nil {
+		return err
+	}
+	if known := []string{fanOverlap, fanIn, fanOut}; !slices.Contains(known, l.Fan) {
+		return config.Invalid("fan", "unknown count %q%s", l.Fan, registry.Suggest(l.Fan, known))
+	}
+	return validPaddingName(l.Padding)
+}
+
+// Forms implements [Formed].
+func (*DeconvLayer) Forms() (in, out Form) { return Images, Images }
+
+// Before implements [Resizing].
+func (l *DeconvLayer) Before(after int) int {
+	if l.Padding == validPadding {
+		return max(1, (after-l.Kernel+l.Stride-1)/l.Stride+1)
+	}
+	return (after + l.Stride - 1) / l.Stride
+}
+
+// Build implements [Layer].
+func (l *DeconvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	in, err := imagesIn(x)
+	if err != nil {
+		return nil, err
+	}
+	out, err := l.Channels.of(p)
+	if err != nil {
+		return nil, err
+	}
+	k := l.Kernel
+	fan := tensor.Shape{k * k, in, out}
+	switch l.Fan {
+	case fanOverlap:
+		fan[0] = max(1, k*k/(l.Stride*l.Stride))
+	case fanOut:
+		fan = tensor.Shape{k * k, out, in}
+	}
+	w, b, a, err := l.parameters(p, out, fan, k, k, out, in)
+	if err != nil {
+		return nil, err
+	}
+	return layer.ConvTranspose(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding})
+}
+
+func (l *DeconvLayer) fused(activation string) Layer {
+	w := l.joined(activation)
+	if w == nil {
+		return nil
+	}
+	joined := *l
+	joined.Weighted = *w
+	return &joined
+}
+
+// ImageLayer makes images of rows: a dense layer to height x width x channels columns.
+type ImageLayer struct {
+	Channels Channels `yaml:"channels" doc:"channels of the result; image: those of the images that a decoder ends in"`
+	To       Sides    `yaml:"to,omitempty" doc:"height and width of the result; if absent, those from which the layers behind end in the size of the decoder's images"`
+	Weighted
+}
+
+// Validate checks the settings.
+func (l *ImageLayer) Validate() error {
+	if err := l.Channels.validate("channels"); err != nil {
+		return err
+	}
+	return l.To.valid("to")
+}
+
+// Forms implements [Formed].
+func (*ImageLayer) Forms() (in, out Form) { return Rows, Images }
+
+// Build implements [Layer].
+func (l *ImageLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	if x == nil || x.Dims() != 2 {
+		return nil, fmt.Errorf("its input is %s; want rows [batch, columns]", shapeOf(x))
+	}
+	c, err := l.Channels.of(p)
+	if err != nil {
+		return nil, err
+	}
+	size := p.Size
+	if l.To != nil {
+		size = [2]int{l.To[0], l.To[1]}
+	}
+	if size[0] < 1 {
+		return nil, config.Invalid("to", "an encoder has no size to end in; want a side, or [height, width]")
+	}
+	h, err := l.build(p, x, size[0]*size[1]*c)
+	if err != nil {
+		return nil, err
+	}
+	gorgonia.WithName(p.Name)(h)
+	return graph.Reshape(h, x.Shape()[0], size[0], size[1], c)
+}
+
+func (l *ImageLayer) fused(activation string) Layer {
+	w := l.joined(activation)
+	if w == nil {
+		return nil
+	}
+	joined := *l
+	joined.Weighted = *w
+	return &joined
+}

@@ -1,0 +1,204 @@
+package nn
+
+import (
+	"slices"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// Sides are [height, width]; one number in a config stands for both, and no number for neither.
+type Sides []int
+
+// DecodeConfig reads a number or [height, width].
+func (s *Sides) DecodeConfig(n *config.Node) error {
+	var one int
+	if !n.IsList() {
+		if err := n.Decode(&one); err != nil {
+			return n.Errorf("want a side, or [height, width], got %s", n.Inline())
+		}
+		*s = Sides{one, one}
+	} else {
+		var two []int
+		if err := n.Decode(&two); err != nil {
+			return err
+		}
+		*s = two
+	}
+	if len(*s) != 2 || (*s)[0] < 1 || (*s)[1] < 1 {
+		return n.Errorf("want a side of 1 or more, or [height, width], got %s", n.Inline())
+	}
+	return nil
+}
+
+// EncodeConfig writes one number for equal sides, nothing if there are none.
+func (s Sides) EncodeConfig() (any, error) {
+	switch {
+	case len(s) == 0:
+		return nil, nil
+	case len(s) == 2 && s[0] == s[1]:
+		return s[0], nil
+	}
+	return []int(s), nil
+}
+
+// ConfigType implements config.Typer.
+func (Sides) ConfigType() string { return "integer, or [height, width]" }
+
+// valid checks sides that are not absent.
+func (s Sides) valid(key string) error {
+	if s != nil && (len(s) != 2 || s[0] < 1 || s[1] < 1) {
+		return config.Invalid(key, "want a side of 1 or more, or [height, width], got %v", []int(s))
+	}
+	return nil
+}
+
+// PoolLayer is a pooling: of windows, or to a fixed height and width; see [layer.Pool] and [layer.AdaptivePool].
+type PoolLayer struct {
+	Kind    string `yaml:"kind" doc:"average or max"`
+	To      Sides  `yaml:"to,omitempty" doc:"height and width of the result, of any images: 1 is the mean of the whole image. In place of size"`
+	Size    int    `yaml:"size" doc:"side of the windows"`
+	Stride  int    `yaml:"stride,omitempty" doc:"pixels between windows; if absent, size"`
+	Padding string `yaml:"padding" doc:"same: windows may reach over the edge, where pixels outside do not count; valid: they may not"`
+	LayerName
+}
+
+// NewPoolLayer returns the default settings: means of windows of side 2.
+func NewPoolLayer() *PoolLayer {
+	return &PoolLayer{Kind: string(layer.Average), Size: 2, Padding: samePadding}
+}
+
+// Validate checks the settings.
+func (l *PoolLayer) Validate() error {
+	if known := []string{string(layer.Average), string(layer.Max)}; !slices.Contains(known, l.Kind) {
+		return config.Invalid("kind", "unknown kind of pooling %q%s", l.Kind, registry.Suggest(l.Kind, known))
+	}
+	if err := l.To.valid("to"); err != nil {
+		return err
+	}
+	if err := validRange("size", l.Size, 1, 1<<16); err != nil {
+		return err
+	}
+	if err := validRange("stride", l.Stride, 0, 1<<16); err != nil {
+		return err
+	}
+	return validPaddingName(l.Padding)
+}
+
+// Forms implements [Formed].
+func (*PoolLayer) Forms() (in, out Form) { return Images, Images }
+
+// Before implements [Resizing].
+func (l *PoolLayer) Before(after int) int {
+	switch {
+	case l.To != nil:
+		return after
+	case l.Padding == validPadding:
+		return (after-1)*l.step() + l.Size
+	}
+	return (after-1)*l.step() + 1
+}
+
+func (l *PoolLayer) step() int {
+	if l.Stride == 0 {
+		return l.Size
+	}
+	return l.Stride
+}
+
+// Build implements [Layer].
+func (l *PoolLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	if _, err := imagesIn(x); err != nil {
+		return nil, err
+	}
+	if l.To != nil {
+		return layer.AdaptivePool(x, layer.PoolKind(l.Kind), l.To[0], l.To[1])
+	}
+	return layer.Pool(x, layer.PoolOptions{Kind: layer.PoolKind(l.Kind), Size: l.Size, Stride: l.step(), Valid: l.Padding == validPadding})
+}
+
+// The interpolations of larger images.
+const (
+	nearest  = "nearest"
+	bilinear = "bilinear"
+)
+
+// UpsampleLayer makes images larger by interpolation; see [layer.Upsample].
+type UpsampleLayer struct {
+	Times int    `yaml:"times" doc:"factor of height and width"`
+	Kind  string `yaml:"kind" doc:"nearest (equal pixels) or bilinear"`
+	LayerName
+}
+
+// Validate checks the settings.
+func (l *UpsampleLayer) Validate() error {
+	if known := []string{nearest, bilinear}; !slices.Contains(known, l.Kind) {
+		return config.Invalid("kind", "unknown interpolation %q%s", l.Kind, registry.Suggest(l.Kind, known))
+	}
+	return validRange("times", l.Times, 1, maxTimes)
+}
+
+// Forms implements [Formed].
+func (*UpsampleLayer) Forms() (in, out Form) { return Images, Images }
+
+// Before implements [Resizing].
+func (l *UpsampleLayer) Before(after int) int { return (after + l.Times - 1) / l.Times }
+
+// Build implements [Layer].
+func (l *UpsampleLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	if _, err := imagesIn(x); err != nil {
+		return nil, err
+	}
+	return layer.Upsample(x, l.Times, l.Kind == bilinear)
+}
+
+// ShuffleLayer makes images larger by turning channels into pixels; see [layer.Shuffle].
+type ShuffleLayer struct {
+	Times int `yaml:"times" doc:"factor of height and width; channels are divided by its square"`
+	LayerName
+}
+
+// Validate checks the settings.
+func (l *ShuffleLayer) Validate() error { return validRange("times", l.Times, 1, maxTimes) }
+
+// Forms implements [Formed].
+func (*ShuffleLayer) Forms() (in, out Form) { return Images, Images }
+
+// Before implements [Resizing].
+func (l *ShuffleLayer) Before(after int) int { return (after + l.Times - 1) / l.Times }
+
+// Build implements [Layer].
+func (l *ShuffleLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	if _, err := imagesIn(x); err != nil {
+		return nil, err
+	}
+	return layer.Shuffle(x, l.Times)
+}
+
+// CropLayer keeps the upper left of images; see [layer.Crop]. Decoders crop by themselves what is larger than needed.
+type CropLayer struct {
+	To Sides `yaml:"to" doc:"height and width of the result"`
+	LayerName
+}
+
+// Validate checks the settings.
+func (l *CropLayer) Validate() error {
+	if l.To == nil {
+		return config.Invalid("to", "there are no sides; want a side, or [height, width]")
+	}
+	return l.To.valid("to")
+}
+
+// Forms implements [Formed].
+func (*CropLayer) Forms() (in, out Form) { return Images, Images }
+
+// Build implements [Layer].
+func (l *CropLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	if _, err := imagesIn(x); err != nil {
+		return nil, err
+	}
+	return layer.Crop(x, l.To[0], l.To[1])
+}

@@ -1,0 +1,306 @@
+package nn
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+)
+
+// EncoderParts is implemented by encoders that are lists of layers.
+type EncoderParts interface {
+	// EncoderLayers returns the list. Its layers are the caller's.
+	EncoderLayers() *Layers
+}
+
+// DecoderParts is implemented by decoders that are lists of layers.
+type DecoderParts interface {
+	// DecoderLayers returns the list. Its layers are the caller's.
+	DecoderLayers() *Layers
+}
+
+func convPart(channels Channels, kernel, stride int, activation string) LayerChoice {
+	c := NewConvLayer()
+	c.Channels, c.Kernel, c.Stride, c.Activation = channels, kernel, stride, activation
+	return LayerChoice{"conv", c}
+}
+
+func densePart(units int, activation, name string) LayerChoice {
+	return LayerChoice{"dense", &DenseLayer{Units: Channels(units), Weighted: Weighted{Activation: activation, LayerName: LayerName{name}}}}
+}
+
+func imagePart(channels Channels, activation, name string) LayerChoice {
+	return LayerChoice{"image", &ImageLayer{Channels: channels, Weighted: Weighted{Activation: activation, LayerName: LayerName{name}}}}
+}
+
+func normPart(kind string, groups int) LayerChoice {
+	return LayerChoice{"norm", &NormLayer{Kind: kind, Groups: groups}}
+}
+
+func activationPart(kind string) LayerChoice {
+	return LayerChoice{"activation", &ActivationLayer{Kind: kind}}
+}
+
+// EncoderLayers implements [EncoderParts].
+func (l *Layers) EncoderLayers() *Layers { return l }
+
+// DecoderLayers implements [DecoderParts].
+func (l *Layers) DecoderLayers() *Layers { return l }
+
+// SmallConv is four convolutions with 32, 32, 64 and 64 filters of side 3 and stride 2, and a dense layer, for images of
+// any size; as a decoder its mirror image, in which every convolution follows an enlargement to equal pixels.
+type SmallConv struct {
+	Width      int    `yaml:"width" doc:"filters of the first two convolutions; the others have twice as many"`
+	Features   int    `yaml:"features" doc:"width of the dense layer"`
+	Activation string `yaml:"activation" doc:"activation of all layers: relu, leaky-relu, elu, gelu, silu, softplus, tanh, sigmoid or linear"`
+	Norm       string `yaml:"norm" doc:"normalisation after convolutions: none, batch, group, layer or instance"`
+	Groups     int    `yaml:"groups" doc:"groups of channels of group normalisation"`
+}
+
+// NewSmallConv returns the default settings.
+func NewSmallConv() *SmallConv {
+	return &SmallConv{Width: 32, Features: 256, Activation: "relu", Norm: NoNorm, Groups: defaultGroups}
+}
+
+// Validate checks the settings.
+func (s *SmallConv) Validate() error {
+	if err := validRange("features", s.Features, 1, maxChannels); err != nil {
+		return err
+	}
+	if err := validActivation("activation", s.Activation); err != nil {
+		return err
+	}
+	return validNormed(s.Norm, s.Groups, s.Width)
+}
+
+// validNormed checks a kind of normalisation and a width that its groups divide.
+func validNormed(norm string, groups, width int) error {
+	if err := validRange("width", width, 1, maxChannels); err != nil {
+		return err
+	}
+	if err := ValidNorm(norm); err != nil {
+		return config.Invalid("norm", "%w", err)
+	}
+	if norm == GroupNorm && (groups < 1 || width%groups != 0) {
+		return config.Invalid("groups", "want a number that divides the width %d, got %d", width, groups)
+	}
+	return nil
+}
+
+// EncoderLayers implements [EncoderParts].
+func (s *SmallConv) EncoderLayers() *Layers {
+	var list LayerList
+	for _, width := range []int{s.Width, s.Width, 2 * s.Width, 2 * s.Width} {
+		list = append(list, convPart(Channels(width), 3, 2, ""))
+		if s.Norm != NoNorm {
+			list = append(list, normPart(s.Norm, s.Groups))
+		}
+		list = append(list, activationPart(s.Activation))
+	}
+	return NewLayers(append(list, densePart(s.Features, "", ""), activationPart(s.Activation))...)
+}
+
+// Encode implements [Encoder].
+func (s *SmallConv) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	return s.EncoderLayers().Encode(g, images, name)
+}
+
+const resnetSource = "He et al. 2016, section 3 and 4.2"
+
+// ResNet18 is the residual network of 18 layers for small images, as self-supervised work on CIFAR and Tiny ImageNet
+// has it: a convolution of side 3 and stride 1 in place of one of side 7 and stride 2 and a pooling; eight basic blocks,
+// two each of 64, 128, 256 and 512 channels, every other pair with stride 2; the mean over the image: 512 features.
+type ResNet18 struct {
+	Width    int    `yaml:"width" doc:"channels of the first blocks; the last have 8 times as many"`
+	Norm     string `yaml:"norm" doc:"normalisation: batch, group, layer, instance or none"`
+	Groups   int    `yaml:"groups" doc:"groups of channels of group normalisation"`
+	Features int    `yaml:"features" doc:"width of a dense layer at the end; 0: there is none, and the features are the channels' means"`
+}
+
+// NewResNet18 returns the default settings.
+func NewResNet18() *ResNet18 {
+	return &ResNet18{Width: 64, Norm: BatchNorm, Groups: defaultGroups}
+}
+
+// Validate checks the settings.
+func (s *ResNet18) Validate() error {
+	if err := validRange("features", s.Features, 0, maxChannels); err != nil {
+		return err
+	}
+	return validNormed(s.Norm, s.Groups, s.Width)
+}
+
+// EncoderLayers implements [EncoderParts].
+func (s *ResNet18) EncoderLayers() *Layers {
+	list := LayerList{convPart(Channels(s.Width), 3, 1, ""), normPart(s.Norm, s.Groups), activationPart("relu")}
+	for i := range 4 {
+		list = append(list, residualPart(s.Width<<i, 1+min(i, 1), 2, s.Norm, s.Groups))
+	}
+	p := NewPoolLayer()
+	p.To = Sides{1, 1}
+	list = append(list, LayerChoice{"pool", p})
+	if s.Features > 0 {
+		list = append(list, densePart(s.Features, "", ""))
+	}
+	return NewLayers(list...)
+}
+
+func residualPart(channels, stride, times int, norm string, groups int) LayerChoice {
+	r := NewResidualLayer()
+	r.Channels, r.Stride, r.Times, r.Norm, r.Groups = Channels(channels), stride, times, norm, groups
+	return LayerChoice{"residual", r}
+}
+
+// Encode implements [Encoder].
+func (s *ResNet18) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	return s.EncoderLayers().Encode(g, images, name)
+}
+
+// ResNetAE is a residual encoder for autoencoders, which keeps places: a convolution, four residual blocks of stride 2
+// and a dense layer; as a decoder its mirror image, whose blocks enlarge images by 2.
+type ResNetAE struct {
+	Width    int    `yaml:"width" doc:"channels of the first convolution; the blocks have 2, 4, 4 and 8 times as many"`
+	Norm     string `yaml:"norm" doc:"normalisation: batch, group, layer, instance or none"`
+	Groups   int    `yaml:"groups" doc:"groups of channels of group normalisation"`
+	Features int    `yaml:"features" doc:"width of the dense layer"`
+}
+
+// NewResNetAE returns the default settings.
+func NewResNetAE() *ResNetAE {
+	return &ResNetAE{Width: 16, Norm: GroupNorm, Groups: defaultGroups, Features: 256}
+}
+
+// Validate checks the settings.
+func (s *ResNetAE) Validate() error {
+	if err := validRange("features", s.Features, 1, maxChannels); err != nil {
+		return err
+	}
+	return validNormed(s.Norm, s.Groups, s.Width)
+}
+
+// EncoderLayers implements [EncoderParts].
+func (s *ResNetAE) EncoderLayers() *Layers {
+	list := LayerList{convPart(Channels(s.Width), 3, 1, ""), normPart(s.Norm, s.Groups), activationPart("relu")}
+	for _, times := range []int{2, 4, 4, 8} {
+		list = append(list, residualPart(s.Width*times, 2, 1, s.Norm, s.Groups))
+	}
+	return NewLayers(append(list, densePart(s.Features, "", ""), activationPart("relu"))...)
+}
+
+// Encode implements [Encoder].
+func (s *ResNetAE) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	return s.EncoderLayers().Encode(g, images, name)
+}
+
+// EncoderLayers implements [EncoderParts].
+func (e *ConvEncoder) EncoderLayers() *Layers {
+	var list LayerList
+	for i, filters := range []int{32, 32, 64, 64} {
+		kernel := 4
+		if e.SmallKernels && i >= 2 {
+			kernel = 2
+		}
+		list = append(list, convPart(Channels(filters), kernel, 2, e.Activation))
+	}
+	return &Layers{append(list, densePart(e.Features, e.Activation, "dense")), e.Init}
+}
+
+// DecoderLayers implements [DecoderParts].
+func (d *ConvDecoder) DecoderLayers() *Layers {
+	list := LayerList{densePart(d.Features, "relu", "dense1"), imagePart(64, "relu", "dense2")}
+	return &Layers{append(list, deconvParts(fanOut, 64, 32, 32)...), d.Init}
+}
+
+// deconvParts lists transposed convolutions that are named conv1 to conv4, the last one to the image.
+func deconvParts(fan string, channels ...Channels) (list LayerList) {
+	for i, c := range append(channels, ImageChannels) {
+		d := NewDeconvLayer()
+		d.Channels, d.Fan, d.Name = c, fan, fmt.Sprintf("conv%d", i+1)
+		if c != ImageChannels {
+			d.Activation = "relu"
+		}
+		list = append(list, LayerChoice{"deconv", d})
+	}
+	return list
+}
+
+// EncoderLayers implements [EncoderParts].
+func (e *NormedEncoder) EncoderLayers() *Layers {
+	var list LayerList
+	for _, filters := range []int{32, 32, 64, 64} {
+		list = append(list, convPart(Channels(filters), 4, 2, "relu"), normPart(e.Norm, e.Groups))
+	}
+	// A convolution over all of an image is a dense layer.
+	list = append(list, densePart(128, "relu", "conv5"), normPart(e.Norm, e.Groups))
+	if e.FinalNorm {
+		list = append(list, densePart(e.Features, "relu", "conv6"), normPart(e.Norm, e.Groups))
+	} else {
+		list = append(list, densePart(e.Features, "", "conv6"))
+	}
+	init := e.Init
+	if init == "fan-in" {
+		init = pytorchInit
+	}
+	return &Layers{list, init}
+}
+
+// EncoderLayers implements [EncoderParts].
+func (b *Burgess) EncoderLayers() *Layers {
+	var list LayerList
+	for range 4 {
+		list = append(list, convPart(burgessFilters, 4, 2, b.Activation))
+	}
+	return &Layers{append(list, densePart(burgessFeatures, b.Activation, ""), densePart(burgessFeatures, b.Activation, "")), burgessInit}
+}
+
+// DecoderLayers implements [DecoderParts].
+func (*Burgess) DecoderLayers() *Layers {
+	list := LayerList{densePart(burgessFeatures, "relu", "dense1"), imagePart(burgessFilters, "relu", "dense2")}
+	return &Layers{append(list, deconvParts(fanIn, burgessFilters, burgessFilters, burgessFilters)...), burgessInit}
+}
+
+// EncoderLayers implements [EncoderParts].
+func (m *MLP) EncoderLayers() *Layers {
+	var list LayerList
+	for _, width := range m.Hidden {
+		list = append(list, densePart(width, m.Activation, ""))
+	}
+	return &Layers{list, m.Init}
+}
+
+// DecoderLayers implements [DecoderParts].
+func (m *MLP) DecoderLayers() *Layers {
+	l := m.EncoderLayers()
+	l.List = append(l.List, imagePart(ImageChannels, "", "out"))
+	return l
+}
+
+// checkedEncoder is an encoder that is a list of layers and checks its settings.
+type checkedEncoder interface {
+	EncoderParts
+	config.Validator
+}
+
+// encode16 adds an encoder for images whose sides 16 divides.
+func encode16(e checkedEncoder, g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	if err := e.Validate(); err != nil {
+		return nil, inLayer(name, err)
+	}
+	if _, err := channels(images, name); err != nil {
+		return nil, err
+	}
+	if err := sixteenths(images.Shape()[1:]); err != nil {
+		return nil, inLayer(name, err)
+	}
+	return e.EncoderLayers().Encode(g, images, name)
+}
+
+// decode16 adds a list of layers to images whose sides 16 divides.
+func decode16(l *Layers, g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {
+	if err := sixteenths(image); err != nil {
+		return nil, inLayer(name, err)
+	}
+	return l.Decode(g, codes, name, image)
+}
