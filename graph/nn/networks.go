@@ -39,7 +39,7 @@ const (
 
 // Encoders lists the encoders that a config can name.
 var Encoders = &registry.Registry[Encoder]{Kind: "encoder", Entries: []registry.Entry[Encoder]{
-	{Name: "layers", Doc: "a list of layers of your own; the kinds: unravel list layers", New: func() Encoder { return NewLayers() }},
+	{Name: "layers", Doc: "a list of layers of your own; the kinds: unravel list layers; without a list, an example", New: func() Encoder { return exampleEncoder() }},
 	{Name: "conv64", Doc: "four convolutions of stride 2 and a dense layer, for images whose sides 16 divides", Source: conv64Source,
 		New: func() Encoder { return NewConvEncoder() }},
 	{Name: "conv64-norm", Doc: "five convolutions and one of a single pixel, each with a normalisation, for images whose sides 16 divides",
@@ -56,7 +56,7 @@ var Encoders = &registry.Registry[Encoder]{Kind: "encoder", Entries: []registry.
 
 // Decoders lists the decoders that a config can name.
 var Decoders = &registry.Registry[Decoder]{Kind: "decoder", Entries: []registry.Entry[Decoder]{
-	{Name: "layers", Doc: "a list of layers of your own that ends in images; the kinds: unravel list layers", New: func() Decoder { return NewLayers() }},
+	{Name: "layers", Doc: "a list of layers of your own that ends in images; the kinds: unravel list layers; without a list, an example", New: func() Decoder { return exampleDecoder() }},
 	{Name: "conv64", Doc: "two dense layers and four transposed convolutions of stride 2, for images whose sides 16 divides", Source: conv64Source,
 		New: func() Decoder { return NewConvDecoder() }},
 	{Name: "mlp", Doc: mlpDoc, New: func() Decoder { return NewMLP() }},

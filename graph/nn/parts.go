@@ -76,6 +76,8 @@ var Parts = &registry.Registry[Layer]{Kind: "layer", Entries: []registry.Entry[L
 	{Name: "flatten", Doc: "rows of images; dense and the end of an encoder do so by themselves", New: func() Layer { return &FlattenLayer{} }},
 	{Name: "image", Doc: "images of rows: a dense layer to channels x height x width; short form {image: 64}", New: func() Layer { return &ImageLayer{} }},
 	{Name: "dense", Doc: "fully connected layer, which flattens images; short form {dense: 256}", New: func() Layer { return NewDenseLayer() }},
+	{Name: "dropout", Doc: "elements become 0 at random in training; short form {dropout: 0.1}", Source: "Srivastava et al. 2014",
+		New: func() Layer { return &DropoutLayer{Rate: 0.5} }},
 }, Hints: map[string]string{
 	"conv2d": "want conv", "convolution": "want conv", "linear": "want dense, such as {dense: 256}", "fc": "want dense, such as {dense: 256}",
 	"batchnorm": "want {norm: batch}", "batch-norm": "want {norm: batch}", "batch": "want {norm: batch}",
@@ -101,7 +103,7 @@ type LayerChoice struct {
 // short lists the options that the short forms of layers give: {dense: 256} is {dense: {units: 256}}.
 var short = map[string]string{
 	"conv": "channels", "deconv": "channels", "residual": "channels", "image": "channels", "dense": "units", "norm": "kind", "activation": "kind",
-	"pool": "kind", "upsample": "times", "shuffle": "times", "crop": "to",
+	"pool": "kind", "upsample": "times", "shuffle": "times", "crop": "to", "dropout": "rate",
 }
 
 // DecodeConfig reads the choice from a config.

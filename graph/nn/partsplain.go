@@ -84,3 +84,22 @@ func (*FlattenLayer) Forms() (in, out Form) { return Any, Rows }
 func (*FlattenLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Flatten(x)
 }
+
+// DropoutLayer is a dropout; see [Dropout].
+type DropoutLayer struct {
+	Rate float64 `yaml:"rate" doc:"probability of 0, in training"`
+	LayerName
+}
+
+// Validate checks the settings.
+func (l *DropoutLayer) Validate() error {
+	if !(l.Rate >= 0 && l.Rate < 1) {
+		return config.Invalid("rate", "want at least 0 and less than 1, got %v", l.Rate)
+	}
+	return nil
+}
+
+// Build implements [Layer].
+func (l *DropoutLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	return Dropout(p.Graph, x, p.Name, l.Rate)
+}

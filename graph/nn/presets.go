@@ -43,6 +43,20 @@ func activationPart(kind string) LayerChoice {
 	return LayerChoice{"activation", &ActivationLayer{Kind: kind}}
 }
 
+// exampleEncoder is the list that a config gets which names none.
+func exampleEncoder() *Layers {
+	return NewLayers(convPart(32, 3, 2, ""), normPart(BatchNorm, defaultGroups), activationPart("relu"),
+		residualPart(64, 2, 1, BatchNorm, defaultGroups), densePart(256, "", ""), activationPart("relu"))
+}
+
+// exampleDecoder is the list that a config gets which names none.
+func exampleDecoder() *Layers {
+	r := residualPart(32, 1, 1, BatchNorm, defaultGroups)
+	r.Value.(*ResidualLayer).Upsample = 2
+	return NewLayers(densePart(256, "", ""), activationPart("relu"), imagePart(64, "", ""), activationPart("relu"),
+		r, LayerChoice{"upsample", &UpsampleLayer{Times: 2, Kind: nearest}}, convPart(ImageChannels, 3, 1, ""))
+}
+
 // EncoderLayers implements [EncoderParts].
 func (l *Layers) EncoderLayers() *Layers { return l }
 
