@@ -198,7 +198,7 @@ func (s *Sampler) levelsOf(b Batch, position int) []int32 {
 		known.at(i, levels[row*k:(row+1)*k], s.scratch)
 	}
 	if s.mix != nil && !b.Labelled {
-		s.mix.number(levels, known.Factors, position-s.labelledBatches())
+		s.mix.number(levels, known.Factors, position-s.LabelledBatches())
 	}
 	return levels
 }

@@ -168,10 +168,11 @@ func (s *Sampler) batch(position int) (Batch, bool) {
 
 // Batches returns the number of batches in an epoch.
 func (s *Sampler) Batches() int {
-	return s.labelledBatches() + (len(s.unlabelled)+s.imagesPerBatch-1)/s.imagesPerBatch
+	return s.LabelledBatches() + (len(s.unlabelled)+s.imagesPerBatch-1)/s.imagesPerBatch
 }
 
-func (s *Sampler) labelledBatches() int {
+// LabelledBatches returns the number of labelled batches in an epoch, which come first.
+func (s *Sampler) LabelledBatches() int {
 	n := 0
 	for _, p := range s.passes {
 		n += p.batches()

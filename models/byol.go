@@ -105,7 +105,9 @@ func (m *byol) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	}
 	target := m.following(g)
 	p.After = func(s Step) error {
-		target.Step(m.settings.Momentum.At(s.Progress))
+		if !s.Accumulating {
+			target.Step(m.settings.Momentum.At(s.Progress))
+		}
 		return nil
 	}
 	return p, nil

@@ -117,7 +117,9 @@ func (m *moco) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	p.Kept = []*gorgonia.Node{keys}
 	target := m.following(g)
 	p.After = func(s Step) error {
-		target.Step(m.settings.Momentum.At(s.Progress))
+		if !s.Accumulating {
+			target.Step(m.settings.Momentum.At(s.Progress))
+		}
 		enqueue(nn.Data(queue), nn.Data(next), s.Value(keys), m.settings.Width)
 		return nil
 	}

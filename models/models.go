@@ -119,8 +119,13 @@ type Logged struct {
 
 // Step is a step of training.
 type Step struct {
-	Progress float64                        // fraction of training before the step, from 0 to 1
-	Value    func(*gorgonia.Node) []float32 // value of a kept node in the step
+	Progress float64 // fraction of training before the step, from 0 to 1
+
+	// Accumulating says that the parameters have not changed: the step's gradient waits for those of further batches. EMA targets
+	// stay as they are then.
+	Accumulating bool
+
+	Value func(*gorgonia.Node) []float32 // value of a kept node in the step
 }
 
 // Transformation is an input of group elements, [images, columns]: transformations from the first image of each

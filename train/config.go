@@ -42,8 +42,9 @@ type Settings struct {
 	Optimizer  engine.OptimizerChoice `yaml:"optimizer" doc:"the optimiser; every objective has its own moments"`
 	Parts      []engine.Part          `yaml:"parts" doc:"options of the optimiser for parameters by name, such as {match: predictor/*, lr: 0.01, decay: 0}; where several fit, the last one that has the option counts"`
 	Schedule   engine.ScheduleChoice  `yaml:"schedule" doc:"the learning-rate schedule"`
-	Warmup     float64                `yaml:"warmup" doc:"epochs in which the learning rate rises from 0 to that of the schedule"`
+	Warmup     engine.Span            `yaml:"warmup" doc:"length in which the learning rate rises from 0 to that of the schedule: epochs, or {steps: N} for updates"`
 	Clip       float64                `yaml:"clip" doc:"largest Euclidean norm of the gradient of all parameters; 0: no limit"`
+	Accumulate int                    `yaml:"accumulate" doc:"batches before an update, which is by the mean of their gradients over images; batches are of one objective, and the last ones of an epoch may be fewer"`
 	Threads    int                    `yaml:"threads" doc:"threads to use; 0: all processors; results do not depend on it"`
 	Checkpoint float64                `yaml:"checkpoint" doc:"seconds between two checkpoints; 0: only at the end and when stopped"`
 	Stop       *EarlyStop             `yaml:"stop" doc:"when to stop before the last epoch"`
@@ -66,7 +67,7 @@ func Defaults() Config {
 	constant, _ := engine.Schedules.Lookup("constant")
 	c.Metrics = defaultMeasures()
 	c.Train = Settings{
-		Epochs: 20, Batch: 64, Checkpoint: 30, Figures: true,
+		Epochs: 20, Batch: 64, Accumulate: 1, Checkpoint: 30, Figures: true,
 		Optimizer: engine.OptimizerChoice{Name: adam.Name, Value: adam.New()},
 		Schedule:  engine.ScheduleChoice{Name: constant.Name, Value: constant.New()},
 	}
@@ -158,7 +159,7 @@ func (s *Settings) Validate() error {
 	for _, f := range []struct {
 		key       string
 		value, at int
-	}{{"epochs", s.Epochs, 0}, {"batch", s.Batch, 1}, {"threads", s.Threads, 0}, {"epoch_steps", s.EpochSteps, 0}} {
+	}{{"epochs", s.Epochs, 0}, {"batch", s.Batch, 1}, {"threads", s.Threads, 0}, {"epoch_steps", s.EpochSteps, 0}, {"accumulate", s.Accumulate, 1}} {
 		if f.value < f.at {
 			return config.Invalid(f.key, "%d is out of range; want %d or more", f.value, f.at)
 		}
@@ -166,7 +167,7 @@ func (s *Settings) Validate() error {
 	for _, f := range []struct {
 		key         string
 		value, most int
-	}{{"epochs", s.Epochs, maxEpochs}, {"threads", s.Threads, maxThreads}} {
+	}{{"epochs", s.Epochs, maxEpochs}, {"threads", s.Threads, maxThreads}, {"accumulate", s.Accumulate, maxEpochs}} {
 		if f.value > f.most {
 			return config.Invalid(f.key, "%d is out of range; want at most %d", f.value, f.most)
 		}
@@ -174,7 +175,7 @@ func (s *Settings) Validate() error {
 	for _, f := range []struct {
 		key   string
 		value float64
-	}{{"warmup", s.Warmup}, {"clip", s.Clip}, {"checkpoint", s.Checkpoint}, {"hold_out", s.HoldOut}} {
+	}{{"clip", s.Clip}, {"checkpoint", s.Checkpoint}, {"hold_out", s.HoldOut}} {
 		if !(f.value >= 0) || !finite(f.value) {
 			return config.Invalid(f.key, "%v is out of range; want a number from 0 on", f.value)
 		}
@@ -202,7 +203,7 @@ func (s *EarlyStop) Validate() error {
 // engine returns the settings that the engine has.
 func (s *Settings) engine() engine.Settings {
 	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value, Parts: s.Parts,
-		Schedule: s.Schedule.Value, Warmup: s.Warmup, Clip: s.Clip}
+		Schedule: s.Schedule.Value, Warmup: s.Warmup, Clip: s.Clip, Accumulate: s.Accumulate}
 }
 
 // sameTraining reports an error if two configs do not describe the same training,

@@ -28,7 +28,7 @@ func TestDefaults(t *testing.T) {
 	if c.Name != "run" || c.Seed != 0 || c.Supervision.String() != "none" || c.Metrics.Final != nil {
 		t.Errorf("%+v", c)
 	}
-	if s.Epochs != 20 || s.Batch != 64 || s.Checkpoint != 30 || !s.Figures || s.Threads != 0 || s.Clip != 0 || s.Warmup != 0 || s.Stop != nil {
+	if s.Epochs != 20 || s.Batch != 64 || s.Checkpoint != 30 || !s.Figures || s.Threads != 0 || s.Clip != 0 || s.Warmup != (engine.Span{}) || s.Accumulate != 1 || s.Parts != nil || s.Stop != nil {
 		t.Errorf("%+v", s)
 	}
 	if a, ok := s.Optimizer.Value.(*engine.Adam); !ok || *a != (engine.Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Exclude: engine.ExcludeNone}) {
@@ -57,6 +57,13 @@ func TestMistakes(t *testing.T) {
 		"train.threads=5000":                                 "train.threads: 5000 is out of range; want at most 1024",
 		"metrics.every=-1":                                   "metrics.every: -1 is out of range",
 		"train.warmup=-1":                                    "train.warmup: -1 is out of range",
+		"train.warmup={steps: 0}":                            "train.warmup.steps: 0 is out of range; want 1 to",
+		"train.warmup={steps: 3, epochs: 1}":                 "train.warmup: want one of the keys epochs and steps",
+		"train.warmup=[1]":                                   "train.warmup: want a number of epochs, {epochs: E} or {steps: N}",
+		"train.accumulate=0":                                 "train.accumulate: 0 is out of range; want 1 or more",
+		"train.schedule={step: {every: 0}}":                  "train.schedule.step.every: 0 epochs; want a number above 0, or {steps: N}",
+		"train.optimizer={lars: {exclude: norms}}":           `train.optimizer.lars.exclude: "norms" is unknown; want none or biases-and-norms`,
+		"train.parts=[{lr: 1}]":                              "train.parts.0.match: there is no pattern",
 		"train.clip=.inf":                                    "train.clip: +Inf is out of range",
 		"train.checkpoint=-0.1":                              "train.checkpoint: -0.1 is out of range",
 		"train.optimizer.adam.lr=0":                          "train.optimizer.adam.lr: 0 is out of range; want a number above 0",
@@ -65,9 +72,9 @@ func TestMistakes(t *testing.T) {
 		"train.optimizer.adam.beta2=-1":                      "train.optimizer.adam.beta2: -1 is out of range",
 		"train.optimizer.adam.epsilon=0":                     "train.optimizer.adam.epsilon: 0 is out of range",
 		"train.optimizer.adam.decay=.inf":                    "train.optimizer.adam.decay: +Inf is out of range",
-		"train.optimizer=sgd":                                `train.optimizer: unknown optimizer "sgd"; known: adam`,
+		"train.optimizer=sdg":                                `train.optimizer: unknown optimizer "sdg"; did you mean`,
 		"train.schedule=cosin":                               `unknown schedule "cosin"; did you mean "cosine"?`,
-		"train.schedule.step.every=0":                        "train.schedule.step.every: 0 epochs; want 1 or more",
+		"train.schedule.step.every=0":                        "train.schedule.step.every: 0 epochs; want a number above 0",
 		"train.schedule.step.factor=0":                       "train.schedule.step.factor: 0 is out of range",
 		"train.schedule.cosine.final=2":                      "train.schedule.cosine.final: 2 is out of range",
 		"train.stop={metric: dlsbd}":                         "train.stop.patience: neither reach nor patience is given",

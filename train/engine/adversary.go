@@ -77,8 +77,8 @@ func (a *adversary) optimizer(discriminators *nn.Params) Optimizer {
 }
 
 // trainDiscriminators updates the discriminators of a program on the codes of its last step, and on
-// permuted ones.
-func (l *Loop) trainDiscriminators(p *program, rate float64) error {
+// permuted ones. Their gradients are accumulated as those of the model are.
+func (l *Loop) trainDiscriminators(p *program, rate float64, images int) error {
 	if err := l.takeSecond(p); err != nil {
 		return err
 	}
@@ -89,10 +89,13 @@ func (l *Loop) trainDiscriminators(p *program, rate float64) error {
 			return fmt.Errorf("%s: %w", where, err)
 		}
 		o := l.discriminators[a.name]
-		if norm := o.Norm(a.gradients); !finite(loss) || !finite(norm) {
+		gradients := l.pending[a.name].take(a.gradients, images, &l.at.group)
+		if norm := o.Norm(gradients); !finite(loss) || !finite(norm) {
 			return fmt.Errorf("%s: its loss is %v, the norm of its gradient %v; try a smaller learning rate of the discriminator", where, loss, norm)
 		}
-		o.Update(a.gradients, rate, 1)
+		if l.at.group.complete {
+			o.Update(gradients, rate, 1)
+		}
 		p.values[len(p.losses)+i] = loss
 	}
 	return nil

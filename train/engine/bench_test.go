@@ -152,7 +152,7 @@ func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
 		}
 		optimizer.Norm(p.gradients)
 		optimizer.Update(p.gradients, 1, 1)
-		if err := p.follow(0); err != nil {
+		if err := p.follow(0, false); err != nil {
 			b.Fatal(err)
 		}
 	}

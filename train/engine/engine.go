@@ -36,8 +36,9 @@ type Settings struct {
 	Optimizer  OptimizerSettings
 	Parts      []Part // options of the optimiser by names of parameters; later parts go before earlier ones
 	Schedule   Schedule
-	Warmup     float64 // epochs in which the learning rate rises from 0
+	Warmup     Span    // in which the learning rate rises from 0
 	Clip       float64 // largest norm of the gradient of all parameters; 0: no limit
+	Accumulate int     // batches of an objective before an update, which is by the mean of their gradients over images; 0: 1
 }
 
 // NewSettings returns 20 epochs of batches of 64 with Adam at a constant learning rate of 0.001.
@@ -72,6 +73,10 @@ func (t *Task) validate(s *Settings) error {
 		return config.Invalid("train.epochs", "%d; want 0 or more", s.Epochs)
 	case s.Optimizer == nil:
 		return config.Invalid("train.optimizer", "there is none; want, for example, NewAdam()")
+	case s.Accumulate < 0:
+		return config.Invalid("train.accumulate", "%d batches; want 1 or more", s.Accumulate)
+	case !s.Warmup.check():
+		return config.Invalid("train.warmup", "%+v is no length of training; want epochs or steps from 0 on", s.Warmup)
 	case s.Schedule == nil:
 		return config.Invalid("train.schedule", "there is none; want, for example, &Constant{}")
 	}
@@ -87,7 +92,7 @@ func New(t Task, s Settings) (*Loop, error) {
 	if split == nil {
 		split = &datasets.Split{Unlabelled: everything(t.Data.Len())}
 	}
-	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{},
+	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{}, pending: map[string]*accumulator{}, judgeNames: map[string][]string{},
 		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},
 		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split, population: t.Data.Len(),
 			discriminators: nn.NewParams(t.Seed), frozen: frozenBy(t.Freeze), dropout: rng.New(t.Seed, "dropout")}}
@@ -164,6 +169,7 @@ func (l *Loop) compile(t Task, s Settings) error {
 type objective struct {
 	models.Objective
 	optimizer Optimizer
+	pending   *accumulator
 	names     []string // of the parameters
 	losses    []string // see program.lossNames
 	notes     []string
@@ -196,13 +202,18 @@ func (l *Loop) prepare(labelled bool) error {
 		}
 	}
 	o := &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: p.asked.Notes, drops: len(p.masks) > 0}
-	if o.optimizer, err = l.settings.newOptimizer(parametersOf(l.plan.model.Params(), p.names)); err != nil {
+	parameters := parametersOf(l.plan.model.Params(), p.names)
+	if o.optimizer, err = l.settings.newOptimizer(parameters); err != nil {
 		return err
 	}
+	o.pending = l.settings.newAccumulator(parameters)
 	l.objectives = append(l.objectives, o)
 	for _, a := range p.adversaries {
 		if l.discriminators[a.name] == nil {
 			l.discriminators[a.name] = a.optimizer(l.plan.discriminators)
+			if l.settings.Accumulate > 1 {
+				l.pending[a.name], l.judgeNames[a.name] = l.settings.newAccumulator(parametersOf(l.plan.discriminators, a.names)), a.names
+			}
 		}
 	}
 	return nil

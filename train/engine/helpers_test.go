@@ -20,13 +20,14 @@ type taskConfig struct {
 	Losses      []losses.Choice       `yaml:"losses"`
 	Freeze      []string              `yaml:"freeze"`
 	Train       struct {
-		Epochs    int             `yaml:"epochs"`
-		Batch     int             `yaml:"batch"`
-		Optimizer OptimizerChoice `yaml:"optimizer"`
-		Parts     []Part          `yaml:"parts"`
-		Schedule  ScheduleChoice  `yaml:"schedule"`
-		Warmup    float64         `yaml:"warmup"`
-		Clip      float64         `yaml:"clip"`
+		Epochs     int             `yaml:"epochs"`
+		Batch      int             `yaml:"batch"`
+		Optimizer  OptimizerChoice `yaml:"optimizer"`
+		Parts      []Part          `yaml:"parts"`
+		Schedule   ScheduleChoice  `yaml:"schedule"`
+		Warmup     Span            `yaml:"warmup"`
+		Accumulate int             `yaml:"accumulate"`
+		Clip       float64         `yaml:"clip"`
 	} `yaml:"train"`
 }
 
@@ -139,7 +140,7 @@ func taskOf(t testing.TB, source string, overrides ...string) (Task, Settings) {
 		t.Fatal(err)
 	}
 	return Task{Model: m, Data: d, Split: split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed}, Settings{Epochs: c.Train.Epochs, Batch: c.Train.Batch,
-		Optimizer: c.Train.Optimizer.Value, Parts: c.Train.Parts, Schedule: c.Train.Schedule.Value, Warmup: c.Train.Warmup, Clip: c.Train.Clip}
+		Optimizer: c.Train.Optimizer.Value, Parts: c.Train.Parts, Schedule: c.Train.Schedule.Value, Warmup: c.Train.Warmup, Clip: c.Train.Clip, Accumulate: c.Train.Accumulate}
 }
 
 // loopOf prepares the training of a task.

@@ -23,7 +23,7 @@ type Hook struct {
 	State any
 }
 
-// StepReport is a finished step. It is valid until the next one.
+// StepReport is a finished step: a batch. It is valid until the next one.
 type StepReport struct {
 	Epoch, Step  int // the epoch under way and the step, from 1
 	InEpoch, Of  int // the step within the epoch, and the number of steps in it
@@ -31,8 +31,9 @@ type StepReport struct {
 	Images       int
 	Names        []string  // "loss", then its parts
 	Values       []float64 // weighted sum, then the parts without weights
-	GradientNorm float64
-	Rate         float64 // learning-rate multiplier
+	Accumulating bool      // the parameters were not updated: the gradient waits for those of further batches
+	GradientNorm float64   // of the gradient that the update is by; while Accumulating, of the batch's own
+	Rate         float64   // learning-rate multiplier
 }
 
 // EpochReport is a finished epoch.

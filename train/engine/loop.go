@@ -27,6 +27,8 @@ type Loop struct {
 	programs       map[batchShape]*program
 	objectives     []*objective         // those that there are images for, in the model's order
 	discriminators map[string]Optimizer // of discriminators, by loss
+	pending        map[string]*accumulator
+	judgeNames     map[string][]string // parameters of discriminators, by loss
 	hooks          []Hook
 	leftOut        int
 
@@ -41,6 +43,8 @@ type position struct {
 	step     int // steps taken in all
 	epoch    int // epochs finished
 	inEpoch  int // steps taken in this epoch
+	updates  int // updates of the parameters in all; as many as steps, unless gradients are accumulated
+	group    BatchGroup
 	images   int // images seen in this epoch
 	sums     map[string]*LossSum
 	duration time.Duration // of this epoch so far
@@ -199,7 +203,7 @@ func (l *Loop) endEpoch() error {
 			report.Losses = append(report.Losses, o)
 		}
 	}
-	l.at = position{step: under.step, epoch: under.epoch + 1, sums: map[string]*LossSum{}}
+	l.at = position{step: under.step, updates: under.updates, epoch: under.epoch + 1, sums: map[string]*LossSum{}}
 	err := l.callEpoch(report)
 	if errors.Is(err, ErrStopped) {
 		l.at = under
@@ -207,7 +211,7 @@ func (l *Loop) endEpoch() error {
 	return err
 }
 
-// trainStep runs one batch and updates the parameters.
+// trainStep runs one batch and updates the parameters, unless its gradient waits for those of further batches.
 func (l *Loop) trainStep(b datasets.Batch, images []float32, of int) error {
 	o, err := l.objective(b.Labelled)
 	if err != nil {
@@ -217,29 +221,36 @@ func (l *Loop) trainStep(b datasets.Batch, images []float32, of int) error {
 	if err != nil {
 		return err
 	}
-	p.fill(images, l.feed.loader.Views(), b, l.feed.split.K(), l.at.step, l.feed.noise)
+	p.fill(images, l.feed.loader.Views(), b, l.feed.split.K(), l.at.updates, l.feed.noise)
 	if err := p.run(); err != nil {
 		return l.stepError(p, err)
 	}
-	norm := o.optimizer.Norm(p.gradients)
+	group := l.join(o, len(b.Indices), of)
+	gradients := o.pending.take(p.gradients, len(b.Indices), group)
+	norm := o.optimizer.Norm(gradients)
 	if !finite(p.values[0]) || !finite(norm) {
 		return l.explainNotFinite(p)
 	}
-	clip := 1.0
-	if limit := l.settings.Clip; limit > 0 && norm > limit {
-		clip = limit / norm
+	at := l.timeOf(group, of)
+	rate := l.settings.rate(at)
+	if group.complete {
+		clip := 1.0
+		if limit := l.settings.Clip; limit > 0 && norm > limit {
+			clip = limit / norm
+		}
+		o.optimizer.Update(gradients, rate, clip)
 	}
-	progress := float64(l.at.epoch) + float64(l.at.inEpoch)/float64(of)
-	rate := l.settings.rate(progress, 1/float64(of))
-	o.optimizer.Update(p.gradients, rate, clip)
-	if err := l.trainDiscriminators(p, rate); err != nil {
+	if err := l.trainDiscriminators(p, rate, len(b.Indices)); err != nil {
 		return err
 	}
-	if err := p.follow(progress / float64(l.settings.Epochs)); err != nil {
+	if err := p.follow(at.Progress/float64(l.settings.Epochs), !group.complete); err != nil {
 		return l.stepError(p, err)
 	}
+	if group.complete {
+		l.at.updates++
+	}
 	l.count(o, p.values, len(b.Indices))
-	return l.callStep(&StepReport{Epoch: l.at.epoch + 1, Step: l.at.step, InEpoch: l.at.inEpoch, Of: of, Objective: o.Name,
+	return l.callStep(&StepReport{Epoch: l.at.epoch + 1, Step: l.at.step, InEpoch: l.at.inEpoch, Of: of, Objective: o.Name, Accumulating: !group.complete,
 		Images: len(b.Indices), Names: o.losses, Values: p.values, GradientNorm: norm, Rate: rate})
 }
 
@@ -275,11 +286,16 @@ func (s *LossSum) means() []float64 {
 	return values
 }
 
-// rate is the learning-rate multiplier of a step that begins at a progress in epochs and takes a fraction of an epoch.
-func (s *Settings) rate(progress, step float64) float64 {
-	r := s.Schedule.Rate(progress, float64(s.Epochs))
-	if end := progress + step; end < s.Warmup {
-		r *= end / s.Warmup
+// rate is the learning-rate multiplier of an update.
+func (s *Settings) rate(t Time) float64 {
+	var r float64
+	if timed, ok := s.Schedule.(Timed); ok {
+		r = timed.RateAt(t)
+	} else {
+		r = s.Schedule.Rate(t.Progress, t.Epochs)
+	}
+	if passed := s.Warmup.passed(t); passed < 1 {
+		r *= passed
 	}
 	return r
 }

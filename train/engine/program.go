@@ -274,7 +274,7 @@ func (p *program) lossNames() []string {
 }
 
 // fill writes the inputs of a step: a batch with its views, of which a model of images takes the first, new noise, and
-// new masks of dropout. k is the number of columns of its moves.
+// new masks of dropout. k is the number of columns of its moves, step the number of updates before.
 func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k, step int, noise *rng.Stream) {
 	if p.views == nil && len(views) > 0 {
 		images = views[0]
@@ -306,15 +306,15 @@ func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k,
 }
 
 // follow applies the updates that are not gradient steps: batch-norm running statistics, then the model's After (EMA
-// target, queue). progress is the fraction of training before the step.
-func (p *program) follow(progress float64) error {
+// target, queue). progress is the fraction of training before the step; accumulating says that the parameters have not changed.
+func (p *program) follow(progress float64, accumulating bool) error {
 	for _, r := range p.running {
 		r.Follow(p.valueOf(r.Moments))
 	}
 	if p.after == nil {
 		return nil
 	}
-	return p.after(models.Step{Progress: progress, Value: p.valueOf})
+	return p.after(models.Step{Progress: progress, Accumulating: accumulating, Value: p.valueOf})
 }
 
 // valueOf returns the elements of a node in the last run.

@@ -11,11 +11,17 @@ import (
 // Schedules lists the learning-rate schedules that a config can name.
 var Schedules = &registry.Registry[Schedule]{Kind: "schedule", Entries: []registry.Entry[Schedule]{
 	{Name: "constant", Doc: "a constant learning rate", New: func() Schedule { return &Constant{} }},
-	{Name: "step", Doc: "multiplies the learning rate by factor every so many epochs", New: func() Schedule { return &Step{Every: 10, Factor: 0.5} }},
+	{Name: "step", Doc: "multiplies the learning rate by factor every so many epochs or steps", New: func() Schedule { return &Step{Every: Span{Epochs: 10}, Factor: 0.5} }},
 	{Name: "milestones", Doc: "multiplies the learning rate by factor at given fractions of the training",
 		Source: "Ross and Doshi-Velez 2021 (their code)", New: func() Schedule { return &Milestones{At: []float64{0.5, 0.75}, Factor: 0.1} }},
 	{Name: "cosine", Doc: "lowers the learning rate along half a cosine wave to a final fraction at the end of training",
 		Source: "Loshchilov and Hutter 2017, equation 5", New: func() Schedule { return &Cosine{} }},
+	{Name: "linear", Doc: "lowers the learning rate along a line to a final fraction at the end of training",
+		New: func() Schedule { return &Linear{} }},
+	{Name: "polynomial", Doc: "lowers the learning rate along a power of what is left of the training to a final fraction at its end",
+		Source: "Liu et al. 2015 (ParseNet), section 4.1: the policy poly", New: func() Schedule { return &Polynomial{Power: 0.9} }},
+	{Name: "one-cycle", Doc: "raises the learning rate to that of the optimiser, and then lowers it far below where it began",
+		Source: "Smith and Topin 2019, section 2, with cosines as in PyTorch's OneCycleLR; momentum stays as it is", New: func() Schedule { return NewOneCycle() }},
 }}
 
 // Schedule is a learning-rate schedule.
@@ -23,6 +29,12 @@ type Schedule interface {
 	// Rate returns the learning-rate multiplier, finite and 0 or more, at a progress in
 	// epochs (with the fraction of the epoch under way) of epochs in all. It depends on these alone.
 	Rate(progress, epochs float64) float64
+}
+
+// Timed is implemented by schedules that depend on the number of updates. The rate in training is RateAt, which equals Rate where
+// nothing is given in updates.
+type Timed interface {
+	RateAt(t Time) float64
 }
 
 // Continuous is implemented by schedules whose rate has no jumps.
@@ -47,14 +59,14 @@ func (*Constant) Range() (low, high float64) { return 1, 1 }
 
 // Step is the schedule of that name.
 type Step struct {
-	Every  int     `yaml:"every" doc:"epochs between two changes"`
+	Every  Span    `yaml:"every" doc:"epochs between two changes, or {steps: N}"`
 	Factor float64 `yaml:"factor" doc:"factor of the learning rate"`
 }
 
 // Validate checks the settings' ranges.
 func (s *Step) Validate() error {
-	if s.Every < 1 {
-		return config.Invalid("every", "%d epochs; want 1 or more", s.Every)
+	if !s.Every.check() || s.Every == (Span{}) {
+		return config.Invalid("every", "%v epochs; want a number above 0, or {steps: N}", s.Every.Epochs)
 	}
 	if !(s.Factor > 0) || !finite(s.Factor) {
 		return config.Invalid("factor", "%v is out of range; want a number above 0", s.Factor)
@@ -62,9 +74,20 @@ func (s *Step) Validate() error {
 	return nil
 }
 
-// Rate is Factor to the power of the whole number of Every epochs gone by.
+// Rate is Factor to the power of the whole number of Every epochs gone by; 1 where Every is in steps, see RateAt.
 func (s *Step) Rate(progress, _ float64) float64 {
-	return math.Pow(s.Factor, math.Floor(progress/float64(s.Every)))
+	if s.Every.Steps > 0 {
+		return 1
+	}
+	return math.Pow(s.Factor, math.Floor(progress/s.Every.Epochs))
+}
+
+// RateAt is Factor to the power of the whole number of Every gone by.
+func (s *Step) RateAt(t Time) float64 {
+	if s.Every.Steps > 0 {
+		return math.Pow(s.Factor, float64(t.Update/s.Every.Steps))
+	}
+	return s.Rate(t.Progress, t.Epochs)
 }
 
 // Range is 0 to 1, or 1 and more where Factor is.
@@ -118,10 +141,7 @@ type Cosine struct {
 
 // Validate checks the settings' range.
 func (c *Cosine) Validate() error {
-	if !(c.Final >= 0 && c.Final <= 1) {
-		return config.Invalid("final", "%v is out of range; want 0 <= final <= 1", c.Final)
-	}
-	return nil
+	return checkFinal(c.Final)
 }
 
 // Rate is Final + (1-Final)(1+cos(pi progress/epochs))/2.
@@ -134,6 +154,94 @@ func (*Cosine) Continuous() {}
 
 // Range is Final to 1.
 func (c *Cosine) Range() (low, high float64) { return c.Final, 1 }
+
+// Linear is the schedule of that name.
+type Linear struct {
+	Final float64 `yaml:"final" doc:"learning-rate multiplier at the end"`
+}
+
+// Validate checks the settings' range.
+func (l *Linear) Validate() error { return checkFinal(l.Final) }
+
+// Rate is 1 - (1-Final) progress/epochs.
+func (l *Linear) Rate(progress, epochs float64) float64 {
+	return 1 - (1-l.Final)*min(1, progress/epochs)
+}
+
+// Continuous implements the interface of that name.
+func (*Linear) Continuous() {}
+
+// Range is Final to 1.
+func (l *Linear) Range() (low, high float64) { return l.Final, 1 }
+
+// Polynomial is the schedule of that name.
+type Polynomial struct {
+	Power float64 `yaml:"power" doc:"exponent of the fraction of the training that is left; 1: a line"`
+	Final float64 `yaml:"final" doc:"learning-rate multiplier at the end"`
+}
+
+// Validate checks the settings' ranges.
+func (p *Polynomial) Validate() error {
+	if !(p.Power > 0) || !finite(p.Power) {
+		return config.Invalid("power", "%v is out of range; want a number above 0", p.Power)
+	}
+	return checkFinal(p.Final)
+}
+
+// Rate is Final + (1-Final)(1 - progress/epochs)^Power.
+func (p *Polynomial) Rate(progress, epochs float64) float64 {
+	return p.Final + (1-p.Final)*math.Pow(1-min(1, progress/epochs), p.Power)
+}
+
+// Continuous implements the interface of that name.
+func (*Polynomial) Continuous() {}
+
+// Range is Final to 1.
+func (p *Polynomial) Range() (low, high float64) { return p.Final, 1 }
+
+func checkFinal(final float64) error {
+	if !(final >= 0 && final <= 1) {
+		return config.Invalid("final", "%v is out of range; want 0 <= final <= 1", final)
+	}
+	return nil
+}
+
+// OneCycle is the schedule of that name. The optimiser's learning rate is the peak.
+type OneCycle struct {
+	Start float64 `yaml:"start" doc:"learning-rate multiplier at the beginning"`
+	Rise  float64 `yaml:"rise" doc:"fraction of the training in which the rate rises to 1"`
+	Final float64 `yaml:"final" doc:"learning-rate multiplier at the end"`
+}
+
+// NewOneCycle returns PyTorch's defaults: from 1/25 to 1 in 0.3 of the training, then down to 1/250000.
+func NewOneCycle() *OneCycle { return &OneCycle{Start: 0.04, Rise: 0.3, Final: 4e-6} }
+
+// Validate checks the settings' ranges.
+func (o *OneCycle) Validate() error {
+	switch {
+	case !(o.Start >= 0 && o.Start <= 1):
+		return config.Invalid("start", "%v is out of range; want 0 <= start <= 1", o.Start)
+	case !(o.Rise > 0 && o.Rise < 1):
+		return config.Invalid("rise", "%v is out of range; want 0 < rise < 1", o.Rise)
+	}
+	return checkFinal(o.Final)
+}
+
+// Rate goes from Start to 1 and then to Final, each time along half a cosine wave.
+func (o *OneCycle) Rate(progress, epochs float64) float64 {
+	x := min(1, progress/epochs)
+	from, to, part := o.Start, 1.0, x/o.Rise
+	if x > o.Rise {
+		from, to, part = 1, o.Final, (x-o.Rise)/(1-o.Rise)
+	}
+	return to + (from-to)*(1+math.Cos(math.Pi*part))/2
+}
+
+// Continuous implements the interface of that name.
+func (*OneCycle) Continuous() {}
+
+// Range is from the lower end to 1.
+func (o *OneCycle) Range() (low, high float64) { return min(o.Start, o.Final), 1 }
 
 // ScheduleChoice is a schedule in a config: `constant`, or `{step: {every: 5}}`.
 type ScheduleChoice struct {

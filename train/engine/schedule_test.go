@@ -15,11 +15,15 @@ func TestSchedules(t *testing.T) {
 		{"step", map[float64]float64{0: 1, 9.99: 1, 10: 0.5, 19: 0.5, 20: 0.25}},
 		{"{step: {every: 4, factor: 0.1}}", map[float64]float64{3.9: 1, 4: 0.1, 8.5: 0.01}},
 		{"cosine", map[float64]float64{0: 1, 5: (1 + math.Sqrt2/2) / 2, 10: 0.5, 15: (1 - math.Sqrt2/2) / 2, 20: 0, 25: 0}},
+		{"linear", map[float64]float64{0: 1, 5: 0.75, 20: 0, 25: 0}},
+		{"{linear: {final: 0.5}}", map[float64]float64{0: 1, 10: 0.75, 20: 0.5}},
+		{"{polynomial: {power: 2, final: 0.1}}", map[float64]float64{0: 1, 10: 0.1 + 0.9/4, 20: 0.1, 21: 0.1}},
+		{"one-cycle", map[float64]float64{0: 0.04, 3: 0.52, 6: 1, 13: (1 + 4e-6) / 2, 20: 4e-6, 22: 4e-6}},
 		{"{cosine: {final: 0.2}}", map[float64]float64{0: 1, 10: 0.6, 20: 0.2}},
 	} {
 		_, s := taskOf(t, tiny, "train.schedule="+c.options, "train.epochs=20")
 		for progress, want := range c.rates {
-			if got := s.rate(progress, 0.1); math.Abs(got-want) > 1e-12 {
+			if got := s.rate(Time{Progress: progress, Epochs: 20, Length: 0.1}); math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s: rate %v at %v, want %v", c.options, got, progress, want)
 			}
 		}

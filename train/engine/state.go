@@ -30,6 +30,8 @@ type State struct {
 	Second         *datasets.State            `json:"second,omitempty"`  // of the sampler of second batches
 	Optimizers     map[string]int             `json:"optimizers"`        // steps taken, by objective
 	Discriminators map[string]int             `json:"judges,omitempty"`  // steps taken by discriminators, by loss
+	Updates        int                        `json:"updates,omitempty"` // of the parameters, where gradients are accumulated
+	Group          *BatchGroup                `json:"group,omitempty"`   // batches whose gradients wait for more
 	Hooks          map[string]json.RawMessage `json:"hooks,omitempty"`   // what hooks remember, by name
 }
 
@@ -88,6 +90,7 @@ func (l *Loop) State() (*State, []Tensor, error) {
 	if tensors, err = l.discriminatorState(s, tensors); err != nil {
 		return nil, nil, err
 	}
+	tensors = l.groupState(s, tensors)
 	s.Hooks, err = l.hookStates()
 	return s, tensors, err
 }
@@ -182,6 +185,9 @@ func (l *Loop) Restore(s *State, t Tensors) error {
 	}
 	l.at = position{step: s.Step, epoch: s.Epoch, inEpoch: s.InEpoch, images: s.Images, sums: sums,
 		duration: time.Duration(s.Seconds * float64(time.Second))}
+	if err := l.restoreGroup(s, t); err != nil {
+		return err
+	}
 	return l.restoreHooks(s.Hooks)
 }
 

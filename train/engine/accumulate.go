@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// accumulator adds up the gradients of batches. It is nil where every batch has its own update.
+type accumulator struct {
+	sums      [][]float32
+	pieces    *kernel.Pieces
+	gradients [][]float32
+	images    float32 // factor of the gradients
+	first     bool
+	body      func(worker, tensor, from, to int)
+}
+
+// newAccumulator returns room for gradients of parameters; nil without accumulation.
+func (s *Settings) newAccumulator(parameters []Parameter) *accumulator {
+	if s.Accumulate < 2 {
+		return nil
+	}
+	a := &accumulator{}
+	for _, p := range parameters {
+		a.sums = append(a.sums, make([]float32, len(p.Value)))
+	}
+	a.pieces = kernel.NewPieces(a.sums)
+	a.body = a.add
+	return a
+}
+
+// take adds the gradients of a batch, which are means over its images, and returns those to update by: the batch's own, or, once
+// the group is complete, the mean over the images of the group.
+func (a *accumulator) take(gradients [][]float32, images int, g *BatchGroup) [][]float32 {
+	if a == nil {
+		return gradients
+	}
+	a.gradients, a.images, a.first = gradients, float32(images), g.Batches == 1
+	a.pieces.Each(a.body)
+	if !g.complete {
+		return gradients
+	}
+	a.gradients, a.images = nil, 1/float32(g.Images)
+	a.pieces.Each(a.body)
+	return a.sums
+}
+
+func (a *accumulator) add(_, i, from, to int) {
+	sum := a.sums[i][from:to]
+	switch {
+	case a.gradients == nil:
+		kernel.Scale(sum, a.images, sum)
+	case a.first:
+		kernel.Scale(sum, a.images, a.gradients[i][from:to])
+	default:
+		kernel.AddScaled(sum, a.images, a.gradients[i][from:to])
+	}
+}
+
+// BatchGroup is the group of batches whose gradients make one update.
+type BatchGroup struct {
+	Objective string `json:"objective"`
+	Batches   int    `json:"batches"` // so far
+	Images    int    `json:"images"`  // in them
+	complete  bool
+}
+
+// join counts a batch to the group under way. Groups have Accumulate batches of one objective; the last group of an objective
+// in an epoch may have fewer.
+func (l *Loop) join(o *objective, images, of int) *BatchGroup {
+	g := &l.at.group
+	if g.complete || g.Batches == 0 {
+		*g = BatchGroup{Objective: o.Name}
+	}
+	g.Batches++
+	g.Images += images
+	next := l.at.inEpoch + 1
+	g.complete = g.Batches >= l.settings.Accumulate || next == of || next == l.feed.sampler.LabelledBatches()
+	return g
+}
+
+// timeOf is the time of the update by a group whose last batch is the next one to count, in an epoch of so many batches: its
+// place among the updates of the epoch.
+func (l *Loop) timeOf(g *BatchGroup, of int) Time {
+	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), of)
+	groups := func(batches int) int { return (batches + k - 1) / k }
+	first := l.at.inEpoch + 1 - g.Batches
+	place := first / k
+	if first >= labelled {
+		place = groups(labelled) + (first-labelled)/k
+	}
+	updates := float64(groups(labelled) + groups(of-labelled))
+	return Time{Progress: float64(l.at.epoch) + float64(place)/updates, Epochs: float64(l.settings.Epochs), Length: 1 / updates, Update: l.at.updates}
+}
+
+// accumulatedPrefix begins the names of tensors of gradients that wait for further batches.
+const (
+	accumulatedPrefix      = "accumulated/"
+	accumulatedJudgePrefix = "judge-accumulated/"
+)
+
+// waiting lists the gradients that wait for further batches.
+func (l *Loop) waiting() (list []Parameter) {
+	g := &l.at.group
+	if g.complete || g.Batches == 0 {
+		return nil
+	}
+	add := func(prefix string, names []string, a *accumulator) {
+		for i, name := range names {
+			list = append(list, Parameter{Name: prefix + name, Value: a.sums[i]})
+		}
+	}
+	for _, o := range l.objectives {
+		if o.Name == g.Objective {
+			add(accumulatedPrefix, o.names, o.pending)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.pending)) {
+		add(accumulatedJudgePrefix+name+"/", l.judgeNames[name], l.pending[name])
+	}
+	return list
+}
+
+// groupState adds the group under way to a state.
+func (l *Loop) groupState(s *State, to []Tensor) []Tensor {
+	if l.settings.Accumulate < 2 {
+		return to
+	}
+	s.Updates = l.at.updates
+	waiting := l.waiting()
+	if waiting != nil {
+		g := l.at.group
+		s.Group = &g
+	}
+	return optimizerTensors(to, "", waiting)
+}
+
+// restoreGroup sets the group under way, after the position.
+func (l *Loop) restoreGroup(s *State, t Tensors) error {
+	l.at.updates = s.Updates
+	if l.settings.Accumulate < 2 {
+		l.at.updates = s.Step
+	}
+	if s.Group == nil {
+		return nil
+	}
+	if l.settings.Accumulate < 2 {
+		return fmt.Errorf("it has gradients of %d batches that wait for more; want train.accumulate", s.Group.Batches)
+	}
+	l.at.group = *s.Group
+	for _, p := range l.waiting() {
+		v, err := t.Float32s(p.Name, len(p.Value))
+		if err != nil {
+			return err
+		}
+		copy(p.Value, v)
+	}
+	return nil
+}

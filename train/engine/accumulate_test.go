@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// small has 64 images, and a loss that is a mean over images.
+const small = `
+dataset: {square: {size: 16, side: 5, step: 2}}
+model: {ae: {latent: 3, encoder: {mlp: {hidden: [8]}}}}
+losses: [reconstruction]
+train: {epochs: 3, batch: 24, optimizer: {sgd: {lr: 0.1}}}
+`
+
+// runLoop trains a task to its end, and calls a function after each step.
+func runLoop(t *testing.T, source string, onStep func(*Loop, *StepReport), overrides ...string) *Loop {
+	t.Helper()
+	l := loopOf(t, source, overrides...)
+	l.AddHook(Hook{OnStep: func(l *Loop, r *StepReport) error {
+		if onStep != nil {
+			onStep(l, r)
+		}
+		return nil
+	}})
+	if err := l.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// An update by k batches of n images is that by one batch of k n images, also where the last ones of an epoch are fewer, with the
+// same schedule, warm-up and limit of the norm.
+func TestAccumulate(t *testing.T) {
+	for _, schedule := range [][]string{nil, {"train.schedule=cosine", "train.warmup=1.5", "train.clip=0.05"}, {"train.schedule={step: {every: {steps: 2}}}", "train.warmup={steps: 3}"}} {
+		overrides := append([]string{"train.epochs=3"}, schedule...)
+		with := func(more ...string) []string { return append(slices.Clone(overrides), more...) }
+		var rates, norms []float64
+		one := runLoop(t, small, func(_ *Loop, r *StepReport) {
+			rates, norms = append(rates, r.Rate), append(norms, r.GradientNorm)
+		}, with("train.batch=24")...)
+		start := weightsOf(loopOf(t, small, overrides...))
+		updates := 0
+		many := runLoop(t, small, func(_ *Loop, r *StepReport) {
+			if r.Accumulating {
+				return
+			}
+			if math.Abs(r.Rate-rates[updates]) > 1e-12 || math.Abs(r.GradientNorm-norms[updates]) > 1e-4*norms[updates] {
+				t.Errorf("%v: update %d has a rate of %v and a norm of %v, want %v and %v", schedule, updates+1, r.Rate, r.GradientNorm, rates[updates], norms[updates])
+			}
+			updates++
+		}, with("train.batch=8", "train.accumulate=3")...)
+		if updates != len(rates) || updates != one.Step() || many.Step() <= 2*updates || one.EpochImages()%24 == 0 || one.EpochImages()%8 != 0 {
+			t.Fatalf("%d updates in %d steps of %d images an epoch, want %d", updates, many.Step(), one.EpochImages(), len(rates))
+		}
+		a, b := weightsOf(one), weightsOf(many)
+		for name := range a {
+			var off, way float64
+			for i, v := range a[name] {
+				off = max(off, math.Abs(float64(v-b[name][i])))
+				way = max(way, math.Abs(float64(v-start[name][i])))
+			}
+			if off > 1e-4*way {
+				t.Errorf("%v: %s differs by %v after a way of %v", schedule, name, off, way)
+			}
+		}
+	}
+}
+
+// Groups are of one objective and within an epoch.
+func TestAccumulateObjectives(t *testing.T) {
+	var got []string
+	l := runLoop(t, tiny, func(_ *Loop, r *StepReport) {
+		if !r.Accumulating {
+			got = append(got, fmt.Sprint(r.Step, " ", r.Objective))
+		}
+	}, "train.epochs=2", "train.accumulate=4")
+	if want := "[2 supervised 6 unsupervised 8 unsupervised 10 supervised 14 unsupervised 16 unsupervised]"; fmt.Sprint(got) != want {
+		t.Errorf("updates after steps %v, want %v", got, want)
+	}
+	if l.at.updates != 6 {
+		t.Errorf("%d updates, want 6", l.at.updates)
+	}
+}
+
+// A loop that is stopped after any step continues to the same bits: also in the middle of a group, with discriminators, queues and
+// two objectives.
+func TestAccumulateResume(t *testing.T) {
+	for name, c := range map[string]struct {
+		source    string
+		overrides []string
+	}{
+		"objectives":     {tiny, []string{"train.epochs=2"}},
+		"discriminators": {judged, []string{"train.epochs=2"}},
+		"second batches": {judged, append([]string{"train.epochs=2"}, secondBatch...)},
+		"queue":          {queued, []string{"train.epochs=2", "train.optimizer=lars"}},
+		"parts":          {tiny, []string{"train.epochs=2", "train.optimizer=lamb", "train.parts=[{match: decoder/*, lr: 0.1}]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			overrides := append(slices.Clone(c.overrides), "train.accumulate=3")
+			states, waiting := [][]byte{}, 0
+			whole := runLoop(t, c.source, func(l *Loop, r *StepReport) {
+				if r.Accumulating {
+					waiting++
+				}
+				var b bytes.Buffer
+				if err := l.Save(&b); err != nil {
+					t.Fatal(err)
+				}
+				states = append(states, b.Bytes())
+			}, overrides...)
+			want := weightsOf(whole)
+			if waiting == 0 {
+				t.Fatal("no step waits for others")
+			}
+			for i, state := range states[:len(states)-1] {
+				if len(states) > 12 && i%4 == 0 {
+					continue
+				}
+				l := loopOf(t, c.source, overrides...)
+				if err := l.Load(bytes.NewReader(state)); err != nil {
+					t.Fatal(err)
+				}
+				if err := l.Run(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				if got := weightsOf(l); fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Errorf("stopped after step %d: other weights", i+1)
+				}
+			}
+		})
+	}
+}
+
+// Parameters, discriminators and EMA targets move with updates, queues with batches.
+func TestAccumulateFollows(t *testing.T) {
+	before := weightsOf(loopOf(t, queued))
+	steps := 0
+	runLoop(t, queued, func(l *Loop, r *StepReport) {
+		now := weightsOf(l)
+		for name, x := range now {
+			moves, batchwise := !slices.Equal(x, before[name]), strings.HasPrefix(name, "queue/")
+			if want := batchwise || !r.Accumulating; moves != want {
+				t.Errorf("step %d (accumulating: %v): %s moves: %v, want %v", r.Step, r.Accumulating, name, moves, want)
+			}
+		}
+		before = now
+		steps++
+	}, "train.epochs=2", "train.accumulate=2")
+	if steps < 6 {
+		t.Errorf("only %d steps", steps)
+	}
+	discriminators := func(l *Loop) string {
+		var all []float32
+		for _, name := range l.plan.discriminators.Names() {
+			all = append(all, l.plan.discriminators.Get(name).Float32s()...)
+		}
+		return fmt.Sprint(all)
+	}
+	last := discriminators(loopOf(t, judged))
+	runLoop(t, judged, func(l *Loop, r *StepReport) {
+		now := discriminators(l)
+		if (now == last) != r.Accumulating {
+			t.Errorf("step %d (accumulating: %v): the discriminator moves: %v", r.Step, r.Accumulating, now != last)
+		}
+		last = now
+	}, "train.epochs=1", "train.accumulate=2")
+}
