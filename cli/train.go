@@ -35,7 +35,7 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if c.Dir == "" {
-		if c.Dir, err = folderOf(settings, overrides); err != nil {
+		if c.Dir, err = folderOf(settings, overrides, c.Resume); err != nil {
 			return err
 		}
 		if c.Resume && !c.DryRun && !exists(filepath.Join(c.Dir, rundir.Config)) {
@@ -104,19 +104,25 @@ func (c *trainCommand) config() (read train.Config, overrides []string, err erro
 	return read, overrides, err
 }
 
-// folderOf returns the default folder of a run, which no run with other settings has.
-func folderOf(c train.Config, overrides []string) (string, error) {
+// folderOf returns the default folder of a run, which no run with other settings has. The source of the start of a run that is resumed
+// may be gone: then that of the run in the folder counts.
+func folderOf(c train.Config, overrides []string, resume bool) (string, error) {
 	var settings []sweep.Setting
 	for _, o := range overrides {
 		key, value, _ := config.CutAssignment(o)
 		settings = append(settings, sweep.Setting{Key: key, Value: value})
 	}
-	hash, err := c.Hash()
-	if err != nil {
+	c, err := c.Resolve()
+	if err != nil && !resume {
 		return "", err
 	}
 	return sweep.Free(filepath.Join("runs", sweep.FolderName(c.Name, settings)), func(dir string) bool {
-		return exists(filepath.Join(dir, rundir.Config)) && sweep.Read(dir).Hash != hash
+		if !exists(filepath.Join(dir, rundir.Config)) {
+			return false
+		}
+		there := sweep.Read(dir)
+		hash, err := c.Continuing(there.Config).Hash()
+		return err != nil || there.Hash != hash
 	}), nil
 }
 

@@ -86,9 +86,9 @@ type Hierarchical interface {
 
 // Starter is implemented by models with states that follow from parameters at the start, such as EMA targets, which are copies.
 type Starter interface {
-	// Started is called before training, after some parameters and states were set to values from elsewhere. It derives the states
-	// that were not. taken reports whether a parameter or state was set.
-	Started(taken func(name string) bool)
+	// Started is called before training, after some parameters and states were set to values from elsewhere, which taken
+	// reports. It derives states that were not, and lists them.
+	Started(taken func(name string) bool) (derived []string)
 }
 
 // Space is a part of a code.

@@ -135,9 +135,11 @@ func (m *twoViews) following(g *nn.Graph) *nn.Average {
 }
 
 // Started implements Starter: targets of parameters that were taken begin as copies of them.
-func (m *twoViews) Started(taken func(name string) bool) {
-	nn.CopyTargets(m.params, targetPrefix, taken)
+func (m *twoViews) Started(taken func(name string) bool) []string {
+	return nn.CopyTargets(m.params, targetPrefix, taken)
 }
+
+var _ Starter = (*twoViews)(nil)
 
 // Objectives implements Model.
 func (m *twoViews) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }

@@ -28,6 +28,19 @@ type Record struct {
 	Steps   int       `json:"steps"`
 	Version string    `json:"version"` // of the code: a revision, or the version of the module
 	Machine Machine   `json:"machine"`
+	Start   *Start    `json:"start,omitempty"` // nil: the parameters began as the seed draws them
+}
+
+// Start says which parameters of a model began with those of another run or of a file.
+type Start struct {
+	From    string   `json:"from"`           // the run's folder, or the file
+	Only    []string `json:"only,omitempty"` // patterns of what was to be taken; none: all
+	Content string   `json:"content"`        // hash of what was to be taken
+	Taken   []string `json:"taken"`
+	Derived []string `json:"derived,omitempty"` // EMA targets that began as copies of what was taken
+	Fresh   []string `json:"fresh,omitempty"`   // those that began as the seed draws them
+	Misfits []string `json:"misfits,omitempty"` // of other shapes than the model's, and not taken
+	Warning string   `json:"warning,omitempty"` // about a damaged checkpoint
 }
 
 // Machine is what a run was made on.

@@ -59,10 +59,10 @@ func newMeter(runs []Run) *meter {
 	return m
 }
 
-// kindOf is the hash of a run's config without its seed.
+// kindOf is the hash of a run's config without its seed and its start, which often is that of a seed.
 func kindOf(r Run) string {
 	c := r.Config
-	c.Seed = 0
+	c.Seed, c.Init = 0, nil
 	hash, err := c.Hash()
 	if err != nil { // it was hashed before
 		return r.Hash

@@ -43,10 +43,14 @@ type Run struct {
 	Hash   string
 }
 
-// NewRun names a config and hashes it.
+// NewRun names a config and hashes it, with what its start takes.
 func NewRun(name string, c train.Config) (Run, error) {
 	c.Name = name
 	if err := c.Validate(); err != nil {
+		return Run{}, fmt.Errorf("run %s: %w", name, err)
+	}
+	c, err := c.Resolve()
+	if err != nil {
 		return Run{}, fmt.Errorf("run %s: %w", name, err)
 	}
 	hash, err := c.Hash()

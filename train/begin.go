@@ -27,11 +27,11 @@ func Begin(c Config, dir string, load func(*Experiment) error) (e *Experiment, e
 		return nil, err
 	}
 	defer l.Close()
-	text, err := c.Encode()
+	text, err := e.Config.Encode()
 	if err != nil {
 		return nil, err
 	}
-	f, state, err := encodeCheckpoint(l, state{Config: string(text)})
+	f, state, err := encodeCheckpoint(l, state{Config: string(text), Start: e.Start})
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}

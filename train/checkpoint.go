@@ -23,6 +23,8 @@ type state struct {
 	Done    bool       `json:"done"`              // whether training has ended
 	Stopped string     `json:"stopped,omitempty"` // why a hook ended it
 	Config  string     `json:"config"`
+
+	Start *rundir.Start `json:"start,omitempty"` // where the parameters began
 }
 
 // stateKey is the metadata key under which a checkpoint holds its state.
@@ -82,7 +84,7 @@ func (s *saver) save(done bool) error {
 
 // checkpoint collects all that the run needs to continue.
 func (s *session) checkpoint(done bool) (*safetensors.File, []byte, error) {
-	all := state{Watch: s.watch, Done: done, Config: s.config}
+	all := state{Watch: s.watch, Done: done, Config: s.config, Start: s.experiment.Start}
 	if s.stop.enough() == "" { // else the next session finds out by itself
 		all.Stopped = s.loop.Stopped()
 	}

@@ -27,6 +27,8 @@ type Config struct {
 	Views       *augment.Views        `yaml:"views" doc:"augmented views of the images, for models that compare views; if absent, models see the images as they are"`
 	Model       models.Choice         `yaml:"model" doc:"the model"`
 	Losses      []losses.Choice       `yaml:"losses" doc:"the terms of the loss"`
+	Init        *Init                 `yaml:"init" doc:"where the model's parameters begin: with those of a run or of a file; if absent, as the seed draws them"`
+	Freeze      []string              `yaml:"freeze" doc:"patterns of parameters that stay as they begin, such as encoder/*, in which * stands for any characters"`
 	Train       Settings              `yaml:"train" doc:"how to train"`
 	Metrics     Measures              `yaml:"metrics" doc:"what to measure at the end, and during training"`
 
@@ -145,6 +147,9 @@ func (c *Config) Validate() error {
 	if err := config.ValidateParts(c); err != nil {
 		return err
 	}
+	if err := validPatterns("freeze", c.Freeze); err != nil {
+		return err
+	}
 	return c.Metrics.validate(c.Train.Stop)
 }
 
@@ -209,6 +214,7 @@ func (s *Settings) engine() engine.Settings {
 // sameTraining reports an error if two configs do not describe the same training,
 // apart from its length and from what does not change its result.
 func (c Config) sameTraining(other Config) error {
+	c, other = c.byContent(), other.byContent()
 	for _, x := range []*Config{&c, &other} {
 		x.Train.Epochs, x.Train.Threads, x.Train.Checkpoint, x.Train.Figures = 1, 0, 0, false
 		x.Train.Stop, x.Metrics = nil, Measures{}
@@ -231,8 +237,9 @@ func (c Config) sameTraining(other Config) error {
 }
 
 // Hash names what a run computes: configs that differ only in name, threads, checkpoints or figures
-// have the same one.
+// have the same one. Of a start it is the content that counts, not where it comes from, if the config says it (see [Config.Resolve]).
 func (c Config) Hash() (string, error) {
+	c = c.byContent()
 	c.Name, c.Train.Threads, c.Train.Checkpoint, c.Train.Figures = "", 0, 0, false
 	text, err := c.Encode()
 	if err != nil {

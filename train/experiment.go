@@ -28,21 +28,26 @@ type Experiment struct {
 	Held    []int           // images that are not trained on, ascending: the final metrics are theirs; nil: of all
 	Model   models.Model
 	Coder   *Coder
+	Start   *rundir.Start // what the config's init took; nil: the parameters are as the seed draws them
 
 	explored *metrics.Explored // what the hierarchy was learned from, of the whole data set; nil: not known
 
 	Progress *Activity // of encoding and measuring; nil: none is shown
 }
 
-// NewExperiment builds what a config names. Parts that do not go together are a *config.Error.
+// NewExperiment builds what a config names, with the parameters that its start names. Parts that do not go together are a *config.Error.
 func NewExperiment(c Config) (*Experiment, error) {
 	if err := c.Validate(); err != nil {
 		return nil, config.AsError(err)
 	}
-	return newExperiment(c, nil)
+	e, err := newExperiment(c, nil)
+	if err != nil {
+		return nil, err
+	}
+	return e, e.begin()
 }
 
-// newExperiment is NewExperiment with what an earlier stage learned; nil: nothing.
+// newExperiment is NewExperiment with what an earlier stage learned, nil: nothing, and without the config's start.
 func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 	e := &Experiment{Config: c, Learned: l}
 	var err error
@@ -78,7 +83,7 @@ func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 // Loop prepares the training of the experiment's model, on views of the images where the config has them.
 func (e *Experiment) Loop() (*engine.Loop, error) {
 	c := &e.Config
-	return engine.New(engine.Task{Model: e.Model, Data: e.Data, Split: e.Split, Views: c.Views, Losses: c.Losses, Seed: c.Seed}, c.Train.engine())
+	return engine.New(engine.Task{Model: e.Model, Data: e.Data, Split: e.Split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed}, c.Train.engine())
 }
 
 // modelData is what the model learns from.
@@ -128,10 +133,11 @@ func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
 	if e, err = newExperiment(c, learned); err != nil {
 		return nil, "", err
 	}
-	f, _, warning, err := readCheckpoint(dir)
+	f, state, warning, err := readCheckpoint(dir)
 	if err != nil {
 		return nil, "", err
 	}
+	e.Start = state.Start
 	if err := loadParams(e.Model, f); err != nil {
 		return nil, "", fmt.Errorf("%s: %w: %w", dir, errOtherModel, err)
 	}

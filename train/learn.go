@@ -48,7 +48,7 @@ func (c Config) InitialConfig() (Config, error) {
 	if len(c.Losses) == 0 {
 		return Config{}, c.mistake(key, fmt.Errorf("%s needs the loss %s, to learn the codes that it explores", stage.Name, strings.Join(stage.Losses, " or ")))
 	}
-	c.Metrics, c.Train.Stop = defaultMeasures(), nil
+	c.Metrics, c.Train.Stop, c.Init, c.Freeze = defaultMeasures(), nil, nil, nil // which are of the config's own model
 	return c, nil
 }
 

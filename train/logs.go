@@ -103,8 +103,11 @@ func (g *logs) metrics(epoch, step int, results []metrics.Result) error {
 	return g.lines.Append(line)
 }
 
-// sync waits until the logs are on disk.
+// sync waits until the logs are on disk, if they are open.
 func (g *logs) sync() error {
+	if g.lines == nil {
+		return nil
+	}
 	if err := g.lines.Sync(); err != nil {
 		return err
 	}

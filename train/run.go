@@ -108,10 +108,34 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	return r, nil
 }
 
-// prepare builds the experiment, after the stage before its training where the model has one.
+// prepare builds the experiment, after the stage before its training where the model has one. A run that is resumed does not start
+// again from elsewhere.
 func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
+	resumed := o.resumes()
+	if stored, err := ReadConfig(o.Dir); resumed && err == nil {
+		c = c.Continuing(stored)
+	} else if c.stage() != nil && c.Init != nil && !resumed {
+		if _, err := c.Resolve(); err != nil { // before it takes an hour
+			return nil, err
+		}
+	}
+	e, err := afterStage(ctx, c, o)
+	if err != nil || resumed {
+		return e, err
+	}
+	return e, e.begin()
+}
+
+// resumes reports whether a run continues one that is in its folder.
+func (o *Options) resumes() bool {
+	_, missing := os.Stat(filepath.Join(o.Dir, rundir.Config))
+	return o.Resume && missing == nil
+}
+
+// afterStage builds the experiment with what the stage before its training learned, where the model has one.
+func afterStage(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	if c.stage() == nil {
-		return NewExperiment(c)
+		return newExperiment(c, nil)
 	}
 	learned, err := readLearned(o.Dir, c)
 	if err != nil {

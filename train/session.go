@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/unravel-ml/unravel/config"
@@ -57,6 +55,11 @@ func openSession(e *Experiment, l *engine.Loop, m *monitor, o Options) (s *sessi
 			return nil, err
 		}
 	}
+	if e.Start != nil && l.Step() == 0 { // before the folder is a run: it is resumed without the source
+		if err := (&saver{session: s}).save(false); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.writeConfig(); err != nil {
 		return nil, err
 	}
@@ -69,13 +72,11 @@ func openSession(e *Experiment, l *engine.Loop, m *monitor, o Options) (s *sessi
 
 // openFolder opens the folder of a run that is resumed, or creates it.
 func (s *session) openFolder(o Options) (resumed bool, err error) {
-	text, err := s.experiment.Config.Encode()
-	if err != nil {
+	if err := s.encodeConfig(); err != nil {
 		return false, err
 	}
-	s.config = string(text)
 	open := rundir.Create
-	if _, missing := os.Stat(filepath.Join(o.Dir, rundir.Config)); o.Resume && missing == nil {
+	if o.resumes() {
 		open, resumed = rundir.Open, true
 	}
 	s.store, err = open(o.Dir)
@@ -83,6 +84,13 @@ func (s *session) openFolder(o Options) (resumed bool, err error) {
 		return false, existing(o.Dir)
 	}
 	return resumed, err
+}
+
+// encodeConfig notes the resolved config.
+func (s *session) encodeConfig() error {
+	text, err := s.experiment.Config.Encode()
+	s.config = string(text)
+	return err
 }
 
 func existing(dir string) error {
@@ -133,6 +141,14 @@ func (s *session) introduce(o Options, resumed bool) {
 			say("%s: %s", loss.Name, e.Explain())
 		}
 	}
+	if s := s.experiment.Start; s != nil && !resumed {
+		for _, line := range startLines(s) {
+			say("%s", line)
+		}
+	}
+	if names := l.Frozen(); len(names) > 0 {
+		say("freeze: %d of the %d parameters stay as they are: %s", len(names), len(l.Params().Names()), someOf(names))
+	}
 	for _, note := range l.Notes() {
 		say("note: %s", note)
 	}
@@ -159,11 +175,15 @@ func (s *session) restore() error {
 	f, state, warning, err := readCheckpoint(s.store.Dir())
 	if errors.Is(err, errNoCheckpoint) {
 		s.console.say("there is no checkpoint yet: starting from the beginning")
-		return nil
+		if err := s.experiment.begin(); err != nil {
+			return err
+		}
+		return s.encodeConfig()
 	}
 	if err != nil {
 		return err
 	}
+	s.experiment.Start = state.Start
 	if warning != "" {
 		s.console.say("%s", warning)
 		if err := s.store.Restore(rundir.CheckpointFile); err != nil {
@@ -204,6 +224,7 @@ func (s *session) close() {
 func (s *session) record(begun time.Time) error {
 	r := rundir.NewRecord(begun)
 	r.Epochs, r.Steps, r.Seconds = s.loop.Epoch(), s.loop.Step(), time.Since(s.trainedAt).Seconds()
+	r.Start = s.experiment.Start
 	if err := s.store.ReadLog(func(line rundir.Line) { r.Seconds += line.Seconds }); err != nil {
 		return err
 	}

@@ -1,6 +1,9 @@
 package weights
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/registry"
 )
 
@@ -30,6 +35,22 @@ func Open(path string) (*File, error) {
 	return &File{path, f}, nil
 }
 
+// Tensor is a named array.
+type Tensor struct {
+	Name  string
+	Shape []int
+	Data  []float32
+}
+
+// NewFile returns tensors as a file of a name for messages, in the layout [Native].
+func NewFile(name string, tensors []Tensor) *File {
+	f := &safetensors.File{}
+	for _, t := range tensors {
+		f.Tensors = append(f.Tensors, safetensors.Tensor{Name: t.Name, Shape: t.Shape, Data: t.Data})
+	}
+	return &File{name, f}
+}
+
 // Config returns the experiment that the file's model is of, in YAML; empty if it does not say.
 func (f *File) Config() string { return f.file.Metadata[configKey] }
 
@@ -45,28 +66,34 @@ func (f *File) Layout() Layout {
 type LoadOptions struct {
 	Layout  Layout      // of the tensors; empty: as the file says
 	Renames [][2]string // beginnings of names, and what stands for them in the model
+	Only    []string    // patterns of the model's names (nn.Match): nothing else is set or looked at; empty: all
 	Partial bool        // parameters that are not in the file stay as they are, and tensors that the model lacks are left out
+	Fitting bool        // tensors of other shapes than the model's are left out too
 }
 
 // Loaded says what became of the tensors of a file.
 type Loaded struct {
-	Tensors  int      `json:"tensors"`  // of the file that the model has
-	Elements int      `json:"elements"` // of parameters that were set
-	Missing  []string `json:"missing"`  // tensors that the model has and the file has not
-	Unknown  []string `json:"unknown"`  // tensors that the file has and the model has not
+	Tensors  int      `json:"tensors"`           // of the file that the model has
+	Elements int      `json:"elements"`          // of parameters that were set
+	Missing  []string `json:"missing"`           // tensors that the model has and the file has not
+	Unknown  []string `json:"unknown"`           // tensors that the file has and the model has not
+	Misfits  []string `json:"misfits,omitempty"` // with Fitting: tensors of other shapes, and both shapes
+	Names    []string `json:"-"`                 // parameters that were set
+	Derived  []string `json:"-"`                 // states that the model derived from them, see [models.Starter]
 }
 
 // Load sets the parameters and states of a model to the tensors of a file, by name and shape. Elements may be of 16, 32 or 64
-// bits and are rounded to float32. Nothing is set if there is an error.
+// bits and are rounded to float32. EMA targets that are not in the file become copies of the parameters that were set. Nothing is set if
+// there is an error.
 func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
-	l := o.Layout
-	if l == "" {
-		l = f.Layout()
-	}
+	l := o.layout(f)
 	err := l.check()
 	var forms map[string]form
 	if err == nil && l == PyTorch {
 		forms, err = s.forms()
+	}
+	if err == nil {
+		err = o.patternsFit(s.Model.Params())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
@@ -75,6 +102,29 @@ func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
+	report, values, err := s.match(given, forms, l, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	params := s.Model.Params()
+	if len(values) == 0 {
+		return nil, fmt.Errorf("%s: none of its %d tensors is a parameter of the model, such as %q", f.path, len(given), params.Names()[0])
+	}
+	for _, name := range params.Names() {
+		if v, ok := values[name]; ok {
+			copy(params.Get(name).Float32s(), v)
+			report.Elements += len(v)
+			report.Names = append(report.Names, name)
+		}
+	}
+	if m, ok := s.Model.(models.Starter); ok {
+		report.Derived = m.Started(func(name string) bool { return values[name] != nil })
+	}
+	return report, nil
+}
+
+// match finds the values of the parameters that the options ask for among tensors.
+func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]form, l Layout, o LoadOptions) (*Loaded, map[string][]float32, error) {
 	report := &Loaded{Missing: []string{}, Unknown: []string{}}
 	params := s.Model.Params()
 	values := map[string][]float32{}
@@ -85,14 +135,21 @@ func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 		var data []float32
 		for _, a := range wanted {
 			known[a.name] = true
+			if !o.asks(name) {
+				continue
+			}
 			x, ok := given[a.name]
 			if !ok {
 				report.Missing = append(report.Missing, a.name)
 				continue
 			}
+			if o.Fitting && !slices.Equal(x.Shape, a.shape) {
+				report.Misfits = append(report.Misfits, fmt.Sprintf("%s (%v, want %v)", a.name, x.Shape, a.shape))
+				continue
+			}
 			v, err := read(x, a.shape)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w%s", f.path, err, hint(x.Shape, t.Shape(), l))
+				return nil, nil, fmt.Errorf("%w%s", err, hint(x.Shape, t.Shape(), l))
 			}
 			report.Tensors++
 			data = append(data, v...)
@@ -106,23 +163,68 @@ func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 		values[name] = data
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if !known[name] {
+		if !known[name] && o.asks(native(name, l)) {
 			report.Unknown = append(report.Unknown, name)
 		}
 	}
-	if !o.Partial {
-		if err := report.mismatch(slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(known))); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.path, err)
+	if o.Partial {
+		return report, values, nil
+	}
+	return report, values, report.mismatch(slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(known)))
+}
+
+// native is the name that a tensor of a layout would have in the model, as far as patterns care.
+func native(name string, l Layout) string {
+	if l == PyTorch {
+		return strings.ReplaceAll(name, ".", "/")
+	}
+	return name
+}
+
+// layout is that of a file.
+func (o *LoadOptions) layout(f *File) Layout {
+	if o.Layout != "" {
+		return o.Layout
+	}
+	return f.Layout()
+}
+
+// asks reports whether a parameter is to be set.
+func (o *LoadOptions) asks(name string) bool {
+	return len(o.Only) == 0 || slices.ContainsFunc(o.Only, func(p string) bool { return nn.Match(p, name) })
+}
+
+// patternsFit reports a pattern that fits no parameter, unless part is enough.
+func (o *LoadOptions) patternsFit(params *nn.Params) error {
+	for _, p := range o.Only {
+		if _, err := params.Matching(p); err != nil && !o.Partial {
+			return err
 		}
 	}
-	if len(values) == 0 {
-		return nil, fmt.Errorf("%s: none of its %d tensors is a parameter of the model, such as %q", f.path, len(given), params.Names()[0])
+	return nil
+}
+
+// Digest is a hash of what the options take: the names that tensors have in the model, their shapes and elements. It does not depend on
+// the model, nor on the file's other tensors.
+func (f *File) Digest(o LoadOptions) (string, error) {
+	l := o.layout(f)
+	given, err := f.renamed(o.Renames, l)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", f.path, err)
 	}
-	for name, v := range values {
-		copy(params.Get(name).Float32s(), v)
-		report.Elements += len(v)
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n", l)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !o.asks(native(name, l)) {
+			continue
+		}
+		t := given[name]
+		fmt.Fprintf(h, "%q %v %T\n", name, t.Shape, t.Data)
+		if err := binary.Write(h, binary.LittleEndian, t.Data); err != nil {
+			return "", fmt.Errorf("%s: tensor %q: %w", f.path, name, err)
+		}
 	}
-	return report, nil
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
 // renamed returns the tensors by the names that they have in the model. In the layout of PyTorch names of the model, with slashes, are

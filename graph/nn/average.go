@@ -57,14 +57,16 @@ func (a *Average) Without(frozen func(name string) bool) *Average {
 }
 
 // CopyTargets sets the EMA targets of parameters that were taken from elsewhere to copies of these, unless the targets were taken too.
-// Names of targets are those of the parameters after a prefix.
-func CopyTargets(p *Params, prefix string, taken func(name string) bool) {
+// Names of targets are those of the parameters after a prefix. It lists those that it set.
+func CopyTargets(p *Params, prefix string, taken func(name string) bool) (set []string) {
 	for _, name := range p.Names() {
 		of, ok := strings.CutPrefix(name, prefix)
 		if ok && p.Get(of) != nil && taken(of) && !taken(name) {
 			copy(p.Get(name).Float32s(), p.Get(of).Float32s())
+			set = append(set, name)
 		}
 	}
+	return set
 }
 
 // Step sets every target to momentum times itself plus 1 - momentum times the parameter that it follows. Momentum 0

@@ -1,0 +1,254 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/weights"
+)
+
+// Init says where the parameters of a model begin, in place of the numbers that the seed draws: with those of a run or a file.
+// Parameters that it does not name begin as they do otherwise.
+type Init struct {
+	Run     string            `yaml:"run" doc:"folder of a run; its last checkpoint is taken"`
+	File    string            `yaml:"file" doc:"or a safetensors file, of unravel export or of another program"`
+	Only    []string          `yaml:"only" doc:"patterns of parameters and states of this model, such as encoder/*, in which * stands for any characters; nothing else is taken. If absent: all"`
+	As      map[string]string `yaml:"as" doc:"beginnings of names there, and what stands for them here, such as {backbone/: encoder/}; the longest that fits counts"`
+	Layout  weights.Layout    `yaml:"layout" doc:"order of axes and names in the file, unravel or pytorch; if absent, what the file says, or unravel"`
+	Strict  bool              `yaml:"strict" doc:"all that is asked for must be there, and all that is there must be in the model with its shape; false: take what fits"`
+	Content string            `yaml:"content" doc:"hash of what is taken, which a run notes in its config.yaml: a start from anything else is an error; empty: whatever is there"`
+}
+
+// SetDefaults makes a start strict.
+func (s *Init) SetDefaults() { s.Strict = true }
+
+// Validate checks the settings.
+func (s *Init) Validate() error {
+	switch {
+	case s.Run == "" && s.File == "":
+		return config.Invalid("run", "neither run nor file is given; want the folder of a run, or a safetensors file")
+	case s.Run != "" && s.File != "":
+		return config.Invalid("file", "both run and file are given; want one of them")
+	case s.Layout != "" && s.Layout != weights.Native && s.Layout != weights.PyTorch:
+		return config.Invalid("layout", "unknown layout %q; want %s or %s", string(s.Layout), weights.Native, weights.PyTorch)
+	case s.Layout != "" && s.Run != "":
+		return config.Invalid("layout", "a run has the layout %s; want a layout with file only", weights.Native)
+	}
+	if _, ok := s.As[""]; ok {
+		return config.Invalid("as", "a beginning of names is empty; want, for example, {backbone/: encoder/}")
+	}
+	return validPatterns("only", s.Only)
+}
+
+// validPatterns checks patterns of parameters, as far as that needs no model.
+func validPatterns(key string, patterns []string) error {
+	for i, p := range patterns {
+		if p == "" {
+			return config.Invalid(fmt.Sprintf("%s.%d", key, i), "the pattern is empty; want one such as encoder/*")
+		}
+		if slices.Contains(patterns[:i], p) {
+			return config.Invalid(fmt.Sprintf("%s.%d", key, i), "%q is in the list twice; want it once", p)
+		}
+	}
+	return nil
+}
+
+// source is the run or the file.
+func (s *Init) source() string { return s.Run + s.File }
+
+// key is the key that names the source.
+func (s *Init) key() string {
+	if s.Run != "" {
+		return "init.run"
+	}
+	return "init.file"
+}
+
+// options are those of loading.
+func (s *Init) options() weights.LoadOptions {
+	o := weights.LoadOptions{Layout: s.Layout, Only: s.Only, Partial: !s.Strict, Fitting: !s.Strict}
+	beginnings := slices.Sorted(maps.Keys(s.As))
+	slices.SortStableFunc(beginnings, func(a, b string) int { return len(b) - len(a) })
+	for _, b := range beginnings {
+		o.Renames = append(o.Renames, [2]string{b, s.As[b]})
+	}
+	return o
+}
+
+// open reads the source. The warning is that of a run whose newest checkpoint is damaged.
+func (s *Init) open() (f *weights.File, warning string, err error) {
+	if s.Run != "" {
+		return OpenWeights(s.Run)
+	}
+	f, err = weights.Open(s.File)
+	return f, "", err
+}
+
+// OpenWeights reads the parameters and states of the model of a run from its last checkpoint, for weights.Source.Load. A damaged
+// checkpoint is replaced by the one before, with a warning.
+func OpenWeights(dir string) (f *weights.File, warning string, err error) {
+	if _, err := os.Stat(filepath.Join(dir, rundir.Config)); errors.Is(err, fs.ErrNotExist) {
+		return nil, "", fmt.Errorf("%s: there is no run%s: %w", dir, nearRun(dir), fs.ErrNotExist)
+	}
+	checkpoint, _, warning, err := readCheckpoint(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	var tensors []weights.Tensor
+	for _, t := range checkpoint.Tensors {
+		name, ok := strings.CutPrefix(t.Name, "model/")
+		data, is := t.Data.([]float32)
+		if ok && is {
+			tensors = append(tensors, weights.Tensor{Name: name, Shape: t.Shape, Data: data})
+		}
+	}
+	return weights.NewFile(dir, tensors), warning, nil
+}
+
+// nearRun suggests the run beside a folder whose name is near; empty if there is none.
+func nearRun(dir string) string {
+	parent := filepath.Dir(dir)
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if _, err := os.Stat(filepath.Join(parent, e.Name(), rundir.Config)); err == nil {
+			names = append(names, filepath.Join(parent, e.Name()))
+		}
+	}
+	if near := registry.Suggest(filepath.Clean(dir), names); strings.Contains(near, "did you mean") {
+		return near
+	}
+	return ""
+}
+
+// Resolve returns the config with the hash of what its start takes, which is part of [Config.Hash]. A config without a
+// start, or whose start says its content, stays as it is.
+func (c Config) Resolve() (Config, error) {
+	if c.Init == nil || c.Init.Content != "" {
+		return c, nil
+	}
+	f, _, err := c.Init.open()
+	if err != nil {
+		return c, c.mistake(c.Init.key(), err)
+	}
+	return c.resolved(f)
+}
+
+// resolved is Resolve with the source of the start.
+func (c Config) resolved(f *weights.File) (Config, error) {
+	content, err := f.Digest(c.Init.options())
+	if err != nil {
+		return c, c.mistake("init.as", err)
+	}
+	start := *c.Init
+	start.Content = content
+	c.Init = &start
+	return c, nil
+}
+
+// Continuing returns the config with the content of another one's start, if it has the same start and does not say its content: that of
+// a run which is resumed when its source is gone.
+func (c Config) Continuing(other Config) Config {
+	if c.Init == nil || other.Init == nil || c.Init.Content != "" {
+		return c
+	}
+	start := *c.Init
+	start.Content = other.Init.Content
+	c.Init = &start
+	return c
+}
+
+// byContent is the config with a start that is its content alone: where the same parameters come from does not matter.
+func (c Config) byContent() Config {
+	if c.Init != nil && c.Init.Content != "" {
+		c.Init = &Init{Content: c.Init.Content}
+	}
+	return c
+}
+
+// begin sets the parameters of the model to those that the config's start names, if it has one.
+func (e *Experiment) begin() error {
+	c := &e.Config
+	if c.Init == nil {
+		return nil
+	}
+	f, warning, err := c.Init.open()
+	if err != nil {
+		return c.mistake(c.Init.key(), err)
+	}
+	found, err := c.resolved(f)
+	if err != nil {
+		return err
+	}
+	if want := c.Init.Content; want != "" && want != found.Init.Content {
+		return c.mistake("init.content", fmt.Errorf("%s has other parameters than this start: their hash is %s; want %s, or no content to start from what is there",
+			c.Init.source(), found.Init.Content, want))
+	}
+	params := e.Model.Params()
+	if c.Init.Strict {
+		for i, p := range c.Init.Only {
+			if _, err := params.Matching(p); err != nil {
+				return c.mistake(fmt.Sprintf("init.only.%d", i), err)
+			}
+		}
+	}
+	source := &weights.Source{Model: e.Model, Data: e.modelData(), Views: c.Views}
+	loaded, err := source.Load(f, c.Init.options())
+	if err != nil && c.Init.Strict {
+		err = fmt.Errorf("%w; want only: [...] with patterns of what to take, or strict: false to take what fits", err)
+	}
+	if err != nil {
+		return c.mistake("init", err)
+	}
+	c.Init = found.Init
+	e.Start = &rundir.Start{From: c.Init.source(), Only: c.Init.Only, Content: c.Init.Content, Taken: loaded.Names, Derived: loaded.Derived,
+		Misfits: loaded.Misfits, Warning: warning}
+	for _, name := range params.Names() {
+		if !slices.Contains(loaded.Names, name) && !slices.Contains(loaded.Derived, name) {
+			e.Start.Fresh = append(e.Start.Fresh, name)
+		}
+	}
+	return nil
+}
+
+// startLines say what a start took.
+func startLines(s *rundir.Start) (lines []string) {
+	if s.Warning != "" {
+		lines = append(lines, s.Warning)
+	}
+	all := len(s.Taken) + len(s.Derived) + len(s.Fresh)
+	line := fmt.Sprintf("init: %d of %d parameters and states from %s", len(s.Taken), all, s.From)
+	if len(s.Only) > 0 {
+		line += fmt.Sprintf(" (%s)", strings.Join(s.Only, ", "))
+	}
+	for _, x := range []struct {
+		what  string
+		names []string
+	}{{"copies of them", s.Derived}, {"fresh", s.Fresh}, {"of another shape", s.Misfits}} {
+		if len(x.names) > 0 {
+			line += "; " + x.what + ": " + someOf(x.names)
+		}
+	}
+	return append(lines, line)
+}
+
+// someOf lists the first of names, and how many more there are.
+func someOf(names []string) string {
+	const most = 4
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

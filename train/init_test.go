@@ -1,0 +1,328 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/weights"
+)
+
+// source is a run of a few steps with batch norms, of which parts are taken.
+const source = `
+name: source
+seed: 3
+dataset: {square: {size: 16, side: 4}}
+views: {pipeline: [flip, crop], count: 2}
+model: {byol: {encoder: {conv64-norm: {features: 12, norm: batch}}, hidden: 8, projected: 4, predictor: 8}}
+losses: [cosine-regression]
+train: {epochs: 1, epoch_steps: 3, batch: 32, figures: false}
+`
+
+// started is an experiment on the source's encoder.
+const started = `
+name: started
+seed: 4
+dataset: {square: {size: 16, side: 4}}
+supervision: {labels: {fraction: 0.5}}
+model: {encoder: {encoder: {conv64-norm: {features: 12, norm: batch}}, latent: 2}}
+losses: [variance, contraction]
+train: {epochs: 2, epoch_steps: 3, batch: 32, figures: false}
+`
+
+// trainSource trains the source in a folder and returns it, and a file of its weights in a layout.
+func trainSource(t *testing.T, layout weights.Layout) (dir, file string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "byol")
+	c, err := Load("source.yaml", []byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trainIn(t, dir, c, false)
+	e, _, err := OpenExperiment(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "w.safetensors")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := (&weights.Source{Model: e.Model, Data: models.DataOf(e.Data)}).WriteSafetensors(f, "", layout); err != nil {
+		t.Fatal(err)
+	}
+	return dir, file
+}
+
+func startedConfig(t *testing.T, overrides ...string) Config {
+	t.Helper()
+	c, err := Load("started.yaml", []byte(started), overrides...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A start sets what it names, running moments too, and leaves the rest as the seed draws it; from a run or from a file in any layout.
+func TestInit(t *testing.T) {
+	dir, native := trainSource(t, weights.Native)
+	_, torch := trainSource(t, weights.PyTorch)
+	from, _, err := OpenExperiment(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := NewExperiment(startedConfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents := map[string]string{}
+	for name, c := range map[string]struct {
+		overrides []string
+		takes     string
+	}{
+		"run":        {[]string{"init.run=" + dir, "init.only=[encoder/*]"}, "encoder/*"},
+		"file":       {[]string{"init.file=" + native, "init.only=[encoder/*]"}, "encoder/*"},
+		"pytorch":    {[]string{"init.file=" + torch, "init.only=[encoder/*]"}, "encoder/*"},
+		"checkpoint": {[]string{"init.file=" + filepath.Join(dir, rundir.CheckpointFile), "init.only=[encoder/*]", "init.as={model/: ''}"}, "encoder/*"},
+		"some":       {[]string{"init.run=" + dir, "init.only=[encoder/conv1/*, encoder/norm1/running]"}, "encoder/*1/*"},
+		"what fits":  {[]string{"init.run=" + dir, "init.strict=false"}, "encoder/*"},
+		"renamed":    {[]string{"init.run=" + dir, "init={as: {target/encoder/: encoder/, encoder/: old/}, only: [encoder/conv*], run: " + dir + "}"}, ""},
+	} {
+		e, err := NewExperiment(startedConfig(t, c.overrides...))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if name == "renamed" {
+			if got, want := e.Model.Params().Get("encoder/conv2/bias").Float32s(), from.Model.Params().Get("target/encoder/conv2/bias").Float32s(); !slices.Equal(got, want) {
+				t.Error("renamed: the target's parameters were not taken")
+			}
+			continue
+		}
+		for _, p := range e.Model.Params().Names() {
+			want := fresh.Model.Params().Get(p).Float32s()
+			if nn.Match(c.takes, p) && (name != "some" || p != "encoder/norm1/gamma" && p != "encoder/norm1/beta") {
+				want = from.Model.Params().Get(p).Float32s()
+			}
+			if !slices.Equal(e.Model.Params().Get(p).Float32s(), want) {
+				t.Errorf("%s: %s is not what it begins with", name, p)
+			}
+		}
+		s := e.Start
+		if len(s.Taken)+len(s.Fresh) != len(e.Model.Params().Names()) || len(s.Derived) > 0 || !slices.Contains(s.Fresh, "latent/code/weight") {
+			t.Errorf("%s: the report is %+v", name, s)
+		}
+		contents[name] = s.Content
+	}
+	if contents["run"] != contents["file"] || contents["run"] == contents["some"] || contents["run"] == "" {
+		t.Errorf("contents %v", contents)
+	}
+}
+
+// EMA targets of what is taken are copies of it, unless they are taken too.
+func TestInitTargets(t *testing.T) {
+	dir, _ := trainSource(t, weights.Native)
+	for only, copies := range map[string]bool{"[encoder/*]": true, "[encoder/*, target/encoder/*]": false} {
+		c, err := Load("source.yaml", []byte(source), "seed=9", "init.run="+dir, "init.only="+only)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := NewExperiment(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := e.Model.Params()
+		if same := slices.Equal(p.Get("target/encoder/conv3/weight").Float32s(), p.Get("encoder/conv3/weight").Float32s()); same != copies || copies != (len(e.Start.Derived) > 0) {
+			t.Errorf("%s: the target is a copy: %v, want %v; derived %v", only, same, copies, e.Start.Derived)
+		}
+		if !slices.Equal(p.Get("target/projector/dense1/weight").Float32s(), p.Get("projector/dense1/weight").Float32s()) {
+			t.Errorf("%s: the target of what was drawn is no copy", only)
+		}
+	}
+}
+
+// Mistakes name the key, where it is, the parameter and both shapes.
+func TestInitMistakes(t *testing.T) {
+	dir, file := trainSource(t, weights.Native)
+	damaged := filepath.Join(t.TempDir(), "damaged")
+	if err := os.CopyFS(damaged, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(damaged, rundir.CheckpointFile), []byte("broken"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		overrides []string
+		want      []string
+	}{
+		{[]string{"init.run=" + dir + "l"}, []string{"init.run", "there is no run", "did you mean", dir}},
+		{[]string{"init.run=" + damaged}, []string{"init.run", "checkpoint", "not a safetensors file"}},
+		{[]string{"init.file=" + file + "x"}, []string{"init.file", "no such file"}},
+		{[]string{"init={only: [encoder/*]}"}, []string{"init.run", "neither run nor file is given"}},
+		{[]string{"init.run=" + dir, "init.file=" + file}, []string{"init.file", "both run and file"}},
+		{[]string{"init.run=" + dir, "init.layout=pytorch"}, []string{"init.layout", "a run has the layout unravel"}},
+		{[]string{"init.run=" + dir, "init.only=[encoder/*, encoder/conv7/*]"}, []string{"init.only.1", `no parameter fits "encoder/conv7/*"`}},
+		{[]string{"init.run=" + dir, "init.only=[encoder/*, latent/*]"}, []string{"init", "missing: latent/code/weight, latent/code/bias"}},
+		{[]string{"init.run=" + dir}, []string{"init", "tensors that the model does not have", "predictor/dense1/weight", "want only: [...]"}},
+		{[]string{"init.run=" + dir, "init.only=[encoder/*]", "model.encoder.encoder.conv64-norm.features=13"},
+			[]string{"init", `"encoder/conv6/weight" has shape [128 12], want [128 13]`}},
+		{[]string{"init.run=" + dir, "init.only=[encoder/*]", "init.as={encode/: x}"}, []string{"init", `no tensor begins with "encode/"`}},
+		{[]string{"init.run=" + dir, "init.only=[latent/*]", "init.strict=false"}, []string{"init", "none of its", "is a parameter of the model"}},
+		{[]string{"init.run=" + dir, "init.only=[encoder/*]", "init.content=abc"}, []string{"init.content", "has other parameters than this start", "want abc"}},
+		{[]string{"init.run=" + dir, "init.only=['']"}, []string{"init.only.0", "the pattern is empty"}},
+		{[]string{"freeze=[encoder/con7*]"}, []string{"freeze.0", `no parameter fits "encoder/con7*"`}},
+		{[]string{"freeze=[encoder/*, encoder/*]"}, []string{"freeze.1", "twice"}},
+		{[]string{"freeze=['*']"}, []string{"freeze", "all parameters that the losses depend on are frozen"}},
+	} {
+		settings, err := Load("started.yaml", []byte(started), c.overrides...)
+		if err == nil {
+			err = Check(settings)
+		}
+		var e *config.Error
+		if !errors.As(err, &e) {
+			t.Errorf("%v: error %v is not located", c.overrides, err)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: error %q lacks %q", c.overrides, err, want)
+			}
+		}
+	}
+	settings, err := Load("started.yaml", []byte(started+"init: {run: nowhere}\n"))
+	if err == nil {
+		err = Check(settings)
+	}
+	if err == nil || !strings.HasPrefix(err.Error(), "started.yaml:9:8: init.run: nowhere: there is no run") {
+		t.Errorf("error %v has no place", err)
+	}
+	loose := startedConfig(t, "init.run="+dir, "init.strict=false", "model.encoder.encoder.conv64-norm.features=13")
+	e, err := NewExperiment(loose)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(e.Start.Misfits, []string{"encoder/conv6/weight ([128 12], want [128 13])", "encoder/conv6/bias ([12], want [13])"}) {
+		t.Errorf("misfits %q", e.Start.Misfits)
+	}
+}
+
+// A run from a start that is stopped anywhere resumes to the same bits when its source is gone, also after no step at all; it says
+// where it began.
+func TestInitResumes(t *testing.T) {
+	dir, _ := trainSource(t, weights.Native)
+	c := startedConfig(t, "init.run="+dir, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]")
+	root := t.TempDir()
+	whole := filepath.Join(root, "whole")
+	trainIn(t, whole, c, false)
+	want := bits(t, whole)
+	record, err := rundir.ReadRecord(whole)
+	if err != nil || record.Start == nil || record.Start.From != dir || len(record.Start.Taken) != 27 {
+		t.Fatalf("record %+v, %v", record, err)
+	}
+	for _, n := range []int{0, 1, 4} {
+		at := filepath.Join(root, "stopped", string(rune('a'+n)))
+		if _, err := Run(endAfter(n), c, Options{Dir: at}); !errors.Is(err, ErrStopped) {
+			t.Fatal(err)
+		}
+		gone := dir + "-gone"
+		if err := os.Rename(dir, gone); err != nil {
+			t.Fatal(err)
+		}
+		trainIn(t, at, c, true)
+		if err := os.Rename(gone, dir); err != nil {
+			t.Fatal(err)
+		}
+		sameBits(t, "resumed without the source", bits(t, at), want)
+		again, err := rundir.ReadRecord(at)
+		if err != nil || !reflect.DeepEqual(again.Start, record.Start) {
+			t.Errorf("stopped after %d looks: start %+v, want %+v; %v", n, again.Start, record.Start, err)
+		}
+	}
+	stored, err := ReadConfig(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stored.Init.Content != record.Start.Content {
+		t.Errorf("content %q, want %q", stored.Init.Content, record.Start.Content)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "moved")
+	if err := os.CopyFS(elsewhere, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	trainIn(t, filepath.Join(root, "moved"), startedConfig(t, "init.run="+elsewhere, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]"), false)
+	sameBits(t, "from a copy", bits(t, filepath.Join(root, "moved")), want)
+	hashesAgree(t, stored, c, elsewhere)
+	if _, err := Run(context.Background(), startedConfig(t), Options{Dir: whole, Resume: true}); err == nil || !strings.Contains(err.Error(), "resumed with the config it was started with") {
+		t.Errorf("a run from a start resumed without it: %v", err)
+	}
+	opened, _, err := OpenExperiment(whole)
+	if err != nil || opened.Start == nil {
+		t.Errorf("opened: %v, start %v", err, opened.Start)
+	}
+}
+
+// hashesAgree checks that the content of a start names a run, and its place does not.
+func hashesAgree(t *testing.T, stored, c Config, elsewhere string) {
+	t.Helper()
+	hash := func(c Config) string {
+		h, err := c.Hash()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	resolved, err := c.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := *c.Init
+	moved.Run = elsewhere
+	c.Init = &moved
+	there, err := c.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hash(stored) != hash(resolved) || hash(stored) != hash(there) {
+		t.Errorf("hashes %s, %s and %s differ", hash(stored), hash(resolved), hash(there))
+	}
+	other := *there.Init
+	other.Content = "other"
+	there.Init = &other
+	if hash(stored) == hash(there) {
+		t.Error("another content has the same hash")
+	}
+}
+
+// A folder with a config and no checkpoint, as sweeps make it, begins with the start.
+func TestInitOfPreparedFolder(t *testing.T) {
+	dir, _ := trainSource(t, weights.Native)
+	c, err := startedConfig(t, "init.run="+dir, "init.only=[encoder/*]").Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	trainIn(t, filepath.Join(root, "whole"), c, false)
+	text, err := c.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepared := filepath.Join(root, "prepared")
+	if err := os.Mkdir(prepared, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(prepared, rundir.Config), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	trainIn(t, prepared, c, true)
+	sameBits(t, "prepared", bits(t, prepared), bits(t, filepath.Join(root, "whole")))
+}
