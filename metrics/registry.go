@@ -140,6 +140,16 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		},
 	},
 	{
+		Name: "probe", Doc: "linear probes of the codes: the accuracy of logistic regression of every factor on test rows, for continuous factors the R^2 of ridge regression",
+		Units:  "none: accuracy or R^2, 0 to 1",
+		Source: "Alain and Bengio 2017, section 3; Cao et al. 2022, appendix G", New: func() Metric { return NewProbe() },
+	},
+	{
+		Name: "knn", Doc: "the accuracy of predicting every factor by a weighted vote of the nearest train rows, by cosine similarity of the codes",
+		Units:  "none: accuracy, 0 to 1",
+		Source: "Wu et al. 2018, section 3.4", New: func() Metric { return NewKNN() },
+	},
+	{
 		Name: "beta-vae", Doc: "accuracy of a linear classifier that predicts, from differences of codes, which factor two images share",
 		Units:  "none: accuracy, 0 to 1",
 		Source: "Higgins et al. 2017, section 3", New: func() Metric { return &BetaVAE{Batch: 64, Train: 10000, Test: 5000} },

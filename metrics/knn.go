@@ -1,0 +1,123 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/config"
+)
+
+// vote returns the level with the most votes (Wu et al. 2018, section 3.4):
+//
+//	argmax_l sum_i w_i [levels_i = l],  w_i = exp(s_i/T)
+//
+// over the nearest train rows i with similarities s_i, nearest first. Of equal levels it is the smallest. T = 0 counts each row once.
+// sums has room for all levels.
+func vote(levels []int, similarities []float64, temperature float64, sums []float64) int {
+	clear(sums)
+	for i, l := range levels {
+		w := 1.0
+		if temperature > 0 {
+			w = math.Exp((similarities[i] - similarities[0]) / temperature) // at most 1: only ratios matter
+		}
+		sums[l] += w
+	}
+	return slices.Index(sums, slices.Max(sums))
+}
+
+// KNN is the accuracy of predicting the level of every factor by a weighted vote of the K nearest train rows (Wu et al. 2018, section
+// 3.4), 0 to 1, the mean over factors. Nearest are, by cosine similarity s, the rows of L2-normalised codes; a neighbour has the
+// weight exp(s/Temperature). By euclidean distance of the codes as given every neighbour has one vote. Of rows that are equally
+// near the first ones count, of levels with equal votes the smallest. A code of zeros has similarity 0 to all.
+//
+// Neighbours are those of double precision; single precision only finds the candidates. Continuous factors are predicted by their
+// bins. Factors with one level are left out.
+type KNN struct {
+	K           int      `yaml:"k" doc:"number of neighbours"`
+	Temperature float64  `yaml:"temperature" doc:"cosine: T in the weight exp(s/T) of a neighbour of similarity s; 0: all have the same weight"`
+	Distance    Distance `yaml:"metric" doc:"cosine (of L2-normalised codes) or euclidean (every neighbour has one vote)"`
+	Apart       `yaml:",inline"`
+}
+
+// Distance says which rows are near.
+type Distance string
+
+// The distances.
+const (
+	Cosine    Distance = "cosine"
+	Euclidean Distance = "euclidean"
+)
+
+// NewKNN returns the defaults: 20 neighbours by cosine similarity, at a temperature of 0.07; a quarter of the rows tests.
+func NewKNN() *KNN { return &KNN{K: 20, Temperature: 0.07, Distance: Cosine, Apart: quarterApart()} }
+
+// Better returns HigherIsBetter.
+func (*KNN) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (*KNN) Range() (least, most float64) { return 0, 1 }
+
+// Validate checks the settings.
+func (m *KNN) Validate() error {
+	switch {
+	case m.K < 1:
+		return config.Invalid("k", "%d is out of range; want 1 or more", m.K)
+	case !(m.Temperature >= 0) || math.IsInf(m.Temperature, 0):
+		return config.Invalid("temperature", "%v is out of range; want 0 (equal weights) or more", m.Temperature)
+	case m.Distance != Cosine && m.Distance != Euclidean:
+		return config.Invalid("metric", "unknown metric %q; want %s or %s", string(m.Distance), Cosine, Euclidean)
+	}
+	return m.Apart.validate()
+}
+
+// Suits implements Selective.
+func (m *KNN) Suits(in *Input) error {
+	if err := m.Apart.suits(in); err != nil {
+		return err
+	}
+	if train := m.Apart.train(in.Codes.Rows); train < m.K {
+		return fmt.Errorf("there are %d train rows; want at least the %d neighbours of k", train, m.K)
+	}
+	return nil
+}
+
+// Compute returns the parts per_factor (accuracy on the test rows) and majority (that of the most frequent train level).
+func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	train, test, err := m.Apart.rows(in)
+	if err != nil {
+		return Result{}, err
+	}
+	near, err := m.neighbours(ctx, in.Codes, train, test)
+	if err != nil {
+		return Result{}, err
+	}
+	temperature := m.Temperature
+	if m.Distance == Euclidean {
+		temperature = 0
+	}
+	fit, check := labelsOf(in, train), labelsOf(in, test)
+	scores := newFactorScores()
+	levels := make([]int, m.K)
+	for j, f := range in.Factors {
+		if !scores.varies(f, fit[j], check[j]) {
+			continue
+		}
+		sums := make([]float64, f.Size)
+		right := 0
+		for i := range test {
+			for a, row := range near.rows[i*m.K : (i+1)*m.K] {
+				levels[a] = fit[j][row]
+			}
+			if vote(levels, near.scores[i*m.K:(i+1)*m.K], temperature, sums) == check[j][i] {
+				right++
+			}
+		}
+		scores.add(f, float64(right)/float64(len(test)), fit[j], check[j])
+	}
+	return scores.result(), nil
+}

@@ -1,0 +1,198 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/linear"
+)
+
+// determination is R^2 of predictions of some columns, from first to before last, of arrays, together:
+//
+//	1 - sum (y - predicted)^2 / sum (y - mean)^2
+//
+// If y is constant it is 1 for perfect predictions, else 0.
+func determination(y, predicted []float64, columns, first, last int) float64 {
+	var rest, all float64
+	for c := first; c < last; c++ {
+		var mean float64
+		for i := c; i < len(y); i += columns {
+			mean += y[i] / float64(len(y)/columns)
+		}
+		for i := c; i < len(y); i += columns {
+			rest += (y[i] - predicted[i]) * (y[i] - predicted[i])
+			all += (y[i] - mean) * (y[i] - mean)
+		}
+	}
+	if all == 0 {
+		if rest == 0 {
+			return 1
+		}
+		return 0
+	}
+	return 1 - rest/all
+}
+
+// Probe is the quality of linear probes of the codes (Alain and Bengio 2017), one for each factor, 0 to 1, the mean over factors. Codes
+// are standardised by the train rows. A factor with levels has the accuracy, on the test rows, of multinomial logistic regression (as
+// in Cao et al. 2022, appendix G); a continuous factor the R^2 of ridge regression of its values, or 0 if that is negative. Both have
+// the penalty |W|^2/2 beside C times the sum over rows of, in the one case, the cross-entropy, and in the other half the squared error.
+//
+// Factors with one level are left out.
+type Probe struct {
+	C          float64 `yaml:"c" doc:"inverse L2 strength (scikit-learn's C, and 1/alpha of its Ridge)"`
+	Iterations int     `yaml:"iterations" doc:"largest number of iterations of a fit"`
+	Apart      `yaml:",inline"`
+}
+
+// NewProbe returns the defaults: C = 1 and at most 1000 iterations; a quarter of the rows tests.
+func NewProbe() *Probe { return &Probe{C: 1, Iterations: 1000, Apart: quarterApart()} }
+
+// Better returns HigherIsBetter.
+func (*Probe) Better() Direction { return HigherIsBetter }
+
+// Range implements Bounded.
+func (*Probe) Range() (least, most float64) { return 0, 1 }
+
+// Validate checks the settings.
+func (m *Probe) Validate() error {
+	if err := validWeight(m.C); err != nil {
+		return err
+	}
+	if m.Iterations < 1 {
+		return config.Invalid("iterations", "%d is too few; want at least 1", m.Iterations)
+	}
+	return m.Apart.validate()
+}
+
+// Suits implements Selective.
+func (m *Probe) Suits(in *Input) error { return m.Apart.suits(in) }
+
+// Compute returns the parts per_factor, majority (the accuracy of the most frequent train level) and r2: of ordinal and circular factors
+// too, the R^2 of ridge regression of the level, or of cosine and sine of its angle, which says how much of an order the codes have that
+// accuracy does not see.
+func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := ready(ctx, m, in); err != nil {
+		return Result{}, err
+	}
+	train, test, err := m.Apart.rows(in)
+	if err != nil {
+		return Result{}, err
+	}
+	x, y := standardised(in.Codes, train, test)
+	fits, err := m.regressions(ctx, in, x, y, train, test)
+	if err != nil {
+		return Result{}, err
+	}
+	inputs, err := linear.NewInputs(x, in.Codes.Cols)
+	if err != nil {
+		return Result{}, err
+	}
+	fit, check := labelsOf(in, train), labelsOf(in, test)
+	scores, r2 := newFactorScores(), Part{Name: "r2"}
+	for j, f := range in.Factors {
+		if !scores.varies(f, fit[j], check[j]) {
+			continue
+		}
+		if f.Kind != factor.Categorical {
+			r2.Labels, r2.Values = append(r2.Labels, f.Name), append(r2.Values, fits[j])
+		}
+		if in.continuous(j) {
+			scores.add(f, max(fits[j], 0), fit[j], check[j])
+			continue
+		}
+		predicted, converged, err := m.classify(ctx, inputs, fit[j], y, in.Codes.Cols)
+		if err != nil {
+			return Result{}, fmt.Errorf("factor %q: %w", f.Name, err)
+		}
+		if !converged {
+			scores.notes = append(scores.notes, fmt.Sprintf("the regression of %s has not converged", f.Name))
+		}
+		scores.add(f, accuracy(predicted, check[j]), fit[j], check[j])
+	}
+	r := scores.result()
+	if len(r2.Values) > 0 {
+		r.Parts = append(r.Parts, r2)
+	}
+	return r, nil
+}
+
+// classify predicts the levels of rows y by logistic regression of the levels of train rows.
+func (m *Probe) classify(ctx context.Context, inputs *linear.Inputs, levels []int, y []float64, columns int) (predicted []int, converged bool, err error) {
+	if !varies(levels) {
+		return slices.Repeat(levels[:1], len(y)/columns), true, nil
+	}
+	model, err := inputs.Fit(ctx, levels, m.C, m.Iterations)
+	if err != nil {
+		return nil, false, err
+	}
+	predicted, err = predictAll(ctx, model, y, columns)
+	return predicted, model.Converged, err
+}
+
+// continuous reports whether a factor has exact values.
+func (in *Input) continuous(j int) bool { return in.Exact != nil && in.Exact[j] != nil }
+
+// regressions returns the R^2 of every factor on the test rows; 0 of categorical ones.
+func (m *Probe) regressions(ctx context.Context, in *Input, x, y []float64, train, test []int) ([]float64, error) {
+	fits, first := make([]float64, len(in.Factors)), in.targets()
+	columns, d := first[len(in.Factors)], in.Codes.Cols
+	var predicted, truth []float64
+	if columns > 0 {
+		fit := geometry.Regression{Interrupt: ctx.Err}
+		if err := fit.LeastSquares(x, d, in.regressed(first, train), columns, 1/(m.C*float64(len(train)))); err != nil {
+			return nil, err
+		}
+		truth, predicted = in.regressed(first, test), make([]float64, len(test)*columns)
+		for i := range test {
+			to := predicted[i*columns : (i+1)*columns]
+			copy(to, fit.Intercept)
+			for c, v := range y[i*d : (i+1)*d] {
+				for t, w := range fit.Weights[c*columns : (c+1)*columns] {
+					to[t] += v * w
+				}
+			}
+		}
+	}
+	for j := range fits {
+		if first[j] < first[j+1] {
+			fits[j] = determination(truth, predicted, columns, first[j], first[j+1])
+		}
+	}
+	return fits, nil
+}
+
+// targets returns, by factor, the first of the numbers that are regressed of it, and at the end how many there are: none of categorical
+// factors, cosine and sine of the angle of circular ones, and one of others.
+func (in *Input) targets() []int {
+	first := make([]int, len(in.Factors)+1)
+	for j, f := range in.Factors {
+		first[j+1] = first[j] + map[factor.Kind]int{factor.Circular: 2, factor.Ordinal: 1}[f.Kind]
+	}
+	return first
+}
+
+// regressed returns the numbers that are regressed, for some rows.
+func (in *Input) regressed(first []int, rows []int) []float64 {
+	list := make([]float64, 0, len(rows)*first[len(first)-1])
+	for _, i := range rows {
+		for j, f := range in.Factors {
+			level := in.Levels[i*len(in.Factors)+j]
+			switch {
+			case f.Kind == factor.Circular:
+				s, c := math.Sincos(f.Angle(level))
+				list = append(list, c, s)
+			case in.continuous(j):
+				list = append(list, in.Exact[j][i])
+			case f.Kind == factor.Ordinal:
+				list = append(list, f.Value(level))
+			}
+		}
+	}
+	return list
+}
