@@ -144,6 +144,31 @@ func expand4AVX512(dst *float32, src *float32, n int, dstStride int, srcRow int,
 //go:noescape
 func contract9AVX512(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
 
+// inputs36AVX512 transforms 6x6 inputs to 36, for n channels of count tiles.
+//
+//go:noescape
+func inputs36AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+
+// filters36AVX512 transforms 3x3 taps to 36, for n channels of count tiles.
+//
+//go:noescape
+func filters36AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+
+// pixels36AVX512 transforms 4x4 pixels to 36, for n channels of count tiles.
+//
+//go:noescape
+func pixels36AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+
+// outputs16AVX512 transforms 36 products to 4x4 outputs, adds the bias and takes the maximum with floor, for n channels of count tiles.
+//
+//go:noescape
+func outputs16AVX512(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
+
+// taps9AVX512 transforms 36 products to 3x3 taps, for n channels of count tiles.
+//
+//go:noescape
+func taps9AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+
 // pairSquaresAVX512 computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
 //
 //go:noescape

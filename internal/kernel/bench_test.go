@@ -92,3 +92,38 @@ func BenchmarkFunctions(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkResNet18 times each kind of convolution of a ResNet-18 for images of 64x64x3, in a batch of 64; the rate
+// counts the operations of a direct sum. The name has side, channels, kernel and stride. -cpu 1,2 compares thread counts.
+func BenchmarkResNet18(b *testing.B) {
+	const batch = 64
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, l := range []struct{ side, in, out, kernel, stride int }{
+		{64, 3, 64, 3, 1}, {64, 64, 64, 3, 1}, {64, 64, 128, 3, 2}, {64, 64, 128, 1, 2}, {32, 128, 128, 3, 1}, {32, 128, 256, 3, 2}, {32, 128, 256, 1, 2},
+		{16, 256, 256, 3, 1}, {16, 256, 512, 3, 2}, {16, 256, 512, 1, 2}, {8, 512, 512, 3, 1}} {
+		side := l.side / l.stride
+		s := ConvShape{Batch: batch, InH: l.side, InW: l.side, InC: l.in, OutH: side, OutW: side, OutC: l.out, Kernel: l.kernel, Stride: l.stride}
+		s.PadH = max(0, (side-1)*l.stride+l.kernel-l.side) / 2
+		s.PadW = s.PadH
+		flop := 2 * float64(l.kernel*l.kernel*l.in*l.out) * float64(batch*side*side)
+		x, y := random(r, batch*l.side*l.side*l.in), random(r, batch*side*side*l.out)
+		w, bias := random(r, l.kernel*l.kernel*l.in*l.out), random(r, l.out)
+		dx, dw := random(r, len(x)), random(r, len(w))
+		p, err := NewConv(s, LinearActivation)
+		if err != nil {
+			b.Fatal(err)
+		}
+		name := fmt.Sprintf("%dx%d-%d-k%ds%d", l.side, l.in, l.out, l.kernel, l.stride)
+		run := func(pass string, f func()) {
+			b.Run(name+"/"+pass, func(b *testing.B) {
+				for b.Loop() {
+					f()
+				}
+				gflops(b, flop)
+			})
+		}
+		run("forward", func() { p.Forward(x, w, bias, y) })
+		run("images", func() { p.Backward(x, w, y, y, dx, nil, nil) })
+		run("filters", func() { p.Backward(x, w, y, y, nil, dw, nil) })
+	}
+}

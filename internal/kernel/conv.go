@@ -31,15 +31,24 @@ type convWorker struct {
 }
 
 // Conv is a convolution with bias and activation; see ConvShape. One goroutine at a time may use it.
-type Conv struct{ c convolver }
+type Conv struct {
+	c    convolver
+	fast *conv3 // not nil for shapes that suit it; c is then unused
+}
 
 // ConvTranspose is a transposed convolution with bias and activation; see ConvShape. One goroutine at a time may use it.
-type ConvTranspose struct{ c convolver }
+type ConvTranspose struct {
+	c    convolver
+	fast *conv3
+}
 
 // NewConv plans a convolution.
 func NewConv(s ConvShape, a Activation) (*Conv, error) {
 	if err := s.check("convolution"); err != nil {
 		return nil, err
+	}
+	if winograd3Fits(s) {
+		return &Conv{fast: newConv3(s, a, false)}, nil
 	}
 	p := &Conv{}
 	p.c.plan(newGeometry(s, false), a)
@@ -52,6 +61,9 @@ func NewConv(s ConvShape, a Activation) (*Conv, error) {
 func NewConvTranspose(s ConvShape, a Activation) (*ConvTranspose, error) {
 	if err := s.check("transposed convolution"); err != nil {
 		return nil, err
+	}
+	if winograd3Fits(s) {
+		return &ConvTranspose{fast: newConv3(s, a, true)}, nil
 	}
 	p := &ConvTranspose{}
 	p.c.plan(newGeometry(s, true), a)
@@ -90,6 +102,10 @@ func (c *convolver) prepare() {
 // Forward computes y = f(conv(x, w) + bias). x is [Batch, InH, InW, InC], w
 // [Kernel, Kernel, InC, OutC], bias [OutC], y [Batch, OutH, OutW, OutC].
 func (p *Conv) Forward(x, w, bias, y []float32) {
+	if p.fast != nil {
+		p.fast.forward(x, w, bias, y)
+		return
+	}
 	c := &p.c
 	c.prepare()
 	copy(c.bias, bias)
@@ -117,12 +133,20 @@ func (p *Conv) forward(worker, i int) {
 // Backward computes the gradients dx, dw, db of a loss from its gradient dy at y
 // = Forward(x, w, bias). A nil dx, dw or db is not computed.
 func (p *Conv) Backward(x, w, y, dy, dx, dw, db []float32) {
+	if p.fast != nil {
+		p.fast.backward(x, w, y, dy, dx, dw, db)
+		return
+	}
 	p.c.backward(x, w, y, dy, dx, dw, db, dx != nil, false)
 }
 
 // Forward computes y = f(convT(x, w) + bias). x is [Batch, InH, InW, InC], w
 // [Kernel, Kernel, OutC, InC], bias [OutC], y [Batch, OutH, OutW, OutC].
 func (p *ConvTranspose) Forward(x, w, bias, y []float32) {
+	if p.fast != nil {
+		p.fast.forward(x, w, bias, y)
+		return
+	}
 	c := &p.c
 	c.prepare()
 	copy(c.bias, bias)
@@ -150,6 +174,10 @@ func (p *ConvTranspose) forward(worker, i int) {
 // Backward computes the gradients dx, dw, db of a loss from its gradient dy at y
 // = Forward(x, w, bias). A nil dx, dw or db is not computed.
 func (p *ConvTranspose) Backward(x, w, y, dy, dx, dw, db []float32) {
+	if p.fast != nil {
+		p.fast.backward(x, w, y, dy, dx, dw, db)
+		return
+	}
 	p.c.backward(x, w, y, dy, dx, dw, db, false, dx != nil)
 }
 

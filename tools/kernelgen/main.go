@@ -25,6 +25,7 @@ func main() {
 	tiles(v)
 	vectors(v)
 	winograd(v)
+	winograd3(v)
 	pairs(v)
 	pairs64(v)
 	rowMoments(v)

@@ -1,0 +1,246 @@
+package kernel
+
+import "github.com/unravel-ml/unravel/internal/parallel"
+
+// A convolution with kernel 3 and stride 1 by Winograd's F(4x4, 3x3) (Winograd 1980; Lavin and Gray 2016):
+// tiles of 4x4 outputs take 36 multiplications in place of 144. In one dimension, with inputs d, taps g, outputs
+// y and the points 0, a, -a, b, -b and infinity,
+//
+//	D0 = a²b² d0 - (a²+b²) d2 + d4            G0 = g0/(a²b²)
+//	D1, D2 = (d4 - b² d2) ± a (d3 - b² d1)    G1, G2 = (g0 ± a g1 + a² g2) / (2a²(a²-b²))
+//	D3, D4 = (d4 - a² d2) ± b (d3 - a² d1)    G3, G4 = (g0 ± b g1 + b² g2) / (2b²(b²-a²))
+//	D5 = a²b² d1 - (a²+b²) d3 + d5            G5 = g2
+//
+//	m = D G,  y_i = [i=0] m0 + a^i (m1 ± m2) + b^i (m3 ± m4) + [i=3] m5, with + for even i
+//
+// In two dimensions the transforms apply to rows and columns. The sums over channels become 36 matrix
+// products. The gradient of the images is the same convolution with the taps reversed; the gradient of the
+// filters is F(3x3, 4x4), where the 4x4 pixels of the result's gradient are the taps and 3x3 taps the outputs.
+//
+// a = 5/8 and b = 3/2: squares and their product are exact, and errors are about twice those of a direct
+// sum. With the usual 1 and 2 they are four times as large (Barabasz et al. 2020 search for such points).
+const (
+	pointA  float32 = 0.625
+	pointB  float32 = 1.5
+	squareA         = pointA * pointA
+	squareB         = pointB * pointB
+)
+
+// tilePixels is the least number of outputs for each tile of 4x4 that makes the method faster than direct sums.
+const tilePixels = 6
+
+// winograd3Fits reports whether a shape allows this method, and is large enough to gain from it.
+func winograd3Fits(s ConvShape) bool {
+	worth := func(h, w int) bool { return h*w >= tilePixels*((h+3)/4)*((w+3)/4) }
+	return s.Kernel == 3 && s.Stride == 1 && s.InC >= 16 && s.OutC >= 16 && worth(s.InH, s.InW) && worth(s.OutH, s.OutW)
+}
+
+// images describes the images of one side of a convolution.
+type images struct {
+	h, w, c int
+	pitch   int // channels rounded up to 16
+}
+
+func newImages(h, w, c int) images { return images{h, w, c, (c + 15) / 16 * 16} }
+
+func (m images) size() int { return m.h * m.w * m.c }
+
+// cut copies rows [y0, y0+rows) and columns [x0, x0+columns) of an image, zeros outside, with pitch elements
+// a pixel. If y is given, the values are a gradient that passes through the activation with value y.
+func (m images) cut(dst, x, y []float32, a Activation, y0, x0, rows, columns int) {
+	line := columns * m.pitch
+	from, to := max(0, x0), min(m.w, x0+columns)
+	for r := range rows {
+		d := dst[r*line : (r+1)*line]
+		if y0+r < 0 || y0+r >= m.h {
+			clear(d)
+			continue
+		}
+		at := (y0+r)*m.w*m.c + from*m.c
+		n := (to - from) * m.c
+		source := x[at : at+n]
+		var value []float32
+		if y != nil {
+			value = y[at : at+n]
+		}
+		left, right := (from-x0)*m.pitch, (to-x0)*m.pitch
+		clear(d[:left])
+		clear(d[right:])
+		if d = d[left:right]; m.pitch != m.c {
+			clear(d)
+			for i := 0; i < n; i += m.c {
+				through(a, d[:m.c], source[i:i+m.c], value, i)
+				d = d[m.pitch:]
+			}
+			continue
+		}
+		through(a, d, source, value, 0)
+	}
+}
+
+// through copies x, or applies the gradient of an activation with value y[at:] if y is given.
+func through(a Activation, dst, x, y []float32, at int) {
+	if y == nil || a == LinearActivation {
+		copy(dst, x)
+		return
+	}
+	a.Gradient(dst, x, y[at:at+len(x)])
+}
+
+// tiling is a grid of tiles of 4x4 over the results of a convolution, image after image and row after row.
+type tiling struct {
+	across, down int // tiles of an image
+	rows         int // of tiles, of all images
+	high         int // rows of tiles at a time
+	shared       bool
+}
+
+const (
+	sharedWeights  = 1 << 20 // elements of transformed filters from which all threads work on the same tiles
+	sharedElements = 1 << 23 // of transformed tiles then
+	ownTiles       = 32      // tiles at a time otherwise
+)
+
+// newTiling plans the work on images of h by w results whose tiles have elements elements, transformed, and
+// whose filters have weights.
+func newTiling(batch, h, w, elements, weights int) tiling {
+	g := tiling{across: (w + 3) / 4, down: (h + 3) / 4, shared: weights >= sharedWeights}
+	g.rows = batch * g.down
+	tiles := ownTiles
+	if g.shared {
+		tiles = max(tiles, sharedElements/elements)
+	}
+	g.high = min(g.rows, max(1, tiles/g.across))
+	parts := (g.rows + g.high - 1) / g.high
+	g.high = (g.rows + parts - 1) / parts // equal parts
+	return g
+}
+
+func (g *tiling) tiles() int { return g.high * g.across }
+
+// at returns the image of a row of tiles, and its place within.
+func (g *tiling) at(row int) (image, y int) { return row / g.down, row % g.down }
+
+// apart returns a distance of at least n between the 36 parts of a transformed array: no multiple of a
+// power of two, which would put them into the same lines of the cache.
+func apart(n int) int { return (n+15)/16*16 + 16 }
+
+// rowPitch is the distance of tiles with a number of channels in a transformed array.
+func rowPitch(channels int) int {
+	if channels%256 == 0 {
+		return channels + 16
+	}
+	return channels
+}
+
+// tileScratch holds transformed tiles of one thread, or of all if they work on the same tiles.
+type tileScratch struct{ inputs, products []float32 }
+
+// worker3 is the scratch of one thread.
+type worker3 struct {
+	tile   tile
+	strip  []float32 // rows of images with zeros around
+	pixels []float32 // rows of results
+	tileScratch
+}
+
+// scratch3 is the scratch of one pass.
+type scratch3 struct {
+	memory  *[]float32
+	workers []*worker3 // the last passes had at most so many threads
+	active  int
+}
+
+// take allocates a pass's scratch: weights elements for all threads, which it returns, and for every thread strips, and
+// transformed tiles unless the threads share them.
+func (s *scratch3) take(g *tiling, stripPitch, pixelPitch, inputs, products, weights int) []float32 {
+	s.active = parallel.Threads()
+	for len(s.workers) < s.active {
+		s.workers = append(s.workers, &worker3{})
+	}
+	strip, pixels := 6*(4*g.across+2)*stripPitch, 16*g.across*pixelPitch
+	own := s.active
+	if g.shared {
+		own = 1
+	}
+	s.memory = takeMemory(s.active*(strip+pixels) + own*(inputs+products) + weights)
+	rest := *s.memory
+	cut := func(n int) []float32 {
+		piece := rest[:n:n]
+		rest = rest[n:]
+		return piece
+	}
+	shared := cut(weights)
+	var tiles tileScratch
+	for i, w := range s.workers[:s.active] {
+		w.strip, w.pixels = cut(strip), cut(pixels)
+		if i < own {
+			tiles = tileScratch{cut(inputs), cut(products)}
+		}
+		w.tileScratch = tiles
+	}
+	return shared
+}
+
+func (s *scratch3) give() {
+	for _, w := range s.workers {
+		*w = worker3{tile: w.tile}
+	}
+	giveMemory(s.memory)
+	s.memory = nil
+}
+
+// conv3 is a convolution, or a transposed one, by these products.
+type conv3 struct {
+	activation     Activation
+	transposed     bool
+	big, small     images
+	gather, spread *product3
+	gradient       *gradient3
+	bias           *biasGradient
+	columns        []float32 // the bias, padded
+	scratch        scratch3
+}
+
+func newConv3(s ConvShape, a Activation, transposed bool) *conv3 {
+	c := &conv3{activation: a, transposed: transposed, big: newImages(s.InH, s.InW, s.InC), small: newImages(s.OutH, s.OutW, s.OutC)}
+	if transposed {
+		c.big, c.small = c.small, c.big
+	}
+	c.gather = newProduct3(c, s.Batch, c.big, c.small, s.PadH, s.PadW, false)
+	c.spread = newProduct3(c, s.Batch, c.small, c.big, 2-s.PadH, 2-s.PadW, true)
+	c.gradient = newGradient3(c, s.Batch, s.PadH, s.PadW)
+	c.bias = newBiasGradient(s.Batch, newImages(s.OutH, s.OutW, s.OutC), a)
+	c.columns = make([]float32, max(c.big.pitch, c.small.pitch))
+	return c
+}
+
+func (c *conv3) forward(x, w, bias, y []float32) {
+	copy(c.columns, bias)
+	p := c.gather
+	if c.transposed {
+		p = c.spread
+	}
+	p.run(x, nil, w, c.columns, y, c.activation)
+}
+
+func (c *conv3) backward(x, w, y, dy, dx, dw, db []float32) {
+	if c.activation == LinearActivation {
+		y = nil
+	}
+	p := c.spread
+	bigX, bigY, small, smallY := x, []float32(nil), dy, y
+	if c.transposed {
+		p = c.gather
+		bigX, bigY, small, smallY = dy, y, x, nil
+	}
+	if dx != nil {
+		p.run(dy, y, w, nil, dx, LinearActivation)
+	}
+	if dw != nil {
+		c.gradient.run(bigX, bigY, small, smallY, dw)
+	}
+	if db != nil {
+		c.bias.run(dy, y, db)
+	}
+}

@@ -1,0 +1,202 @@
+package kernel
+
+import "github.com/unravel-ml/unravel/internal/parallel"
+
+// gradient3 is the gradient of the filters. Each group of images has sums of its own, or all threads work on
+// the same tiles and sum each of the 36 parts in order: no thread count changes a result.
+type gradient3 struct {
+	tiling
+	c                       *conv3
+	big, small              images
+	padH, padW              int
+	panels                  panels
+	sums                    []float32 // scratch: [groups][36][channels of big, pitch of small]
+	taps                    []float32 // scratch: [3, 3, channels of big, pitch of small], if the filters do not lie so
+	groups, groupRows       int       // groups of rows of tiles
+	bigPitch, smallPitch    int
+	bigStride, smallStride  int
+	sumStride               int
+	rows, cRows             []int
+	x, gateX, y, gateY, dw  []float32 // operands of the call in progress
+	first, count            int
+	groupItem, totalItem    func(worker, i int)
+	transformItem, partItem func(worker, i int)
+}
+
+func newGradient3(c *conv3, batch, padH, padW int) *gradient3 {
+	p := &gradient3{c: c, big: c.big, small: c.small, padH: padH, padW: padW, panels: newPanels(c.small.c)}
+	p.bigPitch, p.smallPitch = rowPitch(p.big.pitch), rowPitch(p.small.pitch)
+	p.sumStride = apart(p.big.c * p.small.pitch)
+	p.tiling = newTiling(batch, p.small.h, p.small.w, 36*(p.bigPitch+p.smallPitch), 36*p.sumStride)
+	p.bigStride, p.smallStride = apart(p.tiles()*p.bigPitch), apart(p.tiles()*p.smallPitch)
+	p.rows, p.cRows = rowTable(p.big.c, 1), rowTable(p.big.c, p.small.pitch)
+	p.groups, p.groupRows = 1, p.tiling.rows
+	if !p.shared {
+		size := (batch + maxGroups - 1) / maxGroups
+		p.groups, p.groupRows = (batch+size-1)/size, size*p.down
+	}
+	p.groupItem, p.totalItem, p.transformItem, p.partItem = p.group, p.total, p.transformShared, p.partShared
+	return p
+}
+
+// run computes the gradient dw of the filters from big images x and small ones y; either may be a gradient that
+// passes through the activation with a given value.
+func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
+	c := &p.c.scratch
+	taps := 0
+	if p.small.pitch != p.small.c {
+		taps = 9 * p.big.c * p.small.pitch
+	}
+	p.sums = c.take(&p.tiling, p.big.pitch, p.small.pitch, 36*p.bigStride, 36*p.smallStride, p.groups*36*p.sumStride+taps)
+	p.taps = p.sums[p.groups*36*p.sumStride:]
+	defer c.give()
+	p.x, p.gateX, p.y, p.gateY, p.dw = x, gateX, y, gateY, dw
+	workers := c.active
+	if p.shared {
+		for p.first = 0; p.first < p.tiling.rows; p.first += p.high {
+			p.count = min(p.high, p.tiling.rows-p.first)
+			parallel.ForWorkers(workers, p.count, p.transformItem)
+			parallel.ForWorkers(workers, 36, p.partItem)
+		}
+	} else {
+		parallel.ForWorkers(workers, p.groups, p.groupItem)
+	}
+	parallel.ForWorkers(workers, (p.big.c+totalChannels-1)/totalChannels, p.totalItem)
+	p.x, p.gateX, p.y, p.gateY, p.dw, p.sums, p.taps = nil, nil, nil, nil, nil, nil, nil
+}
+
+// group computes the sums of a group of images.
+func (p *gradient3) group(worker, group int) {
+	w := p.c.scratch.workers[worker]
+	end := min(p.tiling.rows, (group+1)*p.groupRows)
+	for first := group * p.groupRows; first < end; first += p.high {
+		count := min(p.high, end-first)
+		for r := range count {
+			p.transform(w, first, r)
+		}
+		for part := range 36 {
+			p.part(w, group, part, count*p.across, first == group*p.groupRows)
+		}
+	}
+}
+
+func (p *gradient3) transformShared(worker, r int) {
+	p.transform(p.c.scratch.workers[worker], p.first, r)
+}
+
+func (p *gradient3) partShared(worker, part int) {
+	p.part(p.c.scratch.workers[worker], 0, part, p.count*p.across, p.first == 0)
+}
+
+// transform transforms row first+r of the tiles, to row r of the scratch.
+func (p *gradient3) transform(w *worker3, first, r int) {
+	image, y := p.at(first + r)
+	of := func(all []float32, n int) []float32 {
+		if all == nil {
+			return nil
+		}
+		return all[image*n : (image+1)*n]
+	}
+	columns := 4*p.across + 2
+	p.big.cut(w.strip, of(p.x, p.big.size()), of(p.gateX, p.big.size()), p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
+	inputs36(w.inputs[r*p.across*p.bigPitch:], w.strip, p.big.pitch, 6*p.bigStride, p.bigStride,
+		columns*p.big.pitch, p.big.pitch, p.across, p.bigPitch, 4*p.big.pitch)
+	columns = 4 * p.across
+	p.small.cut(w.pixels, of(p.y, p.small.size()), of(p.gateY, p.small.size()), p.c.activation, 4*y, 0, 4, columns)
+	pixels36(w.products[r*p.across*p.smallPitch:], w.pixels, p.small.pitch, 6*p.smallStride, p.smallStride,
+		columns*p.small.pitch, p.small.pitch, p.across, p.smallPitch, 4*p.small.pitch)
+}
+
+// part adds the products of n tiles to one of the 36 sums of a group, or begins it.
+func (p *gradient3) part(w *worker3, group, part, n int, fresh bool) {
+	t := &w.tile
+	t.steps, t.aStep, t.segs, t.blocks = n, p.bigPitch, 1, 1
+	t.bStep, t.flags = p.smallPitch, accumulate
+	if fresh {
+		t.flags = 0
+	}
+	for i := range p.panels.count {
+		first, width, _ := p.panels.at(i)
+		t.width = width
+		t.a, t.b = w.inputs[part*p.bigStride:], w.products[part*p.smallStride+first:]
+		t.c = p.sums[(group*36+part)*p.sumStride+first:]
+		t.sweep(p.rows, p.cRows, p.big.c, width)
+	}
+}
+
+// totalChannels is the number of channels of the big images in a part of total.
+const totalChannels = 8
+
+// total adds the groups' sums and transforms them to the gradient of the filters, for some channels.
+func (p *gradient3) total(_, i int) {
+	first := i * totalChannels
+	count := min(totalChannels, p.big.c-first)
+	from, n := first*p.small.pitch, count*p.small.pitch
+	for group := 1; group < p.groups; group++ {
+		for part := range 36 {
+			add(p.sums[part*p.sumStride+from:][:n], p.sums[(group*36+part)*p.sumStride+from:][:n])
+		}
+	}
+	dst := p.dw
+	if len(p.taps) > 0 {
+		dst = p.taps
+	}
+	tap := p.big.c * p.small.pitch
+	taps9(dst[from:], p.sums[from:], p.small.pitch, 3*tap, tap, 6*p.sumStride, p.sumStride, count, p.small.pitch, p.small.pitch)
+	if len(p.taps) > 0 {
+		for k := range 9 {
+			narrowRow(p.dw[(k*p.big.c+first)*p.small.c:][:count*p.small.c], p.taps[k*tap+from:], p.small.c, p.small.pitch)
+		}
+	}
+}
+
+// biasGradient sums gradients of images over their pixels, in at most maxGroups groups.
+type biasGradient struct {
+	images
+	batch, size int // images, and those of a group
+	activation  Activation
+	sums        []float32 // [groups, channels]
+	rows        []float32 // of a group: a row of gradients before the activation
+	dy, y       []float32
+	item        func(worker, i int)
+}
+
+func newBiasGradient(batch int, m images, a Activation) *biasGradient {
+	b := &biasGradient{images: m, batch: batch, size: (batch + maxGroups - 1) / maxGroups, activation: a}
+	b.item = b.group
+	return b
+}
+
+func (b *biasGradient) groups() int { return (b.batch + b.size - 1) / b.size }
+
+func (b *biasGradient) run(dy, y, db []float32) {
+	if b.sums == nil {
+		b.sums = make([]float32, b.groups()*b.c)
+		if y != nil {
+			b.rows = make([]float32, b.groups()*b.w*b.c)
+		}
+	}
+	b.dy, b.y = dy, y
+	parallel.For(b.groups(), b.item)
+	copy(db, b.sums[:b.c])
+	for group := 1; group < b.groups(); group++ {
+		add(db, b.sums[group*b.c:(group+1)*b.c])
+	}
+	b.dy, b.y = nil, nil
+}
+
+func (b *biasGradient) group(_, group int) {
+	line := b.w * b.c
+	sums := b.sums[group*b.c : (group+1)*b.c]
+	for i := group * b.size; i < min(b.batch, (group+1)*b.size); i++ {
+		for r := range b.h {
+			at := (i*b.h + r) * line
+			row := b.dy[at : at+line]
+			if b.y != nil {
+				row = b.rows[group*line : (group+1)*line]
+				b.activation.Gradient(row, b.dy[at:at+line], b.y[at:at+line])
+			}
+			sumPixels(sums, row, 1, b.w, line, i == group*b.size && r == 0)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package kernel
+
+import "github.com/unravel-ml/unravel/internal/parallel"
+
+// product3 convolves images with filters, or with filters reversed, as the gradient of the images needs.
+type product3 struct {
+	tiling
+	c          *conv3
+	from, to   images
+	padH, padW int // zeros before the images
+	reversed   bool
+	panels     panels
+	weights    []float32 // [36][panel][channels of from][width]
+	taps       []float32 // [3, 3, channels of from, pitch of to], if the filters do not lie so
+	zeros      []float32
+
+	inputPitch, inputStride, outputStride, weightStride int
+	rows, cRows                                         []int
+
+	// Operands of the call in progress.
+	x, gate, w, bias, out []float32
+	activation            Activation
+	first, count          int // rows of tiles, if threads share them
+
+	tapItem, packItem, blockItem, transformItem, multiplyItem, resultItem func(worker, i int)
+}
+
+func newProduct3(c *conv3, batch int, from, to images, padH, padW int, reversed bool) *product3 {
+	p := &product3{c: c, from: from, to: to, padH: padH, padW: padW, reversed: reversed, panels: newPanels(to.c), zeros: make([]float32, to.pitch)}
+	p.inputPitch = rowPitch(from.pitch)
+	p.weightStride = apart(from.c * to.pitch)
+	p.tiling = newTiling(batch, to.h, to.w, 36*(p.inputPitch+to.pitch), 36*p.weightStride)
+	p.inputStride, p.outputStride = apart(p.tiles()*p.inputPitch), apart(p.tiles()*to.pitch)
+	p.rows, p.cRows = rowTable(p.tiles(), p.inputPitch), rowTable(p.tiles(), to.pitch)
+	p.tapItem, p.packItem, p.blockItem, p.transformItem, p.multiplyItem, p.resultItem = p.tap, p.pack, p.block, p.transformShared, p.multiplyShared, p.resultShared
+	return p
+}
+
+// run computes the images out of the images x, through the gradient of an activation with value gate if that is given.
+func (p *product3) run(x, gate, w, bias, out []float32, a Activation) {
+	c := &p.c.scratch
+	taps := 0
+	if p.reversed || p.to.pitch != p.to.c {
+		taps = 9 * p.from.c * p.to.pitch
+	}
+	p.weights = c.take(&p.tiling, p.from.pitch, p.to.pitch, 36*p.inputStride, 36*p.outputStride, 36*p.weightStride+taps)
+	p.taps = p.weights[36*p.weightStride:]
+	defer c.give()
+	p.x, p.gate, p.w, p.bias, p.out, p.activation = x, gate, w, bias, out, a
+	if bias == nil {
+		p.bias = p.zeros
+	}
+	workers := c.active
+	if taps > 0 {
+		parallel.ForWorkers(workers, 9, p.tapItem)
+	}
+	parallel.ForWorkers(workers, p.panels.count*p.packParts(), p.packItem)
+	if p.shared {
+		for p.first = 0; p.first < p.tiling.rows; p.first += p.high {
+			p.count = min(p.high, p.tiling.rows-p.first)
+			parallel.ForWorkers(workers, p.count, p.transformItem)
+			parallel.ForWorkers(workers, 36, p.multiplyItem)
+			parallel.ForWorkers(workers, p.count, p.resultItem)
+		}
+	} else {
+		parallel.ForWorkers(workers, (p.tiling.rows+p.high-1)/p.high, p.blockItem)
+	}
+	p.x, p.gate, p.w, p.bias, p.out, p.weights, p.taps = nil, nil, nil, nil, nil, nil, nil
+}
+
+// tap lays out a tap as [channels of from, pitch of to].
+func (p *product3) tap(_, i int) {
+	n, m := p.from.c*p.to.c, p.from.c*p.to.pitch
+	src, dst := p.w[i*n:(i+1)*n], p.taps[i*m:]
+	if p.reversed {
+		transpose(p.taps[(8-i)*m:], src, p.to.pitch, p.from.c, p.to.c, p.from.c)
+		return
+	}
+	for k := range p.from.c {
+		copy(dst[k*p.to.pitch:], src[k*p.to.c:(k+1)*p.to.c])
+	}
+}
+
+// packRows is the number of a panel's rows in a part of pack.
+const packRows = 64
+
+func (p *product3) packParts() int { return (p.from.c + packRows - 1) / packRows }
+
+// pack transforms some rows of a panel of the filters.
+func (p *product3) pack(_, i int) {
+	first, width, _ := p.panels.at(i / p.packParts())
+	k := i % p.packParts() * packRows
+	src := p.taps
+	if len(src) == 0 {
+		src = p.w
+	}
+	tap := p.from.c * p.to.pitch
+	filters36(p.weights[first*p.from.c+k*width:], src[k*p.to.pitch+first:], width, 6*p.weightStride, p.weightStride, 3*tap, tap, min(packRows, p.from.c-k), width, p.to.pitch)
+}
+
+// block computes a block of rows of tiles.
+func (p *product3) block(worker, i int) {
+	w := p.c.scratch.workers[worker]
+	first := i * p.high
+	count := min(p.high, p.tiling.rows-first)
+	for r := range count {
+		p.transform(w, first, r)
+	}
+	for part := range 36 {
+		p.multiply(w, part, count*p.across)
+	}
+	for r := range count {
+		p.result(w, first, r)
+	}
+}
+
+func (p *product3) transformShared(worker, r int) {
+	p.transform(p.c.scratch.workers[worker], p.first, r)
+}
+
+func (p *product3) multiplyShared(worker, part int) {
+	p.multiply(p.c.scratch.workers[worker], part, p.count*p.across)
+}
+
+func (p *product3) resultShared(worker, r int) {
+	p.result(p.c.scratch.workers[worker], p.first, r)
+}
+
+// transform transforms the inputs of row first+r of the tiles, to row r of the scratch.
+func (p *product3) transform(w *worker3, first, r int) {
+	image, y := p.at(first + r)
+	columns := 4*p.across + 2
+	n := p.from.size()
+	var gate []float32
+	if p.gate != nil {
+		gate = p.gate[image*n : (image+1)*n]
+	}
+	p.from.cut(w.strip, p.x[image*n:(image+1)*n], gate, p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
+	inputs36(w.inputs[r*p.across*p.inputPitch:], w.strip, p.from.pitch, 6*p.inputStride, p.inputStride,
+		columns*p.from.pitch, p.from.pitch, p.across, p.inputPitch, 4*p.from.pitch)
+}
+
+// multiply computes one of the 36 products of n tiles.
+func (p *product3) multiply(w *worker3, part, n int) {
+	t := &w.tile
+	t.steps, t.aStep, t.segs, t.blocks, t.flags = p.from.c, 1, 1, 1, 0
+	for i := range p.panels.count {
+		first, width, _ := p.panels.at(i)
+		t.a, t.b, t.c = w.inputs[part*p.inputStride:], p.weights[part*p.weightStride+first*p.from.c:], w.products[part*p.outputStride+first:]
+		t.width, t.bStep = width, width
+		t.product(p.rows, p.cRows, n, width)
+	}
+}
+
+// result transforms the products of row first+r of the tiles to pixels.
+func (p *product3) result(w *worker3, first, r int) {
+	image, y := p.at(first + r)
+	line := p.to.w * p.to.c
+	high := min(4, p.to.h-4*y)
+	out := p.out[image*p.to.size()+4*y*line:][:high*line]
+	dst, dstLine := out, line
+	whole := high == 4 && 4*p.across == p.to.w && p.to.c == p.to.pitch
+	if !whole {
+		dst, dstLine = w.pixels, 4*p.across*p.to.pitch
+	}
+	outputs16(dst, w.products[r*p.across*p.to.pitch:], p.bias, p.to.pitch, dstLine, p.to.pitch, 6*p.outputStride, p.outputStride,
+		p.across, 4*p.to.pitch, p.to.pitch, floorOf(p.activation.epilogue()))
+	if !whole {
+		for r := range high {
+			narrowRow(out[r*line:(r+1)*line], w.pixels[r*dstLine:], p.to.c, p.to.pitch)
+		}
+	}
+	p.activation.rest(out)
+}
+
+// narrowRow copies the first c of every pitch elements.
+func narrowRow(dst, src []float32, c, pitch int) {
+	if c == pitch {
+		copy(dst, src)
+		return
+	}
+	for i := 0; i < len(dst); i += c {
+		copy(dst[i:i+c], src)
+		src = src[pitch:]
+	}
+}

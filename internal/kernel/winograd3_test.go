@@ -1,0 +1,141 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// sameShape is a SAME convolution.
+func sameShape(batch, h, w, in, out, kernel, stride int) ConvShape {
+	s := ConvShape{Batch: batch, InH: h, InW: w, InC: in, OutH: (h + stride - 1) / stride, OutW: (w + stride - 1) / stride, OutC: out, Kernel: kernel, Stride: stride}
+	s.PadH = max((s.OutH-1)*stride+kernel-h, 0) / 2
+	s.PadW = max((s.OutW-1)*stride+kernel-w, 0) / 2
+	return s
+}
+
+// All kernels and strides, on odd sizes, with channels that fill panels or not.
+func TestConvolutionSizes(t *testing.T) {
+	channels := [][2]int{{1, 16}, {3, 17}, {16, 48}, {17, 16}, {48, 3}, {64, 64}, {16, 1}}
+	levels(t, func(t *testing.T) {
+		i := 0
+		for _, kernel := range []int{1, 2, 3, 4, 5, 7} {
+			for _, stride := range []int{1, 2} {
+				for _, size := range [][2]int{{1, 1}, {1, 9}, {5, 7}, {8, 8}, {13, 6}} {
+					c := channels[i%len(channels)]
+					s := sameShape(1+2*(i%2), size[0], size[1], c[0], c[1], kernel, stride)
+					t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) { checkConvolution(t, s, i%3 == 0, Activation(i%6)) })
+					i++
+				}
+			}
+		}
+		for _, c := range channels {
+			for _, padding := range []int{0, 1, 2} {
+				s := ConvShape{Batch: 2, InH: 9, InW: 6, InC: c[0], OutH: 7 + padding, OutW: 4 + padding, OutC: c[1], Kernel: 3, Stride: 1, PadH: padding, PadW: max(0, padding-1)}
+				t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) { checkConvolution(t, s, i%2 == 0, Activation(i%6)) })
+				i++
+			}
+		}
+	})
+}
+
+// relative returns the greatest difference, relative to the root mean square of want.
+func relative(got []float32, want []float64) float64 {
+	worst, square := 0.0, 0.0
+	for i, v := range want {
+		if d := math.Abs(float64(got[i]) - v); !(d <= worst) {
+			worst = d
+		}
+		square += v * v
+	}
+	return worst / math.Sqrt(square/float64(len(want)))
+}
+
+// Threads share tiles if the filters are large. The number of tiles at a time does not change the images, and the
+// order of sums only of the filters' gradient.
+func TestWinograd3Shared(t *testing.T) {
+	s := sameShape(3, 9, 4, 256, 144, 3, 1)
+	levels(t, func(t *testing.T) {
+		checkConvolution(t, s, false, ReLUActivation)
+		r := rand.New(rand.NewPCG(1, 2))
+		x, w, bias := random(r, s.Batch*s.InH*s.InW*s.InC), random(r, 9*s.InC*s.OutC), random(r, s.OutC)
+		dy := random(r, s.Batch*s.OutH*s.OutW*s.OutC)
+		var all [][][]float32
+		var dws [][]float32
+		for _, high := range []int{9, 4, 1} {
+			p, err := NewConv(s, LinearActivation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !p.fast.gather.shared || !p.fast.spread.shared || !p.fast.gradient.shared {
+				t.Fatal("the threads do not share tiles")
+			}
+			p.fast.gather.high, p.fast.spread.high, p.fast.gradient.high = high, high, high
+			y, dx, dw := stale(len(dy)), stale(len(x)), stale(len(w))
+			p.Forward(x, w, bias, y)
+			p.Backward(x, w, y, dy, dx, dw, nil)
+			all, dws = append(all, [][]float32{y, dx}), append(dws, dw)
+		}
+		sameBits(t, all)
+		for _, dw := range dws[1:] {
+			if e := relative(dw, wide(dws[0])); !(e < 1e-5) {
+				t.Errorf("dw differs by %.2g of its root mean square", e)
+			}
+		}
+	})
+}
+
+// The errors of the transforms, with many channels and inputs after a ReLU, whose mean is not 0: at most 3e-5 of
+// the results' root mean square.
+func TestWinograd3Accuracy(t *testing.T) {
+	s := sameShape(1, 12, 12, 512, 32, 3, 1)
+	levels(t, func(t *testing.T) {
+		for _, transposed := range []bool{false, true} {
+			shape := s
+			if transposed { // the images' gradient then sums over 512 channels
+				shape.InC, shape.OutC = s.OutC, s.InC
+			}
+			r := rand.New(rand.NewPCG(3, 4))
+			x, dy := random(r, 144*shape.InC), random(r, 144*shape.OutC)
+			ReLUActivation.Apply(x)
+			w := random(r, 9*shape.InC*shape.OutC)
+			for i := range w {
+				w[i] *= float32(math.Sqrt(2.0 / 9 / 512))
+			}
+			p, err := NewConv(shape, LinearActivation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			y, dx, dw := stale(len(dy)), stale(len(x)), stale(len(w))
+			p.Forward(x, w, make([]float32, shape.OutC), y)
+			p.Backward(x, w, y, dy, dx, dw, nil)
+			wantY, wantX, wantW := make([]float64, len(y)), make([]float64, len(x)), make([]float64, len(w))
+			(&naive{s: shape}).each(func(big, k, small int) {
+				wantY[small] += float64(x[big]) * float64(w[k])
+				wantX[big] += float64(dy[small]) * float64(w[k])
+				wantW[k] += float64(dy[small]) * float64(x[big])
+			})
+			for what, c := range map[string]struct {
+				got  []float32
+				want []float64
+			}{"y": {y, wantY}, "dx": {dx, wantX}, "dw": {dw, wantW}} {
+				if e := relative(c.got, c.want); !(e < 3e-5) {
+					t.Errorf("%d-%d %s: error %.2g of the root mean square, want less than 3e-5", shape.InC, shape.OutC, what, e)
+				}
+			}
+		}
+	})
+}
+
+func TestSizeClass(t *testing.T) {
+	last := -1
+	for n := 0; n < 1<<16; n++ {
+		class, size := sizeClass(n)
+		again, same := sizeClass(size)
+		if size < n || float64(size) > 1.25*float64(n)+4 || again != class || same != size || class < last || class > last+1 {
+			t.Fatalf("%d elements: class %d of %d after %d; its size is of class %d of %d", n, class, size, last, again, same)
+		}
+		last = class
+	}
+}
