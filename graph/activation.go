@@ -21,12 +21,18 @@ const (
 	Tanh                        // tanh x
 	Softplus                    // log(1 + exp(x))
 	LeakyReLU                   // max(x, x/5)
+	ELU                         // x where x > 0, else exp(x) - 1 (Clevert et al. 2016, equation 15, alpha 1)
+	GELU                        // x Phi(x), with the standard normal distribution function (Hendrycks and Gimpel 2016)
+	SiLU                        // x / (1 + exp(-x)) (Hendrycks and Gimpel 2016; Ramachandran et al. 2017: swish)
 )
 
 // String returns the name of an activation, which [ParseActivation] reads.
 func (a Activation) String() string { return kernel.Activation(a).String() }
 
-// ParseActivation returns an activation by name: linear, relu, leaky-relu, tanh, sigmoid or softplus.
+// ActivationNames lists the names that [ParseActivation] knows.
+func ActivationNames() []string { return kernel.ActivationNames() }
+
+// ParseActivation returns an activation by name: linear, relu, leaky-relu, elu, gelu, silu, softplus, tanh or sigmoid.
 func ParseActivation(name string) (Activation, error) {
 	a, err := kernel.ParseActivation(name)
 	return Activation(a), err
@@ -39,6 +45,10 @@ func (a Activation) Check() error {
 	}
 	return nil
 }
+
+// FromValue reports whether the derivative of an activation is a function of its value, so that an operation can end with
+// it and keep that value only. Operations with another one are followed by [Activate].
+func (a Activation) FromValue() bool { return kernel.Activation(a).FromValue() }
 
 // Activate applies an activation to every element of x, of any shape. It is differentiable;
 // at the kink of relu and leaky-relu the gradient is that of negative x.
@@ -74,7 +84,7 @@ func Elementwise(name, key string, attributes map[string]any, build func(n int, 
 
 type activate[T Float] struct {
 	a              Activation
-	x, y, dy, dx   []T
+	x, y, dy, dx   []T // y: what the derivative is a function of, in the backward pass
 	values, slopes *numeric.Loop
 }
 
@@ -85,7 +95,11 @@ func newActivate[T Float](n int, a Activation) *activate[T] {
 		return 0
 	})
 	f.slopes = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
-		numeric.ActivationGradient(kernel.Activation(a), f.dx[lo:hi], f.dy[lo:hi], f.y[lo:hi])
+		if a.FromValue() {
+			numeric.ActivationGradient(kernel.Activation(a), f.dx[lo:hi], f.dy[lo:hi], f.y[lo:hi])
+		} else {
+			numeric.ActivationGradientAt(kernel.Activation(a), f.dx[lo:hi], f.dy[lo:hi], f.y[lo:hi])
+		}
 		return 0
 	})
 	return f
@@ -96,11 +110,14 @@ func (f *activate[T]) Forward(in [][]T, out []T) {
 	f.values.Run()
 }
 
-func (f *activate[T]) Backward(_ [][]T, out, dout []T, din [][]T) {
+func (f *activate[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	if din[0] == nil {
 		return
 	}
 	f.y, f.dy, f.dx = out, dout, din[0]
+	if !f.a.FromValue() {
+		f.y = in[0]
+	}
 	f.slopes.Run()
 }
 

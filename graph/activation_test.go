@@ -8,7 +8,7 @@ import (
 
 // An activation is the kernel's of the same number.
 func TestActivationNames(t *testing.T) {
-	want := map[Activation]string{Linear: "linear", ReLU: "relu", Sigmoid: "sigmoid", Tanh: "tanh", Softplus: "softplus", LeakyReLU: "leaky-relu"}
+	want := map[Activation]string{Linear: "linear", ReLU: "relu", Sigmoid: "sigmoid", Tanh: "tanh", Softplus: "softplus", LeakyReLU: "leaky-relu", ELU: "elu", GELU: "gelu", SiLU: "silu"}
 	if n := len(kernel.ActivationNames()); n != len(want) {
 		t.Errorf("%d activations, want the kernel's %d", len(want), n)
 	}
@@ -18,7 +18,7 @@ func TestActivationNames(t *testing.T) {
 			t.Errorf("activation %d is %q, and %q is %d, %v; want %d", a, a, name, got, err, a)
 		}
 	}
-	if _, err := ParseActivation("gelu"); err == nil {
+	if _, err := ParseActivation("swish"); err == nil {
 		t.Error("an unknown activation is no error")
 	}
 }

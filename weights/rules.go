@@ -2,6 +2,7 @@ package weights
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/onnx"
@@ -15,6 +16,12 @@ func init() { // rules call the translator, which looks rules up
 		"convolution":            convolution,
 		"transposed convolution": transposedConvolution,
 		"dense":                  dense,
+		"pool":                   pool,
+		"adaptive pool":          adaptivePool,
+		"upsample":               upsample,
+		"shuffle":                shuffle,
+		"crop":                   crop,
+		"add":                    add,
 		"activate":               activate,
 		"exp":                    elementwise("Exp"),
 		"group norm":             groupNorm,
@@ -64,8 +71,13 @@ func (t *translator) activation(s *step, x string) (string, error) {
 		return x, nil
 	case "leaky-relu":
 		return t.node("LeakyRelu", attributes{"alpha": float32(0.2)}, x), nil
+	case "gelu": // x (1 + erf(x/sqrt 2))/2
+		erf := t.node("Erf", nil, t.node("Mul", nil, x, t.scalar(math.Sqrt2/2)))
+		return t.node("Mul", nil, t.node("Mul", nil, x, t.scalar(0.5)), t.node("Add", nil, erf, t.scalar(1))), nil
+	case "silu":
+		return t.node("Mul", nil, x, t.node("Sigmoid", nil, x)), nil
 	}
-	op, ok := map[string]string{"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softplus": "Softplus"}[name]
+	op, ok := map[string]string{"relu": "Relu", "elu": "Elu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softplus": "Softplus"}[name]
 	if !ok {
 		return "", fmt.Errorf("the activation %q has no translation", name)
 	}
@@ -77,7 +89,15 @@ func activate(t *translator, s *step) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return t.activation(s, x)
+	first, ok := t.first[x]
+	if !ok {
+		return t.activation(s, x)
+	}
+	y, err := t.activation(s, first)
+	if err != nil {
+		return "", err
+	}
+	return t.channelsLast(y), nil
 }
 
 func dense(t *translator, s *step) (string, error) {

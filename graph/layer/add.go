@@ -19,6 +19,9 @@ func Add(x, y *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("add: %w", err)
 	}
+	if !a.FromValue() {
+		return activated(a, func(linear graph.Activation) (*gorgonia.Node, error) { return Add(x, y, linear) })
+	}
 	return graph.Apply(graph.Spec{
 		Name:       "add",
 		Key:        a.String(),
@@ -27,6 +30,15 @@ func Add(x, y *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error) {
 		New: graph.Bodies(func(in []tensor.Shape) *sum[float32] { return newSum[float32](in[0].TotalSize(), a) },
 			func(in []tensor.Shape) *sum[float64] { return newSum[float64](in[0].TotalSize(), a) }),
 	}, x, y)
+}
+
+// activated adds an activation that cannot be part of an operation to its result; see [graph.Activation.FromValue].
+func activated(a graph.Activation, build func(linear graph.Activation) (*gorgonia.Node, error)) (*gorgonia.Node, error) {
+	y, err := build(graph.Linear)
+	if err != nil {
+		return nil, err
+	}
+	return graph.Activate(y, a)
 }
 
 // equalShapes returns the shape of two inputs.

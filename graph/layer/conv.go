@@ -66,6 +66,12 @@ func convolution(name string, geometry convGeometry, x, w, bias *gorgonia.Node, 
 	if o.Stride == 0 {
 		o.Stride = 1
 	}
+	if a := o.Activation; !a.FromValue() {
+		return activated(a, func(linear graph.Activation) (*gorgonia.Node, error) {
+			o.Activation = linear
+			return convolution(name, geometry, x, w, bias, o, build)
+		})
+	}
 	return graph.Apply(graph.Spec{
 		Name:       name,
 		Key:        graph.Key(o.Stride, o.Activation, o.Valid),

@@ -20,6 +20,9 @@ func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("dense: %w", err)
 	}
+	if !a.FromValue() {
+		return activated(a, func(linear graph.Activation) (*gorgonia.Node, error) { return Dense(x, w, bias, linear) })
+	}
 	return graph.Apply(graph.Spec{
 		Name:       "dense",
 		Key:        a.String(),

@@ -11,9 +11,17 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 )
 
+// activations lists all of them.
+func activations() (list []graph.Activation) {
+	for i := range graph.ActivationNames() {
+		list = append(list, graph.Activation(i))
+	}
+	return list
+}
+
 func TestDense(t *testing.T) {
 	var cases []gradcheck.Case
-	for _, a := range []graph.Activation{graph.Linear, graph.ReLU, graph.LeakyReLU, graph.Tanh, graph.Sigmoid, graph.Softplus} {
+	for _, a := range activations() {
 		for _, s := range [][3]int{{1, 1, 1}, {3, 5, 4}, {17, 33, 35}} {
 			cases = append(cases, gradcheck.Case{
 				Name:    fmt.Sprintf("%v %v", a, s),
@@ -40,7 +48,8 @@ func TestConv(t *testing.T) {
 	var cases []gradcheck.Case
 	for _, s := range []convCase{{2, 6, 6, 3, 5, 4}, {1, 5, 5, 1, 2, 3}, {2, 7, 7, 2, 3, 2}, {1, 1, 1, 1, 1, 4}, {1, 6, 4, 3, 2, 4},
 		{2, 7, 4, 2, 3, 3}, {1, 1, 9, 2, 3, 3}, {1, 9, 1, 2, 3, 4}, {2, 1, 6, 3, 2, 5}, {1, 2, 3, 2, 2, 7}, {1, 12, 8, 1, 2, 3}, {1, 5, 8, 2, 2, 1}} {
-		for _, o := range []layer.ConvOptions{{Stride: 2, Activation: graph.ReLU}, {Activation: graph.Linear}, {Stride: 2, Valid: true, Activation: graph.Tanh}, {Stride: 3, Activation: graph.Sigmoid}} {
+		for _, o := range []layer.ConvOptions{{Stride: 2, Activation: graph.ReLU}, {Activation: graph.Linear}, {Stride: 2, Valid: true, Activation: graph.Tanh}, {Stride: 3, Activation: graph.Sigmoid},
+			{Activation: graph.ELU}, {Stride: 2, Activation: graph.GELU}, {Activation: graph.SiLU}} {
 			if o.Valid && (s.k > s.side || s.k > s.width) {
 				continue
 			}
@@ -80,7 +89,8 @@ func TestConvTranspose(t *testing.T) {
 	var cases []gradcheck.Case
 	for _, s := range []convCase{{2, 3, 3, 3, 5, 4}, {1, 2, 2, 1, 2, 3}, {2, 4, 4, 2, 3, 2}, {1, 1, 1, 1, 1, 4}, {1, 3, 2, 3, 2, 4},
 		{2, 4, 3, 2, 3, 3}, {1, 1, 5, 2, 3, 3}, {2, 1, 3, 2, 2, 5}, {1, 2, 1, 2, 2, 7}, {1, 3, 2, 2, 2, 1}} {
-		for _, o := range []layer.ConvOptions{{Stride: 2, Activation: graph.ReLU}, {Activation: graph.Linear}, {Stride: 2, Valid: true, Activation: graph.Tanh}, {Stride: 3, Activation: graph.Sigmoid}} {
+		for _, o := range []layer.ConvOptions{{Stride: 2, Activation: graph.ReLU}, {Activation: graph.Linear}, {Stride: 2, Valid: true, Activation: graph.Tanh}, {Stride: 3, Activation: graph.Sigmoid},
+			{Activation: graph.ELU}, {Stride: 2, Activation: graph.GELU}, {Activation: graph.SiLU}} {
 			cases = append(cases, gradcheck.Case{
 				Name:    fmt.Sprintf("%v %v", s, o),
 				Inputs:  []gradcheck.Input{gradcheck.In(s.batch, s.side, s.width, s.in), gradcheck.In(s.k, s.k, s.out, s.in), gradcheck.In(s.out)},

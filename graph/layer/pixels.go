@@ -76,9 +76,42 @@ func scale[T graph.Float](dst []T, a T, x []T) {
 
 // multiply sets dst to x y.
 func multiply[T graph.Float](dst, x, y []T) {
-	y = y[:len(x)]
-	dst = dst[:len(x)]
+	if d, ok := numeric.Singles(dst); ok {
+		s, _ := numeric.Singles(x)
+		m, _ := numeric.Singles(y)
+		kernel.Multiply(d, s, m)
+		return
+	}
 	for i, v := range x {
 		dst[i] = v * y[i]
+	}
+}
+
+// largest sets dst to the larger of dst and x, NaN if one of them is.
+func largest[T graph.Float](dst, x []T) {
+	if d, ok := numeric.Singles(dst); ok {
+		s, _ := numeric.Singles(x)
+		kernel.Largest(d, s)
+		return
+	}
+	for i, v := range x {
+		dst[i] = max(dst[i], v)
+	}
+}
+
+// claim moves what is left of a gradient to dx where x is y.
+func claim[T graph.Float](dx, left, x, y []T) {
+	if d, ok := numeric.Singles(dx); ok {
+		l, _ := numeric.Singles(left)
+		s, _ := numeric.Singles(x)
+		v, _ := numeric.Singles(y)
+		kernel.Claim(d, l, s, v)
+		return
+	}
+	for i, v := range x {
+		if v == y[i] {
+			dx[i] += left[i]
+			left[i] = 0
+		}
 	}
 }

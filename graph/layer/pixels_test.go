@@ -235,7 +235,7 @@ func TestShuffleCropAddDropout(t *testing.T) {
 			})
 		}
 	}
-	for _, a := range []graph.Activation{graph.Linear, graph.ReLU, graph.LeakyReLU, graph.Tanh, graph.Sigmoid, graph.Softplus} {
+	for _, a := range activations() {
 		cases = append(cases, gradcheck.Case{
 			Name:        fmt.Sprintf("add %v", a),
 			Inputs:      []gradcheck.Input{gradcheck.In(3, 2, 2, 7), gradcheck.In(3, 2, 2, 7)},

@@ -217,20 +217,3 @@ func (p *maxPool[T]) image(worker, i int) {
 		}
 	}
 }
-
-// largest sets dst to the larger of dst and x, NaN if one of them is.
-func largest[T graph.Float](dst, x []T) {
-	for i, v := range x {
-		dst[i] = max(dst[i], v)
-	}
-}
-
-// claim moves what is left of a gradient to dx where x is y.
-func claim[T graph.Float](dx, left, x, y []T) {
-	for i, v := range x {
-		if v == y[i] {
-			dx[i] += left[i]
-			left[i] = 0
-		}
-	}
-}

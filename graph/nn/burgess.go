@@ -13,7 +13,7 @@ import (
 // decoder its mirror image, always with ReLU. Initial weights and biases
 // are sampled from U(-l, l) with l = sqrt(1 / fan in).
 type Burgess struct {
-	Activation string `yaml:"activation" doc:"activation of the encoder: linear, relu, leaky-relu, tanh, sigmoid or softplus"`
+	Activation string `yaml:"activation" doc:"activation of the encoder: linear, relu, leaky-relu, elu, gelu, silu, softplus, tanh or sigmoid"`
 }
 
 // NewBurgess returns the default settings.

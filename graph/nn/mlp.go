@@ -15,7 +15,7 @@ import (
 // hidden layer is the features; as a decoder a linear layer to the image follows.
 type MLP struct {
 	Hidden     []int  `yaml:"hidden" doc:"widths of the hidden layers"`
-	Activation string `yaml:"activation" doc:"activation of the hidden layers: linear, relu, leaky-relu, tanh, sigmoid or softplus"`
+	Activation string `yaml:"activation" doc:"activation of the hidden layers: linear, relu, leaky-relu, elu, gelu, silu, softplus, tanh or sigmoid"`
 	Init       string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in"`
 }
 

@@ -117,7 +117,7 @@ func DefaultDecoder() DecoderChoice {
 type ConvEncoder struct {
 	Features     int    `yaml:"features" doc:"width of the dense layer"`
 	SmallKernels bool   `yaml:"small_kernels" doc:"filters of side 2 in the last two convolutions, as in disentanglement_lib"`
-	Activation   string `yaml:"activation" doc:"activation of all layers: linear, relu, leaky-relu, tanh, sigmoid or softplus"`
+	Activation   string `yaml:"activation" doc:"activation of all layers: linear, relu, leaky-relu, elu, gelu, silu, softplus, tanh or sigmoid"`
 	Init         string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in"`
 }
 

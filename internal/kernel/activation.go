@@ -5,7 +5,7 @@ import "fmt"
 // Activation is the nonlinearity of a layer.
 type Activation uint8
 
-// The activations. A gradient is computed from the activation's value y.
+// The activations.
 const (
 	LinearActivation   Activation = iota // y = x
 	ReLUActivation                       // y = max(x, 0)
@@ -13,11 +13,14 @@ const (
 	TanhActivation                       // y = tanh x
 	SoftplusActivation                   // y = ln(1+e^x)
 	LeakyActivation                      // y = max(x, 0.2 x)
+	ELUActivation                        // y = x where x > 0, else e^x - 1
+	GELUActivation                       // y = x Phi(x), with the standard normal distribution function
+	SiLUActivation                       // y = x/(1+e^-x)
 )
 
 const leakySlope float32 = 0.2
 
-var activationNames = [...]string{"linear", "relu", "sigmoid", "tanh", "softplus", "leaky-relu"}
+var activationNames = [...]string{"linear", "relu", "sigmoid", "tanh", "softplus", "leaky-relu", "elu", "gelu", "silu"}
 
 func (a Activation) String() string {
 	if int(a) < len(activationNames) {
@@ -43,11 +46,7 @@ func ParseActivation(name string) (Activation, error) {
 func (a Activation) Apply(y []float32) {
 	switch a {
 	case ReLUActivation:
-		for i, v := range y {
-			if v < 0 {
-				y[i] = 0
-			}
-		}
+		relu(y)
 	case SigmoidActivation:
 		Sigmoid(y, y)
 	case TanhActivation:
@@ -55,11 +54,25 @@ func (a Activation) Apply(y []float32) {
 	case SoftplusActivation:
 		Softplus(y, y)
 	case LeakyActivation:
-		for i, v := range y {
-			if v < 0 {
-				y[i] = leakySlope * v
-			}
-		}
+		leaky(y)
+	case ELUActivation:
+		elu(y, y)
+	case GELUActivation:
+		GELU(y, y)
+	case SiLUActivation:
+		SiLU(y, y)
+	}
+}
+
+// FromValue reports whether the derivative is a function of the value y, see Gradient; otherwise see GradientAt.
+func (a Activation) FromValue() bool { return a != GELUActivation && a != SiLUActivation }
+
+// GradientAt computes dst = dy f'(x). dst may be dy. The derivative must not be one of the value.
+func (a Activation) GradientAt(dst, dy, x []float32) {
+	if a == GELUActivation {
+		geluGrad(dst, dy, x)
+	} else {
+		siluGrad(dst, dy, x)
 	}
 }
 
@@ -86,6 +99,10 @@ func (a Activation) Gradient(dst, dy, y []float32) {
 		}
 	case LeakyActivation:
 		leakyGrad(dst, dy, y)
+	case ELUActivation:
+		eluGrad(dst, dy, y)
+	case GELUActivation, SiLUActivation:
+		panic(fmt.Sprintf("kernel: the gradient of %v is no function of its value", a))
 	default:
 		copy(dst, dy)
 	}

@@ -333,3 +333,58 @@ func pairSumProductsAVX2(lanes *float32, x *float32, y *float32, n int)
 //
 //go:noescape
 func pairCentredAVX2(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32)
+
+// reluAVX2 computes dst = 0 where x < 0, else x for n elements, n a multiple of 16.
+//
+//go:noescape
+func reluAVX2(dst *float32, x *float32, n int)
+
+// leakyAVX2 computes dst = 0.2 x where x < 0, else x for n elements, n a multiple of 16.
+//
+//go:noescape
+func leakyAVX2(dst *float32, x *float32, n int)
+
+// eluAVX2 computes dst = x where x > 0, else e^x - 1 for n elements, n a multiple of 16.
+//
+//go:noescape
+func eluAVX2(dst *float32, x *float32, n int)
+
+// geluAVX2 computes dst = x Phi(x) for n elements, n a multiple of 16.
+//
+//go:noescape
+func geluAVX2(dst *float32, x *float32, n int)
+
+// siluAVX2 computes dst = x/(1+e^-x) for n elements, n a multiple of 16.
+//
+//go:noescape
+func siluAVX2(dst *float32, x *float32, n int)
+
+// eluGradAVX2 computes dst = dy where y > 0, else dy (y+1) for n elements, n a multiple of 16.
+//
+//go:noescape
+func eluGradAVX2(dst *float32, dy *float32, y *float32, n int)
+
+// geluGradAVX2 computes dst = dy (Phi(x) + x phi(x)) for n elements, n a multiple of 16.
+//
+//go:noescape
+func geluGradAVX2(dst *float32, dy *float32, x *float32, n int)
+
+// siluGradAVX2 computes dst = dy s (1 + x (1-s)), s = 1/(1+e^-x) for n elements, n a multiple of 16.
+//
+//go:noescape
+func siluGradAVX2(dst *float32, dy *float32, x *float32, n int)
+
+// multiplyAVX2 computes dst = x y for n elements, n a multiple of 16.
+//
+//go:noescape
+func multiplyAVX2(dst *float32, x *float32, y *float32, n int)
+
+// largestAVX2 computes dst = max(dst, x), NaN if one of them is for n elements, n a multiple of 16.
+//
+//go:noescape
+func largestAVX2(dst *float32, x *float32, n int)
+
+// claimAVX2 computes dst += left, left = 0 where x = y for n elements, n a multiple of 16.
+//
+//go:noescape
+func claimAVX2(dst *float32, left *float32, x *float32, y *float32, n int)

@@ -333,3 +333,58 @@ func pairSumProductsAVX512(lanes *float32, x *float32, y *float32, n int)
 //
 //go:noescape
 func pairCentredAVX512(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32)
+
+// reluAVX512 computes dst = 0 where x < 0, else x for n elements, n a multiple of 16.
+//
+//go:noescape
+func reluAVX512(dst *float32, x *float32, n int)
+
+// leakyAVX512 computes dst = 0.2 x where x < 0, else x for n elements, n a multiple of 16.
+//
+//go:noescape
+func leakyAVX512(dst *float32, x *float32, n int)
+
+// eluAVX512 computes dst = x where x > 0, else e^x - 1 for n elements, n a multiple of 16.
+//
+//go:noescape
+func eluAVX512(dst *float32, x *float32, n int)
+
+// geluAVX512 computes dst = x Phi(x) for n elements, n a multiple of 16.
+//
+//go:noescape
+func geluAVX512(dst *float32, x *float32, n int)
+
+// siluAVX512 computes dst = x/(1+e^-x) for n elements, n a multiple of 16.
+//
+//go:noescape
+func siluAVX512(dst *float32, x *float32, n int)
+
+// eluGradAVX512 computes dst = dy where y > 0, else dy (y+1) for n elements, n a multiple of 16.
+//
+//go:noescape
+func eluGradAVX512(dst *float32, dy *float32, y *float32, n int)
+
+// geluGradAVX512 computes dst = dy (Phi(x) + x phi(x)) for n elements, n a multiple of 16.
+//
+//go:noescape
+func geluGradAVX512(dst *float32, dy *float32, x *float32, n int)
+
+// siluGradAVX512 computes dst = dy s (1 + x (1-s)), s = 1/(1+e^-x) for n elements, n a multiple of 16.
+//
+//go:noescape
+func siluGradAVX512(dst *float32, dy *float32, x *float32, n int)
+
+// multiplyAVX512 computes dst = x y for n elements, n a multiple of 16.
+//
+//go:noescape
+func multiplyAVX512(dst *float32, x *float32, y *float32, n int)
+
+// largestAVX512 computes dst = max(dst, x), NaN if one of them is for n elements, n a multiple of 16.
+//
+//go:noescape
+func largestAVX512(dst *float32, x *float32, n int)
+
+// claimAVX512 computes dst += left, left = 0 where x = y for n elements, n a multiple of 16.
+//
+//go:noescape
+func claimAVX512(dst *float32, left *float32, x *float32, y *float32, n int)

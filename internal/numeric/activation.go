@@ -33,6 +33,23 @@ func ActivationGradient[T Float](a kernel.Activation, dx, dy, y []T) {
 	}
 }
 
+// ActivationGradientAt is ActivationGradient at x, for activations whose derivative is no function of their value.
+func ActivationGradientAt[T Float](a kernel.Activation, dx, dy, x []T) {
+	if d, ok := Singles(dx); ok {
+		g, _ := Singles(dy)
+		v, _ := Singles(x)
+		a.GradientAt(d, g, v)
+		return
+	}
+	slope := kernel.SiLUSlope64
+	if a == kernel.GELUActivation {
+		slope = kernel.GELUSlope64
+	}
+	for i, v := range x {
+		dx[i] = dy[i] * T(slope(float64(v)))
+	}
+}
+
 // leak is the slope of LeakyReLU below zero.
 const leak = 0.2
 
@@ -48,6 +65,12 @@ func activationOf(a kernel.Activation) func(x float64) float64 {
 		return Logistic
 	case kernel.SoftplusActivation:
 		return Softplus
+	case kernel.ELUActivation:
+		return func(x float64) float64 { return max(x, 0) + math.Expm1(min(x, 0)) }
+	case kernel.GELUActivation:
+		return kernel.GELU64
+	case kernel.SiLUActivation:
+		return kernel.SiLU64
 	}
 	return func(x float64) float64 { return x }
 }
@@ -65,6 +88,8 @@ func slopeOf(a kernel.Activation) func(y float64) float64 {
 		return func(y float64) float64 { return y * (1 - y) }
 	case kernel.SoftplusActivation:
 		return func(y float64) float64 { return -math.Expm1(-y) }
+	case kernel.ELUActivation:
+		return func(y float64) float64 { return 1 + min(y, 0) }
 	}
 	return func(float64) float64 { return 1 }
 }

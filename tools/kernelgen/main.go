@@ -31,6 +31,7 @@ func main() {
 	rowMoments(v)
 	channels(v)
 	mixture(v)
+	activations(v)
 	build.Generate()
 	if v == avx512 {
 		if err := broadcast(flag.Lookup("out").Value.String()); err != nil {

@@ -1,0 +1,114 @@
+package kernel
+
+import "math"
+
+// The functions of this file are the Go versions of the assembly.
+
+func reluGo(y []float32) {
+	for i, v := range y {
+		if v < 0 {
+			y[i] = 0
+		}
+	}
+}
+
+func leakyGo(y []float32) {
+	for i, v := range y {
+		if v < 0 {
+			y[i] = leakySlope * v
+		}
+	}
+}
+
+func eluGo(dst, x []float32) {
+	for i, v := range x {
+		if v > 0 {
+			dst[i] = v
+		} else {
+			dst[i] = float32(math.Expm1(float64(v)))
+		}
+	}
+}
+
+func geluGo(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = float32(GELU64(float64(v)))
+	}
+}
+
+func siluGo(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = float32(SiLU64(float64(v)))
+	}
+}
+
+func eluGradGo(dst, dy, y []float32) {
+	for i, v := range y {
+		if v > 0 {
+			dst[i] = dy[i]
+		} else {
+			dst[i] = dy[i] * (v + 1)
+		}
+	}
+}
+
+func geluGradGo(dst, dy, x []float32) {
+	for i, v := range x {
+		dst[i] = dy[i] * float32(GELUSlope64(float64(v)))
+	}
+}
+
+func siluGradGo(dst, dy, x []float32) {
+	for i, v := range x {
+		dst[i] = dy[i] * float32(SiLUSlope64(float64(v)))
+	}
+}
+
+func multiplyGo(dst, x, y []float32) {
+	for i, v := range x {
+		dst[i] = v * y[i]
+	}
+}
+
+func largestGo(dst, x []float32) {
+	for i, v := range x {
+		dst[i] = max(dst[i], v)
+	}
+}
+
+func claimGo(dst, left, x, y []float32) {
+	for i, v := range x {
+		if v == y[i] {
+			dst[i] += left[i]
+			left[i] = 0
+		}
+	}
+}
+
+// upper returns the probability that a standard normal number exceeds x.
+func upper(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
+
+// GELU64 is [GELU] of one float64 number.
+func GELU64(x float64) float64 {
+	z := math.Min(math.Abs(x), 40) // beyond which the tail is 0
+	return math.Max(x, 0) - z*upper(z)
+}
+
+// GELUSlope64 is the derivative of [GELU64].
+func GELUSlope64(x float64) float64 {
+	z := math.Min(math.Abs(x), 40)
+	d := z*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi) - upper(z)
+	if x < 0 {
+		return -d
+	}
+	return 1 + d
+}
+
+// SiLU64 is [SiLU] of one float64 number.
+func SiLU64(x float64) float64 { return math.Max(x, -750) / (1 + math.Exp(-x)) }
+
+// SiLUSlope64 is the derivative of [SiLU64].
+func SiLUSlope64(x float64) float64 {
+	s, bounded := 1/(1+math.Exp(-x)), math.Max(math.Min(x, 750), -750)
+	return s * (1 + bounded/(1+math.Exp(x)))
+}
