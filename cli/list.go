@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/unravel-ml/unravel/config"
@@ -20,10 +21,14 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// listCommand is `unravel list [KIND] [NAME]`.
+// listCommand is `unravel list [KIND] [NAME]`; kinds may be singular or plural.
 type listCommand struct {
 	Kind string `arg:"" optional:"" help:"Kind of part: models, encoders, decoders, layers, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, algorithms, sources (of codes for tables) or configs."`
-	Name string `arg:"" optional:"" help:"Name of one part, to print its options, defaults and source."`
+	Name string `arg:"" optional:"" help:"Name of one part, to print its options, defaults and source; with encoder or decoder also a config (FILE.yaml), whose network's layers are listed."`
+
+	Overrides []string `arg:"" optional:"" name:"option=value" help:"Options of an encoder or decoder to change, with --image or --layers: width=32. Of a config, its settings: dataset.square.size=32."`
+
+	networkFlags
 }
 
 // item is an entry of a registry.
@@ -107,9 +112,20 @@ func (c *listCommand) Run(s *streams) error {
 		}
 		return nil
 	}
+	for _, network := range []string{"encoder", "decoder"} {
+		if file := filepath.Ext(c.Name); (c.Kind == network || c.Kind == network+"s") && (c.given() || file == ".yaml" || file == ".yml") {
+			if c.Name == "" {
+				return usagef("--image and --layers describe one %s; want its name too, such as conv64", network)
+			}
+			return c.network(s.out, network, c.Name, c.Overrides)
+		}
+	}
+	if c.given() || len(c.Overrides) > 0 {
+		return usagef("--image, --layers, --json and options are for encoders and decoders by name; want unravel list encoder resnet18 --image 64x64x3")
+	}
 	var names []string
 	for _, k := range all {
-		if k.plural != c.Kind {
+		if k.plural != c.Kind && k.plural != c.Kind+"s" && k.plural != c.Kind+"es" {
 			names = append(names, k.plural)
 			continue
 		}

@@ -1,0 +1,199 @@
+package nn
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+)
+
+// LayerSummary describes one layer of a network, for one image.
+type LayerSummary struct {
+	Name       string  `json:"layer"`      // path, such as encoder/conv1; the operation's name if it has none
+	Operation  string  `json:"operation"`  // such as "convolution 3x3, stride 2, relu"
+	Output     []int   `json:"output"`     // shape without the batch
+	Parameters int     `json:"parameters"` // numbers that are learned
+	FLOP       float64 `json:"flop"`       // floating-point operations of the forward pass, a multiplication and an addition each
+}
+
+// Summarise lists the layers of a network from its graph, in the order of the computation: the operations between in
+// and out, joined by layer. A layer is named by its parameters, or by the node. It works for any network that is made of
+// operations of packages graph and layer.
+//
+// Dense layers and convolutions count 2 FLOP for every product of their matrices (biases and activations that they
+// include are free), copies none, and other operations 1 for each element of the larger of input and result.
+func Summarise(g *Graph, in, out *gorgonia.Node) []LayerSummary {
+	s := &summary{graph: g, sub: out.Graph().ExactSubgraphRoots(out), in: in, seen: map[*gorgonia.Node]bool{}, at: map[string]int{}, counted: map[string]bool{}}
+	s.visit(out)
+	return s.rows
+}
+
+type summary struct {
+	graph   *Graph
+	sub     *gorgonia.ExprGraph // lists operands in their order
+	in      *gorgonia.Node
+	seen    map[*gorgonia.Node]bool
+	at      map[string]int // rows by name
+	counted map[string]bool
+	rows    []LayerSummary
+}
+
+func (s *summary) visit(n *gorgonia.Node) {
+	if s.seen[n] || n == s.in || n.Op() == nil {
+		return
+	}
+	s.seen[n] = true
+	var operands []*gorgonia.Node
+	for c := s.sub.From(n.ID()); c != nil && c.Next(); {
+		child := c.Node().(*gorgonia.Node)
+		s.visit(child)
+		operands = append(operands, child)
+	}
+	s.add(n, operands)
+}
+
+// add adds an operation to the row of its layer.
+func (s *summary) add(n *gorgonia.Node, operands []*gorgonia.Node) {
+	operation, attributes, _ := graph.Operation(n)
+	if operation == "" {
+		operation = n.Op().String()
+	}
+	name, count := s.layer(operands)
+	if name == "" {
+		name = s.given(n, operands, operation)
+	}
+	shape := n.Shape()
+	if shape.Dims() > 0 {
+		shape = shape[1:]
+	}
+	i, ok := s.at[name]
+	if !ok {
+		i = len(s.rows)
+		s.rows = append(s.rows, LayerSummary{Name: name, Operation: describe(operation, attributes, operands)})
+		s.at[name] = i
+	}
+	row := &s.rows[i]
+	row.Output = append([]int{}, shape...)
+	row.Parameters += count
+	row.FLOP += flop(operation, n, operands)
+}
+
+// layer returns the folder of the parameters among operands, and how many numbers are learned that were not counted.
+func (s *summary) layer(operands []*gorgonia.Node) (name string, count int) {
+	for _, o := range operands {
+		if o.Op() != nil || s.graph.Params.Get(o.Name()) == nil || s.graph.nodes[o.Name()] != o {
+			continue
+		}
+		if name == "" {
+			name = path.Dir(o.Name())
+		}
+		if !s.counted[o.Name()] && !s.graph.Params.IsState(o.Name()) {
+			s.counted[o.Name()] = true
+			count += o.Shape().TotalSize()
+		}
+	}
+	return name, count
+}
+
+// given returns the name of a node, or one made of its operation.
+func (s *summary) given(n *gorgonia.Node, operands []*gorgonia.Node, operation string) string {
+	if name := n.Name(); strings.Contains(name, "/") && !strings.ContainsAny(name, "(%") {
+		return name
+	}
+	if operation == "reshape" && n.Dims() == 2 && len(operands) == 1 && operands[0].Dims() > 2 {
+		operation = "flatten"
+	}
+	name := operation
+	for i := 2; ; i++ {
+		if _, taken := s.at[name]; !taken {
+			return name
+		}
+		name = fmt.Sprintf("%s %d", operation, i)
+	}
+}
+
+// describe adds the options that matter to the name of an operation.
+func describe(operation string, attributes map[string]any, operands []*gorgonia.Node) string {
+	text := operation
+	if operation == "standardise" {
+		text = "batch norm"
+	}
+	if strings.HasSuffix(operation, "convolution") && len(operands) > 1 && operands[1].Dims() == 4 {
+		text += fmt.Sprintf(" %dx%d", operands[1].Shape()[0], operands[1].Shape()[1])
+	}
+	if stride, ok := attributes["stride"].(int); ok && stride > 1 {
+		text += fmt.Sprintf(", stride %d", stride)
+	}
+	if a, ok := attributes["activation"].(string); ok && a != graph.Linear.String() {
+		if operation == "activate" {
+			return a
+		}
+		text += ", " + a
+	}
+	if relu, ok := attributes["relu"].(bool); ok && relu {
+		text += ", relu"
+	}
+	return text
+}
+
+// copies are the operations that compute nothing.
+var copies = map[string]bool{"reshape": true, "crop": true, "shuffle": true, "stop gradient": true, "slice columns": true, "slice rows": true, "concat columns": true}
+
+// flop counts the floating-point operations of a node for one image.
+func flop(operation string, n *gorgonia.Node, operands []*gorgonia.Node) float64 {
+	batch := 1
+	if n.Dims() > 0 {
+		batch = max(1, n.Shape()[0])
+	}
+	per := func(s tensor.Shape) float64 { return float64(s.TotalSize()) / float64(batch) }
+	switch {
+	case copies[operation]:
+		return 0
+	case operation == "convolution" && len(operands) > 1:
+		w := operands[1].Shape()
+		return 2 * per(n.Shape()) * float64(w[0]*w[1]*w[2])
+	case operation == "transposed convolution" && len(operands) > 1:
+		w := operands[1].Shape()
+		return 2 * per(operands[0].Shape()) * float64(w[0]*w[1]*w[2])
+	case operation == "dense" && len(operands) > 1:
+		return 2 * float64(operands[1].Shape().TotalSize()) * per(operands[0].Shape()) / float64(operands[1].Shape()[0])
+	}
+	most := per(n.Shape())
+	if len(operands) > 0 {
+		most = max(most, per(operands[0].Shape()))
+	}
+	return most
+}
+
+// SummariseEncoder lists the layers of an encoder on images [height, width, channels] and the shape of its result. Its
+// parameters are made and dropped.
+func SummariseEncoder(e Encoder, image tensor.Shape) ([]LayerSummary, error) {
+	g := NewGraph(NewParams(0))
+	in, err := g.Input("images", append([]int{1}, image...)...)
+	if err != nil {
+		return nil, err
+	}
+	out, err := e.Encode(g, in, "encoder")
+	if err != nil {
+		return nil, err
+	}
+	return Summarise(g, in, out), nil
+}
+
+// SummariseDecoder lists the layers of a decoder from codes of some columns to images [height, width, channels].
+func SummariseDecoder(d Decoder, codes int, image tensor.Shape) ([]LayerSummary, error) {
+	g := NewGraph(NewParams(0))
+	in, err := g.Input("codes", 1, codes)
+	if err != nil {
+		return nil, err
+	}
+	out, err := d.Decode(g, in, "decoder", image)
+	if err != nil {
+		return nil, err
+	}
+	return Summarise(g, in, out), nil
+}
