@@ -49,7 +49,13 @@ const (
 // Norm adds a normalisation of images [batch, height, width, channels] or rows [batch, channels]; see
 // [layer.BatchNorm] and [layer.GroupNorm]. Its parameters are name/gamma and name/beta, 1 and 0 at first. The
 // batch norm of a graph that is not for training, or a frozen one, takes running moments, the state name/running [1, 2, channels].
-// Instance norm leaves images of one pixel as they are: their every element would become 0.
+// Instance norm leaves images of one pixel as they are: their every element would become 0. A training batch (or a view of it)
+// of one row or one pixel in all becomes beta in batch norm, without a gradient of x.
+//
+// Running moments follow the moments of every batch of a program ([Graph.Running]), in the order of the steps, whatever its
+// objective, labelled or not: evaluation sees images of both. Where [Graph.Views] are more, each part is a batch. A layer that a
+// graph has twice follows both uses in order. EMA targets ([Graph.Targets]) and second batches, which discriminators permute,
+// normalise by the moments of their own batches and move nothing.
 func Norm(g *Graph, x *gorgonia.Node, name string, o NormOptions) (*gorgonia.Node, error) {
 	if err := ValidNorm(o.Kind); err != nil {
 		return nil, inLayer(name, err)
@@ -145,16 +151,22 @@ type Running struct {
 // Running lists the running moments to update ([Running.Follow]) after every training step of the graph.
 func (g *Graph) Running() []Running { return g.running }
 
+// Count returns the number of elements that a moment of a part of the batch is of: rows times pixels.
+func (r Running) Count() int { return r.count }
+
 // Follow moves the running moments a tenth of the way to those of each part of a batch, in order. The variance is
-// the unbiased one: n/(n-1) times the variance of n elements.
+// the unbiased one: n/(n-1) times the variance of n elements. One element has none: the running variance stays.
 func (r Running) Follow(moments []float32) {
 	unbiased := float32(1)
 	if r.count > 1 {
 		unbiased = float32(r.count) / float32(r.count-1)
 	}
-	n := len(r.values)
+	n, known := len(r.values), len(r.values)
+	if r.count == 1 {
+		known /= 2
+	}
 	for part := 0; part < len(moments); part += n {
-		for i, v := range moments[part : part+n] {
+		for i, v := range moments[part : part+known] {
 			if i >= n/2 {
 				v *= unbiased
 			}

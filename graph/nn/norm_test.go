@@ -1,6 +1,7 @@
 package nn_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -268,5 +269,35 @@ func TestNormErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)
 		}
+	}
+}
+
+// A layer that a graph uses twice follows both batches, in the order of their use; both normalise apart.
+func TestRunningTwice(t *testing.T) {
+	p := nn.NewParams(1)
+	g := nn.NewGraph(p)
+	g.Training = true
+	var results, moments []*gorgonia.Node
+	for i, batch := range [][]float32{{1, 3}, {10, 20, 30}} {
+		x := must[*gorgonia.Node](t)(g.Input(fmt.Sprint("x", i), len(batch), 1))
+		copy(nn.Data(x), batch)
+		results = append(results, must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm})))
+	}
+	for _, r := range g.Running() {
+		moments = append(moments, r.Moments)
+	}
+	m := runOf(t, append(results, moments...)...)
+	for i, r := range g.Running() {
+		if want := []int{2, 3}[i]; r.Count() != want {
+			t.Errorf("use %d has moments of %d elements, want %d", i, r.Count(), want)
+		}
+		r.Follow(values(m, r.Moments))
+	}
+	running := p.Get("n/running").Float32s()
+	if mean, variance := 0.9*0.2+2, 0.9*(0.9+0.2)+10; len(moments) != 2 || math.Abs(float64(running[0])-mean) > 1e-5 || math.Abs(float64(running[1])-variance) > 1e-5 {
+		t.Errorf("%d running moments %v, want %v and %v", len(moments), running, mean, variance)
+	}
+	if first, second := values(m, results[0]), values(m, results[1]); math.Abs(float64(first[1])-1) > 1e-4 || math.Abs(float64(second[1])) > 1e-4 {
+		t.Errorf("results %v and %v", first, second)
 	}
 }

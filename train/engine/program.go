@@ -305,6 +305,14 @@ func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k,
 	}
 }
 
+// lonely is the note that a batch norm has one element to normalise by, if that is so.
+func (p *program) lonely() []string {
+	if slices.ContainsFunc(p.running, func(r nn.Running) bool { return r.Count() == 1 }) {
+		return []string{"batch norm of one row gives the same result for every image, and nothing before it learns; want train.batch of 2 or more, or another norm"}
+	}
+	return nil
+}
+
 // follow applies the updates that are not gradient steps: batch-norm running statistics, then the model's After (EMA
 // target, queue). progress is the fraction of training before the step; accumulating says that the parameters have not changed.
 func (p *program) follow(progress float64, accumulating bool) error {
