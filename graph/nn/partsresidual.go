@@ -34,7 +34,7 @@ type ResidualLayer struct {
 	Kernel     int       `yaml:"kernel" doc:"side of the filters"`
 	Norm       string    `yaml:"norm" doc:"normalisation: batch, group, layer, instance or none"`
 	Groups     int       `yaml:"groups" doc:"groups of channels of group normalisation"`
-	Activation string    `yaml:"activation" doc:"activation within blocks and at their end"`
+	Activation string    `yaml:"activation" doc:"activation within blocks and at their end: relu, leaky-relu, elu, gelu, silu, softplus, tanh, sigmoid or linear"`
 	Init       string    `yaml:"init,omitempty" doc:"distribution of initial weights; if absent, the network's (he-normal)"`
 	Layers     LayerList `yaml:"layers,omitempty" doc:"layers of one's own whose result has the shape of their input, in place of channels, stride, upsample, kind, kernel, norm and groups"`
 	LayerName
