@@ -18,7 +18,7 @@ var suite = []struct {
 }{
 	{"dci", func() Metric { return NewDCI() }, 15000, 10},
 	{"dci-bins256", func() Metric { m := NewDCI(); m.Bins = 256; return m }, 15000, 10},
-	{"sap", nil, 15000, 10}, {"explicitness", nil, 15000, 10},
+	{"sap", nil, 15000, 10}, {"explicitness", nil, 15000, 10}, {"probe", nil, 10000, 10}, {"knn", nil, 10000, 10},
 	{"beta-vae", nil, 15000, 10}, {"factor-vae", nil, 15000, 10}, {"irs", nil, 10000, 10},
 	{"mig", nil, 10000, 10}, {"med", nil, 10000, 10}, {"modularity", nil, 10000, 10},
 	{"mae", nil, 10000, 10}, {"mse", nil, 10000, 10}, {"me", nil, 10000, 10},
@@ -29,7 +29,7 @@ var suite = []struct {
 	{"contraction-mean", func() Metric { return &Contraction{} }, 5000, 10},
 	{"contraction-max", func() Metric { return &Contraction{Max: true} }, 5000, 10},
 	{"mutual-information", nil, 10000, 10}, {"total-correlation", nil, 10000, 10}, {"wasserstein-correlation", nil, 10000, 10},
-	{"mig", nil, 10000, 1000}, {"med", nil, 10000, 1000}, {"modularity", nil, 10000, 1000}, {"factor-vae", nil, 10000, 1000},
+	{"mig", nil, 10000, 1000}, {"med", nil, 10000, 1000}, {"modularity", nil, 10000, 1000}, {"factor-vae", nil, 10000, 1000}, {"probe", nil, 10000, 64}, {"knn", nil, 10000, 64}, {"knn", nil, 10000, 1000},
 }
 
 // BenchmarkSuite times every metric at one and two threads.

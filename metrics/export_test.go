@@ -64,3 +64,15 @@ func Sampled(m *DLSBD, in *Input) (Result, error) {
 	}
 	return t.collect(factors, s.names, func(k int) (*measured, error) { return t.sampled(context.Background(), in.Codes, s, s.moving[k]) })
 }
+
+// Rows exports the choice of train and test rows.
+var Rows = Apart.rows
+
+// Neighbours returns the places and scores of the nearest train rows of each test row.
+func Neighbours(m *KNN, codes Matrix, train, test []int) (rows []int, scores []float64, err error) {
+	n, err := m.neighbours(context.Background(), codes, train, test)
+	if err != nil {
+		return nil, nil, err
+	}
+	return n.rows, n.scores, nil
+}

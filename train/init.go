@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/unravel-ml/unravel/config"
@@ -19,8 +20,8 @@ import (
 // Init says where the parameters of a model begin, in place of the numbers that the seed draws: with those of a run or a file.
 // Parameters that it does not name begin as they do otherwise.
 type Init struct {
-	Run     string            `yaml:"run" doc:"folder of a run; its last checkpoint is taken"`
-	File    string            `yaml:"file" doc:"or a safetensors file, of unravel export or of another program"`
+	Run     string            `yaml:"run" doc:"folder of a run; its last checkpoint is taken. {seed} stands for the seed of this config"`
+	File    string            `yaml:"file" doc:"or a safetensors file, of unravel export or of another program; {seed} as in run"`
 	Only    []string          `yaml:"only" doc:"patterns of parameters and states of this model, such as encoder/*, in which * stands for any characters; nothing else is taken. If absent: all"`
 	As      map[string]string `yaml:"as" doc:"beginnings of names there, and what stands for them here, such as {backbone/: encoder/}; the longest that fits counts"`
 	Layout  weights.Layout    `yaml:"layout" doc:"order of axes and names in the file, unravel or pytorch; if absent, what the file says, or unravel"`
@@ -84,6 +85,13 @@ func (s *Init) options() weights.LoadOptions {
 	return o
 }
 
+// at is the start of a seed.
+func (s *Init) at(seed uint64) *Init {
+	start, of := *s, strconv.FormatUint(seed, 10)
+	start.Run, start.File = strings.ReplaceAll(s.Run, "{seed}", of), strings.ReplaceAll(s.File, "{seed}", of)
+	return &start
+}
+
 // open reads the source. The warning is that of a run whose newest checkpoint is damaged.
 func (s *Init) open() (f *weights.File, warning string, err error) {
 	if s.Run != "" {
@@ -133,13 +141,13 @@ func nearRun(dir string) string {
 	return ""
 }
 
-// Resolve returns the config with the hash of what its start takes, which is part of [Config.Hash]. A config without a
+// Resolve returns the config with the hash of what its start takes, which is part of [Config.Hash], and the seed in the names of its source. A config without a
 // start, or whose start says its content, stays as it is.
 func (c Config) Resolve() (Config, error) {
 	if c.Init == nil || c.Init.Content != "" {
 		return c, nil
 	}
-	f, _, err := c.Init.open()
+	f, _, err := c.Init.at(c.Seed).open()
 	if err != nil {
 		return c, c.mistake(c.Init.key(), err)
 	}
@@ -152,9 +160,8 @@ func (c Config) resolved(f *weights.File) (Config, error) {
 	if err != nil {
 		return c, c.mistake("init.as", err)
 	}
-	start := *c.Init
-	start.Content = content
-	c.Init = &start
+	c.Init = c.Init.at(c.Seed)
+	c.Init.Content = content
 	return c, nil
 }
 
@@ -184,6 +191,7 @@ func (e *Experiment) begin() error {
 	if c.Init == nil {
 		return nil
 	}
+	c.Init = c.Init.at(c.Seed)
 	f, warning, err := c.Init.open()
 	if err != nil {
 		return c.mistake(c.Init.key(), err)

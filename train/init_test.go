@@ -85,6 +85,9 @@ func TestInit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := os.CopyFS(dir+"4", os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
 	contents := map[string]string{}
 	for name, c := range map[string]struct {
 		overrides []string
@@ -94,6 +97,7 @@ func TestInit(t *testing.T) {
 		"file":       {[]string{"init.file=" + native, "init.only=[encoder/*]"}, "encoder/*"},
 		"pytorch":    {[]string{"init.file=" + torch, "init.only=[encoder/*]"}, "encoder/*"},
 		"checkpoint": {[]string{"init.file=" + filepath.Join(dir, rundir.CheckpointFile), "init.only=[encoder/*]", "init.as={model/: ''}"}, "encoder/*"},
+		"of a seed":  {[]string{"init.run=" + dir + "{seed}", "init.only=[encoder/*]"}, "encoder/*"},
 		"some":       {[]string{"init.run=" + dir, "init.only=[encoder/conv1/*, encoder/norm1/running]"}, "encoder/*1/*"},
 		"what fits":  {[]string{"init.run=" + dir, "init.strict=false"}, "encoder/*"},
 		"renamed":    {[]string{"init.run=" + dir, "init={as: {target/encoder/: encoder/, encoder/: old/}, only: [encoder/conv*], run: " + dir + "}"}, ""},
@@ -124,7 +128,7 @@ func TestInit(t *testing.T) {
 		}
 		contents[name] = s.Content
 	}
-	if contents["run"] != contents["file"] || contents["run"] == contents["some"] || contents["run"] == "" {
+	if contents["run"] != contents["file"] || contents["run"] != contents["of a seed"] || contents["run"] == contents["some"] || contents["run"] == "" {
 		t.Errorf("contents %v", contents)
 	}
 }
@@ -325,4 +329,24 @@ func TestInitOfPreparedFolder(t *testing.T) {
 	}
 	trainIn(t, prepared, c, true)
 	sameBits(t, "prepared", bits(t, prepared), bits(t, filepath.Join(root, "whole")))
+}
+
+// The start and what is frozen are of a staged model itself, not of the stage before, which is not trained if the source is missing.
+func TestInitOfStages(t *testing.T) {
+	overrides := []string{"model.cofhae.hierarchy=mimosa", "supervision=none", "losses=[reconstruction, {assignment: {weight: 1}}]", "metrics=[h-error]"}
+	dir := filepath.Join(t.TempDir(), "first")
+	trainIn(t, dir, sticksConfig(t), false)
+	c := sticksConfig(t, append(slices.Clone(overrides), "init.run="+dir, "init.only=[encoder/*]", "freeze=[encoder/*]")...)
+	initial, err := c.InitialConfig()
+	if err != nil || initial.Init != nil || initial.Freeze != nil {
+		t.Errorf("the stage before has a start: %+v, %v, %v", initial.Init, initial.Freeze, err)
+	}
+	c.Init.Run += "-gone"
+	at := filepath.Join(t.TempDir(), "run")
+	if _, err := Run(context.Background(), c, Options{Dir: at}); err == nil || !strings.Contains(err.Error(), "there is no run") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(at + initialSuffix); err == nil {
+		t.Error("the stage before was trained for a start that is missing")
+	}
 }

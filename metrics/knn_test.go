@@ -1,0 +1,327 @@
+package metrics_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/factor"
+	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Golden values of the text of Wu et al. 2018 in double precision; see testdata/README.md.
+func TestKNNGolden(t *testing.T) {
+	var want map[string]struct {
+		TrainRows int `json:"train_rows"`
+		Settings  []struct {
+			Metric      Distance
+			K           int
+			Temperature float64
+			PerFactor   []float64 `json:"per_factor"`
+		}
+	}
+	readJSON(t, "testdata/knn/expected.json", &want)
+	checked := 0
+	eachLibraryCase(t, "modularity", 21, func(t *testing.T, in *Input, _ map[string]libraryValue) {
+		w, ok := want[filepath.Base(t.Name())]
+		if !ok {
+			return
+		}
+		checked++
+		for _, s := range w.Settings {
+			m := NewKNN()
+			m.K, m.Temperature, m.Distance, m.TrainRows = s.K, s.Temperature, s.Metric, w.TrainRows
+			r := compute(t, m, in)
+			for j, v := range s.PerFactor {
+				near(t, string(s.Metric)+" "+in.Factors[j].Name, r.Part("per_factor")[j], v, 1e-12)
+			}
+		}
+	})
+	if checked != len(want) || checked != 5 {
+		t.Errorf("%d of %d cases", checked, len(want))
+	}
+}
+
+// A probe with the first rows to train is the logistic regression of downstream, whose golden values are scikit-learn's.
+func TestProbeGolden(t *testing.T) {
+	var want map[string]struct {
+		TrainRows int       `json:"train_rows"`
+		Logistic  []float64 `json:"logistic"`
+	}
+	readJSON(t, "testdata/downstream/expected.json", &want)
+	checked := 0
+	eachLibraryCase(t, "modularity", 21, func(t *testing.T, in *Input, _ map[string]libraryValue) {
+		w, ok := want[strings.TrimPrefix(filepath.Base(t.Name()), "B_")]
+		if !ok {
+			return
+		}
+		checked++
+		m := NewProbe()
+		m.TrainRows = w.TrainRows
+		r := compute(t, m, in)
+		for j, v := range w.Logistic {
+			near(t, in.Factors[j].Name, r.Part("per_factor")[j], v, 1.01/float64(in.Codes.Rows-w.TrainRows))
+		}
+	})
+	if checked != 8 {
+		t.Errorf("%d cases", checked)
+	}
+}
+
+// neighbourCases are codes for which single precision does not tell neighbours apart, that have copies, or that have no direction.
+func neighbourCases() map[string]Matrix {
+	r := rng.New(7, "neighbours")
+	codes := func(rows, columns int, f func(i, c int) float64) Matrix {
+		m := Matrix{Rows: rows, Cols: columns}
+		for i := range rows {
+			for c := range columns {
+				m.Data = append(m.Data, f(i, c))
+			}
+		}
+		return m
+	}
+	some := make([]float64, 40)
+	for i := range some {
+		some[i] = r.NormFloat64()
+	}
+	return map[string]Matrix{
+		"random":      codes(1400, 17, func(int, int) float64 { return r.NormFloat64() }),
+		"wide":        codes(300, 200, func(int, int) float64 { return r.NormFloat64() }),
+		"one column":  codes(200, 1, func(int, int) float64 { return r.NormFloat64() }),
+		"close":       codes(900, 5, func(_, c int) float64 { return some[c] + 1e-9*r.NormFloat64() }),
+		"copies":      codes(900, 4, func(i, c int) float64 { return some[i%10*4+c] }),
+		"constant":    codes(700, 3, func(_, c int) float64 { return some[c] }),
+		"zeros":       codes(300, 3, func(i, c int) float64 { return float64(i%3) * some[c] }),
+		"far away":    codes(600, 3, func(int, int) float64 { return 1e6 + r.NormFloat64() }),
+		"enormous":    codes(600, 3, func(int, int) float64 { return 1e300 * r.NormFloat64() }),
+		"tiny":        codes(600, 3, func(int, int) float64 { return 1e-300 * r.NormFloat64() }),
+		"one outlier": codes(600, 3, func(i, _ int) float64 { return r.NormFloat64() * math.Pow(1e5, float64(1-min(i, 1))) }),
+	}
+}
+
+// Neighbours are those of double precision, however close they are; of equal ones the first.
+func TestNeighbours(t *testing.T) {
+	for name, codes := range neighbourCases() {
+		for _, distance := range []Distance{Cosine, Euclidean} {
+			for _, k := range []int{1, 20} {
+				train, test := make([]int, 0, codes.Rows), make([]int, 0, codes.Rows)
+				for i := range codes.Rows {
+					if i%4 == 1 {
+						test = append(test, i)
+					} else {
+						train = append(train, i)
+					}
+				}
+				m := NewKNN()
+				m.K, m.Distance = k, distance
+				rows, scores, err := Neighbours(m, codes, train, test)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for at := range test {
+					want := bruteForce(codes, distance, train, test[at])
+					got, s := rows[at*k:(at+1)*k], scores[at*k:(at+1)*k]
+					for i, row := range got {
+						if math.Abs(want[i].score-want[slices.IndexFunc(want, func(x ranked) bool { return x.row == row })].score) > 1e-15 {
+							t.Fatalf("%s, %s: neighbour %d of row %d is %d, want %d", name, distance, i, test[at], train[row], train[want[i].row])
+						}
+						if i > 0 && (s[i] > s[i-1] || s[i] == s[i-1] && row < got[i-1]) {
+							t.Fatalf("%s, %s: neighbours of row %d are out of order", name, distance, test[at])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+type ranked struct {
+	row   int
+	score float64
+}
+
+// bruteForce ranks all train rows by a formula of its own.
+func bruteForce(codes Matrix, d Distance, train []int, test int) (list []ranked) {
+	size := 0.0
+	for _, v := range codes.Data {
+		size = max(size, math.Abs(v))
+	}
+	row := func(i int) []float64 {
+		x := slices.Clone(codes.Row(i))
+		var square float64
+		for c := range x {
+			x[c] /= size
+			square += x[c] * x[c]
+		}
+		for c := range x {
+			if d == Cosine && square > 0 {
+				x[c] /= math.Sqrt(square)
+			}
+		}
+		return x
+	}
+	y := row(test)
+	for at, i := range train {
+		var score float64
+		for c, v := range row(i) {
+			if d == Cosine {
+				score += v * y[c]
+			} else {
+				score -= (v - y[c]) * (v - y[c]) / 2
+			}
+		}
+		list = append(list, ranked{at, score})
+	}
+	slices.SortFunc(list, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row)) })
+	return list
+}
+
+// directions are codes with one direction for each level of each factor.
+func directions(factors []factor.Factor) *Input {
+	width := 0
+	for _, f := range factors {
+		width += f.Size
+	}
+	return gridInput(factors, width, func(l []int, z []float64) {
+		clear(z)
+		first := 0
+		for j, level := range l {
+			z[first+level] = 1
+			first += factors[j].Size
+		}
+	})
+}
+
+func TestKNNOracles(t *testing.T) {
+	in := directions(ordinals(4, 5, 6, 3, 3))
+	n := in.Codes.Rows
+	value := func(m Metric, in *Input) Result {
+		in.Stream = rng.New(1, "knn")
+		return compute(t, m, in)
+	}
+	one := NewKNN()
+	one.K = 1
+	perfect := value(NewKNN(), in)
+	if perfect.Value < 0.99 {
+		t.Errorf("codes with a direction for each level have %v", perfect.Value)
+	}
+	scaled, permuted, doubled := *in, *in, *in
+	scaled.Codes.Data, permuted.Codes.Data = slices.Clone(in.Codes.Data), slices.Clone(in.Codes.Data)
+	doubled.Codes = Matrix{Rows: n, Cols: 2 * in.Codes.Cols}
+	for i := range n {
+		for c, v := range in.Codes.Row(i) {
+			scaled.Codes.Data[i*in.Codes.Cols+c] = v * float64(1+i%7)
+			permuted.Codes.Data[i*in.Codes.Cols+in.Codes.Cols-1-c] = v
+		}
+		doubled.Codes.Data = append(append(doubled.Codes.Data, in.Codes.Row(i)...), in.Codes.Row(i)...)
+	}
+	for name, other := range map[string]*Input{"lengths": &scaled, "an order of columns": &permuted, "columns twice": &doubled} {
+		if v := value(NewKNN(), other).Value; math.Abs(v-perfect.Value) > 0.02 {
+			t.Errorf("with %s the value is %v, not %v", name, v, perfect.Value)
+		}
+	}
+	copies := *in // every code twice: the copy, mostly among the train rows, says the levels
+	copies.Codes = Matrix{Rows: 2 * n, Cols: in.Codes.Cols, Data: append(slices.Clone(in.Codes.Data), in.Codes.Data...)}
+	copies.Levels = append(slices.Clone(in.Levels), in.Levels...)
+	copies.Codes.Data = slices.Clone(copies.Codes.Data)
+	r := rng.New(2, "noise")
+	for i := range n * in.Codes.Cols {
+		copies.Codes.Data[i] = r.NormFloat64()
+		copies.Codes.Data[n*in.Codes.Cols+i] = copies.Codes.Data[i]
+	}
+	if v := value(one, &copies).Value; v < 0.7 {
+		t.Errorf("copies have %v", v)
+	}
+	constant := *in
+	constant.Codes.Data = make([]float64, len(in.Codes.Data))
+	for _, m := range []Metric{NewKNN(), NewProbe()} {
+		if r := value(m, &constant); r.Value > 0.36 || r.Part("majority") == nil {
+			t.Errorf("constant codes have %v", r.Value)
+		}
+	}
+	if r := value(NewProbe(), &constant); !slices.Equal(r.Part("per_factor"), r.Part("majority")) {
+		t.Errorf("probes of constant codes have %v, the most frequent levels %v", r.Part("per_factor"), r.Part("majority"))
+	}
+}
+
+// R^2 is 1 of codes that are affine in levels, or in cosine and sine of angles, and of continuous factors it is the score.
+func TestProbeRegression(t *testing.T) {
+	factors := ordinals(5, 6, 7, 3)
+	factors[1].Kind, factors[3].Kind = factor.Circular, factor.Categorical
+	in := gridInput(factors, 4, func(l []int, z []float64) {
+		s, c := math.Sincos(2 * math.Pi * float64(l[1]) / 6)
+		z[0], z[1], z[2], z[3] = 3-float64(l[0]), c+s, c-s, math.Pow(float64(l[2]), 2)
+	})
+	in.Exact = make([][]float64, 4)
+	for i := range in.Codes.Rows {
+		in.Exact[2] = append(in.Exact[2], math.Pow(float64(in.Levels[i*4+2]), 2)+1)
+	}
+	in.Stream = rng.New(1, "probe")
+	r := compute(t, NewProbe(), in)
+	for j, v := range r.Part("r2") {
+		near(t, "R^2 of "+factors[j].Name, v, 1, 1e-4)
+	}
+	if len(r.Part("r2")) != 3 {
+		t.Errorf("%d values of R^2, want 3: the fourth factor is categorical", len(r.Part("r2")))
+	}
+	near(t, "score of the continuous factor", r.Part("per_factor")[2], 1, 1e-4)
+	if v := r.Part("per_factor")[3]; v > 0.6 {
+		t.Errorf("a factor that the codes do not have is predicted in %v", v)
+	}
+}
+
+// Train and test rows are apart, and a metric that is asked to stop does.
+func TestApart(t *testing.T) {
+	in := directions(ordinals(10, 10, 5))
+	for share, want := range map[float64]int{0.25: 125, 0.5: 250, 0.001: 1} {
+		a := Apart{TestShare: share}
+		in.Stream = rng.New(3, "apart")
+		train, test, err := Rows(a, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := append(slices.Clone(train), test...)
+		slices.Sort(all)
+		if len(test) != want || len(slices.Compact(all)) != 500 || !slices.IsSorted(test) || !slices.IsSorted(train) {
+			t.Errorf("share %v: %d train and %d test rows of 500, %d in all", share, len(train), len(test), len(slices.Compact(all)))
+		}
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, m := range []Metric{NewKNN(), NewProbe()} {
+		if _, err := m.Compute(ended, in); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	}
+	small := directions(ordinals(2, 3))
+	for _, c := range []struct {
+		change func(k *KNN, p *Probe)
+		want   string
+	}{
+		{func(k *KNN, p *Probe) {}, "there are 4 train rows; want at least the 20 neighbours of k"},
+		{func(k *KNN, p *Probe) { k.K = 0 }, "k: 0 is out of range"},
+		{func(k *KNN, p *Probe) { k.Temperature = -1 }, "temperature: -1 is out of range"},
+		{func(k *KNN, p *Probe) { k.Distance = "manhattan" }, `metric: unknown metric "manhattan"; want cosine or euclidean`},
+		{func(k *KNN, p *Probe) { k.TestShare = 1 }, "test_share: 1 is out of range"},
+		{func(k *KNN, p *Probe) { k.K, k.TrainRows = 1, 6 }, "there are 6 rows, of which 6 are to train"},
+		{func(k *KNN, p *Probe) { k.K, p.C = 1, 0 }, "c: 0 is not a positive number"},
+		{func(k *KNN, p *Probe) { k.K, p.Iterations = 1, 0 }, "iterations: 0 is too few"},
+	} {
+		k, p := NewKNN(), NewProbe()
+		c.change(k, p)
+		small.Stream = rng.New(1, "small")
+		_, err := k.Compute(context.Background(), small)
+		if err == nil {
+			_, err = p.Compute(context.Background(), small)
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("error %v, want %s", err, c.want)
+		}
+	}
+}
