@@ -71,7 +71,7 @@ func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 	e.explored = exploredBy(l, e.Data, e.TrainingImages())
 	data := e.modelData()
 	if e.Model, err = c.Model.Value.New(data, c.Seed); err != nil {
-		return nil, c.mistake("model."+c.Model.Name, err)
+		return nil, c.misfit(err)
 	}
 	if e.Coder, err = NewCoder(e.Model, data); err != nil {
 		return nil, c.mistake("model."+c.Model.Name, err)

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/train/engine"
 )
@@ -16,6 +18,27 @@ func (c *Config) mistake(key string, err error) *config.Error {
 		return c.source.Near(key, err)
 	}
 	return &config.Error{Key: key, Err: err}
+}
+
+// misfit is an error of making the model, located at the layer of a network from parts that it is about, or at the model.
+func (c *Config) misfit(err error) *config.Error {
+	key := "model." + c.Model.Name
+	var l *nn.LayerError
+	if !errors.As(err, &l) || l.Key == "" || c.source == nil {
+		return c.mistake(key, err)
+	}
+	network, _, _ := strings.Cut(l.Name, "/")
+	at := c.source
+	for _, segment := range []string{"model", c.Model.Name, network, "layers"} {
+		if at = at.Get(segment); at == nil {
+			return c.mistake(key, err) // a preset, or the mirror image of an encoder
+		}
+	}
+	layer := l.Key
+	if at.IsMap() {
+		layer = strings.Replace(layer, "layers.", "layers.list.", 1)
+	}
+	return c.mistake(key+"."+network+"."+layer, err)
 }
 
 // dataError is an error of building a data set, located in the config. It is no mistake of the config's: files may be damaged.

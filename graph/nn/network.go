@@ -38,6 +38,9 @@ func NewLayers(list ...LayerChoice) *Layers { return &Layers{List: list, Init: D
 // DecodeConfig reads a list of layers, or {list: [layers], init: NAME}.
 func (l *Layers) DecodeConfig(n *config.Node) error {
 	if n.IsList() {
+		if len(n.Items()) == 0 {
+			return n.Errorf(noLayers)
+		}
 		return n.Decode(&l.List)
 	}
 	if !n.IsMap() {
@@ -60,13 +63,17 @@ func (l *Layers) EncodeConfig() (any, error) {
 func (l *Layers) ConfigType() string { return "a list of layers" }
 
 // Validate checks the settings of the network.
-func (l *Layers) Validate() error { return validLayerInit(l.Init) }
+func (l *Layers) Validate() error {
+	if len(l.List) == 0 {
+		return config.Invalid("list", noLayers)
+	}
+	return validLayerInit(l.Init)
+}
+
+const noLayers = "the list has no layers; want one or more, such as {dense: 256}"
 
 // Validate checks that every layer takes what the one before it makes, and that names are different.
 func (l LayerList) Validate() error {
-	if len(l) == 0 {
-		return errors.New("the list has no layers; want one or more, such as {dense: 256}")
-	}
 	before, from := Any, ""
 	for i, c := range l {
 		key := fmt.Sprintf("%d.%s", i, c.Name)
@@ -82,7 +89,7 @@ func (l LayerList) Validate() error {
 		}
 		in, out := f.Forms()
 		if before == Rows && in == Images {
-			return config.Invalid(key, "%s takes images, but %s makes rows; want %s before it, or an image layer between them", c.Name, from, c.Name)
+			return config.Invalid(key, "%s takes images, but %s makes rows; want %s before %s, or an image layer between them", c.Name, from, c.Name, from)
 		}
 		if before == Images && in == Rows {
 			return config.Invalid(key, "%s takes rows, but %s makes images; want flatten between them", c.Name, from)
@@ -143,15 +150,15 @@ func (l *Layers) Decode(g *Graph, codes *gorgonia.Node, name string, image tenso
 func (l LayerList) misfit(name string, s, image tensor.Shape) error {
 	parts := l.parts()
 	last := parts[len(parts)-1]
-	hint := "want an image layer, and layers that enlarge its images"
+	hint := "begin with an image layer, and enlarge its images"
 	switch {
 	case s.Dims() == 4 && s[3] != image[2]:
 		hint = "end with a layer of as many channels as the images: {conv: {channels: image}}"
 	case s.Dims() == 4:
-		hint = "leave the sides of the image layer out, so that they follow from the images' size, and crop less"
+		hint = "leave the sides of image and crop layers out, so that they follow from the images"
 	}
 	return &LayerError{Name: name + "/" + last.name, Key: last.key(), Err: fmt.Errorf(
-		"the decoder ends in shape %v, and images have shape %v; %s", s[1:], image, hint)}
+		"the decoder ends in shape %v; want %v, the shape of the images: %s", s[1:], image, hint)}
 }
 
 // part is a layer of a network with its name.

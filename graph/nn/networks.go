@@ -62,6 +62,9 @@ var Decoders = &registry.Registry[Decoder]{Kind: "decoder", Entries: []registry.
 	{Name: "mlp", Doc: mlpDoc, New: func() Decoder { return NewMLP() }},
 	{Name: "burgess", Doc: "two dense layers and four transposed convolutions of stride 2, for images whose sides 16 divides", Source: burgessSource,
 		New: func() Decoder { return NewBurgess() }},
+	{Name: "small-conv", Doc: "two dense layers and four enlargements by 2 with convolutions, to images of any size", New: func() Decoder { return NewSmallConv() }},
+	{Name: "resnet-ae", Doc: "two dense layers and four residual blocks that enlarge by 2, to images of any size", Source: resnetSource,
+		New: func() Decoder { return NewResNetAE() }},
 }}
 
 // EncoderChoice is an encoder in a config: `conv64`, or `{mlp: {hidden: [256]}}`.

@@ -169,7 +169,7 @@ func (c Channels) validate(key string) error {
 	case c == ImageChannels:
 		return nil
 	case c == 0:
-		return config.Invalid(key, "there is no number; want 1 or more, or image at the end of a decoder")
+		return fmt.Errorf("there are no %s; want {%s: 32}", key, key)
 	case c < 1 || c > maxChannels:
 		return config.Invalid(key, "want 1 to %d, got %d", maxChannels, int(c))
 	}

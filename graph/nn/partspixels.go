@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"gorgonia.org/gorgonia"
@@ -115,6 +117,9 @@ func (l *PoolLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	if l.To != nil {
+		if s := x.Shape(); l.To[0] > s[1] || l.To[1] > s[2] {
+			return nil, fmt.Errorf("to is %d by %d pixels, and the images have shape %v; want at most their height and width", l.To[0], l.To[1], s[1:])
+		}
 		return layer.AdaptivePool(x, layer.PoolKind(l.Kind), l.To[0], l.To[1])
 	}
 	return layer.Pool(x, layer.PoolOptions{Kind: layer.PoolKind(l.Kind), Size: l.Size, Stride: l.step(), Valid: l.Padding == validPadding})
@@ -187,7 +192,7 @@ type CropLayer struct {
 // Validate checks the settings.
 func (l *CropLayer) Validate() error {
 	if l.To == nil {
-		return config.Invalid("to", "there are no sides; want a side, or [height, width]")
+		return errors.New("there are no sides; want {to: 28} or {to: [height, width]}")
 	}
 	return l.To.valid("to")
 }

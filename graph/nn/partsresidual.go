@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph/layer"
@@ -131,30 +130,45 @@ func (l *ResidualLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error)
 	if l.Times != 1 {
 		return nil, config.Invalid("times", "Build adds one block; a list of layers adds them all")
 	}
-	f, shortcut := l.Layers, LayerList(nil)
-	if l.Layers == nil {
-		in, err := imagesIn(x)
-		if err != nil {
-			return nil, err
-		}
-		out, err := l.Channels.of(p)
-		if err != nil {
-			return nil, err
-		}
-		f, shortcut = l.body(out), l.shortcut(in, out)
-	}
 	inner := Place{Graph: p.Graph, Name: p.Name, Init: p.Init}
-	y, err := f.place(inner, x)
+	if l.Layers != nil {
+		y, err := l.Layers.place(inner, x)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Equal(x.Shape(), y.Shape()) {
+			return nil, fmt.Errorf("its layers make shape %v of %v, which cannot be added; want layers that keep the shape", y.Shape()[1:], x.Shape()[1:])
+		}
+		return layer.Add(y, x, a)
+	}
+	in, err := imagesIn(x)
 	if err != nil {
 		return nil, err
 	}
-	if l.Layers != nil && !slices.Equal(x.Shape(), y.Shape()) {
-		return nil, fmt.Errorf("its layers make shape %v of %v, and cannot be added; want layers that keep the shape", tensor.Shape(y.Shape()[1:]), tensor.Shape(x.Shape()[1:]))
-	}
-	if x, err = shortcut.place(inner, x); err != nil {
+	out, err := l.Channels.of(p)
+	if err != nil {
 		return nil, err
 	}
-	return layer.Add(y, x, a)
+	large := x
+	if l.Upsample > 1 {
+		if large, err = l.enlarged(x, p.Name+"/upsample"); err != nil {
+			return nil, err
+		}
+	}
+	y, err := l.body(out).place(inner, large)
+	if err != nil {
+		return nil, err
+	}
+	if large, err = l.shortcut(inner, x, large, in, out); err != nil {
+		return nil, err
+	}
+	return layer.Add(y, large, a)
+}
+
+// enlarged adds the enlargement of a block.
+func (l *ResidualLayer) enlarged(x *gorgonia.Node, name string) (*gorgonia.Node, error) {
+	y, err := layer.Upsample(x, l.Upsample, false)
+	return named(y, name, err)
 }
 
 // body lists the layers of f.
@@ -165,29 +179,27 @@ func (l *ResidualLayer) body(out int) LayerList {
 		return LayerChoice{"conv", c}
 	}
 	norm, act := l.norm(), LayerChoice{"activation", &ActivationLayer{Kind: l.Activation}}
-	var f LayerList
-	if l.Upsample > 1 {
-		f = append(f, LayerChoice{"upsample", &UpsampleLayer{Times: l.Upsample, Kind: nearest}})
-	}
 	if l.Kind == bottleneckBlock {
 		narrow := max(1, out/bottleneckShare)
-		return append(f, conv(narrow, 1, 1), norm, act, conv(narrow, l.Kernel, l.Stride), norm, act, conv(out, 1, 1), norm)
+		return LayerList{conv(narrow, 1, 1), norm, act, conv(narrow, l.Kernel, l.Stride), norm, act, conv(out, 1, 1), norm}
 	}
-	return append(f, conv(out, l.Kernel, l.Stride), norm, act, conv(out, l.Kernel, 1), norm)
+	return LayerList{conv(out, l.Kernel, l.Stride), norm, act, conv(out, l.Kernel, 1), norm}
 }
 
-// shortcut lists the layers between x and the sum, none if x itself is added.
-func (l *ResidualLayer) shortcut(in, out int) (list LayerList) {
-	if in != out || l.Stride > 1 {
-		c, n := NewConvLayer(), l.norm()
-		c.Channels, c.Kernel, c.Stride, c.Name = Channels(out), 1, l.Stride, "projection"
-		n.Value.(*NormLayer).Name = "projection-norm"
-		list = append(list, LayerChoice{"conv", c}, n)
+// shortcut returns what is added: x enlarged, or its projection where channels or sides change. Enlarging equal pixels
+// after the projection gives what the projection of the large images would.
+func (l *ResidualLayer) shortcut(p Place, x, large *gorgonia.Node, in, out int) (*gorgonia.Node, error) {
+	if in == out && l.Stride == 1 {
+		return large, nil
 	}
-	if l.Upsample > 1 {
-		list = append(list, LayerChoice{"upsample", &UpsampleLayer{Times: l.Upsample, Kind: nearest, LayerName: LayerName{"projection-upsample"}}})
+	c, n := NewConvLayer(), l.norm()
+	c.Channels, c.Kernel, c.Stride, c.Name = Channels(out), 1, l.Stride, "projection"
+	n.Value.(*NormLayer).Name = "projection-norm"
+	y, err := LayerList{{"conv", c}, n}.place(p, x)
+	if err != nil || l.Upsample == 1 {
+		return y, err
 	}
-	return list
+	return l.enlarged(y, p.Name+"/projection-upsample")
 }
 
 func (l *ResidualLayer) norm() LayerChoice {

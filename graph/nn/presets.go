@@ -54,7 +54,7 @@ func exampleDecoder() *Layers {
 	r := residualPart(32, 1, 1, BatchNorm, defaultGroups)
 	r.Value.(*ResidualLayer).Upsample = 2
 	return NewLayers(densePart(256, "", ""), activationPart("relu"), imagePart(64, "", ""), activationPart("relu"),
-		r, LayerChoice{"upsample", &UpsampleLayer{Times: 2, Kind: nearest}}, convPart(ImageChannels, 3, 1, ""))
+		r, upsamplePart(2), convPart(ImageChannels, 3, 1, ""))
 }
 
 // EncoderLayers implements [EncoderParts].
@@ -121,6 +121,20 @@ func (s *SmallConv) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgo
 	return s.EncoderLayers().Encode(g, images, name)
 }
 
+// DecoderLayers implements [DecoderParts].
+func (s *SmallConv) DecoderLayers() *Layers { return mirrorOf(s.EncoderLayers()) }
+
+// Decode implements [Decoder].
+func (s *SmallConv) Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {
+	return s.DecoderLayers().Decode(g, codes, name, image)
+}
+
+// Mirror implements [Mirrored].
+func (s *SmallConv) Mirror() Decoder {
+	d := *s
+	return &d
+}
+
 const resnetSource = "He et al. 2016, section 3 and 4.2"
 
 // ResNet18 is the residual network of 18 layers for small images, as self-supervised work on CIFAR and Tiny ImageNet
@@ -172,6 +186,9 @@ func (s *ResNet18) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgon
 	return s.EncoderLayers().Encode(g, images, name)
 }
 
+// Mirror implements [Mirrored].
+func (s *ResNet18) Mirror() Decoder { return s.EncoderLayers().Mirror() }
+
 // ResNetAE is a residual encoder for autoencoders, which keeps places: a convolution, four residual blocks of stride 2
 // and a dense layer; as a decoder its mirror image, whose blocks enlarge images by 2.
 type ResNetAE struct {
@@ -206,6 +223,20 @@ func (s *ResNetAE) EncoderLayers() *Layers {
 // Encode implements [Encoder].
 func (s *ResNetAE) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	return s.EncoderLayers().Encode(g, images, name)
+}
+
+// DecoderLayers implements [DecoderParts].
+func (s *ResNetAE) DecoderLayers() *Layers { return mirrorOf(s.EncoderLayers()) }
+
+// Decode implements [Decoder].
+func (s *ResNetAE) Decode(g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {
+	return s.DecoderLayers().Decode(g, codes, name, image)
+}
+
+// Mirror implements [Mirrored].
+func (s *ResNetAE) Mirror() Decoder {
+	d := *s
+	return &d
 }
 
 // EncoderLayers implements [EncoderParts].

@@ -1,0 +1,215 @@
+package nn
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Mirror implements [Mirrored]. A stage is a convolution, residual, pooling or dense layer with the norms and activations
+// behind it. The decoder undoes stage by stage, the last first: what undoes a stage makes the shape that went into it, and
+// ends with the norms and activations of the stage before. Strides become transposed convolutions where they divide the
+// filters' sides, otherwise an upsample and a convolution; the layer that made rows of images becomes an image layer;
+// dropout is left out. Where a layer has no mirror image, Decode of the decoder is an error that names it.
+func (l *Layers) Mirror() Decoder {
+	list, err := l.List.mirror()
+	if err != nil {
+		return noMirror{err}
+	}
+	return &Layers{List: list, Init: l.Init}
+}
+
+// noMirror is the decoder of an encoder without a mirror image.
+type noMirror struct{ err error }
+
+// Decode returns the error.
+func (m noMirror) Decode(*Graph, *gorgonia.Node, string, tensor.Shape) (*gorgonia.Node, error) {
+	return nil, m.err
+}
+
+// stage is a layer that changes shapes, and what is behind it.
+type stage struct {
+	layer  Layer
+	behind LayerList // norms and activations
+	before Channels  // channels or columns of its input
+	images bool      // its input is images, perhaps flattened
+}
+
+// stages takes a list apart. It returns the channels or columns at its end, and whether these are images.
+func (l LayerList) stages() (stages []stage, width Channels, images bool, err error) {
+	width, images = ImageChannels, true
+	for i, c := range l {
+		s := stage{layer: c.Value, before: width, images: images}
+		switch v := c.Value.(type) {
+		case *NormLayer, *ActivationLayer:
+			if n := len(stages); n > 0 {
+				stages[n-1].behind = append(stages[n-1].behind, unnamed(c))
+			}
+			continue
+		case *FlattenLayer, *DropoutLayer:
+			continue
+		case *ConvLayer:
+			width, s.behind = v.Channels, fusedBehind(v.Activation)
+		case *DenseLayer:
+			stages = withoutFixedPool(stages)
+			width, images, s.behind = v.Units, false, fusedBehind(v.Activation)
+		case *PoolLayer:
+		case *ResidualLayer:
+			if v.Upsample > 1 {
+				return nil, 0, false, unmirrored(i, c.Name, "it makes images larger")
+			}
+			if v.Layers == nil {
+				width = v.Channels
+			}
+		default:
+			return nil, 0, false, unmirrored(i, c.Name, "of layers that change shapes only conv, residual, pool and dense have one")
+		}
+		if n := len(stages); n > 0 && fixedPool(stages[n-1].layer) {
+			return nil, 0, false, unmirrored(i-1, "pool", "it makes one size of images of any")
+		}
+		stages = append(stages, s)
+	}
+	return withoutFixedPool(stages), width, images, nil
+}
+
+func unmirrored(index int, name, why string) error {
+	return fmt.Errorf("there is no mirror image of layer %d (from 0) of the encoder, %s: %s; want a decoder", index, name, why)
+}
+
+func fixedPool(l Layer) bool {
+	p, ok := l.(*PoolLayer)
+	return ok && p.To != nil
+}
+
+// withoutFixedPool drops a pooling to a fixed size at the end: the image layer of the decoder makes the images before it.
+func withoutFixedPool(stages []stage) []stage {
+	last := len(stages) - 1
+	if last < 0 || !fixedPool(stages[last].layer) {
+		return stages
+	}
+	if last > 0 {
+		stages[last-1].behind = append(stages[last-1].behind, stages[last].behind...)
+	}
+	return stages[:last]
+}
+
+// unnamed returns a norm or activation without its name.
+func unnamed(c LayerChoice) LayerChoice {
+	switch v := c.Value.(type) {
+	case *NormLayer:
+		n := *v
+		n.Name = ""
+		c.Value = &n
+	case *ActivationLayer:
+		c.Value = &ActivationLayer{Kind: v.Kind}
+	}
+	return c
+}
+
+func fusedBehind(activation string) LayerList {
+	if activation == "" {
+		return nil
+	}
+	return LayerList{activationPart(activation)}
+}
+
+// mirror lists the layers of the mirror image.
+func (l LayerList) mirror() (LayerList, error) {
+	stages, width, images, err := l.stages()
+	if err != nil {
+		return nil, err
+	}
+	list := LayerList{imagePart(width, "", "")} // from codes to features
+	if !images {
+		list = LayerList{densePart(int(width), "", "")}
+	}
+	for i := len(stages) - 1; i >= 0; i-- {
+		if !list.endsInBlock() {
+			list = append(list, stages[i].end()...)
+		}
+		list = append(list, stages[i].undone()...)
+	}
+	return list, nil
+}
+
+// endsInBlock says whether a list ends with a residual block, which has norm and activation, perhaps enlarged.
+func (l LayerList) endsInBlock() bool {
+	for i := len(l) - 1; i >= 0; i-- {
+		if _, enlarged := l[i].Value.(*UpsampleLayer); !enlarged {
+			_, block := l[i].Value.(*ResidualLayer)
+			return block
+		}
+	}
+	return false
+}
+
+// end lists what ends the result of a stage.
+func (s stage) end() LayerList {
+	if r, ok := s.layer.(*ResidualLayer); ok {
+		return append(LayerList{activationPart(r.Activation)}, s.behind...)
+	}
+	return s.behind
+}
+
+// undone lists the layers that make the input of a stage of its result.
+func (s stage) undone() LayerList {
+	switch v := s.layer.(type) {
+	case *ConvLayer:
+		return s.unconvolved(v)
+	case *DenseLayer:
+		w := Weighted{Bias: v.Bias, Init: v.Init}
+		if s.images {
+			return LayerList{{"image", &ImageLayer{Channels: s.before, Weighted: w}}}
+		}
+		return LayerList{{"dense", &DenseLayer{Units: s.before, Weighted: w}}}
+	case *PoolLayer:
+		if v.step() > 1 {
+			return LayerList{upsamplePart(v.step())}
+		}
+	case *ResidualLayer:
+		return s.unblocked(v)
+	}
+	return nil
+}
+
+func (s stage) unconvolved(v *ConvLayer) LayerList {
+	w := Weighted{Bias: v.Bias, Init: v.Init}
+	if v.Padding == validPadding || v.Stride > 1 && v.Kernel%v.Stride == 0 {
+		return LayerList{{"deconv", &DeconvLayer{Channels: s.before, Kernel: v.Kernel, Stride: v.Stride, Padding: v.Padding, Fan: fanOverlap, Weighted: w}}}
+	}
+	c := LayerChoice{"conv", &ConvLayer{Channels: s.before, Kernel: v.Kernel, Stride: 1, Padding: samePadding, Weighted: w}}
+	if v.Stride > 1 {
+		return LayerList{upsamplePart(v.Stride), c}
+	}
+	return LayerList{c}
+}
+
+func (s stage) unblocked(v *ResidualLayer) LayerList {
+	r := *v
+	r.Name = ""
+	if v.Layers != nil {
+		return LayerList{{"residual", &r}}
+	}
+	r.Stride, r.Upsample = 1, v.Stride
+	if s.before != ImageChannels {
+		r.Channels = s.before
+		return LayerList{{"residual", &r}}
+	}
+	c := convPart(ImageChannels, v.Kernel, 1, "") // pixels are not the result of an activation
+	c.Value.(*ConvLayer).Init = v.Init
+	return LayerList{{"residual", &r}, c}
+}
+
+func upsamplePart(times int) LayerChoice {
+	return LayerChoice{"upsample", &UpsampleLayer{Times: times, Kind: nearest}}
+}
+
+// mirrorOf returns the mirror image of a preset, which has one.
+func mirrorOf(l *Layers) *Layers {
+	m, ok := l.Mirror().(*Layers)
+	if !ok {
+		return &Layers{Init: l.Init}
+	}
+	return m
+}

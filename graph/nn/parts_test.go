@@ -1,0 +1,293 @@
+package nn_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/registry"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// networks is a config of networks from parts.
+type networks struct {
+	Encoder nn.EncoderChoice `yaml:"encoder"`
+	Decoder nn.DecoderChoice `yaml:"decoder"`
+}
+
+func parse(t *testing.T, text string) networks {
+	t.Helper()
+	var c networks
+	if err := config.Load("net.yaml", []byte(text), &c); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return c
+}
+
+// encoderOf returns the encoder of a list of layers.
+func encoderOf(t *testing.T, list string) nn.Encoder {
+	t.Helper()
+	return parse(t, "encoder: {layers: "+list+"}").Encoder.Value
+}
+
+func decoderOf(t *testing.T, list string) nn.Decoder {
+	t.Helper()
+	return parse(t, "decoder: {layers: "+list+"}").Decoder.Value
+}
+
+// built is the parameters and the result of a network on drawn numbers.
+type built struct {
+	names  []string
+	values [][]float32
+	result []float32
+}
+
+func build(t *testing.T, network any, image tensor.Shape) built {
+	t.Helper()
+	g := nn.NewGraph(nn.NewParams(7))
+	var in, out *gorgonia.Node
+	var err error
+	switch n := network.(type) {
+	case nn.Encoder:
+		in = must[*gorgonia.Node](t)(g.Input("in", append([]int{2}, image...)...))
+		out, err = n.Encode(g, in, "net")
+	case nn.Decoder:
+		in = must[*gorgonia.Node](t)(g.Input("in", 2, 5))
+		out, err = n.Decode(g, in, "net", image)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng.New(1, "in").Normals(nn.Data(in))
+	m := must[*machine.Machine](t)(machine.New(out.Graph(), out))
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	b := built{names: g.Params.Names(), result: slices.Clone(values(m, out))}
+	for _, name := range b.names {
+		b.values = append(b.values, g.Params.Get(name).Float32s())
+	}
+	return b
+}
+
+// asDecoder hides that a network is an encoder too.
+type asDecoder struct{ nn.Decoder }
+
+func TestPresetsAreLists(t *testing.T) {
+	const small = "width: 4"
+	for _, text := range []string{
+		"{encoder: conv64, decoder: conv64}",
+		"{encoder: {conv64: {small_kernels: true, activation: tanh, init: he-normal}}, decoder: {conv64: {init: he-normal, features: 7}}}",
+		"{encoder: {conv64: {init: fan-in}}, decoder: {conv64: {init: fan-in}}}",
+		"{encoder: conv64-norm, decoder: {mlp: {hidden: [5, 6], activation: leaky-relu, init: he-uniform}}}",
+		"{encoder: {conv64-norm: {norm: batch, final_norm: true, features: 12}}, decoder: mlp}",
+		"{encoder: {conv64-norm: {norm: none, init: glorot}}, decoder: burgess}",
+		"{encoder: {burgess: {activation: softplus}}, decoder: small-conv}",
+		"{encoder: mlp, decoder: {small-conv: {norm: group, " + small + ", groups: 2}}}",
+		"{encoder: {small-conv: {norm: instance, activation: gelu}}, decoder: {resnet-ae: {" + small + ", groups: 2}}}",
+		"{encoder: {resnet18: {" + small + ", features: 9}}, decoder: {resnet-ae: {" + small + ", norm: batch}}}",
+		"{encoder: {resnet-ae: {" + small + ", norm: none}}, decoder: layers}",
+		"{encoder: layers, decoder: layers}",
+	} {
+		preset := parse(t, text)
+		encoder, err := preset.Encoder.Value.(nn.EncoderParts).EncoderLayers().YAML("encoder")
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoder, err := preset.Decoder.Value.(nn.DecoderParts).DecoderLayers().YAML("decoder")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := parse(t, encoder+decoder)
+		image := tensor.Shape{16, 32, 3}
+		same(t, text, build(t, preset.Encoder.Value, image), build(t, list.Encoder.Value, image))
+		same(t, text, build(t, asDecoder{preset.Decoder.Value}, image), build(t, asDecoder{list.Decoder.Value}, image))
+	}
+}
+
+func same(t *testing.T, what string, a, b built) {
+	t.Helper()
+	if !slices.Equal(a.names, b.names) {
+		t.Fatalf("%s: parameters %v and of the list %v", what, a.names, b.names)
+	}
+	for i, name := range a.names {
+		if !slices.Equal(a.values[i], b.values[i]) {
+			t.Errorf("%s: initial values of %s differ", what, name)
+		}
+	}
+	if !slices.Equal(a.result, b.result) {
+		t.Errorf("%s: results differ", what)
+	}
+}
+
+// TestDecodersEndInTheSize checks that decoders end in images of any size, and mirror images of encoders too.
+func TestDecodersEndInTheSize(t *testing.T) {
+	decoders := map[string]nn.Decoder{}
+	for name, list := range map[string]string{
+		"deconv":   "[{image: 2}, {deconv: 2}, {activation: elu}, {deconv: {channels: image, kernel: 5, stride: 3}}]",
+		"valid":    "[{image: 2}, {deconv: {channels: 2, kernel: 3, padding: valid}}, {conv: {channels: image, kernel: 2, padding: valid}}]",
+		"upsample": "[{dense: 4}, {image: 2}, {upsample: {times: 3, kind: bilinear}}, {conv: 2}, {upsample: 2}, {norm: layer}, {conv: image}]",
+		"shuffle":  "[{image: 16}, {shuffle: 2}, {conv: 4}, {shuffle: {times: 2}}, {conv: image}]",
+		"residual": "[{image: 4}, {residual: {channels: 2, upsample: 2, times: 2}}, {residual: {channels: 4, upsample: 3, kind: bottleneck, norm: none}}, {conv: image}]",
+		"shrinks":  "[{image: 2}, {deconv: 2}, {conv: {channels: 2, stride: 2}}, {pool: max}, {residual: {channels: 2, stride: 2}}, {deconv: {channels: image, stride: 4}}]",
+		"plain":    "[{dense: 3}, {image: image}]",
+	} {
+		decoders[name] = decoderOf(t, list)
+	}
+	for name, list := range map[string]string{
+		"strides":  "[{conv: {channels: 2, kernel: 4, stride: 2}}, {norm: batch}, {activation: relu}, {conv: {channels: 2, stride: 3}}, {dense: 4}, {dense: 3}]",
+		"valid":    "[{conv: {channels: 2, kernel: 5, stride: 2, padding: valid}}, {pool: max}, flatten, {dense: 3}]",
+		"pooled":   "[{conv: 2}, {dropout: 0.1}, {residual: {channels: 4, stride: 2, times: 2}}, {pool: {to: 1}}]",
+		"residual": "[{residual: {channels: 4, stride: 2}}, {residual: {layers: [{conv: 4}, {norm: instance}]}}, {activation: tanh}]",
+	} {
+		decoders["mirror of "+name] = encoderOf(t, list).(nn.Mirrored).Mirror()
+	}
+	small, resnet := nn.NewSmallConv(), nn.NewResNet18()
+	small.Width, small.Features, resnet.Width, resnet.Groups = 2, 3, 2, 2
+	decoders["small-conv"], decoders["mirror of resnet18"] = small.Mirror(), resnet.Mirror()
+	ae := nn.NewResNetAE()
+	ae.Width, ae.Groups = 2, 1
+	decoders["resnet-ae"] = ae
+
+	var sizes []tensor.Shape
+	for side := 16; side <= 256; side += 15 {
+		sizes = append(sizes, tensor.Shape{side, side, 1})
+	}
+	sizes = append(sizes, tensor.Shape{28, 28, 1}, tensor.Shape{96, 96, 3}, tensor.Shape{17, 40, 2}, tensor.Shape{1, 16, 1}, tensor.Shape{1, 233, 4}, tensor.Shape{1, 1, 1}, tensor.Shape{33, 1, 16})
+	for name, d := range decoders {
+		for _, image := range sizes {
+			g := nn.NewGraph(nn.NewParams(1))
+			codes := must[*gorgonia.Node](t)(g.Input("codes", 2, 3))
+			out, err := d.Decode(g, codes, "decoder", image)
+			if err != nil {
+				t.Errorf("%s, %v: %v", name, image, err)
+				continue
+			}
+			if s := out.Shape(); !slices.Equal(s, append(tensor.Shape{2}, image...)) {
+				t.Errorf("%s: result of shape %v, want %v", name, s, image)
+			}
+		}
+	}
+}
+
+func TestMirror(t *testing.T) {
+	for list, want := range map[string]string{
+		"[{conv: {channels: 8, kernel: 4, stride: 2}}, {norm: batch}, {activation: relu}, {conv: {channels: 16, stride: 2, activation: tanh}}, {dense: 32}, {activation: gelu}]": `decoder:
+  layers:
+    - dense: 32
+    - activation: gelu
+    - image: 16
+    - activation: tanh
+    - upsample: 2
+    - conv: 8
+    - norm: batch
+    - activation: relu
+    - deconv: image
+`,
+		"[{conv: 8}, {activation: relu}, {residual: {channels: 16, stride: 2, times: 2}}, {pool: {to: 1}}, {dropout: 0.5}]": `decoder:
+  layers:
+    - image: 16
+    - activation: relu
+    - residual: {channels: 8, times: 2, upsample: 2}
+    - conv: image
+`,
+		"[flatten, {dense: 8}, {norm: layer}, {dense: {units: 4, bias: false}}]": `decoder:
+  layers:
+    - dense: 4
+    - dense: {units: 8, bias: false}
+    - norm: layer
+    - image: image
+`,
+		"[{residual: 8}, {pool: max}, {residual: {layers: [{conv: 8}, {norm: batch}, {activation: relu}]}}]": `decoder:
+  layers:
+    - image: 8
+    - activation: relu
+    - residual: {layers: [{conv: 8}, {norm: batch}, {activation: relu}]}
+    - upsample: 2
+    - residual: 8
+    - conv: image
+`,
+	} {
+		got, err := encoderOf(t, list).(nn.Mirrored).Mirror().(nn.DecoderParts).DecoderLayers().YAML("decoder")
+		if err != nil || got != want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", list, err, got, want)
+		}
+	}
+	for list, want := range map[string]string{
+		"[{conv: 8}, {shuffle: 2}]":                           "no mirror image of layer 1 (from 0) of the encoder, shuffle",
+		"[{pool: {to: 4}}, {conv: 8}]":                        "no mirror image of layer 0 (from 0) of the encoder, pool",
+		"[{conv: 8}, {residual: {channels: 8, upsample: 2}}]": "it makes images larger; want a decoder",
+	} {
+		g := nn.NewGraph(nn.NewParams(1))
+		_, err := encoderOf(t, list).(nn.Mirrored).Mirror().Decode(g, must[*gorgonia.Node](t)(g.Input("z", 2, 3)), "decoder", tensor.Shape{16, 16, 1})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", list, err, want)
+		}
+	}
+}
+
+// doubled is a layer from outside.
+type doubled struct {
+	Times float64 `yaml:"times" doc:"factor"`
+}
+
+func (d *doubled) Build(p nn.Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	if d.Times == 0 {
+		return nil, errors.New("times is 0; want another number")
+	}
+	w, err := p.Graph.Param(p.Name+"/scale", tensor.Shape{x.Shape()[1], 1}, nn.GlorotUniform)
+	if err != nil {
+		return nil, err
+	}
+	return gorgonia.Mul(x, w)
+}
+
+func TestLayersFromOutside(t *testing.T) {
+	e := registry.Entry[nn.Layer]{Name: "doubled", Doc: "times a number", New: func() nn.Layer { return &doubled{Times: 2} }}
+	if err := nn.RegisterLayer(e); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { nn.Parts.Entries = nn.Parts.Entries[:len(nn.Parts.Entries)-1] }()
+	if err := nn.RegisterLayer(e); err == nil {
+		t.Error("no error about a second entry")
+	}
+	b := build(t, encoderOf(t, "[{dense: 3}, doubled, {doubled: {times: 3}}]"), tensor.Shape{4, 4, 1})
+	if want := []string{"net/dense1/weight", "net/dense1/bias", "net/doubled1/scale", "net/doubled2/scale"}; !slices.Equal(b.names, want) {
+		t.Errorf("parameters %v, want %v", b.names, want)
+	}
+	g := nn.NewGraph(nn.NewParams(1))
+	_, err := encoderOf(t, "[{dense: 3}, {doubled: {times: 0}}]").Encode(g, must[*gorgonia.Node](t)(g.Input("x", 2, 4, 4, 1)), "encoder")
+	if err == nil || err.Error() != `layer "encoder/doubled1": times is 0; want another number` {
+		t.Error(err)
+	}
+}
+
+func TestNamesOfParameters(t *testing.T) {
+	list := `[{conv: 4}, {norm: batch}, {conv: {channels: 4, name: second, bias: true}}, {norm: none}, {conv: {channels: 4, bias: false}},
+		{residual: {channels: 4, times: 2}}, {residual: {channels: 8, stride: 2, name: wide}}, {dense: {units: 3, init: glorot}}]`
+	names := build(t, encoderOf(t, list), tensor.Shape{5, 7, 1}).names
+	want := []string{"conv1/weight", "norm1/gamma", "norm1/beta", "norm1/running", "second/weight", "second/bias", "conv3/weight"}
+	for _, block := range []string{"residual1", "residual2", "wide"} {
+		for i := range 2 {
+			want = append(want, fmt.Sprintf("%s/conv%d/weight", block, i+1))
+			for _, p := range []string{"gamma", "beta", "running"} {
+				want = append(want, fmt.Sprintf("%s/norm%d/%s", block, i+1, p))
+			}
+		}
+	}
+	want = append(want, "wide/projection/weight", "wide/projection-norm/gamma", "wide/projection-norm/beta", "wide/projection-norm/running", "dense1/weight", "dense1/bias")
+	for i := range want {
+		want[i] = "net/" + want[i]
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("parameters\n%v, want\n%v", names, want)
+	}
+}
