@@ -13,17 +13,15 @@ import (
 // encodeCommand is `unravel encode --run DIR`.
 type encodeCommand struct {
 	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
-	Out string `placeholder:"FILE" help:"File of the codes, float32 [n, d]; if absent, codes.npy in the run's folder. Factors [n, k] go beside it: levels as int64 or, of hierarchical data, true values, with the levels in a file of their own."`
+	weightsFlags
+	Out string `placeholder:"FILE" help:"File of the codes, float32 [n, d]; if absent, codes.npy in the run's folder (codes-best.npy, codes-average.npy). Factors [n, k] go beside it: levels as int64 or, of hierarchical data, true values, with the levels in a file of their own."`
 }
 
 // Run encodes the run's data set, or the sample that its config sets.
 func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
-	e, warning, err := train.OpenExperiment(c.Dir)
+	e, err := c.open(c.Dir, s)
 	if err != nil {
 		return err
-	}
-	if warning != "" {
-		fmt.Fprintln(s.log, warning)
 	}
 	e = e.Sample()
 	e.Progress = train.NewActivity(s.log)
@@ -33,7 +31,7 @@ func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
 	}
 	out := c.Out
 	if out == "" {
-		out = filepath.Join(c.Dir, rundir.CodesFile)
+		out = filepath.Join(c.Dir, c.name(rundir.CodesFile))
 	}
 	if err := writeOut(out, rundir.WriteCodes(codes)); err != nil {
 		return err

@@ -22,7 +22,9 @@ type evalCommand struct {
 	Bins      int      `placeholder:"20" help:"Number of bins, of equal width, of a continuous factor, for metrics of levels. If absent, 20."`
 	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor, counted from 0, for metrics of sub-codes: \"0-1;2\" gives the first factor two and the second one. If absent: one column for each factor, the best match if there are spare columns; of a run, equally many for each factor where that fits."`
 	Metrics   []string `placeholder:"NAME" help:"Metrics to compute, separated by commas. all: every metric that applies; fast: those that take milliseconds. If absent: the run's metrics, or all."`
-	Option    []string `sep:"none" placeholder:"METRIC.KEY=VALUE" help:"Option of one of these metrics, such as downstream.top=2 (see unravel list metrics NAME); repeatable."`
+	weightsFlags
+
+	Option []string `sep:"none" placeholder:"METRIC.KEY=VALUE" help:"Option of one of these metrics, such as downstream.top=2 (see unravel list metrics NAME); repeatable."`
 
 	Hierarchy     string `placeholder:"FILE" help:"Hierarchy of the codes, for r4c and h-error: a .json list of dimensions such as [{\"type\": \"continuous\"}, {\"type\": \"categorical\", \"options\": [[], [...]]}]. Code columns are the categorical dimensions, as 1 + option, then the continuous ones; 0 is inactive."`
 	TrueHierarchy string `placeholder:"FILE" help:"Hierarchy of the factors, for h-error and purity; format as for --hierarchy."`
@@ -71,6 +73,8 @@ func (c *evalCommand) check() error {
 		return usagef("--types and --bins belong to --codes: the factors of a run have their kinds")
 	case c.Dir != "":
 		return nil
+	case c.Best || c.Average:
+		return usagef("--best and --average choose weights of a run; want --run DIR")
 	case c.Codes == "":
 		return usagef("nothing to evaluate; want --run DIR, or --codes FILE and --factors FILE")
 	case c.Factors == "" && c.Rotations == "":
@@ -104,7 +108,7 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 	}
 	e := &evaluation{chosen: chosen, optional: presetNamed(names)}
 	if c.Dir != "" {
-		err = e.openRun(ctx, c.Dir, s)
+		err = e.openRun(ctx, c.Dir, c.weightsFlags, s)
 	} else {
 		err = c.readFiles(e)
 	}
@@ -126,13 +130,10 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 	return e, nil
 }
 
-func (e *evaluation) openRun(ctx context.Context, dir string, s *streams) error {
-	x, warning, err := train.OpenExperiment(dir)
+func (e *evaluation) openRun(ctx context.Context, dir string, w weightsFlags, s *streams) error {
+	x, err := w.open(dir, s)
 	if err != nil {
 		return err
-	}
-	if warning != "" {
-		fmt.Fprintln(s.log, warning)
 	}
 	if e.chosen == nil {
 		e.chosen = x.Final()

@@ -21,7 +21,8 @@ const (
 
 // exportCommand is `unravel export --run DIR`.
 type exportCommand struct {
-	Dir    string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
+	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
+	weightsFlags
 	Format string `default:"safetensors" enum:"safetensors,onnx" help:"safetensors: parameters by name. onnx: a network of operator set 17."`
 	Part   string `enum:"encoder,decoder," default:"" placeholder:"PART" help:"encoder or decoder: only that one. If absent: all parameters (safetensors), or the encoder (onnx)."`
 	Layout string `enum:"unravel,pytorch" default:"unravel" help:"Order of axes. unravel: images [N, H, W, C]. pytorch: images [N, C, H, W], and, of safetensors, names and shapes of a state_dict."`
@@ -42,12 +43,9 @@ type exported struct {
 
 // Run writes the weights of a run.
 func (c *exportCommand) Run(s *streams) error {
-	e, warning, err := train.OpenExperiment(c.Dir)
+	e, err := c.open(c.Dir, s)
 	if err != nil {
 		return err
-	}
-	if warning != "" {
-		fmt.Fprintln(s.log, warning)
 	}
 	source, err := weightsOf(e)
 	if err != nil {
@@ -64,7 +62,7 @@ func (c *exportCommand) Run(s *streams) error {
 	}
 	r := exported{File: c.Out, Format: c.Format, Part: string(part), Layout: c.Layout, Elements: e.Model.Params().Count()}
 	if r.File == "" {
-		r.File = filepath.Join(c.Dir, name)
+		r.File = filepath.Join(c.Dir, c.name(name))
 	}
 	layout := weights.Layout(c.Layout)
 	if err := writeOut(r.File, func(w io.Writer) error {

@@ -12,9 +12,10 @@ const (
 	ReportFile = "report.html" // the figures and results on one page
 	FiguresDir = "figures"     // .png files
 
-	CheckpointFile = "checkpoint.safetensors" // parameters, moments and, as metadata, the state of training
-	PreviousFile   = "checkpoint.safetensors.prev"
-	StateFile      = "state.json" // a copy of the checkpoint's state, to look at
+	CheckpointFile = "checkpoint.safetensors"      // parameters, moments and, as metadata, the state of training
+	PreviousFile   = "checkpoint.safetensors.prev" // the checkpoint before; see [Run.WriteLast] for older ones
+	BestFile       = "best.safetensors"            // the checkpoint of the best evaluation, where the config keeps it
+	StateFile      = "state.json"                  // a copy of the checkpoint's state, to look at
 
 	MetricsFile = "metrics.json"      // a list of metrics.Result
 	FitFile     = "fit.json"          // a train.Fit, of models that decode

@@ -146,6 +146,49 @@ func (r *Run) WriteKeep(name string, write func(io.Writer) error) error {
 	return r.replace(name, write, true)
 }
 
+// WriteLast is [Run.WriteKeep] with more versions: the last so many, the new one included, stay under the names of [Version];
+// older ones go.
+func (r *Run) WriteLast(name string, last int, write func(io.Writer) error) error {
+	if last > 2 && r.Has(name) {
+		for i := last - 1; i > 1; i-- {
+			if err := r.rename(Version(name, i-1), Version(name, i)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.replace(name, write, last > 1); err != nil {
+		return err
+	}
+	for i := max(last, 1); r.Has(Version(name, i)); i++ {
+		if err := r.Remove(Version(name, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Version returns the name of a version of a file, by the number of newer ones: NAME, NAME.prev, NAME.prev2, NAME.prev3 ...
+func Version(name string, newer int) string {
+	switch newer {
+	case 0:
+		return name
+	case 1:
+		return name + disk.PrevSuffix
+	}
+	return fmt.Sprintf("%s%s%d", name, disk.PrevSuffix, newer)
+}
+
+// rename renames a file, if it is there.
+func (r *Run) rename(from, to string) error {
+	if err := r.prepare(to); err != nil {
+		return err
+	}
+	if err := os.Rename(r.Path(from), r.Path(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error {
 	if err := r.prepare(name); err != nil {
 		return err
@@ -238,12 +281,15 @@ func (r *Run) Remove(name string) error {
 
 // Restore makes the version that WriteKeep kept the current one again, for when the
 // current one turns out to be damaged.
-func (r *Run) Restore(name string) error {
+func (r *Run) Restore(name string) error { return r.RestoreVersion(name, 1) }
+
+// RestoreVersion is [Run.Restore] for one of the versions of [Run.WriteLast].
+func (r *Run) RestoreVersion(name string, newer int) error {
 	if err := r.prepare(name); err != nil {
 		return err
 	}
 	path := r.Path(name)
-	if err := os.Rename(path+disk.PrevSuffix, path); err != nil {
+	if err := os.Rename(r.Path(Version(name, newer)), path); err != nil {
 		return fmt.Errorf("restoring %s: %w", path, err)
 	}
 	return disk.SyncDir(filepath.Dir(path))

@@ -178,6 +178,34 @@ func TestWriteKeep(t *testing.T) {
 	}
 }
 
+// The last versions stay, as many as are asked for, and any of them can be restored.
+func TestWriteLast(t *testing.T) {
+	r := newRun(t)
+	write := func(last, version int) {
+		t.Helper()
+		if err := r.WriteLast("a", last, text(fmt.Sprint(version))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 6 {
+		write(4, i)
+	}
+	for i := range 4 {
+		wantFile(t, r.Path(Version("a", i)), fmt.Sprint(5-i))
+	}
+	wantNames(t, r.Dir(), ".lock", "a", "a.prev", "a.prev2", "a.prev3", Config)
+	write(2, 6)
+	wantFile(t, r.Path("a.prev"), "5")
+	wantNames(t, r.Dir(), ".lock", "a", "a.prev", Config)
+	write(3, 7)
+	if err := r.RestoreVersion("a", 2); err != nil {
+		t.Fatal(err)
+	}
+	wantFile(t, r.Path("a"), "5")
+	write(1, 8)
+	wantNames(t, r.Dir(), ".lock", "a", Config)
+}
+
 // Whatever goes wrong, the versions that were there stay and nothing else does.
 func TestWriteFails(t *testing.T) {
 	r := newRun(t)

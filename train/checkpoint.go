@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 type state struct {
 	engine.State
 	Watch   watchState `json:"watch"`
+	Best    *Best      `json:"best,omitempty"`
 	Done    bool       `json:"done"`              // whether training has ended
 	Stopped string     `json:"stopped,omitempty"` // why a hook ended it
 	Config  string     `json:"config"`
@@ -62,7 +64,7 @@ func (s *saver) hook() engine.Hook {
 		}}
 }
 
-// save writes a checkpoint and keeps the one before.
+// save writes a checkpoint and keeps those before that the config asks for.
 func (s *saver) save(done bool) error {
 	store := s.session.store
 	if err := store.Present(); err != nil {
@@ -75,7 +77,7 @@ func (s *saver) save(done bool) error {
 	if err := s.session.logs.sync(); err != nil {
 		return err
 	}
-	if err := store.WriteKeep(rundir.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
+	if err := store.WriteLast(rundir.CheckpointFile, s.session.experiment.Config.Train.Keep.Last, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
 		return err
 	}
 	s.saved = time.Now()
@@ -84,7 +86,7 @@ func (s *saver) save(done bool) error {
 
 // checkpoint collects all that the run needs to continue.
 func (s *session) checkpoint(done bool) (*safetensors.File, []byte, error) {
-	all := state{Watch: s.watch, Done: done, Config: s.config, Start: s.experiment.Start}
+	all := state{Watch: s.watch, Best: s.best, Done: done, Config: s.config, Start: s.experiment.Start}
 	if s.stop.enough() == "" { // else the next session finds out by itself
 		all.Stopped = s.loop.Stopped()
 	}
@@ -113,24 +115,38 @@ var errOtherModel = errors.New("the checkpoint does not fit the config")
 // errNoCheckpoint is the error about a folder without a checkpoint.
 var errNoCheckpoint = errors.New("there is no checkpoint")
 
+// checkpoint is what a file of a run holds.
+type checkpoint struct {
+	file    *safetensors.File
+	state   *state
+	newer   int    // damaged checkpoints that are newer
+	warning string // about these
+}
+
 // readCheckpoint reads the checkpoint of a run's folder. If the newest one is
-// damaged it reads the one before and returns a warning.
-func readCheckpoint(dir string) (f *safetensors.File, s *state, warning string, err error) {
-	newest := filepath.Join(dir, rundir.CheckpointFile)
-	if f, s, err = readOne(newest); err == nil {
-		return f, s, "", nil
+// damaged it reads the newest one that is not, with a warning.
+func readCheckpoint(dir string) (c checkpoint, err error) {
+	var damaged, missing error
+	for c.newer = 0; ; c.newer++ {
+		c.file, c.state, err = readOne(filepath.Join(dir, rundir.Version(rundir.CheckpointFile, c.newer)))
+		switch {
+		case err == nil && c.newer == 0:
+			return c, nil
+		case err == nil:
+			c.warning = fmt.Sprintf("warning: %v; using the checkpoint before it, of step %d", cmp.Or(damaged, missing), c.state.Step)
+			return c, nil
+		case !errors.Is(err, fs.ErrNotExist) && damaged == nil:
+			damaged = err
+		case !errors.Is(err, fs.ErrNotExist):
+			damaged = fmt.Errorf("%w; and the checkpoint before it: %w", damaged, err)
+		case c.newer > 1 && damaged != nil:
+			return c, damaged
+		case c.newer > 1: // one may be missing while a newer one is written
+			return c, fmt.Errorf("%w in %s", errNoCheckpoint, dir)
+		case missing == nil:
+			missing = err
+		}
 	}
-	older := filepath.Join(dir, rundir.PreviousFile)
-	f, s, second := readOne(older)
-	switch {
-	case second == nil:
-		return f, s, fmt.Sprintf("warning: %v; using the checkpoint before it, of step %d", err, s.Step), nil
-	case errors.Is(err, fs.ErrNotExist) && errors.Is(second, fs.ErrNotExist):
-		return nil, nil, "", fmt.Errorf("%w in %s", errNoCheckpoint, dir)
-	case errors.Is(second, fs.ErrNotExist):
-		return nil, nil, "", err
-	}
-	return nil, nil, "", fmt.Errorf("%w; and the checkpoint before it: %w", err, second)
 }
 
 func readOne(path string) (*safetensors.File, *state, error) {

@@ -49,6 +49,8 @@ type Settings struct {
 	Accumulate int                    `yaml:"accumulate" doc:"batches before an update, which is by the mean of their gradients over images; batches are of one objective, and the last ones of an epoch may be fewer"`
 	Threads    int                    `yaml:"threads" doc:"threads to use; 0: all processors; results do not depend on it"`
 	Checkpoint float64                `yaml:"checkpoint" doc:"seconds between two checkpoints; 0: only at the end and when stopped"`
+	Keep       Keep                   `yaml:"keep" doc:"which checkpoints to keep"`
+	Average    *engine.Average        `yaml:"average" doc:"an exponential moving average of the weights, which is stored and measured beside them"`
 	Stop       *EarlyStop             `yaml:"stop" doc:"when to stop before the last epoch"`
 	Figures    bool                   `yaml:"figures" doc:"draw figures and the report at the end"`
 }
@@ -69,7 +71,7 @@ func Defaults() Config {
 	constant, _ := engine.Schedules.Lookup("constant")
 	c.Metrics = defaultMeasures()
 	c.Train = Settings{
-		Epochs: 20, Batch: 64, Accumulate: 1, Checkpoint: 30, Figures: true,
+		Epochs: 20, Batch: 64, Accumulate: 1, Checkpoint: 30, Keep: Keep{Last: 2}, Figures: true,
 		Optimizer: engine.OptimizerChoice{Name: adam.Name, Value: adam.New()},
 		Schedule:  engine.ScheduleChoice{Name: constant.Name, Value: constant.New()},
 	}
@@ -150,7 +152,7 @@ func (c *Config) Validate() error {
 	if err := validPatterns("freeze", c.Freeze); err != nil {
 		return err
 	}
-	return c.Metrics.validate(c.Train.Stop)
+	return c.Metrics.validate(&c.Train)
 }
 
 // More than anyone trains for, and more than any machine has.
@@ -208,7 +210,7 @@ func (s *EarlyStop) Validate() error {
 // engine returns the settings that the engine has.
 func (s *Settings) engine() engine.Settings {
 	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value, Parts: s.Parts,
-		Schedule: s.Schedule.Value, Warmup: s.Warmup, Clip: s.Clip, Accumulate: s.Accumulate}
+		Schedule: s.Schedule.Value, Warmup: s.Warmup, Clip: s.Clip, Accumulate: s.Accumulate, Average: s.Average}
 }
 
 // sameTraining reports an error if two configs do not describe the same training,
@@ -217,7 +219,7 @@ func (c Config) sameTraining(other Config) error {
 	c, other = c.byContent(), other.byContent()
 	for _, x := range []*Config{&c, &other} {
 		x.Train.Epochs, x.Train.Threads, x.Train.Checkpoint, x.Train.Figures = 1, 0, 0, false
-		x.Train.Stop, x.Metrics = nil, Measures{}
+		x.Train.Stop, x.Train.Keep, x.Metrics = nil, Keep{}, Measures{}
 	}
 	a, err := c.Encode()
 	if err != nil {
@@ -236,11 +238,11 @@ func (c Config) sameTraining(other Config) error {
 	return fmt.Errorf("a run is resumed with the config it was started with: only the length of training may differ")
 }
 
-// Hash names what a run computes: configs that differ only in name, threads, checkpoints or figures
+// Hash names what a run computes: configs that differ only in name, threads, checkpoints (but for a best one) or figures
 // have the same one. Of a start it is the content that counts, not where it comes from, if the config says it (see [Config.Resolve]).
 func (c Config) Hash() (string, error) {
 	c = c.byContent()
-	c.Name, c.Train.Threads, c.Train.Checkpoint, c.Train.Figures = "", 0, 0, false
+	c.Name, c.Train.Threads, c.Train.Checkpoint, c.Train.Keep.Last, c.Train.Figures = "", 0, 0, 0, false
 	text, err := c.Encode()
 	if err != nil {
 		return "", err

@@ -119,6 +119,11 @@ func (e *Experiment) holdOut() error {
 // OpenExperiment builds the experiment of a run's folder with its trained
 // parameters. A damaged checkpoint is replaced by the one before, with a warning.
 func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
+	return OpenKept(dir, Weights{})
+}
+
+// OpenKept is [OpenExperiment] with other weights that the run has kept.
+func OpenKept(dir string, which Weights) (e *Experiment, warning string, err error) {
 	if _, err := rundir.View(dir); err != nil {
 		return nil, "", err
 	}
@@ -133,15 +138,20 @@ func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
 	if e, err = newExperiment(c, learned); err != nil {
 		return nil, "", err
 	}
-	f, state, warning, err := readCheckpoint(dir)
+	f, err := which.read(dir)
 	if err != nil {
 		return nil, "", err
 	}
-	e.Start = state.Start
-	if err := loadParams(e.Model, f); err != nil {
+	e.Start = f.state.Start
+	if err := loadParams(e.Model, f.file); err != nil {
 		return nil, "", fmt.Errorf("%s: %w: %w", dir, errOtherModel, err)
 	}
-	return e, warning, nil
+	if which.Average {
+		if err := loadAverage(e.Model, f.file); err != nil {
+			return nil, "", fmt.Errorf("%s: %w", dir, err)
+		}
+	}
+	return e, f.warning, nil
 }
 
 // ReadConfig reads the config of the run in a folder, with overrides key.path=value. A part that it names and this program has not registered is an error

@@ -23,6 +23,9 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	if v, ok := spreadOf(s.logs.last); ok && v < leastSpread {
 		s.console.say("note: the codes have collapsed: their spread was %.2g in the last epoch, where random codes have about 1", v)
 	}
+	if b := s.best; b != nil {
+		s.console.say("best %s: %.4g, after epoch %d, in %s", b.Metric, b.Value, b.Epoch, rundir.BestFile)
+	}
 	codes, err := s.encode(ctx, r)
 	if err != nil {
 		return err
@@ -36,10 +39,17 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 			return err
 		}
 	}
-	if err := s.store.Write(rundir.MetricsFile, rundir.JSON(r.Metrics)); err != nil {
+	averaged, err := s.measureAverage(ctx)
+	if err != nil {
 		return err
 	}
-	if err := s.logs.metrics(l.Epoch(), l.Step(), r.Metrics); err != nil {
+	for _, results := range [][]metrics.Result{r.Metrics, averaged} {
+		if err := s.logs.metrics(l.Epoch(), l.Step(), results); err != nil {
+			return err
+		}
+	}
+	r.Metrics = append(r.Metrics, averaged...)
+	if err := s.store.Write(rundir.MetricsFile, rundir.JSON(r.Metrics)); err != nil {
 		return err
 	}
 	if err := s.logs.events.Flush(); err != nil {
@@ -53,6 +63,27 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 		return err
 	}
 	return s.store.Write(rundir.ReportFile, func(w io.Writer) error { return report.WritePage(w, s.page(r.Metrics, drawn)) })
+}
+
+// averageSuffix ends the names of results of averaged weights.
+const averageSuffix = "-average"
+
+// measureAverage measures the average of the weights on the same images; nil if there is none, or nothing to measure.
+func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) {
+	e := s.experiment
+	if len(e.Final()) == 0 || !s.loop.SwapAverage() {
+		return nil, nil
+	}
+	defer s.loop.SwapAverage()
+	codes, err := e.Codes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	results, err := e.Evaluate(ctx, codes, e.Final())
+	for i := range results {
+		results[i].Name += averageSuffix
+	}
+	return results, err
 }
 
 // leastSpread is the spread of codes below which they count as collapsed: that of random codes is near 1.
@@ -75,6 +106,9 @@ func (s *session) page(results []metrics.Result, drawn []report.Figure) report.P
 		{Name: "model", Value: e.Config.Model.Name}, {Name: "data set", Value: e.Config.Dataset.Name},
 		{Name: "seed", Value: fmt.Sprint(e.Config.Seed)}, {Name: "epochs", Value: fmt.Sprint(l.Epoch())},
 		{Name: "steps", Value: fmt.Sprint(l.Step())}, {Name: "parameters", Value: fmt.Sprint(e.Model.Params().Count())}}}
+	if b := s.best; b != nil {
+		p.Summary = append(p.Summary, report.Fact{Name: "best " + b.Metric + " during training", Value: fmt.Sprintf("%.4g, after epoch %d", b.Value, b.Epoch)})
+	}
 	if v, ok := spreadOf(s.logs.last); ok {
 		p.Summary = append(p.Summary, report.Fact{Name: "spread of the codes in the last epoch", Value: fmt.Sprintf("%.3g", v)})
 	}

@@ -66,7 +66,10 @@ func bits(t testing.TB, dir string) map[string]string {
 	if s.Second != nil {
 		all["second"] = fmt.Sprint(*s.Second)
 	}
-	all["counters"] = fmt.Sprint(s.Step, s.Epoch, s.InEpoch, s.Images, s.Optimizers, s.Watch, s.Done)
+	all["counters"] = fmt.Sprint(s.Step, s.Epoch, s.InEpoch, s.Images, s.Optimizers, s.Watch, s.Done, s.Updates)
+	if s.Best != nil {
+		all["best"] = fmt.Sprint(*s.Best)
+	}
 	return all
 }
 

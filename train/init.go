@@ -107,19 +107,19 @@ func OpenWeights(dir string) (f *weights.File, warning string, err error) {
 	if _, err := os.Stat(filepath.Join(dir, rundir.Config)); errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("%s: there is no run%s: %w", dir, nearRun(dir), fs.ErrNotExist)
 	}
-	checkpoint, _, warning, err := readCheckpoint(dir)
+	c, err := readCheckpoint(dir)
 	if err != nil {
 		return nil, "", err
 	}
 	var tensors []weights.Tensor
-	for _, t := range checkpoint.Tensors {
+	for _, t := range c.file.Tensors {
 		name, ok := strings.CutPrefix(t.Name, "model/")
 		data, is := t.Data.([]float32)
 		if ok && is {
 			tensors = append(tensors, weights.Tensor{Name: name, Shape: t.Shape, Data: data})
 		}
 	}
-	return weights.NewFile(dir, tensors), warning, nil
+	return weights.NewFile(dir, tensors), c.warning, nil
 }
 
 // nearRun suggests the run beside a folder whose name is near; empty if there is none.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/tfevents"
@@ -18,7 +19,7 @@ type logs struct {
 	lines    *rundir.Log
 	events   *tfevents.Writer
 	last     rundir.Losses // of the last epoch in the log
-	measured rundir.Line   // the last evaluation in the log
+	measured []rundir.Line // the evaluations in the log after the last step that has one
 }
 
 // open opens the logs and drops what they hold of the epoch under way and
@@ -37,7 +38,7 @@ func (g *logs) open(l *engine.Loop) (err error) {
 			g.last = line.Losses
 		}
 		if line.Metrics != nil {
-			g.measured = line
+			g.remember(line)
 		}
 	}); err != nil {
 		return err
@@ -91,16 +92,24 @@ func (g *logs) metrics(epoch, step int, results []metrics.Result) error {
 	for _, m := range results {
 		line.Metrics[m.Name] = m.Value
 	}
-	if reflect.DeepEqual(line, g.measured) {
+	if slices.ContainsFunc(g.measured, func(old rundir.Line) bool { return reflect.DeepEqual(line, old) }) {
 		return nil
 	}
-	g.measured = line
+	g.remember(line)
 	for _, m := range results {
 		if err := g.events.Scalar("metrics/"+m.Name, int64(step), float32(m.Value)); err != nil {
 			return err
 		}
 	}
 	return g.lines.Append(line)
+}
+
+// remember notes an evaluation that is in the log.
+func (g *logs) remember(line rundir.Line) {
+	if len(g.measured) > 0 && g.measured[0].Step != line.Step {
+		g.measured = nil
+	}
+	g.measured = append(g.measured, line)
 }
 
 // sync waits until the logs are on disk, if they are open.

@@ -156,22 +156,32 @@ func (d During) ConfigType() string { return "fast or a list of metrics" }
 
 func (d During) empty() bool { return !d.Fast && len(d.List) == 0 }
 
-// validate checks the keys against each other and against what is watched.
-func (m *Measures) validate(stop *EarlyStop) error {
+// validate checks the keys against each other and against what training watches.
+func (m *Measures) validate(s *Settings) error {
 	if err := m.validEncode(); err != nil {
 		return err
 	}
 	if m.Every > 0 && m.During.empty() && len(m.Final) == 0 {
 		return config.Invalid("metrics.every", "there is no metric to measure every %d epochs", m.Every)
 	}
-	if stop == nil {
-		return nil
+	if s.Stop != nil {
+		if err := m.measures("train.stop", "metric", s.Stop.Metric); err != nil {
+			return err
+		}
 	}
+	if s.Keep.Best != "" {
+		return m.measures("train.keep", "best", s.Keep.Best)
+	}
+	return nil
+}
+
+// measures reports that a key of a part of the config names a metric that is not measured during training.
+func (m *Measures) measures(part, key, metric string) error {
 	if m.Every == 0 && m.During.empty() {
-		return config.Invalid("metrics.every", "train.stop watches a metric; want the number of epochs between two measurements")
+		return config.Invalid("metrics.every", "%s watches a metric; want the number of epochs between two measurements", part)
 	}
-	if !slices.Contains(m.watched(), stop.Metric) {
-		return config.Invalid("train.stop.metric", "%q is not among the metrics that are measured during training: %s", stop.Metric, strings.Join(m.watched(), ", "))
+	if !slices.Contains(m.watched(), metric) {
+		return config.Invalid(part+"."+key, "%q is not among the metrics that are measured during training: %s", metric, strings.Join(m.watched(), ", "))
 	}
 	return nil
 }
@@ -239,6 +249,15 @@ func newMonitor(e *Experiment, epoch int) (*monitor, error) {
 		return nil, e.Config.mistake("metrics.during", err)
 	}
 	return w, nil
+}
+
+// direction is the direction in which a result improves.
+func (w *monitor) direction(result string) metrics.Direction {
+	i := slices.Index(metrics.ResultNames(w.choices), result)
+	if i < 0 { // it does not suit the data
+		return metrics.HigherIsBetter
+	}
+	return w.choices[i].Value.Better()
 }
 
 // measure computes the metrics.

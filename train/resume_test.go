@@ -22,7 +22,7 @@ var seconds = regexp.MustCompile(`"seconds":[^,]*,`)
 
 // endingOptions exercise what the end of an epoch does: evaluation, early stop, checkpoints.
 var endingOptions = []string{"metrics.every=1", "train.stop={metric: dlsbd, patience: 50}", "train.clip=20", "train.warmup=1.5",
-	"train.schedule=cosine", "train.optimizer.adam.decay=0.01"}
+	"train.schedule=cosine", "train.optimizer.adam.decay=0.01", "train.average={decay: 0.9}", "train.accumulate=2", "train.keep={best: dlsbd, last: 3}"}
 
 // A run that is stopped at any of the places where it looks whether it is to
 // stop, and is then continued, ends as one that was not stopped.
@@ -62,7 +62,7 @@ func TestStopOften(t *testing.T) {
 	whole := filepath.Join(dir, "whole")
 	trainIn(t, whole, c, false)
 	want, wantLog, wantEvents := bits(t, whole), logged(t, whole), scalars(t, whole)
-	for n := 9; n <= 18; n += 3 { // an evaluation, which a resumed run begins anew, takes fewer looks than 9
+	for n := 16; n <= 25; n += 3 { // the two evaluations of the end, which a resumed run begins anew, take fewer looks than 16
 		at := filepath.Join(dir, fmt.Sprint(n))
 		stops := 0
 		for stops < 100 {

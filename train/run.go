@@ -57,7 +57,8 @@ type Result struct {
 	Losses  rundir.Losses    `json:"losses"`  // means over the last epoch
 	Fit     *Fit             `json:"fit,omitempty"`
 	Metrics []metrics.Result `json:"metrics"`
-	Codes   *Codes           `json:"-"` // nil: Options.Codes did not ask for them, or the run encodes no image
+	Best    *Best            `json:"best,omitempty"` // the evaluation whose checkpoint was kept, see Keep
+	Codes   *Codes           `json:"-"`              // nil: Options.Codes did not ask for them, or the run encodes no image
 }
 
 // Run trains, measures and stores an experiment. When the context ends it saves
@@ -104,6 +105,7 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Best = s.best
 	r.Epochs, r.Steps, r.Losses, r.Seconds = l.Epoch(), l.Step(), s.logs.last, time.Since(begin).Seconds()
 	return r, nil
 }

@@ -18,6 +18,7 @@ const (
 	logPriority      = -300
 	measurePriority  = -200
 	stopPriority     = -100
+	bestPriority     = -50
 	savePriority     = 100
 )
 
@@ -31,6 +32,7 @@ type session struct {
 	logs       *logs
 	stop       *earlyStop // nil: training does not end early
 	watch      watchState // what stop has seen
+	best       *Best      // the best evaluation so far; nil: there is none
 	trained    bool       // training had ended before
 	trainedAt  time.Time  // when training ended
 }
@@ -52,6 +54,11 @@ func openSession(e *Experiment, l *engine.Loop, m *monitor, o Options) (s *sessi
 	s.addHooks(m, o)
 	if resumed {
 		if err := s.restore(); err != nil {
+			return nil, err
+		}
+	}
+	if s.best == nil && e.Config.Train.Keep.Best != "" {
+		if err := s.store.Remove(rundir.BestFile); err != nil { // of a run that begins anew
 			return nil, err
 		}
 	}
@@ -111,6 +118,9 @@ func (s *session) addHooks(m *monitor, o Options) {
 	}
 	if s.stop != nil {
 		s.loop.AddHook(s.stop.hook(s.console))
+	}
+	if m != nil && s.experiment.Config.Train.Keep.Best != "" {
+		s.loop.AddHook((&keeper{session: s, monitor: m}).hook())
 	}
 	s.loop.AddHook((&saver{session: s, every: s.experiment.Config.Train.Checkpoint, saved: time.Now()}).hook())
 	s.loop.AddHook(o.Hooks...)
@@ -172,7 +182,7 @@ func (s *session) restore() error {
 	if err := stored.sameTraining(s.experiment.Config); err != nil {
 		return config.AsError(err)
 	}
-	f, state, warning, err := readCheckpoint(s.store.Dir())
+	c, err := readCheckpoint(s.store.Dir())
 	if errors.Is(err, errNoCheckpoint) {
 		s.console.say("there is no checkpoint yet: starting from the beginning")
 		if err := s.experiment.begin(); err != nil {
@@ -183,20 +193,26 @@ func (s *session) restore() error {
 	if err != nil {
 		return err
 	}
-	s.experiment.Start = state.Start
-	if warning != "" {
-		s.console.say("%s", warning)
-		if err := s.store.Restore(rundir.CheckpointFile); err != nil {
+	s.experiment.Start = c.state.Start
+	if c.warning != "" {
+		s.console.say("%s", c.warning)
+	}
+	if c.newer > 0 {
+		if err := s.store.RestoreVersion(rundir.CheckpointFile, c.newer); err != nil {
 			return err
 		}
 	}
-	if err := loadParams(s.loop.Model(), f); err != nil { // which counts them
+	if err := loadParams(s.loop.Model(), c.file); err != nil { // which counts them
 		return fmt.Errorf("%s: %w: %w", s.store.Dir(), errOtherModel, err)
 	}
-	if err := s.loop.Restore(&state.State, f); err != nil {
+	state := c.state
+	if err := s.loop.Restore(&state.State, c.file); err != nil {
 		return fmt.Errorf("%s: %w: %w", s.store.Dir(), errOtherModel, err)
 	}
 	s.watch = state.Watch
+	if b := state.Best; b != nil && b.Metric == s.experiment.Config.Train.Keep.Best {
+		s.best = b
+	}
 	s.trained = state.Done && (s.loop.Epoch() >= s.loop.Settings().Epochs || s.stop.enough() != "" || state.Stopped != "")
 	return nil
 }

@@ -16,16 +16,20 @@ type watchState struct {
 
 // observe notes a metric's result.
 func (w *watchState) observe(r metrics.Result) {
-	better := r.Value > w.Best
-	if r.Better == metrics.LowerIsBetter {
-		better = r.Value < w.Best
-	}
-	if w.Seen == 0 || better {
+	if w.Seen == 0 || improves(r, w.Best) {
 		w.Best, w.Since = r.Value, 0
 	} else {
 		w.Since++
 	}
 	w.Seen++
+}
+
+// improves reports whether a result is better than another value of its metric.
+func improves(r metrics.Result, than float64) bool {
+	if r.Better == metrics.LowerIsBetter {
+		return r.Value < than
+	}
+	return r.Value > than
 }
 
 // enough returns the reason to end training; empty: there is none.
@@ -59,13 +63,7 @@ func newEarlyStop(s *EarlyStop, m *monitor, seen *watchState) *earlyStop {
 	if s == nil {
 		return nil
 	}
-	e := &earlyStop{settings: s, monitor: m, seen: seen}
-	for i, name := range metrics.ResultNames(m.choices) {
-		if name == s.Metric {
-			e.better = m.choices[i].Value.Better()
-		}
-	}
-	return e
+	return &earlyStop{settings: s, monitor: m, seen: seen, better: m.direction(s.Metric)}
 }
 
 // enough returns the reason to end training; empty: there is none.

@@ -36,9 +36,10 @@ type Settings struct {
 	Optimizer  OptimizerSettings
 	Parts      []Part // options of the optimiser by names of parameters; later parts go before earlier ones
 	Schedule   Schedule
-	Warmup     Span    // in which the learning rate rises from 0
-	Clip       float64 // largest norm of the gradient of all parameters; 0: no limit
-	Accumulate int     // batches of an objective before an update, which is by the mean of their gradients over images; 0: 1
+	Warmup     Span     // in which the learning rate rises from 0
+	Clip       float64  // largest norm of the gradient of all parameters; 0: no limit
+	Accumulate int      // batches of an objective before an update, which is by the mean of their gradients over images; 0: 1
+	Average    *Average // nil: none is kept
 }
 
 // NewSettings returns 20 epochs of batches of 64 with Adam at a constant learning rate of 0.001.
@@ -102,6 +103,9 @@ func New(t Task, s Settings) (*Loop, error) {
 	if err := l.plan.fed(); err != nil {
 		return nil, err
 	}
+	if err := s.Average.check(); err != nil {
+		return nil, err
+	}
 	if err := checkParts(s.Parts, t.Model.Params()); err != nil {
 		return nil, err
 	}
@@ -155,6 +159,7 @@ func (l *Loop) compile(t Task, s Settings) error {
 			return err
 		}
 	}
+	l.average = l.newAverage()
 	order := l.plan.objectives()
 	slices.SortFunc(l.objectives, func(a, b *objective) int { return slices.Index(order, a.Objective) - slices.Index(order, b.Objective) })
 	if !l.needsSecond() {

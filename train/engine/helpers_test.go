@@ -26,6 +26,7 @@ type taskConfig struct {
 		Parts      []Part          `yaml:"parts"`
 		Schedule   ScheduleChoice  `yaml:"schedule"`
 		Warmup     Span            `yaml:"warmup"`
+		Average    *Average        `yaml:"average"`
 		Accumulate int             `yaml:"accumulate"`
 		Clip       float64         `yaml:"clip"`
 	} `yaml:"train"`
@@ -140,7 +141,7 @@ func taskOf(t testing.TB, source string, overrides ...string) (Task, Settings) {
 		t.Fatal(err)
 	}
 	return Task{Model: m, Data: d, Split: split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed}, Settings{Epochs: c.Train.Epochs, Batch: c.Train.Batch,
-		Optimizer: c.Train.Optimizer.Value, Parts: c.Train.Parts, Schedule: c.Train.Schedule.Value, Warmup: c.Train.Warmup, Clip: c.Train.Clip, Accumulate: c.Train.Accumulate}
+		Optimizer: c.Train.Optimizer.Value, Parts: c.Train.Parts, Schedule: c.Train.Schedule.Value, Warmup: c.Train.Warmup, Clip: c.Train.Clip, Accumulate: c.Train.Accumulate, Average: c.Train.Average}
 }
 
 // loopOf prepares the training of a task.

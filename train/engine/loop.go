@@ -27,6 +27,7 @@ type Loop struct {
 	programs       map[batchShape]*program
 	objectives     []*objective         // those that there are images for, in the model's order
 	discriminators map[string]Optimizer // of discriminators, by loss
+	average        *average             // of the weights; nil: none
 	pending        map[string]*accumulator
 	judgeNames     map[string][]string // parameters of discriminators, by loss
 	hooks          []Hook
@@ -247,6 +248,7 @@ func (l *Loop) trainStep(b datasets.Batch, images []float32, of int) error {
 		return l.stepError(p, err)
 	}
 	if group.complete {
+		l.average.follow(at)
 		l.at.updates++
 	}
 	l.count(o, p.values, len(b.Indices))

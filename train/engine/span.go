@@ -91,3 +91,11 @@ func (s Span) passed(t Time) float64 {
 	}
 	return 1
 }
+
+// over reports whether the span ended before an update.
+func (s Span) over(t Time) bool {
+	if s.Steps > 0 {
+		return t.Update >= s.Steps
+	}
+	return t.Progress >= s.Epochs
+}

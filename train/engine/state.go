@@ -57,6 +57,9 @@ type Tensors interface {
 	Float32s(name string, shape ...int) ([]float32, error)
 }
 
+// AveragePrefix begins the names of averages of weights among a state's tensors, before the names of the parameters.
+const AveragePrefix = "average/"
+
 // Names of tensors begin with what they are of.
 const (
 	modelPrefix         = "model/"
@@ -90,7 +93,7 @@ func (l *Loop) State() (*State, []Tensor, error) {
 	if tensors, err = l.discriminatorState(s, tensors); err != nil {
 		return nil, nil, err
 	}
-	tensors = l.groupState(s, tensors)
+	tensors = l.averageTensors(l.groupState(s, tensors))
 	s.Hooks, err = l.hookStates()
 	return s, tensors, err
 }
@@ -185,7 +188,7 @@ func (l *Loop) Restore(s *State, t Tensors) error {
 	}
 	l.at = position{step: s.Step, epoch: s.Epoch, inEpoch: s.InEpoch, images: s.Images, sums: sums,
 		duration: time.Duration(s.Seconds * float64(time.Second))}
-	if err := l.restoreGroup(s, t); err != nil {
+	if err := errors.Join(l.restoreGroup(s, t), l.restoreAverage(t)); err != nil {
 		return err
 	}
 	return l.restoreHooks(s.Hooks)

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/unravel-ml/unravel/train"
+)
+
+// weightsFlags choose among the weights of a run.
+type weightsFlags struct {
+	Best    bool `help:"Take the weights of the best evaluation during training, of a run whose config has train.keep.best."`
+	Average bool `help:"Take the moving average of the weights, of a run whose config has train.average."`
+}
+
+// open opens a run with the weights that are chosen, and logs a warning.
+func (w weightsFlags) open(dir string, s *streams) (*train.Experiment, error) {
+	e, warning, err := train.OpenKept(dir, train.Weights{Best: w.Best, Average: w.Average})
+	if err == nil && warning != "" {
+		fmt.Fprintln(s.log, warning)
+	}
+	return e, err
+}
+
+// name adds the choice to the default name of a file, so that it does not replace that of other weights.
+func (w weightsFlags) name(file string) string {
+	extension := filepath.Ext(file)
+	base := strings.TrimSuffix(file, extension)
+	if w.Best {
+		base += "-best"
+	}
+	if w.Average {
+		base += "-average"
+	}
+	return base + extension
+}

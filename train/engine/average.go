@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// Average are the settings of an exponential moving average of the weights (Polyak and Juditsky 1992; Tarvainen and Valpola 2017,
+// equation 2): after every update each averaged number a of a weight w is set to Decay a + (1 - Decay) w. The averages start as
+// copies after the first update, or at From. They do not change the training. The running moments of normalisations are averaged
+// as weights are; states with rules of their own (EMA targets, queues), frozen parameters and those that no loss reaches are not.
+type Average struct {
+	Decay float64 `yaml:"decay" doc:"decay of the average by update, 0 to 1"`
+	From  Span    `yaml:"from" doc:"length of training, in epochs or {steps: N}, after which averaging begins; until then the averages are copies"`
+}
+
+// SetDefaults sets the decay to 0.999.
+func (a *Average) SetDefaults() { a.Decay = 0.999 }
+
+// Validate checks the settings' ranges.
+func (a *Average) Validate() error { return checkSettings(below1("decay", a.Decay)) }
+
+// average holds the averages of a loop's parameters.
+type average struct {
+	settings Average
+	of       []Parameter // what is averaged
+	values   []Parameter // the averages
+	decay    float32
+	pieces   *kernel.Pieces
+	body     func(worker, tensor, from, to int)
+}
+
+// runningSuffix ends the names of running moments of normalisations.
+const runningSuffix = "/running"
+
+// newAverage averages what a loop trains; nil without settings.
+func (l *Loop) newAverage() *average {
+	if l.settings.Average == nil {
+		return nil
+	}
+	a := &average{settings: *l.settings.Average}
+	trained := map[string]bool{}
+	for _, o := range l.objectives {
+		for _, name := range o.names {
+			trained[name] = true
+		}
+	}
+	params := l.plan.model.Params()
+	var list []string
+	for _, name := range params.Names() {
+		frozen := l.plan.frozen != nil && l.plan.frozen(name)
+		if trained[name] || params.IsState(name) && strings.HasSuffix(name, runningSuffix) && !frozen {
+			list = append(list, name)
+		}
+	}
+	a.of = parametersOf(params, list)
+	var values [][]float32
+	for _, p := range a.of {
+		values = append(values, append([]float32(nil), p.Value...))
+		a.values = append(a.values, Parameter{AveragePrefix + p.Name, values[len(values)-1], p.Shape})
+	}
+	a.pieces = kernel.NewPieces(values)
+	a.body = a.move
+	return a
+}
+
+// follow moves the averages after an update.
+func (a *average) follow(t Time) {
+	if a == nil {
+		return
+	}
+	a.decay = float32(a.settings.Decay)
+	if t.Update == 0 || !a.settings.From.over(t) {
+		a.decay = 0
+	}
+	a.pieces.Each(a.body)
+}
+
+func (a *average) move(_, i, from, to int) {
+	x, w := a.values[i].Value[from:to], a.of[i].Value[from:to]
+	if a.decay == 0 {
+		copy(x, w)
+		return
+	}
+	kernel.Scale(x, a.decay, x)
+	kernel.AddScaled(x, 1-a.decay, w)
+}
+
+// SwapAverage exchanges the model's parameters with their averages, and back at the next call; false if the settings have none.
+func (l *Loop) SwapAverage() bool {
+	a := l.average
+	if a == nil {
+		return false
+	}
+	l.beginAverage()
+	for i, p := range a.of {
+		x := a.values[i].Value
+		for j, w := range p.Value {
+			p.Value[j], x[j] = x[j], w
+		}
+	}
+	return true
+}
+
+// beginAverage makes the averages copies while nothing was trained, also of parameters that were set after the loop was made.
+func (l *Loop) beginAverage() {
+	if a := l.average; a != nil && l.at.updates == 0 {
+		for i, p := range a.of {
+			copy(a.values[i].Value, p.Value)
+		}
+	}
+}
+
+// averageTensors appends the averages.
+func (l *Loop) averageTensors(to []Tensor) []Tensor {
+	if l.average == nil {
+		return to
+	}
+	l.beginAverage()
+	for _, p := range l.average.values {
+		to = append(to, Tensor{Name: p.Name, Shape: p.Shape, Data: p.Value})
+	}
+	return to
+}
+
+// restoreAverage sets the averages to those of a state.
+func (l *Loop) restoreAverage(t Tensors) error {
+	if l.average == nil {
+		return nil
+	}
+	for _, p := range l.average.values {
+		v, err := t.Float32s(p.Name, p.Shape...)
+		if err != nil {
+			return err
+		}
+		copy(p.Value, v)
+	}
+	return nil
+}
+
+func (a *Average) check() error {
+	if a == nil {
+		return nil
+	}
+	if err := a.Validate(); err != nil {
+		return &Error{"train.average", err}
+	}
+	if !a.From.check() {
+		return config.Invalid("train.average.from", "%+v is no length of training; want epochs or steps from 0 on", a.From)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/engine"
+)
+
+// Keep says which checkpoints a run keeps.
+type Keep struct {
+	Best string `yaml:"best" doc:"metric of those measured during training whose best evaluation is kept, in best.safetensors; empty: none"`
+	Last int    `yaml:"last" doc:"newest checkpoints that are kept: checkpoint.safetensors, the one before it (.prev), the one before that (.prev2) and so on"`
+}
+
+// maxKept is the largest number of checkpoints.
+const maxKept = 1000
+
+// Validate checks the settings' ranges.
+func (k *Keep) Validate() error {
+	if k.Last < 1 || k.Last > maxKept {
+		return config.Invalid("last", "%d is out of range; want 1 to %d", k.Last, maxKept)
+	}
+	return nil
+}
+
+// Best is the best evaluation of a metric during training.
+type Best struct {
+	Metric string  `json:"metric"`
+	Value  float64 `json:"value"`
+	Epoch  int     `json:"epoch"` // epochs finished
+	Step   int     `json:"step"`
+}
+
+// keeper keeps the checkpoint of the best evaluation.
+type keeper struct {
+	session *session
+	monitor *monitor
+}
+
+// hook looks at the evaluation of an epoch, if there is one. A run that continues from before it finds and writes the same again.
+func (k *keeper) hook() engine.Hook {
+	return engine.Hook{Name: "best checkpoint", Priority: bestPriority, OnEpoch: func(_ *engine.Loop, r *engine.EpochReport) error {
+		if k.monitor.measuredAt != r.Epoch {
+			return nil
+		}
+		for _, m := range k.monitor.results {
+			best := k.session.best
+			if m.Name != k.session.experiment.Config.Train.Keep.Best || math.IsNaN(m.Value) || best != nil && !improves(m, best.Value) {
+				continue
+			}
+			k.session.best = &Best{Metric: m.Name, Value: m.Value, Epoch: r.Epoch, Step: r.Step}
+			if err := k.write(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// write replaces the best checkpoint by the state of the session.
+func (k *keeper) write() error {
+	f, _, err := k.session.checkpoint(false)
+	if err != nil {
+		return err
+	}
+	return k.session.store.Write(rundir.BestFile, func(w io.Writer) error { return safetensors.Write(w, f) })
+}
+
+// Weights chooses among the weights that a run has kept. The zero value is those of the newest checkpoint.
+type Weights struct {
+	Best    bool // those of the best evaluation, see Keep
+	Average bool // their moving average, see engine.Average
+}
+
+// read reads the checkpoint of a run that has the weights.
+func (w Weights) read(dir string) (c checkpoint, err error) {
+	if !w.Best {
+		return readCheckpoint(dir)
+	}
+	c.file, c.state, err = readOne(filepath.Join(dir, rundir.BestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s: there is no %s; want a run whose config has train.keep.best, with an evaluation during training", dir, rundir.BestFile)
+	}
+	return c, err
+}
+
+// loadAverage sets the parameters that a checkpoint has averages of to these.
+func loadAverage(m models.Model, f *safetensors.File) error {
+	found := false
+	for _, x := range f.Tensors {
+		name, ok := strings.CutPrefix(x.Name, engine.AveragePrefix)
+		if !ok {
+			continue
+		}
+		found = true
+		p := m.Params().Get(name)
+		if p == nil {
+			return fmt.Errorf("%w: it has an average of %q, which the model does not have", errOtherModel, name)
+		}
+		v, err := f.Float32s(x.Name, p.Shape()...)
+		if err != nil {
+			return err
+		}
+		copy(p.Float32s(), v)
+	}
+	if !found {
+		return errors.New("its checkpoint has no average of the weights; want a run whose config has train.average")
+	}
+	return nil
+}

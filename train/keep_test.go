@@ -1,0 +1,244 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rundir"
+)
+
+// measuredIn returns the results of a metric during training, by epoch.
+func measuredIn(t *testing.T, dir, metric string) (values []float64) {
+	t.Helper()
+	run, err := rundir.View(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.ReadLog(func(l rundir.Line) {
+		if v, ok := l.Metrics[metric]; ok {
+			values = append(values, v)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+// The checkpoint of the best evaluation is kept, in the direction in which its metric improves, and can be opened.
+func TestKeepBest(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	c := load(t, "train.epochs=8", "train.optimizer.adam.lr=0.05", "metrics={final: [mig, {mig: {bins: 3}}, dlsbd], every: 1}", "train.keep.best=mig-2")
+	for _, metric := range []string{"mig-2", "dlsbd"} {
+		c.Train.Keep.Best = metric
+		at := filepath.Join(dir, metric)
+		r := trainIn(t, at, c, false)
+		values := measuredIn(t, at, metric)
+		if len(values) != 8 {
+			t.Fatalf("%d evaluations", len(values))
+		}
+		want := slices.Index(values, slices.Max(values)) + 1
+		if metric == "dlsbd" {
+			want = slices.Index(values, slices.Min(values)) + 1
+		}
+		if want == 8 {
+			t.Fatalf("%s: the last evaluation is the best: %v", metric, values)
+		}
+		if r.Best == nil || *r.Best != (Best{metric, values[want-1], want, want * tinySteps}) {
+			t.Fatalf("%s: kept %+v, want epoch %d of %v", metric, r.Best, want, values)
+		}
+		e, _, err := OpenKept(at, Weights{Best: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := resultOf(t, e, metric); got != r.Best.Value {
+			t.Errorf("the kept checkpoint has a %s of %v, want %v", metric, got, r.Best.Value)
+		}
+	}
+}
+
+// resultOf measures an experiment by its final metrics.
+func resultOf(t *testing.T, e *Experiment, name string) float64 {
+	t.Helper()
+	codes, err := e.Codes(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := e.Evaluate(context.Background(), codes, e.Final())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(results, func(r metrics.Result) bool { return r.Name == name })
+	return results[i].Value
+}
+
+// The best checkpoint of a run that is killed anywhere and continued is that of one that was not, also with an early stop.
+func TestKeepBestKilled(t *testing.T) {
+	c := load(t, "train.epochs=6", "train.optimizer.adam.lr=0.05", "metrics={final: [dlsbd], every: 1}", "train.keep.best=dlsbd",
+		"train.stop={metric: dlsbd, patience: 2}", "train.checkpoint=1e-9")
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole")
+	var killed []string
+	if _, err := Run(looks{context.Background(), func() error {
+		at := filepath.Join(dir, fmt.Sprint(len(killed)))
+		killed = append(killed, at)
+		return os.CopyFS(at, os.DirFS(whole))
+	}}, c, Options{Dir: whole}); err != nil {
+		t.Fatal(err)
+	}
+	best := func(dir string) string {
+		f, s, err := readOne(filepath.Join(dir, rundir.BestFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("%+v %+v %d", *s.Best, s.Watch, s.Step)
+		for _, x := range f.Tensors {
+			text += x.Name + floatBits(x)
+		}
+		return text
+	}
+	want := best(whole)
+	for i, at := range killed {
+		if i%5 != 0 {
+			continue
+		}
+		trainIn(t, at, c, true)
+		if best(at) != want {
+			t.Errorf("%s: another best checkpoint", at)
+		}
+	}
+}
+
+// The averages that a run measures are those that it stores.
+func TestAverageMeasured(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	c := load(t, "train.optimizer.adam.lr=0.05", "train.average={decay: 0.8}")
+	r := trainIn(t, dir, c, false)
+	if len(r.Metrics) != 2 || r.Metrics[1].Name != "dlsbd-average" || r.Metrics[0].Value == r.Metrics[1].Value {
+		t.Fatalf("%+v", r.Metrics)
+	}
+	for _, average := range []bool{false, true} {
+		e, _, err := OpenKept(dir, Weights{Average: average})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := r.Metrics[0].Value
+		if average {
+			want = r.Metrics[1].Value
+		}
+		if got := resultOf(t, e, "dlsbd"); got != want {
+			t.Errorf("average %v: %v, want %v", average, got, want)
+		}
+	}
+	again := trainIn(t, dir, c, true) // a finished run, measured again
+	if fmt.Sprint(again.Metrics) != fmt.Sprint(r.Metrics) || len(measuredIn(t, dir, "dlsbd-average")) != 1 {
+		t.Errorf("measured again: %v, want %v", again.Metrics, r.Metrics)
+	}
+	plain := filepath.Join(t.TempDir(), "plain")
+	trainIn(t, plain, load(t), false)
+	for _, w := range []Weights{{Average: true}, {Best: true}} {
+		want := "want a run whose config has train."
+		if _, _, err := OpenKept(plain, w); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", w, err, want)
+		}
+	}
+}
+
+// As many checkpoints are kept as the config says, and a run continues from the newest that is not damaged.
+func TestKeepLast(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	c := load(t, "train.keep.last=4", "train.checkpoint=1e-9")
+	trainIn(t, dir, c, false)
+	want := bits(t, dir)
+	files := func() (list []string) {
+		for i := range 6 {
+			name := rundir.Version(rundir.CheckpointFile, i)
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				list = append(list, strings.TrimPrefix(name, rundir.CheckpointFile))
+			}
+		}
+		return list
+	}
+	if got := fmt.Sprint(files()); got != "[ .prev .prev2 .prev3]" {
+		t.Fatal(got)
+	}
+	steps := []int{}
+	for i := range 4 {
+		_, s, err := readOne(filepath.Join(dir, rundir.Version(rundir.CheckpointFile, i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, s.Step)
+	}
+	if fmt.Sprint(steps) != "[24 24 24 23]" { // the last step, the last epoch, the end
+		t.Errorf("checkpoints of steps %v", steps)
+	}
+	for i := range 3 {
+		if err := os.WriteFile(filepath.Join(dir, rundir.Version(rundir.CheckpointFile, i)), []byte("damaged"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, warning, err := OpenExperiment(dir); err != nil || !strings.Contains(warning, "using the checkpoint before it, of step 23") {
+		t.Errorf("%q, %v", warning, err)
+	}
+	c.Train.Keep.Last = 1
+	trainIn(t, dir, c, true)
+	sameBits(t, "continued", bits(t, dir), want)
+	if len(files()) != 1 {
+		t.Errorf("kept %q, want the newest alone", files())
+	}
+}
+
+// What a run keeps does not change what it computes, but a best checkpoint is a result.
+func TestKeepHash(t *testing.T) {
+	hash := func(overrides ...string) string {
+		h, err := load(t, overrides...).Hash()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	plain := hash()
+	for override, same := range map[string]bool{"train.keep.last=5": true, "train.accumulate=2": false, "train.average={}": false,
+		"train.warmup={steps: 5}": false, "train.parts=[{match: '*', lr: 1}]": false} {
+		if (hash(override) == plain) != same {
+			t.Errorf("%s: the same hash: %v, want %v", override, !same, same)
+		}
+	}
+	if hash("metrics.every=1") == hash("metrics.every=1", "train.keep.best=dlsbd") {
+		t.Error("a run without a best checkpoint counts as one with it")
+	}
+	a := load(t, "metrics.every=1")
+	if err := a.sameTraining(load(t, "metrics.every=1", "train.keep={best: dlsbd, last: 7}")); err != nil {
+		t.Error(err)
+	}
+	for _, override := range []string{"train.average={}", "train.accumulate=2", "train.parts=[{match: '*', lr: 1}]"} {
+		if a.sameTraining(load(t, "metrics.every=1", override)) == nil {
+			t.Errorf("%s: the same training", override)
+		}
+	}
+}
+
+func TestKeepMistakes(t *testing.T) {
+	for override, want := range map[string]string{
+		"train.keep.last=0":               "train.keep.last: 0 is out of range; want 1 to 1000",
+		"train.keep.best=dlsbd":           "metrics.every: train.keep watches a metric",
+		"train.average={decay: 1}":        "train.average.decay: 1 is out of range; want 0 <= decay < 1",
+		"train.average={from: {step: 1}}": `train.average.from.step: unknown key "step"`,
+	} {
+		if _, err := Load("tiny.yaml", []byte(tiny), override); err == nil || !strings.Contains(err.Error(), want) {
+			c, _ := Load("tiny.yaml", []byte(tiny), override)
+			if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", override, err, want)
+			}
+		}
+	}
+	if _, err := Load("tiny.yaml", []byte(tiny), "metrics.every=1", "train.keep.best=med"); err == nil || !strings.Contains(err.Error(), `train.keep.best: "med" is not among`) {
+		t.Error(err)
+	}
+}
