@@ -57,11 +57,10 @@ type sum[T graph.Float] struct {
 }
 
 func newSum[T graph.Float](n int, a graph.Activation) *sum[T] {
-	f := &sum[T]{a: a}
+	f, do := &sum[T]{a: a}, arithmeticOf[T]()
 	f.values = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
 		y := f.y[lo:hi]
-		copy(y, f.x[lo:hi])
-		add(y, f.z[lo:hi])
+		do.mix(y, 1, f.x[lo:hi], 1, f.z[lo:hi])
 		numeric.Activate(kernel.Activation(f.a), y, y)
 		return 0
 	})

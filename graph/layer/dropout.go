@@ -28,9 +28,9 @@ type dropout[T graph.Float] struct {
 }
 
 func newDropout[T graph.Float](n int) *dropout[T] {
-	f := &dropout[T]{}
+	f, do := &dropout[T]{}, arithmeticOf[T]()
 	f.loop = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
-		multiply(f.y[lo:hi], f.x[lo:hi], f.mask[lo:hi])
+		do.multiply(f.y[lo:hi], f.x[lo:hi], f.mask[lo:hi])
 		return 0
 	})
 	return f

@@ -7,7 +7,6 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // What operations on pixels share: shapes, and arithmetic on rows of channels.
@@ -38,80 +37,64 @@ func checkTimes(x tensor.Shape, times int) error {
 	return nil
 }
 
-// add adds x to dst.
-func add[T graph.Float](dst, x []T) {
-	if d, ok := numeric.Singles(dst); ok {
-		s, _ := numeric.Singles(x)
-		kernel.Add(d, s)
-		return
+// arithmetic is that of arrays of one element type.
+type arithmetic[T graph.Float] struct {
+	add       func(dst, x []T)                      // dst += x
+	addScaled func(dst []T, a T, x []T)             // dst += a x
+	scale     func(dst []T, a T, x []T)             // dst = a x
+	mix       func(dst []T, a T, x []T, b T, y []T) // dst = a x + b y
+	multiply  func(dst, x, y []T)                   // dst = x y
+	largest   func(dst, x []T)                      // dst = max(dst, x), NaN if one of them is
+	claim     func(dst, left, x, y []T)             // dst += left, left = 0 where x = y
+}
+
+// arithmeticOf returns functions of package kernel for float32, and plain loops for float64.
+func arithmeticOf[T graph.Float]() arithmetic[T] {
+	if a, ok := any(arithmetic[float32]{kernel.Add, kernel.AddScaled, kernel.Scale, kernel.Mix, kernel.Multiply, kernel.Largest, kernel.Claim}).(arithmetic[T]); ok {
+		return a
 	}
-	for i, v := range x {
-		dst[i] += v
+	return arithmetic[T]{
+		add: func(dst, x []T) {
+			for i, v := range x {
+				dst[i] += v
+			}
+		},
+		addScaled: func(dst []T, a T, x []T) {
+			for i, v := range x {
+				dst[i] += a * v
+			}
+		},
+		scale: func(dst []T, a T, x []T) {
+			for i, v := range x {
+				dst[i] = a * v
+			}
+		},
+		mix: mixFew[T],
+		multiply: func(dst, x, y []T) {
+			for i, v := range x {
+				dst[i] = v * y[i]
+			}
+		},
+		largest: func(dst, x []T) {
+			for i, v := range x {
+				dst[i] = max(dst[i], v)
+			}
+		},
+		claim: func(dst, left, x, y []T) {
+			for i, v := range x {
+				if v == y[i] {
+					dst[i] += left[i]
+					left[i] = 0
+				}
+			}
+		},
 	}
 }
 
-// addScaled adds a x to dst.
-func addScaled[T graph.Float](dst []T, a T, x []T) {
-	if d, ok := numeric.Singles(dst); ok {
-		s, _ := numeric.Singles(x)
-		kernel.AddScaled(d, float32(a), s)
-		return
-	}
+// mixFew sets dst to a x + b y, for few elements in less time than a call of a kernel takes.
+func mixFew[T graph.Float](dst []T, a T, x []T, b T, y []T) {
+	x, y = x[:len(dst)], y[:len(dst)]
 	for i, v := range x {
-		dst[i] += a * v
-	}
-}
-
-// scale sets dst to a x.
-func scale[T graph.Float](dst []T, a T, x []T) {
-	if d, ok := numeric.Singles(dst); ok {
-		s, _ := numeric.Singles(x)
-		kernel.Scale(d, float32(a), s)
-		return
-	}
-	for i, v := range x {
-		dst[i] = a * v
-	}
-}
-
-// multiply sets dst to x y.
-func multiply[T graph.Float](dst, x, y []T) {
-	if d, ok := numeric.Singles(dst); ok {
-		s, _ := numeric.Singles(x)
-		m, _ := numeric.Singles(y)
-		kernel.Multiply(d, s, m)
-		return
-	}
-	for i, v := range x {
-		dst[i] = v * y[i]
-	}
-}
-
-// largest sets dst to the larger of dst and x, NaN if one of them is.
-func largest[T graph.Float](dst, x []T) {
-	if d, ok := numeric.Singles(dst); ok {
-		s, _ := numeric.Singles(x)
-		kernel.Largest(d, s)
-		return
-	}
-	for i, v := range x {
-		dst[i] = max(dst[i], v)
-	}
-}
-
-// claim moves what is left of a gradient to dx where x is y.
-func claim[T graph.Float](dx, left, x, y []T) {
-	if d, ok := numeric.Singles(dx); ok {
-		l, _ := numeric.Singles(left)
-		s, _ := numeric.Singles(x)
-		v, _ := numeric.Singles(y)
-		kernel.Claim(d, l, s, v)
-		return
-	}
-	for i, v := range x {
-		if v == y[i] {
-			dx[i] += left[i]
-			left[i] = 0
-		}
+		dst[i] = a*v + b*y[i]
 	}
 }

@@ -150,13 +150,14 @@ func means(n int, windows []span) axis {
 type maxPool[T graph.Float] struct {
 	batch, height, width, channels int
 	rows, columns                  []span
+	do                             arithmetic[T]
 	lines                          [][]T // of each worker: the maximum of rows; in the backward pass the gradient left of a window
 	x, y, dy, dx                   []T
 	forwardItem, backwardItem      func(worker, i int)
 }
 
 func newMaxPool[T graph.Float](s tensor.Shape, rows, columns []span) *maxPool[T] {
-	p := &maxPool[T]{batch: s[0], height: s[1], width: s[2], channels: s[3], rows: rows, columns: columns, lines: make([][]T, parallel.Threads())}
+	p := &maxPool[T]{batch: s[0], height: s[1], width: s[2], channels: s[3], rows: rows, columns: columns, do: arithmeticOf[T](), lines: make([][]T, parallel.Threads())}
 	for i := range p.lines {
 		p.lines[i] = make([]T, p.width*p.channels)
 	}
@@ -177,7 +178,7 @@ func (p *maxPool[T]) row(worker, i int) {
 		line = p.lines[worker]
 		copy(line, x[window.from*wide:])
 		for r := window.from + 1; r < window.to; r++ {
-			largest(line, x[r*wide:][:wide])
+			p.do.largest(line, x[r*wide:][:wide])
 		}
 	}
 	y := p.y[i*len(p.columns)*p.channels:]
@@ -185,7 +186,7 @@ func (p *maxPool[T]) row(worker, i int) {
 		dst := y[c*p.channels:][:p.channels]
 		copy(dst, line[w.from*p.channels:])
 		for at := w.from + 1; at < w.to; at++ {
-			largest(dst, line[at*p.channels:][:p.channels])
+			p.do.largest(dst, line[at*p.channels:][:p.channels])
 		}
 	}
 }
@@ -210,7 +211,7 @@ func (p *maxPool[T]) image(worker, i int) {
 			for r := row.from; r < row.to; r++ {
 				for k := column.from; k < column.to; k++ {
 					q := (r*p.width + k) * c
-					claim(dx[q:][:c], left, x[q:][:c], y)
+					p.do.claim(dx[q:][:c], left, x[q:][:c], y)
 				}
 			}
 			at += c

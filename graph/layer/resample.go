@@ -52,13 +52,14 @@ func (f *resample[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 type pass[T graph.Float] struct {
 	batch, channels int
 	rows, columns   axis
+	do              arithmetic[T]
 	lines           [][]T // of each worker: a weighted sum of rows
 	dst, src        []T
 	item            func(worker, i int)
 }
 
 func (p *pass[T]) init(batch, channels int, rows, columns axis) {
-	*p = pass[T]{batch: batch, channels: channels, rows: rows, columns: columns, lines: make([][]T, parallel.Threads())}
+	*p = pass[T]{batch: batch, channels: channels, rows: rows, columns: columns, do: arithmeticOf[T](), lines: make([][]T, parallel.Threads())}
 	for i := range p.lines {
 		p.lines[i] = make([]T, columns.in*channels)
 	}
@@ -77,30 +78,41 @@ func (p *pass[T]) row(worker, i int) {
 	if taps := p.rows.taps[y]; len(taps) == 1 && taps[0].weight == 1 {
 		line = src[taps[0].from*wide:][:wide]
 	} else {
-		combine(line, taps, src)
+		p.combine(line, taps, src)
 	}
 	dst := p.dst[i*len(p.columns.taps)*p.channels:]
 	for x, taps := range p.columns.taps {
-		combine(dst[x*p.channels:][:p.channels], taps, line)
+		p.combine(dst[x*p.channels:][:p.channels], taps, line)
 	}
 }
 
+// few is the number of elements up to which plain loops take less time than calls of kernels.
+const few = 15
+
 // combine sets dst to the weighted sum of pieces of src that are as long as dst.
-func combine[T graph.Float](dst []T, taps []tap, src []T) {
+func (p *pass[T]) combine(dst []T, taps []tap, src []T) {
 	n := len(dst)
-	for i, p := range taps {
-		switch s := src[p.from*n:][:n]; {
-		case i == 0 && p.weight == 1:
-			copy(dst, s)
-		case i == 0:
-			scale(dst, T(p.weight), s)
-		case p.weight == 1:
-			add(dst, s)
-		default:
-			addScaled(dst, T(p.weight), s)
-		}
-	}
-	if len(taps) == 0 {
+	piece := func(i int) []T { return src[taps[i].from*n:][:n] }
+	switch {
+	case len(taps) == 0:
 		clear(dst)
+		return
+	case len(taps) == 1 && taps[0].weight == 1:
+		copy(dst, piece(0))
+		return
+	case len(taps) == 1:
+		p.do.scale(dst, T(taps[0].weight), piece(0))
+		return
+	case n <= few:
+		mixFew(dst, T(taps[0].weight), piece(0), T(taps[1].weight), piece(1))
+	default:
+		p.do.mix(dst, T(taps[0].weight), piece(0), T(taps[1].weight), piece(1))
+	}
+	for i := 2; i < len(taps); i++ {
+		if taps[i].weight == 1 {
+			p.do.add(dst, piece(i))
+		} else {
+			p.do.addScaled(dst, T(taps[i].weight), piece(i))
+		}
 	}
 }

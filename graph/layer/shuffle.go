@@ -41,35 +41,39 @@ func Shuffle(x *gorgonia.Node, times int) (*gorgonia.Node, error) {
 type shuffle[T graph.Float] struct {
 	rows, width, times, piece int
 	x, y                      []T
-	forward, backward         func(worker, i int)
+	back                      bool // from y to x
+	item                      func(worker, i int)
 }
 
 func newShuffle[T graph.Float](s tensor.Shape, times int) *shuffle[T] {
 	f := &shuffle[T]{rows: s[0] * s[1], width: s[2], times: times, piece: s[3] / times}
-	f.forward = func(_, i int) { f.row(i, func(x, y []T) { copy(y, x) }) }
-	f.backward = func(_, i int) { f.row(i, func(x, y []T) { copy(x, y) }) }
+	f.item = f.row
 	return f
 }
 
-// row visits the pieces of row i.
-func (f *shuffle[T]) row(i int, visit func(x, y []T)) {
-	at, wide := i*f.width*f.times*f.piece, f.width*f.piece
-	for k := range f.width {
-		for j := range f.times {
-			visit(f.x[at+(k*f.times+j)*f.piece:][:f.piece], f.y[at+j*wide+k*f.piece:][:f.piece])
+func (f *shuffle[T]) row(_, i int) {
+	wide := f.width * f.piece
+	x, y := f.x[i*wide*f.times:], f.y[i*wide*f.times:]
+	for j := range f.times {
+		for k := range f.width {
+			from, to := x[(k*f.times+j)*f.piece:][:f.piece], y[j*wide+k*f.piece:][:f.piece]
+			if f.back {
+				from, to = to, from
+			}
+			copy(to, from)
 		}
 	}
 }
 
 func (f *shuffle[T]) Forward(in [][]T, out []T) {
-	f.x, f.y = in[0], out
-	parallel.For(f.rows, f.forward)
+	f.x, f.y, f.back = in[0], out, false
+	parallel.For(f.rows, f.item)
 }
 
 func (f *shuffle[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	if din[0] == nil {
 		return
 	}
-	f.x, f.y = din[0], dout
-	parallel.For(f.rows, f.backward)
+	f.x, f.y, f.back = din[0], dout, true
+	parallel.For(f.rows, f.item)
 }

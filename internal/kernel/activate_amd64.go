@@ -179,6 +179,18 @@ func multiply(dst, x, y []float32) {
 	multiplyGo(dst[whole:], x[whole:], y[whole:])
 }
 
+func mix(dst []float32, a float32, x []float32, b float32, y []float32) {
+	whole := wholeChannels(len(dst))
+	if whole > 0 {
+		if active == levelAVX512 {
+			mixAVX512(&dst[0], &x[0], &y[0], whole, a, b)
+		} else {
+			mixAVX2(&dst[0], &x[0], &y[0], whole, a, b)
+		}
+	}
+	mixGo(dst[whole:], a, x[whole:], b, y[whole:])
+}
+
 func largest(dst, x []float32) {
 	whole := wholeChannels(len(x))
 	if whole > 0 {

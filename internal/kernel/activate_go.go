@@ -70,6 +70,12 @@ func multiplyGo(dst, x, y []float32) {
 	}
 }
 
+func mixGo(dst []float32, a float32, x []float32, b float32, y []float32) {
+	for i := range dst {
+		dst[i] = float32(a*x[i]) + float32(b*y[i])
+	}
+}
+
 func largestGo(dst, x []float32) {
 	for i, v := range x {
 		dst[i] = max(dst[i], v)

@@ -100,6 +100,7 @@ func TestExact(t *testing.T) {
 			both("leaky", func(d, _ []float32) { leaky(d) }, func(d, _ []float32) { leakyGo(d) })
 			both("eluGrad", func(d, _ []float32) { eluGrad(d, x, d) }, func(d, _ []float32) { eluGradGo(d, x, d) })
 			both("Multiply", func(d, _ []float32) { Multiply(d, x, d) }, func(d, _ []float32) { multiplyGo(d, x, d) })
+			both("Mix", func(d, l []float32) { Mix(d, 0.3, l, -1.7, x) }, func(d, l []float32) { mixGo(d, 0.3, l, -1.7, x) })
 			both("Largest", func(d, _ []float32) { Largest(d, x) }, func(d, _ []float32) { largestGo(d, x) })
 			both("Claim", func(d, l []float32) { Claim(d, l, x, y) }, func(d, l []float32) { claimGo(d, l, x, y) })
 		}

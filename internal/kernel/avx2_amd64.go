@@ -379,6 +379,11 @@ func siluGradAVX2(dst *float32, dy *float32, x *float32, n int)
 //go:noescape
 func multiplyAVX2(dst *float32, x *float32, y *float32, n int)
 
+// mixAVX2 computes dst = a x + b y for n elements, n a multiple of 16.
+//
+//go:noescape
+func mixAVX2(dst *float32, x *float32, y *float32, n int, a float32, b float32)
+
 // largestAVX2 computes dst = max(dst, x), NaN if one of them is for n elements, n a multiple of 16.
 //
 //go:noescape

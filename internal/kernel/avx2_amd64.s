@@ -8826,6 +8826,34 @@ done:
 	VZEROUPPER
 	RET
 
+// func mixAVX2(dst *float32, x *float32, y *float32, n int, a float32, b float32)
+// Requires: AVX, AVX2, SSE
+TEXT ·mixAVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVSS        a+32(FP), X0
+	VBROADCASTSS X0, Y0
+	MOVSS        b+36(FP), X1
+	VBROADCASTSS X1, Y1
+	XORQ         SI, SI
+	CMPQ         BX, $0x00
+	JE           done
+
+loop:
+	VMULPS  (CX)(SI*4), Y0, Y2
+	VMULPS  (DX)(SI*4), Y1, Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)(SI*4)
+	ADDQ    $0x08, SI
+	CMPQ    SI, BX
+	JL      loop
+
+done:
+	VZEROUPPER
+	RET
+
 // func largestAVX2(dst *float32, x *float32, n int)
 // Requires: AVX
 TEXT ·largestAVX2(SB), NOSPLIT, $0-24

@@ -379,6 +379,11 @@ func siluGradAVX512(dst *float32, dy *float32, x *float32, n int)
 //go:noescape
 func multiplyAVX512(dst *float32, x *float32, y *float32, n int)
 
+// mixAVX512 computes dst = a x + b y for n elements, n a multiple of 16.
+//
+//go:noescape
+func mixAVX512(dst *float32, x *float32, y *float32, n int, a float32, b float32)
+
 // largestAVX512 computes dst = max(dst, x), NaN if one of them is for n elements, n a multiple of 16.
 //
 //go:noescape

@@ -6767,6 +6767,34 @@ done:
 	VZEROUPPER
 	RET
 
+// func mixAVX512(dst *float32, x *float32, y *float32, n int, a float32, b float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·mixAVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVSS        a+32(FP), X0
+	VBROADCASTSS X0, Z0
+	MOVSS        b+36(FP), X1
+	VBROADCASTSS X1, Z1
+	XORQ         SI, SI
+	CMPQ         BX, $0x00
+	JE           done
+
+loop:
+	VMULPS  (CX)(SI*4), Z0, Z2
+	VMULPS  (DX)(SI*4), Z1, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)(SI*4)
+	ADDQ    $0x10, SI
+	CMPQ    SI, BX
+	JL      loop
+
+done:
+	VZEROUPPER
+	RET
+
 // func largestAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512F
 TEXT ·largestAVX512(SB), NOSPLIT, $0-24

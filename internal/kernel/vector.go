@@ -27,6 +27,9 @@ func SiLU(dst, x []float32) { silu(dst, x) }
 // Multiply computes dst = x y.
 func Multiply(dst, x, y []float32) { multiply(dst, x, y) }
 
+// Mix computes dst = a x + b y.
+func Mix(dst []float32, a float32, x []float32, b float32, y []float32) { mix(dst, a, x, b, y) }
+
 // Largest computes dst = max(dst, x), NaN if one of them is.
 func Largest(dst, x []float32) { largest(dst, x) }
 

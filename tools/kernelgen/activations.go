@@ -54,6 +54,19 @@ func activations(v isa) {
 		VMULPS(at("y"), r, r)
 		VMOVUPS(r, at("dst"))
 	})
+	TEXT("mix"+v.suffix, NOSPLIT, "func(dst, x, y *float32, n int, a, b float32)")
+	Pragma("noescape")
+	Doc("mix" + v.suffix + " computes dst = a x + b y for n elements, n a multiple of 16.")
+	var a, b VecVirtual
+	loop(v, []string{"dst", "x", "y"}, func() { a, b = v.broadcast("a"), v.broadcast("b") }, func(at func(string) Mem) {
+		r, s := v.virtual(), v.virtual()
+		VMULPS(at("x"), a, r)
+		VMULPS(at("y"), b, s) // no FMA: Go computes what is left of an array
+		VADDPS(s, r, r)
+		VMOVUPS(r, at("dst"))
+	})
+	VZEROUPPER()
+	RET()
 	function(v, "largest", "dst = max(dst, x), NaN if one of them is", "func(dst, x *float32, n int)", []string{"dst", "x"}, func(at func(string) Mem) {
 		a, b := v.virtual(), v.virtual()
 		VMOVUPS(at("dst"), a)
@@ -81,6 +94,14 @@ func activations(v isa) {
 		VMOVUPS(taken, at("dst"))
 		VMOVUPS(left, at("left"))
 	})
+}
+
+// broadcast loads a parameter into all lanes.
+func (v isa) broadcast(parameter string) VecVirtual {
+	x, a := XMM(), v.virtual()
+	Load(Param(parameter), x)
+	VBROADCASTSS(x, a)
+	return a
 }
 
 // relu keeps -0 and NaN.
