@@ -52,7 +52,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"pairs for a vae", []string{vae, "losses=[reconstruction, kl]"}, []string{"labelled groups", "nothing learns from them", "planes"}},
 		{"too many pairs", []string{"supervision.pairs.count=129"}, []string{"129 pairs", "256 images", "want at most 128"}},
 		{"pairs hold an unknown factor", []string{"supervision.pairs.hold=[colour]"}, []string{`no factor "colour"`, "row, column"}},
-		{"conv64 on 20x20", []string{"dataset.square.size=20", "model.lsbd-vae.encoder=conv64"}, []string{"conv64", "20, 20", "try mlp"}},
+		{"conv64 on 20x20", []string{"dataset.square.size=20", "model.lsbd-vae.encoder=conv64"}, []string{"conv64", "20, 20", "or small-conv"}},
 		{"too few circles", []string{"model.lsbd-vae.latent=[sphere]"}, []string{`factor "column" has no space`}},
 		{"too many circles", []string{"model.lsbd-vae.latent=[sphere, sphere, sphere]"}, []string{"latent space 2", "circular factors"}},
 		{"a sphere that no factor turns", []string{"model.lsbd-vae.latent=[{sphere: {dim: 2}}, sphere]"}, []string{"latent space 0", "want an axis"}},

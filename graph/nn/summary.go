@@ -75,6 +75,8 @@ func (s *summary) add(n *gorgonia.Node, operands []*gorgonia.Node) {
 		i = len(s.rows)
 		s.rows = append(s.rows, LayerSummary{Name: name, Operation: describe(operation, attributes, operands)})
 		s.at[name] = i
+	} else if operation == "activate" {
+		s.rows[i].Operation += ", " + describe(operation, attributes, operands)
 	}
 	row := &s.rows[i]
 	row.Output = append([]int{}, shape...)
