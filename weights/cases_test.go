@@ -39,7 +39,8 @@ var settings = map[string]string{
 }
 
 // encoderSettings make networks small.
-var encoderSettings = map[string]string{"conv64": "features: 24", "conv64-norm": "features: 24", "mlp": "hidden: [24, 16]"}
+var encoderSettings = map[string]string{"conv64": "features: 24", "conv64-norm": "features: 24", "mlp": "hidden: [24, 16]",
+	"small-conv": "width: 4, features: 24", "resnet18": "width: 4", "resnet-ae": "width: 8, features: 24"}
 
 // withDecoder are the models that have one.
 var withDecoder = []string{"ae", "vae", "delta-vae", "lsbd-vae", "cofhae"}
@@ -70,6 +71,14 @@ func cases(t *testing.T) (list []testCase) {
 		add("encoder", fmt.Sprintf("encoder: {burgess: {activation: %s}}", a), 16, 16, 3)
 		add("ae", fmt.Sprintf("encoder: {mlp: {hidden: [24], activation: %s}}", a), 5, 7, 2)
 	}
+	for i, norm := range []string{nn.NoNorm, nn.BatchNorm, nn.GroupNorm, nn.LayerNorm, nn.InstanceNorm} {
+		for j, a := range kernel.ActivationNames() {
+			if (i+j)%5 == 0 {
+				add([]string{"vae", "byol", "lsbd-vae", "moco"}[j%4], layered(norm, a, j%4%2 == 0), 11, 14, 3)
+			}
+		}
+	}
+	add("byol", "encoder: {layers: [{conv: {channels: 4, stride: 2}}, {pool: {to: 1}}]}", 9, 9, 2)
 	add("ae", "encoder: {conv64: {small_kernels: true}}", 48, 48, 1)
 	for _, norm := range []string{nn.NoNorm, nn.BatchNorm, nn.GroupNorm, nn.LayerNorm, nn.InstanceNorm} {
 		for _, final := range []bool{false, true} {
@@ -85,6 +94,18 @@ func cases(t *testing.T) (list []testCase) {
 	normalised.source.Views.SetDefaults()
 	normalised.source.Views.Pipeline = augment.Pipeline{{Name: "normalise", Value: augment.NewNormalise()}}
 	return append(list, normalised)
+}
+
+// layered are networks from parts with a layer of every kind.
+func layered(norm, activation string, decoder bool) string {
+	list := "encoder: {layers: [{conv: {channels: 8, stride: 2}}, {norm: {kind: NORM, groups: 2}}, {activation: ACTIVATION}, " +
+		"{residual: {channels: 8, norm: NORM, groups: 2, activation: ACTIVATION}}, {pool: max}, flatten, {activation: ACTIVATION}, {dropout: 0.2}, " +
+		"{dense: {units: 6, activation: ACTIVATION}}, {norm: {kind: NORM, groups: 2}}]}"
+	if decoder {
+		list += ", decoder: {layers: [{dense: 8}, {activation: ACTIVATION}, {image: 16}, {activation: ACTIVATION}, {norm: {kind: NORM, groups: 2}}, " +
+			"{upsample: {times: 2, kind: bilinear}}, {conv: {channels: 16, activation: ACTIVATION}}, {shuffle: 2}, {norm: {kind: NORM, groups: 2}}, {conv: image}]}"
+	}
+	return strings.NewReplacer("NORM", norm, "ACTIVATION", activation).Replace(list)
 }
 
 // registered lists the names of what can be exported.

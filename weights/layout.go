@@ -101,12 +101,40 @@ func isOperation(n *gorgonia.Node, name string) bool {
 	return is == name
 }
 
+// elementwiseOperations treat all elements of their first operand alike, whatever their order.
+var elementwiseOperations = []string{"activate", "dropout", "exp", "stop gradient"}
+
+func isElementwise(n *gorgonia.Node) bool {
+	operation, _, ok := graph.Operation(n)
+	return ok && slices.Contains(elementwiseOperations, operation)
+}
+
+// before returns what a node is made of by elementwise operations.
+func before(n *gorgonia.Node, operands map[*gorgonia.Node][]*gorgonia.Node) *gorgonia.Node {
+	for isElementwise(n) {
+		n = operands[n][0]
+	}
+	return n
+}
+
+// behind returns the operations that take a node, or what elementwise operations make of it.
+func behind(n *gorgonia.Node, users map[*gorgonia.Node][]*gorgonia.Node) (list []*gorgonia.Node) {
+	for _, u := range users[n] {
+		if isElementwise(u) {
+			list = append(list, behind(u, users)...)
+		} else {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
 // flattened returns the shapes [H, W, C] of the images whose rows a dense layer takes and gives; nil: none.
 func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) (in, out []int, err error) {
-	if x := operands[n][0]; isOperation(x, "reshape") && operands[x][0].Dims() == 4 {
+	if x := before(operands[n][0], operands); isOperation(x, "reshape") && operands[x][0].Dims() == 4 {
 		in = operands[x][0].Shape()[1:]
 	}
-	for _, u := range users[n] {
+	for _, u := range behind(n, users) {
 		switch {
 		case isOperation(u, "reshape") && u.Dims() == 4:
 			out = u.Shape()[1:]
@@ -117,17 +145,24 @@ func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.
 	return in, out, nil
 }
 
-// checkReshape wants dense layers where images become rows or rows images.
+// checkReshape wants dense layers where images become rows or rows images, unless these have one pixel or one channel:
+// then the order is the same.
 func checkReshape(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) error {
 	from := operands[n][0]
 	switch {
 	case from.Dims() == 4 && n.Dims() == 2:
-		for _, u := range users[n] {
+		if s := from.Shape(); s[1]*s[2] == 1 || s[3] == 1 {
+			return nil
+		}
+		for _, u := range behind(n, users) {
 			if !isOperation(u, "dense") {
 				return fmt.Errorf("images are flattened for %v, whose columns would be in another order; want a dense layer", u.Op())
 			}
 		}
-	case from.Dims() == 2 && n.Dims() == 4 && !isOperation(from, "dense"):
+	case from.Dims() == 2 && n.Dims() == 4 && !isOperation(before(from, operands), "dense"):
+		if s := n.Shape(); s[1]*s[2] == 1 || s[3] == 1 {
+			return nil
+		}
 		return fmt.Errorf("rows of %s become images, in another order; want those of a dense layer", from.Name())
 	}
 	return nil
