@@ -26,6 +26,8 @@ type trainCommand struct {
 	Resume bool     `help:"Continue the run in the folder of --run. If no config is given, the run's own is used."`
 	DryRun bool     `help:"Check the config and print it with overrides and all defaults; train nothing."`
 	JSON   bool     `name:"json" help:"Print one JSON object on standard output."`
+
+	rateFlags
 }
 
 // Run trains, or checks the config.
@@ -33,6 +35,12 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 	settings, overrides, err := c.config()
 	if err != nil {
 		return err
+	}
+	if c.FindRate {
+		if c.DryRun || c.Resume || c.Dir != "" {
+			return usagef("--find-rate trains no run; want it without --run, --resume and --dry-run")
+		}
+		return c.find(ctx, settings, c.JSON, s)
 	}
 	if c.Dir == "" {
 		if c.Dir, err = folderOf(settings, overrides, c.Resume); err != nil {

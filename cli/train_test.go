@@ -79,3 +79,50 @@ func TestFlagsOfSettings(t *testing.T) {
 		checkMistake(t, call(t, args...), 2, want)
 	}
 }
+
+// --find-rate prints a rate that the config takes, and leaves its three files and no run.
+func TestFindRateFiles(t *testing.T) {
+	config := tinyFile(t)
+	t.Chdir(t.TempDir())
+	o := succeed(t, "train", config, "--find-rate", "--rate-low", "1e-4", "--rate-high", "0.1", "--rate-steps", "40")
+	override := strings.TrimSpace(o.out)
+	if !strings.HasPrefix(override, "train.optimizer.adam.lr=") || !strings.Contains(o.log, "40 rates from 0.0001 to 0.1;") {
+		t.Fatal(o)
+	}
+	for _, name := range []string{"rates.png", "rates.csv", "rates.json"} {
+		if !exists(filepath.Join("find-rate", "tiny", name)) {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	if exists("runs") {
+		t.Error("there is a run")
+	}
+	succeed(t, "train", config, override, "--dry-run")
+	checkMistake(t, call(t, "train", config, "--find-rate", "--dry-run"), 2, "--find-rate trains no run")
+	checkMistake(t, call(t, "train", config, "--find-rate", "--rate-steps", "3"), 1, "3 steps; want 20 to")
+}
+
+// Weights of the best evaluation and averaged ones are encoded, measured and exported on request.
+func TestKeptWeights(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	succeed(t, "train", tinyFile(t), "train.epochs=3", "train.optimizer.adam.lr=0.05", "metrics.every=1", "train.keep.best=dlsbd", "train.average={decay: 0.9}", "--run", dir)
+	codes := map[string]bool{}
+	for _, flags := range [][]string{nil, {"--average"}, {"--best", "--average"}} {
+		name := "codes"
+		for _, f := range flags {
+			name += strings.TrimPrefix(f, "-")
+		}
+		succeed(t, append([]string{"encode", "--run", dir}, flags...)...)
+		codes[string(readFile(t, filepath.Join(dir, name+".npy")))] = true
+		succeed(t, append([]string{"eval", "--run", dir}, flags...)...)
+		succeed(t, append([]string{"export", "--run", dir}, flags...)...)
+	}
+	if len(codes) < 2 || !exists(filepath.Join(dir, "weights-best-average.safetensors")) {
+		t.Errorf("%d kinds of codes", len(codes))
+	}
+	plain := filepath.Join(t.TempDir(), "plain")
+	succeed(t, "train", tinyFile(t), "train.epochs=1", "--run", plain)
+	checkMistake(t, call(t, "encode", "--run", plain, "--best"), 1, "there is no best.safetensors; want a run whose config has train.keep.best")
+	checkMistake(t, call(t, "eval", "--run", plain, "--average"), 1, "want a run whose config has train.average")
+	checkMistake(t, call(t, "eval", "--codes", "z.npy", "--factors", "f.npy", "--average"), 2, "want --run DIR")
+}

@@ -27,11 +27,20 @@ type CurveOptions struct {
 	// the legend counts them; without any positive value the axis is linear.
 	Log bool
 
-	// LogX draws a logarithmic x axis with a tick at every x; they must be positive.
+	// LogX draws a logarithmic x axis with a tick at every x, or, where these are many, at powers of ten; they must be positive.
 	LogX bool
+
+	// Marks are vertical lines, with a name in the legend.
+	Marks []Mark
 
 	// Marked draws points as dots, too.
 	Marked bool
+}
+
+// Mark is a place on the x axis.
+type Mark struct {
+	Name string
+	X    float64
 }
 
 // maxPoints is the number of points of a curve from which means of neighbouring
@@ -79,6 +88,12 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 	if o.LogX {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticksAt(series)
 	}
+	for i, m := range o.Marks {
+		style := draw.LineStyle{Color: palette[(len(series)+i)%len(palette)], Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(5), vg.Points(3)}}
+		line := &plotter.Line{XYs: plotter.XYs{{X: m.X, Y: p.Y.Min}, {X: m.X, Y: p.Y.Max}}, LineStyle: style}
+		p.Add(line)
+		legend.Add(m.Name, line)
+	}
 	if log {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
 		p.Y.Min, p.Y.Max = p.Y.Min/1.15, p.Y.Max*1.15
@@ -91,8 +106,11 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 	})
 }
 
-// ticksAt are ticks at all x of series.
-func ticksAt(series []Series) plot.ConstantTicks {
+// mostTicks is the largest number of x of series that all have a tick.
+const mostTicks = 20
+
+// ticksAt are ticks at all x of series, or at powers of ten where these are many.
+func ticksAt(series []Series) plot.Ticker {
 	seen := map[float64]bool{}
 	var ticks plot.ConstantTicks
 	for _, s := range series {
@@ -102,6 +120,9 @@ func ticksAt(series []Series) plot.ConstantTicks {
 				ticks = append(ticks, plot.Tick{Value: x, Label: fmt.Sprint(x)})
 			}
 		}
+	}
+	if len(ticks) > mostTicks {
+		return logTicks{}
 	}
 	return ticks
 }

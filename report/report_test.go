@@ -104,6 +104,7 @@ func TestCurves(t *testing.T) {
 		{"huge and tiny", CurveOptions{Log: true}, []Series{{"a", []float64{0, 1e9}, []float64{1e-300, 1e300}}}},
 		{"many", CurveOptions{Title: "Many"}, many},
 		{"marked", CurveOptions{XLabel: "columns", YLabel: "score", LogX: true, Marked: true}, []Series{{"a", []float64{3, 10, 100, 1000}, []float64{1, 4, 2, 3}}, {"b", []float64{8, 1000}, []float64{2, 2}}}},
+		{"places", CurveOptions{LogX: true, Marks: []Mark{{"here", 10}, {"there", 300}}}, []Series{{"many", hundred(1.07), hundred(1.01)}}},
 		{"one marked point", CurveOptions{LogX: true, Marked: true}, []Series{{"a", []float64{5}, []float64{0}}}},
 	}
 	for _, test := range tests {
@@ -289,4 +290,12 @@ func BenchmarkTorus(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// hundred are a hundred powers of a number.
+func hundred(base float64) (list []float64) {
+	for i := range 100 {
+		list = append(list, math.Pow(base, float64(i)))
+	}
+	return list
 }

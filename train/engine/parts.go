@@ -183,6 +183,19 @@ func optionsOf(s OptimizerSettings) (*config.Node, error) {
 	return config.Parse("", text)
 }
 
+// LearningRate returns the option lr of an optimiser's settings, which [Schedule] multiplies.
+func LearningRate(s OptimizerSettings) (float64, error) {
+	node, err := optionsOf(s)
+	if err != nil {
+		return 0, err
+	}
+	var lr float64
+	if at := node.Get("lr"); at == nil || at.Decode(&lr) != nil || !(lr > 0) {
+		return 0, errors.New("the optimizer has no option lr, a number above 0")
+	}
+	return lr, nil
+}
+
 // grouped is an optimiser of groups of parameters with settings of their own.
 type grouped struct {
 	members []member

@@ -1,0 +1,241 @@
+package train
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"strconv"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/train/engine"
+)
+
+// RateTest is a learning-rate range test (Smith 2017, section 3.3): training in which the rate rises from update to update by the
+// same factor, until the loss diverges.
+type RateTest struct {
+	Low, High float64 // learning rates of the first and the last update
+	Steps     int     // updates
+}
+
+// NewRateTest returns a test of 200 rates from 1e-6 to 1.
+func NewRateTest() RateTest { return RateTest{Low: 1e-6, High: 1, Steps: 200} }
+
+// maxRateSteps is more steps than a test takes.
+const maxRateSteps = 100_000
+
+func (t *RateTest) check() error {
+	switch {
+	case !(t.Low > 0) || !finite(t.High) || !(t.High > t.Low):
+		return fmt.Errorf("rates from %v to %v; want 0 < low < high", t.Low, t.High)
+	case t.Steps < 20 || t.Steps > maxRateSteps:
+		return fmt.Errorf("%d steps; want 20 to %d", t.Steps, maxRateSteps)
+	}
+	return nil
+}
+
+// RatePoint is an update of a range test.
+type RatePoint struct {
+	Step      int     `json:"step"`
+	Rate      float64 `json:"rate"`
+	Objective string  `json:"objective"`
+	Loss      float64 `json:"loss"`     // weighted sum, mean over the batches of the update
+	Smoothed  float64 `json:"smoothed"` // mean of the losses of the objective so far, with weights that fall by 0.9 a step
+}
+
+// Rates is the result of a range test.
+type Rates struct {
+	Optimizer  string      `json:"optimizer"`
+	Objective  string      `json:"objective"`          // the one with the most updates, by which the rate is suggested
+	Suggested  float64     `json:"suggested"`          // where the smoothed loss falls the most by the logarithm of the rate; 0: it never fell
+	Lowest     RatePoint   `json:"lowest"`             // where the smoothed loss is lowest
+	Configured float64     `json:"configured"`         // the rate of the config
+	Diverged   string      `json:"diverged,omitempty"` // why the test ended before the highest rate; empty: it did not
+	Points     []RatePoint `json:"points"`
+}
+
+const (
+	rateSmoothing = 0.9 // weight of the smoothed loss before
+	rateSettling  = 10  // updates of an objective before its smoothed loss says something
+	rateDiverged  = 3   // rise above the lowest smoothed loss, in sizes of it, that counts as divergence
+)
+
+// rising is the schedule of a range test.
+type rising struct {
+	low, factor float64
+	steps       int
+}
+
+// Rate implements engine.Schedule, which RateAt replaces.
+func (r *rising) Rate(_, _ float64) float64 { return r.low }
+
+// RateAt implements engine.Timed.
+func (r *rising) RateAt(t engine.Time) float64 {
+	return r.low * math.Pow(r.factor, float64(min(t.Update, r.steps-1)))
+}
+
+// FindRate tests learning rates on the first updates of a config's training: its data, losses, optimiser, limit of the norm and
+// accumulation, without its schedule and warm-up. Rates of parts keep their ratio to the optimiser's. It leaves nothing behind.
+func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
+	if err := t.check(); err != nil {
+		return nil, fmt.Errorf("range test: %w", err)
+	}
+	if err := c.Validate(); err != nil {
+		return nil, config.AsError(err)
+	}
+	base, err := engine.LearningRate(c.Train.Optimizer.Value)
+	if err != nil {
+		return nil, c.mistake("train.optimizer", err)
+	}
+	if c.stage() != nil {
+		c = c.withTruth()
+	}
+	if c.Train.Threads > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
+	}
+	c.Train.Epochs = max(c.Train.Epochs, t.Steps) // an epoch has at least one update
+	c.Train.Warmup, c.Train.Average = engine.Span{}, nil
+	factor := math.Pow(t.High/t.Low, 1/float64(t.Steps-1))
+	c.Train.Schedule = engine.ScheduleChoice{Name: "rising", Value: &rising{t.Low / base, factor, t.Steps}}
+	e, err := newExperiment(c, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.begin(); err != nil {
+		return nil, err
+	}
+	l, err := e.Loop()
+	if err != nil {
+		return nil, c.untrainable(err)
+	}
+	defer l.Close()
+	r := &Rates{Optimizer: c.Train.Optimizer.Name, Configured: base}
+	x := rateTest{Rates: r, base: base, steps: t.Steps, curves: map[string]*rateCurve{}}
+	l.AddHook(engine.Hook{Name: "range test", OnStep: x.step})
+	err = l.Run(ctx)
+	switch {
+	case errors.Is(err, engine.ErrStopped) || err != nil && len(r.Points) == 0:
+		return nil, err
+	case err != nil: // what is too high a rate for a step is a result
+		r.Diverged = err.Error()
+	}
+	x.suggest()
+	return r, nil
+}
+
+// rateTest is a range test under way.
+type rateTest struct {
+	*Rates
+	base   float64
+	steps  int
+	curves map[string]*rateCurve
+	sum    float64 // of the losses of batches that wait for an update
+	count  int
+}
+
+// rateCurve is the loss of an objective so far.
+type rateCurve struct {
+	mean   float64 // without correction
+	count  int
+	lowest RatePoint
+}
+
+// step notes an update, and ends the test where the loss diverges or the last rate was tried.
+func (x *rateTest) step(l *engine.Loop, s *engine.StepReport) error {
+	x.sum += s.Values[0]
+	x.count++
+	if s.Accumulating {
+		return nil
+	}
+	c := x.curves[s.Objective]
+	if c == nil {
+		c = &rateCurve{}
+		x.curves[s.Objective] = c
+	}
+	loss := x.sum / float64(x.count)
+	x.sum, x.count = 0, 0
+	c.count++
+	c.mean = rateSmoothing*c.mean + (1-rateSmoothing)*loss
+	p := RatePoint{Step: len(x.Points) + 1, Rate: x.base * s.Rate, Objective: s.Objective, Loss: loss,
+		Smoothed: c.mean / (1 - math.Pow(rateSmoothing, float64(c.count)))}
+	x.Points = append(x.Points, p)
+	if c.count == 1 || p.Smoothed < c.lowest.Smoothed {
+		c.lowest = p
+	}
+	low := c.lowest.Smoothed
+	switch {
+	case c.count > rateSettling && p.Smoothed > low+rateDiverged*math.Abs(low):
+		x.Diverged = fmt.Sprintf("the smoothed loss of %s is %.4g, and was %.4g at a rate of %.3g", s.Objective, p.Smoothed, low, c.lowest.Rate)
+		l.Stop(x.Diverged)
+	case len(x.Points) == x.steps:
+		l.Stop("all rates were tried")
+	}
+	return nil
+}
+
+// suggest chooses the rate from the curve with the most points.
+func (x *rateTest) suggest() {
+	most := 0
+	for _, p := range x.Points { // in order, for ties
+		if n := x.curves[p.Objective].count; n > most {
+			most, x.Objective = n, p.Objective
+		}
+	}
+	x.Lowest = x.curves[x.Objective].lowest
+	var curve []RatePoint
+	for _, p := range x.Points {
+		if p.Objective == x.Objective && p.Step <= x.Lowest.Step {
+			curve = append(curve, p)
+		}
+	}
+	steepest := 0.0
+	for i := rateSettling; i < len(curve); i++ {
+		fall := (curve[i-1].Smoothed - curve[i].Smoothed) / math.Log(curve[i].Rate/curve[i-1].Rate)
+		if fall > steepest {
+			steepest, x.Suggested = fall, curve[i].Rate
+		}
+	}
+}
+
+// WriteCSV writes the points as a table.
+func (r *Rates) WriteCSV(w io.Writer) error {
+	t := csv.NewWriter(w)
+	_ = t.Write([]string{"step", "rate", "objective", "loss", "smoothed"}) // Error reports it
+	for _, p := range r.Points {
+		row := []string{strconv.Itoa(p.Step)}
+		number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+		_ = t.Write(append(row, number(p.Rate), p.Objective, number(p.Loss), number(p.Smoothed)))
+	}
+	t.Flush()
+	return t.Error()
+}
+
+// Draw writes a picture: the smoothed losses over the rate, with the suggestion and the rate of the config.
+func (r *Rates) Draw(w io.Writer, title string) error {
+	var names []string
+	curves := map[string]*report.Series{}
+	for _, p := range r.Points {
+		s := curves[p.Objective]
+		if s == nil {
+			s = &report.Series{Name: p.Objective}
+			curves[p.Objective], names = s, append(names, p.Objective)
+		}
+		s.X, s.Y = append(s.X, p.Rate), append(s.Y, p.Smoothed)
+	}
+	o := report.CurveOptions{Title: title, XLabel: "learning rate", YLabel: "loss, smoothed", LogX: true}
+	if r.Suggested > 0 {
+		o.Marks = append(o.Marks, report.Mark{Name: fmt.Sprintf("suggested  %.2g", r.Suggested), X: r.Suggested})
+	}
+	if low, high := r.Points[0].Rate, r.Points[len(r.Points)-1].Rate; r.Configured >= low && r.Configured <= high {
+		o.Marks = append(o.Marks, report.Mark{Name: fmt.Sprintf("in the config  %.2g", r.Configured), X: r.Configured})
+	}
+	var list []report.Series
+	for _, name := range names {
+		list = append(list, *curves[name])
+	}
+	return report.Curves(w, o, list)
+}

@@ -1,0 +1,99 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// rates tests the rates of the tiny experiment.
+func rates(t *testing.T, test RateTest, overrides ...string) *Rates {
+	t.Helper()
+	r, err := FindRate(context.Background(), load(t, overrides...), test)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Rates rise by the same factor from the lowest to the highest, whatever the config's schedule; what is found does not depend on the
+// threads, and nothing is left behind.
+func TestFindRate(t *testing.T) {
+	t.Chdir(t.TempDir())
+	test := RateTest{Low: 1e-5, High: 1e-1, Steps: 41}
+	r := rates(t, test, "train.epochs=1", "train.warmup=1", "train.schedule=cosine")
+	if len(r.Points) != 41 || r.Diverged != "" || r.Objective != "unsupervised" || r.Optimizer != "adam" || r.Configured != 1e-3 {
+		t.Fatalf("%+v", r)
+	}
+	for i, p := range r.Points {
+		if want := 1e-5 * math.Pow(10, float64(i)/10); p.Step != i+1 || math.Abs(p.Rate-want) > 1e-9*want {
+			t.Errorf("update %d has a rate of %v, want %v", p.Step, p.Rate, want)
+		}
+	}
+	if !(r.Suggested > 1e-5 && r.Suggested <= r.Lowest.Rate) {
+		t.Errorf("suggests %v; the loss is lowest at %v", r.Suggested, r.Lowest.Rate)
+	}
+	func() {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		if again := rates(t, test, "train.threads=1"); fmt.Sprint(again) != fmt.Sprint(r) {
+			t.Error("other rates with one thread, or another schedule")
+		}
+	}()
+	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
+		t.Errorf("left %v, %v", files, err)
+	}
+	var table, picture bytes.Buffer
+	if err := r.WriteCSV(&table); err != nil || strings.Count(table.String(), "\n") != 42 {
+		t.Errorf("%v\n%s", err, &table)
+	}
+	if err := r.Draw(&picture, "rates"); err != nil || !bytes.HasPrefix(picture.Bytes(), []byte("\x89PNG")) {
+		t.Error(err)
+	}
+}
+
+// The smoothed losses are weighted means of the losses of their objective, and of the batches of an update.
+func TestFindRateSmoothed(t *testing.T) {
+	r := rates(t, RateTest{Low: 1e-6, High: 1e-4, Steps: 20}, "train.accumulate=2", "train.optimizer={sgd: {lr: 1}}")
+	mean, weight := map[string]float64{}, map[string]float64{}
+	for _, p := range r.Points {
+		mean[p.Objective] = 0.9*mean[p.Objective] + 0.1*p.Loss
+		weight[p.Objective] = 0.9*weight[p.Objective] + 0.1
+		if want := mean[p.Objective] / weight[p.Objective]; math.Abs(p.Smoothed-want) > 1e-9*math.Abs(want) {
+			t.Errorf("update %d: smoothed %v, want %v", p.Step, p.Smoothed, want)
+		}
+	}
+	if len(mean) != 2 {
+		t.Errorf("losses of %d objectives, want 2", len(mean))
+	}
+}
+
+// A test ends where the loss rises far above its lowest, or is no number.
+func TestFindRateDiverges(t *testing.T) {
+	for _, c := range []struct {
+		high  float64
+		steps int
+		why   string
+	}{{1e3, 60, "the smoothed loss of"}, {1e38, 20, "try a smaller learning rate"}} {
+		r := rates(t, RateTest{Low: 1e-3, High: c.high, Steps: c.steps}, "train.optimizer={sgd: {momentum: 0}}", "losses.0={reconstruction: {likelihood: bernoulli}}")
+		if len(r.Points) == c.steps || !strings.Contains(r.Diverged, c.why) {
+			t.Errorf("to %v: %d points, %q", c.high, len(r.Points), r.Diverged)
+		}
+	}
+}
+
+func TestFindRateMistakes(t *testing.T) {
+	for test, want := range map[RateTest]string{
+		{Low: 0, High: 1, Steps: 50}:    "want 0 < low < high",
+		{Low: 1, High: 0.5, Steps: 50}:  "want 0 < low < high",
+		{Low: 0.1, High: 0.5, Steps: 2}: "2 steps; want 20 to",
+	} {
+		if _, err := FindRate(context.Background(), load(t), test); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", test, err, want)
+		}
+	}
+}
