@@ -193,6 +193,7 @@ func checkGoTest(t *testing.T, root string, words []string) {
 var shortSets = map[string][]string{
 	"square":      {"dataset.square.step=8"},
 	"arrow":       {"dataset.arrow={size: 64, hues: 8, rotations: 8}"},
+	"room":        {"dataset.room.hues=3", "dataset.room.scales=2", "dataset.room.orientations=3"},
 	"sprites":     {"dataset.sprites.orientations=4", "dataset.sprites.positions=8", "dataset.sprites.scales=3"},
 	"chopsticks":  {"dataset.chopsticks.samples=1000"},
 	"spaceshapes": {"dataset.spaceshapes.samples=300"},

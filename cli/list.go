@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/unravel-ml/unravel/config"
@@ -24,7 +23,7 @@ import (
 // listCommand is `unravel list [KIND] [NAME]`; kinds may be singular or plural.
 type listCommand struct {
 	Kind string `arg:"" optional:"" help:"Kind of part: models, encoders, decoders, layers, latents, losses, metrics, datasets, supervisions, augmentations, pipelines, optimizers, schedules, algorithms, sources (of codes for tables) or configs."`
-	Name string `arg:"" optional:"" help:"Name of one part, to print its options, defaults and source; with encoder or decoder also a config (FILE.yaml), whose network's layers are listed."`
+	Name string `arg:"" optional:"" help:"Name of one part, to print its options, defaults and source; with encoder or decoder also a config, a FILE.yaml or a name, whose network's layers are listed."`
 
 	Overrides []string `arg:"" optional:"" name:"option=value" help:"Options of an encoder or decoder to change, with --image or --layers: width=32. Of a config, its settings: dataset.square.size=32."`
 
@@ -113,7 +112,7 @@ func (c *listCommand) Run(s *streams) error {
 		return nil
 	}
 	for _, network := range []string{"encoder", "decoder"} {
-		if file := filepath.Ext(c.Name); (c.Kind == network || c.Kind == network+"s") && (c.given() || file == ".yaml" || file == ".yml") {
+		if (c.Kind == network || c.Kind == network+"s") && (c.given() || namesConfig(c.Name)) {
 			if c.Name == "" {
 				return usagef("--image and --layers describe one %s; want its name too, such as conv64", network)
 			}

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +14,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train"
@@ -43,7 +44,7 @@ type summary struct {
 func (f *networkFlags) network(w io.Writer, kind, name string, overrides []string) error {
 	s := summary{Network: kind + " " + name}
 	var err error
-	switch isConfig := filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"; {
+	switch isConfig := namesConfig(name); {
 	case isConfig && f.Image != "":
 		return usagef("--image belongs to a %s by name; the images of a config are those of its data set", kind)
 	case isConfig && !f.Layers:
@@ -55,6 +56,11 @@ func (f *networkFlags) network(w io.Writer, kind, name string, overrides []strin
 		return err
 	}
 	return f.print(w, &s)
+}
+
+// namesConfig tells a config, by file or by name, from an encoder or decoder.
+func namesConfig(name string) bool {
+	return filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml" || slices.Contains(configs.Names(), name)
 }
 
 // ofName prints a registered network, with options changed as in a config.
@@ -134,7 +140,7 @@ func parseImage(text string) (tensor.Shape, error) {
 
 // ofConfig describes the encoder or decoder of a config's model, on the images of its data set.
 func (f *networkFlags) ofConfig(s *summary, kind, file string, overrides []string) error {
-	source, err := os.ReadFile(file)
+	file, source, err := readConfig(file)
 	if err != nil {
 		return err
 	}
