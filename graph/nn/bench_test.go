@@ -1,0 +1,65 @@
+package nn_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+)
+
+// BenchmarkResNet18Step times a training step (forward, backward, Adam) of the encoder resnet18 on 64 images of 64x64x3,
+// as tools/peer/resnet18.py does with PyTorch. -cpu 1,2 compares thread counts.
+func BenchmarkResNet18Step(b *testing.B) {
+	const batch = 64
+	g := nn.NewGraph(nn.NewParams(1))
+	g.Training = true
+	x, err := g.Input("images", batch, 64, 64, 3)
+	if err != nil {
+		b.Fatal(err)
+	}
+	features, err := nn.NewResNet18().Encode(g, x, "encoder")
+	if err != nil {
+		b.Fatal(err)
+	}
+	loss, err := meanSquare(features)
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, weights := g.Learnables()
+	grads, err := gorgonia.Grad(loss, weights...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, err := machine.New(x.Graph(), append(grads, loss)...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	images := nn.Data(x)
+	for i := range images {
+		images[i] = r.Float32()
+	}
+	adam, model := machine.NewAdam(), gorgonia.NodesToValueGrads(weights)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := m.RunAll(); err != nil {
+			b.Fatal(err)
+		}
+		if err := adam.Step(model); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(m.Bytes()/(1<<20), "MiB")
+	b.ReportMetric(batch*float64(b.N)/b.Elapsed().Seconds(), "images/s")
+}
+
+func meanSquare(x *gorgonia.Node) (*gorgonia.Node, error) {
+	square, err := gorgonia.Square(x)
+	if err != nil {
+		return nil, err
+	}
+	return gorgonia.Mean(square)
+}
