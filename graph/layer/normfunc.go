@@ -20,7 +20,7 @@ type norm[T graph.Float] struct {
 	mean, inverse                                          []T
 	scale, b, offset                                       []T
 	sum, product                                           []float64 // of the gradient of the result, and of its products with x - mean
-	masked                                                 []T       // the gradient of the result where ReLU lets it through; allocated if there is one
+	masked                                                 []T       // the gradient of the result where ReLU lets it through: in place of dx, which is computed from it
 	x, y, dy, dx                                           []T
 	gamma, beta                                            []T
 	forwardItem, mapItem, backwardItem, sumItem, slopeItem func(worker, i int)
@@ -32,7 +32,6 @@ func newNorm[T graph.Float](s normShape) *norm[T] {
 		sum: make([]float64, n), product: make([]float64, n), floor: T(math.Inf(-1))}
 	if s.relu {
 		f.floor = 0
-		f.masked = make([]T, n*s.rows)
 	}
 	if s.moments {
 		f.partials = newPartials[T](piecesOf(s.sets, s.rows, s.channels))
@@ -133,6 +132,11 @@ func (f *norm[T]) forwardSet(_, set int) {
 func (f *norm[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	f.read(in)
 	f.y, f.dy, f.dx = out, dout, din[0]
+	if f.relu {
+		if f.masked = f.dx; f.masked == nil {
+			f.masked = make([]T, len(dout))
+		}
+	}
 	var gamma, beta []T
 	if f.affine {
 		gamma, beta = din[len(din)-2], din[len(din)-1]

@@ -109,7 +109,7 @@ func (p *Conv) Forward(x, w, bias, y []float32) {
 	c := &p.c
 	c.prepare()
 	copy(c.bias, bias)
-	c.x, c.w, c.y = x, w, y
+	c.x, c.w, c.y = x, w[c.from:c.to], y
 	parallel.ForWorkers(len(c.workers), c.gather.parts(), c.packGather)
 	parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
@@ -150,7 +150,7 @@ func (p *ConvTranspose) Forward(x, w, bias, y []float32) {
 	c := &p.c
 	c.prepare()
 	copy(c.bias, bias)
-	c.x, c.w, c.y = x, w, y
+	c.x, c.w, c.y = x, w[c.from:c.to], y
 	parallel.ForWorkers(len(c.workers), c.spread.parts(), c.packSpread)
 	parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
@@ -184,7 +184,12 @@ func (p *ConvTranspose) Backward(x, w, y, dy, dx, dw, db []float32) {
 // backward runs the groups of images and adds up their gradients.
 func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather bool) {
 	c.prepare()
-	c.x, c.w, c.y, c.dy, c.dx, c.dw, c.wantBias = x, w, y, dy, dx, dw, db != nil
+	if dw != nil {
+		clear(dw[:c.from])
+		clear(dw[c.to:])
+		dw = dw[c.from:c.to]
+	}
+	c.x, c.w, c.y, c.dy, c.dx, c.dw, c.wantBias = x, w[c.from:c.to], y, dy, dx, dw, db != nil
 	if spread {
 		parallel.ForWorkers(len(c.workers), c.spread.parts(), c.packSpread)
 	}

@@ -44,8 +44,10 @@ type geometry struct {
 	batch                  int
 	bigH, bigW, bigC       int
 	smallH, smallW, smallC int
-	kernel, stride         int
+	kernelH, kernelW       int // without rows that meet no pixel
+	stride                 int
 	padH, padW             int
+	from, to               int // the part of the weights that these rows are
 
 	// The big image with its zeros: rows of bigLine elements, image after image.
 	bigLine, bigSize int
@@ -59,29 +61,32 @@ type geometry struct {
 
 func newGeometry(s ConvShape, transposed bool) *geometry {
 	g := &geometry{batch: s.Batch, bigH: s.InH, bigW: s.InW, bigC: s.InC, smallH: s.OutH, smallW: s.OutW, smallC: s.OutC,
-		kernel: s.Kernel, stride: s.Stride, padH: s.PadH, padW: s.PadW}
+		kernelW: s.Kernel, stride: s.Stride, padW: s.PadW}
 	if transposed {
 		g.bigH, g.bigW, g.bigC, g.smallH, g.smallW, g.smallC = s.OutH, s.OutW, s.OutC, s.InH, s.InW, s.InC
 	}
-	rows := max(g.padH+g.bigH, (g.smallH-1)*g.stride+g.kernel)
-	columns := max(g.padW+g.bigW, (g.smallW-1)*g.stride+g.kernel)
+	first, last := g.liveRows(s.Kernel, s.PadH)
+	g.kernelH, g.padH = last-first+1, s.PadH-first
+	row := g.kernelW * g.bigC * g.smallC
+	g.from, g.to = first*row, (last+1)*row
+	rows := max(g.padH+g.bigH, (g.smallH-1)*g.stride+g.kernelH)
+	columns := max(g.padW+g.bigW, (g.smallW-1)*g.stride+g.kernelW)
 	g.bigLine = columns * g.bigC
 	g.bigSize = rows * g.bigLine
 
-	last := 0
+	after := 0
 	for p := range g.stride {
-		for _, pad := range []int{g.padH, g.padW} {
-			taps, q := g.taps(p, pad)
-			g.smallTop = max(g.smallTop, taps-1-q)
-			last = max(last, q)
-		}
+		tapsY, qy := g.tapsY(p)
+		tapsX, qx := g.tapsX(p)
+		g.smallTop = max(g.smallTop, tapsY-1-qy, tapsX-1-qx)
+		after = max(after, qy, qx)
 	}
 	g.narrow = narrowSide(g.stride, g.bigC)
 	block := max(1, g.narrow) * g.stride
 	if winogradNarrowFits(g) {
-		last++ // its last block may reach one place further
+		after++ // its last block may reach one place further
 	}
-	reach := func(big, small int) int { return max(small, (big+block-1)/block*max(1, g.narrow)+last) }
+	reach := func(big, small int) int { return max(small, (big+block-1)/block*max(1, g.narrow)+after) }
 	g.smallLine = (g.smallTop + reach(g.bigW, g.smallW)) * g.smallC
 	g.smallSize = (g.smallTop + reach(g.bigH, g.smallH)) * g.smallLine
 
@@ -98,16 +103,29 @@ const (
 	chunkElements = 72 * 1024 // 288 KiB of padded images stay in the second-level cache
 )
 
-// taps returns the number of taps of the kernel that meet phase p of the big image's rows (with pad =
-// padH) or columns (padW), and the offset q
-// of the first: big row s*i+p meets small rows i+q, i+q-1, ... under kernel rows (p+pad)%s,
-// (p+pad)%s+s, ...
-func (g *geometry) taps(p, pad int) (count, q int) {
-	first := (p + pad) % g.stride
-	if first < g.kernel {
-		count = (g.kernel - first + g.stride - 1) / g.stride
+// liveRows returns the first and the last row of a kernel that meet a pixel of a big image: few do if an image is lower
+// than the kernel, such as a sequence.
+func (g *geometry) liveRows(kernel, pad int) (first, last int) {
+	first, last = kernel-1, 0
+	for y := range g.smallH {
+		first = min(first, max(0, pad-y*g.stride))
+		last = max(last, min(kernel-1, pad-y*g.stride+g.bigH-1))
 	}
-	return count, (p + pad) / g.stride
+	return first, last
+}
+
+// tapsY returns the number of kernel rows that meet phase p of the big image's rows, and the offset q of the first: big
+// row s*i+p meets small rows i+q, i+q-1, ... under kernel rows (p+pad)%s, (p+pad)%s+s, ...
+func (g *geometry) tapsY(p int) (count, q int) { return g.taps(p+g.padH, g.kernelH) }
+
+// tapsX is tapsY for columns.
+func (g *geometry) tapsX(p int) (count, q int) { return g.taps(p+g.padW, g.kernelW) }
+
+func (g *geometry) taps(p, kernel int) (count, q int) {
+	if first := p % g.stride; first < kernel {
+		count = (kernel - first + g.stride - 1) / g.stride
+	}
+	return count, p / g.stride
 }
 
 // span returns the number of rows (or columns) in phase p of an image of the given extent.
@@ -115,7 +133,7 @@ func (g *geometry) span(extent, p int) int { return (extent - p + g.stride - 1) 
 
 func (g *geometry) bigPixels() int   { return g.bigH * g.bigW }
 func (g *geometry) smallPixels() int { return g.smallH * g.smallW }
-func (g *geometry) patch() int       { return g.kernel * g.kernel * g.bigC }
+func (g *geometry) patch() int       { return g.kernelH * g.kernelW * g.bigC }
 
 // padBig copies an image into its padded place, through the activation's gradient if y is given.
 func (g *geometry) padBig(dst, x, y []float32, a Activation) {

@@ -115,7 +115,7 @@ var convCases = []ConvShape{
 	{Batch: 3, InH: 1, InW: 9, InC: 2, OutH: 1, OutW: 5, OutC: 16, Kernel: 5, Stride: 2, PadH: 2, PadW: 1},
 	{Batch: 2, InH: 8, InW: 4, InC: 16, OutH: 4, OutW: 2, OutC: 16, Kernel: 4, Stride: 2, PadH: 3, PadW: 1},
 	{Batch: 2, InH: 2, InW: 5, InC: 1, OutH: 1, OutW: 2, OutC: 3, Kernel: 7, Stride: 3, PadH: 2, PadW: 1},
-	{Batch: 2, InH: 8, InW: 8, InC: 16, OutH: 8, OutW: 8, OutC: 32, Kernel: 3, Stride: 1, PadH: 1, PadW: 1},
+	{Batch: 3, InH: 8, InW: 8, InC: 16, OutH: 8, OutW: 8, OutC: 32, Kernel: 3, Stride: 1, PadH: 1, PadW: 1},
 	{Batch: 3, InH: 7, InW: 13, InC: 17, OutH: 7, OutW: 13, OutC: 48, Kernel: 3, Stride: 1, PadH: 1, PadW: 1},
 	{Batch: 9, InH: 5, InW: 9, InC: 64, OutH: 3, OutW: 7, OutC: 19, Kernel: 3, Stride: 1, PadH: 0, PadW: 0},
 	{Batch: 64, InH: 8, InW: 8, InC: 3, OutH: 4, OutW: 4, OutC: 7, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},

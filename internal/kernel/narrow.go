@@ -29,10 +29,9 @@ func newNarrow(g *geometry) *narrow {
 	p := &narrow{g: g, side: g.narrow, edge: g.narrow * g.stride, first: -g.smallTop}
 	last := 0
 	for phase := range g.stride {
-		for _, pad := range []int{g.padH, g.padW} {
-			_, q := g.taps(phase, pad)
-			last = max(last, q)
-		}
+		_, qy := g.tapsY(phase)
+		_, qx := g.tapsX(phase)
+		last = max(last, qy, qx)
 	}
 	p.window = last - p.first + p.side
 	p.weights = make([]float32, p.window*p.window*g.smallC*16)
@@ -57,10 +56,10 @@ func (p *narrow) pack(w []float32, y int) {
 			ky := dy + g.padH - g.stride*(p.first+y)
 			for dx := range p.edge {
 				kx := dx + g.padW - g.stride*(p.first+x)
-				if ky < 0 || ky >= g.kernel || kx < 0 || kx >= g.kernel {
+				if ky < 0 || ky >= g.kernelH || kx < 0 || kx >= g.kernelW {
 					continue
 				}
-				tap := w[(ky*g.kernel+kx)*g.bigC*g.smallC:]
+				tap := w[(ky*g.kernelW+kx)*g.bigC*g.smallC:]
 				for c := range g.bigC {
 					column := (dy*p.edge+dx)*g.bigC + c
 					for s := range g.smallC {

@@ -85,9 +85,9 @@ func (p *gather) pack(w []float32, i int) {
 
 func (p *gather) run(s *convWorker, bias, out []float32, images, flags int) {
 	g, t := p.g, &s.tile
-	segment := g.kernel * g.bigC
+	segment := g.kernelW * g.bigC
 	t.a = s.big
-	t.steps, t.aStep, t.segs, t.aSeg, t.blocks = segment, 1, g.kernel, g.bigLine, 1
+	t.steps, t.aStep, t.segs, t.aSeg, t.blocks = segment, 1, g.kernelH, g.bigLine, 1
 	for i := range p.panels.count {
 		first, width, columns := p.panels.at(i)
 		t.b = p.weights[first*g.patch():]
@@ -123,8 +123,8 @@ func newScatter(g *geometry) *scatter {
 	for py := range g.stride {
 		for px := range g.stride {
 			f := phase{py: py, px: px, at: size * s.panels.padded}
-			f.tapsY, f.qy = g.taps(py, g.padH)
-			f.tapsX, f.qx = g.taps(px, g.padW)
+			f.tapsY, f.qy = g.tapsY(py)
+			f.tapsX, f.qx = g.tapsX(px)
 			size += f.tapsY * f.tapsX * g.smallC
 			for i := range g.span(g.bigH, py) {
 				for j := range g.span(g.bigW, px) {
@@ -150,7 +150,7 @@ func (s *scatter) pack(w []float32, i int) {
 		ky := (f.py+g.padH)%g.stride + g.stride*(f.tapsY-1-a)
 		for e := range f.tapsX {
 			kx := (f.px+g.padW)%g.stride + g.stride*(f.tapsX-1-e)
-			tap := w[(ky*g.kernel+kx)*g.bigC*g.smallC:][:g.bigC*g.smallC]
+			tap := w[(ky*g.kernelW+kx)*g.bigC*g.smallC:][:g.bigC*g.smallC]
 			for n := range s.panels.count {
 				first, width, columns := s.panels.at(n)
 				dst := s.weights[f.at+first*depth+(a*f.tapsX+e)*g.smallC*width:]
@@ -196,11 +196,12 @@ func (s *scatter) image(t *tile, small, bias, out []float32, flags int) {
 // fill writes the pixels of a phase that no tap meets (a kernel smaller than the stride).
 func (s *scatter) fill(f *phase, bias, out []float32, flags int) {
 	for _, at := range f.cRows {
+		if flags&addBias == 0 {
+			clear(out[at : at+s.g.bigC])
+			continue
+		}
 		for c := range s.g.bigC {
-			var v float32
-			if flags&addBias != 0 {
-				v = bias[c]
-			}
+			v := bias[c]
 			if flags&applyReLU != 0 {
 				v = max(v, 0)
 			}
@@ -219,8 +220,8 @@ type weightGradient struct {
 
 func newWeightGradient(g *geometry) *weightGradient {
 	p := &weightGradient{g: g, panels: newPanels(g.smallC)}
-	for ky := range g.kernel {
-		for k := range g.kernel * g.bigC {
+	for ky := range g.kernelH {
+		for k := range g.kernelW * g.bigC {
 			p.rows = append(p.rows, ky*g.bigLine+k)
 			p.cRows = append(p.cRows, len(p.cRows)*g.smallC)
 		}

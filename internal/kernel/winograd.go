@@ -15,7 +15,7 @@ import "math"
 
 // winogradFits reports whether a geometry allows this method, and is large enough to gain from it.
 func winogradFits(g *geometry) bool {
-	return g.kernel == 4 && g.stride == 2 && g.bigC%16 == 0 && g.smallC%16 == 0 &&
+	return g.kernelH == 4 && g.kernelW == 4 && g.stride == 2 && g.bigC%16 == 0 && g.smallC%16 == 0 &&
 		g.smallH%2 == 0 && g.smallW%2 == 0 && g.bigH == 2*g.smallH && g.bigW == 2*g.smallW && g.padH%2 == 1 && g.padW%2 == 1
 }
 
@@ -79,9 +79,9 @@ func (p *winogradGather) pack(w []float32, i int) {
 	tap := g.bigC * g.smallC
 	for n := range p.panels.count {
 		first, width, _ := p.panels.at(n)
-		src := w[((i/2)*g.kernel+i%2)*tap+first:]
+		src := w[((i/2)*g.kernelW+i%2)*tap+first:]
 		dst := p.weights[first*p.depth()+i*g.bigC*width:]
-		expand4(dst, src, width, p.depth()*g.smallC, 2*g.kernel*tap, 2*tap, g.bigC, width, g.smallC)
+		expand4(dst, src, width, p.depth()*g.smallC, 2*g.kernelW*tap, 2*tap, g.bigC, width, g.smallC)
 	}
 }
 
@@ -159,7 +159,7 @@ func (p *winogradSpread) pack(w []float32, i int) {
 	taps := p.transposed[4*i*tap:]
 	for a := range 2 {
 		for b := range 2 {
-			src := w[((2*(1-a)+i/2)*g.kernel+2*(1-b)+i%2)*tap:]
+			src := w[((2*(1-a)+i/2)*g.kernelW+2*(1-b)+i%2)*tap:]
 			transpose(taps[(2*a+b)*tap:], src, g.bigC, g.smallC, g.bigC, g.smallC)
 		}
 	}
@@ -291,6 +291,6 @@ func (p *winogradGradient) total(dw []float32, part int) {
 		}
 	}
 	tap := g.bigC * g.smallC
-	contract9(dw[(phase/2*g.kernel+phase%2)*tap+channel*g.smallC:], p.sums[from:], p.zeros, g.smallC, stride, 2*g.kernel*tap, 2*tap,
+	contract9(dw[(phase/2*g.kernelW+phase%2)*tap+channel*g.smallC:], p.sums[from:], p.zeros, g.smallC, stride, 2*g.kernelW*tap, 2*tap,
 		gradientChannels, g.smallC, g.smallC, noFloor)
 }

@@ -26,12 +26,19 @@ const (
 	squareB         = pointB * pointB
 )
 
-// tilePixels is the least number of outputs for each tile of 4x4 that makes the method faster than direct sums.
-const tilePixels = 6
+// Direct sums are faster with fewer results for each tile of 4x4, and with fewer tiles of all images, which do not make
+// up for the transform of the filters.
+const (
+	tilePixels = 6
+	fewTiles   = 12
+)
 
 // winograd3Fits reports whether a shape allows this method, and is large enough to gain from it.
 func winograd3Fits(s ConvShape) bool {
-	worth := func(h, w int) bool { return h*w >= tilePixels*((h+3)/4)*((w+3)/4) }
+	worth := func(h, w int) bool {
+		tiles := ((h + 3) / 4) * ((w + 3) / 4)
+		return h*w >= tilePixels*tiles && s.Batch*tiles >= fewTiles
+	}
 	return s.Kernel == 3 && s.Stride == 1 && s.InC >= 16 && s.OutC >= 16 && worth(s.InH, s.InW) && worth(s.OutH, s.OutW)
 }
 

@@ -32,7 +32,7 @@ func TestConvolutionSizes(t *testing.T) {
 		}
 		for _, c := range channels {
 			for _, padding := range []int{0, 1, 2} {
-				s := ConvShape{Batch: 2, InH: 9, InW: 6, InC: c[0], OutH: 7 + padding, OutW: 4 + padding, OutC: c[1], Kernel: 3, Stride: 1, PadH: padding, PadW: max(0, padding-1)}
+				s := ConvShape{Batch: 6, InH: 9, InW: 6, InC: c[0], OutH: 7 + padding, OutW: 4 + padding, OutC: c[1], Kernel: 3, Stride: 1, PadH: padding, PadW: max(0, padding-1)}
 				t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) { checkConvolution(t, s, i%2 == 0, Activation(i%6)) })
 				i++
 			}
@@ -55,7 +55,7 @@ func relative(got []float32, want []float64) float64 {
 // Threads share tiles if the filters are large. The number of tiles at a time does not change the images, and the
 // order of sums only of the filters' gradient.
 func TestWinograd3Shared(t *testing.T) {
-	s := sameShape(3, 9, 4, 256, 144, 3, 1)
+	s := sameShape(4, 9, 4, 256, 144, 3, 1)
 	levels(t, func(t *testing.T) {
 		checkConvolution(t, s, false, ReLUActivation)
 		r := rand.New(rand.NewPCG(1, 2))
@@ -63,7 +63,7 @@ func TestWinograd3Shared(t *testing.T) {
 		dy := random(r, s.Batch*s.OutH*s.OutW*s.OutC)
 		var all [][][]float32
 		var dws [][]float32
-		for _, high := range []int{9, 4, 1} {
+		for _, high := range []int{12, 5, 1} {
 			p, err := NewConv(s, LinearActivation)
 			if err != nil {
 				t.Fatal(err)
@@ -89,7 +89,7 @@ func TestWinograd3Shared(t *testing.T) {
 // The errors of the transforms, with many channels and inputs after a ReLU, whose mean is not 0: at most 3e-5 of
 // the results' root mean square.
 func TestWinograd3Accuracy(t *testing.T) {
-	s := sameShape(1, 12, 12, 512, 32, 3, 1)
+	s := sameShape(1, 12, 16, 512, 32, 3, 1)
 	levels(t, func(t *testing.T) {
 		for _, transposed := range []bool{false, true} {
 			shape := s
@@ -97,7 +97,7 @@ func TestWinograd3Accuracy(t *testing.T) {
 				shape.InC, shape.OutC = s.OutC, s.InC
 			}
 			r := rand.New(rand.NewPCG(3, 4))
-			x, dy := random(r, 144*shape.InC), random(r, 144*shape.OutC)
+			x, dy := random(r, 192*shape.InC), random(r, 192*shape.OutC)
 			ReLUActivation.Apply(x)
 			w := random(r, 9*shape.InC*shape.OutC)
 			for i := range w {
@@ -126,6 +126,26 @@ func TestWinograd3Accuracy(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The method depends on the shape alone.
+func TestWinograd3Fits(t *testing.T) {
+	for _, c := range []struct {
+		shape ConvShape
+		want  bool
+	}{
+		{sameShape(64, 64, 64, 64, 64, 3, 1), true}, {sameShape(3, 5, 9, 16, 17, 3, 1), true}, {sameShape(12, 3, 3, 512, 512, 3, 1), true},
+		{sameShape(64, 64, 64, 3, 64, 3, 1), false}, {sameShape(64, 64, 64, 64, 64, 3, 2), false}, {sameShape(64, 64, 64, 64, 64, 5, 1), false},
+		{sameShape(64, 1, 64, 64, 64, 3, 1), false}, {sameShape(64, 2, 2, 64, 64, 3, 1), false}, {sameShape(2, 8, 8, 512, 512, 3, 1), false},
+	} {
+		p, err := NewConv(c.shape, LinearActivation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.fast != nil; got != c.want {
+			t.Errorf("%+v: by tiles %v, want %v", c.shape, got, c.want)
+		}
+	}
 }
 
 func TestSizeClass(t *testing.T) {

@@ -17,7 +17,7 @@ type winogradNarrow struct {
 
 // winogradNarrowFits reports whether a geometry allows this method, and gains from it.
 func winogradNarrowFits(g *geometry) bool {
-	return g.kernel == 4 && g.stride == 2 && g.bigC >= 2 && g.bigC <= 4 && g.smallC%16 == 0 && g.padH == 1 && g.padW == 1 &&
+	return g.kernelH == 4 && g.kernelW == 4 && g.stride == 2 && g.bigC >= 2 && g.bigC <= 4 && g.smallC%16 == 0 && g.padH == 1 && g.padW == 1 &&
 		g.bigH == 2*g.smallH && g.bigW == 2*g.smallW
 }
 
@@ -41,7 +41,7 @@ func (p *winogradNarrow) pack(w []float32, i int) {
 	for c := range g.bigC {
 		for s := range g.smallC {
 			at := func(a, b int) float32 {
-				return w[((2*(1-a)+i/2)*g.kernel+2*(1-b)+i%2)*tap+c*g.smallC+s]
+				return w[((2*(1-a)+i/2)*g.kernelW+2*(1-b)+i%2)*tap+c*g.smallC+s]
 			}
 			for u, r := range [3][2]float32{{at(0, 0), at(0, 1)}, {at(0, 0) + at(1, 0), at(0, 1) + at(1, 1)}, {at(1, 0), at(1, 1)}} {
 				for v, x := range [3]float32{r[0], r[0] + r[1], r[1]} {
