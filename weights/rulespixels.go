@@ -1,13 +1,23 @@
 package weights
 
-import "fmt"
-
 // imageOperand returns the images that a step takes, as [N, C, H, W], and their shape [N, H, W, C].
 func imageOperand(t *translator, s *step) (x string, shape []int, err error) {
 	if x, err = t.value(s.in[0]); err != nil {
 		return "", nil, err
 	}
 	return t.channelsFirst(x), t.steps[s.in[0]].shape, nil
+}
+
+// integers returns attributes of a step.
+func integers(s *step, names ...string) (list []int, err error) {
+	for _, name := range names {
+		v, err := get[int](s, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
 }
 
 // pools are the operations of ONNX for kinds of pooling: of windows, of whole images, and along an axis.
@@ -23,14 +33,11 @@ func pool(t *translator, s *step) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	size, err := get[int](s, "size")
+	numbers, err := integers(s, "size", "stride")
 	if err != nil {
 		return "", err
 	}
-	stride, err := get[int](s, "stride")
-	if err != nil {
-		return "", err
-	}
+	size, stride := numbers[0], numbers[1]
 	valid, err := get[bool](s, "valid")
 	if err != nil {
 		return "", err
@@ -109,10 +116,11 @@ func upsample(t *translator, s *step) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	times, err := get[int](s, "times")
+	numbers, err := integers(s, "times")
 	if err != nil {
 		return "", err
 	}
+	times := float32(numbers[0])
 	bilinear, err := get[bool](s, "bilinear")
 	if err != nil {
 		return "", err
@@ -122,7 +130,7 @@ func upsample(t *translator, s *step) (string, error) {
 		a = attributes{"mode": "linear", "coordinate_transformation_mode": "half_pixel"}
 	}
 	region := t.floats(t.layer+"/region", []int{0}, nil) // of another mode
-	scales := t.floats(t.layer+"/scales", []int{4}, []float32{1, 1, float32(times), float32(times)})
+	scales := t.floats(t.layer+"/scales", []int{4}, []float32{1, 1, times, times})
 	return t.channelsLast(t.node("Resize", a, x, region, scales)), nil
 }
 
@@ -131,11 +139,11 @@ func shuffle(t *translator, s *step) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	times, err := get[int](s, "times")
+	numbers, err := integers(s, "times")
 	if err != nil {
 		return "", err
 	}
-	return t.channelsLast(t.node("DepthToSpace", attributes{"blocksize": times, "mode": "DCR"}, x)), nil
+	return t.channelsLast(t.node("DepthToSpace", attributes{"blocksize": numbers[0], "mode": "DCR"}, x)), nil
 }
 
 func crop(t *translator, s *step) (string, error) {
@@ -151,9 +159,6 @@ func add(t *translator, s *step) (string, error) {
 	in, err := t.operands(s)
 	if err != nil {
 		return "", err
-	}
-	if len(in) != 2 {
-		return "", fmt.Errorf("%d operands; want 2", len(in))
 	}
 	first, ok := t.first[in[0]]
 	second, both := t.first[in[1]]
