@@ -27,6 +27,7 @@ func TestElementwise(t *testing.T) {
 		return func(n nodes) (*gorgonia.Node, error) { return graph.Activate(n[0], a) }
 	}
 	hard := gradcheck.Input{Shape: []int{2, 5}, Values: []float64{-100, -20, -3, -0.1, 1e-3, 0.5, 2, 15, 90, 100}}
+	smooth := gradcheck.Input{Shape: []int{3, 5}, Values: []float64{-100, -20, -8, -3, -1, -0.1, -1e-4, 0, 1e-3, 0.5, 2, 6, 15, 90, 100}}
 	logistic := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 	gradcheck.CheckAll(t, []gradcheck.Case{
 		{Name: "linear", Inputs: []gradcheck.Input{hard}, Build: activate(graph.Linear), Want: each(func(x float64) float64 { return x })},
@@ -35,6 +36,12 @@ func TestElementwise(t *testing.T) {
 		{Name: "tanh", Inputs: []gradcheck.Input{hard}, Build: activate(graph.Tanh), Want: each(math.Tanh)},
 		{Name: "sigmoid", Inputs: []gradcheck.Input{hard}, Build: activate(graph.Sigmoid), Want: each(logistic)},
 		{Name: "softplus", Inputs: []gradcheck.Input{hard}, Build: activate(graph.Softplus), Want: each(func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) })},
+		{Name: "elu", Inputs: []gradcheck.Input{smooth}, Build: activate(graph.ELU), Want: each(func(x float64) float64 { return max(x, 0) + math.Expm1(min(x, 0)) })},
+		{Name: "gelu", Inputs: []gradcheck.Input{smooth}, Build: activate(graph.GELU), Want: each(func(x float64) float64 { return x * math.Erfc(-x/math.Sqrt2) / 2 })},
+		{Name: "silu", Inputs: []gradcheck.Input{smooth}, Build: activate(graph.SiLU), Want: each(func(x float64) float64 { return x * logistic(x) })},
+		{Name: "gelu of many blocks", Inputs: []gradcheck.Input{gradcheck.In(3, 5000)}, Build: activate(graph.GELU), Samples: 5},
+		{Name: "silu of a scalar", Inputs: []gradcheck.Input{gradcheck.In()}, Build: activate(graph.SiLU)},
+		{Name: "gelu of equal elements", Inputs: []gradcheck.Input{{Shape: []int{2, 9}, Values: []float64{-0.75}}}, Floor32: 0.1, Build: activate(graph.GELU)}, // where the slope passes 0,
 		{Name: "many blocks", Inputs: []gradcheck.Input{gradcheck.In(3, 5000)}, Build: activate(graph.Tanh), Want: each(math.Tanh), Samples: 5},
 		{Name: "scalar", Inputs: []gradcheck.Input{gradcheck.In()}, Build: activate(graph.Sigmoid), Want: each(logistic)},
 		{Name: "vector", Inputs: []gradcheck.Input{gradcheck.In(7)}, Build: activate(graph.Softplus)},
