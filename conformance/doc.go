@@ -14,7 +14,7 @@ func All(t *testing.T) {
 		name  string
 		check func(*testing.T)
 	}{
-		{"losses", Losses}, {"models", Models}, {"latents", Latents}, {"encoders", Encoders}, {"decoders", Decoders},
+		{"losses", Losses}, {"models", Models}, {"latents", Latents}, {"encoders", Encoders}, {"decoders", Decoders}, {"layers", Layers},
 		{"metrics", Metrics}, {"datasets", Datasets}, {"supervisions", Supervisions}, {"augmentations", Augmentations},
 		{"optimizers", Optimizers}, {"schedules", Schedules},
 	} {

@@ -74,6 +74,32 @@ func CheckDecoder(e registry.Entry[nn.Decoder]) error {
 	return f.err()
 }
 
+// Layers tests every kind of layer of the registry, as [CheckLayer] does.
+func Layers(t *testing.T) {
+	for _, e := range nn.Parts.Entries {
+		t.Run(e.Name, func(t *testing.T) { verdict(t, CheckLayer(e)) })
+	}
+}
+
+// CheckLayer returns the faults of an entry of the registry of layers: those of an encoder ([CheckEncoder]) of a layer of 4
+// channels or columns, the layer and a dense layer. A layer whose settings have no valid defaults is [ErrNeedsSettings].
+func CheckLayer(e registry.Entry[nn.Layer]) error {
+	f := &findings{part: "layer " + e.Name}
+	s, ok := entryOf(f, e)
+	if !ok {
+		return f.err()
+	}
+	conv, first, last := nn.NewConvLayer(), nn.NewDenseLayer(), nn.NewDenseLayer()
+	conv.Channels, first.Units, last.Units = 4, 4, 3
+	list := nn.LayerList{{Name: "conv", Value: conv}, {Name: e.Name, Value: s}, {Name: "dense", Value: last}}
+	if formed, ok := s.(nn.Formed); ok {
+		if in, _ := formed.Forms(); in == nn.Rows {
+			list[0] = nn.LayerChoice{Name: "dense", Value: first}
+		}
+	}
+	return CheckEncoder(registry.Entry[nn.Encoder]{Name: "of layer " + e.Name, Doc: e.Doc, New: func() nn.Encoder { return nn.NewLayers(list...) }})
+}
+
 // netCheck is the check of a network.
 type netCheck struct {
 	*findings

@@ -1,10 +1,14 @@
 package conformance_test
 
 import (
+	"strings"
 	"testing"
+
+	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/conformance"
+	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/registry"
 )
@@ -53,4 +57,23 @@ func entry[T any](t *testing.T, list string) registry.Entry[T] {
 		}
 		return any(&l).(T)
 	}}
+}
+
+// noisyLayer is a layer whose result depends on the number of calls.
+type noisyLayer struct{ calls int }
+
+func (l *noisyLayer) Build(_ nn.Place, x *gorgonia.Node) (*gorgonia.Node, error) {
+	l.calls++
+	return graph.Scale(float64(l.calls), x)
+}
+
+func TestLayersFindFaults(t *testing.T) {
+	e := registry.Entry[nn.Layer]{Name: "noisy", Doc: "a layer", New: func() nn.Layer { return &noisyLayer{} }}
+	if err := nn.RegisterLayer(e); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { nn.Parts.Entries = nn.Parts.Entries[:len(nn.Parts.Entries)-1] }()
+	if err := conformance.CheckLayer(e); err == nil || !strings.Contains(err.Error(), "a second graph of the same parameters: is its result the same? false") {
+		t.Error(err)
+	}
 }

@@ -1,4 +1,4 @@
-// Command ownparts is unravel with parts of its own, one file each: a loss, an encoder, a latent space,
+// Command ownparts is unravel with parts of its own, one file each: a loss, an encoder, a layer of networks, a latent space,
 // a model, a metric, a data set, a supervision, an augmentation, an optimiser, a schedule and a source of a table. It has every command of unravel:
 //
 //	ownparts list losses
@@ -37,6 +37,8 @@ func register() error {
 			Source: "Olshausen and Field 1996", Units: "units of the codes", New: func() losses.Loss { return &SparsityLoss{Weight: 1} }}),
 		nn.RegisterEncoder(registry.Entry[nn.Encoder]{Name: "residual", Doc: "a convolution of stride 2, a residual block and a dense layer",
 			Source: "He et al. 2016", New: func() nn.Encoder { return &residual{Channels: 16, Features: 64} }}),
+		nn.RegisterLayer(registry.Entry[nn.Layer]{Name: "mixed", Doc: "sum of convolutions with filters of side 3 and 5",
+			New: func() nn.Layer { return &mixed{Channels: 16} }}),
 		latent.Register(registry.Entry[latent.Space]{Name: "laplace", Doc: "R^dim with a Laplace posterior and prior",
 			New: func() latent.Space { return &laplace{Dim: 2} }}),
 		models.Register(registry.Entry[models.Settings]{Name: "denoising", Doc: "autoencoder of noisy images; with the loss reconstruction",

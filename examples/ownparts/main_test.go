@@ -22,7 +22,7 @@ import (
 )
 
 // own lists the kinds and names of this program's parts, as `list` has them.
-var own = map[string]string{"losses": "sparsity", "encoders": "residual", "latents": "laplace", "models": "denoising", "metrics": "active-units",
+var own = map[string]string{"losses": "sparsity", "encoders": "residual", "layers": "mixed", "latents": "laplace", "models": "denoising", "metrics": "active-units",
 	"datasets": "hand", "supervisions": "neighbours", "augmentations": "invert",
 	"optimizers": "momentum", "schedules": "halving", "sources": "noisy"}
 
@@ -40,6 +40,7 @@ func TestMain(m *testing.M) {
 func TestParts(t *testing.T) {
 	conforms(t, losses.Registry, own["losses"], conformance.CheckLoss)
 	conforms(t, nn.Encoders, own["encoders"], conformance.CheckEncoder)
+	conforms(t, nn.Parts, own["layers"], conformance.CheckLayer)
 	conforms(t, latent.Registry, own["latents"], conformance.CheckLatent)
 	conforms(t, models.Registry, own["models"], conformance.CheckModel)
 	conforms(t, metrics.Registry, own["metrics"], conformance.CheckMetric)

@@ -177,12 +177,10 @@ func (l LayerList) parts() (parts []part) {
 	for i, c := range l {
 		if a, ok := c.Value.(*ActivationLayer); ok && a.Name == "" && len(parts) > 0 {
 			last := &parts[len(parts)-1]
-			if f, ok := last.Value.(fusing); ok {
-				if joined := f.fused(a.Kind); joined != nil {
-					last.Value = joined
-					count[c.Name]++
-					continue
-				}
+			if joined := withActivation(last.Value, a.Kind); joined != nil {
+				last.Value = joined
+				count[c.Name]++
+				continue
 			}
 		}
 		own := ""
@@ -204,9 +202,31 @@ func (l LayerList) parts() (parts []part) {
 	return parts
 }
 
-// fusing is implemented by layers that can have an activation.
-type fusing interface {
-	fused(activation string) Layer // nil: it has one already
+// withActivation returns a layer with an activation; nil if it has one or can have none.
+func withActivation(l Layer, activation string) Layer {
+	var its *string
+	switch v := l.(type) {
+	case *ConvLayer:
+		c := *v
+		l, its = &c, &c.Activation
+	case *DeconvLayer:
+		c := *v
+		l, its = &c, &c.Activation
+	case *DenseLayer:
+		c := *v
+		l, its = &c, &c.Activation
+	case *ImageLayer:
+		c := *v
+		l, its = &c, &c.Activation
+	case *NormLayer:
+		c := *v
+		l, its = &c, &c.Activation
+	}
+	if its == nil || *its != "" {
+		return nil
+	}
+	*its = activation
+	return l
 }
 
 // block is one of several equal layers.

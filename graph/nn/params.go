@@ -3,7 +3,7 @@
 // [Params] holds the parameters of a model. Every [Graph] that uses one holds the
 // same tensor, so that several graphs train one model together. Layers ([Conv],
 // [Dense], [Norm]) are functions that add nodes and parameters; [Encoder] and
-// [Decoder] are networks of them that a config can name.
+// [Decoder] are networks of them that a config can name, or list layer by layer ([Layers]).
 package nn
 
 import (

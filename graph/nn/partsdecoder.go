@@ -37,19 +37,13 @@ func NewDeconvLayer() *DeconvLayer {
 
 // Validate checks the settings.
 func (l *DeconvLayer) Validate() error {
-	if err := l.Channels.validate("channels"); err != nil {
-		return err
-	}
-	if err := validRange("kernel", l.Kernel, 1, maxKernel); err != nil {
-		return err
-	}
-	if err := validRange("stride", l.Stride, 1, maxTimes); err != nil {
+	if err := validFilters(l.Channels, l.Kernel, l.Stride, l.Padding); err != nil {
 		return err
 	}
 	if known := []string{fanOverlap, fanIn, fanOut}; !slices.Contains(known, l.Fan) {
 		return config.Invalid("fan", "unknown count %q%s", l.Fan, registry.Suggest(l.Fan, known))
 	}
-	return validPaddingName(l.Padding)
+	return nil
 }
 
 // Forms implements [Formed].
@@ -65,11 +59,7 @@ func (l *DeconvLayer) Before(after int) int {
 
 // Build implements [Layer].
 func (l *DeconvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
-	in, err := imagesIn(x)
-	if err != nil {
-		return nil, err
-	}
-	out, err := l.Channels.of(p)
+	in, out, err := l.Channels.between(p, x)
 	if err != nil {
 		return nil, err
 	}
@@ -86,16 +76,6 @@ func (l *DeconvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	return layer.ConvTranspose(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding})
-}
-
-func (l *DeconvLayer) fused(activation string) Layer {
-	w := l.joined(activation)
-	if w == nil {
-		return nil
-	}
-	joined := *l
-	joined.Weighted = *w
-	return &joined
 }
 
 // ImageLayer makes images of rows: a dense layer to height x width x channels columns.
@@ -138,14 +118,4 @@ func (l *ImageLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	}
 	gorgonia.WithName(p.Name)(h)
 	return graph.Reshape(h, x.Shape()[0], size[0], size[1], c)
-}
-
-func (l *ImageLayer) fused(activation string) Layer {
-	w := l.joined(activation)
-	if w == nil {
-		return nil
-	}
-	joined := *l
-	joined.Weighted = *w
-	return &joined
 }

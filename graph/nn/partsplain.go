@@ -47,15 +47,6 @@ func (l *NormLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Activate(y, a)
 }
 
-func (l *NormLayer) fused(activation string) Layer {
-	if l.Activation != "" {
-		return nil
-	}
-	joined := *l
-	joined.Activation = activation
-	return &joined
-}
-
 // ActivationLayer is an activation.
 type ActivationLayer struct {
 	Kind string `yaml:"kind" doc:"relu, leaky-relu, elu, gelu, silu, softplus, tanh, sigmoid or linear"`

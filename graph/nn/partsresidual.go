@@ -141,11 +141,7 @@ func (l *ResidualLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error)
 		}
 		return layer.Add(y, x, a)
 	}
-	in, err := imagesIn(x)
-	if err != nil {
-		return nil, err
-	}
-	out, err := l.Channels.of(p)
+	in, out, err := l.Channels.between(p, x)
 	if err != nil {
 		return nil, err
 	}

@@ -88,15 +88,6 @@ func (w *Weighted) parameters(p Place, out int, fan tensor.Shape, shape ...int) 
 	return weights, bias, a, err
 }
 
-// joined returns the options with an activation, nil if they have one.
-func (w Weighted) joined(activation string) *Weighted {
-	if w.Activation != "" {
-		return nil
-	}
-	w.Activation = activation
-	return &w
-}
-
 // Padding of convolutions and pools.
 const (
 	samePadding  = "same"
@@ -128,17 +119,20 @@ const (
 )
 
 // Validate checks the settings.
-func (l *ConvLayer) Validate() error {
-	if err := l.Channels.validate("channels"); err != nil {
+func (l *ConvLayer) Validate() error { return validFilters(l.Channels, l.Kernel, l.Stride, l.Padding) }
+
+// validFilters checks the options that convolutions and transposed ones share.
+func validFilters(channels Channels, kernel, stride int, padding string) error {
+	if err := channels.validate("channels"); err != nil {
 		return err
 	}
-	if err := validRange("kernel", l.Kernel, 1, maxKernel); err != nil {
+	if err := validRange("kernel", kernel, 1, maxKernel); err != nil {
 		return err
 	}
-	if err := validRange("stride", l.Stride, 1, maxTimes); err != nil {
+	if err := validRange("stride", stride, 1, maxTimes); err != nil {
 		return err
 	}
-	return validPaddingName(l.Padding)
+	return validPaddingName(padding)
 }
 
 // Forms implements [Formed].
@@ -154,11 +148,7 @@ func (l *ConvLayer) Before(after int) int {
 
 // Build implements [Layer].
 func (l *ConvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
-	in, err := imagesIn(x)
-	if err != nil {
-		return nil, err
-	}
-	out, err := l.Channels.of(p)
+	in, out, err := l.Channels.between(p, x)
 	if err != nil {
 		return nil, err
 	}
@@ -170,14 +160,12 @@ func (l *ConvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return layer.Conv(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding})
 }
 
-func (l *ConvLayer) fused(activation string) Layer {
-	w := l.joined(activation)
-	if w == nil {
-		return nil
+// between returns the channels of images and of a layer's result.
+func (c Channels) between(p Place, x *gorgonia.Node) (in, out int, err error) {
+	if in, err = imagesIn(x); err == nil {
+		out, err = c.of(p)
 	}
-	joined := *l
-	joined.Weighted = *w
-	return &joined
+	return in, out, err
 }
 
 // imagesIn returns the channels of images.
@@ -225,14 +213,4 @@ func (w *Weighted) build(p Place, x *gorgonia.Node, out int) (*gorgonia.Node, er
 		return nil, err
 	}
 	return layer.Dense(x, weights, b, a)
-}
-
-func (l *DenseLayer) fused(activation string) Layer {
-	w := l.joined(activation)
-	if w == nil {
-		return nil
-	}
-	joined := *l
-	joined.Weighted = *w
-	return &joined
 }
