@@ -100,7 +100,7 @@ metrics: [dlsbd]
 func TestTooLarge(t *testing.T) {
 	vae := "model={vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}"
 	for _, c := range []struct{ override, words string }{
-		{"dataset={sprites: {}} train.batch=1000000000", "train.batch: a step with a batch of 737280 images would take"},
+		{"dataset={sprites: {}} train.batch=1000000000", "train.batch: a step with a batch of 737280 images of 64 x 64 x 1 would take"},
 		{"model={vae: {latent: 2, encoder: {mlp: {hidden: [1000000000]}}}}", "model.vae: "},
 		{"model={vae: {latent: 2, encoder: {mlp: {hidden: [9000000000000000000, 9000000000000000000]}}}}", "model.vae: "},
 	} {

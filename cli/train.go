@@ -24,7 +24,7 @@ type trainCommand struct {
 	Args   []string `arg:"" optional:"" name:"config" help:"A YAML file or the name of an embedded experiment (see unravel list configs), then overrides key.path=value."`
 	Dir    string   `name:"run" placeholder:"DIR" help:"Folder of the run; if absent, one in runs/ that is named after the config and its overrides."`
 	Resume bool     `help:"Continue the run in the folder of --run. If no config is given, the run's own is used."`
-	DryRun bool     `help:"Check the config and print it with overrides and all defaults; train nothing."`
+	DryRun bool     `help:"Check the config, print it with overrides and all defaults, and say what it would take in memory and time; train nothing but some first steps, and write nothing."`
 	JSON   bool     `name:"json" help:"Print one JSON object on standard output."`
 
 	rateFlags
@@ -51,7 +51,7 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 		}
 	}
 	if c.DryRun {
-		return dryTrain(settings, c.Dir, s)
+		return dryTrain(ctx, settings, c.Dir, c.JSON, s)
 	}
 	allow(ctx, savePatience)
 	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Log: s.log})
@@ -69,18 +69,28 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 	return report.Metrics(s.out, result.Metrics)
 }
 
-// dryTrain prints the config of a run and logs its folder.
-func dryTrain(c train.Config, dir string, s *streams) error {
-	if err := train.Check(c); err != nil {
+// dryTrain prints the config of a run, and logs what it would do, by its first steps. With asJSON it prints both as one object.
+func dryTrain(ctx context.Context, c train.Config, dir string, asJSON bool, s *streams) error {
+	plan, err := train.Planned(ctx, c)
+	if err != nil {
 		return err
 	}
 	text, err := c.Encode()
 	if err != nil {
 		return err
 	}
+	if asJSON {
+		return json.NewEncoder(s.out).Encode(struct {
+			Dir    string `json:"dir"`
+			Config string `json:"config"` // YAML
+			*train.Plan
+		}{dir, string(text), plan})
+	}
+	if _, err = s.out.Write(text); err != nil {
+		return err
+	}
 	fmt.Fprintf(s.log, "%s would train in %s\n", c.Name, dir)
-	_, err = s.out.Write(text)
-	return err
+	return printPlan(s.log, plan, dir)
 }
 
 // config reads the config that the arguments name, with their overrides.

@@ -36,12 +36,30 @@ func TestTrainDryRun(t *testing.T) {
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
 	o := succeed(t, "train", config, "train.epochs=7", "--dry-run")
-	if !strings.Contains(o.out, "  epochs: 7\n") || !strings.Contains(o.out, "  clip: 0.0\n") || o.log != "tiny would train in "+filepath.Join("runs", "tiny_epochs7")+"\n" || exists("runs") {
+	if !strings.Contains(o.out, "  epochs: 7\n") || !strings.Contains(o.out, "  clip: 0.0\n") || !strings.HasPrefix(o.log, "tiny would train in "+filepath.Join("runs", "tiny_epochs7")+"\n") || exists("runs") {
 		t.Error(o)
 	}
 	writeFile(t, "resolved.yaml", []byte(o.out))
 	if again := succeed(t, "train", "resolved.yaml", "--dry-run"); again.out != o.out {
 		t.Errorf("its own output gives %s", again.out)
+	}
+	for _, words := range []string{"data set    ", "images of 16 x 16 x 1", "parameters  ", "activations  ", "about ", "a step ", "at the end  ", "writes      "} {
+		if !strings.Contains(o.log, strings.TrimSpace(words)) {
+			t.Errorf("the plan lacks %q: %s", words, o.log)
+		}
+	}
+	var plan struct {
+		Dir, Config string
+		Dataset     struct{ Images int }
+		Memory      struct{ Activations, Peak float64 }
+		Time        struct {
+			Seconds float64
+		}
+	}
+	o = succeed(t, "train", config, "train.epochs=7", "--dry-run", "--json")
+	if err := json.Unmarshal([]byte(o.out), &plan); err != nil || plan.Dataset.Images != 256 || plan.Memory.Activations <= 0 || plan.Memory.Peak <= plan.Memory.Activations ||
+		plan.Time.Seconds <= 0 || !strings.Contains(plan.Config, "epochs: 7") || plan.Dir == "" || exists("runs") {
+		t.Errorf("%v: %+v", err, plan)
 	}
 	checkMistake(t, call(t, "train", config, "supervision=none", "--dry-run"), 2, "loss lsbd")
 }

@@ -49,33 +49,42 @@ func Calibrate(ctx context.Context, c Config, steps int) (time.Duration, error) 
 		return 0, c.untrainable(err)
 	}
 	defer l.Close()
-	total := map[string]time.Duration{}
+	t, err := timeSteps(ctx, l, steps, func() bool { return false })
+	if err != nil {
+		return 0, err
+	}
+	return t.mean() * time.Duration(c.Train.Epochs*l.EpochSteps()), nil
+}
+
+// stepTimes are the times of some steps.
+type stepTimes struct {
+	sum   time.Duration
+	steps int
+}
+
+// mean returns the mean time of a step; 0 if none was timed.
+func (t stepTimes) mean() time.Duration { return t.sum / time.Duration(max(1, t.steps)) }
+
+// timeSteps takes steps of training, of an objective so many after the first ones, or fewer if there are enough.
+func timeSteps(ctx context.Context, l *engine.Loop, steps int, enough func() bool) (t stepTimes, err error) {
 	count := map[string]int{}
 	last := time.Now()
 	l.AddHook(engine.Hook{Name: "calibration", OnStep: func(l *engine.Loop, r *engine.StepReport) error {
 		count[r.Objective]++
 		if count[r.Objective] > warmSteps {
-			total[r.Objective] += time.Since(last)
+			t.sum += time.Since(last)
+			t.steps++
 		}
-		if count[r.Objective] == warmSteps+steps || r.Step >= 4*(warmSteps+steps) {
+		if count[r.Objective] == warmSteps+steps || r.Step >= 4*(warmSteps+steps) || t.steps > 0 && enough() {
 			l.Stop("calibrated")
 		}
 		last = time.Now()
 		return nil
 	}})
 	if err := l.Run(ctx); err != nil && !errors.Is(err, ErrStopped) {
-		return 0, err
+		return t, err
 	}
-	var sum time.Duration
-	timed := 0
-	for name, d := range total {
-		sum += d
-		timed += count[name] - warmSteps
-	}
-	if timed == 0 {
-		return 0, nil
-	}
-	return sum / time.Duration(timed) * time.Duration(c.Train.Epochs*l.EpochSteps()), nil
+	return t, nil
 }
 
 // withTruth is a config whose model learns nothing in an earlier stage but has it from the data set, with all labels.

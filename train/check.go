@@ -40,12 +40,18 @@ func (e *Experiment) measurable() error {
 	if count := e.Config.Metrics.Sample; count > 0 {
 		n = min(n, count)
 	}
-	const number, lists = 8, 4 // bytes; numbers of images in a split, an order and a sample
-	each := lists + 4*len(e.Data.Factors()) + 3*e.Coder.Width()
-	if err := memory.Check(fmt.Sprintf("encoding and measuring %d images", n), memory.Product(n, each, number)); err != nil {
+	const number = 8 // bytes
+	if err := memory.Check(fmt.Sprintf("encoding and measuring %d images", n), memory.Product(n, e.codeNumbers(), number)); err != nil {
 		return e.Config.mistake("metrics.sample", fmt.Errorf("%w; want a sample of fewer images", err))
 	}
 	return nil
+}
+
+// codeNumbers returns how many numbers an image takes that is encoded and measured: its factors and its code, and places in a
+// split, an order and a sample.
+func (e *Experiment) codeNumbers() int {
+	const lists = 4
+	return lists + 4*len(e.Data.Factors()) + 3*e.Coder.Width()
 }
 
 // ready prepares the training and the measuring of an experiment. Parts that do not go together are a *config.Error.

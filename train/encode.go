@@ -13,12 +13,16 @@ import (
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/models"
 )
 
-// encodeBatch is how many images are encoded or decoded at a time.
-const encodeBatch = 128
+// encodeBatch is how many images are encoded or decoded at a time, or fewer that take no more than encodeBytes and a sixteenth of the memory.
+const (
+	encodeBatch = 128
+	encodeBytes = 1 << 30
+)
 
 // Coder runs a trained model's encoder and decoder. Goroutines may share it, as long
 // as none trains the model: they take turns, batch by batch.
@@ -31,6 +35,7 @@ type Coder struct {
 
 // half is the graph of an encoder or a decoder.
 type half struct {
+	images  int
 	busy    sync.Mutex // the machine and the input serve one batch at a time
 	machine *machine.Machine
 	in      []float32
@@ -56,9 +61,18 @@ func NewCoder(m models.Model, data models.Data) (*Coder, error) {
 	return c, err
 }
 
-// newEncoder compiles a model's encoder for n images.
+// bytes returns what the coder's networks take.
+func (c *Coder) bytes() float64 {
+	bytes := c.encoder.machine.Bytes()
+	if c.decoder != nil {
+		bytes += c.decoder.machine.Bytes()
+	}
+	return bytes
+}
+
+// newEncoder compiles a model's encoder for n images, or as many as fit.
 func newEncoder(m models.Model, data models.Data, n int) (*half, error) {
-	return newHalf(m, "encoder", func(g *nn.Graph) (in, out *gorgonia.Node, err error) {
+	return newHalf(m, "encoder", n, func(g *nn.Graph, n int) (in, out *gorgonia.Node, err error) {
 		if in, err = g.Input("images", n, data.Height, data.Width, data.Channels); err == nil {
 			out, err = m.Encode(g, in)
 		}
@@ -66,9 +80,9 @@ func newEncoder(m models.Model, data models.Data, n int) (*half, error) {
 	})
 }
 
-// newDecoder compiles the decoder of a model that has one for n codes.
+// newDecoder compiles the decoder of a model that has one for n codes, or as many as fit.
 func newDecoder(m models.Model, width, n int) (*half, error) {
-	return newHalf(m, "decoder", func(g *nn.Graph) (in, out *gorgonia.Node, err error) {
+	return newHalf(m, "decoder", n, func(g *nn.Graph, n int) (in, out *gorgonia.Node, err error) {
 		if in, err = g.Input("codes", n, width); err == nil {
 			out, err = m.(models.Decoder).Decode(g, in)
 		}
@@ -76,8 +90,8 @@ func newDecoder(m models.Model, width, n int) (*half, error) {
 	})
 }
 
-func newHalf(m models.Model, name string, build func(g *nn.Graph) (in, out *gorgonia.Node, err error)) (*half, error) {
-	in, out, err := build(nn.NewGraph(m.Params()))
+func newHalf(m models.Model, name string, n int, build func(g *nn.Graph, n int) (in, out *gorgonia.Node, err error)) (*half, error) {
+	in, out, err := build(nn.NewGraph(m.Params()), n)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -85,7 +99,10 @@ func newHalf(m models.Model, name string, build func(g *nn.Graph) (in, out *gorg
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &half{machine: machine, in: nn.Data(in), out: out}, nil
+	if fewer := int(min(encodeBytes, memory.Machine()/16) / machine.Bytes() * float64(n)); fewer < n && n > 1 {
+		return newHalf(m, name, max(1, fewer), build)
+	}
+	return &half{images: n, machine: machine, in: nn.Data(in), out: out}, nil
 }
 
 // run computes one batch, whose input fill writes, and appends the first n numbers of
@@ -110,13 +127,13 @@ func (c *Coder) Encode(ctx context.Context, d datasets.Dataset, indices []int) (
 
 // encode is Encode; watch gets the number of images done before every batch.
 func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, watch func(done int)) ([]float32, error) {
-	codes := make([]float32, 0, len(indices)*c.width)
-	for from := 0; from < len(indices); from += encodeBatch {
+	codes, batch := make([]float32, 0, len(indices)*c.width), c.encoder.images
+	for from := 0; from < len(indices); from += batch {
 		if ctx.Err() != nil {
 			return nil, ErrStopped
 		}
 		watch(from)
-		part := indices[from:min(from+encodeBatch, len(indices))]
+		part := indices[from:min(from+batch, len(indices))]
 		var err error
 		codes, err = c.encoder.run(codes, len(part)*c.width, func(in []float32) {
 			datasets.Fill(d, part, in)
@@ -141,8 +158,8 @@ func (c *Coder) Decode(codes []float32) ([]float32, error) {
 	size := c.data.Height * c.data.Width * c.data.Channels
 	n := len(codes) / c.width
 	images := make([]float32, 0, n*size)
-	for from := 0; from < n; from += encodeBatch {
-		count := min(encodeBatch, n-from)
+	for from := 0; from < n; from += c.decoder.images {
+		count := min(c.decoder.images, n-from)
 		var err error
 		images, err = c.decoder.run(images, count*size, func(in []float32) { copy(in, codes[from*c.width:]) })
 		if err != nil {

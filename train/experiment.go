@@ -49,11 +49,26 @@ func NewExperiment(c Config) (*Experiment, error) {
 
 // newExperiment is NewExperiment with what an earlier stage learned, nil: nothing, and without the config's start.
 func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
-	e := &Experiment{Config: c, Learned: l}
-	var err error
-	if e.Data, err = c.Dataset.Build(c.Seed); err != nil {
+	d, err := c.buildData()
+	if err != nil {
+		return nil, err
+	}
+	return experimentOn(d, c, l)
+}
+
+// buildData builds the data set.
+func (c *Config) buildData() (datasets.Dataset, error) {
+	d, err := c.Dataset.Build(c.Seed)
+	if err != nil {
 		return nil, &dataError{c.mistake("dataset."+c.Dataset.Name, err), err}
 	}
+	return d, nil
+}
+
+// experimentOn is newExperiment with the data set of the config.
+func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment, error) {
+	e := &Experiment{Config: c, Learned: l, Data: d}
+	var err error
 	if err := fitsData(l, e.Data.Len()); err != nil {
 		return nil, err
 	}

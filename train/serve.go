@@ -64,6 +64,7 @@ func newPools(compile func(n int) (*half, error)) ([]*pool, error) {
 		if err != nil {
 			return nil, err
 		}
+		p.images = first.images
 		p.free <- first
 		list = append(list, p)
 	}

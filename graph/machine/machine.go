@@ -27,7 +27,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
-	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -122,17 +121,6 @@ func build(g *gorgonia.ExprGraph, outputs gorgonia.Nodes) *Machine {
 	m.markWanted(outputs)
 	m.SetTraining(true)
 	return m
-}
-
-// Bytes is what the nodes' values take, apart from those that share their operand's memory.
-func (m *Machine) Bytes() float64 {
-	var sum float64
-	for i := range m.steps {
-		if s := &m.steps[i]; !s.reuse && !s.ignored {
-			sum += memory.Product(s.node.Shape()...) * float64(s.node.Dtype().Size())
-		}
-	}
-	return sum
 }
 
 // schedule orders the nodes that the outputs need, operands first.

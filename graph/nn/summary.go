@@ -171,6 +171,28 @@ func flop(operation string, n *gorgonia.Node, operands []*gorgonia.Node) float64
 	return most
 }
 
+// FLOP counts the floating-point operations of a forward pass: of all nodes that out depends on, for the whole batch. It
+// counts as [Summarise] does.
+func FLOP(out *gorgonia.Node) (sum float64) {
+	sub := out.Graph().ExactSubgraphRoots(out)
+	for _, n := range sub.AllNodes() {
+		if n.Op() == nil {
+			continue
+		}
+		var operands []*gorgonia.Node
+		for c := sub.From(n.ID()); c != nil && c.Next(); {
+			operands = append(operands, c.Node().(*gorgonia.Node))
+		}
+		batch := 1
+		if n.Dims() > 0 {
+			batch = n.Shape()[0]
+		}
+		operation, _, _ := graph.Operation(n)
+		sum += flop(operation, n, operands) * float64(batch)
+	}
+	return sum
+}
+
 // SummariseEncoder lists the layers of an encoder on images [height, width, channels] and the shape of its result. Its
 // parameters are made and dropped.
 func SummariseEncoder(e Encoder, image tensor.Shape) ([]LayerSummary, error) {

@@ -30,9 +30,17 @@ func Check(what string, bytes float64) error {
 	}
 	used := ""
 	if part := float64(m.HeapAlloc); part > have/100 {
-		used = " besides " + text(part) + " in use"
+		used = " besides " + Text(part) + " in use"
 	}
-	return fmt.Errorf("%s would take %s of memory%s; this machine has %s, of which %.0f %% can be used", what, text(bytes), used, text(have), 100*Share)
+	return fmt.Errorf("%s would take %s of memory%s; this machine has %s, of which %.0f %% can be used", what, Text(bytes), used, Text(have), 100*Share)
+}
+
+// Left returns the bytes that are usable besides those in use; +Inf if that is unknown.
+func Left() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return max(0, Machine()*Share-float64(m.HeapAlloc))
 }
 
 // Product multiplies sizes without overflow.
@@ -44,8 +52,8 @@ func Product[T int | int32 | int64](sizes ...T) float64 {
 	return n
 }
 
-// text formats bytes with three digits.
-func text(bytes float64) string {
+// Text formats bytes with three digits.
+func Text(bytes float64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	i := 0
 	for ; bytes >= 1000 && i < len(units)-1; i++ {

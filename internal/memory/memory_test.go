@@ -25,7 +25,7 @@ func TestCheck(t *testing.T) {
 
 func TestText(t *testing.T) {
 	for bytes, want := range map[float64]string{0: "0.00 bytes", 999: "999 bytes", 1024: "1.00 KiB", 23.4 * (1 << 30): "23.4 GiB", 512 << 30: "512 GiB", 1e30: "8.7e+11 EiB"} {
-		if got := text(bytes); got != want {
+		if got := Text(bytes); got != want {
 			t.Errorf("%v: %s, want %s", bytes, got, want)
 		}
 	}

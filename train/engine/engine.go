@@ -114,7 +114,7 @@ func New(t Task, s Settings) (*Loop, error) {
 	if l.feed.sampler, err = datasets.NewSampler(l.feed.split, s.Batch, rng.New(t.Seed, "batch")); err != nil {
 		return nil, &Error{"train.batch", err}
 	}
-	if err := l.plan.fits(min(s.Batch, t.Data.Len()), 0); err != nil { // before images are loaded
+	if err := l.fitsLoading(l.feed.sampler.MaxBatch()); err != nil { // before images are loaded
 		return nil, err
 	}
 	if l.feed.loader, err = newLoader(t.Data, l.feed.sampler, views, t.Seed, "views"); err != nil {
@@ -229,14 +229,14 @@ func (l *Loop) program(o models.Objective, shape batchShape) (*program, error) {
 	if p := l.programs[shape]; p != nil {
 		return p, nil
 	}
-	if err := l.plan.fits(shape.images, 0); err != nil { // before inputs are made
+	if err := l.plan.fits(stepMemory{images: shape.images, bytes: l.plan.imageBytes(shape.images, 1)}); err != nil { // before inputs are made
 		return nil, err
 	}
 	p, err := l.plan.compile(o, shape.images, shape.group)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.plan.fits(shape.images, p.machine.Bytes()); err != nil {
+	if err := l.fitsProgram(p, shape.images); err != nil {
 		return nil, fmt.Errorf("objective %s: %w", o.Name, err)
 	}
 	l.programs[shape] = p

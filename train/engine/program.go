@@ -13,7 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/rng"
@@ -114,17 +113,6 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	p.gradients = make([][]float32, len(p.nodes))
 	p.values = make([]float64, len(p.losses)+len(p.adversaries))
 	return p, nil
-}
-
-// fits reports batches that take more memory than there is: their images, of two that are loaded and the one of the
-// step, and the values of the graph, in bytes.
-func (l *plan) fits(images int, values float64) error {
-	h, w, c := l.data.ImageShape()
-	const copies, size = 3, 4 // bytes of a pixel
-	if err := memory.Check(fmt.Sprintf("a step with a batch of %d images", images), values+memory.Product(images, h, w, c, copies, size)); err != nil {
-		return &Error{"train.batch", err}
-	}
-	return nil
 }
 
 // assemble makes the graph of an objective with its losses, and finds its inputs.

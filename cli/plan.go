@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// printPlan writes what a config would do, a line for each subject.
+func printPlan(w io.Writer, p *train.Plan, dir string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	d, m, s := &p.Dataset, &p.Memory, &p.Schedule
+	if p.Stage != "" {
+		line("stage", "the first of two, which learns %s; the time is of both", p.Stage)
+	}
+	line("data set", "%s: %s images of %d x %d x %d, %s in memory%s", d.Name, thousands(d.Images), d.Height, d.Width, d.Channels, memory.Text(d.Bytes), ofImages(d))
+	var parts []string
+	total := 0
+	for _, part := range p.Network {
+		if total += part.Parameters; part.Parameters > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", part.Name, thousands(part.Parameters)))
+		}
+	}
+	line("parameters", "%s: %s", thousands(total), strings.Join(parts, ", "))
+	line("steps", "%s epochs of %s steps, %s steps of a batch of %s images", thousands(s.Epochs), thousands(s.EpochSteps), thousands(s.Steps), thousands(s.Batch))
+	line("memory", "about %s of %s usable", memory.Text(m.Peak), memory.Text(m.Usable))
+	for _, part := range []struct {
+		name  string
+		bytes float64
+	}{
+		{"data set", d.Bytes}, {"parameters", m.Parameters}, {"moments of the optimiser", m.Moments}, {"gradients", m.Gradients}, {"activations", m.Activations},
+		{"batches", m.Batches}, {"scratch", m.Scratch}, {"encoding and drawing", m.Encoding}, {"codes and metrics", m.Codes},
+	} {
+		line("  "+part.name, "%s", memory.Text(part.bytes))
+	}
+	if p.Time.Steps > 0 {
+		line("time", "about %s of training, then %s of encoding; metrics and figures come on top", span(p.Time.Total), span(p.Time.Encode))
+		line("  a step", "%s on %d threads, the mean of %d steps: %.3g GFLOP at %.3g GFLOP/s",
+			span(p.Time.Step), p.Time.Threads, p.Time.Steps, p.Time.FLOP/1e9, p.Time.FLOP/p.Time.Step/1e9)
+	}
+	if x := &p.Measures; len(x.During) > 0 {
+		line("during", "%s on %s images, every %s epochs", strings.Join(x.During, ", "), thousands(x.Images), thousands(x.Every))
+	}
+	final := "no metrics"
+	if len(p.Measures.Final) > 0 {
+		final = strings.Join(p.Measures.Final, ", ")
+	}
+	line("at the end", "%s; codes of %s images", final, thousands(p.Measures.FinalImages))
+	line("writes", "%s: %s", dir, strings.Join(p.Writes, ", "))
+	return t.Flush()
+}
+
+// ofImages says what of a data set is trained on.
+func ofImages(d *train.PlanData) (text string) {
+	if d.Labelled > 0 {
+		text += fmt.Sprintf("; %s with labels or in groups", thousands(d.Labelled))
+	}
+	if d.HeldOut > 0 {
+		text += fmt.Sprintf("; %s held out", thousands(d.HeldOut))
+	}
+	return text
+}
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// span writes seconds with two or three digits.
+func span(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second).String()
+	case d <= 0:
+		return "0 s"
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(seconds))-2)
+	return time.Duration(math.Round(seconds/unit) * unit * float64(time.Second)).String()
+}

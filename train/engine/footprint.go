@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/memory"
+)
+
+// Footprint is an estimate of the memory that training takes, in bytes. All of it follows from shapes, so that it is
+// known before any of it is used.
+type Footprint struct {
+	Parameters  float64 `json:"parameters"`  // of the model and of discriminators, with states such as EMA targets
+	Moments     float64 `json:"moments"`     // what optimisers remember
+	Gradients   float64 `json:"gradients"`   // of parameters and of activations
+	Activations float64 `json:"activations"` // results of layers and losses, which the backward pass needs
+	Batches     float64 `json:"batches"`     // images and views of this batch and the next, noise and labels
+	Scratch     float64 `json:"scratch"`     // what operations take beside their results
+}
+
+// Total is the sum.
+func (f Footprint) Total() float64 {
+	return f.Parameters + f.Moments + f.Gradients + f.Activations + f.Batches + f.Scratch
+}
+
+// numberBytes are the bytes of a float32.
+const numberBytes = 4
+
+// Footprint estimates the memory of the loop: its compiled programs, and those of a smaller last batch of every epoch.
+func (l *Loop) Footprint() Footprint {
+	f := Footprint{Parameters: numberBytes * float64(l.plan.model.Params().Count()+l.plan.discriminators.Count())}
+	for _, o := range l.objectives {
+		f.Moments += stateBytes(o.optimizer)
+	}
+	for _, o := range l.discriminators {
+		f.Moments += stateBytes(o)
+	}
+	if l.average != nil {
+		for _, v := range l.average.values {
+			f.Parameters += numberBytes * float64(len(v.Value))
+		}
+	}
+	for shape, p := range l.programs {
+		of, part := p.footprint(), 1+float64(l.remainder(shape))/float64(shape.images)
+		f.Gradients += of.Gradients * part
+		f.Activations += of.Activations * part
+		f.Batches += of.Batches * part
+		f.Scratch += of.Scratch * math.Ceil(part)
+	}
+	f.Batches += l.loaded()
+	return f
+}
+
+// loaded returns the bytes of images and views that are loaded ahead: of the batch under way and of the next.
+func (l *Loop) loaded() float64 {
+	bytes := l.plan.imageBytes(l.feed.sampler.MaxBatch(), l.plan.loadedSets())
+	if l.feed.second != nil {
+		bytes *= 2
+	}
+	return bytes
+}
+
+// remainder returns the images of the smaller last batch of a kind in an epoch, 0 if there is none.
+func (l *Loop) remainder(shape batchShape) int {
+	all := len(l.feed.split.Unlabelled)
+	if shape.labelled {
+		all = 0
+		for _, kind := range l.feed.split.Kinds() {
+			if kind.M == shape.group {
+				all = kind.Count * kind.M
+			}
+		}
+	}
+	if limit := l.settings.EpochSteps; limit > 0 && !shape.labelled && limit <= all/shape.images {
+		return 0
+	}
+	return all % shape.images
+}
+
+func stateBytes(o Optimizer) (bytes float64) {
+	_, tensors := o.State()
+	for _, t := range tensors {
+		bytes += numberBytes * float64(len(t.Value))
+	}
+	return bytes
+}
+
+// stepMemory is what a step with a batch takes, in bytes.
+type stepMemory struct {
+	images   int
+	bytes    float64 // all of it: with images that are loaded ahead, but without parameters and moments
+	fixed    float64 // what of it does not depend on the batch
+	existing float64 // what of it is in use already
+}
+
+// fits reports a batch that takes more memory than there is, with one that would fit.
+func (l *plan) fits(s stepMemory) error {
+	h, w, c := l.data.ImageShape()
+	err := memory.Check(fmt.Sprintf("a step with a batch of %d images of %d x %d x %d", s.images, h, w, c), s.bytes-s.existing)
+	if err == nil {
+		return nil
+	}
+	if most := math.Floor((memory.Left() + s.existing - s.fixed) / (s.bytes - s.fixed) * float64(s.images)); most >= 1 {
+		return &Error{"train.batch", fmt.Errorf("%w; want a train.batch of %.0f or less, or smaller images or layers", err, most)}
+	}
+	return &Error{"train.batch", fmt.Errorf("%w; not even a train.batch of 1 would fit, want smaller images or layers", err)}
+}
+
+// imageBytes returns the bytes of images of the data set, in so many sets.
+func (l *plan) imageBytes(images, sets int) float64 {
+	h, w, c := l.data.ImageShape()
+	return memory.Product(images, h, w, c, sets, numberBytes)
+}
+
+// loadedSets returns how often the images of a batch are in memory before a step: for two batches, with their views.
+func (l *plan) loadedSets() int {
+	if l.views == nil {
+		return 2
+	}
+	return 2 * (1 + l.views.Count)
+}
+
+// fitsLoading checks a batch before its images are loaded. Where they alone take much, the rest is found from the program of
+// a few images.
+func (l *Loop) fitsLoading(images int) error {
+	s := stepMemory{images: images, bytes: l.plan.imageBytes(images, l.plan.loadedSets()+1)}
+	if s.bytes < memory.Machine()/32 {
+		return nil
+	}
+	const few = 2
+	for _, o := range l.plan.objectives() {
+		if o.Labelled || images <= few {
+			continue
+		}
+		p, err := l.plan.compile(o, few, 1)
+		if err != nil { // found later, or only of so few images
+			continue
+		}
+		f := p.footprint()
+		s.fixed = p.gradientBytes() + f.Scratch
+		s.bytes = s.fixed + float64(images)/few*(f.Activations+f.Gradients+f.Batches-p.gradientBytes()) + l.plan.imageBytes(images, l.plan.loadedSets())
+	}
+	return l.plan.fits(s)
+}
+
+// fitsProgram checks a program, for whose batch images are loaded.
+func (l *Loop) fitsProgram(p *program, images int) error {
+	f := p.footprint()
+	loaded := l.loaded()
+	return l.plan.fits(stepMemory{images: images, bytes: f.Total() + loaded, fixed: p.gradientBytes() + f.Scratch, existing: f.Batches + loaded})
+}
+
+// gradientBytes returns the bytes of the parameters' gradients.
+func (p *program) gradientBytes() (bytes float64) {
+	for _, n := range p.nodes {
+		bytes += memory.Product(n.Shape()...) * numberBytes
+	}
+	return bytes
+}
+
+// footprint estimates what a program takes but for parameters.
+func (p *program) footprint() Footprint {
+	var f Footprint
+	add := func(m *machine.Machine, params *nn.Params) {
+		if m == nil {
+			return
+		}
+		s := m.Sizes(func(n *gorgonia.Node) bool { return params.Get(n.Name()) != nil })
+		f.Batches += s.Inputs
+		f.Activations += s.Values
+		f.Gradients += s.Gradients
+	}
+	add(p.machine, p.asked.Graph.Params)
+	f.Scratch = nn.Scratch(p.loss.Total)
+	for _, a := range p.adversaries {
+		add(a.machine, p.asked.Discriminators)
+	}
+	if p.second != nil {
+		add(p.second.machine, p.asked.Graph.Params)
+	}
+	return f
+}
+
+// FLOP returns the floating-point operations of a step's forward pass, the mean over the compiled programs weighted by the images
+// of their kind in an epoch.
+func (l *Loop) FLOP() float64 {
+	var sum, steps float64
+	for shape, p := range l.programs {
+		images := len(l.feed.split.Unlabelled)
+		if shape.labelled {
+			images = len(l.feed.split.Groups)
+		}
+		n := float64(images) / float64(shape.images)
+		sum += n * nn.FLOP(p.loss.Total)
+		steps += n
+	}
+	return sum / max(steps, 1e-9)
+}

@@ -1,0 +1,239 @@
+package train
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/engine"
+)
+
+// Plan is what a config would do: what it trains on, what it takes in memory and in time, and what it measures and leaves.
+// Of a model that learns in stages it is that of the first one.
+type Plan struct {
+	Name     string       `json:"name"`
+	Stage    string       `json:"stage,omitempty"` // what the first of two stages learns; empty: there is one
+	Dataset  PlanData     `json:"dataset"`
+	Network  []PlanPart   `json:"network"` // parameters by the first part of their names
+	Memory   PlanMemory   `json:"memory"`
+	Schedule PlanSchedule `json:"schedule"`
+	Time     PlanTime     `json:"time"`
+	Measures PlanMeasures `json:"measures"`
+	Writes   []string     `json:"writes"` // files of the run's folder
+}
+
+// PlanData describes the data set.
+type PlanData struct {
+	Name     string  `json:"name"`
+	Images   int     `json:"images"`
+	Height   int     `json:"height"`
+	Width    int     `json:"width"`
+	Channels int     `json:"channels"`
+	Labelled int     `json:"labelled"`  // images in groups, and images whose labels are known
+	HeldOut  int     `json:"held_out"`  // not trained on
+	Bytes    float64 `json:"bytes"`     // in memory, as measured when it was built
+	AllBytes float64 `json:"all_bytes"` // of all images as float32, which need not be in memory at once
+}
+
+// PlanPart counts the numbers of a part of a model.
+type PlanPart struct {
+	Name       string `json:"part"`
+	Parameters int    `json:"parameters"`
+	States     int    `json:"states"` // that follow parameters, such as EMA targets and running moments
+}
+
+// PlanMemory estimates memory in bytes.
+type PlanMemory struct {
+	engine.Footprint
+	Training float64 `json:"training"` // the sum of the parts, the data set and the program
+	Encoding float64 `json:"encoding"` // of the networks that encode and decode batches of images, to measure and to draw
+	Codes    float64 `json:"codes"`    // of all images that are encoded at the end, with what measuring them takes
+	Peak     float64 `json:"peak"`     // everything together
+	Machine  float64 `json:"machine"`  // what the machine has, or its control group or limit of address space
+	Usable   float64 `json:"usable"`   // what this program may take of that
+}
+
+// PlanSchedule counts steps.
+type PlanSchedule struct {
+	Epochs      int `json:"epochs"`
+	EpochSteps  int `json:"epoch_steps"`
+	EpochImages int `json:"epoch_images"`
+	Steps       int `json:"steps"`
+	Batch       int `json:"batch"`
+}
+
+// PlanTime estimates the time of training from its first steps. Metrics and figures at its end are not part of it.
+type PlanTime struct {
+	Steps   int     `json:"timed_steps"`
+	Step    float64 `json:"step_seconds"`
+	Total   float64 `json:"seconds"`
+	Encode  float64 `json:"encode_seconds"` // of encoding images at the end, at the rate of training
+	Threads int     `json:"threads"`
+	FLOP    float64 `json:"step_flop"` // of a step: three times that of the forward pass
+}
+
+// PlanMeasures says what is measured.
+type PlanMeasures struct {
+	Final       []string `json:"final"`
+	FinalImages int      `json:"final_images"` // that are encoded at the end
+	During      []string `json:"during"`
+	Every       int      `json:"every"` // epochs
+	Images      int      `json:"images"`
+}
+
+// programBytes is what the process takes without a data set and a model: its code and the runtime of Go.
+const programBytes = 30 << 20
+
+// Planned returns the plan of a config, after it has taken some first steps of its training. It writes nothing. If the context
+// ends, it returns ErrStopped. A config
+// that [Check] refuses is the same error.
+func Planned(ctx context.Context, c Config) (*Plan, error) {
+	if err := c.Validate(); err != nil {
+		return nil, config.AsError(err)
+	}
+	whole := c
+	p := &Plan{Name: c.Name}
+	if s := c.stage(); s != nil {
+		p.Stage = s.Name
+		var err error
+		if c, err = c.InitialConfig(); err != nil {
+			return nil, err
+		}
+	}
+	if c.Train.Threads > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
+	}
+	before := heap()
+	d, err := c.buildData()
+	if err != nil {
+		return nil, err
+	}
+	held := max(0, heap()-before)
+	e, err := experimentOn(d, c, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.begin(); err != nil {
+		return nil, err
+	}
+	l, m, err := e.ready()
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	p.describe(e, l, m)
+	p.Dataset.Bytes = held
+	p.Memory.add(held)
+	return p, p.time(ctx, whole, e, l)
+}
+
+// add completes the sums, with the bytes of the data set.
+func (m *PlanMemory) add(data float64) {
+	m.Training = programBytes + data + m.Footprint.Total()
+	m.Peak = m.Training + m.Encoding + m.Codes
+}
+
+// heap returns the bytes that are in use on the heap.
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// describe fills in all but the time.
+func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor) {
+	c := &e.Config
+	h, w, channels := e.Data.ImageShape()
+	p.Dataset = PlanData{Name: e.Data.Name(), Images: e.Data.Len(), Height: h, Width: w, Channels: channels, Labelled: len(e.Split.Groups), HeldOut: len(e.Held),
+		AllBytes: memory.Product(e.Data.Len(), h, w, channels, 4)}
+	if e.Split.Known != nil {
+		p.Dataset.Labelled += len(e.Split.Known.Images)
+	}
+	p.Network = partsOf(e)
+	p.Schedule = PlanSchedule{Epochs: c.Train.Epochs, EpochSteps: l.EpochSteps(), EpochImages: l.EpochImages(), Steps: l.Steps(), Batch: c.Train.Batch}
+	p.Measures = PlanMeasures{Final: metrics.ResultNames(e.Final())}
+	if kept := e.kept(); kept != nil {
+		p.Measures.FinalImages = kept.Data.Len()
+	}
+	if m != nil {
+		p.Measures.During, p.Measures.Every, p.Measures.Images = metrics.ResultNames(m.choices), m.every, len(m.images)
+	}
+	p.Writes = e.writes(p.Measures.FinalImages > 0)
+	p.Memory = PlanMemory{Footprint: l.Footprint(), Machine: memory.Machine()}
+	if p.Measures.FinalImages > 0 || m != nil {
+		p.Memory.Encoding = e.Coder.bytes()
+	}
+	p.Memory.Usable = p.Memory.Machine * memory.Share
+	p.Memory.Codes = memory.Product(p.Measures.FinalImages, e.codeNumbers(), 8)
+	if len(p.Measures.Final) == 0 { // nothing copies them
+		p.Memory.Codes = memory.Product(p.Measures.FinalImages, e.Coder.Width(), 4+8)
+	}
+}
+
+// partsOf counts a model's parameters by the first part of their names.
+func partsOf(e *Experiment) []PlanPart {
+	var list []PlanPart
+	params := e.Model.Params()
+	for _, name := range params.Names() {
+		part, _, _ := strings.Cut(name, "/")
+		if n := len(list); n == 0 || list[n-1].Name != part {
+			list = append(list, PlanPart{Name: part})
+		}
+		at, size := &list[len(list)-1], params.Get(name).Shape().TotalSize()
+		if params.IsState(name) {
+			at.States += size
+		} else {
+			at.Parameters += size
+		}
+	}
+	return list
+}
+
+// writes lists the files of a run.
+func (e *Experiment) writes(codes bool) []string {
+	list := []string{rundir.Config, rundir.LogFile, rundir.CheckpointFile, rundir.StateFile, rundir.MetricsFile}
+	if codes {
+		list = append(list, rundir.CodesFile, rundir.FactorsFile)
+	}
+	if e.Config.Train.Figures {
+		list = append(list, rundir.FiguresDir+"/*.png", rundir.ReportFile)
+	}
+	return append(list, rundir.RecordFile)
+}
+
+// The steps that a plan times: some, but not for long.
+const (
+	planSteps = 10
+	planTime  = 4 * time.Second
+)
+
+// time takes first steps of training.
+func (p *Plan) time(ctx context.Context, c Config, e *Experiment, l *engine.Loop) error {
+	begin, flop := time.Now(), 3*l.FLOP()
+	t, err := timeSteps(ctx, l, planSteps, func() bool { return time.Since(begin) > planTime })
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ErrStopped
+	}
+	p.Time = PlanTime{Steps: t.steps, Step: t.mean().Seconds(), Threads: runtime.GOMAXPROCS(0), FLOP: flop}
+	p.Time.Total = p.Time.Step * float64(p.Schedule.Steps)
+	if p.Time.FLOP > 0 {
+		each := nn.FLOP(e.Coder.encoder.out) / float64(e.Coder.encoder.images)
+		p.Time.Encode = p.Time.Step * float64(p.Measures.FinalImages) * each / p.Time.FLOP
+	}
+	if p.Stage == "" {
+		return nil
+	}
+	all, err := Calibrate(ctx, c, 3) // both stages
+	p.Time.Total = all.Seconds()
+	return err
+}

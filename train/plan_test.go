@@ -1,0 +1,66 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/unravel-ml/unravel/config"
+)
+
+func TestPlanned(t *testing.T) {
+	t.Chdir(t.TempDir())
+	c := load(t, "metrics.during=fast", "train.hold_out=0.25", "supervision={labels: {fraction: 0.5}}", "losses=[reconstruction, kl, variance]", "model={vae: {encoder: {mlp: {hidden: [16]}}, latent: 4}}",
+		"train.batch=50", "metrics.final=[mig]")
+	p, err := Planned(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, s, m := p.Dataset, p.Schedule, p.Memory
+	if d.Name != "square" || d.Images != 256 || d.Height != 16 || d.Width != 16 || d.Channels != 1 || d.HeldOut != 64 || d.Labelled < 80 || d.Labelled > 128 || d.AllBytes != 256*256*4 {
+		t.Errorf("data set %+v", d)
+	}
+	if s.Epochs != 3 || s.EpochSteps != 8 || s.Steps != 24 || s.EpochImages != 384 || s.Batch != 50 {
+		t.Errorf("steps %+v", s)
+	}
+	parameters := 0
+	for _, part := range p.Network {
+		parameters += part.Parameters
+	}
+	if want := (256*16 + 16) + 2*(16*4+4) + (4*16 + 16) + (16*256 + 256); parameters != want {
+		t.Errorf("%d parameters %+v, want %d", parameters, p.Network, want)
+	}
+	if m.Parameters != float64(4*parameters) || m.Moments != 2*m.Parameters || m.Scratch <= 0 || m.Batches <= 3*50*256*4 || m.Training <= m.Footprint.Total() || m.Peak < m.Training+m.Encoding || m.Usable >= m.Machine {
+		t.Errorf("memory %+v", m)
+	}
+	forward := 50 * 2.0 * (256*16 + 2*16*4 + 4*16 + 16*256) // the matrices alone
+	if x := p.Time; x.Steps < 1 || x.Step <= 0 || x.Total != x.Step*24 || x.Encode <= 0 || x.FLOP < 3*forward || x.FLOP > 4*forward {
+		t.Errorf("time %+v, want %v FLOP or a little more", x, 3*forward)
+	}
+	if x := p.Measures; !slices.Equal(x.Final, []string{"mig"}) || x.FinalImages != 256 || x.Images != 64 || x.Every < 1 || !slices.Contains(x.During, "mig") {
+		t.Errorf("measures %+v", x)
+	}
+	if !slices.Contains(p.Writes, "codes.npy") || slices.Contains(p.Writes, "report.html") {
+		t.Errorf("writes %v", p.Writes)
+	}
+	if found, err := os.ReadDir("."); err != nil || len(found) > 0 {
+		t.Errorf("it has written %v (%v)", found, err)
+	}
+}
+
+// A plan ends with its context, and refuses what training refuses.
+func TestPlannedErrors(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Planned(ended, load(t)); !errors.Is(err, ErrStopped) {
+		t.Errorf("error %v", err)
+	}
+	for _, overrides := range [][]string{{"supervision=none"}, {"metrics=[r4c]"}} {
+		_, err := Planned(context.Background(), load(t, overrides...))
+		if err == nil || !errors.As(err, new(*config.Error)) {
+			t.Errorf("%v: error %v", overrides, err)
+		}
+	}
+}
