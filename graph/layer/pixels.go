@@ -25,8 +25,7 @@ func imagesOf(in []tensor.Shape) (tensor.Shape, error) {
 	return in[0], nil
 }
 
-// checkTimes checks the factor by which an operation makes images of shape x larger, and the channels that it
-// divides.
+// checkTimes checks the factor by which an operation makes images of shape x larger.
 func checkTimes(x tensor.Shape, times int) error {
 	switch {
 	case times < 1:
