@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/unravel-ml/unravel/config"
@@ -178,17 +179,40 @@ func printOne(w io.Writer, k kind, name string) error {
 			_, err = w.Write(text)
 			return err
 		}
-		options := config.Options(i.settings)
-		if len(options) == 0 {
-			fmt.Fprintln(w, "It has no options.")
-			return nil
-		}
+		return printOptions(w, k, i)
+	}
+	return usagef("%s: there is no %q%s", k.plural, name, registry.Suggest(name, names))
+}
+
+// longDefault bounds a default in a table, in bytes.
+const longDefault = 120
+
+// printOptions prints the options of a part, and how to see the layers of a network.
+func printOptions(w io.Writer, k kind, i item) error {
+	options := config.Options(i.settings)
+	if len(options) == 0 {
+		fmt.Fprintln(w, "It has no options.")
+	} else {
 		t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(t, "  OPTION\tTYPE\tDEFAULT\tMEANING")
 		for _, o := range options {
+			if len(o.Default) > longDefault {
+				o.Default = "..."
+			}
 			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", o.Key, o.Type, o.Default, o.Doc)
 		}
-		return t.Flush()
+		if err := t.Flush(); err != nil {
+			return err
+		}
 	}
-	return usagef("%s: there is no %q%s", k.plural, name, registry.Suggest(name, names))
+	network := strings.TrimSuffix(k.plural, "s")
+	if network != "encoder" && network != "decoder" {
+		return nil
+	}
+	fmt.Fprintf(w, "Shapes, parameters and FLOP: unravel list %s %s --image 64x64x3\n", network, i.name)
+	_, encoder := i.settings.(nn.EncoderParts)
+	if _, decoder := i.settings.(nn.DecoderParts); encoder || decoder {
+		fmt.Fprintf(w, "The list of its layers, to copy: unravel list %s %s --layers\n", network, i.name)
+	}
+	return nil
 }

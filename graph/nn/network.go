@@ -18,6 +18,9 @@ import (
 // LayerList is the layers of a network from first to last.
 type LayerList []LayerChoice
 
+// ConfigType implements config.Typer.
+func (LayerList) ConfigType() string { return "list of layers" }
+
 // Layers is a network from parts: a list of layers of the kinds in [Parts].
 //
 // Layers are named by their kind and number (conv1, conv2, dense1), or by their option name. As an encoder it takes
