@@ -199,8 +199,8 @@ func TestNetworksThatDoNotFit(t *testing.T) {
 	s := NewVAE()
 	d := data()
 	d.Height = 20
-	if _, err := s.New(d, 1); err == nil || !strings.Contains(err.Error(), "mlp") {
-		t.Errorf("conv64 on 20x8 images: error %v does not suggest mlp", err)
+	if _, err := s.New(d, 1); err == nil || !strings.Contains(err.Error(), "small-conv") {
+		t.Errorf("conv64 on 20x8 images: error %v does not suggest small-conv", err)
 	}
 }
 
