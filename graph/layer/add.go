@@ -52,7 +52,7 @@ func equalShapes(in []tensor.Shape) (tensor.Shape, error) {
 type sum[T graph.Float] struct {
 	a              graph.Activation
 	x, z, y        []T
-	dy, dx         []T
+	dy, dx, dz     []T // dx and dz are equal; dz may be nil
 	values, slopes *numeric.Loop
 }
 
@@ -66,6 +66,9 @@ func newSum[T graph.Float](n int, a graph.Activation) *sum[T] {
 	})
 	f.slopes = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
 		numeric.ActivationGradient(kernel.Activation(f.a), f.dx[lo:hi], f.dy[lo:hi], f.y[lo:hi])
+		if f.dz != nil {
+			copy(f.dz[lo:hi], f.dx[lo:hi])
+		}
 		return 0
 	})
 	return f
@@ -78,15 +81,11 @@ func (f *sum[T]) Forward(in [][]T, out []T) {
 
 // Backward computes the gradient that both inputs have.
 func (f *sum[T]) Backward(_ [][]T, out, dout []T, din [][]T) {
-	f.y, f.dy = out, dout
-	for i, d := range din {
-		switch {
-		case d == nil:
-		case i == 1 && din[0] != nil:
-			copy(d, din[0])
-		default:
-			f.dx = d
-			f.slopes.Run()
-		}
+	f.y, f.dy, f.dx, f.dz = out, dout, din[0], din[1]
+	if f.dx == nil {
+		f.dx, f.dz = f.dz, nil
+	}
+	if f.dx != nil {
+		f.slopes.Run()
 	}
 }

@@ -53,7 +53,7 @@ type step struct {
 	value gorgonia.Value
 
 	add     bool // a sum of two values, computed here to save allocations
-	sum     gorgonia.Value
+	sum     total
 	reuse   bool           // the value may be written to again
 	grad    graph.Gradient // not nil for the root of an own operation's gradients
 	want    []bool         // the gradients that are needed
@@ -250,9 +250,9 @@ func (m *Machine) run(s *step) (err error) {
 	switch {
 	case s.grad != nil:
 		s.value, err = s.grad.DoWanted(s.want, s.args...)
-	case s.add && addInto(&s.sum, s.args[0], s.args[1]):
-		s.value = s.sum
-	case s.reuse && s.value != nil && s.value != s.sum:
+	case s.add && s.sum.add(s.args[0], s.args[1]):
+		s.value = s.sum.value
+	case s.reuse && s.value != nil && s.value != s.sum.value:
 		s.value, err = s.op.(gorgonia.UsePreallocDoer).UsePreallocDo(s.value, s.args...)
 	default:
 		s.value, err = s.op.Do(s.args...)

@@ -6,6 +6,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // stockOp recognises the few operations of Gorgonia that may write into a value
@@ -48,19 +50,26 @@ func shared(v gorgonia.Value, operands []gorgonia.Value) bool {
 	return false
 }
 
-// addInto computes *sum = a + b where both are scalars, or dense tensors of one
-// shape in row-major order. It reports false, and does nothing, for others.
-func addInto(sum *gorgonia.Value, a, b gorgonia.Value) bool {
+// total is a sum of two values, and the work of adding tensors.
+type total struct {
+	value   gorgonia.Value
+	singles *adder[float32]
+	doubles *adder[float64]
+}
+
+// add computes a + b where both are scalars, or dense tensors of one shape in row-major order. It reports false,
+// and does nothing, for others.
+func (t *total) add(a, b gorgonia.Value) bool {
 	switch a := a.(type) {
 	case *gorgonia.F32:
 		b, ok := b.(*gorgonia.F32)
 		if !ok {
 			return false
 		}
-		s, ok := (*sum).(*gorgonia.F32)
+		s, ok := t.value.(*gorgonia.F32)
 		if !ok {
 			s = gorgonia.NewF32(0)
-			*sum = s
+			t.value = s
 		}
 		*s = *a + *b
 		return true
@@ -69,33 +78,38 @@ func addInto(sum *gorgonia.Value, a, b gorgonia.Value) bool {
 		if !ok {
 			return false
 		}
-		s, ok := (*sum).(*gorgonia.F64)
+		s, ok := t.value.(*gorgonia.F64)
 		if !ok {
 			s = gorgonia.NewF64(0)
-			*sum = s
+			t.value = s
 		}
 		*s = *a + *b
 		return true
 	case *tensor.Dense:
 		b, ok := b.(*tensor.Dense)
-		return ok && addDense(sum, a, b)
+		return ok && t.addDense(a, b)
 	}
 	return false
 }
 
-func addDense(sum *gorgonia.Value, a, b *tensor.Dense) bool {
+func (t *total) addDense(a, b *tensor.Dense) bool {
 	if !plain(a) || !plain(b) || a.Dtype() != b.Dtype() || !slices.Equal(a.Shape(), b.Shape()) {
 		return false
 	}
-	s, ok := (*sum).(*tensor.Dense)
+	s, ok := t.value.(*tensor.Dense)
 	if !ok {
 		s = tensor.New(tensor.Of(a.Dtype()), tensor.WithShape(a.Shape().Clone()...))
-		*sum = s
+		t.value = s
+		if a.Dtype() == tensor.Float32 {
+			t.singles = newAdder[float32](s.DataSize())
+		} else {
+			t.doubles = newAdder[float64](s.DataSize())
+		}
 	}
 	if a.Dtype() == tensor.Float32 {
-		addSlices(s.Float32s(), a.Float32s(), b.Float32s())
+		t.singles.add(s.Float32s(), a.Float32s(), b.Float32s())
 	} else {
-		addSlices(s.Float64s(), a.Float64s(), b.Float64s())
+		t.doubles.add(s.Float64s(), a.Float64s(), b.Float64s())
 	}
 	return true
 }
@@ -105,9 +119,25 @@ func plain(t *tensor.Dense) bool {
 	return (dt == tensor.Float32 || dt == tensor.Float64) && !t.RequiresIterator() && t.DataOrder().IsRowMajor() && !t.IsScalar()
 }
 
-func addSlices[T float32 | float64](s, a, b []T) {
-	a, b = a[:len(s)], b[:len(s)]
-	for i := range s {
-		s[i] = a[i] + b[i]
-	}
+// adder adds arrays of a length on all threads.
+type adder[T float32 | float64] struct {
+	s, a, b []T
+	loop    *numeric.Loop
+}
+
+func newAdder[T float32 | float64](n int) *adder[T] {
+	d := &adder[T]{}
+	d.loop = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
+		s, a, b := d.s[lo:hi], d.a[lo:hi], d.b[lo:hi]
+		for i := range s {
+			s[i] = a[i] + b[i]
+		}
+		return 0
+	})
+	return d
+}
+
+func (d *adder[T]) add(s, a, b []T) {
+	d.s, d.a, d.b = s, a, b
+	d.loop.Run()
 }
