@@ -97,7 +97,7 @@ func through(a Activation, dst, x, y []float32, at int) {
 // tiling is a grid of tiles of 4x4 over the results of a convolution, image after image and row after row.
 type tiling struct {
 	across, down int // tiles of an image
-	rows         int // of tiles, of all images
+	tileRows     int // of all images
 	high         int // rows of tiles at a time
 	shared       bool
 }
@@ -112,14 +112,14 @@ const (
 // whose filters have weights.
 func newTiling(batch, h, w, elements, weights int) tiling {
 	g := tiling{across: (w + 3) / 4, down: (h + 3) / 4, shared: weights >= sharedWeights}
-	g.rows = batch * g.down
+	g.tileRows = batch * g.down
 	tiles := ownTiles
 	if g.shared {
 		tiles = max(tiles, sharedElements/elements)
 	}
-	g.high = min(g.rows, max(1, tiles/g.across))
-	parts := (g.rows + g.high - 1) / g.high
-	g.high = (g.rows + parts - 1) / parts // equal parts
+	g.high = min(g.tileRows, max(1, tiles/g.across))
+	parts := (g.tileRows + g.high - 1) / g.high
+	g.high = (g.tileRows + parts - 1) / parts // equal parts
 	return g
 }
 
@@ -191,7 +191,7 @@ func (s *scratch3) take(g *tiling, stripPitch, pixelPitch, inputs, products, wei
 
 func (s *scratch3) give() {
 	for _, w := range s.workers {
-		*w = worker3{tile: w.tile}
+		*w = worker3{} // keeps no memory that another layer may use
 	}
 	giveMemory(s.memory)
 	s.memory = nil

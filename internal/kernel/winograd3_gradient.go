@@ -30,7 +30,7 @@ func newGradient3(c *conv3, batch, padH, padW int) *gradient3 {
 	p.tiling = newTiling(batch, p.small.h, p.small.w, 36*(p.bigPitch+p.smallPitch), 36*p.sumStride)
 	p.bigStride, p.smallStride = apart(p.tiles()*p.bigPitch), apart(p.tiles()*p.smallPitch)
 	p.rows, p.cRows = rowTable(p.big.c, 1), rowTable(p.big.c, p.small.pitch)
-	p.groups, p.groupRows = 1, p.tiling.rows
+	p.groups, p.groupRows = 1, p.tileRows
 	if !p.shared {
 		size := (batch + maxGroups - 1) / maxGroups
 		p.groups, p.groupRows = (batch+size-1)/size, size*p.down
@@ -53,8 +53,8 @@ func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
 	p.x, p.gateX, p.y, p.gateY, p.dw = x, gateX, y, gateY, dw
 	workers := c.active
 	if p.shared {
-		for p.first = 0; p.first < p.tiling.rows; p.first += p.high {
-			p.count = min(p.high, p.tiling.rows-p.first)
+		for p.first = 0; p.first < p.tileRows; p.first += p.high {
+			p.count = min(p.high, p.tileRows-p.first)
 			parallel.ForWorkers(workers, p.count, p.transformItem)
 			parallel.ForWorkers(workers, 36, p.partItem)
 		}
@@ -68,7 +68,7 @@ func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
 // group computes the sums of a group of images.
 func (p *gradient3) group(worker, group int) {
 	w := p.c.scratch.workers[worker]
-	end := min(p.tiling.rows, (group+1)*p.groupRows)
+	end := min(p.tileRows, (group+1)*p.groupRows)
 	for first := group * p.groupRows; first < end; first += p.high {
 		count := min(p.high, end-first)
 		for r := range count {

@@ -56,14 +56,14 @@ func (p *product3) run(x, gate, w, bias, out []float32, a Activation) {
 	}
 	parallel.ForWorkers(workers, p.panels.count*p.packParts(), p.packItem)
 	if p.shared {
-		for p.first = 0; p.first < p.tiling.rows; p.first += p.high {
-			p.count = min(p.high, p.tiling.rows-p.first)
+		for p.first = 0; p.first < p.tileRows; p.first += p.high {
+			p.count = min(p.high, p.tileRows-p.first)
 			parallel.ForWorkers(workers, p.count, p.transformItem)
 			parallel.ForWorkers(workers, 36, p.multiplyItem)
 			parallel.ForWorkers(workers, p.count, p.resultItem)
 		}
 	} else {
-		parallel.ForWorkers(workers, (p.tiling.rows+p.high-1)/p.high, p.blockItem)
+		parallel.ForWorkers(workers, (p.tileRows+p.high-1)/p.high, p.blockItem)
 	}
 	p.x, p.gate, p.w, p.bias, p.out, p.weights, p.taps = nil, nil, nil, nil, nil, nil, nil
 }
@@ -102,7 +102,7 @@ func (p *product3) pack(_, i int) {
 func (p *product3) block(worker, i int) {
 	w := p.c.scratch.workers[worker]
 	first := i * p.high
-	count := min(p.high, p.tiling.rows-first)
+	count := min(p.high, p.tileRows-first)
 	for r := range count {
 		p.transform(w, first, r)
 	}
