@@ -57,7 +57,7 @@ type rmsprop struct {
 	settings               RMSProp
 	square, mean, velocity [][]float32 // the last two: nil without
 	rate                   float32
-	direction              kernel.Direction
+	direction, quotient    kernel.Direction
 }
 
 // Update implements Optimizer.
@@ -67,7 +67,7 @@ func (o *rmsprop) Update(gradients [][]float32, rate, clip float64) {
 	o.rate = float32(r.LR * rate)
 	k := kernel.AdamConstants{Beta2: r.Alpha, Epsilon: r.Epsilon, Clip: 1}
 	if r.Centred {
-		k.Beta1 = r.Alpha
+		k.Beta1, o.quotient = r.Alpha, kernel.NewQuotient(r.Epsilon)
 	}
 	o.direction = kernel.NewDirection(k, math.MaxInt) // far from the first step, nothing corrects a bias
 	o.update(gradients, clip)
@@ -86,7 +86,9 @@ func (o *rmsprop) step(worker, i, from, to int) {
 	} else {
 		m := o.mean[i][from:to]
 		o.direction.Step(d, m, s, g)
-		deviate(d, g, s, m, float32(o.settings.Epsilon))
+		variance := o.scratch[worker][2*chunk : 2*chunk+n]
+		deviate(variance, s, m)
+		o.quotient.Step(d, g, variance, g)
 	}
 	if o.velocity != nil {
 		v := o.velocity[i][from:to]
@@ -97,10 +99,14 @@ func (o *rmsprop) step(worker, i, from, to int) {
 	kernel.AddScaled(w, -o.rate, d)
 }
 
-// deviate sets d to g over the standard deviation of gradients with a mean square s and a mean m.
-func deviate(d, g, s, m []float32, epsilon float32) {
-	for i, v := range g {
-		variance := max(0, s[i]-m[i]*m[i]) // rounding can make it less than 0
-		d[i] = v / (float32(math.Sqrt(float64(variance))) + epsilon)
+// deviate sets v to the variances of gradients with mean squares s and means m.
+func deviate(v, s, m []float32) {
+	s, m = s[:len(v)], m[:len(v)]
+	for i := range v {
+		x := s[i] - m[i]*m[i]
+		if x < 0 { // by rounding
+			x = 0
+		}
+		v[i] = x
 	}
 }

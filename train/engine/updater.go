@@ -79,7 +79,7 @@ type updater struct {
 
 	gradients [][]float32 // of the update under way
 	clip      float32
-	scratch   [][]float32 // of every worker: two chunks
+	scratch   [][]float32 // of every worker: three chunks
 	body      func(worker, tensor, from, to int)
 }
 
@@ -122,7 +122,7 @@ func (u *updater) update(gradients [][]float32, clip float64) {
 func (u *updater) prepare() {
 	u.steps++
 	for len(u.scratch) < parallel.Threads() {
-		u.scratch = append(u.scratch, make([]float32, 2*chunk))
+		u.scratch = append(u.scratch, make([]float32, 3*chunk))
 	}
 }
 
