@@ -73,6 +73,14 @@ func (l *Layers) Validate() error {
 	return validLayerInit(l.Init)
 }
 
+// check validates a network that a program made, with all its layers.
+func (l *Layers) check() error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	return config.ValidateParts(l)
+}
+
 const noLayers = "the list has no layers; want one or more, such as {dense: 256}"
 
 // Validate checks that every layer takes what the one before it makes, and that names are different.
@@ -120,6 +128,9 @@ func (l *Layers) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia
 	if images == nil || images.Dims() < 2 {
 		return nil, inLayer(name, fmt.Errorf("input is %s; want images [batch, height, width, channels]", shapeOf(images)))
 	}
+	if err := l.check(); err != nil {
+		return nil, inLayer(name, err)
+	}
 	h, err := l.List.place(Place{Graph: g, Name: name, Init: l.Init}, images)
 	if err != nil {
 		return nil, err
@@ -138,6 +149,9 @@ func (l *Layers) Decode(g *Graph, codes *gorgonia.Node, name string, image tenso
 	}
 	if codes == nil || codes.Dims() != 2 {
 		return nil, inLayer(name, fmt.Errorf("input is %s; want rows [batch, columns]", shapeOf(codes)))
+	}
+	if err := l.check(); err != nil {
+		return nil, inLayer(name, err)
 	}
 	h, err := l.List.place(Place{Graph: g, Name: name, Init: l.Init, Image: image}, codes)
 	if err != nil {

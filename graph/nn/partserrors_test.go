@@ -69,7 +69,7 @@ func TestMisfits(t *testing.T) {
 		"[{conv: {channels: 2, kernel: 31, padding: valid}}]": `layer "encoder/conv1": convolution: want images of 31 by 31 pixels or more, got (1, 32, 30, 2)`,
 		"[{conv: 4}, {residual: {layers: [{conv: 2}]}}]":      `layer "encoder/residual1": its layers make shape (32, 30, 2) of (32, 30, 4), which cannot be added; want layers that keep the shape`,
 		"[{residual: 4}, {residual: {layers: [{crop: 31}]}}]": `layer "encoder/residual2/crop1": crop: want between 1 by 1 and 32 by 30 pixels`,
-		"[{conv: image}]":                                     `layer "encoder/conv1": image stands for the channels of the images that a decoder ends in; want a number in an encoder`,
+		"[{conv: image}]":                                     `layer "encoder/conv1": image stands for the channels of the images that a decoder ends in; want a number here`,
 		"[{dense: 3}, {image: 2}]":                            `layer "encoder/image1": to: an encoder has no size to end in`,
 		"[{conv: 6}, {shuffle: 2}]":                           `layer "encoder/shuffle1": shuffle: want channels that 2 times 2 divides`,
 		"[{conv: 4}, {residual: {channels: 6, norm: group}}]": `layer "encoder/residual1/norm1": group norm: want a number of groups that divides 6 channels`,
@@ -92,6 +92,27 @@ func TestMisfits(t *testing.T) {
 		_, err := decoderOf(t, list).Decode(g, must[*gorgonia.Node](t)(g.Input("codes", 1, 5)), "decoder", tensor.Shape{32, 30, 2})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v, want\n%s", list, err, want)
+		}
+	}
+}
+
+// TestLayersOfPrograms checks that lists which no config has read are validated.
+func TestLayersOfPrograms(t *testing.T) {
+	upsample := func(times int) nn.LayerChoice {
+		return nn.LayerChoice{Name: "upsample", Value: &nn.UpsampleLayer{Times: times, Kind: "nearest"}}
+	}
+	for want, l := range map[string]*nn.Layers{
+		"list: the list has no layers":                          nn.NewLayers(),
+		"unknown initialiser":                                   {List: nn.LayerList{upsample(2)}},
+		"list.0.upsample.times: want 1 to 64, got 0":            nn.NewLayers(upsample(0)),
+		`conv has no settings; want those that its entry's New`: nn.NewLayers(nn.LayerChoice{Name: "conv"}),
+	} {
+		g := nn.NewGraph(nn.NewParams(1))
+		images, codes := must[*gorgonia.Node](t)(g.Input("images", 1, 4, 4, 1)), must[*gorgonia.Node](t)(g.Input("codes", 1, 5))
+		for _, err := range []error{second(l.Encode(g, images, "net")), second(l.Decode(g, codes, "net", tensor.Shape{4, 4, 1}))} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
 		}
 	}
 }

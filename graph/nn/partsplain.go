@@ -25,13 +25,21 @@ func NewNormLayer() *NormLayer { return &NormLayer{Kind: BatchNorm, Groups: defa
 
 // Validate checks the settings.
 func (l *NormLayer) Validate() error {
-	if err := ValidNorm(l.Kind); err != nil {
-		return config.Invalid("kind", "%w", err)
-	}
-	if err := validRange("groups", l.Groups, 1, maxChannels); err != nil {
+	if err := validNormKind("kind", l.Kind, l.Groups); err != nil {
 		return err
 	}
 	return validActivation("activation", l.Activation)
+}
+
+// validNormKind checks a kind of normalisation and the groups that it has.
+func validNormKind(key, kind string, groups int) error {
+	if err := ValidNorm(kind); err != nil {
+		return config.Invalid(key, "%w", err)
+	}
+	if kind == GroupNorm {
+		return validRange("groups", groups, 1, maxChannels)
+	}
+	return nil
 }
 
 // Build implements [Layer].

@@ -55,7 +55,7 @@ func (l *ResidualLayer) Validate() error {
 	for _, o := range []struct {
 		key      string
 		is, most int
-	}{{"stride", l.Stride, maxTimes}, {"times", l.Times, 1024}, {"upsample", l.Upsample, maxTimes}, {"kernel", l.Kernel, maxKernel}, {"groups", l.Groups, maxChannels}} {
+	}{{"stride", l.Stride, maxTimes}, {"times", l.Times, 1024}, {"upsample", l.Upsample, maxTimes}, {"kernel", l.Kernel, maxKernel}} {
 		if err := validRange(o.key, o.is, 1, o.most); err != nil {
 			return err
 		}
@@ -63,8 +63,8 @@ func (l *ResidualLayer) Validate() error {
 	if l.Stride > 1 && l.Upsample > 1 {
 		return config.Invalid("upsample", "stride %d makes images smaller and upsample %d larger; want one of them", l.Stride, l.Upsample)
 	}
-	if err := ValidNorm(l.Norm); err != nil {
-		return config.Invalid("norm", "%w", err)
+	if err := validNormKind("norm", l.Norm, l.Groups); err != nil {
+		return err
 	}
 	if err := validActivation("activation", l.Activation); err != nil || l.Init == "" {
 		return err
