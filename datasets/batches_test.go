@@ -384,7 +384,7 @@ func TestViewLoader(t *testing.T) {
 	}
 	other := *v // the loaders go on with v
 	other.Pipeline = augment.Pipeline{{Name: "normalise", Value: &augment.Normalise{Mean: []float64{0, 0}, Deviation: []float64{1}}}}
-	if _, err := NewViewLoader(d, sampler(t, s, 9), &other, 5); err == nil || !strings.Contains(err.Error(), "views: dataset arrow: augmentation 0, normalise: images of 16 x 16 x 3") {
+	if _, err := NewViewLoader(d, sampler(t, s, 9), &other, 5); err == nil || !strings.Contains(err.Error(), "dataset arrow: augmentation 0, normalise: images of 16 x 16 x 3") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -68,7 +68,7 @@ func NewLoader(d Dataset, s *Sampler) *Loader { return newLoader(d, s, nil, 0) }
 // NewViewLoader starts a loader of images and of views of them.
 func NewViewLoader(d Dataset, s *Sampler, v *augment.Views, seed uint64) (*Loader, error) {
 	if err := v.Suits(d.ImageShape()); err != nil {
-		return nil, fmt.Errorf("views: dataset %s: %w", d.Name(), err)
+		return nil, fmt.Errorf("dataset %s: %w", d.Name(), err)
 	}
 	return newLoader(d, s, v, seed), nil
 }

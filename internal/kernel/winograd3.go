@@ -26,18 +26,15 @@ const (
 	squareB         = pointB * pointB
 )
 
-// Direct sums are faster with fewer results for each tile of 4x4, and with fewer tiles of all images, which do not make
-// up for the transform of the filters.
-const (
-	tilePixels = 6
-	fewTiles   = 12
-)
+// Direct sums are faster with fewer results for each tile of 4x4.
+const tilePixels = 6
 
-// winograd3Fits reports whether a shape allows this method, and is large enough to gain from it.
+// winograd3Fits reports whether a shape allows this method, and is large enough to gain from it. The number of images has no
+// part in it, though few do not make up for the transform of the filters: an image has the same result in any batch.
 func winograd3Fits(s ConvShape) bool {
 	worth := func(h, w int) bool {
 		tiles := ((h + 3) / 4) * ((w + 3) / 4)
-		return h*w >= tilePixels*tiles && s.Batch*tiles >= fewTiles
+		return h*w >= tilePixels*tiles
 	}
 	return s.Kernel == 3 && s.Stride == 1 && s.InC >= 16 && s.OutC >= 16 && worth(s.InH, s.InW) && worth(s.OutH, s.OutW)
 }

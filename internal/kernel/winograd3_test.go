@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -157,5 +158,41 @@ func TestSizeClass(t *testing.T) {
 			t.Fatalf("%d elements: class %d of %d after %d; its size is of class %d of %d", n, class, size, last, again, same)
 		}
 		last = class
+	}
+}
+
+// An image has the bits of its result in any batch.
+func TestConvBatches(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 7))
+	random := func(n int) []float32 {
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = r.Float32() - 0.5
+		}
+		return v
+	}
+	for _, at := range []struct{ h, w, in, out, kernel, stride int }{
+		{4, 4, 64, 64, 3, 1}, {8, 8, 64, 32, 3, 1}, {1, 16, 32, 16, 3, 1}, {5, 9, 16, 48, 3, 1}, {17, 31, 32, 2, 3, 1}, {9, 7, 16, 16, 3, 2}, {8, 8, 32, 32, 4, 2}, {7, 5, 3, 16, 1, 1},
+	} {
+		s := sameShape(1, at.h, at.w, at.in, at.out, at.kernel, at.stride)
+		const most = 40
+		size, result := s.InH*s.InW*s.InC, s.OutH*s.OutW*s.OutC
+		x, w, bias := random(most*size), random(s.Kernel*s.Kernel*s.InC*s.OutC), random(s.OutC)
+		run := func(n int) []float32 {
+			s.Batch = n
+			c, err := NewConv(s, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			y := make([]float32, n*result)
+			c.Forward(x[:n*size], w, bias, y)
+			return y
+		}
+		want := run(most)
+		for _, n := range []int{1, 2, 8, 33} {
+			if !slices.Equal(run(n), want[:n*result]) {
+				t.Errorf("%+v: results of a batch of %d images are not those of %d", at, n, most)
+			}
+		}
 	}
 }

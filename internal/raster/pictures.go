@@ -13,7 +13,7 @@ const maxSide = 160
 // Pictures makes pictures of images of one shape, with common limits of their values.
 //
 //   - Images of one to three channels are shown as [FromFloats] shows them.
-//   - Images of four channels or more are shown channel by channel, grey, in a square of tiles.
+//   - Images of four channels or more are shown channel by channel, grey, in tiles that together are about square.
 //   - Sequences, images of a single row, and vectors, single pixels of more than three channels, are curves from Low
 //     to High, one for each channel of a sequence.
 //
@@ -79,7 +79,7 @@ func (p Pictures) one(pixels []float32) (image.Image, error) {
 	}
 	h, w, c, columns := p.Height, p.Width, p.Channels, 1
 	if c > 3 {
-		columns = int(math.Ceil(math.Sqrt(float64(c))))
+		columns = min(c, int(math.Ceil(math.Sqrt(float64(c*h)/float64(w)))))
 	}
 	rows := (c + columns - 1) / columns
 	if c <= 3 {

@@ -21,7 +21,11 @@ func newLoader(d datasets.Dataset, s *datasets.Sampler, views *augment.Views, se
 	if views == nil {
 		return datasets.NewLoader(d, s), nil
 	}
-	return datasets.NewViewLoader(d, s, views, rng.New(seed, stream).Uint64())
+	l, err := datasets.NewViewLoader(d, s, views, rng.New(seed, stream).Uint64())
+	if err != nil {
+		return nil, &Error{"views", err}
+	}
+	return l, nil
 }
 
 // startEpoch draws the order of an epoch.

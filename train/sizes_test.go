@@ -1,0 +1,135 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+// waves writes a folder of images of a shape: waves with two phases as factors, 6 levels each.
+func waves(t *testing.T, h, w, c int) string {
+	t.Helper()
+	const levels = 6
+	var pixels []float32
+	var factors []int64
+	for i := range levels * levels {
+		row, column := float64(i/levels)/levels, float64(i%levels)/levels
+		factors = append(factors, int64(i/levels), int64(i%levels))
+		for p := range h * w * c {
+			x, y, k := float64(p/c%w)/float64(w), float64(p/c/w)/float64(h), float64(p%c)/float64(c)
+			pixels = append(pixels, float32(0.5+0.25*math.Cos(2*math.Pi*(x+k-row))+0.25*math.Cos(2*math.Pi*(2*x+y-column))))
+		}
+	}
+	dir := t.TempDir()
+	for name, write := range map[string]func(b *bytes.Buffer) error{
+		"images":  func(b *bytes.Buffer) error { return npy.Write(b, []int{levels * levels, h, w, c}, pixels) },
+		"factors": func(b *bytes.Buffer) error { return npy.Write(b, []int{levels * levels, 2}, factors) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+".npy"), b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// Images of any shape are trained on, with and without views, encoded, decoded, served and drawn.
+func TestSizes(t *testing.T) {
+	const layers = "{layers: [{conv: {channels: 4, kernel: 3, stride: 2}}, {norm: batch}, {activation: gelu}, {residual: {channels: 6, stride: 2}}, {pool: {kind: average, to: 1}}, {dense: 10}, {dropout: 0.1}]}"
+	for _, shape := range [][3]int{{1, 20, 1}, {1, 33, 3}, {1, 1, 12}, {17, 31, 2}, {16, 16, 5}, {9, 40, 4}, {23, 1, 1}} {
+		h, w, c := shape[0], shape[1], shape[2]
+		path := waves(t, h, w, c)
+		for _, model := range []string{"model={vae: {encoder: " + layers + ", latent: 3}}", "model={lsbd-vae: {encoder: small-conv, latent: [{sphere: {dim: 1}}, {euclidean: {dim: 2}}]}}",
+			"model={byol: {encoder: " + layers + "}}"} {
+			overrides := []string{fmt.Sprintf("dataset={grid: {path: %q, kinds: [circular, ordinal]}}", path), model, "train={epochs: 1, epoch_steps: 2, batch: 12}", "supervision=none", "losses=[reconstruction, kl]", "metrics=[mig]"}
+			views := model[7:11] == "byol"
+			if views {
+				overrides = append(overrides, "losses=[cosine-regression]", "views={count: 2, pipeline: [flip, {jitter: {saturation: 0, hue: 0}}]}")
+			}
+			dir := filepath.Join(t.TempDir(), "run")
+			trainIn(t, dir, load(t, overrides...), false)
+			for _, name := range []string{"losses", "reconstructions", "traversals"} {
+				picture, err := os.ReadFile(filepath.Join(dir, "figures", name+".png"))
+				if views && name != "losses" {
+					continue
+				}
+				if err == nil {
+					_, err = png.Decode(bytes.NewReader(picture))
+				}
+				if err != nil {
+					t.Errorf("%v %s: figure %s: %v", shape, model, name, err)
+				}
+			}
+			e, err := OpenEncoder(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, _, err := OpenExperiment(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := x.Data.Len()
+			pixels := make([]float32, n*h*w*c)
+			datasets.Fill(x.Data, all(x.Data), pixels)
+			want, err := x.Coder.Encode(context.Background(), x.Data, all(x.Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes, err := e.Encode(pixels, n)
+			if err != nil || !slices.Equal(codes, want) {
+				t.Errorf("%v %s: codes that are served differ (%v)", shape, model, err)
+			}
+			if !e.Decodes() {
+				continue
+			}
+			images, err := e.Decode(codes, n)
+			again, wrong := x.Coder.Decode(codes)
+			if err != nil || wrong != nil || len(images) != n*h*w*c || !slices.Equal(images, again) {
+				t.Errorf("%v %s: images that are served differ (%v, %v)", shape, model, err, wrong)
+			}
+		}
+	}
+}
+
+// Large images are encoded fewer at a time, to the same codes.
+func TestEncodeBatches(t *testing.T) {
+	x, err := NewExperiment(load(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := x.Coder.Encode(context.Background(), x.Data, all(x.Data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 7, 100} {
+		if x.Coder.encoder, err = newEncoder(x.Model, x.modelData(), n); err != nil || x.Coder.encoder.images != n {
+			t.Fatal(x.Coder.encoder, err)
+		}
+		if x.Coder.decoder, err = newDecoder(x.Model, x.Coder.Width(), n); err != nil {
+			t.Fatal(err)
+		}
+		got, err := x.Coder.Encode(context.Background(), x.Data, all(x.Data))
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("codes of batches of %d differ (%v)", n, err)
+		}
+		if images, err := x.Coder.Decode(got[:30*x.Coder.Width()]); err != nil || len(images) != 30*16*16 {
+			t.Errorf("%d numbers of 30 images (%v)", len(images), err)
+		}
+	}
+	large, err := newEncoder(x.Model, x.modelData(), 1<<20) // 1 GiB of images
+	if err != nil || large.images >= 1<<20 || large.machine.Bytes() > encodeBytes {
+		t.Errorf("a batch of %d images (%v)", large.images, err)
+	}
+}
