@@ -7,7 +7,8 @@
 // UNRAVEL_KERNEL = go, avx2 or avx512 forces one of them.
 //
 // Convolutions with kernel 4 and stride 2, and their transposes, are computed by
-// Winograd's F(2x2, 2x2), which takes 9 products in place of 16.
+// Winograd's F(2x2, 2x2), which takes 9 products in place of 16; those with kernel 3 and stride 1 by
+// F(4x4, 3x3), which takes 36 in place of 144.
 //
 // Objectives over all pairs of points use functions on tiles of 32 by 64 pairs that stay in the
 // first-level cache, so that memory grows linearly with the number of points: squared distances and

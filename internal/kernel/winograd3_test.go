@@ -129,7 +129,7 @@ func TestWinograd3Accuracy(t *testing.T) {
 	})
 }
 
-// The method depends on the shape alone.
+// The method depends on kernel, stride, channels and sides alone.
 func TestWinograd3Fits(t *testing.T) {
 	for _, c := range []struct {
 		shape ConvShape
@@ -137,7 +137,7 @@ func TestWinograd3Fits(t *testing.T) {
 	}{
 		{sameShape(64, 64, 64, 64, 64, 3, 1), true}, {sameShape(3, 5, 9, 16, 17, 3, 1), true}, {sameShape(12, 3, 3, 512, 512, 3, 1), true},
 		{sameShape(64, 64, 64, 3, 64, 3, 1), false}, {sameShape(64, 64, 64, 64, 64, 3, 2), false}, {sameShape(64, 64, 64, 64, 64, 5, 1), false},
-		{sameShape(64, 1, 64, 64, 64, 3, 1), false}, {sameShape(64, 2, 2, 64, 64, 3, 1), false}, {sameShape(2, 8, 8, 512, 512, 3, 1), false},
+		{sameShape(64, 1, 64, 64, 64, 3, 1), false}, {sameShape(64, 2, 2, 64, 64, 3, 1), false}, {sameShape(1, 8, 8, 512, 512, 3, 1), true}, {sameShape(1, 64, 64, 64, 15, 3, 1), false},
 	} {
 		p, err := NewConv(c.shape, LinearActivation)
 		if err != nil {
