@@ -247,7 +247,8 @@ func short(t *testing.T, name string) []byte {
 	return text
 }
 
-// writeShort writes short forms of all that comes with unravel, and the files that the commands of a page take for theirs.
+// writeShort writes short forms of all that comes with unravel, and the files that the commands of a page take for theirs: sweeps
+// whose block begins with their name have two seeds.
 func writeShort(t *testing.T, page string) {
 	t.Helper()
 	for _, name := range configs.Names() {
@@ -264,6 +265,16 @@ func writeShort(t *testing.T, page string) {
 	}
 	writeFile(t, "mine-sweep.yaml", []byte("base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n"))
 	shortPlan(t, page)
+	for _, plan := range regexp.MustCompile("(?ms)^```yaml\r?\n# (\\w+\\.yaml)\r?\n(.*?)^```").FindAllStringSubmatch(page, -1) {
+		root, err := config.Parse(plan[1], []byte(plan[2]))
+		if err == nil {
+			err = root.Override("seeds=[0, 1]")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, plan[1], []byte(root.Inline()))
+	}
 }
 
 // writeArrays writes the arrays made elsewhere that README.md measures, besides those of hierarchicalFiles.

@@ -44,7 +44,10 @@ func NewExperiment(c Config) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, e.begin()
+	if err := e.begin(); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // newExperiment is NewExperiment with what an earlier stage learned, nil: nothing, and without the config's start.

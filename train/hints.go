@@ -5,11 +5,13 @@ var hints = map[string]string{
 	"device": onlyCPU, "gpu": onlyCPU, "cuda": onlyCPU, "use_gpu": onlyCPU,
 	"lr": learningRate, "learning_rate": learningRate,
 	"batch_size": "did you mean \"train.batch\"?", "num_epochs": "did you mean \"train.epochs\"?", "max_epochs": "did you mean \"train.epochs\"?",
+	"pretrained": start, "weights": start, "load": start, "finetune": start, "frozen": "did you mean \"freeze\"?",
 	"beta": "the beta of a beta-VAE is the weight of the loss kl: losses.1.kl.weight=4, if it is the second loss",
 }
 
 const (
 	onlyCPU      = "Unravel computes on the CPU only; train.threads is the number of threads"
+	start        = "a model starts from another run or a file by init: {run: DIR, only: [encoder/*]}"
 	learningRate = "the learning rate is the optimiser's: train.optimizer.adam.lr"
 )
 

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -171,9 +172,13 @@ func (c Config) Continuing(other Config) Config {
 	if c.Init == nil || other.Init == nil || c.Init.Content != "" {
 		return c
 	}
-	start := *c.Init
+	start := c.Init.at(c.Seed)
 	start.Content = other.Init.Content
-	c.Init = &start
+	mine, err := config.Encode(start)
+	theirs, also := config.Encode(other.Init)
+	if err == nil && also == nil && bytes.Equal(mine, theirs) {
+		c.Init = start
+	}
 	return c
 }
 

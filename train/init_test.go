@@ -269,10 +269,34 @@ func TestInitResumes(t *testing.T) {
 	if _, err := Run(context.Background(), startedConfig(t), Options{Dir: whole, Resume: true}); err == nil || !strings.Contains(err.Error(), "resumed with the config it was started with") {
 		t.Errorf("a run from a start resumed without it: %v", err)
 	}
+	for _, other := range []string{"init.only=[encoder/conv*]", "init.run=nowhere"} {
+		c := startedConfig(t, "init.run="+dir, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]", other)
+		if _, err := Run(context.Background(), c, Options{Dir: whole, Resume: true}); err == nil || !strings.Contains(err.Error(), "resumed with the config it was started with") {
+			t.Errorf("a run resumed with %s: %v", other, err)
+		}
+	}
+	trainIn(t, whole, startedConfig(t, "init.run="+elsewhere, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]"), true)
 	opened, _, err := OpenExperiment(whole)
 	if err != nil || opened.Start == nil {
 		t.Errorf("opened: %v, start %v", err, opened.Start)
 	}
+}
+
+// A start that takes everything resumes without its source, too: what is not in a config is not another start.
+func TestInitOfAllResumes(t *testing.T) {
+	dir, _ := trainSource(t, weights.Native)
+	c, err := Load("source.yaml", []byte(source), "seed=3", "init.run="+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(t.TempDir(), "run")
+	if _, err := Run(endAfter(1), c, Options{Dir: at}); !errors.Is(err, ErrStopped) {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	trainIn(t, at, c, true)
 }
 
 // hashesAgree checks that the content of a start names a run, and its place does not.

@@ -116,6 +116,9 @@ func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	resumed := o.resumes()
 	if stored, err := ReadConfig(o.Dir); resumed && err == nil {
 		c = c.Continuing(stored)
+		if found, err := c.Resolve(); err == nil { // the source may be gone, or elsewhere
+			c = found
+		}
 	} else if c.stage() != nil && c.Init != nil && !resumed {
 		if _, err := c.Resolve(); err != nil { // before it takes an hour
 			return nil, err

@@ -151,7 +151,7 @@ func (s *session) introduce(o Options, resumed bool) {
 			say("%s: %s", loss.Name, e.Explain())
 		}
 	}
-	if s := s.experiment.Start; s != nil && !resumed {
+	if s := s.experiment.Start; s != nil && l.Step() == 0 {
 		for _, line := range startLines(s) {
 			say("%s", line)
 		}

@@ -37,3 +37,38 @@ func ExampleSource_WriteONNX() {
 	// dense [encoder/dense2/weight encoder/dense2/bias] relu
 	// dense [latent/code/weight latent/code/bias] linear
 }
+
+// An encoder begins with the parameters of another model's. The file is one of weights.Open, or, of a run, of train.OpenWeights.
+func ExampleSource_Load() {
+	mlp := nn.EncoderChoice{Name: "mlp", Value: nn.NewMLP()}
+	data := models.Data{Height: 8, Width: 8, Channels: 3}
+	trained, start := models.NewAE(), models.NewEncoder()
+	trained.Encoder, start.Encoder, start.Latent = mlp, mlp, 2
+	from, err := trained.New(data, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	to, err := start.New(data, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var tensors []weights.Tensor
+	for _, name := range from.Params().Names() {
+		p := from.Params().Get(name)
+		tensors = append(tensors, weights.Tensor{Name: name, Shape: p.Shape(), Data: p.Float32s()})
+	}
+	source := weights.Source{Model: to, Data: data}
+	loaded, err := source.Load(weights.NewFile("the autoencoder", tensors), weights.LoadOptions{Only: []string{"encoder/*"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(loaded.Names)
+	_, err = source.Load(weights.NewFile("the autoencoder", tensors), weights.LoadOptions{Only: []string{"latent/*"}})
+	fmt.Println(err)
+	// Output:
+	// [encoder/dense1/weight encoder/dense1/bias encoder/dense2/weight encoder/dense2/bias]
+	// the autoencoder: tensor "latent/code/weight" has shape [256 10], want [256 2]
+}
