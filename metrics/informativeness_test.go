@@ -189,7 +189,7 @@ func TestLeftInverseInvariance(t *testing.T) {
 }
 
 // chance lists the metrics that draw rows.
-var chance = map[string]bool{"sap": true, "explicitness": true, "beta-vae": true, "factor-vae": true, "dci": true, "downstream": true, "r4": true, "r4c": true}
+var chance = map[string]bool{"sap": true, "explicitness": true, "beta-vae": true, "factor-vae": true, "dci": true, "downstream": true, "r4": true, "r4c": true, "knn": true, "probe": true}
 
 // Every metric that draws no rows is invariant to their order, and none changes its input.
 func TestMetricsArePure(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/weights"
 )
 
@@ -251,6 +252,19 @@ func TestInitResumes(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(again.Start, record.Start) {
 			t.Errorf("stopped after %d looks: start %+v, want %+v; %v", n, again.Start, record.Start, err)
 		}
+	}
+	killed := filepath.Join(root, "killed") // before it saved by itself
+	crash := engine.Hook{Name: "crash", OnStep: func(*engine.Loop, *engine.StepReport) error { return errors.New("crash") }}
+	if _, err := Run(context.Background(), c, Options{Dir: killed, Hooks: []engine.Hook{crash}}); err == nil {
+		t.Fatal("the run did not crash")
+	}
+	if err := os.Rename(dir, dir+"-gone"); err != nil {
+		t.Fatal(err)
+	}
+	trainIn(t, killed, c, true)
+	sameBits(t, "killed in the first step", bits(t, killed), want)
+	if err := os.Rename(dir+"-gone", dir); err != nil {
+		t.Fatal(err)
 	}
 	stored, err := ReadConfig(whole)
 	if err != nil {
