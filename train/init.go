@@ -106,7 +106,7 @@ func (s *Init) open() (f *weights.File, warning string, err error) {
 // checkpoint is replaced by the one before, with a warning.
 func OpenWeights(dir string) (f *weights.File, warning string, err error) {
 	if _, err := os.Stat(filepath.Join(dir, rundir.Config)); errors.Is(err, fs.ErrNotExist) {
-		return nil, "", fmt.Errorf("%s: there is no run%s: %w", dir, nearRun(dir), fs.ErrNotExist)
+		return nil, "", fmt.Errorf("%s: there is no run: %w%s", dir, fs.ErrNotExist, nearRun(dir))
 	}
 	c, err := readCheckpoint(dir)
 	if err != nil {
