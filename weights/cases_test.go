@@ -99,7 +99,7 @@ func cases(t *testing.T) (list []testCase) {
 // layered are networks from parts with a layer of every kind.
 func layered(norm, activation string, decoder bool) string {
 	list := "encoder: {layers: [{conv: {channels: 8, stride: 2}}, {norm: {kind: NORM, groups: 2}}, {activation: ACTIVATION}, " +
-		"{residual: {channels: 8, norm: NORM, groups: 2, activation: ACTIVATION}}, {pool: max}, flatten, {activation: ACTIVATION}, {dropout: 0.2}, " +
+		"{residual: {channels: 8, norm: NORM, groups: 2, activation: ACTIVATION}}, {residual: {channels: 8, stride: 2, norm: NORM, groups: 2}}, {pool: max}, flatten, {activation: ACTIVATION}, {dropout: 0.2}, " +
 		"{dense: {units: 6, activation: ACTIVATION}}, {norm: {kind: NORM, groups: 2}}]}"
 	if decoder {
 		list += ", decoder: {layers: [{dense: 8}, {activation: ACTIVATION}, {image: 16}, {activation: ACTIVATION}, {norm: {kind: NORM, groups: 2}}, " +

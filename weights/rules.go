@@ -135,11 +135,19 @@ func convolution(t *translator, s *step) (string, error) {
 		return "", err
 	}
 	x, k := t.steps[s.in[0]].shape, t.steps[s.in[1]].shape[0]
+	symmetric, err := get[bool](s, "symmetric")
+	if err != nil {
+		return "", err
+	}
 	pads := make([]int, 4) // before height and width, then after
 	for i := range 2 {
-		if !valid { // half of the zeros, rounded down, before the image
-			zeros := max((s.shape[1+i]-1)*stride+k-x[1+i], 0)
-			pads[i], pads[2+i] = zeros/2, zeros-zeros/2
+		zeros := (s.shape[1+i]-1)*stride + k - x[1+i]
+		switch {
+		case valid:
+		case symmetric:
+			pads[i], pads[2+i] = (k-1)/2, max(zeros-(k-1)/2, 0)
+		default: // half of the zeros, rounded down, before the image
+			pads[i], pads[2+i] = max(zeros, 0)/2, max(zeros, 0)-max(zeros, 0)/2
 		}
 	}
 	y := t.node("Conv", attributes{"kernel_shape": []int{k, k}, "strides": []int{stride, stride}, "pads": pads}, in...)

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,6 +17,7 @@ type ConvOptions struct {
 	Stride     int // 0 means 1
 	Activation graph.Activation
 	Valid      bool // no padding; otherwise SAME
+	Symmetric  bool // SAME padding of a convolution has (k-1)/2 zeros before the image, at any stride
 }
 
 // Conv returns activation(x * w + bias), the cross-correlation of images x
@@ -23,8 +25,9 @@ type ConvOptions struct {
 // [batch, height', width', out].
 //
 // With SAME padding height' = ceil(height/stride): zeros are added around the
-// image, half of them (rounded down) before it, as TensorFlow does. With Valid,
-// height' = floor((height-k)/stride) + 1.
+// image, half of them (rounded down) before it, as TensorFlow does. With Symmetric (k-1)/2 of them
+// are before it, as PyTorch's padding (k-1)/2 has it: the two differ where the stride leaves over
+// pixels, as a stride of 2 does of even sides. With Valid, height' = floor((height-k)/stride) + 1.
 func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 	return convolution("convolution", convShape, x, w, bias, o, func(s kernel.ConvShape, a graph.Activation, dt tensor.Dtype) (graph.Func, error) {
 		if dt == tensor.Float64 {
@@ -74,8 +77,8 @@ func convolution(name string, geometry convGeometry, x, w, bias *gorgonia.Node, 
 	}
 	return graph.Apply(graph.Spec{
 		Name:       name,
-		Key:        graph.Key(o.Stride, o.Activation, o.Valid),
-		Attributes: map[string]any{"stride": o.Stride, "activation": o.Activation.String(), "valid": o.Valid},
+		Key:        graph.Key(o.Stride, o.Activation, o.Valid, o.Symmetric),
+		Attributes: map[string]any{"stride": o.Stride, "activation": o.Activation.String(), "valid": o.Valid, "symmetric": o.Symmetric},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			s, err := checkConv(geometry, in, o)
 			return tensor.Shape{s.Batch, s.OutH, s.OutW, s.OutC}, err
@@ -119,6 +122,9 @@ func convShape(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, error) {
 	if !o.Valid {
 		s.OutH, s.OutW = (s.InH+s.Stride-1)/s.Stride, (s.InW+s.Stride-1)/s.Stride
 		s.PadH, s.PadW = padding(s, s.InH, s.OutH), padding(s, s.InW, s.OutW)
+		if o.Symmetric {
+			s.PadH, s.PadW = (s.Kernel-1)/2, (s.Kernel-1)/2
+		}
 		return s, nil
 	}
 	if s.Kernel > s.InH || s.Kernel > s.InW {
@@ -132,6 +138,9 @@ func convTransposeShape(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, err
 	s := kernel.ConvShape{Batch: x[0], InH: x[1], InW: x[2], InC: x[3], OutC: w[2], Kernel: w[0], Stride: o.Stride}
 	if w[3] != s.InC {
 		return s, graph.Wanted(fmt.Sprintf("filters of shape (k, k, out, %d)", s.InC), w)
+	}
+	if o.Symmetric {
+		return s, errors.New("symmetric padding is of convolutions; want SAME or Valid")
 	}
 	if !o.Valid {
 		s.OutH, s.OutW = s.InH*s.Stride, s.InW*s.Stride

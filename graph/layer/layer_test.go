@@ -50,12 +50,12 @@ func TestConv(t *testing.T) {
 		{2, 7, 4, 2, 3, 3}, {1, 1, 9, 2, 3, 3}, {1, 9, 1, 2, 3, 4}, {2, 1, 6, 3, 2, 5}, {1, 2, 3, 2, 2, 7}, {1, 12, 8, 1, 2, 3}, {1, 5, 8, 2, 2, 1},
 		{2, 7, 5, 16, 17, 3}, {1, 4, 9, 33, 16, 3}} {
 		for _, o := range []layer.ConvOptions{{Stride: 2, Activation: graph.ReLU}, {Activation: graph.Linear}, {Stride: 2, Valid: true, Activation: graph.Tanh}, {Stride: 3, Activation: graph.Sigmoid},
-			{Activation: graph.ELU}, {Stride: 2, Activation: graph.GELU}, {Activation: graph.SiLU}} {
+			{Activation: graph.ELU}, {Stride: 2, Activation: graph.GELU}, {Activation: graph.SiLU}, {Stride: 2, Symmetric: true}} {
 			if o.Valid && (s.k > s.side || s.k > s.width) {
 				continue
 			}
 			cases = append(cases, gradcheck.Case{
-				Name:    fmt.Sprintf("%v %v", s, o),
+				Name:    fmt.Sprintf("%v {%d %v %v}", s, o.Stride, o.Activation, o.Valid) + map[bool]string{true: " symmetric"}[o.Symmetric],
 				Inputs:  []gradcheck.Input{gradcheck.In(s.batch, s.side, s.width, s.in), gradcheck.In(s.k, s.k, s.in, s.out), gradcheck.In(s.out)},
 				Build:   func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.Conv(n[0], n[1], n[2], o) },
 				Samples: 12,
@@ -72,6 +72,16 @@ func TestConv(t *testing.T) {
 		},
 		// Filter row r meets image row 2y + r - 1.
 		Want: func([][]float64) []float64 { return []float64{11610, 830, 1490, 1716} },
+	}, gradcheck.Case{
+		Name: "symmetric padding has one zero on each side",
+		Inputs: []gradcheck.Input{
+			{Shape: []int{1, 4, 4, 1}, Values: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
+			{Shape: []int{3, 3, 1, 1}, Values: []float64{1, 0, 0, 0, 10, 0, 0, 0, 100}}, {Shape: []int{1}, Values: []float64{0}}},
+		Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) {
+			return layer.Conv(n[0], n[1], n[2], layer.ConvOptions{Stride: 2, Symmetric: true})
+		},
+		// Filter row r meets image row 2y + r - 1: PyTorch's conv2d with stride 2 and padding 1.
+		Want: func([][]float64) []float64 { return []float64{610, 830, 1490, 1716} },
 	}, gradcheck.Case{
 		Name: "height and width pad apart",
 		Inputs: []gradcheck.Input{

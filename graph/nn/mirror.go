@@ -176,7 +176,11 @@ func (s stage) undone() LayerList {
 func (s stage) unconvolved(v *ConvLayer) LayerList {
 	w := Weighted{Bias: v.Bias, Init: v.Init}
 	if v.Padding == validPadding || v.Stride > 1 && v.Kernel%v.Stride == 0 {
-		return LayerList{{"deconv", &DeconvLayer{Channels: s.before, Kernel: v.Kernel, Stride: v.Stride, Padding: v.Padding, Fan: fanOverlap, Weighted: w}}}
+		padding := v.Padding
+		if padding == symmetricPadding {
+			padding = samePadding
+		}
+		return LayerList{{"deconv", &DeconvLayer{Channels: s.before, Kernel: v.Kernel, Stride: v.Stride, Padding: padding, Fan: fanOverlap, Weighted: w}}}
 	}
 	c := LayerChoice{"conv", &ConvLayer{Channels: s.before, Kernel: v.Kernel, Stride: 1, Padding: samePadding, Weighted: w}}
 	if v.Stride > 1 {

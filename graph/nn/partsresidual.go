@@ -23,7 +23,7 @@ const bottleneckShare = 4
 // ResidualLayer is one or more residual blocks, activation(f(x) + shortcut(x)) (He et al. 2016, section 3). A basic f
 // is convolution, norm, activation, convolution, norm; a bottleneck has a 1x1 convolution to a quarter of the channels,
 // a convolution and a 1x1 convolution; or f is layers of one's own. Where f changes channels or sides, the shortcut is
-// a 1x1 convolution and norm (projection), otherwise x. A block with upsample begins with larger images (nearest).
+// a 1x1 convolution and norm (projection), otherwise x. Padding is symmetric, as in public code. A block with upsample begins with larger images (nearest).
 type ResidualLayer struct {
 	Channels   Channels  `yaml:"channels" doc:"channels of the result"`
 	Stride     int       `yaml:"stride" doc:"stride of the first block: 2 halves the sides, rounded up"`
@@ -171,7 +171,7 @@ func (l *ResidualLayer) enlarged(x *gorgonia.Node, name string) (*gorgonia.Node,
 func (l *ResidualLayer) body(out int) LayerList {
 	conv := func(channels, kernel, stride int) LayerChoice {
 		c := NewConvLayer()
-		c.Channels, c.Kernel, c.Stride = Channels(channels), kernel, stride
+		c.Channels, c.Kernel, c.Stride, c.Padding = Channels(channels), kernel, stride, symmetricPadding
 		return LayerChoice{"conv", c}
 	}
 	norm, act := l.norm(), LayerChoice{"activation", &ActivationLayer{Kind: l.Activation}}

@@ -90,12 +90,13 @@ func (w *Weighted) parameters(p Place, out int, fan tensor.Shape, shape ...int) 
 
 // Padding of convolutions and pools.
 const (
-	samePadding  = "same"
-	validPadding = "valid"
+	samePadding      = "same"
+	validPadding     = "valid"
+	symmetricPadding = "symmetric" // of convolutions only
 )
 
-func validPaddingName(name string) error {
-	if known := []string{samePadding, validPadding}; !slices.Contains(known, name) {
+func validPaddingName(name string, more ...string) error {
+	if known := append([]string{samePadding, validPadding}, more...); !slices.Contains(known, name) {
 		return config.Invalid("padding", "unknown padding %q%s", name, registry.Suggest(name, known))
 	}
 	return nil
@@ -106,7 +107,7 @@ type ConvLayer struct {
 	Channels Channels `yaml:"channels" doc:"number of filters, the channels of the result; image: those of the images that a decoder ends in"`
 	Kernel   int      `yaml:"kernel" doc:"side of the filters"`
 	Stride   int      `yaml:"stride" doc:"pixels between the places of filters: 2 halves the sides, rounded up"`
-	Padding  string   `yaml:"padding" doc:"same: zeros around the image, so that sides are divided by the stride; valid: none"`
+	Padding  string   `yaml:"padding" doc:"same: zeros around the image, so that sides are divided by the stride; symmetric: the same number of zeros, (kernel-1)/2 of them before, as PyTorch has it; valid: none"`
 	Weighted
 }
 
@@ -119,10 +120,12 @@ const (
 )
 
 // Validate checks the settings.
-func (l *ConvLayer) Validate() error { return validFilters(l.Channels, l.Kernel, l.Stride, l.Padding) }
+func (l *ConvLayer) Validate() error {
+	return validFilters(l.Channels, l.Kernel, l.Stride, l.Padding, symmetricPadding)
+}
 
-// validFilters checks the options that convolutions and transposed ones share.
-func validFilters(channels Channels, kernel, stride int, padding string) error {
+// validFilters checks the options that convolutions and transposed ones share; paddings are further kinds of padding.
+func validFilters(channels Channels, kernel, stride int, padding string, paddings ...string) error {
 	if err := channels.validate("channels"); err != nil {
 		return err
 	}
@@ -132,7 +135,7 @@ func validFilters(channels Channels, kernel, stride int, padding string) error {
 	if err := validRange("stride", stride, 1, maxTimes); err != nil {
 		return err
 	}
-	return validPaddingName(padding)
+	return validPaddingName(padding, paddings...)
 }
 
 // Forms implements [Formed].
@@ -157,7 +160,7 @@ func (l *ConvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return layer.Conv(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding})
+	return layer.Conv(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding, Symmetric: l.Padding == symmetricPadding})
 }
 
 // between returns the channels of images and of a layer's result.
