@@ -18,7 +18,7 @@ func printPlan(w io.Writer, p *train.Plan, dir string) error {
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	d, m, s := &p.Dataset, &p.Memory, &p.Schedule
 	if p.Stage != "" {
-		line("stage", "the first of two, which learns %s; the time is of both", p.Stage)
+		line("stage", "the first of two, whose codes %s explores; the time is of both", p.Stage)
 	}
 	line("data set", "%s: %s images of %d x %d x %d, %s in memory%s", d.Name, thousands(d.Images), d.Height, d.Width, d.Channels, memory.Text(d.Bytes), ofImages(d))
 	var parts []string

@@ -18,7 +18,7 @@ import (
 // Of a model that learns in stages it is that of the first one.
 type Plan struct {
 	Name     string       `json:"name"`
-	Stage    string       `json:"stage,omitempty"` // what the first of two stages learns; empty: there is one
+	Stage    string       `json:"stage,omitempty"` // what explores the codes of the first of two stages; empty: there is one stage
 	Dataset  PlanData     `json:"dataset"`
 	Network  []PlanPart   `json:"network"` // parameters by the first part of their names
 	Memory   PlanMemory   `json:"memory"`

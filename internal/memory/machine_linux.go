@@ -3,13 +3,14 @@ package memory
 import (
 	"math"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// machine returns the least of the machine's memory, the limit of its control group, and the limit of
+// machine returns the least of the machine's memory, the limits of the control groups that this process is in, and the limit of
 // the address space.
 func machine() float64 {
 	least := math.Inf(1)
@@ -17,8 +18,9 @@ func machine() float64 {
 	if unix.Sysinfo(&info) == nil {
 		least = float64(info.Totalram) * float64(info.Unit)
 	}
-	for _, path := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		text, err := os.ReadFile(path)
+	groups, _ := os.ReadFile("/proc/self/cgroup") // without it there are the files of the root
+	for _, file := range limitFiles(string(groups)) {
+		text, err := os.ReadFile(file)
 		if limit, wrong := strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err == nil && wrong == nil {
 			least = min(least, limit)
 		}
@@ -28,4 +30,28 @@ func machine() float64 {
 		least = min(least, float64(limit.Cur))
 	}
 	return least
+}
+
+// limitFiles lists the files with the memory limits of the control groups in a text such as that of /proc/self/cgroup, of
+// version 1 or 2, and of the groups around them: a limit holds for all groups within.
+func limitFiles(groups string) []string {
+	const root, limit2, limit1 = "/sys/fs/cgroup", "memory.max", "memory/memory.limit_in_bytes"
+	files := []string{path.Join(root, limit2), path.Join(root, limit1)}
+	for line := range strings.Lines(groups) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) < 3 {
+			continue
+		}
+		within, name := root, limit2
+		switch {
+		case parts[1] == "memory":
+			within, name = path.Join(root, "memory"), path.Base(limit1)
+		case parts[0] != "0" || parts[1] != "":
+			continue
+		}
+		for group := path.Clean("/" + parts[2]); group != "/"; group = path.Dir(group) {
+			files = append(files, path.Join(within, group, name))
+		}
+	}
+	return files
 }

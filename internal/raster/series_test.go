@@ -84,7 +84,7 @@ func TestPictures(t *testing.T) {
 	}
 	grey := func(v uint8) color.RGBA { return color.RGBA{v, v, v, 255} }
 	four := picturesOf(t, []float32{0, 0.2, 0.4, 0.6, 0, 0.2, 0.4, 0.6}, 2, 1, 4)[0] // channels from left to right, then below
-	for at, want := range map[image.Point]uint8{{}: 0, {X: 2}: 51, {Y: 3}: 102, {X: 2, Y: 4}: 153, {X: 1}: 255, {Y: 2}: 255} {
+	for at, want := range map[image.Point]uint8{{}: 0, {X: 2}: 51, {X: 4, Y: 1}: 102, {Y: 3}: 153, {X: 1}: 255, {Y: 2}: 255, {X: 2, Y: 3}: 255} {
 		if got := four.RGBAAt(at.X, at.Y); got != grey(want) {
 			t.Errorf("four channels: %v is %v, want %d", at, got, want)
 		}
