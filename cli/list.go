@@ -120,8 +120,12 @@ func (c *listCommand) Run(s *streams) error {
 			return c.network(s.out, network, c.Name, c.Overrides)
 		}
 	}
-	if c.given() || len(c.Overrides) > 0 {
-		return usagef("--image, --layers, --json and options are for encoders and decoders by name; want unravel list encoder resnet18 --image 64x64x3")
+	const want = "want, for example, unravel list encoder resnet18 --image 64x64x3"
+	if len(c.Overrides) > 0 {
+		return usagef("unexpected argument %s: options are for encoders and decoders by name; %s", c.Overrides[0], want)
+	}
+	if c.given() {
+		return usagef("--image, --layers and --json are for encoders and decoders by name; %s", want)
 	}
 	var names []string
 	for _, k := range all {

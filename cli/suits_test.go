@@ -101,8 +101,8 @@ func TestTooLarge(t *testing.T) {
 	vae := "model={vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}"
 	for _, c := range []struct{ override, words string }{
 		{"dataset={sprites: {}} train.batch=1000000000", "train.batch: a step with a batch of 737280 images of 64 x 64 x 1 would take"},
-		{"model={vae: {latent: 2, encoder: {mlp: {hidden: [1000000000]}}}}", "model.vae: "},
-		{"model={vae: {latent: 2, encoder: {mlp: {hidden: [9000000000000000000, 9000000000000000000]}}}}", "model.vae: "},
+		{"model={vae: {latent: 2, encoder: {mlp: {hidden: [1000000, 1000000]}}}}", "model.vae"},
+		{"model={vae: {latent: 2, encoder: {layers: [{dense: 1000000}, {dense: 1000000}]}}}", "model.vae.encoder.layers.1.dense"},
 	} {
 		args := []string{"train", tinyFile(t), "--run", filepath.Join(t.TempDir(), "run"), "supervision=none", "losses=[reconstruction]", vae}
 		o := call(t, append(args, strings.SplitAfter(c.override, "}} ")...)...)

@@ -28,8 +28,8 @@ func (m *MLP) Validate() error {
 		return config.Invalid("hidden", "want the width of one layer or more, such as [256, 256]")
 	}
 	for i, w := range m.Hidden {
-		if w < 1 {
-			return config.Invalid(fmt.Sprintf("hidden.%d", i), "want 1 or more, got %d", w)
+		if err := validRange(fmt.Sprintf("hidden.%d", i), w, 1, maxChannels); err != nil {
+			return err
 		}
 	}
 	if _, err := graph.ParseActivation(m.Activation); err != nil {

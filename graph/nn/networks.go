@@ -131,8 +131,8 @@ func NewConvEncoder() *ConvEncoder {
 
 // Validate checks the settings.
 func (e *ConvEncoder) Validate() error {
-	if e.Features < 1 {
-		return config.Invalid("features", "want 1 or more, got %d", e.Features)
+	if err := validRange("features", e.Features, 1, maxChannels); err != nil {
+		return err
 	}
 	if _, err := graph.ParseActivation(e.Activation); err != nil {
 		return config.Invalid("activation", "%w", err)
@@ -162,8 +162,8 @@ func NewConvDecoder() *ConvDecoder { return &ConvDecoder{Features: 256, Init: "g
 
 // Validate checks the settings.
 func (d *ConvDecoder) Validate() error {
-	if d.Features < 1 {
-		return config.Invalid("features", "want 1 or more, got %d", d.Features)
+	if err := validRange("features", d.Features, 1, maxChannels); err != nil {
+		return err
 	}
 	return validInit(d.Init)
 }

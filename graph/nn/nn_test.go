@@ -273,8 +273,8 @@ func TestConfig(t *testing.T) {
 		"encoder: {mlp: {activation: rely}}":          "unknown activation",
 		"encoder: {mlp: {init: he}}":                  "unknown initialiser",
 		"encoder: {burgess: {activation: sin}}":       "encoder.burgess.activation: unknown activation",
-		"encoder: {conv64: {features: 0}}":            "encoder.conv64.features: want 1 or more, got 0",
-		"decoder: {conv64: {features: -1}}":           "decoder.conv64.features: want 1 or more, got -1",
+		"encoder: {conv64: {features: 0}}":            "encoder.conv64.features: want 1 to 1048576, got 0",
+		"decoder: {conv64: {features: -1}}":           "decoder.conv64.features: want 1 to 1048576, got -1",
 		"decoder: {conv64: {small_kernels: true}}":    `unknown key "small_kernels"`,
 		"decoder: {conv64: {features: 2, init: nul}}": "unknown initialiser",
 	} {

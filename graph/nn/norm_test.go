@@ -262,7 +262,7 @@ func TestNormErrors(t *testing.T) {
 		"with sides that 16 divides":                                     second(nn.NewNormedEncoder().Encode(g, must[*gorgonia.Node](t)(g.Input("i", 1, 20, 16, 3)), "e")),
 		"groups: want a number that":                                     (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 3, Init: "fan-in"}).Validate(),
 		"divides the 2 features":                                         (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 4, FinalNorm: true, Init: "fan-in"}).Validate(),
-		"features: want 1 or more":                                       (&nn.NormedEncoder{Norm: nn.GroupNorm, Groups: 4, Init: "fan-in"}).Validate(),
+		"features: want 1 to 1048576":                                    (&nn.NormedEncoder{Norm: nn.GroupNorm, Groups: 4, Init: "fan-in"}).Validate(),
 		"norm: unknown normalisation":                                    (&nn.NormedEncoder{Features: 2, Norm: "x", Init: "fan-in"}).Validate(),
 		"init: unknown initialiser":                                      (&nn.NormedEncoder{Features: 2, Norm: nn.NoNorm, Init: "x"}).Validate(),
 	} {

@@ -32,8 +32,8 @@ func NewNormedEncoder() *NormedEncoder {
 
 // Validate checks the settings.
 func (e *NormedEncoder) Validate() error {
-	if e.Features < 1 {
-		return config.Invalid("features", "want 1 or more, got %d", e.Features)
+	if err := validRange("features", e.Features, 1, maxChannels); err != nil {
+		return err
 	}
 	if err := ValidNorm(e.Norm); err != nil {
 		return config.Invalid("norm", "%w", err)
