@@ -166,7 +166,7 @@ func TestEncoderIsShared(t *testing.T) {
 // BenchmarkEncoder times requests of 64x64 images to the encoder of four convolutions that the quickstart has, by images of a request;
 // shared: single images, a goroutine for each thread.
 //
-//	go test ./train -run '^$' -bench Encoder -cpu 1,2
+//	go test ./train -run '^$' -bench Encoder -cpu 1
 func BenchmarkEncoder(b *testing.B) {
 	e, pixels, _, n := openServed(b, load(b, "dataset.square={size: 64, side: 16, step: 4}", "model.lsbd-vae.encoder=conv64", "train.epochs=1", "train.epoch_steps=1"))
 	size := len(pixels) / n

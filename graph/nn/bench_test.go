@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkResNet18Step times a training step (forward, backward, Adam) of the encoder resnet18 on 64 images of 64x64x3,
-// as tools/peer/resnet18.py does with PyTorch. -cpu 1,2 compares thread counts.
+// as tools/peer/resnet18.py does with PyTorch. -cpu 1 is one thread, -cpu 2 two (a list would run its first on the most).
 func BenchmarkResNet18Step(b *testing.B) {
 	const batch = 64
 	g := nn.NewGraph(nn.NewParams(1))

@@ -94,7 +94,7 @@ func BenchmarkFunctions(b *testing.B) {
 }
 
 // BenchmarkResNet18 times each kind of convolution of a ResNet-18 for images of 64x64x3, in a batch of 64; the rate
-// counts the operations of a direct sum. The name has side, channels, kernel and stride. -cpu 1,2 compares thread counts.
+// counts the operations of a direct sum. The name has side, channels, kernel and stride. -cpu 1 is one thread, -cpu 2 two (a list would run its first on the most).
 func BenchmarkResNet18(b *testing.B) {
 	const batch = 64
 	r := rand.New(rand.NewPCG(1, 1))

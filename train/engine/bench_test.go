@@ -225,7 +225,7 @@ func BenchmarkEncode(b *testing.B) {
 // BenchmarkOptimizers times updates of four million parameters in eight matrices, with the defaults of each optimiser, in nanoseconds for
 // a million parameters; copy is a plain copy of as many numbers. testdata/torch_optimizers.py times PyTorch's.
 //
-//	go test ./train/engine -run '^$' -bench Optimizers -cpu 1,2
+//	go test ./train/engine -run '^$' -bench Optimizers -cpu 1
 func BenchmarkOptimizers(b *testing.B) {
 	const tensors, rows, columns = 8, 512, 1024
 	stream := rng.New(1, "bench")
