@@ -25,9 +25,9 @@ import (
 // The hierarchy is x, y and a categorical dimension with a group for each shape; the ship's has
 // rot and a categorical dimension jet, whose options are none (empty) and jetlen.
 //
-// A picture of 64 x 64 pixels, the default, is drawn with 256 x 256 black and white pixels, where it moves by whole pixels,
-// and reduced to 64 x 64, pictures of other sizes likewise with four times their pixels along each side, by a triangle filter as wide as 8 of them, along rows and then
-// along columns, each rounded to 8 bits.
+// A picture is drawn with black and white pixels, four times as many along each side, among which it moves by
+// whole pixels. A triangle filter as wide as 8 of them reduces it, along rows and then along columns, each rounded
+// to 8 bits.
 type Spaceshapes struct {
 	Size    int  `yaml:"size" doc:"height and width of the images, pixels"`
 	Samples int  `yaml:"samples" doc:"number of images"`
