@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/registry"
@@ -38,7 +39,31 @@ func (p *Params) Matching(pattern string) (names []string, err error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("no parameter fits %q%s", pattern, registry.Suggest(pattern, p.names))
+		return nil, fmt.Errorf("no parameter fits %q%s", pattern, p.near(pattern))
 	}
 	return names, nil
+}
+
+// near suggests the name, or the pattern of all names with a beginning, that is nearest to a pattern; where none is
+// near it lists the first parts of names.
+func (p *Params) near(pattern string) string {
+	var tops, known []string
+	for _, name := range p.names {
+		known = append(known, name)
+		for i, c := range name {
+			if c != '/' {
+				continue
+			}
+			if begin := name[:i+1] + "*"; !slices.Contains(known, begin) {
+				known = append(known, begin)
+				if !strings.Contains(name[:i], "/") {
+					tops = append(tops, begin)
+				}
+			}
+		}
+	}
+	if s := registry.Suggest(pattern, known); strings.Contains(s, "did you mean") {
+		return s
+	}
+	return "; want, for example, " + strings.Join(tops, ", ")
 }

@@ -48,7 +48,14 @@ func TestMatching(t *testing.T) {
 	if want := []string{"encoder/conv2/weight", "encoder/conv1/weight"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("Matching = %v, %v; want %v", got, err, want)
 	}
-	if _, err := p.Matching("encoder/conv1/weights"); err == nil || !strings.Contains(err.Error(), `did you mean "encoder/conv1/weight"`) {
-		t.Errorf("error %v; want a suggestion", err)
+	for pattern, want := range map[string]string{
+		"encoder/conv1/weights": `; did you mean "encoder/conv1/weight"?`,
+		"encodr/*":              `; did you mean "encoder/*"?`,
+		"encoder/con1/*":        `; did you mean "encoder/conv1/*"?`,
+		"nothing of the kind":   "; want, for example, encoder/*, decoder/*",
+	} {
+		if _, err := p.Matching(pattern); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("error %v of %q; want %s", err, pattern, want)
+		}
 	}
 }
