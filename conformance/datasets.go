@@ -52,7 +52,8 @@ func CheckDataset(e registry.Entry[datasets.Builder]) error {
 
 // CheckImages returns the faults of a data set, from 64 of its images:
 //
-//   - an invalid shape or invalid factors; levels out of range;
+//   - an invalid shape or invalid factors; levels out of range; unknown levels without [datasets.Incomplete], or others than
+//     it counts;
 //   - pixels that are not written, or outside [0, 1] unless the set is [datasets.RealValued];
 //   - methods that are not pure, not safe for concurrent use, or that keep their arguments; allocation in Image;
 //   - two images of the same levels in a full grid;
@@ -153,6 +154,7 @@ func (x *images) check() {
 		x.add("Factors are different when they are asked for again")
 	}
 	x.ranges()
+	x.incomplete()
 	x.repeated()
 	if len(x.errs) > 0 {
 		return // several goroutines would fail in the same way
@@ -185,9 +187,51 @@ func (x *images) ranges() {
 			}
 		}
 		for k, l := range x.levels[n] {
-			if l < 0 || l >= x.factors[k].Size {
-				x.add("image %d has level %d of factor %q; want 0 to %d", i, l, x.factors[k].Name, x.factors[k].Size-1)
+			if _, incomplete := x.set.(datasets.Incomplete); l == datasets.Unknown && incomplete {
+				continue
 			}
+			if l < 0 || l >= x.factors[k].Size {
+				x.add("image %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown in a set that is datasets.Incomplete", i, l, x.factors[k].Name, x.factors[k].Size-1)
+			}
+		}
+	}
+}
+
+// incomplete compares the counts of unknown levels with the levels of all images, or in a large set of those checked.
+func (x *images) incomplete() {
+	const most = 1 << 22
+	i, ok := x.set.(datasets.Incomplete)
+	if !ok {
+		return
+	}
+	missing := i.Missing()
+	if missing == nil {
+		missing = make([]int, len(x.factors))
+	}
+	if len(missing) != len(x.factors) {
+		x.add("Missing has %d numbers; want one for each of the %d factors, or nil", len(missing), len(x.factors))
+		return
+	}
+	n, all := x.set.Len(), x.set.Len() <= most/len(x.factors)
+	if !all {
+		n = len(x.list)
+	}
+	unknown, levels := make([]int, len(x.factors)), make([]int, len(x.factors))
+	for at := range n {
+		if all {
+			x.set.FactorsAt(at, levels)
+		} else {
+			levels = x.levels[at]
+		}
+		for k, l := range levels {
+			if l == datasets.Unknown {
+				unknown[k]++
+			}
+		}
+	}
+	for k, f := range x.factors {
+		if u, m := unknown[k], missing[k]; all && u != m || u > m || m < 0 || m > x.set.Len()-n+u {
+			x.add("Missing counts %d images of unknown %q; %d of %d have level -1", m, f.Name, u, n)
 		}
 	}
 }
@@ -256,7 +300,7 @@ func (x *images) complete() {
 			return
 		}
 	}
-	if _, hierarchical := x.set.(datasets.Hierarchical); hierarchical || combinations != x.set.Len() || len(x.errs) > 0 {
+	if _, hierarchical := x.set.(datasets.Hierarchical); hierarchical || datasets.Missing(x.set) != nil || combinations != x.set.Len() || len(x.errs) > 0 {
 		return
 	}
 	if _, err := datasets.NewIndex(x.set); err != nil {

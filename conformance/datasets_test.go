@@ -29,7 +29,20 @@ func TestDatasets(t *testing.T) {
 	if err := conformance.CheckImages(d); err != nil {
 		t.Error(err)
 	}
+	d, err = datasets.FromPixels("gaps", []uint8{1, 2}, 1, 1, 1, []factor.Factor{{Name: "a", Size: 2}}, [][]int{{1}, {datasets.Unknown}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conformance.CheckImages(d); err != nil {
+		t.Error(err)
+	}
+	wantFinding(t, "miscounted", conformance.CheckImages(miscounted{d}), "dataset gaps: ", `Missing counts 2 images of unknown "a"; 1 of 2 have level -1`)
 }
+
+// miscounted is a data set of one unknown level that counts two.
+type miscounted struct{ datasets.Dataset }
+
+func (miscounted) Missing() []int { return []int{2} }
 
 // faulty is a data set of 4 images of 2 pixels with one fault.
 type faulty struct {
@@ -73,6 +86,8 @@ func (f *faulty) FactorsAt(i int, dst []int) {
 		i /= 2
 	case "level out of range":
 		i++
+	case "unknown level":
+		i = datasets.Unknown
 	}
 	dst[0] = i
 }
@@ -114,6 +129,7 @@ func TestDatasetsFindFaults(t *testing.T) {
 		"allocates":           "Image allocates 1 times; want 0",
 		"keeps its slice":     "Image keeps the slice that it is given: that of image 0",
 		"level out of range":  `image 3 has level 4 of factor "a"; want 0 to 3`,
+		"unknown level":       `image 0 has level -1 of factor "a"; want 0 to 3, or -1 where it is unknown in a set that is datasets.Incomplete`,
 		"twins":               "images 0 and 1 both have a 0",
 		"factor without size": `factor "a": size 0`,
 		"no factors":          "there are no factors",

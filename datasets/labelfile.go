@@ -37,7 +37,7 @@ func (f *FactorLabels) readFile(d Dataset, l *Labels) ([]factor.Factor, error) {
 			if v >= maxLabel {
 				return nil, fmt.Errorf("%s (%v): row %d, column %d is %.0f; want less than %d", f.File, r.Shape, i, c, v, maxLabel)
 			}
-			label := max(int32(max(v, unknown)), unknown)
+			label := max(int32(max(v, Unknown)), Unknown)
 			l.table[i*l.width+c] = label
 			columns[c].Size = max(columns[c].Size, int(label)+1)
 		}

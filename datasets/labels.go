@@ -66,9 +66,6 @@ func (l *Labels) Without(images []bool) {
 	l.Pairs = slices.DeleteFunc(l.Pairs, func(p SimilarPair) bool { return images[p.A] || images[p.B] })
 }
 
-// unknown stands for a level that is not known.
-const unknown = -1
-
 // maxLabel bounds levels: float32, which graphs hold them in, represents integers below it exactly.
 const maxLabel = 1 << 24
 
@@ -97,7 +94,7 @@ func (l *Labels) newScratch() labelScratch {
 // at is At without allocation.
 func (l *Labels) at(i int, dst []int32, scratch labelScratch) bool {
 	for k := range l.Factors {
-		dst[k] = unknown
+		dst[k] = Unknown
 	}
 	if l.parts == nil {
 		return l.one(i, dst, scratch.levels)
@@ -250,13 +247,27 @@ func (l *Labels) choose(columns []factor.Factor, names []string) error {
 
 // labelled lists the images, of n, that have a label.
 func (l *Labels) labelled(n int) []int {
-	list := make([]int, 0, n)
+	list, scratch := make([]int, 0, n), l.newScratch().levels
 	for i := range n {
-		if l.set != nil || slices.ContainsFunc(l.column, func(c int) bool { return l.table[i*l.width+c] >= 0 }) {
+		if l.labels(i, scratch) {
 			list = append(list, i)
 		}
 	}
 	return list
+}
+
+// labels reports whether an image has a label.
+func (l *Labels) labels(i int, scratch []int) bool {
+	known := func(c int) bool { return scratch[c] >= 0 }
+	switch {
+	case l.set == nil:
+		known = func(c int) bool { return l.table[i*l.width+c] >= 0 }
+	case Missing(l.set) == nil:
+		return true
+	default:
+		l.set.FactorsAt(i, scratch)
+	}
+	return slices.ContainsFunc(l.column, known)
 }
 
 // knowing returns a split without groups that has labels.

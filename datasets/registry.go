@@ -93,8 +93,8 @@ func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registr
 // ConfigType implements config.Typer.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 
-// Build builds the chosen data set. It is an error if that has no image, no factor, or factors that [factor.Validate]
-// refuses.
+// Build builds the chosen data set. It is an error if that has no image, no factor, factors that [factor.Validate]
+// refuses, or impossible numbers of images with unknown levels ([Incomplete]).
 func (c Choice) Build(seed uint64) (Dataset, error) {
 	d, err := c.Value.Build(seed)
 	if err != nil {
@@ -111,6 +111,9 @@ func (c Choice) Build(seed uint64) (Dataset, error) {
 		return nil, fmt.Errorf("dataset %s has no factors; want at least one, of one level if nothing is known about the images", d.Name())
 	}
 	if err := factor.Validate(d.Factors()); err != nil {
+		return nil, fmt.Errorf("dataset %s: %w", d.Name(), err)
+	}
+	if err := checkMissing(d); err != nil {
 		return nil, fmt.Errorf("dataset %s: %w", d.Name(), err)
 	}
 	return d, nil

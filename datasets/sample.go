@@ -2,7 +2,10 @@ package datasets
 
 // Sample returns the data set of the images with the given indices, in that order.
 func Sample(d Dataset, indices []int) Dataset {
-	s := sample{d, indices}
+	s := sample{Dataset: d, indices: indices}
+	if Missing(d) != nil {
+		s.missing = countMissing(Levels(s), len(d.Factors()))
+	}
 	if h, ok := d.(Hierarchical); ok {
 		return hierarchicalSample{h, s}
 	}
@@ -12,6 +15,7 @@ func Sample(d Dataset, indices []int) Dataset {
 type sample struct {
 	Dataset
 	indices []int
+	missing []int // by factor; nil: none
 }
 
 // Len implements Dataset.
@@ -22,6 +26,9 @@ func (s sample) Image(i int, dst []float32) { s.Dataset.Image(s.indices[i], dst)
 
 // FactorsAt implements Dataset.
 func (s sample) FactorsAt(i int, dst []int) { s.Dataset.FactorsAt(s.indices[i], dst) }
+
+// Missing implements Incomplete.
+func (s sample) Missing() []int { return s.missing }
 
 // RealValued implements the function RealValued.
 func (s sample) RealValued() bool { return RealValued(s.Dataset) }
@@ -39,6 +46,9 @@ func (s hierarchicalSample) Image(i int, dst []float32) { s.sample.Image(i, dst)
 
 // FactorsAt implements Dataset.
 func (s hierarchicalSample) FactorsAt(i int, dst []int) { s.sample.FactorsAt(i, dst) }
+
+// Missing implements Incomplete.
+func (s hierarchicalSample) Missing() []int { return s.sample.missing }
 
 // RealValued implements the function RealValued.
 func (s hierarchicalSample) RealValued() bool { return s.sample.RealValued() }

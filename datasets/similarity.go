@@ -12,7 +12,7 @@ import (
 // factor, and nothing else (Zhang and Sugiyama 2024, appendix F.2; match pairing
 // in Shu et al. 2020). The factor is drawn uniformly, the first image uniformly from
 // those that share their level of it with another, the second uniformly from these
-// others. The pair may agree in other factors by chance.
+// others. The pair may agree in other factors by chance. Images whose level is unknown share it with none.
 type Similarity struct {
 	Count   int      `yaml:"count" doc:"number of pairs"`
 	Share   float64  `yaml:"share" doc:"fraction of every batch that consists of pairs"`
@@ -76,7 +76,9 @@ func newLikeness(d Dataset, factor int) *likeness {
 	size := d.Factors()[factor].Size
 	x := &likeness{set: d, factor: factor, levels: make([]int, len(d.Factors())), begin: make([]int32, size), count: make([]int32, size)}
 	for i := range d.Len() {
-		x.count[x.level(i)]++
+		if l := x.level(i); l != Unknown {
+			x.count[l]++
+		}
 	}
 	total := int32(0)
 	for l, n := range x.count {
@@ -87,7 +89,7 @@ func newLikeness(d Dataset, factor int) *likeness {
 	x.images = make([]int32, total)
 	next := slices.Clone(x.begin)
 	for i := range d.Len() {
-		if l := x.level(i); x.count[l] > 1 {
+		if l := x.level(i); l != Unknown && x.count[l] > 1 {
 			x.images[next[l]] = int32(i)
 			next[l]++
 		}

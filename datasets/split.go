@@ -10,7 +10,8 @@ import (
 
 // NewSplit returns a split of groups of m images each, with the transformations that the levels of the
 // circular factors give. If unlabelled is set, the images in no group are trained on too. It is an error
-// if a group has another number of images, if an index is out of range, or if nothing is left to train on.
+// if a group has another number of images, if an index is out of range, if an image of a group has an unknown level of
+// a circular factor, or if nothing is left to train on.
 func NewSplit(d Dataset, m int, groups [][]int, unlabelled bool) (*Split, error) {
 	split := &Split{M: m, Groups: groups, Transformations: make([][]float32, len(groups))}
 	used := make([]bool, d.Len())
@@ -18,7 +19,10 @@ func NewSplit(d Dataset, m int, groups [][]int, unlabelled bool) (*Split, error)
 		if err := checkGroup(d, g, group, m); err != nil {
 			return nil, err
 		}
-		split.Transformations[g] = transformations(d, group)
+		var err error
+		if split.Transformations[g], err = transformations(d, g, group); err != nil {
+			return nil, err
+		}
 		for _, i := range group {
 			used[i] = true
 		}
@@ -95,8 +99,8 @@ func checkGroup(d Dataset, g int, group []int, m int) error {
 	return nil
 }
 
-// transformations returns the angles of a group's images relative to its first one.
-func transformations(d Dataset, group []int) []float32 {
+// transformations returns the angles of the images of group g relative to its first one.
+func transformations(d Dataset, g int, group []int) ([]float32, error) {
 	factors := d.Factors()
 	k := len(factors)
 	first, levels := make([]int, k), make([]int, k)
@@ -106,11 +110,14 @@ func transformations(d Dataset, group []int) []float32 {
 		d.FactorsAt(i, levels)
 		for j, f := range factors {
 			if f.Kind == factor.Circular {
+				if levels[j] == Unknown {
+					return nil, fmt.Errorf("group %d has image %d of dataset %s, whose level of %q is unknown; want images with known levels of the circular factors", g, i, d.Name(), f.Name)
+				}
 				angles[m*k+j] = float32(f.Angle((levels[j] - first[j] + f.Size) % f.Size))
 			}
 		}
 	}
-	return angles
+	return angles, nil
 }
 
 // factorNamed finds a factor by its name.

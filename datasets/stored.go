@@ -14,7 +14,7 @@ import (
 // grey colour model, and three (red, green, blue) otherwise; transparent pixels are blended with black. Images
 // of 8-bit colour models stay 8-bit in memory, and others, such as [image.Gray16], become float32.
 //
-// levels has a row for each image with the level of every factor, 0 to Size-1; the images need not be a
+// levels has a row for each image with the level of every factor, 0 to Size-1, or [Unknown]; the images need not be a
 // full grid. Without factors (nil, nil) the images have one factor of one level, "unknown": models can be trained on
 // them without supervision, and metrics that need factors refuse them. [Given] makes a data set one that a config can name.
 func FromImages(name string, images []image.Image, factors []factor.Factor, levels [][]int) (Dataset, error) {
@@ -71,6 +71,7 @@ type stored struct {
 	real    bool      // floats are real numbers
 	factors []factor.Factor
 	levels  []int32 // n x K
+	missing []int   // images with an unknown level, by factor; nil: none
 }
 
 func (d *stored) Name() string              { return d.name }
@@ -78,6 +79,7 @@ func (d *stored) ImageShape() (h, w, c int) { return d.shape[0], d.shape[1], d.s
 func (d *stored) Factors() []factor.Factor  { return d.factors }
 func (d *stored) Len() int                  { return d.n }
 func (d *stored) RealValued() bool          { return d.real }
+func (d *stored) Missing() []int            { return d.missing }
 
 func (d *stored) Image(i int, dst []float32) {
 	size := d.shape[0] * d.shape[1] * d.shape[2]
@@ -207,12 +209,13 @@ func (d *stored) setFactors(factors []factor.Factor, levels [][]int) error {
 			return fmt.Errorf("image %d has %d levels; want one for each of the %d factors", i, len(row), k)
 		}
 		for j, l := range row {
-			if l < 0 || l >= factors[j].Size {
-				return fmt.Errorf("image %d has level %d of factor %q; want 0 to %d", i, l, factors[j].Name, factors[j].Size-1)
+			if l != Unknown && (l < 0 || l >= factors[j].Size) {
+				return fmt.Errorf("image %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown", i, l, factors[j].Name, factors[j].Size-1)
 			}
 			d.levels[i*k+j] = int32(l)
 		}
 	}
+	d.missing = countMissing(d.levels, k)
 	return nil
 }
 

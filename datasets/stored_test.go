@@ -99,7 +99,7 @@ func TestFromErrors(t *testing.T) {
 		"image 2 is nil":                                     images([]image.Image{grey(1, 1), grey(1, 1), (*image.Gray)(nil)}, nil, nil),
 		"image 0 is 0 x 3 pixels":                            images([]image.Image{grey(0, 3)}, nil, nil),
 		`image 1 has level 2 of factor "shade"; want 0 to 1`: images(three[:2], two, [][]int{{0}, {2}}),
-		`image 0 has level -1`:                               images(three[:2], two, [][]int{{-1}, {0}}),
+		`image 0 has level -2`:                               images(three[:2], two, [][]int{{-2}, {0}}),
 		"there are levels of 1 images; want a row for each of the 2 images":               images(three[:2], two, [][]int{{0}}),
 		"there are levels of 0 images":                                                    images(three[:2], two, nil),
 		"image 1 has 2 levels; want one for each of the 1 factors":                        images(three[:2], two, [][]int{{0}, {0, 1}}),

@@ -65,7 +65,7 @@ func (*None) Split(d Dataset, _ *rng.Stream) (*Split, error) { return NewSplit(d
 
 // Pairs draws Count pairs of distinct images at random, no image twice, and labels
 // the transformation from the first to the second (Tonnaer et al. 2022, section 6). The
-// factors named by Hold are equal within a pair; all others must be circular.
+// factors named by Hold are equal within a pair; all others must be circular. Images of unknown levels are in no pair.
 type Pairs struct {
 	Count int      `yaml:"count" doc:"number of labelled pairs; every pair uses two images of its own"`
 	Hold  []string `yaml:"hold" doc:"factors that are equal within a pair, such as the identity of an object"`
@@ -99,8 +99,11 @@ func (p *Pairs) Split(d Dataset, s *rng.Stream) (*Split, error) {
 		}
 	}
 	order := s.Perm(d.Len())
+	if Missing(d) != nil {
+		order = slices.DeleteFunc(order, unknownOf(d, func(k int, f factor.Factor) bool { return held[k] || f.Kind == factor.Circular }))
+	}
 	var groups [][]int
-	possible := d.Len() / 2
+	possible := len(order) / 2
 	switch {
 	case len(p.Hold) > 0:
 		groups = pairsWithin(d, order, held)
@@ -112,7 +115,7 @@ func (p *Pairs) Split(d Dataset, s *rng.Stream) (*Split, error) {
 		}
 	}
 	if p.Count > possible {
-		return nil, fmt.Errorf("pairs: %d pairs of distinct images cannot be drawn from the %d images of dataset %s; want at most %d", p.Count, d.Len(), d.Name(), possible)
+		return nil, fmt.Errorf("pairs: %d pairs of distinct images cannot be drawn from the %d images of dataset %s%s; want at most %d", p.Count, len(order), d.Name(), ofKnown(d, len(order)), possible)
 	}
 	return NewSplit(d, 2, groups[:p.Count], true)
 }
@@ -144,7 +147,7 @@ func pairsWithin(d Dataset, order []int, held []bool) [][]int {
 
 // Paths draws Count random walks over the images (Tonnaer et al. 2022, section 6):
 // a walk starts at a random image, and each of its steps changes one random circular
-// factor by Step levels up or down. A walk of Length images is one group.
+// factor by Step levels up or down. A walk of Length images, all of known levels, is one group.
 type Paths struct {
 	Count      int  `yaml:"count" doc:"number of paths"`
 	Length     int  `yaml:"length" doc:"images on a path, its start included"`
@@ -192,9 +195,13 @@ func (p *Paths) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	if err != nil {
 		return nil, fmt.Errorf("paths: %w", err)
 	}
+	starts := known(d)
+	if len(starts) == 0 {
+		return nil, fmt.Errorf("paths: dataset %s has no image whose levels are all known", d.Name())
+	}
 	groups := make([][]int, p.Count)
 	for i := range groups {
-		if groups[i], err = p.walk(d, index, circular, s); err != nil {
+		if groups[i], err = p.walk(d, index, starts, circular, s); err != nil {
 			return nil, err
 		}
 	}
@@ -202,11 +209,11 @@ func (p *Paths) Split(d Dataset, s *rng.Stream) (*Split, error) {
 }
 
 // walk draws one path.
-func (p *Paths) walk(d Dataset, index *Index, circular []int, s *rng.Stream) ([]int, error) {
+func (p *Paths) walk(d Dataset, index *Index, starts, circular []int, s *rng.Stream) ([]int, error) {
 	factors := d.Factors()
 	levels := make([]int, len(factors))
 	path := make([]int, p.Length)
-	path[0] = s.IntN(d.Len())
+	path[0] = starts[s.IntN(len(starts))]
 	d.FactorsAt(path[0], levels)
 	for m := 1; m < p.Length; m++ {
 		k := circular[s.IntN(len(circular))]
@@ -226,7 +233,8 @@ func (p *Paths) walk(d Dataset, index *Index, circular []int, s *rng.Stream) ([]
 
 // ObjectViews makes one group of all images of an object: a circular factor takes all
 // its levels, from 0 on, while the other factors are fixed (Tonnaer et al.
-// 2022, sections 5 and 6, COIL-100 and ModelNet40). Its name in a config is views.
+// 2022, sections 5 and 6, COIL-100 and ModelNet40). Images of unknown levels are in no group. Its name in a config is
+// views.
 type ObjectViews struct {
 	Factor  string `yaml:"factor" doc:"circular factor that varies within a group; empty: the only circular one"`
 	Objects int    `yaml:"objects" doc:"number of objects with labelled views, chosen at random; 0: all"`
@@ -257,7 +265,7 @@ func (v *ObjectViews) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	levels := make([]int, len(factors))
 	object := map[int]int{} // grid position of the object at level 0 -> group
 	var groups [][]int
-	for i := range d.Len() {
+	for _, i := range known(d) {
 		d.FactorsAt(i, levels)
 		level := levels[k]
 		levels[k] = 0
