@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/factor/rotation"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
@@ -237,27 +238,9 @@ func setRotations[T graph.Float](a action, matrix []float64, transformation []T)
 		for j := range axis {
 			axis[j] = float64(transformation[4*i+j])
 		}
-		rodrigues(matrix[9*i:9*i+9], axis, float64(transformation[4*i+3]))
+		g := rotation.AboutAxis(axis, float64(transformation[4*i+3]))
+		copy(matrix[9*i:], g[:])
 	}
-}
-
-// rodrigues sets r = cos I + sin [k]x + (1 - cos) k k^T for the unit axis k.
-func rodrigues(r []float64, k [3]float64, angle float64) {
-	length := math.Sqrt(k[0]*k[0] + k[1]*k[1] + k[2]*k[2])
-	if length == 0 {
-		copy(r, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1})
-		return
-	}
-	for i := range k {
-		k[i] /= length
-	}
-	sin, cos := math.Sincos(angle)
-	x, y, z, v := k[0], k[1], k[2], 1-cos
-	copy(r, []float64{
-		cos + v*x*x, v*x*y - sin*z, v*x*z + sin*y,
-		v*y*x + sin*z, cos + v*y*y, v*y*z - sin*x,
-		v*z*x - sin*y, v*z*y + sin*x, cos + v*z*z,
-	})
 }
 
 type about[T graph.Float] struct {

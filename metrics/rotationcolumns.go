@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/factor/rotation"
 )
 
 // sameRotation is the distance of matrix elements up to which rotations are equal, for float32 and text of few digits.
@@ -24,7 +25,7 @@ func (in *Input) AddRotations(m Matrix) error {
 	}
 	levels, at := make([]int, m.Rows), map[[9]int64]int{}
 	for i := range levels {
-		g, err := rotation(m.Row(i))
+		g, err := rotationOf(m.Row(i))
 		if err != nil {
 			return fmt.Errorf("row %d: %w", i, err)
 		}
@@ -51,8 +52,8 @@ func (in *Input) AddRotations(m Matrix) error {
 	return nil
 }
 
-// rotation returns the matrix of 9 numbers, or of a quaternion of any length.
-func rotation(v []float64) (g [9]float64, err error) {
+// rotationOf returns the matrix of 9 numbers, or of a quaternion of any length.
+func rotationOf(v []float64) (g [9]float64, err error) {
 	if len(v) == 9 {
 		copy(g[:], v)
 		if !factor.IsRotation(&g) {
@@ -60,15 +61,9 @@ func rotation(v []float64) (g [9]float64, err error) {
 		}
 		return g, nil
 	}
-	w, x, y, z := v[0], v[1], v[2], v[3]
-	n := w*w + x*x + y*y + z*z
-	if !(n > 0) || math.IsInf(n, 0) {
+	g, ok := rotation.FromQuaternion([4]float64(v))
+	if !ok {
 		return g, fmt.Errorf("the quaternion %v has no direction; want one other than 0", v)
 	}
-	s := 2 / n
-	return [9]float64{
-		1 - s*(y*y+z*z), s * (x*y - w*z), s * (x*z + w*y),
-		s * (x*y + w*z), 1 - s*(x*x+z*z), s * (y*z - w*x),
-		s * (x*z - w*y), s * (y*z + w*x), 1 - s*(x*x+y*y),
-	}, nil
+	return g, nil
 }
