@@ -1,0 +1,80 @@
+// Package archive reads zip and tar files that come from elsewhere. It writes nothing: members are handed out as bytes.
+//
+// An archive is refused as a whole if a member is a link or a device, has an absolute name or one with "..", or occurs twice. What members unpack to
+// is bounded by [Limits] before memory is allocated, and checksums are compared.
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Limits bounds what an archive unpacks to, in bytes; 0: a default.
+type Limits struct {
+	Member int64 // of one member; 1 GiB
+	Total  int64 // of all members; 64 GiB
+}
+
+// maxMembers bounds the entries of an archive.
+const maxMembers = 1 << 22
+
+func (l Limits) orDefault() Limits {
+	if l.Member == 0 {
+		l.Member = 1 << 30
+	}
+	if l.Total == 0 {
+		l.Total = 64 << 30
+	}
+	return l
+}
+
+// checked is the members of an archive so far.
+type checked struct {
+	limits Limits
+	names  map[string]bool
+	total  int64
+}
+
+func newChecked(l Limits) *checked {
+	return &checked{limits: l.orDefault(), names: map[string]bool{}}
+}
+
+// add checks a regular file and returns its name without "./" and the like.
+func (c *checked) add(name string, size int64) (string, error) {
+	clean, err := local(name)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case c.names[clean]:
+		return "", errors.New("occurs twice; want each name once")
+	case size < 0 || size > c.limits.Member:
+		return "", fmt.Errorf("unpacks to %d bytes; want at most %d", size, c.limits.Member)
+	case c.total+size > c.limits.Total:
+		return "", fmt.Errorf("is beyond the limit: all members unpack to more than %d bytes", c.limits.Total)
+	case len(c.names) >= maxMembers:
+		return "", fmt.Errorf("is one too many; want at most %d members", maxMembers)
+	}
+	c.names[clean] = true
+	c.total += size
+	return clean, nil
+}
+
+// local returns the clean form of a name that stays in its folder on every system.
+func local(name string) (string, error) {
+	slashed := strings.ReplaceAll(name, `\`, "/")
+	switch {
+	case name == "" || strings.ContainsRune(name, 0):
+		return "", errors.New("is no name of a file; want a name without zero bytes")
+	case strings.HasPrefix(slashed, "/") || len(slashed) > 1 && slashed[1] == ':':
+		return "", errors.New("has an absolute name; want a name below the archive's folder")
+	}
+	for part := range strings.SplitSeq(slashed, "/") {
+		if part == ".." {
+			return "", errors.New(`has a name with ".."; want a name below the archive's folder`)
+		}
+	}
+	return path.Clean(name), nil
+}

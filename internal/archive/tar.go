@@ -1,0 +1,123 @@
+package archive
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// WalkTar calls visit for each file of a tar archive, plain or compressed by gzip, in its order. visit may leave content
+// unread, and ends the walk without error by returning [fs.SkipAll]; without it the archive is read to its end, so that truncation and wrong
+// checksums are noticed.
+func WalkTar(path string, limits Limits, visit func(name string, size int64, r io.Reader) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return ReadTar(path, f, limits, visit)
+}
+
+// ReadTar is [WalkTar] of a stream; name is for errors.
+func ReadTar(name string, r io.Reader, limits Limits, visit func(name string, size int64, r io.Reader) error) error {
+	all := newChecked(limits)
+	buffered := bufio.NewReaderSize(r, 1<<16)
+	stream := io.Reader(buffered)
+	if magic, err := buffered.Peek(2); err == nil && bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		unpacked, err := gzip.NewReader(buffered)
+		if err != nil {
+			return fmt.Errorf("%s: %w; want a whole tar.gz file", name, err)
+		}
+		stream = unpacked
+	}
+	// Headers and padding are on top of what members unpack to.
+	bound := &bounded{r: stream, left: all.limits.Total + all.limits.Total/4 + 1<<20}
+	err := members(tar.NewReader(bound), name, all, visit)
+	if errors.Is(err, fs.SkipAll) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, bound); err != nil {
+		return broken(name, "after the last member", err)
+	}
+	return nil
+}
+
+// members visits the files of an archive.
+func members(t *tar.Reader, name string, all *checked, visit func(name string, size int64, r io.Reader) error) error {
+	for n := 0; ; n++ {
+		h, err := t.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {
+			return broken(name, fmt.Sprintf("member %d", n+1), err)
+		}
+		if n > maxMembers {
+			return fmt.Errorf("%s has more than %d members", name, maxMembers)
+		}
+		switch h.Typeflag {
+		case tar.TypeReg, tar.TypeGNUSparse:
+		case tar.TypeDir:
+			if _, err := local(h.Name); err != nil {
+				return fmt.Errorf("%s: folder %q %w", name, h.Name, err)
+			}
+			continue
+		case tar.TypeXGlobalHeader:
+			continue
+		default:
+			return fmt.Errorf("%s: member %q is a link or device (type %q); want files and folders only", name, h.Name, h.Typeflag)
+		}
+		clean, err := all.add(h.Name, h.Size)
+		if err != nil {
+			return fmt.Errorf("%s: member %q %w", name, h.Name, err)
+		}
+		if err := visit(clean, h.Size, &explained{r: t, name: name, member: clean}); err != nil {
+			return err
+		}
+	}
+}
+
+// broken is an error of reading, which says truncated where the stream ends.
+func broken(name, where string, err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s, %s: the file ends early: %w; want a whole tar file", name, where, err)
+	}
+	return fmt.Errorf("%s, %s: %w; want a whole tar file", name, where, err)
+}
+
+// explained names the archive and the member in errors of reading.
+type explained struct {
+	r            io.Reader
+	name, member string
+}
+
+func (e *explained) Read(p []byte) (int, error) {
+	n, err := e.r.Read(p)
+	if err != nil && err != io.EOF {
+		err = broken(e.name, fmt.Sprintf("member %q", e.member), err)
+	}
+	return n, err
+}
+
+// bounded ends a stream with an error where it is too long.
+type bounded struct {
+	r    io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errors.New("it unpacks to more than its limit")
+	}
+	return n, err
+}

@@ -1,0 +1,146 @@
+package archive
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// Zip is an open zip file. It may be read by several goroutines at once.
+type Zip struct {
+	name  string
+	file  *os.File // nil: a reader from elsewhere
+	files []*zip.File
+	names []string
+}
+
+// OpenZip opens a zip file and checks its directory. The caller closes it.
+func OpenZip(path string, limits Limits) (*Zip, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file; want a zip file", path)
+	}
+	var z *Zip
+	if err == nil {
+		z, err = NewZip(path, f, info.Size(), limits)
+	}
+	if err != nil {
+		f.Close() // nothing was written
+		return nil, err
+	}
+	z.file = f
+	return z, nil
+}
+
+// NewZip reads the directory of a zip file of size bytes; name is for errors.
+func NewZip(name string, r io.ReaderAt, size int64, limits Limits) (*Zip, error) {
+	reader, err := zip.NewReader(r, size)
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
+		return nil, fmt.Errorf("%s: %w; want a whole zip file", name, err)
+	}
+	z, all := &Zip{name: name}, newChecked(limits)
+	for _, f := range reader.File {
+		mode := f.Mode()
+		if mode.IsDir() {
+			if _, err := local(f.Name); err != nil {
+				return nil, fmt.Errorf("%s: folder %q %w", name, f.Name, err)
+			}
+			continue
+		}
+		clean, err := all.add(f.Name, int64(f.UncompressedSize64))
+		if err == nil {
+			err = zipped(f, mode, size)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: member %q %w", name, f.Name, err)
+		}
+		z.files, z.names = append(z.files, f), append(z.names, clean)
+	}
+	return z, nil
+}
+
+// maxDeflate is more than what a byte of a deflate stream can unpack to.
+const maxDeflate = 1033
+
+// zipped checks what the directory says of a member of a file of size bytes.
+func zipped(f *zip.File, mode fs.FileMode, size int64) error {
+	packed, unpacked := f.CompressedSize64, f.UncompressedSize64
+	switch {
+	case !mode.IsRegular():
+		return fmt.Errorf("is a link or device (%v); want files and folders only", mode)
+	case f.Flags&1 != 0:
+		return errors.New("is encrypted; want a zip file without password")
+	case f.Method != zip.Store && f.Method != zip.Deflate:
+		return fmt.Errorf("is packed by method %d; want 0 (stored) or 8 (deflate)", f.Method)
+	case packed > uint64(size):
+		return fmt.Errorf("has %d packed bytes; the whole file has %d", packed, size)
+	case f.Method == zip.Store && packed != unpacked, f.Method == zip.Deflate && unpacked > packed*maxDeflate:
+		return fmt.Errorf("unpacks from %d to %d bytes, as the directory says; want sizes that are possible", packed, unpacked)
+	}
+	return nil
+}
+
+// Names returns the names of the files in the archive, in its order. They are not to be changed.
+func (z *Zip) Names() []string { return z.names }
+
+// Index returns the number of a file in Names, or -1.
+func (z *Zip) Index(name string) int { return slices.Index(z.names, name) }
+
+// Size returns the unpacked bytes of file i.
+func (z *Zip) Size(i int) int64 { return int64(z.files[i].UncompressedSize64) }
+
+// Read returns the content of file i, in buf if that is large enough. It checks length and checksum.
+func (z *Zip) Read(i int, buf []byte) ([]byte, error) {
+	buf, err := unzip(z.files[i], buf)
+	if err != nil {
+		return nil, fmt.Errorf("%s: member %q: %w", z.name, z.names[i], err)
+	}
+	return buf, nil
+}
+
+func unzip(f *zip.File, buf []byte) ([]byte, error) {
+	size := int(f.UncompressedSize64)
+	if cap(buf) < size {
+		buf = make([]byte, size)
+	}
+	buf = buf[:size]
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if n, err := io.ReadFull(r, buf); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, fmt.Errorf("after %d of %d bytes: %w", n, size, err)
+	}
+	var more [1]byte
+	if n, err := io.ReadFull(r, more[:]); n > 0 || err != io.EOF {
+		if n > 0 {
+			err = fmt.Errorf("more than the %d bytes that the directory says", size)
+		}
+		return nil, err
+	}
+	if sum := crc32.ChecksumIEEE(buf); sum != f.CRC32 { // the library takes 0 for no checksum
+		return nil, fmt.Errorf("checksum %08x; want %08x", sum, f.CRC32)
+	}
+	return buf, nil
+}
+
+// Close closes the file.
+func (z *Zip) Close() error {
+	if z.file == nil {
+		return nil
+	}
+	return z.file.Close()
+}
