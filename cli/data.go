@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -15,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/train"
 )
 
 // dataCommand is `unravel data`.
@@ -28,7 +30,7 @@ type dataListCommand struct{}
 // Run lists the data sets.
 func (*dataListCommand) Run(s *streams) error {
 	printItems(s.out, itemsOf(datasets.Registry))
-	return nil
+	return listPublic(s.out)
 }
 
 // dataShowCommand is `unravel data show NAME [option=value ...]`.
@@ -67,7 +69,7 @@ func (*augmentFlag) takes(text string) bool {
 }
 
 // Run draws the sheet.
-func (c *dataShowCommand) Run(s *streams) error {
+func (c *dataShowCommand) Run(ctx context.Context, s *streams) error {
 	if c.Count < 1 || c.Scale < 0 {
 		return usagef("--count %d, --scale %d: want a count of 1 or more and a scale of 0 or more", c.Count, c.Scale)
 	}
@@ -83,6 +85,9 @@ func (c *dataShowCommand) Run(s *streams) error {
 	}
 	source := fmt.Sprintf("dataset: {%q: {}}", c.Name)
 	if err := config.Load("data set", []byte(source), &settings, overrides...); err != nil {
+		return err
+	}
+	if err := train.PrepareData(ctx, settings.Dataset, s.log); err != nil {
 		return err
 	}
 	d, err := settings.Dataset.Build(0)

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/unravel-ml/unravel/config"
@@ -38,6 +39,10 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 	{
 		Name: "spaceshapes", Doc: "a white moon, star or ship on black, the ship perhaps with a jet; a hierarchy of position, phase, shine, rotation and jet",
 		Source: "Ross and Doshi-Velez 2021, section 4.1 (own drawing)", New: func() Builder { return &Spaceshapes{Size: 64, Samples: 60000} },
+	},
+	{
+		Name: "dsprites", Doc: "dSprites as published: a white square, ellipse or heart on black; factors shape, scale, orientation, x and y; see `unravel data fetch`",
+		Source: "Matthey et al. 2017 (dSprites)", New: func() Builder { return &DSprites{Channels: 1} },
 	},
 	{
 		Name: "grid", Doc: "your own images: a folder or an .npz file with the arrays images, factors and sizes",
@@ -92,6 +97,14 @@ func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registr
 
 // ConfigType implements config.Typer.
 func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
+
+// Prepare converts the files of a data set that is a [Preparer]; it does nothing for others.
+func (c Choice) Prepare(ctx context.Context, progress Progress) error {
+	if p, ok := c.Value.(Preparer); ok {
+		return p.Prepare(ctx, progress)
+	}
+	return nil
+}
 
 // Build builds the chosen data set. It is an error if that has no image, no factor, factors that [factor.Validate]
 // refuses, or impossible numbers of images with unknown levels ([Incomplete]).

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
-)
 
-// lockWait is the time between two tries to lock a folder.
-const lockWait = 20 * time.Millisecond
+	"github.com/unravel-ml/unravel/internal/lock"
+)
 
 // Lock locks a folder of runs, which is made if it is missing, against other calls of Lock. It waits until
 // the folder is free, or the context ends. The function it returns unlocks it.
@@ -18,18 +16,21 @@ func Lock(ctx context.Context, dir string) (unlock func() error, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	for {
-		lock, err := lockPath(filepath.Join(dir, lockName))
-		if err == nil {
-			return lock.unlock, nil
-		}
-		if !errors.Is(err, ErrLocked) {
-			return nil, fmt.Errorf("%s: %w", dir, err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%s: %w", dir, errors.Join(err, ctx.Err()))
-		case <-time.After(lockWait):
-		}
+	l, err := lock.Wait(ctx, filepath.Join(dir, lockName), nil)
+	if err != nil {
+		return nil, lockError(dir, err)
 	}
+	return l.Unlock, nil
+}
+
+// lockError is the error about a folder that could not be locked.
+func lockError(dir string, err error) error {
+	var held *lock.HeldError
+	if !errors.As(err, &held) {
+		return fmt.Errorf("%s: locking the run: %w", dir, err)
+	}
+	if held.Ended != nil {
+		return fmt.Errorf("%s: %w%s: %w", dir, ErrLocked, held.By, held.Ended)
+	}
+	return fmt.Errorf("%s: %w%s", dir, ErrLocked, held.By)
 }

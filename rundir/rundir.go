@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/lock"
 )
 
 // Config is the name of the file that makes a folder a run.
@@ -42,7 +43,7 @@ var (
 // Run is an open run.
 type Run struct {
 	dir  string
-	lock *lockFile   // nil: a view
+	lock *lock.File  // nil: a view
 	self fs.FileInfo // the folder as it was opened; nil: a view
 }
 
@@ -99,15 +100,15 @@ func View(dir string) (*Run, error) {
 }
 
 func hold(dir string) (*Run, error) {
-	lock, err := lockPath(filepath.Join(dir, lockName))
+	held, err := lock.Try(filepath.Join(dir, lockName))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
+		return nil, lockError(dir, err)
 	}
 	self, err := os.Stat(dir)
 	if err != nil {
-		return nil, errors.Join(err, lock.unlock())
+		return nil, errors.Join(err, held.Unlock())
 	}
-	return &Run{dir, lock, self}, nil
+	return &Run{dir, held, self}, nil
 }
 
 // Close unlocks the run.
@@ -115,9 +116,9 @@ func (r *Run) Close() error {
 	if r.lock == nil {
 		return nil
 	}
-	lock := r.lock
+	held := r.lock
 	r.lock = nil
-	return lock.unlock()
+	return held.Unlock()
 }
 
 // Dir returns the run's folder.

@@ -351,12 +351,12 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	short, cancel := context.WithTimeout(t.Context(), 3*lockWait)
+	short, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
 	defer cancel()
 	if _, err := Lock(short, dir); !errors.Is(err, ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("locked twice: %v", err)
 	}
-	time.AfterFunc(2*lockWait, func() {
+	time.AfterFunc(40*time.Millisecond, func() {
 		if err := unlock(); err != nil {
 			t.Error(err)
 		}

@@ -78,6 +78,9 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	if c.Train.Threads > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
 	}
+	if err := c.prepareData(ctx, o.Log); err != nil {
+		return nil, err
+	}
 	e, err := prepare(ctx, c, o)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ func Write[T Element](w io.Writer, shape []int, data []T) error {
 	if n != len(data) {
 		return fmt.Errorf("npy: %d elements for shape %v; want %d", len(data), shape, n)
 	}
-	if _, err := w.Write(header(shape, dt)); err != nil {
+	if err := WriteHeader[T](w, shape); err != nil {
 		return err
 	}
 	const block = 1 << 13
@@ -30,6 +30,16 @@ func Write[T Element](w io.Writer, shape []int, data []T) error {
 		data = data[len(part):]
 	}
 	return nil
+}
+
+// WriteHeader writes what stands before the elements of an array, which follow in C order, little endian.
+func WriteHeader[T Element](w io.Writer, shape []int) error {
+	dt := dtypeOf[T]()
+	if _, err := count(shape, dt.size); err != nil {
+		return fmt.Errorf("npy: %w", err)
+	}
+	_, err := w.Write(header(shape, dt))
+	return err
 }
 
 // encode appends elements to buf, little endian.

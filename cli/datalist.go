@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/memory"
+)
+
+// listPublic prints which public data sets are on this machine.
+func listPublic(out io.Writer) error {
+	sets, err := cache.List()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\npublic data sets in %s\n", cache.Root())
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, e := range datasets.Registry.Entries {
+		p, ok := e.New().(datasets.Public)
+		if !ok {
+			continue
+		}
+		fmt.Fprintf(w, "  %s\t%s\n", e.Name, stateOf(e.Name, p.Origin(), sets))
+	}
+	return w.Flush()
+}
+
+// stateOf says whether a public set is there, and how large it is on disk and to download.
+func stateOf(name string, o datasets.Origin, sets []cache.Listed) string {
+	cached := int64(0)
+	for _, s := range sets {
+		if s.Name == name && s.Err != nil {
+			return fmt.Sprintf("broken: %v; want `unravel data fetch %s`", s.Err, name)
+		}
+		if s.Name == name {
+			cached += s.Bytes
+		}
+	}
+	here, size, known := int64(0), int64(0), true
+	for _, f := range o.Needed() {
+		size += f.Size
+		known = known && f.Size > 0
+	}
+	for _, f := range o.Files {
+		if info, err := os.Stat(filepath.Join(cache.Downloads(name), f.Name)); err == nil {
+			here += info.Size()
+		}
+	}
+	download := "download of unknown size"
+	if known {
+		download = "download of " + memory.Text(float64(size))
+	}
+	switch {
+	case cached > 0:
+		return fmt.Sprintf("here: %s converted, %s of downloads", memory.Text(float64(cached)), memory.Text(float64(here)))
+	case here > 0:
+		return fmt.Sprintf("fetched (%s), not converted (%s)", memory.Text(float64(here)), memory.Text(float64(o.Bytes)))
+	}
+	return fmt.Sprintf("not here: %s, %s on disk", download, memory.Text(float64(o.Bytes)))
+}

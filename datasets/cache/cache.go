@@ -1,0 +1,228 @@
+// Package cache keeps the converted images of data sets on disk: 8-bit pixels that are mapped into memory, the levels of their
+// factors, and a description. A set is made once, by one process while others wait, and is never seen half-made.
+//
+// A set is a folder <root>/sets/NAME with images.npy (uint8, [N, H, W, C]), factors.npy (int32, [N, K], -1: unknown) and
+// set.json; other programs read the arrays as they are, with numpy.load("images.npy", mmap_mode="r").
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/lock"
+)
+
+// RootVariable is the environment variable that names the folder of the cache.
+const RootVariable = "UNRAVEL_DATA"
+
+var (
+	// ErrAbsent is returned for a set that is not in the cache.
+	ErrAbsent = errors.New("the set is not in the cache")
+	// ErrBroken is returned for a set whose files are damaged, or made by another version.
+	ErrBroken = errors.New("the cached set is damaged")
+	// ErrTouched is returned for a set whose files have the right sizes and were written to since it was made. It is also an [ErrBroken].
+	ErrTouched = fmt.Errorf("%w: a file was written since the set was made", ErrBroken)
+)
+
+// Root returns the folder of all cached sets and downloads: that of the variable UNRAVEL_DATA, otherwise unravel in the user's folder
+// for caches. It is empty if there is neither.
+func Root() string {
+	root := os.Getenv(RootVariable)
+	if root == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		root = filepath.Join(user, "unravel")
+	}
+	if whole, err := filepath.Abs(root); err == nil {
+		return whole
+	}
+	return root
+}
+
+// Downloads returns the folder of the source files of a set.
+func Downloads(name string) string { return filepath.Join(Root(), "downloads", name) }
+
+// Key identifies a cached set.
+type Key struct {
+	Name    string // of the data set
+	Options string // canonical text of the settings that shape the pixels; empty: there are none
+	Version int    // of the conversion; a set that another one made is broken
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// Dir returns the folder of a set.
+func (k Key) Dir() string { return filepath.Join(Root(), "sets", k.folder()) }
+
+// folder returns the name of the folder, which is that of the set, with a hash of its options if it has any.
+func (k Key) folder() string {
+	if k.Options == "" {
+		return k.Name
+	}
+	sum := sha256.Sum256([]byte(k.Options))
+	return k.Name + "-" + hex.EncodeToString(sum[:8])
+}
+
+// check returns an error if the key cannot name a folder, or there is no place for it.
+func (k Key) check() error {
+	if !plainName.MatchString(k.Name) {
+		return fmt.Errorf("%q is not the name of a data set; want letters, digits, '.', '_' and '-', a letter or digit first", k.Name)
+	}
+	if Root() == "" {
+		return fmt.Errorf("there is no folder for data sets; want %s to name one", RootVariable)
+	}
+	return nil
+}
+
+// Progress receives what is under way and how far it is. total is 0 if it is not known.
+type Progress func(what string, done, total int64)
+
+type progressKey struct{}
+
+// WithProgress returns a context in which the functions of this package report their progress, from one goroutine at a time.
+func WithProgress(ctx context.Context, p Progress) context.Context {
+	if p == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, progressKey{}, p)
+}
+
+// Report reports progress to the function that [WithProgress] gave to a context, if any.
+func Report(ctx context.Context, what string, done, total int64) {
+	if p, ok := ctx.Value(progressKey{}).(Progress); ok {
+		p(what, done, total)
+	}
+}
+
+// Open opens a set of the cache. It costs no more for a large set than for a small one: it checks sizes and times of the files,
+// not their content, see [Check]. The error is [ErrAbsent], [ErrBroken] or [ErrTouched].
+func Open(ctx context.Context, k Key) (*Set, error) {
+	if err := errors.Join(k.check(), ctx.Err()); err != nil {
+		return nil, err
+	}
+	return open(k)
+}
+
+// Ensure opens a set of the cache, and makes it first if it is absent or broken: convert writes it to a folder that gets its
+// name when it is whole. While another process or goroutine makes it, Ensure waits. A set that is only touched is compared with its
+// hash, and kept if that is right.
+func Ensure(ctx context.Context, k Key, convert func(context.Context, *Writer) error) (*Set, error) {
+	s, err := Open(ctx, k)
+	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrBroken) {
+		return s, err
+	}
+	if err := os.MkdirAll(filepath.Dir(k.Dir()), 0o777); err != nil {
+		return nil, fmt.Errorf("the folder of data sets: %w", err)
+	}
+	held, err := lock.Wait(ctx, k.Dir()+".lock", func() { Report(ctx, "waiting for another process to make "+k.Name, 0, 0) })
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.Dir(), err)
+	}
+	s, err = ensureHeld(ctx, k, convert)
+	if err2 := held.Unlock(); err == nil && err2 != nil {
+		return nil, errors.Join(err2, s.Close())
+	}
+	return s, err
+}
+
+// ensureHeld is Ensure by the holder of the lock.
+func ensureHeld(ctx context.Context, k Key, convert func(context.Context, *Writer) error) (*Set, error) {
+	if err := removeHalfMade(k); err != nil {
+		return nil, err
+	}
+	s, err := open(k)
+	if errors.Is(err, ErrTouched) {
+		if err = Check(ctx, k); err == nil {
+			s, err = open(k)
+		}
+	}
+	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrBroken) {
+		return s, err
+	}
+	if err := build(ctx, k, convert); err != nil {
+		return nil, err
+	}
+	return open(k)
+}
+
+// build makes a set in a folder of its own and gives it its name.
+func build(ctx context.Context, k Key, convert func(context.Context, *Writer) error) (err error) {
+	parent := filepath.Dir(k.Dir())
+	tmp := filepath.Join(parent, halfMade(k)+"new")
+	if err := os.Mkdir(tmp, 0o777); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(tmp))
+		}
+	}()
+	w := &Writer{ctx: ctx, key: k, dir: tmp}
+	err = convert(ctx, w)
+	if err = w.end(err); err != nil {
+		return err
+	}
+	if err := replace(tmp, k.Dir(), filepath.Join(parent, halfMade(k)+"old")); err != nil {
+		return err
+	}
+	return disk.SyncDir(parent)
+}
+
+// replace gives a folder a name; a folder that has the name already is removed, under another name.
+func replace(from, to, old string) error {
+	err := os.Rename(to, old)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is broken and cannot be replaced, perhaps because a program uses it: %w", to, err)
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return os.RemoveAll(old)
+}
+
+// halfMade begins the names of folders in which a set is made.
+func halfMade(k Key) string { return ".making-" + k.folder() + "~" }
+
+// removeHalfMade removes the folders that killed processes left. The lock of the key is held: nobody is making it.
+func removeHalfMade(k Key) error {
+	parent := filepath.Dir(k.Dir())
+	entries, err := os.ReadDir(parent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), halfMade(k)) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(parent, e.Name())))
+		}
+	}
+	return err
+}
+
+// Remove removes a set from the cache; it is no error if it is not there.
+func Remove(ctx context.Context, k Key) error {
+	if err := k.check(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(k.Dir()), 0o777); err != nil {
+		return err
+	}
+	held, err := lock.Wait(ctx, k.Dir()+".lock", nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(removeHalfMade(k), os.RemoveAll(k.Dir()), held.Unlock())
+}

@@ -1,0 +1,83 @@
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Check reads the whole files of a set and compares them with their hashes. A set that was touched, and whose content is right, is no
+// longer touched afterwards. The error is [ErrAbsent] or [ErrBroken].
+func Check(ctx context.Context, k Key) error {
+	if err := k.check(); err != nil {
+		return err
+	}
+	r, err := readRecord(k)
+	if err != nil {
+		return err
+	}
+	touched := false
+	for i := range r.Files {
+		f := &r.Files[i]
+		path := filepath.Join(k.Dir(), f.Name)
+		info, err := os.Stat(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w: %w", path, ErrBroken, err)
+		}
+		if info.Size() != f.Size {
+			return fmt.Errorf("%s: %w: it has %d bytes; want %d", path, ErrBroken, info.Size(), f.Size)
+		}
+		sum, err := hashFile(ctx, path, "checking "+k.Name)
+		if err != nil {
+			return err
+		}
+		if sum != f.SHA256 {
+			return fmt.Errorf("%s: %w: its SHA-256 is %s; want %s", path, ErrBroken, sum, f.SHA256)
+		}
+		if !sameTime(info.ModTime(), f.Modified) {
+			f.Modified, touched = info.ModTime().UTC(), true
+		}
+	}
+	if sum, err := r.hash(); err != nil || sum != r.Hash {
+		return fmt.Errorf("%s: %w: its content has the hash %s; want %s", k.Dir(), ErrBroken, sum, r.Hash)
+	}
+	if !touched {
+		s, err := open(k)
+		return errors.Join(err, s.Close())
+	}
+	return r.write(k.Dir())
+}
+
+// hashFile returns the SHA-256 of a file in hexadecimal digits.
+func hashFile(ctx context.Context, path, what string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // nothing was written
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	sum, buf := sha256.New(), make([]byte, 4<<20)
+	for done := int64(0); ; {
+		n, err := f.Read(buf)
+		sum.Write(buf[:n])
+		if err == io.EOF {
+			return hex.EncodeToString(sum.Sum(nil)), nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return "", err
+		}
+		done += int64(n)
+		Report(ctx, what, done, info.Size())
+	}
+}

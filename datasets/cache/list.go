@@ -1,0 +1,60 @@
+package cache
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Listed is a set in the list of [List].
+type Listed struct {
+	Key
+	Bytes int64 // on disk
+	Err   error // what is wrong with it; nil: nothing that its sizes and times show
+}
+
+// List lists the sets of the cache, by the names of their folders.
+func List() ([]Listed, error) {
+	if Root() == "" {
+		return nil, Key{Name: "all"}.check()
+	}
+	parent := filepath.Join(Root(), "sets")
+	entries, err := os.ReadDir(parent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []Listed
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			list = append(list, inspect(filepath.Join(parent, e.Name())))
+		}
+	}
+	return list, nil
+}
+
+// inspect describes the set of a folder.
+func inspect(dir string) Listed {
+	r, err := parseRecord(dir)
+	if err != nil {
+		name, _, _ := strings.Cut(filepath.Base(dir), "-")
+		return Listed{Key: Key{Name: name}, Err: err}
+	}
+	l := Listed{Key: Key{r.Name, r.Options, r.Version}}
+	if l.Dir() != dir {
+		l.Err = errors.New("its folder has the name of another set")
+		return l
+	}
+	s, err := open(l.Key)
+	if err != nil {
+		l.Err = err
+		return l
+	}
+	l.Bytes = s.Bytes()
+	l.Err = s.Close()
+	return l
+}

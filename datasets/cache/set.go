@@ -1,0 +1,260 @@
+package cache
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+	"unsafe"
+
+	"github.com/edsrzf/mmap-go"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+// Files of the folder of a set.
+const (
+	ImagesFile  = "images.npy"  // uint8 [N, H, W, C]
+	FactorsFile = "factors.npy" // int32 [N, K]
+	recordFile  = "set.json"    // written last
+)
+
+// Set is an open set of the cache. Images and Levels are mapped from its files, are not to be changed, and must not be used after Close.
+type Set struct {
+	Name    string
+	Count   int // of images
+	H, W, C int
+	Factors []factor.Factor
+	Images  []uint8 // Count x H x W x C
+	Levels  []int32 // Count x K, row by row; -1: unknown
+	Missing []int   // images with an unknown level, by factor; nil: none
+
+	Hash    string   // SHA-256 of images, levels and factors, in hexadecimal digits
+	Sources []Source // what it was made from
+
+	maps []mmap.MMap
+}
+
+// Source is a file that a set was made from.
+type Source struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Close ends the mapping of the files. A set that is not closed stays mapped until the program ends.
+func (s *Set) Close() error {
+	if s == nil {
+		return nil
+	}
+	var errs []error
+	for i := range s.maps {
+		errs = append(errs, s.maps[i].Unmap())
+	}
+	s.maps, s.Images, s.Levels = nil, nil, nil
+	return errors.Join(errs...)
+}
+
+// Bytes returns the size of the files on disk.
+func (s *Set) Bytes() int64 {
+	n := int64(0)
+	for _, m := range s.maps {
+		n += int64(len(m))
+	}
+	return n
+}
+
+// record is the content of set.json.
+type record struct {
+	Format   int            `json:"format"`
+	Name     string         `json:"name"`
+	Options  string         `json:"options,omitempty"`
+	Version  int            `json:"version"`
+	Count    int            `json:"count"`
+	Height   int            `json:"height"`
+	Width    int            `json:"width"`
+	Channels int            `json:"channels"`
+	Factors  []factorRecord `json:"factors"`
+	Missing  []int          `json:"missing,omitempty"` // images with an unknown level, by factor
+	Hash     string         `json:"hash"`
+	Files    []fileRecord   `json:"files"`
+	Sources  []Source       `json:"sources,omitempty"`
+}
+
+// factorRecord is a [factor.Factor] in set.json.
+type factorRecord struct {
+	Name      string       `json:"name"`
+	Size      int          `json:"size"`
+	Kind      factor.Kind  `json:"kind"`
+	Values    []float64    `json:"values,omitempty"`
+	Angles    []float64    `json:"angles,omitempty"`
+	Rotations [][9]float64 `json:"rotations,omitempty"`
+}
+
+// fileRecord says what a file was when the set was made.
+type fileRecord struct {
+	Name     string    `json:"name"`
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+	SHA256   string    `json:"sha256"`
+}
+
+const (
+	recordFormat = 1
+	maxRecord    = 64 << 20 // bytes of set.json
+)
+
+// readRecord reads and checks the description of a set.
+func readRecord(k Key) (*record, error) {
+	r, err := parseRecord(k.Dir())
+	if err != nil {
+		return nil, err
+	}
+	if err := r.check(k); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", k.Dir(), ErrBroken, err)
+	}
+	return r, nil
+}
+
+// parseRecord reads the description of the set of a folder.
+func parseRecord(dir string) (*record, error) {
+	f, err := os.Open(filepath.Join(dir, recordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(dir); err == nil {
+			return nil, fmt.Errorf("%s: %w: it has no %s", dir, ErrBroken, recordFile)
+		}
+		return nil, fmt.Errorf("%s: %w", dir, ErrAbsent)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxRecord))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s: %w", dir, ErrBroken, recordFile, err)
+	}
+	return &r, nil
+}
+
+// check compares a description with a key, and its parts with each other.
+func (r *record) check(k Key) error {
+	switch {
+	case r.Format != recordFormat:
+		return fmt.Errorf("%s has format %d; want %d", recordFile, r.Format, recordFormat)
+	case r.Name != k.Name || r.Options != k.Options:
+		return fmt.Errorf("it holds %q with the options %q; want %q with %q", r.Name, r.Options, k.Name, k.Options)
+	case r.Version != k.Version:
+		return fmt.Errorf("version %d of the conversion made it; want version %d", r.Version, k.Version)
+	case len(r.Files) != 2 || r.Files[0].Name != ImagesFile || r.Files[1].Name != FactorsFile:
+		return fmt.Errorf("%s does not name the files %s and %s", recordFile, ImagesFile, FactorsFile)
+	}
+	if len(r.Missing) > 0 && len(r.Missing) != len(r.Factors) {
+		return fmt.Errorf("%s counts the missing levels of %d factors; want %d", recordFile, len(r.Missing), len(r.Factors))
+	}
+	return checkSet(r.Count, r.Height, r.Width, r.Channels, r.factors())
+}
+
+func (r *record) factors() []factor.Factor {
+	list := make([]factor.Factor, len(r.Factors))
+	for i, f := range r.Factors {
+		list[i] = factor.Factor(f)
+	}
+	return list
+}
+
+// coarse are the units to which file systems and archives round times.
+var coarse = []time.Duration{time.Second, 2 * time.Second}
+
+// sameTime reports whether a file has the time that was recorded, or that time in coarser units.
+func sameTime(now, recorded time.Time) bool {
+	return now.Equal(recorded) || slices.ContainsFunc(coarse, func(unit time.Duration) bool {
+		return now.Truncate(unit).Equal(now) && (now.Equal(recorded.Truncate(unit)) || now.Equal(recorded.Truncate(unit).Add(unit)))
+	})
+}
+
+// open opens a set by the sizes and times of its files.
+func open(k Key) (*Set, error) {
+	r, err := readRecord(k)
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{Name: r.Name, Count: r.Count, H: r.Height, W: r.Width, C: r.Channels, Factors: r.factors(), Missing: r.Missing, Hash: r.Hash, Sources: r.Sources}
+	images, err := s.mapFile(k, r.Files[0], "uint8", []int{r.Count, r.Height, r.Width, r.Channels})
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	levels, err := s.mapFile(k, r.Files[1], "int32", []int{r.Count, len(r.Factors)})
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.Images, s.Levels = images, int32s(levels)
+	return s, nil
+}
+
+// mapFile maps a file of a set and returns its elements.
+func (s *Set) mapFile(k Key, want fileRecord, dtype string, shape []int) ([]byte, error) {
+	path := filepath.Join(k.Dir(), want.Name)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: the file is missing", path, ErrBroken)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // the mapping stays
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Size() != want.Size:
+		return nil, fmt.Errorf("%s: %w: it has %d bytes; want %d", path, ErrBroken, info.Size(), want.Size)
+	case !sameTime(info.ModTime(), want.Modified):
+		return nil, fmt.Errorf("%s: %w", path, ErrTouched)
+	}
+	m, err := mmap.Map(f, mmap.RDONLY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: mapping it into memory: %w", path, err)
+	}
+	s.maps = append(s.maps, m)
+	r, err := npy.NewReader(bytes.NewReader(m), path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	size := 1
+	if dtype == "int32" {
+		size = 4
+	}
+	start := len(m) - size*r.Len()
+	if r.DType != dtype || !slices.Equal(r.Shape, shape) || r.Fortran || r.BigEndian || start < 0 {
+		return nil, fmt.Errorf("%s: %w: it holds %s of shape %v; want %s of shape %v in C order, little endian", path, ErrBroken, r.DType, r.Shape, dtype, shape)
+	}
+	return m[start:], nil
+}
+
+// int32s returns the numbers in mapped bytes, little endian.
+func int32s(b []byte) []int32 {
+	if len(b) == 0 {
+		return nil
+	}
+	if at := unsafe.SliceData(b); nativeLittle && uintptr(unsafe.Pointer(at))%4 == 0 {
+		return unsafe.Slice((*int32)(unsafe.Pointer(at)), len(b)/4)
+	}
+	list := make([]int32, len(b)/4)
+	for i := range list {
+		list[i] = int32(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return list
+}
+
+var nativeLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1

@@ -1,0 +1,282 @@
+package cache
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/dims"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+// Writer writes a set: first Begin, then each image once by WriteAt, and the levels by SetLevels.
+type Writer struct {
+	ctx     context.Context
+	key     Key
+	dir     string
+	images  *os.File // nil before Begin
+	start   int64    // of the pixels in the file
+	record  record
+	levels  []int32
+	row     int             // bytes of an image
+	written []atomic.Uint64 // a bit for each image
+	done    atomic.Int64    // images
+
+	lock     sync.Mutex // of reporting
+	reported time.Time
+}
+
+// reportEvery is the time between two reports of progress.
+const reportEvery = 100 * time.Millisecond
+
+// checkSet returns an error if there can be no such set.
+func checkSet(count, h, w, c int, factors []factor.Factor) error {
+	if count < 1 || h < 1 || w < 1 || c < 1 {
+		return fmt.Errorf("%d images of %d x %d x %d; want 1 or more of each", count, h, w, c)
+	}
+	if len(factors) == 0 {
+		return errors.New("there are no factors; want at least one, of one level if nothing is known about the images")
+	}
+	if err := factor.Validate(factors); err != nil {
+		return err
+	}
+	_, err := dims.Count([]int{count, h, w, c}, 1)
+	_, err2 := dims.Count([]int{count, len(factors)}, 4)
+	return errors.Join(err, err2)
+}
+
+// Begin makes the file of the images. It is an error if the disk has no room for them. Without factors there is
+// one of one level, "unknown".
+func (w *Writer) Begin(count, h, width, c int, factors []factor.Factor) error {
+	if w.images != nil {
+		return errors.New("cache: Begin is called twice")
+	}
+	if len(factors) == 0 {
+		factors = []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}
+	}
+	if err := checkSet(count, h, width, c, factors); err != nil {
+		return fmt.Errorf("data set %s: %w", w.key.Name, err)
+	}
+	w.record = record{Format: recordFormat, Name: w.key.Name, Options: w.key.Options, Version: w.key.Version,
+		Count: count, Height: h, Width: width, Channels: c, Sources: w.record.Sources}
+	for _, f := range factors {
+		w.record.Factors = append(w.record.Factors, factorRecord(f))
+	}
+	w.row, w.written = h*width*c, make([]atomic.Uint64, (count+63)/64)
+	if err := disk.CheckFree(w.dir, int64(count)*int64(w.row+4*len(factors))); err != nil {
+		return fmt.Errorf("data set %s: %w", w.key.Name, err)
+	}
+	f, err := os.OpenFile(filepath.Join(w.dir, ImagesFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
+	if err != nil {
+		return err
+	}
+	w.images = f
+	if err := npy.WriteHeader[uint8](f, []int{count, h, width, c}); err != nil {
+		return err
+	}
+	if w.start, err = f.Seek(0, io.SeekCurrent); err != nil {
+		return err
+	}
+	return f.Truncate(w.start + int64(count)*int64(w.row))
+}
+
+// Images returns the number of images that Begin was given.
+func (w *Writer) Images() int { return w.record.Count }
+
+// WriteAt writes the pixels of one image or of several that follow each other, from a row on; the last index (the channel) is
+// fastest. Several goroutines may call it. It returns an error once the context of [Ensure] has ended, or for an image that
+// was written already.
+func (w *Writer) WriteAt(row int, pixels []uint8) error {
+	if w.images == nil {
+		return errors.New("cache: WriteAt before Begin")
+	}
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	n := len(pixels) / w.row
+	if len(pixels)%w.row != 0 || row < 0 || n > w.record.Count-row {
+		return fmt.Errorf("data set %s: %d bytes at image %d; want a multiple of the %d of an image, within %d images", w.key.Name, len(pixels), row, w.row, w.record.Count)
+	}
+	for i := row; i < row+n; i++ {
+		bit := uint64(1) << (i % 64)
+		if w.written[i/64].Or(bit)&bit != 0 {
+			return fmt.Errorf("data set %s: image %d is written twice", w.key.Name, i)
+		}
+	}
+	if _, err := w.images.WriteAt(pixels, w.start+int64(row)*int64(w.row)); err != nil {
+		return err
+	}
+	w.report("converting "+w.key.Name, w.done.Add(int64(n)), int64(w.record.Count))
+	return nil
+}
+
+// Progress reports what goes on besides WriteAt, which reports itself. Several goroutines may call it.
+func (w *Writer) Progress(what string, done, total int64) { w.report(what, done, total) }
+
+// report passes progress on, not more often than someone looks.
+func (w *Writer) report(what string, done, total int64) {
+	if !w.lock.TryLock() { // another goroutine reports
+		return
+	}
+	defer w.lock.Unlock()
+	if now := time.Now(); done == total || now.Sub(w.reported) >= reportEvery {
+		w.reported = now
+		Report(w.ctx, what, done, total)
+	}
+}
+
+// SetLevels sets the level of every factor of every image, row by row, -1 if it is unknown; the slice is kept. Without it the images are
+// the full grid of the factors, the last one fastest.
+func (w *Writer) SetLevels(levels []int32) error {
+	if w.images == nil {
+		return errors.New("cache: SetLevels before Begin")
+	}
+	factors := w.record.Factors
+	k := len(factors)
+	if len(levels) != w.record.Count*k {
+		return fmt.Errorf("data set %s: %d levels; want %d, one for each of the %d factors of %d images", w.key.Name, len(levels), w.record.Count*k, k, w.record.Count)
+	}
+	missing, any := make([]int, k), false
+	for i, l := range levels {
+		if l == -1 {
+			missing[i%k]++
+			any = true
+		}
+		if f := &factors[i%k]; l < -1 || int(l) >= f.Size {
+			return fmt.Errorf("data set %s: image %d has level %d of factor %q; want 0 to %d, or -1 for unknown", w.key.Name, i/k, l, f.Name, f.Size-1)
+		}
+	}
+	w.levels = levels
+	if any {
+		w.record.Missing = missing
+	}
+	return nil
+}
+
+// SetSources names the files that the set is made from, for its record.
+func (w *Writer) SetSources(files []Source) { w.record.Sources = files }
+
+// end completes the folder, or closes its files after an error.
+func (w *Writer) end(failure error) error {
+	if w.images == nil {
+		return cmp.Or(failure, fmt.Errorf("data set %s: nothing was written", w.key.Name))
+	}
+	err := failure
+	if err == nil {
+		err = w.complete()
+	}
+	if err2 := w.images.Close(); err == nil {
+		err = err2
+	}
+	if err != nil {
+		return err
+	}
+	return w.describe()
+}
+
+// complete checks that all images were written, and writes the levels.
+func (w *Writer) complete() error {
+	if done := int(w.done.Load()); done != w.record.Count {
+		missing := 0
+		for w.written[missing/64].Load()&(1<<(missing%64)) != 0 {
+			missing++
+		}
+		return fmt.Errorf("data set %s: %d of %d images were written; image %d is the first that is missing", w.key.Name, done, w.record.Count, missing)
+	}
+	Report(w.ctx, "storing "+w.key.Name, 0, 0)
+	if err := w.images.Sync(); err != nil {
+		return err
+	}
+	if w.levels == nil {
+		if err := w.fullGrid(); err != nil {
+			return err
+		}
+	}
+	shape := []int{w.record.Count, len(w.record.Factors)}
+	return disk.WriteFile(filepath.Join(w.dir, FactorsFile), func(to io.Writer) error { return npy.Write(to, shape, w.levels) }, false)
+}
+
+// fullGrid sets the levels of the full grid of the factors.
+func (w *Writer) fullGrid() error {
+	grid := make(factor.Grid, len(w.record.Factors))
+	for i, f := range w.record.Factors {
+		grid[i] = factor.Factor(f)
+	}
+	if n := gridLen(grid); n != float64(w.record.Count) {
+		return fmt.Errorf("data set %s: there are no levels, and the factors have %g combinations; want levels of the %d images", w.key.Name, n, w.record.Count)
+	}
+	k := len(grid)
+	levels := make([]int32, w.record.Count*k)
+	for i, at := range grid.All() {
+		for j, l := range at {
+			levels[i*k+j] = int32(l)
+		}
+	}
+	w.levels = levels
+	return nil
+}
+
+// gridLen returns the number of combinations, which may be beyond integers.
+func gridLen(g factor.Grid) float64 {
+	n := 1.0
+	for _, f := range g {
+		n *= float64(f.Size)
+	}
+	return n
+}
+
+// describe writes the description of the set, with the hashes of its files.
+func (w *Writer) describe() error {
+	for _, name := range []string{ImagesFile, FactorsFile} {
+		path := filepath.Join(w.dir, name)
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		sum, err := hashFile(w.ctx, path, "checking "+w.key.Name)
+		if err != nil {
+			return err
+		}
+		w.record.Files = append(w.record.Files, fileRecord{Name: name, Size: info.Size(), Modified: info.ModTime().UTC(), SHA256: sum})
+	}
+	sum, err := w.record.hash()
+	if err != nil {
+		return err
+	}
+	w.record.Hash = sum
+	return w.record.write(w.dir)
+}
+
+// hash returns the hash of the content: of the images, the levels and the factors.
+func (r *record) hash() (string, error) {
+	factors, err := json.Marshal(r.Factors)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s", r.Files[0].SHA256, r.Files[1].SHA256, factors))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// write stores the description in a folder.
+func (r *record) write(dir string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return disk.WriteFile(filepath.Join(dir, recordFile), func(to io.Writer) error {
+		_, err := to.Write(append(text, '\n'))
+		return err
+	}, false)
+}

@@ -1,0 +1,176 @@
+// Package fetch brings the source files of public data sets into a folder: from the network, from a mirror, or from a file or
+// folder of this machine. Partial files are continued, contents are checked by size and hash, and what was found is kept in a record.
+package fetch
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+)
+
+// File is a source file of a data set.
+type File struct {
+	Name   string // in the folder of the set
+	URL    string
+	Size   int64  // bytes; 0: not known
+	SHA256 string // in hexadecimal digits; empty: not known
+	MD5    string // likewise
+
+	// Instead names the file whose place this one can take; it is not fetched unless it is asked for.
+	Instead string
+	// Optional files are not fetched unless they are asked for.
+	Optional bool
+}
+
+var (
+	// ErrAbsent is returned for a source file that is not in the folder.
+	ErrAbsent = errors.New("the file is not there")
+	// ErrWrong is returned for a source file of another size or hash than is known.
+	ErrWrong = errors.New("it is not the file that is wanted")
+)
+
+// recordName is the name of the record of a folder.
+const recordName = "sources.json"
+
+// Found is what is known about a source file in a folder.
+type Found struct {
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+	SHA256   string    `json:"sha256"`
+	MD5      string    `json:"md5,omitempty"`
+	From     string    `json:"from,omitempty"`    // URL or path
+	Trusted  bool      `json:"trusted,omitempty"` // taken though its hash is not the known one
+}
+
+// Records returns the record of a folder, by the names of files; it is empty if there is none.
+func Records(dir string) (map[string]Found, error) {
+	path := filepath.Join(dir, recordName)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]Found{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]Found{}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("%s: %w; remove it", path, err)
+	}
+	return all, nil
+}
+
+// note stores what is known about a file.
+func note(dir, name string, f Found) error {
+	all, err := Records(dir)
+	if err != nil {
+		return err
+	}
+	all[name] = f
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	return disk.WriteFile(filepath.Join(dir, recordName), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	}, false)
+}
+
+// Verify returns what is known about a source file in a folder. A file that the record does not know, or that was written to since, is
+// hashed and compared with the known size and hash. The error is [ErrAbsent] or [ErrWrong].
+func Verify(ctx context.Context, dir string, f File) (Found, error) {
+	path := filepath.Join(dir, f.Name)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Found{}, fmt.Errorf("%s: %w", path, ErrAbsent)
+	}
+	if err != nil {
+		return Found{}, err
+	}
+	all, err := Records(dir)
+	if err != nil {
+		return Found{}, err
+	}
+	known, ok := all[f.Name]
+	if ok && known.Size == info.Size() && known.Modified.Equal(info.ModTime()) {
+		return known, nil
+	}
+	h := newHashes()
+	if err := h.addFile(ctx, path); err != nil {
+		return Found{}, err
+	}
+	found := h.found(info)
+	found.Trusted = ok && known.Trusted && known.SHA256 == found.SHA256
+	if err := f.check(found); err != nil && !found.Trusted {
+		return Found{}, fmt.Errorf("%s: %w", path, err)
+	}
+	// a folder that is only read keeps no record
+	_ = note(dir, f.Name, found)
+	return found, nil
+}
+
+// check compares a file with what is known of it.
+func (f *File) check(got Found) error {
+	switch {
+	case f.Size > 0 && got.Size != f.Size:
+		return fmt.Errorf("%w: it has %d bytes; want %d", ErrWrong, got.Size, f.Size)
+	case f.SHA256 != "" && got.SHA256 != f.SHA256:
+		return fmt.Errorf("%w: its SHA-256 is %s; want %s", ErrWrong, got.SHA256, f.SHA256)
+	case f.SHA256 == "" && f.MD5 != "" && got.MD5 != f.MD5:
+		return fmt.Errorf("%w: its MD5 is %s; want %s", ErrWrong, got.MD5, f.MD5)
+	}
+	return nil
+}
+
+// hashes are the running hashes of a file.
+type hashes struct {
+	sha256, md5 hash.Hash
+	io.Writer
+}
+
+func newHashes() *hashes {
+	h := &hashes{sha256: sha256.New(), md5: md5.New()}
+	h.Writer = io.MultiWriter(h.sha256, h.md5)
+	return h
+}
+
+// addFile adds the content of a file.
+func (h *hashes) addFile(ctx context.Context, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // nothing was written
+	_, err = io.CopyBuffer(h, &reader{ctx, f}, make([]byte, 1<<20))
+	return err
+}
+
+// found returns what is known about a file of these hashes.
+func (h *hashes) found(info fs.FileInfo) Found {
+	return Found{Size: info.Size(), Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(h.sha256.Sum(nil)), MD5: hex.EncodeToString(h.md5.Sum(nil))}
+}
+
+// reader ends with its context.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}

@@ -1,0 +1,55 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+)
+
+// Place copies a file of this machine into a folder as a source file, and records it. With trust it may have another size or hash than
+// is known. The file is checked before it gets its name.
+func Place(ctx context.Context, dir string, f File, path string, trust bool) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close() // nothing was written
+	info, err := from.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", path)
+	}
+	if err == nil {
+		err = disk.CheckFree(dir, info.Size())
+	}
+	if err != nil {
+		return err
+	}
+	h := newHashes()
+	err = disk.WriteFile(filepath.Join(dir, f.Name), func(w io.Writer) error {
+		n, err := io.CopyBuffer(io.MultiWriter(w, h), &reader{ctx, from}, make([]byte, 1<<20))
+		if err == nil && n != info.Size() {
+			err = errors.New("its size changes while it is read")
+		}
+		if err == nil && !trust {
+			err = f.check(h.found(info))
+		}
+		return err
+	}, false)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if info, err = os.Stat(filepath.Join(dir, f.Name)); err != nil {
+		return err
+	}
+	found := h.found(info)
+	found.From, found.Trusted = path, trust && f.check(found) != nil
+	return note(dir, f.Name, found)
+}

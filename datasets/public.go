@@ -1,0 +1,142 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/memory"
+)
+
+// Public is a data set whose files are published: `unravel data fetch` brings them, and they are converted once.
+type Public interface {
+	Builder
+	Preparer
+	Origin() Origin
+}
+
+// Origin says where a public data set comes from.
+type Origin struct {
+	Files    []fetch.File
+	Licence  string
+	Citation string // of who uses the set
+	Terms    string // of use, besides the licence; empty: none are known
+	Bytes    int64  // of the converted set
+	Version  int    // of the conversion: a cached set that another one made is made again
+}
+
+// Preparer is a data set that may take long to build for the first time, because it converts its files. Prepare does that, reports its
+// progress and ends with the context; Build is quick afterwards, and converts silently without it.
+type Preparer interface {
+	Prepare(ctx context.Context, progress Progress) error
+}
+
+// Progress receives what is under way and how far it is. total is 0 if it is not known.
+type Progress func(what string, done, total int64)
+
+// ErrNotFetched is matched by the error about a public data set whose files are not on this machine.
+var ErrNotFetched = errors.New("its files are not on this machine")
+
+// NotFetchedError says which files of a public data set to bring, from where and to which folder.
+type NotFetchedError struct {
+	Set   string
+	Files []fetch.File
+	Dir   string
+}
+
+// Error returns one line.
+func (e *NotFetchedError) Error() string {
+	names := make([]string, len(e.Files))
+	for i, f := range e.Files {
+		names[i] = f.Name
+		if f.Size > 0 {
+			names[i] += " (" + memory.Text(float64(f.Size)) + ")"
+		}
+		names[i] += " from " + f.URL
+	}
+	return fmt.Sprintf("data set %s: %v; want `unravel data fetch %s`, or in the folder %s: %s", e.Set, ErrNotFetched, e.Set, e.Dir, strings.Join(names, ", "))
+}
+
+// Is reports whether a target is [ErrNotFetched].
+func (e *NotFetchedError) Is(target error) bool { return target == ErrNotFetched }
+
+// Sources returns the source files of a set that are on this machine, one for each that is needed, with those that are optional and
+// there. The error is a [NotFetchedError], or about a file that is not the wanted one.
+func (o *Origin) Sources(ctx context.Context, set string) ([]cache.Source, error) {
+	dir := cache.Downloads(set)
+	found := map[string]bool{} // by the name of the file that is needed
+	var sources []cache.Source
+	for _, f := range o.Files {
+		known, err := fetch.Verify(ctx, dir, f)
+		if errors.Is(err, fetch.ErrAbsent) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("data set %s: %w; want the file from %s, by `unravel data fetch %s`", set, err, f.URL, set)
+		}
+		found[f.Name], found[f.Instead] = true, true
+		sources = append(sources, cache.Source{Name: f.Name, Size: known.Size, SHA256: known.SHA256})
+	}
+	absent := &NotFetchedError{Set: set, Dir: dir}
+	for _, f := range o.Needed() {
+		if !found[f.Name] {
+			absent.Files = append(absent.Files, f)
+		}
+	}
+	if len(absent.Files) > 0 {
+		return nil, absent
+	}
+	return sources, nil
+}
+
+// Needed returns the files that the set cannot do without; others may take their place.
+func (o *Origin) Needed() []fetch.File {
+	var list []fetch.File
+	for _, f := range o.Files {
+		if f.Instead == "" && !f.Optional {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// buildPublic opens the cached form of a public data set; options are the canonical text of the settings that shape what is cached. If
+// it is not there, convert makes it from the source files in a folder. The context may report progress, see [cache.WithProgress].
+func buildPublic(ctx context.Context, name, options string, origin Origin, convert func(ctx context.Context, dir string, w *cache.Writer) error) (Dataset, error) {
+	s, err := cachedPublic(ctx, name, options, origin, convert)
+	if err != nil {
+		return nil, err
+	}
+	return fromCache(s), nil
+}
+
+// cachedPublic is buildPublic without the data set on top.
+func cachedPublic(ctx context.Context, name, options string, origin Origin, convert func(ctx context.Context, dir string, w *cache.Writer) error) (*cache.Set, error) {
+	key := cache.Key{Name: name, Options: options, Version: origin.Version}
+	return cache.Ensure(ctx, key, func(ctx context.Context, w *cache.Writer) error {
+		sources, err := origin.Sources(ctx, name)
+		if err != nil {
+			return err
+		}
+		w.SetSources(sources)
+		if err := convert(ctx, cache.Downloads(name), w); err != nil {
+			return fmt.Errorf("data set %s: %w", name, err)
+		}
+		return nil
+	})
+}
+
+// prepare calls a function that builds in a context that reports progress.
+func prepare(ctx context.Context, progress Progress, build func(context.Context) (Dataset, error)) error {
+	_, err := build(cache.WithProgress(ctx, cache.Progress(progress)))
+	return err
+}
+
+// fromCache returns the data set of a cached set, whose pixels and levels stay in its files.
+func fromCache(s *cache.Set) *stored {
+	return &stored{name: s.Name, n: s.Count, shape: [3]int{s.H, s.W, s.C}, bytes: s.Images, factors: append([]factor.Factor(nil), s.Factors...), levels: s.Levels, missing: s.Missing}
+}

@@ -1,0 +1,92 @@
+package datasets
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/fetch"
+)
+
+// publicFiles places files of testdata as the source files of a public data set, under the names that are given or their own, in a
+// folder for data sets of the test's own. They are taken whatever their hash.
+func publicFiles(t *testing.T, set string, files map[string]string) {
+	t.Helper()
+	t.Setenv(cache.RootVariable, t.TempDir())
+	for name, from := range files {
+		if err := fetch.Place(t.Context(), cache.Downloads(set), fetch.File{Name: name}, filepath.Join("testdata", from), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// golden is an entry of an expected.json.
+type golden struct {
+	Shape  []int            `json:"shape_nhwc"`
+	Sizes  []int            `json:"factor_sizes"`
+	Hash   string           `json:"sha256_nhwc"`
+	Labels map[string][]int `json:"labels_of_row"`
+}
+
+// readGolden reads an expected.json of a folder of testdata.
+func readGolden(t *testing.T, folder string) (files map[string]golden, broken map[string]string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", folder, "expected.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	files = map[string]golden{}
+	for name, entry := range all {
+		var g golden
+		var err error
+		if name == "broken" {
+			err = json.Unmarshal(entry, &broken)
+		} else if err = json.Unmarshal(entry, &g); err == nil {
+			files[name] = g
+		}
+		if err != nil {
+			t.Fatal(name, err)
+		}
+	}
+	return files, broken
+}
+
+// pixelHash returns the SHA-256 of all pixels of a set, which are 8-bit numbers over 255, each divided by unit.
+func pixelHash(d Dataset, unit float32) string {
+	h, w, c := d.ImageShape()
+	image, line := make([]float32, h*w*c), make([]uint8, h*w*c)
+	sum := sha256.New()
+	for i := range d.Len() {
+		d.Image(i, image)
+		for p, v := range image {
+			line[p] = uint8(v*255/unit + 0.5)
+		}
+		sum.Write(line)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// A set whose files are not here says which to bring, in one line.
+func TestNotFetched(t *testing.T) {
+	t.Setenv(cache.RootVariable, t.TempDir())
+	_, err := (&DSprites{}).Build(0)
+	var absent *NotFetchedError
+	if !errors.As(err, &absent) || !errors.Is(err, ErrNotFetched) || len(absent.Files) != 1 {
+		t.Fatal(err)
+	}
+	for _, words := range []string{"unravel data fetch dsprites", cache.Downloads("dsprites"), dspritesFile, dspritesURL} {
+		if !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v; want %s, in one line", err, words)
+		}
+	}
+}

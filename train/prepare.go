@@ -1,0 +1,38 @@
+package train
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/unravel-ml/unravel/datasets"
+)
+
+// PrepareData converts the files of a data set that needs that, and shows the progress on a writer; nil: nowhere. Building it is
+// quick afterwards.
+func PrepareData(ctx context.Context, d datasets.Choice, w io.Writer) error {
+	a := NewActivity(w)
+	defer a.End()
+	var lock sync.Mutex
+	under := ""
+	return d.Prepare(ctx, func(what string, done, total int64) {
+		lock.Lock()
+		defer lock.Unlock()
+		if what != under {
+			under = what
+			a.Begin(what, int(max(total, 1)))
+		}
+		a.Step(int(done), "")
+	})
+}
+
+// prepareData converts the files of the config's data set.
+func (c *Config) prepareData(ctx context.Context, w io.Writer) error {
+	if err := PrepareData(ctx, c.Dataset, w); err != nil {
+		if ctx.Err() != nil {
+			return ErrStopped
+		}
+		return &dataError{c.mistake("dataset."+c.Dataset.Name, err), err}
+	}
+	return nil
+}
