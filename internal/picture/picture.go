@@ -1,0 +1,269 @@
+// Package picture decodes files of pictures to 8-bit pixels: PNG, JPEG, GIF (the first frame), WebP, BMP and TIFF.
+//
+// Pictures come upright, as the orientation in their EXIF data says. Transparent pixels are blended with black. 16-bit channels are cut to their
+// upper 8 bits; palettes and CMYK become RGB. Colour profiles and gamma are ignored.
+package picture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/draw"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"strings"
+
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
+	"golang.org/x/image/webp"
+)
+
+// MaxPixels bounds height times width of a picture.
+const MaxPixels = 1 << 27
+
+// bytesPerPixel is what decoding takes at most: coefficients of a progressive JPEG, its planes, and RGB twice.
+const bytesPerPixel = 28
+
+// Info is what the header of a file says.
+type Info struct {
+	Format      string // png, jpeg, gif, webp, bmp or tiff
+	H, W        int    // of the upright picture
+	Orientation int    // of the stored one, 1 (upright) to 8, as EXIF numbers them
+}
+
+// Cost returns about how many bytes of memory decoding takes.
+func (i Info) Cost() int64 { return int64(i.H) * int64(i.W) * bytesPerPixel }
+
+// format is a kind of file.
+type format struct {
+	name   string
+	magic  string // ? is any byte
+	config func(io.Reader) (image.Config, error)
+	decode func(io.Reader) (image.Image, error)
+}
+
+var formats = []format{
+	{"png", "\x89PNG\r\n\x1a\n", png.DecodeConfig, png.Decode},
+	{"jpeg", "\xff\xd8", jpeg.DecodeConfig, jpeg.Decode},
+	{"gif", "GIF8?a", gif.DecodeConfig, gif.Decode},
+	{"webp", "RIFF????WEBP", webp.DecodeConfig, webp.Decode},
+	{"bmp", "BM", bmp.DecodeConfig, bmp.Decode},
+	{"tiff", "II*\x00", tiff.DecodeConfig, tiff.Decode},
+	{"tiff", "MM\x00*", tiff.DecodeConfig, tiff.Decode},
+}
+
+// others are formats that are recognised, so that errors can name them.
+var others = []format{
+	{name: "a HEIC or AVIF picture", magic: "????ftyp"}, {name: "a BigTIFF picture", magic: "II+\x00"}, {name: "a BigTIFF picture", magic: "MM\x00+"},
+	{name: "a JPEG 2000 picture", magic: "\x00\x00\x00\x0cjP"}, {name: "a JPEG XL picture", magic: "\xff\x0a"}, {name: "a Photoshop file", magic: "8BPS"},
+	{name: "a PDF file", magic: "%PDF"}, {name: "an SVG picture", magic: "<svg"}, {name: "an XML or SVG file", magic: "<?xml"}, {name: "an HTML page", magic: "<!DOCTYPE"},
+}
+
+// Formats names what Decode reads.
+const Formats = "PNG, JPEG, GIF, WebP, BMP or TIFF"
+
+func sniff(data []byte) (format, error) {
+	matches := func(magic string) bool {
+		if len(data) < len(magic) {
+			return false
+		}
+		for i := range len(magic) {
+			if magic[i] != '?' && magic[i] != data[i] {
+				return false
+			}
+		}
+		return true
+	}
+	for _, f := range formats {
+		if matches(f.magic) {
+			return f, nil
+		}
+	}
+	if len(data) == 0 {
+		return format{}, fmt.Errorf("the file is empty; want %s", Formats)
+	}
+	for _, f := range others {
+		if matches(f.magic) {
+			return format{}, fmt.Errorf("it is %s; want %s", f.name, Formats)
+		}
+	}
+	return format{}, fmt.Errorf("it is no picture; want %s", Formats)
+}
+
+// Read returns what the header of a picture says, without decoding it. Errors: another format, a broken header, and more than [MaxPixels].
+func Read(data []byte) (info Info, err error) {
+	defer rescue(&err)
+	f, err := sniff(data)
+	if err != nil {
+		return Info{}, err
+	}
+	c, err := f.config(bytes.NewReader(data))
+	if err != nil {
+		return Info{}, explain(err)
+	}
+	if c.Width < 1 || c.Height < 1 || c.Width > MaxPixels/c.Height {
+		return Info{}, fmt.Errorf("it is %d x %d pixels (width x height); want 1 x 1 or more, and at most %d pixels", c.Width, c.Height, MaxPixels)
+	}
+	info = Info{Format: f.name, H: c.Height, W: c.Width, Orientation: orientation(f.name, data)}
+	if info.Orientation > 4 {
+		info.H, info.W = info.W, info.H
+	}
+	return info, nil
+}
+
+// Decoder decodes pictures one after the other into the same memory. Its zero value is ready; it is not for several goroutines at once.
+type Decoder struct {
+	canvas image.RGBA
+	pixels []uint8
+	colour []uint8 // before it becomes grey
+	turned []uint8
+	planes planes
+	narrow bool // of planes: their range
+}
+
+// Decode returns a picture of 1 (grey) or 3 (red, green, blue) channels, [info.H, info.W, channels], which stay until the next call. Grey of a
+// colour is (19595 R + 38470 G + 7471 B) / 65536, as Pillow rounds it. Errors are those of [Read] and of broken files; none of them is a panic.
+func (d *Decoder) Decode(data []byte, channels int) (pixels []uint8, info Info, err error) {
+	defer rescue(&err)
+	info, err = Read(data)
+	if err != nil {
+		return nil, info, err
+	}
+	f, err := sniff(data)
+	if err != nil {
+		return nil, info, err
+	}
+	var r io.Reader = bytes.NewReader(data)
+	if f.name == "jpeg" {
+		r = io.MultiReader(r, bytes.NewReader([]byte{0xff, 0xd9})) // the end marker, which some writers leave out
+	}
+	m, err := f.decode(r)
+	if err != nil {
+		return nil, info, explain(err)
+	}
+	h, w := info.H, info.W
+	if info.Orientation > 4 {
+		h, w = w, h
+	}
+	if b := m.Bounds(); f.name != "gif" && (b.Dx() != w || b.Dy() != h) {
+		return nil, info, fmt.Errorf("it has %d x %d pixels, and its header says %d x %d", b.Dx(), b.Dy(), w, h)
+	}
+	d.narrow = f.name == "webp"
+	d.convert(m, h, w, channels)
+	if f.name == "tiff" && faxInverted(data) {
+		for i := range d.pixels {
+			d.pixels[i] = ^d.pixels[i]
+		}
+	}
+	if info.Orientation > 1 {
+		d.turned = grown(d.turned, len(d.pixels))
+		turn(d.turned, d.pixels, h, w, channels, info.Orientation)
+		d.pixels, d.turned = d.turned, d.pixels
+	}
+	return d.pixels, info, nil
+}
+
+// convert writes an image to pixels.
+func (d *Decoder) convert(m image.Image, h, w, channels int) {
+	d.pixels = grown(d.pixels, h*w*channels)
+	if g, ok := m.(*image.Gray); ok {
+		for y := range h {
+			spread(d.pixels[y*w*channels:][:w*channels], g.Pix[y*g.Stride:][:w], channels)
+		}
+		return
+	}
+	colour := d.pixels
+	if channels == 1 {
+		d.colour = grown(d.colour, h*w*3)
+		colour = d.colour
+	}
+	switch m := m.(type) {
+	case *image.YCbCr:
+		d.planes.rgb(colour, m, h, w, d.narrow, nil, 0)
+	case *image.NYCbCrA:
+		d.planes.rgb(colour, &m.YCbCr, h, w, d.narrow, m.A, m.AStride)
+	default:
+		d.draw(colour, m, h, w)
+	}
+	if channels == 1 {
+		for i := range d.pixels {
+			p := colour[3*i:][:3]
+			d.pixels[i] = uint8((uint32(p[0])*19595 + uint32(p[1])*38470 + uint32(p[2])*7471 + 1<<15) >> 16)
+		}
+	}
+}
+
+// draw converts other colour models to RGB. The first frame of a GIF may be a part of its canvas; the rest is black.
+func (d *Decoder) draw(dst []uint8, m image.Image, h, w int) {
+	d.canvas = image.RGBA{Pix: grown(d.canvas.Pix, h*w*4), Stride: w * 4, Rect: image.Rect(0, 0, w, h)}
+	bounds := m.Bounds()
+	at := bounds
+	if _, frame := m.(*image.Paletted); !frame {
+		at = bounds.Sub(bounds.Min)
+	}
+	if at != d.canvas.Rect {
+		clear(d.canvas.Pix)
+	}
+	draw.Draw(&d.canvas, at, m, bounds.Min, draw.Src)
+	from := d.canvas.Pix
+	for i := 0; 4*i < len(from); i++ {
+		copy(dst[3*i:3*i+3], from[4*i:])
+	}
+}
+
+// spread repeats grey values in each channel.
+func spread(dst, grey []uint8, channels int) {
+	if channels == 1 {
+		copy(dst, grey)
+		return
+	}
+	for x, v := range grey {
+		dst[3*x], dst[3*x+1], dst[3*x+2] = v, v, v
+	}
+}
+
+// turn makes a stored picture of h x w pixels upright: by orientation, the pixel that becomes the first one, and the ways to the next one of
+// a row and of a column.
+func turn(dst, src []uint8, h, w, channels, orientation int) {
+	steps := [...][3]int{
+		1: {0, 1, w}, 2: {w - 1, -1, w}, 3: {h*w - 1, -1, -w}, 4: {(h - 1) * w, 1, -w},
+		5: {0, w, 1}, 6: {(h - 1) * w, -w, 1}, 7: {h*w - 1, -w, -1}, 8: {w - 1, w, -1},
+	}[orientation]
+	if orientation > 4 {
+		h, w = w, h // of dst
+	}
+	to := 0
+	for y := range h {
+		from := (steps[0] + y*steps[2]) * channels
+		for range w {
+			copy(dst[to:to+channels], src[from:])
+			to += channels
+			from += steps[1] * channels
+		}
+	}
+}
+
+// rescue turns a panic of a decoder into an error.
+func rescue(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("the file is broken: its decoder fails with %v", p)
+	}
+}
+
+// explain says that a file ends early in place of EOF.
+func explain(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || strings.HasSuffix(err.Error(), "unexpected EOF") {
+		return fmt.Errorf("the file ends early: %w", err)
+	}
+	return fmt.Errorf("the file is broken or of a kind that is not supported: %w", err)
+}
+
+func grown(s []uint8, n int) []uint8 {
+	if cap(s) < n {
+		return make([]uint8, n)
+	}
+	return s[:n]
+}

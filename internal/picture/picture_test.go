@@ -1,0 +1,215 @@
+package picture
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/hex"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestPillow compares with what Pillow decodes, in colour and in grey; one Decoder reads all files.
+func TestPillow(t *testing.T) {
+	f, err := os.Open("testdata/expected.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d Decoder
+	for _, line := range lines[1:] {
+		data, err := os.ReadFile(filepath.Join("testdata", line[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, _ := strconv.Atoi(line[1])
+		w, _ := strconv.Atoi(line[2])
+		tolerance, err := strconv.Atoi(line[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := hex.DecodeString(line[4])
+		if err != nil {
+			t.Fatal(err)
+		}
+		pixels, info, err := d.Decode(data, 3)
+		if err != nil || info.H != h || info.W != w || len(pixels) != len(want) {
+			t.Errorf("%s: %+v, %v", line[0], info, err)
+			continue
+		}
+		if at, worst := farthest(pixels, want); worst > tolerance {
+			t.Errorf("%s: value %d is off by %d", line[0], at, worst)
+		}
+		grey := make([]uint8, h*w)
+		for i := range grey {
+			grey[i] = luma(pixels[3*i:])
+		}
+		pixels, _, err = d.Decode(data, 1)
+		if err != nil || !bytes.Equal(pixels, grey) {
+			t.Errorf("%s: another grey, %v", line[0], err)
+		}
+	}
+	if files, err := filepath.Glob("testdata/*.*"); err != nil || len(files) != len(lines)+2 {
+		t.Errorf("%d files and %d lines", len(files), len(lines))
+	}
+}
+
+func luma(p []uint8) uint8 {
+	return uint8((int(p[0])*19595 + int(p[1])*38470 + int(p[2])*7471 + 32768) / 65536)
+}
+
+func farthest(a, b []uint8) (at, worst int) {
+	for i := range a {
+		if d := max(int(a[i])-int(b[i]), int(b[i])-int(a[i])); d > worst {
+			at, worst = i, d
+		}
+	}
+	return at, worst
+}
+
+// TestColourModels compares with each colour model's own conversion.
+func TestColourModels(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	bounds := image.Rect(0, 0, 9, 7)
+	palette := color.Palette{color.NRGBA{200, 10, 30, 100}, color.Gray{77}, color.RGBA{1, 2, 3, 255}}
+	for name, m := range map[string]interface {
+		image.Image
+		Set(x, y int, c color.Color)
+	}{
+		"grey": image.NewGray(bounds), "grey16": image.NewGray16(bounds), "rgba": image.NewRGBA(bounds), "nrgba": image.NewNRGBA(bounds),
+		"rgba64": image.NewRGBA64(bounds), "nrgba64": image.NewNRGBA64(bounds), "cmyk": image.NewCMYK(bounds), "palette": image.NewPaletted(bounds, palette),
+	} {
+		var want []uint8
+		for y := range 7 {
+			for x := range 9 {
+				m.Set(x, y, color.NRGBA64{uint16(random.Uint32()), uint16(random.Uint32()), uint16(random.Uint32()), uint16(random.Uint32())})
+				r, g, b, _ := m.At(x, y).RGBA()
+				want = append(want, uint8(r>>8), uint8(g>>8), uint8(b>>8))
+			}
+		}
+		var d Decoder
+		d.convert(m, 7, 9, 3)
+		if !bytes.Equal(d.pixels, want) {
+			t.Errorf("%s: other pixels", name)
+		}
+	}
+}
+
+func encoded(t testing.TB, m image.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestBroken(t *testing.T) {
+	small := encoded(t, image.NewGray(image.Rect(0, 0, 4, 4)))
+	huge := bytes.Clone(small)
+	copy(huge[16:], []byte{0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60}) // 60000 x 60000; its checksum is now wrong
+	crc := []byte{0x16, 0x3e, 0x46, 0x21}
+	copy(huge[29:], crc)
+	whole, err := os.ReadFile("testdata/rgb.jpg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"empty", nil, "empty"},
+		{"text", []byte("this is a text"), "no picture"},
+		{"heic", []byte("\x00\x00\x00\x18ftypheic and so on"), "HEIC"},
+		{"svg", []byte("<svg width=\"3\">"), "SVG"},
+		{"pixels missing", small[:len(small)-20], "early"},
+		{"header missing", small[:20], "early"},
+		{"half a jpeg", whole[:len(whole)/2], "early"},
+		{"checksum", append(bytes.Clone(small[:45]), append([]byte{small[45] ^ 1}, small[46:]...)...), "broken"},
+	} {
+		var d Decoder
+		if _, _, err := d.Decode(c.data, 3); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", c.name, err, c.want)
+		}
+	}
+	if _, err := Read(huge); err == nil {
+		t.Error("60000 x 60000 pixels are accepted")
+	}
+}
+
+// TestNoEnd reads a JPEG without its end marker, which other programs accept too.
+func TestNoEnd(t *testing.T) {
+	whole, err := os.ReadFile("testdata/rgb.jpg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d, e Decoder
+	want, _, err := d.Decode(whole, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := e.Decode(whole[:len(whole)-2], 3); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%v", err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range files {
+		if data, err := os.ReadFile(name); err == nil && filepath.Ext(name) != ".csv" {
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		info, err := Read(data)
+		if err != nil || info.H*info.W > 1<<16 {
+			return
+		}
+		var d Decoder
+		for _, channels := range []int{1, 3} {
+			pixels, info, err := d.Decode(data, channels)
+			if err == nil && len(pixels) != info.H*info.W*channels {
+				t.Errorf("%d values of %+v", len(pixels), info)
+			}
+		}
+	})
+}
+
+// BenchmarkDecode decodes pictures of CelebA's size.
+func BenchmarkDecode(b *testing.B) {
+	m := image.NewRGBA(image.Rect(0, 0, 178, 218))
+	for y := range 218 {
+		for x := range 178 {
+			m.Set(x, y, color.RGBA{uint8(x + y), uint8(2*y ^ x), uint8(x * y / 50), 255})
+		}
+	}
+	var packed bytes.Buffer
+	if err := jpeg.Encode(&packed, m, &jpeg.Options{Quality: 90}); err != nil {
+		b.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"jpeg": packed.Bytes(), "png": encoded(b, m)} {
+		b.Run(name, func(b *testing.B) {
+			var d Decoder
+			for b.Loop() {
+				if _, _, err := d.Decode(data, 3); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
