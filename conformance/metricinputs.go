@@ -127,6 +127,14 @@ func oddInputs() map[string]*metrics.Input {
 	nan.Codes.Data[5] = math.NaN()
 	short.Levels = short.Levels[:len(short.Levels)-1]
 	high.Levels[0] = 6
+	gaps, unknown := copyInput(kind.random), copyInput(kind.random)
+	for at := range gaps.Levels {
+		if at%7 == 0 {
+			gaps.Levels[at] = factor.Unknown
+		}
+		unknown.Levels[at] = factor.Unknown
+	}
 	return map[string]*metrics.Input{"one image": one, "factors of one level": level, "one column": single, "constant codes": constant,
-		"repeated columns": repeated, "huge codes": huge, "codes that are no numbers": nan, "too few levels": short, "a level that its factor lacks": high}
+		"repeated columns": repeated, "huge codes": huge, "codes that are no numbers": nan, "too few levels": short, "a level that its factor lacks": high,
+		"unknown levels": gaps, "no known level": unknown}
 }

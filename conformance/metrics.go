@@ -34,7 +34,7 @@ func Metrics(t *testing.T) {
 //   - a value outside its Range (of a [metrics.Bounded]), or that depends on the order of images or, unless the metric
 //     is [metrics.SubCoded], of code columns; metrics that draw random numbers may depend on both;
 //   - random codes that are better than perfect ones, by Better, unless the metric ignores the levels of factors;
-//   - a panic for perfect, random, constant, repeated or single codes, or for factors with one level;
+//   - a panic for perfect, random, constant, repeated or single codes, or for factors with one level or unknown levels;
 //   - parts and grids without names, with a wrong number of labels, or with numbers that JSON lacks;
 //   - a computation that does not stop, or an error that does not wrap the context's, when the context ends before or
 //     during the computation.

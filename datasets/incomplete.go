@@ -7,8 +7,8 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// Unknown is the level of a factor that is not known.
-const Unknown = -1
+// Unknown is the level of a factor that is not known, [factor.Unknown].
+const Unknown = factor.Unknown
 
 // Incomplete is a data set that lacks levels: FactorsAt writes [Unknown] for the factors of an image that are not
 // known. An unknown level is the same as no other, known or unknown, and is no label; metrics leave out the

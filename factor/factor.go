@@ -47,6 +47,9 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// Unknown is the level of a factor that is not known of an image.
+const Unknown = -1
+
 // Factor is a factor of variation of the images of a data set.
 type Factor struct {
 	Name   string

@@ -23,8 +23,10 @@ func addDifference(input, z, other []float64, pairs int) {
 // regression (L2 penalty, C = 1), fitted to Train points, predicts the factor; the value is its accuracy on Test
 // points.
 //
-// The rows of a pair are drawn from the table: the first from all rows, the second from the rows with its level. On a
-// full grid of levels all other factors are uniform and independent, as in the paper. With Standardise, inputs are
+// The rows need not be a grid. A point draws its factor, uniformly, and the rows of each pair from the table: the first
+// uniformly from the rows where the factor is known, so that its level is drawn by how often it occurs, the second
+// uniformly from the rows with that level, which may be the same row. On a full grid of levels all other factors are
+// uniform and independent, as in the paper; elsewhere they are distributed as among the rows with that level. With Standardise, inputs are
 // divided by their standard deviation over the Train points, as in table 2 of Zhang and Sugiyama 2024, where Batch is
 // 8.
 type BetaVAE struct {
@@ -33,6 +35,9 @@ type BetaVAE struct {
 	Test        int  `yaml:"test" doc:"number of test points"`
 	Standardise bool `yaml:"standardise" doc:"divide the differences of every column by their standard deviation"`
 }
+
+// Needs returns KnownLevels.
+func (*BetaVAE) Needs() Needs { return KnownLevels }
 
 // Better returns HigherIsBetter.
 func (*BetaVAE) Better() Direction { return HigherIsBetter }
@@ -106,7 +111,7 @@ func (m *BetaVAE) points(ctx context.Context, draw *drawing, n int) (x []float64
 		labels[i] = j
 		point := x[i*d : (i+1)*d]
 		for range m.Batch {
-			first := draw.row()
+			first := draw.row(j)
 			a, b := draw.in.Codes.Row(first), draw.in.Codes.Row(draw.like(first, j))
 			addDifference(point, a, b, m.Batch)
 		}

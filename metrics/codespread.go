@@ -11,6 +11,9 @@ import (
 // number of their batches as spread.
 type CodeSpread struct{}
 
+// Needs returns NoLevels.
+func (*CodeSpread) Needs() Needs { return NoLevels }
+
 // Better returns HigherIsBetter.
 func (*CodeSpread) Better() Direction { return HigherIsBetter }
 

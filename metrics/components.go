@@ -31,11 +31,17 @@ type Coverage struct{}
 // maxComponentGrid is the largest number of components and of paths with a grid.
 const maxComponentGrid = 256
 
+// Needs returns AllLevels.
+func (*Purity) Needs() Needs { return AllLevels }
+
 // Better returns HigherIsBetter.
 func (*Purity) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
 func (*Purity) Range() (least, most float64) { return 0, 1 }
+
+// Needs returns NoLevels.
+func (*Coverage) Needs() Needs { return NoLevels }
 
 // Better returns HigherIsBetter.
 func (*Coverage) Better() Direction { return HigherIsBetter }

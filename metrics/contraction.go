@@ -35,6 +35,9 @@ type Contraction struct {
 // allForRandom is the number of pairs measured in tiles in the time of one random pair.
 const allForRandom = 32
 
+// Needs returns AllLevels.
+func (*Contraction) Needs() Needs { return AllLevels }
+
 // Better returns LowerIsBetter.
 func (*Contraction) Better() Direction { return LowerIsBetter }
 
@@ -55,6 +58,9 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := in.wantKnown(); err != nil {
 		return Result{}, err
 	}
 	if err := ctx.Err(); err != nil {

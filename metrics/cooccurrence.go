@@ -41,6 +41,9 @@ type CoOccurrence struct {
 	TopK      int `yaml:"k" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
 }
 
+// Needs returns KnownLevels.
+func (*CoOccurrence) Needs() Needs { return KnownLevels }
+
 // Better returns LowerIsBetter.
 func (*CoOccurrence) Better() Direction { return LowerIsBetter }
 

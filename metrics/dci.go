@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/unravel-ml/unravel/config"
@@ -80,6 +81,9 @@ func NewDCI() *DCI {
 // maxBoosted bounds the rounds of trees.
 const maxBoosted = 10000
 
+// Needs returns KnownLevels.
+func (*DCI) Needs() Needs { return KnownLevels }
+
 // Better returns HigherIsBetter.
 func (*DCI) Better() Direction { return HigherIsBetter }
 
@@ -132,15 +136,48 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	if in.Stream == nil && m.Ties == TiesRandom {
 		return Result{}, fmt.Errorf("there is no stream of random numbers to break ties; want one, or ties first")
 	}
-	train, test, err := m.TrainTest.rows(in)
-	if err != nil {
-		return Result{}, err
-	}
-	fitted, err := m.fit(ctx, in, train, test)
+	fitted, err := m.fitAll(ctx, in)
 	if err != nil {
 		return Result{}, err
 	}
 	return m.result(in, fitted)
+}
+
+// fitAll fits the classifiers of all factors to the same rows; with unknown levels each to rows of its own, where the factor is
+// known.
+func (m *DCI) fitAll(ctx context.Context, in *Input) (*fittedDCI, error) {
+	unknown, _ := in.unknown()
+	if unknown == nil {
+		train, test, err := m.TrainTest.rows(in)
+		if err != nil {
+			return nil, err
+		}
+		return m.fit(ctx, in, train, test)
+	}
+	f := &fittedDCI{importance: make([][]float64, in.Codes.Cols)}
+	for j, factor := range in.Factors {
+		one := in.restrict([]int{j})
+		if err := errors.Join(m.TrainTest.suits(one), m.wantVarying(one)); err != nil {
+			f.notes = append(f.notes, fmt.Sprintf("factor %s is left out: %v", factor.Name, err))
+			continue
+		}
+		train, test, err := m.TrainTest.rows(one)
+		if err != nil {
+			return nil, err
+		}
+		fitted, err := m.fit(ctx, one, train, test)
+		if err != nil {
+			return nil, fmt.Errorf("factor %q: %w", factor.Name, err)
+		}
+		f.factors, f.train, f.test, f.notes = append(f.factors, j), append(f.train, fitted.train...), append(f.test, fitted.test...), append(f.notes, fitted.notes...)
+		for c, v := range fitted.importance {
+			f.importance[c] = append(f.importance[c], v...)
+		}
+	}
+	if len(f.factors) == 0 {
+		return nil, errors.New("every factor has one level only where it is known; want one that varies")
+	}
+	return f, nil
 }
 
 // fittedDCI holds importances and accuracies of the fitted classifiers.

@@ -108,6 +108,9 @@ const (
 
 const maxBootstrap = 100000
 
+// Needs returns AllLevels.
+func (*DLSBD) Needs() Needs { return AllLevels }
+
 // Better returns LowerIsBetter.
 func (*DLSBD) Better() Direction { return LowerIsBetter }
 

@@ -78,6 +78,14 @@ const (
 	Boosted    Predictor = "boosted"
 )
 
+// Needs returns EachLevel, or AllLevels where columns are selected by all factors.
+func (m *Downstream) Needs() Needs {
+	if m.TopK > 0 {
+		return AllLevels
+	}
+	return EachLevel
+}
+
 // Better returns HigherIsBetter.
 func (*Downstream) Better() Direction { return HigherIsBetter }
 

@@ -65,6 +65,9 @@ type Explicitness struct {
 	TrainTest  `yaml:",inline"`
 }
 
+// Needs returns EachLevel.
+func (*Explicitness) Needs() Needs { return EachLevel }
+
 // Better returns HigherIsBetter.
 func (*Explicitness) Better() Direction { return HigherIsBetter }
 

@@ -73,7 +73,9 @@ func (b *columnBlocks) least(block int, rows []int32) (best leastVariance) {
 // Every column stands for the factor with the most of its Train votes, and the value is the fraction of Test votes
 // whose column stands for their factor. It is 0 if all columns are left out.
 //
-// The rows are drawn from the table: the first from all rows, the others from the rows with its level.
+// The rows need not be a grid. A vote draws its factor, uniformly, and its rows from the table: the first uniformly from the
+// rows where the factor is known, so that its level is drawn by how often it occurs, the others uniformly from the rows
+// with that level, with replacement. On a full grid all other factors are uniform and independent, as in the paper.
 //
 // The score of this name in table 2 of Zhang and Sugiyama 2024 has Direct (column i stands for factor i, without Train
 // votes), Raw (absolute variances), Batch 8 and Prune 0.
@@ -85,6 +87,9 @@ type FactorVAE struct {
 	Direct bool    `yaml:"direct" doc:"assign factor i to column i, without training votes"`
 	Raw    bool    `yaml:"raw" doc:"compare variances without dividing by the variance over all rows"`
 }
+
+// Needs returns KnownLevels.
+func (*FactorVAE) Needs() Needs { return KnownLevels }
 
 // Better returns HigherIsBetter.
 func (*FactorVAE) Better() Direction { return HigherIsBetter }

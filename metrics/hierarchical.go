@@ -58,6 +58,7 @@ const (
 	MissingHierarchy     Missing = "the hierarchy of the codes is not known"
 	MissingTrueHierarchy Missing = "the true hierarchy is not known"
 	MissingComponents    Missing = "the components of the codes are not known"
+	MissingFactors       Missing = "no factor of several levels is known of the images"
 )
 
 func (m Missing) Error() string { return string(m) }
@@ -171,6 +172,9 @@ func renumber[T comparable](ids []T) (numbers []int, count int) {
 // trees of the hierarchy of the codes and the true one (see [hierarchy.Distance]), in edits, 0 or more. It uses neither
 // codes nor factors.
 type HError struct{}
+
+// Needs returns NoLevels.
+func (*HError) Needs() Needs { return NoLevels }
 
 // Better returns LowerIsBetter.
 func (*HError) Better() Direction { return LowerIsBetter }

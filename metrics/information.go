@@ -52,7 +52,8 @@ func (in *Input) rows(list []int) *Input {
 }
 
 // information holds, in nats, the mutual information of binned code columns with factors and the entropies of the
-// factors, from frequencies over the rows.
+// factors, from frequencies over the rows; of a factor with unknown levels over the rows where it is known, with the bins
+// of all rows.
 type information struct {
 	mutual  [][]float64 // by column and factor
 	entropy []float64   // by factor
@@ -61,21 +62,24 @@ type information struct {
 func newInformation(ctx context.Context, in *Input, h Histogram) (*information, error) {
 	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
 	x := &information{mutual: make([][]float64, d), entropy: make([]float64, k)}
-	levels := make([][]int32, k)
+	levels, known := make([][]int32, k), make([]int, k)
 	for j, f := range in.Factors {
 		counts := make([]int, f.Size)
 		levels[j] = make([]int32, n)
 		for i := range n {
 			l := in.Levels[i*k+j]
 			levels[j][i] = int32(l)
-			counts[l]++
+			if l >= 0 {
+				counts[l]++
+				known[j]++
+			}
 		}
-		x.entropy[j] = entropy(counts, n)
+		x.entropy[j] = entropy(counts, known[j])
 	}
 	err := binColumns(ctx, in.Codes, h, func(scratch *binned, c, used int) {
 		x.mutual[c] = make([]float64, k)
 		for j, f := range in.Factors {
-			x.mutual[c][j] = scratch.mutual(used, levels[j], f.Size)
+			x.mutual[c][j] = scratch.mutual(used, levels[j], f.Size, known[j])
 		}
 	})
 	return x, err
@@ -119,14 +123,17 @@ func binColumns(ctx context.Context, codes Matrix, h Histogram, use func(scratch
 	})
 }
 
-// mutual returns the mutual information, in nats, of the column in bins with the levels of a factor of the given size.
-func (s *binned) mutual(bins int, levels []int32, size int) float64 {
+// mutual returns the mutual information, in nats, of the column in bins with the levels of a factor of the given size, as many
+// of which are known.
+func (s *binned) mutual(bins int, levels []int32, size, known int) float64 {
 	s.joint = zeros(s.joint, bins*size)
 	s.x, s.y = zeros(s.x, bins), zeros(s.y, size)
 	for i, b := range s.ids {
-		s.joint[int(b)*size+int(levels[i])]++
+		if l := int(levels[i]); known == len(levels) || l >= 0 {
+			s.joint[int(b)*size+l]++
+		}
 	}
-	return mutualInformation(s.joint, s.x, s.y, len(levels))
+	return mutualInformation(s.joint, s.x, s.y, known)
 }
 
 // zeros returns n zeros, in the memory of x if it is large enough.

@@ -57,11 +57,19 @@ func newDrawing(ctx context.Context, in *Input, m Selective) (*drawing, error) {
 	return d, nil
 }
 
-// factor draws a factor and row a row, both uniform.
+// factor draws a factor, uniformly.
 func (d *drawing) factor() int { return d.in.Stream.IntN(len(d.in.Factors)) }
-func (d *drawing) row() int    { return d.in.Stream.IntN(d.in.Codes.Rows) }
 
-// like draws a row with the same level of factor j as the given row.
+// row draws a row, uniformly among those where factor j is known: its levels are drawn by how often they occur.
+func (d *drawing) row(j int) int {
+	known := d.levels[j].order
+	if len(known) == d.in.Codes.Rows {
+		return d.in.Stream.IntN(len(known))
+	}
+	return known[d.in.Stream.IntN(len(known))]
+}
+
+// like draws a row with the same level of factor j as the given row, uniformly, the row itself included.
 func (d *drawing) like(row, j int) int {
 	members := d.levels[j].members(d.in.Levels[row*len(d.in.Factors)+j])
 	return members[d.in.Stream.IntN(len(members))]

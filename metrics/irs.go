@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // deviationAt is the deviation of a code column z over the rows of one level (Suter et al. 2019, section 4), relative
@@ -33,12 +34,18 @@ func deviationAt(z []float64, q, largest float64) float64 {
 // factor, and about 0 or slightly less if the other factors move it as far as all factors together. Constant columns
 // are left out; if all are constant, the value is 0.
 //
+// The rows may be any: the levels of a factor weigh the same whatever their number of rows, levels without rows do not count,
+// and the largest deviation of a column is that of all rows, known or unknown.
+//
 // The paper has Quantile 1, the maximum; the library's default is 0.99. The library joins the levels of a factor in 20
 // bins of equal width; Bins 0 keeps all levels apart.
 type IRS struct {
 	Quantile float64 `yaml:"quantile" doc:"quantile of the deviations at a level; 1: the largest, as in the paper"`
 	Bins     int     `yaml:"bins" doc:"number of bins that levels of a factor are joined to; 0: every level by itself"`
 }
+
+// Needs returns KnownLevels.
+func (*IRS) Needs() Needs { return KnownLevels }
 
 // Better returns HigherIsBetter.
 func (*IRS) Better() Direction { return HigherIsBetter }
@@ -124,15 +131,18 @@ func (m *IRS) groups(in *Input, j int) *groups {
 	if m.Bins == 0 {
 		return groupRows(in, j, nil)
 	}
-	values, ids := make([]float64, n), make([]int32, n)
-	for i := range values {
-		values[i] = float64(in.Levels[i*k+j])
+	values, rows := make([]float64, 0, n), make([]int, 0, n)
+	for i := range n {
+		if l := in.Levels[i*k+j]; l >= 0 {
+			values, rows = append(values, float64(l)), append(rows, i)
+		}
 	}
+	ids := make([]int32, len(values))
 	size := assignBins(values, edges(values, m.Bins, EqualWidth), ids)
-	binned := &Input{Codes: in.Codes, Levels: make([]int, n), Factors: slices.Clone(in.Factors[j : j+1])}
+	binned := &Input{Codes: in.Codes, Levels: slices.Repeat([]int{factor.Unknown}, n), Factors: slices.Clone(in.Factors[j : j+1])}
 	binned.Factors[0].Size = size
-	for i, b := range ids {
-		binned.Levels[i] = int(b)
+	for at, b := range ids {
+		binned.Levels[rows[at]] = int(b)
 	}
 	return groupRows(binned, 0, nil)
 }

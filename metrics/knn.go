@@ -53,6 +53,9 @@ const (
 // NewKNN returns the defaults: 20 neighbours by cosine similarity, at a temperature of 0.07; a quarter of the rows tests.
 func NewKNN() *KNN { return &KNN{K: 20, Temperature: 0.07, Distance: Cosine, Apart: quarterApart()} }
 
+// Needs returns EachLevel.
+func (*KNN) Needs() Needs { return EachLevel }
+
 // Better returns HigherIsBetter.
 func (*KNN) Better() Direction { return HigherIsBetter }
 

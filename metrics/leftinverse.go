@@ -107,11 +107,17 @@ const (
 	FitMinimaxByFactor Fit = "minimax-by-factor"
 )
 
+// Needs returns EachLevel.
+func (*LeftInverse) Needs() Needs { return EachLevel }
+
 // Better returns LowerIsBetter.
 func (*LeftInverse) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
 func (*LeftInverse) Range() (least, most float64) { return 0, math.Inf(1) }
+
+// Needs returns AllLevels.
+func (*MaxError) Needs() Needs { return AllLevels }
 
 // Better returns LowerIsBetter.
 func (*MaxError) Better() Direction { return LowerIsBetter }
@@ -193,6 +199,9 @@ type recovery struct {
 
 func newRecovery(ctx context.Context, in *Input, samples int, u Units) (*recovery, error) {
 	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	if err := in.wantKnown(); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {

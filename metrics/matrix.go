@@ -112,7 +112,7 @@ func (m Matrix) finite(format string) error {
 }
 
 // NewInput joins codes with the levels of their factors, one row for each image. If factors is nil, they are ordinal,
-// named y0, y1, ..., with the levels from 0 to the largest that occurs. Errors are those of shapes that differ and of
+// named y0, y1, ..., with the levels from 0 to the largest that occurs. A level that is not known is [factor.Unknown]. Errors are those of shapes that differ and of
 // [Input.Validate].
 func NewInput(codes Matrix, levels [][]int, factors []factor.Factor) (*Input, error) {
 	if len(levels) != codes.Rows {

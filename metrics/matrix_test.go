@@ -108,8 +108,8 @@ func TestInputFromGo(t *testing.T) {
 	check("ragged levels", err, "image 1 has levels of 2 factors; want 1")
 	_, err = metrics.NewInput(codes, [][]int{{0}, {2}}, []factor.Factor{{Name: "x", Size: 2}})
 	check("large level", err, `row 1 has level 2 of factor "x"; want 0 to 1`)
-	_, err = metrics.NewInput(codes, [][]int{{0}, {-1}}, nil)
-	check("negative level", err, "level -1")
+	_, err = metrics.NewInput(codes, [][]int{{0}, {-2}}, nil)
+	check("negative level", err, "level -2")
 	in, err := metrics.NewInput(codes, [][]int{{0}, {1}}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -66,6 +66,9 @@ type MED struct {
 	Renormalise bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
 
+// Needs returns KnownLevels.
+func (*MED) Needs() Needs { return KnownLevels }
+
 // Better returns HigherIsBetter.
 func (*MED) Better() Direction { return HigherIsBetter }
 

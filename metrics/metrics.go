@@ -19,7 +19,7 @@ import (
 // Input holds the codes that a metric measures, and what is known of their images.
 type Input struct {
 	Codes   Matrix          // n x d: the representation of n images
-	Levels  []int           // n x k: the levels of their factors, image by image
+	Levels  []int           // n x k: the levels of their factors, image by image; [factor.Unknown] where one is not known
 	Factors []factor.Factor // k
 
 	// Exact holds, by continuous factor (of kind ordinal), the value of every image; its levels are bins (see [Bin]).
@@ -80,8 +80,8 @@ func (in *Input) Validate() error {
 			return err
 		}
 		for i := range n {
-			if level := in.Levels[i*k+j]; level < 0 || level >= f.Size {
-				return fmt.Errorf("factors: row %d has level %d of factor %q; want 0 to %d", i, level, f.Name, f.Size-1)
+			if level := in.Levels[i*k+j]; level < factor.Unknown || level >= f.Size {
+				return fmt.Errorf("factors: row %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown", i, level, f.Name, f.Size-1)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ type Metric interface {
 	// Compute measures an input, which it does not change. It is pure: its result depends on the settings, the input and
 	// its Stream alone. Its errors are:
 	//   - settings out of range, by key (see [config.Invalid]);
-	//   - an input that [Input.Validate] rejects, such as one without factors;
+	//   - an input that [Input.Validate] rejects, such as one without factors, or with unknown levels that it needs (see [Needs]);
 	//   - an input that does not suit the metric: what Suits of a [Selective] metric says, a [Missing] for what is not known of it;
 	//   - no Stream, if the metric draws random numbers;
 	//   - a value or a fit that is not finite, does not exist or does not converge;
@@ -161,6 +161,11 @@ func ready(ctx context.Context, m interface {
 	}
 	if err := in.Validate(); err != nil {
 		return err
+	}
+	if n, ok := m.(Needy); ok && n.Needs() < KnownLevels {
+		if err := in.wantKnown(); err != nil {
+			return err
+		}
 	}
 	if err := m.Suits(in); err != nil {
 		return err
@@ -204,13 +209,11 @@ func (r *Result) Part(name string) []float64 {
 }
 
 // Suits returns the error of the first metric that cannot measure an input, as far as that is known before there are
-// codes.
+// codes: what its Suits says of the rows and factors that [Evaluate] gives it.
 func Suits(in *Input, choices []Choice) error {
 	for _, c := range choices {
-		if s, ok := c.Value.(Selective); ok {
-			if err := s.Suits(in); err != nil {
-				return fmt.Errorf("metric %s: %w", c.Name, err)
-			}
+		if _, err := inputsFor(c.Value, in); err != nil {
+			return fmt.Errorf("metric %s: %w", c.Name, err)
 		}
 	}
 	return nil
@@ -232,6 +235,9 @@ func ResultNames(choices []Choice) []string {
 // Evaluate validates the input and computes metrics in order, with the names of [ResultNames]. Every metric draws from
 // its own stream of the seed, so that its value does not depend on the others; a repeated metric draws the same
 // numbers. The first error ends it, and names the metric; that of a context that ends wraps ctx.Err().
+//
+// Of an input with unknown levels a metric gets the rows whose levels it [Needs], without factors of which no level is
+// known; notes of its result say how many rows were left out.
 func Evaluate(ctx context.Context, in *Input, seed uint64, choices []Choice) ([]Result, error) {
 	return EvaluateWatched(ctx, in, seed, choices, func(int, string) {})
 }
@@ -250,9 +256,11 @@ func EvaluateWatched(ctx context.Context, in *Input, seed uint64, choices []Choi
 			return nil, fmt.Errorf("metrics: metric %d is not chosen; want, for example, Named(\"mig\")", i)
 		}
 		watch(i, names[i])
-		mine := *in
-		mine.Stream = rng.New(seed, "metric/"+c.Name)
-		r, err := c.Value.Compute(ctx, &mine)
+		x, err := inputsFor(c.Value, in)
+		if err != nil {
+			return nil, fmt.Errorf("metric %s: %w", names[i], err)
+		}
+		r, err := x.compute(ctx, c.Value, seed, "metric/"+c.Name)
 		if err != nil {
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)
 		}

@@ -59,6 +59,9 @@ const (
 	GapFactors Gap = "factors"
 )
 
+// Needs returns KnownLevels.
+func (*MIG) Needs() Needs { return KnownLevels }
+
 // Better returns HigherIsBetter.
 func (*MIG) Better() Direction { return HigherIsBetter }
 

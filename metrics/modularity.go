@@ -38,6 +38,9 @@ type Modularity struct {
 	Histogram `yaml:",inline"`
 }
 
+// Needs returns KnownLevels.
+func (*Modularity) Needs() Needs { return KnownLevels }
+
 // Better returns HigherIsBetter.
 func (*Modularity) Better() Direction { return HigherIsBetter }
 

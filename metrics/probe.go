@@ -53,6 +53,9 @@ type Probe struct {
 // NewProbe returns the defaults: C = 1 and at most 1000 iterations; a quarter of the rows tests.
 func NewProbe() *Probe { return &Probe{C: 1, Iterations: 1000, Apart: quarterApart()} }
 
+// Needs returns EachLevel.
+func (*Probe) Needs() Needs { return EachLevel }
+
 // Better returns HigherIsBetter.
 func (*Probe) Better() Direction { return HigherIsBetter }
 

@@ -57,11 +57,17 @@ type Predictions struct {
 // The largest settings.
 const maxPredictionSplits = 1000
 
+// Needs returns EachLevel.
+func (*R4) Needs() Needs { return EachLevel }
+
 // Better returns HigherIsBetter.
 func (*R4) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded.
 func (*R4) Range() (least, most float64) { return 0, 1 }
+
+// Needs returns AllLevels.
+func (*R4C) Needs() Needs { return AllLevels }
 
 // Better returns HigherIsBetter.
 func (*R4C) Better() Direction { return HigherIsBetter }

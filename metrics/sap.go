@@ -62,6 +62,9 @@ const (
 	ScoreCorrelation SAPScore = "correlation"
 )
 
+// Needs returns EachLevel.
+func (*SAP) Needs() Needs { return EachLevel }
+
 // Better returns HigherIsBetter.
 func (*SAP) Better() Direction { return HigherIsBetter }
 

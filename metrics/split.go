@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 )
 
 // TrainTest sets the train and the test rows of metrics that fit a predictor.
@@ -64,8 +65,13 @@ func (s TrainTest) varying(in *Input) int {
 	}
 	k, count := len(in.Factors), 0
 	for j := range k {
-		for i := 1; i < fit; i++ {
-			if in.Levels[i*k+j] != in.Levels[j] {
+		first := factor.Unknown
+		for i := range fit {
+			l := in.Levels[i*k+j]
+			if first == factor.Unknown {
+				first = l
+			}
+			if l != first && l != factor.Unknown {
 				count++
 				break
 			}

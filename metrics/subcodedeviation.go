@@ -76,6 +76,9 @@ func NewSubCodeDeviation(d factor.Deviation) *SubCodeDeviation {
 // SetCodes implements SubCoded.
 func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) { s.Codes, s.Assign = c, a }
 
+// Needs returns KnownLevels.
+func (*SubCodeDeviation) Needs() Needs { return KnownLevels }
+
 // Better returns LowerIsBetter.
 func (*SubCodeDeviation) Better() Direction { return LowerIsBetter }
 
@@ -191,13 +194,15 @@ type groups struct {
 
 func (g *groups) members(level int) []int { return g.order[g.first[level]:g.first[level+1]] }
 
-// groupRows groups the given rows (nil: all) by the level of a factor.
+// groupRows groups the given rows (nil: all) by the level of a factor, those where it is known.
 func groupRows(in *Input, factor int, rows []int) *groups {
 	k, size := len(in.Factors), in.Factors[factor].Size
 	level := func(i int) int { return in.Levels[i*k+factor] }
 	g := &groups{first: make([]int, size+1), count: make([]int, size)}
 	for i := range in.Codes.Rows {
-		g.count[level(i)]++
+		if l := level(i); l >= 0 {
+			g.count[l]++
+		}
 	}
 	chosen := g.count
 	if rows == nil {
@@ -208,17 +213,21 @@ func groupRows(in *Input, factor int, rows []int) *groups {
 	} else {
 		chosen = make([]int, size)
 		for _, i := range rows {
-			chosen[level(i)]++
+			if l := level(i); l >= 0 {
+				chosen[l]++
+			}
 		}
 	}
 	for l, n := range chosen {
 		g.first[l+1] = g.first[l] + n
 	}
 	next := slices.Clone(g.first)
-	g.order = make([]int, len(rows))
+	g.order = make([]int, g.first[size])
 	for _, i := range rows {
-		g.order[next[level(i)]] = i
-		next[level(i)]++
+		if l := level(i); l >= 0 {
+			g.order[next[l]] = i
+			next[l]++
+		}
 	}
 	return g
 }

@@ -109,20 +109,27 @@ func unitColumn(codes Matrix, c int, dst []float64) (scale float64) {
 	return deviation * largest
 }
 
-// varianceLeft returns the mean over rows of the squared distance from the mean of the row's level; levels has stride
-// k.
+// varianceLeft returns the mean over the rows of known level of the squared distance from the mean of the level; levels has
+// stride k.
 func varianceLeft(x []float64, levels []int, k, size int) float64 {
 	sums, counts := make([]float64, size), make([]float64, size)
+	known := len(x)
 	for i, v := range x {
-		sums[levels[i*k]] += v
-		counts[levels[i*k]]++
+		if l := levels[i*k]; l >= 0 {
+			sums[l] += v
+			counts[l]++
+		} else {
+			known--
+		}
 	}
 	var left float64
 	for i, v := range x {
-		v -= sums[levels[i*k]] / counts[levels[i*k]]
-		left += v * v
+		if l := levels[i*k]; l >= 0 {
+			v -= sums[l] / counts[l]
+			left += v * v
+		}
 	}
-	return left / float64(len(x))
+	return left / float64(known)
 }
 
 // describe formats sub-codes as a note: "columns of factors: x 0, y 1".

@@ -26,6 +26,9 @@ type DLSBDWorkshop struct {
 	Whiten      bool             `yaml:"whiten" doc:"divide the two principal components by their standard deviations, as equation 18 and the invariance of section 5 require; false: equation 8 literally"`
 }
 
+// Needs returns AllLevels.
+func (*DLSBDWorkshop) Needs() Needs { return AllLevels }
+
 // Better returns LowerIsBetter.
 func (*DLSBDWorkshop) Better() Direction { return LowerIsBetter }
 

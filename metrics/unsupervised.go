@@ -59,17 +59,26 @@ type TotalCorrelation struct{}
 // The part normalised is the value divided by tr S.
 type WassersteinCorrelation struct{}
 
+// Needs returns NoLevels.
+func (*MutualInformation) Needs() Needs { return NoLevels }
+
 // Better returns LowerIsBetter.
 func (*MutualInformation) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
 func (*MutualInformation) Range() (least, most float64) { return 0, math.Inf(1) }
 
+// Needs returns NoLevels.
+func (*TotalCorrelation) Needs() Needs { return NoLevels }
+
 // Better returns LowerIsBetter.
 func (*TotalCorrelation) Better() Direction { return LowerIsBetter }
 
 // Range implements Bounded.
 func (*TotalCorrelation) Range() (least, most float64) { return 0, math.Inf(1) }
+
+// Needs returns NoLevels.
+func (*WassersteinCorrelation) Needs() Needs { return NoLevels }
 
 // Better returns LowerIsBetter.
 func (*WassersteinCorrelation) Better() Direction { return LowerIsBetter }
@@ -135,7 +144,7 @@ func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, err
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			v := s.mutual(used[a], ids[b], used[b])
+			v := s.mutual(used[a], ids[b], used[b], len(ids[b]))
 			g.Values[a][b], g.Values[b][a] = v, v // no two calls write one place
 		}
 		return nil

@@ -42,7 +42,7 @@ func (m *FactorVAE) votes(ctx context.Context, draw *drawing, b *columnBlocks, n
 			return nil, err
 		}
 		factors[v] = draw.factor()
-		first := draw.row()
+		first := draw.row(factors[v])
 		rows[v*m.Batch] = int32(first)
 		for i := 1; i < m.Batch; i++ {
 			rows[v*m.Batch+i] = int32(draw.like(first, factors[v]))

@@ -1,0 +1,335 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Needs says which levels of a row a metric needs, where some are unknown (see [Input]).
+type Needs uint8
+
+// The needs.
+const (
+	AllLevels   Needs = iota // those of all factors: rows with an unknown level are left out
+	EachLevel                // that of one factor at a time: each factor is measured alone, on the rows where it is known; the value is the mean over factors
+	KnownLevels              // those that are known: Compute measures unknown levels itself
+	NoLevels                 // none: it measures codes, not factors
+)
+
+// Needy is implemented by metrics that say which levels they need. Others need [AllLevels]; they may measure images without
+// factors.
+type Needy interface {
+	Needs() Needs
+}
+
+// needsOf returns what a metric needs, and whether it says so.
+func needsOf(m Metric) (needs Needs, says bool) {
+	if n, ok := m.(Needy); ok {
+		return n.Needs(), true
+	}
+	return AllLevels, false
+}
+
+// unknown counts the rows with an unknown level, by factor, and the rows with any; nil if all levels are known.
+func (in *Input) unknown() (byFactor []int, rows int) {
+	if !slices.Contains(in.Levels, factor.Unknown) {
+		return nil, 0
+	}
+	k := len(in.Factors)
+	byFactor = make([]int, k)
+	for i := range in.Codes.Rows {
+		any := false
+		for j, l := range in.Levels[i*k : (i+1)*k] {
+			if l == factor.Unknown {
+				byFactor[j]++
+				any = true
+			}
+		}
+		if any {
+			rows++
+		}
+	}
+	return byFactor, rows
+}
+
+// factorless reports whether nothing is known of the images: all factors have one level, and none has values.
+func (in *Input) factorless() bool {
+	for j, f := range in.Factors {
+		if f.Size > 1 || in.continuous(j) {
+			return false
+		}
+	}
+	return len(in.Factors) > 0
+}
+
+// wantKnown returns an error for the first unknown level.
+func (in *Input) wantKnown() error {
+	at := slices.Index(in.Levels, factor.Unknown)
+	if at < 0 {
+		return nil
+	}
+	k := len(in.Factors)
+	return fmt.Errorf("row %d has an unknown level of factor %q; want known levels, as Evaluate gives", at/k, in.Factors[at%k].Name)
+}
+
+// restrict returns the input of some factors and of the rows where all of these are known.
+func (in *Input) restrict(factors []int) *Input {
+	k := len(in.Factors)
+	some := *in
+	some.Factors, some.Exact, some.Levels, some.Components, some.Paths = nil, nil, nil, nil, nil
+	if len(factors) < k {
+		some.TrueHierarchy = nil // it has a dimension for each factor
+	}
+	for _, j := range factors {
+		some.Factors = append(some.Factors, in.Factors[j])
+	}
+	var rows []int
+	for i := range in.Codes.Rows {
+		row := in.Levels[i*k : (i+1)*k]
+		if slices.ContainsFunc(factors, func(j int) bool { return row[j] == factor.Unknown }) {
+			continue
+		}
+		rows = append(rows, i)
+		for _, j := range factors {
+			some.Levels = append(some.Levels, row[j])
+		}
+	}
+	some.Codes = Matrix{Rows: len(rows), Cols: in.Codes.Cols}
+	if in.Codes.Data != nil { // not before there are codes
+		some.Codes.Data = rowsOf(in.Codes, rows)
+	}
+	if in.Exact != nil {
+		some.Exact = make([][]float64, len(factors))
+		for at, j := range factors {
+			some.Exact[at] = chosen(in.Exact[j], rows)
+		}
+	}
+	some.Components, some.Paths = chosen(in.Components, rows), chosen(in.Paths, rows)
+	return &some
+}
+
+// chosen returns some rows of a list; nil of nil.
+func chosen[T any](list []T, rows []int) []T {
+	if list == nil {
+		return nil
+	}
+	some := make([]T, len(rows))
+	for at, i := range rows {
+		some[at] = list[i]
+	}
+	return some
+}
+
+// inputs is what a metric measures of an input: the input itself, or what is left of it without unknown levels.
+type inputs struct {
+	list  []*Input // one, or one for each factor
+	each  bool     // the results of list are joined
+	notes []string
+}
+
+// inputsFor returns what a metric measures of an input, or an error if it cannot.
+func inputsFor(m Metric, in *Input) (*inputs, error) {
+	needs, says := needsOf(m)
+	if needs == NoLevels {
+		return &inputs{list: []*Input{in}}, suits(m, in)
+	}
+	if says && in.factorless() {
+		return nil, MissingFactors
+	}
+	unknown, _ := in.unknown()
+	if unknown == nil {
+		return &inputs{list: []*Input{in}}, suits(m, in)
+	}
+	x := &inputs{}
+	var factors []int
+	for j, n := range unknown {
+		if n < in.Codes.Rows {
+			factors = append(factors, j)
+		} else {
+			x.notes = append(x.notes, fmt.Sprintf("no level of factor %s is known, and it is left out", in.Factors[j].Name))
+		}
+	}
+	if len(factors) == 0 {
+		return nil, MissingFactors
+	}
+	switch needs {
+	case KnownLevels:
+		x.partly(in, factors, unknown)
+	case EachLevel:
+		return x, x.apart(m, in, factors, unknown)
+	default:
+		some := in.restrict(factors)
+		if some.Codes.Rows == 0 {
+			return nil, fmt.Errorf("no row has known levels of all factors: %s", in.unknownOf(factors, unknown))
+		}
+		if n := in.Codes.Rows - some.Codes.Rows; n > 0 {
+			x.notes = append(x.notes, fmt.Sprintf("%d of %d rows have unknown levels and are left out", n, in.Codes.Rows))
+		}
+		x.list = []*Input{some}
+	}
+	return x, suits(m, x.list[0])
+}
+
+// partly keeps all rows, and the levels of some factors.
+func (x *inputs) partly(in *Input, factors, unknown []int) {
+	some := in
+	if k := len(in.Factors); len(factors) < k {
+		whole := *in
+		whole.Levels = slices.Repeat([]int{0}, len(in.Levels)) // so that no row is left out
+		some = whole.restrict(factors)
+		for i := range in.Codes.Rows {
+			for at, j := range factors {
+				some.Levels[i*len(factors)+at] = in.Levels[i*k+j]
+			}
+		}
+	}
+	x.list = []*Input{some}
+	x.note(in, factors, unknown)
+}
+
+// apart measures each factor alone, those that the metric can measure.
+func (x *inputs) apart(m Metric, in *Input, factors, unknown []int) (refused error) {
+	x.each = true
+	for _, j := range factors {
+		one := in.restrict([]int{j})
+		if err := suits(m, one); err != nil {
+			x.notes = append(x.notes, fmt.Sprintf("factor %s is left out: %v", in.Factors[j].Name, err))
+			if refused == nil {
+				refused = err
+			}
+			continue
+		}
+		x.list = append(x.list, one)
+	}
+	x.note(in, factors, unknown)
+	if len(x.list) > 0 {
+		return nil
+	}
+	return refused
+}
+
+// note adds how many rows of each factor are left out.
+func (x *inputs) note(in *Input, factors, unknown []int) {
+	if text := in.unknownOf(factors, unknown); text != "" {
+		x.notes = append(x.notes, "rows of unknown levels are left out: "+text)
+	}
+}
+
+// unknownOf lists how many rows have an unknown level of each of some factors: "hair 12 of 50, age 3 of 50".
+func (in *Input) unknownOf(factors, unknown []int) string {
+	var parts []string
+	for _, j := range factors {
+		if unknown[j] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d of %d", in.Factors[j].Name, unknown[j], in.Codes.Rows))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// suits returns the error of a metric that cannot measure an input.
+func suits(m Metric, in *Input) error {
+	if s, ok := m.(Selective); ok {
+		return s.Suits(in)
+	}
+	return nil
+}
+
+// compute measures the inputs of a metric, each with the same numbers of its stream.
+func (x *inputs) compute(ctx context.Context, m Metric, seed uint64, stream string) (Result, error) {
+	results := make([]Result, len(x.list))
+	for i, in := range x.list {
+		mine := *in
+		mine.Stream = rng.New(seed, stream)
+		var err error
+		if results[i], err = m.Compute(ctx, &mine); err != nil {
+			if x.each {
+				err = fmt.Errorf("factor %q: %w", in.Factors[0].Name, err)
+			}
+			return Result{}, err
+		}
+	}
+	r := results[0]
+	if x.each {
+		r = x.join(results)
+	}
+	r.Notes = append(r.Notes, x.notes...)
+	return r, nil
+}
+
+// join joins the results of factors: the mean of the values, parts and grids of all factors side by side. Parts without the name of
+// the factor are means; those that not all factors have are left out.
+func (x *inputs) join(results []Result) Result {
+	var joined Result
+	for i, r := range results {
+		joined.Value += r.Value / float64(len(results))
+		for _, note := range r.Notes {
+			joined.Notes = append(joined.Notes, x.list[i].Factors[0].Name+": "+note)
+		}
+	}
+	for _, p := range results[0].Parts {
+		if part, ok := x.joinPart(results, p.Name); ok {
+			joined.Parts = append(joined.Parts, part)
+		}
+	}
+	for at := range joined.Parts {
+		if joined.Parts[at].Name == "score" {
+			joined.Parts[at].Values = []float64{math.Exp(-joined.Value)}
+		}
+	}
+	for _, g := range results[0].Grids {
+		if grid, ok := joinGrid(results, g); ok {
+			joined.Grids = append(joined.Grids, grid)
+		}
+	}
+	return joined
+}
+
+// joinPart joins a part of all factors; false if they do not all have it, with the same labels.
+func (x *inputs) joinPart(results []Result, name string) (Part, bool) {
+	joined := Part{Name: name}
+	for i, r := range results {
+		at := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Name == name })
+		if at < 0 {
+			continue
+		}
+		p := r.Parts[at]
+		own := slices.Equal(p.Labels, []string{x.list[i].Factors[0].Name})
+		switch {
+		case own:
+			joined.Labels, joined.Values = append(joined.Labels, p.Labels...), append(joined.Values, p.Values...)
+		case i == 0:
+			joined.Labels, joined.Values = p.Labels, make([]float64, len(p.Values))
+			fallthrough
+		case slices.Equal(p.Labels, joined.Labels) && len(p.Values) == len(joined.Values):
+			for n, v := range p.Values {
+				joined.Values[n] += v / float64(len(results))
+			}
+		default:
+			return joined, false
+		}
+	}
+	return joined, true
+}
+
+// joinGrid puts the columns of a grid of all factors side by side; false if they do not have the same rows.
+func joinGrid(results []Result, first Grid) (Grid, bool) {
+	joined := Grid{Name: first.Name, Rows: first.Rows, Values: make([][]float64, len(first.Values))}
+	for _, r := range results {
+		at := slices.IndexFunc(r.Grids, func(g Grid) bool { return g.Name == first.Name })
+		if at < 0 || !slices.Equal(r.Grids[at].Rows, first.Rows) {
+			return joined, false
+		}
+		g := r.Grids[at]
+		joined.Columns = append(joined.Columns, g.Columns...)
+		for i, row := range g.Values {
+			joined.Values[i] = append(joined.Values[i], row...)
+		}
+	}
+	return joined, true
+}

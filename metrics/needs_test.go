@@ -1,0 +1,278 @@
+package metrics_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/factor"
+	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// gappy returns codes of 400 rows with three factors, and the same with unknown levels: a third of each of the first two
+// factors, and all of a fourth.
+func gappy() (whole, some *Input) {
+	s := rng.New(5, "gappy")
+	factors := append(ordinals(4, 5, 3), factor.Factor{Name: "lost", Size: 2, Kind: factor.Categorical})
+	whole = &Input{Codes: Matrix{Rows: 400, Cols: 4}, Factors: factors}
+	for range whole.Codes.Rows {
+		row := []int{s.IntN(4), s.IntN(5), s.IntN(3), s.IntN(2)}
+		whole.Levels = append(whole.Levels, row...)
+		for c := range 4 {
+			whole.Codes.Data = append(whole.Codes.Data, float64(row[c%3])+0.3*s.NormFloat64())
+		}
+	}
+	gaps := *whole
+	gaps.Levels = slices.Clone(whole.Levels)
+	for i := range whole.Codes.Rows {
+		for j, unknown := range []bool{s.IntN(3) == 0, s.IntN(3) == 0, false, true} {
+			if unknown {
+				gaps.Levels[4*i+j] = factor.Unknown
+			}
+		}
+	}
+	return whole, &gaps
+}
+
+// kept returns some factors of an input, and the rows where all of them are known, by other means than the package.
+func kept(in *Input, factors ...int) *Input {
+	some := &Input{Codes: Matrix{Cols: in.Codes.Cols}}
+	for _, j := range factors {
+		some.Factors = append(some.Factors, in.Factors[j])
+	}
+	k := len(in.Factors)
+	for i := range in.Codes.Rows {
+		var row []int
+		for _, j := range factors {
+			row = append(row, in.Levels[i*k+j])
+		}
+		if slices.Min(row) < 0 {
+			continue
+		}
+		some.Levels = append(some.Levels, row...)
+		some.Codes.Data = append(some.Codes.Data, in.Codes.Row(i)...)
+		some.Codes.Rows++
+	}
+	return some
+}
+
+// fewRows is a metric with fewer random numbers.
+func fewRows(name string) Choice {
+	c := choice(name)
+	switch m := c.Value.(type) {
+	case *DCI:
+		m.Train, m.Test, m.Rounds = 300, 200, 10
+	case *SAP:
+		m.Train, m.Test = 300, 200
+	case *Explicitness:
+		m.Train, m.Test = 300, 200
+	case *BetaVAE:
+		m.Train, m.Test = 300, 200
+	case *FactorVAE:
+		m.Train, m.Test = 300, 200
+	case *Downstream:
+		m.Test, m.Sizes = 200, []int{10, 100}
+	}
+	return c
+}
+
+// TestUnknownLevels checks every metric on an input with gaps against what it needs: all levels, one factor at a time,
+// those that are known, or none.
+func TestUnknownLevels(t *testing.T) {
+	whole, some := gappy()
+	for _, e := range Registry.Entries {
+		t.Run(e.Name, func(t *testing.T) {
+			c := []Choice{fewRows(e.Name)}
+			if err := Suits(some, c); err != nil {
+				wellSaid(t, e.Name, err)
+				if Suits(kept(some, 0, 1, 2), c) == nil {
+					t.Errorf("it suits the rows that are known, and not the input: %v", err)
+				}
+				return
+			}
+			r := evaluated(t, some, c)
+			needs := c[0].Value.(Needy).Needs()
+			notes := strings.Join(r.Notes, "\n")
+			if needs != NoLevels && !strings.Contains(notes, "no level of factor lost is known, and it is left out") {
+				t.Errorf("notes %q do not name the unknown factor", notes)
+			}
+			switch needs {
+			case NoLevels:
+				near(t, "value", r.Value, evaluated(t, whole, c).Value, 0)
+			case AllLevels:
+				near(t, "value", r.Value, evaluated(t, kept(some, 0, 1, 2), c).Value, 0)
+				if n := some.Codes.Rows - kept(some, 0, 1, 2).Codes.Rows; !strings.Contains(notes, fmt.Sprintf("%d of 400 rows have unknown levels and are left out", n)) {
+					t.Errorf("notes %q do not say that %d rows are left out", notes, n)
+				}
+			case EachLevel:
+				mean := 0.0
+				for j := range 3 {
+					one := evaluated(t, kept(some, j), c).Value
+					mean += one / 3
+					if part := r.Part("per_factor"); len(part) != 3 || part[j] != one {
+						t.Errorf("per_factor %v; want %v of factor %d", part, one, j)
+					}
+				}
+				near(t, "value", r.Value, mean, 1e-15)
+			}
+			if n := 400 - kept(some, 0).Codes.Rows; needs != NoLevels && needs != AllLevels && !strings.Contains(notes, fmt.Sprintf("%s %d of 400", some.Factors[0].Name, n)) {
+				t.Errorf("notes %q do not count the rows left out", notes)
+			}
+		})
+	}
+}
+
+func evaluated(t *testing.T, in *Input, c []Choice) Result {
+	t.Helper()
+	r, err := Evaluate(ctx, in, 3, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r[0]
+}
+
+// TestKnownLevels checks metrics that measure unknown levels themselves, factor by factor, against the rows that are known.
+func TestKnownLevels(t *testing.T) {
+	_, some := gappy()
+	c := choice("irs")
+	c.Value.(*IRS).Bins = 0
+	c.Value.(*IRS).Quantile = 1
+	near(t, "irs", evaluated(t, some, []Choice{c}).Value, bruteIRS(some), 1e-12)
+	for name, of := range map[string]func(r *Result, j int) float64{
+		"variance": func(r *Result, j int) float64 { return r.Part("per_factor")[j] },
+		"mig":      func(r *Result, j int) float64 { return r.Grids[0].Values[j][j] },
+	} {
+		c := choice(name)
+		if m, ok := c.Value.(*SubCodeDeviation); ok {
+			m.Codes = factor.SubCodes{some.Factors[0].Name: {0}, some.Factors[1].Name: {1}, some.Factors[2].Name: {2}}
+		}
+		r := evaluated(t, some, []Choice{c})
+		for j := range 3 {
+			one := kept(some, j)
+			one.Factors = append(one.Factors, factor.Factor{Name: "other", Size: 2})
+			one.Levels = slices.Concat(pairsOf(one.Levels)...)
+			d := choice(name)
+			if m, ok := d.Value.(*SubCodeDeviation); ok {
+				m.Codes = factor.SubCodes{some.Factors[j].Name: {j}}
+				alone := evaluated(t, one, []Choice{d})
+				near(t, fmt.Sprint(name, " of factor ", j), of(&r, j), alone.Part("per_factor")[0], 1e-12)
+				continue
+			}
+			// the bins of all rows are those of the known ones where these hold the least and the largest code
+			if alone := evaluated(t, one, []Choice{d}); sameRange(some.Codes, one.Codes, j) {
+				near(t, fmt.Sprint(name, " of factor ", j), of(&r, j), alone.Grids[0].Values[j][0], 1e-12)
+			}
+		}
+	}
+}
+
+// pairsOf adds a second level, 0 or 1 in turn, to each level.
+func pairsOf(levels []int) (rows [][]int) {
+	for i, l := range levels {
+		rows = append(rows, []int{l, i % 2})
+	}
+	return rows
+}
+
+func sameRange(a, b Matrix, c int) bool {
+	limits := func(m Matrix) (low, high float64) {
+		low, high = m.Data[c], m.Data[c]
+		for i := range m.Rows {
+			low, high = min(low, m.Row(i)[c]), max(high, m.Row(i)[c])
+		}
+		return low, high
+	}
+	la, ha := limits(a)
+	lb, hb := limits(b)
+	return la == lb && ha == hb
+}
+
+// TestNothingKnown checks images without factors: metrics of codes alone measure them, and others say what is missing.
+func TestNothingKnown(t *testing.T) {
+	whole, _ := gappy()
+	for name, in := range map[string]*Input{
+		"one level": {Codes: whole.Codes, Levels: make([]int, 400), Factors: []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}},
+		"unknown":   {Codes: whole.Codes, Levels: slices.Repeat([]int{factor.Unknown}, 400), Factors: ordinals(6)},
+	} {
+		for _, e := range Registry.Entries {
+			c := []Choice{choice(e.Name)}
+			err := Suits(in, c)
+			if _, evaluateErr := Evaluate(ctx, in, 3, c); (err == nil) != (evaluateErr == nil) {
+				t.Errorf("%s, %s: Suits says %v, Evaluate %v", name, e.Name, err, evaluateErr)
+			}
+			switch {
+			case unsupervised[e.Name] && err != nil:
+				t.Errorf("%s, %s: %v", name, e.Name, err)
+			case e.Name == "h-error" || e.Name == "coverage":
+			case !unsupervised[e.Name] && !errors.Is(err, MissingFactors):
+				t.Errorf("%s, %s: error %v, want %v", name, e.Name, err, MissingFactors)
+			}
+		}
+	}
+}
+
+// TestDisjointRows checks factors that no row knows together.
+func TestDisjointRows(t *testing.T) {
+	whole, _ := gappy()
+	in := kept(whole, 0, 1)
+	for i := range in.Codes.Rows {
+		in.Levels[2*i+i%2] = factor.Unknown
+	}
+	for name, want := range map[string]string{
+		"sap": "", "mig": "", "dci": "", "beta-vae": "", "knn": "", "variance": "",
+		"contraction-mean": "no row has known levels of all factors",
+	} {
+		_, err := Evaluate(ctx, in, 3, []Choice{fewRows(name)})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
+	}
+}
+
+// bruteIRS is the IRS of the paper, with largest deviations and levels apart, by its definition.
+func bruteIRS(in *Input) float64 {
+	k := len(in.Factors)
+	var sum, weights float64
+	for c := range in.Codes.Cols {
+		var all []float64
+		for i := range in.Codes.Rows {
+			all = append(all, in.Codes.Row(i)[c])
+		}
+		largest := farthest(all)
+		best := math.Inf(-1)
+		for j, f := range in.Factors {
+			var total, levels float64
+			for l := range f.Size {
+				var own []float64
+				for i := range in.Codes.Rows {
+					if in.Levels[i*k+j] == l {
+						own = append(own, in.Codes.Row(i)[c])
+					}
+				}
+				if own != nil {
+					total += farthest(own) / largest
+					levels++
+				}
+			}
+			if levels > 0 {
+				best = max(best, 1-total/levels)
+			}
+		}
+		sum += best * largest
+		weights += largest
+	}
+	return sum / weights
+}
+
+// farthest is the largest distance of numbers from their mean.
+func farthest(x []float64) (most float64) {
+	mean := factor.Mean.Of(x)
+	for _, v := range x {
+		most = max(most, math.Abs(v-mean))
+	}
+	return most
+}
