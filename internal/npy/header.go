@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
 const (
@@ -17,7 +19,7 @@ const (
 )
 
 // readHeader reads everything before the elements and returns its length.
-func readHeader(r io.Reader) (h Header, dt dtype, length int64, err error) {
+func readHeader(r io.Reader) (h Header, dt dtype.Type, length int64, err error) {
 	var start [8]byte
 	if n, err := io.ReadFull(r, start[:]); err != nil {
 		return h, dt, 0, unexpected(err, fmt.Errorf("not a .npy file: only %d bytes long", n))
@@ -72,7 +74,7 @@ func shorten(s string) string {
 
 // parseHeader reads a Python dictionary with exactly the keys descr, fortran_order
 // and shape, in any order.
-func parseHeader(text string) (h Header, dt dtype, err error) {
+func parseHeader(text string) (h Header, dt dtype.Type, err error) {
 	p := parser{text: text}
 	seen := map[string]bool{}
 	p.want('{')
@@ -110,7 +112,7 @@ func parseHeader(text string) (h Header, dt dtype, err error) {
 	if p.err == nil && len(seen) != 3 {
 		p.fail("want the keys descr, fortran_order and shape")
 	}
-	h.DType = dt.name
+	h.DType = dt.Name
 	return h, dt, p.err
 }
 
@@ -198,7 +200,7 @@ func (p *parser) tuple() []int {
 }
 
 // header writes everything before the elements; they begin at a multiple of 64.
-func header(shape []int, dt dtype) []byte {
+func header(shape []int, dt dtype.Type) []byte {
 	var list strings.Builder
 	for i, d := range shape {
 		if i > 0 {
@@ -211,10 +213,10 @@ func header(shape []int, dt dtype) []byte {
 		tuple = strings.TrimSuffix(tuple, ",")
 	}
 	order := byte('<')
-	if dt.size == 1 {
+	if dt.Size == 1 {
 		order = '|'
 	}
-	text := fmt.Sprintf("{'descr': '%c%c%d', 'fortran_order': False, 'shape': (%s), }", order, dt.kind, dt.size, tuple)
+	text := fmt.Sprintf("{'descr': '%c%c%d', 'fortran_order': False, 'shape': (%s), }", order, dt.Kind, dt.Size, tuple)
 	const start = len(magic) + 4
 	pad := 63 - (start+len(text))%64
 	var b bytes.Buffer

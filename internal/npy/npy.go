@@ -24,6 +24,7 @@ import (
 	"reflect"
 
 	"github.com/unravel-ml/unravel/internal/dims"
+	"github.com/unravel-ml/unravel/internal/dtype"
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
@@ -36,9 +37,7 @@ type Header struct {
 }
 
 // Element is a Go type of elements that are read or written.
-type Element interface {
-	bool | int8 | int16 | int32 | int64 | int | uint8 | uint16 | uint32 | uint64 | float32 | float64
-}
+type Element = dtype.Element
 
 // Len returns the number of elements.
 func (h Header) Len() int {
@@ -124,14 +123,17 @@ func Read[T Element](r *Reader, dst []T) error {
 			return err
 		}
 	}
-	size := r.dt.size
+	size := r.dt.Size
 	for len(dst) > 0 {
 		n := min(len(dst), len(r.buf)/size)
 		raw := r.buf[:n*size]
 		if _, err := io.ReadFull(r.src, raw); err != nil {
 			return r.truncated(err)
 		}
-		if bad := decode(dst[:n], raw, r.dt, r.BigEndian); bad >= 0 {
+		if r.BigEndian {
+			dtype.Swap(raw, size)
+		}
+		if bad := dtype.Decode(dst[:n], raw, r.dt); bad >= 0 {
 			return fmt.Errorf("%s: element %d of a %s array does not fit into %T", r.name, r.Len()-r.left+bad, r.DType, dst[0])
 		}
 		r.left -= n

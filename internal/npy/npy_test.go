@@ -12,6 +12,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/dtype"
 	"testing/iotest"
 )
 
@@ -42,15 +44,15 @@ func TestAllTypes(t *testing.T) {
 		if n := len(z.Names()); n != 28 {
 			t.Errorf("%s: %d arrays: %v", file, n, z.Names())
 		}
-		for _, dt := range dtypes {
+		for _, dt := range dtype.All() {
 			for _, order := range []string{"le", "be"} {
-				name := fmt.Sprintf("%s_%c%d", order, dt.kind, dt.size)
+				name := fmt.Sprintf("%s_%c%d", order, dt.Kind, dt.Size)
 				r := open(t, z, name)
-				if want := (Header{[]int{2, 3}, dt.name, false, order == "be" && dt.size > 1}); !reflect.DeepEqual(r.Header, want) {
+				if want := (Header{[]int{2, 3}, dt.Name, false, order == "be" && dt.Size > 1}); !reflect.DeepEqual(r.Header, want) {
 					t.Errorf("%s: header %+v, want %+v", name, r.Header, want)
 				}
 				want := []float32{0, 1, 2, 3, 100, 127}
-				if dt.name == "bool" {
+				if dt.Name == "bool" {
 					want = []float32{0, 1, 1, 1, 1, 1}
 				}
 				checkEqual(t, name, r, want)
@@ -79,7 +81,7 @@ func TestAllTypes(t *testing.T) {
 	}
 }
 
-func convertAll[T number](from []float32) []T {
+func convertAll[T dtype.Number](from []float32) []T {
 	to := make([]T, len(from))
 	for i, x := range from {
 		to[i] = T(x)
@@ -324,7 +326,7 @@ func TestHugeShapeInNPZ(t *testing.T) {
 		{1 << 58, 1<<61 + 128, 128},
 		{16, 1<<63 + 128, 128},
 	} {
-		data := header([]int{int(claimed.shape)}, dtypeOf[float64]())
+		data := header([]int{int(claimed.shape)}, dtype.Of[float64]())
 		path := filepath.Join(t.TempDir(), "x.npz")
 		f, err := os.Create(path)
 		if err != nil {

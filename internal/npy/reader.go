@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
 // Reader reads the elements of one array in order. It is used by one goroutine.
@@ -18,7 +20,7 @@ type Reader struct {
 	name      string
 	src       io.Reader
 	closer    io.Closer
-	dt        dtype
+	dt        dtype.Type
 	left      int  // elements not yet read
 	sizeKnown bool // the header was checked against the size of the file
 	transpose bool // still in Fortran order
@@ -66,11 +68,11 @@ func newReader(src io.Reader, name string, size int64) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	n, err := count(h.Shape, dt.size)
+	n, err := count(h.Shape, dt.Size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if want := int64(n) * int64(dt.size); size >= 0 && size-start != want {
+	if want := int64(n) * int64(dt.Size); size >= 0 && size-start != want {
 		word := "truncated"
 		if size-start > want {
 			word = "too long"
@@ -111,7 +113,7 @@ func (r *Reader) truncated(err error) error {
 // loadFortran brings the whole array into memory, in C order.
 func (r *Reader) loadFortran() error {
 	var all bytes.Buffer
-	size := r.dt.size
+	size := r.dt.Size
 	want := int64(r.left) * int64(size)
 	if n, err := io.Copy(&all, io.LimitReader(r.src, want)); err != nil || n < want {
 		if err == nil {

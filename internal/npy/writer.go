@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
 // Write writes an array in C order, little endian, format version 1.
 func Write[T Element](w io.Writer, shape []int, data []T) error {
-	dt := dtypeOf[T]()
-	n, err := count(shape, dt.size)
+	dt := dtype.Of[T]()
+	n, err := count(shape, dt.Size)
 	if err != nil {
 		return fmt.Errorf("npy: %w", err)
 	}
@@ -21,7 +23,7 @@ func Write[T Element](w io.Writer, shape []int, data []T) error {
 		return err
 	}
 	const block = 1 << 13
-	buf := make([]byte, 0, min(block, n)*dt.size)
+	buf := make([]byte, 0, min(block, n)*dt.Size)
 	for len(data) > 0 {
 		part := data[:min(block, len(data))]
 		if _, err := w.Write(encode(buf, part)); err != nil {

@@ -72,23 +72,6 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestHalf(t *testing.T) {
-	for bits, want := range map[uint16]float64{
-		0: 0, 1: math.Ldexp(1, -24), 0x03ff: 1023 * math.Ldexp(1, -24), 0x0400: math.Ldexp(1, -14), 0x3c00: 1, 0x3555: 0.333251953125,
-		0x8001: -math.Ldexp(1, -24), 0x83ff: -1023 * math.Ldexp(1, -24), 0xc000: -2, 0x7bff: 65504, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
-	} {
-		if got := half(bits); float64(got) != want {
-			t.Errorf("%#04x: got %g, want %g", bits, got, want)
-		}
-	}
-	if f := half(0x7e00); f == f {
-		t.Errorf("NaN: %g", f)
-	}
-	if f := half(0x8000); f != 0 || !math.Signbit(float64(f)) {
-		t.Errorf("-0: %g", f)
-	}
-}
-
 func TestWriteErrors(t *testing.T) {
 	for _, test := range []struct {
 		shape []int
@@ -173,7 +156,7 @@ func FuzzRead(f *testing.F) {
 		}
 		a, err := ReadAll[float64](r)
 		if err != nil || len(a.Data) != r.Len() {
-			if r.dt.kind == 'b' { // bytes that are neither 0 nor 1
+			if r.dt.Kind == 'b' { // bytes that are neither 0 nor 1
 				return
 			}
 			t.Fatalf("%v: %d elements, header %+v", err, len(a.Data), r.Header)

@@ -1,0 +1,258 @@
+package hdf5
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/dims"
+	"github.com/unravel-ml/unravel/internal/dtype"
+)
+
+// Array is an array of a file. It may be used by several goroutines.
+type Array struct {
+	Shape []int // empty for a single number
+	Type  dtype.Type
+	Chunk []int // shape of a chunk; nil: not in chunks
+
+	file      *File
+	name      string
+	bigEndian bool
+	fill      []byte // an element that was never written, as the file has it; nil: zeros
+	filters   []filter
+	place     layout
+	most      []uint64 // largest size of every dimension, undefined without one; nil: as it is
+}
+
+// layout says where an array is.
+type layout struct {
+	class     int
+	addr      uint64 // of the data, or of the index of the chunks
+	compact   []byte
+	index     int   // kind of index
+	single    chunk // if there is only one
+	pageBits  int   // of a fixed array
+	wholeEdge bool  // chunks that reach beyond the array are not filtered
+}
+
+// maxRank is the largest number of dimensions of the format.
+const maxRank = 32
+
+// Classes of layouts.
+const (
+	compactLayout    = 0
+	contiguousLayout = 1
+	chunkedLayout    = 2
+	virtualLayout    = 3
+)
+
+// Kinds of indices of chunks. The first has no number in files.
+const (
+	btree1Index     = 0
+	singleIndex     = 1
+	implicitIndex   = 2
+	fixedIndex      = 3
+	extensibleIndex = 4
+	btree2Index     = 5
+)
+
+// maxChunk bounds the bytes of a chunk; the format's own bound is four times as much.
+const maxChunk = 1 << 30
+
+// Array opens an array by its path.
+func (h *File) Array(path string) (*Array, error) {
+	addr, err := h.find(h.root, path, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", h.path, err)
+	}
+	a := &Array{file: h, name: path}
+	if err := a.read(addr); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", h.path, a.label(), err)
+	}
+	return a, nil
+}
+
+// label names the array in errors, with its shape and type as far as they are known.
+func (a *Array) label() string {
+	switch {
+	case a.Type.Name != "":
+		return fmt.Sprintf("%s (%v, %s)", a.name, a.Shape, a.Type)
+	case a.Shape != nil:
+		return fmt.Sprintf("%s (%v)", a.name, a.Shape)
+	}
+	return a.name
+}
+
+// Rows returns the size of the first dimension, 1 for a single number.
+func (a *Array) Rows() int {
+	if len(a.Shape) == 0 {
+		return 1
+	}
+	return a.Shape[0]
+}
+
+// RowBytes returns the bytes of a row.
+func (a *Array) RowBytes() int { return a.bytesFrom(min(1, len(a.Shape))) }
+
+// Bytes returns the bytes of the array.
+func (a *Array) Bytes() int { return a.bytesFrom(0) }
+
+// bytesFrom is the size of what shares the indices before the i-th.
+func (a *Array) bytesFrom(i int) int {
+	n := a.Type.Size
+	for _, s := range a.Shape[i:] {
+		n *= s
+	}
+	return n
+}
+
+func (a *Array) chunkBytes() int {
+	n := a.Type.Size
+	for _, c := range a.Chunk {
+		n *= c
+	}
+	return n
+}
+
+// read reads the object header of the array.
+func (a *Array) read(addr uint64) error {
+	messages, err := a.file.header(addr)
+	if err != nil {
+		return err
+	}
+	readers := map[uint16]func(*cursor) error{
+		dataspaceMessage: a.readSpace, datatypeMessage: a.readType, layoutMessage: a.readLayout, filterMessage: a.readFilters,
+		oldFillMessage: a.readOldFill, fillMessage: a.readFill, externalMessage: refuseExternal,
+	}
+	// The type says how to read the rest, and shape and type say in errors what the array is.
+	slices.SortStableFunc(messages, func(x, y message) int { return int(x.kind) - int(y.kind) })
+	seen := map[uint16]bool{}
+	for _, m := range messages {
+		read, ok := readers[m.kind]
+		if !ok {
+			continue
+		}
+		seen[m.kind] = true
+		data, err := a.file.committed(m)
+		if err != nil {
+			return err
+		}
+		r := &cursor{b: data}
+		if err := errors.Join(read(r), r.err); err != nil {
+			return err
+		}
+	}
+	if !seen[dataspaceMessage] || !seen[datatypeMessage] || !seen[layoutMessage] {
+		return errors.New("is a group, not an array")
+	}
+	return a.check()
+}
+
+// check compares what messages say with each other and with the length of the file.
+func (a *Array) check() error {
+	if _, err := dims.Count(a.Shape, a.Type.Size); err != nil {
+		return err
+	}
+	n, size := a.Bytes(), a.file.size
+	switch a.place.class {
+	case compactLayout:
+		if len(a.place.compact) != n {
+			return fmt.Errorf("%d bytes of data; want %d", len(a.place.compact), n)
+		}
+	case contiguousLayout:
+		if a.place.addr != undefined && !a.file.inside(a.place.addr, int64(n)) {
+			return a.file.cutOff(a.place.addr, n)
+		}
+	case chunkedLayout:
+		if len(a.Chunk) != len(a.Shape) || len(a.Shape) == 0 {
+			return fmt.Errorf("has chunks of shape %v; want as many dimensions as the array", a.Chunk)
+		}
+		if c := a.chunkBytes(); a.place.index == singleIndex && len(a.filters) == 0 {
+			a.place.single.size = c
+		}
+	}
+	if float64(n) > mostPacked*float64(size)+1<<26 {
+		return fmt.Errorf("takes %d bytes, more than a file of %d bytes can hold: it is damaged, or most of it was never written", n, size)
+	}
+	return nil
+}
+
+// mostPacked is how many times smaller than its data a deflated stream can be.
+const mostPacked = 1040
+
+func (a *Array) readSpace(r *cursor) error {
+	version, rank, flags := r.uint(1), r.int(1), r.uint(1)
+	switch version {
+	case 1:
+		r.skip(5)
+	case 2:
+		if r.uint(1) == 2 {
+			return errors.New("is empty: it has no shape")
+		}
+	default:
+		return fmt.Errorf("a dataspace of version %d; want 1 or 2", version)
+	}
+	if rank > maxRank {
+		return fmt.Errorf("%d dimensions; want at most %d", rank, maxRank)
+	}
+	a.Shape = []int{}
+	for range rank {
+		n := r.uint(8)
+		if n > math.MaxInt64/2 {
+			return fmt.Errorf("a dimension of %d", n)
+		}
+		a.Shape = append(a.Shape, int(n))
+	}
+	if flags&1 != 0 {
+		for range rank {
+			a.most = append(a.most, r.uint(8))
+		}
+	}
+	return nil
+}
+
+func (a *Array) readType(r *cursor) (err error) {
+	a.Type, a.bigEndian, err = readType(r)
+	return err
+}
+
+func refuseExternal(*cursor) error {
+	return errors.New("has its data in other files, which are not read")
+}
+
+// readOldFill and readFill read the value of elements that were never written.
+func (a *Array) readOldFill(r *cursor) error { return a.setFill(r, r.int(4)) }
+
+func (a *Array) readFill(r *cursor) error {
+	version := r.uint(1)
+	defined := false
+	switch version {
+	case 1, 2:
+		r.skip(2)
+		defined = r.uint(1) != 0
+		defined = defined || version == 1
+	case 3:
+		defined = r.uint(1)&0x20 != 0
+	default:
+		return fmt.Errorf("a fill value of version %d; want 1 to 3", version)
+	}
+	if !defined {
+		return nil
+	}
+	return a.setFill(r, r.int(4))
+}
+
+func (a *Array) setFill(r *cursor, size int) error {
+	if r.err != nil || size == 0 {
+		return nil
+	}
+	if size != a.Type.Size {
+		return fmt.Errorf("a fill value of %d bytes; want %d", size, a.Type.Size)
+	}
+	a.fill = nil
+	if b := r.bytes(size); slices.ContainsFunc(b, func(x byte) bool { return x != 0 }) {
+		a.fill = slices.Clone(b)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package hdf5
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// tree2 is a B-tree of version 2.
+type tree2 struct {
+	file     *File
+	nodeSize int
+	record   int   // bytes of a record
+	counts   int   // bytes of the number of records of a node
+	below    []int // bytes of the number of records below a node, by level
+	nodes    int
+	each     func(record []byte) error
+}
+
+// Kinds of trees, by what their records are.
+const (
+	linkNames      = 5
+	chunksPlain    = 10
+	chunksFiltered = 11
+)
+
+// tree2 reads the index of an array that can grow in several dimensions.
+func (x *index) tree2() error {
+	rank := len(x.grid)
+	at := make([]int, rank)
+	return x.file.walkTree2(x.place.addr, func(kind, size int) (func([]byte) error, error) {
+		width := size - 8 - 4 - 8*rank // of the size of a chunk
+		if kind != chunksPlain && kind != chunksFiltered || kind == chunksPlain && size != 8+8*rank || kind == chunksFiltered && (width < 1 || width > 8) {
+			return nil, fmt.Errorf("the tree of the chunks has records of type %d and %d bytes: the file is damaged", kind, size)
+		}
+		return func(b []byte) error {
+			r := &cursor{b: b}
+			c := chunk{addr: r.uint(8), size: x.chunkBytes()}
+			if kind == chunksFiltered {
+				c.size, c.mask = int(r.uint(width)), uint32(r.uint(4))
+			}
+			for i := range at {
+				at[i] = int(r.uint(8))
+			}
+			return x.set(at, c)
+		}, nil
+	})
+}
+
+// walkTree2 calls a function, which open returns for the type and the size of a record, with every record of a tree.
+func (h *File) walkTree2(addr uint64, open func(kind, size int) (func([]byte) error, error)) error {
+	b, err := h.checked(addr, 34, "BTHD")
+	if err != nil {
+		return err
+	}
+	t := &tree2{file: h, nodeSize: int(le.Uint32(b[6:])), record: int(le.Uint16(b[10:]))}
+	depth, root, n := int(le.Uint16(b[12:])), le.Uint64(b[16:]), int(le.Uint16(b[24:]))
+	if t.each, err = open(int(b[5]), t.record); err != nil {
+		return err
+	}
+	if t.record < 1 || t.nodeSize < 10+t.record || depth > 20 {
+		return fmt.Errorf("the tree at %d has a depth of %d and nodes of %d bytes: the file is damaged", addr, depth, t.nodeSize)
+	}
+	if root == undefined {
+		return nil
+	}
+	// The numbers in a node have as many bytes as the largest that can be.
+	most := uint64((t.nodeSize - 10) / t.record)
+	t.counts = numberBytes(most)
+	t.below = []int{0}
+	all := most
+	for level := 1; level <= depth; level++ {
+		pointer := t.pointer(level)
+		inside := uint64(max(0, (t.nodeSize-10-pointer)/(t.record+pointer)))
+		all = min((inside+1)*all+inside, 1<<40)
+		t.below = append(t.below, numberBytes(all))
+	}
+	return t.walk(root, n, depth)
+}
+
+// numberBytes is how many bytes numbers up to n take.
+func numberBytes(n uint64) int { return (bits.Len64(n)-1)/8 + 1 }
+
+// pointer is the bytes of a reference to a child of a node of a level.
+func (t *tree2) pointer(level int) int { return 8 + t.counts + t.below[level-1] }
+
+// walk reads a node of n records.
+func (t *tree2) walk(addr uint64, n, level int) error {
+	if t.nodes++; int64(t.nodes) > t.file.size/10+1 {
+		return fmt.Errorf("a tree has no end: the file is damaged")
+	}
+	magic, size, pointer := "BTLF", 6+n*t.record, 0
+	if level > 0 {
+		pointer = t.pointer(level)
+		magic, size = "BTIN", size+(n+1)*pointer
+	}
+	b, err := t.file.checked(addr, size, magic)
+	if err != nil {
+		return err
+	}
+	b = b[6:]
+	for i := range n {
+		if err := t.each(b[i*t.record : (i+1)*t.record]); err != nil {
+			return err
+		}
+	}
+	if level == 0 {
+		return nil
+	}
+	r := &cursor{b: b[n*t.record:]}
+	for range n + 1 {
+		child, count := r.uint(8), int(r.uint(t.counts))
+		r.skip(t.below[level-1])
+		if r.err != nil {
+			return r.err
+		}
+		if err := t.walk(child, count, level-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}

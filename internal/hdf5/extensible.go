@@ -1,0 +1,123 @@
+package hdf5
+
+import "errors"
+
+// blocks are the sizes of the parts of an extensible array, which are in its header.
+type blocks struct {
+	width    int // of an entry
+	maxBits  int // of a number of entries
+	first    int // entries in the index block
+	least    int // entries of the smallest data block
+	pointers int // data blocks of a super block at least
+	pageBits int // of entries in a page
+	total    int // entries that there can be
+}
+
+// bitmap says which pages of a data block were written. Its first bit is the highest of a byte.
+type bitmap struct {
+	bits  []byte // of all data blocks of a super block; empty: all were written
+	first int
+}
+
+func (m bitmap) has(page int) bool {
+	i := m.first + page
+	return len(m.bits) == 0 || m.bits[i/8]>>(7-i%8)&1 != 0
+}
+
+// extensible reads the index of an array that can grow in one dimension: entries in an index block, in data blocks that it lists, and
+// in data blocks that super blocks list, ever larger ones.
+func (x *index) extensible() error {
+	b, width, err := x.arrayHeader("EAHD", 12+6*8+8)
+	if err != nil {
+		return err
+	}
+	p := &blocks{width, int(b[7]), int(b[8]), int(b[9]), int(b[10]), int(b[11]), x.counted()}
+	at := le.Uint64(b[60:])
+	if p.least < 1 || p.pointers < 1 || p.least&(p.least-1) != 0 || p.pointers&(p.pointers-1) != 0 || p.maxBits > 64 || p.pageBits > 31 {
+		return errors.New("an extensible array of odd sizes: the file is damaged")
+	}
+	if at == undefined {
+		return nil
+	}
+	direct := 0 // super blocks whose data blocks the index block lists
+	for n := p.pointers; n > 1; n /= 2 {
+		direct += 2
+	}
+	supers := 1 + p.maxBits
+	for n := p.least; n > 1; n /= 2 {
+		supers--
+	}
+	if b, err = x.file.checked(at, 14+p.first*width+8*2*(p.pointers-1)+8*max(0, supers-direct), "EAIB"); err != nil {
+		return err
+	}
+	done := min(p.first, p.total)
+	x.entries(b[14:], width, 0, done)
+	b = b[14+p.first*width:]
+	for u := 0; done < p.total && u < supers; u++ {
+		count, size := 1<<(u/2), p.least<<((u+1)/2) // data blocks of this super block, and their entries
+		list, written := b, []byte(nil)
+		if u < direct {
+			b = b[8*count:]
+		} else {
+			if list, written, err = x.superBlock(p, le.Uint64(b), count, size); err != nil {
+				return err
+			}
+			b = b[8:]
+		}
+		for i := 0; i < count && done < p.total; i++ {
+			n := min(size, p.total-done)
+			if list != nil {
+				pages := bitmap{written, i * (size >> p.pageBits)}
+				if err := x.dataBlock(p, le.Uint64(list[8*i:]), size, done, n, pages); err != nil {
+					return err
+				}
+			}
+			done += n
+		}
+	}
+	return nil
+}
+
+// superBlock returns the addresses of the data blocks of a super block, nil if it was never written, and bits that say
+// which of their pages were.
+func (x *index) superBlock(p *blocks, at uint64, count, size int) (list, written []byte, err error) {
+	if at == undefined {
+		return nil, nil, nil
+	}
+	start, bitmaps := 14+(p.maxBits+7)/8, 0
+	if size > 1<<p.pageBits {
+		bitmaps = count * ((size>>p.pageBits + 7) / 8)
+	}
+	b, err := x.file.checked(at, start+bitmaps+8*count, "EASB")
+	if err != nil {
+		return nil, nil, err
+	}
+	return b[start+bitmaps:], b[start : start+bitmaps], nil
+}
+
+// dataBlock reads n entries from the first, of a block of a size.
+func (x *index) dataBlock(p *blocks, at uint64, size, first, n int, written bitmap) error {
+	if at == undefined {
+		return nil
+	}
+	start, page := 14+(p.maxBits+7)/8, 1<<p.pageBits
+	if size <= page {
+		b, err := x.file.checked(at, start+size*p.width, "EADB")
+		if err == nil {
+			x.entries(b[start:], p.width, first, n)
+		}
+		return err
+	}
+	at += uint64(start + 4)
+	for i := 0; i < n; i, at = i+page, at+uint64(page*p.width+4) {
+		if !written.has(i / page) {
+			continue
+		}
+		b, err := x.file.checked(at, page*p.width, "")
+		if err != nil {
+			return err
+		}
+		x.entries(b, p.width, first+i, min(page, n-i))
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package hdf5
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zlib"
+)
+
+// worker has the buffers of a thread.
+type worker struct {
+	packed  []byte
+	buffers [2][]byte // between filters
+	chunks  []byte
+	source  bytes.Reader
+	inflate io.ReadCloser
+}
+
+// unpack reads a chunk into dst and undoes its filters, the last one first.
+func (w *worker) unpack(r *Reader, i int, dst []byte) error {
+	c := r.chunks[i]
+	if c.addr == undefined {
+		fillWith(dst, r.fill)
+		return nil
+	}
+	if !r.file.inside(c.addr, int64(c.size)) {
+		return r.file.cutOff(c.addr, c.size)
+	}
+	if cap(w.packed) < c.size {
+		w.packed = make([]byte, c.size+c.size/4)
+	}
+	b := w.packed[:c.size]
+	if err := r.file.fill(b, c.addr); err != nil {
+		return err
+	}
+	filters := r.filters
+	if r.place.wholeEdge && r.edge(i) {
+		filters = nil
+	}
+	for k := len(filters) - 1; k >= 0; k-- {
+		if c.mask>>k&1 != 0 {
+			continue
+		}
+		// The chunk, perhaps with checksums that filters before this one have added.
+		out := dst
+		if k > 0 {
+			out = w.buffer(k&1, len(dst)+4*k)
+		}
+		var err error
+		if b, err = w.undo(filters[k], out, b, r.Type.Size); err != nil {
+			return err
+		}
+	}
+	if len(b) != len(dst) {
+		return fmt.Errorf("%d bytes after unpacking; want %d", len(b), len(dst))
+	}
+	if len(b) > 0 && &b[0] != &dst[0] {
+		copy(dst, b)
+	}
+	return nil
+}
+
+func (w *worker) buffer(i, n int) []byte {
+	if cap(w.buffers[i]) < n {
+		w.buffers[i] = make([]byte, n)
+	}
+	return w.buffers[i][:n]
+}
+
+// undo undoes a filter: it returns what b was made from, in out or in b.
+func (w *worker) undo(f filter, out, b []byte, size int) ([]byte, error) {
+	switch f.id {
+	case deflateFilter:
+		return w.deflated(out, b)
+	case lzfFilter:
+		return lzf(out, b)
+	case shuffleFilter:
+		if len(f.values) > 0 {
+			size = int(f.values[0])
+		}
+		if size < 2 {
+			return b, nil
+		}
+		if len(out) < len(b) {
+			return nil, fmt.Errorf("shuffle: %d bytes; want %d at most", len(b), len(out))
+		}
+		unshuffle(out[:len(b)], b, size)
+		return out[:len(b)], nil
+	}
+	if len(b) < 4 {
+		return nil, errEarly
+	}
+	b, sum := b[:len(b)-4], le.Uint32(b[len(b)-4:])
+	if fletcher32(b) != sum {
+		return nil, errors.New("the fletcher32 checksum is wrong: the file is damaged")
+	}
+	return b, nil
+}
+
+// deflated inflates b into out.
+func (w *worker) deflated(out, b []byte) ([]byte, error) {
+	w.source.Reset(b)
+	var err error
+	if w.inflate == nil {
+		w.inflate, err = zlib.NewReader(&w.source)
+	} else {
+		err = w.inflate.(zlib.Resetter).Reset(&w.source, nil)
+	}
+	n := 0
+	if err == nil {
+		n, err = io.ReadFull(w.inflate, out)
+	}
+	switch {
+	case err == nil: // the end verifies the checksum
+		var one [1]byte
+		if more, end := w.inflate.Read(one[:]); more > 0 {
+			err = fmt.Errorf("more than the %d bytes of a chunk", len(out))
+		} else if end != io.EOF {
+			err = end
+		}
+	case errors.Is(err, io.ErrUnexpectedEOF) && n < len(out):
+		if more, end := w.inflate.Read(out[n:]); more == 0 && end == io.EOF {
+			err = nil // a whole stream that is shorter; the caller compares lengths
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("deflate: %w", err)
+	}
+	return out[:n], nil
+}
+
+// lzf unpacks Marc Lehmann's format: runs of literals, and copies of earlier bytes.
+func lzf(out, b []byte) ([]byte, error) {
+	n := 0
+	for i := 0; i < len(b); {
+		control := int(b[i])
+		i++
+		if control < 32 {
+			length := control + 1
+			if i+length > len(b) || n+length > len(out) {
+				return nil, errors.New("lzf: a run is too long: the file is damaged")
+			}
+			n += copy(out[n:], b[i:i+length])
+			i += length
+			continue
+		}
+		length, back := control>>5, control&31<<8
+		if length == 7 && i < len(b) {
+			length += int(b[i])
+			i++
+		}
+		if i >= len(b) {
+			return nil, errEarly
+		}
+		back += int(b[i]) + 1
+		i++
+		length += 2
+		if back > n || n+length > len(out) {
+			return nil, errors.New("lzf: a copy from outside: the file is damaged")
+		}
+		for range length { // may overlap what it writes
+			out[n] = out[n-back]
+			n++
+		}
+	}
+	return out[:n], nil
+}
+
+// unshuffle puts the bytes of elements of a size together: all first bytes come first in src, then all second ones.
+func unshuffle(dst, src []byte, size int) {
+	n := len(src) / size
+	for j := range size {
+		part := src[j*n : (j+1)*n]
+		for i, at := 0, j; i < len(part); i, at = i+1, at+size {
+			dst[at] = part[i]
+		}
+	}
+	copy(dst[n*size:], src[n*size:])
+}
+
+// fillWith repeats an element; nil is zeros.
+func fillWith(dst, element []byte) {
+	if element == nil || len(dst) == 0 {
+		clear(dst)
+		return
+	}
+	for n := copy(dst, element); n < len(dst); n *= 2 {
+		copy(dst[n:], dst[:n])
+	}
+}
+
+// fletcher32 is the format's checksum of a chunk.
+func fletcher32(b []byte) uint32 {
+	var s1, s2 uint32
+	for len(b) > 1 {
+		n := min(len(b)/2, 360) // before the sums overflow
+		for range n {
+			s1 += uint32(b[0])<<8 | uint32(b[1])
+			s2 += s1
+			b = b[2:]
+		}
+		s1, s2 = s1&0xffff+s1>>16, s2&0xffff+s2>>16
+	}
+	if len(b) == 1 {
+		s1 += uint32(b[0]) << 8
+		s2 += s1
+		s1, s2 = s1&0xffff+s1>>16, s2&0xffff+s2>>16
+	}
+	s1, s2 = s1&0xffff+s1>>16, s2&0xffff+s2>>16
+	return s2<<16 | s1
+}

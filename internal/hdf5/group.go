@@ -1,0 +1,223 @@
+package hdf5
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// member is one of a group.
+type member struct {
+	addr uint64
+	soft string // a path in place of an address
+	why  string // why it cannot be opened
+}
+
+// members lists a group; none if it is an array.
+func (h *File) members(addr uint64) (map[string]member, error) {
+	messages, err := h.header(addr)
+	if err != nil {
+		return nil, err
+	}
+	list := map[string]member{}
+	for _, m := range messages {
+		switch m.kind {
+		case symbolTableMessage:
+			if len(m.data) < 16 {
+				return nil, errEarly
+			}
+			s := &symbols{h: h, list: list}
+			if s.heap, err = h.heap(le.Uint64(m.data[8:])); err == nil {
+				err = s.read(le.Uint64(m.data), 0)
+			}
+		case linkMessage:
+			err = readLink(m.data, list)
+		case linkInfoMessage:
+			err = h.denseLinks(m.data, list)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// denseLinks reads the links of a group with many members, which are in a heap of their own.
+func (h *File) denseLinks(d []byte, list map[string]member) error {
+	r := &cursor{b: d}
+	r.skip(1)
+	if r.uint(1)&1 != 0 {
+		r.skip(8)
+	}
+	at, names := r.uint(8), r.uint(8)
+	if r.err != nil || at == undefined {
+		return r.err
+	}
+	heap, err := h.fractalHeap(at)
+	if err != nil {
+		return err
+	}
+	return h.walkTree2(names, func(kind, size int) (func([]byte) error, error) {
+		if kind != linkNames || size < 4+heap.id {
+			return nil, fmt.Errorf("the tree of a group has records of type %d and %d bytes: the file is damaged", kind, size)
+		}
+		return func(record []byte) error {
+			link, err := heap.object(record[4:])
+			if err != nil {
+				return err
+			}
+			return readLink(link, list)
+		}, nil
+	})
+}
+
+// Kinds of links.
+const (
+	hardLink     = 0
+	softLink     = 1
+	externalLink = 64
+)
+
+// readLink reads a link message.
+func readLink(d []byte, list map[string]member) error {
+	r := &cursor{b: d}
+	r.skip(1)
+	flags, kind := r.uint(1), uint64(hardLink)
+	if flags&8 != 0 {
+		kind = r.uint(1)
+	}
+	if flags&4 != 0 {
+		r.skip(8) // order of creation
+	}
+	if flags&16 != 0 {
+		r.skip(1) // alphabet of the name
+	}
+	name := string(r.bytes(r.int(1 << (flags & 3))))
+	var m member
+	switch kind {
+	case hardLink:
+		m.addr = r.uint(8)
+	case softLink:
+		m.soft = string(r.bytes(r.int(2)))
+	case externalLink:
+		m.why = "is in another file, by an external link"
+	default:
+		m.why = fmt.Sprintf("is a link of kind %d", kind)
+	}
+	if r.err == nil {
+		list[name] = m
+	}
+	return r.err
+}
+
+func (h *File) heap(addr uint64) ([]byte, error) {
+	b, err := h.at(addr, 32)
+	if err != nil {
+		return nil, err
+	}
+	if n := le.Uint64(b[8:]); string(b[:4]) == "HEAP" && n <= uint64(h.size) {
+		return h.at(le.Uint64(b[24:]), int(n))
+	}
+	return nil, fmt.Errorf("there is no local heap at %d: the file is damaged", addr)
+}
+
+// symbols reads the tree of a symbol table.
+type symbols struct {
+	h     *File
+	heap  []byte
+	list  map[string]member
+	nodes int
+}
+
+func (s *symbols) read(addr uint64, depth int) error {
+	// A node has at least 24 bytes: there cannot be more than fit into the file.
+	if s.nodes++; depth > 20 || int64(s.nodes) > s.h.size/24+1 {
+		return errors.New("the tree of a group has no end: the file is damaged")
+	}
+	b, err := s.h.at(addr, 24)
+	if err != nil {
+		return err
+	}
+	switch string(b[:4]) {
+	case "TREE":
+		n := int(le.Uint16(b[6:]))
+		if b, err = s.h.at(addr+24, 8+16*n); err != nil {
+			return err
+		}
+		for i := range n {
+			if err := s.read(le.Uint64(b[8+16*i:]), depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "SNOD":
+		n := int(le.Uint16(b[6:]))
+		if b, err = s.h.at(addr+8, 40*n); err != nil {
+			return err
+		}
+		for entry := range slices.Chunk(b, 40) {
+			if err := s.entry(entry); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("there is no node of a symbol table at %d: the file is damaged", addr)
+}
+
+func (s *symbols) entry(b []byte) error {
+	name, err := s.text(le.Uint64(b))
+	m := member{addr: le.Uint64(b[8:])}
+	if err == nil && le.Uint32(b[16:]) == 2 { // a soft link
+		m.soft, err = s.text(uint64(le.Uint32(b[24:])))
+	}
+	s.list[name] = m
+	return err
+}
+
+// text returns the text at an offset of the heap.
+func (s *symbols) text(at uint64) (string, error) {
+	if at >= uint64(len(s.heap)) {
+		return "", errors.New("a name is outside its heap: the file is damaged")
+	}
+	text, _, _ := bytes.Cut(s.heap[at:], []byte{0})
+	return string(text), nil
+}
+
+// find follows a path of names from a group.
+func (h *File) find(at uint64, path string, links int) (uint64, error) {
+	if links > 16 {
+		return 0, fmt.Errorf("%q: soft links without an end", path)
+	}
+	if strings.HasPrefix(path, "/") {
+		at = h.root
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if name == "" || name == "." {
+			continue
+		}
+		list, err := h.members(at)
+		if err != nil {
+			return 0, err
+		}
+		m, ok := list[name]
+		switch {
+		case !ok && len(list) == 0:
+			return 0, fmt.Errorf("there is no array %q, and no other", name)
+		case !ok:
+			return 0, fmt.Errorf("there is no array %q; want one of %s", name, strings.Join(slices.Sorted(maps.Keys(list)), ", "))
+		case m.why != "":
+			return 0, fmt.Errorf("%q %s, which is not read", name, m.why)
+		case m.soft != "":
+			if at, err = h.find(at, m.soft, links+1); err != nil {
+				return 0, fmt.Errorf("%q is a link to %q: %w", name, m.soft, err)
+			}
+		default:
+			at = m.addr
+		}
+	}
+	return at, nil
+}

@@ -1,0 +1,270 @@
+package hdf5
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// chunk says where a chunk is.
+type chunk struct {
+	addr uint64
+	size int // in the file
+	mask uint32
+}
+
+// index finds the chunks of an array.
+type index struct {
+	*Array
+	grid   []int   // chunks in every dimension
+	chunks []chunk // in row-major order of the grid
+	nodes  int     // of a tree that were read
+	order  []int   // dimensions in the order in which an array of chunks counts them
+	sizes  []int   // what it counts in each of those
+}
+
+// newIndex reads where all chunks are.
+func newIndex(a *Array) (*index, error) {
+	x := &index{Array: a, grid: make([]int, len(a.Shape))}
+	n := 1
+	for i, s := range a.Shape {
+		x.grid[i] = (s-1)/a.Chunk[i] + 1
+		if s == 0 {
+			x.grid[i] = 0
+		}
+	}
+	// A chunk takes at least 8 bytes of the file if it was ever written; some may not have been.
+	most := int(min(1<<24, a.file.size/8+1<<20))
+	for _, g := range x.grid {
+		if g > 0 && n > most/g {
+			return nil, fmt.Errorf("a grid of %v chunks; want at most %d in a file of %d bytes", x.grid, most, a.file.size)
+		}
+		n *= g
+	}
+	if err := x.count(most); err != nil {
+		return nil, err
+	}
+	x.chunks = make([]chunk, n)
+	for i := range x.chunks {
+		x.chunks[i].addr = undefined
+	}
+	if a.place.addr == undefined || n == 0 {
+		return x, nil
+	}
+	switch a.place.index {
+	case btree1Index:
+		return x, x.tree(a.place.addr, -1)
+	case singleIndex:
+		x.chunks[0] = a.place.single
+	case implicitIndex:
+		for i := range x.counted() {
+			if at := x.position(i); at >= 0 {
+				x.chunks[at] = chunk{a.place.addr + uint64(i*a.chunkBytes()), a.chunkBytes(), 0}
+			}
+		}
+	case fixedIndex:
+		return x, x.fixedArray()
+	case extensibleIndex:
+		return x, x.extensible()
+	case btree2Index:
+		return x, x.tree2()
+	}
+	return x, nil
+}
+
+// count finds out how arrays of chunks count them: with the numbers of chunks at the largest shape, and a dimension that can
+// grow without end first.
+func (x *index) count(most int) error {
+	for i := range x.grid {
+		if x.Array.most != nil && x.Array.most[i] == undefined {
+			x.order = append(x.order, i)
+		}
+	}
+	if x.place.index == extensibleIndex && len(x.order) != 1 {
+		return fmt.Errorf("an index for one dimension that grows, and %d that do: the file is damaged", len(x.order))
+	}
+	if x.place.index != extensibleIndex {
+		x.order = nil
+	}
+	for i := range x.grid {
+		if !slices.Contains(x.order, i) {
+			x.order = append(x.order, i)
+		}
+	}
+	n := 1
+	for _, i := range x.order {
+		g := x.grid[i]
+		if x.place.index != btree1Index && x.place.index != btree2Index && x.Array.most != nil && x.Array.most[i] != undefined {
+			limit := x.Array.most[i]
+			if limit < uint64(x.Shape[i]) || limit>>62 != 0 {
+				return fmt.Errorf("dimension %d is %d and may be %d at most: the file is damaged", i, x.Shape[i], limit)
+			}
+			g = (int(limit) + x.Chunk[i] - 1) / x.Chunk[i]
+		}
+		if g > 0 && n > most/g {
+			return fmt.Errorf("an index of %d x %d chunks or more; want at most %d in a file of %d bytes", n, g, most, x.file.size)
+		}
+		n *= g
+		x.sizes = append(x.sizes, g)
+	}
+	return nil
+}
+
+// counted returns how many chunks an array of chunks counts.
+func (x *index) counted() int {
+	n := 1
+	for _, s := range x.sizes {
+		n *= s
+	}
+	return n
+}
+
+// position returns the place in chunks of the i-th of an array of chunks, -1 if it is outside.
+func (x *index) position(i int) int {
+	var at [maxRank]int
+	for k := len(x.order) - 1; k >= 0; k-- {
+		at[x.order[k]] = i % x.sizes[k]
+		i /= x.sizes[k]
+	}
+	n := 0
+	for i, g := range x.grid {
+		if at[i] >= g {
+			return -1
+		}
+		n = n*g + at[i]
+	}
+	return n
+}
+
+// set puts a chunk to its place in the grid.
+func (x *index) set(at []int, c chunk) error {
+	n := 0
+	for i, g := range x.grid {
+		if at[i] < 0 || at[i] >= g {
+			return fmt.Errorf("a chunk at %v of a grid of %v: the file is damaged", at, x.grid)
+		}
+		n = n*g + at[i]
+	}
+	x.chunks[n] = c
+	return nil
+}
+
+// visit counts a node. Every node but the root has a chunk or a node of its own.
+func (x *index) visit() error {
+	if x.nodes++; int64(x.nodes) > x.file.size/24+1 {
+		return errors.New("the tree of the chunks has no end: the file is damaged")
+	}
+	return nil
+}
+
+// tree walks a B-tree of version 1. The level of a child is one below its parent's.
+func (x *index) tree(addr uint64, level int) error {
+	if err := x.visit(); err != nil {
+		return err
+	}
+	b, err := x.file.at(addr, 24)
+	if err != nil {
+		return err
+	}
+	if string(b[:4]) != "TREE" || b[4] != 1 || level >= 0 && int(b[5]) != level {
+		return fmt.Errorf("there is no node of a tree of chunks at %d: the file is damaged", addr)
+	}
+	level = int(b[5])
+	n, rank := int(le.Uint16(b[6:])), len(x.grid)
+	key := 8 + 8*(rank+1)
+	if b, err = x.file.at(addr+24, n*(key+8)); err != nil {
+		return err
+	}
+	at := make([]int, rank)
+	for ; n > 0; n, b = n-1, b[key+8:] {
+		child := le.Uint64(b[key:])
+		if level > 0 {
+			if err := x.tree(child, level-1); err != nil {
+				return err
+			}
+			continue
+		}
+		for i, c := range x.Chunk {
+			o := le.Uint64(b[8+8*i:])
+			if o%uint64(c) != 0 || o>>62 != 0 {
+				return fmt.Errorf("a chunk begins at %d of dimension %d; want a multiple of %d", o, i, c)
+			}
+			at[i] = int(o) / c
+		}
+		if err := x.set(at, chunk{child, int(le.Uint32(b)), le.Uint32(b[4:])}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry decodes an element of an array of chunks: the address and, if chunks are filtered, size and mask.
+func (x *index) entry(b []byte) chunk {
+	c := chunk{le.Uint64(b), x.chunkBytes(), 0}
+	if len(b) > 8 {
+		r := &cursor{b: b[8:]}
+		c.size = int(r.uint(len(b) - 12))
+		c.mask = uint32(r.uint(4))
+	}
+	return c
+}
+
+// entries reads n entries from the first.
+func (x *index) entries(b []byte, width, first, n int) {
+	for i := range n {
+		if at := x.position(first + i); at >= 0 {
+			x.chunks[at] = x.entry(b[i*width : (i+1)*width])
+		}
+	}
+}
+
+// arrayHeader reads the header of an array of chunks.
+func (x *index) arrayHeader(magic string, n int) (b []byte, width int, err error) {
+	if b, err = x.file.checked(x.place.addr, n, magic); err != nil {
+		return nil, 0, err
+	}
+	width = int(b[6])
+	if least := 13; len(x.filters) > 0 && (width < least || width > 20) || len(x.filters) == 0 && width != 8 {
+		return nil, 0, fmt.Errorf("an index of chunks with entries of %d bytes: the file is damaged", width)
+	}
+	return b, width, nil
+}
+
+// fixedArray reads an index of chunks whose number cannot grow.
+func (x *index) fixedArray() error {
+	b, width, err := x.arrayHeader("FAHD", 24)
+	if err != nil {
+		return err
+	}
+	pageBits, n, at := int(b[7]), le.Uint64(b[8:]), le.Uint64(b[16:])
+	if n != uint64(x.counted()) || pageBits > 31 {
+		return fmt.Errorf("an index of %d chunks; want %d", n, x.counted())
+	}
+	if at == undefined {
+		return nil
+	}
+	count, page := int(n), 1<<pageBits
+	if count <= page {
+		if b, err = x.file.checked(at, 14+count*width, "FADB"); err == nil {
+			x.entries(b[14:], width, 0, count)
+		}
+		return err
+	}
+	pages := (count-1)/page + 1
+	if b, err = x.file.checked(at, 14+(pages+7)/8, "FADB"); err != nil {
+		return err
+	}
+	from := at + uint64(len(b)) + 4
+	for p := range pages {
+		if b[14+p/8]>>(7-p%8)&1 == 0 {
+			continue // never written
+		}
+		inside := min(page, count-p*page)
+		e, err := x.file.checked(from+uint64(p*(page*width+4)), inside*width, "")
+		if err != nil {
+			return err
+		}
+		x.entries(e, width, p*page, inside)
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package hdf5
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/internal/dtype"
+	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// Reader reads rows of an array, on all processors. It is used by one goroutine.
+type Reader struct {
+	*index
+	workers []worker
+	group   int // chunks that a worker unpacks together
+	dst     []byte
+	from    int
+	to      int
+	errs    []error
+	item    func(worker, i int) // of the call of ReadRows
+	first   int                 // group of the call
+}
+
+const (
+	usualSlab  = 32 << 20  // bytes that are worth starting all processors for
+	mostSlab   = 256 << 20 // bytes of rows that are read together, unless a row has more
+	mostGroup  = 32 << 20  // bytes of chunks that are unpacked together
+	copiedRows = 8         // rows copied at a time: their lines stay in the cache, however thin the chunks are
+)
+
+// NewReader reads where the chunks of the array are.
+func (a *Array) NewReader() (*Reader, error) {
+	r := &Reader{index: &index{Array: a}, group: 1}
+	if a.place.class != chunkedLayout {
+		return r, nil
+	}
+	x, err := newIndex(a)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", a.file.path, a.label(), err)
+	}
+	r.index = x
+	for i := len(x.grid) - 1; i > 0 && r.group*x.grid[i] <= mostGroup/a.chunkBytes(); i-- {
+		r.group *= x.grid[i]
+	}
+	r.workers, r.errs = make([]worker, parallel.Threads()), make([]error, parallel.Threads())
+	if err := memory.Check(fmt.Sprintf("%s: %s: unpacking chunks of shape %v", a.file.path, a.label(), a.Chunk), memory.Product(len(r.workers), r.group, a.chunkBytes())); err != nil {
+		return nil, err
+	}
+	r.item = func(worker, i int) {
+		if r.errs[worker] == nil {
+			r.errs[worker] = r.workers[worker].place(r, r.first+i)
+		}
+	}
+	return r, nil
+}
+
+// Slab returns how many rows are best read together, from a multiple of it: those of whole chunks, as far as they take at most 256
+// MiB.
+func (r *Reader) Slab() int {
+	row, rows := max(1, r.RowBytes()), max(1, r.Rows())
+	if r.Chunk == nil {
+		return min(rows, max(1, usualSlab/row))
+	}
+	slab := r.Chunk[0] * max(1, usualSlab/row/r.Chunk[0])
+	return min(rows, slab, max(1, mostSlab/row))
+}
+
+// ReadRows reads rows from up to to into dst: elements in C order, little-endian.
+func (r *Reader) ReadRows(dst []byte, from, to int) error {
+	row := r.RowBytes()
+	if from < 0 || to > r.Rows() || from > to || len(dst) != (to-from)*row {
+		return fmt.Errorf("%s: %s: rows %d to %d into %d bytes; there are %d rows of %d bytes", r.file.path, r.label(), from, to, len(dst), r.Rows(), row)
+	}
+	if len(dst) == 0 {
+		return nil
+	}
+	var err error
+	switch a := r.Array; {
+	case a.place.class == compactLayout:
+		copy(dst, a.place.compact[from*row:to*row])
+	case a.place.class == contiguousLayout && a.place.addr == undefined:
+		fillWith(dst, a.fill)
+	case a.place.class == contiguousLayout:
+		err = a.file.fill(dst, a.place.addr+uint64(from*row))
+	default:
+		err = r.readChunks(dst, from, to)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %s: rows %d to %d: %w", r.file.path, r.label(), from, to, err)
+	}
+	if r.bigEndian {
+		dtype.Swap(dst, r.Type.Size)
+	}
+	return nil
+}
+
+// ReadAll reads a whole array as elements of type T, converted as by [dtype.Decode].
+func ReadAll[T dtype.Element](a *Array) ([]T, error) {
+	r, err := a.NewReader()
+	if err != nil {
+		return nil, err
+	}
+	n := a.Bytes() / a.Type.Size
+	if err := memory.Check(fmt.Sprintf("%s: %s", a.file.path, a.label()), memory.Product(n, dtype.Of[T]().Size)); err != nil {
+		return nil, err
+	}
+	out := make([]T, n)
+	slab, row := r.Slab(), a.RowBytes()/a.Type.Size
+	raw := make([]byte, slab*a.RowBytes())
+	for from := 0; from < a.Rows(); from += slab {
+		to := min(from+slab, a.Rows())
+		b := raw[:(to-from)*a.RowBytes()]
+		if err := r.ReadRows(b, from, to); err != nil {
+			return nil, err
+		}
+		if bad := dtype.Decode(out[from*row:to*row], b, a.Type); bad >= 0 {
+			return nil, fmt.Errorf("%s: %s: element %d does not fit into %T", a.file.path, a.label(), from*row+bad, out[0])
+		}
+	}
+	return out, nil
+}
+
+// readChunks unpacks the chunks that hold rows, in groups of neighbours.
+func (r *Reader) readChunks(dst []byte, from, to int) error {
+	band := len(r.chunks) / r.grid[0] / r.group // groups that share rows
+	r.first = from / r.Chunk[0] * band
+	r.dst, r.from, r.to = dst, from, to
+	parallel.ForWorkers(len(r.workers), ((to-1)/r.Chunk[0]+1)*band-r.first, r.item)
+	r.dst = nil
+	for _, err := range r.errs {
+		if err != nil {
+			clear(r.errs)
+			return err
+		}
+	}
+	return nil
+}
+
+// place unpacks a group of chunks and copies them to their places in the rows of a call.
+func (w *worker) place(r *Reader, group int) error {
+	size, n, first := r.chunkBytes(), r.group, group*r.group
+	for i := range n {
+		if err := r.plausible(first + i); err != nil {
+			return fmt.Errorf("chunk %d: %w", first+i, err)
+		}
+	}
+	if len(w.chunks) < n*size {
+		w.chunks = make([]byte, n*size)
+	}
+	for i := range n {
+		if err := w.unpack(r, first+i, w.chunks[i*size:(i+1)*size]); err != nil {
+			return fmt.Errorf("chunk %d: %w", first+i, err)
+		}
+	}
+	rank := len(r.Shape)
+	var strides, inside, origin [maxRank]int // bytes per step in rows and in a chunk, and the first element
+	s, c := r.Type.Size, r.Type.Size
+	for i := rank - 1; i >= 0; i-- {
+		strides[i], inside[i] = s, c
+		s, c = s*r.Shape[i], c*r.Chunk[i]
+	}
+	r.origin(first, &origin)
+	low, high := max(origin[0], r.from), min(origin[0]+r.Chunk[0], r.to)
+	for a := low; a < high; a += copiedRows {
+		for i := range n {
+			r.origin(first+i, &origin)
+			var count [maxRank]int
+			count[0] = min(copiedRows, high-a)
+			at := (a - r.from) * strides[0]
+			for j := 1; j < rank; j++ {
+				count[j] = min(r.Chunk[j], r.Shape[j]-origin[j])
+				at += origin[j] * strides[j]
+			}
+			copyBox(r.dst[at:], w.chunks[i*size+(a-origin[0])*inside[0]:(i+1)*size], count[:rank], strides[:rank], inside[:rank], r.Type.Size)
+		}
+	}
+	return nil
+}
+
+// plausible refuses a chunk that is too small in the file to hold what it should.
+func (r *Reader) plausible(i int) error {
+	c, size := r.chunks[i], r.chunkBytes()
+	if c.addr != undefined && size > mostPacked*c.size+1<<10 {
+		return fmt.Errorf("%d bytes in the file; want more for %d bytes of data: the file is damaged", c.size, size)
+	}
+	return nil
+}
+
+// origin sets the first element of a chunk.
+func (x *index) origin(i int, origin *[maxRank]int) {
+	for j, g := range slices.Backward(x.grid) {
+		origin[j] = i % g * x.Chunk[j]
+		i /= g
+	}
+}
+
+// edge reports whether a chunk reaches beyond the array.
+func (x *index) edge(i int) bool {
+	for j, g := range slices.Backward(x.grid) {
+		if (i%g+1)*x.Chunk[j] > x.Shape[j] {
+			return true
+		}
+		i /= g
+	}
+	return false
+}
