@@ -36,8 +36,8 @@ func Write[T Element](w io.Writer, shape []int, data []T) error {
 
 // WriteHeader writes what stands before the elements of an array, which follow in C order, little endian.
 func WriteHeader[T Element](w io.Writer, shape []int) error {
-	dt := dtypeOf[T]()
-	if _, err := count(shape, dt.size); err != nil {
+	dt := dtype.Of[T]()
+	if _, err := count(shape, dt.Size); err != nil {
 		return fmt.Errorf("npy: %w", err)
 	}
 	_, err := w.Write(header(shape, dt))
