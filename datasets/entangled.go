@@ -77,10 +77,10 @@ func AnalyticEncoders() []AnalyticEncoder {
 	}
 }
 
-// rotation is the matrix R behind table 2 of Zhang and Sugiyama 2024, which does not
+// paperRotation is the matrix R behind table 2 of Zhang and Sugiyama 2024, which does not
 // print it: SciPy 1.10's Rotation.random(random_state=2023), the one seed found that
 // gives all ten printed modularity values of the rows entanglement and rotation.
-var rotation = [3][3]float64{
+var paperRotation = [3][3]float64{
 	{-0.32712987083188766, 0.006899156269426776, -0.944954204843961},
 	{-0.5595787687346934, -0.807213382125789, 0.18782480480066935},
 	{-0.7614838469664849, 0.5902194145907225, 0.2679242307991347},
@@ -89,7 +89,7 @@ var rotation = [3][3]float64{
 // rotate is R y, rounded as NumPy does it: codes lie on the edges of bins, where the
 // last bit counts. It is also the same on every processor.
 func rotate(y [3]float64) (z [3]float64) {
-	for i, row := range rotation {
+	for i, row := range paperRotation {
 		z[i] = math.FMA(row[2], y[2], math.FMA(row[1], y[1], row[0]*y[0]))
 	}
 	return z

@@ -15,7 +15,7 @@ import (
 type Groups struct {
 	Images          string `yaml:"images" doc:"an .npy array of integers, groups x M: the images of each group"`
 	Transformations string `yaml:"moves" doc:"an .npy array, groups x M x factors: angle of each factor from the group's first image to this one, in radians; empty: computed from the levels of the circular factors"`
-	Rotations       string `yaml:"rotations" doc:"an .npy array, groups x M x 4R: R rotations in space from the group's first image to this one, each an axis (x, y, z) and an angle in radians; empty: none"`
+	Rotations       string `yaml:"rotations" doc:"an .npy array, groups x M x 4R: R rotations in space from the group's first image to this one, each an axis (x, y, z) and an angle in radians, in place of those of the factors with rotations; empty: computed from the levels of these factors"`
 	Unlabelled      bool   `yaml:"unlabelled" doc:"train also, without labels, on the images in no group"`
 }
 
@@ -28,7 +28,8 @@ func (g *Groups) Validate() error {
 }
 
 // Split reads the files. A split with rotations has Rotations set, and their
-// columns follow those of the factors in Transformations.
+// columns follow those of the factors in Transformations. For a data set with factors of rotations the file has one for
+// each, in their order.
 func (g *Groups) Split(d Dataset, _ *rng.Stream) (*Split, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
@@ -47,18 +48,24 @@ func (g *Groups) Split(d Dataset, _ *rng.Stream) (*Split, error) {
 		if err != nil {
 			return nil, fmt.Errorf("groups: moves: %w", err)
 		}
-		split.Transformations = read
+		for i := range groups {
+			split.Transformations[i] = joinColumns(read[i], k, split.Transformations[i], 4*split.Rotations, m)
+		}
 	}
 	if g.Rotations == "" {
 		return split, nil
 	}
-	rotations, err := readTransformations(g.Rotations, len(groups), m, 0)
+	read, err := readTransformations(g.Rotations, len(groups), m, 0)
 	if err != nil {
 		return nil, fmt.Errorf("groups: rotations: %w", err)
 	}
-	split.Rotations = len(rotations[0]) / (4 * m)
+	n := len(read[0]) / (4 * m)
+	if split.Rotations > 0 && n != split.Rotations {
+		return nil, fmt.Errorf("groups: rotations: %s has %d of each image; want one for each factor of dataset %s with rotations, %d", g.Rotations, n, d.Name(), split.Rotations)
+	}
+	split.Rotations = n
 	for i := range groups {
-		split.Transformations[i] = beside(split.Transformations[i], rotations[i], m)
+		split.Transformations[i] = joinColumns(split.Transformations[i], k, read[i], 4*n, m)
 	}
 	return split, nil
 }
@@ -120,12 +127,12 @@ func readTransformations(file string, groups, m, columns int) ([][]float32, erro
 	return list, nil
 }
 
-// beside joins the columns of two arrays of m rows.
-func beside(a, b []float32, m int) []float32 {
-	k, l := len(a)/m, len(b)/m
-	joined := make([]float32, 0, len(a)+len(b))
+// joinColumns joins the first k columns of an array of m rows with the last l of another one.
+func joinColumns(a []float32, k int, b []float32, l, m int) []float32 {
+	joined := make([]float32, 0, m*(k+l))
 	for i := range m {
-		joined = append(append(joined, a[i*k:(i+1)*k]...), b[i*l:(i+1)*l]...)
+		first, last := a[i*len(a)/m:(i+1)*len(a)/m], b[i*len(b)/m:(i+1)*len(b)/m]
+		joined = append(append(joined, first[:k]...), last[len(last)-l:]...)
 	}
 	return joined
 }

@@ -89,7 +89,7 @@ func (l *Labels) agree() error {
 
 // joinSplits merges splits of one data set.
 func joinSplits(d Dataset, splits []*Split) (*Split, error) {
-	joined := &Split{}
+	joined := &Split{Rotations: rotations(d)}
 	var known []*Labels
 	kinds := map[int]int{} // by images in a group: where its groups are
 	var groups [][][]int

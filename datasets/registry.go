@@ -57,14 +57,14 @@ var SupervisionRegistry = &registry.Registry[Supervision]{Kind: "supervision", E
 	},
 	{
 		Name: "pairs", Doc: "random pairs of images and the transformation between them; the other images are unlabelled",
-		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Pairs{Count: 768} },
+		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Pairs{Count: 768, Images: 2} },
 	},
 	{
 		Name: "paths", Doc: "random walks over the images; every step is a known transformation of one factor",
 		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Paths{Count: 50, Length: 100, Step: 3} },
 	},
 	{
-		Name: "views", Doc: "all images of an object: one circular factor takes all its values while the others are fixed",
+		Name: "views", Doc: "all images of an object: one factor, an angle or a pose, takes all its values while the others are fixed",
 		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &ObjectViews{} },
 	},
 	{

@@ -4,16 +4,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
 )
 
 // NewSplit returns a split of groups of m images each, with the transformations that the levels of the
-// circular factors give. If unlabelled is set, the images in no group are trained on too. It is an error
+// circular factors and of the factors of rotations in space give. If unlabelled is set, the images in no group are trained on too. It is an error
 // if a group has another number of images, if an index is out of range, if an image of a group has an unknown level of
-// a circular factor, or if nothing is left to train on.
+// such a factor, or if nothing is left to train on.
 func NewSplit(d Dataset, m int, groups [][]int, unlabelled bool) (*Split, error) {
-	split := &Split{M: m, Groups: groups, Transformations: make([][]float32, len(groups))}
+	split := &Split{M: m, Groups: groups, Transformations: make([][]float32, len(groups)), Rotations: rotations(d)}
 	used := make([]bool, d.Len())
 	for g, group := range groups {
 		if err := checkGroup(d, g, group, m); err != nil {
@@ -97,27 +96,6 @@ func checkGroup(d Dataset, g int, group []int, m int) error {
 		}
 	}
 	return nil
-}
-
-// transformations returns the angles of the images of group g relative to its first one.
-func transformations(d Dataset, g int, group []int) ([]float32, error) {
-	factors := d.Factors()
-	k := len(factors)
-	first, levels := make([]int, k), make([]int, k)
-	d.FactorsAt(group[0], first)
-	angles := make([]float32, len(group)*k)
-	for m, i := range group {
-		d.FactorsAt(i, levels)
-		for j, f := range factors {
-			if f.Kind == factor.Circular {
-				if levels[j] == Unknown {
-					return nil, fmt.Errorf("group %d has image %d of dataset %s, whose level of %q is unknown; want images with known levels of the circular factors", g, i, d.Name(), f.Name)
-				}
-				angles[m*k+j] = float32(f.Angle((levels[j] - first[j] + f.Size) % f.Size))
-			}
-		}
-	}
-	return angles, nil
 }
 
 // factorNamed finds a factor by its name.

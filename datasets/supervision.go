@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ type Split struct {
 	M               int         // images in a group of the first kind; 0: the supervision makes no groups
 	Groups          [][]int     // M data set indices each, kind by kind: see Kinds
 	Transformations [][]float32 // M*K numbers each: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
-	Rotations       int         // rotations in space in Transformations, after the factors' angles: axis (x, y, z) and angle in radians each
+	Rotations       int         // rotations in space in Transformations, after the factors' angles: axis (x, y, z) and angle in radians each; those of the factors with Rotations, in their order, or a file's
 	Unlabelled      []int       // data set indices in no group, ascending
 	Known           *Labels     // labels and similar pairs; nil: none
 }
@@ -50,8 +51,8 @@ func (s *Split) Kinds() []GroupKind {
 }
 
 // Supervision makes a Split; the settings structs in [SupervisionRegistry] are Supervisions. The
-// angle of image m in a circular factor is 2 pi ((v_m - v_1) mod Size)/Size, where v are levels; factors that are
-// not circular have one level in a group, and the angle 0. [NewSplit] computes the angles, [TableLabels] makes labels.
+// angle of image m in a circular factor is 2 pi ((v_m - v_1) mod Size)/Size, where v are levels; its rotation in a factor
+// of poses R is R_m R_1^-1. Other factors have one level in a group, and the angle 0. [NewSplit] computes the angles, [TableLabels] makes labels.
 // Everything random comes from the stream.
 type Supervision interface {
 	Split(d Dataset, s *rng.Stream) (*Split, error)
@@ -64,17 +65,22 @@ type None struct{}
 func (*None) Split(d Dataset, _ *rng.Stream) (*Split, error) { return NewSplit(d, 0, nil, true) }
 
 // Pairs draws Count pairs of distinct images at random, no image twice, and labels
-// the transformation from the first to the second (Tonnaer et al. 2022, section 6). The
-// factors named by Hold are equal within a pair; all others must be circular. Images of unknown levels are in no pair.
+// the transformation from the first to the second (Tonnaer et al. 2022, section 6), or Count groups of more images. The
+// factors named by Hold are equal within a pair; all others must be circular, or rotations in space. Images of unknown
+// levels are in no pair.
 type Pairs struct {
-	Count int      `yaml:"count" doc:"number of labelled pairs; every pair uses two images of its own"`
-	Hold  []string `yaml:"hold" doc:"factors that are equal within a pair, such as the identity of an object"`
+	Count  int      `yaml:"count" doc:"number of labelled pairs; every pair uses two images of its own"`
+	Images int      `yaml:"images" doc:"images in a group: 2 for pairs"`
+	Hold   []string `yaml:"hold" doc:"factors that are equal within a pair, such as the identity of an object"`
 }
 
 // Validate checks the settings.
 func (p *Pairs) Validate() error {
-	if p.Count < 0 {
+	switch {
+	case p.Count < 0:
 		return config.Invalid("count", "%d is negative; want 0 or more", p.Count)
+	case p.Images != 0 && (p.Images < 2 || p.Images > maxWalked):
+		return config.Invalid("images", "%d is out of range; want 2 to %d", p.Images, maxWalked)
 	}
 	return nil
 }
@@ -94,38 +100,51 @@ func (p *Pairs) Split(d Dataset, s *rng.Stream) (*Split, error) {
 		held[k] = true
 	}
 	for k, f := range d.Factors() {
-		if f.Kind != factor.Circular && !held[k] && p.Count > 0 {
+		if !f.Turns() && !held[k] && p.Count > 0 {
 			return nil, fmt.Errorf("pairs: factor %q of dataset %s is %s, and a transformation needs an angle; name it in hold, or use views", f.Name, d.Name(), f.Kind)
 		}
 	}
 	order := s.Perm(d.Len())
 	if Missing(d) != nil {
-		order = slices.DeleteFunc(order, unknownOf(d, func(k int, f factor.Factor) bool { return held[k] || f.Kind == factor.Circular }))
+		order = slices.DeleteFunc(order, unknownOf(d, func(k int, f factor.Factor) bool { return held[k] || f.Turns() }))
 	}
+	m := cmp.Or(p.Images, 2)
 	var groups [][]int
-	possible := len(order) / 2
+	possible := len(order) / m
 	switch {
 	case len(p.Hold) > 0:
-		groups = pairsWithin(d, order, held)
+		groups = groupsWithin(d, order, held, m)
 		s.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 		possible = len(groups)
 	case p.Count <= possible:
 		for i := range p.Count {
-			groups = append(groups, []int{order[i], order[i+p.Count]})
+			group := make([]int, m)
+			for j := range group {
+				group[j] = order[i+j*p.Count]
+			}
+			groups = append(groups, group)
 		}
 	}
 	if p.Count > possible {
-		return nil, fmt.Errorf("pairs: %d pairs of distinct images cannot be drawn from the %d images of dataset %s%s; want at most %d", p.Count, len(order), d.Name(), ofKnown(d, len(order)), possible)
+		return nil, fmt.Errorf("pairs: %d %s of distinct images cannot be drawn from the %d images of dataset %s%s; want at most %d",
+			p.Count, groupsOf(m), len(order), d.Name(), ofKnown(d, len(order)), possible)
 	}
-	return NewSplit(d, 2, groups[:p.Count], true)
+	return NewSplit(d, m, groups[:p.Count], true)
 }
 
-// pairsWithin joins images, taken in the given order, that are equal in the held
+func groupsOf(m int) string {
+	if m == 2 {
+		return "pairs"
+	}
+	return fmt.Sprintf("groups of %d", m)
+}
+
+// groupsWithin joins m images each, taken in the given order, that are equal in the held
 // factors.
-func pairsWithin(d Dataset, order []int, held []bool) [][]int {
+func groupsWithin(d Dataset, order []int, held []bool, m int) [][]int {
 	grid := factor.Grid(d.Factors())
 	levels := make([]int, len(grid))
-	waiting := map[int]int{}
+	waiting := map[int][]int{}
 	var groups [][]int
 	for _, i := range order {
 		d.FactorsAt(i, levels)
@@ -135,11 +154,9 @@ func pairsWithin(d Dataset, order []int, held []bool) [][]int {
 			}
 		}
 		key := grid.Index(levels)
-		if first, ok := waiting[key]; ok {
-			groups = append(groups, []int{first, i})
+		if waiting[key] = append(waiting[key], i); len(waiting[key]) == m {
+			groups = append(groups, waiting[key])
 			delete(waiting, key)
-		} else {
-			waiting[key] = i
 		}
 	}
 	return groups
@@ -147,7 +164,7 @@ func pairsWithin(d Dataset, order []int, held []bool) [][]int {
 
 // Paths draws Count random walks over the images (Tonnaer et al. 2022, section 6):
 // a walk starts at a random image, and each of its steps changes one random circular
-// factor by Step levels up or down. A walk of Length images, all of known levels, is one group.
+// factor by Step levels up or down, or a pose by Step times the rotation to one of its nearest. A walk of Length images, all of known levels, is one group.
 type Paths struct {
 	Count      int  `yaml:"count" doc:"number of paths"`
 	Length     int  `yaml:"length" doc:"images on a path, its start included"`
@@ -178,18 +195,18 @@ func (p *Paths) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	var circular []int
+	var moving []int
 	for k, f := range d.Factors() {
-		if f.Kind != factor.Circular {
+		if !f.Turns() {
 			continue
 		}
-		if p.Step >= f.Size {
-			return nil, fmt.Errorf("paths: step %d is too long for factor %q of dataset %s; want 1 to %d", p.Step, f.Name, d.Name(), f.Size-1)
+		if most := longestStep(f); p.Step > most {
+			return nil, fmt.Errorf("paths: step %d is too long for factor %q of dataset %s; want 1 to %d", p.Step, f.Name, d.Name(), most)
 		}
-		circular = append(circular, k)
+		moving = append(moving, k)
 	}
-	if circular == nil {
-		return nil, fmt.Errorf("paths: dataset %s has no circular factor to walk along", d.Name())
+	if moving == nil {
+		return nil, fmt.Errorf("paths: dataset %s has no circular factor to walk along, nor rotations in space", d.Name())
 	}
 	index, err := NewIndex(d)
 	if err != nil {
@@ -201,7 +218,7 @@ func (p *Paths) Split(d Dataset, s *rng.Stream) (*Split, error) {
 	}
 	groups := make([][]int, p.Count)
 	for i := range groups {
-		if groups[i], err = p.walk(d, index, starts, circular, s); err != nil {
+		if groups[i], err = p.walk(d, index, starts, moving, s); err != nil {
 			return nil, err
 		}
 	}
@@ -209,41 +226,41 @@ func (p *Paths) Split(d Dataset, s *rng.Stream) (*Split, error) {
 }
 
 // walk draws one path.
-func (p *Paths) walk(d Dataset, index *Index, starts, circular []int, s *rng.Stream) ([]int, error) {
+func (p *Paths) walk(d Dataset, index *Index, starts, moving []int, s *rng.Stream) ([]int, error) {
 	factors := d.Factors()
 	levels := make([]int, len(factors))
 	path := make([]int, p.Length)
 	path[0] = starts[s.IntN(len(starts))]
 	d.FactorsAt(path[0], levels)
 	for m := 1; m < p.Length; m++ {
-		k := circular[s.IntN(len(circular))]
-		move := p.Step
-		if s.IntN(2) == 1 {
-			move = factors[k].Size - p.Step
-		}
-		levels[k] = (levels[k] + move) % factors[k].Size
+		k := moving[s.IntN(len(moving))]
+		levels[k] = stepOf(factors[k], levels[k], p.Step, s)
 		image, ok := index.Find(levels)
 		if !ok {
-			return nil, fmt.Errorf("paths: dataset %s has no image with %s; want every combination of the circular factors' levels", d.Name(), factor.Describe(factors, levels))
+			return nil, fmt.Errorf("paths: dataset %s has no image with %s; want every combination of the levels of the factors that turn", d.Name(), factor.Describe(factors, levels))
 		}
 		path[m] = image
 	}
 	return path, nil
 }
 
-// ObjectViews makes one group of all images of an object: a circular factor takes all
+// ObjectViews makes one group of all images of an object: a factor that is circular, or of rotations in space, takes all
 // its levels, from 0 on, while the other factors are fixed (Tonnaer et al.
-// 2022, sections 5 and 6, COIL-100 and ModelNet40). Images of unknown levels are in no group. Its name in a config is
-// views.
+// 2022, sections 5 and 6, COIL-100 and ModelNet40). With Images, the views of an object are dealt at random to groups of
+// that many; what is left over is unlabelled. Images of unknown levels are in no group. Its name in a config is views.
 type ObjectViews struct {
-	Factor  string `yaml:"factor" doc:"circular factor that varies within a group; empty: the only circular one"`
+	Factor  string `yaml:"factor" doc:"factor that varies within a group, circular or of rotations in space; empty: the only such factor"`
 	Objects int    `yaml:"objects" doc:"number of objects with labelled views, chosen at random; 0: all"`
+	Images  int    `yaml:"images" doc:"images in a group, chosen at random among the views of an object; 0: all"`
 }
 
 // Validate checks the settings.
 func (v *ObjectViews) Validate() error {
-	if v.Objects < 0 {
+	switch {
+	case v.Objects < 0:
 		return config.Invalid("objects", "%d is negative; want 0 (all) or more", v.Objects)
+	case v.Images < 0 || v.Images == 1:
+		return config.Invalid("images", "%d is out of range; want 0 (all), or 2 or more", v.Images)
 	}
 	return nil
 }
@@ -294,30 +311,47 @@ func (v *ObjectViews) Split(d Dataset, s *rng.Stream) (*Split, error) {
 		s.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 		groups = groups[:v.Objects]
 	}
+	if v.Images > size {
+		return nil, fmt.Errorf("views: objects of dataset %s have %d views; want groups of 2 to %d images", d.Name(), size, size)
+	}
+	if v.Images > 0 {
+		groups, size = dealt(groups, v.Images, s), v.Images
+	}
 	return NewSplit(d, size, groups, true)
+}
+
+// dealt cuts groups, in random order, to groups of m.
+func dealt(groups [][]int, m int, s *rng.Stream) (parts [][]int) {
+	for _, g := range groups {
+		s.Shuffle(len(g), func(i, j int) { g[i], g[j] = g[j], g[i] })
+		for len(g) >= m {
+			parts, g = append(parts, g[:m:m]), g[m:]
+		}
+	}
+	return parts
 }
 
 // moving returns the factor that varies.
 func (v *ObjectViews) moving(d Dataset) (int, error) {
 	if v.Factor != "" {
 		k, err := factorNamed(d, v.Factor)
-		if err == nil && d.Factors()[k].Kind != factor.Circular {
-			err = fmt.Errorf("factor %q of dataset %s is %s, and a transformation needs an angle; want a circular factor", v.Factor, d.Name(), d.Factors()[k].Kind)
+		if err == nil && !d.Factors()[k].Turns() {
+			err = fmt.Errorf("factor %q of dataset %s is %s, and a transformation needs an angle; want a circular factor, or one of rotations in space", v.Factor, d.Name(), d.Factors()[k].Kind)
 		}
 		return k, err
 	}
 	var names []string
 	found := -1
 	for k, f := range d.Factors() {
-		if f.Kind == factor.Circular {
+		if f.Turns() {
 			names, found = append(names, f.Name), k
 		}
 	}
 	switch len(names) {
 	case 0:
-		return 0, fmt.Errorf("dataset %s has no circular factor", d.Name())
+		return 0, fmt.Errorf("dataset %s has no circular factor, nor rotations in space", d.Name())
 	case 1:
 		return found, nil
 	}
-	return 0, fmt.Errorf("dataset %s has %d circular factors; name one as factor: %s", d.Name(), len(names), strings.Join(names, ", "))
+	return 0, fmt.Errorf("dataset %s has %d factors that turn; name one as factor: %s", d.Name(), len(names), strings.Join(names, ", "))
 }

@@ -207,7 +207,7 @@ func TestSupervisionErrors(t *testing.T) {
 		{&Paths{Count: 1, Length: 5, Step: 4}, torus, `step 4 is too long for factor "b" of dataset toy; want 1 to 3`},
 		{&Paths{Count: 1, Length: 5, Step: 1}, objects, "no circular factor"},
 		{&Paths{Count: 50, Length: 50, Step: 1}, partial, "has no image with object 5, view 7"},
-		{&ObjectViews{}, torus, "2 circular factors; name one as factor: a, b"},
+		{&ObjectViews{}, torus, "2 factors that turn; name one as factor: a, b"},
 		{&ObjectViews{}, objects, "no circular factor"},
 		{&ObjectViews{Factor: "object"}, views, `factor "object" of dataset toy is categorical`},
 		{&ObjectViews{Factor: "c"}, torus, `no factor "c"`},

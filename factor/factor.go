@@ -81,6 +81,10 @@ func (f Factor) Angle(level int) float64 {
 	return 2 * math.Pi * float64(level) / float64(f.Size)
 }
 
+// Turns reports whether the levels of a factor are rotations: angles of a circular factor, or rotations in space. From one
+// level to another leads a transformation.
+func (f Factor) Turns() bool { return f.Kind == Circular || f.Rotations != nil }
+
 // IsRotation reports whether a 3 x 3 matrix, row by row, is a rotation, to 1e-4 in the products of its rows.
 func IsRotation(g *[9]float64) bool {
 	const tolerance = 1e-4

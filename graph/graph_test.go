@@ -276,6 +276,7 @@ func TestErrorsOfApply(t *testing.T) {
 		"slice":       {func() (*gorgonia.Node, error) { return graph.SliceColumns(m23, 1, 4) }, []string{"slice", "0 and 3", "[1, 4)"}},
 		"slice empty": {func() (*gorgonia.Node, error) { return graph.SliceColumns(m23, 2, 2) }, []string{"slice", "[2, 2)"}},
 		"activation":  {func() (*gorgonia.Node, error) { return graph.Activate(m23, 200) }, []string{"activate", "known activation"}},
+		"directions":  {func() (*gorgonia.Node, error) { return graph.RejectRows(m23, matrix(g, "m32", 3, 2, 1, 2, 3, 4, 5, 6)) }, []string{"reject rows", "directions of shape (2, 3)", "(3, 2)"}},
 		"rows":        {func() (*gorgonia.Node, error) { return graph.NormaliseRows(v2) }, []string{"normalise rows", "[rows, columns]", "(2)"}},
 	})
 }

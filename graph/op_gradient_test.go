@@ -132,6 +132,18 @@ func TestSphere(t *testing.T) {
 				}
 				return out
 			}},
+		{Name: "reject rows", Inputs: []gradcheck.Input{gradcheck.In(5, 3), gradcheck.In(5, 3)},
+			Build: func(n nodes) (*gorgonia.Node, error) { return graph.RejectRows(n[0], n[1]) },
+			Want: func(in [][]float64) []float64 {
+				out := make([]float64, 15)
+				for i := range out {
+					w, v := in[0][i/3*3:i/3*3+3], in[1][i/3*3:i/3*3+3]
+					out[i] = in[0][i] - (v[0]*w[0]+v[1]*w[1]+v[2]*w[2])*in[1][i]
+				}
+				return out
+			}},
+		{Name: "reject a row from itself", Inputs: []gradcheck.Input{{Shape: []int{1, 2}, Values: []float64{0.6, -0.8}}},
+			Build: func(n nodes) (*gorgonia.Node, error) { return graph.RejectRows(n[0], n[0]) }, Want: func([][]float64) []float64 { return []float64{0, 0} }},
 		{Name: "normalise a zero row", Inputs: []gradcheck.Input{{Shape: []int{2, 2}, Values: []float64{0, 0, 3, -4}}}, Build: normal,
 			Step: 1e-9, Want: func([][]float64) []float64 { return []float64{0, 0, 0.6, -0.8} }},
 		{Name: "normalise in the clamped zone", Inputs: []gradcheck.Input{{Shape: []int{1, 2}, Values: []float64{3e-7, -2e-7}}}, Build: normal,

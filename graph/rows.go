@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"fmt"
+
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -40,5 +42,55 @@ func (n normaliseRows[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	dx := din[0]
 	for c, i := n.columns, 0; i < len(dx); i += c {
 		numeric.NormaliseGradient(dx[i:i+c], out[i:i+c], dout[i:i+c], numeric.Square(in[0][i:i+c]))
+	}
+}
+
+// RejectRows returns w - (v.w) v for the rows w and v of two matrices of one shape: what of w is orthogonal to v, if v has
+// the length 1. It is differentiable everywhere.
+func RejectRows(w, v *gorgonia.Node) (*gorgonia.Node, error) {
+	return Apply(Spec{
+		Name: "reject rows",
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if _, _, err := Matrix("input", in[0]); err != nil {
+				return nil, err
+			}
+			if !in[0].Eq(in[1]) {
+				return nil, Wanted(fmt.Sprintf("directions of shape %v", in[0]), in[1])
+			}
+			return in[0], nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
+			if dt == tensor.Float32 {
+				return NewFunc[float32](rejectRows[float32]{in[0][1]}), nil
+			}
+			return NewFunc[float64](rejectRows[float64]{in[0][1]}), nil
+		},
+	}, w, v)
+}
+
+type rejectRows[T Float] struct{ columns int }
+
+func (r rejectRows[T]) Forward(in [][]T, out []T) {
+	for c, i := r.columns, 0; i < len(out); i += c {
+		w, v := in[0][i:i+c], in[1][i:i+c]
+		along := numeric.Dot(w, v)
+		for j := range c {
+			out[i+j] = T(float64(w[j]) - along*float64(v[j]))
+		}
+	}
+}
+
+func (r rejectRows[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	for c, i := r.columns, 0; i < len(dout); i += c {
+		w, v, d := in[0][i:i+c], in[1][i:i+c], dout[i:i+c]
+		along, slope := numeric.Dot(w, v), numeric.Dot(d, v)
+		for j := range c {
+			if din[0] != nil {
+				din[0][i+j] = T(float64(d[j]) - slope*float64(v[j]))
+			}
+			if din[1] != nil {
+				din[1][i+j] = T(-slope*float64(w[j]) - along*float64(d[j]))
+			}
+		}
 	}
 }

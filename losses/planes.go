@@ -13,13 +13,13 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// SphereBlock is a sphere of three code columns in a config. They rotate about an axis with a circular
-// factor, or by a rotation in space of the supervision groups.
+// SphereBlock is a sphere of three code columns in a config. They rotate with a factor of rotations in space, about an axis
+// with a circular factor, or by a rotation in space of the supervision groups. Several spheres may rotate with one factor.
 type SphereBlock struct {
 	Columns  []int      `yaml:"columns" doc:"three columns of the codes"`
-	Factor   string     `yaml:"factor" doc:"circular factor whose angle rotates the columns about the axis; empty: a rotation in space does"`
-	Axis     [3]float64 `yaml:"axis" doc:"axis of the factor's rotation"`
-	Rotation int        `yaml:"rotation" doc:"index of the rotation, from 0, among those of the supervision groups"`
+	Factor   string     `yaml:"factor" doc:"factor that rotates the columns: one of rotations in space, or a circular one, by its angle about the axis; empty: the rotation of an index"`
+	Axis     [3]float64 `yaml:"axis" doc:"axis of a circular factor's rotation"`
+	Rotation int        `yaml:"rotation" doc:"index of the rotation, from 0, among those of the supervision groups, if no factor is named"`
 }
 
 // SetDefaults implements config.Defaulter.
@@ -157,6 +157,16 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 			return nil, fmt.Errorf("rotation: there is no rotation %d: the supervision groups have %d; want their file as rotations, or a factor", s.Rotation, m.Rotations)
 		}
 		return m.Rotation(s.Rotation)
+	}
+	r := 0 // rotations of the groups are those of the factors, in their order
+	for _, f := range m.Factors {
+		if f.Rotations == nil {
+			continue
+		}
+		if f.Name == s.Factor && r < m.Rotations {
+			return m.Rotation(r)
+		}
+		r++
 	}
 	k, err := m.circular(s.Factor)
 	if err != nil {

@@ -41,7 +41,7 @@ func newSampling(in *Input, together bool) (*sampling, error) {
 	var held []int
 	for j, f := range in.Factors {
 		switch {
-		case turns(f):
+		case f.Turns():
 			s.moving = append(s.moving, j)
 		case !together:
 			held = append(held, j)

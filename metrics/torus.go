@@ -53,9 +53,6 @@ type torus struct {
 
 var errNoTurning = errors.New("there is no circular factor; want at least one")
 
-// turns reports whether a factor is an angle or a rotation in space.
-func turns(f factor.Factor) bool { return f.Kind == factor.Circular || f.Rotations != nil }
-
 // validGroup checks the angles or rotations of a factor's levels.
 func validGroup(f factor.Factor) error {
 	if f.Angles != nil && (len(f.Angles) != f.Size || f.Kind != factor.Circular) {

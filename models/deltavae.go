@@ -1,8 +1,11 @@
 package models
 
 import (
+	"fmt"
+
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
@@ -34,6 +37,7 @@ func (s *DeltaVAE) New(data Data, seed uint64) (Model, error) {
 type deltaVAE struct {
 	autoencoder
 	latent latent.List
+	frames [][]int // spaces whose locations are orthogonal to each other
 }
 
 // Objectives implements Model.
@@ -59,7 +63,37 @@ func (m *deltaVAE) variables(g *nn.Graph, images *gorgonia.Node) ([]*latent.Vari
 	if err != nil {
 		return nil, err
 	}
-	return m.latent.Variables(g, h)
+	v, err := m.latent.Variables(g, h)
+	if err != nil {
+		return nil, err
+	}
+	for _, spaces := range m.frames {
+		for n, i := range spaces {
+			if n == 0 {
+				continue
+			}
+			if err := orthogonalise(v, spaces[:n], i); err != nil {
+				return nil, fmt.Errorf("latent space %d: %w", i, err)
+			}
+		}
+	}
+	return v, nil
+}
+
+// orthogonalise replaces the location of a variable by its part that is orthogonal to others, normalised (the Gram-Schmidt
+// process), which commutes with rotations of all.
+func orthogonalise(all []*latent.Variable, others []int, i int) (err error) {
+	v := all[i]
+	for _, other := range others {
+		if v.Location, err = graph.RejectRows(v.Location, all[other].Location); err != nil {
+			return err
+		}
+	}
+	if v.Location, err = graph.NormaliseRows(v.Location); err != nil {
+		return err
+	}
+	v.Sample, err = v.Space.Sample(v.Location, v.Scale, v.Noise)
+	return err
 }
 
 // Encode implements Model.

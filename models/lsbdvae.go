@@ -1,7 +1,10 @@
 package models
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"gorgonia.org/gorgonia"
@@ -22,12 +25,15 @@ import (
 // where rho is the action on each space, Pi the projection onto it, and gamma the weight of lsbd. M is the
 // supervision's: pairs, paths or views.
 //
-// The k-th space on which a circular factor acts (a circle, or a sphere with an axis) follows the k-th factor of
-// Factors; the r-th other S^2 follows the r-th rotation of the groups, under SO(3).
+// The k-th space on which a circular factor acts (a circle, or a sphere with an axis) follows the k-th circular factor of
+// Factors; the r-th other S^2 follows the r-th factor of poses of Factors, under SO(3), or the r-th rotation of the groups.
+// A single pose moves every S^2: the code of a pose without symmetry is z = (Rv, Rw), two spheres under one rotation, as one
+// sphere forgets the turn about one axis of the object.
 type LSBDVAE struct {
 	Networks
 	Latent       latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
-	Factors      []string    `yaml:"factors" doc:"factors whose transformations act on the circles, in the order of the circles; if absent, all circular factors"`
+	Factors      []string    `yaml:"factors" doc:"factors whose transformations act on the spaces: circular ones in the order of the circles, poses in that of the spheres without an axis; one may be named more than once; if absent, all factors once, and a single pose on every such sphere"`
+	Orthogonal   bool        `yaml:"orthogonal" doc:"make the points on spheres that one rotation in space moves orthogonal to each other by the Gram-Schmidt process"`
 	StopGradient bool        `yaml:"stop_gradient" doc:"stop the gradient of the reconstruction of labelled groups before the encoder"`
 }
 
@@ -42,77 +48,128 @@ func (s *LSBDVAE) New(data Data, seed uint64) (Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &lsbdVAE{deltaVAE: deltaVAE{newAutoencoder(s.Networks, data, seed), s.Latent}, moves: moves, stop: s.StopGradient}
+	m := &lsbdVAE{deltaVAE: deltaVAE{autoencoder: newAutoencoder(s.Networks, data, seed), latent: s.Latent}, moves: moves, stop: s.StopGradient}
+	if s.Orthogonal {
+		if m.frames, err = s.frames(moves); err != nil {
+			return nil, err
+		}
+	}
 	return m, Materialise(m, data)
 }
 
 // moves returns, for each latent space, the columns of a batch's transformations that act on it.
 func (s *LSBDVAE) moves(data Data) ([][]int, error) {
-	factors, err := s.factors(data.Factors)
+	angles, poses, err := s.factors(data)
 	if err != nil {
 		return nil, err
 	}
+	shared := len(s.Factors) == 0 && data.Rotations == 1 // one pose for every sphere
 	var list [][]int
-	rotations := 0
 	for i, c := range s.Latent {
-		switch {
-		case c.Value.Columns() == 0:
+		switch space := c.Value; {
+		case space.Columns() == 0:
 			list = append(list, nil)
-		case !c.Value.Turns() && rotations < data.Rotations:
-			first := len(data.Factors) + 4*rotations
-			list = append(list, []int{first, first + 1, first + 2, first + 3})
-			rotations++
-		case !c.Value.Turns():
-			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) is acted on by axis and angle, and factors only give angles; want an axis, such as {sphere: {dim: 2, axis: [0, 0, 1]}}, or rotations in the supervision groups", i, c.Name)
-		case len(factors) == 0:
+		case space.Turns() && len(angles) > 0:
+			list = append(list, angles[:1])
+			angles = angles[1:]
+		case space.Turns():
 			return nil, fmt.Errorf("lsbd-vae: latent space %d takes a circular factor, and there is no circular factor left; want as many such spaces as circular factors", i)
+		case len(poses) > 0:
+			first := len(data.Factors) + 4*poses[0]
+			list = append(list, []int{first, first + 1, first + 2, first + 3})
+			if !shared {
+				poses = poses[1:]
+			}
+		case data.Rotations > 0:
+			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) takes a rotation in space, and there is none left; want an axis, such as {sphere: {dim: 2, axis: [0, 0, 1]}}, or a factor of rotations for each sphere in model.lsbd-vae.factors, which may be named more than once", i, c.Name)
 		default:
-			list = append(list, factors[:1])
-			factors = factors[1:]
+			return nil, fmt.Errorf("lsbd-vae: latent space %d (%s) is acted on by axis and angle, and factors only give angles; want an axis, such as {sphere: {dim: 2, axis: [0, 0, 1]}}, or rotations in the supervision groups", i, c.Name)
 		}
 	}
-	if len(factors) > 0 {
-		return nil, fmt.Errorf("lsbd-vae: factor %q has no space to act on; want as many circles (or spheres with an axis) as circular factors, or name fewer with model.lsbd-vae.factors", data.Factors[factors[0]].Name)
+	if len(angles) > 0 {
+		return nil, fmt.Errorf("lsbd-vae: factor %q has no space to act on; want as many circles (or spheres with an axis) as circular factors, or name fewer with model.lsbd-vae.factors", data.Factors[angles[0]].Name)
+	}
+	if shared && slices.ContainsFunc(list, func(columns []int) bool { return len(columns) == 4 }) {
+		poses = nil
+	}
+	if names := poseNames(data.Factors); len(poses) > 0 && len(names) > 0 { // rotations of a file need not be used
+		return nil, fmt.Errorf("lsbd-vae: factor %q is a rotation in space and has no sphere to act on; want {sphere: {dim: 2}} among the latent spaces for every such factor, or name other factors with model.lsbd-vae.factors", names[poses[0]])
 	}
 	return list, nil
 }
 
-func (s *LSBDVAE) factors(all []factor.Factor) ([]int, error) {
-	var list []int
+// frames lists the spaces that each rotation moves, where there are several.
+func (s *LSBDVAE) frames(moves [][]int) (frames [][]int, err error) {
+	byRotation := map[int][]int{}
+	for i, columns := range moves {
+		if len(columns) == 4 {
+			byRotation[columns[0]] = append(byRotation[columns[0]], i)
+		}
+	}
+	for _, first := range slices.Sorted(maps.Keys(byRotation)) {
+		switch spaces := byRotation[first]; {
+		case len(spaces) > 3:
+			return nil, fmt.Errorf("lsbd-vae: orthogonal: one rotation moves %d spheres; want 3 at most, as many as directions in space are orthogonal", len(spaces))
+		case len(spaces) > 1:
+			frames = append(frames, spaces)
+		}
+	}
+	if frames == nil {
+		return nil, errors.New("lsbd-vae: orthogonal: no two spheres are moved by one rotation in space; want false")
+	}
+	return frames, nil
+}
+
+// factors lists the circular factors, by their indices, and the rotations in space, by theirs among the groups', in the
+// order in which spaces take them.
+func (s *LSBDVAE) factors(data Data) (angles, poses []int, err error) {
 	if len(s.Factors) == 0 {
-		for i, f := range all {
+		for i, f := range data.Factors {
 			if f.Kind == factor.Circular {
-				list = append(list, i)
+				angles = append(angles, i)
 			}
 		}
-		return list, nil
+		for r := range data.Rotations {
+			poses = append(poses, r)
+		}
+		return angles, poses, nil
 	}
-	var names []string
-	for _, f := range all {
-		names = append(names, f.Name)
-	}
+	names := factor.Names(data.Factors)
 	for _, name := range s.Factors {
-		found := -1
-		for i, f := range all {
-			if f.Name == name {
-				found = i
-			}
-		}
+		found := slices.Index(names, name)
 		switch {
 		case found < 0:
-			return nil, fmt.Errorf("lsbd-vae: factors: there is no factor %q%s", name, registry.Suggest(name, names))
-		case all[found].Kind != factor.Circular:
-			return nil, fmt.Errorf("lsbd-vae: factors: %q is %v, not circular; the circular ones are: %s", name, all[found].Kind, circularNames(all))
+			return nil, nil, fmt.Errorf("lsbd-vae: factors: there is no factor %q%s", name, registry.Suggest(name, names))
+		case data.Factors[found].Rotations != nil:
+			r := slices.Index(poseNames(data.Factors), name)
+			if r >= data.Rotations {
+				return nil, nil, fmt.Errorf("lsbd-vae: factors: the supervision groups lack rotations of %q", name)
+			}
+			poses = append(poses, r)
+		case data.Factors[found].Kind == factor.Circular:
+			angles = append(angles, found)
+		default:
+			return nil, nil, fmt.Errorf("lsbd-vae: factors: %q is %v, not circular; want one that turns: %s", name, data.Factors[found].Kind, turningNames(data.Factors))
 		}
-		list = append(list, found)
 	}
-	return list, nil
+	return angles, poses, nil
 }
 
-func circularNames(all []factor.Factor) string {
+// poseNames lists the names of the factors of rotations in space, whose order is that of the rotations of groups.
+func poseNames(all []factor.Factor) []string {
 	var names []string
 	for _, f := range all {
-		if f.Kind == factor.Circular {
+		if f.Rotations != nil {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+func turningNames(all []factor.Factor) string {
+	var names []string
+	for _, f := range all {
+		if f.Turns() {
 			names = append(names, f.Name)
 		}
 	}

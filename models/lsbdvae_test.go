@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/factor/rotation"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
@@ -176,10 +177,86 @@ func TestLSBDTurns(t *testing.T) {
 	}
 }
 
+// sphere returns S^2.
+func sphere() *latent.Sphere {
+	s := latent.NewSphere()
+	s.Dim = 2
+	return s
+}
+
+// TestPosesMoveSpheres checks which transformations act on which spaces: columns of the factors pose (5 to 8 with one pose)
+// and hue.
+func TestPosesMoveSpheres(t *testing.T) {
+	pose, second := factor.Factor{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}, factor.Factor{}
+	second = pose
+	second.Name = "second"
+	circle, ball, line := latent.NewSphere(), sphere(), latent.NewEuclidean()
+	about := sphere()
+	about.Axis = []float64{0, 0, 1}
+	for name, c := range map[string]struct {
+		spaces  latent.List
+		of      []factor.Factor
+		factors []string
+		want    [][]int
+	}{
+		"sphere and circle":           {latent.Of(ball, circle), []factor.Factor{pose, row}, nil, [][]int{{2, 3, 4, 5}, {1}}},
+		"the other order":             {latent.Of(circle, ball), []factor.Factor{pose, row}, nil, [][]int{{1}, {2, 3, 4, 5}}},
+		"one pose, two spheres":       {latent.Of(ball, circle, sphere()), []factor.Factor{row, pose}, nil, [][]int{{2, 3, 4, 5}, {0}, {2, 3, 4, 5}}},
+		"a sphere with an axis":       {latent.Of(about, ball), []factor.Factor{row, pose}, nil, [][]int{{0}, {2, 3, 4, 5}}},
+		"two poses":                   {latent.Of(ball, sphere(), line), []factor.Factor{pose, object, second}, nil, [][]int{{3, 4, 5, 6}, {7, 8, 9, 10}, nil}},
+		"two poses, the second twice": {latent.Of(ball, sphere(), sphere()), []factor.Factor{pose, second}, []string{"second", "second", "pose"}, [][]int{{6, 7, 8, 9}, {6, 7, 8, 9}, {2, 3, 4, 5}}},
+		"pose alone":                  {latent.Of(ball), []factor.Factor{pose, row}, []string{"pose"}, [][]int{{2, 3, 4, 5}}},
+		"hue alone":                   {latent.Of(circle), []factor.Factor{pose, row}, []string{"row"}, [][]int{{1}}},
+	} {
+		d := data(c.of...)
+		d.Rotations = len(poseNames(c.of))
+		got, err := (&LSBDVAE{Latent: c.spaces, Factors: c.factors}).moves(d)
+		if err != nil || !slices.EqualFunc(got, c.want, slices.Equal) {
+			t.Errorf("%s: columns %v, %v; want %v", name, got, err, c.want)
+		}
+	}
+}
+
+// TestOrthogonalSpheres checks that the locations of spheres under one rotation are orthogonal unit vectors, and that
+// transport keeps their samples' angles: the Gram-Schmidt process commutes with rotations.
+func TestOrthogonalSpheres(t *testing.T) {
+	pose := factor.Factor{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}
+	d := data(pose)
+	d.Rotations = 1
+	for _, orthogonal := range []bool{false, true} {
+		m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(sphere(), sphere(), sphere()), Orthogonal: orthogonal}).New(d, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := nn.NewGraph(m.Params())
+		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
+		z := values(t, p.Outputs.Codes)[0]
+		for r := range 4 {
+			row := z[9*r : 9*r+9]
+			for a := range 3 {
+				for b := range a + 1 {
+					product := float64(row[3*a]*row[3*b] + row[3*a+1]*row[3*b+1] + row[3*a+2]*row[3*b+2])
+					if a == b {
+						product--
+					}
+					if (a == b || orthogonal) && math.Abs(product) > 1e-5 || a != b && !orthogonal && math.Abs(product) < 1e-3 {
+						t.Errorf("orthogonal %v: spheres %d and %d have the inner product %v off", orthogonal, a, b, product)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestLSBDVAERefuses(t *testing.T) {
 	circle, line := latent.NewSphere(), latent.NewEuclidean()
-	ball := latent.NewSphere()
-	ball.Dim = 2
+	ball := sphere()
+	pose := factor.Factor{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}
+	other := factor.Factor{Name: "other", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}
 	for _, c := range []struct {
 		name, want string
 		spaces     latent.List
@@ -191,11 +268,27 @@ func TestLSBDVAERefuses(t *testing.T) {
 		{"no circles", `"row" has no space`, latent.Of(line), nil, []factor.Factor{row}},
 		{"unknown factor", `no factor "colum"; did you mean "column"?`, latent.Of(circle), []string{"colum"}, []factor.Factor{row, column}},
 		{"factor that does not turn", `"object" is categorical`, latent.Of(circle), []string{"object"}, []factor.Factor{row, object}},
+		{"pose without a sphere", `factor "pose" is a rotation in space and has no sphere to act on; want {sphere: {dim: 2}}`, latent.Of(circle), nil, []factor.Factor{pose, row}},
+		{"one sphere for two poses", `factor "other" is a rotation in space and has no sphere`, latent.Of(ball), nil, []factor.Factor{pose, other}},
+		{"three spheres for two poses", "latent space 2 (sphere) takes a rotation in space, and there is none left", latent.Of(ball, ball, ball), nil, []factor.Factor{pose, other}},
+		{"two spheres for a pose named once", "latent space 1 (sphere) takes a rotation in space, and there is none left", latent.Of(ball, ball), []string{"pose"}, []factor.Factor{pose}},
+		{"a circle for a named pose", `factor "pose" is a rotation in space and has no sphere`, latent.Of(circle), []string{"row", "pose"}, []factor.Factor{pose, row}},
+		{"a circle without a factor", "no circular factor left", latent.Of(ball, circle), nil, []factor.Factor{pose}},
+		{"factor that does not turn, beside a pose", "want one that turns: pose, row", latent.Of(ball), []string{"object"}, []factor.Factor{pose, object, row}},
 		{"sphere without rotations", "axis and angle", latent.Of(ball), nil, []factor.Factor{row}},
 	} {
 		s := &LSBDVAE{Networks: small(16), Latent: c.spaces, Factors: c.factors}
-		if _, err := s.New(data(c.of...), 1); err == nil || !strings.Contains(err.Error(), c.want) {
+		d := data(c.of...)
+		d.Rotations = len(poseNames(c.of))
+		if _, err := s.New(d, 1); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v does not say %q", c.name, err, c.want)
+		}
+	}
+	for want, spaces := range map[string]latent.List{"no two spheres are moved by one rotation": latent.Of(ball), "one rotation moves 4 spheres; want 3": latent.Of(ball, ball, ball, ball)} {
+		d := data(pose)
+		d.Rotations = 1
+		if _, err := (&LSBDVAE{Networks: small(16), Latent: spaces, Orthogonal: true}).New(d, 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("orthogonal: error %v does not say %q", err, want)
 		}
 	}
 	if _, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(circle), Factors: []string{"column"}}).New(data(row, column), 1); err != nil {

@@ -34,6 +34,7 @@ type Data struct {
 func DataOf(d datasets.Dataset) Data {
 	h, w, c := d.ImageShape()
 	data := Data{Height: h, Width: w, Channels: c, Factors: d.Factors(), Real: datasets.RealValued(d)}
+	data.Rotations = len(poseNames(data.Factors))
 	if x, ok := d.(datasets.Hierarchical); ok {
 		data.Hierarchy = x.Hierarchy()
 	}

@@ -30,6 +30,7 @@ func init() { // rules call the translator, which looks rules up
 		"concat columns":         concatColumns,
 		"slice columns":          sliceColumns,
 		"normalise rows":         normaliseRows,
+		"reject rows":            rejectRows,
 		"weighted sum":           weightedSum,
 		"interval":               interval,
 		"stop gradient":          elementwise("Identity"),
@@ -235,6 +236,15 @@ func normaliseRows(t *translator, s *step) (string, error) {
 	square := t.node("ReduceSum", attributes{"keepdims": 1}, t.node("Mul", nil, x, x), t.ints(1))
 	norm := t.node("Sqrt", nil, t.node("Max", nil, square, t.scalar(1e-12)))
 	return t.node("Div", nil, x, norm), nil
+}
+
+func rejectRows(t *translator, s *step) (string, error) {
+	in, err := t.operands(s)
+	if err != nil {
+		return "", err
+	}
+	along := t.node("ReduceSum", attributes{"keepdims": 1}, t.node("Mul", nil, in[0], in[1]), t.ints(1))
+	return t.node("Sub", nil, in[0], t.node("Mul", nil, along, in[1])), nil
 }
 
 func weightedSum(t *translator, s *step) (string, error) {

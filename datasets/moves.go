@@ -1,0 +1,97 @@
+package datasets
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/factor/rotation"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// rotations counts the factors of rotations in space.
+func rotations(d Dataset) (n int) {
+	for _, f := range d.Factors() {
+		if f.Rotations != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// transformations returns the moves of the images of group g from its first one: angles of all factors, then axis and
+// angle of each factor of rotations in space. The pose of image m is g_m R_1 for the pose R_1 of the first one: g_m = R_m
+// R_1^-1 is in axes of the world, in which camera and light are fixed.
+func transformations(d Dataset, g int, group []int) ([]float32, error) {
+	factors := d.Factors()
+	k, columns := len(factors), len(factors)+4*rotations(d)
+	first, levels := make([]int, k), make([]int, k)
+	d.FactorsAt(group[0], first)
+	moves := make([]float32, len(group)*columns)
+	for m, i := range group {
+		d.FactorsAt(i, levels)
+		row := moves[m*columns : (m+1)*columns]
+		space := row[k:]
+		for j, f := range factors {
+			if !f.Turns() {
+				continue
+			}
+			if levels[j] == Unknown {
+				return nil, fmt.Errorf("group %d has image %d of dataset %s, whose level of %q is unknown; want images with known levels of the factors that turn", g, i, d.Name(), f.Name)
+			}
+			if f.Rotations == nil {
+				row[j] = float32(f.Angle((levels[j] - first[j] + f.Size) % f.Size))
+				continue
+			}
+			if levels[j] != first[j] {
+				between := rotation.Between(&f.Rotations[first[j]], &f.Rotations[levels[j]])
+				axis, angle := rotation.AxisAngle(&between)
+				for c, v := range axis {
+					space[c] = float32(v)
+				}
+				space[3] = float32(angle)
+			}
+			space = space[4:]
+		}
+	}
+	return moves, nil
+}
+
+// poseDirections is the number of nearest rotations between which a step of a path chooses, if no more are as near: up and
+// down in three dimensions.
+const poseDirections = 6
+
+// stepOf draws a step of some levels along a factor that turns: up or down on a circle; for a pose, the rotation from it to
+// one of its nearest, as many times.
+func stepOf(f factor.Factor, level, step int, s *rng.Stream) int {
+	if f.Rotations == nil {
+		if s.IntN(2) == 1 {
+			step = f.Size - step
+		}
+		return (level + step) % f.Size
+	}
+	near := rotation.Neighbours(f.Rotations, level, poseDirections)
+	to := near[s.IntN(len(near))]
+	if step == 1 {
+		return to
+	}
+	between := rotation.Between(&f.Rotations[level], &f.Rotations[to])
+	axis, angle := rotation.AxisAngle(&between)
+	turn := rotation.AboutAxis(axis, float64(step)*angle)
+	pose := rotation.Product(&turn, &f.Rotations[level])
+	return rotation.Nearest(f.Rotations, &pose)
+}
+
+// longestStep returns the largest number of levels by which a step changes a factor that turns: less than a full turn. It is 0
+// where all levels are the same.
+func longestStep(f factor.Factor) int {
+	if f.Rotations == nil {
+		return f.Size - 1
+	}
+	near := rotation.Neighbours(f.Rotations, 0, 1)
+	if near == nil {
+		return 0
+	}
+	between := rotation.Between(&f.Rotations[0], &f.Rotations[near[0]])
+	return int(math.Ceil(2*math.Pi/rotation.Angle(&between)-1e-6)) - 1
+}
