@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/factor/rotation"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 )
 
@@ -15,6 +16,7 @@ var turningFactors = []factor.Factor{
 	{Name: "row", Size: 8, Kind: factor.Circular},
 	{Name: "shape", Size: 3, Kind: factor.Categorical},
 	{Name: "hue", Size: 8, Kind: factor.Circular},
+	{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()},
 }
 
 // turningOutputs makes the outputs of a model out of codes, the angles of the factors and rotations in space.
@@ -55,6 +57,11 @@ func TestLSBDOfPlanes(t *testing.T) {
 		return []float64{0, r * math.Cos(rows[i]), r * math.Sin(rows[i]), 0}
 	})
 	onSphere := codes(func(i int) []float64 { return []float64{7, 2 * math.Cos(rows[i]), 2 * math.Sin(rows[i]), 1} })
+	inPose := codes(func(i int) []float64 { // g p with another p in each group, in the columns 2, 1, 0
+		g := rotation.AboutAxis([3]float64{1, 2, 2}, hues[i])
+		p := rotation.Apply(&g, [3]float64{1, float64(i / m), -2})
+		return []float64{p[2], p[1], p[0], 9}
+	})
 	still := codes(func(int) []float64 { return []float64{0, 1, 0, 0} }) // they do not turn
 	settings := func(change func(l *LSBDLoss)) *LSBDLoss {
 		l := NewLSBD()
@@ -73,6 +80,7 @@ func TestLSBDOfPlanes(t *testing.T) {
 		l.Planes = nil
 		l.Spheres = []SphereBlock{{Columns: []int{1, 2, 3}, Factor: "row", Axis: [3]float64{0, 0, 2}}}
 	}
+	posed := func(l *LSBDLoss) { l.Planes, l.Spheres = nil, []SphereBlock{{Columns: []int{2, 1, 0}, Factor: "pose"}} }
 	inSpace := func(l *LSBDLoss) { l.Planes, l.Spheres = nil, []SphereBlock{{Columns: []int{2, 1, 0}}} }
 	// The mean squared distance of unit points that do not turn from where their group's common point goes.
 	stillWant := 0.0
@@ -107,6 +115,9 @@ func TestLSBDOfPlanes(t *testing.T) {
 		{"perfect, about an axis", onSphere, settings(about), 0},
 		{"perfect, about an axis, not projected", onSphere, settings(func(l *LSBDLoss) { about(l); unprojected(l) }), 0},
 		{"sphere about an axis", gradcheck.Input{Shape: []int{n, 4}, Lo: -2, Hi: 2}, settings(about), math.NaN()},
+		{"perfect in space", inPose, settings(posed), 0},
+		{"perfect in space, not projected", inPose, settings(func(l *LSBDLoss) { posed(l); unprojected(l) }), 0},
+		{"sphere of a pose", gradcheck.Input{Shape: []int{n, 4}, Lo: -2, Hi: 2}, settings(posed), math.NaN()},
 		{"sphere in space", gradcheck.Input{Shape: []int{n, 4}, Lo: -2, Hi: 2}, settings(inSpace), math.NaN()},
 		{"space", gradcheck.Input{Shape: []int{n, 4}, Lo: -2, Hi: 2}, settings(func(l *LSBDLoss) { inSpace(l); unprojected(l) }), math.NaN()},
 	} {
@@ -130,6 +141,7 @@ func TestPlanesErrors(t *testing.T) {
 		`planes.shape: factor "shape" is categorical, and has no angle`:                                                                            {Planes: factor.SubCodes{"shape": {0, 1}}},
 		`planes.row: column 4 does not exist: the codes have 4 columns, 0 to 3`:                                                                    {Planes: factor.SubCodes{"row": {0, 4}}},
 		`spheres.0: rotation: there is no rotation 1: the supervision groups have 1`:                                                               {Spheres: []SphereBlock{{Columns: []int{0, 1, 2}, Rotation: 1}}},
+		`spheres.0: factor: factor "shape" is categorical, and has no angle`:                                                                       {Spheres: []SphereBlock{{Columns: []int{0, 1, 2}, Factor: "shape"}}},
 		`spheres.0: factor: there is no circular factor "heu"; did you mean "hue"?`:                                                                {Spheres: []SphereBlock{{Columns: []int{0, 1, 2}, Factor: "heu"}}},
 		`it needs transported codes of labelled groups, which this model does not have; want planes, such as {row: [0, 1]}, or the model lsbd-vae`: {},
 	} {

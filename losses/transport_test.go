@@ -1,13 +1,18 @@
 package losses_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"math/cmplx"
+	"os"
 	"testing"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -88,5 +93,63 @@ func wantCircle(m int) func(in [][]float64) []float64 {
 			}
 		}
 		return out
+	}
+}
+
+// TestSphereTransportGolden compares the points that rotations in space move, LSBD of them, and the gradient of LSBD plus the
+// inner product of moved points and weights c with values computed elsewhere; see testdata/README.md.
+func TestSphereTransportGolden(t *testing.T) {
+	b, err := os.ReadFile("testdata/sphere_transport.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want struct {
+		M               int
+		Z, Rotations, C []float64
+		Moved, GradZ    []float64
+		LSBD            float64
+	}
+	if err := json.Unmarshal(bytes.ReplaceAll(b, []byte("grad_z"), []byte("GradZ")), &want); err != nil {
+		t.Fatal(err)
+	}
+	g := gorgonia.NewGraph()
+	input := func(name string, columns int, values []float64) *gorgonia.Node {
+		shape := tensor.WithShape(len(values)/columns, columns)
+		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(len(values)/columns, columns), gorgonia.WithName(name),
+			gorgonia.WithValue(tensor.New(shape, tensor.WithBacking(values))))
+	}
+	z, c := input("z", 3, want.Z), input("c", 3, want.C)
+	moved, err := losses.SphereTransport(z, input("rotations", 4, want.Rotations), want.M)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loss, err := losses.LSBD(z, moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := gorgonia.Must(gorgonia.Add(loss, gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.HadamardProd(c, moved))))))
+	grads, err := gorgonia.Grad(total, z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.New(g, moved, loss, grads[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Value(loss).Data().(float64); math.Abs(got-want.LSBD) > 1e-10 {
+		t.Errorf("lsbd is %v, want %v", got, want.LSBD)
+	}
+	for i, v := range m.Value(moved).Data().([]float64) {
+		if math.Abs(v-want.Moved[i]) > 1e-10 {
+			t.Errorf("moved coordinate %d is %v, want %v", i, v, want.Moved[i])
+		}
+	}
+	for i, v := range m.Value(grads[0]).Data().([]float64) {
+		if math.Abs(v-want.GradZ[i]) > 1e-7 {
+			t.Errorf("gradient %d is %v, want %v", i, v, want.GradZ[i])
+		}
 	}
 }
