@@ -21,8 +21,10 @@ import (
 
 // dataCommand is `unravel data`.
 type dataCommand struct {
-	List dataListCommand `cmd:"" default:"1" help:"List the data sets."`
-	Show dataShowCommand `cmd:"" help:"Draw a contact sheet of a data set as a PNG."`
+	List  dataListCommand  `cmd:"" default:"1" help:"List the data sets, and which public ones are on this machine."`
+	Fetch dataFetchCommand `cmd:"" help:"Bring the files of a public data set and convert them."`
+	Check dataCheckCommand `cmd:"" help:"Compare public data sets on this machine with their hashes."`
+	Show  dataShowCommand  `cmd:"" help:"Draw a contact sheet of a data set as a PNG."`
 }
 
 type dataListCommand struct{}
@@ -73,24 +75,14 @@ func (c *dataShowCommand) Run(ctx context.Context, s *streams) error {
 	if c.Count < 1 || c.Scale < 0 {
 		return usagef("--count %d, --scale %d: want a count of 1 or more and a scale of 0 or more", c.Count, c.Scale)
 	}
-	var settings struct {
-		Dataset datasets.Choice `yaml:"dataset"`
-	}
-	overrides := make([]string, len(c.Options))
-	for i, o := range c.Options {
-		if !strings.Contains(o, "=") {
-			return usagef("%q is not an option; want name=value", o)
-		}
-		overrides[i] = "dataset." + c.Name + "." + o
-	}
-	source := fmt.Sprintf("dataset: {%q: {}}", c.Name)
-	if err := config.Load("data set", []byte(source), &settings, overrides...); err != nil {
+	choice, err := chooseData(c.Name, c.Options)
+	if err != nil {
 		return err
 	}
-	if err := train.PrepareData(ctx, settings.Dataset, s.log); err != nil {
-		return err
+	if err := train.PrepareData(ctx, choice, s.log); err != nil {
+		return fmt.Errorf("dataset %s: %w", c.Name, err)
 	}
-	d, err := settings.Dataset.Build(0)
+	d, err := choice.Build(0)
 	if err != nil {
 		return fmt.Errorf("dataset %s: %w", c.Name, err)
 	}
@@ -123,4 +115,20 @@ func (c *dataShowCommand) draw(d datasets.Dataset) (image.Image, error) {
 		return nil, errors.New("--rows, --columns and --fixed choose images by their factors; --augment shows random ones")
 	}
 	return report.ViewSheet(d, c.Augment.pipeline, o)
+}
+
+// chooseData reads the name of a data set and options name=value.
+func chooseData(name string, options []string) (datasets.Choice, error) {
+	var settings struct {
+		Dataset datasets.Choice `yaml:"dataset"`
+	}
+	overrides := make([]string, len(options))
+	for i, o := range options {
+		if !strings.Contains(o, "=") {
+			return settings.Dataset, usagef("%q is not an option; want name=value", o)
+		}
+		overrides[i] = "dataset." + name + "." + o
+	}
+	err := config.Load("data set", []byte(fmt.Sprintf("dataset: {%q: {}}", name)), &settings, overrides...)
+	return settings.Dataset, err
 }

@@ -19,7 +19,7 @@ type encodeCommand struct {
 
 // Run encodes the run's data set, or the sample that its config sets.
 func (c *encodeCommand) Run(ctx context.Context, s *streams) error {
-	e, err := c.open(c.Dir, s)
+	e, err := c.open(ctx, c.Dir, s)
 	if err != nil {
 		return err
 	}

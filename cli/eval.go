@@ -131,7 +131,7 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 }
 
 func (e *evaluation) openRun(ctx context.Context, dir string, w weightsFlags, s *streams) error {
-	x, err := w.open(dir, s)
+	x, err := w.open(ctx, dir, s)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -42,8 +43,8 @@ type exported struct {
 }
 
 // Run writes the weights of a run.
-func (c *exportCommand) Run(s *streams) error {
-	e, err := c.open(c.Dir, s)
+func (c *exportCommand) Run(ctx context.Context, s *streams) error {
+	e, err := c.open(ctx, c.Dir, s)
 	if err != nil {
 		return err
 	}

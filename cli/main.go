@@ -64,13 +64,15 @@ type commands struct {
 	Runs    runsCommand    `cmd:"" help:"List, filter, compare and export runs."`
 	Worker  workerCommand  `cmd:"" hidden:"" help:"One run of a sweep, in a process of its own."`
 	Mimosa  mimosaCommand  `cmd:"" help:"Learn a hierarchy of dimensions from codes."`
-	Data    dataCommand    `cmd:"" help:"List data sets, or draw one."`
+	Data    dataCommand    `cmd:"" help:"List and draw data sets, and bring public ones."`
 	List    listCommand    `cmd:"" help:"List what a config can name, with options, defaults and sources."`
 
 	Help       helpCommand       `cmd:"" help:"Show help, or the help of one command."`
 	Version    versionCommand    `cmd:"" help:"Print the version of the code, and what it runs on."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
 	Complete   completeCommand   `cmd:"" hidden:"" help:"List candidates for the script of completion."`
+
+	Root string `name:"data" placeholder:"DIR" help:"Folder of public data sets and of converted files, for this command and the runs it starts; if absent, that of the variable UNRAVEL_DATA, or unravel in the user's folder for caches."`
 }
 
 // streams are where a command writes.
@@ -98,7 +100,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		}
 	}()
 	exited := -1
-	parser, err := newParser(kong.Writers(out, log), kong.Exit(func(code int) { exited = code }),
+	var line commands
+	parser, err := newParser(&line, kong.Writers(out, log), kong.Exit(func(code int) { exited = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(&streams{out, log}))
 	if err != nil {
 		fmt.Fprintln(log, "unravel:", err)
@@ -119,7 +122,11 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		fmt.Fprintf(log, "unravel: %v%s\nSee unravel --help.\n", err, overrideHint(err, args))
 		return exitUsage
 	}
-	err = k.Run()
+	restore, err := setRoot(line.Root)
+	if err == nil {
+		err = k.Run()
+	}
+	err = errors.Join(err, restore())
 	if err == nil {
 		err = out.Err()
 	}
@@ -130,8 +137,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 }
 
 // newParser makes the parser of command lines.
-func newParser(options ...kong.Option) (*kong.Kong, error) {
-	return kong.New(&commands{}, append(options, kong.Name("unravel"),
+func newParser(line *commands, options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(line, append(options, kong.Name("unravel"),
 		kong.Description("Trains and measures disentangled representations."), kong.UsageOnError())...)
 }
 

@@ -160,6 +160,9 @@ func (c *mimosaCommand) open(ctx context.Context, s *streams) (*exploration, err
 }
 
 func openExploredRun(ctx context.Context, dir string, s *streams) (*exploration, error) {
+	if err := train.PrepareRun(ctx, dir, s.log); err != nil {
+		return nil, err
+	}
 	e, warning, err := train.OpenExperiment(dir)
 	if err != nil {
 		return nil, err

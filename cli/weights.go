@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -15,7 +16,10 @@ type weightsFlags struct {
 }
 
 // open opens a run with the weights that are chosen, and logs a warning.
-func (w weightsFlags) open(dir string, s *streams) (*train.Experiment, error) {
+func (w weightsFlags) open(ctx context.Context, dir string, s *streams) (*train.Experiment, error) {
+	if err := train.PrepareRun(ctx, dir, s.log); err != nil {
+		return nil, err
+	}
 	e, warning, err := train.OpenKept(dir, train.Weights{Best: w.Best, Average: w.Average})
 	if err == nil && warning != "" {
 		fmt.Fprintln(s.log, warning)

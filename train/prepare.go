@@ -36,3 +36,12 @@ func (c *Config) prepareData(ctx context.Context, w io.Writer) error {
 	}
 	return nil
 }
+
+// PrepareRun is [PrepareData] for the data set of a run. A folder without a config that can be read is left to who opens it.
+func PrepareRun(ctx context.Context, dir string, w io.Writer) error {
+	c, err := ReadConfig(dir)
+	if err != nil {
+		return nil
+	}
+	return c.prepareData(ctx, w)
+}

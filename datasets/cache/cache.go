@@ -19,6 +19,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/lock"
+	"github.com/unravel-ml/unravel/internal/progress"
 )
 
 // RootVariable is the environment variable that names the folder of the cache.
@@ -88,21 +89,14 @@ func (k Key) check() error {
 // Progress receives what is under way and how far it is. total is 0 if it is not known.
 type Progress func(what string, done, total int64)
 
-type progressKey struct{}
-
 // WithProgress returns a context in which the functions of this package report their progress, from one goroutine at a time.
 func WithProgress(ctx context.Context, p Progress) context.Context {
-	if p == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, progressKey{}, p)
+	return progress.With(ctx, progress.Func(p))
 }
 
 // Report reports progress to the function that [WithProgress] gave to a context, if any.
 func Report(ctx context.Context, what string, done, total int64) {
-	if p, ok := ctx.Value(progressKey{}).(Progress); ok {
-		p(what, done, total)
-	}
+	progress.Report(ctx, what, done, total)
 }
 
 // Open opens a set of the cache. It costs no more for a large set than for a small one: it checks sizes and times of the files,
@@ -114,12 +108,19 @@ func Open(ctx context.Context, k Key) (*Set, error) {
 	return open(k)
 }
 
+type openOnlyKey struct{}
+
+// WithoutMaking returns a context in which [Ensure] only opens sets, as [Open] does.
+func WithoutMaking(ctx context.Context) context.Context {
+	return context.WithValue(ctx, openOnlyKey{}, true)
+}
+
 // Ensure opens a set of the cache, and makes it first if it is absent or broken: convert writes it to a folder that gets its
 // name when it is whole. While another process or goroutine makes it, Ensure waits. A set that is only touched is compared with its
 // hash, and kept if that is right.
 func Ensure(ctx context.Context, k Key, convert func(context.Context, *Writer) error) (*Set, error) {
 	s, err := Open(ctx, k)
-	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrBroken) {
+	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrBroken) || ctx.Value(openOnlyKey{}) != nil {
 		return s, err
 	}
 	if err := os.MkdirAll(filepath.Dir(k.Dir()), 0o777); err != nil {
@@ -150,8 +151,10 @@ func ensureHeld(ctx context.Context, k Key, convert func(context.Context, *Write
 	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrBroken) {
 		return s, err
 	}
-	if err := build(ctx, k, convert); err != nil {
-		return nil, err
+	if err2 := build(ctx, k, convert); errors.Is(err, ErrBroken) && err2 != nil {
+		return nil, fmt.Errorf("%w; making it again: %w", err, err2)
+	} else if err2 != nil {
+		return nil, err2
 	}
 	return open(k)
 }

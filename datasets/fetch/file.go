@@ -91,6 +91,13 @@ func note(dir, name string, f Found) error {
 // Verify returns what is known about a source file in a folder. A file that the record does not know, or that was written to since, is
 // hashed and compared with the known size and hash. The error is [ErrAbsent] or [ErrWrong].
 func Verify(ctx context.Context, dir string, f File) (Found, error) {
+	return verify(ctx, dir, f, false)
+}
+
+// Check is [Verify], but always hashes the file, and compares it with the record, too.
+func Check(ctx context.Context, dir string, f File) (Found, error) { return verify(ctx, dir, f, true) }
+
+func verify(ctx context.Context, dir string, f File, full bool) (Found, error) {
 	path := filepath.Join(dir, f.Name)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +111,7 @@ func Verify(ctx context.Context, dir string, f File) (Found, error) {
 		return Found{}, err
 	}
 	known, ok := all[f.Name]
-	if ok && known.Size == info.Size() && known.Modified.Equal(info.ModTime()) {
+	if ok && !full && known.Size == info.Size() && known.Modified.Equal(info.ModTime()) {
 		return known, nil
 	}
 	h := newHashes()
@@ -112,13 +119,36 @@ func Verify(ctx context.Context, dir string, f File) (Found, error) {
 		return Found{}, err
 	}
 	found := h.found(info)
-	found.Trusted = ok && known.Trusted && known.SHA256 == found.SHA256
+	same := ok && known.SHA256 == found.SHA256
+	found.Trusted = same && known.Trusted
+	if same {
+		found.From = known.From
+	}
+	if full && ok && !same {
+		return Found{}, fmt.Errorf("%s: %w: its SHA-256 is %s; want %s, as recorded", path, ErrWrong, found.SHA256, known.SHA256)
+	}
 	if err := f.check(found); err != nil && !found.Trusted {
 		return Found{}, fmt.Errorf("%s: %w", path, err)
 	}
 	// a folder that is only read keeps no record
 	_ = note(dir, f.Name, found)
 	return found, nil
+}
+
+// trust records a file as it is.
+func trust(ctx context.Context, dir string, f File) (Found, error) {
+	path := filepath.Join(dir, f.Name)
+	info, err := os.Stat(path)
+	if err != nil {
+		return Found{}, err
+	}
+	h := newHashes()
+	if err := h.addFile(ctx, path); err != nil {
+		return Found{}, err
+	}
+	found := h.found(info)
+	found.Trusted = f.check(found) != nil
+	return found, note(dir, f.Name, found)
 }
 
 // check compares a file with what is known of it.
@@ -153,7 +183,12 @@ func (h *hashes) addFile(ctx context.Context, path string) error {
 		return err
 	}
 	defer f.Close() // nothing was written
-	_, err = io.CopyBuffer(h, &reader{ctx, f}, make([]byte, 1<<20))
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	show := &copying{ctx: ctx, what: "checking " + filepath.Base(path), total: info.Size()}
+	_, err = io.CopyBuffer(io.MultiWriter(h, show), &reader{ctx, f}, make([]byte, 1<<20))
 	return err
 }
 

@@ -1,13 +1,24 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// CheckFree returns an error if the disk of a folder has not so many bytes free. Where that is unknown it returns none.
+// CheckFree returns an error if the disk of a folder, or of where it will be made, has not so many bytes free. Where that is
+// unknown it returns none.
 func CheckFree(dir string, bytes int64) error {
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
 	have, ok := free(dir)
 	if !ok || bytes < 0 || uint64(bytes) <= have {
 		return nil

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/memory"
+)
+
+// dataFetchCommand is `unravel data fetch NAME [option=value ...]`.
+type dataFetchCommand struct {
+	Name    string   `arg:"" help:"Name of the public data set (see unravel data list)."`
+	Options []string `arg:"" optional:"" name:"option=value" help:"Options of the data set: their files are brought, and their form is converted."`
+	From    string   `placeholder:"FILE|DIR|URL" help:"Take the files from a file or a folder of this machine, or from a mirror: a URL of a file, or of a folder if it ends with /. If absent, from where they are published."`
+	Trust   bool     `help:"Take files of any size and hash, such as a part of a set."`
+	File    []string `placeholder:"NAME" help:"Bring these files of the set only, also optional ones; convert if they suffice."`
+}
+
+// Run brings the files and converts them.
+func (c *dataFetchCommand) Run(ctx context.Context, s *streams) error {
+	choice, err := chooseData(c.Name, c.Options)
+	if err != nil {
+		return err
+	}
+	set, ok := choice.Value.(datasets.Public)
+	if !ok {
+		return usagef("data set %s has no published files; want one of %s", c.Name, strings.Join(publicNames(), ", "))
+	}
+	if v, ok := choice.Value.(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			return usageError{fmt.Errorf("dataset %s: %w", c.Name, err)}
+		}
+	}
+	allow(ctx, savePatience)
+	origin := set.Origin()
+	if len(c.File) == 0 && c.From == "" && set.Prepare(cache.WithoutMaking(ctx), nil) == nil {
+		fmt.Fprintf(s.out, "%s is here already\n", c.Name)
+		return describeSet(s, choice, origin)
+	}
+	files, err := c.files(origin)
+	if err != nil {
+		return err
+	}
+	t := newTransfer(s.log)
+	err = c.fetch(cache.WithProgress(ctx, t.report), s, files, origin, t)
+	if err == nil {
+		err = set.Prepare(ctx, t.report)
+		if errors.Is(err, datasets.ErrNotFetched) && len(c.File) > 0 { // the others are brought some other time
+			t.end()
+			fmt.Fprintln(s.log, err)
+			return nil
+		}
+	}
+	t.end()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintf(s.log, "what has been brought stays in %s; the same command continues\n", cache.Downloads(c.Name))
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("dataset %s: %w", c.Name, err)
+	}
+	return describeSet(s, choice, origin)
+}
+
+// files are those that are to be brought.
+func (c *dataFetchCommand) files(o datasets.Origin) ([]fetch.File, error) {
+	if len(c.File) > 0 {
+		var list []fetch.File
+		for _, name := range c.File {
+			i := slices.IndexFunc(o.Files, func(f fetch.File) bool { return f.Name == name })
+			if i < 0 {
+				return nil, usagef("--file %s: the set has no such file; want one of %s", name, strings.Join(fileNames(o.Files), ", "))
+			}
+			list = append(list, o.Files[i])
+		}
+		return list, nil
+	}
+	if c.From != "" && !fetch.IsURL(c.From) { // a file that can take the place of others
+		for _, f := range o.Files {
+			if f.Instead != "" && f.Name == filepath.Base(c.From) {
+				return []fetch.File{f}, nil
+			}
+		}
+	}
+	return o.Needed(), nil
+}
+
+// fetch brings files, and says what their hashes are where none is known.
+func (c *dataFetchCommand) fetch(ctx context.Context, s *streams, files []fetch.File, o datasets.Origin, t *transfer) error {
+	dir, need := cache.Downloads(c.Name), o.Bytes
+	for _, f := range files {
+		need += f.Size
+	}
+	if err := disk.CheckFree(dir, need); err != nil {
+		return err
+	}
+	results, err := fetch.Files(ctx, dir, files, fetch.Options{From: c.From, Trust: c.Trust, Log: func(format string, args ...any) {
+		t.end()
+		fmt.Fprintf(s.log, format+"\n", args...)
+	}})
+	t.end()
+	for _, r := range results {
+		switch {
+		case r.Already:
+			fmt.Fprintf(s.log, "%s is here already\n", r.Name)
+		case r.Found.Trusted:
+			fmt.Fprintf(s.log, "%s: %s, SHA-256 %s, which is not the known one\n", r.Name, memory.Text(float64(r.Found.Size)), r.Found.SHA256)
+		case r.File.SHA256 == "" && r.File.MD5 == "":
+			fmt.Fprintf(s.log, "%s: %s, SHA-256 %s; no published hash is known to compare it with\n", r.Name, memory.Text(float64(r.Found.Size)), r.Found.SHA256)
+		default:
+			fmt.Fprintf(s.log, "%s: %s, with the published hash\n", r.Name, memory.Text(float64(r.Found.Size)))
+		}
+	}
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	f := files[len(results)]
+	return fmt.Errorf("%w; want %s, brought to %s or named by --from", err, fileText(f), dir)
+}
+
+// fileText names a file with its size and address.
+func fileText(f fetch.File) string {
+	size := ""
+	if f.Size > 0 {
+		size = fmt.Sprintf(" (%d bytes)", f.Size)
+	}
+	return fmt.Sprintf("the file %s%s from %s", f.Name, size, f.URL)
+}
+
+// describeSet prints a set with its licence.
+func describeSet(s *streams, choice datasets.Choice, o datasets.Origin) error {
+	d, err := choice.Build(0)
+	if err != nil {
+		return fmt.Errorf("dataset %s: %w", choice.Name, err)
+	}
+	h, w, c := d.ImageShape()
+	fmt.Fprintf(s.out, "%s: %d images of %dx%dx%d in %s\n", choice.Name, d.Len(), h, w, c, filepath.Join(cache.Root(), "sets"))
+	for _, line := range []struct{ what, text string }{{"licence", o.Licence}, {"terms", o.Terms}, {"cite", o.Citation}} {
+		if line.text != "" {
+			fmt.Fprintf(s.out, "  %s: %s\n", line.what, line.text)
+		}
+	}
+	return nil
+}
+
+func publicNames() []string {
+	var names []string
+	for _, e := range datasets.Registry.Entries {
+		if _, ok := e.New().(datasets.Public); ok {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+func fileNames(files []fetch.File) []string {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name
+	}
+	return names
+}

@@ -1,0 +1,409 @@
+package fetch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/progress"
+)
+
+// part is a file that is being downloaded.
+type part struct {
+	Options
+	file   File
+	dir    string
+	url    string
+	client *retryablehttp.Client
+
+	f      *os.File
+	hashes *hashes
+	size   int64 // bytes that are there
+	most   int64 // that were ever there
+	begun  bool  // it has bytes of an earlier call, or of a connection that broke
+	state  partState
+}
+
+// partState is the content of NAME.part.json: what the server said about the file that a part belongs to.
+type partState struct {
+	URL       string `json:"url"`
+	Validator string `json:"validator"`       // a strong ETag or a date, for If-Range; empty: the part cannot be continued
+	Total     int64  `json:"total,omitempty"` // bytes; 0: not known
+}
+
+const (
+	partSuffix  = ".part"
+	stateSuffix = ".part.json"
+)
+
+// errRestart asks for the file from its beginning.
+var errRestart = errors.New("the download starts over")
+
+// download brings a file from an address.
+func download(ctx context.Context, dir string, f File, at string, o Options) (Found, error) {
+	u, err := url.Parse(at)
+	if err != nil {
+		return Found{}, fmt.Errorf("%q is not an address: %w", at, err)
+	}
+	p := &part{Options: o, file: f, dir: dir, url: at}
+	p.client = p.newClient()
+	defer p.client.HTTPClient.CloseIdleConnections()
+	if err := p.open(ctx); err != nil {
+		return Found{}, err
+	}
+	err = p.run(ctx)
+	if err == nil {
+		err = p.f.Sync()
+	}
+	if err2 := p.f.Close(); err == nil {
+		err = err2
+	}
+	if err != nil {
+		return Found{}, fmt.Errorf("%s: %w", u.Redacted(), err)
+	}
+	return p.finish(u.Redacted())
+}
+
+// path returns the path of one of the files of the download.
+func (p *part) path(suffix string) string { return filepath.Join(p.dir, p.file.Name+suffix) }
+
+// open opens the part that an earlier call left, if it came from the same address and can be continued.
+func (p *part) open(ctx context.Context) error {
+	f, err := disk.OpenFile(p.path(partSuffix), os.O_CREATE|os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	p.f, p.hashes = f, newHashes()
+	text, err := os.ReadFile(p.path(stateSuffix))
+	if err != nil || json.Unmarshal(text, &p.state) != nil || p.state.URL != p.url || p.state.Validator == "" && p.file.SHA256 == "" && p.file.MD5 == "" {
+		p.state = partState{}
+		return p.restart()
+	}
+	p.size, err = io.CopyBuffer(p.hashes, &reader{ctx, f}, make([]byte, 1<<20))
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	p.most, p.begun = p.size, p.size > 0
+	return nil
+}
+
+// restart empties the part.
+func (p *part) restart() error {
+	p.hashes, p.size, p.begun = newHashes(), 0, false
+	_, err := p.f.Seek(0, io.SeekStart)
+	return errors.Join(err, p.f.Truncate(0))
+}
+
+// run downloads until the file is whole and right.
+func (p *part) run(ctx context.Context) error {
+	scratch := false // it was started over because of its hash
+	for failed := 0; ; {
+		before := p.most
+		resumed := p.begun
+		var err error
+		if p.size == 0 || p.size != p.state.Total { // else only the last rename is missing
+			err = p.attempt(ctx)
+		}
+		if err == nil {
+			err = p.check()
+			if err == nil || !resumed || scratch {
+				return err
+			}
+			p.Log("%s: %v; the parts are of different files, or damaged: it starts over", p.file.Name, err)
+			scratch = true
+			if err := p.restart(); err != nil {
+				return err
+			}
+			continue
+		}
+		var status *StatusError
+		var wrong *permanentError
+		if ctx.Err() != nil || errors.As(err, &status) || errors.As(err, &wrong) {
+			return err
+		}
+		if errors.Is(err, errRestart) {
+			if err := p.restart(); err != nil {
+				return err
+			}
+		}
+		if failed++; p.most > before {
+			failed = 1
+		}
+		if failed >= p.Tries {
+			return fmt.Errorf("given up after %d tries that brought nothing new: %w", failed, err)
+		}
+		p.begun = p.size > 0
+		wait := min(p.Wait<<(failed-1), p.MaxWait)
+		p.Log("%s: %v; trying again in %v, from byte %d", p.file.Name, err, wait, p.size)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// permanentError is an error that another try does not change.
+type permanentError struct{ error }
+
+func (e *permanentError) Unwrap() error { return e.error }
+
+// attempt asks for what is missing and appends what comes.
+func (p *part) attempt(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	request, err := retryablehttp.NewRequestWithContext(ctx, http.MethodGet, p.url, nil)
+	if err != nil {
+		return &permanentError{err}
+	}
+	request.Header.Set("Accept-Encoding", "identity")
+	if p.size > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", p.size))
+		if p.state.Validator != "" {
+			request.Header.Set("If-Range", p.state.Validator)
+		}
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		return unanswered(err)
+	}
+	defer response.Body.Close()
+	if err := p.accept(response); err != nil || p.state.Total > 0 && p.size == p.state.Total {
+		return err
+	}
+	watch := time.AfterFunc(p.Stall, func() { cancel(fmt.Errorf("no byte came for %v", p.Stall)) })
+	defer watch.Stop()
+	buf := make([]byte, 1<<17)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			watch.Reset(p.Stall)
+			if err := p.append(ctx, buf[:n]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err == io.EOF && p.state.Total > p.size:
+			return fmt.Errorf("the connection ended after %d of %d bytes", p.size, p.state.Total)
+		case err == io.EOF:
+			return nil
+		case err != nil && context.Cause(ctx) != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return fmt.Errorf("the connection broke after %d bytes: %w", p.size, err)
+		}
+	}
+}
+
+// unanswered is the error about a request that was repeated often enough.
+func unanswered(err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		err = of.Err // without the address, which is said already
+	}
+	if isDial(err) {
+		err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	return &permanentError{err}
+}
+
+// isDial reports whether there was no connection.
+func isDial(err error) bool {
+	var dns *net.DNSError
+	var op *net.OpError
+	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
+}
+
+// ErrUnreachable is returned where there is no network, or no such server.
+var ErrUnreachable = errors.New("the server cannot be reached")
+
+// accept checks the head of an answer, and makes the part ready for its body.
+func (p *part) accept(r *http.Response) error {
+	total := int64(0)
+	switch r.StatusCode {
+	case http.StatusOK:
+		if p.size > 0 {
+			p.Log("%s: the server does not continue the file, or has another one; it starts over", p.file.Name)
+			if err := p.restart(); err != nil {
+				return err
+			}
+		}
+		total = max(0, r.ContentLength)
+	case http.StatusPartialContent:
+		from, all, ok := contentRange(r.Header.Get("Content-Range"))
+		if !ok || from != p.size || p.state.Total > 0 && all > 0 && all != p.state.Total {
+			return fmt.Errorf("%w: the server continues with %q; want byte %d", errRestart, r.Header.Get("Content-Range"), p.size)
+		}
+		total = max(all, p.state.Total)
+	case http.StatusRequestedRangeNotSatisfiable:
+		if _, all, ok := contentRange(r.Header.Get("Content-Range")); ok && all == p.size && p.size > 0 {
+			p.state.Total = all
+			return nil // it is whole
+		}
+		return fmt.Errorf("%w: the server has no byte %d", errRestart, p.size)
+	default:
+		return &StatusError{r.StatusCode}
+	}
+	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return &permanentError{fmt.Errorf("the server packs the file as %q; want it as it is", e)}
+	}
+	if page := r.Header.Get("Content-Type"); strings.HasPrefix(page, "text/html") && !strings.HasSuffix(p.file.Name, ".html") {
+		return &permanentError{errors.New("the server answers with a page, not with the file")}
+	}
+	if want := p.file.Size; want > 0 && total > 0 && total != want && !p.Trust {
+		return &permanentError{fmt.Errorf("%w: the server has %d bytes; want %d", ErrWrong, total, want)}
+	}
+	if p.state.Total = total; total == 0 && !p.Trust {
+		p.state.Total = p.file.Size
+	}
+	if err := disk.CheckFree(p.dir, p.state.Total-p.size); err != nil {
+		return &permanentError{err}
+	}
+	return p.remember(r.Header)
+}
+
+// remember stores what the server says about the file.
+func (p *part) remember(h http.Header) error {
+	p.state.URL, p.state.Validator = p.url, h.Get("ETag")
+	if p.state.Validator == "" || strings.HasPrefix(p.state.Validator, "W/") {
+		p.state.Validator = h.Get("Last-Modified")
+	}
+	text, err := json.Marshal(p.state)
+	if err != nil {
+		return err
+	}
+	return disk.WriteFile(p.path(stateSuffix), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}, false)
+}
+
+// contentRange reads a header such as "bytes 10-99/100" or "bytes */100".
+func contentRange(text string) (from, total int64, ok bool) {
+	text, ok = strings.CutPrefix(text, "bytes ")
+	span, all, found := strings.Cut(text, "/")
+	if !ok || !found {
+		return 0, 0, false
+	}
+	if all != "*" {
+		n, err := strconv.ParseInt(all, 10, 64)
+		if err != nil || n < 0 {
+			return 0, 0, false
+		}
+		total = n
+	}
+	if span == "*" {
+		return 0, total, true
+	}
+	first, _, _ := strings.Cut(span, "-")
+	from, err := strconv.ParseInt(first, 10, 64)
+	return from, total, err == nil && from >= 0
+}
+
+// append writes bytes to the part.
+func (p *part) append(ctx context.Context, b []byte) error {
+	if p.state.Total > 0 && p.size+int64(len(b)) > p.state.Total {
+		return &permanentError{fmt.Errorf("%w: the server sends more than the %d bytes of the file", ErrWrong, p.state.Total)}
+	}
+	if _, err := p.f.Write(b); err != nil {
+		return &permanentError{err}
+	}
+	if _, err := p.hashes.Write(b); err != nil {
+		return err
+	}
+	p.size += int64(len(b))
+	p.most = max(p.most, p.size)
+	progress.Report(ctx, "downloading "+p.file.Name, p.size, p.state.Total)
+	return nil
+}
+
+// check compares the whole part with what is known of the file. A wrong part is emptied: continuing it makes no sense.
+func (p *part) check() error {
+	info, err := p.f.Stat()
+	if err != nil || p.Trust {
+		return err
+	}
+	if err := p.file.check(p.hashes.found(info)); err != nil {
+		return errors.Join(err, p.f.Truncate(0))
+	}
+	return nil
+}
+
+// finish gives the whole file its name and records it.
+func (p *part) finish(from string) (Found, error) {
+	path := p.path("")
+	if err := os.Rename(p.path(partSuffix), path); err != nil {
+		return Found{}, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return Found{}, err
+	}
+	found := p.hashes.found(info)
+	found.From, found.Trusted = from, p.Trust && p.file.check(found) != nil
+	return found, errors.Join(disk.SyncDir(p.dir), note(p.dir, p.file.Name, found), os.Remove(p.path(stateSuffix)))
+}
+
+// newClient returns a client that repeats requests that are not answered, or answered by 429 or 5xx.
+func (p *part) newClient() *retryablehttp.Client {
+	c := retryablehttp.NewClient()
+	c.Logger = nil
+	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = p.Tries-1, p.Wait, p.MaxWait
+	c.Backoff = func(least, most time.Duration, attempt int, r *http.Response) time.Duration {
+		return min(most, retryablehttp.DefaultBackoff(least, most, attempt, r)) // a server may ask for a day
+	}
+	c.ErrorHandler = retryablehttp.PassthroughErrorHandler
+	c.CheckRetry = func(ctx context.Context, r *http.Response, err error) (bool, error) {
+		if errors.Is(err, errRedirect) || isDial(err) && p.most == 0 { // there is no network
+			return false, nil
+		}
+		again, err2 := retryablehttp.DefaultRetryPolicy(ctx, r, err)
+		if again && err2 == nil {
+			p.Log("%s: %s; trying again", p.file.Name, reason(r, err))
+		}
+		return again, err2
+	}
+	if t, ok := c.HTTPClient.Transport.(*http.Transport); ok {
+		t.ResponseHeaderTimeout, t.DisableCompression = p.Stall, true
+	}
+	c.HTTPClient.CheckRedirect = checkRedirect
+	return c
+}
+
+// errRedirect is returned for a redirect that is not followed.
+var errRedirect = errors.New("the redirect is not followed")
+
+func checkRedirect(r *http.Request, via []*http.Request) error {
+	if len(via) >= 10 {
+		return fmt.Errorf("%w: it is the 10th", errRedirect)
+	}
+	if via[0].URL.Scheme == "https" && r.URL.Scheme != "https" {
+		return fmt.Errorf("%w: %s is not encrypted; want https", errRedirect, r.URL.Redacted())
+	}
+	return nil
+}
+
+// reason says why a request is repeated.
+func reason(r *http.Response, err error) string {
+	var of *url.Error
+	if errors.As(err, &of) {
+		err = of.Err
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return (&StatusError{r.StatusCode}).Error()
+}

@@ -1,0 +1,197 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/lock"
+	"github.com/unravel-ml/unravel/internal/progress"
+)
+
+// Options say how files are brought.
+type Options struct {
+	// From is a mirror: a file or a folder of this machine, or a URL that begins with http:// or https://. A URL is that of a
+	// file if it ends with the file's name or if a single file is wanted; otherwise it is that of a folder. Empty: the files' own URLs.
+	From string
+
+	// Trust takes files of any size and hash.
+	Trust bool
+
+	// Log receives remarks for people, such as that a connection broke; nil: nobody.
+	Log func(format string, args ...any)
+
+	Tries   int           // attempts in a row that bring nothing new; 0: 5
+	Wait    time.Duration // before the second try; it doubles with each; 0: 1 s
+	MaxWait time.Duration // between two tries; 0: 30 s
+	Stall   time.Duration // without a byte, after which a connection is given up; 0: 60 s
+}
+
+// defaults fills in what is not set.
+func (o Options) defaults() Options {
+	if o.Log == nil {
+		o.Log = func(string, ...any) {}
+	}
+	if o.Tries == 0 {
+		o.Tries = 5
+	}
+	for at, value := range map[*time.Duration]time.Duration{&o.Wait: time.Second, &o.MaxWait: 30 * time.Second, &o.Stall: time.Minute} {
+		if *at == 0 {
+			*at = value
+		}
+	}
+	return o
+}
+
+// Result is what became of a file.
+type Result struct {
+	File
+	Found
+	Already bool // it was there
+}
+
+// Files brings files into a folder, one after the other. Those that are there already, and right, stay. One process at a time does
+// this in a folder while others wait, and then find the files. Progress in bytes goes to the function of
+// the context, see [cache.WithProgress].
+//
+// A file that breaks off stays as NAME.part, with NAME.part.json beside it, and is continued by the next call. A server that does not
+// continue it starts over.
+func Files(ctx context.Context, dir string, files []File, o Options) ([]Result, error) {
+	o = o.defaults()
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("the folder of downloads: %w", err)
+	}
+	held, err := lock.Wait(ctx, filepath.Join(dir, ".lock"), func() {
+		o.Log("waiting for another process to fetch into %s", dir)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	results, err := filesHeld(ctx, dir, files, o)
+	return results, errors.Join(err, held.Unlock())
+}
+
+// filesHeld is Files by the holder of the lock.
+func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Result, error) {
+	var results []Result
+	for _, f := range files {
+		found, err := Verify(ctx, dir, f)
+		already := err == nil
+		switch {
+		case errors.Is(err, ErrWrong) && o.Trust && o.From == "":
+			if found, err = trust(ctx, dir, f); err != nil {
+				return results, err
+			}
+			already = true
+		case errors.Is(err, ErrWrong):
+			o.Log("%v; it is fetched again", err)
+		case err != nil && !errors.Is(err, ErrAbsent):
+			return results, err
+		}
+		if !already {
+			if found, err = bring(ctx, dir, f, files, o); err != nil {
+				return results, err
+			}
+		}
+		results = append(results, Result{f, found, already})
+	}
+	return results, nil
+}
+
+// bring fetches one file of a list.
+func bring(ctx context.Context, dir string, f File, files []File, o Options) (Found, error) {
+	switch {
+	case o.From == "" && f.URL == "":
+		return Found{}, fmt.Errorf("%s has no address; want --from", f.Name)
+	case o.From == "":
+		return download(ctx, dir, f, f.URL, o)
+	case IsURL(o.From):
+		at, err := mirror(o.From, f.Name, files)
+		if err != nil {
+			return Found{}, err
+		}
+		return download(ctx, dir, f, at, o)
+	}
+	at, err := local(o.From, f.Name, len(files) == 1)
+	if err != nil {
+		return Found{}, err
+	}
+	if err := Place(ctx, dir, f, at, o.Trust); err != nil {
+		return Found{}, err
+	}
+	return Verify(ctx, dir, f)
+}
+
+// IsURL reports whether a source is an address on the network.
+func IsURL(from string) bool {
+	return strings.HasPrefix(from, "http://") || strings.HasPrefix(from, "https://")
+}
+
+// mirror returns the address of a file at a mirror.
+func mirror(from, name string, files []File) (string, error) {
+	u, err := url.Parse(from)
+	if err != nil || u.Host == "" {
+		return "", fmt.Errorf("%q is not an address; want one such as https://host/folder/", from)
+	}
+	last := path.Base(u.Path)
+	switch {
+	case strings.HasSuffix(u.Path, "/") || u.Path == "":
+		return u.JoinPath(name).String(), nil
+	case last == name || len(files) == 1:
+		return from, nil
+	case slices.ContainsFunc(files, func(f File) bool { return f.Name == last }):
+		return u.JoinPath("..", name).String(), nil
+	}
+	return u.JoinPath(name).String(), nil
+}
+
+// local returns the path of a file of this machine.
+func local(from, name string, single bool) (string, error) {
+	info, err := os.Stat(from)
+	if err != nil {
+		return "", err
+	}
+	if info.IsDir() {
+		return filepath.Join(from, name), nil
+	}
+	if single || filepath.Base(from) == name {
+		return from, nil
+	}
+	if beside := filepath.Join(filepath.Dir(from), name); exists(beside) {
+		return beside, nil
+	}
+	return "", fmt.Errorf("%s is one file; want a folder with %s", from, name)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// StatusError is returned for an answer of a server that is no file.
+type StatusError struct{ Code int }
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("the server answers %d %s", e.Code, http.StatusText(e.Code))
+}
+
+// copying reports the progress of a copy, and ends with its context.
+type copying struct {
+	ctx         context.Context
+	what        string
+	done, total int64
+}
+
+func (c *copying) Write(p []byte) (int, error) {
+	c.done += int64(len(p))
+	progress.Report(c.ctx, c.what, c.done, c.total)
+	return len(p), c.ctx.Err()
+}
