@@ -153,12 +153,17 @@ func (c *compareCommand) openFolder(ctx context.Context, dir string, s *streams)
 // readLevels reads the levels of the factors of a run's codes: its factors, unless levels have a file of their own. nil: it has neither.
 func readLevels(dir string) (*table.Table, error) {
 	for _, name := range []string{rundir.LevelsFile, rundir.FactorsFile} {
-		t, err := readTable(filepath.Join(dir, name), "factors")
+		t, err := readFactors(filepath.Join(dir, name))
 		if !errors.Is(err, fs.ErrNotExist) {
 			return t, err
 		}
 	}
 	return nil, nil
+}
+
+// sameNumbers compares numbers, of which NaN equals NaN.
+func sameNumbers(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
 }
 
 // folderResults returns the metrics of a run's folder: the stored results if all wanted metrics are among them.
@@ -222,7 +227,7 @@ func (c *compareCommand) rank(ctx context.Context, runs []*compared, s *streams)
 		case r.codes.Rows != runs[0].codes.Rows:
 			fmt.Fprintf(s.log, "left out: udr: %s has codes of %d images, and %s of %d\n", r.name, r.codes.Rows, runs[0].name, runs[0].codes.Rows)
 			return nil, nil
-		case r.factors != nil && runs[0].factors != nil && !slices.Equal(r.factors.Data, runs[0].factors.Data):
+		case r.factors != nil && runs[0].factors != nil && !sameNumbers(r.factors.Data, runs[0].factors.Data):
 			fmt.Fprintf(s.log, "left out: udr: %s and %s are runs with other images: their factors differ\n", r.name, runs[0].name)
 			return nil, nil
 		}

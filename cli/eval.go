@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/metrics"
@@ -183,6 +184,7 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 		fmt.Fprintln(s.log, line)
 	}
 	var results []metrics.Result
+	var needFactors []string // metrics that are left out
 	for i, c := range e.chosen {
 		err := withOptions(metrics.Suits(e.in, e.chosen[i:i+1]))
 		if err == nil {
@@ -196,9 +198,14 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 		case err == nil:
 		case !e.optional || errors.Is(err, train.ErrStopped):
 			return nil, err
+		case errors.Is(err, metrics.MissingFactors):
+			needFactors = append(needFactors, c.Name)
 		default:
 			fmt.Fprintf(s.log, "left out: %v\n", err)
 		}
+	}
+	if len(needFactors) > 0 {
+		fmt.Fprintf(s.log, "left out: %s: %v\n", strings.Join(needFactors, ", "), metrics.MissingFactors)
 	}
 	if e.optional && len(results) == 0 {
 		return nil, fmt.Errorf("no metric applies")

@@ -23,7 +23,7 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 	}
 	factors := &table.Table{Rows: codes.Rows}
 	if c.Factors != "" {
-		if factors, err = readTable(c.Factors, "factors"); err != nil {
+		if factors, err = readFactors(c.Factors); err != nil {
 			return err
 		}
 	}
@@ -48,6 +48,9 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 	}
 	if len(c.Types) == 0 && c.Factors != "" {
 		e.remarks = append(e.remarks, fmt.Sprintf("factors are taken as %s; --types would say it", describeFactors(in)))
+	}
+	if text := describeGaps(in); text != "" {
+		e.remarks = append(e.remarks, "unknown factors: "+text)
 	}
 	for _, f := range in.Factors {
 		if f.Kind == factor.Circular && f.Angles == nil && f.Size > 1 && !metrics.Even(f) {
@@ -82,6 +85,18 @@ func readTable(path, role string) (*table.Table, error) {
 	}
 	if err := t.Finite(); err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", role, path, err)
+	}
+	return t, nil
+}
+
+// readFactors reads a table of factors, NaN where one is not known.
+func readFactors(path string) (*table.Table, error) {
+	t, err := table.ReadGaps(path, "factors")
+	if err != nil {
+		return nil, fmt.Errorf("factors: %w", err)
+	}
+	if err := t.Known(); err != nil {
+		return nil, fmt.Errorf("factors: %s: %w", path, err)
 	}
 	return t, nil
 }
@@ -145,6 +160,24 @@ func describeFactors(in *metrics.Input) string {
 			break
 		}
 		parts = append(parts, f.Name+" "+kind)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// describeGaps says how many rows do not know each factor; "" if all do.
+func describeGaps(in *metrics.Input) string {
+	var parts []string
+	k := len(in.Factors)
+	for j, f := range in.Factors {
+		n := 0
+		for at := j; at < len(in.Levels); at += k {
+			if in.Levels[at] == factor.Unknown {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s of %d of %d rows", f.Name, n, in.Codes.Rows))
+		}
 	}
 	return strings.Join(parts, ", ")
 }

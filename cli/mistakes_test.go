@@ -298,7 +298,7 @@ func TestEvalFiles(t *testing.T) {
 		{"none.npy", "nofactors.npy", []string{"0 x 3"}},
 		{"zero.npy", "factors.npy", []string{"64 x 0"}},
 		{"codes.npy", "zerofactors.npy", []string{"no factors"}},
-		{"codes.npy", "nan.npy", []string{"factors: nan.npy: row 5, column 2 is NaN", "want finite numbers"}},
+		{"codes.npy", "inf.npy", []string{"factors: inf.npy: row 6, column 1 is -Inf", "want finite numbers"}},
 		{"codes.npy", "twice.csv", []string{"twice.csv", "\"x\" of column 1 is empty or repeated"}},
 		{"codes.csv", "factors.npy", []string{"codes: codes.csv: line 2, field 2: \"x\" is not a number"}},
 	} {

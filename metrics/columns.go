@@ -48,21 +48,21 @@ func ParseColumnType(text string) (ColumnType, error) {
 // Column is a named factor as numbers, one for each row of the codes.
 type Column struct {
 	Name   string
-	Values []float64
-	Ints   []int64 // the values as integers, where float64 may not distinguish them; nil: Values are exact
+	Values []float64 // NaN where the factor is unknown
+	Ints   []int64   // the values as integers, where float64 may not distinguish them; nil: Values are exact
 	Type   ColumnType
 }
 
 // SetFactors replaces the factors by one for each column. The levels of a factor are the distinct values of its column,
-// ascending; those of a continuous one are bins of equal width, as many as bins says (0: [DefaultBins]). Errors: an
-// empty or repeated name, a number of values other than that of the rows, values that are not finite, and bins out of
-// range.
+// ascending; those of a continuous one are bins of equal width, as many as bins says (0: [DefaultBins]). Values that are
+// NaN are unknown levels; a column of these alone is a factor of one level. Errors: an empty or repeated name, a number of
+// values other than that of the rows, infinite values, and bins out of range.
 func (in *Input) SetFactors(columns []Column, bins int) error {
 	if bins == 0 {
 		bins = DefaultBins
 	}
-	rows, k := in.Codes.Rows, len(columns)
-	in.Levels, in.Factors, in.Exact = make([]int, rows*k), make([]factor.Factor, k), nil
+	n, k := in.Codes.Rows, len(columns)
+	in.Levels, in.Factors, in.Exact = make([]int, n*k), make([]factor.Factor, k), nil
 	for j, c := range columns {
 		f := &in.Factors[j]
 		f.Name = c.Name
@@ -70,11 +70,19 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 		switch {
 		case f.Name == "" || first < j:
 			return fmt.Errorf("the name %q of column %d is empty or repeated; want distinct names of factors", f.Name, j)
-		case len(c.Values) != rows:
-			return fmt.Errorf("factor %s has %d values; want %d, one for each row of the codes", f.Name, len(c.Values), rows)
+		case len(c.Values) != n:
+			return fmt.Errorf("factor %s has %d values; want %d, one for each row of the codes", f.Name, len(c.Values), n)
+		}
+		kind, rows := c.Type, c.known()
+		if len(rows) == 0 {
+			f.Kind, f.Size = kind.Kind, 1
+			in.setLevels(j, nil, nil)
+			continue
+		}
+		if len(rows) < len(c.Values) {
+			c.Values, c.Ints = chosen(c.Values, rows), chosen(c.Ints, rows)
 		}
 		levels, distinct := c.levels()
-		kind := c.Type
 		if kind.Found {
 			whole := !slices.ContainsFunc(distinct, func(v float64) bool { return v != math.Trunc(v) })
 			kind = ColumnType{Kind: factor.Ordinal, Continuous: !whole && len(distinct) > bins}
@@ -87,17 +95,40 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 			if in.Exact == nil {
 				in.Exact = make([][]float64, k)
 			}
-			in.Exact[j], kind.Kind = slices.Clone(c.Values), factor.Ordinal
+			in.Exact[j], kind.Kind = slices.Repeat([]float64{math.NaN()}, in.Codes.Rows), factor.Ordinal
+			for at, i := range rows {
+				in.Exact[j][i] = c.Values[at]
+			}
 		}
 		if kind.Period > 0 {
 			levels, distinct, f.Angles = periodic(c.Values, levels, distinct, kind.Period)
 		}
 		f.Kind, f.Values, f.Size = kind.Kind, distinct, len(distinct)
-		for i, l := range levels {
-			in.Levels[i*k+j] = l
-		}
+		in.setLevels(j, rows, levels)
 	}
 	return nil
+}
+
+// known lists the rows whose values are known.
+func (c *Column) known() []int {
+	rows := make([]int, 0, len(c.Values))
+	for i, v := range c.Values {
+		if !math.IsNaN(v) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// setLevels sets the levels of factor j in some rows; in the others it is unknown.
+func (in *Input) setLevels(j int, rows, levels []int) {
+	k := len(in.Factors)
+	for i := range in.Codes.Rows {
+		in.Levels[i*k+j] = factor.Unknown
+	}
+	for at, i := range rows {
+		in.Levels[i*k+j] = levels[at]
+	}
 }
 
 // levels numbers the distinct values in ascending order. It compares Ints, if set, as float64 does not hold all

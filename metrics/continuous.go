@@ -58,7 +58,10 @@ func (in *Input) validExact() error {
 			return fmt.Errorf("factor %q has %d exact values; want one for each of the %d codes", in.Factors[j].Name, len(values), in.Codes.Rows)
 		}
 		for i, v := range values {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
+			if unknown := in.Levels[i*len(in.Factors)+j] < 0; unknown && !math.IsNaN(v) || !unknown && v-v != 0 {
+				if unknown {
+					return fmt.Errorf("factors: row %d has the value %v of factor %q, and an unknown level; want NaN", i, v, in.Factors[j].Name)
+				}
 				return fmt.Errorf("factors: row %d has the value %v of factor %q; want finite numbers", i, v, in.Factors[j].Name)
 			}
 		}

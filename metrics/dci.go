@@ -146,8 +146,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 // fitAll fits the classifiers of all factors to the same rows; with unknown levels each to rows of its own, where the factor is
 // known.
 func (m *DCI) fitAll(ctx context.Context, in *Input) (*fittedDCI, error) {
-	unknown, _ := in.unknown()
-	if unknown == nil {
+	if in.unknown() == nil {
 		train, test, err := m.TrainTest.rows(in)
 		if err != nil {
 			return nil, err

@@ -91,7 +91,8 @@ func (in *Input) optionsFit() error {
 	return nil
 }
 
-// FactorValues returns the value of a factor for every image: its Exact values, or else those of its levels.
+// FactorValues returns the value of a factor for every image: its Exact values, or else those of its levels; NaN where it is
+// unknown.
 func (in *Input) FactorValues(factor int) []float64 {
 	if in.Exact != nil && in.Exact[factor] != nil {
 		return in.Exact[factor]
@@ -99,7 +100,11 @@ func (in *Input) FactorValues(factor int) []float64 {
 	f, k := in.Factors[factor], len(in.Factors)
 	values := make([]float64, in.Codes.Rows)
 	for i := range values {
-		values[i] = f.Value(in.Levels[i*k+factor])
+		if l := in.Levels[i*k+factor]; l >= 0 {
+			values[i] = f.Value(l)
+		} else {
+			values[i] = math.NaN()
+		}
 	}
 	return values
 }

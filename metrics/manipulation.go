@@ -16,9 +16,10 @@ const manipulatedRows = 20000
 // 2022, section 4.3, figures 3 and 12), in squared units of the codes: over groups of images that agree in all other
 // factors, the sum of squared distances from the mean of the group, divided by the number of images minus the number of
 // groups. Groups are drawn at random, without replacement, until they hold 20,000 images. Rows of the grid are code
-// columns, columns are factors; NaN where no two images differ in that factor alone. The only error is that of the
-// context.
+// columns, columns are factors; NaN where no two images differ in that factor alone. Images with an unknown level are
+// left out, and factors of which no level is known. The only error is that of the context.
 func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
+	in = in.complete()
 	k := len(in.Factors)
 	g := Grid{Name: "manipulation", Values: make([][]float64, in.Codes.Cols)}
 	for c := range g.Values {

@@ -24,7 +24,7 @@ type Input struct {
 
 	// Exact holds, by continuous factor (of kind ordinal), the value of every image; its levels are bins (see [Bin]).
 	// Metrics of values use Exact, metrics of levels the bins. nil, of one factor or of all: the factor has levels
-	// only.
+	// only. Where a level is unknown, so is the value: NaN.
 	Exact [][]float64
 
 	// Hierarchy and TrueHierarchy are the hierarchies of the codes and of the factors; nil: not known. With one,

@@ -36,36 +36,39 @@ func needsOf(m Metric) (needs Needs, says bool) {
 	return AllLevels, false
 }
 
-// unknown counts the rows with an unknown level, by factor, and the rows with any; nil if all levels are known.
-func (in *Input) unknown() (byFactor []int, rows int) {
+// unknown counts the rows with an unknown level, by factor; nil if all levels are known.
+func (in *Input) unknown() []int {
 	if !slices.Contains(in.Levels, factor.Unknown) {
-		return nil, 0
+		return nil
 	}
-	k := len(in.Factors)
-	byFactor = make([]int, k)
-	for i := range in.Codes.Rows {
-		any := false
-		for j, l := range in.Levels[i*k : (i+1)*k] {
-			if l == factor.Unknown {
-				byFactor[j]++
-				any = true
-			}
-		}
-		if any {
-			rows++
+	counts := make([]int, len(in.Factors))
+	for at, l := range in.Levels {
+		if l == factor.Unknown {
+			counts[at%len(counts)]++
 		}
 	}
-	return byFactor, rows
+	return counts
 }
 
-// factorless reports whether nothing is known of the images: all factors have one level, and none has values.
-func (in *Input) factorless() bool {
-	for j, f := range in.Factors {
-		if f.Size > 1 || in.continuous(j) {
-			return false
+// complete returns the input of the factors that are known of some row, and of the rows where all of these are known.
+func (in *Input) complete() *Input {
+	unknown := in.unknown()
+	if unknown == nil {
+		return in
+	}
+	var factors []int
+	for j, n := range unknown {
+		if n < in.Codes.Rows {
+			factors = append(factors, j)
 		}
 	}
-	return len(in.Factors) > 0
+	return in.restrict(factors)
+}
+
+// factorless reports whether nothing is known of the images: all factors are categorical, with one level.
+func (in *Input) factorless() bool {
+	known := func(f factor.Factor) bool { return f.Size > 1 || f.Kind != factor.Categorical }
+	return len(in.Factors) > 0 && !slices.ContainsFunc(in.Factors, known)
 }
 
 // wantKnown returns an error for the first unknown level.
@@ -142,7 +145,7 @@ func inputsFor(m Metric, in *Input) (*inputs, error) {
 	if says && in.factorless() {
 		return nil, MissingFactors
 	}
-	unknown, _ := in.unknown()
+	unknown := in.unknown()
 	if unknown == nil {
 		return &inputs{list: []*Input{in}}, suits(m, in)
 	}

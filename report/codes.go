@@ -46,7 +46,11 @@ func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) er
 		}
 		a := Angles{Name: f.Name}
 		for r := range in.Codes.Rows {
-			a.Values = append(a.Values, f.Angle(in.Levels[r*len(in.Factors)+k]))
+			angle := math.NaN()
+			if l := in.Levels[r*len(in.Factors)+k]; l != factor.Unknown {
+				angle = f.Angle(l)
+			}
+			a.Values = append(a.Values, angle)
 		}
 		factors = append(factors, a)
 	}
@@ -82,13 +86,17 @@ func column(m metrics.Matrix, c int) []float64 {
 	return values
 }
 
-// levelColumns lists the values of the factors' levels.
+// levelColumns lists the values of the factors' levels, NaN where they are unknown.
 func levelColumns(in *metrics.Input) []Column {
 	list := make([]Column, len(in.Factors))
 	for k, f := range in.Factors {
 		list[k].Name = f.Name
 		for r := range in.Codes.Rows {
-			list[k].Values = append(list[k].Values, f.Value(in.Levels[r*len(in.Factors)+k]))
+			value := math.NaN()
+			if l := in.Levels[r*len(in.Factors)+k]; l != factor.Unknown {
+				value = f.Value(l)
+			}
+			list[k].Values = append(list[k].Values, value)
 		}
 	}
 	return list

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -26,7 +27,7 @@ const maxPairs = 6
 
 // CodePlanes draws pairs of code columns against each other, one row of panels per
 // stage, every image in the colour that its factors mix: the first three are red,
-// green and blue, a single one is a hue. The stages have the same columns. Codes
+// green and blue, a single one is a hue; grey where one of them is unknown (NaN). The stages have the same columns. Codes
 // that are a product function of the factors fill rectangles whose sides each show
 // one colour's course.
 func CodePlanes(w io.Writer, title string, stages []Stage, factors []Column) error {
@@ -112,6 +113,9 @@ func (sparseTicks) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
+// unknownColour is that of an image with an unknown factor.
+var unknownColour = color.RGBA{170, 170, 170, 255}
+
 // mix gives every image the colour of its factors.
 func mix(factors []Column) []color.RGBA {
 	list := make([]color.RGBA, len(factors[0].Values))
@@ -120,6 +124,10 @@ func mix(factors []Column) []color.RGBA {
 		channels[k] = unit(factors[k].Values)
 	}
 	for i := range list {
+		if slices.ContainsFunc(channels, func(c []float64) bool { return math.IsNaN(c[i]) }) {
+			list[i] = unknownColour
+			continue
+		}
 		if len(channels) == 1 {
 			list[i] = raster.Hue(0.8 * channels[0][i])
 			continue
@@ -133,15 +141,17 @@ func mix(factors []Column) []color.RGBA {
 	return list
 }
 
-// unit scales numbers to [0, 1].
+// unit scales numbers to [0, 1]; NaN stays.
 func unit(values []float64) []float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
-		lo, hi = min(lo, v), max(hi, v)
+		if v == v {
+			lo, hi = min(lo, v), max(hi, v)
+		}
 	}
 	scaled := make([]float64, len(values))
 	for i, v := range values {
-		if hi > lo {
+		if hi > lo || v != v {
 			scaled[i] = (v - lo) / (hi - lo)
 		}
 	}

@@ -26,11 +26,11 @@ type SheetOptions struct {
 
 // ContactSheet shows images of a data set in rows and columns along two of its
 // factors. A combination of levels that the set lacks leaves a blank. A data set
-// with one factor gives one row. Images with more than three channels are shown channel by channel, and sequences
+// with one factor gives one row. Where images share all levels, or do not have all of them, each place shows the first image
+// with its two levels and those of Fixed. Images with more than three channels are shown channel by channel, and sequences
 // (images of one row) and vectors (of one pixel) as curves. Where numbers are not in [0, 1], the largest one is white.
 //
-// Where images share all levels, as those of a set without factors do, it shows evenly spaced images in their
-// order; factors cannot be chosen.
+// If no factor is chosen, such sets, as those without factors, show evenly spaced images in their order.
 //
 // A [datasets.Hierarchical] data set has a row for each of its paths, the choices that an image
 // can make, or for evenly spaced ones, with the first images of each. Factors cannot be chosen.
@@ -51,14 +51,15 @@ func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 		return nil, fmt.Errorf("contact sheet: %w", err)
 	}
 	index, err := datasets.NewIndex(d)
-	if err != nil && o.Row == "" && o.Column == "" && len(o.Fixed) == 0 {
+	unique := err == nil && datasets.Missing(d) == nil
+	if !unique && o.Row == "" && o.Column == "" && len(o.Fixed) == 0 {
 		return orderSheet(d, o)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("contact sheet: %w", err)
 	}
 	rows, columns := []int{0}, evenly(factors[column].Size, o.Columns, 12)
 	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), d.Len()), Subtitle: sheetSubtitle(d, row, column, levels), Scale: o.Scale}
+	if !unique {
+		t.Subtitle = firstSubtitle(d, row, column, o.Fixed)
+	}
 	if row >= 0 {
 		rows = evenly(factors[row].Size, o.Rows, 8)
 	}
@@ -72,7 +73,12 @@ func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 			levels[row] = r
 			t.RowLabels = append(t.RowLabels, factors[row].Name+" "+valueLabel(factors[row], r))
 		}
-		shown = append(shown, sheetRow(index, levels, column, columns))
+		if unique {
+			shown = append(shown, sheetRow(index, levels, column, columns))
+		}
+	}
+	if !unique {
+		shown = firstImages(d, row, column, rows, columns, o.Fixed)
 	}
 	if t.Rows, err = sheetImages(d, shown); err != nil {
 		return nil, fmt.Errorf("contact sheet: %w", err)

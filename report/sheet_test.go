@@ -3,7 +3,7 @@ package report
 import (
 	"image"
 	"math"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -103,8 +103,24 @@ func TestSheetInOrder(t *testing.T) {
 			t.Errorf("%s: %v, %v", d.Name(), all, err)
 		}
 	}
-	if _, err := ContactSheet(groups, SheetOptions{Column: "group"}); err == nil || !strings.Contains(err.Error(), "images 0 and 1 both have group 0") {
-		t.Errorf("error %v", err)
+	levels[0], levels[10] = []int{datasets.Unknown}, []int{datasets.Unknown}
+	gaps, err := datasets.FromPixels("gaps", pixels, 2, 2, 1, []factor.Factor{{Name: "group", Size: 4}}, levels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d, first := range map[datasets.Dataset][]int{groups: {0, 10, 20, 30}, gaps: {1, 11, 20, 30}} {
+		if got := firstImages(d, -1, 0, []int{0}, []int{0, 1, 2, 3}, nil); !slices.Equal(got[0], first) {
+			t.Errorf("%s: first images %v, want %v", d.Name(), got, first)
+		}
+		if got := firstImages(d, -1, 0, []int{0}, []int{1, 2}, map[string]int{"group": 2}); !slices.Equal(got[0], []int{-1, 20}) {
+			t.Errorf("%s: first images of a fixed group %v", d.Name(), got)
+		}
+		if _, err := ContactSheet(d, SheetOptions{Column: "group"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := ContactSheet(gaps, SheetOptions{}); err != nil {
+		t.Error(err)
 	}
 	if _, err := ContactSheet(nil, SheetOptions{}); err == nil {
 		t.Error("no error about no data set")

@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
-// Angles are named angles in radians, one per image.
+// Angles are named angles in radians, one per image; of a factor NaN where it is unknown.
 type Angles struct {
 	Name   string
 	Values []float64
@@ -87,7 +87,9 @@ func align(code []float64, factors []Angles) (aligned []float64, match int) {
 		for _, d := range []float64{1, -1} {
 			var sum complex128
 			for i, a := range code {
-				sum += cmplx.Exp(complex(0, d*a-factor.Values[i]))
+				if at := factor.Values[i]; at == at {
+					sum += cmplx.Exp(complex(0, d*a-at))
+				}
 			}
 			if agreement := cmplx.Abs(sum) / float64(len(code)); agreement > best+1e-9 {
 				best, direction, offset, match = agreement, d, cmplx.Phase(sum), f
@@ -115,13 +117,16 @@ func wrap(d float64) float64 {
 func followPlot(circle, factor Angles, unwrap bool) *plot.Plot {
 	p := newPlot("", factor.Name+", degrees", circle.Name+", degrees")
 	p.Add(grid())
-	points := make(plotter.XYs, len(circle.Values))
+	points := make(plotter.XYs, 0, len(circle.Values))
 	for i, a := range circle.Values {
+		if math.IsNaN(factor.Values[i]) {
+			continue
+		}
 		x, y := wrap(factor.Values[i]*degrees), wrap(a*degrees)
 		if unwrap {
 			y = x + wrap(y-x+180) - 180
 		}
-		points[i] = plotter.XY{X: x, Y: y}
+		points = append(points, plotter.XY{X: x, Y: y})
 	}
 	if unwrap {
 		p.Add(&plotter.Line{XYs: plotter.XYs{{X: 0, Y: 0}, {X: 360, Y: 360}}, LineStyle: draw.LineStyle{Color: faint, Width: vg.Points(0.8)}})
@@ -147,6 +152,9 @@ func pairPlot(a, b, factor Angles) *plot.Plot {
 		points[i] = plotter.XY{X: wrap(a.Values[i] * degrees), Y: wrap(b.Values[i] * degrees)}
 	}
 	p.Add(&cloud{points: points, radius: vg.Points(1.9), colour: func(i int) color.RGBA {
+		if math.IsNaN(factor.Values[i]) {
+			return unknownColour
+		}
 		return raster.Hue(factor.Values[i] / (2 * math.Pi))
 	}})
 	circleAxis(&p.X)

@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"io"
+	"math"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/npy"
@@ -20,13 +21,16 @@ func WriteCodes(m metrics.Matrix) func(io.Writer) error {
 }
 
 // FactorFiles returns functions that write the factors of all images as .npy arrays [n, k], by the file's name.
-// FactorsFile holds their levels, int64. Of a hierarchical data set it holds the true values, float64: 1 + the option
+// FactorsFile holds their levels, int64; where the data set does not know all levels float64, NaN for the unknown ones. Of a hierarchical data set it holds the true values, float64: 1 + the option
 // of a categorical dimension, the value of a continuous one, and 0 where an image lacks it; the levels are then in
 // LevelsFile.
 func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
 	shape := []int{d.Len(), len(d.Factors())}
 	levels := func(w io.Writer) error {
 		levels := datasets.Levels(d)
+		if datasets.Missing(d) != nil {
+			return npy.Write(w, shape, withNaN(levels))
+		}
 		wide := make([]int64, len(levels))
 		for i, v := range levels {
 			wide[i] = int64(v)
@@ -43,4 +47,16 @@ func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
 	}
 	return map[string]func(io.Writer) error{LevelsFile: levels,
 		FactorsFile: func(w io.Writer) error { return npy.Write(w, shape, datasets.Dimensions(h, all)) }}
+}
+
+// withNaN converts levels, unknown ones to NaN.
+func withNaN(levels []int) []float64 {
+	values := make([]float64, len(levels))
+	for i, l := range levels {
+		values[i] = float64(l)
+		if l == datasets.Unknown {
+			values[i] = math.NaN()
+		}
+	}
+	return values
 }

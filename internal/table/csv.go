@@ -7,25 +7,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
 )
 
-func readCSVFile(path string) (*Table, error) {
+func readCSVFile(path string, gaps bool) (*Table, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return ReadCSV(f, path)
+	return readCSV(f, path, gaps)
 }
 
 // ReadCSV reads lines of numbers (RFC 4180) separated by commas, semicolons or tabs, whichever the
 // first line has most of. The first line names the columns if none of its fields is a number. Empty
 // lines, and spaces around numbers, are skipped. Errors start with name, and count lines and fields
 // from 1, as editors do.
-func ReadCSV(r io.Reader, name string) (*Table, error) {
+func ReadCSV(r io.Reader, name string) (*Table, error) { return readCSV(r, name, false) }
+
+// readCSV is ReadCSV; with gaps, empty fields are NaN.
+func readCSV(r io.Reader, name string, gaps bool) (*Table, error) {
 	src := bufio.NewReaderSize(r, 1<<16)
 	if mark, err := src.Peek(3); err == nil && string(mark) == "\ufeff" {
 		src.Discard(3) // the bytes just peeked at
@@ -56,7 +60,7 @@ func ReadCSV(r io.Reader, name string) (*Table, error) {
 		if len(fields) != t.Cols {
 			return nil, fmt.Errorf("%s: line %d has %d fields; want %d, as in the lines before", name, line, len(fields), t.Cols)
 		}
-		if err := t.add(fields); err != nil {
+		if err := t.add(fields, gaps); err != nil {
 			return nil, fmt.Errorf("%s: line %d, %w", name, line, err)
 		}
 	}
@@ -83,8 +87,11 @@ func separator(src *bufio.Reader) rune {
 	return best
 }
 
-// header returns the fields as names if none of them is a number; else nil.
+// header returns the fields as names if none of them is a number, and not all are empty; else nil.
 func header(fields []string) []string {
+	if strings.TrimSpace(strings.Join(fields, "")) == "" {
+		return nil
+	}
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = strings.TrimSpace(f)
@@ -95,10 +102,17 @@ func header(fields []string) []string {
 	return names
 }
 
-// add appends the fields of a line.
-func (t *Table) add(fields []string) error {
+// add appends the fields of a line; with gaps, empty ones as NaN, and 0 among the integers.
+func (t *Table) add(fields []string, gaps bool) error {
 	for i, f := range fields {
 		f = strings.TrimSpace(f)
+		if gaps && (f == "" || strings.EqualFold(f, "nan")) {
+			t.Data = append(t.Data, math.NaN())
+			if t.Ints != nil {
+				t.Ints = append(t.Ints, 0)
+			}
+			continue
+		}
 		v, err := strconv.ParseFloat(f, 64)
 		if errors.Is(err, strconv.ErrRange) {
 			return fmt.Errorf("field %d: %s is too large a number", i+1, f)

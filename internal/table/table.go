@@ -17,21 +17,24 @@ type Table struct {
 	Rows, Cols int
 	Names      []string  // column names from the first line of a .csv file; nil: none
 	Data       []float64 // Rows*Cols, row by row
-	Ints       []int64   // the same numbers exactly if all are integers; else nil
+	Ints       []int64   // the same numbers exactly if all are integers, 0 for NaN of ReadGaps; else nil
 }
 
 // Read reads a file by its ending: .csv (see [ReadCSV]), .npz, else .npy. Arrays may have any type of
 // number, byte order and order of axes; a vector is one column. FILE.npz:NAME reads the array NAME of
 // an archive; without a name, its only array or the array called role.
-func Read(path, role string) (*Table, error) { return read(path, role, false) }
+func Read(path, role string) (*Table, error) { return read(path, role, false, false) }
+
+// ReadGaps is Read, where an empty field of a .csv file is NaN.
+func ReadGaps(path, role string) (*Table, error) { return read(path, role, false, true) }
 
 // ReadBlocks is Read for rows that may be blocks of numbers: an array of three dimensions or more has
 // all but the first as columns.
-func ReadBlocks(path, role string) (*Table, error) { return read(path, role, true) }
+func ReadBlocks(path, role string) (*Table, error) { return read(path, role, true, false) }
 
-func read(path, role string, blocks bool) (*Table, error) {
+func read(path, role string, blocks, gaps bool) (*Table, error) {
 	if isCSV(path) {
-		return readCSVFile(path)
+		return readCSVFile(path, gaps)
 	}
 	r, err := open(path, role)
 	if err != nil {
@@ -167,9 +170,14 @@ func readArray(r *npy.Reader, name string, blocks bool) (*Table, error) {
 }
 
 // Finite reports the first NaN or infinite number. Rows and columns count from 0.
-func (t *Table) Finite() error {
+func (t *Table) Finite() error { return t.check(false) }
+
+// Known reports the first infinite number; NaN stands for what is not known.
+func (t *Table) Known() error { return t.check(true) }
+
+func (t *Table) check(gaps bool) error {
 	for i, v := range t.Data {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if math.IsInf(v, 0) || math.IsNaN(v) && !gaps {
 			return fmt.Errorf("row %d, column %d is %v; want finite numbers", i/t.Cols, i%t.Cols, v)
 		}
 	}

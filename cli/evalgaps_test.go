@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestEvalGaps measures codes of which some factors are not known: empty fields of a table, or NaN.
+func TestEvalGaps(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var codes, known, array []float64
+	var gaps, rows strings.Builder
+	gaps.WriteString("shape,depth,hair\n")
+	rows.WriteString("shape\n")
+	for i := range 90 {
+		shape, depth := i%3, math.Sqrt(float64(i))
+		codes = append(codes, float64(shape)+0.2*math.Sin(float64(7*i)), depth)
+		switch i % 4 {
+		case 0:
+			fmt.Fprintf(&gaps, ",%v,\n", depth)
+			array = append(array, math.NaN(), depth)
+		case 1:
+			fmt.Fprintf(&gaps, "%d, ,\n", shape)
+			array = append(array, float64(shape), math.NaN())
+		default:
+			fmt.Fprintf(&gaps, "%d,%v,nan\n", shape, depth)
+			array = append(array, float64(shape), depth)
+		}
+		if i%4 != 0 {
+			known = append(known, codes[2*i:]...)
+			fmt.Fprintf(&rows, "%d\n", shape)
+		}
+	}
+	writeNPY(t, "codes.npy", []int{90, 2}, codes)
+	writeNPY(t, "known.npy", []int{len(known) / 2, 2}, known)
+	writeNPY(t, "gaps.npy", []int{90, 2}, array)
+	writeFile(t, "gaps.csv", []byte(gaps.String()))
+	writeFile(t, "known.csv", []byte(rows.String()))
+	writeFile(t, "bad.csv", []byte(gaps.String()[:40]+"x,1,\n"))
+
+	all, log := measure(t, "--codes", "codes.npy", "--factors", "gaps.csv", "--metrics", "sap,mse", "--types", "ordinal,continuous,ordinal")
+	for _, want := range []string{"unknown factors: shape of 23 of 90 rows, depth of 23 of 90 rows, hair of 90 of 90 rows"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("log %q lacks %q", log, want)
+		}
+	}
+	notes := strings.Join(all["sap"].Notes, "; ")
+	for _, want := range []string{"no level of factor hair is known, and it is left out", "shape 23 of 90, depth 23 of 90"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("notes %q lack %q", notes, want)
+		}
+	}
+	alone, _ := measure(t, "--codes", "known.npy", "--factors", "known.csv", "--metrics", "sap", "--types", "ordinal")
+	if got, want := all["sap"].PerFactor[0], alone["sap"].PerFactor[0]; got != want || len(all["sap"].PerFactor) != 2 {
+		t.Errorf("shape has %v with gaps, %v alone", all["sap"].PerFactor, want)
+	}
+	same, _ := measure(t, "--codes", "codes.npy", "--factors", "gaps.npy", "--metrics", "sap,mse", "--types", "ordinal,continuous")
+	for _, name := range []string{"sap", "mse"} {
+		if same[name].Value != all[name].Value {
+			t.Errorf("%s: NaN gives %v, empty fields %v", name, same[name].Value, all[name].Value)
+		}
+	}
+	succeed(t, "eval", "--codes", "codes.npy", "--factors", "gaps.csv", "--out", "figures", "--metrics", "fast")
+	for _, name := range []string{"codes.png", "manipulation.csv"} {
+		if _, err := os.Stat(filepath.Join("figures", name)); err != nil && name == "codes.png" {
+			t.Error(err)
+		}
+	}
+	checkMistake(t, call(t, "eval", "--codes", "gaps.csv", "--factors", "gaps.csv"), 1, "codes: gaps.csv: line 2, field 1: \"\" is not a number")
+
+	empty := "one\n" + strings.Repeat("\"\"\n", 90)
+	writeFile(t, "empty.csv", []byte(empty))
+	all, log = measure(t, "--codes", "codes.npy", "--factors", "empty.csv")
+	if _, ok := all["total-correlation"]; !ok || len(all) != 4 || strings.Count(log, "no factor of several levels is known") != 1 || !strings.Contains(log, "left out: dlsbd, dlsbd-workshop, mig, dci, variance,") {
+		t.Errorf("without factors %v are measured, log %s", all, log)
+	}
+	checkMistake(t, call(t, "eval", "--codes", "codes.npy", "--factors", "empty.csv", "--metrics", "mig"), 1, "metric mig: no factor of several levels is known of the images")
+}
