@@ -239,8 +239,11 @@ func (l *Labels) choose(columns []factor.Factor, names []string) error {
 		}
 		l.Factors, l.column = append(l.Factors, columns[c]), append(l.column, c)
 	}
-	if len(l.Factors) == 0 {
+	switch several := func(f factor.Factor) bool { return f.Size > 1 }; {
+	case len(l.Factors) == 0:
 		return fmt.Errorf("there are no factors")
+	case l.set != nil && !slices.ContainsFunc(l.Factors, several):
+		return fmt.Errorf("dataset %s has no factor of several levels: nothing is known of its images that could be a label", l.set.Name())
 	}
 	return nil
 }

@@ -231,10 +231,19 @@ func (e *Experiment) suits(choices []metrics.Choice, of int) error {
 			if n := e.Data.Len(); n < of {
 				err = fmt.Errorf("%w (on %d of %d images; metrics.sample says how many)", err, n, of)
 			}
+			err = withoutFactors(err)
 			return e.Config.mistake(fmt.Sprintf("metrics.final.%d.%s", i, choice.Name), err)
 		}
 	}
 	return nil
+}
+
+// withoutFactors adds to an error of a metric that needs factors what would be right.
+func withoutFactors(err error) error {
+	if errors.Is(err, metrics.MissingFactors) {
+		return fmt.Errorf("%w; want metrics of codes alone, such as mutual-information, or metrics: []", err)
+	}
+	return err
 }
 
 // Input is what final metrics see of codes of the whole data set: all rows, or those

@@ -246,7 +246,7 @@ func newMonitor(e *Experiment, epoch int) (*monitor, error) {
 		if n < e.Data.Len() {
 			err = fmt.Errorf("%w (on %d of %d images; metrics.images says how many)", err, n, e.Data.Len())
 		}
-		return nil, e.Config.mistake("metrics.during", err)
+		return nil, e.Config.mistake("metrics.during", withoutFactors(err))
 	}
 	return w, nil
 }

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// ownSets registers two data sets of 96 images of 16 x 16 x 1: "plain" has no factors, "gaps" lacks levels of two factors, one of
+// which no image has.
+func init() {
+	for name, build := range map[string]func(pixels []uint8) (datasets.Dataset, error){
+		"plain": func(pixels []uint8) (datasets.Dataset, error) {
+			return datasets.FromPixels("plain", pixels, 16, 16, 1, nil, nil)
+		},
+		"gaps": func(pixels []uint8) (datasets.Dataset, error) {
+			levels := make([][]int, 96)
+			for i := range levels {
+				levels[i] = []int{i / 12, i % 3, datasets.Unknown}
+				if i%5 == 0 {
+					levels[i][0] = datasets.Unknown
+				}
+				if i%7 == 0 {
+					levels[i][1] = datasets.Unknown
+				}
+			}
+			return datasets.FromPixels("gaps", pixels, 16, 16, 1, []factor.Factor{
+				{Name: "place", Size: 8, Kind: factor.Circular}, {Name: "grey", Size: 3, Kind: factor.Ordinal, Values: []float64{1, 2, 4}}, {Name: "name", Size: 2, Kind: factor.Categorical},
+			}, levels)
+		},
+	} {
+		pixels := make([]uint8, 96*16*16)
+		for p := range pixels {
+			i, x := p/256, p%16
+			if x/2 == i/12 {
+				pixels[p] = uint8(80 * (1 + i%3))
+			}
+		}
+		d, err := build(pixels)
+		if err != nil {
+			panic(err)
+		}
+		if err := datasets.Register(registry.Entry[datasets.Builder]{Name: "test-" + name, Doc: "images of a test", New: func() datasets.Builder { return &datasets.Given{Set: d} }}); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// TestWithoutFactors trains models of all families on images without factors, and runs every command on the runs.
+func TestWithoutFactors(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, set := range []string{"test-plain", "test-gaps"} {
+		short := []string{"dataset=" + set, "train.epochs=1", "train.batch=32", "metrics=[]", "train.figures=true"}
+		for config, more := range map[string][]string{
+			"vae/sprites": nil, "delta-vae/square": {"supervision=none"}, "factorvae/chopsticks": {"model.vae.encoder=conv64", "model.vae.decoder=conv64"}, "tcvae/chopsticks": {"model.vae.encoder=conv64", "model.vae.decoder=conv64"},
+			"byol/sprites": nil, "simsiam/sprites": nil, "barlow-twins/sprites": nil, "moco/sprites": nil, "moco-v2/sprites": nil,
+		} {
+			if set == "test-gaps" && config != "vae/sprites" && config != "byol/sprites" {
+				continue
+			}
+			dir := filepath.Join(set, config)
+			succeed(t, append(append([]string{"train", config, "--run", dir}, short...), more...)...)
+			for _, file := range []string{"report.html", "figures/losses.png", "codes.npy", "factors.npy"} {
+				if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		run := filepath.Join(set, "vae/sprites")
+		succeed(t, "data", "show", set, "--out", set+".png")
+		succeed(t, "encode", "--run", run, "--out", "codes.npy")
+		succeed(t, "export", "--run", run, "--format", "onnx")
+		succeed(t, "compare", run, filepath.Join(set, "byol/sprites"))
+		succeed(t, "train", "vae/sprites", "--run", "dry", "--dry-run", "dataset="+set, "metrics=[]")
+		all, log := measure(t, "--run", run, "--metrics", "all")
+		lines := strings.Count(log, "no factor of several levels is known of the images")
+		if _, ok := all["mutual-information"]; !ok || (set == "test-plain") != (lines == 1) || (set == "test-plain") != (len(all) == 4) {
+			t.Errorf("%s: %d metrics, log %s", set, len(all), log)
+		}
+		o := call(t, "eval", "--run", run, "--metrics", "all", "--out", set+"-figures")
+		if o.code != 0 {
+			t.Errorf("%s: %v", set, o)
+		}
+		files, _ := measure(t, "--codes", "codes.npy", "--factors", "factors.npy", "--types", map[string]string{"test-plain": "categorical", "test-gaps": "circular:8,ordinal,categorical"}[set])
+		for _, name := range []string{"mig", "dci", "sap", "factor-vae"} {
+			a, b := all[name].Value, files[name].Value
+			if a != b && set == "test-gaps" && name != "dci" {
+				t.Errorf("%s: %s is %v of the run and %v of its files", set, name, a, b)
+			}
+		}
+	}
+	mistake := func(words []string, overrides ...string) {
+		t.Helper()
+		o := call(t, append([]string{"train", "vae/sprites", "--run", "mistake", "train.batch=32"}, overrides...)...)
+		checkMistake(t, o, 2, words...)
+		if exists("mistake") {
+			t.Errorf("%v: the run begins", overrides)
+		}
+	}
+	mistake([]string{"metrics.final.0.mig", "no factor of several levels is known of the images"}, "dataset=test-plain", "metrics=[mig]")
+	mistake([]string{"metrics.during", "no factor of several levels is known of the images"}, "dataset=test-plain", "metrics={during: [dci], every: 1}")
+	mistake([]string{"supervision", "dataset plain", "no factor"}, "dataset=test-plain", "metrics=[]", "supervision={labels: {fraction: 0.5}}")
+	mistake([]string{"supervision", "dataset plain", "no factor"}, "dataset=test-plain", "metrics=[]", "supervision={similarity: {count: 5}}")
+	mistake([]string{"supervision", "dataset plain", "no circular factor"}, "dataset=test-plain", "metrics=[]", "supervision={paths: {}}")
+	mistake([]string{"supervision", `factor "unknown" of dataset plain is categorical`}, "dataset=test-plain", "metrics=[]", "supervision={pairs: {count: 5}}")
+	succeed(t, "train", "sprites/similarity", "dataset=test-gaps", "train.epochs=1", "train.batch=32", "metrics=[]", "--run", "similar", "supervision.similarity.factors=[place, grey]", "losses.2.variance.codes={place: [0], grey: [1]}")
+	succeed(t, "train", "sprites/variance", "dataset=test-gaps", "train.epochs=1", "train.batch=32", "metrics=[variance, mig]", "--run", "variance", "losses.2.variance.codes={place: [0], grey: [1]}")
+}
