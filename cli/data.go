@@ -101,6 +101,11 @@ func (c *dataShowCommand) Run(ctx context.Context, s *streams) error {
 	for _, f := range d.Factors() {
 		fmt.Fprintf(s.log, "  %s: %d levels, %v\n", f.Name, f.Size, f.Kind)
 	}
+	if n, ok := d.(datasets.Noted); ok {
+		for _, note := range n.Notes() {
+			fmt.Fprintf(s.log, "  %s\n", note)
+		}
+	}
 	fmt.Fprintln(s.out, c.Out)
 	return nil
 }

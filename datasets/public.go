@@ -35,6 +35,12 @@ type Preparer interface {
 	Prepare(ctx context.Context, progress Progress) error
 }
 
+// Noted is a data set with something to say to who uses it, such as files that were left out. Commands print it.
+type Noted interface {
+	Dataset
+	Notes() []string
+}
+
 // Progress receives what is under way and how far it is. total is 0 if it is not known.
 type Progress func(what string, done, total int64)
 

@@ -32,6 +32,8 @@ type golden struct {
 	Sizes  []int            `json:"factor_sizes"`
 	Hash   string           `json:"sha256_nhwc"`
 	Labels map[string][]int `json:"labels_of_row"`
+	Names  []string         `json:"factor_names"`
+	Sums   map[string]int   `json:"pixel_sum_of_row"`
 }
 
 // readGolden reads an expected.json of a folder of testdata.

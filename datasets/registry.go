@@ -48,6 +48,12 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		Name: "grid", Doc: "your own images: a folder or an .npz file with the arrays images, factors and sizes",
 		New: func() Builder { return &GridFolder{} },
 	},
+	{
+		Name: "folder", Doc: "your own pictures: the PNG, JPEG, GIF, WebP, BMP and TIFF files below a folder, with labels from a table, from names of folders, or without",
+		New: func() Builder {
+			return &Folder{Size: PictureSize{64, 64}, Channels: 3, Fit: fitCrop, Filter: "lanczos", Bins: 20, Unlabelled: "refuse"}
+		},
+	},
 }}
 
 // SupervisionRegistry lists the kinds of supervision that a config can name.

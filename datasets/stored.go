@@ -72,6 +72,8 @@ type stored struct {
 	factors []factor.Factor
 	levels  []int32 // n x K
 	missing []int   // images with an unknown level, by factor; nil: none
+	rows    []int32 // of an image in bytes; nil: the image's own number
+	notes   []string
 }
 
 func (d *stored) Name() string              { return d.name }
@@ -80,12 +82,16 @@ func (d *stored) Factors() []factor.Factor  { return d.factors }
 func (d *stored) Len() int                  { return d.n }
 func (d *stored) RealValued() bool          { return d.real }
 func (d *stored) Missing() []int            { return d.missing }
+func (d *stored) Notes() []string           { return d.notes }
 
 func (d *stored) Image(i int, dst []float32) {
 	size := d.shape[0] * d.shape[1] * d.shape[2]
 	if d.bytes == nil {
 		copy(dst, d.floats[i*size:(i+1)*size])
 		return
+	}
+	if d.rows != nil {
+		i = int(d.rows[i])
 	}
 	for p, b := range d.bytes[i*size : (i+1)*size] {
 		dst[p] = float32(b) / 255

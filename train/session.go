@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -146,6 +147,11 @@ func (s *session) writeConfig() error {
 func (s *session) introduce(o Options, resumed bool) {
 	c, l, say := &s.experiment.Config, s.loop, s.console.say
 	say("%s: %s on %s, seed %d, %d epochs, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, c.Train.Epochs, o.Dir)
+	if d, ok := s.experiment.Data.(datasets.Noted); ok {
+		for _, note := range d.Notes() {
+			say("%s: %s", c.Dataset.Name, note)
+		}
+	}
 	for _, loss := range c.Losses {
 		if e, ok := loss.Value.(losses.Explained); ok {
 			say("%s: %s", loss.Name, e.Explain())

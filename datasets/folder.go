@@ -1,0 +1,177 @@
+package datasets
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/factor"
+)
+
+// Folder is a data set of your own: the pictures (PNG, JPEG, GIF, WebP, BMP, TIFF) below a folder, upright as their EXIF data say, brought to
+// one size and kept in the cache. Hidden files are left out, and links that lead out of the folder.
+//
+// Labels is a table in a text file, separated by commas, semicolons or tabs, with names in its first line and a line for each picture. Images are
+// in the order of the table, otherwise in that of their paths. Its columns become factors: numbers are levels in their order, or bins of equal width if they are not whole and there are more than
+// Bins, or more than 256; words are the levels of a categorical factor, in alphabetical order. Empty fields, NA, N/A, NaN, null and ? are unknown levels, see [Incomplete].
+type Folder struct {
+	Path       string      `yaml:"path" doc:"folder with the pictures; those in folders below it count too"`
+	Labels     string      `yaml:"labels" doc:"table of labels by file name (.csv, .tsv, .txt); folders: names of folders are the labels; empty: there are none"`
+	File       string      `yaml:"file" doc:"column of the table that names the pictures; empty: file, filename, image, path, name or the like, else the first"`
+	Factors    []string    `yaml:"factors" doc:"columns that are factors; of folders, their names by depth; empty: all columns"`
+	Kinds      ColumnKinds `yaml:"kinds" doc:"kinds of the factors: ordinal, circular, circular:360 (degrees), categorical or continuous (binned), by name or in order; empty: numbers ordinal, words categorical"`
+	Bins       int         `yaml:"bins" doc:"bins of equal width of a continuous factor"`
+	Size       PictureSize `yaml:"size" doc:"side, or [height, width], to which pictures are resized; 0: they are of one size, and stay as they are"`
+	Channels   int         `yaml:"channels" doc:"3 (red, green, blue) or 1 (grey)"`
+	Fit        string      `yaml:"fit" doc:"pictures of other proportions: crop (their centre), stretch, or pad (with black)"`
+	Filter     string      `yaml:"filter" doc:"of resizing, as Pillow names them: box, bilinear, hamming, bicubic or lanczos"`
+	SkipBroken bool        `yaml:"skip_broken" doc:"leave out pictures that cannot be read; otherwise they are an error"`
+	Unlabelled string      `yaml:"unlabelled" doc:"pictures without a row in the table: refuse, skip (leave out, and rows without a picture too), or keep (as unknown)"`
+}
+
+// labelsOfFolders is the value of Labels for names of folders.
+const labelsOfFolders = "folders"
+
+var unlabelledChoices = []string{"refuse", "skip", "keep"}
+
+// Validate checks the settings.
+func (f *Folder) Validate() error {
+	switch {
+	case f.Path == "":
+		return config.Invalid("path", "is missing; want a folder with pictures")
+	case f.Channels != 1 && f.Channels != 3:
+		return config.Invalid("channels", "%d is out of range; want 3 (colour) or 1 (grey)", f.Channels)
+	case f.Bins < 1 || f.Bins > factor.MaxSize:
+		return config.Invalid("bins", "%d is out of range; want 1 to %d", f.Bins, factor.MaxSize)
+	case !f.Size.valid():
+		return config.Invalid("size", "want a side of 1 to %d, [height, width], or 0 for pictures as they are, got %v", maxSide, []int(f.Size))
+	case !slices.Contains(fits, f.Fit):
+		return config.Invalid("fit", "unknown fit %q; want %s", f.Fit, strings.Join(fits, ", "))
+	case !slices.Contains(unlabelledChoices, f.Unlabelled):
+		return config.Invalid("unlabelled", "unknown choice %q; want %s", f.Unlabelled, strings.Join(unlabelledChoices, ", "))
+	}
+	for i, name := range f.Factors {
+		if name == "" || slices.Contains(f.Factors[:i], name) {
+			return config.Invalid("factors", "name %d, %q, is empty or repeated; want distinct names", i, name)
+		}
+	}
+	return checkFilter(f.Filter)
+}
+
+// Prepare decodes the pictures into the cache.
+func (f *Folder) Prepare(ctx context.Context, progress Progress) error {
+	return prepare(ctx, progress, f.build)
+}
+
+// Build reads the labels and opens the cached pictures. Its errors name files and lines, what is in them and what would be right.
+func (f *Folder) Build(uint64) (Dataset, error) { return f.build(context.Background()) }
+
+func (f *Folder) build(ctx context.Context) (Dataset, error) {
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	list, err := listPictures(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	table, err := f.readLabels(list)
+	if err != nil {
+		return nil, err
+	}
+	set, err := f.cached(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	d, err := f.assemble(list, table, set)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// assemble puts labels and pixels together.
+func (f *Folder) assemble(list *pictureList, table *labelTable, set *cache.Set) (*stored, error) {
+	d := fromCache(set)
+	d.name = filepath.Base(list.path)
+	broken, err := f.checkBroken(list, set)
+	if err != nil {
+		return nil, err
+	}
+	d.notes = append(d.notes, list.notes...)
+	if len(broken) > 0 {
+		names := make([]string, len(broken))
+		for i, b := range broken {
+			names[i] = list.files[b].name
+		}
+		d.notes = append(d.notes, fmt.Sprintf("%d of %d pictures cannot be read and are left out: %s", len(broken), len(list.files), someOf(names, 5)))
+	}
+	d.notes = append(d.notes, table.notes...)
+	for row, picture := range table.pictures {
+		if set.Levels[picture] == readable {
+			d.rows = append(d.rows, int32(picture))
+			table.kept = append(table.kept, row)
+		}
+	}
+	if d.n = len(d.rows); d.n == 0 {
+		return nil, fmt.Errorf("%s: no picture is left; want at least 1", list.path)
+	}
+	if err := f.setFactors(d, table); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// setFactors makes factors of the columns, of the rows that are kept.
+func (f *Folder) setFactors(d *stored, table *labelTable) error {
+	if len(table.columns) == 0 {
+		return d.setFactors(nil, nil)
+	}
+	kinds, err := f.Kinds.of(table.names)
+	if err != nil {
+		return err
+	}
+	k := len(table.columns)
+	d.factors, d.levels = make([]factor.Factor, k), make([]int32, d.n*k)
+	for j, name := range table.names {
+		kind, err := parseColumnKind(kinds[j])
+		if err != nil {
+			return config.Invalid("kinds", "%w", err)
+		}
+		c := textColumn{name: name, kind: kind, chosen: len(f.Factors) > 0, comma: table.comma, bins: f.Bins, values: make([]string, d.n)}
+		for i, row := range table.kept {
+			c.values[i] = table.columns[j][row]
+		}
+		of, levels, words, err := c.factor()
+		if err != nil {
+			return fmt.Errorf("%s: column %q %w", table.source, name, err)
+		}
+		d.factors[j] = of
+		for i, l := range levels {
+			d.levels[i*k+j] = l
+		}
+		if len(words) > 0 {
+			d.notes = append(d.notes, fmt.Sprintf("factor %s: %s", name, numberedWords(words)))
+		}
+	}
+	if err := factor.Validate(d.factors); err != nil {
+		return fmt.Errorf("%s: %w", table.source, err)
+	}
+	if err := countable(d.factors); err != nil {
+		return fmt.Errorf("%s: its %w", table.source, err)
+	}
+	d.missing = countMissing(d.levels, k)
+	return nil
+}
+
+// numberedWords lists the levels of a factor of words.
+func numberedWords(words []string) string {
+	list := make([]string, len(words))
+	for l, w := range words {
+		list[l] = fmt.Sprintf("%d is %s", l, w)
+	}
+	return someOf(list, 12)
+}

@@ -1,0 +1,375 @@
+package datasets
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/factor"
+)
+
+// newFolder returns the default settings of a folder, with a cache of the test's own.
+func newFolder(t *testing.T, path string) *Folder {
+	t.Helper()
+	t.Setenv(cache.RootVariable, t.TempDir())
+	e, err := Registry.Named("folder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := e.Value.(*Folder)
+	f.Path = path
+	return f
+}
+
+// writePictures writes pictures of one colour each.
+func writePictures(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for i, name := range names {
+		m := image.NewRGBA(image.Rect(0, 0, 6, 4))
+		for p := range m.Pix {
+			m.Pix[p] = uint8(10 * (i + 1))
+			if p%4 == 3 {
+				m.Pix[p] = 255
+			}
+		}
+		var b bytes.Buffer
+		if err := png.Encode(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		placed(t, dir, name, b.String())
+	}
+}
+
+func placed(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// byPixel identifies the images of drawn pictures by their first pixel.
+func byPixel(d Dataset) []int {
+	h, w, c := d.ImageShape()
+	pixels, list := make([]float32, h*w*c), make([]int, d.Len())
+	for i := range list {
+		d.Image(i, pixels)
+		list[i] = int(pixels[0]*255/10 + 0.5)
+	}
+	return list
+}
+
+// Pictures and tables of the sample folder have the right levels and, up to decoders of JPEG, pixels.
+func TestFolderSample(t *testing.T) {
+	files, _ := readGolden(t, "images")
+	want := files["labels.csv"]
+	for _, table := range []string{"labels.csv", "labels_bom_crlf.csv"} {
+		f := newFolder(t, "testdata/images/pictures")
+		f.Labels, f.Size = "testdata/images/"+table, nil
+		d, err := f.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, w, c := d.ImageShape()
+		if shape := []int{d.Len(), h, w, c}; !slices.Equal(shape, want.Shape) {
+			t.Fatalf("shape %v; want %v", shape, want.Shape)
+		}
+		pixels := make([]float32, h*w*c)
+		levels := make([]int, 4)
+		for row, sum := range want.Sums {
+			i := 0
+			fmt.Sscan(row, &i)
+			d.Image(i, pixels)
+			got := 0
+			for _, v := range pixels {
+				got += int(v*255 + 0.5)
+			}
+			if d.FactorsAt(i, levels); !slices.Equal(levels, want.Labels[row]) || max(got-sum, sum-got) > len(pixels)/20 {
+				t.Errorf("row %d: levels %v, sum %d; want %v, %d", i, levels, got, want.Labels[row], sum)
+			}
+		}
+		for k, g := range d.Factors() {
+			if g.Size != want.Sizes[k] || g.Name != want.Names[k] || (g.Kind == factor.Categorical) != (k < 2) {
+				t.Errorf("factor %+v; want %s of %d levels", g, want.Names[k], want.Sizes[k])
+			}
+		}
+		if v := d.Factors()[2].Values; !slices.Equal(v, []float64{8, 14}) {
+			t.Errorf("values %v; want 8 and 14", v)
+		}
+	}
+}
+
+// Broken tables and pictures are refused with file, line and reason.
+func TestFolderBroken(t *testing.T) {
+	for table, words := range map[string][]string{
+		"missing.csv": {`"img_99.png" (line 4)`, "1 rows name no picture"}, "columns.csv": {"line 3 has 4 fields; want 5"}, "quote.csv": {"line 3", `"`},
+		"dotdot.csv": {"line 2", `".."`}, "twice.csv": {"lines 2 and 3 are both about img_1.png"}, "empty.csv": {"no lines"},
+		"header.csv": {`two columns are called "colour"`}, "absolute.csv": {"line 2", "absolute"},
+		"smallsize.csv": {"size.png", "10 x 10", "48 x 40"}, "notpicture.csv": {"text.png", "no picture"},
+	} {
+		dir := t.TempDir()
+		for _, name := range []string{"pictures/img_1.png", "pictures/img_2.png", "pictures/img_3.png", "broken/size.png", "broken/text.png"} {
+			if base := strings.TrimPrefix(name, "broken/"); base == name || table == "smallsize.csv" && base == "size.png" || table == "notpicture.csv" && base == "text.png" {
+				content, err := os.ReadFile("testdata/images/" + name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				placed(t, dir, filepath.Base(name), string(content))
+			}
+		}
+		f := newFolder(t, dir)
+		f.Labels, f.Size, f.Unlabelled = "testdata/images/broken/"+table, nil, "skip"
+		if table == "missing.csv" {
+			f.Unlabelled = "refuse"
+		}
+		_, err := f.Build(0)
+		for _, w := range words {
+			if err == nil || !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %v; want %q", table, err, w)
+			}
+		}
+	}
+}
+
+func TestFolderWithoutLabels(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "b.png", "a.PNG", "sub/c.png", ".hidden.png", ".git/d.png")
+	placed(t, dir, "notes.txt", "text")
+	f := newFolder(t, dir)
+	d, err := f.Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := byPixel(d); !slices.Equal(got, []int{2, 1, 3}) || d.Factors()[0].Size != 1 || d.Name() != filepath.Base(dir) {
+		t.Errorf("pictures %v, factors %v", got, d.Factors())
+	}
+	if h, w, c := d.ImageShape(); h != 64 || w != 64 || c != 3 {
+		t.Errorf("%d x %d x %d", h, w, c)
+	}
+}
+
+func TestFolderLabels(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a/x.png", "a/y.png", "b/z.png", "b/x.png")
+	for _, c := range []struct {
+		name    string
+		table   string
+		change  func(*Folder)
+		factors string // name size kind, values
+		levels  []int
+		order   []int
+	}{
+		{"semicolons and decimal commas", "image;v\na/x.png;0,5\nb\\z.png;1,5\n./a/y.png;0,5\nb/x.png;\n", nil, "v 2 ordinal [0.5 1.5]", []int{0, 1, 0, -1}, []int{1, 3, 2, 4}},
+		{"tabs, names without folder or ending", "v\tFile\n7\ty\n8\tz.png\nNA\ta/x\nn/a\tb/x\n", nil, "v 2 ordinal [7 8]", []int{0, 1, -1, -1}, []int{2, 3, 1, 4}},
+		{"the folder's name", "id,v\n%s/a/x.png,dog\n%[1]s/a/y.png,cat\nb/z.png,dog\nb/x.png,null\n", nil, "v 2 categorical []", []int{1, 0, 1, -1}, []int{1, 2, 3, 4}},
+		{"an index column", ",name,v\n0,a/x.png,0\n1,a/y.png,1\n2,b/x.png,2\n3,b/z.png,1\n", nil, "v 3 ordinal []", []int{0, 1, 2, 1}, []int{1, 2, 4, 3}},
+		{"angles", "file,v,w\na/x.png,0,a\na/y.png,90,b\nb/x.png,180,c\nb/z.png,450,d\n",
+			func(f *Folder) {
+				f.Factors = []string{"v"}
+				f.Kinds = ColumnKinds{Named: map[string]string{"v": "circular:360"}}
+			}, "v 4 circular [0 90 180 450]", []int{0, 1, 2, 3}, []int{1, 2, 4, 3}},
+		{"bins", "file,v\na/x.png,0.5\na/y.png,1\nb/x.png,10.5\nb/z.png,3\n", func(f *Folder) { f.Bins = 2 }, "v 2 ordinal [3 8]", []int{0, 0, 1, 0}, []int{1, 2, 4, 3}},
+		{"unlabelled are kept", "file,v\nb/z.png,4\n", func(f *Folder) { f.Unlabelled = "keep" }, "v 1 ordinal [4]", []int{0, -1, -1, -1}, []int{3, 1, 2, 4}},
+		{"unlabelled are skipped", "file,v\nb/z.png,4\nc/z.png,5\na/x.png,6\n", func(f *Folder) { f.Unlabelled = "skip" }, "v 2 ordinal [4 6]", []int{0, 1}, []int{3, 1}},
+		{"folders", "", func(f *Folder) { f.Labels = "folders" }, "folder1 2 categorical []", []int{0, 0, 1, 1}, []int{1, 2, 4, 3}},
+	} {
+		f := newFolder(t, dir)
+		if c.table != "" {
+			f.Labels = filepath.Join(t.TempDir(), "labels.csv")
+			text := c.table
+			if strings.Contains(text, "%s") {
+				text = fmt.Sprintf(text, filepath.Base(dir))
+			}
+			placed(t, filepath.Dir(f.Labels), "labels.csv", text)
+		}
+		if c.change != nil {
+			c.change(f)
+		}
+		d, err := f.Build(0)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		g := d.Factors()[0]
+		if text := fmt.Sprint(g.Name, " ", g.Size, " ", g.Kind, " ", g.Values); text != c.factors || !slices.Equal(Levels(d), c.levels) || !slices.Equal(byPixel(d), c.order) {
+			t.Errorf("%s: %s, levels %v, pictures %v; want %s, %v, %v", c.name, text, Levels(d), byPixel(d), c.factors, c.levels, c.order)
+		}
+	}
+}
+
+func TestFolderMistakes(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a.png", "b.png", "s/b.png")
+	words := "file,v,w\n"
+	for i := range 120 {
+		writePictures(t, dir, fmt.Sprintf("many/%d.png", i))
+		words += fmt.Sprintf("many/%d.png,word %d,1\n", i, i)
+	}
+	for _, c := range []struct {
+		name, table string
+		change      func(*Folder)
+		want        string
+	}{
+		{"no rows for some", "file,v\na.png,1\n", nil, "122 of 123 pictures have no row: b.png, many/0.png"},
+		{"ambiguous", "file,v\nb,1\nb.png,1\ns/b.png,1\n", nil, "line 2: \"b\" is the name of several"},
+		{"no such column", "file,v\na.png,1\n", func(f *Folder) { f.Factors = []string{"u"} }, "factors: "},
+		{"no such file column", "file,v\na.png,1\n", func(f *Folder) { f.File = "u" }, "file: "},
+		{"kinds of what", "file,v\na.png,1\n", func(f *Folder) { f.Kinds.Named = map[string]string{"u": "ordinal"} }, "kinds: "},
+		{"circular words", "file,v\na.png,x\n", func(f *Folder) { f.Kinds.List = []string{"circular"} }, `"x"`},
+		{"no values", "file,v\na.png,\n", nil, "no value"},
+		{"words that are no levels", words, nil, `column "v" has 120 different words`},
+		{"UTF-16", "\xff\xfef\x00", nil, "UTF-16"},
+		{"no table", "", func(f *Folder) { f.Labels = "nowhere.csv" }, "labels: there is neither nowhere.csv nor "},
+		{"a folder for a table", "", func(f *Folder) { f.Labels = dir }, "is no file"},
+		{"no folder", "", func(f *Folder) { f.Path = filepath.Join(dir, "none") }, "none"},
+		{"no pictures", "", func(f *Folder) { f.Path = t.TempDir() }, "has no pictures"},
+		{"a file for a folder", "", func(f *Folder) { f.Path = filepath.Join(dir, "a.png") }, "is a file"},
+		{"fit", "", func(f *Folder) { f.Fit = "squeeze" }, "fit: "},
+		{"filter", "", func(f *Folder) { f.Filter = "nearest" }, "filter: "},
+		{"channels", "", func(f *Folder) { f.Channels = 4 }, "channels: "},
+		{"size", "", func(f *Folder) { f.Size = PictureSize{0, 3} }, "size: "},
+	} {
+		f := newFolder(t, dir)
+		f.Unlabelled = "skip"
+		if c.name == "no rows for some" {
+			f.Unlabelled = "refuse"
+		}
+		if c.table != "" {
+			f.Labels = filepath.Join(t.TempDir(), "labels.csv")
+			placed(t, filepath.Dir(f.Labels), "labels.csv", c.table)
+		}
+		if c.change != nil {
+			c.change(f)
+		}
+		if _, err := f.Build(0); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// Broken pictures are counted and named, or left out with their rows.
+func TestFolderSkipsBroken(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a.png", "b.png", "c.png")
+	for i := range 7 {
+		placed(t, dir, fmt.Sprintf("bad%d.png", i), "text")
+	}
+	placed(t, dir, "phone.heic", "\x00\x00\x00\x18ftypheic....")
+	placed(t, dir, "labels.csv", "file,v\nc.png,3\nbad0.png,9\nb.png,2\n")
+	f := newFolder(t, dir)
+	for range 2 { // decoded, then from the cache
+		_, err := f.Build(0)
+		for _, w := range []string{"8 of 11 pictures cannot be read", "bad0.png: it is no picture", "and 3 more", "skip_broken"} {
+			if err == nil || !strings.Contains(err.Error(), w) {
+				t.Errorf("%v; want %q", err, w)
+			}
+		}
+	}
+	f.SkipBroken = true
+	d, err := f.Build(0)
+	if err != nil || !slices.Equal(byPixel(d), []int{1, 2, 3}) {
+		t.Fatalf("%v", err)
+	}
+	notes := strings.Join(d.(Noted).Notes(), "\n")
+	if !strings.Contains(notes, "8 of 11 pictures cannot be read and are left out: bad0.png") {
+		t.Errorf("notes %q", notes)
+	}
+	f.Labels, f.Unlabelled = "labels.csv", "skip" // in the folder
+	if d, err = f.Build(0); err != nil || !slices.Equal(byPixel(d), []int{3, 2}) || !slices.Equal(Levels(d), []int{1, 0}) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A folder that changes is read again, and the old state leaves the cache.
+func TestFolderChanges(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a.png", "b.png")
+	f := newFolder(t, dir)
+	built := func() []int {
+		d, err := f.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return byPixel(d)
+	}
+	if got := built(); !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("%v", got)
+	}
+	writePictures(t, dir, "b.png", "c.png")
+	if got := built(); !slices.Equal(got, []int{1, 1, 2}) {
+		t.Errorf("%v", got)
+	}
+	if sets, err := cache.List(); err != nil || len(sets) != 1 {
+		t.Errorf("%d sets, %v; want 1", len(sets), err)
+	}
+	f.Channels = 1
+	built()
+	if sets, err := cache.List(); err != nil || len(sets) != 2 {
+		t.Errorf("%d sets, %v; want 2, of other settings", len(sets), err)
+	}
+}
+
+func TestFolderLinks(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	writePictures(t, dir, "a.png")
+	writePictures(t, other, "secret.png")
+	for name, to := range map[string]string{"inside.png": "a.png", "outside.png": filepath.Join(other, "secret.png"), "nowhere.png": "none.png", "folder": other} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	d, err := newFolder(t, dir).Build(0)
+	if err != nil || d.Len() != 2 {
+		t.Fatalf("%v", err)
+	}
+	if notes := d.(Noted).Notes(); len(notes) != 1 || !strings.Contains(notes[0], "2 links") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// TestFits brings a wide picture of three colours, a third each, to a square.
+func TestFits(t *testing.T) {
+	dir := t.TempDir()
+	m := image.NewGray(image.Rect(0, 0, 12, 4))
+	for x := range 12 {
+		for y := range 4 {
+			m.SetGray(x, y, color.Gray{uint8(100 + 50*(x/4))})
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	placed(t, dir, "a.png", b.String())
+	for fit, want := range map[string][]int{
+		"crop":    {150, 150, 150, 150, 150, 150, 150, 150, 150},
+		"stretch": {100, 150, 200, 100, 150, 200, 100, 150, 200},
+		"pad":     {0, 0, 0, 100, 150, 200, 0, 0, 0},
+	} {
+		f := newFolder(t, dir)
+		f.Size, f.Channels, f.Fit, f.Filter = PictureSize{3, 3}, 1, fit, "box"
+		d, err := f.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pixels, got := make([]float32, 9), make([]int, 9)
+		d.Image(0, pixels)
+		for i, v := range pixels {
+			got[i] = int(v*255 + 0.5)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v; want %v", fit, got, want)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package datasets
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/table"
+)
+
+// labelTable is labels of pictures as text.
+type labelTable struct {
+	source   string // in errors
+	names    []string
+	columns  [][]string // by column and row
+	pictures []int      // of the rows, in the list of the folder
+	kept     []int      // rows whose picture can be read
+	comma    bool       // numbers may have a decimal comma
+	notes    []string
+}
+
+// readLabels finds the labels of the listed pictures.
+func (f *Folder) readLabels(list *pictureList) (*labelTable, error) {
+	switch f.Labels {
+	case "":
+		if len(f.Factors) > 0 {
+			return nil, config.Invalid("factors", "there are no labels; want labels, a table or folders")
+		}
+		t := &labelTable{source: list.path, pictures: make([]int, len(list.files))}
+		for i := range t.pictures {
+			t.pictures[i] = i
+		}
+		return t, nil
+	case labelsOfFolders:
+		return f.folderLabels(list)
+	}
+	name := f.Labels
+	text, err := table.ReadTextFile(name)
+	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name) {
+		name = filepath.Join(list.path, f.Labels)
+		if _, missing := os.Stat(name); missing != nil {
+			return nil, config.Invalid("labels", "there is neither %s nor %s; want a table of labels, or folders", f.Labels, name)
+		}
+		text, err = table.ReadTextFile(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &labelTable{source: name, comma: text.Comma == ';'}
+	file, err := f.fileColumn(text, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.chooseColumns(t, text, file); err != nil {
+		return nil, err
+	}
+	return t, f.match(t, text, file, list)
+}
+
+// fileColumns are the usual names of the column that names the pictures.
+var fileColumns = []string{"file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "image_name", "image_id", "picture", "path", "name", "id"}
+
+// fileColumn returns the column that names the pictures.
+func (f *Folder) fileColumn(text *table.Text, source string) (int, error) {
+	if f.File != "" {
+		i := slices.Index(text.Names, f.File)
+		if i < 0 {
+			return 0, config.Invalid("file", "%s has no column %q; want one of %s", source, f.File, someOf(text.Names, 10))
+		}
+		return i, nil
+	}
+	for _, usual := range fileColumns {
+		if i := slices.IndexFunc(text.Names, func(n string) bool { return strings.EqualFold(n, usual) }); i >= 0 {
+			return i, nil
+		}
+	}
+	return 0, nil
+}
+
+// chooseColumns takes the columns that are factors.
+func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error {
+	if len(f.Factors) == 0 {
+		for i, name := range text.Names {
+			if i == file || name == "" { // an index that pandas writes has no name
+				continue
+			}
+			t.names, t.columns = append(t.names, name), append(t.columns, text.Column(i))
+		}
+		return nil
+	}
+	for _, name := range f.Factors {
+		i := slices.Index(text.Names, name)
+		if i < 0 {
+			return config.Invalid("factors", "%s has no column %q; want some of %s", t.source, name, someOf(text.Names, 10))
+		}
+		t.names, t.columns = append(t.names, name), append(t.columns, text.Column(i))
+	}
+	return nil
+}
+
+// match finds the picture of each row, and pictures and rows that have none.
+func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictureList) error {
+	find := newPictureIndex(list)
+	rowOf := make(map[int]int, len(text.Rows)) // by picture
+	var lost, bare []string
+	var rows []int
+	for r, row := range text.Rows {
+		at, err := find.find(row[file])
+		if err != nil {
+			return fmt.Errorf("%s: line %d: %w", t.source, text.Lines[r], err)
+		}
+		if at < 0 {
+			lost = append(lost, fmt.Sprintf("%q (line %d)", row[file], text.Lines[r]))
+			continue
+		}
+		if other, twice := rowOf[at]; twice {
+			return fmt.Errorf("%s: lines %d and %d are both about %s; want a line for each picture", t.source, text.Lines[other], text.Lines[r], list.files[at].name)
+		}
+		rowOf[at] = r
+		rows, t.pictures = append(rows, r), append(t.pictures, at)
+	}
+	for i, p := range list.files {
+		if _, labelled := rowOf[i]; !labelled {
+			bare = append(bare, p.name)
+			if f.Unlabelled == "keep" {
+				rows, t.pictures = append(rows, -1), append(t.pictures, i)
+			}
+		}
+	}
+	if err := f.report(t, list, lost, bare); err != nil {
+		return err
+	}
+	for c, column := range t.columns {
+		t.columns[c] = make([]string, len(rows))
+		for i, r := range rows {
+			if r >= 0 {
+				t.columns[c][i] = column[r]
+			}
+		}
+	}
+	return nil
+}
+
+// report refuses or notes rows without a picture and pictures without a row.
+func (f *Folder) report(t *labelTable, list *pictureList, lost, bare []string) error {
+	var parts []string
+	if len(lost) > 0 {
+		parts = append(parts, fmt.Sprintf("%d rows name no picture below %s: %s", len(lost), list.path, someOf(lost, 5)))
+	}
+	if len(bare) > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d pictures have no row: %s", len(bare), len(list.files), someOf(bare, 5)))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	what := t.source + ": " + strings.Join(parts, "; ")
+	if f.Unlabelled == "refuse" {
+		return fmt.Errorf("%s; want a row for each picture, or unlabelled: skip or keep", what)
+	}
+	t.notes = append(t.notes, what+" ("+f.Unlabelled+")")
+	return nil
+}
+
+// folderLabels takes the names of folders for labels: a column for each level.
+func (f *Folder) folderLabels(list *pictureList) (*labelTable, error) {
+	t := &labelTable{source: list.path}
+	depth := 0
+	for i, p := range list.files {
+		depth = max(depth, strings.Count(p.name, "/"))
+		t.pictures = append(t.pictures, i)
+	}
+	if depth == 0 {
+		return nil, config.Invalid("labels", "there are no pictures in folders below %s; want folders, a table, or no labels", list.path)
+	}
+	if len(f.Factors) > 0 && len(f.Factors) != depth {
+		return nil, config.Invalid("factors", "has %d names; want one for each of the %d levels of folders", len(f.Factors), depth)
+	}
+	t.names = f.Factors
+	for c := range depth {
+		if len(f.Factors) == 0 {
+			t.names = append(t.names, fmt.Sprint("folder", c+1))
+		}
+		column := make([]string, len(list.files))
+		for i, p := range list.files {
+			if parts := strings.Split(p.name, "/"); c < len(parts)-1 {
+				column[i] = parts[c]
+			}
+		}
+		t.columns = append(t.columns, column)
+	}
+	return t, nil
+}
+
+// pictureIndex finds pictures by what tables call them.
+type pictureIndex struct {
+	list    *pictureList
+	whole   map[string]int // by path
+	inexact map[string]int // by name without folders, path without ending, and both; ambiguous: several
+}
+
+const ambiguous = -2
+
+func newPictureIndex(list *pictureList) *pictureIndex {
+	x := &pictureIndex{list, make(map[string]int, len(list.files)), make(map[string]int, 3*len(list.files))}
+	for i, p := range list.files {
+		name := norm.NFC.String(p.name)
+		x.whole[name] = i
+		for _, key := range slices.Compact([]string{path.Base(name), strings.TrimSuffix(name, path.Ext(name)), strings.TrimSuffix(path.Base(name), path.Ext(name))}) {
+			if other, taken := x.inexact[key]; taken && other != i {
+				x.inexact[key] = ambiguous
+			} else {
+				x.inexact[key] = i
+			}
+		}
+	}
+	return x
+}
+
+// find returns the picture of a name, -1 if there is none: a path below the folder, which may begin with the folder's own name, or the name
+// of one picture alone; either may lack its ending.
+func (x *pictureIndex) find(text string) (int, error) {
+	name := norm.NFC.String(strings.ReplaceAll(text, `\`, "/"))
+	switch {
+	case name == "":
+		return 0, errors.New("the name of the picture is empty; want a path below the folder")
+	case strings.HasPrefix(name, "/") || len(name) > 2 && name[1:3] == ":/":
+		return 0, fmt.Errorf("%q is an absolute path; want a path below the folder", text)
+	case slices.Contains(strings.Split(name, "/"), ".."):
+		return 0, fmt.Errorf(`%q has ".."; want a path below the folder`, text)
+	}
+	name = path.Clean(name)
+	inside := strings.TrimPrefix(name, filepath.Base(x.list.path)+"/")
+	for _, n := range []string{name, inside} {
+		if i, ok := x.whole[n]; ok {
+			return i, nil
+		}
+	}
+	for _, n := range []string{name, inside} {
+		if i, ok := x.inexact[n]; ok && i != ambiguous {
+			return i, nil
+		} else if ok {
+			return 0, fmt.Errorf("%q is the name of several pictures; want paths below the folder", text)
+		}
+	}
+	return -1, nil
+}

@@ -1,0 +1,140 @@
+package datasets
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// pictureFile is a file below a folder.
+type pictureFile struct {
+	name string // relative, with slashes
+	size int64
+	time int64 // of its last change, in nanoseconds
+}
+
+// pictureList is the pictures below a folder.
+type pictureList struct {
+	path  string // of the folder
+	files []pictureFile
+	notes []string
+}
+
+// pictureEndings are those of files that count as pictures. Those of the last line cannot be read; they are named rather than left out silently.
+var pictureEndings = []string{
+	".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff",
+	".heic", ".heif", ".avif", ".jp2", ".jxl",
+}
+
+func isPicture(name string) bool {
+	return slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(name)))
+}
+
+// listPictures lists the pictures below a folder in the order of their paths.
+func listPictures(path string) (*pictureList, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file; want a folder with pictures", path)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	l := &pictureList{path: path}
+	outside, others := 0, 0
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name != "." && strings.HasPrefix(e.Name(), "."):
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case e.IsDir():
+			return nil
+		case !isPicture(name):
+			others++
+			return nil
+		}
+		info, err := root.Stat(filepath.FromSlash(name)) // follows links within the folder only
+		if err != nil && e.Type()&fs.ModeSymlink != 0 || err == nil && !info.Mode().IsRegular() {
+			outside++
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		l.files = append(l.files, pictureFile{name, info.Size(), info.ModTime().UnixNano()})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(l.files) == 0 {
+		return nil, fmt.Errorf("%s has no pictures, and %d other files; want files that end in %s", path, others, strings.Join(pictureEndings[:11], " "))
+	}
+	slices.SortFunc(l.files, func(a, b pictureFile) int { return strings.Compare(a.name, b.name) })
+	if outside > 0 {
+		l.notes = append(l.notes, fmt.Sprintf("%d links that lead out of %s, or to no file, are left out", outside, path))
+	}
+	return l, nil
+}
+
+// hash returns the hash of names, sizes and times of the files.
+func (l *pictureList) hash() string {
+	sum := sha256.New()
+	for _, f := range l.files {
+		fmt.Fprintf(sum, "%q %d %d\n", f.name, f.size, f.time)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// maxPictureFile bounds the file of a picture, in bytes.
+const maxPictureFile = 1 << 30
+
+// readPicture reads a file into memory that is used again.
+func readPicture(root *os.Root, name string, buf []byte) ([]byte, error) {
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return buf, err
+	}
+	defer f.Close() // nothing was written
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return buf, err
+	case !info.Mode().IsRegular():
+		return buf, fmt.Errorf("it is no file")
+	case info.Size() > maxPictureFile:
+		return buf, fmt.Errorf("the file has %d bytes; want at most %d", info.Size(), maxPictureFile)
+	}
+	buf = slices.Grow(buf[:0], int(info.Size()))[:info.Size()]
+	if _, err := io.ReadFull(f, buf); err != nil {
+		return buf, err
+	}
+	return buf, nil
+}
+
+// hasPictures reports whether a folder has a picture, for errors of other data sets.
+func hasPictures(path string) bool {
+	found := false
+	_ = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error { // only a hint is lost
+		if err != nil || isPicture(name) && !e.IsDir() {
+			found = err == nil
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
