@@ -1,0 +1,104 @@
+package render
+
+import (
+	"fmt"
+	"math"
+)
+
+// Camera is the viewer. The zero Camera is a perspective one at (0, 0, 3) that shows the unit ball around the origin, with
+// a margin of 5%.
+type Camera struct {
+	Eye    [3]float64 // position; zero: (0, 0, 3)
+	Target [3]float64 // point in the centre of the picture
+	Up     [3]float64 // direction that is up in the picture; zero: y
+	Angle  float64    // of view of a perspective camera across the picture's shorter side, radians; 0: 2 asin(0.35)
+	Half   float64    // makes the camera orthographic if not 0: half of what it sees across the shorter side, units of the world
+	Near   float64    // distance along the axis before which nothing is drawn; 0: 0.01
+}
+
+// Check reports a camera that looks nowhere or whose numbers are out of range.
+func (c *Camera) Check() error {
+	switch {
+	case !finite(c.Eye) || !finite(c.Target) || !finite(c.Up):
+		return fmt.Errorf("camera at %v looks at %v with %v up; want finite numbers", c.Eye, c.Target, c.Up)
+	case c.eye() == c.Target:
+		return fmt.Errorf("camera at %v looks at itself; want another target", c.Target)
+	case !(c.Angle >= 0 && c.Angle < math.Pi):
+		return fmt.Errorf("camera has an angle of view of %v; want 0 to less than pi", c.Angle)
+	case !(c.Half >= 0 && c.Half <= math.MaxFloat64):
+		return fmt.Errorf("camera shows half an extent of %v; want 0 or more", c.Half)
+	case !(c.Near >= 0 && c.Near <= math.MaxFloat64):
+		return fmt.Errorf("camera draws from %v on; want 0 or more", c.Near)
+	}
+	return nil
+}
+
+// Orbit returns the position of a camera that looks at the origin from a distance. Azimuth 0 and elevation 0 are on
+// +z; azimuth turns towards +x, elevation towards +y (radians).
+func Orbit(distance, azimuth, elevation float64) [3]float64 {
+	sa, ca := Sincos(azimuth)
+	se, ce := Sincos(elevation)
+	return [3]float64{distance * (ce * sa), distance * se, distance * (ce * ca)}
+}
+
+func (c *Camera) eye() [3]float64 {
+	if c.Eye == [3]float64{} {
+		return [3]float64{0, 0, 3}
+	}
+	return c.Eye
+}
+
+// axes returns the camera's axes in the world, by rows: right, up and back.
+func (c *Camera) axes() [9]float64 {
+	back := unit(sub(c.eye(), c.Target))
+	up := c.Up
+	if up == [3]float64{} {
+		up = [3]float64{0, 1, 0}
+	}
+	right := cross(unit(up), back)
+	if dot(right, right) < 1e-20 { // up is along the view: the next axis will do
+		right = cross([3]float64{0, 0, -1}, back)
+		if dot(right, right) < 1e-20 {
+			right = cross([3]float64{1, 0, 0}, back)
+		}
+	}
+	right = unit(right)
+	up = cross(back, right)
+	return [9]float64{right[0], right[1], right[2], up[0], up[1], up[2], back[0], back[1], back[2]}
+}
+
+// lens is a camera made ready for a picture.
+type lens struct {
+	axes  [9]float64
+	eye   [3]float64
+	ortho bool
+	focus float64 // subsamples by x/depth of a perspective camera, by x of an orthographic one
+	near  float64
+}
+
+// lens returns the camera for a picture whose shorter side has so many samples.
+func (c *Camera) lens(side int) lens {
+	l := lens{axes: c.axes(), eye: c.eye(), ortho: c.Half > 0, near: c.Near}
+	if l.near == 0 {
+		l.near = 0.01
+	}
+	half := float64(side) / 2 * subUnits
+	switch {
+	case l.ortho:
+		l.focus = half / c.Half
+	case c.Angle == 0:
+		l.focus = half * (math.Sqrt(1-0.35*0.35) / 0.35)
+	default:
+		sin, cos := Sincos(c.Angle / 2)
+		l.focus = half * (cos / sin)
+	}
+	return l
+}
+
+// ray returns the line of sight through a place of the picture in camera axes, in subsamples from the centre, y up.
+func (l *lens) ray(x, y float64) (origin, direction [3]float64) {
+	if l.ortho {
+		return [3]float64{x / l.focus, y / l.focus, 0}, [3]float64{0, 0, -1}
+	}
+	return [3]float64{}, [3]float64{x / l.focus, y / l.focus, -1}
+}

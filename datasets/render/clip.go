@@ -1,0 +1,62 @@
+package render
+
+// clip draws the part of a triangle that is behind the near plane and not too far outside of the picture.
+func (r *Renderer) clip(id int32, a, b, c *vertex) {
+	if a.x == nowhere || b.x == nowhere || c.x == nowhere {
+		return
+	}
+	// Each of the five planes adds a corner at the most.
+	var store [2][8][3]float64
+	from, to := store[0][:0], store[1][:0]
+	from = append(from, a.at, b.at, c.at)
+	for plane := range 5 {
+		to = to[:0]
+		for i, p := range from {
+			q := from[(i+1)%len(from)]
+			dp, dq := r.lens.inside(plane, p), r.lens.inside(plane, q)
+			if dp >= 0 {
+				to = append(to, p)
+			}
+			switch {
+			case dp >= 0 && dq < 0:
+				to = append(to, between(p, q, dp, dq))
+			case dp < 0 && dq >= 0: // from the inside too, so that the neighbour finds the same point
+				to = append(to, between(q, p, dq, dp))
+			}
+		}
+		if from, to = to, from; len(from) < 3 {
+			return
+		}
+	}
+	first := r.lens.project(from[0])
+	for i := 2; i < len(from); i++ {
+		second, third := r.lens.project(from[i-1]), r.lens.project(from[i])
+		if first.x > nowhere && second.x > nowhere && third.x > nowhere {
+			r.fill(id, &first, &second, &third)
+		}
+	}
+}
+
+// inside is positive on the side of a clipping plane that is kept: the near plane, then right, left, top and bottom ones well outside
+// of the picture.
+func (l *lens) inside(plane int, p [3]float64) float64 {
+	const far = guard / 2
+	if plane == 0 {
+		return -p[2] - l.near
+	}
+	room := far / l.focus
+	if !l.ortho {
+		room = float64(room * -p[2])
+	}
+	v := p[(plane-1)/2]
+	if plane%2 == 0 {
+		v = -v
+	}
+	return room - v
+}
+
+// between returns where the way from p to q meets a plane, given the distances of the two.
+func between(p, q [3]float64, dp, dq float64) [3]float64 {
+	t := dp / (dp - dq)
+	return add(p, scale(t, sub(q, p)))
+}

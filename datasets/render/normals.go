@@ -1,0 +1,110 @@
+package render
+
+import "math"
+
+// Smooth returns the mesh with normals: that of a corner is the mean, weighted by the angle at it, of the normals of all
+// triangles at its vertex that meet its own at no more than an angle (degrees). Beyond that there is a crease, and the vertex
+// appears once for each normal. 0 makes all triangles flat; from 90 on nothing is a crease.
+//
+// Vertices at the same place count as one, as formats that repeat corners have them, and the winding of triangles does not
+// matter. Triangles without an area are left out.
+func (m *Mesh) Smooth(degrees float64) *Mesh {
+	_, limit := Sincos(degrees * (math.Pi / 180))
+	s := smoothing{mesh: m, faces: make([][3]float64, len(m.Triangles)), place: m.places()}
+	s.around = make([][]int32, len(m.Vertices))
+	for t, corners := range m.Triangles {
+		a, b, c := m.Vertices[corners[0]], m.Vertices[corners[1]], m.Vertices[corners[2]]
+		s.faces[t] = unit(cross(sub(b, a), sub(c, a)))
+		if s.faces[t] == [3]float64{} {
+			continue
+		}
+		for _, v := range corners {
+			at := s.place[v]
+			s.around[at] = append(s.around[at], int32(t))
+		}
+	}
+	out := &Mesh{}
+	made := map[corner]int32{}
+	for t, corners := range m.Triangles {
+		if s.faces[t] == [3]float64{} {
+			continue
+		}
+		var triangle [3]int32
+		for k, v := range corners {
+			at := s.place[v]
+			key := corner{at, s.normal(at, t, limit)}
+			index, ok := made[key]
+			if !ok {
+				index = int32(len(out.Vertices))
+				made[key] = index
+				out.Vertices = append(out.Vertices, m.Vertices[at])
+				out.Normals = append(out.Normals, key.normal)
+			}
+			triangle[k] = index
+		}
+		out.Triangles = append(out.Triangles, triangle)
+	}
+	return out
+}
+
+// corner is a vertex of the smoothed mesh.
+type corner struct {
+	place  int32
+	normal [3]float64
+}
+
+// smoothing is a mesh with what its normals are computed from.
+type smoothing struct {
+	mesh   *Mesh
+	faces  [][3]float64 // unit normals of triangles; 0 where there is no area
+	place  []int32      // by vertex: the first vertex at its place
+	around [][]int32    // by place: triangles
+}
+
+// places returns the first vertex at the place of each.
+func (m *Mesh) places() []int32 {
+	first := make(map[[3]float64]int32, len(m.Vertices))
+	places := make([]int32, len(m.Vertices))
+	for i, v := range m.Vertices {
+		at, ok := first[v]
+		if !ok {
+			at = int32(i)
+			first[v] = at
+		}
+		places[i] = at
+	}
+	return places
+}
+
+// normal returns the normal that a triangle has at a place.
+func (s *smoothing) normal(place int32, triangle int, limit float64) [3]float64 {
+	own := s.faces[triangle]
+	var sum [3]float64
+	for _, t := range s.around[place] {
+		n := s.faces[t]
+		cos := dot(own, n)
+		if cos < 0 { // wound the other way
+			n, cos = scale(-1, n), -cos
+		}
+		if cos >= limit || int(t) == triangle {
+			sum = add(sum, scale(s.angle(t, place), n))
+		}
+	}
+	if sum = unit(sum); sum == [3]float64{} {
+		return own
+	}
+	return sum
+}
+
+// angle returns an approximation of the angle of a triangle at a place that has the same bits everywhere: half its chord.
+func (s *smoothing) angle(triangle, place int32) float64 {
+	corners := s.mesh.Triangles[triangle]
+	k := 0
+	for k < 2 && s.place[corners[k]] != place {
+		k++
+	}
+	at := s.mesh.Vertices[corners[k]]
+	a, b := unit(sub(s.mesh.Vertices[corners[(k+1)%3]], at)), unit(sub(s.mesh.Vertices[corners[(k+2)%3]], at))
+	d := sub(a, b)
+	return math.Sqrt(dot(d, d))
+}

@@ -1,0 +1,107 @@
+// Package render draws triangle meshes in software: a z-buffer, directional and ambient light, Lambert shading
+// of both sides of a surface, perspective and orthographic cameras, and anti-aliasing by supersampling.
+//
+// The world is right-handed with y up. The default camera stands on the z axis and looks at the origin, so
+// that x points right and z towards the viewer.
+//
+// A picture has the same bits on every machine: coverage is decided in integers, and no product is fused with a sum.
+// Whoever computes meshes or turns that should have this property too writes float64(x*y) + z and takes [Sincos] in
+// place of math.Sin, whose last bit depends on the machine.
+package render
+
+import (
+	"fmt"
+	"math"
+)
+
+// Mesh is a surface of triangles. A Mesh may be drawn by several renderers at once.
+type Mesh struct {
+	Vertices  [][3]float64
+	Triangles [][3]int32   // indices of vertices, in either winding
+	Normals   [][3]float64 // by vertex, of any length but 0; nil: triangles are flat (see Smooth)
+}
+
+// Check reports the first vertex or normal that is not finite, the first triangle with an index out of range, and normals that
+// are not as many as the vertices.
+func (m *Mesh) Check() error {
+	if m.Normals != nil && len(m.Normals) != len(m.Vertices) {
+		return fmt.Errorf("mesh has %d normals; want one for each of its %d vertices, or none", len(m.Normals), len(m.Vertices))
+	}
+	for i, v := range m.Vertices {
+		if !finite(v) {
+			return fmt.Errorf("vertex %d is %v; want finite numbers", i, v)
+		}
+	}
+	for i, v := range m.Normals {
+		if !finite(v) {
+			return fmt.Errorf("normal %d is %v; want finite numbers", i, v)
+		}
+	}
+	for i, t := range m.Triangles {
+		for _, v := range t {
+			if v < 0 || int(v) >= len(m.Vertices) {
+				return fmt.Errorf("triangle %d names vertex %d; want 0 to %d", i, v, len(m.Vertices)-1)
+			}
+		}
+	}
+	return nil
+}
+
+// Part is a mesh placed in a scene: vertex v is drawn at Turn*(Scale*v) + Shift.
+type Part struct {
+	Mesh   *Mesh
+	Colour [3]float64 // red, green and blue from 0 to 1
+	Turn   [9]float64 // rotation matrix by rows; zero: no rotation
+	Shift  [3]float64
+	Scale  float64 // 0: 1
+}
+
+// Light is a light from far away.
+type Light struct {
+	Direction [3]float64 // from the scene to the light, in the world, of any length but 0
+	Colour    [3]float64 // what a white surface that faces the light reflects
+}
+
+// Scene is what a picture shows. A surface of colour C and normal n (on the viewer's side) reflects
+// C * (Ambient + sum of Light.Colour * max(0, n . Light.Direction)), at most 1, in each channel.
+type Scene struct {
+	Parts      []Part
+	Camera     Camera
+	Lights     []Light
+	Ambient    float64
+	Background [3]float64
+}
+
+// Check reports what of a scene is not finite, a part without a mesh or whose mesh fails its Check, a light or a camera
+// without a direction. It takes as long as a pass through all meshes.
+func (s *Scene) Check() error {
+	if err := s.Camera.Check(); err != nil {
+		return err
+	}
+	for i, p := range s.Parts {
+		if p.Mesh == nil {
+			return fmt.Errorf("part %d has no mesh", i)
+		}
+		if err := p.Mesh.Check(); err != nil {
+			return fmt.Errorf("part %d: %w", i, err)
+		}
+		if !finite(p.Colour) || !finite(p.Shift) || !finite([3]float64{p.Scale}) ||
+			!finite([3]float64(p.Turn[:3])) || !finite([3]float64(p.Turn[3:6])) || !finite([3]float64(p.Turn[6:])) {
+			return fmt.Errorf("part %d has a colour, turn, shift or scale that is not finite", i)
+		}
+	}
+	for i, l := range s.Lights {
+		if !finite(l.Direction) || !finite(l.Colour) || l.Direction == [3]float64{} {
+			return fmt.Errorf("light %d has direction %v and colour %v; want finite numbers, and a direction", i, l.Direction, l.Colour)
+		}
+	}
+	if !finite(s.Background) || !finite([3]float64{s.Ambient}) {
+		return fmt.Errorf("ambient light %v, background %v; want finite numbers", s.Ambient, s.Background)
+	}
+	return nil
+}
+
+func finite(v [3]float64) bool {
+	s := math.Abs(v[0]) + math.Abs(v[1]) + math.Abs(v[2])
+	return s <= math.MaxFloat64
+}

@@ -1,0 +1,190 @@
+package render
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Limits of a picture: its pixels along a side, its samples along a side of a pixel, and its samples in all (8 bytes each).
+const (
+	MaxSide    = 4096
+	MaxSamples = 8
+	maxBuffer  = 1 << 27
+)
+
+// Renderer draws pictures of one size. It is for one goroutine at a time; several draw the same bits.
+type Renderer struct {
+	h, w, samples int
+	rows, cols    int // of samples
+
+	depth []float32 // by sample: how near what is seen there is (1/depth, or -depth of an orthographic camera)
+	seen  []int32   // by sample: triangle, counted through all parts; -1: background
+
+	lens     lens
+	lights   []Light // directions in camera axes
+	parts    []placed
+	vertices []vertex // of all parts
+	dirty    box      // samples that have been drawn
+
+	fragments []fragment // of the pixel that is shaded
+}
+
+// placed is a part in camera axes.
+type placed struct {
+	*Part
+	matrix [9]float64 // of vertices, with the scale
+	turn   [9]float64 // of normals
+	shift  [3]float64
+	first  int32    // number of the first triangle
+	points []vertex // of the mesh
+}
+
+// vertex is a point as the camera sees it.
+type vertex struct {
+	at   [3]float64 // in camera axes
+	near float64    // grows towards the viewer, and is linear over the picture
+	x, y int32      // subsamples right of and below the centre, or x is a flag
+}
+
+// subUnits is the number of subsamples along a side of a sample: corners of triangles are rounded to these.
+const subUnits = 1 << subBits
+const subBits = 8
+
+// guard bounds x and y of vertices; the products of edge functions then stay below 2^60.
+const guard = 1 << 28
+
+// Flags in place of x.
+const (
+	beyond  = math.MinInt32     // before the near plane, or further out than guard
+	nowhere = math.MinInt32 + 1 // not finite
+)
+
+// box is a range of samples, the ends not included.
+type box struct{ top, bottom, left, right int }
+
+// NewRenderer returns a renderer of pictures of h x w pixels, each the mean of samples x samples places. It is an error if h or w is
+// not in 1 .. MaxSide or samples is not in 1 .. MaxSamples, or if the picture has too many samples (2^27).
+func NewRenderer(h, w, samples int) (*Renderer, error) {
+	if h < 1 || w < 1 || h > MaxSide || w > MaxSide {
+		return nil, fmt.Errorf("a picture of %d x %d pixels; want 1 to %d by 1 to %d", h, w, MaxSide, MaxSide)
+	}
+	if samples < 1 || samples > MaxSamples || h*w*samples*samples > maxBuffer {
+		return nil, fmt.Errorf("%d samples along a side of a pixel of %d x %d; want 1 to %d, and at most %d in all", samples, h, w, MaxSamples, maxBuffer)
+	}
+	r := &Renderer{h: h, w: w, samples: samples, rows: h * samples, cols: w * samples}
+	r.depth, r.seen = make([]float32, r.rows*r.cols), make([]int32, r.rows*r.cols)
+	r.fragments = make([]fragment, 0, samples*samples)
+	r.dirty = box{0, r.rows, 0, r.cols}
+	return r, nil
+}
+
+// Draw draws a scene into dst: [h, w, 3] numbers from 0 to 255. It allocates nothing but scratch for the largest scene
+// so far. The scene must pass its Check: triangles with numbers that are not finite are left out, and indices that are out of
+// range panic.
+//
+// A sample belongs to the triangle that is nearest there, to the first of several at the same depth; on an edge to both sides of it,
+// so that triangles that share an edge leave no gap.
+func (r *Renderer) Draw(s *Scene, dst []uint8) {
+	_ = dst[:3*r.h*r.w]
+	r.clean()
+	r.place(s)
+	for i := range r.parts {
+		p := &r.parts[i]
+		for t, corners := range p.Mesh.Triangles {
+			a, b, c := &p.points[corners[0]], &p.points[corners[1]], &p.points[corners[2]]
+			if a.x > nowhere && b.x > nowhere && c.x > nowhere {
+				r.fill(p.first+int32(t), a, b, c)
+			} else {
+				r.clip(p.first+int32(t), a, b, c)
+			}
+		}
+	}
+	r.resolve(s, dst)
+}
+
+// clean makes all samples background.
+func (r *Renderer) clean() {
+	for row := r.dirty.top; row < r.dirty.bottom; row++ {
+		depth, seen := r.depth[row*r.cols:][r.dirty.left:r.dirty.right], r.seen[row*r.cols:][r.dirty.left:r.dirty.right]
+		for i := range depth {
+			depth[i] = float32(math.Inf(-1))
+		}
+		for i := range seen {
+			seen[i] = -1
+		}
+	}
+	r.dirty = box{r.rows, 0, r.cols, 0}
+}
+
+// place takes a scene's parts and lights to camera axes.
+func (r *Renderer) place(s *Scene) {
+	r.lens = s.Camera.lens(min(r.h, r.w) * r.samples)
+	r.lights = r.lights[:0]
+	for _, l := range s.Lights {
+		r.lights = append(r.lights, Light{Direction: apply(&r.lens.axes, unit(l.Direction)), Colour: l.Colour})
+	}
+	total := 0
+	for i := range s.Parts {
+		total += len(s.Parts[i].Mesh.Vertices)
+	}
+	r.vertices = slices.Grow(r.vertices[:0], total)[:total]
+	r.parts = r.parts[:0]
+	first, at := int32(0), 0
+	for i := range s.Parts {
+		part := &s.Parts[i]
+		p := placed{Part: part, first: first, turn: part.Turn}
+		if part.Turn == [9]float64{} {
+			p.turn = identity
+		}
+		p.turn = Product(r.lens.axes, p.turn)
+		p.matrix = p.turn
+		if part.Scale != 0 {
+			for k := range p.matrix {
+				p.matrix[k] *= part.Scale
+			}
+		}
+		p.shift = apply(&r.lens.axes, sub(part.Shift, r.lens.eye))
+		n := len(part.Mesh.Vertices)
+		p.points = r.vertices[at : at+n]
+		r.project(&p)
+		r.parts = append(r.parts, p)
+		at += n
+		first += int32(len(part.Mesh.Triangles))
+	}
+}
+
+// project takes the vertices of a part to the picture.
+func (r *Renderer) project(p *placed) {
+	for i, v := range p.Mesh.Vertices {
+		v = apply(&p.matrix, v)
+		p.points[i] = r.lens.project([3]float64{v[0] + p.shift[0], v[1] + p.shift[1], v[2] + p.shift[2]})
+	}
+}
+
+// project returns the place in the picture of a point in camera axes.
+func (l *lens) project(at [3]float64) vertex {
+	v := vertex{at: at, x: beyond}
+	depth := -at[2]
+	if !(depth >= l.near) {
+		if !finite(at) {
+			v.x = nowhere
+		}
+		return v
+	}
+	k := l.focus
+	if l.ortho {
+		v.near = at[2]
+	} else {
+		v.near = 1 / depth
+		k *= v.near
+	}
+	x, y := math.RoundToEven(at[0]*k), math.RoundToEven(at[1]*k)
+	switch {
+	case math.Abs(x) <= guard && math.Abs(y) <= guard:
+		v.x, v.y = int32(x), -int32(y)
+	case !finite(at):
+		v.x = nowhere
+	}
+	return v
+}
