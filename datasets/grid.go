@@ -107,7 +107,7 @@ func channelsFirst(s []int) bool {
 	return s[1] <= colourChannels && min(s[2], s[3]) >= 8 && (s[1] > 1 || s[3] >= manyChannels || s[3] >= s[2])
 }
 
-func (d *stored) readImages(a *arrays) error {
+func (d *stored) readImages(a *arrayFiles) error {
 	r, err := a.open("images")
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (d *stored) readImages(a *arrays) error {
 }
 
 // matchRows checks by the headers alone that there is a row of factors for each image.
-func (d *stored) matchRows(a *arrays) error {
+func (d *stored) matchRows(a *arrayFiles) error {
 	r, err := a.open("factors")
 	if err != nil {
 		return nil // reported when they are read
@@ -178,7 +178,7 @@ func (d *stored) matchRows(a *arrays) error {
 	return nil
 }
 
-func (d *stored) readFactors(a *arrays) error {
+func (d *stored) readFactors(a *arrayFiles) error {
 	sizes, err := d.readSizes(a)
 	if err != nil {
 		return err
@@ -260,7 +260,7 @@ func (d *stored) setLevels(j int, column []float64, size int) error {
 }
 
 // fullGrid gives the images the levels of the full grid of sizes.
-func (d *stored) fullGrid(a *arrays, sizes []int) error {
+func (d *stored) fullGrid(a *arrayFiles, sizes []int) error {
 	product := 1
 	for _, s := range sizes {
 		if product > d.n/s {
@@ -288,7 +288,7 @@ func (d *stored) fullGrid(a *arrays, sizes []int) error {
 }
 
 // readSizes returns nil when there are no sizes.
-func (d *stored) readSizes(a *arrays) ([]int, error) {
+func (d *stored) readSizes(a *arrayFiles) ([]int, error) {
 	r, err := a.open("sizes")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -312,18 +312,18 @@ func (d *stored) readSizes(a *arrays) ([]int, error) {
 	return sizes.Data, nil
 }
 
-// arrays reads named arrays from a folder or an .npz file.
-type arrays struct {
+// arrayFiles reads named arrays from a folder or an .npz file.
+type arrayFiles struct {
 	path string
 	npz  *npy.NPZ // nil: a folder
 }
 
-func openArrays(path string) (*arrays, error) {
+func openArrays(path string) (*arrayFiles, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	a := &arrays{path: path}
+	a := &arrayFiles{path: path}
 	if info.IsDir() {
 		return a, nil
 	}
@@ -335,7 +335,7 @@ func openArrays(path string) (*arrays, error) {
 }
 
 // open returns a reader; its error is fs.ErrNotExist when there is no such array.
-func (a *arrays) open(name string) (*npy.Reader, error) {
+func (a *arrayFiles) open(name string) (*npy.Reader, error) {
 	if a.npz == nil {
 		return npy.Open(filepath.Join(a.path, name+".npy"))
 	}
@@ -346,14 +346,14 @@ func (a *arrays) open(name string) (*npy.Reader, error) {
 }
 
 // label names an array in errors.
-func (a *arrays) label(name string) string {
+func (a *arrayFiles) label(name string) string {
 	if a.npz == nil {
 		return filepath.Join(a.path, name+".npy")
 	}
 	return a.path + ": " + name
 }
 
-func (a *arrays) close() {
+func (a *arrayFiles) close() {
 	if a.npz != nil {
 		a.npz.Close() // nothing was written
 	}

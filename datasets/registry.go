@@ -45,6 +45,14 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		Source: "Matthey et al. 2017 (dSprites)", New: func() Builder { return &DSprites{Channels: 1} },
 	},
 	{
+		Name: "shapes3d", Doc: "3D Shapes as published: a cube, cylinder, ball or capsule in the corner of a room; factors floor_hue, wall_hue, object_hue, scale, shape and orientation; see `unravel data fetch`",
+		Source: "Burgess and Kim 2018 (3D Shapes)", New: func() Builder { return &Shapes3D{} },
+	},
+	{
+		Name: "mpi3d", Doc: "MPI3D as published: a robot arm that moves an object, drawn or photographed; factors object_color, object_shape, object_size, camera_height, background_color, horizontal_axis and vertical_axis; see `unravel data fetch`",
+		Source: "Gondal et al. 2019", New: func() Builder { return &MPI3D{Variant: "toy"} },
+	},
+	{
 		Name: "grid", Doc: "your own images: a folder or an .npz file with the arrays images, factors and sizes",
 		New: func() Builder { return &GridFolder{} },
 	},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -187,6 +188,38 @@ func (s *symbols) text(at uint64) (string, error) {
 	return string(text), nil
 }
 
+// Names lists the paths of all arrays, sorted; what cannot be read is left out.
+func (h *File) Names() []string {
+	const most, depth = 1000, 8
+	var list []string
+	visited := map[uint64]bool{} // links may be circular
+	var walk func(at uint64, prefix string, depth int)
+	walk = func(at uint64, prefix string, depth int) {
+		members, err := h.members(at)
+		if err != nil || depth == 0 || visited[at] {
+			return
+		}
+		visited[at] = true
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			m := members[name]
+			if m.why != "" || m.soft != "" || len(list) >= most {
+				continue
+			}
+			messages, err := h.header(m.addr)
+			if err != nil {
+				continue
+			}
+			if slices.ContainsFunc(messages, func(m message) bool { return m.kind == layoutMessage }) {
+				list = append(list, prefix+name)
+			} else {
+				walk(m.addr, prefix+name+"/", depth-1)
+			}
+		}
+	}
+	walk(h.root, "", depth)
+	return list
+}
+
 // find follows a path of names from a group.
 func (h *File) find(at uint64, path string, links int) (uint64, error) {
 	if links > 16 {
@@ -206,9 +239,9 @@ func (h *File) find(at uint64, path string, links int) (uint64, error) {
 		m, ok := list[name]
 		switch {
 		case !ok && len(list) == 0:
-			return 0, fmt.Errorf("there is no array %q, and no other", name)
+			return 0, fmt.Errorf("there is no array %q, and no other: %w", name, fs.ErrNotExist)
 		case !ok:
-			return 0, fmt.Errorf("there is no array %q; want one of %s", name, strings.Join(slices.Sorted(maps.Keys(list)), ", "))
+			return 0, fmt.Errorf("there is no array %q; want one of %s: %w", name, strings.Join(slices.Sorted(maps.Keys(list)), ", "), fs.ErrNotExist)
 		case m.why != "":
 			return 0, fmt.Errorf("%q %s, which is not read", name, m.why)
 		case m.soft != "":

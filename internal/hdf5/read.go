@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/strided"
 )
 
 // Reader reads rows of an array, on all processors. It is used by one goroutine.
@@ -172,7 +173,7 @@ func (w *worker) place(r *Reader, group int) error {
 				count[j] = min(r.Chunk[j], r.Shape[j]-origin[j])
 				at += origin[j] * strides[j]
 			}
-			copyBox(r.dst[at:], w.chunks[i*size+(a-origin[0])*inside[0]:(i+1)*size], count[:rank], strides[:rank], inside[:rank], r.Type.Size)
+			strided.Copy(r.dst[at:], w.chunks[i*size+(a-origin[0])*inside[0]:(i+1)*size], count[:rank], strides[:rank], inside[:rank], r.Type.Size)
 		}
 	}
 	return nil

@@ -145,6 +145,51 @@ func Read[T Element](r *Reader, dst []T) error {
 	return nil
 }
 
+// ReadRaw fills p with the next elements as little-endian bytes, in the order of the file: that of a Fortran array has the first index vary
+// fastest.
+func (r *Reader) ReadRaw(p []byte) error {
+	n, size := len(p)/r.dt.Size, r.dt.Size
+	if len(p)%size != 0 || n > r.left {
+		return fmt.Errorf("%s: want %d bytes, but %d are left of shape %v of %s", r.name, len(p), r.left*size, r.Shape, r.DType)
+	}
+	if _, err := io.ReadFull(r.src, p); err != nil {
+		return r.truncated(err)
+	}
+	if r.BigEndian {
+		dtype.Swap(p, size)
+	}
+	return r.took(n)
+}
+
+// Skip passes over n elements, in the order of the file.
+func (r *Reader) Skip(n int) error {
+	if n < 0 || n > r.left {
+		return fmt.Errorf("%s: want %d elements, but %d are left of shape %v", r.name, n, r.left, r.Shape)
+	}
+	if s, ok := r.src.(io.Seeker); ok && r.sizeKnown {
+		if _, err := s.Seek(int64(n)*int64(r.dt.Size), io.SeekCurrent); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	} else if _, err := io.CopyN(io.Discard, r.src, int64(n)*int64(r.dt.Size)); err != nil {
+		return r.truncated(err)
+	}
+	return r.took(n)
+}
+
+// took counts elements that were read.
+func (r *Reader) took(n int) error {
+	if r.left -= n; r.left == 0 && n > 0 {
+		return r.finish()
+	}
+	return nil
+}
+
+// DataType returns the type of the elements.
+func (r *Reader) DataType() dtype.Type { return r.dt }
+
+// Plausible reports whether the size of the array fits the size of the file, as far as compression allows.
+func (r *Reader) Plausible() bool { return r.sizeKnown }
+
 // count returns the number of elements of a shape, or an error if there can be no such array.
 func count(shape []int, size int) (int, error) {
 	if len(shape) > 32 {

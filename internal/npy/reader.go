@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/klauspost/compress/flate"
+
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
@@ -167,6 +169,8 @@ func OpenNPZ(path string) (*NPZ, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: not a .npz file: %w", path, err)
 	}
+	// It inflates twice as fast as the standard library.
+	z.RegisterDecompressor(zip.Deflate, flate.NewReader)
 	return &NPZ{path, f, size, z}, nil
 }
 

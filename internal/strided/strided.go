@@ -1,7 +1,8 @@
-package hdf5
+// Package strided copies boxes of arrays whose elements have different distances on both sides.
+package strided
 
-// copyBox copies a box of elements of a size. to and from are the bytes from one element to the next of a dimension.
-func copyBox(dst, src []byte, count, to, from []int, size int) {
+// Copy copies a box of count elements of a size along each dimension. to and from are the bytes from one element to the next of a dimension.
+func Copy(dst, src []byte, count, to, from []int, size int) {
 	last := len(count) - 1
 	for last >= 0 && to[last] == size && from[last] == size { // neighbours on both sides
 		size *= count[last]

@@ -1,0 +1,66 @@
+package datasets
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/arrays"
+	"github.com/unravel-ml/unravel/internal/dtype"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// openImages opens an array of a file that must hold 8-bit images: N x H x W x C, H and W as given unless they are 0.
+func openImages(f arrays.File, name string, h, w, c int) (*arrays.Array, error) {
+	a, err := f.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	s := a.Shape
+	fits := func(got, want int) bool { return got > 0 && (want == 0 || got == want) }
+	if len(s) != 4 || !fits(s[0], 0) || !fits(s[1], h) || !fits(s[2], w) || !fits(s[3], c) || a.Type != dtype.Uint8 {
+		return nil, fmt.Errorf("%v; want uint8 of shape [N %d %d %d]", a, h, w, c)
+	}
+	return a, nil
+}
+
+// copyImages writes all rows of an array of 8-bit images to a cached set, which has begun.
+func copyImages(ctx context.Context, a *arrays.Array, axes []int, w *cache.Writer) error {
+	rows, err := a.Rows(axes)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() // nothing was written
+	n, slab, size := rows.Shape()[0], rows.Slab(), rows.RowBytes()
+	buffer := make([]byte, min(n, slab)*size)
+	for from := 0; from < n; from += slab {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part := buffer[:min(slab, n-from)*size]
+		if err := rows.Read(part); err != nil {
+			return err
+		}
+		if err := writeImages(w, from, part, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeImages writes images of a size from a row on, with all processors.
+func writeImages(w *cache.Writer, from int, pixels []byte, size int) error {
+	const most = 1 << 20 // bytes of a call
+	per := max(1, most/size)
+	n := (len(pixels)/size-1)/per + 1
+	errs := make([]error, n)
+	parallel.For(n, func(_, i int) {
+		errs[i] = w.WriteAt(from+i*per, pixels[i*per*size:min((i+1)*per*size, len(pixels))])
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+// Package arrays reads arrays of numbers from files of several formats alike: NumPy's .npy and .npz and folders of .npy files, HDF5, and MATLAB.
+//
+// An [Array] need not fit in memory: [Array.Rows] reads it a few rows at a time, with its axes in another order if that is wanted.
+package arrays
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/dtype"
+	"github.com/unravel-ml/unravel/internal/hdf5"
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+// File is an open file or folder with arrays.
+type File interface {
+	// Names lists the arrays, and what else has a name in the file.
+	Names() []string
+	// Open opens an array. The error is [fs.ErrNotExist] if there is none of that name.
+	Open(name string) (*Array, error)
+	// Label names an array in errors, with the file.
+	Label(name string) string
+	Close() error
+}
+
+// Array is an array of a file. Streams of it may be read by several goroutines, each its own.
+type Array struct {
+	Label    string // for errors: the file and the name
+	Shape    []int  // empty for a single number
+	Type     dtype.Type
+	Reversed bool // the first index is the fastest in the file, as Fortran and MATLAB have it
+
+	open func() (Stream, error)
+}
+
+// Stream is the elements of an array one after the other, in the order of the file, as little-endian bytes.
+type Stream interface {
+	// ReadFull fills p, with whole elements.
+	ReadFull(p []byte) error
+	// Skip passes over bytes of whole elements.
+	Skip(bytes int64) error
+	// Unit is how many bytes are best read together, at multiples of it; 0 if that does not matter.
+	Unit() int
+	Close() error
+}
+
+// String describes the array in errors: its label, shape and type.
+func (a *Array) String() string { return fmt.Sprintf("%s (%v, %s)", a.Label, a.Shape, a.Type) }
+
+// Open opens a file, whose content says what it is, or a folder of .npy files.
+func Open(path string) (File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return folder(path), nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	start := make([]byte, 1024)
+	n, err := io.ReadFull(f, start)
+	f.Close()
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	start = start[:n]
+	switch ext := strings.ToLower(filepath.Ext(path)); {
+	case bytes.HasPrefix(start, []byte("\x93NUMPY")):
+		return single(path), nil
+	case bytes.HasPrefix(start, []byte("PK\x03\x04")), bytes.HasPrefix(start, []byte("PK\x05\x06")):
+		return openNPZ(path)
+	case hdf5.Is(start):
+		return openHDF5(path, start)
+	case ext == ".npy":
+		return single(path), nil
+	case ext == ".npz":
+		return openNPZ(path)
+	case ext == ".h5", ext == ".hdf5":
+		return openHDF5(path, start)
+	}
+	return nil, fmt.Errorf("%s is no file of arrays; want .npy, .npz, HDF5 (.h5, .hdf5) or a folder with images.npy", path)
+}
+
+// absent is the error about an array that is not there.
+func absent(path, name string, names []string) error {
+	return fmt.Errorf("%s: no array %q; there are %s: %w", path, name, strings.Join(names, ", "), fs.ErrNotExist)
+}
+
+// folder is a folder of .npy files.
+type folder string
+
+func (d folder) Names() []string {
+	files, _ := filepath.Glob(filepath.Join(string(d), "*.npy")) // without names, opening one says why
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(filepath.Base(f), ".npy")
+	}
+	return files
+}
+
+func (d folder) Open(name string) (*Array, error) {
+	if !filepath.IsLocal(name) {
+		return nil, fmt.Errorf("%q is no name of an array; want that of a file in %s, without .npy", name, string(d))
+	}
+	return openNPY(d.Label(name))
+}
+
+func (d folder) Label(name string) string { return filepath.Join(string(d), name+".npy") }
+func (d folder) Close() error             { return nil }
+
+// single is one .npy file; its array has any name.
+type single string
+
+func (f single) Names() []string {
+	return []string{strings.TrimSuffix(filepath.Base(string(f)), ".npy")}
+}
+func (f single) Open(name string) (*Array, error) { return openNPY(string(f)) }
+func (f single) Label(string) string              { return string(f) }
+func (f single) Close() error                     { return nil }
+
+func openNPY(path string) (*Array, error) {
+	return newNPY(path, func() (*npy.Reader, error) { return npy.Open(path) })
+}
+
+// newNPY returns the array that a function opens.
+func newNPY(label string, open func() (*npy.Reader, error)) (*Array, error) {
+	r, err := open()
+	if err != nil {
+		return nil, err
+	}
+	if !r.Plausible() {
+		err = fmt.Errorf("%s (%v, %s) is larger than the archive can hold: it is damaged", label, r.Shape, r.DType)
+	}
+	a := &Array{Label: label, Shape: r.Shape, Type: r.DataType(), Reversed: r.Fortran && len(r.Shape) > 1}
+	a.open = func() (Stream, error) {
+		r, err := open()
+		if err != nil {
+			return nil, err
+		}
+		return npyStream{r}, nil
+	}
+	return a, errors.Join(err, r.Close())
+}
+
+// npyStream is a reader of .npy as a stream.
+type npyStream struct{ *npy.Reader }
+
+func (s npyStream) ReadFull(p []byte) error { return s.ReadRaw(p) }
+func (s npyStream) Skip(n int64) error      { return s.Reader.Skip(int(n) / s.DataType().Size) }
+func (s npyStream) Unit() int               { return 0 }
+
+// npz is an .npz file.
+type npz struct {
+	*npy.NPZ
+	path string
+}
+
+func openNPZ(path string) (File, error) {
+	z, err := npy.OpenNPZ(path)
+	if err != nil {
+		return nil, err
+	}
+	return &npz{z, path}, nil
+}
+
+func (z *npz) Open(name string) (*Array, error) {
+	if names := z.Names(); !slices.Contains(names, name) {
+		return nil, absent(z.path, name, names)
+	}
+	return newNPY(z.Label(name), func() (*npy.Reader, error) { return z.NPZ.Open(name) })
+}
+
+func (z *npz) Label(name string) string { return z.path + ": " + name }
