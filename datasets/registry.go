@@ -28,6 +28,21 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		Source: "Burgess and Kim 2018 (3D Shapes; own drawing)", New: func() Builder { return &Room{Size: 64, Hues: 10, Scales: 8, Orientations: 15} },
 	},
 	{
+		Name: "cars", Doc: "183 cars from 4 heights and 24 sides: a twin of Cars3D; factors elevation, azimuth and object",
+		Source: "Reed et al. 2015 (Cars3D; own drawing)", New: func() Builder { return &Cars{Size: 64, Elevations: 4, Azimuths: 24, Objects: 183} },
+	},
+	{
+		Name: "norb", Doc: "grey animals, people, planes, trucks and cars: a twin of SmallNORB; factors category, instance, elevation, azimuth and lighting",
+		Source: "LeCun et al. 2004 (SmallNORB; own drawing)", New: func() Builder { return &Norb{Size: 64, Instances: 10, Elevations: 9, Azimuths: 18, Lightings: 6} },
+	},
+	{
+		Name: "arm", Doc: "a robot arm that holds an object: a twin of MPI3D; factors object_color, object_shape, object_size, camera_height, background_color, horizontal_axis and vertical_axis",
+		Source: "Gondal et al. 2019 (MPI3D; own drawing)",
+		New: func() Builder {
+			return &Arm{Size: 64, Colours: 6, Shapes: 6, Sizes: 2, Heights: 3, Backgrounds: 3, Horizontal: 40, Vertical: 40}
+		},
+	},
+	{
 		Name: "entangled", Doc: "codes of three factors by one of ten hand-made encoders, in place of images; factors y1, y2 and y3 from 0 to 1, all ordinal",
 		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Builder { return &Entangled{Encoder: "entanglement", Levels: 11} },
 	},

@@ -1,0 +1,89 @@
+package datasets
+
+import (
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/render/objects"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// Cars is a twin of Cars3D (Reed et al. 2015), drawn by our own code: a car of [objects.Car] seen from around it, Size x Size
+// pixels in three channels. Its factors are, the last one fastest,
+//
+//   - elevation: of the camera above the road, evenly spread from 5 to 41 degrees (ordinal)
+//   - azimuth: of the camera around the car, level/Azimuths of a full turn from its front, in degrees (circular)
+//   - object: the car, [objects.Car] of its number (categorical)
+//
+// The light turns with the camera. The default is the 17,568 combinations of Cars3D, 64 x 64 pixels.
+type Cars struct {
+	Size       int `yaml:"size" doc:"height and width of the images, pixels"`
+	Elevations int `yaml:"elevations" doc:"number of heights of the camera"`
+	Azimuths   int `yaml:"azimuths" doc:"number of camera positions around the car"`
+	Objects    int `yaml:"objects" doc:"number of cars"`
+}
+
+// Limits of rendered sets.
+const (
+	maxViews   = 1 << 10 // levels of an angle
+	maxObjects = 1 << 10 // up to 0.2 MB each
+)
+
+// Validate checks the settings.
+func (c *Cars) Validate() error {
+	if err := validSide(c.Size); err != nil {
+		return err
+	}
+	return levelsWithin([]levelCount{{"elevations", c.Elevations, maxViews}, {"azimuths", c.Azimuths, maxViews}, {"objects", c.Objects, maxObjects}})
+}
+
+// levelCount is an option that counts levels, and its limit.
+type levelCount struct {
+	option      string
+	count, most int
+}
+
+// levelsWithin reports the first count out of range.
+func levelsWithin(counts []levelCount) error {
+	for _, c := range counts {
+		if c.count < 1 || c.count > c.most {
+			return config.Invalid(c.option, "%d is out of range; want 1 to %d", c.count, c.most)
+		}
+	}
+	return nil
+}
+
+// Build makes the cars; their images are drawn when they are asked for.
+func (c *Cars) Build(uint64) (Dataset, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	elevations, azimuths := between(5, 41, c.Elevations), wholeTurn(c.Azimuths)
+	set := gridSet{name: "cars", shape: [3]int{c.Size, c.Size, 3}, grid: factor.Grid{
+		{Name: "elevation", Size: c.Elevations, Kind: factor.Ordinal, Values: elevations},
+		{Name: "azimuth", Size: c.Azimuths, Kind: factor.Circular, Values: azimuths},
+		{Name: "object", Size: c.Objects, Kind: factor.Categorical},
+	}}
+	models := make([]*model, c.Objects)
+	parallel.For(c.Objects, func(_, n int) { models[n] = newModel(objects.Car(uint64(n))) })
+	light := lighting{ambient: 0.42, sky: 0.95, shadow: 0.68, lights: []render.Light{
+		{Direction: [3]float64{-0.5, 1, 0.55}, Colour: [3]float64{0.55, 0.55, 0.55}},
+		{Direction: [3]float64{0.8, 0.25, 0.7}, Colour: [3]float64{0.22, 0.22, 0.22}},
+	}}
+	return newRendered(set, func() painter {
+		p := newStage(c.Size)
+		return func(i int, dst []uint8) {
+			object, rest := i%c.Objects, i/c.Objects
+			p.draw(models[object], elevations[rest/c.Azimuths], azimuths[rest%c.Azimuths], &light, dst)
+		}
+	}), nil
+}
+
+// wholeTurn returns n angles of a full turn in degrees.
+func wholeTurn(n int) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = 360 * float64(i) / float64(n)
+	}
+	return list
+}

@@ -1,0 +1,77 @@
+package objects
+
+import (
+	"fmt"
+
+	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Category is a category of the toys of SmallNORB (LeCun et al. 2004), in their order.
+type Category uint8
+
+// The categories.
+const (
+	Animal Category = iota
+	Human
+	Plane
+	Truck
+	CarCategory
+)
+
+// Categories and Instances are the numbers of categories and of figures in each.
+const (
+	Categories = 5
+	Instances  = 10
+)
+
+var categoryNames = [Categories]string{"animal", "human", "plane", "truck", "car"}
+
+func (c Category) String() string {
+	if int(c) < len(categoryNames) {
+		return categoryNames[c]
+	}
+	return fmt.Sprintf("Category(%d)", uint8(c))
+}
+
+// Greys of figures.
+var (
+	paint = vec{0.8, 0.8, 0.8}
+	dark  = vec{0.5, 0.5, 0.5}
+)
+
+// Figure returns a toy of a category, painted grey: instance 0 to 9. It panics on others.
+func Figure(c Category, instance int) []render.Part {
+	a, s := &assembly{}, rng.New(uint64(instance), "figure "+c.String())
+	switch c {
+	case Animal:
+		animals[instance].build(a)
+	case Human:
+		humans[instance].build(a)
+	case Plane:
+		planes[instance](a, s)
+	case Truck:
+		build(a, s, trucks[instance])
+	case CarCategory:
+		build(a, s, cars[instance])
+	default:
+		panic(fmt.Sprintf("%v; want 0 to %d", c, Categories-1))
+	}
+	parts := a.parts()
+	for i := range parts {
+		switch parts[i].Colour {
+		case paint, dark:
+		case glass, rubber:
+			parts[i].Colour = dark
+		default:
+			parts[i].Colour = paint
+		}
+	}
+	return parts
+}
+
+var (
+	planes = [Instances]func(*assembly, *rng.Stream){airliner, tailJet, fighter, sportsPlane, biplane, glider, transport, airliner, sportsPlane, fighter}
+	trucks = [Instances]func(*carBody){lorryWith(crate), lorryWith(tank), lorryWith(tipper), pickUp, articulated, lorryWith(mixer), lorryWith(crane), lorryWith(ladder), lorryWith(logs), van}
+	cars   = [Instances]func(*carBody){hatchback, sedan, estate, coupe, convertible, offRoader, racer, oldTimer, bus, minibus}
+)

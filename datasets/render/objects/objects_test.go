@@ -1,0 +1,204 @@
+package objects
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/render"
+)
+
+// every calls do for the objects that data sets draw, and a few more.
+func every(t *testing.T, do func(t *testing.T, parts []render.Part)) {
+	t.Helper()
+	for seed := range uint64(183) {
+		t.Run(fmt.Sprint("car ", seed), func(t *testing.T) { do(t, Car(seed)) })
+	}
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint("airplane ", seed), func(t *testing.T) { do(t, Airplane(seed)) })
+		t.Run(fmt.Sprint("solid ", seed), func(t *testing.T) { do(t, Solid(seed)) })
+	}
+	for c := range Category(Categories) {
+		for i := range Instances {
+			t.Run(fmt.Sprint(c, " ", i), func(t *testing.T) { do(t, Figure(c, i)) })
+		}
+	}
+}
+
+// Every surface is closed: an edge that one triangle has, another one has in the other direction. Triangles run counter-clockwise around
+// normals that point out of the volume.
+func TestSurfacesAreClosed(t *testing.T) {
+	every(t, func(t *testing.T, parts []render.Part) {
+		for p, part := range parts {
+			m := part.Mesh
+			if err := m.Check(); err != nil {
+				t.Fatal(err)
+			}
+			edges := map[[2][3]float64]int{}
+			volume := map[int]float64{} // by connected piece
+			piece := pieces(m)
+			for _, f := range m.Triangles {
+				a, b, c := m.Vertices[f[0]], m.Vertices[f[1]], m.Vertices[f[2]]
+				normal := product(minus(b, a), minus(c, a))
+				for k := range f {
+					from, to := m.Vertices[f[k]], m.Vertices[f[(k+1)%3]]
+					edges[[2][3]float64{from, to}]++
+					edges[[2][3]float64{to, from}]--
+					n := m.Normals[f[k]]
+					if dot(n, normal) <= 0 || math.Abs(dot(n, n)-1) > 1e-5 {
+						t.Fatalf("part %d: normal %v of a triangle that faces %v", p, n, unit(normal))
+					}
+				}
+				volume[piece[a]] += dot(a, product(b, c)) / 6
+			}
+			for e, n := range edges {
+				if n != 0 {
+					t.Fatalf("part %d: the edge from %v to %v belongs to %d triangles more in this direction than in the other", p, e[0], e[1], n)
+				}
+			}
+			for _, v := range volume {
+				if v <= 0 {
+					t.Errorf("part %d: a piece has a volume of %v", p, v)
+				}
+			}
+		}
+	})
+}
+
+// pieces numbers the connected pieces of a mesh, by vertex.
+func pieces(m *render.Mesh) map[[3]float64]int {
+	piece := map[[3]float64]int{}
+	for i, v := range m.Vertices {
+		if _, ok := piece[v]; !ok {
+			piece[v] = i
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, f := range m.Triangles {
+			a, b, c := m.Vertices[f[0]], m.Vertices[f[1]], m.Vertices[f[2]]
+			least := min(piece[a], piece[b], piece[c])
+			for _, v := range [][3]float64{a, b, c} {
+				if piece[v] != least {
+					piece[v], changed = least, true
+				}
+			}
+		}
+	}
+	return piece
+}
+
+// Objects fill the unit sphere, and stay within it.
+func TestSizes(t *testing.T) {
+	every(t, func(t *testing.T, parts []render.Part) {
+		most, triangles := 0.0, 0
+		for _, part := range parts {
+			for _, v := range part.Mesh.Vertices {
+				most = max(most, dot(v, v))
+			}
+			triangles += len(part.Mesh.Triangles)
+		}
+		if math.Abs(most-1) > 1e-5 {
+			t.Errorf("the radius is %v; want 1", math.Sqrt(most))
+		}
+		if triangles > 2500 {
+			t.Errorf("%d triangles", triangles)
+		}
+	})
+}
+
+// Objects have the same bits on every machine.
+func TestObjectsAreTheSame(t *testing.T) {
+	h := fnv.New64a()
+	every(t, func(t *testing.T, parts []render.Part) {
+		for _, p := range parts {
+			for _, numbers := range [][][3]float64{{p.Colour, p.Shift}, p.Mesh.Vertices, p.Mesh.Normals} {
+				for _, v := range numbers {
+					for _, x := range v {
+						h.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)))
+					}
+				}
+			}
+			for _, f := range p.Mesh.Triangles {
+				for _, i := range f {
+					h.Write(binary.LittleEndian.AppendUint32(nil, uint32(i)))
+				}
+			}
+		}
+	})
+	if got := h.Sum64(); got != objectsHash {
+		t.Errorf("hash %#x, want %#x", got, uint64(objectsHash))
+	}
+}
+
+const objectsHash = 0x3401711be3029a9d
+
+func BenchmarkCar(b *testing.B) {
+	for seed := uint64(0); b.Loop(); seed++ {
+		Car(seed % 183)
+	}
+}
+
+// picture draws an object that shows the side at an azimuth, in degrees.
+func picture(t testing.TB, r *render.Renderer, parts []render.Part, azimuth float64) []uint8 {
+	t.Helper()
+	scene := render.Scene{Parts: parts, Ambient: 0.4, Background: [3]float64{0.9, 0.9, 0.9}, Lights: []render.Light{{Direction: [3]float64{-0.5, 1, 0.6}, Colour: [3]float64{0.6, 0.6, 0.6}}}}
+	scene.Camera.Eye = render.Orbit(3, azimuth*math.Pi/180, 0.4)
+	dst := make([]uint8, 64*64*3)
+	r.Draw(&scene, dst)
+	return dst
+}
+
+// apart is the squared distance of two pictures, in units of white pixels on black.
+func apart(a, b []uint8) (sum float64) {
+	for i := range a {
+		d := float64(int(a[i])-int(b[i])) / 255
+		sum += d * d / 3
+	}
+	return sum
+}
+
+// Objects of a kind look different, one from the other and each from all its sides.
+func TestObjectsDiffer(t *testing.T) {
+	r, err := render.NewRenderer(64, 64, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]func(n int) []render.Part{
+		"car":      func(n int) []render.Part { return Car(uint64(n)) },
+		"airplane": func(n int) []render.Part { return Airplane(uint64(n)) },
+		"solid":    func(n int) []render.Part { return Solid(uint64(n)) },
+		"figure":   func(n int) []render.Part { return Figure(Category(n/Instances), n%Instances) },
+	}
+	for kind, of := range kinds {
+		var front [][]uint8
+		for n := range 50 {
+			parts := of(n)
+			const sides = 24
+			front = append(front, picture(t, r, parts, 45))
+			if n%5 != 0 {
+				continue
+			}
+			var views [sides][]uint8
+			for side := range views {
+				views[side] = picture(t, r, parts, 360*float64(side)/sides)
+			}
+			for a := range views {
+				for b := range a {
+					if d := apart(views[a], views[b]); d < 6 {
+						t.Errorf("%s %d: sides %d and %d of %d differ by %v", kind, n, b, a, sides, d)
+					}
+				}
+			}
+		}
+		for a := range front {
+			for b := range a {
+				if d := apart(front[a], front[b]); d < 3 {
+					t.Errorf("%s %d and %d differ by %v", kind, b, a, d)
+				}
+			}
+		}
+	}
+}
