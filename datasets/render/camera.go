@@ -50,27 +50,26 @@ func (c *Camera) eye() [3]float64 {
 
 // axes returns the camera's axes in the world, by rows: right, up and back.
 func (c *Camera) axes() [9]float64 {
-	back := unit(sub(c.eye(), c.Target))
-	up := c.Up
-	if up == [3]float64{} {
-		up = [3]float64{0, 1, 0}
+	back := vector(c.eye()).minus(vector(c.Target)).unit()
+	up := vector(c.Up).unit()
+	if up == (vec{}) {
+		up = vec{0, 1, 0}
 	}
-	right := cross(unit(up), back)
-	if dot(right, right) < 1e-20 { // up is along the view: the next axis will do
-		right = cross([3]float64{0, 0, -1}, back)
-		if dot(right, right) < 1e-20 {
-			right = cross([3]float64{1, 0, 0}, back)
+	right := up.cross(back)
+	for _, other := range []vec{{0, 0, -1}, {1, 0, 0}} { // where up is along the view
+		if right.dot(right) < 1e-20 {
+			right = other.cross(back)
 		}
 	}
-	right = unit(right)
-	up = cross(back, right)
-	return [9]float64{right[0], right[1], right[2], up[0], up[1], up[2], back[0], back[1], back[2]}
+	right = right.unit()
+	up = back.cross(right)
+	return [9]float64{right.x, right.y, right.z, up.x, up.y, up.z, back.x, back.y, back.z}
 }
 
 // lens is a camera made ready for a picture.
 type lens struct {
 	axes  [9]float64
-	eye   [3]float64
+	eye   vec
 	ortho bool
 	focus float64 // subsamples by x/depth of a perspective camera, by x of an orthographic one
 	near  float64
@@ -78,7 +77,7 @@ type lens struct {
 
 // lens returns the camera for a picture whose shorter side has so many samples.
 func (c *Camera) lens(side int) lens {
-	l := lens{axes: c.axes(), eye: c.eye(), ortho: c.Half > 0, near: c.Near}
+	l := lens{axes: c.axes(), eye: vector(c.eye()), ortho: c.Half > 0, near: c.Near}
 	if l.near == 0 {
 		l.near = 0.01
 	}
@@ -95,10 +94,11 @@ func (c *Camera) lens(side int) lens {
 	return l
 }
 
-// ray returns the line of sight through a place of the picture in camera axes, in subsamples from the centre, y up.
-func (l *lens) ray(x, y float64) (origin, direction [3]float64) {
+// ray returns the line of sight through a place of the picture in camera axes, in subsamples from the centre, y down.
+func (l *lens) ray(x, y float64) (origin, direction vec) {
+	x, y = x/l.focus, -y/l.focus
 	if l.ortho {
-		return [3]float64{x / l.focus, y / l.focus, 0}, [3]float64{0, 0, -1}
+		return vec{x, y, 0}, vec{0, 0, -1}
 	}
-	return [3]float64{}, [3]float64{x / l.focus, y / l.focus, -1}
+	return vec{}, vec{x, y, -1}
 }

@@ -6,7 +6,7 @@ func (r *Renderer) clip(id int32, a, b, c *vertex) {
 		return
 	}
 	// Each of the five planes adds a corner at the most.
-	var store [2][8][3]float64
+	var store [2][8]vec
 	from, to := store[0][:0], store[1][:0]
 	from = append(from, a.at, b.at, c.at)
 	for plane := range 5 {
@@ -39,24 +39,28 @@ func (r *Renderer) clip(id int32, a, b, c *vertex) {
 
 // inside is positive on the side of a clipping plane that is kept: the near plane, then right, left, top and bottom ones well outside
 // of the picture.
-func (l *lens) inside(plane int, p [3]float64) float64 {
+func (l *lens) inside(plane int, p vec) float64 {
 	const far = guard / 2
 	if plane == 0 {
-		return -p[2] - l.near
+		return -p.z - l.near
 	}
 	room := far / l.focus
 	if !l.ortho {
-		room = float64(room * -p[2])
+		room = float64(room * -p.z)
 	}
-	v := p[(plane-1)/2]
-	if plane%2 == 0 {
-		v = -v
+	switch plane {
+	case 1:
+		return room - p.x
+	case 2:
+		return room + p.x
+	case 3:
+		return room - p.y
+	default:
+		return room + p.y
 	}
-	return room - v
 }
 
 // between returns where the way from p to q meets a plane, given the distances of the two.
-func between(p, q [3]float64, dp, dq float64) [3]float64 {
-	t := dp / (dp - dq)
-	return add(p, scale(t, sub(q, p)))
+func between(p, q vec, dp, dq float64) vec {
+	return p.plus(q.minus(p).times(dp / (dp - dq)))
 }

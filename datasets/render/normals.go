@@ -10,12 +10,12 @@ import "math"
 // matter. Triangles without an area are left out.
 func (m *Mesh) Smooth(degrees float64) *Mesh {
 	_, limit := Sincos(degrees * (math.Pi / 180))
-	s := smoothing{mesh: m, faces: make([][3]float64, len(m.Triangles)), place: m.places()}
+	s := smoothing{mesh: m, faces: make([]vec, len(m.Triangles)), place: m.places()}
 	s.around = make([][]int32, len(m.Vertices))
 	for t, corners := range m.Triangles {
-		a, b, c := m.Vertices[corners[0]], m.Vertices[corners[1]], m.Vertices[corners[2]]
-		s.faces[t] = unit(cross(sub(b, a), sub(c, a)))
-		if s.faces[t] == [3]float64{} {
+		a, b, c := vector(m.Vertices[corners[0]]), vector(m.Vertices[corners[1]]), vector(m.Vertices[corners[2]])
+		s.faces[t] = b.minus(a).cross(c.minus(a)).unit()
+		if s.faces[t] == (vec{}) {
 			continue
 		}
 		for _, v := range corners {
@@ -26,13 +26,13 @@ func (m *Mesh) Smooth(degrees float64) *Mesh {
 	out := &Mesh{}
 	made := map[corner]int32{}
 	for t, corners := range m.Triangles {
-		if s.faces[t] == [3]float64{} {
+		if s.faces[t] == (vec{}) {
 			continue
 		}
 		var triangle [3]int32
 		for k, v := range corners {
 			at := s.place[v]
-			key := corner{at, s.normal(at, t, limit)}
+			key := corner{at, s.normal(at, t, limit).array()}
 			index, ok := made[key]
 			if !ok {
 				index = int32(len(out.Vertices))
@@ -56,9 +56,9 @@ type corner struct {
 // smoothing is a mesh with what its normals are computed from.
 type smoothing struct {
 	mesh   *Mesh
-	faces  [][3]float64 // unit normals of triangles; 0 where there is no area
-	place  []int32      // by vertex: the first vertex at its place
-	around [][]int32    // by place: triangles
+	faces  []vec     // unit normals of triangles; 0 where there is no area
+	place  []int32   // by vertex: the first vertex at its place
+	around [][]int32 // by place: triangles
 }
 
 // places returns the first vertex at the place of each.
@@ -77,20 +77,20 @@ func (m *Mesh) places() []int32 {
 }
 
 // normal returns the normal that a triangle has at a place.
-func (s *smoothing) normal(place int32, triangle int, limit float64) [3]float64 {
+func (s *smoothing) normal(place int32, triangle int, limit float64) vec {
 	own := s.faces[triangle]
-	var sum [3]float64
+	var sum vec
 	for _, t := range s.around[place] {
 		n := s.faces[t]
-		cos := dot(own, n)
+		cos := own.dot(n)
 		if cos < 0 { // wound the other way
-			n, cos = scale(-1, n), -cos
+			n, cos = n.times(-1), -cos
 		}
 		if cos >= limit || int(t) == triangle {
-			sum = add(sum, scale(s.angle(t, place), n))
+			sum = sum.plus(n.times(s.angle(t, place)))
 		}
 	}
-	if sum = unit(sum); sum == [3]float64{} {
+	if sum = sum.unit(); sum == (vec{}) {
 		return own
 	}
 	return sum
@@ -103,8 +103,8 @@ func (s *smoothing) angle(triangle, place int32) float64 {
 	for k < 2 && s.place[corners[k]] != place {
 		k++
 	}
-	at := s.mesh.Vertices[corners[k]]
-	a, b := unit(sub(s.mesh.Vertices[corners[(k+1)%3]], at)), unit(sub(s.mesh.Vertices[corners[(k+2)%3]], at))
-	d := sub(a, b)
-	return math.Sqrt(dot(d, d))
+	at := vector(s.mesh.Vertices[corners[k]])
+	a, b := vector(s.mesh.Vertices[corners[(k+1)%3]]).minus(at).unit(), vector(s.mesh.Vertices[corners[(k+2)%3]]).minus(at).unit()
+	d := a.minus(b)
+	return math.Sqrt(d.dot(d))
 }

@@ -9,10 +9,7 @@
 // place of math.Sin, whose last bit depends on the machine.
 package render
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Mesh is a surface of triangles. A Mesh may be drawn by several renderers at once.
 type Mesh struct {
@@ -101,7 +98,4 @@ func (s *Scene) Check() error {
 	return nil
 }
 
-func finite(v [3]float64) bool {
-	s := math.Abs(v[0]) + math.Abs(v[1]) + math.Abs(v[2])
-	return s <= math.MaxFloat64
-}
+func finite(v [3]float64) bool { return vector(v).finite() }

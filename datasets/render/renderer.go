@@ -22,7 +22,7 @@ type Renderer struct {
 	seen  []int32   // by sample: triangle, counted through all parts; -1: background
 
 	lens     lens
-	lights   []Light // directions in camera axes
+	lights   []light
 	parts    []placed
 	vertices []vertex // of all parts
 	dirty    box      // samples that have been drawn
@@ -35,16 +35,19 @@ type placed struct {
 	*Part
 	matrix [9]float64 // of vertices, with the scale
 	turn   [9]float64 // of normals
-	shift  [3]float64
+	shift  vec
 	first  int32    // number of the first triangle
 	points []vertex // of the mesh
 }
 
+// light is a Light in camera axes.
+type light struct{ direction, colour vec }
+
 // vertex is a point as the camera sees it.
 type vertex struct {
-	at   [3]float64 // in camera axes
-	near float64    // grows towards the viewer, and is linear over the picture
-	x, y int32      // subsamples right of and below the centre, or x is a flag
+	at   vec     // in camera axes
+	near float64 // grows towards the viewer, and is linear over the picture
+	x, y int32   // subsamples right of and below the centre, or x is a flag
 }
 
 // subUnits is the number of subsamples along a side of a sample: corners of triangles are rounded to these.
@@ -122,7 +125,7 @@ func (r *Renderer) place(s *Scene) {
 	r.lens = s.Camera.lens(min(r.h, r.w) * r.samples)
 	r.lights = r.lights[:0]
 	for _, l := range s.Lights {
-		r.lights = append(r.lights, Light{Direction: apply(&r.lens.axes, unit(l.Direction)), Colour: l.Colour})
+		r.lights = append(r.lights, light{apply(&r.lens.axes, vector(l.Direction).unit()), vector(l.Colour)})
 	}
 	total := 0
 	for i := range s.Parts {
@@ -144,7 +147,7 @@ func (r *Renderer) place(s *Scene) {
 				p.matrix[k] *= part.Scale
 			}
 		}
-		p.shift = apply(&r.lens.axes, sub(part.Shift, r.lens.eye))
+		p.shift = apply(&r.lens.axes, vector(part.Shift).minus(r.lens.eye))
 		n := len(part.Mesh.Vertices)
 		p.points = r.vertices[at : at+n]
 		r.project(&p)
@@ -157,33 +160,32 @@ func (r *Renderer) place(s *Scene) {
 // project takes the vertices of a part to the picture.
 func (r *Renderer) project(p *placed) {
 	for i, v := range p.Mesh.Vertices {
-		v = apply(&p.matrix, v)
-		p.points[i] = r.lens.project([3]float64{v[0] + p.shift[0], v[1] + p.shift[1], v[2] + p.shift[2]})
+		p.points[i] = r.lens.project(apply(&p.matrix, vector(v)).plus(p.shift))
 	}
 }
 
 // project returns the place in the picture of a point in camera axes.
-func (l *lens) project(at [3]float64) vertex {
+func (l *lens) project(at vec) vertex {
 	v := vertex{at: at, x: beyond}
-	depth := -at[2]
+	depth := -at.z
 	if !(depth >= l.near) {
-		if !finite(at) {
+		if !at.finite() {
 			v.x = nowhere
 		}
 		return v
 	}
 	k := l.focus
 	if l.ortho {
-		v.near = at[2]
+		v.near = at.z
 	} else {
 		v.near = 1 / depth
 		k *= v.near
 	}
-	x, y := math.RoundToEven(at[0]*k), math.RoundToEven(at[1]*k)
+	x, y := math.RoundToEven(at.x*k), math.RoundToEven(at.y*k)
 	switch {
 	case math.Abs(x) <= guard && math.Abs(y) <= guard:
 		v.x, v.y = int32(x), -int32(y)
-	case !finite(at):
+	case !at.finite():
 		v.x = nowhere
 	}
 	return v

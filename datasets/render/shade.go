@@ -11,7 +11,7 @@ type fragment struct {
 
 // resolve shades the samples and averages them over pixels.
 func (r *Renderer) resolve(s *Scene, dst []uint8) {
-	background := quantize(s.Background)
+	background := quantize(vector(s.Background))
 	n := r.samples
 	top, bottom := r.dirty.top/n, (r.dirty.bottom+n-1)/n
 	left, right := r.dirty.left/n, (r.dirty.right+n-1)/n
@@ -59,68 +59,74 @@ func (r *Renderer) pixel(s *Scene, y, x int, background [3]uint8) [3]uint8 {
 	if len(fragments) == 1 && fragments[0].id < 0 {
 		return background
 	}
-	var sum [3]float64
-	for _, f := range fragments {
-		colour := s.Background
+	var sum vec
+	for i := range fragments {
+		f := &fragments[i]
+		colour := vector(s.Background)
 		if f.id >= 0 {
-			colour = r.shade(s, f)
+			colour = r.shade(f, s.Ambient)
 		}
-		sum = add(sum, scale(float64(f.count), colour))
+		sum = sum.plus(colour.times(float64(f.count)))
 	}
-	return quantize(scale(1/float64(n*n), sum))
+	return quantize(sum.times(1 / float64(n*n)))
 }
 
 // quantize rounds a colour to numbers from 0 to 255.
-func quantize(colour [3]float64) (c [3]uint8) {
-	for k, v := range colour {
-		c[k] = uint8(float64(255*min(max(v, 0), 1)) + 0.5)
+func quantize(colour vec) [3]uint8 {
+	return [3]uint8{byteOf(colour.x), byteOf(colour.y), byteOf(colour.z)}
+}
+
+func byteOf(v float64) uint8 { return uint8(float64(255*clamp(v)) + 0.5) }
+
+func clamp(v float64) float64 {
+	if v > 0 {
+		if v < 1 {
+			return v
+		}
+		return 1
 	}
-	return c
+	return 0
 }
 
 // shade returns the colour of a triangle at the mean place of a fragment's samples.
-func (r *Renderer) shade(s *Scene, f fragment) [3]float64 {
+func (r *Renderer) shade(f *fragment, ambient float64) vec {
 	p := r.part(f.id)
 	corners := &p.Mesh.Triangles[f.id-p.first]
-	a := p.points[corners[0]].at
-	ab, ac := sub(p.points[corners[1]].at, a), sub(p.points[corners[2]].at, a)
+	a, b, c := &p.points[corners[0]], &p.points[corners[1]], &p.points[corners[2]]
+	ab, ac := b.at.minus(a.at), c.at.minus(a.at)
 
 	count := float64(f.count)
 	x := (float64(f.col)/count - float64(r.cols-1)/2) * subUnits
-	y := (float64(r.rows-1)/2 - float64(f.row)/count) * subUnits
+	y := (float64(f.row)/count - float64(r.rows-1)/2) * subUnits
 	origin, direction := r.lens.ray(x, y)
 
-	normal := unit(cross(ab, ac))
-	if dot(normal, direction) > 0 { // seen from behind
-		normal = scale(-1, normal)
+	normal := ab.cross(ac)
+	if normal.dot(direction) > 0 { // seen from behind
+		normal = normal.times(-1)
 	}
-	if p.Mesh.Normals != nil {
-		u, v := meet(origin, direction, a, ab, ac)
-		na, nb, nc := p.Mesh.Normals[corners[0]], p.Mesh.Normals[corners[1]], p.Mesh.Normals[corners[2]]
-		smooth := unit(apply(&p.turn, add(add(scale(1-u-v, na), scale(u, nb)), scale(v, nc))))
-		if dot(smooth, normal) < 0 {
-			smooth = scale(-1, smooth)
-		}
-		if smooth != [3]float64{} {
+	if normals := p.Mesh.Normals; normals != nil {
+		u, v, w := r.weights(a, b, c, x, y, origin, direction)
+		smooth := vector(normals[corners[0]]).times(u).plus(vector(normals[corners[1]]).times(v)).plus(vector(normals[corners[2]]).times(w))
+		smooth = apply(&p.turn, smooth)
+		switch cos := smooth.dot(normal); {
+		case cos > 0:
 			normal = smooth
+		case cos < 0:
+			normal = smooth.times(-1)
 		}
 	}
-	return r.lit(p.Colour, normal, s.Ambient)
+	return r.lit(vector(p.Colour), normal.unit(), ambient)
 }
 
 // lit returns what a surface reflects.
-func (r *Renderer) lit(colour, normal [3]float64, ambient float64) [3]float64 {
-	light := [3]float64{ambient, ambient, ambient}
+func (r *Renderer) lit(colour, normal vec, ambient float64) vec {
+	sum := vec{ambient, ambient, ambient}
 	for i := range r.lights {
-		l := &r.lights[i]
-		if cos := dot(normal, l.Direction); cos > 0 {
-			light = add(light, scale(cos, l.Colour))
+		if cos := normal.dot(r.lights[i].direction); cos > 0 {
+			sum = sum.plus(r.lights[i].colour.times(cos))
 		}
 	}
-	for k := range light {
-		light[k] = min(max(colour[k]*light[k], 0), 1)
-	}
-	return light
+	return vec{clamp(colour.x * sum.x), clamp(colour.y * sum.y), clamp(colour.z * sum.z)}
 }
 
 // part returns the part that a triangle belongs to.
@@ -136,20 +142,33 @@ func (r *Renderer) part(id int32) *placed {
 	return &r.parts[low]
 }
 
-// meet returns where a line of sight meets the plane of the triangle a, a+ab, a+ac: a + u*ab + v*ac, moved into the triangle
+// weights returns what the corners of a triangle weigh at a place of the picture, times a positive number.
+func (r *Renderer) weights(a, b, c *vertex, x, y float64, origin, direction vec) (u, v, w float64) {
+	if a.x <= nowhere || b.x <= nowhere || c.x <= nowhere {
+		return meet(origin, direction, a.at, b.at, c.at)
+	}
+	// The corners are those that decided which samples are inside: there the weights have one sign.
+	ax, ay := float64(a.x)-x, float64(a.y)-y
+	bx, by := float64(b.x)-x, float64(b.y)-y
+	cx, cy := float64(c.x)-x, float64(c.y)-y
+	u, v, w = float64(bx*cy)-float64(by*cx), float64(cx*ay)-float64(cy*ax), float64(ax*by)-float64(ay*bx)
+	if !r.lens.ortho {
+		u, v, w = u*a.near, v*b.near, w*c.near
+	}
+	return math.Abs(u), math.Abs(v), math.Abs(w)
+}
+
+// meet returns the weights of the corners of a triangle where a line of sight meets its plane, moved into the triangle
 // (Moeller and Trumbore 1997).
-func meet(origin, direction, a, ab, ac [3]float64) (u, v float64) {
-	p := cross(direction, ac)
-	det := dot(ab, p)
-	t := sub(origin, a)
-	q := cross(t, ab)
-	u, v = dot(t, p)/det, dot(direction, q)/det
-	if math.IsNaN(u) || math.IsNaN(v) || math.IsInf(u, 0) || math.IsInf(v, 0) { // seen from the side
-		return 1. / 3, 1. / 3
+func meet(origin, direction, a, b, c vec) (u, v, w float64) {
+	ab, ac := b.minus(a), c.minus(a)
+	p := direction.cross(ac)
+	det := ab.dot(p)
+	t := origin.minus(a)
+	v, w = t.dot(p)/det, direction.dot(t.cross(ab))/det
+	if !(math.Abs(v)+math.Abs(w) <= math.MaxFloat64) { // seen from the side
+		return 1, 1, 1
 	}
-	u, v = max(u, 0), max(v, 0)
-	if sum := u + v; sum > 1 {
-		u, v = u/sum, v/sum
-	}
-	return u, v
+	v, w = max(v, 0), max(w, 0)
+	return max(1-v-w, 0), v, w
 }
