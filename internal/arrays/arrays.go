@@ -16,6 +16,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/dtype"
 	"github.com/unravel-ml/unravel/internal/hdf5"
+	"github.com/unravel-ml/unravel/internal/matfile"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -74,6 +75,9 @@ func Open(path string) (File, error) {
 		return nil, err
 	}
 	start = start[:n]
+	if matfile.Is(start) {
+		return openMAT(path)
+	}
 	switch ext := strings.ToLower(filepath.Ext(path)); {
 	case bytes.HasPrefix(start, []byte("\x93NUMPY")):
 		return single(path), nil
@@ -87,8 +91,10 @@ func Open(path string) (File, error) {
 		return openNPZ(path)
 	case ext == ".h5", ext == ".hdf5":
 		return openHDF5(path, start)
+	case ext == ".mat":
+		return openMAT(path)
 	}
-	return nil, fmt.Errorf("%s is no file of arrays; want .npy, .npz, HDF5 (.h5, .hdf5) or a folder with images.npy", path)
+	return nil, fmt.Errorf("%s is no file of arrays; want .npy, .npz, HDF5 (.h5, .hdf5), MATLAB (.mat) or a folder with images.npy", path)
 }
 
 // absent is the error about an array that is not there.

@@ -55,7 +55,7 @@ func TestArrays(t *testing.T) {
 		"packed.npz": {"images", "words", "vector", "scalar", "none", "fortran", "fortran_words"},
 		"folder":     {"images", "fortran"}, "folder/fortran.npy": {"any"},
 		"arrays.h5":    {"in/images", "in/packed_images", "in/words", "in/packed_words", "in/vector", "in/scalar", "in/none"},
-		"matlab73.mat": {"images"},
+		"matlab73.mat": {"images"}, "plain.mat": {"images", "words", "none"}, "packed.mat": {"images", "words", "none"},
 	} {
 		f := open(t, path)
 		for _, name := range prefixes {
@@ -138,6 +138,7 @@ func TestErrors(t *testing.T) {
 		"stored.npz":        {"x": `no array "x"; there are images, words`, "object": "an array of Python objects"},
 		"folder":            {"x": "no such file", "../folder/images": "no name of an array"},
 		"arrays.h5":         {"x": `no array "x"; there are in/images`, "in/text": "holds variable-length strings", "in": "is a group, not an array"},
+		"packed.mat":        {"x": `no array "x"; there are images, words, none, text`, "text": "is text, which is not read"},
 		"folder/images.npy": nil,
 	} {
 		f := open(t, path)

@@ -1,8 +1,9 @@
-"""Writes the files of this folder (NumPy 1.24.2, h5py 3.7.0): the same arrays in every format. Element i of an array, in C order, is i mod 251."""
+"""Writes the files of this folder (NumPy 1.24.2, SciPy 1.10.1, h5py 3.7.0): the same arrays in every format. Element i of an array, in C order, is i mod 251."""
 import os
 
 import h5py
 import numpy as np
+import scipy.io
 
 os.chdir(os.path.dirname(os.path.abspath(__file__)))
 
@@ -27,6 +28,8 @@ with h5py.File("arrays.h5", "w") as f:
             if a.size > 1:
                 f.create_dataset("in/packed_" + name, data=a, compression="gzip", chunks=tuple(max(1, s // 2) for s in a.shape))
     f["in/text"] = "no array of numbers"
+for name, packed in dict(plain=False, packed=True).items():
+    scipy.io.savemat(name + ".mat", dict(images=arrays["images"], words=arrays["words"], none=arrays["none"], text="no array of numbers"), do_compression=packed)
 # MATLAB 7.3 is HDF5 behind a block of text, with dimensions in reverse.
 with h5py.File("matlab73.mat", "w", userblock_size=512) as f:
     f.create_dataset("images", data=arrays["images"].T, compression="gzip", chunks=(2, 3, 2, 7))

@@ -1,0 +1,270 @@
+package matfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/unravel-ml/unravel/internal/dtype"
+)
+
+// elements reads the parts of a variable one after the other.
+type elements struct {
+	order  binary.ByteOrder
+	src    io.Reader
+	packed bool
+	left   int64  // bytes of the variable
+	inline []byte // data of a small element, which its tag holds
+	pad    int64  // bytes after the element
+}
+
+// tag reads the type and the size of the next part.
+func (e *elements) tag() (kind int, n int64, err error) {
+	var b [8]byte
+	if err := e.full(b[:]); err != nil {
+		return 0, 0, err
+	}
+	e.inline, e.pad = nil, 0
+	word := e.order.Uint32(b[:])
+	if size := word >> 16; size != 0 {
+		if size > 4 {
+			return 0, 0, fmt.Errorf("a small element of %d bytes: %w", size, errCutOff)
+		}
+		e.inline = b[4 : 4+size]
+		return int(word & 0xffff), int64(size), nil
+	}
+	n = int64(e.order.Uint32(b[4:]))
+	e.pad = -n & 7
+	return int(word), n, nil
+}
+
+// full fills b from the variable.
+func (e *elements) full(b []byte) error {
+	if int64(len(b)) > e.left {
+		return errCutOff
+	}
+	e.left -= int64(len(b))
+	if _, err := io.ReadFull(e.src, b); err != nil {
+		return early(err, errCutOff)
+	}
+	return nil
+}
+
+// small reads a whole part of a type.
+func (e *elements) small(want int) ([]byte, error) {
+	kind, n, err := e.tag()
+	if err != nil {
+		return nil, err
+	}
+	if kind != want || n > maxText {
+		return nil, fmt.Errorf("a part of type %d and %d bytes; want type %d and at most %d: %w", kind, n, want, maxText, errCutOff)
+	}
+	if e.inline != nil {
+		return e.inline, nil
+	}
+	b := make([]byte, n+e.pad)
+	if err := e.full(b); err != nil {
+		return nil, err
+	}
+	return b[:n], nil
+}
+
+// Reader reads the elements of a variable, the first index fastest. It is used by one goroutine.
+type Reader struct {
+	v      *Variable
+	e      *elements
+	stored dtype.Type
+	left   int // elements
+	buffer []byte
+}
+
+// String names the variable in errors, with its file, shape and class.
+func (v *Variable) String() string {
+	if v.why != "" {
+		return fmt.Sprintf("%s: %s (%v)", v.file.name, v.Name, v.Shape)
+	}
+	return fmt.Sprintf("%s: %s (%v, %s)", v.file.name, v.Name, v.Shape, v.Type)
+}
+
+// Err returns why the variable is not read, or nil.
+func (v *Variable) Err() error {
+	if v.why == "" {
+		return nil
+	}
+	return fmt.Errorf("%v %s, which is not read; want an array of numbers or logical values", v, v.why)
+}
+
+// NewReader returns a reader of the elements.
+func (v *Variable) NewReader() (*Reader, error) {
+	if err := v.Err(); err != nil {
+		return nil, err
+	}
+	r, err := v.newReader()
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", v, err)
+	}
+	return r, nil
+}
+
+func (v *Variable) newReader() (*Reader, error) {
+	e, err := v.elements()
+	if err != nil {
+		return nil, err
+	}
+	var again Variable
+	again.file = v.file
+	if err := again.describe(e); err != nil { // to come to the numbers
+		return nil, err
+	}
+	r := &Reader{v: v, e: e, left: 1}
+	for _, s := range v.Shape {
+		r.left *= s
+	}
+	if r.left == 0 && e.left == 0 {
+		return r, nil
+	}
+	kind, n, err := e.tag()
+	if err != nil {
+		return nil, err
+	}
+	var ok bool
+	if r.stored, ok = storedTypes[kind]; !ok {
+		return nil, fmt.Errorf("numbers of type %d: %w", kind, errCutOff)
+	}
+	if int64(r.left)*int64(r.stored.Size) != n || e.inline == nil && n > e.left {
+		return nil, fmt.Errorf("%d bytes of numbers stored as %s; want %d: %w", n, r.stored, r.left*r.stored.Size, errCutOff)
+	}
+	return r, nil
+}
+
+// bufferSize is how many bytes are converted at once.
+const bufferSize = 1 << 16
+
+// ReadFull fills p with the next elements of the variable's type, as little-endian bytes.
+func (r *Reader) ReadFull(p []byte) error {
+	size := r.v.Type.Size
+	n := len(p) / size
+	if len(p)%size != 0 || n > r.left {
+		return fmt.Errorf("%v: want %d bytes, but %d are left", r.v, len(p), r.left*size)
+	}
+	for n > 0 {
+		count, raw := n, p
+		if r.stored.Size != size || r.stored.Kind != r.v.Type.Kind {
+			if r.buffer == nil {
+				r.buffer = make([]byte, bufferSize)
+			}
+			count = min(n, bufferSize/r.stored.Size)
+			raw = r.buffer[:count*r.stored.Size]
+		}
+		if err := r.take(raw); err != nil {
+			return fmt.Errorf("%v: %w", r.v, err)
+		}
+		if bad := convert(p[:count*size], r.v.Type, raw, r.stored); bad >= 0 {
+			return fmt.Errorf("%v: a number stored as %s does not fit into %s: %w", r.v, r.stored, r.v.Type, errCutOff)
+		}
+		r.left, n, p = r.left-count, n-count, p[count*size:]
+	}
+	return r.end()
+}
+
+// take fills raw with numbers as they are stored, in little-endian order.
+func (r *Reader) take(raw []byte) error {
+	if r.e.inline != nil {
+		raw = raw[:copy(raw, r.e.inline)]
+		r.e.inline = r.e.inline[len(raw):]
+	} else if err := r.e.full(raw); err != nil {
+		return err
+	}
+	if r.e.order == binary.BigEndian {
+		dtype.Swap(raw, r.stored.Size)
+	}
+	return nil
+}
+
+// Skip passes over bytes of whole elements.
+func (r *Reader) Skip(bytes int64) error {
+	n := int(bytes) / r.v.Type.Size
+	if bytes < 0 || int64(n)*int64(r.v.Type.Size) != bytes || n > r.left {
+		return fmt.Errorf("%v: %d bytes to skip; want whole elements, at most %d", r.v, bytes, r.left)
+	}
+	stored := int64(n) * int64(r.stored.Size)
+	r.left -= n
+	if r.e.inline != nil {
+		r.e.inline = r.e.inline[stored:]
+		return nil
+	}
+	r.e.left -= stored
+	var err error
+	if s, ok := r.e.src.(io.Seeker); ok {
+		_, err = s.Seek(stored, io.SeekCurrent)
+	} else {
+		_, err = io.CopyN(io.Discard, r.e.src, stored)
+	}
+	if err != nil {
+		return fmt.Errorf("%v: %w", r.v, early(err, errCutOff))
+	}
+	return r.end()
+}
+
+// end makes a compressed element verify its checksum after the last number.
+func (r *Reader) end() error {
+	if r.left > 0 || !r.e.packed {
+		return nil
+	}
+	r.e.packed = false
+	n, err := io.Copy(io.Discard, io.LimitReader(r.e.src, r.e.left+1))
+	if err == nil && n > r.e.left {
+		err = errors.New("more bytes than its tag says")
+	}
+	if err != nil {
+		return fmt.Errorf("%v: %w", r.v, early(err, errCutOff))
+	}
+	return nil
+}
+
+// convert turns stored numbers into those of a class. It returns the index of the first that does not fit, or -1.
+func convert(dst []byte, class dtype.Type, raw []byte, stored dtype.Type) int {
+	switch {
+	case class == dtype.Bool && stored == dtype.Uint8:
+		for i, b := range raw {
+			dst[i] = min(b, 1)
+		}
+		return -1
+	case class == stored:
+		if &dst[0] != &raw[0] {
+			copy(dst, raw)
+		}
+		return -1
+	}
+	switch class.Name {
+	case "float64":
+		return widen[float64](dst, raw, stored)
+	case "float32":
+		return widen[float32](dst, raw, stored)
+	case "int8":
+		return widen[int8](dst, raw, stored)
+	case "bool", "uint8":
+		return widen[uint8](dst, raw, stored)
+	case "int16":
+		return widen[int16](dst, raw, stored)
+	case "uint16":
+		return widen[uint16](dst, raw, stored)
+	case "int32":
+		return widen[int32](dst, raw, stored)
+	case "uint32":
+		return widen[uint32](dst, raw, stored)
+	case "int64":
+		return widen[int64](dst, raw, stored)
+	}
+	return widen[uint64](dst, raw, stored)
+}
+
+func widen[T dtype.Number](dst, raw []byte, stored dtype.Type) int {
+	values := make([]T, len(raw)/stored.Size)
+	bad := dtype.Decode(values, raw, stored)
+	if _, err := binary.Encode(dst, binary.LittleEndian, values); err != nil {
+		return 0 // cannot be: sizes agree
+	}
+	return bad
+}
