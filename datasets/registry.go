@@ -68,6 +68,20 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		Source: "Gondal et al. 2019", New: func() Builder { return &MPI3D{Variant: "toy"} },
 	},
 	{
+		Name: "smallnorb", Doc: "SmallNORB as published: grey photographs of toys; factors category, elevation, azimuth (circular) and lighting, and instance as a nuisance; see `unravel data fetch`",
+		Source: "LeCun et al. 2004", New: func() Builder { return &SmallNORB{Part: "all", Size: PictureSize{64, 64}} },
+	},
+	{
+		Name: "celeba", Doc: "CelebA as published: photographs of faces; 40 attributes, each a factor of two levels; see `unravel data fetch`",
+		Source: "Liu et al. 2015", New: func() Builder {
+			return &CelebA{Split: "all", Crop: 148, Size: PictureSize{64, 64}, Filter: "lanczos"}
+		},
+	},
+	{
+		Name: "coil100", Doc: "COIL-100 as published: photographs of objects on a turntable; factors object and angle (circular); see `unravel data fetch`",
+		Source: "Nene et al. 1996", New: func() Builder { return &COIL100{Size: PictureSize{64, 64}} },
+	},
+	{
 		Name: "grid", Doc: "your own images: a folder or an .npz file with the arrays images, factors and sizes",
 		New: func() Builder { return &GridFolder{} },
 	},

@@ -68,8 +68,8 @@ func NewZip(name string, r io.ReaderAt, size int64, limits Limits) (*Zip, error)
 	return z, nil
 }
 
-// maxDeflate is more than what a byte of a deflate stream can unpack to.
-const maxDeflate = 1033
+// MaxDeflate is more than the bytes that a byte of a deflate stream can unpack to.
+const MaxDeflate = 1033
 
 // zipped checks what the directory says of a member of a file of size bytes.
 func zipped(f *zip.File, mode fs.FileMode, size int64) error {
@@ -83,7 +83,7 @@ func zipped(f *zip.File, mode fs.FileMode, size int64) error {
 		return fmt.Errorf("is packed by method %d; want 0 (stored) or 8 (deflate)", f.Method)
 	case packed > uint64(size):
 		return fmt.Errorf("has %d packed bytes; the whole file has %d", packed, size)
-	case f.Method == zip.Store && packed != unpacked, f.Method == zip.Deflate && unpacked > packed*maxDeflate:
+	case f.Method == zip.Store && packed != unpacked, f.Method == zip.Deflate && unpacked > packed*MaxDeflate:
 		return fmt.Errorf("unpacks from %d to %d bytes, as the directory says; want sizes that are possible", packed, unpacked)
 	}
 	return nil

@@ -136,11 +136,12 @@ func (d *Decoder) Decode(data []byte, channels int) (pixels []uint8, info Info, 
 	if err != nil {
 		return nil, info, err
 	}
-	var r io.Reader = bytes.NewReader(data)
-	if f.name == "jpeg" {
-		r = io.MultiReader(r, bytes.NewReader([]byte{0xff, 0xd9})) // the end marker, which some writers leave out
+	m, err := f.decode(bytes.NewReader(data))
+	if err != nil && f.name == "jpeg" { // some writers leave out the end marker
+		if whole, err2 := f.decode(io.MultiReader(bytes.NewReader(data), bytes.NewReader([]byte{0xff, 0xd9}))); err2 == nil {
+			m, err = whole, nil
+		}
 	}
-	m, err := f.decode(r)
 	if err != nil {
 		return nil, info, explain(err)
 	}
@@ -255,7 +256,8 @@ func rescue(err *error) {
 
 // explain says that a file ends early in place of EOF.
 func explain(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || strings.HasSuffix(err.Error(), "unexpected EOF") {
+	early := func(words string) bool { return strings.HasSuffix(err.Error(), words) } // some decoders do not wrap what they meet
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || early("unexpected EOF") || early("not enough pixel data") {
 		return fmt.Errorf("the file ends early: %w", err)
 	}
 	return fmt.Errorf("the file is broken or of a kind that is not supported: %w", err)
