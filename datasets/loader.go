@@ -11,12 +11,32 @@ import (
 // Fill renders images one after the other into dst, len(indices) x H x W x C, on
 // all processors. It allocates nothing.
 func Fill(d Dataset, indices []int, dst []float32) {
+	expect(d, indices)
 	h, w, c := d.ImageShape()
 	f := fills.Get().(*fill)
 	f.set, f.indices, f.dst, f.size = d, indices, dst, h*w*c
 	parallel.For(len(indices), f.body)
 	f.set, f.indices, f.dst = nil, nil, nil
 	fills.Put(f)
+}
+
+// expecter is a data set whose images are on a disk. expect reads count images from the first on ahead, in the background.
+type expecter interface{ expect(first, count int) }
+
+// expect reads images ahead, neighbours together, where a data set is on a disk.
+func expect(d Dataset, indices []int) {
+	on, ok := d.(expecter)
+	if !ok {
+		return
+	}
+	for at := 0; at < len(indices); {
+		end := at + 1
+		for end < len(indices) && indices[end] == indices[end-1]+1 {
+			end++
+		}
+		on.expect(indices[at], end-at)
+		at = end
+	}
 }
 
 // fill is a call of Fill; it keeps its body, since a new closure would allocate.
@@ -49,6 +69,7 @@ type Loader struct {
 
 	buffers [2]rendered          // the batch dealt last, and the next one
 	ahead   int                  // position of the batch in buffers[1]; -1: none
+	asked   int                  // position up to which images of the epoch are read ahead
 	request chan int             // positions to render into buffers[1]
 	done    chan *parallel.Panic // answers: nil, or the panic of the request
 	now     Batch                // rendered by draw on all processors
@@ -98,6 +119,26 @@ func (l *Loader) render() {
 	}
 }
 
+// readAhead is the number of images of coming batches that are read from a disk while one is rendered.
+const readAhead = 512
+
+// expect reads the images of the batch at a position ahead, and those of the batches after it.
+func (l *Loader) expect(position int) {
+	l.asked = max(l.asked, position)
+	for images := 0; images < readAhead; {
+		b, ok := l.sampler.batch(position)
+		if !ok {
+			return
+		}
+		if position >= l.asked {
+			expect(l.set, b.Indices)
+			l.asked = position + 1
+		}
+		images += len(b.Indices)
+		position++
+	}
+}
+
 // renderBatch renders the batch at a position. It recovers a panic, which Next repeats on the
 // caller's goroutine.
 func (l *Loader) renderBatch(position int) (failed *parallel.Panic) {
@@ -106,6 +147,7 @@ func (l *Loader) renderBatch(position int) (failed *parallel.Panic) {
 			failed = parallel.Recovered(p)
 		}
 	}()
+	l.expect(position)
 	b, _ := l.sampler.batch(position)
 	for n := range b.Indices {
 		l.renderRow(b, position, n)
@@ -126,6 +168,7 @@ func (l *Loader) renderRow(b Batch, position, n int) {
 // StartEpoch draws the order of the next epoch.
 func (l *Loader) StartEpoch() error {
 	l.wait()
+	l.asked = 0
 	return l.sampler.StartEpoch()
 }
 
@@ -135,6 +178,7 @@ func (l *Loader) Next() (b Batch, images []float32, ok bool) {
 	position := l.sampler.State().Position
 	if l.wait() != position {
 		if l.now, ok = l.sampler.batch(position); ok {
+			l.expect(position)
 			parallel.For(len(l.now.Indices), l.draw)
 		}
 	}
@@ -183,6 +227,7 @@ func (l *Loader) State() State { return l.sampler.State() }
 // Restore continues from a position that State returned.
 func (l *Loader) Restore(s State) error {
 	l.wait()
+	l.asked = 0
 	if err := l.sampler.Restore(s); err != nil {
 		return fmt.Errorf("loader: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/pages"
 )
 
 // Public is a data set whose files are published: `unravel data fetch` brings them, and they are converted once.
@@ -144,5 +145,6 @@ func prepare(ctx context.Context, progress Progress, build func(context.Context)
 
 // fromCache returns the data set of a cached set, whose pixels and levels stay in its files.
 func fromCache(s *cache.Set) *stored {
-	return &stored{name: s.Name, n: s.Count, shape: [3]int{s.H, s.W, s.C}, bytes: s.Images, factors: append([]factor.Factor(nil), s.Factors...), levels: s.Levels, missing: s.Missing}
+	pages.Random(s.Images)
+	return &stored{mapped: true, name: s.Name, n: s.Count, shape: [3]int{s.H, s.W, s.C}, bytes: s.Images, factors: append([]factor.Factor(nil), s.Factors...), levels: s.Levels, missing: s.Missing}
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/pages"
 )
 
 // FromImages returns a data set of images of one size. Its images have one channel if all of them are of a
@@ -74,6 +75,7 @@ type stored struct {
 	missing []int   // images with an unknown level, by factor; nil: none
 	rows    []int32 // of an image in bytes; nil: the image's own number
 	notes   []string
+	mapped  bool // bytes are mapped from a file
 }
 
 func (d *stored) Name() string              { return d.name }
@@ -93,8 +95,31 @@ func (d *stored) Image(i int, dst []float32) {
 	if d.rows != nil {
 		i = int(d.rows[i])
 	}
+	dst = dst[:size]
 	for p, b := range d.bytes[i*size : (i+1)*size] {
-		dst[p] = float32(b) / 255
+		dst[p] = shades[b]
+	}
+}
+
+// shades holds b/255 of every byte b.
+var shades = func() (list [256]float32) {
+	for b := range list {
+		list[b] = float32(b) / 255
+	}
+	return list
+}()
+
+// expect reads mapped images ahead.
+func (d *stored) expect(first, count int) {
+	size := d.shape[0] * d.shape[1] * d.shape[2]
+	switch {
+	case !d.mapped:
+	case d.rows == nil:
+		pages.Expect(d.bytes[first*size : (first+count)*size])
+	default:
+		for _, row := range d.rows[first : first+count] {
+			pages.Expect(d.bytes[int(row)*size : (int(row)+1)*size])
+		}
 	}
 }
 

@@ -1,0 +1,9 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package pages
+
+import "golang.org/x/sys/unix"
+
+func random(b []byte) { _ = unix.Madvise(b, unix.MADV_RANDOM) } // advice that is refused changes nothing
+
+func expect(b []byte) { _ = unix.Madvise(b, unix.MADV_WILLNEED) }

@@ -1,0 +1,33 @@
+// Package pages advises the operating system about mapped memory.
+package pages
+
+import (
+	"os"
+	"unsafe"
+)
+
+// size is that of a page.
+var size = uintptr(os.Getpagesize())
+
+// around returns the pages that hold some bytes of mapped memory, from the beginning of the first to the last byte.
+func around(b []byte) []byte {
+	start := unsafe.Pointer(unsafe.SliceData(b))
+	before := uintptr(start) % size
+	return unsafe.Slice((*byte)(unsafe.Add(start, -int(before))), len(b)+int(before))
+}
+
+// Random says that mapped bytes will be read in any order: a page that is missing is then read alone, without its neighbours. It is
+// advice, and has no other effect.
+func Random(b []byte) {
+	if len(b) > 0 {
+		random(around(b))
+	}
+}
+
+// Expect says that mapped bytes will be read soon: they are read from the disk in the background. It is advice, and has no
+// other effect.
+func Expect(b []byte) {
+	if len(b) > 0 {
+		expect(around(b))
+	}
+}
