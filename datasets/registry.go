@@ -64,6 +64,10 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		Source: "Burgess and Kim 2018 (3D Shapes)", New: func() Builder { return &Shapes3D{} },
 	},
 	{
+		Name: "cars3d", Doc: "Cars3D as published: 183 cars from 24 directions and 4 heights; factors elevation, azimuth and object; see `unravel data fetch`",
+		Source: "Reed et al. 2015", New: func() Builder { return &Cars3D{Size: 64, Filter: "lanczos"} },
+	},
+	{
 		Name: "mpi3d", Doc: "MPI3D as published: a robot arm that moves an object, drawn or photographed; factors object_color, object_shape, object_size, camera_height, background_color, horizontal_axis and vertical_axis; see `unravel data fetch`",
 		Source: "Gondal et al. 2019", New: func() Builder { return &MPI3D{Variant: "toy"} },
 	},
