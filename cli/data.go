@@ -80,11 +80,11 @@ func (c *dataShowCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if err := train.PrepareData(ctx, choice, s.log); err != nil {
-		return fmt.Errorf("dataset %s: %w", c.Name, err)
+		return ofSet(c.Name, err)
 	}
 	d, err := choice.Build(0)
 	if err != nil {
-		return fmt.Errorf("dataset %s: %w", c.Name, err)
+		return ofSet(c.Name, err)
 	}
 	sheet, err := c.draw(d)
 	if err != nil {
@@ -136,4 +136,12 @@ func chooseData(name string, options []string) (datasets.Choice, error) {
 	}
 	err := config.Load("data set", []byte(fmt.Sprintf("dataset: {%q: {}}", name)), &settings, overrides...)
 	return settings.Dataset, err
+}
+
+// ofSet adds the name of a data set to an error that does not begin with it.
+func ofSet(name string, err error) error {
+	if strings.HasPrefix(err.Error(), "dataset "+name) {
+		return err
+	}
+	return fmt.Errorf("dataset %s: %w", name, err)
 }

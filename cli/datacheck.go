@@ -73,7 +73,7 @@ func (c *dataCheckCommand) Run(ctx context.Context, s *streams) error {
 	}
 	switch {
 	case found == 0 && c.Name != "":
-		return fmt.Errorf("data set %s is not in %s; want `unravel data fetch %s`", c.Name, cache.Root(), c.Name)
+		return fmt.Errorf("dataset %s is not in %s; want `unravel data fetch %s`", c.Name, cache.Root(), c.Name)
 	case found == 0:
 		fmt.Fprintf(s.log, "there are no data sets in %s\n", cache.Root())
 	case broken > 0:

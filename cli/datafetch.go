@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type dataFetchCommand struct {
 	Options []string `arg:"" optional:"" name:"option=value" help:"Options of the data set: their files are brought, and their form is converted."`
 	From    string   `placeholder:"FILE|DIR|URL" help:"Take the files from a file or a folder of this machine, or from a mirror: a URL of a file, or of a folder if it ends with /. If absent, from where they are published."`
 	Trust   bool     `help:"Take files of any size and hash, such as a part of a set."`
+	Again   bool     `help:"Bring files that are here already."`
 	File    []string `placeholder:"NAME" help:"Bring these files of the set only, also optional ones; convert if they suffice."`
 }
 
@@ -32,7 +34,7 @@ func (c *dataFetchCommand) Run(ctx context.Context, s *streams) error {
 	}
 	set, ok := choice.Value.(datasets.Public)
 	if !ok {
-		return usagef("data set %s has no published files; want one of %s", c.Name, strings.Join(publicNames(), ", "))
+		return usagef("dataset %s has no published files; want one of %s", c.Name, strings.Join(publicNames(), ", "))
 	}
 	if v, ok := choice.Value.(interface{ Validate() error }); ok {
 		if err := v.Validate(); err != nil {
@@ -41,7 +43,7 @@ func (c *dataFetchCommand) Run(ctx context.Context, s *streams) error {
 	}
 	allow(ctx, savePatience)
 	origin := set.Origin()
-	if len(c.File) == 0 && c.From == "" && set.Prepare(cache.WithoutMaking(ctx), nil) == nil {
+	if len(c.File) == 0 && c.From == "" && !c.Again && set.Prepare(cache.WithoutMaking(ctx), nil) == nil {
 		fmt.Fprintf(s.out, "%s is here already\n", c.Name)
 		return describeSet(s, choice, origin)
 	}
@@ -65,7 +67,7 @@ func (c *dataFetchCommand) Run(ctx context.Context, s *streams) error {
 		fmt.Fprintf(s.log, "what has been brought stays in %s; the same command continues\n", cache.Downloads(c.Name))
 		return ctx.Err()
 	case err != nil:
-		return fmt.Errorf("dataset %s: %w", c.Name, err)
+		return err
 	}
 	return describeSet(s, choice, origin)
 }
@@ -83,14 +85,31 @@ func (c *dataFetchCommand) files(o datasets.Origin) ([]fetch.File, error) {
 		}
 		return list, nil
 	}
-	if c.From != "" && !fetch.IsURL(c.From) { // a file that can take the place of others
-		for _, f := range o.Files {
-			if f.Instead != "" && f.Name == filepath.Base(c.From) {
-				return []fetch.File{f}, nil
-			}
-		}
+	if f, ok := replacement(o.Files, c.From); ok {
+		return []fetch.File{f}, nil
 	}
 	return o.Needed(), nil
+}
+
+// replacement returns the file that a source is meant for which can take the place of others: the one of its name, or the only one of its
+// extension.
+func replacement(files []fetch.File, from string) (f fetch.File, ok bool) {
+	base := path.Base(filepath.ToSlash(from))
+	for _, same := range []func(name string) bool{
+		func(name string) bool { return name == base },
+		func(name string) bool { return path.Ext(name) == path.Ext(base) },
+	} {
+		var found []fetch.File
+		for _, f := range files {
+			if same(f.Name) {
+				found = append(found, f)
+			}
+		}
+		if len(found) > 0 {
+			return found[0], len(found) == 1 && found[0].Instead != ""
+		}
+	}
+	return f, false
 }
 
 // fetch brings files, and says what their hashes are where none is known.
@@ -102,7 +121,7 @@ func (c *dataFetchCommand) fetch(ctx context.Context, s *streams, files []fetch.
 	if err := disk.CheckFree(dir, need); err != nil {
 		return err
 	}
-	results, err := fetch.Files(ctx, dir, files, fetch.Options{From: c.From, Trust: c.Trust, Log: func(format string, args ...any) {
+	results, err := fetch.Files(ctx, dir, files, fetch.Options{From: c.From, Trust: c.Trust, Again: c.Again, Log: func(format string, args ...any) {
 		t.end()
 		fmt.Fprintf(s.log, format+"\n", args...)
 	}})
@@ -123,7 +142,7 @@ func (c *dataFetchCommand) fetch(ctx context.Context, s *streams, files []fetch.
 		return err
 	}
 	f := files[len(results)]
-	return fmt.Errorf("%w; want %s, brought to %s or named by --from", err, fileText(f), dir)
+	return fmt.Errorf("dataset %s: %w; want %s, in the folder %s or named by --from", c.Name, err, fileText(f), dir)
 }
 
 // fileText names a file with its size and address.
@@ -139,7 +158,7 @@ func fileText(f fetch.File) string {
 func describeSet(s *streams, choice datasets.Choice, o datasets.Origin) error {
 	d, err := choice.Build(0)
 	if err != nil {
-		return fmt.Errorf("dataset %s: %w", choice.Name, err)
+		return ofSet(choice.Name, err)
 	}
 	h, w, c := d.ImageShape()
 	fmt.Fprintf(s.out, "%s: %d images of %dx%dx%d in %s\n", choice.Name, d.Len(), h, w, c, filepath.Join(cache.Root(), "sets"))

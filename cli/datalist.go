@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,10 +35,15 @@ func listPublic(out io.Writer) error {
 func stateOf(name string, o datasets.Origin, sets []cache.Listed) string {
 	cached := int64(0)
 	for _, s := range sets {
-		if s.Name == name && s.Err != nil {
+		switch {
+		case s.Name != name:
+		case errors.Is(s.Err, cache.ErrTouched):
+			return fmt.Sprintf("written to since it was made; want `unravel data check %s`", name)
+		case s.Err != nil:
 			return fmt.Sprintf("broken: %v; want `unravel data fetch %s`", s.Err, name)
-		}
-		if s.Name == name {
+		case s.Version != o.Version:
+			return fmt.Sprintf("made by another version of unravel; want `unravel data fetch %s`", name)
+		default:
 			cached += s.Bytes
 		}
 	}

@@ -65,7 +65,7 @@ func (e *NotFetchedError) Error() string {
 		}
 		names[i] += " from " + f.URL
 	}
-	return fmt.Sprintf("data set %s: %v; want `unravel data fetch %s`, or in the folder %s: %s", e.Set, ErrNotFetched, e.Set, e.Dir, strings.Join(names, ", "))
+	return fmt.Sprintf("dataset %s: %v; want `unravel data fetch %s`, or in the folder %s: %s", e.Set, ErrNotFetched, e.Set, e.Dir, strings.Join(names, ", "))
 }
 
 // Is reports whether a target is [ErrNotFetched].
@@ -83,7 +83,7 @@ func (o *Origin) Sources(ctx context.Context, set string) ([]cache.Source, error
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("data set %s: %w; want the file from %s, by `unravel data fetch %s`", set, err, f.URL, set)
+			return nil, fmt.Errorf("dataset %s: %w; want the file from %s, by `unravel data fetch %s`", set, err, f.URL, set)
 		}
 		found[f.Name], found[f.Instead] = true, true
 		sources = append(sources, cache.Source{Name: f.Name, Size: known.Size, SHA256: known.SHA256})
@@ -124,23 +124,48 @@ func buildPublic(ctx context.Context, name, options string, origin Origin, conve
 // cachedPublic is buildPublic without the data set on top.
 func cachedPublic(ctx context.Context, name, options string, origin Origin, convert func(ctx context.Context, dir string, w *cache.Writer) error) (*cache.Set, error) {
 	key := cache.Key{Name: name, Options: options, Version: origin.Version}
-	return cache.Ensure(ctx, key, func(ctx context.Context, w *cache.Writer) error {
+	return cache.EnsureValid(ctx, key, madeOf(name), func(ctx context.Context, w *cache.Writer) error {
 		sources, err := origin.Sources(ctx, name)
 		if err != nil {
 			return err
 		}
 		w.SetSources(sources)
 		if err := convert(ctx, cache.Downloads(name), w); err != nil {
-			return fmt.Errorf("data set %s: %w", name, err)
+			return fmt.Errorf("dataset %s: %w", name, err)
 		}
 		return nil
 	})
+}
+
+// madeOf returns a function that compares the source files that a cached set was made of with those that are there now; files may be gone.
+func madeOf(name string) func(*cache.Set) error {
+	return func(s *cache.Set) error {
+		dir := cache.Downloads(name)
+		now, err := fetch.Records(dir)
+		if err != nil {
+			return err
+		}
+		for _, of := range s.Sources {
+			if f, ok := now[of.Name]; ok && f.SHA256 != of.SHA256 && fetch.Has(dir, of.Name) {
+				return fmt.Errorf("it was made of another %s than the one in %s", of.Name, dir)
+			}
+		}
+		return nil
+	}
 }
 
 // prepare calls a function that builds in a context that reports progress.
 func prepare(ctx context.Context, progress Progress, build func(context.Context) (Dataset, error)) error {
 	_, err := build(cache.WithProgress(ctx, cache.Progress(progress)))
 	return err
+}
+
+// ofFile adds the name of a file to an error that does not have it.
+func ofFile(name string, err error) error {
+	if err == nil || strings.Contains(err.Error(), name) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // fromCache returns the data set of a cached set, whose pixels and levels stay in its files.

@@ -28,12 +28,13 @@ func publicFiles(t *testing.T, set string, files map[string]string) {
 
 // golden is an entry of an expected.json.
 type golden struct {
-	Shape  []int            `json:"shape_nhwc"`
-	Sizes  []int            `json:"factor_sizes"`
-	Hash   string           `json:"sha256_nhwc"`
-	Labels map[string][]int `json:"labels_of_row"`
-	Names  []string         `json:"factor_names"`
-	Sums   map[string]int   `json:"pixel_sum_of_row"`
+	Shape  []int                `json:"shape_nhwc"`
+	Sizes  []int                `json:"factor_sizes"`
+	Hash   string               `json:"sha256_nhwc"`
+	Values map[string][]float64 `json:"values_of_row"`
+	Labels map[string][]int     `json:"labels_of_row"`
+	Names  []string             `json:"factor_names"`
+	Sums   map[string]int       `json:"pixel_sum_of_row"`
 }
 
 // readGolden reads an expected.json of a folder of testdata.
@@ -88,7 +89,7 @@ func TestNotFetched(t *testing.T) {
 	if !errors.As(err, &absent) || !errors.Is(err, ErrNotFetched) || len(absent.Files) != 1 {
 		t.Fatal(err)
 	}
-	for _, words := range []string{"unravel data fetch dsprites", cache.Downloads("dsprites"), dspritesFile, dspritesURL} {
+	for _, words := range []string{"unravel data fetch dsprites", cache.Downloads("dsprites"), dspritesNPZ, dspritesURL} {
 		if !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v; want %s, in one line", err, words)
 		}

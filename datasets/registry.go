@@ -57,7 +57,7 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 	},
 	{
 		Name: "dsprites", Doc: "dSprites as published: a white square, ellipse or heart on black; factors shape, scale, orientation, x and y; see `unravel data fetch`",
-		Source: "Matthey et al. 2017 (dSprites)", New: func() Builder { return &DSprites{Channels: 1} },
+		Source: "Matthey et al. 2017 (dSprites)", New: func() Builder { return &DSprites{Variant: "plain", Channels: 1} },
 	},
 	{
 		Name: "shapes3d", Doc: "3D Shapes as published: a cube, cylinder, ball or capsule in the corner of a room; factors floor_hue, wall_hue, object_hue, scale, shape and orientation; see `unravel data fetch`",

@@ -30,11 +30,18 @@ func New(seed uint64, name string) *Stream {
 // Restart makes s the stream of a seed and a list of numbers, such as a step and the row of an
 // image in its batch, without allocation. Lists that differ in numbers, order or length give other streams.
 func (s *Stream) Restart(seed uint64, numbers ...uint64) {
+	*s.pcg = Numbered(seed, numbers...)
+}
+
+// Numbered returns the generator of a seed and a list of numbers, as [Stream.Restart] starts it, for draws that allocate nothing.
+func Numbered(seed uint64, numbers ...uint64) rand.PCG {
 	a, b := scramble(seed), scramble(^seed)
 	for _, n := range numbers {
 		a, b = scramble(a^n), scramble(b+scramble(n))
 	}
-	s.pcg.Seed(a, b)
+	var p rand.PCG
+	p.Seed(a, b)
+	return p
 }
 
 // scramble is a bijection that maps neighbours far apart: a step of SplitMix64 (Steele et al. 2014).

@@ -119,7 +119,13 @@ func WithoutMaking(ctx context.Context) context.Context {
 // name when it is whole. While another process or goroutine makes it, Ensure waits. A set that is only touched is compared with its
 // hash, and kept if that is right.
 func Ensure(ctx context.Context, k Key, convert func(context.Context, *Writer) error) (*Set, error) {
-	s, err := Open(ctx, k)
+	return EnsureValid(ctx, k, func(*Set) error { return nil }, convert)
+}
+
+// EnsureValid is [Ensure] with a function that says why an open set is of no use any more, such as that its source files are others;
+// nil: it is valid. Such a set counts as broken.
+func EnsureValid(ctx context.Context, k Key, valid func(*Set) error, convert func(context.Context, *Writer) error) (*Set, error) {
+	s, err := openValid(ctx, k, valid)
 	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrBroken) || ctx.Value(openOnlyKey{}) != nil {
 		return s, err
 	}
@@ -130,22 +136,34 @@ func Ensure(ctx context.Context, k Key, convert func(context.Context, *Writer) e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.Dir(), err)
 	}
-	s, err = ensureHeld(ctx, k, convert)
+	s, err = ensureHeld(ctx, k, valid, convert)
 	if err2 := held.Unlock(); err == nil && err2 != nil {
 		return nil, errors.Join(err2, s.Close())
 	}
 	return s, err
 }
 
-// ensureHeld is Ensure by the holder of the lock.
-func ensureHeld(ctx context.Context, k Key, convert func(context.Context, *Writer) error) (*Set, error) {
+// openValid opens a set, unless it is of no use.
+func openValid(ctx context.Context, k Key, valid func(*Set) error) (*Set, error) {
+	s, err := Open(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	if err := valid(s); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w: %w", k.Dir(), ErrBroken, err), s.Close())
+	}
+	return s, nil
+}
+
+// ensureHeld is EnsureValid by the holder of the lock.
+func ensureHeld(ctx context.Context, k Key, valid func(*Set) error, convert func(context.Context, *Writer) error) (*Set, error) {
 	if err := removeHalfMade(k); err != nil {
 		return nil, err
 	}
-	s, err := open(k)
+	s, err := openValid(ctx, k, valid)
 	if errors.Is(err, ErrTouched) {
 		if err = Check(ctx, k); err == nil {
-			s, err = open(k)
+			s, err = openValid(ctx, k, valid)
 		}
 	}
 	if err == nil || !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrBroken) {

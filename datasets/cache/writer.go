@@ -67,17 +67,18 @@ func (w *Writer) Begin(count, h, width, c int, factors []factor.Factor) error {
 		factors = []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}
 	}
 	if err := checkSet(count, h, width, c, factors); err != nil {
-		return fmt.Errorf("data set %s: %w", w.key.Name, err)
+		return fmt.Errorf("dataset %s: %w", w.key.Name, err)
 	}
 	w.record = record{Format: recordFormat, Name: w.key.Name, Options: w.key.Options, Version: w.key.Version,
 		Count: count, Height: h, Width: width, Channels: c, Sources: w.record.Sources}
 	for _, f := range factors {
 		w.record.Factors = append(w.record.Factors, factorRecord(f))
 	}
-	w.row, w.written = h*width*c, make([]atomic.Uint64, (count+63)/64)
-	if err := disk.CheckFree(w.dir, int64(count)*int64(w.row+4*len(factors))); err != nil {
-		return fmt.Errorf("data set %s: %w", w.key.Name, err)
+	w.row = h * width * c
+	if err := disk.CheckFree(w.dir, int64(min(float64(count)*float64(w.row+4*len(factors)), 1<<62))); err != nil {
+		return fmt.Errorf("dataset %s: %w", w.key.Name, err)
 	}
+	w.written = make([]atomic.Uint64, (count+63)/64)
 	f, err := os.OpenFile(filepath.Join(w.dir, ImagesFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
 	if err != nil {
 		return err
@@ -107,12 +108,12 @@ func (w *Writer) WriteAt(row int, pixels []uint8) error {
 	}
 	n := len(pixels) / w.row
 	if len(pixels)%w.row != 0 || row < 0 || n > w.record.Count-row {
-		return fmt.Errorf("data set %s: %d bytes at image %d; want a multiple of the %d of an image, within %d images", w.key.Name, len(pixels), row, w.row, w.record.Count)
+		return fmt.Errorf("dataset %s: %d bytes at image %d; want a multiple of the %d of an image, within %d images", w.key.Name, len(pixels), row, w.row, w.record.Count)
 	}
 	for i := row; i < row+n; i++ {
 		bit := uint64(1) << (i % 64)
 		if w.written[i/64].Or(bit)&bit != 0 {
-			return fmt.Errorf("data set %s: image %d is written twice", w.key.Name, i)
+			return fmt.Errorf("dataset %s: image %d is written twice", w.key.Name, i)
 		}
 	}
 	if _, err := w.images.WriteAt(pixels, w.start+int64(row)*int64(w.row)); err != nil {
@@ -146,7 +147,7 @@ func (w *Writer) SetLevels(levels []int32) error {
 	factors := w.record.Factors
 	k := len(factors)
 	if len(levels) != w.record.Count*k {
-		return fmt.Errorf("data set %s: %d levels; want %d, one for each of the %d factors of %d images", w.key.Name, len(levels), w.record.Count*k, k, w.record.Count)
+		return fmt.Errorf("dataset %s: %d levels; want %d, one for each of the %d factors of %d images", w.key.Name, len(levels), w.record.Count*k, k, w.record.Count)
 	}
 	missing, any := make([]int, k), false
 	for i, l := range levels {
@@ -155,7 +156,7 @@ func (w *Writer) SetLevels(levels []int32) error {
 			any = true
 		}
 		if f := &factors[i%k]; l < -1 || int(l) >= f.Size {
-			return fmt.Errorf("data set %s: image %d has level %d of factor %q; want 0 to %d, or -1 for unknown", w.key.Name, i/k, l, f.Name, f.Size-1)
+			return fmt.Errorf("dataset %s: image %d has level %d of factor %q; want 0 to %d, or -1 for unknown", w.key.Name, i/k, l, f.Name, f.Size-1)
 		}
 	}
 	w.levels = levels
@@ -171,7 +172,7 @@ func (w *Writer) SetSources(files []Source) { w.record.Sources = files }
 // end completes the folder, or closes its files after an error.
 func (w *Writer) end(failure error) error {
 	if w.images == nil {
-		return cmp.Or(failure, fmt.Errorf("data set %s: nothing was written", w.key.Name))
+		return cmp.Or(failure, fmt.Errorf("dataset %s: nothing was written", w.key.Name))
 	}
 	err := failure
 	if err == nil {
@@ -193,7 +194,7 @@ func (w *Writer) complete() error {
 		for w.written[missing/64].Load()&(1<<(missing%64)) != 0 {
 			missing++
 		}
-		return fmt.Errorf("data set %s: %d of %d images were written; image %d is the first that is missing", w.key.Name, done, w.record.Count, missing)
+		return fmt.Errorf("dataset %s: %d of %d images were written; image %d is the first that is missing", w.key.Name, done, w.record.Count, missing)
 	}
 	Report(w.ctx, "storing "+w.key.Name, 0, 0)
 	if err := w.images.Sync(); err != nil {
@@ -215,7 +216,7 @@ func (w *Writer) fullGrid() error {
 		grid[i] = factor.Factor(f)
 	}
 	if n := gridLen(grid); n != float64(w.record.Count) {
-		return fmt.Errorf("data set %s: there are no levels, and the factors have %g combinations; want levels of the %d images", w.key.Name, n, w.record.Count)
+		return fmt.Errorf("dataset %s: there are no levels, and the factors have %g combinations; want levels of the %d images", w.key.Name, n, w.record.Count)
 	}
 	k := len(grid)
 	levels := make([]int32, w.record.Count*k)

@@ -54,17 +54,13 @@ var errRestart = errors.New("the download starts over")
 
 // download brings a file from an address.
 func download(ctx context.Context, dir string, f File, at string, o Options) (Found, error) {
-	u, err := url.Parse(at)
-	if err != nil {
-		return Found{}, fmt.Errorf("%q is not an address: %w", at, err)
-	}
 	p := &part{Options: o, file: f, dir: dir, url: at}
 	p.client = p.newClient()
 	defer p.client.HTTPClient.CloseIdleConnections()
 	if err := p.open(ctx); err != nil {
 		return Found{}, err
 	}
-	err = p.run(ctx)
+	err := p.run(ctx)
 	if err == nil {
 		err = p.f.Sync()
 	}
@@ -72,9 +68,9 @@ func download(ctx context.Context, dir string, f File, at string, o Options) (Fo
 		err = err2
 	}
 	if err != nil {
-		return Found{}, fmt.Errorf("%s: %w", u.Redacted(), err)
+		return Found{}, fmt.Errorf("%s: %w", redacted(at), err)
 	}
-	return p.finish(u.Redacted())
+	return p.finish(redacted(at))
 }
 
 // path returns the path of one of the files of the download.

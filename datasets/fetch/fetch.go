@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,6 +26,9 @@ type Options struct {
 
 	// Trust takes files of any size and hash.
 	Trust bool
+
+	// Again brings files that are there already. So does another From for files whose hash is not published, or that were trusted.
+	Again bool
 
 	// Log receives remarks for people, such as that a connection broke; nil: nobody.
 	Log func(format string, args ...any)
@@ -83,10 +87,18 @@ func Files(ctx context.Context, dir string, files []File, o Options) ([]Result, 
 func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Result, error) {
 	var results []Result
 	for _, f := range files {
+		at, err := o.source(f, files)
+		if err != nil {
+			return results, err
+		}
 		found, err := Verify(ctx, dir, f)
-		already := err == nil
+		already := err == nil && !o.Again
 		switch {
-		case errors.Is(err, ErrWrong) && o.Trust && o.From == "":
+		case already && o.From != "" && (!f.hashed() || found.Trusted): // another file may be meant
+			if already, err = found.from(ctx, at); err != nil {
+				return results, err
+			}
+		case errors.Is(err, ErrWrong) && o.Trust && o.From == "" && !o.Again:
 			if found, err = trust(ctx, dir, f); err != nil {
 				return results, err
 			}
@@ -97,7 +109,7 @@ func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Resu
 			return results, err
 		}
 		if !already {
-			if found, err = bring(ctx, dir, f, files, o); err != nil {
+			if found, err = bring(ctx, dir, f, at, o); err != nil {
 				return results, err
 			}
 		}
@@ -106,23 +118,44 @@ func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Resu
 	return results, nil
 }
 
-// bring fetches one file of a list.
-func bring(ctx context.Context, dir string, f File, files []File, o Options) (Found, error) {
+// source returns the address or the path that a file of a list comes from.
+func (o *Options) source(f File, files []File) (string, error) {
 	switch {
 	case o.From == "" && f.URL == "":
-		return Found{}, fmt.Errorf("%s has no address; want --from", f.Name)
+		return "", fmt.Errorf("%s has no address; want --from", f.Name)
 	case o.From == "":
-		return download(ctx, dir, f, f.URL, o)
+		return f.URL, nil
 	case IsURL(o.From):
-		at, err := mirror(o.From, f.Name, files)
-		if err != nil {
-			return Found{}, err
-		}
-		return download(ctx, dir, f, at, o)
+		return mirror(o.From, f.Name, files)
 	}
-	at, err := local(o.From, f.Name, len(files) == 1)
+	return local(o.From, f.Name, len(files) == 1)
+}
+
+// from reports whether a file came from an address, or has the content of a file of this machine.
+func (f *Found) from(ctx context.Context, at string) (bool, error) {
+	if IsURL(at) {
+		return f.From == redacted(at), nil
+	}
+	h := newHashes()
+	if err := h.addFile(ctx, at); err != nil {
+		return false, err
+	}
+	return hex.EncodeToString(h.sha256.Sum(nil)) == f.SHA256, nil
+}
+
+// redacted returns an address without a password.
+func redacted(at string) string {
+	u, err := url.Parse(at)
 	if err != nil {
-		return Found{}, err
+		return at
+	}
+	return u.Redacted()
+}
+
+// bring fetches a file from an address or a path.
+func bring(ctx context.Context, dir string, f File, at string, o Options) (Found, error) {
+	if IsURL(at) {
+		return download(ctx, dir, f, at, o)
 	}
 	if err := Place(ctx, dir, f, at, o.Trust); err != nil {
 		return Found{}, err
@@ -165,14 +198,15 @@ func local(from, name string, single bool) (string, error) {
 	if single || filepath.Base(from) == name {
 		return from, nil
 	}
-	if beside := filepath.Join(filepath.Dir(from), name); exists(beside) {
-		return beside, nil
+	if Has(filepath.Dir(from), name) { // another file of the set was named
+		return filepath.Join(filepath.Dir(from), name), nil
 	}
 	return "", fmt.Errorf("%s is one file; want a folder with %s", from, name)
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
+// Has reports whether a folder has a file.
+func Has(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
 	return err == nil
 }
 

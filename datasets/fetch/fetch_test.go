@@ -105,7 +105,7 @@ func one(t *testing.T, ctx context.Context, dir string, f File, o Options) (Resu
 		t.Errorf("%d bytes, %v; want the %d that the server has", len(got), err, len(content))
 	}
 	for _, suffix := range []string{partSuffix, stateSuffix} {
-		if exists(filepath.Join(dir, f.Name+suffix)) {
+		if Has(dir, f.Name+suffix) {
 			t.Errorf("%s is left", f.Name+suffix)
 		}
 	}
@@ -429,6 +429,23 @@ func TestFrom(t *testing.T) {
 			t.Errorf("%s, trusted, later: %+v, %v", from, found, err)
 		}
 	}
+	// a file without a known hash is there already, unless it is asked for again
+	unknown, dir := f, t.TempDir()
+	unknown.SHA256, unknown.Size = "", 0
+	for i, step := range []struct {
+		from    string
+		again   bool
+		already bool
+	}{{"set.bin", false, false}, {"", false, true}, {"wrong.bin", false, false}, {"set.bin", true, false}} {
+		o := quick(t)
+		if o.Again = step.again; step.from != "" {
+			o.From = filepath.Join(there, step.from)
+		}
+		r, err := Files(t.Context(), dir, []File{unknown}, o)
+		if err != nil || r[0].Already != step.already {
+			t.Errorf("step %d: %+v, %v", i, r, err)
+		}
+	}
 	o := quick(t)
 	for _, from := range []string{filepath.Join(there, "none"), t.TempDir()} {
 		o.From = from
@@ -473,10 +490,9 @@ func TestVerify(t *testing.T) {
 	}
 	f.SHA256 = ""
 	sum := md5.Sum(content)
-	if f.MD5 = hex.EncodeToString(sum[:]); true {
-		if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrWrong) || !strings.Contains(err.Error(), f.MD5) {
-			t.Error(err)
-		}
+	f.MD5 = hex.EncodeToString(sum[:])
+	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrWrong) || !strings.Contains(err.Error(), f.MD5) {
+		t.Error(err)
 	}
 }
 

@@ -151,6 +151,9 @@ func trust(ctx context.Context, dir string, f File) (Found, error) {
 	return found, note(dir, f.Name, found)
 }
 
+// hashed reports whether a hash of the file is known.
+func (f *File) hashed() bool { return f.SHA256 != "" || f.MD5 != "" }
+
 // check compares a file with what is known of it.
 func (f *File) check(got Found) error {
 	switch {

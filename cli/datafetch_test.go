@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+)
+
+const spritesFile = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
+
+// smallSprites is a small file in the format of dSprites.
+func smallSprites(t *testing.T) []byte {
+	return readFile(t, filepath.Join("..", "datasets", "testdata", "dsprites", spritesFile))
+}
+
+// ownData gives a test a folder for data sets.
+func ownData(t *testing.T) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	t.Setenv(cache.RootVariable, root)
+	return root
+}
+
+// serveSprites serves the small file as good servers do.
+func serveSprites(t *testing.T) *httptest.Server {
+	t.Helper()
+	content := smallSprites(t)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, spritesFile, time.Unix(1_600_000_000, 0), bytes.NewReader(content))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// A public set is fetched, converted, listed, checked, shown and trained on.
+func TestDataFetch(t *testing.T) {
+	root, s := ownData(t), serveSprites(t)
+	if o := succeed(t, "data", "list"); !strings.Contains(o.out, "dsprites  not here") || !strings.Contains(o.out, root) {
+		t.Error(o)
+	}
+	o := succeed(t, "data", "fetch", "dsprites", "--from", s.URL+"/")
+	for _, words := range []string{"384 images of 64x64x1", "Apache 2.0", "Matthey"} {
+		if !strings.Contains(o.out, words) {
+			t.Errorf("%v; want %q", o, words)
+		}
+	}
+	if !strings.Contains(o.log, "SHA-256 2011bbcdcb4f085e2ec48d0d95bae7f2a5d87e8929a706fdbcf47f46e0c2a630; no published hash") {
+		t.Error(o)
+	}
+	s.Close() // all is here from now on
+	if o := succeed(t, "data", "fetch", "dsprites"); !strings.Contains(o.out, "dsprites is here already") {
+		t.Error(o)
+	}
+	if o := succeed(t, "data", "list"); !strings.Contains(o.out, "dsprites  here: 1.51 MiB converted, 12.9 KiB of downloads") {
+		t.Error(o)
+	}
+	if o := succeed(t, "data", "check"); strings.Count(o.out, "whole\n") != 2 {
+		t.Error(o)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "downloads")); err != nil { // they are not needed any more
+		t.Fatal(err)
+	}
+	for _, args := range []string{"data fetch dsprites", "data fetch dsprites variant=noise", "data check dsprites"} {
+		succeed(t, strings.Fields(args)...)
+	}
+	t.Chdir(t.TempDir())
+	succeed(t, "data", "show", "dsprites", "variant=color")
+	dir := filepath.Join(t.TempDir(), "run")
+	for _, variant := range []string{"", " dataset.dsprites.variant=noise"} {
+		args := strings.Fields("train encoder/sprites dataset=dsprites train.epochs=1 train.epoch_steps=2 train.batch=16 train.figures=false metrics=[] --run " + dir + variant)
+		succeed(t, args...)
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// --data names the folder, for one command.
+func TestDataFolder(t *testing.T) {
+	root, other, s := ownData(t), t.TempDir(), serveSprites(t)
+	succeed(t, "data", "fetch", "dsprites", "--from", s.URL+"/", "--data", other)
+	if o := succeed(t, "data", "list", "--data", other); !strings.Contains(o.out, "dsprites  here") {
+		t.Error(o)
+	}
+	if o := succeed(t, "data", "list"); !strings.Contains(o.out, "dsprites  not here") || os.Getenv(cache.RootVariable) != root {
+		t.Error(o)
+	}
+}
+
+// Mistakes and missing files are one line that says what to do.
+func TestDataMistakes(t *testing.T) {
+	root, s := ownData(t), serveSprites(t)
+	t.Chdir(t.TempDir())
+	s.Close()
+	checkMistake(t, call(t, "data", "fetch", "square"), 2, "no published files", "dsprites")
+	checkMistake(t, call(t, "data", "fetch", "dsprite"), 2, `did you mean "dsprites"`)
+	checkMistake(t, call(t, "data", "fetch", "dsprites", "variant=pink"), 2, "want plain, color, noise, scream")
+	checkMistake(t, call(t, "data", "fetch", "dsprites", "--file", "x"), 2, "no such file", spritesFile)
+	checkMistake(t, call(t, "data", "fetch", "dsprites", "--from", s.URL+"/"), 1, "cannot be reached", spritesFile, "https://github.com/", filepath.Join(root, "downloads", "dsprites"))
+	checkMistake(t, call(t, "data", "fetch", "dsprites", "--from", "none.npz"), 1, "none.npz")
+	for _, args := range []string{"data show dsprites", "train encoder/sprites dataset=dsprites --run run"} {
+		checkMistake(t, call(t, strings.Fields(args)...), 1, "unravel data fetch dsprites", spritesFile, "https://github.com/", filepath.Join(root, "downloads", "dsprites"))
+	}
+	checkMistake(t, call(t, "data", "check", "dsprites"), 1, "unravel data fetch dsprites")
+	writeFile(t, "rows.npz", []byte("not a file"))
+	if o := call(t, "data", "fetch", "dsprites", "--from", "rows.npz"); o.code != 1 || !strings.Contains(o.log, "not a .npz file") {
+		t.Error(o)
+	}
+}
+
+// A broken set is named with what makes it again; it is made again at once where its file is there.
+func TestDataBroken(t *testing.T) {
+	root, s := ownData(t), serveSprites(t)
+	t.Chdir(t.TempDir())
+	succeed(t, "data", "fetch", "dsprites", "--from", s.URL+"/")
+	images := filepath.Join(root, "sets", "dsprites", "images.npy")
+	whole := readFile(t, images)
+	for _, broken := range [][]byte{whole[:1000], append(append([]byte{}, whole[:len(whole)-1]...), 7)} {
+		writeFile(t, images, broken)
+		if err := os.Chtimes(images, time.Time{}, time.Unix(1_700_000_000, 0)); err != nil {
+			t.Fatal(err)
+		}
+		if o := succeed(t, "data", "list"); !strings.Contains(o.out, "want `unravel data ") {
+			t.Error(o)
+		}
+		if o := call(t, "data", "check", "dsprites"); o.code != 1 || !strings.Contains(o.out, images) || !strings.Contains(o.out, "unravel data fetch dsprites") {
+			t.Error(o)
+		}
+		succeed(t, "data", "show", "dsprites")
+		if !bytes.Equal(readFile(t, images), whole) {
+			t.Error("it was not made again")
+		}
+	}
+	writeFile(t, images, whole[:1000])
+	file := filepath.Join(root, "downloads", "dsprites", spritesFile)
+	writeFile(t, file, readFile(t, file)[:5000])
+	if o := call(t, "data", "check"); o.code != 1 || strings.Count(o.out, "unravel data fetch dsprites") != 2 {
+		t.Error(o)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	checkMistake(t, call(t, "data", "show", "dsprites"), 1, images, "it has 1000 bytes", "unravel data fetch dsprites")
+}
+
+// dribble serves the small file in pieces of 500 bytes, and says how many were sent.
+func dribble(t *testing.T, sent func(pieces int)) *httptest.Server {
+	t.Helper()
+	content := smallSprites(t)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from := 0
+		w.Header().Set("ETag", `"one"`)
+		if n, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); n == 1 && err == nil {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(content)-1, len(content)))
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)-from))
+			if from == len(content) {
+				w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+				return
+			}
+			w.WriteHeader(http.StatusPartialContent)
+		} else {
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+		}
+		for at := from; at < len(content); at += 500 {
+			if _, err := w.Write(content[at:min(at+500, len(content))]); err != nil {
+				return
+			}
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+			sent(at/500 + 1)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}

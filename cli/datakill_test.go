@@ -1,0 +1,157 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A fetch that is killed at any moment of the download or of the conversion continues, and ends with the same bytes as one that was
+// left alone; nothing half-made is ever seen.
+func TestDataKilled(t *testing.T) {
+	calm := ownData(t)
+	succeed(t, "data", "fetch", "dsprites", "--from", serveSprites(t).URL+"/")
+	root := ownData(t)
+	images := filepath.Join("sets", "dsprites", "images.npy")
+	want := readFile(t, filepath.Join(calm, images))
+	var victim atomic.Pointer[process]
+	var at, pieces atomic.Int64
+	s := dribble(t, func(n int) {
+		pieces.Add(1)
+		if int64(n) == at.Load() {
+			if p := victim.Load(); p != nil {
+				_ = p.Process.Kill()
+			}
+		}
+	})
+	random := rand.New(rand.NewPCG(5, 6))
+	fetch := func(kill func(*process)) outcome {
+		p := start(t, "data", "fetch", "dsprites", "--from", s.URL+"/")
+		victim.Store(p)
+		kill(p)
+		o := p.end()
+		victim.Store(nil)
+		if got, err := os.ReadFile(filepath.Join(root, images)); err == nil && !bytes.Equal(got, want) {
+			t.Fatal("a half-made set is there")
+		}
+		if _, err := os.Stat(filepath.Join(root, "downloads", "dsprites", spritesFile)); err == nil && !bytes.Equal(readFile(t, filepath.Join(root, "downloads", "dsprites", spritesFile)), smallSprites(t)) {
+			t.Fatal("a partial file has its name")
+		}
+		return o
+	}
+	for _, n := range []int64{1, 2, 9, 14, 20, 26} { // of 27 pieces
+		at.Store(n)
+		if o := fetch(func(*process) {}); o.code != -1 {
+			t.Fatalf("piece %d: %v; want it killed", n, o)
+		}
+	}
+	at.Store(0)
+	if n := pieces.Load(); n > 60 { // 72 and more if each begins again
+		t.Errorf("%d pieces were sent; parts are not continued", n)
+	}
+	killed := 0
+	for range 12 { // while the rest comes, is converted and stored
+		fetch(func(p *process) {
+			if !p.until(func() bool { // it converts
+				list, _ := filepath.Glob(filepath.Join(root, "sets", ".making-*"))
+				return len(list) > 0
+			}) {
+				return
+			}
+			time.Sleep(time.Duration(random.IntN(4000)) * time.Microsecond)
+			killed++
+			_ = p.Process.Kill()
+		})
+		if err := os.RemoveAll(filepath.Join(root, "sets", "dsprites")); err != nil { // if it was in time
+			t.Fatal(err)
+		}
+	}
+	if killed < 6 {
+		t.Errorf("%d of 12 processes were killed while they converted", killed)
+	}
+	if o := fetch(func(*process) {}); o.code != 0 {
+		t.Fatal(o)
+	}
+	if !bytes.Equal(readFile(t, filepath.Join(root, images)), want) {
+		t.Error("the set differs")
+	}
+	left, err := filepath.Glob(filepath.Join(root, "sets", ".*"))
+	if parts, err2 := filepath.Glob(filepath.Join(root, "downloads", "dsprites", "*.part*")); err != nil || err2 != nil || len(left)+len(parts) > 0 {
+		t.Errorf("left: %v %v, %v, %v", left, parts, err, err2)
+	}
+	if o := succeed(t, "data", "check"); strings.Count(o.out, "whole\n") != 2 {
+		t.Error(o)
+	}
+}
+
+// Two processes at once download and convert once.
+func TestDataAtOnce(t *testing.T) {
+	root := ownData(t)
+	var pieces atomic.Int64
+	s := dribble(t, func(int) { pieces.Add(1) })
+	var wait sync.WaitGroup
+	for range 3 {
+		p := start(t, "data", "fetch", "dsprites", "--from", s.URL+"/"+spritesFile)
+		wait.Go(func() {
+			if o := p.end(); o.code != 0 || !strings.Contains(o.out, "384 images") {
+				t.Error(o)
+			}
+		})
+	}
+	wait.Wait()
+	if n := pieces.Load(); n > 27 {
+		t.Errorf("%d pieces were sent; want 27, once", n)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "sets")); err != nil {
+		t.Fatal(err)
+	}
+	pieces.Store(0)
+	a, b := start(t, "data", "fetch", "dsprites"), start(t, "data", "show", "dsprites", "--out", filepath.Join(t.TempDir(), "a.png"))
+	for _, p := range []*process{a, b} {
+		if o := p.end(); o.code != 0 {
+			t.Error(o)
+		}
+	}
+	if pieces.Load() != 0 {
+		t.Error("it was downloaded again")
+	}
+}
+
+// A signal stops a download; what came stays and is continued.
+func TestDataStopped(t *testing.T) {
+	root := ownData(t)
+	var victim atomic.Pointer[process]
+	var pieces atomic.Int64
+	s := dribble(t, func(n int) {
+		pieces.Add(1)
+		if p := victim.Load(); p != nil && n == 15 {
+			_ = p.Process.Signal(syscall.SIGINT)
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	p := start(t, "data", "fetch", "dsprites", "--from", s.URL+"/")
+	victim.Store(p)
+	o := p.end()
+	if o.code != 130 || !strings.Contains(o.log, "the same command continues") || !strings.Contains(o.log, "unravel: stopped by a signal") {
+		t.Error(o)
+	}
+	victim.Store(nil)
+	if info, err := os.Stat(filepath.Join(root, "downloads", "dsprites", spritesFile+".part")); err != nil || info.Size() < 5000 {
+		t.Error(info, err)
+	}
+	if o := start(t, "data", "fetch", "dsprites", "--from", s.URL+"/").end(); o.code != 0 {
+		t.Error(o)
+	}
+	if n := pieces.Load(); n > 32 {
+		t.Errorf("%d pieces were sent; the part was not continued", n)
+	}
+}

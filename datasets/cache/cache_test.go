@@ -1,0 +1,484 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+// testKey is the key of sets of these tests, in a folder of the test's own.
+func testKey(t testing.TB) Key {
+	t.Helper()
+	t.Setenv(RootVariable, t.TempDir())
+	return Key{Name: "test", Options: "size=2", Version: 3}
+}
+
+var testFactors = []factor.Factor{
+	{Name: "x", Size: 5, Kind: factor.Ordinal, Values: []float64{0.1, 0.2, 0.3, 0.4, 1. / 3}},
+	{Name: "angle", Size: 20, Kind: factor.Circular},
+}
+
+// pixel is the value of byte b of image i.
+func pixel(i, b int) uint8 { return uint8(7*i + 3*b + i*b) }
+
+// convert writes 100 images of 4 x 3 x 2, in an order that is not theirs, by four goroutines.
+func convert(_ context.Context, w *Writer) error {
+	if err := w.Begin(100, 4, 3, 2, testFactors); err != nil {
+		return err
+	}
+	w.SetSources([]Source{{"source.bin", 9, "abc"}})
+	var wait sync.WaitGroup
+	errs := make([]error, 4)
+	for g := range 4 {
+		wait.Go(func() {
+			for i := 99 - g; i >= 0; i -= 4 {
+				image := make([]uint8, 24)
+				for b := range image {
+					image[b] = pixel(i, b)
+				}
+				errs[g] = errors.Join(errs[g], w.WriteAt(i, image))
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// checkTest compares an open set with what convert writes.
+func checkTest(t *testing.T, s *Set) {
+	t.Helper()
+	if s.Count != 100 || s.H != 4 || s.W != 3 || s.C != 2 || len(s.Images) != 2400 || len(s.Levels) != 200 {
+		t.Fatalf("%d images of %d x %d x %d, %d bytes, %d levels", s.Count, s.H, s.W, s.C, len(s.Images), len(s.Levels))
+	}
+	for at, v := range s.Images {
+		if v != pixel(at/24, at%24) {
+			t.Fatalf("byte %d of image %d is %d", at%24, at/24, v)
+		}
+	}
+	for i := range 100 {
+		if s.Levels[2*i] != int32(i/20) || s.Levels[2*i+1] != int32(i%20) {
+			t.Fatalf("levels of image %d are %v", i, s.Levels[2*i:2*i+2])
+		}
+	}
+	if fmt.Sprint(s.Factors) != fmt.Sprint(testFactors) || s.Name != "test" || len(s.Sources) != 1 || len(s.Hash) != 64 {
+		t.Errorf("set %+v", s)
+	}
+}
+
+func closeSet(t *testing.T, s *Set) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A set is made once, opened again, and its arrays are those of NumPy.
+func TestEnsure(t *testing.T) {
+	k := testKey(t)
+	if _, err := Open(t.Context(), k); !errors.Is(err, ErrAbsent) {
+		t.Errorf("before: %v", err)
+	}
+	if _, err := Ensure(WithoutMaking(t.Context()), k, convert); !errors.Is(err, ErrAbsent) {
+		t.Errorf("without making: %v", err)
+	}
+	var whats []string
+	ctx := WithProgress(t.Context(), func(what string, done, total int64) {
+		if total > 0 && done == total {
+			whats = append(whats, what)
+		}
+	})
+	s, err := Ensure(ctx, k, convert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkTest(t, s)
+	if want := []string{"converting test", "checking test", "checking test"}; !slices.Equal(whats, want) {
+		t.Errorf("progress %q; want %q", whats, want)
+	}
+	again, err := Ensure(t.Context(), k, func(context.Context, *Writer) error { return errors.New("converted again") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkTest(t, again)
+	if again.Hash != s.Hash {
+		t.Error("the hash differs")
+	}
+	for name, shape := range map[string][]int{ImagesFile: {100, 4, 3, 2}, FactorsFile: {100, 2}} {
+		r, err := npy.Open(filepath.Join(k.Dir(), name))
+		if err != nil || !slices.Equal(r.Shape, shape) {
+			t.Fatal(r, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := Check(t.Context(), k); err != nil {
+		t.Error(err)
+	}
+	list, err := List()
+	if err != nil || len(list) != 1 || list[0].Key != k || list[0].Err != nil || list[0].Bytes < 2600 {
+		t.Errorf("list %+v, %v", list, err)
+	}
+	closeSet(t, s)
+	closeSet(t, again)
+	if err := errors.Join(Remove(t.Context(), k), Remove(t.Context(), k)); err != nil {
+		t.Error(err)
+	}
+	if _, err := Open(t.Context(), k); !errors.Is(err, ErrAbsent) {
+		t.Errorf("removed: %v", err)
+	}
+}
+
+// Levels may be unknown, and a set without factors has one.
+func TestLevels(t *testing.T) {
+	k := testKey(t)
+	levels := make([]int32, 200)
+	levels[1], levels[199], levels[198] = -1, -1, -1
+	s, err := Ensure(t.Context(), k, func(ctx context.Context, w *Writer) error {
+		return errors.Join(convert(ctx, w), w.SetLevels(levels))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeSet(t, s)
+	if !slices.Equal(s.Missing, []int{1, 2}) || !slices.Equal(s.Levels, levels) {
+		t.Errorf("missing %v, levels %v", s.Missing, s.Levels)
+	}
+	k.Options = ""
+	s, err = Ensure(t.Context(), k, func(_ context.Context, w *Writer) error {
+		return errors.Join(w.Begin(1, 1, 1, 1, nil), w.WriteAt(0, []uint8{9}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeSet(t, s)
+	if len(s.Factors) != 1 || s.Factors[0].Name != "unknown" || s.Missing != nil || s.Images[0] != 9 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// What a conversion does wrong is an error, after which nothing is left.
+func TestWriterMistakes(t *testing.T) {
+	k := testKey(t)
+	one := make([]uint8, 24)
+	for name, c := range map[string]struct {
+		words   string
+		convert func(w *Writer) error
+	}{
+		"nothing":         {"nothing was written", func(*Writer) error { return nil }},
+		"an error":        {"the file is bad", func(*Writer) error { return errors.New("the file is bad") }},
+		"an error later":  {"the file is bad", func(w *Writer) error { return errors.Join(w.WriteAt(3, one), errors.New("the file is bad")) }},
+		"missing images":  {"1 of 100 images were written; image 0 is the first", func(w *Writer) error { return w.WriteAt(1, one) }},
+		"an image twice":  {"image 5 is written twice", func(w *Writer) error { return errors.Join(w.WriteAt(5, one), w.WriteAt(4, make([]uint8, 48))) }},
+		"a wrong size":    {"23 bytes at image 0", func(w *Writer) error { return w.WriteAt(0, one[:23]) }},
+		"a wrong row":     {"at image 100", func(w *Writer) error { return w.WriteAt(100, one) }},
+		"a negative row":  {"at image -1", func(w *Writer) error { return w.WriteAt(-1, one) }},
+		"few levels":      {"7 levels; want 200", func(w *Writer) error { return w.SetLevels(make([]int32, 7)) }},
+		"a level":         {`image 1 has level 5 of factor "x"; want 0 to 4`, func(w *Writer) error { return w.SetLevels(append([]int32{0, 0, 5}, make([]int32, 197)...)) }},
+		"beginning twice": {"called twice", func(w *Writer) error { return w.Begin(1, 1, 1, 1, nil) }},
+	} {
+		_, err := Ensure(t.Context(), k, func(_ context.Context, w *Writer) error {
+			if name != "nothing" && name != "an error" {
+				if err := w.Begin(100, 4, 3, 2, testFactors); err != nil {
+					return err
+				}
+			}
+			return c.convert(w)
+		})
+		if err == nil || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%s: %v; want %q", name, err, c.words)
+		}
+	}
+	for name, err := range map[string]error{
+		"no images":       begin(t, k, 0, 1, testFactors),
+		"too many":        begin(t, k, 1<<62, 1<<10, testFactors),
+		"a full disk":     begin(t, k, 1<<40, 1<<10, testFactors),
+		"equal names":     begin(t, k, 1, 1, []factor.Factor{testFactors[0], testFactors[0]}),
+		"no levels":       begin(t, k, 99, 1, testFactors),
+		"a name of a way": begin(t, Key{Name: "../x"}, 1, 1, nil),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Dir(k.Dir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
+
+// begin makes a set of empty images of a row.
+func begin(t *testing.T, k Key, count, width int, factors []factor.Factor) error {
+	_, err := Ensure(t.Context(), k, func(_ context.Context, w *Writer) error {
+		if err := w.Begin(count, 1, width, 1, factors); err != nil {
+			return err
+		}
+		return w.WriteAt(0, make([]uint8, count*width))
+	})
+	return err
+}
+
+// made makes a set and closes it.
+func made(t *testing.T, k Key) (hash string) {
+	t.Helper()
+	s, err := Ensure(t.Context(), k, convert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeSet(t, s)
+	return s.Hash
+}
+
+// What is wrong with a set is noticed when it is opened, without reading it; then it is made again.
+func TestBroken(t *testing.T) {
+	rewrite := func(name string, change func([]byte) []byte) func(*testing.T, Key) {
+		return func(t *testing.T, k Key) {
+			path := filepath.Join(k.Dir(), name)
+			b, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, change(b), 0o666)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	flip := rewrite(ImagesFile, func(b []byte) []byte { b[len(b)-1]++; return b })
+	for name, c := range map[string]struct {
+		words string
+		harm  func(*testing.T, Key)
+	}{
+		"truncated":       {"it has 100 bytes; want 2528", rewrite(ImagesFile, func(b []byte) []byte { return b[:100] })},
+		"longer":          {"it has 2529 bytes; want 2528", rewrite(ImagesFile, func(b []byte) []byte { return append(b, 0) })},
+		"empty":           {"it has 0 bytes", rewrite(FactorsFile, func([]byte) []byte { return nil })},
+		"changed":         {"a file was written", flip},
+		"changed levels":  {"a file was written", rewrite(FactorsFile, func(b []byte) []byte { b[len(b)-1]++; return b })},
+		"a file missing":  {"the file is missing", func(t *testing.T, k Key) { remove(t, k, FactorsFile) }},
+		"no description":  {"it has no set.json", func(t *testing.T, k Key) { remove(t, k, recordFile) }},
+		"garbage":         {"set.json", rewrite(recordFile, func([]byte) []byte { return []byte("{") })},
+		"another version": {"version 4 of the conversion made it; want version 3", rewrite(recordFile, swap(`"version": 3`, `"version": 4`))},
+		"another format":  {"format 9", rewrite(recordFile, swap(`"format": 1`, `"format": 9`))},
+		"other options":   {`with the options "size=4"`, rewrite(recordFile, swap(`size=2`, `size=4`))},
+		"another size":    {"want uint8 of shape [100 4 3 3]", rewrite(recordFile, swap(`"channels": 2`, `"channels": 3`))},
+		"no images":       {"0 images", rewrite(recordFile, swap(`"count": 100`, `"count": 0`))},
+		"too many":        {"too many", rewrite(recordFile, swap(`"count": 100`, `"count": 4611686018427387904`))},
+		"no factor": {"no factors", rewrite(recordFile, func(b []byte) []byte {
+			at, end := strings.Index(string(b), `"factors": [`), strings.Index(string(b), `"hash"`)
+			return []byte(string(b[:at]) + `"factors": [], ` + string(b[end:]))
+		})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := testKey(t)
+			hash := made(t, k)
+			c.harm(t, k)
+			if _, err := Open(t.Context(), k); !errors.Is(err, ErrBroken) || errors.Is(err, ErrAbsent) || !strings.Contains(err.Error(), c.words) || !strings.Contains(err.Error(), k.Dir()) {
+				t.Errorf("Open: %v; want %q", err, c.words)
+			}
+			if err := Check(t.Context(), k); !errors.Is(err, ErrBroken) {
+				t.Errorf("Check: %v", err)
+			}
+			if list, err := List(); err != nil || len(list) != 1 || list[0].Err == nil && name != "another version" { // which is current only a conversion knows
+				t.Errorf("List: %+v, %v", list, err)
+			}
+			gone := errors.New("the source is gone")
+			if _, err := Ensure(t.Context(), k, func(context.Context, *Writer) error { return gone }); !errors.Is(err, gone) || !errors.Is(err, ErrBroken) {
+				t.Errorf("Ensure without a source: %v", err)
+			}
+			s, err := Ensure(t.Context(), k, convert)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkTest(t, s)
+			if s.Hash != hash {
+				t.Error("the hash differs")
+			}
+			closeSet(t, s)
+		})
+	}
+}
+
+func swap(old, with string) func([]byte) []byte {
+	return func(b []byte) []byte { return []byte(strings.Replace(string(b), old, with, 1)) }
+}
+
+func remove(t *testing.T, k Key, name string) {
+	if err := os.Remove(filepath.Join(k.Dir(), name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A set that was copied has other times: its hash says that it is right, once. Times that are only rounded are no change.
+func TestTouched(t *testing.T) {
+	k := testKey(t)
+	made(t, k)
+	path := filepath.Join(k.Dir(), ImagesFile)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := func(context.Context, *Writer) error { return errors.New("converted again") }
+	for _, unit := range []time.Duration{time.Second, 2 * time.Second} {
+		if err := os.Chtimes(path, time.Time{}, info.ModTime().Truncate(unit)); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Open(t.Context(), k); err != nil {
+			t.Errorf("rounded to %v: %v", unit, err)
+		} else {
+			closeSet(t, s)
+		}
+	}
+	if err := os.Chtimes(path, time.Time{}, info.ModTime().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), k); !errors.Is(err, ErrTouched) || !errors.Is(err, ErrBroken) {
+		t.Fatal(err)
+	}
+	s, err := Ensure(t.Context(), k, never)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkTest(t, s)
+	closeSet(t, s)
+	if s, err = Open(t.Context(), k); err != nil {
+		t.Fatal("later:", err)
+	}
+	closeSet(t, s)
+}
+
+// A set of no use is made again.
+func TestEnsureValid(t *testing.T) {
+	k := testKey(t)
+	made(t, k)
+	calls := 0
+	stale := func(s *Set) error {
+		if s.Sources[0].SHA256 == "abc" {
+			return errors.New("the source is another")
+		}
+		return nil
+	}
+	s, err := EnsureValid(t.Context(), k, stale, func(ctx context.Context, w *Writer) error {
+		calls++
+		err := convert(ctx, w)
+		w.SetSources([]Source{{"source.bin", 9, "def"}})
+		return err
+	})
+	if err != nil || calls != 1 {
+		t.Fatal(calls, err)
+	}
+	defer closeSet(t, s)
+	if _, err := EnsureValid(WithoutMaking(t.Context()), k, func(*Set) error { return errors.New("no") }, nil); !errors.Is(err, ErrBroken) {
+		t.Error(err)
+	}
+}
+
+// One of several that want a set at once makes it; one that waits can be stopped.
+func TestAtOnce(t *testing.T) {
+	k := testKey(t)
+	var calls atomic.Int64
+	begun, release := make(chan bool), make(chan bool)
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			s, err := Ensure(t.Context(), k, func(ctx context.Context, w *Writer) error {
+				calls.Add(1)
+				close(begun)
+				<-release
+				return convert(ctx, w)
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			checkTest(t, s)
+			closeSet(t, s)
+		})
+	}
+	<-begun
+	if _, err := Open(t.Context(), k); !errors.Is(err, ErrAbsent) {
+		t.Errorf("half-made: %v", err)
+	}
+	if list, err := List(); err != nil || len(list) != 0 {
+		t.Errorf("half-made: %v, %v", list, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ctx = WithProgress(ctx, func(what string, _, _ int64) {
+		if strings.HasPrefix(what, "waiting") {
+			cancel()
+		}
+	})
+	if _, err := Ensure(ctx, k, convert); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped while it waits: %v", err)
+	}
+	close(release)
+	wait.Wait()
+	if calls.Load() != 1 {
+		t.Errorf("made %d times", calls.Load())
+	}
+}
+
+// A conversion that is stopped leaves nothing, and folders that killed processes left go.
+func TestStopped(t *testing.T) {
+	k := testKey(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Ensure(ctx, k, func(ctx context.Context, w *Writer) error {
+		cancel()
+		return convert(ctx, w)
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"new", "old"} {
+		if err := os.MkdirAll(filepath.Join(filepath.Dir(k.Dir()), halfMade(k)+name, "below"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made(t, k)
+	entries, err := os.ReadDir(filepath.Dir(k.Dir()))
+	if err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v; want the set and its lock", entries, err)
+	}
+}
+
+// Opening a set costs no more for many images.
+func BenchmarkOpen(b *testing.B) {
+	k := testKey(b)
+	const n, side = 480000, 64
+	s, err := Ensure(b.Context(), k, func(_ context.Context, w *Writer) error {
+		if err := w.Begin(n, side, side, 3, []factor.Factor{{Name: "i", Size: n, Kind: factor.Ordinal}}); err != nil {
+			return err
+		}
+		w.done.Store(n) // a hole in the file: nothing is written
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s, err := Open(b.Context(), k)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A lock is held by one at a time; its error names the holder and why waiting ended.
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	l, err := Try(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held *HeldError
+	if _, err := Try(path); !errors.Is(err, ErrHeld) || !errors.As(err, &held) || held.Ended != nil || !strings.Contains(err.Error(), fmt.Sprintf("(process %d)", os.Getpid())) {
+		t.Errorf("locked twice: %v", err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 3*pause)
+	defer cancel()
+	waits := 0
+	if _, err := Wait(short, path, func() { waits++ }); !errors.Is(err, ErrHeld) || !errors.Is(err, context.DeadlineExceeded) || waits != 1 {
+		t.Errorf("waited %d times: %v", waits, err)
+	}
+	again := make(chan error)
+	go func() {
+		l, err := Wait(t.Context(), path, nil)
+		if err == nil {
+			err = l.Unlock()
+		}
+		again <- err
+	}()
+	if err := l.Unlock(); err != nil {
+		t.Error(err)
+	}
+	if err := <-again; err != nil {
+		t.Error(err)
+	}
+	if _, err := Wait(t.Context(), filepath.Join(path, "below"), nil); err == nil || errors.Is(err, ErrHeld) {
+		t.Errorf("below a file: %v", err)
+	}
+}
