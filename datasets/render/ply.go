@@ -1,0 +1,227 @@
+package render
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ply is a PLY file that is read.
+type ply struct {
+	name     string
+	data     []byte
+	body     int              // where the elements begin
+	order    binary.ByteOrder // nil: text
+	text     *text            // the body as text
+	at       int              // in a binary file
+	elements []plyElement
+}
+
+// plyElement is a table of a PLY file.
+type plyElement struct {
+	name       string
+	count      int
+	properties []plyProperty
+}
+
+// plyProperty is a number of a row, or a list of them.
+type plyProperty struct {
+	name   string
+	size   int // bytes of the numbers
+	kind   byte
+	list   bool
+	length plyType // type of a list's length
+}
+
+// plyType is a type of numbers: i, u or f, and how many bytes.
+type plyType struct {
+	kind byte
+	size int
+}
+
+var plyTypes = map[string]plyType{
+	"char": {'i', 1}, "int8": {'i', 1}, "uchar": {'u', 1}, "uint8": {'u', 1},
+	"short": {'i', 2}, "int16": {'i', 2}, "ushort": {'u', 2}, "uint16": {'u', 2},
+	"int": {'i', 4}, "int32": {'i', 4}, "uint": {'u', 4}, "uint32": {'u', 4},
+	"float": {'f', 4}, "float32": {'f', 4}, "double": {'f', 8}, "float64": {'f', 8},
+}
+
+// readPLY reads vertices (x, y, z and, if all are there, nx, ny, nz) and faces (vertex_indices or vertex_index) of a PLY file. Other
+// elements and properties are skipped.
+func readPLY(name string, data []byte) (*Mesh, error) {
+	p := &ply{name: name, data: data}
+	if err := p.header(); err != nil {
+		return nil, err
+	}
+	m := &Mesh{}
+	var err error
+	for i := range p.elements {
+		e := &p.elements[i]
+		switch e.name {
+		case "vertex":
+			err = p.vertices(e, m)
+		case "face":
+			err = p.faces(e, m)
+		default:
+			err = p.rows(e, nil, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	// Faces may come before the vertices.
+	for i, t := range m.Triangles {
+		for _, v := range t {
+			if int(v) >= len(m.Vertices) {
+				return nil, fmt.Errorf("%s: triangle %d has the vertex %d; want 0 to %d", name, i, v, len(m.Vertices)-1)
+			}
+		}
+	}
+	return m, nil
+}
+
+// header reads the lines up to end_header.
+func (p *ply) header() error {
+	t := &text{name: p.name, data: p.data, line: 1}
+	if first := t.word(); first != "ply" {
+		return t.errorf("the file begins with %q; want ply", shown([]byte(first)))
+	}
+	format := ""
+	for {
+		if !t.endLine() {
+			return t.errorf("the header has no end; want end_header")
+		}
+		switch keyword := t.word(); keyword {
+		case "", "comment", "obj_info":
+		case "format":
+			format = t.word()
+			if version := t.word(); version != "1.0" {
+				return t.errorf("format %s in version %q; want 1.0", format, version)
+			}
+		case "element":
+			if err := p.element(t); err != nil {
+				return err
+			}
+		case "property":
+			if err := p.property(t); err != nil {
+				return err
+			}
+		case "end_header":
+			t.endLine()
+			p.body, p.at, p.text = t.at, t.at, t
+			switch format {
+			case "ascii":
+			case "binary_little_endian":
+				p.order = binary.LittleEndian
+			case "binary_big_endian":
+				p.order = binary.BigEndian
+			default:
+				return t.errorf("format %q; want ascii, binary_little_endian or binary_big_endian", format)
+			}
+			return p.check(t)
+		default:
+			return t.errorf("%q in the header; want format, element, property, comment, obj_info or end_header", shown([]byte(keyword)))
+		}
+	}
+}
+
+// word returns the next token of the line as a string, empty at its end; unlike token it knows no comments.
+func (t *text) word() string {
+	line, _, _ := bytes.Cut(t.data[t.at:], []byte("\n"))
+	line = bytes.TrimLeft(line, " \t\r")
+	skipped := bytes.Index(t.data[t.at:], line)
+	end := bytes.IndexAny(line, " \t\r")
+	if end < 0 {
+		end = len(line)
+	}
+	t.at += skipped + end
+	return string(line[:end])
+}
+
+// element reads "vertex 8" of a header.
+func (p *ply) element(t *text) error {
+	name, number := t.word(), t.word()
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 || n > math.MaxInt32 {
+		return t.errorf("element %q with %q rows; want 0 to %d", name, number, math.MaxInt32)
+	}
+	p.elements = append(p.elements, plyElement{name: name, count: n})
+	return nil
+}
+
+// property reads "float x" or "list uchar int vertex_indices" of a header.
+func (p *ply) property(t *text) error {
+	if len(p.elements) == 0 {
+		return t.errorf("a property before the first element; want the element")
+	}
+	var made plyProperty
+	kind := t.word()
+	if kind == "list" {
+		length, ok := plyTypes[t.word()]
+		if !ok || length.kind == 'f' {
+			return t.errorf("length of a list of unknown type; want an integer type, such as uchar")
+		}
+		made.list, made.length = true, length
+		kind = t.word()
+	}
+	values, ok := plyTypes[kind]
+	if !ok {
+		return t.errorf("property of type %q; want char, uchar, short, ushort, int, uint, float or double", shown([]byte(kind)))
+	}
+	made.kind, made.size, made.name = values.kind, values.size, t.word()
+	e := &p.elements[len(p.elements)-1]
+	if made.name == "" || e.find(made.name) >= 0 {
+		return t.errorf("property %q of element %s; want a name that no other has", made.name, e.name)
+	}
+	e.properties = append(e.properties, made)
+	return nil
+}
+
+// find returns the number of a property, or -1.
+func (e *plyElement) find(name string) int {
+	for i, p := range e.properties {
+		if p.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// check compares the numbers of rows with the length of the file, and looks for what a mesh needs.
+func (p *ply) check(t *text) error {
+	left, seen := len(p.data)-p.body, map[string]bool{}
+	for _, e := range p.elements {
+		if seen[e.name] {
+			return t.errorf("element %s twice; want it once", e.name)
+		}
+		seen[e.name] = true
+		least := 0 // bytes of a row
+		for _, q := range e.properties {
+			switch {
+			case p.order == nil:
+				least += 2
+			case q.list:
+				least += q.length.size
+			default:
+				least += q.size
+			}
+		}
+		if least > 0 && e.count > (left+1)/least {
+			return t.errorf("%d rows of element %s; want at most the %d that %d further bytes can hold", e.count, e.name, (left+1)/least, left)
+		}
+	}
+	if !seen["vertex"] || !seen["face"] {
+		return t.errorf("elements %s; want vertex and face", strings.Join(p.names(), ", "))
+	}
+	return nil
+}
+
+func (p *ply) names() (names []string) {
+	for _, e := range p.elements {
+		names = append(names, e.name)
+	}
+	return names
+}

@@ -1,0 +1,170 @@
+package render
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// vertices reads the element of vertices.
+func (p *ply) vertices(e *plyElement, m *Mesh) error {
+	slot := make([]int, len(e.properties)) // coordinate of a property, then of the normal; -1: none
+	found := 0
+	for i, q := range e.properties {
+		slot[i] = -1
+		for k, name := range []string{"x", "y", "z", "nx", "ny", "nz"} {
+			if q.name == name && !q.list {
+				slot[i] = k
+				found |= 1 << k
+			}
+		}
+	}
+	if found&7 != 7 {
+		return fmt.Errorf("%s: the vertices have no x, y and z; want these properties", p.name)
+	}
+	m.Vertices = make([][3]float64, 0, e.count)
+	normals := found == 63
+	var row [6]float64
+	finite := true
+	value := func(property int, v float64) error {
+		if k := slot[property]; k >= 0 {
+			row[k] = v
+			if math.Abs(v) <= maxCoordinate {
+				return nil
+			}
+			if k < 3 {
+				return p.errorf("coordinate %v of vertex %d; want a number of at most %g", v, len(m.Vertices), maxCoordinate)
+			}
+			finite = false
+		}
+		return nil
+	}
+	return p.rows(e, value, func() error {
+		m.Vertices = append(m.Vertices, [3]float64(row[:3]))
+		if normals {
+			normal := [3]float64(row[3:])
+			if !finite { // as good as none
+				normal = [3]float64{}
+			}
+			m.Normals = append(m.Normals, normal)
+		}
+		finite = true
+		return nil
+	})
+}
+
+// faces reads the element of faces.
+func (p *ply) faces(e *plyElement, m *Mesh) error {
+	at := e.find("vertex_indices")
+	if at < 0 {
+		at = e.find("vertex_index")
+	}
+	if at < 0 || !e.properties[at].list {
+		return fmt.Errorf("%s: the faces have no list vertex_indices or vertex_index; want one of these", p.name)
+	}
+	m.Triangles = make([][3]int32, 0, e.count)
+	var corners []int32
+	value := func(property int, v float64) error {
+		if property != at {
+			return nil
+		}
+		if !(v >= 0 && v < math.MaxInt32 && v == math.Trunc(v)) {
+			return p.errorf("face with the vertex %v; want a whole number from 0", v)
+		}
+		corners = append(corners, int32(v))
+		return nil
+	}
+	return p.rows(e, value, func() error {
+		if len(corners) < 3 {
+			return p.errorf("face of %d corners; want at least 3", len(corners))
+		}
+		m.fan(corners)
+		corners = corners[:0]
+		return nil
+	})
+}
+
+// rows reads the rows of an element: value is called for each number with the property, end after each row; both may be nil.
+func (p *ply) rows(e *plyElement, value func(property int, v float64) error, end func() error) error {
+	if len(e.properties) == 0 {
+		return nil
+	}
+	for row := range e.count {
+		for i, q := range e.properties {
+			n := 1
+			if q.list {
+				v, err := p.number(q.length)
+				if err != nil {
+					return fmt.Errorf("%w (element %s, row %d of %d)", err, e.name, row, e.count)
+				}
+				if !(v >= 0 && v <= math.MaxInt32 && v == math.Trunc(v)) {
+					return p.errorf("list of %v numbers in row %d of element %s; want a length", v, row, e.name)
+				}
+				n = int(v)
+			}
+			for range n {
+				v, err := p.number(plyType{q.kind, q.size})
+				if err != nil {
+					return fmt.Errorf("%w (element %s, row %d of %d)", err, e.name, row, e.count)
+				}
+				if value != nil {
+					if err := value(i, v); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		if end != nil {
+			if err := end(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// errorf returns an error at the line of a text, or at the byte after the last number.
+func (p *ply) errorf(format string, args ...any) error {
+	if p.order == nil {
+		return p.text.errorf(format, args...)
+	}
+	return fmt.Errorf("%s: byte %d: %w", p.name, p.at, fmt.Errorf(format, args...))
+}
+
+// number reads a number.
+func (p *ply) number(t plyType) (float64, error) {
+	if p.order == nil {
+		token := p.text.next()
+		if token == nil {
+			return 0, p.errorf("the file ends; want all rows that the header says")
+		}
+		v, err := strconv.ParseFloat(string(token), 64)
+		if err != nil {
+			return 0, p.errorf("%q; want a number", shown(token))
+		}
+		return v, nil
+	}
+	if len(p.data)-p.at < t.size {
+		return 0, p.errorf("the file ends; want all rows that the header says")
+	}
+	b := p.data[p.at : p.at+t.size]
+	p.at += t.size
+	switch t {
+	case plyType{'i', 1}:
+		return float64(int8(b[0])), nil
+	case plyType{'u', 1}:
+		return float64(b[0]), nil
+	case plyType{'i', 2}:
+		return float64(int16(p.order.Uint16(b))), nil
+	case plyType{'u', 2}:
+		return float64(p.order.Uint16(b)), nil
+	case plyType{'i', 4}:
+		return float64(int32(p.order.Uint32(b))), nil
+	case plyType{'u', 4}:
+		return float64(p.order.Uint32(b)), nil
+	case plyType{'f', 4}:
+		return float64(math.Float32frombits(p.order.Uint32(b))), nil
+	default:
+		return math.Float64frombits(p.order.Uint64(b)), nil
+	}
+}

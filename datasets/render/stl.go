@@ -1,0 +1,138 @@
+package render
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+)
+
+const (
+	stlHeader   = 80 // bytes before the count of a binary STL file
+	stlTriangle = 50 // bytes of a triangle
+)
+
+// readSTL reads STL. Binary files may begin with "solid" as text does: a file whose length is that of as many triangles as it
+// says is binary, and so is one with a zero among its first bytes.
+func readSTL(name string, data []byte) (*Mesh, error) {
+	if len(data) >= stlHeader+4 {
+		n := int64(binary.LittleEndian.Uint32(data[stlHeader:]))
+		exact := int64(len(data)) == stlHeader+4+n*stlTriangle
+		if exact || !solid(data) || bytes.IndexByte(data[:stlHeader], 0) >= 0 {
+			return readBinarySTL(name, data, n)
+		}
+	}
+	if !solid(data) {
+		return nil, fmt.Errorf("%s: %d bytes that do not begin with solid; want STL as text, or the %d bytes before the triangles of a binary file", name, len(data), stlHeader+4)
+	}
+	return readTextSTL(name, data)
+}
+
+// solid says whether data begin as text does.
+func solid(data []byte) bool {
+	data = bytes.TrimLeft(bytes.TrimPrefix(data[:min(len(data), 200)], []byte("\ufeff")), " \t\r\n")
+	return len(data) >= 5 && strings.EqualFold(string(data[:5]), "solid")
+}
+
+func readBinarySTL(name string, data []byte, n int64) (*Mesh, error) {
+	body := data[stlHeader+4:]
+	if int64(len(body)) < n*stlTriangle {
+		return nil, fmt.Errorf("%s: byte %d: %d triangles, which take %d bytes; want at most the %d that %d further bytes can hold",
+			name, stlHeader, n, n*stlTriangle, len(body)/stlTriangle, len(body))
+	}
+	w := newWelder(int(n))
+	for i := range int(n) {
+		record := body[i*stlTriangle:]
+		var corners [3]int32
+		for k := range 3 {
+			var v [3]float64
+			for j := range v {
+				at := 12 + 12*k + 4*j // after the normal
+				v[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(record[at:])))
+				if !(math.Abs(v[j]) <= maxCoordinate) {
+					return nil, fmt.Errorf("%s: byte %d: coordinate %v of triangle %d; want a number of at most %g", name, stlHeader+4+i*stlTriangle+at, v[j], i, maxCoordinate)
+				}
+			}
+			corners[k] = w.vertex(v)
+		}
+		w.mesh.Triangles = append(w.mesh.Triangles, corners)
+	}
+	return w.mesh, nil
+}
+
+// readTextSTL reads facets; the words around their vertices are checked, their normals are not.
+func readTextSTL(name string, data []byte) (*Mesh, error) {
+	t := newText(name, data)
+	w := newWelder(0)
+	var corners []int32
+	for inside := false; ; {
+		token := t.next()
+		if token == nil {
+			if inside {
+				return nil, t.errorf("the file ends in a facet; want endfacet")
+			}
+			return w.mesh, nil
+		}
+		switch word := strings.ToLower(string(shown(token))); {
+		case !inside && (word == "solid" || word == "endsolid"):
+			t.endLine() // a name
+		case !inside && word == "facet":
+			inside, corners = true, corners[:0]
+			t.endLine()
+		case inside && word == "outer":
+			t.endLine()
+		case inside && word == "vertex":
+			v, err := t.corner()
+			if err != nil {
+				return nil, err
+			}
+			corners = append(corners, w.vertex(v))
+		case inside && word == "endloop":
+		case inside && word == "endfacet":
+			if len(corners) < 3 {
+				return nil, t.errorf("facet of %d vertices; want at least 3", len(corners))
+			}
+			inside = false
+			w.mesh.fan(corners)
+		case inside:
+			return nil, t.errorf("%q in a facet; want outer, vertex, endloop or endfacet", shown(token))
+		default:
+			return nil, t.errorf("%q outside of a facet; want facet or endsolid", shown(token))
+		}
+	}
+}
+
+// corner reads the coordinates of a vertex.
+func (t *text) corner() (v [3]float64, err error) {
+	for k := range v {
+		token := t.next()
+		if token == nil {
+			return v, t.errorf("the file ends in a vertex; want 3 coordinates")
+		}
+		if v[k], err = t.coordinate(token); err != nil {
+			return v, err
+		}
+	}
+	return v, nil
+}
+
+// welder makes one vertex of those at the same place.
+type welder struct {
+	mesh  *Mesh
+	known map[[3]float64]int32
+}
+
+func newWelder(triangles int) *welder {
+	return &welder{mesh: &Mesh{Triangles: make([][3]int32, 0, triangles)}, known: make(map[[3]float64]int32, triangles/2)}
+}
+
+func (w *welder) vertex(v [3]float64) int32 {
+	at, ok := w.known[v]
+	if !ok {
+		at = int32(len(w.mesh.Vertices))
+		w.known[v] = at
+		w.mesh.Vertices = append(w.mesh.Vertices, v)
+	}
+	return at
+}
