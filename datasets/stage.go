@@ -6,22 +6,40 @@ import (
 	"github.com/unravel-ml/unravel/datasets/render"
 )
 
-// model is an object with what casts its shadow.
+// model is an object of closed surfaces.
 type model struct {
-	parts   []render.Part
-	shadows []*render.Mesh
-	floor   float64 // height of the lowest point
+	parts  []render.Part
+	planes [][]plane // by part and triangle
+	floor  float64   // height of the lowest point
+}
+
+// plane is that of a triangle: what lies in front of it has a product with normal above offset.
+type plane struct {
+	normal [3]float64
+	offset float64
 }
 
 func newModel(parts []render.Part) *model {
-	m := &model{parts: parts, floor: math.Inf(1)}
-	for _, p := range parts {
-		m.shadows = append(m.shadows, &render.Mesh{Vertices: p.Mesh.Vertices, Triangles: p.Mesh.Triangles})
+	m := &model{parts: parts, planes: make([][]plane, len(parts)), floor: math.Inf(1)}
+	for i, p := range parts {
 		for _, v := range p.Mesh.Vertices {
 			m.floor = min(m.floor, v[1])
 		}
+		m.planes[i] = make([]plane, len(p.Mesh.Triangles))
+		for t, corners := range p.Mesh.Triangles {
+			a, b, c := p.Mesh.Vertices[corners[0]], p.Mesh.Vertices[corners[1]], p.Mesh.Vertices[corners[2]]
+			for k := range 3 {
+				b[k], c[k] = b[k]-a[k], c[k]-a[k]
+			}
+			n := [3]float64{float64(b[1]*c[2]) - float64(b[2]*c[1]), float64(b[2]*c[0]) - float64(b[0]*c[2]), float64(b[0]*c[1]) - float64(b[1]*c[0])}
+			m.planes[i][t] = plane{n, inner(n, a)}
+		}
 	}
 	return m
+}
+
+func inner(a, b [3]float64) float64 {
+	return float64(a[0]*b[0]) + float64(a[1]*b[1]) + float64(a[2]*b[2])
 }
 
 // lighting is the light on a stage, as the viewer sees it: the directions turn with the camera's azimuth.
@@ -36,11 +54,12 @@ type lighting struct {
 type stage struct {
 	renderer *render.Renderer
 	scene    render.Scene
-	shadow   [3]float64 // colour
+	shadow   [3]float64     // colour
+	meshes   []*render.Mesh // of the parts of the scene that add has added: the triangles that are seen
 }
 
 // stageSamples are the samples along a side of a pixel.
-const stageSamples = 4
+const stageSamples = 3
 
 func newStage(size int) *stage {
 	r, err := render.NewRenderer(size, size, min(stageSamples, 2048/size))
@@ -75,7 +94,8 @@ type pose struct {
 	scale float64
 }
 
-// add puts a model on the stage, and its shadow on a floor.
+// add puts a model on the stage, and its shadow on a floor. Of closed surfaces, it is enough to draw the triangles that face
+// the viewer, and to cast the shadows of those that face the light.
 func (s *stage) add(m *model, at pose, floor float64) {
 	c := &s.scene
 	l := c.Lights[0].Direction
@@ -83,10 +103,42 @@ func (s *stage) add(m *model, at pose, floor float64) {
 	flat := render.Product([9]float64{1, -x, 0, 0, 0, 0, 0, -z, 1}, at.turn) // along the light
 	height := at.shift[1] - floor
 	shadow := [3]float64{at.shift[0] - float64(x*height), floor, at.shift[2] - float64(z*height)}
-	for i, p := range m.parts {
-		p.Turn, p.Shift, p.Scale = at.turn, at.shift, at.scale
-		c.Parts = append(c.Parts, p, render.Part{Mesh: m.shadows[i], Colour: s.shadow, Turn: flat, Shift: shadow, Scale: at.scale})
+	eye := c.Camera.Eye
+	for k := range eye {
+		eye[k] = (eye[k] - at.shift[k]) / at.scale
 	}
+	eye, l = at.back(eye), at.back(l)
+	for i, p := range m.parts {
+		seen, lit := s.mesh(len(c.Parts)), s.mesh(len(c.Parts)+1)
+		seen.Vertices, seen.Normals, seen.Triangles = p.Mesh.Vertices, p.Mesh.Normals, seen.Triangles[:0]
+		lit.Vertices, lit.Normals, lit.Triangles = p.Mesh.Vertices, nil, lit.Triangles[:0]
+		for t, plane := range m.planes[i] {
+			if inner(plane.normal, eye) > plane.offset {
+				seen.Triangles = append(seen.Triangles, p.Mesh.Triangles[t])
+			}
+			if inner(plane.normal, l) > 0 {
+				lit.Triangles = append(lit.Triangles, p.Mesh.Triangles[t])
+			}
+		}
+		c.Parts = append(c.Parts, render.Part{Mesh: seen, Colour: p.Colour, Turn: at.turn, Shift: at.shift, Scale: at.scale},
+			render.Part{Mesh: lit, Colour: s.shadow, Turn: flat, Shift: shadow, Scale: at.scale})
+	}
+}
+
+// mesh returns the mesh of a number, which the stage uses again for the next picture.
+func (s *stage) mesh(n int) *render.Mesh {
+	for len(s.meshes) <= n {
+		s.meshes = append(s.meshes, &render.Mesh{})
+	}
+	return s.meshes[n]
+}
+
+// back returns a direction of the stage in the axes of the model.
+func (p *pose) back(v [3]float64) (out [3]float64) {
+	for k := range out {
+		out[k] = inner([3]float64{p.turn[k], p.turn[3+k], p.turn[6+k]}, v)
+	}
+	return out
 }
 
 func radians(degrees float64) float64 { return degrees * (math.Pi / 180) }

@@ -40,7 +40,8 @@ func (p animal) build(a *assembly) {
 	sin, cos := sincos(p.neckUp)
 	base := vec{0, p.height + 0.35*p.girth, front - 0.3*p.girth}
 	head := plus(base, vec{0, p.neck * sin, p.neck*cos + 0.2*p.girth})
-	a.add(paint, limb(9, [4]float64{0, base[1] - 0.2*p.girth, base[2], 1.4 * p.neckWidth}, [4]float64{0, (base[1] + head[1]) / 2, (base[2] + head[2]) / 2, 1.1 * p.neckWidth}, [4]float64{0, head[1], head[2], p.neckWidth}))
+	base[1] -= 0.2 * p.girth
+	a.add(paint, limb(9, around(base, 1.4*p.neckWidth), around(times(plus(base, head), 0.5), 1.1*p.neckWidth), around(head, p.neckWidth)))
 	a.add(paint, ball(0.85*p.head, p.head, 1.05*p.head, 10).move(0, head[1], head[2]+0.2*p.head))
 	a.add(paint, limb(8, [4]float64{0, head[1], head[2] + 0.3*p.head, 0.75 * p.head}, [4]float64{0, head[1] - 0.25*p.head - 0.2*p.snout, head[2] + 0.5*p.head + p.snout, 0.52 * p.head}))
 	if p.ears > 0 {
