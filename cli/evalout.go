@@ -183,6 +183,10 @@ func (e *evaluation) drawCodes(w io.Writer) error {
 		codes = append(codes, column(fmt.Sprint("z", c), rows, func(i int) float64 { return e.in.Codes.Row(i)[c] }))
 	}
 	for j, f := range e.in.Factors[:min(k, maxShownFactors)] {
+		if f.Rotations != nil {
+			factors = append(factors, report.PoseColumns(f, len(rows), func(i int) int { return e.in.Levels[rows[i]*k+j] })...)
+			continue
+		}
 		values := e.in.FactorValues(j)
 		factors = append(factors, column(f.Name, rows, func(i int) float64 { return values[i] }))
 	}

@@ -43,6 +43,32 @@ func rotationScatter(points []float64, rotation func(i int) *[9]float64) float64
 	return sum / float64(n)
 }
 
+// FollowRotations returns the representation Q g Q^T of rotations g by which n points p of space turn most nearly, Q in O(3),
+// and the mean of the points turned back, v = 1/n sum_i g_i^T Q^T p_i, whose largest component is positive. Unit points that
+// follow exactly, p = Q g v, have |v| = 1. points has the 3n coordinates, and rotation returns g_i, 3 x 3 row by row.
+func FollowRotations(points []float64, rotation func(i int) *[9]float64) (q [9]float64, v [3]float64) {
+	n := len(points) / 3
+	var s [27]float64
+	for i := range n {
+		addMoments(&s, rotation(i), points[3*i:], 1/float64(n))
+	}
+	q = alignment(&s)
+	v = aligned(&s, &q)
+	largest := 0.0
+	for _, x := range v {
+		if math.Abs(x) > math.Abs(largest) {
+			largest = x
+		}
+	}
+	if largest < 0 { // -Q has the same representation
+		for i := range q {
+			q[i] = -q[i]
+		}
+		v = [3]float64{-v[0], -v[1], -v[2]}
+	}
+	return q, v
+}
+
 // alignment returns the Q in O(3) with the largest |m|, where m is the mean over rotations g of g^T Q^T p(g): the
 // representation Q g Q^T by which points p turn most nearly. With the moments S_ijk, the means of g_ji p_k, m_i =
 // sum_jk Q_kj S_ijk. For a direction e of m, the best Q is the polar factor of N_kj = sum_i e_i S_ijk; for Q, the best

@@ -52,6 +52,9 @@ func (m *deltaVAE) Spaces() []Space {
 		if x, ok := c.Value.(latent.Circular); ok {
 			s.Circle = x.Circle()
 		}
+		if x, ok := c.Value.(latent.Spherical); ok {
+			s.Sphere = x.Sphere()
+		}
 		list = append(list, s)
 		first += s.Width
 	}

@@ -98,6 +98,7 @@ type Space struct {
 	First  int    // its first column
 	Width  int    // how many columns it has
 	Circle bool   // whether it is the unit circle
+	Sphere bool   // whether it is the unit sphere in space, S^2
 }
 
 // Program is the graph of an objective: its outputs, and the inputs to fill before every step.

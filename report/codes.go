@@ -86,17 +86,39 @@ func column(m metrics.Matrix, c int) []float64 {
 	return values
 }
 
-// levelColumns lists the values of the factors' levels, NaN where they are unknown.
+// levelColumns lists the values of the factors' levels, NaN where they are unknown. A factor of rotations in space has
+// [PoseColumns] instead.
 func levelColumns(in *metrics.Input) []Column {
-	list := make([]Column, len(in.Factors))
+	var list []Column
 	for k, f := range in.Factors {
-		list[k].Name = f.Name
+		if f.Rotations != nil {
+			list = append(list, PoseColumns(f, in.Codes.Rows, func(r int) int { return in.Levels[r*len(in.Factors)+k] })...)
+			continue
+		}
+		c := Column{Name: f.Name}
 		for r := range in.Codes.Rows {
 			value := math.NaN()
 			if l := in.Levels[r*len(in.Factors)+k]; l != factor.Unknown {
 				value = f.Value(l)
 			}
-			list[k].Values = append(list[k].Values, value)
+			c.Values = append(c.Values, value)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// PoseColumns lists, for n levels of a factor of rotations in space, the x, y and z of where the object's y axis points: the
+// numbers of levels mean nothing. Unknown levels give NaN.
+func PoseColumns(f factor.Factor, n int, level func(i int) int) []Column {
+	list := make([]Column, 3)
+	for c := range list {
+		list[c] = Column{Name: fmt.Sprintf("%s: %c of its y axis", f.Name, "xyz"[c]), Values: make([]float64, n)}
+		for i := range n {
+			list[c].Values[i] = math.NaN()
+			if l := level(i); l != factor.Unknown {
+				list[c].Values[i] = f.Rotations[l][3*c+1]
+			}
 		}
 	}
 	return list

@@ -34,8 +34,8 @@ func TestFromData(t *testing.T) {
 		"torus":      func(w io.Writer) error { return LatentTorus(w, "torus", in, []int{0}) },
 		"codes":      func(w io.Writer) error { return TrainedCodes(w, "codes", in.Codes, in) },
 		"histograms": func(w io.Writer) error { return CodeHistograms(w, "histograms", in) },
-		"circles":    func(w io.Writer) error { return CodeTraversals(w, in.Codes.Row(0), []int{0}, grey) },
-		"traversals": func(w io.Writer) error { return CodeTraversals(w, in.Codes.Row(0), nil, grey) },
+		"circles":    func(w io.Writer) error { return CodeTraversals(w, in.Codes.Row(0), []int{0}, nil, grey) },
+		"traversals": func(w io.Writer) error { return CodeTraversals(w, in.Codes.Row(0), nil, nil, grey) },
 		"paths":      func(w io.Writer) error { return PathTraversals(w, in.Codes, make(hierarchy.Hierarchy, 4), grey) },
 		"losses":     func(w io.Writer) error { return LossCurves(w, "losses", names, log) },
 	} {
@@ -52,7 +52,7 @@ func TestFromData(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	grey.Decode = func([]float32) ([]float32, error) { return nil, broken }
-	if err := CodeTraversals(io.Discard, in.Codes.Row(0), nil, grey); !errors.Is(err, broken) {
+	if err := CodeTraversals(io.Discard, in.Codes.Row(0), nil, nil, grey); !errors.Is(err, broken) {
 		t.Errorf("a decoder that fails: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/factor/rotation"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/metrics"
 )
@@ -23,40 +24,120 @@ const traversalSteps = 12
 const maxTraversals = 32
 
 // CodeTraversals draws what a decoder makes of a code while one part of it moves: each circle, given by the first of
-// its two columns, turns once; without circles each of the first 32 coordinates goes from -2 to 2.
-func CodeTraversals(w io.Writer, code []float64, circles []int, d Decoder) error {
-	title, labels, names := "angle on the circle, degrees", make([]string, traversalSteps), []string(nil)
-	for i := range circles {
-		names = append(names, circleName(i))
+// its two columns, turns once, and all spheres, given by the first of their three columns, turn once together about each of
+// three axes; without circles and spheres each of the first 32 coordinates goes from -2 to 2. The axes of spheres are those of
+// the first one's Q, which are the world's if the codes follow a pose.
+func CodeTraversals(w io.Writer, code []float64, circles []int, spheres []Sphere, d Decoder) error {
+	if len(circles)+len(spheres) == 0 {
+		return coordinateTraversals(w, code, d)
 	}
-	move := func(row []float32, part, step int) {
-		sin, cos := math.Sincos(2 * math.Pi * float64(step) / traversalSteps)
-		row[circles[part]], row[circles[part]+1] = float32(cos), float32(sin)
+	var names []string
+	var rows []float32
+	for i, first := range circles {
+		names = append(names, circleName(i))
+		for step := range traversalSteps {
+			sin, cos := math.Sincos(2 * math.Pi * float64(step) / traversalSteps)
+			row := slices.Clone(code)
+			row[first], row[first+1] = cos, sin
+			rows = appendRow(rows, row)
+		}
+	}
+	for axis := range 3 {
+		if len(spheres) == 0 {
+			break
+		}
+		names = append(names, []string{"about x", "about y", "about z"}[axis])
+		for step := range traversalSteps {
+			var k [3]float64
+			k[axis] = 1
+			rows = appendRow(rows, turnSpheres(code, spheres, rotation.AboutAxis(k, 2*math.Pi*float64(step)/traversalSteps)))
+		}
+	}
+	labels, title := make([]string, traversalSteps), "angle on the circle, degrees"
+	for step := range labels {
 		labels[step] = fmt.Sprint(360 * step / traversalSteps)
 	}
-	if len(circles) == 0 {
-		title = "value of the coordinate"
-		for j := range min(len(code), maxTraversals) {
-			names = append(names, fmt.Sprintf("z%d", j))
-		}
-		move = func(row []float32, part, step int) {
-			row[part] = -2 + 4*float32(step)/(traversalSteps-1)
-			labels[step] = fmt.Sprintf("%.2g", row[part])
-		}
-	}
-	var rows []float32
-	for part := range names {
-		for step := range traversalSteps {
-			at := len(rows)
-			rows = appendRow(rows, code)
-			move(rows[at:], part, step)
-		}
+	if len(spheres) > 0 {
+		title = "angle on the circle, or of the turn of the spheres about an axis, degrees"
 	}
 	images, err := d.Decode(rows)
 	if err != nil {
 		return err
 	}
 	return Traversals(w, "traversals", title, names, labels, images, d.Height, d.Width, d.Channels)
+}
+
+// turnSpheres returns a code whose spheres are turned by Q g Q^T.
+func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
+	code = slices.Clone(code)
+	for _, s := range spheres {
+		z := rotation.Apply(&s.Q, rotation.Apply(&g, s.aligned(code)))
+		copy(code[s.First:], z[:])
+	}
+	return code
+}
+
+// coordinateTraversals moves each of the first 32 coordinates.
+func coordinateTraversals(w io.Writer, code []float64, d Decoder) error {
+	var names []string
+	var rows []float32
+	labels := make([]string, traversalSteps)
+	for j := range min(len(code), maxTraversals) {
+		names = append(names, fmt.Sprintf("z%d", j))
+		for step := range traversalSteps {
+			at := len(rows)
+			rows = appendRow(rows, code)
+			rows[at+j] = -2 + 4*float32(step)/(traversalSteps-1)
+			labels[step] = fmt.Sprintf("%.2g", rows[at+j])
+		}
+	}
+	images, err := d.Decode(rows)
+	if err != nil {
+		return err
+	}
+	return Traversals(w, "traversals", "value of the coordinate", names, labels, images, d.Height, d.Width, d.Channels)
+}
+
+// SphereMap draws what a decoder makes of a code whose first sphere points in directions all over it, by latitude and
+// longitude: as [Sphere] turns it, latitude 0 and longitude 0 point to the viewer, latitude 90 up and longitude 90 to the right. The
+// other spheres turn along, by the rotation with the least angle. It writes nothing where there is no sphere.
+func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
+	if len(spheres) == 0 {
+		return nil
+	}
+	var rows []float32
+	var latitudes, longitudes []string
+	from := spheres[0].aligned(code)
+	for latitude := 75; latitude >= -75; latitude -= 30 {
+		latitudes = append(latitudes, fmt.Sprint(latitude))
+		sinLat, cosLat := math.Sincos(float64(latitude) * math.Pi / 180)
+		for longitude := -180; longitude < 180; longitude += 30 {
+			if latitude == 75 {
+				longitudes = append(longitudes, fmt.Sprint(longitude))
+			}
+			sin, cos := math.Sincos(float64(longitude) * math.Pi / 180)
+			rows = appendRow(rows, turnSpheres(code, spheres, leastTurn(from, [3]float64{cosLat * sin, sinLat, cosLat * cos})))
+		}
+	}
+	images, err := d.Decode(rows)
+	if err != nil {
+		return err
+	}
+	return Traversals(w, "decoded directions of sphere 1", "longitude, degrees; rows: latitude", latitudes, longitudes, images, d.Height, d.Width, d.Channels)
+}
+
+// leastTurn is the rotation with the least angle that takes one direction to another.
+func leastTurn(from, to [3]float64) [9]float64 {
+	axis := [3]float64{from[1]*to[2] - from[2]*to[1], from[2]*to[0] - from[0]*to[2], from[0]*to[1] - from[1]*to[0]}
+	sin := math.Sqrt(axis[0]*axis[0] + axis[1]*axis[1] + axis[2]*axis[2])
+	cos := from[0]*to[0] + from[1]*to[1] + from[2]*to[2]
+	if sin < 1e-9 { // half a turn, or none, about any axis at a right angle
+		axis = [3]float64{-from[1], from[0], 0}
+		if math.Abs(from[2]) > 0.9 {
+			axis = [3]float64{0, -from[2], from[1]}
+		}
+	}
+	return rotation.AboutAxis(axis, math.Atan2(sin, cos))
 }
 
 func appendRow(dst []float32, row []float64) []float32 {

@@ -29,6 +29,9 @@ func (e *Experiment) figures(codes metrics.Matrix, names []report.LossNames, log
 		{"losses", "Losses, weighted sum and parts, means over epochs.", false, func(w io.Writer) error { return report.LossCurves(w, name, names, log) }},
 		{"reconstructions", "Images and their reconstructions.", true, func(w io.Writer) error { return e.drawReconstructions(w, codes) }},
 		{"torus", "The circles of the latent space against the true factors.", true, func(w io.Writer) error { return e.drawTorus(w, codes) }},
+		{"spheres", "The spheres of the latent space, in colours of the directions of an axis of the object that they follow; the key is beside them.", true,
+			func(w io.Writer) error { return e.drawSpheres(w, codes) }},
+		{"sphere-map", "Decoded images while the code moves over the first sphere.", true, func(w io.Writer) error { return e.drawSphereMap(w, codes) }},
 		{"codes", "Pairs of code columns before and after training, in colours that the factors mix: the first three are red, green and blue.", true,
 			func(w io.Writer) error { return e.drawCodes(w, codes) }},
 		{"hierarchy", "The hierarchy of the codes.", false, e.drawHierarchy},
@@ -98,6 +101,17 @@ func (e *Experiment) circles() []int {
 	return list
 }
 
+// spheres lists the spheres of the latent space, as they follow the poses of codes.
+func (e *Experiment) spheres(in *metrics.Input) []report.Sphere {
+	var list []report.Sphere
+	for _, space := range e.Model.Spaces() {
+		if space.Sphere {
+			list = append(list, report.SphereOf(in, space.First))
+		}
+	}
+	return list
+}
+
 // decoder is the model's decoder as figures use it.
 func (e *Experiment) decoder() report.Decoder {
 	h, w, c := e.Data.ImageShape()
@@ -147,6 +161,20 @@ func (e *Experiment) drawTorus(w io.Writer, codes metrics.Matrix) error {
 		return nil
 	}
 	return report.LatentTorus(w, e.Config.Name+": latent angles", e.shown(codes), circles)
+}
+
+// drawSpheres draws the directions of codes on the spheres of the latent space.
+func (e *Experiment) drawSpheres(w io.Writer, codes metrics.Matrix) error {
+	in := e.shown(codes)
+	return report.LatentSpheres(w, e.Config.Name+": latent spheres", in, e.spheres(in))
+}
+
+// drawSphereMap starts from the code of the first image.
+func (e *Experiment) drawSphereMap(w io.Writer, codes metrics.Matrix) error {
+	if !e.Coder.Decodes() {
+		return nil
+	}
+	return report.SphereMap(w, codes.Row(0), e.spheres(e.shown(codes)), e.decoder())
 }
 
 // drawCodes shows the codes of a space without circles, as initialised and as trained.
@@ -209,5 +237,5 @@ func (e *Experiment) drawTraversals(w io.Writer, codes metrics.Matrix) error {
 	if _, ok := e.Model.(models.Hierarchical); ok || !e.Coder.Decodes() {
 		return nil
 	}
-	return report.CodeTraversals(w, codes.Row(0), e.circles(), e.decoder())
+	return report.CodeTraversals(w, codes.Row(0), e.circles(), e.spheres(e.shown(codes)), e.decoder())
 }

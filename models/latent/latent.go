@@ -66,6 +66,11 @@ type Circular interface {
 	Circle() bool
 }
 
+// Spherical is implemented by spaces that may be the unit sphere S^2 in space, which figures show as such.
+type Spherical interface {
+	Sphere() bool
+}
+
 // Registry lists the spaces that a config can choose.
 var Registry = &registry.Registry[Space]{Kind: "latent space", Entries: []registry.Entry[Space]{
 	{Name: "sphere", Doc: "the sphere S^dim with a random-walk posterior and a uniform prior; dim 1 is the circle",

@@ -78,6 +78,9 @@ func (s *Sphere) Turns() bool { return s.Dim == 1 || s.Axis != nil }
 // Circle implements [Circular].
 func (s *Sphere) Circle() bool { return s.Dim == 1 }
 
+// Sphere implements [Spherical].
+func (s *Sphere) Sphere() bool { return s.Dim == 2 }
+
 // Turn implements [Space].
 func (s *Sphere) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {
