@@ -20,6 +20,10 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		Source: "Tonnaer et al. 2022, section 6 (Arrow; own drawing)", New: func() Builder { return &Arrow{Size: 64, Hues: 64, Rotations: 64} },
 	},
 	{
+		Name: "poses", Doc: "an object in many poses and hues: a cone, vase or bottle, symmetric about an axis, or a mesh of your own; factors pose, rotations in space, and hue, circular",
+		New: func() Builder { return NewPoses() },
+	},
+	{
 		Name: "sprites", Doc: "a white square, ellipse or heart on black: a twin of dSprites; factors shape, scale, orientation, x and y",
 		Source: "Matthey et al. 2017 (dSprites; own drawing)", New: func() Builder { return &Sprites{Size: 64, Scales: 6, Orientations: 40, Positions: 32, Channels: 1} },
 	},

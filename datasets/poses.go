@@ -1,0 +1,196 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/factor/rotation"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Poses is an object on black in many poses and hues, drawn by package render. The factor pose is categorical and has the
+// rotation R of each level: image x(R) shows the vertices R v. The rotation g takes x(R) to x(g R), because camera and light
+// are fixed in the world: the camera on the z axis looks at the origin, y is up, and the light is a direction in the world. The
+// factor hue is circular, with saturation 1; one hue gives grey images of one channel, without that factor. Images
+// are ordered by pose, then hue.
+//
+// The cone, the vase and the bottle are symmetric about an axis: they look the same turned about it, and the sphere of
+// its directions is a complete code of their poses. The airplane looks different in all poses.
+//
+// Objects are centred at the mean of their bounding box and scaled so that the vertex farthest from there has the distance
+// 1: their size says nothing about the pose. Surfaces are matt, with the brightness
+// 0.3 + 0.7 max(0, n.l) on both sides, for the normal n and the direction of the light l.
+type Poses struct {
+	Object    string     `yaml:"object" doc:"cone, vase or bottle, which are symmetric about an axis, or airplane"`
+	Mesh      string     `yaml:"mesh" doc:"file of a mesh in place of the object: OFF, OBJ, STL or PLY"`
+	Crease    float64    `yaml:"crease" doc:"angle between triangles of the mesh, degrees, up to which they are shaded as one smooth surface; 0: flat"`
+	Rotations string     `yaml:"rotations" doc:"octahedral (24) and icosahedral (60), finite groups, hopf, a uniform grid, or random, by the seed"`
+	Count     int        `yaml:"count" doc:"number of rotations: 72, 576, 4608 or 36864 of hopf, any number of random; 0: all of a group, 576 otherwise"`
+	Hues      int        `yaml:"hues" doc:"number of hues around the colour circle; 1: grey images"`
+	Size      int        `yaml:"size" doc:"height and width of the images, pixels"`
+	Camera    string     `yaml:"camera" doc:"perspective or orthographic"`
+	Light     [3]float64 `yaml:"light" doc:"direction to the light in the world: x right, y up, z towards the viewer"`
+}
+
+// NewPoses returns the default settings.
+func NewPoses() *Poses {
+	return &Poses{Object: "cone", Crease: 40, Rotations: "hopf", Hues: 8, Size: 64, Camera: "perspective", Light: [3]float64{0.3, 0.5, 0.8}}
+}
+
+// maxPoses bounds the rotations of a data set.
+const maxPoses = 100000
+
+// Validate checks the settings.
+func (p *Poses) Validate() error {
+	if p.Mesh == "" && !slices.Contains(poseObjects, p.Object) {
+		return config.Invalid("object", "unknown object %q; want %s", p.Object, strings.Join(poseObjects, ", "))
+	}
+	if err := p.validCount(); err != nil {
+		return err
+	}
+	light := p.Light[0]*p.Light[0] + p.Light[1]*p.Light[1] + p.Light[2]*p.Light[2]
+	switch {
+	case !(p.Crease >= 0 && p.Crease <= 180):
+		return config.Invalid("crease", "%v is out of range; want 0 to 180", p.Crease)
+	case p.Hues < 1 || p.Hues > 4096:
+		return config.Invalid("hues", "%d is out of range; want 1 to 4096", p.Hues)
+	case p.Size < 8 || p.Size > 512:
+		return config.Invalid("size", "%d is out of range; want 8 to 512", p.Size)
+	case p.Camera != "perspective" && p.Camera != "orthographic":
+		return config.Invalid("camera", "unknown camera %q; want perspective or orthographic", p.Camera)
+	case !(light > 1e-12 && light < 1e12):
+		return config.Invalid("light", "%v has no direction; want three numbers that are not all 0, such as [0.3, 0.5, 0.8]", p.Light)
+	}
+	return nil
+}
+
+func (p *Poses) validCount() error {
+	switch p.Rotations {
+	case "octahedral", "icosahedral":
+		if size := len(p.table(0)); p.Count != 0 && p.Count != size {
+			return config.Invalid("count", "the group %s has %d rotations, not %d; want 0 or %d", p.Rotations, size, p.Count, size)
+		}
+	case "hopf":
+		if p.Count != 0 && p.hopfLevel() < 0 {
+			return config.Invalid("count", "a Hopf grid has 72, 576, 4608 or 36864 rotations, not %d", p.Count)
+		}
+	case "random":
+		if p.Count < 0 || p.Count > maxPoses {
+			return config.Invalid("count", "%d is out of range; want 1 to %d, or 0 for 576", p.Count, maxPoses)
+		}
+	default:
+		return config.Invalid("rotations", "unknown choice %q; want octahedral, icosahedral, hopf or random", p.Rotations)
+	}
+	return nil
+}
+
+// hopfLevel is the level of the Hopf grid of Count rotations, -1 if there is none.
+func (p *Poses) hopfLevel() int {
+	for level := range 4 {
+		if p.Count == rotation.HopfSize(level) || p.Count == 0 && level == 1 {
+			return level
+		}
+	}
+	return -1
+}
+
+// table returns the rotations.
+func (p *Poses) table(seed uint64) [][9]float64 {
+	switch p.Rotations {
+	case "octahedral":
+		return rotation.Octahedral()
+	case "icosahedral":
+		return rotation.Icosahedral()
+	case "hopf":
+		return rotation.Hopf(p.hopfLevel())
+	}
+	if p.Count == 0 {
+		return rotation.Random(rng.New(seed, "poses"), rotation.HopfSize(1))
+	}
+	return rotation.Random(rng.New(seed, "poses"), p.Count)
+}
+
+// Build reads or makes the object. Images are drawn when they are first asked for.
+func (p *Poses) Build(seed uint64) (Dataset, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	parts, err := p.parts()
+	if err != nil {
+		return nil, fmt.Errorf("dataset poses: %w", err)
+	}
+	table := p.table(seed)
+	grid := factor.Grid{{Name: "pose", Size: len(table), Kind: factor.Categorical, Rotations: table}}
+	scene := p.scene(parts)
+	if err := scene.Check(); err != nil {
+		return nil, fmt.Errorf("dataset poses: %w", err)
+	}
+	shades := gridSet{name: "poses", shape: [3]int{p.Size, p.Size, 1}, grid: grid}
+	d := &poses{gridSet: shades, shades: newRendered(shades, func() painter { return posePainter(scene, table, p.Size) })}
+	if p.Hues == 1 {
+		return d, nil
+	}
+	hues := make([]float64, p.Hues)
+	for i := range hues {
+		hues[i] = float64(i) / float64(p.Hues)
+		d.colours = append(d.colours, pureHue(hues[i]))
+	}
+	d.shape[2] = 3
+	d.grid = factor.Grid{grid[0], {Name: "hue", Size: p.Hues, Kind: factor.Circular, Values: hues}}
+	return d, nil
+}
+
+// scene sees the unit ball with a margin of 5 %.
+func (p *Poses) scene(parts []render.Part) render.Scene {
+	s := render.Scene{Parts: parts, Lights: []render.Light{{Direction: p.Light, Colour: [3]float64{0.7, 0.7, 0.7}}}, Ambient: 0.3}
+	if p.Camera == "orthographic" {
+		s.Camera.Half = 1.05
+	}
+	return s
+}
+
+// poseSamples is the number of samples along each side of a pixel.
+const poseSamples = 4
+
+// posePainter draws the brightness of a scene's parts under the rotations of a table.
+func posePainter(scene render.Scene, table [][9]float64, size int) painter {
+	renderer, err := render.NewRenderer(size, size, poseSamples)
+	if err != nil {
+		panic(err) // sizes are validated
+	}
+	scene.Parts = slices.Clone(scene.Parts)
+	colours := make([]uint8, 3*size*size)
+	return func(i int, dst []uint8) {
+		for k := range scene.Parts {
+			scene.Parts[k].Turn = table[i]
+		}
+		renderer.Draw(&scene, colours)
+		for at := range dst {
+			dst[at] = colours[3*at]
+		}
+	}
+}
+
+// poses colours the shades of a rendered set.
+type poses struct {
+	gridSet
+	shades  *renderedSet // by pose
+	colours [][3]float32
+}
+
+func (d *poses) Image(i int, dst []float32) {
+	if d.colours == nil {
+		d.shades.Image(i, dst)
+		return
+	}
+	colour := d.colours[i%len(d.colours)]
+	d.shades.Image(i/len(d.colours), dst)
+	for at := d.shape[0]*d.shape[1] - 1; at >= 0; at-- { // backwards: shades are spread in place
+		shade := dst[at]
+		dst[3*at], dst[3*at+1], dst[3*at+2] = shade*colour[0], shade*colour[1], shade*colour[2]
+	}
+}
