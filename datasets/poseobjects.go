@@ -3,69 +3,38 @@ package datasets
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/render/objects"
 	"github.com/unravel-ml/unravel/factor/rotation"
 )
 
-var poseObjects = []string{"cone", "vase", "bottle"}
+// poseObjects are the objects that need no file.
+var poseObjects = map[string]func() []render.Part{
+	"cone": objects.Cone, "vase": objects.Vase, "bottle": objects.Bottle,
+	"airplane": func() []render.Part { return objects.Airplane(planeSeed) },
+}
+
+// planeSeed is an airliner of bright colours.
+const planeSeed = 11
+
+// objectNames lists the objects.
+func objectNames() []string { return slices.Sorted(maps.Keys(poseObjects)) }
 
 // parts returns the object, centred and scaled, each part in the object's axes.
 func (p *Poses) parts() ([]render.Part, error) {
-	parts := []render.Part{{Mesh: p.builtIn()}}
+	parts := poseObjects[p.Object]()
 	if err := normaliseParts(parts); err != nil {
 		return nil, err
 	}
 	return parts, nil
 }
 
-// builtIn is an object that is symmetric about the y axis.
-func (p *Poses) builtIn() *render.Mesh {
-	switch p.Object {
-	case "vase":
-		return revolved(vaseProfile()).Smooth(40)
-	case "bottle":
-		return revolved([][2]float64{{0, -1}, {0.36, -1}, {0.4, -0.96}, {0.4, 0.2}, {0.37, 0.32}, {0.29, 0.43}, {0.2, 0.52}, {0.14, 0.62}, {0.13, 0.7},
-			{0.13, 0.9}, {0.17, 0.9}, {0.17, 1}, {0, 1}}).Smooth(40)
-	}
-	return revolved([][2]float64{{0, -0.8}, {0.55, -0.8}, {0, 0.8}}).Smooth(40)
-}
-
-// vaseProfile is a foot, a belly, a neck and a lip, hollow inside down to the neck.
-func vaseProfile() [][2]float64 {
-	profile := [][2]float64{{0, -1}, {0.34, -1}, {0.34, -0.94}}
-	for i := range 25 {
-		t := float64(i) / 24
-		sin, _ := render.Sincos(math.Pi * (0.12 + 1.2*t))
-		profile = append(profile, [2]float64{0.22 + float64(0.38*max(sin, 0)) + float64(0.12*float64(t*t)), -0.9 + 1.8*t})
-	}
-	return append(profile, [2]float64{0.42, 1}, [2]float64{0.34, 1}, [2]float64{0.2, 0.6}, [2]float64{0, 0.5})
-}
-
-// revolvedSides is the number of sides of a surface of rotation: with a radius of 30 pixels, it is off by a fiftieth of one.
-const revolvedSides = 96
-
-// revolved returns the surface of rotation about the y axis of a profile of radii and heights. The radius 0 is a tip.
-func revolved(profile [][2]float64) *render.Mesh {
-	m := &render.Mesh{}
-	for _, p := range profile {
-		for side := range revolvedSides {
-			sin, cos := render.Sincos(2 * math.Pi * float64(side) / revolvedSides)
-			m.Vertices = append(m.Vertices, [3]float64{p[0] * sin, p[1], p[0] * cos})
-		}
-	}
-	for ring := range len(profile) - 1 {
-		for side := range revolvedSides {
-			a, b := int32(ring*revolvedSides+side), int32(ring*revolvedSides+(side+1)%revolvedSides)
-			m.Triangles = append(m.Triangles, [3]int32{a, b, b + revolvedSides}, [3]int32{a, b + revolvedSides, a + revolvedSides})
-		}
-	}
-	return m
-}
-
 // normaliseParts puts parts in place, with the mean of their bounding box at the origin and the farthest vertex at the
-// distance 1, and paints them grey by their brightness.
+// distance 1, and paints them grey by their brightness, the brightest white.
 func normaliseParts(parts []render.Part) error {
 	low, high := [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}, [3]float64{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
 	for i := range parts {
@@ -78,8 +47,9 @@ func normaliseParts(parts []render.Part) error {
 			}
 		}
 	}
-	far := 0.0
+	far, brightest := 0.0, 0.0
 	for _, p := range parts {
+		brightest = max(brightest, p.Colour[0])
 		for i, v := range p.Mesh.Vertices {
 			for c := range v {
 				v[c] -= (low[c] + high[c]) / 2
@@ -91,7 +61,13 @@ func normaliseParts(parts []render.Part) error {
 	if !(far > 0) || math.IsInf(far, 0) {
 		return errors.New("the mesh has no extent; want vertices at two places or more")
 	}
-	for _, p := range parts {
+	for i, p := range parts {
+		if brightest > 0 {
+			grey := p.Colour[0] / brightest
+			parts[i].Colour = [3]float64{grey, grey, grey}
+		} else {
+			parts[i].Colour = [3]float64{1, 1, 1}
+		}
 		for i := range p.Mesh.Vertices {
 			for c := range p.Mesh.Vertices[i] {
 				p.Mesh.Vertices[i][c] /= far
@@ -129,9 +105,6 @@ func bake(p *render.Part) error {
 	grey := 0.0
 	for c, weight := range [3]float64{0.299, 0.587, 0.114} { // ITU-R BT.601
 		grey += float64(weight * p.Colour[c])
-	}
-	if p.Colour == [3]float64{} {
-		grey = 1
 	}
 	*p = render.Part{Mesh: m, Colour: [3]float64{grey, grey, grey}}
 	return nil

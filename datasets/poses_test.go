@@ -85,7 +85,7 @@ func farthest(a, b []float32) (most float64) {
 func TestPosesTurnImages(t *testing.T) {
 	quarter := [9]float64{0, -1, 0, 1, 0, 0, 0, 0, 1}
 	for _, camera := range []string{"perspective", "orthographic"} {
-		for _, object := range poseObjects {
+		for _, object := range objectNames() {
 			d := buildPoses(t, func(p *Poses) {
 				p.Object, p.Rotations, p.Hues, p.Size, p.Camera, p.Light = object, "octahedral", 1, 32, camera, [3]float64{0, 0, 2}
 			})
@@ -123,7 +123,7 @@ func TestPosesLight(t *testing.T) {
 
 // Turns about the y axis of the object change nothing visible: its axis' direction says all.
 func TestPosesSymmetry(t *testing.T) {
-	for _, object := range poseObjects[:3] {
+	for _, object := range []string{"cone", "vase", "bottle"} {
 		p := NewPoses()
 		p.Object = object
 		parts, err := p.parts()
@@ -134,7 +134,7 @@ func TestPosesSymmetry(t *testing.T) {
 		for _, v := range parts[0].Mesh.Vertices {
 			far = max(far, math.Sqrt(v[0]*v[0]+v[1]*v[1]+v[2]*v[2]))
 		}
-		if math.Abs(far-1) > 1e-12 {
+		if math.Abs(far-1) > 1e-6 {
 			t.Errorf("%s: the farthest vertex is at the distance %v, want 1", object, far)
 		}
 		var table [][9]float64
@@ -183,24 +183,23 @@ func TestPosesBits(t *testing.T) {
 			h.Write([]byte{uint8(math.Round(float64(255 * v)))})
 		}
 	}
-	if got, want := h.Sum64(), uint64(0x3b10bffc34bf60f4); got != want {
+	if got, want := h.Sum64(), uint64(0x59300d86f13b07bd); got != want {
 		t.Errorf("hash %#x, want %#x", got, want)
 	}
 }
 
 func TestPosesErrors(t *testing.T) {
 	for want, change := range map[string]func(p *Poses){
-		`object: unknown object "cube"; want cone, vase, bottle`: func(p *Poses) { p.Object = "cube" },
-		"count: the group icosahedral has 60 rotations, not 24":  func(p *Poses) { p.Rotations, p.Count = "icosahedral", 24 },
-		"count: a Hopf grid has 72, 576, 4608 or 36864":          func(p *Poses) { p.Count = 100 },
-		"count: -1 is out of range; want 1 to 100000":            func(p *Poses) { p.Rotations, p.Count = "random", -1 },
-		`rotations: unknown choice "euler"; want octahedral`:     func(p *Poses) { p.Rotations = "euler" },
-		"crease: 200 is out of range":                            func(p *Poses) { p.Crease = 200 },
-		"hues: 0 is out of range":                                func(p *Poses) { p.Hues = 0 },
-		"size: 4 is out of range; want 8 to 512":                 func(p *Poses) { p.Size = 4 },
-		`camera: unknown camera "fisheye"`:                       func(p *Poses) { p.Camera = "fisheye" },
-		"light: [0 0 0] has no direction":                        func(p *Poses) { p.Light = [3]float64{} },
-		"light: [NaN 0 0] has no direction":                      func(p *Poses) { p.Light = [3]float64{math.NaN(), 0, 0} },
+		`object: unknown object "cube"; want airplane, bottle, cone, vase`: func(p *Poses) { p.Object = "cube" },
+		"count: the group icosahedral has 60 rotations, not 24":            func(p *Poses) { p.Rotations, p.Count = "icosahedral", 24 },
+		"count: a Hopf grid has 72, 576, 4608 or 36864":                    func(p *Poses) { p.Count = 100 },
+		"count: -1 is out of range; want 1 to 100000":                      func(p *Poses) { p.Rotations, p.Count = "random", -1 },
+		`rotations: unknown choice "euler"; want octahedral`:               func(p *Poses) { p.Rotations = "euler" },
+		"hues: 0 is out of range":                                          func(p *Poses) { p.Hues = 0 },
+		"size: 4 is out of range; want 8 to 512":                           func(p *Poses) { p.Size = 4 },
+		`camera: unknown camera "fisheye"`:                                 func(p *Poses) { p.Camera = "fisheye" },
+		"light: [0 0 0] has no direction":                                  func(p *Poses) { p.Light = [3]float64{} },
+		"light: [NaN 0 0] has no direction":                                func(p *Poses) { p.Light = [3]float64{math.NaN(), 0, 0} },
 	} {
 		p := NewPoses()
 		change(p)
