@@ -26,9 +26,20 @@ func objectNames() []string { return slices.Sorted(maps.Keys(poseObjects)) }
 
 // parts returns the object, centred and scaled, each part in the object's axes.
 func (p *Poses) parts() ([]render.Part, error) {
-	parts := poseObjects[p.Object]()
-	if err := normaliseParts(parts); err != nil {
+	if p.Mesh == "" {
+		parts := poseObjects[p.Object]()
+		return parts, normaliseParts(parts)
+	}
+	mesh, err := render.ReadFile(p.Mesh)
+	if err != nil {
 		return nil, err
+	}
+	if mesh.Normals == nil && p.Crease > 0 {
+		mesh = mesh.Smooth(p.Crease)
+	}
+	parts := []render.Part{{Mesh: mesh}}
+	if err := normaliseParts(parts); err != nil {
+		return nil, fmt.Errorf("mesh %s: %w", p.Mesh, err)
 	}
 	return parts, nil
 }

@@ -26,6 +26,8 @@ import (
 // 0.3 + 0.7 max(0, n.l) on both sides, for the normal n and the direction of the light l.
 type Poses struct {
 	Object    string     `yaml:"object" doc:"cone, vase or bottle, which are symmetric about an axis, or airplane"`
+	Mesh      string     `yaml:"mesh" doc:"file of a mesh in place of the object: OFF, OBJ, STL or PLY"`
+	Crease    float64    `yaml:"crease" doc:"angle between triangles of the file's mesh, degrees, up to which they are shaded as one smooth surface; 0: flat; normals of the file go before it"`
 	Rotations string     `yaml:"rotations" doc:"octahedral (24) and icosahedral (60), finite groups, hopf, a uniform grid, or random, by the seed"`
 	Count     int        `yaml:"count" doc:"number of rotations: 72, 576, 4608 or 36864 of hopf, any number of random; 0: all of a group, 576 otherwise"`
 	Hues      int        `yaml:"hues" doc:"number of hues around the colour circle; 1: grey images"`
@@ -36,7 +38,7 @@ type Poses struct {
 
 // NewPoses returns the default settings.
 func NewPoses() *Poses {
-	return &Poses{Object: "cone", Rotations: "hopf", Hues: 8, Size: 64, Camera: "perspective", Light: [3]float64{0.3, 0.5, 0.8}}
+	return &Poses{Object: "cone", Crease: 40, Rotations: "hopf", Hues: 8, Size: 64, Camera: "perspective", Light: [3]float64{0.3, 0.5, 0.8}}
 }
 
 // maxPoses bounds the rotations of a data set.
@@ -44,7 +46,7 @@ const maxPoses = 100000
 
 // Validate checks the settings.
 func (p *Poses) Validate() error {
-	if poseObjects[p.Object] == nil {
+	if p.Mesh == "" && poseObjects[p.Object] == nil {
 		return config.Invalid("object", "unknown object %q; want %s", p.Object, strings.Join(objectNames(), ", "))
 	}
 	if err := p.validCount(); err != nil {
@@ -52,6 +54,8 @@ func (p *Poses) Validate() error {
 	}
 	light := p.Light[0]*p.Light[0] + p.Light[1]*p.Light[1] + p.Light[2]*p.Light[2]
 	switch {
+	case !(p.Crease >= 0 && p.Crease <= 180):
+		return config.Invalid("crease", "%v is out of range; want 0 to 180", p.Crease)
 	case p.Hues < 1 || p.Hues > 4096:
 		return config.Invalid("hues", "%d is out of range; want 1 to 4096", p.Hues)
 	case p.Size < 8 || p.Size > 512:

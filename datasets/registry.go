@@ -20,7 +20,7 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		Source: "Tonnaer et al. 2022, section 6 (Arrow; own drawing)", New: func() Builder { return &Arrow{Size: 64, Hues: 64, Rotations: 64} },
 	},
 	{
-		Name: "poses", Doc: "an object in many poses and hues: a cone, vase or bottle, symmetric about an axis, or an airplane; factors pose, rotations in space, and hue, circular",
+		Name: "poses", Doc: "an object in many poses and hues: a cone, vase or bottle, symmetric about an axis, an airplane, or a mesh of your own; factors pose, rotations in space, and hue, circular",
 		New: func() Builder { return NewPoses() },
 	},
 	{
