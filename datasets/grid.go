@@ -1,76 +1,129 @@
 package datasets
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
-	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/arrays"
 )
 
-// GridFolder is a data set of your own, in NumPy's formats: a folder with the files
-// images.npy, factors.npy and sizes.npy, or an .npz file with arrays of these
-// names.
+// GridFolder is a data set of your own, of arrays in a file of NumPy (.npz), HDF5 (.h5, .hdf5) or MATLAB (.mat, version 5 to 7.3), or in a
+// folder of .npy files. An .npy file alone holds images without factors.
 //
-//   - images: N x H x W or N x H x W x C, with any height, width and number of channels; uint8 (scaled by 1/255), bool,
-//     or floats in [0, 1], with Real any finite ones. 8-bit images stay 8-bit in memory. Sequences are images of one
-//     row: N x W, or N x 1 x W x C with channels; so are vectors, N x W.
+//   - images: N x H x W or N x H x W x C, with any height, width and number of channels. Sequences are images of one
+//     row: N x W, or N x 1 x W x C with channels; so are vectors, N x W. Channels and Rows say where other axes are.
 //   - factors: N x K numbers, the levels of every image. Without sizes, any values
-//     will do: level l is the l-th smallest that occurs. May be left out when the
-//     images are the full grid of sizes, the last factor fastest.
+//     will do: level l is the l-th smallest that occurs; NaN is an unknown level, see [Incomplete]. May be left out when the
+//     images are the full grid of sizes, the last factor fastest; otherwise images without factors have one of one level, "unknown".
 //   - sizes (optional): K numbers of levels, for factors of which not all levels
 //     occur, or that have values 0 .. size-1 to be kept as levels.
 //
+// Pixels are bool, 8-bit integers (scaled by 1/255), 16-bit ones (1/65535) or floats in [0, 1]; Scale is the number that is white in arrays of other
+// integers and of other floats. With Real they are any finite floats. 8-bit images stay 8-bit, with Round others become so. Large sets of
+// 8-bit images stay in a plain .npy file, or are converted once into the cache, and need no memory; others have to fit in it.
+//
 // The images need not be a full grid.
 type GridFolder struct {
-	Path  string        `yaml:"path" doc:"folder with images.npy, factors.npy and sizes.npy, or .npz file with these arrays"`
-	Names []string      `yaml:"names" doc:"names of the factors; empty: factor1, factor2, ..."`
-	Kinds []factor.Kind `yaml:"kinds" doc:"kind of every factor: circular, ordinal or categorical; empty: all ordinal"`
-	Real  bool          `yaml:"real" doc:"images are real numbers, not pixels in [0, 1]: decoders end without a sigmoid"`
+	Path     string        `yaml:"path" doc:"file of arrays (.npz, .npy, .h5, .hdf5, .mat) or folder with images.npy, factors.npy and sizes.npy"`
+	Arrays   GridArrays    `yaml:"arrays" doc:"names of the arrays, such as {images: imgs, factors: latents_classes}"`
+	Channels string        `yaml:"channels" doc:"axis of the channels: first (N x C x H x W), last (N x H x W x C), or auto: what the shape suggests"`
+	Rows     string        `yaml:"rows" doc:"axis that counts images: first, last (H x W x C x N, as MATLAB may have it), or auto: what factors and shape suggest"`
+	Scale    float64       `yaml:"scale" doc:"number that is white; 0: 255 of 8-bit integers, 65535 of unsigned 16-bit ones, 1 of floats"`
+	Round    bool          `yaml:"round" doc:"round pixels to 8 bits: large sets need no memory then"`
+	Names    []string      `yaml:"names" doc:"names of the factors; empty: factor1, factor2, ..."`
+	Kinds    []factor.Kind `yaml:"kinds" doc:"kind of every factor: circular, ordinal or categorical; empty: all ordinal"`
+	Real     bool          `yaml:"real" doc:"images are real numbers, not pixels in [0, 1]: decoders end without a sigmoid"`
 }
+
+// GridArrays names the arrays of a [GridFolder]; those that are empty have the names of their keys.
+type GridArrays struct {
+	Images  string `yaml:"images" doc:"array of the images; empty: images"`
+	Factors string `yaml:"factors" doc:"array of the factors; empty: factors; none: images without factors"`
+	Sizes   string `yaml:"sizes" doc:"array of the sizes of the factors; empty: sizes"`
+}
+
+const noFactors = "none"
+
+// withDefaults returns the names of all arrays.
+func (g GridArrays) withDefaults() GridArrays {
+	return GridArrays{cmp.Or(g.Images, "images"), cmp.Or(g.Factors, "factors"), cmp.Or(g.Sizes, "sizes")}
+}
+
+var gridAxes = []string{"auto", "first", "last"}
 
 // Validate checks the settings.
 func (g *GridFolder) Validate() error {
 	if g.Path == "" {
-		return config.Invalid("path", "is missing; want a folder with images.npy and factors.npy, or an .npz file")
+		return config.Invalid("path", "is missing; want a folder with images.npy and factors.npy, or a file of arrays (.npz, .npy, .h5, .mat)")
 	}
 	for i, name := range g.Names {
 		if name == "" || slices.Contains(g.Names[:i], name) {
 			return config.Invalid("names", "name %d, %q, is empty or repeated; want distinct names", i, name)
 		}
 	}
+	for option, value := range map[string]string{"channels": g.Channels, "rows": g.Rows} {
+		if value != "" && !slices.Contains(gridAxes, value) {
+			return config.Invalid(option, "%q is not known; want %s", value, strings.Join(gridAxes, ", "))
+		}
+	}
+	switch {
+	case !(g.Scale >= 0) || g.Scale > 1<<64:
+		return config.Invalid("scale", "%v is out of range; want the number that is white, or 0 for the usual one", g.Scale)
+	case g.Real && g.Scale != 0:
+		return config.Invalid("scale", "is for pixels; want none, or real: false")
+	case g.Real && g.Round:
+		return config.Invalid("round", "is for pixels; want round: false, or real: false")
+	}
 	return nil
 }
 
-// Build reads the files. Its errors name the file, what is in it and what would be
+// Prepare converts images that go to the cache.
+func (g *GridFolder) Prepare(ctx context.Context, progress Progress) error {
+	return prepare(ctx, progress, g.build)
+}
+
+// Build reads the arrays. Its errors name the file, what is in it and what would be
 // right.
-func (g *GridFolder) Build(uint64) (Dataset, error) {
-	if err := g.Validate(); err != nil {
-		return nil, err
-	}
-	a, err := openArrays(g.Path)
+func (g *GridFolder) Build(uint64) (Dataset, error) { return g.build(context.Background()) }
+
+func (g *GridFolder) build(ctx context.Context) (Dataset, error) {
+	d, err := g.read(ctx, maxInMemory)
 	if err != nil {
 		return nil, err
 	}
-	defer a.close()
-	d := &stored{name: strings.TrimSuffix(filepath.Base(g.Path), ".npz"), real: g.Real}
-	if err := d.readImages(a); err != nil {
+	return d, nil
+}
+
+// read is Build with a bound of the bytes of 8-bit images that are read into memory.
+func (g *GridFolder) read(ctx context.Context, inMemory int) (*stored, error) {
+	if err := g.Validate(); err != nil {
 		return nil, err
 	}
-	if err := d.readFactors(a); err != nil {
+	f, err := arrays.Open(g.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // nothing was written
+	s := &gridSource{GridFolder: g, file: f, names: g.Arrays.withDefaults()}
+	d := &stored{name: strings.TrimSuffix(filepath.Base(g.Path), ".npz"), real: g.Real}
+	if err := s.openImages(d); err != nil {
+		return nil, err
+	}
+	if err := s.readFactors(d); err != nil {
 		return nil, err
 	}
 	if err := g.nameFactors(d); err != nil {
 		return nil, err
 	}
-	return d, nil
+	return d, s.readImages(ctx, d, inMemory)
 }
 
 // nameFactors applies names and kinds.
@@ -84,7 +137,9 @@ func (g *GridFolder) nameFactors(d *stored) error {
 	}
 	for i := range d.factors {
 		f := &d.factors[i]
-		f.Name, f.Kind = fmt.Sprint("factor", i+1), factor.Ordinal
+		if f.Name == "" {
+			f.Name, f.Kind = fmt.Sprint("factor", i+1), factor.Ordinal
+		}
 		if len(g.Names) > 0 {
 			f.Name = g.Names[i]
 		}
@@ -93,6 +148,58 @@ func (g *GridFolder) nameFactors(d *stored) error {
 		}
 	}
 	return nil
+}
+
+// gridSource is the file of a [GridFolder] while it is read.
+type gridSource struct {
+	*GridFolder
+	file   arrays.File
+	names  GridArrays
+	images *arrays.Array
+	axes   []int // of the images: rows, height, width, channels, as far as there are such
+	rule   pixelRule
+}
+
+// openImages opens the images and finds out their axes and what is white.
+func (s *gridSource) openImages(d *stored) (err error) {
+	if s.images, err = s.file.Open(s.names.Images); err != nil {
+		if errors.Is(err, fs.ErrNotExist) && s.Arrays.Images == "" {
+			err = fmt.Errorf("%w; want arrays: {images: NAME}", err)
+		}
+		return err
+	}
+	rows := 0
+	if factors, err := s.openFactors(); err == nil && factors != nil {
+		rows = column(factors.Shape)[0]
+	}
+	if err := s.findAxes(d, rows); err != nil {
+		return err
+	}
+	s.rule, err = newPixelRule(s.GridFolder, s.images)
+	return err
+}
+
+// openFactors opens the factors; nil if the images have none. The error is about an array that is not there or is none.
+func (s *gridSource) openFactors() (*arrays.Array, error) {
+	if s.names.Factors == noFactors || strings.EqualFold(filepath.Ext(s.Path), ".npy") {
+		return nil, nil
+	}
+	a, err := s.file.Open(s.names.Factors)
+	if err == nil && len(a.Shape) == 0 {
+		err = fmt.Errorf("%v; want N x K numbers, a row for each image", a)
+	}
+	return a, err
+}
+
+// column returns the shape of a table, which may be one column.
+func column(shape []int) []int {
+	switch {
+	case len(shape) == 1:
+		return []int{shape[0], 1}
+	case len(shape) == 2 && shape[0] == 1 && shape[1] > 1: // as MATLAB has vectors
+		return []int{shape[1], 1}
+	}
+	return shape
 }
 
 // colourChannels is the number of channels of a colour with opacity; manyChannels more than images have that are no colours.
@@ -107,254 +214,89 @@ func channelsFirst(s []int) bool {
 	return s[1] <= colourChannels && min(s[2], s[3]) >= 8 && (s[1] > 1 || s[3] >= manyChannels || s[3] >= s[2])
 }
 
-func (d *stored) readImages(a *arrayFiles) error {
-	r, err := a.open("images")
+// findAxes sets the shape of the images, and the axes of the array that it comes from.
+func (s *gridSource) findAxes(d *stored, factorRows int) error {
+	shape := s.images.Shape
+	rank := len(shape)
+	if rank < 2 || rank > 4 || slices.Contains(shape, 0) {
+		return fmt.Errorf("%s has shape %v; want N x H x W, N x H x W x C or, for sequences and vectors, N x W, none of them 0", s.images.Label, shape)
+	}
+	rows, err := s.rowsAxis(factorRows)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	s := r.Shape
-	switch len(s) {
-	case 2:
-		s = []int{s[0], 1, s[1], 1}
-	case 3:
-		s = []int{s[0], s[1], s[2], 1}
-	}
-	if len(s) != 4 || slices.Contains(s, 0) {
-		return fmt.Errorf("%s has shape %v; want N x H x W, N x H x W x C or, for sequences and vectors, N x W, none of them 0", a.label("images"), r.Shape)
-	}
-	if channelsFirst(s) {
-		return fmt.Errorf("%s has shape %v, channels first; want N x H x W x C, in NumPy images.transpose(0, 2, 3, 1)", a.label("images"), r.Shape)
-	}
-	d.n, d.shape = s[0], [3]int{s[1], s[2], s[3]}
-	if err := d.matchRows(a); err != nil { // before images are unpacked
-		return err
-	}
-	switch r.DType {
-	case "uint8", "bool":
-		if d.real {
-			return config.Invalid("real", "%s (%v) holds %s, which are pixels; want floats, or real: false", a.label("images"), r.Shape, r.DType)
-		}
-		images, err := npy.ReadAll[uint8](r)
-		if err != nil {
-			return err
-		}
-		d.bytes = images.Data
-		for i := range d.bytes {
-			if r.DType == "bool" {
-				d.bytes[i] *= 255
-			}
-		}
-	case "float16", "float32", "float64":
-		images, err := npy.ReadAll[float32](r)
-		if err != nil {
-			return err
-		}
-		d.floats = images.Data
-		for i, v := range d.floats {
-			switch {
-			case d.real && v-v != 0:
-				return fmt.Errorf("%s (%v, %s): image %d has a number %v; want finite numbers", a.label("images"), r.Shape, r.DType, i/r.RowLen(), v)
-			case !d.real && !(v >= 0 && v <= 1):
-				return fmt.Errorf("%s (%v, %s): image %d has a pixel %v; want 0 to 1, or real: true for real numbers", a.label("images"), r.Shape, r.DType, i/r.RowLen(), v)
-			}
-		}
-	default:
-		return fmt.Errorf("%s (%v) holds %s; want uint8, bool, or floats in [0, 1]", a.label("images"), r.Shape, r.DType)
-	}
-	return nil
-}
-
-// matchRows checks by the headers alone that there is a row of factors for each image.
-func (d *stored) matchRows(a *arrayFiles) error {
-	r, err := a.open("factors")
-	if err != nil {
-		return nil // reported when they are read
-	}
-	defer r.Close()
-	if len(r.Shape) == 0 || r.Shape[0] != d.n {
-		return fmt.Errorf("%s has shape %v; want %d x K, a row for each image", a.label("factors"), r.Shape, d.n)
-	}
-	return nil
-}
-
-func (d *stored) readFactors(a *arrayFiles) error {
-	sizes, err := d.readSizes(a)
-	if err != nil {
-		return err
-	}
-	r, err := a.open("factors")
-	if errors.Is(err, fs.ErrNotExist) && sizes != nil {
-		return d.fullGrid(a, sizes)
-	}
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	s := r.Shape
-	if len(s) == 1 {
-		s = []int{s[0], 1}
-	}
-	if len(s) != 2 || s[0] != d.n || s[1] < 1 {
-		return fmt.Errorf("%s has shape %v; want %d x K, a row for each image", a.label("factors"), r.Shape, d.n)
-	}
-	k := s[1]
-	if sizes != nil && len(sizes) != k {
-		return fmt.Errorf("%s has shape %v, but %s has %d numbers; want one for each factor", a.label("factors"), r.Shape, a.label("sizes"), len(sizes))
-	}
-	table, err := npy.ReadAll[float64](r)
-	if err != nil {
-		return err
-	}
-	d.factors, d.levels = make([]factor.Factor, k), make([]int32, d.n*k)
-	column := make([]float64, d.n)
-	for j := range k {
-		for i := range column {
-			if column[i] = table.Data[i*k+j]; math.IsNaN(column[i]) || math.IsInf(column[i], 0) {
-				return fmt.Errorf("%s (%v): row %d, column %d is %v; want finite numbers", a.label("factors"), r.Shape, i, j, column[i])
-			}
-		}
-		size := 0
-		if sizes != nil {
-			size = sizes[j]
-		}
-		if err := d.setLevels(j, column, size); err != nil {
-			return fmt.Errorf("%s (%v): column %d: %w", a.label("factors"), r.Shape, j, err)
+	s.axes = []int{rows}
+	for i := range rank {
+		if i != rows {
+			s.axes = append(s.axes, i)
 		}
 	}
-	if err := countable(d.factors); err != nil {
-		return fmt.Errorf("%s (%v): its %w", a.label("factors"), r.Shape, err)
-	}
-	return nil
-}
-
-// setLevels turns a column of values into levels; size 0 means unknown.
-func (d *stored) setLevels(j int, column []float64, size int) error {
-	k := len(d.factors)
-	if size > 0 && !slices.ContainsFunc(column, func(v float64) bool { return v != float64(int(v)) || v < 0 || v >= float64(size) }) {
-		d.factors[j].Size = size
-		for i, v := range column {
-			d.levels[i*k+j] = int32(v)
-		}
+	d.n, d.shape = shape[rows], [3]int{1, 1, 1}
+	if rank == 2 {
+		d.shape[1] = shape[s.axes[1]]
 		return nil
 	}
-	values := slices.Clone(column)
-	slices.Sort(values)
-	values = slices.Compact(values)
-	if size > 0 && len(values) != size {
-		return fmt.Errorf("%d distinct values from %v to %v; want levels 0 to %d, or %d distinct values, as sizes says", len(values), values[0], values[len(values)-1], size-1, size)
+	if rank == 4 {
+		first, err := s.channelsFirst()
+		if err != nil {
+			return err
+		}
+		if first {
+			s.axes = []int{rows, s.axes[2], s.axes[3], s.axes[1]}
+		}
 	}
-	identity := true
-	for l, v := range values {
-		identity = identity && v == float64(l)
-	}
-	d.factors[j].Size = len(values)
-	if !identity {
-		d.factors[j].Values = values
-	}
-	for i, v := range column {
-		l, _ := slices.BinarySearch(values, v)
-		d.levels[i*k+j] = int32(l)
+	for i, axis := range s.axes[1:] {
+		d.shape[i] = shape[axis]
 	}
 	return nil
 }
 
-// fullGrid gives the images the levels of the full grid of sizes.
-func (d *stored) fullGrid(a *arrayFiles, sizes []int) error {
-	product := 1
-	for _, s := range sizes {
-		if product > d.n/s {
-			product = d.n + 1 // too many, and the product may overflow
-			break
+// rowsAxis returns the axis that counts images.
+func (s *gridSource) rowsAxis(factorRows int) (int, error) {
+	shape := s.images.Shape
+	last := len(shape) - 1
+	matlab := strings.EqualFold(filepath.Ext(s.Path), ".mat") && last > 1
+	var firstFits, lastFits bool
+	switch {
+	case s.Rows == "first":
+		return 0, nil
+	case s.Rows == "last":
+		return last, nil
+	case factorRows > 0:
+		firstFits, lastFits = shape[0] == factorRows, shape[last] == factorRows
+		if !firstFits && !lastFits || !matlab && firstFits {
+			return 0, nil // reported when factors are read
 		}
-		product *= s
+	case !matlab:
+		return 0, nil
+	case last == 3: // one of the other axes has to be that of colours
+		firstFits, lastFits = min(shape[1], shape[3]) <= colourChannels, min(shape[0], shape[2]) <= colourChannels
+	default:
+		firstFits, lastFits = shape[1] == shape[2], shape[0] == shape[1]
 	}
-	if product != d.n {
-		return fmt.Errorf("%s is missing, and the %d images of %s are not the full grid of sizes %v; want factors", a.label("factors"), d.n, a.label("images"), sizes)
+	switch {
+	case firstFits == lastFits:
+		return 0, fmt.Errorf("%s has shape %v, whose first or last axis may count images; want rows: first or rows: last", s.images.Label, shape)
+	case lastFits:
+		return last, nil
 	}
-	grid := make(factor.Grid, len(sizes))
-	for j, s := range sizes {
-		grid[j].Size = s
-	}
-	d.factors, d.levels = grid, make([]int32, d.n*len(grid))
-	at := make([]int, len(grid))
-	for i := range d.n {
-		grid.At(i, at)
-		for j, l := range at {
-			d.levels[i*len(grid)+j] = int32(l)
-		}
-	}
-	return nil
+	return 0, nil
 }
 
-// readSizes returns nil when there are no sizes.
-func (d *stored) readSizes(a *arrayFiles) ([]int, error) {
-	r, err := a.open("sizes")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// channelsFirst reports whether channels come before height and width.
+func (s *gridSource) channelsFirst() (bool, error) {
+	if s.Channels == "first" || s.Channels == "last" {
+		return s.Channels == "first", nil
 	}
-	if err != nil {
-		return nil, err
+	var shape []int
+	for _, axis := range s.axes {
+		shape = append(shape, s.images.Shape[axis])
 	}
-	defer r.Close()
-	if len(r.Shape) != 1 || r.Shape[0] < 1 {
-		return nil, fmt.Errorf("%s has shape %v; want K numbers of levels", a.label("sizes"), r.Shape)
+	if !channelsFirst(shape) {
+		return false, nil
 	}
-	sizes, err := npy.ReadAll[int](r)
-	if err != nil {
-		return nil, err
+	if shape[3] < manyChannels {
+		return false, fmt.Errorf("%s has shape %v, which may be images of %d or of %d channels; want channels: first or channels: last", s.images.Label, s.images.Shape, shape[1], shape[3])
 	}
-	for j, s := range sizes.Data {
-		if s < 1 || s > factor.MaxSize {
-			return nil, fmt.Errorf("%s: number %d is %d; want 1 to %d levels", a.label("sizes"), j, s, factor.MaxSize)
-		}
-	}
-	return sizes.Data, nil
-}
-
-// arrayFiles reads named arrays from a folder or an .npz file.
-type arrayFiles struct {
-	path string
-	npz  *npy.NPZ // nil: a folder
-}
-
-func openArrays(path string) (*arrayFiles, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	a := &arrayFiles{path: path}
-	if info.IsDir() {
-		return a, nil
-	}
-	if filepath.Ext(path) != ".npz" {
-		return nil, fmt.Errorf("%s is a file; want a folder with images.npy and factors.npy, or an .npz file", path)
-	}
-	a.npz, err = npy.OpenNPZ(path)
-	return a, err
-}
-
-// open returns a reader; its error is fs.ErrNotExist when there is no such array.
-func (a *arrayFiles) open(name string) (*npy.Reader, error) {
-	if a.npz == nil {
-		return npy.Open(filepath.Join(a.path, name+".npy"))
-	}
-	if names := a.npz.Names(); !slices.Contains(names, name) {
-		return nil, fmt.Errorf("%s: no array %q; there are %s: %w", a.path, name, strings.Join(names, ", "), fs.ErrNotExist)
-	}
-	return a.npz.Open(name)
-}
-
-// label names an array in errors.
-func (a *arrayFiles) label(name string) string {
-	if a.npz == nil {
-		return filepath.Join(a.path, name+".npy")
-	}
-	return a.path + ": " + name
-}
-
-func (a *arrayFiles) close() {
-	if a.npz != nil {
-		a.npz.Close() // nothing was written
-	}
+	return true, nil
 }

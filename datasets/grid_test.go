@@ -130,11 +130,11 @@ func TestGridErrors(t *testing.T) {
 		want  string
 	}{
 		{"no images", map[string][]byte{"factors": factors}, GridFolder{}, "images.npy: no such file"},
-		{"no factors", map[string][]byte{"images": images}, GridFolder{}, "factors.npy: no such file"},
+		{"no named factors", map[string][]byte{"images": images}, GridFolder{Arrays: GridArrays{Factors: "levels"}}, "levels.npy: no such file"},
+		{"other factors", map[string][]byte{"images": images, "labels": factors}, GridFolder{}, "labels.npy ([4 2], int64) may be factors; want arrays: {factors: labels}, or arrays: {factors: none}"},
 		{"image shape", map[string][]byte{"images": encode(t, []int{8}, ramp(8))}, GridFolder{}, "images.npy has shape [8]; want N x H x W"},
 		{"channels first", map[string][]byte{"images": encode(t, []int{2, 3, 8, 9}, make([]uint8, 432))}, GridFolder{},
-			"images.npy has shape [2 3 8 9], channels first; want N x H x W x C, in NumPy images.transpose(0, 2, 3, 1)"},
-		{"a channel first", map[string][]byte{"images": encode(t, []int{2, 1, 28, 28}, make([]uint8, 2*28*28))}, GridFolder{}, "images.npy has shape [2 1 28 28], channels first"},
+			"images.npy has shape [2 3 8 9], which may be images of 3 or of 9 channels; want channels: first or channels: last"},
 		{"real pixels", map[string][]byte{"images": images, "factors": factors}, GridFolder{Real: true}, "holds uint8, which are pixels; want floats, or real: false"},
 		{"real NaN", map[string][]byte{"images": encode(t, []int{2, 2}, []float32{-3, 4, 0, float32(math.Inf(1))}), "factors": encode(t, []int{2}, []int64{0, 1})}, GridFolder{Real: true},
 			"image 1 has a number +Inf; want finite numbers"},
@@ -143,7 +143,17 @@ func TestGridErrors(t *testing.T) {
 		{"range", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []float32{0, 1, 0, 255})}, GridFolder{}, "image 1 has a pixel 255; want 0 to 1"},
 		{"NaN pixel", map[string][]byte{"images": encode(t, []int{1, 1, 1}, []float64{math.NaN()})}, GridFolder{}, "image 0 has a pixel NaN"},
 		{"rows", map[string][]byte{"images": images, "factors": encode(t, []int{3, 2}, make([]int64, 6))}, GridFolder{}, "factors.npy has shape [3 2]; want 4 x K"},
-		{"NaN factor", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{0, math.NaN(), 1, 2})}, GridFolder{}, "row 1, column 0 is NaN"},
+		{"infinite factor", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{0, math.Inf(1), 1, 2})}, GridFolder{}, "row 1, column 0 is +Inf; want finite numbers, or NaN"},
+		{"no known factor", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()})}, GridFolder{}, "column 0: all numbers are NaN"},
+		{"scale of real numbers", nil, GridFolder{Real: true, Scale: 2}, "scale: is for pixels"},
+		{"rounded real numbers", nil, GridFolder{Real: true, Round: true}, "round: is for pixels"},
+		{"scale", nil, GridFolder{Scale: -1}, "scale: -1 is out of range"},
+		{"axis", nil, GridFolder{Channels: "middle"}, `channels: "middle" is not known; want auto, first, last`},
+		{"white 1", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint8{0, 1, 1, 0})}, GridFolder{}, "the largest number is 1; want scale: 1 if that is white, or scale: 255"},
+		{"white 255", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint16{0, 1, 200, 0})}, GridFolder{}, "the largest number is 200; want scale: 255 if that is white, or scale: 65535"},
+		{"beyond white", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint8{0, 1, 9, 12})}, GridFolder{Scale: 10}, "image 1 has a pixel 12; want 0 to 10, the number that is white"},
+		{"negative", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []int16{0, 1, 9, -1})}, GridFolder{Scale: 10}, "image 1 has a pixel -1; want 0 to 10"},
+		{"rounded NaN", map[string][]byte{"images": encode(t, []int{1, 1, 2}, []float64{1, math.NaN()})}, GridFolder{Round: true}, "image 0 has a pixel NaN; want 0 to 1, scale: 255 if that is white"},
 		{"sizes", map[string][]byte{"images": images, "factors": factors, "sizes": encode(t, []int{3}, []int64{2, 2, 2})}, GridFolder{}, "sizes.npy has 3 numbers"},
 		{"size 0", map[string][]byte{"images": images, "factors": factors, "sizes": encode(t, []int{2}, []int64{0, 2})}, GridFolder{}, "number 0 is 0; want 1 to"},
 		{"sizes shape", map[string][]byte{"images": images, "factors": factors, "sizes": encode(t, []int{1, 2}, []int64{2, 2})}, GridFolder{}, "sizes.npy has shape [1 2]"},
@@ -162,8 +172,11 @@ func TestGridErrors(t *testing.T) {
 			}
 		})
 	}
-	file := filepath.Join(write(t, map[string][]byte{"images": images}), "images.npy")
-	for path, want := range map[string]string{"": "path: is missing", "/no/such/place": "no such file", file: "want a folder"} {
+	other := filepath.Join(t.TempDir(), "images.txt")
+	if err := os.WriteFile(other, []byte("images"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"": "path: is missing", "/no/such/place": "no such file", other: "is no file of arrays; want .npy, .npz, HDF5"} {
 		if _, err := (&GridFolder{Path: path}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("path %q: error %v, want %q", path, err, want)
 		}
@@ -235,7 +248,7 @@ func FuzzGridFolder(f *testing.F) {
 			d.Image(i, pixels)
 			d.FactorsAt(i, levels)
 			for k, l := range levels {
-				if l < 0 || l >= d.Factors()[k].Size {
+				if l < Unknown || l >= d.Factors()[k].Size {
 					t.Fatalf("image %d: level %d of %+v", i, l, d.Factors()[k])
 				}
 			}

@@ -90,8 +90,8 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		Source: "Nene et al. 1996", New: func() Builder { return &COIL100{Size: PictureSize{64, 64}} },
 	},
 	{
-		Name: "grid", Doc: "your own images: a folder or an .npz file with the arrays images, factors and sizes",
-		New: func() Builder { return &GridFolder{} },
+		Name: "grid", Doc: "your own images: arrays of images, factors and sizes in a folder of .npy files, or a .npz, .npy, HDF5 or MATLAB file",
+		New: func() Builder { return &GridFolder{Channels: "auto", Rows: "auto"} },
 	},
 	{
 		Name: "folder", Doc: "your own pictures: the PNG, JPEG, GIF, WebP, BMP and TIFF files below a folder, with labels from a table, from names of folders, or without",

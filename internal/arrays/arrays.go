@@ -38,7 +38,13 @@ type Array struct {
 	Type     dtype.Type
 	Reversed bool // the first index is the fastest in the file, as Fortran and MATLAB have it
 
-	open func() (Stream, error)
+	open  func() (Stream, error)
+	start int // of the elements in a file that has nothing else, as little-endian bytes; 0: it has
+}
+
+// Plain returns where the elements begin if the array is a plain file, Label, that has them as little-endian bytes in the order of the axes.
+func Plain(a *Array, axes []int) (start int, ok bool) {
+	return a.start, a.start > 0 && !a.Reversed && slices.IsSorted(axes)
 }
 
 // Stream is the elements of an array one after the other, in the order of the file, as little-endian bytes.
@@ -134,7 +140,18 @@ func (f single) Label(string) string              { return string(f) }
 func (f single) Close() error                     { return nil }
 
 func openNPY(path string) (*Array, error) {
-	return newNPY(path, func() (*npy.Reader, error) { return npy.Open(path) })
+	start := 0
+	a, err := newNPY(path, func() (*npy.Reader, error) {
+		r, err := npy.Open(path)
+		if err == nil && !r.BigEndian {
+			start = r.Start()
+		}
+		return r, err
+	})
+	if err == nil {
+		a.start = start
+	}
+	return a, err
 }
 
 // newNPY returns the array that a function opens.

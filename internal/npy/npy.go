@@ -184,6 +184,9 @@ func (r *Reader) took(n int) error {
 	return nil
 }
 
+// Start returns how many bytes of the file come before the elements.
+func (r *Reader) Start() int { return r.start }
+
 // DataType returns the type of the elements.
 func (r *Reader) DataType() dtype.Type { return r.dt }
 

@@ -27,6 +27,7 @@ type Reader struct {
 	sizeKnown bool // the header was checked against the size of the file
 	transpose bool // still in Fortran order
 	checked   bool // src verifies a checksum at its end
+	start     int  // bytes before the elements
 	buf       []byte
 }
 
@@ -82,7 +83,7 @@ func newReader(src io.Reader, name string, size int64) (*Reader, error) {
 		return nil, fmt.Errorf("%s: %s: %d bytes of data; want %d for shape %v of %s", name, word, size-start, want, h.Shape, h.DType)
 	}
 	return &Reader{
-		Header: h, name: name, src: src, dt: dt, left: n, sizeKnown: size >= 0,
+		Header: h, name: name, src: src, dt: dt, left: n, sizeKnown: size >= 0, start: int(start),
 		transpose: h.Fortran && len(h.Shape) > 1, buf: make([]byte, 1<<16),
 	}, nil
 }

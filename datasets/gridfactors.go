@@ -1,0 +1,185 @@
+package datasets
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/arrays"
+)
+
+// readFactors reads factors and levels of the images.
+func (s *gridSource) readFactors(d *stored) error {
+	sizes, err := s.readSizes()
+	if err != nil {
+		return err
+	}
+	a, err := s.openFactors()
+	if errors.Is(err, fs.ErrNotExist) && s.Arrays.Factors == "" {
+		if sizes != nil {
+			return s.fullGrid(d, sizes)
+		}
+		if err := s.otherFactors(d); err != nil {
+			return err
+		}
+		a, err = nil, nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case a == nil:
+		return d.setFactors(nil, nil)
+	}
+	return s.readTable(d, a, sizes)
+}
+
+// otherFactors is an error if there are no factors, and an array of another name that could be.
+func (s *gridSource) otherFactors(d *stored) error {
+	for _, name := range s.file.Names() {
+		if name == s.names.Images || name == s.names.Sizes {
+			continue
+		}
+		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 0 && len(a.Shape) <= 2 && column(a.Shape)[0] == d.n {
+			return fmt.Errorf("%s is missing, and %v may be factors; want arrays: {factors: %s}, or arrays: {factors: %s}", s.file.Label(s.names.Factors), a, name, noFactors)
+		}
+	}
+	return nil
+}
+
+// readTable reads a row of numbers for each image.
+func (s *gridSource) readTable(d *stored, a *arrays.Array, sizes []int) error {
+	shape := column(a.Shape)
+	if len(shape) != 2 || shape[0] != d.n || shape[1] < 1 {
+		return fmt.Errorf("%s has shape %v; want %d x K, a row for each image", a.Label, a.Shape, d.n)
+	}
+	k := shape[1]
+	if sizes != nil && len(sizes) != k {
+		return fmt.Errorf("%s has shape %v, but %s has %d numbers; want one for each factor", a.Label, a.Shape, s.file.Label(s.names.Sizes), len(sizes))
+	}
+	table, err := arrays.ReadAll[float64](a)
+	if err != nil {
+		return err
+	}
+	d.factors, d.levels = make([]factor.Factor, k), make([]int32, d.n*k)
+	column := make([]float64, d.n)
+	for j := range k {
+		for i := range column {
+			if column[i] = table[i*k+j]; math.IsInf(column[i], 0) {
+				return fmt.Errorf("%s (%v): row %d, column %d is %v; want finite numbers, or NaN for unknown levels", a.Label, a.Shape, i, j, column[i])
+			}
+		}
+		size := 0
+		if sizes != nil {
+			size = sizes[j]
+		}
+		if err := d.setLevels(j, column, size); err != nil {
+			return fmt.Errorf("%s (%v): column %d: %w", a.Label, a.Shape, j, err)
+		}
+	}
+	d.missing = countMissing(d.levels, k)
+	if err := countable(d.factors); err != nil {
+		return fmt.Errorf("%s (%v): its %w", a.Label, a.Shape, err)
+	}
+	return nil
+}
+
+// setLevels turns a column of values into levels, NaN into unknown ones; size 0 means that sizes do not say.
+func (d *stored) setLevels(j int, column []float64, size int) error {
+	k := len(d.factors)
+	known := slices.DeleteFunc(slices.Clone(column), math.IsNaN)
+	if size > 0 && !slices.ContainsFunc(known, func(v float64) bool { return v != float64(int(v)) || v < 0 || v >= float64(size) }) {
+		d.factors[j].Size = size
+		for i, v := range column {
+			if d.levels[i*k+j] = Unknown; !math.IsNaN(v) {
+				d.levels[i*k+j] = int32(v)
+			}
+		}
+		return nil
+	}
+	if len(known) == 0 {
+		return errors.New("all numbers are NaN; want known levels")
+	}
+	slices.Sort(known)
+	values := slices.Compact(known)
+	if size > 0 && len(values) != size {
+		return fmt.Errorf("%d distinct values from %v to %v; want levels 0 to %d, or %d distinct values, as sizes says", len(values), values[0], values[len(values)-1], size-1, size)
+	}
+	identity := true
+	for l, v := range values {
+		identity = identity && v == float64(l)
+	}
+	d.factors[j].Size = len(values)
+	if !identity {
+		d.factors[j].Values = values
+	}
+	for i, v := range column {
+		if d.levels[i*k+j] = Unknown; !math.IsNaN(v) {
+			l, _ := slices.BinarySearch(values, v)
+			d.levels[i*k+j] = int32(l)
+		}
+	}
+	return nil
+}
+
+// fullGrid gives the images the levels of the full grid of sizes.
+func (s *gridSource) fullGrid(d *stored, sizes []int) error {
+	product := 1
+	for _, s := range sizes {
+		if product > d.n/s {
+			product = d.n + 1 // too many, and the product may overflow
+			break
+		}
+		product *= s
+	}
+	if product != d.n {
+		return fmt.Errorf("%s is missing, and the %d images of %s are not the full grid of sizes %v; want factors", s.file.Label(s.names.Factors), d.n, s.images.Label, sizes)
+	}
+	grid := make(factor.Grid, len(sizes))
+	for j, s := range sizes {
+		grid[j].Size = s
+	}
+	d.factors, d.levels = grid, make([]int32, d.n*len(grid))
+	at := make([]int, len(grid))
+	for i := range d.n {
+		grid.At(i, at)
+		for j, l := range at {
+			d.levels[i*len(grid)+j] = int32(l)
+		}
+	}
+	return nil
+}
+
+// readSizes returns nil when there are no sizes.
+func (s *gridSource) readSizes() ([]int, error) {
+	if strings.HasSuffix(strings.ToLower(s.Path), ".npy") {
+		return nil, nil
+	}
+	a, err := s.file.Open(s.names.Sizes)
+	if errors.Is(err, fs.ErrNotExist) && s.Arrays.Sizes == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	shape := a.Shape
+	if a.Reversed && len(shape) == 2 && min(shape[0], shape[1]) == 1 { // MATLAB has no arrays of one dimension
+		shape = []int{max(shape[0], shape[1])}
+	}
+	if len(shape) != 1 || shape[0] < 1 {
+		return nil, fmt.Errorf("%s has shape %v; want K numbers of levels", a.Label, a.Shape)
+	}
+	sizes, err := arrays.ReadAll[int](a)
+	if err != nil {
+		return nil, err
+	}
+	for j, s := range sizes {
+		if s < 1 || s > factor.MaxSize {
+			return nil, fmt.Errorf("%s: number %d is %d; want 1 to %d levels", a.Label, j, s, factor.MaxSize)
+		}
+	}
+	return sizes, nil
+}

@@ -1,0 +1,168 @@
+package datasets
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/edsrzf/mmap-go"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/arrays"
+	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/pages"
+)
+
+// maxInMemory is how many bytes of 8-bit images are read into memory; more stay on the disk.
+const maxInMemory = 256 << 20
+
+// readImages reads the images, or maps them.
+func (s *gridSource) readImages(ctx context.Context, d *stored, inMemory int) error {
+	size := d.shape[0] * d.shape[1] * d.shape[2]
+	if size > maxPixels {
+		return fmt.Errorf("%v: images of %d numbers; want at most %d", s.images, size, maxPixels)
+	}
+	switch bytes := memory.Product(d.n, size); {
+	case !s.rule.eight:
+		return s.readFloats(ctx, d, size)
+	case bytes <= float64(inMemory):
+		d.bytes = make([]uint8, d.n*size)
+		err := s.each(ctx, d.n, d.bytes, func(from int, raw []byte) error {
+			return s.rule.to8(d.bytes[from*size:], raw, from, size)
+		})
+		if err != nil {
+			return err
+		}
+		return s.rule.check()
+	}
+	mapped, err := s.mapFile(d, size)
+	if err != nil || mapped {
+		return err
+	}
+	return s.cached(ctx, d, size)
+}
+
+// each reads the images slab by slab, and calls a function with each. If pixels are read as they are wanted, into has room for all of them.
+func (s *gridSource) each(ctx context.Context, n int, into []byte, visit func(from int, raw []byte) error) error {
+	rows, err := s.images.Rows(s.axes)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() // nothing was written
+	row, slab := rows.RowBytes(), rows.Slab()
+	var buffer []byte
+	if len(into) != n*row {
+		buffer = make([]byte, min(n, slab)*row)
+	}
+	for from := 0; from < n; from += slab {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		to := min(from+slab, n)
+		raw := buffer
+		if buffer == nil {
+			raw = into[from*row:]
+		}
+		raw = raw[:(to-from)*row]
+		if err := rows.Read(raw); err != nil {
+			return err
+		}
+		if err := visit(from, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readFloats reads images that are not 8-bit into memory.
+func (s *gridSource) readFloats(ctx context.Context, d *stored, size int) error {
+	if err := memory.Check(s.images.String(), memory.Product(d.n, size, 4)); err != nil {
+		if s.Real {
+			return err
+		}
+		return fmt.Errorf("%w; want round: true, for 8-bit images that stay on the disk", err)
+	}
+	d.floats = make([]float32, d.n*size)
+	err := s.each(ctx, d.n, nil, func(from int, raw []byte) error {
+		n := len(raw) / s.images.Type.Size
+		return s.rule.toFloats(d.floats[from*size:from*size+n], raw, from, size)
+	})
+	if err != nil {
+		return err
+	}
+	return s.rule.check()
+}
+
+// mapFile maps an .npy file whose bytes are pixels in the order of images; false if it is none.
+func (s *gridSource) mapFile(d *stored, size int) (bool, error) {
+	start, ok := arrays.Plain(s.images, s.axes)
+	if !ok || !s.rule.identity() {
+		return false, nil
+	}
+	f, err := os.Open(s.images.Label)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // the mapping stays
+	m, err := mmap.Map(f, mmap.RDONLY, 0)
+	if err != nil {
+		return false, fmt.Errorf("%s: mapping it into memory: %w", s.images.Label, err)
+	}
+	if len(m) != start+d.n*size {
+		return false, fmt.Errorf("%s: its size changes while it is opened", s.images.Label)
+	}
+	d.bytes, d.mapped = m[start:], true
+	const sample = 64 // images that show whether 1 is white
+	for i := range min(sample, d.n) {
+		at := i * (d.n / min(sample, d.n)) * size
+		s.rule.see(d.bytes[at : at+size])
+	}
+	pages.Random(d.bytes)
+	return true, s.rule.check()
+}
+
+// cached converts the images into the cache, once for the same file and options.
+func (s *gridSource) cached(ctx context.Context, d *stored, size int) error {
+	path := s.Path
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = s.images.Label
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return err
+	}
+	options := fmt.Sprintf("file=%q bytes=%d modified=%d array=%q axes=%v scale=%v", path, info.Size(), info.ModTime().UnixNano(), s.names.Images, s.axes, s.rule.white)
+	set, err := cache.Ensure(ctx, cache.Key{Name: "grid", Options: options, Version: 1}, func(ctx context.Context, w *cache.Writer) error {
+		if err := w.Begin(d.n, d.shape[0], d.shape[1], d.shape[2], nil); err != nil {
+			return err
+		}
+		// The factors are read with each Build: other options of theirs need no other images.
+		if err := w.SetLevels(make([]int32, d.n)); err != nil {
+			return err
+		}
+		var pixels []byte
+		err := s.each(ctx, d.n, nil, func(from int, raw []byte) error {
+			n := len(raw) / s.images.Type.Size
+			if len(pixels) < n {
+				pixels = make([]byte, n)
+			}
+			if err := s.rule.to8(pixels[:n], raw, from, size); err != nil {
+				return err
+			}
+			return writeImages(w, from, pixels[:n], size)
+		})
+		if err != nil {
+			return err
+		}
+		return s.rule.check()
+	})
+	if err != nil {
+		return err
+	}
+	d.bytes, d.mapped = set.Images, true
+	return nil
+}
