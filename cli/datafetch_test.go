@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"archive/zip"
 	"bytes"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/npy"
 )
 
 const spritesFile = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
@@ -20,6 +22,9 @@ const spritesFile = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
 func smallSprites(t *testing.T) []byte {
 	return readFile(t, filepath.Join("..", "datasets", "testdata", "dsprites", spritesFile))
 }
+
+// words puts single blanks between the words of a text.
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // ownData gives a test a folder for data sets.
 func ownData(t *testing.T) (root string) {
@@ -43,13 +48,13 @@ func serveSprites(t *testing.T) *httptest.Server {
 // A public set is fetched, converted, listed, checked, shown and trained on.
 func TestDataFetch(t *testing.T) {
 	root, s := ownData(t), serveSprites(t)
-	if o := succeed(t, "data", "list"); !strings.Contains(o.out, "dsprites  not here") || !strings.Contains(o.out, root) {
+	if o := succeed(t, "data", "list"); !strings.Contains(words(o.out), "dsprites not here") || !strings.Contains(o.out, root) {
 		t.Error(o)
 	}
 	o := succeed(t, "data", "fetch", "dsprites", "--from", s.URL+"/")
-	for _, words := range []string{"384 images of 64x64x1", "Apache 2.0", "Matthey"} {
-		if !strings.Contains(o.out, words) {
-			t.Errorf("%v; want %q", o, words)
+	for _, w := range []string{"384 images of 64x64x1", "Apache 2.0", "Matthey"} {
+		if !strings.Contains(o.out, w) {
+			t.Errorf("%v; want %q", o, w)
 		}
 	}
 	if !strings.Contains(o.log, "SHA-256 2011bbcdcb4f085e2ec48d0d95bae7f2a5d87e8929a706fdbcf47f46e0c2a630; no published hash") {
@@ -59,7 +64,7 @@ func TestDataFetch(t *testing.T) {
 	if o := succeed(t, "data", "fetch", "dsprites"); !strings.Contains(o.out, "dsprites is here already") {
 		t.Error(o)
 	}
-	if o := succeed(t, "data", "list"); !strings.Contains(o.out, "dsprites  here: 1.51 MiB converted, 12.9 KiB of downloads") {
+	if o := succeed(t, "data", "list"); !strings.Contains(words(o.out), "dsprites here: 1.51 MiB converted, 12.9 KiB of downloads") {
 		t.Error(o)
 	}
 	if o := succeed(t, "data", "check"); strings.Count(o.out, "whole\n") != 2 {
@@ -87,10 +92,10 @@ func TestDataFetch(t *testing.T) {
 func TestDataFolder(t *testing.T) {
 	root, other, s := ownData(t), t.TempDir(), serveSprites(t)
 	succeed(t, "data", "fetch", "dsprites", "--from", s.URL+"/", "--data", other)
-	if o := succeed(t, "data", "list", "--data", other); !strings.Contains(o.out, "dsprites  here") {
+	if o := succeed(t, "data", "list", "--data", other); !strings.Contains(words(o.out), "dsprites here") {
 		t.Error(o)
 	}
-	if o := succeed(t, "data", "list"); !strings.Contains(o.out, "dsprites  not here") || os.Getenv(cache.RootVariable) != root {
+	if o := succeed(t, "data", "list"); !strings.Contains(words(o.out), "dsprites not here") || os.Getenv(cache.RootVariable) != root {
 		t.Error(o)
 	}
 }
@@ -149,6 +154,74 @@ func TestDataBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkMistake(t, call(t, "data", "show", "dsprites"), 1, images, "it has 1000 bytes", "unravel data fetch dsprites")
+}
+
+// The record of a run names the files of its data set; a run whose data set has changed since says so.
+func TestDataRecord(t *testing.T) {
+	ownData(t)
+	small := smallSprites(t)
+	t.Chdir(t.TempDir())
+	writeFile(t, "one.npz", small)
+	succeed(t, "data", "fetch", "dsprites", "--from", "one.npz")
+	args := strings.Fields("train encoder/sprites dataset=dsprites train.epoch_steps=2 train.batch=16 train.figures=false metrics=[] metrics.sample=20 --run run")
+	succeed(t, append(args, "train.epochs=1")...)
+	for _, name := range []string{"run.json", "data.json"} {
+		text := string(readFile(t, filepath.Join("run", name)))
+		for _, w := range []string{`"name": "dsprites"`, "2011bbcdcb4f085e2ec48d0d95bae7f2a5d87e8929a706fdbcf47f46e0c2a630", spritesFile} {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s: %s; want %q", name, text, w)
+			}
+		}
+	}
+	const warning = "warning: the data set dsprites has changed since the run began: its file " + spritesFile + " had the SHA-256 2011bbcd"
+	eval := []string{"eval", "--run", "run", "--metrics", "variance"}
+	if o := call(t, eval...); o.code != 0 || strings.Contains(o.log, "warning") {
+		t.Error(o)
+	}
+	writeFile(t, "two.npz", otherSprites(t))
+	succeed(t, "data", "fetch", "dsprites", "--from", "two.npz")
+	if o := call(t, eval...); o.code != 0 || !strings.Contains(o.log, warning) {
+		t.Error(o)
+	}
+	if o := call(t, append(args, "train.epochs=2", "--resume")...); o.code != 0 || !strings.Contains(o.log, warning) {
+		t.Error(o)
+	}
+}
+
+// otherSprites is the small file with one other pixel.
+func otherSprites(t *testing.T) []byte {
+	t.Helper()
+	z, err := npy.OpenNPZ("one.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	for _, name := range []string{"imgs", "latents_classes"} {
+		r, err := z.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := npy.ReadAll[uint8](r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "imgs" {
+			a.Data[5] ^= 1
+		}
+		to, err := w.Create(name + ".npy")
+		if err == nil {
+			err = npy.Write(to, a.Shape, a.Data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return archive.Bytes()
 }
 
 // dribble serves the small file in pieces of 500 bytes, and says how many were sent.

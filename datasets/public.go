@@ -168,8 +168,43 @@ func ofFile(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
+// Files says which files a data set was made from, for the records of runs.
+type Files struct {
+	Name    string         `json:"name"`
+	Options string         `json:"options,omitempty"` // those that shape what is cached
+	Hash    string         `json:"hash"`              // SHA-256 of images, levels and factors
+	Sources []cache.Source `json:"sources,omitempty"`
+}
+
+// FilesOf returns the files of a data set that is in the cache; nil for others.
+func FilesOf(d Dataset) *Files {
+	if c, ok := d.(interface{ cached() *Files }); ok {
+		return c.cached()
+	}
+	return nil
+}
+
+// Changed says what differs from the files that a run began with; empty: nothing that matters.
+func (f *Files) Changed(began *Files) string {
+	switch {
+	case began == nil || f == nil || f.Hash == began.Hash:
+		return ""
+	case f.Name != began.Name:
+		return fmt.Sprintf("it began with the data set %s, now it is %s", began.Name, f.Name)
+	}
+	for _, old := range began.Sources {
+		for _, now := range f.Sources {
+			if now.Name == old.Name && now.SHA256 != old.SHA256 {
+				return fmt.Sprintf("the data set %s has changed since the run began: its file %s had the SHA-256 %s, now %s", f.Name, old.Name, old.SHA256, now.SHA256)
+			}
+		}
+	}
+	return fmt.Sprintf("the data set %s has changed since the run began: its content had the hash %s, now %s", f.Name, began.Hash, f.Hash)
+}
+
 // fromCache returns the data set of a cached set, whose pixels and levels stay in its files.
 func fromCache(s *cache.Set) *stored {
 	pages.Random(s.Images)
-	return &stored{mapped: true, name: s.Name, n: s.Count, shape: [3]int{s.H, s.W, s.C}, bytes: s.Images, factors: append([]factor.Factor(nil), s.Factors...), levels: s.Levels, missing: s.Missing}
+	return &stored{mapped: true, name: s.Name, n: s.Count, shape: [3]int{s.H, s.W, s.C}, bytes: s.Images, factors: append([]factor.Factor(nil), s.Factors...), levels: s.Levels, missing: s.Missing,
+		files: &Files{Name: s.Name, Options: s.Options, Hash: s.Hash, Sources: s.Sources}}
 }

@@ -73,6 +73,7 @@ type stored struct {
 	factors []factor.Factor
 	levels  []int32 // n x K
 	missing []int   // images with an unknown level, by factor; nil: none
+	files   *Files  // of the cache; nil: it is in memory only
 	rows    []int32 // of an image in bytes; nil: the image's own number
 	notes   []string
 	mapped  bool // bytes are mapped from a file
@@ -84,6 +85,7 @@ func (d *stored) Factors() []factor.Factor  { return d.factors }
 func (d *stored) Len() int                  { return d.n }
 func (d *stored) RealValued() bool          { return d.real }
 func (d *stored) Missing() []int            { return d.missing }
+func (d *stored) cached() *Files            { return d.files }
 func (d *stored) Notes() []string           { return d.notes }
 
 func (d *stored) Image(i int, dst []float32) {

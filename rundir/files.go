@@ -2,13 +2,21 @@ package rundir
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/unravel-ml/unravel/datasets"
 )
 
 // Files of a run's folder besides [Config], which makes the folder a run.
 const (
 	LogFile    = "log.jsonl"   // a [Line] for every epoch and every evaluation
 	RecordFile = "run.json"    // a [Record], written last
+	DataFile   = "data.json"   // the [datasets.Files] that the run began with, of a data set in the cache
 	ReportFile = "report.html" // the figures and results on one page
 	FiguresDir = "figures"     // .png files
 
@@ -23,6 +31,23 @@ const (
 	FactorsFile = "factors.npy"       // [n, k], see [FactorFiles]
 	LevelsFile  = "factor_levels.npy" // int64 [n, k], of hierarchical data; see [FactorFiles]
 )
+
+// ReadData reads the files of the data set that the run of a folder began with; nil if it is not known.
+func ReadData(dir string) (*datasets.Files, error) {
+	path := filepath.Join(dir, DataFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var f datasets.Files
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &f, nil
+}
 
 // Bytes returns a function for [Run.Write] that writes a text.
 func Bytes(text []byte) func(io.Writer) error {

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/version"
 )
@@ -29,6 +30,8 @@ type Record struct {
 	Version string    `json:"version"` // of the code: a revision, or the version of the module
 	Machine Machine   `json:"machine"`
 	Start   *Start    `json:"start,omitempty"` // nil: the parameters began as the seed draws them
+
+	Data *datasets.Files `json:"data,omitempty"` // nil: the data set is not in the cache
 }
 
 // Start says which parameters of a model began with those of another run or of a file.

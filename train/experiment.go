@@ -135,7 +135,8 @@ func (e *Experiment) holdOut() error {
 }
 
 // OpenExperiment builds the experiment of a run's folder with its trained
-// parameters. A damaged checkpoint is replaced by the one before, with a warning.
+// parameters. A damaged checkpoint is replaced by the one before, with a warning, and so is a data set that has
+// changed since the run began.
 func OpenExperiment(dir string) (e *Experiment, warning string, err error) {
 	return OpenKept(dir, Weights{})
 }
@@ -169,7 +170,11 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 			return nil, "", fmt.Errorf("%s: %w", dir, err)
 		}
 	}
-	return e, f.warning, nil
+	changed, err := dataWarning(dir, e.Data)
+	if err != nil {
+		return nil, "", err
+	}
+	return e, strings.TrimSpace(f.warning + "\n" + changed), nil
 }
 
 // ReadConfig reads the config of the run in a folder, with overrides key.path=value. A part that it names and this program has not registered is an error

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // PrepareData converts the files of a data set that needs that, and shows the progress on a writer; nil: nowhere. Building it is
@@ -44,4 +45,33 @@ func PrepareRun(ctx context.Context, dir string, w io.Writer) error {
 		return nil
 	}
 	return c.prepareData(ctx, w)
+}
+
+// noteData notes the files of the data set in the folder of a new run, and says of a run that is resumed if they have changed.
+func (s *session) noteData() error {
+	s.files = datasets.FilesOf(s.experiment.Data) // metrics may see a sample of it
+	began, err := rundir.ReadData(s.store.Dir())
+	if err != nil {
+		return err
+	}
+	if changed := s.files.Changed(began); changed != "" {
+		s.console.say("warning: %s", changed)
+	}
+	if s.files == nil || began != nil {
+		return nil
+	}
+	return s.store.Write(rundir.DataFile, rundir.JSON(s.files))
+}
+
+// dataWarning says of the run of a folder if its data set has changed since it began; empty: it has not.
+func dataWarning(dir string, d datasets.Dataset) (string, error) {
+	began, err := rundir.ReadData(dir)
+	if err != nil {
+		return "", err
+	}
+	changed := datasets.FilesOf(d).Changed(began)
+	if changed != "" {
+		changed = "warning: " + changed
+	}
+	return changed, nil
 }

@@ -28,7 +28,8 @@ type session struct {
 	experiment *Experiment
 	loop       *engine.Loop
 	store      *rundir.Run
-	config     string // the resolved config
+	config     string          // the resolved config
+	files      *datasets.Files // of the data set; nil: it is not in the cache
 	console    *console
 	logs       *logs
 	stop       *earlyStop // nil: training does not end early
@@ -67,6 +68,9 @@ func openSession(e *Experiment, l *engine.Loop, m *monitor, o Options) (s *sessi
 		if err := (&saver{session: s}).save(false); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.noteData(); err != nil {
+		return nil, err
 	}
 	if err := s.writeConfig(); err != nil {
 		return nil, err
@@ -246,7 +250,7 @@ func (s *session) close() {
 func (s *session) record(begun time.Time) error {
 	r := rundir.NewRecord(begun)
 	r.Epochs, r.Steps, r.Seconds = s.loop.Epoch(), s.loop.Step(), time.Since(s.trainedAt).Seconds()
-	r.Start = s.experiment.Start
+	r.Start, r.Data = s.experiment.Start, s.files
 	if err := s.store.ReadLog(func(line rundir.Line) { r.Seconds += line.Seconds }); err != nil {
 		return err
 	}

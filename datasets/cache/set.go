@@ -30,7 +30,8 @@ const (
 // Set is an open set of the cache. Images and Levels are mapped from its files, are not to be changed, and must not be used after Close.
 type Set struct {
 	Name    string
-	Count   int // of images
+	Options string // of its [Key]
+	Count   int    // of images
 	H, W, C int
 	Factors []factor.Factor
 	Images  []uint8 // Count x H x W x C
@@ -189,7 +190,7 @@ func open(k Key) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{Name: r.Name, Count: r.Count, H: r.Height, W: r.Width, C: r.Channels, Factors: r.factors(), Missing: r.Missing, Hash: r.Hash, Sources: r.Sources}
+	s := &Set{Name: r.Name, Options: r.Options, Count: r.Count, H: r.Height, W: r.Width, C: r.Channels, Factors: r.factors(), Missing: r.Missing, Hash: r.Hash, Sources: r.Sources}
 	images, err := s.mapFile(k, r.Files[0], "uint8", []int{r.Count, r.Height, r.Width, r.Channels})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
