@@ -103,15 +103,15 @@ func (w *worker) undo(f filter, out, b []byte, size int) ([]byte, error) {
 func (w *worker) deflated(out, b []byte) ([]byte, error) {
 	w.source.Reset(b)
 	var err error
-	if w.inflate == nil {
-		w.inflate, err = zlib.NewReader(&w.source)
+	if z, ok := w.inflate.(zlib.Resetter); ok {
+		err = z.Reset(&w.source, nil)
 	} else {
-		err = w.inflate.(zlib.Resetter).Reset(&w.source, nil)
+		w.inflate, err = zlib.NewReader(&w.source)
 	}
-	n := 0
-	if err == nil {
-		n, err = io.ReadFull(w.inflate, out)
+	if err != nil {
+		return nil, fmt.Errorf("deflate: %w", err)
 	}
+	n, err := io.ReadFull(w.inflate, out)
 	switch {
 	case err == nil: // the end verifies the checksum
 		var one [1]byte

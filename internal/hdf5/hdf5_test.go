@@ -2,6 +2,8 @@ package hdf5
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -311,6 +313,18 @@ func FuzzLZF(f *testing.F) {
 func TestFilters(t *testing.T) {
 	if out, err := lzf(make([]byte, 20), []byte{2, 'a', 'b', 'c', 0x40, 2, 0xe0, 1, 0}); err != nil || string(out) != "abcabcacccccccccc"[:len(out)] && len(out) != 17 {
 		t.Errorf("%q, %v", out, err)
+	}
+	// A stream whose header is cut off, and the next one by the same worker.
+	w, packed := &worker{}, []byte{0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27}
+	for _, n := range []int{1, 2, 5, 9} {
+		if _, err := w.deflated(make([]byte, 3), packed[:n]); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%d of %d bytes: %v", n, len(packed), err)
+		}
+	}
+	for size, want := range map[int]string{3: "abc", 5: "abc", 2: ""} {
+		if out, err := w.deflated(make([]byte, size), packed); string(out) != want || (err != nil) != (size < 3) {
+			t.Errorf("room for %d: %q, %v", size, out, err)
+		}
 	}
 	src := []byte{1, 2, 3, 11, 12, 13, 21, 22, 23, 9}
 	dst := make([]byte, len(src))
