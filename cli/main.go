@@ -72,7 +72,7 @@ type commands struct {
 	Completion completionCommand `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
 	Complete   completeCommand   `cmd:"" hidden:"" help:"List candidates for the script of completion."`
 
-	Root string `name:"data" placeholder:"DIR" help:"Folder of public data sets and of converted files, for this command and the runs it starts; if absent, that of the variable UNRAVEL_DATA, or unravel in the user's folder for caches."`
+	Root string `name:"data" placeholder:"DIR" help:"Folder of public data sets and of converted files, for this command and the runs it starts; if absent, that of the variable UNRAVEL_DATA, or unravel in the user's folder for caches. Of table, real instead of a folder: train on public data sets in place of their twins."`
 }
 
 // streams are where a command writes.
@@ -121,6 +121,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	if err != nil {
 		fmt.Fprintf(log, "unravel: %v%s\nSee unravel --help.\n", err, overrideHint(err, args))
 		return exitUsage
+	}
+	if line.Table.takesData(k.Command(), line.Root) {
+		line.Root = ""
 	}
 	restore, err := setRoot(line.Root)
 	if err == nil {

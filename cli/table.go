@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/rundir"
@@ -38,6 +39,8 @@ type tableCommand struct {
 	Runs   string `placeholder:"DIR" help:"Folder of the runs; if absent, the one in runs/tables that the table names, or NAME there."`
 	Jobs   int    `default:"1" help:"Number of runs at a time, which share the processors."`
 	Retry  bool   `help:"Repeat failed runs too."`
+
+	data string // real, twin or empty: of --data, which is a flag of all commands
 }
 
 // tableRuns is the folder of the runs of tables.
@@ -49,7 +52,7 @@ const printWidth = 100
 // Run computes and prints a table, or lists the tables.
 func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	if c.Name == "" {
-		if c.Out != "" || c.JSON || c.NoRun || c.DryRun || c.Runs != "" || c.Retry {
+		if c.data != "" || c.Out != "" || c.JSON || c.NoRun || c.DryRun || c.Runs != "" || c.Retry {
 			return usagef("flags such as --out and --json belong to a table; want its name")
 		}
 		return listTables(ctx, s.out)
@@ -64,6 +67,12 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if err != nil {
 		return err
+	}
+	if c.data == realData {
+		if err := onTwins(t, c.Scale); err != nil {
+			return err
+		}
+		t = t.OnReal()
 	}
 	if _, err := t.Scales.Find(c.Scale); err != nil {
 		return usagef("--scale %s: the table %s: %w", c.Scale, t.Name, err)
@@ -102,6 +111,53 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	return errors.Join(result.Print(s.out, widthOf(s.out)), failed)
 }
 
+// The values of --data that choose, for a table, between public data sets and their twins.
+const (
+	realData = "real"
+	twinData = "twin"
+)
+
+// takesData takes a value of --data that is meant for a table; false if it is a folder.
+func (c *tableCommand) takesData(command, value string) bool {
+	if !strings.HasPrefix(command, "table") || value != realData && value != twinData {
+		return false
+	}
+	c.data = value
+	return true
+}
+
+// onTwins reports a table none of whose runs is on a twin of a public data set.
+func onTwins(t *tables.Table, scale string) error {
+	stands, err := t.Stands(scale)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(stands, func(s tables.Stand) bool { return s.Real != "" }) {
+		return usagef("--data real: no run of the table %s is on a twin of a public data set", t.Name)
+	}
+	return nil
+}
+
+// prepare converts the public data sets of runs before they begin.
+func prepare(ctx context.Context, runs []sweep.Run, log io.Writer) error {
+	var done []string
+	for _, r := range runs {
+		d := r.Config.Dataset
+		text, err := config.Encode(d)
+		if err != nil || slices.Contains(done, string(text)) {
+			continue
+		}
+		done = append(done, string(text))
+		if err := train.PrepareData(ctx, d, log); err != nil {
+			if ctx.Err() != nil {
+				return train.ErrStopped
+			}
+			return err
+		}
+	}
+	return nil
+}
+
 // runsOf returns the folder of a table's runs.
 func runsOf(t *tables.Table) string {
 	return filepath.Join(filepath.FromSlash(tableRuns), cmp.Or(t.Folder, t.Name))
@@ -125,6 +181,9 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 			return nil, err
 		}
 		return nil, printForecasts(s.out, list, c.Jobs)
+	}
+	if err := prepare(ctx, runs, s.log); err != nil {
+		return nil, err
 	}
 	outcomes, err := execute(ctx, s, c.Runs, runs, c.Jobs, c.Retry)
 	return failures(outcomes, c.Runs), err

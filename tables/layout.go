@@ -68,6 +68,9 @@ func (r *Result) layout() *layout {
 	if r.remark != "" {
 		l.Remarks = append([]string{r.remark}, t.Remarks...)
 	}
+	if standing := r.standing(); standing != "" {
+		l.Remarks = append([]string{standing}, l.Remarks...)
+	}
 	for i, c := range l.Heads {
 		if n := len(l.Groups); n > 0 && l.Groups[n-1].Name == c.Group {
 			l.Groups[n-1].After = i + 1

@@ -21,6 +21,7 @@ type Result struct {
 	Reproduced int         `json:"reproduced"` // cells that agree with the printed ones
 	Printed    int         `json:"printed"`    // cells that the paper prints
 	Rows       []ResultRow `json:"rows"`
+	Standing   string      `json:"data,omitempty"` // which data sets trained cells stand on, where there are public ones and twins; WriteJSON sets it
 
 	table  *Table
 	remark string // on the scale
@@ -281,7 +282,9 @@ func (r *Result) Cell(row, column string) *Cell {
 
 // WriteJSON writes the result as one JSON object.
 func (r *Result) WriteJSON(w io.Writer) error {
-	if err := json.NewEncoder(w).Encode(r); err != nil {
+	named := *r
+	named.Standing = r.standing()
+	if err := json.NewEncoder(w).Encode(named); err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
 	return nil

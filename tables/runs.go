@@ -168,6 +168,7 @@ type Planner struct {
 	metrics []metrics.Choice // that runs measure
 	columns []metrics.Choice // those that columns show
 	at      *DataSet         // nil: the table has no list of them
+	real    bool             // public data sets replace their twins
 }
 
 // on returns the planner for a data set.
@@ -180,11 +181,14 @@ func (p *Planner) on(d *DataSet) *Planner {
 // Metrics returns the metrics that runs measure, so that the table can read the results from their folders.
 func (p *Planner) Metrics() []metrics.Choice { return p.metrics }
 
-// Name returns the name of a row's run: the row's, the data set's, the scale's and the seed.
+// Name returns the name of a row's run: the row's, the data set's, "real" on public data sets, the scale's and the seed.
 func (p *Planner) Name(row string, seed uint64) string {
 	name := plainName(row)
 	if p.at != nil {
 		name += "_" + plainName(p.at.Label)
+	}
+	if p.real {
+		name += "_real"
 	}
 	return fmt.Sprintf("%s_%s_seed%d", name, p.scale, seed)
 }
@@ -244,6 +248,7 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	if err != nil {
 		return sweep.Run{}, err
 	}
+	p.onReal(&c.Dataset)
 	sample := c.Metrics.Sample
 	c.Metrics = train.Defaults().Metrics
 	c.Metrics.Sample, c.Metrics.Final, c.Train.Figures = sample, s.Metrics, false

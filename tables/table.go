@@ -47,6 +47,7 @@ type Table struct {
 
 	folder string   // of the table; files that rows name are looked for there
 	at     *DataSet // the data set of this copy; nil: there is no list
+	real   bool     // runs are on public data sets in place of their twins
 }
 
 // ReferenceFile locates the printed values.

@@ -36,6 +36,9 @@ func (r *Result) Print(w io.Writer, width int) error {
 	l := r.layout()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)\n%s\n", r.Title, r.Source, r.Summary())
+	if standing := r.standing(); standing != "" {
+		wrap(&b, "", standing, width)
+	}
 	for from := 0; from < len(l.Heads); {
 		after := l.fitting(from, width)
 		l.block(&b, from, after)

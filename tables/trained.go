@@ -66,7 +66,7 @@ func (t *Table) Runs(named string) ([]sweep.Run, error) {
 
 // planner returns the Planner of a scale.
 func (t *Table) planner(scale *Scale) (*Planner, error) {
-	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set}
+	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real}
 	measured, err := t.distinct()
 	if err != nil {
 		return nil, err

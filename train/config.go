@@ -79,18 +79,79 @@ func Defaults() Config {
 }
 
 // Load reads a config: YAML source, named for messages, and overrides
-// key.path=value. Its errors say file, line and column.
+// key.path=value. Its errors say file, line and column. Where an override names the public data set of a twin that the config has,
+// such as dataset=dsprites for sprites, the data set is that of [datasets.Twin].
 func Load(file string, source []byte, overrides ...string) (Config, error) {
 	c := Defaults()
 	n, err := config.Parse(file, source)
 	if err != nil {
 		return c, err
 	}
-	if err := n.Override(longMetrics(n, overrides)...); err != nil {
+	if err := n.Override(longMetrics(n, standIns(file, source, overrides))...); err != nil {
 		return c, err
 	}
 	c.source = n
 	return c, n.Decode(&c)
+}
+
+// standIns adds, after an override that replaces a twin by its public data set, overrides with the settings that it takes over.
+func standIns(file string, source []byte, overrides []string) []string {
+	const data = "dataset="
+	if !slices.ContainsFunc(overrides, func(o string) bool { return strings.HasPrefix(o, data) }) {
+		return overrides
+	}
+	n, err := config.Parse(file, source)
+	if err != nil {
+		return overrides
+	}
+	var all []string
+	for _, o := range overrides {
+		added := []string{o}
+		if name, ok := strings.CutPrefix(o, data); ok {
+			added = append(added, realSettings(n.Get("dataset"), strings.TrimSpace(name))...)
+		}
+		if n.Override(added...) != nil {
+			return overrides // Load reports it
+		}
+		all = append(all, added...)
+	}
+	return all
+}
+
+// realSettings lists, as overrides, the settings that a public data set takes from its twin in a config; nil if there is none.
+func realSettings(n *config.Node, name string) (list []string) {
+	var c datasets.Choice
+	if n == nil || n.Decode(&c) != nil {
+		return nil
+	}
+	twin, ok := c.Value.(datasets.Twin)
+	if !ok || twin.Real().Name != name {
+		return nil
+	}
+	real, plain := settingsOf(twin.Real()), datasets.Choice{}
+	if plain, _ = datasets.Named(name); real == nil {
+		return nil
+	}
+	defaults := settingsOf(plain)
+	for _, key := range real.Keys() {
+		if value := real.Get(key).Inline(); value != defaults.Get(key).Inline() {
+			list = append(list, fmt.Sprintf("dataset.%s.%s=%s", name, key, value))
+		}
+	}
+	return list
+}
+
+// settingsOf returns the settings of a data set as a config has them; nil if it has none.
+func settingsOf(c datasets.Choice) *config.Node {
+	text, err := config.Encode(c.Value)
+	if err != nil {
+		return nil
+	}
+	n, err := config.Parse(c.Name, text)
+	if err != nil {
+		return nil
+	}
+	return n
 }
 
 // longMetrics gives a list of metrics its key where overrides address the others, in the source and in the overrides.

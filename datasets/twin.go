@@ -1,0 +1,52 @@
+package datasets
+
+// Twin is a data set of our own drawing that stands for a public one: it has the same factors, and takes no download.
+type Twin interface {
+	Builder
+
+	// Real returns the public data set in place of the twin. Settings that it has too, such as the number of channels, are those of
+	// the twin; others, such as sizes, are its own.
+	Real() Choice
+}
+
+// realOf returns a public data set with its defaults, which set changes.
+func realOf[B Builder](name string, set func(real B)) Choice {
+	c, err := Named(name)
+	if err != nil {
+		return Choice{Name: name}
+	}
+	if set != nil {
+		set(c.Value.(B))
+	}
+	return c
+}
+
+// Real implements Twin: dSprites.
+func (s *Sprites) Real() Choice {
+	return realOf("dsprites", func(d *DSprites) { d.Channels = s.Channels })
+}
+
+// Real implements Twin: 3D Shapes.
+func (r *Room) Real() Choice { return realOf[*Shapes3D]("shapes3d", nil) }
+
+// Real implements Twin: Cars3D.
+func (c *Cars) Real() Choice { return realOf[*Cars3D]("cars3d", nil) }
+
+// Real implements Twin: SmallNORB, with the instance among its factors or not.
+func (n *Norb) Real() Choice {
+	return realOf("smallnorb", func(d *SmallNORB) { d.Instance = !n.Nuisance })
+}
+
+// Real implements Twin: MPI3D.
+func (a *Arm) Real() Choice { return realOf[*MPI3D]("mpi3d", nil) }
+
+// TwinsOf returns the names of the twins of a public data set.
+func TwinsOf(name string) []string {
+	var list []string
+	for _, e := range Registry.Entries {
+		if t, ok := e.New().(Twin); ok && t.Real().Name == name {
+			list = append(list, e.Name)
+		}
+	}
+	return list
+}

@@ -1,0 +1,75 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets"
+)
+
+// OnReal returns the table with its runs on public data sets, in place of the twins that we draw.
+func (t *Table) OnReal() *Table {
+	real := *t
+	real.real = true
+	return &real
+}
+
+// Stand is a data set that runs of a table are trained on.
+type Stand struct {
+	Name string // of the data set
+	Real string // the public data set that it is a twin of; empty: it is none
+}
+
+// Stands lists the data sets of the runs of a table at a scale, in the order of its rows.
+func (t *Table) Stands(scale string) ([]Stand, error) {
+	if !t.Trains() {
+		return nil, nil
+	}
+	runs, err := t.Runs(scale)
+	if err != nil {
+		return nil, err
+	}
+	var list []Stand
+	for _, r := range runs {
+		s := Stand{Name: r.Config.Dataset.Name}
+		if twin, ok := r.Config.Dataset.Value.(datasets.Twin); ok {
+			s.Real = twin.Real().Name
+		}
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// onReal replaces a twin by its public data set, if the planner's table is on these.
+func (p *Planner) onReal(c *datasets.Choice) {
+	if twin, ok := c.Value.(datasets.Twin); ok && p.real {
+		*c = twin.Real()
+	}
+}
+
+// standing says which data sets the runs of a result are on, where there are twins of public ones or, with [Table.OnReal], these.
+func (r *Result) standing() string {
+	stands, err := r.table.Stands(r.Scale)
+	if err != nil {
+		return "" // of a table that was computed
+	}
+	var twins, real []string
+	for _, s := range stands {
+		switch {
+		case s.Real != "":
+			twins = append(twins, fmt.Sprintf("%s, a twin of %s", s.Name, s.Real))
+		case len(datasets.TwinsOf(s.Name)) > 0:
+			real = append(real, s.Name)
+		}
+	}
+	switch {
+	case len(twins) > 0:
+		return fmt.Sprintf("Trained cells stand on %s; with --data real they stand on the public data sets.", strings.Join(twins, ", and on "))
+	case len(real) > 0:
+		return fmt.Sprintf("Trained cells stand on public data sets: %s.", strings.Join(real, ", "))
+	}
+	return ""
+}

@@ -1,0 +1,43 @@
+package train
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+)
+
+// TestRealOverride checks that a public data set takes the settings of the twin that an override replaces.
+func TestRealOverride(t *testing.T) {
+	const rest = "\nmodel: vae\nlosses: [kl]\n"
+	for _, c := range []struct {
+		dataset   string
+		overrides []string
+		want      datasets.Builder
+	}{
+		{"sprites", []string{"dataset=dsprites"}, &datasets.DSprites{Channels: 1}},
+		{"{sprites: {channels: 3, size: 32, positions: 16}}", []string{"dataset=dsprites"}, &datasets.DSprites{Channels: 3}},
+		{"{sprites: {channels: 3}}", []string{"dataset= dsprites", "seed=3"}, &datasets.DSprites{Channels: 3}},
+		{"{sprites: {channels: 3}}", []string{"dataset=dsprites", "dataset.dsprites.channels=1"}, &datasets.DSprites{Channels: 1}},
+		{"{sprites: {channels: 3}}", []string{"dataset={dsprites: {}}"}, &datasets.DSprites{Channels: 1}},
+		{"{sprites: {channels: 3}}", []string{"dataset.sprites.channels=1", "dataset=dsprites"}, &datasets.DSprites{Channels: 1}},
+		{"room", []string{"dataset={sprites: {channels: 3}}", "dataset=dsprites"}, &datasets.DSprites{Channels: 3}},
+		{"{sprites: {channels: 3}}", []string{"dataset=shapes3d"}, &datasets.Shapes3D{}},
+		{"{room: {size: 96}}", []string{"dataset=shapes3d"}, &datasets.Shapes3D{}},
+		{"{norb: {nuisance: true}}", []string{"dataset=smallnorb"}, &datasets.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}}},
+		{"norb", []string{"dataset=smallnorb"}, &datasets.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}, Instance: true}},
+	} {
+		got, err := Load("test.yaml", []byte("dataset: "+c.dataset+rest), c.overrides...)
+		if err != nil {
+			t.Errorf("%s, %q: %v", c.dataset, c.overrides, err)
+			continue
+		}
+		if a, b := settingsOf(got.Dataset).Inline(), settingsOf(datasets.Choice{Value: c.want}).Inline(); a != b {
+			t.Errorf("%s, %q: %s has %s, want %s", c.dataset, c.overrides, got.Dataset.Name, a, b)
+		}
+	}
+	_, err := Load("test.yaml", []byte("dataset: {sprites: {channels: 3}}"+rest), "dataset=dspirtes")
+	if err == nil || !strings.Contains(err.Error(), `argument "dataset=dspirtes"`) {
+		t.Errorf("error %v", err)
+	}
+}
