@@ -40,10 +40,10 @@ type dataShowCommand struct {
 	Name    string         `arg:"" help:"Name of the data set (see unravel data list)."`
 	Options []string       `arg:"" optional:"" help:"Options of the data set, such as size=32."`
 	Out     string         `default:"" placeholder:"FILE" help:"PNG file to write; if absent, NAME.png."`
-	Rows    string         `placeholder:"FACTOR" help:"Factor that changes from row to row; if absent, the first."`
-	Columns string         `placeholder:"FACTOR" help:"Factor that changes from column to column; if absent, the last."`
+	Rows    string         `placeholder:"FACTOR" help:"Factor that changes from row to row; if absent, the first, or of more than two the first categorical one."`
+	Columns string         `placeholder:"FACTOR" help:"Factor that changes from column to column; if absent, the second, or of more than two the first circular one, or that of the most levels."`
 	Count   int            `default:"8" help:"Number of levels of each factor to show."`
-	Fixed   map[string]int `placeholder:"FACTOR=LEVEL" help:"Levels of the other factors; if absent, 0."`
+	Fixed   map[string]int `placeholder:"FACTOR=LEVEL" help:"Levels of the other factors; if absent, the middle of ordinal ones and 0 of others."`
 	Scale   int            `default:"0" help:"Side of a pixel of the data set in the PNG; 0: chosen by the size of the sheet."`
 	Augment augmentFlag    `placeholder:"PIPELINE" help:"Show random images and augmented views of them instead of factors. The value is the name of a pipeline (unravel list pipelines) or a list such as [flip,crop]; without one, the pipeline of Cao et al. 2022."`
 }

@@ -152,7 +152,8 @@ func TestTwinsAreTheSame(t *testing.T) {
 	}
 }
 
-// BenchmarkTwins draws images that have not been drawn before, one by one, and loads batches of 64 in the background of nothing else.
+// BenchmarkTwins draws images for the first time, copies images that are kept, builds the sets, and loads batches of 64 of 6400 images, in
+// the first epoch and in later ones.
 func BenchmarkTwins(b *testing.B) {
 	for _, name := range twinNames {
 		b.Run("first/"+name, func(b *testing.B) {
@@ -181,5 +182,38 @@ func BenchmarkTwins(b *testing.B) {
 				twin(b, name)
 			}
 		})
+		b.Run("loader/first/"+name, func(b *testing.B) { benchmarkEpoch(b, name, false) })
+		b.Run("loader/later/"+name, func(b *testing.B) { benchmarkEpoch(b, name, true) })
 	}
+}
+
+// benchmarkEpoch loads 100 batches of 64 images, of a new set or of one that has drawn them.
+func benchmarkEpoch(b *testing.B, name string, later bool) {
+	const batches, batch = 100, 64
+	load := func(d Dataset) {
+		s := sampler(b, split(b, &None{}, d), batch)
+		l := NewLoader(d, s)
+		defer l.Close()
+		if err := l.StartEpoch(); err != nil {
+			b.Fatal(err)
+		}
+		for range batches {
+			if _, _, ok := l.Next(); !ok {
+				b.Fatal("the epoch has ended")
+			}
+		}
+	}
+	d := twin(b, name)
+	if later {
+		load(d)
+	}
+	for b.Loop() {
+		if !later {
+			b.StopTimer()
+			d = twin(b, name)
+			b.StartTimer()
+		}
+		load(d)
+	}
+	b.ReportMetric(float64(b.N*batches*batch)/b.Elapsed().Seconds(), "images/s")
 }

@@ -15,12 +15,13 @@ import (
 )
 
 // SheetOptions choose what a contact sheet shows. The zero value shows up to 8 x 12
-// images along the first two factors.
+// images along the first two factors. Of more than two with several levels, it takes the first categorical one for the rows, and for the
+// columns the first circular one, or else the one with the most levels.
 type SheetOptions struct {
-	Row, Column string         // names of factors; empty: the first two, in order
+	Row, Column string         // names of factors; empty: as above
 	Rows        int            // most levels of the row factor, evenly spaced; 0: 8
 	Columns     int            // most levels of the column factor, evenly spaced; 0: 12
-	Fixed       map[string]int // levels of the other factors; 0 where not named
+	Fixed       map[string]int // levels of the other factors; where not named the middle of ordinal ones, and 0
 	Scale       int            // pixels per image pixel; 0: images about 64 pixels wide
 }
 
@@ -127,19 +128,34 @@ func sheetFactors(d datasets.Dataset, o SheetOptions) (row, column int, err erro
 	if row >= 0 && row == column {
 		return 0, 0, fmt.Errorf("rows and columns both show factor %q; want two factors", o.Row)
 	}
-	free := func(taken int) int { // the first other factor with something to show
+	free := func(taken int, better func(a, b factor.Factor) bool) int { // the first best other factor with something to show
+		best := -1
 		for k, f := range d.Factors() {
-			if k != taken && f.Size > 1 {
-				return k
+			if k != taken && f.Size > 1 && (best < 0 || better(f, d.Factors()[best])) {
+				best = k
 			}
 		}
-		return -1
+		return best
+	}
+	turns := func(a, b factor.Factor) bool {
+		if circular := a.Kind == factor.Circular; circular != (b.Kind == factor.Circular) {
+			return circular
+		}
+		return a.Kind != factor.Circular && a.Size > b.Size
+	}
+	sorts := func(a, b factor.Factor) bool { return a.Kind == factor.Categorical && b.Kind != factor.Categorical }
+	if !manyFactors(d) {
+		first := func(a, b factor.Factor) bool { return false }
+		turns, sorts = first, first
+	}
+	if row < 0 && column < 0 && manyFactors(d) {
+		column = free(-1, turns)
 	}
 	if row < 0 {
-		row = free(column)
+		row = free(column, sorts)
 	}
 	if column < 0 {
-		column = free(row)
+		column = free(row, turns)
 	}
 	if column < 0 { // one factor alone
 		row, column = -1, max(row, 0)
@@ -150,8 +166,25 @@ func sheetFactors(d datasets.Dataset, o SheetOptions) (row, column int, err erro
 	return row, column, nil
 }
 
+// manyFactors reports whether more than two factors have something to show.
+func manyFactors(d datasets.Dataset) bool {
+	n := 0
+	for _, f := range d.Factors() {
+		if f.Size > 1 {
+			n++
+		}
+	}
+	return n > 2
+}
+
+// fixedLevels returns the levels of the factors that do not vary.
 func fixedLevels(d datasets.Dataset, fixed map[string]int) ([]int, error) {
 	levels := make([]int, len(d.Factors()))
+	for k, f := range d.Factors() {
+		if f.Kind == factor.Ordinal {
+			levels[k] = f.Size / 2
+		}
+	}
 	for name, level := range fixed {
 		k, err := factorNamed(d, name)
 		if err != nil {

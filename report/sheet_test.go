@@ -29,7 +29,7 @@ func seq(n int) []int {
 
 func TestContactSheet(t *testing.T) {
 	for _, e := range datasets.Registry.Entries {
-		if _, public := e.New().(datasets.Public); public || e.Name == "grid" {
+		if _, public := e.New().(datasets.Public); public || e.Name == "grid" || e.Name == "folder" {
 			continue
 		}
 		d := build(t, e.New())
@@ -37,7 +37,11 @@ func TestContactSheet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, columns := min(8, d.Factors()[0].Size), min(12, d.Factors()[1].Size)
+		row, column, err := sheetFactors(d, SheetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, columns := min(8, d.Factors()[row].Size), min(12, d.Factors()[column].Size)
 		if h, ok := d.(datasets.Hierarchical); ok {
 			_, choices := datasets.PathsOf(h, seq(h.Len()))
 			rows, columns = min(8, len(choices)), 12
@@ -59,6 +63,36 @@ func TestContactSheet(t *testing.T) {
 	}
 	if _, err := ContactSheet(d, SheetOptions{Row: "column", Column: "row", Rows: 2, Columns: 3}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Of many factors, those that tell most are shown, and the others in their middle.
+func TestSheetFactors(t *testing.T) {
+	for set, want := range map[string]string{
+		"square": "row column", "arrow": "hue rotation", "sprites": "shape orientation", "room": "shape floor_hue",
+		"cars": "object azimuth", "norb": "category azimuth", "arm": "object_color horizontal_axis",
+	} {
+		c, err := datasets.Named(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := build(t, c.Value)
+		row, column, err := sheetFactors(d, SheetOptions{})
+		if got := d.Factors()[row].Name + " " + d.Factors()[column].Name; got != want || err != nil {
+			t.Errorf("%s: %s, want %s; %v", set, got, want, err)
+		}
+		if set == "arm" {
+			if levels, err := fixedLevels(d, map[string]int{"object_shape": 3}); !slices.Equal(levels, []int{0, 3, 1, 1, 0, 20, 20}) || err != nil {
+				t.Errorf("levels %v, %v", levels, err)
+			}
+		}
+	}
+	d := build(t, &datasets.Sprites{Size: 32, Scales: 3, Orientations: 1, Positions: 2, Channels: 1})
+	for named, want := range map[[2]string]string{{"", "shape"}: "scale shape", {"scale", ""}: "scale shape", {"x", "y"}: "x y", {"shape", ""}: "shape scale"} {
+		row, column, err := sheetFactors(d, SheetOptions{Row: named[0], Column: named[1]})
+		if got := d.Factors()[row].Name + " " + d.Factors()[column].Name; got != want || err != nil {
+			t.Errorf("%v: %s, want %s; %v", named, got, want, err)
+		}
 	}
 }
 
