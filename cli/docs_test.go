@@ -16,6 +16,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/train"
@@ -28,10 +29,12 @@ func TestDocs(t *testing.T) {
 		t.Skip("trains all that the pages train, briefly")
 	}
 	t.Setenv(asProgram, "1") // for the processes of sweeps
+	t.Setenv(cache.RootVariable, t.TempDir())
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	sprites := smallSprites(t)
 	count := 0
 	for _, page := range pages(t) {
 		t.Run(filepath.Base(page), func(t *testing.T) {
@@ -42,6 +45,7 @@ func TestDocs(t *testing.T) {
 			}
 			hierarchicalFiles(t) // changes to a folder of its own
 			writeArrays(t)
+			writeFile(t, "dsprites.npz", sprites)
 			writeShort(t, text)
 			for _, line := range lines {
 				count++
@@ -192,6 +196,7 @@ func checkGoTest(t *testing.T, root string, words []string) {
 // shortSets are small data sets of the images that the networks of the configs take.
 var shortSets = map[string][]string{
 	"square":      {"dataset.square.step=8"},
+	"poses":       {"dataset.poses.count=72", "dataset.poses.hues=2"},
 	"arrow":       {"dataset.arrow={size: 64, hues: 8, rotations: 8}"},
 	"room":        {"dataset.room.hues=3", "dataset.room.scales=2", "dataset.room.orientations=3"},
 	"sprites":     {"dataset.sprites.orientations=4", "dataset.sprites.positions=8", "dataset.sprites.scales=3"},
