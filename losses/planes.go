@@ -158,19 +158,21 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 		}
 		return m.Rotation(s.Rotation)
 	}
-	r := 0 // rotations of the groups are those of the factors, in their order
-	for _, f := range m.Factors {
-		if f.Rotations == nil {
-			continue
-		}
-		if f.Name == s.Factor && r < m.Rotations {
-			return m.Rotation(r)
-		}
-		r++
+	k := slices.IndexFunc(m.Factors, func(f factor.Factor) bool { return f.Name == s.Factor && f.Turns() })
+	if k < 0 {
+		return nil, fmt.Errorf("factor: %w", m.misses(s.Factor, "circular, or of rotations in space", factor.Factor.Turns))
 	}
-	k, err := m.circular(s.Factor)
-	if err != nil {
-		return nil, fmt.Errorf("factor: %w", err)
+	if m.Factors[k].Rotations != nil {
+		r := 0 // rotations of the groups are those of the factors, in their order
+		for _, f := range m.Factors[:k] {
+			if f.Rotations != nil {
+				r++
+			}
+		}
+		if r >= m.Rotations {
+			return nil, fmt.Errorf("factor: the supervision groups lack rotations of %q", s.Factor)
+		}
+		return m.Rotation(r)
 	}
 	angles, err := m.Angles(k)
 	if err != nil {
@@ -181,19 +183,25 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 
 // circular finds a circular factor by its name.
 func (m *Transformations) circular(name string) (int, error) {
+	is := func(f factor.Factor) bool { return f.Kind == factor.Circular }
+	if k := slices.IndexFunc(m.Factors, func(f factor.Factor) bool { return f.Name == name && is(f) }); k >= 0 {
+		return k, nil
+	}
+	return 0, m.misses(name, "circular", is)
+}
+
+// misses says why no factor has a name and a property.
+func (m *Transformations) misses(name, property string, has func(factor.Factor) bool) error {
 	var names []string
-	for k, f := range m.Factors {
-		if f.Name == name && f.Kind != factor.Circular {
-			return 0, fmt.Errorf("factor %q is %v, and has no angle; want a circular factor", name, f.Kind)
-		}
+	for _, f := range m.Factors {
 		if f.Name == name {
-			return k, nil
+			return fmt.Errorf("factor %q is %v, and has no angle; want one that is %s", name, f.Kind, property)
 		}
-		if f.Kind == factor.Circular {
+		if has(f) {
 			names = append(names, f.Name)
 		}
 	}
-	return 0, fmt.Errorf("there is no circular factor %q%s", name, registry.Suggest(name, names))
+	return fmt.Errorf("there is no factor %q that is %s%s", name, property, registry.Suggest(name, names))
 }
 
 // example names a circular factor, for an error message.

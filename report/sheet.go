@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,13 +57,13 @@ func ContactSheet(d datasets.Dataset, o SheetOptions) (image.Image, error) {
 	if !unique && o.Row == "" && o.Column == "" && len(o.Fixed) == 0 {
 		return orderSheet(d, o)
 	}
-	rows, columns := []int{0}, evenly(factors[column].Size, o.Columns, 12)
+	rows, columns := []int{0}, levelsShown(factors[column], o.Columns, 12)
 	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), d.Len()), Subtitle: sheetSubtitle(d, row, column, levels), Scale: o.Scale}
 	if !unique {
 		t.Subtitle = firstSubtitle(d, row, column, o.Fixed)
 	}
 	if row >= 0 {
-		rows = evenly(factors[row].Size, o.Rows, 8)
+		rows = levelsShown(factors[row], o.Rows, 8)
 	}
 	for _, c := range columns {
 		t.ColumnLabels = append(t.ColumnLabels, valueLabel(factors[column], c))
@@ -238,6 +239,20 @@ func sheetImages(d datasets.Dataset, rows [][]int) ([][]image.Image, error) {
 		}
 	}
 	return out, nil
+}
+
+// levelsShown returns up to most levels of a factor, evenly spaced; those of a pose are scattered, as neighbours of a grid of
+// rotations repeat at equal steps.
+func levelsShown(f factor.Factor, most, otherwise int) []int {
+	levels := evenly(f.Size, most, otherwise)
+	if f.Rotations == nil || len(levels) == f.Size {
+		return levels
+	}
+	for i := range levels {
+		levels[i] = int(math.Mod(float64(i+1)*math.Phi, 1) * float64(f.Size))
+	}
+	slices.Sort(levels)
+	return slices.Compact(levels)
 }
 
 // evenly returns up to most of n levels, spaced evenly from 0; most is otherwise if it is 0.
