@@ -190,8 +190,10 @@ type cursor struct {
 }
 
 func (c *cursor) bytes(n int) []byte {
-	if c.err != nil || n < 0 || n > len(c.b) {
+	if c.err == nil && (n < 0 || n > len(c.b)) {
 		c.err = errEarly
+	}
+	if c.err != nil {
 		return nil
 	}
 	out := c.b[:n]

@@ -138,6 +138,7 @@ func TestUnwritten(t *testing.T) {
 			"sparse_extensible": {3: 1, 1040: 2, 4998: 3, 135000: 4, 139999: 5, 199999: 6},
 			"never":             nil,
 			"never_chunked":     nil,
+			"never_single":      nil,
 			"scalar":            nil,
 			"none":              nil,
 		} {

@@ -41,7 +41,7 @@ func (a *Array) readLayout(r *cursor) error {
 	switch p.index = r.int(1); p.index {
 	case singleIndex:
 		if flags&2 != 0 {
-			p.single.size, p.single.mask = r.int(8), uint32(r.uint(4))
+			p.single.size, p.single.mask = int(r.uint(8)), uint32(r.uint(4)) // without meaning if it was never written
 		}
 	case implicitIndex:
 	case fixedIndex:

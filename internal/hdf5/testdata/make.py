@@ -72,6 +72,7 @@ def arrays(f):
             d[135000], d[139999], d[199999] = 4, 5, 6
     f.create_dataset("never", shape=(3, 4), dtype=">f4", fillvalue=2.5)
     f.create_dataset("never_chunked", shape=(3, 4), dtype="f4", chunks=(2, 2), fillvalue=2.5)
+    f.create_dataset("never_single", shape=(3, 4), dtype="f4", chunks=(3, 4), compression="gzip", fillvalue=2.5)
     # A chunk that skipped its filter.
     d = f.create_dataset("skipped", shape=(4, 10), dtype="u1", chunks=(2, 10), compression="gzip")
     d[2:] = ramp((4, 10))[2:]
