@@ -95,7 +95,7 @@ func (a *arrow) Image(i int, dst []float32) {
 // pureHue is the colour of a hue in [0, 1) at saturation and value 1.
 func pureHue(h float64) [3]float32 {
 	channel := func(n float64) float32 {
-		k := math.Mod(n+6*h, 6)
+		k := math.Mod(n+float64(6*h), 6) // not fused, whose bits would depend on the machine
 		return float32(1 - max(0, min(k, 4-k, 1)))
 	}
 	return [3]float32{channel(5), channel(3), channel(1)}

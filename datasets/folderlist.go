@@ -38,12 +38,17 @@ func isPicture(name string) bool {
 
 // listPictures lists the pictures below a folder in the order of their paths.
 func listPictures(path string) (*pictureList, error) {
+	return listFiles(path, "pictures", pictureEndings[:11], isPicture)
+}
+
+// listFiles lists the files of a kind below a folder in the order of their paths; what and endings are for errors.
+func listFiles(path, what string, endings []string, wanted func(name string) bool) (*pictureList, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("%s is a file; want a folder with pictures", path)
+		return nil, fmt.Errorf("%s is a file; want a folder with %s", path, what)
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -63,7 +68,7 @@ func listPictures(path string) (*pictureList, error) {
 			return nil
 		case e.IsDir():
 			return nil
-		case !isPicture(name):
+		case !wanted(name):
 			others++
 			return nil
 		}
@@ -82,7 +87,7 @@ func listPictures(path string) (*pictureList, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(l.files) == 0 {
-		return nil, fmt.Errorf("%s has no pictures, and %d other files; want files that end in %s", path, others, strings.Join(pictureEndings[:11], " "))
+		return nil, fmt.Errorf("%s has no %s, and %d other files; want files that end in %s", path, what, others, strings.Join(endings, " "))
 	}
 	slices.SortFunc(l.files, func(a, b pictureFile) int { return strings.Compare(a.name, b.name) })
 	if outside > 0 {

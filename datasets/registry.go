@@ -47,6 +47,16 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		},
 	},
 	{
+		Name: "turntable", Doc: "objects that turn, of meshes or drawn by our own code: twins of Airplane, ModelNet40 and COIL-100; factors object, hue and rotation (hue and rotation circular)",
+		Source: "Tonnaer et al. 2022, section 6 (Airplane, ModelNet40, COIL-100; own drawing)",
+		New: func() Builder {
+			return &Turntable{
+				Draw: "airplane", Hues: 64, Views: 64, Paint: "object", Size: 64, Channels: 3, Elevation: 30,
+				Light: []float64{0.3, 0.5, 0.8}, Up: "z", Crease: 30,
+			}
+		},
+	},
+	{
 		Name: "entangled", Doc: "codes of three factors by one of ten hand-made encoders, in place of images; factors y1, y2 and y3 from 0 to 1, all ordinal",
 		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Builder { return &Entangled{Encoder: "entanglement", Levels: 11} },
 	},
@@ -88,6 +98,13 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 	{
 		Name: "coil100", Doc: "COIL-100 as published: photographs of objects on a turntable; factors object and angle (circular); see `unravel data fetch`",
 		Source: "Nene et al. 1996", New: func() Builder { return &COIL100{Size: PictureSize{64, 64}} },
+	},
+	{
+		Name: "modelnet40", Doc: "meshes of a class of ModelNet40 that turn, drawn by our own code; factors object and rotation (circular); see `unravel data fetch`",
+		Source: "Wu et al. 2015; Tonnaer et al. 2022, section 6 (ModelNet40)",
+		New: func() Builder {
+			return &ModelNet40{Class: "airplane", Part: "train", Views: 64, Size: 64, Channels: 1, Elevation: 30, Light: []float64{0.3, 0.5, 0.8}, Crease: 30}
+		},
 	},
 	{
 		Name: "grid", Doc: "your own images: arrays of images, factors and sizes in a folder of .npy files, or a .npz, .npy, HDF5 or MATLAB file",

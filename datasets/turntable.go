@@ -1,0 +1,226 @@
+package datasets
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/render"
+	"github.com/unravel-ml/unravel/datasets/render/objects"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// Turntable is objects that turn about their vertical axis, rendered on black: meshes of your own, or airplanes and solids drawn by our own code. It
+// stands for three sets of Tonnaer et al. 2022: Airplane (1 object, 64 hues, 64 views), ModelNet40 (626 airplanes, 64 views) and COIL-100
+// (100 solids, 72 views). Its factors are, without those of one level and the last one fastest,
+//
+//   - object: which one; files in the order of their paths (categorical)
+//   - hue: of the object, whose colours keep their values relative to the brightest and get full saturation, or of the light; level/Hues (circular)
+//   - rotation: of the object, level/Views of a full turn from +z to +x, in degrees (circular)
+//
+// An object is centred and scaled by its bounding box and its farthest vertex, which no rotation changes. One mesh and objects of our own
+// are drawn when they are asked for, a folder once into the cache.
+type Turntable struct {
+	Path      string    `yaml:"path" doc:"file of a mesh (.off, .obj, .stl, .ply), or folder with such files; empty: objects of our own"`
+	Draw      string    `yaml:"draw" doc:"objects of our own: airplane or solid"`
+	First     int       `yaml:"first" doc:"number of the first of our own objects, from 0"`
+	Objects   int       `yaml:"objects" doc:"number of objects; 0: all of a folder, 1 of our own"`
+	Hues      int       `yaml:"hues" doc:"number of hues around the colour circle; 1: the objects' own colours"`
+	Views     int       `yaml:"views" doc:"number of rotations in a full turn"`
+	Paint     string    `yaml:"paint" doc:"what has the hue: object or light"`
+	Size      int       `yaml:"size" doc:"height and width of the images, pixels"`
+	Channels  int       `yaml:"channels" doc:"3, or 1 for grey images"`
+	Elevation float64   `yaml:"elevation" doc:"height of the camera, degrees above the horizon"`
+	Light     []float64 `yaml:"light" doc:"direction of the light: right, up and towards the viewer"`
+	Up        string    `yaml:"up" doc:"axis of meshes that is up: z or y"`
+	Crease    float64   `yaml:"crease" doc:"angle between triangles from which an edge is sharp, degrees; for meshes without normals"`
+}
+
+// maxFirst bounds numbers of objects.
+const maxFirst = 1 << 30
+
+func (t *Turntable) turning() *turning {
+	return &turning{size: t.Size, channels: t.Channels, views: t.Views, hues: t.Hues, lamp: t.Paint == "light", elevation: t.Elevation, light: t.Light}
+}
+
+// Validate checks the settings.
+func (t *Turntable) Validate() error {
+	if err := t.turning().validate(); err != nil {
+		return err
+	}
+	switch {
+	case t.Draw != "airplane" && t.Draw != "solid":
+		return config.Invalid("draw", "unknown object %q; want airplane or solid", t.Draw)
+	case t.First < 0 || t.First > maxFirst:
+		return config.Invalid("first", "%d is out of range; want 0 to %d", t.First, maxFirst)
+	case t.First > 0 && t.Path != "":
+		return config.Invalid("first", "%d does not apply to meshes of path; want 0", t.First)
+	case t.Objects < 0 || t.Objects > maxObjects && t.Path == "" || t.Objects > maxFirst:
+		return config.Invalid("objects", "%d is out of range; want 0 to %d", t.Objects, maxObjects)
+	case t.Paint != "object" && t.Paint != "light":
+		return config.Invalid("paint", "unknown value %q; want object or light", t.Paint)
+	}
+	return validMesh(t.Up, t.Crease)
+}
+
+// validMesh checks how files of meshes are read.
+func validMesh(up string, crease float64) error {
+	if up != "z" && up != "y" {
+		return config.Invalid("up", "unknown axis %q; want z or y", up)
+	}
+	if !(crease >= 0 && crease <= 180) {
+		return config.Invalid("crease", "%v is out of range; want 0 to 180 degrees", crease)
+	}
+	return nil
+}
+
+// Prepare draws the meshes of a folder.
+func (t *Turntable) Prepare(ctx context.Context, progress Progress) error {
+	return prepare(ctx, progress, t.build)
+}
+
+// Build makes or reads the objects, and draws those of a folder.
+func (t *Turntable) Build(uint64) (Dataset, error) { return t.build(context.Background()) }
+
+func (t *Turntable) build(ctx context.Context) (Dataset, error) {
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	if t.Path == "" {
+		all := make([][]render.Part, max(t.Objects, 1))
+		parallel.For(len(all), func(_, n int) { all[n] = t.object(uint64(t.First + n)) })
+		return t.turning().rendered("turntable", all), nil
+	}
+	info, err := os.Stat(t.Path)
+	if err != nil {
+		return nil, fmt.Errorf("data set turntable: %w", err)
+	}
+	read := t.fromFolder
+	if !info.IsDir() {
+		read = t.fromFile
+	}
+	d, err := read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("data set turntable: %w", err)
+	}
+	return d, nil
+}
+
+// object makes an object of our own.
+func (t *Turntable) object(seed uint64) []render.Part {
+	if t.Draw == "solid" {
+		return objects.Solid(seed)
+	}
+	return objects.Airplane(seed)
+}
+
+// rendered returns a data set that draws objects when they are asked for.
+func (t *turning) rendered(name string, objects [][]render.Part) Dataset {
+	set := gridSet{name: name, shape: [3]int{t.size, t.size, t.channels}, grid: t.grid(len(objects))}
+	return newRendered(set, func() painter {
+		d := t.newTurntable()
+		return func(i int, dst []uint8) {
+			view, rest := i%t.views, i/t.views
+			d.draw(objects[rest/t.hues], rest%t.hues, view, dst)
+		}
+	})
+}
+
+// fromFile is the set of one mesh.
+func (t *Turntable) fromFile(context.Context) (Dataset, error) {
+	if t.Objects > 1 {
+		return nil, config.Invalid("objects", "%d, and %s is one file; want 1, or a folder", t.Objects, t.Path)
+	}
+	data, err := readMeshFile(t.Path)
+	if err != nil {
+		return nil, err
+	}
+	object, err := readObject(t.Path, data, t.Up == "z", t.Crease)
+	if err != nil {
+		return nil, err
+	}
+	return t.turning().rendered("turntable", [][]render.Part{object}), nil
+}
+
+// readMeshFile reads a file of bounded length.
+func readMeshFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // nothing was written
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > render.MaxFile {
+		return nil, fmt.Errorf("%s has %d bytes; want a file of at most %d", path, info.Size(), render.MaxFile)
+	}
+	return os.ReadFile(path)
+}
+
+// fromFolder is the cached set of the meshes below a folder.
+func (t *Turntable) fromFolder(ctx context.Context) (Dataset, error) {
+	list, err := listFiles(t.Path, "meshes", render.Formats(), func(name string) bool {
+		return slices.Contains(render.Formats(), strings.ToLower(filepath.Ext(name)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if t.Objects > len(list.files) {
+		return nil, config.Invalid("objects", "%d, and %s has %d meshes; want at most these, or 0 for all", t.Objects, t.Path, len(list.files))
+	}
+	if t.Objects > 0 {
+		list.files = list.files[:t.Objects]
+	}
+	key := cache.Key{Name: "turntable", Options: fmt.Sprintf("%s up=%s crease=%v files=%s", t.turning().text(), t.Up, t.Crease, list.hash()), Version: turningVersion}
+	set, err := cache.Ensure(ctx, key, func(ctx context.Context, w *cache.Writer) error {
+		w.SetSources([]cache.Source{{Name: t.Path}})
+		return t.turning().convert(ctx, w, len(list.files), func(i int) ([]render.Part, error) {
+			name := filepath.Join(t.Path, filepath.FromSlash(list.files[i].name))
+			data, err := readMeshFile(name)
+			if err != nil {
+				return nil, err
+			}
+			return readObject(name, data, t.Up == "z", t.Crease)
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return fromCache(set), nil
+}
+
+// turningVersion is that of drawn meshes in the cache.
+const turningVersion = 1
+
+// convert draws objects into the cache, each read by one goroutine; of several that cannot be read one is the error.
+func (t *turning) convert(ctx context.Context, w *cache.Writer, objects int, read func(i int) ([]render.Part, error)) error {
+	if err := w.Begin(objects*t.hues*t.views, t.size, t.size, t.channels, t.grid(objects)); err != nil {
+		return err
+	}
+	return forEach(ctx, objects, func() func(int) error {
+		d, dst := t.newTurntable(), make([]uint8, t.size*t.size*t.channels)
+		return func(i int) error {
+			parts, err := read(i)
+			if err != nil {
+				return err
+			}
+			for n := range t.hues * t.views {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				d.draw(parts, n/t.views, n%t.views, dst)
+				if err := w.WriteAt(i*t.hues*t.views+n, dst); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	})
+}
