@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 )
 
-// turned returns the default turntable with changes.
-func turned(change func(*Turntable)) *Turntable {
+// turntableWith returns the default turntable with changes.
+func turntableWith(change func(*Turntable)) *Turntable {
 	c, err := Named("turntable")
 	if err != nil {
 		panic(err)
@@ -33,8 +33,8 @@ func buildSet(t testing.TB, b Builder) Dataset {
 	return d
 }
 
-// imageOf returns an image by its levels.
-func imageOf(d Dataset, levels ...int) []float32 {
+// imageAt returns an image by its levels.
+func imageAt(d Dataset, levels ...int) []float32 {
 	h, w, c := d.ImageShape()
 	pixels := make([]float32, h*w*c)
 	d.Image(factor.Grid(d.Factors()).Index(levels), pixels)
@@ -54,7 +54,7 @@ func TestTurntableFactors(t *testing.T) {
 		{func(t *Turntable) { t.Hues, t.Views = 1, 1 }, "rotation 1 circular", 3},
 	}
 	for _, test := range tests {
-		d := buildSet(t, turned(test.change))
+		d := buildSet(t, turntableWith(test.change))
 		var got []string
 		for _, f := range d.Factors() {
 			got = append(got, fmt.Sprint(f.Name, " ", f.Size, " ", f.Kind))
@@ -69,8 +69,8 @@ func TestTurntableFactors(t *testing.T) {
 // ambient light shows.
 func TestTurntableHues(t *testing.T) {
 	for _, paint := range []string{"object", "light"} {
-		d := buildSet(t, turned(func(t *Turntable) { t.Hues, t.Views, t.Paint, t.Draw = 6, 3, paint, "airplane" }))
-		red, green, yellow := imageOf(d, 0, 1), imageOf(d, 2, 1), imageOf(d, 1, 1)
+		d := buildSet(t, turntableWith(func(t *Turntable) { t.Hues, t.Views, t.Paint, t.Draw = 6, 3, paint, "airplane" }))
+		red, green, yellow := imageAt(d, 0, 1), imageAt(d, 2, 1), imageAt(d, 1, 1)
 		drawn := 0
 		for p := 0; p < len(red); p += 3 {
 			if red[p] > 0.2 {
@@ -92,11 +92,11 @@ func TestTurntableHues(t *testing.T) {
 // TestTurntableKeepsObjectsInside checks that no rotation reaches the border, and that an object fills the picture's width at one of them.
 func TestTurntableKeepsObjectsInside(t *testing.T) {
 	for _, elevation := range []float64{0, 30, 90} {
-		d := buildSet(t, turned(func(t *Turntable) { t.Objects, t.Hues, t.Views, t.Elevation = 8, 1, 16, elevation }))
+		d := buildSet(t, turntableWith(func(t *Turntable) { t.Objects, t.Hues, t.Views, t.Elevation = 8, 1, 16, elevation }))
 		for object := range 8 {
 			widest := 0
 			for view := range 16 {
-				pixels := imageOf(d, object, view)
+				pixels := imageAt(d, object, view)
 				for p, v := range pixels {
 					x, y := p/3%64, p/3/64
 					if v > 0 && (x == 0 || y == 0 || x == 63 || y == 63) {
@@ -120,10 +120,10 @@ func TestTurntableTurns(t *testing.T) {
 	if err := os.WriteFile(path, []byte("v 0 0 -0.1\nv 1 0 0\nv 0 0 0.1\nf 1 2 3\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	d := buildSet(t, turned(func(t *Turntable) { t.Path, t.Up, t.Elevation, t.Hues, t.Views = path, "y", 90, 1, 4 }))
+	d := buildSet(t, turntableWith(func(t *Turntable) { t.Path, t.Up, t.Elevation, t.Hues, t.Views = path, "y", 90, 1, 4 }))
 	centre := func(view int) (x, y float64) {
 		total := 0.0
-		for p, v := range imageOf(d, view) {
+		for p, v := range imageAt(d, view) {
 			x, y, total = x+float64(v)*(float64(p/3%64)-31.5), y+float64(v)*(31.5-float64(p/3/64)), total+float64(v)
 		}
 		return x / total, y / total
@@ -150,7 +150,7 @@ func TestTurntableFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set := turned(func(t *Turntable) { t.Path, t.Hues, t.Views, t.Size = folder, 2, 4, 16 })
+	set := turntableWith(func(t *Turntable) { t.Path, t.Hues, t.Views, t.Size = folder, 2, 4, 16 })
 	if _, err := set.Build(0); err == nil || !strings.Contains(err.Error(), "has no meshes, and 0 other files; want files that end in .off .obj .stl .ply") {
 		t.Errorf("an empty folder: %v", err)
 	}
@@ -164,7 +164,7 @@ func TestTurntableFolder(t *testing.T) {
 	alone := buildSet(t, &one)
 	for hue := range 2 {
 		for view := range 4 {
-			if !slices.Equal(imageOf(d, 1, hue, view), imageOf(alone, hue, view)) {
+			if !slices.Equal(imageAt(d, 1, hue, view), imageAt(alone, hue, view)) {
 				t.Errorf("hue %d, view %d differs from that of the file alone", hue, view)
 			}
 		}
@@ -204,7 +204,7 @@ func TestTurntableValidate(t *testing.T) {
 		"nowhere.off":                         func(t *Turntable) { t.Path = "nowhere.off" },
 		"unknown extension \".go\" of a mesh": func(t *Turntable) { t.Path = "turntable.go" },
 	} {
-		if _, err := turned(change).Build(0); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := turntableWith(change).Build(0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %s", err, want)
 		}
 	}
@@ -227,7 +227,7 @@ func TestModelNet40(t *testing.T) {
 	if f := d.Factors(); d.Len() != 8 || len(f) != 2 || f[0].Name != "object" || f[0].Size != 2 || f[1].Name != "rotation" || f[1].Kind != factor.Circular {
 		t.Errorf("%d images of %+v", d.Len(), f)
 	}
-	if all := buildSet(t, modelnet(func(m *ModelNet40) { m.Part = "all" })); all.Len() != 12 || !slices.Equal(imageOf(all, 1, 3), imageOf(d, 1, 3)) {
+	if all := buildSet(t, modelnet(func(m *ModelNet40) { m.Part = "all" })); all.Len() != 12 || !slices.Equal(imageAt(all, 1, 3), imageAt(d, 1, 3)) {
 		t.Errorf("%d images of both parts; want 12, and those of train first", all.Len())
 	}
 	if one := buildSet(t, modelnet(func(m *ModelNet40) { m.Class, m.Part = "night_stand", "test" })); one.Len() != 4 {
