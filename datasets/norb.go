@@ -11,20 +11,20 @@ import (
 // pixels in one channel. Its factors are, the last one fastest,
 //
 //   - category: animal, human, plane, truck, car (categorical)
-//   - instance: ten toys of each category (categorical)
+//   - instance: ten toys of each category (categorical); only with Instance
 //   - elevation: of the camera above the table, evenly spread from 30 to 70 degrees (ordinal)
 //   - azimuth: of the camera around the toy, level/Azimuths of a full turn from its front, in degrees (circular)
 //   - lighting: six lightings, which differ in their directions and brightness (categorical)
 //
-// With Nuisance the instance is not among the factors, as in Locatello et al. 2019: ten images have the same levels. The default is the 48,600
-// combinations of SmallNORB, 64 x 64 pixels.
+// Without Instance ten images have the same levels, as in Locatello et al. 2019. The default is the 48,600 combinations of SmallNORB, 64 x 64
+// pixels.
 type Norb struct {
 	Size       int  `yaml:"size" doc:"height and width of the images, pixels"`
 	Instances  int  `yaml:"instances" doc:"number of toys of each category"`
 	Elevations int  `yaml:"elevations" doc:"number of heights of the camera"`
 	Azimuths   int  `yaml:"azimuths" doc:"number of camera positions around the toy"`
 	Lightings  int  `yaml:"lightings" doc:"number of lightings"`
-	Nuisance   bool `yaml:"nuisance" doc:"leave the instance out of the factors"`
+	Instance   bool `yaml:"instance" doc:"the instance (10 of each category) is a factor too, after category; otherwise it varies without being one"`
 }
 
 // Validate checks the settings.
@@ -64,7 +64,7 @@ func (n *Norb) Build(uint64) (Dataset, error) {
 			}
 		}
 	})
-	if !n.Nuisance {
+	if n.Instance {
 		return d, nil
 	}
 	return &without{renderedSet: d, factors: append(factor.Grid{set.grid[0]}, set.grid[2:]...)}, nil

@@ -36,7 +36,7 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		Source: "Reed et al. 2015 (Cars3D; own drawing)", New: func() Builder { return &Cars{Size: 64, Elevations: 4, Azimuths: 24, Objects: 183} },
 	},
 	{
-		Name: "norb", Doc: "grey animals, people, planes, trucks and cars: a twin of SmallNORB; factors category, instance, elevation, azimuth and lighting",
+		Name: "norb", Doc: "grey animals, people, planes, trucks and cars: a twin of SmallNORB; factors category, elevation, azimuth and lighting",
 		Source: "LeCun et al. 2004 (SmallNORB; own drawing)", New: func() Builder { return &Norb{Size: 64, Instances: 10, Elevations: 9, Azimuths: 18, Lightings: 6} },
 	},
 	{

@@ -34,7 +34,7 @@ func (c *Cars) Real() Choice { return realOf[*Cars3D]("cars3d", nil) }
 
 // Real implements Twin: SmallNORB, with the instance among its factors or not.
 func (n *Norb) Real() Choice {
-	return realOf("smallnorb", func(d *SmallNORB) { d.Instance = !n.Nuisance })
+	return realOf("smallnorb", func(d *SmallNORB) { d.Instance = n.Instance })
 }
 
 // Real implements Twin: MPI3D.
