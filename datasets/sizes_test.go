@@ -15,6 +15,7 @@ func drawnAt(size int) map[string]Builder {
 		"arrow":       &Arrow{Size: size, Hues: 2, Rotations: 4},
 		"sprites":     &Sprites{Size: size, Scales: 2, Orientations: 3, Positions: 2, Antialias: true},
 		"room":        &Room{Size: size, Hues: 2, Scales: 1, Orientations: 2},
+		"poses":       &Poses{Object: "vase", Rotations: "octahedral", Hues: 2, Size: size, Camera: "orthographic", Light: [3]float64{0, 0, 1}},
 		"spaceshapes": &Spaceshapes{Size: size, Samples: 60},
 	}
 }
