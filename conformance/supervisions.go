@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/factor/rotation"
 	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -24,8 +25,8 @@ func Supervisions(t *testing.T) {
 }
 
 // CheckSupervision returns the faults of an entry of the registry of supervisions: of its settings, and of its splits
-// ([CheckSplit]) of the data sets that it suits, of two: 64 x 64 images of two circular factors, and 48 objects with 32
-// views and two sizes each.
+// ([CheckSplit]) of the data sets that it suits, of three: 64 x 64 images of two circular factors, 48 objects with 32
+// views and two sizes each, and 60 poses with 8 hues.
 func CheckSupervision(e registry.Entry[datasets.Supervision]) error {
 	f := &findings{part: "supervision " + e.Name}
 	func() {
@@ -68,8 +69,9 @@ func supervisedSets() []datasets.Dataset {
 	for i, g := range []factor.Grid{
 		{{Name: "row", Size: 64}, {Name: "column", Size: 64}},
 		{{Name: "object", Size: 48, Kind: factor.Categorical}, {Name: "view", Size: 32}, {Name: "size", Size: 2, Kind: factor.Ordinal}},
+		{{Name: "pose", Size: 60, Kind: factor.Categorical, Rotations: rotation.Icosahedral()}, {Name: "hue", Size: 8}},
 	} {
-		name := []string{"torus", "objects"}[i]
+		name := []string{"torus", "objects", "poses"}[i]
 		levels := make([][]int, g.Len())
 		for i := range levels {
 			levels[i] = make([]int, len(g))
@@ -148,6 +150,7 @@ func (x *splits) groups() {
 			for j, f := range x.factors {
 				x.angle(g, m, f, first[j], levels[j], row[j])
 			}
+			x.poses(g, m, first, levels, row[k:])
 			for r := range s.Rotations {
 				if v := row[k+4*r : k+4*r+4]; slices.ContainsFunc(v, func(v float32) bool { return v-v != 0 }) || m == 0 && v[3] != 0 {
 					x.add("group %d, image %d: rotation %d in space is %v; want finite numbers, and the angle 0 for the first image", g, m, r, v)
@@ -163,11 +166,34 @@ func (x *splits) angle(g, m int, f factor.Factor, from, to int, angle float32) {
 	way := 0.0
 	if f.Kind == factor.Circular {
 		way = f.Angle(to) - f.Angle(from)
-	} else if from != to {
+	} else if from != to && f.Rotations == nil {
 		x.add("group %d, image %d: factor %q is %v and goes from level %d to %d; want factors without angles to be equal in a group", g, m, f.Name, f.Kind, from, to)
 	}
 	if off := math.Abs(math.Remainder(float64(angle)-way, 2*math.Pi)); !(off <= tolerance) {
 		x.add("group %d, image %d: factor %q turns by %v, and its level goes from %d to %d, by %v radians", g, m, f.Name, angle, from, to, way)
+	}
+}
+
+// poses checks that rotations in space, those of the factors with rotations first, lead from one pose to another.
+func (x *splits) poses(g, m int, from, to []int, rotations []float32) {
+	const tolerance = 1e-5
+	for j, f := range x.factors {
+		if f.Rotations == nil {
+			continue
+		}
+		if len(rotations) < 4 {
+			x.add("group %d, image %d: there is no rotation in space for factor %q; want one for each factor of rotations", g, m, f.Name)
+			return
+		}
+		turn := rotation.AboutAxis([3]float64{float64(rotations[0]), float64(rotations[1]), float64(rotations[2])}, float64(rotations[3]))
+		pose := rotation.Product(&turn, &f.Rotations[from[j]])
+		rotations = rotations[4:]
+		for e, v := range f.Rotations[to[j]] {
+			if !(math.Abs(pose[e]-v) <= tolerance) {
+				x.add("group %d, image %d: the rotation of factor %q takes level %d to the pose %v, and level %d is %v", g, m, f.Name, from[j], pose, to[j], f.Rotations[to[j]])
+				return
+			}
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/factor/rotation"
 	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -113,4 +114,36 @@ func TestSupervisionsFindFaults(t *testing.T) {
 	}
 	e := registry.Entry[datasets.Supervision]{Name: "faulty", Doc: "a supervision with a fault", New: func() datasets.Supervision { return &faultySupervision{"refuses all"} }}
 	wantFinding(t, "an entry", conformance.CheckSupervision(e), "supervision faulty: ", "it suits no data set of the test")
+}
+
+// turnedOver pairs poses with the inverses of their moves, or without any.
+type turnedOver struct{ lost bool }
+
+func (o *turnedOver) Split(d datasets.Dataset, s *rng.Stream) (*datasets.Split, error) {
+	split, err := (&datasets.Pairs{Count: 20}).Split(d, s)
+	if err != nil {
+		return nil, err
+	}
+	for g, moves := range split.Transformations {
+		moves[len(moves)-1] *= -1
+		if o.lost {
+			split.Rotations, split.Transformations[g] = 0, []float32{0, moves[1], 0, moves[len(moves)-5]}
+		}
+	}
+	return split, nil
+}
+
+func TestMovesOfPosesAreChecked(t *testing.T) {
+	poses := factor.Grid{{Name: "pose", Size: 60, Kind: factor.Categorical, Rotations: rotation.Icosahedral()}, {Name: "hue", Size: 8}}
+	levels := make([][]int, poses.Len())
+	for i := range levels {
+		levels[i] = []int{i / 8, i % 8}
+	}
+	d, err := datasets.FromPixels("poses", make([]uint8, poses.Len()), 1, 1, 1, poses, levels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFinding(t, "right", conformance.CheckSplit("pairs", &datasets.Pairs{Count: 20}, d), "supervision pairs: ", "")
+	wantFinding(t, "inverse", conformance.CheckSplit("faulty", &turnedOver{}, d), "supervision faulty: ", `the rotation of factor "pose" takes level`)
+	wantFinding(t, "lost", conformance.CheckSplit("faulty", &turnedOver{lost: true}, d), "supervision faulty: ", `there is no rotation in space for factor "pose"`)
 }
