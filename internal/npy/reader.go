@@ -170,7 +170,7 @@ func OpenNPZ(path string) (*NPZ, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: not a .npz file: %w", path, err)
 	}
-	// It inflates twice as fast as the standard library.
+	// It inflates a third faster than the standard library (BenchmarkDeflated).
 	z.RegisterDecompressor(zip.Deflate, flate.NewReader)
 	return &NPZ{path, f, size, z}, nil
 }
