@@ -28,9 +28,10 @@ func (r *Renderer) clip(id int32, a, b, c *vertex) {
 			return
 		}
 	}
-	first := r.lens.project(from[0])
+	near := r.lens.near / 2 // corners on the near plane may be before it by a rounding error
+	first := r.lens.project(from[0], near)
 	for i := 2; i < len(from); i++ {
-		second, third := r.lens.project(from[i-1]), r.lens.project(from[i])
+		second, third := r.lens.project(from[i-1], near), r.lens.project(from[i], near)
 		if first.x > nowhere && second.x > nowhere && third.x > nowhere {
 			r.fill(id, &first, &second, &third)
 		}

@@ -78,7 +78,6 @@ func lamp(direction [3]float64, ambient float64) []Light {
 
 func TestBallAgainstSphere(t *testing.T) {
 	const size, samples = 128, 4
-	white := [3]float64{1, 1, 1}
 	l := [3]float64{0.3, 0.5, 0.8}
 	length := math.Sqrt(l[0]*l[0] + l[1]*l[1] + l[2]*l[2])
 	s := &Scene{

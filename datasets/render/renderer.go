@@ -160,15 +160,15 @@ func (r *Renderer) place(s *Scene) {
 // project takes the vertices of a part to the picture.
 func (r *Renderer) project(p *placed) {
 	for i, v := range p.Mesh.Vertices {
-		p.points[i] = r.lens.project(apply(&p.matrix, vector(v)).plus(p.shift))
+		p.points[i] = r.lens.project(apply(&p.matrix, vector(v)).plus(p.shift), r.lens.near)
 	}
 }
 
-// project returns the place in the picture of a point in camera axes.
-func (l *lens) project(at vec) vertex {
+// project returns the place in the picture of a point in camera axes, unless it is nearer than near.
+func (l *lens) project(at vec, near float64) vertex {
 	v := vertex{at: at, x: beyond}
 	depth := -at.z
-	if !(depth >= l.near) {
+	if !(depth >= near) {
 		if !at.finite() {
 			v.x = nowhere
 		}
