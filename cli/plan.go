@@ -20,7 +20,7 @@ func printPlan(w io.Writer, p *train.Plan, dir string) error {
 	if p.Stage != "" {
 		line("stage", "the first of two, whose codes %s explores; the time is of both", p.Stage)
 	}
-	line("data set", "%s: %s images of %d x %d x %d, %s in memory%s", d.Name, thousands(d.Images), d.Height, d.Width, d.Channels, memory.Text(d.Bytes), ofImages(d))
+	line("data set", "%s: %s images of %d x %d x %d, %s%s", d.Name, thousands(d.Images), d.Height, d.Width, d.Channels, inMemory(d), ofImages(d))
 	var parts []string
 	total := 0
 	for _, part := range p.Network {
@@ -88,4 +88,12 @@ func span(seconds float64) string {
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(seconds))-2)
 	return time.Duration(math.Round(seconds/unit) * unit * float64(time.Second)).String()
+}
+
+// inMemory says what the images of a data set take in memory.
+func inMemory(d *train.PlanData) string {
+	if d.Bytes == 0 {
+		return "read from the disk as they are needed"
+	}
+	return memory.Text(d.Bytes) + " in memory"
 }

@@ -34,9 +34,12 @@ func vote(levels []int, similarities []float64, temperature float64, sums []floa
 //
 // Neighbours are those of double precision; single precision only finds the candidates. Continuous factors are predicted by their
 // bins. Factors with one level are left out.
+//
+// The time grows with the square of the number of rows: of more than Samples rows as many are measured, chosen at random.
 type KNN struct {
 	K           int      `yaml:"k" doc:"number of neighbours"`
 	Temperature float64  `yaml:"temperature" doc:"cosine: T in the weight exp(s/T) of a neighbour of similarity s; 0: all have the same weight"`
+	Samples     int      `yaml:"samples" doc:"largest number of rows to divide into train and test rows, chosen at random if there are more, unless train_rows says which train; 0: all rows"`
 	Distance    Distance `yaml:"metric" doc:"cosine (of L2-normalised codes) or euclidean (every neighbour has one vote)"`
 	Apart       `yaml:",inline"`
 }
@@ -50,8 +53,11 @@ const (
 	Euclidean Distance = "euclidean"
 )
 
-// NewKNN returns the defaults: 20 neighbours by cosine similarity, at a temperature of 0.07; a quarter of the rows tests.
-func NewKNN() *KNN { return &KNN{K: 20, Temperature: 0.07, Distance: Cosine, Apart: quarterApart()} }
+// NewKNN returns the defaults: 20 neighbours by cosine similarity, at a temperature of 0.07, of at most 100,000 rows; a quarter of them
+// tests.
+func NewKNN() *KNN {
+	return &KNN{K: 20, Temperature: 0.07, Samples: 100000, Distance: Cosine, Apart: quarterApart()}
+}
 
 // Needs returns EachLevel.
 func (*KNN) Needs() Needs { return EachLevel }
@@ -72,7 +78,18 @@ func (m *KNN) Validate() error {
 	case m.Distance != Cosine && m.Distance != Euclidean:
 		return config.Invalid("metric", "unknown metric %q; want %s or %s", string(m.Distance), Cosine, Euclidean)
 	}
+	if err := validSamples(m.Samples); err != nil {
+		return err
+	}
 	return m.Apart.validate()
+}
+
+// rows returns the number of rows that are measured of n.
+func (m *KNN) rows(n int) int {
+	if m.Samples > 0 && m.TrainRows == 0 {
+		n = min(n, m.Samples)
+	}
+	return n
 }
 
 // Suits implements Selective.
@@ -80,7 +97,7 @@ func (m *KNN) Suits(in *Input) error {
 	if err := m.Apart.suits(in); err != nil {
 		return err
 	}
-	if train := m.Apart.train(in.Codes.Rows); train < m.K {
+	if train := m.Apart.train(m.rows(in.Codes.Rows)); train < m.K {
 		return fmt.Errorf("there are %d train rows; want at least the %d neighbours of k", train, m.K)
 	}
 	return nil
@@ -90,6 +107,15 @@ func (m *KNN) Suits(in *Input) error {
 func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
+	}
+	scores := newFactorScores()
+	if n := in.Codes.Rows; m.rows(n) < n {
+		rows, err := in.sample(m.rows(n))
+		if err != nil {
+			return Result{}, err
+		}
+		in = in.rows(rows)
+		scores.notes = append(scores.notes, fmt.Sprintf("measured on %d random rows of %d", len(rows), n))
 	}
 	train, test, err := m.Apart.rows(in)
 	if err != nil {
@@ -104,7 +130,6 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 		temperature = 0
 	}
 	fit, check := labelsOf(in, train), labelsOf(in, test)
-	scores := newFactorScores()
 	levels := make([]int, m.K)
 	for j, f := range in.Factors {
 		if !scores.varies(f, fit[j], check[j]) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -210,6 +211,19 @@ func TestKNNOracles(t *testing.T) {
 	perfect := value(NewKNN(), in)
 	if perfect.Value < 0.99 {
 		t.Errorf("codes with a direction for each level have %v", perfect.Value)
+	}
+	few := NewKNN()
+	few.Samples = n / 2
+	if r := value(few, in); r.Value < 0.95 || !slices.Contains(r.Notes, fmt.Sprintf("measured on %d random rows of %d", n/2, n)) {
+		t.Errorf("half of the rows have %v, %q", r.Value, r.Notes)
+	}
+	few.Samples = n
+	if r := value(few, in); r.Value != perfect.Value || r.Notes != nil {
+		t.Errorf("all rows as a sample have %v, %q, and %v without", r.Value, r.Notes, perfect.Value)
+	}
+	few.Samples, few.TrainRows = n/2, n/2
+	if r := value(few, in); len(r.Notes) > 0 {
+		t.Errorf("train_rows: %q", r.Notes)
 	}
 	scaled, permuted, doubled := *in, *in, *in
 	scaled.Codes.Data, permuted.Codes.Data = slices.Clone(in.Codes.Data), slices.Clone(in.Codes.Data)

@@ -26,6 +26,10 @@ const (
 // MostKept is the number of images encoded at the end where no metric asks for more.
 const MostKept = 10000
 
+// MostNumbers is the largest number of elements of the codes that are measured at the end, 1 GiB, unless metrics.sample or metrics.encode
+// asks for more: all images count as long as their codes have no more elements together, and otherwise as many as that, at random.
+const MostNumbers = 1 << 27
+
 // DecodeConfig reads true, false or a number.
 func (e *Encode) DecodeConfig(n *config.Node) error {
 	var all bool
@@ -74,8 +78,19 @@ func (m *Measures) validEncode() error {
 	return nil
 }
 
-// Sample returns the experiment on as many of its images as metrics are measured on at the end.
-func (e *Experiment) Sample() *Experiment { return e.some(e.Config.Metrics.Sample, e.Config.Seed) }
+// Sample returns the experiment on as many of its images as metrics are measured on at the end: metrics.sample, and without it all, or as
+// many as have codes of [MostNumbers] elements.
+func (e *Experiment) Sample() *Experiment {
+	return e.some(e.Config.Metrics.most(e.Coder.Width()), e.Config.Seed)
+}
+
+// most returns the number of images that are measured at the end at most, of codes of a width; 0: all.
+func (m *Measures) most(width int) int {
+	if m.Sample == 0 && m.Encode != EncodeAll {
+		return max(1, MostNumbers/width)
+	}
+	return m.Sample
+}
 
 // kept returns the experiment on the images that are encoded at the end; nil if none are. They are the sample where metrics
 // or the config ask for it, and otherwise the same images for all seeds, so that runs can be compared.
@@ -125,6 +140,9 @@ func (s *session) encode(ctx context.Context, r *Result) (codes metrics.Matrix, 
 	s.experiment = e
 	if n := e.Data.Len(); n < all && len(e.Config.Metrics.Final) == 0 {
 		s.console.say("codes are kept of %d of the %d images: no metric needs more, and metrics.encode says how many", n, all)
+	}
+	if n, m := e.Data.Len(), &e.Config.Metrics; n < all && len(m.Final) > 0 && m.Sample == 0 {
+		s.console.say("measured are %d of the %d images, whose codes have %d columns; metrics.sample says how many, and metrics.encode=true takes all", n, all, e.Coder.Width())
 	}
 	if codes, err = e.Codes(ctx); err != nil {
 		return codes, err

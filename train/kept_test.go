@@ -65,6 +65,24 @@ func TestKept(t *testing.T) {
 }
 
 // Runs without metrics keep the codes of the same images whatever their seed.
+func TestMostMeasured(t *testing.T) {
+	for _, c := range []struct {
+		m           Measures
+		width, want int
+	}{
+		{Measures{}, 10, 13421772},
+		{Measures{}, 1000, 134217},
+		{Measures{}, 1 << 28, 1},
+		{Measures{Encode: EncodeAll}, 1000, 0},
+		{Measures{Sample: 200000}, 1000, 200000},
+		{Measures{Sample: 200000, Encode: EncodeAll}, 1000, 200000},
+	} {
+		if got := c.m.most(c.width); got != c.want {
+			t.Errorf("%+v, %d columns: at most %d images are measured, want %d", c.m, c.width, got, c.want)
+		}
+	}
+}
+
 func TestKeptImages(t *testing.T) {
 	var of [2]*Experiment
 	for seed := range of {

@@ -17,7 +17,7 @@ import (
 // `metrics: {final: [mig, dci]}`.
 type Measures struct {
 	Final  []metrics.Choice `yaml:"final" doc:"metrics of the end, on all images or a sample"`
-	Sample int              `yaml:"sample" doc:"number of images encoded at the end, chosen at random, to save time and memory; 0: all"`
+	Sample int              `yaml:"sample" doc:"number of images encoded at the end, chosen at random, to save time and memory; 0: all whose codes have at most 2^27 numbers together (134,217 of 1000 columns)"`
 	Encode Encode           `yaml:"encode" doc:"images whose codes and factors are stored at the end: true (all, or the sample), false (none), or a number if there are no metrics; if absent, the measured ones, or up to 10000 without metrics"`
 	During During           `yaml:"during" doc:"metrics during training: a list, or fast for the quick ones that suit the data set; if absent, the final ones if every is given"`
 	Every  int              `yaml:"every" doc:"epochs between two evaluations; 0: the epochs that train on twenty times the images measured"`
