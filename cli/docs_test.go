@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"image"
+	"image/png"
 	"math"
 	"os"
 	"os/exec"
@@ -46,6 +48,7 @@ func TestDocs(t *testing.T) {
 			hierarchicalFiles(t) // changes to a folder of its own
 			writeArrays(t)
 			writeFile(t, "dsprites.npz", sprites)
+			writePhotos(t)
 			writeShort(t, text)
 			for _, line := range lines {
 				count++
@@ -203,6 +206,10 @@ var shortSets = map[string][]string{
 	"chopsticks":  {"dataset.chopsticks.samples=1000"},
 	"spaceshapes": {"dataset.spaceshapes.samples=300"},
 	"entangled":   nil,
+	"folder":      nil,
+	"cars":        {"dataset.cars.objects=3", "dataset.cars.azimuths=6", "dataset.cars.elevations=2"},
+	"norb":        {"dataset.norb.instances=2", "dataset.norb.azimuths=3", "dataset.norb.elevations=3"},
+	"arm":         {"dataset.arm.horizontal=3", "dataset.arm.vertical=3"},
 }
 
 // short is an experiment that comes with unravel, on few images and for two steps.
@@ -280,6 +287,30 @@ func writeShort(t *testing.T, page string) {
 		}
 		writeFile(t, plan[1], []byte(root.Inline()))
 	}
+}
+
+// writePhotos writes pictures and a table of labels, in a cache of the test's own.
+func writePhotos(t *testing.T) {
+	t.Helper()
+	t.Setenv(cache.RootVariable, t.TempDir())
+	if err := os.Mkdir("photos", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	labels := "file,brightness,half\n"
+	for i := range 40 {
+		var b bytes.Buffer
+		m := image.NewGray(image.Rect(0, 0, 64, 64))
+		for p := range m.Pix {
+			m.Pix[p] = uint8(50*(i%5) + p%32)
+		}
+		if err := png.Encode(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("%d.png", i)
+		writeFile(t, filepath.Join("photos", name), b.Bytes())
+		labels += fmt.Sprintf("%s,%d,%d\n", name, i%5, i/20)
+	}
+	writeFile(t, "labels.csv", []byte(labels))
 }
 
 // writeArrays writes the arrays made elsewhere that README.md measures, besides those of hierarchicalFiles.

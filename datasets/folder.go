@@ -20,7 +20,7 @@ import (
 // Bins, or more than 256; words are the levels of a categorical factor, in alphabetical order. Empty fields, NA, N/A, NaN, null and ? are unknown levels, see [Incomplete].
 type Folder struct {
 	Path       string      `yaml:"path" doc:"folder with the pictures; those in folders below it count too"`
-	Labels     string      `yaml:"labels" doc:"table of labels by file name (.csv, .tsv, .txt); folders: names of folders are the labels; empty: there are none"`
+	Labels     string      `yaml:"labels" doc:"table of labels by file name (.csv, .tsv, .txt); folders: names of folders are the labels; none or empty: there are none"`
 	File       string      `yaml:"file" doc:"column of the table that names the pictures; empty: file, filename, image, path, name or the like, else the first"`
 	Factors    []string    `yaml:"factors" doc:"columns that are factors; of folders, their names by depth; empty: all columns"`
 	Kinds      ColumnKinds `yaml:"kinds" doc:"kinds of the factors: ordinal, circular, circular:360 (degrees), categorical or continuous (binned), by name or in order; empty: numbers ordinal, words categorical"`
@@ -33,8 +33,11 @@ type Folder struct {
 	Unlabelled string      `yaml:"unlabelled" doc:"pictures without a row in the table: refuse, skip (leave out, and rows without a picture too), or keep (as unknown)"`
 }
 
-// labelsOfFolders is the value of Labels for names of folders.
-const labelsOfFolders = "folders"
+// Values of Labels that name no file.
+const (
+	labelsOfFolders = "folders"
+	withoutLabels   = "none"
+)
 
 var unlabelledChoices = []string{"refuse", "skip", "keep"}
 

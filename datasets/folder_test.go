@@ -157,6 +157,9 @@ func TestFolderWithoutLabels(t *testing.T) {
 	if h, w, c := d.ImageShape(); h != 64 || w != 64 || c != 3 {
 		t.Errorf("%d x %d x %d", h, w, c)
 	}
+	if _, err := (&GridFolder{Path: dir}).Build(0); err == nil || !strings.Contains(err.Error(), "folder: {path: ") {
+		t.Errorf("grid: %v; want how to read pictures", err)
+	}
 }
 
 func TestFolderLabels(t *testing.T) {

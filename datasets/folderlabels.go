@@ -30,7 +30,7 @@ type labelTable struct {
 // readLabels finds the labels of the listed pictures.
 func (f *Folder) readLabels(list *pictureList) (*labelTable, error) {
 	switch f.Labels {
-	case "":
+	case "", withoutLabels:
 		if len(f.Factors) > 0 {
 			return nil, config.Invalid("factors", "there are no labels; want labels, a table or folders")
 		}

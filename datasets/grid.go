@@ -115,6 +115,9 @@ func (g *GridFolder) read(ctx context.Context, inMemory int) (*stored, error) {
 	s := &gridSource{GridFolder: g, file: f, names: g.Arrays.withDefaults()}
 	d := &stored{name: strings.TrimSuffix(filepath.Base(g.Path), ".npz"), real: g.Real}
 	if err := s.openImages(d); err != nil {
+		if hasPictures(g.Path) {
+			err = fmt.Errorf("%w; the folder has pictures, which the data set folder reads: dataset: {folder: {path: %s}}", err, g.Path)
+		}
 		return nil, err
 	}
 	if err := s.readFactors(d); err != nil {

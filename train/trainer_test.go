@@ -1,11 +1,18 @@
 package train
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -38,6 +45,9 @@ func TestEmbedded(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkRoundTrip(t, c)
+			if c.Dataset.Name == "folder" {
+				writePhotos(t)
+			}
 			e, err := NewExperiment(c)
 			if err != nil {
 				t.Fatal(err)
@@ -63,6 +73,33 @@ func TestEmbedded(t *testing.T) {
 				t.Errorf("the first loss is %v", loss)
 			}
 		})
+	}
+}
+
+// writePhotos writes the pictures that configs/vae/folder.yaml reads, in the current folder and with a cache of the test's own.
+func writePhotos(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	t.Setenv(cache.RootVariable, t.TempDir())
+	if err := os.Mkdir("photos", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	labels := "file,brightness,half\n"
+	for i := range 8 {
+		m := image.NewGray(image.Rect(0, 0, 10, 10))
+		m.Pix[0] = uint8(i)
+		var b bytes.Buffer
+		if err := png.Encode(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("%d.png", i)
+		if err := os.WriteFile(filepath.Join("photos", name), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		labels += fmt.Sprintf("%s,%d,%d\n", name, i%4, i/4)
+	}
+	if err := os.WriteFile("labels.csv", []byte(labels), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 
