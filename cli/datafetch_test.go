@@ -3,7 +3,6 @@ package cli
 import (
 	"archive/zip"
 	"bytes"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,9 +26,13 @@ func smallSprites(t *testing.T) []byte {
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // ownData gives a test a folder for data sets.
-func ownData(t *testing.T) (root string) {
+func ownData(t *testing.T) string {
 	t.Helper()
-	root = t.TempDir()
+	root, err := os.MkdirTemp("", "unravel-data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files stay on Windows
 	t.Setenv(cache.RootVariable, root)
 	return root
 }
@@ -224,37 +227,44 @@ func otherSprites(t *testing.T) []byte {
 	return archive.Bytes()
 }
 
-// dribble serves the small file in pieces of 500 bytes, and says how many were sent.
-func dribble(t *testing.T, sent func(pieces int)) *httptest.Server {
-	t.Helper()
-	content := smallSprites(t)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		from := 0
-		w.Header().Set("ETag", `"one"`)
-		if n, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); n == 1 && err == nil {
-			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(content)-1, len(content)))
-			w.Header().Set("Content-Length", fmt.Sprint(len(content)-from))
-			if from == len(content) {
-				w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
-				return
-			}
-			w.WriteHeader(http.StatusPartialContent)
-		} else {
-			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
-		}
-		for at := from; at < len(content); at += 500 {
-			if _, err := w.Write(content[at:min(at+500, len(content))]); err != nil {
-				return
-			}
-			w.(http.Flusher).Flush()
-			select {
-			case <-r.Context().Done():
-				return
-			case <-time.After(2 * time.Millisecond):
-			}
-			sent(at/500 + 1)
-		}
-	}))
-	t.Cleanup(s.Close)
-	return s
+// One file of a set can be brought alone, and an alternative takes the place of the file that is needed.
+func TestDataFile(t *testing.T) {
+	root := ownData(t)
+	folder, err := filepath.Abs(filepath.Join("..", "datasets", "testdata", "dsprites"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hdf5 := strings.TrimSuffix(spritesFile, ".npz") + ".hdf5"
+	if o := call(t, "data", "fetch", "dsprites", "--from", filepath.Join(folder, hdf5)); o.code != 1 || !strings.Contains(o.log, "it has 205312 bytes; want 28024106") {
+		t.Error(o)
+	}
+	if o := succeed(t, "data", "fetch", "dsprites", "--file", hdf5, "--from", folder, "--trust"); !strings.Contains(o.out, "48 images") || !strings.Contains(o.log, "which is not the known one") {
+		t.Error(o)
+	}
+	if _, err := os.Stat(filepath.Join(root, "downloads", "dsprites", spritesFile)); err == nil {
+		t.Error("the npz was brought, too")
+	}
+}
+
+// Progress without a terminal is a line at times, with the rate of what came in this session.
+func TestTransferLine(t *testing.T) {
+	var log bytes.Buffer
+	tr := newTransfer(&log)
+	tr.every = 0
+	tr.report("downloading a.npz", 1<<20, 4<<20) // of which 1 MiB was there before
+	tr.begun = tr.begun.Add(-2 * time.Second)
+	if got, want := tr.line(tr.begun.Add(2*time.Second), 3<<20), "downloading a.npz: 3.00 MiB of 4.00 MiB (75 %), 1.00 MiB/s, 1s left"; got != want {
+		t.Errorf("%q; want %q", got, want)
+	}
+	tr.report("downloading a.npz", 3<<20, 4<<20)
+	tr.report("waiting for another process", 0, 0)
+	tr.report("converting a", 10, 40)
+	tr.begun = tr.begun.Add(-time.Second)
+	if got, want := tr.line(tr.begun.Add(time.Second), 20), "converting a: 20 of 40 (50 %), 10/s, 2s left"; got != want {
+		t.Errorf("%q; want %q", got, want)
+	}
+	tr.end()
+	if text := log.String(); !strings.HasPrefix(text, "downloading a.npz: 3.00 MiB of 4.00 MiB (75 %)") || !strings.HasSuffix(text, "waiting for another process\n") {
+		t.Errorf("%q", text)
+	}
 }

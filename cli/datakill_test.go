@@ -4,7 +4,10 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -154,4 +157,39 @@ func TestDataStopped(t *testing.T) {
 	if n := pieces.Load(); n > 32 {
 		t.Errorf("%d pieces were sent; the part was not continued", n)
 	}
+}
+
+// dribble serves the small file in pieces of 500 bytes, and says how many were sent.
+func dribble(t *testing.T, sent func(pieces int)) *httptest.Server {
+	t.Helper()
+	content := smallSprites(t)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from := 0
+		w.Header().Set("ETag", `"one"`)
+		if n, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); n == 1 && err == nil {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(content)-1, len(content)))
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)-from))
+			if from == len(content) {
+				w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+				return
+			}
+			w.WriteHeader(http.StatusPartialContent)
+		} else {
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+		}
+		for at := from; at < len(content); at += 500 {
+			if _, err := w.Write(content[at:min(at+500, len(content))]); err != nil {
+				return
+			}
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+			sent(at/500 + 1)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
 }

@@ -31,6 +31,7 @@ type DSprites struct {
 const (
 	dspritesNPZ  = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
 	dspritesHDF5 = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.hdf5"
+	screamFile   = "scream.jpg"
 	dspritesURL  = "https://github.com/deepmind/dsprites-dataset/raw/master/"
 )
 
@@ -53,7 +54,7 @@ func (d *DSprites) Origin() Origin {
 				Name: dspritesHDF5, URL: dspritesURL + dspritesHDF5, Instead: dspritesNPZ, Size: 28024106,
 				SHA256: "729fa22e884c9c500e1f17415d580746b4c5894fbbb780a1319bbcfa39a745bb", MD5: "b331c4447a651c44bf5e8ae09022e230",
 			},
-			d.screamFile(),
+			d.screamSource(),
 		},
 		Licence: "Apache 2.0",
 		Citation: "Loic Matthey, Irina Higgins, Demis Hassabis and Alexander Lerchner: dSprites: Disentanglement testing Sprites dataset. " +
@@ -62,10 +63,10 @@ func (d *DSprites) Origin() Origin {
 	}
 }
 
-// screamFile is the picture of the variant scream.
-func (d *DSprites) screamFile() fetch.File {
+// screamSource is the picture of the variant scream.
+func (d *DSprites) screamSource() fetch.File {
 	return fetch.File{
-		Name: "scream.jpg", URL: "https://upload.wikimedia.org/wikipedia/commons/f/f4/The_Scream.jpg",
+		Name: screamFile, URL: "https://upload.wikimedia.org/wikipedia/commons/f/f4/The_Scream.jpg",
 		Optional: d.variant() != screamSprites || d.Scream != "",
 	}
 }
@@ -103,7 +104,9 @@ func (d *DSprites) build(ctx context.Context, seed uint64) (Dataset, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	set, err := buildPublic(ctx, "dsprites", "", (&DSprites{}).Origin(), convertDSprites) // the picture is not converted
+	origin := d.Origin()
+	origin.Files = slices.DeleteFunc(origin.Files, func(f fetch.File) bool { return f.Name == screamFile }) // it is not converted
+	set, err := buildPublic(ctx, "dsprites", "", origin, convertDSprites)
 	if err != nil {
 		return nil, err
 	}

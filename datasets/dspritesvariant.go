@@ -95,7 +95,7 @@ const (
 func (d *DSprites) openScream(ctx context.Context, shape [3]int) (*background, error) {
 	path := d.Scream
 	if path == "" {
-		dir, f := cache.Downloads("dsprites"), d.screamFile()
+		dir, f := cache.Downloads("dsprites"), d.screamSource()
 		path = filepath.Join(dir, f.Name)
 		if _, err := fetch.Verify(ctx, dir, f); errors.Is(err, fetch.ErrAbsent) {
 			absent := &NotFetchedError{Set: "dsprites variant=scream", Files: []fetch.File{f}, Dir: dir}

@@ -18,7 +18,12 @@ import (
 // folder for data sets of the test's own. They are taken whatever their hash.
 func publicFiles(t *testing.T, set string, files map[string]string) {
 	t.Helper()
-	t.Setenv(cache.RootVariable, t.TempDir())
+	root, err := os.MkdirTemp("", "unravel-data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files stay on Windows
+	t.Setenv(cache.RootVariable, root)
 	for name, from := range files {
 		if err := fetch.Place(t.Context(), cache.Downloads(set), fetch.File{Name: name}, filepath.Join("testdata", from), true); err != nil {
 			t.Fatal(err)

@@ -109,6 +109,9 @@ func Planned(ctx context.Context, c Config) (*Plan, error) {
 	if c.Train.Threads > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Train.Threads))
 	}
+	if err := c.prepareData(ctx, nil); err != nil { // it ends with the context
+		return nil, err
+	}
 	before := heap()
 	d, err := c.buildData()
 	if err != nil {
