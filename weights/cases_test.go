@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/factor/rotation"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/hierarchy"
@@ -33,7 +34,7 @@ type testCase struct {
 var settings = map[string]string{
 	"encoder": "latent: 5", "ae": "latent: 5", "vae": "latent: 5", "cofhae": "hierarchy: truth",
 	"delta-vae": "latent: [{sphere: {dim: 1}}, {euclidean: {dim: 3}}, {sphere: {dim: 2}}]",
-	"lsbd-vae":  "latent: [{sphere: {dim: 1}}, {sphere: {dim: 2, axis: [0, 0, 1]}}, euclidean]",
+	"lsbd-vae":  "latent: [{sphere: {dim: 1}}, {sphere: {dim: 2, axis: [0, 0, 1]}}, euclidean], factors: [a, b]",
 	"byol":      "hidden: 16, projected: 8, predictor: 16", "simsiam": "hidden: 16, projected: 8, predictor: 16",
 	"barlow-twins": "hidden: 16", "moco": "width: 8, queue: 16", "moco-v2": "width: 8, queue: 16",
 }
@@ -52,6 +53,7 @@ func cases(t *testing.T) (list []testCase) {
 	add := func(model, more string, h, w, c int) {
 		list = append(list, newCase(t, model, more, h, w, c))
 	}
+	add("lsbd-vae", "latent: [{sphere: {dim: 2}}, {sphere: {dim: 1}}, {sphere: {dim: 2}}], factors: [a, pose, pose], orthogonal: true, encoder: {mlp: {hidden: [24, 16]}}", 16, 16, 3)
 	for _, model := range models.Registry.Names() {
 		for _, encoder := range nn.Encoders.Names() {
 			more := fmt.Sprintf("encoder: {%s: {%s}}", encoder, encoderSettings[encoder])
@@ -120,11 +122,15 @@ func newCase(t *testing.T, model, more string, h, w, c int) testCase {
 		Model models.Choice `yaml:"model"`
 	}
 	both := strings.TrimPrefix(settings[model]+", "+more, ", ")
+	if strings.HasPrefix(more, "latent:") {
+		both = more
+	}
 	if err := config.Load(name, fmt.Appendf(nil, "model: {%s: {%s}}", model, both), &read); err != nil {
 		t.Fatal(err)
 	}
-	data := models.Data{Height: h, Width: w, Channels: c, Hierarchy: tree,
-		Factors: []factor.Factor{{Name: "a", Size: 4, Kind: factor.Circular}, {Name: "b", Size: 4, Kind: factor.Circular}}}
+	data := models.Data{Height: h, Width: w, Channels: c, Hierarchy: tree, Rotations: 1,
+		Factors: []factor.Factor{{Name: "a", Size: 4, Kind: factor.Circular}, {Name: "b", Size: 4, Kind: factor.Circular},
+			{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}}}
 	m, err := read.Model.Value.New(data, 1)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
