@@ -376,3 +376,41 @@ func TestFits(t *testing.T) {
 		}
 	}
 }
+
+// Any table of labels leads to levels within their factors, or to an error.
+func FuzzFolderTable(f *testing.F) {
+	f.Add("file,v\na.png,1\nb,word\n", "circular:360")
+	f.Add("v;id\n1,5;a\n;b.png\n", "")
+	f.Add("file,v\na.png,1e308\nb.png,-1e308\n", "continuous")
+	list := &pictureList{path: "photos", files: []pictureFile{{name: "a.png"}, {name: "b.png"}, {name: "s/b.png"}}}
+	f.Fuzz(func(t *testing.T, text, kind string) {
+		name := filepath.Join(t.TempDir(), "labels.csv")
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		settings := &Folder{Path: "photos", Labels: name, Bins: 20, Unlabelled: "keep"}
+		table, err := settings.readLabels(list)
+		if err != nil {
+			return
+		}
+		parsed, err := parseColumnKind(kind)
+		if err != nil {
+			return
+		}
+		for j, values := range table.columns {
+			c := textColumn{name: table.names[j], values: values, kind: parsed, comma: table.comma, bins: settings.Bins}
+			of, levels, _, err := c.factor()
+			if err != nil {
+				continue
+			}
+			if err := factor.Validate([]factor.Factor{of}); err != nil {
+				t.Errorf("%+v: %v", of, err)
+			}
+			for _, l := range levels {
+				if l < Unknown || int(l) >= of.Size {
+					t.Errorf("level %d of %+v", l, of)
+				}
+			}
+		}
+	})
+}

@@ -42,12 +42,8 @@ func readCSV(r io.Reader, name string, gaps bool) (*Table, error) {
 		if err == io.EOF {
 			break
 		}
-		var bad *csv.ParseError
-		if errors.As(err, &bad) {
-			return nil, fmt.Errorf("%s: line %d, column %d: %w", name, bad.Line, bad.Column, bad.Err)
-		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, placed(name, err)
 		}
 		line, _ := lines.FieldPos(0)
 		if t.Cols == 0 {
@@ -68,6 +64,15 @@ func readCSV(r io.Reader, name string, gaps bool) (*Table, error) {
 		return nil, fmt.Errorf("%s: there are no numbers in it; want a line for each image, such as 0.5,1,2", name)
 	}
 	return t, nil
+}
+
+// placed names the file and the place of an error of reading lines.
+func placed(name string, err error) error {
+	var bad *csv.ParseError
+	if errors.As(err, &bad) {
+		return fmt.Errorf("%s: line %d, column %d: %w", name, bad.Line, bad.Column, bad.Err)
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // separator returns the most frequent separator of the first line that is not empty; of a line longer

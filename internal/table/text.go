@@ -3,7 +3,6 @@ package table
 import (
 	"bufio"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -56,12 +55,8 @@ func ReadText(r io.Reader, name string) (*Text, error) {
 		if err == io.EOF {
 			break
 		}
-		var bad *csv.ParseError
-		if errors.As(err, &bad) {
-			return nil, fmt.Errorf("%s: line %d, column %d: %w", name, bad.Line, bad.Column, bad.Err)
-		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, placed(name, err)
 		}
 		for i, f := range fields {
 			fields[i] = strings.TrimSpace(f)
