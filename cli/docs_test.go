@@ -209,6 +209,7 @@ var shortSets = map[string][]string{
 	"folder":      nil,
 	"cars":        {"dataset.cars.objects=3", "dataset.cars.azimuths=6", "dataset.cars.elevations=2"},
 	"norb":        {"dataset.norb.instances=2", "dataset.norb.azimuths=3", "dataset.norb.elevations=3"},
+	"turntable":   {"dataset.turntable.views=8"},
 	"arm":         {"dataset.arm.horizontal=3", "dataset.arm.vertical=3"},
 }
 
