@@ -5,7 +5,7 @@ type Twin interface {
 	Builder
 
 	// Real returns the public data set in place of the twin. Settings that it has too, such as the number of channels, are those of
-	// the twin; others, such as sizes, are its own.
+	// the twin; others, such as sizes, are its own. The name is empty where the settings make it no twin.
 	Real() Choice
 }
 
@@ -40,11 +40,35 @@ func (n *Norb) Real() Choice {
 // Real implements Twin: MPI3D.
 func (a *Arm) Real() Choice { return realOf[*MPI3D]("mpi3d", nil) }
 
+// Real implements Twin: several airplanes in their own colour stand for ModelNet40, solids for COIL-100. Meshes of one's own, and
+// objects of many hues, are no twins of a public set.
+func (t *Turntable) Real() Choice {
+	switch {
+	case t.Path != "" || t.Hues > 1 || t.Objects < 2:
+		return Choice{}
+	case t.Draw == "solid":
+		return realOf[*COIL100]("coil100", nil)
+	}
+	return realOf("modelnet40", func(d *ModelNet40) {
+		d.Views, d.Size, d.Channels, d.Elevation, d.Light, d.Crease = t.Views, t.Size, t.Channels, t.Elevation, t.Light, t.Crease
+	})
+}
+
+// RealOf returns the public data set that a builder is a twin of; false if it is none.
+func RealOf(b Builder) (Choice, bool) {
+	twin, ok := b.(Twin)
+	if !ok {
+		return Choice{}, false
+	}
+	real := twin.Real()
+	return real, real.Name != ""
+}
+
 // TwinsOf returns the names of the twins of a public data set.
 func TwinsOf(name string) []string {
 	var list []string
 	for _, e := range Registry.Entries {
-		if t, ok := e.New().(Twin); ok && t.Real().Name == name {
+		if real, ok := RealOf(e.New()); ok && real.Name == name {
 			list = append(list, e.Name)
 		}
 	}

@@ -33,8 +33,8 @@ func (t *Table) Stands(scale string) ([]Stand, error) {
 	var list []Stand
 	for _, r := range runs {
 		s := Stand{Name: r.Config.Dataset.Name}
-		if twin, ok := r.Config.Dataset.Value.(datasets.Twin); ok {
-			s.Real = twin.Real().Name
+		if real, ok := datasets.RealOf(r.Config.Dataset.Value); ok {
+			s.Real = real.Name
 		}
 		if !slices.Contains(list, s) {
 			list = append(list, s)
@@ -45,8 +45,8 @@ func (t *Table) Stands(scale string) ([]Stand, error) {
 
 // onReal replaces a twin by its public data set, if the planner's table is on these.
 func (p *Planner) onReal(c *datasets.Choice) {
-	if twin, ok := c.Value.(datasets.Twin); ok && p.real {
-		*c = twin.Real()
+	if real, ok := datasets.RealOf(c.Value); ok && p.real {
+		*c = real
 	}
 }
 

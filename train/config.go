@@ -124,15 +124,15 @@ func realSettings(n *config.Node, name string) (list []string) {
 	if n == nil || n.Decode(&c) != nil {
 		return nil
 	}
-	twin, ok := c.Value.(datasets.Twin)
-	if !ok || twin.Real().Name != name {
+	stands, ok := datasets.RealOf(c.Value)
+	plain, err := datasets.Named(name)
+	if !ok || stands.Name != name || err != nil {
 		return nil
 	}
-	real, plain := settingsOf(twin.Real()), datasets.Choice{}
-	if plain, _ = datasets.Named(name); real == nil {
+	real, defaults := settingsOf(stands), settingsOf(plain)
+	if real == nil || defaults == nil {
 		return nil
 	}
-	defaults := settingsOf(plain)
 	for _, key := range real.Keys() {
 		if value := real.Get(key).Inline(); value != defaults.Get(key).Inline() {
 			list = append(list, fmt.Sprintf("dataset.%s.%s=%s", name, key, value))

@@ -15,17 +15,17 @@ func TestRealOverride(t *testing.T) {
 		overrides []string
 		want      datasets.Builder
 	}{
-		{"sprites", []string{"dataset=dsprites"}, &datasets.DSprites{Channels: 1}},
-		{"{sprites: {channels: 3, size: 32, positions: 16}}", []string{"dataset=dsprites"}, &datasets.DSprites{Channels: 3}},
-		{"{sprites: {channels: 3}}", []string{"dataset= dsprites", "seed=3"}, &datasets.DSprites{Channels: 3}},
-		{"{sprites: {channels: 3}}", []string{"dataset=dsprites", "dataset.dsprites.channels=1"}, &datasets.DSprites{Channels: 1}},
-		{"{sprites: {channels: 3}}", []string{"dataset={dsprites: {}}"}, &datasets.DSprites{Channels: 1}},
-		{"{sprites: {channels: 3}}", []string{"dataset.sprites.channels=1", "dataset=dsprites"}, &datasets.DSprites{Channels: 1}},
-		{"room", []string{"dataset={sprites: {channels: 3}}", "dataset=dsprites"}, &datasets.DSprites{Channels: 3}},
+		{"sprites", []string{"dataset=dsprites"}, &datasets.DSprites{Variant: "plain", Channels: 1}},
+		{"{sprites: {channels: 3, size: 32, positions: 16}}", []string{"dataset=dsprites"}, &datasets.DSprites{Variant: "plain", Channels: 3}},
+		{"{sprites: {channels: 3}}", []string{"dataset= dsprites", "seed=3"}, &datasets.DSprites{Variant: "plain", Channels: 3}},
+		{"{sprites: {channels: 3}}", []string{"dataset=dsprites", "dataset.dsprites.channels=1"}, &datasets.DSprites{Variant: "plain", Channels: 1}},
+		{"{sprites: {channels: 3}}", []string{"dataset={dsprites: {}}"}, &datasets.DSprites{Variant: "plain", Channels: 1}},
+		{"{sprites: {channels: 3}}", []string{"dataset.sprites.channels=1", "dataset=dsprites"}, &datasets.DSprites{Variant: "plain", Channels: 1}},
+		{"room", []string{"dataset={sprites: {channels: 3}}", "dataset=dsprites"}, &datasets.DSprites{Variant: "plain", Channels: 3}},
 		{"{sprites: {channels: 3}}", []string{"dataset=shapes3d"}, &datasets.Shapes3D{}},
 		{"{room: {size: 96}}", []string{"dataset=shapes3d"}, &datasets.Shapes3D{}},
-		{"{norb: {nuisance: true}}", []string{"dataset=smallnorb"}, &datasets.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}}},
-		{"norb", []string{"dataset=smallnorb"}, &datasets.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}, Instance: true}},
+		{"{norb: {instance: true}}", []string{"dataset=smallnorb"}, &datasets.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}, Instance: true}},
+		{"norb", []string{"dataset=smallnorb"}, &datasets.SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}}},
 	} {
 		got, err := Load("test.yaml", []byte("dataset: "+c.dataset+rest), c.overrides...)
 		if err != nil {
