@@ -58,7 +58,7 @@ func (a *Arm) Build(uint64) (Dataset, error) {
 	height := factor.Factor{Name: "camera_height", Size: a.Heights, Kind: factor.Ordinal, Values: between(10, 54, a.Heights)}
 	horizontal := factor.Factor{Name: "horizontal_axis", Size: a.Horizontal, Kind: factor.Ordinal, Values: between(-80, 80, a.Horizontal)}
 	vertical := factor.Factor{Name: "vertical_axis", Size: a.Vertical, Kind: factor.Ordinal, Values: between(-8, 70, a.Vertical)}
-	d := &arm{gridSet: gridSet{name: "arm", shape: [3]int{a.Size, a.Size, 3}, grid: factor.Grid{
+	d := &arm{room: keptImages, gridSet: gridSet{name: "arm", shape: [3]int{a.Size, a.Size, 3}, grid: factor.Grid{
 		{Name: "object_color", Size: a.Colours, Kind: factor.Categorical}, shape, size, height,
 		{Name: "background_color", Size: a.Backgrounds, Kind: factor.Categorical}, horizontal, vertical,
 	}}}
@@ -87,6 +87,7 @@ type arm struct {
 	bare     [][]float32                  // images without an arm, by camera height and background
 	drawings []atomic.Pointer[armDrawing] // by position; nil: not drawn yet
 	kept     atomic.Int64                 // bytes of drawings
+	room     int64                        // for them
 	easels   *renderedSet                 // draws positions
 }
 
@@ -100,15 +101,20 @@ func (d *arm) Image(i int, dst []float32) {
 	var l [7]int // color, shape, size, height, background, horizontal, vertical
 	d.grid.At(i, l[:])
 	object, background := &armObjects[l[0]], &armBackgrounds[l[4]]
-	copy(dst, d.bare[l[3]*d.grid[4].Size+l[4]])
 	at := 0
 	for _, k := range [...]int{1, 2, 3, 5, 6} {
 		at = at*d.grid[k].Size + l[k]
 	}
 	drawing := d.drawings[at].Load()
 	if drawing == nil {
-		drawing = d.draw(at, d.tables[l[3]])
+		e := d.easels.take()
+		e.paint(at, e.picture)
+		blend(dst, e.picture, object, background)
+		d.keep(at, e.picture, d.tables[l[3]])
+		d.easels.put(e)
+		return
 	}
+	copy(dst, d.bare[l[3]*d.grid[4].Size+l[4]])
 	for r := range drawing.height {
 		from := drawing.pixels[3*r*drawing.width:][:3*drawing.width]
 		blend(dst[3*((drawing.top+r)*d.shape[1]+drawing.left):][:len(from)], from, object, background)
@@ -126,22 +132,9 @@ func blend(dst []float32, from []uint8, object, background *[3]int) {
 	}
 }
 
-// draw draws a position, and keeps it while there is room.
-func (d *arm) draw(at int, table []uint8) *armDrawing {
-	e := d.easels.take()
-	e.paint(at, e.picture)
-	drawing := cut(e.picture, table, d.shape[0])
-	d.easels.put(e)
-	if d.kept.Add(int64(len(drawing.pixels))) <= keptImages {
-		d.drawings[at].Store(drawing)
-	} else {
-		d.kept.Add(-int64(len(drawing.pixels)))
-	}
-	return drawing
-}
-
-// cut returns the smallest box in which a picture differs from a table.
-func cut(picture, table []uint8, side int) *armDrawing {
+// keep keeps what differs from the table in the picture of a position, while there is room.
+func (d *arm) keep(at int, picture, table []uint8) {
+	side := d.shape[1]
 	top, left, bottom, right := side, side, 0, 0
 	for p := 0; p < len(picture); p += 3 {
 		if [3]uint8(picture[p:]) != [3]uint8(table[p:]) {
@@ -149,11 +142,18 @@ func cut(picture, table []uint8, side int) *armDrawing {
 			top, left, bottom, right = min(top, row), min(left, col), max(bottom, row+1), max(right, col+1)
 		}
 	}
-	d := &armDrawing{top: top, left: left, height: bottom - top, width: right - left}
-	for row := top; row < bottom; row++ {
-		d.pixels = append(d.pixels, picture[3*(row*side+left):3*(row*side+right)]...)
+	bytes := 3 * (bottom - top) * (right - left)
+	if d.kept.Add(int64(bytes)) > d.room {
+		d.kept.Add(-int64(bytes))
+		return
 	}
-	return d
+	drawing := &armDrawing{top: top, left: left, height: bottom - top, width: right - left, pixels: make([]uint8, 0, bytes)}
+	for row := top; row < bottom; row++ {
+		drawing.pixels = append(drawing.pixels, picture[3*(row*side+left):3*(row*side+right)]...)
+	}
+	if !d.drawings[at].CompareAndSwap(nil, drawing) { // another goroutine was faster
+		d.kept.Add(-int64(bytes))
+	}
 }
 
 // armModel is the arm with its table and the objects that it can hold.

@@ -2,10 +2,12 @@ package datasets
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/render"
 	"github.com/unravel-ml/unravel/datasets/render/objects"
+	"github.com/unravel-ml/unravel/internal/race"
 )
 
 // Triangles that are left out because they face away would not have been seen: surfaces are closed, and their outer side is outside.
@@ -38,6 +40,40 @@ func TestStageLeavesOutHiddenTriangles(t *testing.T) {
 			}
 			if different > 12 { // an edge-on side may be drawn or not
 				t.Errorf("%s: %d pixels differ from side %d", name, different, side)
+			}
+		}
+	}
+}
+
+// Images of an arm are the same when their drawings are made, when they are kept and when there is no room for them, and allocate
+// nothing in the latter two.
+func TestArmKeepsDrawings(t *testing.T) {
+	built, err := (&Arm{Size: 64, Colours: 6, Shapes: 6, Sizes: 2, Heights: 3, Backgrounds: 3, Horizontal: 40, Vertical: 40}).Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := built.(*arm)
+	first, again := make([]float32, 64*64*3), make([]float32, 64*64*3)
+	for n := range 40 {
+		i := n * (d.Len() / 40)
+		d.room = keptImages
+		d.Image(i, first)
+		if d.Image(i, again); !slices.Equal(first, again) {
+			t.Errorf("image %d is another from its kept drawing", i)
+		}
+		kept := d.kept.Load()
+		if other := (i + 1234567) % d.Len(); n == 0 {
+			d.room = kept
+			d.Image(other, first)
+			if d.Image(other, again); !slices.Equal(first, again) || d.kept.Load() != kept {
+				t.Errorf("image %d is another the second time without room, or %d bytes are kept in place of %d", other, d.kept.Load(), kept)
+			}
+			if a := testing.AllocsPerRun(5, func() { d.Image(other, again) }); a > 0 && !race.Enabled {
+				t.Errorf("an image without room allocates %v times", a)
+			}
+			d.room = keptImages
+			if d.Image(other, again); !slices.Equal(first, again) || d.kept.Load() == kept {
+				t.Errorf("image %d is another with room, or its drawing is not kept", other)
 			}
 		}
 	}

@@ -143,9 +143,7 @@ func ball(rx, ry, rz float64, n int) *shape {
 func torus(radius, tube float64, n, m int) *shape {
 	s := &shape{}
 	for i := range n {
-		for _, p := range ring(radius, 0, 0, tube, tube, 2, m) {
-			s.points = append(s.points, p)
-		}
+		s.points = append(s.points, ring(radius, 0, 0, tube, tube, 2, m)...)
 		one := shape{points: s.points[i*m:]}
 		one.turn(1, 360*float64(i)/float64(n))
 	}
@@ -212,13 +210,4 @@ func wing(half, root, tip, back, up, thickness float64) *shape {
 		return []vec{{x, y, z}, {x, y + 0.45*t, z - 0.1*chord}, {x, y + 0.55*t, z - 0.35*chord}, {x, y, z - chord}, {x, y - 0.45*t, z - 0.35*chord}, {x, y - 0.4*t, z - 0.1*chord}}
 	}
 	return loft(section(-half, tip, -back, up), section(0, root, 0, 0), section(half, tip, -back, up))
-}
-
-// extrude returns a prism along x of an outline in (z, y), from -w/2 to w/2.
-func extrude(w float64, outline ...[2]float64) *shape {
-	left, right := make([]vec, len(outline)), make([]vec, len(outline))
-	for i, p := range outline {
-		left[i], right[i] = vec{-w / 2, p[1], p[0]}, vec{w / 2, p[1], p[0]}
-	}
-	return loft(left, right)
 }
