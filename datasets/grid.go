@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/arrays"
 )
@@ -85,9 +86,17 @@ func (g *GridFolder) Validate() error {
 	return nil
 }
 
-// Prepare converts images that go to the cache.
+// Prepare converts images that go to the cache. Others are left to Build.
 func (g *GridFolder) Prepare(ctx context.Context, progress Progress) error {
-	return prepare(ctx, progress, g.build)
+	s, d, err := g.describe()
+	if err != nil {
+		return err
+	}
+	defer s.file.Close() // nothing was written
+	if !s.onDisk(d, maxInMemory) {
+		return nil
+	}
+	return s.readImages(cache.WithProgress(ctx, cache.Progress(progress)), d, maxInMemory)
 }
 
 // Build reads the arrays. Its errors name the file, what is in it and what would be
@@ -104,29 +113,47 @@ func (g *GridFolder) build(ctx context.Context) (Dataset, error) {
 
 // read is Build with a bound of the bytes of 8-bit images that are read into memory.
 func (g *GridFolder) read(ctx context.Context, inMemory int) (*stored, error) {
-	if err := g.Validate(); err != nil {
-		return nil, err
-	}
-	f, err := arrays.Open(g.Path)
+	s, d, err := g.describe()
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // nothing was written
-	s := &gridSource{GridFolder: g, file: f, names: g.Arrays.withDefaults()}
-	d := &stored{name: strings.TrimSuffix(filepath.Base(g.Path), ".npz"), real: g.Real}
-	if err := s.openImages(d); err != nil {
-		if hasPictures(g.Path) {
-			err = fmt.Errorf("%w; the folder has pictures, which the data set folder reads: dataset: {folder: {path: %s}}", err, g.Path)
-		}
-		return nil, err
-	}
-	if err := s.readFactors(d); err != nil {
-		return nil, err
-	}
-	if err := g.nameFactors(d); err != nil {
-		return nil, err
-	}
+	defer s.file.Close() // nothing was written
 	return d, s.readImages(ctx, d, inMemory)
+}
+
+// describe opens the file, and reads everything but the images. The caller closes the file.
+func (g *GridFolder) describe() (*gridSource, *stored, error) {
+	if err := g.Validate(); err != nil {
+		return nil, nil, err
+	}
+	f, err := arrays.Open(g.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, d := &gridSource{GridFolder: g, file: f, names: g.Arrays.withDefaults()}, &stored{name: g.name(), real: g.Real}
+	if err = s.openImages(d); err != nil && hasPictures(g.Path) {
+		err = fmt.Errorf("%w; the folder has pictures, which the data set folder reads: dataset: {folder: {path: %s}}", err, g.Path)
+	}
+	if err == nil {
+		err = s.readFactors(d)
+	}
+	if err == nil {
+		err = g.nameFactors(d)
+	}
+	if err != nil {
+		f.Close() // nothing was written
+		return nil, nil, err
+	}
+	return s, d, nil
+}
+
+// name returns the name of the file or folder.
+func (g *GridFolder) name() string {
+	base := filepath.Base(g.Path)
+	if ext := filepath.Ext(base); slices.Contains([]string{".npz", ".npy", ".h5", ".hdf5", ".mat"}, strings.ToLower(ext)) {
+		return strings.TrimSuffix(base, ext)
+	}
+	return base
 }
 
 // nameFactors applies names and kinds.

@@ -78,6 +78,12 @@ func TestGridFiles(t *testing.T) {
 			continue
 		}
 		checkGrid(t, file, d, entry.tolerance)
+		if err := entry.set.Prepare(t.Context(), func(what string, _, _ int64) { t.Errorf("%s: %s, though it is small", file, what) }); err != nil {
+			t.Error(err)
+		}
+		if base, _, _ := strings.Cut(file, "."); d.Name() != base {
+			t.Errorf("%s: the data set is called %s", file, d.Name())
+		}
 		if named := d.Factors()[0].Name; (named == "unknown") != (file == "alone.npy") {
 			t.Errorf("%s: factor %s", file, named)
 		}

@@ -23,10 +23,10 @@ func (s *gridSource) readImages(ctx context.Context, d *stored, inMemory int) er
 	if size > maxPixels {
 		return fmt.Errorf("%v: images of %d numbers; want at most %d", s.images, size, maxPixels)
 	}
-	switch bytes := memory.Product(d.n, size); {
+	switch {
 	case !s.rule.eight:
 		return s.readFloats(ctx, d, size)
-	case bytes <= float64(inMemory):
+	case !s.onDisk(d, inMemory):
 		d.bytes = make([]uint8, d.n*size)
 		err := s.each(ctx, d.n, d.bytes, func(from int, raw []byte) error {
 			return s.rule.to8(d.bytes[from*size:], raw, from, size)
@@ -41,6 +41,11 @@ func (s *gridSource) readImages(ctx context.Context, d *stored, inMemory int) er
 		return err
 	}
 	return s.cached(ctx, d, size)
+}
+
+// onDisk reports whether the images stay on the disk.
+func (s *gridSource) onDisk(d *stored, inMemory int) bool {
+	return s.rule.eight && memory.Product(d.n, d.shape[0], d.shape[1], d.shape[2]) > float64(inMemory)
 }
 
 // each reads the images slab by slab, and calls a function with each. If pixels are read as they are wanted, into has room for all of them.
