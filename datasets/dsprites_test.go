@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -263,5 +265,27 @@ func TestDSpritesBroken(t *testing.T) {
 		if _, err := (&DSprites{}).Build(0); err == nil || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), dspritesNPZ) {
 			t.Errorf("%s: %v; want %q and the name of the file", file, err, words)
 		}
+	}
+}
+
+// Images of the variants are drawn as fast as training asks for them.
+func BenchmarkDSprites(b *testing.B) {
+	b.Setenv(cache.RootVariable, b.TempDir())
+	file := fetch.File{Name: dspritesNPZ}
+	if err := fetch.Place(b.Context(), cache.Downloads("dsprites"), file, filepath.Join("testdata", "dsprites", dspritesNPZ), true); err != nil {
+		b.Fatal(err)
+	}
+	for _, variant := range []string{"plain", "color", "noise"} {
+		b.Run(variant, func(b *testing.B) {
+			d, err := (&DSprites{Variant: variant, Channels: 3}).Build(0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			image, i := make([]float32, 64*64*3), 0
+			for b.Loop() {
+				d.Image(i%d.Len(), image)
+				i++
+			}
+		})
 	}
 }
