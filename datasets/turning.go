@@ -57,7 +57,7 @@ func (t *turning) text() string {
 	return fmt.Sprintf("size=%d channels=%d views=%d hues=%d lamp=%t elevation=%v light=%v", t.size, t.channels, t.views, t.hues, t.lamp, t.elevation, t.light)
 }
 
-// grid returns the factors of so many objects, without those of one level, and without all of them at least the rotation.
+// grid returns the factors of so many objects: the rotation, and object and hue where they have more than one level.
 func (t *turning) grid(objects int) factor.Grid {
 	var grid factor.Grid
 	if objects > 1 {
@@ -136,7 +136,7 @@ func (t *turntable) draw(parts []render.Part, hue, view int, dst []uint8) {
 	}
 }
 
-// luma is the luma of a colour after ITU-R BT.601.
+// luma returns the brightness of a colour after ITU-R BT.601.
 func luma(r, g, b uint8) uint8 {
 	return uint8((299*int(r) + 587*int(g) + 114*int(b) + 500) / 1000)
 }

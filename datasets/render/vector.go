@@ -53,12 +53,3 @@ func apply(m *[9]float64, v vec) vec {
 		float64(m[6]*v.x) + float64(m[7]*v.y) + float64(m[8]*v.z),
 	}
 }
-
-// applyInverse returns m's transpose times v: for a rotation, its inverse.
-func applyInverse(m *[9]float64, v vec) vec {
-	return vec{
-		float64(m[0]*v.x) + float64(m[3]*v.y) + float64(m[6]*v.z),
-		float64(m[1]*v.x) + float64(m[4]*v.y) + float64(m[7]*v.z),
-		float64(m[2]*v.x) + float64(m[5]*v.y) + float64(m[8]*v.z),
-	}
-}
