@@ -99,7 +99,9 @@ func (f *Folder) build(ctx context.Context) (Dataset, error) {
 // assemble puts labels and pixels together.
 func (f *Folder) assemble(list *pictureList, table *labelTable, set *cache.Set) (*stored, error) {
 	d := fromCache(set)
-	d.name = filepath.Base(list.path)
+	if whole, err := filepath.Abs(list.path); err == nil { // "." has no name
+		d.name = filepath.Base(whole)
+	}
 	broken, err := f.checkBroken(list, set)
 	if err != nil {
 		return nil, err
