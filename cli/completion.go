@@ -197,6 +197,8 @@ func arguments(app *kong.Application, node *kong.Node, values []string) []string
 		return listed(values)
 	case "data show":
 		return listed(append([]string{"datasets"}, values...))
+	case "data fetch", "data check":
+		return first(values, publicNames())
 	case "mimosa":
 		options := mimosa.Defaults()
 		return overrides(&options)

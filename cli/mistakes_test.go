@@ -48,7 +48,7 @@ func TestConfigMistakes(t *testing.T) {
 
 		{"lsbd loss without groups", []string{"supervision=none"}, []string{"losses.2.lsbd: loss lsbd", "nothing feeds it", "labelled groups", "supervision: {pairs: {count: 768}}"}},
 		{"lsbd loss with delta-vae", []string{delta}, []string{"loss lsbd", "transported codes of labelled groups", "does not have", "want planes, such as {row: [0, 1]}"}},
-		{"lsbd loss with a plane of another factor", []string{delta, "losses.2.lsbd={planes: {hue: [0, 1]}}"}, []string{"loss lsbd", `no circular factor "hue"; known: row, column`}},
+		{"lsbd loss with a plane of another factor", []string{delta, "losses.2.lsbd={planes: {hue: [0, 1]}}"}, []string{"loss lsbd", `no factor "hue" that is circular; known: row, column`}},
 		{"pairs for a vae", []string{vae, "losses=[reconstruction, kl]"}, []string{"labelled groups", "nothing learns from them", "planes"}},
 		{"too many pairs", []string{"supervision.pairs.count=129"}, []string{"129 pairs", "256 images", "want at most 128"}},
 		{"pairs hold an unknown factor", []string{"supervision.pairs.hold=[colour]"}, []string{`no factor "colour"`, "row, column"}},
@@ -58,7 +58,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"a sphere that no factor turns", []string{"model.lsbd-vae.latent=[{sphere: {dim: 2}}, sphere]"}, []string{"latent space 0", "want an axis"}},
 		{"unknown factor of the model", []string{"model.lsbd-vae.factors=[row, col]"}, []string{`no factor "col"`}},
 		{"unknown metric", []string{"metrics=[dlsb]"}, []string{`unknown metric "dlsb"; did you mean "dlsbd"?`}},
-		{"views without a factor", []string{"supervision=views"}, []string{"2 circular factors; name one"}},
+		{"views without a factor", []string{"supervision=views"}, []string{"dataset square has 2 factors that turn; name one as factor: row, column"}},
 		{"variance without labels", []string{"losses.2={variance: {}}"}, []string{"loss variance", "needs labels", "{labels: {fraction: 0.1}}"}},
 		{"columns of no factor", []string{labels, "losses=[{variance: {codes: {raw: [0]}}}]"}, []string{"loss variance", `no factor "raw"; did you mean "row"?`}},
 		{"columns beyond the code", []string{labels, vae, "losses=[{mpd: {codes: {row: [10]}}}]"}, []string{"loss mpd", "codes.row: column 10", "0 to 9"}},
