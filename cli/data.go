@@ -98,8 +98,13 @@ func (c *dataShowCommand) Run(ctx context.Context, s *streams) error {
 	}
 	h, w, channels := d.ImageShape()
 	fmt.Fprintf(s.log, "%s: %d images of %dx%dx%d\n", c.Name, d.Len(), h, w, channels)
-	for _, f := range d.Factors() {
-		fmt.Fprintf(s.log, "  %s: %d levels, %v\n", f.Name, f.Size, f.Kind)
+	missing := datasets.Missing(d)
+	for i, f := range d.Factors() {
+		unknown := ""
+		if missing != nil && missing[i] > 0 {
+			unknown = fmt.Sprintf(", unknown of %d images", missing[i])
+		}
+		fmt.Fprintf(s.log, "  %s: %d levels, %v%s\n", f.Name, f.Size, f.Kind, unknown)
 	}
 	if n, ok := d.(datasets.Noted); ok {
 		for _, note := range n.Notes() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
@@ -34,7 +35,7 @@ func (c *dataCheckCommand) Run(ctx context.Context, s *streams) error {
 			return
 		}
 		broken++
-		fmt.Fprintf(s.out, "%s: %s: %v; want `unravel data fetch %s`\n", name, what, err, name)
+		fmt.Fprintf(s.out, "%s: %s: %v; %s\n", name, what, err, remedy(name))
 	}
 	for _, l := range sets {
 		if c.Name != "" && l.Name != c.Name {
@@ -80,4 +81,12 @@ func (c *dataCheckCommand) Run(ctx context.Context, s *streams) error {
 		return fmt.Errorf("%d of %d are broken", broken, found)
 	}
 	return nil
+}
+
+// remedy says what makes a broken set of a name whole again.
+func remedy(name string) string {
+	if slices.Contains(publicNames(), name) {
+		return fmt.Sprintf("want `unravel data fetch %s`", name)
+	}
+	return "the next command that uses it makes it again"
 }

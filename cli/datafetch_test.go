@@ -159,6 +159,35 @@ func TestDataBroken(t *testing.T) {
 	checkMistake(t, call(t, "data", "show", "dsprites"), 1, images, "it has 1000 bytes", "unravel data fetch dsprites")
 }
 
+// Pictures of one's own have a place in the list of converted sets, say what is unknown of them, and are made again when they are broken.
+func TestDataOwn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writePhotos(t)
+	labels := string(readFile(t, "labels.csv"))
+	writeFile(t, "labels.csv", []byte(strings.Replace(labels, "7.png,2,0", "7.png,,0", 1)))
+	show := []string{"data", "show", "folder", "path=photos", "labels=labels.csv"}
+	if o := succeed(t, show...); !strings.Contains(o.log, "brightness: 5 levels, ordinal, unknown of 1 images\n  half: 2 levels, ordinal\n") {
+		t.Error(o)
+	}
+	_, own, _ := strings.Cut(succeed(t, "data", "list").out, "other converted sets in ")
+	if !strings.Contains(own, "folder-") || !strings.Contains(own, "480 KiB") {
+		t.Errorf("list: %q", own)
+	}
+	sets, err := filepath.Glob(filepath.Join(cache.Root(), "sets", "folder-*", cache.ImagesFile))
+	if err != nil || len(sets) != 1 {
+		t.Fatal(sets, err)
+	}
+	whole := readFile(t, sets[0])
+	writeFile(t, sets[0], whole[:1000])
+	if o := call(t, "data", "check"); o.code != 1 || !strings.Contains(o.out, sets[0]) || !strings.Contains(o.out, "makes it again") {
+		t.Error(o)
+	}
+	succeed(t, show...)
+	if !bytes.Equal(readFile(t, sets[0]), whole) {
+		t.Error("it was not made again")
+	}
+}
+
 // The record of a run names the files of its data set; a run whose data set has changed since says so.
 func TestDataRecord(t *testing.T) {
 	ownData(t)

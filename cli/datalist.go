@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -27,6 +28,28 @@ func listPublic(out io.Writer) error {
 			continue
 		}
 		fmt.Fprintf(w, "  %s\t%s\n", e.Name, stateOf(e.Name, p.Origin(), sets))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return listOwn(out, sets)
+}
+
+// listOwn prints the cached sets that are not public ones, such as converted folders of pictures.
+func listOwn(out io.Writer, sets []cache.Listed) error {
+	public := publicNames()
+	sets = slices.DeleteFunc(sets, func(s cache.Listed) bool { return slices.Contains(public, s.Name) })
+	if len(sets) == 0 {
+		return nil
+	}
+	fmt.Fprintf(out, "\nother converted sets in %s; they are made again when they are needed\n", filepath.Join(cache.Root(), "sets"))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, s := range sets {
+		state := memory.Text(float64(s.Bytes))
+		if s.Err != nil {
+			state = s.Err.Error()
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", filepath.Base(s.Dir()), state, s.Options)
 	}
 	return w.Flush()
 }

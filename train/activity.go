@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -79,7 +80,7 @@ func (a *Activity) Step(done int, part string) {
 		return
 	}
 	if changed {
-		a.bar.Describe(a.what + " " + part)
+		a.bar.Describe(a.label())
 	}
 	// A bar that cannot be drawn is no reason to end anything.
 	_ = a.bar.Set(min(done, a.all-1)) // a full one would end its line
@@ -90,7 +91,7 @@ func (a *Activity) show() {
 	a.lock.Lock()
 	defer a.lock.Unlock()
 	if a.bar != nil {
-		a.bar.Describe(a.what + " " + a.part)
+		a.bar.Describe(a.label())
 		return
 	}
 	left := ""
@@ -98,8 +99,11 @@ func (a *Activity) show() {
 		took := time.Since(a.begun)
 		left = fmt.Sprintf(", %s left", time.Duration(float64(took)/float64(a.done)*float64(a.all-a.done)).Round(time.Second))
 	}
-	_, _ = fmt.Fprintf(a.w, "%s %s: %d of %d done%s\n", a.what, a.part, a.done, a.all, left)
+	_, _ = fmt.Fprintf(a.w, "%s: %d of %d done%s\n", a.label(), a.done, a.all, left)
 }
+
+// label names the activity and its part under way, if it has parts.
+func (a *Activity) label() string { return strings.TrimSpace(a.what + " " + a.part) }
 
 // End takes the activity away.
 func (a *Activity) End() {
