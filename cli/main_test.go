@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
+
+var long = flag.Bool("long", false, "also kill the real quickstart, and run the study of objectives: minutes")
 
 // asProgram makes the test binary the program itself, for the tests that need a process.
 const asProgram = "UNRAVEL_TEST_AS_PROGRAM"

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -23,8 +22,6 @@ import (
 
 	"github.com/unravel-ml/unravel/rundir"
 )
-
-var long = flag.Bool("long", false, "also kill the real quickstart, and run the study of objectives: minutes")
 
 // process is the program, running.
 type process struct {
