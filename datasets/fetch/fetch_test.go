@@ -3,33 +3,19 @@ package fetch
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/progress"
 )
-
-// content is the file that servers have.
-var content = func() []byte {
-	b := make([]byte, 300_000)
-	for i := range b {
-		b[i] = byte(i*i>>7 + i>>3)
-	}
-	return b
-}()
 
 // quick are options that do not make tests wait.
 func quick(t *testing.T) Options {
@@ -40,54 +26,6 @@ func quick(t *testing.T) Options {
 func wanted(url string) File {
 	sum := sha256.Sum256(content)
 	return File{Name: "set.bin", URL: url + "/set.bin", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
-}
-
-// server is a test server that answers the n-th request, from 0, by a function.
-type server struct {
-	*httptest.Server
-	requests atomic.Int64
-	ranges   []string
-	lock     sync.Mutex
-}
-
-func serve(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *server {
-	t.Helper()
-	s := &server{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n := int(s.requests.Add(1)) - 1
-		s.lock.Lock()
-		s.ranges = append(s.ranges, r.Header.Get("Range"))
-		s.lock.Unlock()
-		answer(n, w, r)
-	}))
-	t.Cleanup(s.Close)
-	return s
-}
-
-// whole answers as a good server does, Range and If-Range included.
-func whole(w http.ResponseWriter, r *http.Request, etag string, b []byte) {
-	w.Header().Set("ETag", etag)
-	http.ServeContent(w, r, "set.bin", time.Unix(1_600_000_000, 0), bytes.NewReader(b))
-}
-
-// brokenOff sends the first bytes of an answer and breaks the connection.
-func brokenOff(w http.ResponseWriter, r *http.Request, etag string, b []byte, n int) {
-	from := 0
-	if span := r.Header.Get("Range"); span != "" && r.Header.Get("If-Range") == etag {
-		from, _ = strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(span, "bytes="), "-"))
-	}
-	w.Header().Set("ETag", etag)
-	w.Header().Set("Accept-Ranges", "bytes")
-	w.Header().Set("Content-Length", fmt.Sprint(len(b)-from))
-	if from > 0 {
-		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(b)-1, len(b)))
-		w.WriteHeader(http.StatusPartialContent)
-	}
-	_, _ = w.Write(b[from:min(from+n, len(b))])
-	if f, ok := w.(http.Flusher); ok {
-		f.Flush()
-	}
-	panic(http.ErrAbortHandler)
 }
 
 // one fetches a file and compares it with the content.
@@ -384,136 +322,5 @@ func TestResume(t *testing.T) {
 				t.Errorf("the second call asks for %q; want %q", s.ranges, c.span)
 			}
 		})
-	}
-}
-
-// Files come from files, folders and mirrors, and wrong ones are refused unless they are trusted.
-func TestFrom(t *testing.T) {
-	there := t.TempDir()
-	for name, b := range map[string][]byte{"set.bin": content, "other.bin": content, "wrong.bin": content[:9], "second.bin": content} {
-		if err := os.WriteFile(filepath.Join(there, name), b, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := serve(t, func(_ int, w http.ResponseWriter, r *http.Request) {
-		http.ServeFile(w, r, filepath.Join(there, filepath.Base(r.URL.Path)))
-	})
-	f := wanted("http://nowhere.invalid")
-	for _, from := range []string{there, filepath.Join(there, "set.bin"), filepath.Join(there, "other.bin"), s.URL, s.URL + "/", s.URL + "/a/b/", s.URL + "/other.bin"} {
-		o := quick(t)
-		o.From = from
-		if _, err := one(t, t.Context(), t.TempDir(), f, o); err != nil && from != s.URL+"/a/b/" {
-			t.Errorf("%s: %v", from, err)
-		}
-	}
-	second := f
-	second.Name = "second.bin"
-	for _, from := range []string{there, filepath.Join(there, "set.bin"), s.URL + "/", s.URL + "/set.bin"} {
-		o := quick(t)
-		o.From = from
-		if r, err := Files(t.Context(), t.TempDir(), []File{f, second}, o); err != nil || len(r) != 2 {
-			t.Errorf("two files from %s: %v", from, err)
-		}
-	}
-	for _, from := range []string{filepath.Join(there, "wrong.bin"), s.URL + "/wrong.bin"} {
-		o, dir := quick(t), t.TempDir()
-		o.From = from
-		if _, err := Files(t.Context(), dir, []File{f}, o); !errors.Is(err, ErrWrong) {
-			t.Errorf("%s: %v", from, err)
-		}
-		o.Trust = true
-		if r, err := Files(t.Context(), dir, []File{f}, o); err != nil || !r[0].Trusted || r[0].Found.Size != 9 {
-			t.Errorf("%s, trusted: %+v, %v", from, r, err)
-		}
-		if found, err := Verify(t.Context(), dir, f); err != nil || !found.Trusted {
-			t.Errorf("%s, trusted, later: %+v, %v", from, found, err)
-		}
-	}
-	// a file without a known hash is there already, unless it is asked for again
-	unknown, dir := f, t.TempDir()
-	unknown.SHA256, unknown.Size = "", 0
-	for i, step := range []struct {
-		from    string
-		again   bool
-		already bool
-	}{{"set.bin", false, false}, {"", false, true}, {"wrong.bin", false, false}, {"set.bin", true, false}} {
-		o := quick(t)
-		if o.Again = step.again; step.from != "" {
-			o.From = filepath.Join(there, step.from)
-		}
-		r, err := Files(t.Context(), dir, []File{unknown}, o)
-		if err != nil || r[0].Already != step.already {
-			t.Errorf("step %d: %+v, %v", i, r, err)
-		}
-	}
-	o := quick(t)
-	for _, from := range []string{filepath.Join(there, "none"), t.TempDir()} {
-		o.From = from
-		if _, err := Files(t.Context(), t.TempDir(), []File{f}, o); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), from) {
-			t.Errorf("%s: %v", from, err)
-		}
-	}
-}
-
-// A file that was put there by hand is hashed once; one that changed is hashed again.
-func TestVerify(t *testing.T) {
-	dir, f := t.TempDir(), wanted("")
-	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrAbsent) {
-		t.Error(err)
-	}
-	path := filepath.Join(dir, f.Name)
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	hashed := 0
-	ctx := progress.With(t.Context(), func(string, int64, int64) { hashed++ })
-	for range 2 {
-		if found, err := Verify(ctx, dir, f); err != nil || found.SHA256 != f.SHA256 {
-			t.Fatal(found, err)
-		}
-	}
-	if hashed != 1 {
-		t.Errorf("hashed in %d pieces; want 1, once", hashed)
-	}
-	if _, err := Check(ctx, dir, f); err != nil || hashed != 2 {
-		t.Errorf("Check: %v, %d pieces", err, hashed)
-	}
-	wrong := append([]byte{content[0] + 1}, content[1:]...)
-	if err := os.WriteFile(path, wrong, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(path, time.Time{}, time.Unix(1_700_000_000, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrWrong) {
-		t.Error(err)
-	}
-	f.SHA256 = ""
-	sum := md5.Sum(content)
-	f.MD5 = hex.EncodeToString(sum[:])
-	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrWrong) || !strings.Contains(err.Error(), f.MD5) {
-		t.Error(err)
-	}
-}
-
-// Two calls at once fetch a file once.
-func TestTwice(t *testing.T) {
-	s := serve(t, func(_ int, w http.ResponseWriter, r *http.Request) { whole(w, r, `"a"`, content) })
-	dir, f := t.TempDir(), wanted(s.URL)
-	var wait sync.WaitGroup
-	var already atomic.Int64
-	for range 4 {
-		wait.Go(func() {
-			r, err := Files(t.Context(), dir, []File{f}, quick(t))
-			if err != nil {
-				t.Error(err)
-			} else if r[0].Already {
-				already.Add(1)
-			}
-		})
-	}
-	wait.Wait()
-	if s.requests.Load() != 1 || already.Load() != 3 {
-		t.Errorf("%d requests, %d found it there; want 1 and 3", s.requests.Load(), already.Load())
 	}
 }

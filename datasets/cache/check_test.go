@@ -1,0 +1,164 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// made makes a set and closes it.
+func made(t *testing.T, k Key) (hash string) {
+	t.Helper()
+	s, err := Ensure(t.Context(), k, convert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeSet(t, s)
+	return s.Hash
+}
+
+// What is wrong with a set is noticed when it is opened, without reading it; then it is made again.
+func TestBroken(t *testing.T) {
+	rewrite := func(name string, change func([]byte) []byte) func(*testing.T, Key) {
+		return func(t *testing.T, k Key) {
+			path := filepath.Join(k.Dir(), name)
+			b, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, change(b), 0o666)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	flip := rewrite(ImagesFile, func(b []byte) []byte { b[len(b)-1]++; return b })
+	for name, c := range map[string]struct {
+		words string
+		harm  func(*testing.T, Key)
+	}{
+		"truncated":       {"it has 100 bytes; want 2528", rewrite(ImagesFile, func(b []byte) []byte { return b[:100] })},
+		"longer":          {"it has 2529 bytes; want 2528", rewrite(ImagesFile, func(b []byte) []byte { return append(b, 0) })},
+		"empty":           {"it has 0 bytes", rewrite(FactorsFile, func([]byte) []byte { return nil })},
+		"changed":         {"a file was written", flip},
+		"changed levels":  {"a file was written", rewrite(FactorsFile, func(b []byte) []byte { b[len(b)-1]++; return b })},
+		"a file missing":  {"the file is missing", func(t *testing.T, k Key) { remove(t, k, FactorsFile) }},
+		"no description":  {"it has no set.json", func(t *testing.T, k Key) { remove(t, k, recordFile) }},
+		"garbage":         {"set.json", rewrite(recordFile, func([]byte) []byte { return []byte("{") })},
+		"another version": {"version 4 of the conversion made it; want version 3", rewrite(recordFile, swap(`"version": 3`, `"version": 4`))},
+		"another format":  {"format 9", rewrite(recordFile, swap(`"format": 1`, `"format": 9`))},
+		"other options":   {`with the options "size=4"`, rewrite(recordFile, swap(`size=2`, `size=4`))},
+		"another size":    {"want uint8 of shape [100 4 3 3]", rewrite(recordFile, swap(`"channels": 2`, `"channels": 3`))},
+		"no images":       {"0 images", rewrite(recordFile, swap(`"count": 100`, `"count": 0`))},
+		"too many":        {"too many", rewrite(recordFile, swap(`"count": 100`, `"count": 4611686018427387904`))},
+		"no factor": {"no factors", rewrite(recordFile, func(b []byte) []byte {
+			at, end := strings.Index(string(b), `"factors": [`), strings.Index(string(b), `"hash"`)
+			return []byte(string(b[:at]) + `"factors": [], ` + string(b[end:]))
+		})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := testKey(t)
+			hash := made(t, k)
+			c.harm(t, k)
+			if _, err := Open(t.Context(), k); !errors.Is(err, ErrBroken) || errors.Is(err, ErrAbsent) || !strings.Contains(err.Error(), c.words) || !strings.Contains(err.Error(), k.Dir()) {
+				t.Errorf("Open: %v; want %q", err, c.words)
+			}
+			if err := Check(t.Context(), k); !errors.Is(err, ErrBroken) {
+				t.Errorf("Check: %v", err)
+			}
+			if list, err := List(); err != nil || len(list) != 1 || list[0].Err == nil && name != "another version" { // which is current only a conversion knows
+				t.Errorf("List: %+v, %v", list, err)
+			}
+			gone := errors.New("the source is gone")
+			if _, err := Ensure(t.Context(), k, func(context.Context, *Writer) error { return gone }); !errors.Is(err, gone) || !errors.Is(err, ErrBroken) {
+				t.Errorf("Ensure without a source: %v", err)
+			}
+			s, err := Ensure(t.Context(), k, convert)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkTest(t, s)
+			if s.Hash != hash {
+				t.Error("the hash differs")
+			}
+			closeSet(t, s)
+		})
+	}
+}
+
+func swap(old, with string) func([]byte) []byte {
+	return func(b []byte) []byte { return []byte(strings.Replace(string(b), old, with, 1)) }
+}
+
+func remove(t *testing.T, k Key, name string) {
+	if err := os.Remove(filepath.Join(k.Dir(), name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A set that was copied has other times: its hash says that it is right, once. Times that are only rounded are no change.
+func TestTouched(t *testing.T) {
+	k := testKey(t)
+	made(t, k)
+	path := filepath.Join(k.Dir(), ImagesFile)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := func(context.Context, *Writer) error { return errors.New("converted again") }
+	for _, unit := range []time.Duration{time.Second, 2 * time.Second} {
+		if err := os.Chtimes(path, time.Time{}, info.ModTime().Truncate(unit)); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Open(t.Context(), k); err != nil {
+			t.Errorf("rounded to %v: %v", unit, err)
+		} else {
+			closeSet(t, s)
+		}
+	}
+	if err := os.Chtimes(path, time.Time{}, info.ModTime().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), k); !errors.Is(err, ErrTouched) || !errors.Is(err, ErrBroken) {
+		t.Fatal(err)
+	}
+	s, err := Ensure(t.Context(), k, never)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkTest(t, s)
+	closeSet(t, s)
+	if s, err = Open(t.Context(), k); err != nil {
+		t.Fatal("later:", err)
+	}
+	closeSet(t, s)
+}
+
+// A set of no use is made again.
+func TestEnsureValid(t *testing.T) {
+	k := testKey(t)
+	made(t, k)
+	calls := 0
+	stale := func(s *Set) error {
+		if s.Sources[0].SHA256 == "abc" {
+			return errors.New("the source is another")
+		}
+		return nil
+	}
+	s, err := EnsureValid(t.Context(), k, stale, func(ctx context.Context, w *Writer) error {
+		calls++
+		err := convert(ctx, w)
+		w.SetSources([]Source{{"source.bin", 9, "def"}})
+		return err
+	})
+	if err != nil || calls != 1 {
+		t.Fatal(calls, err)
+	}
+	defer closeSet(t, s)
+	if _, err := EnsureValid(WithoutMaking(t.Context()), k, func(*Set) error { return errors.New("no") }, nil); !errors.Is(err, ErrBroken) {
+		t.Error(err)
+	}
+}
