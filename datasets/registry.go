@@ -20,6 +20,10 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		Source: "Tonnaer et al. 2022, section 6 (Arrow; own drawing)", New: func() Builder { return &Arrow{Size: 64, Hues: 64, Rotations: 64} },
 	},
 	{
+		Name: "flatland", Doc: "a white disc on black that moves in steps, from the last position to the first; factors row and column, both circular",
+		Source: "Caselles-Dupré et al. 2019; Quessard et al. 2020 (own drawing)", New: func() Builder { return NewFlatland() },
+	},
+	{
 		Name: "poses", Doc: "an object in many poses and hues: a cone, vase or bottle, symmetric about an axis, an airplane, or a mesh of your own; factors pose, rotations in space, and hue, circular",
 		New: func() Builder { return NewPoses() },
 	},

@@ -34,6 +34,7 @@ func TestSizes(t *testing.T) {
 		for _, b := range []Builder{
 			&Arrow{Size: size, Hues: 2, Rotations: 4}, &Sprites{Size: size, Scales: 2, Orientations: 3, Positions: 2},
 			&Room{Size: size, Hues: 2, Scales: 1, Orientations: 1}, &Spaceshapes{Size: size, Samples: 12},
+			&Flatland{Period: 2, Radius: size / 4, Size: size, Samples: 2},
 		} {
 			conform(t, build(t, b))
 		}

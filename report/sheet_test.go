@@ -69,7 +69,7 @@ func TestContactSheet(t *testing.T) {
 // Of many factors, those that tell most are shown, and the others in their middle.
 func TestSheetFactors(t *testing.T) {
 	for set, want := range map[string]string{
-		"square": "row column", "arrow": "hue rotation", "sprites": "shape orientation", "room": "shape floor_hue",
+		"square": "row column", "flatland": "row column", "arrow": "hue rotation", "sprites": "shape orientation", "room": "shape floor_hue",
 		"cars": "object azimuth", "norb": "category azimuth", "arm": "object_color horizontal_axis",
 	} {
 		c, err := datasets.Named(set)
