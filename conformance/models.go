@@ -36,7 +36,8 @@ func CheckModel(e registry.Entry[models.Settings]) error {
 
 // CheckModelOn returns the faults of a model on data:
 //
-//   - an invalid entry, and spaces that do not cover the columns of the codes;
+//   - an invalid entry, and spaces that do not cover the columns of the codes, or whose discrete columns are not numbers of
+//     options before all others;
 //   - parameters that differ for one seed, are equal for two seeds, or are made after New;
 //   - codes that are not finite, or that differ between calls, with the other images of the batch, or for one seed; images of a
 //     wrong shape from a model that decodes;
@@ -232,11 +233,12 @@ func (x *modelCheck) codes() {
 		return
 	}
 	at := 0
-	for _, s := range m.Spaces() {
+	for i, s := range m.Spaces() {
 		if s.First != at || s.Width < 1 {
 			x.add("space %q begins at column %d and has %d; want spaces one after the other, from column 0", s.Name, s.First, s.Width)
 		}
 		at += s.Width
+		x.discrete(s, first, width, s.First > 0 && m.Spaces()[i-1].Options == 0)
 	}
 	if at != width {
 		x.add("Encode gives %d columns; want the %d of Spaces", width, at)
@@ -254,6 +256,23 @@ func (x *modelCheck) codes() {
 	}
 	if slices.Equal(first[:width], first[width:2*width]) && slices.Equal(first[:width], first[2*width:3*width]) {
 		x.add("Encode gives different images one code")
+	}
+}
+
+// discrete checks a space that is a choice among options, of which others may come before.
+func (x *modelCheck) discrete(s models.Space, codes []float64, width int, late bool) {
+	if s.Options == 0 {
+		return
+	}
+	if s.Width != 1 || late || s.Options < 0 {
+		x.add("space %q has %d options, %d columns from column %d; want one column with the number of the option, before the columns of other spaces", s.Name, s.Options, s.Width, s.First)
+		return
+	}
+	for at := s.First; at < len(codes); at += width {
+		if v := codes[at]; v != math.Trunc(v) || v < 0 || v > float64(s.Options) {
+			x.add("Encode: space %q has the number %v; want that of one of %d options, or 0", s.Name, v, s.Options)
+			return
+		}
 	}
 }
 

@@ -23,6 +23,8 @@ type trained struct {
 	total   *gorgonia.Node
 	grads   gorgonia.Nodes
 	weights []string
+	early   *models.Early // of a model whose steps have a prelude
+	updates int
 }
 
 // rate is the learning rate.
@@ -63,6 +65,11 @@ func (x *modelCheck) compile(m models.Model, o models.Objective, n, group int) (
 	}
 	for _, r := range g.Running() {
 		wanted = append(wanted, r.Moments)
+	}
+	if p.Prelude != nil {
+		if t.early, err = p.Prelude.Compile(); err != nil {
+			return nil, err
+		}
 	}
 	t.machine, err = machine.New(wanted[0].Graph(), wanted...)
 	return t, err
@@ -130,6 +137,9 @@ func (t *trained) fill(step int, image func(row int) int) {
 	for _, n := range t.program.Noise {
 		s.Normals(nn.Data(n))
 	}
+	for _, in := range t.program.Schedules {
+		nn.Data(in.Node)[0] = float32(in.At(step))
+	}
 	for _, in := range t.program.Transformations {
 		fillTransformations(nn.Data(in.Node), len(in.Columns), t.group, s)
 	}
@@ -151,6 +161,13 @@ func fillTransformations(data []float32, columns, group int, s *rng.Stream) {
 
 // step computes the gradients and updates parameters and states, as training does.
 func (t *trained) step(progress float64) error {
+	if t.early != nil {
+		t.early.Updates, t.early.Progress, t.early.Restart = t.updates, progress, false
+		if err := t.program.Prelude.Decide(t.early); err != nil {
+			return err
+		}
+	}
+	t.updates++
 	if err := t.machine.RunAll(); err != nil {
 		return err
 	}

@@ -85,6 +85,28 @@ type Hierarchical interface {
 	Hierarchy() hierarchy.Hierarchy
 }
 
+// HierarchyOf returns the hierarchy of a model's codes: that of a [Hierarchical] model; of codes with discrete columns a flat
+// one, whose categorical dimensions have empty options; nil for others.
+func HierarchyOf(m Model) hierarchy.Hierarchy {
+	if h, ok := m.(Hierarchical); ok {
+		return h.Hierarchy()
+	}
+	var flat hierarchy.Hierarchy
+	discrete := false
+	for _, s := range m.Spaces() {
+		if s.Options > 0 {
+			discrete = true
+			flat = append(flat, hierarchy.Node{Options: make([]hierarchy.Hierarchy, s.Options)})
+			continue
+		}
+		flat = append(flat, make(hierarchy.Hierarchy, s.Width)...)
+	}
+	if !discrete {
+		return nil
+	}
+	return flat
+}
+
 // Starter is implemented by models with states that follow from parameters at the start, such as EMA targets, which are copies.
 type Starter interface {
 	// Started is called before training, after some parameters and states were set to values from elsewhere, which taken
@@ -99,6 +121,11 @@ type Space struct {
 	Width  int    // how many columns it has
 	Circle bool   // whether it is the unit circle
 	Sphere bool   // whether it is the unit sphere in space, S^2
+
+	// Options, if above 0, says that the space is a choice among so many options. Its one column of a code is the number of the
+	// chosen option, from 1, or 0 where none is; Decode takes the nearest option. Such spaces come before all others, which is the
+	// layout of hierarchy.Hierarchy for metrics.
+	Options int
 }
 
 // Program is the graph of an objective: its outputs, and the inputs to fill before every step.
@@ -107,6 +134,9 @@ type Program struct {
 	Views           []*gorgonia.Node // inputs of augmented views of the batch, [n, H, W, C] each; nil: the input is Outputs.Images
 	Noise           []*gorgonia.Node // inputs of standard normal numbers, sampled for every step
 	Transformations []Transformation // of a labelled objective
+
+	Schedules []losses.Schedule // inputs that change with the updates of training, such as a temperature
+	Prelude   *Prelude          // what the step begins with; nil: nothing
 
 	Logged []Logged           // scalars that are logged beside the losses
 	Kept   []*gorgonia.Node   // nodes whose values After asks for

@@ -279,9 +279,7 @@ func (e *Experiment) InputOf(codes metrics.Matrix, images []int) *metrics.Input 
 	}
 	in.Spaces = spacesOf(e.Model)
 	in.Explored = e.explored
-	if m, ok := e.Model.(models.Hierarchical); ok {
-		in.Hierarchy = m.Hierarchy()
-	} else if in.TrueHierarchy != nil { // a code without options is a group of dimensions
+	if in.Hierarchy = models.HierarchyOf(e.Model); in.Hierarchy == nil && in.TrueHierarchy != nil { // a code without options is a group of dimensions
 		in.Hierarchy = make(hierarchy.Hierarchy, codes.Cols)
 	}
 	return in

@@ -135,9 +135,9 @@ func (e *Experiment) pixelError(ctx context.Context, codes metrics.Matrix, image
 
 // misassigned is the assignment loss of chosen options; nil if there is none.
 func (e *Experiment) misassigned(codes metrics.Matrix, images []int) *float64 {
-	m, ok := e.Model.(models.Hierarchical)
+	h := models.HierarchyOf(e.Model)
 	known := e.Split.Known
-	if !ok || known == nil || !known.KnowsLevels() {
+	if h == nil || known == nil || !known.KnowsLevels() {
 		return nil
 	}
 	assigned := false
@@ -154,7 +154,7 @@ func (e *Experiment) misassigned(codes metrics.Matrix, images []int) *float64 {
 			columns = append(columns, k)
 		}
 	}
-	if len(columns) != len(m.Hierarchy().Categoricals()) {
+	if len(columns) != len(h.Categoricals()) {
 		return nil
 	}
 	var sum float64

@@ -101,6 +101,14 @@ func NewGraph(p *Params) *Graph {
 	return &Graph{ExprGraph: gorgonia.NewGraph(), Params: p, nodes: map[string]*gorgonia.Node{}}
 }
 
+// Another returns an empty graph over the same parameters and for the same purpose: it is for training, with as many views and
+// the same frozen parameters, if this one is. Its inputs have names of their own.
+func (g *Graph) Another() *Graph {
+	other := NewGraph(g.Params)
+	other.Training, other.Views, other.Frozen = g.Training, g.Views, g.Frozen
+	return other
+}
+
 // Beside returns a view of the graph with other parameters, which are not among the
 // graph's learnables: those of a network that another program trains, such as a discriminator.
 func (g *Graph) Beside(p *Params) *Graph {

@@ -179,6 +179,11 @@ func (p *program) footprint() Footprint {
 	for _, a := range p.adversaries {
 		add(a.machine, p.asked.Discriminators)
 	}
+	if p.prelude != nil {
+		for _, m := range p.prelude.early.Machines() {
+			add(m, p.asked.Graph.Params)
+		}
+	}
 	if p.second != nil {
 		add(p.second.machine, p.asked.Graph.Params)
 	}

@@ -223,6 +223,9 @@ func (l *Loop) trainStep(b datasets.Batch, images []float32, of int) error {
 		return err
 	}
 	p.fill(images, l.feed.loader.Views(), b, l.feed.split.K(), l.at.updates, l.feed.noise)
+	if err := l.begin(o, p, of); err != nil {
+		return l.stepError(p, err)
+	}
 	if err := p.run(); err != nil {
 		return l.stepError(p, err)
 	}

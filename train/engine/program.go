@@ -43,6 +43,7 @@ type program struct {
 	masks       []*nn.Mask
 	dropout     *rng.Stream // of the masks
 	after       func(models.Step) error
+	prelude     *prelude // nil: the step begins at once
 }
 
 type movesInput struct {
@@ -110,6 +111,9 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	if err := l.addSecond(p, images, group); err != nil {
 		return nil, err
 	}
+	if p.prelude, err = newPrelude(built.Prelude); err != nil {
+		return nil, err
+	}
 	p.gradients = make([][]float32, len(p.nodes))
 	p.values = make([]float64, len(p.losses)+len(p.adversaries))
 	return p, nil
@@ -145,6 +149,7 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 	if moves != nil {
 		p.moves = moves.inputs
 	}
+	p.asked.Schedules = append(p.asked.Schedules, built.Schedules...)
 	p.bind(built)
 	p.masks, p.dropout = g.Masks(), l.dropout
 	return p, built, p.suitsImages(l.data, images)

@@ -1,0 +1,70 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+)
+
+// Prelude decides before a step what the graph of its objective cannot, such as the category that reconstructs an image
+// best. Decide runs graphs of its own, as often as it wants, and fills inputs of the step's graph according to their values. No
+// gradient flows through a decision.
+type Prelude struct {
+	Passes []Pass
+
+	// Decide is called before every step, when the images, views, noise and schedules of the step's graph are filled, which it
+	// may read ([nn.Data]). What it decides must follow from these, the parameters and e, so that a resumed run decides alike.
+	Decide func(e *Early) error
+}
+
+// Pass is a graph that is run without gradients, over the parameters of the model: see [nn.Graph.Another].
+type Pass struct {
+	Graph   *nn.Graph
+	Outputs []*gorgonia.Node // nodes whose values Decide asks for
+}
+
+// Early is what a [Prelude] knows of a step, and what it can do.
+type Early struct {
+	Updates  int     // updates of the parameters before the step
+	Progress float64 // fraction of training before the step, from 0 to 1
+	Restart  bool    // set by Decide: the optimiser of the objective forgets its moments before the step's update
+
+	machines []*machine.Machine
+	of       map[*gorgonia.ExprGraph]*machine.Machine
+}
+
+// Run computes a pass, given by its index, from its inputs as they are.
+func (e *Early) Run(pass int) error { return e.machines[pass].RunAll() }
+
+// Value returns the elements of an output of a pass in its last run, which stay until the next one.
+func (e *Early) Value(n *gorgonia.Node) []float32 {
+	return e.of[n.Graph()].Value(n).(*tensor.Dense).Float32s()
+}
+
+// Machines returns the compiled passes.
+func (e *Early) Machines() []*machine.Machine { return e.machines }
+
+// Compile returns what Decide is called with, Updates, Progress and Restart to be set before every call.
+func (p *Prelude) Compile() (*Early, error) {
+	if p.Decide == nil {
+		return nil, errors.New("what a step begins with decides nothing; want the function Decide")
+	}
+	e := &Early{of: map[*gorgonia.ExprGraph]*machine.Machine{}}
+	for i, pass := range p.Passes {
+		if pass.Graph == nil || len(pass.Outputs) == 0 {
+			return nil, fmt.Errorf("pass %d before a step has no outputs; want a graph, and the nodes whose values are asked for", i)
+		}
+		m, err := machine.New(pass.Graph.ExprGraph, pass.Outputs...)
+		if err != nil {
+			return nil, fmt.Errorf("pass %d before a step: %w", i, err)
+		}
+		e.machines = append(e.machines, m)
+		e.of[pass.Graph.ExprGraph] = m
+	}
+	return e, nil
+}

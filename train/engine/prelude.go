@@ -1,0 +1,49 @@
+package engine
+
+import "github.com/unravel-ml/unravel/models"
+
+// prelude is what a step begins with, compiled.
+type prelude struct {
+	*models.Prelude
+	early *models.Early
+}
+
+// newPrelude compiles the passes of a prelude; nil if there is none.
+func newPrelude(m *models.Prelude) (*prelude, error) {
+	if m == nil {
+		return nil, nil
+	}
+	early, err := m.Compile()
+	return &prelude{m, early}, err
+}
+
+// begin takes the decisions that a step begins with, after its inputs were filled. of is the number of steps in the epoch.
+func (l *Loop) begin(o *objective, p *program, of int) error {
+	if p.prelude == nil {
+		return nil
+	}
+	for _, pass := range p.prelude.Passes {
+		for _, m := range pass.Graph.Masks() {
+			m.Fill(p.dropout)
+		}
+	}
+	e := p.prelude.early
+	e.Updates, e.Restart = l.at.updates, false
+	e.Progress = (float64(l.at.epoch) + float64(l.at.inEpoch)/float64(of)) / float64(l.settings.Epochs)
+	if err := p.prelude.Decide(e); err != nil {
+		return err
+	}
+	if e.Restart {
+		forget(o.optimizer)
+	}
+	return nil
+}
+
+// forget sets the state of an optimiser to that before its first step.
+func forget(o Optimizer) {
+	steps, tensors := o.State()
+	*steps = 0
+	for _, t := range tensors {
+		clear(t.Value)
+	}
+}
