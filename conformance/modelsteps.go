@@ -143,6 +143,15 @@ func (t *trained) fill(step int, image func(row int) int) {
 	for _, in := range t.program.Transformations {
 		fillTransformations(nn.Data(in.Node), len(in.Columns), t.group, s)
 	}
+	if n := t.program.Actions; n != nil {
+		data, actions := nn.Data(n), n.Shape()[1]
+		clear(data)
+		for row := range len(data) / actions {
+			if row%max(t.group, 1) > 0 {
+				data[row*actions+s.IntN(actions)] = 1
+			}
+		}
+	}
 }
 
 // fillTransformations draws angles, or axes and angles, relative to the first row of each group.

@@ -107,6 +107,8 @@ func checkSplit(f *findings, s datasets.Supervision, d datasets.Dataset) {
 	}
 	before := len(x.errs)
 	x.groups()
+	x.actions()
+	x.drawnImages()
 	x.unlabelled()
 	x.known()
 	if len(x.errs) > before {
@@ -114,6 +116,7 @@ func checkSplit(f *findings, s datasets.Supervision, d datasets.Dataset) {
 	}
 	x.streams(s)
 	x.resume()
+	x.drawn()
 }
 
 // groups checks the images of groups and the transformations between them.
@@ -125,6 +128,9 @@ func (x *splits) groups() {
 	}
 	seen := map[int]bool{}
 	for n, kind := range s.Kinds() {
+		if kind.Drawn {
+			break
+		}
 		if seen[kind.M] || n == 0 && kind.M != s.M || kind.M == 0 {
 			x.add("groups of %d images begin at group %d; want M (%d) images first, and those of one number together", kind.M, kind.First, s.M)
 			return
@@ -216,7 +222,7 @@ func (x *splits) unlabelled() {
 			x.add("image %d is in a group and among Unlabelled", i)
 		}
 	}
-	if len(s.Groups) == 0 && len(s.Unlabelled) == 0 {
+	if s.GroupCount() == 0 && len(s.Unlabelled) == 0 {
 		x.add("there are no groups and no unlabelled images; want something to train on, or an error")
 	}
 }
@@ -276,7 +282,7 @@ func (x *splits) place(f factor.Factor) int {
 
 // chosen lists all choices of a split.
 func (x *splits) chosen(s *datasets.Split) []any {
-	said := []any{s.M, s.Groups, s.Transformations, s.Rotations, s.Unlabelled}
+	said := []any{s.M, s.Groups, s.Transformations, s.Rotations, s.Unlabelled, s.Actions, s.GroupActions}
 	if l := s.Known; l != nil {
 		var levels []int32
 		own := make([]int32, len(l.Factors))

@@ -94,6 +94,10 @@ func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 	kinds := map[int]int{} // by images in a group: where its groups are
 	var groups [][][]int
 	var angles [][][]float32
+	var taken [][][]int32
+	if err := joinActions(joined, splits); err != nil {
+		return nil, err
+	}
 	for _, s := range splits {
 		if s.Known != nil {
 			known = append(known, s.Known)
@@ -107,13 +111,17 @@ func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 		at, ok := kinds[s.M]
 		if !ok {
 			at = len(groups)
-			kinds[s.M], groups, angles = at, append(groups, nil), append(angles, nil)
+			kinds[s.M], groups, angles, taken = at, append(groups, nil), append(angles, nil), append(taken, nil)
 		}
 		joined.Rotations = s.Rotations
 		joined.M = cmp.Or(joined.M, s.M)
 		groups[at], angles[at] = append(groups[at], s.Groups...), append(angles[at], s.Transformations...)
+		if joined.Actions != nil {
+			taken[at] = append(taken[at], s.actionsOfGroups()...)
+		}
 	}
 	joined.Groups, joined.Transformations = slices.Concat(groups...), slices.Concat(angles...)
+	joined.GroupActions = slices.Concat(taken...)
 	if known != nil {
 		var err error
 		if joined.Known, err = JoinLabels(known...); err != nil {
@@ -121,10 +129,41 @@ func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 		}
 	}
 	joined.Unlabelled = joinUnlabelled(d, joined, splits)
-	if len(joined.Groups) == 0 && len(joined.Unlabelled) == 0 {
+	if joined.GroupCount() == 0 && len(joined.Unlabelled) == 0 {
 		return nil, errNothing
 	}
 	return joined, nil
+}
+
+// joinActions takes over the actions of splits, and the groups that one of them draws.
+func joinActions(joined *Split, splits []*Split) error {
+	for _, s := range splits {
+		if s.Actions != nil {
+			if joined.Actions != nil && !slices.Equal(joined.Actions, s.Actions) {
+				return fmt.Errorf("two kinds of supervision have actions of their own; want one")
+			}
+			joined.Actions = s.Actions
+		}
+		if s.Drawn != nil {
+			if joined.Drawn != nil {
+				return fmt.Errorf("two kinds of supervision draw groups for every epoch; want one")
+			}
+			joined.Drawn = s.Drawn
+		}
+	}
+	return nil
+}
+
+// actionsOfGroups returns GroupActions, or for groups without actions as many that are not known.
+func (s *Split) actionsOfGroups() [][]int32 {
+	if s.GroupActions != nil {
+		return s.GroupActions
+	}
+	list := make([][]int32, len(s.Groups))
+	for g, group := range s.Groups {
+		list[g] = slices.Repeat([]int32{-1}, len(group))
+	}
+	return list
 }
 
 // joinUnlabelled lists the images in no group to train on: the unlabelled images of splits with groups, and the
@@ -137,7 +176,7 @@ func joinUnlabelled(d Dataset, joined *Split, splits []*Split) []int {
 		}
 	}
 	for _, s := range splits {
-		if len(s.Groups) == 0 && len(joined.Groups) > 0 {
+		if s.GroupCount() == 0 && joined.GroupCount() > 0 {
 			continue
 		}
 		for _, i := range s.Unlabelled {

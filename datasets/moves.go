@@ -10,48 +10,70 @@ import (
 )
 
 // rotations counts the factors of rotations in space.
-func rotations(d Dataset) (n int) {
-	for _, f := range d.Factors() {
-		if f.Rotations != nil {
-			n++
-		}
-	}
-	return n
+func rotations(d Dataset) int { return newTurns(d.Factors()).rotations }
+
+// turns computes transformations from levels.
+type turns struct {
+	factors   []factor.Factor
+	rotations int // factors of rotations in space
 }
 
-// transformations returns the moves of the images of group g from its first one: angles of all factors, then axis and
-// angle of each factor of rotations in space. The pose of image m is g_m R_1 for the pose R_1 of the first one: g_m = R_m
-// R_1^-1 is in axes of the world, in which camera and light are fixed.
+func newTurns(factors []factor.Factor) turns {
+	t := turns{factors: factors}
+	for _, f := range factors {
+		if f.Rotations != nil {
+			t.rotations++
+		}
+	}
+	return t
+}
+
+// between writes the transformation from some levels to others: angles of all factors, then axis and angle of each factor of
+// rotations in space, 0 where a level is unknown. It returns the first factor that turns whose level is unknown; -1: there is none. The pose of image m is
+// g_m R_1 for the pose R_1 of the first one: g_m = R_m R_1^-1 is in axes of the world, in which camera and light are fixed.
+func (t *turns) between(first, levels []int, row []float32) (unknown int) {
+	unknown = -1
+	clear(row)
+	space := row[len(t.factors):]
+	for j, f := range t.factors {
+		if !f.Turns() {
+			continue
+		}
+		var turn []float32
+		if f.Rotations != nil {
+			turn, space = space[:4], space[4:]
+		}
+		switch {
+		case levels[j] == Unknown || first[j] == Unknown:
+			if unknown < 0 {
+				unknown = j
+			}
+		case f.Rotations == nil:
+			row[j] = float32(f.Angle((levels[j] - first[j] + f.Size) % f.Size))
+		case levels[j] != first[j]:
+			between := rotation.Between(&f.Rotations[first[j]], &f.Rotations[levels[j]])
+			axis, angle := rotation.AxisAngle(&between)
+			for c, v := range axis {
+				turn[c] = float32(v)
+			}
+			turn[3] = float32(angle)
+		}
+	}
+	return unknown
+}
+
+// transformations returns the moves of the images of group g from its first one.
 func transformations(d Dataset, g int, group []int) ([]float32, error) {
 	factors := d.Factors()
-	k, columns := len(factors), len(factors)+4*rotations(d)
+	t := newTurns(factors)
+	k, columns := len(factors), len(factors)+4*t.rotations
 	first, levels := make([]int, k), make([]int, k)
 	d.FactorsAt(group[0], first)
 	moves := make([]float32, len(group)*columns)
 	for m, i := range group {
 		d.FactorsAt(i, levels)
-		row := moves[m*columns : (m+1)*columns]
-		space := row[k:]
-		for j, f := range factors {
-			if !f.Turns() {
-				continue
-			}
-			if levels[j] == Unknown {
-				return nil, fmt.Errorf("group %d has image %d of dataset %s, whose level of %q is unknown; want images with known levels of the factors that turn", g, i, d.Name(), f.Name)
-			}
-			if f.Rotations == nil {
-				row[j] = float32(f.Angle((levels[j] - first[j] + f.Size) % f.Size))
-				continue
-			}
-			if levels[j] != first[j] {
-				between := rotation.Between(&f.Rotations[first[j]], &f.Rotations[levels[j]])
-				axis, angle := rotation.AxisAngle(&between)
-				for c, v := range axis {
-					space[c] = float32(v)
-				}
-				space[3] = float32(angle)
-			}
-			space = space[4:]
+		if j := t.between(first, levels, moves[m*columns:(m+1)*columns]); j >= 0 {
+			return nil, fmt.Errorf("group %d has image %d of dataset %s, whose level of %q is unknown; want images with known levels of the factors that turn", g, i, d.Name(), factors[j].Name)
 		}
 	}
 	return moves, nil

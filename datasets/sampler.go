@@ -3,6 +3,7 @@ package datasets
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -15,6 +16,10 @@ type Batch struct {
 	Indices         []int     // data set indices; of a labelled batch group by group, M each
 	Transformations []float32 // of a labelled batch: len(Indices) x K radians, relative to the group's first image
 
+	// Actions is len(Indices): the index in Split.Actions of the action that leads to an image from the one before; -1 for the
+	// first of a group, and where it is not known. It is nil if the split has no actions.
+	Actions []int32
+
 	// Levels is len(Indices) x len(Known.Factors), image by image: the level, or -1
 	// where it is unknown. The two images of a similar pair share a number from the factor's Size on, which no
 	// other image has in that column. It is nil if the split has no Known.
@@ -25,7 +30,7 @@ type Batch struct {
 // random order, then one pass over the unlabelled images in random order
 // (Tonnaer et al. 2022 alternate between the two by epoch). A labelled batch holds
 // batchImages/M groups, rounded down, but at least one. The last batch of each pass
-// may be smaller. Groups of several kinds have a pass for each.
+// may be smaller. Groups of several kinds have a pass for each; groups that are drawn anew for every epoch come last.
 //
 // If the split has Known labels with a share, round(Share*batchImages) images of every unlabelled batch (at
 // least one image or pair) come from the images with labels, for each kind of supervision by its
@@ -43,6 +48,7 @@ type Sampler struct {
 	groups          []int     // the epoch's order of groups
 	labelled        []int     // the epoch's labelled images, group by group
 	transformations []float32 // and their transformations
+	actions         []int32   // and the actions that lead to them; nil: there are none
 	unlabelled      []int     // the epoch's unlabelled images, with those of mix
 	mix             *mix      // nil: no share of labelled images
 	levels          []int32   // of the batch dealt last
@@ -73,7 +79,7 @@ func NewSampler(split *Split, batchImages int, stream *rng.Stream) (*Sampler, er
 	if batchImages < 1 {
 		return nil, fmt.Errorf("batches: %d images in a batch; want 1 or more", batchImages)
 	}
-	if len(split.Groups) == 0 && len(split.Unlabelled) == 0 {
+	if split.GroupCount() == 0 && len(split.Unlabelled) == 0 {
 		return nil, errors.New("batches: there are no images to train on")
 	}
 	s := &Sampler{
@@ -87,6 +93,9 @@ func NewSampler(split *Split, batchImages int, stream *rng.Stream) (*Sampler, er
 		images += kind.Count * kind.M
 	}
 	s.labelled, s.transformations = make([]int, images), make([]float32, images*split.K())
+	if split.Actions != nil {
+		s.actions = slices.Repeat([]int32{-1}, images)
+	}
 	if err := s.prepareLabels(); err != nil {
 		return nil, err
 	}
@@ -120,11 +129,18 @@ func (s *Sampler) shuffle() {
 	}
 	k := s.split.K()
 	for _, p := range s.passes {
+		if p.Drawn {
+			s.draw(p)
+			continue
+		}
 		groups, at := s.groups[p.First:p.First+p.Count], p.image
 		s.stream.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 		for _, g := range groups {
 			copy(s.labelled[at:at+p.M], s.split.Groups[g])
 			copy(s.transformations[at*k:(at+p.M)*k], s.split.Transformations[g])
+			if s.split.GroupActions != nil && s.actions != nil {
+				copy(s.actions[at:at+p.M], s.split.GroupActions[g])
+			}
 			at += p.M
 		}
 	}
@@ -134,6 +150,16 @@ func (s *Sampler) shuffle() {
 	if s.mix != nil {
 		s.mix.deal(s.unlabelled, s.state.Epoch, s.state.Labels)
 	}
+}
+
+// draw draws the groups of a pass.
+func (s *Sampler) draw(p groupPass) {
+	k, end := s.split.K(), p.image+p.Count*p.M
+	var actions []int32
+	if s.actions != nil {
+		actions = s.actions[p.image:end]
+	}
+	s.split.Drawn.fill(s.stream, s.labelled[p.image:end], s.transformations[p.image*k:end*k], k, actions)
 }
 
 // Next deals the next batch of the epoch; false when the epoch is over or none was
@@ -157,7 +183,11 @@ func (s *Sampler) batch(position int) (Batch, bool) {
 			first := p.image + position*p.perBatch*p.M
 			last := min(first+p.perBatch*p.M, p.image+p.Count*p.M)
 			k := s.split.K()
-			return Batch{Labelled: true, Group: p.M, Indices: s.labelled[first:last], Transformations: s.transformations[first*k : last*k]}, true
+			b := Batch{Labelled: true, Group: p.M, Indices: s.labelled[first:last], Transformations: s.transformations[first*k : last*k]}
+			if s.actions != nil {
+				b.Actions = s.actions[first:last]
+			}
+			return b, true
 		}
 		position -= p.batches()
 	}

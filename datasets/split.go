@@ -54,10 +54,13 @@ func (s *Split) validate(d Dataset) error {
 			return fmt.Errorf("group %d has %d numbers as transformations; want %d for each of its %d images", g, n, columns, len(group))
 		}
 	}
+	if err := s.validateDrawn(d, columns); err != nil {
+		return err
+	}
 	if err := checkImages(d, "Unlabelled", s.Unlabelled); err != nil {
 		return err
 	}
-	if len(s.Groups) == 0 && len(s.Unlabelled) == 0 {
+	if s.GroupCount() == 0 && len(s.Unlabelled) == 0 {
 		return errNothing
 	}
 	if s.Known == nil {
@@ -69,6 +72,33 @@ func (s *Split) validate(d Dataset) error {
 		}
 	}
 	return checkImages(d, "Known.Images", s.Known.Images)
+}
+
+// validateDrawn reports actions and drawn groups that do not fit the data set. columns are those of transformations.
+func (s *Split) validateDrawn(d Dataset, columns int) error {
+	for i, a := range s.Actions {
+		if a.Factor < 0 || a.Factor >= len(d.Factors()) {
+			return fmt.Errorf("action %d (%s) changes factor %d; want one of the %d factors of dataset %s", i, a.Name, a.Factor, len(d.Factors()), d.Name())
+		}
+	}
+	if n := len(s.GroupActions); n > 0 && n != len(s.Groups) {
+		return fmt.Errorf("there are %d groups and actions of %d; want actions of each, or of none", len(s.Groups), n)
+	}
+	for g, taken := range s.GroupActions {
+		if err := checkActions(g, taken, len(s.Groups[g]), len(s.Actions)); err != nil {
+			return err
+		}
+	}
+	if s.Drawn == nil {
+		return nil
+	}
+	if s.Drawn.Moves != nil && s.Drawn.K != columns {
+		return fmt.Errorf("drawn groups have %d numbers for each image as transformations; want %d", s.Drawn.K, columns)
+	}
+	if s.M == 0 {
+		return fmt.Errorf("M is 0, and groups of %d images are drawn; want M of the first kind of groups", s.Drawn.M)
+	}
+	return s.Drawn.validate(d, len(s.Actions))
 }
 
 // checkImages reports a list of images that is not ascending, or not of the data set.

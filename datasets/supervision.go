@@ -21,24 +21,44 @@ type Split struct {
 	Rotations       int         // rotations in space in Transformations, after the factors' angles: axis (x, y, z) and angle in radians each; those of the factors with Rotations, in their order, or a file's
 	Unlabelled      []int       // data set indices in no group, ascending
 	Known           *Labels     // labels and similar pairs; nil: none
+
+	Drawn *Drawn // groups that are drawn anew for every epoch, dealt after Groups; nil: none
+
+	Actions      []Action  // what leads from image to image within groups; nil: nothing is known of it
+	GroupActions [][]int32 // of each of Groups, the index of the action that leads to each image from the one before: -1 of the first, and where it is not known; nil: of none
 }
 
 // K returns the number of columns of Transformations: the factors, and 4 for each rotation; 0 when
-// there are no groups.
+// there are no groups whose transformations are known.
 func (s *Split) K() int {
-	if len(s.Groups) == 0 {
-		return 0
+	switch {
+	case len(s.Groups) > 0:
+		return len(s.Transformations[0]) / len(s.Groups[0])
+	case s.Drawn != nil && s.Drawn.Moves != nil:
+		return s.Drawn.K
 	}
-	return len(s.Transformations[0]) / len(s.Groups[0])
+	return 0
+}
+
+// Moves reports whether the transformations within all groups, if there are any, are known.
+func (s *Split) Moves() bool { return s.Drawn == nil || s.Drawn.Moves != nil }
+
+// GroupCount returns the number of groups in an epoch.
+func (s *Split) GroupCount() int {
+	if s.Drawn == nil {
+		return len(s.Groups)
+	}
+	return len(s.Groups) + s.Drawn.Count
 }
 
 // GroupKind is a range of groups of the same number of images.
 type GroupKind struct {
-	M            int // images in a group
-	First, Count int // index of its first group in Split.Groups, and number of groups
+	M            int  // images in a group
+	First, Count int  // index of its first group in Split.Groups, and number of groups
+	Drawn        bool // they are Split.Drawn
 }
 
-// Kinds lists the kinds of groups, in the groups' order; nil when there are none.
+// Kinds lists the kinds of groups, in the groups' order, those of Drawn last; nil when there are none.
 func (s *Split) Kinds() []GroupKind {
 	var list []GroupKind
 	for g, group := range s.Groups {
@@ -46,6 +66,9 @@ func (s *Split) Kinds() []GroupKind {
 			list = append(list, GroupKind{M: len(group), First: g})
 		}
 		list[len(list)-1].Count++
+	}
+	if s.Drawn != nil {
+		list = append(list, GroupKind{M: s.Drawn.M, First: len(s.Groups), Count: s.Drawn.Count, Drawn: true})
 	}
 	return list
 }

@@ -195,7 +195,7 @@ func TestJoinedImages(t *testing.T) {
 func TestPairsAndPaths(t *testing.T) {
 	d := toyOf(circle("a", 8), circle("b", 6))
 	s := split(t, several{&Pairs{Count: 7}, &Paths{Count: 3, Length: 5, Step: 1}, &Pairs{Count: 4}}, d)
-	if got, want := fmt.Sprint(s.Kinds(), s.M, len(s.Groups), s.K()), "[{2 0 11} {5 11 3}] 2 14 2"; got != want {
+	if got, want := fmt.Sprint(s.Kinds(), s.M, len(s.Groups), s.K()), "[{2 0 11 false} {5 11 3 false}] 2 14 2"; got != want {
 		t.Fatalf("groups %v, want %v", got, want)
 	}
 	b := sampler(t, s, 6)

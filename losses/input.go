@@ -73,6 +73,10 @@ type Batch struct {
 
 	Labels          *Labels          // known factors; nil: none
 	Transformations *Transformations // within the labelled groups; nil: none
+
+	// Actions returns [batch, actions]: 1 for the action that leads to a row of a labelled group from the row before, all 0 for the
+	// first row of a group. nil: there are none.
+	Actions func() (*gorgonia.Node, error)
 }
 
 // Labels are label inputs of a batch. Inputs are created on first request.

@@ -149,6 +149,9 @@ func missing(output string) error {
 	return fmt.Errorf("it needs %s, which this model does not have", output)
 }
 
+// errNoMoves is the error of a loss of transformations in a batch whose groups have none that are known.
+var errNoMoves = errors.New("it needs the transformations within labelled groups, and the supervision does not know them; want one that does, such as {pairs: {count: 768}}")
+
 // errNoLabels is the error of a loss of factors in a batch without labels.
 var errNoLabels = errors.New("it needs labels of the factors; want a supervision that gives them, such as {labels: {fraction: 0.1}}")
 

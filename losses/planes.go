@@ -121,7 +121,7 @@ func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node,
 // turnedBlocks finds the transformations of the planes, in the factors' order, and of the spheres.
 func (l *LSBDLoss) turnedBlocks(in *Input) ([]turned, error) {
 	if in.Transformations == nil {
-		return nil, missing("transformations within labelled groups")
+		return nil, errNoMoves
 	}
 	var blocks []turned
 	for _, name := range slices.Sorted(maps.Keys(l.Planes)) {

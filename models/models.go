@@ -23,8 +23,9 @@ import (
 type Data struct {
 	Height, Width, Channels int
 	Factors                 []factor.Factor
-	Rotations               int  // rotations in space of each labelled group; see datasets.Split
-	Real                    bool // pixels are any real numbers, not in [0, 1]; see datasets.RealValued
+	Rotations               int               // rotations in space of each labelled group; see datasets.Split
+	Real                    bool              // pixels are any real numbers, not in [0, 1]; see datasets.RealValued
+	Actions                 []datasets.Action // that lead from image to image within labelled groups; nil: they are not known
 
 	Hierarchy hierarchy.Hierarchy // of the data set's dimensions; nil: none
 	Learned   *Learned            // by an earlier stage, see Staged; nil: there was none
@@ -134,6 +135,7 @@ type Program struct {
 	Views           []*gorgonia.Node // inputs of augmented views of the batch, [n, H, W, C] each; nil: the input is Outputs.Images
 	Noise           []*gorgonia.Node // inputs of standard normal numbers, sampled for every step
 	Transformations []Transformation // of a labelled objective
+	Actions         *gorgonia.Node   // of a labelled objective, [images, Data.Actions]: 1 for the action that leads to an image from the one before, all 0 for a group's first; nil: the model takes none
 
 	Schedules []losses.Schedule // inputs that change with the updates of training, such as a temperature
 	Prelude   *Prelude          // what the step begins with; nil: nothing

@@ -107,7 +107,7 @@ func (e *Experiment) Loop() (*engine.Loop, error) {
 // modelData is what the model learns from.
 func (e *Experiment) modelData() models.Data {
 	data := models.DataOf(e.Data)
-	data.Rotations = e.Split.Rotations
+	data.Rotations, data.Actions = e.Split.Rotations, e.Split.Actions
 	data.Learned = e.Learned
 	return data
 }
@@ -117,7 +117,7 @@ func (e *Experiment) holdOut() error {
 	if e.Held = datasets.HoldOut(e.Data.Len(), e.Config.Train.HoldOut, e.Config.Seed); e.Held == nil {
 		return nil
 	}
-	if len(e.Split.Groups) > 0 {
+	if e.Split.GroupCount() > 0 {
 		return errors.New("the supervision has groups of images, which may hold any image; want 0, or a supervision without groups")
 	}
 	held := make([]bool, e.Data.Len())

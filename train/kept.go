@@ -119,7 +119,8 @@ func (e *Experiment) some(count int, seed uint64) *Experiment {
 	some.Data, some.Held = datasets.Sample(e.Data, images), nil
 	some.Split = &datasets.Split{}
 	*some.Split = *e.Split
-	some.Split.Groups, some.Split.Unlabelled, some.Split.Known = nil, nil, nil
+	some.Split.Groups, some.Split.Drawn, some.Split.GroupActions = nil, nil, nil
+	some.Split.Unlabelled, some.Split.Known = nil, nil
 	for row, i := range images {
 		if _, held := slices.BinarySearch(e.Held, i); held {
 			some.Held = append(some.Held, row)

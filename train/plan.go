@@ -154,7 +154,7 @@ func heap() float64 {
 func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor) {
 	c := &e.Config
 	h, w, channels := e.Data.ImageShape()
-	p.Dataset = PlanData{Name: e.Data.Name(), Images: e.Data.Len(), Height: h, Width: w, Channels: channels, Labelled: len(e.Split.Groups), HeldOut: len(e.Held),
+	p.Dataset = PlanData{Name: e.Data.Name(), Images: e.Data.Len(), Height: h, Width: w, Channels: channels, Labelled: e.Split.GroupCount(), HeldOut: len(e.Held),
 		AllBytes: memory.Product(e.Data.Len(), h, w, channels, 4)}
 	if e.Split.Known != nil {
 		p.Dataset.Labelled += len(e.Split.Known.Images)

@@ -138,7 +138,7 @@ func everything(n int) []int {
 // leaveOut leaves images that are in no group out of training if all losses are about groups.
 func (l *Loop) leaveOut() {
 	f := l.feed
-	if len(f.split.Groups) > 0 && len(losses.Unsupervised(l.plan.losses)) == 0 {
+	if f.split.GroupCount() > 0 && len(losses.Unsupervised(l.plan.losses)) == 0 {
 		some := *f.split
 		some.Unlabelled = nil
 		l.leftOut, f.split = len(f.split.Unlabelled), &some
@@ -151,7 +151,7 @@ func (l *Loop) compile(t Task, s Settings) error {
 	for _, o := range []struct {
 		labelled bool
 		images   int
-	}{{true, len(split.Groups)}, {false, len(split.Unlabelled)}} {
+	}{{true, split.GroupCount()}, {false, len(split.Unlabelled)}} {
 		if o.images == 0 {
 			continue
 		}

@@ -197,7 +197,7 @@ func (l *Loop) FLOP() float64 {
 	for shape, p := range l.programs {
 		images := len(l.feed.split.Unlabelled)
 		if shape.labelled {
-			images = len(l.feed.split.Groups)
+			images = l.feed.split.GroupCount()
 		}
 		n := float64(images) / float64(shape.images)
 		sum += n * nn.FLOP(p.loss.Total)

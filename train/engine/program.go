@@ -26,6 +26,7 @@ type program struct {
 	views       [][]float32
 	noise       [][]float32
 	moves       []movesInput
+	actions     *actionInput
 	labels      *labelInputs
 	asked       losses.Requests // what its losses ask for
 	machine     *machine.Machine
@@ -139,12 +140,24 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 	}
 	var moves *moveInputs
 	if o.Labelled {
-		batch.Group = group
-		moves = &moveInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
-		batch.Transformations = moves.offer(g, out.Rows)
+		if batch.Group = group; l.split.Moves() {
+			moves = &moveInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
+			batch.Transformations = moves.offer(g, out.Rows)
+		} else if len(built.Transformations) > 0 {
+			return nil, nil, l.unmoved("the model")
+		}
+		if err := l.suitsActions(built.Actions); err != nil {
+			return nil, nil, err
+		}
+		if p.actions = l.newActions(built.Actions); p.actions != nil {
+			batch.Actions = p.actions.offer(g, out.Rows)
+		}
 	}
 	if p.loss, err = losses.Compose(out, batch, &p.asked, l.applicable(o)); err != nil {
 		return nil, nil, err
+	}
+	if p.actions != nil && p.actions.empty() {
+		p.actions = nil
 	}
 	if moves != nil {
 		p.moves = moves.inputs
@@ -244,7 +257,9 @@ func (l *plan) fed() error {
 	switch {
 	case supervised >= 0 && l.split.M == 0:
 		return &losses.Error{Part: l.losses[supervised].Name, Choice: l.losses[supervised], Err: errors.New("nothing feeds it: it needs labelled groups of images, and the supervision has none; want, for example, supervision: {pairs: {count: 768}}, or in a list beside others")}
-	case supervised < 0 && !own && len(l.split.Groups) > 0:
+	case supervised < 0 && !own && l.split.GroupCount() > 0 && !l.split.Moves():
+		return &Error{"supervision", errors.New("it gives groups of images whose moves are not known, and nothing learns from them; want a model such as ada-gvae, a loss such as slow, or no supervision")}
+	case supervised < 0 && !own && l.split.GroupCount() > 0:
 		return &Error{"supervision", errors.New("it gives labelled groups of images, and nothing learns from them; want a loss such as lsbd: {planes: {factor: [0, 1]}}, the model lsbd-vae, or no supervision")}
 	}
 	return nil
@@ -289,6 +304,9 @@ func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k,
 				m.dst[row*width+c] = b.Transformations[row%len(b.Indices)*k+from]
 			}
 		}
+	}
+	if p.actions != nil {
+		p.actions.fill(b)
 	}
 	if p.labels != nil {
 		p.labels.fill(b)

@@ -1,0 +1,111 @@
+package conformance
+
+import (
+	"fmt"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// actions checks the actions of fixed groups.
+func (x *splits) actions() {
+	s := x.split
+	if s.GroupActions != nil && len(s.GroupActions) != len(s.Groups) {
+		x.add("there are %d groups and actions of %d; want actions of each, or of none", len(s.Groups), len(s.GroupActions))
+		return
+	}
+	for i, a := range s.Actions {
+		if a.Name == "" || a.Factor < 0 || a.Factor >= len(x.factors) {
+			x.add("action %d is %+v; want a name, and one of the %d factors", i, a, len(x.factors))
+		}
+	}
+	for g, taken := range s.GroupActions {
+		x.taken(fmt.Sprint("group ", g), taken, len(s.Groups[g]))
+	}
+}
+
+// taken checks the actions of groups of m images each.
+func (x *splits) taken(where string, taken []int32, m int) {
+	if len(taken)%m != 0 {
+		x.add("%s has %d actions; want one for each of %d images", where, len(taken), m)
+		return
+	}
+	for i, a := range taken {
+		if a < -1 || int(a) >= len(x.split.Actions) || i%m == 0 && a != -1 {
+			x.add("%s: action %d of image %d; want -1 for a group's first image, and -1 to %d", where, a, i%m, len(x.split.Actions)-1)
+			return
+		}
+	}
+}
+
+// drawnImages draws groups, and checks their images and actions.
+func (x *splits) drawnImages() {
+	d := x.split.Drawn
+	if d == nil || d.Draw == nil {
+		return
+	}
+	stream, images, taken := rng.New(seed, "draw"), make([]int, d.M), make([]int32, d.M)
+	for range 100 {
+		for m := range taken {
+			taken[m] = -1
+		}
+		d.Draw(stream, images, taken)
+		for _, i := range images {
+			if i < 0 || i >= x.set.Len() {
+				x.add("a drawn group has image %d of dataset %s; want 0 to %d", i, x.set.Name(), x.set.Len()-1)
+				return
+			}
+		}
+		before := len(x.errs)
+		if x.taken("a drawn group", taken, d.M); len(x.errs) > before {
+			return
+		}
+	}
+}
+
+// drawn checks two epochs of the groups that are drawn for every epoch, and their moves where they are known.
+func (x *splits) drawn() {
+	d := x.split.Drawn
+	if d == nil {
+		return
+	}
+	b, err := datasets.NewSampler(x.split, 10*d.M, rng.New(seed, "batch"))
+	if err != nil {
+		x.add("a sampler of dataset %s: %w", x.set.Name(), err)
+		return
+	}
+	var epochs [2]string
+	for n := range epochs {
+		if err := b.StartEpoch(); err != nil {
+			x.add("a sampler of dataset %s: %w", x.set.Name(), err)
+			return
+		}
+		for batch, ok := b.Next(); ok; batch, ok = b.Next() {
+			if batch.Labelled && batch.Group == d.M {
+				epochs[n] += fmt.Sprint(batch.Indices)
+				x.drawnBatch(batch)
+			}
+		}
+	}
+	if d.Count > 5 && epochs[0] == epochs[1] {
+		x.add("two epochs of dataset %s draw the same %d groups; want them drawn anew", x.set.Name(), d.Count)
+	}
+}
+
+// drawnBatch checks the moves of a batch of groups.
+func (x *splits) drawnBatch(b datasets.Batch) {
+	if !x.split.Moves() {
+		return
+	}
+	k, columns := len(x.factors), x.split.K()
+	first, levels := make([]int, k), make([]int, k)
+	for row, i := range b.Indices {
+		x.set.FactorsAt(b.Indices[row-row%b.Group], first)
+		x.set.FactorsAt(i, levels)
+		moves := b.Transformations[row*columns : (row+1)*columns]
+		for j, f := range x.factors {
+			x.angle(row/b.Group, row%b.Group, f, first[j], levels[j], moves[j])
+		}
+		x.poses(row/b.Group, row%b.Group, first, levels, moves[k:])
+	}
+}

@@ -1,0 +1,126 @@
+package datasets
+
+import (
+	"fmt"
+
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Drawn are groups that are drawn anew for every epoch. Either Draw draws them one by one, or they are consecutive images of
+// a shuffled pass over Pass, so that no image is in two groups of an epoch. Everything random comes from the stream of the
+// epoch: a resumed epoch has the same groups.
+type Drawn struct {
+	M     int // images in a group
+	Count int // groups in an epoch
+
+	// Draw draws a group: its M images, and the M actions between them (see Split.GroupActions), which are -1 where it writes
+	// none. It keeps nothing between calls.
+	Draw func(s *rng.Stream, images []int, actions []int32)
+	Pass []int // images of the pass, at least M*Count, where Draw is nil
+
+	// Moves writes the transformations within a group, M*K numbers as in Split.Transformations; nil: they are not known. [MovesOf]
+	// returns those of the levels.
+	Moves func(images []int, moves []float32)
+	K     int // columns of Moves
+}
+
+// Action changes an image into another: a factor by Step levels, a multiple of the rotation to a near one of a factor of poses.
+type Action struct {
+	Name   string
+	Factor int // of the data set's factors
+	Step   int
+}
+
+// MovesOf returns the function Drawn.Moves that computes the transformations within a group from the levels of the factors
+// that turn, and their number of columns. An unknown level is as the group's first.
+func MovesOf(d Dataset) (moves func(images []int, moves []float32), columns int) {
+	factors := d.Factors()
+	turns := newTurns(factors)
+	columns = len(factors) + 4*turns.rotations
+	return func(images []int, moves []float32) {
+		first, levels := make([]int, len(factors)), make([]int, len(factors))
+		d.FactorsAt(images[0], first)
+		for m, i := range images {
+			d.FactorsAt(i, levels)
+			turns.between(first, levels, moves[m*columns:(m+1)*columns])
+		}
+	}, columns
+}
+
+// sampled is the number of groups that are drawn to check them.
+const sampled = 16
+
+// validate reports groups that no epoch can have, and images that the data set lacks.
+func (g *Drawn) validate(d Dataset, actions int) error {
+	switch {
+	case g.M < 1 || g.Count < 1:
+		return fmt.Errorf("%d groups of %d images are drawn; want at least 1 of 1 image", g.Count, g.M)
+	case g.Count > maxWalked/g.M:
+		return fmt.Errorf("%d groups of %d images are drawn for an epoch; want at most %d", g.Count, g.M, maxWalked/g.M)
+	case (g.Draw == nil) == (g.Pass == nil):
+		return fmt.Errorf("drawn groups want one of Draw and Pass")
+	case g.Pass != nil && len(g.Pass) < g.M*g.Count:
+		return fmt.Errorf("%d groups of %d images are drawn from %d images; want at least %d", g.Count, g.M, len(g.Pass), g.M*g.Count)
+	}
+	for _, i := range g.Pass {
+		if i < 0 || i >= d.Len() {
+			return fmt.Errorf("groups are drawn from image %d; want an image of dataset %s, 0 to %d", i, d.Name(), d.Len()-1)
+		}
+	}
+	if g.Draw == nil {
+		return nil
+	}
+	group, stream := make([]int, g.M), rng.New(0, "check")
+	taken := make([]int32, g.M)
+	for n := range min(g.Count, sampled) {
+		for m := range taken {
+			taken[m] = -1
+		}
+		g.Draw(stream, group, taken)
+		if err := checkGroup(d, n, group, g.M); err != nil {
+			return fmt.Errorf("drawn: %w", err)
+		}
+		if err := checkActions(n, taken, g.M, actions); err != nil {
+			return fmt.Errorf("drawn: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkActions reports the actions of group g if they are not those of m images.
+func checkActions(g int, taken []int32, m, actions int) error {
+	if len(taken) != m {
+		return fmt.Errorf("group %d of %d images has %d actions; want one for each", g, m, len(taken))
+	}
+	for i, a := range taken {
+		if a < -1 || int(a) >= actions || i == 0 && a != -1 {
+			return fmt.Errorf("group %d, image %d: action %d; want -1 for a group's first image, and -1 to %d", g, i, a, actions-1)
+		}
+	}
+	return nil
+}
+
+// fill draws the groups of an epoch.
+func (g *Drawn) fill(s *rng.Stream, images []int, moves []float32, columns int, actions []int32) {
+	if g.Draw == nil {
+		order := append([]int(nil), g.Pass...)
+		s.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		copy(images, order)
+	}
+	scratch := make([]int32, g.M)
+	for n := range g.Count {
+		group, taken := images[n*g.M:(n+1)*g.M], scratch
+		if actions != nil {
+			taken = actions[n*g.M : (n+1)*g.M]
+		}
+		for m := range taken {
+			taken[m] = -1
+		}
+		if g.Draw != nil {
+			g.Draw(s, group, taken)
+		}
+		if g.Moves != nil {
+			g.Moves(group, moves[n*g.M*columns:(n+1)*g.M*columns])
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/nn"
+)
+
+// actionInput is the input of a program that says which actions lead from image to image within labelled groups. The model
+// has its own, and losses share one.
+type actionInput struct {
+	count       int // of actions
+	model, loss *gorgonia.Node
+}
+
+// newActions is the input of a model, nil: it has none, and of losses; nil where the supervision has no actions.
+func (l *plan) newActions(model *gorgonia.Node) *actionInput {
+	if len(l.split.Actions) == 0 {
+		return nil
+	}
+	return &actionInput{count: len(l.split.Actions), model: model}
+}
+
+// offer is what losses may ask for, for rows of codes.
+func (a *actionInput) offer(g *nn.Graph, rows int) func() (*gorgonia.Node, error) {
+	return func() (*gorgonia.Node, error) {
+		var err error
+		if a.loss == nil {
+			a.loss, err = g.Input("labels/actions", rows, a.count)
+		}
+		return a.loss, err
+	}
+}
+
+// empty reports that nobody asked.
+func (a *actionInput) empty() bool { return a.model == nil && a.loss == nil }
+
+// fill writes the actions of a batch, and again for a second view.
+func (a *actionInput) fill(b datasets.Batch) {
+	for _, n := range []*gorgonia.Node{a.model, a.loss} {
+		if n == nil {
+			continue
+		}
+		data := nn.Data(n)
+		clear(data)
+		for row := range len(data) / a.count {
+			if taken := b.Actions[row%len(b.Actions)]; taken >= 0 {
+				data[row*a.count+int(taken)] = 1
+			}
+		}
+	}
+}
+
+// unmoved is the error that a part needs the transformations within groups where these are not known.
+func (l *plan) unmoved(part string) error {
+	return &Error{"supervision", fmt.Errorf("%s needs the transformations within groups, and the supervision does not know them; want, for example, supervision: {pairs: {count: 768}}", part)}
+}
+
+// suitsActions reports a model that takes actions where the supervision has none, or another number of them.
+func (l *plan) suitsActions(n *gorgonia.Node) error {
+	switch {
+	case n == nil:
+		return nil
+	case len(l.split.Actions) == 0:
+		return &Error{"supervision", errors.New("the model learns from actions between images, and the supervision has none; want one with actions")}
+	case n.Shape()[1] != len(l.split.Actions):
+		return fmt.Errorf("the model takes %d actions, and the supervision has %d; want a model made for them (models.Data.Actions)", n.Shape()[1], len(l.split.Actions))
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// drawnTask is a task whose split draws pairs of images for every epoch: with the action that leads to the second, and with
+// their moves or without.
+func drawnTask(t testing.TB, moves bool, source string, overrides ...string) (Task, Settings) {
+	t.Helper()
+	task, settings := taskOf(t, source, overrides...)
+	s, n := *task.Split, task.Data.Len()
+	s.M, s.Groups, s.Transformations, s.Unlabelled = 2, nil, nil, s.Unlabelled[:50]
+	s.Actions = []datasets.Action{{Name: "back"}, {Name: "on"}}
+	s.Drawn = &datasets.Drawn{M: 2, Count: 20, Draw: func(s *rng.Stream, images []int, actions []int32) {
+		images[0] = s.IntN(n)
+		actions[1] = int32(s.IntN(2))
+		images[1] = (images[0] + n - 1 + 2*int(actions[1])) % n
+	}}
+	if moves {
+		s.Drawn.Moves, s.Drawn.K = datasets.MovesOf(task.Data)
+	}
+	task.Split = &s
+	return task, settings
+}
+
+func drawnLoop(t testing.TB, moves bool, source string, overrides ...string) *Loop {
+	t.Helper()
+	l, err := New(drawnTask(t, moves, source, overrides...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+// TestDrawnResume checks that training on groups that are drawn for every epoch, also in second batches of discriminators,
+// resumes at any step with the same bits.
+func TestDrawnResume(t *testing.T) {
+	for _, source := range []string{tiny, judged} {
+		overrides := []string{"train.epochs=2", "train.batch=16"}
+		if source == judged {
+			overrides = append(overrides, "losses.+={lsbd: {planes: {row: [0, 1]}}}", secondBatch[0])
+		}
+		bits := func(l *Loop) []byte {
+			var b bytes.Buffer
+			if err := l.Save(&b); err != nil {
+				t.Fatal(err)
+			}
+			return parameters(t, b.Bytes())
+		}
+		whole := drawnLoop(t, true, source, overrides...)
+		if err := whole.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if got := whole.EpochSteps(); got != 3+4 {
+			t.Errorf("%d steps in an epoch, want 7", got)
+		}
+		for stop := 1; stop < whole.Step(); stop++ {
+			first, second := drawnLoop(t, true, source, overrides...), drawnLoop(t, true, source, overrides...)
+			first.AddHook(Hook{Name: "stop", OnStep: func(l *Loop, r *StepReport) error {
+				if r.Step == stop {
+					l.Stop("")
+				}
+				return nil
+			}})
+			var saved bytes.Buffer
+			if err := errors.Join(first.Run(context.Background()), first.Save(&saved), second.Load(&saved), second.Run(context.Background())); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(bits(second), bits(whole)) {
+				t.Errorf("resumed after step %d, the bits differ", stop)
+			}
+		}
+	}
+}
+
+// TestUnknownMoves checks that what needs the moves within groups is refused where they are not known.
+func TestUnknownMoves(t *testing.T) {
+	for want, overrides := range map[string][]string{
+		"the model needs the transformations within groups": nil,
+		"it needs the transformations within labelled":      {"model={ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "losses=[reconstruction, {lsbd: {planes: {row: [0, 1]}}}]"},
+		"whose moves are not known, and nothing learns":     {"model={ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "losses=[reconstruction]"},
+	} {
+		_, err := New(drawnTask(t, false, tiny, overrides...))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// acted is a model that takes actions.
+type acted struct {
+	models.Model
+	count int
+}
+
+func (m acted) Objectives() []models.Objective {
+	return []models.Objective{{Name: "acted", Labelled: true}, {Name: "unsupervised"}}
+}
+
+func (m acted) Build(g *nn.Graph, o models.Objective, n, group int) (*models.Program, error) {
+	p, err := m.Model.Build(g, o, n, group)
+	if err == nil && o.Labelled {
+		p.Actions, err = g.Input("actions", n, m.count)
+	}
+	return p, err
+}
+
+// actionLoss asks for the actions.
+type actionLoss struct{ asked func(*gorgonia.Node) }
+
+func (l actionLoss) Weighting() float64 { return 1 }
+
+func (l actionLoss) Supervised() {}
+
+func (l actionLoss) Add(in *losses.Input) (*gorgonia.Node, error) {
+	if in.Actions == nil {
+		return nil, errors.New("no actions")
+	}
+	n, err := in.Actions()
+	if err != nil {
+		return nil, err
+	}
+	l.asked(n)
+	return gorgonia.Sum(n)
+}
+
+// TestActions checks that the actions of a batch arrive at the model and at a loss.
+func TestActions(t *testing.T) {
+	task, settings := drawnTask(t, false, tiny, "model={ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "losses=[reconstruction]", "train.epochs=1", "train.batch=16")
+	task.Model = acted{task.Model, 2}
+	var asked *gorgonia.Node
+	task.Losses = append(task.Losses, losses.Choice{Name: "acts", Value: actionLoss{func(n *gorgonia.Node) { asked = n }}})
+	l, err := New(task, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p, batches := l.programs[batchShape{true, 16, 2}], 0
+	sampler, err := datasets.NewSampler(task.Split, 16, rng.New(task.Seed, "batch"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sampler.StartEpoch(); err != nil {
+		t.Fatal(err)
+	}
+	l.AddHook(Hook{Name: "look", OnStep: func(_ *Loop, r *StepReport) error {
+		b, _ := sampler.Next()
+		if r.Images != 16 || r.Objective != "acted" {
+			return nil
+		}
+		want := make([]float32, 2*16)
+		for row, a := range b.Actions {
+			if a >= 0 {
+				want[2*row+int(a)] = 1
+			}
+		}
+		if batches++; !slices.Equal(nn.Data(p.actions.model), want) || !slices.Equal(nn.Data(asked), want) || r.Values[2] != 8 {
+			t.Errorf("actions %v, %v of the loss, want %v; losses %v", nn.Data(p.actions.model), nn.Data(asked), want, r.Values)
+		}
+		return nil
+	}})
+	if err := l.Run(context.Background()); err != nil || batches != 2 {
+		t.Errorf("error %v, %d batches", err, batches)
+	}
+	for want, change := range map[string]func(*Task){
+		"the supervision has none; want one with actions": func(t *Task) {
+			s := *t.Split
+			s.Drawn, s.Groups = nil, nil
+			s.Actions = nil
+			s.Groups, s.Transformations = [][]int{{1, 2}}, [][]float32{make([]float32, 4)}
+			t.Split = &s
+		},
+		"takes 3 actions, and the supervision has 2": func(t *Task) { t.Model = acted{t.Model.(acted).Model, 3} },
+	} {
+		other := task
+		change(&other)
+		if _, err := New(other, settings); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
