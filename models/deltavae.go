@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"math"
 
 	"gorgonia.org/gorgonia"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // DeltaVAE is the diffusion variational autoencoder (Perez Rey et al. 2020): a variational autoencoder whose latent
@@ -55,10 +57,46 @@ func (m *deltaVAE) Spaces() []Space {
 		if x, ok := c.Value.(latent.Spherical); ok {
 			s.Sphere = x.Sphere()
 		}
+		if x, ok := c.Value.(latent.Unit); ok {
+			s.Unit = x.Unit()
+		}
 		list = append(list, s)
 		first += s.Width
 	}
 	return list
+}
+
+// Prior implements Generative: every space has a prior of its own. Of spaces whose locations are orthogonal, the points are made so.
+func (m *deltaVAE) Prior(r *rng.Stream, code []float32) {
+	points := make([][]float32, len(m.latent))
+	for i, c := range m.latent {
+		n := c.Value.Width()
+		points[i], code = code[:n], code[n:]
+		c.Value.Prior(r, points[i])
+	}
+	for _, spaces := range m.frames {
+		for n, i := range spaces {
+			for _, j := range spaces[:n] {
+				reject(points[i], points[j])
+			}
+		}
+	}
+}
+
+// reject replaces a point of the unit sphere by the direction of its part that is orthogonal to another one.
+func reject(point, other []float32) {
+	var along, length, square float64
+	for i, v := range other {
+		along += float64(v) * float64(point[i])
+		length += float64(v) * float64(v)
+	}
+	for i, v := range other {
+		d := float64(point[i]) - along/length*float64(v)
+		point[i], square = float32(d), square+d*d
+	}
+	for i := range point {
+		point[i] = float32(float64(point[i]) / math.Sqrt(square))
+	}
 }
 
 func (m *deltaVAE) variables(g *nn.Graph, images *gorgonia.Node) ([]*latent.Variable, error) {

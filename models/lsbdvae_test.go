@@ -295,3 +295,47 @@ func TestLSBDVAERefuses(t *testing.T) {
 		t.Errorf("one named factor of two: %v", err)
 	}
 }
+
+// TestLSBDOfGroups checks the term of groups of M images against its formula: one image, shown M times with the moves a_m, has points
+// z and the common point Pi(sum_m R(-a_m) z), from which each is as far as a_m from the direction of that sum.
+func TestLSBDOfGroups(t *testing.T) {
+	for _, moves := range [][]float64{{0, 0.3}, {0, 0.3, -0.5}, {0, 0.3, -0.5, 1.2}, {0, 1, 2, -1, -2, 0.1, 0.2, 0.4}} {
+		n := len(moves)
+		m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), &latent.Euclidean{Dim: 2})}).New(data(row, object), 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := nn.NewGraph(m.Params())
+		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 2*n, n) // two groups of M
+		if err != nil {
+			t.Fatal(err)
+		}
+		loss, err := losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		images := nn.Data(p.Outputs.Images)
+		for i := range images {
+			images[i] = float32(i%64) / 64
+		}
+		var sin, cos, want float64
+		angles := nn.Data(p.Transformations[0].Node)
+		for i, a := range moves {
+			angles[i] = float32(a) // the second group stays where it is, and adds 0 to the mean over groups
+			s, c := math.Sincos(-a)
+			sin, cos = sin+s, cos+c
+		}
+		for _, a := range moves {
+			want += (2 - 2*math.Cos(math.Atan2(sin, cos)+a)) / float64(n) / 2
+		}
+		if got := float64(values(t, loss)[0][0]); math.Abs(got-want) > 1e-6 {
+			t.Errorf("M = %d: the loss is %v, want %v", n, got, want)
+		}
+		both := values(t, p.Outputs.Transports[1].Points, p.Outputs.Transports[1].Moved)
+		for i, z := range both[0] { // identities are shared: the mean of the group
+			if y := both[1][i]; math.Abs(float64(z-y)) > 1e-6 {
+				t.Errorf("M = %d: the common identity of one image is %v off", n, z-y)
+			}
+		}
+	}
+}

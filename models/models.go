@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Data describes the images, factors and hierarchies that a model learns from.
@@ -81,6 +82,12 @@ type Decoder interface {
 	Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error)
 }
 
+// Generative is implemented by models with a decoder and a prior distribution of codes, from which images can be drawn.
+type Generative interface {
+	// Prior writes a code that is drawn from the prior, in the layout of Decode.
+	Prior(r *rng.Stream, code []float32)
+}
+
 // Hierarchical is implemented by models whose codes have a hierarchy of dimensions.
 type Hierarchical interface {
 	Hierarchy() hierarchy.Hierarchy
@@ -122,6 +129,7 @@ type Space struct {
 	Width  int    // how many columns it has
 	Circle bool   // whether it is the unit circle
 	Sphere bool   // whether it is the unit sphere in space, S^2
+	Unit   bool   // whether its points have length 1: circles, and spheres of any dimension
 
 	// Options, if above 0, says that the space is a choice among so many options. Its one column of a code is the number of the
 	// chosen option, from 1, or 0 where none is; Decode takes the nearest option. Such spaces come before all others, which is the

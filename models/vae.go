@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // VAE is the variational autoencoder (Kingma and Welling 2014, equation 3, negated). With the losses
@@ -46,6 +47,9 @@ func (m *vae) Objectives() []Objective { return []Objective{{Name: "unsupervised
 
 // Spaces implements Model.
 func (m *vae) Spaces() []Space { return []Space{{Name: "euclidean", Width: m.latent}} }
+
+// Prior implements Generative: N(0, I).
+func (m *vae) Prior(r *rng.Stream, code []float32) { r.Normals(code) }
 
 // heads adds the mean and the logarithm of the variance of the posterior.
 func (m *vae) heads(g *nn.Graph, images *gorgonia.Node) (mean, logVariance *gorgonia.Node, err error) {

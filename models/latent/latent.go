@@ -71,6 +71,11 @@ type Spherical interface {
 	Sphere() bool
 }
 
+// Unit is implemented by spaces that may consist of the points of length 1, such as spheres of any dimension.
+type Unit interface {
+	Unit() bool
+}
+
 // Registry lists the spaces that a config can choose.
 var Registry = &registry.Registry[Space]{Kind: "latent space", Entries: []registry.Entry[Space]{
 	{Name: "sphere", Doc: "the sphere S^dim with a random-walk posterior and a uniform prior; dim 1 is the circle",

@@ -81,6 +81,9 @@ func (s *Sphere) Circle() bool { return s.Dim == 1 }
 // Sphere implements [Spherical].
 func (s *Sphere) Sphere() bool { return s.Dim == 2 }
 
+// Unit implements [Unit].
+func (s *Sphere) Unit() bool { return true }
+
 // Turn implements [Space].
 func (s *Sphere) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {
