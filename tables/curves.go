@@ -58,28 +58,35 @@ type CurveFile struct {
 	Write func(io.Writer) error
 }
 
-// CurveFiles returns the plots of a result that have a point, as PNG files.
+// CurveFiles returns the plots of a result that have a point, as PNG files: one for each column, and data set where the
+// table has a list of them.
 func (r *Result) CurveFiles() []CurveFile {
 	if r.table.Curves == nil {
 		return nil
 	}
 	var list []CurveFile
 	for _, column := range r.table.Curves.Columns {
-		series := r.series(column)
-		if len(series) == 0 {
-			continue
+		for _, place := range r.table.places() {
+			title, name := r.Title, plainName(column)
+			if place.at != nil {
+				title, name = title+": "+place.at.Label, name+"-"+plainName(place.at.Label)
+			}
+			series := r.series(place.cellName(Column{Label: column}))
+			if len(series) == 0 {
+				continue
+			}
+			list = append(list, CurveFile{r.Name + "-" + strings.ToLower(name) + ".png", func(w io.Writer) error {
+				return report.Curves(w, report.CurveOptions{Title: title, XLabel: r.table.Curves.X, YLabel: column, LogX: r.table.Curves.Log, Marked: true}, series)
+			}})
 		}
-		list = append(list, CurveFile{r.Name + "-" + strings.ToLower(plainName(column)) + ".png", func(w io.Writer) error {
-			return report.Curves(w, report.CurveOptions{Title: r.Title, XLabel: r.table.Curves.X, YLabel: column, LogX: r.table.Curves.Log, Marked: true}, series)
-		}})
 	}
 	return list
 }
 
-// series returns the curves of a column.
-func (r *Result) series(column string) (list []report.Series) {
+// series returns the curves of a column, by the name that its cells have.
+func (r *Result) series(cells string) (list []report.Series) {
 	for i, row := range r.table.Rows {
-		c := r.Cell(row.Label, column)
+		c := r.Cell(row.Label, cells)
 		if row.Series == "" || c == nil || c.Ours == nil {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,12 +29,13 @@ datasets:
   - {label: large, values: {width: 3, kind: tiny}, set: {dataset.square.side: 4}}
   - {label: later, values: {width: 4, kind: tiny}, full: true}
 rows:
-  - {label: a, from: {runs: {config: $kind.yaml, set: {model.vae.latent: $width}}}}
+  - {label: a, series: s, at: 1, from: {runs: {config: $kind.yaml, set: {model.vae.latent: $width}}}}
   - {label: b, from: {runs: {config: tiny.yaml, set: {model.vae.latent: 3, dataset.square.side: 1}, quick: {train.batch: 8}}}}
   - {label: c, missing: there is no such model}
 columns:
   - {label: D, metric: dlsbd, doc: it turns}
   - {label: R, fit: reconstruction}
+curves: {x: width, columns: [D]}
 `
 	severalCSV = "table,dataset,row,column,mean,std,note\nF,*,*,*,,,a figure\n"
 )
@@ -85,6 +87,13 @@ func TestDataSets(t *testing.T) {
 		}
 	}
 	r := computeFrom(t, table, dir)
+	var pictures []string
+	for _, f := range r.CurveFiles() {
+		pictures = append(pictures, f.Name)
+	}
+	if want := []string{"several-d-small.png", "several-d-large.png"}; !slices.Equal(pictures, want) {
+		t.Errorf("curves %q, want %q", pictures, want)
+	}
 	found := sweep.Find(scan(t, dir))
 	for i, cell := range []*Cell{r.Cell("a", "D, small"), r.Cell("a", "D, large"), r.Cell("b", "D, small"), r.Cell("b", "D, large")} {
 		if e := found[runs[i].Hash]; cell == nil || *cell.Ours != e.Metrics[0].Value || cell.Status != Unprinted {
