@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"math"
+	"path"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -42,6 +43,7 @@ func arrays(x *losses.Example) []array {
 		{"points", []int{n, 2}, x.Points, false}, {"moved", []int{n, 2}, x.Moved, false}, {"options", []int{n, 2}, x.Options, false},
 		{"projections", []int{n, d}, x.Projections, false}, {"predictions", []int{n, d}, x.Predictions, false}, {"targets", []int{n, d}, x.Targets, true},
 		{"queries", []int{n / 2, d}, x.Queries, false}, {"keys", []int{n / 2, d}, x.Keys, false}, {"negatives", []int{d, 10}, x.Negatives, true},
+		{"energy", []int{4, d}, x.Energy, false},
 		{"groups", []int{n, 3}, x.Groups, true}, {"values", []int{n, 3}, x.Values, true}, {"levels", []int{n, 3}, x.Levels, true},
 		{"exact", []int{n, d}, x.Exact, true}, {"angles", []int{n, 1}, x.Angles, true}, {"rotations", []int{n, 4}, x.Rotations, true},
 	}
@@ -86,6 +88,7 @@ func drawExample(stream string) *losses.Example {
 			}
 		}
 	}
+	x.Energy = draw(4*d, 1)
 	return x
 }
 
@@ -105,7 +108,8 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 			Options: n("options"), Hierarchy: hierarchy.Hierarchy{{}, {}, {}, {}, {}, {Options: []hierarchy.Hierarchy{{}, {{}}}}},
 			Posteriors: []losses.Posterior{posterior{n("means"), n("log sigmas")}},
 			Transports: []losses.Transport{{Points: n("points"), Moved: n("moved"), Sphere: true, Acts: true}},
-			Views:      &losses.Views{Projections: n("projections"), Predictions: n("predictions"), Targets: n("targets"), Queries: n("queries"), Keys: n("keys"), Negatives: n("negatives")}},
+			Views:      &losses.Views{Projections: n("projections"), Predictions: n("predictions"), Targets: n("targets"), Queries: n("queries"), Keys: n("keys"), Negatives: n("negatives")},
+			Energy:     &losses.Energy{Columns: energyColumns(nodes["energy"])}},
 		Batch: losses.Batch{Population: 100, Group: exampleGroup,
 			Labels: &losses.Labels{Factors: exampleFactors(), Groups: given("groups"), Exact: given("exact"),
 				Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
@@ -116,6 +120,21 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 				Rotation: func(int) (*gorgonia.Node, error) { return nodes["rotations"], nil }}},
 		Trainer: &lossTrainer{of: nodes["codes"]},
 		Name:    "loss",
+	}
+}
+
+// energyColumns returns the columns tanh(x W) of images x.
+func energyColumns(w *gorgonia.Node) func(images *gorgonia.Node) (*gorgonia.Node, error) {
+	return func(images *gorgonia.Node) (*gorgonia.Node, error) {
+		rows, err := graph.Flatten(images)
+		if err != nil {
+			return nil, err
+		}
+		if w.Dims() != 2 {
+			return nil, fmt.Errorf("weights of shape %v; want [pixels, columns]", w.Shape())
+		}
+		bias := numbers(w.Graph(), w.Dtype(), "energy bias", func(int) float64 { return 0 }, w.Shape()[1])
+		return layer.Dense(rows, w, bias, graph.Tanh)
 	}
 }
 
@@ -137,6 +156,15 @@ func (t *lossTrainer) Input(name string, shape ...int) (*gorgonia.Node, error) {
 
 func (t *lossTrainer) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
 	return t.constant(name, func(int) float64 { return at(5) }, 1), nil
+}
+
+func (t *lossTrainer) Noise(name string, of losses.Distribution, shape ...int) (*gorgonia.Node, error) {
+	r := rng.New(seed, path.Base(name)) // without the name of the loss
+	draw := r.NormFloat64
+	if of == losses.Uniform {
+		draw = r.Float64
+	}
+	return t.constant(name, func(int) float64 { return float64(float32(draw())) }, shape...), nil
 }
 
 func (t *lossTrainer) Discriminator(a losses.Adversary) (*gorgonia.Node, error) {

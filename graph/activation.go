@@ -56,12 +56,19 @@ func Activate(x *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("activate: %w", err)
 	}
-	return Apply(Elementwise("activate", a.String(), map[string]any{"activation": a.String()}, func(n int, dt tensor.Dtype) Func {
+	s := Elementwise("activate", a.String(), map[string]any{"activation": a.String()}, func(n int, dt tensor.Dtype) Func {
 		if dt == tensor.Float32 {
 			return NewFunc[float32](newActivate[float32](n, a))
 		}
 		return NewFunc[float64](newActivate[float64](n, a))
-	}), x)
+	})
+	s.Tangent = func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+		if a.FromValue() {
+			return ActivationTangent(out, along[0], a)
+		}
+		return ActivationTangent(in[0], along[0], a)
+	}
+	return Apply(s, x)
 }
 
 // Elementwise describes an operation of one input whose result has its shape.

@@ -1,8 +1,8 @@
 package graph
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -42,9 +42,29 @@ func (f *forward) DoDiff(_ gorgonia.ExecutionContext, inputs gorgonia.Nodes, out
 	return nil
 }
 
-// DoDiff reports that operations have no second derivatives.
-func (g *gradient) DoDiff(gorgonia.ExecutionContext, gorgonia.Nodes, *gorgonia.Node) error {
-	return &Error{Op: g.String(), Shapes: g.pullback.of.shapes, Err: errors.New("second derivatives are not available")}
+// DoDiff reports that operations have no second derivatives, unless the node's gradient is 0, as that of nodes behind StopGradient
+// is: the LispMachine visits these too.
+func (g *gradient) DoDiff(_ gorgonia.ExecutionContext, _ gorgonia.Nodes, output *gorgonia.Node) error {
+	if d, err := output.Grad(); err == nil && zero(d) {
+		return nil
+	}
+	return &Error{Op: g.String(), Shapes: g.pullback.of.shapes, Err: errSecond}
+}
+
+// zero reports whether all elements of a value are 0.
+func zero(v gorgonia.Value) bool {
+	switch v := v.(type) {
+	case *gorgonia.F32:
+		return *v == 0
+	case *gorgonia.F64:
+		return *v == 0
+	case *tensor.Dense:
+		if v.Dtype() == tensor.Float32 {
+			return !slices.ContainsFunc(v.Float32s(), func(x float32) bool { return x != 0 })
+		}
+		return v.Dtype() == tensor.Float64 && !slices.ContainsFunc(v.Float64s(), func(x float64) bool { return x != 0 })
+	}
+	return false
 }
 
 // accumulate adds an array to a value of its shape.

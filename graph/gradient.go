@@ -1,7 +1,9 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
@@ -114,6 +116,8 @@ func (p *pullback) gradient(input int, in []*gorgonia.Node) *gradient {
 	return g
 }
 
+var errSecond = errors.New("second derivatives are not available; want StopGradient after VJP, and JVP for the gradient of a directional derivative")
+
 // gradient is the Gorgonia operation of a gradient node.
 type gradient struct {
 	identity
@@ -137,6 +141,14 @@ func (g *gradient) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 		return nil, fmt.Errorf("%s: its value was not asked for", g.name)
 	}
 	return r.value(), nil
+}
+
+// DiffWRT says that a gradient depends on all of its inputs, so that differentiating it is an error and not silently 0.
+func (g *gradient) DiffWRT(inputs int) []bool { return slices.Repeat([]bool{true}, inputs) }
+
+// SymDiff reports that operations have no second derivatives.
+func (g *gradient) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorgonia.Nodes, error) {
+	return nil, fmt.Errorf("%s: %w", g.name, errSecond)
 }
 
 func (g *gradient) DoWanted(want []bool, values ...gorgonia.Value) (v gorgonia.Value, err error) {

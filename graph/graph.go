@@ -52,6 +52,10 @@ type Spec struct {
 	New func(in []tensor.Shape, out tensor.Shape, dt tensor.Dtype) (Func, error)
 
 	Diff []bool // which inputs have a gradient; nil means all of them
+
+	// Tangent adds the derivative of the result out in the direction in which the inputs move along their tangents, of
+	// which nil is 0, for [JVP]. Nodes of it must be differentiable in tangents and inputs. nil: there is none.
+	Tangent func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error)
 }
 
 // Func computes an operation for fixed shapes and a fixed element type.

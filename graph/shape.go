@@ -3,6 +3,7 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -33,6 +34,7 @@ func Reshape(x *gorgonia.Node, shape ...int) (*gorgonia.Node, error) {
 			}
 			return NewFunc[float64](reshape[float64]{}), nil
 		},
+		Tangent: linear(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Reshape(t, shape...) }),
 	}, x)
 }
 
@@ -83,6 +85,15 @@ func ConcatColumns(x ...*gorgonia.Node) (*gorgonia.Node, error) {
 				return NewFunc[float32](newConcat[float32](in, out[1])), nil
 			}
 			return NewFunc[float64](newConcat[float64](in, out[1])), nil
+		},
+		Tangent: func(in []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+			along = slices.Clone(along)
+			for i := range along {
+				if along[i] == nil {
+					along[i] = ZerosLike(in[i])
+				}
+			}
+			return ConcatColumns(along...)
 		},
 	}, x...)
 }
@@ -151,6 +162,7 @@ func SliceColumns(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
 			}
 			return NewFunc[float64](slice[float64]{from, to, in[0][1]}), nil
 		},
+		Tangent: linear(func(t *gorgonia.Node) (*gorgonia.Node, error) { return SliceColumns(t, from, to) }),
 	}, x)
 }
 
@@ -188,6 +200,7 @@ func SliceRows(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
 			}
 			return NewFunc[float64](sliceRows[float64]{from * size, to * size}), nil
 		},
+		Tangent: linear(func(t *gorgonia.Node) (*gorgonia.Node, error) { return SliceRows(t, from, to) }),
 	}, x)
 }
 

@@ -32,6 +32,16 @@ func WeightedSum(weights []float64, x ...*gorgonia.Node) (*gorgonia.Node, error)
 			}
 			return NewFunc[float64](weightedSum[float64]{weights}), nil
 		},
+		Tangent: func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+			var factors []float64
+			var moving []*gorgonia.Node
+			for i, t := range along {
+				if t != nil {
+					factors, moving = append(factors, weights[i]), append(moving, t)
+				}
+			}
+			return WeightedSum(factors, moving...)
+		},
 	}, x...)
 }
 

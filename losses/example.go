@@ -15,6 +15,8 @@ type Example struct {
 	Queries, Keys                     []float64 // [8, 6]
 	Negatives                         []float64 // [6, 10]
 
+	Energy []float64 // weights of an energy's columns f(x) = tanh(x W) of images, [4, 6]
+
 	Groups, Values, Levels []float64 // of the factors, [16, 3]
 	Exact                  []float64 // values of the continuous dimensions of a hierarchy, [16, 6]
 	Angles                 []float64 // by which a factor has turned, [16, 1]

@@ -37,6 +37,8 @@ type Outputs struct {
 	Transports []Transport // one for each latent space, for batches of labelled groups
 
 	Views *Views // of models of two views
+
+	Energy *Energy // of energy-based models
 }
 
 // Posterior is the distribution of the codes of one latent space.

@@ -166,6 +166,7 @@ func TestMissingOutputs(t *testing.T) {
 		"cosine-regression": needs("predictions of another view"),
 		"cross-correlation": needs("projections of two views"),
 		"info-nce":          needs("a queue of keys"),
+		"score-matching":    needs("an energy of images") + "; want the model ice-beem",
 	}
 	for _, name := range losses.Registry.Names() {
 		c, err := losses.Named(name)

@@ -9,9 +9,12 @@ import (
 	"testing"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
@@ -40,6 +43,11 @@ func nodeFunctions() []gradcheck.Case {
 		return build(func(n nodes) (*gorgonia.Node, error) { return f(n[0], n[1]) }, name, in(12, 4), groups)
 	}
 	blocks := []factor.Block{{Factor: 1, Columns: []int{3, 0}}, {Factor: 0, Columns: []int{2}}}
+	squashed := func(w *gorgonia.Node) func(y *gorgonia.Node) (*gorgonia.Node, error) {
+		return func(y *gorgonia.Node) (*gorgonia.Node, error) {
+			return layer.Dense(y, w, gorgonia.NewConstant(tensor.New(tensor.Of(w.Dtype()), tensor.WithShape(3))), graph.Softplus)
+		}
+	}
 	return []gradcheck.Case{
 		two("GaussianReconstruction", func(x, l *gorgonia.Node) (*gorgonia.Node, error) {
 			return losses.GaussianReconstruction(x, l, losses.Gaussian{Constant: true})
@@ -77,6 +85,11 @@ func nodeFunctions() []gradcheck.Case {
 			return losses.ConditionalTotalCorrelation(n[0], n[1], n[2], n[3], losses.TCWeighted, 40)
 		}, "ConditionalTotalCorrelation", in(9, 3), in(9, 3), gradcheck.Input{Shape: []int{9, 3}, Lo: -1, Hi: 1}, active),
 		one("DIP", func(n *gorgonia.Node) (*gorgonia.Node, error) { return losses.DIP(n, 10, 5) }, in(8, 3)),
+		build(func(n nodes) (*gorgonia.Node, error) {
+			images := gradcheck.Node(n[0].Graph(), n[0].Dtype(), "images", 5, 4)
+			noise := gradcheck.Node(n[0].Graph(), n[0].Dtype(), "noise", 5, 4)
+			return losses.ScoreMatching(squashed(n[0]), n[1], n[2], images, noise, 0.3)
+		}, "ScoreMatching", in(4, 3), in(5, 3), held([]float64{1, 0, 1, 1, 1}, 5)),
 		two("DIPCode", func(m, v *gorgonia.Node) (*gorgonia.Node, error) { return losses.DIPCode(m, v, 10, 5) }, in(8, 3), in(8, 3)),
 		one("DensityRatio", losses.DensityRatio, in(7, 2)),
 		one("Discrimination", losses.Discrimination, in(8, 2)),

@@ -45,6 +45,8 @@ var Registry = &registry.Registry[Loss]{Kind: "loss", Entries: []registry.Entry[
 		Source: "Zbontar et al. 2021, equation 1", New: func() Loss { return NewCrossCorrelation() }},
 	{Name: "info-nce", Doc: "two views: cross-entropy of telling the key of a query from a queue of keys",
 		Source: "He et al. 2020, equation 1", Units: "nats", New: func() Loss { return NewInfoNCE() }},
+	{Name: "score-matching", Doc: "denoising score matching of an energy of images: |sigma noise - sigma^2 grad E|^2/2, summed over pixels; it starts near sigma^2/2 times their number",
+		Source: "Vincent 2011; Khemakhem et al. 2020 (ICE-BeeM)", New: func() Loss { return NewScoreMatching() }},
 	{Name: "logic", Doc: "a sentence of first-order logic about codes and factors, as a quantity that is 0 where it is true",
 		Source: "Zhang and Sugiyama 2024, section 2, appendix B", New: func() Loss { return NewLogic() }},
 }}

@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // Trainer accepts the requests of losses; the program that runs their graph implements it,
@@ -18,6 +19,9 @@ type Trainer interface {
 	// Schedule adds an input of shape (1) that is set to at(step) before each step of
 	// training; the first is step 0.
 	Schedule(name string, at func(step int) float64) (*gorgonia.Node, error)
+
+	// Noise adds an input of random numbers, drawn anew for each step.
+	Noise(name string, of Distribution, shape ...int) (*gorgonia.Node, error)
 
 	// Discriminator adds a discriminator and returns its logits, [rows, 1] or [rows, 2].
 	Discriminator(a Adversary) (*gorgonia.Node, error)
@@ -41,6 +45,23 @@ func (in *Input) Schedule(name string, at func(step int) float64) (*gorgonia.Nod
 		return nil, missing("a place for the " + name)
 	}
 	return in.Trainer.Schedule("losses/"+in.Name+"/"+name, at)
+}
+
+// Distribution is that of random numbers.
+type Distribution uint8
+
+// The distributions.
+const (
+	Normal  Distribution = iota // N(0, 1)
+	Uniform                     // uniform in [0, 1)
+)
+
+// Noise adds an input of random numbers, drawn anew for each step.
+func (in *Input) Noise(name string, of Distribution, shape ...int) (*gorgonia.Node, error) {
+	if in.Trainer == nil {
+		return nil, missing("a place for the " + name)
+	}
+	return in.Trainer.Noise("losses/"+in.Name+"/"+name, of, shape...)
 }
 
 // Discriminator adds a discriminator of codes [rows, columns] and returns its logits, [rows, 1]
@@ -67,6 +88,7 @@ type Requests struct {
 	Discriminators *nn.Params // receives the parameters of discriminators; nil: a discriminator is an error
 
 	Schedules   []Schedule  // to be set before each step
+	Noises      []Noise     // to be drawn before each step
 	Adversaries []Adversary // to be trained after each step
 	Notes       []string    // sentences to print when a run starts
 }
@@ -86,6 +108,16 @@ func (r *Requests) Schedule(name string, at func(step int) float64) (*gorgonia.N
 		return nil, err
 	}
 	r.Schedules = append(r.Schedules, Schedule{Node: n, At: at})
+	return n, nil
+}
+
+// Noise implements [Trainer].
+func (r *Requests) Noise(name string, of Distribution, shape ...int) (*gorgonia.Node, error) {
+	n, err := r.Input(name, shape...)
+	if err != nil {
+		return nil, err
+	}
+	r.Noises = append(r.Noises, Noise{Node: n, Of: of})
 	return n, nil
 }
 
@@ -109,6 +141,24 @@ func (r *Requests) Note(sentence string) { r.Notes = append(r.Notes, sentence) }
 type Schedule struct {
 	Node *gorgonia.Node         // of shape (1)
 	At   func(step int) float64 // the number in a step; the first is step 0
+}
+
+// Noise is an input of random numbers, drawn anew for each step.
+type Noise struct {
+	Node *gorgonia.Node
+	Of   Distribution
+}
+
+// Fill draws the numbers.
+func (n Noise) Fill(s *rng.Stream) {
+	data := nn.Data(n.Node)
+	if n.Of == Normal {
+		s.Normals(data)
+		return
+	}
+	for i := range data {
+		data[i] = s.Float32()
+	}
 }
 
 // Adversary is a discriminator of codes of a graph. After each step it is trained, in a program

@@ -18,6 +18,8 @@ var Registry = &registry.Registry[Settings]{Kind: "model", Entries: []registry.E
 		Source: "Tonnaer et al. 2022, section 5", New: func() Settings { return NewLSBDVAE() }},
 	{Name: "cofhae", Doc: "autoencoder whose code is a hierarchy of dimensions; losses: reconstruction, assignment, conditional-tc",
 		Source: "Ross and Doshi-Velez 2021, section 5.2, algorithm 2", New: func() Settings { return NewCOFHAE() }},
+	{Name: "ice-beem", Doc: "energy-based model E(x) = f(x).g, with g of the labels of some factors or 1; losses: score-matching",
+		Source: "Khemakhem et al. 2020; without conditions Cao et al. 2022, table 1 (EBM)", New: func() Settings { return NewICEBeeM() }},
 	{Name: "byol", Doc: "predicts the projection of one view of an image by an EMA target from another view; losses: cosine-regression",
 		Source: "Grill et al. 2020, equation 2; settings of Cao et al. 2022", New: func() Settings { return NewBYOL() }},
 	{Name: "simsiam", Doc: "byol without a target; losses: cosine-regression", Source: "Chen and He 2021, equation 4", New: func() Settings { return NewSimSiam() }},

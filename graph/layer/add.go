@@ -29,6 +29,18 @@ func Add(x, y *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error) {
 		Shape:      equalShapes,
 		New: graph.Bodies(func(in []tensor.Shape) *sum[float32] { return newSum[float32](in[0].TotalSize(), a) },
 			func(in []tensor.Shape) *sum[float64] { return newSum[float64](in[0].TotalSize(), a) }),
+		Tangent: func(_ []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+			u := along[0]
+			if u == nil {
+				u = along[1]
+			} else if along[1] != nil {
+				var err error
+				if u, err = Add(along[0], along[1], graph.Linear); err != nil {
+					return nil, err
+				}
+			}
+			return graph.ActivationTangent(out, u, a)
+		},
 	}, x, y)
 }
 

@@ -90,6 +90,18 @@ func convolution(name string, geometry convGeometry, x, w, bias *gorgonia.Node, 
 			}
 			return build(s, o.Activation, dt)
 		},
+		Tangent: func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+			if along[1] != nil || along[2] != nil {
+				return nil, errWeightTangent
+			}
+			plain := o
+			plain.Activation = graph.Linear
+			u, err := convolution(name, geometry, along[0], in[1], graph.ZerosLike(in[2]), plain, build)
+			if err != nil {
+				return nil, err
+			}
+			return graph.ActivationTangent(out, u, o.Activation)
+		},
 	}, x, w, bias)
 }
 

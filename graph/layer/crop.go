@@ -28,6 +28,7 @@ func Crop(x *gorgonia.Node, height, width int) (*gorgonia.Node, error) {
 		},
 		New: graph.Bodies(func(in []tensor.Shape) *crop[float32] { return newCrop[float32](in[0], height, width) },
 			func(in []tensor.Shape) *crop[float64] { return newCrop[float64](in[0], height, width) }),
+		Tangent: itself(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Crop(t, height, width) }),
 	}, x)
 }
 

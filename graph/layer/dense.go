@@ -3,6 +3,7 @@
 package layer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -35,8 +36,21 @@ func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error
 			}
 			return denseFunc[float32](rows, n, m, a)
 		},
+		Tangent: func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+			if along[1] != nil || along[2] != nil {
+				return nil, errWeightTangent
+			}
+			u, err := Dense(along[0], in[1], graph.ZerosLike(in[2]), graph.Linear)
+			if err != nil {
+				return nil, err
+			}
+			return graph.ActivationTangent(out, u, a)
+		},
 	}, x, w, bias)
 }
+
+// errWeightTangent is the error of a direction in which weights move.
+var errWeightTangent = errors.New("there is no tangent along weights, only along what a layer is applied to")
 
 func denseFunc[T graph.Float](rows, in, out int, a graph.Activation) (graph.Func, error) {
 	b, err := DenseBody[T](rows, in, out, a)

@@ -19,6 +19,9 @@ func Dropout(x, mask *gorgonia.Node) (*gorgonia.Node, error) {
 		New: graph.Bodies(func(in []tensor.Shape) *dropout[float32] { return newDropout[float32](in[0].TotalSize()) },
 			func(in []tensor.Shape) *dropout[float64] { return newDropout[float64](in[0].TotalSize()) }),
 		Diff: []bool{true, false},
+		Tangent: func(in []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+			return Dropout(along[0], in[1])
+		},
 	}, x, mask)
 }
 

@@ -139,9 +139,10 @@ func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node,
 		}
 		return s, nil
 	}
+	key := graph.Key(groups, moments != nil, gamma != nil, o.Epsilon, o.ReLU)
 	return graph.Apply(graph.Spec{
 		Name:       name,
-		Key:        graph.Key(groups, moments != nil, gamma != nil, o.Epsilon, o.ReLU),
+		Key:        key,
 		Attributes: map[string]any{"groups": groups, "epsilon": o.Epsilon, "relu": o.ReLU},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			_, err := plan(in)
@@ -158,6 +159,9 @@ func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node,
 			return graph.NewFunc[float64](newNorm[float64](s)), nil
 		},
 		Diff: diff,
+		Tangent: func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+			return normTangent(plan, key, in, out, along[0])
+		},
 	}, in...)
 }
 

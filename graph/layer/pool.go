@@ -124,6 +124,12 @@ func pooling(name string, kind PoolKind, key string, attributes map[string]any, 
 			}
 			return poolFunc[float64](kind, in[0], rows, columns), nil
 		},
+		Tangent: func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+			if kind == Average {
+				return pooling(name, kind, key, attributes, windows, along[0])
+			}
+			return maxPoolTangent(name, key, windows, in[0], out, along[0])
+		},
 	}, x)
 }
 

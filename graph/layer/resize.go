@@ -35,6 +35,7 @@ func Upsample(x *gorgonia.Node, times int, bilinear bool) (*gorgonia.Node, error
 			}
 			return graph.NewFunc[float64](newResample[float64](s[0], s[3], rows, columns)), nil
 		},
+		Tangent: itself(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Upsample(t, times, bilinear) }),
 	}, x)
 }
 

@@ -34,6 +34,7 @@ func Shuffle(x *gorgonia.Node, times int) (*gorgonia.Node, error) {
 		},
 		New: graph.Bodies(func(in []tensor.Shape) *shuffle[float32] { return newShuffle[float32](in[0], times) },
 			func(in []tensor.Shape) *shuffle[float64] { return newShuffle[float64](in[0], times) }),
+		Tangent: itself(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Shuffle(t, times) }),
 	}, x)
 }
 

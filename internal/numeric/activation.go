@@ -100,3 +100,33 @@ func step(y, below float64) float64 {
 	}
 	return below
 }
+
+// Curvature returns the derivative of an activation's derivative, as a function of what [ActivationGradient] and
+// [ActivationGradientAt] take: the value of the activation, or x; false if it is not known.
+func Curvature(a kernel.Activation) (f func(at float64) float64, known bool) {
+	switch a {
+	case kernel.LinearActivation, kernel.ReLUActivation, kernel.LeakyActivation:
+		return func(float64) float64 { return 0 }, true
+	case kernel.TanhActivation:
+		return func(y float64) float64 { return -2 * y }, true
+	case kernel.SigmoidActivation:
+		return func(y float64) float64 { return 1 - 2*y }, true
+	case kernel.SoftplusActivation:
+		return func(y float64) float64 { return math.Exp(-y) }, true
+	case kernel.ELUActivation:
+		return func(y float64) float64 {
+			if y > 0 {
+				return 0
+			}
+			return 1
+		}, true
+	case kernel.GELUActivation:
+		return func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) * (2 - x*x) }, true
+	case kernel.SiLUActivation:
+		return func(x float64) float64 {
+			s := Logistic(x)
+			return s * (1 - s) * (2 + x*(1-2*s))
+		}, true
+	}
+	return nil, false
+}

@@ -294,6 +294,9 @@ func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k,
 	for _, n := range p.noise {
 		noise.Normals(n)
 	}
+	for _, n := range p.asked.Noises {
+		n.Fill(noise)
+	}
 	for _, m := range p.masks {
 		m.Fill(p.dropout)
 	}

@@ -1,0 +1,217 @@
+package layer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// errBatchTangent is the error of a direction through moments of a batch.
+var errBatchTangent = errors.New("the moments of a batch couple its images, so that a derivative along one image is one of all; want norm group, layer, instance or none, or frozen running moments")
+
+// normTangent adds the tangent of a normalisation described by plan: with h = (x - mean)/s and s = sqrt(variance + epsilon)
+// of a group of n elements, and x moving along t,
+//
+//	gamma (t - mean(t) - h mean(h t))/s
+//
+// and gamma t/s where the moments are given. It is differentiable in x, gamma and t.
+func normTangent(plan func(in []tensor.Shape) (normShape, error), key string, in []*gorgonia.Node, out, t *gorgonia.Node) (*gorgonia.Node, error) {
+	shapes := make([]tensor.Shape, len(in))
+	diff := make([]bool, len(in)+1)
+	for i, n := range in {
+		shapes[i] = n.Shape()
+	}
+	s, err := plan(shapes)
+	if err != nil {
+		return nil, err
+	}
+	if s.moments && !s.given {
+		return nil, errBatchTangent
+	}
+	diff[0], diff[len(in)] = !s.given, true
+	if s.affine {
+		diff[len(in)-2] = true // gamma; nothing depends on beta
+	}
+	u, err := graph.Apply(graph.Spec{
+		Name: "norm tangent",
+		Key:  graph.Key(key, s.moments, s.affine),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if t := in[len(in)-1]; !slices.Equal(t, in[0]) {
+				return nil, graph.Wanted(fmt.Sprintf("a direction of shape %v", in[0]), t)
+			}
+			return in[0], nil
+		},
+		New: graph.Bodies(func([]tensor.Shape) *normAlong[float32] { return newNormAlong[float32](s) },
+			func([]tensor.Shape) *normAlong[float64] { return newNormAlong[float64](s) }),
+		Diff: diff,
+	}, append(slices.Clone(in), t)...)
+	if err != nil || !s.relu {
+		return u, err
+	}
+	return graph.ActivationTangent(out, u, graph.ReLU)
+}
+
+// normAlong computes the tangent of a normalisation; a set is an item of work. Sums of a group are
+// in double precision, in order.
+type normAlong[T graph.Float] struct {
+	normShape
+	x, moments, gamma, t, y   []T
+	dy, dx, dt                []T
+	byGamma                   []float64 // by set and channel: sums of dy P t
+	forwardItem, backwardItem func(worker, i int)
+}
+
+func newNormAlong[T graph.Float](s normShape) *normAlong[T] {
+	f := &normAlong[T]{normShape: s, byGamma: make([]float64, s.sets*s.channels)}
+	f.forwardItem, f.backwardItem = f.forwardSet, f.backwardSet
+	return f
+}
+
+func (f *normAlong[T]) read(in [][]T) {
+	f.x, f.t = in[0], in[len(in)-1]
+	if f.moments = nil; f.normShape.moments {
+		f.moments = in[1]
+	}
+	if f.gamma = nil; f.affine {
+		f.gamma = in[len(in)-3]
+	}
+}
+
+func (f *normAlong[T]) Forward(in [][]T, out []T) {
+	f.read(in)
+	f.y = out
+	parallel.For(f.sets, f.forwardItem)
+}
+
+// factor returns that of a channel, 1 without one.
+func (f *normAlong[T]) factor(c int) float64 {
+	if f.gamma == nil {
+		return 1
+	}
+	return float64(f.gamma[c])
+}
+
+// width returns the channels that share moments.
+func (f *normAlong[T]) width() int {
+	if f.given {
+		return 1
+	}
+	return f.channels / f.groups
+}
+
+// line holds the sums of a group of elements.
+type line struct {
+	mean, inverse float64 // of x; 1/s
+	u, hu         float64 // mean of u, and of h u
+}
+
+// group returns the moments of a group of x that begins at a channel of a set, and the means of another array u, times gamma if
+// scaled.
+func (f *normAlong[T]) group(set, first int, u []T, scaled bool) line {
+	if f.given {
+		return line{mean: float64(f.moments[first]), inverse: 1 / math.Sqrt(float64(f.moments[f.channels+first])+f.epsilon)}
+	}
+	wide, at := f.width(), set*f.rows*f.channels
+	shift := float64(f.x[at+first])
+	var sum, square, us, xu float64
+	for r := range f.rows {
+		row := at + r*f.channels
+		for c := first; c < first+wide; c++ {
+			d, v := float64(f.x[row+c])-shift, float64(u[row+c])
+			if scaled {
+				v *= f.factor(c)
+			}
+			sum += d
+			square += d * d
+			us += v
+			xu += d * v
+		}
+	}
+	n := float64(wide * f.rows)
+	mean := sum / n
+	l := line{mean: shift + mean, inverse: 1 / math.Sqrt(math.Max(0, square/n-mean*mean)+f.epsilon), u: us / n}
+	l.hu = (xu/n - mean*l.u) * l.inverse
+	return l
+}
+
+func (f *normAlong[T]) forwardSet(_, set int) {
+	at, wide := set*f.rows*f.channels, f.width()
+	for first := 0; first < f.channels; first += wide {
+		l := f.group(set, first, f.t, false)
+		for r := range f.rows {
+			row := at + r*f.channels
+			for c := first; c < first+wide; c++ {
+				f.y[row+c] = T(f.factor(c) * f.along(l, row+c, f.t, 1))
+			}
+		}
+	}
+}
+
+// along returns element i of P u for u scaled by a factor: (u - mean(u) - h mean(h u))/s.
+func (f *normAlong[T]) along(l line, i int, u []T, factor float64) float64 {
+	return (factor*float64(u[i]) - l.u - (float64(f.x[i])-l.mean)*l.inverse*l.hu) * l.inverse
+}
+
+func (f *normAlong[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	f.read(in)
+	f.dy, f.dx, f.dt = dout, din[0], din[len(din)-1]
+	parallel.For(f.sets, f.backwardItem)
+	if !f.affine || din[len(din)-3] == nil {
+		return
+	}
+	for c := range f.channels {
+		total := 0.0
+		for at := c; at < len(f.byGamma); at += f.channels {
+			total += f.byGamma[at]
+		}
+		din[len(din)-3][c] = T(total)
+	}
+}
+
+// backwardSet computes the gradients of a set. With g = gamma dy, P is symmetric: the gradient of t is P g, that of
+// gamma sum dy P t. Q(x) = <g, P t> = n (mean(g t) - mean(g) mean(t) - mean(h g) mean(h t))/s has the gradient
+//
+//	(h (3 mean(h g) mean(h t) - A) - mean(h t)(g - mean(g)) - mean(h g)(t - mean(t)))/s^2,  A = mean(g t) - mean(g) mean(t).
+func (f *normAlong[T]) backwardSet(_, set int) {
+	at, wide := set*f.rows*f.channels, f.width()
+	for first := 0; first < f.channels; first += wide {
+		t, g := f.group(set, first, f.t, false), f.group(set, first, f.dy, true)
+		product := f.products(at, first, t)
+		a := product/float64(wide*f.rows) - g.u*t.u
+		for r := range f.rows {
+			row := at + r*f.channels
+			for c := first; c < first+wide; c++ {
+				i := row + c
+				if f.dt != nil {
+					f.dt[i] = T(f.along(g, i, f.dy, f.factor(c)))
+				}
+				if f.dx != nil && !f.given {
+					h := (float64(f.x[i]) - t.mean) * t.inverse
+					f.dx[i] = T((h*(3*g.hu*t.hu-a) - t.hu*(f.factor(c)*float64(f.dy[i])-g.u) - g.hu*(float64(f.t[i])-t.u)) * t.inverse * t.inverse)
+				}
+			}
+		}
+	}
+}
+
+// products adds up dy P t by channel, and returns the sum of gamma dy t.
+func (f *normAlong[T]) products(at, first int, t line) (sum float64) {
+	set := at / (f.rows * f.channels)
+	clear(f.byGamma[set*f.channels+first:][:f.width()])
+	for r := range f.rows {
+		row := at + r*f.channels
+		for c := first; c < first+f.width(); c++ {
+			d := float64(f.dy[row+c])
+			f.byGamma[set*f.channels+c] += d * f.along(t, row+c, f.t, 1)
+			sum += f.factor(c) * d * float64(f.t[row+c])
+		}
+	}
+	return sum
+}

@@ -1,0 +1,96 @@
+package layer
+
+import (
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/parallel"
+)
+
+// What the tangents of layers share, and that of the maximum.
+
+// itself is the Tangent of an operation of one input that is linear in it.
+func itself(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+	return func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+		return apply(along[0])
+	}
+}
+
+// maxPoolTangent returns the elements of t where x has the maxima y of its windows, of equal ones the first, row by row. It is
+// differentiable in t.
+func maxPoolTangent(name, key string, windows func(tensor.Shape) (rows, columns []span, err error), x, y, t *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "tangent of " + name,
+		Key:  key,
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if len(in) != 3 || !slices.Equal(in[0], in[2]) {
+				return nil, graph.Wanted("images, maxima, and a direction of the shape of the images", in)
+			}
+			return in[1], nil
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			rows, columns, err := windows(in[0])
+			if err != nil {
+				return nil, err
+			}
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](newMaxTangent[float32](in[0], rows, columns)), nil
+			}
+			return graph.NewFunc[float64](newMaxTangent[float64](in[0], rows, columns)), nil
+		},
+		Diff: []bool{false, false, true},
+	}, x, y, t)
+}
+
+// maxTangent picks elements; its backward pass is that of the maximum.
+type maxTangent[T graph.Float] struct {
+	pool      *maxPool[T]
+	t, picked []T
+	item      func(worker, i int)
+}
+
+func newMaxTangent[T graph.Float](s tensor.Shape, rows, columns []span) *maxTangent[T] {
+	f := &maxTangent[T]{pool: newMaxPool[T](s, rows, columns)}
+	f.item = f.row
+	return f
+}
+
+func (f *maxTangent[T]) Forward(in [][]T, out []T) {
+	f.pool.x, f.pool.y, f.t, f.picked = in[0], in[1], in[2], out
+	parallel.For(f.pool.batch*len(f.pool.rows), f.item)
+}
+
+// row picks the elements of a row of windows.
+func (f *maxTangent[T]) row(_, i int) {
+	p := f.pool
+	c, wide := p.channels, p.width*p.channels
+	image, window := i/len(p.rows), p.rows[i%len(p.rows)]
+	from := image * p.height * wide
+	for k, column := range p.columns {
+		at := (i*len(p.columns) + k) * c
+		for j := range c {
+			f.picked[at+j] = f.t[from+f.place(from+j, window, column, p.y[at+j])]
+		}
+	}
+}
+
+// place returns where a window has its maximum in a channel, from the first element of the image on.
+func (f *maxTangent[T]) place(channel int, rows, columns span, most T) int {
+	p := f.pool
+	first := channel % p.channels
+	for r := rows.from; r < rows.to; r++ {
+		for k := columns.from; k < columns.to; k++ {
+			if at := (r*p.width + k) * p.channels; p.x[channel+at] == most {
+				return first + at
+			}
+		}
+	}
+	return first + (rows.from*p.width+columns.from)*p.channels // of NaN
+}
+
+func (f *maxTangent[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	f.pool.Backward([][]T{in[0]}, in[1], dout, [][]T{din[2]})
+}

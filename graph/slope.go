@@ -1,0 +1,82 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/numeric"
+)
+
+// ActivationTangent returns t a'(x), element by element: the derivative of an activation a(x) in the direction t. at is a(x)
+// where the derivative is a function of the value ([Activation.FromValue]), and x otherwise. The node is differentiable in t, and
+// in at except for linear, relu and leaky-relu, whose derivative is constant piece by piece. The Tangent of an operation that ends
+// with an activation needs it.
+func ActivationTangent(at, t *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
+	if a == Linear {
+		return t, nil
+	}
+	if _, known := numeric.Curvature(kernel.Activation(a)); !known {
+		return nil, fmt.Errorf("the second derivative of activation %v is not known here", a)
+	}
+	pieces := a == ReLU || a == LeakyReLU
+	return Apply(Spec{
+		Name: "activation tangent",
+		Key:  a.String(),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if len(in) != 2 || !slices.Equal(in[0], in[1]) {
+				return nil, Wanted("2 inputs of one shape", in)
+			}
+			return in[0], nil
+		},
+		New: Bodies(func(in []tensor.Shape) *slope[float32] { return newSlope[float32](in[0].TotalSize(), a) },
+			func(in []tensor.Shape) *slope[float64] { return newSlope[float64](in[0].TotalSize(), a) }),
+		Diff: []bool{!pieces, true},
+	}, at, t)
+}
+
+type slope[T Float] struct {
+	a                Activation
+	at, t, dst       []T
+	dy, dat          []T
+	slopes, secondly *numeric.Loop
+}
+
+func newSlope[T Float](n int, a Activation) *slope[T] {
+	f := &slope[T]{a: a}
+	curvature, _ := numeric.Curvature(kernel.Activation(a))
+	f.slopes = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
+		if a.FromValue() {
+			numeric.ActivationGradient(kernel.Activation(a), f.dst[lo:hi], f.t[lo:hi], f.at[lo:hi])
+		} else {
+			numeric.ActivationGradientAt(kernel.Activation(a), f.dst[lo:hi], f.t[lo:hi], f.at[lo:hi])
+		}
+		return 0
+	})
+	f.secondly = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
+		for i := lo; i < hi; i++ {
+			f.dat[i] = f.dy[i] * f.t[i] * T(curvature(float64(f.at[i])))
+		}
+		return 0
+	})
+	return f
+}
+
+func (f *slope[T]) Forward(in [][]T, out []T) {
+	f.at, f.t, f.dst = in[0], in[1], out
+	f.slopes.Run()
+}
+
+func (f *slope[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	if din[0] != nil {
+		f.at, f.t, f.dy, f.dat = in[0], in[1], dout, din[0]
+		f.secondly.Run()
+	}
+	if din[1] != nil {
+		f.at, f.t, f.dst = in[0], dout, din[1]
+		f.slopes.Run()
+	}
+}

@@ -1,0 +1,175 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// JVP returns the Jacobian-vector product of y with respect to x: the derivative of y in the direction v, which has the
+// shape of x. The node has the shape of y. It is a graph beside that of y, with the same parameters, and differentiable in v and
+// in the parameters, also where they enter through the values of y's graph: the gradient of a directional derivative needs
+// no second derivatives of operations ([Spec.Tangent]).
+//
+// At kinks of relu, leaky-relu and maxima the derivative is that of [Activate] and of pooling, and counts as constant.
+//
+// Source: Griewank and Walther 2008, Evaluating Derivatives, section 3.1 (forward mode).
+func JVP(y, x, v *gorgonia.Node) (*gorgonia.Node, error) {
+	if err := derivable(y, x); err != nil {
+		return nil, fmt.Errorf("jvp: %w", err)
+	}
+	if v == nil || !slices.Equal(v.Shape(), x.Shape()) {
+		return nil, fmt.Errorf("jvp: %w", Wanted(fmt.Sprintf("a direction of shape %v, that of the input", x.Shape()), shapeOf(v)))
+	}
+	w := tangents{x: v}
+	t, err := w.of(y)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("jvp: %w", err)
+	case t == nil:
+		return nil, fmt.Errorf("jvp: node %q does not depend on %q, or only through StopGradient", y.Name(), x.Name())
+	}
+	return t, nil
+}
+
+func derivable(y, x *gorgonia.Node) error {
+	if y == nil || x == nil || y.Graph() == nil || y.Graph() != x.Graph() {
+		return errors.New("want a node and an input of it, both of one graph")
+	}
+	return nil
+}
+
+func shapeOf(n *gorgonia.Node) any {
+	if n == nil {
+		return "nothing"
+	}
+	return n.Shape()
+}
+
+// tangents are the directional derivatives of nodes, nil where they are 0.
+type tangents map[*gorgonia.Node]*gorgonia.Node
+
+// of returns the tangent of a node, and adds it to the graph at the first call.
+func (w tangents) of(n *gorgonia.Node) (*gorgonia.Node, error) {
+	if t, ok := w[n]; ok || n.Op() == nil {
+		return t, nil
+	}
+	f, ok := n.Op().(*forward)
+	if !ok {
+		return nil, fmt.Errorf("node %q (operation %v of Gorgonia) has no tangent; want operations of package graph", n.Name(), n.Op())
+	}
+	along, moves := make([]*gorgonia.Node, len(f.inputs)), false
+	for i, differentiable := range f.DiffWRT(len(f.inputs)) {
+		if !differentiable {
+			continue
+		}
+		var err error
+		if along[i], err = w.of(f.inputs[i]); err != nil {
+			return nil, err
+		}
+		moves = moves || along[i] != nil
+	}
+	if !moves {
+		w[n] = nil
+		return nil, nil
+	}
+	if f.spec.Tangent == nil {
+		return nil, fmt.Errorf("node %q: the operation %s has no tangent (Spec.Tangent)", n.Name(), f.name)
+	}
+	t, err := f.spec.Tangent(f.inputs, n, along)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("node %q (%s): %w", n.Name(), f.name, err)
+	case t == nil || !slices.Equal(t.Shape(), n.Shape()):
+		return nil, fmt.Errorf("node %q (%s): its tangent has shape %v; want %v", n.Name(), f.name, shapeOf(t), n.Shape())
+	}
+	w[n] = t
+	return t, nil
+}
+
+// VJP returns the vector-Jacobian product of y with respect to x: the gradient of <dy, y> in x, for dy of the shape of y. The
+// node has the shape of x. Unlike gorgonia.Grad it leaves the graph free to be differentiated again: follow it with
+// [StopGradient], as gradients have no derivatives themselves.
+func VJP(y, dy, x *gorgonia.Node) (*gorgonia.Node, error) {
+	if err := derivable(y, x); err != nil {
+		return nil, fmt.Errorf("vjp: %w", err)
+	}
+	if dy == nil || !slices.Equal(dy.Shape(), y.Shape()) {
+		return nil, fmt.Errorf("vjp: %w", Wanted(fmt.Sprintf("a cotangent of shape %v, that of the result", y.Shape()), shapeOf(dy)))
+	}
+	order, err := between(x, y)
+	if err != nil {
+		return nil, fmt.Errorf("vjp: %w", err)
+	}
+	gradients := map[*gorgonia.Node]*gorgonia.Node{y: dy}
+	for _, n := range slices.Backward(order) {
+		f := n.Op().(*forward)
+		list, err := f.SymDiff(f.inputs, n, gradients[n])
+		if err != nil {
+			return nil, fmt.Errorf("vjp: %w", err)
+		}
+		for i, g := range list {
+			in := f.inputs[i]
+			if g == nil || in != x && !slices.Contains(order, in) {
+				continue
+			}
+			if held := gradients[in]; held != nil {
+				if g, err = gorgonia.Add(held, g); err != nil {
+					return nil, fmt.Errorf("vjp: %w", err)
+				}
+			}
+			gradients[in] = g
+		}
+	}
+	return gradients[x], nil
+}
+
+// between lists the nodes from x, which is left out, to y that have a gradient in x, operands first.
+func between(x, y *gorgonia.Node) (order []*gorgonia.Node, err error) {
+	known := map[*gorgonia.Node]bool{x: true}
+	var visit func(n *gorgonia.Node) (bool, error)
+	visit = func(n *gorgonia.Node) (bool, error) {
+		if depends, ok := known[n]; ok || n.Op() == nil {
+			return depends, nil
+		}
+		f, ok := n.Op().(*forward)
+		if !ok {
+			return false, fmt.Errorf("node %q is an operation of Gorgonia (%v); want operations of package graph", n.Name(), n.Op())
+		}
+		depends := false
+		for i, differentiable := range f.DiffWRT(len(f.inputs)) {
+			if !differentiable {
+				continue
+			}
+			below, err := visit(f.inputs[i])
+			if err != nil {
+				return false, err
+			}
+			depends = depends || below
+		}
+		if known[n] = depends; depends {
+			order = append(order, n)
+		}
+		return depends, nil
+	}
+	depends, err := visit(y)
+	if err == nil && !depends {
+		err = fmt.Errorf("node %q does not depend on %q, or only through StopGradient", y.Name(), x.Name())
+	}
+	return order, err
+}
+
+// linear is the Tangent of an operation of one input that is linear in it: the operation itself.
+func linear(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+	return func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+		return apply(along[0])
+	}
+}
+
+// ZerosLike returns zeros of the shape and the element type of a node: a constant of no graph.
+func ZerosLike(x *gorgonia.Node) *gorgonia.Node {
+	return gorgonia.NewConstant(tensor.New(tensor.Of(x.Dtype()), tensor.WithShape(x.Shape().Clone()...)), gorgonia.WithName("zeros"))
+}

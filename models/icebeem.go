@@ -1,0 +1,260 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// ICEBeeM is an energy-based model of images, p(x) ~ exp(-E(x)), with the energy of Khemakhem et al. 2020,
+//
+//	E(x | y) = f(x) . g(y),
+//
+// where f(x), [batch, Width], is a linear map of the encoder's features, and g(y), for Conditions, one linear map without a bias of
+// the one-hot labels of these factors, side by side: the sum of a vector for each label. Side by side, not one-hot of all
+// combinations: g then has a row for each level, and every image trains several. Without Conditions g is a vector of ones, as in the
+// public code of the unconditional model. With the loss score-matching it minimises denoising score matching; images without a
+// label of one of the conditions are left out of it. The code is f(x).
+//
+// Without conditions only the sum of the columns is determined: differences between columns stay random. With them f is
+// determined up to a linear map, if the g of the labels span all directions (theorem 1 there).
+type ICEBeeM struct {
+	Encoder    nn.EncoderChoice `yaml:"encoder" doc:"network from images to features, without batch normalisation"`
+	Width      int              `yaml:"width" doc:"columns of the code f(x)"`
+	Conditions []string         `yaml:"conditions" doc:"factors whose labels the energy is given; none: p(x) without labels"`
+}
+
+// NewICEBeeM returns the default settings.
+func NewICEBeeM() *ICEBeeM { return &ICEBeeM{Encoder: nn.DefaultEncoder(), Width: 10} }
+
+// Validate checks the settings.
+func (s *ICEBeeM) Validate() error {
+	if s.Width < 1 || s.Width > 1<<20 {
+		return config.Invalid("width", "%d columns; want 1 to %d", s.Width, 1<<20)
+	}
+	for i, name := range s.Conditions {
+		if slices.Contains(s.Conditions[:i], name) {
+			return config.Invalid("conditions", "factor %q is named twice", name)
+		}
+	}
+	return nil
+}
+
+// New implements Settings.
+func (s *ICEBeeM) New(data Data, seed uint64) (Model, error) {
+	m := &iceBeeM{base: newBase(s.Encoder, data, seed), width: s.Width}
+	for _, name := range s.Conditions {
+		i := slices.IndexFunc(data.Factors, func(f factor.Factor) bool { return f.Name == name })
+		if i < 0 {
+			return nil, config.Invalid("conditions", "the data set has no factor %q; want %v", name, factorNames(data.Factors))
+		}
+		m.conditions = append(m.conditions, data.Factors[i])
+	}
+	if err := Materialise(m, data); err != nil || len(m.conditions) == 0 {
+		return m, err
+	}
+	_, err := m.table(nn.NewGraph(m.params))
+	return m, err
+}
+
+func factorNames(list []factor.Factor) (names []string) {
+	for _, f := range list {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+type iceBeeM struct {
+	base
+	width      int
+	conditions []factor.Factor
+}
+
+// Objectives implements Model.
+func (m *iceBeeM) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
+
+// Spaces implements Model.
+func (m *iceBeeM) Spaces() []Space { return []Space{{Name: "euclidean", Width: m.width}} }
+
+// Encode implements Model.
+func (m *iceBeeM) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
+	return codes(&m.base, g, images, m.width)
+}
+
+// Build implements Model.
+func (m *iceBeeM) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
+	p, err := deterministic(&m.base, g, n, m.width)
+	if err != nil {
+		return nil, err
+	}
+	energy := &losses.Energy{Columns: func(images *gorgonia.Node) (*gorgonia.Node, error) { return m.Encode(g, images) }}
+	if len(m.conditions) > 0 {
+		energy.Condition = func(l *losses.Labels) (*gorgonia.Node, *gorgonia.Node, error) { return m.condition(g, l) }
+	}
+	p.Outputs.Energy = energy
+	return p, nil
+}
+
+// table adds the parameter g: a row for each level of the conditions, one condition after the other.
+func (m *iceBeeM) table(g *nn.Graph) (*gorgonia.Node, error) {
+	rows := 0
+	for _, f := range m.conditions {
+		rows += f.Size
+	}
+	return g.Param("condition/weight", tensor.Shape{rows, m.width}, nn.GlorotUniform)
+}
+
+// condition adds g(y) for the labels of a batch, and which rows have them.
+func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorgonia.Node, err error) {
+	if l == nil {
+		return nil, nil, fmt.Errorf("the energy has the conditions %v, and the batches no labels; want a supervision that gives them, such as {labels: {fraction: 0.1}}, or no conditions", factorNames(m.conditions))
+	}
+	at := make([]conditionColumn, len(m.conditions))
+	first := 0
+	for i, f := range m.conditions {
+		c := slices.IndexFunc(l.Factors, func(o factor.Factor) bool { return o.Name == f.Name && o.Size == f.Size })
+		if c < 0 {
+			return nil, nil, fmt.Errorf("the labels lack the condition %s of %d levels; they have %v", f.Name, f.Size, factorNames(l.Factors))
+		}
+		at[i] = conditionColumn{c, first, f.Size}
+		first += f.Size
+	}
+	labels, err := l.Groups()
+	if err != nil {
+		return nil, nil, err
+	}
+	table, err := m.table(g)
+	if err != nil {
+		return nil, nil, err
+	}
+	if weights, err = conditionRows(labels, table, at); err != nil {
+		return nil, nil, err
+	}
+	known, err = conditionKnown(labels, at)
+	return weights, known, err
+}
+
+// conditionColumn is where a condition has its labels, and its rows in the table.
+type conditionColumn struct{ labels, first, size int }
+
+// level returns the level of a condition in a row of labels, -1 if it is not known: numbers beyond the levels are those of similar images.
+func level[T graph.Float](row []T, c conditionColumn) int {
+	if v := int(row[c.labels]); v >= 0 && v < c.size {
+		return v
+	}
+	return -1
+}
+
+// complete reports whether a row has the labels of all conditions.
+func complete[T graph.Float](row []T, at []conditionColumn) bool {
+	for _, c := range at {
+		if level(row, c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// conditionKnown returns 1 for the rows of labels [rows, K] that have those of all conditions, and 0 for others, [rows].
+func conditionKnown(labels *gorgonia.Node, at []conditionColumn) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:  "known conditions",
+		Key:   graph.Key(at),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return tensor.Shape{in[0][0]}, checkLabels(in[0], at) },
+		New: graph.Bodies(func(in []tensor.Shape) knownRows[float32] { return knownRows[float32]{in[0][1], at} },
+			func(in []tensor.Shape) knownRows[float64] { return knownRows[float64]{in[0][1], at} }),
+		Diff: []bool{false},
+	}, labels)
+}
+
+func checkLabels(s tensor.Shape, at []conditionColumn) error {
+	_, columns, err := graph.Matrix("labels", s)
+	for _, c := range at {
+		if err == nil && c.labels >= columns {
+			err = graph.Wanted(fmt.Sprintf("labels with a column %d", c.labels), s)
+		}
+	}
+	return err
+}
+
+type knownRows[T graph.Float] struct {
+	columns int
+	at      []conditionColumn
+}
+
+func (k knownRows[T]) Forward(in [][]T, out []T) {
+	for i := range out {
+		if out[i] = 0; complete(in[0][i*k.columns:][:k.columns], k.at) {
+			out[i] = 1
+		}
+	}
+}
+
+func (knownRows[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
+
+// conditionRows returns the sum of the rows of a table [levels, width] that labels [rows, K] choose, [rows, width], and 0 where a
+// label is unknown. It is differentiable in the table.
+func conditionRows(labels, table *gorgonia.Node, at []conditionColumn) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "condition rows",
+		Key:  graph.Key(at),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			rows, width, err := graph.Matrix("table", in[1])
+			if last := at[len(at)-1]; err == nil && rows != last.first+last.size {
+				err = errors.New("the table has not a row for each level")
+			}
+			if err == nil {
+				err = checkLabels(in[0], at)
+			}
+			return tensor.Shape{in[0][0], width}, err
+		},
+		New: graph.Bodies(func(in []tensor.Shape) chosenRows[float32] { return chosenRows[float32]{in[0][1], in[1][1], at} },
+			func(in []tensor.Shape) chosenRows[float64] { return chosenRows[float64]{in[0][1], in[1][1], at} }),
+		Diff: []bool{false, true},
+	}, labels, table)
+}
+
+type chosenRows[T graph.Float] struct {
+	columns, width int
+	at             []conditionColumn
+}
+
+func (f chosenRows[T]) Forward(in [][]T, out []T) {
+	clear(out)
+	f.walk(in[0], func(row, level int) {
+		for j, v := range in[1][level*f.width:][:f.width] {
+			out[row*f.width+j] += v
+		}
+	})
+}
+
+func (f chosenRows[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	clear(din[1])
+	f.walk(in[0], func(row, level int) {
+		for j, v := range dout[row*f.width:][:f.width] {
+			din[1][level*f.width+j] += v
+		}
+	})
+}
+
+// walk visits the rows of the table that each complete row of labels chooses.
+func (f chosenRows[T]) walk(labels []T, visit func(row, level int)) {
+	for row := range len(labels) / f.columns {
+		given := labels[row*f.columns:][:f.columns]
+		if !complete(given, f.at) {
+			continue
+		}
+		for _, c := range f.at {
+			visit(row, c.first+level(given, c))
+		}
+	}
+}
