@@ -41,6 +41,7 @@ func arrays(x *losses.Example) []array {
 		{"log variance", []int{n, d}, x.LogVariance, false}, {"active", []int{n, d}, x.Active, true},
 		{"means", []int{n, 3}, x.Means, false}, {"log sigmas", []int{n, 3}, x.LogSigmas, false},
 		{"points", []int{n, 2}, x.Points, false}, {"moved", []int{n, 2}, x.Moved, false}, {"options", []int{n, 2}, x.Options, false},
+		{"action angles", []int{4, 6}, x.ActionAngles, false}, {"predicted", []int{n, d}, x.Predicted, false}, {"actions", []int{n, 4}, x.Actions, true},
 		{"projections", []int{n, d}, x.Projections, false}, {"predictions", []int{n, d}, x.Predictions, false}, {"targets", []int{n, d}, x.Targets, true},
 		{"queries", []int{n / 2, d}, x.Queries, false}, {"keys", []int{n / 2, d}, x.Keys, false}, {"negatives", []int{d, 10}, x.Negatives, true},
 		{"energy", []int{4, d}, x.Energy, false},
@@ -89,6 +90,12 @@ func drawExample(stream string) *losses.Example {
 		}
 	}
 	x.Energy = draw(4*d, 1)
+	x.ActionAngles, x.Predicted, x.Actions = draw(4*6, 1), draw(n*d, 1), make([]float64, n*4)
+	for row := range n {
+		if row%exampleGroup > 0 {
+			x.Actions[4*row+r.IntN(4)] = 1
+		}
+	}
 	return x
 }
 
@@ -105,7 +112,7 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 	}
 	return &losses.Input{
 		Outputs: losses.Outputs{Rows: exampleRows, Images: n("images"), Logits: n("logits"), Codes: n("codes"), Sample: n("sample"), LogVariance: n("log variance"), Active: n("active"),
-			Options: n("options"), Hierarchy: hierarchy.Hierarchy{{}, {}, {}, {}, {}, {Options: []hierarchy.Hierarchy{{}, {{}}}}},
+			ActionAngles: n("action angles"), Predicted: n("predicted"), Options: n("options"), Hierarchy: hierarchy.Hierarchy{{}, {}, {}, {}, {}, {Options: []hierarchy.Hierarchy{{}, {{}}}}},
 			Posteriors: []losses.Posterior{posterior{n("means"), n("log sigmas")}},
 			Transports: []losses.Transport{{Points: n("points"), Moved: n("moved"), Sphere: true, Acts: true}},
 			Views:      &losses.Views{Projections: n("projections"), Predictions: n("predictions"), Targets: n("targets"), Queries: n("queries"), Keys: n("keys"), Negatives: n("negatives")},
@@ -117,7 +124,8 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 				}},
 			Transformations: &losses.Transformations{Factors: exampleFactors(), Rotations: 1,
 				Angles:   func(int) (*gorgonia.Node, error) { return nodes["angles"], nil },
-				Rotation: func(int) (*gorgonia.Node, error) { return nodes["rotations"], nil }}},
+				Rotation: func(int) (*gorgonia.Node, error) { return nodes["rotations"], nil }},
+			Actions: given("actions")},
 		Trainer: &lossTrainer{of: nodes["codes"]},
 		Name:    "loss",
 	}
@@ -244,6 +252,7 @@ func hardExamples() map[string]*losses.Example {
 		}),
 		"one group":   change(func(x *losses.Example) { labels(x, func(int) float64 { return 1 }); clear(x.Values) }),
 		"no labels":   change(func(x *losses.Example) { labels(x, func(int) float64 { return -1 }) }),
+		"no actions":  change(func(x *losses.Example) { clear(x.Actions) }),
 		"none active": change(func(x *losses.Example) { clear(x.Active) }),
 	}
 }

@@ -11,6 +11,10 @@ type Example struct {
 	Points, Moved                      []float64 // of a circle on which transformations act, [16, 2]
 	Options                            []float64 // of one categorical dimension, [16, 2]
 
+	ActionAngles []float64 // of four actions in R^4, [4, 6]
+	Predicted    []float64 // codes that actions predict, [16, 6]
+	Actions      []float64 // that lead to the images, [16, 4]; 0 of the first of each group
+
 	Projections, Predictions, Targets []float64 // of two views, [16, 6]
 	Queries, Keys                     []float64 // [8, 6]
 	Negatives                         []float64 // [6, 10]

@@ -30,6 +30,9 @@ type Outputs struct {
 	LogVariance *gorgonia.Node // of Gaussian posteriors, [rows, d]
 	Active      *gorgonia.Node // 1 where a column of Sample is active, 0 elsewhere, [rows, d]
 
+	ActionAngles *gorgonia.Node // of actions that rotate the codes, in radians, [actions, planes]; see RotationWalk
+	Predicted    *gorgonia.Node // Codes that actions predict from the row before; 0 of rows without an action, [rows, d]
+
 	Options   *gorgonia.Node      // weights of the options of a hierarchy's categorical dimensions, [rows, options in all]
 	Hierarchy hierarchy.Hierarchy // of Options and Sample
 

@@ -47,6 +47,10 @@ var Registry = &registry.Registry[Loss]{Kind: "loss", Entries: []registry.Entry[
 		Source: "He et al. 2020, equation 1", Units: "nats", New: func() Loss { return NewInfoNCE() }},
 	{Name: "score-matching", Doc: "denoising score matching of an energy of images: |sigma noise - sigma^2 grad E|^2/2, summed over pixels; it starts near sigma^2/2 times their number",
 		Source: "Vincent 2011; Khemakhem et al. 2020 (ICE-BeeM)", New: func() Loss { return NewScoreMatching() }},
+	{Name: "entanglement", Doc: "actions that rotate the codes: squared angles of every action but the largest",
+		Source: "Quessard et al. 2020, equation 7", Units: "squared radians", New: func() Loss { return NewEntanglement() }},
+	{Name: "prediction", Doc: "squared error of the codes that actions predict from the image before, a mean over columns",
+		Source: "Caselles-Dupré et al. 2019, section 4", Units: "squared units of the codes", New: func() Loss { return NewPrediction() }},
 	{Name: "logic", Doc: "a sentence of first-order logic about codes and factors, as a quantity that is 0 where it is true",
 		Source: "Zhang and Sugiyama 2024, section 2, appendix B", New: func() Loss { return NewLogic() }},
 }}

@@ -1,0 +1,151 @@
+package losses
+
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+)
+
+// RotationWalk returns the codes of episodes of m images whose actions rotate R^n: in episode e, of the first code z_e,
+//
+//	y_e,0 = g_e,0 z_e,  y_e,t = g_e,t y_e,t-1,  t = 1 ... m-1,
+//	g_a = R_12(angle_a,1) R_13(angle_a,2) ... R_n-1,n(angle_a,n(n-1)/2),
+//
+// where R_ij is the identity except [i,i] = [j,j] = cos, [i,j] = sin, [j,i] = -sin, and the pairs i < j are in
+// lexicographic order. Norms are kept.
+//
+// z is [episodes, n] with n of 2 or more; angles, in radians, [actions, n(n-1)/2]; actions [episodes*m, actions] holds the
+// action that leads to each image as a row with one 1. A row of zeros, as of an episode's first image, is the identity. The
+// result is [episodes*m, n], differentiable in z and angles. A step takes time quadratic in n: no matrix is formed.
+//
+// Source: Quessard et al. 2020, equation 6.
+func RotationWalk(z, angles, actions *gorgonia.Node, m int) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:  "rotation walk",
+		Key:   graph.Key(m),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return rotationWalkShape(in, m) },
+		New: graph.Bodies(
+			func(in []tensor.Shape) *rotationWalk[float32] { return newRotationWalk[float32](in, m) },
+			func(in []tensor.Shape) *rotationWalk[float64] { return newRotationWalk[float64](in, m) }),
+		Diff: []bool{true, true, false},
+	}, z, angles, actions)
+}
+
+func rotationWalkShape(in []tensor.Shape, m int) (tensor.Shape, error) {
+	episodes, n, err := graph.Matrix("first codes", in[0])
+	if err != nil {
+		return nil, err
+	}
+	actions, planes, err := graph.Matrix("angles", in[1])
+	switch {
+	case err != nil:
+		return nil, err
+	case n < 2 || planes != Planes(n):
+		return nil, graph.Wanted(fmt.Sprintf("codes of 2 columns or more, and %d angles for %d", Planes(n), n), in)
+	case m < 1 || !in[2].Eq(tensor.Shape{episodes * m, actions}):
+		return nil, graph.Wanted(fmt.Sprintf("actions of shape [%d, %d]", episodes*m, actions), in[2])
+	}
+	return tensor.Shape{episodes * m, n}, nil
+}
+
+// Planes returns the number of coordinate planes of R^n, n(n-1)/2: the angles of a rotation in [RotationWalk].
+func Planes(n int) int { return n * (n - 1) / 2 }
+
+type rotationWalk[T graph.Float] struct {
+	m, n, actions int
+	sin, cos      []float64 // of the angles
+	slopes        []float64 // gradients of the angles
+	y, dy         []float64 // a code and its gradient
+}
+
+func newRotationWalk[T graph.Float](in []tensor.Shape, m int) *rotationWalk[T] {
+	n, angles := in[0][1], in[1].TotalSize()
+	return &rotationWalk[T]{m, n, in[1][0], make([]float64, angles), make([]float64, angles), make([]float64, angles), make([]float64, n), make([]float64, n)}
+}
+
+func (w *rotationWalk[T]) Forward(in [][]T, out []T) {
+	for i, a := range in[1] {
+		w.sin[i], w.cos[i] = math.Sincos(float64(a))
+	}
+	n, planes := w.n, Planes(w.n)
+	for row := range len(out) / n {
+		if row%w.m == 0 {
+			for i, v := range in[0][row/w.m*n : (row/w.m+1)*n] {
+				w.y[i] = float64(v)
+			}
+		}
+		if a := chosen(in[2], row, w.actions); a >= 0 {
+			rotate(w.y, w.sin[a*planes:(a+1)*planes], w.cos[a*planes:(a+1)*planes])
+		}
+		for i, v := range w.y {
+			out[row*n+i] = T(v)
+		}
+	}
+}
+
+// chosen returns the action that leads to a row, -1 if there is none.
+func chosen[T graph.Float](actions []T, row, count int) int {
+	for a, v := range actions[row*count : (row+1)*count] {
+		if v > 0.5 {
+			return a
+		}
+	}
+	return -1
+}
+
+// rotate multiplies y by the plane rotations of one action, the last first.
+func rotate(y, sin, cos []float64) {
+	p := len(sin)
+	for i := len(y) - 2; i >= 0; i-- {
+		for j := len(y) - 1; j > i; j-- {
+			p--
+			y[i], y[j] = cos[p]*y[i]+sin[p]*y[j], cos[p]*y[j]-sin[p]*y[i]
+		}
+	}
+}
+
+func (w *rotationWalk[T]) Backward(in [][]T, out, dout []T, din [][]T) {
+	n, planes := w.n, Planes(w.n)
+	clear(w.slopes)
+	for row := len(out)/n - 1; row >= 0; row-- {
+		if row%w.m == w.m-1 {
+			clear(w.dy)
+		}
+		for i := range n {
+			w.y[i] = float64(out[row*n+i])
+			w.dy[i] += float64(dout[row*n+i])
+		}
+		if a := chosen(in[2], row, w.actions); a >= 0 {
+			w.back(a * planes)
+		}
+		if row%w.m == 0 && din[0] != nil {
+			for i, v := range w.dy {
+				din[0][row/w.m*n+i] = T(v)
+			}
+		}
+	}
+	if din[1] != nil {
+		for i, v := range w.slopes {
+			din[1][i] = T(v)
+		}
+	}
+}
+
+// back undoes the plane rotations of the action whose angles begin at p, the first one first. The slope of an angle is the
+// inner product of the gradient with the code turned by a quarter in its plane.
+func (w *rotationWalk[T]) back(p int) {
+	y, d := w.y, w.dy
+	for i := range y {
+		for j := i + 1; j < len(y); j++ {
+			s, c := w.sin[p], w.cos[p]
+			w.slopes[p] += d[i]*y[j] - d[j]*y[i]
+			y[i], y[j] = c*y[i]-s*y[j], c*y[j]+s*y[i]
+			d[i], d[j] = c*d[i]-s*d[j], c*d[j]+s*d[i]
+			p++
+		}
+	}
+}
