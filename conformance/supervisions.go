@@ -172,7 +172,7 @@ func (x *splits) angle(g, m int, f factor.Factor, from, to int, angle float32) {
 	way := 0.0
 	if f.Kind == factor.Circular {
 		way = f.Angle(to) - f.Angle(from)
-	} else if from != to && f.Rotations == nil {
+	} else if from != to && f.Rotations == nil && x.split.Moves() {
 		x.add("group %d, image %d: factor %q is %v and goes from level %d to %d; want factors without angles to be equal in a group", g, m, f.Name, f.Kind, from, to)
 	}
 	if off := math.Abs(math.Remainder(float64(angle)-way, 2*math.Pi)); !(off <= tolerance) {

@@ -99,6 +99,7 @@ func joinSplits(d Dataset, splits []*Split) (*Split, error) {
 		return nil, err
 	}
 	for _, s := range splits {
+		joined.Unmoved = joined.Unmoved || s.Unmoved
 		if s.Known != nil {
 			known = append(known, s.Known)
 		}

@@ -136,6 +136,10 @@ var SupervisionRegistry = &registry.Registry[Supervision]{Kind: "supervision", E
 		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &Paths{Count: 50, Length: 100, Step: 3} },
 	},
 	{
+		Name: "walks", Doc: "episodes of known actions, each a step of one factor up or down, drawn anew for every epoch",
+		Source: "Quessard et al. 2020; Caselles-Dupré et al. 2019", New: func() Supervision { return NewWalks() },
+	},
+	{
 		Name: "views", Doc: "all images of an object: one factor, an angle or a pose, takes all its values while the others are fixed",
 		Source: "Tonnaer et al. 2022, section 6", New: func() Supervision { return &ObjectViews{} },
 	},

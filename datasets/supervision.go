@@ -20,6 +20,7 @@ type Split struct {
 	Transformations [][]float32 // M*K numbers each: the angle of image m in factor k, in radians, at m*K+k; the first K are 0
 	Rotations       int         // rotations in space in Transformations, after the factors' angles: axis (x, y, z) and angle in radians each; those of the factors with Rotations, in their order, or a file's
 	Unlabelled      []int       // data set indices in no group, ascending
+	Unmoved         bool        // Transformations are not known: they leave out what changes within groups
 	Known           *Labels     // labels and similar pairs; nil: none
 
 	Drawn *Drawn // groups that are drawn anew for every epoch, dealt after Groups; nil: none
@@ -41,7 +42,7 @@ func (s *Split) K() int {
 }
 
 // Moves reports whether the transformations within all groups, if there are any, are known.
-func (s *Split) Moves() bool { return s.Drawn == nil || s.Drawn.Moves != nil }
+func (s *Split) Moves() bool { return !s.Unmoved && (s.Drawn == nil || s.Drawn.Moves != nil) }
 
 // GroupCount returns the number of groups in an epoch.
 func (s *Split) GroupCount() int {

@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"fmt"
 	"math"
 
 	"gorgonia.org/gorgonia"
@@ -66,7 +67,7 @@ func (*EntanglementLoss) Variants() []Loss { return []Loss{&EntanglementLoss{Wei
 // Add implements [Loss].
 func (l *EntanglementLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.ActionAngles == nil {
-		return nil, missing("rotations of actions; want the model quessard")
+		return nil, fmt.Errorf("%w; want the model quessard", missing("actions that rotate the codes"))
 	}
 	return Entanglement(in.ActionAngles, l.Target)
 }

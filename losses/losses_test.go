@@ -163,6 +163,9 @@ func TestMissingOutputs(t *testing.T) {
 		"hsic":           needs("codes"),
 		"logic":          needs("codes"),
 
+		"entanglement": needs("actions that rotate the codes") + "; want the model quessard",
+		"prediction":   needs("codes predicted by actions") + "; want the model forward-vae",
+
 		"cosine-regression": needs("predictions of another view"),
 		"cross-correlation": needs("projections of two views"),
 		"info-nce":          needs("a queue of keys"),

@@ -96,6 +96,12 @@ func nodeFunctions() []gradcheck.Case {
 		two("Assignment", func(w, l *gorgonia.Node) (*gorgonia.Node, error) {
 			return losses.Assignment(w, l, []int{2, 3}, []int{0, 1})
 		}, in(6, 5), held([]float64{0, 2, 1, -1, 1, 0}, 6, 2)),
+		build(func(n nodes) (*gorgonia.Node, error) { return losses.RotationWalk(n[0], n[1], n[2], 3) }, "RotationWalk", in(2, 3), in(2, 3), oneHot(2, -1, 0, 1, -1, 1, 1)),
+		one("Entanglement", func(n *gorgonia.Node) (*gorgonia.Node, error) { return losses.Entanglement(n, 0.5) }, in(3, 6)),
+		build(func(n nodes) (*gorgonia.Node, error) {
+			return losses.PredictByBlocks(n[0], n[1], n[2], []int{0, 1})
+		}, "PredictByBlocks", in(5, 4), in(2, 4), oneHot(2, -1, 0, 1, -1, 1)),
+		build(func(n nodes) (*gorgonia.Node, error) { return losses.Prediction(n[0], n[1], n[2]) }, "Prediction", in(4, 3), in(4, 3), oneHot(2, -1, 0, -1, 1)),
 		two("CosineRegression", losses.CosineRegression, in(6, 3), held(nil, 6, 3)),
 		one("CrossCorrelation", func(n *gorgonia.Node) (*gorgonia.Node, error) { return losses.CrossCorrelation(n, 0.3) }, in(8, 3)),
 		build(func(n nodes) (*gorgonia.Node, error) { return losses.InfoNCE(n[0], n[1], n[2], 0.5) }, "InfoNCE", in(5, 3), in(5, 3), keys),

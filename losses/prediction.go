@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"errors"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -172,10 +173,10 @@ func (l *PredictionLoss) Optimum(x *Example) bool {
 // Add implements [Loss].
 func (l *PredictionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Predicted == nil {
-		return nil, missing("codes predicted by actions; want the model forward-vae")
+		return nil, fmt.Errorf("%w; want the model forward-vae", missing("codes predicted by actions"))
 	}
 	if in.Actions == nil {
-		return nil, missing("actions; want the supervision walks")
+		return nil, errors.New("it needs the actions between images; want the supervision walks")
 	}
 	actions, err := in.Actions()
 	if err != nil {
