@@ -390,7 +390,7 @@ func TestList(t *testing.T) {
 			}
 		}
 	}
-	if one := succeed(t, "list", "losses", "lsbd").out; !regexp.MustCompile(`(?m)^  weight +number +100\S* +factor in the total: gamma$`).MatchString(one) {
+	if one := succeed(t, "list", "losses", "lsbd").out; !regexp.MustCompile(`(?m)^  weight +number or ramp +100\S* +factor in the total: gamma$`).MatchString(one) {
 		t.Errorf("the options of lsbd:\n%s", one)
 	}
 	source, err := configs.Read(configs.Quickstart)

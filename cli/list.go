@@ -209,6 +209,9 @@ func printOptions(w io.Writer, k kind, i item) error {
 			return err
 		}
 	}
+	if _, is := i.settings.(losses.Loss); is {
+		fmt.Fprintln(w, "A ramp is, for example, weight: {from: 0, to: 1, steps: 10000}, also with shape: cosine or cycle: 20000; or {from: 1, to: 0, decay: 0.999}")
+	}
 	network := strings.TrimSuffix(k.plural, "s")
 	if network != "encoder" && network != "decoder" {
 		return nil

@@ -5,7 +5,6 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph"
@@ -17,21 +16,14 @@ import (
 // fixed, held at a target that falls during training, plus the total correlation of the
 // codes by a discriminator. It takes labels, a schedule and a discriminator.
 type pressure struct {
-	Weight float64 `yaml:"weight" doc:"factor in the total"`
-	Target float64 `yaml:"target" doc:"variance in the first step, in squared units of the codes"`
-	Steps  int     `yaml:"steps" doc:"number of steps until the target is 0"`
+	Weight losses.Weight `yaml:"weight" doc:"factor in the total"`
+	Target float64       `yaml:"target" doc:"variance in the first step, in squared units of the codes"`
+	Steps  int           `yaml:"steps" doc:"number of steps until the target is 0"`
 }
 
-func newPressure() losses.Loss { return &pressure{Weight: 1, Target: 0.5, Steps: 100} }
+func newPressure() losses.Loss { return &pressure{Weight: losses.Constant(1), Target: 0.5, Steps: 100} }
 
-func (l *pressure) Weighting() float64 { return l.Weight }
-
-func (l *pressure) Validate() error {
-	if !(l.Weight >= 0 && l.Weight <= 1e12) {
-		return config.Invalid("weight", "%v is out of range; want 0 to 1e12", l.Weight)
-	}
-	return nil
-}
+func (l *pressure) Weighting() losses.Weight { return l.Weight }
 
 func (l *pressure) at(step int) float64 {
 	return l.Target * max(0, 1-float64(step)/float64(max(l.Steps, 1)))

@@ -270,8 +270,8 @@ func (x *lossCheck) withShape(name string, shape []int) (err error) {
 // weight checks that the total contains the loss times its weight.
 func (x *lossCheck) weight(value float64) {
 	w := x.loss.Weighting()
-	if !(w >= 0) || math.IsInf(w, 0) {
-		x.fail("its weight is %v; want a number from 0 on", w)
+	if err := w.Validate(); err != nil {
+		x.fail("its weight: %v", err)
 		return
 	}
 	in := lossInput(arrayNodes(gorgonia.NewGraph(), tensor.Float64, arrays(drawExample("first"))))
@@ -285,8 +285,8 @@ func (x *lossCheck) weight(value float64) {
 		x.fail("total: %v", err)
 		return
 	}
-	if apart(v[0][0], w*value) {
-		x.fail("the total is %v; want the weight %v times %v", v[0][0], w, value)
+	if apart(v[0][0], w.At(exampleStep)*value) {
+		x.fail("the total is %v; want the weight %v times %v", v[0][0], w.At(exampleStep), value)
 	}
 }
 

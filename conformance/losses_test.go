@@ -11,7 +11,6 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/losses"
@@ -20,21 +19,14 @@ import (
 
 // faultyLoss is a loss with a fault: the mean over rows of sum_j power |a_j - b_j|^2 of codes a and samples b.
 type faultyLoss struct {
-	Weight float64 `yaml:"weight" doc:"factor in the total"`
-	Power  float64 `yaml:"power" doc:"factor of squares"`
-	Fault  string  `yaml:"fault" doc:"what is wrong"`
+	Weight losses.Weight `yaml:"weight" doc:"factor in the total"`
+	Power  float64       `yaml:"power" doc:"factor of squares"`
+	Fault  string        `yaml:"fault" doc:"what is wrong"`
 }
 
-func (l *faultyLoss) Validate() error {
-	if l.Fault != "any weight" && !(l.Weight >= 0 && l.Weight < 1e9) {
-		return config.Invalid("weight", "want a number from 0 on")
-	}
-	return nil
-}
-
-func (l *faultyLoss) Weighting() float64 {
+func (l *faultyLoss) Weighting() losses.Weight {
 	if l.Fault == "a weight of its own" {
-		return 3
+		return losses.Constant(3)
 	}
 	return l.Weight
 }
@@ -151,15 +143,28 @@ func TestLossesFindFaults(t *testing.T) {
 		"another optimum":               "its value at the optimum is",
 		"below 0":                       "want 0 or more, as Optimum says",
 		"not a number at 0":             "at all outputs zero in float64: element 0 of the value is NaN",
-		"any weight":                    "the weight -1 is valid",
 		"a weight of its own":           "Weighting is 3 with the weight 2.5",
 		"changes its input":             "a run changed element 0 of input 0",
 	} {
 		err := conformance.CheckLoss(registry.Entry[losses.Loss]{Name: "faulty", Doc: "a squared distance",
-			New: func() losses.Loss { return &faultyLoss{Weight: 1, Power: 1, Fault: fault} }})
+			New: func() losses.Loss { return &faultyLoss{Weight: losses.Constant(1), Power: 1, Fault: fault} }})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v; want %q", fault, err, want)
 		}
+	}
+}
+
+// fixedWeight is a loss whose weight cannot change with the steps.
+type fixedWeight struct {
+	faultyLoss `yaml:"-"`
+	Factor     float64 `yaml:"weight" doc:"factor in the total"`
+}
+
+func TestWeightsCanChange(t *testing.T) {
+	err := conformance.CheckLoss(registry.Entry[losses.Loss]{Name: "fixed", Doc: "a squared distance",
+		New: func() losses.Loss { return &fixedWeight{faultyLoss{Weight: losses.Constant(1), Power: 1}, 1} }})
+	if err == nil || !strings.Contains(err.Error(), "its weight is a float64; want a losses.Weight") {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -181,12 +186,12 @@ func TestLogicIsTested(t *testing.T) {
 type secondFault struct{ faultyLoss }
 
 func (*secondFault) Variants() []losses.Loss {
-	return []losses.Loss{&secondFault{}, &secondFault{faultyLoss{Weight: 1, Power: 2, Fault: "a gradient 17 times too large"}}}
+	return []losses.Loss{&secondFault{}, &secondFault{faultyLoss{Weight: losses.Constant(1), Power: 2, Fault: "a gradient 17 times too large"}}}
 }
 
 func TestVariantsOfLosses(t *testing.T) {
 	err := conformance.CheckLoss(registry.Entry[losses.Loss]{Name: "second", Doc: "a squared distance",
-		New: func() losses.Loss { return &secondFault{faultyLoss{Weight: 1, Power: 1}} }})
+		New: func() losses.Loss { return &secondFault{faultyLoss{Weight: losses.Constant(1), Power: 1}} }})
 	if err == nil || !strings.Contains(err.Error(), "loss second: variant 2: ") {
 		t.Errorf("error %v", err)
 	}

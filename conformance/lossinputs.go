@@ -146,7 +146,10 @@ func energyColumns(w *gorgonia.Node) func(images *gorgonia.Node) (*gorgonia.Node
 	}
 }
 
-// lossTrainer serves the requests of losses, in the element type of a node: schedules at step 5, and discriminators with
+// exampleStep is the step of training in which schedules are.
+const exampleStep = 5
+
+// lossTrainer serves the requests of losses, in the element type of a node: schedules at exampleStep, and discriminators with
 // one small hidden layer.
 type lossTrainer struct {
 	of    *gorgonia.Node
@@ -163,7 +166,7 @@ func (t *lossTrainer) Input(name string, shape ...int) (*gorgonia.Node, error) {
 }
 
 func (t *lossTrainer) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
-	return t.constant(name, func(int) float64 { return at(5) }, 1), nil
+	return t.constant(name, func(int) float64 { return at(exampleStep) }, 1), nil
 }
 
 func (t *lossTrainer) Noise(name string, of losses.Distribution, shape ...int) (*gorgonia.Node, error) {

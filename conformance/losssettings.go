@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/registry"
 )
 
-// settings checks that settings survive writing and reading, and that Validate refuses invalid ones.
+// settings checks that settings survive writing and reading, and that the weight is the one that is set.
 func (x *lossCheck) settings() {
 	text, err := config.Encode(x.loss)
 	if err != nil {
@@ -32,19 +31,20 @@ func (x *lossCheck) settings() {
 		x.fail("its settings are others after writing and reading them:\n%s\nwant\n%s", other, text)
 	}
 	weight := option(reflect.ValueOf(x.loss), "weight")
-	if !weight.IsValid() || weight.Kind() != reflect.Float64 {
+	if !weight.IsValid() {
 		return
 	}
-	was := weight.Float()
-	defer func() { weight.SetFloat(was) }()
-	weight.SetFloat(2.5)
-	if got := x.loss.Weighting(); got != 2.5 {
-		x.fail("Weighting is %v with the weight 2.5", got)
+	w, ok := weight.Addr().Interface().(*losses.Weight)
+	if !ok {
+		x.fail("its weight is a %v; want a losses.Weight, which can change with the steps of training", weight.Type())
+		return
 	}
-	for _, bad := range []float64{-1, math.NaN(), math.Inf(1)} {
-		weight.SetFloat(bad)
-		if v, ok := x.loss.(config.Validator); !ok || v.Validate() == nil {
-			x.fail("the weight %v is valid; want an error of Validate", bad)
+	was := *w
+	defer func() { *w = was }()
+	for _, other := range []losses.Weight{losses.Constant(2.5), {Ramp: losses.Ramp{To: 3, Steps: 10}}} {
+		*w = other
+		if got := x.loss.Weighting(); got != other {
+			x.fail("Weighting is %v with the weight %v", got, other)
 		}
 	}
 }

@@ -63,17 +63,14 @@ func Assignment(weights, labels *gorgonia.Node, sizes, columns []int) (*gorgonia
 // assigned) labels the i-th categorical dimension of the model's hierarchy. For a hierarchy
 // without categorical dimensions, such as MIMOSA may learn, it is 0, with a note.
 type AssignmentLoss struct {
-	Weight float64 `yaml:"weight" doc:"factor in the total"`
+	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }
 
 // NewAssignment returns the default settings, those of COFHAE.
-func NewAssignment() *AssignmentLoss { return &AssignmentLoss{Weight: 1000} }
-
-// Validate checks the settings.
-func (l *AssignmentLoss) Validate() error { return validWeight(l.Weight) }
+func NewAssignment() *AssignmentLoss { return &AssignmentLoss{Weight: Constant(1000)} }
 
 // Weighting implements [Loss].
-func (l *AssignmentLoss) Weighting() float64 { return l.Weight }
+func (l *AssignmentLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: weights are 1 for the option of the label, 0 for others.
 func (*AssignmentLoss) Optimum(x *Example) bool {
@@ -143,17 +140,14 @@ func (l *Labels) assigns(k int) bool {
 // largest size: the variant H + A + Z of Ross and Doshi-Velez 2021, figure 5. The hierarchy
 // must be the data set's.
 type RegressionLoss struct {
-	Weight float64 `yaml:"weight" doc:"factor in the total"`
+	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }
 
 // NewRegression returns the default settings.
-func NewRegression() *RegressionLoss { return &RegressionLoss{Weight: 1000} }
-
-// Validate checks the settings.
-func (l *RegressionLoss) Validate() error { return validWeight(l.Weight) }
+func NewRegression() *RegressionLoss { return &RegressionLoss{Weight: Constant(1000)} }
 
 // Weighting implements [Loss].
-func (l *RegressionLoss) Weighting() float64 { return l.Weight }
+func (l *RegressionLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are the true values.
 func (*RegressionLoss) Optimum(x *Example) bool {

@@ -120,7 +120,7 @@ func (d Distance) of(k factor.Kind) DistanceKind {
 // ContractionLoss is [Contraction] of a model's codes and the known factors of the
 // images, in Units. Levels of circular factors are fractions of a turn.
 type ContractionLoss struct {
-	Weight    float64          `yaml:"weight" doc:"factor in the total"`
+	Weight    Weight           `yaml:"weight" doc:"factor in the total"`
 	Aggregate factor.Aggregate `yaml:"aggregate" doc:"aggregate over pairs of images: mean, max, sum or mean-square"`
 	Factors   []string         `yaml:"factors" doc:"names of the factors to compare; none: all"`
 	Distance  Distance         `yaml:"distance" doc:"distance of factors: euclidean, absolute, discrete, circular, or mixed (by each factor's kind)"`
@@ -132,7 +132,7 @@ type ContractionLoss struct {
 
 // NewContraction returns the default settings.
 func NewContraction() *ContractionLoss {
-	return &ContractionLoss{Weight: 1, Aggregate: factor.Mean, Distance: MixedDistances, Units: UnitsAsGiven, On: OnCodes}
+	return &ContractionLoss{Weight: Constant(1), Aggregate: factor.Mean, Distance: MixedDistances, Units: UnitsAsGiven, On: OnCodes}
 }
 
 // Validate checks the settings.
@@ -150,11 +150,11 @@ func (l *ContractionLoss) Validate() error {
 	if l.Pairs < 0 {
 		return config.Invalid("pairs", "want 0 or more, got %d", l.Pairs)
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // Weighting implements [Loss].
-func (l *ContractionLoss) Weighting() float64 { return l.Weight }
+func (l *ContractionLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are farther apart than factors.
 func (*ContractionLoss) Optimum(x *Example) bool {

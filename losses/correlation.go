@@ -36,13 +36,13 @@ func CrossCorrelation(projections *gorgonia.Node, lambda float64) (*gorgonia.Nod
 
 // CrossCorrelationLoss is [CrossCorrelation] of a model's projections.
 type CrossCorrelationLoss struct {
-	Weight float64 `yaml:"weight" doc:"factor in the total"`
+	Weight Weight  `yaml:"weight" doc:"factor in the total"`
 	Lambda float64 `yaml:"lambda" doc:"weight of squared off-diagonal correlations"`
 }
 
 // NewCrossCorrelation returns the default settings, those of the public code of Barlow Twins.
 func NewCrossCorrelation() *CrossCorrelationLoss {
-	return &CrossCorrelationLoss{Weight: 1, Lambda: 0.0051}
+	return &CrossCorrelationLoss{Weight: Constant(1), Lambda: 0.0051}
 }
 
 // Validate checks the settings.
@@ -50,11 +50,11 @@ func (l *CrossCorrelationLoss) Validate() error {
 	if !(l.Lambda >= 0) || math.IsInf(l.Lambda, 0) {
 		return config.Invalid("lambda", "want 0 or more, got %v", l.Lambda)
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // Weighting implements [Loss].
-func (l *CrossCorrelationLoss) Weighting() float64 { return l.Weight }
+func (l *CrossCorrelationLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: the views are equal, and their columns uncorrelated.
 func (*CrossCorrelationLoss) Optimum(x *Example) bool {

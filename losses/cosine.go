@@ -40,17 +40,14 @@ func CosineRegression(predictions, targets *gorgonia.Node) (*gorgonia.Node, erro
 
 // CosineRegressionLoss is [CosineRegression] of a model's predictions.
 type CosineRegressionLoss struct {
-	Weight float64 `yaml:"weight" doc:"factor in the total"`
+	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }
 
 // NewCosineRegression returns the default settings.
-func NewCosineRegression() *CosineRegressionLoss { return &CosineRegressionLoss{Weight: 1} }
-
-// Validate checks the settings.
-func (l *CosineRegressionLoss) Validate() error { return validWeight(l.Weight) }
+func NewCosineRegression() *CosineRegressionLoss { return &CosineRegressionLoss{Weight: Constant(1)} }
 
 // Weighting implements [Loss].
-func (l *CosineRegressionLoss) Weighting() float64 { return l.Weight }
+func (l *CosineRegressionLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: predictions and targets are of one direction.
 func (*CosineRegressionLoss) Optimum(x *Example) bool {

@@ -39,7 +39,7 @@ func DIPCode(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*
 
 // DIPLoss is [DIP] or [DIPCode] of a model's posteriors.
 type DIPLoss struct {
-	Weight      float64 `yaml:"weight" doc:"factor in the total"`
+	Weight      Weight  `yaml:"weight" doc:"factor in the total"`
 	OffDiagonal float64 `yaml:"off_diagonal" doc:"weight of squared off-diagonal covariances"`
 	Diagonal    float64 `yaml:"diagonal" doc:"weight of squared deviations of variances from 1"`
 
@@ -47,10 +47,12 @@ type DIPLoss struct {
 }
 
 // NewDIP1 returns the default settings of DIP-VAE-I.
-func NewDIP1() *DIPLoss { return &DIPLoss{Weight: 1, OffDiagonal: 10, Diagonal: 100} }
+func NewDIP1() *DIPLoss { return &DIPLoss{Weight: Constant(1), OffDiagonal: 10, Diagonal: 100} }
 
 // NewDIP2 returns the default settings of DIP-VAE-II.
-func NewDIP2() *DIPLoss { return &DIPLoss{Weight: 1, OffDiagonal: 10, Diagonal: 10, second: true} }
+func NewDIP2() *DIPLoss {
+	return &DIPLoss{Weight: Constant(1), OffDiagonal: 10, Diagonal: 10, second: true}
+}
 
 // Validate checks the settings.
 func (l *DIPLoss) Validate() error {
@@ -62,11 +64,11 @@ func (l *DIPLoss) Validate() error {
 			return config.Invalid(f.name, "want 0 or more, got %v", f.is)
 		}
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // Weighting implements [Loss].
-func (l *DIPLoss) Weighting() float64 { return l.Weight }
+func (l *DIPLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are uncorrelated with unit variance.
 func (*DIPLoss) Optimum(x *Example) bool {

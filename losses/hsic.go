@@ -92,7 +92,7 @@ func (b *Between) UnmarshalText(text []byte) error {
 // HSICLoss is the sum of [HSIC] over pairs of sub-codes, or over pairs of a sub-code
 // and a factor that is not its own.
 type HSICLoss struct {
-	Weight    float64         `yaml:"weight" doc:"factor in the total"`
+	Weight    Weight          `yaml:"weight" doc:"factor in the total"`
 	Codes     factor.SubCodes `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares, or single columns where factors are unknown"`
 	Between   Between         `yaml:"between" doc:"codes: pairs of sub-codes; factors: a sub-code and the other factors"`
 	Bandwidth float64         `yaml:"bandwidth" doc:"bandwidth of the codes' Gaussian kernels; 0: the median distance. Kernels of factors use the median"`
@@ -100,18 +100,18 @@ type HSICLoss struct {
 }
 
 // NewHSIC returns the default settings.
-func NewHSIC() *HSICLoss { return &HSICLoss{Weight: 1, Between: BetweenCodes, On: OnCodes} }
+func NewHSIC() *HSICLoss { return &HSICLoss{Weight: Constant(1), Between: BetweenCodes, On: OnCodes} }
 
 // Validate checks the settings.
 func (l *HSICLoss) Validate() error {
 	if !(l.Bandwidth >= 0) || math.IsInf(l.Bandwidth, 0) {
 		return config.Invalid("bandwidth", "want 0 or more, got %v", l.Bandwidth)
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // Weighting implements [Loss].
-func (l *HSICLoss) Weighting() float64 { return l.Weight }
+func (l *HSICLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are constant.
 func (*HSICLoss) Optimum(x *Example) bool {

@@ -55,23 +55,23 @@ func InfoNCE(queries, keys, negatives *gorgonia.Node, tau float64) (*gorgonia.No
 
 // InfoNCELoss is [InfoNCE] of a model's queries.
 type InfoNCELoss struct {
-	Weight      float64 `yaml:"weight" doc:"factor in the total"`
+	Weight      Weight  `yaml:"weight" doc:"factor in the total"`
 	Temperature float64 `yaml:"temperature" doc:"softmax temperature: 0.07 in MoCo, 0.2 in MoCo v2"`
 }
 
 // NewInfoNCE returns the default settings.
-func NewInfoNCE() *InfoNCELoss { return &InfoNCELoss{Weight: 1, Temperature: 0.07} }
+func NewInfoNCE() *InfoNCELoss { return &InfoNCELoss{Weight: Constant(1), Temperature: 0.07} }
 
 // Validate checks the settings.
 func (l *InfoNCELoss) Validate() error {
 	if !(l.Temperature > 0) || l.Temperature > 1e6 {
 		return config.Invalid("temperature", "want more than 0, got %v", l.Temperature)
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // Weighting implements [Loss].
-func (l *InfoNCELoss) Weighting() float64 { return l.Weight }
+func (l *InfoNCELoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: queries equal their keys, far from the negatives; 0 in the limit.
 func (l *InfoNCELoss) Optimum(x *Example) bool {

@@ -8,7 +8,6 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
@@ -81,8 +80,8 @@ func Capacity(kl, c *gorgonia.Node) (*gorgonia.Node, error) { return absoluteDif
 // KLLoss is the divergence of a model's posteriors from their priors, in nats, summed
 // over its latent spaces. With a capacity it is [Capacity] of that sum.
 type KLLoss struct {
-	Weight   float64 `yaml:"weight" doc:"factor in the total: beta; with a capacity gamma"`
-	Capacity *Rise   `yaml:"capacity" doc:"hold the divergence at a capacity that rises with the steps, in nats (Burgess et al. 2018)"`
+	Weight   Weight `yaml:"weight" doc:"factor in the total: beta; with a capacity gamma"`
+	Capacity *Ramp  `yaml:"capacity" doc:"hold the divergence at a capacity that changes with the steps, in nats (Burgess et al. 2018)"`
 }
 
 // Hint maps names of the weight in papers to the key.
@@ -93,45 +92,11 @@ func (l *KLLoss) Hint(key string) string {
 	return ""
 }
 
-// Rise is a linear ramp from one value to another, constant after its end.
-type Rise struct {
-	From  float64 `yaml:"from" doc:"value in the first step"`
-	To    float64 `yaml:"to" doc:"value at the end of the ramp"`
-	Steps int     `yaml:"steps" doc:"number of steps of the ramp; 0 uses to from the start"`
-}
-
-// Validate checks the settings.
-func (r *Rise) Validate() error {
-	for _, f := range []struct {
-		key   string
-		value float64
-	}{{"from", r.From}, {"to", r.To}} {
-		if !(f.value >= 0) || f.value > 1e12 {
-			return config.Invalid(f.key, "want a number from 0 to 1e12, got %v", f.value)
-		}
-	}
-	if r.Steps < 0 {
-		return config.Invalid("steps", "want 0 or more, got %d", r.Steps)
-	}
-	return nil
-}
-
-// At returns the value in a step.
-func (r *Rise) At(step int) float64 {
-	if step >= r.Steps {
-		return r.To
-	}
-	return r.From + (r.To-r.From)*float64(step)/float64(r.Steps)
-}
-
 // NewKL returns the default settings.
-func NewKL() *KLLoss { return &KLLoss{Weight: 1} }
-
-// Validate checks the settings.
-func (l *KLLoss) Validate() error { return validWeight(l.Weight) }
+func NewKL() *KLLoss { return &KLLoss{Weight: Constant(1)} }
 
 // Weighting implements [Loss].
-func (l *KLLoss) Weighting() float64 { return l.Weight }
+func (l *KLLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: the posteriors equal the priors.
 func (l *KLLoss) Optimum(x *Example) bool {
@@ -142,7 +107,7 @@ func (l *KLLoss) Optimum(x *Example) bool {
 
 // Variants implements [Varied].
 func (*KLLoss) Variants() []Loss {
-	return []Loss{&KLLoss{Weight: 1, Capacity: &Rise{From: 0.5, To: 1, Steps: 10}}}
+	return []Loss{&KLLoss{Weight: Constant(1), Capacity: &Ramp{From: 0.5, To: 1, Steps: 10}}}
 }
 
 // Add implements [Loss].

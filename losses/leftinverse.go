@@ -73,7 +73,7 @@ func LeftInverse(kind Inverse, ridge float64, z, y, groups *gorgonia.Node) (*gor
 // LeftInverseLoss is [LeftInverse] of a model's codes, all columns together, and the
 // values of all factors. Images with an unknown factor are skipped.
 type LeftInverseLoss struct {
-	Weight float64 `yaml:"weight" doc:"factor in the total"`
+	Weight Weight  `yaml:"weight" doc:"factor in the total"`
 	Kind   Inverse `yaml:"kind" doc:"error of the best affine map from codes to factors: least-squares, least-absolute, minimax (the longest error vector) or minimax-by-factor (the largest error of each factor, joined)"`
 	Ridge  float64 `yaml:"ridge" doc:"ridge penalty on the map's weights, with kind least-squares"`
 	Units  Units   `yaml:"units" doc:"units of continuous factors: as-given, or range (each mapped to [0, 1] by its range); levels are always mapped to [0, 1]"`
@@ -82,7 +82,7 @@ type LeftInverseLoss struct {
 
 // NewLeftInverse returns the default settings.
 func NewLeftInverse() *LeftInverseLoss {
-	return &LeftInverseLoss{Weight: 1, Kind: LeastSquares, Units: UnitsAsGiven, On: OnCodes}
+	return &LeftInverseLoss{Weight: Constant(1), Kind: LeastSquares, Units: UnitsAsGiven, On: OnCodes}
 }
 
 // Validate checks the settings.
@@ -93,11 +93,11 @@ func (l *LeftInverseLoss) Validate() error {
 	if l.Ridge > 0 && l.Kind != LeastSquares {
 		return config.Invalid("ridge", "want 0, as kind is %v: a ridge is for least-squares", l.Kind)
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // Weighting implements [Loss].
-func (l *LeftInverseLoss) Weighting() float64 { return l.Weight }
+func (l *LeftInverseLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: the first columns of the codes are the factors.
 func (l *LeftInverseLoss) Optimum(x *Example) bool {
@@ -117,7 +117,7 @@ func (*LeftInverseLoss) Variants() []Loss {
 		l.Kind = k
 		all = append(all, l)
 	}
-	return append(all, &LeftInverseLoss{Weight: 1, Kind: LeastSquares, Ridge: 0.1, Units: UnitsAsGiven, On: OnCodes})
+	return append(all, &LeftInverseLoss{Weight: Constant(1), Kind: LeastSquares, Ridge: 0.1, Units: UnitsAsGiven, On: OnCodes})
 }
 
 // Add implements [Loss].

@@ -303,7 +303,7 @@ func TestLeftInverseLoss(t *testing.T) {
 		if v := values(t, n); math.Abs(v[0]-want) > 1e-8 {
 			t.Errorf("%s: %v, want %v", source, v[0], want)
 		}
-		if w := l.Weighting(); w != 1 && !strings.Contains(source, "weight") {
+		if w := l.Weighting(); w != losses.Constant(1) && !strings.Contains(source, "weight") {
 			t.Errorf("%s: weight %v, want 1", source, w)
 		}
 	}

@@ -34,13 +34,3 @@ func TestLimits(t *testing.T) {
 		t.Error("no error for 65537 units")
 	}
 }
-
-// Without steps the rise is at its end from the first step on.
-func TestRiseWithoutSteps(t *testing.T) {
-	for steps, want := range map[int][2]float64{0: {8, 8}, 1: {2, 8}, 2: {2, 5}} {
-		r := losses.Rise{From: 2, To: 8, Steps: steps}
-		if got := [2]float64{r.At(0), r.At(1)}; got != want {
-			t.Errorf("%d steps: %v at the steps 0 and 1, want %v", steps, got, want)
-		}
-	}
-}

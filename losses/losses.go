@@ -14,7 +14,6 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/registry"
 )
 
@@ -22,8 +21,8 @@ import (
 type Loss interface {
 	// Add returns the objective as a scalar node, without its weight.
 	Add(in *Input) (*gorgonia.Node, error)
-	// Weighting returns the objective's factor in the total.
-	Weighting() float64
+	// Weighting returns the objective's factor in the total, which may change with the steps of training.
+	Weighting() Weight
 }
 
 // Supervised is implemented by losses that need labelled groups.
@@ -72,9 +71,10 @@ type Objective struct {
 
 // Part is one loss of an objective.
 type Part struct {
-	Name   string // unique: the second "kl" is "kl-2"
-	Weight float64
-	Node   *gorgonia.Node // without the weight
+	Name     string // unique: the second "kl" is "kl-2"
+	Weight   Weight
+	Changing *gorgonia.Node // the weight of the step, an input of shape (1); nil where it is constant
+	Node     *gorgonia.Node // without the weight
 }
 
 // Nodes returns the nodes of the parts.
@@ -105,32 +105,48 @@ func Compose(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
 	if len(all) == 0 {
 		return nil, errors.New("losses: no losses are chosen; want at least one, such as reconstruction")
 	}
-	objective, seen, weights := &Objective{}, map[string]int{}, make([]float64, len(all))
+	objective, seen := &Objective{}, map[string]int{}
 	for i, c := range all {
 		if c.Value == nil {
 			return nil, fmt.Errorf("losses: loss %d is not chosen", i)
 		}
 		seen[c.Name]++
-		p := Part{Name: c.Name, Weight: c.Value.Weighting()}
+		name := c.Name
 		if n := seen[c.Name]; n > 1 {
-			p.Name = fmt.Sprintf("%s-%d", c.Name, n)
+			name = fmt.Sprintf("%s-%d", c.Name, n)
 		}
-		var err error
-		if p.Node, err = c.Value.Add(&Input{*o, b, t, p.Name}); err != nil {
-			return nil, &Error{p.Name, c, err}
+		p, err := newPart(&Input{*o, b, t, name}, c.Value)
+		if err != nil {
+			return nil, &Error{name, c, err}
 		}
-		if err := checkNode(p.Node); err != nil {
-			return nil, &Error{p.Name, c, err}
-		}
-		gorgonia.WithName("loss " + p.Name)(p.Node) // named in errors of a run
-		objective.Parts, weights[i] = append(objective.Parts, p), p.Weight
+		objective.Parts = append(objective.Parts, *p)
 	}
 	var err error
-	if objective.Total, err = graph.WeightedSum(weights, objective.Nodes()...); err != nil {
+	if objective.Total, err = objective.total(); err != nil {
 		return nil, fmt.Errorf("total of the losses: %w", err)
 	}
 	gorgonia.WithName("total loss")(objective.Total)
 	return objective, nil
+}
+
+// newPart adds a loss, and its weight if that changes.
+func newPart(in *Input, l Loss) (*Part, error) {
+	p := &Part{Name: in.Name, Weight: l.Weighting()}
+	if err := p.Weight.Validate(); err != nil {
+		return nil, fmt.Errorf("weight: %w", err)
+	}
+	var err error
+	if p.Node, err = l.Add(in); err != nil {
+		return nil, err
+	}
+	if err := checkNode(p.Node); err != nil {
+		return nil, err
+	}
+	gorgonia.WithName("loss " + p.Name)(p.Node) // named in errors of a run
+	if !p.Weight.Constant() {
+		p.Changing, err = in.Schedule("weight", p.Weight.At)
+	}
+	return p, err
 }
 
 // checkNode checks that a loss returned a scalar node.
@@ -154,14 +170,6 @@ var errNoMoves = errors.New("it needs the transformations within labelled groups
 
 // errNoLabels is the error of a loss of factors in a batch without labels.
 var errNoLabels = errors.New("it needs labels of the factors; want a supervision that gives them, such as {labels: {fraction: 0.1}}")
-
-// validWeight checks a weight in a config.
-func validWeight(w float64) error {
-	if !(w >= 0) || w > 1e12 {
-		return config.Invalid("weight", "want a number from 0 to 1e12, got %v", w)
-	}
-	return nil
-}
 
 // Register adds a loss, which a config can then name. Call it before reading a config. A name
 // that is registered already is an error.

@@ -122,7 +122,7 @@ func TestCompose(t *testing.T) {
 	} {
 		p := objective.Parts[i]
 		got := m.Value(p.Node).Data().(float64)
-		if p.Name != want.name || p.Weight != want.weight || math.Abs(got-want.value) > 1e-12 {
+		if p.Name != want.name || p.Weight != losses.Constant(want.weight) || math.Abs(got-want.value) > 1e-12 {
 			t.Errorf("part %d: %s, weight %v, value %v, want %+v", i, p.Name, p.Weight, got, want)
 		}
 		total += want.weight * want.value
@@ -232,12 +232,12 @@ func TestComposeErrors(t *testing.T) {
 type returns struct{ node *gorgonia.Node }
 
 func (r returns) Add(*losses.Input) (*gorgonia.Node, error) { return r.node, nil }
-func (returns) Weighting() float64                          { return 1 }
+func (returns) Weighting() losses.Weight                    { return losses.Constant(1) }
 
 type broken struct{ err error }
 
 func (b broken) Add(*losses.Input) (*gorgonia.Node, error) { return nil, b.err }
-func (broken) Weighting() float64                          { return 1 }
+func (broken) Weighting() losses.Weight                    { return losses.Constant(1) }
 
 func TestConfigErrors(t *testing.T) {
 	for source, want := range map[string]string{

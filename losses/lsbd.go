@@ -67,7 +67,7 @@ func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node
 // otherwise they are points of R^2 ([PlaneTransport]), where zero codes have a loss of 0. A
 // sphere is three code columns, with [SphereTransport] or [SpaceTransport].
 type LSBDLoss struct {
-	Weight  float64         `yaml:"weight" doc:"factor in the total: gamma"`
+	Weight  Weight          `yaml:"weight" doc:"factor in the total: gamma"`
 	Variant string          `yaml:"variant" doc:"paper, or public-code for the formula of the authors' public code"`
 	Planes  factor.SubCodes `yaml:"planes" doc:"two code columns that rotate with each circular factor, such as {x: [0, 1]}; none: the model's own spaces"`
 	Spheres []SphereBlock   `yaml:"spheres" doc:"three code columns each, rotated about an axis or by rotations in space"`
@@ -77,7 +77,7 @@ type LSBDLoss struct {
 
 // NewLSBD returns the default settings.
 func NewLSBD() *LSBDLoss {
-	return &LSBDLoss{Weight: 100, Variant: "paper", Project: true, On: OnSample}
+	return &LSBDLoss{Weight: Constant(100), Variant: "paper", Project: true, On: OnSample}
 }
 
 // turns reports whether the settings name planes or spheres.
@@ -96,11 +96,11 @@ func (l *LSBDLoss) Validate() error {
 			return config.Invalid("planes."+name, "%w", err)
 		}
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // Weighting implements [Loss].
-func (l *LSBDLoss) Weighting() float64 { return l.Weight }
+func (l *LSBDLoss) Weighting() Weight { return l.Weight }
 
 // Supervised implements [Supervised].
 func (*LSBDLoss) Supervised() {}

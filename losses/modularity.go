@@ -87,7 +87,7 @@ func (g *GroupsFrom) UnmarshalText(text []byte) error {
 
 // ModularityLoss is [Modularity] of a model's codes.
 type ModularityLoss struct {
-	Weight    float64             `yaml:"weight" doc:"factor in the total"`
+	Weight    Weight              `yaml:"weight" doc:"factor in the total"`
 	Aggregate factor.Aggregate    `yaml:"aggregate" doc:"aggregate over the values of a factor: mean, max, sum or mean-square"`
 	Estimator *DeviationEstimator `yaml:"estimator" doc:"unbiased (for the data set; variance and mpd with aggregate mean only) or plain (for the batch alone: a value with a single image counts 0); if absent, unbiased where possible"`
 	Codes     factor.SubCodes     `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares"`
@@ -98,7 +98,7 @@ type ModularityLoss struct {
 }
 
 func newModularityLoss(d factor.Deviation, a factor.Aggregate) *ModularityLoss {
-	return &ModularityLoss{Weight: 1, Aggregate: a, On: OnCodes, Groups: FromFactors, deviation: d}
+	return &ModularityLoss{Weight: Constant(1), Aggregate: a, On: OnCodes, Groups: FromFactors, deviation: d}
 }
 
 // Validate checks the settings.
@@ -111,7 +111,7 @@ func (l *ModularityLoss) Validate() error {
 		}
 		return config.Invalid(key, "%v", err)
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // estimator returns the chosen estimator; by default Unbiased where it exists.
@@ -126,7 +126,7 @@ func (l *ModularityLoss) estimator() DeviationEstimator {
 }
 
 // Weighting implements [Loss].
-func (l *ModularityLoss) Weighting() float64 { return l.Weight }
+func (l *ModularityLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are constant.
 func (*ModularityLoss) Optimum(x *Example) bool {

@@ -280,7 +280,7 @@ func TestModularityLoss(t *testing.T) {
 		if strings.Contains(c.source, "weight") {
 			weight = 3
 		}
-		if c.loss.Weighting() != weight {
+		if c.loss.Weighting() != losses.Constant(weight) {
 			t.Errorf("%s: weight %v, want %v", c.source, c.loss.Weighting(), weight)
 		}
 	}

@@ -290,10 +290,10 @@ func TestValidatePairs(t *testing.T) {
 		l    interface{ Validate() error }
 		want string
 	}{
-		{&ContractionLoss{Weight: -1}, "weight"}, {&ContractionLoss{Columns: []int{1, 1}}, "columns"}, {&ContractionLoss{Columns: []int{-1}}, "columns"},
+		{&ContractionLoss{Columns: []int{1, 1}}, "columns"}, {&ContractionLoss{Columns: []int{-1}}, "columns"},
 		{&ContractionLoss{Pairs: -1}, "pairs"}, {&ContractionLoss{Factors: []string{"a", "a"}}, "twice"},
-		{&DIPLoss{Diagonal: -1}, "diagonal"}, {&DIPLoss{OffDiagonal: math.Inf(1)}, "off_diagonal"}, {&DIPLoss{Weight: math.NaN()}, "weight"},
-		{&HSICLoss{Bandwidth: -1}, "bandwidth"}, {&HSICLoss{Weight: -1}, "weight"},
+		{&DIPLoss{Diagonal: -1}, "diagonal"}, {&DIPLoss{OffDiagonal: math.Inf(1)}, "off_diagonal"},
+		{&HSICLoss{Bandwidth: -1}, "bandwidth"},
 	} {
 		if err := c.l.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want one about %s", c.l, err, c.want)

@@ -71,7 +71,7 @@ func BernoulliReconstruction(x, logits *gorgonia.Node) (*gorgonia.Node, error) {
 
 // ReconstructionLoss is [GaussianReconstruction] or [BernoulliReconstruction] of a model's images.
 type ReconstructionLoss struct {
-	Weight     float64 `yaml:"weight" doc:"factor in the total"`
+	Weight     Weight  `yaml:"weight" doc:"factor in the total"`
 	Likelihood string  `yaml:"likelihood" doc:"likelihood of a pixel: gaussian (squared error) or bernoulli (cross-entropy)"`
 	Sigma      float64 `yaml:"sigma" doc:"standard deviation of a pixel, for the gaussian likelihood"`
 	Constant   bool    `yaml:"constant" doc:"add the constant of the gaussian log likelihood, which changes no gradient"`
@@ -79,7 +79,7 @@ type ReconstructionLoss struct {
 
 // NewReconstruction returns the default settings.
 func NewReconstruction() *ReconstructionLoss {
-	return &ReconstructionLoss{Weight: 1, Likelihood: "gaussian", Sigma: 1 / math.Sqrt2}
+	return &ReconstructionLoss{Weight: Constant(1), Likelihood: "gaussian", Sigma: 1 / math.Sqrt2}
 }
 
 // Validate checks the settings.
@@ -94,11 +94,11 @@ func (l *ReconstructionLoss) Validate() error {
 	case l.Likelihood == "bernoulli" && l.Constant:
 		return config.Invalid("constant", "it applies to the gaussian likelihood only")
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // Weighting implements [Loss].
-func (l *ReconstructionLoss) Weighting() float64 { return l.Weight }
+func (l *ReconstructionLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: the reconstruction equals the image.
 func (l *ReconstructionLoss) Optimum(x *Example) bool {
@@ -109,7 +109,7 @@ func (l *ReconstructionLoss) Optimum(x *Example) bool {
 
 // Variants implements [Varied].
 func (*ReconstructionLoss) Variants() []Loss {
-	return []Loss{&ReconstructionLoss{Weight: 1, Likelihood: "bernoulli", Sigma: NewReconstruction().Sigma}}
+	return []Loss{&ReconstructionLoss{Weight: Constant(1), Likelihood: "bernoulli", Sigma: NewReconstruction().Sigma}}
 }
 
 // Add implements [Loss].

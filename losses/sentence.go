@@ -40,25 +40,25 @@ func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gor
 // factors divides the columns. y.name are values of factors, scaled to [0, 1]; of circular
 // factors in turns.
 type LogicLoss struct {
-	Weight   float64         `yaml:"weight" doc:"factor in the total"`
+	Weight   Weight          `yaml:"weight" doc:"factor in the total"`
 	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
 	Codes    factor.SubCodes `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
 	On       On              `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded)"`
 }
 
 // NewLogic returns the default settings, without a sentence.
-func NewLogic() *LogicLoss { return &LogicLoss{Weight: 1, On: OnCodes} }
+func NewLogic() *LogicLoss { return &LogicLoss{Weight: Constant(1), On: OnCodes} }
 
 // Validate checks the settings.
 func (l *LogicLoss) Validate() error {
 	if l.Sentence == nil {
 		return config.Invalid("sentence", "want a sentence, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)")
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // Weighting implements [Loss].
-func (l *LogicLoss) Weighting() float64 { return l.Weight }
+func (l *LogicLoss) Weighting() Weight { return l.Weight }
 
 // Explain implements [Explained]: the formula, the quantity, and the meaning of zero.
 func (l *LogicLoss) Explain() string {

@@ -92,14 +92,14 @@ func (e *Estimator) UnmarshalText(text []byte) error {
 // beta-TCVAE with the estimator minibatch and weight beta-1, and FactorVAE with adversarial
 // and weight gamma.
 type TCLoss struct {
-	Weight        float64        `yaml:"weight" doc:"factor in the total"`
+	Weight        Weight         `yaml:"weight" doc:"factor in the total"`
 	Estimator     Estimator      `yaml:"estimator" doc:"adversarial (a discriminator), or from the posteriors of the batch: minibatch, weighted or stratified"`
 	Discriminator *Discriminator `yaml:"discriminator" doc:"discriminator of the estimator adversarial"`
 }
 
 // NewTC returns the default settings; the discriminator's are those of FactorVAE.
 func NewTC() *TCLoss {
-	return &TCLoss{Weight: 1, Estimator: "minibatch",
+	return &TCLoss{Weight: Constant(1), Estimator: "minibatch",
 		Discriminator: NewDiscriminator()}
 }
 
@@ -111,11 +111,11 @@ func (l *TCLoss) Validate() error {
 	if l.Estimator != Adversarial && l.Discriminator != nil && l.Discriminator.SecondBatch {
 		return config.Invalid("discriminator.second_batch", "the estimator %s has no discriminator; want estimator adversarial, or no second_batch", l.Estimator)
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // Weighting implements [Loss].
-func (l *TCLoss) Weighting() float64 { return l.Weight }
+func (l *TCLoss) Weighting() Weight { return l.Weight }
 
 // Variants implements [Varied].
 func (*TCLoss) Variants() []Loss {

@@ -145,7 +145,7 @@ func TestValidateParts(t *testing.T) {
 		"dataset.square.side: ":                            func(c *Config) { c.Dataset.Value = &datasets.Square{Size: 16, Side: 40, Step: 1} },
 		"dataset: no data set is chosen":                   func(c *Config) { c.Dataset.Value = nil },
 		"model.lsbd-vae.latent: ":                          func(c *Config) { c.Model.Value = &models.LSBDVAE{Networks: c.Model.Value.(*models.LSBDVAE).Networks} },
-		"losses.1.kl.weight: want a number from 0 to 1e12": func(c *Config) { c.Losses[1].Value = &losses.KLLoss{Weight: -1} },
+		"losses.1.kl.weight: want a number from 0 to 1e12": func(c *Config) { c.Losses[1].Value = &losses.KLLoss{Weight: losses.Constant(-1)} },
 		"losses.2: nothing is chosen; want a loss":         func(c *Config) { c.Losses[2] = losses.Choice{} },
 		"losses.0: settings without a name":                func(c *Config) { c.Losses[0].Name = "" },
 		"supervision.0: nothing is chosen":                 func(c *Config) { c.Supervision = make(datasets.Supervisions, 1) },

@@ -7,7 +7,6 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/losses"
 )
@@ -60,19 +59,11 @@ func (s sparsity[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 
 // SparsityLoss is [Sparsity] of a model's codes.
 type SparsityLoss struct {
-	Weight float64 `yaml:"weight" doc:"factor in the total"`
-}
-
-// Validate checks the settings.
-func (l *SparsityLoss) Validate() error {
-	if !(l.Weight >= 0 && l.Weight <= 1e12) {
-		return config.Invalid("weight", "got %v; want 0 to 1e12", l.Weight)
-	}
-	return nil
+	Weight losses.Weight `yaml:"weight" doc:"factor in the total"`
 }
 
 // Weighting implements losses.Loss.
-func (l *SparsityLoss) Weighting() float64 { return l.Weight }
+func (l *SparsityLoss) Weighting() losses.Weight { return l.Weight }
 
 // Add implements losses.Loss.
 func (l *SparsityLoss) Add(in *losses.Input) (*gorgonia.Node, error) {

@@ -34,7 +34,7 @@ func main() {
 func register() error {
 	return errors.Join(
 		losses.Register(registry.Entry[losses.Loss]{Name: "sparsity", Doc: "sum of the absolute values of a code",
-			Source: "Olshausen and Field 1996", Units: "units of the codes", New: func() losses.Loss { return &SparsityLoss{Weight: 1} }}),
+			Source: "Olshausen and Field 1996", Units: "units of the codes", New: func() losses.Loss { return &SparsityLoss{Weight: losses.Constant(1)} }}),
 		nn.RegisterEncoder(registry.Entry[nn.Encoder]{Name: "residual", Doc: "a convolution of stride 2, a residual block and a dense layer",
 			Source: "He et al. 2016", New: func() nn.Encoder { return &residual{Channels: 16, Features: 64} }}),
 		nn.RegisterLayer(registry.Entry[nn.Layer]{Name: "mixed", Doc: "sum of convolutions with filters of side 3 and 5",

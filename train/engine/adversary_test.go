@@ -152,7 +152,7 @@ func TestSecondBatch(t *testing.T) {
 
 // TestCapacityRises checks the number that holds the divergence in every step.
 func TestCapacityRises(t *testing.T) {
-	r := losses.Rise{From: 1, To: 5, Steps: 4}
+	r := losses.Ramp{From: 1, To: 5, Steps: 4}
 	for step, want := range []float64{1, 2, 3, 4, 5, 5, 5} {
 		if got := r.At(step); got != want {
 			t.Errorf("step %d: %v, want %v", step, got, want)

@@ -35,7 +35,8 @@ type program struct {
 	nodes       gorgonia.Nodes
 	gradients   [][]float32    // of the last run
 	losses      gorgonia.Nodes // the sum and its parts, then what is watched
-	values      []float64      // of losses, and of the adversaries' losses, in the last step
+	values      []float64      // of losses, of the adversaries' losses, and of weights that change, in the last step
+	changing    []losses.Part  // parts whose weights change with the steps
 	watched     []models.Logged
 	adversaries []*adversary
 	second      *program // the same on a second batch, for discriminators that permute its codes; it computes those alone
@@ -94,6 +95,11 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	for _, w := range p.watched {
 		p.losses = append(p.losses, w.Node)
 	}
+	for _, part := range p.loss.Parts {
+		if part.Changing != nil {
+			p.changing = append(p.changing, part)
+		}
+	}
 	wanted := append(append(append(gorgonia.Nodes{}, p.losses...), p.nodes...), p.kept...)
 	for _, r := range p.running {
 		wanted = append(wanted, r.Moments)
@@ -116,7 +122,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		return nil, err
 	}
 	p.gradients = make([][]float32, len(p.nodes))
-	p.values = make([]float64, len(p.losses)+len(p.adversaries))
+	p.values = make([]float64, len(p.losses)+len(p.adversaries)+len(p.changing))
 	return p, nil
 }
 
@@ -266,7 +272,7 @@ func (l *plan) fed() error {
 }
 
 // lossNames lists what a program's losses are called: their sum first, then the
-// parts in the config's order, then what the model watches and what the discriminators minimise.
+// parts in the config's order, then what the model watches, what the discriminators minimise, and weights that change.
 func (p *program) lossNames() []string {
 	names := []string{"loss"}
 	for _, part := range p.loss.Parts {
@@ -277,6 +283,9 @@ func (p *program) lossNames() []string {
 	}
 	for _, a := range p.adversaries {
 		names = append(names, a.name+"-discriminator")
+	}
+	for _, part := range p.changing {
+		names = append(names, part.Name+"-weight")
 	}
 	return names
 }
@@ -316,6 +325,9 @@ func (p *program) fill(images []float32, views [][]float32, b datasets.Batch, k,
 	}
 	for _, s := range p.asked.Schedules {
 		nn.Data(s.Node)[0] = float32(s.At(step))
+	}
+	for i, part := range p.changing {
+		p.values[len(p.losses)+len(p.adversaries)+i] = part.Weight.At(step)
 	}
 }
 

@@ -1,0 +1,254 @@
+package losses
+
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+)
+
+// Shape is the course of a [Ramp] between its two values.
+type Shape uint8
+
+// The shapes, for the part p = step / steps of the ramp.
+const (
+	Linear Shape = iota // p
+	Cosine              // half a cosine: (1 - cos(pi p)) / 2
+)
+
+// MarshalText returns the name.
+func (s Shape) MarshalText() ([]byte, error) { return []byte([]string{"linear", "cosine"}[s]), nil }
+
+// UnmarshalText accepts a known name.
+func (s *Shape) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "linear":
+		*s = Linear
+	case "cosine":
+		*s = Cosine
+	default:
+		return fmt.Errorf("unknown shape %q; known: linear, cosine; a geometric decay has no shape: {from: 1, to: 0, decay: 0.995}", text)
+	}
+	return nil
+}
+
+// Ramp is a number that changes with the steps of training. A step is an update of the parameters: with accumulated
+// gradients all batches of an update have the same number. In step t = 0, 1, ... it is
+//
+//	from + (to - from) f(t' / steps) before step t' = steps, and to from there on,
+//
+// with t' = t mod cycle, or t where cycle is 0, and f of [Shape]. Step 0 and the first step of each cycle have from. With a
+// decay, in place of steps, the distance to the end shrinks by a factor in each step and never is 0:
+//
+//	to + (from - to) decay^t'
+//
+// Source: Bowman et al. 2016 (a ramp); Fu et al. 2019, equations 6 and 7 (cycles: their R is steps / cycle, their M the
+// steps of training / cycle).
+type Ramp struct {
+	From  float64 `yaml:"from" doc:"value in the first step, and in the first one of a cycle"`
+	To    float64 `yaml:"to" doc:"value at the end of the ramp"`
+	Steps int     `yaml:"steps" doc:"number of steps (updates) of the ramp; 0 uses to from the start"`
+	Shape Shape   `yaml:"shape,omitempty" doc:"of the ramp: linear or cosine"`
+	Cycle int     `yaml:"cycle,omitempty" doc:"number of steps after which the ramp begins anew; 0: never"`
+	Decay float64 `yaml:"decay,omitempty" doc:"in place of steps: factor of the distance to the end in each step, below 1"`
+}
+
+// Validate checks the settings.
+func (r *Ramp) Validate() error {
+	for _, f := range []struct {
+		key   string
+		value float64
+	}{{"from", r.From}, {"to", r.To}} {
+		if err := validNumber(f.value); err != nil {
+			return config.Invalid(f.key, "%w", err)
+		}
+	}
+	switch {
+	case r.Steps < 0:
+		return config.Invalid("steps", "want 0 or more, got %d", r.Steps)
+	case r.Cycle < 0:
+		return config.Invalid("cycle", "want 0 or more, got %d", r.Cycle)
+	case r.Cycle > 0 && r.Cycle < r.Steps:
+		return config.Invalid("cycle", "want as many steps as the ramp has or more, %d, got %d", r.Steps, r.Cycle)
+	case !(r.Decay >= 0 && r.Decay < 1):
+		return config.Invalid("decay", "want a factor above 0 and below 1, got %v", r.Decay)
+	case r.Decay > 0 && r.Steps > 0:
+		return config.Invalid("decay", "want one of steps and decay, got both")
+	case r.Decay > 0 && r.Shape == Cosine:
+		return config.Invalid("shape", "a decay has none; want steps in place of decay")
+	}
+	return nil
+}
+
+// Constant reports whether the value is the same in all steps: To.
+func (r *Ramp) Constant() bool { return r.Steps == 0 && r.Decay == 0 }
+
+// At returns the value in a step; the first is step 0.
+func (r *Ramp) At(step int) float64 {
+	if r.Cycle > 0 {
+		step %= r.Cycle
+	}
+	switch {
+	case r.Decay > 0:
+		return r.To + (r.From-r.To)*math.Pow(r.Decay, float64(step))
+	case step >= r.Steps:
+		return r.To
+	case r.Shape == Cosine:
+		return r.From + (r.To-r.From)*(1-math.Cos(math.Pi*float64(step)/float64(r.Steps)))/2
+	}
+	return r.From + (r.To-r.From)*float64(step)/float64(r.Steps)
+}
+
+// Weight is the factor of a loss in the total: a number, or a [Ramp] over the steps of training. The zero value is 0.
+type Weight struct{ Ramp }
+
+// Constant returns a weight that is the same in all steps.
+func Constant(w float64) Weight { return Weight{Ramp{To: w}} }
+
+// DecodeConfig reads a number, or the keys of a [Ramp], whose end is the default weight where the config does not give it.
+func (w *Weight) DecodeConfig(n *config.Node) error {
+	switch {
+	case n.IsScalar():
+		*w = Weight{}
+		return n.Decode(&w.To)
+	case !n.IsMap():
+		return n.Errorf("want a number, or {from: 0, to: 1, steps: 10000}")
+	}
+	r := Ramp{To: w.To}
+	if err := n.Decode(&r); err != nil {
+		return err
+	}
+	if n.Get("steps") == nil && n.Get("decay") == nil {
+		return n.Errorf("want the number of steps that it changes in, or a decay, such as {from: 0, to: 1, steps: 10000} or {from: 1, to: 0, decay: 0.995}; or a number, which is the same in all steps")
+	}
+	w.Ramp = r
+	return nil
+}
+
+// EncodeConfig is the reverse of DecodeConfig.
+func (w Weight) EncodeConfig() (any, error) {
+	if w.Constant() {
+		return w.To, nil
+	}
+	return w.Ramp, nil
+}
+
+// ConfigType describes the accepted values.
+func (w Weight) ConfigType() string { return "number or ramp" }
+
+// Validate checks the number or the ramp.
+func (w *Weight) Validate() error {
+	if w.Constant() {
+		return validNumber(w.To)
+	}
+	return w.Ramp.Validate()
+}
+
+// String returns the number, or the ramp as a config has it.
+func (w Weight) String() string {
+	if w.Constant() {
+		return fmt.Sprint(w.To)
+	}
+	s := fmt.Sprintf("{from: %v, to: %v, ", w.From, w.To)
+	if w.Decay > 0 {
+		s += fmt.Sprintf("decay: %v", w.Decay)
+	} else {
+		s += fmt.Sprintf("steps: %d", w.Steps)
+	}
+	if w.Shape == Cosine {
+		s += ", shape: cosine"
+	}
+	if w.Cycle > 0 {
+		s += fmt.Sprintf(", cycle: %d", w.Cycle)
+	}
+	return s + "}"
+}
+
+// validNumber checks a number of a weight or a ramp.
+func validNumber(w float64) error {
+	if !(w >= 0) || w > 1e12 {
+		return fmt.Errorf("want a number from 0 to 1e12, got %v", w)
+	}
+	return nil
+}
+
+// total returns the weighted sum of the parts. Weights that change are inputs of the graph.
+func (o *Objective) total() (*gorgonia.Node, error) {
+	constants := make([]float64, len(o.Parts))
+	var changing gorgonia.Nodes
+	var of []int // the parts of changing
+	for i, p := range o.Parts {
+		if p.Changing == nil {
+			constants[i] = p.Weight.To
+			continue
+		}
+		changing, of = append(changing, p.Changing), append(of, i)
+	}
+	if len(changing) == 0 {
+		return graph.WeightedSum(constants, o.Nodes()...)
+	}
+	n := len(o.Parts)
+	return graph.Apply(graph.Spec{
+		Name: "scheduled sum",
+		Key:  graph.Key(constants, of),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			for i, s := range in {
+				if s.TotalSize() != 1 {
+					return nil, graph.Wanted("numbers", in)
+				}
+				if i < n && !s.IsScalar() {
+					return nil, graph.Wanted("scalars before their weights", in)
+				}
+			}
+			return tensor.ScalarShape(), nil
+		},
+		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](scheduledSum[float32]{constants, of}), nil
+			}
+			return graph.NewFunc[float64](scheduledSum[float64]{constants, of}), nil
+		},
+	}, append(o.Nodes(), changing...)...)
+}
+
+// scheduledSum is a weighted sum of its first inputs. The others are the weights of those that of lists.
+type scheduledSum[T graph.Float] struct {
+	constants []float64
+	of        []int
+}
+
+// weight returns the weight of an input, and the place of the weight among the inputs, -1 for a constant.
+func (s scheduledSum[T]) weight(i int, in [][]T) (w float64, at int) {
+	for j, of := range s.of {
+		if of == i {
+			at = len(s.constants) + j
+			return float64(in[at][0]), at
+		}
+	}
+	return s.constants[i], -1
+}
+
+func (s scheduledSum[T]) Forward(in [][]T, out []T) {
+	sum := 0.0
+	for i := range s.constants {
+		w, _ := s.weight(i, in)
+		sum += w * float64(in[i][0])
+	}
+	out[0] = T(sum)
+}
+
+func (s scheduledSum[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	for i := range s.constants {
+		w, at := s.weight(i, in)
+		if din[i] != nil {
+			din[i][0] = T(w * float64(dout[0]))
+		}
+		if at >= 0 && din[at] != nil {
+			din[at][0] = in[i][0] * dout[0]
+		}
+	}
+}
