@@ -123,7 +123,7 @@ func (m acted) Build(g *nn.Graph, o models.Objective, n, group int) (*models.Pro
 // actionLoss asks for the actions.
 type actionLoss struct{ asked func(*gorgonia.Node) }
 
-func (l actionLoss) Weighting() float64 { return 1 }
+func (l actionLoss) Weighting() losses.Weight { return losses.Constant(1) }
 
 func (l actionLoss) Supervised() {}
 
