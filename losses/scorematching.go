@@ -259,14 +259,14 @@ func (constantOne[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
 // ScoreMatchingLoss is [ScoreMatching] of a model's [Energy]. Rows whose labels a conditional energy does not know are left out.
 type ScoreMatchingLoss struct {
-	Weight     float64 `yaml:"weight" doc:"factor in the total"`
+	Weight     Weight  `yaml:"weight" doc:"factor in the total"`
 	Sigma      float64 `yaml:"sigma" doc:"standard deviation of the noise, in units of pixels"`
 	Dequantise bool    `yaml:"dequantise" doc:"whether pixels in [0, 1], of 256 values, first become any numbers: 255/256 x + U[0, 1)/256"`
 }
 
 // NewScoreMatching returns the default settings.
 func NewScoreMatching() *ScoreMatchingLoss {
-	return &ScoreMatchingLoss{Weight: 1, Sigma: 0.01, Dequantise: true}
+	return &ScoreMatchingLoss{Weight: Constant(1), Sigma: 0.01, Dequantise: true}
 }
 
 // Validate checks the settings.
@@ -274,15 +274,15 @@ func (l *ScoreMatchingLoss) Validate() error {
 	if !(l.Sigma > 0) || l.Sigma > 1e6 || math.IsInf(l.Sigma, 0) {
 		return config.Invalid("sigma", "want a number above 0, up to 1e6, got %v", l.Sigma)
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // Weighting implements [Loss].
-func (l *ScoreMatchingLoss) Weighting() float64 { return l.Weight }
+func (l *ScoreMatchingLoss) Weighting() Weight { return l.Weight }
 
 // Variants implements [Varied].
 func (l *ScoreMatchingLoss) Variants() []Loss {
-	return []Loss{&ScoreMatchingLoss{Weight: 2, Sigma: 0.3}}
+	return []Loss{&ScoreMatchingLoss{Weight: Constant(2), Sigma: 0.3}}
 }
 
 // Add implements [Loss].
