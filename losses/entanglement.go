@@ -36,23 +36,23 @@ func Entanglement(angles *gorgonia.Node, target float64) (*gorgonia.Node, error)
 
 // EntanglementLoss is [Entanglement] of a model's actions.
 type EntanglementLoss struct {
-	Weight float64 `yaml:"weight" doc:"factor in the total: lambda"`
+	Weight Weight  `yaml:"weight" doc:"factor in the total: lambda"`
 	Target float64 `yaml:"target" doc:"value at which the loss is 0, squared radians"`
 }
 
 // NewEntanglement returns the default settings.
-func NewEntanglement() *EntanglementLoss { return &EntanglementLoss{Weight: 0.01} }
+func NewEntanglement() *EntanglementLoss { return &EntanglementLoss{Weight: Constant(0.01)} }
 
 // Validate checks the settings.
 func (l *EntanglementLoss) Validate() error {
 	if !(l.Target >= 0) || math.IsInf(l.Target, 0) {
 		return config.Invalid("target", "want a number from 0, got %v", l.Target)
 	}
-	return validWeight(l.Weight)
+	return nil
 }
 
 // Weighting implements [Loss].
-func (l *EntanglementLoss) Weighting() float64 { return l.Weight }
+func (l *EntanglementLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: one angle of every action is not 0.
 func (l *EntanglementLoss) Optimum(x *Example) bool {
@@ -62,7 +62,9 @@ func (l *EntanglementLoss) Optimum(x *Example) bool {
 }
 
 // Variants implements [Varied].
-func (*EntanglementLoss) Variants() []Loss { return []Loss{&EntanglementLoss{Weight: 1, Target: 100}} }
+func (*EntanglementLoss) Variants() []Loss {
+	return []Loss{&EntanglementLoss{Weight: Constant(1), Target: 100}}
+}
 
 // Add implements [Loss].
 func (l *EntanglementLoss) Add(in *Input) (*gorgonia.Node, error) {

@@ -149,17 +149,14 @@ func Prediction(predicted, codes, actions *gorgonia.Node) (*gorgonia.Node, error
 
 // PredictionLoss is [Prediction] of a model's codes.
 type PredictionLoss struct {
-	Weight float64 `yaml:"weight" doc:"factor in the total"`
+	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }
 
 // NewPrediction returns the default settings.
-func NewPrediction() *PredictionLoss { return &PredictionLoss{Weight: 1} }
-
-// Validate checks the settings.
-func (l *PredictionLoss) Validate() error { return validWeight(l.Weight) }
+func NewPrediction() *PredictionLoss { return &PredictionLoss{Weight: Constant(1)} }
 
 // Weighting implements [Loss].
-func (l *PredictionLoss) Weighting() float64 { return l.Weight }
+func (l *PredictionLoss) Weighting() Weight { return l.Weight }
 
 // Supervised implements [Supervised].
 func (*PredictionLoss) Supervised() {}
