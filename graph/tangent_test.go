@@ -1,0 +1,81 @@
+package graph_test
+
+import (
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
+)
+
+// What has no derivative is said so, with what would have one.
+func TestTangentErrors(t *testing.T) {
+	must := gradcheck.Must(t)
+	g := gorgonia.NewGraph()
+	x := gradcheck.Node(g, tensor.Float64, "x", 3, 2)
+	other := gradcheck.Node(g, tensor.Float64, "other", 3, 2)
+	y := must(graph.Activate(x, graph.Tanh))
+	stopped := must(graph.Scale(2, must(graph.StopGradient(x))))
+	foreign := must(gorgonia.Square(x))
+	unit := must(graph.NormaliseRows(x))
+	elsewhere := gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "x", 3, 2)
+	narrow := gradcheck.Node(g, tensor.Float64, "narrow", 3, 1)
+	for _, c := range []struct {
+		name string
+		do   func() (*gorgonia.Node, error)
+		want string
+	}{
+		{"jvp of another input", func() (*gorgonia.Node, error) { return graph.JVP(y, other, x) }, "does not depend on"},
+		{"vjp of another input", func() (*gorgonia.Node, error) { return graph.VJP(y, y, other) }, "does not depend on"},
+		{"jvp behind a stop", func() (*gorgonia.Node, error) { return graph.JVP(stopped, x, other) }, "only through StopGradient"},
+		{"vjp behind a stop", func() (*gorgonia.Node, error) { return graph.VJP(stopped, y, x) }, "only through StopGradient"},
+		{"jvp of another graph", func() (*gorgonia.Node, error) { return graph.JVP(y, elsewhere, x) }, "both of one graph"},
+		{"vjp of nothing", func() (*gorgonia.Node, error) { return graph.VJP(nil, y, x) }, "both of one graph"},
+		{"jvp along another shape", func() (*gorgonia.Node, error) { return graph.JVP(y, x, narrow) }, "want a direction of shape (3, 2)"},
+		{"vjp of another shape", func() (*gorgonia.Node, error) { return graph.VJP(y, nil, x) }, "want a cotangent of shape (3, 2)"},
+		{"jvp of an operation of Gorgonia", func() (*gorgonia.Node, error) { return graph.JVP(foreign, x, other) }, "has no tangent; want operations of package graph"},
+		{"vjp of an operation of Gorgonia", func() (*gorgonia.Node, error) { return graph.VJP(foreign, other, x) }, "operation of Gorgonia"},
+		{"jvp without a rule", func() (*gorgonia.Node, error) { return graph.JVP(unit, x, other) }, "normalise rows has no tangent (Spec.Tangent)"},
+	} {
+		if _, err := c.do(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v; want one with %q", c.name, err, c.want)
+		}
+	}
+}
+
+// A gradient by VJP cannot be differentiated, behind StopGradient it is a constant.
+func TestGradientOfGradient(t *testing.T) {
+	must := gradcheck.Must(t)
+	g := gorgonia.NewGraph()
+	x, dy := gradcheck.Node(g, tensor.Float64, "x", 3, 2), gradcheck.Node(g, tensor.Float64, "dy", 3, 2)
+	slope := must(graph.VJP(must(graph.Activate(x, graph.Tanh)), dy, x))
+	total := func(n *gorgonia.Node) *gorgonia.Node { return must(gorgonia.Sum(must(gorgonia.HadamardProd(n, x)))) }
+	if _, err := gorgonia.Grad(total(slope), x); err == nil || !strings.Contains(err.Error(), "want StopGradient after VJP") {
+		t.Errorf("the gradient of a gradient: error %v; want one", err)
+	}
+	g = gorgonia.NewGraph()
+	x, dy = gradcheck.Node(g, tensor.Float64, "x", 3, 2), gradcheck.Node(g, tensor.Float64, "dy", 3, 2)
+	slope = must(graph.VJP(must(graph.Activate(x, graph.Tanh)), dy, x))
+	loss := total(must(graph.StopGradient(slope)))
+	grads, err := gorgonia.Grad(loss, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.New(g, grads[0], slope)
+	if err == nil {
+		err = m.RunAll()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := m.Value(grads[0]).Data().([]float64), m.Value(slope).Data().([]float64)
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("element %d of the gradient is %v; want %v, that of a constant times x", i, got[i], want[i])
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package train
+
+import (
+	"strings"
+	"testing"
+)
+
+// energy is a small conditional energy-based model, with dropout, of images of which a part has labels.
+const energy = `
+name: energy
+seed: 2
+dataset: {square: {size: 16, side: 4}}
+supervision: {labels: {fraction: 0.5}}
+model: {ice-beem: {encoder: {layers: [{conv: {channels: 4, stride: 2, activation: softplus}}, {norm: layer}, {dropout: 0.2}, {dense: 8}]}, width: 3, conditions: [row, column]}}
+losses: [{score-matching: {sigma: 0.1}}]
+train: {epochs: 2, batch: 64, figures: false}
+`
+
+// TestEnergyResumes checks that a run that is stopped at any step and resumed, on one thread, ends with the bits of one that was not: its
+// noise belongs to the streams of a run. It also checks that conditions matter.
+func TestEnergyResumes(t *testing.T) {
+	load := func(overrides ...string) Config {
+		c, err := Load("energy.yaml", []byte(energy), overrides...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	whole, dir, without := t.TempDir(), t.TempDir(), t.TempDir()
+	trainIn(t, whole, load(), false)
+	for stop, resume := 2, false; ; stop, resume = stop+3, true {
+		if _, err := Run(endAfter(stop), load("train.threads=1"), Options{Dir: dir, Resume: resume}); err == nil {
+			break
+		}
+	}
+	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
+	trainIn(t, without, load("model.ice-beem.conditions=[]"), false)
+	conditional, found := bits(t, whole), false
+	for name, other := range bits(t, without) {
+		if !strings.Contains(name, "latent/code/weight") {
+			continue
+		}
+		if found = true; conditional[name] == other {
+			t.Errorf("%s is the same without conditions", name)
+		}
+	}
+	if !found {
+		t.Error("the codes have no weights")
+	}
+}
