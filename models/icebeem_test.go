@@ -55,7 +55,7 @@ func match(m Model, n int, sigma float64, factors []factor.Factor) (*matched, er
 			return p.labels, err
 		}}
 	}
-	o, err := losses.Compose(built.Outputs, batch, &p.asked, []losses.Choice{{Name: "score-matching", Value: &losses.ScoreMatchingLoss{Weight: 1, Sigma: sigma, Dequantise: true}}})
+	o, err := losses.Compose(built.Outputs, batch, &p.asked, []losses.Choice{{Name: "score-matching", Value: &losses.ScoreMatchingLoss{Weight: losses.Constant(1), Sigma: sigma, Dequantise: true}}})
 	if err != nil {
 		return nil, err
 	}
