@@ -51,7 +51,7 @@ func (c *evalCommand) readHierarchies(in *metrics.Input) error {
 }
 
 // hierarchyFigures maps file names to figures of the known hierarchies.
-func (e *evaluation) hierarchyFigures() map[string]func(io.Writer) error {
+func (e *evaluation) hierarchyFigures(results []metrics.Result) map[string]func(io.Writer) error {
 	all := map[string]func(io.Writer) error{}
 	if h := e.in.Hierarchy; h != nil {
 		l := hierarchy.Labels{}
@@ -76,7 +76,7 @@ func (e *evaluation) hierarchyFigures() map[string]func(io.Writer) error {
 		all["true-hierarchy.png"] = func(w io.Writer) error { return report.Hierarchy(w, "true hierarchy", h, l) }
 	}
 	if e.in.Hierarchy != nil || e.in.TrueHierarchy != nil {
-		all["histograms.png"] = func(w io.Writer) error { return report.CodeHistograms(w, "factors and codes", e.in) }
+		all["histograms.png"] = func(w io.Writer) error { return report.CodeHistograms(w, "factors and codes", e.in, results) }
 	}
 	return all
 }

@@ -72,7 +72,7 @@ func (e *evaluation) writeFiles(ctx context.Context, dir string, results []metri
 			}
 		}
 	}
-	for name, draw := range e.hierarchyFigures() {
+	for name, draw := range e.hierarchyFigures(results) {
 		if err := write(name, draw); err != nil {
 			return err
 		}

@@ -126,8 +126,9 @@ func PoseColumns(f factor.Factor, n int, level func(i int) int) []Column {
 
 // CodeHistograms draws the joint histogram of each factor and each code column over the images in which both are
 // active (Ross and Doshi-Velez 2021, figures A.8 and A.17); see [Histograms]. A value within 1e-10 of 0 is inactive, of factors
-// with a true hierarchy and of codes with a hierarchy.
-func CodeHistograms(w io.Writer, title string, in *metrics.Input) error {
+// with a true hierarchy and of codes with a hierarchy. Bars behind the rows are the factors' parts of r4c, or else of r4, if the
+// results have it.
+func CodeHistograms(w io.Writer, title string, in *metrics.Input, results []metrics.Result) error {
 	active := func(name string, values []float64, hierarchical bool) Column {
 		c := Column{Name: name, Values: slices.Clone(values)}
 		for i, v := range c.Values {
@@ -144,7 +145,19 @@ func CodeHistograms(w io.Writer, title string, in *metrics.Input) error {
 	for c := range in.Codes.Cols {
 		columns = append(columns, active(codeName(in.Hierarchy, c), column(in.Codes, c), in.Hierarchy != nil))
 	}
-	return Histograms(w, title, rows, columns)
+	return Histograms(w, title, rows, columns, factorScores(results, len(rows)))
+}
+
+// factorScores returns the parts of r4c by factor, or else those of r4.
+func factorScores(results []metrics.Result, factors int) RowScores {
+	for _, metric := range []struct{ name, shown string }{{"r4c", "R4_c"}, {"r4", "R4"}} {
+		for _, r := range results {
+			if values := r.Part("per_factor"); r.Name == metric.name && len(values) == factors {
+				return RowScores{metric.shown, values}
+			}
+		}
+	}
+	return RowScores{}
 }
 
 // codeName names a code column: a0, a1, ... for options, and z0, z1, ... for values.

@@ -3,6 +3,8 @@ package report
 import (
 	"errors"
 	"io"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/factor"
@@ -29,13 +31,14 @@ func TestFromData(t *testing.T) {
 	in := codesOfGrid()
 	grey := Decoder{Height: 4, Width: 4, Channels: 1, Decode: func(codes []float32) ([]float32, error) { return make([]float32, len(codes)/4*16), nil }}
 	log := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"all": {"loss": 3}}}, {Epoch: 1, Metrics: map[string]float64{"mig": 1}}, {Epoch: 2, Losses: rundir.Losses{"all": {"loss": 2}}}}
+	scores := []metrics.Result{{Name: "r4", Parts: []metrics.Part{{Name: "per_factor", Values: []float64{0.1, 0.9}}}}, {Name: "r4c", Parts: []metrics.Part{{Name: "per_factor", Values: []float64{0.25, 1}}}}}
 	names := []LossNames{{Objective: "all", Names: []string{"loss"}}}
 	for name, figure := range map[string]func(w io.Writer) error{
 		"torus":      func(w io.Writer) error { return LatentTorus(w, "torus", in, []int{0}) },
 		"codes":      func(w io.Writer) error { return TrainedCodes(w, "codes", in.Codes, in) },
-		"histograms": func(w io.Writer) error { return CodeHistograms(w, "histograms", in) },
-		"circles":    func(w io.Writer) error { return CodeTraversals(w, in.Codes.Row(0), []int{0}, nil, grey) },
-		"traversals": func(w io.Writer) error { return CodeTraversals(w, in.Codes.Row(0), nil, nil, grey) },
+		"histograms": func(w io.Writer) error { return CodeHistograms(w, "histograms", in, scores) },
+		"circles":    func(w io.Writer) error { return CodeTraversals(w, in.Codes, []int{0}, nil, grey) },
+		"traversals": func(w io.Writer) error { return CodeTraversals(w, in.Codes, nil, nil, grey) },
 		"paths":      func(w io.Writer) error { return PathTraversals(w, in.Codes, make(hierarchy.Hierarchy, 4), grey) },
 		"losses":     func(w io.Writer) error { return LossCurves(w, "losses", names, log) },
 	} {
@@ -52,9 +55,46 @@ func TestFromData(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	grey.Decode = func([]float32) ([]float32, error) { return nil, broken }
-	if err := CodeTraversals(io.Discard, in.Codes.Row(0), nil, nil, grey); !errors.Is(err, broken) {
+	if err := CodeTraversals(io.Discard, in.Codes, nil, nil, grey); !errors.Is(err, broken) {
 		t.Errorf("a decoder that fails: %v", err)
 	}
+}
+
+// A traversal moves one column from its 1st to its 99th percentile and holds the others; that of a path does so on the path.
+func TestTraversalsByPercentile(t *testing.T) {
+	codes := metrics.Matrix{Rows: 202, Cols: 3}
+	for i := range 101 { // z0 is there with option 2 only
+		codes.Data = append(codes.Data, 1, 0, float64(i), 2, 10*float64(i), -float64(i))
+	}
+	var got []float32
+	d := Decoder{Height: 1, Width: 1, Channels: 1, Decode: func(codes []float32) ([]float32, error) {
+		got = slices.Clone(codes)
+		return make([]float32, len(codes)/3), nil
+	}}
+	check := func(ends [][3]float32) {
+		t.Helper()
+		if len(got) != len(ends)/2*traversalSteps*3 {
+			t.Fatalf("%d numbers, want %d rows of %d steps", len(got), len(ends)/2, traversalSteps)
+		}
+		for i, want := range ends {
+			row := i/2*traversalSteps + i%2*(traversalSteps-1)
+			for c, v := range want {
+				if math.Abs(float64(got[3*row+c]-v)) > 1e-4 {
+					t.Errorf("row %d: %v, want %v", row, got[3*row:3*row+3], want)
+					break
+				}
+			}
+		}
+	}
+	if err := CodeTraversals(io.Discard, codes, nil, nil, d); err != nil {
+		t.Fatal(err)
+	}
+	check([][3]float32{{1, 0, 0}, {2, 0, 0}, {1, 0, 0}, {1, 979.9, 0}, {1, 0, -97.99}, {1, 0, 97.99}})
+	h := hierarchy.Hierarchy{{Options: []hierarchy.Hierarchy{{}, {{}}}}, {}}
+	if err := PathTraversals(io.Discard, codes, h, d); err != nil {
+		t.Fatal(err)
+	}
+	check([][3]float32{{1, 0, 1}, {1, 0, 99}, {2, 10, -50}, {2, 990, -50}, {2, 500, -99}, {2, 500, -1}})
 }
 
 // failing refuses to be written to.

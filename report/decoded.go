@@ -23,14 +23,15 @@ const traversalSteps = 12
 // maxTraversals bounds the rows of a figure of traversals.
 const maxTraversals = 32
 
-// CodeTraversals draws what a decoder makes of a code while one part of it moves: each circle, given by the first of
+// CodeTraversals draws what a decoder makes of the first of codes while one part of it moves: each circle, given by the first of
 // its two columns, turns once, and all spheres, given by the first of their three columns, turn once together about each of
-// three axes; without circles and spheres each of the first 32 coordinates goes from -2 to 2. The axes of spheres are those of
-// the first one's Q, which are the world's if the codes follow a pose.
-func CodeTraversals(w io.Writer, code []float64, circles []int, spheres []Sphere, d Decoder) error {
+// three axes; without circles and spheres each of the first 32 columns goes from its 1st to its 99th percentile among the codes.
+// The axes of spheres are those of the first one's Q, which are the world's if the codes follow a pose.
+func CodeTraversals(w io.Writer, codes metrics.Matrix, circles []int, spheres []Sphere, d Decoder) error {
 	if len(circles)+len(spheres) == 0 {
-		return coordinateTraversals(w, code, d)
+		return columnTraversals(w, codes, d)
 	}
+	code := codes.Row(0)
 	var names []string
 	var rows []float32
 	for i, first := range circles {
@@ -77,25 +78,50 @@ func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
 	return code
 }
 
-// coordinateTraversals moves each of the first 32 coordinates.
-func coordinateTraversals(w io.Writer, code []float64, d Decoder) error {
+// The percentiles of a column between which traversals move it (Ross and Doshi-Velez 2021, figure A.9).
+const (
+	lowPercentile, highPercentile = 1, 99
+)
+
+// sweep returns the values of a column at the steps of a traversal: from its low to its high percentile on rows.
+func sweep(codes metrics.Matrix, rows []int, column int) [traversalSteps]float64 {
+	low, high := quantile(codes, rows, column, lowPercentile/100.), quantile(codes, rows, column, highPercentile/100.)
+	var values [traversalSteps]float64
+	for step := range values {
+		values[step] = low + (high-low)*float64(step)/(traversalSteps-1)
+	}
+	return values
+}
+
+// percentileLabels are above the columns of traversals by percentile.
+func percentileLabels() []string {
+	labels := make([]string, traversalSteps)
+	labels[0], labels[traversalSteps-1] = fmt.Sprint(lowPercentile, " %"), fmt.Sprint(highPercentile, " %")
+	return labels
+}
+
+// columnTraversals moves each of the first 32 columns of the first code.
+func columnTraversals(w io.Writer, codes metrics.Matrix, d Decoder) error {
+	all := make([]int, codes.Rows)
+	for i := range all {
+		all[i] = i
+	}
 	var names []string
 	var rows []float32
-	labels := make([]string, traversalSteps)
-	for j := range min(len(code), maxTraversals) {
-		names = append(names, fmt.Sprintf("z%d", j))
-		for step := range traversalSteps {
+	for j := range min(codes.Cols, maxTraversals) {
+		values := sweep(codes, all, j)
+		names = append(names, fmt.Sprintf("z%d: %.2g to %.2g", j, values[0], values[traversalSteps-1]))
+		for _, v := range values {
 			at := len(rows)
-			rows = appendRow(rows, code)
-			rows[at+j] = -2 + 4*float32(step)/(traversalSteps-1)
-			labels[step] = fmt.Sprintf("%.2g", rows[at+j])
+			rows = appendRow(rows, codes.Row(0))
+			rows[at+j] = float32(v)
 		}
 	}
 	images, err := d.Decode(rows)
 	if err != nil {
 		return err
 	}
-	return Traversals(w, "traversals", "value of the coordinate", names, labels, images, d.Height, d.Width, d.Channels)
+	return Traversals(w, "traversals", "percentile of the column", names, percentileLabels(), images, d.Height, d.Width, d.Channels)
 }
 
 // SphereMap draws what a decoder makes of a code whose first sphere points in directions all over it, by latitude and
@@ -148,7 +174,7 @@ func appendRow(dst []float32, row []float64) []float32 {
 }
 
 // PathTraversals draws, for every path through the hierarchy that codes take, what a decoder makes of a code near the
-// path's median in which one active dimension moves from its 2nd to its 98th percentile on that path
+// path's median in which one active dimension moves from its 1st to its 99th percentile on that path
 // (Ross and Doshi-Velez 2021, figure A.9). It shows at most 32 rows, the paths with the most codes first, and writes
 // nothing where there is no active dimension.
 func PathTraversals(w io.Writer, codes metrics.Matrix, h hierarchy.Hierarchy, d Decoder) error {
@@ -163,11 +189,10 @@ func PathTraversals(w io.Writer, codes metrics.Matrix, h hierarchy.Hierarchy, d 
 			if !active || len(labels) == maxTraversals {
 				continue
 			}
-			low, high := quantile(codes, p.rows, options+j, 0.02), quantile(codes, p.rows, options+j, 0.98)
-			for step := range traversalSteps {
+			for _, v := range sweep(codes, p.rows, options+j) {
 				at := len(rows)
 				rows = appendRow(rows, base)
-				rows[at+options+j] = float32(low + (high-low)*float64(step)/(traversalSteps-1))
+				rows[at+options+j] = float32(v)
 			}
 			labels = append(labels, fmt.Sprintf("%v z%d", p.choice, j))
 		}
@@ -179,9 +204,7 @@ func PathTraversals(w io.Writer, codes metrics.Matrix, h hierarchy.Hierarchy, d 
 	if err != nil {
 		return err
 	}
-	columns := make([]string, traversalSteps)
-	columns[0], columns[traversalSteps-1] = "2 %", "98 %"
-	return Traversals(w, "paths", "percentile of the dimension; rows: options [a0 a1 ...] and dimension", labels, columns, images, d.Height, d.Width, d.Channels)
+	return Traversals(w, "paths", "percentile of the dimension; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), images, d.Height, d.Width, d.Channels)
 }
 
 // codePath is a combination of options, and the rows of the codes that choose it.
@@ -234,12 +257,17 @@ func medianRow(codes metrics.Matrix, rows []int, first int) int {
 	return best
 }
 
-// quantile returns the value of a column below which a fraction of the rows lies.
+// quantile returns the value of a column below which a fraction of the rows lies, interpolated between values.
 func quantile(codes metrics.Matrix, rows []int, column int, fraction float64) float64 {
 	values := make([]float64, len(rows))
 	for i, r := range rows {
 		values[i] = codes.Row(r)[column]
 	}
 	slices.Sort(values)
-	return values[int(fraction*float64(len(values)-1))]
+	below, part := math.Modf(fraction * float64(len(values)-1))
+	i := int(below)
+	if part == 0 {
+		return values[i]
+	}
+	return values[i] + part*(values[i+1]-values[i])
 }

@@ -16,12 +16,21 @@ const (
 	histogramScale = 2
 )
 
+// RowScores are a number from 0 to 1 for each row of [Histograms], drawn as a bar behind the row.
+type RowScores struct {
+	Name   string
+	Values []float64 // nil: there are no bars
+}
+
 // Histograms shows how each column of rows goes with each of columns: a table of joint
 // histograms, white where no value lies, dark blue where most do. A pair of values in which either is
 // missing (NaN) is not counted. At most sixteen of both are shown.
-func Histograms(w io.Writer, title string, rows, columns []Column) error {
+func Histograms(w io.Writer, title string, rows, columns []Column, scores RowScores) error {
 	if len(rows) == 0 || len(columns) == 0 {
 		return fmt.Errorf("report: histograms of %d by %d columns; want at least one of each", len(rows), len(columns))
+	}
+	if scores.Values != nil && len(scores.Values) != len(rows) {
+		return fmt.Errorf("report: %d scores %s of %d rows; want one for each", len(scores.Values), scores.Name, len(rows))
 	}
 	n := len(rows[0].Values)
 	for _, c := range append(rows[:len(rows):len(rows)], columns...) {
@@ -37,11 +46,18 @@ func Histograms(w io.Writer, title string, rows, columns []Column) error {
 	for _, c := range columns {
 		t.ColumnLabels = append(t.ColumnLabels, c.Name)
 	}
-	for _, r := range rows {
+	if scores.Values != nil {
+		t.ColumnLabels = append(t.ColumnLabels, scores.Name)
+	}
+	for i, r := range rows {
 		t.RowLabels = append(t.RowLabels, r.Name)
 		var line []image.Image
 		for _, c := range columns {
 			line = append(line, histogram(r.Values, c.Values))
+		}
+		if scores.Values != nil {
+			line = append(line, scoreBar(scores.Values[i]))
+			t.EndLabels = append(t.EndLabels, fmt.Sprintf("%.2f", scores.Values[i]))
 		}
 		t.Rows = append(t.Rows, line)
 	}
@@ -83,6 +99,25 @@ func histogram(y, x []float64) image.Image {
 				shade = 0.12 + 0.88*math.Sqrt(float64(k)/float64(most))
 			}
 			img.SetRGBA(c, histogramBins-1-r, color.RGBA{uint8(255 - 245*shade), uint8(255 - 175*shade), uint8(255 - 115*shade), 255})
+		}
+	}
+	return img
+}
+
+// scoreBar is the picture of a score: a bar that is as long as the picture at 1. A score that is not a number has none.
+func scoreBar(score float64) image.Image {
+	img := image.NewRGBA(image.Rect(0, 0, histogramBins, histogramBins))
+	length := 0
+	if score > 0 {
+		length = int(math.Round(min(score, 1) * histogramBins))
+	}
+	for y := range histogramBins {
+		for x := range histogramBins {
+			c := color.RGBA{255, 255, 255, 255}
+			if inside := y >= histogramBins/4 && y < 3*histogramBins/4; inside && x < length {
+				c = palette[1]
+			}
+			img.SetRGBA(x, y, c)
 		}
 	}
 	return img

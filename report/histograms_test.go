@@ -1,10 +1,13 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/metrics"
 )
 
 func TestHistograms(t *testing.T) {
@@ -27,14 +30,44 @@ func TestHistograms(t *testing.T) {
 		t.Error("two values are no darker than one")
 	}
 	show(t, "histograms", func(w io.Writer) error {
-		return Histograms(w, "histograms", []Column{line, flat}, []Column{flat, line, line})
+		return Histograms(w, "histograms", []Column{line, flat}, []Column{flat, line, line}, RowScores{"R4", []float64{0.5, 1}})
 	})
-	for want, c := range map[string][2][]Column{
-		"want at least one of each":         {nil, {line}},
-		"column short has 1 values, want 6": {{line}, {{Name: "short", Values: []float64{1}}}},
+	for want, c := range map[string]struct {
+		rows, columns []Column
+		scores        []float64
+	}{
+		"want at least one of each":                   {nil, []Column{line}, nil},
+		"column short has 1 values, want 6":           {[]Column{line}, []Column{{Name: "short", Values: []float64{1}}}, nil},
+		"2 scores R4 of 1 rows; want one for each":    {[]Column{line}, []Column{line}, []float64{0, 1}},
+		"report: 0 scores R4 of 1 rows; want one for": {[]Column{line}, []Column{line}, []float64{}},
 	} {
-		if err := Histograms(io.Discard, "", c[0], c[1]); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Histograms(io.Discard, "", c.rows, c.columns, RowScores{"R4", c.scores}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// A bar is as long as its score, and the scores are those of r4c, or else of r4.
+func TestScoreBars(t *testing.T) {
+	for score, want := range map[float64]int{0: 0, 0.25: histogramBins / 4, 1: histogramBins, 2: histogramBins, -1: 0, math.NaN(): 0} {
+		img, length := scoreBar(score), 0
+		for x := range histogramBins {
+			if r, _, _, _ := img.At(x, histogramBins/2).RGBA(); r != 0xffff {
+				length++
+			}
+		}
+		if length != want {
+			t.Errorf("%v: a bar of %d, want %d", score, length, want)
+		}
+	}
+	of := func(name string, values ...float64) metrics.Result {
+		return metrics.Result{Name: name, Parts: []metrics.Part{{Name: "per_factor", Values: values}}}
+	}
+	for want, results := range map[string][]metrics.Result{
+		"R4_c [0.5 1]": {of("mig", 0, 0), of("r4", 0, 1), of("r4c", 0.5, 1)}, "R4 [0 1]": {of("r4", 0, 1), of("r4c", 0.5)}, " []": {of("mig", 0, 1)},
+	} {
+		if got := factorScores(results, 2); fmt.Sprint(got.Name, " ", got.Values) != want {
+			t.Errorf("%+v, want %s", got, want)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type figure struct {
 }
 
 // figures lists the pictures of a run.
-func (e *Experiment) figures(codes metrics.Matrix, names []report.LossNames, log []rundir.Line) []figure {
+func (e *Experiment) figures(codes metrics.Matrix, results []metrics.Result, names []report.LossNames, log []rundir.Line) []figure {
 	name := e.Config.Name
 	return []figure{
 		{"losses", "Losses, weighted sum and parts, means over epochs.", false, func(w io.Writer) error { return report.LossCurves(w, name, names, log) }},
@@ -36,13 +36,14 @@ func (e *Experiment) figures(codes metrics.Matrix, names []report.LossNames, log
 			func(w io.Writer) error { return e.drawCodes(w, codes) }},
 		{"hierarchy", "The hierarchy of the codes.", false, e.drawHierarchy},
 		{"paths", "Decoded images while one dimension moves, for every path through the hierarchy.", true, func(w io.Writer) error { return e.drawPaths(w, codes) }},
-		{"histograms", "Every true dimension (rows) against every code column, where both are active.", true, func(w io.Writer) error { return e.drawHistograms(w, codes) }},
+		{"histograms", "Every true dimension (rows) against every code column, where both are active, and its part of R4_c if that is measured.", true,
+			func(w io.Writer) error { return e.drawHistograms(w, codes, results) }},
 		{"traversals", "Decoded images while one part of the code moves and the rest is fixed.", true, func(w io.Writer) error { return e.drawTraversals(w, codes) }},
 	}
 }
 
 // draw draws a run's pictures into its folder and returns them for the report.
-func (s *session) draw(codes metrics.Matrix) ([]report.Figure, error) {
+func (s *session) draw(codes metrics.Matrix, results []metrics.Result) ([]report.Figure, error) {
 	e := s.experiment
 	var names []report.LossNames
 	for _, o := range s.loop.Losses() {
@@ -52,7 +53,7 @@ func (s *session) draw(codes metrics.Matrix) ([]report.Figure, error) {
 	if err := s.store.ReadLog(func(line rundir.Line) { log = append(log, line) }); err != nil {
 		return nil, err
 	}
-	all := e.figures(codes, names, log)
+	all := e.figures(codes, results, names, log)
 	e.Progress.Begin("drawing", len(all))
 	defer e.Progress.End()
 	var list []report.Figure
@@ -224,12 +225,12 @@ func (e *Experiment) drawPaths(w io.Writer, codes metrics.Matrix) error {
 }
 
 // drawHistograms draws the histograms of hierarchical data.
-func (e *Experiment) drawHistograms(w io.Writer, codes metrics.Matrix) error {
+func (e *Experiment) drawHistograms(w io.Writer, codes metrics.Matrix, results []metrics.Result) error {
 	in := e.Input(codes)
 	if in.TrueHierarchy == nil {
 		return nil
 	}
-	return report.CodeHistograms(w, e.Config.Name+": dimensions and codes", in)
+	return report.CodeHistograms(w, e.Config.Name+": dimensions and codes", in, results)
 }
 
 // drawTraversals starts from the code of the first image.
@@ -237,5 +238,5 @@ func (e *Experiment) drawTraversals(w io.Writer, codes metrics.Matrix) error {
 	if _, ok := e.Model.(models.Hierarchical); ok || !e.Coder.Decodes() {
 		return nil
 	}
-	return report.CodeTraversals(w, codes.Row(0), e.circles(), e.spheres(e.shown(codes)), e.decoder())
+	return report.CodeTraversals(w, codes, e.circles(), e.spheres(e.shown(codes)), e.decoder())
 }

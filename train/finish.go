@@ -58,7 +58,7 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	if !s.experiment.Config.Train.Figures {
 		return nil
 	}
-	drawn, err := s.draw(codes)
+	drawn, err := s.draw(codes, r.Metrics)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type Tiles struct {
 	ColumnTitle  string          // above the column labels
 	Rows         [][]image.Image // nil images leave a blank
 	RowLabels    []string        // left of the rows; nil: none
+	EndLabels    []string        // right of the rows; nil: none
 	ColumnLabels []string        // above the columns; nil: none
 	Scale        int             // pixels per pixel of the images; 0: their longer side is about 64 pixels
 	Gap          int             // pixels between images; 0: 4
@@ -72,6 +73,9 @@ func (t *Tiles) Draw() *image.RGBA {
 		if r < len(t.RowLabels) {
 			Text(out, l.left-8-TextWidth(t.RowLabels[r]), y+l.cellH/2+4, t.RowLabels[r], faint)
 		}
+		if r < len(t.EndLabels) {
+			Text(out, l.right+8, y+l.cellH/2+4, t.EndLabels[r], faint)
+		}
 		for c, img := range row {
 			if img == nil {
 				continue
@@ -91,6 +95,7 @@ type layout struct {
 	scale, gap    int
 	cellW, cellH  int
 	left, top     int // of the first image
+	right         int // of the last one
 	width, height int
 }
 
@@ -126,7 +131,11 @@ func (t *Tiles) layout() layout {
 	if t.ColumnLabels != nil {
 		l.top += lineHeight
 	}
-	l.width = l.left + columns*(l.cellW+l.gap) - l.gap + margin
+	l.right = l.left + columns*(l.cellW+l.gap) - l.gap
+	l.width = l.right + margin
+	for _, label := range t.EndLabels {
+		l.width = max(l.width, l.right+8+TextWidth(label)+margin)
+	}
 	for _, line := range append(strings.Split(t.Subtitle, "\n"), t.Title) {
 		l.width = max(l.width, 2*margin+TextWidth(line))
 	}
