@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ func planeFiles(t *testing.T) {
 func TestMimosa(t *testing.T) {
 	planeFiles(t)
 	o := succeed(t, "mimosa", "--codes", "codes.npy", "min_merged=150", "min_initial=15")
-	if want := "z0\na0\n├─ 1 ("; !strings.HasPrefix(o.out, want) || strings.Contains(o.out, "purity") || !strings.Contains(o.out, "coverage  0.9") {
+	if want := "z0\na0\n├─ 1 ("; !strings.HasPrefix(o.out, want) || strings.Contains(o.out, "purity") || !strings.Contains(o.out, "coverage  0.9") || !strings.Contains(o.out, "a code, as flat vectors 128.0; the hierarchy 13\n") {
 		t.Errorf("it prints\n%s", o.out)
 	}
 	if !strings.Contains(o.log, "tangent planes") {
@@ -68,6 +69,13 @@ func TestMimosa(t *testing.T) {
 	labels, err := npy.ReadFile[int32]("found/here/components.npy")
 	if err != nil || len(labels.Shape) != 1 || labels.Shape[0] != 2400 {
 		t.Fatalf("components.npy: %v", err)
+	}
+	parts, err := npy.ReadFile[int32]("found/here/parts.npy")
+	if err != nil || len(parts.Data) != 2400 || got.Merging < 2 || int(slices.Max(parts.Data)) != got.Merging-1 {
+		t.Fatalf("parts.npy: %v; %d parts", err, got.Merging)
+	}
+	if b := got.Bits; b.Flat != 32*4 || b.PerCode < 32+1 || b.PerCode > 2*32+2 || b.Tree < 12.5 || b.Tree > 12.6 {
+		t.Errorf("description length %+v", b)
 	}
 	choices, err := npy.ReadFile[int32]("found/here/assignments.npy")
 	if err != nil || len(choices.Shape) != 2 || choices.Shape[1] != 1 {

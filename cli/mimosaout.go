@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"path/filepath"
 
@@ -11,14 +10,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/report"
-	"github.com/unravel-ml/unravel/rng"
-)
-
-// The limits of the picture of components.
-const (
-	maxGroupDots      = 6000
-	componentColumns  = 3
-	maxComponentViews = 12
 )
 
 // mimosaSummary is the JSON object of a run of MIMOSA.
@@ -31,7 +22,18 @@ type mimosaSummary struct {
 	Codes      [2]int              `json:"codes"`          // rows and columns
 	Initial    int                 `json:"initial"`        // components before small ones were dropped
 	Merging    int                 `json:"before_merging"` // and after that
+	Bits       bitsSummary         `json:"description_length"`
 	Options    map[string]any      `json:"options"`
+}
+
+// bitsSummary is the length of the description of the codes.
+type bitsSummary struct {
+	PerCode float64 `json:"bits_per_code"`
+	Flat    float64 `json:"flat_bits_per_code"`
+	Options float64 `json:"options_bits"`   // of all codes
+	Values  float64 `json:"values_bits"`    // likewise
+	Outside float64 `json:"outside_bits"`   // likewise, of codes without a component
+	Tree    float64 `json:"hierarchy_bits"` // once
 }
 
 type componentSummary struct {
@@ -48,6 +50,8 @@ func (x *exploration) summary(o mimosa.Options) mimosaSummary {
 		Hierarchy: r.Hierarchy, Components: []componentSummary{}, Coverage: r.Coverage, Purity: x.purity, HError: x.distance,
 		Codes: [2]int{x.codes.Rows, x.codes.Cols}, Initial: r.Initial, Merging: r.Merging, Options: optionValues(o),
 	}
+	d := r.Describe(x.codes.Cols)
+	m.Bits = bitsSummary{PerCode: d.PerCode(), Flat: d.FlatPerCode(), Options: d.Options, Values: d.Values, Outside: d.Outside, Tree: d.Tree}
 	for i, c := range r.Components {
 		s := componentSummary{Dim: c.Dim, Size: len(c.Points), Parent: c.Parent, Lengths: c.Lengths}
 		if x.purity != nil {
@@ -94,6 +98,11 @@ func (x *exploration) writeFiles(dir string, o mimosa.Options) error {
 			rows := x.allRows(1, func(row int, dst []int32) { dst[0] = int32(r.Labels[row]) })
 			return npy.Write(w, []int{len(rows)}, rows)
 		}},
+		{"parts.npy", func(w io.Writer) error {
+			parts := r.PartOf()
+			rows := x.allRows(1, func(row int, dst []int32) { dst[0] = int32(parts[row]) })
+			return npy.Write(w, []int{len(rows)}, rows)
+		}},
 		{"assignments.npy", func(w io.Writer) error {
 			k := len(r.Hierarchy.Categoricals())
 			return npy.Write(w, []int{x.rows(), k}, x.allRows(k, r.Labelled))
@@ -134,79 +143,17 @@ func (x *exploration) allRows(k int, fill func(row int, dst []int32)) []int32 {
 	return out
 }
 
-// drawComponents draws codes along their principal axes, in the colours of their components
-// and of their paths, and every component alone along its own axes.
+// drawComponents draws what was found in the codes.
 func (x *exploration) drawComponents(w io.Writer) error {
-	rows := rng.New(0, "figure/components").Perm(x.codes.Rows)[:min(x.codes.Rows, maxGroupDots)]
-	axes := x.along(rows, allRows(x.codes.Rows))
-	components := make([]string, len(x.result.Components))
-	for i, c := range x.result.Components {
-		components[i] = fmt.Sprintf("%d: dimension %d, %d codes", i, c.Dim, len(c.Points))
-	}
-	planes := func(name string, of []int) []report.View {
-		var list []report.View
-		for _, pair := range [][2]int{{0, 1}, {0, 2}, {1, 2}} {
-			if pair[1] < len(axes) {
-				list = append(list, report.View{Name: name, X: axes[pair[0]], Y: axes[pair[1]], Groups: pick(of, rows)})
-			}
+	r := x.result
+	dims := func(list []mimosa.Component) (dims []int) {
+		for _, c := range list {
+			dims = append(dims, c.Dim)
 		}
-		return list
+		return dims
 	}
-	table := []report.GroupRow{{Names: components, Views: planes("components", x.result.Labels)}}
-	colours, names := x.result.Labels, components
-	if x.paths != nil {
-		colours, names = x.paths, x.names
-		table = append(table, report.GroupRow{Names: names, Views: planes("true dimensions", colours)})
-	}
-	for i, c := range x.result.Components[:min(len(components), maxComponentViews)] {
-		if i%componentColumns == 0 {
-			table = append(table, report.GroupRow{Names: names})
-		}
-		some := pick(c.Points, rng.New(0, "figure/components").Perm(len(c.Points))[:min(len(c.Points), maxGroupDots)])
-		own := x.along(some, c.Points)
-		last := &table[len(table)-1]
-		last.Views = append(last.Views, report.View{Name: fmt.Sprintf("component %d alone", i), X: own[0], Y: own[1], Groups: pick(colours, some)})
-	}
-	return report.Groups(w, x.name+": components", table)
-}
-
-// along projects codes onto the first three principal axes of some codes; the result has at least two columns.
-func (x *exploration) along(rows, of []int) []report.Column {
-	d := x.codes.Cols
-	points := make([]float64, 0, len(of)*d)
-	for _, i := range of {
-		points = append(points, x.codes.Row(i)...)
-	}
-	p := mimosa.Principal(points, d)
-	list := make([]report.Column, max(2, min(d, 3)))
-	for a := range list {
-		list[a] = column(fmt.Sprint("axis ", a+1), rows, func(i int) float64 {
-			if a >= d {
-				return 0
-			}
-			sum := 0.0
-			for c, v := range x.codes.Row(i) {
-				sum += (v - p.Mean[c]) * p.Axes[a*d+c]
-			}
-			return sum
-		})
-	}
-	return list
-}
-
-func allRows(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
-// pick returns the values of the given rows.
-func pick(values, rows []int) []int {
-	list := make([]int, len(rows))
-	for n, i := range rows {
-		list[n] = values[i]
-	}
-	return list
+	return report.Components(w, x.name+": components", report.Manifolds{
+		Codes: x.codes, Components: report.NumberedGroups(r.Labels, dims(r.Components)),
+		Parts: report.NumberedGroups(report.BySize(r.PartOf(), dims(r.Parts))), Truth: report.Grouping{Labels: x.paths, Names: x.names},
+	})
 }

@@ -184,6 +184,11 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Units:  "none: a fraction of the rows",
 		Source: "Ross and Doshi-Velez 2021, section 6.2", New: func() Metric { return &Coverage{} },
 	},
+	{
+		Name: "description-length", Doc: "mean bits of a code in the hierarchy of the codes: the options on its path and its active dimensions",
+		Units:  "bits of a code",
+		Source: "Ross and Doshi-Velez 2021, section 8.1", New: func() Metric { return newDescriptionLength() },
+	},
 }}
 
 // FastNames lists the metrics that take a few milliseconds for 10,000 codes, like training on a few hundred images.

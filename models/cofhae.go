@@ -136,12 +136,13 @@ func (s *COFHAE) explore(ctx context.Context, codes []float32, width int, say fu
 		wide[i] = float64(v)
 	}
 	last := ""
-	r, err := mimosa.Run(ctx, wide, width, s.Mimosa.Options, func(stage string, _, _ int) {
+	progress, timings := mimosa.Timed(func(stage string, _, _ int) {
 		if stage != last {
 			last = stage
 			say(stage)
 		}
 	})
+	r, err := mimosa.Run(ctx, wide, width, s.Mimosa.Options, progress)
 	if err != nil {
 		return nil, fmt.Errorf("mimosa: %w", err)
 	}
@@ -150,10 +151,14 @@ func (s *COFHAE) explore(ctx context.Context, codes []float32, width int, say fu
 		return nil, fmt.Errorf("mimosa found no component of at least %d codes; want a smaller model.cofhae.mimosa.min_merged, or other codes", s.Mimosa.MinMerged)
 	}
 	k := len(r.Hierarchy.Categoricals())
-	l := &Learned{Hierarchy: r.Hierarchy, Labels: make([]int32, len(r.Labels)*k), Components: make([]int32, len(r.Labels))}
+	l := &Learned{Hierarchy: r.Hierarchy, Labels: make([]int32, len(r.Labels)*k), Components: make([]int32, len(r.Labels)), Parts: make([]int32, len(r.Labels))}
+	parts := r.PartOf()
 	for row, component := range r.Labels {
 		r.Labelled(row, l.Labels[row*k:(row+1)*k])
-		l.Components[row] = int32(component)
+		l.Components[row], l.Parts[row] = int32(component), int32(parts[row])
+	}
+	for _, t := range timings() {
+		l.Timings = append(l.Timings, Timing{t.Stage, t.Seconds})
 	}
 	return l, nil
 }

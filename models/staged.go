@@ -44,4 +44,16 @@ type Learned struct {
 	// Components has the component, such as a cluster or manifold, that each image's code belongs to; -1: none, or
 	// the image was not trained on. nil: not known.
 	Components []int32
+
+	// Parts has the component that each image's code belonged to before components were merged or dropped; -1: none. nil: not known.
+	Parts []int32
+
+	// Timings says how long the stage took, in its own steps; none: not known.
+	Timings []Timing
+}
+
+// Timing is how long a part of a run took.
+type Timing struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
 }

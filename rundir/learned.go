@@ -17,6 +17,8 @@ const (
 	HierarchyFile   = "hierarchy.json"
 	AssignmentsFile = "assignments.npy"
 	ComponentsFile  = "components.npy"
+	PartsFile       = "parts.npy"
+	TimingsFile     = "timings.json"
 )
 
 // WriteLearned stores what an earlier stage of training learned, in a folder of the stage's name.
@@ -24,8 +26,17 @@ func (r *Run) WriteLearned(stage string, l *models.Learned) error {
 	if err := r.Write(path.Join(stage, HierarchyFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) }); err != nil {
 		return err
 	}
-	if l.Components != nil {
-		if err := r.Write(path.Join(stage, ComponentsFile), func(w io.Writer) error { return npy.Write(w, []int{len(l.Components)}, l.Components) }); err != nil {
+	for _, a := range groups(l) {
+		of := *a.of
+		if of == nil {
+			continue
+		}
+		if err := r.Write(path.Join(stage, a.file), func(w io.Writer) error { return npy.Write(w, []int{len(of)}, of) }); err != nil {
+			return err
+		}
+	}
+	if l.Timings != nil {
+		if err := r.Write(path.Join(stage, TimingsFile), JSON(l.Timings)); err != nil {
 			return err
 		}
 	}
@@ -34,6 +45,17 @@ func (r *Run) WriteLearned(stage string, l *models.Learned) error {
 		return nil
 	}
 	return r.Write(path.Join(stage, AssignmentsFile), func(w io.Writer) error { return npy.Write(w, []int{len(l.Labels) / k, k}, l.Labels) })
+}
+
+// groupFile is an array with a group for each image, and its file.
+type groupFile struct {
+	file string
+	of   *[]int32
+}
+
+// groups lists the groups of images that a stage may have learned.
+func groups(l *models.Learned) []groupFile {
+	return []groupFile{{ComponentsFile, &l.Components}, {PartsFile, &l.Parts}}
 }
 
 // ReadLearned reads what an earlier stage of training learned from a run's folder; nil if there is no run, or nothing.
@@ -49,9 +71,21 @@ func ReadLearned(dir, stage string) (*models.Learned, error) {
 	if l.Hierarchy, err = hierarchy.Read(filepath.Join(dir, stage, HierarchyFile)); err != nil {
 		return nil, err
 	}
-	if run.Has(path.Join(stage, ComponentsFile)) {
-		if l.Components, err = readLabels(filepath.Join(dir, stage, ComponentsFile), 1); err != nil {
+	for _, a := range groups(l) {
+		if !run.Has(path.Join(stage, a.file)) {
+			continue
+		}
+		if *a.of, err = readLabels(filepath.Join(dir, stage, a.file), 1); err != nil {
 			return nil, err
+		}
+	}
+	if run.Has(path.Join(stage, TimingsFile)) {
+		text, err := run.Read(path.Join(stage, TimingsFile))
+		if err == nil {
+			err = json.Unmarshal(text, &l.Timings)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, stage, TimingsFile), err)
 		}
 	}
 	if k := len(l.Hierarchy.Categoricals()); k > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/version"
+	"github.com/unravel-ml/unravel/models"
 )
 
 // Record says how and when a run ended, and which code and machine made it. A run that is under way or was
@@ -29,7 +30,12 @@ type Record struct {
 	Steps   int       `json:"steps"`
 	Version string    `json:"version"` // of the code: a revision, or the version of the module
 	Machine Machine   `json:"machine"`
-	Start   *Start    `json:"start,omitempty"` // nil: the parameters began as the seed draws them
+
+	// Timings are the seconds of the stage before training, by its own steps, of training and of what follows it: encoding, measuring
+	// and drawing. Those of the stage are not part of Seconds.
+	Timings []models.Timing `json:"timings,omitempty"`
+
+	Start *Start `json:"start,omitempty"` // nil: the parameters began as the seed draws them
 
 	Data *datasets.Files `json:"data,omitempty"` // nil: the data set is not in the cache
 }
@@ -45,6 +51,12 @@ type Start struct {
 	Misfits []string `json:"misfits,omitempty"` // of other shapes than the model's, and not taken
 	Warning string   `json:"warning,omitempty"` // about a damaged checkpoint
 }
+
+// Names of the timings that every run has; others are those of the stage before its training.
+const (
+	TrainingTiming  = "training"
+	FinishingTiming = "finishing"
+)
 
 // Machine is what a run was made on.
 type Machine struct {

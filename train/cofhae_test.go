@@ -141,6 +141,7 @@ func TestLearnedHierarchy(t *testing.T) {
 		}
 	}
 	checkExplored(t, e)
+	checkTimings(t, dir)
 	if d, err := Calibrate(t.Context(), c, 2); err != nil || d <= 0 {
 		t.Errorf("an estimate of %v, %v", d, err)
 	}
@@ -182,6 +183,50 @@ func TestLearnedHierarchy(t *testing.T) {
 	}
 }
 
+// checkTimings checks that the record of a run says how long each step of both stages took.
+func checkTimings(t *testing.T, dir string) {
+	t.Helper()
+	r, err := rundir.ReadRecord(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, timing := range r.Timings {
+		names = append(names, timing.Name)
+		if !(timing.Seconds >= 0 && timing.Seconds < 1000) {
+			t.Errorf("%s took %v s", timing.Name, timing.Seconds)
+		}
+	}
+	if want := []string{"ae", "tangent planes", "similar planes", "components", "edges", "merging", "enclosures", "training", "finishing"}; !slices.Equal(names, want) {
+		t.Errorf("timings of %q, want %q", names, want)
+	}
+}
+
+// The picture of the components is part of the report, also of a run that is resumed.
+func TestComponentsFigure(t *testing.T) {
+	c := sticksConfig(t, "supervision=none", "model.cofhae.hierarchy=mimosa", "losses=[reconstruction, {assignment: {weight: 1}}]", "dataset.chopsticks.samples=700",
+		"model.cofhae.mimosa={initial_dim: 3, neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}", "metrics=[]", "train.figures=true")
+	dir := filepath.Join(t.TempDir(), "run")
+	trainIn(t, dir, c, false)
+	picture := func() []byte {
+		text, err := os.ReadFile(filepath.Join(dir, rundir.FiguresDir, "components.png"))
+		if err != nil || len(text) < 10000 {
+			t.Fatalf("the picture has %d bytes, %v", len(text), err)
+		}
+		page, err := os.ReadFile(filepath.Join(dir, rundir.ReportFile))
+		if err != nil || !bytes.Contains(page, []byte("components before merging")) {
+			t.Errorf("the report does not show it, %v", err)
+		}
+		return text
+	}
+	first := picture()
+	c.Train.Epochs++
+	trainIn(t, dir, c, true)
+	if !bytes.Equal(picture(), first) {
+		t.Error("a resumed run has another picture")
+	}
+}
+
 // checkExplored compares what a run with a learned hierarchy reports of its components with a count by hand.
 func checkExplored(t *testing.T, e *Experiment) {
 	t.Helper()
@@ -206,6 +251,9 @@ func checkExplored(t *testing.T, e *Experiment) {
 		}
 		if c < 0 {
 			continue
+		}
+		if e.Learned.Parts[i] < 0 {
+			t.Fatalf("image %d is in component %d, and was in none before merging", i, c)
 		}
 		if kept++; members[c] == nil {
 			members[c] = map[int]int{}

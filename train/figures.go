@@ -34,6 +34,7 @@ func (e *Experiment) figures(codes metrics.Matrix, results []metrics.Result, nam
 		{"sphere-map", "Decoded images while the code moves over the first sphere.", true, func(w io.Writer) error { return e.drawSphereMap(w, codes) }},
 		{"codes", "Pairs of code columns before and after training, in colours that the factors mix: the first three are red, green and blue.", true,
 			func(w io.Writer) error { return e.drawCodes(w, codes) }},
+		{componentsFigure, "Codes of the stage before: true dimensions, components before merging and after it, and each component alone.", false, e.drawComponents},
 		{"hierarchy", "The hierarchy of the codes.", false, e.drawHierarchy},
 		{"paths", "Decoded images while one dimension moves, for every path through the hierarchy.", true, func(w io.Writer) error { return e.drawPaths(w, codes) }},
 		{"histograms", "Every true dimension (rows) against every code column, where both are active, and its part of R4_c if that is measured.", true,
@@ -59,7 +60,7 @@ func (s *session) draw(codes metrics.Matrix, results []metrics.Result) ([]report
 	var list []report.Figure
 	for i, f := range all {
 		e.Progress.Step(i, f.name)
-		file := rundir.FiguresDir + "/" + f.name + ".png"
+		file := figureFile(f.name)
 		if codes.Data == nil && f.codes {
 			if err := s.forget(file); err != nil {
 				return nil, err
@@ -205,6 +206,32 @@ func (e *Experiment) initialCodes(images []int) (metrics.Matrix, error) {
 	codes, err := coder.Encode(context.Background(), e.Data, images)
 	return metrics.NewMatrix(len(images), coder.Width(), codes), err
 }
+
+// componentsFigure is the figure of what the stage before training found.
+const componentsFigure = "components"
+
+// drawComponents copies the picture that was drawn when the components were found.
+func (e *Experiment) drawComponents(w io.Writer) error {
+	_, err := w.Write(e.components)
+	return err
+}
+
+// keepComponents stores the picture of the components, or reads that of an earlier session.
+func (s *session) keepComponents() error {
+	file := figureFile(componentsFigure)
+	if s.experiment.components != nil {
+		return s.store.Write(file, rundir.Bytes(s.experiment.components))
+	}
+	if !s.store.Has(file) {
+		return nil
+	}
+	var err error
+	s.experiment.components, err = s.store.Read(file)
+	return err
+}
+
+// figureFile is the file of a figure in a run's folder.
+func figureFile(name string) string { return rundir.FiguresDir + "/" + name + ".png" }
 
 // drawHierarchy draws the hierarchy of the codes as a tree.
 func (e *Experiment) drawHierarchy(w io.Writer) error {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -54,7 +56,7 @@ func (c Config) InitialConfig() (Config, error) {
 
 // learn trains the model of the earlier stage in a folder beside the run's, unless a run beside it has trained the same one,
 // and learns from its codes.
-func learn(ctx context.Context, c Config, o Options) (*models.Learned, error) {
+func learn(ctx context.Context, c Config, o Options) (*stageResult, error) {
 	stage := c.stage()
 	initial, err := c.InitialConfig()
 	if err != nil {
@@ -101,10 +103,59 @@ func learn(ctx context.Context, c Config, o Options) (*models.Learned, error) {
 		return nil, fmt.Errorf("%s learned nothing, and gave no error", stage.Name)
 	}
 	k := len(l.Hierarchy.Categoricals())
-	if len(l.Labels) != len(images)*k || l.Components != nil && len(l.Components) != len(images) {
-		return nil, fmt.Errorf("%s gave %d labels and %d components of %d images; want %d labels of each", stage.Name, len(l.Labels), len(l.Components), len(images), k)
+	if len(l.Labels) != len(images)*k || l.Components != nil && len(l.Components) != len(images) || l.Parts != nil && len(l.Parts) != len(images) {
+		return nil, fmt.Errorf("%s gave %d labels, %d components and %d parts of %d images; want %d labels of each", stage.Name, len(l.Labels), len(l.Components), len(l.Parts), len(images), k)
 	}
-	return &models.Learned{Hierarchy: l.Hierarchy, Labels: spread(l.Labels, k, images, e.Data.Len()), Components: spread(l.Components, 1, images, e.Data.Len())}, nil
+	r := &stageResult{learned: &models.Learned{Hierarchy: l.Hierarchy, Labels: spread(l.Labels, k, images, e.Data.Len())}}
+	r.learned.Components, r.learned.Parts = spread(l.Components, 1, images, e.Data.Len()), spread(l.Parts, 1, images, e.Data.Len())
+	r.learned.Timings = append(initialTiming(dir, stage), l.Timings...)
+	if l.Components != nil && c.Train.Figures {
+		r.picture, err = e.drawFound(c.Name, metrics.NewMatrix(len(images), e.Coder.Width(), codes), l, images)
+	}
+	return r, err
+}
+
+// stageResult is what the stage before training learned, and a picture of the components that it found; nil: none.
+type stageResult struct {
+	learned *models.Learned
+	picture []byte
+}
+
+// initialTiming is how long the model of the stage was trained, in the folder of its run.
+func initialTiming(dir string, stage *models.Stage) []models.Timing {
+	r, err := rundir.ReadRecord(dir)
+	if err != nil || r == nil {
+		return nil
+	}
+	return []models.Timing{{Name: stage.Model.Name, Seconds: r.Seconds}}
+}
+
+// drawFound draws the components that a stage found in the codes of images, with the images' true dimensions where these are known.
+func (e *Experiment) drawFound(name string, codes metrics.Matrix, l *models.Learned, images []int) ([]byte, error) {
+	m := report.Manifolds{Codes: codes, Components: report.NumberedGroups(ints(l.Components), nil)}
+	if l.Parts != nil {
+		m.Parts = report.NumberedGroups(report.BySize(ints(l.Parts), nil))
+	}
+	if h, ok := e.Data.(datasets.Hierarchical); ok {
+		paths, choices := datasets.PathsOf(h, images)
+		m.Truth.Labels = paths
+		for _, choice := range choices {
+			m.Truth.Names = append(m.Truth.Names, datasets.PathName(h, choice))
+		}
+	}
+	var png bytes.Buffer
+	if err := report.Components(&png, name+": components", m); err != nil {
+		return nil, fmt.Errorf("figure components: %w", err)
+	}
+	return png.Bytes(), nil
+}
+
+func ints(list []int32) []int {
+	wide := make([]int, len(list))
+	for i, v := range list {
+		wide[i] = int(v)
+	}
+	return wide
 }
 
 // spread gives rows of some of n images to all: those of the others are -1. No rows stay none.
@@ -195,7 +246,7 @@ func fitsData(l *models.Learned, images int) error {
 		file    string
 		of      []int32
 		columns int
-	}{{rundir.AssignmentsFile, l.Labels, len(l.Hierarchy.Categoricals())}, {rundir.ComponentsFile, l.Components, 1}} {
+	}{{rundir.AssignmentsFile, l.Labels, len(l.Hierarchy.Categoricals())}, {rundir.ComponentsFile, l.Components, 1}, {rundir.PartsFile, l.Parts, 1}} {
 		if a.of != nil && len(a.of) != images*a.columns {
 			return fmt.Errorf("%s has %d numbers; want %d x %d, a row for each image", a.file, len(a.of), images, a.columns)
 		}

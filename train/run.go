@@ -149,16 +149,23 @@ func afterStage(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
+	var picture []byte
 	if learned == nil {
 		if _, err := os.Stat(filepath.Join(o.Dir, rundir.Config)); err == nil && !o.Resume {
 			return nil, existing(o.Dir) // before it takes an hour
 		}
-		if learned, err = learn(ctx, c, o); errors.Is(err, ErrStopped) {
+		r, err := learn(ctx, c, o)
+		if errors.Is(err, ErrStopped) {
 			return nil, fmt.Errorf("%w; the run in %s can be resumed", ErrStopped, o.Dir)
 		}
 		if err != nil {
 			return nil, err
 		}
+		learned, picture = r.learned, r.picture
 	}
-	return newExperiment(c, learned)
+	e, err := newExperiment(c, learned)
+	if err == nil {
+		e.components = picture
+	}
+	return e, err
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train/engine"
 )
@@ -144,7 +146,10 @@ func (s *session) writeConfig() error {
 	if e.Learned == nil {
 		return nil
 	}
-	return s.store.WriteLearned(e.Config.stage().Name, e.Learned)
+	if err := s.store.WriteLearned(e.Config.stage().Name, e.Learned); err != nil {
+		return err
+	}
+	return s.keepComponents()
 }
 
 // introduce prints what is trained, and notes about what may surprise.
@@ -251,8 +256,13 @@ func (s *session) record(begun time.Time) error {
 	r := rundir.NewRecord(begun)
 	r.Epochs, r.Steps, r.Seconds = s.loop.Epoch(), s.loop.Step(), time.Since(s.trainedAt).Seconds()
 	r.Start, r.Data = s.experiment.Start, s.files
+	finishing := r.Seconds
 	if err := s.store.ReadLog(func(line rundir.Line) { r.Seconds += line.Seconds }); err != nil {
 		return err
 	}
+	if l := s.experiment.Learned; l != nil {
+		r.Timings = slices.Clone(l.Timings)
+	}
+	r.Timings = append(r.Timings, models.Timing{Name: rundir.TrainingTiming, Seconds: r.Seconds - finishing}, models.Timing{Name: rundir.FinishingTiming, Seconds: finishing})
 	return r.Write(s.store)
 }

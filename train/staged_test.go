@@ -92,7 +92,7 @@ func TestStagedModelFromOutside(t *testing.T) {
 		}
 	}
 	for override, want := range map[string]string{
-		"model={signed: {forget: true}}":     "signs gave 359 labels and 0 components of 360 images; want 1 labels of each",
+		"model={signed: {forget: true}}":     "signs gave 359 labels, 0 components and 0 parts of 360 images; want 1 labels of each",
 		"losses=[{assignment: {weight: 1}}]": "signs needs the loss reconstruction",
 	} {
 		c := sticksConfig(t, append(slices.Clone(overrides), override)...)

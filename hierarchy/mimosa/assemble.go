@@ -8,7 +8,7 @@ import (
 
 // assemble finds the parents of components and the hierarchy (algorithm 7).
 func (r *run) assemble(result *Result, groups [][]int32) error {
-	components := make([]Component, len(groups))
+	components := r.components(groups)
 	result.Components = components
 	result.Labels = make([]int, r.n)
 	for i := range result.Labels {
@@ -16,9 +16,7 @@ func (r *run) assemble(result *Result, groups [][]int32) error {
 	}
 	covered := 0
 	for c, g := range groups {
-		components[c] = Component{Dim: int(r.dim[g[0]]), Parent: -1, Points: make([]int, len(g))}
-		for at, i := range g {
-			components[c].Points[at] = int(i)
+		for _, i := range g {
 			result.Labels[i] = c
 		}
 		covered += len(g)

@@ -89,6 +89,7 @@ type Component struct {
 // Result holds the components and the hierarchy that Run found.
 type Result struct {
 	Components []Component         // by dimension, then by the first row of their first part
+	Parts      []Component         // components before merging, by their first row; parents are not known
 	Hierarchy  hierarchy.Hierarchy // without nodes if there is no component
 	Labels     []int               // by code: its component, -1 for none
 
@@ -112,6 +113,17 @@ func (r *Result) Labelled(code int, dst []int32) {
 	}
 }
 
+// PartOf returns the part of every code, -1 for none.
+func (r *Result) PartOf() []int {
+	of := slices.Repeat([]int{-1}, len(r.Labels))
+	for p, part := range r.Parts {
+		for _, i := range part.Points {
+			of[i] = p
+		}
+	}
+	return of
+}
+
 // Progress is called during a run, with the stage and its progress in codes or pairs of components.
 type Progress func(stage string, done, total int)
 
@@ -131,10 +143,12 @@ func Run(ctx context.Context, codes []float64, d int, o Options, p Progress) (*R
 			return nil, err
 		}
 	}
+	r.progress("components", 0, r.n)
 	parts := r.grow()
+	r.progress("components", r.n, r.n)
 	result := &Result{Initial: len(parts)}
 	parts = larger(parts, o.MinInitial)
-	result.Merging = len(parts)
+	result.Merging, result.Parts = len(parts), r.components(parts)
 	edges, err := r.findEdges(parts)
 	if err != nil {
 		return nil, err
@@ -262,6 +276,18 @@ func (r *run) alike(i, j int, scratch []float64) bool {
 }
 
 func (r *run) row(i int) []float64 { return r.codes[i*r.d : (i+1)*r.d] }
+
+// components returns groups of codes as components without parents.
+func (r *run) components(groups [][]int32) []Component {
+	list := make([]Component, len(groups))
+	for c, g := range groups {
+		list[c] = Component{Dim: int(r.dim[g[0]]), Parent: -1, Points: make([]int, len(g))}
+		for at, i := range g {
+			list[c].Points[at] = int(i)
+		}
+	}
+	return list
+}
 
 func upTo(n int) []int32 {
 	list := make([]int32, n)

@@ -1,0 +1,41 @@
+package report
+
+import (
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+func TestComponents(t *testing.T) {
+	m := Manifolds{Codes: metrics.Matrix{Rows: 90, Cols: 3}}
+	for i := range 90 {
+		m.Codes.Data = append(m.Codes.Data, float64(i%9), float64(i%3*i), 0)
+		m.Components.Labels = append(m.Components.Labels, i%3-1)
+	}
+	m.Components = NumberedGroups(m.Components.Labels, []int{1, 2})
+	if want := []string{"0: dimension 1, 30 codes", "1: dimension 2, 30 codes"}; !slices.Equal(m.Components.Names, want) {
+		t.Errorf("names %q, want %q", m.Components.Names, want)
+	}
+	show(t, "components", func(w io.Writer) error { return Components(w, "components", m) })
+	m.Truth, m.Parts = Grouping{make([]int, 90), []string{"all"}}, NumberedGroups(BySize(m.Components.Labels, nil))
+	show(t, "components, parts and truth", func(w io.Writer) error { return Components(w, "components", m) })
+	m.Components = NumberedGroups(slices.Repeat([]int{-1}, 90), nil)
+	m.Codes.Cols, m.Codes.Data = 1, m.Codes.Data[:90]
+	show(t, "no component, of codes of one column", func(w io.Writer) error { return Components(w, "components", m) })
+}
+
+// Groups are renumbered from the largest to the smallest; ties keep their order, and groups without a code are left out.
+func TestBySize(t *testing.T) {
+	labels, dims := BySize([]int{3, -1, 1, 1, 4, 3, 1, 0}, []int{10, 11, 12, 13})
+	if !slices.Equal(labels, []int{1, -1, 0, 0, 3, 1, 0, 2}) || !slices.Equal(dims, []int{11, 13, 10}) {
+		t.Errorf("%v, %v", labels, dims)
+	}
+	if want := []string{"0: dimension 11, 3 codes", "1: dimension 13, 2 codes", "2: dimension 10, 1 codes", "3: 1 codes"}; !slices.Equal(NumberedGroups(labels, dims).Names, want) {
+		t.Errorf("%q", NumberedGroups(labels, dims).Names)
+	}
+	if labels, dims := BySize([]int{-1, -1}, nil); !slices.Equal(labels, []int{-1, -1}) || dims != nil || NumberedGroups(labels, nil).Names != nil {
+		t.Errorf("without groups: %v, %v", labels, dims)
+	}
+}
