@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/hierarchy"
@@ -25,12 +26,13 @@ func Models(t *testing.T) {
 }
 
 // CheckModel returns the faults of an entry of the registry of models: those of [CheckModelOn] on images of 16 x 16 x 1
-// with two circular factors and a hierarchy of dimensions.
+// with two circular factors, four actions that change them, and a hierarchy of dimensions.
 func CheckModel(e registry.Entry[models.Settings]) error {
 	circular := func(name string) factor.Factor {
 		return factor.Factor{Name: name, Size: 8, Kind: factor.Circular}
 	}
 	return CheckModelOn(e, models.Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{circular("row"), circular("column")},
+		Actions:   []datasets.Action{{Name: "row+1", Factor: 0, Step: 1}, {Name: "row-1", Factor: 0, Step: -1}, {Name: "column+1", Factor: 1, Step: 1}, {Name: "column-1", Factor: 1, Step: -1}},
 		Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}})
 }
 

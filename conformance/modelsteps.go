@@ -78,7 +78,7 @@ func (x *modelCheck) compile(m models.Model, o models.Objective, n, group int) (
 // pullAll is a loss on all outputs of a program.
 func pullAll(p *models.Program) (total *gorgonia.Node, err error) {
 	out := p.Outputs
-	nodes := []*gorgonia.Node{out.Codes, out.Sample, out.Logits, out.LogVariance, out.Options}
+	nodes := []*gorgonia.Node{out.Codes, out.Sample, out.Logits, out.LogVariance, out.Options, out.Predicted, out.ActionAngles}
 	if v := out.Views; v != nil {
 		nodes = append(nodes, v.Predictions, v.Projections, v.Queries)
 	}

@@ -75,11 +75,18 @@ type ReconstructionLoss struct {
 	Likelihood string  `yaml:"likelihood" doc:"likelihood of a pixel: gaussian (squared error) or bernoulli (cross-entropy)"`
 	Sigma      float64 `yaml:"sigma" doc:"standard deviation of a pixel, for the gaussian likelihood"`
 	Constant   bool    `yaml:"constant" doc:"add the constant of the gaussian log likelihood, which changes no gradient"`
+	Per        string  `yaml:"per" doc:"image (sum over pixels and channels) or pixel (mean over them)"`
 }
+
+// What ReconstructionLoss.Per can be.
+const (
+	perImage = "image"
+	perPixel = "pixel"
+)
 
 // NewReconstruction returns the default settings.
 func NewReconstruction() *ReconstructionLoss {
-	return &ReconstructionLoss{Weight: Constant(1), Likelihood: "gaussian", Sigma: 1 / math.Sqrt2}
+	return &ReconstructionLoss{Weight: Constant(1), Likelihood: "gaussian", Sigma: 1 / math.Sqrt2, Per: perImage}
 }
 
 // Validate checks the settings.
@@ -87,6 +94,8 @@ func (l *ReconstructionLoss) Validate() error {
 	switch {
 	case l.Likelihood != "gaussian" && l.Likelihood != "bernoulli":
 		return config.Invalid("likelihood", "want gaussian or bernoulli, got %q", l.Likelihood)
+	case l.Per != perImage && l.Per != perPixel:
+		return config.Invalid("per", "want %s or %s, got %q", perImage, perPixel, l.Per)
 	case !(l.Sigma > 0) || math.IsInf(l.Sigma, 0):
 		return config.Invalid("sigma", "want a positive number, got %v", l.Sigma)
 	case l.Likelihood == "bernoulli" && l.Sigma != NewReconstruction().Sigma:
@@ -109,11 +118,24 @@ func (l *ReconstructionLoss) Optimum(x *Example) bool {
 
 // Variants implements [Varied].
 func (*ReconstructionLoss) Variants() []Loss {
-	return []Loss{&ReconstructionLoss{Weight: Constant(1), Likelihood: "bernoulli", Sigma: NewReconstruction().Sigma}}
+	return []Loss{
+		&ReconstructionLoss{Weight: Constant(1), Likelihood: "bernoulli", Sigma: NewReconstruction().Sigma, Per: perImage},
+		&ReconstructionLoss{Weight: Constant(1), Likelihood: "gaussian", Sigma: 2, Per: perPixel},
+	}
 }
 
 // Add implements [Loss].
 func (l *ReconstructionLoss) Add(in *Input) (*gorgonia.Node, error) {
+	n, err := l.perImage(in)
+	if err != nil || l.Per != perPixel {
+		return n, err
+	}
+	s := in.Images.Shape()
+	return graph.Scale(float64(s[0])/float64(s.TotalSize()), n)
+}
+
+// perImage adds the sum over pixels.
+func (l *ReconstructionLoss) perImage(in *Input) (*gorgonia.Node, error) {
 	if in.Images == nil {
 		return nil, missing("images")
 	}

@@ -40,6 +40,7 @@ func (s *VAE) New(data Data, seed uint64) (Model, error) {
 type vae struct {
 	autoencoder
 	latent int
+	wide   bool // samples have the deviation exp(h) of a head h whose divergence is that of exp(h/2)
 }
 
 // Objectives implements Model.
@@ -84,7 +85,11 @@ func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	logSigma, err := graph.Scale(0.5, logVariance)
+	half := 0.5
+	if m.wide {
+		half = 1
+	}
+	logSigma, err := graph.Scale(half, logVariance)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,121 @@
+package models_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// acted is data of two actions on each of some factors.
+func acted(factors ...int) models.Data {
+	d := models.Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{{Name: "a", Size: 4}, {Name: "b", Size: 4}, {Name: "c", Size: 4}}}
+	for _, k := range factors {
+		d.Actions = append(d.Actions, datasets.Action{Name: "up", Factor: k, Step: 1}, datasets.Action{Name: "down", Factor: k, Step: -1})
+	}
+	return d
+}
+
+// The codes of an episode start with that of its first image and turn with its actions alone.
+func TestQuessardEpisodes(t *testing.T) {
+	s := models.NewQuessard()
+	m, err := s.New(acted(0, 2), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const episodes, group = 2, 4
+	g := nn.NewGraph(m.Params())
+	p, err := m.Build(g, m.Objectives()[0], episodes*group, group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := m.Encode(g, p.Outputs.Images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, pixels := 0, nn.Data(p.Outputs.Images); i < len(pixels); i++ {
+		pixels[i] = float32(i*i%97) / 97
+	}
+	taken := nn.Data(p.Actions)
+	for _, at := range []int{1*4 + 2, 2*4 + 0, 5*4 + 1} { // image and action; images 3, 6 and 7 have none
+		taken[at] = 1
+	}
+	run, err := machine.New(g.ExprGraph, p.Outputs.Codes, alone, p.Outputs.Logits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	codes, encoded := run.Value(p.Outputs.Codes).Data().([]float32), run.Value(alone).Data().([]float32)
+	row := func(x []float32, i int) []float32 { return x[4*i : 4*i+4] }
+	for i, same := range map[int][]float32{0: row(encoded, 0), 4: row(encoded, 4), 3: row(codes, 2), 6: row(codes, 5), 7: row(codes, 5)} {
+		if apart(row(codes, i), same) > 1e-6 {
+			t.Errorf("code %d is %v, want %v", i, row(codes, i), same)
+		}
+	}
+	for i := range episodes * group {
+		if norm := apart(row(codes, i), make([]float32, 4)); math.Abs(norm-1) > 1e-5 {
+			t.Errorf("code %d has the norm %v", i, norm)
+		}
+		if i%group == 1 && apart(row(codes, i), row(codes, i-1)) < 1e-3 {
+			t.Errorf("the action to image %d does nothing", i)
+		}
+	}
+}
+
+func apart(a, b []float32) float64 {
+	sum := 0.0
+	for i, v := range a {
+		sum += float64(v-b[i]) * float64(v-b[i])
+	}
+	return math.Sqrt(sum)
+}
+
+// Actions of the same factor share a block of columns; there are as many as factors, or more columns.
+func TestForwardVAEColumns(t *testing.T) {
+	for latent, want := range map[int]int{0: 4, 7: 7} {
+		s := models.NewForwardVAE()
+		s.Latent = latent
+		m, err := s.New(acted(2, 0), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Spaces()[0].Width; got != want {
+			t.Errorf("latent %d: %d columns, want %d", latent, got, want)
+		}
+	}
+	ones := models.NewForwardVAE()
+	ones.Init = "ones"
+	m, err := ones.New(acted(1), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range m.Params().Get("actions/blocks").Float32s() {
+		if v != 1 {
+			t.Errorf("element %d of the matrices is %v", i, v)
+		}
+	}
+}
+
+func TestActionMistakes(t *testing.T) {
+	narrow := models.NewForwardVAE()
+	narrow.Latent = 3
+	for want, c := range map[string]struct {
+		s models.Settings
+		d models.Data
+	}{
+		"quessard: it learns from actions between images, and there are none; want supervision: walks": {models.NewQuessard(), acted()},
+		"forward-vae: it learns from actions between images, and there are none":                       {models.NewForwardVAE(), acted()},
+		"forward-vae: latent is 3; want 4 or more":                                                     {narrow, acted(0, 1)},
+	} {
+		if _, err := c.s.New(c.d, 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

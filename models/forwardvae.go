@@ -1,0 +1,130 @@
+package models
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// ForwardVAE is a VAE with linear actions on its codes (Caselles-Dupré et al. 2019): two columns for each factor that the
+// actions of the supervision walks change, and for each action a 2 x 2 matrix of these columns,
+//
+//	z = mu + sigma noise,  A_a = the identity but for M_a in the columns of a's factor,
+//
+// which the loss prediction, a mean of |A_a z_t - mu_t+1|^2 over successive images, learns beside reconstruction and kl. No
+// matrix is kept a rotation.
+type ForwardVAE struct {
+	Networks
+	Latent int    `yaml:"latent" doc:"dimensions of the code; 0: two for each factor that actions change, and no others"`
+	Scale  string `yaml:"scale" doc:"what the second head h of the posterior is: paper (sigma = exp(h/2)) or public-code (samples have exp(h), the divergence is that of exp(h/2))"`
+	Init   string `yaml:"init" doc:"matrices of actions at the start: identity (with noise) or ones (the public code's; singular)"`
+}
+
+// What ForwardVAE.Scale and Init can be.
+const (
+	scalePaper   = "paper"
+	scalePublic  = "public-code"
+	initIdentity = "identity"
+	initOnes     = "ones"
+)
+
+// NewForwardVAE returns the default settings.
+func NewForwardVAE() *ForwardVAE {
+	return &ForwardVAE{Networks: NewNetworks(), Scale: scalePaper, Init: initIdentity}
+}
+
+// Validate checks the settings.
+func (s *ForwardVAE) Validate() error {
+	switch {
+	case s.Latent < 0 || s.Latent > 1<<20:
+		return config.Invalid("latent", "%d dimensions; want 0 to %d", s.Latent, 1<<20)
+	case s.Scale != scalePaper && s.Scale != scalePublic:
+		return config.Invalid("scale", "%q is unknown; want %s or %s", s.Scale, scalePaper, scalePublic)
+	case s.Init != initIdentity && s.Init != initOnes:
+		return config.Invalid("init", "%q is unknown; want %s or %s", s.Init, initIdentity, initOnes)
+	}
+	return nil
+}
+
+// New implements Settings.
+func (s *ForwardVAE) New(data Data, seed uint64) (Model, error) {
+	if len(data.Actions) == 0 {
+		return nil, fmt.Errorf("forward-vae: %w", errNoActions)
+	}
+	m := &forwardVAE{vae: vae{autoencoder: newAutoencoder(s.Networks, data, seed), wide: s.Scale == scalePublic}, settings: *s}
+	var width int
+	if m.blocks, width = blocksOf(data.Actions); s.Latent == 0 {
+		m.latent = width
+	} else if m.latent = s.Latent; m.latent < width {
+		return nil, fmt.Errorf("forward-vae: latent is %d; want %d or more, two dimensions for each factor that actions change", m.latent, width)
+	}
+	if _, err := m.matrices(nn.NewGraph(m.params)); err != nil {
+		return nil, err
+	}
+	return m, Materialise(m, data)
+}
+
+// blocksOf returns the block of two columns on which each action acts, in the order in which actions name factors, and the
+// number of columns.
+func blocksOf(actions []datasets.Action) (blocks []int, width int) {
+	known := map[int]int{}
+	for _, a := range actions {
+		if _, ok := known[a.Factor]; !ok {
+			known[a.Factor] = len(known)
+		}
+		blocks = append(blocks, known[a.Factor])
+	}
+	return blocks, 2 * len(known)
+}
+
+type forwardVAE struct {
+	vae
+	settings ForwardVAE
+	blocks   []int // of columns, by action
+}
+
+// matrices returns the parameters of the actions, [actions, 4].
+func (m *forwardVAE) matrices(g *nn.Graph) (*gorgonia.Node, error) {
+	const noise = 0.1
+	return g.Param("actions/blocks", tensor.Shape{len(m.blocks), 4}, func(s *rng.Stream, _ tensor.Shape, values []float32) {
+		for i := range values {
+			switch {
+			case m.settings.Init == initOnes:
+				values[i] = 1
+			case i%4 == 0 || i%4 == 3:
+				values[i] = 1 + noise*float32(s.NormFloat64())
+			default:
+				values[i] = noise * float32(s.NormFloat64())
+			}
+		}
+	})
+}
+
+// Objectives implements Model.
+func (m *forwardVAE) Objectives() []Objective {
+	return []Objective{{Name: "actions", Labelled: true}, {Name: "unsupervised"}}
+}
+
+// Build implements Model.
+func (m *forwardVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error) {
+	p, err := m.vae.Build(g, o, n, 1)
+	if err != nil || !o.Labelled {
+		return p, err
+	}
+	matrices, err := m.matrices(g)
+	if err != nil {
+		return nil, err
+	}
+	if p.Actions, err = g.Input("actions", n, len(m.blocks)); err != nil {
+		return nil, err
+	}
+	p.Outputs.Predicted, err = losses.PredictByBlocks(p.Outputs.Sample, matrices, p.Actions, m.blocks)
+	return p, err
+}

@@ -1,0 +1,135 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Quessard learns how actions rotate codes on the unit sphere of R^Dim (Quessard et al. 2020). In an episode of the
+// supervision walks only the first image is encoded; every action rotates the code, and all codes are decoded:
+//
+//	z_0 = Pi(W f(x_0) + b),  z_t = g_a(t) z_t-1,  t = 1 ... T,
+//
+// with the matrices g_a of losses.RotationWalk, whose angles are parameters: an action and its inverse have their own. The
+// loss reconstruction compares the decoded codes with the images of the episode, entanglement makes each action rotate one
+// plane. The code of an image is Pi(W f(x) + b), of length 1.
+type Quessard struct {
+	Networks
+	Dim int `yaml:"dim" doc:"dimensions of the code, which is on the unit sphere: 2 for each factor that actions turn"`
+}
+
+// NewQuessard returns the default settings.
+func NewQuessard() *Quessard { return &Quessard{Networks: NewNetworks(), Dim: 4} }
+
+// Validate checks the settings.
+func (s *Quessard) Validate() error {
+	if s.Dim < 2 || s.Dim > 1024 {
+		return config.Invalid("dim", "%d dimensions; want 2 to 1024", s.Dim)
+	}
+	return nil
+}
+
+var errNoActions = errors.New("it learns from actions between images, and there are none; want supervision: walks, or {walks: {factors: [x, y]}} to name what they change")
+
+// New implements Settings.
+func (s *Quessard) New(data Data, seed uint64) (Model, error) {
+	if len(data.Actions) == 0 {
+		return nil, fmt.Errorf("quessard: %w", errNoActions)
+	}
+	m := &quessard{autoencoder: newAutoencoder(s.Networks, data, seed), dim: s.Dim}
+	if _, err := m.angles(nn.NewGraph(m.params)); err != nil {
+		return nil, err
+	}
+	return m, Materialise(m, data)
+}
+
+type quessard struct {
+	autoencoder
+	dim int
+}
+
+// angles returns the parameters of the actions, [actions, planes], at first uniform within pi/Dim on both sides of 0, as in
+// the public notebooks: larger angles would be ambiguous.
+func (m *quessard) angles(g *nn.Graph) (*gorgonia.Node, error) {
+	return g.Param("actions/angles", tensor.Shape{len(m.data.Actions), losses.Planes(m.dim)}, func(s *rng.Stream, _ tensor.Shape, values []float32) {
+		for i := range values {
+			values[i] = float32(math.Pi * (2*s.Float64() - 1) / float64(m.dim))
+		}
+	})
+}
+
+// Objectives implements Model.
+func (m *quessard) Objectives() []Objective { return []Objective{{Name: "actions", Labelled: true}} }
+
+// Spaces implements Model.
+func (m *quessard) Spaces() []Space {
+	return []Space{{Name: "sphere", Width: m.dim, Circle: m.dim == 2, Sphere: m.dim == 3}}
+}
+
+// Encode implements Model.
+func (m *quessard) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
+	z, err := codes(&m.base, g, images, m.dim)
+	if err != nil {
+		return nil, err
+	}
+	return graph.NormaliseRows(z)
+}
+
+// Build implements Model.
+func (m *quessard) Build(g *nn.Graph, o Objective, n, group int) (*Program, error) {
+	images, err := m.images(g, n)
+	if err != nil {
+		return nil, err
+	}
+	first, err := firstOf(images, group)
+	if err != nil {
+		return nil, err
+	}
+	z, err := m.Encode(g, first)
+	if err != nil {
+		return nil, err
+	}
+	angles, err := m.angles(g)
+	if err != nil {
+		return nil, err
+	}
+	actions, err := g.Input("actions", n, len(m.data.Actions))
+	if err != nil {
+		return nil, err
+	}
+	if z, err = losses.RotationWalk(z, angles, actions, group); err != nil {
+		return nil, err
+	}
+	logits, err := m.Decode(g, z)
+	return &Program{
+		Outputs: &losses.Outputs{Images: images, Logits: logits, Codes: z, Sample: z, ActionAngles: angles, Rows: n},
+		Actions: actions,
+	}, err
+}
+
+// firstOf returns the first image of each group, [images/group, H, W, C].
+func firstOf(images *gorgonia.Node, group int) (*gorgonia.Node, error) {
+	if group == 1 {
+		return images, nil
+	}
+	s := images.Shape()
+	pixels := s.TotalSize() / s[0]
+	groups, err := graph.Reshape(images, s[0]/group, group*pixels)
+	if err != nil {
+		return nil, err
+	}
+	if groups, err = graph.SliceColumns(groups, 0, pixels); err != nil {
+		return nil, err
+	}
+	return graph.Reshape(groups, append([]int{s[0] / group}, s[1:]...)...)
+}
