@@ -40,7 +40,7 @@ var settings = map[string]string{
 }
 
 // encoderSettings make networks small.
-var encoderSettings = map[string]string{"conv64": "features: 24", "conv64-norm": "features: 24", "mlp": "hidden: [24, 16]",
+var encoderSettings = map[string]string{"conv64": "features: 24", "conv64-norm": "features: 24", "locatello": "features: 24", "mlp": "hidden: [24, 16]", "dense-norm": "hidden: [24, 16]",
 	"small-conv": "width: 4, features: 24", "resnet18": "width: 4", "resnet-ae": "width: 8, features: 24"}
 
 // withDecoder are the models that have one.

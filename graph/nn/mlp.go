@@ -16,11 +16,19 @@ import (
 type MLP struct {
 	Hidden     []int  `yaml:"hidden" doc:"widths of the hidden layers"`
 	Activation string `yaml:"activation" doc:"activation of the hidden layers: linear, relu, leaky-relu, elu, gelu, silu, softplus, tanh or sigmoid"`
+	Norm       string `yaml:"norm" doc:"normalisation after the activation of each hidden layer: none, batch or layer"`
 	Init       string `yaml:"init" doc:"distribution of initial weights: glorot, he-normal, he-uniform or fan-in"`
 }
 
 // NewMLP returns the default settings: two layers of 256 with ReLU.
-func NewMLP() *MLP { return &MLP{Hidden: []int{256, 256}, Activation: "relu", Init: "glorot"} }
+func NewMLP() *MLP {
+	return &MLP{Hidden: []int{256, 256}, Activation: "relu", Norm: NoNorm, Init: "glorot"}
+}
+
+// NewDenseNorm returns the network of Tonnaer et al. 2022, table 2: layers of 512 and 256 with ReLU, then batch norm.
+func NewDenseNorm() *MLP {
+	return &MLP{Hidden: []int{512, 256}, Activation: "relu", Norm: BatchNorm, Init: "glorot"}
+}
 
 // Validate checks the settings.
 func (m *MLP) Validate() error {
@@ -35,8 +43,13 @@ func (m *MLP) Validate() error {
 	if _, err := graph.ParseActivation(m.Activation); err != nil {
 		return config.Invalid("activation", "%w", err)
 	}
+	if m.normed() && m.Norm != BatchNorm && m.Norm != LayerNorm {
+		return config.Invalid("norm", "want none, batch or layer, got %q", m.Norm)
+	}
 	return validInit(m.Init)
 }
+
+func (m *MLP) normed() bool { return m.Norm != NoNorm && m.Norm != "" }
 
 // Encode implements [Encoder].
 func (m *MLP) Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error) {

@@ -33,18 +33,24 @@ type Mirrored interface {
 }
 
 const (
-	conv64Source = "Tonnaer et al. 2022, table 1; Locatello et al. 2019 with small_kernels"
-	mlpDoc       = "fully connected layers on flattened images"
+	conv64Source    = "Tonnaer et al. 2022, table 1"
+	locatelloSource = "Locatello et al. 2019, table 1 (disentanglement_lib)"
+	denseNormSource = "Tonnaer et al. 2022, table 2"
+	mlpDoc          = "fully connected layers on flattened images"
+	denseNormDoc    = "an mlp of two layers, each with batch norm after its ReLU"
 )
 
 // Encoders lists the encoders that a config can name.
 var Encoders = &registry.Registry[Encoder]{Kind: "encoder", Entries: []registry.Entry[Encoder]{
 	{Name: "layers", Doc: "a list of layers of your own; the kinds: unravel list layers; without a list, an example", New: func() Encoder { return exampleEncoder() }},
-	{Name: "conv64", Doc: "four convolutions of stride 2 and a dense layer, for images whose sides 16 divides", Source: conv64Source,
+	{Name: "conv64", Doc: "four convolutions of side 4 and stride 2 and a dense layer, for images whose sides 16 divides", Source: conv64Source,
 		New: func() Encoder { return NewConvEncoder() }},
+	{Name: "locatello", Doc: "conv64 with filters of side 2 in the last two convolutions", Source: locatelloSource,
+		New: func() Encoder { e := NewConvEncoder(); e.SmallKernels = true; return e }},
 	{Name: "conv64-norm", Doc: "five convolutions and one of a single pixel, each with a normalisation, for images whose sides 16 divides",
 		Source: "Cao et al. 2022, table 2", New: func() Encoder { return NewNormedEncoder() }},
 	{Name: "mlp", Doc: mlpDoc, New: func() Encoder { return NewMLP() }},
+	{Name: "dense-norm", Doc: denseNormDoc, Source: denseNormSource, New: func() Encoder { return NewDenseNorm() }},
 	{Name: "burgess", Doc: "four convolutions of stride 2 and two dense layers, for images whose sides 16 divides", Source: burgessSource,
 		New: func() Encoder { return NewBurgess() }},
 	{Name: "small-conv", Doc: "four convolutions of side 3 and stride 2 and a dense layer, for images of any size", New: func() Encoder { return NewSmallConv() }},
@@ -59,7 +65,9 @@ var Decoders = &registry.Registry[Decoder]{Kind: "decoder", Entries: []registry.
 	{Name: "layers", Doc: "a list of layers of your own that ends in images; the kinds: unravel list layers; without a list, an example", New: func() Decoder { return exampleDecoder() }},
 	{Name: "conv64", Doc: "two dense layers and four transposed convolutions of stride 2, for images whose sides 16 divides", Source: conv64Source,
 		New: func() Decoder { return NewConvDecoder() }},
+	{Name: "locatello", Doc: "that of conv64", Source: locatelloSource, New: func() Decoder { return NewConvDecoder() }},
 	{Name: "mlp", Doc: mlpDoc, New: func() Decoder { return NewMLP() }},
+	{Name: "dense-norm", Doc: denseNormDoc, Source: denseNormSource, New: func() Decoder { return NewDenseNorm().Mirror() }},
 	{Name: "burgess", Doc: "two dense layers and four transposed convolutions of stride 2, for images whose sides 16 divides", Source: burgessSource,
 		New: func() Decoder { return NewBurgess() }},
 	{Name: "small-conv", Doc: "two dense layers and four enlargements by 2 with convolutions, to images of any size", New: func() Decoder { return NewSmallConv() }},

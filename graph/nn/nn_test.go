@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -177,6 +178,11 @@ func TestNetworks(t *testing.T) {
 			1568 + 16416 + 32832 + 65600 + 128*256 + 256 + 1024 + 256*128 + 128 + 65600 + 32800 + 16416 + 16*32*3 + 3},
 		{"small kernels", small, nn.NewConvDecoder(), tensor.Shape{64, 64, 1}, 256,
 			544 + 16416 + 8256 + 16448 + 262400 + 1024 + 263168 + 65600 + 32800 + 16416 + 513},
+		{"locatello", entry(t, nn.Encoders, "locatello"), entry(t, nn.Decoders, "locatello"), tensor.Shape{64, 64, 1}, 256,
+			544 + 16416 + 8256 + 16448 + 262400 + 1024 + 263168 + 65600 + 32800 + 16416 + 513},
+		// The parameters of each norm are gain, shift and running moments: four numbers for each unit.
+		{"dense-norm", entry(t, nn.Encoders, "dense-norm"), entry(t, nn.Decoders, "dense-norm"), tensor.Shape{64, 64, 1}, 256,
+			4096*512 + 512 + 4*512 + 512*256 + 256 + 4*256 + 3*256 + 256 + 4*256 + 256*512 + 512 + 4*512 + 512*4096 + 4096},
 		{"burgess", nn.NewBurgess(), nn.NewBurgess(), tensor.Shape{64, 64, 1}, 256,
 			544 + 3*16416 + 512*256 + 256 + 256*256 + 256 + 1024 + 256*512 + 512 + 3*16416 + 513},
 		{"mlp", mlp, mlp, tensor.Shape{5, 6, 2}, 7, 60*20 + 20 + 20*7 + 7 + 3*20 + 20 + 20*7 + 7 + 7*60 + 60},
@@ -282,4 +288,14 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%s: error %v, want one that says %s", source, err, want)
 		}
 	}
+}
+
+// entry makes an entry of a registry.
+func entry[T any](t *testing.T, r *registry.Registry[T], name string) T {
+	t.Helper()
+	e, err := r.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.New()
 }

@@ -96,6 +96,9 @@ func TestPresetsAreLists(t *testing.T) {
 		"{encoder: {resnet18: {" + small + ", features: 9}}, decoder: {resnet-ae: {" + small + ", norm: batch}}}",
 		"{encoder: {resnet-ae: {" + small + ", norm: none}}, decoder: layers}",
 		"{encoder: layers, decoder: layers}",
+		"{encoder: locatello, decoder: locatello}",
+		"{encoder: dense-norm, decoder: dense-norm}",
+		"{encoder: {mlp: {norm: layer}}, decoder: {mlp: {hidden: [9], norm: batch}}}",
 	} {
 		preset := parse(t, text)
 		encoder, err := preset.Encoder.Value.(nn.EncoderParts).EncoderLayers().YAML("encoder")

@@ -311,6 +311,9 @@ func (m *MLP) EncoderLayers() *Layers {
 	var list LayerList
 	for _, width := range m.Hidden {
 		list = append(list, densePart(width, m.Activation, ""))
+		if m.normed() {
+			list = append(list, normPart(m.Norm, defaultGroups))
+		}
 	}
 	return &Layers{list, m.Init}
 }
