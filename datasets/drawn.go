@@ -2,12 +2,13 @@ package datasets
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/unravel-ml/unravel/rng"
 )
 
 // Drawn are groups that are drawn anew for every epoch. Either Draw draws them one by one, or they are consecutive images of
-// a shuffled pass over Pass, so that no image is in two groups of an epoch. Everything random comes from the stream of the
+// a shuffled pass over Pass, so that no image is in two groups of an epoch, or they are some or all of Groups in random order. Everything random comes from the stream of the
 // epoch: a resumed epoch has the same groups.
 type Drawn struct {
 	M     int // images in a group
@@ -15,8 +16,9 @@ type Drawn struct {
 
 	// Draw draws a group: its M images, and the M actions between them (see Split.GroupActions), which are -1 where it writes
 	// none. It keeps nothing between calls.
-	Draw func(s *rng.Stream, images []int, actions []int32)
-	Pass []int // images of the pass, at least M*Count, where Draw is nil
+	Draw   func(s *rng.Stream, images []int, actions []int32)
+	Pass   []int // images of the pass, at least M*Count
+	Groups []int // images of groups, M each, at least M*Count
 
 	// Moves writes the transformations within a group, M*K numbers as in Split.Transformations; nil: they are not known. [MovesOf]
 	// returns those of the levels.
@@ -57,12 +59,14 @@ func (g *Drawn) validate(d Dataset, actions int) error {
 		return fmt.Errorf("%d groups of %d images are drawn; want at least 1 of 1 image", g.Count, g.M)
 	case g.Count > maxWalked/g.M:
 		return fmt.Errorf("%d groups of %d images are drawn for an epoch; want at most %d", g.Count, g.M, maxWalked/g.M)
-	case (g.Draw == nil) == (g.Pass == nil):
-		return fmt.Errorf("drawn groups want one of Draw and Pass")
-	case g.Pass != nil && len(g.Pass) < g.M*g.Count:
-		return fmt.Errorf("%d groups of %d images are drawn from %d images; want at least %d", g.Count, g.M, len(g.Pass), g.M*g.Count)
+	case g.Draw != nil && (g.Pass != nil || g.Groups != nil) || g.Draw == nil && (g.Pass == nil) == (g.Groups == nil):
+		return fmt.Errorf("drawn groups want one of Draw, Pass and Groups")
+	case g.Draw == nil && len(g.Pass)+len(g.Groups) < g.M*g.Count:
+		return fmt.Errorf("%d groups of %d images are drawn from %d images; want at least %d", g.Count, g.M, len(g.Pass)+len(g.Groups), g.M*g.Count)
+	case len(g.Groups)%g.M != 0:
+		return fmt.Errorf("groups of %d images are drawn from %d images of groups; want a multiple", g.M, len(g.Groups))
 	}
-	for _, i := range g.Pass {
+	for _, i := range append(g.Pass[:len(g.Pass):len(g.Pass)], g.Groups...) {
 		if i < 0 || i >= d.Len() {
 			return fmt.Errorf("groups are drawn from image %d; want an image of dataset %s, 0 to %d", i, d.Name(), d.Len()-1)
 		}
@@ -103,9 +107,7 @@ func checkActions(g int, taken []int32, m, actions int) error {
 // fill draws the groups of an epoch.
 func (g *Drawn) fill(s *rng.Stream, images []int, moves []float32, columns int, actions []int32) {
 	if g.Draw == nil {
-		order := append([]int(nil), g.Pass...)
-		s.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		copy(images, order)
+		g.deal(s, images)
 	}
 	scratch := make([]int32, g.M)
 	for n := range g.Count {
@@ -122,5 +124,18 @@ func (g *Drawn) fill(s *rng.Stream, images []int, moves []float32, columns int, 
 		if g.Moves != nil {
 			g.Moves(group, moves[n*g.M*columns:(n+1)*g.M*columns])
 		}
+	}
+}
+
+// deal deals images of Pass, or groups of Groups, in random order.
+func (g *Drawn) deal(s *rng.Stream, images []int) {
+	if g.Groups == nil {
+		order := slices.Clone(g.Pass)
+		s.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		copy(images, order)
+		return
+	}
+	for n, group := range s.Perm(len(g.Groups) / g.M)[:g.Count] {
+		copy(images[n*g.M:(n+1)*g.M], g.Groups[group*g.M:])
 	}
 }

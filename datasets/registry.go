@@ -148,6 +148,10 @@ var SupervisionRegistry = &registry.Registry[Supervision]{Kind: "supervision", E
 		Source: "Tonnaer et al. 2022, section 5", New: func() Supervision { return &Groups{Unlabelled: true} },
 	},
 	{
+		Name: "changes", Doc: "pairs of images that differ in few factors, drawn anew for every epoch; which factors is not known",
+		Source: "Locatello et al. 2020, section 3; Klindt et al. 2021, section 4", New: func() Supervision { return NewChanges() },
+	},
+	{
 		Name: "labels", Doc: "the factor levels of a random fraction of the images, or labels from a file of your own",
 		Source: "Zhang and Sugiyama 2024, appendix F.2", New: func() Supervision { return &FactorLabels{Fraction: 0.1, Share: 0.5} },
 	},

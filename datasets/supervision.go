@@ -98,6 +98,14 @@ type Pairs struct {
 	Hold   []string `yaml:"hold" doc:"factors that are equal within a pair, such as the identity of an object"`
 }
 
+// Hint maps keys of pairs without known moves.
+func (p *Pairs) Hint(key string) string {
+	if slices.Contains([]string{"k", "law", "factors", "redraw", "half_single", "nuisance", "fixed", "rate", "file"}, key) {
+		return "pairs whose moves are known have none; pairs with few changed factors are supervision: {changes: {k: 1}}"
+	}
+	return ""
+}
+
 // Validate checks the settings.
 func (p *Pairs) Validate() error {
 	switch {

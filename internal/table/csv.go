@@ -59,6 +59,7 @@ func readCSV(r io.Reader, name string, gaps bool) (*Table, error) {
 		if err := t.add(fields, gaps); err != nil {
 			return nil, fmt.Errorf("%s: line %d, %w", name, line, err)
 		}
+		t.Lines = append(t.Lines, line)
 	}
 	if t.Rows == 0 {
 		return nil, fmt.Errorf("%s: there are no numbers in it; want a line for each image, such as 0.5,1,2", name)

@@ -18,6 +18,7 @@ type Table struct {
 	Names      []string  // column names from the first line of a .csv file; nil: none
 	Data       []float64 // Rows*Cols, row by row
 	Ints       []int64   // the same numbers exactly if all are integers, 0 for NaN of ReadGaps; else nil
+	Lines      []int     // of a .csv file: the line of each row, from 1; nil of others
 }
 
 // Read reads a file by its ending: .csv (see [ReadCSV]), .npz, else .npy. Arrays may have any type of

@@ -20,14 +20,14 @@ func TestReadCSV(t *testing.T) {
 		text string
 		want Table
 	}{
-		"commas":      {"1,2\n3,4\n", Table{2, 2, nil, numbers, ints}},
-		"no last end": {"1,2\r\n3,4", Table{2, 2, nil, numbers, ints}},
-		"semicolons":  {"1;2\n3;4\n", Table{2, 2, nil, numbers, ints}},
-		"tabs":        {"1\t2\n\n3\t4\n", Table{2, 2, nil, numbers, ints}},
-		"header":      {"\ufeffx,\"the y\"\n1, 2\n 3,4 \n", Table{2, 2, []string{"x", "the y"}, numbers, ints}},
-		"one column":  {"size\n1\n2\n3\n4\n", Table{4, 1, []string{"size"}, numbers, ints}},
-		"floats":      {"\n0.1,-2e300\n3,1e-320\n", Table{2, 2, nil, []float64{0.1, -2e300, 3, 1e-320}, nil}},
-		"exact":       {"9007199254740993\n-9223372036854775808\n", Table{2, 1, nil, []float64{1 << 53, math.MinInt64}, []int64{1<<53 + 1, math.MinInt64}}},
+		"commas":      {"1,2\n3,4\n", Table{2, 2, nil, numbers, ints, []int{1, 2}}},
+		"no last end": {"1,2\r\n3,4", Table{2, 2, nil, numbers, ints, []int{1, 2}}},
+		"semicolons":  {"1;2\n3;4\n", Table{2, 2, nil, numbers, ints, []int{1, 2}}},
+		"tabs":        {"1\t2\n\n3\t4\n", Table{2, 2, nil, numbers, ints, []int{1, 3}}},
+		"header":      {"\ufeffx,\"the y\"\n1, 2\n 3,4 \n", Table{2, 2, []string{"x", "the y"}, numbers, ints, []int{2, 3}}},
+		"one column":  {"size\n1\n2\n3\n4\n", Table{4, 1, []string{"size"}, numbers, ints, []int{2, 3, 4, 5}}},
+		"floats":      {"\n0.1,-2e300\n3,1e-320\n", Table{2, 2, nil, []float64{0.1, -2e300, 3, 1e-320}, nil, []int{2, 3}}},
+		"exact":       {"9007199254740993\n-9223372036854775808\n", Table{2, 1, nil, []float64{1 << 53, math.MinInt64}, []int64{1<<53 + 1, math.MinInt64}, []int{1, 2}}},
 	} {
 		got, err := ReadCSV(strings.NewReader(c.text), "x.csv")
 		if err != nil || !reflect.DeepEqual(*got, c.want) {
@@ -128,6 +128,8 @@ func TestRead(t *testing.T) {
 	}
 	floats := &Table{Rows: 2, Cols: 2, Data: []float64{0.1, math.Pi, 3, 4}}
 	whole := &Table{Rows: 2, Cols: 2, Data: []float64{1, 2, 3, 4}, Ints: []int64{1, 2, 3, 4}}
+	lines := *whole
+	lines.Lines = []int{1, 2}
 	column := &Table{Rows: 2, Cols: 1, Data: []float64{1, 0}, Ints: []int64{1, 0}}
 	big := array(">i2", true, "(2, 2)", "\x00\x01\x00\x03\x00\x02\x00\x04")
 	flags := array("|b1", false, "(2,)", "\x01\x00")
@@ -142,7 +144,7 @@ func TestRead(t *testing.T) {
 	archive("two.npz", members, "big", "flags")
 	archive("none.npz", nil)
 	for path, want := range map[string]*Table{
-		"floats.npy": floats, "big.npy": whole, "table.CSV": whole, "one.npz": column, "role.npz": floats, "role.npz:big": whole, "two.npz:flags": column,
+		"floats.npy": floats, "big.npy": whole, "table.CSV": &lines, "one.npz": column, "role.npz": floats, "role.npz:big": whole, "two.npz:flags": column,
 	} {
 		if got, err := Read(path, "codes"); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v; want %+v", path, got, err, want)
