@@ -28,6 +28,7 @@ type Outputs struct {
 	Codes       *gorgonia.Node // the codes that metrics measure, such as posterior means, [rows, d]
 	Sample      *gorgonia.Node // reparameterised samples that are decoded, [rows, d]
 	LogVariance *gorgonia.Node // of Gaussian posteriors, [rows, d]
+	Shared      bool           // rows of a group have some columns of codes and log variances in common
 	Active      *gorgonia.Node // 1 where a column of Sample is active, 0 elsewhere, [rows, d]
 
 	ActionAngles *gorgonia.Node // of actions that rotate the codes, in radians, [actions, planes]; see RotationWalk

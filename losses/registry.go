@@ -11,6 +11,8 @@ var Registry = &registry.Registry[Loss]{Kind: "loss", Entries: []registry.Entry[
 		Units:  "nats for each image", New: func() Loss { return NewKL() }},
 	{Name: "lsbd", Doc: "distance of the codes of a labelled group from where its transformations put their common point",
 		Source: "Tonnaer et al. 2022, section 5", New: func() Loss { return NewLSBD() }},
+	{Name: "slow", Doc: "distance of the step between the posteriors of two images from a sparse one: most dimensions stay, few move far",
+		Source: "Klindt et al. 2021, equation 5", Units: "nats for each pair", New: func() Loss { return NewSlow() }},
 	{Name: "variance", Doc: "modularity: variance of every factor's sub-code where the factor is held",
 		Source: "Zhang and Sugiyama 2024, example 4, equation 17", Units: "squared units of the codes", New: func() Loss { return NewVariance() }},
 	{Name: "diameter", Doc: "modularity: largest distance within every factor's sub-code where the factor is held",

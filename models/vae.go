@@ -81,6 +81,12 @@ func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.sampled(g, images, mean, logVariance)
+}
+
+// sampled ends a program with a sample of the posterior and its reconstruction.
+func (m *vae) sampled(g *nn.Graph, images, mean, logVariance *gorgonia.Node) (*Program, error) {
+	n := images.Shape()[0]
 	noise, err := g.Input("noise", n, m.latent)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,187 @@
+package models
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/nn"
+)
+
+// PairVAE has the settings that the models of pairs of images share. These models are a [VAE] whose posteriors share dimensions
+// within a pair of images that differ in few factors (supervision changes). With the losses reconstruction and kl they minimise,
+// in nats per image,
+//
+//	1/2 sum_j (-E_q~(z_j|x_1, x_2)[log p(x_j|z_j)] + beta KL(q~(z_j|x_1, x_2) || N(0, I))),  j = 1, 2,
+//
+// where q~_j is the posterior of image j in the private dimensions of the pair, and one posterior of both images in the others.
+// The noise of z_1 and z_2 is different in all dimensions. On single images they are a VAE. The code is mu of an image alone,
+// [batch, Latent].
+//
+// The dimensions of the largest divergences delta_i = 2 KL(q_1i || q_2i) are private: K of them, or in the adaptive models
+// those with delta_i >= (min delta + max delta)/2. No gradient flows through this choice.
+type PairVAE struct {
+	Networks
+	Latent    int  `yaml:"latent" doc:"dimensions of the code"`
+	Symmetric bool `yaml:"symmetric" doc:"compare the two posteriors by the mean of both divergences"`
+}
+
+func newPairSettings() PairVAE { return PairVAE{Networks: NewNetworks(), Latent: 10} }
+
+// Validate checks the settings.
+func (s *PairVAE) Validate() error { return validLatent(s.Latent) }
+
+// GVAE is the group VAE of pairs that differ in K factors (Hosoya 2019; Locatello et al. 2020, section 4): shared dimensions
+// have the mean of the means and the mean of the variances. See [PairVAE].
+type GVAE struct {
+	PairVAE
+	K int `yaml:"k" doc:"private dimensions of a pair, those of the largest divergences"`
+}
+
+// NewGVAE returns the default settings.
+func NewGVAE() *GVAE { return &GVAE{newPairSettings(), 1} }
+
+// Validate checks the settings.
+func (s *GVAE) Validate() error { return s.validPrivate(s.K) }
+
+// New implements Settings.
+func (s *GVAE) New(data Data, seed uint64) (Model, error) {
+	return s.model("gvae", mergeRule{Private: s.K}, data, seed)
+}
+
+// AdaGVAE is a [GVAE] that finds the private dimensions of every pair by itself (Locatello et al. 2020, section 4, equations 5
+// to 7).
+type AdaGVAE struct{ PairVAE }
+
+// NewAdaGVAE returns the default settings.
+func NewAdaGVAE() *AdaGVAE { return &AdaGVAE{newPairSettings()} }
+
+// New implements Settings.
+func (s *AdaGVAE) New(data Data, seed uint64) (Model, error) {
+	return s.model("ada-gvae", mergeRule{Private: adaptive}, data, seed)
+}
+
+// MLVAE is the multi-level VAE of pairs that differ in K factors (Bouchacourt et al. 2018; Locatello et al. 2020, section 4):
+// shared dimensions have the mean weighted by precisions and, as in the authors' code, the harmonic mean of the variances, which
+// is twice that of a product of densities. See [PairVAE].
+type MLVAE struct {
+	PairVAE
+	K       int  `yaml:"k" doc:"private dimensions of a pair, those of the largest divergences"`
+	Product bool `yaml:"product" doc:"share the product of both densities, as in the paper, with half the variance"`
+}
+
+// NewMLVAE returns the default settings.
+func NewMLVAE() *MLVAE { return &MLVAE{PairVAE: newPairSettings(), K: 1} }
+
+// Validate checks the settings.
+func (s *MLVAE) Validate() error { return s.validPrivate(s.K) }
+
+// New implements Settings.
+func (s *MLVAE) New(data Data, seed uint64) (Model, error) {
+	return s.model("ml-vae", mergeRule{Private: s.K, Precise: true, Product: s.Product}, data, seed)
+}
+
+// AdaMLVAE is an [MLVAE] that finds the private dimensions of every pair by itself (Locatello et al. 2020, section 4).
+type AdaMLVAE struct {
+	PairVAE
+	Product bool `yaml:"product" doc:"share the product of both densities, as in the paper, with half the variance"`
+}
+
+// NewAdaMLVAE returns the default settings.
+func NewAdaMLVAE() *AdaMLVAE { return &AdaMLVAE{PairVAE: newPairSettings()} }
+
+// New implements Settings.
+func (s *AdaMLVAE) New(data Data, seed uint64) (Model, error) {
+	return s.model("ada-ml-vae", mergeRule{Private: adaptive, Precise: true, Product: s.Product}, data, seed)
+}
+
+// SlowVAE is a [VAE] of pairs of images or longer groups, for the losses reconstruction, kl and slow, which is about the step from
+// one image of a group to the next (Klindt et al. 2021, equation 5).
+type SlowVAE struct {
+	Networks
+	Latent int `yaml:"latent" doc:"dimensions of the code"`
+}
+
+// NewSlowVAE returns the default settings.
+func NewSlowVAE() *SlowVAE { return &SlowVAE{NewNetworks(), 10} }
+
+// Validate checks the settings.
+func (s *SlowVAE) Validate() error { return validLatent(s.Latent) }
+
+// New implements Settings.
+func (s *SlowVAE) New(data Data, seed uint64) (Model, error) {
+	return newPairVAE("slow-vae", s.Networks, s.Latent, nil, data, seed)
+}
+
+// validPrivate checks the settings with a known number of private dimensions.
+func (s *PairVAE) validPrivate(k int) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	if k < 0 || k > s.Latent {
+		return config.Invalid("k", "%d of %d dimensions are private; want 0 to %d", k, s.Latent, s.Latent)
+	}
+	return nil
+}
+
+func (s *PairVAE) model(name string, r mergeRule, data Data, seed uint64) (Model, error) {
+	r.Symmetric = s.Symmetric
+	return newPairVAE(name, s.Networks, s.Latent, &r, data, seed)
+}
+
+// pairVAE is a VAE of pairs.
+type pairVAE struct {
+	vae
+	name string
+	rule *mergeRule // nil: pairs share nothing
+}
+
+func newPairVAE(name string, n Networks, latent int, r *mergeRule, data Data, seed uint64) (Model, error) {
+	m := &pairVAE{vae{autoencoder: newAutoencoder(n, data, seed), latent: latent}, name, r}
+	return m, Materialise(m, data)
+}
+
+// Objectives implements Model.
+func (m *pairVAE) Objectives() []Objective {
+	return []Objective{{Name: "pairs", Labelled: true}, {Name: "unsupervised"}}
+}
+
+// Build implements Model.
+func (m *pairVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error) {
+	switch {
+	case !o.Labelled || m.rule == nil:
+		return m.vae.Build(g, o, n, group)
+	case group != 2 || n%2 != 0:
+		return nil, fmt.Errorf("%s learns from pairs of images, and there are groups of %d; want pairs, such as supervision: {changes: {k: random}}", m.name, group)
+	}
+	images, err := m.images(g, n)
+	if err != nil {
+		return nil, err
+	}
+	mean, logVariance, err := m.heads(g, images)
+	if err != nil {
+		return nil, err
+	}
+	if mean, logVariance, err = m.share(mean, logVariance); err != nil {
+		return nil, err
+	}
+	p, err := m.sampled(g, images, mean, logVariance)
+	if err == nil {
+		p.Outputs.Shared = true
+	}
+	return p, err
+}
+
+// share gives both posteriors of a pair one distribution in the dimensions that are not private.
+func (m *pairVAE) share(mean, logVariance *gorgonia.Node) (sharedMean, sharedLogVariance *gorgonia.Node, err error) {
+	mask, err := pairMask(mean, logVariance, *m.rule)
+	if err != nil {
+		return nil, nil, err
+	}
+	if sharedMean, err = sharedMeans(mask, mean, logVariance, *m.rule); err != nil {
+		return nil, nil, err
+	}
+	sharedLogVariance, err = sharedLogVariances(mask, logVariance, *m.rule)
+	return sharedMean, sharedLogVariance, err
+}
