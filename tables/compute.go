@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/rng"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -97,7 +98,7 @@ func (r Row) at(scale string) Row {
 	return r
 }
 
-var errNoFit = errors.New("only runs have fitted something")
+var errNoFit = errors.New("only runs have fitted something, and taken time")
 
 // sampledRow fills the cells of a row that is not trained.
 func (t *Table) sampledRow(ctx context.Context, row Row, seeds int, measured []measured, line []Cell, tell func(metric string)) error {
@@ -113,7 +114,7 @@ func (t *Table) sampledRow(ctx context.Context, row Row, seeds int, measured []m
 		}
 	}
 	for i, c := range t.Columns {
-		if c.Fit != "" {
+		if c.unmeasured() {
 			reason := errNoFit
 			if row.Missing != "" {
 				reason = errors.New(row.Missing)
@@ -141,7 +142,7 @@ func (t *Table) distinct() ([]measured, error) {
 	var list []measured
 	var texts []string
 	for i, c := range t.Columns {
-		if c.Fit != "" {
+		if c.unmeasured() {
 			continue
 		}
 		text, err := metricText(c.Metric)
@@ -168,8 +169,9 @@ func metricText(c metrics.Choice) (string, error) {
 type drawn struct {
 	results []metrics.Result
 	exact   bool
-	fits    []*train.Fit // of runs, by result
-	notes   []string     // on runs that are missing, have failed or have not converged
+	fits    []*train.Fit      // of runs, by result
+	timings [][]models.Timing // likewise
+	notes   []string          // on runs that are missing, have failed or have not converged
 }
 
 // sampler caches the samples of a row.

@@ -97,7 +97,7 @@ const slack = 1e-9
 func (t *Table) cell(row Row, column Column, d drawn, failed error) Cell {
 	p := t.printedCell(&row, column.Label)
 	c := Cell{Column: t.cellName(column), Draws: len(d.results), Exact: d.exact, Notes: d.notes, printed: p}
-	if column.Fit != "" {
+	if column.unmeasured() {
 		c.Draws = len(d.fits)
 	}
 	if p.Mean.Text != "" {
@@ -151,6 +151,16 @@ func (c *Column) values(d drawn) ([]float64, error) {
 			v, ok := c.Fit.of(f)
 			if !ok {
 				return nil, fmt.Errorf("the runs have no %s", c.Fit)
+			}
+			values = append(values, c.Transform.of(v))
+		}
+		return values, nil
+	}
+	if c.timed() {
+		for _, timings := range d.timings {
+			v, err := c.time(timings)
+			if err != nil {
+				return nil, err
 			}
 			values = append(values, c.Transform.of(v))
 		}

@@ -76,6 +76,8 @@ type Column struct {
 	Group     string         `yaml:"group" doc:"heading above it and its neighbours"`
 	Metric    metrics.Choice `yaml:"metric"`
 	Fit       FitValue       `yaml:"fit" doc:"in place of metric: a quantity of the run's fit, reconstruction, held_out, assignment or variance"`
+	Seconds   []string       `yaml:"seconds" doc:"in place of metric: parts of a run whose seconds to add up: total, training, finishing, or those of a stage before training, as run.json lists them"`
+	Share     []string       `yaml:"share" doc:"in place of metric: the same parts, in percent of the total"`
 	Part      string         `yaml:"part" doc:"part of the metric's result to show; empty: its value"`
 	Of        string         `yaml:"of" doc:"label of the entry to show, for a part with several values (for example a factor's name)"`
 	Transform Transform      `yaml:"transform" doc:"function of the value to show: x (itself), exp(-x), 2x or 100x"`

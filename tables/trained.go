@@ -163,7 +163,7 @@ func (f *found) row(ctx context.Context, place *Table, row Row, seeds int, measu
 					all[i].results = append(all[i].results, results[i])
 					all[i].fits = append(all[i].fits, fit)
 				}
-				fits.fits = append(fits.fits, fit)
+				fits.fits, fits.timings = append(fits.fits, fit), append(fits.timings, timingsOf(entries))
 			}
 		}
 		missing.add(err)
@@ -178,7 +178,7 @@ func (f *found) row(ctx context.Context, place *Table, row Row, seeds int, measu
 	}
 	fits.notes = notes
 	for i, c := range place.Columns {
-		if c.Fit != "" {
+		if c.unmeasured() {
 			line[i] = place.cell(row, c, fits, missing.all(seeds))
 		}
 	}

@@ -218,10 +218,12 @@ func (c *Column) Validate() error {
 	switch {
 	case c.Label == "":
 		return config.Invalid("label", "the column has no label")
-	case c.Metric.Name == "" && c.Fit == "":
+	case c.Metric.Name == "" && !c.unmeasured():
 		return config.Invalid("metric", "column %q has no metric", c.Label)
 	case c.Metric.Name != "" && c.Fit != "":
 		return config.Invalid("fit", "column %q has a metric, too; want one of the two", c.Label)
+	case c.timed() && (c.Metric.Name != "" || c.Fit != ""):
+		return config.Invalid("seconds", "column %q has a metric or a fit, too; want one of them", c.Label)
 	case c.Of != "" && c.Part == "":
 		return config.Invalid("of", "there is no part; want the part that %q is a label of", c.Of)
 	case c.Decimals != nil && (*c.Decimals < 0 || *c.Decimals > maxDecimals):
@@ -234,7 +236,7 @@ func (c *Column) Validate() error {
 	if c.Fit != "" {
 		return c.Fit.valid("fit")
 	}
-	return nil
+	return c.validTimes()
 }
 
 // Validate checks that a note names at least one row and column and gives a reason.
