@@ -18,6 +18,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/table"
@@ -206,6 +207,7 @@ var shortSets = map[string][]string{
 	"chopsticks":  {"dataset.chopsticks.samples=1000"},
 	"spaceshapes": {"dataset.spaceshapes.samples=300"},
 	"entangled":   nil,
+	"flatland":    nil,
 	"folder":      nil,
 	"cars":        {"dataset.cars.objects=3", "dataset.cars.azimuths=6", "dataset.cars.elevations=2"},
 	"norb":        {"dataset.norb.instances=2", "dataset.norb.azimuths=3", "dataset.norb.elevations=3"},
@@ -228,6 +230,9 @@ func short(t *testing.T, name string) []byte {
 	if !ok {
 		t.Fatalf("%s: no short form of the data set %s", name, c.Dataset.Name)
 	}
+	if s, ok := c.Dataset.Value.(*datasets.Square); ok && s.Size < 16 {
+		sets = nil
+	}
 	overrides := append([]string{"train.epochs=1", "train.epoch_steps=2", "train.figures=" + fmt.Sprint(name == configs.Quickstart)}, sets...)
 	if c.Train.Batch > 32 && c.Dataset.Name != "entangled" {
 		overrides = append(overrides, "train.batch=32")
@@ -246,6 +251,8 @@ func short(t *testing.T, name string) []byte {
 		switch s.Name {
 		case "pairs", "similarity":
 			overrides = append(overrides, fmt.Sprintf("%s={%s: {count: 20}}", key, s.Name))
+		case "walks":
+			overrides = append(overrides, key+".walks.episodes=8", key+".walks.actions=3")
 		case "paths":
 			overrides = append(overrides, key+"={paths: {count: 2, length: 8, step: 1}}")
 		}

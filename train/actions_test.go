@@ -1,0 +1,62 @@
+package train
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// walkingModels are models that learn from walks, each with its losses.
+var walkingModels = map[string][]string{
+	"quessard":    {"model={quessard: {encoder: {mlp: {hidden: [16]}}}}", "losses=[{reconstruction: {likelihood: bernoulli, per: pixel}}, {entanglement: {weight: 0.01}}]"},
+	"forward-vae": {"model={forward-vae: {encoder: {mlp: {hidden: [16]}}, latent: 5}}", "losses=[reconstruction, {kl: {weight: {from: 1, to: 0, decay: 0.9}}}, prediction]"},
+	"public-code": {"model={forward-vae: {encoder: {mlp: {hidden: [16]}}, scale: public-code, init: ones}}", "losses=[reconstruction, kl, prediction]"},
+	"lsbd-vae":    nil,
+	"planes":      {"model={vae: {encoder: {mlp: {hidden: [16]}}, latent: 4}}", "losses=[reconstruction, kl, {lsbd: {planes: {row: [0, 1], column: [2, 3]}}}]"},
+}
+
+// A run on walks, drawn anew or fixed, that is stopped and continued with other threads ends with the same bits.
+func TestWalkingModels(t *testing.T) {
+	for name, options := range walkingModels {
+		for _, walks := range []string{"supervision={walks: {episodes: 12, actions: 3}}", "supervision={walks: {episodes: 12, actions: 3, fixed: true}}"} {
+			t.Run(name, func(t *testing.T) {
+				config := func(more ...string) Config {
+					return load(t, append(append([]string{walks, "train.epochs=2", "train.batch=16"}, options...), more...)...)
+				}
+				whole, dir := t.TempDir(), t.TempDir()
+				trainIn(t, whole, config("train.threads=2"), false)
+				for stop, resume := 2, false; ; stop, resume = stop+3, true {
+					if _, err := Run(endAfter(stop), config("train.threads=1"), Options{Dir: dir, Resume: resume}); err == nil {
+						break
+					}
+				}
+				sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
+				if logged(t, dir) != logged(t, whole) {
+					t.Error("the logs differ")
+				}
+				if _, _, err := OpenExperiment(whole); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// Models and losses that do not go with walks say why.
+func TestWalkingMistakes(t *testing.T) {
+	const walks = "supervision={walks: {episodes: 12, actions: 3}}"
+	quessard := walkingModels["quessard"]
+	for want, options := range map[string][]string{
+		"there are none; want supervision: walks":        {"supervision=none", quessard[0], quessard[1]},
+		"loss entanglement: it needs actions that":       {walks, walkingModels["forward-vae"][0], "losses=[{reconstruction: {}}, entanglement]"},
+		"loss prediction: it needs codes predicted by":   {walks, quessard[0], "losses=[reconstruction, prediction]"},
+		"posteriors of the codes, which this model does": {walks, quessard[0], "losses=[reconstruction, kl]"},
+		"it needs the transformations within labelled": {"dataset={sprites: {size: 16, scales: 2, orientations: 4, positions: 4}}", "supervision={walks: {episodes: 12, actions: 3, factors: [x]}}",
+			"model={vae: {encoder: {mlp: {hidden: [16]}}}}", "losses=[reconstruction, kl, {lsbd: {planes: {orientation: [0, 1]}}}]"},
+	} {
+		_, err := Run(context.Background(), load(t, append([]string{"train.epochs=1"}, options...)...), Options{Dir: t.TempDir()})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", options, err, want)
+		}
+	}
+}
