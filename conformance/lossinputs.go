@@ -40,7 +40,7 @@ func arrays(x *losses.Example) []array {
 		{"codes", []int{n, d}, x.Codes, false}, {"sample", []int{n, d}, x.Sample, false},
 		{"log variance", []int{n, d}, x.LogVariance, false}, {"active", []int{n, d}, x.Active, true},
 		{"means", []int{n, 3}, x.Means, false}, {"log sigmas", []int{n, 3}, x.LogSigmas, false},
-		{"points", []int{n, 2}, x.Points, false}, {"moved", []int{n, 2}, x.Moved, false}, {"options", []int{n, 2}, x.Options, false},
+		{"points", []int{n, 2}, x.Points, false}, {"moved", []int{n, 2}, x.Moved, false}, {"options", []int{n, 2}, x.Options, false}, {"weights", []int{n, 2}, x.Weights, false},
 		{"action angles", []int{4, 6}, x.ActionAngles, false}, {"predicted", []int{n, d}, x.Predicted, false}, {"actions", []int{n, 4}, x.Actions, true},
 		{"projections", []int{n, d}, x.Projections, false}, {"predictions", []int{n, d}, x.Predictions, false}, {"targets", []int{n, d}, x.Targets, true},
 		{"queries", []int{n / 2, d}, x.Queries, false}, {"keys", []int{n / 2, d}, x.Keys, false}, {"negatives", []int{d, 10}, x.Negatives, true},
@@ -69,9 +69,13 @@ func drawExample(stream string) *losses.Example {
 	}
 	const n, d = exampleRows, exampleWidth
 	x := &losses.Example{Images: part(4 * n), Logits: draw(4*n, 1), Codes: draw(n*d, 1), Sample: draw(n*d, 1), LogVariance: draw(n*d, 0.5), Active: make([]float64, n*d),
-		Means: draw(n*3, 1), LogSigmas: draw(n*3, 0.3), Points: draw(n*2, 0.5), Moved: draw(n*2, 0.5), Options: part(n * 2),
+		Means: draw(n*3, 1), LogSigmas: draw(n*3, 0.3), Points: draw(n*2, 0.5), Moved: draw(n*2, 0.5), Options: part(n * 2), Weights: make([]float64, n*2),
 		Projections: draw(n*d, 1), Predictions: draw(n*d, 1), Targets: draw(n*d, 1), Queries: draw(n/2*d, 0.4), Keys: draw(n/2*d, 0.4), Negatives: draw(d*10, 0.4),
 		Groups: make([]float64, n*3), Values: make([]float64, n*3), Levels: make([]float64, n*3), Exact: draw(n*d, 1), Angles: draw(n, 2), Rotations: draw(n*4, 1)}
+	w := rng.New(seed, "losses/weights/"+stream) // of its own, so that other arrays stay as they are
+	for i := range x.Weights {
+		x.Weights[i] = float64(float32(w.NormFloat64()))
+	}
 	for i := range x.Active {
 		if i/d%3 == 0 || i%d < 3 { // with three kinds of rows each kind would have too few
 			x.Active[i] = 1
@@ -113,6 +117,7 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 	return &losses.Input{
 		Outputs: losses.Outputs{Rows: exampleRows, Images: n("images"), Logits: n("logits"), Codes: n("codes"), Sample: n("sample"), LogVariance: n("log variance"), Active: n("active"),
 			ActionAngles: n("action angles"), Predicted: n("predicted"), Options: n("options"), Hierarchy: hierarchy.Hierarchy{{}, {}, {}, {}, {}, {Options: []hierarchy.Hierarchy{{}, {{}}}}},
+			Weights:    []*gorgonia.Node{n("weights")},
 			Posteriors: []losses.Posterior{posterior{n("means"), n("log sigmas")}},
 			Transports: []losses.Transport{{Points: n("points"), Moved: n("moved"), Sphere: true, Acts: true}},
 			Views:      &losses.Views{Projections: n("projections"), Predictions: n("predictions"), Targets: n("targets"), Queries: n("queries"), Keys: n("keys"), Negatives: n("negatives")},

@@ -10,6 +10,7 @@ type Example struct {
 	Means, LogSigmas                   []float64 // of a Gaussian posterior, [16, 3]
 	Points, Moved                      []float64 // of a circle on which transformations act, [16, 2]
 	Options                            []float64 // of one categorical dimension, [16, 2]
+	Weights                            []float64 // of a layer, [16, 2]
 
 	ActionAngles []float64 // of four actions in R^4, [4, 6]
 	Predicted    []float64 // codes that actions predict, [16, 6]

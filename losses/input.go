@@ -37,6 +37,8 @@ type Outputs struct {
 	Options   *gorgonia.Node      // weights of the options of a hierarchy's categorical dimensions, [rows, options in all]
 	Hierarchy hierarchy.Hierarchy // of Options and Sample
 
+	Weights []*gorgonia.Node // of the layers that are trained, without biases, of any shapes
+
 	Posteriors []Posterior // one for each latent space
 	Transports []Transport // one for each latent space, for batches of labelled groups
 

@@ -78,10 +78,12 @@ func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 func Capacity(kl, c *gorgonia.Node) (*gorgonia.Node, error) { return absoluteDifference(kl, c) }
 
 // KLLoss is the divergence of a model's posteriors from their priors, in nats, summed
-// over its latent spaces. With a capacity it is [Capacity] of that sum.
+// over its latent spaces, or over those that are choices among options, or those that are not. With a capacity it is [Capacity]
+// of that sum. If all of these spaces are choices, the capacity is at most sum log K, their largest divergence.
 type KLLoss struct {
 	Weight   Weight `yaml:"weight" doc:"factor in the total: beta; with a capacity gamma"`
 	Capacity *Ramp  `yaml:"capacity" doc:"hold the divergence at a capacity that changes with the steps, in nats (Burgess et al. 2018)"`
+	Spaces   Spaces `yaml:"spaces" doc:"latent spaces to add up: all, continuous or categorical"`
 }
 
 // Hint maps names of the weight in papers to the key.
@@ -93,7 +95,7 @@ func (l *KLLoss) Hint(key string) string {
 }
 
 // NewKL returns the default settings.
-func NewKL() *KLLoss { return &KLLoss{Weight: Constant(1)} }
+func NewKL() *KLLoss { return &KLLoss{Weight: Constant(1), Spaces: AllSpaces} }
 
 // Weighting implements [Loss].
 func (l *KLLoss) Weighting() Weight { return l.Weight }
@@ -107,29 +109,31 @@ func (l *KLLoss) Optimum(x *Example) bool {
 
 // Variants implements [Varied].
 func (*KLLoss) Variants() []Loss {
-	return []Loss{&KLLoss{Weight: Constant(1), Capacity: &Ramp{From: 0.5, To: 1, Steps: 10}}}
+	return []Loss{&KLLoss{Weight: Constant(1), Capacity: &Ramp{From: 0.5, To: 1, Steps: 10}, Spaces: AllSpaces}, &KLLoss{Weight: Constant(1), Spaces: ContinuousSpaces}}
 }
 
 // Add implements [Loss].
 func (l *KLLoss) Add(in *Input) (*gorgonia.Node, error) {
-	kl, err := divergence(in)
+	posteriors, err := l.Spaces.of(in.Posteriors)
+	if err != nil {
+		return nil, err
+	}
+	kl, err := divergence(posteriors)
 	if err != nil || l.Capacity == nil {
 		return kl, err
 	}
-	c, err := in.Schedule("capacity", l.Capacity.At)
+	most := largest(posteriors)
+	c, err := in.Schedule("capacity", func(step int) float64 { return min(l.Capacity.At(step), most) })
 	if err != nil {
 		return nil, err
 	}
 	return Capacity(kl, c)
 }
 
-// divergence sums up the divergences of a model's latent spaces.
-func divergence(in *Input) (*gorgonia.Node, error) {
-	if len(in.Posteriors) == 0 {
-		return nil, missing("posteriors of the codes")
-	}
-	nodes, ones := make(gorgonia.Nodes, len(in.Posteriors)), make([]float64, len(in.Posteriors))
-	for i, p := range in.Posteriors {
+// divergence sums up the divergences of latent spaces.
+func divergence(posteriors []Posterior) (*gorgonia.Node, error) {
+	nodes, ones := make(gorgonia.Nodes, len(posteriors)), make([]float64, len(posteriors))
+	for i, p := range posteriors {
 		var err error
 		if nodes[i], err = p.KL(); err != nil {
 			return nil, fmt.Errorf("posterior %d: %w", i, err)

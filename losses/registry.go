@@ -53,6 +53,8 @@ var Registry = &registry.Registry[Loss]{Kind: "loss", Entries: []registry.Entry[
 		Source: "Quessard et al. 2020, equation 7", Units: "squared radians", New: func() Loss { return NewEntanglement() }},
 	{Name: "prediction", Doc: "squared error of the codes that actions predict from the image before, a mean over columns",
 		Source: "Caselles-Dupré et al. 2019, section 4", Units: "squared units of the codes", New: func() Loss { return NewPrediction() }},
+	{Name: "weight-decay", Doc: "half the sum of the squares of the trained weights, without biases",
+		Source: "Krogh and Hertz 1992; as in the code of Jeong and Song 2019 (CascadeVAE)", New: func() Loss { return NewWeightDecay() }},
 	{Name: "logic", Doc: "a sentence of first-order logic about codes and factors, as a quantity that is 0 where it is true",
 		Source: "Zhang and Sugiyama 2024, section 2, appendix B", New: func() Loss { return NewLogic() }},
 }}

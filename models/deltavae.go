@@ -19,7 +19,8 @@ import (
 //	-E_q(z|x)[log p(x|z)] + sum_i KL(q_i(z_i|x) || p_i(z_i))
 //
 // over the spaces i. The posterior of a sphere is a random walk from a location, its prior uniform; see package latent.
-// The code is the locations of all spaces, side by side.
+// The code is the locations of all spaces, side by side; of categorical spaces, which come first, the number of the likeliest
+// option.
 type DeltaVAE struct {
 	Networks
 	Latent latent.List `yaml:"latent" doc:"latent spaces, in the order of their columns"`
@@ -47,9 +48,9 @@ func (m *deltaVAE) Objectives() []Objective { return []Objective{{Name: "unsuper
 
 // Spaces implements Model.
 func (m *deltaVAE) Spaces() []Space {
-	var list []Space
-	first := 0
-	for _, c := range m.latent {
+	list := discreteSpaces(m.choices())
+	first := len(list)
+	for _, c := range m.latent[len(list):] {
 		s := Space{Name: c.Name, First: first, Width: c.Value.Width()}
 		if x, ok := c.Value.(latent.Circular); ok {
 			s.Circle = x.Circle()
@@ -69,7 +70,13 @@ func (m *deltaVAE) Spaces() []Space {
 // Prior implements Generative: every space has a prior of its own. Of spaces whose locations are orthogonal, the points are made so.
 func (m *deltaVAE) Prior(r *rng.Stream, code []float32) {
 	points := make([][]float32, len(m.latent))
+	sizes := m.choices()
+	drawOptions(r, sizes, code)
+	code = code[len(sizes):]
 	for i, c := range m.latent {
+		if i < len(sizes) {
+			continue
+		}
 		n := c.Value.Width()
 		points[i], code = code[:n], code[n:]
 		c.Value.Prior(r, points[i])
@@ -98,6 +105,9 @@ func reject(point, other []float32) {
 		point[i] = float32(float64(point[i]) / math.Sqrt(square))
 	}
 }
+
+// choices lists the numbers of options of the categorical spaces.
+func (m *deltaVAE) choices() []int { return choices(m.latent) }
 
 func (m *deltaVAE) variables(g *nn.Graph, images *gorgonia.Node) ([]*latent.Variable, error) {
 	h, err := m.features(g, images)
@@ -143,20 +153,56 @@ func (m *deltaVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, e
 	if err != nil {
 		return nil, err
 	}
-	return latent.Locations(v)
+	sizes := m.choices()
+	if len(sizes) == 0 {
+		return latent.Locations(v)
+	}
+	weights, values, err := parts(v, len(sizes), latent.Locations)
+	if err != nil {
+		return nil, err
+	}
+	return numbered(weights, values, sizes)
+}
+
+// Decode implements Decoder.
+func (m *deltaVAE) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
+	points, err := unnumbered(codes, m.choices())
+	if err != nil {
+		return nil, err
+	}
+	return m.autoencoder.Decode(g, points)
+}
+
+// parts joins the columns of the first variables, which are discrete, and those of the others; nil where there are none.
+func parts(v []*latent.Variable, discrete int, join func([]*latent.Variable) (*gorgonia.Node, error)) (weights, values *gorgonia.Node, err error) {
+	if discrete > 0 {
+		if weights, err = join(v[:discrete]); err != nil {
+			return nil, nil, err
+		}
+	}
+	if discrete < len(v) {
+		values, err = join(v[discrete:])
+	}
+	return weights, values, err
 }
 
 // Build implements Model.
 func (m *deltaVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	p, _, err := m.begin(g, n)
+	p, variables, err := m.begin(g, n)
 	if err != nil {
 		return nil, err
 	}
-	p.Outputs.Logits, err = m.Decode(g, p.Outputs.Sample)
+	points := p.Outputs.Sample
+	if p.Outputs.Options != nil {
+		if points, err = latent.Samples(variables); err != nil {
+			return nil, err
+		}
+	}
+	p.Outputs.Logits, err = m.autoencoder.Decode(g, points)
 	return p, err
 }
 
-// begin adds everything up to the samples.
+// begin adds everything up to the samples. Codes and samples for losses are those of the continuous spaces, if there are any.
 func (m *deltaVAE) begin(g *nn.Graph, n int) (*Program, []*latent.Variable, error) {
 	images, err := m.images(g, n)
 	if err != nil {
@@ -167,13 +213,31 @@ func (m *deltaVAE) begin(g *nn.Graph, n int) (*Program, []*latent.Variable, erro
 		return nil, nil, err
 	}
 	p := &Program{Outputs: &losses.Outputs{Images: images, Rows: n}}
+	p.posteriors(variables)
+	discrete := len(m.choices())
+	if discrete > 0 {
+		p.Outputs.Hierarchy = HierarchyOf(m)
+		if p.Outputs.Options, err = latent.Samples(variables[:discrete]); err != nil {
+			return nil, nil, err
+		}
+	}
+	if discrete == len(variables) {
+		discrete = 0
+	}
+	if p.Outputs.Codes, err = latent.Locations(variables[discrete:]); err != nil {
+		return nil, nil, err
+	}
+	p.Outputs.Sample, err = latent.Samples(variables[discrete:])
+	return p, variables, err
+}
+
+// posteriors adds those of latent variables, with their noise and schedules.
+func (p *Program) posteriors(variables []*latent.Variable) {
 	for _, v := range variables {
 		p.Noise = append(p.Noise, v.Noise)
 		p.Outputs.Posteriors = append(p.Outputs.Posteriors, v)
+		if v.Schedule != nil {
+			p.Schedules = append(p.Schedules, *v.Schedule)
+		}
 	}
-	if p.Outputs.Codes, err = latent.Locations(variables); err != nil {
-		return nil, nil, err
-	}
-	p.Outputs.Sample, err = latent.Samples(variables)
-	return p, variables, err
 }

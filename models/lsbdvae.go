@@ -227,6 +227,6 @@ func (m *lsbdVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error
 			return nil, err
 		}
 	}
-	p.Outputs.Logits, err = m.Decode(g, y)
+	p.Outputs.Logits, err = m.autoencoder.Decode(g, y)
 	return p, err
 }

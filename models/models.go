@@ -28,6 +28,8 @@ type Data struct {
 	Real                    bool              // pixels are any real numbers, not in [0, 1]; see datasets.RealValued
 	Actions                 []datasets.Action // that lead from image to image within labelled groups; nil: they are not known
 
+	Losses []losses.Choice // that the model is trained with, of which models may ask costs (losses.PerImage); nil: not known
+
 	Hierarchy hierarchy.Hierarchy // of the data set's dimensions; nil: none
 	Learned   *Learned            // by an earlier stage, see Staged; nil: there was none
 }

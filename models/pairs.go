@@ -159,14 +159,14 @@ func (m *pairVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error
 	if err != nil {
 		return nil, err
 	}
-	mean, logVariance, err := m.heads(g, images)
+	mean, logVariance, discrete, err := m.heads(g, images)
 	if err != nil {
 		return nil, err
 	}
 	if mean, logVariance, err = m.share(mean, logVariance); err != nil {
 		return nil, err
 	}
-	p, err := m.sampled(g, images, mean, logVariance)
+	p, err := m.sampled(g, images, mean, logVariance, discrete)
 	if err == nil {
 		p.Outputs.Shared = true
 	}

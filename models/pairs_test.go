@@ -289,7 +289,7 @@ func TestPairsOfEqualImages(t *testing.T) {
 	one, noise := pairInputs(1)
 	images, twice := slices.Concat(one, one), slices.Concat(noise, noise)
 	base := PairVAE{Networks: small(16), Latent: 3}
-	vae := runPairs(t, pairModel(t, &VAE{small(16), 3}), false, images, twice)
+	vae := runPairs(t, pairModel(t, &VAE{Networks: small(16), Latent: 3}), false, images, twice)
 	for name, s := range map[string]Settings{"gvae": &GVAE{base, 1}, "ada-gvae": &AdaGVAE{base}, "ml-vae": &MLVAE{PairVAE: base, K: 1}, "ada-ml-vae": &AdaMLVAE{PairVAE: base}, "product": &AdaMLVAE{base, true}} {
 		got := runPairs(t, pairModel(t, s), true, images, twice)
 		if near(got.total, vae.total) == (name == "product") {
@@ -302,8 +302,8 @@ func TestPairsOfEqualImages(t *testing.T) {
 func TestAllPrivate(t *testing.T) {
 	images, noise := pairInputs(6)
 	base := PairVAE{Networks: small(16), Latent: 3}
-	vae := runPairs(t, pairModel(t, &VAE{small(16), 3}), false, images, noise)
-	for name, s := range map[string]Settings{"gvae": &GVAE{base, 3}, "ml-vae": &MLVAE{base, 3, true}, "slow-vae": &SlowVAE{small(16), 3}} {
+	vae := runPairs(t, pairModel(t, &VAE{Networks: small(16), Latent: 3}), false, images, noise)
+	for name, s := range map[string]Settings{"gvae": &GVAE{base, 3}, "ml-vae": &MLVAE{base, 3, true}, "slow-vae": &SlowVAE{Networks: small(16), Latent: 3}} {
 		got := runPairs(t, pairModel(t, s), true, images, noise)
 		same := near(got.total, vae.total)
 		for i := range vae.gradients {

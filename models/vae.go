@@ -19,56 +19,89 @@ import (
 // gives the negative ELBO, more the beta-VAE (Higgins et al. 2017, equation 4). Beside them, tc makes it a beta-TCVAE or
 // FactorVAE, dip-i and dip-ii a DIP-VAE.
 //
-// mu and log sigma^2 are linear maps of the features, as in Locatello et al. 2019. The code is mu, [batch, Latent].
+// mu and log sigma^2 are linear maps of the features, as in Locatello et al. 2019. The code is mu, [batch, Latent]. With
+// Categorical it is the model of [JointVAE].
 type VAE struct {
 	Networks
-	Latent int `yaml:"latent" doc:"dimensions of the code"`
+	Latent int `yaml:"latent" doc:"continuous dimensions of the code"`
+	Categoricals
 }
 
 // NewVAE returns the default settings.
-func NewVAE() *VAE { return &VAE{Networks: NewNetworks(), Latent: 10} }
+func NewVAE() *VAE { return &VAE{Networks: NewNetworks(), Latent: 10, Categoricals: noCategoricals()} }
 
 // Validate checks the settings.
-func (s *VAE) Validate() error { return validLatent(s.Latent) }
+func (s *VAE) Validate() error {
+	if err := validLatent(s.Latent); err != nil {
+		return err
+	}
+	return s.Categoricals.validate()
+}
 
 // New implements Settings.
 func (s *VAE) New(data Data, seed uint64) (Model, error) {
-	m := &vae{autoencoder: newAutoencoder(s.Networks, data, seed), latent: s.Latent}
+	m := &vae{autoencoder: newAutoencoder(s.Networks, data, seed), latent: s.Latent, discrete: s.spaces(), sizes: s.Categorical}
 	return m, Materialise(m, data)
 }
 
 type vae struct {
 	autoencoder
-	latent int
-	wide   bool // samples have the deviation exp(h) of a head h whose divergence is that of exp(h/2)
+	latent   int
+	discrete latent.List // of categorical codes
+	sizes    []int       // their numbers of options
+	wide     bool        // samples have the deviation exp(h) of a head h whose divergence is that of exp(h/2)
 }
 
 // Objectives implements Model.
 func (m *vae) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
 
 // Spaces implements Model.
-func (m *vae) Spaces() []Space { return []Space{{Name: "euclidean", Width: m.latent}} }
+func (m *vae) Spaces() []Space {
+	return append(discreteSpaces(m.sizes), Space{Name: "euclidean", First: len(m.sizes), Width: m.latent})
+}
 
-// Prior implements Generative: N(0, I).
-func (m *vae) Prior(r *rng.Stream, code []float32) { r.Normals(code) }
+// Prior implements Generative: N(0, I), and uniform choices.
+func (m *vae) Prior(r *rng.Stream, code []float32) {
+	drawOptions(r, m.sizes, code)
+	r.Normals(code[len(m.sizes):])
+}
 
-// heads adds the mean and the logarithm of the variance of the posterior.
-func (m *vae) heads(g *nn.Graph, images *gorgonia.Node) (mean, logVariance *gorgonia.Node, err error) {
+// heads adds the mean and the logarithm of the variance of the posterior, and the categorical variables.
+func (m *vae) heads(g *nn.Graph, images *gorgonia.Node) (mean, logVariance *gorgonia.Node, discrete []*latent.Variable, err error) {
 	h, err := m.features(g, images)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if mean, err = nn.Dense(g, h, "latent/mean", m.latent, graph.Linear); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	logVariance, err = nn.Dense(g, h, "latent/log-variance", m.latent, graph.Linear)
-	return mean, logVariance, err
+	if logVariance, err = nn.Dense(g, h, "latent/log-variance", m.latent, graph.Linear); err != nil {
+		return nil, nil, nil, err
+	}
+	discrete, err = m.discrete.Variables(g, h)
+	return mean, logVariance, discrete, err
 }
 
 // Encode implements Model.
 func (m *vae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
-	mean, _, err := m.heads(g, images)
-	return mean, err
+	mean, _, discrete, err := m.heads(g, images)
+	if err != nil || len(discrete) == 0 {
+		return mean, err
+	}
+	weights, err := latent.Locations(discrete)
+	if err != nil {
+		return nil, err
+	}
+	return numbered(weights, mean, m.sizes)
+}
+
+// Decode implements Decoder.
+func (m *vae) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
+	points, err := unnumbered(codes, m.sizes)
+	if err != nil {
+		return nil, err
+	}
+	return m.autoencoder.Decode(g, points)
 }
 
 // Build implements Model.
@@ -77,15 +110,15 @@ func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	mean, logVariance, err := m.heads(g, images)
+	mean, logVariance, discrete, err := m.heads(g, images)
 	if err != nil {
 		return nil, err
 	}
-	return m.sampled(g, images, mean, logVariance)
+	return m.sampled(g, images, mean, logVariance, discrete)
 }
 
-// sampled ends a program with a sample of the posterior and its reconstruction.
-func (m *vae) sampled(g *nn.Graph, images, mean, logVariance *gorgonia.Node) (*Program, error) {
+// sampled ends a program with a sample of the posterior, beside those of categorical variables, and its reconstruction.
+func (m *vae) sampled(g *nn.Graph, images, mean, logVariance *gorgonia.Node, discrete []*latent.Variable) (*Program, error) {
 	n := images.Shape()[0]
 	noise, err := g.Input("noise", n, m.latent)
 	if err != nil {
@@ -103,15 +136,20 @@ func (m *vae) sampled(g *nn.Graph, images, mean, logVariance *gorgonia.Node) (*P
 	if err != nil {
 		return nil, err
 	}
-	logits, err := m.Decode(g, z)
-	if err != nil {
-		return nil, err
+	p := &Program{Noise: []*gorgonia.Node{noise},
+		Outputs: &losses.Outputs{Images: images, Codes: mean, Sample: z, LogVariance: logVariance, Posteriors: []losses.Posterior{gaussian{mean, logVariance}}, Rows: n}}
+	if len(discrete) > 0 {
+		p.posteriors(discrete)
+		p.Outputs.Hierarchy = HierarchyOf(m)
+		if p.Outputs.Options, err = latent.Samples(discrete); err != nil {
+			return nil, err
+		}
+		if z, err = graph.ConcatColumns(p.Outputs.Options, z); err != nil {
+			return nil, err
+		}
 	}
-	return &Program{
-		Outputs: &losses.Outputs{Images: images, Logits: logits, Codes: mean, Sample: z, LogVariance: logVariance,
-			Posteriors: []losses.Posterior{gaussian{mean, logVariance}}, Rows: n},
-		Noise: []*gorgonia.Node{noise},
-	}, nil
+	p.Outputs.Logits, err = m.autoencoder.Decode(g, z)
+	return p, err
 }
 
 // gaussian is a posterior N(mean, variance) with the prior N(0, I).

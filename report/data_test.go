@@ -37,8 +37,8 @@ func TestFromData(t *testing.T) {
 		"torus":      func(w io.Writer) error { return LatentTorus(w, "torus", in, []int{0}) },
 		"codes":      func(w io.Writer) error { return TrainedCodes(w, "codes", in.Codes, in) },
 		"histograms": func(w io.Writer) error { return CodeHistograms(w, "histograms", in, scores) },
-		"circles":    func(w io.Writer) error { return CodeTraversals(w, in.Codes, []int{0}, nil, grey) },
-		"traversals": func(w io.Writer) error { return CodeTraversals(w, in.Codes, nil, nil, grey) },
+		"circles":    func(w io.Writer) error { return CodeTraversals(w, in.Codes, nil, []int{0}, nil, grey) },
+		"traversals": func(w io.Writer) error { return CodeTraversals(w, in.Codes, nil, nil, nil, grey) },
 		"paths":      func(w io.Writer) error { return PathTraversals(w, in.Codes, make(hierarchy.Hierarchy, 4), grey) },
 		"losses":     func(w io.Writer) error { return LossCurves(w, "losses", names, log) },
 	} {
@@ -55,7 +55,7 @@ func TestFromData(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	grey.Decode = func([]float32) ([]float32, error) { return nil, broken }
-	if err := CodeTraversals(io.Discard, in.Codes, nil, nil, grey); !errors.Is(err, broken) {
+	if err := CodeTraversals(io.Discard, in.Codes, nil, nil, nil, grey); !errors.Is(err, broken) {
 		t.Errorf("a decoder that fails: %v", err)
 	}
 }
@@ -86,7 +86,7 @@ func TestTraversalsByPercentile(t *testing.T) {
 			}
 		}
 	}
-	if err := CodeTraversals(io.Discard, codes, nil, nil, d); err != nil {
+	if err := CodeTraversals(io.Discard, codes, nil, nil, nil, d); err != nil {
 		t.Fatal(err)
 	}
 	check([][3]float32{{1, 0, 0}, {2, 0, 0}, {1, 0, 0}, {1, 979.9, 0}, {1, 0, -97.99}, {1, 0, 97.99}})

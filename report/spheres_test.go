@@ -100,7 +100,7 @@ func TestDecodedSpheres(t *testing.T) {
 			t.Errorf("map, place %d: direction %v, want %v", n, got, want)
 		}
 	}
-	show(t, "sphere traversals", func(w io.Writer) error { return CodeTraversals(w, in.Codes, []int{0}, spheres, d) })
+	show(t, "sphere traversals", func(w io.Writer) error { return CodeTraversals(w, in.Codes, nil, []int{0}, spheres, d) })
 	rigid("traversals")
 	if len(codes) != 4*traversalSteps {
 		t.Fatalf("%d codes, want rows for the circle and three axes", len(codes))

@@ -109,7 +109,7 @@ func (e *Experiment) Loop() (*engine.Loop, error) {
 func (e *Experiment) modelData() models.Data {
 	data := models.DataOf(e.Data)
 	data.Rotations, data.Actions = e.Split.Rotations, e.Split.Actions
-	data.Learned = e.Learned
+	data.Losses, data.Learned = e.Config.Losses, e.Learned
 	return data
 }
 

@@ -103,6 +103,16 @@ func (e *Experiment) circles() []int {
 	return list
 }
 
+// options lists the numbers of options of the discrete columns of codes, which are the first.
+func (e *Experiment) options() (list []int) {
+	for _, space := range e.Model.Spaces() {
+		if space.Options > 0 {
+			list = append(list, space.Options)
+		}
+	}
+	return list
+}
+
 // spheres lists the spheres of the latent space, as they follow the poses of codes.
 func (e *Experiment) spheres(in *metrics.Input) []report.Sphere {
 	var list []report.Sphere
@@ -265,5 +275,5 @@ func (e *Experiment) drawTraversals(w io.Writer, codes metrics.Matrix) error {
 	if _, ok := e.Model.(models.Hierarchical); ok || !e.Coder.Decodes() {
 		return nil
 	}
-	return report.CodeTraversals(w, codes, e.circles(), e.spheres(e.shown(codes)), e.decoder())
+	return report.CodeTraversals(w, codes, e.options(), e.circles(), e.spheres(e.shown(codes)), e.decoder())
 }

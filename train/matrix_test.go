@@ -19,6 +19,7 @@ import (
 // factors are row and column, and for models whose codes have at least 4 columns.
 var everyLoss = map[string][]struct{ settings, label string }{
 	"reconstruction":    {{"reconstruction", ""}},
+	"weight-decay":      {{"weight-decay", ""}},
 	"kl":                {{"kl", ""}},
 	"lsbd":              {{"lsbd", "own spaces"}, {"lsbd: {planes: {row: [0, 1], column: [2, 3]}}", "planes"}, {"lsbd: {project: false, spheres: [{columns: [0, 1, 3], factor: row}]}", "spheres"}},
 	"variance":          {{"variance", ""}},
@@ -49,6 +50,8 @@ var everyModel = map[string]struct{ settings, loss string }{
 	"vae":          {"latent: 4", "reconstruction"},
 	"delta-vae":    {"", "reconstruction"},
 	"lsbd-vae":     {"", "reconstruction"},
+	"joint-vae":    {"latent: 4, categorical: [2]", "reconstruction"},
+	"cascade-vae":  {"latent: 4, categories: 2, closed: 0", "reconstruction"},
 	"cofhae":       {"hierarchy: HIERARCHY", "reconstruction"},
 	"byol":         {"hidden: 8, projected: 4, predictor: 8", "cosine-regression"},
 	"simsiam":      {"hidden: 8, projected: 4, predictor: 8", "cosine-regression"},
@@ -73,18 +76,18 @@ const (
 
 var (
 	twoViewModels = []string{"byol", "simsiam", "barlow-twins", "moco", "moco-v2"}
-	oneViewModels = []string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "cofhae"}
+	oneViewModels = []string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae", "cofhae"}
 )
 
 // impossible lists the models that a loss, or one of its settings, cannot be with, and why.
 var impossible = map[string]map[string][]string{
 	"reconstruction":             {noImages: twoViewModels, noDecoder: {"encoder"}},
 	"kl":                         {noPosterior: append([]string{"encoder", "ae", "cofhae"}, twoViewModels...)},
-	"lsbd (own spaces)":          {noSpaces: append([]string{"encoder", "ae", "vae", "delta-vae", "cofhae"}, twoViewModels...)},
+	"lsbd (own spaces)":          {noSpaces: append([]string{"encoder", "ae", "vae", "delta-vae", "joint-vae", "cascade-vae", "cofhae"}, twoViewModels...)},
 	"tc (minibatch)":             {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae"}, twoViewModels...)},
-	"conditional-tc (own masks)": {noMasks: append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae"}, twoViewModels...)},
-	"assignment":                 {noHierarchy: append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae"}, twoViewModels...)},
-	"regression":                 {noHierarchy: append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae"}, twoViewModels...)},
+	"conditional-tc (own masks)": {noMasks: append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae"}, twoViewModels...)},
+	"assignment":                 {noHierarchy: append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "cascade-vae"}, twoViewModels...)},
+	"regression":                 {noHierarchy: append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "cascade-vae"}, twoViewModels...)},
 	"dip-ii":                     {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae"}, twoViewModels...)},
 	"cosine-regression":          {noTargets: append([]string{"barlow-twins", "moco", "moco-v2"}, oneViewModels...)},
 	"cross-correlation":          {noViews: append([]string{"moco", "moco-v2"}, oneViewModels...)},
@@ -163,6 +166,11 @@ func tryLoss(t *testing.T, loss, settings, model, hierarchy, want string) {
 	if loss == "assignment" || loss == "regression" {
 		data, supervision = "{chopsticks: {variant: inter, depth: 2, samples: 64}}", "{labels: {fraction: 0.5}}"
 		options[len(options)-1] = strings.Replace(options[len(options)-1], hierarchy, "truth", 1)
+		for i, o := range options { // as many continuous dimensions as the data
+			if model == "joint-vae" {
+				options[i] = strings.Replace(o, "latent: 4", "latent: 2", 1)
+			}
+		}
 		if model == "lsbd-vae" || model == "delta-vae" {
 			options = append(options, "latent: [{euclidean: {dim: 4}}]")
 		}

@@ -36,6 +36,7 @@ var settings = map[string]string{
 	"delta-vae": "latent: [{sphere: {dim: 1}}, {euclidean: {dim: 3}}, {sphere: {dim: 2}}]",
 	"lsbd-vae":  "latent: [{sphere: {dim: 1}}, {sphere: {dim: 2, axis: [0, 0, 1]}}, euclidean], factors: [a, b]",
 	"byol":      "hidden: 16, projected: 8, predictor: 16", "simsiam": "hidden: 16, projected: 8, predictor: 16",
+	"joint-vae": "latent: 5, categorical: [3, 2]", "cascade-vae": "latent: 5",
 	"barlow-twins": "hidden: 16", "moco": "width: 8, queue: 16", "moco-v2": "width: 8, queue: 16",
 }
 
@@ -44,7 +45,7 @@ var encoderSettings = map[string]string{"conv64": "features: 24", "conv64-norm":
 	"small-conv": "width: 4, features: 24", "resnet18": "width: 4", "resnet-ae": "width: 8, features: 24"}
 
 // withDecoder are the models that have one.
-var withDecoder = []string{"ae", "vae", "delta-vae", "lsbd-vae", "cofhae"}
+var withDecoder = []string{"ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae", "cofhae"}
 
 // cases are all models with all encoders, all decoders, and all networks with all activations, kinds of normalisation
 // and some shapes.
@@ -54,6 +55,7 @@ func cases(t *testing.T) (list []testCase) {
 		list = append(list, newCase(t, model, more, h, w, c))
 	}
 	add("lsbd-vae", "latent: [{sphere: {dim: 2}}, {sphere: {dim: 1}}, {sphere: {dim: 2}}], factors: [a, pose, pose], orthogonal: true, encoder: {mlp: {hidden: [24, 16]}}", 16, 16, 3)
+	add("delta-vae", "latent: [{categorical: {options: 3}}, {sphere: {dim: 1}}], encoder: {mlp: {hidden: [24, 16]}}", 16, 16, 3)
 	for _, model := range models.Registry.Names() {
 		for _, encoder := range nn.Encoders.Names() {
 			more := fmt.Sprintf("encoder: {%s: {%s}}", encoder, encoderSettings[encoder])
@@ -157,6 +159,8 @@ func disturb(p *nn.Params) {
 				values[i] += 0.1 * z
 			case "gamma":
 				values[i] = 1 + 0.2*z
+			case "categories": // a state of cascade-vae
+				values[i] = 1
 			case "running":
 				if values[i] = 0.2 * z; i >= len(values)/2 {
 					values[i] = float32(math.Exp(0.3 * float64(z)))

@@ -38,6 +38,12 @@ func init() { // rules call the translator, which looks rules up
 		"gate":                   gate,
 		"option numbers":         optionNumbers,
 		"numbered options":       numberedOptions,
+		"softmax":                softmaxRows("Softmax"),
+		"log softmax":            softmaxRows("LogSoftmax"),
+		"likeliest options":      likeliest,
+		"with category":          withCategory,
+		"reconstruction costs":   reconstructionCosts,
+		"cheapest":               cheapest,
 	}
 }
 

@@ -202,6 +202,18 @@ func (g *Graph) Learnables() (names []string, nodes gorgonia.Nodes) {
 	return names, nodes
 }
 
+// Weights lists the nodes of those learnables that have more than one axis: not biases, nor the factors and offsets of
+// normalisations.
+func (g *Graph) Weights() (weights gorgonia.Nodes) {
+	_, nodes := g.Learnables()
+	for _, n := range nodes {
+		if n.Dims() > 1 {
+			weights = append(weights, n)
+		}
+	}
+	return weights
+}
+
 // Reached lists those of the learnables that a scalar has a gradient for, with which gorgonia.Grad can differentiate
 // it: a loss need not depend on all parameters.
 func (g *Graph) Reached(loss *gorgonia.Node) (names []string, nodes gorgonia.Nodes) {

@@ -82,6 +82,8 @@ var Registry = &registry.Registry[Space]{Kind: "latent space", Entries: []regist
 		Source: "Perez Rey et al. 2020; Tonnaer et al. 2022", New: func() Space { return NewSphere() }},
 	{Name: "euclidean", Doc: "R^dim with a Gaussian posterior and a standard normal prior", Source: "Kingma and Welling 2014",
 		New: func() Space { return NewEuclidean() }},
+	{Name: "categorical", Doc: "a choice among options with a relaxed posterior (Gumbel-softmax) and a uniform prior; before other spaces in a list",
+		Source: "Jang et al. 2017; Maddison et al. 2017; Dupont 2018", New: func() Space { return NewCategorical() }},
 }}
 
 // Choice is a latent space in a config: `sphere`, or `{euclidean: {dim: 5}}`.
@@ -124,7 +126,20 @@ func (l List) Validate() error {
 	if len(l) == 0 {
 		return errors.New("want one latent space or more, such as [{euclidean: {dim: 10}}]")
 	}
+	for i, c := range l[1:] {
+		if ChoicesOf(c.Value) > 0 && ChoicesOf(l[i].Value) == 0 {
+			return fmt.Errorf("space %d (%s) is a choice among options and comes after one that is not; want such spaces first, as their columns come first in codes", i+1, c.Name)
+		}
+	}
 	return nil
+}
+
+// ChoicesOf returns the number of options of a [Discrete] space, and 0 for others.
+func ChoicesOf(s Space) int {
+	if d, ok := s.(Discrete); ok {
+		return d.Choices()
+	}
+	return 0
 }
 
 // Width returns the number of columns of all spaces together.
@@ -142,6 +157,28 @@ type Variable struct {
 	Location, Scale *gorgonia.Node
 	Noise           *gorgonia.Node // input of standard normal numbers, to be filled through nn.Data
 	Sample          *gorgonia.Node // [batch, Width]
+
+	Schedule *losses.Schedule // of a number that the sample depends on, such as a temperature; nil: none changes
+}
+
+// Options implements losses.OptionsPosterior: the number of options of a [Discrete] space, 0 for others.
+func (v *Variable) Options() int { return ChoicesOf(v.Space) }
+
+// sample adds the sample, and the input of a schedule if it depends on one.
+func (v *Variable) sample(g *nn.Graph, name string) (err error) {
+	if a, ok := v.Space.(Annealed); ok {
+		if at := a.Annealing(); at != nil {
+			v.Schedule = &losses.Schedule{At: at}
+			if v.Schedule.Node, err = g.Input(name, 1); err != nil {
+				return err
+			}
+			nn.Data(v.Schedule.Node)[0] = float32(at(0))
+			v.Sample, err = a.SampleAt(v.Location, v.Scale, v.Noise, v.Schedule.Node)
+			return err
+		}
+	}
+	v.Sample, err = v.Space.Sample(v.Location, v.Scale, v.Noise)
+	return err
 }
 
 // KL implements losses.Posterior.
@@ -166,7 +203,7 @@ func (l List) Variables(g *nn.Graph, features *gorgonia.Node) ([]*Variable, erro
 		if v.Noise, err = g.Input(fmt.Sprintf("noise/%d", i), c.Value.NoiseShape(features.Shape()[0])...); err != nil {
 			return nil, err
 		}
-		if v.Sample, err = c.Value.Sample(v.Location, v.Scale, v.Noise); err != nil {
+		if err = v.sample(g, fmt.Sprintf("annealed/%d", i)); err != nil {
 			return nil, fmt.Errorf("latent space %d: %w", i, err)
 		}
 		all[i] = v

@@ -139,6 +139,9 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 	}
 	p := &program{objective: o, asked: losses.Requests{Graph: g, Discriminators: l.discriminators}}
 	out := built.Outputs
+	if out.Weights == nil {
+		out.Weights = g.Weights()
+	}
 	batch := losses.Batch{Real: datasets.RealValued(l.data), Population: l.population, Group: 1}
 	if known := l.split.Known; known != nil {
 		p.labels = newLabelInputs(known, l.data)

@@ -1,0 +1,97 @@
+package graph
+
+import (
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// SoftmaxRows returns exp(x_j) / sum_k exp(x_k) for every row of a matrix, without overflow at any x.
+func SoftmaxRows(x *gorgonia.Node) (*gorgonia.Node, error) { return rowsOf("softmax", x) }
+
+// LogSoftmaxRows returns x_j - log sum_k exp(x_k) for every row of a matrix: the logarithms of [SoftmaxRows], which are finite also
+// where these are 0 to rounding.
+func LogSoftmaxRows(x *gorgonia.Node) (*gorgonia.Node, error) { return rowsOf("log softmax", x) }
+
+func rowsOf(name string, x *gorgonia.Node) (*gorgonia.Node, error) {
+	return Apply(Spec{
+		Name:       name,
+		Attributes: map[string]any{},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			_, _, err := Matrix("input", in[0])
+			return in[0].Clone(), err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
+			if dt == tensor.Float32 {
+				return newSoftmax[float32](name, in[0][1]), nil
+			}
+			return newSoftmax[float64](name, in[0][1]), nil
+		},
+	}, x)
+}
+
+func newSoftmax[T Float](name string, columns int) Func {
+	if name == "softmax" {
+		return NewFunc[T](softmax[T]{columns})
+	}
+	return NewFunc[T](logSoftmax[T]{columns})
+}
+
+type softmax[T Float] struct{ columns int }
+
+func (f softmax[T]) Forward(in [][]T, out []T) {
+	for at := 0; at < len(out); at += f.columns {
+		x, y := in[0][at:at+f.columns], out[at:at+f.columns]
+		most, sum := float64(slices.Max(x)), 0.0
+		for j, v := range x {
+			e := math.Exp(float64(v) - most)
+			y[j] = T(e)
+			sum += e
+		}
+		for j := range y {
+			y[j] = T(float64(y[j]) / sum)
+		}
+	}
+}
+
+func (f softmax[T]) Backward(_ [][]T, out, dout []T, din [][]T) {
+	for at := 0; at < len(out); at += f.columns {
+		var mean float64
+		for j := at; j < at+f.columns; j++ {
+			mean += float64(out[j]) * float64(dout[j])
+		}
+		for j := at; j < at+f.columns; j++ {
+			din[0][j] = T(float64(out[j]) * (float64(dout[j]) - mean))
+		}
+	}
+}
+
+type logSoftmax[T Float] struct{ columns int }
+
+func (f logSoftmax[T]) Forward(in [][]T, out []T) {
+	for at := 0; at < len(out); at += f.columns {
+		x := in[0][at : at+f.columns]
+		most, sum := float64(slices.Max(x)), 0.0
+		for _, v := range x {
+			sum += math.Exp(float64(v) - most)
+		}
+		of := math.Log(sum)
+		for j, v := range x {
+			out[at+j] = T(float64(v) - most - of)
+		}
+	}
+}
+
+func (f logSoftmax[T]) Backward(_ [][]T, out, dout []T, din [][]T) {
+	for at := 0; at < len(out); at += f.columns {
+		var sum float64
+		for _, d := range dout[at : at+f.columns] {
+			sum += float64(d)
+		}
+		for j := at; j < at+f.columns; j++ {
+			din[0][j] = T(float64(dout[j]) - math.Exp(float64(out[j]))*sum)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package models
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/assign"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+func TestLogSoftplus(t *testing.T) {
+	gradcheck.CheckAll(t, []gradcheck.Case{{Name: "log softplus", Inputs: []gradcheck.Input{{Shape: []int{8}, Values: []float64{-80, -20, -5, -0.5, 0, 0.5, 5, 80}}},
+		Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) { return logSoftplus(n[0]) },
+		Want: func(in [][]float64) (want []float64) {
+			for _, s := range in[0] {
+				want = append(want, math.Log(max(s, 0)+math.Log1p(math.Exp(-math.Abs(s)))+1e-8))
+			}
+			return want
+		}}})
+}
+
+// cascadeOf makes a cascade-vae with four categories in a phase of training.
+func cascadeOf(t *testing.T, s *CascadeVAE) *cascadeVAE {
+	t.Helper()
+	s.Networks = small(8)
+	m, err := s.New(data(row), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.(*cascadeVAE)
+}
+
+// TestCascadePhases walks through the schedule of the paper.
+func TestCascadePhases(t *testing.T) {
+	type place struct {
+		opened int
+		open   bool
+	}
+	for _, c := range []struct {
+		settings CascadeVAE
+		want     []place // of phases 0, 1, ...
+	}{
+		{CascadeVAE{Latent: 6, Categories: 3, Phases: 15, Closed: 4}, []place{{1, false}, {2, false}, {3, false}, {4, false}, {4, true}, {5, true}, {6, true}, {6, true}}},
+		{CascadeVAE{Latent: 3, Categories: 3, Phases: 15, Closed: 4}, []place{{1, false}, {2, false}, {3, false}, {3, false}, {3, true}, {3, true}}},
+		{CascadeVAE{Latent: 6, Phases: 15, Closed: 4}, []place{{1, false}, {2, false}, {3, false}, {4, false}, {5, false}, {6, false}, {6, false}}},
+		{CascadeVAE{Latent: 3, Categories: 2, Phases: 15, PhaseSteps: 100, Closed: 1}, []place{{1, false}, {1, true}, {2, true}, {3, true}, {3, true}}},
+	} {
+		k := &cascade{cascadeVAE: &cascadeVAE{settings: c.settings}}
+		for p, want := range c.want {
+			for _, e := range []*Early{{Progress: (float64(p) + 0.01) / 15, Updates: 100 * p}, {Progress: (float64(p) + 0.99) / 15, Updates: 100*p + 99}} {
+				if opened, open := k.phase(e); (place{opened, open}) != want {
+					t.Errorf("%+v, phase %d: %d dimensions, categories open %v; want %v", c.settings, p, opened, open, want)
+				}
+			}
+		}
+	}
+}
+
+// TestCascadeStep takes the decisions of steps and compares the categories with those by costs that a graph of its own computes.
+func TestCascadeStep(t *testing.T) {
+	for _, balance := range []float64{0, 0.001, 3} {
+		m := cascadeOf(t, &CascadeVAE{Latent: 3, Categories: 4, Low: 2, High: 10, Balance: balance, Phases: 10, Closed: 2})
+		const n = 12
+		g := nn.NewGraph(m.Params())
+		g.Training = true
+		p, err := m.Build(g, m.Objectives()[0], n, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		early, err := p.Prelude.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rng.New(4, "cascade")
+		for i := range nn.Data(p.Outputs.Images) {
+			nn.Data(p.Outputs.Images)[i] = r.Float32()
+		}
+		r.Normals(nn.Data(p.Noise[0]))
+		var choice, weights []float32
+		for name, node := range map[string]*[]float32{"categories": &choice, "kl weights": &weights} {
+			found := g.ByName(name)
+			if len(found) != 1 {
+				t.Fatalf("%d inputs %q", len(found), name)
+			}
+			*node = nn.Data(found[0])
+		}
+		restarts := []bool{}
+		for _, progress := range []float64{0, 0.05, 0.15, 0.25, 0.35, 0.95} {
+			early.Progress, early.Restart = progress, false
+			if err := p.Prelude.Decide(early); err != nil {
+				t.Fatal(err)
+			}
+			restarts = append(restarts, early.Restart)
+			if total := sum(choice); progress < 0.2 && total != 0 || progress > 0.2 && total != n {
+				t.Errorf("progress %v: %v categories are chosen", progress, total)
+			}
+		}
+		if want := []bool{true, false, true, false, true, false}; !slices.Equal(restarts, want) {
+			t.Errorf("the optimiser starts anew at steps %v; want %v", restarts, want)
+		}
+		if want := []float32{2, 2, 2}; !slices.Equal(weights, want) {
+			t.Errorf("weights of the divergences %v at the end; want %v", weights, want)
+		}
+		costs := make([]float64, n*4)
+		z := values(t, p.Outputs.Sample)[0]
+		for k := range 4 {
+			other := nn.NewGraph(m.Params())
+			points, err := other.Input("points", n, 7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			images, err := m.images(other, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			copy(nn.Data(images), nn.Data(p.Outputs.Images))
+			for row := range n {
+				nn.Data(points)[row*7+k] = 1
+				copy(nn.Data(points)[row*7+4:], z[row*3:row*3+3])
+			}
+			logits, err := m.autoencoder.Decode(other, points)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cost, err := losses.NewReconstruction().Costs(images, logits, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for row, c := range values(t, cost)[0] {
+				costs[row*4+k] = float64(c)
+			}
+		}
+		want, err := assign.Balanced(costs, 4, balance)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, k := range want {
+			if choice[row*4+k] != 1 {
+				t.Errorf("balance %v: image %d has the choice %v; want category %d", balance, row, choice[row*4:row*4+4], k)
+			}
+		}
+	}
+}
+
+func sum(x []float32) (total float64) {
+	for _, v := range x {
+		total += float64(v)
+	}
+	return total
+}
+
+// TestDiscreteCodes decodes codes with numbers of options as one-hot choices, and encodes to such numbers.
+func TestDiscreteCodes(t *testing.T) {
+	joint := NewJointVAE()
+	joint.Networks, joint.Latent, joint.Categorical = small(8), 2, []int{3, 2}
+	cascade := NewCascadeVAE()
+	cascade.Networks, cascade.Latent = small(8), 2
+	for name, s := range map[string]Settings{"joint-vae": joint, "cascade-vae": cascade} {
+		m, err := s.New(data(row), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state := m.Params().Get(cascadeCategories); state != nil {
+			state.Float32s()[0] = 1
+		}
+		blocks := len(m.Spaces()) - 1
+		if h := HierarchyOf(m); len(h.Categoricals()) != blocks || h.Continuous() != 2 || h.Validate() != nil {
+			t.Errorf("%s: hierarchy %v; want %d choices and 2 continuous dimensions", name, h, blocks)
+		}
+		g := nn.NewGraph(m.Params())
+		images, err := g.Input("images", 5, 8, 8, 1)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		r := rng.New(9, name)
+		for i := range nn.Data(images) {
+			nn.Data(images)[i] = r.Float32()
+		}
+		codes, err := m.Encode(g, images)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		width := codes.Shape()[1]
+		for i, v := range values(t, codes)[0] {
+			if s := m.Spaces()[min(i%width, blocks)]; s.Options > 0 && (v != float32(math.Trunc(float64(v))) || v < 1 || v > float32(s.Options)) {
+				t.Errorf("%s: column %d is %v; want the number of one of %d options", name, i%width, v, s.Options)
+			}
+		}
+		decoded := func(code ...float32) []float32 {
+			g := nn.NewGraph(m.Params())
+			in, err := g.Input("codes", 1, width)
+			if err != nil {
+				t.Fatal(err)
+			}
+			copy(nn.Data(in), code)
+			out, err := m.(Decoder).Decode(g, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return values(t, out)[0]
+		}
+		code := slices.Repeat([]float32{1}, width)
+		first := decoded(code...)
+		code[0] = 1.3 // the nearest option
+		if !slices.Equal(first, decoded(code...)) {
+			t.Errorf("%s: the number 1.3 is not decoded as 1", name)
+		}
+		seen := [][]float32{first}
+		for _, option := range []float32{0, 2, 3} {
+			code[0] = option
+			image := decoded(code...)
+			for _, other := range seen {
+				if slices.Equal(image, other) {
+					t.Errorf("%s: option %v is decoded as another one", name, option)
+				}
+			}
+			seen = append(seen, image)
+		}
+	}
+}
+
+// The code of a cascade has the category of least cost for the mean, and 0 while categories are closed.
+func TestCascadeCodes(t *testing.T) {
+	m := cascadeOf(t, &CascadeVAE{Latent: 2, Categories: 3, Phases: 15, Closed: 4})
+	g := nn.NewGraph(m.Params())
+	images, err := m.images(g, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng.New(5, "images").Normals(nn.Data(images))
+	codes, err := m.Encode(g, images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, _, err := m.heads(g, images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*gorgonia.Node
+	for k := range 3 {
+		points, err := withCategory(mean, k, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cost, err := m.costs(g, images, points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, cost)
+	}
+	for _, open := range []float32{0, 1} {
+		m.Params().Get(cascadeCategories).Float32s()[0] = open
+		v := values(t, append([]*gorgonia.Node{codes, mean}, all...)...)
+		for row := range 7 {
+			best := 0
+			for k := range 3 {
+				if v[2+k][row] < v[2+best][row] {
+					best = k
+				}
+			}
+			if got, want := v[0][row*3:row*3+3], []float32{open * float32(1+best), v[1][row*2], v[1][row*2+1]}; !slices.Equal(got, want) {
+				t.Errorf("open %v: code %v; want %v", open, got, want)
+			}
+		}
+	}
+	if plain := cascadeOf(t, &CascadeVAE{Latent: 2, Phases: 15}); len(plain.Spaces()) != 1 || plain.Spaces()[0].Width != 2 || HierarchyOf(plain) != nil {
+		t.Errorf("without categories the spaces are %v; want R^2", fmt.Sprint(plain.Spaces()))
+	}
+}

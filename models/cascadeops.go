@@ -1,0 +1,115 @@
+package models
+
+import (
+	"math"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
+)
+
+// softplusFloor is added to a softplus before its logarithm is taken, as public code of CascadeVAE does.
+const softplusFloor = 1e-8
+
+// logSoftplus returns log(log(1 + e^s) + 1e-8), element by element.
+func logSoftplus(s *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Elementwise("log softplus", "", nil, func(_ int, dt tensor.Dtype) graph.Func {
+		if dt == tensor.Float32 {
+			return graph.NewFunc[float32](logSoftplusOf[float32]{})
+		}
+		return graph.NewFunc[float64](logSoftplusOf[float64]{})
+	}), s)
+}
+
+type logSoftplusOf[T graph.Float] struct{}
+
+func (logSoftplusOf[T]) Forward(in [][]T, out []T) {
+	for i, s := range in[0] {
+		out[i] = T(math.Log(numeric.Softplus(float64(s)) + softplusFloor))
+	}
+}
+
+func (logSoftplusOf[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	for i, s := range in[0] {
+		s := float64(s)
+		din[0][i] = T(float64(dout[i]) * numeric.Logistic(s) / (numeric.Softplus(s) + softplusFloor))
+	}
+}
+
+// withCategory returns z [rows, n] behind the one-hot choice of one of some categories, [rows, of + n].
+func withCategory(z *gorgonia.Node, category, of int) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:       "with category",
+		Key:        graph.Key(category, of),
+		Attributes: map[string]any{"category": category, "of": of},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			rows, n, err := graph.Matrix("values", in[0])
+			if err == nil && (category < 0 || category >= of) {
+				err = graph.Wanted("a category below the number of categories", []int{category, of})
+			}
+			return tensor.Shape{rows, of + n}, err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](categoryOf[float32]{category, of, in[0][1]}), nil
+			}
+			return graph.NewFunc[float64](categoryOf[float64]{category, of, in[0][1]}), nil
+		},
+		Diff: []bool{false},
+	}, z)
+}
+
+type categoryOf[T graph.Float] struct{ category, of, n int }
+
+func (f categoryOf[T]) Forward(in [][]T, out []T) {
+	clear(out)
+	width := f.of + f.n
+	for row := range len(out) / width {
+		out[row*width+f.category] = 1
+		copy(out[row*width+f.of:(row+1)*width], in[0][row*f.n:(row+1)*f.n])
+	}
+}
+
+func (categoryOf[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
+
+// cheapest returns the number, from 1, of the least of costs [rows, K], the first of equals, times open, a node of one number:
+// [rows, 1].
+func cheapest(costs, open *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:       "cheapest",
+		Attributes: map[string]any{},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			rows, _, err := graph.Matrix("costs", in[0])
+			if err == nil && in[1].TotalSize() != 1 {
+				err = graph.Wanted("one factor of the numbers", in[1])
+			}
+			return tensor.Shape{rows, 1}, err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](cheapestOf[float32]{in[0][1]}), nil
+			}
+			return graph.NewFunc[float64](cheapestOf[float64]{in[0][1]}), nil
+		},
+		Diff: []bool{false, false},
+	}, costs, open)
+}
+
+type cheapestOf[T graph.Float] struct{ k int }
+
+func (f cheapestOf[T]) Forward(in [][]T, out []T) {
+	for row := range out {
+		costs := in[0][row*f.k : (row+1)*f.k]
+		best := 0
+		for j, c := range costs {
+			if c < costs[best] {
+				best = j
+			}
+		}
+		out[row] = T(1+best) * in[1][0]
+	}
+}
+
+func (cheapestOf[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}

@@ -1,0 +1,278 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// CascadeVAE is the VAE of Jeong and Song 2019 that opens its codes one after the other: first the continuous dimensions, by
+// lowering the weight of their divergence, then one choice among Categories categories. With the losses reconstruction and kl
+// it minimises, in nats per image,
+//
+//	-log p(x | z, d) + sum_l w_l KL(q(z_l|x) || N(0, 1)),  w_l = Low for the first i dimensions, High for the others
+//
+// with posteriors N(mu, softplus(s)^2), mu and s linear maps of the features. Training is divided into Phases phases
+// p = 0, 1, ... In the first Closed ones i = min(p + 1, Latent), and the decoder sees zeros in place of a category. After them
+// i = min(p, Latent), and the categories d of a batch are those that minimise
+//
+//	sum_b cost(x_b; z_b, d_b) + Balance sum_k n_k (n_k - 1)/2
+//
+// exactly, with n_k images of category k and cost the image's part of the losses' reconstruction for the sample z_b
+// (equation 8; assign.Balanced). Categories have no network and no gradient: each step decodes every sample with every
+// category first ([Prelude]). The optimiser forgets its moments whenever i changes.
+//
+// The code has a first column with the category of least cost for z = mu, from 1, or 0 before categories open, and then mu. It takes
+// Categories passes through the decoder. With Categories 0 it is CascadeVAE-C, which is the schedule of z alone.
+type CascadeVAE struct {
+	Networks
+	Latent     int     `yaml:"latent" doc:"continuous dimensions of the code"`
+	Categories int     `yaml:"categories" doc:"number of categories; 0: none, which is CascadeVAE-C"`
+	Low        float64 `yaml:"low" doc:"weight of the divergence of open dimensions: beta_l"`
+	High       float64 `yaml:"high" doc:"weight of the divergence of the other dimensions: beta_h"`
+	Balance    float64 `yaml:"balance" doc:"weight of the penalty of unequal numbers of a batch's images in the categories, in units of the reconstruction's cost"`
+	Phases     int     `yaml:"phases" doc:"number of equal phases that training is divided into; the paper has 15 of 20,000 steps"`
+	PhaseSteps int     `yaml:"phase_steps" doc:"updates of a phase, in place of a fraction of training; 0: training is divided into phases"`
+	Closed     int     `yaml:"closed" doc:"phases before categories open"`
+}
+
+// NewCascadeVAE returns the default settings, those of the paper on dSprites.
+func NewCascadeVAE() *CascadeVAE {
+	return &CascadeVAE{Networks: NewNetworks(), Latent: 6, Categories: 3, Low: 0.1, High: 10, Balance: 0.001, Phases: 15, Closed: 4}
+}
+
+// Validate checks the settings.
+func (s *CascadeVAE) Validate() error {
+	if err := validLatent(s.Latent); err != nil {
+		return err
+	}
+	if s.Categories != 0 {
+		if err := latent.ValidOptions(s.Categories); err != nil {
+			return config.Invalid("categories", "%w, or 0", err)
+		}
+	}
+	for _, f := range []struct {
+		key   string
+		value float64
+	}{{"low", s.Low}, {"high", s.High}, {"balance", s.Balance}} {
+		if !(f.value >= 0 && f.value <= 1e12) {
+			return config.Invalid(f.key, "want a number from 0 to 1e12, got %v", f.value)
+		}
+	}
+	for _, f := range []struct {
+		key          string
+		value, least int
+	}{{"phases", s.Phases, 1}, {"phase_steps", s.PhaseSteps, 0}, {"closed", s.Closed, 0}} {
+		if f.value < f.least {
+			return config.Invalid(f.key, "want %d or more, got %d", f.least, f.value)
+		}
+	}
+	return nil
+}
+
+// New implements Settings.
+func (s *CascadeVAE) New(data Data, seed uint64) (Model, error) {
+	m := &cascadeVAE{autoencoder: newAutoencoder(s.Networks, data, seed), settings: *s}
+	if err := Materialise(m, data); err != nil {
+		return nil, err
+	}
+	_, err := m.state(nn.NewGraph(m.params), cascadeOpened)
+	return m, err
+}
+
+type cascadeVAE struct {
+	autoencoder
+	settings CascadeVAE
+}
+
+// States of a cascade: the number of open dimensions, and 1 if categories are open.
+const (
+	cascadeOpened     = "cascade/opened"
+	cascadeCategories = "cascade/categories"
+)
+
+// state returns the node of a state of one number.
+func (m *cascadeVAE) state(g *nn.Graph, name string) (*gorgonia.Node, error) {
+	return g.State(name, []int{1}, nn.Zeros)
+}
+
+// Objectives implements Model.
+func (m *cascadeVAE) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
+
+// sizes lists the numbers of options of the code's choices: one or none.
+func (m *cascadeVAE) sizes() []int {
+	if m.settings.Categories == 0 {
+		return nil
+	}
+	return []int{m.settings.Categories}
+}
+
+// Spaces implements Model.
+func (m *cascadeVAE) Spaces() []Space {
+	list := discreteSpaces(m.sizes())
+	return append(list, Space{Name: "euclidean", First: len(list), Width: m.settings.Latent})
+}
+
+// Prior implements Generative: N(0, I), and a uniform category.
+func (m *cascadeVAE) Prior(r *rng.Stream, code []float32) {
+	drawOptions(r, m.sizes(), code)
+	r.Normals(code[len(m.sizes()):])
+}
+
+// heads adds the mean and log sigma of the posterior.
+func (m *cascadeVAE) heads(g *nn.Graph, images *gorgonia.Node) (mean, logSigma *gorgonia.Node, err error) {
+	h, err := m.features(g, images)
+	if err != nil {
+		return nil, nil, err
+	}
+	if mean, err = nn.Dense(g, h, "latent/mean", m.settings.Latent, graph.Linear); err != nil {
+		return nil, nil, err
+	}
+	raw, err := nn.Dense(g, h, "latent/scale", m.settings.Latent, graph.Linear)
+	if err != nil {
+		return nil, nil, err
+	}
+	logSigma, err = logSoftplus(raw)
+	return mean, logSigma, err
+}
+
+// Encode implements Model.
+func (m *cascadeVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
+	mean, _, err := m.heads(g, images)
+	if err != nil || m.settings.Categories == 0 {
+		return mean, err
+	}
+	var all []*gorgonia.Node
+	for k := range m.settings.Categories {
+		points, err := withCategory(mean, k, m.settings.Categories)
+		if err != nil {
+			return nil, err
+		}
+		cost, err := m.costs(g, images, points)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cost)
+	}
+	costs, err := graph.ConcatColumns(all...)
+	if err != nil {
+		return nil, err
+	}
+	open, err := m.state(g, cascadeCategories)
+	if err != nil {
+		return nil, err
+	}
+	number, err := cheapest(costs, open)
+	if err != nil {
+		return nil, err
+	}
+	return graph.ConcatColumns(number, mean)
+}
+
+// costs adds the costs [n, 1] of images that are decoded from points [n, Categories + Latent].
+func (m *cascadeVAE) costs(g *nn.Graph, images, points *gorgonia.Node) (*gorgonia.Node, error) {
+	logits, err := m.autoencoder.Decode(g, points)
+	if err != nil {
+		return nil, err
+	}
+	var all gorgonia.Nodes
+	for _, c := range m.data.Losses {
+		l, ok := c.Value.(losses.PerImage)
+		if !ok {
+			continue
+		}
+		cost, err := l.Costs(images, logits, m.data.Real)
+		if err != nil {
+			return nil, fmt.Errorf("costs of categories: loss %s: %w", c.Name, err)
+		}
+		all = append(all, cost)
+	}
+	switch {
+	case len(all) == 0 && m.data.Losses != nil:
+		return nil, errors.New("categories are chosen by what an image's reconstruction costs, and no loss says that; want the loss reconstruction")
+	case len(all) == 0: // of a model that is not trained here
+		return losses.NewReconstruction().Costs(images, logits, m.data.Real)
+	}
+	sum := all[0]
+	for _, n := range all[1:] {
+		if sum, err = graph.Add(sum, n); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}
+
+// Decode implements Decoder.
+func (m *cascadeVAE) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
+	points, err := unnumbered(codes, m.sizes())
+	if err != nil {
+		return nil, err
+	}
+	return m.autoencoder.Decode(g, points)
+}
+
+// Build implements Model.
+func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
+	images, err := m.images(g, n)
+	if err != nil {
+		return nil, err
+	}
+	mean, logSigma, err := m.heads(g, images)
+	if err != nil {
+		return nil, err
+	}
+	noise, err := g.Input("noise", n, m.settings.Latent)
+	if err != nil {
+		return nil, err
+	}
+	z, err := latent.GaussianSample(mean, logSigma, noise)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := g.Input("kl weights", m.settings.Latent)
+	if err != nil {
+		return nil, err
+	}
+	c := &cascade{cascadeVAE: m, images: images, noise: noise, weights: nn.Data(weights)}
+	points := z
+	if m.settings.Categories > 0 {
+		if points, err = c.categories(g, z, n); err != nil {
+			return nil, err
+		}
+	}
+	logits, err := m.autoencoder.Decode(g, points)
+	if err != nil {
+		return nil, err
+	}
+	kl, err := losses.KLGaussian(mean, logSigma)
+	if err != nil {
+		return nil, err
+	}
+	logVariance, err := graph.Scale(2, logSigma)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{
+		Outputs: &losses.Outputs{Images: images, Logits: logits, Codes: mean, Sample: z, LogVariance: logVariance,
+			Posteriors: []losses.Posterior{cascadePosterior{mean, logSigma, weights}}, Rows: n},
+		Noise:   []*gorgonia.Node{noise},
+		Logged:  []Logged{{Name: "kl-unweighted", Node: kl}},
+		Prelude: &Prelude{Passes: c.passes, Decide: c.decide},
+	}, nil
+}
+
+// cascadePosterior is a Gaussian posterior whose columns' divergences have weights.
+type cascadePosterior struct{ mean, logSigma, weights *gorgonia.Node }
+
+// KL implements losses.Posterior.
+func (p cascadePosterior) KL() (*gorgonia.Node, error) {
+	return losses.KLGaussianWeighted(p.mean, p.logSigma, p.weights)
+}

@@ -1,0 +1,142 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/models/latent"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Categoricals are the discrete codes of a model beside its continuous ones: a categorical latent space (latent.Categorical) for
+// each number of options.
+type Categoricals struct {
+	Categorical []int              `yaml:"categorical" doc:"numbers of options of categorical codes beside the continuous ones, such as [3, 2]; []: there are none"`
+	Temperature latent.Temperature `yaml:"temperature" doc:"temperature of the categorical codes' relaxed samples (Gumbel-softmax): a number above 0, or a ramp over the updates of training, such as {from: 1, to: 0.5, steps: 20000, shape: exponential}"`
+}
+
+// noCategoricals are the settings of a model with continuous codes only.
+func noCategoricals() Categoricals {
+	return Categoricals{Temperature: latent.NewTemperature(latent.JointTemperature)}
+}
+
+// validate checks the settings; a model's Validate calls it.
+func (c *Categoricals) validate() error {
+	for i, n := range c.Categorical {
+		if err := latent.ValidOptions(n); err != nil {
+			return config.Invalid(fmt.Sprintf("categorical.%d", i), "%w", err)
+		}
+	}
+	if err := c.Temperature.Validate(); err != nil && len(c.Categorical) > 0 {
+		return config.Invalid("temperature", "%w", err)
+	}
+	return nil
+}
+
+// spaces lists the latent spaces.
+func (c *Categoricals) spaces() latent.List {
+	var list []latent.Space
+	for _, n := range c.Categorical {
+		list = append(list, &latent.Categorical{Options: n, Temperature: c.Temperature})
+	}
+	return latent.Of(list...)
+}
+
+// choices lists the numbers of options of the discrete spaces that a list begins with.
+func choices(l latent.List) (sizes []int) {
+	for _, c := range l {
+		if n := latent.ChoicesOf(c.Value); n > 0 {
+			sizes = append(sizes, n)
+		}
+	}
+	return sizes
+}
+
+// discreteSpaces lists the parts of codes that are choices among options.
+func discreteSpaces(sizes []int) (list []Space) {
+	for i, n := range sizes {
+		list = append(list, Space{Name: "categorical", First: i, Width: 1, Options: n})
+	}
+	return list
+}
+
+// drawOptions writes the numbers of uniform choices into the first columns of a code.
+func drawOptions(r *rng.Stream, sizes []int, code []float32) {
+	for i, n := range sizes {
+		code[i] = float32(1 + r.IntN(n))
+	}
+}
+
+// numbered returns codes for metrics, [rows, blocks + n]: for each block of weights the number of its likeliest option, then the
+// values [rows, n]; nil: there are none.
+func numbered(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
+	if len(sizes) == 0 {
+		return values, nil
+	}
+	numbers, err := likeliest(weights, sizes)
+	if err != nil || values == nil {
+		return numbers, err
+	}
+	return graph.ConcatColumns(numbers, values)
+}
+
+// unnumbered inverts numbered: one-hot choices, then the values. A number that is none of an option gives zeros.
+func unnumbered(codes *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
+	if len(sizes) == 0 {
+		return codes, nil
+	}
+	parents, places := slices.Repeat([]int{-1}, len(sizes)), slices.Repeat([]int{-1}, codes.Shape()[1]-len(sizes))
+	return readOptions(codes, optionBlocks{Sizes: sizes, Parents: parents}, places)
+}
+
+// likeliest returns 1 + the option with the largest weight, the first of equals, for every block of a matrix of weights
+// [rows, K] whose sizes are given: [rows, blocks]. It has no gradient.
+func likeliest(weights *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:       "likeliest options",
+		Key:        graph.Key(sizes),
+		Attributes: map[string]any{"sizes": sizes},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			rows, k, err := graph.Matrix("weights", in[0])
+			if err == nil && k != (optionBlocks{Sizes: sizes}).columns() {
+				err = graph.Wanted(fmt.Sprintf("blocks of %d columns in all", k), sizes)
+			}
+			return tensor.Shape{rows, len(sizes)}, err
+		},
+		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](likeliestOptions[float32]{sizes, in[0][1]}), nil
+			}
+			return graph.NewFunc[float64](likeliestOptions[float64]{sizes, in[0][1]}), nil
+		},
+		Diff: []bool{false},
+	}, weights)
+}
+
+type likeliestOptions[T graph.Float] struct {
+	sizes []int
+	k     int
+}
+
+func (f likeliestOptions[T]) Forward(in [][]T, out []T) {
+	for row := range len(out) / len(f.sizes) {
+		weights := in[0][row*f.k : (row+1)*f.k]
+		for b, n := range f.sizes {
+			best := 0
+			for j, w := range weights[:n] {
+				if w > weights[best] {
+					best = j
+				}
+			}
+			out[row*len(f.sizes)+b] = T(1 + best)
+			weights = weights[n:]
+		}
+	}
+}
+
+func (likeliestOptions[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}

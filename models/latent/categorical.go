@@ -1,0 +1,152 @@
+package latent
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Discrete is implemented by spaces that may be a choice among options. Their coordinates are weights of the options; in a code
+// one column, the number of the likeliest option, stands for them. In a list such spaces come before others.
+type Discrete interface {
+	Choices() int // options to choose from; 0: the space is not discrete
+}
+
+// Annealed is implemented by spaces whose samples depend on a number that may change with the updates of training, such as a
+// temperature.
+type Annealed interface {
+	// Annealing returns the number before an update; nil: it does not change, and Sample has it.
+	Annealing() func(update int) float64
+
+	// SampleAt is Sample with the number as a node of shape (1).
+	SampleAt(location, scale, noise, number *gorgonia.Node) (*gorgonia.Node, error)
+}
+
+// Categorical is a choice among Options options with the probabilities alpha, softmaxes of linear maps of the features, and a
+// uniform prior. Samples are relaxed choices, [RelaxedChoice], which at low temperatures are near the corners of the simplex; KL
+// is that of the choice itself, losses.KLCategorical. The location is alpha, the scale log alpha, [batch, Options] each.
+//
+// Only the identity acts: a labelled group shares the mean of its samples.
+//
+// Source: Jang et al. 2017; Maddison et al. 2017; Dupont 2018 (JointVAE).
+type Categorical struct {
+	Options     int         `yaml:"options" doc:"number of options to choose from"`
+	Temperature Temperature `yaml:"temperature" doc:"temperature of the relaxed choice: a number above 0, or a ramp over the updates of training, such as {from: 1, to: 0.5, steps: 20000, shape: exponential}"`
+}
+
+// NewCategorical returns the default settings: ten options at the temperature 0.67.
+func NewCategorical() *Categorical {
+	return &Categorical{Options: 10, Temperature: NewTemperature(JointTemperature)}
+}
+
+// maxOptions bounds the options of a space; a hierarchy has at most twice as many dimensions and options.
+const maxOptions = 2048
+
+// ValidOptions checks a number of options.
+func ValidOptions(n int) error {
+	if n < 2 || n > maxOptions {
+		return fmt.Errorf("%d options; want 2 to %d", n, maxOptions)
+	}
+	return nil
+}
+
+// Validate checks the settings.
+func (c *Categorical) Validate() error {
+	if err := ValidOptions(c.Options); err != nil {
+		return config.Invalid("options", "%w", err)
+	}
+	if err := c.Temperature.Validate(); err != nil {
+		return config.Invalid("temperature", "%w", err)
+	}
+	return nil
+}
+
+// Choices implements [Discrete].
+func (c *Categorical) Choices() int { return c.Options }
+
+// Width implements [Space].
+func (c *Categorical) Width() int { return c.Options }
+
+// Columns implements [Space]: no group acts.
+func (c *Categorical) Columns() int { return 0 }
+
+// Heads implements [Space].
+func (c *Categorical) Heads(g *nn.Graph, features *gorgonia.Node, name string) (location, scale *gorgonia.Node, err error) {
+	logits, err := nn.Dense(g, features, name+"/loc", c.Options, graph.Linear)
+	if err != nil {
+		return nil, nil, err
+	}
+	if location, err = graph.SoftmaxRows(logits); err != nil {
+		return nil, nil, err
+	}
+	scale, err = graph.LogSoftmaxRows(logits)
+	return location, scale, err
+}
+
+// NoiseShape implements [Space].
+func (c *Categorical) NoiseShape(batch int) []int { return []int{batch, c.Options} }
+
+// Sample implements [Space], at the temperature of the end of a schedule.
+func (c *Categorical) Sample(_, scale, noise *gorgonia.Node) (*gorgonia.Node, error) {
+	u, err := Uniform(noise)
+	if err != nil {
+		return nil, err
+	}
+	return relaxedChoiceAt(c.Temperature.To, scale, u)
+}
+
+// Annealing implements [Annealed].
+func (c *Categorical) Annealing() func(update int) float64 {
+	if c.Temperature.Constant() {
+		return nil
+	}
+	return c.Temperature.At
+}
+
+// SampleAt implements [Annealed].
+func (c *Categorical) SampleAt(_, scale, noise, temperature *gorgonia.Node) (*gorgonia.Node, error) {
+	u, err := Uniform(noise)
+	if err != nil {
+		return nil, err
+	}
+	return RelaxedChoice(scale, u, temperature)
+}
+
+// KL implements [Space].
+func (c *Categorical) KL(location, scale *gorgonia.Node) (*gorgonia.Node, error) {
+	return losses.KLCategorical(location, scale)
+}
+
+// Transport implements [Space].
+func (c *Categorical) Transport(z, _ *gorgonia.Node, m int) (losses.Transport, error) {
+	y, err := losses.MeanTransport(z, m)
+	return losses.Transport{Points: z, Moved: y}, err
+}
+
+// Prior implements [Space]: a corner of the simplex.
+func (c *Categorical) Prior(r *rng.Stream, dst []float32) {
+	clear(dst)
+	dst[r.IntN(c.Options)] = 1
+}
+
+// Turns implements [Space].
+func (c *Categorical) Turns() bool { return false }
+
+// Turn implements [Space].
+func (c *Categorical) Turn(angles *gorgonia.Node) (*gorgonia.Node, error) { return angles, nil }
+
+// Distance implements [Embedded]: how far weights are from being a point of the simplex.
+func (c *Categorical) Distance(point []float64) float64 {
+	sum, below := -1.0, 0.0
+	for _, w := range point {
+		sum += w
+		below = max(below, -w)
+	}
+	return max(sum, -sum, below)
+}

@@ -1,0 +1,127 @@
+package latent
+
+import (
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph"
+)
+
+// gumbelFloor is added to both arguments of a logarithm in Gumbel noise, as public code of JointVAE does.
+const gumbelFloor = 1e-12
+
+// leastUniform is the least uniform number, and the distance of the largest from 1: what float32 resolves there.
+const leastUniform = 1.0 / (1 << 24)
+
+// Uniform returns the normal distribution function of standard normal numbers, element by element: independent numbers that are
+// uniform on [2^-24, 1 - 2^-24]. They have no gradient.
+func Uniform(normal *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:  "normal distribution",
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return in[0].Clone(), nil },
+		New: func(_ []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](normalDistribution[float32]{}), nil
+			}
+			return graph.NewFunc[float64](normalDistribution[float64]{}), nil
+		},
+		Diff: []bool{false},
+	}, normal)
+}
+
+type normalDistribution[T graph.Float] struct{}
+
+func (normalDistribution[T]) Forward(in [][]T, out []T) {
+	for i, x := range in[0] {
+		u := math.Erfc(-float64(x)/math.Sqrt2) / 2
+		out[i] = T(min(max(u, leastUniform), 1-leastUniform))
+	}
+}
+
+func (normalDistribution[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
+
+// RelaxedChoice returns a relaxed sample of a choice among K options, a point of the simplex for every row:
+//
+//	softmax((log alpha + g)/tau),  g = -log(-log(u + 1e-12) + 1e-12)
+//
+// with the logarithms of the options' probabilities [rows, K], numbers u [rows, K] that are uniform on (0, 1), and the temperature
+// tau > 0, a node of one number. As tau goes to 0 it becomes the one-hot choice of the largest log alpha + g, which is a sample of
+// alpha. The gradient flows to log alpha; u and tau have none.
+//
+// Source: Jang et al. 2017, equation 2; Maddison et al. 2017.
+func RelaxedChoice(logarithms, uniform, tau *gorgonia.Node) (*gorgonia.Node, error) {
+	return relaxed(0, logarithms, uniform, tau)
+}
+
+// relaxedChoiceAt is RelaxedChoice at a constant temperature.
+func relaxedChoiceAt(tau float64, logarithms, uniform *gorgonia.Node) (*gorgonia.Node, error) {
+	return relaxed(tau, logarithms, uniform)
+}
+
+// relaxed has the temperature tau, or that of a third input.
+func relaxed(tau float64, in ...*gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "relaxed choice",
+		Key:  graph.Key(tau),
+		Shape: func(s []tensor.Shape) (tensor.Shape, error) {
+			if !slices.Equal(s[0], s[1]) || len(s) == 3 && s[2].TotalSize() != 1 {
+				return nil, graph.Wanted("log probabilities and uniform numbers of one shape, and one temperature", s)
+			}
+			_, _, err := graph.Matrix("log probabilities", s[0])
+			return s[0].Clone(), err
+		},
+		New: func(s []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
+			if dt == tensor.Float32 {
+				return graph.NewFunc[float32](relaxedChoice[float32]{s[0][1], tau, make([]float64, s[0][1])}), nil
+			}
+			return graph.NewFunc[float64](relaxedChoice[float64]{s[0][1], tau, make([]float64, s[0][1])}), nil
+		},
+		Diff: []bool{true, false, false}[:len(in)],
+	}, in...)
+}
+
+type relaxedChoice[T graph.Float] struct {
+	columns int
+	tau     float64 // 0: the third input
+	row     []float64
+}
+
+func (f relaxedChoice[T]) temperature(in [][]T) float64 {
+	if f.tau > 0 {
+		return f.tau
+	}
+	return float64(in[2][0])
+}
+
+func (f relaxedChoice[T]) Forward(in [][]T, out []T) {
+	tau := f.temperature(in)
+	for at := 0; at < len(out); at += f.columns {
+		for j := range f.row {
+			f.row[j] = float64(in[0][at+j]) - math.Log(-math.Log(float64(in[1][at+j])+gumbelFloor)+gumbelFloor)
+		}
+		most, sum := slices.Max(f.row), 0.0
+		for j, v := range f.row {
+			f.row[j] = math.Exp((v - most) / tau)
+			sum += f.row[j]
+		}
+		for j, e := range f.row {
+			out[at+j] = T(e / sum)
+		}
+	}
+}
+
+func (f relaxedChoice[T]) Backward(in [][]T, out, dout []T, din [][]T) {
+	tau := f.temperature(in)
+	for at := 0; at < len(out); at += f.columns {
+		var mean float64
+		for j := at; j < at+f.columns; j++ {
+			mean += float64(out[j]) * float64(dout[j])
+		}
+		for j := at; j < at+f.columns; j++ {
+			din[0][j] = T(float64(out[j]) * (float64(dout[j]) - mean) / tau)
+		}
+	}
+}
