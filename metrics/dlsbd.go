@@ -222,7 +222,7 @@ type subgroup struct {
 // choose measures a subgroup in the columns of the settings, or in the best of the spaces of the codes.
 func (m *DLSBD) choose(in *Input, d *design, k int) (*subgroup, error) {
 	columns := m.Codes[d.factors[k].Name]
-	s, err := d.measure(in.Codes.columns(columns), k)
+	s, err := d.measure(in.Codes.Columns(columns), k)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (m *DLSBD) choose(in *Input, d *design, k int) (*subgroup, error) {
 	}
 	best := &subgroup{}
 	for _, space := range in.Spaces {
-		s, err := d.measure(in.Codes.columns(space), k)
+		s, err := d.measure(in.Codes.Columns(space), k)
 		if err != nil {
 			return nil, err
 		}
@@ -241,20 +241,6 @@ func (m *DLSBD) choose(in *Input, d *design, k int) (*subgroup, error) {
 	}
 	best.remark = fmt.Sprintf("%s is measured in each space of the codes by itself; the best has the columns %v", d.factors[k].Name, best.columns)
 	return best, nil
-}
-
-// columns returns some columns of a matrix; nil: all.
-func (m Matrix) columns(list []int) Matrix {
-	if list == nil {
-		return m
-	}
-	some := Matrix{Rows: m.Rows, Cols: len(list), Data: make([]float64, 0, m.Rows*len(list))}
-	for i := range m.Rows {
-		for _, c := range list {
-			some.Data = append(some.Data, m.Row(i)[c])
-		}
-	}
-	return some
 }
 
 // interval returns the 95 % percentile interval of the value.
@@ -274,7 +260,7 @@ func (m *DLSBD) interval(ctx context.Context, in *Input, chosen []*subgroup) (Pa
 		}
 		each := make([]float64, len(chosen))
 		for k, c := range chosen {
-			if each[k], err = s.weighted(ctx, in.Codes.columns(c.columns), k, c.turns, weights); err != nil {
+			if each[k], err = s.weighted(ctx, in.Codes.Columns(c.columns), k, c.turns, weights); err != nil {
 				return Part{}, fmt.Errorf("bootstrap: %w", err)
 			}
 		}

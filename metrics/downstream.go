@@ -191,7 +191,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 				r.Notes = append(r.Notes, fmt.Sprintf("%d train rows: %s", size, note))
 			}
 		}
-		fit, check, err := m.predict(ctx, in, top.of(in.Codes), train, test)
+		fit, check, err := m.predict(ctx, in, in.Codes.Columns(top.columns), train, test)
 		if err != nil {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
@@ -213,7 +213,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 
 // selection is a list of code columns.
 type selection struct {
-	columns []int // ascending; empty: all
+	columns []int // ascending; nil: all
 	notes   []string
 }
 
@@ -232,21 +232,6 @@ func (m *Downstream) choose(ctx context.Context, in *Input) (selection, error) {
 		return selection{columns, []string{tiedNote}}, nil
 	}
 	return selection{columns: columns}, nil
-}
-
-// of returns the selected columns of codes.
-func (s selection) of(codes Matrix) Matrix {
-	if len(s.columns) == 0 {
-		return codes
-	}
-	chosen := Matrix{Rows: codes.Rows, Cols: len(s.columns), Data: make([]float64, 0, codes.Rows*len(s.columns))}
-	for i := range codes.Rows {
-		row := codes.Row(i)
-		for _, c := range s.columns {
-			chosen.Data = append(chosen.Data, row[c])
-		}
-	}
-	return chosen
 }
 
 // part returns the numbers of the selected columns.

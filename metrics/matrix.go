@@ -21,6 +21,21 @@ type Matrix struct {
 // Row returns row i, which shares memory.
 func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Cols : (i+1)*m.Cols] }
 
+// Columns returns some columns, in the order of their numbers; nil: all.
+func (m Matrix) Columns(list []int) Matrix {
+	if list == nil {
+		return m
+	}
+	some := Matrix{Rows: m.Rows, Cols: len(list), Data: make([]float64, 0, m.Rows*len(list))}
+	for i := range m.Rows {
+		row := m.Row(i)
+		for _, c := range list {
+			some.Data = append(some.Data, row[c])
+		}
+	}
+	return some
+}
+
 // NewMatrix converts float32 codes, rows x cols, row by row.
 func NewMatrix(rows, cols int, data []float32) Matrix {
 	m := Matrix{Rows: rows, Cols: cols, Data: make([]float64, len(data))}

@@ -73,6 +73,10 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 		Name: "runs", Doc: "the codes of trained models: a run for each seed, or the best of a grid", New: func() Source { return &Runs{} },
 	},
 	{
+		Name: "top", Doc: "the best columns of every factor, as med chooses them, of the codes of trained models",
+		Source: "Cao et al. 2022, section 3.3 and table 4", New: func() Source { return &Top{K: 2} },
+	},
+	{
 		Name: "mimosa", Doc: "components and a hierarchy that MIMOSA learns from the codes of trained autoencoders",
 		Source: "Ross and Doshi-Velez 2021, section 5.1", New: func() Source { return &Mimosa{Options: mimosa.Defaults()} },
 	},
