@@ -302,7 +302,7 @@ func TestEmbeddedRuns(t *testing.T) {
 			}
 			want := map[string]map[string]int{
 				"hierarchical-sensitivity": {QuickScale: 15, FullScale: 75}, "hierarchical-benchmark": {QuickScale: 24, FullScale: 1440},
-				"hierarchical-figurea1": {QuickScale: 8, FullScale: 120}, "hierarchical-figurea3": {QuickScale: 6, FullScale: 50}, "hierarchical-figurea6": {QuickScale: 14, FullScale: 315}, "hierarchical-table1": {QuickScale: 9, FullScale: 45},
+				"hierarchical-figurea1": {QuickScale: 4, FullScale: 120}, "hierarchical-figurea3": {QuickScale: 5, FullScale: 50}, "hierarchical-figurea6": {QuickScale: 14, FullScale: 315}, "hierarchical-table1": {QuickScale: 9, FullScale: 45},
 			}[name][scale]
 			if want > 0 && len(runs) != want {
 				t.Errorf("%s, scale %s: %d runs, want %d: runs that rows share are made once", name, scale, len(runs), want)

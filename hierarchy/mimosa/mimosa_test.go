@@ -337,7 +337,7 @@ func TestStops(t *testing.T) {
 	if err := learnAll(""); err != nil {
 		t.Fatal(err)
 	}
-	if len(stages) != 5 {
+	if len(stages) != 6 {
 		t.Errorf("stages %v", stages)
 	}
 	for stage := range stages {
