@@ -65,6 +65,10 @@ var Registry = &registry.Registry[Builder]{Kind: "dataset", Entries: []registry.
 		Source: "Zhang and Sugiyama 2024, appendix F.1", New: func() Builder { return &Entangled{Encoder: "entanglement", Levels: 11} },
 	},
 	{
+		Name: "bumps", Doc: "Gaussian bumps at the levels of ordinal factors, mixed by an orthogonal matrix: real-valued, and small enough to learn from in seconds",
+		New: func() Builder { return &Bumps{Factors: 4, Levels: 8} },
+	},
+	{
 		Name: "chopsticks", Doc: "time series of 64 numbers: a line that may break off and continue as another; a hierarchy of slopes and intercepts",
 		Source: "Ross and Doshi-Velez 2021, section 4.2 and appendix A.2",
 		New:    func() Builder { return &Chopsticks{Variant: "slope", Depth: 2, Samples: 100000, Overwrite: "none"} },
