@@ -46,6 +46,7 @@ type dataShowCommand struct {
 	Fixed   map[string]int `placeholder:"FACTOR=LEVEL" help:"Levels of the other factors; if absent, the middle of ordinal ones and 0 of others."`
 	Scale   int            `default:"0" help:"Side of a pixel of the data set in the PNG; 0: chosen by the size of the sheet."`
 	Augment augmentFlag    `placeholder:"PIPELINE" help:"Show random images and augmented views of them instead of factors. The value is the name of a pipeline (unravel list pipelines) or a list such as [flip,crop]; without one, the pipeline of Cao et al. 2022."`
+	Groups  string         `placeholder:"SUPERVISION" help:"Show groups of images that a supervision gives instead of factors, such as changes or {changes: {k: 1}}."`
 }
 
 // augmentFlag is the flag --augment, whose value is optional.
@@ -118,13 +119,28 @@ func (c *dataShowCommand) Run(ctx context.Context, s *streams) error {
 // draw draws a sheet of images by two factors, or of views of images.
 func (c *dataShowCommand) draw(d datasets.Dataset) (image.Image, error) {
 	o := report.SheetOptions{Row: c.Rows, Column: c.Columns, Rows: c.Count, Columns: c.Count, Fixed: c.Fixed, Scale: c.Scale}
-	if c.Augment.pipeline == nil {
+	if c.Augment.pipeline == nil && c.Groups == "" {
 		return report.ContactSheet(d, o)
 	}
-	if c.Rows != "" || c.Columns != "" || len(c.Fixed) > 0 {
-		return nil, errors.New("--rows, --columns and --fixed choose images by their factors; --augment shows random ones")
+	switch {
+	case c.Rows != "" || c.Columns != "" || len(c.Fixed) > 0:
+		return nil, errors.New("--rows, --columns and --fixed choose images by their factors; --augment and --groups show random ones")
+	case c.Groups == "":
+		return report.ViewSheet(d, c.Augment.pipeline, o)
+	case c.Augment.pipeline != nil:
+		return nil, errors.New("--augment shows views and --groups groups; want one of them")
 	}
-	return report.ViewSheet(d, c.Augment.pipeline, o)
+	var settings struct {
+		Supervision datasets.Supervisions `yaml:"supervision"`
+	}
+	if err := config.Load("--groups", []byte("supervision: "+c.Groups), &settings); err != nil {
+		return nil, err
+	}
+	split, err := settings.Supervision.Split(d, 0)
+	if err != nil {
+		return nil, err
+	}
+	return report.GroupSheet(d, split, o)
 }
 
 // chooseData reads the name of a data set and options name=value.
