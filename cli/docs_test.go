@@ -208,6 +208,7 @@ var shortSets = map[string][]string{
 	"spaceshapes": {"dataset.spaceshapes.samples=300"},
 	"entangled":   nil,
 	"flatland":    nil,
+	"bumps":       nil,
 	"folder":      nil,
 	"cars":        {"dataset.cars.objects=3", "dataset.cars.azimuths=6", "dataset.cars.elevations=2"},
 	"norb":        {"dataset.norb.instances=2", "dataset.norb.azimuths=3", "dataset.norb.elevations=3"},

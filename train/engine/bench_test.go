@@ -47,6 +47,10 @@ func BenchmarkTrainStep(b *testing.B) {
 			})
 		}
 	}
+	// Beside it, in turns: python3 tools/peer/adagvae.py --threads 1
+	atThreads(b, "ada-gvae/pairs=64", func(b *testing.B) {
+		benchmarkStep(b, models.NewAdaGVAE(), 1, models.Objective{Name: "pairs", Labelled: true}, []losses.Choice{binary, kl}, 128, 2, stepFlops(128, 1, 10, 20))
+	})
 	atThreads(b, "lsbd-vae/pairs=50", func(b *testing.B) {
 		s := models.NewLSBDVAE()
 		s.Latent = latent.Of(&latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10}, &latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10})
