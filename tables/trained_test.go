@@ -301,7 +301,7 @@ func TestEmbeddedRuns(t *testing.T) {
 				t.Errorf("%s: %d runs, %v", name, len(runs), err)
 			}
 			want := map[string]map[string]int{
-				"hierarchical-sensitivity": {QuickScale: 15, FullScale: 75}, "hierarchical-benchmark": {QuickScale: 24, FullScale: 1440},
+				"hierarchical-sensitivity": {QuickScale: 15, FullScale: 75}, "hierarchical-benchmark": {QuickScale: 32, FullScale: 1530},
 				"hierarchical-figurea1": {QuickScale: 4, FullScale: 120}, "hierarchical-figurea3": {QuickScale: 5, FullScale: 50}, "hierarchical-figurea6": {QuickScale: 14, FullScale: 315}, "hierarchical-table1": {QuickScale: 9, FullScale: 45},
 			}[name][scale]
 			if want > 0 && len(runs) != want {
