@@ -50,6 +50,16 @@ func (p *Planner) onReal(c *datasets.Choice) {
 	}
 }
 
+// isPublic reports whether a data set is a public one.
+func isPublic(name string) bool {
+	c, err := datasets.Named(name)
+	if err != nil {
+		return false
+	}
+	_, ok := c.Value.(datasets.Public)
+	return ok
+}
+
 // standing says which data sets the runs of a result are on, where there are twins of public ones or, with [Table.OnReal], these.
 func (r *Result) standing() string {
 	stands, err := r.table.Stands(r.Scale)
@@ -61,7 +71,7 @@ func (r *Result) standing() string {
 		switch {
 		case s.Real != "":
 			twins = append(twins, fmt.Sprintf("%s, a twin of %s", s.Name, s.Real))
-		case len(datasets.TwinsOf(s.Name)) > 0:
+		case isPublic(s.Name):
 			real = append(real, s.Name)
 		}
 	}

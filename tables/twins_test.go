@@ -188,7 +188,7 @@ func TestTablesOnReal(t *testing.T) {
 				t.Errorf("%s: the run %s is on %s", name, r.Name, c.Dataset.Name)
 			}
 			key := fmt.Sprint(c.Model.Name, c.Dataset.Name, len(c.Losses))
-			if done[key] {
+			if done[key] || c.Dataset.Name == "modelnet40" { // meshes, which have no small stand-in here
 				continue
 			}
 			done[key] = true

@@ -19,9 +19,10 @@ const (
 	ExpMinus Transform = "exp(-x)"
 	Double   Transform = "2x"
 	Percent  Transform = "100x"
+	Small    Transform = "x<0.1" // 1 below 0.1, else 0: its mean is the part of the runs that are
 )
 
-var transforms = []Transform{Plain, ExpMinus, Double, Percent}
+var transforms = []Transform{Plain, ExpMinus, Double, Percent, Small}
 
 func (t Transform) of(x float64) float64 {
 	switch t {
@@ -31,6 +32,14 @@ func (t Transform) of(x float64) float64 {
 		return 2 * x
 	case Percent:
 		return 100 * x
+	case Small:
+		switch {
+		case math.IsNaN(x):
+			return x
+		case x < 0.1:
+			return 1
+		}
+		return 0
 	}
 	return x
 }
@@ -229,7 +238,7 @@ func (c *Column) Validate() error {
 	case c.Decimals != nil && (*c.Decimals < 0 || *c.Decimals > maxDecimals):
 		return config.Invalid("decimals", "%d is out of range; want 0 to %d", *c.Decimals, maxDecimals)
 	case !slices.Contains(transforms, c.Transform):
-		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x or 100x", string(c.Transform))
+		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x, 100x or x<0.1", string(c.Transform))
 	case c.Aggregate != Mean && c.Aggregate != Median:
 		return config.Invalid("aggregate", "unknown aggregate %q; want mean or median", string(c.Aggregate))
 	}
