@@ -66,6 +66,12 @@ func (e *Experiment) ready() (*engine.Loop, *monitor, error) {
 	if err != nil {
 		return nil, nil, e.Config.untrainable(err)
 	}
+	if s := e.Config.Train.Stop; s != nil && s.Loss != "" {
+		if _, err := findLoss(l.Losses(), s.Loss); err != nil {
+			l.Close()
+			return nil, nil, e.Config.mistake("train.stop.loss", err)
+		}
+	}
 	m, err := newMonitor(e, l.EpochImages())
 	if err != nil {
 		l.Close()

@@ -55,11 +55,14 @@ type Settings struct {
 	Figures    bool                   `yaml:"figures" doc:"draw figures and the report at the end"`
 }
 
-// EarlyStop ends training when a metric is good enough, or no longer improves.
+// EarlyStop ends training when a metric or a loss is good enough, or no longer improves.
 type EarlyStop struct {
 	Metric   string   `yaml:"metric" doc:"the metric to watch, one of those measured during training"`
-	Reach    *float64 `yaml:"reach" doc:"stop when the metric reaches this value"`
-	Patience int      `yaml:"patience" doc:"evaluations without improvement after which training stops; 0: never"`
+	Loss     string   `yaml:"loss" doc:"in place of metric: a loss of training to watch, the mean over an epoch: loss for the total, or a part such as reconstruction; of several objectives OBJECTIVE/LOSS"`
+	Reach    *float64 `yaml:"reach" doc:"stop when it reaches this value"`
+	Patience int      `yaml:"patience" doc:"evaluations (of a loss: epochs) without improvement after which training stops; 0: never"`
+	MinDelta float64  `yaml:"min_delta" doc:"smallest change for the better that counts as an improvement"`
+	From     int      `yaml:"from" doc:"epochs that do not count, at the start"`
 }
 
 // Defaults returns the settings of an empty config.
@@ -262,8 +265,15 @@ func (s *EarlyStop) Validate() error {
 	if s.Patience < 0 {
 		return config.Invalid("patience", "%d is out of range; want 0 or more", s.Patience)
 	}
-	if s.Metric == "" {
-		return config.Invalid("metric", "want the name of a metric")
+	switch {
+	case s.Metric == "" && s.Loss == "":
+		return config.Invalid("metric", "want the name of a metric, or the key loss")
+	case s.Metric != "" && s.Loss != "":
+		return config.Invalid("loss", "want one of metric and loss, got both")
+	case !(s.MinDelta >= 0) || !finite(s.MinDelta):
+		return config.Invalid("min_delta", "%v is out of range; want a number from 0 on", s.MinDelta)
+	case s.From < 0:
+		return config.Invalid("from", "%d is out of range; want 0 or more", s.From)
 	}
 	return nil
 }

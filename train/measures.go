@@ -164,7 +164,7 @@ func (m *Measures) validate(s *Settings) error {
 	if m.Every > 0 && m.During.empty() && len(m.Final) == 0 {
 		return config.Invalid("metrics.every", "there is no metric to measure every %d epochs", m.Every)
 	}
-	if s.Stop != nil {
+	if s.Stop != nil && s.Stop.Loss == "" {
 		if err := m.measures("train.stop", "metric", s.Stop.Metric); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -14,9 +15,13 @@ type watchState struct {
 	Since int     `json:"since"` // evaluations since the best
 }
 
-// observe notes a metric's result.
-func (w *watchState) observe(r metrics.Result) {
-	if w.Seen == 0 || improves(r, w.Best) {
+// observe notes a metric's result. One that is better than the best by less than delta is no improvement.
+func (w *watchState) observe(r metrics.Result, delta float64) {
+	than := w.Best + delta
+	if r.Better == metrics.LowerIsBetter {
+		than = w.Best - delta
+	}
+	if w.Seen == 0 || improves(r, than) {
 		w.Best, w.Since = r.Value, 0
 	} else {
 		w.Since++
@@ -43,25 +48,36 @@ func (w *watchState) enough(s *EarlyStop, better metrics.Direction) string {
 	}
 	switch {
 	case good:
-		return fmt.Sprintf("early stop: %s is %.4g, and %.4g was to be reached", s.Metric, w.Best, *s.Reach)
+		return fmt.Sprintf("early stop: %s is %.4g, and %.4g was to be reached", s.name(), w.Best, *s.Reach)
 	case s.Patience > 0 && w.Since >= s.Patience:
-		return fmt.Sprintf("early stop: %s has not improved on %.4g in %d evaluations", s.Metric, w.Best, w.Since)
+		return fmt.Sprintf("early stop: %s has not improved on %.4g in %d evaluations", s.name(), w.Best, w.Since)
 	}
 	return ""
 }
 
-// earlyStop ends training when a metric that is measured during training is good enough, or no longer improves.
+// name returns what is watched.
+func (s *EarlyStop) name() string {
+	if s.Loss != "" {
+		return s.Loss
+	}
+	return s.Metric
+}
+
+// earlyStop ends training when a metric that is measured during training, or a loss, is good enough or no longer improves.
 type earlyStop struct {
 	settings *EarlyStop
 	better   metrics.Direction
-	monitor  *monitor
+	monitor  *monitor // nil for a loss
 	seen     *watchState
 }
 
-// newEarlyStop watches the results of a monitor, and keeps in seen what it saw; nil without settings.
+// newEarlyStop watches the results of a monitor, or losses, and keeps in seen what it saw; nil without settings.
 func newEarlyStop(s *EarlyStop, m *monitor, seen *watchState) *earlyStop {
-	if s == nil {
+	switch {
+	case s == nil:
 		return nil
+	case s.Loss != "":
+		return &earlyStop{settings: s, seen: seen, better: metrics.LowerIsBetter}
 	}
 	return &earlyStop{settings: s, monitor: m, seen: seen, better: m.direction(s.Metric)}
 }
@@ -74,21 +90,63 @@ func (e *earlyStop) enough() string {
 	return e.seen.enough(e.settings, e.better)
 }
 
-// hook looks at the evaluation of an epoch, if there is one.
+// hook looks at the losses of an epoch, or at its evaluation, if there is one.
 func (e *earlyStop) hook(c *console) engine.Hook {
-	return engine.Hook{Name: "early stop", Priority: stopPriority, OnEpoch: func(l *engine.Loop, r *engine.EpochReport) error {
-		if e.monitor.measuredAt != r.Epoch {
+	return engine.Hook{Name: "early stop", Priority: stopPriority,
+		OnEpoch: func(l *engine.Loop, r *engine.EpochReport) error {
+			if r.Epoch <= e.settings.From || !e.look(r) {
+				return nil
+			}
+			if why := e.enough(); why != "" {
+				c.say("%s", why)
+				l.Stop(why)
+			}
 			return nil
+		}}
+}
+
+// look notes what an epoch has of the watched quantity, and reports whether it has anything.
+func (e *earlyStop) look(r *engine.EpochReport) bool {
+	if e.settings.Loss != "" {
+		v, err := findLoss(r.Losses, e.settings.Loss)
+		if err != nil { // the objective has no images in this epoch
+			return false
 		}
-		for _, m := range e.monitor.results {
-			if m.Name == e.settings.Metric {
-				e.seen.observe(m)
+		e.seen.observe(metrics.Result{Name: e.settings.Loss, Value: v, Better: e.better}, e.settings.MinDelta)
+		return true
+	}
+	if e.monitor.measuredAt != r.Epoch {
+		return false
+	}
+	for _, m := range e.monitor.results {
+		if m.Name == e.settings.Metric {
+			e.seen.observe(m, e.settings.MinDelta)
+		}
+	}
+	return true
+}
+
+// findLoss returns a loss by its name, or by that of its objective and its own.
+func findLoss(all []engine.ObjectiveLoss, name string) (value float64, err error) {
+	var found, known []string
+	for _, o := range all {
+		for i, n := range o.Names {
+			path := o.Objective + "/" + n
+			known = append(known, path)
+			if name != n && name != path {
+				continue
+			}
+			found = append(found, path)
+			if o.Values != nil {
+				value = o.Values[i]
 			}
 		}
-		if why := e.enough(); why != "" {
-			c.say("%s", why)
-			l.Stop(why)
-		}
-		return nil
-	}}
+	}
+	switch len(found) {
+	case 1:
+		return value, nil
+	case 0:
+		return 0, fmt.Errorf("there is no loss %q; want one of %s", name, strings.Join(known, ", "))
+	}
+	return 0, fmt.Errorf("%q is of %d objectives; want one of %s", name, len(found), strings.Join(found, ", "))
 }

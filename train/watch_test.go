@@ -25,6 +25,9 @@ func TestEarlyStop(t *testing.T) {
 		{"not reached, higher", EarlyStop{Reach: &reach}, metrics.HigherIsBetter, []float64{0.1, 0.49}, 0, ""},
 		{"patience, lower", EarlyStop{Patience: 2}, metrics.LowerIsBetter, []float64{3, 2, 2, 1.9, 5, 1.9}, 6, "m has not improved on 1.9 in 2 evaluations"},
 		{"patience, higher", EarlyStop{Patience: 2}, metrics.HigherIsBetter, []float64{1, 2, 1, 3, 2, 4}, 0, ""},
+		{"small steps, lower", EarlyStop{Patience: 2, MinDelta: 0.5}, metrics.LowerIsBetter, []float64{3, 2.6, 2.6}, 3, "m has not improved on 3 in 2 evaluations"},
+		{"large steps, lower", EarlyStop{Patience: 2, MinDelta: 0.5}, metrics.LowerIsBetter, []float64{3, 2.6, 2.4, 2, 1.8}, 0, ""},
+		{"small steps, higher", EarlyStop{Patience: 1, MinDelta: 0.5}, metrics.HigherIsBetter, []float64{1, 1.6, 2}, 3, "m has not improved on 1.6 in 1 evaluations"},
 		{"both", EarlyStop{Reach: &reach, Patience: 1}, metrics.HigherIsBetter, []float64{0.1, 0.1, 0.7}, 2, "m has not improved on 0.1 in 1 evaluations"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -35,7 +38,7 @@ func TestEarlyStop(t *testing.T) {
 			}
 			ends, why := 0, ""
 			for i, v := range c.values {
-				w.observe(metrics.Result{Name: "m", Better: c.better, Value: v})
+				w.observe(metrics.Result{Name: "m", Better: c.better, Value: v}, c.stop.MinDelta)
 				if why = w.enough(&c.stop, c.better); why != "" {
 					ends = i + 1
 					break
@@ -60,5 +63,35 @@ func TestEarlyStopOfARun(t *testing.T) {
 	}
 	if _, s, err := readOne(filepath.Join(dir, rundir.CheckpointFile)); err != nil || !s.Done || s.Watch.Seen != 4 || s.Watch.Since != 3 {
 		t.Errorf("state %+v, %v", s, err)
+	}
+}
+
+// Training ends by a loss as by a metric, from an epoch on; a run that is interrupted ends after the same epoch.
+func TestEarlyStopByLoss(t *testing.T) {
+	still := []string{"train.epochs=50", "metrics.every=0", "train.optimizer.adam.lr=1e-30", "train.stop={loss: unsupervised/reconstruction, patience: 2, min_delta: 100, from: 3}"}
+	dir := t.TempDir()
+	if r := trainIn(t, dir, load(t, still...), false); r.Epochs != 6 {
+		t.Errorf("%d epochs; want 6: three that do not count, one, and two that are no better by 100", r.Epochs)
+	}
+	part := t.TempDir()
+	trainIn(t, part, load(t, append(still, "train.epochs=5")...), false)
+	if r := trainIn(t, part, load(t, still...), true); r.Epochs != 6 {
+		t.Errorf("%d epochs after an interruption, want 6", r.Epochs)
+	}
+	for settings, want := range map[string]string{
+		"{loss: reconstruction, patience: 1}":                 `train.stop.loss: "reconstruction" is of 2 objectives; want one of supervised/reconstruction, unsupervised/reconstruction`,
+		"{loss: klx, patience: 1}":                            `train.stop.loss: there is no loss "klx"; want one of supervised/loss,`,
+		"{loss: kl, metric: dlsbd, patience: 1}":              "train.stop.loss: want one of metric and loss, got both",
+		"{patience: 1}":                                       "train.stop.metric: want the name of a metric, or the key loss",
+		"{loss: unsupervised/kl, patience: 1, min_delta: -1}": "train.stop.min_delta: -1 is out of range",
+		"{loss: unsupervised/kl, patience: 1, from: -1}":      "train.stop.from: -1 is out of range",
+	} {
+		c, err := Load("tiny.yaml", []byte(tiny), "train.stop="+settings)
+		if err == nil {
+			_, err = Run(t.Context(), c, Options{Dir: t.TempDir() + "/run"})
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", settings, err, want)
+		}
 	}
 }
