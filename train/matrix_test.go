@@ -39,6 +39,7 @@ var everyLoss = map[string][]struct{ settings, label string }{
 	"cosine-regression": {{"cosine-regression", ""}},
 	"cross-correlation": {{"cross-correlation", ""}},
 	"info-nce":          {{"info-nce", ""}},
+	"slow":              {{"slow", ""}},
 	"logic": {{`logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z.a(i) =[squared] z.a(j)", codes: {a: [0, 1]}}`, "similarity"},
 		{`logic: {sentence: "forall[mean] i, j: y.row(i) =[absolute] y.row(j) -> z.a(i) =[squared] z.a(j)", codes: {a: [0, 1]}}`, "values"}},
 }
@@ -50,6 +51,11 @@ var everyModel = map[string]struct{ settings, loss string }{
 	"vae":          {"latent: 4", "reconstruction"},
 	"delta-vae":    {"", "reconstruction"},
 	"lsbd-vae":     {"", "reconstruction"},
+	"gvae":         {"latent: 4", "reconstruction"},
+	"ml-vae":       {"latent: 4", "reconstruction"},
+	"ada-gvae":     {"latent: 4", "reconstruction"},
+	"ada-ml-vae":   {"latent: 4", "reconstruction"},
+	"slow-vae":     {"latent: 4", "reconstruction"},
 	"joint-vae":    {"latent: 4, categorical: [2]", "reconstruction"},
 	"cascade-vae":  {"latent: 4, categories: 2, closed: 0", "reconstruction"},
 	"cofhae":       {"hierarchy: HIERARCHY", "reconstruction"},
@@ -76,19 +82,21 @@ const (
 
 var (
 	twoViewModels = []string{"byol", "simsiam", "barlow-twins", "moco", "moco-v2"}
-	oneViewModels = []string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae", "cofhae"}
+	pairModels    = []string{"gvae", "ml-vae", "ada-gvae", "ada-ml-vae", "slow-vae"}
+	oneViewModels = append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae", "cofhae"}, pairModels...)
 )
 
 // impossible lists the models that a loss, or one of its settings, cannot be with, and why.
 var impossible = map[string]map[string][]string{
 	"reconstruction":             {noImages: twoViewModels, noDecoder: {"encoder"}},
 	"kl":                         {noPosterior: append([]string{"encoder", "ae", "cofhae"}, twoViewModels...)},
-	"lsbd (own spaces)":          {noSpaces: append([]string{"encoder", "ae", "vae", "delta-vae", "joint-vae", "cascade-vae", "cofhae"}, twoViewModels...)},
+	"lsbd (own spaces)":          {noSpaces: slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "joint-vae", "cascade-vae", "cofhae"}, pairModels, twoViewModels)},
 	"tc (minibatch)":             {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae"}, twoViewModels...)},
-	"conditional-tc (own masks)": {noMasks: append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae"}, twoViewModels...)},
-	"assignment":                 {noHierarchy: append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "cascade-vae"}, twoViewModels...)},
-	"regression":                 {noHierarchy: append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "cascade-vae"}, twoViewModels...)},
+	"conditional-tc (own masks)": {noMasks: slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae"}, pairModels, twoViewModels)},
+	"assignment":                 {noHierarchy: slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "cascade-vae"}, pairModels, twoViewModels)},
+	"regression":                 {noHierarchy: slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "cascade-vae"}, pairModels, twoViewModels)},
 	"dip-ii":                     {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae"}, twoViewModels...)},
+	"slow":                       {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae"}, twoViewModels...)},
 	"cosine-regression":          {noTargets: append([]string{"barlow-twins", "moco", "moco-v2"}, oneViewModels...)},
 	"cross-correlation":          {noViews: append([]string{"moco", "moco-v2"}, oneViewModels...)},
 	"info-nce":                   {noQueue: append([]string{"byol", "simsiam", "barlow-twins"}, oneViewModels...)},
@@ -160,8 +168,11 @@ func tryLoss(t *testing.T, loss, settings, model, hierarchy, want string) {
 		options = append(options, strings.Replace(m.settings, "HIERARCHY", hierarchy, 1))
 	}
 	data, supervision, views := "{square: {size: 8, side: 2}}", "{labels: {fraction: 0.5}}", ""
-	if loss == "lsbd" || model == "lsbd-vae" {
+	switch {
+	case loss == "lsbd" || loss == "slow" || model == "lsbd-vae":
 		supervision = "[{pairs: {count: 12}}, {labels: {fraction: 0.5}}]"
+	case slices.Contains(pairModels, model):
+		supervision = "[{changes: {k: 1, count: 12}}, {labels: {fraction: 0.5}}]"
 	}
 	if loss == "assignment" || loss == "regression" {
 		data, supervision = "{chopsticks: {variant: inter, depth: 2, samples: 64}}", "{labels: {fraction: 0.5}}"
