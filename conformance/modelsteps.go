@@ -85,6 +85,13 @@ func pullAll(p *models.Program) (total *gorgonia.Node, err error) {
 	for _, t := range out.Transports {
 		nodes = append(nodes, t.Points, t.Moved)
 	}
+	if e := out.Energy; e != nil {
+		columns, err := e.Columns(out.Images)
+		if err != nil {
+			return nil, fmt.Errorf("energy: %w", err)
+		}
+		nodes = append(nodes, columns)
+	}
 	add := func(n *gorgonia.Node) error {
 		if total == nil {
 			total = n

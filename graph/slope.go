@@ -19,7 +19,7 @@ func ActivationTangent(at, t *gorgonia.Node, a Activation) (*gorgonia.Node, erro
 	if a == Linear {
 		return t, nil
 	}
-	if _, known := numeric.Curvature(kernel.Activation(a)); !known {
+	if !numeric.HasCurvature(kernel.Activation(a)) {
 		return nil, fmt.Errorf("the second derivative of activation %v is not known here", a)
 	}
 	pieces := a == ReLU || a == LeakyReLU
@@ -47,7 +47,6 @@ type slope[T Float] struct {
 
 func newSlope[T Float](n int, a Activation) *slope[T] {
 	f := &slope[T]{a: a}
-	curvature, _ := numeric.Curvature(kernel.Activation(a))
 	f.slopes = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
 		if a.FromValue() {
 			numeric.ActivationGradient(kernel.Activation(a), f.dst[lo:hi], f.t[lo:hi], f.at[lo:hi])
@@ -57,8 +56,9 @@ func newSlope[T Float](n int, a Activation) *slope[T] {
 		return 0
 	})
 	f.secondly = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
+		numeric.ActivationCurvature(kernel.Activation(a), f.dat[lo:hi], f.at[lo:hi])
 		for i := lo; i < hi; i++ {
-			f.dat[i] = f.dy[i] * f.t[i] * T(curvature(float64(f.at[i])))
+			f.dat[i] *= f.dy[i] * f.t[i]
 		}
 		return 0
 	})

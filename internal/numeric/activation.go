@@ -101,32 +101,52 @@ func step(y, below float64) float64 {
 	return below
 }
 
-// Curvature returns the derivative of an activation's derivative, as a function of what [ActivationGradient] and
-// [ActivationGradientAt] take: the value of the activation, or x; false if it is not known.
-func Curvature(a kernel.Activation) (f func(at float64) float64, known bool) {
+// HasCurvature reports whether [ActivationCurvature] knows an activation.
+func HasCurvature(a kernel.Activation) bool {
 	switch a {
-	case kernel.LinearActivation, kernel.ReLUActivation, kernel.LeakyActivation:
-		return func(float64) float64 { return 0 }, true
-	case kernel.TanhActivation:
-		return func(y float64) float64 { return -2 * y }, true
-	case kernel.SigmoidActivation:
-		return func(y float64) float64 { return 1 - 2*y }, true
-	case kernel.SoftplusActivation:
-		return func(y float64) float64 { return math.Exp(-y) }, true
-	case kernel.ELUActivation:
-		return func(y float64) float64 {
-			if y > 0 {
-				return 0
-			}
-			return 1
-		}, true
-	case kernel.GELUActivation:
-		return func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) * (2 - x*x) }, true
-	case kernel.SiLUActivation:
-		return func(x float64) float64 {
-			s := Logistic(x)
-			return s * (1 - s) * (2 + x*(1-2*s))
-		}, true
+	case kernel.LinearActivation, kernel.ReLUActivation, kernel.LeakyActivation, kernel.TanhActivation, kernel.SigmoidActivation,
+		kernel.SoftplusActivation, kernel.ELUActivation, kernel.GELUActivation, kernel.SiLUActivation:
+		return true
 	}
-	return nil, false
+	return false
+}
+
+// ActivationCurvature sets dst to the derivative of an activation's derivative, as a function of what [ActivationGradient] and
+// [ActivationGradientAt] take: the value of the activation, or x.
+func ActivationCurvature[T Float](a kernel.Activation, dst, at []T) {
+	switch a {
+	case kernel.TanhActivation:
+		for i, y := range at {
+			dst[i] = -2 * y
+		}
+	case kernel.SigmoidActivation:
+		for i, y := range at {
+			dst[i] = 1 - 2*y
+		}
+	case kernel.SoftplusActivation:
+		for i, y := range at {
+			dst[i] = -y
+		}
+		Exp(dst, dst)
+	case kernel.ELUActivation:
+		for i, y := range at {
+			dst[i] = T(1 - step(float64(y), 0))
+		}
+	case kernel.GELUActivation:
+		for i, x := range at {
+			dst[i] = -x * x / 2
+		}
+		Exp(dst, dst)
+		for i, x := range at {
+			dst[i] *= (2 - x*x) / T(math.Sqrt(2*math.Pi))
+		}
+	case kernel.SiLUActivation:
+		Sigmoid(dst, at)
+		for i, x := range at {
+			s := dst[i]
+			dst[i] = s * (1 - s) * (2 + x*(1-2*s))
+		}
+	default:
+		clear(dst)
+	}
 }
