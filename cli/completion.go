@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -176,8 +177,12 @@ func flagValues(flag *kong.Flag) []string {
 		return append([]string{"all", "fast"}, metrics.Registry.Names()...)
 	case "types":
 		return []string{"ordinal", "circular", "categorical", "continuous"}
+	case "what":
+		return decodeKinds
 	case "scale":
-		return []string{"quick", "full"}
+		if flag.Target.Kind() == reflect.String { // of data show and decode it is a number
+			return []string{"quick", "full"}
+		}
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ func TestComplete(t *testing.T) {
 		"train quicks": "quickstart", "train quickstart train.epoch": "train.epochs= train.epoch_steps=", "train --run x train.threa": "train.threads=",
 		"train --res": "--resume", "train --run ": "", "table enriching-table2 ": "", "table enriching-table2 --scale f": "full",
 		"eval --metrics modu": "modularity", "eval --codes ": "", "list mod": "models", "list models moco": "moco moco-v2", "data show spr": "sprites",
-		"mimosa equ": "equalize=",
-		"exp":        "export", "export --format ": "safetensors onnx", "export --part ": "encoder decoder", "export --layout p": "pytorch", "export --run ": "",
+		"mimosa equ": "equalize=", "decode --what ": "samples traversals grid interpolation", "decode --sca": "--scale", "decode --scale ": "", "dec": "decode",
+		"exp": "export", "export --format ": "safetensors onnx", "export --part ": "encoder decoder", "export --layout p": "pytorch", "export --run ": "",
 		"import quicks": "quickstart", "import --from x train.threa": "train.threads=", "import --par": "--partial", "complete": "", "wor": "", "runs ": "",
 	} {
 		words := strings.Split(line, " ")

@@ -57,6 +57,7 @@ type commands struct {
 	Eval    evalCommand    `cmd:"" help:"Measure the codes of a run, or codes in .npy, .npz or .csv files."`
 	Compare compareCommand `cmd:"" help:"Compare runs, or codes made elsewhere: metrics side by side, ranks, Kendall's tau, UDR."`
 	Encode  encodeCommand  `cmd:"" help:"Write the codes and factors of a run as .npy files."`
+	Decode  decodeCommand  `cmd:"" help:"Draw what the decoder of a run makes of codes: samples, traversals, grids, interpolations, or codes of a file."`
 	Export  exportCommand  `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`
 	Import  importCommand  `cmd:"" help:"Make a run from a file of weights."`
 	Table   tableCommand   `cmd:"" help:"Compute a table of a paper and set it beside the printed one; without a name, list the tables."`

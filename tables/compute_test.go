@@ -128,13 +128,14 @@ func TestComputeColumns(t *testing.T) {
 	counted := func(add float64) metrics.Choice {
 		return metrics.Choice{Name: "reading", Value: &reading{Add: add, seen: func(*metrics.Input) { calls++ }}}
 	}
-	x := table(t, seeded{random: true}, &reading{}, "T,D,r,c,3.0,,\nT,D,r,d,0.75,,\nT,D,r,e,0.1,,\nT,D,r,f,2.0,,\nT,D,r,g,,,dash")
+	x := table(t, seeded{random: true}, &reading{}, "T,D,r,c,3.0,,\nT,D,r,d,0.75,,\nT,D,r,e,0.1,,\nT,D,r,f,2.0,,\nT,D,r,g,,,dash\nT,D,r,h,,,dash")
 	x.Columns = []Column{
 		{Label: "c", Metric: counted(0), Transform: Double, Aggregate: Mean},
 		{Label: "d", Metric: counted(0), Part: "half", Transform: Plain, Aggregate: Mean},
 		{Label: "e", Metric: counted(0), Transform: ExpMinus, Aggregate: Median},
 		{Label: "f", Metric: counted(1), Part: "two", Transform: Plain, Aggregate: Mean},
 		{Label: "g", Metric: counted(1), Transform: Percent, Aggregate: Mean},
+		{Label: "h", Metric: counted(0), Transform: "x<1.5", Aggregate: Mean},
 	}
 	var steps []string
 	r, err := x.Compute(t.Context(), Options{Progress: func(done, all int, row, metric string) {
@@ -147,7 +148,7 @@ func TestComputeColumns(t *testing.T) {
 		t.Errorf("%d calls, %q", calls, steps)
 	}
 	median := (math.Exp(-1) + math.Exp(-2)) / 2
-	for label, want := range map[string]float64{"c": 3, "d": 0.75, "e": median, "g": 250} {
+	for label, want := range map[string]float64{"c": 3, "d": 0.75, "e": median, "g": 250, "h": 0.5} {
 		if c := r.Cell("r", label); c.Ours == nil || math.Abs(*c.Ours-want) > 1e-15 {
 			t.Errorf("%s: %+v, want %v", label, c, want)
 		}

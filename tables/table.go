@@ -80,7 +80,7 @@ type Column struct {
 	Share     []string       `yaml:"share" doc:"in place of metric: the same parts, in percent of the total"`
 	Part      string         `yaml:"part" doc:"part of the metric's result to show; empty: its value"`
 	Of        string         `yaml:"of" doc:"label of the entry to show, for a part with several values (for example a factor's name)"`
-	Transform Transform      `yaml:"transform" doc:"function of the value to show: x (itself), exp(-x), 2x, 100x, or x<0.1 (1 below 0.1, else 0)"`
+	Transform Transform      `yaml:"transform" doc:"function of the value to show: x (itself), exp(-x), 2x, 100x, or x<NUMBER such as x<0.1 (1 below it, else 0)"`
 	Aggregate Aggregate      `yaml:"aggregate" doc:"aggregate of the values of several seeds: mean or median"`
 	Decimals  *int           `yaml:"decimals" doc:"decimals of our values, if not those of the table"`
 	Doc       string         `yaml:"doc" doc:"definition of the paper's values, where the label does not say it"`

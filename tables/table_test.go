@@ -86,6 +86,7 @@ func TestLoadMistakes(t *testing.T) {
 		"no metric":          {change("metric: mse, ", ""), smallCSV, `column "c" has no metric`},
 		"no column label":    {change("{label: c, ", "{"), smallCSV, "the column has no label"},
 		"transform":          {change("exp(-x)", "exp(x)"), smallCSV, `unknown transform "exp(x)"`},
+		"transform bound":    {change("exp(-x)", "x<many"), smallCSV, `unknown transform "x<many"; want x, exp(-x), 2x, 100x, or x<NUMBER`},
 		"aggregate":          {change("metric: mse", "aggregate: mode, metric: mse"), smallCSV, `unknown aggregate "mode"`},
 		"decimals":           {small + "decimals: 13\n", smallCSV, "decimals: 13 is out of range"},
 		"subset":             {small + "subset: -1\n", smallCSV, "subset: -1 is negative"},
@@ -108,7 +109,7 @@ func TestLoadMistakes(t *testing.T) {
 func TestOpen(t *testing.T) {
 	names := Names()
 	if want := []string{"enriching-table2", "enriching-table3", "enriching-table4", "enriching-table7",
-		"hierarchical-ablation", "hierarchical-benchmark", "hierarchical-figurea1", "hierarchical-figurea2", "hierarchical-figurea3", "hierarchical-figurea6", "hierarchical-figurea7", "hierarchical-sensitivity", "hierarchical-table1", "lsbd-metric-table1", "lsbd-vae-table5", "lsbd-vae-table6", "lsbd-vae-table7", "lsbd-vae-table8", "lsbd-vae-table9",
+		"hierarchical-ablation", "hierarchical-benchmark", "hierarchical-figurea1", "hierarchical-figurea2", "hierarchical-figurea3", "hierarchical-figurea6", "hierarchical-figurea7", "hierarchical-sensitivity", "hierarchical-table1", "lsbd-groups-turntable", "lsbd-groups", "lsbd-metric-table1", "lsbd-vae-table5", "lsbd-vae-table6", "lsbd-vae-table7", "lsbd-vae-table8", "lsbd-vae-table9",
 		"negative-free-analytic", "negative-free-figure6", "negative-free-table1", "negative-free-table4", "negative-free-table5", "negative-free-table6", "negative-free-table7", "negative-free-table8", "pairs-check"}; !slices.Equal(names, want) {
 		t.Errorf("tables %v, want %v", names, want)
 	}

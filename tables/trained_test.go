@@ -303,6 +303,7 @@ func TestEmbeddedRuns(t *testing.T) {
 			want := map[string]map[string]int{
 				"hierarchical-sensitivity": {QuickScale: 15, FullScale: 75}, "hierarchical-benchmark": {QuickScale: 32, FullScale: 1530},
 				"hierarchical-figurea1": {QuickScale: 4, FullScale: 120}, "hierarchical-figurea3": {QuickScale: 5, FullScale: 50}, "hierarchical-figurea6": {QuickScale: 14, FullScale: 315}, "hierarchical-table1": {QuickScale: 9, FullScale: 45},
+				"lsbd-groups": {QuickScale: 155, FullScale: 310},
 			}[name][scale]
 			if want > 0 && len(runs) != want {
 				t.Errorf("%s, scale %s: %d runs, want %d: runs that rows share are made once", name, scale, len(runs), want)

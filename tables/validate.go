@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
-// Transform is a function of a metric's value that a paper prints.
+// Transform is a function of a metric's value that a paper prints, or, as x<NUMBER such as x<0.1, 1 below a number and else 0: its
+// mean is the part of the runs that are.
 type Transform string
 
 // The transforms.
@@ -19,10 +22,9 @@ const (
 	ExpMinus Transform = "exp(-x)"
 	Double   Transform = "2x"
 	Percent  Transform = "100x"
-	Small    Transform = "x<0.1" // 1 below 0.1, else 0: its mean is the part of the runs that are
 )
 
-var transforms = []Transform{Plain, ExpMinus, Double, Percent, Small}
+var transforms = []Transform{Plain, ExpMinus, Double, Percent}
 
 func (t Transform) of(x float64) float64 {
 	switch t {
@@ -32,16 +34,30 @@ func (t Transform) of(x float64) float64 {
 		return 2 * x
 	case Percent:
 		return 100 * x
-	case Small:
-		switch {
-		case math.IsNaN(x):
-			return x
-		case x < 0.1:
-			return 1
-		}
-		return 0
 	}
-	return x
+	switch bound, ok := t.bound(); {
+	case !ok || math.IsNaN(x):
+		return x
+	case x < bound:
+		return 1
+	}
+	return 0
+}
+
+// bound returns the number of a transform x<NUMBER.
+func (t Transform) bound() (bound float64, ok bool) {
+	text, ok := strings.CutPrefix(string(t), "x<")
+	if !ok {
+		return 0, false
+	}
+	bound, err := strconv.ParseFloat(text, 64)
+	return bound, err == nil && bound-bound == 0
+}
+
+// valid reports whether a transform is known.
+func (t Transform) valid() bool {
+	_, bounded := t.bound()
+	return bounded || slices.Contains(transforms, t)
 }
 
 // Comparison is the relation shown between our value and the printed one.
@@ -237,8 +253,8 @@ func (c *Column) Validate() error {
 		return config.Invalid("of", "there is no part; want the part that %q is a label of", c.Of)
 	case c.Decimals != nil && (*c.Decimals < 0 || *c.Decimals > maxDecimals):
 		return config.Invalid("decimals", "%d is out of range; want 0 to %d", *c.Decimals, maxDecimals)
-	case !slices.Contains(transforms, c.Transform):
-		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x, 100x or x<0.1", string(c.Transform))
+	case !c.Transform.valid():
+		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x, 100x, or x<NUMBER such as x<0.1", string(c.Transform))
 	case c.Aggregate != Mean && c.Aggregate != Median:
 		return config.Invalid("aggregate", "unknown aggregate %q; want mean or median", string(c.Aggregate))
 	}

@@ -22,8 +22,13 @@ func Write[T Element](w io.Writer, shape []int, data []T) error {
 	if err := WriteHeader[T](w, shape); err != nil {
 		return err
 	}
+	return WriteElements(w, data)
+}
+
+// WriteElements writes elements of an array behind its header, or behind others.
+func WriteElements[T Element](w io.Writer, data []T) error {
 	const block = 1 << 13
-	buf := make([]byte, 0, min(block, n)*dt.Size)
+	buf := make([]byte, 0, min(block, len(data))*dtype.Of[T]().Size)
 	for len(data) > 0 {
 		part := data[:min(block, len(data))]
 		if _, err := w.Write(encode(buf, part)); err != nil {

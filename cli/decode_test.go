@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"image/gif"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/safetensors"
+)
+
+// linear is a VAE of real numbers whose decoder is a matrix and an offset.
+const linear = `name: linear
+dataset: {chopsticks: {samples: 300}}
+model: {vae: {encoder: {mlp: {hidden: [8]}}, decoder: {layers: [{image: {channels: image}}]}, latent: 3}}
+losses: [reconstruction: {likelihood: gaussian}, kl]
+train: {epochs: 0, batch: 50, figures: false}
+metrics: []
+`
+
+// cylinder has a circle, the plane, and solids that turn.
+const cylinder = `name: cylinder
+dataset: {turntable: {draw: solid, objects: 3, hues: 1, views: 8, size: 16}}
+supervision: views
+model: {lsbd-vae: {encoder: {mlp: {hidden: [8]}}, latent: [sphere, {euclidean: {dim: 2}}]}}
+losses: [reconstruction: {likelihood: bernoulli}, kl, lsbd]
+train: {epochs: 1, batch: 8, figures: false}
+metrics: []
+`
+
+// trained trains an experiment and returns its folder.
+func trained(t *testing.T, text string) string {
+	t.Helper()
+	file, dir := filepath.Join(t.TempDir(), "x.yaml"), filepath.Join(t.TempDir(), "run")
+	writeFile(t, file, []byte(text))
+	succeed(t, "train", file, "--run", dir)
+	return dir
+}
+
+// array reads a float32 array.
+func array(t *testing.T, path string) *npy.Array[float32] {
+	t.Helper()
+	a, err := npy.ReadFile[float32](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// Images are what the decoder, a matrix that is known, makes of the codes; every sheet has its files, and the same ones each time.
+func TestDecodeLinear(t *testing.T) {
+	dir := trained(t, linear)
+	weights := filepath.Join(t.TempDir(), "w.safetensors")
+	succeed(t, "export", "--run", dir, "--out", weights)
+	f, err := safetensors.ReadFile(weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	matrix, err := f.Float32s("decoder/image1/weight", 3, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offset, err := f.Float32s("decoder/image1/bias", 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
+	var r, other decoded
+	args := []string{"decode", "--run", dir, "--images", "5,0,7", "--samples", "130", "--steps", "4", "--json", "--out"}
+	decodeOne(t, succeed(t, append(args, out)...).out, &r)
+	decodeOne(t, succeed(t, append(args, again)...).out, &other)
+	var names []string
+	for _, s := range r.Files {
+		names = append(names, s.Name)
+		codes, images := array(t, s.Codes), array(t, s.Images)
+		if !slices.Equal(images.Shape, s.Shape) || codes.Shape[0] != images.Shape[0] || codes.Shape[1] != 3 {
+			t.Fatalf("%s: codes %v, images %v, shape %v", s.Name, codes.Shape, images.Shape, s.Shape)
+		}
+		for i := range codes.Shape[0] {
+			z := codes.Data[3*i : 3*i+3]
+			for p := range 64 {
+				want := float64(offset[p])
+				for j, v := range z {
+					want += float64(v) * float64(matrix[64*j+p])
+				}
+				if got := float64(images.Data[64*i+p]); math.Abs(got-want) > 1e-5*(1+math.Abs(want)) {
+					t.Fatalf("%s: image %d, number %d is %v, want %v", s.Name, i, p, got, want)
+				}
+			}
+		}
+		for _, path := range []string{s.PNG, s.GIF, s.Codes, s.Images} {
+			if path != "" && !bytes.Equal(readFile(t, path), readFile(t, filepath.Join(again, filepath.Base(path)))) {
+				t.Errorf("%s differs the second time", path)
+			}
+		}
+	}
+	if want := "samples traversals-5 traversals-0 traversals-7 grid interpolation"; strings.Join(names, " ") != want || len(r.LeftOut) > 0 {
+		t.Errorf("sheets %v, want %s; left out %v", names, want, r.LeftOut)
+	}
+	if s := r.Files[0]; s.Shape[0] != 130 || len(s.Rows) != 10 || s.GIF != "" {
+		t.Errorf("samples %+v", s)
+	}
+	steps := array(t, r.Files[1].Codes).Data // three coordinates, four steps each: two columns stay, one goes up evenly
+	for part := range 3 {
+		for k := range 3 {
+			low, rise := steps[12*part+k], steps[12*part+9+k]-steps[12*part+k]
+			for i := range 4 {
+				if want := low + rise*float32(i)/3; math.Abs(float64(steps[12*part+3*i+k]-want)) > 1e-5 || (rise != 0) != (k == part) || rise < 0 {
+					t.Fatalf("coordinate %d, step %d, column %d: %v, want %v", part, i, k, steps[12*part+3*i+k], want)
+				}
+			}
+		}
+	}
+	g, err := gif.DecodeAll(bytes.NewReader(readFile(t, r.Files[1].GIF)))
+	if err != nil || len(g.Image) != 8 {
+		t.Errorf("%v: %d frames of four steps, there and back", err, len(g.Image))
+	}
+}
+
+// Anyone's codes: those of the run itself give the same images as its sheets; points off the circle are projected, and said to be.
+func TestDecodeCodes(t *testing.T) {
+	dir, out := trained(t, cylinder), t.TempDir()
+	var sheets, own decoded
+	o := succeed(t, "decode", "--run", dir, "--json", "--no-gif", "--objects", "2,0")
+	decodeOne(t, o.out, &sheets)
+	var names []string
+	for _, s := range sheets.Files {
+		names = append(names, strings.TrimRight(s.Name, "0123456789"))
+		if s.GIF != "" || filepath.Dir(s.PNG) != filepath.Join(dir, "decoded") {
+			t.Errorf("%s: files %s, %s", s.Name, s.PNG, s.GIF)
+		}
+	}
+	if want := "samples traversals- traversals- traversals- grid interpolation interpolation-2-"; strings.Join(names, " ") != want {
+		t.Errorf("sheets %v, want %s", names, want)
+	}
+	grid := sheets.Files[4]
+	if len(grid.Rows) != 2 || grid.Rows[0].Label != "2" || grid.Columns[3] != "90" {
+		t.Errorf("grid %+v, want objects 2 and 0 at 12 angles", grid)
+	}
+	decodeOne(t, succeed(t, "decode", "--run", dir, "--codes", grid.Codes, "--out", out, "--json").out, &own)
+	if len(own.Files) != 1 || own.Files[0].Projected != 0 || !slices.Equal(array(t, own.Files[0].Images).Data, array(t, grid.Images).Data) {
+		t.Errorf("its own codes give other images: %+v", own)
+	}
+	far := filepath.Join(out, "far.csv")
+	writeFile(t, far, []byte("c,s,u,v\n1,0,0.5,-0.5\n0,-3,0.5,-0.5\n"))
+	o = succeed(t, "decode", "--run", dir, "--codes", far, "--out", out)
+	if codes := array(t, filepath.Join(out, "decoded-codes.npy")).Data; !strings.Contains(o.log, "1 of 2 rows of "+far+" were not on the spheres") || codes[5] != -1 {
+		t.Errorf("codes %v, %v", codes, o)
+	}
+	for name, c := range map[string]struct {
+		code int
+		text string
+		args []string
+		want string
+	}{
+		"width":      {1, "1,2\n", nil, "codes of 2 columns; want 4"},
+		"no point":   {1, "1,0,1,1\n0,0,1,1\n", nil, "row 1, columns 0 to 1 are a point at 0; want one on the unit circle"},
+		"not finite": {1, "1,0,NaN,1\n", nil, "far.csv: "},
+	} {
+		writeFile(t, far, []byte(c.text))
+		o := call(t, "decode", "--run", dir, "--codes", far, "--out", out)
+		if o.code != c.code || !strings.Contains(o.log, c.want) {
+			t.Errorf("%s: %v, want %q", name, o, c.want)
+		}
+	}
+	checkMistake(t, call(t, "decode", "--run", dir, "--codes", filepath.Join(out, "decoded-codes.npy"), "--out", out), 2, "it would be replaced; want another --out")
+}
+
+// What is wrong with flags, runs and models is said, and nothing is written.
+func TestDecodeMistakes(t *testing.T) {
+	dir := finished(t)
+	plain := trained(t, strings.NewReplacer("vae:", "ae:", ", kl]", "]").Replace(linear))
+	blind := trained(t, strings.NewReplacer("vae: {encoder: {mlp: {hidden: [8]}}, decoder: {layers: [{image: {channels: image}}]}, latent: 3}", "encoder: {encoder: {mlp: {hidden: [8]}}, latent: 3}",
+		"losses: [reconstruction: {likelihood: gaussian}, kl]", "losses: [left-inverse]\nsupervision: {labels: {fraction: 1}}").Replace(linear))
+	for _, c := range []struct {
+		code int
+		run  string
+		args []string
+		want string
+	}{
+		{2, dir, []string{"--what", "grids"}, `--what: there is no "grids"; want some of samples, traversals, grid, interpolation`},
+		{2, dir, []string{"--images", "3,256"}, "--images: there is no image 256; want 0 to 255"},
+		{2, dir, []string{"--steps", "1"}, "--steps: 1 is out of range; want 2 to 100"},
+		{2, dir, []string{"--samples", "0"}, "--samples: 0 is out of range"},
+		{2, dir, []string{"--columns", "circle3"}, `the codes have no part "circle3"`},
+		{2, dir, []string{"--rows", "circl"}, "or objects, images or prior"},
+		{2, dir, []string{"--rows", "objects", "--factor", "colum"}, `there is no factor "colum"`},
+		{1, dir, []string{"--what", "grid", "--rows", "objects"}, "grid: the data set square has no categorical factor"},
+		{1, dir, []string{"--codes", "nowhere.npy"}, "nowhere.npy"},
+		{1, dir, []string{"--best"}, "there is no best.safetensors"},
+		{1, plain, []string{"--what", "samples"}, "samples: the model ae has no prior distribution of codes"},
+		{1, blind, nil, "the model encoder has no decoder; want a run of a model with one"},
+		{1, t.TempDir(), nil, "no run there"},
+	} {
+		o := call(t, append([]string{"decode", "--run", c.run}, c.args...)...)
+		if o.code != c.code || !strings.Contains(o.log, c.want) {
+			t.Errorf("%v: %v, want %d and %q", c.args, o, c.code, c.want)
+		}
+		checkNoTrace(t, o)
+	}
+	if o := succeed(t, "decode", "--run", plain); !strings.Contains(o.log, "no samples: the model ae has no prior") {
+		t.Errorf("an autoencoder: %v", o)
+	}
+	// The files of a run stay as they are, and so do others in the folder.
+	kept := filepath.Join(dir, "decoded", "notes.txt")
+	if err := os.MkdirAll(filepath.Dir(kept), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, kept, []byte("mine"))
+	before := fmt.Sprint(topFiles(t, dir))
+	succeed(t, "decode", "--run", dir, "--what", "samples")
+	if after := fmt.Sprint(topFiles(t, dir)); after != before || string(readFile(t, kept)) != "mine" {
+		t.Errorf("files of the run %s, before %s", after, before)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	writeFile(t, file, nil)
+	if o := call(t, "decode", "--run", dir, "--out", file); o.code != 1 || !strings.Contains(o.log, file) {
+		t.Errorf("--out is a file: %v", o)
+	}
+	if err := os.Remove(filepath.Join(dir, "checkpoint.safetensors")); err != nil {
+		t.Fatal(err)
+	}
+	_ = os.Remove(filepath.Join(dir, "checkpoint.safetensors.prev")) // there may be none
+	checkMistake(t, call(t, "decode", "--run", dir), 1, "there is no checkpoint in "+dir)
+}
+
+// topFiles lists the files at the top of a folder with their contents.
+func topFiles(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			list = append(list, fmt.Sprintf("%s %x", e.Name(), readFile(t, filepath.Join(dir, e.Name()))))
+		}
+	}
+	return list
+}

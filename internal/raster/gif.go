@@ -1,0 +1,177 @@
+package raster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/gif"
+	"io"
+	"slices"
+)
+
+// WriteGIF writes pictures of one size as an animation that repeats for ever, each shown for a number of hundredths of a
+// second. All frames have the same palette: every colour that occurs if there are at most 256 (grey images keep theirs), and otherwise
+// 256 by [Palette]. The bytes depend on the pixels alone.
+func WriteGIF(w io.Writer, frames []*image.RGBA, hundredths int) error {
+	if len(frames) == 0 {
+		return errors.New("raster: an animation without frames")
+	}
+	p := Palette(frames, 256)
+	bounds := frames[0].Bounds()
+	g := &gif.GIF{Config: image.Config{ColorModel: p, Width: bounds.Dx(), Height: bounds.Dy()}}
+	known := map[color.RGBA]uint8{}
+	for i, f := range frames {
+		if f.Bounds() != bounds {
+			return fmt.Errorf("raster: frame %d has the bounds %v; want %v, as the first", i, f.Bounds(), bounds)
+		}
+		g.Image = append(g.Image, paletted(f, p, known))
+		g.Delay = append(g.Delay, hundredths)
+	}
+	var b bytes.Buffer // the encoder does not report all errors of its writer
+	if err := gif.EncodeAll(&b, g); err != nil {
+		return fmt.Errorf("raster: write GIF: %w", err)
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("raster: write GIF: %w", err)
+	}
+	return nil
+}
+
+// paletted replaces every colour by the nearest of a palette.
+func paletted(f *image.RGBA, p color.Palette, known map[color.RGBA]uint8) *image.Paletted {
+	b := f.Bounds()
+	out := image.NewPaletted(image.Rect(0, 0, b.Dx(), b.Dy()), p)
+	for y := range b.Dy() {
+		for x := range b.Dx() {
+			c := f.RGBAAt(b.Min.X+x, b.Min.Y+y)
+			i, ok := known[c]
+			if !ok {
+				i = uint8(p.Index(c))
+				known[c] = i
+			}
+			out.Pix[y*out.Stride+x] = i
+		}
+	}
+	return out
+}
+
+// Palette returns at most n opaque colours for pictures: all that occur, or by median cut (Heckbert 1982): boxes of colours are
+// cut in two at the median of the channel with the widest range, those with the most pixels times the square of the range first, and
+// become their mean.
+func Palette(pictures []*image.RGBA, n int) color.Palette {
+	counts := map[[3]uint8]int{}
+	for _, m := range pictures {
+		b := m.Bounds()
+		for y := b.Min.Y; y < b.Max.Y; y++ {
+			for x := b.Min.X; x < b.Max.X; x++ {
+				c := m.RGBAAt(x, y)
+				counts[[3]uint8{c.R, c.G, c.B}]++
+			}
+		}
+	}
+	var all colorBox
+	for c, pixels := range counts {
+		all = append(all, weighedColor{c, pixels})
+	}
+	slices.SortFunc(all, func(a, b weighedColor) int { return slices.Compare(a.color[:], b.color[:]) }) // maps have no order
+	boxes := []colorBox{all}
+	for len(boxes) < n {
+		best, most := -1, 0.0
+		for i, b := range boxes {
+			_, width := b.widest()
+			if weight := float64(width) * float64(width) * float64(b.pixels()); weight > most {
+				best, most = i, weight
+			}
+		}
+		if best < 0 { // every colour has a box of its own
+			break
+		}
+		low, high := boxes[best].cut()
+		boxes[best] = low
+		boxes = append(boxes, high)
+	}
+	var p color.Palette
+	for _, b := range boxes {
+		p = append(p, b.mean())
+	}
+	return p
+}
+
+// weighedColor is a colour, red, green and blue, and the number of pixels that have it.
+type weighedColor struct {
+	color  [3]uint8
+	pixels int
+}
+
+type colorBox []weighedColor
+
+func (b colorBox) pixels() (n int) {
+	for _, c := range b {
+		n += c.pixels
+	}
+	return n
+}
+
+// widest returns the channel with the widest range, and the range.
+func (b colorBox) widest() (channel, width int) {
+	for k := range 3 {
+		low, high := 255, 0
+		for _, c := range b {
+			low, high = min(low, int(c.color[k])), max(high, int(c.color[k]))
+		}
+		if high-low > width {
+			channel, width = k, high-low
+		}
+	}
+	return channel, width
+}
+
+// cut divides a box of two colours or more at the median pixel of its widest channel.
+func (b colorBox) cut() (low, high colorBox) {
+	k, _ := b.widest()
+	slices.SortStableFunc(b, func(a, c weighedColor) int { return int(a.color[k]) - int(c.color[k]) })
+	half, sum := b.pixels()/2, 0
+	at := 0
+	for at < len(b)-2 && sum+b[at].pixels <= half {
+		sum += b[at].pixels
+		at++
+	}
+	return b[: at+1 : at+1], b[at+1:]
+}
+
+func (b colorBox) mean() color.RGBA {
+	var sum [3]int
+	n := b.pixels()
+	for _, c := range b {
+		for k, v := range c.color {
+			sum[k] += int(v) * c.pixels
+		}
+	}
+	return color.RGBA{uint8((sum[0] + n/2) / n), uint8((sum[1] + n/2) / n), uint8((sum[2] + n/2) / n), 255}
+}
+
+// Mosaic arranges pictures of one size in rows of columns on white, with gaps of white, each pixel scale times as large. Nil pictures
+// leave a blank.
+func Mosaic(pictures []image.Image, columns, scale, gap int) *image.RGBA {
+	w, h := 1, 1
+	for _, m := range pictures {
+		if m != nil {
+			w, h = m.Bounds().Dx()*scale, m.Bounds().Dy()*scale
+		}
+	}
+	columns = max(1, min(columns, len(pictures)))
+	rows := (len(pictures) + columns - 1) / columns
+	out := image.NewRGBA(image.Rect(0, 0, columns*(w+gap)+gap, rows*(h+gap)+gap))
+	draw.Draw(out, out.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
+	for i, m := range pictures {
+		if m == nil {
+			continue
+		}
+		at := image.Pt(gap+i%columns*(w+gap), gap+i/columns*(h+gap))
+		draw.Draw(out, image.Rectangle{at, at.Add(image.Pt(w, h))}, Enlarge(m, scale), image.Point{}, draw.Src)
+	}
+	return out
+}

@@ -1,0 +1,289 @@
+package decode
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/unravel-ml/unravel/factor/rotation"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// kind is what a part of a code is.
+type kind uint8
+
+const (
+	coordinate kind = iota // one column
+	circle                 // turns once, from angle 0
+	towards                // goes around the great circle from the point towards an axis
+	together               // all spheres S^2 turn once about an axis
+	option                 // one discrete column
+)
+
+// Part is a part of a code that moves alone.
+type Part struct {
+	// Name is circle1, circle2, ...; sphere1.x, sphere1.y, ... (sphere1.0, ... of more dimensions), with two spheres or more
+	// spheres.x, ... for all of them; z0, z1, ... for coordinates, by the column or, of codes with discrete columns, by the
+	// number of the continuous dimension; a0, a1, ... for choices.
+	Name string
+
+	kind         kind
+	first, width int // columns of the space
+	axis         int
+}
+
+// Turns reports whether the part is a circle.
+func (p Part) Turns() bool { return p.kind == circle }
+
+// Parts lists the parts of codes in the order of their columns.
+func (c *Codes) Parts() (list []Part) {
+	if c.Hierarchy != nil {
+		k := c.options()
+		for i := range c.Width() {
+			if i < k {
+				list = append(list, Part{Name: fmt.Sprint("a", i), kind: option, first: i, width: 1})
+			} else {
+				list = append(list, Part{Name: fmt.Sprint("z", i-k), first: i, width: 1})
+			}
+		}
+		return list
+	}
+	circles, spheres, inSpace := 0, 0, 0
+	for _, s := range c.Spaces {
+		if s.Sphere {
+			inSpace++
+		}
+		switch {
+		case s.Circle || unit(s) && s.Width == 2:
+			circles++
+			list = append(list, Part{Name: fmt.Sprint("circle", circles), kind: circle, first: s.First, width: 2})
+		case unit(s):
+			spheres++
+			for axis := range s.Width {
+				list = append(list, Part{Name: fmt.Sprintf("sphere%d.%s", spheres, axisName(axis, s.Width)), kind: towards, first: s.First, width: s.Width, axis: axis})
+			}
+		default:
+			for i := s.First; i < s.First+s.Width; i++ {
+				list = append(list, Part{Name: fmt.Sprint("z", i), first: i, width: 1})
+			}
+		}
+	}
+	for axis := range 3 {
+		if inSpace > 1 {
+			list = append(list, Part{Name: "spheres." + axisName(axis, 3), kind: together, axis: axis})
+		}
+	}
+	return list
+}
+
+func axisName(axis, width int) string {
+	if width == 3 {
+		return []string{"x", "y", "z"}[axis]
+	}
+	return fmt.Sprint(axis)
+}
+
+// Part returns a part by its name.
+func (c *Codes) Part(name string) (Part, error) {
+	var names []string
+	for _, p := range c.Parts() {
+		if p.Name == name {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return Part{}, fmt.Errorf("the codes have no part %q%s", name, registry.Suggest(name, names))
+}
+
+// Walk returns copies of a code in which a part takes steps: a circle turns once from angle 0; a sphere goes once around the
+// great circle from its point towards an axis; all spheres turn once about an axis; a coordinate goes from the 1st to the 99th
+// percentile of the known codes (of those with the same options); a choice takes each of its options, whatever the number of steps. The
+// values of dimensions that an option opens are those of the known code with that option that is nearest in the others. The
+// labels are angles in degrees, values, or numbers of options from 1.
+func (c *Codes) Walk(code []float64, p Part, steps int) (r Row, labels []string) {
+	switch p.kind {
+	case option:
+		return c.choose(code, p)
+	case coordinate:
+		return c.line(code, p, steps)
+	}
+	r = Row{Label: p.Name, Cyclic: true}
+	for i := range steps {
+		angle := 2 * math.Pi * float64(i) / float64(steps)
+		sin, cos := math.Sincos(angle)
+		moved := slices.Clone(code)
+		switch p.kind {
+		case circle:
+			moved[p.first], moved[p.first+1] = cos, sin
+		case towards:
+			point := moved[p.first : p.first+p.width]
+			arc(point, tangent(point, p.axis), sin, cos)
+		case together:
+			c.turn(moved, p.axis, angle)
+		}
+		r.Codes = append(r.Codes, moved)
+		labels = append(labels, degrees(360*float64(i)/float64(steps)))
+	}
+	return r, labels
+}
+
+func degrees(angle float64) string { return strconv.FormatFloat(math.Round(10*angle)/10, 'f', -1, 64) }
+
+// turn turns all points on spheres about an axis of space.
+func (c *Codes) turn(code []float64, axis int, angle float64) {
+	var about [3]float64
+	about[axis] = 1
+	g := rotation.AboutAxis(about, angle)
+	for _, s := range c.Spaces {
+		if s.Sphere {
+			turned := rotation.Apply(&g, [3]float64(code[s.First:s.First+3]))
+			copy(code[s.First:], turned[:])
+		}
+	}
+}
+
+// line moves a coordinate.
+func (c *Codes) line(code []float64, p Part, steps int) (r Row, labels []string) {
+	low, high := c.rangeOf(code, p.first)
+	r.Label = fmt.Sprintf("%s %.3g to %.3g", p.Name, low, high)
+	for i := range steps {
+		moved := slices.Clone(code)
+		moved[p.first] = (low + high) / 2
+		if steps > 1 {
+			moved[p.first] = low + (high-low)*float64(i)/float64(steps-1)
+		}
+		r.Codes = append(r.Codes, moved)
+		labels = append(labels, fmt.Sprintf("%.2g", moved[p.first]))
+	}
+	return r, labels
+}
+
+// rangeOf returns the 1st and the 99th percentile of a column of the known codes: of those with the options of a code if
+// there are two or more, otherwise of all in which the column is in use.
+func (c *Codes) rangeOf(code []float64, column int) (low, high float64) {
+	var same, used []float64
+	for i := range c.Known.Rows {
+		row := c.Known.Row(i)
+		if slices.Equal(c.choice(row), c.choice(code)) {
+			same = append(same, row[column])
+		}
+		if c.Hierarchy == nil || c.active(row)[column] {
+			used = append(used, row[column])
+		}
+	}
+	if len(same) < 2 {
+		same = used
+	}
+	if len(same) == 0 {
+		return -2, 2
+	}
+	slices.Sort(same)
+	return Percentile(same, 0.01), Percentile(same, 0.99)
+}
+
+// Percentile returns the value below which a fraction of sorted numbers lies, interpolated between neighbours.
+func Percentile(sorted []float64, fraction float64) float64 {
+	place := fraction * float64(len(sorted)-1)
+	i := min(int(place), len(sorted)-1)
+	next := sorted[min(i+1, len(sorted)-1)]
+	return sorted[i] + (place-float64(i))*(next-sorted[i])
+}
+
+// choose takes every option of a discrete column.
+func (c *Codes) choose(code []float64, p Part) (r Row, labels []string) {
+	n := c.Hierarchy.Categoricals()[p.first]
+	r.Label = fmt.Sprintf("%s, %d options", p.Name, n)
+	for o := range n {
+		r.Codes = append(r.Codes, c.withOption(code, p.first, o))
+		labels = append(labels, fmt.Sprint(o+1))
+	}
+	return r, labels
+}
+
+// withOption returns a code with another option. What the option opens is taken from the nearest known code that has it, or 0.
+func (c *Codes) withOption(code []float64, column, chosen int) []float64 {
+	k := c.options()
+	from := c.nearest(code, column, chosen)
+	choice, values := c.choice(code), slices.Clone(code[k:])
+	choice[column] = chosen
+	used := c.active(code)
+	for i := range choice {
+		if i != column && !used[i] {
+			if choice[i] = 0; from != nil && from[i] > 0.5 {
+				choice[i] = int(from[i]+0.5) - 1
+			}
+		}
+	}
+	for j := range values {
+		if !used[k+j] && from != nil {
+			values[j] = from[k+j]
+		}
+	}
+	return c.row(choice, values)
+}
+
+// nearest returns the known code with an option that is nearest in the columns that both codes use, those with the same other options
+// first; nil: there is none.
+func (c *Codes) nearest(code []float64, column, chosen int) (best []float64) {
+	k, least := c.options(), math.Inf(1)
+	used := c.active(code)
+	for i := range c.Known.Rows {
+		row := c.Known.Row(i)
+		if int(row[column]+0.5) != chosen+1 {
+			continue
+		}
+		distance, shared := 0.0, c.active(row)
+		for j := range row {
+			switch {
+			case j == column || !used[j] || !shared[j]:
+			case j < k:
+				if row[j] != code[j] {
+					distance += 1e12
+				}
+			default:
+				distance += (row[j] - code[j]) * (row[j] - code[j])
+			}
+		}
+		if distance < least {
+			best, least = row, distance
+		}
+	}
+	return best
+}
+
+// Round reports whether the part is on a circle or a sphere.
+func (p Part) Round() bool { return p.kind == circle || p.kind == towards || p.kind == together }
+
+// Liveliest returns the part whose moves show most: the first circle, or else the first choice, sphere, or coordinate with the largest
+// variance among the known codes, none of the space of the parts that are excepted. ok is false if there is none.
+func (c *Codes) Liveliest(except ...Part) (best Part, ok bool) {
+	order := []kind{circle, option, towards, coordinate}
+	rank, most := len(order), 0.0
+	for _, p := range c.Parts() {
+		r := slices.Index(order, p.kind)
+		taken := slices.ContainsFunc(except, func(e Part) bool { return e.first == p.first })
+		if r < 0 || r > rank || taken {
+			continue
+		}
+		spread := 0.0
+		if p.kind == coordinate {
+			spread = c.variance(p.first)
+		}
+		if r < rank || spread > most {
+			best, ok, rank, most = p, true, r, spread
+		}
+	}
+	return best, ok
+}
+
+// variance returns that of a column of the known codes.
+func (c *Codes) variance(column int) float64 {
+	var sum, squares float64
+	for i := range c.Known.Rows {
+		v := c.Known.Row(i)[column]
+		sum, squares = sum+v, squares+v*v
+	}
+	n := float64(max(c.Known.Rows, 1))
+	return squares/n - sum/n*sum/n
+}

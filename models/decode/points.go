@@ -1,0 +1,213 @@
+package decode
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// arc moves a point of the unit sphere along the great circle in the direction of a tangent.
+func arc(point, tangent []float64, sin, cos float64) {
+	for i := range point {
+		point[i] = cos*point[i] + sin*tangent[i]
+	}
+}
+
+// tangent returns the direction in which a point of the unit sphere goes towards an axis, or where the point is on that axis towards
+// the next one. On the circle it is always counter-clockwise.
+func tangent(point []float64, axis int) []float64 {
+	if len(point) == 2 {
+		return []float64{-point[1], point[0]}
+	}
+	t := make([]float64, len(point))
+	for i := range point {
+		t[i] = -point[axis] * point[i]
+	}
+	t[axis]++
+	if length(t) < 1e-6 {
+		return tangent(point, (axis+1)%len(point))
+	}
+	normalise(t)
+	return t
+}
+
+func length(v []float64) (sum float64) {
+	for _, x := range v {
+		sum += x * x
+	}
+	return math.Sqrt(sum)
+}
+
+func normalise(v []float64) {
+	n := length(v)
+	for i := range v {
+		v[i] /= n
+	}
+}
+
+// Between returns codes from a to b, both included: straight in R^n, and along the shorter arc on circles and spheres (from a point
+// to its opposite counter-clockwise, or towards the first axis). The spaces for which moves is false stay as in a; nil: all move. Of
+// codes with discrete columns the options change half way, and a dimension that only one of the two uses keeps its value.
+func (c *Codes) Between(a, b []float64, steps int, moves func(s models.Space) bool) (codes [][]float64) {
+	for i := range steps {
+		t := 0.0
+		if steps > 1 {
+			t = float64(i) / float64(steps-1)
+		}
+		if c.Hierarchy != nil {
+			codes = append(codes, c.mixed(a, b, t))
+			continue
+		}
+		code := slices.Clone(a)
+		for _, s := range c.Spaces {
+			if moves != nil && !moves(s) {
+				continue
+			}
+			from, to := code[s.First:s.First+s.Width], b[s.First:s.First+s.Width]
+			if unit(s) {
+				geodesic(from, to, t)
+				continue
+			}
+			for j := range from {
+				from[j] += t * (to[j] - from[j])
+			}
+		}
+		codes = append(codes, code)
+	}
+	return codes
+}
+
+// geodesic moves a point of the unit sphere the fraction t of the way to another one.
+func geodesic(from, to []float64, t float64) {
+	dot := 0.0
+	for i := range from {
+		dot += from[i] * to[i]
+	}
+	across := make([]float64, len(from))
+	for i := range across {
+		across[i] = to[i] - dot*from[i]
+	}
+	angle := math.Atan2(length(across), dot)
+	switch {
+	case length(across) > 1e-9:
+		normalise(across)
+	case dot < 0:
+		across = tangent(from, 0)
+	}
+	sin, cos := math.Sincos(t * angle)
+	arc(from, across, sin, cos)
+}
+
+// mixed is a code between two with discrete columns.
+func (c *Codes) mixed(a, b []float64, t float64) []float64 {
+	k := c.options()
+	inA, inB := c.active(a), c.active(b)
+	choice, values := c.choice(a), slices.Clone(a[k:])
+	if t >= 0.5 {
+		choice = c.choice(b)
+	}
+	for j := range values {
+		switch {
+		case inA[k+j] && inB[k+j]:
+			values[j] += t * (b[k+j] - a[k+j])
+		case inB[k+j]:
+			values[j] = b[k+j]
+		}
+	}
+	return c.row(choice, values)
+}
+
+// Mean returns the common point of codes: the mean in R^n, and the direction of the mean on circles and spheres. Of codes with
+// discrete columns it is the mean of those with the options that most of them have. Where a direction does not exist it is that of
+// the first code.
+func (c *Codes) Mean(codes [][]float64) []float64 {
+	if c.Hierarchy != nil {
+		codes = c.mostChosen(codes)
+	}
+	mean := make([]float64, len(codes[0]))
+	for _, code := range codes {
+		for i, v := range code {
+			mean[i] += v / float64(len(codes))
+		}
+	}
+	for _, s := range c.Spaces {
+		if !unit(s) {
+			continue
+		}
+		point := mean[s.First : s.First+s.Width]
+		if length(point) < 1e-6 {
+			copy(point, codes[0][s.First:])
+		}
+		normalise(point)
+	}
+	copy(mean, codes[0][:c.options()])
+	return mean
+}
+
+// mostChosen returns the codes with the most frequent options.
+func (c *Codes) mostChosen(codes [][]float64) (most [][]float64) {
+	groups := map[string][][]float64{}
+	for _, code := range codes {
+		key := fmt.Sprint(c.choice(code))
+		if groups[key] = append(groups[key], code); len(groups[key]) > len(most) {
+			most = groups[key]
+		}
+	}
+	return most
+}
+
+// offSphere is how far a point may be from its sphere by rounding.
+const offSphere = 1e-4
+
+// Settle brings codes from elsewhere into the spaces of the model, in place: points are projected to their spheres, and the
+// number of rows that were not on them is returned. Errors: a number that is not finite, a point at 0, which has no direction, and a
+// discrete column that is not the number of an option.
+func (c *Codes) Settle(m metrics.Matrix) (projected int, err error) {
+	if m.Cols != c.Width() {
+		return 0, fmt.Errorf("codes of %d columns; want %d, as the model has", m.Cols, c.Width())
+	}
+	var options []int
+	if c.Hierarchy != nil {
+		options = c.Hierarchy.Categoricals()
+	}
+	for i := range m.Rows {
+		row, off := m.Row(i), false
+		for j, v := range row {
+			if v-v != 0 || math.Abs(v) > math.MaxFloat32 {
+				return 0, fmt.Errorf("row %d, column %d is %v; want a finite number", i, j, v)
+			}
+		}
+		for j, n := range options {
+			if o := math.Round(row[j]); math.Abs(row[j]-o) > 1e-3 || o < 0 || int(o) > n {
+				return 0, fmt.Errorf("row %d, column %d is %v; want the number of an option, 1 to %d, or 0 where there is none", i, j, row[j], n)
+			}
+			row[j] = math.Round(row[j])
+		}
+		for _, s := range c.Spaces {
+			if !unit(s) {
+				continue
+			}
+			point := row[s.First : s.First+s.Width]
+			n := length(point)
+			if n < 1e-6 {
+				return 0, fmt.Errorf("row %d, columns %d to %d are a point at 0; want one on the unit %s, or in some direction from 0", i, s.First, s.First+s.Width-1, sphereName(s))
+			}
+			off = off || math.Abs(n-1) > offSphere
+			normalise(point)
+		}
+		if off {
+			projected++
+		}
+	}
+	return projected, nil
+}
+
+func sphereName(s models.Space) string {
+	if s.Width == 2 {
+		return "circle"
+	}
+	return "sphere"
+}

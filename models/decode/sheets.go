@@ -1,0 +1,112 @@
+package decode
+
+import (
+	"fmt"
+
+	"github.com/unravel-ml/unravel/models"
+)
+
+// Point is a code with a label, such as that of an object.
+type Point struct {
+	Label string
+	Code  []float64
+}
+
+// Traversals moves every part of a code alone, a row for each, in as many steps; parts that the code does not use have none. At most
+// rows of them are shown; dropped counts the others.
+func (c *Codes) Traversals(from Point, steps, rows int) (s *Sheet, dropped int) {
+	s = &Sheet{Name: "traversals-" + from.Label, Title: "traversals from image " + from.Label, Moves: true}
+	turning, widest := true, steps
+	for _, p := range c.Parts() {
+		if c.Hierarchy != nil && !c.active(from.Code)[p.first] {
+			continue
+		}
+		if len(s.Rows) == rows {
+			dropped++
+			continue
+		}
+		r, labels := c.Walk(from.Code, p, steps)
+		if s.Rows = append(s.Rows, r); r.Cyclic {
+			s.Columns = labels
+		}
+		turning, widest = turning && r.Cyclic, max(widest, len(r.Codes))
+	}
+	if s.ColumnTitle = "angle, degrees"; turning {
+		return s, dropped
+	}
+	s.ColumnTitle, s.Columns = "step; rows: a part from the 1st to the 99th percentile of the codes, a turn, or the options", nil
+	for i := range widest {
+		s.Columns = append(s.Columns, fmt.Sprint(i+1))
+	}
+	return s, dropped
+}
+
+// Grid moves a part of every one of some codes: rows are codes, columns the steps of the part.
+func (c *Codes) Grid(rows []Point, p Part, steps int) *Sheet {
+	s := &Sheet{Name: "grid", Moves: true, ColumnTitle: map[kind]string{coordinate: "value of " + p.Name, option: "option of " + p.Name}[p.kind]}
+	if s.ColumnTitle == "" {
+		s.ColumnTitle = p.Name + ", degrees"
+	}
+	for _, from := range rows {
+		r, labels := c.Walk(from.Code, p, steps)
+		r.Label, s.Columns = from.Label, labels
+		s.Rows = append(s.Rows, r)
+	}
+	return s
+}
+
+// Steps returns a part's steps from a code as points, for the rows of a grid.
+func (c *Codes) Steps(code []float64, p Part, steps int) (list []Point) {
+	r, labels := c.Walk(code, p, steps)
+	for i, moved := range r.Codes {
+		list = append(list, Point{p.Name + " " + labels[i], moved})
+	}
+	return list
+}
+
+// BetweenImages interpolates from each point to the next. Where a model has both R^n and circles or spheres, further rows move the
+// one and the other alone.
+func (c *Codes) BetweenImages(points []Point, steps int) *Sheet {
+	s := &Sheet{Name: "interpolation", Moves: true, ColumnTitle: "fraction of the way", Columns: fractions(steps)}
+	straight, round := func(s models.Space) bool { return !unit(s) }, unit
+	both := c.Hierarchy == nil && c.has(straight) && c.has(round)
+	for i := range len(points) - 1 {
+		a, b := points[i], points[i+1]
+		label := a.Label + " to " + b.Label
+		s.Rows = append(s.Rows, Row{Label: label, Codes: c.Between(a.Code, b.Code, steps, nil)})
+		if both {
+			s.Rows = append(s.Rows, Row{Label: label + ", R^n alone", Codes: c.Between(a.Code, b.Code, steps, straight)},
+				Row{Label: label + ", spheres alone", Codes: c.Between(a.Code, b.Code, steps, round)})
+		}
+	}
+	return s
+}
+
+// has reports whether some space is of a kind.
+func (c *Codes) has(of func(s models.Space) bool) bool {
+	for _, s := range c.Spaces {
+		if of(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// BetweenObjects interpolates from one object to another at every step of a part, such as the circle of their rotation (Tonnaer et
+// al. 2022, figures 11 and 12): rows are the part's steps, columns the way.
+func (c *Codes) BetweenObjects(a, b Point, p Part, rows, steps int) *Sheet {
+	s := &Sheet{Name: fmt.Sprintf("interpolation-%s-%s", a.Label, b.Label), Moves: true, ColumnTitle: "fraction of the way; rows: " + p.Name, Columns: fractions(steps)}
+	from, labels := c.Walk(a.Code, p, rows)
+	to, _ := c.Walk(b.Code, p, rows)
+	for i := range from.Codes {
+		s.Rows = append(s.Rows, Row{Label: labels[i], Codes: c.Between(from.Codes[i], to.Codes[i], steps, nil)})
+	}
+	return s
+}
+
+func fractions(steps int) (labels []string) {
+	for i := range steps {
+		labels = append(labels, fmt.Sprintf("%.2g", float64(i)/float64(max(steps-1, 1))))
+	}
+	return labels
+}

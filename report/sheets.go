@@ -1,0 +1,95 @@
+package report
+
+import (
+	"fmt"
+	"image"
+	"io"
+	"math"
+
+	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/models/decode"
+)
+
+// Decoded is a sheet of codes with the images that a decoder made of them.
+type Decoded struct {
+	Sheet                   *decode.Sheet
+	Images                  []float32 // [Sheet.Count(), Height, Width, Channels]
+	Height, Width, Channels int
+	Scale                   int // pixels per image pixel; 0: images about 64 pixels wide
+}
+
+// pictures makes the images of all rows with common limits: black is 0 and white 1, or, where numbers are not in this range, the
+// largest one.
+func (d *Decoded) pictures() ([][]image.Image, error) {
+	all, err := raster.PicturesOf(d.Height, d.Width, d.Channels, d.Images).Of(d.Images)
+	if err != nil {
+		return nil, fmt.Errorf("report: %s: %w", d.Sheet.Name, err)
+	}
+	if n := d.Sheet.Count(); len(all) != n || n == 0 {
+		return nil, fmt.Errorf("report: %s: %d images for %d codes; want one for each of at least one", d.Sheet.Name, len(all), n)
+	}
+	rows := make([][]image.Image, len(d.Sheet.Rows))
+	for i, r := range d.Sheet.Rows {
+		rows[i], all = all[:len(r.Codes)], all[len(r.Codes):]
+	}
+	return rows, nil
+}
+
+// WritePNG draws the sheet.
+func (d *Decoded) WritePNG(w io.Writer) error {
+	rows, err := d.pictures()
+	if err != nil {
+		return err
+	}
+	t := raster.Tiles{Title: d.Sheet.Title, ColumnTitle: d.Sheet.ColumnTitle, ColumnLabels: d.Sheet.Columns, Rows: rows, Scale: d.Scale}
+	for _, r := range d.Sheet.Rows {
+		t.RowLabels = append(t.RowLabels, r.Label)
+	}
+	return raster.WritePNG(w, t.Draw())
+}
+
+// animationHundredths is how long a frame is shown, in hundredths of a second.
+const animationHundredths = 12
+
+// WriteGIF draws the sheet as an animation along its columns that repeats for ever: a frame has the images of one step, in the
+// order of the rows, left to right and top to bottom. Rows that do not end where they begin go back again; if there are any, those
+// that do go around twice. A row of fewer steps shows each of them for longer. It writes nothing if the sheet does not move.
+func (d *Decoded) WriteGIF(w io.Writer) error {
+	if !d.Sheet.Moves {
+		return nil
+	}
+	rows, err := d.pictures()
+	if err != nil {
+		return err
+	}
+	steps, cyclic := 0, true
+	for i, r := range d.Sheet.Rows {
+		steps, cyclic = max(steps, len(rows[i])), cyclic && r.Cyclic
+	}
+	count := steps
+	if !cyclic {
+		count = 2 * steps
+	}
+	scale := d.Scale
+	if scale == 0 {
+		scale = scaleOf(96, rows[0])
+	}
+	columns := int(math.Ceil(math.Sqrt(float64(len(rows)))))
+	var frames []*image.RGBA
+	for f := range count {
+		frame := make([]image.Image, len(rows))
+		for i, row := range rows {
+			frame[i] = row[frameStep(f, steps, d.Sheet.Rows[i].Cyclic)*len(row)/steps]
+		}
+		frames = append(frames, raster.Mosaic(frame, columns, scale, 2))
+	}
+	return raster.WriteGIF(w, frames, animationHundredths)
+}
+
+// frameStep returns which of some steps a row shows in a frame.
+func frameStep(frame, steps int, cyclic bool) int {
+	if cyclic || frame < steps {
+		return frame % steps
+	}
+	return 2*steps - 1 - frame
+}

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"bytes"
+	"image/color"
+	"image/gif"
+	"image/png"
+	"testing"
+
+	"github.com/unravel-ml/unravel/models/decode"
+)
+
+// A sheet's picture has the image of each code in its place, and so has each frame of its animation: cyclic rows go around, the
+// others there and back, shorter ones more slowly.
+func TestDecodedSheet(t *testing.T) {
+	code := []float64{0}
+	s := &decode.Sheet{Name: "traversals-0", Moves: true, Columns: []string{"1", "2", "3"}, Rows: []decode.Row{
+		{Label: "circle1", Codes: [][]float64{code, code, code}, Cyclic: true},
+		{Label: "z2", Codes: [][]float64{code, code, code}},
+		{Label: "a0", Codes: [][]float64{code, code}},
+	}}
+	images := make([]float32, 0, 8*4)
+	for i := range 8 { // image i is grey 30 i, but for a white corner
+		v := float32(30*i) / 255
+		images = append(images, v, v, v, 1)
+	}
+	d := &Decoded{Sheet: s, Images: images, Height: 2, Width: 2, Channels: 1, Scale: 3}
+	var b bytes.Buffer
+	if err := d.WriteGIF(&b); err != nil {
+		t.Fatal(err)
+	}
+	g, err := gif.DecodeAll(&b)
+	if err != nil || len(g.Image) != 6 || g.LoopCount != 0 {
+		t.Fatalf("%v, %d frames", err, len(g.Image))
+	}
+	grey := func(m interface{ At(x, y int) color.Color }, x, y int) uint8 {
+		return color.GrayModel.Convert(m.At(x, y)).(color.Gray).Y
+	}
+	want := [][]int{{0, 3, 6}, {1, 4, 6}, {2, 5, 7}, {0, 5, 7}, {1, 4, 6}, {2, 3, 6}} // image numbers of frames, row by row
+	for f, m := range g.Image {
+		for row, i := range want[f] { // two rows of two pictures of 6 x 6, 2 apart
+			x, y := 2+row%2*8, 2+row/2*8
+			if got := grey(m, x, y); got != uint8(30*i) {
+				t.Errorf("frame %d, row %d: grey %d, want image %d", f, row, got, i)
+			}
+			if grey(m, x+5, y+5) != 255 || grey(m, x+6, y) != 255 {
+				t.Errorf("frame %d, row %d: no white corner or gap", f, row)
+			}
+		}
+	}
+	var picture bytes.Buffer
+	if err := d.WritePNG(&picture); err != nil {
+		t.Fatal(err)
+	}
+	m, err := png.Decode(&picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[uint8]int{}
+	for y := range m.Bounds().Dy() {
+		for x := range m.Bounds().Dx() {
+			counts[grey(m, x, y)]++
+		}
+	}
+	for i := 1; i < 8; i++ { // three pixels of nine each, where no letter has this grey
+		if counts[uint8(30*i)] < 27 {
+			t.Errorf("image %d has %d pixels in the picture, want 27", i, counts[uint8(30*i)])
+		}
+	}
+	s.Moves = false
+	if b.Reset(); d.WriteGIF(&b) != nil || b.Len() > 0 {
+		t.Error("a sheet that does not move has an animation")
+	}
+	d.Images = images[:12]
+	if err := d.WritePNG(&picture); err == nil {
+		t.Error("images for fewer codes: no error")
+	}
+}
