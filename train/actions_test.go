@@ -2,8 +2,11 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/configs"
 )
 
 // walkingModels are models that learn from walks, each with its losses.
@@ -57,6 +60,27 @@ func TestWalkingMistakes(t *testing.T) {
 		_, err := Run(context.Background(), load(t, append([]string{"train.epochs=1"}, options...)...), Options{Dir: t.TempDir()})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", options, err, want)
+		}
+	}
+}
+
+// The grid world of Quessard et al. 2020 is solved with every seed: codes turn with both factors, and each action turns one plane.
+func TestGridWorld(t *testing.T) {
+	source, err := configs.Read("quessard/grid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range 5 {
+		c, err := Load("grid.yaml", source, fmt.Sprint("seed=", seed), "train.figures=false")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := trainIn(t, t.TempDir(), c, false)
+		if got := r.Metrics[0].Value; !(got < 0.01) {
+			t.Errorf("seed %d: D_LSBD is %v, want less than 0.01", seed, got)
+		}
+		if got := r.Losses["actions"]["entanglement"]; !(got < 0.05) {
+			t.Errorf("seed %d: entanglement is %v, want less than 0.05", seed, got)
 		}
 	}
 }
