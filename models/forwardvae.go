@@ -18,8 +18,8 @@ import (
 //
 //	z = mu + sigma noise,  A_a = the identity but for M_a in the columns of a's factor,
 //
-// which the loss prediction, a mean of |A_a z_t - mu_t+1|^2 over successive images, learns beside reconstruction and kl. No
-// matrix is kept a rotation.
+// which the loss prediction, a mean of |A_a z_t - mu_t+1|^2 over successive images, learns beside reconstruction and kl. The
+// matrices are free, not rotations.
 type ForwardVAE struct {
 	Networks
 	Latent int    `yaml:"latent" doc:"dimensions of the code; 0: two for each factor that actions change, and no others"`
