@@ -224,7 +224,7 @@ func TestDrawnMistakes(t *testing.T) {
 		"image 0: action 0; want":           func(s *Split) { s.Drawn.Draw = func(_ *rng.Stream, _ []int, actions []int32) { actions[0] = 0 } },
 		"(far) changes factor 2; want":      func(s *Split) { s.Actions = append(s.Actions, Action{"far", 2, 1}) },
 		"5 numbers for each image as trans": func(s *Split) { s.Drawn.K = 5 },
-		"M is 0":                            func(s *Split) { s.M = 0 },
+		"and M is 0":                        func(s *Split) { s.M = 0 },
 		"actions of 1; want": func(s *Split) {
 			s.Groups, s.Transformations = [][]int{{1, 2, 3}, {1, 2, 3}}, [][]float32{make([]float32, 6), make([]float32, 6)}
 			s.GroupActions = [][]int32{{-1, 0, 0}}

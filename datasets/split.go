@@ -96,7 +96,7 @@ func (s *Split) validateDrawn(d Dataset, columns int) error {
 		return fmt.Errorf("drawn groups have %d numbers for each image as transformations; want %d", s.Drawn.K, columns)
 	}
 	if s.M == 0 {
-		return fmt.Errorf("M is 0, and groups of %d images are drawn; want M of the first kind of groups", s.Drawn.M)
+		return fmt.Errorf("the split has groups of %d images, which are drawn, and M is 0; want M of the first kind of groups", s.Drawn.M)
 	}
 	return s.Drawn.validate(d, len(s.Actions))
 }
