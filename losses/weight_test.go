@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -119,6 +120,37 @@ func TestWeightMistakes(t *testing.T) {
 		}{losses.Constant(7)}
 		if err := config.Load("w.yaml", []byte("{weight: "+source+"}"), &s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", source, err, want)
+		}
+	}
+}
+
+// A divergence at its capacity has no gradient, and changes sign on both sides of it.
+func TestCapacityAtEquality(t *testing.T) {
+	for capacity, want := range map[float64]float64{1.5: 2, 2: 0, 2.5: -2} { // KL(N(2, 1) || N(0, 1)) is 2, its slope 2
+		g := gorgonia.NewGraph()
+		mu, logSigma, c := matrix(g, "mu", 1, 1, 2), matrix(g, "log sigma", 1, 1, 0), matrix(g, "c", 1, 1, capacity)
+		kl, err := losses.KLGaussian(mu, logSigma)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loss, err := losses.Capacity(kl, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slopes, err := gorgonia.Grad(loss, mu, logSigma)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := machine.New(g, append(slopes, loss)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.RunAll(); err != nil {
+			t.Fatal(err)
+		}
+		slope, scale, value := m.Value(slopes[0]).Data(), m.Value(slopes[1]).Data(), m.Value(loss).Data()
+		if slope.([]float64)[0] != want || scale.([]float64)[0] != 0 || value.(float64) != math.Abs(2-capacity) {
+			t.Errorf("capacity %v: value %v, slopes %v and %v, want %v and 0", capacity, value, slope, scale, want)
 		}
 	}
 }
