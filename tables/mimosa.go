@@ -2,11 +2,7 @@ package tables
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
 	"slices"
 
@@ -101,7 +97,7 @@ func (m *Mimosa) Results(ctx context.Context, runs []sweep.Entry, choices []metr
 		return nil, nil, err
 	}
 	results, _ := x.of(choices)
-	return results, run.Fit, m.store(run.Dir, x)
+	return results, run.Fit, writeStored(run.Dir, m.file(), x)
 }
 
 // explore runs MIMOSA on the codes of images.
@@ -163,29 +159,9 @@ func (m *Mimosa) file() string {
 
 // stored reads an earlier result; nil if there is none, or if the file is damaged or belongs to another run.
 func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
-	store, err := rundir.View(run.Dir)
-	if err != nil {
-		return nil, err
-	}
-	text, err := store.Read(m.file())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	var x explored
-	if err := json.Unmarshal(text, &x); err != nil || x.Run != run.Hash || x.Options != m.Options || x.MergedShare != m.MergedShare {
-		return nil, nil
+	if ok, err := readStored(run.Dir, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options || x.MergedShare != m.MergedShare {
+		return nil, err
 	}
 	return &x, nil
-}
-
-func (m *Mimosa) store(dir string, x *explored) error {
-	store, err := rundir.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = store.Write(m.file(), func(w io.Writer) error { return json.NewEncoder(w).Encode(x) })
-	return errors.Join(err, store.Close())
 }

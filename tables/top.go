@@ -2,16 +2,12 @@ package tables
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"slices"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -67,7 +63,7 @@ func (s *Top) Results(ctx context.Context, runs []sweep.Entry, choices []metrics
 		return nil, nil, err
 	}
 	results, _ := x.of(names)
-	return results, run.Fit, s.store(run.Dir, x)
+	return results, run.Fit, writeStored(run.Dir, s.file(), x)
 }
 
 // measure computes metrics of the best columns of codes.
@@ -151,29 +147,9 @@ func (s *Top) file() string { return fmt.Sprintf("top-%d.json", s.K) }
 
 // stored reads an earlier result; nil if there is none, or if the file is damaged or belongs to another run.
 func (s *Top) stored(run sweep.Entry) (*topped, error) {
-	store, err := rundir.View(run.Dir)
-	if err != nil {
-		return nil, err
-	}
-	text, err := store.Read(s.file())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	var x topped
-	if err := json.Unmarshal(text, &x); err != nil || x.Run != run.Hash {
-		return nil, nil
+	if ok, err := readStored(run.Dir, s.file(), &x); err != nil || !ok || x.Run != run.Hash {
+		return nil, err
 	}
 	return &x, nil
-}
-
-func (s *Top) store(dir string, x *topped) error {
-	store, err := rundir.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = store.Write(s.file(), func(w io.Writer) error { return json.NewEncoder(w).Encode(x) })
-	return errors.Join(err, store.Close())
 }

@@ -1,0 +1,36 @@
+package tables
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+
+	"github.com/unravel-ml/unravel/rundir"
+)
+
+// readStored reads what a source has stored in a file of a run's folder; ok is false if there is none, or if it is damaged.
+func readStored(dir, file string, x any) (ok bool, err error) {
+	store, err := rundir.View(dir)
+	if err != nil {
+		return false, err
+	}
+	text, err := store.Read(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return json.Unmarshal(text, x) == nil, nil
+}
+
+// writeStored stores what a source has computed in a file of a run's folder.
+func writeStored(dir, file string, x any) error {
+	store, err := rundir.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = store.Write(file, func(w io.Writer) error { return json.NewEncoder(w).Encode(x) })
+	return errors.Join(err, store.Close())
+}
