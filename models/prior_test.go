@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/factor/rotation"
 	"github.com/unravel-ml/unravel/models/latent"
@@ -15,12 +16,15 @@ func TestPrior(t *testing.T) {
 	pose := factor.Factor{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}
 	posed := data(pose)
 	posed.Rotations = 1
+	acted := data(row)
+	acted.Actions = []datasets.Action{{Name: "up", Step: 1}}
 	for name, c := range map[string]struct {
 		settings Settings
 		data     Data
 	}{
 		"vae":      {&VAE{Networks: small(4), Latent: 3}, data(row)},
 		"cylinder": {&DeltaVAE{Networks: small(4), Latent: latent.Of(latent.NewSphere(), &latent.Euclidean{Dim: 3})}, data(row)},
+		"quessard": {&Quessard{Networks: small(4), Dim: 4}, acted},
 		"frames":   {&LSBDVAE{Networks: small(4), Latent: latent.Of(sphere(), sphere()), Orthogonal: true}, posed},
 	} {
 		m, err := c.settings.New(c.data, 1)

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/models/latent"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -73,7 +74,12 @@ func (m *quessard) Objectives() []Objective { return []Objective{{Name: "actions
 
 // Spaces implements Model.
 func (m *quessard) Spaces() []Space {
-	return []Space{{Name: "sphere", Width: m.dim, Circle: m.dim == 2, Sphere: m.dim == 3}}
+	return []Space{{Name: "sphere", Width: m.dim, Circle: m.dim == 2, Sphere: m.dim == 3, Unit: true}}
+}
+
+// Prior implements Generative: any direction, as the model has no other prior.
+func (m *quessard) Prior(r *rng.Stream, code []float32) {
+	(&latent.Sphere{Dim: m.dim - 1}).Prior(r, code)
 }
 
 // Encode implements Model.
