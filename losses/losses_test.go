@@ -162,6 +162,8 @@ func TestMissingOutputs(t *testing.T) {
 		"dip-ii":         needs("codes"),
 		"hsic":           needs("codes"),
 		"logic":          needs("codes"),
+		"slow":           needs("codes"),
+		"weight-decay":   needs("weights that are trained"),
 
 		"entanglement": needs("actions that rotate the codes") + "; want the model quessard",
 		"prediction":   needs("codes predicted by actions") + "; want the model forward-vae",

@@ -55,6 +55,15 @@ func nodeFunctions() []gradcheck.Case {
 		two("BernoulliReconstruction", losses.BernoulliReconstruction, images, in(3, 4)),
 		two("KLGaussian", losses.KLGaussian, in(5, 3), in(5, 3)),
 		two("KLGaussianLogVariance", losses.KLGaussianLogVariance, in(5, 3), in(5, 3)),
+		two("KLGaussianWeighted", func(m, s *gorgonia.Node) (*gorgonia.Node, error) {
+			weights := gradcheck.Node(m.Graph(), m.Dtype(), "weights", 3)
+			return losses.KLGaussianWeighted(m, s, weights)
+		}, in(5, 3), in(5, 3)),
+		two("KLCategorical", losses.KLCategorical, gradcheck.Input{Shape: []int{5, 3}, Lo: 0.1, Hi: 0.9}, in(5, 3)),
+		one("HalfSquare", losses.HalfSquare, in(4, 3)),
+		two("SlowStep", func(m, l *gorgonia.Node) (*gorgonia.Node, error) {
+			return losses.SlowStep(m, l, 3, 6, losses.SlowPublicCode)
+		}, in(6, 2), in(6, 2)),
 		one("KLSphere", func(n *gorgonia.Node) (*gorgonia.Node, error) { return losses.KLSphere(n, 2) }, gradcheck.Input{Shape: []int{5, 1}, Lo: -10, Hi: -3}),
 		two("Capacity", losses.Capacity, in(), held([]float64{0.3}, 1)),
 		two("LSBD", losses.LSBD, in(6, 4), in(6, 4)),

@@ -23,7 +23,7 @@ import (
 //
 // with the matrices g_a of losses.RotationWalk, whose angles are parameters: an action and its inverse have their own. The
 // loss reconstruction compares the decoded codes with the images of the episode, entanglement makes each action rotate one
-// plane. The code of an image is Pi(W f(x) + b), of length 1.
+// plane. On single images it is an autoencoder. The code of an image is Pi(W f(x) + b), of length 1.
 type Quessard struct {
 	Networks
 	Dim int `yaml:"dim" doc:"dimensions of the code, which is on the unit sphere: 2 for each factor that actions turn"`
@@ -70,7 +70,9 @@ func (m *quessard) angles(g *nn.Graph) (*gorgonia.Node, error) {
 }
 
 // Objectives implements Model.
-func (m *quessard) Objectives() []Objective { return []Objective{{Name: "actions", Labelled: true}} }
+func (m *quessard) Objectives() []Objective {
+	return []Objective{{Name: "actions", Labelled: true}, {Name: "unsupervised"}}
+}
 
 // Spaces implements Model.
 func (m *quessard) Spaces() []Space {
@@ -109,12 +111,14 @@ func (m *quessard) Build(g *nn.Graph, o Objective, n, group int) (*Program, erro
 	if err != nil {
 		return nil, err
 	}
-	actions, err := g.Input("actions", n, len(m.data.Actions))
-	if err != nil {
-		return nil, err
-	}
-	if z, err = losses.RotationWalk(z, angles, actions, group); err != nil {
-		return nil, err
+	var actions *gorgonia.Node
+	if o.Labelled {
+		if actions, err = g.Input("actions", n, len(m.data.Actions)); err != nil {
+			return nil, err
+		}
+		if z, err = losses.RotationWalk(z, angles, actions, group); err != nil {
+			return nil, err
+		}
 	}
 	logits, err := m.Decode(g, z)
 	return &Program{
@@ -123,19 +127,34 @@ func (m *quessard) Build(g *nn.Graph, o Objective, n, group int) (*Program, erro
 	}, err
 }
 
-// firstOf returns the first image of each group, [images/group, H, W, C].
+// firstOf returns the first image of each group, [images/group, H, W, C]. There is no gradient.
 func firstOf(images *gorgonia.Node, group int) (*gorgonia.Node, error) {
 	if group == 1 {
 		return images, nil
 	}
-	s := images.Shape()
-	pixels := s.TotalSize() / s[0]
-	groups, err := graph.Reshape(images, s[0]/group, group*pixels)
-	if err != nil {
-		return nil, err
-	}
-	if groups, err = graph.SliceColumns(groups, 0, pixels); err != nil {
-		return nil, err
-	}
-	return graph.Reshape(groups, append([]int{s[0] / group}, s[1:]...)...)
+	return graph.Apply(graph.Spec{
+		Name: "first of groups",
+		Key:  graph.Key(group),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			if in[0].Dims() == 0 || in[0][0]%group != 0 {
+				return nil, graph.Wanted(fmt.Sprintf("groups of %d images", group), in[0])
+			}
+			out := in[0].Clone()
+			out[0] /= group
+			return out, nil
+		},
+		New: graph.Bodies(func(in []tensor.Shape) firsts[float32] { return firsts[float32]{in[0].TotalSize() / in[0][0], group} },
+			func(in []tensor.Shape) firsts[float64] { return firsts[float64]{in[0].TotalSize() / in[0][0], group} }),
+		Diff: []bool{false},
+	}, images)
 }
+
+type firsts[T graph.Float] struct{ pixels, group int }
+
+func (f firsts[T]) Forward(in [][]T, out []T) {
+	for i := range len(out) / f.pixels {
+		copy(out[i*f.pixels:][:f.pixels], in[0][i*f.group*f.pixels:])
+	}
+}
+
+func (firsts[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}

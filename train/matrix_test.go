@@ -40,6 +40,9 @@ var everyLoss = map[string][]struct{ settings, label string }{
 	"cross-correlation": {{"cross-correlation", ""}},
 	"info-nce":          {{"info-nce", ""}},
 	"slow":              {{"slow", ""}},
+	"score-matching":    {{"score-matching", ""}},
+	"entanglement":      {{"entanglement", ""}},
+	"prediction":        {{"prediction", ""}},
 	"logic": {{`logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z.a(i) =[squared] z.a(j)", codes: {a: [0, 1]}}`, "similarity"},
 		{`logic: {sentence: "forall[mean] i, j: y.row(i) =[absolute] y.row(j) -> z.a(i) =[squared] z.a(j)", codes: {a: [0, 1]}}`, "values"}},
 }
@@ -51,6 +54,9 @@ var everyModel = map[string]struct{ settings, loss string }{
 	"vae":          {"latent: 4", "reconstruction"},
 	"delta-vae":    {"", "reconstruction"},
 	"lsbd-vae":     {"", "reconstruction"},
+	"quessard":     {"dim: 4", "reconstruction"},
+	"forward-vae":  {"", "reconstruction"},
+	"ice-beem":     {"width: 4", "score-matching: {dequantise: false}"},
 	"gvae":         {"latent: 4", "reconstruction"},
 	"ml-vae":       {"latent: 4", "reconstruction"},
 	"ada-gvae":     {"latent: 4", "reconstruction"},
@@ -78,27 +84,39 @@ const (
 	noTargets   = "it needs predictions of another view"
 	noViews     = "it needs projections of two views"
 	noQueue     = "it needs a queue of keys"
+	noEnergy    = "it needs an energy of images"
+	noRotations = "it needs actions that rotate the codes"
+	noPredicted = "it needs codes predicted by actions"
 )
 
 var (
 	twoViewModels = []string{"byol", "simsiam", "barlow-twins", "moco", "moco-v2"}
 	pairModels    = []string{"gvae", "ml-vae", "ada-gvae", "ada-ml-vae", "slow-vae"}
-	oneViewModels = append([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae", "cofhae"}, pairModels...)
+	actionModels  = []string{"quessard", "forward-vae"}
+	oneViewModels = slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae", "cofhae", "ice-beem"}, actionModels, pairModels)
 )
+
+// others lists all models but one.
+func others(model string) []string {
+	return slices.DeleteFunc(models.Registry.Names(), func(n string) bool { return n == model })
+}
 
 // impossible lists the models that a loss, or one of its settings, cannot be with, and why.
 var impossible = map[string]map[string][]string{
-	"reconstruction":             {noImages: twoViewModels, noDecoder: {"encoder"}},
-	"kl":                         {noPosterior: append([]string{"encoder", "ae", "cofhae"}, twoViewModels...)},
-	"lsbd (own spaces)":          {noSpaces: slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "joint-vae", "cascade-vae", "cofhae"}, pairModels, twoViewModels)},
-	"tc (minibatch)":             {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae"}, twoViewModels...)},
-	"conditional-tc (own masks)": {noMasks: slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae"}, pairModels, twoViewModels)},
-	"assignment":                 {noHierarchy: slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "cascade-vae"}, pairModels, twoViewModels)},
-	"regression":                 {noHierarchy: slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "cascade-vae"}, pairModels, twoViewModels)},
-	"dip-ii":                     {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae"}, twoViewModels...)},
-	"slow":                       {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae"}, twoViewModels...)},
+	"reconstruction":             {noImages: twoViewModels, noDecoder: {"encoder", "ice-beem"}},
+	"kl":                         {noPosterior: append([]string{"encoder", "ae", "cofhae", "quessard", "ice-beem"}, twoViewModels...)},
+	"lsbd (own spaces)":          {noSpaces: slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "joint-vae", "cascade-vae", "cofhae", "ice-beem"}, actionModels, pairModels, twoViewModels)},
+	"tc (minibatch)":             {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae", "quessard", "ice-beem"}, twoViewModels...)},
+	"conditional-tc (own masks)": {noMasks: slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae", "ice-beem"}, actionModels, pairModels, twoViewModels)},
+	"assignment":                 {noHierarchy: slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "cascade-vae", "ice-beem"}, actionModels, pairModels, twoViewModels)},
+	"regression":                 {noHierarchy: slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "cascade-vae", "ice-beem"}, actionModels, pairModels, twoViewModels)},
+	"dip-ii":                     {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae", "quessard", "ice-beem"}, twoViewModels...)},
+	"slow":                       {noGaussian: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae", "quessard", "ice-beem"}, twoViewModels...)},
 	"cosine-regression":          {noTargets: append([]string{"barlow-twins", "moco", "moco-v2"}, oneViewModels...)},
 	"cross-correlation":          {noViews: append([]string{"moco", "moco-v2"}, oneViewModels...)},
+	"score-matching":             {noEnergy: others("ice-beem")},
+	"entanglement":               {noRotations: others("quessard")},
+	"prediction":                 {noPredicted: others("forward-vae")},
 	"info-nce":                   {noQueue: append([]string{"byol", "simsiam", "barlow-twins"}, oneViewModels...)},
 }
 
@@ -169,12 +187,14 @@ func tryLoss(t *testing.T, loss, settings, model, hierarchy, want string) {
 	}
 	data, supervision, views := "{square: {size: 8, side: 2}}", "{labels: {fraction: 0.5}}", ""
 	switch {
+	case loss == "prediction" || slices.Contains(actionModels, model):
+		supervision = "[{walks: {episodes: 12, actions: 1}}, {labels: {fraction: 0.5}}]"
 	case loss == "lsbd" || loss == "slow" || model == "lsbd-vae":
 		supervision = "[{pairs: {count: 12}}, {labels: {fraction: 0.5}}]"
 	case slices.Contains(pairModels, model):
 		supervision = "[{changes: {k: 1, count: 12}}, {labels: {fraction: 0.5}}]"
 	}
-	if loss == "assignment" || loss == "regression" {
+	if (loss == "assignment" || loss == "regression") && !slices.Contains(actionModels, model) { // its factors do not turn
 		data, supervision = "{chopsticks: {variant: inter, depth: 2, samples: 64}}", "{labels: {fraction: 0.5}}"
 		options[len(options)-1] = strings.Replace(options[len(options)-1], hierarchy, "truth", 1)
 		for i, o := range options { // as many continuous dimensions as the data
@@ -190,7 +210,7 @@ func tryLoss(t *testing.T, loss, settings, model, hierarchy, want string) {
 		views = "views: {pipeline: [{crop: {scale: [0.8, 1]}}], count: 2}\n"
 	}
 	list := "- " + settings
-	if loss != m.loss {
+	if !strings.HasPrefix(m.loss, loss) {
 		list = "- " + m.loss + "\n- " + settings
 	}
 	source := fmt.Sprintf("name: matrix\ndataset: %s\nsupervision: %s\n%smodel: {%s: {%s}}\nlosses:\n%s\ntrain: {epochs: 1, epoch_steps: 3, batch: 24}\n",

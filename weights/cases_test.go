@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/factor/rotation"
@@ -36,6 +37,7 @@ var settings = map[string]string{
 	"delta-vae": "latent: [{sphere: {dim: 1}}, {euclidean: {dim: 3}}, {sphere: {dim: 2}}]",
 	"lsbd-vae":  "latent: [{sphere: {dim: 1}}, {sphere: {dim: 2, axis: [0, 0, 1]}}, euclidean], factors: [a, b]",
 	"byol":      "hidden: 16, projected: 8, predictor: 16", "simsiam": "hidden: 16, projected: 8, predictor: 16",
+	"quessard": "dim: 4", "gvae": "latent: 5", "ml-vae": "latent: 5", "ada-gvae": "latent: 5", "ada-ml-vae": "latent: 5", "slow-vae": "latent: 5", "ice-beem": "width: 5",
 	"joint-vae": "latent: 5, categorical: [3, 2]", "cascade-vae": "latent: 5",
 	"barlow-twins": "hidden: 16", "moco": "width: 8, queue: 16", "moco-v2": "width: 8, queue: 16",
 }
@@ -45,7 +47,7 @@ var encoderSettings = map[string]string{"conv64": "features: 24", "conv64-norm":
 	"small-conv": "width: 4, features: 24", "resnet18": "width: 4", "resnet-ae": "width: 8, features: 24"}
 
 // withDecoder are the models that have one.
-var withDecoder = []string{"ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae", "cofhae"}
+var withDecoder = []string{"ae", "vae", "delta-vae", "lsbd-vae", "quessard", "forward-vae", "gvae", "ml-vae", "ada-gvae", "ada-ml-vae", "slow-vae", "joint-vae", "cascade-vae", "cofhae"}
 
 // cases are all models with all encoders, all decoders, and all networks with all activations, kinds of normalisation
 // and some shapes.
@@ -130,7 +132,7 @@ func newCase(t *testing.T, model, more string, h, w, c int) testCase {
 	if err := config.Load(name, fmt.Appendf(nil, "model: {%s: {%s}}", model, both), &read); err != nil {
 		t.Fatal(err)
 	}
-	data := models.Data{Height: h, Width: w, Channels: c, Hierarchy: tree, Rotations: 1,
+	data := models.Data{Height: h, Width: w, Channels: c, Hierarchy: tree, Rotations: 1, Actions: []datasets.Action{{Name: "a+1", Step: 1}, {Name: "a-1", Step: -1}},
 		Factors: []factor.Factor{{Name: "a", Size: 4, Kind: factor.Circular}, {Name: "b", Size: 4, Kind: factor.Circular},
 			{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}}}
 	m, err := read.Model.Value.New(data, 1)
