@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // deviationAt is the deviation of a code column z over the rows of one level (Suter et al. 2019, section 4), relative
@@ -199,10 +200,5 @@ func quantile(x []float64, q float64) float64 {
 		return slices.Max(x)
 	}
 	slices.Sort(x)
-	at := q * float64(len(x)-1)
-	i := min(int(at), len(x)-1)
-	if i+1 == len(x) {
-		return x[i]
-	}
-	return x[i] + (x[i+1]-x[i])*(at-float64(i))
+	return numeric.Quantile(x, q)
 }

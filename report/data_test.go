@@ -10,6 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -26,6 +28,14 @@ func codesOfGrid() *metrics.Input {
 	return in
 }
 
+// circleAndPlane are the spaces of codesOfGrid.
+var circleAndPlane = []models.Space{{Width: 2, Circle: true, Unit: true}, {First: 2, Width: 2}}
+
+// flat are codes in R^n.
+func flat(codes metrics.Matrix) *decode.Codes {
+	return &decode.Codes{Known: codes, Spaces: []models.Space{{Width: codes.Cols}}}
+}
+
 // Figures are drawn from data alone, and nothing is where they do not apply.
 func TestFromData(t *testing.T) {
 	in := codesOfGrid()
@@ -37,8 +47,10 @@ func TestFromData(t *testing.T) {
 		"torus":      func(w io.Writer) error { return LatentTorus(w, "torus", in, []int{0}) },
 		"codes":      func(w io.Writer) error { return TrainedCodes(w, "codes", in.Codes, in) },
 		"histograms": func(w io.Writer) error { return CodeHistograms(w, "histograms", in, scores) },
-		"circles":    func(w io.Writer) error { return CodeTraversals(w, in.Codes, nil, []int{0}, nil, grey) },
-		"traversals": func(w io.Writer) error { return CodeTraversals(w, in.Codes, nil, nil, nil, grey) },
+		"circles": func(w io.Writer) error {
+			return CodeTraversals(w, &decode.Codes{Known: in.Codes, Spaces: circleAndPlane}, nil, grey)
+		},
+		"traversals": func(w io.Writer) error { return CodeTraversals(w, flat(in.Codes), nil, grey) },
 		"paths":      func(w io.Writer) error { return PathTraversals(w, in.Codes, make(hierarchy.Hierarchy, 4), grey) },
 		"losses":     func(w io.Writer) error { return LossCurves(w, "losses", names, log) },
 	} {
@@ -55,7 +67,7 @@ func TestFromData(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	grey.Decode = func([]float32) ([]float32, error) { return nil, broken }
-	if err := CodeTraversals(io.Discard, in.Codes, nil, nil, nil, grey); !errors.Is(err, broken) {
+	if err := CodeTraversals(io.Discard, flat(in.Codes), nil, grey); !errors.Is(err, broken) {
 		t.Errorf("a decoder that fails: %v", err)
 	}
 }
@@ -86,7 +98,7 @@ func TestTraversalsByPercentile(t *testing.T) {
 			}
 		}
 	}
-	if err := CodeTraversals(io.Discard, codes, nil, nil, nil, d); err != nil {
+	if err := CodeTraversals(io.Discard, flat(codes), nil, d); err != nil {
 		t.Fatal(err)
 	}
 	check([][3]float32{{1, 0, 0}, {2, 0, 0}, {1, 0, 0}, {1, 979.9, 0}, {1, 0, -97.99}, {1, 0, 97.99}})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/factor/rotation"
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -23,54 +24,6 @@ const traversalSteps = 12
 // maxTraversals bounds the rows of a figure of traversals.
 const maxTraversals = 32
 
-// CodeTraversals draws what a decoder makes of the first of codes while one part of it moves: each discrete column, the first
-// ones, whose numbers of options are given, takes its options in turn, again and again; each circle, given by the first of
-// its two columns, turns once, and all spheres, given by the first of their three columns, turn once together about each of
-// three axes; without circles and spheres each of the first 32 columns goes from its 1st to its 99th percentile among the codes.
-// The axes of spheres are those of the first one's Q, which are the world's if the codes follow a pose.
-func CodeTraversals(w io.Writer, codes metrics.Matrix, options, circles []int, spheres []Sphere, d Decoder) error {
-	code := codes.Row(0)
-	names, rows := optionTraversals(code, options)
-	if len(circles)+len(spheres) == 0 {
-		return columnTraversals(w, codes, len(options), names, rows, d)
-	}
-	for i, first := range circles {
-		names = append(names, circleName(i))
-		for step := range traversalSteps {
-			sin, cos := math.Sincos(2 * math.Pi * float64(step) / traversalSteps)
-			row := slices.Clone(code)
-			row[first], row[first+1] = cos, sin
-			rows = appendRow(rows, row)
-		}
-	}
-	for axis := range 3 {
-		if len(spheres) == 0 {
-			break
-		}
-		names = append(names, []string{"about x", "about y", "about z"}[axis])
-		for step := range traversalSteps {
-			var k [3]float64
-			k[axis] = 1
-			rows = appendRow(rows, turnSpheres(code, spheres, rotation.AboutAxis(k, 2*math.Pi*float64(step)/traversalSteps)))
-		}
-	}
-	labels, title := make([]string, traversalSteps), "angle on the circle, degrees"
-	for step := range labels {
-		labels[step] = fmt.Sprint(360 * step / traversalSteps)
-	}
-	if len(spheres) > 0 {
-		title = "angle on the circle, or of the turn of the spheres about an axis, degrees"
-	}
-	if len(options) > 0 {
-		title += "; of a choice (a0, ...) its options in turn"
-	}
-	images, err := d.Decode(rows)
-	if err != nil {
-		return err
-	}
-	return Traversals(w, "traversals", title, names, labels, images, d.Height, d.Width, d.Channels)
-}
-
 // turnSpheres returns a code whose spheres are turned by Q g Q^T.
 func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
 	code = slices.Clone(code)
@@ -79,19 +32,6 @@ func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
 		copy(code[s.First:], z[:])
 	}
 	return code
-}
-
-// optionTraversals takes the options of each discrete column in turn. The names of rows say how many there are.
-func optionTraversals(code []float64, options []int) (names []string, rows []float32) {
-	for c, n := range options[:min(len(options), maxTraversals)] {
-		names = append(names, fmt.Sprintf("a%d: 1 to %d", c, n))
-		for step := range traversalSteps {
-			at := len(rows)
-			rows = appendRow(rows, code)
-			rows[at+c] = float32(1 + step%n)
-		}
-	}
-	return names, rows
 }
 
 // The percentiles of a column between which traversals move it (Ross and Doshi-Velez 2021, figure A.9).
@@ -114,32 +54,6 @@ func percentileLabels() []string {
 	labels := make([]string, traversalSteps)
 	labels[0], labels[traversalSteps-1] = fmt.Sprint(lowPercentile, " %"), fmt.Sprint(highPercentile, " %")
 	return labels
-}
-
-// columnTraversals moves each of the first 32 columns of the first code after some discrete ones, whose rows it is given.
-func columnTraversals(w io.Writer, codes metrics.Matrix, discrete int, names []string, rows []float32, d Decoder) error {
-	all := make([]int, codes.Rows)
-	for i := range all {
-		all[i] = i
-	}
-	title := "percentile of the column"
-	if discrete > 0 {
-		title += "; of a choice (a0, ...) its options in turn"
-	}
-	for j := discrete; j < min(codes.Cols, maxTraversals); j++ {
-		values := sweep(codes, all, j)
-		names = append(names, fmt.Sprintf("z%d: %.2g to %.2g", j-discrete, values[0], values[traversalSteps-1]))
-		for _, v := range values {
-			at := len(rows)
-			rows = appendRow(rows, codes.Row(0))
-			rows[at+j] = float32(v)
-		}
-	}
-	images, err := d.Decode(rows)
-	if err != nil {
-		return err
-	}
-	return Traversals(w, "traversals", title, names, percentileLabels(), images, d.Height, d.Width, d.Channels)
 }
 
 // SphereMap draws what a decoder makes of a code whose first sphere points in directions all over it, by latitude and
@@ -282,10 +196,5 @@ func quantile(codes metrics.Matrix, rows []int, column int, fraction float64) fl
 		values[i] = codes.Row(r)[column]
 	}
 	slices.Sort(values)
-	below, part := math.Modf(fraction * float64(len(values)-1))
-	i := int(below)
-	if part == 0 {
-		return values[i]
-	}
-	return values[i] + part*(values[i+1]-values[i])
+	return numeric.Quantile(values, fraction)
 }

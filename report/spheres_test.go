@@ -8,6 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/factor/rotation"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -100,7 +102,10 @@ func TestDecodedSpheres(t *testing.T) {
 			t.Errorf("map, place %d: direction %v, want %v", n, got, want)
 		}
 	}
-	show(t, "sphere traversals", func(w io.Writer) error { return CodeTraversals(w, in.Codes, nil, []int{0}, spheres, d) })
+	spaces := []models.Space{{Width: 2, Circle: true}, {First: 2, Width: 3, Sphere: true}, {First: 5, Width: 3, Sphere: true}}
+	show(t, "sphere traversals", func(w io.Writer) error {
+		return CodeTraversals(w, &decode.Codes{Known: in.Codes, Spaces: spaces}, spheres, d)
+	})
 	rigid("traversals")
 	if len(codes) != 4*traversalSteps {
 		t.Fatalf("%d codes, want rows for the circle and three axes", len(codes))

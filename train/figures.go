@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/rundir"
 )
@@ -98,16 +99,6 @@ func (e *Experiment) circles() []int {
 	for _, space := range e.Model.Spaces() {
 		if space.Circle {
 			list = append(list, space.First)
-		}
-	}
-	return list
-}
-
-// options lists the numbers of options of the discrete columns of codes, which are the first.
-func (e *Experiment) options() (list []int) {
-	for _, space := range e.Model.Spaces() {
-		if space.Options > 0 {
-			list = append(list, space.Options)
 		}
 	}
 	return list
@@ -275,5 +266,5 @@ func (e *Experiment) drawTraversals(w io.Writer, codes metrics.Matrix) error {
 	if _, ok := e.Model.(models.Hierarchical); ok || !e.Coder.Decodes() {
 		return nil
 	}
-	return report.CodeTraversals(w, codes, e.options(), e.circles(), e.spheres(e.shown(codes)), e.decoder())
+	return report.CodeTraversals(w, decode.Of(e.Model, codes), e.spheres(e.shown(codes)), e.decoder())
 }

@@ -100,8 +100,11 @@ func (c *Codes) choice(code []float64) []int {
 	return list
 }
 
-// active reports for the columns of a code with discrete ones whether they are in use.
+// active reports for the columns of a code whether they are in use: all are of codes without discrete ones.
 func (c *Codes) active(code []float64) []bool {
+	if c.Hierarchy == nil {
+		return slices.Repeat([]bool{true}, len(code))
+	}
 	k := c.options()
 	list := make([]bool, len(code))
 	for i := range k {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/unravel-ml/unravel/factor/rotation"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/registry"
 )
 
@@ -36,18 +37,28 @@ type Part struct {
 // Turns reports whether the part is a circle.
 func (p Part) Turns() bool { return p.kind == circle }
 
+// Round reports whether the part is on a circle or a sphere.
+func (p Part) Round() bool { return p.kind == circle || p.kind == towards || p.kind == together }
+
+// Chooses reports whether the part is a choice of an option.
+func (p Part) Chooses() bool { return p.kind == option }
+
+// Columns returns the part's first column and the number of its columns; 0 columns for the turns of all spheres.
+func (p Part) Columns() (first, width int) { return p.first, p.width }
+
+// meets reports whether two parts move some space both.
+func (p Part) meets(q Part) bool {
+	if p.kind == together || q.kind == together {
+		return p.Round() && q.Round() && !p.Turns() && !q.Turns()
+	}
+	return p.first == q.first
+}
+
 // Parts lists the parts of codes in the order of their columns.
 func (c *Codes) Parts() (list []Part) {
-	if c.Hierarchy != nil {
-		k := c.options()
-		for i := range c.Width() {
-			if i < k {
-				list = append(list, Part{Name: fmt.Sprint("a", i), kind: option, first: i, width: 1})
-			} else {
-				list = append(list, Part{Name: fmt.Sprint("z", i-k), first: i, width: 1})
-			}
-		}
-		return list
+	k := c.options()
+	for i := range k {
+		list = append(list, Part{Name: fmt.Sprint("a", i), kind: option, first: i, width: 1})
 	}
 	circles, spheres, inSpace := 0, 0, 0
 	for _, s := range c.Spaces {
@@ -64,8 +75,8 @@ func (c *Codes) Parts() (list []Part) {
 				list = append(list, Part{Name: fmt.Sprintf("sphere%d.%s", spheres, axisName(axis, s.Width)), kind: towards, first: s.First, width: s.Width, axis: axis})
 			}
 		default:
-			for i := s.First; i < s.First+s.Width; i++ {
-				list = append(list, Part{Name: fmt.Sprint("z", i), first: i, width: 1})
+			for i := max(s.First, k); i < s.First+s.Width; i++ {
+				list = append(list, Part{Name: fmt.Sprint("z", i-k), first: i, width: 1})
 			}
 		}
 	}
@@ -146,7 +157,7 @@ func (c *Codes) turn(code []float64, axis int, angle float64) {
 // line moves a coordinate.
 func (c *Codes) line(code []float64, p Part, steps int) (r Row, labels []string) {
 	low, high := c.rangeOf(code, p.first)
-	r.Label = fmt.Sprintf("%s %.3g to %.3g", p.Name, low, high)
+	r.Label = fmt.Sprintf("%s %s to %s", p.Name, valueLabel(low, low, high, 100), valueLabel(high, low, high, 100))
 	for i := range steps {
 		moved := slices.Clone(code)
 		moved[p.first] = (low + high) / 2
@@ -154,9 +165,23 @@ func (c *Codes) line(code []float64, p Part, steps int) (r Row, labels []string)
 			moved[p.first] = low + (high-low)*float64(i)/float64(steps-1)
 		}
 		r.Codes = append(r.Codes, moved)
-		labels = append(labels, fmt.Sprintf("%.2g", moved[p.first]))
+		labels = append(labels, valueLabel(moved[p.first], low, high, steps))
 	}
 	return r, labels
+}
+
+// valueLabel writes a value with as many digits as tell the steps of a range apart, two at least, and at most nine.
+func valueLabel(v, low, high float64, steps int) string {
+	largest, step := max(math.Abs(low), math.Abs(high)), (high-low)/float64(max(steps-1, 1))
+	digits := 2
+	if step > 0 {
+		whole := math.Floor(math.Log10(largest)) + 1
+		digits = int(min(max(2, whole-math.Floor(math.Log10(step))), 9))
+		if whole < 6 {
+			digits = max(digits, int(whole))
+		}
+	}
+	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
 // rangeOf returns the 1st and the 99th percentile of a column of the known codes: of those with the options of a code if
@@ -168,7 +193,7 @@ func (c *Codes) rangeOf(code []float64, column int) (low, high float64) {
 		if slices.Equal(c.choice(row), c.choice(code)) {
 			same = append(same, row[column])
 		}
-		if c.Hierarchy == nil || c.active(row)[column] {
+		if c.active(row)[column] {
 			used = append(used, row[column])
 		}
 	}
@@ -179,15 +204,7 @@ func (c *Codes) rangeOf(code []float64, column int) (low, high float64) {
 		return -2, 2
 	}
 	slices.Sort(same)
-	return Percentile(same, 0.01), Percentile(same, 0.99)
-}
-
-// Percentile returns the value below which a fraction of sorted numbers lies, interpolated between neighbours.
-func Percentile(sorted []float64, fraction float64) float64 {
-	place := fraction * float64(len(sorted)-1)
-	i := min(int(place), len(sorted)-1)
-	next := sorted[min(i+1, len(sorted)-1)]
-	return sorted[i] + (place-float64(i))*(next-sorted[i])
+	return numeric.Quantile(same, 0.01), numeric.Quantile(same, 0.99)
 }
 
 // choose takes every option of a discrete column.
@@ -252,9 +269,6 @@ func (c *Codes) nearest(code []float64, column, chosen int) (best []float64) {
 	return best
 }
 
-// Round reports whether the part is on a circle or a sphere.
-func (p Part) Round() bool { return p.kind == circle || p.kind == towards || p.kind == together }
-
 // Liveliest returns the part whose moves show most: the first circle, or else the first choice, sphere, or coordinate with the largest
 // variance among the known codes, none of the space of the parts that are excepted. ok is false if there is none.
 func (c *Codes) Liveliest(except ...Part) (best Part, ok bool) {
@@ -262,7 +276,7 @@ func (c *Codes) Liveliest(except ...Part) (best Part, ok bool) {
 	rank, most := len(order), 0.0
 	for _, p := range c.Parts() {
 		r := slices.Index(order, p.kind)
-		taken := slices.ContainsFunc(except, func(e Part) bool { return e.first == p.first })
+		taken := slices.ContainsFunc(except, func(e Part) bool { return e.meets(p) })
 		if r < 0 || r > rank || taken {
 			continue
 		}

@@ -49,31 +49,39 @@ func normalise(v []float64) {
 }
 
 // Between returns codes from a to b, both included: straight in R^n, and along the shorter arc on circles and spheres (from a point
-// to its opposite counter-clockwise, or towards the first axis). The spaces for which moves is false stay as in a; nil: all move. Of
-// codes with discrete columns the options change half way, and a dimension that only one of the two uses keeps its value.
+// to its opposite counter-clockwise, or towards the first axis). The spaces for which moves is false stay as in a; nil: all move. Where
+// choices move, the options change half way, and a dimension that only one of the two uses keeps its value.
 func (c *Codes) Between(a, b []float64, steps int, moves func(s models.Space) bool) (codes [][]float64) {
+	k, inA, inB := c.options(), c.active(a), c.active(b)
 	for i := range steps {
 		t := 0.0
 		if steps > 1 {
 			t = float64(i) / float64(steps-1)
-		}
-		if c.Hierarchy != nil {
-			codes = append(codes, c.mixed(a, b, t))
-			continue
 		}
 		code := slices.Clone(a)
 		for _, s := range c.Spaces {
 			if moves != nil && !moves(s) {
 				continue
 			}
-			from, to := code[s.First:s.First+s.Width], b[s.First:s.First+s.Width]
 			if unit(s) {
-				geodesic(from, to, t)
+				geodesic(code[s.First:s.First+s.Width], b[s.First:s.First+s.Width], t)
 				continue
 			}
-			for j := range from {
-				from[j] += t * (to[j] - from[j])
+			for j := s.First; j < s.First+s.Width; j++ {
+				switch {
+				case j < k:
+					if t >= 0.5 {
+						code[j] = b[j]
+					}
+				case inA[j] && inB[j]:
+					code[j] += t * (b[j] - a[j])
+				case inB[j]:
+					code[j] = b[j]
+				}
 			}
+		}
+		if c.Hierarchy != nil { // what its options leave out is 0
+			code = c.row(c.choice(code), code[k:])
 		}
 		codes = append(codes, code)
 	}
@@ -99,25 +107,6 @@ func geodesic(from, to []float64, t float64) {
 	}
 	sin, cos := math.Sincos(t * angle)
 	arc(from, across, sin, cos)
-}
-
-// mixed is a code between two with discrete columns.
-func (c *Codes) mixed(a, b []float64, t float64) []float64 {
-	k := c.options()
-	inA, inB := c.active(a), c.active(b)
-	choice, values := c.choice(a), slices.Clone(a[k:])
-	if t >= 0.5 {
-		choice = c.choice(b)
-	}
-	for j := range values {
-		switch {
-		case inA[k+j] && inB[k+j]:
-			values[j] += t * (b[k+j] - a[k+j])
-		case inB[k+j]:
-			values[j] = b[k+j]
-		}
-	}
-	return c.row(choice, values)
 }
 
 // Mean returns the common point of codes: the mean in R^n, and the direction of the mean on circles and spheres. Of codes with

@@ -2,6 +2,8 @@ package decode
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/models"
 )
@@ -17,8 +19,9 @@ type Point struct {
 func (c *Codes) Traversals(from Point, steps, rows int) (s *Sheet, dropped int) {
 	s = &Sheet{Name: "traversals-" + from.Label, Title: "traversals from image " + from.Label, Moves: true}
 	turning, widest := true, steps
+	used := c.active(from.Code)
 	for _, p := range c.Parts() {
-		if c.Hierarchy != nil && !c.active(from.Code)[p.first] {
+		if p.kind != together && !used[p.first] {
 			continue
 		}
 		if len(s.Rows) == rows {
@@ -34,11 +37,29 @@ func (c *Codes) Traversals(from Point, steps, rows int) (s *Sheet, dropped int) 
 	if s.ColumnTitle = "angle, degrees"; turning {
 		return s, dropped
 	}
-	s.ColumnTitle, s.Columns = "step; rows: a part from the 1st to the 99th percentile of the codes, a turn, or the options", nil
+	s.ColumnTitle, s.Columns = "step; rows: "+strings.Join(c.ways(), ", "), nil
 	for i := range widest {
 		s.Columns = append(s.Columns, fmt.Sprint(i+1))
 	}
 	return s, dropped
+}
+
+// ways says how the parts of codes move.
+func (c *Codes) ways() (list []string) {
+	parts := c.Parts()
+	for _, way := range []struct {
+		name string
+		of   func(p Part) bool
+	}{
+		{"a part from the 1st to the 99th percentile of the codes", func(p Part) bool { return p.kind == coordinate }},
+		{"a turn", Part.Round},
+		{"the options", Part.Chooses},
+	} {
+		if slices.ContainsFunc(parts, way.of) {
+			list = append(list, way.name)
+		}
+	}
+	return list
 }
 
 // Grid moves a part of every one of some codes: rows are codes, columns the steps of the part.
@@ -68,8 +89,8 @@ func (c *Codes) Steps(code []float64, p Part, steps int) (list []Point) {
 // one and the other alone.
 func (c *Codes) BetweenImages(points []Point, steps int) *Sheet {
 	s := &Sheet{Name: "interpolation", Moves: true, ColumnTitle: "fraction of the way", Columns: fractions(steps)}
-	straight, round := func(s models.Space) bool { return !unit(s) }, unit
-	both := c.Hierarchy == nil && c.has(straight) && c.has(round)
+	straight, round := func(s models.Space) bool { return !unit(s) && s.Options == 0 }, unit
+	both := c.has(straight) && c.has(round)
 	for i := range len(points) - 1 {
 		a, b := points[i], points[i+1]
 		label := a.Label + " to " + b.Label

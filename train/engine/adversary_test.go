@@ -207,3 +207,21 @@ func TestExactLabels(t *testing.T) {
 		}
 	}
 }
+
+// Where gradients are accumulated, second batches follow the schedules of the step's own batch.
+func TestSecondBatchAccumulated(t *testing.T) {
+	moved := false
+	runLoop(t, judged, func(l *Loop, r *StepReport) {
+		p := l.programs[batchShape{false, r.Images, 1}]
+		for i, s := range p.asked.Schedules {
+			is, want := nn.Data(p.second.asked.Schedules[i].Node)[0], nn.Data(s.Node)[0]
+			if is != want {
+				t.Errorf("step %d: schedule %d is at %v for the second batch, and at %v for the first", r.Step, i, is, want)
+			}
+			moved = moved || want > 0
+		}
+	}, append([]string{"train.accumulate=2", "train.epochs=2"}, secondBatch...)...)
+	if !moved {
+		t.Error("no schedule moves")
+	}
+}

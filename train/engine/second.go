@@ -64,7 +64,7 @@ func (l *Loop) takeSecond(p *program) error {
 		return nil
 	}
 	second := l.feed.second
-	q.fill(second.images, second.loader.Views(), second.batch, l.feed.split.K(), l.at.step, l.feed.noise)
+	q.fill(second.images, second.loader.Views(), second.batch, l.feed.split.K(), l.at.updates, l.feed.noise)
 	if err := q.machine.RunAll(); err != nil {
 		return fmt.Errorf("step %d: second batch of the discriminators: %w", l.at.step+1, err)
 	}

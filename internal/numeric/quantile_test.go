@@ -1,0 +1,22 @@
+package numeric
+
+import (
+	"math"
+	"testing"
+)
+
+func TestQuantile(t *testing.T) {
+	for _, x := range []struct {
+		sorted         []float64
+		fraction, want float64
+	}{
+		{[]float64{3}, 0, 3}, {[]float64{3}, 0.7, 3}, {[]float64{3}, 1, 3},
+		{[]float64{1, 2, 4}, 0.5, 2}, {[]float64{1, 2, 4}, 0.75, 3}, {[]float64{1, 2, 4}, 1, 4},
+		{[]float64{1, 2}, 0.01, 1.01},
+		{[]float64{1, 2, math.Inf(1)}, 0.5, 2}, {[]float64{1, 2, math.Inf(1)}, 1, math.Inf(1)},
+	} {
+		if got := Quantile(x.sorted, x.fraction); got != x.want {
+			t.Errorf("%v of %v is %v, want %v", x.fraction, x.sorted, got, x.want)
+		}
+	}
+}

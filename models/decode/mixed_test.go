@@ -1,0 +1,99 @@
+package decode
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
+)
+
+// mix has a choice of three, a circle, two spheres S^2 and a line.
+func mix() *Codes {
+	h := hierarchy.Hierarchy{{Options: make([]hierarchy.Hierarchy, 3)}}
+	known := metrics.Matrix{Rows: 101, Cols: 10}
+	for i := range 101 {
+		known.Data = append(known.Data, float64(1+i%2), 1, 0, 0, 0, 1, 1, 0, 0, float64(i))
+	}
+	return &Codes{Hierarchy: append(h, make(hierarchy.Hierarchy, 9)...), Known: known, Spaces: []models.Space{
+		{Width: 1, Options: 3}, {First: 1, Width: 2, Circle: true, Unit: true}, {First: 3, Width: 3, Sphere: true, Unit: true},
+		{First: 6, Width: 3, Sphere: true, Unit: true}, {First: 9, Width: 1}}}
+}
+
+func TestMixedParts(t *testing.T) {
+	c := mix()
+	if got := names(c); got != "a0 circle1 sphere1.x sphere1.y sphere1.z sphere2.x sphere2.y sphere2.z z8 spheres.x spheres.y spheres.z" {
+		t.Errorf("parts %s", got)
+	}
+	base := []float64{1, 0, 1, 0, 0, 1, 1, 0, 0, 5}
+	for name, want := range map[string][]float64{ // the second of four steps
+		"a0":        {2, 0, 1, 0, 0, 1, 1, 0, 0, 5},
+		"circle1":   {1, 0, 1, 0, 0, 1, 1, 0, 0, 5},
+		"sphere1.y": {1, 0, 1, 0, 1, 0, 1, 0, 0, 5},
+		"sphere2.z": {1, 0, 1, 0, 0, 1, 0, 0, 1, 5},
+		"spheres.z": {1, 0, 1, 0, 0, 1, 0, 1, 0, 5},
+		"z8":        {1, 0, 1, 0, 0, 1, 1, 0, 0, 1 + 98./3}, // among the codes with the same option: 0, 2, ..., 100
+	} {
+		p, err := c.Part(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _ := c.Walk(base, p, 4)
+		if !near(r.Codes[1], want) {
+			t.Errorf("%s: %v, want %v", name, r.Codes[1], want)
+		}
+	}
+	none := slices.Clone(base)
+	none[0] = 0
+	if s, _ := c.Traversals(Point{"1", none}, 4, 32); len(s.Rows) != 11 || s.Rows[10].Label != "spheres.z" {
+		t.Errorf("%d rows of a code without an option, want all but that of the choice", len(s.Rows))
+	}
+	together, _ := c.Part("spheres.x")
+	circle, _ := c.Part("circle1")
+	if p, _ := c.Liveliest(together, circle, Part{kind: option, width: 1}); p.Name != "z8" {
+		t.Errorf("what moves beside the choice, the circle and all spheres: %s, want z8", p.Name)
+	}
+}
+
+func TestMixedPoints(t *testing.T) {
+	s := math.Sqrt(0.5)
+	c := mix()
+	a, b := []float64{1, 1, 0, 0, 0, 1, 1, 0, 0, 0}, []float64{3, 0, 1, 0, 1, 0, 1, 0, 0, 8}
+	for label, want := range map[string][]float64{
+		"1 to 2":                {3, s, s, 0, s, s, 1, 0, 0, 4},
+		"1 to 2, R^n alone":     {1, 1, 0, 0, 0, 1, 1, 0, 0, 4},
+		"1 to 2, spheres alone": {1, s, s, 0, s, s, 1, 0, 0, 0},
+	} {
+		rows := c.BetweenImages([]Point{{"1", a}, {"2", b}}, 3).Rows
+		i := slices.IndexFunc(rows, func(r Row) bool { return r.Label == label })
+		if i < 0 || !near(rows[i].Codes[1], want) {
+			t.Errorf("%q half way: row %d of %v, want %v", label, i, rows, want)
+		}
+	}
+	if got := c.Mean([][]float64{a, b, {1, 0, 1, 0, 1, 0, 1, 0, 0, 2}}); !near(got, []float64{1, s, s, 0, s, s, 1, 0, 0, 1}) {
+		t.Errorf("mean %v", got)
+	}
+	if n, err := c.Settle(metrics.Matrix{Rows: 1, Cols: 10, Data: []float64{2, 3, 4, 0, 0, 1, 1, 0, 0, 7}}); n != 1 || err != nil {
+		t.Errorf("%d projected, %v", n, err)
+	}
+}
+
+// Labels of a narrow range tell its steps apart.
+func TestValueLabels(t *testing.T) {
+	for want, x := range map[string]struct{ low, high float64 }{
+		"-1.1005 -1.0999": {-1.1005, -1.0993}, "-2 0": {-2, 2}, "0 50": {0, 100}, "-1000 0": {-1000, 1000}, "3 3": {3, 3}, "0 5e-07": {0, 1e-6},
+	} {
+		c := &Codes{Spaces: []models.Space{{Width: 1}}, Known: metrics.Matrix{Rows: 2, Cols: 1, Data: []float64{x.low, x.high}}}
+		low, high := c.rangeOf([]float64{0}, 0)
+		if math.Abs(low-x.low) > 0.011*(x.high-x.low) || math.Abs(high-x.high) > 0.011*(x.high-x.low) {
+			t.Errorf("range %v to %v", low, high)
+		}
+		labels := []string{valueLabel(x.low, x.low, x.high, 3), valueLabel((x.low+x.high)/2, x.low, x.high, 3)}
+		if got := strings.Join(labels, " "); got != want {
+			t.Errorf("labels %q, want %q", got, want)
+		}
+	}
+}
