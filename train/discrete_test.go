@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // discreteModels learn discrete codes: at a temperature that falls, and in phases of which some are over before the end.
@@ -42,5 +45,36 @@ func TestDiscreteResumed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The choice of a JointVAE tells images apart where the continuous code may hold nothing: a square, an ellipse and a heart are not
+// all of one category.
+func TestJointVAEChooses(t *testing.T) {
+	c, err := Load("chooses.yaml", []byte(`name: chooses
+dataset: {sprites: {size: 32, positions: 1, orientations: 1, scales: 1}}
+model: {joint-vae: {latent: 1, categorical: [3], encoder: {mlp: {hidden: [64]}}}}
+losses:
+  - reconstruction: {likelihood: bernoulli}
+  - kl: {spaces: continuous, weight: 30, capacity: {from: 0, to: 0.001, steps: 1000}}
+  - kl: {spaces: categorical, weight: 5, capacity: {from: 0, to: 1.1, steps: 4000}}
+train: {epochs: 4000, batch: 32, figures: false, optimizer: {adam: {lr: 5.0e-4}}}
+metrics: [r4]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	trainIn(t, dir, c, false)
+	codes, err := npy.ReadFile[float32](filepath.Join(dir, rundir.CodesFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := map[float32]bool{}
+	for i := 0; i < len(codes.Data); i += codes.Shape[1] {
+		chosen[codes.Data[i]] = true
+	}
+	if len(chosen) < 2 {
+		t.Errorf("all images are of the category %v; want two categories or more", chosen)
 	}
 }
