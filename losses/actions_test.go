@@ -229,13 +229,7 @@ func matrixOf(t *testing.T, n int, angles []float64) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved, matrix := valuesOf(t, walk)[0], make([]float64, n*n)
-	for i := range n {
-		for j := range n {
-			matrix[i*n+j] = moved[j*n+i]
-		}
-	}
-	return matrix
+	return turned(valuesOf(t, walk)[0], n, n)
 }
 
 // TestPredictionGolden compares the terms of ForwardVAE and their gradients with values computed elsewhere; see
