@@ -2,6 +2,7 @@ package datasets_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,6 +149,9 @@ func TestLabelErrors(t *testing.T) {
 		{&Similarity{Count: 1}, "share: 0 leaves no room"},
 		{&Similarity{Count: 1, Share: 1}, "share: 1 is out of range"},
 		{&Similarity{Count: 1, Share: 0.5, Factors: []string{"y"}}, `there is no factor "y"`},
+		{&Similarity{Count: 1, Share: 0.5, Noise: 1}, "noise: 1 is out of range"},
+		{&Similarity{Count: 1, Share: 0.5, Noise: -0.1}, "noise: -0.1 is out of range"},
+		{&Similarity{Count: 1, Share: 0.5, Noise: math.NaN()}, "noise: NaN is out of range"},
 		{&Similarity{Count: 1, Share: 0.5}, `no two images of dataset toy agree in factor "x"`},
 	}
 	for _, test := range tests {
@@ -214,6 +218,39 @@ func TestSimilarity(t *testing.T) {
 	known = split(t, &Similarity{Count: 200, Share: 0.5, Factors: []string{"x"}}, odd).Known
 	if !slices.Equal(known.Images, []int{0, 1, 2, 3, 4, 5}) {
 		t.Errorf("images %v", known.Images)
+	}
+}
+
+// A rate of pairs is wrong: their images are uniform among those whose levels differ.
+func TestSimilarityNoise(t *testing.T) {
+	d := trio()
+	d.missing = 1
+	const count, noise = 40000, 0.3
+	s := &Similarity{Count: count, Share: 0.5, Factors: []string{"x", "object"}, Noise: noise}
+	wrong, first, second := make([]int, 2), make([]int, 59), make([]int, 59)
+	a, b := make([]int, 3), make([]int, 3)
+	for _, p := range split(t, s, d).Known.Pairs {
+		d.FactorsAt(p.A, a)
+		d.FactorsAt(p.B, b)
+		if k := []int{2, 0}[p.Factor]; a[k] != b[k] {
+			wrong[p.Factor]++
+			first[p.A]++
+			second[p.B]++
+		}
+	}
+	for k, n := range wrong { // 6000 of 20000, standard deviation 65
+		if n < 5600 || n > 6400 {
+			t.Errorf("factor %d: %d of about %d pairs are wrong", k, n, count/2)
+		}
+	}
+	for i := range 59 { // 203, standard deviation 14
+		if first[i] < 135 || first[i] > 275 || second[i] < 135 || second[i] > 275 {
+			t.Errorf("image %d is first in %d wrong pairs, second in %d", i, first[i], second[i])
+		}
+	}
+	one := toyOf(ordinal("x", 1), ordinal("y", 3))
+	if _, err := (&Similarity{Count: 1, Share: 0.5, Noise: 0.1, Factors: []string{"x", "y"}}).Split(one, rng.New(0, "")); err == nil || !strings.Contains(err.Error(), `differ in factor "x"`) {
+		t.Errorf("one level: error %v", err)
 	}
 }
 

@@ -203,8 +203,8 @@ func (s *Sampler) levelsOf(b Batch, position int) []int32 {
 	return levels
 }
 
-// number gives the two images of each pair in a batch the same number in their factor's column: the level
-// of one of them if it is known, and otherwise a number from Size on that no other pair has.
+// number gives the two images of each pair in a batch the same number in their factor's column, unless both
+// levels are known: the level of one of them if it is known, and otherwise a number from Size on that no other pair has.
 func (m *mix) number(levels []int32, factors []factor.Factor, batch int) {
 	k, row, pairs := len(factors), m.plainIn(batch), 0
 	for _, u := range m.units {
@@ -213,6 +213,7 @@ func (m *mix) number(levels []int32, factors []factor.Factor, batch int) {
 				column := u.place[u.known.Pairs[n].Factor]
 				a, b := &levels[row*k+column], &levels[(row+1)*k+column]
 				switch {
+				case *a >= 0 && *b >= 0: // levels count more than an answer that may be wrong
 				case *a >= 0:
 					*b = *a
 				case *b >= 0:

@@ -13,10 +13,14 @@ import (
 // in Shu et al. 2020). The factor is drawn uniformly, the first image uniformly from
 // those that share their level of it with another, the second uniformly from these
 // others. The pair may agree in other factors by chance. Images whose level is unknown share it with none.
+//
+// With Noise, each pair is wrong with this probability: its first image is then uniform among those of known level that
+// another one differs from, the second uniform among those that differ.
 type Similarity struct {
 	Count   int      `yaml:"count" doc:"number of pairs"`
 	Share   float64  `yaml:"share" doc:"fraction of every batch that consists of pairs"`
 	Factors []string `yaml:"factors" doc:"factors whose level a pair may share; empty: all"`
+	Noise   float64  `yaml:"noise" doc:"probability that the images of a pair do not share the level after all, from 0 to less than 1"`
 }
 
 // maxPairs bounds the number of pairs (24 bytes each).
@@ -30,6 +34,9 @@ func (s *Similarity) Validate() error {
 	if s.Share == 0 {
 		return config.Invalid("share", "0 leaves no room for pairs in a batch; want more than 0, and less than 1")
 	}
+	if !(s.Noise >= 0 && s.Noise < 1) {
+		return config.Invalid("noise", "%v is out of range; want 0 or more, and less than 1", s.Noise)
+	}
 	return validShare(s.Share, s.Factors)
 }
 
@@ -42,8 +49,13 @@ func (s *Similarity) Split(d Dataset, r *rng.Stream) (*Split, error) {
 	if err := known.choose(d.Factors(), s.Factors); err != nil {
 		return nil, fmt.Errorf("similarity: %w", err)
 	}
-	alike := make([]*likeness, len(known.Factors))
+	alike, unlike := make([]*likeness, len(known.Factors)), make([]*unlikeness, len(known.Factors))
 	for k, f := range known.Factors {
+		if s.Noise > 0 {
+			if unlike[k] = newUnlikeness(d, known.column[k]); unlike[k].levels() < 2 {
+				return nil, fmt.Errorf("similarity: no two images of dataset %s differ in factor %q, as noise wants; leave it out of factors", d.Name(), f.Name)
+			}
+		}
 		if alike[k] = newLikeness(d, known.column[k]); len(alike[k].images) == 0 {
 			return nil, fmt.Errorf("similarity: no two images of dataset %s agree in factor %q; leave it out of factors", d.Name(), f.Name)
 		}
@@ -51,7 +63,11 @@ func (s *Similarity) Split(d Dataset, r *rng.Stream) (*Split, error) {
 	known.Pairs = make([]SimilarPair, s.Count)
 	for n := range known.Pairs {
 		k := r.IntN(len(alike))
-		a, b := alike[k].draw(r)
+		draw := alike[k].draw
+		if s.Noise > 0 && r.Float64() < s.Noise {
+			draw = unlike[k].draw
+		}
+		a, b := draw(r)
 		known.Pairs[n] = SimilarPair{A: a, B: b, Factor: k}
 		known.Images = append(known.Images, a, b)
 	}
@@ -109,6 +125,57 @@ func (x *likeness) draw(r *rng.Stream) (a, b int) {
 	other := x.begin[l] + r.Int32N(x.count[l]-1)
 	if other >= at {
 		other++
+	}
+	return int(x.images[at]), int(x.images[other])
+}
+
+// unlikeness lists the images of known level of a factor, level by level.
+type unlikeness struct {
+	images []int32
+	begin  []int32 // by level: index of its first image; at the end their number
+}
+
+func newUnlikeness(d Dataset, factor int) *unlikeness {
+	size, levels := d.Factors()[factor].Size, make([]int, len(d.Factors()))
+	x := &unlikeness{begin: make([]int32, size+1)}
+	for i := range d.Len() {
+		if d.FactorsAt(i, levels); levels[factor] != Unknown {
+			x.begin[levels[factor]+1]++
+		}
+	}
+	for l := range size {
+		x.begin[l+1] += x.begin[l]
+	}
+	x.images = make([]int32, x.begin[size])
+	next := slices.Clone(x.begin)
+	for i := range d.Len() {
+		if d.FactorsAt(i, levels); levels[factor] != Unknown {
+			x.images[next[levels[factor]]] = int32(i)
+			next[levels[factor]]++
+		}
+	}
+	return x
+}
+
+// levels returns the number of levels that have images.
+func (x *unlikeness) levels() int {
+	n := 0
+	for l, from := range x.begin[:len(x.begin)-1] {
+		if x.begin[l+1] > from {
+			n++
+		}
+	}
+	return n
+}
+
+// draw returns two images of different levels.
+func (x *unlikeness) draw(r *rng.Stream) (a, b int) {
+	at := r.Int32N(int32(len(x.images)))
+	l, _ := slices.BinarySearch(x.begin, at+1)
+	from, to := x.begin[l-1], x.begin[l]
+	other := r.Int32N(int32(len(x.images)) - (to - from))
+	if other >= from {
+		other += to - from
 	}
 	return int(x.images[at]), int(x.images[other])
 }
