@@ -16,7 +16,12 @@ import (
 //
 // Source: Zhang and Sugiyama 2024, section 2 and appendix B.
 func Logic(q *logic.Quantity, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
-	return q.NodeWith(logic.Named{Modularity: sentenceModularity, Contraction: sentenceContraction}, z, y, groups)
+	return q.NodeWith(sentenceParts(), z, y, groups)
+}
+
+// sentenceParts are the operations of the parts of sentences that are named losses.
+func sentenceParts() logic.Named {
+	return logic.Named{Modularity: sentenceModularity, Contraction: sentenceContraction}
 }
 
 func sentenceModularity(d factor.Deviation, a factor.Aggregate, b factor.Block, z, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -100,20 +105,35 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if !q.Differentiable() {
 		return nil, errors.New("the sentence has no gradient in the codes; want a premetric of codes with one, such as =[euclidean]")
 	}
-	var y, groups *gorgonia.Node
-	if (q.NeedsLabels() || q.NeedsValues()) && in.Labels == nil {
-		return nil, errNoLabels
-	}
-	switch {
-	case q.NeedsValues(): // rows with unknown values are outside the domain
-		y, groups, err = in.Labels.Values(UnitsRange)
-	case q.NeedsLabels():
-		groups, err = in.Labels.Groups()
-	}
+	batch, err := sentenceInputs(q, z, in)
 	if err != nil {
 		return nil, err
 	}
-	return Logic(q, z, y, groups)
+	return q.NodeOf(sentenceParts(), batch)
+}
+
+// sentenceInputs asks for what a sentence needs.
+func sentenceInputs(q *logic.Quantity, z *gorgonia.Node, in *Input) (batch logic.Inputs, err error) {
+	batch.Codes = z
+	if (q.NeedsLabels() || q.NeedsValues()) && in.Labels == nil {
+		return batch, errNoLabels
+	}
+	switch {
+	case q.NeedsValues(): // rows with unknown values are outside the domain
+		batch.Values, batch.Labels, err = in.Labels.Values(UnitsRange)
+	case q.NeedsLabels():
+		batch.Labels, err = in.Labels.Groups()
+	}
+	if err != nil {
+		return batch, err
+	}
+	if batch.LogVariances = in.LogVariance; batch.LogVariances == nil && q.NeedsLogVariances() {
+		return batch, missing("log variances of Gaussian posteriors")
+	}
+	if batch.Samples = in.Sample; batch.Samples == nil && q.NeedsSamples() {
+		return batch, missing("samples of the codes")
+	}
+	return batch, nil
 }
 
 // schema returns the names that the sentence can use.

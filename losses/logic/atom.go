@@ -156,10 +156,10 @@ func (f *atom) turn(x float64) float64 {
 // scatter adds the gradients of a coordinate to those of the codes.
 func (s *split) scatter(m *evaluator, d []float64) {
 	for _, p := range s.fast {
-		if p.column >= m.data.codes {
+		if !m.smooth(p.column) {
 			continue
 		}
-		to, w, rows := m.codes[p.column], p.weight, m.rows[:len(d)]
+		to, w, rows := m.slopes[p.column], p.weight, m.rows[:len(d)]
 		if lo := int(rows[0]); int(rows[len(rows)-1])-lo == len(rows)-1 {
 			to = to[lo:][:len(d)]
 			for t, x := range d {
@@ -176,8 +176,8 @@ func (s *split) scatter(m *evaluator, d []float64) {
 		sum += x
 	}
 	for _, p := range s.slow {
-		if p.column < m.data.codes {
-			m.codes[p.column][m.index[p.variable]] += p.weight * sum
+		if m.smooth(p.column) {
+			m.slopes[p.column][m.index[p.variable]] += p.weight * sum
 		}
 	}
 }

@@ -226,7 +226,7 @@ func (f *centre) gradient(m *evaluator, _ int, g []float64) {
 	}
 	for i, r := range o.rows {
 		for k, c := range f.columns {
-			m.codes[c][r] += d[i*len(f.columns)+k]
+			m.slopes[c][r] += d[i*len(f.columns)+k]
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (c *compiler) atom(e *equality) (node, error) {
 	for _, x := range difference.coordinates {
 		s := split{offset: x.offset}
 		for _, p := range x.parts {
-			n.codes = n.codes || p.column < c.program.codes
+			n.codes = n.codes || c.program.smooth(p.column)
 			if p.variable == c.lane {
 				s.fast = append(s.fast, p)
 			} else {

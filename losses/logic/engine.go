@@ -47,7 +47,7 @@ type evaluator struct {
 	states     []state
 	optima     []optimum
 	pairs      []pairState
-	codes      [][]float64 // gradients by column of the codes; nil before the first use
+	slopes     [][]float64 // gradients by column of the batch, empty for columns without; nil before the first use
 }
 
 // enter sets the variables to tuple t.
@@ -68,6 +68,11 @@ func newEngine(p *program, rows int) (*engine, error) {
 		}
 	}
 	d.columns = append(d.columns, p.memberColumns...)
+	for _, in := range p.inputs {
+		for k := range in.width {
+			d.columns[in.at+k] = make([]float64, rows)
+		}
+	}
 	d.levels, d.counts = make([][]int32, p.factors), make([]int32, p.factors)
 	for f := range d.levels {
 		d.levels[f] = make([]int32, rows)
@@ -127,15 +132,21 @@ func (e *engine) newMachine() *evaluator {
 	return m
 }
 
-// wantGradients makes and clears the evaluator's gradients of the codes.
+// wantGradients makes and clears the evaluator's gradients of the batch.
 func (m *evaluator) wantGradients() {
-	if m.codes == nil {
+	if m.slopes == nil {
+		m.slopes = make([][]float64, len(m.data.columns))
 		backing := make([]float64, m.data.codes*m.data.rows)
 		for c := range m.data.codes {
-			m.codes = append(m.codes, backing[c*m.data.rows:][:m.data.rows])
+			m.slopes[c] = backing[c*m.data.rows:][:m.data.rows]
+		}
+		for _, in := range m.engine.program.inputs {
+			for k := in.at; in.smooth && k < in.at+in.width; k++ {
+				m.slopes[k] = make([]float64, m.data.rows)
+			}
 		}
 	}
-	for _, c := range m.codes {
+	for _, c := range m.slopes {
 		clear(c)
 	}
 }
@@ -234,3 +245,6 @@ func (d *data) fill(l *list, key indexKey) {
 		}
 	}
 }
+
+// smooth reports whether a column has a gradient; after wantGradients.
+func (m *evaluator) smooth(column int) bool { return len(m.slopes[column]) > 0 }

@@ -28,7 +28,7 @@ func (q *quantifier) fork(m *evaluator, n int) {
 	for len(e.pieces) < n {
 		p := e.newMachine()
 		p.piece = true
-		if m.codes != nil {
+		if m.slopes != nil {
 			p.wantGradients()
 		}
 		e.pieces = append(e.pieces, p)

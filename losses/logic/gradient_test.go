@@ -51,7 +51,7 @@ func TestRandomGradients(t *testing.T) {
 			continue
 		}
 		e.backward(1)
-		for c, column := range e.main.codes {
+		for c, column := range e.main.slopes {
 			x := e.data.columns[c]
 			for i, got := range column {
 				was := x[i]

@@ -10,7 +10,7 @@ import (
 // by the rules of logic, from exact equality of numbers. It tries all tuples of rows one by
 // one, and is meant for tests.
 func (q *Quantity) Holds(z, y, labels [][]float64) (bool, error) {
-	if err := q.checkBatch(z, y, labels); err != nil {
+	if err := q.checkBatch(Batch{Codes: z, Values: y, Labels: labels}); err != nil {
 		return false, err
 	}
 	w := &world{q.schema, z, y, labels, map[string]thing{}}

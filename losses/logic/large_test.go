@@ -86,7 +86,10 @@ func TestWays(t *testing.T) {
 	for _, text := range largeSentences() {
 		q := compiled(t, parsed(t, text))
 		value, slope := evaluate(t, tensor.Float64, b, build(q))
-		for name, node := range map[string]func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error){"named": q.Node, "machine": q.node} {
+		machine := func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
+			return q.node(Inputs{Codes: z, Values: y, Labels: labels})
+		}
+		for name, node := range map[string]func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error){"named": q.Node, "machine": machine} {
 			for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-12, tensor.Float32: 1e-4} {
 				v, g := evaluate(t, dt, b, func(in []*gorgonia.Node) (*gorgonia.Node, error) { return node(in[0], in[1], in[2]) })
 				if !(math.Abs(v-value) <= tolerance*max(1, value)) {

@@ -33,7 +33,7 @@ type Contraction struct {
 // summand is a term of a sentence that is a weighted sum: weight times a node.
 type summand struct {
 	weight float64
-	node   func(with Named, z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
+	node   func(with Named, in Inputs) (*gorgonia.Node, error)
 	part   Formula // of no named loss
 }
 
@@ -101,8 +101,8 @@ func (n *namer) name(f *quantified, s *summand) {
 // rows of its batch, so that i = j counts and a value with a single row has deviation 0. The
 // loss of the same name in a config by default estimates the deviation in the data set.
 func (s *summand) modularity(d factor.Deviation, a factor.Aggregate, k int, columns []int) {
-	s.node = func(with Named, z, _, labels *gorgonia.Node) (*gorgonia.Node, error) {
-		return with.Modularity(d, a, factor.Block{Factor: k, Columns: columns}, z, labels)
+	s.node = func(with Named, in Inputs) (*gorgonia.Node, error) {
+		return with.Modularity(d, a, factor.Block{Factor: k, Columns: columns}, in.Codes, in.Labels)
 	}
 }
 
@@ -281,7 +281,7 @@ func (n *namer) contraction(f *quantified, p pair, s *summand) {
 	if !known || settings.Columns == nil || settings.Factors == nil {
 		return
 	}
-	s.node = func(with Named, z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
-		return with.Contraction(settings, z, y, labels)
+	s.node = func(with Named, in Inputs) (*gorgonia.Node, error) {
+		return with.Contraction(settings, in.Codes, in.Values, in.Labels)
 	}
 }

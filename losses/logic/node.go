@@ -1,7 +1,6 @@
 package logic
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -16,60 +15,7 @@ import (
 // negative label marks an unknown factor. y and labels can be nil if the sentence does not
 // need them; without labels, all factors are known.
 func (q *Quantity) Value(z, y, labels [][]float64) (float64, error) {
-	if err := q.checkBatch(z, y, labels); err != nil {
-		return 0, err
-	}
-	e, err := newEngine(q.program, len(z))
-	if err != nil {
-		return 0, err
-	}
-	for _, from := range []struct {
-		rows [][]float64
-		at   int
-	}{{z, 0}, {y, q.program.values}, {labels, q.program.labels}} {
-		for i, row := range from.rows {
-			for k, x := range row {
-				if c := e.data.columns[from.at+k]; c != nil {
-					c[i] = x
-				}
-			}
-		}
-	}
-	return e.forward(labels != nil)
-}
-
-func (q *Quantity) checkBatch(z, y, labels [][]float64) error {
-	if len(z) == 0 {
-		return errors.New("logic: no rows of codes, want at least one")
-	}
-	if err := q.checkInputs(y != nil, labels != nil); err != nil {
-		return err
-	}
-	for _, from := range []struct {
-		name  string
-		rows  [][]float64
-		width int
-	}{{"codes", z, q.schema.Codes}, {"factors", y, len(q.schema.Factors)}, {"labels", labels, len(q.schema.Factors)}} {
-		if from.rows != nil && len(from.rows) != len(z) {
-			return fmt.Errorf("logic: %s of %d rows, want %d, as many as codes", from.name, len(from.rows), len(z))
-		}
-		for i, row := range from.rows {
-			if len(row) != from.width {
-				return fmt.Errorf("logic: row %d of %s has %s, want %d", i, from.name, plural(len(row), "number"), from.width)
-			}
-		}
-	}
-	return nil
-}
-
-func (q *Quantity) checkInputs(y, labels bool) error {
-	switch {
-	case q.program.needsValues && !y:
-		return errors.New("logic: the sentence is about values of factors, and there are none")
-	case q.program.needsLabels && !labels:
-		return errors.New("logic: the sentence compares factors of rows, and there are no labels")
-	}
-	return nil
+	return q.ValueOf(Batch{Codes: z, Values: y, Labels: labels})
 }
 
 // forward computes the quantity of the batch in the columns.
@@ -81,7 +27,7 @@ func (e *engine) forward(labels bool) (float64, error) {
 	return e.program.root.value(e.main, 1)[0], nil
 }
 
-// backward computes the gradients of the codes, times g, as columns of e.main.codes.
+// backward computes the gradients of the batch, times g, as columns of e.main.slopes.
 func (e *engine) backward(g float64) {
 	e.main.wantGradients()
 	for _, p := range e.pieces {
@@ -90,8 +36,8 @@ func (e *engine) backward(g float64) {
 	e.seed[0] = g
 	e.program.root.gradient(e.main, 1, e.seed[:])
 	for _, p := range e.pieces {
-		for c, sum := range e.main.codes {
-			for i, x := range p.codes[c] {
+		for c, sum := range e.main.slopes {
+			for i, x := range p.slopes[c] {
 				sum[i] += x
 			}
 		}
@@ -99,21 +45,26 @@ func (e *engine) backward(g float64) {
 }
 
 // node returns the quantity as one operation; see [Quantity.Node].
-func (q *Quantity) node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
-	in := []*gorgonia.Node{z}
-	hasY, hasLabels := y != nil && q.program.needsValues, labels != nil && (q.program.needsValues || q.program.needsLabels)
+func (q *Quantity) node(batch Inputs) (*gorgonia.Node, error) {
+	in := []*gorgonia.Node{batch.Codes}
+	hasY := batch.Values != nil && q.program.needsValues
+	hasLabels := batch.Labels != nil && (q.program.needsValues || q.program.needsLabels)
 	if hasY {
-		in = append(in, y)
+		in = append(in, batch.Values)
 	}
 	if hasLabels {
-		in = append(in, labels)
+		in = append(in, batch.Labels)
+	}
+	diff := []bool{true, false, false}[:len(in)]
+	for _, more := range q.program.inputs {
+		in, diff = append(in, batch.nodeOf(more.kind)), append(diff, more.smooth)
 	}
 	return graph.Apply(graph.Spec{
 		Name: "logic",
 		Key:  fmt.Sprintf("%v | %d %v %q %v | %v %v", q.sentence, q.schema.Codes, q.schema.SubCodes, q.schema.Factors, q.schema.Levels, hasY, hasLabels),
-		Diff: []bool{true, false, false}[:len(in)],
+		Diff: diff,
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			if err := q.checkShapes(in); err != nil {
+			if err := q.checkShapes(in[:len(in)-len(q.program.inputs)]); err != nil {
 				return nil, err
 			}
 			_, err := newEngine(q.program, in[0][0])
@@ -162,6 +113,9 @@ func (f *function[T]) Forward(in []graph.Array, out graph.Array) error {
 		k++
 		f.read(in[k], p.labels, p.factors)
 	}
+	for i, more := range p.inputs {
+		f.read(in[k+1+i], more.at, more.width)
+	}
 	v, err := f.engine.forward(f.labels)
 	if err != nil {
 		return err
@@ -181,18 +135,28 @@ func (f *function[T]) read(in graph.Array, at, width int) {
 	}
 }
 
-func (f *function[T]) Backward(_ []graph.Array, _, dout graph.Array, din []graph.Array, want []bool) error {
-	if !want[0] {
-		return nil
-	}
+func (f *function[T]) Backward(in []graph.Array, _, dout graph.Array, din []graph.Array, want []bool) error {
+	p := f.engine.program
 	f.engine.backward(float64(f.of(dout)[0]))
-	dz, width := f.of(din[0]), f.engine.program.codes
-	for k, column := range f.engine.main.codes {
-		for i, x := range column {
-			dz[i*width+k] = bounded[T](x)
+	if want[0] {
+		f.write(din[0], 0, p.codes)
+	}
+	for i, first := 0, len(in)-len(p.inputs); i < len(p.inputs); i++ {
+		if want[first+i] && p.inputs[i].smooth {
+			f.write(din[first+i], p.inputs[i].at, p.inputs[i].width)
 		}
 	}
 	return nil
+}
+
+// write copies the gradients of an input's columns.
+func (f *function[T]) write(din graph.Array, at, width int) {
+	dz := f.of(din)
+	for k := range width {
+		for i, x := range f.engine.main.slopes[at+k] {
+			dz[i*width+k] = bounded[T](x)
+		}
+	}
 }
 
 // bounded keeps a steep gradient in the range of T.
@@ -216,25 +180,28 @@ func bounded[T float32 | float64](x float64) T {
 //
 // losses.Logic is the same node, faster where parts of the sentence are named losses.
 func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
-	if err := q.checkNodes(z, y, labels); err != nil {
+	in := Inputs{Codes: z, Values: y, Labels: labels}
+	if err := q.checkNodes(in); err != nil {
 		return nil, err
 	}
-	return q.node(z, y, labels)
+	return q.node(in)
 }
 
 // NodeWith is [Quantity.Node] with the operations named for the parts of the sentence that
 // are named losses.
 func (q *Quantity) NodeWith(named Named, z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
-	if err := q.checkNodes(z, y, labels); err != nil {
-		return nil, err
-	}
+	return q.NodeOf(named, Inputs{Codes: z, Values: y, Labels: labels})
+}
+
+// summed adds up the named losses and the rest of the sentence.
+func (q *Quantity) summed(named Named, in Inputs) (*gorgonia.Node, error) {
 	if len(q.summands) == 0 {
-		return q.node(z, y, labels)
+		return q.node(in)
 	}
 	var nodes []*gorgonia.Node
 	var weights []float64
 	for _, s := range q.summands {
-		n, err := s.node(named, z, y, labels)
+		n, err := s.node(named, in)
 		if err != nil {
 			return nil, err
 		}
@@ -244,23 +211,4 @@ func (q *Quantity) NodeWith(named Named, z, y, labels *gorgonia.Node) (*gorgonia
 		return nodes[0], nil
 	}
 	return graph.WeightedSum(weights, nodes...)
-}
-
-func (q *Quantity) checkNodes(z, y, labels *gorgonia.Node) error {
-	if z == nil {
-		return errors.New("logic: the codes are nil")
-	}
-	if err := q.checkInputs(y != nil, labels != nil); err != nil {
-		return err
-	}
-	in := []tensor.Shape{z.Shape()}
-	for _, n := range []*gorgonia.Node{y, labels} {
-		if n != nil {
-			in = append(in, n.Shape())
-		}
-	}
-	if err := q.checkShapes(in); err != nil {
-		return fmt.Errorf("logic: %w", err)
-	}
-	return nil
 }

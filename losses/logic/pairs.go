@@ -180,10 +180,10 @@ func (f *pairs) scatter(m *evaluator, slope []float64, rows []int32, scale float
 	w := len(f.terms)
 	for k, parts := range f.terms {
 		for _, p := range parts {
-			if p.column >= m.data.codes {
+			if !m.smooth(p.column) {
 				continue
 			}
-			to := m.codes[p.column]
+			to := m.slopes[p.column]
 			for t, r := range rows {
 				to[r] += scale * p.weight * slope[t*w+k]
 			}

@@ -14,12 +14,13 @@ import (
 //	labels ..       labels of factors, by row
 //	levelValues ..  values of the levels of factors, by level
 //	levelLabels ..  labels of the levels of factors, by level
-//	members ..      constants, by member
+//	members ..      constants, by member, and arrays that a batch may also have (inputs), by row
 type program struct {
 	codes, factors                                    int
 	values, labels, levelValues, levelLabels, members int
 
-	memberColumns [][]float64
+	memberColumns [][]float64 // nil: a column of an input
+	inputs        []input
 	needsValues   bool
 	needsLabels   bool
 	leveled       []bool // factors whose rows are grouped by level
@@ -149,7 +150,7 @@ func (q *Quantity) name() error {
 			if err != nil {
 				return err
 			}
-			s.node = func(_ Named, z, y, labels *gorgonia.Node) (*gorgonia.Node, error) { return part.node(z, y, labels) }
+			s.node = func(named Named, in Inputs) (*gorgonia.Node, error) { return part.node(in) }
 		}
 		q.summands = append(q.summands, s)
 	}

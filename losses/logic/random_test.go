@@ -136,7 +136,7 @@ func steepestOf(t *testing.T, q *Quantity, b batch) float64 {
 	}
 	e.backward(1)
 	most := 0.0
-	for _, column := range e.main.codes {
+	for _, column := range e.main.slopes {
 		for _, x := range column {
 			most = max(most, math.Abs(x))
 		}

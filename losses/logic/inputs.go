@@ -1,0 +1,214 @@
+package logic
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// Batch is a batch of rows as numbers; see [Quantity.ValueOf]. What a sentence does not need
+// can be nil (the methods Needs of [Quantity]).
+type Batch struct {
+	Codes  [][]float64 // z [n, d]
+	Values [][]float64 // values y of the factors, [n, K], with the columns of the schema
+	Labels [][]float64 // [n, K]: rows with equal labels agree in a factor; negative: unknown. nil: all factors are known
+
+	LogVariances [][]float64 // of Gaussian posteriors with the means Codes, [n, d]
+	Samples      [][]float64 // of the posteriors, [n, d]
+
+	Moves  [][]float64 // for every turn of the schema an angle, or axis and angle, from one point of reference of a row's group, [n, M]
+	Groups []int       // rows of one group are related by a known transformation; negative: by none. nil: all rows are one group
+
+	Stream *rng.Stream // starts of networks that the sentence fits; nil: a fixed one
+}
+
+// Inputs is a batch as nodes; see [Quantity.NodeOf]. What a sentence does not need can be nil.
+type Inputs struct {
+	Codes, Values, Labels *gorgonia.Node // as in [Batch]
+
+	LogVariances, Samples *gorgonia.Node
+
+	Moves *gorgonia.Node // as in [Batch]
+	Group int            // so many rows in sequence are a group of Moves
+}
+
+// inputKind is a kind of arrays of a batch beside codes, values and labels.
+type inputKind uint8
+
+const (
+	logVariances inputKind = iota
+	samples
+	moves
+	computed // by an operation of its own, from the others
+)
+
+// input is such an array, [rows, width], whose columns are columns of the program from at on.
+type input struct {
+	kind      inputKind
+	at, width int
+	smooth    bool // it has a gradient
+}
+
+func (k inputKind) String() string {
+	return [...]string{"log variances", "samples", "moves", "computed numbers"}[k]
+}
+
+// input returns the first column of an array of the batch, which is asked for on first use.
+func (p *program) input(kind inputKind, width int) int {
+	if kind != computed {
+		if i := slices.IndexFunc(p.inputs, func(in input) bool { return in.kind == kind }); i >= 0 {
+			return p.inputs[i].at
+		}
+	}
+	in := input{kind: kind, at: p.members + len(p.memberColumns), width: width, smooth: kind != moves}
+	p.inputs = append(p.inputs, in)
+	p.memberColumns = append(p.memberColumns, make([][]float64, width)...) // an engine makes them
+	return in.at
+}
+
+// logVariance returns a column of log variances, of a column of the codes.
+func (p *program) logVariance(column int) int { return p.input(logVariances, p.codes) + column }
+
+// sample returns a column of samples.
+func (p *program) sample(column int) int { return p.input(samples, p.codes) + column }
+
+// smooth reports whether a column has a gradient.
+func (p *program) smooth(column int) bool {
+	return column < p.codes || slices.ContainsFunc(p.inputs, func(in input) bool {
+		return in.smooth && column >= in.at && column < in.at+in.width
+	})
+}
+
+func (p *program) needs(kind inputKind) bool {
+	return slices.ContainsFunc(p.inputs, func(in input) bool { return in.kind == kind })
+}
+
+// NeedsLogVariances reports whether the sentence uses the posteriors' log variances.
+func (q *Quantity) NeedsLogVariances() bool { return q.program.needs(logVariances) }
+
+// NeedsSamples reports whether the sentence uses samples of the posteriors.
+func (q *Quantity) NeedsSamples() bool { return q.program.needs(samples) }
+
+// NeedsMoves reports whether the sentence uses transformations between rows.
+func (q *Quantity) NeedsMoves() bool { return q.program.needs(moves) }
+
+// rowsOf returns an array of a batch.
+func (b *Batch) rowsOf(kind inputKind) [][]float64 {
+	return [...][][]float64{logVariances: b.LogVariances, samples: b.Samples, moves: b.Moves}[kind]
+}
+
+// nodeOf returns an array of a batch as a node.
+func (in *Inputs) nodeOf(kind inputKind) *gorgonia.Node {
+	return [...]*gorgonia.Node{logVariances: in.LogVariances, samples: in.Samples, moves: in.Moves}[kind]
+}
+
+// ValueOf returns the quantity of a batch.
+func (q *Quantity) ValueOf(b Batch) (float64, error) {
+	if err := q.checkBatch(b); err != nil {
+		return 0, err
+	}
+	e, err := newEngine(q.program, len(b.Codes))
+	if err != nil {
+		return 0, err
+	}
+	e.set(b.Codes, 0)
+	e.set(b.Values, q.program.values)
+	e.set(b.Labels, q.program.labels)
+	for _, in := range q.program.inputs {
+		e.set(b.rowsOf(in.kind), in.at)
+	}
+	return e.forward(b.Labels != nil)
+}
+
+// set copies an array to columns.
+func (e *engine) set(rows [][]float64, at int) {
+	for i, row := range rows {
+		for k, x := range row {
+			if c := e.data.columns[at+k]; c != nil {
+				c[i] = x
+			}
+		}
+	}
+}
+
+func (q *Quantity) checkBatch(b Batch) error {
+	n, d, k := len(b.Codes), q.schema.Codes, len(q.schema.Factors)
+	if n == 0 {
+		return errors.New("logic: no rows of codes, want at least one")
+	}
+	if err := q.checkInputs(func(kind inputKind) bool { return b.rowsOf(kind) != nil }, b.Values != nil, b.Labels != nil); err != nil {
+		return err
+	}
+	for _, from := range []struct {
+		name  string
+		rows  [][]float64
+		width int
+	}{{"codes", b.Codes, d}, {"factors", b.Values, k}, {"labels", b.Labels, k},
+		{"log variances", b.LogVariances, d}, {"samples", b.Samples, d}} {
+		if from.rows != nil && len(from.rows) != n {
+			return fmt.Errorf("logic: %s of %d rows, want %d, as many as codes", from.name, len(from.rows), n)
+		}
+		for i, row := range from.rows {
+			if len(row) != from.width {
+				return fmt.Errorf("logic: row %d of %s has %s, want %d", i, from.name, plural(len(row), "number"), from.width)
+			}
+		}
+	}
+	return nil
+}
+
+func (q *Quantity) checkInputs(has func(inputKind) bool, y, labels bool) error {
+	switch {
+	case q.program.needsValues && !y:
+		return errors.New("logic: the sentence is about values of factors, and there are none")
+	case q.program.needsLabels && !labels:
+		return errors.New("logic: the sentence compares factors of rows, and there are no labels")
+	}
+	for _, in := range q.program.inputs {
+		if in.kind != computed && !has(in.kind) {
+			return fmt.Errorf("logic: the sentence needs %v, and there are none", in.kind)
+		}
+	}
+	return nil
+}
+
+// NodeOf returns the quantity as a scalar node of a batch, in float32 or float64, with the
+// operations named for the parts of the sentence that are named losses; see [Quantity.Node].
+func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
+	if err := q.checkNodes(in); err != nil {
+		return nil, err
+	}
+	return q.summed(named, in)
+}
+
+func (q *Quantity) checkNodes(in Inputs) error {
+	if in.Codes == nil {
+		return errors.New("logic: the codes are nil")
+	}
+	if err := q.checkInputs(func(kind inputKind) bool { return in.nodeOf(kind) != nil }, in.Values != nil, in.Labels != nil); err != nil {
+		return err
+	}
+	shapes := []tensor.Shape{in.Codes.Shape()}
+	for _, n := range []*gorgonia.Node{in.Values, in.Labels} {
+		if n != nil {
+			shapes = append(shapes, n.Shape())
+		}
+	}
+	if err := q.checkShapes(shapes); err != nil {
+		return fmt.Errorf("logic: %w", err)
+	}
+	for _, want := range q.program.inputs {
+		if want.kind == computed {
+			continue
+		}
+		if s, rows := in.nodeOf(want.kind).Shape(), shapes[0][0]; len(s) != 2 || s[0] != rows || s[1] != want.width {
+			return fmt.Errorf("logic: want %v of shape [%d, %d], got %v", want.kind, rows, want.width, s)
+		}
+	}
+	return nil
+}
