@@ -7,6 +7,7 @@ import "github.com/unravel-ml/unravel/internal/kernel"
 type Distances[T Float] struct {
 	Points *kernel.Points[T] // set before Sum and Slopes
 	Slope  *kernel.Points[T] // result of Slopes
+	Ended  func() bool       // if set, asked for every block; once true, Sum skips the others
 
 	blocks       []distanceBlock[T]
 	sums, slopes *Loop
@@ -37,6 +38,9 @@ func (d *Distances[T]) Sum() float64 {
 // sumBlock sums the distances of a block's points from each other, and twice those from later points.
 func (d *Distances[T]) sumBlock(lo, hi int) float64 {
 	b, sum := &d.blocks[lo/kernel.PairLanes], 0.0
+	if d.Ended != nil && d.Ended() {
+		return 0
+	}
 	for source := lo; source < d.Points.Rows; source += kernel.PairSources {
 		n := min(kernel.PairSources, d.Points.Rows-source)
 		clear(b.lanes)

@@ -30,6 +30,7 @@ type engine struct {
 	seed    [1]float64   // the gradient of the quantity
 	single  bool         // the batch is of float32
 	pieces  []*evaluator // for parts of the work, in order
+	stop    interruption
 }
 
 // evaluator is the state of a computation: the values of the variables, and the
@@ -58,6 +59,16 @@ func (m *evaluator) enter(lane, t int) {
 }
 
 func newEngine(p *program, rows int) (*engine, error) {
+	e := makeEngine(p, rows)
+	if err := e.affordable(); err != nil {
+		return nil, err
+	}
+	e.makeLists()
+	return e, nil
+}
+
+// makeEngine returns an engine with lists of rows for a first bound of its cost.
+func makeEngine(p *program, rows int) *engine {
 	e := &engine{program: p}
 	d := &e.data
 	d.rows, d.codes = rows, p.codes
@@ -97,13 +108,14 @@ func newEngine(p *program, rows int) (*engine, error) {
 		}
 	}
 	e.main = e.newMachine()
-	if err := e.affordable(); err != nil {
-		return nil, err
+	return e
+}
+
+// makeLists makes room for lists of rows, in place of those of the first bound.
+func (e *engine) makeLists() {
+	for k := range e.data.lists {
+		e.data.lists[k].rows = make([]int32, 0, e.data.rows)
 	}
-	for k := range d.lists {
-		d.lists[k].rows = make([]int32, 0, rows)
-	}
-	return e, nil
 }
 
 // affordable checks the number of tuples of the sentence.
@@ -125,6 +137,7 @@ func (e *engine) newMachine() *evaluator {
 	}
 	m.states, m.optima = make([]state, len(p.quantifiers)), make([]optimum, p.centres)
 	m.pairs = make([]pairState, p.pairs)
+	m.interruptSolvers()
 	for i, q := range p.quantifiers {
 		m.states[i].best = make([]int32, len(q.binders))
 		m.states[i].picked, m.states[i].handed = make([]int32, chunk), make([]float64, chunk)

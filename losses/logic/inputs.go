@@ -24,6 +24,9 @@ type Batch struct {
 	Moves  [][]float64 // for every turn of the schema an angle, or axis and angle, from one point of reference of a row's group, [n, M]
 	Groups []int       // rows of one group are related by a known transformation; negative: by none. nil: all rows are one group
 
+	// Interrupt, if set, is asked now and then; its error ends the computation and is that of [Quantity.ValueOf].
+	Interrupt func() error
+
 	Stream *rng.Stream // starts of networks that the sentence fits; nil: a fixed one
 }
 
@@ -116,13 +119,31 @@ func (q *Quantity) ValueOf(b Batch) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	e.interruptBy(b.Interrupt)
+	e.fill(b)
+	return e.forward(b.Labels != nil)
+}
+
+// Tuples returns the number of tuples of rows over which the sentence runs for a batch, its cost: 1e9 at most have a value.
+func (q *Quantity) Tuples(b Batch) (float64, error) {
+	if err := q.checkBatch(b); err != nil {
+		return 0, err
+	}
+	e := makeEngine(q.program, len(b.Codes))
+	e.makeLists()
+	e.fill(b)
+	e.group(b.Labels != nil)
+	return e.program.root.cost(e), nil
+}
+
+// fill copies the arrays of a batch to columns.
+func (e *engine) fill(b Batch) {
 	e.set(b.Codes, 0)
-	e.set(b.Values, q.program.values)
-	e.set(b.Labels, q.program.labels)
-	for _, in := range q.program.inputs {
+	e.set(b.Values, e.program.values)
+	e.set(b.Labels, e.program.labels)
+	for _, in := range e.program.inputs {
 		e.set(b.rowsOf(in.kind), in.at)
 	}
-	return e.forward(b.Labels != nil)
 }
 
 // set copies an array to columns.

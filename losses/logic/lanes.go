@@ -4,7 +4,7 @@ import "github.com/unravel-ml/unravel/factor"
 
 // lanes computes many tuples at once that differ in the last variable.
 func (q *quantifier) lanes(m *evaluator, s *state, b *binder, candidates []int32) {
-	for len(candidates) > 0 {
+	for len(candidates) > 0 && !m.engine.ended() {
 		rows := candidates[:min(chunk, len(candidates))]
 		if len(b.tests) == 0 {
 			candidates = candidates[len(rows):]

@@ -187,3 +187,37 @@ func shapeOfTerm(t Term, rename func(string) string) string {
 	}
 	return textOf(t)
 }
+
+// Mentions reports whether the sentence is about factors, and whether it has sub-codes by name, such as z.shape.
+func (s Sentence) Mentions() (factors, subCodes bool) {
+	note := func(t Term) {
+		if a, ok := t.(*access); ok {
+			factors = factors || !a.codes
+			subCodes = subCodes || a.codes && a.name != ""
+		}
+	}
+	terms(s.Body, note)
+	domains(s.Body, func(d Domain) {
+		factors = factors || d.set == valueSet
+		if d.set == pointSet {
+			note(d.space)
+		}
+	})
+	return factors, subCodes
+}
+
+// domains calls a function with the domain of every quantifier of a formula.
+func domains(f Formula, visit func(Domain)) {
+	switch f := f.(type) {
+	case *connective:
+		domains(f.a, visit)
+		domains(f.b, visit)
+	case *negation:
+		domains(f.a, visit)
+	case *scaled:
+		domains(f.a, visit)
+	case *quantified:
+		visit(f.domain)
+		domains(f.body, visit)
+	}
+}

@@ -24,7 +24,11 @@ func (e *engine) forward(labels bool) (float64, error) {
 	if err := e.affordable(); err != nil {
 		return 0, err
 	}
-	return e.program.root.value(e.main, 1)[0], nil
+	value := e.program.root.value(e.main, 1)[0]
+	if e.stop.over.Load() {
+		return 0, e.stop.ask()
+	}
+	return value, nil
 }
 
 // backward computes the gradients of the batch, times g, as columns of e.main.slopes.

@@ -127,7 +127,7 @@ func (f *pairs) value(m *evaluator, _ int) []float64 {
 	f.groups(m, func(rows []int32) {
 		n := float64(len(rows))
 		s.count += n * n
-		if len(rows) < 2 {
+		if len(rows) < 2 || m.engine.ended() {
 			return
 		}
 		f.gather(m, s, rows)
@@ -213,6 +213,7 @@ func (s *pairState) deviate(width int) float64 {
 func distancesOf[T kernel.Float](d **numeric.Distances[T], m *evaluator, x []float64, width int) *numeric.Distances[T] {
 	if *d == nil {
 		*d = numeric.NewDistances[T](m.data.rows, width, m.piece)
+		(*d).Ended = m.engine.ended
 	}
 	points := (*d).Points
 	points.Resize(len(x) / width)

@@ -195,6 +195,8 @@ func (q *quantifier) walk(m *evaluator, s *state, k int, candidates []int32) {
 	for _, v := range candidates {
 		m.index[b.variable] = v
 		switch {
+		case m.engine.ended():
+			return
 		case !b.passes(m):
 		case last:
 			q.single(m, s, b)

@@ -1,0 +1,205 @@
+package similarity
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Rows are the rows that a file of answers may speak of.
+type Rows struct {
+	Count int
+	Find  func(name string) (row int, ok bool) // row of a name that is not a number, such as a picture's file; nil: rows have no names
+}
+
+// maxAnswers bounds the answers of a file, of 20 bytes each.
+const maxAnswers = 1 << 27
+
+// ReadFile reads a file of answers; see [Read].
+func ReadFile(path string, rows Rows) (*Answers, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return Read(f, path, rows)
+}
+
+// Read reads answers from a table in text: in each line a row, another row, the name of a factor, and same or different.
+// Rows count from 0, or are names that rows.Find knows. The first line may be a header whose last name is answer. A line whose last
+// field is empty or ? is a question without an answer. Fields are separated by commas, semicolons or tabs, as in the first
+// line, and may be quoted.
+//
+// Errors begin with the place, name:line:column.
+func Read(r io.Reader, name string, rows Rows) (*Answers, error) {
+	if rows.Count < 1 || rows.Count > maxRows {
+		return nil, fmt.Errorf("%s: answers are about %d rows; want 1 to %d", name, rows.Count, maxRows)
+	}
+	in := bufio.NewReaderSize(r, 1<<16)
+	if mark, err := in.Peek(3); err == nil && string(mark) == "\ufeff" {
+		in.Discard(3)
+	}
+	x := reader{name: name, rows: rows, csv: csv.NewReader(in), factors: map[string]int32{}}
+	x.answers = &Answers{Rows: rows.Count, Name: name}
+	x.csv.Comma = separator(in)
+	x.csv.FieldsPerRecord, x.csv.ReuseRecord = -1, true
+	for first := true; ; first = false {
+		fields, err := x.csv.Read()
+		if errors.Is(err, io.EOF) {
+			return x.answers, nil
+		}
+		if err == nil {
+			err = x.line(fields, first)
+		} else {
+			err = x.broken(err)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// separator returns the most frequent separator of the first line.
+func separator(in *bufio.Reader) rune {
+	start, _ := in.Peek(1 << 12)
+	line, _, _ := bytes.Cut(start, []byte("\n"))
+	best := ','
+	for _, mark := range ";\t" {
+		if bytes.Count(line, []byte(string(mark))) > bytes.Count(line, []byte(string(best))) {
+			best = mark
+		}
+	}
+	return best
+}
+
+type reader struct {
+	name    string
+	rows    Rows
+	csv     *csv.Reader
+	answers *Answers
+	factors map[string]int32
+}
+
+// broken is an error of the text itself, with its place.
+func (x *reader) broken(err error) error {
+	var broken *csv.ParseError
+	if errors.As(err, &broken) {
+		return fmt.Errorf("%s:%d:%d: %w; want row,row,factor,answer", x.name, broken.Line, broken.Column, broken.Err)
+	}
+	return fmt.Errorf("%s: %w", x.name, err)
+}
+
+// errorf is an error of a field.
+func (x *reader) errorf(field int, format string, args ...any) error {
+	line, column := x.csv.FieldPos(field)
+	return fmt.Errorf("%s:%d:%d: %s", x.name, line, column, fmt.Sprintf(format, args...))
+}
+
+// line reads the fields of a line.
+func (x *reader) line(fields []string, first bool) error {
+	if len(fields) != 4 {
+		return x.errorf(0, "there are %d fields; want four, row,row,factor,answer", len(fields))
+	}
+	a := Answer{}
+	said := strings.TrimSpace(fields[3])
+	open := said == "" || said == "?"
+	switch {
+	case open:
+	case strings.EqualFold(said, "same"):
+		a.Same = true
+	case strings.EqualFold(said, "different"):
+	case first && strings.EqualFold(said, "answer"):
+		return nil
+	default:
+		return x.errorf(3, "%q is no answer; want same or different, nothing where it is not known, or, in a first line of names, answer", clip(said))
+	}
+	var err error
+	if a.A, err = x.row(fields[0], 0); err != nil {
+		return err
+	}
+	if a.B, err = x.row(fields[1], 1); err != nil {
+		return err
+	}
+	factor := strings.TrimSpace(fields[2])
+	if factor == "" {
+		return x.errorf(2, "the factor has no name; want one such as colour")
+	}
+	k, ok := x.factors[factor]
+	if !ok {
+		factor = strings.Clone(factor)
+		k = int32(len(x.answers.Factors))
+		x.factors[factor], x.answers.Factors = k, append(x.answers.Factors, factor)
+	}
+	a.Factor = k
+	at, _ := x.csv.FieldPos(0)
+	a.Line = int32(at)
+	if open {
+		x.answers.Open = append(x.answers.Open, a)
+	} else {
+		x.answers.List = append(x.answers.List, a)
+	}
+	if len(x.answers.List)+len(x.answers.Open) > maxAnswers {
+		return x.errorf(0, "there are too many answers; want at most %d", maxAnswers)
+	}
+	return nil
+}
+
+// row reads a row.
+func (x *reader) row(field string, at int) (int32, error) {
+	field = strings.TrimSpace(field)
+	n, err := strconv.Atoi(field)
+	switch {
+	case err == nil && n >= 0 && n < x.rows.Count:
+		return int32(n), nil
+	case err == nil || errors.Is(err, strconv.ErrRange):
+		return 0, x.errorf(at, "there is no row %s; want 0 to %d", clip(field), x.rows.Count-1)
+	case x.rows.Find == nil:
+		return 0, x.errorf(at, "%q is not a row; want a whole number from 0 to %d", clip(field), x.rows.Count-1)
+	}
+	row, ok := x.rows.Find(field)
+	if !ok || row < 0 || row >= x.rows.Count {
+		return 0, x.errorf(at, "there is no row of the name %q; want the name of a file, or a number from 0 to %d", clip(field), x.rows.Count-1)
+	}
+	return int32(row), nil
+}
+
+// clip shortens a text for an error.
+func clip(text string) string {
+	if runes := []rune(text); len(runes) > 60 {
+		return string(runes[:57]) + "..."
+	}
+	return text
+}
+
+// Write writes answers as Read reads them, questions without an answer last. name gives the name of a row; nil: rows are numbers.
+func Write(w io.Writer, a *Answers, name func(row int) string) error {
+	if name == nil {
+		name = strconv.Itoa
+	}
+	out := csv.NewWriter(w)
+	if err := out.Write([]string{"row", "row", "factor", "answer"}); err != nil {
+		return err
+	}
+	for n := range len(a.List) + len(a.Open) {
+		said, x := "different", Answer{}
+		switch {
+		case n >= len(a.List):
+			said, x = "", a.Open[n-len(a.List)]
+		default:
+			if x = a.List[n]; x.Same {
+				said = "same"
+			}
+		}
+		if err := out.Write([]string{name(int(x.A)), name(int(x.B)), a.Factors[x.Factor], said}); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

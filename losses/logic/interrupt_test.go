@@ -1,0 +1,111 @@
+package logic_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/unravel-ml/unravel/losses/logic"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// sentencesOfLoops have one kind of loop or solver each.
+var sentencesOfLoops = map[string]string{
+	"rows":    `forall[sum] i: z.shape(i) =[absolute] 0`,
+	"general": `forall[mean] i, j: z(i) =[absolute] z(j)`,
+	"pairs":   `forall[mean] i, j: z(i) =[euclidean] z(j)`,
+	"groups":  `forall[mean] v in y.shape: forall[max] i, j: y.shape(i) = v and y.shape(j) = v -> z(i) =[euclidean] z(j)`,
+	"ball":    `forall[mean] v in y.shape: exists c in z.pair: forall[max] i: y.shape(i) = v -> z.pair(i) =[euclidean] c`,
+	"median":  `forall[mean] v in y.shape: exists c in z.pair: forall[mean] i: y.shape(i) = v -> z.pair(i) =[euclidean] c`,
+}
+
+func drawnBatch(n int) logic.Batch {
+	var b logic.Batch
+	r := rng.New(5, "batch")
+	for i := range n {
+		row := make([]float64, 16)
+		for k := range row {
+			row[k] = r.NormFloat64()
+		}
+		level := float64(i % 40)
+		b.Codes, b.Values, b.Labels = append(b.Codes, row), append(b.Values, []float64{level, 0}), append(b.Labels, []float64{level, 0})
+	}
+	return b
+}
+
+// An interrupt ends every kind of loop soon, and its error is that of the value; without one the value is the same as before.
+func TestInterrupt(t *testing.T) {
+	b := drawnBatch(3000)
+	for name, text := range sentencesOfLoops {
+		t.Run(name, func(t *testing.T) {
+			q, err := logic.Compile(logic.Parsed(t, text), benchSchema())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := q.ValueOf(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, until := range []int64{0, 1, 4, 1 << 40} {
+				stop, asked := errors.New("enough"), atomic.Int64{}
+				mine := b
+				mine.Interrupt = func() error {
+					if asked.Add(1) > until {
+						return stop
+					}
+					return nil
+				}
+				v, err := q.ValueOf(mine)
+				switch {
+				case until == 1<<40 && (v != want || err != nil):
+					t.Errorf("%v, %v; want %v", v, err, want)
+				case until < 1<<40 && !errors.Is(err, stop):
+					t.Errorf("after %d questions: %v, %v; want the interrupt's error", until, v, err)
+				case until < 1<<40 && asked.Load() > until+20:
+					t.Errorf("it is to end after %d questions, and asks %d times", until, asked.Load())
+				}
+			}
+		})
+	}
+}
+
+func TestTuples(t *testing.T) {
+	schema := benchSchema()
+	for text, want := range map[string]float64{
+		`forall[sum] i: z.shape(i) =[absolute] 0`:                                       400,
+		`forall[mean] i, j: z(i) =[absolute] z(j)`:                                      400 * 400 / 2,
+		`forall[mean] i, j: z(i) - 0.5 * z(j) =[absolute] 0`:                            400 * 400,
+		`forall[mean] i, j: y.shape(i) = y.shape(j) -> z.pair(i) =[absolute] z.pair(j)`: 400 * 10 / 2,
+	} {
+		q, err := logic.Compile(logic.Parsed(t, text), schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := q.Tuples(drawnBatch(400)); err != nil || got != want {
+			t.Errorf("%s: %v tuples, %v; want %v", text, got, err, want)
+		}
+	}
+	q, err := logic.Compile(logic.Parsed(t, `forall[mean] i, j, k: z(i) - z(j) =[absolute] z(k)`), schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := q.Tuples(drawnBatch(1500)); err != nil || got != 1500*1500*1500 {
+		t.Errorf("%v tuples, %v; want the cube of 1500, more than have a value", got, err)
+	}
+}
+
+func TestMentions(t *testing.T) {
+	for text, want := range map[string][2]bool{
+		`forall i: z(i) =[absolute] 0`:                                                   {false, false},
+		`forall i: z[0:2](i) =[absolute] 0`:                                              {false, false},
+		`forall i: z.shape(i) =[absolute] 0`:                                             {false, true},
+		`exists c in z.shape: forall i: z.shape(i) =[euclidean] c`:                       {false, true},
+		`forall i: z(i) =[absolute] y(i)`:                                                {true, false},
+		`forall v in y.shape: forall i: z(i) =[absolute] 0`:                              {true, false},
+		`forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)`: {true, true},
+	} {
+		if factors, subCodes := logic.Parsed(t, text).Mentions(); [2]bool{factors, subCodes} != want {
+			t.Errorf("%s: mentions factors %v, sub-codes %v; want %v", text, factors, subCodes, want)
+		}
+	}
+}
