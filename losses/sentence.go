@@ -2,11 +2,13 @@ package losses
 
 import (
 	"errors"
+	"fmt"
 
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
@@ -48,18 +50,32 @@ type LogicLoss struct {
 	Weight   Weight          `yaml:"weight" doc:"factor in the total"`
 	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to make true, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
 	Codes    factor.SubCodes `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
-	On       On              `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded)"`
+	On       On              `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded); sample is the same as a sentence that begins: with z ~ q"`
+	Samples  int             `yaml:"samples" doc:"samples of each posterior, for on: sample and with z ~ q: the loss is the mean over them; more than 1 need Gaussian posteriors"`
 }
 
 // NewLogic returns the default settings, without a sentence.
-func NewLogic() *LogicLoss { return &LogicLoss{Weight: Constant(1), On: OnCodes} }
+func NewLogic() *LogicLoss { return &LogicLoss{Weight: Constant(1), On: OnCodes, Samples: 1} }
 
 // Validate checks the settings.
 func (l *LogicLoss) Validate() error {
 	if l.Sentence == nil {
 		return config.Invalid("sentence", "want a sentence, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)")
 	}
+	switch {
+	case l.Samples < 1:
+		return config.Invalid("samples", "want a number of at least 1, got %d", l.Samples)
+	case l.Samples > 1 && !l.sentence().Sampled:
+		return config.Invalid("samples", "%d samples of a sentence about the codes; want on: sample, or a sentence that begins: with z ~ q", l.Samples)
+	}
 	return nil
+}
+
+// sentence returns the sentence, which is about samples if the settings say so.
+func (l *LogicLoss) sentence() logic.Sentence {
+	s := *l.Sentence
+	s.Sampled = s.Sampled || l.On == OnSample
+	return s
 }
 
 // Weighting implements [Loss].
@@ -91,30 +107,81 @@ func (*LogicLoss) Variants() []Loss {
 
 // Add implements [Loss].
 func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
-	z, err := l.On.node(in)
+	on := l.On
+	if l.Sentence != nil && l.Sentence.Sampled {
+		on = OnSample
+	}
+	z, err := on.node(in)
 	if err != nil {
 		return nil, err
 	}
 	if l.Sentence == nil {
 		return nil, errors.New("there is no sentence")
 	}
-	q, err := logic.Compile(*l.Sentence, l.schema(in, z.Shape()[1]))
+	q, err := logic.Compile(l.sentence(), l.schema(in, z.Shape()[1]))
 	if err != nil {
 		return nil, err
 	}
 	if !q.Differentiable() {
 		return nil, errors.New("the sentence has no gradient in the codes; want a premetric of codes with one, such as =[euclidean]")
 	}
-	batch, err := sentenceInputs(q, z, in)
+	batch, err := sentenceInputs(q, in)
 	if err != nil {
 		return nil, err
+	}
+	if l.Samples > 1 {
+		return l.meanOverSamples(in, q, batch)
 	}
 	return q.NodeOf(sentenceParts(), batch)
 }
 
+// meanOverSamples returns the mean quantity of the model's sample and of further ones.
+func (l *LogicLoss) meanOverSamples(in *Input, q *logic.Quantity, batch logic.Inputs) (*gorgonia.Node, error) {
+	if in.Codes == nil || in.LogVariance == nil || !in.Codes.Shape().Eq(in.LogVariance.Shape()) {
+		return nil, missing("Gaussian posteriors of all columns, for more than 1 sample")
+	}
+	var all []*gorgonia.Node
+	var weights []float64
+	for k := range l.Samples {
+		if k > 0 {
+			var err error
+			if batch.Samples, err = in.posteriorSample(fmt.Sprintf("sample %d", k+1)); err != nil {
+				return nil, err
+			}
+		}
+		n, err := q.NodeOf(sentenceParts(), batch)
+		if err != nil {
+			return nil, err
+		}
+		all, weights = append(all, n), append(weights, 1/float64(l.Samples))
+	}
+	return graph.WeightedSum(weights, all...)
+}
+
+// posteriorSample returns a reparameterised sample of the Gaussian posteriors, of noise of its own.
+func (in *Input) posteriorSample(name string) (*gorgonia.Node, error) {
+	noise, err := in.Noise(name, Normal, in.Codes.Shape()...)
+	if err != nil {
+		return nil, err
+	}
+	logSigma, err := graph.Scale(0.5, in.LogVariance)
+	if err != nil {
+		return nil, err
+	}
+	sigma, err := graph.Exp(logSigma)
+	if err != nil {
+		return nil, err
+	}
+	step, err := gorgonia.HadamardProd(sigma, noise)
+	if err != nil {
+		return nil, err
+	}
+	return graph.Add(in.Codes, step)
+}
+
 // sentenceInputs asks for what a sentence needs.
-func sentenceInputs(q *logic.Quantity, z *gorgonia.Node, in *Input) (batch logic.Inputs, err error) {
-	batch.Codes = z
+func sentenceInputs(q *logic.Quantity, in *Input) (batch logic.Inputs, err error) {
+	batch.Codes = in.Codes
 	if (q.NeedsLabels() || q.NeedsValues()) && in.Labels == nil {
 		return batch, errNoLabels
 	}
@@ -128,7 +195,7 @@ func sentenceInputs(q *logic.Quantity, z *gorgonia.Node, in *Input) (batch logic
 		return batch, err
 	}
 	if batch.LogVariances = in.LogVariance; batch.LogVariances == nil && q.NeedsLogVariances() {
-		return batch, missing("log variances of Gaussian posteriors")
+		return batch, missing("Gaussian posteriors, for =[kl] and =[wasserstein],")
 	}
 	if batch.Samples = in.Sample; batch.Samples == nil && q.NeedsSamples() {
 		return batch, missing("samples of the codes")

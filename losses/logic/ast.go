@@ -6,7 +6,8 @@ import "github.com/unravel-ml/unravel/factor"
 // quantity. The zero values of the operations are those of the paper's table 1.
 type Sentence struct {
 	Quantale
-	Body Formula
+	Sampled bool // codes are samples of the rows' posteriors: `with z ~ q:`
+	Body    Formula
 
 	text string // the parsed text, for lines and columns in errors; empty if built by functions
 }
@@ -59,9 +60,12 @@ type (
 	quantified struct {
 		place
 		universal bool
-		aggregate factor.Aggregate // of a universal quantifier
+		aggregate factor.Aggregate // of a universal quantifier without a fold
 		domain    Domain
 		body      Formula
+
+		fold        fold    // in place of the aggregate, or of the least
+		temperature float64 // of anySoft
 	}
 )
 
@@ -135,6 +139,30 @@ func ForAll(a factor.Aggregate, d Domain, body Formula) Formula {
 // Exists says that the body is true for some element of a domain. If the body is a
 // conjunction with crisp formulas, they restrict the domain.
 func Exists(d Domain, body Formula) Formula { return &quantified{domain: d, body: body} }
+
+// ForAllBy is [ForAll] with the conjunction of all quantities as the aggregate:
+// `forall[norm] i: ...` is the square root of the sum of squares.
+func ForAllBy(c Conjunction, d Domain, body Formula) Formula {
+	switch c {
+	case AndAdd:
+		return ForAll(factor.Sum, d, body)
+	case AndMax:
+		return ForAll(factor.Max, d, body)
+	}
+	return &quantified{universal: true, domain: d, body: body, fold: foldOfAll(c)}
+}
+
+// ExistsBy is [Exists] with the disjunction of all quantities in place of the least:
+// `exists[harmonic] i: ...`.
+func ExistsBy(o Disjunction, d Domain, body Formula) Formula {
+	return &quantified{domain: d, body: body, fold: foldOfAny(o)}
+}
+
+// ExistsSoft is [Exists] with a soft minimum of some temperature in place of the least:
+// `exists[soft 0.1] i: ...`. It is 0 only where all quantities are.
+func ExistsSoft(temperature float64, d Domain, body Formula) Formula {
+	return &quantified{domain: d, body: body, fold: anySoft, temperature: temperature}
+}
 
 // Domain is the domain of a quantifier's variables: [Rows], [Values], [Members] or
 // [Points].

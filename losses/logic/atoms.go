@@ -151,12 +151,11 @@ func (p *parser) number(want string) (float64, error) {
 // quantified reads a quantifier after its keyword, forall or exists.
 func (p *parser) quantified(t token) (Formula, error) {
 	q := &quantified{place: place(t.offset + 1), universal: t.text == "forall"}
-	var err error
 	if q.universal {
 		q.aggregate = factor.Max
 	}
 	if p.accept("[") {
-		if q.aggregate, err = p.parseAggregate(q.universal); err != nil {
+		if err := p.parseAggregate(q); err != nil {
 			return nil, err
 		}
 	}
@@ -184,6 +183,7 @@ func (p *parser) quantified(t token) (Formula, error) {
 	if err := p.expect(":", " after the variables of a quantifier"); err != nil {
 		return nil, err
 	}
+	var err error
 	q.body, err = p.formula()
 	return q, err
 }

@@ -47,6 +47,9 @@ type optimum struct {
 
 // centre compiles `exists c in z.name: forall i: guard -> z.name(i) =[euclidean] c`.
 func (c *compiler) centre(f *quantified) (node, error) {
+	if err := c.checkAggregate(f); err != nil {
+		return nil, err
+	}
 	columns, err := c.columnsOf(f.domain.space)
 	if err != nil {
 		return nil, err
@@ -78,8 +81,8 @@ func (c *compiler) centre(f *quantified) (node, error) {
 		return nil, c.fail(e, "%s has other columns than the points of %s: %s", textOf(a), textOf(f.domain.space), wantCentre)
 	}
 	n := &centre{base: c.program.node(1), columns: columns, sum: inner.aggregate == factor.Sum, state: c.program.centres}
-	if n.kind, n.square, ok = centreOf(inner.aggregate, e.premetric); !ok {
-		return nil, c.fail(e, "=[%v] with forall[%v] has no exact solution here: %s", e.premetric, inner.aggregate, wantCentre)
+	if n.kind, n.square, ok = centreOf(inner.aggregate, e.premetric); !ok || inner.fold != noFold {
+		return nil, c.fail(e, "=[%v] with forall[%s] has no exact solution here: %s", e.premetric, aggregateName(inner), wantCentre)
 	}
 	c.program.centres++
 	binders, err := c.bind(inner)

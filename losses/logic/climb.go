@@ -1,6 +1,9 @@
 package logic
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The levels of binding, from the loosest to the tightest.
 const (
@@ -133,7 +136,7 @@ func (p *parser) premetric(e *equality) error {
 	t := p.next()
 	known := premetricNames()[1:]
 	if t.kind != word {
-		return p.found(t, "a premetric: euclidean, squared, absolute, discrete or circular")
+		return p.found(t, "a premetric: "+strings.Join(known[:len(known)-1], ", ")+" or "+known[len(known)-1])
 	}
 	i := slices.Index(known, t.text)
 	if i < 0 {

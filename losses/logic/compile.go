@@ -44,6 +44,9 @@ func (c *compiler) node(f Formula) (node, error) {
 		if err != nil {
 			return nil, err
 		}
+		if c.sentence.Not == NotStrict && a.smooth() {
+			return nil, c.fail(f.a, "not = strict jumps where %s goes to 0; "+wantIsolated+", or not = complement", textOf(f.a))
+		}
 		return &unary{c.program.node(c.width), a, negations(c.sentence.Not)}, nil
 	case *scaled:
 		if !validWeight(f.weight) {
@@ -60,6 +63,9 @@ func (c *compiler) node(f Formula) (node, error) {
 	return nil, c.fail(f, "%T is not a formula of this package", f)
 }
 
+// wantIsolated describes what strict operations can have, for errors.
+const wantIsolated = "want what does not vary with the codes: crisp equalities, =[discrete], values of factors, and what connectives and quantifiers make of them"
+
 func (c *compiler) connective(f *connective) (node, error) {
 	if f.a == nil || f.b == nil {
 		return nil, c.fail(f, "a formula is nil")
@@ -75,6 +81,9 @@ func (c *compiler) connective(f *connective) (node, error) {
 	a, err := c.node(f.a)
 	if err != nil {
 		return nil, err
+	}
+	if f.kind == implication && c.sentence.Implies == ImpliesStrict && a.smooth() {
+		return nil, c.fail(f.a, "-> = strict jumps where %s goes to 0; "+wantIsolated+", or -> = monus", textOf(f.a))
 	}
 	b, err := c.node(f.b)
 	if err != nil {
@@ -94,7 +103,13 @@ func (c *compiler) connective(f *connective) (node, error) {
 
 func (c *compiler) atom(e *equality) (node, error) {
 	if int(e.premetric) >= len(premetricNames()) || e.not || e.premetric == Circular && !validPeriod(e.period) {
-		return nil, c.fail(e, "want a premetric: euclidean, squared, absolute, discrete, or circular with a period of more than 0")
+		return nil, c.fail(e, "want a premetric: euclidean, squared, absolute, discrete, circular with a period of more than 0, cosine, kl or wasserstein")
+	}
+	switch e.premetric {
+	case Cosine:
+		return c.cosine(e)
+	case KL, Wasserstein:
+		return c.posteriors(e)
 	}
 	a, err := c.linear(e.a)
 	if err != nil {
@@ -109,19 +124,26 @@ func (c *compiler) atom(e *equality) (node, error) {
 		return nil, err
 	}
 	n := &atom{base: c.program.node(c.width), premetric: e.premetric, period: e.period}
-	for _, x := range difference.coordinates {
+	n.coordinates, n.codes = c.split(difference)
+	return n, nil
+}
+
+// split separates the parts of a term that vary over the current tuples, and reports whether it
+// varies with the codes.
+func (c *compiler) split(l linear) (all []split, codes bool) {
+	for _, x := range l.coordinates {
 		s := split{offset: x.offset}
 		for _, p := range x.parts {
-			n.codes = n.codes || c.program.smooth(p.column)
+			codes = codes || c.program.smooth(p.column)
 			if p.variable == c.lane {
 				s.fast = append(s.fast, p)
 			} else {
 				s.slow = append(s.slow, p)
 			}
 		}
-		n.coordinates = append(n.coordinates, s)
+		all = append(all, s)
 	}
-	return n, nil
+	return all, codes
 }
 
 // hasQuantifier reports whether a formula computes quantities of quantifiers.
@@ -147,8 +169,8 @@ func (c *compiler) quantifier(f *quantified) (node, error) {
 	if f.body == nil {
 		return nil, c.fail(f, "a formula is nil")
 	}
-	if f.universal && int(f.aggregate) >= len(aggregateNames()) {
-		return nil, c.fail(f, "unknown aggregate %v", f.aggregate)
+	if err := c.checkAggregate(f); err != nil {
+		return nil, err
 	}
 	guards, rest := f.guards()
 	binders, err := c.bind(f)
@@ -156,7 +178,7 @@ func (c *compiler) quantifier(f *quantified) (node, error) {
 		return nil, err
 	}
 	defer c.unbind(len(binders))
-	q := &quantifier{base: c.program.node(1), universal: f.universal, aggregate: f.aggregate, binders: binders}
+	q := &quantifier{base: c.program.node(1), universal: f.universal, aggregate: f.aggregate, binders: binders, fold: f.fold, temperature: f.temperature}
 	if err := c.guard(q, guards); err != nil {
 		return nil, err
 	}

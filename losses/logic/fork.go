@@ -52,6 +52,7 @@ func (q *quantifier) part(m *evaluator, s *state, i int) {
 	own := &p.states[q.state]
 	own.clear()
 	own.forward, own.g = s.forward, s.g
+	own.gathered, own.result = s.gathered, s.result
 	first := q.binders[0].candidates(p)
 	lo, hi := i*len(first)/s.pieces, (i+1)*len(first)/s.pieces
 	q.walk(p, own, 0, first[lo:hi])
@@ -61,6 +62,13 @@ func (q *quantifier) part(m *evaluator, s *state, i int) {
 func (q *quantifier) merge(s, part *state) {
 	s.sum += part.sum
 	s.count += part.count
+	if q.fold != noFold {
+		if s.gathered.zeros == 0 && part.gathered.zeros > 0 {
+			copy(s.best, part.best)
+		}
+		s.gathered.merge(part.gathered)
+		return
+	}
 	if part.found && (!s.found || q.better(part.least, s.least)) {
 		s.found, s.least = true, part.least
 		copy(s.best, part.best)

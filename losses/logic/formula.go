@@ -131,6 +131,10 @@ func aggregator(f *quantified) string {
 	switch {
 	case f.domain.set == pointSet:
 		return "inf"
+	case f.fold == anySoft:
+		return "soft[" + number(f.temperature) + "]"
+	case f.fold != noFold:
+		return f.fold.String()
 	case !f.universal:
 		return "min"
 	}

@@ -10,11 +10,20 @@ import (
 // by the rules of logic, from exact equality of numbers. It tries all tuples of rows one by
 // one, and is meant for tests.
 func (q *Quantity) Holds(z, y, labels [][]float64) (bool, error) {
-	if err := q.checkBatch(Batch{Codes: z, Values: y, Labels: labels}); err != nil {
+	return q.HoldsOf(Batch{Codes: z, Values: y, Labels: labels})
+}
+
+// HoldsOf is [Quantity.Holds] of a batch. Posteriors are equal where their means and log
+// variances are. =[cosine] says that two vectors are equal.
+func (q *Quantity) HoldsOf(b Batch) (bool, error) {
+	if err := q.checkBatch(b); err != nil {
 		return false, err
 	}
-	w := &world{q.schema, z, y, labels, map[string]thing{}}
-	return w.holds(q.sentence.Body), nil
+	return q.world(b).holds(q.sentence.Body), nil
+}
+
+func (q *Quantity) world(b Batch) *world {
+	return &world{q.schema, q.rows(b), b.Values, b.Labels, b.Codes, b.LogVariances, map[string]thing{}}
 }
 
 // world is a batch with an assignment of the variables.
@@ -22,7 +31,10 @@ type world struct {
 	schema Schema
 	z, y   [][]float64
 	labels [][]float64
-	bound  map[string]thing
+
+	means, logVariances [][]float64 // of the posteriors
+
+	bound map[string]thing
 }
 
 // thing is the value of a term.
@@ -38,6 +50,10 @@ type thing struct {
 func (w *world) holds(f Formula) bool {
 	switch f := f.(type) {
 	case *equality:
+		if f.premetric == KL || f.premetric == Wasserstein {
+			a, b := w.posterior(f.a), w.posterior(f.b)
+			return slices.Equal(a[0], b[0]) && slices.Equal(a[1], b[1])
+		}
 		return w.equal(f, w.term(f.a), w.term(f.b)) != f.not
 	case *connective:
 		switch f.kind {
@@ -184,6 +200,13 @@ func (w *world) term(t Term) thing {
 		return combine(w.term(t.a), w.term(t.b), 1, 1)
 	}
 	panic(fmt.Sprintf("logic: %T is not a term", t))
+}
+
+// posterior returns the means and log variances of columns of a row's code.
+func (w *world) posterior(t Term) [2][]float64 {
+	a := bare(t).(*access)
+	row, columns := w.bound[string(a.row)].row, w.columns(a)
+	return [2][]float64{pick(w.means[row], columns), pick(w.logVariances[row], columns)}
 }
 
 // combine returns wa a + wb b.

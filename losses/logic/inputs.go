@@ -3,6 +3,7 @@ package logic
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"gorgonia.org/gorgonia"
@@ -19,7 +20,7 @@ type Batch struct {
 	Labels [][]float64 // [n, K]: rows with equal labels agree in a factor; negative: unknown. nil: all factors are known
 
 	LogVariances [][]float64 // of Gaussian posteriors with the means Codes, [n, d]
-	Samples      [][]float64 // of the posteriors, [n, d]
+	Samples      [][]float64 // of the posteriors, [n, d]; nil: drawn from Gaussian posteriors where a sentence needs them
 
 	Moves  [][]float64 // for every turn of the schema an angle, or axis and angle, from one point of reference of a row's group, [n, M]
 	Groups []int       // rows of one group are related by a known transformation; negative: by none. nil: all rows are one group
@@ -27,7 +28,7 @@ type Batch struct {
 	// Interrupt, if set, is asked now and then; its error ends the computation and is that of [Quantity.ValueOf].
 	Interrupt func() error
 
-	Stream *rng.Stream // starts of networks that the sentence fits; nil: a fixed one
+	Stream *rng.Stream // samples, and starts of networks that the sentence fits; nil: a fixed one
 }
 
 // Inputs is a batch as nodes; see [Quantity.NodeOf]. What a sentence does not need can be nil.
@@ -45,7 +46,7 @@ type inputKind uint8
 
 const (
 	logVariances inputKind = iota
-	samples
+	means                  // of posteriors, where the codes are samples
 	moves
 	computed // by an operation of its own, from the others
 )
@@ -58,7 +59,7 @@ type input struct {
 }
 
 func (k inputKind) String() string {
-	return [...]string{"log variances", "samples", "moves", "computed numbers"}[k]
+	return [...]string{"log variances", "posterior means", "moves", "computed numbers"}[k]
 }
 
 // input returns the first column of an array of the batch, which is asked for on first use.
@@ -77,8 +78,13 @@ func (p *program) input(kind inputKind, width int) int {
 // logVariance returns a column of log variances, of a column of the codes.
 func (p *program) logVariance(column int) int { return p.input(logVariances, p.codes) + column }
 
-// sample returns a column of samples.
-func (p *program) sample(column int) int { return p.input(samples, p.codes) + column }
+// mean returns the column of the means of posteriors, of a column of the codes.
+func (c *compiler) mean(column int) int {
+	if c.sentence.Sampled {
+		return c.program.input(means, c.program.codes) + column
+	}
+	return column
+}
 
 // smooth reports whether a column has a gradient.
 func (p *program) smooth(column int) bool {
@@ -95,19 +101,27 @@ func (p *program) needs(kind inputKind) bool {
 func (q *Quantity) NeedsLogVariances() bool { return q.program.needs(logVariances) }
 
 // NeedsSamples reports whether the sentence uses samples of the posteriors.
-func (q *Quantity) NeedsSamples() bool { return q.program.needs(samples) }
+func (q *Quantity) NeedsSamples() bool { return q.sentence.Sampled }
 
 // NeedsMoves reports whether the sentence uses transformations between rows.
 func (q *Quantity) NeedsMoves() bool { return q.program.needs(moves) }
 
 // rowsOf returns an array of a batch.
 func (b *Batch) rowsOf(kind inputKind) [][]float64 {
-	return [...][][]float64{logVariances: b.LogVariances, samples: b.Samples, moves: b.Moves}[kind]
+	return [...][][]float64{logVariances: b.LogVariances, means: b.Codes, moves: b.Moves}[kind]
 }
 
 // nodeOf returns an array of a batch as a node.
 func (in *Inputs) nodeOf(kind inputKind) *gorgonia.Node {
-	return [...]*gorgonia.Node{logVariances: in.LogVariances, samples: in.Samples, moves: in.Moves}[kind]
+	return [...]*gorgonia.Node{logVariances: in.LogVariances, means: in.Codes, moves: in.Moves}[kind]
+}
+
+// z returns the codes that a sentence is about.
+func (q *Quantity) z(in Inputs) *gorgonia.Node {
+	if q.sentence.Sampled {
+		return in.Samples
+	}
+	return in.Codes
 }
 
 // ValueOf returns the quantity of a batch.
@@ -120,7 +134,7 @@ func (q *Quantity) ValueOf(b Batch) (float64, error) {
 		return 0, err
 	}
 	e.interruptBy(b.Interrupt)
-	e.fill(b)
+	e.fill(q.rows(b), b)
 	return e.forward(b.Labels != nil)
 }
 
@@ -131,19 +145,46 @@ func (q *Quantity) Tuples(b Batch) (float64, error) {
 	}
 	e := makeEngine(q.program, len(b.Codes))
 	e.makeLists()
-	e.fill(b)
+	e.fill(q.rows(b), b)
 	e.group(b.Labels != nil)
 	return e.program.root.cost(e), nil
 }
 
-// fill copies the arrays of a batch to columns.
-func (e *engine) fill(b Batch) {
-	e.set(b.Codes, 0)
+// fill copies the arrays of a batch, and the codes z that the sentence is about, to columns.
+func (e *engine) fill(z [][]float64, b Batch) {
+	e.set(z, 0)
 	e.set(b.Values, e.program.values)
 	e.set(b.Labels, e.program.labels)
 	for _, in := range e.program.inputs {
 		e.set(b.rowsOf(in.kind), in.at)
 	}
+}
+
+// rows returns the codes that the sentence is about.
+func (q *Quantity) rows(b Batch) [][]float64 {
+	switch {
+	case !q.sentence.Sampled:
+		return b.Codes
+	case b.Samples != nil:
+		return b.Samples
+	}
+	s := b.Stream
+	if s == nil {
+		s = rng.New(0, "samples")
+	}
+	return b.Draw(s)
+}
+
+// Draw returns samples of the Gaussian posteriors with the means Codes and the log variances
+// LogVariances, [n, d].
+func (b Batch) Draw(s *rng.Stream) [][]float64 {
+	all := make([][]float64, len(b.Codes))
+	for i, mean := range b.Codes {
+		for k, x := range mean {
+			all[i] = append(all[i], x+math.Exp(b.LogVariances[i][k]/2)*s.NormFloat64())
+		}
+	}
+	return all
 }
 
 // set copies an array to columns.
@@ -164,6 +205,9 @@ func (q *Quantity) checkBatch(b Batch) error {
 	}
 	if err := q.checkInputs(func(kind inputKind) bool { return b.rowsOf(kind) != nil }, b.Values != nil, b.Labels != nil); err != nil {
 		return err
+	}
+	if q.sentence.Sampled && b.Samples == nil && b.LogVariances == nil {
+		return errors.New("logic: the sentence is about samples (z ~ q), and there are neither samples nor log variances to draw them from")
 	}
 	for _, from := range []struct {
 		name  string
@@ -208,13 +252,16 @@ func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
 }
 
 func (q *Quantity) checkNodes(in Inputs) error {
-	if in.Codes == nil {
+	switch {
+	case q.sentence.Sampled && in.Samples == nil:
+		return errors.New("logic: the sentence is about samples (z ~ q), and there are none")
+	case !q.sentence.Sampled && in.Codes == nil:
 		return errors.New("logic: the codes are nil")
 	}
 	if err := q.checkInputs(func(kind inputKind) bool { return in.nodeOf(kind) != nil }, in.Values != nil, in.Labels != nil); err != nil {
 		return err
 	}
-	shapes := []tensor.Shape{in.Codes.Shape()}
+	shapes := []tensor.Shape{q.z(in).Shape()}
 	for _, n := range []*gorgonia.Node{in.Values, in.Labels} {
 		if n != nil {
 			shapes = append(shapes, n.Shape())

@@ -34,7 +34,13 @@ func (q *quantifier) pick(m *evaluator, s *state, b *binder, candidates []int32)
 
 func (q *quantifier) tuples(m *evaluator, s *state, rows []int32) {
 	v := q.body.value(m, len(rows))
-	if s.forward {
+	switch {
+	case s.forward && q.fold != noFold:
+		for t, x := range v {
+			q.addFold(m, s, x, q.weight(m, rows[t]), rows[t])
+		}
+		return
+	case s.forward:
 		if !q.universal || q.aggregate == factor.Max {
 			t := q.bestOf(v)
 			s.count += float64(len(v) - 1)

@@ -47,7 +47,7 @@ func TestLargeBatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(text, "c in z") && !strings.Contains(text, "k") { // which take long tuple by tuple
-			w := &world{testSchema, b.z, b.y, b.labels, map[string]thing{}}
+			w := q.world(Batch{Codes: b.z, Values: b.y, Labels: b.labels})
 			if want := w.reference(s.Quantale, s.Body); !(math.Abs(v-want) <= 1e-11*max(1, want)) {
 				t.Errorf("%s: %v, want %v", text, v, want)
 			}

@@ -65,7 +65,7 @@ func (n *namer) split(f Formula, weight float64, all *[]summand) {
 		}
 	}
 	s := summand{weight: weight, part: f}
-	if q, ok := f.(*quantified); ok && q.universal {
+	if q, ok := f.(*quantified); ok && q.universal && q.fold == noFold {
 		n.name(q, &s)
 	}
 	*all = append(*all, s)
@@ -114,7 +114,7 @@ type pair struct {
 }
 
 func (n *namer) pair(f *quantified) (pair, bool) {
-	if !f.universal || f.domain.set != rowSet || len(f.domain.names) != 2 {
+	if !f.universal || f.fold != noFold || f.domain.set != rowSet || len(f.domain.names) != 2 {
 		return pair{}, false
 	}
 	guards, rest := f.guards()

@@ -50,7 +50,7 @@ func (e *engine) backward(g float64) {
 
 // node returns the quantity as one operation; see [Quantity.Node].
 func (q *Quantity) node(batch Inputs) (*gorgonia.Node, error) {
-	in := []*gorgonia.Node{batch.Codes}
+	in := []*gorgonia.Node{q.z(batch)}
 	hasY := batch.Values != nil && q.program.needsValues
 	hasLabels := batch.Labels != nil && (q.program.needsValues || q.program.needsLabels)
 	if hasY {

@@ -231,6 +231,22 @@ func implications(i Implication) operation {
 			func(a, b float64) float64 { return (b - a) / (1 + a) },
 			func(a, b, _ float64) (da, db float64) { return -min((1+b)/(1+a)/(1+a), steepest), 1 / (1 + a) })
 	}
+	if i == ImpliesStrict {
+		return operation{
+			value: func(a, b float64) float64 {
+				if a == 0 || math.IsNaN(a) {
+					return a + b
+				}
+				return 0
+			},
+			slope: func(a, _, _ float64) (da, db float64) {
+				if a == 0 {
+					return 0, 1
+				}
+				return 0, 0
+			},
+		}
+	}
 	o := residual(
 		func(a, b float64) float64 { return b - a },
 		func(_, _, _ float64) (da, db float64) { return -1, 1 })
@@ -283,6 +299,20 @@ func negations(n Negation) change {
 				}
 				return -min(1/a/a, steepest)
 			},
+		}
+	}
+	if n == NotStrict {
+		return change{
+			value: func(a float64) float64 {
+				switch {
+				case a == 0:
+					return 1
+				case a > 0:
+					return 0
+				}
+				return a // not a number
+			},
+			slope: func(float64) float64 { return 0 },
 		}
 	}
 	return change{

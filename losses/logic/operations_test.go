@@ -97,6 +97,12 @@ func lawOf(name string, a, b, r float64) string {
 			return "infinity must be the unit"
 		}
 	case "->":
+		if name == "-> strict" {
+			if (r == 0) != (a > 0 || b == 0) {
+				return "it must be 0 where the implication is true"
+			}
+			return ""
+		}
 		if (r == 0) != (a >= b) && !(tiny || math.Abs(a-b) < 1e-9*b) {
 			return "it must be 0 where a >= b"
 		}
@@ -130,7 +136,7 @@ func TestSlopes(t *testing.T) {
 
 // TestNames tests that every operation has a name that sets it.
 func TestNames(t *testing.T) {
-	for c, n := range map[string]int{"and": 6, "or": 5, "->": 6, "not": 2} {
+	for c, n := range map[string]int{"and": 6, "or": 5, "->": 7, "not": 3} {
 		for i := range n {
 			var q Quantale
 			switch c {

@@ -22,7 +22,7 @@ type pairs struct {
 // pairs compiles such a quantifier; it returns nil for others.
 func (c *compiler) pairs(q *quantifier) node {
 	a, ok := q.body.(*atom)
-	if !ok || !q.universal || !q.symmetric || len(q.binders) != 2 || !a.smooth() {
+	if !ok || !q.universal || q.fold != noFold || !q.symmetric || len(q.binders) != 2 || !a.smooth() {
 		return nil
 	}
 	p := &pairs{quantifier: q, state: c.program.pairs}

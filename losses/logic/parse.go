@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
 )
 
@@ -102,7 +101,7 @@ func (p *parser) expect(text, after string) error {
 
 func (p *parser) sentence() (s Sentence, err error) {
 	if p.accept("with") {
-		if err := p.settings(&s.Quantale); err != nil {
+		if err := p.settings(&s); err != nil {
 			return s, err
 		}
 	}
@@ -119,37 +118,64 @@ func (p *parser) sentence() (s Sentence, err error) {
 	return s, nil
 }
 
-// settings reads `and = max, or = min:`.
-func (p *parser) settings(q *Quantale) error {
+// settings reads `z ~ q, and = max, or = min:`.
+func (p *parser) settings(s *Sentence) error {
 	seen := map[string]bool{}
 	for {
 		t := p.next()
-		connectives := []string{"and", "or", "->", "not"}
-		if !slices.Contains(connectives, t.text) || t.kind == quotation {
-			return p.found(t, "a connective: and, or, -> or not")
-		}
-		if seen[t.text] {
-			return errorAt(p.text, t.offset, "the operation of %s is set twice", t.text)
-		}
-		seen[t.text] = true
-		if err := p.expect("=", " and an operation"); err != nil {
+		if t.kind == word && t.text == "z" {
+			if s.Sampled {
+				return errorAt(p.text, t.offset, "z ~ q is set twice")
+			}
+			if err := p.sampled(); err != nil {
+				return err
+			}
+			s.Sampled = true
+		} else if err := p.operation(&s.Quantale, t, seen); err != nil {
 			return err
-		}
-		at := p.peek()
-		name, err := p.hyphenated("an operation")
-		if err != nil {
-			return err
-		}
-		if err := q.set(t.text, name); err != nil {
-			return errorAt(p.text, at.offset, "%v", err)
 		}
 		if p.accept(":") {
 			return nil
 		}
-		if err := p.expect(",", " or : after an operation"); err != nil {
+		if err := p.expect(",", " or : after a setting"); err != nil {
 			return err
 		}
 	}
+}
+
+// sampled reads `~ q` after z.
+func (p *parser) sampled() error {
+	if err := p.expect("~", " and q, the posterior of a row"); err != nil {
+		return err
+	}
+	if t := p.next(); t.kind != word || t.text != "q" {
+		return p.found(t, "q, the posterior of a row")
+	}
+	return nil
+}
+
+// operation reads `= max` after a connective.
+func (p *parser) operation(q *Quantale, t token, seen map[string]bool) error {
+	connectives := []string{"and", "or", "->", "not"}
+	if !slices.Contains(connectives, t.text) || t.kind == quotation {
+		return p.found(t, "a connective (and, or, -> or not), or z ~ q")
+	}
+	if seen[t.text] {
+		return errorAt(p.text, t.offset, "the operation of %s is set twice", t.text)
+	}
+	seen[t.text] = true
+	if err := p.expect("=", " and an operation"); err != nil {
+		return err
+	}
+	at := p.peek()
+	name, err := p.hyphenated("an operation")
+	if err != nil {
+		return err
+	}
+	if err := q.set(t.text, name); err != nil {
+		return errorAt(p.text, at.offset, "%v", err)
+	}
+	return nil
 }
 
 // hyphenated reads a name such as mean-square.
@@ -197,26 +223,6 @@ func (p *parser) deeper() error {
 		return errorAt(p.text, p.peek().offset, "parts are nested too deeply")
 	}
 	return nil
-}
-
-// parseAggregate reads the name of an aggregate after [.
-func (p *parser) parseAggregate(universal bool) (factor.Aggregate, error) {
-	t := p.peek()
-	name, err := p.hyphenated("an aggregate")
-	if err != nil {
-		return 0, err
-	}
-	if !universal {
-		if name != "min" {
-			return 0, errorAt(p.text, t.offset, "unknown aggregate %q of exists; known: min", name)
-		}
-		return 0, p.expect("]", " after an aggregate")
-	}
-	a, err := factor.ParseAggregate(name)
-	if err != nil {
-		return 0, errorAt(p.text, t.offset, "unknown aggregate %q%s", name, registry.Suggest(name, aggregateNames()))
-	}
-	return a, p.expect("]", " after an aggregate")
 }
 
 // hint suggests the keyword closest to a word.

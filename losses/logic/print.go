@@ -10,7 +10,12 @@ import (
 // String returns the sentence as text. Parse(s.String()) is the same sentence.
 func (s Sentence) String() string {
 	w := writer{}
-	if q := s.Quantale.String(); q != "" {
+	switch q := s.Quantale.String(); {
+	case s.Sampled && q != "":
+		w.add("with z ~ q, ", strings.TrimPrefix(q, "with "), " ")
+	case s.Sampled:
+		w.add("with z ~ q: ")
+	case q != "":
 		w.add(q, " ")
 	}
 	w.formula(s.Body, levelImplies)
@@ -97,6 +102,12 @@ func (w *writer) equality(e *equality) {
 
 func (w *writer) quantified(q *quantified) {
 	switch {
+	case q.fold == anySoft:
+		w.add("exists[soft ", number(q.temperature), "] ")
+	case q.fold != noFold && q.universal:
+		w.add("forall[", q.fold.String(), "] ")
+	case q.fold != noFold:
+		w.add("exists[", q.fold.String(), "] ")
 	case !q.universal:
 		w.add("exists ")
 	case q.aggregate == factor.Max:
@@ -187,6 +198,14 @@ func (w *writer) access(a *access) {
 	if a.row != "" {
 		w.add("(", string(a.row), ")")
 	}
+}
+
+// aggregateName names the aggregate of a universal quantifier.
+func aggregateName(q *quantified) string {
+	if q.fold != noFold {
+		return q.fold.String()
+	}
+	return q.aggregate.String()
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -146,11 +146,16 @@ func Compile(s Sentence, schema Schema) (*Quantity, error) {
 func (q *Quantity) name() error {
 	for _, s := range summands(q.sentence, q.schema) {
 		if s.node == nil {
-			part, err := Compile(Sentence{Quantale: q.sentence.Quantale, Body: s.part, text: q.sentence.text}, q.schema)
+			part, err := Compile(Sentence{Quantale: q.sentence.Quantale, Sampled: q.sentence.Sampled, Body: s.part, text: q.sentence.text}, q.schema)
 			if err != nil {
 				return err
 			}
 			s.node = func(named Named, in Inputs) (*gorgonia.Node, error) { return part.node(in) }
+		} else if loss := s.node; q.sentence.Sampled {
+			s.node = func(named Named, in Inputs) (*gorgonia.Node, error) {
+				in.Codes = in.Samples
+				return loss(named, in)
+			}
 		}
 		q.summands = append(q.summands, s)
 	}

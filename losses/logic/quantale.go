@@ -18,7 +18,8 @@ type Quantale struct {
 }
 
 // Premetric is a distance that is 0 exactly between equal terms (Zhang and Sugiyama
-// 2024, definition 4). For vectors it is the sum over columns, except for Euclidean.
+// 2024, definition 4), except for Cosine. For vectors it is the sum over columns, except for
+// Euclidean, Cosine and Wasserstein.
 type Premetric uint8
 
 // The premetrics.
@@ -29,6 +30,18 @@ const (
 	Absolute                   // sum_k |a_k - b_k|
 	Discrete                   // number of columns that differ; its gradient is 0
 	Circular                   // sum_k min(d, period - d), d = |a_k - b_k| mod period: points of a circle
+
+	// Cosine is 1 - <a, b> / (|a| |b|), 0 of two vectors of 0, and 1 of one of them. It is not strict: it is
+	// 0 also between vectors of one direction.
+	Cosine
+
+	// KL is the divergence of the Gaussian posteriors of two rows, in nats: sum_k (e^t_k - 1 - t_k +
+	// (a_k - b_k)^2 / v_k) / 2 with means a_k, b_k, variances u_k, v_k, and t_k = log(u_k / v_k).
+	KL
+
+	// Wasserstein is the 2-Wasserstein distance of the Gaussian posteriors of two rows:
+	// sqrt(sum_k (a_k - b_k)^2 + (s_k - r_k)^2) with means a_k, b_k and standard deviations s_k, r_k.
+	Wasserstein
 )
 
 // Conjunction takes the place of `and`: a product on [0, inf] with the unit 0.
@@ -57,8 +70,8 @@ const (
 )
 
 // Implication takes the place of `->`: the right adjoint of a conjunction, by
-// example 18, example 17, and lemma 13 of the paper. All are 0 where a >= b, and
-// elsewhere:
+// example 18, example 17, and lemma 13 of the paper, or the homomorphic one. The adjoints are
+// 0 where a >= b, and elsewhere:
 type Implication uint8
 
 // The implications a -> b, named after their conjunctions.
@@ -69,6 +82,11 @@ const (
 	ImpliesNorm                       // sqrt(b^2 - a^2)
 	ImpliesRoot                       // (sqrt(b) - sqrt(a))^2
 	ImpliesProduct                    // (b - a) / (1 + a)
+
+	// ImpliesStrict is b where a is 0, else 0, so that it is 0 exactly where the implication is true
+	// (example 16). It is no adjoint, and jumps where a goes to 0: a must not vary with the codes, as
+	// crisp formulas and discrete premetrics do not.
+	ImpliesStrict
 )
 
 // Negation takes the place of `not`.
@@ -78,11 +96,15 @@ type Negation uint8
 const (
 	NotComplement Negation = iota // max(1 - a, 0)
 	NotInverse                    // 1 / a, which is infinite, with gradient 0, where a is 0
+
+	// NotStrict is 1 where a is 0, else 0, so that it is 0 exactly where the negation is true
+	// (equation 69). It jumps where a goes to 0: a must not vary with the codes.
+	NotStrict
 )
 
 // Names of the operations in sentences, by number.
 func premetricNames() []string {
-	return []string{"", "euclidean", "squared", "absolute", "discrete", "circular"}
+	return []string{"", "euclidean", "squared", "absolute", "discrete", "circular", "cosine", "kl", "wasserstein"}
 }
 
 func conjunctionNames() []string {
@@ -94,10 +116,10 @@ func disjunctionNames() []string {
 }
 
 func implicationNames() []string {
-	return []string{"monus", "max", "logexp", "norm", "root", "product"}
+	return []string{"monus", "max", "logexp", "norm", "root", "product", "strict"}
 }
 
-func negationNames() []string { return []string{"complement", "inverse"} }
+func negationNames() []string { return []string{"complement", "inverse", "strict"} }
 
 func aggregateNames() []string { return []string{"mean", "max", "sum", "mean-square"} }
 

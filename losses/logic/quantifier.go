@@ -10,13 +10,16 @@ import (
 type quantifier struct {
 	base
 	universal bool
-	aggregate factor.Aggregate
+	aggregate factor.Aggregate // of a universal quantifier without a fold
 	binders   []*binder
 	tests     []test // of the variables around
 	leaf      bool   // the body has no quantifiers: many tuples are computed at once
 	symmetric bool   // the last two variables are interchangeable: half of the pairs suffice
 	body      node
 	state     int
+
+	fold        fold
+	temperature float64
 }
 
 // binder is a variable of a quantifier with its domain.
@@ -37,7 +40,10 @@ type state struct {
 	least float64 // the best quantity: the largest of forall, the least of exists
 	count float64 // tuples
 	found bool
-	best  []int32 // the first tuple with the best quantity
+	best  []int32 // the first tuple with the best quantity, or, of a fold, of 0
+
+	gathered gathered // of a fold
+	result   float64  // of a fold
 
 	handed  []float64      // gradients of the body
 	picked  []int32        // tuples that passed tests
@@ -111,6 +117,9 @@ func (q *quantifier) value(m *evaluator, _ int) []float64 {
 	q.run(m)
 	out := m.values[q.id][:1]
 	switch {
+	case q.fold != noFold:
+		s.result = s.gathered.result()
+		s.count, out[0] = s.gathered.count(), s.result
 	case !q.universal && !s.found:
 		out[0] = math.Inf(1)
 	case !q.universal:
@@ -131,6 +140,8 @@ func (q *quantifier) gradient(m *evaluator, _ int, g []float64) {
 	s := &m.states[q.state]
 	switch {
 	case g[0] == 0 || !q.smooth() || s.count == 0:
+	case q.fold != noFold:
+		q.gradientOfFold(m, s, g[0])
 	case !q.universal || q.aggregate == factor.Max:
 		if s.found && !math.IsInf(s.least, 1) {
 			q.gradientOfBest(m, s, g)
@@ -165,6 +176,10 @@ func (q *quantifier) gradientOfBest(m *evaluator, s *state, g []float64) {
 func (q *quantifier) run(m *evaluator) {
 	s := &m.states[q.state]
 	s.clear()
+	if s.forward {
+		s.gathered.clear()
+		s.gathered.fold, s.gathered.temperature = q.fold, q.temperature
+	}
 	for _, t := range q.tests {
 		if !t.holds(m) {
 			return
@@ -255,7 +270,10 @@ func (q *quantifier) weight(m *evaluator, last int32) float64 {
 
 // share returns the gradient in a quantity of the body.
 func (q *quantifier) share(s *state, v float64) float64 {
-	if q.aggregate != factor.MeanSquare {
+	switch {
+	case q.fold != noFold:
+		return s.g * s.gathered.slope(v, s.result)
+	case q.aggregate != factor.MeanSquare:
 		return s.g
 	}
 	if math.IsInf(v, 1) {
@@ -268,16 +286,15 @@ func (q *quantifier) share(s *state, v float64) float64 {
 func (q *quantifier) join(m *evaluator, s *state, v, weight float64, last int32) {
 	s.count += weight
 	switch {
+	case q.fold != noFold:
+		q.addFold(m, s, v, weight, last)
 	case q.universal && q.aggregate == factor.MeanSquare:
 		s.sum += weight * v * v
 	case q.universal && q.aggregate != factor.Max:
 		s.sum += weight * v
 	case !s.found || q.better(v, s.least):
 		s.found, s.least = true, v
-		for k, b := range q.binders {
-			s.best[k] = m.index[b.variable]
-		}
-		s.best[len(s.best)-1] = last
+		s.keep(q, m, last)
 	}
 }
 

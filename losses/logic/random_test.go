@@ -94,7 +94,7 @@ func TestRandomSentences(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := &world{testSchema, d.z, d.y, d.labels, map[string]thing{}}
+			w := q.world(Batch{Codes: d.z, Values: d.y, Labels: d.labels})
 			want := w.reference(s.Quantale, s.Body)
 			if math.IsNaN(want) || want > 200 {
 				want = v // inf - inf, and exp beyond its range
@@ -164,7 +164,7 @@ func TestRandomText(t *testing.T) {
 
 // unplaced forgets what was parsed.
 func unplaced(s Sentence) Sentence {
-	return Sentence{Quantale: s.Quantale, Body: unplacedFormula(s.Body)}
+	return Sentence{Quantale: s.Quantale, Sampled: s.Sampled, Body: unplacedFormula(s.Body)}
 }
 
 func unplacedFormula(f Formula) Formula {
@@ -188,7 +188,7 @@ func unplacedFormula(f Formula) Formula {
 			space.place = 0
 			d.space = &space
 		}
-		return &quantified{0, f.universal, f.aggregate, d, unplacedFormula(f.body)}
+		return &quantified{0, f.universal, f.aggregate, d, unplacedFormula(f.body), f.fold, f.temperature}
 	}
 	return f
 }

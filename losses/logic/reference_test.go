@@ -21,8 +21,13 @@ func (w *world) reference(q Quantale, f Formula) float64 {
 		return f.weight * w.reference(q, f.a)
 	case *negation:
 		a := w.reference(q, f.a)
-		if q.Not == NotInverse {
+		switch {
+		case q.Not == NotInverse:
 			return 1 / a
+		case q.Not == NotStrict && a == 0:
+			return 1
+		case q.Not == NotStrict:
+			return 0
 		}
 		return max(1-a, 0)
 	case *connective:
@@ -53,6 +58,9 @@ func (w *world) reference(q Quantale, f Formula) float64 {
 }
 
 func aggregateOf(f *quantified, all []float64) float64 {
+	if f.fold != noFold {
+		return foldOf(f.fold, f.temperature, all)
+	}
 	if !f.universal {
 		return slices.Min(append(all, math.Inf(1)))
 	}
@@ -68,6 +76,42 @@ func aggregateOf(f *quantified, all []float64) float64 {
 	return []float64{sum / n, slices.Max(all), sum, squares / n}[f.aggregate]
 }
 
+// foldOf is a fold as the package comment writes it.
+func foldOf(f fold, t float64, all []float64) float64 {
+	over := func(g func(float64) float64) (sum float64) {
+		for _, a := range all {
+			sum += g(a)
+		}
+		return sum
+	}
+	if len(all) == 0 {
+		return map[bool]float64{false: math.Inf(1), true: 0}[f.universal()]
+	}
+	switch f {
+	case anyHarmonic:
+		return 1 / over(func(a float64) float64 { return 1 / a })
+	case anyHarmonicSquare:
+		return 1 / math.Sqrt(over(func(a float64) float64 { return 1 / (a * a) }))
+	case anyLogExp:
+		return -math.Log1p(-math.Exp(over(func(a float64) float64 { return math.Log(-math.Expm1(-a)) })))
+	case anyTanh:
+		return math.Atanh(math.Exp(over(func(a float64) float64 { return math.Log(math.Tanh(a)) })))
+	case anySoft:
+		least := slices.Min(all)
+		if math.IsInf(least, 1) {
+			return least
+		}
+		return least - t*math.Log(over(func(a float64) float64 { return math.Exp((least - a) / t) })/float64(len(all)))
+	case allLogExp:
+		return math.Log1p(over(math.Expm1))
+	case allNorm:
+		return math.Sqrt(over(func(a float64) float64 { return a * a }))
+	case allRoot:
+		return math.Pow(over(math.Sqrt), 2)
+	}
+	return math.Expm1(over(math.Log1p))
+}
+
 func (w *world) tuples(f *quantified, names []string, visit func()) {
 	if len(names) == 0 {
 		visit()
@@ -81,7 +125,13 @@ func (w *world) tuples(f *quantified, names []string, visit func()) {
 }
 
 func (w *world) distance(e *equality) float64 {
+	if e.premetric == KL || e.premetric == Wasserstein {
+		return divergence(e.premetric, w.posterior(e.a), w.posterior(e.b))
+	}
 	a, b := w.term(e.a), w.term(e.b)
+	if e.premetric == Cosine {
+		return cosineOf(a, b)
+	}
 	squares, sum, differ, arcs := 0.0, 0.0, 0.0, 0.0
 	for i := range max(len(a.vector), len(b.vector)) {
 		d := math.Abs(a.at(i) - b.at(i))
@@ -93,6 +143,33 @@ func (w *world) distance(e *equality) float64 {
 		arcs += math.Abs(math.Remainder(d, e.period))
 	}
 	return map[Premetric]float64{Euclidean: math.Sqrt(squares), Squared: squares, Absolute: sum, Discrete: differ, Circular: arcs}[e.premetric]
+}
+
+func cosineOf(a, b thing) float64 {
+	aa, bb, ab := 0.0, 0.0, 0.0
+	for i := range max(len(a.vector), len(b.vector)) {
+		aa, bb, ab = aa+a.at(i)*a.at(i), bb+b.at(i)*b.at(i), ab+a.at(i)*b.at(i)
+	}
+	switch {
+	case aa == 0 && bb == 0:
+		return 0
+	case aa == 0 || bb == 0:
+		return 1
+	}
+	return 1 - ab/math.Sqrt(aa)/math.Sqrt(bb)
+}
+
+func divergence(p Premetric, a, b [2][]float64) float64 {
+	kl, squares := 0.0, 0.0
+	for k := range a[0] {
+		m, u, v := a[0][k]-b[0][k], math.Exp(a[1][k]), math.Exp(b[1][k])
+		kl += (math.Log(v/u) + (u+m*m)/v - 1) / 2
+		squares += m*m + math.Pow(math.Sqrt(u)-math.Sqrt(v), 2)
+	}
+	if p == KL {
+		return max(kl, 0)
+	}
+	return math.Sqrt(squares)
 }
 
 // referenceCentre is the least value at points of R or R^2 among which the best one
@@ -206,6 +283,11 @@ func referenceOf(q Quantale, k kind, a, b float64) float64 {
 			return 0
 		}
 		return b
+	case ImpliesStrict:
+		if a == 0 {
+			return b
+		}
+		return 0
 	case ImpliesLogExp:
 		return math.Log1p(math.Max(math.Exp(b)-math.Exp(a), 0))
 	case ImpliesNorm:

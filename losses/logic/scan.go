@@ -65,7 +65,7 @@ func (t token) String() string {
 }
 
 // symbols, the longer ones first.
-const symbols = "-> != ( ) [ ] { } , : . * + - ="
+const symbols = "-> != ( ) [ ] { } , : . * + - = ~"
 
 // scan cuts a text into tokens; the last one is the end.
 func scan(text string) ([]token, error) {

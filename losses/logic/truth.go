@@ -22,16 +22,21 @@ func (t Truth) String() string {
 
 // Truth determines the meaning of a quantity of 0. Equalities, conjunctions, disjunctions,
 // quantifiers, multiples, and implications from crisp formulas are 0 exactly where they
-// are true, in every quantale here. An implication a -> b is 0 where a >= b: it may be
-// true, with a < b, and not 0. A negation may also be true and not 0. If the negated part
-// or the antecedent contains such a formula, zero implies nothing. (Theorem 1 omits this
-// case: its proof, by theorem 10, assumes parts that are 0 exactly where they are true.)
+// are true, in every quantale here, and so are strict implications and negations. Another
+// implication a -> b is 0 where a >= b: it may be true, with a < b, and not 0. Another negation
+// may also be true and not 0, and a soft minimum, which is 0 only where all quantities are. If
+// the negated part or the antecedent contains such a formula, zero implies nothing. (Theorem 1
+// omits this case: its proof, by theorem 10, assumes parts that are 0 exactly where they are
+// true.) The cosine distance is 0 also between vectors of one direction.
 func (s Sentence) Truth() Truth {
-	l := linkOf(s.Body)
+	l := s.Quantale.linkOf(s.Body)
 	t := Truth{Implied: l.sound == "", Equivalent: l.sound == "" && l.complete == ""}
 	switch {
 	case t.Equivalent:
 		t.Reason = "it has no negation, and no implication but from crisp formulas"
+		if s.Implies == ImpliesStrict || s.Not == NotStrict {
+			t.Reason = "its implications are strict or from crisp formulas, and its negations strict"
+		}
 	case t.Implied:
 		t.Reason = l.complete
 	default:
@@ -44,37 +49,57 @@ func (s Sentence) Truth() Truth {
 // zero (complete); empty if it does.
 type link struct{ sound, complete string }
 
-func linkOf(f Formula) link {
+func (q Quantale) linkOf(f Formula) link {
 	if isCrisp(f) {
 		return link{}
 	}
 	switch f := f.(type) {
+	case *equality:
+		if f.premetric == Cosine {
+			return link{sound: fmt.Sprintf("=[cosine] is 0 also between vectors of one direction: 0 of %s means that %s and %s have one direction, not that they are equal",
+				textOf(f), textOf(f.a), textOf(f.b))}
+		}
 	case *connective:
-		a, b := linkOf(f.a), linkOf(f.b)
+		a, b := q.linkOf(f.a), q.linkOf(f.b)
 		switch {
 		case f.kind != implication:
 			return link{either(a.sound, b.sound), either(a.complete, b.complete)}
 		case isCrisp(f.a):
 			return b
+		case q.Implies == ImpliesStrict:
+			return link{either(b.sound, antecedent(f, a.complete)), either(b.complete, a.sound)}
 		}
 		l := link{sound: b.sound, complete: fmt.Sprintf("the implication %s may be true where %s is nearer to 0 than %s, but not 0", textOf(f), textOf(f.a), textOf(f.b))}
-		if a.complete != "" {
-			l.sound = either(l.sound, fmt.Sprintf("%s, from which %s follows, may be true and not 0: %s", textOf(f.a), textOf(f.b), a.complete))
-		}
+		l.sound = either(l.sound, antecedent(f, a.complete))
 		return l
 	case *negation:
-		a := linkOf(f.a)
+		a := q.linkOf(f.a)
 		l := link{complete: fmt.Sprintf("the negation of %s is not 0 where that is only nearly true", textOf(f.a))}
 		if a.complete != "" {
 			l.sound = fmt.Sprintf("%s, which is negated, may be true and not 0: %s", textOf(f.a), a.complete)
 		}
+		if q.Not == NotStrict {
+			l.complete = a.sound
+		}
 		return l
 	case *scaled:
-		return linkOf(f.a)
+		return q.linkOf(f.a)
 	case *quantified:
-		return linkOf(f.body)
+		l := q.linkOf(f.body)
+		if f.fold == anySoft {
+			l.complete = either(l.complete, fmt.Sprintf("the soft minimum of %s may be not 0 where one quantity is: it is 0 only where all are", textOf(f)))
+		}
+		return l
 	}
 	return link{}
+}
+
+// antecedent is why an implication from a quantity that may be true and not 0 is not sound.
+func antecedent(f *connective, complete string) string {
+	if complete == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s, from which %s follows, may be true and not 0: %s", textOf(f.a), textOf(f.b), complete)
 }
 
 func either(a, b string) string {

@@ -1,0 +1,308 @@
+package logic
+
+import "math"
+
+// fold is an aggregate that joins all quantities by one operation, g(sum_k f(a_k)): a
+// disjunction (example 15) or a soft minimum for exists, a conjunction (example 14) for forall.
+type fold uint8
+
+const (
+	noFold            fold = iota // the aggregate of forall, the least of exists
+	anyHarmonic                   // 1 / sum_k 1/a_k
+	anyHarmonicSquare             // 1 / sqrt(sum_k 1/a_k^2)
+	anyLogExp                     // -log(1 - prod_k (1 - e^-a_k))
+	anyTanh                       // artanh(prod_k tanh a_k)
+	anySoft                       // -t log(mean_k e^(-a_k/t))
+	allLogExp                     // log(1 + sum_k (e^a_k - 1))
+	allNorm                       // sqrt(sum_k a_k^2)
+	allRoot                       // (sum_k sqrt a_k)^2
+	allProduct                    // prod_k (1 + a_k) - 1
+	wrongFold                     // of an operation that does not exist
+)
+
+// Names of the folds in sentences.
+func anyNames() []string {
+	return []string{"min", "harmonic", "harmonic-square", "logexp", "tanh", "soft"}
+}
+
+func allNames() []string { return []string{"logexp", "norm", "root", "product"} }
+
+func (f fold) String() string {
+	switch {
+	case f <= anySoft:
+		return anyNames()[f]
+	case f < wrongFold:
+		return allNames()[f-allLogExp]
+	}
+	return "?"
+}
+
+// universal reports whether a fold is one of forall.
+func (f fold) universal() bool { return f >= allLogExp }
+
+// foldOfAll returns the fold of a conjunction without an aggregate of its own.
+func foldOfAll(c Conjunction) fold {
+	switch c {
+	case AndLogExp:
+		return allLogExp
+	case AndNorm:
+		return allNorm
+	case AndRoot:
+		return allRoot
+	case AndProduct:
+		return allProduct
+	}
+	return wrongFold
+}
+
+// foldOfAny returns the fold of a disjunction.
+func foldOfAny(o Disjunction) fold {
+	if o > OrTanh {
+		return wrongFold
+	}
+	return fold(o)
+}
+
+// gathered is what is known of the quantities so far. The sum is relative to the extreme
+// quantity, the least of exists and the largest of forall, so that it neither overflows nor
+// vanishes.
+type gathered struct {
+	fold        fold
+	temperature float64 // of anySoft
+	extreme     float64 // of the summed quantities
+	sum         float64
+	summed      float64 // number of quantities in the sum
+	zeros       float64 // quantities of 0, of a disjunction
+	infinite    float64
+}
+
+func (s *gathered) clear() {
+	s.extreme, s.sum, s.summed, s.zeros, s.infinite = 0, 0, 0, 0, 0
+}
+
+// count is the number of all quantities.
+func (s *gathered) count() float64 { return s.summed + s.zeros + s.infinite }
+
+// add adds a quantity that counts several times. It reports whether that is the first 0 of a
+// disjunction.
+func (s *gathered) add(a, times float64) (first bool) {
+	switch {
+	case a == 0 && !s.fold.universal() && s.fold != anySoft:
+		first = s.zeros == 0
+		s.zeros += times
+		return first
+	case math.IsInf(a, 1):
+		s.infinite += times
+		return false
+	}
+	if s.summed == 0 {
+		s.extreme = a
+	} else if s.fold.universal() && a > s.extreme || !s.fold.universal() && a < s.extreme {
+		s.rescale(a)
+	}
+	s.sum += times * s.term(a)
+	s.summed += times
+	return false
+}
+
+// merge adds the quantities of another part.
+func (s *gathered) merge(p gathered) {
+	switch {
+	case p.summed == 0:
+	case s.summed == 0:
+		s.extreme, s.sum = p.extreme, p.sum
+	default:
+		if s.fold.universal() == (p.extreme > s.extreme) {
+			s.rescale(p.extreme)
+		} else {
+			p.rescale(s.extreme)
+		}
+		s.sum += p.sum
+	}
+	s.summed, s.zeros, s.infinite = s.summed+p.summed, s.zeros+p.zeros, s.infinite+p.infinite
+}
+
+// rescale makes the sum relative to another quantity.
+func (s *gathered) rescale(to float64) {
+	from := s.extreme
+	s.extreme = to
+	switch s.fold {
+	case anyHarmonic:
+		s.sum *= to / from
+	case anyHarmonicSquare:
+		s.sum *= to / from * (to / from)
+	case anyLogExp:
+		s.sum *= math.Exp(to - from)
+	case anyTanh:
+		s.sum *= math.Exp(2 * (to - from))
+	case anySoft:
+		by := (to - from) / s.temperature
+		s.sum = math.Exp(by)*s.sum + s.summed*math.Expm1(by)
+	case allLogExp:
+		s.sum *= math.Exp(from - to)
+	case allNorm:
+		if to > 0 {
+			s.sum *= from / to * (from / to)
+		}
+	}
+}
+
+// term is f of a quantity, relative to the extreme one.
+func (s *gathered) term(a float64) float64 {
+	m := s.extreme
+	switch s.fold {
+	case anyHarmonic:
+		return m / a
+	case anyHarmonicSquare:
+		return m / a * (m / a)
+	case anyLogExp: // e^m (-log(1 - e^-a))
+		switch {
+		case a > 37:
+			return math.Exp(m - a)
+		case a > 1:
+			return -math.Exp(m) * math.Log1p(-math.Exp(-a))
+		}
+		return -math.Exp(m) * math.Log(-math.Expm1(-a))
+	case anyTanh: // e^2m (-log tanh a)
+		switch {
+		case a > 19:
+			return 2 * math.Exp(2*(m-a))
+		case a > 1:
+			return 2 * math.Exp(2*m) * math.Atanh(math.Exp(-2*a))
+		}
+		return -math.Exp(2*m) * math.Log(math.Tanh(a))
+	case anySoft: // less 1, so that high temperatures lose nothing
+		return math.Expm1((m - a) / s.temperature)
+	case allLogExp: // e^-m (e^a - 1)
+		if a > 1 {
+			return math.Exp(a-m) - math.Exp(-m)
+		}
+		return math.Exp(-m) * math.Expm1(a)
+	case allNorm:
+		if a == 0 {
+			return 0
+		}
+		return a / m * (a / m)
+	case allRoot:
+		return math.Sqrt(a)
+	}
+	return math.Log1p(a)
+}
+
+// result is the aggregate.
+func (s *gathered) result() float64 {
+	m := s.extreme
+	switch {
+	case math.IsNaN(s.sum) || math.IsNaN(m):
+		return math.NaN()
+	case s.fold.universal() && s.infinite > 0:
+		return math.Inf(1)
+	case s.fold.universal():
+		return s.all()
+	case s.zeros > 0:
+		return 0
+	case s.summed == 0:
+		return math.Inf(1)
+	case s.fold == anySoft:
+		return max(m, m-s.temperature*math.Log1p((s.sum-s.infinite)/s.count()))
+	}
+	return max(s.any(), math.SmallestNonzeroFloat64) // none of them is 0
+}
+
+func (s *gathered) all() float64 {
+	m := s.extreme
+	switch {
+	case s.summed == 0:
+		return 0
+	case s.fold == allNorm:
+		return m * math.Sqrt(s.sum)
+	case s.fold == allRoot:
+		return s.sum * s.sum
+	case s.fold == allProduct:
+		return math.Expm1(s.sum)
+	case m > 300:
+		return m + math.Log(s.sum+math.Exp(-m))
+	}
+	return math.Log1p(s.sum * math.Exp(m))
+}
+
+func (s *gathered) any() float64 {
+	m := s.extreme
+	switch s.fold {
+	case anyHarmonic:
+		return m / s.sum
+	case anyHarmonicSquare:
+		return m / math.Sqrt(s.sum)
+	case anyLogExp:
+		total := s.total()
+		switch {
+		case m > 300:
+			return m - math.Log(s.sum)
+		case total > 1:
+			return -math.Log1p(-math.Exp(-total))
+		}
+		return -math.Log(-math.Expm1(-total))
+	}
+	total := s.total()
+	switch {
+	case m > 150:
+		return m + (math.Ln2-math.Log(s.sum))/2
+	case total > 1:
+		return math.Atanh(math.Exp(-total))
+	}
+	return -math.Log(math.Tanh(total/2)) / 2
+}
+
+// total is -log of the product of anyLogExp or anyTanh.
+func (s *gathered) total() float64 {
+	if s.fold == anyTanh {
+		return s.sum * math.Exp(-2*s.extreme)
+	}
+	return s.sum * math.Exp(-s.extreme)
+}
+
+// slope is the derivative of the aggregate r in a quantity, where no quantity of a
+// disjunction is 0: where it is infinite that of the finite part.
+func (s *gathered) slope(a, r float64) float64 {
+	if math.IsInf(a, 1) || math.IsInf(r, 1) {
+		return 0
+	}
+	switch s.fold {
+	case anyHarmonic:
+		return r / a * (r / a)
+	case anyHarmonicSquare:
+		return r / a * (r / a) * (r / a)
+	case anyLogExp:
+		return math.Exp(r-a) * math.Expm1(-r) / math.Expm1(-a)
+	case anyTanh:
+		return math.Exp(2*(r-a)) * math.Expm1(-4*r) / math.Expm1(-4*a)
+	case anySoft:
+		return math.Exp((s.extreme-a)/s.temperature) / (s.sum + s.summed)
+	case allLogExp:
+		return math.Exp(a - r)
+	case allNorm:
+		if r == 0 {
+			return 0
+		}
+		return a / r
+	case allRoot:
+		if a == 0 {
+			return 1
+		}
+		return ratioRoot(r, a)
+	}
+	return min((1+r)/(1+a), steepest)
+}
+
+// slopeOfZero is the derivative of a disjunction of 0 in the first quantity that is 0.
+func (s *gathered) slopeOfZero() float64 {
+	switch {
+	case s.fold == anyHarmonic || s.fold == anyHarmonicSquare:
+		return 1 // as of equal minima, the first one counts
+	case s.zeros > 1:
+		return 0
+	case s.summed == 0:
+		return 1
+	}
+	return math.Exp(-s.total())
+}

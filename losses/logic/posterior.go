@@ -1,0 +1,155 @@
+package logic
+
+import "math"
+
+// posteriors is the divergence or distance of the Gaussian posteriors of two rows, from their
+// means and log variances.
+type posteriors struct {
+	base
+	premetric   Premetric
+	differences []split // of the means
+	a, b        []split // log variances
+	numbers     [2]base // hold log variances
+}
+
+const wantPosteriors = "want codes of two rows, such as z(i) =[kl] z(j) or z.shape(i) =[kl] z.shape(j): the posteriors of these columns"
+
+// posteriors compiles an equality of posteriors.
+func (c *compiler) posteriors(e *equality) (node, error) {
+	var means, variances [2]linear
+	for i, t := range []Term{e.a, e.b} {
+		a, ok := bare(t).(*access)
+		if !ok || !a.codes {
+			return nil, c.fail(e, "=[%v] compares %s and %s; %s", e.premetric, textOf(e.a), textOf(e.b), wantPosteriors)
+		}
+		row, err := c.row(a)
+		if err != nil {
+			return nil, err
+		}
+		columns, err := c.columnsOf(a)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range columns {
+			means[i].coordinates = append(means[i].coordinates, coordinate{parts: []part{{1, c.mean(k), row.id}}})
+			variances[i].coordinates = append(variances[i].coordinates, coordinate{parts: []part{{1, c.program.logVariance(k), row.id}}})
+		}
+	}
+	difference, err := c.add(e, means[0], means[1].times(-1))
+	if err != nil {
+		return nil, err
+	}
+	n := &posteriors{base: c.program.node(c.width), premetric: e.premetric, numbers: [2]base{c.program.node(c.width), c.program.node(c.width)}}
+	n.differences, _ = c.split(difference)
+	n.a, _ = c.split(variances[0])
+	n.b, _ = c.split(variances[1])
+	return n, nil
+}
+
+func (*posteriors) smooth() bool         { return true }
+func (*posteriors) cost(*engine) float64 { return 4 }
+
+// column computes column k of the difference of means d and the log variances a and b.
+func (f *posteriors) column(m *evaluator, k, n int) (d, a, b []float64) {
+	d, a, b = m.difference[:n], m.values[f.numbers[0].id][:n], m.values[f.numbers[1].id][:n]
+	f.differences[k].differences(m, d)
+	f.a[k].differences(m, a)
+	f.b[k].differences(m, b)
+	return d, a, b
+}
+
+func (f *posteriors) value(m *evaluator, n int) []float64 {
+	out := m.values[f.id][:n]
+	clear(out)
+	for k := range f.differences {
+		d, a, b := f.column(m, k, n)
+		if f.premetric == KL {
+			for t := range out {
+				x := standard(d[t], b[t])
+				out[t] += (excess(apart(a[t], b[t])) + x*x) / 2
+			}
+			continue
+		}
+		for t := range out {
+			s := wider(a[t], b[t])
+			out[t] += d[t]*d[t] + s*s
+		}
+	}
+	if f.premetric == Wasserstein {
+		for t, x := range out {
+			out[t] = math.Sqrt(x)
+		}
+	}
+	return out
+}
+
+// apart is a - b, also of equal infinities.
+func apart(a, b float64) float64 {
+	if a == b {
+		return 0
+	}
+	return a - b
+}
+
+// standard is a difference in standard deviations, given the log variance.
+func standard(d, logVariance float64) float64 {
+	if d == 0 {
+		return 0
+	}
+	return d * math.Exp(-logVariance/2)
+}
+
+// excess is e^x - 1 - x, without cancellation.
+func excess(x float64) float64 {
+	if math.Abs(x) > 0.3 {
+		return math.Expm1(x) - x
+	}
+	sum, term := 0.0, x*x/2
+	for k := 3.0; term != 0 && math.Abs(term) > 1e-18*sum; k++ {
+		sum += term
+		term *= x / k
+	}
+	return sum
+}
+
+// wider is the difference of two standard deviations, given the log variances.
+func wider(a, b float64) float64 {
+	switch {
+	case a == b:
+		return 0
+	case a > b:
+		return -wider(b, a)
+	}
+	return math.Exp(b/2) * math.Expm1((a-b)/2)
+}
+
+func (f *posteriors) gradient(m *evaluator, n int, g []float64) {
+	value := m.values[f.id][:n]
+	da, db := m.gradients[f.numbers[0].id][:n], m.gradients[f.numbers[1].id][:n]
+	for k := range f.differences {
+		d, a, b := f.column(m, k, n)
+		for t := range d {
+			var dd float64
+			switch {
+			case g[t] == 0 || math.IsInf(value[t], 1) || value[t] == 0:
+				dd, da[t], db[t] = 0, 0, 0
+			case f.premetric == KL:
+				x, by := standard(d[t], b[t]), math.Expm1(apart(a[t], b[t]))/2
+				dd, da[t], db[t] = steep(x*math.Exp(-b[t]/2)), steep(by), steep(-by-x*x/2)
+				if x == 0 {
+					dd = 0
+				}
+			default:
+				s := wider(a[t], b[t]) / value[t] / 2
+				dd, da[t], db[t] = d[t]/value[t], steep(s*math.Exp(a[t]/2)), steep(-s*math.Exp(b[t]/2))
+				if s == 0 {
+					da[t], db[t] = 0, 0
+				}
+			}
+			d[t], da[t], db[t] = g[t]*dd, g[t]*da[t], g[t]*db[t]
+		}
+		f.differences[k].scatter(m, d)
+		f.a[k].scatter(m, da)
+		f.b[k].scatter(m, db)
+	}
+}
