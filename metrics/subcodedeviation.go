@@ -50,12 +50,24 @@ func subCodeDeviation(ctx context.Context, points []float64, columns int, levels
 // With Assign best every factor has one column; the other columns are not measured. The assignment minimises the sum
 // over factors of the fraction of the column's variance that remains while the factor is fixed.
 //
+// Project finds sub-codes in codes that are not aligned with factors (appendix F.3: "linear projection to find the most
+// informative representations for each factor"):
+//
+//   - linear: the sub-code of factor i is h_i(z), its best affine prediction from all columns in mean square, over the rows in
+//     which it is known. Its units are those of the factors, mapped to [0, 1]: levels as by [LeftInverse], continuous factors by
+//     their range. The part explained is the fraction of the variance of each factor that h_i explains.
+//   - best: one column for each factor, the assignment with the largest sum of their mutual information, in nats and 20 bins of
+//     equal width.
+//   - blocks: the columns are cut into as many equal shares of adjacent columns as there are factors, and assigned likewise,
+//     by the sum of the mutual information of a factor with the columns of its share.
+//
 // A sub-code of one column takes time n log n. For sub-codes of several columns, diameter and mpd take time n^2, and
 // Samples bounds n; fewer rows make diameter and radius smaller.
 type SubCodeDeviation struct {
 	Deviation   factor.Deviation `yaml:"-"`
 	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
 	Assign      Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (for each factor the column that suits it best); empty: order if the columns can be shared evenly, else best"`
+	Project     Projection       `yaml:"project" doc:"in place of codes and assign: linear (each factor's best affine prediction from all columns, mapped to [0, 1]), best (one column for each factor) or blocks (equal shares), both of the most mutual information"`
 	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"how the levels of a factor are joined: mean, max, sum or mean-square"`
 	Standardise bool             `yaml:"standardise" doc:"divide every column by its standard deviation first"`
 	Samples     int              `yaml:"samples" doc:"largest number of rows to measure, chosen at random, of sub-codes with several columns; 0: all rows"`
@@ -74,7 +86,11 @@ func NewSubCodeDeviation(d factor.Deviation) *SubCodeDeviation {
 }
 
 // SetCodes implements SubCoded.
-func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) { s.Codes, s.Assign = c, a }
+func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) {
+	if s.Project == ProjectNone {
+		s.Codes, s.Assign = c, a
+	}
+}
 
 // Needs returns KnownLevels.
 func (*SubCodeDeviation) Needs() Needs { return KnownLevels }
@@ -93,16 +109,23 @@ func (s *SubCodeDeviation) Validate() error {
 	if s.Samples < 0 {
 		return config.Invalid("samples", "%d is negative; want 0 (all) or more", s.Samples)
 	}
-	return s.Assign.validate()
+	if err := s.Assign.validate(); err != nil {
+		return err
+	}
+	return s.Project.validate(s.Codes, s.Assign)
 }
 
 // Suits implements Selective.
 func (s *SubCodeDeviation) Suits(in *Input) error {
+	if s.Project != ProjectNone {
+		return s.Project.suits(in.Codes.Cols, len(in.Factors))
+	}
 	_, err := planBlocks(in, s.Codes, s.Assign)
 	return err
 }
 
-// Compute returns the parts per_factor and score, and with Assign best columns (the column of each factor).
+// Compute returns the parts per_factor and score; with Assign best and Project best and blocks, columns (the first column of each
+// factor); and with Project linear, explained.
 func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := s.Validate(); err != nil {
 		return Result{}, err
@@ -113,22 +136,12 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	blocks, err := planBlocks(in, s.Codes, s.Assign)
-	if err != nil {
+	if err := s.Suits(in); err != nil {
 		return Result{}, err
 	}
-	var r Result
-	if blocks == nil {
-		if blocks, err = assigned(ctx, in); err != nil {
-			return Result{}, err
-		}
-		columns := Part{Name: "columns"}
-		for _, b := range blocks {
-			columns.Labels = append(columns.Labels, in.Factors[b.Factor].Name)
-			columns.Values = append(columns.Values, float64(b.Columns[0]))
-		}
-		r.Parts = append(r.Parts, columns)
-		r.Notes = append(r.Notes, describe(in, blocks))
+	codes, blocks, r, err := s.subCodes(ctx, in)
+	if err != nil {
+		return Result{}, err
 	}
 	var rows []int // nil: all
 	if s.Samples > 0 && in.Codes.Rows > s.Samples && slices.ContainsFunc(blocks, func(b factor.Block) bool { return len(b.Columns) > 1 }) {
@@ -140,7 +153,7 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	perFactor := Part{Name: "per_factor"}
 	values := make([]float64, len(blocks))
 	err = each(ctx, len(blocks), func(i int) (err error) {
-		if values[i], err = s.factor(ctx, in, blocks[i], rows); err != nil {
+		if values[i], err = s.factor(ctx, in, codes, blocks[i], rows); err != nil {
 			return fmt.Errorf("factor %q: %w", in.Factors[blocks[i].Factor].Name, err)
 		}
 		return nil
@@ -157,13 +170,38 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	return r.scored()
 }
 
+// subCodes returns the codes whose columns are measured, the columns of each factor, and a result with what was chosen.
+func (s *SubCodeDeviation) subCodes(ctx context.Context, in *Input) (codes Matrix, blocks []factor.Block, r Result, err error) {
+	if s.Project == ProjectNone {
+		if blocks, err = planBlocks(in, s.Codes, s.Assign); err != nil || blocks != nil {
+			return in.Codes, blocks, r, err
+		}
+		if blocks, err = assigned(ctx, in); err != nil {
+			return in.Codes, nil, r, err
+		}
+		columns := Part{Name: "columns"}
+		for _, b := range blocks {
+			columns.Labels = append(columns.Labels, in.Factors[b.Factor].Name)
+			columns.Values = append(columns.Values, float64(b.Columns[0]))
+		}
+		return in.Codes, blocks, Result{Parts: []Part{columns}, Notes: []string{describe(in, blocks)}}, nil
+	}
+	if codes, blocks, r.Parts, err = s.Project.project(ctx, in); err != nil {
+		return codes, nil, r, err
+	}
+	if s.Project != ProjectLinear {
+		r.Notes = append(r.Notes, describe(in, blocks))
+	}
+	return codes, blocks, r, nil
+}
+
 // factor measures the sub-code of one factor, on the given rows (nil: all) if it has several columns, else on all.
-func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, b factor.Block, rows []int) (float64, error) {
+func (s *SubCodeDeviation) factor(ctx context.Context, in *Input, codes Matrix, b factor.Block, rows []int) (float64, error) {
 	if len(b.Columns) == 1 {
 		rows = nil
 	}
 	k := len(b.Columns)
-	return subCodeDeviation(ctx, s.subCode(in.Codes, b.Columns), k, groupRows(in, b.Factor, rows), newDeviation(ctx, s.Deviation, k), s.Aggregate)
+	return subCodeDeviation(ctx, s.subCode(codes, b.Columns), k, groupRows(in, b.Factor, rows), newDeviation(ctx, s.Deviation, k), s.Aggregate)
 }
 
 // subCode copies columns of codes, and standardises them if the settings say so.

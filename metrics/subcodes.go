@@ -35,12 +35,14 @@ func validAggregate(a factor.Aggregate) error {
 	return nil
 }
 
+var noSubCodes = errors.New("there are no factors; want at least one, to have a sub-code")
+
 // planBlocks returns the sub-codes of factors; nil if [assigned] finds them.
 func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, error) {
 	d, k := in.Codes.Cols, len(in.Factors)
 	switch {
 	case k == 0:
-		return nil, errors.New("there are no factors; want at least one, to have a sub-code")
+		return nil, noSubCodes
 	case len(codes) > 0:
 		return codes.Blocks("codes", in.Factors, d)
 	case a == AssignBest || a == AssignAuto && d%k != 0:
@@ -143,6 +145,7 @@ func describe(in *Input, blocks []factor.Block) string {
 
 // SubCoded is implemented by metrics that measure sub-codes of factors.
 type SubCoded interface {
-	// SetCodes sets the code columns of each factor's sub-code, or the rule that assigns them.
+	// SetCodes sets the code columns of each factor's sub-code, or the rule that assigns them. A metric whose settings have a
+	// projection keeps it, and ignores both.
 	SetCodes(factor.SubCodes, Assign)
 }
