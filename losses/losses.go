@@ -30,6 +30,20 @@ type Supervised interface {
 	Supervised()
 }
 
+// Grouped is implemented by losses that need labelled groups with some settings only.
+type Grouped interface {
+	NeedsGroups() bool
+}
+
+// NeedsGroups reports whether a loss needs labelled groups: it is [Supervised], or [Grouped] with such settings.
+func NeedsGroups(l Loss) bool {
+	if g, ok := l.(Grouped); ok {
+		return g.NeedsGroups()
+	}
+	_, ok := l.(Supervised)
+	return ok
+}
+
 // Explained is implemented by losses that print a description when a run starts (logic prints its formula).
 type Explained interface {
 	Explain() string
@@ -56,7 +70,7 @@ func (c Choice) ConfigType() string { return config.ChoiceType(Registry) }
 func Unsupervised(all []Choice) []Choice {
 	var some []Choice
 	for _, c := range all {
-		if _, ok := c.Value.(Supervised); !ok {
+		if !NeedsGroups(c.Value) {
 			some = append(some, c)
 		}
 	}

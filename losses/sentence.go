@@ -44,7 +44,9 @@ func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gor
 //
 // z are the codes, and z.name the columns that Codes assigns to a name, of a factor or any
 // other; without Codes, factors have equal shares of the columns where the number of
-// factors divides the columns. y.name are values of factors, scaled to [0, 1]; of circular
+// factors divides the columns. Transformations are those within labelled groups; they act on the
+// columns that have the name of a circular factor or of one of rotations in space, or on those that
+// the sentence gives them. y.name are values of factors, scaled to [0, 1]; of circular
 // factors in turns.
 type LogicLoss struct {
 	Weight   Weight          `yaml:"weight" doc:"factor in the total"`
@@ -80,6 +82,9 @@ func (l *LogicLoss) sentence() logic.Sentence {
 
 // Weighting implements [Loss].
 func (l *LogicLoss) Weighting() Weight { return l.Weight }
+
+// NeedsGroups implements [Grouped]: a sentence with transformations between rows needs the groups within which they are known.
+func (l *LogicLoss) NeedsGroups() bool { return l.Sentence != nil && l.Sentence.Moves() }
 
 // Explain implements [Explained]: the formula, the quantity, and the meaning of zero.
 func (l *LogicLoss) Explain() string {
@@ -117,6 +122,9 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	}
 	if l.Sentence == nil {
 		return nil, errors.New("there is no sentence")
+	}
+	if l.NeedsGroups() && in.Transformations == nil {
+		return nil, errNoMoves
 	}
 	q, err := logic.Compile(l.sentence(), l.schema(in, z.Shape()[1]))
 	if err != nil {
@@ -200,20 +208,29 @@ func sentenceInputs(q *logic.Quantity, in *Input) (batch logic.Inputs, err error
 	if batch.Samples = in.Sample; batch.Samples == nil && q.NeedsSamples() {
 		return batch, missing("samples of the codes")
 	}
-	return batch, nil
+	if q.NeedsMoves() {
+		batch.Group = in.Group
+		batch.Moves, err = in.Transformations.moves()
+	}
+	return batch, err
 }
 
 // schema returns the names that the sentence can use.
 func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
 	s := logic.Schema{Codes: width, SubCodes: l.Codes}
-	if in.Labels == nil {
-		return s
+	var sharing []string
+	if in.Transformations != nil {
+		s.Turns = in.Transformations.turns()
+		sharing = factor.Names(in.Transformations.Factors)
 	}
-	s.Factors = factor.Names(in.Labels.Factors)
-	if k := len(s.Factors); len(l.Codes) == 0 && width%k == 0 {
+	if in.Labels != nil {
+		s.Factors = factor.Names(in.Labels.Factors)
+		sharing = s.Factors
+	}
+	if k := len(sharing); k > 0 && len(l.Codes) == 0 && width%k == 0 {
 		s.SubCodes = map[string][]int{}
 		for i, b := range shareOut(width, k) {
-			s.SubCodes[s.Factors[i]] = b.Columns
+			s.SubCodes[sharing[i]] = b.Columns
 		}
 	}
 	return s

@@ -173,6 +173,7 @@ type Domain struct {
 	members []Term // of Members
 	space   *access
 	place   place // of the set
+	moves   []pairMove
 }
 
 type set uint8
@@ -182,6 +183,7 @@ const (
 	valueSet
 	memberSet
 	pointSet
+	moveSet // of a transformation between rows
 )
 
 // Rows is the domain of one or more variables for rows of the batch:

@@ -16,6 +16,7 @@ type atom struct {
 type split struct {
 	offset     float64
 	slow, fast []part
+	monomials  []monomial // parts of several entries
 }
 
 func (f *atom) smooth() bool         { return f.codes && f.premetric != Discrete }
@@ -23,6 +24,14 @@ func (f *atom) cost(*engine) float64 { return 1 }
 
 // differences computes a coordinate for n tuples.
 func (s *split) differences(m *evaluator, d []float64) {
+	s.sum(m, d)
+	if len(s.monomials) > 0 {
+		s.addMonomials(m, d)
+	}
+}
+
+// sum adds up the offset and the parts of one entry.
+func (s *split) sum(m *evaluator, d []float64) {
 	x := s.offset
 	for _, p := range s.slow {
 		x += p.weight * m.data.columns[p.column][m.index[p.variable]]
@@ -155,6 +164,9 @@ func (f *atom) turn(x float64) float64 {
 
 // scatter adds the gradients of a coordinate to those of the codes.
 func (s *split) scatter(m *evaluator, d []float64) {
+	for i := range s.monomials {
+		s.monomials[i].scatter(m, d)
+	}
 	for _, p := range s.fast {
 		if !m.smooth(p.column) {
 			continue

@@ -47,6 +47,10 @@ func (p *parser) named(t token) (expression, error) {
 		}
 		return expression{Term: &placed{place(t.offset + 1), Variable(t.text)}, at: t.offset}, nil
 	}
+	if t.text == "act" && n.text != "." {
+		a, err := p.act(t)
+		return expression{Term: a, at: t.offset}, err
+	}
 	if t.text != "z" && t.text != "y" {
 		if h := hint(t.text, []string{"forall", "exists", "not"}); h != "" && n.text != "." {
 			return expression{}, errorAt(p.text, t.offset, "found %v, want a formula%s", t, h)
@@ -170,12 +174,23 @@ func (p *parser) quantified(t token) (Formula, error) {
 		if slices.Contains(q.domain.names, v.text) {
 			return nil, errorAt(p.text, v.offset, "the variable %s is named twice", v.text)
 		}
-		q.domain.names = append(q.domain.names, v.text)
+		if p.at("(") {
+			m, err := p.move(v)
+			if err != nil {
+				return nil, err
+			}
+			q.domain.moves = append(q.domain.moves, m)
+		} else {
+			q.domain.names = append(q.domain.names, v.text)
+		}
 		if !p.accept(",") {
 			break
 		}
 	}
 	if p.accept("in") {
+		if len(q.domain.moves) > 0 {
+			return nil, errorAt(p.text, q.domain.moves[0].position()-1, "a transformation leads from row to row, and these variables are not rows; want forall i, j, g(i, j): ...")
+		}
 		if err := p.domain(&q.domain); err != nil {
 			return nil, err
 		}

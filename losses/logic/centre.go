@@ -89,7 +89,7 @@ func (c *compiler) centre(f *quantified) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.unbind(len(binders))
+	defer c.unbind(len(binders) + len(inner.domain.moves))
 	q := quantifier{binders: binders}
 	if err := c.guard(&q, guards); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ type Schema struct {
 	SubCodes map[string][]int    // z.name(i) are these columns of z(i)
 	Factors  []string            // names of the columns of the factors y
 	Levels   map[string][]string // names of a factor's levels, if any
+	Turns    []Turn              // transformations of the data, in the order of their columns in Batch.Moves
 }
 
 // check returns an error if the schema is inconsistent.
@@ -40,6 +41,11 @@ func (s Schema) check() error {
 			return fmt.Errorf("names of levels of %q: there is no such factor%s", name, suggest(name, s.Factors))
 		}
 	}
+	for i, t := range s.Turns {
+		if t.Name == "" || slices.ContainsFunc(s.Turns[:i], func(o Turn) bool { return o.Name == t.Name }) {
+			return fmt.Errorf("turn %d is called %q, want names that differ", i, t.Name)
+		}
+	}
 	return nil
 }
 
@@ -57,11 +63,13 @@ type binding struct {
 	id      int
 	name    string
 	set     set
-	factor  int    // of valueSet
-	members []Term // of memberSet, without places
-	columns []int  // of memberSet: the columns of the members' numbers
-	width   int    // of memberSet: 0 for numbers, -1 for levels
-	known   []int  // of rowSet: factors that must be known, ascending
+	factor  int      // of valueSet
+	members []Term   // of memberSet, without places
+	columns []int    // of memberSet: the columns of the members' numbers
+	width   int      // of memberSet: 0 for numbers, -1 for levels
+	known   []int    // of rowSet: factors that must be known, ascending
+	from    *binding // of moveSet: the transformation leads from this row
+	to      *binding // to this one
 }
 
 // compiler turns a sentence into nodes. Its first error stops it.
@@ -123,6 +131,8 @@ func (b *binding) what() string {
 		return "a constant"
 	case pointSet:
 		return "a point of the codes"
+	case moveSet:
+		return "a transformation"
 	}
 	return "a row"
 }

@@ -135,9 +135,12 @@ func (c *compiler) split(l linear) (all []split, codes bool) {
 		s := split{offset: x.offset}
 		for _, p := range x.parts {
 			codes = codes || c.program.smooth(p.column)
-			if p.variable == c.lane {
+			switch {
+			case len(p.by) > 0:
+				s.monomials = append(s.monomials, newMonomial(p, c.lane))
+			case p.variable == c.lane:
 				s.fast = append(s.fast, p)
-			} else {
+			default:
 				s.slow = append(s.slow, p)
 			}
 		}
@@ -177,7 +180,7 @@ func (c *compiler) quantifier(f *quantified) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.unbind(len(binders))
+	defer c.unbind(len(binders) + len(f.domain.moves))
 	q := &quantifier{base: c.program.node(1), universal: f.universal, aggregate: f.aggregate, binders: binders, fold: f.fold, temperature: f.temperature}
 	if err := c.guard(q, guards); err != nil {
 		return nil, err
@@ -253,7 +256,7 @@ func (c *compiler) bind(f *quantified) ([]*binder, error) {
 		}
 		binders = append(binders, &binder{binding: b, variable: b.id, list: list, members: len(b.members), by: -1})
 	}
-	return binders, nil
+	return binders, c.bindMoves(f, binders)
 }
 
 // declare checks the name of a new variable.

@@ -144,6 +144,9 @@ func (c *compiler) testConnective(f *connective) (test, error) {
 
 // testQuantified compiles a quantifier over a crisp formula.
 func (c *compiler) testQuantified(f *quantified) (test, error) {
+	if len(f.domain.moves) > 0 {
+		return test{}, c.fail(f, "a transformation moves nothing in a crisp formula; want it in a quantifier over distances of codes")
+	}
 	binders, err := c.bind(f)
 	if err != nil {
 		return test{}, err
@@ -292,6 +295,8 @@ func (c *compiler) side(t Term, e *equality) (side, error) {
 		return side{levels: []Term{v}}, nil
 	case Variable:
 		return c.sideVariable(v, t)
+	case *moved:
+		return side{}, c.fail(e, "a plain = of what a transformation moves; want a premetric, such as =[squared]")
 	case *arithmetic, *multiple:
 		return side{}, c.fail(e, "a plain = of a sum or multiple; want a premetric, such as =[absolute]")
 	}
@@ -308,6 +313,8 @@ func (c *compiler) sideVariable(v Variable, t Term) (side, error) {
 		return side{row: b}, nil
 	case b.set == valueSet:
 		return side{owner: b, labels: []int{b.factor}, values: []entry{{column: c.program.levelValues + b.factor, variable: b.id}}}, nil
+	case b.set == moveSet:
+		return side{}, c.fail(t, "%s stands for a transformation, want what it moves, such as act(%s, z(%s))", v, v, b.from.name)
 	case b.set == pointSet:
 		return side{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
 	case b.width < 0:

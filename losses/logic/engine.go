@@ -9,8 +9,8 @@ import (
 type data struct {
 	rows, codes int
 	columns     [][]float64
-	levels      [][]int32 // by factor and row: the level's number, -1 where unknown
-	counts      []int32   // levels of a factor
+	levels      [][]int32 // by factor and row: the level's number, -1 where unknown; then the number of the group of moves
+	counts      []int32   // levels of a factor, then groups of moves
 	order       []int32   // scratch
 	lists       []list
 	ascending   []int32 // 0, 1, 2, ...
@@ -31,6 +31,8 @@ type engine struct {
 	single  bool         // the batch is of float32
 	pieces  []*evaluator // for parts of the work, in order
 	stop    interruption
+	groups  []int // of rows that transformations relate; nil: so many rows in sequence, 0: all rows
+	run     int
 }
 
 // evaluator is the state of a computation: the values of the variables, and the
@@ -79,12 +81,12 @@ func makeEngine(p *program, rows int) *engine {
 		}
 	}
 	d.columns = append(d.columns, p.memberColumns...)
-	for _, in := range p.inputs {
-		for k := range in.width {
-			d.columns[in.at+k] = make([]float64, rows)
+	for k, numbers := range p.memberColumns {
+		if numbers == nil {
+			d.columns[p.members+k] = make([]float64, rows)
 		}
 	}
-	d.levels, d.counts = make([][]int32, p.factors), make([]int32, p.factors)
+	d.levels, d.counts = make([][]int32, p.factors+1), make([]int32, p.factors+1)
 	for f := range d.levels {
 		d.levels[f] = make([]int32, rows)
 	}
@@ -181,6 +183,7 @@ func (e *engine) group(known bool) {
 			}
 		}
 	}
+	e.relate()
 	for k, key := range p.indexes {
 		d.fill(&d.lists[k], key)
 	}

@@ -74,7 +74,7 @@ func mathTerm(t Term) string {
 // variables writes the variables of a quantifier and their domain.
 func variables(d Domain) string {
 	w := writer{}
-	w.add(strings.Join(d.names, ", "))
+	w.add(d.variables())
 	switch d.set {
 	case valueSet:
 		w.add(" ∈ y.", quoteName(d.factor))

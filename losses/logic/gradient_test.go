@@ -143,9 +143,15 @@ func run(t testing.TB, dt tensor.Dtype, q *Quantity, b batch) float64 {
 // evaluate computes a node of a batch and its gradient of the codes.
 func evaluate(t testing.TB, dt tensor.Dtype, b batch, build func(in []*gorgonia.Node) (*gorgonia.Node, error)) (value float64, gradient []float64) {
 	t.Helper()
+	return evaluateInputs(t, dt, inputs(b), build)
+}
+
+// evaluateInputs computes a node of some inputs and its gradient of the first one.
+func evaluateInputs(t testing.TB, dt tensor.Dtype, inputs []gradcheck.Input, build func(in []*gorgonia.Node) (*gorgonia.Node, error)) (value float64, gradient []float64) {
+	t.Helper()
 	g := gorgonia.NewGraph()
 	var in []*gorgonia.Node
-	for i, x := range inputs(b) {
+	for i, x := range inputs {
 		v := tensor.New(tensor.Of(dt), tensor.WithShape(x.Shape...))
 		for k, e := range x.Values {
 			if dt == tensor.Float32 {
@@ -154,7 +160,7 @@ func evaluate(t testing.TB, dt tensor.Dtype, b batch, build func(in []*gorgonia.
 				v.Float64s()[k] = e
 			}
 		}
-		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels"}[i])))
+		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels", "more"}[i])))
 	}
 	n, err := build(in)
 	if err != nil {

@@ -14,7 +14,7 @@ func (q *Quantity) Holds(z, y, labels [][]float64) (bool, error) {
 }
 
 // HoldsOf is [Quantity.Holds] of a batch. Posteriors are equal where their means and log
-// variances are. =[cosine] says that two vectors are equal.
+// variances are, codes that a transformation moves are equal to others up to 1e-9. =[cosine] says that two vectors are equal.
 func (q *Quantity) HoldsOf(b Batch) (bool, error) {
 	if err := q.checkBatch(b); err != nil {
 		return false, err
@@ -23,7 +23,8 @@ func (q *Quantity) HoldsOf(b Batch) (bool, error) {
 }
 
 func (q *Quantity) world(b Batch) *world {
-	return &world{q.schema, q.rows(b), b.Values, b.Labels, b.Codes, b.LogVariances, map[string]thing{}}
+	return &world{schema: q.schema, z: q.rows(b), y: b.Values, labels: b.Labels, means: b.Codes, logVariances: b.LogVariances,
+		bound: map[string]thing{}, batch: b, turns: q.turnsInUse(), moves: map[Variable]pairMove{}}
 }
 
 // world is a batch with an assignment of the variables.
@@ -35,6 +36,9 @@ type world struct {
 	means, logVariances [][]float64 // of the posteriors
 
 	bound map[string]thing
+	batch Batch
+	turns []int // columns of the batch's moves that must be known
+	moves map[Variable]pairMove
 }
 
 // thing is the value of a term.
@@ -45,6 +49,7 @@ type thing struct {
 	vector  []float64
 	name    string // of a level
 	number  bool   // the vector has any width
+	rounded bool   // it was moved
 }
 
 func (w *world) holds(f Formula) bool {
@@ -76,6 +81,9 @@ func (w *world) holds(f Formula) bool {
 // quantified tries all assignments of the variables.
 func (w *world) quantified(f *quantified, names []string) bool {
 	if len(names) == 0 {
+		if !w.movable(f) {
+			return f.universal
+		}
 		return w.holds(f.body)
 	}
 	defer delete(w.bound, names[0])
@@ -191,6 +199,8 @@ func (w *world) term(t Term) thing {
 			r.vector = pick(w.y[row], columns)
 		}
 		return r
+	case *moved:
+		return w.moved(t)
 	case *multiple:
 		return combine(w.term(t.a), thing{vector: []float64{0}, number: true}, t.factor, 1)
 	case *arithmetic:
@@ -211,7 +221,7 @@ func (w *world) posterior(t Term) [2][]float64 {
 
 // combine returns wa a + wb b.
 func combine(a, b thing, wa, wb float64) thing {
-	r := thing{row: -1, number: a.number && b.number, vector: make([]float64, max(len(a.vector), len(b.vector)))}
+	r := thing{row: -1, number: a.number && b.number, rounded: a.rounded || b.rounded, vector: make([]float64, max(len(a.vector), len(b.vector)))}
 	for i := range r.vector {
 		r.vector[i] = wa*a.at(i) + wb*b.at(i)
 	}
@@ -232,6 +242,9 @@ func (w *world) equal(e *equality, a, b thing) bool {
 	}
 	for i := range max(len(a.vector), len(b.vector)) {
 		x, y := a.at(i), b.at(i)
+		if (a.rounded || b.rounded) && math.Abs(x-y) < 1e-9 {
+			continue
+		}
 		if x != y && !(e.premetric == Circular && math.Remainder(x-y, e.period) == 0) {
 			return false
 		}

@@ -38,7 +38,7 @@ type Inputs struct {
 	LogVariances, Samples *gorgonia.Node
 
 	Moves *gorgonia.Node // as in [Batch]
-	Group int            // so many rows in sequence are a group of Moves
+	Group int            // so many rows in sequence are a group of Moves; 0: all rows
 }
 
 // inputKind is a kind of arrays of a batch beside codes, values and labels.
@@ -152,6 +152,7 @@ func (q *Quantity) Tuples(b Batch) (float64, error) {
 
 // fill copies the arrays of a batch, and the codes z that the sentence is about, to columns.
 func (e *engine) fill(z [][]float64, b Batch) {
+	e.groups = b.Groups
 	e.set(z, 0)
 	e.set(b.Values, e.program.values)
 	e.set(b.Labels, e.program.labels)
@@ -214,7 +215,7 @@ func (q *Quantity) checkBatch(b Batch) error {
 		rows  [][]float64
 		width int
 	}{{"codes", b.Codes, d}, {"factors", b.Values, k}, {"labels", b.Labels, k},
-		{"log variances", b.LogVariances, d}, {"samples", b.Samples, d}} {
+		{"log variances", b.LogVariances, d}, {"samples", b.Samples, d}, {"moves", b.Moves, q.schema.moves()}} {
 		if from.rows != nil && len(from.rows) != n {
 			return fmt.Errorf("logic: %s of %d rows, want %d, as many as codes", from.name, len(from.rows), n)
 		}
@@ -222,6 +223,14 @@ func (q *Quantity) checkBatch(b Batch) error {
 			if len(row) != from.width {
 				return fmt.Errorf("logic: row %d of %s has %s, want %d", i, from.name, plural(len(row), "number"), from.width)
 			}
+		}
+	}
+	if b.Groups != nil && len(b.Groups) != n {
+		return fmt.Errorf("logic: groups of %d rows, want %d, as many as codes", len(b.Groups), n)
+	}
+	for i, row := range b.Moves {
+		if slices.ContainsFunc(row, func(x float64) bool { return math.IsInf(x, 0) }) {
+			return fmt.Errorf("logic: row %d of moves is %v, want finite angles and axes, or NaN where they are unknown", i, row)
 		}
 	}
 	return nil
@@ -277,6 +286,9 @@ func (q *Quantity) checkNodes(in Inputs) error {
 		if s, rows := in.nodeOf(want.kind).Shape(), shapes[0][0]; len(s) != 2 || s[0] != rows || s[1] != want.width {
 			return fmt.Errorf("logic: want %v of shape [%d, %d], got %v", want.kind, rows, want.width, s)
 		}
+	}
+	if rows := shapes[0][0]; in.Group < 0 || in.Group > 0 && rows%in.Group != 0 {
+		return fmt.Errorf("logic: groups of %d rows, want a size that divides %d, the number of rows", in.Group, rows)
 	}
 	return nil
 }

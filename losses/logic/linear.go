@@ -14,12 +14,16 @@ type coordinate struct {
 	parts  []part
 }
 
-// part is weight * column[index of the variable].
+// part is weight * column[index of the variable], times entries of other columns, which have no gradient.
 type part struct {
 	weight   float64
 	column   int
 	variable int
+	by       []where
 }
+
+// where is an entry of a column.
+type where struct{ column, variable int }
 
 // linear compiles a numeric term.
 func (c *compiler) linear(t Term) (linear, error) {
@@ -28,6 +32,8 @@ func (c *compiler) linear(t Term) (linear, error) {
 		return linear{}, c.fail(nil, "a term is nil")
 	case *access:
 		return c.linearAccess(t)
+	case *moved:
+		return c.act(t)
 	case *multiple:
 		a, err := c.linear(t.a)
 		if err == nil && !validNumber(t.factor) {
@@ -88,7 +94,7 @@ func (c *compiler) linearAccess(a *access) (linear, error) {
 		if !a.codes {
 			column = c.program.valueColumn(column)
 		}
-		l.coordinates = append(l.coordinates, coordinate{parts: []part{{1, column, b.id}}})
+		l.coordinates = append(l.coordinates, coordinate{parts: []part{{weight: 1, column: column, variable: b.id}}})
 	}
 	return l, nil
 }
@@ -101,16 +107,18 @@ func (c *compiler) linearVariable(v Variable, t Term) (linear, error) {
 	switch {
 	case b.set == rowSet:
 		return linear{}, c.fail(t, "%s stands for a row, want what it has, such as z(%s)", v, v)
+	case b.set == moveSet:
+		return linear{}, c.fail(t, "%s stands for a transformation, want what it moves, such as act(%s, z(%s))", v, v, b.from.name)
 	case b.set == pointSet:
 		return linear{}, c.fail(t, "%s stands for any point of the codes: %s", v, wantCentre)
 	case b.set == valueSet:
-		return linear{coordinates: []coordinate{{parts: []part{{1, c.program.levelValueColumn(b.factor), b.id}}}}}, nil
+		return linear{coordinates: []coordinate{{parts: []part{{weight: 1, column: c.program.levelValueColumn(b.factor), variable: b.id}}}}}, nil
 	case b.width < 0:
 		return linear{}, c.fail(t, "%s stands for the name of a level, which has no distance; want a plain = between it and a factor", v)
 	}
 	l := linear{number: b.width == 0}
 	for _, column := range b.columns {
-		l.coordinates = append(l.coordinates, coordinate{parts: []part{{1, column, b.id}}})
+		l.coordinates = append(l.coordinates, coordinate{parts: []part{{weight: 1, column: column, variable: b.id}}})
 	}
 	return l, nil
 }
@@ -156,7 +164,7 @@ func (l linear) at(i int) coordinate {
 func merge(parts []part) []part {
 	var merged []part
 	for _, p := range parts {
-		i := slices.IndexFunc(merged, func(q part) bool { return q.column == p.column && q.variable == p.variable })
+		i := slices.IndexFunc(merged, func(q part) bool { return q.column == p.column && q.variable == p.variable && slices.Equal(q.by, p.by) })
 		if i < 0 {
 			merged = append(merged, p)
 		} else {

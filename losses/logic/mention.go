@@ -31,6 +31,8 @@ func termsOf(t Term, visit func(Term)) {
 		termsOf(t.b, visit)
 	case *multiple:
 		termsOf(t.a, visit)
+	case *moved:
+		termsOf(t.a, visit)
 	}
 }
 
@@ -109,7 +111,7 @@ func (b *binder) group(c *compiler, e *equality) bool {
 // symmetric reports whether the last two variables of a quantifier are interchangeable.
 func symmetric(f *quantified, guards []Formula, body Formula) bool {
 	n := len(f.domain.names)
-	if n < 2 || f.domain.set != rowSet {
+	if n < 2 || f.domain.set != rowSet || len(f.domain.moves) > 0 {
 		return false
 	}
 	i, j := f.domain.names[n-2], f.domain.names[n-1]
@@ -161,6 +163,11 @@ func shapeOf(f Formula, rename func(string) string) string {
 	case *quantified:
 		head := *f
 		head.body = &equality{a: Variable(""), b: Variable("")}
+		head.domain.moves = slices.Clone(f.domain.moves)
+		for k := range head.domain.moves {
+			m := &head.domain.moves[k]
+			m.from, m.to = Variable(rename(string(m.from))), Variable(rename(string(m.to)))
+		}
 		return "(" + textOf(&head) + shapeOf(f.body, rename) + ")"
 	}
 	return "?"
@@ -184,6 +191,10 @@ func shapeOfTerm(t Term, rename func(string) string) string {
 		return "(" + shapeOfTerm(t.a, rename) + sign + shapeOfTerm(t.b, rename) + ")"
 	case *multiple:
 		return number(t.factor) + " * " + shapeOfTerm(t.a, rename)
+	case *moved:
+		m := *t
+		m.a = Variable(shapeOfTerm(t.a, rename))
+		return textOf(&m)
 	}
 	return textOf(t)
 }

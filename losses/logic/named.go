@@ -114,7 +114,7 @@ type pair struct {
 }
 
 func (n *namer) pair(f *quantified) (pair, bool) {
-	if !f.universal || f.fold != noFold || f.domain.set != rowSet || len(f.domain.names) != 2 {
+	if !f.universal || f.fold != noFold || f.domain.set != rowSet || len(f.domain.names) != 2 || len(f.domain.moves) > 0 {
 		return pair{}, false
 	}
 	guards, rest := f.guards()
@@ -190,7 +190,7 @@ func (n *namer) spread(q *quantified, value string, about int) (d factor.Deviati
 // deviation recognises deviations from a point.
 func (n *namer) deviation(q *quantified, value string, about int) (d factor.Deviation, columns []int, times float64) {
 	inner, ok := q.body.(*quantified)
-	if !ok || q.domain.set != pointSet {
+	if !ok || q.domain.set != pointSet || len(inner.domain.moves) > 0 {
 		return 0, nil, 0
 	}
 	guards, rest := inner.guards()

@@ -65,7 +65,7 @@ func (q *Quantity) node(batch Inputs) (*gorgonia.Node, error) {
 	}
 	return graph.Apply(graph.Spec{
 		Name: "logic",
-		Key:  fmt.Sprintf("%v | %d %v %q %v | %v %v", q.sentence, q.schema.Codes, q.schema.SubCodes, q.schema.Factors, q.schema.Levels, hasY, hasLabels),
+		Key:  fmt.Sprintf("%v | %d %v %q %v %v | %v %v %d", q.sentence, q.schema.Codes, q.schema.SubCodes, q.schema.Factors, q.schema.Levels, q.schema.Turns, hasY, hasLabels, batch.Group),
 		Diff: diff,
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			if err := q.checkShapes(in[:len(in)-len(q.program.inputs)]); err != nil {
@@ -79,6 +79,7 @@ func (q *Quantity) node(batch Inputs) (*gorgonia.Node, error) {
 			if err != nil {
 				return nil, err
 			}
+			e.run = batch.Group
 			if e.single = dt == tensor.Float32; e.single {
 				return &function[float32]{engine: e, values: hasY, labels: hasLabels, of: func(a graph.Array) []float32 { return a.F32 }}, nil
 			}

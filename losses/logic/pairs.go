@@ -67,11 +67,11 @@ func opposite(s split, i, j int) []part {
 			return nil
 		}
 	}
-	if s.offset != 0 || len(own) == 0 || len(own) != len(other) {
+	if s.offset != 0 || len(own) == 0 || len(own) != len(other) || len(s.monomials) > 0 {
 		return nil
 	}
 	for _, p := range own {
-		if !slices.Contains(other, part{-p.weight, p.column, j}) {
+		if !slices.ContainsFunc(other, func(o part) bool { return o.weight == -p.weight && o.column == p.column }) {
 			return nil
 		}
 	}

@@ -31,8 +31,8 @@ func (c *compiler) posteriors(e *equality) (node, error) {
 			return nil, err
 		}
 		for _, k := range columns {
-			means[i].coordinates = append(means[i].coordinates, coordinate{parts: []part{{1, c.mean(k), row.id}}})
-			variances[i].coordinates = append(variances[i].coordinates, coordinate{parts: []part{{1, c.program.logVariance(k), row.id}}})
+			means[i].coordinates = append(means[i].coordinates, coordinate{parts: []part{{weight: 1, column: c.mean(k), variable: row.id}}})
+			variances[i].coordinates = append(variances[i].coordinates, coordinate{parts: []part{{weight: 1, column: c.program.logVariance(k), variable: row.id}}})
 		}
 	}
 	difference, err := c.add(e, means[0], means[1].times(-1))

@@ -115,7 +115,7 @@ func (w *writer) quantified(q *quantified) {
 	default:
 		w.add("forall[", q.aggregate.String(), "] ")
 	}
-	w.add(strings.Join(q.domain.names, ", "))
+	w.add(q.domain.variables())
 	switch q.domain.set {
 	case valueSet:
 		w.add(" in y.", quoteName(q.domain.factor))
@@ -157,6 +157,8 @@ func (w *writer) term(t Term, level int) {
 		w.add(strconv.Quote(string(t)))
 	case *access:
 		w.access(t)
+	case *moved:
+		w.moved(t)
 	case *arithmetic:
 		w.enclosed(levelPlus, level, func() {
 			w.term(t.a, levelPlus)

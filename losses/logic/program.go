@@ -19,11 +19,13 @@ type program struct {
 	codes, factors                                    int
 	values, labels, levelValues, levelLabels, members int
 
-	memberColumns [][]float64 // nil: a column of an input
+	memberColumns [][]float64 // nil: a column of an input, or computed from one, by row
 	inputs        []input
+	turns         []int // first columns of the turns in use
+	matrices      []matrix
 	needsValues   bool
 	needsLabels   bool
-	leveled       []bool // factors whose rows are grouped by level
+	leveled       []bool // factors whose rows are grouped by level, then groups of rows that transformations relate
 	variables     int
 	nodes         []int // number of quantities that a node holds at once
 	quantifiers   []*quantifier
@@ -42,7 +44,7 @@ type indexKey struct {
 
 func newProgram(s Schema) *program {
 	k := len(s.Factors)
-	p := &program{codes: s.Codes, factors: k, values: s.Codes, leveled: make([]bool, k)}
+	p := &program{codes: s.Codes, factors: k, values: s.Codes, leveled: make([]bool, k+1)}
 	p.labels = p.values + k
 	p.levelValues = p.labels + k
 	p.levelLabels = p.levelValues + k

@@ -114,7 +114,9 @@ func foldOf(f fold, t float64, all []float64) float64 {
 
 func (w *world) tuples(f *quantified, names []string, visit func()) {
 	if len(names) == 0 {
-		visit()
+		if w.movable(f) {
+			visit()
+		}
 		return
 	}
 	defer delete(w.bound, names[0])

@@ -259,7 +259,7 @@ func (l *plan) fed() error {
 	own := slices.ContainsFunc(l.model.Objectives(), func(o models.Objective) bool { return o.Labelled })
 	supervised := -1
 	for i, c := range l.losses {
-		if _, is := c.Value.(losses.Supervised); is {
+		if losses.NeedsGroups(c.Value) {
 			supervised = i
 		}
 	}

@@ -1,0 +1,221 @@
+package logic
+
+import (
+	"math"
+	"slices"
+)
+
+// act compiles a term that a transformation moves: g_to g_from^-1 times it, with the matrices of both rows, block
+// by block of the columns on which a turn acts. Values of a factor are turned by adding its angle, in turns.
+func (c *compiler) act(t *moved) (linear, error) {
+	m, err := c.lookup(t.move.Name, t)
+	if err != nil {
+		return linear{}, err
+	}
+	if m.set != moveSet {
+		return linear{}, c.fail(t, "%s stands for %s, want a transformation that a quantifier binds, such as forall i, j, g(i, j): ...", t.move.Name, m.what())
+	}
+	if !validNumber(t.move.Frequency) || t.move.Frequency > maxFrequency || t.move.Frequency < -maxFrequency {
+		return linear{}, c.fail(t, "the frequency %v is out of range", t.move.Frequency)
+	}
+	a, err := c.linear(t.a)
+	if err != nil {
+		return a, err
+	}
+	if k, ok, err := c.turnedFactor(t); ok || err != nil {
+		return c.actOnFactor(t, m, a, k), err
+	}
+	blocks, err := c.blocks(t, len(a.coordinates))
+	if err != nil {
+		return a, err
+	}
+	r := linear{coordinates: slices.Clone(a.coordinates)}
+	for _, b := range blocks {
+		at := c.program.matrix(c.schema, b.turn, t.move.frequency())
+		if c.schema.Turns[b.turn].Space {
+			t.space(m, at, b.at, a, r)
+		} else {
+			t.plane(m, at, b.at, a, r)
+		}
+	}
+	for k := range r.coordinates {
+		r.coordinates[k].parts = merge(r.coordinates[k].parts)
+	}
+	return r, nil
+}
+
+// plane turns two coordinates by the difference of two angles.
+func (t *moved) plane(m *binding, at int, block []int, a, r linear) {
+	cos := func(b *binding) where { return where{at, b.id} }
+	sin := func(b *binding) where { return where{at + 1, b.id} }
+	x, y := a.coordinates[block[0]], a.coordinates[block[1]]
+	// cos and sin of the difference, by the addition theorems.
+	c := func(x coordinate) []part {
+		return append(x.times(1, cos(m.to), cos(m.from)), x.times(1, sin(m.to), sin(m.from))...)
+	}
+	s := func(x coordinate, sign float64) []part {
+		return append(x.times(sign, sin(m.to), cos(m.from)), x.times(-sign, cos(m.to), sin(m.from))...)
+	}
+	r.coordinates[block[0]] = coordinate{parts: append(c(x), s(y, -1)...)}
+	r.coordinates[block[1]] = coordinate{parts: append(s(x, 1), c(y)...)}
+}
+
+// space turns three coordinates by the product of a matrix and the transpose of another.
+func (t *moved) space(m *binding, at int, block []int, a, r linear) {
+	for p := range 3 {
+		var parts []part
+		for q := range 3 {
+			for k := range 3 {
+				parts = append(parts, a.coordinates[block[k]].times(1, where{at + 3*p + q, m.to.id}, where{at + 3*k + q, m.from.id})...)
+			}
+		}
+		r.coordinates[block[p]] = coordinate{parts: parts}
+	}
+}
+
+// times multiplies a coordinate by a number and entries of columns.
+func (x coordinate) times(by float64, with ...where) []part {
+	var parts []part
+	for _, p := range x.parts {
+		parts = append(parts, part{weight: by * p.weight, column: p.column, variable: p.variable, by: append(slices.Clone(p.by), with...)})
+	}
+	if x.offset != 0 {
+		parts = append(parts, part{weight: by * x.offset, column: with[0].column, variable: with[0].variable, by: with[1:]})
+	}
+	return parts
+}
+
+// turnedFactor finds the factor of a term of values, which has to be circular.
+func (c *compiler) turnedFactor(t *moved) (turn int, ok bool, err error) {
+	a, ok := bare(t.a).(*access)
+	if !ok || a.codes {
+		return 0, false, nil
+	}
+	columns, err := c.columnsOf(a)
+	if err != nil {
+		return 0, true, err
+	}
+	k := -1
+	if len(columns) == 1 {
+		k = slices.IndexFunc(c.schema.Turns, func(o Turn) bool { return o.Name == c.schema.Factors[columns[0]] && !o.Space })
+	}
+	if k < 0 || t.move.Turn != "" && t.move.Turn != c.schema.Turns[k].Name {
+		return 0, true, c.fail(t, "%s cannot be turned; want one circular factor, such as y.angle(i), or codes", textOf(t.a))
+	}
+	return k, true, nil
+}
+
+// actOnFactor adds the angle between two rows, in turns.
+func (c *compiler) actOnFactor(t *moved, m *binding, a linear, turn int) linear {
+	column, by := c.program.turn(c.schema, turn), t.move.frequency()/(2*math.Pi)
+	x := a.coordinates[0]
+	x.parts = merge(append(slices.Clone(x.parts), part{weight: by, column: column, variable: m.to.id}, part{weight: -by, column: column, variable: m.from.id}))
+	return linear{coordinates: []coordinate{x}}
+}
+
+// turnedBlock are coordinates on which a turn acts.
+type turnedBlock struct {
+	turn int
+	at   []int
+}
+
+// blocks finds the coordinates on which turns act.
+func (c *compiler) blocks(t *moved, width int) ([]turnedBlock, error) {
+	if t.move.Turn != "" {
+		return c.blocksOfTurn(t, width)
+	}
+	columns, ok := c.codesOf(t.a)
+	if !ok {
+		return nil, c.fail(t, "%s has no columns of its own; want codes, such as z(i), or the name of a turn, as in act(%s.angle, ...)", textOf(t.a), t.move.Name)
+	}
+	var all []turnedBlock
+	taken := make([]bool, len(columns))
+	for k, turn := range c.schema.Turns {
+		var at []int
+		own := c.schema.SubCodes[turn.Name]
+		for _, column := range own {
+			if i := slices.Index(columns, column); i >= 0 {
+				at = append(at, i)
+			}
+		}
+		switch {
+		case len(at) == 0:
+			continue
+		case len(at) < len(own):
+			return nil, c.fail(t, "%s acts on the columns %v of z.%s together, of which %s has only some", turn.Name, own, turn.Name, textOf(t.a))
+		}
+		blocks, err := c.cut(t, k, at, "z."+turn.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range at {
+			if taken[i] {
+				return nil, c.fail(t, "two turns act on column %d of the codes, want one at most", columns[i])
+			}
+			taken[i] = true
+		}
+		all = append(all, blocks...)
+	}
+	if len(all) == 0 {
+		var names []string
+		for _, turn := range c.schema.Turns {
+			names = append(names, turn.Name)
+		}
+		return nil, c.fail(t, "no transformation acts on the columns of %s; want columns named after a turn, such as z.%s, or act(%s.%s, ...)%s",
+			textOf(t.a), names[0], t.move.Name, names[0], suggest("", names))
+	}
+	return all, nil
+}
+
+// blocksOfTurn lets one turn act on all columns.
+func (c *compiler) blocksOfTurn(t *moved, width int) ([]turnedBlock, error) {
+	var names []string
+	for k, turn := range c.schema.Turns {
+		if names = append(names, turn.Name); turn.Name == t.move.Turn {
+			all := make([]int, width)
+			for i := range all {
+				all[i] = i
+			}
+			return c.cut(t, k, all, textOf(t.a))
+		}
+	}
+	return nil, c.fail(t, "there is no transformation %q%s", t.move.Turn, suggest(t.move.Turn, names))
+}
+
+// cut divides coordinates into those that a turn moves together.
+func (c *compiler) cut(t *moved, k int, at []int, name string) ([]turnedBlock, error) {
+	turn := c.schema.Turns[k]
+	switch w := turn.width(); {
+	case len(at)%w != 0:
+		kind := "a circle"
+		if turn.Space {
+			kind = "rotations in space"
+		}
+		return nil, c.fail(t, "%s acts by %s, and %s has %s; want %d, or a multiple", turn.Name, kind, name, plural(len(at), "column"), w)
+	case turn.Space && t.move.frequency() != 1:
+		return nil, c.fail(t, "rotations in space have no frequency, and act[%s] gives %s one; want act", number(t.move.frequency()), turn.Name)
+	}
+	var all []turnedBlock
+	for part := range slices.Chunk(at, turn.width()) {
+		all = append(all, turnedBlock{k, part})
+	}
+	return all, nil
+}
+
+// codesOf lists the columns of the codes in a term, coordinate by coordinate, if they are of one space.
+func (c *compiler) codesOf(t Term) ([]int, bool) {
+	switch t := bare(t).(type) {
+	case *access:
+		columns, err := c.columnsOf(t)
+		return columns, err == nil && t.codes
+	case *multiple:
+		return c.codesOf(t.a)
+	case *moved:
+		return c.codesOf(t.a)
+	case *arithmetic:
+		a, ok := c.codesOf(t.a)
+		b, ok2 := c.codesOf(t.b)
+		return a, ok && ok2 && slices.Equal(a, b)
+	}
+	return nil, false
+}
