@@ -9,11 +9,37 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// chooseMetrics returns metrics by name with their defaults, changed by options METRIC.KEY=VALUE; nil without names.
-func chooseMetrics(names, options []string) ([]metrics.Choice, error) {
-	if presetNamed(names) {
+// chooseMetrics returns metrics by name with their defaults, or with the options of a dialect if like names one, changed by
+// options METRIC.KEY=VALUE; nil without names. Metrics of a preset that the dialect does not have are left out.
+func chooseMetrics(names, options []string, like string) (list []metrics.Choice, leftOut []string, err error) {
+	preset := presetNamed(names)
+	if preset {
 		names = presets()[names[0]]
 	}
+	if like != "" {
+		entry, err := metrics.Dialects.Lookup(like)
+		if err != nil {
+			return nil, nil, usageError{err}
+		}
+		has := entry.New()
+		for _, name := range slices.Clone(names) {
+			_, err := has.In(like, name)
+			if _, unknown := metrics.Registry.Lookup(name); err == nil || unknown != nil {
+				continue
+			}
+			if !preset {
+				return nil, nil, usagef("--like: %w", err)
+			}
+			leftOut = append(leftOut, name)
+		}
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(leftOut, name) })
+	}
+	list, err = optedMetrics(names, options, like)
+	return list, leftOut, err
+}
+
+// optedMetrics returns metrics by name with options.
+func optedMetrics(names, options []string, like string) ([]metrics.Choice, error) {
 	settings := map[string][]string{}
 	for _, option := range options {
 		key, value, ok := strings.Cut(option, "=")
@@ -28,6 +54,9 @@ func chooseMetrics(names, options []string) ([]metrics.Choice, error) {
 	}
 	var list []metrics.Choice
 	for _, name := range names {
+		if like != "" {
+			settings[name] = append([]string{"like: " + like}, settings[name]...)
+		}
 		entry, err := metrics.Registry.Lookup(name)
 		if err != nil {
 			return nil, usageError{err}

@@ -43,6 +43,7 @@ func TestTrain(t *testing.T) {
 				Labels []string
 				Values []float64
 			}
+			Options map[string]any
 		}
 	}
 	decodeOne(t, o.out, &result)
@@ -239,6 +240,8 @@ func TestEval(t *testing.T) {
 		Notes        []string
 		Score        *float64
 		PerFactor    []float64 `json:"per_factor"`
+		Options      map[string]any
+		Like         []string
 	}
 	evaluate := func(args ...string) map[string]metric {
 		t.Helper()

@@ -77,7 +77,7 @@ func (c *compareCommand) check() error {
 	if c.Factors == "" && (len(c.Types) > 0 || c.Bins != 0) {
 		return usagef("--types and --bins belong to --factors")
 	}
-	if _, err := chooseMetrics(c.Metrics, nil); err != nil {
+	if _, _, err := chooseMetrics(c.Metrics, nil, ""); err != nil {
 		return err
 	}
 	if err := c.ranking().Validate(); err != nil {

@@ -175,6 +175,8 @@ func flagValues(flag *kong.Flag) []string {
 	switch flag.Name {
 	case "metrics":
 		return append([]string{"all", "fast"}, metrics.Registry.Names()...)
+	case "like":
+		return metrics.Dialects.Names()
 	case "types":
 		return []string{"ordinal", "circular", "categorical", "continuous"}
 	case "what":

@@ -27,6 +27,8 @@ type evalCommand struct {
 
 	Option []string `sep:"none" placeholder:"METRIC.KEY=VALUE" help:"Option of one of these metrics, such as downstream.top=2 (see unravel list metrics NAME); repeatable."`
 
+	Like string `placeholder:"SOURCE" help:"Define all metrics as a source does: disentanglement_lib, disent, or a paper (enriching, lsbd-metric, lsbd-vae, hierarchical, negative-free); see unravel list dialects. Metrics that it does not have are left out, or refused if --metrics names them. --option still changes an option."`
+
 	Hierarchy     string `placeholder:"FILE" help:"Hierarchy of the codes, for r4c and h-error: a .json list of dimensions such as [{\"type\": \"continuous\"}, {\"type\": \"categorical\", \"options\": [[], [...]]}]. Code columns are the categorical dimensions, as 1 + option, then the continuous ones; 0 is inactive."`
 	TrueHierarchy string `placeholder:"FILE" help:"Hierarchy of the factors, for h-error and purity; format as for --hierarchy."`
 	Components    string `placeholder:"FILE" help:"File of the component of each code, for purity and coverage: whole numbers, -1 for discarded codes; formats as for --codes (in .npz, the array called components)."`
@@ -100,14 +102,17 @@ type evaluation struct {
 // open reads the codes and factors, and chooses the metrics.
 func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error) {
 	names := c.Metrics
-	if len(names) == 0 && c.Dir == "" {
+	if len(names) == 0 && (c.Dir == "" || c.Like != "") {
 		names = []string{"all"}
 	}
-	chosen, err := chooseMetrics(names, c.Option)
+	chosen, leftOut, err := chooseMetrics(names, c.Option, c.Like)
 	if err != nil {
 		return nil, err
 	}
 	e := &evaluation{chosen: chosen, optional: presetNamed(names)}
+	if len(leftOut) > 0 {
+		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(leftOut, ", "), c.Like))
+	}
 	if c.Dir != "" {
 		err = e.openRun(ctx, c.Dir, c.weightsFlags, s)
 	} else {

@@ -19,7 +19,9 @@ type measured struct {
 		Labels []string
 		Values []float64
 	}
-	Grids []any
+	Grids   []any
+	Options map[string]any
+	Like    []string
 }
 
 // measure runs eval and returns its numbers and its log.

@@ -61,6 +61,7 @@ func kinds() []kind {
 		{"latents", itemsOf(latent.Registry)},
 		{"losses", itemsOf(losses.Registry)},
 		{"metrics", itemsOf(metrics.Registry)},
+		{"dialects", itemsOf(metrics.Dialects)},
 		{"datasets", itemsOf(datasets.Registry)},
 		{"supervisions", itemsOf(datasets.SupervisionRegistry)},
 		{"augmentations", itemsOf(augment.Registry)},
@@ -183,9 +184,24 @@ func printOne(w io.Writer, k kind, name string) error {
 			_, err = w.Write(text)
 			return err
 		}
+		if d, ok := i.settings.(metrics.Dialect); ok {
+			return printDialect(w, d)
+		}
 		return printOptions(w, k, i)
 	}
 	return usagef("%s: there is no %q%s", k.plural, name, registry.Suggest(name, names))
+}
+
+// printDialect prints the metrics of a dialect with their options, as a config has them.
+func printDialect(w io.Writer, d metrics.Dialect) error {
+	text, err := config.Encode(struct {
+		Metrics []metrics.Choice `yaml:"metrics"`
+	}{d})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
 }
 
 // longDefault bounds a default in a table, in bytes.

@@ -95,6 +95,24 @@ func (n *Node) Wrap(key string) {
 	*n = Node{kind: mapNode, path: n.path, at: n.at, keyAt: n.keyAt, keys: []string{key}, items: []*Node{&inner}}
 }
 
+// Without returns a copy of a mapping without the key that a path of keys leads to: {a: {b: 1, c: 2}} without a, b is
+// {a: {c: 2}}.
+func (n *Node) Without(path ...string) *Node {
+	some := *n
+	some.keys, some.items = nil, nil
+	for i, key := range n.keys {
+		item := n.items[i]
+		if key == path[0] {
+			if len(path) == 1 {
+				continue
+			}
+			item = item.Without(path[1:]...)
+		}
+		some.keys, some.items = append(some.keys, key), append(some.items, item)
+	}
+	return &some
+}
+
 // Near returns an error about a key below n, located at it or at the nearest part of its path that the config
 // gives. Parts of the path may be left out in the config's short forms ("metrics.final.0" of a list of metrics).
 func (n *Node) Near(key string, err error) *Error {

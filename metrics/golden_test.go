@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 			for name, m := range map[string]Metric{
 				"dlsbd":             dlsbd(),
 				"workshop_literal":  &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum},
-				"workshop_whitened": &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum, Whiten: true},
+				"workshop_whitened": like[Metric](t, "lsbd-metric", "dlsbd-workshop"),
 			} {
 				r := compute(t, m, in)
 				check := func(key string, got ...float64) {

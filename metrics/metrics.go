@@ -181,6 +181,9 @@ type Result struct {
 	Parts  []Part    `json:"parts,omitempty"`
 	Grids  []Grid    `json:"grids,omitempty"`
 	Notes  []string  `json:"notes,omitempty"` // remarks, such as degenerate codes
+
+	Options map[string]any `json:"options,omitempty"` // all options of the metric, as a config has them; set by Evaluate
+	Like    []string       `json:"like,omitempty"`    // the [Dialects] that define the metric with these options; set by Evaluate
 }
 
 // Part is a list of numbers behind a result, such as one per factor or code column.
@@ -265,6 +268,7 @@ func EvaluateWatched(ctx context.Context, in *Input, seed uint64, choices []Choi
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)
 		}
 		r.Name, r.Better = names[i], c.Value.Better()
+		r.define(c)
 		results[i] = r
 	}
 	return results, nil

@@ -210,7 +210,8 @@ func Fast(in *Input) []Choice {
 	return list
 }
 
-// Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`.
+// Choice is a metric in a config: `dlsbd`, or `{dlsbd: {omega: 5}}`. The option like sets all options as one of the
+// [Dialects] does: `{mig: {like: disent}}`; others change them.
 type Choice struct {
 	Name  string
 	Value Metric
@@ -218,6 +219,9 @@ type Choice struct {
 
 // DecodeConfig reads the choice from a config.
 func (c *Choice) DecodeConfig(n *config.Node) error {
+	if name, like := likeOf(n); like != nil {
+		return c.decodeLike(n, name, like)
+	}
 	return config.DecodeChoice(n, Registry, (*registry.Choice[Metric])(c))
 }
 

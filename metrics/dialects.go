@@ -1,0 +1,144 @@
+package metrics
+
+import (
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/registry"
+)
+
+// Dialect is the list of metrics that a library or paper defines, with all options as it sets them. A metric that is not
+// in the list is not in the source.
+type Dialect []Choice
+
+// Dialects lists the sources whose definitions `like` can name: of `unravel eval --like`, and of a metric in a config.
+// Sub-codes belong to the codes, not to a dialect.
+var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.Entry[Dialect]{
+	{
+		Name: "disentanglement_lib", Doc: "google-research/disentanglement_lib with the settings of its study unsupervised_study_v1",
+		Source: "Locatello et al. 2019, section 4 and appendix C", New: func() Dialect { return library(0.05) },
+	},
+	{
+		Name: "disent", Doc: "nmichlo/disent: four supervised metrics of disentanglement_lib, and three without factors; factor-vae keeps columns that hardly vary",
+		Source: "disent 0.8, disent/metrics", New: disent,
+	},
+	{
+		Name: "enriching", Doc: "properties as quantities; the existing metrics as the printed values of table 2 have them",
+		Source: "Zhang and Sugiyama 2024, table 2", New: enriching,
+	},
+	{
+		Name: "lsbd-metric", Doc: "the workshop form of D_LSBD, with principal components of variance 1",
+		Source: "Pérez Rey et al. 2020, equations 6-12 and section 5", New: func() Dialect {
+			return Dialect{{"dlsbd-workshop", &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum, Whiten: true}}}
+		},
+	},
+	{
+		Name: "lsbd-vae", Doc: "D_LSBD of the authors' code (its tables print sums over subgroups), beside metrics of disentanglement_lib",
+		Source: "Tonnaer et al. 2022, section 4.3 and table 5", New: lsbdVAE,
+	},
+	{
+		Name: "hierarchical", Doc: "R4, R4_c and metrics of hierarchies, beside metrics of disentanglement_lib",
+		Source: "Ross and Doshi-Velez 2021, sections 5.2 and 6.2", New: hierarchical,
+	},
+	{
+		Name: "negative-free", Doc: "MED, beside metrics of disentanglement_lib; mig and sap of ten principal components",
+		Source: "Cao et al. 2022, section 3 and appendix A.2", New: negativeFree,
+	},
+}}
+
+// only returns the metrics of a dialect with some names, in their order.
+func (d Dialect) only(names ...string) Dialect {
+	var list Dialect
+	for _, name := range names {
+		for _, c := range d {
+			if c.Name == name {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+// library returns the metrics of disentanglement_lib. factor-vae leaves out columns whose standard deviation is below
+// prune.
+func library(prune float64) Dialect {
+	points := TrainTest{Train: 10000, Test: 5000}
+	bins := Histogram{Bins: 20, Binning: EqualWidth}
+	return Dialect{
+		{"beta-vae", &BetaVAE{Batch: 64, Train: 10000, Test: 5000}},
+		{"factor-vae", &FactorVAE{Batch: 64, Train: 10000, Test: 5000, Prune: prune}},
+		{"mig", &MIG{Histogram: bins, Gap: GapColumns}},
+		{"modularity", &Modularity{Histogram: bins}},
+		{"explicitness", &Explicitness{C: 1, Iterations: 1000, TrainTest: points}},
+		{"dci", &DCI{
+			Score: Disentanglement, TrainTest: points, Entropy: Entropy{Log: LogFactors, Floor: 1e-11},
+			Rounds: 100, Ties: TiesRandom,
+		}},
+		{"sap", &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: points}},
+		{"irs", &IRS{Quantile: 0.99, Bins: 20}},
+		{"mutual-information", &MutualInformation{Histogram: bins}},
+		{"total-correlation", &TotalCorrelation{}},
+		{"wasserstein-correlation", &WassersteinCorrelation{}},
+		{"downstream", &Downstream{Predictor: LogisticCV, Sizes: []int{10, 100, 1000, 10000}, Test: 5000, C: 1, Choose: ChooseTrain}},
+	}
+}
+
+// disent returns the metrics of disent, which prunes no column (threshold 0).
+func disent() Dialect {
+	return library(0).only("factor-vae", "mig", "dci", "sap", "mutual-information", "total-correlation", "wasserstein-correlation")
+}
+
+// enriching returns the metrics of table 2 of Zhang and Sugiyama 2024, over all rows and pairs.
+func enriching() Dialect {
+	var list Dialect
+	for _, d := range []struct {
+		name string
+		of   factor.Deviation
+		over factor.Aggregate
+	}{
+		{"radius", factor.Radius, factor.Max}, {"mad", factor.MAD, factor.Mean}, {"variance", factor.Variance, factor.Mean},
+		{"diameter", factor.Diameter, factor.Max}, {"mpd", factor.MPD, factor.Mean},
+	} {
+		list = append(list, Choice{d.name, &SubCodeDeviation{Deviation: d.of, Aggregate: d.over}})
+	}
+	return append(list, Dialect{
+		{"me", &MaxError{Fit: FitLeastSquares, Units: UnitsAsGiven}},
+		{"mae", &LeftInverse{Error: MeanAbsoluteError, Units: UnitsAsGiven}},
+		{"mse", &LeftInverse{Error: MeanSquaredError, Units: UnitsAsGiven}},
+		{"contraction-max", &Contraction{Max: true, Units: UnitsAsGiven}},
+		{"contraction-mean", &Contraction{Units: UnitsAsGiven}},
+		{"beta-vae", &BetaVAE{Batch: 8, Train: 4000, Test: 4000, Standardise: true}},
+		{"factor-vae", &FactorVAE{Batch: 8, Train: 4000, Test: 4000, Direct: true, Raw: true}},
+		{"mig", &MIG{Histogram: Histogram{Bins: 20, Binning: EqualWidth}, Gap: GapFactors}},
+		{"dci", &DCI{
+			Score: Disentanglement, TrainTest: TrainTest{Train: 10000, Test: 5000, TestShare: 0.2},
+			Entropy: Entropy{Log: LogFactors, Floor: 1e-11}, Rounds: 40, Ties: TiesRandom,
+		}},
+	}...)
+}
+
+// lsbdVAE returns the metrics of table 5 of Tonnaer et al. 2022: the principal plane of all columns, for every object.
+func lsbdVAE() Dialect {
+	return append(Dialect{{"dlsbd", &DLSBD{Omega: 10, Aggregate: factor.Mean, Spaces: SpacesNever, Objects: ObjectsEach}}},
+		library(0.05).only("beta-vae", "factor-vae", "sap", "dci", "mig", "modularity")...)
+}
+
+// hierarchical returns the metrics of Ross and Doshi-Velez 2021.
+func hierarchical() Dialect {
+	trees := Predictions{Splits: 5}
+	return append(Dialect{
+		{"r4", &R4{trees}}, {"r4c", &R4C{trees}}, {"h-error", &HError{}}, {"purity", &Purity{}}, {"coverage", &Coverage{}},
+	}, library(0.05).only("sap", "mig", "factor-vae", "dci")...)
+}
+
+// negativeFree returns the metrics of Cao et al. 2022.
+func negativeFree() Dialect {
+	const components = 10 // 40 on CelebA
+	points := TrainTest{Train: 10000, Test: 5000}
+	bins := Histogram{Bins: 20, Binning: EqualWidth}
+	return append(Dialect{
+		{"med", &MED{Histogram: bins, Entropy: Entropy{Log: LogFactors, Floor: 1e-11}, Samples: 10000}},
+		{"co-occurrence", &CoOccurrence{Histogram: bins, TopK: 2}},
+		{"mig", &MIG{Histogram: bins, Gap: GapColumns, Reduction: Reduction{components}}},
+		{"sap", &SAP{Score: ScoreSVM, Cost: 0.01, TrainTest: points, Reduction: Reduction{components}}},
+		{"downstream", &Downstream{Predictor: Logistic, Sizes: []int{10000}, Test: 5000, TestShare: 1.0 / 3, C: 1, Choose: ChooseTrain}},
+	}, library(0.06).only("beta-vae", "factor-vae", "dci")...)
+}
