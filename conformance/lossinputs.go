@@ -45,7 +45,7 @@ func arrays(x *losses.Example) []array {
 		{"projections", []int{n, d}, x.Projections, false}, {"predictions", []int{n, d}, x.Predictions, false}, {"targets", []int{n, d}, x.Targets, true},
 		{"queries", []int{n / 2, d}, x.Queries, false}, {"keys", []int{n / 2, d}, x.Keys, false}, {"negatives", []int{d, 10}, x.Negatives, true},
 		{"energy", []int{4, d}, x.Energy, false},
-		{"groups", []int{n, 3}, x.Groups, true}, {"values", []int{n, 3}, x.Values, true}, {"levels", []int{n, 3}, x.Levels, true},
+		{"groups", []int{n, 3}, x.Groups, true}, {"values", []int{n, 3}, x.Values, true}, {"levels", []int{n, 3}, x.Levels, true}, {"different", []int{n, 3}, x.Different, true},
 		{"exact", []int{n, d}, x.Exact, true}, {"angles", []int{n, 1}, x.Angles, true}, {"rotations", []int{n, 4}, x.Rotations, true},
 	}
 }
@@ -93,6 +93,14 @@ func drawExample(stream string) *losses.Example {
 			}
 		}
 	}
+	x.Different = make([]float64, n*3)
+	for at := range x.Different {
+		other := (at/3 + n/2) % n // each row with that half the batch away, where both levels are known and differ
+		x.Different[at] = -1
+		if a, b := x.Levels[at], x.Levels[3*other+at%3]; a >= 0 && b >= 0 && a != b {
+			x.Different[at] = float64(other)
+		}
+	}
 	x.Energy = draw(4*d, 1)
 	x.ActionAngles, x.Predicted, x.Actions = draw(4*6, 1), draw(n*d, 1), make([]float64, n*4)
 	for row := range n {
@@ -123,7 +131,7 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 			Views:      &losses.Views{Projections: n("projections"), Predictions: n("predictions"), Targets: n("targets"), Queries: n("queries"), Keys: n("keys"), Negatives: n("negatives")},
 			Energy:     &losses.Energy{Columns: energyColumns(nodes["energy"])}},
 		Batch: losses.Batch{Population: 100, Group: exampleGroup,
-			Labels: &losses.Labels{Factors: exampleFactors(), Groups: given("groups"), Exact: given("exact"),
+			Labels: &losses.Labels{Factors: exampleFactors(), Groups: given("groups"), Exact: given("exact"), Different: given("different"),
 				Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
 					return nodes["values"], nodes["levels"], nil
 				}},
@@ -258,8 +266,13 @@ func hardExamples() map[string]*losses.Example {
 				x.Groups[i] = float64(i / 3)
 			}
 		}),
-		"one group":   change(func(x *losses.Example) { labels(x, func(int) float64 { return 1 }); clear(x.Values) }),
-		"no labels":   change(func(x *losses.Example) { labels(x, func(int) float64 { return -1 }) }),
+		"one group": change(func(x *losses.Example) { labels(x, func(int) float64 { return 1 }); clear(x.Values) }),
+		"no labels": change(func(x *losses.Example) { labels(x, func(int) float64 { return -1 }) }),
+		"none differ": change(func(x *losses.Example) {
+			for i := range x.Different {
+				x.Different[i] = -1
+			}
+		}),
 		"no actions":  change(func(x *losses.Example) { clear(x.Actions) }),
 		"none active": change(func(x *losses.Example) { clear(x.Active) }),
 	}

@@ -269,8 +269,12 @@ func (x *splits) known() {
 		}
 		x.set.FactorsAt(p.A, levels)
 		x.set.FactorsAt(p.B, other)
-		if at := x.place(l.Factors[p.Factor]); at >= 0 && levels[at] != other[at] {
-			x.add("labels: pair %d says that images %d and %d agree in factor %q; their levels are %d and %d", n, p.A, p.B, l.Factors[p.Factor].Name, levels[at], other[at])
+		if at := x.place(l.Factors[p.Factor]); at >= 0 && (levels[at] != other[at]) != p.Different {
+			said := "agree"
+			if p.Different {
+				said = "differ"
+			}
+			x.add("labels: pair %d says that images %d and %d %s in factor %q; their levels are %d and %d", n, p.A, p.B, said, l.Factors[p.Factor].Name, levels[at], other[at])
 		}
 	}
 }
@@ -290,7 +294,7 @@ func (x *splits) chosen(s *datasets.Split) []any {
 			l.At(i, own)
 			levels = append(levels, own...)
 		}
-		said = append(said, l.Factors, l.Images, l.Pairs, l.Share, levels)
+		said = append(said, l.Factors, l.Images, l.Pairs, l.Share, l.Classes, levels)
 	}
 	return said
 }

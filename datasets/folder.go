@@ -124,6 +124,7 @@ func (f *Folder) assemble(list *pictureList, table *labelTable, set *cache.Set) 
 	if d.n = len(d.rows); d.n == 0 {
 		return nil, fmt.Errorf("%s: no picture is left; want at least 1", list.path)
 	}
+	d.names = &fileNames{list: list}
 	if err := f.setFactors(d, table); err != nil {
 		return nil, err
 	}

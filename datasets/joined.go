@@ -20,12 +20,14 @@ func JoinLabels(parts ...*Labels) (*Labels, error) {
 			}
 			l.parts, l.places = append(l.parts, source), append(l.places, place)
 			l.Share += source.Share
+			l.Notes = append(l.Notes, source.Notes...)
 			for _, k := range source.Assigned {
 				l.Assigned = append(l.Assigned, place[k])
 			}
 			l.Images = append(l.Images, source.Images...)
 			for _, p := range source.Pairs {
-				l.Pairs = append(l.Pairs, SimilarPair{p.A, p.B, place[p.Factor]})
+				p.Factor = place[p.Factor]
+				l.Pairs = append(l.Pairs, p)
 			}
 		}
 	}

@@ -25,6 +25,12 @@ type Labels struct {
 	// Assigned lists the factors that stand for the categorical dimensions of a learned hierarchy; nil: none does.
 	Assigned []int
 
+	// Classes holds, by factor and image, the number of a class of images that are known to agree in the factor, from 0 on;
+	// -1: the image is in none. nil, of one factor or of all: there are none, and each of Pairs stands alone.
+	Classes [][]int32
+
+	Notes []string // remarks about what they were made of, such as answers that were left out
+
 	set    Dataset // source of the levels; nil: table is
 	column []int   // by factor: its place among the set's factors, or its column in the table
 	table  []int32 // width labels for each image, image by image
@@ -35,10 +41,39 @@ type Labels struct {
 }
 
 // SimilarPair says that two images have the same level of a factor (an index into
-// Labels.Factors).
+// Labels.Factors), or different ones.
 type SimilarPair struct {
-	A, B   int
-	Factor int
+	A, B      int
+	Factor    int
+	Different bool
+}
+
+// TellsApart reports whether some pairs are known to differ.
+func (l *Labels) TellsApart() bool {
+	return slices.ContainsFunc(l.Pairs, func(p SimilarPair) bool { return p.Different })
+}
+
+// checkClasses reports classes that are not those of n images.
+func (l *Labels) checkClasses(n int) error {
+	if l.Classes == nil {
+		return nil
+	}
+	if len(l.Classes) != len(l.Factors) {
+		return fmt.Errorf("there are classes of %d factors; want one list for each of the %d factors", len(l.Classes), len(l.Factors))
+	}
+	for k, of := range l.Classes {
+		name := l.Factors[k].Name
+		if of != nil && len(of) != n {
+			return fmt.Errorf("classes of factor %q are those of %d images; want %d", name, len(of), n)
+		}
+		most := maxLabel - l.Factors[k].Size - 1
+		for i, c := range of {
+			if c < -1 || int(c) > most {
+				return fmt.Errorf("image %d is in class %d of factor %q; want 0 to %d, or -1 where it has none", i, c, name, most)
+			}
+		}
+	}
+	return nil
 }
 
 // KnowsLevels reports whether the levels of some images are known, not only similarities.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -19,6 +18,7 @@ type mix struct {
 // units deals the labelled images or the similar pairs of one source: a unit is one image or one pair.
 type units struct {
 	known *Labels
+	part  int    // index of known among the sources
 	place []int  // columns of its factors among those of the split's labels
 	label string // prefix of the names of its random streams
 	width int    // images in a unit
@@ -48,7 +48,10 @@ func (s *Sampler) prepareLabels() error {
 		s.unlabelled = make([]int, s.mix.images())
 	}
 	s.levels = make([]int32, s.MaxBatch()*len(known.Factors))
-	return nil
+	if known.TellsApart() {
+		s.different = make([]int32, len(s.levels))
+	}
+	return s.numberSources()
 }
 
 // newMix plans batches of an epoch over n images; nil if no labels have a share.
@@ -66,13 +69,7 @@ func newMix(known *Labels, n, batch int) (*mix, error) {
 		if p > 0 {
 			u.label = fmt.Sprintf("source %d ", p)
 		}
-		if u.place = known.place(p); source.Pairs != nil {
-			for _, f := range source.Factors {
-				if f.Size+batch > maxLabel {
-					return nil, fmt.Errorf("batches: factor %q has %d levels, too many for pairs; want less than %d", f.Name, f.Size, maxLabel-batch)
-				}
-			}
-		}
+		u.part, u.place = p, known.place(p)
 		m.units = append(m.units, u)
 		m.plain -= u.full * u.width
 	}
@@ -184,47 +181,4 @@ func (u *units) unit(n, seed uint64) int32 {
 		u.pass, u.seed = pass, seed
 	}
 	return u.order[n%count]
-}
-
-// levelsOf returns Batch.Levels of the batch at a position.
-func (s *Sampler) levelsOf(b Batch, position int) []int32 {
-	known := s.split.Known
-	if known == nil {
-		return nil
-	}
-	k := len(known.Factors)
-	levels := s.levels[:len(b.Indices)*k]
-	for row, i := range b.Indices {
-		known.at(i, levels[row*k:(row+1)*k], s.scratch)
-	}
-	if s.mix != nil && !b.Labelled {
-		s.mix.number(levels, known.Factors, position-s.LabelledBatches())
-	}
-	return levels
-}
-
-// number gives the two images of each pair in a batch the same number in their factor's column, unless both
-// levels are known: the level of one of them if it is known, and otherwise a number from Size on that no other pair has.
-func (m *mix) number(levels []int32, factors []factor.Factor, batch int) {
-	k, row, pairs := len(factors), m.plainIn(batch), 0
-	for _, u := range m.units {
-		for _, n := range u.in(batch) {
-			if u.width == 2 {
-				column := u.place[u.known.Pairs[n].Factor]
-				a, b := &levels[row*k+column], &levels[(row+1)*k+column]
-				switch {
-				case *a >= 0 && *b >= 0: // levels count more than an answer that may be wrong
-				case *a >= 0:
-					*b = *a
-				case *b >= 0:
-					*a = *b
-				default:
-					*a = int32(factors[column].Size + pairs)
-					*b = *a
-				}
-				pairs++
-			}
-			row += u.width
-		}
-	}
 }

@@ -163,6 +163,10 @@ var SupervisionRegistry = &registry.Registry[Supervision]{Kind: "supervision", E
 		Name: "similarity", Doc: "random pairs of images that share their level of one factor; nothing else is known",
 		Source: "Zhang and Sugiyama 2024, appendix F.2; Shu et al. 2020", New: func() Supervision { return &Similarity{Count: 1000, Share: 0.5} },
 	},
+	{
+		Name: "answers", Doc: "pairs of images from a file of your own, each with the answer same or different to the question whether they share their level of a factor",
+		Source: "Zhang and Sugiyama 2024, appendix F.2; Wagstaff et al. 2001", New: func() Supervision { return &Answers{Share: 0.5, Union: true} },
+	},
 }}
 
 // Choice is a data set in a config: `square`, or `{square: {size: 32, side: 8}}`.

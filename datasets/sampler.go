@@ -21,9 +21,13 @@ type Batch struct {
 	Actions []int32
 
 	// Levels is len(Indices) x len(Known.Factors), image by image: the level, or -1
-	// where it is unknown. The two images of a similar pair share a number from the factor's Size on, which no
+	// where it is unknown. The images of a class, or of a similar pair, share a number from the factor's Size on, which no
 	// other image has in that column. It is nil if the split has no Known.
 	Levels []int32
+
+	// Different is len(Indices) x len(Known.Factors): the row of an image that is known to have another level; -1: of none. Images of
+	// pairs that differ name each other. It is nil if the split has no such pairs.
+	Different []int32
 }
 
 // Sampler deals the batches of an epoch: one pass over the labelled groups in
@@ -52,6 +56,8 @@ type Sampler struct {
 	unlabelled      []int     // the epoch's unlabelled images, with those of mix
 	mix             *mix      // nil: no share of labelled images
 	levels          []int32   // of the batch dealt last
+	different       []int32   // of the batch dealt last; nil: no pairs differ
+	base            []int32   // by source of labels: the first number of its classes or pairs, from a factor's Size on
 	scratch         labelScratch
 }
 
@@ -167,7 +173,7 @@ func (s *Sampler) draw(p groupPass) {
 func (s *Sampler) Next() (Batch, bool) {
 	b, ok := s.batch(s.state.Position)
 	if ok {
-		b.Levels = s.levelsOf(b, s.state.Position)
+		s.label(&b, s.state.Position)
 		s.state.Position++
 	}
 	return b, ok

@@ -14,13 +14,16 @@ import (
 // those that share their level of it with another, the second uniformly from these
 // others. The pair may agree in other factors by chance. Images whose level is unknown share it with none.
 //
-// With Noise, each pair is wrong with this probability: its first image is then uniform among those of known level that
-// another one differs from, the second uniform among those that differ.
+// A pair says with the probability Different that its images differ in the factor: the first image is then uniform among those of known
+// level, the second uniform among those of another level. With Noise, each pair is wrong with this probability: similar ones are drawn as those that
+// differ, and the reverse.
 type Similarity struct {
 	Count   int      `yaml:"count" doc:"number of pairs"`
 	Share   float64  `yaml:"share" doc:"fraction of every batch that consists of pairs"`
 	Factors []string `yaml:"factors" doc:"factors whose level a pair may share; empty: all"`
-	Noise   float64  `yaml:"noise" doc:"probability that the images of a pair do not share the level after all, from 0 to less than 1"`
+	Noise   float64  `yaml:"noise" doc:"probability that a pair is wrong: that its images do not share the level after all, or that those said to differ do; from 0 to less than 1"`
+
+	Different float64 `yaml:"different" doc:"probability that a pair is said to differ in the factor, for losses such as separation; from 0 to 1"`
 }
 
 // maxPairs bounds the number of pairs (24 bytes each).
@@ -37,6 +40,9 @@ func (s *Similarity) Validate() error {
 	if !(s.Noise >= 0 && s.Noise < 1) {
 		return config.Invalid("noise", "%v is out of range; want 0 or more, and less than 1", s.Noise)
 	}
+	if !(s.Different >= 0 && s.Different <= 1) {
+		return config.Invalid("different", "%v is out of range; want 0 to 1", s.Different)
+	}
 	return validShare(s.Share, s.Factors)
 }
 
@@ -51,10 +57,13 @@ func (s *Similarity) Split(d Dataset, r *rng.Stream) (*Split, error) {
 	}
 	alike, unlike := make([]*likeness, len(known.Factors)), make([]*unlikeness, len(known.Factors))
 	for k, f := range known.Factors {
-		if s.Noise > 0 {
+		if s.Noise > 0 || s.Different > 0 {
 			if unlike[k] = newUnlikeness(d, known.column[k]); unlike[k].levels() < 2 {
-				return nil, fmt.Errorf("similarity: no two images of dataset %s differ in factor %q, as noise wants; leave it out of factors", d.Name(), f.Name)
+				return nil, fmt.Errorf("similarity: no two images of dataset %s differ in factor %q, as noise and different want; leave it out of factors", d.Name(), f.Name)
 			}
+		}
+		if s.Different == 1 && s.Noise == 0 {
+			continue
 		}
 		if alike[k] = newLikeness(d, known.column[k]); len(alike[k].images) == 0 {
 			return nil, fmt.Errorf("similarity: no two images of dataset %s agree in factor %q; leave it out of factors", d.Name(), f.Name)
@@ -63,12 +72,13 @@ func (s *Similarity) Split(d Dataset, r *rng.Stream) (*Split, error) {
 	known.Pairs = make([]SimilarPair, s.Count)
 	for n := range known.Pairs {
 		k := r.IntN(len(alike))
+		different := s.Different > 0 && r.Float64() < s.Different
 		draw := alike[k].draw
-		if s.Noise > 0 && r.Float64() < s.Noise {
+		if wrong := s.Noise > 0 && r.Float64() < s.Noise; wrong != different {
 			draw = unlike[k].draw
 		}
 		a, b := draw(r)
-		known.Pairs[n] = SimilarPair{A: a, B: b, Factor: k}
+		known.Pairs[n] = SimilarPair{A: a, B: b, Factor: k, Different: different}
 		known.Images = append(known.Images, a, b)
 	}
 	slices.Sort(known.Images)

@@ -71,6 +71,9 @@ func (s *Split) validate(d Dataset) error {
 			return fmt.Errorf("pair %d is %+v; want images from 0 to %d and one of %d factors", n, p, d.Len()-1, len(s.Known.Factors))
 		}
 	}
+	if err := s.Known.checkClasses(d.Len()); err != nil {
+		return err
+	}
 	return checkImages(d, "Known.Images", s.Known.Images)
 }
 

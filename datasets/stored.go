@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"reflect"
+	"sync"
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/pages"
@@ -76,7 +77,8 @@ type stored struct {
 	files   *Files  // of the cache; nil: it is in memory only
 	rows    []int32 // of an image in bytes; nil: the image's own number
 	notes   []string
-	mapped  bool // bytes are mapped from a file
+	names   *fileNames // nil: images are not files
+	mapped  bool       // bytes are mapped from a file
 }
 
 func (d *stored) Name() string              { return d.name }
@@ -87,6 +89,41 @@ func (d *stored) RealValued() bool          { return d.real }
 func (d *stored) Missing() []int            { return d.missing }
 func (d *stored) cached() *Files            { return d.files }
 func (d *stored) Notes() []string           { return d.notes }
+
+// FileName implements FileNamed.
+func (d *stored) FileName(i int) string {
+	if d.names == nil {
+		return ""
+	}
+	return d.names.list.files[d.rows[i]].name
+}
+
+// FindFile implements FileNamed.
+func (d *stored) FindFile(name string) (i int, ok bool) {
+	if d.names == nil {
+		return 0, false
+	}
+	d.names.once.Do(func() {
+		d.names.index, d.names.row = newPictureIndex(d.names.list), make(map[int]int, d.n)
+		for row, picture := range d.rows {
+			d.names.row[int(picture)] = row
+		}
+	})
+	picture, err := d.names.index.find(name)
+	if err != nil || picture < 0 {
+		return 0, false
+	}
+	i, ok = d.names.row[picture]
+	return i, ok
+}
+
+// fileNames finds the images of a folder by the names of their files.
+type fileNames struct {
+	list  *pictureList
+	once  sync.Once // makes index and row, which only those need who look for names
+	index *pictureIndex
+	row   map[int]int // by picture: its image
+}
 
 func (d *stored) Image(i int, dst []float32) {
 	size := d.shape[0] * d.shape[1] * d.shape[2]

@@ -242,17 +242,21 @@ func (b *bad) Split(Dataset, *rng.Stream) (*Split, error) { return b.split, nil 
 func TestSplitsAreChecked(t *testing.T) {
 	d := toyOf(circle("a", 8))
 	angles := [][]float32{{0, 1}}
+	factors := []factor.Factor{{Name: "a", Size: 2, Kind: factor.Categorical}}
 	for want, split := range map[string]*Split{
-		"supervision own made no split":                                    nil,
-		"supervision own: there are 1 groups and transformations of 0":     {M: 2, Groups: [][]int{{0, 1}}},
-		"group 0 has image 8; want an image of dataset toy, 0 to 7":        {M: 2, Groups: [][]int{{0, 8}}, Transformations: angles},
-		"group 0 has 0 images; want 1":                                     {M: 2, Groups: [][]int{{}}, Transformations: angles},
-		"group 0 has 2 numbers as transformations; want 1 for each of its": {M: 3, Groups: [][]int{{0, 1, 2}}, Transformations: angles},
-		"Unlabelled has image 8 after -1":                                  {Unlabelled: []int{8}},
-		"Unlabelled has image 1 after 1; want images of dataset toy":       {Unlabelled: []int{0, 1, 1}},
-		"leaves nothing to train on":                                       {},
-		"Known.Images has image -1":                                        {Unlabelled: []int{0}, Known: &Labels{Images: []int{-1}}},
-		"pair 0 is {A:0 B:9 Factor:0}; want images from 0 to 7":            {Unlabelled: []int{0}, Known: &Labels{Pairs: []SimilarPair{{A: 0, B: 9}}}},
+		"supervision own made no split":                                                       nil,
+		"supervision own: there are 1 groups and transformations of 0":                        {M: 2, Groups: [][]int{{0, 1}}},
+		"group 0 has image 8; want an image of dataset toy, 0 to 7":                           {M: 2, Groups: [][]int{{0, 8}}, Transformations: angles},
+		"group 0 has 0 images; want 1":                                                        {M: 2, Groups: [][]int{{}}, Transformations: angles},
+		"group 0 has 2 numbers as transformations; want 1 for each of its":                    {M: 3, Groups: [][]int{{0, 1, 2}}, Transformations: angles},
+		"Unlabelled has image 8 after -1":                                                     {Unlabelled: []int{8}},
+		"Unlabelled has image 1 after 1; want images of dataset toy":                          {Unlabelled: []int{0, 1, 1}},
+		"leaves nothing to train on":                                                          {},
+		"Known.Images has image -1":                                                           {Unlabelled: []int{0}, Known: &Labels{Images: []int{-1}}},
+		"pair 0 is {A:0 B:9 Factor:0 Different:false}; want images from 0 to 7":               {Unlabelled: []int{0}, Known: &Labels{Pairs: []SimilarPair{{A: 0, B: 9}}}},
+		"there are classes of 2 factors; want one list for each of the 0 factors":             {Unlabelled: []int{0}, Known: &Labels{Classes: make([][]int32, 2)}},
+		"classes of factor \"a\" are those of 1 images; want 8":                               {Unlabelled: []int{0}, Known: &Labels{Factors: factors, Classes: [][]int32{{0}}}},
+		"image 1 is in class -2 of factor \"a\"; want 0 to 16777213, or -1 where it has none": {Unlabelled: []int{0}, Known: &Labels{Factors: factors, Classes: [][]int32{{0, -2, 0, 0, 0, 0, 0, 0}}}},
 	} {
 		if _, err := Supervised("own", &bad{split}).Split(d, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

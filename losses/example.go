@@ -23,6 +23,7 @@ type Example struct {
 	Energy []float64 // weights of an energy's columns f(x) = tanh(x W) of images, [4, 6]
 
 	Groups, Values, Levels []float64 // of the factors, [16, 3]
+	Different              []float64 // rows that are known to differ in a factor; -1: none, [16, 3]
 	Exact                  []float64 // values of the continuous dimensions of a hierarchy, [16, 6]
 	Angles                 []float64 // by which a factor has turned, [16, 1]
 	Rotations              []float64 // axes and angles, [16, 4]

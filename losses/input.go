@@ -100,6 +100,10 @@ type Labels struct {
 	// error if only similarities are known.
 	Values func(u Units) (values, known *gorgonia.Node, err error)
 
+	// Different returns [batch, K]: the row that is known to have another level of a factor than this one; -1: none is. Rows of
+	// a pair name each other. nil: no images are known to differ.
+	Different func() (*gorgonia.Node, error)
+
 	// Assigned lists the factors that label the categorical dimensions of the model's hierarchy;
 	// nil: the categorical ones.
 	Assigned []int

@@ -154,6 +154,7 @@ func TestMissingOutputs(t *testing.T) {
 		"mad":            labels,
 		"contraction":    labels,
 		"left-inverse":   labels,
+		"separation":     labels,
 		"tc":             needs("samples of the codes"),
 		"conditional-tc": needs("masks of active codes") + "; want active, such as [{columns: [2, 3], factor: shape, levels: [0]}]",
 		"assignment":     needs("a hierarchy of codes"),

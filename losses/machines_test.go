@@ -81,6 +81,9 @@ func nodeFunctions() []gradcheck.Case {
 		build(func(n nodes) (*gorgonia.Node, error) {
 			return losses.Contraction(losses.ContractionSettings{}, n[0], n[1], n[2])
 		}, "Contraction", gradcheck.Input{Shape: []int{12, 3}, Lo: -0.3, Hi: 0.3}, factors, groups),
+		two("Separation", func(z, different *gorgonia.Node) (*gorgonia.Node, error) {
+			return losses.Separation(factor.Mean, 1.5, z, different)
+		}, in(6, 4), held([]float64{1, -1, 0, 2, -1, 1, 4, -1, 3, 5, -1, 4}, 6, 2)),
 		build(func(n nodes) (*gorgonia.Node, error) {
 			return losses.LeftInverse(losses.LeastSquares, 1e-3, n[0], n[1], n[2])
 		}, "LeftInverse", in(12, 3), factors, groups),

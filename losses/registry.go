@@ -25,6 +25,8 @@ var Registry = &registry.Registry[Loss]{Kind: "loss", Entries: []registry.Entry[
 		Source: "Zhang and Sugiyama 2024, example 3", Units: "units of the codes", New: func() Loss { return NewMAD() }},
 	{Name: "contraction", Doc: "informativeness: how much closer the codes of two images are than their factors",
 		Source: "Zhang and Sugiyama 2024, definition 9, equation 27", Units: "factors mapped to [0, 1], codes as given", New: func() Loss { return NewContraction() }},
+	{Name: "separation", Doc: "informativeness from pairs that are known to differ in a factor: how much closer than a margin its sub-codes are",
+		Source: "Zhang and Sugiyama 2024, definition 9; Hadsell et al. 2006", Units: "units of the codes", New: func() Loss { return NewSeparation() }},
 	{Name: "left-inverse", Doc: "informativeness: error of the best affine map from codes back to factors",
 		Source: "Zhang and Sugiyama 2024, definition 8, equation 26", Units: "units of the factors, mapped to [0, 1]; of least-squares their squares", New: func() Loss { return NewLeftInverse() }},
 	{Name: "tc", Doc: "total correlation of the codes, by a discriminator or from the posteriors of a batch",

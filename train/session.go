@@ -161,6 +161,11 @@ func (s *session) introduce(o Options, resumed bool) {
 			say("%s: %s", c.Dataset.Name, note)
 		}
 	}
+	if known := s.experiment.Split.Known; known != nil {
+		for _, note := range known.Notes {
+			say("supervision: %s", note)
+		}
+	}
 	for _, loss := range c.Losses {
 		if e, ok := loss.Value.(losses.Explained); ok {
 			say("%s: %s", loss.Name, e.Explain())

@@ -6,6 +6,8 @@ package similarity
 import (
 	"fmt"
 	"slices"
+
+	"github.com/unravel-ml/unravel/registry"
 )
 
 // Answer says that two rows have the same level of a factor, or different ones.
@@ -63,6 +65,33 @@ func (a *Answers) Same() int {
 		}
 	}
 	return n
+}
+
+// Only returns the answers about some factors, all if none is named; it is an error if there is none about one of them.
+func (a *Answers) Only(factors []string) (*Answers, error) {
+	if len(factors) == 0 {
+		return a, nil
+	}
+	some := &Answers{Rows: a.Rows, Factors: factors, Name: a.Name}
+	place := make([]int32, len(a.Factors))
+	for k, name := range a.Factors {
+		place[k] = int32(slices.Index(factors, name))
+	}
+	for _, name := range factors {
+		if !slices.Contains(a.Factors, name) {
+			return nil, fmt.Errorf("there is no answer about factor %q%s", name, registry.Suggest(name, a.Factors))
+		}
+	}
+	choose := func(list []Answer) (chosen []Answer) {
+		for _, x := range list {
+			if x.Factor = place[x.Factor]; x.Factor >= 0 {
+				chosen = append(chosen, x)
+			}
+		}
+		return chosen
+	}
+	some.List, some.Open = choose(a.List), choose(a.Open)
+	return some, nil
 }
 
 // of lists the answers about each factor, in order.

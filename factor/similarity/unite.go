@@ -32,6 +32,12 @@ type Options struct {
 	Noise     float64 // rate of wrong answers, 0 to less than 0.5
 }
 
+// Validate reports options out of range.
+func (o Options) Validate() error {
+	_, err := o.policy()
+	return err
+}
+
 // policy returns the rule, or an error for options out of range.
 func (o Options) policy() (Conflicts, error) {
 	if !(o.Noise >= 0 && o.Noise < 0.5) {
@@ -58,8 +64,8 @@ type Classes struct {
 	Kept []Answer
 
 	Dropped   int   // answers of classes that ConflictsDrop has left out
-	Overruled int   // answers that the classes contradict, of ConflictsMajority
-	Unsure    int   // rows that too few answers hold in their class, of a noise rate
+	Overruled int   // answers that ConflictsMajority does not follow
+	Unsure    int   // rows that too few answers hold in their class, of a noise rate; their answers same are overruled too
 	Least     []int // by factor: by how many answers same must exceed different in a class; see Unite
 }
 
@@ -120,10 +126,9 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 func (c *Classes) keep(of []int32, list []Answer) {
 	for _, x := range list {
 		same := of[x.A] >= 0 && of[x.A] == of[x.B]
-		switch {
-		case same == x.Same:
+		if same == x.Same {
 			c.Kept = append(c.Kept, x)
-		case same || of[x.A] >= 0 && of[x.B] >= 0:
+		} else {
 			c.Overruled++
 		}
 	}

@@ -21,6 +21,7 @@ type labelInputs struct {
 	scaled [][]float32 // the values, by factor and level
 
 	groups, levels *gorgonia.Node // levels is groups where no similarities are known
+	different      *gorgonia.Node
 	values, given  *gorgonia.Node // in the units range and as-given; the same where no factor is continuous
 
 	data       datasets.Hierarchical // nil: the data set is not
@@ -107,6 +108,9 @@ func (l *labelInputs) offer(g *nn.Graph, rows int) *losses.Labels {
 			return values, known, err
 		},
 	}
+	if l.known.TellsApart() {
+		offered.Different = func() (*gorgonia.Node, error) { return input(&l.different, "labels/different") }
+	}
 	if l.data != nil {
 		offered.Exact = func() (*gorgonia.Node, error) {
 			var err error
@@ -127,6 +131,7 @@ func (l *labelInputs) fill(b datasets.Batch) {
 	l.write(l.levels, b.Levels, (*labelInputs).level)
 	l.write(l.values, b.Levels, (*labelInputs).value)
 	l.write(l.given, b.Levels, (*labelInputs).value)
+	l.writeDifferent(b)
 	l.writeExact(l.values, b, true)
 	l.writeExact(l.given, b, false)
 	if l.exact != nil {
@@ -151,6 +156,22 @@ func (l *labelInputs) write(n *gorgonia.Node, numbers []int32, meaning func(l *l
 			number = numbers[i%len(numbers)]
 		}
 		data[i] = meaning(l, i%len(l.scaled), number)
+	}
+}
+
+// writeDifferent writes the rows of images that differ; rows of a second view name rows of that view.
+func (l *labelInputs) writeDifferent(b datasets.Batch) {
+	if l.different == nil {
+		return
+	}
+	data := nn.Data(l.different)
+	for i := range data {
+		if data[i] = -1; len(b.Different) == 0 {
+			continue
+		}
+		if row := b.Different[i%len(b.Different)]; row >= 0 {
+			data[i] = float32(int(row) + i/len(b.Different)*len(b.Indices))
+		}
 	}
 }
 

@@ -1,0 +1,151 @@
+package losses_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/losses"
+)
+
+// TestSeparationGolden compares values and gradients with those of separation.py.
+func TestSeparationGolden(t *testing.T) {
+	var golden struct {
+		Different []float64
+		Cases     []struct {
+			Aggregate   factor.Aggregate
+			Margin      float64
+			Blocks      [][2]json.RawMessage
+			Z, Gradient []float64
+			Value       float64
+		}
+	}
+	text, err := os.ReadFile("testdata/separation.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &golden); err != nil {
+		t.Fatal(err)
+	}
+	positive := 0
+	for i, c := range golden.Cases {
+		blocks := make([]factor.Block, len(c.Blocks))
+		for b, parts := range c.Blocks {
+			if json.Unmarshal(parts[0], &blocks[b].Factor) != nil || json.Unmarshal(parts[1], &blocks[b].Columns) != nil {
+				t.Fatalf("case %d: blocks %s", i, c.Blocks)
+			}
+		}
+		value, gradient := separationOf(t, func(z, different *gorgonia.Node) (*gorgonia.Node, error) {
+			return losses.Separation(c.Aggregate, c.Margin, z, different, blocks...)
+		}, c.Z, 4, golden.Different, 2)
+		if c.Value > 0 {
+			positive++
+		}
+		if math.Abs(value-c.Value) > 1e-12 {
+			t.Errorf("case %d: %v, want %v", i, value, c.Value)
+		}
+		for at, g := range gradient {
+			if math.Abs(g-c.Gradient[at]) > 1e-12 {
+				t.Errorf("case %d: gradient %d is %v, want %v", i, at, g, c.Gradient[at])
+			}
+		}
+	}
+	if len(golden.Cases) != 16 || positive < 12 {
+		t.Errorf("%d of %d cases are above 0", positive, len(golden.Cases))
+	}
+}
+
+// TestSeparationHard checks values and gradients where codes are equal, far apart or not about any pair.
+func TestSeparationHard(t *testing.T) {
+	of := func(a factor.Aggregate) func(z, different *gorgonia.Node) (*gorgonia.Node, error) {
+		return func(z, different *gorgonia.Node) (*gorgonia.Node, error) {
+			return losses.Separation(a, 2, z, different)
+		}
+	}
+	for _, test := range []struct {
+		name         string
+		a            factor.Aggregate
+		z, different []float64
+		value        float64
+		gradient     []float64
+	}{
+		{"equal codes", factor.Mean, []float64{3, 3}, []float64{1, 0}, 2, []float64{0, 0}},
+		{"at the margin", factor.Mean, []float64{1, 3}, []float64{1, 0}, 0, []float64{0, 0}},
+		{"close", factor.Sum, []float64{1, 1.5}, []float64{1, 0}, 1.5, []float64{1, -1}},
+		{"named by one row", factor.Sum, []float64{1, 1.5}, []float64{1, -1}, 1.5, []float64{1, -1}},
+		{"a chain", factor.Sum, []float64{0, 1, 2.5}, []float64{1, 2, 1}, 1 + 0.5, []float64{1, -1 + 1, -1}},
+		{"ties", factor.Max, []float64{0, 1, 0, 1}, []float64{1, 0, 3, 2}, 1, []float64{1, -1, 0, 0}},
+		{"itself, and rows that are not there", factor.Mean, []float64{0, 1, 2}, []float64{0, 9, math.NaN()}, 0, []float64{0, 0, 0}},
+		{"not a number", factor.Mean, []float64{math.NaN(), 1}, []float64{1, 0}, math.NaN(), nil},
+	} {
+		value, gradient := separationOf(t, of(test.a), test.z, 1, test.different, 1)
+		if value != test.value && !(math.IsNaN(value) && math.IsNaN(test.value)) || test.gradient != nil && fmt.Sprint(gradient) != fmt.Sprint(test.gradient) {
+			t.Errorf("%s: %v, gradient %v; want %v, %v", test.name, value, gradient, test.value, test.gradient)
+		}
+	}
+	z, d := gradcheck.Input{Shape: []int{6, 4}}, gradcheck.Input{Shape: []int{6, 2}, Constant: true, Values: []float64{3, 1, -1, 0, 4, -1, 0, 5, 2, -1, -1, 3}}
+	for _, a := range []factor.Aggregate{factor.Mean, factor.Max, factor.Sum, factor.MeanSquare} {
+		gradcheck.Check(t, gradcheck.Case{Name: fmt.Sprint("separation ", a), Inputs: []gradcheck.Input{z, d}, Floor32: 0.1,
+			Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) { return losses.Separation(a, 3, n[0], n[1]) }})
+	}
+}
+
+// separationOf returns value and gradient of a node of codes and rows that differ.
+func separationOf(t *testing.T, f func(z, different *gorgonia.Node) (*gorgonia.Node, error), z []float64, width int, different []float64, factors int) (float64, []float64) {
+	t.Helper()
+	g := gorgonia.NewGraph()
+	node := func(name string, x []float64, columns int) *gorgonia.Node {
+		v := tensor.New(tensor.WithShape(len(x)/columns, columns), tensor.WithBacking(slices.Clone(x)))
+		return gorgonia.NodeFromAny(g, v, gorgonia.WithName(name))
+	}
+	codes := node("z", z, width)
+	n, err := f(codes, node("different", different, factors))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return valueAndGradient(t, n, codes)
+}
+
+func TestSeparationErrors(t *testing.T) {
+	g := gorgonia.NewGraph()
+	node := func(shape ...int) *gorgonia.Node {
+		return gradcheck.Node(g, gorgonia.Float64, fmt.Sprint(shape), shape...)
+	}
+	for _, margin := range []float64{0, -1, math.Inf(1), math.NaN()} {
+		if _, err := losses.Separation(factor.Mean, margin, node(4, 2), node(4, 2)); err == nil || !strings.Contains(err.Error(), "positive margin") {
+			t.Errorf("margin %v: error %v", margin, err)
+		}
+	}
+	if _, err := losses.Separation(factor.Mean, 1, node(4, 3), node(4, 2)); err == nil || !strings.Contains(err.Error(), "cannot be shared out evenly") {
+		t.Error(err)
+	}
+	if _, err := losses.Separation(factor.Mean, 1, node(4, 2), node(5, 2)); err == nil || !strings.Contains(err.Error(), "labels of shape [4]") {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{
+		"[{separation: {margin: 0}}]":      "margin: want more than 0",
+		"[{separation: {margin: .inf}}]":   "margin: want more than 0",
+		"[{separation: {aggregate: few}}]": "aggregate",
+	} {
+		var s struct {
+			Losses []losses.Choice `yaml:"losses"`
+		}
+		if err := config.Load("l.yaml", []byte("losses: "+text), &s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+	in := batch(t)
+	if _, err := losses.ComposeInput(in, choose(t, "[separation]")); err == nil || !strings.Contains(err.Error(), "pairs of images that are known to differ; want a supervision with some") {
+		t.Error(err)
+	}
+}
