@@ -146,7 +146,9 @@ func shapeOf(f Formula, rename func(string) string) string {
 	switch f := f.(type) {
 	case *equality:
 		sides := []string{shapeOfTerm(f.a, rename), shapeOfTerm(f.b, rename)}
-		slices.Sort(sides)
+		if f.premetric != KL { // the others are symmetric
+			slices.Sort(sides)
+		}
 		head := *f
 		head.a, head.b = Variable(sides[0]), Variable(sides[1])
 		return textOf(&head)
