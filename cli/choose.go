@@ -2,19 +2,22 @@ package cli
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// chooseMetrics returns metrics by name with their defaults, or with the options of a dialect if like names one, changed by
-// options METRIC.KEY=VALUE; nil without names. Metrics of a preset that the dialect does not have are left out.
-func chooseMetrics(names, options []string, like string) (list []metrics.Choice, leftOut []string, err error) {
-	preset := presetNamed(names)
-	if preset {
-		names = presets()[names[0]]
+// chooseMetrics returns metrics with their defaults, or with the options of a dialect if like names one, changed by options
+// METRIC.KEY=VALUE; nil without any. Each text is a list of names, or of metrics with their settings as a config has them:
+// `mig, logic: "forall i: ..."`. Metrics of a preset that the dialect does not have are left out.
+func chooseMetrics(texts, options []string, like string) (list []metrics.Choice, leftOut []string, err error) {
+	items, err := metricItems(texts)
+	if err != nil {
+		return nil, nil, err
 	}
 	if like != "" {
 		entry, err := metrics.Dialects.Lookup(like)
@@ -22,24 +25,24 @@ func chooseMetrics(names, options []string, like string) (list []metrics.Choice,
 			return nil, nil, usageError{err}
 		}
 		has := entry.New()
-		for _, name := range slices.Clone(names) {
-			_, err := has.In(like, name)
-			if _, unknown := metrics.Registry.Lookup(name); err == nil || unknown != nil {
+		for _, m := range items {
+			_, err := has.In(like, m.name)
+			if _, unknown := metrics.Registry.Lookup(m.name); err == nil || unknown != nil {
 				continue
 			}
-			if !preset {
+			if !presetNamed(texts) {
 				return nil, nil, usagef("--like: %w", err)
 			}
-			leftOut = append(leftOut, name)
+			leftOut = append(leftOut, m.name)
 		}
-		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(leftOut, name) })
+		items = slices.DeleteFunc(items, func(m metricItem) bool { return slices.Contains(leftOut, m.name) })
 	}
-	list, err = optedMetrics(names, options, like)
+	list, err = optedMetrics(items, options, like)
 	return list, leftOut, err
 }
 
-// optedMetrics returns metrics by name with options.
-func optedMetrics(names, options []string, like string) ([]metrics.Choice, error) {
+// optedMetrics returns metrics with options.
+func optedMetrics(items []metricItem, options []string, like string) ([]metrics.Choice, error) {
 	settings := map[string][]string{}
 	for _, option := range options {
 		key, value, ok := strings.Cut(option, "=")
@@ -47,39 +50,105 @@ func optedMetrics(names, options []string, like string) ([]metrics.Choice, error
 		if !ok || !of || strings.ContainsAny(option, "\n\r") {
 			return nil, usagef("--option %q: want METRIC.KEY=VALUE, such as med.k=2", option)
 		}
-		if len(names) > 0 && !slices.Contains(names, name) {
+		if len(items) > 0 && !slices.ContainsFunc(items, func(m metricItem) bool { return m.name == name }) {
 			return nil, usagef("--option %q: %s is not among --metrics", option, name)
 		}
 		settings[name] = append(settings[name], key+": "+value)
 	}
 	var list []metrics.Choice
-	for _, name := range names {
-		if like != "" {
-			settings[name] = append([]string{"like: " + like}, settings[name]...)
-		}
-		entry, err := metrics.Registry.Lookup(name)
+	for _, m := range items {
+		choice, err := m.choose(settings[m.name], like)
 		if err != nil {
 			return nil, usageError{err}
 		}
-		choice := metrics.Choice{Name: name, Value: entry.New()}
-		if s := settings[name]; s != nil {
-			if choice, err = decodeChoice(name, s); err != nil {
-				return nil, usageError{err}
-			}
-		}
 		list = append(list, choice)
 	}
-	if names == nil && options != nil {
+	if items == nil && options != nil {
 		return nil, usagef("--option belongs to --metrics")
 	}
 	return list, nil
+}
+
+// metricItem is a metric of --metrics.
+type metricItem struct {
+	name string
+	with *config.Node // the metric with its settings; nil: the name alone
+}
+
+// unquoted is a metric and a text without quotes, such as a sentence.
+var unquoted = regexp.MustCompile(`^\s*([a-z0-9-]+):\s+([^\s"'{\[].*)$`)
+
+// metricItems lists the metrics of --metrics, or those of a preset.
+func metricItems(texts []string) ([]metricItem, error) {
+	var list []metricItem
+	if presetNamed(texts) {
+		for _, name := range presets()[texts[0]] {
+			list = append(list, metricItem{name: name})
+		}
+		return list, nil
+	}
+	for _, text := range texts {
+		if m := unquoted.FindStringSubmatch(text); m != nil {
+			text = m[1] + ": " + strconv.Quote(m[2])
+		}
+		root, err := config.Parse("--metrics", []byte("["+text+"]"))
+		if err != nil {
+			return nil, usagef("--metrics %s: want names separated by commas, or NAME: SETTINGS, such as 'mig, logic: \"forall[mean] i: z(i) =[squared] y(i)\"': %w", text, err)
+		}
+		for _, n := range root.Items() {
+			switch keys := n.Keys(); {
+			case n.IsScalar():
+				list = append(list, metricItem{name: n.Text()})
+			case len(keys) == 1:
+				list = append(list, metricItem{name: keys[0], with: n})
+			default:
+				return nil, usageError{n.Errorf("want the name of a metric, or NAME: SETTINGS")}
+			}
+		}
+	}
+	return list, nil
+}
+
+// choose returns the metric with its settings, and others as a config has them.
+func (m metricItem) choose(settings []string, like string) (metrics.Choice, error) {
+	if m.with == nil {
+		if like != "" {
+			settings = append([]string{"like: " + like}, settings...)
+		}
+		choice, err := metrics.Named(m.name)
+		if err == nil && settings != nil {
+			choice, err = decodeChoice(m.name, settings)
+		}
+		return choice, err
+	}
+	var choice metrics.Choice
+	if own := m.with.Get(m.name); like != "" && own.Get("like") == nil {
+		if err := m.with.Override(m.name + ".like=" + like); err != nil {
+			return choice, err
+		}
+	}
+	if err := m.with.Decode(&choice); err != nil || settings == nil {
+		return choice, err
+	}
+	return choice, config.Load("--option", []byte("{"+strings.Join(settings, ", ")+"}"), choice.Value)
 }
 
 func presetNamed(names []string) bool { return len(names) == 1 && presets()[names[0]] != nil }
 
 // presets maps names to lists of metrics; those of a list that do not apply are left out.
 func presets() map[string][]string {
-	return map[string][]string{"all": metrics.Registry.Names(), "fast": metrics.FastNames()}
+	return map[string][]string{"all": measuring(), "fast": metrics.FastNames()}
+}
+
+// measuring names the metrics whose defaults measure something: logic wants a sentence.
+func measuring() []string {
+	var names []string
+	for _, e := range metrics.Registry.Entries {
+		if v, ok := e.New().(config.Validator); !ok || v.Validate() == nil {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }
 
 // decodeChoice decodes the settings of a metric as a config does.

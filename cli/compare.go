@@ -20,7 +20,7 @@ type compareCommand struct {
 	Factors   string   `placeholder:"FILE" help:"Factors of the files of codes, as for eval. Metrics of those files are computed."`
 	Types     []string `placeholder:"KIND" help:"Kinds of the columns of --factors, as for eval."`
 	Bins      int      `placeholder:"20" help:"Number of bins of a continuous factor, as for eval."`
-	Metrics   []string `placeholder:"NAME" help:"Metrics to compare, separated by commas; those that a run has not stored are computed. If absent: the stored metrics, and of files of codes all metrics that apply."`
+	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compare, separated by commas; those with settings, such as 'logic: \"forall ...\"', and those that a run has not stored are computed. If absent: the stored metrics, and of files of codes all metrics that apply."`
 	UDR       string   `name:"udr" default:"lasso" enum:"lasso,spearman,none" help:"Similarity of code columns for the unsupervised disentanglement ranking (UDR), which needs codes of the same images: lasso, spearman or none."`
 	Threshold float64  `default:"0.05" help:"Least standard deviation of a code column that takes part in the ranking."`
 	JSON      bool     `name:"json" help:"Print one JSON object on standard output."`
@@ -197,18 +197,35 @@ func readResults(path string) ([]metrics.Result, error) {
 	return parseResults(src)
 }
 
-// named returns the results with the given names, or all without names.
-func named(results []metrics.Result, names []string) ([]metrics.Result, error) {
-	if len(names) == 0 || len(names) == 1 && names[0] == "all" {
+// named returns the results of the metrics that --metrics lists, or all without any. A result of a metric with settings is that
+// of a sentence; others are not known to have the same settings.
+func named(results []metrics.Result, texts []string) ([]metrics.Result, error) {
+	if len(texts) == 0 || len(texts) == 1 && texts[0] == "all" {
 		return results, nil
 	}
+	items, err := metricItems(texts)
+	if err != nil {
+		return nil, err
+	}
+	wanted, _, err := chooseMetrics(texts, nil, "")
+	if err != nil {
+		return nil, err
+	}
 	var chosen []metrics.Result
-	for _, name := range names {
-		i := slices.IndexFunc(results, func(r metrics.Result) bool { return r.Name == name })
+	for k, name := range metrics.ResultNames(wanted) {
+		i := slices.IndexFunc(results, func(r metrics.Result) bool {
+			if items[k].with == nil {
+				return r.Name == name
+			}
+			l, ok := wanted[k].Value.(*metrics.Logic)
+			return ok && r.Sentence == l.Sentence.String()
+		})
 		if i < 0 {
 			return nil, fmt.Errorf("the metric %s is not among its %d metrics", name, len(results))
 		}
-		chosen = append(chosen, results[i])
+		r := results[i]
+		r.Name = name
+		chosen = append(chosen, r)
 	}
 	return chosen, nil
 }

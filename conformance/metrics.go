@@ -26,7 +26,8 @@ func Metrics(t *testing.T) {
 	}
 }
 
-// CheckMetric returns the faults of an entry of the registry of metrics:
+// CheckMetric returns the faults of an entry of the registry of metrics, with its defaults and, if it is
+// [metrics.Varied], with its variants:
 //
 //   - an invalid entry; no Units; settings that strict YAML does not reproduce, or that Compute changes;
 //   - a value that is not finite, or that differs between calls, between 1 and 4 threads, or after another computation;
@@ -45,28 +46,47 @@ func CheckMetric(e registry.Entry[metrics.Metric]) error {
 	f := &findings{part: "metric " + e.Name}
 	func() {
 		defer f.guard()
-		if _, ok := entryOf(f, e); !ok {
+		m, ok := entryOf(f, e)
+		varied, _ := m.(metrics.Varied)
+		if !ok && (varied == nil || !errors.Is(f.err(), ErrNeedsSettings)) {
 			return
 		}
-		if e.Units == "" {
-			f.add("it has no Units; want those of its value, or \"none\"")
+		if ok {
+			(&metricCheck{findings: f, entry: e}).checkAll()
+		} else {
+			f.errs = nil // the variants are settings of the same entry
 		}
-		x := &metricCheck{findings: f, entry: e}
-		x.roundTrip()
-		suited := 0
-		for _, kind := range measuredKinds() {
-			if metrics.Suits(kind.perfect, x.choices()) == nil {
-				suited++
-				x.check(kind)
+		for i := 0; varied != nil && i < len(varied.Variants()); i++ {
+			variant := e
+			variant.New = func() metrics.Metric { return e.New().(metrics.Varied).Variants()[i] }
+			own := &findings{part: fmt.Sprintf("variant %d", i+1)}
+			(&metricCheck{findings: own, entry: variant}).checkAll()
+			if err := own.err(); err != nil {
+				f.add("%w", err)
 			}
 		}
-		if suited == 0 {
-			f.add("it suits no input of the test: %w", metrics.Suits(measuredKinds()[0].perfect, x.choices()))
-			return
-		}
-		x.odd()
 	}()
 	return f.err()
+}
+
+// checkAll tests a metric on all inputs.
+func (x *metricCheck) checkAll() {
+	if x.entry.Units == "" {
+		x.add("it has no Units; want those of its value, or \"none\"")
+	}
+	x.roundTrip()
+	suited := 0
+	for _, kind := range measuredKinds() {
+		if metrics.Suits(kind.perfect, x.choices()) == nil {
+			suited++
+			x.check(kind)
+		}
+	}
+	if suited == 0 {
+		x.add("it suits no input of the test: %w", metrics.Suits(measuredKinds()[0].perfect, x.choices()))
+		return
+	}
+	x.odd()
 }
 
 type metricCheck struct {

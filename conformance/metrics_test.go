@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -116,4 +117,32 @@ func TestMetricsFindFaults(t *testing.T) {
 	}
 	own.Units = ""
 	wantFinding(t, "no units", conformance.CheckMetric(own), "metric match: ", "it has no Units")
+}
+
+// The defaults of logic are no valid settings, and its variants are checked in their place.
+func TestLogicMetricIsTested(t *testing.T) {
+	e, err := metrics.Registry.Lookup("logic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := e.New().(metrics.Varied).Variants(); len(all) != 2 {
+		t.Errorf("%d variants, want 2", len(all))
+	}
+	if err := conformance.CheckMetric(e); err != nil {
+		t.Error(err)
+	}
+}
+
+// variedMatch is a metric of which only a variant is wrong.
+type variedMatch struct{ faultyMetric }
+
+func (*variedMatch) Variants() []metrics.Metric {
+	return []metrics.Metric{&variedMatch{}, &variedMatch{faultyMetric{Fault: "clock"}}}
+}
+
+func TestVariantsOfMetrics(t *testing.T) {
+	err := conformance.CheckMetric(registry.Entry[metrics.Metric]{Name: "varied", Doc: "a match", Units: "none", New: func() metrics.Metric { return &variedMatch{} }})
+	if err == nil || !strings.Contains(err.Error(), "metric varied: variant 2: ") {
+		t.Errorf("error %v", err)
+	}
 }

@@ -88,7 +88,7 @@ func (u Units) validate() error {
 	return config.Invalid("units", "unknown units %q; want as-given or range", string(u))
 }
 
-// factorRows returns the values of all factors in units u, rows x factors.
+// factorRows returns the values of all factors in units u, rows x factors; 0 where a level is unknown.
 func (in *Input) factorRows(u Units) []float64 {
 	k := len(in.Factors)
 	rows := make([]float64, len(in.Levels))
@@ -99,7 +99,9 @@ func (in *Input) factorRows(u Units) []float64 {
 				values = unitRange(values)
 			}
 			for i, v := range values {
-				rows[i*k+j] = v
+				if in.Levels[i*k+j] >= 0 {
+					rows[i*k+j] = v
+				}
 			}
 			continue
 		}
@@ -108,17 +110,24 @@ func (in *Input) factorRows(u Units) []float64 {
 			levels[l] = f.Scaled(l)
 		}
 		for i := j; i < len(in.Levels); i += k {
-			rows[i] = levels[in.Levels[i]]
+			if l := in.Levels[i]; l >= 0 {
+				rows[i] = levels[l]
+			}
 		}
 	}
 	return rows
 }
 
-// unitRange maps values to [0, 1] by their range, or to 0 if all are equal.
+// unitRange maps values to [0, 1] by their range, or to 0 if all are equal. Unknown ones, NaN, stay.
 func unitRange(values []float64) []float64 {
 	scaled := make([]float64, len(values))
-	low, high := slices.Min(values), slices.Max(values)
-	if low == high {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if v == v {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	if low >= high {
 		return scaled
 	}
 	for i, v := range values {

@@ -11,15 +11,6 @@ import (
 	"github.com/unravel-ml/unravel/rng"
 )
 
-func choice(name string) Choice {
-	for _, e := range Registry.Entries {
-		if e.Name == name {
-			return Choice{Name: name, Value: e.New()}
-		}
-	}
-	panic(name)
-}
-
 // value evaluates a metric of the table with its defaults.
 func value(t *testing.T, name string, in *Input) float64 {
 	t.Helper()
@@ -205,7 +196,7 @@ func TestMetricsArePure(t *testing.T) {
 	}
 	before := append([]float64(nil), in.Codes.Data...)
 	shuffled := subset(in, rng.New(1, "order").Perm(in.Codes.Rows))
-	for _, e := range Registry.Entries {
+	for _, e := range entries() {
 		if strings.HasPrefix(e.Name, "dlsbd") {
 			continue
 		}

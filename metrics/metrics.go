@@ -151,6 +151,16 @@ type Selective interface {
 	Suits(in *Input) error
 }
 
+// Titled is implemented by metrics whose results can have a name of their own in place of the metric's.
+type Titled interface {
+	Title() string // empty: there is none
+}
+
+// Varied is implemented by metrics whose defaults measure nothing, or that are also tested with other settings.
+type Varied interface {
+	Variants() []Metric // settings to test with
+}
+
 // ready checks the settings of a metric, its input, that the input suits it, and the context.
 func ready(ctx context.Context, m interface {
 	Selective
@@ -184,6 +194,11 @@ type Result struct {
 
 	Options map[string]any `json:"options,omitempty"` // all options of the metric, as a config has them; set by Evaluate
 	Like    []string       `json:"like,omitempty"`    // the [Dialects] that define the metric with these options; set by Evaluate
+
+	// Sentence is that of a [Logic]; Truth says what a Value of 0 means: equivalent (it is equivalent to the sentence being
+	// true), implied (the sentence is true) or undecided.
+	Sentence string `json:"sentence,omitempty"`
+	Truth    string `json:"truth,omitempty"`
 }
 
 // Part is a list of numbers behind a result, such as one per factor or code column.
@@ -222,14 +237,18 @@ func Suits(in *Input, choices []Choice) error {
 	return nil
 }
 
-// ResultNames returns the names of the results of choices: those of the metrics, with -2, -3, ... for a repeated
-// metric.
+// ResultNames returns the names of the results of choices: those of the metrics, or their titles (see [Titled]), with -2,
+// -3, ... for a repeated one.
 func ResultNames(choices []Choice) []string {
 	names, count := make([]string, len(choices)), map[string]int{}
 	for i, c := range choices {
-		count[c.Name]++
-		if names[i] = c.Name; count[c.Name] > 1 {
-			names[i] = fmt.Sprintf("%s-%d", c.Name, count[c.Name])
+		name := c.Name
+		if t, ok := c.Value.(Titled); ok && t.Title() != "" {
+			name = t.Title()
+		}
+		count[name]++
+		if names[i] = name; count[name] > 1 {
+			names[i] = fmt.Sprintf("%s-%d", name, count[name])
 		}
 	}
 	return names

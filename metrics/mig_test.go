@@ -192,7 +192,7 @@ func large() *Input {
 func BenchmarkLarge(b *testing.B) {
 	in := large()
 	choices := []Choice{}
-	for _, e := range Registry.Entries {
+	for _, e := range entries() {
 		if strings.HasPrefix(e.Name, "dlsbd") {
 			continue
 		}

@@ -84,7 +84,7 @@ func fewRows(name string) Choice {
 // those that are known, or none.
 func TestUnknownLevels(t *testing.T) {
 	whole, some := gappy()
-	for _, e := range Registry.Entries {
+	for _, e := range entries() {
 		t.Run(e.Name, func(t *testing.T) {
 			c := []Choice{fewRows(e.Name)}
 			if err := Suits(some, c); err != nil {
@@ -198,7 +198,7 @@ func TestNothingKnown(t *testing.T) {
 		"one level": {Codes: whole.Codes, Levels: make([]int, 400), Factors: []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}},
 		"unknown":   {Codes: whole.Codes, Levels: slices.Repeat([]int{factor.Unknown}, 400), Factors: ordinals(6)},
 	} {
-		for _, e := range Registry.Entries {
+		for _, e := range entries() {
 			c := []Choice{choice(e.Name)}
 			err := Suits(in, c)
 			if _, evaluateErr := Evaluate(ctx, in, 3, c); (err == nil) != (evaluateErr == nil) {

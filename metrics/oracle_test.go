@@ -113,7 +113,7 @@ func attempt(name string, in *Input) (Result, error) {
 // Every metric returns a finite value or an error that says what it wants, for any codes; the same value on any number
 // of threads; and perfect codes are no worse than constant or random ones.
 func TestOracles(t *testing.T) {
-	for _, e := range Registry.Entries {
+	for _, e := range entries() {
 		t.Run(e.Name, func(t *testing.T) {
 			for _, kind := range []factor.Kind{factor.Ordinal, factor.Circular} {
 				values := map[string]float64{}

@@ -54,6 +54,11 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 		Source: "Zhang and Sugiyama 2024, section 3.2 and table 2", New: func() Metric { return NewSubCodeDeviation(factor.MPD) },
 	},
 	{
+		Name: "logic", Doc: "a property of one's own, written as a sentence of logic about codes and factors (docs/sentences.md), such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)",
+		Units:  "those of the sentence's distances: of codes as given, of levels mapped to [0, 1], of continuous factors by the option units",
+		Source: "Zhang and Sugiyama 2024, section 2, table 1 and appendix B", New: func() Metric { return NewLogic() },
+	},
+	{
 		Name: "contraction-mean", Doc: "informativeness: how much closer codes are to each other than their factors, the mean over pairs",
 		Units:  "continuous factors as given (units: range maps them to [0, 1]), other factors mapped to [0, 1], codes as given; the value is a difference of such distances",
 		Source: "Zhang and Sugiyama 2024, equation 27 and table 2", New: func() Metric { return &Contraction{Pairs: 1 << 23, Units: UnitsAsGiven} },

@@ -45,7 +45,7 @@ var quick = map[string]bool{"purity": true, "coverage": true, "h-error": true, "
 // between two is a small fraction of all.
 func TestStop(t *testing.T) {
 	in := largeInput()
-	for _, e := range Registry.Entries {
+	for _, e := range entries() {
 		t.Run(e.Name, func(t *testing.T) {
 			choices := []Choice{{Name: e.Name, Value: e.New()}}
 			if err := Suits(in, choices); err != nil {

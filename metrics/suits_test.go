@@ -74,7 +74,7 @@ func splitOf(m Metric) *TrainTest {
 // A metric whose Suits accepts an input can measure it, for any codes.
 func TestSuitsIsEnough(t *testing.T) {
 	inputs := suitInputs()
-	for _, e := range Registry.Entries {
+	for _, e := range entries() {
 		t.Run(e.Name, func(t *testing.T) {
 			suited, refused := 0, 0
 			for name, in := range inputs {
@@ -101,7 +101,7 @@ func TestSuitsIsEnough(t *testing.T) {
 // An input without factors is an error of every metric with factors, before there are codes and with them.
 func TestNoFactors(t *testing.T) {
 	in := &Input{Codes: Matrix{Rows: 2, Cols: 2, Data: []float64{1, 2, 3, 4}}, Stream: rng.New(1, "none")}
-	for _, e := range Registry.Entries {
+	for _, e := range entries() {
 		m := e.New()
 		if _, err := m.Compute(ctx, in); err == nil || err.Error() != "there are no factors; want at least one" {
 			t.Errorf("%s: %v", e.Name, err)

@@ -1,0 +1,251 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/losses/logic"
+)
+
+// Logic is the quantity of a sentence of first-order logic about codes z and factors y (Zhang and Sugiyama 2024, section 2
+// and table 1), 0 or more: the loss of the same sentence, of all rows in place of a batch. See package logic for the
+// language.
+//
+// z are the codes, and z.name the columns that Codes assigns to a name, of a factor or any other; without Codes, those that
+// Assign gives each factor. y.name are values of factors: levels mapped to [0, 1] or, of circular factors, to turns, and
+// continuous values in the [Units] of the settings. Rows with unknown levels of factors that the sentence mentions are
+// outside the domain of its quantifiers. A sentence about z alone measures images without factors.
+//
+// A sentence that runs over more than Tuples tuples of rows is measured on random rows, as many as keep it below; a note
+// says how many.
+//
+// The part score is e^-value. Truth of the result says what a value of 0 means: see [logic.Sentence.Truth].
+type Logic struct {
+	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to measure, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
+	Name     string          `yaml:"name" doc:"name of the result, in lower-case letters, digits and hyphens; empty: logic"`
+	Codes    factor.SubCodes `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; empty: see assign"`
+	Assign   Assign          `yaml:"assign" doc:"without codes: order (equal shares of the columns for the factors, in order) or best (for each factor the column that suits it best); empty: order if the columns can be shared evenly, else best"`
+	Units    Units           `yaml:"units" doc:"units of continuous factors: range (mapped to [0, 1] by their range over all rows, as the loss has them) or as-given; levels are always mapped to [0, 1]"`
+	Samples  int             `yaml:"samples" doc:"largest number of rows to measure, chosen at random if there are more; 0: as many as tuples allows"`
+	Tuples   int             `yaml:"tuples" doc:"largest number of tuples of rows to measure; of a sentence that runs over more, as many random rows are measured as keep it below"`
+}
+
+// NewLogic returns the default settings, without a sentence.
+func NewLogic() *Logic { return &Logic{Units: UnitsRange, Tuples: 1e8} }
+
+const (
+	mostTuples = 1e9
+	wantLogic  = "want a sentence, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"
+)
+
+// plainLogic is Logic without its short form.
+type plainLogic Logic
+
+// DecodeConfig reads the sentence alone, or all keys.
+func (l *Logic) DecodeConfig(n *config.Node) error {
+	if n.IsScalar() {
+		n.Wrap("sentence")
+	}
+	return n.Decode((*plainLogic)(l))
+}
+
+// EncodeConfig writes all keys.
+func (l Logic) EncodeConfig() (any, error) { return plainLogic(l), nil }
+
+// ConfigType describes the accepted values.
+func (Logic) ConfigType() string { return "a sentence, or a mapping" }
+
+// Variants implements [Varied]; the defaults have no sentence.
+func (*Logic) Variants() []Metric {
+	var all []Metric
+	for _, text := range []string{
+		"forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[circular] y(j)",
+		"forall[mean] i: exists c in {-1, 1}: z(i) =[absolute] c",
+	} {
+		l := NewLogic()
+		sentence, err := logic.Parse(text)
+		if err != nil {
+			continue // TestLogicVariants finds it
+		}
+		l.Sentence = &sentence
+		all = append(all, l)
+	}
+	return all
+}
+
+// Title implements [Titled].
+func (l *Logic) Title() string { return l.Name }
+
+// SetCodes implements [SubCoded]. Codes of the settings stay where there are none to set.
+func (l *Logic) SetCodes(c factor.SubCodes, a Assign) {
+	if len(c) > 0 || len(l.Codes) == 0 {
+		l.Codes, l.Assign = c, a
+	}
+}
+
+// Needs returns KnownLevels, or NoLevels for a sentence about codes alone.
+func (l *Logic) Needs() Needs {
+	if l.Sentence != nil {
+		if factors, subCodes := l.Sentence.Mentions(); !factors && !(subCodes && len(l.Codes) == 0) {
+			return NoLevels
+		}
+	}
+	return KnownLevels
+}
+
+// Better returns LowerIsBetter.
+func (*Logic) Better() Direction { return LowerIsBetter }
+
+// Range implements Bounded.
+func (*Logic) Range() (least, most float64) { return 0, math.Inf(1) }
+
+// Validate checks the settings.
+func (l *Logic) Validate() error { return (*plainLogic)(l).Validate() }
+
+// Validate checks the settings.
+func (l *plainLogic) Validate() error {
+	known := Registry.Names()
+	switch {
+	case l.Sentence == nil || l.Sentence.Body == nil:
+		return config.Invalid("sentence", wantLogic)
+	case strings.Trim(l.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
+		return config.Invalid("name", "%q has other characters than lower-case letters, digits and hyphens; want a name such as modular", l.Name)
+	case l.Name != "" && l.Name != "logic" && slices.Contains(known, l.Name):
+		return config.Invalid("name", "%s is another metric; want a name of its own", l.Name)
+	case l.Tuples < 1 || l.Tuples > mostTuples:
+		return config.Invalid("tuples", "%d is out of range; want 1 to %d", l.Tuples, int(mostTuples))
+	}
+	if err := l.Units.validate(); err != nil {
+		return err
+	}
+	if err := validSamples(l.Samples); err != nil {
+		return err
+	}
+	return l.Assign.validate()
+}
+
+// Suits implements Selective.
+func (l *Logic) Suits(in *Input) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	_, _, err := l.compile(in, func() ([]factor.Block, error) {
+		blocks := make([]factor.Block, len(in.Factors))
+		for j := range blocks {
+			blocks[j] = factor.Block{Factor: j, Columns: []int{0}}
+		}
+		return blocks, nil
+	})
+	return err
+}
+
+// compile checks the sentence against an input. best finds one column for each factor, if the sentence has
+// sub-codes that nothing else assigns; blocks are those that it found.
+func (l *Logic) compile(in *Input, best func() ([]factor.Block, error)) (q *logic.Quantity, blocks []factor.Block, err error) {
+	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors)}
+	if err := l.Codes.Within("codes", s.Codes); err != nil {
+		return nil, nil, err
+	}
+	if _, subCodes := l.Sentence.Mentions(); subCodes && len(l.Codes) == 0 {
+		even, err := planBlocks(in, nil, l.Assign)
+		if err != nil {
+			return nil, nil, err
+		}
+		if even == nil {
+			if blocks, err = best(); err != nil {
+				return nil, nil, err
+			}
+			even = blocks
+		}
+		s.SubCodes = map[string][]int{}
+		for _, b := range even {
+			s.SubCodes[s.Factors[b.Factor]] = b.Columns
+		}
+	}
+	if q, err = logic.Compile(*l.Sentence, s); err != nil {
+		return nil, nil, err
+	}
+	return q, blocks, l.available(q)
+}
+
+// available returns an error for what a sentence needs and codes do not have.
+func (l *Logic) available(q *logic.Quantity) error {
+	switch {
+	case q.NeedsLogVariances():
+		return errors.New("the sentence is about posteriors, and codes are their means alone; want a sentence about codes, or this one as a loss")
+	case q.NeedsSamples():
+		return errors.New("the sentence is about samples of the posteriors, and codes are their means alone; want a sentence about codes, or this one as a loss")
+	case q.NeedsMoves():
+		return errors.New("the sentence is about transformations between images, which belong to the groups of a supervision; want a sentence about codes and factors, or this one as a loss")
+	}
+	return nil
+}
+
+// Compute returns the parts score and, with Assign best, columns (the column of each factor), and sets Sentence and
+// Truth of the result.
+func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
+	if err := l.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := in.Validate(); err != nil {
+		return Result{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	q, blocks, err := l.compile(in, func() ([]factor.Block, error) { return assigned(ctx, in) })
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Sentence: l.Sentence.String(), Truth: truthOf(l.Sentence.Truth())}
+	r.Notes = append(r.Notes, l.Sentence.Formula(), l.Sentence.Truth().String())
+	if blocks != nil {
+		r.Parts = append(r.Parts, columnsPart(in, blocks))
+		r.Notes = append(r.Notes, describe(in, blocks))
+	}
+	batch := l.batch(in, q)
+	n := len(batch.Codes)
+	if batch, err = l.affordable(ctx, in, q, batch); err != nil {
+		return Result{}, err
+	}
+	if m := len(batch.Codes); m < n {
+		r.Notes = append(r.Notes, fmt.Sprintf("measured on %d random rows of %d", m, n))
+	}
+	if q.NeedsValues() && l.Units == UnitsRange && slices.ContainsFunc(in.Exact, func(values []float64) bool { return values != nil }) {
+		r.Notes = append(r.Notes, "continuous factors are mapped to [0, 1] by their range (units: range)")
+	}
+	batch.Interrupt = ctx.Err
+	if r.Value, err = q.ValueOf(batch); err != nil {
+		return Result{}, err
+	}
+	if math.IsInf(r.Value, 1) {
+		return Result{}, errors.New("the quantity is infinite, as where exists has no row; want a sentence that is finite for these rows")
+	}
+	return r.scored()
+}
+
+func truthOf(t logic.Truth) string {
+	switch {
+	case t.Equivalent:
+		return "equivalent"
+	case t.Implied:
+		return "implied"
+	}
+	return "undecided"
+}
+
+// columnsPart lists the column of each factor.
+func columnsPart(in *Input, blocks []factor.Block) Part {
+	p := Part{Name: "columns"}
+	for _, b := range blocks {
+		p.Labels = append(p.Labels, in.Factors[b.Factor].Name)
+		p.Values = append(p.Values, float64(b.Columns[0]))
+	}
+	return p
+}

@@ -1,0 +1,286 @@
+package metrics_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/losses/logic"
+	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// sentence is the metric of a sentence with its defaults.
+func sentence(t testing.TB, text string) *Logic {
+	t.Helper()
+	s, err := logic.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewLogic()
+	l.Sentence = &s
+	return l
+}
+
+// ofFactors joins copies of a sentence, one for each of three factors F.
+func ofFactors(text string) string {
+	var parts []string
+	for _, f := range []string{"y1", "y2", "y3"} {
+		parts = append(parts, "("+strings.ReplaceAll(text, "F", f)+")")
+	}
+	return strings.Join(parts, " and ")
+}
+
+// namedSentences are the sentences of named metrics of three factors, by the keys of the golden values of table 2.
+func namedSentences() map[string]string {
+	return map[string]string{
+		"rad":              ofFactors("forall v in y.F: exists c in z.F: forall i: y.F(i) = v -> z.F(i) =[euclidean] c"),
+		"mad":              ofFactors("forall[mean] v in y.F: exists c in z.F: forall[mean] i: y.F(i) = v -> z.F(i) =[euclidean] c"),
+		"var":              ofFactors("forall[mean] v in y.F: exists c in z.F: forall[mean] i: y.F(i) = v -> z.F(i) =[squared] c"),
+		"diam":             ofFactors("forall v in y.F: forall i, j: y.F(i) = v and y.F(j) = v -> z.F(i) =[euclidean] z.F(j)"),
+		"mpd":              ofFactors("forall[mean] v in y.F: 0.5 * (forall[mean] i, j: y.F(i) = v and y.F(j) = v -> z.F(i) =[euclidean] z.F(j))"),
+		"contraction_max":  "forall i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)",
+		"contraction_mean": "forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)",
+	}
+}
+
+// Table 2 of Zhang and Sugiyama 2024 by sentences alone: the values are those of the named metrics.
+func TestLogicGolden(t *testing.T) {
+	var golden map[string]map[string]expectation
+	readJSON(t, "testdata/enriching/expected.json", &golden)
+	sentences := namedSentences()
+	for name, want := range golden {
+		in, sub := encoded(t, name)
+		shuffleRows(in)
+		for key, text := range sentences {
+			l := sentence(t, text)
+			l.Codes = sub
+			r := compute(t, l, in)
+			near(t, name+", "+key, r.Value, want[key+"_raw"].values()[0], *want[key+"_raw"].Tolerance)
+			near(t, name+", exp(-"+key+")", r.Part("score")[0], want[key].values()[0], *want[key].Tolerance)
+		}
+	}
+}
+
+// Without codes, factors have the columns that the named metrics give them: in order, or the best ones.
+func TestLogicAssigns(t *testing.T) {
+	text := namedSentences()["var"]
+	for _, c := range []struct {
+		encoder string
+		assign  Assign
+	}{{"misalignment", AssignAuto}, {"misalignment", AssignBest}, {"rotation", AssignBest}} {
+		in, _ := encoded(t, c.encoder)
+		l, named := sentence(t, text), NewSubCodeDeviation(factor.Variance)
+		l.Assign, named.Assign = c.assign, c.assign
+		r, want := compute(t, l, in), compute(t, named, in)
+		near(t, c.encoder, r.Value, want.Value, 1e-12)
+		if !slices.Equal(r.Part("columns"), want.Part("columns")) {
+			t.Errorf("%s: columns %v; want %v", c.encoder, r.Part("columns"), want.Part("columns"))
+		}
+	}
+	l := sentence(t, text)
+	l.SetCodes(factor.SubCodes{"y1": {2}}, AssignAuto)
+	l.SetCodes(nil, AssignBest)
+	if len(l.Codes) != 1 || l.Assign != AssignAuto {
+		t.Errorf("codes %v, assign %q; want the codes that were set", l.Codes, l.Assign)
+	}
+}
+
+// Rows of unknown levels are outside the domain: the value is that of the others.
+func TestLogicUnknownLevels(t *testing.T) {
+	_, some := gappy()
+	names := factor.Names(some.Factors)
+	for _, c := range []struct {
+		text    string
+		factors []int // that are known where rows are measured
+	}{
+		{`forall[mean] v in y."A": exists c in z.own: forall[mean] i: y."A"(i) = v -> z.own(i) =[squared] c`, []int{0}},
+		{`forall[mean] i, j: y."A"(i) = y."A"(j) -> z.own(i) =[euclidean] z.own(j)`, []int{0}},
+		{`forall[mean] i: z.own(i) =[squared] y."A"(i) + y."B"(i)`, []int{0, 1}},
+		{`forall[mean] i, j: y."A"(i) != y."A"(j) -> z.own(i) - z.own(j) =[absolute] y."B"(i) - y."B"(j)`, []int{0, 1}},
+	} {
+		l := sentence(t, strings.NewReplacer("A", names[0], "B", names[1]).Replace(c.text))
+		l.Codes = factor.SubCodes{"own": {1}}
+		got := evaluated(t, some, []Choice{{Name: "logic", Value: l}})
+		known := compute(t, l, kept(some, c.factors...))
+		near(t, c.text, got.Value, known.Value, 1e-12)
+		if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, names[0]+" ") || !strings.Contains(notes, "no level of factor lost is known") {
+			t.Errorf("notes %q do not say what is unknown", got.Notes)
+		}
+	}
+}
+
+// A sentence about codes alone measures images without factors; one about factors does not.
+func TestLogicWithoutFactors(t *testing.T) {
+	whole, _ := gappy()
+	in := &Input{Codes: whole.Codes, Levels: make([]int, whole.Codes.Rows), Factors: []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}}
+	alone := sentence(t, "forall[mean] i: z[0](i) =[squared] 0")
+	want := 0.0
+	for i := range in.Codes.Rows {
+		want += in.Codes.Row(i)[0] * in.Codes.Row(i)[0] / float64(in.Codes.Rows)
+	}
+	near(t, "codes alone", evaluated(t, in, []Choice{{Name: "logic", Value: alone}}).Value, want, 1e-12)
+	for _, text := range []string{"forall[mean] i: z(i) =[squared] y(i)", "forall[mean] i: z.unknown(i) =[squared] 0"} {
+		if err := Suits(in, []Choice{{Name: "logic", Value: sentence(t, text)}}); !errors.Is(err, MissingFactors) {
+			t.Errorf("%s: %v; want that factors are missing", text, err)
+		}
+	}
+	named := sentence(t, "forall[mean] i: z.first(i) =[squared] 0")
+	named.Codes = factor.SubCodes{"first": {0}}
+	near(t, "columns by name", evaluated(t, in, []Choice{{Name: "logic", Value: named}}).Value, want, 1e-12)
+}
+
+// Continuous factors have their own units or those of their range, as the setting says, and the same values as contraction.
+func TestLogicUnits(t *testing.T) {
+	for _, name := range unitCases {
+		in, _ := unitsInput(t, name)
+		for _, u := range []Units{UnitsAsGiven, UnitsRange} {
+			l := sentence(t, namedSentences()["contraction_mean"])
+			l.Units = u
+			near(t, name+" "+string(u), compute(t, l, in).Value, compute(t, &Contraction{Units: u}, in).Value, 1e-9)
+		}
+	}
+}
+
+func TestLogicSamples(t *testing.T) {
+	s := rng.New(8, "codes")
+	in := gridInput(ordinals(10, 10, 10), 3, func(l []int, z []float64) {
+		for c := range z {
+			z[c] = float64(l[c]) + s.NormFloat64()
+		}
+	})
+	for _, c := range []struct {
+		text            string
+		samples, tuples int
+		rows            int // measured
+	}{
+		{"forall[mean] i, j: z(i) =[absolute] z(j)", 0, 1e8, 1000},
+		{"forall[mean] i, j: z(i) =[absolute] z(j)", 300, 1e8, 300},
+		{"forall[mean] i, j: z(i) =[absolute] z(j)", 0, 20000, 200},         // 200 * 200 / 2
+		{"forall[mean] i, j: z(i) - 2 * z(j) =[absolute] 0", 0, 40000, 200}, // 200 * 200
+		{"forall[mean] i, j, k: z(i) - 2 * z(j) =[absolute] z(k)", 0, 1e6, 100},
+		{"forall[mean] i: z(i) =[absolute] y(i)", 0, 500, 500},
+	} {
+		l := sentence(t, c.text)
+		l.Samples, l.Tuples = c.samples, c.tuples
+		r := evaluated(t, in, []Choice{{Name: "logic", Value: l}})
+		note := fmt.Sprintf("measured on %d random rows of 1000", c.rows)
+		if slices.Contains(r.Notes, note) != (c.rows < 1000) {
+			t.Errorf("%s: notes %q; want %q", c.text, r.Notes, note)
+		}
+		whole := sentence(t, c.text)
+		whole.Tuples = 1e9
+		if all := evaluated(t, in, []Choice{{Name: "logic", Value: whole}}).Value; math.Abs(r.Value-all) > 0.15*all {
+			t.Errorf("%s: %v of some rows, %v of all", c.text, r.Value, all)
+		}
+	}
+}
+
+// What a value of 0 means is in the result, its notes and JSON.
+func TestLogicTruth(t *testing.T) {
+	in, _ := encoded(t, "rotation")
+	for text, want := range map[string]string{
+		"forall[mean] i, j: y(i) = y(j) -> z(i) =[squared] z(j)":                    "equivalent",
+		"forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)":       "implied",
+		"not (forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j))": "undecided",
+		"forall i: (not z[0](i) =[absolute] 0) -> z[0](i) =[absolute] 0.5":          "undecided",
+	} {
+		l := sentence(t, text)
+		r := compute(t, l, in)
+		if r.Truth != want || r.Sentence != l.Sentence.String() {
+			t.Errorf("%s: %q, %q; want %s", text, r.Truth, r.Sentence, want)
+		}
+		if truth := l.Sentence.Truth().String(); !slices.Contains(r.Notes, truth) || !slices.Contains(r.Notes, l.Sentence.Formula()) {
+			t.Errorf("%s: notes %q", text, r.Notes)
+		}
+		out, err := json.Marshal(r)
+		if err != nil || !strings.Contains(string(out), `"truth":"`+want+`"`) {
+			t.Errorf("%s, %v", out, err)
+		}
+	}
+}
+
+func TestLogicConfig(t *testing.T) {
+	var c struct {
+		Metrics []Choice `yaml:"metrics"`
+	}
+	src := `metrics:
+  - logic: "forall[mean] i: z(i) =[squared] y(i)"
+  - logic: {name: own, sentence: "forall i: z.a(i) =[squared] 0", codes: {a: [1, 2]}, tuples: 100}
+  - logic: {sentence: "forall i: z(i) =[squared] 0"}
+`
+	if err := config.Load("metrics.yaml", []byte(src), &c); err != nil {
+		t.Fatal(err)
+	}
+	if names := ResultNames(c.Metrics); !slices.Equal(names, []string{"logic", "own", "logic-2"}) {
+		t.Errorf("names %q", names)
+	}
+	text, err := config.Encode(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := slices.Clone(c.Metrics)
+	c.Metrics = nil
+	if err := config.Load("again.yaml", text, &c); err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range c.Metrics {
+		a, b := first[i].Value.(*Logic), m.Value.(*Logic)
+		if a.Sentence.String() != b.Sentence.String() || a.Name != b.Name || fmt.Sprint(a.Codes) != fmt.Sprint(b.Codes) || a.Tuples != b.Tuples || a.Units != b.Units {
+			t.Errorf("%+v is read again as %+v", a, b)
+		}
+	}
+}
+
+func TestLogicErrors(t *testing.T) {
+	for src, want := range map[string]string{
+		`logic`:                                 "metrics.0.logic.sentence: want a sentence, such as: forall",
+		`logic: ""`:                             "1:1: ",
+		`{logic: "forall i z(i) =[squared] 0"}`: "1:10: ",
+		`{logic: {sentence: "forall i: z(i) =[squared] 0", name: mpd}}`:    `mpd is another metric; want a name of its own`,
+		`{logic: {sentence: "forall i: z(i) =[squared] 0", name: "My s"}}`: `"My s" has other characters`,
+		`{logic: {sentence: "forall i: z(i) =[squared] 0", tuples: 0}}`:    "0 is out of range; want 1 to 1000000000",
+		`{logic: {sentence: "forall i: z(i) =[squared] 0", samples: -1}}`:  "-1 is negative; want 0",
+		`{logic: {sentence: "forall i: z(i) =[squared] 0", units: cm}}`:    `unknown units "cm"; want as-given or range`,
+		`{logic: {sentence: "forall i: z(i) =[squared] 0", assign: x}}`:    `unknown assignment "x"; want order or best`,
+		`{logic: [1]}`: "want a mapping",
+	} {
+		var c struct {
+			Metrics []Choice `yaml:"metrics"`
+		}
+		err := config.Load("m.yaml", []byte("metrics:\n  - "+src+"\n"), &c)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "m.yaml:2:") {
+			t.Errorf("%s: error %v; want %s", src, err, want)
+		}
+	}
+	in, _ := encoded(t, "rotation")
+	for text, want := range map[string]string{
+		"forall i: z.y4(i) =[squared] 0":              `1:11: there is no sub-code "y4"`,
+		"forall i: z[3](i) =[squared] 0":              "1:11: columns 3:4 do not exist: the codes have 3 columns",
+		"forall i: y.y5(i) =[squared] 0":              `1:11: there is no factor "y5"`,
+		"exists i: y.y1(i) = 7 and z(i) =[squared] 0": "the quantity is infinite",
+	} {
+		_, err := Evaluate(context.Background(), in, 1, []Choice{{Name: "logic", Value: sentence(t, text)}})
+		if err == nil || !strings.HasPrefix(err.Error(), "metric logic: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v; want %s", text, err, want)
+		}
+	}
+	l := sentence(t, "forall i: z.a(i) =[squared] 0")
+	l.Codes = factor.SubCodes{"a": {3}}
+	if err := Suits(in, []Choice{{Name: "logic", Value: l}}); err == nil || !strings.Contains(err.Error(), "codes.a: column 3 does not exist; codes have columns 0 to 2") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestLogicVariants(t *testing.T) {
+	if all := NewLogic().Variants(); len(all) != 2 {
+		t.Errorf("%d variants, want 2", len(all))
+	}
+}
