@@ -58,12 +58,15 @@ const (
 	jointSoon     = 1e-3  // at which it stops while rows may still join
 	jointSteps    = 100   // of the interior-point method; most computations take 10 to 20
 	jointPatience = 15    // steps without a smaller gap
-	jointUnknowns = 2000
+
+	// MaxJoint bounds the numbers of a map that JointMinimax or LeastNorms finds.
+	MaxJoint = 2000
 )
 
 // improveJointly minimises the largest length of a row of residuals.
 func (r *Regression) improveJointly() error {
-	r.Largest, r.Gap = 0, 0
+	r.kind, r.Largest, r.Gap = byJoint, 0, 0
+	r.joint.rows = r.joint.rows[:0]
 	scale := largest(r.Residuals)
 	if scale <= 1e-14*r.scale { // an exact fit
 		r.Largest = scale * longest(r.Residuals, r.targets, scale)
@@ -119,9 +122,8 @@ func longest(rows []float64, columns int, scale float64) float64 {
 func (j *joint) solve(x *spread, y []float64, targets int) (square, bound float64, err error) {
 	j.x, j.y, j.p, j.targets = x, y, 1+x.rank, targets
 	n := j.p*targets + 1
-	if n > jointUnknowns {
-		return 0, 0, fmt.Errorf("geometry: a joint minimax map of %d independent columns and %d targets has %d numbers; want %d at most",
-			x.rank, targets, n-1, jointUnknowns-1)
+	if n > MaxJoint {
+		return 0, 0, tooManyUnknowns(x.rank, targets, n-1)
 	}
 	j.b, j.c = zeros(j.b, n-1), resize(j.c, n-1)
 	j.system, j.factor = resize(j.system, n*n), resize(j.factor, n*n)
@@ -155,6 +157,10 @@ func (j *joint) solve(x *spread, y []float64, targets int) (square, bound float6
 		return square, bound, errStalled
 	}
 	return square, bound, nil
+}
+
+func tooManyUnknowns(rank, targets, numbers int) error {
+	return fmt.Errorf("geometry: a joint map of %d independent columns and %d targets has %d numbers; want %d at most", rank, targets, numbers, MaxJoint-1)
 }
 
 // residual sets dst to y_i - m^T d_i.

@@ -329,6 +329,13 @@ func (l *absolute) meets(i, j int) bool {
 	return a < b || a == b && i < j
 }
 
+func (l *absolute) determined(to []constraint) []constraint {
+	for _, i := range l.basis {
+		to = append(to, constraint{i, 1})
+	}
+	return to
+}
+
 // certify writes the multipliers of the optimum.
 func (l *absolute) certify(s []float64) {
 	for i := range s {

@@ -231,6 +231,8 @@ func (m *minimax) first(i, j int) bool {
 	return m.leans[i]/m.entering[i] < m.leans[j]/m.entering[j]
 }
 
+func (m *minimax) determined(to []constraint) []constraint { return append(to, m.basis...) }
+
 // certify writes the multipliers of the optimum. It reports whether they are valid: not negative, with
 // sum 1, and 0 for bounds.
 func (m *minimax) certify(s []float64) bool {

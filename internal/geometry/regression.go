@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Regression is the best affine map h from points to targets, h(x) = W^T x + b, in one of four senses.
+// Regression is the best affine map h from points to targets, h(x) = W^T x + b, in one of five senses.
 // Row i of the residuals is y_i - h(x_i).
 //
 // A direction in which the points spread less than Tolerance times the widest counts as rounding:
@@ -22,7 +22,9 @@ type Regression struct {
 	// times a constant that the methods state, by the envelope theorem.
 	Signs []float64
 
-	Largest, Gap float64 // of JointMinimax
+	Largest float64 // of JointMinimax
+	Mean    float64 // of LeastNorms
+	Gap     float64 // of both
 
 	Tolerance float64 // default 1e-12
 
@@ -40,7 +42,10 @@ type Regression struct {
 	absolute  absolute
 	minimax   minimax
 	joint     joint
-	scale     float64 // the largest distance of a target from its mean
+	norms     norms
+	kind      criterion
+	bases     [][]constraint // by target: what determines the map; empty for least squares
+	scale     float64        // the largest distance of a target from its mean
 }
 
 // exchange is an algorithm that walks between sets of points, each of which determines a map.
@@ -48,6 +53,9 @@ type exchange interface {
 	// solve sets b to the map of coordinates x that fits y best, |y| <= 1, and s to
 	// the multipliers.
 	solve(x *spread, y, b, s []float64) error
+
+	// determined appends the constraints that determine the map as equations.
+	determined(to []constraint) []constraint
 }
 
 // LeastSquares returns the affine map that minimises, over all rows and targets,
@@ -182,7 +190,9 @@ func (r *Regression) solveTargets(y []float64, ridge float64, then exchange) err
 	p, targets := 1+r.x.rank, r.targets
 	r.fit, r.sign, r.rest = resize(r.fit, p), resize(r.sign, r.rows), resize(r.rest, r.rows)
 	r.fits, r.means, r.scale = resize(r.fits, targets*p), resize(r.means, targets), 0
+	r.kind, r.bases = bySquares, resize(r.bases, targets)
 	for k := range targets {
+		r.bases[k] = r.bases[k][:0]
 		mean := r.target(y, k)
 		scale := largest(r.rest)
 		r.scale = max(r.scale, scale)
@@ -194,6 +204,7 @@ func (r *Regression) solveTargets(y []float64, ridge float64, then exchange) err
 			if err := r.improve(then, rest); err != nil {
 				return err
 			}
+			r.bases[k] = then.determined(r.bases[k])
 			for i, s := range r.sign {
 				r.Signs[i*targets+k] = s
 			}

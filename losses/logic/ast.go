@@ -63,6 +63,7 @@ type (
 		aggregate factor.Aggregate // of a universal quantifier without a fold
 		domain    Domain
 		body      Formula
+		over      Formula // in place of the body, decides which rows are in the domain; nil: the body
 
 		fold        fold    // in place of the aggregate, or of the least
 		temperature float64 // of anySoft
@@ -164,8 +165,8 @@ func ExistsSoft(temperature float64, d Domain, body Formula) Formula {
 	return &quantified{domain: d, body: body, fold: anySoft, temperature: temperature}
 }
 
-// Domain is the domain of a quantifier's variables: [Rows], [Values], [Members] or
-// [Points].
+// Domain is the domain of a quantifier's variables: [Rows], [Values], [Members],
+// [Points] or [Functions].
 type Domain struct {
 	names   []string
 	set     set
@@ -174,6 +175,8 @@ type Domain struct {
 	space   *access
 	place   place // of the set
 	moves   []pairMove
+
+	functions []declaration
 }
 
 type set uint8
@@ -184,6 +187,7 @@ const (
 	memberSet
 	pointSet
 	moveSet // of a transformation between rows
+	functionSet
 )
 
 // Rows is the domain of one or more variables for rows of the batch:

@@ -38,6 +38,9 @@ func (p *parser) atom() (expression, error) {
 
 // named reads a variable, or a code or factor of a row.
 func (p *parser) named(t token) (expression, error) {
+	if e, ok, err := p.application(t); ok {
+		return e, err
+	}
 	n := p.peek()
 	accessed := n.kind == symbol && (n.text == "(" || n.text == "." || n.text == "[" && n.joined)
 	if !accessed {
@@ -163,6 +166,12 @@ func (p *parser) quantified(t token) (Formula, error) {
 			return nil, err
 		}
 	}
+	if p.atFunction() {
+		if err := p.functions(q); err != nil {
+			return nil, err
+		}
+		return q, p.body(q)
+	}
 	for {
 		v := p.next()
 		if v.kind != word || isKeyword(v.text) {
@@ -195,12 +204,24 @@ func (p *parser) quantified(t token) (Formula, error) {
 			return nil, err
 		}
 	}
+	return q, p.body(q)
+}
+
+// body reads the body of a quantifier, where its functions have names.
+func (p *parser) body(q *quantified) (err error) {
 	if err := p.expect(":", " after the variables of a quantifier"); err != nil {
-		return nil, err
+		return err
 	}
-	var err error
+	scope := p.scope
+	for _, d := range q.domain.functions {
+		if p.bound(d.Name) {
+			return errorAt(p.text, d.position()-1, "the function %s is bound already, want another name", d.Name)
+		}
+		p.scope = append(p.scope, d.Name)
+	}
 	q.body, err = p.formula()
-	return q, err
+	p.scope = scope
+	return err
 }
 
 func spaceName(codes bool) string {

@@ -70,6 +70,7 @@ type binding struct {
 	known   []int    // of rowSet: factors that must be known, ascending
 	from    *binding // of moveSet: the transformation leads from this row
 	to      *binding // to this one
+	exists  bool     // exists binds it
 }
 
 // compiler turns a sentence into nodes. Its first error stops it.
@@ -77,6 +78,7 @@ type compiler struct {
 	sentence Sentence
 	schema   Schema
 	scope    []*binding
+	maps     []*mapping // functions in scope
 	program  *program
 	lane     int // the innermost variable of the current quantifier, -1 if its body has quantifiers
 	width    int // number of tuples that the current quantifier computes at once
@@ -92,9 +94,11 @@ func (c *compiler) fail(part any, format string, values ...any) error {
 	if at > 0 && c.sentence.text != "" {
 		return errorAt(c.sentence.text, at-1, "%s", message)
 	}
-	switch part.(type) {
+	switch part := part.(type) {
 	case Formula, Term:
 		return &Error{Part: textOf(part), Message: message}
+	case declaration:
+		return &Error{Part: part.Function.String(), Message: message}
 	}
 	return &Error{Message: message}
 }

@@ -55,7 +55,10 @@ func (c *compiler) node(f Formula) (node, error) {
 		a, err := c.node(f.a)
 		return &scale{c.program.node(c.width), a, f.weight}, err
 	case *quantified:
-		if f.domain.set == pointSet && !f.universal {
+		switch {
+		case f.domain.set == functionSet:
+			return c.functions(f)
+		case f.domain.set == pointSet && !f.universal:
 			return c.centre(f)
 		}
 		return c.quantifier(f)
@@ -176,6 +179,9 @@ func (c *compiler) quantifier(f *quantified) (node, error) {
 		return nil, err
 	}
 	guards, rest := f.guards()
+	if f.universal && !hasQuantifier(rest) && applies(rest, c.maps) {
+		return c.fitting(f, guards, rest, f.overall())
+	}
 	binders, err := c.bind(f)
 	if err != nil {
 		return nil, err
@@ -233,6 +239,14 @@ func (c *compiler) guard(q *quantifier, guards []Formula) error {
 	return nil
 }
 
+// overall is the formula that decides which rows are in the domain.
+func (q *quantified) overall() Formula {
+	if q.over != nil {
+		return q.over
+	}
+	return q.body
+}
+
 // bind resolves the variables of a quantifier and puts them into scope.
 func (c *compiler) bind(f *quantified) ([]*binder, error) {
 	d := f.domain
@@ -244,7 +258,7 @@ func (c *compiler) bind(f *quantified) ([]*binder, error) {
 		if err := c.declare(f, name); err != nil {
 			return nil, err
 		}
-		b := &binding{id: c.program.variables, name: name, set: d.set}
+		b := &binding{id: c.program.variables, name: name, set: d.set, exists: !f.universal && f.fold == noFold}
 		c.program.variables++
 		if err := c.resolve(f, b); err != nil {
 			return nil, err
@@ -277,7 +291,7 @@ func (c *compiler) resolve(f *quantified, b *binding) (err error) {
 	d := f.domain
 	switch d.set {
 	case rowSet:
-		b.known, err = c.mentioned(f.body, b.name)
+		b.known, err = c.mentioned(f.overall(), b.name)
 	case valueSet:
 		c.program.useLabels()
 		if b.factor, err = c.factor(d.factor, d); err == nil {
@@ -287,6 +301,8 @@ func (c *compiler) resolve(f *quantified, b *binding) (err error) {
 		err = c.resolveMembers(f, b)
 	case pointSet:
 		err = c.fail(f, "%s", wantCentre)
+	case functionSet:
+		err = c.fail(f, "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]")
 	}
 	return err
 }

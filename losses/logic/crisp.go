@@ -25,7 +25,9 @@ func isCrisp(f Formula) bool {
 // guards splits the body of a quantifier into crisp formulas that restrict its
 // domain, and the rest.
 func (q *quantified) guards() (crisp []Formula, rest Formula) {
-	rest = q.body
+	if rest = q.body; q.domain.set == functionSet {
+		return nil, rest
+	}
 	if q.universal {
 		for {
 			c, ok := rest.(*connective)
@@ -297,6 +299,8 @@ func (c *compiler) side(t Term, e *equality) (side, error) {
 		return c.sideVariable(v, t)
 	case *moved:
 		return side{}, c.fail(e, "a plain = of what a transformation moves; want a premetric, such as =[squared]")
+	case *application:
+		return side{}, c.fail(e, "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]")
 	case *arithmetic, *multiple:
 		return side{}, c.fail(e, "a plain = of a sum or multiple; want a premetric, such as =[absolute]")
 	}

@@ -22,11 +22,16 @@
 //	and        = not { "and" not } .
 //	not        = "not" not | scaled | equality .
 //	scaled     = number "*" scaled | quantified | "(" formula ")" .
-//	quantified = ( "forall" | "exists" ) [ "[" aggregate "]" ] name { "," name } [ "in" set ] ":" formula .
+//	quantified = ( "forall" | "exists" ) [ "[" aggregate "]" ] name { "," name } [ "in" set ] ":" formula
+//	           | "exists" function { "," function } ":" formula .
+//	function   = name [ "." name ] ":" space "->" space [ "in" class ] [ "by" fit ] .
+//	class      = "affine" | "linear" | "isometry" | "mlp" [ [ ":" ] "{" "layers" ":" "[" number { "," number } "]" "}" ] .
+//	fit        = "least squares" | "absolute" | "max" .
 //	set        = "y." factor | "{" constant { "," constant } "}" | space .
 //	equality   = term ( "=" | "!=" | "=[" premetric [ period ] "]" ) term .
 //	term       = product { ( "+" | "-" ) product } .
-//	product    = number "*" product | "-" product | "(" term ")" | name | constant | space "(" name ")" .
+//	product    = number "*" product | "-" product | "(" term ")" | name | constant | space "(" name ")"
+//	           | name [ "." name ] "(" term ")" .
 //	space      = ( "y" | "z" ) [ "." name | "[" columns { "," columns } "]" ] .
 //	columns    = number [ ":" number ] .
 //	constant   = number | "[" number { "," number } "]" | string .
@@ -43,6 +48,7 @@
 //	v in y.shape         values of a factor that occur in the batch
 //	c in {0, 0.5, 1}     constants: numbers, vectors or names of levels
 //	c in z.shape         points of R^k, in one form, below
+//	h: z -> y in affine  functions, in some forms, below
 //
 // A row variable ranges over the rows whose factors in the body of the quantifier are known:
 // with y.shape(i) in the body, i ranges over the rows of known shape.
@@ -108,6 +114,39 @@
 // with max (the radius of the smallest enclosing ball), mean and sum (from the geometric
 // median) and mean-square (the variance), and for =[squared] with max, mean and sum. It is an
 // error elsewhere.
+//
+// # Functions
+//
+// exists h: z -> y in affine: ... says that there is an affine map from codes to factors; h(z(i))
+// is its value at a row. Functions go between any columns of codes and factors, and are affine,
+// linear, or an isometry (orthonormal, with an offset). Without a class they are any functions, but
+// of levels of factors: m.shape: y.shape -> z.shape has a point for each level, and m: y -> z for
+// each tuple of levels.
+//
+// The body is minimised exactly, with the gradient through the optimum (envelope theorem), where
+// each function stands alone on a side of one equality, under forall over rows:
+//
+//	forall[mean], [sum]    =[squared]    least squares; of levels the mean, of isometries Procrustes
+//	forall[mean-square]    =[euclidean]  the same
+//	forall[mean], [sum]    =[absolute]   least absolute deviations; of levels the median of a column
+//	forall[mean], [sum]    =[euclidean]  least mean length, to a proven gap of 1e-10; of levels the
+//	                                     geometric median
+//	forall                 =[euclidean]  least largest length, with =[squared] its square; of levels
+//	                                     the smallest ball; of one column also =[absolute]
+//
+// Several functions are found one by one: in operands of and, of or, and right of ->, with weights;
+// under forall[mean] and [sum] in operands of an `and` that is add, under forall in those of one that
+// is max. A function of levels may stand under forall v in y.shape, around the rows with
+// y.shape(i) = v. All else is an error.
+//
+// With by least squares, by absolute or by max the function is fitted by that criterion (mean square
+// distance, mean absolute deviation of each column, or largest Euclidean distance), and the body is
+// evaluated, with any aggregate and =[euclidean], [squared] or [absolute]: an upper bound of its
+// least quantity. The gradient is the derivative through the fitted function, by the normal equations
+// or by the rows that determine it; where they do not, for fewer rows than columns and at ties, it is
+// that of one choice.
+//
+// [Quantity.Approximation] returns the functions.
 //
 // # Cost
 //

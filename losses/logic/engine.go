@@ -27,8 +27,9 @@ type engine struct {
 	program *program
 	data    data
 	main    *evaluator
-	seed    [1]float64   // the gradient of the quantity
-	single  bool         // the batch is of float32
+	seed    [1]float64 // the gradient of the quantity
+	single  bool       // the batch is of float32
+	record  func(m *evaluator, f *fitted, s *fitState)
 	pieces  []*evaluator // for parts of the work, in order
 	stop    interruption
 	groups  []int // of rows that transformations relate; nil: so many rows in sequence, 0: all rows
@@ -50,6 +51,7 @@ type evaluator struct {
 	states     []state
 	optima     []optimum
 	pairs      []pairState
+	fits       []fitState
 	slopes     [][]float64 // gradients by column of the batch, empty for columns without; nil before the first use
 }
 
@@ -138,7 +140,7 @@ func (e *engine) newMachine() *evaluator {
 		m.seconds = append(m.seconds, make([]float64, capacity))
 	}
 	m.states, m.optima = make([]state, len(p.quantifiers)), make([]optimum, p.centres)
-	m.pairs = make([]pairState, p.pairs)
+	m.pairs, m.fits = make([]pairState, p.pairs), make([]fitState, p.fits)
 	m.interruptSolvers()
 	for i, q := range p.quantifiers {
 		m.states[i].best = make([]int32, len(q.binders))

@@ -12,7 +12,7 @@ const pieceSize = 1 << 14
 // parts returns the number of parts of a quantifier's work if its first variable has n
 // candidates.
 func (q *quantifier) parts(m *evaluator, n int) int {
-	if m.piece || q.binders[0].set != rowSet || n < 2 {
+	if m.piece || m.engine.record != nil || q.binders[0].set != rowSet || n < 2 {
 		return 1
 	}
 	work := float64(n) * q.body.cost(m.engine)

@@ -74,6 +74,9 @@ func mathTerm(t Term) string {
 // variables writes the variables of a quantifier and their domain.
 func variables(d Domain) string {
 	w := writer{}
+	if d.set == functionSet {
+		return strings.ReplaceAll(d.variables(), "->", "→")
+	}
 	w.add(d.variables())
 	switch d.set {
 	case valueSet:
@@ -129,7 +132,7 @@ func (w measure) formula(f Formula) string {
 
 func aggregator(f *quantified) string {
 	switch {
-	case f.domain.set == pointSet:
+	case f.domain.set == pointSet, f.domain.set == functionSet:
 		return "inf"
 	case f.fold == anySoft:
 		return "soft[" + number(f.temperature) + "]"

@@ -73,6 +73,9 @@ func (w *world) holds(f Formula) bool {
 	case *scaled:
 		return w.holds(f.a)
 	case *quantified:
+		if f.domain.set == functionSet {
+			return w.satisfiable(f.body, withFunctions(nil, f.domain))
+		}
 		return w.quantified(f, f.domain.names)
 	}
 	panic(fmt.Sprintf("logic: %T is not a formula", f))

@@ -126,16 +126,25 @@ func (q *Quantity) z(in Inputs) *gorgonia.Node {
 
 // ValueOf returns the quantity of a batch.
 func (q *Quantity) ValueOf(b Batch) (float64, error) {
-	if err := q.checkBatch(b); err != nil {
-		return 0, err
-	}
-	e, err := newEngine(q.program, len(b.Codes))
+	e, err := q.load(b)
 	if err != nil {
 		return 0, err
 	}
+	return e.forward(b.Labels != nil)
+}
+
+// load returns an engine with a batch in its columns.
+func (q *Quantity) load(b Batch) (*engine, error) {
+	if err := q.checkBatch(b); err != nil {
+		return nil, err
+	}
+	e, err := newEngine(q.program, len(b.Codes))
+	if err != nil {
+		return nil, err
+	}
 	e.interruptBy(b.Interrupt)
 	e.fill(q.rows(b), b)
-	return e.forward(b.Labels != nil)
+	return e, nil
 }
 
 // Tuples returns the number of tuples of rows over which the sentence runs for a batch, its cost: 1e9 at most have a value.

@@ -52,4 +52,8 @@ func (m *evaluator) interruptSolvers() {
 	for i := range m.optima {
 		m.optima[i].ball.Interrupt, m.optima[i].median.Interrupt = m.engine.interrupt, m.engine.interrupt
 	}
+	for i := range m.fits {
+		s := &m.fits[i]
+		s.regression.Interrupt, s.ball.Interrupt, s.median.Interrupt = m.engine.interrupt, m.engine.interrupt, m.engine.interrupt
+	}
 }

@@ -55,6 +55,8 @@ func (c *compiler) linear(t Term) (linear, error) {
 		return c.add(t, a, b)
 	}
 	switch v := bare(t).(type) {
+	case *application:
+		return linear{}, c.fail(t, "%s stands where no function can be fitted: %s", textOf(t), wantFunction)
 	case Number:
 		if !validNumber(float64(v)) {
 			return linear{}, c.fail(t, "the number %v is out of range", float64(v))

@@ -33,6 +33,8 @@ func termsOf(t Term, visit func(Term)) {
 		termsOf(t.a, visit)
 	case *moved:
 		termsOf(t.a, visit)
+	case *application:
+		termsOf(t.a, visit)
 	}
 }
 
@@ -191,6 +193,8 @@ func shapeOfTerm(t Term, rename func(string) string) string {
 			sign = " - "
 		}
 		return "(" + shapeOfTerm(t.a, rename) + sign + shapeOfTerm(t.b, rename) + ")"
+	case *application:
+		return quoteFunction(t.function) + "(" + shapeOfTerm(t.a, rename) + ")"
 	case *multiple:
 		return number(t.factor) + " * " + shapeOfTerm(t.a, rename)
 	case *moved:

@@ -148,6 +148,9 @@ func (w *writer) moved(m *moved) {
 // variables writes the variables of a domain, `i, j, g(i, j)`.
 func (d Domain) variables() string {
 	all := slices.Clone(d.names)
+	for i, f := range d.functions {
+		all[i] = f.String()
+	}
 	for _, m := range d.moves {
 		all = append(all, m.name+"("+string(m.from)+", "+string(m.to)+")")
 	}

@@ -52,6 +52,7 @@ type parser struct {
 	tokens []token
 	i      int
 	depth  int
+	scope  []string // names of functions
 }
 
 // expression is a formula or a term, known after reading it.

@@ -159,6 +159,10 @@ func (w *writer) term(t Term, level int) {
 		w.access(t)
 	case *moved:
 		w.moved(t)
+	case *application:
+		w.add(quoteFunction(t.function), "(")
+		w.term(t.a, levelPlus)
+		w.add(")")
 	case *arithmetic:
 		w.enclosed(levelPlus, level, func() {
 			w.term(t.a, levelPlus)

@@ -31,6 +31,8 @@ type program struct {
 	quantifiers   []*quantifier
 	centres       int
 	pairs         int
+	fits          int
+	fitted        []*fitted // by function, in the order of their quantifiers
 	indexes       []indexKey
 	root          node
 }

@@ -183,12 +183,15 @@ func unplacedFormula(f Formula) Formula {
 		for i, m := range d.members {
 			d.members[i] = bare(m)
 		}
+		for i := range d.functions {
+			d.functions[i].place = 0
+		}
 		if d.space != nil {
 			space := *d.space
 			space.place = 0
 			d.space = &space
 		}
-		return &quantified{0, f.universal, f.aggregate, d, unplacedFormula(f.body), f.fold, f.temperature}
+		return &quantified{0, f.universal, f.aggregate, d, unplacedFormula(f.body), nil, f.fold, f.temperature}
 	}
 	return f
 }
@@ -201,6 +204,8 @@ func unplacedTerm(t Term) Term {
 		return &a
 	case *arithmetic:
 		return &arithmetic{0, unplacedTerm(t.a), unplacedTerm(t.b), t.minus}
+	case *application:
+		return &application{0, t.function, unplacedTerm(t.a)}
 	case *multiple:
 		return &multiple{0, t.factor, unplacedTerm(t.a)}
 	default:

@@ -1,0 +1,169 @@
+package geometry
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Isometry is the best map h(x) = Q^T x + b from points to targets that keeps distances: the columns
+// of Q^T are orthonormal. It minimises the mean squared residual (orthogonal Procrustes problem).
+type Isometry struct {
+	Matrix    []float64 // Q, columns x targets
+	Offset    []float64 // b, one per target
+	Residuals []float64 // rows x targets: y_i - h(x_i)
+	Error     float64   // the mean squared length of a row of residuals
+
+	rows, columns, targets int
+
+	x, y        []float64 // minus their means
+	mean, other []float64 // of points and targets
+	u, v        mat.Dense // singular vectors of sum_i y_i x_i^T: targets x columns, columns x columns
+	values      []float64
+}
+
+// Fit finds the isometry. There is one if there are as many targets as columns or more. Where it is not
+// unique, as for points in a plane, it is one of the best.
+func (s *Isometry) Fit(x []float64, columns int, y []float64, targets int) error {
+	rows, err := rowsOf("points", x, columns)
+	if err != nil {
+		return err
+	}
+	n, err := rowsOf("targets", y, targets)
+	switch {
+	case err != nil:
+		return err
+	case n != rows:
+		return fmt.Errorf("geometry: want as many targets as points, got %d and %d", n, rows)
+	case targets < columns:
+		return fmt.Errorf("geometry: want as many targets as columns or more, got %d and %d", targets, columns)
+	}
+	s.rows, s.columns, s.targets = rows, columns, targets
+	s.x, s.mean = centred(s.x, s.mean, x, columns)
+	s.y, s.other = centred(s.y, s.other, y, targets)
+	across := make([]float64, targets*columns)
+	for i := range rows {
+		p := s.x[i*columns : (i+1)*columns]
+		for k, v := range s.y[i*targets : (i+1)*targets] {
+			axpy(v, p, across[k*columns:(k+1)*columns])
+		}
+	}
+	if most := largest(across); math.IsInf(most, 0) || math.IsNaN(most) {
+		return errTooLarge
+	}
+	var svd mat.SVD
+	if !svd.Factorize(mat.NewDense(targets, columns, across), mat.SVDThin) {
+		return errors.New("geometry: no singular values were found")
+	}
+	s.values = svd.Values(nil)
+	s.u.Reset()
+	s.v.Reset()
+	svd.UTo(&s.u)
+	svd.VTo(&s.v)
+	s.write(x, y)
+	return nil
+}
+
+// centred sets dst to points minus their mean.
+func centred(dst, mean, x []float64, columns int) (d, m []float64) {
+	dst, mean = resize(dst, len(x)), resize(mean, columns)
+	for j := range columns {
+		mean[j] = centre(dst[j:], x[j:], columns)
+	}
+	return dst, mean
+}
+
+// write computes the map and the residuals.
+func (s *Isometry) write(x, y []float64) {
+	c, t := s.columns, s.targets
+	s.Matrix, s.Offset, s.Residuals = resize(s.Matrix, c*t), resize(s.Offset, t), resize(s.Residuals, s.rows*t)
+	q := mat.NewDense(c, t, s.Matrix)
+	q.Mul(&s.v, s.u.T())
+	copy(s.Offset, s.other)
+	for j, m := range s.mean {
+		axpy(-m, s.Matrix[j*t:(j+1)*t], s.Offset)
+	}
+	s.Error = 0
+	copy(s.Residuals, s.y)
+	for i := range s.rows {
+		r := s.Residuals[i*t : (i+1)*t]
+		for j, v := range s.x[i*c : (i+1)*c] {
+			axpy(-v, s.Matrix[j*t:(j+1)*t], r)
+		}
+		s.Error += dot(r, r) / float64(s.rows)
+	}
+}
+
+// Through overwrites dy and dx with the gradients, in targets and points, of a function of the
+// residuals, given its gradient g in the residuals: through the optimal map. With the singular values
+// s_i and vectors u_i, v_i of M = sum_i y_i x_i^T,
+//
+//	dQ^T = U ((U^T dM V - V^T dM^T U) / (s_i + s_j)) V^T + (1 - U U^T) dM V S^-1 V^T.
+//
+// Directions in which s_i + s_j is 0 leave the map undetermined; it is held fixed there.
+func (s *Isometry) Through(g, dy, dx []float64) {
+	rows, c, t := s.rows, s.columns, s.targets
+	copy(dy, g)
+	subtractMean(dy, t) // through the offset
+	pull := mat.NewDense(t, c, nil)
+	for i := range rows { // gradient in Q^T
+		for k, v := range dy[i*t : (i+1)*t] {
+			axpy(-v, s.x[i*c:(i+1)*c], pull.RawRowView(k))
+		}
+	}
+	var turned, inner, rest, across mat.Dense
+	turned.Mul(pull, &s.v)      // targets x columns
+	inner.Mul(s.u.T(), &turned) // columns x columns
+	rest.Mul(&s.u, &inner)
+	rest.Sub(&turned, &rest) // (1 - U U^T) pull V
+	tiny := 1e-13 * s.values[0]
+	skew := mat.NewDense(c, c, nil)
+	for i := range c {
+		for j := range c {
+			if sum := s.values[i] + s.values[j]; sum > tiny {
+				skew.Set(i, j, (inner.At(i, j)-inner.At(j, i))/sum)
+			}
+			if i == 0 {
+				for k := range t {
+					v := 0.0
+					if s.values[j] > tiny {
+						v = rest.At(k, j) / s.values[j]
+					}
+					rest.Set(k, j, v)
+				}
+			}
+		}
+	}
+	turned.Mul(&s.u, skew)
+	turned.Add(&turned, &rest)
+	across.Mul(&turned, s.v.T()) // gradient in M
+	for i := range rows {
+		p, y, to := s.x[i*c:(i+1)*c], s.y[i*t:(i+1)*t], dx[i*c:(i+1)*c]
+		clear(to)
+		for k := range t {
+			axpy(y[k], across.RawRowView(k), to)
+		}
+		for j := range to {
+			to[j] -= dot(s.Matrix[j*t:(j+1)*t], dy[i*t:(i+1)*t])
+		}
+		for k := range t {
+			dy[i*t+k] += dot(across.RawRowView(k), p)
+		}
+	}
+}
+
+// subtractMean subtracts the mean row.
+func subtractMean(x []float64, columns int) {
+	n := float64(len(x) / columns)
+	for j := range columns {
+		sum := 0.0
+		for i := j; i < len(x); i += columns {
+			sum += x[i]
+		}
+		for i := j; i < len(x); i += columns {
+			x[i] -= sum / n
+		}
+	}
+}

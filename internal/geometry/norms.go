@@ -1,0 +1,266 @@
+package geometry
+
+import "math"
+
+// norms finds the map b of coordinates d that minimises the sum of the lengths of error vectors
+// r_i = y_i - b^T d_i, by the primal-dual Newton method of Chan, Golub and Mulet (1999) for
+//
+//	min sum_i s_i,  s_i = sqrt(|r_i|^2 + e^2),  u_i = r_i / s_i,
+//
+// with e going to 0. Vectors u_i of length 1 at most that the coordinates are orthogonal to,
+// sum_i d_i u_i^T = 0, prove a bound: no map has a sum of lengths below sum_i u_i y_i.
+type norms struct {
+	interrupt func() error
+
+	x          *spread
+	y          []float64 // rows x targets, of mean length 1
+	p, targets int
+
+	b, step, last   []float64 // p x targets, target by target
+	errors          []float64 // r_i
+	pulls, feasible []float64 // u_i, and the nearest that prove a bound
+	lengths         []float64 // s_i
+	system, factor  []float64
+	slope, bend     []float64
+
+	best, bestPulls []float64
+	sum, bound      float64 // of the best map
+}
+
+const (
+	normsGap      = 1e-10 // relative to the sum, above which a fit has failed
+	normsEnough   = 1e-14 // at which the method stops
+	normsSteps    = 25    // for one e; most take 3 to 6
+	normsSmallest = 1e-15 // e
+)
+
+// LeastNorms returns the affine map that minimises the mean Euclidean length of the rows of residuals.
+func LeastNorms(x []float64, columns int, y []float64, targets int) (*Regression, error) {
+	r := new(Regression)
+	return r, r.LeastNorms(x, columns, y, targets)
+}
+
+// LeastNorms is the function of that name. Mean is the mean length of a row of residuals, which is at
+// most Gap above the best. Signs are row by row of length 1 at most, and the residuals over their length
+// where that is not 0. The gradient of Mean is the sum over targets of -s_i w / rows.
+func (r *Regression) LeastNorms(x []float64, columns int, y []float64, targets int) error {
+	return r.withTolerance(x, columns, y, targets, func() error {
+		if err := r.solveTargets(y, 0, nil); err != nil {
+			return err
+		}
+		return r.improveNorms()
+	})
+}
+
+func (r *Regression) improveNorms() error {
+	r.kind, r.Mean, r.Gap = byNorms, 0, 0
+	if largest(r.Residuals) <= 1e-14*r.scale { // an exact fit
+		r.Mean = meanLength(r.Residuals, r.targets)
+		return nil
+	}
+	scale := meanLength(r.Residuals, r.targets)
+	for i := range r.Residuals {
+		r.Residuals[i] /= scale
+	}
+	s, t, n := &r.norms, r.targets, float64(r.rows)
+	s.interrupt = r.Interrupt
+	if err := s.solve(&r.x, r.Residuals, t); err != nil {
+		return err
+	}
+	r.Mean, r.Gap = scale*s.sum/n, scale*(s.sum-s.bound)/n
+	copy(r.Signs, s.bestPulls)
+	for i := range r.rows {
+		e := r.Residuals[i*t : (i+1)*t]
+		s.residual(s.best, i, e)
+		for k := range e {
+			e[k] *= scale
+		}
+	}
+	axpy(scale, s.best, r.fits)
+	return nil
+}
+
+// meanLength returns the mean length of rows.
+func meanLength(rows []float64, columns int) float64 {
+	sum, scale := 0.0, largest(rows)
+	if scale == 0 {
+		return 0
+	}
+	for i := 0; i < len(rows); i += columns {
+		square := 0.0
+		for _, v := range rows[i : i+columns] {
+			square += v / scale * (v / scale)
+		}
+		sum += math.Sqrt(square)
+	}
+	return sum * scale / float64(len(rows)/columns)
+}
+
+func (s *norms) solve(x *spread, y []float64, targets int) error {
+	s.x, s.y, s.p, s.targets = x, y, 1+x.rank, targets
+	n := s.p * targets
+	if n >= MaxJoint {
+		return tooManyUnknowns(x.rank, targets, n)
+	}
+	s.b, s.step, s.last = zeros(s.b, n), resize(s.step, n), resize(s.last, n)
+	s.slope, s.system, s.factor = resize(s.slope, n), resize(s.system, n*n), resize(s.factor, n*n)
+	s.bend = resize(s.bend, targets*targets)
+	s.errors, s.lengths = resize(s.errors, len(y)), resize(s.lengths, x.rows)
+	s.pulls, s.feasible = zeros(s.pulls, len(y)), resize(s.feasible, len(y))
+	s.best, s.bestPulls = zeros(s.best, n), resize(s.bestPulls, len(y))
+	s.sum, s.bound = math.Inf(1), math.Inf(-1)
+	for e := 0.1; e > normsSmallest; e /= 10 {
+		s.descend(e)
+		if err := interrupted(s.interrupt); err != nil {
+			return err
+		}
+		if s.judge(); s.sum-s.bound <= normsEnough*s.sum {
+			break
+		}
+	}
+	if !(s.sum-s.bound <= normsGap*s.sum) {
+		return errStalled
+	}
+	return nil
+}
+
+// residual sets dst to y_i - m^T d_i.
+func (s *norms) residual(m []float64, i int, dst []float64) {
+	for t := range s.targets {
+		dst[t] = s.y[i*s.targets+t] - dot(s.x.row(i), m[t*s.p:(t+1)*s.p])
+	}
+}
+
+// measure sets the errors and lengths of a map, and returns the sum of the lengths.
+func (s *norms) measure(m []float64, e float64) (sum float64) {
+	for i := range s.lengths {
+		r := s.errors[i*s.targets : (i+1)*s.targets]
+		s.residual(m, i, r)
+		s.lengths[i] = math.Sqrt(dot(r, r) + e*e)
+		sum += s.lengths[i]
+	}
+	return sum
+}
+
+// descend takes Newton steps for one e, until they gain less than the sum can differ from that for 0.
+func (s *norms) descend(e float64) {
+	enough := 1e-3 * e
+	sum := s.measure(s.b, e)
+	for range normsSteps {
+		s.assemble()
+		if interrupted(s.interrupt) != nil || !decompose(s.factor, s.system, len(s.step), 1e-16) {
+			return
+		}
+		copy(s.step, s.slope)
+		substitute(s.factor, s.step)
+		gain := dot(s.step, s.slope)
+		s.turn()
+		if !(gain > 0) {
+			return
+		}
+		copy(s.last, s.b)
+		reach := 1.0
+		for ; reach > 1e-6; reach /= 2 {
+			copy(s.b, s.last)
+			axpy(reach, s.step, s.b)
+			if now := s.measure(s.b, e); now <= sum-1e-4*reach*gain || gain < 1e-14*sum && now <= sum*(1+1e-15) {
+				sum = now
+				break
+			}
+		}
+		if reach <= 1e-6 {
+			copy(s.b, s.last)
+			s.measure(s.b, e)
+			return
+		}
+		if gain <= enough {
+			return
+		}
+	}
+}
+
+// assemble sets Newton's equations: the slope sum_i r_i/s_i d_i^T and the matrix
+// sum_i (1 - (u_i r_i^T + r_i u_i^T) / 2 s_i) / s_i, for every pair of targets times d_i d_i^T.
+func (s *norms) assemble() {
+	n, p, t := len(s.step), s.p, s.targets
+	clear(s.system)
+	clear(s.slope)
+	for i, length := range s.lengths {
+		d, r, u := s.x.row(i), s.errors[i*t:(i+1)*t], s.pulls[i*t:(i+1)*t]
+		for a := range t {
+			axpy(r[a]/length, d, s.slope[a*p:(a+1)*p])
+			for b := a; b < t; b++ {
+				bend := -(u[a]*r[b] + r[a]*u[b]) / (2 * length)
+				if a == b {
+					bend++
+				}
+				bend /= length
+				for c, v := range d {
+					from := 0
+					if a == b {
+						from = c
+					}
+					axpy(bend*v, d[from:], s.system[(a*p+c)*n+b*p+from:(a*p+c)*n+(b+1)*p])
+				}
+			}
+		}
+	}
+}
+
+// turn moves the pulls along with the step.
+func (s *norms) turn() {
+	t := s.targets
+	for i, length := range s.lengths {
+		d, r, u := s.x.row(i), s.errors[i*t:(i+1)*t], s.pulls[i*t:(i+1)*t]
+		along := 0.0
+		moved := s.bend[:t]
+		for k := range moved {
+			moved[k] = -dot(d, s.step[k*s.p:(k+1)*s.p])
+			along += r[k] * moved[k]
+		}
+		square := 0.0
+		for k := range u {
+			u[k] = (r[k] + moved[k] - u[k]*along/length) / length
+			square += u[k] * u[k]
+		}
+		if square > 1 {
+			for k := range u {
+				u[k] /= math.Sqrt(square)
+			}
+		}
+	}
+}
+
+// judge computes the sum of the map and the bound that its pulls prove, and keeps the best of both.
+func (s *norms) judge() {
+	t, n := s.targets, float64(s.x.rows)
+	if sum := s.measure(s.b, 0); sum < s.sum {
+		s.sum = sum
+		copy(s.best, s.b)
+	}
+	copy(s.feasible, s.pulls)
+	most := 1.0
+	for range 2 { // the coordinates are orthogonal up to rounding, which a second pass corrects
+		clear(s.slope)
+		for i := range s.lengths {
+			for k, v := range s.feasible[i*t : (i+1)*t] {
+				axpy(v/n, s.x.row(i), s.slope[k*s.p:(k+1)*s.p])
+			}
+		}
+		for i := range s.lengths {
+			for k := range t {
+				s.feasible[i*t+k] -= dot(s.x.row(i), s.slope[k*s.p:(k+1)*s.p])
+			}
+		}
+	}
+	for i := range s.lengths {
+		u := s.feasible[i*t : (i+1)*t]
+		most = max(most, math.Sqrt(dot(u, u)))
+	}
+	if bound := dot(s.feasible, s.y) / most; bound > s.bound {
+		s.bound = bound
+		for i, v := range s.feasible {
+			s.bestPulls[i] = v / most
+		}
+	}
+}

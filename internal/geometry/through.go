@@ -1,0 +1,180 @@
+package geometry
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// criterion is what a regression minimises.
+type criterion uint8
+
+const (
+	bySquares criterion = iota
+	byAbsolute
+	byMinimax
+	byJoint
+	byNorms
+)
+
+// Through overwrites dy and dx with the gradients, in targets and points, of a function of the
+// residuals, given its gradient g in the residuals: through the fitted map, by the conditions of its
+// optimum. These are the normal equations of LeastSquares without a ridge; of LeastAbsolute and Minimax
+// the points of the optimal basis, on the map or farthest from it; of JointMinimax the points with
+// multipliers, and their balance. Where they do not determine the map, it is held fixed in the other
+// directions. It must follow the fit.
+func (r *Regression) Through(g, dy, dx []float64) {
+	t := r.targets
+	copy(dy, g)
+	clear(dx)
+	if r.kind == byJoint && r.Largest > 0 && len(r.joint.rows) > 0 {
+		r.throughJoint(g, dy, dx)
+	} else {
+		for k := range t {
+			r.throughTarget(k, g, dy, dx)
+		}
+	}
+	for i := range r.rows {
+		for j := range r.columns {
+			dx[i*r.columns+j] -= dot(r.Weights[j*t:(j+1)*t], dy[i*t:(i+1)*t])
+		}
+	}
+}
+
+// throughTarget adds the part of a target that is fitted alone.
+func (r *Regression) throughTarget(k int, g, dy, dx []float64) {
+	p, t := 1+r.x.rank, r.targets
+	pull := zeros(r.last, p)
+	r.last = pull
+	for i := range r.rows {
+		axpy(g[i*t+k], r.x.row(i), pull)
+	}
+	if basis := r.bases[k]; len(basis) > 0 && r.throughBasis(basis, pull, k, dy) {
+		return
+	}
+	for a := range pull {
+		pull[a] /= float64(r.rows)
+	}
+	slope := r.inPoints(pull[1:])
+	for i := range r.rows {
+		dy[i*t+k] -= dot(r.x.row(i), pull)
+		axpy(-r.Residuals[i*t+k], slope, dx[i*r.columns:(i+1)*r.columns])
+	}
+}
+
+// throughBasis corrects the gradient of the points whose equations determine the map. It reports
+// whether they do.
+func (r *Regression) throughBasis(basis []constraint, pull []float64, k int, dy []float64) bool {
+	n := len(basis)
+	matrix, row := make([]float64, n*n), make([]float64, n)
+	for b, c := range basis {
+		clear(row)
+		if c.point < 0 {
+			row[-1-c.point] = 1
+		} else {
+			copy(row, r.x.row(c.point))
+		}
+		if n > len(pull) && c.point >= 0 { // the largest error is an unknown too
+			row[n-1] = c.side
+		}
+		for a, v := range row {
+			matrix[a*n+b] = v
+		}
+	}
+	var inverse inverse
+	if !inverse.of(matrix, n) {
+		return false
+	}
+	for b, c := range basis {
+		if c.point >= 0 {
+			dy[c.point*r.targets+k] -= dot(inverse.a[b*n:b*n+len(pull)], pull)
+		}
+	}
+	return true
+}
+
+// inPoints turns slopes of coordinates into those of points.
+func (r *Regression) inPoints(slopes []float64) []float64 {
+	w := make([]float64, r.columns)
+	for a, v := range slopes {
+		axpy(v*r.x.unit(a)/r.x.scale, r.x.direction(a), w)
+	}
+	return w
+}
+
+// throughJoint differentiates the conditions of JointMinimax, for the active rows i with multipliers
+// l_i, errors r_i and the largest length L:
+//
+//	sum_i l_i d_i r_i^T = 0,  |r_i| = L,  sum_i l_i = 1.
+func (r *Regression) throughJoint(g, dy, dx []float64) {
+	j, t, p := &r.joint, r.targets, 1+r.x.rank
+	var rows []int
+	var multipliers []float64
+	for k, i := range j.rows {
+		e := r.Residuals[i*t : (i+1)*t]
+		if l := j.multipliers[k]; l > max(1-dot(e, e)/(r.Largest*r.Largest), 1e-12) {
+			rows, multipliers = append(rows, i), append(multipliers, l)
+		}
+	}
+	m := p * t
+	n := m + len(rows) + 1
+	system, right := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
+	add := func(a, b int, v float64) { system.SetSym(a, b, system.At(a, b)+v) }
+	for i := range r.rows {
+		for a, d := range r.x.row(i) {
+			for k, v := range g[i*t : (i+1)*t] {
+				right.SetVec(a*t+k, right.AtVec(a*t+k)+d*v)
+			}
+		}
+	}
+	for q, i := range rows {
+		d, e := r.x.row(i), r.Residuals[i*t:(i+1)*t]
+		for a := range p {
+			for k := range t {
+				for b := a; b < p; b++ {
+					add(a*t+k, b*t+k, multipliers[q]*d[a]*d[b])
+				}
+				add(a*t+k, m+q, -d[a]*e[k]/r.Largest)
+			}
+		}
+		add(m+q, n-1, -1)
+	}
+	x := solveAny(system, right)
+	for q, i := range rows {
+		d, e := r.x.row(i), r.Residuals[i*t:(i+1)*t]
+		slopes := make([]float64, p)
+		for a := range p {
+			own := x[a*t : (a+1)*t]
+			axpy(-multipliers[q]*d[a], own, dy[i*t:(i+1)*t])
+			slopes[a] = -multipliers[q] * dot(own, e)
+		}
+		axpy(x[m+q]/r.Largest, e, dy[i*t:(i+1)*t])
+		axpy(1, r.inPoints(slopes[1:]), dx[i*r.columns:(i+1)*r.columns])
+	}
+}
+
+// solveAny solves symmetric equations; where they do not determine the solution it is the shortest.
+func solveAny(a *mat.SymDense, b *mat.VecDense) []float64 {
+	n := b.Len()
+	x := mat.NewVecDense(n, nil)
+	var lu mat.LU
+	if lu.Factorize(a); lu.Cond() < 1e11 && lu.SolveVecTo(x, false, b) == nil {
+		return x.RawVector().Data
+	}
+	var eigen mat.EigenSym
+	x.Zero()
+	if !eigen.Factorize(a, true) {
+		return x.RawVector().Data
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	values := eigen.Values(nil)
+	tiny := 1e-11 * max(math.Abs(values[0]), math.Abs(values[n-1]))
+	for k, v := range values {
+		if math.Abs(v) > tiny {
+			column := vectors.ColView(k)
+			x.AddScaledVec(x, mat.Dot(column, b)/v, column)
+		}
+	}
+	return x.RawVector().Data
+}

@@ -1,0 +1,159 @@
+package logic
+
+import (
+	"math"
+	"slices"
+)
+
+// Fitted is a function that attains the quantity of a sentence for a batch: the best one of its class,
+// or that of its criterion (definitions 5 and 8 and equations 15 and 16 of Zhang and Sugiyama 2024).
+type Fitted struct {
+	Function
+	FromColumns, ToColumns []int // of codes or factors
+
+	// Of functions in a class:
+	Matrix [][]float64 // W, by column of To, then of From
+	Offset []float64   // b
+
+	// Of functions of levels: the labels of the levels that occur in the domain, and their points.
+	Levels, Points [][]float64
+
+	// Values holds the function's value for every row of the batch: NaN where a factor in the argument
+	// is unknown, or its level does not occur in the domain. It is nil if the argument is not that of
+	// one row.
+	Values [][]float64
+}
+
+// Approximation returns the functions of the sentence's quantifiers for a batch, in their order. A
+// function that is fitted for each of several values comes several times.
+func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
+	e, err := q.load(b)
+	if err != nil {
+		return nil, err
+	}
+	found := map[*fitted][]Fitted{}
+	e.record = func(m *evaluator, f *fitted, s *fitState) {
+		found[f] = f.export(m, s, found[f])
+	}
+	if _, err := e.forward(b.Labels != nil); err != nil {
+		return nil, err
+	}
+	var all []Fitted
+	for _, f := range q.program.fitted {
+		for k := range found[f] {
+			f.apply(e.main, &found[f][k])
+		}
+		all = append(all, found[f]...)
+	}
+	return all, nil
+}
+
+// Product returns the codes as the functions have them: columns that a function maps to have its
+// values, and the others those of codes. For a product function m.a: y.a -> z.a, m.b: y.b -> z.b, ...
+// it is m*, the best product approximation.
+func Product(functions []Fitted, codes [][]float64) [][]float64 {
+	rows := make([][]float64, len(codes))
+	for i, z := range codes {
+		rows[i] = slices.Clone(z)
+		for _, f := range functions {
+			if !f.To.Codes || f.Values == nil {
+				continue
+			}
+			for k, c := range f.ToColumns {
+				rows[i][c] = f.Values[i][k]
+			}
+		}
+	}
+	return rows
+}
+
+// export adds the function of the last computation.
+func (f *fitted) export(m *evaluator, s *fitState, all []Fitted) []Fitted {
+	r := Fitted{Function: f.mapping.Function, FromColumns: f.mapping.from, ToColumns: f.mapping.to}
+	if f.mapping.Class != AnyFunction {
+		weights, offset := s.regression.Weights, s.regression.Intercept
+		switch f.mapping.Class {
+		case Isometry:
+			weights, offset = s.isometry.Matrix, s.isometry.Offset
+		case Linear:
+			offset = make([]float64, len(f.target))
+		}
+		r.Offset = slices.Clone(offset)
+		for k := range f.target {
+			row := make([]float64, len(f.source))
+			for j := range row {
+				row[j] = weights[j*len(f.target)+k]
+			}
+			r.Matrix = append(r.Matrix, row)
+		}
+		return append(all, r)
+	}
+	point := s.centre
+	if f.mapping.By != ByBody {
+		point = s.regression.Intercept
+	}
+	level := f.levelsOf(m, s)
+	last := len(all) - 1
+	if last < 0 || slices.ContainsFunc(all[last].Levels, func(l []float64) bool { return slices.Equal(l, level) }) {
+		all, last = append(all, r), last+1
+	}
+	all[last].Levels, all[last].Points = append(all[last].Levels, level), append(all[last].Points, slices.Clone(point))
+	return all
+}
+
+// levelsOf returns the labels of the levels of the group of the last computation.
+func (f *fitted) levelsOf(m *evaluator, s *fitState) (labels []float64) {
+	p := m.engine.program
+	if f.level != nil {
+		return []float64{m.data.columns[p.levelLabels+f.level.factor][m.index[f.level.id]]}
+	}
+	f.enter(m, s, int(s.starts[s.group]))
+	for _, k := range f.mapping.from {
+		labels = append(labels, m.data.columns[p.labels+k][m.index[f.variable]])
+	}
+	return labels
+}
+
+// apply computes the values of all rows.
+func (f *fitted) apply(m *evaluator, r *Fitted) {
+	own := f.binders[0].variable
+	for _, x := range f.source {
+		for _, p := range x.parts {
+			if p.variable != own {
+				return
+			}
+		}
+	}
+	if f.level == nil && f.variable != own && f.source == nil {
+		return
+	}
+	p := m.engine.program
+	for i := range m.data.rows {
+		value := slices.Repeat([]float64{math.NaN()}, len(f.target))
+		m.index[own] = int32(i)
+		var labels []float64
+		known := true
+		for _, k := range r.FromColumns {
+			if !r.From.Codes {
+				known = known && m.data.levels[k][i] >= 0
+				if p.needsLabels {
+					labels = append(labels, m.data.columns[p.labels+k][i])
+				}
+			}
+		}
+		at := slices.IndexFunc(r.Levels, func(l []float64) bool { return slices.Equal(l, labels) })
+		switch {
+		case !known:
+		case r.Matrix == nil && at >= 0:
+			copy(value, r.Points[at])
+		case r.Matrix != nil:
+			for k, row := range r.Matrix {
+				value[k] = r.Offset[k]
+				for j, w := range row {
+					value[k] += w * f.source[j].at(m)
+				}
+			}
+		}
+		r.Values = append(r.Values, value)
+	}
+}

@@ -1,0 +1,230 @@
+package logic
+
+import (
+	"math"
+	"slices"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/geometry"
+)
+
+// fitted is the aggregate, over tuples of rows, of the distance of a term from a function's value, for
+// the function that minimises it, or another criterion.
+type fitted struct {
+	base
+	mapping   *mapping
+	aggregate factor.Aggregate
+	premetric Premetric
+	method    method
+	binders   []*binder
+	tests     []test
+	source    []coordinate // the argument, of functions other than those of levels
+	target    []coordinate // the other term
+	codes     bool         // an argument or target depends on what has a gradient
+	variable  int          // of functions of levels: the row whose levels are the argument, -1
+	level     *binding     // or the value
+	state     int
+}
+
+// method is what the function of a fit minimises.
+type method uint8
+
+const (
+	fitSquares  method = iota // the mean square of the distances
+	fitAbsolute               // the mean absolute deviation of every column
+	fitNorms                  // the mean Euclidean distance
+	fitMax                    // the largest Euclidean distance
+)
+
+// fitState is an evaluator's state of a fit: the result of its last computation. Where a function of
+// levels is fitted, tuples are in the order of their levels.
+type fitState struct {
+	tuples, sorted []int32 // values of the binders' variables
+	starts, counts []int32 // of the tuples of one level
+	group          int     // of which the function was fitted last
+	x, t           []float64
+
+	regression geometry.Regression
+	isometry   geometry.Isometry
+	ball       geometry.Ball
+	median     geometry.Median
+	column     []float64
+	centre     []float64 // of the last group of levels
+
+	rest   []float64 // t - h(x), of functions by a criterion
+	given  []float64 // gradient of the quantity in rest
+	g      []float64 // gradient in t of what the function minimises
+	dt, dx []float64
+	failed bool // the numbers are not finite
+}
+
+func (f *fitted) smooth() bool { return f.codes }
+
+func (f *fitted) cost(e *engine) float64 {
+	tuples, cost := 1.0, costOf(f.tests, e)
+	for _, b := range f.binders {
+		tuples *= b.most(&e.data)
+		cost += tuples * costOf(b.tests, e)
+	}
+	return max(1, cost+tuples*float64(1+len(f.source)))
+}
+
+// of reports how many tuples there are.
+func (f *fitted) of(s *fitState) int { return len(s.tuples) / len(f.binders) }
+
+func (f *fitted) value(m *evaluator, _ int) []float64 {
+	s, out := &m.fits[f.state], m.values[f.id][:1]
+	f.gather(m, s)
+	var err error
+	out[0], err = f.quantity(m, s)
+	if s.failed = err != nil; s.failed {
+		out[0] = math.NaN()
+	}
+	return out
+}
+
+// quantity fits the function and returns the aggregate of the distances.
+func (f *fitted) quantity(m *evaluator, s *fitState) (float64, error) {
+	switch {
+	case f.of(s) == 0:
+		return 0, nil
+	case f.mapping.By != ByBody:
+		return f.measured(m, s)
+	case f.mapping.Class == AnyFunction:
+		return f.centres(m, s)
+	}
+	v, err := f.fit(m, s, 0, f.of(s))
+	f.keep(m, s)
+	return f.scaled(s, v), err
+}
+
+// keep hands the function to who asked for it.
+func (f *fitted) keep(m *evaluator, s *fitState) {
+	if m.engine.record != nil {
+		m.engine.record(m, f, s)
+	}
+}
+
+// gather lists the tuples of the domain, by levels where these are the argument, and computes their
+// arguments and targets.
+func (f *fitted) gather(m *evaluator, s *fitState) {
+	s.tuples = s.tuples[:0]
+	pass := true
+	for _, t := range f.tests {
+		pass = pass && t.holds(m)
+	}
+	if pass {
+		f.walk(m, s, 0)
+	}
+	s.starts = append(s.starts[:0], 0, int32(f.of(s)))
+	if f.mapping.Class == AnyFunction && f.level == nil {
+		f.sort(m, s)
+	}
+	s.x, s.t = s.x[:0], s.t[:0]
+	for i := range f.of(s) {
+		f.enter(m, s, i)
+		for k := range f.source {
+			s.x = append(s.x, f.source[k].at(m))
+		}
+		for k := range f.target {
+			s.t = append(s.t, f.target[k].at(m))
+		}
+	}
+}
+
+// walk lets variable k run over its candidates.
+func (f *fitted) walk(m *evaluator, s *fitState, k int) {
+	b := f.binders[k]
+	for _, v := range b.candidates(m) {
+		m.index[b.variable] = v
+		switch {
+		case !b.passes(m):
+		case k < len(f.binders)-1:
+			f.walk(m, s, k+1)
+		default:
+			for _, b := range f.binders {
+				s.tuples = append(s.tuples, m.index[b.variable])
+			}
+		}
+	}
+}
+
+// enter sets the variables to a tuple.
+func (f *fitted) enter(m *evaluator, s *fitState, tuple int) {
+	for k, b := range f.binders {
+		m.index[b.variable] = s.tuples[tuple*len(f.binders)+k]
+	}
+}
+
+// at computes a coordinate of the present tuple.
+func (c *coordinate) at(m *evaluator) float64 {
+	x := c.offset
+	for _, p := range c.parts {
+		x += p.weight * m.data.columns[p.column][m.index[p.variable]]
+	}
+	return x
+}
+
+// sort puts tuples into the order of their levels, and notes where levels start: by the last factor
+// first, keeping the order of equals.
+func (f *fitted) sort(m *evaluator, s *fitState) {
+	width, n := len(f.binders), f.of(s)
+	own := slices.IndexFunc(f.binders, func(b *binder) bool { return b.variable == f.variable })
+	if own < 0 { // a row of a quantifier around
+		return
+	}
+	for _, k := range slices.Backward(f.mapping.from) {
+		levels := m.data.levels[k]
+		s.counts = append(s.counts[:0], make([]int32, m.data.counts[k]+1)...)
+		for i := range n {
+			s.counts[levels[s.tuples[i*width+own]]+1]++
+		}
+		for l := range m.data.counts[k] {
+			s.counts[l+1] += s.counts[l]
+		}
+		s.sorted = slices.Grow(s.sorted[:0], len(s.tuples))[:len(s.tuples)]
+		for i := range n {
+			l := levels[s.tuples[i*width+own]]
+			copy(s.sorted[int(s.counts[l])*width:], s.tuples[i*width:(i+1)*width])
+			s.counts[l]++
+		}
+		s.tuples, s.sorted = s.sorted, s.tuples
+	}
+	s.starts = s.starts[:1]
+	for i := range n {
+		if i > 0 && slices.ContainsFunc(f.mapping.from, func(k int) bool {
+			return m.data.levels[k][s.tuples[i*width+own]] != m.data.levels[k][s.tuples[(i-1)*width+own]]
+		}) {
+			s.starts = append(s.starts, int32(i))
+		}
+	}
+	s.starts = append(s.starts, int32(n))
+}
+
+// gradient adds the gradient: that of the quantity with the function held fixed where the function
+// minimises it (envelope theorem), else the gradient through the function.
+func (f *fitted) gradient(m *evaluator, _ int, g []float64) {
+	s := &m.fits[f.state]
+	if f.of(s) == 0 || g[0] == 0 || !f.codes {
+		return
+	}
+	dt, dx := f.slopes(m, s)
+	for i := range f.of(s) {
+		f.enter(m, s, i)
+		for k := range f.target {
+			f.target[k].push(m, g[0]*dt[i*len(f.target)+k])
+		}
+		for k := range f.source {
+			f.source[k].push(m, g[0]*dx[i*len(f.source)+k])
+		}
+	}
+}
+
+// push adds the gradient of a coordinate of the present tuple.
+func (c *coordinate) push(m *evaluator, g float64) {
+	for _, p := range c.parts {
+		if m.smooth(p.column) {
+			m.slopes[p.column][m.index[p.variable]] += p.weight * g
+		}
+	}
+}
