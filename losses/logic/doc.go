@@ -16,7 +16,7 @@
 // # Grammar
 //
 //	sentence   = [ "with" setting { "," setting } ":" ] formula .
-//	setting    = ( "and" | "or" | "->" | "not" ) "=" operation .
+//	setting    = ( "and" | "or" | "->" | "not" ) "=" operation | "z" "~" "q" .
 //	formula    = or [ "->" formula ] .
 //	or         = and { "or" and } .
 //	and        = not { "and" not } .
@@ -63,6 +63,16 @@
 //	absolute     sum_k |a_k - b_k|
 //	discrete     number of columns that differ; without a gradient
 //	circular P   sum_k min(t, P - t), t = |a_k - b_k| mod P; P is 1 if it is not given
+//	cosine       1 - <a, b> / (|a| |b|); 0 of two vectors of 0, 1 of one of them
+//
+// Cosine is no strict premetric: it is 0 also between vectors of one direction. Two more
+// compare the Gaussian posteriors of the rows, in columns of the codes (z(i), z.shape(i) or
+// z[0:2](i) on both sides), with means a_k and b_k, standard deviations s_k and r_k, and
+// t_k = 2 log(s_k / r_k); they are 0 exactly where means and variances are equal:
+//
+//	kl           sum_k (e^t_k - 1 - t_k + ((a_k - b_k) / r_k)^2) / 2, in nats: the divergence of the
+//	             first row's posterior from the second row's, KL(first || second)
+//	wasserstein  sqrt(sum_k (a_k - b_k)^2 + (s_k - r_k)^2), the 2-Wasserstein distance
 //
 // A plain a = b, and a != b, are crisp: true or false, 0 or infinity, without a
 // gradient. They compare rows, values of factors (levels with levels, by their
@@ -96,8 +106,14 @@
 //	      norm             sqrt(b^2 - a^2)                    conjunctions of these names
 //	      root             (sqrt b - sqrt a)^2
 //	      product          (b - a) / (1 + a)
+//	      strict           b where a is 0, else 0             example 16
 //	not   complement       max(1 - a, 0)                      the default
 //	      inverse          1 / a, infinite where a is 0       appendix B.5
+//	      strict           1 where a is 0, else 0             equation 69
+//
+// With the strict operations zero is equivalent to truth, but they jump where a goes to 0. They
+// are allowed where a does not vary with the codes: of crisp equalities, =[discrete], values of
+// factors, and what connectives and quantifiers make of them.
 //
 // 0.5 * (...) multiplies a quantity by a positive number, which keeps truth.
 //
@@ -106,7 +122,26 @@
 // forall aggregates by max, as the supremum of the paper, or by forall[mean],
 // forall[sum] or forall[mean-square] (the mean of squares, without a root); exists
 // takes the least. The variables of one quantifier are aggregated together, over
-// all tuples. exists over R^k is solved exactly for the deviations of the paper's
+// all tuples. Conjunctions and disjunctions of all quantities are further aggregates
+// (appendix B.10; a_k are the quantities of n tuples):
+//
+//	forall[logexp]           log(1 + sum_k (e^a_k - 1))
+//	forall[norm]             sqrt(sum_k a_k^2)
+//	forall[root]             (sum_k sqrt a_k)^2
+//	forall[product]          prod_k (1 + a_k) - 1
+//	exists[harmonic]         1 / sum_k 1/a_k
+//	exists[harmonic-square]  1 / sqrt(sum_k 1/a_k^2)
+//	exists[logexp]           -log(1 - prod_k (1 - e^-a_k))
+//	exists[tanh]             artanh(prod_k tanh a_k)
+//	exists[soft T]           -T log(sum_k e^(-a_k/T) / n)
+//
+// All are 0 exactly where forall or exists is true of the zeros of a_k (they are homomorphic to
+// the quantifier), except the soft minimum, which is 0 only where all a_k are. It is between the
+// least a_k, its limit at low temperatures T, and the mean, its limit at high ones, and has a
+// gradient in every a_k. harmonic and harmonic-square of n equal quantities fall with n, logexp
+// and tanh are products that vanish in large domains of small quantities.
+//
+// exists over R^k is solved exactly for the deviations of the paper's
 // examples 2 to 4,
 //
 //	exists c in z.shape: forall[aggregate] i: crisp -> z.shape(i) =[euclidean] c
@@ -147,6 +182,12 @@
 // that of one choice.
 //
 // [Quantity.Approximation] returns the functions.
+//
+// # Samples
+//
+// `with z ~ q: ...` is about samples of the rows' posteriors q in place of their means: z(i) is
+// one sample of row i, the same wherever it stands in the sentence. kl and wasserstein compare
+// the posteriors themselves.
 //
 // # Cost
 //

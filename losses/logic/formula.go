@@ -9,6 +9,9 @@ import (
 // and multiples.
 func (s Sentence) Formula() string {
 	w := logician{}
+	if s.Sampled {
+		w.add("z ∼ q: ")
+	}
 	w.formula(s.Body, levelImplies)
 	return w.String()
 }
@@ -110,8 +113,11 @@ func (w measure) formula(f Formula) string {
 		}
 		return w.connective(f.kind, w.formula(f.a), w.formula(f.b))
 	case *negation:
-		if w.Not == NotInverse {
+		switch w.Not {
+		case NotInverse:
 			return "1 / (" + w.formula(f.a) + ")"
+		case NotStrict:
+			return "[" + w.formula(f.a) + " = 0]"
 		}
 		return "(1 ∸ " + w.formula(f.a) + ")"
 	case *scaled:
@@ -159,6 +165,8 @@ func (w measure) connective(k kind, a, b string) string {
 		return w.And.String() + "(" + a + ", " + b + ")"
 	case k == disjunction:
 		return w.Or.String() + "(" + a + ", " + b + ")"
+	case w.Implies == ImpliesStrict:
+		return "[" + a + " = 0]·(" + b + ")"
 	case w.Implies == ImpliesMonus:
 		return "(" + b + " ∸ " + a + ")"
 	}
@@ -179,6 +187,12 @@ func distance(e *equality) string {
 		return "‖" + a + " − " + b + "‖₁"
 	case Discrete:
 		return "#(" + a + " ≠ " + b + ")"
+	case Cosine:
+		return "(1 − cos(" + a + ", " + mathTerm(e.b) + "))"
+	case KL:
+		return "KL(q[" + a + "] ‖ q[" + b + "])"
+	case Wasserstein:
+		return "W₂(q[" + a + "], q[" + b + "])"
 	}
 	return "arc(" + a + ", " + b + "; " + strconv.FormatFloat(e.period, 'g', -1, 64) + ")"
 }

@@ -68,6 +68,6 @@ func TestFunctionGradients(t *testing.T) {
 		if got := q.Sentence().String(); got != text {
 			t.Errorf("%s is printed as %s", text, got)
 		}
-		gradcheck.Check(t, gradcheck.Case{Name: text, Inputs: inputs(b), Build: build(q), Tolerance: 1e-5, Tolerance32: 1e-2, Floor32: 1})
+		gradcheck.Check(t, gradcheck.Case{Name: text, Inputs: inputs(b, q), Build: build(q), Tolerance: 1e-5, Tolerance32: 1e-2, Floor32: 1})
 	}
 }

@@ -24,6 +24,7 @@ type generator struct {
 	width                 map[string]int    // of members
 	used                  int
 	nested                int // row variables in scope
+	quantale              Quantale
 }
 
 func (g *generator) any(n int) bool { return g.IntN(n) == 0 }
@@ -34,8 +35,9 @@ func randomSentence(seed int) Sentence {
 	g := &generator{Stream: rng.New(uint64(seed), "sentence"), factor: map[string]string{}, width: map[string]int{}}
 	s := Sentence{}
 	if !g.any(3) {
-		s.Quantale = Quantale{Conjunction(g.IntN(6)), Disjunction(g.IntN(5)), Implication(g.IntN(6)), Negation(g.IntN(2))}
+		s.Quantale = Quantale{Conjunction(g.IntN(6)), Disjunction(g.IntN(5)), Implication(g.IntN(7)), Negation(g.IntN(3))}
 	}
+	s.Sampled, g.quantale = g.any(4), s.Quantale
 	s.Body = g.quantified(3)
 	if g.any(3) {
 		s.Body = g.join(s.Body, g.quantified(2))
@@ -48,13 +50,56 @@ func (g *generator) join(a, b Formula) Formula {
 	case 0:
 		return Or(a, b)
 	case 1:
-		return Implies(a, b)
+		return g.implies(a, b)
 	case 2:
-		return Not(a)
+		return g.not(a)
 	case 3:
 		return Scale(pickOf(g, 0.5, 2, 0.125), a)
 	}
 	return And(a, b)
+}
+
+// implies makes an implication, from a formula that does not vary with the codes if it is strict.
+func (g *generator) implies(a, b Formula) Formula {
+	if g.quantale.Implies == ImpliesStrict {
+		a = g.isolated()
+	}
+	return Implies(a, b)
+}
+
+func (g *generator) not(a Formula) Formula {
+	if g.quantale.Not == NotStrict {
+		a = g.isolated()
+	}
+	return Not(a)
+}
+
+// isolated makes a formula that does not vary with the codes, of the variables in scope.
+func (g *generator) isolated() Formula {
+	if len(g.rows) == 0 {
+		v := g.fresh()
+		g.rows = append(slices.Clone(g.rows), v)
+		body := g.isolated()
+		g.rows = nil
+		if g.any(3) {
+			return ExistsBy(Disjunction(g.IntN(5)), Rows(v), body)
+		}
+		return ForAll(factor.Aggregate(g.IntN(4)), Rows(v), body)
+	}
+	i, j := g.two()
+	a := pickOf(g, Equal(Discrete, SubCode("shape", i), CodeColumns(j, Range{1, 3})), Equal(Discrete, g.term(1, 1), g.term(1, 1)),
+		Equal(Absolute, FactorColumns(i, Range{0, 2}), FactorColumns(j, Range{1, 3})), Equal(Cosine, FactorColumns(i, Range{0, 2}), Vector{1, 0}))
+	switch g.IntN(5) {
+	case 0:
+		return And(a, Equal(Discrete, SubCode("x y", i), Number(1)))
+	case 1:
+		return Or(a, Equal(Squared, Factor("hue", i), Factor("x y", j)))
+	case 2:
+		if g.quantale.Implies == ImpliesStrict || g.quantale.Not == NotStrict {
+			return Not(a)
+		}
+	}
+	return a
 }
 
 func (g *generator) fresh() string {
@@ -76,7 +121,7 @@ func (g *generator) formula(depth int) Formula {
 		if g.any(2) {
 			return Or(g.crisp(1), g.formula(depth-1))
 		}
-		return Implies(g.formula(depth-1), g.atom())
+		return g.implies(g.formula(depth-1), g.atom())
 	case 4, 5:
 		if g.nested < 3 {
 			return g.quantified(depth - 1)
@@ -125,8 +170,15 @@ func (g *generator) quantified(depth int) Formula {
 		}
 	}
 	g.rows, g.values, g.members, g.nested = before.rows, before.values, before.members, before.nested
-	if universal {
-		return ForAll(factor.Aggregate(g.IntN(4)), d, body)
+	switch k := g.IntN(6); {
+	case universal && k < 4:
+		return ForAll(factor.Aggregate(k), d, body)
+	case universal:
+		return ForAllBy(Conjunction(g.IntN(6)), d, body)
+	case k == 0:
+		return ExistsSoft(pickOf(g, 0.1, 1, 7.5), d, body)
+	case k < 5:
+		return ExistsBy(Disjunction(g.IntN(5)), d, body)
 	}
 	return Exists(d, body)
 }
@@ -155,6 +207,15 @@ func (g *generator) centre() Formula {
 }
 
 func (g *generator) row() Variable { return Variable(pickOf(g, g.rows...)) }
+
+// two are different rows, if there are.
+func (g *generator) two() (i, j Variable) {
+	i, j = g.row(), g.row()
+	for k := 0; k < 9 && i == j; k++ {
+		j = g.row()
+	}
+	return i, j
+}
 
 // crisp makes a crisp formula.
 func (g *generator) crisp(depth int) Formula {
@@ -206,7 +267,10 @@ func (g *generator) crisp(depth int) Formula {
 
 // atom makes an equality under a premetric.
 func (g *generator) atom() Formula {
-	p := Premetric(1 + g.IntN(5))
+	p := Premetric(1 + g.IntN(8))
+	if p == KL || p == Wasserstein {
+		return g.posteriors(p)
+	}
 	width := pickOf(g, 1, 1, 2, 3, 4)
 	a, b := g.term(width, 1), g.term(width, 1)
 	for k := 0; k < 9 && textOf(a) == textOf(b); k++ {
@@ -216,6 +280,18 @@ func (g *generator) atom() Formula {
 		return EqualCircular(2.5, a, b)
 	}
 	return Equal(p, a, b)
+}
+
+// posteriors compares the posteriors of two rows.
+func (g *generator) posteriors(p Premetric) Formula {
+	i, j := g.two()
+	switch k := g.IntN(3); {
+	case k == 0 || i == j:
+		return Equal(p, SubCode("big", i), CodeColumns(j, Range{1, 4}))
+	case k == 1:
+		return Equal(p, SubCode("x y", i), SubCode("x y", j))
+	}
+	return Equal(p, Codes(i), Codes(j))
 }
 
 // term makes a term of some width.

@@ -19,16 +19,7 @@ func load(t *testing.T, q *Quantity, b batch) *engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range b.z {
-		for k, x := range b.z[i] {
-			e.data.columns[k][i] = x
-		}
-		for k := range b.y[i] {
-			if c := e.data.columns[q.program.values+k]; c != nil {
-				c[i], e.data.columns[q.program.labels+k][i] = b.y[i][k], b.labels[i][k]
-			}
-		}
-	}
+	e.fill(q.rows(b.of(q)), b.of(q))
 	return e
 }
 
@@ -91,11 +82,15 @@ func compiled(t testing.TB, s Sentence) *Quantity {
 	return q
 }
 
-// inputs are a batch as inputs of a node.
-func inputs(b batch) []gradcheck.Input {
+// inputs are a batch as inputs of a node. Those without a gradient are constant.
+func inputs(b batch, q *Quantity) []gradcheck.Input {
 	var in []gradcheck.Input
-	for i, rows := range [][][]float64{b.z, b.y, b.labels} {
-		x := gradcheck.Input{Shape: []int{len(rows), len(rows[0])}, Constant: i > 0}
+	smooth := []bool{true, false, false, q != nil && q.NeedsLogVariances(), q != nil && q.program.needs(means)}
+	for i, rows := range [][][]float64{b.z, b.y, b.labels, b.logVariances, b.means} {
+		if rows == nil {
+			continue
+		}
+		x := gradcheck.Input{Shape: []int{len(rows), len(rows[0])}, Constant: !smooth[i]}
 		for _, r := range rows {
 			x.Values = append(x.Values, r...)
 		}
@@ -105,7 +100,12 @@ func inputs(b batch) []gradcheck.Input {
 }
 
 func build(q *Quantity) func(in []*gorgonia.Node) (*gorgonia.Node, error) {
-	return func(in []*gorgonia.Node) (*gorgonia.Node, error) { return q.Node(in[0], in[1], in[2]) }
+	return func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+		if err := q.checkNodes(nodes(q, in)); err != nil {
+			return nil, err
+		}
+		return q.node(nodes(q, in))
+	}
 }
 
 // TestRandomNodes compares nodes of both types with values.
@@ -115,7 +115,7 @@ func TestRandomNodes(t *testing.T) {
 		q, all := compiled(t, s), batches(seed, 5)
 		for _, name := range []string{"grid", "continuous"} {
 			b := all[name]
-			want, err := q.Value(b.z, b.y, b.labels)
+			want, err := q.ValueOf(b.of(q))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func run(t testing.TB, dt tensor.Dtype, q *Quantity, b batch) float64 {
 // evaluate computes a node of a batch and its gradient of the codes.
 func evaluate(t testing.TB, dt tensor.Dtype, b batch, build func(in []*gorgonia.Node) (*gorgonia.Node, error)) (value float64, gradient []float64) {
 	t.Helper()
-	return evaluateInputs(t, dt, inputs(b), build)
+	return evaluateInputs(t, dt, inputs(b, nil), build)
 }
 
 // evaluateInputs computes a node of some inputs and its gradient of the first one.
@@ -160,7 +160,7 @@ func evaluateInputs(t testing.TB, dt tensor.Dtype, inputs []gradcheck.Input, bui
 				v.Float64s()[k] = e
 			}
 		}
-		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels", "more"}[i])))
+		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels", "more", "means"}[i])))
 	}
 	n, err := build(in)
 	if err != nil {
@@ -204,10 +204,10 @@ func TestGradcheck(t *testing.T) {
 	for seed := 0; seed < sentences; seed += 25 {
 		s := randomSentence(seed)
 		q, b := compiled(t, s), batches(seed, 5)["continuous"]
-		if v, err := q.Value(b.z, b.y, b.labels); err != nil || v > 100 || !q.Differentiable() {
+		if v, err := q.ValueOf(b.of(q)); err != nil || v > 100 || !q.Differentiable() {
 			continue
 		}
-		gradcheck.Check(t, gradcheck.Case{Name: s.String(), Inputs: inputs(b), Build: build(q), Tolerance: 1e-4, Tolerance32: 1e-3, Floor32: 1, Samples: 6})
+		gradcheck.Check(t, gradcheck.Case{Name: s.String(), Inputs: inputs(b, q), Build: build(q), Tolerance: 1e-4, Tolerance32: 1e-3, Floor32: 1, Samples: 6})
 	}
 }
 

@@ -78,7 +78,7 @@ func TestHardPoints(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
-		b := batch{c.z, c.labels, c.labels}
+		b := batch{z: c.z, y: c.labels, labels: c.labels}
 		if v, err := q.Value(b.z, b.y, b.labels); err != nil || !near(v, c.value) {
 			t.Errorf("%s: %v, %v, want %v", c.text, v, err, c.value)
 		}
@@ -94,7 +94,7 @@ func near(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-6*max(1, mat
 
 // TestTuples compares tuples of factors with a number, which stands for all.
 func TestTuples(t *testing.T) {
-	b := batch{[][]float64{{1, 0, 0, 0}, {2, 0, 0, 0}, {4, 0, 0, 0}, {8, 0, 0, 0}}, [][]float64{{0, 0, 0}, {0, 0, 1}, {1, 1, 1}, {1, 1, 0.1}}, [][]float64{{0, 0, 0}, {0, 0, 1}, {1, 1, 1}, {1, 1, 2}}}
+	b := batch{z: [][]float64{{1, 0, 0, 0}, {2, 0, 0, 0}, {4, 0, 0, 0}, {8, 0, 0, 0}}, y: [][]float64{{0, 0, 0}, {0, 0, 1}, {1, 1, 1}, {1, 1, 0.1}}, labels: [][]float64{{0, 0, 0}, {0, 0, 1}, {1, 1, 1}, {1, 1, 2}}}
 	for text, want := range map[string]float64{
 		`forall[sum] i: y(i) = 1 or 0 = y(i) -> z(i) =[absolute] 0`:                                        5,
 		`forall[sum] i: [0, 0, 1] = y(i) -> z(i) =[absolute] 0`:                                            2,
@@ -231,9 +231,9 @@ func TestAllocations(t *testing.T) {
 		for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 			g := gorgonia.NewGraph()
 			var in []*gorgonia.Node
-			for i, x := range inputs(b) {
+			for i, x := range inputs(b, q) {
 				v := tensor.New(tensor.Of(dt), tensor.WithShape(x.Shape...))
-				in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels"}[i])))
+				in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels", "log variances", "means"}[i])))
 			}
 			n, err := q.node(Inputs{Codes: in[0], Values: in[1], Labels: in[2]})
 			if err != nil {

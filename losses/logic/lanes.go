@@ -1,6 +1,10 @@
 package logic
 
-import "github.com/unravel-ml/unravel/factor"
+import (
+	"math"
+
+	"github.com/unravel-ml/unravel/factor"
+)
 
 // lanes computes many tuples at once that differ in the last variable.
 func (q *quantifier) lanes(m *evaluator, s *state, b *binder, candidates []int32) {
@@ -111,7 +115,9 @@ func (q *quantifier) add(m *evaluator, s *state, v []float64, rows []int32) {
 				if square {
 					x *= x
 				}
-				sum -= x / 2
+				if !math.IsInf(x, 1) { // else the sum is infinite
+					sum -= x / 2
+				}
 				count--
 			}
 		}

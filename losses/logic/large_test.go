@@ -52,7 +52,7 @@ func TestLargeBatches(t *testing.T) {
 				t.Errorf("%s: %v, want %v", text, v, want)
 			}
 		}
-		gradcheck.Check(t, gradcheck.Case{Name: text, Inputs: inputs(b), Build: build(q), Samples: 3, Tolerance: 1e-5, Tolerance32: 2e-4,
+		gradcheck.Check(t, gradcheck.Case{Name: text, Inputs: inputs(b, q), Build: build(q), Samples: 3, Tolerance: 1e-5, Tolerance32: 2e-4,
 			Want: func([][]float64) []float64 { return []float64{v} }})
 	}
 }

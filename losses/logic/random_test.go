@@ -5,59 +5,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/unravel-ml/unravel/rng"
 )
 
 const sentences = 1000
-
-// batch is data for sentences.
-type batch struct{ z, y, labels [][]float64 }
-
-// batches are data of all kinds: continuous, on a coarse grid, with codes that are
-// functions of factors or copies of them, constant, with one value all over.
-func batches(seed, rows int) map[string]batch {
-	r := rng.New(uint64(seed), "batch")
-	kinds := map[string]func(i, k int, level []float64) float64{
-		"continuous": func(i, k int, level []float64) float64 { return r.NormFloat64() },
-		"grid":       func(i, k int, level []float64) float64 { return float64(r.IntN(3)) / 2 },
-		"function":   func(i, k int, level []float64) float64 { return []float64{1, 0, -0.5, 1}[(k+int(level[k%3]))%4] },
-		"copy":       func(i, k int, level []float64) float64 { return level[k%3] / 2 },
-		"constant":   func(i, k int, level []float64) float64 { return 0.25 },
-		"zero":       func(i, k int, level []float64) float64 { return 0 },
-		"one":        func(i, k int, level []float64) float64 { return 1 },
-		"minus half": func(i, k int, level []float64) float64 { return -0.5 },
-		"far":        func(i, k int, level []float64) float64 { return float64(10 + 100*i*(k+1)) },
-		"one level":  func(i, k int, level []float64) float64 { return 0 },
-		"negative":   func(i, k int, level []float64) float64 { return float64(-8 * (i + 1)) },
-	}
-	all := map[string]batch{}
-	for _, name := range sortedKeys(kinds) {
-		var b batch
-		for i := range rows {
-			level := []float64{float64(r.IntN(3)), float64(r.IntN(2)), float64(r.IntN(3))}
-			if name == "zero" || name == "one" || name == "one level" {
-				level = []float64{0, 0, 0}
-			}
-			b.labels = append(b.labels, append([]float64{}, level...))
-			y := []float64{level[0], level[1] / 2, level[2] / 2}
-			if name == "one" {
-				y = []float64{1, 1, 1}
-			}
-			b.y = append(b.y, y)
-			z := make([]float64, 4)
-			for k := range z {
-				z[k] = float64(float32(kinds[name](i, k, level)))
-			}
-			b.z = append(b.z, z)
-			if name != "one level" && r.IntN(8) == 0 {
-				b.labels[i][r.IntN(3)] = -1
-			}
-		}
-		all[name] = b
-	}
-	return all
-}
 
 // TestRandomSentences tests Theorem 1 of the paper on random sentences and batches,
 // and their values on a computation of its own.
@@ -83,18 +33,18 @@ func TestRandomSentences(t *testing.T) {
 		all := batches(seed, 5)
 		for _, name := range sortedKeys(all) {
 			d := all[name]
-			v, err := q.Value(d.z, d.y, d.labels)
+			v, err := q.ValueOf(d.of(q))
 			if err != nil {
 				t.Fatalf("sentence %d, %v: %v", seed, s, err)
 			}
 			if g := steepestOf(t, q, d); math.IsNaN(g) || math.IsInf(g, 0) {
 				t.Errorf("sentence %d, %v: the gradient of %s is %v", seed, s, name, g)
 			}
-			holds, err := q.Holds(d.z, d.y, d.labels)
+			holds, err := q.HoldsOf(d.of(q))
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := q.world(Batch{Codes: d.z, Values: d.y, Labels: d.labels})
+			w := q.world(d.of(q))
 			want := w.reference(s.Quantale, s.Body)
 			if math.IsNaN(want) || want > 200 {
 				want = v // inf - inf, and exp beyond its range

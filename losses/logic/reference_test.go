@@ -87,20 +87,28 @@ func foldOf(f fold, t float64, all []float64) float64 {
 	if len(all) == 0 {
 		return map[bool]float64{false: math.Inf(1), true: 0}[f.universal()]
 	}
+	least, most := slices.Min(all), slices.Max(all)
+	exp := func(a float64) float64 { return math.Exp(a - most) }
+	switch {
+	case math.IsInf(least, 1) || f.universal() && math.IsInf(most, 1):
+		return math.Inf(1)
+	case f == anyLogExp && least > 30:
+		return least - math.Log(over(func(a float64) float64 { return math.Exp(least - a) }))
+	case f == anyTanh && least > 8:
+		return least - math.Log(over(func(a float64) float64 { return math.Exp(2 * (least - a)) }))/2
+	case f == allLogExp && most > 30:
+		return most + math.Log(over(exp)+float64(1-len(all))*math.Exp(-most))
+	}
 	switch f {
 	case anyHarmonic:
 		return 1 / over(func(a float64) float64 { return 1 / a })
 	case anyHarmonicSquare:
 		return 1 / math.Sqrt(over(func(a float64) float64 { return 1 / (a * a) }))
 	case anyLogExp:
-		return -math.Log1p(-math.Exp(over(func(a float64) float64 { return math.Log(-math.Expm1(-a)) })))
+		return math.Abs(math.Log(-math.Expm1(over(func(a float64) float64 { return math.Log1p(-math.Exp(-a)) }))))
 	case anyTanh:
 		return math.Atanh(math.Exp(over(func(a float64) float64 { return math.Log(math.Tanh(a)) })))
 	case anySoft:
-		least := slices.Min(all)
-		if math.IsInf(least, 1) {
-			return least
-		}
 		return least - t*math.Log(over(func(a float64) float64 { return math.Exp((least - a) / t) })/float64(len(all)))
 	case allLogExp:
 		return math.Log1p(over(math.Expm1))
@@ -256,6 +264,9 @@ func referenceOf(q Quantale, k kind, a, b float64) float64 {
 		case AndMax:
 			return math.Max(a, b)
 		case AndLogExp:
+			if hi := math.Max(a, b); hi > 30 {
+				return hi + math.Log(1+math.Exp(math.Min(a, b)-hi)-math.Exp(-hi))
+			}
 			return iso(math.Expm1, math.Log1p, a, b)
 		case AndNorm:
 			return iso(func(x float64) float64 { return x * x }, math.Sqrt, a, b)
