@@ -86,6 +86,23 @@ func Permute(dst, codes, active []float32, columns int, shuffle func(n int, swap
 	}
 }
 
+// PermuteBlocks is [Permute] for blocks of columns of some widths, in sequence: the columns of a block stay together.
+func PermuteBlocks(dst, codes []float32, widths []int, shuffle func(n int, swap func(i, j int))) {
+	copy(dst, codes)
+	columns, first := 0, 0
+	for _, w := range widths {
+		columns += w
+	}
+	for _, w := range widths {
+		shuffle(len(codes)/columns, func(i, j int) {
+			for c := first; c < first+w; c++ {
+				dst[i*columns+c], dst[j*columns+c] = dst[j*columns+c], dst[i*columns+c]
+			}
+		})
+		first += w
+	}
+}
+
 // Discriminator holds the settings of a discriminator of codes and permuted codes, and
 // of its training.
 //

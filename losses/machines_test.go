@@ -96,6 +96,9 @@ func nodeFunctions() []gradcheck.Case {
 		build(func(n nodes) (*gorgonia.Node, error) {
 			return losses.ConditionalTotalCorrelation(n[0], n[1], n[2], n[3], losses.TCWeighted, 40)
 		}, "ConditionalTotalCorrelation", in(9, 3), in(9, 3), gradcheck.Input{Shape: []int{9, 3}, Lo: -1, Hi: 1}, active),
+		build(func(n nodes) (*gorgonia.Node, error) {
+			return losses.BlockCorrelation(n[0], n[1], n[2], [][]int{{2}, {0, 1}}, losses.TCStratified, 40)
+		}, "BlockCorrelation", in(9, 3), in(9, 3), gradcheck.Input{Shape: []int{9, 3}, Lo: -1, Hi: 1}),
 		one("DIP", func(n *gorgonia.Node) (*gorgonia.Node, error) { return losses.DIP(n, 10, 5) }, in(8, 3)),
 		build(func(n nodes) (*gorgonia.Node, error) {
 			images := gradcheck.Node(n[0].Graph(), n[0].Dtype(), "images", 5, 4)

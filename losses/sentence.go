@@ -23,7 +23,7 @@ func Logic(q *logic.Quantity, z, y, groups *gorgonia.Node) (*gorgonia.Node, erro
 
 // sentenceParts are the operations of the parts of sentences that are named losses.
 func sentenceParts() logic.Named {
-	return logic.Named{Modularity: sentenceModularity, Contraction: sentenceContraction}
+	return logic.Named{Modularity: sentenceModularity, Contraction: sentenceContraction, Independence: plainIndependence}
 }
 
 func sentenceModularity(d factor.Deviation, a factor.Aggregate, b factor.Block, z, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -54,10 +54,15 @@ type LogicLoss struct {
 	Codes    factor.SubCodes `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; none: equal shares for the factors"`
 	On       On              `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded); sample is the same as a sentence that begins: with z ~ q"`
 	Samples  int             `yaml:"samples" doc:"samples of each posterior, for on: sample and with z ~ q: the loss is the mean over them; more than 1 need Gaussian posteriors"`
+
+	Discriminator *Discriminator `yaml:"discriminator" doc:"discriminator of independent[discriminator]; of no other sentence"`
 }
 
 // NewLogic returns the default settings, without a sentence.
-func NewLogic() *LogicLoss { return &LogicLoss{Weight: Constant(1), On: OnCodes, Samples: 1} }
+func NewLogic() *LogicLoss {
+	return &LogicLoss{Weight: Constant(1), On: OnCodes, Samples: 1,
+		Discriminator: &Discriminator{Hidden: []int{256, 256}, Logits: 1, LR: 1e-3, Beta1: 0.9, Beta2: 0.999}}
+}
 
 // Validate checks the settings.
 func (l *LogicLoss) Validate() error {
@@ -140,7 +145,7 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if l.Samples > 1 {
 		return l.meanOverSamples(in, q, batch)
 	}
-	return q.NodeOf(sentenceParts(), batch)
+	return q.NodeOf(l.parts(in), batch)
 }
 
 // meanOverSamples returns the mean quantity of the model's sample and of further ones.
@@ -157,7 +162,7 @@ func (l *LogicLoss) meanOverSamples(in *Input, q *logic.Quantity, batch logic.In
 				return nil, err
 			}
 		}
-		n, err := q.NodeOf(sentenceParts(), batch)
+		n, err := q.NodeOf(l.parts(in), batch)
 		if err != nil {
 			return nil, err
 		}

@@ -69,6 +69,15 @@ func TotalCorrelation(z, mean, logVariance *gorgonia.Node, e TCEstimator, dataSi
 	return minibatchTC(z, mean, logVariance, nil, e, dataSize)
 }
 
+// BlockCorrelation is [TotalCorrelation] of blocks of columns in place of single ones: of
+// KL(q(z_1, ..., z_B) || prod_b q(z_b)) for the blocks z_b, which have no column in common.
+func BlockCorrelation(z, mean, logVariance *gorgonia.Node, blocks [][]int, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
+	if len(blocks) < 2 || slices.ContainsFunc(blocks, func(b []int) bool { return len(b) == 0 }) {
+		return nil, fmt.Errorf("block correlation: %w", graph.Wanted("two blocks of columns or more", blocks))
+	}
+	return minibatchTC(z, mean, logVariance, nil, e, dataSize, blocks...)
+}
+
 // Estimator names, in a config, an estimator of total correlation: adversarial, by
 // a discriminator, or by one of the [TCEstimator]s from the posteriors of a batch.
 type Estimator string
@@ -164,18 +173,21 @@ func closedTC(in *Input, e TCEstimator, active *gorgonia.Node) (*gorgonia.Node, 
 // minibatchTC is [TotalCorrelation], or with a mask [ConditionalTotalCorrelation]. Its time
 // grows with n^2 D, its memory with n D. With a single row, or a single row with the same
 // active columns, the stratified weight is 1.
-func minibatchTC(z, mean, logVariance, mask *gorgonia.Node, estimator TCEstimator, dataSize int) (*gorgonia.Node, error) {
+func minibatchTC(z, mean, logVariance, mask *gorgonia.Node, estimator TCEstimator, dataSize int, blocks ...[]int) (*gorgonia.Node, error) {
 	in := []*gorgonia.Node{z, mean, logVariance}
 	if mask != nil {
 		in = append(in, mask)
 	}
 	return graph.Apply(graph.Spec{
 		Name: "minibatch tc",
-		Key:  graph.Key(estimator, dataSize),
+		Key:  graph.Key(estimator, dataSize, blocks),
 		Diff: []bool{true, true, true, false}[:len(in)],
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			n, _, err := graph.Matrix("codes", in[0])
+			n, width, err := graph.Matrix("codes", in[0])
 			if err != nil {
+				return nil, err
+			}
+			if err := distinct("columns of blocks", slices.Concat(blocks...), width); err != nil {
 				return nil, err
 			}
 			for _, s := range in {
@@ -191,9 +203,9 @@ func minibatchTC(z, mean, logVariance, mask *gorgonia.Node, estimator TCEstimato
 		},
 		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
 			if dt == tensor.Float32 {
-				return graph.NewFunc[float32](newTC[float32](in[0], estimator, dataSize)), nil
+				return graph.NewFunc[float32](newTC[float32](in[0], estimator, dataSize, blocks...)), nil
 			}
-			return graph.NewFunc[float64](newTC[float64](in[0], estimator, dataSize)), nil
+			return graph.NewFunc[float64](newTC[float64](in[0], estimator, dataSize, blocks...)), nil
 		},
 	}, in...)
 }
@@ -207,7 +219,8 @@ type tc[T graph.Float] struct {
 	batch     gaussians[T]
 	mixture   *mixture[T]
 	parts     []tcPart
-	lse       [][]T // of the parts
+	lse       [][]T   // of the parts
+	blocks    [][]int // in place of single columns; nil: there are none
 	hash      []uint64
 	active    []int // active columns of a row
 	rows      []int // backing of the parts' rows
@@ -220,10 +233,10 @@ type tcPart struct {
 	sign          float64
 }
 
-func newTC[T graph.Float](s tensor.Shape, estimator TCEstimator, dataSize int) *tc[T] {
+func newTC[T graph.Float](s tensor.Shape, estimator TCEstimator, dataSize int, blocks ...[]int) *tc[T] {
 	n, d := s[0], s[1]
 	return &tc[T]{
-		n: n, width: d, estimator: estimator, size: float64(dataSize),
+		n: n, width: d, estimator: estimator, size: float64(dataSize), blocks: blocks,
 		batch:   gaussians[T]{width: d, precision: make([]T, n*d), constant: make([]T, n*d)},
 		mixture: newMixture[T](n, d),
 		hash:    make([]uint64, n),
@@ -264,6 +277,10 @@ func (f *tc[T]) read(in [][]T) {
 
 // divide lists the mixtures of the mask.
 func (f *tc[T]) divide(in [][]T) {
+	if f.blocks != nil {
+		f.divideBlocks()
+		return
+	}
 	f.parts, f.rows, f.columns = f.parts[:0], f.rows[:0], f.columns[:0]
 	on := func(r, c int) bool { return len(in) < 4 || in[3][r*f.width+c] > 0.5 }
 	for r := range f.n {
@@ -317,6 +334,20 @@ func (f *tc[T]) divide(in [][]T) {
 		if counted {
 			f.parts = append(f.parts, tcPart{f.rows[from:], f.columns[first:], -1})
 		}
+	}
+}
+
+// divideBlocks lists the mixtures of all blocks together, and of each.
+func (f *tc[T]) divideBlocks() {
+	if len(f.parts) > 0 {
+		return
+	}
+	for r := range f.n {
+		f.rows, f.active[r] = append(f.rows, r), len(f.blocks)
+	}
+	f.parts = append(f.parts, tcPart{f.rows, slices.Concat(f.blocks...), 1})
+	for _, b := range f.blocks {
+		f.parts = append(f.parts, tcPart{f.rows, b, -1})
 	}
 }
 

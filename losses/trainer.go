@@ -169,5 +169,6 @@ type Adversary struct {
 	Name          string         // of its parameters; one per loss
 	Codes         *gorgonia.Node // [batch, columns]
 	Active        *gorgonia.Node // [batch, columns], or nil
+	Blocks        []int          // columns are permuted in blocks of these widths; nil: one by one
 	Discriminator *Discriminator
 }

@@ -50,6 +50,10 @@ func (p *parser) named(t token) (expression, error) {
 		}
 		return expression{Term: &placed{place(t.offset + 1), Variable(t.text)}, at: t.offset}, nil
 	}
+	if t.text == "independent" && n.text != "." {
+		f, err := p.independent(t)
+		return expression{Formula: f, at: t.offset}, err
+	}
 	if t.text == "act" && n.text != "." {
 		a, err := p.act(t)
 		return expression{Term: a, at: t.offset}, err

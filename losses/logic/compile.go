@@ -48,6 +48,8 @@ func (c *compiler) node(f Formula) (node, error) {
 			return nil, c.fail(f.a, "not = strict jumps where %s goes to 0; "+wantIsolated+", or not = complement", textOf(f.a))
 		}
 		return &unary{c.program.node(c.width), a, negations(c.sentence.Not)}, nil
+	case *independence:
+		return c.independence(f)
 	case *scaled:
 		if !validWeight(f.weight) {
 			return nil, c.fail(f, "a formula is multiplied by %v, want a number of more than 0", f.weight)
@@ -164,7 +166,7 @@ func hasQuantifier(f Formula) bool {
 		return hasQuantifier(f.a)
 	case *scaled:
 		return hasQuantifier(f.a)
-	case *quantified:
+	case *quantified, *independence: // one tuple at a time
 		return true
 	}
 	return false

@@ -50,6 +50,7 @@ type evaluator struct {
 	difference []float64
 	states     []state
 	optima     []optimum
+	dependence []dependence
 	pairs      []pairState
 	fits       []fitState
 	slopes     [][]float64 // gradients by column of the batch, empty for columns without; nil before the first use
@@ -141,6 +142,7 @@ func (e *engine) newMachine() *evaluator {
 	}
 	m.states, m.optima = make([]state, len(p.quantifiers)), make([]optimum, p.centres)
 	m.pairs, m.fits = make([]pairState, p.pairs), make([]fitState, p.fits)
+	m.dependence = make([]dependence, p.dependences)
 	m.interruptSolvers()
 	for i, q := range p.quantifiers {
 		m.states[i].best = make([]int32, len(q.binders))

@@ -44,6 +44,8 @@ func (w *logician) formula(f Formula, level int) {
 		})
 	case *negation:
 		w.enclosed(levelNot, level, func() { w.add("¬"); w.formula(f.a, levelAtom) })
+	case *independence:
+		w.enclosed(levelEqual, level, func() { w.add(f.symbols()) })
 	case *scaled:
 		w.formula(f.a, level)
 	case *quantified:
@@ -120,6 +122,8 @@ func (w measure) formula(f Formula) string {
 			return "[" + w.formula(f.a) + " = 0]"
 		}
 		return "(1 ∸ " + w.formula(f.a) + ")"
+	case *independence:
+		return f.by.String() + "(" + f.list() + ")"
 	case *scaled:
 		return number(f.weight) + "·" + w.formula(f.a)
 	case *quantified:

@@ -70,6 +70,8 @@ func (w *world) holds(f Formula) bool {
 		return !w.holds(f.a) || w.holds(f.b)
 	case *negation:
 		return !w.holds(f.a)
+	case *independence:
+		return w.independent(f)
 	case *scaled:
 		return w.holds(f.a)
 	case *quantified:

@@ -126,6 +126,9 @@ func (q *Quantity) z(in Inputs) *gorgonia.Node {
 
 // ValueOf returns the quantity of a batch.
 func (q *Quantity) ValueOf(b Batch) (float64, error) {
+	if q.program.learned != "" {
+		return 0, fmt.Errorf("logic: %s has no value of its own, as a discriminator learns it along with a model; want independent[hsic] or independent[tc] in a metric", q.program.learned)
+	}
 	e, err := q.load(b)
 	if err != nil {
 		return 0, err

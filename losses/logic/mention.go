@@ -13,6 +13,10 @@ func terms(f Formula, visit func(Term)) {
 		terms(f.b, visit)
 	case *negation:
 		terms(f.a, visit)
+	case *independence:
+		for _, t := range f.codes {
+			termsOf(t, visit)
+		}
 	case *scaled:
 		terms(f.a, visit)
 	case *quantified:
@@ -162,6 +166,8 @@ func shapeOf(f Formula, rename func(string) string) string {
 		return "(" + sides[0] + " " + string("&|>"[f.kind]) + " " + sides[1] + ")"
 	case *negation:
 		return "not " + shapeOf(f.a, rename)
+	case *independence:
+		return textOf(f)
 	case *scaled:
 		return number(f.weight) + " * " + shapeOf(f.a, rename)
 	case *quantified:

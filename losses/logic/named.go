@@ -18,6 +18,9 @@ type Named struct {
 
 	// Contraction returns the aggregate over all pairs of rows of max(d_Y - d_Z, 0).
 	Contraction func(c Contraction, z, y, labels *gorgonia.Node) (*gorgonia.Node, error)
+
+	// Independence returns the dependence of blocks of columns of z, which are codes or samples of a batch.
+	Independence func(by Dependence, blocks [][]int, z *gorgonia.Node, batch Inputs) (*gorgonia.Node, error)
 }
 
 // Contraction describes the distances that a sentence compares: d_Z is the Euclidean
@@ -34,7 +37,9 @@ type Contraction struct {
 type summand struct {
 	weight float64
 	node   func(with Named, in Inputs) (*gorgonia.Node, error)
-	part   Formula // of no named loss
+	part   Formula // of no named loss, or an independence
+
+	independent [][]int // the blocks of an independence
 }
 
 // summands splits a sentence into a weighted sum, and recognises the parts that are
@@ -43,7 +48,7 @@ func summands(s Sentence, schema Schema) []summand {
 	n := namer{compiler{sentence: s, schema: schema, program: newProgram(schema)}}
 	var all []summand
 	n.split(s.Body, 1, &all)
-	if !slices.ContainsFunc(all, func(p summand) bool { return p.node != nil }) {
+	if !slices.ContainsFunc(all, func(p summand) bool { return p.node != nil || p.independent != nil }) {
 		return nil
 	}
 	return all
@@ -63,6 +68,11 @@ func (n *namer) split(f Formula, weight float64, all *[]summand) {
 			n.split(f.b, weight, all)
 			return
 		}
+	}
+	if i, ok := f.(*independence); ok {
+		blocks, _ := n.blocksOf(i)
+		*all = append(*all, summand{weight: weight, part: i, independent: blocks})
+		return
 	}
 	s := summand{weight: weight, part: f}
 	if q, ok := f.(*quantified); ok && q.universal && q.fold == noFold {

@@ -60,6 +60,8 @@ func (w *writer) formula(f Formula, level int) {
 		w.connective(f, level)
 	case *negation:
 		w.enclosed(levelNot, level, func() { w.add("not "); w.formula(f.a, levelNot) })
+	case *independence:
+		w.independence(f)
 	case *scaled:
 		w.enclosed(levelEqual, level, func() { w.add(number(f.weight), " * "); w.formula(f.a, levelAtom) })
 	case *quantified:

@@ -30,6 +30,8 @@ type program struct {
 	nodes         []int // number of quantities that a node holds at once
 	quantifiers   []*quantifier
 	centres       int
+	dependences   int
+	learned       string // a part that is trained along
 	pairs         int
 	fits          int
 	fitted        []*fitted // by function, in the order of their quantifiers
@@ -148,13 +150,24 @@ func Compile(s Sentence, schema Schema) (*Quantity, error) {
 
 // name finds the named losses that the sentence adds up.
 func (q *Quantity) name() error {
-	for _, s := range summands(q.sentence, q.schema) {
+	all := summands(q.sentence, q.schema)
+	if i, ok := q.sentence.Body.(*independence); ok { // it is its only part
+		blocks := all[0].independent
+		q.summands = []summand{{weight: 1, node: func(named Named, in Inputs) (*gorgonia.Node, error) { return q.dependence(named, i, blocks, in) }}}
+		return nil
+	}
+	for _, s := range all {
 		if s.node == nil {
 			part, err := Compile(Sentence{Quantale: q.sentence.Quantale, Sampled: q.sentence.Sampled, Body: s.part, text: q.sentence.text}, q.schema)
 			if err != nil {
 				return err
 			}
-			s.node = func(named Named, in Inputs) (*gorgonia.Node, error) { return part.node(in) }
+			s.node = func(named Named, in Inputs) (*gorgonia.Node, error) {
+				if i, ok := s.part.(*independence); ok {
+					return part.dependence(named, i, s.independent, in)
+				}
+				return part.node(in)
+			}
 		} else if loss := s.node; q.sentence.Sampled {
 			s.node = func(named Named, in Inputs) (*gorgonia.Node, error) {
 				in.Codes = in.Samples

@@ -82,6 +82,8 @@ func (q Quantale) linkOf(f Formula) link {
 			l.complete = a.sound
 		}
 		return l
+	case *independence:
+		return f.link()
 	case *scaled:
 		return q.linkOf(f.a)
 	case *quantified:

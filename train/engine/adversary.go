@@ -19,6 +19,7 @@ type adversary struct {
 	settings      *losses.Discriminator
 	codes, active *gorgonia.Node // of the other program; active may be nil
 	columns       int
+	blocks        []int // widths of blocks that are permuted; nil: single columns
 
 	again        *machine.Machine // computes the codes anew; nil: those of the step are used
 	input        []float32        // [2n, columns]: codes, then permuted codes
@@ -33,7 +34,7 @@ type adversary struct {
 
 func newAdversary(a losses.Adversary, discriminators *nn.Params) (*adversary, error) {
 	shape := a.Codes.Shape()
-	p := &adversary{name: a.Name, settings: a.Discriminator, codes: a.Codes, active: a.Active, columns: shape[1]}
+	p := &adversary{name: a.Name, settings: a.Discriminator, codes: a.Codes, active: a.Active, columns: shape[1], blocks: a.Blocks}
 	g := nn.NewGraph(discriminators)
 	both, err := g.Input("codes and permuted codes", 2*shape[0], shape[1])
 	if err != nil {
@@ -113,7 +114,11 @@ func (a *adversary) run(other *machine.Machine, permute *rng.Stream) (float64, e
 	if a.settings.SecondBatch {
 		codes, active = a.second, a.secondActive
 	}
-	losses.Permute(a.input[n:], codes, active, a.columns, permute.Shuffle)
+	if a.blocks != nil {
+		losses.PermuteBlocks(a.input[n:], codes, a.blocks, permute.Shuffle)
+	} else {
+		losses.Permute(a.input[n:], codes, active, a.columns, permute.Shuffle)
+	}
 	if a.again != nil { // the model's parameters are new, its inputs still those of the step
 		if err := a.again.RunAll(); err != nil {
 			return 0, err

@@ -1,0 +1,132 @@
+package losses_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/losses/logic"
+)
+
+// TestBlockCorrelation compares the total correlation of blocks with that of another program.
+func TestBlockCorrelation(t *testing.T) {
+	var data struct {
+		Z          [][]float64
+		Posteriors struct {
+			Sample, LogVariance [][]float64
+			Size                int
+			Value               float64
+			Gradients           [][][]float64
+		}
+	}
+	text, err := os.ReadFile("logic/testdata/independence.json")
+	if err == nil {
+		err = json.Unmarshal(text, &data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := data.Posteriors
+	var in []gradcheck.Input
+	for _, x := range [][][]float64{p.Sample, data.Z, p.LogVariance} {
+		in = append(in, gradcheck.Input{Shape: []int{20, 6}, Values: slices.Concat(x...)})
+	}
+	build := func(in []*gorgonia.Node) (*gorgonia.Node, error) {
+		return losses.BlockCorrelation(in[0], in[1], in[2], [][]int{{0, 1}, {3}, {5, 2}}, losses.TCWeighted, p.Size)
+	}
+	gradcheck.Check(t, gradcheck.Case{Inputs: in, Build: build, Want: func([][]float64) []float64 { return []float64{p.Value} }})
+	g := gorgonia.NewGraph()
+	var nodes []*gorgonia.Node
+	for i, x := range in {
+		n := gradcheck.Node(g, tensor.Float64, []string{"sample", "mean", "variance"}[i], x.Shape...)
+		copy(n.Value().Data().([]float64), x.Values)
+		nodes = append(nodes, n)
+	}
+	n := gradcheck.Must(t)(build(nodes))
+	grads, err := gorgonia.Grad(n, nodes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := machine.New(g, append(grads, n)...)
+	if err == nil {
+		err = m.RunAll()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, grad := range grads {
+		for k, x := range m.Value(grad).Data().([]float64) {
+			if want := slices.Concat(p.Gradients[i]...)[k]; math.Abs(x-want) > 1e-12 {
+				t.Fatalf("gradient %v of input %d at %d, want %v", x, i, k, want)
+			}
+		}
+	}
+	for _, blocks := range [][][]int{nil, {{0}}, {{0}, {}}, {{0}, {0}}, {{0}, {6}}} {
+		if _, err := losses.BlockCorrelation(nodes[0], nodes[1], nodes[2], blocks, losses.TCMinibatch, 0); err == nil || !strings.Contains(err.Error(), "want") {
+			t.Errorf("blocks %v: %v", blocks, err)
+		}
+	}
+}
+
+// TestIndependenceOperations compares the operations of sentences with those of losses.
+func TestIndependenceOperations(t *testing.T) {
+	schema := logic.Schema{Codes: 5, SubCodes: map[string][]int{"a": {4, 0}, "b": {2}, "c": {1, 3}}}
+	for _, text := range []string{"independent(z.a, z.b)", "2 * independent(z.a, z.b, z.c) and 0.5 * independent(z.a, z.c)"} {
+		s, err := logic.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := logic.Compile(s, schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rows := range []int{5, 33, 400} { // of many rows the median is of some pairs
+			rows := gradcheck.Input{Shape: []int{rows, 5}}
+			build := func(in []*gorgonia.Node) (*gorgonia.Node, error) { return losses.Logic(q, in[0], nil, nil) }
+			gradcheck.Check(t, gradcheck.Case{Name: text, Inputs: []gradcheck.Input{rows}, Build: build, Samples: 4, Tolerance32: 1e-3,
+				Want: func(in [][]float64) []float64 {
+					var z [][]float64
+					for row := range slices.Chunk(in[0], 5) {
+						z = append(z, row)
+					}
+					v, err := q.ValueOf(logic.Batch{Codes: z})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return []float64{v}
+				}})
+		}
+	}
+}
+
+// TestPermuteBlocks keeps rows of blocks together, and all of them.
+func TestPermuteBlocks(t *testing.T) {
+	codes := []float32{0, 10, 20, 1, 11, 21, 2, 12, 22, 3, 13, 23}
+	dst := make([]float32, len(codes))
+	losses.PermuteBlocks(dst, codes, []int{2, 1}, func(n int, swap func(i, j int)) {
+		for i := range n - 1 {
+			swap(i, i+1)
+		}
+	})
+	if want := []float32{1, 11, 21, 2, 12, 22, 3, 13, 23, 0, 10, 20}; !slices.Equal(dst, want) {
+		t.Errorf("%v, want %v", dst, want)
+	}
+	calls := 0
+	losses.PermuteBlocks(dst, codes, []int{1, 2}, func(n int, swap func(i, j int)) {
+		if calls++; calls == 2 {
+			swap(0, 3)
+		}
+	})
+	if want := []float32{0, 13, 23, 1, 11, 21, 2, 12, 22, 3, 10, 20}; !slices.Equal(dst, want) {
+		t.Errorf("%v, want %v", dst, want)
+	}
+}
