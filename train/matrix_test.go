@@ -28,6 +28,7 @@ var everyLoss = map[string][]struct{ settings, label string }{
 	"radius":            {{"radius", ""}},
 	"mad":               {{"mad", ""}},
 	"contraction":       {{"contraction", ""}},
+	"separation":        {{"separation", ""}},
 	"left-inverse":      {{"left-inverse", ""}},
 	"tc":                {{"tc", "minibatch"}, {"tc: {estimator: adversarial, discriminator: {hidden: [8], second_batch: true}}", "adversarial"}},
 	"conditional-tc":    {{"conditional-tc: {discriminator: {hidden: [8]}}", "own masks"}, {"conditional-tc: {discriminator: {hidden: [8]}, active: [{columns: [0, 1], factor: row, levels: [0, 1, 2, 3, 4, 5, 6, 7]}]}", "active"}},
@@ -205,6 +206,9 @@ func tryLoss(t *testing.T, loss, settings, model, hierarchy, want string) {
 		if model == "lsbd-vae" || model == "delta-vae" {
 			options = append(options, "latent: [{euclidean: {dim: 4}}]")
 		}
+	}
+	if loss == "separation" {
+		supervision = strings.Replace(supervision, "{labels: {fraction: 0.5}}", "{similarity: {count: 30, different: 0.5}}", 1)
 	}
 	if slices.Contains(twoViewModels, model) {
 		views = "views: {pipeline: [{crop: {scale: [0.8, 1]}}], count: 2}\n"

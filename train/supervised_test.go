@@ -2,6 +2,8 @@ package train
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,6 +29,36 @@ func TestSeveralSupervisions(t *testing.T) {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %s: %.300s", want, log)
 		}
+	}
+}
+
+// TestAnswersResume checks that a run on answers from a file, which is stopped and resumed, ends with the same bits, and says what
+// became of answers that contradict each other.
+func TestAnswersResume(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pairs.csv")
+	lines := "row,row,factor,answer\n0,1,row,same\n1,2,row,same\n0,2,row,different\n"
+	for i := 3; i < 200; i += 2 {
+		lines += fmt.Sprintf("%d,%d,row,same\n%d,%d,column,different\n", i, i-3, i, i+1)
+	}
+	if err := os.WriteFile(file, []byte(lines), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	overrides := []string{"supervision={answers: {file: " + file + ", conflicts: majority}}", "losses=[reconstruction, kl, variance, separation]",
+		"model={vae: {encoder: {mlp: {hidden: [12]}}, latent: 4}}"}
+	whole, dir := t.TempDir(), filepath.Join(t.TempDir(), "run")
+	trainIn(t, whole, load(t, overrides...), false)
+	for stop, resume := 2, false; ; stop, resume = stop+3, true {
+		if _, err := Run(endAfter(stop), load(t, append(overrides, "train.threads=1")...), Options{Dir: dir, Resume: resume}); err == nil {
+			break
+		}
+	}
+	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
+	e, err := NewExperiment(load(t, overrides...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := e.Split.Known.Notes; len(notes) != 1 || !strings.Contains(notes[0], "1 of 201 answers are overruled") {
+		t.Errorf("notes %v", notes)
 	}
 }
 
