@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/factor/similarity"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/train"
@@ -24,6 +25,7 @@ type evalCommand struct {
 	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor, counted from 0, for metrics of sub-codes: \"0-1;2\" gives the first factor two and the second one. If absent: one column for each factor, the best match if there are spare columns; of a run, equally many for each factor where that fits."`
 	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compute, separated by commas, with their settings as a config has them: 'mig, logic: \"forall[mean] i: z(i) =[squared] y(i)\"'; repeatable. all: every metric that applies; fast: those that take milliseconds. If absent: the run's metrics, or all."`
 	weightsFlags
+	pairFlags
 
 	Option []string `sep:"none" placeholder:"METRIC.KEY=VALUE" help:"Option of one of these metrics, such as downstream.top=2 (see unravel list metrics NAME); repeatable."`
 
@@ -72,6 +74,10 @@ func (c *evalCommand) check() error {
 	switch {
 	case c.Dir != "" && (c.Factors != "" || c.Rotations != ""):
 		return usagef("--factors belongs to --codes, and so does --rotations: a run has its own")
+	case c.Pairs == "" && (c.Conflicts != "" || c.Noise != 0):
+		return usagef("--conflicts and --noise belong to --pairs, which is absent")
+	case c.Pairs != "" && (c.Factors != "" || c.Rotations != "" || len(c.Types) > 0 || c.Bins != 0 || c.TrueHierarchy != ""):
+		return usagef("--pairs takes the place of factors; want it without --factors, --rotations, --types, --bins and --true-hierarchy")
 	case c.Dir != "" && (len(c.Types) > 0 || c.Bins != 0):
 		return usagef("--types and --bins belong to --codes: the factors of a run have their kinds")
 	case c.Dir != "":
@@ -80,8 +86,8 @@ func (c *evalCommand) check() error {
 		return usagef("--best and --average choose weights of a run; want --run DIR")
 	case c.Codes == "":
 		return usagef("nothing to evaluate; want --run DIR, or --codes FILE and --factors FILE")
-	case c.Factors == "" && c.Rotations == "":
-		return usagef("--codes needs --factors (or --rotations): the factors of the same rows")
+	case c.Factors == "" && c.Rotations == "" && c.Pairs == "":
+		return usagef("--codes needs --factors (or --rotations): the factors of the same rows, or --pairs: which of them agree")
 	case c.Factors == "" && len(c.Types) > 0:
 		return usagef("--types belong to --factors, which are absent")
 	case c.Bins < 0:
@@ -114,9 +120,9 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(leftOut, ", "), c.Like))
 	}
 	if c.Dir != "" {
-		err = e.openRun(ctx, c.Dir, c.weightsFlags, s)
-	} else {
-		err = c.readFiles(e)
+		err = c.openRun(ctx, e, s)
+	} else if err = c.readFiles(e); err == nil && c.Pairs != "" {
+		err = c.readPairs(e, similarity.Rows{Count: e.in.Codes.Rows})
 	}
 	if err != nil {
 		return nil, err
@@ -130,19 +136,26 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 	if c.Blocks != "" {
 		return e, e.setBlocks(c.Blocks)
 	}
+	if c.Pairs != "" {
+		e.matchCodes()
+		return e, nil
+	}
 	if c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors) { // which columns belong together is not known
 		e.setCodes(nil, metrics.AssignBest)
 	}
 	return e, nil
 }
 
-func (e *evaluation) openRun(ctx context.Context, dir string, w weightsFlags, s *streams) error {
-	x, err := w.open(ctx, dir, s)
+func (c *evalCommand) openRun(ctx context.Context, e *evaluation, s *streams) error {
+	x, err := c.weightsFlags.open(ctx, c.Dir, s)
 	if err != nil {
 		return err
 	}
 	if e.chosen == nil {
 		e.chosen = x.Final()
+	}
+	if c.Pairs != "" {
+		return c.openPairs(ctx, e, x, s)
 	}
 	x = x.Sample()
 	x.Progress = train.NewActivity(s.log)
@@ -189,7 +202,7 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 		fmt.Fprintln(s.log, line)
 	}
 	var results []metrics.Result
-	var needFactors []string // metrics that are left out
+	var needFactors, needLevels []string // metrics that are left out
 	for i, c := range e.chosen {
 		err := withOptions(metrics.Suits(e.in, e.chosen[i:i+1]))
 		if err == nil {
@@ -205,12 +218,17 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 			return nil, err
 		case errors.Is(err, metrics.MissingFactors):
 			needFactors = append(needFactors, c.Name)
+		case errors.Is(err, metrics.LevelsNeeded):
+			needLevels = append(needLevels, c.Name)
 		default:
 			fmt.Fprintf(s.log, "left out: %v\n", err)
 		}
 	}
 	if len(needFactors) > 0 {
 		fmt.Fprintf(s.log, "left out: %s: %v\n", strings.Join(needFactors, ", "), metrics.MissingFactors)
+	}
+	if len(needLevels) > 0 {
+		fmt.Fprintf(s.log, "left out: %s: %v\n", strings.Join(needLevels, ", "), metrics.LevelsNeeded)
 	}
 	if e.optional && len(results) == 0 {
 		return nil, fmt.Errorf("no metric applies")

@@ -31,6 +31,10 @@ func (c *evalCommand) readFiles(e *evaluation) error {
 		return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s", c.Factors, factors.Rows, factors.Cols, codes.Rows, c.Codes)
 	}
 	in := &metrics.Input{Codes: metrics.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: codes.Data}}
+	if c.Pairs != "" && codes.Rows > 0 && codes.Cols > 0 {
+		e.in = in
+		return nil
+	}
 	if codes.Rows == 0 || codes.Cols == 0 || factors.Cols == 0 && c.Rotations == "" {
 		return in.Validate()
 	}

@@ -80,6 +80,9 @@ func (e *evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	if err := write("ranks.csv", func(w io.Writer) error { return writeRecords(w, e.rankRecords(results)) }); err != nil {
 		return err
 	}
+	if e.in.Classes { // which are no levels to draw
+		return nil
+	}
 	if err := e.writeAnalysis(ctx, write); err != nil {
 		return err
 	}

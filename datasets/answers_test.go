@@ -146,7 +146,7 @@ func TestAnswerErrors(t *testing.T) {
 		{&Answers{File: good, Share: 0.5, Noise: 0.1}, "union: pairs that stand alone have no conflicts"},
 		{&Answers{File: good, Share: 0.5, Union: true, Noise: 0.5}, "noise: noise 0.5 is out of range"},
 		{&Answers{File: good, Share: 0.5, Union: true, Factors: []string{"y"}}, `factors: there is no answer about factor "y"`},
-		{&Answers{File: good, Share: 0.5, Union: true}, "pairs.csv: an answer contradicts others; want it corrected, or conflicts: drop or majority\n  x: rows 0 and 2 are different (line 3), but the same: 0 = 1 (line 1), 1 = 2 (line 2)"},
+		{&Answers{File: good, Share: 0.5, Union: true}, "pairs.csv: answers contradict each other: x: rows 0 and 2 are different (line 3), but the same: 0 = 1 (line 1), 1 = 2 (line 2)"},
 		{&Answers{File: answerFile(t, "0,6,x,same"), Share: 0.5, Union: true}, "pairs.csv:1:3: there is no row 6; want 0 to 5"},
 		{&Answers{File: answerFile(t, "0,1,x,"), Share: 0.5, Union: true}, "no answer about two images is left"},
 	} {

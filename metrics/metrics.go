@@ -22,6 +22,10 @@ type Input struct {
 	Levels  []int           // n x k: the levels of their factors, image by image; [factor.Unknown] where one is not known
 	Factors []factor.Factor // k
 
+	// Classes says that Levels number equivalence classes of rows that are known to agree in a factor: rows of different
+	// classes may agree too. Only metrics that are [Equational], or need no levels, can measure them.
+	Classes bool
+
 	// Exact holds, by continuous factor (of kind ordinal), the value of every image; its levels are bins (see [Bin]).
 	// Metrics of values use Exact, metrics of levels the bins. nil, of one factor or of all: the factor has levels
 	// only. Where a level is unknown, so is the value: NaN.

@@ -142,7 +142,10 @@ func inputsFor(m Metric, in *Input) (*inputs, error) {
 	if needs == NoLevels {
 		return &inputs{list: []*Input{in}}, suits(m, in)
 	}
-	if says && in.factorless() {
+	if err := wantsLevels(m, in); err != nil {
+		return nil, err
+	}
+	if says && !in.Classes && in.factorless() {
 		return nil, MissingFactors
 	}
 	unknown := in.unknown()

@@ -79,15 +79,15 @@ type ConflictError struct {
 
 // Error lists the first cycles.
 func (e *ConflictError) Error() string {
-	shown := e.Cycles[:min(len(e.Cycles), 5)]
-	text := fmt.Sprintf("%d answers contradict others; want them corrected, or conflicts: drop or majority", e.Count)
-	if e.Count == 1 {
-		text = "an answer contradicts others; want it corrected, or conflicts: drop or majority"
+	shown := e.Cycles[:min(len(e.Cycles), 3)]
+	text := "answers contradict each other: " + strings.Join(shown, "; ")
+	if more := e.Count - len(shown); more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
 	}
 	if e.Name != "" {
 		text = e.Name + ": " + text
 	}
-	return text + "\n  " + strings.Join(shown, "\n  ")
+	return text + "; want them corrected, or conflicts: drop or majority"
 }
 
 func conflictError(name string, list []conflict) error {

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor/similarity"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// pairFlags choose a file of answers in place of factors.
+type pairFlags struct {
+	Pairs     string  `placeholder:"FILE" help:"File that says which rows agree, in place of --factors: in each line row, row, factor, and same or different (see unravel data ask). Metrics of modularity need no more. Rows count from 0; of a run they are images, or files of pictures."`
+	Conflicts string  `placeholder:"RULE" help:"Answers of --pairs that contradict each other: error, drop (leaves their classes out) or majority (classes that most answers agree with). If absent: error, with --noise majority."`
+	Noise     float64 `placeholder:"RATE" help:"Rate of wrong answers of --pairs, less than 0.5: rows stay in a class only if their answers make it likely."`
+}
+
+// unite makes classes of answers.
+func (p *pairFlags) unite(a *similarity.Answers) (*similarity.Classes, error) {
+	o := similarity.Options{Noise: p.Noise}
+	if err := o.Conflicts.UnmarshalText([]byte(p.Conflicts)); err != nil {
+		return nil, usagef("--conflicts: %v", err)
+	}
+	if err := o.Validate(); err != nil {
+		return nil, usagef("--pairs: %v", err)
+	}
+	return similarity.Unite(a, o)
+}
+
+// readPairs sets the classes of a file as factors.
+func (p *pairFlags) readPairs(e *evaluation, rows similarity.Rows) error {
+	answers, err := similarity.ReadFile(p.Pairs, rows)
+	if err != nil {
+		return fmt.Errorf("pairs: %w", err)
+	}
+	classes, err := p.unite(answers)
+	if err != nil {
+		return fmt.Errorf("pairs: %w", err)
+	}
+	if err := e.in.SetClasses(classes); err != nil {
+		return fmt.Errorf("pairs: %s: %w", p.Pairs, err)
+	}
+	e.remarks = append(e.remarks, describeClasses(answers, classes)...)
+	return nil
+}
+
+// openPairs encodes all images of a run, and sets the classes of a file.
+func (c *evalCommand) openPairs(ctx context.Context, e *evaluation, x *train.Experiment, s *streams) error {
+	x.Progress = train.NewActivity(s.log)
+	codes, err := x.Codes(ctx)
+	if err != nil {
+		return err
+	}
+	images := make([]int, codes.Rows)
+	for i := range images {
+		images[i] = i
+	}
+	e.in, e.seed = x.InputOf(codes, images), x.Config.Seed
+	return c.readPairs(e, datasets.RowsOf(x.Data))
+}
+
+// matchCodes gives each factor its best column where neither a config nor --blocks says which it has: the order of factors in a file of
+// answers means nothing.
+func (e *evaluation) matchCodes() {
+	for _, c := range e.chosen {
+		if m, ok := c.Value.(*metrics.SubCodeDeviation); ok && len(m.Codes) == 0 && m.Assign == metrics.AssignAuto {
+			m.SetCodes(nil, metrics.AssignBest)
+		}
+	}
+}
+
+// describeClasses says what answers have become.
+func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
+	var parts []string
+	for k, name := range c.Factors {
+		rows := 0
+		for _, class := range c.Of[k] {
+			if class >= 0 {
+				rows++
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s %d classes of %d rows", name, c.Count[k], rows))
+	}
+	lines := []string{fmt.Sprintf("pairs: %d answers, %d of them same: %s", len(a.List), a.Same(), strings.Join(parts, ", "))}
+	if c.Dropped+c.Overruled > 0 {
+		lines = append(lines, fmt.Sprintf("pairs: %d answers are dropped and %d overruled by others; %d rows have too few answers", c.Dropped, c.Overruled, c.Unsure))
+	}
+	return lines
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestEvalPairs measures codes from a file of answers alone, with the result that the same classes give as factors.
+func TestEvalPairs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var codes []float64
+	var pairs, factors strings.Builder
+	factors.WriteString("size,side\n")
+	for i := range 40 {
+		codes = append(codes, float64(i%4)+0.1*math.Sin(float64(i)), float64(i/20)+0.2*math.Cos(float64(i)))
+		fmt.Fprintf(&factors, "%d,%d\n", i%4, i/20)
+		if i >= 4 {
+			fmt.Fprintf(&pairs, "%d,%d,size,same\n", i-4, i)
+		}
+		if i%20 > 0 {
+			fmt.Fprintf(&pairs, "%d,%d,side,same\n%d,%d,size,different\n", i, i-1, i, i-1)
+		}
+	}
+	writeNPY(t, "codes.npy", []int{40, 2}, codes)
+	writeFile(t, "factors.csv", []byte(factors.String()))
+	writeFile(t, "pairs.csv", []byte(pairs.String()))
+	const names = "variance,mad,radius,diameter,mpd"
+	want, _ := measure(t, "--codes", "codes.npy", "--factors", "factors.csv", "--metrics", names)
+	got, log := measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--metrics", names)
+	for name, m := range want {
+		if got[name].Value != m.Value || m.Value == 0 {
+			t.Errorf("%s is %v from pairs, %v from factors", name, got[name].Value, m.Value)
+		}
+	}
+	if !strings.Contains(log, "pairs: 112 answers, 74 of them same: side 2 classes of 40 rows, size 4 classes of 40 rows") {
+		t.Errorf("log %q", log)
+	}
+	_, log = measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--out", "all")
+	if !strings.Contains(log, "left out: dlsbd, dlsbd-workshop, mig, dci, contraction-mean") {
+		t.Errorf("log %q", log)
+	}
+
+	writeFile(t, "broken.csv", []byte("0,1,size,same\n1,2,size,same\n2,0,size,different\n5,6,size,same\n"))
+	for _, c := range []struct {
+		want string
+		code int
+		args []string
+	}{
+		{"it needs the levels of factors, and pairs only say which rows agree; want a metric of modularity", 1, []string{"--pairs", "pairs.csv", "--metrics", "mig"}},
+		{"pairs: broken.csv: answers contradict each other", 1, []string{"--pairs", "broken.csv"}},
+		{"size: rows 2 and 0 are different (line 3), but the same: 2 = 1 (line 2), 1 = 0 (line 1)", 1, []string{"--pairs", "broken.csv"}},
+		{"--pairs takes the place of factors", 2, []string{"--pairs", "pairs.csv", "--factors", "factors.csv"}},
+		{"--conflicts and --noise belong to --pairs", 2, []string{"--factors", "factors.csv", "--noise", "0.1"}},
+		{`--conflicts: unknown rule of conflicts "vote"`, 2, []string{"--pairs", "pairs.csv", "--conflicts", "vote"}},
+		{"noise 0.7 is out of range", 2, []string{"--pairs", "pairs.csv", "--noise", "0.7"}},
+		{"nothing.csv", 1, []string{"--pairs", "nothing.csv"}},
+	} {
+		checkMistake(t, call(t, append([]string{"eval", "--codes", "codes.npy"}, c.args...)...), c.code, c.want)
+	}
+	dropped, log := measure(t, "--codes", "codes.npy", "--pairs", "broken.csv", "--conflicts", "drop", "--metrics", "variance")
+	if dropped["variance"].Value <= 0 || !strings.Contains(log, "size 1 classes of 2 rows") || !strings.Contains(log, "3 answers are dropped") {
+		t.Errorf("%v, log %q", dropped, log)
+	}
+}
+
+// TestEvalRunPairs measures a run from pairs of its images.
+func TestEvalRunPairs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	succeed(t, "train", "entangled/both", "train.epochs=1", "metrics=[]", "--run", "r")
+	var pairs strings.Builder
+	for i := range 121 {
+		fmt.Fprintf(&pairs, "%d,%d,y1,same\n", i, (i+1)%121)
+	}
+	writeFile(t, "pairs.csv", []byte(pairs.String()))
+	got, log := measure(t, "--run", "r", "--pairs", "pairs.csv", "--metrics", "variance,mpd")
+	if got["variance"].Value <= 0 || got["mpd"].Value <= 0 || !strings.Contains(log, "y1 1 classes of 121 rows") {
+		t.Errorf("%v, log %q", got, log)
+	}
+	checkMistake(t, call(t, "eval", "--run", "r", "--pairs", "pairs.csv", "--metrics", "mig"), 1, "it needs the levels of factors")
+}

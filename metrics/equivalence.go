@@ -1,0 +1,56 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/factor/similarity"
+)
+
+// Equational is implemented by metrics that ask of factors only which rows agree in them: they can measure an input whose Levels are
+// equivalence classes (Zhang and Sugiyama 2024, appendix F.2).
+type Equational interface {
+	// FromClasses reports whether the metric, with its settings, asks only which rows agree.
+	FromClasses() bool
+}
+
+// FromClasses implements Equational.
+func (*SubCodeDeviation) FromClasses() bool { return true }
+
+// LevelsNeeded is the error of metrics that need more than which rows agree.
+var LevelsNeeded = errors.New("it needs the levels of factors, and pairs only say which rows agree; want a metric of modularity, such as variance, mad, radius, diameter or mpd, or --factors")
+
+// wantsLevels returns LevelsNeeded of a metric that cannot measure classes.
+func wantsLevels(m Metric, in *Input) error {
+	if e, ok := m.(Equational); !in.Classes || ok && e.FromClasses() {
+		return nil
+	}
+	return LevelsNeeded
+}
+
+// SetClasses replaces the factors by those of classes: rows of a class agree in a factor, and levels number the classes. A
+// factor without a class is left out; it is an error if that leaves none.
+func (in *Input) SetClasses(c *similarity.Classes) error {
+	in.Levels, in.Factors, in.Exact, in.TrueHierarchy, in.Paths, in.Classes = nil, nil, nil, nil, nil, true
+	var of [][]int32
+	for k, name := range c.Factors {
+		if len(c.Of[k]) != in.Codes.Rows {
+			return fmt.Errorf("classes are about %d rows; want %d, the rows of the codes", len(c.Of[k]), in.Codes.Rows)
+		}
+		if c.Count[k] > 0 {
+			in.Factors, of = append(in.Factors, factor.Factor{Name: name, Size: c.Count[k], Kind: factor.Categorical}), append(of, c.Of[k])
+		}
+	}
+	if len(of) == 0 {
+		return errors.New("no two rows are known to agree in a factor; want at least one answer same")
+	}
+	in.Levels = slices.Repeat([]int{factor.Unknown}, in.Codes.Rows*len(of))
+	for k, classes := range of {
+		for i, class := range classes {
+			in.Levels[i*len(of)+k] = int(class)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/factor/similarity"
+	. "github.com/unravel-ml/unravel/metrics"
+)
+
+// answersOf are the answers about some rows: each is compared with the last one of its level, and with itself if it is the first.
+func answersOf(in *Input, rows []int) *similarity.Answers {
+	a := &similarity.Answers{Rows: in.Codes.Rows}
+	k := len(in.Factors)
+	for f := range in.Factors {
+		last := map[int]int{}
+		for _, row := range rows {
+			level, i := in.Levels[row*k+f], row
+			other, ok := last[level]
+			if !ok {
+				other = i
+			}
+			a.Add(i, other, in.Factors[f].Name, true)
+			last[level] = i
+		}
+	}
+	return a
+}
+
+// TestPairsGolden measures the subsets of rows behind table 4 of Zhang and Sugiyama 2024 from pairs alone.
+func TestPairsGolden(t *testing.T) {
+	var golden struct {
+		Subsets   [][]int
+		PerSubset map[string][][]float64 `json:"per_subset"`
+	}
+	readJSON(t, "testdata/enriching/subsets.json", &golden)
+	checked := 0
+	for encoder, values := range golden.PerSubset {
+		in, sub := encoded(t, encoder)
+		for s, rows := range golden.Subsets {
+			classes, err := similarity.Unite(answersOf(in, rows), similarity.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			weak := &Input{Codes: in.Codes}
+			if err := weak.SetClasses(classes); err != nil {
+				t.Fatal(err)
+			}
+			for c, d := range []factor.Deviation{factor.Radius, factor.MAD, factor.Variance, factor.Diameter, factor.MPD} {
+				m := NewSubCodeDeviation(d)
+				m.Codes = sub
+				r, err := Evaluate(context.Background(), weak, 0, []Choice{{Name: "m", Value: m}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				near(t, fmt.Sprintf("%s, subset %d, %v", encoder, s, d), math.Exp(-r[0].Value), values[s][c], 1e-6)
+				checked++
+			}
+		}
+	}
+	if checked != 300 {
+		t.Errorf("%d of 300 values", checked)
+	}
+}
+
+// TestClassesAreNotLevels checks that metrics which need levels refuse classes, and that no others do.
+func TestClassesAreNotLevels(t *testing.T) {
+	in := &Input{Codes: Matrix{Rows: 6, Cols: 2, Data: []float64{0, 1, 2, 3, 4, 5, 6, 8, 7, 9, 1, 2}}}
+	a := &similarity.Answers{Rows: 6, Factors: []string{"empty"}}
+	for i, same := range []bool{true, false, true, true} {
+		a.Add(i, i+1, "x", same)
+		a.Add(i, i+2, "y", !same)
+	}
+	classes, err := similarity.Unite(a, similarity.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.SetClasses(classes); err != nil {
+		t.Fatal(err)
+	}
+	if names := factor.Names(in.Factors); !slices.Equal(names, []string{"x", "y"}) {
+		t.Errorf("factors %v", names)
+	}
+	measured := []string{"variance", "mad", "radius", "diameter", "mpd", "mutual-information", "total-correlation", "wasserstein-correlation", "code-spread", "description-length", "h-error", "coverage"}
+	for _, e := range Registry.Entries {
+		err := Suits(in, []Choice{{Name: e.Name, Value: e.New()}})
+		if refused := errors.Is(err, LevelsNeeded); refused == slices.Contains(measured, e.Name) {
+			t.Errorf("%s: error %v", e.Name, err)
+		}
+	}
+	results, err := Evaluate(context.Background(), in, 0, []Choice{{Name: "variance", Value: NewSubCodeDeviation(factor.Variance)}})
+	const want = (1+14.0/9)/2 + 6.25 // classes {0, 1} and {2, 3, 4} of x, {1, 3} of y
+	if err != nil || math.Abs(results[0].Value-want) > 1e-12 || !strings.Contains(strings.Join(results[0].Notes, "\n"), "x 1 of 6, y 4 of 6") {
+		t.Errorf("%+v, error %v; want %v", results, err, want)
+	}
+	for want, c := range map[string]*similarity.Classes{
+		"no two rows are known to agree":                    {Factors: []string{"x"}, Of: [][]int32{{-1, -1, -1, -1, -1, -1}}, Count: []int{0}},
+		"classes are about 5 rows; want 6, the rows of the": {Factors: []string{"x"}, Of: [][]int32{{0, 0, -1, -1, -1}}, Count: []int{1}},
+	} {
+		if err := (&Input{Codes: in.Codes}).SetClasses(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
