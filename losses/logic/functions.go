@@ -203,6 +203,8 @@ func (c *compiler) fitted(f *quantified, guards []Formula, e *equality, over For
 	}
 	m := c.mapped(a.function)
 	switch {
+	case m == nil:
+		return nil, c.fail(a, "there is no function %s; want exists %s: ... around it", a.function, a.function)
 	case f.domain.set != rowSet:
 		return nil, c.fail(f, "a function is fitted to rows: %s", wantFunction)
 	case m.fit != nil:
@@ -269,13 +271,6 @@ func (c *compiler) applied(e *equality) (*application, Term, error) {
 	}
 	if nested || other == nil || a.a == nil {
 		return nil, nil, c.fail(e, "two functions are applied in one equality: %s", wantFunction)
-	}
-	if c.mapped(a.function) == nil {
-		var names []string
-		for _, m := range c.maps {
-			names = append(names, m.Name)
-		}
-		return nil, nil, c.fail(a, "there is no function %s%s", a.function, suggest(a.function, names))
 	}
 	return a, other, nil
 }

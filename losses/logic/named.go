@@ -74,6 +74,10 @@ func (n *namer) split(f Formula, weight float64, all *[]summand) {
 		*all = append(*all, summand{weight: weight, part: i, independent: blocks})
 		return
 	}
+	if q, ok := f.(*quantified); ok && q.domain.set == functionSet {
+		n.functions(q, weight, all)
+		return
+	}
 	s := summand{weight: weight, part: f}
 	if q, ok := f.(*quantified); ok && q.universal && q.fold == noFold {
 		n.name(q, &s)
