@@ -152,15 +152,7 @@ func evaluateInputs(t testing.TB, dt tensor.Dtype, inputs []gradcheck.Input, bui
 	g := gorgonia.NewGraph()
 	var in []*gorgonia.Node
 	for i, x := range inputs {
-		v := tensor.New(tensor.Of(dt), tensor.WithShape(x.Shape...))
-		for k, e := range x.Values {
-			if dt == tensor.Float32 {
-				v.Float32s()[k] = float32(e)
-			} else {
-				v.Float64s()[k] = e
-			}
-		}
-		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels", "more", "means"}[i])))
+		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(valueOf(dt, x)), gorgonia.WithName([]string{"z", "y", "labels", "more", "means"}[i])))
 	}
 	n, err := build(in)
 	if err != nil {
@@ -178,6 +170,19 @@ func evaluateInputs(t testing.TB, dt tensor.Dtype, inputs []gradcheck.Input, bui
 		t.Fatal(err)
 	}
 	return elements(m.Value(n))[0], elements(m.Value(grads[0]))
+}
+
+// valueOf returns the numbers of an input.
+func valueOf(dt tensor.Dtype, x gradcheck.Input) *tensor.Dense {
+	v := tensor.New(tensor.Of(dt), tensor.WithShape(x.Shape...))
+	for k, e := range x.Values {
+		if dt == tensor.Float32 {
+			v.Float32s()[k] = float32(e)
+		} else {
+			v.Float64s()[k] = e
+		}
+	}
+	return v
 }
 
 func elements(v gorgonia.Value) []float64 {
