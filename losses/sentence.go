@@ -93,7 +93,8 @@ func (l *LogicLoss) NeedsGroups() bool { return l.Sentence != nil && l.Sentence.
 
 // Explain implements [Explained]: the formula, the quantity, and the meaning of zero.
 func (l *LogicLoss) Explain() string {
-	return l.Sentence.Formula() + "; " + l.Sentence.Truth().String()
+	s := l.sentence()
+	return s.Formula() + "; " + s.Truth().String()
 }
 
 // Variants implements [Varied]; the defaults have no sentence.
@@ -119,7 +120,9 @@ func (*LogicLoss) Variants() []Loss {
 func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	on := l.On
 	if l.Sentence != nil && l.Sentence.Sampled {
-		on = OnSample
+		if on = OnSample; in.Sample == nil {
+			return nil, missing("samples of posteriors for z ~ q")
+		}
 	}
 	z, err := on.node(in)
 	if err != nil {
@@ -151,7 +154,7 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 // meanOverSamples returns the mean quantity of the model's sample and of further ones.
 func (l *LogicLoss) meanOverSamples(in *Input, q *logic.Quantity, batch logic.Inputs) (*gorgonia.Node, error) {
 	if in.Codes == nil || in.LogVariance == nil || !in.Codes.Shape().Eq(in.LogVariance.Shape()) {
-		return nil, missing("Gaussian posteriors of all columns, for more than 1 sample")
+		return nil, missing("Gaussian posteriors of all columns for more than 1 sample")
 	}
 	var all []*gorgonia.Node
 	var weights []float64
@@ -208,11 +211,9 @@ func sentenceInputs(q *logic.Quantity, in *Input) (batch logic.Inputs, err error
 		return batch, err
 	}
 	if batch.LogVariances = in.LogVariance; batch.LogVariances == nil && q.NeedsLogVariances() {
-		return batch, missing("Gaussian posteriors, for =[kl] and =[wasserstein],")
+		return batch, missing("Gaussian posteriors for =[kl] and =[wasserstein]")
 	}
-	if batch.Samples = in.Sample; batch.Samples == nil && q.NeedsSamples() {
-		return batch, missing("samples of the codes")
-	}
+	batch.Samples = in.Sample
 	if q.NeedsMoves() {
 		batch.Group = in.Group
 		batch.Moves, err = in.Transformations.moves()
