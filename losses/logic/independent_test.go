@@ -1,0 +1,125 @@
+package logic_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/losses/logic"
+)
+
+// independent holds sentences, with values and gradients by another program; see testdata/README.md.
+type independent struct {
+	Codes, Values, Labels, LogVariances [][]float64
+	SubCodes                            map[string][]int
+	Factors                             []string
+	Cases                               []struct {
+		Sentence          string
+		Value, Tolerance  float64
+		Gradient          [][]float64
+		GradientTolerance float64 `json:"gradient_tolerance"`
+		Circular          bool    // the factors are circles
+	}
+}
+
+// TestIndependentValues compares values and gradients of sentences with those of another program.
+func TestIndependentValues(t *testing.T) {
+	text, err := os.ReadFile("testdata/sentences.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data independent
+	if err := json.Unmarshal(text, &data); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range data.Cases {
+		t.Run(c.Sentence, func(t *testing.T) {
+			schema := logic.Schema{Codes: 4, SubCodes: data.SubCodes, Factors: data.Factors}
+			b := logic.Batch{Codes: data.Codes, Values: data.Values, Labels: data.Labels, LogVariances: data.LogVariances}
+			if c.Circular {
+				schema.Turns, b.Moves = turnsOf(data)
+			}
+			q, err := logic.Compile(logic.Parsed(t, c.Sentence), schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := q.ValueOf(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !(math.Abs(v-c.Value) <= c.Tolerance) {
+				t.Errorf("value %v, want %v", v, c.Value)
+			}
+			v, gradient := gradientOf(t, q, b)
+			if !(math.Abs(v-c.Value) <= c.Tolerance) {
+				t.Errorf("node %v, want %v", v, c.Value)
+			}
+			for i, row := range c.Gradient {
+				for j, want := range row {
+					if got := gradient[i*len(row)+j]; !(math.Abs(got-want) <= c.GradientTolerance) {
+						t.Fatalf("gradient of row %d, column %d is %v, want %v", i, j, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// turnsOf returns the factors as circles of as many levels as they have, and the angles of the rows.
+func turnsOf(data independent) (turns []logic.Turn, angles [][]float64) {
+	sizes := make([]float64, len(data.Factors))
+	for k, name := range data.Factors {
+		turns = append(turns, logic.Turn{Name: name})
+		for _, row := range data.Labels {
+			sizes[k] = max(sizes[k], row[k]+1)
+		}
+	}
+	for _, row := range data.Labels {
+		a := make([]float64, len(row))
+		for k, level := range row {
+			a[k] = 2 * math.Pi * level / sizes[k]
+		}
+		angles = append(angles, a)
+	}
+	return turns, angles
+}
+
+// gradientOf returns the value of a quantity's node in float64, and its gradient in the codes.
+func gradientOf(t *testing.T, q *logic.Quantity, b logic.Batch) (float64, []float64) {
+	t.Helper()
+	g := gorgonia.NewGraph()
+	input := func(name string, rows [][]float64) *gorgonia.Node {
+		if rows == nil {
+			return nil
+		}
+		var all []float64
+		for _, r := range rows {
+			all = append(all, r...)
+		}
+		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(len(rows), len(rows[0])), gorgonia.WithName(name),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(len(rows), len(rows[0])), tensor.WithBacking(all))))
+	}
+	in := logic.Inputs{Codes: input("z", b.Codes), Values: input("y", b.Values), Labels: input("labels", b.Labels),
+		LogVariances: input("log variances", b.LogVariances), Moves: input("moves", b.Moves), Group: len(b.Codes)}
+	loss, err := q.NodeOf(logic.Named{}, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gorgonia.Grad(loss, in.Codes); err != nil {
+		t.Fatal(err)
+	}
+	slope := in.Codes.Deriv()
+	m, err := machine.New(g, loss, slope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	return m.Value(loss).Data().(float64), m.Value(slope).Data().([]float64)
+}
