@@ -31,7 +31,7 @@ import (
 type tableCommand struct {
 	Name  string `arg:"" optional:"" help:"Name of a table, or a .yaml file; if absent, the tables are listed."`
 	Scale string `placeholder:"NAME" default:"quick" help:"Amount of computing: quick, or full (at least as many draws and runs as in the paper). Some tables have scales between these; see the list of tables."`
-	Out   string `placeholder:"DIR" help:"Write a folder: NAME.md, .csv, .tex and .html and, of some tables, box plots (NAME.png) and curves (NAME-COLUMN.png)."`
+	Out   string `placeholder:"DIR" help:"Write a folder: NAME.md, .csv, .tex and .html and, of some tables, box plots (NAME.png), curves (NAME-COLUMN.png), ranks and Kendall's tau (NAME-ranks.csv, NAME-tau.csv) and the results of runs (NAME-runs.csv)."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output."`
 
 	NoRun  bool   `help:"Train nothing: show the cells whose runs exist."`
@@ -39,6 +39,7 @@ type tableCommand struct {
 	Runs   string `placeholder:"DIR" help:"Folder of the runs; if absent, the one in runs/tables that the table names, or NAME there."`
 	Jobs   int    `default:"1" help:"Number of runs at a time, which share the processors."`
 	Retry  bool   `help:"Repeat failed runs too."`
+	Own    bool   `help:"Make the runs whose results come with the table, too."`
 
 	data string // real, twin or empty: of --data, which is a flag of all commands
 }
@@ -52,7 +53,7 @@ const printWidth = 100
 // Run computes and prints a table, or lists the tables.
 func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	if c.Name == "" {
-		if c.data != "" || c.Out != "" || c.JSON || c.NoRun || c.DryRun || c.Runs != "" || c.Retry {
+		if c.data != "" || c.Out != "" || c.JSON || c.NoRun || c.DryRun || c.Runs != "" || c.Retry || c.Own {
 			return usagef("flags such as --out and --json belong to a table; want its name")
 		}
 		return listTables(ctx, s.out)
@@ -171,7 +172,11 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 	if !t.Trains() || c.NoRun {
 		return nil, nil
 	}
-	runs, err := t.Runs(c.Scale)
+	wanted := t.Unshipped
+	if c.Own {
+		wanted = t.Runs
+	}
+	runs, err := wanted(c.Scale)
 	if err != nil {
 		return nil, err
 	}
@@ -244,11 +249,15 @@ func listTables(ctx context.Context, w io.Writer) error {
 	return t.Flush()
 }
 
-// coverage counts the cells that agree with the printed ones and all printed cells, and reports whether any value was computed.
+// coverage counts the cells that agree with the printed ones and all printed cells, and reports whether any value was computed
+// that can.
 func coverage(ctx context.Context, t *tables.Table) (reproduced, printed int, computed bool, err error) {
 	if !t.Trains() {
 		reproduced, printed = t.Coverage()
 		return reproduced, printed, true, nil
+	}
+	if _, printed = t.Coverage(); printed == 0 {
+		return 0, 0, false, nil
 	}
 	for _, scale := range slices.Backward(t.Scales.Names()) {
 		r, err := t.Compute(ctx, tables.Options{Scale: scale, Runs: runsOf(t)})
@@ -275,10 +284,18 @@ func writeShared(ctx context.Context, dir, folder string, r *tables.Result) (err
 
 // writeTable writes the files of --out.
 func writeTable(dir string, r *tables.Result) error {
-	for _, file := range []struct {
+	type file struct {
 		extension string
 		write     func(io.Writer) error
-	}{{".md", r.WriteMarkdown}, {".csv", r.WriteCSV}, {".tex", r.WriteLaTeX}, {".html", r.WriteHTML}} {
+	}
+	files := []file{{".md", r.WriteMarkdown}, {".csv", r.WriteCSV}, {".tex", r.WriteLaTeX}, {".html", r.WriteHTML}}
+	if r.Agreement != nil {
+		files = append(files, file{"-ranks.csv", r.WriteRanks}, file{"-tau.csv", r.WriteTau})
+	}
+	if r.HasRuns() {
+		files = append(files, file{"-runs.csv", r.WriteRuns})
+	}
+	for _, file := range files {
 		if err := disk.WriteFile(filepath.Join(dir, r.Name+file.extension), file.write, false); err != nil {
 			return err
 		}

@@ -69,7 +69,7 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 			part := make([]Cell, len(t.Columns))
 			here := row.at(scale.Name)
 			if _, ok := here.From.Value.(Trained); ok {
-				err = runs.row(ctx, place, here, scale.Seeds, measured, part, tell)
+				err = runs.row(ctx, r, place, here, measured, part, tell)
 			} else {
 				err = place.sampledRow(ctx, here, scale.Seeds, measured, part, tell)
 			}
@@ -86,6 +86,9 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 			}
 		}
 		r.Rows = append(r.Rows, ResultRow{row.Label, line})
+	}
+	if t.Agree {
+		r.agree()
 	}
 	return r, nil
 }

@@ -2,21 +2,26 @@ package tables
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/sweep"
 )
 
 // DataSet is one of several data sets that the rows of a table are trained on. Every column is shown for each data set.
 type DataSet struct {
-	Label  string         `yaml:"label" doc:"label of the data set, also in the reference file, in place of reference.dataset"`
-	Values sweep.Settings `yaml:"values" doc:"name: value, which replaces $name in the configs and settings of rows"`
-	Set    sweep.Settings `yaml:"set" doc:"key.path: value, overrides the settings of rows"`
-	Quick  sweep.Settings `yaml:"quick" doc:"key.path: value at the scale quick; overrides all but the quick settings of a row"`
-	Full   bool           `yaml:"full" doc:"show it at the scale full only"`
+	Label  string          `yaml:"label" doc:"label of the data set, also in the reference file, in place of reference.dataset"`
+	Values sweep.Settings  `yaml:"values" doc:"name: value, which replaces $name in the configs and settings of rows; the elements of a list replace $name... in a list"`
+	Codes  factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, for the metrics of sub-codes, and $codes in settings of rows"`
+	Set    sweep.Settings  `yaml:"set" doc:"key.path: value, overrides the settings of rows"`
+	Quick  sweep.Settings  `yaml:"quick" doc:"key.path: value at the scale quick; overrides all but the quick settings of a row"`
+	Full   bool            `yaml:"full" doc:"show it at the scale full only"`
 }
 
 // Validate checks the settings.
@@ -24,25 +29,76 @@ func (d *DataSet) Validate() error {
 	if d.Label == "" {
 		return config.Invalid("label", "the data set has no label")
 	}
-	return nil
+	if len(d.Codes) > 0 && slices.ContainsFunc(d.Values, func(v sweep.Setting) bool { return v.Key == "codes" }) {
+		return config.Invalid("values.codes", "$codes are the codes of the data set; want another name")
+	}
+	return d.Codes.Validate()
 }
 
-var placeholders = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
+// placeholders match $name and, in lists, $name... with the comma behind it.
+var placeholders = regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)(\.\.\.(, *)?)?`)
 
-// fill replaces $name by its value.
+// fill replaces $name by its value, and $name... by the elements of its value.
 func (d *DataSet) fill(text string) (filled string, err error) {
-	filled = placeholders.ReplaceAllStringFunc(text, func(name string) string {
+	values := d.Values
+	if len(d.Codes) > 0 {
+		values = append(slices.Clone(values), sweep.Setting{Key: "codes", Value: d.codesText()})
+	}
+	filled = placeholders.ReplaceAllStringFunc(text, func(found string) string {
+		parts := placeholders.FindStringSubmatch(found)
+		name, spread, comma := parts[1], parts[2] != "", parts[3]
 		var known []string
-		for _, v := range d.Values {
-			if "$"+v.Key == name {
-				return v.Value
-			}
+		for _, v := range values {
 			known = append(known, "$"+v.Key)
+			switch inner, list := elements(v.Value); {
+			case v.Key != name:
+			case !spread:
+				return v.Value
+			case !list:
+				err = fmt.Errorf("%s: $%s of the data set %q is %s; want a list in place of $%s...", text, name, d.Label, v.Value, name)
+			case inner == "":
+				return ""
+			default:
+				return inner + comma
+			}
 		}
-		err = fmt.Errorf("%s: the data set %q has no value of that name%s", text, d.Label, registry.Suggest(name, known))
-		return name
+		if !slices.Contains(known, "$"+name) {
+			err = fmt.Errorf("%s: the data set %q has no value of that name%s", text, d.Label, registry.Suggest("$"+name, known))
+		}
+		return found
 	})
 	return filled, err
+}
+
+// elements returns what is between the brackets of a list.
+func elements(text string) (inner string, list bool) {
+	inner, open := strings.CutPrefix(strings.TrimSpace(text), "[")
+	inner, closed := strings.CutSuffix(inner, "]")
+	return strings.TrimSpace(inner), open && closed
+}
+
+// codesText writes the sub-codes as a config does, in alphabetical order.
+func (d *DataSet) codesText() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(d.Codes)) {
+		parts = append(parts, fmt.Sprintf("%s: [%s]", name, strings.ReplaceAll(strings.Trim(fmt.Sprint(d.Codes[name]), "[]"), " ", ", ")))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// measuring returns metrics with the data set's sub-codes.
+func (d *DataSet) measuring(list []metrics.Choice) []metrics.Choice {
+	if len(d.Codes) == 0 {
+		return list
+	}
+	list = slices.Clone(list)
+	for i, c := range list {
+		if _, ok := c.Value.(metrics.SubCoded); ok {
+			list[i].Value = clone(c.Value)
+			list[i].Value.(metrics.SubCoded).SetCodes(d.Codes, metrics.AssignAuto)
+		}
+	}
+	return list
 }
 
 // scaled returns the table with the data sets of a scale.

@@ -18,6 +18,7 @@ type layout struct {
 	Footnotes []footnote
 	Columns   []columnDoc
 	Remarks   []string
+	Grids     []grid // of the agreement
 }
 
 // group is a heading above neighbouring columns.
@@ -82,6 +83,9 @@ func (r *Result) layout() *layout {
 		if c.Doc != "" {
 			l.Columns = append(l.Columns, columnDoc{c.Label, c.Doc})
 		}
+	}
+	if r.Agreement != nil {
+		l.Grids = r.Agreement.grids(r)
 	}
 	if l.Parts = l.Groups; len(t.DataSets) == 0 {
 		l.Parts = []group{{"", 0, len(l.Heads)}}
@@ -207,6 +211,9 @@ func (r *Result) Summary() string {
 		if n := r.Count(part.status); n > 0 {
 			text += fmt.Sprintf("; %s: %d", part.what, n)
 		}
+	}
+	if r.Shipped > 0 {
+		text += fmt.Sprintf("; results that come with the table: of %s", plural(r.Shipped, "run"))
 	}
 	return text
 }

@@ -35,6 +35,9 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 	for _, remark := range l.Remarks {
 		fmt.Fprintf(&b, "\n%s\n", escape(remark))
 	}
+	for _, g := range l.Grids {
+		g.markdown(&b)
+	}
 	return r.send(w, b.String())
 }
 

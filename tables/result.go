@@ -21,10 +21,15 @@ type Result struct {
 	Reproduced int         `json:"reproduced"` // cells that agree with the printed ones
 	Printed    int         `json:"printed"`    // cells that the paper prints
 	Rows       []ResultRow `json:"rows"`
-	Standing   string      `json:"data,omitempty"` // which data sets trained cells stand on, where there are public ones and twins; WriteJSON sets it
+	Shipped    int         `json:"shipped,omitempty"`   // runs whose results come with the table
+	Agreement  *Agreement  `json:"agreement,omitempty"` // nil: the table does not ask for it
+	Standing   string      `json:"data,omitempty"`      // which data sets trained cells stand on, where there are public ones and twins; WriteJSON sets it
 
 	table  *Table
-	remark string // on the scale
+	remark string     // on the scale
+	runs   []*runLine // whose results the rows show
+
+	standsOn *string // the text of standing; nil: not made yet
 }
 
 // Computed reports whether some cell has a value of ours.
@@ -60,6 +65,7 @@ type Cell struct {
 	Converged   *float64 `json:"ours_converged,omitempty"`
 
 	Runs []float64 `json:"runs,omitempty"` // the values of trained rows, by seed
+	Rank float64   `json:"rank,omitempty"` // among the rows, 1 for the best, in a table with agreement; 0: none
 
 	printed *Printed
 }

@@ -169,12 +169,17 @@ type Planner struct {
 	columns []metrics.Choice // those that columns show
 	at      *DataSet         // nil: the table has no list of them
 	real    bool             // public data sets replace their twins
+
+	digests map[string]string // of the settings of planned runs, by hash
+	outline bool              // runs have a name and their digest as hash alone, which takes no time
 }
 
 // on returns the planner for a data set.
 func (p *Planner) on(d *DataSet) *Planner {
 	one := *p
-	one.at = d
+	if one.at = d; d != nil {
+		one.metrics, one.columns = d.measuring(p.metrics), d.measuring(p.columns)
+	}
 	return &one
 }
 
@@ -244,6 +249,14 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	if err != nil {
 		return sweep.Run{}, err
 	}
+	settings, err := digest(file, source, overrides, p.real)
+	if err != nil {
+		return sweep.Run{}, err
+	}
+	if p.outline {
+		p.digests[settings] = settings
+		return sweep.Run{Name: name, Hash: settings}, nil
+	}
 	c, err := train.Load(file, source, overrides...)
 	if err != nil {
 		return sweep.Run{}, err
@@ -252,5 +265,9 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	sample := c.Metrics.Sample
 	c.Metrics = train.Defaults().Metrics
 	c.Metrics.Sample, c.Metrics.Final, c.Train.Figures = sample, s.Metrics, false
-	return sweep.NewRun(name, c)
+	r, err := sweep.NewRun(name, c)
+	if err == nil {
+		p.digests[r.Hash] = settings
+	}
+	return r, err
 }

@@ -39,11 +39,15 @@ type Table struct {
 	Also     []metrics.Choice `yaml:"also" doc:"metrics that runs measure besides the columns, so that tables can share runs"`
 	Folder   string           `yaml:"runs" doc:"folder of its runs in runs/tables, which tables may share; empty: the table's name"`
 	Notes    []Note           `yaml:"notes" doc:"cells that are not reproduced, with the reasons"`
+	Agree    bool             `yaml:"agreement" doc:"rank the rows in every column, and show the mean ranks and Kendall's tau between the columns"`
+	Shipped  string           `yaml:"shipped" doc:"a .csv file with results of runs, as a path from the folder of this one, which are shown where there are no runs; --out writes it as NAME-runs.csv"`
 	Boxes    *Boxes           `yaml:"boxes" doc:"a box plot of one column over runs"`
 	Curves   *Curves          `yaml:"curves" doc:"columns that --out plots as curves over the rows"`
 	Remarks  []string         `yaml:"remarks" doc:"remarks on the table as a whole, a sentence or two each"`
 
 	Reference *Reference `yaml:"-"` // the cells of the file
+
+	shipped map[string]*runLine // results of runs, by digest of their settings
 
 	folder string   // of the table; files that rows name are looked for there
 	at     *DataSet // the data set of this copy; nil: there is no list
@@ -170,6 +174,12 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 		return nil, root.Invalid("reference.file", "%q is not a path from the folder of the table", t.Printed.File)
 	}
 	if t.Reference, err = ReadReference(fsys, t.Printed.File, folder+path.Clean(t.Printed.File)); err != nil {
+		return nil, err
+	}
+	if t.Shipped != "" && !fs.ValidPath(t.Shipped) {
+		return nil, root.Invalid("shipped", "%q is not a path from the folder of the table", t.Shipped)
+	}
+	if err := t.readShipped(fsys, folder); err != nil {
 		return nil, err
 	}
 	if key, err := t.againstReference(); err != nil {

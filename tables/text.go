@@ -50,6 +50,9 @@ func (r *Result) Print(w io.Writer, width int) error {
 	for _, f := range l.Footnotes {
 		wrap(&b, f.Mark, f.Text, width)
 	}
+	for _, g := range l.Grids {
+		g.print(&b, width)
+	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/train"
 )
 
 // Trains reports whether rows of the table come from runs.
@@ -24,16 +26,23 @@ func (t *Table) Trains() bool {
 }
 
 // Runs lists the distinct runs that the table needs at a scale, those of the first seed first.
-func (t *Table) Runs(named string) ([]sweep.Run, error) {
+func (t *Table) Runs(scale string) ([]sweep.Run, error) {
+	_, runs, err := t.plan(scale, false)
+	return runs, err
+}
+
+// plan returns the runs, or their outlines, and the planner that has made them.
+func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) {
 	scale, err := t.scale(named)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	t = t.scaled(scale.Name)
 	p, err := t.planner(scale)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	p.outline = outline
 	var all []sweep.Run
 	known, names := map[string]bool{}, map[string]bool{}
 	for seed := range uint64(scale.Seeds) {
@@ -45,7 +54,7 @@ func (t *Table) Runs(named string) ([]sweep.Run, error) {
 				}
 				runs, err := source.Plan(p.on(place.at), row.Label, seed)
 				if err != nil {
-					return nil, fmt.Errorf("row %q: %w", row.Label, err)
+					return nil, nil, fmt.Errorf("row %q: %w", row.Label, err)
 				}
 				for _, r := range runs {
 					if known[r.Hash] {
@@ -61,12 +70,12 @@ func (t *Table) Runs(named string) ([]sweep.Run, error) {
 			}
 		}
 	}
-	return all, nil
+	return p, all, nil
 }
 
 // planner returns the Planner of a scale.
 func (t *Table) planner(scale *Scale) (*Planner, error) {
-	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real}
+	p := &Planner{folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, digests: map[string]string{}}
 	measured, err := t.distinct()
 	if err != nil {
 		return nil, err
@@ -128,42 +137,47 @@ func (t *Table) find(o Options) (*found, error) {
 		return nil, err
 	}
 	f := &found{options: o, planner: p}
-	if o.Runs == "" {
+	if p.outline = true; o.Runs == "" {
 		return f, nil
 	}
 	entries, err := sweep.Scan(o.Runs)
 	f.byHash = sweep.Find(entries)
+	p.outline = len(f.byHash) == 0
 	return f, err
 }
 
-// row fills the cells of a trained row, for one of the table's data sets.
-func (f *found) row(ctx context.Context, place *Table, row Row, seeds int, measured []measured, line []Cell, tell func(metric string)) error {
-	source := row.From.Value.(Trained)
+// row fills the cells of a trained row, for one of the table's data sets, and adds its runs to the result.
+func (f *found) row(ctx context.Context, r *Result, place *Table, row Row, measured []measured, line []Cell, tell func(metric string)) error {
+	seeds := r.Seeds
+	source, planner := row.From.Value.(Trained), f.planner.on(place.at)
 	all := make([]drawn, len(measured))
 	var fits drawn
 	var missing tally
 	for seed := range uint64(seeds) {
-		if len(f.byHash) == 0 { // without runs, configs need not be read
+		if len(f.byHash)+len(place.shipped) == 0 { // without runs, configs need not be read
 			missing.add(ErrNotRun)
 			continue
 		}
-		runs, err := source.Plan(f.planner.on(place.at), row.Label, seed)
+		runs, err := source.Plan(planner, row.Label, seed)
 		if err != nil {
 			return fmt.Errorf("row %q: %w", row.Label, err)
 		}
-		entries, err := f.entries(runs)
+		results, fit, timings, err := f.results(ctx, source, planner, runs)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if l := planner.shipped(runs, place.shipped); l != nil && errors.Is(err, ErrNotRun) {
+			results, fit, timings, err = l.results(measured, place.Columns), l.fit(), nil, nil
+			r.Shipped++
+		}
 		if err == nil {
-			results, fit, failure := source.Results(ctx, entries, f.planner.metrics, f.options)
-			if ctx.Err() != nil {
-				return ctx.Err()
+			for i := range all {
+				all[i].results = append(all[i].results, results[i])
+				all[i].fits = append(all[i].fits, fit)
 			}
-			if err = failure; err == nil {
-				results = f.planner.shown(results)
-				for i := range all {
-					all[i].results = append(all[i].results, results[i])
-					all[i].fits = append(all[i].fits, fit)
-				}
-				fits.fits, fits.timings = append(fits.fits, fit), append(fits.timings, timingsOf(entries))
+			fits.fits, fits.timings = append(fits.fits, fit), append(fits.timings, timings)
+			if len(runs) == 1 {
+				r.runs = append(r.runs, place.lineOf(planner.digests[runs[0].Hash], row, seed, measured, results, fit))
 			}
 		}
 		missing.add(err)
@@ -183,6 +197,19 @@ func (f *found) row(ctx context.Context, place *Table, row Row, seeds int, measu
 		}
 	}
 	return nil
+}
+
+// results returns the results of the columns' metrics from the runs of a seed, their fit and the seconds of their parts.
+func (f *found) results(ctx context.Context, source Trained, p *Planner, runs []sweep.Run) ([]metrics.Result, *train.Fit, []models.Timing, error) {
+	entries, err := f.entries(runs)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	results, fit, err := source.Results(ctx, entries, p.metrics, f.options)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return p.shown(results), fit, timingsOf(entries), nil
 }
 
 // entries returns the folders of runs, if all are finished.

@@ -26,7 +26,12 @@ func (t *Table) Stands(scale string) ([]Stand, error) {
 	if !t.Trains() {
 		return nil, nil
 	}
-	runs, err := t.Runs(scale)
+	one := *t
+	one.Scales = slices.Clone(t.Scales)
+	for i := range one.Scales {
+		one.Scales[i].Seeds = 1 // data sets are those of every seed
+	}
+	runs, err := one.Runs(scale)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +67,14 @@ func isPublic(name string) bool {
 
 // standing says which data sets the runs of a result are on, where there are twins of public ones or, with [Table.OnReal], these.
 func (r *Result) standing() string {
+	if r.standsOn == nil {
+		text := r.standsText()
+		r.standsOn = &text
+	}
+	return *r.standsOn
+}
+
+func (r *Result) standsText() string {
 	stands, err := r.table.Stands(r.Scale)
 	if err != nil {
 		return "" // of a table that was computed
