@@ -28,6 +28,8 @@ type comparedMetric struct {
 	Better metrics.Direction `json:"better"`
 	Values []cell            `json:"values"`
 	Ranks  []cell            `json:"ranks"` // 1 is best
+
+	Intervals []*metrics.Interval `json:"intervals,omitempty"` // null of a run without; absent if no run has one
 }
 
 // cell is a number, null in JSON if it is not finite.
@@ -47,7 +49,14 @@ func newComparison(runs []*compared, agreement *metrics.Agreement) *comparison {
 	for i, r := range runs {
 		x.Runs = append(x.Runs, r.name)
 		for _, result := range r.results {
-			x.metric(at, result.Name, result.Better, len(runs)).Values[i] = cell(result.Value)
+			m := x.metric(at, result.Name, result.Better, len(runs))
+			m.Values[i] = cell(result.Value)
+			if result.Interval != nil {
+				if m.Intervals == nil {
+					m.Intervals = make([]*metrics.Interval, len(runs))
+				}
+				m.Intervals[i] = result.Interval
+			}
 		}
 	}
 	if agreement != nil {
@@ -154,6 +163,9 @@ func (x *comparison) print(w io.Writer) error {
 				continue
 			}
 			fmt.Fprintf(t, "\t%s (%s)", report.Number(float64(v)), report.Number(float64(m.Ranks[i])))
+			if m.Intervals != nil && m.Intervals[i] != nil {
+				fmt.Fprintf(t, " [%s, %s]", report.Number(m.Intervals[i].Low), report.Number(m.Intervals[i].High))
+			}
 		}
 		fmt.Fprintln(t)
 	}

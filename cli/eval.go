@@ -31,6 +31,9 @@ type evalCommand struct {
 
 	Like string `placeholder:"SOURCE" help:"Define all metrics as a source does: disentanglement_lib, disent, or a paper (enriching, lsbd-metric, lsbd-vae, hierarchical, negative-free); see unravel list dialects. Metrics that it does not have are left out, or refused if --metrics names them. --option still changes an option."`
 
+	Interval float64 `placeholder:"95" help:"Give every metric a confidence interval of so many percent: from random halves of the rows, without the bias of finitely many rows, or from repeated draws of the metric's random numbers. A note says which metrics have none, such as extremes."`
+	Repeats  int     `placeholder:"N" help:"Values that make an interval. If absent, 200 from halves of the rows, 50 from draws, 20 of metrics that fit slow predictors."`
+
 	Hierarchy     string `placeholder:"FILE" help:"Hierarchy of the codes, for r4c and h-error: a .json list of dimensions such as [{\"type\": \"continuous\"}, {\"type\": \"categorical\", \"options\": [[], [...]]}]. Code columns are the categorical dimensions, as 1 + option, then the continuous ones; 0 is inactive."`
 	TrueHierarchy string `placeholder:"FILE" help:"Hierarchy of the factors, for h-error and purity; format as for --hierarchy."`
 	Components    string `placeholder:"FILE" help:"File of the component of each code, for purity and coverage: whole numbers, -1 for discarded codes; formats as for --codes (in .npz, the array called components)."`
@@ -54,9 +57,17 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		}
 	}
 	results, err := e.results(ctx, s)
+	if stopped := errors.Is(err, train.ErrStopped) && e.intervals.Percent > 0 && len(results) > 0; stopped { // what is done is not lost
+		return errors.Join(c.write(context.WithoutCancel(ctx), s, e, results), err)
+	}
 	if err != nil {
 		return err
 	}
+	return c.write(ctx, s, e, results)
+}
+
+// write writes results to the folder of --out and prints them.
+func (c *evalCommand) write(ctx context.Context, s *streams, e *evaluation, results []metrics.Result) error {
 	if c.Out != "" {
 		if err := e.writeFiles(ctx, c.Out, results); err != nil {
 			return err
@@ -71,6 +82,11 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 
 // check reports options that exclude or need each other.
 func (c *evalCommand) check() error {
+	if c.Interval != 0 || c.Repeats != 0 {
+		if err := (metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}).Validate(); err != nil {
+			return usagef("--interval and --repeats: %w", err)
+		}
+	}
 	switch {
 	case c.Dir != "" && (c.Factors != "" || c.Rotations != ""):
 		return usagef("--factors belongs to --codes, and so does --rotations: a run has its own")
@@ -103,6 +119,8 @@ type evaluation struct {
 	chosen   []metrics.Choice
 	optional bool     // metrics that do not apply are left out
 	remarks  []string // lines for the log
+
+	intervals metrics.Intervals // of 0 percent: none
 }
 
 // open reads the codes and factors, and chooses the metrics.
@@ -115,7 +133,7 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluation{chosen: chosen, optional: presetNamed(names)}
+	e := &evaluation{chosen: chosen, optional: presetNamed(names), intervals: metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}}
 	if len(leftOut) > 0 {
 		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(leftOut, ", "), c.Like))
 	}
@@ -212,10 +230,13 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 			})
 			results = append(results, r...)
 		}
+		if err == nil && e.intervals.Percent > 0 {
+			err = e.interval(ctx, i, results[len(results)-1:], s)
+		}
 		switch {
 		case err == nil:
 		case !e.optional || errors.Is(err, train.ErrStopped):
-			return nil, err
+			return results, err
 		case errors.Is(err, metrics.MissingFactors):
 			needFactors = append(needFactors, c.Name)
 		case errors.Is(err, metrics.LevelsNeeded):

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/metrics"
 )
 
 // measured is what --json prints of a metric.
@@ -19,9 +21,10 @@ type measured struct {
 		Labels []string
 		Values []float64
 	}
-	Grids   []any
-	Options map[string]any
-	Like    []string
+	Grids    []any
+	Interval *metrics.Interval
+	Options  map[string]any
+	Like     []string
 }
 
 // measure runs eval and returns its numbers and its log.

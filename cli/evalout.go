@@ -144,10 +144,20 @@ func writeRecords(w io.Writer, records [][]string) error { return plain.WriteCSV
 // records lists metrics with all digits.
 func records(results []metrics.Result) [][]string {
 	list := [][]string{{"metric", "value", "better", "score"}}
+	intervals := slices.ContainsFunc(results, func(r metrics.Result) bool { return r.Interval != nil })
+	if intervals {
+		list[0] = append(list[0], "low", "high", "estimate")
+	}
 	for _, r := range results {
 		line := []string{r.Name, digitsOf(r.Value), r.Better.String(), ""}
 		if s := score(r); s != nil {
 			line[3] = digitsOf(*s)
+		}
+		switch i := r.Interval; {
+		case i != nil:
+			line = append(line, digitsOf(i.Low), digitsOf(i.High), digitsOf(i.Estimate))
+		case intervals:
+			line = append(line, "", "", "")
 		}
 		list = append(list, line)
 	}

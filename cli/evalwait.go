@@ -32,6 +32,25 @@ func (e *evaluation) measure(ctx context.Context, i int, patience time.Duration,
 	return results, err
 }
 
+// interval adds the interval of metric i to its result, and tells how far it is if it is slow. It ends at once when the context
+// does, with the repeats that are done.
+func (e *evaluation) interval(ctx context.Context, i int, results []metrics.Result, s *streams) error {
+	allow(ctx, savePatience)
+	patience, last := patienceOf(s.log), time.Now()
+	x := e.intervals
+	x.Watch = func(name string, done, of int) {
+		if now := time.Now(); now.Sub(last) > patience {
+			fmt.Fprintf(s.log, "interval of %s: %d of %d repeats\n", name, done, of)
+			last = now
+		}
+	}
+	err := x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results)
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("interval of %s: %w", e.chosen[i].Name, train.ErrStopped)
+	}
+	return err
+}
+
 // patiently runs a computation and calls slow once it has taken longer than the patience. When the context ends it returns
 // train.ErrStopped at once; the computation ends a little later.
 func patiently[T any](ctx context.Context, patience time.Duration, compute func() (T, error), slow func()) (T, error) {

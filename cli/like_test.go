@@ -35,3 +35,30 @@ func TestListDialects(t *testing.T) {
 		t.Errorf("disent: %s", out)
 	}
 }
+
+func TestEvalInterval(t *testing.T) {
+	mixedFiles(t)
+	files := []string{"eval", "--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal,continuous,ordinal", "--metrics", "mse,radius,sap"}
+	args := append(files, "--interval", "90", "--repeats", "8")
+	if out := succeed(t, args...).out; !strings.Contains(out, "(90 %), estimate ") || !strings.Contains(out, "of 8 halves of the rows") ||
+		!strings.Contains(out, "of 8 draws") || !strings.Contains(out, "no interval: it is an extreme") {
+		t.Errorf("text: %s", out)
+	}
+	m, _ := measure(t, append(args, "--out", "out")[1:]...)
+	mse, sap := m["mse"].Interval, m["sap"].Interval
+	if mse == nil || sap == nil || m["radius"].Interval != nil || mse.Percent != 90 || mse.Repeats != 8 || !(mse.Low < mse.High) || sap.Way != "draws" {
+		t.Errorf("intervals %+v, %+v", mse, sap)
+	}
+	if text := string(readFile(t, "out/metrics.csv")); !strings.HasPrefix(text, "metric,value,better,score,low,high,estimate\n") {
+		t.Errorf("metrics.csv: %s", text)
+	}
+	succeed(t, append(files, "--out", "plain")...)
+	if out := succeed(t, "compare", "out/metrics.json", "plain/metrics.json").out; strings.Count(out, " [") != 2 {
+		t.Errorf("compare: %s", out)
+	}
+	for _, wrong := range []string{"--interval 20", "--repeats 9", "--interval 95 --repeats 2"} {
+		if o := call(t, append(files, strings.Fields(wrong)...)...); o.code == 0 || !strings.Contains(o.log, "--interval and --repeats: ") {
+			t.Errorf("%s: %v", wrong, o)
+		}
+	}
+}

@@ -43,7 +43,7 @@ func (h Histogram) validate() error {
 // rows returns the input restricted to some rows: codes, levels and factors, without Exact values.
 func (in *Input) rows(list []int) *Input {
 	k := len(in.Factors)
-	some := &Input{Factors: in.Factors, Stream: in.Stream, Codes: Matrix{Rows: len(list), Cols: in.Codes.Cols}}
+	some := &Input{Factors: in.Factors, Stream: in.Stream, counting: in.counting, Codes: Matrix{Rows: len(list), Cols: in.Codes.Cols}}
 	for _, i := range list {
 		some.Codes.Data = append(some.Codes.Data, in.Codes.Row(i)...)
 		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)
@@ -76,11 +76,12 @@ func newInformation(ctx context.Context, in *Input, h Histogram) (*information, 
 		}
 		x.entropy[j] = entropy(counts, known[j])
 	}
-	err := binColumns(ctx, in.Codes, h, func(scratch *binned, c, used int) {
+	err := binColumns(ctx, in.Codes, h, in.counting.of(h), func(scratch *binned, c, used int) {
 		x.mutual[c] = make([]float64, k)
 		for j, f := range in.Factors {
 			x.mutual[c][j] = scratch.mutual(used, levels[j], f.Size, known[j])
 		}
+		in.counting.mask(in, c, x.mutual[c])
 	})
 	return x, err
 }
@@ -96,9 +97,9 @@ type binned struct {
 // columnsAtOnce is the number of code columns read together, as they share cache lines of the rows.
 const columnsAtOnce = 8
 
-// binColumns calls use with every binned code column c and its number of bins. Calls run concurrently, each with its
-// own scratch memory.
-func binColumns(ctx context.Context, codes Matrix, h Histogram, use func(scratch *binned, c, used int)) error {
+// binColumns calls use with every binned code column c and its number of bins, which are between given edges if they are
+// not nil. Calls run concurrently, each with its own scratch memory.
+func binColumns(ctx context.Context, codes Matrix, h Histogram, given [][]float64, use func(scratch *binned, c, used int)) error {
 	n, d := codes.Rows, codes.Cols
 	blocks := (d + columnsAtOnce - 1) / columnsAtOnce
 	return each(ctx, blocks, func(block int) error {
@@ -116,7 +117,13 @@ func binColumns(ctx context.Context, codes Matrix, h Histogram, use func(scratch
 				return err
 			}
 			scratch.column = columns[c*n : (c+1)*n]
-			used := assignBins(scratch.column, edges(scratch.column, h.Bins, h.Binning), scratch.ids)
+			var left []float64
+			if given != nil {
+				left = given[first+c]
+			} else {
+				left = edges(scratch.column, h.Bins, h.Binning)
+			}
+			used := assignBins(scratch.column, left, scratch.ids)
 			use(scratch, first+c, used)
 		}
 		return nil

@@ -47,6 +47,8 @@ type Input struct {
 	Explored *Explored
 
 	Stream *rng.Stream // for metrics that draw random numbers; Evaluate sets it
+
+	counting *counting // of the halves of an [Interval]; nil: none
 }
 
 // Explored holds components and paths of the images from which a hierarchy was learned, where a run measures held-out
@@ -195,6 +197,8 @@ type Result struct {
 	Parts  []Part    `json:"parts,omitempty"`
 	Grids  []Grid    `json:"grids,omitempty"`
 	Notes  []string  `json:"notes,omitempty"` // remarks, such as degenerate codes
+
+	Interval *Interval `json:"interval,omitempty"` // set by [Intervals.Add]
 
 	Options map[string]any `json:"options,omitempty"` // all options of the metric, as a config has them; set by Evaluate
 	Like    []string       `json:"like,omitempty"`    // the [Dialects] that define the metric with these options; set by Evaluate

@@ -127,7 +127,7 @@ func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, err
 	}
 	d := in.Codes.Cols
 	ids, used := make([][]int32, d), make([]int, d)
-	err := binColumns(ctx, in.Codes, m.Histogram, func(s *binned, c, bins int) {
+	err := binColumns(ctx, in.Codes, m.Histogram, in.counting.of(m.Histogram), func(s *binned, c, bins int) {
 		ids[c], used[c] = append([]int32(nil), s.ids...), bins
 	})
 	if err != nil {

@@ -36,8 +36,9 @@ const maxListed = 24
 var reportText string
 
 var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
-	"number": Number,
-	"list":   func(p metrics.Part) string { return listed(p, maxListed) },
+	"number":   Number,
+	"interval": Interval,
+	"list":     func(p metrics.Part) string { return listed(p, maxListed) },
 	"image": func(png []byte) template.URL {
 		return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(png))
 	},

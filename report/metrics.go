@@ -18,6 +18,9 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, r := range results {
 		fmt.Fprintf(t, "%s\t%s (%s is better)\n", r.Name, Number(r.Value), r.Better)
+		if r.Interval != nil {
+			fmt.Fprintf(t, "  interval\t%s\n", Interval(r.Interval))
+		}
 		for _, p := range r.Parts {
 			fmt.Fprintf(t, "  %s\t%s\n", p.Name, listed(p, maxPrinted))
 		}
@@ -29,6 +32,15 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 		return fmt.Errorf("results of metrics: %w", err)
 	}
 	return nil
+}
+
+// Interval writes an interval and how it was found in a line.
+func Interval(i *metrics.Interval) string {
+	of := "halves of the rows"
+	if i.Way == metrics.ResampleDraws {
+		of = "draws"
+	}
+	return fmt.Sprintf("%s to %s (%v %%), estimate %s, of %d %s", Number(i.Low), Number(i.High), i.Percent, Number(i.Estimate), i.Repeats, of)
 }
 
 // Number writes a value to four significant digits.

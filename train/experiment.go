@@ -308,7 +308,14 @@ func (e *Experiment) Final() []metrics.Choice {
 func (e *Experiment) Evaluate(ctx context.Context, codes metrics.Matrix, choices []metrics.Choice) ([]metrics.Result, error) {
 	e.Progress.Begin("measuring", len(choices))
 	defer e.Progress.End()
-	results, err := metrics.EvaluateWatched(ctx, e.Input(codes), e.Config.Seed, choices, func(i int, name string) { e.Progress.Step(i, name) })
+	in := e.Input(codes)
+	results, err := metrics.EvaluateWatched(ctx, in, e.Config.Seed, choices, func(i int, name string) { e.Progress.Step(i, name) })
+	if percent := e.Config.Metrics.Interval; err == nil && percent > 0 {
+		s := metrics.Intervals{Percent: percent, Watch: func(name string, done, of int) {
+			e.Progress.Step(len(choices)-1, fmt.Sprintf("interval of %s, %d of %d", name, done, of))
+		}}
+		err = s.Add(ctx, in, e.Config.Seed, choices, results)
+	}
 	return results, stopped(ctx, err)
 }
 

@@ -16,12 +16,13 @@ import (
 // Measures say what to measure, and when. `metrics: [mig, dci]` is short for
 // `metrics: {final: [mig, dci]}`.
 type Measures struct {
-	Final  []metrics.Choice `yaml:"final" doc:"metrics of the end, on all images or a sample"`
-	Sample int              `yaml:"sample" doc:"number of images encoded at the end, chosen at random, to save time and memory; 0: all whose codes have at most 2^27 numbers together (134,217 of 1000 columns)"`
-	Encode Encode           `yaml:"encode" doc:"images whose codes and factors are stored at the end: true (all, or the sample), false (none), or a number if there are no metrics; if absent, the measured ones, or up to 10000 without metrics"`
-	During During           `yaml:"during" doc:"metrics during training: a list, or fast for the quick ones that suit the data set; if absent, the final ones if every is given"`
-	Every  int              `yaml:"every" doc:"epochs between two evaluations; 0: the epochs that train on twenty times the images measured"`
-	Images int              `yaml:"images" doc:"number of images measured during training, chosen at random; a smaller data set is measured whole"`
+	Final    []metrics.Choice `yaml:"final" doc:"metrics of the end, on all images or a sample"`
+	Sample   int              `yaml:"sample" doc:"number of images encoded at the end, chosen at random, to save time and memory; 0: all whose codes have at most 2^27 numbers together (134,217 of 1000 columns)"`
+	Interval float64          `yaml:"interval" doc:"percent of a confidence interval of every final metric, such as 95; 0: none"`
+	Encode   Encode           `yaml:"encode" doc:"images whose codes and factors are stored at the end: true (all, or the sample), false (none), or a number if there are no metrics; if absent, the measured ones, or up to 10000 without metrics"`
+	During   During           `yaml:"during" doc:"metrics during training: a list, or fast for the quick ones that suit the data set; if absent, the final ones if every is given"`
+	Every    int              `yaml:"every" doc:"epochs between two evaluations; 0: the epochs that train on twenty times the images measured"`
+	Images   int              `yaml:"images" doc:"number of images measured during training, chosen at random; a smaller data set is measured whole"`
 }
 
 // During lists metrics; the word fast among them stands for metrics.Fast.
@@ -36,7 +37,7 @@ const fastWord = "fast"
 const trainedPerMeasured = 20
 
 // measureKeys are the keys of Measures.
-var measureKeys = []string{"final", "sample", "encode", "during", "every", "images"}
+var measureKeys = []string{"final", "sample", "interval", "encode", "during", "every", "images"}
 
 // defaultMeasures measure 10,000 images, as disentanglement_lib does.
 func defaultMeasures() Measures { return Measures{Images: 10000} }
@@ -84,7 +85,7 @@ func (m Measures) EncodeConfig() (any, error) { return measures(m), nil }
 
 // ConfigType describes the accepted values.
 func (m Measures) ConfigType() string {
-	return "a list of metrics, or final, sample, encode, during, every and images"
+	return "a list of metrics, or final, sample, interval, encode, during, every and images"
 }
 
 // measures is Measures as a plain struct of keys.
@@ -97,6 +98,8 @@ func (m *measures) Validate() error {
 		return config.Invalid("every", "%d is out of range; want 0 to %d epochs", m.Every, int64(maxEpochs))
 	case m.Sample < 0:
 		return config.Invalid("sample", "%d is out of range; want 0 (all) or more", m.Sample)
+	case m.Interval != 0 && (metrics.Intervals{Percent: m.Interval}).Validate() != nil:
+		return config.Invalid("interval", "%v is out of range; want 50 to 99.9 percent, or 0 (none)", m.Interval)
 	case m.Images < 1:
 		return config.Invalid("images", "%d is out of range; want 1 or more", m.Images)
 	}

@@ -1,0 +1,174 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	. "github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// intervals evaluates metrics and adds intervals.
+func intervals(t testing.TB, in *Input, seed uint64, s Intervals, choices ...Choice) []Result {
+	t.Helper()
+	results, err := Evaluate(ctx, in, seed, choices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Add(ctx, in, seed, choices, results); err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+// Of independent codes the mutual information is 0, which counting exceeds and the estimate does not; of codes with one
+// informative column for every factor MED is 1, however many other columns there are.
+func TestIntervalWithoutCountingBias(t *testing.T) {
+	random := population(1600, rng.New(3, "random"))
+	s := rng.New(4, "codes")
+	for i := range random.Codes.Data {
+		random.Codes.Data[i] = s.Float64()
+	}
+	for _, r := range intervals(t, random, 1, Intervals{Percent: 95, Repeats: 40}, choice("mig"), choice("mutual-information")) {
+		if i := r.Interval; !(r.Value > 0) || i.Low > 0 || i.Estimate > r.Value/3 {
+			t.Errorf("%s of independent codes is %v with the interval %+v; want one with 0, and an estimate far below the value", r.Name, r.Value, i)
+		}
+	}
+	many := gridInput(ordinals(4, 5, 3), 60, func(l []int, z []float64) {
+		z[0], z[1], z[2] = float64(l[0]), float64(l[1]), float64(l[2])
+		for c := 3; c < len(z); c++ {
+			z[c] = s.Float64()
+		}
+	})
+	many = repeatedRows(many, 10, func(z []float64) {
+		for c := 3; c < len(z); c++ {
+			z[c] = s.Float64()
+		}
+	})
+	r := intervals(t, many, 1, Intervals{Percent: 95, Repeats: 8}, choice("med"))[0]
+	if i := r.Interval; r.Value > 0.6 || i.Low > 1 || i.High < 0.999 || i.Estimate < 0.99 {
+		t.Errorf("med of one informative column for every factor is %v with %+v; want a value below .6 and the truth, 1, in the interval", r.Value, i)
+	}
+	if len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "of 180 pairs of a column and a factor tell no more than chance") {
+		t.Errorf("notes %v", r.Notes)
+	}
+}
+
+// repeatedRows repeats the rows of an input and changes the codes of every row.
+func repeatedRows(in *Input, times int, change func(z []float64)) *Input {
+	some := *in
+	some.Codes = Matrix{Rows: times * in.Codes.Rows, Cols: in.Codes.Cols}
+	some.Levels = nil
+	for range times {
+		some.Codes.Data, some.Levels = append(some.Codes.Data, in.Codes.Data...), append(some.Levels, in.Levels...)
+	}
+	for i := range some.Codes.Rows {
+		change(some.Codes.Row(i))
+	}
+	return &some
+}
+
+// The bootstrap repeats rows, whose mutual information is larger: it moves away from the truth where halves go back to it.
+func TestBootstrapAddsInformation(t *testing.T) {
+	in := population(1000, rng.New(8, "rows"))
+	m := choice("mutual-information")
+	value := compute(t, m.Value, in).Value
+	s := rng.New(9, "bootstrap")
+	var mean float64
+	for range 20 {
+		rows := make([]int, in.Codes.Rows)
+		for i := range rows {
+			rows[i] = s.IntN(len(rows))
+		}
+		mean += compute(t, m.Value, subset(in, rows)).Value / 20
+	}
+	estimate := intervals(t, in, 1, Intervals{Percent: 95, Repeats: 20}, m)[0].Interval.Estimate
+	if truth := 0.0406; !(mean > value+0.05) || math.Abs(estimate-truth) > 0.02 || value < 3*truth {
+		t.Errorf("value %.3f, of bootstrap samples %.3f, estimate %.3f; want %.3f", value, mean, estimate, truth)
+	}
+}
+
+// Intervals follow from the seed, and not from the other metrics or from watching.
+func TestIntervalRepeats(t *testing.T) {
+	in := population(300, rng.New(5, "rows"))
+	s := Intervals{Percent: 90, Repeats: 10}
+	list := intervals(t, in, 7, s, choice("mse"), choice("sap"), choice("radius"))
+	calls := 0
+	s.Watch = func(name string, done, of int) { calls++ }
+	alone := intervals(t, in, 7, s, choice("sap"))[0]
+	if !reflect.DeepEqual(list[1].Interval, alone.Interval) || calls != 10 {
+		t.Errorf("sap has %+v, alone %+v after %d calls", list[1].Interval, alone.Interval, calls)
+	}
+	if i := list[0].Interval; i.Way != ResampleRows || i.Repeats != 10 || i.Percent != 90 || !(i.Low < i.Estimate && i.Estimate < i.High) || !(i.Error > 0) {
+		t.Errorf("mse has %+v", i)
+	}
+	if i := list[1].Interval; i.Way != ResampleDraws {
+		t.Errorf("sap has %+v", i)
+	}
+	if list[2].Interval != nil || !strings.Contains(strings.Join(list[2].Notes, ""), "no interval: it is an extreme") {
+		t.Errorf("radius: %+v", list[2])
+	}
+	if other := intervals(t, in, 8, s, choice("mse"))[0].Interval; reflect.DeepEqual(other, list[0].Interval) {
+		t.Error("another seed gives the same interval")
+	}
+}
+
+func TestIntervalErrors(t *testing.T) {
+	for _, s := range []Intervals{{Percent: 0}, {Percent: 100}, {Percent: math.NaN()}, {Percent: 95, Repeats: 3}, {Percent: 95, Rows: 2}} {
+		if s.Validate() == nil {
+			t.Errorf("%+v is valid", s)
+		}
+	}
+	sparse := intervals(t, population(300, rng.New(1, "few")), 1, Intervals{Percent: 95}, choice("mutual-information"))[0]
+	if sparse.Interval != nil || !strings.Contains(sparse.Notes[0], "no interval: 300 rows are too few to count 400 cells; want at least 800") {
+		t.Errorf("300 rows: %+v", sparse)
+	}
+	few := intervals(t, population(20, rng.New(1, "few")), 1, Intervals{Percent: 95}, choice("mse"))[0]
+	if few.Interval != nil || !strings.Contains(few.Notes[0], "no interval: 20 rows are too few") {
+		t.Errorf("20 rows: %+v", few)
+	}
+	stranger := intervals(t, population(100, rng.New(1, "few")), 1, Intervals{Percent: 95}, Choice{Name: "own", Value: own{}})[0]
+	if stranger.Interval != nil || !strings.Contains(stranger.Notes[0], "the metric does not say how") {
+		t.Errorf("a metric without a way: %+v", stranger)
+	}
+}
+
+// own is a metric that has no intervals.
+type own struct{}
+
+func (own) Better() Direction { return HigherIsBetter }
+func (own) Compute(context.Context, *Input) (Result, error) {
+	return Result{Value: 1}, nil
+}
+
+// When the context ends, the interval of the repeats that are done stays.
+func TestIntervalStopped(t *testing.T) {
+	in := population(300, rng.New(5, "rows"))
+	for name, way := range map[string]Resample{"mse": ResampleRows, "sap": ResampleDraws} {
+		c := []Choice{choice(name)}
+		results, err := Evaluate(ctx, in, 1, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		some, stop := context.WithCancel(ctx)
+		s := Intervals{Percent: 95, Watch: func(_ string, done, _ int) {
+			if done == 12 {
+				stop()
+			}
+		}}
+		err = s.Add(some, in, 1, c, results)
+		if !errors.Is(err, context.Canceled) || results[0].Interval == nil || results[0].Interval.Repeats != 12 || results[0].Interval.Way != way {
+			t.Errorf("%s: error %v, interval %+v", name, err, results[0].Interval)
+		}
+		few, stopSoon := context.WithCancel(ctx)
+		stopSoon()
+		results[0].Interval = nil
+		if err = s.Add(few, in, 1, c, results); !errors.Is(err, context.Canceled) || results[0].Interval != nil {
+			t.Errorf("%s, stopped at once: error %v, interval %+v", name, err, results[0].Interval)
+		}
+	}
+}
