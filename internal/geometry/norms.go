@@ -29,8 +29,8 @@ type norms struct {
 
 const (
 	normsGap      = 1e-10 // relative to the sum, above which a fit has failed
-	normsEnough   = 1e-14 // at which the method stops
-	normsSteps    = 25    // for one e; most take 3 to 6
+	normsEnough   = 1e-12 // at which the method stops
+	normsSteps    = 25    // for one e; most take 7
 	normsSmallest = 1e-15 // e
 )
 
@@ -109,8 +109,11 @@ func (s *norms) solve(x *spread, y []float64, targets int) error {
 	s.pulls, s.feasible = zeros(s.pulls, len(y)), resize(s.feasible, len(y))
 	s.best, s.bestPulls = zeros(s.best, n), resize(s.bestPulls, len(y))
 	s.sum, s.bound = math.Inf(1), math.Inf(-1)
-	for e := 0.1; e > normsSmallest; e /= 10 {
+	for e := 0.1; e > normsSmallest; e /= 1000 {
 		s.descend(e)
+		if e < 1e-6 {
+			s.polish(e)
+		}
 		if err := interrupted(s.interrupt); err != nil {
 			return err
 		}
@@ -144,18 +147,10 @@ func (s *norms) measure(m []float64, e float64) (sum float64) {
 
 // descend takes Newton steps for one e, until they gain less than the sum can differ from that for 0.
 func (s *norms) descend(e float64) {
-	enough := 1e-3 * e
 	sum := s.measure(s.b, e)
 	for range normsSteps {
-		s.assemble()
-		if interrupted(s.interrupt) != nil || !decompose(s.factor, s.system, len(s.step), 1e-16) {
-			return
-		}
-		copy(s.step, s.slope)
-		substitute(s.factor, s.step)
-		gain := dot(s.step, s.slope)
-		s.turn()
-		if !(gain > 0) {
+		gain := s.newton()
+		if interrupted(s.interrupt) != nil || !(gain > 0) {
 			return
 		}
 		copy(s.last, s.b)
@@ -163,7 +158,7 @@ func (s *norms) descend(e float64) {
 		for ; reach > 1e-6; reach /= 2 {
 			copy(s.b, s.last)
 			axpy(reach, s.step, s.b)
-			if now := s.measure(s.b, e); now <= sum-1e-4*reach*gain || gain < 1e-14*sum && now <= sum*(1+1e-15) {
+			if now := s.measure(s.b, e); now <= sum-1e-4*reach*gain {
 				sum = now
 				break
 			}
@@ -173,10 +168,39 @@ func (s *norms) descend(e float64) {
 			s.measure(s.b, e)
 			return
 		}
-		if gain <= enough {
+		if gain <= 1e-3*e {
 			return
 		}
 	}
+}
+
+// polish takes whole Newton steps as long as they halve the slope, on which the bound depends: where
+// they gain less than rounding hides.
+func (s *norms) polish(e float64) {
+	steep := math.Inf(1)
+	for range normsSteps {
+		gain := s.newton()
+		now := dot(s.slope, s.slope)
+		if !(gain > 0) || !(now < steep/4) {
+			return
+		}
+		steep = now
+		axpy(1, s.step, s.b)
+		s.measure(s.b, e)
+	}
+}
+
+// newton sets the step and moves the pulls along with it. It returns what the step promises to gain; 0 if
+// the numbers are not finite.
+func (s *norms) newton() (gain float64) {
+	s.assemble()
+	if !decompose(s.factor, s.system, len(s.step), 1e-16) {
+		return 0
+	}
+	copy(s.step, s.slope)
+	substitute(s.factor, s.step)
+	s.turn()
+	return dot(s.step, s.slope)
 }
 
 // assemble sets Newton's equations: the slope sum_i r_i/s_i d_i^T and the matrix

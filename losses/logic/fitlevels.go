@@ -47,10 +47,13 @@ func (f *fitted) centre(s *fitState, points, g []float64) (v float64, err error)
 	switch f.method {
 	case fitSquares:
 		s.centre = meanOf(s.centre, points, width)
-		for i, x := range points {
-			d := x - s.centre[i%width]
-			v += d * d
-			g[i] = 2 * d / float64(n)
+		scale := 2 / float64(n)
+		for lo := 0; lo < len(points); lo += width {
+			for k, c := range s.centre {
+				d := points[lo+k] - c
+				v += d * d
+				g[lo+k] = scale * d
+			}
 		}
 		return v / float64(n), nil
 	case fitNorms:

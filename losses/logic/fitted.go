@@ -120,16 +120,35 @@ func (f *fitted) gather(m *evaluator, s *fitState) {
 	if f.mapping.Class == AnyFunction && f.level == nil {
 		f.sort(m, s)
 	}
-	s.x, s.t = s.x[:0], s.t[:0]
-	for i := range f.of(s) {
-		f.enter(m, s, i)
-		for k := range f.source {
-			s.x = append(s.x, f.source[k].at(m))
+	s.x, s.t = f.compute(m, s, f.source, s.x), f.compute(m, s, f.target, s.t)
+}
+
+// compute returns a term of all tuples, row by row, in the memory of x.
+func (f *fitted) compute(m *evaluator, s *fitState, term []coordinate, x []float64) []float64 {
+	n, width := f.of(s), len(term)
+	x = sized(x, n*width)
+	for k := range term {
+		if p, ok := f.plain(&term[k]); ok {
+			column, offset := m.data.columns[p.column], term[k].offset
+			for i, r := range s.tuples {
+				x[i*width+k] = offset + p.weight*column[r]
+			}
+			continue
 		}
-		for k := range f.target {
-			s.t = append(s.t, f.target[k].at(m))
+		for i := range n {
+			f.enter(m, s, i)
+			x[i*width+k] = term[k].at(m)
 		}
 	}
+	return x
+}
+
+// plain returns the part of a coordinate that is an entry of the only variable's row.
+func (f *fitted) plain(c *coordinate) (part, bool) {
+	if len(f.binders) != 1 || len(c.parts) != 1 || c.parts[0].variable != f.binders[0].variable {
+		return part{}, false
+	}
+	return c.parts[0], true
 }
 
 // walk lets variable k run over its candidates.
@@ -209,22 +228,30 @@ func (f *fitted) gradient(m *evaluator, _ int, g []float64) {
 		return
 	}
 	dt, dx := f.slopes(m, s)
-	for i := range f.of(s) {
-		f.enter(m, s, i)
-		for k := range f.target {
-			f.target[k].push(m, g[0]*dt[i*len(f.target)+k])
-		}
-		for k := range f.source {
-			f.source[k].push(m, g[0]*dx[i*len(f.source)+k])
-		}
-	}
+	f.push(m, s, f.target, dt, g[0])
+	f.push(m, s, f.source, dx, g[0])
 }
 
-// push adds the gradient of a coordinate of the present tuple.
-func (c *coordinate) push(m *evaluator, g float64) {
-	for _, p := range c.parts {
-		if m.smooth(p.column) {
-			m.slopes[p.column][m.index[p.variable]] += p.weight * g
+// push adds the gradient of a term, times g.
+func (f *fitted) push(m *evaluator, s *fitState, term []coordinate, d []float64, g float64) {
+	width := len(term)
+	for k := range term {
+		if p, ok := f.plain(&term[k]); ok {
+			if m.smooth(p.column) {
+				to, weight := m.slopes[p.column], g*p.weight
+				for i, r := range s.tuples {
+					to[r] += weight * d[i*width+k]
+				}
+			}
+			continue
+		}
+		for i := range f.of(s) {
+			f.enter(m, s, i)
+			for _, p := range term[k].parts {
+				if m.smooth(p.column) {
+					m.slopes[p.column][m.index[p.variable]] += p.weight * g * d[i*width+k]
+				}
+			}
 		}
 	}
 }

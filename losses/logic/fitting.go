@@ -1,0 +1,217 @@
+package logic
+
+import (
+	"slices"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/geometry"
+)
+
+// fitted compiles `forall i: guards -> h(x(i)) =[premetric] t(i)`.
+func (c *compiler) fitted(f *quantified, guards []Formula, e *equality, over Formula) (node, error) {
+	a, target, err := c.applied(e)
+	if err != nil {
+		return nil, err
+	}
+	m := c.mapped(a.function)
+	switch {
+	case m == nil:
+		return nil, c.fail(a, "there is no function %s; want exists %s: ... around it", a.function, a.function)
+	case f.domain.set != rowSet:
+		return nil, c.fail(f, "a function is fitted to rows: %s", wantFunction)
+	case m.fit != nil:
+		return nil, c.fail(a, "%s is applied twice, and its quantities are not separate: %s", m.Name, wantFunction)
+	}
+	n := &fitted{base: c.program.node(1), mapping: m, aggregate: f.aggregate, premetric: e.premetric, state: c.program.fits}
+	c.program.fits++
+	m.fit = n
+	outer := len(c.scope)
+	if n.binders, err = c.bind(&quantified{place: f.place, universal: true, domain: f.domain, body: over}); err != nil {
+		return nil, err
+	}
+	defer c.unbind(len(n.binders) + len(f.domain.moves))
+	q := quantifier{binders: n.binders}
+	if err := c.guard(&q, guards); err != nil {
+		return nil, err
+	}
+	n.tests = q.tests
+	if err := c.argument(n, a); err != nil {
+		return nil, err
+	}
+	t, err := c.linear(target)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.coordinates) != len(m.to) && !t.number {
+		return nil, c.fail(e, "%s has %s and the other term %s, want terms of one width", textOf(a), plural(len(m.to), "column"), plural(len(t.coordinates), "column"))
+	}
+	for k := range m.to {
+		n.target = append(n.target, t.at(k))
+	}
+	for _, x := range slices.Concat(n.source, n.target) {
+		for _, p := range x.parts {
+			if len(p.by) > 0 {
+				return nil, c.fail(e, "a function's argument or the other term is moved by a transformation: %s", wantFunction)
+			}
+			n.codes = n.codes || c.program.smooth(p.column)
+		}
+	}
+	if err := c.shared(m, a, guards, c.scope[m.outer:outer]); err != nil {
+		return nil, err
+	}
+	return n, c.choose(n, e)
+}
+
+// applied splits an equality into a function's value and the other term.
+func (c *compiler) applied(e *equality) (*application, Term, error) {
+	a, ok := bare(e.a).(*application)
+	other := e.b
+	if !ok {
+		a, ok = bare(e.b).(*application)
+		other = e.a
+	}
+	if !ok || e.not {
+		return nil, nil, c.fail(e, "a function's value is not alone on its side: %s", wantFunction)
+	}
+	nested := false
+	for _, t := range []Term{a.a, other} {
+		termsOf(t, func(t Term) {
+			if _, ok := t.(*application); ok {
+				nested = true
+			}
+		})
+	}
+	if nested || other == nil || a.a == nil {
+		return nil, nil, c.fail(e, "two functions are applied in one equality: %s", wantFunction)
+	}
+	return a, other, nil
+}
+
+// argument compiles the argument of a function.
+func (c *compiler) argument(n *fitted, a *application) error {
+	m := n.mapping
+	x, isAccess := bare(a.a).(*access)
+	if isAccess {
+		columns, err := c.columnsOf(x)
+		if err != nil {
+			return err
+		}
+		if x.codes != m.From.Codes || !slices.Equal(columns, m.from) {
+			return c.fail(a, "%s is a function of %s, got %s", m.Name, textOf(m.From.access(0)), textOf(a.a))
+		}
+	}
+	if m.Class == AnyFunction {
+		return c.levels(n, a, x)
+	}
+	l, err := c.linear(a.a)
+	if err != nil {
+		return err
+	}
+	if len(l.coordinates) != len(m.from) {
+		return c.fail(a, "%s is a function of %s, got %s of %d", m.Name, plural(len(m.from), "column"), textOf(a.a), len(l.coordinates))
+	}
+	n.source = l.coordinates
+	return nil
+}
+
+// levels compiles the argument of a function of levels: factors of a row, or a value.
+func (c *compiler) levels(n *fitted, a *application, x *access) error {
+	c.program.useLabels()
+	n.variable = -1
+	if x != nil {
+		b, err := c.row(x)
+		if err != nil {
+			return err
+		}
+		n.variable = b.id
+		for _, f := range n.mapping.from {
+			c.program.leveled[f] = true
+		}
+		return nil
+	}
+	v, ok := bare(a.a).(Variable)
+	if ok {
+		b, err := c.lookup(v, a)
+		if err != nil {
+			return err
+		}
+		if b.set == valueSet && slices.Equal(n.mapping.from, []int{b.factor}) {
+			n.level = b
+			return nil
+		}
+	}
+	return c.fail(a, "%s is a function of levels of %s, got %s", n.mapping.Name, textOf(n.mapping.From.access(0)), textOf(a.a))
+}
+
+// shared checks that a function is not shared by several fits: the variables between it and its rows
+// stand for values that its argument has, or are sought too.
+func (c *compiler) shared(m *mapping, a *application, guards []Formula, between []*binding) error {
+	for _, b := range between {
+		if b.exists {
+			continue
+		}
+		if m.Class == AnyFunction && b.set == valueSet && slices.Contains(m.from, b.factor) && c.pinned(a, guards, b) {
+			continue
+		}
+		return c.fail(a, "%s is one function for all %s, and each of them would need its own: %s", m.Name, b.name, wantFunction)
+	}
+	return nil
+}
+
+// pinned reports whether the argument of a function has the value of a variable.
+func (c *compiler) pinned(a *application, guards []Formula, b *binding) bool {
+	x, ok := bare(a.a).(*access)
+	if !ok {
+		return bare(a.a) == Variable(b.name)
+	}
+	return slices.ContainsFunc(guards, func(g Formula) bool {
+		e, ok := g.(*equality)
+		if !ok || e.not {
+			return false
+		}
+		for _, sides := range [][2]Term{{e.a, e.b}, {e.b, e.a}} {
+			own, ok := bare(sides[0]).(*access)
+			if !ok || own.codes || own.row != x.row || bare(sides[1]) != Variable(b.name) {
+				continue
+			}
+			if columns, err := c.columnsOf(own); err == nil && slices.Equal(columns, []int{b.factor}) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// choose finds the method of the fit.
+func (c *compiler) choose(n *fitted, e *equality) error {
+	m, p := n.mapping, n.premetric
+	if len(m.to) == 1 && p == Absolute {
+		p = Euclidean // of numbers they are the same
+	}
+	if p != Euclidean && p != Squared && p != Absolute {
+		return c.fail(e, "=[%v] of a function's values: %s", n.premetric, wantFunction)
+	}
+	n.premetric = p
+	mean := n.aggregate == factor.Mean || n.aggregate == factor.Sum
+	switch {
+	case m.By != ByBody:
+		n.method = [...]method{ByLeastSquares: fitSquares, ByAbsolute: fitAbsolute, ByMax: fitMax}[m.By]
+	case p == Squared && mean, p == Euclidean && n.aggregate == factor.MeanSquare:
+		n.method = fitSquares
+	case p == Absolute && mean:
+		n.method = fitAbsolute
+	case p == Euclidean && mean:
+		n.method = fitNorms
+	case n.aggregate == factor.Max && p != Absolute:
+		n.method = fitMax
+	default:
+		return c.fail(e, "forall[%v] with =[%v] has no exact solution here: %s", n.aggregate, n.premetric, wantFunction)
+	}
+	if m.Class == Isometry && n.method != fitSquares {
+		return c.fail(e, "an isometry by %v with =[%v] has no exact solution here: %s", n.aggregate, n.premetric, wantFunction)
+	}
+	if joint := n.method == fitMax || n.method == fitNorms; joint && m.Class != AnyFunction && (len(m.from)+1)*len(m.to) >= geometry.MaxJoint {
+		return c.fail(e, "a map of %d numbers, want fewer than %d for forall[%v] with =[%v]", (len(m.from)+1)*len(m.to), geometry.MaxJoint, n.aggregate, n.premetric)
+	}
+	return nil
+}
