@@ -304,7 +304,7 @@ func (c *compiler) resolve(f *quantified, b *binding) (err error) {
 	case pointSet:
 		err = c.fail(f, "%s", wantCentre)
 	case functionSet:
-		err = c.fail(f, "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]")
+		err = c.fail(plainly(f), "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]")
 	}
 	return err
 }

@@ -192,4 +192,12 @@ func allOf(guards []Formula) Formula {
 	return f
 }
 
+// plainly returns the first application of a function in a crisp quantifier, or the quantifier.
+func plainly(f *quantified) any {
+	if all := applications(f.body); len(all) > 0 {
+		return all[0]
+	}
+	return f
+}
+
 func connectiveName(k kind) string { return [...]string{"and", "or", "->"}[k] }
