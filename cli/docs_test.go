@@ -128,7 +128,7 @@ func shellWords(line string) (words []string) {
 		if strings.HasPrefix(w, "#") {
 			break
 		}
-		words = append(words, strings.NewReplacer(`"`, "", `'`, "").Replace(w))
+		words = append(words, regexp.MustCompile(`"((?:[^"\\]|\\.)*)"|'([^']*)'`).ReplaceAllString(w, "$1$2"))
 	}
 	return words
 }

@@ -120,7 +120,7 @@ func (*LogicLoss) Variants() []Loss {
 func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	on := l.On
 	if l.Sentence != nil && l.Sentence.Sampled {
-		if on = OnSample; in.Sample == nil {
+		if on = OnSample; in.Sample == nil || in.Sample == in.Codes { // the latter: a deterministic model
 			return nil, missing("samples of posteriors for z ~ q")
 		}
 	}

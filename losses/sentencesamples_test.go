@@ -174,16 +174,21 @@ func TestLogicPosteriorErrors(t *testing.T) {
 		text, want       string
 		samples          int
 		sample, gaussian bool
+		deterministic    bool
 	}{
-		{"forall[mean] i, j: z(i) =[kl] z(j)", "it needs Gaussian posteriors for =[kl] and =[wasserstein], which this model does not have", 1, true, false},
-		{"with z ~ q: forall[mean] i, j: z(i) =[wasserstein] z(j)", "it needs Gaussian posteriors for =[kl]", 1, true, false},
-		{"with z ~ q: forall[mean] i, j: z(i) =[squared] z(j)", "it needs samples of posteriors for z ~ q, which this model does not have", 1, false, false},
-		{"with z ~ q: forall[mean] i, j: z(i) =[squared] z(j)", "it needs Gaussian posteriors of all columns for more than 1 sample, which", 2, true, false},
-		{"forall[mean] i, j: z(i) =[discrete] z(j)", "the sentence has no gradient in the codes", 1, true, true},
+		{"forall[mean] i, j: z(i) =[kl] z(j)", "it needs Gaussian posteriors for =[kl] and =[wasserstein], which this model does not have", 1, true, false, false},
+		{"with z ~ q: forall[mean] i, j: z(i) =[wasserstein] z(j)", "it needs Gaussian posteriors for =[kl]", 1, true, false, false},
+		{"with z ~ q: forall[mean] i, j: z(i) =[squared] z(j)", "it needs samples of posteriors for z ~ q, which this model does not have", 1, false, false, false},
+		{"with z ~ q: forall[mean] i, j: z(i) =[squared] z(j)", "it needs Gaussian posteriors of all columns for more than 1 sample, which", 2, true, false, false},
+		{"with z ~ q: forall[mean] i, j: z(i) =[squared] z(j)", "it needs samples of posteriors for z ~ q, which this model does not have", 1, true, false, true},
+		{"forall[mean] i, j: z(i) =[discrete] z(j)", "the sentence has no gradient in the codes", 1, true, true, false},
 	} {
 		p := newPosteriors(4, 2)
 		if !c.sample {
 			p.in.Sample = nil
+		}
+		if c.deterministic {
+			p.in.Sample = p.mean
 		}
 		if !c.gaussian {
 			p.in.LogVariance = nil
