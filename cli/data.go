@@ -25,6 +25,7 @@ type dataCommand struct {
 	Fetch dataFetchCommand `cmd:"" help:"Bring the files of a public data set and convert them."`
 	Check dataCheckCommand `cmd:"" help:"Compare public data sets on this machine with their hashes."`
 	Show  dataShowCommand  `cmd:"" help:"Draw a contact sheet of a data set as a PNG."`
+	Ask   dataAskCommand   `cmd:"" help:"Write the most useful pairs to ask a person about: do they agree in a factor?"`
 }
 
 type dataListCommand struct{}

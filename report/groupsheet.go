@@ -47,6 +47,28 @@ func GroupSheet(d datasets.Dataset, s *datasets.Split, o SheetOptions) (image.Im
 	return t.Draw(), nil
 }
 
+// PairSheet shows pairs of images, a row for each, with a label.
+func PairSheet(d datasets.Dataset, title, subtitle string, pairs [][2]int, labels []string, scale int) (image.Image, error) {
+	if len(pairs) == 0 || len(pairs) != len(labels) {
+		return nil, fmt.Errorf("pair sheet: there are %d pairs and %d labels; want as many, at least one", len(pairs), len(labels))
+	}
+	h, w, c := d.ImageShape()
+	var images []int
+	for _, p := range pairs {
+		images = append(images, p[:]...)
+	}
+	t := &raster.Tiles{Title: title, Subtitle: subtitle, Scale: scale, RowLabels: labels}
+	pictures := raster.PicturesOf(h, w, c, pixelsOf(d, images))
+	for _, p := range pairs {
+		shown, err := pictures.Of(pixelsOf(d, p[:]))
+		if err != nil {
+			return nil, fmt.Errorf("pair sheet: %w", err)
+		}
+		t.Rows = append(t.Rows, shown)
+	}
+	return t.Draw(), nil
+}
+
 // differing names the factors in which the images of a group differ from its first.
 func differing(d datasets.Dataset, group []int) string {
 	factors := d.Factors()

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/factor/similarity"
+	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/rng"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// mostShown bounds the pairs of a sheet.
+const mostShown = 200
+
+// dataAskCommand is `unravel data ask (NAME [option=value ...] | --run DIR | --codes FILE)`.
+type dataAskCommand struct {
+	Name    string   `arg:"" optional:"" help:"Name of the data set (see unravel data list)."`
+	Options []string `arg:"" optional:"" help:"Options of the data set, such as path=photos."`
+	Dir     string   `name:"run" xor:"codes" placeholder:"DIR" help:"Folder of a run: its data set is asked about, and its codes say which pairs are useful."`
+	weightsFlags
+	Codes   string   `xor:"codes" placeholder:"FILE" help:"File of codes, a row for each image, which say which pairs are useful; formats as for eval."`
+	Factors []string `placeholder:"NAME" help:"Factors to ask about, separated by commas, of any names. If absent: those of --answers, or of the data set."`
+	Answers string   `placeholder:"FILE" help:"File of answers so far. What follows from them is not asked."`
+	Count   int      `default:"100" help:"Number of questions, shared out evenly to the factors."`
+	Explore float64  `default:"0.1" help:"Fraction of the questions that are random, from which the probability of the answer same is learned."`
+	Random  bool     `help:"Ask about random pairs instead, for comparison."`
+	Fill    bool     `help:"Answer the questions by the levels of the data set, for simulations."`
+	Seed    uint64   `default:"0" help:"Seed of the rows that are looked at."`
+	Out     string   `default:"pairs.csv" placeholder:"FILE" help:"File to write: the answers so far, then the questions, in each line row, row, factor, and an empty field for same or different. It may be the file of --answers."`
+	Sheet   string   `placeholder:"FILE" help:"Draw the pairs as a PNG too, at most 200, a row for each with the number of its line."`
+}
+
+// Run writes the questions.
+func (c *dataAskCommand) Run(ctx context.Context, s *streams) error {
+	if c.Dir == "" && (c.Best || c.Average) {
+		return usagef("--best and --average choose weights of a run; want --run DIR")
+	}
+	if c.Dir != "" && c.Name != "" {
+		return usagef("a run has its own data set; want --run or %s", c.Name)
+	}
+	q := similarity.Query{Count: c.Count, Factors: c.Factors, Explore: c.Explore, Stream: rng.New(c.Seed, "ask")}
+	d, err := c.open(ctx, &q, s)
+	if err != nil {
+		return err
+	}
+	answers, err := c.read(d, &q)
+	if err != nil {
+		return err
+	}
+	before := len(answers.List) + len(answers.Open)
+	ask := similarity.Ask
+	if c.Random {
+		ask = similarity.Random
+	}
+	if err := ask(answers, q); err != nil {
+		return usageError{fmt.Errorf("ask: %w", err)}
+	}
+	asked := slices.Clone(answers.Open[len(answers.Open)-(len(answers.List)+len(answers.Open)-before):])
+	if c.Fill {
+		if err := fillFrom(d, answers); err != nil {
+			return usageError{fmt.Errorf("--fill: %w", err)}
+		}
+	}
+	if err := writeOut(c.Out, func(w io.Writer) error { return similarity.Write(w, answers, nameOf(d)) }); err != nil {
+		return err
+	}
+	if c.Sheet != "" {
+		if err := c.draw(d, answers, asked); err != nil {
+			return err
+		}
+	}
+	if c.Fill {
+		fmt.Fprintf(s.log, "%d questions in %s, with answers: %d of %d are same\n", len(asked), c.Out, answers.Same(), len(answers.List))
+	} else {
+		fmt.Fprintf(s.log, "%d questions in %s; write same or different behind each\n", len(asked), c.Out)
+	}
+	if n := c.Count - len(asked); n > 0 {
+		fmt.Fprintf(s.log, "there is nothing useful to ask in place of %d more: fewer pairs are open, of the rows that were looked at\n", n)
+	}
+	return nil
+}
+
+// open builds the data set and reads the codes; the data set is nil if there are only codes.
+func (c *dataAskCommand) open(ctx context.Context, q *similarity.Query, s *streams) (datasets.Dataset, error) {
+	var d datasets.Dataset
+	switch {
+	case c.Dir != "":
+		x, err := c.weightsFlags.open(ctx, c.Dir, s)
+		if err != nil {
+			return nil, err
+		}
+		x.Progress = train.NewActivity(s.log)
+		codes, err := x.Codes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		q.Codes, q.Width = codes.Data, codes.Cols
+		return x.Data, nil
+	case c.Name != "":
+		choice, err := chooseData(c.Name, c.Options)
+		if err != nil {
+			return nil, err
+		}
+		if err := train.PrepareData(ctx, choice, s.log); err != nil {
+			return nil, ofSet(c.Name, err)
+		}
+		if d, err = choice.Build(c.Seed); err != nil {
+			return nil, ofSet(c.Name, err)
+		}
+	case c.Codes == "":
+		return nil, usagef("nothing to ask about; want the name of a data set, --run DIR or --codes FILE")
+	}
+	if c.Codes == "" {
+		return d, nil
+	}
+	t, err := readTable(c.Codes, "codes")
+	if err != nil {
+		return nil, err
+	}
+	if d != nil && t.Rows != d.Len() {
+		return nil, fmt.Errorf("%s: codes have %d rows; want %d, one for each image of dataset %s", c.Codes, t.Rows, d.Len(), d.Name())
+	}
+	if t.Rows == 0 || t.Cols == 0 {
+		return nil, fmt.Errorf("%s: codes have shape [%d %d]; want at least one row and one column", c.Codes, t.Rows, t.Cols)
+	}
+	q.Codes, q.Width = t.Data, t.Cols
+	return d, nil
+}
+
+// read reads the answers so far, and finds the factors to ask about.
+func (c *dataAskCommand) read(d datasets.Dataset, q *similarity.Query) (*similarity.Answers, error) {
+	rows := similarity.Rows{}
+	if q.Width > 0 {
+		rows.Count = len(q.Codes) / q.Width
+	}
+	if d != nil {
+		rows = datasets.RowsOf(d)
+	}
+	answers := &similarity.Answers{Rows: rows.Count}
+	if c.Answers != "" {
+		var err error
+		if answers, err = similarity.ReadFile(c.Answers, rows); err != nil {
+			return nil, fmt.Errorf("answers: %w", err)
+		}
+	}
+	if len(q.Factors) == 0 && len(answers.Factors) == 0 && d != nil {
+		for _, f := range d.Factors() {
+			if f.Size > 1 {
+				q.Factors = append(q.Factors, f.Name)
+			}
+		}
+	}
+	if len(q.Factors) == 0 && len(answers.Factors) == 0 {
+		return nil, usagef("there is no factor to ask about; want --factors with names, such as --factors colour,shape")
+	}
+	return answers, nil
+}
+
+// fillFrom answers open questions by the levels of a data set.
+func fillFrom(d datasets.Dataset, a *similarity.Answers) error {
+	if d == nil {
+		return errors.New("codes have no levels; want a data set or a run")
+	}
+	names, levels := factor.Names(d.Factors()), make([]int, len(d.Factors()))
+	return a.Fill(func(name string, row int) (int, error) {
+		k := slices.Index(names, name)
+		if k < 0 {
+			return 0, fmt.Errorf("dataset %s has no factor %q, by whose levels to answer", d.Name(), name)
+		}
+		d.FactorsAt(row, levels)
+		return levels[k], nil
+	})
+}
+
+// nameOf names the rows of a data set by their files; nil if they are numbers.
+func nameOf(d datasets.Dataset) func(row int) string {
+	if named, ok := d.(datasets.FileNamed); ok && named.FileName(0) != "" {
+		return named.FileName
+	}
+	return nil
+}
+
+// draw draws the pairs that are asked about.
+func (c *dataAskCommand) draw(d datasets.Dataset, a *similarity.Answers, asked []similarity.Answer) error {
+	if d == nil {
+		return usagef("--sheet: codes have no images; want a data set or a run")
+	}
+	if len(asked) == 0 {
+		return usagef("--sheet: there is no question to draw")
+	}
+	shown := asked[:min(len(asked), mostShown)]
+	first := len(a.List) + len(a.Open) - len(asked) + 2 // behind the header
+	var pairs [][2]int
+	var labels []string
+	for n, x := range shown {
+		pairs = append(pairs, [2]int{int(x.A), int(x.B)})
+		labels = append(labels, fmt.Sprintf("line %d: %s?", first+n, a.Factors[x.Factor]))
+	}
+	sheet, err := report.PairSheet(d, fmt.Sprintf("%s: %d of %d questions", d.Name(), len(shown), len(asked)), "same or different", pairs, labels, 0)
+	if err != nil {
+		return err
+	}
+	return writeOut(c.Sheet, func(w io.Writer) error { return raster.WritePNG(w, sheet) })
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDataAsk asks about a folder of pictures without labels, takes the answers, asks on, trains and measures with them.
+func TestDataAsk(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("UNRAVEL_DATA", t.TempDir())
+	if err := os.Mkdir("photos", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	shades := map[string]int{}
+	for i := range 12 {
+		name := fmt.Sprintf("p%02d.png", i)
+		shades[name] = i % 3
+		m := image.NewGray(image.Rect(0, 0, 8, 8))
+		for p := range m.Pix {
+			m.Pix[p] = uint8(100 * (i % 3))
+		}
+		var b bytes.Buffer
+		if err := png.Encode(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, "photos/"+name, b.Bytes())
+	}
+	o := succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--factors", "shade", "--count", "8", "--sheet", "sheet.png")
+	if !strings.Contains(o.log, "8 questions in pairs.csv; write same or different behind each") {
+		t.Errorf("log %q", o.log)
+	}
+	answer := func() {
+		lines := strings.Split(strings.TrimSpace(string(readFile(t, "pairs.csv"))), "\n")
+		for n, line := range lines {
+			f := strings.Split(line, ",")
+			if f[3] != "" {
+				continue
+			}
+			if f[3] = "different"; shades[f[0]] == shades[f[1]] {
+				f[3] = "same"
+			}
+			lines[n] = strings.Join(f, ",")
+		}
+		writeFile(t, "pairs.csv", []byte(strings.Join(lines, "\n")))
+	}
+	answer()
+	for range 4 {
+		succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "8")
+		answer()
+	}
+	if o = succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "5"); !strings.Contains(o.log, "0 questions") || !strings.Contains(o.log, "nothing useful to ask in place of 5 more") {
+		t.Errorf("log %q", o.log) // 12 pictures are known after 40 answers
+	}
+	writeFile(t, "mine.yaml", []byte(`name: mine
+dataset: {folder: {path: photos, size: 8}}
+supervision: {answers: {file: pairs.csv}}
+model: {encoder: {encoder: {mlp: {hidden: [8]}}, latent: 1}}
+losses: [variance, separation]
+train: {epochs: 2, batch: 12}
+`))
+	succeed(t, "train", "mine.yaml", "metrics=[]", "--run", "run")
+	got, log := measure(t, "--run", "run", "--pairs", "pairs.csv", "--metrics", "variance")
+	if got["variance"].Value < 0 || !strings.Contains(log, "shade 3 classes of 12 rows") {
+		t.Errorf("%v, log %q", got, log)
+	}
+	succeed(t, "data", "ask", "--run", "run", "--factors", "mood", "--count", "3", "--out", "mood.csv")
+	if text := string(readFile(t, "mood.csv")); strings.Count(text, ",mood,\n") != 3 || !strings.Contains(text, ".png,") {
+		t.Errorf("%s", text)
+	}
+	succeed(t, "data", "ask", "--codes", "run/codes.npy", "--factors", "mood", "--count", "3", "--out", "codes.csv")
+	succeed(t, "data", "ask", "entangled", "--random", "--fill", "--count", "30", "--out", "filled.csv")
+	if text := string(readFile(t, "filled.csv")); strings.Count(text, "different\n")+strings.Count(text, "same\n") != 30 {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestDataAskMistakes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "broken.csv", []byte("0,1,y1\n"))
+	writeNPY(t, "codes.npy", []int{5, 2}, make([]float64, 10))
+	for _, c := range []struct {
+		want string
+		code int
+		args []string
+	}{
+		{"nothing to ask about; want the name of a data set", 2, nil},
+		{"a run has its own data set", 2, []string{"entangled", "--run", "r"}},
+		{"--best and --average choose weights of a run", 2, []string{"entangled", "--best"}},
+		{"0 questions are out of range", 2, []string{"entangled", "--count", "0"}},
+		{"explore 3 is out of range", 2, []string{"entangled", "--explore", "3"}},
+		{"there is no factor to ask about", 2, []string{"--codes", "codes.npy"}},
+		{"codes have 5 rows; want 1331, one for each image of dataset entangled", 1, []string{"entangled", "--codes", "codes.npy"}},
+		{"broken.csv:1:1: there are 3 fields", 1, []string{"entangled", "--answers", "broken.csv"}},
+		{"has no factor \"mood\", by whose levels to answer", 2, []string{"entangled", "--factors", "mood", "--fill"}},
+		{"--fill: codes have no levels", 2, []string{"--codes", "codes.npy", "--factors", "mood", "--fill"}},
+		{"--sheet: codes have no images", 2, []string{"--codes", "codes.npy", "--factors", "mood", "--sheet", "s.png"}},
+		{`factor 1, "y1", is empty or repeated`, 2, []string{"entangled", "--factors", "y1,y1"}},
+	} {
+		checkMistake(t, call(t, append([]string{"data", "ask"}, c.args...)...), c.code, c.want)
+	}
+}
