@@ -64,6 +64,23 @@ func NewLogic() *LogicLoss {
 		Discriminator: &Discriminator{Hidden: []int{256, 256}, Logits: 1, LR: 1e-3, Beta1: 0.9, Beta2: 0.999}}
 }
 
+// plainLogicLoss is LogicLoss without its short form.
+type plainLogicLoss LogicLoss
+
+// DecodeConfig reads the sentence alone, or all keys.
+func (l *LogicLoss) DecodeConfig(n *config.Node) error {
+	if n.IsScalar() {
+		n.Wrap("sentence")
+	}
+	return n.Decode((*plainLogicLoss)(l))
+}
+
+// EncodeConfig writes all keys.
+func (l LogicLoss) EncodeConfig() (any, error) { return plainLogicLoss(l), nil }
+
+// ConfigType describes the accepted values.
+func (LogicLoss) ConfigType() string { return "a sentence, or a mapping" }
+
 // Validate checks the settings.
 func (l *LogicLoss) Validate() error {
 	if l.Sentence == nil {
@@ -77,6 +94,9 @@ func (l *LogicLoss) Validate() error {
 	}
 	return nil
 }
+
+// Validate checks the settings.
+func (l *plainLogicLoss) Validate() error { return (*LogicLoss)(l).Validate() }
 
 // sentence returns the sentence, which is about samples if the settings say so.
 func (l *LogicLoss) sentence() logic.Sentence {

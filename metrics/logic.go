@@ -20,7 +20,8 @@ import (
 // z are the codes, and z.name the columns that Codes assigns to a name, of a factor or any other; without Codes, those that
 // Assign gives each factor. y.name are values of factors: levels mapped to [0, 1] or, of circular factors, to turns, and
 // continuous values in the [Units] of the settings. Rows with unknown levels of factors that the sentence mentions are
-// outside the domain of its quantifiers. A sentence about z alone measures images without factors.
+// outside the domain of its quantifiers. Rows of which all other factors agree are related by the turns of circular factors and
+// by rotations in space, whatever the groups of a supervision. A sentence about z alone measures images without factors.
 //
 // A sentence that runs over more than Tuples tuples of rows is measured on random rows, as many as keep it below; a note
 // says how many.
@@ -148,7 +149,7 @@ func (l *Logic) Suits(in *Input) error {
 // compile checks the sentence against an input. best finds one column for each factor, if the sentence has
 // sub-codes that nothing else assigns; blocks are those that it found.
 func (l *Logic) compile(in *Input, best func() ([]factor.Block, error)) (q *logic.Quantity, blocks []factor.Block, err error) {
-	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors)}
+	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors), Turns: logic.Turns(in.Factors)}
 	if err := l.Codes.Within("codes", s.Codes); err != nil {
 		return nil, nil, err
 	}
@@ -181,8 +182,6 @@ func (l *Logic) available(q *logic.Quantity) error {
 		return errors.New("the sentence is about posteriors, and codes are their means alone; want a sentence about codes, or this one as a loss")
 	case q.NeedsSamples():
 		return errors.New("the sentence is about samples of the posteriors, and codes are their means alone; want a sentence about codes, or this one as a loss")
-	case q.NeedsMoves():
-		return errors.New("the sentence is about transformations between images, which belong to the groups of a supervision; want a sentence about codes and factors, or this one as a loss")
 	}
 	return nil
 }

@@ -22,6 +22,13 @@ func (l *Logic) batch(in *Input, q *logic.Quantity) logic.Batch {
 		}
 		b.Labels = rowList(labels, n, k)
 	}
+	if q.NeedsMoves() {
+		levels := make([][]int, n)
+		for i := range levels {
+			levels[i] = in.Levels[i*k : (i+1)*k]
+		}
+		b.Moves, b.Groups = logic.MovesOf(in.Factors, levels)
+	}
 	return b
 }
 
@@ -80,5 +87,6 @@ func chosenRows(b logic.Batch, rows []int) logic.Batch {
 	rows = slices.Clone(rows)
 	slices.Sort(rows)
 	b.Codes, b.Values, b.Labels = chosen(b.Codes, rows), chosen(b.Values, rows), chosen(b.Labels, rows)
+	b.Moves, b.Groups = chosen(b.Moves, rows), chosen(b.Groups, rows)
 	return b
 }

@@ -10,7 +10,7 @@ import (
 	. "github.com/unravel-ml/unravel/tables"
 )
 
-// The pages about tables and contrastive models show what the command writes, and the former's example can be read.
+// The pages about tables, contrastive models and sentences show what the command writes, and the former's example can be read.
 func TestDocs(t *testing.T) {
 	source, err := os.ReadFile("../docs/tables.md")
 	if err != nil {
@@ -20,14 +20,18 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := strings.ReplaceAll(string(source)+string(contrastive), "\r\n", "\n")
+	sentences, err := os.ReadFile("../docs/sentences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(string(source)+string(contrastive)+string(sentences), "\r\n", "\n")
 	for _, name := range Names() {
 		if table := open(t, name); table.Trains() || table.Compare == Ratio { // what it shows depends on the runs that there are, or on the machine
 			continue
 		}
 		_, written, _ := strings.Cut(text(t, quick(t, name).WriteMarkdown), "\n")
 		if !strings.Contains(page, strings.TrimSpace(written)) {
-			t.Errorf("neither docs/tables.md nor docs/contrastive.md shows what unravel table %s --out DIR writes:\n%s", name, written)
+			t.Errorf("neither docs/tables.md nor docs/contrastive.md nor docs/sentences.md shows what unravel table %s --out DIR writes:\n%s", name, written)
 		}
 	}
 	block := func(language string) []byte {

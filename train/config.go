@@ -57,7 +57,7 @@ type Settings struct {
 
 // EarlyStop ends training when a metric or a loss is good enough, or no longer improves.
 type EarlyStop struct {
-	Metric   string   `yaml:"metric" doc:"the metric to watch, one of those measured during training"`
+	Metric   string   `yaml:"metric" doc:"the metric to watch, one of those measured during training, or a sentence, which is measured then: forall[mean] i: z(i) =[squared] y(i)"`
 	Loss     string   `yaml:"loss" doc:"in place of metric: a loss of training to watch, the mean over an epoch: loss for the total, or a part such as reconstruction; of several objectives OBJECTIVE/LOSS"`
 	Reach    *float64 `yaml:"reach" doc:"stop when it reaches this value"`
 	Patience int      `yaml:"patience" doc:"evaluations (of a loss: epochs) without improvement after which training stops; 0: never"`
@@ -270,6 +270,12 @@ func (s *EarlyStop) Validate() error {
 		return config.Invalid("metric", "want the name of a metric, or the key loss")
 	case s.Metric != "" && s.Loss != "":
 		return config.Invalid("loss", "want one of metric and loss, got both")
+	case s.Metric != "":
+		if _, err := s.sentence(); err != nil {
+			return config.Invalid("metric", "%w", err)
+		}
+	}
+	switch {
 	case !(s.MinDelta >= 0) || !finite(s.MinDelta):
 		return config.Invalid("min_delta", "%v is out of range; want a number from 0 on", s.MinDelta)
 	case s.From < 0:

@@ -167,38 +167,46 @@ func (m *Measures) validate(s *Settings) error {
 	if m.Every > 0 && m.During.empty() && len(m.Final) == 0 {
 		return config.Invalid("metrics.every", "there is no metric to measure every %d epochs", m.Every)
 	}
-	if s.Stop != nil && s.Stop.Loss == "" {
-		if err := m.measures("train.stop", "metric", s.Stop.Metric); err != nil {
+	if sentence, _ := s.Stop.sentence(); s.Stop != nil && s.Stop.Loss == "" && sentence == nil {
+		if err := m.measures("train.stop", "metric", s.Stop.Metric, s.Stop); err != nil {
 			return err
 		}
 	}
 	if s.Keep.Best != "" {
-		return m.measures("train.keep", "best", s.Keep.Best)
+		return m.measures("train.keep", "best", s.Keep.Best, s.Stop)
 	}
 	return nil
 }
 
 // measures reports that a key of a part of the config names a metric that is not measured during training.
-func (m *Measures) measures(part, key, metric string) error {
-	if m.Every == 0 && m.During.empty() {
+func (m *Measures) measures(part, key, metric string, stop *EarlyStop) error {
+	watched := m.watched(stop)
+	if len(watched) == 0 {
 		return config.Invalid("metrics.every", "%s watches a metric; want the number of epochs between two measurements", part)
 	}
-	if !slices.Contains(m.watched(), metric) {
-		return config.Invalid(part+"."+key, "%q is not among the metrics that are measured during training: %s", metric, strings.Join(m.watched(), ", "))
+	if !slices.Contains(watched, metric) {
+		return config.Invalid(part+"."+key, "%q is not among the metrics that are measured during training: %s", metric, strings.Join(watched, ", "))
 	}
 	return nil
 }
 
-// watched names what may be measured during training.
-func (m *Measures) watched() []string {
-	var names []string
+// listed lists the metrics that are measured during training, apart from those that fast stands for.
+func (m *Measures) listed(stop *EarlyStop) []metrics.Choice {
 	list := m.During.List
-	if m.During.Fast {
-		names = append(names, metrics.FastNames()...)
-	} else if len(list) == 0 {
+	if m.During.empty() && m.Every > 0 {
 		list = m.Final
 	}
-	return append(names, metrics.ResultNames(list)...)
+	list, _ = stop.withSentence(list)
+	return list
+}
+
+// watched names what may be measured during training.
+func (m *Measures) watched(stop *EarlyStop) []string {
+	var names []string
+	if m.During.Fast {
+		names = append(names, metrics.FastNames()...)
+	}
+	return append(names, metrics.ResultNames(m.listed(stop))...)
 }
 
 // monitor measures the model during training.
@@ -214,11 +222,11 @@ type monitor struct {
 // newMonitor returns the evaluator used during training, or nil if the config measures nothing then. epoch is the number
 // of images per epoch. Metrics that do not suit the data are a *config.Error.
 func newMonitor(e *Experiment, epoch int) (*monitor, error) {
-	m := &e.Config.Metrics
-	if m.During.empty() && m.Every == 0 {
+	m, stop := &e.Config.Metrics, e.Config.Train.Stop
+	w := &monitor{experiment: e, every: m.Every, choices: m.listed(stop)}
+	if len(w.choices) == 0 && !m.During.Fast {
 		return nil, nil
 	}
-	w := &monitor{experiment: e, every: m.Every, choices: m.During.List}
 	if w.images = e.Held; w.images == nil {
 		w.images = all(e.Data)
 	}
@@ -235,15 +243,17 @@ func newMonitor(e *Experiment, epoch int) (*monitor, error) {
 		w.every = max(1, (trainedPerMeasured*n+epoch-1)/epoch)
 	}
 	in := e.InputOf(metrics.Matrix{Rows: n, Cols: e.Coder.Width()}, w.images)
-	switch {
-	case m.During.Fast:
+	if m.During.Fast {
 		for _, c := range metrics.Fast(in) {
 			if !slices.ContainsFunc(w.choices, func(o metrics.Choice) bool { return o.Name == c.Name }) {
 				w.choices = append(w.choices, c)
 			}
 		}
-	case len(w.choices) == 0:
-		w.choices = m.Final
+	}
+	if list, at := stop.withSentence(nil); at >= 0 && has(w.choices, list[at]) {
+		if err := metrics.Suits(in, list); err != nil {
+			return nil, e.Config.mistake("train.stop.metric", withoutFactors(err))
+		}
 	}
 	if err := metrics.Suits(in, w.choices); err != nil {
 		if n < e.Data.Len() {

@@ -66,6 +66,7 @@ func (s *EarlyStop) name() string {
 // earlyStop ends training when a metric that is measured during training, or a loss, is good enough or no longer improves.
 type earlyStop struct {
 	settings *EarlyStop
+	result   string // name of the watched result
 	better   metrics.Direction
 	monitor  *monitor // nil for a loss
 	seen     *watchState
@@ -79,7 +80,8 @@ func newEarlyStop(s *EarlyStop, m *monitor, seen *watchState) *earlyStop {
 	case s.Loss != "":
 		return &earlyStop{settings: s, seen: seen, better: metrics.LowerIsBetter}
 	}
-	return &earlyStop{settings: s, monitor: m, seen: seen, better: m.direction(s.Metric)}
+	result := s.result(m.choices)
+	return &earlyStop{settings: s, result: result, monitor: m, seen: seen, better: m.direction(result)}
 }
 
 // enough returns the reason to end training; empty: there is none.
@@ -119,7 +121,7 @@ func (e *earlyStop) look(r *engine.EpochReport) bool {
 		return false
 	}
 	for _, m := range e.monitor.results {
-		if m.Name == e.settings.Metric {
+		if m.Name == e.result {
 			e.seen.observe(m, e.settings.MinDelta)
 		}
 	}

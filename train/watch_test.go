@@ -95,3 +95,54 @@ func TestEarlyStopByLoss(t *testing.T) {
 		}
 	}
 }
+
+// A sentence is watched by itself: it is measured for that, also where nothing else is. One that is measured already, with a name and
+// settings, is not measured twice.
+func TestEarlyStopBySentence(t *testing.T) {
+	const sentence = "forall[mean] i: z(i) =[squared] 0"
+	dir := t.TempDir()
+	c := load(t, "train.epochs=50", `train.stop={metric: "`+sentence+`", reach: 1e9}`, "metrics.final=[]")
+	r := trainIn(t, dir, c, false)
+	if r.Epochs < 1 || r.Epochs >= 50 {
+		t.Errorf("%d epochs; want an end at the first evaluation", r.Epochs)
+	}
+	log := logged(t, dir)
+	if !strings.Contains(log, `"metrics":{"logic":`) || strings.Count(log, `"metrics"`) != 1 {
+		t.Errorf("the log has not the one evaluation of the sentence:\n%s", log)
+	}
+	text, err := c.Encode()
+	if err != nil || !strings.Contains(string(text), `metric: "`+sentence+`"`) {
+		t.Errorf("%v: the config lacks the sentence:\n%s", err, text)
+	}
+	c = load(t, "train.epochs=50", `train.stop={metric: "`+sentence+`", patience: 3}`, "train.optimizer.adam.lr=1e-30",
+		`metrics={during: [dlsbd, {logic: {name: small, sentence: "`+sentence+`"}}], every: 2}`)
+	dir = t.TempDir()
+	if r = trainIn(t, dir, c, false); r.Epochs != 8 {
+		t.Errorf("%d epochs; want 8: the best evaluation and three that are no better", r.Epochs)
+	}
+	if log := logged(t, dir); !strings.Contains(log, `"small":`) || strings.Contains(log, `"logic":`) {
+		t.Errorf("the log has other metrics than dlsbd and small:\n%s", log)
+	}
+}
+
+func TestEarlyStopBySentenceMistakes(t *testing.T) {
+	for override, want := range map[string]string{
+		`train.stop={metric: "forall i z(i)", reach: 1}`:                                     "train.stop.metric: 1:10: ",
+		`train.stop={metric: "forall i: z(i) =[squared] 0"}`:                                 "neither reach nor patience",
+		`train.stop={metric: small, reach: 1}`:                                               "train.stop watches a metric; want the number of epochs",
+		`train={stop: {metric: "forall i: z(i) =[squared] 0", reach: 1}, keep: {best: mig}}`: `"mig" is not among the metrics that are measured during training: logic`,
+	} {
+		c, err := Load("run.yaml", []byte(tiny), override)
+		if err == nil {
+			err = c.Validate()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v; want %s", override, err, want)
+		}
+	}
+	c := load(t, `train.stop={metric: "forall i: z.nothing(i) =[squared] 0", reach: 1}`)
+	_, err := Run(t.Context(), c, Options{Dir: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), `train.stop.metric: metric logic: 1:11: there is no sub-code "nothing"`) {
+		t.Errorf("error %v", err)
+	}
+}
