@@ -1,7 +1,9 @@
 package tables_test
 
 import (
+	"bytes"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/unravel-ml/unravel/configs"
 	. "github.com/unravel-ml/unravel/tables"
 )
 
@@ -186,4 +189,38 @@ func FuzzShipped(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// Tables that come with Unravel ship results of runs that they have.
+func TestShippedWithUnravel(t *testing.T) {
+	shipping := 0
+	for _, name := range Names() {
+		table, err := Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if table.Shipped == "" {
+			continue
+		}
+		shipping++
+		text, err := fs.ReadFile(configs.Tables(), table.Shipped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const scale = "medium" // the largest of which there are results; the quick one has the same runs
+		all, err := table.Runs(scale)
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing, err := table.Unshipped(scale)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := bytes.Count(text, []byte("\n")) - 1; len(all)-len(missing) != lines {
+			t.Errorf("%s: %d lines in %s, of which runs have %d; want every line to be of a run", name, lines, table.Shipped, len(all)-len(missing))
+		}
+	}
+	if shipping != 1 {
+		t.Errorf("%d tables ship results; want 1", shipping)
+	}
 }
