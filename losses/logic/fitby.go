@@ -19,7 +19,12 @@ func (f *fitted) measured(m *evaluator, s *fitState) (float64, error) {
 		if f.mapping.Class == Isometry {
 			residuals = s.isometry.Residuals
 		}
-		copy(s.rest[int(lo)*targets:int(hi)*targets], residuals)
+		rest := s.rest[int(lo)*targets : int(hi)*targets]
+		for i := range rest {
+			if rest[i] = residuals[i]; f.mapping.Class == Linear { // without the intercept, which ties may leave
+				rest[i] = (residuals[i] - residuals[len(rest)+i]) / 2
+			}
+		}
 		s.group = k
 		f.keep(m, s)
 	}
@@ -112,7 +117,10 @@ func (f *fitted) through(m *evaluator, s *fitState) (dt, dx []float64) {
 
 // throughLinear is through for a map that was fitted to points and their opposites.
 func (f *fitted) throughLinear(s *fitState, g, dt, dx []float64) {
-	both := append(append([]float64(nil), g...), make([]float64, len(g))...)
+	both := make([]float64, 2*len(g))
+	for i, v := range g {
+		both[i], both[len(g)+i] = v/2, -v/2
+	}
 	dt2, dx2 := make([]float64, 2*len(dt)), make([]float64, 2*len(dx))
 	s.regression.Through(both, dt2, dx2)
 	for i := range dt {

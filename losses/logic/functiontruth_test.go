@@ -1,0 +1,123 @@
+package logic
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestFunctionTruth compares quantities of sentences with functions with their truth, in exact arithmetic: zero, up to
+// rounding, is truth.
+func TestFunctionTruth(t *testing.T) {
+	held, broke := 0, 0
+	for _, text := range functionSentences() {
+		q := compiled(t, parsed(t, text))
+		if truth := q.Sentence().Truth(); !truth.Equivalent {
+			t.Errorf("%s: %v", text, truth)
+		}
+		for _, rows := range []int{1, 3, 7, 30} {
+			for name, b := range batches(rows, rows) {
+				v, err := q.Value(b.z, b.y, b.labels)
+				if err != nil {
+					t.Fatal(err)
+				}
+				holds, err := q.Holds(b.z, b.y, b.labels)
+				if err != nil {
+					t.Fatal(err)
+				}
+				largest := 1.0
+				for _, x := range slices.Concat(slices.Concat(b.z...), slices.Concat(b.y...)) {
+					largest = max(largest, math.Abs(x))
+				}
+				if zero := v <= 1e-11*largest; zero != holds {
+					t.Errorf("%s of %d rows %s: %v, which is %v", text, rows, name, v, holds)
+				}
+				if holds {
+					held++
+				} else {
+					broke++
+				}
+			}
+		}
+	}
+	if held < 300 || broke < 300 {
+		t.Errorf("of all pairs of a sentence and a batch %d are true and %d false: the test is too narrow", held, broke)
+	}
+}
+
+// TestRanks tests the truth of classes at points that tell them apart.
+func TestRanks(t *testing.T) {
+	line, turned := [][]float64{{0, 0, 1, 1}, {1, 0, 1, 2}, {0, 1, 0, 1}, {1, 1, 0, 2}}, [][]float64{{0, 0, 5, 5}, {1, 0, 5, 6}, {0, 2, 3, 5}}
+	y := [][]float64{{1, 0, 0}, {1, 1, 0}, {2, 0, 1}, {2, 1, 1}}
+	for _, c := range []struct {
+		text string
+		z    [][]float64
+		want bool
+	}{
+		{`exists h: z[0:2] -> z[2:4] in affine: forall i: h(z[0:2](i)) =[euclidean] z[2:4](i)`, line, true},
+		{`exists h: z[0:2] -> z[2:4] in linear: forall i: h(z[0:2](i)) =[euclidean] z[2:4](i)`, line, false},
+		{`exists h: z[0] -> z[3] in affine: forall i: h(z[0](i)) =[euclidean] z[3](i)`, line, true},
+		{`exists h: z[1] -> z[3] in affine: forall i: h(z[1](i)) =[euclidean] z[3](i)`, line, false},
+		{`exists h: z[0:2] -> z[2:4] in isometry: forall[mean] i: h(z[0:2](i)) =[squared] z[2:4](i)`, turned, true},
+		{`exists h: z[0:2] -> z[1:3] in isometry: forall[mean] i: h(z[0:2](i)) =[squared] z[1:3](i)`, line, false},
+		{`exists m: y.shape -> z[1]: forall i: m(y.shape(i)) =[euclidean] z[1](i)`, line, true},
+		{`exists m: y.shape -> z[0]: forall i: m(y.shape(i)) =[euclidean] z[0](i)`, line, false},
+		{`exists m: y[0:2] -> z: forall i: m(y[0:2](i)) =[euclidean] z(i)`, line, true},
+		{`exists m: y.shape -> z[1], h: z[1] -> z[3] in affine: (forall i: m(y.shape(i)) =[euclidean] z[1](i)) and forall i: h(z[1](i)) =[euclidean] z[3](i)`, line, false},
+		{`exists m: y.shape -> z[1], h: z[1] -> z[3] in affine: (forall i: m(y.shape(i)) =[euclidean] z[1](i)) or forall i: h(z[1](i)) =[euclidean] z[3](i)`, line, true},
+	} {
+		q, n := compiled(t, parsed(t, c.text)), len(c.z)
+		// The labels tell the rows apart by shape (0, 0, 1, 1) and the second factor (0, 1, 0, 1).
+		labels := [][]float64{{0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {1, 1, 0}}
+		v, err := q.Value(c.z, y[:n], labels[:n])
+		holds, err2 := q.Holds(c.z, y[:n], labels[:n])
+		if err != nil || err2 != nil || holds != c.want || (v < 1e-12) != c.want {
+			t.Errorf("%s: %v, %v (%v, %v), want %v", c.text, v, holds, err, err2, c.want)
+		}
+	}
+}
+
+// TestApproximation tests the best product function of codes, and maps with unknown rows.
+func TestApproximation(t *testing.T) {
+	// Example 5 of the paper: m(0, 0) = (1, 3), m(0, 1) = (3, 5), m(1, 0) = (5, 5), m(1, 1) = (7, 7) has the best product
+	// function (0, 0) -> (2, 4), (0, 1) -> (2, 6), (1, 0) -> (6, 4), (1, 1) -> (6, 6).
+	schema := Schema{Codes: 3, Factors: []string{"a", "b"}}
+	z := [][]float64{{1, 3, 8}, {3, 5, 8}, {5, 5, 8}, {7, 7, 8}, {100, 100, 8}}
+	labels := [][]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {-1, 1}}
+	for _, text := range []string{
+		`exists m.a: y.a -> z[0], m.b: y.b -> z[1]: forall[mean] i: z[0](i) =[squared] m.a(y.a(i)) and z[1](i) =[squared] m.b(y.b(i))`,
+		`exists m.a: y.a -> z[0], m.b: y.b -> z[1]: (forall v in y.a: forall i: y.a(i) = v and y.b(i) = y.b(i) -> z[0](i) =[euclidean] m.a(v)) and forall i: y.a(i) = y.a(i) -> z[1](i) =[euclidean] m.b(y.b(i))`,
+		`exists m.a: y.a -> z[0] by least squares, m.b: y.b -> z[1] by max: forall[mean] i: z[0](i) =[absolute] m.a(y.a(i)) and z[1](i) =[absolute] m.b(y.b(i))`,
+	} {
+		q, err := Compile(parsed(t, text), schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := q.Approximation(Batch{Codes: z, Values: labels, Labels: labels})
+		if err != nil || len(f) != 2 || f[0].Name != "m.a" || f[1].Name != "m.b" {
+			t.Fatalf("%s: %v, %v", text, f, err)
+		}
+		for i, want := range [][]float64{{2, 4}, {2, 6}, {6, 4}, {6, 6}, {math.NaN(), 6}} {
+			if got := Product(f, z)[i]; !(near(got[0], want[0]) || i == 4 && math.IsNaN(got[0])) || !near(got[1], want[1]) || got[2] != 8 {
+				t.Errorf("%s: row %d is %v, want %v", text, i, got, want)
+			}
+		}
+		if l := f[0].Levels; len(l) != 2 || l[0][0] != 0 || l[1][0] != 1 || !near(f[0].Points[1][0], 6) {
+			t.Errorf("%s: levels %v, points %v", text, l, f[0].Points)
+		}
+	}
+	q, err := Compile(parsed(t, `forall[mean] v in y.a: exists h: z[0] -> z[1] in affine: forall[mean] i: y.a(i) = v -> h(z[0](i)) =[squared] z[1](i)`), schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := q.Approximation(Batch{Codes: z, Labels: labels})
+	if err != nil || len(f) != 2 || !near(f[0].Matrix[0][0], 1) || !near(f[0].Offset[0], 2) || !near(f[1].Offset[0], 0) || !near(f[1].Values[4][0], 100) {
+		t.Errorf("%v, %v, want the lines z + 2 and z", f, err)
+	}
+	if f, err := compiled(t, parsed(t, `forall i: z(i) =[squared] 0`)).Approximation(Batch{Codes: [][]float64{{1, 2, 3, 4}}}); err != nil || f != nil {
+		t.Errorf("%v, %v of a sentence without functions", f, err)
+	}
+	if _, err := q.Approximation(Batch{}); err == nil {
+		t.Error("a batch without rows is taken")
+	}
+}
