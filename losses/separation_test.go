@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/losses/logic"
 )
 
 // TestSeparationGolden compares values and gradients with those of separation.py.
@@ -147,5 +148,40 @@ func TestSeparationErrors(t *testing.T) {
 	in := batch(t)
 	if _, err := losses.ComposeInput(in, choose(t, "[separation]")); err == nil || !strings.Contains(err.Error(), "pairs of images that are known to differ; want a supervision with some") {
 		t.Error(err)
+	}
+}
+
+// TestSeparationIsASentence compares separation with the sentence that says the same of known levels.
+func TestSeparationIsASentence(t *testing.T) {
+	sentence, err := logic.Parse("forall[mean] i, j: y.a(i) != y.a(j) -> (z(i) =[euclidean] z(j) -> y.a(i) =[discrete] y.a(j))")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := logic.Compile(sentence, logic.Schema{Codes: 2, Factors: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, z := range [][]float64{{0.1, 0.4, -0.2, 0.5}, {0.1, 0.4, 3, 0.5}} {
+		g := gorgonia.NewGraph()
+		codes := gorgonia.NodeFromAny(g, tensor.New(tensor.WithShape(2, 2), tensor.WithBacking(slices.Clone(z))), gorgonia.WithName("z"))
+		levels := func(name string) *gorgonia.Node {
+			return gorgonia.NodeFromAny(g, tensor.New(tensor.WithShape(2, 1), tensor.WithBacking([]float64{0, 1})), gorgonia.WithName(name))
+		}
+		n, err := losses.Logic(q, codes, levels("values"), levels("levels"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, slopes := valueAndGradient(t, n, codes)
+		value, gradient := separationOf(t, func(z, different *gorgonia.Node) (*gorgonia.Node, error) {
+			return losses.Separation(factor.Mean, 1, z, different, factor.Block{Columns: []int{0, 1}})
+		}, z, 2, []float64{1, 0}, 1)
+		if math.Abs(value-want) > 1e-12 {
+			t.Errorf("%v: %v, the sentence has %v", z, value, want)
+		}
+		for at := range gradient {
+			if math.Abs(gradient[at]-slopes[at]) > 1e-12 {
+				t.Errorf("%v: gradient %v, the sentence has %v", z, gradient, slopes)
+			}
+		}
 	}
 }
