@@ -1,0 +1,220 @@
+package logic
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/rng"
+)
+
+// formSchema is testSchema with a circle that turns z.shape.
+func formSchema() Schema {
+	s := testSchema
+	s.Turns = []Turn{{Name: "shape"}}
+	return s
+}
+
+// randomForms makes a sentence that joins sentences about functions, moves and independence, and others.
+func randomForms(seed int) Sentence {
+	g := &generator{Stream: rng.New(uint64(seed), "forms"), factor: map[string]string{}, width: map[string]int{}}
+	s := Sentence{}
+	if g.any(2) {
+		s.Quantale = Quantale{Conjunction(g.IntN(6)), Disjunction(g.IntN(5)), Implication(g.IntN(7)), Negation(g.IntN(3))}
+	}
+	s.Sampled, g.quantale = g.any(5), s.Quantale
+	s.Body = g.form()
+	for g.any(2) {
+		switch other := g.form(); g.IntN(5) {
+		case 0:
+			s.Body = Or(s.Body, other)
+		case 1:
+			s.Body = g.implies(s.Body, other)
+		case 2:
+			s.Body = g.not(s.Body)
+		default:
+			s.Body = And(s.Body, other)
+		}
+	}
+	return s
+}
+
+func (g *generator) form() Formula {
+	switch g.IntN(9) {
+	case 0, 1, 2:
+		return g.function()
+	case 3:
+		return g.levelFunction()
+	case 4, 5:
+		return g.moving()
+	case 6:
+		return Independent(HSIC, SubCode("shape", ""), SubCode("x y", ""))
+	case 7:
+		f := g.function()
+		i := g.fresh()
+		return ForAll(factor.Aggregate(g.IntN(4)), Rows(i), And(Equal(Squared, SubCode("x y", Variable(i)), Factor("hue", Variable(i))), f))
+	}
+	return g.quantified(2)
+}
+
+// function says that there is a function of a class.
+func (g *generator) function() Formula {
+	i, h := g.fresh(), g.fresh()+"h"
+	codes, factors := Space{Codes: true, Name: "shape"}, Space{Columns: []Range{{0, 2}}}
+	z, y := SubCode("shape", Variable(i)), FactorColumns(Variable(i), Range{0, 2})
+	f := Function{Name: h, Class: pickOf(g, Affine, Affine, Linear, Isometry), From: codes, To: factors}
+	argument, target := z, y
+	if g.any(2) {
+		f.From, f.To, argument, target = factors, codes, y, z
+	}
+	a, p := factor.Mean, Squared
+	switch k := g.IntN(5); {
+	case g.any(3):
+		f.By = pickOf(g, ByLeastSquares, ByLeastSquares, ByMax)
+		if f.Class == Isometry {
+			f.By = ByLeastSquares
+		}
+		a, p = factor.Aggregate(g.IntN(4)), pickOf(g, Euclidean, Squared, Absolute)
+	case f.Class == Isometry || k == 0:
+		a, p = factor.MeanSquare, Euclidean
+	case k == 1:
+		a, p = factor.Max, pickOf(g, Euclidean, Squared)
+	case k == 2:
+		a, p = pickOf(g, factor.Mean, factor.Sum), pickOf(g, Euclidean, Absolute)
+	default:
+		a = pickOf(g, factor.Mean, factor.Sum)
+	}
+	body := Equal(p, Apply(h, argument), target)
+	if g.any(3) {
+		body = Implies(Same(Factor("hue", Variable(i)), Number(pickOf(g, 0, 0.5))), body)
+	}
+	return Exists(Functions(f), ForAll(a, Rows(i), body))
+}
+
+// levelFunction says that a sub-code is a function of a factor.
+func (g *generator) levelFunction() Formula {
+	i, name := g.fresh(), pickOf(g, "shape", "x y")
+	f := Function{Name: "m." + name, From: Space{Name: name}, To: Space{Codes: true, Name: name}}
+	a, p := factor.Aggregate(g.IntN(4)), Euclidean
+	if a == factor.Mean && g.any(2) {
+		p = Squared
+	}
+	return Exists(Functions(f), ForAll(a, Rows(i), Equal(p, Apply(f.Name, Factor(name, Variable(i))), SubCode(name, Variable(i)))))
+}
+
+// moving compares codes with codes that a transformation moves.
+func (g *generator) moving() Formula {
+	i, j := g.fresh(), g.fresh()
+	d := Rows(i, j).Moving("g", Variable(i), Variable(j))
+	body := Equal(pickOf(g, Euclidean, Squared, Absolute), SubCode("shape", Variable(j)), Act(Move{Name: "g"}, SubCode("shape", Variable(i))))
+	if g.any(3) {
+		body = And(body, Equal(Wasserstein, SubCode("x y", Variable(i)), SubCode("x y", Variable(j))))
+	}
+	switch k := g.IntN(8); {
+	case k < 4:
+		return ForAll(factor.Aggregate(k), d, body)
+	case k < 6:
+		return ForAllBy(pickOf(g, AndNorm, AndLogExp, AndRoot, AndProduct), d, body)
+	}
+	return ExistsBy(pickOf(g, OrMin, OrHarmonic, OrHarmonicSquare), d, And(Differ(Variable(i), Variable(j)), body))
+}
+
+// formBatches are batches with moves: continuous, and such that a kind of form is true of them.
+func formBatches(seed int) map[string]Batch {
+	r := rng.New(uint64(seed), "forms")
+	all := map[string]Batch{}
+	for name, code := range map[string]func(i int, y []float64, angle float64, k int) float64{
+		"continuous": func(int, []float64, float64, int) float64 { return r.NormFloat64() },
+		"grid":       func(int, []float64, float64, int) float64 { return float64(r.IntN(3)) / 2 },
+		"affine": func(_ int, y []float64, _ float64, k int) float64 {
+			return []float64{y[0] + 2*y[1], y[0] - y[1] + 0.5, y[2], y[2]}[k]
+		},
+		"isometric": func(_ int, y []float64, _ float64, k int) float64 {
+			return []float64{-y[1] + 1, y[0], 1 - y[1], y[0]}[k]
+		},
+		"levels": func(_ int, y []float64, _ float64, k int) float64 {
+			return []float64{y[0] * y[0], y[0], 4 * y[1], 7}[k]
+		},
+		"turning": func(_ int, _ []float64, a float64, k int) float64 {
+			return []float64{math.Round(math.Cos(a)), math.Round(math.Sin(a)), 0, 1}[k]
+		},
+		"constant": func(int, []float64, float64, int) float64 { return 0.25 },
+		"product": func(i int, _ []float64, _ float64, k int) float64 {
+			return []float64{float64(i % 3), 1, float64(i / 3), 1}[k]
+		},
+	} {
+		var b Batch
+		for i := range 9 {
+			level := []float64{float64(i % 3), float64(r.IntN(2)), float64(r.IntN(3))}
+			y, angle := []float64{level[0], level[1] / 2, level[2] / 2}, float64(i)*math.Pi/2
+			for _, to := range []*[][]float64{&b.Codes, &b.LogVariances, &b.Samples} {
+				row := make([]float64, 4)
+				for k := range row {
+					row[k] = code(i, y, angle, k)
+				}
+				*to = append(*to, row)
+			}
+			b.Values, b.Labels = append(b.Values, y), append(b.Labels, level)
+			b.Moves = append(b.Moves, []float64{angle})
+		}
+		all[name] = b
+	}
+	return all
+}
+
+// TestRandomForms tests theorem 1 on random sentences of all forms. Solvers and rotations round, so that a
+// true sentence is near 0.
+func TestRandomForms(t *testing.T) {
+	held, broke, equivalent, implied, functions := 0, 0, 0, 0, 0
+	const n = 500
+	for seed := range n {
+		s := randomForms(seed)
+		q, err := Compile(s, formSchema())
+		if err != nil {
+			t.Fatalf("sentence %d, %v: %v", seed, s, err)
+		}
+		text, truth, h, b := s.String(), s.Truth(), false, false
+		if again := parsed(t, text); again.String() != text {
+			t.Fatalf("sentence %d, %s, is printed as %v", seed, text, again)
+		}
+		if strings.Contains(text, "h:") || strings.Contains(text, "m.") {
+			functions++
+		}
+		all := formBatches(seed)
+		for _, name := range sortedKeys(all) {
+			v, err := q.ValueOf(all[name])
+			if err != nil {
+				t.Fatalf("sentence %d, %v: %v", seed, s, err)
+			}
+			holds, err := q.HoldsOf(all[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, b = h || holds, b || !holds
+			switch {
+			case math.IsNaN(v) || v < 0:
+				t.Errorf("sentence %d, %v: %v of %s", seed, s, v, name)
+			case truth.Implied && v == 0 && !holds:
+				t.Errorf("sentence %d, %v: 0 of %s, of which it is false (%v)", seed, s, name, truth)
+			case truth.Equivalent && holds && v > 1e-6:
+				t.Errorf("sentence %d, %v: %v of %s, of which it is true (%v)", seed, s, v, name, truth)
+			case truth.Equivalent && !holds && v < 1e-9 && !slices.Contains([]string{"logexp", "tanh"}, s.Or.String()) && !strings.Contains(text, "exists["):
+				t.Errorf("sentence %d, %v: %v of %s, of which it is false (%v)", seed, s, v, name, truth)
+			}
+		}
+		for ok, count := range map[*bool]*int{&h: &held, &b: &broke, &truth.Equivalent: &equivalent, &truth.Implied: &implied} {
+			if *ok {
+				*count++
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("of %d sentences, %d with functions, %d were true of some data, %d false; zero is equivalent to truth in %d, implies it in %d", n, functions, held, broke, equivalent, implied)
+	if held < n*8/10 || broke < n*8/10 || equivalent < n/3 || implied-equivalent < n/10 || functions < n/3 {
+		t.Errorf("of %d sentences, %d with functions, %d were true of some data, %d false; equivalent %d, implied %d: the generator is too narrow", n, functions, held, broke, equivalent, implied)
+	}
+}
