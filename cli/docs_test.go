@@ -281,7 +281,7 @@ func writeShort(t *testing.T, page string) {
 	if err := os.CopyFS(".", configs.Tables()); err != nil { // with the printed values
 		t.Fatal(err)
 	}
-	for _, name := range []string{"enriching-table2", "lsbd-vae-table5", "hierarchical-ablation", "hierarchical-table1"} {
+	for _, name := range []string{"dialects", "enriching-table2", "lsbd-vae-table5", "hierarchical-ablation", "hierarchical-table1"} {
 		shortTable(t, name)
 	}
 	writeFile(t, "mine-sweep.yaml", []byte("base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n"))

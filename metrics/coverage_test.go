@@ -42,9 +42,9 @@ func studied(t testing.TB, name string) Choice {
 	}
 	switch m := c.Value.(type) {
 	case *BetaVAE:
-		m.Train, m.Test = 1000, 500
+		m.Batch, m.Train, m.Test = 4, 1000, 500 // more pairs are told apart always
 	case *FactorVAE:
-		m.Train, m.Test = 1000, 500
+		m.Batch, m.Train, m.Test = 8, 1000, 500
 	case *SAP:
 		m.Train, m.Test = 1000, 500
 	case *Explicitness:

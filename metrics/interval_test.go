@@ -3,11 +3,13 @@ package metrics_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/config"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -114,6 +116,27 @@ func TestIntervalRepeats(t *testing.T) {
 	}
 	if other := intervals(t, in, 8, s, choice("mse"))[0].Interval; reflect.DeepEqual(other, list[0].Interval) {
 		t.Error("another seed gives the same interval")
+	}
+}
+
+// Sentences of means have intervals, others say why they have none.
+func TestIntervalOfSentences(t *testing.T) {
+	in := population(200, rng.New(2, "rows"))
+	for text, want := range map[string]string{
+		"forall[mean] i, j: y.size(i) = y.size(j) -> z(i) =[squared] z(j)": "",
+		"forall i, j: z(i) =[squared] z(j)":                                "no interval: its max over rows changes",
+		"forall[mean] i: exists j: z(i) =[squared] z(j)":                   "no interval: its ",
+	} {
+		var read struct {
+			Metrics []Choice `yaml:"metrics"`
+		}
+		if err := config.Load("sentence.yaml", []byte(fmt.Sprintf("metrics: [{logic: %q}]", text)), &read); err != nil {
+			t.Fatal(err)
+		}
+		r := intervals(t, in, 1, Intervals{Percent: 95, Repeats: 8}, read.Metrics...)[0]
+		if notes := strings.Join(r.Notes, ", "); (r.Interval != nil) != (want == "") || !strings.Contains(notes, want) {
+			t.Errorf("%s: interval %+v, notes %s", text, r.Interval, notes)
+		}
 	}
 }
 

@@ -1,6 +1,13 @@
 package metrics
 
-import "github.com/unravel-ml/unravel/factor"
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+
+	"github.com/unravel-ml/unravel/factor"
+)
 
 // This file says how an [Interval] of each metric is found.
 
@@ -110,6 +117,22 @@ func (*HError) Resample() (Resample, string) {
 	return ResampleNone, "it compares two trees, and depends on no rows"
 }
 
+// aggregator finds the aggregates in the formula of a quantity, such as mean{i, j}.
+var aggregator = regexp.MustCompile(`([a-z]+)[^ {}]*\{`)
+
+// Resample returns ResampleRows for sentences all of whose quantifiers over rows are means, and otherwise ResampleNone.
+func (l *Logic) Resample() (Resample, string) {
+	if l.Sentence == nil {
+		return ResampleNone, "there is no sentence"
+	}
+	for _, found := range aggregator.FindAllStringSubmatch(l.Sentence.Quantity(), -1) {
+		if name := found[1]; !strings.HasPrefix(name, "mean") && name != "inf" { // inf is over functions
+			return ResampleNone, fmt.Sprintf("its %s over rows changes with their number", name)
+		}
+	}
+	return ResampleRows, ""
+}
+
 // slow reports that the metric fits predictors.
 func (*DCI) slow() bool        { return true }
 func (*R4) slow() bool         { return true }
@@ -131,6 +154,15 @@ func (m *CoOccurrence) informed(*Input) (h Histogram, masked, ok bool) {
 }
 func (m *MutualInformation) informed(*Input) (h Histogram, masked, ok bool) {
 	return m.Histogram, false, true
+}
+
+// sampled returns a number of rows whose pairs the settings allow, as sentences are mostly about pairs.
+func (l *Logic) sampled(*Input) int {
+	pairs := int(math.Sqrt(float64(l.Tuples)))
+	if l.Samples > 0 {
+		return min(l.Samples, pairs)
+	}
+	return pairs
 }
 
 // sampled returns the largest number of rows that are measured; 0: all.
