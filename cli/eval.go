@@ -39,7 +39,7 @@ type evalCommand struct {
 	Components    string `placeholder:"FILE" help:"File of the component of each code, for purity and coverage: whole numbers, -1 for discarded codes; formats as for --codes (in .npz, the array called components)."`
 
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
-	Out  string `placeholder:"DIR" help:"Write a folder: metrics.json and .csv; each metric's matrix as .csv and .png; ranks.csv, a ranking of code columns for each factor; codes.png, codes against factors; med-selected.png, the columns that med selects; manipulation.csv and .png, the variance of each column while one factor varies; and the hierarchies as .png."`
+	Out  string `placeholder:"DIR" help:"Write a folder: metrics.json and .csv; each metric's matrix as .csv and .png; ranks.csv, a ranking of code columns for each factor; codes.png, codes against factors; med-selected.png, the columns that med selects; manipulation.csv and .png, the variance of each column while one factor varies; approximation.png, the product function of the factors and the affine left inverse that are nearest to the codes, with product-approximation.npy and left-inverse.npy; and the hierarchies as .png."`
 }
 
 // Run computes and prints the metrics.
@@ -72,6 +72,7 @@ func (c *evalCommand) write(ctx context.Context, s *streams, e *evaluation, resu
 		if err := e.writeFiles(ctx, c.Out, results); err != nil {
 			return err
 		}
+		e.remark(s)
 		fmt.Fprintf(s.log, "%d metrics with tables and figures in %s\n", len(results), c.Out)
 	}
 	if c.JSON {
@@ -119,6 +120,9 @@ type evaluation struct {
 	chosen   []metrics.Choice
 	optional bool     // metrics that do not apply are left out
 	remarks  []string // lines for the log
+
+	codes  factor.SubCodes // of the metrics that have none of their own
+	assign metrics.Assign
 
 	intervals metrics.Intervals // of 0 percent: none
 }
@@ -199,6 +203,7 @@ func (e *evaluation) setBlocks(text string) error {
 
 // setCodes sets sub-codes in the metrics that have them, and reports whether there is one.
 func (e *evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (used bool) {
+	e.codes, e.assign = codes, assign
 	for _, c := range e.chosen {
 		if m, ok := c.Value.(metrics.SubCoded); ok {
 			m.SetCodes(codes, assign)
@@ -216,9 +221,7 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 			return nil, withOptions(err) // before any is computed
 		}
 	}
-	for _, line := range e.remarks {
-		fmt.Fprintln(s.log, line)
-	}
+	e.remark(s)
 	var results []metrics.Result
 	var needFactors, needLevels []string // metrics that are left out
 	for i, c := range e.chosen {
@@ -255,4 +258,12 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 		return nil, fmt.Errorf("no metric applies")
 	}
 	return results, nil
+}
+
+// remark writes the remarks to the log, once.
+func (e *evaluation) remark(s *streams) {
+	for _, line := range e.remarks {
+		fmt.Fprintln(s.log, line)
+	}
+	e.remarks = nil
 }

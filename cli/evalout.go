@@ -86,6 +86,9 @@ func (e *evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	if err := e.writeAnalysis(ctx, write); err != nil {
 		return err
 	}
+	if err := e.writeApproximation(ctx, write); err != nil {
+		return err
+	}
 	return write("codes.png", e.drawCodes)
 }
 

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+// writeTurned writes codes of two factors of 5 and 4 levels that are their sums and differences, codes.npy and factors.npy.
+func writeTurned(t *testing.T) {
+	t.Helper()
+	var codes, factors []float64
+	for i := range 60 {
+		a, b := float64(i%5), float64(i/5%4)
+		codes, factors = append(codes, a+0.1*b, b-0.1*a), append(factors, a, b)
+	}
+	writeNPY(t, "codes.npy", []int{60, 2}, codes)
+	writeNPY(t, "factors.npy", []int{60, 2}, factors)
+}
+
+// --metrics takes metrics with their settings, beside names.
+func TestEvalSentences(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeTurned(t)
+	const modular = `forall[mean] v in y.factor0: exists c in z.factor0: forall[mean] i: y.factor0(i) = v -> z.factor0(i) =[squared] c`
+	eval := func(args ...string) outcome {
+		return call(t, append([]string{"eval", "--codes", "codes.npy", "--factors", "factors.npy", "--json"}, args...)...)
+	}
+	for _, args := range [][]string{
+		{"--metrics", `logic: "` + modular + `"`},
+		{"--metrics", `logic: ` + modular},
+		{"--metrics", `{logic: {sentence: "` + modular + `"}}`},
+		{"--metrics", `logic: "` + strings.ReplaceAll(modular, "z.factor0", "z.own") + `"`, "--option", "logic.codes={own: [0]}"},
+		{"--metrics", `logic: "` + modular + `"`, "--blocks", "0;1"},
+	} {
+		o := eval(append(args, "--metrics", "variance, mig")...)
+		var got struct {
+			Metrics map[string]evaluated `json:"metrics"`
+		}
+		if err := json.Unmarshal([]byte(o.out), &got); err != nil || len(got.Metrics) != 3 {
+			t.Fatalf("%v: %v, %v", args, o, err)
+		}
+		l := got.Metrics["logic"]
+		if want := got.Metrics["variance"].PerFactor[0]; l.Value-want > 1e-12 || want-l.Value > 1e-12 || l.Truth != "equivalent" || l.Score == nil {
+			t.Errorf("%v: %+v; want the variance of the first factor, %v", args, l, want)
+		}
+	}
+	o := eval("--metrics", `{logic: {name: first, sentence: "`+modular+`"}}, logic: "forall i: z(i) =[squared] 0"`)
+	if !strings.Contains(o.out, `"first":`) || !strings.Contains(o.out, `"logic":`) {
+		t.Errorf("%v", o)
+	}
+	for want, text := range map[string]string{
+		`1:10: found "z", want :`:             `logic: "forall i z(i)"`,
+		`metric logic: 1:11: there is no sub`: `logic: "forall i: z.factor7(i) =[squared] 0"`,
+		"want a sentence, such as: forall":    `logic`,
+		`want names separated by commas`:      `{logic: "forall`,
+		`unknown metric "logik"`:              `logik: "forall i: z(i) =[squared] 0"`,
+	} {
+		if o := eval("--metrics", text); o.code == 0 || !strings.Contains(o.log, want) {
+			t.Errorf("%s: %v; want %s", text, o, want)
+		}
+	}
+}
+
+// eval --out draws the product approximation and the left inverse, and stores them.
+func TestEvalApproximation(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeTurned(t)
+	if o := call(t, "eval", "--codes", "codes.npy", "--factors", "factors.npy", "--metrics", "mse", "--out", "out"); o.code != 0 {
+		t.Fatal(o)
+	}
+	if info, err := os.Stat(filepath.Join("out", "approximation.png")); err != nil || info.Size() == 0 {
+		t.Error(err)
+	}
+	product, err := npy.ReadFile[float64](filepath.Join("out", "product-approximation.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inverse, err := npy.ReadFile[float64](filepath.Join("out", "left-inverse.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		a, b := float64(i%5), float64(i/5%4)
+		for at, want := range []float64{a + 0.15, b - 0.2} { // means over the other factor
+			if got := product.Data[2*i+at]; got-want > 1e-12 || want-got > 1e-12 {
+				t.Fatalf("row %d, column %d: %v; want %v", i, at, got, want)
+			}
+		}
+		for at, want := range []float64{a / 4, b / 3} {
+			if got := inverse.Data[2*i+at]; got-want > 1e-9 || want-got > 1e-9 {
+				t.Fatalf("row %d, factor %d: %v; want %v", i, at, got, want)
+			}
+		}
+	}
+}

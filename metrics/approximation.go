@@ -1,0 +1,96 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/losses/logic"
+)
+
+// Approximation holds the functions nearest to codes that are a product function of the factors, and to a left inverse, with
+// the mean square as the aggregate (Zhang and Sugiyama 2024, definitions 5 and 8, figure 9).
+type Approximation struct {
+	// Blocks are the sub-codes of the factors.
+	Blocks []factor.Block
+
+	// Product is m*, the best product approximation, n x d: for each row the mean of the sub-codes of all rows with the same
+	// level of the factor (equations 15 and 16). NaN where the level is unknown; columns of no factor are those of the codes.
+	Product Matrix
+
+	// LeftInverse is the affine map from codes to factors with the least mean squared error, at the codes, n x k.
+	LeftInverse Matrix
+
+	// Values are the factors that it approximates, n x k: continuous ones as given, others mapped to [0, 1]. NaN where
+	// unknown.
+	Values Matrix
+}
+
+// Approximate returns the best product approximation of codes and the best affine left inverse. Sub-codes are those of codes,
+// or else those that assign gives each factor. The context ends it, with ctx.Err().
+func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign Assign) (*Approximation, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	blocks, err := planBlocks(in, codes, assign)
+	if err == nil && blocks == nil {
+		blocks, err = assigned(ctx, in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: map[string][]int{}, Factors: factor.Names(in.Factors)}
+	for _, b := range blocks {
+		s.SubCodes[s.Factors[b.Factor]] = b.Columns
+	}
+	l := &Logic{Units: UnitsAsGiven}
+	fit := func(f logic.Function, argument, target logic.Term) ([]logic.Fitted, logic.Batch, error) {
+		all := logic.ForAll(factor.Mean, logic.Rows("i"), logic.Equal(logic.Squared, f.At(argument), target))
+		q, err := logic.Compile(logic.Sentence{Body: logic.Exists(logic.Functions(f), all)}, s)
+		if err != nil {
+			return nil, logic.Batch{}, err
+		}
+		b := l.batch(in, q)
+		b.Interrupt = ctx.Err
+		fitted, err := q.Approximation(b)
+		return fitted, b, err
+	}
+	var functions []logic.Fitted
+	for _, b := range blocks {
+		name := s.Factors[b.Factor]
+		f := logic.Function{Name: "m", From: logic.Space{Name: name}, To: logic.Space{Codes: true, Name: name}}
+		fitted, _, err := fit(f, logic.Factor(name, "i"), logic.SubCode(name, "i"))
+		if err != nil {
+			return nil, fmt.Errorf("product approximation, factor %q: %w", name, err)
+		}
+		functions = append(functions, fitted...)
+	}
+	h, b, err := fit(logic.Function{Name: "h", From: logic.Space{Codes: true}, Class: logic.Affine}, logic.Codes("i"), logic.Factors("i"))
+	if err != nil {
+		return nil, fmt.Errorf("left inverse: %w", err)
+	}
+	n, k := in.Codes.Rows, len(in.Factors)
+	a := &Approximation{Blocks: blocks, Product: joined(logic.Product(functions, b.Codes), in.Codes.Cols), Values: joined(b.Values, k)}
+	if a.LeftInverse = joined(nil, k); len(h) > 0 {
+		a.LeftInverse = joined(h[0].Values, k)
+	}
+	for at, level := range in.Levels {
+		if level < 0 {
+			a.Values.Data[at] = math.NaN()
+		}
+	}
+	if a.LeftInverse.Rows != n {
+		return nil, fmt.Errorf("left inverse: no row has known levels of all factors; want at least one")
+	}
+	return a, nil
+}
+
+// joined copies rows of a width to a matrix.
+func joined(rows [][]float64, width int) Matrix {
+	m := Matrix{Rows: len(rows), Cols: width, Data: make([]float64, 0, len(rows)*width)}
+	for _, row := range rows {
+		m.Data = append(m.Data, row...)
+	}
+	return m
+}

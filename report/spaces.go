@@ -1,0 +1,178 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Space is a panel of points in one to three coordinates. Panels of a row with the same Like have the same limits, where
+// their names of coordinates agree.
+type Space struct {
+	Name string
+	Axes []Column // one to three
+	Like string
+}
+
+// SpaceRow is a row of panels, whose points have the colours that its factors mix; see [CodePlanes].
+type SpaceRow struct {
+	Spaces  []Space
+	Factors []Column // one to three
+}
+
+// Spaces draws rows of panels of points: two coordinates against each other, three in an axonometric view, and one against the
+// first factor. Points with a coordinate that is not finite are left out.
+func Spaces(w io.Writer, title string, rows []SpaceRow) error {
+	if len(rows) == 0 || len(rows[0].Spaces) == 0 {
+		return errors.New("report: want at least one row of panels")
+	}
+	var plots [][]*plot.Plot
+	for _, r := range rows {
+		if len(r.Factors) == 0 || len(r.Spaces) != len(rows[0].Spaces) {
+			return fmt.Errorf("report: a row of %d panels and %d factors; want %d panels and at least one factor", len(r.Spaces), len(r.Factors), len(rows[0].Spaces))
+		}
+		n := len(r.Factors[0].Values)
+		for _, s := range r.Spaces {
+			if len(s.Axes) < 1 || len(s.Axes) > 3 {
+				return fmt.Errorf("report: %d coordinates of %q; want 1 to 3", len(s.Axes), s.Name)
+			}
+			for _, c := range s.Axes {
+				if len(c.Values) != n {
+					return fmt.Errorf("report: %d values of %q, but %d of %q", len(c.Values), c.Name, n, r.Factors[0].Name)
+				}
+			}
+		}
+		colours := mix(r.Factors)
+		var line []*plot.Plot
+		for _, s := range r.Spaces {
+			line = append(line, spacePlot(r, s, colours))
+		}
+		plots = append(plots, line)
+	}
+	return render(w, 3*float64(len(plots[0]))+0.2, 3.1*float64(len(plots))+0.6, func(c draw.Canvas) {
+		drawAll(plots, padded(heading(c, title), vg.Points(6)))
+	})
+}
+
+func spacePlot(r SpaceRow, s Space, colours []color.RGBA) *plot.Plot {
+	axes := s.Axes
+	if len(axes) == 1 {
+		axes = []Column{r.Factors[0], axes[0]}
+	}
+	limits := make([][2]float64, len(axes))
+	for k, c := range axes {
+		limits[k] = r.limits(s, k, c)
+	}
+	if len(axes) == 3 {
+		return solidPlot(s.Name, axes, limits, colours)
+	}
+	p := planePlot(Stage{s.Name, axes}, [2]int{0, 1}, colours)
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = limits[0][0], limits[0][1], limits[1][0], limits[1][1]
+	settleAxis(&p.X)
+	settleAxis(&p.Y)
+	return p
+}
+
+// limits returns the range of a coordinate over the panels that share it.
+func (r SpaceRow) limits(s Space, axis int, c Column) [2]float64 {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	extend := func(values []float64) {
+		for _, v := range values {
+			if finite(v) {
+				lo, hi = min(lo, v), max(hi, v)
+			}
+		}
+	}
+	extend(c.Values)
+	for _, o := range r.Spaces {
+		if s.Like != "" && o.Like == s.Like && len(o.Axes) == len(s.Axes) && len(s.Axes) > 1 && o.Axes[axis].Name == c.Name {
+			extend(o.Axes[axis].Values)
+		}
+	}
+	if lo > hi {
+		return [2]float64{0, 1}
+	}
+	return [2]float64{lo, hi}
+}
+
+// The axonometric view: the first coordinate to the lower right, the second to the lower left, the third upwards.
+func seen(x, y, z float64) plotter.XY {
+	return plotter.XY{X: (x - y) * math.Sqrt(3) / 2, Y: z - (x+y)/2}
+}
+
+// solidPlot draws three coordinates in a cube of their limits, near points over those behind.
+func solidPlot(name string, axes []Column, limits [][2]float64, colours []color.RGBA) *plot.Plot {
+	p := newPlot("", "", "")
+	p.Title.Text, p.Title.TextStyle.Font = name, sans(10)
+	p.HideAxes()
+	for _, e := range cubeEdges() {
+		line, err := plotter.NewLine(plotter.XYs{seen(e[0][0], e[0][1], e[0][2]), seen(e[1][0], e[1][1], e[1][2])})
+		if err != nil {
+			continue // all numbers are finite
+		}
+		line.Color, line.Width = rule, vg.Points(0.7)
+		p.Add(line)
+	}
+	type point struct {
+		at     plotter.XY
+		near   float64
+		colour color.RGBA
+	}
+	var points []point
+	for i := range axes[0].Values {
+		var q [3]float64
+		inside := true
+		for k, c := range axes {
+			q[k] = 0.5
+			if span := limits[k][1] - limits[k][0]; span > 0 {
+				q[k] = (c.Values[i] - limits[k][0]) / span
+			}
+			inside = inside && finite(c.Values[i])
+		}
+		if inside {
+			points = append(points, point{seen(q[0], q[1], q[2]), q[0] + q[1] + q[2], colours[i]})
+		}
+	}
+	slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.near, b.near) })
+	at := make(plotter.XYs, len(points))
+	for i, q := range points {
+		at[i] = q.at
+	}
+	p.Add(&cloud{points: at, radius: vg.Points(1.9), colour: func(i int) color.RGBA { return points[i].colour }})
+	ends := plotter.XYLabels{XYs: plotter.XYs{seen(1.16, 0, 0), seen(0, 1.16, 0), seen(0, 0, 1.12)}}
+	for _, c := range axes {
+		ends.Labels = append(ends.Labels, c.Name)
+	}
+	if labels, err := plotter.NewLabels(ends); err == nil {
+		for i := range labels.TextStyle {
+			labels.TextStyle[i].Font, labels.TextStyle[i].XAlign = sans(9), -0.5
+		}
+		p.Add(labels)
+	}
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -1.1, 1.1, -1.12, 1.2
+	return p
+}
+
+// cubeEdges lists the edges of the unit cube, apart from those at its near corner.
+func cubeEdges() (edges [][2][3]float64) {
+	for axis := range 3 {
+		for corner := range 4 {
+			var a [3]float64
+			a[(axis+1)%3], a[(axis+2)%3] = float64(corner%2), float64(corner/2)
+			b := a
+			if b[axis] = 1; b != [3]float64{1, 1, 1} {
+				edges = append(edges, [2][3]float64{a, b})
+			}
+		}
+	}
+	return edges
+}

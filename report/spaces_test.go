@@ -1,0 +1,57 @@
+package report
+
+import (
+	"bytes"
+	"image/png"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestSpaces(t *testing.T) {
+	var x, y, z Column
+	for i := range 125 {
+		x.Values, y.Values, z.Values = append(x.Values, float64(i%5)), append(y.Values, float64(i/5%5)), append(z.Values, float64(i/25))
+	}
+	z.Values[3] = math.NaN()
+	x.Name, y.Name, z.Name = "x", "y", "z"
+	for _, axes := range [][]Column{{x}, {x, y}, {x, y, z}} {
+		row := SpaceRow{Factors: axes, Spaces: []Space{{Name: "factors", Axes: axes, Like: "y"}, {Name: "codes", Axes: axes[:1]}}}
+		var b, again bytes.Buffer
+		if err := Spaces(&b, "two panels", []SpaceRow{row, row}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := png.Decode(bytes.NewReader(b.Bytes())); err != nil {
+			t.Error(err)
+		}
+		if err := Spaces(&again, "two panels", []SpaceRow{row, row}); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
+			t.Errorf("%v: other bytes the second time", err)
+		}
+	}
+}
+
+// Panels of one kind have the same limits.
+func TestSpacesShareLimits(t *testing.T) {
+	wide, narrow := []Column{{"a", []float64{0, 4}}, {"b", []float64{0, 1}}}, []Column{{"a", []float64{1, 2}}, {"b", []float64{-1, 0}}}
+	r := SpaceRow{Spaces: []Space{{Axes: wide, Like: "z"}, {Axes: narrow, Like: "z"}, {Axes: narrow}}}
+	if got := r.limits(r.Spaces[1], 0, narrow[0]); got != [2]float64{0, 4} {
+		t.Errorf("limits %v; want those of both panels", got)
+	}
+	if got := r.limits(r.Spaces[2], 1, narrow[1]); got != [2]float64{-1, 0} {
+		t.Errorf("limits %v; want its own", got)
+	}
+}
+
+func TestSpacesMistakes(t *testing.T) {
+	one := Column{"x", []float64{1, 2}}
+	for want, rows := range map[string][]SpaceRow{
+		"want at least one row":                       nil,
+		"0 coordinates of \"codes\"; want 1 to 3":     {{Factors: []Column{one}, Spaces: []Space{{Name: "codes"}}}},
+		"1 values of \"y\", but 2 of \"x\"":           {{Factors: []Column{one}, Spaces: []Space{{Name: "codes", Axes: []Column{{"y", []float64{1}}}}}}},
+		"a row of 1 panels and 0 factors; want 1 pan": {{Spaces: []Space{{Name: "codes", Axes: []Column{one}}}}},
+	} {
+		if err := Spaces(&bytes.Buffer{}, "", rows); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want %s", err, want)
+		}
+	}
+}
