@@ -204,6 +204,19 @@ func (t *lossTrainer) Discriminator(a losses.Adversary) (*gorgonia.Node, error) 
 	return layer.Dense(h, t.constant("v", weight, 4, a.Discriminator.Logits), t.constant("c", weight, a.Discriminator.Logits), graph.Linear)
 }
 
+func (t *lossTrainer) Network(n losses.TrainedNetwork) (*gorgonia.Node, error) {
+	if n.Input.Dims() != 2 {
+		return nil, fmt.Errorf("arguments of shape %v; want [rows, columns]", n.Input.Shape())
+	}
+	r := rng.New(seed, "network")
+	width, weight := n.Input.Shape()[1], func(int) float64 { return r.NormFloat64() / 2 }
+	h, err := layer.Dense(n.Input, t.constant("w", weight, width, 4), t.constant("b", weight, 4), graph.Tanh)
+	if err != nil {
+		return nil, err
+	}
+	return layer.Dense(h, t.constant("v", weight, 4, n.Out), t.constant("c", weight, n.Out), graph.Linear)
+}
+
 func (*lossTrainer) Note(string) {}
 
 // numbers adds an input with values.

@@ -55,6 +55,15 @@ func (l *LogicLoss) parts(in *Input) logic.Named {
 		}
 		return l.discriminated(in, name, blocks, z)
 	}
+	named.Network = func(f logic.Network, x *gorgonia.Node) (*gorgonia.Node, error) {
+		switch {
+		case in.Trainer == nil:
+			return nil, missing("a place for a network")
+		case l.Samples > 1:
+			return nil, errors.New("a function in mlp is trained on one sample; want samples: 1")
+		}
+		return in.Trainer.Network(TrainedNetwork{Name: in.Name + "/" + f.Name, Input: x, Layers: f.Layers, Out: f.Out, Training: l.Network})
+	}
 	return named
 }
 

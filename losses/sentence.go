@@ -55,13 +55,14 @@ type LogicLoss struct {
 	On       On              `yaml:"on" doc:"codes (posterior mean mu) or sample (reparameterised z that is decoded); sample is the same as a sentence that begins: with z ~ q"`
 	Samples  int             `yaml:"samples" doc:"samples of each posterior, for on: sample and with z ~ q: the loss is the mean over them; more than 1 need Gaussian posteriors"`
 
-	Discriminator *Discriminator `yaml:"discriminator" doc:"discriminator of independent[discriminator]; of no other sentence"`
+	Discriminator *Discriminator   `yaml:"discriminator" doc:"discriminator of independent[discriminator]; of no other sentence"`
+	Network       *NetworkTraining `yaml:"network" doc:"training of functions in mlp (exists h: z -> y in mlp: ...); of no other sentence"`
 }
 
 // NewLogic returns the default settings, without a sentence.
 func NewLogic() *LogicLoss {
 	return &LogicLoss{Weight: Constant(1), On: OnCodes, Samples: 1,
-		Discriminator: &Discriminator{Hidden: []int{256, 256}, Logits: 1, LR: 1e-3, Beta1: 0.9, Beta2: 0.999}}
+		Discriminator: &Discriminator{Hidden: []int{256, 256}, Logits: 1, LR: 1e-3, Beta1: 0.9, Beta2: 0.999}, Network: NewNetworkTraining()}
 }
 
 // plainLogicLoss is LogicLoss without its short form.

@@ -26,6 +26,10 @@ type Trainer interface {
 	// Discriminator adds a discriminator and returns its logits, [rows, 1] or [rows, 2].
 	Discriminator(a Adversary) (*gorgonia.Node, error)
 
+	// Network adds a network whose parameters are trained along by the gradient of the total, and returns its
+	// values, [rows, n.Out].
+	Network(n TrainedNetwork) (*gorgonia.Node, error)
+
 	// Note adds a sentence to print when a run starts.
 	Note(sentence string)
 }
@@ -85,11 +89,12 @@ func (in *Input) Note(sentence string) {
 // their graph.
 type Requests struct {
 	Graph          *nn.Graph  // receives inputs and networks
-	Discriminators *nn.Params // receives the parameters of discriminators; nil: a discriminator is an error
+	Discriminators *nn.Params // receives the parameters of discriminators and networks; nil: they are errors
 
 	Schedules   []Schedule  // to be set before each step
 	Noises      []Noise     // to be drawn before each step
 	Adversaries []Adversary // to be trained after each step
+	Networks    []Learner   // to be updated after each step
 	Notes       []string    // sentences to print when a run starts
 }
 
@@ -132,6 +137,20 @@ func (r *Requests) Discriminator(a Adversary) (*gorgonia.Node, error) {
 	}
 	r.Adversaries = append(r.Adversaries, a)
 	return logits, nil
+}
+
+// Network implements [Trainer].
+func (r *Requests) Network(n TrainedNetwork) (*gorgonia.Node, error) {
+	if r.Graph == nil || r.Discriminators == nil {
+		return nil, missing("a place for a network")
+	}
+	beside := r.Graph.Beside(r.Discriminators)
+	y, err := n.Build(beside)
+	if err != nil {
+		return nil, fmt.Errorf("network: %w", err)
+	}
+	r.Networks = append(r.Networks, Learner{n, beside})
+	return y, nil
 }
 
 // Note implements [Trainer].

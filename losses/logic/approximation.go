@@ -25,11 +25,16 @@ type Fitted struct {
 }
 
 // Approximation returns the functions of the sentence's quantifiers for a batch, in their order. A
-// function that is fitted for each of several values comes several times.
+// function that is fitted for each of several values comes several times. Functions in mlp come last, with their values alone.
 func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
 	e, err := q.load(b)
 	if err != nil {
 		return nil, err
+	}
+	if len(q.program.networks) > 0 {
+		if _, err := e.fitNetworks(b.Stream, b.Labels != nil); err != nil {
+			return nil, err
+		}
 	}
 	found := map[*fitted][]Fitted{}
 	e.record = func(m *evaluator, f *fitted, s *fitState) {
@@ -45,7 +50,7 @@ func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
 		}
 		all = append(all, found[f]...)
 	}
-	return all, nil
+	return append(all, q.program.networkValues(e)...), nil
 }
 
 // Product returns the codes as the functions have them: columns that a function maps to have its

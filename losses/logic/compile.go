@@ -181,7 +181,7 @@ func (c *compiler) quantifier(f *quantified) (node, error) {
 		return nil, err
 	}
 	guards, rest := f.guards()
-	if f.universal && !hasQuantifier(rest) && applies(rest, c.maps) {
+	if f.universal && !hasQuantifier(rest) && applies(rest, c.exact()) {
 		return c.fitting(f, guards, rest, f.overall())
 	}
 	binders, err := c.bind(f)

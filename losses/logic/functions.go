@@ -19,6 +19,7 @@ type mapping struct {
 	from, to []int
 	outer    int // variables bound around
 	fit      *fitted
+	network  *learned // of MLP
 }
 
 // functions compiles `exists h: z -> y in affine: body`. The least quantity of the body is that of its
@@ -46,6 +47,9 @@ func (c *compiler) functions(f *quantified) (node, error) {
 		c.maps = append(c.maps, m)
 	}
 	own := c.maps[before:]
+	if err := c.networks(f, own); err != nil {
+		return nil, err
+	}
 	if err := c.growing(f.body, own); err != nil {
 		return nil, err
 	}
@@ -57,6 +61,9 @@ func (c *compiler) functions(f *quantified) (node, error) {
 		return nil, err
 	}
 	for _, m := range own {
+		if m.network != nil {
+			continue
+		}
 		if m.fit == nil {
 			return nil, c.fail(m.declaration, "the function %s is not applied: %s", m.Name, wantFunction)
 		}
@@ -87,8 +94,6 @@ func (c *compiler) mapping(d declaration) (m *mapping, err error) {
 		return nil, c.fail(d, "%s has no class, which only functions of levels can do without; want in affine, linear, isometry or mlp, or a function such as m.a: y.a -> z.a", d.Name)
 	case d.Class == Isometry && len(m.to) < len(m.from):
 		return nil, c.fail(d, "there is no isometry of %s into %s; want as many columns or more", plural(len(m.from), "column"), plural(len(m.to), "column"))
-	case d.Class == MLP:
-		return nil, c.fail(d, "a function in mlp has no exact solution here: %s", wantFunction)
 	}
 	return m, nil
 }

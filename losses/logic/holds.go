@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -18,6 +19,9 @@ func (q *Quantity) Holds(z, y, labels [][]float64) (bool, error) {
 func (q *Quantity) HoldsOf(b Batch) (bool, error) {
 	if err := q.checkBatch(b); err != nil {
 		return false, err
+	}
+	if len(q.program.networks) > 0 && related(q.sentence.Body) {
+		return false, errors.New("logic: whether a function in mlp makes the sentence true is not known where its values are compared with each other")
 	}
 	return q.world(b).holds(q.sentence.Body), nil
 }

@@ -109,8 +109,8 @@ func (w *world) collect(f Formula, maps map[string]Function, demands map[string]
 	return w.holds(f)
 }
 
-// exactly reports whether a function of a class has the values demanded, in exact arithmetic: of levels,
-// if equal arguments have equal values; of affine and linear maps, if the values add nothing to the rank of
+// exactly reports whether a function of a class has the values demanded, in exact arithmetic: of levels, or by a network of
+// enough units, if equal arguments have equal values; of affine and linear maps, if the values add nothing to the rank of
 // the arguments; of isometries, if all distances of values are those of arguments.
 func exactly(c Class, all []demand) bool {
 	for _, d := range all {
@@ -119,7 +119,7 @@ func exactly(c Class, all []demand) bool {
 		}
 	}
 	switch c {
-	case AnyFunction:
+	case AnyFunction, MLP:
 		for i, d := range all {
 			for _, e := range all[:i] {
 				if slices.Equal(d.at, e.at) && !slices.Equal(d.value, e.value) {
@@ -193,4 +193,21 @@ func rank(rows [][]*big.Rat) (r int) {
 		}
 	}
 	return r
+}
+
+// related reports whether an equality of a formula applies functions twice.
+func related(f Formula) bool {
+	switch f := f.(type) {
+	case *connective:
+		return related(f.a) || related(f.b)
+	case *negation:
+		return related(f.a)
+	case *scaled:
+		return related(f.a)
+	case *quantified:
+		return related(f.body)
+	case *equality:
+		return len(applications(f)) > 1
+	}
+	return false
 }

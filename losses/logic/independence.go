@@ -189,7 +189,7 @@ func (q *Quantity) dependence(with Named, f *independence, blocks [][]int, in In
 	case with.Independence == nil && f.by == ByDiscriminator:
 		return nil, fmt.Errorf("logic: %s is trained along with a model; want the loss logic of a config, or hsic or tc", textOf(f))
 	case with.Independence == nil, f.by == TotalCorrelation && !densities:
-		return q.node(in)
+		return q.node(with, in)
 	}
 	return with.Independence(f.by, blocks, q.z(in), in)
 }

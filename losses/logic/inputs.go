@@ -133,6 +133,9 @@ func (q *Quantity) ValueOf(b Batch) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if len(q.program.networks) > 0 {
+		return e.fitNetworks(b.Stream, b.Labels != nil)
+	}
 	return e.forward(b.Labels != nil)
 }
 
@@ -169,7 +172,9 @@ func (e *engine) fill(z [][]float64, b Batch) {
 	e.set(b.Values, e.program.values)
 	e.set(b.Labels, e.program.labels)
 	for _, in := range e.program.inputs {
-		e.set(b.rowsOf(in.kind), in.at)
+		if in.kind != computed {
+			e.set(b.rowsOf(in.kind), in.at)
+		}
 	}
 }
 

@@ -56,6 +56,9 @@ func (c *compiler) linear(t Term) (linear, error) {
 	}
 	switch v := bare(t).(type) {
 	case *application:
+		if m := c.mapped(v.function); m != nil && m.network != nil {
+			return c.networkValue(v, m)
+		}
 		return linear{}, c.fail(t, "%s stands where no function can be fitted: %s", textOf(t), wantFunction)
 	case Number:
 		if !validNumber(float64(v)) {

@@ -21,6 +21,10 @@ type Named struct {
 
 	// Independence returns the dependence of blocks of columns of z, which are codes or samples of a batch.
 	Independence func(by Dependence, blocks [][]int, z *gorgonia.Node, batch Inputs) (*gorgonia.Node, error)
+
+	// Network returns a function's values, [rows, f.Out], at arguments x, [rows, columns]: of a network whose parameters
+	// are trained along.
+	Network func(f Network, x *gorgonia.Node) (*gorgonia.Node, error)
 }
 
 // Contraction describes the distances that a sentence compares: d_Z is the Euclidean

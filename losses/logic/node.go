@@ -48,8 +48,12 @@ func (e *engine) backward(g float64) {
 	}
 }
 
-// node returns the quantity as one operation; see [Quantity.Node].
-func (q *Quantity) node(batch Inputs) (*gorgonia.Node, error) {
+// node returns the quantity as one operation, of networks that are named; see [Quantity.Node].
+func (q *Quantity) node(named Named, batch Inputs) (*gorgonia.Node, error) {
+	values, err := q.networkNodes(named, batch)
+	if err != nil {
+		return nil, err
+	}
 	in := []*gorgonia.Node{q.z(batch)}
 	hasY := batch.Values != nil && q.program.needsValues
 	hasLabels := batch.Labels != nil && (q.program.needsValues || q.program.needsLabels)
@@ -61,7 +65,13 @@ func (q *Quantity) node(batch Inputs) (*gorgonia.Node, error) {
 	}
 	diff := []bool{true, false, false}[:len(in)]
 	for _, more := range q.program.inputs {
-		in, diff = append(in, batch.nodeOf(more.kind)), append(diff, more.smooth)
+		var n *gorgonia.Node
+		if more.kind == computed {
+			n, values = values[0], values[1:]
+		} else {
+			n = batch.nodeOf(more.kind)
+		}
+		in, diff = append(in, n), append(diff, more.smooth)
 	}
 	return graph.Apply(graph.Spec{
 		Name: "logic",
@@ -189,7 +199,7 @@ func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	if err := q.checkNodes(in); err != nil {
 		return nil, err
 	}
-	return q.node(in)
+	return q.node(Named{}, in)
 }
 
 // NodeWith is [Quantity.Node] with the operations named for the parts of the sentence that
@@ -201,7 +211,7 @@ func (q *Quantity) NodeWith(named Named, z, y, labels *gorgonia.Node) (*gorgonia
 // summed adds up the named losses and the rest of the sentence.
 func (q *Quantity) summed(named Named, in Inputs) (*gorgonia.Node, error) {
 	if len(q.summands) == 0 {
-		return q.node(in)
+		return q.node(named, in)
 	}
 	var nodes []*gorgonia.Node
 	var weights []float64

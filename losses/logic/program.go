@@ -32,6 +32,7 @@ type program struct {
 	centres       int
 	dependences   int
 	learned       string // a part that is trained along
+	networks      []*learned
 	pairs         int
 	fits          int
 	fitted        []*fitted // by function, in the order of their quantifiers
@@ -166,7 +167,7 @@ func (q *Quantity) name() error {
 				if i, ok := s.part.(*independence); ok {
 					return part.dependence(named, i, s.independent, in)
 				}
-				return part.node(in)
+				return part.node(named, in)
 			}
 		} else if loss := s.node; q.sentence.Sampled {
 			s.node = func(named Named, in Inputs) (*gorgonia.Node, error) {

@@ -88,6 +88,11 @@ func (q Quantale) linkOf(f Formula) link {
 		return q.linkOf(f.a)
 	case *quantified:
 		l := q.linkOf(f.body)
+		for _, d := range f.domain.functions {
+			if d.Class == MLP {
+				l.complete = either(l.complete, fmt.Sprintf("training may not find the function %s in mlp for which %s is true", d.Name, textOf(f)))
+			}
+		}
 		if f.fold == anySoft {
 			l.complete = either(l.complete, fmt.Sprintf("the soft minimum of %s may be not 0 where one quantity is: it is 0 only where all are", textOf(f)))
 		}

@@ -214,14 +214,23 @@ func (l *Loop) prepare(labelled bool) error {
 	o.pending = l.settings.newAccumulator(parameters)
 	l.objectives = append(l.objectives, o)
 	for _, a := range p.adversaries {
-		if l.discriminators[a.name] == nil {
-			l.discriminators[a.name] = a.optimizer(l.plan.discriminators)
-			if l.settings.Accumulate > 1 {
-				l.pending[a.name], l.judgeNames[a.name] = l.settings.newAccumulator(parametersOf(l.plan.discriminators, a.names)), a.names
-			}
-		}
+		l.addBeside(a.name, a.names, a.optimizer)
+	}
+	for _, n := range p.networks {
+		l.addBeside(n.name, n.names, n.optimizer)
 	}
 	return nil
+}
+
+// addBeside makes the optimiser of a discriminator or a network, unless another program has it already.
+func (l *Loop) addBeside(name string, parameters []string, optimizer func(*nn.Params) Optimizer) {
+	if l.discriminators[name] != nil {
+		return
+	}
+	l.discriminators[name] = optimizer(l.plan.discriminators)
+	if l.settings.Accumulate > 1 {
+		l.pending[name], l.judgeNames[name] = l.settings.newAccumulator(parametersOf(l.plan.discriminators, parameters)), parameters
+	}
 }
 
 // program returns the compiled program of an objective for batches of a shape.

@@ -26,10 +26,10 @@ type Loop struct {
 	feed           *feed
 	programs       map[batchShape]*program
 	objectives     []*objective         // those that there are images for, in the model's order
-	discriminators map[string]Optimizer // of discriminators, by loss
+	discriminators map[string]Optimizer // of discriminators, by loss, and of networks, by loss and function
 	average        *average             // of the weights; nil: none
 	pending        map[string]*accumulator
-	judgeNames     map[string][]string // parameters of discriminators, by loss
+	judgeNames     map[string][]string // parameters of those
 	hooks          []Hook
 	leftOut        int
 
@@ -243,6 +243,9 @@ func (l *Loop) trainStep(b datasets.Batch, images []float32, of int) error {
 			clip = limit / norm
 		}
 		o.optimizer.Update(gradients, rate, clip)
+	}
+	if err := l.trainNetworks(p, rate, len(b.Indices)); err != nil {
+		return err
 	}
 	if err := l.trainDiscriminators(p, rate, len(b.Indices)); err != nil {
 		return err

@@ -39,6 +39,7 @@ type program struct {
 	changing    []losses.Part  // parts whose weights change with the steps
 	watched     []models.Logged
 	adversaries []*adversary
+	networks    []*network
 	second      *program // the same on a second batch, for discriminators that permute its codes; it computes those alone
 	kept        []*gorgonia.Node
 	running     []nn.Running
@@ -62,7 +63,7 @@ type plan struct {
 	views          *augment.Views  // may be nil
 	split          *datasets.Split
 	population     int                    // images in the data set
-	discriminators *nn.Params             // the parameters of discriminators
+	discriminators *nn.Params             // the parameters of discriminators and networks that losses train
 	frozen         func(name string) bool // parameters that stay as they are; nil: none
 	dropout        *rng.Stream
 }
@@ -87,8 +88,8 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	if len(learnables) == 0 {
 		return nil, l.nothingLearns()
 	}
-	if p.nodes, err = gorgonia.Grad(p.loss.Total, learnables...); err != nil {
-		return nil, fmt.Errorf("gradients: %w", err)
+	if err := p.differentiate(learnables); err != nil {
+		return nil, err
 	}
 	p.losses = append(gorgonia.Nodes{p.loss.Total}, p.loss.Nodes()...)
 	p.watched, p.kept, p.running, p.after = built.Logged, built.Kept, g.Running(), built.After
@@ -104,6 +105,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	for _, r := range p.running {
 		wanted = append(wanted, r.Moments)
 	}
+	wanted = append(wanted, p.networkGradients()...)
 	for _, a := range p.asked.Adversaries {
 		compiled, err := newAdversary(a, l.discriminators)
 		if err != nil {
@@ -369,6 +371,7 @@ func (p *program) run() error {
 		}
 	}
 	collect(p.machine, p.nodes, p.gradients)
+	p.collectNetworks()
 	return nil
 }
 
