@@ -185,10 +185,7 @@ func (c *compiler) isSummand(part, f Formula) bool {
 // dependence returns the node of a sentence that is an independence: an operation of losses, or the sentence's own.
 func (q *Quantity) dependence(with Named, f *independence, blocks [][]int, in Inputs) (*gorgonia.Node, error) {
 	densities := in.LogVariances != nil && in.Samples != nil && in.Codes != nil
-	switch {
-	case with.Independence == nil && f.by == ByDiscriminator:
-		return nil, fmt.Errorf("logic: %s is trained along with a model; want the loss logic of a config, or hsic or tc", textOf(f))
-	case with.Independence == nil, f.by == TotalCorrelation && !densities:
+	if with.Independence == nil || f.by == TotalCorrelation && !densities {
 		return q.node(with, in)
 	}
 	return with.Independence(f.by, blocks, q.z(in), in)

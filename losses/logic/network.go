@@ -145,7 +145,7 @@ func (e *engine) fitNetworks(s *rng.Stream, labels bool) (float64, error) {
 	if s == nil {
 		s = rng.New(0, "logic")
 	}
-	f := &fitting{engine: e, labels: labels}
+	f := &networkFit{engine: e, labels: labels}
 	for _, n := range e.program.networks {
 		f.networks = append(f.networks, newPerceptron(n, &e.data, e.program.values))
 	}
@@ -170,8 +170,8 @@ func (e *engine) fitNetworks(s *rng.Stream, labels bool) (float64, error) {
 	return f.at(best, make([]float64, len(best))), f.err
 }
 
-// fitting is the quantity as a function of the parameters of networks.
-type fitting struct {
+// networkFit is the quantity as a function of the parameters of networks.
+type networkFit struct {
 	engine   *engine
 	networks []*perceptron
 	labels   bool
@@ -179,7 +179,7 @@ type fitting struct {
 }
 
 // at returns the quantity for parameters x, and sets g to its gradient.
-func (f *fitting) at(x, g []float64) float64 {
+func (f *networkFit) at(x, g []float64) float64 {
 	at := 0
 	for _, p := range f.networks {
 		p.forward(x[at:at+p.count], &f.engine.data)
@@ -199,7 +199,7 @@ func (f *fitting) at(x, g []float64) float64 {
 	return v
 }
 
-func (f *fitting) ended() error { return cmp.Or(f.err, f.engine.interrupt()) }
+func (f *networkFit) ended() error { return cmp.Or(f.err, f.engine.interrupt()) }
 
 // perceptron is a network in double precision. Arguments are scaled to mean 0 and deviation 1, which changes the start of the
 // search, not the class.

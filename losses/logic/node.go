@@ -208,9 +208,12 @@ func (q *Quantity) NodeWith(named Named, z, y, labels *gorgonia.Node) (*gorgonia
 	return q.NodeOf(named, Inputs{Codes: z, Values: y, Labels: labels})
 }
 
-// summed adds up the named losses and the rest of the sentence.
+// summed adds up the named losses and the rest of the sentence. Without operations of losses it is one operation.
 func (q *Quantity) summed(named Named, in Inputs) (*gorgonia.Node, error) {
-	if len(q.summands) == 0 {
+	switch without := named.Modularity == nil || named.Contraction == nil; {
+	case q.program.learned != "" && named.Independence == nil:
+		return nil, fmt.Errorf("logic: %s is trained along with a model; want the loss logic of a config, or hsic or tc", q.program.learned)
+	case len(q.summands) == 0, without && q.program.learned == "":
 		return q.node(named, in)
 	}
 	var nodes []*gorgonia.Node
