@@ -40,7 +40,7 @@ func (p Projection) validate(codes factor.SubCodes, a Assign) error {
 func (p Projection) suits(d, k int) error {
 	switch {
 	case k == 0:
-		return noSubCodes
+		return errNoSubCodes
 	case p == ProjectBest && d < k:
 		return fmt.Errorf("codes have %d columns; want at least one for each of the %d factors, or project: linear", d, k)
 	case p == ProjectBlocks && (d < k || d%k != 0):

@@ -35,14 +35,14 @@ func validAggregate(a factor.Aggregate) error {
 	return nil
 }
 
-var noSubCodes = errors.New("there are no factors; want at least one, to have a sub-code")
+var errNoSubCodes = errors.New("there are no factors; want at least one, to have a sub-code")
 
 // planBlocks returns the sub-codes of factors; nil if [assigned] finds them.
 func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, error) {
 	d, k := in.Codes.Cols, len(in.Factors)
 	switch {
 	case k == 0:
-		return nil, noSubCodes
+		return nil, errNoSubCodes
 	case len(codes) > 0:
 		return codes.Blocks("codes", in.Factors, d)
 	case a == AssignBest || a == AssignAuto && d%k != 0:

@@ -55,7 +55,7 @@ func (d *DataSet) fill(text string) (filled string, err error) {
 			case !spread:
 				return v.Value
 			case !list:
-				err = fmt.Errorf("%s: $%s of the data set %q is %s; want a list in place of $%s...", text, name, d.Label, v.Value, name)
+				err = fmt.Errorf("%s: $%s of the data set %q is %s; want a list where $%s... stands for its elements", text, name, d.Label, v.Value, name)
 			case inner == "":
 				return ""
 			default:

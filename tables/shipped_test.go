@@ -164,7 +164,7 @@ func TestShippedMistakes(t *testing.T) {
 		{line, "shipped: runs.csv", "shipped: ../runs.csv", `shipped: "../runs.csv" is not a path from the folder of the table`},
 		{line, "shipped: runs.csv", "shipped: others.csv", "others.csv"},
 		{line, "metric: mig}", "fit: reconstruction}", `shipped: column "MIG" has no metric`},
-		{line, "values: {more: []}", "values: {more: 3}", `$more of the data set "two" is 3; want a list in place of $more...`},
+		{line, "values: {more: []}", "values: {more: 3}", `$more of the data set "two" is 3; want a list where $more... stands for its elements`},
 		{line, "values: {more: []}", "values: {more: [], codes: []}", "$codes are the codes of the data set; want another name"},
 		{line, "codes: {row: [0]", "codes: {row: [-1]", "negative or repeated column"},
 	} {
