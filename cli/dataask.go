@@ -21,7 +21,7 @@ const mostShown = 200
 
 // dataAskCommand is `unravel data ask (NAME [option=value ...] | --run DIR | --codes FILE)`.
 type dataAskCommand struct {
-	Name    string   `arg:"" optional:"" help:"Name of the data set (see unravel data list)."`
+	Name    string   `arg:"" optional:"" help:"Name of the data set (see unravel data list), as the seed 0 makes it."`
 	Options []string `arg:"" optional:"" help:"Options of the data set, such as path=photos."`
 	Dir     string   `name:"run" xor:"codes" placeholder:"DIR" help:"Folder of a run: its data set is asked about, and its codes say which pairs are useful."`
 	weightsFlags
@@ -111,7 +111,7 @@ func (c *dataAskCommand) open(ctx context.Context, q *similarity.Query, s *strea
 		if err := train.PrepareData(ctx, choice, s.log); err != nil {
 			return nil, ofSet(c.Name, err)
 		}
-		if d, err = choice.Build(c.Seed); err != nil {
+		if d, err = choice.Build(0); err != nil {
 			return nil, ofSet(c.Name, err)
 		}
 	case c.Codes == "":

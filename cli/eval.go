@@ -242,7 +242,7 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 			return results, err
 		case errors.Is(err, metrics.MissingFactors):
 			needFactors = append(needFactors, c.Name)
-		case errors.Is(err, metrics.LevelsNeeded):
+		case errors.Is(err, metrics.MissingLevels):
 			needLevels = append(needLevels, c.Name)
 		default:
 			fmt.Fprintf(s.log, "left out: %v\n", err)
@@ -252,7 +252,7 @@ func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result,
 		fmt.Fprintf(s.log, "left out: %s: %v\n", strings.Join(needFactors, ", "), metrics.MissingFactors)
 	}
 	if len(needLevels) > 0 {
-		fmt.Fprintf(s.log, "left out: %s: %v\n", strings.Join(needLevels, ", "), metrics.LevelsNeeded)
+		fmt.Fprintf(s.log, "left out: %s: %v\n", strings.Join(needLevels, ", "), metrics.MissingLevels)
 	}
 	if e.optional && len(results) == 0 {
 		return nil, fmt.Errorf("no metric applies")

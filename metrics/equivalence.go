@@ -19,15 +19,12 @@ type Equational interface {
 // FromClasses implements Equational.
 func (*SubCodeDeviation) FromClasses() bool { return true }
 
-// LevelsNeeded is the error of metrics that need more than which rows agree.
-var LevelsNeeded = errors.New("it needs the levels of factors, and pairs only say which rows agree; want a metric of modularity, such as variance, mad, radius, diameter or mpd, or --factors")
-
-// wantsLevels returns LevelsNeeded of a metric that cannot measure classes.
+// wantsLevels returns MissingLevels of a metric that cannot measure classes.
 func wantsLevels(m Metric, in *Input) error {
 	if e, ok := m.(Equational); !in.Classes || ok && e.FromClasses() {
 		return nil
 	}
-	return LevelsNeeded
+	return MissingLevels
 }
 
 // SetClasses replaces the factors by those of classes: rows of a class agree in a factor, and levels number the classes. A

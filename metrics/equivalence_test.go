@@ -90,7 +90,7 @@ func TestClassesAreNotLevels(t *testing.T) {
 	measured := []string{"variance", "mad", "radius", "diameter", "mpd", "mutual-information", "total-correlation", "wasserstein-correlation", "code-spread", "description-length", "h-error", "coverage"}
 	for _, e := range Registry.Entries {
 		err := Suits(in, []Choice{{Name: e.Name, Value: e.New()}})
-		if refused := errors.Is(err, LevelsNeeded); refused == slices.Contains(measured, e.Name) {
+		if refused := errors.Is(err, MissingLevels); refused == slices.Contains(measured, e.Name) {
 			t.Errorf("%s: error %v", e.Name, err)
 		}
 	}

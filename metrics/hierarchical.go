@@ -59,6 +59,9 @@ const (
 	MissingTrueHierarchy Missing = "the true hierarchy is not known"
 	MissingComponents    Missing = "the components of the codes are not known"
 	MissingFactors       Missing = "no factor of several levels is known of the images"
+
+	// MissingLevels is that of metrics that need more than which rows agree.
+	MissingLevels Missing = "it needs the levels of factors, and pairs only say which rows agree; want a metric of modularity, such as variance, mad, radius, diameter or mpd, or factors"
 )
 
 func (m Missing) Error() string { return string(m) }

@@ -33,9 +33,9 @@ const (
 //
 //	P(same) n/(n + 1)
 //
-// where n is the size of the class, and two classes, the largest first, if P(same) nm/(n + m) is at least 1/2: by so much more
-// is known of what varies within classes. P(same) is a logistic function of the differences of standardised codes, fitted to the answers about the
-// factor so far; of a class it is that of its most similar row. Without codes it is the same for all pairs.
+// where n is the size of the class, and two classes, the largest first, if P(same) is at least 0.1 and P(same) nm/(n + m) at least 1/2: by so much
+// more is known of what varies within classes. P(same) is a logistic function of the differences of standardised codes, fitted to the answers about the
+// factor so far; of a class it is that of its most similar row, of 30 at random. Of more than 300 classes the largest count. Without codes it is the same for all pairs.
 //
 // That the rows are random, and only what they are compared with depends on codes, keeps classes samples of all rows with a level. Asking about
 // the most similar pairs would join rows that the codes hold together already, from which losses of modularity learn little.

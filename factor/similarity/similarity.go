@@ -53,7 +53,7 @@ func (a *Answers) Validate() error {
 	return nil
 }
 
-// maxRows bounds rows, which float32 must represent exactly as numbers of classes.
+// maxRows bounds rows, which are int32.
 const maxRows = 1 << 30
 
 // Same returns the number of answers that say same.
