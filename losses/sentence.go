@@ -125,6 +125,9 @@ func (*LogicLoss) Variants() []Loss {
 		"forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)",
 		"forall[mean] v in y.size: 0.5 * (forall[mean] i, j: y.size(i) = v and y.size(j) = v -> z.size(i) =[euclidean] z.size(j))",
 		"(forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)) and forall[mean] i: exists c in {0, 1}: z.angle(i) =[absolute] c",
+		"exists h: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)",
+		"exists m.size: y.size -> z.size: forall[mean] i: z.size(i) =[squared] m.size(y.size(i))",
+		"exists h: z -> y in affine by least squares: forall i: h(z(i)) =[euclidean] y(i)",
 	} {
 		l := NewLogic()
 		sentence, err := logic.Parse(text)

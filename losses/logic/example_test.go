@@ -87,3 +87,27 @@ func ExampleQuantity_Node() {
 	// 3
 	// [0 1 1 2]
 }
+
+// The best product approximation of codes, example 5 of the paper.
+func ExampleQuantity_Approximation() {
+	m := logic.Function{Name: "m.a", From: logic.Space{Name: "a"}, To: logic.Space{Codes: true, Columns: []logic.Range{{Lo: 0, Hi: 1}}}}
+	sentence := logic.Sentence{Body: logic.Exists(logic.Functions(m), logic.ForAll(factor.Mean, logic.Rows("i"),
+		logic.Equal(logic.Squared, logic.CodeColumns("i", logic.Range{Lo: 0, Hi: 1}), m.At(logic.Factor("a", "i")))))}
+	q, err := logic.Compile(sentence, logic.Schema{Codes: 2, Factors: []string{"a", "b"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	b := logic.Batch{Codes: [][]float64{{1, 3}, {3, 5}, {5, 5}, {7, 7}}, Labels: [][]float64{{0, 0}, {0, 1}, {1, 0}, {1, 1}}}
+	found, err := q.Approximation(b)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	v, _ := q.ValueOf(b)
+	fmt.Println(sentence)
+	fmt.Println(v, found[0].Levels, found[0].Points, logic.Product(found, b.Codes))
+	// Output:
+	// exists m.a: y.a -> z[0]: forall[mean] i: z[0](i) =[squared] m.a(y.a(i))
+	// 1 [[0] [1]] [[2] [6]] [[2 3] [2 5] [6 5] [6 7]]
+}
