@@ -195,3 +195,23 @@ func TestIntervalStopped(t *testing.T) {
 		}
 	}
 }
+
+// Every metric that comes with Unravel says how its interval is found, or why it has none.
+func TestMetricsResample(t *testing.T) {
+	for _, entry := range Registry.Entries {
+		m, ok := entry.New().(Resampled)
+		if !ok {
+			t.Errorf("%s does not say how to measure it again", entry.Name)
+			continue
+		}
+		switch way, why := m.Resample(); way {
+		case ResampleRows, ResampleDraws:
+		case ResampleNone:
+			if why == "" {
+				t.Errorf("%s does not say why it has no interval", entry.Name)
+			}
+		default:
+			t.Errorf("%s: unknown way %q", entry.Name, way)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +63,7 @@ func TestMeasuresMistakes(t *testing.T) {
 		"metrics: 3\n":                                                    "t.yaml:1:10: metrics: want a list of metrics, or the keys final, sample, interval, encode, during, every, images",
 		"metrics:\n  final: [mig]\n  evry: 1\n":                           `t.yaml:3:3: metrics.evry: unknown key "evry"; did you mean "every"?`,
 		"metrics:\n  final:\n    - mig\n    - mig\n":                      "t.yaml:4:7: metrics.final.1: mig is in the list twice",
+		"metrics: {interval: 20}\n":                                       "t.yaml:1:11: metrics.interval: 20 is out of range; want 50 to 99.9 percent",
 		"metrics: {during: [mig, mig]}\n":                                 "t.yaml:1:25: metrics.during.1: mig is in the list twice",
 		"metrics: {during: quick}\n":                                      "t.yaml:1:19: metrics.during: want fast or a list of metrics",
 		"metrics: {during: [quick]}\n":                                    `t.yaml:1:20: metrics.during.0: unknown metric "quick"`,
@@ -190,5 +192,22 @@ func TestMeasureTwice(t *testing.T) {
 	const stop = "\ntrain: {stop: {metric: mig-3, patience: 1}}\n" + rest
 	if _, err := Load("t.yaml", []byte("metrics: {during: [mig, {mig: {bins: 3}}]}"+stop)); err == nil || !strings.Contains(err.Error(), `"mig-3" is not among the metrics that are measured during training: mig, mig-2`) {
 		t.Error(err)
+	}
+}
+
+// A run's final metrics have intervals, which its folder keeps.
+func TestMeasureIntervals(t *testing.T) {
+	dir := t.TempDir()
+	r := trainIn(t, dir, load(t, "metrics={final: [mse, radius], interval: 90}"), false)
+	if i := r.Metrics[0].Interval; i == nil || i.Percent != 90 || !(i.Low < i.High) || r.Metrics[1].Interval != nil {
+		t.Fatalf("mse has the interval %+v, radius %+v", i, r.Metrics[1].Interval)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, rundir.MetricsFile))
+	var stored []metrics.Result
+	if err == nil {
+		err = json.Unmarshal(text, &stored)
+	}
+	if err != nil || len(stored) != 2 || !reflect.DeepEqual(stored[0], r.Metrics[0]) {
+		t.Errorf("stored %+v, %v; want %+v", stored, err, r.Metrics)
 	}
 }
