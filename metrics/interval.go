@@ -113,6 +113,9 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 	if n := in.Codes.Rows; way != ResampleNone && way != ResampleDraws && n < fewestRows {
 		way, why = ResampleNone, fmt.Sprintf("%d rows are too few; want at least %d", n, fewestRows)
 	}
+	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
+		way, why = ResampleNone, fmt.Sprintf("the value is %v", r.Value)
+	}
 	x := &repeating{Intervals: s, in: in, seed: seed, choice: c, result: r}
 	var err error
 	switch way {
