@@ -1,0 +1,51 @@
+package train
+
+import "testing"
+
+// sentences is a small experiment whose sentence trains a function and a discriminator along.
+const sentences = `
+name: sentences
+seed: 3
+dataset: {square: {size: 16, side: 4}}
+supervision: {labels: {fraction: 1}}
+model: {vae: {encoder: {mlp: {hidden: [16]}}, latent: 4}}
+losses:
+  - reconstruction
+  - kl
+  - logic:
+      sentence: >-
+        (exists h: z -> y in mlp {layers: [8]}: forall[mean] i: h(z(i)) =[squared] y(i))
+        and 0.1 * independent[discriminator](z[0:2], z[2:4]) and independent[tc](z[0], z[3]) and independent(z[1], z[2])
+      discriminator: {hidden: [8]}
+train: {epochs: 3, batch: 8, accumulate: 2, figures: false}
+metrics: []
+`
+
+// TestSentenceNetworks checks that a run whose sentence trains networks along, stopped at any step and resumed, ends with the bits
+// of one that was not.
+func TestSentenceNetworks(t *testing.T) {
+	config := func(overrides ...string) Config {
+		c, err := Load("sentences.yaml", []byte(sentences), overrides...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	whole, dir := t.TempDir(), t.TempDir()
+	trainIn(t, whole, config(), false)
+	for stop, resume := 1, false; ; stop, resume = stop+2, true {
+		if _, err := Run(endAfter(stop), config("train.threads=1"), Options{Dir: dir, Resume: resume}); err == nil {
+			break
+		}
+	}
+	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
+	for _, name := range []string{"judge/logic/h/dense1/w", "judge/logic/h/values/w", "judge/logic/dense1/w"} {
+		found := false
+		for n := range bits(t, whole) {
+			found = found || len(n) >= len(name) && n[:len(name)] == name
+		}
+		if !found {
+			t.Errorf("the checkpoint has no %s", name)
+		}
+	}
+}
