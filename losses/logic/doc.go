@@ -20,18 +20,20 @@
 //	formula    = or [ "->" formula ] .
 //	or         = and { "or" and } .
 //	and        = not { "and" not } .
-//	not        = "not" not | scaled | equality .
+//	not        = "not" not | scaled | equality | independent .
 //	scaled     = number "*" scaled | quantified | "(" formula ")" .
-//	quantified = ( "forall" | "exists" ) [ "[" aggregate "]" ] name { "," name } [ "in" set ] ":" formula
+//	quantified = ( "forall" | "exists" ) [ "[" aggregate "]" ] name { "," name } { "," move } [ "in" set ] ":" formula
 //	           | "exists" function { "," function } ":" formula .
 //	function   = name [ "." name ] ":" space "->" space [ "in" class ] [ "by" fit ] .
 //	class      = "affine" | "linear" | "isometry" | "mlp" [ [ ":" ] "{" "layers" ":" "[" number { "," number } "]" "}" ] .
 //	fit        = "least squares" | "absolute" | "max" .
+//	move       = name "(" name "," name ")" .
+//	independent = "independent" [ "[" ( "hsic" | "tc" | "discriminator" ) "]" ] "(" space "," space { "," space } ")" .
 //	set        = "y." factor | "{" constant { "," constant } "}" | space .
 //	equality   = term ( "=" | "!=" | "=[" premetric [ period ] "]" ) term .
 //	term       = product { ( "+" | "-" ) product } .
 //	product    = number "*" product | "-" product | "(" term ")" | name | constant | space "(" name ")"
-//	           | name [ "." name ] "(" term ")" .
+//	           | name [ "." name ] "(" term ")" | "act" [ "[" number "]" ] "(" name [ "." name ] "," term ")" .
 //	space      = ( "y" | "z" ) [ "." name | "[" columns { "," columns } "]" ] .
 //	columns    = number [ ":" number ] .
 //	constant   = number | "[" number { "," number } "]" | string .
@@ -49,9 +51,38 @@
 //	c in {0, 0.5, 1}     constants: numbers, vectors or names of levels
 //	c in z.shape         points of R^k, in one form, below
 //	h: z -> y in affine  functions, in some forms, below
+//	g(i, j)              the known transformation of the data from row i to row j
 //
 // A row variable ranges over the rows whose factors in the body of the quantifier are known:
 // with y.shape(i) in the body, i ranges over the rows of known shape.
+//
+// # Moves
+//
+// forall i, j, g(i, j): ... ranges over the pairs of rows between which the transformation of the data is known: in
+// training within the groups of a supervision such as pairs, in a metric between rows that agree in all factors
+// but the circular ones and those of rotations in space. act(g, z(i)) are the codes of row i, moved as the data are from i to j:
+//
+//	of a circle      pairs of columns (a, b) -> (a cos t - b sin t, a sin t + b cos t), t = w (angle of j - angle of i)
+//	of rotations     three columns each, R_j R_i^-1 z
+//
+// with the frequency w of act[w](g, z(i)), 1 if it is not given. Each factor moves the sub-code of its name, act(g, z.angle(i)),
+// and act(g, z(i)) moves all of them side by side and leaves other columns as they are; act(g.angle, z[0:2](i)) moves
+// the columns given. act(g, y.angle(i)) adds the angle to a circular factor, in turns: compare it by =[circular].
+// The quantity of
+//
+//	forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))
+//
+// is twice losses.LSBD without a projection. Of codes that are whitened as D_LSBD whitens them, it is twice D_LSBD of the frequency.
+//
+// # Independence
+//
+// independent(z.a, z.b, ...) says that sub-codes are independent over the rows of the batch. Its quantity is
+//
+//	hsic             the default: the Hilbert-Schmidt independence criterion of z.a and the sub-codes behind it together, plus that of
+//	                 z.b and those behind it, ...: 0 exactly where they are independent, as a row drawn at random
+//	tc               the total correlation in nats of the normal distribution with the codes' covariance; in training with
+//	                 Gaussian posteriors that of their densities, an estimate that may be below 0. It is 0 also of uncorrelated codes
+//	discriminator    the total correlation by a discriminator that is trained along, an estimate; no metric
 //
 // # Equality
 //
@@ -173,6 +204,11 @@
 // under forall[mean] and [sum] in operands of an `and` that is add, under forall in those of one that
 // is max. A function of levels may stand under forall v in y.shape, around the rows with
 // y.shape(i) = v. All else is an error.
+//
+// A function in mlp is a network of tanh units, 64 or those of layers. In training its parameters are trained along by the
+// gradient of the quantity, of any body that it is applied in, to codes or factors of a row. Quantity.ValueOf fits it: the
+// least of five local minima that L-BFGS finds, each until 100 steps lower the quantity by less than 1e-6 of it. Its
+// quantifier is one of the parts that the sentence adds up.
 //
 // With by least squares, by absolute or by max the function is fitted by that criterion (mean square
 // distance, mean absolute deviation of each column, or largest Euclidean distance), and the body is
