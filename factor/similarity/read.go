@@ -21,6 +21,9 @@ type Rows struct {
 // maxAnswers bounds the answers of a file, of 20 bytes each.
 const maxAnswers = 1 << 27
 
+// maxFactors bounds the factors of a file: each has a number for every row.
+const maxFactors = 1000
+
 // ReadFile reads a file of answers; see [Read].
 func ReadFile(path string, rows Rows) (*Answers, error) {
 	f, err := os.Open(path)
@@ -132,6 +135,9 @@ func (x *reader) line(fields []string, first bool) error {
 	}
 	k, ok := x.factors[factor]
 	if !ok {
+		if len(x.factors) == maxFactors {
+			return x.errorf(2, "%q is factor %d; want at most %d factors", clip(factor), maxFactors+1, maxFactors)
+		}
 		factor = strings.Clone(factor)
 		k = int32(len(x.answers.Factors))
 		x.factors[factor], x.answers.Factors = k, append(x.answers.Factors, factor)

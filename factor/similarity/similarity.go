@@ -43,6 +43,9 @@ func (a *Answers) Validate() error {
 	if a.Rows < 1 || a.Rows > maxRows {
 		return fmt.Errorf("answers are about %d rows; want 1 to %d", a.Rows, maxRows)
 	}
+	if len(a.Factors) > maxCells/a.Rows {
+		return fmt.Errorf("answers are about %d factors of %d rows; want at most %d factors of so many rows", len(a.Factors), a.Rows, maxCells/a.Rows)
+	}
 	for _, list := range [][]Answer{a.List, a.Open} {
 		for n, x := range list {
 			if min(x.A, x.B) < 0 || int(max(x.A, x.B)) >= a.Rows || x.Factor < 0 || int(x.Factor) >= len(a.Factors) {
@@ -55,6 +58,9 @@ func (a *Answers) Validate() error {
 
 // maxRows bounds rows, which are int32.
 const maxRows = 1 << 30
+
+// maxCells bounds factors times rows, of 4 bytes each.
+const maxCells = 1 << 30
 
 // Same returns the number of answers that say same.
 func (a *Answers) Same() int {
