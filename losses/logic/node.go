@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -213,7 +214,9 @@ func (q *Quantity) summed(named Named, in Inputs) (*gorgonia.Node, error) {
 	switch without := named.Modularity == nil || named.Contraction == nil; {
 	case q.program.learned != "" && named.Independence == nil:
 		return nil, fmt.Errorf("logic: %s is trained along with a model; want the loss logic of a config, or hsic or tc", q.program.learned)
-	case len(q.summands) == 0, without && q.program.learned == "":
+	case without && q.program.learned != "":
+		return nil, errors.New("logic: an operation of independence alone; want those of Named for modularity and contraction too")
+	case len(q.summands) == 0, without:
 		return q.node(named, in)
 	}
 	var nodes []*gorgonia.Node

@@ -145,6 +145,25 @@ func TestPosteriorProperties(t *testing.T) {
 	}
 }
 
+// TestNoOperations tests that sentences that are named losses have an operation of their own where none is handed in.
+func TestNoOperations(t *testing.T) {
+	for _, text := range []string{
+		`forall[mean] v in y.shape: forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z(i) =[squared] z(j)`,
+		`forall i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)`,
+		`with z ~ q: forall i, j: y.hue(i) = y.hue(j) -> z(i) =[euclidean] z(j)`,
+	} {
+		q, b := compiled(t, parsed(t, text)), batches(2, 12)["continuous"]
+		if len(q.summands) == 0 {
+			t.Errorf("%s is no named loss", text)
+		}
+		want, _ := evaluate(t, tensor.Float64, b, build(q))
+		got, _ := evaluate(t, tensor.Float64, b, func(in []*gorgonia.Node) (*gorgonia.Node, error) { return q.NodeOf(Named{}, nodes(q, in)) })
+		if got != want || want == 0 {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
 // TestDraws tests that samples of a batch are drawn where it has none: from the log variances, by the stream.
 func TestDraws(t *testing.T) {
 	q, err := Compile(parsed(t, `with z ~ q: forall[mean] i: z(i) =[squared] 3`), Schema{Codes: 1})
