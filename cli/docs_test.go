@@ -282,8 +282,9 @@ func writeShort(t *testing.T, page string) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"dialects", "enriching-table2", "lsbd-vae-table5", "hierarchical-ablation", "hierarchical-table1"} {
-		shortTable(t, name)
+		shortTable(t, name, "scales={quick: {seeds: 1}, full: {seeds: 1}}")
 	}
+	shortTable(t, "modularity-ablation", "scales={quick: {seeds: 1, set: {dataset: $small}}, medium: {seeds: 1, set: {dataset: $small}}, full: {seeds: 1}}")
 	writeFile(t, "mine-sweep.yaml", []byte("base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n"))
 	shortPlan(t, page)
 	for _, plan := range regexp.MustCompile("(?ms)^```yaml\r?\n# (\\w+\\.yaml)\r?\n(.*?)^```").FindAllStringSubmatch(page, -1) {
@@ -357,11 +358,11 @@ func writeArrays(t *testing.T) {
 }
 
 // shortTable writes a table that comes with unravel, its first row and one draw, as a file that goes before it.
-func shortTable(t *testing.T, name string) {
+func shortTable(t *testing.T, name, scales string) {
 	t.Helper()
 	root, err := config.Parse(name, readFile(t, name+".yaml"))
 	if err == nil {
-		err = root.Override("rows=["+root.Get("rows").Items()[0].Inline()+"]", "notes=[]", "boxes=null", "scales={quick: {seeds: 1}, full: {seeds: 1}}")
+		err = root.Override("rows=["+root.Get("rows").Items()[0].Inline()+"]", "notes=[]", "boxes=null", scales)
 	}
 	if err != nil {
 		t.Fatal(err)
