@@ -219,7 +219,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if q.NeedsValues() && l.Units == UnitsRange && slices.ContainsFunc(in.Exact, func(values []float64) bool { return values != nil }) {
 		r.Notes = append(r.Notes, "continuous factors are mapped to [0, 1] by their range (units: range)")
 	}
-	batch.Interrupt = ctx.Err
+	batch.Interrupt, batch.Stream = ctx.Err, in.Stream // networks that the sentence fits draw their starts
 	if r.Value, err = q.ValueOf(batch); err != nil {
 		return Result{}, err
 	}

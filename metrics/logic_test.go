@@ -363,3 +363,17 @@ func TestLogicVariants(t *testing.T) {
 		t.Errorf("%d variants, want 2", len(all))
 	}
 }
+
+// A function in mlp is fitted to convergence: it recovers what no affine map does, the same for one seed.
+func TestLogicNetwork(t *testing.T) {
+	in := gridInput(ordinals(6, 5), 2, func(l []int, z []float64) {
+		a, b := float64(l[0])/5, float64(l[1])/4
+		z[0], z[1] = a*a, b+0.5*a*b
+	})
+	l := sentence(t, "exists h: z -> y in mlp {layers: [8]}: forall[mean] i: h(z(i)) =[squared] y(i)")
+	r := evaluated(t, in, []Choice{{Name: "logic", Value: l}})
+	affine := compute(t, sentence(t, "exists h: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)"), in)
+	if again := evaluated(t, in, []Choice{{Name: "logic", Value: l}}); r.Value > affine.Value/20 || again.Value != r.Value {
+		t.Errorf("%v, and again %v; an affine map has %v", r.Value, again.Value, affine.Value)
+	}
+}
