@@ -1,6 +1,6 @@
 // Package geometry measures sets of points: smallest enclosing balls, geometric medians, diameters,
-// mean distances, principal components, and best affine maps from points to targets by least squares,
-// least absolute deviations or least largest error.
+// mean distances, principal components, and best maps from points to targets: affine ones by least squares,
+// least absolute deviations, least mean length or least largest error, and isometries.
 //
 // Points are rows of numbers, one after the other: point i of a set with c
 // columns is points[i*c : (i+1)*c]. All optima are exact up to rounding, whatever
