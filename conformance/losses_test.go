@@ -174,8 +174,8 @@ func TestLogicIsTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := e.New().(losses.Varied).Variants(); len(all) != 6 {
-		t.Errorf("%d variants, want 6", len(all))
+	if all := e.New().(losses.Varied).Variants(); len(all) != 9 {
+		t.Errorf("%d variants, want 9", len(all))
 	}
 	if err := conformance.CheckLoss(e); err != nil {
 		t.Error(err)

@@ -128,6 +128,9 @@ func (*LogicLoss) Variants() []Loss {
 		"exists h: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)",
 		"exists m.size: y.size -> z.size: forall[mean] i: z.size(i) =[squared] m.size(y.size(i))",
 		"exists h: z -> y in affine by least squares: forall i: h(z(i)) =[euclidean] y(i)",
+		"independent(z.shape, z.size)",
+		"forall[mean] i: exists[harmonic] c in {0, 1}: z.angle(i) =[absolute] c",
+		"forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[cosine] z.shape(j)",
 	} {
 		l := NewLogic()
 		sentence, err := logic.Parse(text)

@@ -45,7 +45,13 @@ var everyLoss = map[string][]struct{ settings, label string }{
 	"entanglement":      {{"entanglement", ""}},
 	"prediction":        {{"prediction", ""}},
 	"logic": {{`logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z.a(i) =[squared] z.a(j)", codes: {a: [0, 1]}}`, "similarity"},
-		{`logic: {sentence: "forall[mean] i, j: y.row(i) =[absolute] y.row(j) -> z.a(i) =[squared] z.a(j)", codes: {a: [0, 1]}}`, "values"}},
+		{`logic: {sentence: "forall[mean] i, j: y.row(i) =[absolute] y.row(j) -> z.a(i) =[squared] z.a(j)", codes: {a: [0, 1]}}`, "values"},
+		{`logic: {sentence: "exists h: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)"}`, "functions"},
+		{`logic: {sentence: "exists h: z -> y in mlp {layers: [8]}: forall[mean] i: h(z(i)) =[squared] y(i)"}`, "networks"},
+		{`logic: {sentence: "forall[mean] i, j, g(i, j): z.row(j) =[squared] act(g, z.row(i))", codes: {row: [0, 1]}}`, "moves"},
+		{`logic: {sentence: "independent(z.a, z.b)", codes: {a: [0], b: [1]}}`, "independence"},
+		{`logic: {sentence: "with z ~ q: forall[mean] i: z(i) =[squared] 0"}`, "samples"},
+		{`logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z(i) =[kl] z(j)"}`, "posteriors"}},
 }
 
 // everyModel has, for each model of the registry, small settings and the loss that it learns from.
@@ -88,6 +94,8 @@ const (
 	noEnergy    = "it needs an energy of images"
 	noRotations = "it needs actions that rotate the codes"
 	noPredicted = "it needs codes predicted by actions"
+	noNormal    = "it needs Gaussian posteriors"
+	noSamples   = "it needs samples of posteriors"
 )
 
 var (
@@ -118,6 +126,8 @@ var impossible = map[string]map[string][]string{
 	"score-matching":             {noEnergy: others("ice-beem")},
 	"entanglement":               {noRotations: others("quessard")},
 	"prediction":                 {noPredicted: others("forward-vae")},
+	"logic (samples)":            {noSamples: append([]string{"encoder", "ae", "cofhae", "quessard", "ice-beem"}, twoViewModels...)},
+	"logic (posteriors)":         {noNormal: append([]string{"encoder", "ae", "delta-vae", "lsbd-vae", "cofhae", "quessard", "ice-beem"}, twoViewModels...)},
 	"info-nce":                   {noQueue: append([]string{"byol", "simsiam", "barlow-twins"}, oneViewModels...)},
 }
 
@@ -190,7 +200,7 @@ func tryLoss(t *testing.T, loss, settings, model, hierarchy, want string) {
 	switch {
 	case loss == "prediction" || slices.Contains(actionModels, model):
 		supervision = "[{walks: {episodes: 12, actions: 1}}, {labels: {fraction: 0.5}}]"
-	case loss == "lsbd" || loss == "slow" || model == "lsbd-vae":
+	case loss == "lsbd" || loss == "slow" || strings.Contains(settings, "act(") || model == "lsbd-vae":
 		supervision = "[{pairs: {count: 12}}, {labels: {fraction: 0.5}}]"
 	case slices.Contains(pairModels, model):
 		supervision = "[{changes: {k: 1, count: 12}}, {labels: {fraction: 0.5}}]"
