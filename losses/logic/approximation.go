@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -25,14 +26,19 @@ type Fitted struct {
 }
 
 // Approximation returns the functions of the sentence's quantifiers for a batch, in their order. A
-// function that is fitted for each of several values comes several times. Functions in mlp come last, with their values alone.
+// function that is fitted for each of several values comes several times, and one whose domain is empty is left out. Functions
+// in mlp come last, with their values alone. A number in the domain of a function that is not finite is an error.
 func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
 	e, err := q.load(b)
 	if err != nil {
 		return nil, err
 	}
 	if len(q.program.networks) > 0 {
-		if _, err := e.fitNetworks(b.Stream, b.Labels != nil); err != nil {
+		v, err := e.fitNetworks(b.Stream, b.Labels != nil)
+		if err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
+			err = e.notFinite(v)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -42,6 +48,9 @@ func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
 	}
 	if _, err := e.forward(b.Labels != nil); err != nil {
 		return nil, err
+	}
+	if e.fault != nil {
+		return nil, e.fault
 	}
 	var all []Fitted
 	for _, f := range q.program.fitted {
@@ -55,21 +64,67 @@ func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
 
 // Product returns the codes as the functions have them: columns that a function maps to have its
 // values, and the others those of codes. For a product function m.a: y.a -> z.a, m.b: y.b -> z.b, ...
-// it is m*, the best product approximation.
+// it is m*, the best product approximation. Rows and columns that the functions have and codes do not, or the reverse, are left
+// as they are.
 func Product(functions []Fitted, codes [][]float64) [][]float64 {
 	rows := make([][]float64, len(codes))
 	for i, z := range codes {
 		rows[i] = slices.Clone(z)
 		for _, f := range functions {
-			if !f.To.Codes || f.Values == nil {
+			if !f.To.Codes || i >= len(f.Values) {
 				continue
 			}
 			for k, c := range f.ToColumns {
-				rows[i][c] = f.Values[i][k]
+				if c < len(z) {
+					rows[i][c] = f.Values[i][k]
+				}
 			}
 		}
 	}
 	return rows
+}
+
+// fault returns why a function could not be fitted: the first number of its domain that is not finite, or the error of the fit.
+func (f *fitted) fault(m *evaluator, s *fitState, err error) error {
+	for i := range f.of(s) {
+		f.enter(m, s, i)
+		for _, x := range slices.Concat(f.source, f.target) {
+			for _, p := range x.parts {
+				if v := m.data.columns[p.column][m.index[p.variable]]; math.IsNaN(v) || math.IsInf(v, 0) {
+					return fmt.Errorf("logic: the function %s is fitted to %v %s, want finite numbers", f.mapping.Name, v, m.engine.program.entry(p.column, int(m.index[p.variable])))
+				}
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("logic: the function %s has no fit: %w", f.mapping.Name, err)
+	}
+	return nil
+}
+
+// notFinite returns the error of networks whose quantity is v: the first code or known value of a factor that is not finite.
+func (e *engine) notFinite(v float64) error {
+	p, d := e.program, &e.data
+	for column := range p.labels {
+		for row, x := range d.columns[column] {
+			known := column < p.values || d.levels[column-p.values][row] >= 0
+			if known && (math.IsNaN(x) || math.IsInf(x, 0)) {
+				return fmt.Errorf("logic: a network is fitted to %v %s, want finite numbers", x, p.entry(column, row))
+			}
+		}
+	}
+	return fmt.Errorf("logic: networks fitted to the batch give the quantity %v, want a finite one; the numbers may be too large", v)
+}
+
+// entry names an entry of a column.
+func (p *program) entry(column, row int) string {
+	switch {
+	case column < p.values:
+		return fmt.Sprintf("in row %d, column %d of codes", row, column)
+	case column < p.labels:
+		return fmt.Sprintf("in row %d, column %d of factors", row, column-p.values)
+	}
+	return fmt.Sprintf("in row %d", row)
 }
 
 // export adds the function of the last computation.

@@ -80,6 +80,9 @@ func (f *fitted) value(m *evaluator, _ int) []float64 {
 	if s.failed = err != nil; s.failed {
 		out[0] = math.NaN()
 	}
+	if e := m.engine; e.record != nil && e.fault == nil {
+		e.fault = f.fault(m, s, err)
+	}
 	return out
 }
 
@@ -94,8 +97,11 @@ func (f *fitted) quantity(m *evaluator, s *fitState) (float64, error) {
 		return f.centres(m, s)
 	}
 	v, err := f.fit(m, s, 0, f.of(s))
+	if err != nil {
+		return 0, err
+	}
 	f.keep(m, s)
-	return f.scaled(s, v), err
+	return f.scaled(s, v), nil
 }
 
 // keep hands the function to who asked for it.

@@ -3,7 +3,10 @@ package logic
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/rng"
 )
 
 // TestFunctionTruth compares quantities of sentences with functions with their truth, in exact arithmetic: zero, up to
@@ -120,4 +123,62 @@ func TestApproximation(t *testing.T) {
 	if _, err := q.Approximation(Batch{}); err == nil {
 		t.Error("a batch without rows is taken")
 	}
+	if got := Product([]Fitted{{Function: Function{To: Space{Codes: true}}, ToColumns: []int{0, 3}, Values: [][]float64{{5, 6}}}}, [][]float64{{1, 2}, {3}}); !slices.EqualFunc(got, [][]float64{{5, 2}, {3}}, slices.Equal) {
+		t.Errorf("product of a short batch is %v", got)
+	}
 }
+
+// TestApproximationNotFinite tests that numbers that are not finite have an error of their row and column, where they are in the
+// domain of a function.
+func TestApproximationNotFinite(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	schema := Schema{Codes: 1, SubCodes: map[string][]int{"a": {0}}, Factors: []string{"a", "b"}}
+	for _, f := range []struct {
+		text         string
+		codes, other bool // functions of codes; the factor b is in the domain
+	}{
+		{`exists h: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)`, true, true},
+		{`exists h: z -> y in linear: forall[mean] i: h(z(i)) =[absolute] y(i)`, true, true},
+		{`exists h: z -> y.b in isometry: forall[mean] i: h(z(i)) =[squared] y.b(i)`, true, true},
+		{`exists h: z -> y in affine by least squares: forall i: h(z(i)) =[euclidean] y(i)`, true, true},
+		{`exists h: y.b -> z in affine: forall i: h(y.b(i)) =[euclidean] z(i)`, true, true},
+		{`exists m.a: y.a -> z.a: forall[mean] i: m.a(y.a(i)) =[squared] z.a(i)`, true, false},
+		{`exists m.a: y.a -> z.a: forall i: m.a(y.a(i)) =[euclidean] z.a(i)`, true, false},
+		{`exists h: z -> y in mlp {layers: [1]}: forall[mean] i: h(z(i)) =[squared] y(i)`, true, true},
+		{`exists h: y -> z in mlp {layers: [1]}: forall[mean] i: h(y(i)) =[squared] z(i)`, true, true},
+	} {
+		q, err := Compile(parsed(t, f.text), schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			z, y, label float64
+			want        string // a part of the error
+		}{
+			{1, 1, 1, ""},
+			{nan, 1, 1, "NaN in row 1, column 0 of codes, want finite numbers"},
+			{inf, 1, 1, "+Inf in row 1, column 0 of codes, want finite numbers"},
+			{1, nan, 1, "NaN in row 1, column 1 of factors, want finite numbers"},
+			{1, nan, -1, ""}, // outside the domain
+		} {
+			b := Batch{Codes: [][]float64{{0}, {c.z}, {2}}, Values: [][]float64{{0, 0}, {1, c.y}, {0, 1}}, Labels: [][]float64{{0, 0}, {1, c.label}, {0, 1}}}
+			got, err := q.Approximation(b)
+			want := c.want
+			if !f.other && !isFinite(c.y) {
+				want = ""
+			}
+			if want == "" && (err != nil || len(got) != 1) || want != "" && (err == nil || !strings.HasSuffix(err.Error(), want)) {
+				t.Errorf("%s: %v, %v: %v, want an error that ends with %q", f.text, b.Codes, b.Values, err, want)
+			}
+			if v, err := q.ValueOf(b); err != nil || want == "" && !isFinite(v) {
+				t.Errorf("%s: %v, %v: the quantity is %v, %v", f.text, b.Codes, b.Values, v, err)
+			}
+		}
+	}
+	b := Batch{Codes: [][]float64{{1, 2}}}
+	if z := b.Draw(rng.New(0, "test")); !math.IsNaN(z[0][0]) || !math.IsNaN(z[0][1]) {
+		t.Errorf("samples without log variances are %v, want NaN", z)
+	}
+}
+
+func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -124,7 +124,8 @@ func (q *Quantity) z(in Inputs) *gorgonia.Node {
 	return in.Codes
 }
 
-// ValueOf returns the quantity of a batch.
+// ValueOf returns the quantity of a batch. Where a code, value or log variance in the domain of the sentence is NaN it may be NaN,
+// as a loss is; check the batch, or the result, where that must not pass.
 func (q *Quantity) ValueOf(b Batch) (float64, error) {
 	if q.program.learned != "" {
 		return 0, fmt.Errorf("logic: %s has no value of its own, as a discriminator learns it along with a model; want independent[hsic] or independent[tc] in a metric", q.program.learned)
@@ -194,12 +195,16 @@ func (q *Quantity) rows(b Batch) [][]float64 {
 }
 
 // Draw returns samples of the Gaussian posteriors with the means Codes and the log variances
-// LogVariances, [n, d].
+// LogVariances, [n, d]: NaN where there is no log variance.
 func (b Batch) Draw(s *rng.Stream) [][]float64 {
 	all := make([][]float64, len(b.Codes))
 	for i, mean := range b.Codes {
 		for k, x := range mean {
-			all[i] = append(all[i], x+math.Exp(b.LogVariances[i][k]/2)*s.NormFloat64())
+			v := math.NaN()
+			if i < len(b.LogVariances) && k < len(b.LogVariances[i]) {
+				v = b.LogVariances[i][k]
+			}
+			all[i] = append(all[i], x+math.Exp(v/2)*s.NormFloat64())
 		}
 	}
 	return all

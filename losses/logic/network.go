@@ -147,7 +147,7 @@ func (e *engine) fitNetworks(s *rng.Stream, labels bool) (float64, error) {
 	}
 	f := &networkFit{engine: e, labels: labels}
 	for _, n := range e.program.networks {
-		f.networks = append(f.networks, newPerceptron(n, &e.data, e.program.values))
+		f.networks = append(f.networks, newPerceptron(n, &e.data, e.program.values, e.program.labels))
 	}
 	var best []float64
 	least := math.NaN()
@@ -211,7 +211,7 @@ type perceptron struct {
 	slopes [][]float64
 }
 
-func newPerceptron(n *learned, d *data, values int) *perceptron {
+func newPerceptron(n *learned, d *data, values, labels int) *perceptron {
 	p := &perceptron{learned: n, sizes: slices.Concat([]int{len(n.columns)}, n.Layers, []int{n.Out})}
 	for i, size := range p.sizes {
 		if i > 0 {
@@ -225,6 +225,9 @@ func newPerceptron(n *learned, d *data, values int) *perceptron {
 			column += values
 		}
 		x := d.columns[column]
+		if !n.codes {
+			x = d.knownOnly(x, d.columns[column-values+labels])
+		}
 		mean, square := meanOf(nil, x, 1)[0], 0.0
 		for _, v := range x {
 			square += (v - mean) * (v - mean) / float64(len(x))
@@ -238,6 +241,21 @@ func newPerceptron(n *learned, d *data, values int) *perceptron {
 		}
 	}
 	return p
+}
+
+// knownOnly returns values with 0 in place of NaN and infinity where labels are unknown, so that rows outside every domain do not
+// reach the others.
+func (d *data) knownOnly(values, labels []float64) []float64 {
+	if labels == nil {
+		return values
+	}
+	values = slices.Clone(values)
+	for i, x := range values {
+		if (math.IsNaN(x) || math.IsInf(x, 0)) && !(labels[i] >= 0) {
+			values[i] = 0
+		}
+	}
+	return values
 }
 
 // start draws parameters as Glorot and Bengio do, with biases of 0.
