@@ -18,7 +18,7 @@ import (
 // language.
 //
 // z are the codes, and z.name the columns that Codes assigns to a name, of a factor or any other; without Codes, those that
-// Assign gives each factor. y.name are values of factors: levels mapped to [0, 1] or, of circular factors, to turns, and
+// Assign gives each factor. A transformation acts on the columns of its factor, of which one by Assign best is too few. y.name are values of factors: levels mapped to [0, 1] or, of circular factors, to turns, and
 // continuous values in the [Units] of the settings. Rows with unknown levels of factors that the sentence mentions are
 // outside the domain of its quantifiers. Rows of which all other factors agree are related by the turns of circular factors and
 // by rotations in space, whatever the groups of a supervision. A sentence about z alone measures images without factors.
@@ -153,12 +153,14 @@ func (l *Logic) compile(in *Input, best func() ([]factor.Block, error)) (q *logi
 	if err := l.Codes.Within("codes", s.Codes); err != nil {
 		return nil, nil, err
 	}
-	if _, subCodes := l.Sentence.Mentions(); subCodes && len(l.Codes) == 0 {
+	if _, subCodes := l.Sentence.Mentions(); len(l.Codes) == 0 && (subCodes || l.Sentence.Moves()) {
 		even, err := planBlocks(in, nil, l.Assign)
-		if err != nil {
+		switch {
+		case !subCodes && err != nil:
+			even = nil // the sentence may say itself which columns move
+		case err != nil:
 			return nil, nil, err
-		}
-		if even == nil {
+		case subCodes && even == nil:
 			if blocks, err = best(); err != nil {
 				return nil, nil, err
 			}

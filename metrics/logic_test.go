@@ -169,6 +169,19 @@ func TestLogicMoves(t *testing.T) {
 	l := sentence(t, strings.ReplaceAll(`forall[mean] i, j, g(i, j): z."A"(j) =[squared] act(g, z."A"(i))`, "A", names[0]))
 	l.Codes = factor.SubCodes{names[0]: {0, 1}, names[1]: {2, 3}}
 	near(t, "codes that turn", compute(t, l, in).Value, 0, 1e-12)
+	moved := sentence(t, "forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))") // all columns, by the shares of their factors
+	if _, err := Evaluate(ctx, in, 1, []Choice{{Name: "logic", Value: moved}}); err == nil ||
+		!strings.Contains(err.Error(), "such as z."+names[0]+" (codes, or --blocks of eval, name them)") {
+		t.Errorf("5 columns of 3 factors: error %v", err)
+	}
+	own := sentence(t, fmt.Sprintf("forall[mean] i, j, g(i, j): z[0:2](j) =[squared] act(g.%s, z[0:2](i))", names[0]))
+	near(t, "columns that the sentence names", compute(t, own, in).Value, 0, 1e-12)
+	even := *in
+	even.Codes = Matrix{Rows: in.Codes.Rows, Cols: 6}
+	for i := range in.Codes.Rows {
+		even.Codes.Data = append(append(even.Codes.Data, in.Codes.Row(i)...), 1)
+	}
+	near(t, "codes that turn, in equal shares", compute(t, moved, &even).Value, 0, 1e-12)
 	for i := range in.Codes.Data {
 		in.Codes.Data[i] += 0.1 * s.NormFloat64()
 	}

@@ -161,7 +161,7 @@ func (c *compiler) blocks(t *moved, width int) ([]turnedBlock, error) {
 		for _, turn := range c.schema.Turns {
 			names = append(names, turn.Name)
 		}
-		return nil, c.fail(t, "no transformation acts on the columns of %s; want columns named after a turn, such as z.%s, or act(%s.%s, ...)%s",
+		return nil, c.fail(t, "no transformation acts on the columns of %s; want columns named after a turn, such as z.%s (codes, or --blocks of eval, name them), or act(%s.%s, ...)%s",
 			textOf(t.a), names[0], t.move.Name, names[0], suggest("", names))
 	}
 	return all, nil
