@@ -94,6 +94,9 @@ func Load(file string, source []byte, overrides ...string) (Config, error) {
 		return c, err
 	}
 	c.source = n
+	if err := stopByText(n); err != nil {
+		return c, err
+	}
 	return c, n.Decode(&c)
 }
 

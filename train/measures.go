@@ -21,7 +21,7 @@ type Measures struct {
 	Interval float64          `yaml:"interval" doc:"percent of a confidence interval of every final metric, such as 95; 0: none"`
 	Encode   Encode           `yaml:"encode" doc:"images whose codes and factors are stored at the end: true (all, or the sample), false (none), or a number if there are no metrics; if absent, the measured ones, or up to 10000 without metrics"`
 	During   During           `yaml:"during" doc:"metrics during training: a list, or fast for the quick ones that suit the data set; if absent, the final ones if every is given"`
-	Every    int              `yaml:"every" doc:"epochs between two evaluations; 0: the epochs that train on twenty times the images measured"`
+	Every    int              `yaml:"every" doc:"epochs between two evaluations; 0: the epochs that train on twenty times the images measured, and where train.stop watches a sentence a tenth of train.epochs at most"`
 	Images   int              `yaml:"images" doc:"number of images measured during training, chosen at random; a smaller data set is measured whole"`
 }
 
@@ -35,6 +35,9 @@ const fastWord = "fast"
 
 // trainedPerMeasured makes the fast metrics cost one to four percent of training (BenchmarkMeasure).
 const trainedPerMeasured = 20
+
+// fewestLooks is how often a sentence that ends training is measured at least, where the config does not say when.
+const fewestLooks = 10
 
 // measureKeys are the keys of Measures.
 var measureKeys = []string{"final", "sample", "interval", "encode", "during", "every", "images"}
@@ -164,7 +167,7 @@ func (m *Measures) validate(s *Settings) error {
 	if err := m.validEncode(); err != nil {
 		return err
 	}
-	if m.Every > 0 && m.During.empty() && len(m.Final) == 0 {
+	if m.Every > 0 && !m.During.Fast && len(m.listed(s.Stop)) == 0 {
 		return config.Invalid("metrics.every", "there is no metric to measure every %d epochs", m.Every)
 	}
 	if sentence, _ := s.Stop.sentence(); s.Stop != nil && s.Stop.Loss == "" && sentence == nil {
@@ -181,10 +184,12 @@ func (m *Measures) validate(s *Settings) error {
 // measures reports that a key of a part of the config names a metric that is not measured during training.
 func (m *Measures) measures(part, key, metric string, stop *EarlyStop) error {
 	watched := m.watched(stop)
-	if len(watched) == 0 {
+	switch _, err := metrics.Registry.Lookup(metric); {
+	case len(watched) == 0 && err != nil && !slices.Contains(metrics.ResultNames(m.Final), metric):
+		return config.Invalid(part+"."+key, "unknown metric %q; want a metric of metrics.during, by its name", metric)
+	case len(watched) == 0:
 		return config.Invalid("metrics.every", "%s watches a metric; want the number of epochs between two measurements", part)
-	}
-	if !slices.Contains(watched, metric) {
+	case !slices.Contains(watched, metric):
 		return config.Invalid(part+"."+key, "%q is not among the metrics that are measured during training: %s", metric, strings.Join(watched, ", "))
 	}
 	return nil
@@ -241,6 +246,9 @@ func newMonitor(e *Experiment, epoch int) (*monitor, error) {
 	n := len(w.images)
 	if w.every == 0 {
 		w.every = max(1, (trainedPerMeasured*n+epoch-1)/epoch)
+		if stop.bySentence(w.choices) {
+			w.every = min(w.every, max(1, e.Config.Train.Epochs/fewestLooks))
+		}
 	}
 	in := e.InputOf(metrics.Matrix{Rows: n, Cols: e.Coder.Width()}, w.images)
 	if m.During.Fast {

@@ -1,9 +1,11 @@
 package train
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/losses/logic"
 	"github.com/unravel-ml/unravel/metrics"
 )
@@ -37,6 +39,48 @@ func (s *EarlyStop) withSentence(list []metrics.Choice) ([]metrics.Choice, int) 
 	l := metrics.NewLogic()
 	l.Sentence = sentence
 	return append(slices.Clone(list), metrics.Choice{Name: "logic", Value: l}), len(list)
+}
+
+// bySentence reports whether a sentence is watched, by itself or by the name of its metric in a list.
+func (s *EarlyStop) bySentence(list []metrics.Choice) bool {
+	if s == nil || s.Loss != "" {
+		return false
+	}
+	at := slices.Index(metrics.ResultNames(list), s.result(list))
+	if at < 0 {
+		return false
+	}
+	_, ok := list[at].Value.(*metrics.Logic)
+	return ok
+}
+
+// stopByText reports a metric with settings in place of a name or a sentence.
+func stopByText(n *config.Node) error {
+	for _, key := range []string{"train", "stop", "metric"} {
+		if n = n.Get(key); n == nil {
+			return nil
+		}
+	}
+	if !n.IsMap() {
+		return nil
+	}
+	return n.Errorf("want the name of a metric, or a sentence in quotes, got a mapping; a sentence with settings stands in metrics.during, such as {logic: {name: modular, sentence: ...}}, and train.stop names it: metric: modular")
+}
+
+// chosenColumns returns which code columns a watched sentence has for each factor, if its metric chose them; else it is empty.
+func chosenColumns(r metrics.Result) string {
+	if r.Sentence == "" {
+		return ""
+	}
+	var list []string
+	for _, p := range r.Parts {
+		for i, factor := range p.Labels {
+			if p.Name == "columns" {
+				list = append(list, fmt.Sprintf("%s %v", factor, p.Values[i]))
+			}
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // result returns the name of the watched result among those of the metrics that are measured during training.

@@ -13,6 +13,8 @@ type watchState struct {
 	Seen  int     `json:"seen"` // evaluations
 	Best  float64 `json:"best"`
 	Since int     `json:"since"` // evaluations since the best
+
+	Columns string `json:"columns,omitempty"` // of the best, those that a sentence's metric chose for the factors
 }
 
 // observe notes a metric's result. One that is better than the best by less than delta is no improvement.
@@ -22,7 +24,7 @@ func (w *watchState) observe(r metrics.Result, delta float64) {
 		than = w.Best - delta
 	}
 	if w.Seen == 0 || improves(r, than) {
-		w.Best, w.Since = r.Value, 0
+		w.Best, w.Since, w.Columns = r.Value, 0, chosenColumns(r)
 	} else {
 		w.Since++
 	}
@@ -46,11 +48,15 @@ func (w *watchState) enough(s *EarlyStop, better metrics.Direction) string {
 	if better == metrics.LowerIsBetter {
 		good = s.Reach != nil && w.Best <= *s.Reach
 	}
+	columns := ""
+	if w.Columns != "" {
+		columns = "; columns of factors: " + w.Columns
+	}
 	switch {
 	case good:
-		return fmt.Sprintf("early stop: %s is %.4g, and %.4g was to be reached", s.name(), w.Best, *s.Reach)
+		return fmt.Sprintf("early stop: %s is %.4g, and %.4g was to be reached%s", s.name(), w.Best, *s.Reach, columns)
 	case s.Patience > 0 && w.Since >= s.Patience:
-		return fmt.Sprintf("early stop: %s has not improved on %.4g in %d evaluations", s.name(), w.Best, w.Since)
+		return fmt.Sprintf("early stop: %s has not improved on %.4g in %d evaluations%s", s.name(), w.Best, w.Since, columns)
 	}
 	return ""
 }

@@ -125,11 +125,39 @@ func TestEarlyStopBySentence(t *testing.T) {
 	}
 }
 
+// A sentence is looked at ten times at least, or after every epoch, unless the config says when. Nothing else need be measured,
+// and where the metric chooses columns for the factors the line that ends training has them.
+func TestEarlyStopBySentenceInTime(t *testing.T) {
+	const during = "metrics={during: [{logic: {name: small, sentence: 'forall[mean] i: z(i) =[squared] 0'}}]}"
+	for _, c := range []struct {
+		metric string
+		more   []string
+		epochs int
+		say    string
+	}{
+		{"forall[mean] i: z(i) =[squared] 0", []string{"train.epochs=3", "metrics=[]"}, 1, "was to be reached\n"},
+		{"forall[mean] i: z(i) =[squared] 0", []string{"train.epochs=45", "metrics=[]"}, 4, "was to be reached\n"},
+		{"forall[mean] i: z(i) =[squared] 0", []string{"train.epochs=7", "metrics=[]", "metrics.every=2"}, 2, "was to be reached\n"},
+		{"small", []string{"train.epochs=9", during}, 1, "was to be reached\n"},
+		{"small", []string{"train.epochs=30", during, "metrics.every=6"}, 6, "was to be reached\n"},
+		{"forall[mean] i: z.row(i) =[squared] 0", []string{"train.epochs=3", "metrics=[]", "model={ae: {encoder: {mlp: {hidden: [8]}}, latent: 3}}", "losses=[reconstruction]", "supervision=none"}, 1,
+			"was to be reached; columns of factors: row "},
+	} {
+		var said strings.Builder
+		r, err := Run(t.Context(), load(t, append(c.more, `train.stop={metric: "`+c.metric+`", reach: 1e9}`)...), Options{Dir: t.TempDir(), Log: &said})
+		if err != nil || r.Epochs != c.epochs || !strings.Contains(said.String(), c.say) {
+			t.Errorf("%s, %v: %+v, %v; want %d epochs and %q:\n%s", c.metric, c.more, r, err, c.epochs, c.say, said.String())
+		}
+	}
+}
+
 func TestEarlyStopBySentenceMistakes(t *testing.T) {
 	for override, want := range map[string]string{
 		`train.stop={metric: "forall i z(i)", reach: 1}`:                                     "train.stop.metric: 1:10: ",
 		`train.stop={metric: "forall i: z(i) =[squared] 0"}`:                                 "neither reach nor patience",
-		`train.stop={metric: small, reach: 1}`:                                               "train.stop watches a metric; want the number of epochs",
+		`train.stop={metric: dlsbd, reach: 1}`:                                               "train.stop watches a metric; want the number of epochs",
+		`train.stop={metric: small, reach: 1}`:                                               `train.stop.metric: unknown metric "small"; want a metric of metrics.during`,
+		`train.stop={metric: {logic: "forall i: z(i) =[squared] 0"}, reach: 1}`:              "train.stop.metric: want the name of a metric, or a sentence in quotes, got a mapping; a sentence with settings stands in metrics.during",
 		`train={stop: {metric: "forall i: z(i) =[squared] 0", reach: 1}, keep: {best: mig}}`: `"mig" is not among the metrics that are measured during training: logic`,
 	} {
 		c, err := Load("run.yaml", []byte(tiny), override)
