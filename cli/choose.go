@@ -78,6 +78,9 @@ type metricItem struct {
 // unquoted is a metric and a text without quotes, such as a sentence.
 var unquoted = regexp.MustCompile(`^\s*([a-z0-9-]+):\s+([^\s"'{\[].*)$`)
 
+// innerQuotes is a name in double quotes inside a text in double quotes, which ends the text.
+var innerQuotes = regexp.MustCompile(`:\s*"[^"]*[yz]\."`)
+
 // metricItems lists the metrics of --metrics, or those of a preset.
 func metricItems(texts []string) ([]metricItem, error) {
 	var list []metricItem
@@ -93,7 +96,11 @@ func metricItems(texts []string) ([]metricItem, error) {
 		}
 		root, err := config.Parse("--metrics", []byte("["+text+"]"))
 		if err != nil {
-			return nil, usagef("--metrics %s: want names separated by commas, or NAME: SETTINGS, such as 'mig, logic: \"forall[mean] i: z(i) =[squared] y(i)\"': %w", text, err)
+			hint := ""
+			if innerQuotes.MatchString(text) {
+				hint = "; a name in quotes inside a sentence in double quotes: put the sentence in single quotes, or write \\\" in it"
+			}
+			return nil, usagef("--metrics %s: want names separated by commas, or NAME: SETTINGS, such as 'mig, logic: \"forall[mean] i: z(i) =[squared] y(i)\"'%s: %w", text, hint, err)
 		}
 		for _, n := range root.Items() {
 			switch keys := n.Keys(); {

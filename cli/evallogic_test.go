@@ -56,8 +56,10 @@ func TestEvalSentences(t *testing.T) {
 	for want, text := range map[string]string{
 		`1:10: found "z", want :`:             `logic: "forall i z(i)"`,
 		`metric logic: 1:11: there is no sub`: `logic: "forall i: z.factor7(i) =[squared] 0"`,
+		`put the sentence in single quotes`:   `logic: "forall i: y."my shape"(i) =[squared] 0"`,
 		"want a sentence, such as: forall":    `logic`,
 		`want names separated by commas`:      `{logic: "forall`,
+		"metric logic: independent[discrim":   `logic: "independent[discriminator](z[0], z[1])"`,
 		`unknown metric "logik"`:              `logik: "forall i: z(i) =[squared] 0"`,
 	} {
 		if o := eval("--metrics", text); o.code == 0 || !strings.Contains(o.log, want) {

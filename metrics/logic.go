@@ -223,13 +223,19 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	batch.Interrupt, batch.Stream = ctx.Err, in.Stream // networks that the sentence fits draw their starts
 	if r.Value, err = q.ValueOf(batch); err != nil {
-		return Result{}, err
+		return Result{}, unprefixed{err}
 	}
 	if math.IsInf(r.Value, 1) {
 		return Result{}, errors.New("the quantity is infinite, as where exists has no row; want a sentence that is finite for these rows")
 	}
 	return r.scored()
 }
+
+// unprefixed is an error of package logic without its name, which the metric has too.
+type unprefixed struct{ error }
+
+func (e unprefixed) Error() string { return strings.TrimPrefix(e.error.Error(), "logic: ") }
+func (e unprefixed) Unwrap() error { return e.error }
 
 func truthOf(t logic.Truth) string {
 	switch {

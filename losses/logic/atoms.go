@@ -1,7 +1,9 @@
 package logic
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/registry"
@@ -62,13 +64,28 @@ func (p *parser) named(t token) (expression, error) {
 		if h := hint(t.text, []string{"forall", "exists", "not"}); h != "" && n.text != "." {
 			return expression{}, errorAt(p.text, t.offset, "found %v, want a formula%s", t, h)
 		}
-		return expression{}, errorAt(p.text, t.offset, "found %v before %v, want y (factors) or z (codes)", t, n)
+		if slices.Contains(p.moves, t.text) && n.text == "(" {
+			return expression{}, errorAt(p.text, t.offset, "found %v before %v, want act(%s, ...), as %s is a transformation", t, n, t.text, t.text)
+		}
+		want := "y (factors) or z (codes)"
+		if n.text == "(" {
+			want += fmt.Sprintf("; or bind a function: exists %s: z -> y in affine: ...", t.text)
+		}
+		return expression{}, errorAt(p.text, t.offset, "found %v before %v, want %s", t, n, want)
 	}
 	a, err := p.space(t)
 	if err != nil {
 		return expression{}, err
 	}
-	if err := p.expect("(", " and the variable of a row"); err != nil {
+	after := " and the variable of a row"
+	if w := p.peek(); a.name != "" && w.kind == word {
+		words := a.name
+		for k := p.i; p.tokens[k].kind == word; k++ {
+			words += " " + p.tokens[k].text
+		}
+		after += fmt.Sprintf("; a name of several words stands in double quotes: %s.%q(i)", t.text, strings.TrimSpace(words))
+	}
+	if err := p.expect("(", after); err != nil {
 		return expression{}, err
 	}
 	v := p.next()
@@ -216,7 +233,10 @@ func (p *parser) body(q *quantified) (err error) {
 	if err := p.expect(":", " after the variables of a quantifier"); err != nil {
 		return err
 	}
-	scope := p.scope
+	scope, moves := p.scope, p.moves
+	for _, m := range q.domain.moves {
+		p.moves = append(p.moves, m.name)
+	}
 	for _, d := range q.domain.functions {
 		if p.bound(d.Name) {
 			return errorAt(p.text, d.position()-1, "the function %s is bound already, want another name", d.Name)
@@ -224,7 +244,7 @@ func (p *parser) body(q *quantified) (err error) {
 		p.scope = append(p.scope, d.Name)
 	}
 	q.body, err = p.formula()
-	p.scope = scope
+	p.scope, p.moves = scope, moves
 	return err
 }
 

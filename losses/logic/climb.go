@@ -140,7 +140,11 @@ func (p *parser) premetric(e *equality) error {
 	}
 	i := slices.Index(known, t.text)
 	if i < 0 {
-		return errorAt(p.text, t.offset, "unknown premetric %q%s", t.text, suggest(t.text, known))
+		guess := suggest(t.text, known)
+		if len(t.text) < 3 && !strings.EqualFold(t.text, KL.String()) { // every name of two letters is near kl
+			guess = "; known: " + strings.Join(known, ", ")
+		}
+		return errorAt(p.text, t.offset, "unknown premetric %q%s", t.text, guess)
 	}
 	if e.premetric = Premetric(i + 1); e.premetric == Circular {
 		e.period = 1

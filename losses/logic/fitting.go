@@ -71,7 +71,7 @@ func (c *compiler) applied(e *equality) (*application, Term, error) {
 		other = e.a
 	}
 	if !ok || e.not {
-		return nil, nil, c.fail(e, "a function's value is not alone on its side: %s", wantFunction)
+		return nil, nil, c.fail(e, "a function's value is not alone on its side: %s", wantAlone)
 	}
 	nested := false
 	for _, t := range []Term{a.a, other} {
@@ -82,7 +82,7 @@ func (c *compiler) applied(e *equality) (*application, Term, error) {
 		})
 	}
 	if nested || other == nil || a.a == nil {
-		return nil, nil, c.fail(e, "two functions are applied in one equality: %s", wantFunction)
+		return nil, nil, c.fail(e, "two functions are applied in one equality: %s", wantAlone)
 	}
 	return a, other, nil
 }

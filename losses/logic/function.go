@@ -85,6 +85,7 @@ func Apply(function string, argument Term) Term { return &application{function: 
 type declaration struct {
 	place
 	Function
+	from, to place // of the spaces
 }
 
 // application is the value of a function at a term.

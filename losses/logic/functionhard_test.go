@@ -123,7 +123,7 @@ func TestFunctionErrors(t *testing.T) {
 		`exists m: y.hue -> z: forall[mean] i: m(0) =[squared] z(i)`:                                                  `1:39: m is a function of levels of y.hue, got 0`,
 		`exists h: z -> y in affine: forall i: h(z(i)) =[squared] y(i) or z(i) =[squared] 0`:                          `1:63: the least quantity under forall[max] is not that of the parts, joined by or`,
 		`exists h: z -> y in mlp {layers: [0]}: forall i: h(z(i)) =[squared] y(i)`:                                    `1:35: found "0", want the width of a layer`,
-		`exists h: z -> y.size in affine: forall i: h(z(i)) =[squared] y(i)`:                                          `1:8: there is no factor "size"`,
+		`exists h: z -> y.size in affine: forall i: h(z(i)) =[squared] y(i)`:                                          `1:16: there is no factor "size"`,
 		`exists[soft 1] h: z -> y in affine: forall i: h(z(i)) =[squared] y(i)`:                                       `1:1: exists[soft`,
 		`exists h: z -> y in affine: forall[norm] i: h(z(i)) =[squared] y(i)`:                                         `1:29: forall[norm] of a function's values`,
 	} {

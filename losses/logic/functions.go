@@ -13,6 +13,9 @@ const wantFunction = "want exists h: z -> y in affine: forall i: ... -> h(z(i)) 
 	"[mean-square] with =[euclidean]; from levels, such as m.a: y.a -> z.a, m.a(y.a(i)) with all of these; " +
 	"or, behind by least squares, absolute or max, any aggregate with =[euclidean], [squared] or [absolute]"
 
+// wantAlone is the part of wantFunction that says where a function stands.
+const wantAlone = "want h(z(i)) alone on one side of one equality, such as h(z(i)) =[squared] y(i), under forall, in no negation and not left of ->"
+
 // mapping is a function in scope.
 type mapping struct {
 	declaration
@@ -65,7 +68,7 @@ func (c *compiler) functions(f *quantified) (node, error) {
 			continue
 		}
 		if m.fit == nil {
-			return nil, c.fail(m.declaration, "the function %s is not applied: %s", m.Name, wantFunction)
+			return nil, c.fail(m.declaration, "the function %s is not applied: %s", m.Name, wantAlone)
 		}
 		c.program.fitted = append(c.program.fitted, m.fit)
 	}
@@ -83,10 +86,10 @@ func (c *compiler) mapping(d declaration) (m *mapping, err error) {
 	case int(d.Class) >= len(classNames()) || int(d.By) >= len(fitNames()):
 		return nil, c.fail(d, "unknown class %v or criterion %v of functions", d.Class, d.By)
 	}
-	if m.from, err = c.columnsOf(d.From.access(d.place)); err != nil {
+	if m.from, err = c.columnsOf(d.From.access(d.from)); err != nil {
 		return nil, err
 	}
-	if m.to, err = c.columnsOf(d.To.access(d.place)); err != nil {
+	if m.to, err = c.columnsOf(d.To.access(d.to)); err != nil {
 		return nil, err
 	}
 	switch {
@@ -120,7 +123,7 @@ func (c *compiler) growing(f Formula, maps []*mapping) error {
 	switch f := f.(type) {
 	case *connective:
 		if f.kind == implication && f.a != nil && applies(f.a, maps) {
-			return c.fail(f, "a function is applied left of ->, where less is not better: %s", wantFunction)
+			return c.fail(f, "a function is applied left of ->, where less is not better: %s", wantAlone)
 		}
 		if f.kind != implication && f.a != nil {
 			if err := c.growing(f.a, maps); err != nil {
@@ -132,7 +135,7 @@ func (c *compiler) growing(f Formula, maps []*mapping) error {
 		}
 	case *negation:
 		if f.a != nil && applies(f.a, maps) {
-			return c.fail(f, "a function is applied in a negation, where less is not better: %s", wantFunction)
+			return c.fail(f, "a function is applied in a negation, where less is not better: %s", wantAlone)
 		}
 	case *scaled:
 		return c.growing(f.a, maps)

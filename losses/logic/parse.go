@@ -53,6 +53,7 @@ type parser struct {
 	i      int
 	depth  int
 	scope  []string // names of functions
+	moves  []string // names of transformations
 }
 
 // expression is a formula or a term, known after reading it.

@@ -67,12 +67,14 @@ func (p *parser) function() (d declaration, err error) {
 	if err := p.expect(":", " and the spaces of a function, such as z -> y"); err != nil {
 		return d, err
 	}
+	d.from = p.place()
 	if d.From, err = p.functionSpace(); err != nil {
 		return d, err
 	}
 	if err := p.expect("->", " between the spaces of a function"); err != nil {
 		return d, err
 	}
+	d.to = p.place()
 	if d.To, err = p.functionSpace(); err != nil {
 		return d, err
 	}

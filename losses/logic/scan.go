@@ -113,7 +113,19 @@ func next(text string, at int) (token, int, error) {
 	if r == utf8.RuneError && size == 1 {
 		return token{}, 0, errorAt(text, at, "found a byte that is not UTF-8")
 	}
-	return token{}, 0, errorAt(text, at, "found %q, which has no meaning in sentences", r)
+	return token{}, 0, errorAt(text, at, "found %q, which has no meaning in sentences%s", r, instead(text[:at], r))
+}
+
+// instead suggests what a rune without meaning stands for, given the text before it.
+func instead(before string, r rune) string {
+	before = strings.TrimSpace(before)
+	switch {
+	case strings.ContainsRune("'‘’“”`", r):
+		return "; want double quotes, as in y.\"my shape\"(i)"
+	case r == '>' && (strings.HasSuffix(before, "-") || strings.HasSuffix(before, "=")):
+		return "; want ->"
+	}
+	return ""
 }
 
 func isLetter(r rune) bool { return r == '_' || unicode.IsLetter(r) }
