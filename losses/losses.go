@@ -116,9 +116,16 @@ func (e *Error) Unwrap() error { return e.Err }
 // t receives their requests; with a nil t requests other than notes are errors. An error is an *[Error]; it
 // names the loss and the missing output.
 func Compose(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
-	if len(all) == 0 {
-		return nil, errors.New("losses: no losses are chosen; want at least one, such as reconstruction")
-	}
+	return compose(o, b, t, all, func(Loss) bool { return true })
+}
+
+// ComposeUnsupervised is [Compose] without the losses that need labelled groups. The others have the names that they have beside them.
+func ComposeUnsupervised(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
+	return compose(o, b, t, all, func(l Loss) bool { return !NeedsGroups(l) })
+}
+
+// compose adds the losses that are wanted, with their names among all.
+func compose(o *Outputs, b Batch, t Trainer, all []Choice, wanted func(Loss) bool) (*Objective, error) {
 	objective, seen := &Objective{}, map[string]int{}
 	for i, c := range all {
 		if c.Value == nil {
@@ -129,11 +136,17 @@ func Compose(o *Outputs, b Batch, t Trainer, all []Choice) (*Objective, error) {
 		if n := seen[c.Name]; n > 1 {
 			name = fmt.Sprintf("%s-%d", c.Name, n)
 		}
+		if !wanted(c.Value) {
+			continue
+		}
 		p, err := newPart(&Input{*o, b, t, name}, c.Value)
 		if err != nil {
 			return nil, &Error{name, c, err}
 		}
 		objective.Parts = append(objective.Parts, *p)
+	}
+	if len(objective.Parts) == 0 {
+		return nil, errors.New("losses: no losses are chosen; want at least one, such as reconstruction")
 	}
 	var err error
 	if objective.Total, err = objective.total(); err != nil {

@@ -96,6 +96,18 @@ func TestPlanesAlone(t *testing.T) {
 	}
 }
 
+// TestNamesOfObjectives checks that a loss has one name in all objectives, also where one of its kind before it is left out.
+func TestNamesOfObjectives(t *testing.T) {
+	l := loopOf(t, load(t, "losses=[reconstruction, kl, {logic: 'forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))'}, {logic: 'forall[mean] i: z(i) =[squared] 0'}]"))
+	got := map[string]string{}
+	for _, o := range l.Losses() {
+		got[o.Objective] = strings.Join(o.Names, " ")
+	}
+	if got["supervised"] != "loss reconstruction kl logic logic-2" || got["unsupervised"] != "loss reconstruction kl logic-2" {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestFed checks that a loss which nothing feeds, and groups that feed nothing, are errors.
 func TestFed(t *testing.T) {
 	for want, overrides := range map[string][]string{

@@ -164,7 +164,11 @@ func (l *plan) assemble(o models.Objective, images, group int) (*program, *model
 			batch.Actions = p.actions.offer(g, out.Rows)
 		}
 	}
-	if p.loss, err = losses.Compose(out, batch, &p.asked, l.applicable(o)); err != nil {
+	compose := losses.ComposeUnsupervised
+	if o.Labelled {
+		compose = losses.Compose
+	}
+	if p.loss, err = compose(out, batch, &p.asked, l.losses); err != nil {
 		return nil, nil, err
 	}
 	if p.actions != nil && p.actions.empty() {
@@ -225,14 +229,6 @@ func (l *plan) suitsViews(takes int) error {
 		return errors.New("the model takes images in [0, 1]; want views.pipeline without normalise")
 	}
 	return nil
-}
-
-// applicable leaves out losses that need labelled groups where the batches have none.
-func (l *plan) applicable(o models.Objective) []losses.Choice {
-	if o.Labelled {
-		return l.losses
-	}
-	return losses.Unsupervised(l.losses)
 }
 
 // objectives lists those of the model. A model without one of its own for labelled groups learns from their
