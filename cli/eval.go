@@ -83,7 +83,10 @@ func (c *evalCommand) write(ctx context.Context, s *streams, e *evaluation, resu
 
 // check reports options that exclude or need each other.
 func (c *evalCommand) check() error {
-	if c.Interval != 0 || c.Repeats != 0 {
+	if c.Interval == 0 && c.Repeats != 0 {
+		return usagef("--repeats needs --interval, such as --interval 95")
+	}
+	if c.Interval != 0 {
 		if err := (metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}).Validate(); err != nil {
 			return usagef("--interval and --repeats: %w", err)
 		}

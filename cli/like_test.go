@@ -56,7 +56,8 @@ func TestEvalInterval(t *testing.T) {
 	if out := succeed(t, "compare", "out/metrics.json", "plain/metrics.json").out; strings.Count(out, " [") != 2 {
 		t.Errorf("compare: %s", out)
 	}
-	for _, wrong := range []string{"--interval 20", "--repeats 9", "--interval 95 --repeats 2"} {
+	checkMistake(t, call(t, append(files, "--repeats", "9")...), 2, "--repeats needs --interval, such as --interval 95")
+	for _, wrong := range []string{"--interval 20", "--interval 95 --repeats 2"} {
 		if o := call(t, append(files, strings.Fields(wrong)...)...); o.code == 0 || !strings.Contains(o.log, "--interval and --repeats: ") {
 			t.Errorf("%s: %v", wrong, o)
 		}

@@ -96,7 +96,11 @@ func (in *Input) factorRows(u Units) []float64 {
 		if in.Exact != nil && in.Exact[j] != nil {
 			values := in.Exact[j]
 			if u == UnitsRange {
-				values = unitRange(values)
+				s := spanOf(values)
+				if in.spans != nil {
+					s = in.spans[j]
+				}
+				values = s.unit(values)
 			}
 			for i, v := range values {
 				if in.Levels[i*k+j] >= 0 {
@@ -118,20 +122,28 @@ func (in *Input) factorRows(u Units) []float64 {
 	return rows
 }
 
-// unitRange maps values to [0, 1] by their range, or to 0 if all are equal. Unknown ones, NaN, stay.
-func unitRange(values []float64) []float64 {
-	scaled := make([]float64, len(values))
-	low, high := math.Inf(1), math.Inf(-1)
+// span is the range of values.
+type span struct{ low, high float64 }
+
+// spanOf returns the range of the known values; low > high if there are none.
+func spanOf(values []float64) span {
+	s := span{math.Inf(1), math.Inf(-1)}
 	for _, v := range values {
 		if v == v {
-			low, high = min(low, v), max(high, v)
+			s.low, s.high = min(s.low, v), max(s.high, v)
 		}
 	}
-	if low >= high {
+	return s
+}
+
+// unit maps values to [0, 1] by their range, or to 0 if all are equal. Unknown ones, NaN, stay.
+func (s span) unit(values []float64) []float64 {
+	scaled := make([]float64, len(values))
+	if s.low >= s.high {
 		return scaled
 	}
 	for i, v := range values {
-		scaled[i] = (v/2 - low/2) / (high/2 - low/2) // halves, as the range may overflow
+		scaled[i] = (v/2 - s.low/2) / (s.high/2 - s.low/2) // halves, as the range may overflow
 	}
 	return scaled
 }

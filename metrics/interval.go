@@ -79,6 +79,8 @@ const (
 // Validate checks the settings.
 func (s Intervals) Validate() error {
 	switch {
+	case s.Percent >= 0.5 && s.Percent < 1:
+		return config.Invalid("percent", "%v is out of range; want %v, of 50 to 99.9", s.Percent, math.Round(1000*s.Percent)/10)
 	case !(s.Percent >= 50 && s.Percent <= 99.9):
 		return config.Invalid("percent", "%v is out of range; want 50 to 99.9", s.Percent)
 	case s.Repeats != 0 && (s.Repeats < fewestRepeats || s.Repeats > maxBootstrap):
@@ -331,7 +333,7 @@ func meanAndDeviation(values []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation / max(n-1, 1))
 }
 
-// part returns the input of some rows, with all that is known of them.
+// part returns the input of some rows, with all that is known of them, and continuous factors in units of all rows.
 func (in *Input) part(rows []int) *Input {
 	rows = slices.Sorted(slices.Values(rows))
 	k := len(in.Factors)
@@ -342,9 +344,9 @@ func (in *Input) part(rows []int) *Input {
 		some.Levels = append(some.Levels, in.Levels[i*k:(i+1)*k]...)
 	}
 	if in.Exact != nil {
-		some.Exact = make([][]float64, k)
+		some.Exact, some.spans = make([][]float64, k), make([]span, k)
 		for j, values := range in.Exact {
-			some.Exact[j] = chosen(values, rows)
+			some.Exact[j], some.spans[j] = chosen(values, rows), spanOf(values)
 		}
 	}
 	some.Components, some.Paths = chosen(in.Components, rows), chosen(in.Paths, rows)

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/factor"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -119,6 +121,39 @@ func TestIntervalRepeats(t *testing.T) {
 	}
 }
 
+// Halves have the units of all rows: an interval by ranges is that of factors that were scaled before.
+func TestIntervalOfRanges(t *testing.T) {
+	in := population(200, rng.New(2, "rows"))
+	k, s := len(in.Factors), rng.New(3, "values")
+	scaled := *in
+	in.Exact, scaled.Exact = make([][]float64, k), make([][]float64, k)
+	for j, f := range in.Factors {
+		if f.Kind != factor.Ordinal {
+			continue
+		}
+		for range in.Codes.Rows {
+			in.Exact[j] = append(in.Exact[j], s.NormFloat64())
+		}
+		low, high := slices.Min(in.Exact[j]), slices.Max(in.Exact[j])
+		for _, v := range in.Exact[j] {
+			scaled.Exact[j] = append(scaled.Exact[j], (v-low)/(high-low))
+		}
+	}
+	for _, text := range []string{"mse: {units: U}", "contraction-mean: {units: U}", `logic: {units: U, sentence: "forall[mean] i: z[0](i) =[squared] y.size(i)"}`} {
+		var values []float64
+		for units, in := range map[string]*Input{"range": in, "as-given": &scaled} {
+			var read struct {
+				Metrics []Choice `yaml:"metrics"`
+			}
+			if err := config.Load("units.yaml", []byte("metrics: [{"+strings.Replace(text, "U", units, 1)+"}]"), &read); err != nil {
+				t.Fatal(err)
+			}
+			values = append(values, intervals(t, in, 1, Intervals{Percent: 95, Repeats: 8}, read.Metrics...)[0].Interval.Estimate)
+		}
+		near(t, text, values[0], values[1], 1e-9)
+	}
+}
+
 // Sentences of means have intervals, others say why they have none.
 func TestIntervalOfSentences(t *testing.T) {
 	in := population(200, rng.New(2, "rows"))
@@ -141,6 +176,9 @@ func TestIntervalOfSentences(t *testing.T) {
 }
 
 func TestIntervalErrors(t *testing.T) {
+	if err := (Intervals{Percent: 0.95}).Validate(); err == nil || !strings.Contains(err.Error(), "0.95 is out of range; want 95, of 50 to 99.9") {
+		t.Errorf("a share in place of percent: %v", err)
+	}
 	for _, s := range []Intervals{{Percent: 0}, {Percent: 100}, {Percent: math.NaN()}, {Percent: 95, Repeats: 3}, {Percent: 95, Rows: 2}} {
 		if s.Validate() == nil {
 			t.Errorf("%+v is valid", s)

@@ -49,6 +49,7 @@ type Input struct {
 	Stream *rng.Stream // for metrics that draw random numbers; Evaluate sets it
 
 	counting *counting // of the halves of an [Interval]; nil: none
+	spans    []span    // by factor, of the Exact values of all rows, in the halves of an [Interval]; nil: those of these rows
 }
 
 // Explored holds components and paths of the images from which a hierarchy was learned, where a run measures held-out

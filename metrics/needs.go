@@ -113,6 +113,7 @@ func (in *Input) restrict(factors []int) *Input {
 			some.Exact[at] = chosen(in.Exact[j], rows)
 		}
 	}
+	some.spans = chosen(in.spans, factors)
 	some.Components, some.Paths = chosen(in.Components, rows), chosen(in.Paths, rows)
 	return &some
 }
