@@ -25,6 +25,17 @@ type Fitted struct {
 	Values [][]float64
 }
 
+// String returns the function with its matrix and offset, or its levels and points.
+func (f Fitted) String() string {
+	switch {
+	case f.Matrix != nil:
+		return fmt.Sprintf("%v, matrix %v, offset %v", f.Function, f.Matrix, f.Offset)
+	case f.Levels != nil:
+		return fmt.Sprintf("%v, levels %v, points %v", f.Function, f.Levels, f.Points)
+	}
+	return f.Function.String()
+}
+
 // Approximation returns the functions of the sentence's quantifiers for a batch, in their order. A
 // function that is fitted for each of several values comes several times, and one whose domain is empty is left out. Functions
 // in mlp come last, with their values alone. A number in the domain of a function that is not finite is an error.

@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -119,6 +120,13 @@ func TestApproximation(t *testing.T) {
 	}
 	if f, err := compiled(t, parsed(t, `forall i: z(i) =[squared] 0`)).Approximation(Batch{Codes: [][]float64{{1, 2, 3, 4}}}); err != nil || f != nil {
 		t.Errorf("%v, %v of a sentence without functions", f, err)
+	}
+	plain := Fitted{Function: Function{Name: "h", From: Space{Codes: true}}}
+	line, point := plain, plain
+	line.Matrix, line.Offset = [][]float64{{2}}, []float64{1}
+	point.Levels, point.Points = [][]float64{{0}}, [][]float64{{3}}
+	if got := fmt.Sprint(line, "; ", point, "; ", plain); got != "h: z -> y, matrix [[2]], offset [1]; h: z -> y, levels [[0]], points [[3]]; h: z -> y" {
+		t.Errorf("functions are printed as %s", got)
 	}
 	if _, err := q.Approximation(Batch{}); err == nil {
 		t.Error("a batch without rows is taken")

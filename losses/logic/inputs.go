@@ -17,7 +17,7 @@ import (
 type Batch struct {
 	Codes  [][]float64 // z [n, d]
 	Values [][]float64 // values y of the factors, [n, K], with the columns of the schema
-	Labels [][]float64 // [n, K]: rows with equal labels agree in a factor; negative: unknown. nil: all factors are known
+	Labels [][]float64 // [n, K]: rows with equal labels agree in a factor; negative: unknown. nil: all factors are known, but = between factors and functions of levels need labels
 
 	LogVariances [][]float64 // of Gaussian posteriors with the means Codes, [n, d]
 	Samples      [][]float64 // of the posteriors, [n, d]; nil: drawn from Gaussian posteriors where a sentence needs them
