@@ -59,7 +59,7 @@ func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, err
 }
 
 // assigned returns one column for each factor, with the least sum over factors of the fraction of the column's variance
-// that remains while the factor is fixed. A constant column costs 1, the most.
+// that remains while the factor is fixed. A constant column costs 1, the most, and so does any of a factor without a known level.
 func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
 	cost := make([][]float64, len(in.Factors))
 	for i := range cost {
@@ -73,7 +73,9 @@ func assigned(ctx context.Context, in *Input) ([]factor.Block, error) {
 		scale := unitColumn(in.Codes, c, column)
 		for i, f := range in.Factors {
 			if cost[i][c] = 1; scale > 0 {
-				cost[i][c] = varianceLeft(column, in.Levels[i:], len(in.Factors), f.Size)
+				if left := varianceLeft(column, in.Levels[i:], len(in.Factors), f.Size); !math.IsNaN(left) {
+					cost[i][c] = left
+				}
 			}
 		}
 	}
