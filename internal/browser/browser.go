@@ -1,0 +1,89 @@
+// Package browser opens pages in Chromium for tests: what a page draws, says and does is checked where people see it. A JavaScript error, an error
+// on the console and a request that fails are failures of the test.
+package browser
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// RequiredVariable names the environment variable that, set to "required", makes tests fail where there is no browser.
+const RequiredVariable = "UNRAVEL_BROWSER"
+
+// patience is how long one action may take; machines that run tests are busy ones.
+const patience = 60 * time.Second
+
+// places are the names of the browser, and where systems keep it that have it in no folder of PATH.
+var places = []string{
+	"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "headless-shell",
+	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
+	`C:\Program Files\Google\Chrome\Application\chrome.exe`, `C:\Program Files (x86)\Google\Chrome\Application\chrome.exe`,
+}
+
+// Browser is a running Chromium with a profile of its own.
+type Browser struct {
+	t   testing.TB
+	ctx context.Context
+}
+
+// Open starts Chromium until the test ends. Without one the test is skipped, or fails if RequiredVariable says so.
+func Open(t testing.TB) *Browser {
+	t.Helper()
+	path, ok := find()
+	if !ok {
+		const missing = "no Chromium here: the test of pages in a browser is left out; to run it, install Chromium or Chrome (Debian: apt-get install chromium)"
+		if os.Getenv(RequiredVariable) == "required" {
+			t.Fatalf("%s=required, and %s", RequiredVariable, missing)
+		}
+		t.Skip(missing)
+	}
+	profile, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		t.Fatal(err)
+	}
+	allocated, end := chromedp.NewExecAllocator(context.Background(), options(path, profile)...)
+	ctx, cancel := chromedp.NewContext(allocated)
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx)
+		cancel()
+		end()
+		for range 50 { // its processes write for a moment longer
+			if os.RemoveAll(profile) == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	if err := chromedp.Do(ctx); err != nil { // starts it
+		t.Fatalf("start %s: %v", filepath.Base(path), err)
+	}
+	return &Browser{t: t, ctx: ctx}
+}
+
+// find returns the path of the browser.
+func find() (string, bool) {
+	for _, name := range places {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// options make a browser that talks to nobody but the pages of the test.
+func options(path, profile string) []chromedp.ExecAllocatorOption {
+	list := append(chromedp.DefaultExecAllocatorOptions[:len(chromedp.DefaultExecAllocatorOptions):len(chromedp.DefaultExecAllocatorOptions)],
+		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.DisableGPU, chromedp.WSURLReadTimeout(patience),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	if runtime.GOOS == "linux" && os.Geteuid() == 0 { // Chromium refuses its sandbox to root
+		list = append(list, chromedp.NoSandbox)
+	}
+	return list
+}

@@ -1,0 +1,89 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const text1 = `<!doctype html><html lang="en"><title>t</title><meta name="viewport" content="width=device-width">
+<style>:root { color-scheme: light dark } #box { width: 600px }</style>
+<div id="box"><button id="named">go</button><button id="nameless"></button><input type="range" aria-label="value" id="range" min="0" max="100" value="50"></div>
+<script>
+document.getElementById("named").addEventListener("click", () => { document.title = "clicked"; });
+window.dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+window.still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+%s
+</script></html>`
+
+// write makes a page with a script in it and returns its address.
+func write(t *testing.T, script string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a page#1.html")
+	if err := os.WriteFile(path, fmt.Appendf(nil, text1, script), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return File(path)
+}
+
+func TestPage(t *testing.T) {
+	b := Open(t)
+	p := b.Page(write(t, ""))
+	p.Click("#named")
+	p.Wait(`document.title === "clicked"`)
+	var dark, still bool
+	p.Dark(true)
+	p.Still()
+	p.Eval("dark()", &dark)
+	p.Eval("still()", &still)
+	if !dark || !still {
+		t.Errorf("dark %v, still %v; want both", dark, still)
+	}
+	if wider := p.Overflow(); wider != 0 {
+		t.Errorf("overflow of %d pixels at 1280", wider)
+	}
+	p.Resize(390, 800)
+	if wider := p.Overflow(); wider < 200 {
+		t.Errorf("overflow of %d pixels at 390, want more than 200", wider)
+	}
+	if list := p.Unnamed(); len(list) != 1 || !strings.HasPrefix(list[0], "button") {
+		t.Errorf("controls without a name: %v, want the button", list)
+	}
+	var before, after string
+	p.Eval(`document.getElementById("range").value`, &before)
+	p.Drag("#range", 30, 0)
+	p.Eval(`Promise.resolve(document.getElementById("range").value)`, &after)
+	if before == after {
+		t.Errorf("the slider stays at %s", after)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	b := Open(t)
+	for name, script := range map[string]string{
+		"exception": `throw new Error("broken");`,
+		"promise":   `Promise.reject(new Error("broken"));`,
+		"console":   `console.error("broken");`,
+		"request":   fmt.Sprintf(`fetch("%s/broken", {mode: "no-cors"}).catch(() => {});`, server.URL),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := b.Tab()
+			p.Forgive("") // what fails here is meant to
+			p.Go(write(t, script))
+			p.Wait("document.readyState === 'complete'")
+			p.Eval("new Promise(done => setTimeout(done, 200))", nil)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if !slices.ContainsFunc(p.faults, func(f string) bool { return strings.Contains(f, "broken") }) {
+				t.Errorf("faults %q", p.faults)
+			}
+		})
+	}
+}

@@ -1,0 +1,302 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// ShotsVariable names the environment variable with the folder in which Shot keeps its pictures.
+const ShotsVariable = "UNRAVEL_SHOTS"
+
+// Page is a tab with a page in it.
+type Page struct {
+	t   testing.TB
+	ctx context.Context
+
+	mu       sync.Mutex
+	faults   []string
+	forgiven []string
+	media    map[string]string // features of the medium that are emulated
+}
+
+// Page opens an address in a tab of 1280 x 800 pixels and waits until it is loaded. What went wrong in it until the test ends fails the test.
+func (b *Browser) Page(address string) *Page {
+	b.t.Helper()
+	p := b.Tab()
+	p.Go(address)
+	return p
+}
+
+// Tab opens an empty tab, for what must be said before a page is loaded.
+func (b *Browser) Tab() *Page {
+	b.t.Helper()
+	ctx, cancel := chromedp.NewContext(b.ctx)
+	p := &Page{t: b.t, ctx: ctx, media: map[string]string{}}
+	if err := chromedp.Listen(ctx, p.hear); err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() {
+		cancel()
+		for _, f := range p.Faults() {
+			b.t.Errorf("page: %s", f)
+		}
+	})
+	call(p, network.Enable, network.EnableParams{})
+	call(p, log.Enable, cdp.Empty{})
+	call(p, runtime.Enable, cdp.Empty{})
+	p.Resize(1280, 800)
+	return p
+}
+
+// Go loads an address.
+func (p *Page) Go(address string) {
+	p.t.Helper()
+	p.Do(chromedp.Navigate(address))
+}
+
+// File is the address of a file.
+func File(path string) string {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		panic(err) // only without a working folder
+	}
+	whole = filepath.ToSlash(whole)
+	if !strings.HasPrefix(whole, "/") {
+		whole = "/" + whole
+	}
+	return "file://" + strings.NewReplacer("%", "%25", "?", "%3F", "#", "%23", " ", "%20").Replace(whole)
+}
+
+// hear notes what goes wrong.
+func (p *Page) hear(event any) {
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.note("exception: " + thrown(e.ExceptionDetails))
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeAssert {
+			p.note("console: " + said(e.Args))
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError {
+			p.note(fmt.Sprintf("log: %s %s", e.Entry.Text, e.Entry.URL))
+		}
+	case *network.EventLoadingFailed:
+		if !e.Canceled {
+			p.note("request: " + e.ErrorText)
+		}
+	}
+}
+
+// thrown is what was thrown.
+func thrown(d *runtime.ExceptionDetails) string {
+	if d.Exception == nil {
+		return d.Text
+	}
+	return d.Text + " " + said([]*runtime.RemoteObject{d.Exception})
+}
+
+// said is what was handed to the console.
+func said(args []*runtime.RemoteObject) string {
+	var words []string
+	for _, a := range args {
+		if a.Description != "" {
+			words = append(words, a.Description)
+		} else {
+			words = append(words, string(a.Value))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func (p *Page) note(fault string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults = append(p.faults, fault)
+}
+
+// Forgive takes faults that hold a text for expected ones, also later ones.
+func (p *Page) Forgive(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forgiven = append(p.forgiven, text)
+}
+
+// Faults lists what has gone wrong so far.
+func (p *Page) Faults() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []string
+next:
+	for _, f := range p.faults {
+		for _, text := range p.forgiven {
+			if strings.Contains(f, text) {
+				continue next
+			}
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// Do takes actions one after the other; one that fails ends the test.
+func (p *Page) Do(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	run(p, chromedp.Steps(actions...))
+}
+
+// run takes an action and returns its value; one that fails ends the test.
+func run[T any](p *Page, action chromedp.Action[T]) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, action)
+	if err != nil {
+		p.t.Fatalf("page: %v; faults: %v", err, p.Faults())
+	}
+	return v
+}
+
+// call sends a command of the protocol.
+func call[P, R any](p *Page, command cdp.Command[P, R], params P) R {
+	p.t.Helper()
+	return run(p, func(ctx context.Context, t *chromedp.Target) (R, error) { return cdp.Call(ctx, t, command, params) })
+}
+
+// Eval evaluates an expression, waits for it if it is a promise, and stores its value in out, or drops it if out is nil.
+func (p *Page) Eval(expression string, out any) {
+	p.t.Helper()
+	value := run(p, chromedp.Evaluate[[]byte](expression, chromedp.EvalAwaitPromise))
+	if out == nil {
+		return
+	}
+	if err := json.Unmarshal(value, out); err != nil {
+		p.t.Fatalf("page: %s is %s: %v", expression, value, err)
+	}
+}
+
+// Wait waits until an expression is true.
+func (p *Page) Wait(expression string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(0))); err != nil {
+		p.t.Fatalf("page: %s does not become true: %v; faults: %v", expression, err, p.Faults())
+	}
+}
+
+// Click clicks the first element of a CSS selector.
+func (p *Page) Click(selector string) {
+	p.t.Helper()
+	p.Do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// Press focuses the first element of a CSS selector and presses keys (package chromedp/kb names those without a letter).
+func (p *Page) Press(selector, keys string) {
+	p.t.Helper()
+	p.Do(chromedp.Focus(chromedp.CSS(selector)), chromedp.KeyEvent(keys))
+}
+
+// Drag presses the mouse in the middle of an element of a CSS selector, moves it by pixels in ten steps, and lets it go.
+func (p *Page) Drag(selector string, dx, dy float64) {
+	p.t.Helper()
+	var at [2]float64
+	p.Do(chromedp.ScrollIntoView(chromedp.CSS(selector)))
+	p.Eval(fmt.Sprintf("(() => { const r = document.querySelector(%q).getBoundingClientRect(); return [r.x + r.width/2, r.y + r.height/2]; })()", selector), &at)
+	p.Do(chromedp.DragAndDropXY(at[0], at[1], at[0]+dx, at[1]+dy))
+}
+
+// Resize sets the size of the window in CSS pixels.
+func (p *Page) Resize(width, height int64) {
+	p.t.Helper()
+	p.Do(chromedp.EmulateViewport(width, height))
+}
+
+// Dark asks for dark colours, or light ones, as the system's setting does.
+func (p *Page) Dark(dark bool) {
+	p.t.Helper()
+	value := "light"
+	if dark {
+		value = "dark"
+	}
+	p.medium("prefers-color-scheme", value)
+}
+
+// Still asks for little motion, as the system's setting does.
+func (p *Page) Still() {
+	p.t.Helper()
+	p.medium("prefers-reduced-motion", "reduce")
+}
+
+func (p *Page) medium(feature, value string) {
+	p.t.Helper()
+	p.media[feature] = value
+	var list []*emulation.MediaFeature
+	for name, value := range p.media {
+		list = append(list, &emulation.MediaFeature{Name: name, Value: value})
+	}
+	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: list})
+}
+
+// Overflow tells by how many pixels the page is wider than its window.
+func (p *Page) Overflow() int {
+	p.t.Helper()
+	var wider int
+	p.Eval("document.scrollingElement.scrollWidth - document.documentElement.clientWidth", &wider)
+	return wider
+}
+
+// Unnamed lists the controls that a screen reader has no name for: roles, with their HTML.
+func (p *Page) Unnamed() []string {
+	p.t.Helper()
+	var list []string
+	for _, n := range call(p, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes {
+		if role := text(n.Role); !n.Ignored && controls[role] && text(n.Name) == "" {
+			list = append(list, fmt.Sprintf("%s (node %d)", role, n.BackendDOMNodeID))
+		}
+	}
+	return list
+}
+
+// controls are the roles that need a name.
+var controls = map[string]bool{
+	"button": true, "checkbox": true, "combobox": true, "image": true, "img": true, "link": true, "listbox": true, "menuitem": true, "radio": true,
+	"radiogroup": true, "searchbox": true, "slider": true, "spinbutton": true, "switch": true, "tab": true, "textbox": true,
+}
+
+// text is a value of the accessibility tree.
+func text(v *accessibility.Value) string {
+	if v == nil {
+		return ""
+	}
+	return strings.TrimSpace(strings.Trim(string(v.Value), `"`))
+}
+
+// Shot keeps a picture of the whole page as NAME.png in the folder that ShotsVariable names, if any.
+func (p *Page) Shot(name string) {
+	p.t.Helper()
+	dir := os.Getenv(ShotsVariable)
+	if dir == "" {
+		return
+	}
+	png := run(p, chromedp.FullScreenshot(100))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
