@@ -1,7 +1,9 @@
 package report
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -9,15 +11,22 @@ import (
 	_ "embed"
 
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/report/web"
 )
 
-// Page is the content of the page about a run.
+// Page is the content of the page about a run. What is empty is left out.
 type Page struct {
 	Title   string
 	Summary []Fact // facts in a line: model, data set, time, ...
+	Command string // a command for a shell that repeats the run
 	Config  string // the resolved config, YAML
 	Metrics []metrics.Result
 	Figures []Figure // in order
+
+	Explore any // what the widget explore plays with, as JSON; nil: nothing
+	Curves  *web.Curves
+	Codes   *web.Codes
+	Heat    *web.Heat
 }
 
 // Fact is a name and its value.
@@ -25,9 +34,13 @@ type Fact struct{ Name, Value string }
 
 // Figure is a picture with its caption.
 type Figure struct {
+	Name    string // such as losses
 	Caption string
 	PNG     []byte
 }
+
+// live names the figures that a widget shows, too, where scripts run.
+var live = map[string]string{"losses": "curves"}
 
 // maxListed is the number of values of a part that the page shows.
 const maxListed = 24
@@ -42,12 +55,69 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"image": func(png []byte) template.URL {
 		return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(png))
 	},
+	"hash": func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	},
+	"js":  func(text string) template.JS { return template.JS(text) },
+	"css": func(text string) template.CSS { return template.CSS(text) },
 }).Parse(reportText))
 
-// WritePage writes one HTML page that needs no other file: figures are inside,
-// and there is no script.
+// section is data of a page that a widget draws.
+type section struct {
+	Name string
+	JSON template.JS
+}
+
+// sections lists what widgets draw, in order.
+func (p *Page) sections() (list []section, err error) {
+	for _, s := range []struct {
+		name  string
+		there bool
+		data  any
+	}{
+		{"explore", p.Explore != nil, p.Explore}, {"curves", p.Curves != nil, p.Curves},
+		{"codes", p.Codes != nil, p.Codes}, {"heat", p.Heat != nil, p.Heat},
+	} {
+		if !s.there {
+			continue
+		}
+		text, err := json.Marshal(s.data) // which writes < > and & as \u003c ...
+		if err != nil {
+			return nil, fmt.Errorf("data of %s: %w", s.name, err)
+		}
+		list = append(list, section{s.name, template.JS(text)})
+	}
+	return list, nil
+}
+
+// WritePage writes one HTML page that needs no other file: figures, data and scripts are inside. Its text and figures are there without
+// scripts, too, and it lets no other script run than its own.
 func WritePage(w io.Writer, p Page) error {
-	if err := reportPage.Execute(w, p); err != nil {
+	data, err := p.sections()
+	if err != nil {
+		return fmt.Errorf("report: write report: %w", err)
+	}
+	var scripts, widgets []string
+	for _, s := range data {
+		widgets = append(widgets, s.Name)
+	}
+	for _, name := range web.Scripts(widgets...) {
+		scripts = append(scripts, web.Text(name))
+	}
+	shown := map[string]bool{}
+	for _, s := range data {
+		shown[s.Name] = true
+	}
+	err = reportPage.Execute(w, struct {
+		Page
+		Style   string
+		Scripts []string
+		Data    []section
+		Shown   map[string]bool // widgets
+		Live    map[string]string
+	}{p, Style(), scripts, data, shown, live})
+	if err != nil {
 		return fmt.Errorf("report: write report: %w", err)
 	}
 	return nil

@@ -47,15 +47,11 @@ func (e *Experiment) figures(codes metrics.Matrix, results []metrics.Result, nam
 // draw draws a run's pictures into its folder and returns them for the report.
 func (s *session) draw(codes metrics.Matrix, results []metrics.Result) ([]report.Figure, error) {
 	e := s.experiment
-	var names []report.LossNames
-	for _, o := range s.loop.Losses() {
-		names = append(names, report.LossNames{Objective: o.Objective, Names: o.Names})
-	}
-	var log []rundir.Line
-	if err := s.store.ReadLog(func(line rundir.Line) { log = append(log, line) }); err != nil {
+	log, err := s.lines()
+	if err != nil {
 		return nil, err
 	}
-	all := e.figures(codes, results, names, log)
+	all := e.figures(codes, results, s.lossNames(), log)
 	e.Progress.Begin("drawing", len(all))
 	defer e.Progress.End()
 	var list []report.Figure
@@ -78,9 +74,23 @@ func (s *session) draw(codes metrics.Matrix, results []metrics.Result) ([]report
 		if err := s.store.Write(file, rundir.Bytes(png.Bytes())); err != nil {
 			return nil, err
 		}
-		list = append(list, report.Figure{Caption: f.caption, PNG: png.Bytes()})
+		list = append(list, report.Figure{Name: f.name, Caption: f.caption, PNG: png.Bytes()})
 	}
 	return list, nil
+}
+
+// lines reads the run's log.
+func (s *session) lines() (log []rundir.Line, err error) {
+	err = s.store.ReadLog(func(line rundir.Line) { log = append(log, line) })
+	return log, err
+}
+
+// lossNames lists the losses of every objective in the order of the config.
+func (s *session) lossNames() (names []report.LossNames) {
+	for _, o := range s.loop.Losses() {
+		names = append(names, report.LossNames{Objective: o.Objective, Names: o.Names})
+	}
+	return names
 }
 
 // shown is what figures of codes show: the codes of some of the images and what is known of these.

@@ -62,7 +62,11 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	if err != nil {
 		return err
 	}
-	return s.store.Write(rundir.ReportFile, func(w io.Writer) error { return report.WritePage(w, s.page(r.Metrics, drawn)) })
+	page, err := s.page(r.Metrics, drawn)
+	if err != nil {
+		return err
+	}
+	return s.store.Write(rundir.ReportFile, func(w io.Writer) error { return report.WritePage(w, page) })
 }
 
 // averageSuffix ends the names of results of averaged weights.
@@ -100,9 +104,13 @@ func spreadOf(l rundir.Losses) (float64, bool) {
 }
 
 // page describes the run.
-func (s *session) page(results []metrics.Result, drawn []report.Figure) report.Page {
+func (s *session) page(results []metrics.Result, drawn []report.Figure) (report.Page, error) {
 	e, l := s.experiment, s.loop
-	p := report.Page{Title: e.Config.Name, Config: s.config, Metrics: results, Figures: drawn, Summary: []report.Fact{
+	log, err := s.lines()
+	if err != nil {
+		return report.Page{}, err
+	}
+	p := report.Page{Title: e.Config.Name, Config: s.config, Metrics: results, Figures: drawn, Curves: report.RunCurves(s.lossNames(), log), Summary: []report.Fact{
 		{Name: "model", Value: e.Config.Model.Name}, {Name: "data set", Value: e.Config.Dataset.Name},
 		{Name: "seed", Value: fmt.Sprint(e.Config.Seed)}, {Name: "epochs", Value: fmt.Sprint(l.Epoch())},
 		{Name: "steps", Value: fmt.Sprint(l.Step())}, {Name: "parameters", Value: fmt.Sprint(e.Model.Params().Count())}}}
@@ -112,5 +120,5 @@ func (s *session) page(results []metrics.Result, drawn []report.Figure) report.P
 	if v, ok := spreadOf(s.logs.last); ok {
 		p.Summary = append(p.Summary, report.Fact{Name: "spread of the codes in the last epoch", Value: fmt.Sprintf("%.3g", v)})
 	}
-	return p
+	return p, nil
 }

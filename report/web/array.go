@@ -1,0 +1,93 @@
+package web
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"math"
+)
+
+// Array is an array of numbers as pages read it: little-endian bytes in base64, row by row. JavaScript has it by Unravel.array.
+type Array struct {
+	Shape []int  `json:"shape"`
+	Type  string `json:"type"` // f32, f16, u8 or i32
+	Data  []byte `json:"data"`
+}
+
+// Floats returns numbers as an array f32. Those that are not finite stay what they are.
+func Floats[T float32 | float64](values []T, shape ...int) Array {
+	data := make([]byte, 0, 4*len(values))
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(v)))
+	}
+	return Array{shape, "f32", data}
+}
+
+// Halves returns numbers as an array f16, rounded to the nearest number of 11 significant bits, ties to even. Beyond 65504 they are infinite.
+func Halves(values []float32, shape ...int) Array {
+	data := make([]byte, 0, 2*len(values))
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint16(data, Half(v))
+	}
+	return Array{shape, "f16", data}
+}
+
+// Bytes returns numbers from 0 to 255 as an array u8. It keeps values.
+func Bytes(values []uint8, shape ...int) Array { return Array{shape, "u8", values} }
+
+// Integers returns whole numbers as an array i32.
+func Integers[T int | int32](values []T, shape ...int) Array {
+	data := make([]byte, 0, 4*len(values))
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint32(data, uint32(int32(v)))
+	}
+	return Array{shape, "i32", data}
+}
+
+// Half returns the bits of the IEEE 754 half-precision number nearest to v, ties to even.
+func Half(v float32) uint16 {
+	bits := math.Float32bits(v)
+	sign := uint16(bits >> 16 & 0x8000)
+	size := bits & 0x7fffffff
+	switch {
+	case size > 0x7f800000:
+		return sign | 0x7e00 // NaN
+	case size >= 0x477ff000: // 65520 and more round to 65536
+		return sign | 0x7c00
+	case size < 0x38800000: // below 2^-14 the exponent is fixed: steps of 2^-24
+		return sign | uint16(math.RoundToEven(float64(math.Float32frombits(size))*(1<<24)))
+	}
+	size += 0xfff + size>>13&1 // half a step less one, and one for odd numbers
+	return sign | uint16((size-0x38000000)>>13)
+}
+
+// Number is a number in JSON that may be NaN or infinite, which JSON has no form for: they are the strings "NaN", "Inf" and "-Inf".
+type Number float64
+
+// MarshalJSON writes the number, or the string of one that is not finite.
+func (n Number) MarshalJSON() ([]byte, error) {
+	switch v := float64(n); {
+	case math.IsNaN(v):
+		return []byte(`"NaN"`), nil
+	case math.IsInf(v, 1):
+		return []byte(`"Inf"`), nil
+	case math.IsInf(v, -1):
+		return []byte(`"-Inf"`), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads a number, or a string that MarshalJSON writes; null is NaN.
+func (n *Number) UnmarshalJSON(text []byte) error {
+	switch string(text) {
+	case `"NaN"`, "null":
+		*n = Number(math.NaN())
+		return nil
+	case `"Inf"`:
+		*n = Number(math.Inf(1))
+		return nil
+	case `"-Inf"`:
+		*n = Number(math.Inf(-1))
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(n))
+}

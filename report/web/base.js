@@ -1,0 +1,195 @@
+"use strict";
+
+// Unravel is the one global of pages: what widgets share, and the widgets, functions (element, data) that return {update, destroy}.
+const Unravel = {};
+
+// element makes an element with properties and children, which are elements or texts. Texts are never parsed as HTML.
+// Properties that are no properties of elements in JavaScript, such as aria-label, become attributes.
+Unravel.element = function (tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in made) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+};
+
+// types are the views of bytes by type of array; f16 is widened by hand.
+Unravel.types = { f32: Float32Array, u8: Uint8Array, i32: Int32Array };
+
+// half widens the bits of a half-precision number.
+Unravel.half = function (bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+};
+
+// array reads an array of JSON: {shape, type, data}. The result is a typed array with the property shape.
+Unravel.array = function (stored) {
+  const text = atob(stored.data || "");
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  let values;
+  if (stored.type === "f16") {
+    values = Float32Array.from(new Uint16Array(bytes.buffer), Unravel.half);
+  } else {
+    values = new Unravel.types[stored.type](bytes.buffer);
+  }
+  values.shape = stored.shape;
+  return values;
+};
+
+// number reads a number of JSON that may be null or one of "NaN", "Inf" and "-Inf".
+Unravel.number = function (stored) {
+  if (typeof stored === "number") return stored;
+  return { Inf: Infinity, "-Inf": -Infinity }[stored] ?? NaN;
+};
+
+// format writes a number to some significant digits, as the tables of pages do.
+Unravel.format = function (v, digits = 4) {
+  if (Number.isNaN(v)) return "unknown";
+  if (!Number.isFinite(v)) return v > 0 ? "∞" : "−∞";
+  const size = Math.abs(v);
+  let text = v !== 0 && (size >= 1e6 || size < 1e-4) ? v.toExponential(digits - 1) : v.toPrecision(digits);
+  if (text.includes("e")) text = text.replace(/\.?0+e/, "e");
+  else if (text.includes(".")) text = text.replace(/\.?0+$/, "");
+  return text.replace(/-/g, "−");
+};
+
+// data reads the JSON of a page's element <script type="application/json" id="data-NAME">; undefined if there is none.
+Unravel.data = function (name) {
+  const element = document.getElementById("data-" + name);
+  return element ? JSON.parse(element.textContent) : undefined;
+};
+
+// css returns a custom property of the style sheet, such as --ink, as it is in the theme now.
+Unravel.css = function (name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+};
+
+// theme says which theme is on, and changes it. Canvases redraw on the document's event "unravel-theme".
+Unravel.theme = {
+  media: matchMedia("(prefers-color-scheme: dark)"),
+
+  // dark reports whether the page is dark.
+  get dark() {
+    const chosen = document.documentElement.dataset.theme;
+    return chosen ? chosen === "dark" : this.media.matches;
+  },
+
+  // choose sets "light" or "dark" and remembers it.
+  choose(name) {
+    document.documentElement.dataset.theme = name;
+    try {
+      localStorage.setItem("unravel-theme", name);
+    } catch {
+      // a page without storage forgets the choice
+    }
+    this.changed();
+  },
+
+  // restore chooses what was chosen last.
+  restore() {
+    try {
+      const name = localStorage.getItem("unravel-theme");
+      if (name === "light" || name === "dark") document.documentElement.dataset.theme = name;
+    } catch {
+      // as above
+    }
+  },
+
+  changed() {
+    Unravel.palettes = {};
+    document.dispatchEvent(new CustomEvent("unravel-theme"));
+  },
+
+  // button makes the control that changes the theme.
+  button() {
+    const control = Unravel.element("button", { type: "button", className: "theme" });
+    const name = () => {
+      control.textContent = this.dark ? "Light colours" : "Dark colours";
+    };
+    control.addEventListener("click", () => this.choose(this.dark ? "light" : "dark"));
+    document.addEventListener("unravel-theme", name);
+    name();
+    return control;
+  },
+};
+Unravel.theme.media.addEventListener("change", () => Unravel.theme.changed());
+
+// palettes holds the colours of the theme as [r, g, b], read from the style sheet when they are first asked for.
+Unravel.palettes = {};
+
+// palette returns the colours of a list of the style sheet: category, sequential, diverging or cyclic.
+Unravel.palette = function (name) {
+  Unravel.palettes[name] ||= Unravel.css("--" + name).split(/\s+/).map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+  return Unravel.palettes[name];
+};
+
+// category is the colour of number i of a categorical palette, as CSS.
+Unravel.category = function (i) {
+  const colours = Unravel.palette("category");
+  return Unravel.rgb(colours[i % colours.length]);
+};
+
+// rgb writes a colour [r, g, b] as CSS.
+Unravel.rgb = (c) => `rgb(${c.map(Math.round).join(" ")})`;
+
+// mix is the colour of a map at t from 0 to 1, between its two nearest colours.
+Unravel.mix = function (name, t) {
+  const colours = Unravel.palette(name);
+  const at = Math.min(Math.max(t, 0), 1) * (colours.length - 1);
+  const i = Math.min(Math.floor(at), colours.length - 2);
+  return colours[i].map((v, channel) => v + (colours[i + 1][channel] - v) * (at - i));
+};
+
+// resized calls a function when the width of an element has changed. It returns a function that ends that.
+Unravel.resized = function (element, call) {
+  let width = element.clientWidth;
+  const observer = new ResizeObserver(() => {
+    if (element.clientWidth === width) return;
+    width = element.clientWidth;
+    requestAnimationFrame(call);
+  });
+  observer.observe(element);
+  return () => observer.disconnect();
+};
+
+// canvas sizes a canvas in CSS pixels for the resolution of the screen and returns its context, in CSS pixels.
+Unravel.canvas = function (canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.width = width + "px";
+  canvas.style.height = height + "px";
+  const context = canvas.getContext("2d");
+  context.scale(ratio, ratio);
+  return context;
+};
+
+// begin starts the widget of an element, <div data-widget="NAME" data-from="DATA">; data-from is NAME where it is left out.
+Unravel.begin = function (element) {
+  const name = element.dataset.widget;
+  const data = Unravel.data(element.dataset.from || name);
+  if (data === undefined || !Unravel[name]) return;
+  try {
+    element.widget = Unravel[name](element, data);
+  } catch (failure) {
+    element.append(Unravel.element("p", { className: "failure" }, "This part could not be drawn: " + failure.message));
+    console.error(failure);
+  }
+};
+
+// start makes the page live.
+Unravel.start = function () {
+  document.documentElement.classList.add("live");
+  for (const place of document.querySelectorAll("[data-theme-button]")) place.append(Unravel.theme.button());
+  for (const element of document.querySelectorAll("[data-widget]")) Unravel.begin(element);
+};
+
+Unravel.theme.restore();
+document.addEventListener("DOMContentLoaded", Unravel.start);

@@ -1,0 +1,75 @@
+package web
+
+// Curves is what the widget curves draws: panels one after the other.
+type Curves struct {
+	Panels []Panel `json:"panels"`
+}
+
+// Panel is a set of curves over one x axis.
+type Panel struct {
+	Title  string   `json:"title"`
+	X      string   `json:"x"` // title of the axis
+	Y      string   `json:"y"`
+	Log    bool     `json:"log"` // whether the y axis begins logarithmic
+	Series []Series `json:"series"`
+}
+
+// Series is a named curve. Points that are not finite leave a gap.
+type Series struct {
+	Name   string `json:"name"`
+	X      Array  `json:"x"`
+	Y      Array  `json:"y"`
+	Colour *int   `json:"colour,omitempty"` // of the categorical palette; nil: by the place in the panel
+}
+
+// Codes is what the widgets codes and neighbours draw: rows of codes, with what is known of their images.
+type Codes struct {
+	Columns    []string    `json:"columns"`
+	Codes      Array       `json:"codes"`                // [rows, columns]
+	Factors    []Factor    `json:"factors"`              // may be empty
+	Spaces     []Space     `json:"spaces"`               // of the latent space that are more than single columns
+	Rows       Array       `json:"rows"`                 // numbers of the images in the data set
+	Thumbnails *Thumbnails `json:"thumbnails,omitempty"` // of the first rows; nil: there are none
+}
+
+// Factor is what is known of one factor of the rows.
+type Factor struct {
+	Name   string   `json:"name"`
+	Kind   string   `json:"kind"`             // circular, ordinal, categorical or continuous
+	Levels []string `json:"levels,omitempty"` // names by level; none: the numbers themselves
+	Size   int      `json:"size,omitempty"`   // number of levels; 0: values are continuous
+	Values Array    `json:"values"`           // by row: the level, or the value of a continuous factor; NaN: not known
+}
+
+// Space is a part of the latent space.
+type Space struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind"` // circle, sphere, plane or choice
+	Columns []int  `json:"columns"`
+}
+
+// Thumbnails is a sheet of pictures of equal size, row by row.
+type Thumbnails struct {
+	Source string `json:"src"` // a URL
+	Width  int    `json:"width"`
+	Height int    `json:"height"`
+	Across int    `json:"across"` // pictures in a row of the sheet
+	Count  int    `json:"count"`
+}
+
+// Heat is what the widget heat draws: maps of numbers.
+type Heat struct {
+	Maps []Map `json:"maps"`
+}
+
+// Map is a matrix with names of its rows and columns.
+type Map struct {
+	Title   string   `json:"title"`
+	Rows    []string `json:"rows"`
+	Columns []string `json:"columns"`
+	Across  string   `json:"across,omitempty"` // what the columns are
+	Down    string   `json:"down,omitempty"`   // what the rows are
+	Values  Array    `json:"values"`           // [rows, columns]
+	Signed  bool     `json:"signed"`           // whether colours diverge from 0
+	Unit    string   `json:"unit"`             // may be empty
+}
