@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/internal/colours"
 )
 
 // View is a panel of points, each of which belongs to a group or to none.
@@ -90,12 +90,12 @@ func drawLegend(c draw.Canvas, left, top vg.Length, names []string) {
 func groupColour(g int) color.RGBA {
 	switch {
 	case g < 0:
-		return color.RGBA{205, 205, 212, 255}
+		return colours.Light.Missing
 	case g < len(palette):
 		return palette[g]
 	}
 	_, turn := math.Modf(float64(g) * (math.Sqrt(5) - 1) / 2)
-	return raster.Hue(turn)
+	return colours.Cyclic(turn)
 }
 
 func groupPlot(v View) *plot.Plot {

@@ -130,7 +130,7 @@ func (h *heatmap) frames(c draw.Canvas, top vg.Length, rowStep int) {
 		y := top - vg.Length(i+1)*height
 		low, high := y-outside, y+height+outside
 		corners := []vg.Point{{X: left, Y: low}, {X: right, Y: low}, {X: right, Y: high}, {X: left, Y: high}, {X: left, Y: low}}
-		c.StrokeLines(draw.LineStyle{Color: palette[4], Width: vg.Points(1.6) - outside}, corners)
+		c.StrokeLines(draw.LineStyle{Color: palette[1], Width: vg.Points(1.6) - outside}, corners)
 		if !taken[i+rowStep] {
 			h.label(c, i, y+height/2)
 			for n := range 2*rowStep - 1 {

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/internal/colours"
 )
 
 // Stage is codes at a moment: their columns, "before training".
@@ -45,12 +45,12 @@ func CodePlanes(w io.Writer, title string, stages []Stage, factors []Column) err
 			}
 		}
 	}
-	colours, pairs := mix(factors), pairsOf(len(stages[0].Codes))
+	tints, pairs := mix(factors), pairsOf(len(stages[0].Codes))
 	var plots [][]*plot.Plot
 	for _, s := range stages {
 		var row []*plot.Plot
 		for _, pair := range pairs {
-			row = append(row, planePlot(s, pair, colours))
+			row = append(row, planePlot(s, pair, tints))
 		}
 		plots = append(plots, row)
 	}
@@ -75,7 +75,7 @@ func pairsOf(d int) (list [][2]int) {
 	return list
 }
 
-func planePlot(s Stage, pair [2]int, colours []color.RGBA) *plot.Plot {
+func planePlot(s Stage, pair [2]int, tints []color.RGBA) *plot.Plot {
 	a, b := s.Codes[pair[0]], s.Codes[pair[1]]
 	p := newPlot("", a.Name, b.Name)
 	p.Title.Text = s.Name
@@ -85,7 +85,7 @@ func planePlot(s Stage, pair [2]int, colours []color.RGBA) *plot.Plot {
 	var shown []color.RGBA
 	for i, x := range a.Values {
 		if finite(x) && finite(b.Values[i]) {
-			points, shown = append(points, plotter.XY{X: x, Y: b.Values[i]}), append(shown, colours[i])
+			points, shown = append(points, plotter.XY{X: x, Y: b.Values[i]}), append(shown, tints[i])
 		}
 	}
 	p.Add(&cloud{points: points, radius: vg.Points(1.9), colour: func(i int) color.RGBA { return shown[i] }})
@@ -129,7 +129,7 @@ func mix(factors []Column) []color.RGBA {
 			continue
 		}
 		if len(channels) == 1 {
-			list[i] = raster.Hue(0.8 * channels[0][i])
+			list[i] = colours.Cyclic(0.8 * channels[0][i])
 			continue
 		}
 		rgb := [3]uint8{40, 40, 90}

@@ -6,7 +6,6 @@ package report
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 
 	"gonum.org/v1/plot"
@@ -15,23 +14,19 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 
+	"github.com/unravel-ml/unravel/internal/colours"
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
 // dpi is the resolution of all plots.
 const dpi = 110
 
+// Figures are drawn on light paper.
 var (
-	ink   = color.RGBA{40, 40, 48, 255}
-	faint = color.RGBA{120, 120, 130, 255}
-	rule  = color.RGBA{226, 226, 232, 255}
-
-	// palette distinguishes series for most readers, colour-blind ones included (Okabe
-	// and Ito, "Color universal design", 2008), darkest first.
-	palette = []color.RGBA{
-		{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
-		{230, 159, 0, 255}, {86, 180, 233, 255}, {90, 90, 90, 255},
-	}
+	ink     = colours.Light.Ink
+	faint   = colours.Light.Faint
+	rule    = colours.Light.Rule
+	palette = colours.Light.Palette
 )
 
 func sans(size vg.Length) font.Font {

@@ -51,10 +51,10 @@ func Spaces(w io.Writer, title string, rows []SpaceRow) error {
 				}
 			}
 		}
-		colours := mix(r.Factors)
+		tints := mix(r.Factors)
 		var line []*plot.Plot
 		for _, s := range r.Spaces {
-			line = append(line, spacePlot(r, s, colours))
+			line = append(line, spacePlot(r, s, tints))
 		}
 		plots = append(plots, line)
 	}
@@ -63,7 +63,7 @@ func Spaces(w io.Writer, title string, rows []SpaceRow) error {
 	})
 }
 
-func spacePlot(r SpaceRow, s Space, colours []color.RGBA) *plot.Plot {
+func spacePlot(r SpaceRow, s Space, tints []color.RGBA) *plot.Plot {
 	axes := s.Axes
 	if len(axes) == 1 {
 		axes = []Column{r.Factors[0], axes[0]}
@@ -73,9 +73,9 @@ func spacePlot(r SpaceRow, s Space, colours []color.RGBA) *plot.Plot {
 		limits[k] = r.limits(s, k, c)
 	}
 	if len(axes) == 3 {
-		return solidPlot(s.Name, axes, limits, colours)
+		return solidPlot(s.Name, axes, limits, tints)
 	}
-	p := planePlot(Stage{s.Name, axes}, [2]int{0, 1}, colours)
+	p := planePlot(Stage{s.Name, axes}, [2]int{0, 1}, tints)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = limits[0][0], limits[0][1], limits[1][0], limits[1][1]
 	settleAxis(&p.X)
 	settleAxis(&p.Y)
@@ -110,7 +110,7 @@ func seen(x, y, z float64) plotter.XY {
 }
 
 // solidPlot draws three coordinates in a cube of their limits, near points over those behind.
-func solidPlot(name string, axes []Column, limits [][2]float64, colours []color.RGBA) *plot.Plot {
+func solidPlot(name string, axes []Column, limits [][2]float64, tints []color.RGBA) *plot.Plot {
 	p := newPlot("", "", "")
 	p.Title.Text, p.Title.TextStyle.Font = name, sans(10)
 	p.HideAxes()
@@ -139,7 +139,7 @@ func solidPlot(name string, axes []Column, limits [][2]float64, colours []color.
 			inside = inside && finite(c.Values[i])
 		}
 		if inside {
-			points = append(points, point{seen(q[0], q[1], q[2]), q[0] + q[1] + q[2], colours[i]})
+			points = append(points, point{seen(q[0], q[1], q[2]), q[0] + q[1] + q[2], tints[i]})
 		}
 	}
 	slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.near, b.near) })

@@ -13,7 +13,7 @@ import (
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/factor/rotation"
-	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/internal/colours"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -75,7 +75,7 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 			by = hue
 		}
 		var points [][3]float64
-		var colours []color.RGBA
+		var tints []color.RGBA
 		for r := range in.Codes.Rows {
 			level := in.Levels[r*len(in.Factors)+by]
 			if level == factor.Unknown {
@@ -83,16 +83,16 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 			}
 			points = append(points, s.aligned(in.Codes.Row(r)))
 			if f := in.Factors[by]; f.Rotations != nil {
-				colours = append(colours, directionColour(rotation.Apply(&f.Rotations[level], s.Axis)))
+				tints = append(tints, directionColour(rotation.Apply(&f.Rotations[level], s.Axis)))
 			} else {
-				colours = append(colours, raster.Hue(f.Angle(level)/(2*math.Pi)))
+				tints = append(tints, colours.Cyclic(f.Angle(level)/(2*math.Pi)))
 			}
 		}
 		name := fmt.Sprintf("sphere %d", i+1)
-		row := halves(name, points, colours)
+		row := halves(name, points, tints)
 		if s.Factor >= 0 {
-			key, colours := key()
-			row = append(row, halves(in.Factors[s.Factor].Name+": direction of the axis "+coordinates(s.Axis), key, colours)...)
+			key, tints := key()
+			row = append(row, halves(in.Factors[s.Factor].Name+": direction of the axis "+coordinates(s.Axis), key, tints)...)
 		}
 		plots = append(plots, row)
 	}
@@ -124,20 +124,20 @@ func directionColour(v [3]float64) color.RGBA {
 }
 
 // key returns directions all over the sphere (a Fibonacci lattice) and their colours.
-func key() (points [][3]float64, colours []color.RGBA) {
+func key() (points [][3]float64, tints []color.RGBA) {
 	const n = 7000
 	for i := range n {
 		y := 1 - 2*(float64(i)+0.5)/n
 		sin, cos := math.Sincos(2 * math.Pi * math.Phi * float64(i))
 		r := math.Sqrt(1 - y*y)
 		points = append(points, [3]float64{r * cos, y, r * sin})
-		colours = append(colours, directionColour(points[i]))
+		tints = append(tints, directionColour(points[i]))
 	}
-	return points, colours
+	return points, tints
 }
 
 // halves draws points of the sphere from the front and from behind.
-func halves(name string, points [][3]float64, colours []color.RGBA) []*plot.Plot {
+func halves(name string, points [][3]float64, tints []color.RGBA) []*plot.Plot {
 	var plots []*plot.Plot
 	for _, side := range []float64{1, -1} {
 		title := name + ", front"
@@ -154,7 +154,7 @@ func halves(name string, points [][3]float64, colours []color.RGBA) []*plot.Plot
 		for i, q := range points {
 			if q[2]*side >= 0 {
 				s.points = append(s.points, plotter.XY{X: q[0] * side, Y: q[1]})
-				shown = append(shown, colours[i])
+				shown = append(shown, tints[i])
 			}
 		}
 		s.colour = func(i int) color.RGBA { return shown[i] }

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/internal/colours"
 )
 
 // Angles are named angles in radians, one per image; of a factor NaN where it is unknown.
@@ -155,7 +155,7 @@ func pairPlot(a, b, factor Angles) *plot.Plot {
 		if math.IsNaN(factor.Values[i]) {
 			return unknownColour
 		}
-		return raster.Hue(factor.Values[i] / (2 * math.Pi))
+		return colours.Cyclic(factor.Values[i] / (2 * math.Pi))
 	}})
 	circleAxis(&p.X)
 	circleAxis(&p.Y)
@@ -174,7 +174,7 @@ func hueBar(c draw.Canvas) {
 	left, bottom := (c.Min.X+c.Max.X-width)/2, c.Min.Y+vg.Points(13)
 	for i := 0.0; i < steps; i++ {
 		x, right := left+width*vg.Length(i)/steps, left+width
-		c.FillPolygon(raster.Hue((i+0.5)/steps), []vg.Point{ // up to the end: seams would show
+		c.FillPolygon(colours.Cyclic((i+0.5)/steps), []vg.Point{ // up to the end: seams would show
 			{X: x, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: bottom + height}, {X: x, Y: bottom + height},
 		})
 	}

@@ -74,34 +74,3 @@ func WritePNG(w io.Writer, img image.Image) error {
 	}
 	return nil
 }
-
-// Hue is a cyclic colour map: turn 0 and turn 1 are the same colour, and about equal lightness keeps
-// any colour from standing out. It follows the circle of lightness 0.70 and chroma 0.125 in the Oklab
-// colour space (Ottosson, "A perceptual color space for image processing", 2020).
-func Hue(turn float64) color.RGBA {
-	const lightness, chroma = 0.70, 0.125
-	sin, cos := math.Sincos(2*math.Pi*turn + 0.45)
-	a, b := chroma*cos, chroma*sin
-	l := cube(lightness + 0.3963377774*a + 0.2158037573*b)
-	m := cube(lightness - 0.1055613458*a - 0.0638541728*b)
-	s := cube(lightness - 0.0894841775*a - 1.2914855480*b)
-	return color.RGBA{
-		encode(4.0767416621*l - 3.3077115913*m + 0.2309699292*s),
-		encode(-1.2684380046*l + 2.6097574011*m - 0.3413193965*s),
-		encode(-0.0041960863*l - 0.7034186147*m + 1.7076147010*s),
-		255,
-	}
-}
-
-func cube(x float64) float64 { return x * x * x }
-
-// encode applies the sRGB transfer function and rounds to a byte.
-func encode(x float64) uint8 {
-	x = max(0, min(x, 1))
-	if x <= 0.0031308 {
-		x *= 12.92
-	} else {
-		x = 1.055*math.Pow(x, 1/2.4) - 0.055
-	}
-	return uint8(math.Round(255 * x))
-}

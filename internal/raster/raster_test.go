@@ -110,21 +110,3 @@ func TestPNGBytesAreTheSame(t *testing.T) {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
-
-func TestHue(t *testing.T) {
-	if a, b := Hue(0), Hue(1); a != b {
-		t.Errorf("not cyclic: %v, %v", a, b)
-	}
-	for i := range 360 {
-		a, b := Hue(float64(i)/360), Hue(float64(i+1)/360)
-		for _, d := range []int{int(a.R) - int(b.R), int(a.G) - int(b.G), int(a.B) - int(b.B)} {
-			if d > 8 || d < -8 {
-				t.Errorf("a jump at %d degrees: %v, %v", i, a, b)
-			}
-		}
-		grey := 0.299*float64(a.R) + 0.587*float64(a.G) + 0.114*float64(a.B)
-		if grey < 120 || grey > 180 {
-			t.Errorf("lightness %v at %d degrees", grey, i)
-		}
-	}
-}

@@ -4,6 +4,8 @@ import (
 	"image"
 	"image/color"
 	"math"
+
+	"github.com/unravel-ml/unravel/internal/colours"
 )
 
 // seriesSide is the height of a picture of curves, and its least width.
@@ -11,11 +13,8 @@ const seriesSide = 64
 
 // Colours of curves.
 var (
-	curveInks = []color.RGBA{
-		{0, 90, 160, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
-		{230, 159, 0, 255}, {86, 180, 233, 255}, {90, 90, 90, 255},
-	}
-	seriesZero = color.RGBA{200, 200, 208, 255}
+	curveInks  = colours.Light.Palette
+	seriesZero = colours.Light.Missing
 )
 
 // Largest returns the largest absolute value that is finite.

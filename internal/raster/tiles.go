@@ -9,15 +9,16 @@ import (
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/inconsolata"
 	"golang.org/x/image/math/fixed"
+
+	"github.com/unravel-ml/unravel/internal/colours"
 )
 
 // Colours of a table of images.
 var (
-	paper = color.RGBA{255, 255, 255, 255}
-	ink   = color.RGBA{40, 40, 48, 255}
-	faint = color.RGBA{110, 110, 120, 255}
-
-	border = color.RGBA{150, 150, 160, 255}
+	paper  = colours.Light.Paper
+	ink    = colours.Light.Ink
+	faint  = colours.Light.Faint
+	border = colours.Light.Line
 )
 
 // Tiles is a table of small images on white.
