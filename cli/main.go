@@ -68,6 +68,8 @@ type commands struct {
 	Data    dataCommand    `cmd:"" help:"List and draw data sets, and bring public ones."`
 	List    listCommand    `cmd:"" help:"List what a config can name, with options, defaults and sources."`
 
+	Docs docsCommand `cmd:"" help:"Write the documents as a site, with the reference of all that a config and a command line can name."`
+
 	Help       helpCommand       `cmd:"" help:"Show help, or the help of one command."`
 	Version    versionCommand    `cmd:"" help:"Print the version of the code, and what it runs on."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`

@@ -21,7 +21,7 @@ const (
 // floors lists the folders of the first level from the ground up, and folders in them that are on a floor of their own. A
 // package imports packages of its own folder and of lower floors.
 var floors = [][]string{
-	{"registry", "rng"},
+	{".", "registry", "rng"}, // . are the documents
 	{"config", "configs"},
 	{"factor", "internal"},
 	{"hierarchy", "graph"},
@@ -80,11 +80,12 @@ func (f file) imports() map[string]string {
 	list := map[string]string{}
 	for _, i := range f.syntax.Imports {
 		p, _ := strconv.Unquote(i.Path.Value)
-		folder, ok := strings.CutPrefix(p, module)
+		folder, ok := strings.CutPrefix(p+"/", module)
 		if !ok {
 			continue
 		}
-		name := path.Base(folder)
+		folder = path.Clean(folder)
+		name := path.Base(p)
 		if i.Name != nil {
 			name = i.Name.Name
 		}
@@ -97,12 +98,14 @@ func (f file) public() bool { return !strings.HasPrefix(f.folder, "internal") }
 
 // roomOf returns the folder on a floor that a package is in, and the floor, or -1.
 func roomOf(folder string) (string, int) {
-	for room := folder; room != "."; room = path.Dir(room) {
-		if at := slices.IndexFunc(floors, func(rooms []string) bool { return slices.Contains(rooms, room) }); at >= 0 {
+	for room := folder; ; room = path.Dir(room) {
+		if at := slices.IndexFunc(floors, func(rooms []string) bool { return slices.Contains(rooms, room) }); at >= 0 && (room != "." || folder == ".") {
 			return room, at
 		}
+		if room == "." {
+			return "", -1
+		}
 	}
-	return "", -1
 }
 
 // TestImportsDescend checks that no import climbs, and that no two folders of a floor import each other.

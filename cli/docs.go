@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/unravel-ml/unravel"
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/version"
+	"github.com/unravel-ml/unravel/report/site"
+)
+
+// Repository is where links of the documents to files lead that the site does not hold.
+const repository = "https://github.com/unravel-ml/unravel/blob/main/"
+
+// docsCommand is `unravel docs`.
+type docsCommand struct {
+	Out       string `default:"site" placeholder:"DIR" help:"Where to write the site: a new or empty folder, or one that this command has made. Open index.html in it."`
+	Reference string `placeholder:"DIR" help:"Write the pages of the reference there, as Markdown, in place of the site."`
+}
+
+// Run writes the site, or the reference.
+func (c *docsCommand) Run(k *kong.Kong, s *streams) error {
+	reference, err := referencePages(k.Model)
+	if err != nil {
+		return err
+	}
+	if c.Reference != "" {
+		files := map[string][]byte{}
+		for name, text := range reference {
+			files[path.Base(name)] = text
+		}
+		if err := site.Write(c.Reference, files); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(s.log, "%d pages of the reference are in %s\n", len(files), c.Reference)
+		return err
+	}
+	source, err := documents(reference)
+	if err != nil {
+		return err
+	}
+	files, err := site.Build(source)
+	if err != nil {
+		return err
+	}
+	if err := site.Write(c.Out, files); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.log, "%d pages are in %s; open %s\n", len(source.Pages), c.Out, path.Join(c.Out, "index.html"))
+	return err
+}
+
+// frontPage is the page that a site opens with.
+const frontPage = "README.md"
+
+// documents returns the source of the site: the pages that come with unravel, and the reference of this program.
+func documents(reference map[string][]byte) (site.Source, error) {
+	all := unravel.Documents()
+	s := site.Source{Name: "Unravel", Version: version.Code(), Pages: maps.Clone(reference), Files: all, Front: frontPage, Repository: repository}
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		names, err := fs.Glob(all, pattern)
+		if err != nil {
+			return s, err
+		}
+		for _, name := range names {
+			if s.Pages[name], err = fs.ReadFile(all, name); err != nil {
+				return s, err
+			}
+		}
+	}
+	const order = "docs/pages.yaml"
+	text, err := fs.ReadFile(all, order)
+	if err != nil {
+		return s, err
+	}
+	if err := config.Load(order, text, &s.Groups); err != nil {
+		return s, err
+	}
+	s.Groups = append(s.Groups, site.Group{Title: "Reference", Pages: slices.Sorted(maps.Keys(reference))})
+	return s, nil
+}

@@ -1,0 +1,243 @@
+package site
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"strings"
+
+	_ "embed"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// page is a parsed page.
+type page struct {
+	name     string // path of the Markdown
+	source   []byte
+	root     ast.Node
+	title    string
+	headings []heading
+}
+
+// heading is a place in a page that links can name.
+type heading struct {
+	Level    int
+	ID, Text string
+	node     ast.Node
+}
+
+// markdown reads the pages: CommonMark with GitHub's tables and addresses.
+var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Linkify, extension.Strikethrough))
+
+// parse reads a page.
+func parse(name string, source []byte) (*page, error) {
+	p := &page{name: name, source: source}
+	p.root = markdown.Parser().Parse(text.NewReader(source))
+	ids := slugs{}
+	err := ast.Walk(p.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.HTMLBlock, *ast.RawHTML:
+			return ast.WalkStop, fmt.Errorf("%s: there is HTML; want Markdown only", name)
+		case *ast.Heading:
+			words := p.text(n)
+			p.headings = append(p.headings, heading{n.Level, ids.next(words), words, n})
+		}
+		return ast.WalkContinue, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(p.headings) == 0 || p.headings[0].Level != 1 || p.root.FirstChild() != p.headings[0].node {
+		return nil, fmt.Errorf("%s: want a heading of the first level at the beginning, # Title", name)
+	}
+	for _, h := range p.headings[1:] {
+		if h.Level == 1 {
+			return nil, fmt.Errorf("%s: %q is a second heading of the first level; want one", name, h.Text)
+		}
+	}
+	p.title = p.headings[0].Text
+	return p, nil
+}
+
+// short is the title up to a colon, for the navigation.
+func (p *page) short() string {
+	before, _, _ := strings.Cut(p.title, ": ")
+	return before
+}
+
+// has reports whether a link to the page can name an anchor.
+func (p *page) has(anchor string) bool {
+	for _, h := range p.headings {
+		if h.ID == anchor {
+			return true
+		}
+	}
+	return false
+}
+
+// text is what a reader sees of a node, without what marks it.
+func (p *page) text(n ast.Node) string {
+	var b strings.Builder
+	// The visitor returns no errors.
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			if n.Type() == ast.TypeBlock || n.Kind() == extast.KindTableCell {
+				b.WriteByte(' ')
+			}
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Text:
+			b.Write(util.ResolveEntityNames(util.UnescapePunctuations(n.Segment.Value(p.source))))
+			if n.SoftLineBreak() || n.HardLineBreak() {
+				b.WriteByte(' ')
+			}
+		case *ast.String:
+			b.Write(n.Value)
+		case *ast.AutoLink:
+			b.Write(n.Label(p.source))
+		case *ast.CodeBlock, *ast.FencedCodeBlock:
+			b.Write(n.Lines().Value(p.source))
+		}
+		return ast.WalkContinue, nil
+	})
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// slugs makes the anchors of a page's headings as GitHub does.
+type slugs map[string]int
+
+// next returns the anchor of a heading.
+func (s slugs) next(words string) string {
+	slug := strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-', r == '_', isWord(r):
+			return r
+		}
+		return -1
+	}, strings.ToLower(words))
+	n := s[slug]
+	s[slug]++
+	if n > 0 {
+		numbered := fmt.Sprintf("%s-%d", slug, n)
+		s[numbered]++
+		return numbered
+	}
+	return slug
+}
+
+//go:embed page.html.tmpl
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// link is a link of the navigation.
+type link struct {
+	Title, URL string
+	Here       bool
+}
+
+// group is a group of the navigation as a page shows it.
+type group struct {
+	Title string
+	Links []link
+}
+
+// view is what the template shows.
+type view struct {
+	Site, Title, Summary, Version string
+	Root                          string // way from the page to the site's folder: "", "../" ...
+	Front                         link
+	Groups                        []group
+	Contents                      []heading
+	Body                          template.HTML
+	Before, After                 *link
+}
+
+// write adds the page of a place in the order.
+func (b *builder) write(at int) error {
+	p := b.pages[b.order[at]]
+	here := b.source.address(p.name)
+	to := func(name string) link {
+		return link{b.pages[name].short(), relative(here, b.source.address(name)), name == p.name}
+	}
+	v := view{Site: b.source.Name, Title: p.title, Summary: b.summary(p), Version: b.source.Version,
+		Root: strings.Repeat("../", strings.Count(here, "/")), Front: to(b.source.Front)}
+	for _, g := range b.source.Groups {
+		shown := group{Title: g.Title}
+		for _, name := range g.Pages {
+			shown.Links = append(shown.Links, to(name))
+		}
+		v.Groups = append(v.Groups, shown)
+	}
+	if at > 0 {
+		l := to(b.order[at-1])
+		v.Before = &l
+	}
+	if at+1 < len(b.order) {
+		l := to(b.order[at+1])
+		v.After = &l
+	}
+	for _, h := range p.headings {
+		if h.Level == 2 || h.Level == 3 {
+			v.Contents = append(v.Contents, h)
+		}
+	}
+	if len(v.Contents) < 2 {
+		v.Contents = nil
+	}
+	body, err := b.body(p)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	v.Body = template.HTML(body) // of our own pages, without HTML of theirs
+	var out bytes.Buffer
+	if err := pageTemplate.Execute(&out, v); err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	b.files[here] = out.Bytes()
+	return nil
+}
+
+// maxSummary bounds what search engines are told of a page, in bytes.
+const maxSummary = 300
+
+// summary is the first paragraph of a page.
+func (b *builder) summary(p *page) string {
+	for n := p.root.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.Kind() != ast.KindParagraph {
+			continue
+		}
+		words := p.text(n)
+		if len(words) > maxSummary {
+			words = words[:strings.LastIndexByte(words[:maxSummary], ' ')] + " ..."
+		}
+		return words
+	}
+	return ""
+}
+
+// body renders a page's Markdown.
+func (b *builder) body(p *page) (string, error) {
+	var out bytes.Buffer
+	r := renderer.NewRenderer(renderer.WithNodeRenderers(
+		util.Prioritized(&blocks{b, p}, 100), // before those of goldmark
+		util.Prioritized(extension.NewTableHTMLRenderer(), 500),
+		util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
+		util.Prioritized(html.NewRenderer(), 1000)))
+	err := r.Render(&out, p.source, p.root)
+	return out.String(), err
+}

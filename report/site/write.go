@@ -1,0 +1,100 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Manifest is the file of a written folder that lists the others, so that the next call can replace them and nothing else.
+const Manifest = "made-by-unravel.txt"
+
+// manifestHead begins a manifest.
+const manifestHead = "Files that unravel docs has made; it replaces them when it is called again."
+
+// ErrForeign is returned by Write for a folder with files that Write has not made.
+var ErrForeign = errors.New("the folder holds files that unravel docs has not made")
+
+// Write makes files, by path, in a folder, which must be new, empty or written by Write before. Files of the earlier call that are not
+// among the new ones go; others in the folder stay as they are. Links in the folder lead nowhere outside.
+func Write(dir string, files map[string][]byte) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	before, err := made(root, dir)
+	if err != nil {
+		return err
+	}
+	names := slices.Sorted(maps.Keys(files))
+	for _, name := range names {
+		if _, err := root.Lstat(name); err == nil && !slices.Contains(before, name) {
+			return fmt.Errorf("%s: %w: %s", dir, ErrForeign, name)
+		}
+	}
+	all := slices.Concat(before, names)
+	slices.Sort(all)
+	if err := writeManifest(root, slices.Compact(all)); err != nil { // first: a call that is cut short can be repeated
+		return err
+	}
+	for _, name := range names {
+		if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
+			return err
+		}
+		if err := root.WriteFile(name, files[name], 0o666); err != nil {
+			return err
+		}
+	}
+	for _, name := range before {
+		if _, ok := files[name]; ok {
+			continue
+		}
+		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+			if root.Remove(folder) != nil { // it is not empty
+				break
+			}
+		}
+	}
+	return writeManifest(root, names)
+}
+
+// made lists the files of an earlier call; an error if the folder has others only.
+func made(root *os.Root, dir string) ([]string, error) {
+	text, err := root.ReadFile(Manifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		entries, err := fs.ReadDir(root.FS(), ".")
+		if err == nil && len(entries) > 0 {
+			err = fmt.Errorf("%s: %w, such as %s; want a new or empty folder", dir, ErrForeign, entries[0].Name())
+		}
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	if lines[0] != manifestHead {
+		return nil, fmt.Errorf("%s: %w: %s is not a list of them", dir, ErrForeign, Manifest)
+	}
+	for _, name := range lines[1:] {
+		if !fs.ValidPath(name) || name == "." || name == Manifest {
+			return nil, fmt.Errorf("%s: %s names %q; want files of the folder", dir, Manifest, name)
+		}
+	}
+	return lines[1:], nil
+}
+
+func writeManifest(root *os.Root, names []string) error {
+	return root.WriteFile(Manifest, []byte(manifestHead+"\n"+strings.Join(names, "\n")+"\n"), 0o666)
+}
