@@ -79,6 +79,40 @@ func (n *Node) Get(key string) *Node {
 // Items returns the elements of a list or the values of a mapping.
 func (n *Node) Items() []*Node { return slices.Clone(n.items) }
 
+// Leaves returns the scalars and the lists of scalars at and below a node, in order, and what is empty.
+func (n *Node) Leaves() []*Node {
+	inner := n.IsMap() || n.IsList() && slices.ContainsFunc(n.items, func(i *Node) bool { return !i.IsScalar() })
+	if !inner || len(n.items) == 0 {
+		return []*Node{n}
+	}
+	var list []*Node
+	for _, item := range n.items {
+		list = append(list, item.Leaves()...)
+	}
+	return list
+}
+
+// Value returns what a node holds: a finite float64, a bool, the text of another scalar, or the whole in one line.
+func (n *Node) Value() any {
+	if !n.IsScalar() {
+		return n.Inline()
+	}
+	switch n.class() {
+	case isBool:
+		return strings.EqualFold(n.text, "true")
+	case isInt:
+		if v, err := strconv.ParseInt(n.text, 0, 64); err == nil {
+			return float64(v)
+		}
+		fallthrough
+	case isFloat:
+		if v, err := strconv.ParseFloat(n.text, 64); err == nil {
+			return v
+		}
+	}
+	return n.text
+}
+
 // Nest makes a list the value of a key: [a, b] becomes {key: [a, b]}. It is for settings
 // that have a short form, before overrides that need the long one.
 func (n *Node) Nest(key string) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
@@ -74,6 +73,9 @@ func (s *session) draw(codes metrics.Matrix, results []metrics.Result) ([]report
 		if err := s.store.Write(file, rundir.Bytes(png.Bytes())); err != nil {
 			return nil, err
 		}
+		if err := s.logs.figure(s.loop.Step(), f.name, f.caption, png.Bytes()); err != nil {
+			return nil, err
+		}
 		list = append(list, report.Figure{Name: f.name, Caption: f.caption, PNG: png.Bytes()})
 	}
 	return list, nil
@@ -136,19 +138,7 @@ func (e *Experiment) drawReconstructions(w io.Writer, codes metrics.Matrix) erro
 	if !e.Coder.Decodes() {
 		return nil
 	}
-	height, width, channels := e.Data.ImageShape()
-	list := scattered(e.Data.Len(), 16)
-	inputs := make([]float32, len(list)*height*width*channels)
-	datasets.Fill(e.Data, list, inputs)
-	var rows []float32
-	for _, i := range list {
-		rows = appendRow(rows, codes.Row(i))
-	}
-	outputs, err := e.Coder.Decode(rows)
-	if err != nil {
-		return err
-	}
-	return report.Reconstructions(w, "reconstructions", inputs, outputs, height, width, channels)
+	return e.reconstructionsOf(w, codes, scattered(e.Data.Len(), 16), func(row int) int { return row })
 }
 
 // scattered returns count indices of n that do not follow the grid of factors: multiples of the golden section.

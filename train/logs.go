@@ -1,11 +1,8 @@
 package train
 
 import (
-	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/metrics"
@@ -17,6 +14,7 @@ import (
 type logs struct {
 	store    *rundir.Run
 	lines    *rundir.Log
+	settings []tfevents.Setting
 	events   *tfevents.Writer
 	last     rundir.Losses // of the last epoch in the log
 	measured []rundir.Line // the evaluations in the log after the last step that has one
@@ -43,16 +41,7 @@ func (g *logs) open(l *engine.Loop) (err error) {
 	}); err != nil {
 		return err
 	}
-	old, err := filepath.Glob(g.store.Path("events.out.tfevents.*"))
-	if err != nil {
-		return err
-	}
-	if len(old) > 0 {
-		g.events, err = tfevents.Resume(old[0], step, time.Now)
-	} else {
-		g.events, err = tfevents.Create(g.store.Path(fmt.Sprintf("events.out.tfevents.%d.unravel", time.Now().Unix())), time.Now)
-	}
-	return err
+	return g.openEvents(step)
 }
 
 // hook logs every epoch.

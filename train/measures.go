@@ -221,7 +221,8 @@ type monitor struct {
 	images     []int
 	every      int // epochs
 	results    []metrics.Result
-	measuredAt int // the epoch of results
+	codes      metrics.Matrix // of images
+	measuredAt int            // the epoch of results and codes
 }
 
 // newMonitor returns the evaluator used during training, or nil if the config measures nothing then. epoch is the number
@@ -288,7 +289,8 @@ func (w *monitor) measure(ctx context.Context) ([]metrics.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := e.InputOf(metrics.NewMatrix(len(w.images), e.Coder.Width(), codes), w.images)
+	w.codes = metrics.NewMatrix(len(w.images), e.Coder.Width(), codes)
+	in := e.InputOf(w.codes, w.images)
 	results, err := metrics.Evaluate(ctx, in, e.Config.Seed, w.choices)
 	return results, stopped(ctx, err)
 }

@@ -156,6 +156,7 @@ func TestEvents(t *testing.T) {
 	r := trainIn(t, dir, load(t, "train.epochs=2"), false)
 	got := scalars(t, dir)
 	for _, want := range []string{
+		fmt.Sprintln(0, tfevents.SessionStartTag, 0), fmt.Sprintln(16, tfevents.SessionEndTag, 0),
 		fmt.Sprintln(16, "supervised/lsbd", float32(r.Losses["supervised"]["lsbd"])),
 		fmt.Sprintln(16, "unsupervised/loss", float32(r.Losses["unsupervised"]["loss"])),
 		fmt.Sprintln(16, "metrics/dlsbd", float32(r.Metrics[0].Value)),
@@ -164,8 +165,8 @@ func TestEvents(t *testing.T) {
 			t.Errorf("events lack %q:\n%s", want, got)
 		}
 	}
-	if n := strings.Count(got, "\n"); n != 2*7+1 {
-		t.Errorf("%d events, want 7 losses for each of 2 epochs and a metric", n)
+	if n := strings.Count(got, "\n"); n != 2*7+3 {
+		t.Errorf("%d events, want 7 losses for each of 2 epochs, a metric, the settings and the end", n)
 	}
 }
 

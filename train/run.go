@@ -102,6 +102,7 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	if err == nil {
 		err = s.record(begin)
 	}
+	err = s.logs.end(l.Step(), err)
 	if errors.Is(err, ErrStopped) {
 		return nil, fmt.Errorf("%w; the run in %s can be resumed", ErrStopped, o.Dir)
 	}

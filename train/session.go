@@ -20,6 +20,7 @@ const (
 	progressPriority = -400
 	logPriority      = -300
 	measurePriority  = -200
+	albumPriority    = -150
 	stopPriority     = -100
 	bestPriority     = -50
 	savePriority     = 100
@@ -60,6 +61,9 @@ func openSession(e *Experiment, l *engine.Loop, m *monitor, o Options) (s *sessi
 		if err := s.restore(); err != nil {
 			return nil, err
 		}
+	}
+	if s.logs.settings, err = boardSettings(s.config); err != nil {
+		return nil, err
 	}
 	if s.best == nil && e.Config.Train.Keep.Best != "" {
 		if err := s.store.Remove(rundir.BestFile); err != nil { // of a run that begins anew
@@ -122,6 +126,9 @@ func (s *session) addHooks(m *monitor, o Options) {
 	s.loop.AddHook(s.logs.hook())
 	if m != nil {
 		s.loop.AddHook(m.hook(s.logs, s.console))
+		if s.experiment.Config.Train.Figures && s.experiment.Coder.Decodes() {
+			s.loop.AddHook((&album{session: s, monitor: m}).hook())
+		}
 	}
 	if s.stop != nil {
 		s.loop.AddHook(s.stop.hook(s.console))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 )
 
 // maxRecord is the longest record that is written and read, in bytes.
@@ -81,98 +80,4 @@ func (r *Reader) torn(err error, what string) error {
 		return fmt.Errorf("at byte %d: %w: %s", r.offset, ErrTorn, what)
 	}
 	return err
-}
-
-// field is one field of a message.
-type field struct {
-	number int
-	wire   int
-	x      uint64 // value of wire types other than bytes
-	data   []byte
-}
-
-var errMessage = errors.New("not a message in wire format")
-
-// fields calls f for each field of a message.
-func fields(b []byte, f func(field) error) error {
-	for len(b) > 0 {
-		tag, n := binary.Uvarint(b)
-		if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29-1 {
-			return errMessage
-		}
-		b = b[n:]
-		x := field{number: int(tag >> 3), wire: int(tag & 7)}
-		size := 0
-		switch x.wire {
-		case wireVarint, wireBytes:
-			if x.x, n = binary.Uvarint(b); n <= 0 {
-				return errMessage
-			}
-			b = b[n:]
-			if x.wire == wireBytes {
-				if x.x > uint64(len(b)) {
-					return errMessage
-				}
-				size = int(x.x)
-				x.data = b[:size]
-			}
-		case wire64:
-			if size = 8; len(b) >= size {
-				x.x = binary.LittleEndian.Uint64(b)
-			}
-		case wire32:
-			if size = 4; len(b) >= size {
-				x.x = uint64(binary.LittleEndian.Uint32(b))
-			}
-		default:
-			return errMessage
-		}
-		if size > len(b) {
-			return errMessage
-		}
-		b = b[size:]
-		if err := f(x); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unmarshal reads an Event, and skips fields that this package does not write.
-func unmarshal(b []byte) (*Event, error) {
-	var e Event
-	err := fields(b, func(f field) error {
-		switch {
-		case f.number == eventWallTime && f.wire == wire64:
-			e.WallTime = math.Float64frombits(f.x)
-		case f.number == eventStep && f.wire == wireVarint:
-			e.Step = int64(f.x)
-		case f.number == eventFileVersion && f.wire == wireBytes:
-			e.FileVersion = string(f.data)
-		case f.number == eventSummary && f.wire == wireBytes:
-			return fields(f.data, func(f field) error {
-				if f.number != summaryValue || f.wire != wireBytes {
-					return nil
-				}
-				v, err := unmarshalValue(f.data)
-				e.Values = append(e.Values, v)
-				return err
-			})
-		}
-		return nil
-	})
-	return &e, err
-}
-
-func unmarshalValue(b []byte) (v Value, err error) {
-	err = fields(b, func(f field) error {
-		switch {
-		case f.number == valueTag && f.wire == wireBytes:
-			v.Tag = string(f.data)
-		case f.number == valueScalar && f.wire == wire32:
-			v.Scalar = math.Float32frombits(uint32(f.x))
-		}
-		return nil
-	})
-	return v, err
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// rewind removes the events after the given step from a file, and returns the number of bytes that
+// rewind removes the events after the given step from a file, and those of drop. It returns the number of bytes that
 // remain; 0 for a missing file.
-func rewind(path string, step int64) (kept int64, err error) {
-	kept, inOrder, err := filter(path, io.Discard, step)
+func rewind(path string, step int64, drop func(*Event) bool) (kept int64, err error) {
+	kept, inOrder, err := filter(path, io.Discard, step, drop)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return 0, nil
@@ -22,7 +22,7 @@ func rewind(path string, step int64) (kept int64, err error) {
 		return kept, truncate(path, kept)
 	}
 	return kept, disk.WriteFile(path, func(w io.Writer) error {
-		_, _, err := filter(path, w, step)
+		_, _, err := filter(path, w, step, drop)
 		return err
 	}, false)
 }
@@ -38,7 +38,7 @@ func truncate(path string, size int64) error {
 
 // filter copies the events that remain. It returns their length in bytes, and whether all of them
 // precede the removed ones.
-func filter(path string, w io.Writer, step int64) (kept int64, inOrder bool, err error) {
+func filter(path string, w io.Writer, step int64, drop func(*Event) bool) (kept int64, inOrder bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, false, err
@@ -54,7 +54,7 @@ func filter(path string, w io.Writer, step int64) (kept int64, inOrder bool, err
 			return kept, inOrder, nil
 		case err != nil:
 			return 0, false, err
-		case e.Step > step:
+		case e.Step > step || drop != nil && drop(e):
 			dropping = true
 			continue
 		}

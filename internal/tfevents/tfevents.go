@@ -1,5 +1,5 @@
-// Package tfevents writes and reads the event files that TensorBoard shows: scalars
-// under a tag, at a step.
+// Package tfevents writes and reads the event files that TensorBoard shows: scalars and
+// images under a tag, at a step, and the settings of a run for the plugin HParams.
 //
 // A file is a sequence of TFRecords (a length, its checksum, the data, its checksum;
 // https://www.tensorflow.org/tutorials/load_data/tfrecord), each of which holds one
@@ -12,6 +12,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math"
+	"time"
 )
 
 // Event is one record of a file.
@@ -22,10 +23,37 @@ type Event struct {
 	Values      []Value
 }
 
-// Value is a scalar under a tag.
+// Time returns the time of an event.
+func (e *Event) Time() time.Time { return time.UnixMicro(int64(math.Round(e.WallTime * 1e6))) }
+
+// Tag returns the tag of the first value of an event; empty: it has none.
+func (e *Event) Tag() string {
+	if len(e.Values) == 0 {
+		return ""
+	}
+	return e.Values[0].Tag
+}
+
+// Value is a scalar under a tag, or an image, or what a plugin keeps.
 type Value struct {
-	Tag    string
-	Scalar float32
+	Tag         string
+	Scalar      float32
+	Image       *Image  // in place of the scalar
+	Plugin      *Plugin // in place of the scalar
+	Description string  // Markdown; TensorBoard shows that of the first value of a tag
+}
+
+// Image is a picture.
+type Image struct {
+	Width, Height int
+	Gray          bool
+	PNG           []byte
+}
+
+// Plugin is what a plugin of TensorBoard keeps.
+type Plugin struct {
+	Name    string
+	Content []byte // a message of the plugin's own
 }
 
 // fileVersion begins every file.
@@ -48,62 +76,4 @@ func appendRecord(b, data []byte) []byte {
 	b = le.AppendUint32(b, maskedCRC(length))
 	b = append(b, data...)
 	return le.AppendUint32(b, maskedCRC(data))
-}
-
-// Field numbers of the messages, and the wire types of their fields.
-const (
-	eventWallTime    = 1 // double
-	eventStep        = 2 // int64
-	eventFileVersion = 3 // string
-	eventSummary     = 5 // Summary
-	summaryValue     = 1 // Summary.Value, repeated
-	valueTag         = 1 // string
-	valueScalar      = 2 // float
-
-	wireVarint = 0
-	wire64     = 1
-	wireBytes  = 2
-	wire32     = 5
-)
-
-func (e *Event) marshal() []byte {
-	var b []byte
-	b = appendTag(b, eventWallTime, wire64)
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(e.WallTime))
-	b = appendInt(b, eventStep, e.Step)
-	if e.FileVersion != "" {
-		b = appendBytes(b, eventFileVersion, []byte(e.FileVersion))
-	}
-	var summary []byte
-	for _, v := range e.Values {
-		summary = appendBytes(summary, summaryValue, v.marshal())
-	}
-	if len(e.Values) > 0 {
-		b = appendBytes(b, eventSummary, summary)
-	}
-	return b
-}
-
-func (v *Value) marshal() []byte {
-	b := appendBytes(nil, valueTag, []byte(v.Tag))
-	b = appendTag(b, valueScalar, wire32)
-	return binary.LittleEndian.AppendUint32(b, math.Float32bits(v.Scalar))
-}
-
-func appendTag(b []byte, field, wire int) []byte {
-	return binary.AppendUvarint(b, uint64(field<<3|wire))
-}
-
-// appendInt appends an integer, but not 0, the default.
-func appendInt(b []byte, field int, x int64) []byte {
-	if x == 0 {
-		return b
-	}
-	return binary.AppendUvarint(appendTag(b, field, wireVarint), uint64(x))
-}
-
-func appendBytes(b []byte, field int, data []byte) []byte {
-	b = appendTag(b, field, wireBytes)
-	b = binary.AppendUvarint(b, uint64(len(data)))
-	return append(b, data...)
 }

@@ -162,7 +162,7 @@ func TestResume(t *testing.T) {
 		{nil, 3, []int64{99}},
 	} {
 		steps(t, path, test.written...)
-		w, err := Resume(path, test.step, clock())
+		w, err := Resume(path, test.step, clock(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestResumeTorn(t *testing.T) {
 		if err := os.WriteFile(path, data[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		w, err := Resume(path, 10, clock())
+		w, err := Resume(path, 10, clock(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestResumeTorn(t *testing.T) {
 
 func TestResumeMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events")
-	w, err := Resume(path, 3, clock())
+	w, err := Resume(path, 3, clock(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestErrors(t *testing.T) {
 	if _, err := Create(dir, clock()); err == nil {
 		t.Error("a folder: no error")
 	}
-	if _, err := Resume(dir, 1, clock()); err == nil || !strings.Contains(err.Error(), dir) {
+	if _, err := Resume(dir, 1, clock(), nil); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("a folder: %v", err)
 	}
 }
@@ -293,6 +293,7 @@ func FuzzReader(f *testing.F) {
 	e := Event{WallTime: 1, Step: 3, Values: []Value{{Tag: "a", Scalar: 1}, {Tag: "b", Scalar: 2}}}
 	f.Add(e.marshal())
 	f.Add((&Event{WallTime: 1, FileVersion: fileVersion}).marshal())
+	f.Add((&Event{Values: []Value{SessionStart([]Setting{{"a", 1.0}}, time.Unix(1, 0)), {Tag: "i", Image: &Image{1, 2, true, []byte("png")}}}}).marshal())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, file := range [][]byte{data, appendRecord(nil, data)} {
 			r := NewReader(bytes.NewReader(file))

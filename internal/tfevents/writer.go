@@ -17,7 +17,8 @@ type Writer struct {
 	file *os.File
 	buf  *bufio.Writer
 	now  func() time.Time
-	err  error // the first error; the file is not touched after it
+	last time.Time // of the last event written
+	err  error     // the first error; the file is not touched after it
 }
 
 // Create makes a new file, or empties an old one. TensorBoard finds files with "tfevents" in their
@@ -35,12 +36,13 @@ func Create(path string, now func() time.Time) (*Writer, error) {
 }
 
 // Resume continues a file after the given step. It removes later events, which a run wrote after its
-// checkpoint, and a torn record. A missing file is created.
-func Resume(path string, step int64, now func() time.Time) (*Writer, error) {
+// checkpoint, those for which drop returns true, and a torn record. drop, if not nil, sees the events in order, perhaps twice. A missing
+// file is created.
+func Resume(path string, step int64, now func() time.Time, drop func(*Event) bool) (*Writer, error) {
 	if err := disk.Own(path); err != nil {
 		return nil, err
 	}
-	kept, err := rewind(path, step)
+	kept, err := rewind(path, step, drop)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -66,6 +68,9 @@ func newWriter(path string, f *os.File, now func() time.Time) *Writer {
 // begin writes the first record, which holds the version of the format.
 func (w *Writer) begin() error { return w.write(Event{FileVersion: fileVersion}) }
 
+// Last returns the time of the last event written; of a new file that is when it began.
+func (w *Writer) Last() time.Time { return w.last }
+
 // Scalar writes a number under a tag.
 func (w *Writer) Scalar(tag string, step int64, x float32) error {
 	return w.Write(step, Value{Tag: tag, Scalar: x})
@@ -78,7 +83,8 @@ func (w *Writer) Write(step int64, values ...Value) error {
 }
 
 func (w *Writer) write(e Event) error {
-	e.WallTime = float64(w.now().UnixMicro()) / 1e6
+	w.last = w.now()
+	e.WallTime = unixSeconds(w.last)
 	data := e.marshal()
 	if len(data) > maxRecord {
 		return fmt.Errorf("writing %s: an event of %d bytes; at most %d are read again", w.path, len(data), maxRecord)

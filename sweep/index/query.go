@@ -85,24 +85,15 @@ func settingsOf(c train.Config) ([]sweep.Setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return flatten(nil, root), nil
-}
-
-// flatten lists the scalars, and the lists of scalars, below a node.
-func flatten(list []sweep.Setting, n *config.Node) []sweep.Setting {
-	items := n.Items()
-	inner := n.IsMap() || n.IsList() && slices.ContainsFunc(items, func(i *config.Node) bool { return !i.IsScalar() })
-	if !inner || len(items) == 0 {
+	var list []sweep.Setting
+	for _, n := range root.Leaves() {
 		value := n.Inline()
 		if n.IsScalar() {
 			value = n.Text()
 		}
-		return append(list, sweep.Setting{Key: n.Path(), Value: value})
+		list = append(list, sweep.Setting{Key: n.Path(), Value: value})
 	}
-	for _, item := range items {
-		list = flatten(list, item)
-	}
-	return list
+	return list, nil
 }
 
 // result is a named number.

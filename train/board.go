@@ -1,0 +1,150 @@
+package train
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/internal/resample"
+	"github.com/unravel-ml/unravel/internal/tfevents"
+)
+
+// figureTag begins the tags of the figures of a finished run.
+const figureTag = "figures/"
+
+// The largest picture that TensorBoard's file holds, in bytes of PNG, and the sides to which larger ones are reduced in turn.
+const maxBoardBytes = 1 << 20
+
+var boardSides = []int{2048, 1024, 512}
+
+// openEvents opens TensorBoard's file and removes the end of the session that ended before and what came with it: a run that
+// continues ends anew.
+func (g *logs) openEvents(step int64) error {
+	old, err := filepath.Glob(g.store.Path("events.out.tfevents.*"))
+	if err != nil {
+		return err
+	}
+	var begun time.Time
+	told := false // of the settings
+	if len(old) == 0 {
+		g.events, err = tfevents.Create(g.store.Path(fmt.Sprintf("events.out.tfevents.%d.unravel", time.Now().Unix())), time.Now)
+	} else {
+		g.events, err = tfevents.Resume(old[0], step, time.Now, func(e *tfevents.Event) bool {
+			if e.FileVersion != "" {
+				begun, told = e.Time(), false
+				return false
+			}
+			switch tag := e.Tag(); {
+			case tag == tfevents.SessionStartTag && !told:
+				want := tfevents.SessionStart(g.settings, begun)
+				told = bytes.Equal(e.Values[0].Plugin.Content, want.Plugin.Content)
+				return !told
+			default:
+				return tag == tfevents.SessionStartTag || tag == tfevents.SessionEndTag || strings.HasPrefix(tag, figureTag)
+			}
+		})
+	}
+	if err != nil || told {
+		return err
+	}
+	if begun.IsZero() { // a new file
+		begun = g.events.Last()
+	}
+	return errors.Join(g.events.Write(0, tfevents.SessionStart(g.settings, begun)), g.events.Flush())
+}
+
+// boardSettings returns the settings of a config, by key path.
+func boardSettings(text string) ([]tfevents.Setting, error) {
+	root, err := config.Parse("", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	var list []tfevents.Setting
+	for _, n := range root.Leaves() {
+		list = append(list, tfevents.Setting{Name: n.Path(), Value: n.Value()})
+	}
+	return list, nil
+}
+
+// end notes how a session ended, unless it was stopped and can continue, and returns why.
+func (g *logs) end(step int, why error) error {
+	status := tfevents.Succeeded
+	switch {
+	case errors.Is(why, ErrStopped):
+		return why
+	case why != nil:
+		status = tfevents.Failed
+	}
+	err := g.events.Write(int64(step), tfevents.SessionEnd(status, time.Now()))
+	if err == nil {
+		err = g.events.Flush()
+	}
+	if why != nil {
+		return why // the first error
+	}
+	return err
+}
+
+// figure writes a figure of the finished run.
+func (g *logs) figure(step int, name, caption string, picture []byte) error {
+	return g.picture(step, figureTag+name, caption, picture)
+}
+
+// picture writes a picture for TensorBoard, reduced if it is large.
+func (g *logs) picture(step int, tag, caption string, picture []byte) error {
+	value, err := boardImage(picture, maxBoardBytes)
+	if err != nil || value == nil {
+		return err
+	}
+	return g.events.Write(int64(step), tfevents.Value{Tag: tag, Description: caption, Image: value})
+}
+
+// boardImage returns a picture of so many bytes at most; nil: it cannot be reduced to that.
+func boardImage(picture []byte, most int) (*tfevents.Image, error) {
+	size, err := png.DecodeConfig(bytes.NewReader(picture))
+	if err != nil {
+		return nil, err
+	}
+	for _, side := range boardSides {
+		if len(picture) <= most {
+			break
+		}
+		if size.Width <= side && size.Height <= side {
+			continue
+		}
+		source, err := png.Decode(bytes.NewReader(picture))
+		if err != nil {
+			return nil, err
+		}
+		reduced := thumbnail(source, side)
+		var out bytes.Buffer
+		if err := raster.WritePNG(&out, reduced); err != nil {
+			return nil, err
+		}
+		picture, size = out.Bytes(), image.Config{ColorModel: color.RGBAModel, Width: reduced.Rect.Dx(), Height: reduced.Rect.Dy()}
+	}
+	if len(picture) > most {
+		return nil, nil
+	}
+	return &tfevents.Image{Width: size.Width, Height: size.Height, Gray: size.ColorModel == color.GrayModel, PNG: picture}, nil
+}
+
+// thumbnail reduces a picture to a longest side.
+func thumbnail(source image.Image, side int) *image.RGBA {
+	from := image.NewRGBA(image.Rectangle{Max: source.Bounds().Size()})
+	draw.Draw(from, from.Rect, source, source.Bounds().Min, draw.Src)
+	h, w := from.Rect.Dy(), from.Rect.Dx()
+	longest := max(h, w)
+	to := image.NewRGBA(image.Rect(0, 0, max(1, w*side/longest), max(1, h*side/longest)))
+	resample.Resize(to.Pix, from.Pix, h, w, to.Rect.Dy(), to.Rect.Dx(), 4, resample.Box)
+	return to
+}

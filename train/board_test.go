@@ -1,0 +1,205 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/tfevents"
+	"github.com/unravel-ml/unravel/train/engine"
+)
+
+// events reads TensorBoard's file of a run.
+func events(t testing.TB, dir string) (list []*tfevents.Event) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "events.out.tfevents.*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files of events: %v, %v", files, err)
+	}
+	f, err := os.Open(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for r := tfevents.NewReader(f); ; {
+		e, err := r.Next()
+		if err == io.EOF {
+			return list
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+}
+
+// stepsOf lists the steps of the events of a tag.
+func stepsOf(list []*tfevents.Event, tag string) (steps []int64) {
+	for _, e := range list {
+		if e.Tag() == tag {
+			steps = append(steps, e.Step)
+		}
+	}
+	return steps
+}
+
+// A run with figures has them in TensorBoard's file, and pictures of at most ten evaluations; one that is stopped again and
+// again, and continued after its end, has the same.
+func TestBoardPictures(t *testing.T) {
+	c := load(t, "train.epochs=23", "train.epoch_steps=1", "train.figures=true", "metrics.every=2", "metrics.images=40")
+	dir := t.TempDir()
+	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
+	trainIn(t, whole, c, false)
+	want := events(t, whole)
+	pictured := []int64{2, 6, 10, 14, 18, 22} // the 11 evaluations are measured after 2, 4, ... epochs
+	for _, tag := range []string{"reconstructions", "traversals"} {
+		if got := stepsOf(want, tag); !slices.Equal(got, pictured) {
+			t.Errorf("%s after steps %v, want %v", tag, got, pictured)
+		}
+	}
+	drawn, err := filepath.Glob(filepath.Join(whole, "figures", "*.png"))
+	if err != nil || len(drawn) < 4 {
+		t.Fatal(drawn, err)
+	}
+	for _, file := range drawn {
+		tag := figureTag + strings.TrimSuffix(filepath.Base(file), ".png")
+		at := slices.IndexFunc(want, func(e *tfevents.Event) bool { return e.Tag() == tag })
+		if at < 0 {
+			t.Errorf("no %s", tag)
+			continue
+		}
+		v := want[at].Values[0]
+		stored, err := os.ReadFile(file)
+		if err != nil || !bytes.Equal(v.Image.PNG, stored) || v.Description == "" {
+			t.Errorf("%s is not the figure %s, %v: %q", tag, file, err, v.Description)
+		}
+		if size, err := png.DecodeConfig(bytes.NewReader(v.Image.PNG)); err != nil || size.Width != v.Image.Width || size.Height != v.Image.Height {
+			t.Errorf("%s: %d x %d, want %+v, %v", tag, v.Image.Width, v.Image.Height, size, err)
+		}
+	}
+	for n := 9; ; n += 4 { // looks: a few more each time, so that also evaluations end
+		_, err := Run(endAfter(n), c, Options{Dir: parts, Resume: true})
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrStopped) {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		got := events(t, parts)
+		for _, tag := range []string{"reconstructions", "traversals", "figures/losses", "figures/torus", tfevents.SessionStartTag, tfevents.SessionEndTag} {
+			if a, b := stepsOf(got, tag), stepsOf(want, tag); !slices.Equal(a, b) || len(b) == 0 {
+				t.Errorf("stopped and continued: %s after steps %v, want %v", tag, a, b)
+			}
+		}
+		trainIn(t, parts, c, true)
+	}
+}
+
+// The settings are told once, and anew when they change; how a run ended is told, too.
+func TestBoardSession(t *testing.T) {
+	dir := t.TempDir()
+	broken := errors.New("broken")
+	fail := engine.Hook{Name: "mine", OnStep: func(_ *engine.Loop, r *engine.StepReport) error {
+		if r.Step == tinySteps {
+			return broken
+		}
+		return nil
+	}}
+	status := func() byte { // HParamsPluginData.session_end_info.status
+		list := events(t, dir)
+		e := list[len(list)-1]
+		if e.Tag() != tfevents.SessionEndTag {
+			return 0
+		}
+		return e.Values[0].Plugin.Content[3]
+	}
+	if _, err := Run(t.Context(), load(t), Options{Dir: dir, Hooks: []engine.Hook{fail}}); !errors.Is(err, broken) || status() != byte(tfevents.Failed) {
+		t.Errorf("%v, status %d", err, status())
+	}
+	if _, err := Run(endAfter(12), load(t), Options{Dir: dir, Resume: true}); !errors.Is(err, ErrStopped) || status() != 0 {
+		t.Errorf("%v, status %d; a stopped run has not ended", err, status())
+	}
+	trainIn(t, dir, load(t), true)
+	first := events(t, dir)
+	if status() != byte(tfevents.Succeeded) || !bytes.Contains(first[1].Values[0].Plugin.Content, []byte("train.epochs")) {
+		t.Errorf("status %d, events %+v", status(), first)
+	}
+	trainIn(t, dir, load(t, "train.epochs=4"), true)
+	list := events(t, dir)
+	if !slices.Equal(stepsOf(list, tfevents.SessionStartTag), []int64{0}) || status() != byte(tfevents.Succeeded) {
+		t.Errorf("%d events of settings, status %d", len(stepsOf(list, tfevents.SessionStartTag)), status())
+	}
+	at := slices.IndexFunc(list, func(e *tfevents.Event) bool { return e.Tag() == tfevents.SessionStartTag })
+	settings, err := boardSettings(string(readRunFile(t, dir, "config.yaml")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := tfevents.SessionStart(settings, list[0].Time()); !bytes.Equal(list[at].Values[0].Plugin.Content, want.Plugin.Content) {
+		t.Error("the settings are not those of the longer training")
+	}
+}
+
+func readRunFile(t *testing.T, dir, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// A picture that is too large is reduced, or left out.
+func TestBoardImage(t *testing.T) {
+	stream := rand.New(rand.NewPCG(1, 2))
+	noise := image.NewGray(image.Rect(0, 0, 1500, 700))
+	for i := range noise.Pix {
+		noise.Pix[i] = uint8(stream.Uint32())
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, noise); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ most, width, height int }{
+		{b.Len(), 1500, 700}, {b.Len() - 1, 512, 238}, {1000, 0, 0},
+	} {
+		got, err := boardImage(b.Bytes(), test.most)
+		switch {
+		case err != nil || (got == nil) != (test.width == 0):
+			t.Errorf("%d bytes: %v, %v", test.most, got, err)
+		case got != nil && (got.Width != test.width || got.Height != test.height || len(got.PNG) > test.most):
+			t.Errorf("%d bytes: %d x %d in %d bytes, want %d x %d", test.most, got.Width, got.Height, len(got.PNG), test.width, test.height)
+		case got != nil:
+			m, err := png.Decode(bytes.NewReader(got.PNG))
+			if err != nil || m.Bounds().Dx() != test.width || got.Gray != (m.ColorModel() == color.GrayModel) {
+				t.Errorf("%d bytes: %v, %v", test.most, m.Bounds(), err)
+			}
+		}
+	}
+	if _, err := boardImage([]byte("no picture"), 1000); err == nil {
+		t.Error("no picture: no error")
+	}
+}
+
+// Pictures of evaluations change no bits of training.
+func TestBoardBits(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	for at, figures := range map[string]string{a: "train.figures=true", b: "train.figures=false"} {
+		if _, err := Run(context.Background(), load(t, "metrics.every=1", figures), Options{Dir: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sameBits(t, "with pictures", bits(t, a), bits(t, b))
+}
