@@ -66,6 +66,13 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	if err != nil {
 		return err
 	}
+	x, err := s.experiment.Explore(nil, codes)
+	if err != nil {
+		return err
+	}
+	if x != nil {
+		page.Explore = x
+	}
 	return s.store.Write(rundir.ReportFile, func(w io.Writer) error { return report.WritePage(w, page) })
 }
 

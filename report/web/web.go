@@ -19,7 +19,8 @@ const Base = "base.js"
 
 // widgets lists the files of each widget, in the order in which they load.
 var widgets = map[string][]string{
-	"curves": {"uplot/uPlot.iife.min.js", "curves.js"},
+	"curves":  {"uplot/uPlot.iife.min.js", "curves.js"},
+	"explore": {"operations.js", "products.js", "decoder.js", "picture.js", "ball.js", "controls.js", "explore.js"},
 }
 
 // Scripts returns the names of the scripts of widgets in the order in which a page loads them, Base first. Unknown widgets are a

@@ -1,0 +1,81 @@
+package train
+
+import (
+	"context"
+	"slices"
+
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models/decode"
+	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/report/web"
+	"github.com/unravel-ml/unravel/weights"
+)
+
+// Images of a page that plays with a decoder: those to start from, and those whose codes give the ranges of controls.
+const (
+	exploreStarts = 24
+	exploreRanged = 5000
+)
+
+// Explore returns what a page needs to play with the model's decoder, given codes of images of the data set, a row for each; images nil:
+// of all in order. It returns nil for a model without a decoder.
+func (e *Experiment) Explore(images []int, codes metrics.Matrix) (*web.Explore, error) {
+	if !e.Coder.Decodes() || codes.Rows == 0 {
+		return nil, nil
+	}
+	x := report.Explored{Codes: decode.Of(e.Model, selected(codes, apart(codes.Rows, exploreRanged))), Decoder: e.decoder()}
+	starts := apart(codes.Rows, exploreStarts)
+	x.At = selected(codes, starts)
+	for _, row := range starts {
+		if images != nil {
+			row = images[row]
+		}
+		x.Starts = append(x.Starts, row)
+	}
+	d := x.Decoder
+	x.Pixels = make([]float32, len(starts)*d.Height*d.Width*d.Channels)
+	datasets.Fill(e.Data, x.Starts, x.Pixels)
+	source := weights.Source{Model: e.Model, Data: e.modelData(), Views: e.Config.Views}
+	var err error
+	if x.Network, err = source.Operations(weights.Decoder); err != nil {
+		x.Network, x.Reason = nil, err.Error()
+	}
+	return report.Explore(x)
+}
+
+// ExploreSome is [Experiment.Explore] with the codes of at most count images all over the data set, which it encodes.
+func (e *Experiment) ExploreSome(ctx context.Context, count int) (*web.Explore, error) {
+	if !e.Coder.Decodes() {
+		return nil, nil
+	}
+	images := apart(e.Data.Len(), count)
+	codes, err := e.Coder.Encode(ctx, e.Data, images)
+	if err != nil {
+		return nil, err
+	}
+	return e.Explore(images, metrics.NewMatrix(len(images), e.Coder.Width(), codes))
+}
+
+// apart returns count indices of n that do not follow the grid of factors, in order, or all n.
+func apart(n, count int) []int {
+	if n > count {
+		list := scattered(n, count)
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// selected returns some rows of a matrix.
+func selected(m metrics.Matrix, rows []int) metrics.Matrix {
+	some := metrics.Matrix{Rows: len(rows), Cols: m.Cols, Data: make([]float64, 0, len(rows)*m.Cols)}
+	for _, i := range rows {
+		some.Data = append(some.Data, m.Row(i)...)
+	}
+	return some
+}
