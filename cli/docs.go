@@ -3,9 +3,7 @@ package cli
 import (
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
-	"slices"
 
 	"github.com/alecthomas/kong"
 
@@ -32,8 +30,8 @@ func (c *docsCommand) Run(k *kong.Kong, s *streams) error {
 	}
 	if c.Reference != "" {
 		files := map[string][]byte{}
-		for name, text := range reference {
-			files[path.Base(name)] = text
+		for _, p := range reference {
+			files[path.Base(p.path)] = []byte(p.text)
 		}
 		if err := site.Write(c.Reference, files); err != nil {
 			return err
@@ -60,9 +58,9 @@ func (c *docsCommand) Run(k *kong.Kong, s *streams) error {
 const frontPage = "README.md"
 
 // documents returns the source of the site: the pages that come with unravel, and the reference of this program.
-func documents(reference map[string][]byte) (site.Source, error) {
+func documents(reference []referencePage) (site.Source, error) {
 	all := unravel.Documents()
-	s := site.Source{Name: "Unravel", Version: version.Code(), Pages: maps.Clone(reference), Files: all, Front: frontPage, Repository: repository}
+	s := site.Source{Name: "Unravel", Version: version.Code(), Pages: map[string][]byte{}, Files: all, Front: frontPage, Repository: repository}
 	for _, pattern := range []string{"*.md", "docs/*.md"} {
 		names, err := fs.Glob(all, pattern)
 		if err != nil {
@@ -82,6 +80,11 @@ func documents(reference map[string][]byte) (site.Source, error) {
 	if err := config.Load(order, text, &s.Groups); err != nil {
 		return s, err
 	}
-	s.Groups = append(s.Groups, site.Group{Title: "Reference", Pages: slices.Sorted(maps.Keys(reference))})
+	made := site.Group{Title: "Reference"}
+	for _, p := range reference {
+		s.Pages[p.path] = []byte(p.text)
+		made.Pages = append(made.Pages, p.path)
+	}
+	s.Groups = append(s.Groups, made)
 	return s, nil
 }

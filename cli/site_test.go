@@ -1,27 +1,219 @@
 package cli
 
 import (
+	"fmt"
+	"html"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/report/site"
 )
 
-// The site of all pages: each is in docs/pages.yaml, and links, anchors and pictures are there.
-func TestSite(t *testing.T) {
+// siteFiles are those of the site of all pages. It is an error of Build if a page is not in docs/pages.yaml, or if a link of a page, an
+// anchor or a picture is missing.
+func siteFiles(t *testing.T) map[string][]byte {
+	t.Helper()
+	source, err := documents(madePages(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := site.Build(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// madePages are the pages made from the code.
+func madePages(t *testing.T) []referencePage {
+	t.Helper()
 	var line commands
 	parser, err := newParser(&line)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reference, err := referencePages(parser.Model)
+	pages, err := referencePages(parser.Model)
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := documents(reference)
-	if err != nil {
+	return pages
+}
+
+var (
+	linkAttribute = regexp.MustCompile(` (?:href|src)="([^"]*)"`)
+	idAttribute   = regexp.MustCompile(` id="([^"]*)"`)
+)
+
+// Whatever a page of the site names is there: pages, anchors, pictures and scripts in the site, other files in the repository.
+func TestSiteLinks(t *testing.T) {
+	files := siteFiles(t)
+	ids := map[string][]string{}
+	for name, text := range files {
+		for _, m := range idAttribute.FindAllStringSubmatch(string(text), -1) {
+			id := html.UnescapeString(m[1])
+			if slices.Contains(ids[name], id) {
+				t.Errorf("%s: the id %s is there twice", name, id)
+			}
+			ids[name] = append(ids[name], id)
+		}
+	}
+	count := 0
+	for name, text := range files {
+		if path.Ext(name) != ".html" {
+			continue
+		}
+		for _, m := range linkAttribute.FindAllStringSubmatch(string(text), -1) {
+			count++
+			link := html.UnescapeString(m[1])
+			if file, ok := strings.CutPrefix(link, repository); ok {
+				if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(file))); err != nil {
+					t.Errorf("%s: the link %s leads to no file of the repository", name, link)
+				}
+				continue
+			}
+			if strings.HasPrefix(link, "https://") || strings.HasPrefix(link, "http://") {
+				continue
+			}
+			to, fragment, _ := strings.Cut(link, "#")
+			anchor, err := url.PathUnescape(fragment)
+			if err != nil {
+				t.Errorf("%s: the link %s: %v", name, link, err)
+			}
+			target := name
+			if to != "" {
+				target = path.Join(path.Dir(name), to)
+			}
+			if files[target] == nil || anchor != "" && !slices.Contains(ids[target], anchor) {
+				t.Errorf("%s: the link %s leads nowhere", name, link)
+			}
+		}
+	}
+	if count < 2000 {
+		t.Errorf("there are %d links, want the 2000 and more of the navigation", count)
+	}
+}
+
+// The site in a browser, from files: no page is wider than its window, the search finds, colours change, and all controls have names.
+func TestSitePages(t *testing.T) {
+	b := browser.Open(t)
+	dir := filepath.Join(t.TempDir(), "a site")
+	files := siteFiles(t)
+	if err := site.Write(dir, files); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := site.Build(source); err != nil {
-		t.Error(err)
+	address := func(name string) string { return browser.File(filepath.Join(dir, filepath.FromSlash(name))) }
+	p := b.Page(address("index.html"))
+	for _, width := range []int64{390, 1280, 3840} {
+		p.Resize(width, 900)
+		for _, dark := range []bool{false, true} {
+			p.Dark(dark)
+			p.Shot(fmt.Sprintf("site-%d-%t", width, dark))
+		}
 	}
+	p.Dark(false)
+	p.Resize(390, 800)
+	for name := range files {
+		if path.Ext(name) != ".html" {
+			continue
+		}
+		p.Go(address(name))
+		if wider := p.Overflow(); wider > 0 {
+			t.Errorf("%s is %d pixels wider than a window of 390", name, wider)
+		}
+	}
+	p.Go(address("docs/training.html"))
+	p.Click(".menu")
+	p.Wait(`document.querySelector("#pages").checkVisibility() && document.activeElement.closest("#pages") !== null`)
+	if list := p.Unnamed(); len(list) > 0 {
+		t.Errorf("controls without a name: %v", list)
+	}
+	p.Resize(1280, 900)
+	if wider := p.Overflow(); wider > 0 {
+		t.Errorf("a page is %d pixels wider than a window of 1280", wider)
+	}
+	var before, after string
+	const background = `getComputedStyle(document.body).backgroundColor`
+	p.Eval(background, &before)
+	p.Click(".theme")
+	p.Eval(background, &after)
+	if before == after {
+		t.Errorf("the colours stay, %s", before)
+	}
+	p.Go(address("docs/reference/losses.html"))
+	p.Eval(background, &before)
+	if before != after {
+		t.Errorf("the next page forgets the colours: %s, want %s", before, after)
+	}
+	p.Press("main", "/")
+	p.Wait(`document.activeElement.type === "search"`)
+	p.Press("[type=search]", "train.accumulate")
+	p.Wait(`document.querySelectorAll("[role=option]").length > 0`)
+	var first string
+	p.Eval(`document.querySelector("[role=option] b").textContent`, &first)
+	p.Press("[type=search]", "\r")
+	p.Wait(`location.pathname.endsWith(".html") && !location.pathname.endsWith("losses.html") && document.readyState === "complete"`)
+	var shown bool
+	p.Eval(`document.querySelector("main").textContent.includes("train.accumulate")`, &shown)
+	if !shown {
+		t.Errorf("the page that the search leads to, %s, does not say train.accumulate", first)
+	}
+	p.Press("[type=search]", "no such words at all")
+	p.Wait(`document.querySelector("#found").textContent === "Nothing found"`)
+}
+
+// Each command, with each flag that people see, is in the reference, and each exit code.
+func TestReferenceCommands(t *testing.T) {
+	text := madePages(t)[1].text
+	for _, want := range []string{"## train\n", "## data fetch\n", "`--find-rate`", "`--scale=NAME`", "| 130 | stopped by a signal", "`UNRAVEL_DATA`", "### "} {
+		if strings.Contains(text, want) == (want == "### ") {
+			t.Errorf("commands: %q", want)
+		}
+	}
+	if strings.Contains(text, "worker") {
+		t.Error("a hidden command is in the reference")
+	}
+}
+
+// Every key in the reference has a meaning, and a part that a program registers gets its section.
+func TestReferenceKeys(t *testing.T) {
+	rows := 0
+	for _, p := range madePages(t) {
+		for line := range strings.Lines(p.text) {
+			if strings.HasPrefix(line, "| `") {
+				rows++
+				if strings.HasSuffix(strings.TrimSpace(line), "|  |") && !strings.HasSuffix(p.path, "tables.md") {
+					t.Errorf("%s: no meaning: %s", p.path, line)
+				}
+			}
+		}
+	}
+	if rows < 500 {
+		t.Errorf("there are %d rows, want 500 and more", rows)
+	}
+	metrics := madePages(t)[slices.IndexFunc(madePages(t), func(p referencePage) bool { return strings.HasSuffix(p.path, "/metrics.md") })].text
+	for _, want := range []string{"## mig\n", "Range: 0 to 1. Better: higher.", "Source: Chen et al. 2018", "Range: 0 and more. Better: lower."} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("metrics: no %q", want)
+		}
+	}
+}
+
+// unravel docs writes the site, and takes no folder that it has not made.
+func TestDocsCommand(t *testing.T) {
+	t.Chdir(t.TempDir())
+	o := succeed(t, "docs")
+	if !strings.Contains(o.log, filepath.Join("site", "index.html")) {
+		t.Errorf("%v", o)
+	}
+	readFile(t, "site/docs/reference/losses.html")
+	succeed(t, "docs", "--out", "site")
+	writeFile(t, "mine.txt", nil)
+	checkMistake(t, call(t, "docs", "--out", "."), 1, "the folder holds files that unravel docs has not made, such as mine.txt")
 }

@@ -34,8 +34,8 @@ type Table struct {
 	Subset   int              `yaml:"subset" doc:"number of random rows of the codes to measure, drawn anew for every seed; 0: all"`
 	Scales   Scales           `yaml:"scales" doc:"amounts of computation, by name"`
 	DataSets []DataSet        `yaml:"datasets" doc:"data sets that all rows are trained on; none: rows name their own"`
-	Rows     []Row            `yaml:"rows"`
-	Columns  []Column         `yaml:"columns"`
+	Rows     []Row            `yaml:"rows" doc:"the rows"`
+	Columns  []Column         `yaml:"columns" doc:"the columns"`
 	Also     []metrics.Choice `yaml:"also" doc:"metrics that runs measure besides the columns, so that tables can share runs"`
 	Folder   string           `yaml:"runs" doc:"folder of its runs in runs/tables, which tables may share; empty: the table's name"`
 	Notes    []Note           `yaml:"notes" doc:"cells that are not reproduced, with the reasons"`
@@ -78,7 +78,7 @@ type Row struct {
 type Column struct {
 	Label     string         `yaml:"label" doc:"label of the column, also in the reference file"`
 	Group     string         `yaml:"group" doc:"heading above it and its neighbours"`
-	Metric    metrics.Choice `yaml:"metric"`
+	Metric    metrics.Choice `yaml:"metric" doc:"metric whose values the column shows"`
 	Fit       FitValue       `yaml:"fit" doc:"in place of metric: a quantity of the run's fit, reconstruction, held_out, assignment or variance"`
 	Seconds   []string       `yaml:"seconds" doc:"in place of metric: parts of a run whose seconds to add up: total, training, finishing, or those of a stage before training, as run.json lists them"`
 	Share     []string       `yaml:"share" doc:"in place of metric: the same parts, in percent of the total"`
@@ -92,9 +92,9 @@ type Column struct {
 
 // Note gives the reason why cells are not reproduced.
 type Note struct {
-	Rows    []string `yaml:"rows"`
-	Columns []string `yaml:"columns"`
-	Reason  string   `yaml:"reason"`
+	Rows    []string `yaml:"rows" doc:"labels of the rows"`
+	Columns []string `yaml:"columns" doc:"labels of the columns"`
+	Reason  string   `yaml:"reason" doc:"why their values do not come out as printed"`
 }
 
 // SetDefaults implements config.Defaulter.

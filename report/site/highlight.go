@@ -6,9 +6,6 @@ import (
 	"html/template"
 	"regexp"
 	"strings"
-
-	"github.com/goccy/go-yaml/lexer"
-	yaml "github.com/goccy/go-yaml/token"
 )
 
 // The classes of highlighted code.
@@ -29,15 +26,10 @@ func highlight(language, code string) template.HTML {
 	case "go":
 		pieces = goPieces(code)
 	case "yaml":
-		pieces = yamlPieces(code)
-	case "sh", "python", "toml":
-		pieces = hashPieces(code)
-	}
-	var all strings.Builder
-	for _, p := range pieces {
-		all.WriteString(p.code)
-	}
-	if all.String() != code { // of code that is not whole
+		pieces = hashPieces(code, true)
+	case "sh", "python":
+		pieces = hashPieces(code, false)
+	default:
 		pieces = []piece{{code: code}}
 	}
 	var b strings.Builder
@@ -87,41 +79,24 @@ func goPieces(code string) (pieces []piece) {
 	return append(pieces, piece{code: code[end:]})
 }
 
-// yamlPieces takes YAML apart.
-func yamlPieces(code string) (pieces []piece) {
-	for _, t := range lexer.Tokenize(code) {
-		class := ""
-		switch {
-		case t.Type == yaml.CommentType:
-			class = commentClass
-		case t.Next != nil && t.Next.Type == yaml.MappingValueType:
-			class = keyClass
-		case t.Type == yaml.SingleQuoteType, t.Type == yaml.DoubleQuoteType:
-			class = textClass
-		case t.Type == yaml.IntegerType, t.Type == yaml.FloatType, t.Type == yaml.BoolType, t.Type == yaml.NullType:
-			class = numberClass
-		}
-		before := t.Origin[:len(t.Origin)-len(strings.TrimLeft(t.Origin, " \n"))]
-		rest := t.Origin[len(before):]
-		pieces = append(pieces, piece{code: before}, piece{rest, class})
-	}
-	return pieces
+// hashTokens find texts, which may hold a #, comments and, of YAML, keys, in groups 1 to 3.
+var hashTokens = map[bool]*regexp.Regexp{
+	false: regexp.MustCompile(`(?m)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')|(?:^|\s)(#.*)`),
+	true:  regexp.MustCompile(`(?m)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')|(?:^|\s)(#.*)|([\w./$*-]+):(?:\s|$)`),
 }
 
-// hashToken finds texts, which may hold a #, and comments.
-var hashToken = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|(?:^|\s)#.*`)
-
 // hashPieces takes code apart whose comments begin with #.
-func hashPieces(code string) (pieces []piece) {
+func hashPieces(code string, keys bool) (pieces []piece) {
 	end := 0
-	for _, m := range hashToken.FindAllStringIndex(code, -1) {
-		class, start := textClass, m[0]
-		if c := code[m[0]]; c != '"' && c != '\'' {
-			class = commentClass
-			start += strings.IndexByte(code[m[0]:m[1]], '#')
+	for _, m := range hashTokens[keys].FindAllStringSubmatchIndex(code, -1) {
+		for group, class := range []string{textClass, commentClass, keyClass}[:len(m)/2-1] {
+			start, stop := m[2*group+2], m[2*group+3]
+			if start < 0 {
+				continue
+			}
+			pieces = append(pieces, piece{code: code[end:start]}, piece{code[start:stop], class})
+			end = stop
 		}
-		pieces = append(pieces, piece{code: code[end:start]}, piece{code[start:m[1]], class})
-		end = m[1]
 	}
 	return append(pieces, piece{code: code[end:]})
 }

@@ -25,7 +25,7 @@ func (b *builder) index() ([]byte, error) {
 		all = append(all, b.sections(b.pages[name])...)
 	}
 	var out bytes.Buffer
-	out.WriteString("\"use strict\";\nwindow.Unravel = window.Unravel || {};\nUnravel.pages = [\n")
+	out.WriteString("\"use strict\";\n\nUnravel.pages = [\n")
 	for i, s := range all {
 		text, err := json.Marshal(s) // which escapes <, > and &
 		if err != nil {

@@ -13,6 +13,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/unravel-ml/unravel/report/web"
 )
 
 // Source is what a site is made of.
@@ -100,6 +102,9 @@ func (s Source) assets() (map[string][]byte, error) {
 		if files[name], err = assets.ReadFile(name); err != nil {
 			return nil, err
 		}
+	}
+	for _, name := range []string{"style.css", web.Base} { // those of all pages of Unravel
+		files[path.Join(assetsFolder, name)] = []byte(web.Text(name))
 	}
 	return files, nil
 }

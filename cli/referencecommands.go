@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// exitCodes says what the exit codes mean.
+var exitCodes = []struct {
+	code    int
+	meaning string
+}{
+	{exitDone, "done"},
+	{exitFailed, "failed"},
+	{exitUsage, "wrong usage, or a mistake in a config"},
+	{exitStopped, "stopped by a signal, after saving"},
+}
+
+// variables are those of the environment.
+var variables = []struct{ name, meaning string }{
+	{cache.RootVariable, "folder of public data sets and of converted files, where no --data says it; if absent, unravel in the user's folder for caches"},
+	{kernel.Variable, "instruction set of the kernels, to repeat a run of another machine: go, avx2 or avx512; if absent, the best of the machine"},
+	{"GOMAXPROCS", "threads, where the config's train.threads is 0; if absent, all processors"},
+}
+
+// commandsPage describes the commands with their arguments and flags, from kong's model of them.
+func commandsPage(app *kong.Application) string {
+	var b strings.Builder
+	b.WriteString("# Commands\n\nThe commands of `unravel`, with their arguments, flags and exit codes.\n\n" +
+		"`unravel help COMMAND` prints the same. Text for people goes to standard error, results go to standard output.\n\n")
+	var sections strings.Builder
+	writeCommands(&b, &sections, app.Node)
+	b.WriteString(sections.String())
+	b.WriteString("\n## Flags of all commands\n\n" + flagTable(app.Flags))
+	b.WriteString("\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
+	for _, e := range exitCodes {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.code, escapes.Replace(e.meaning))
+	}
+	b.WriteString("\n## Variables of the environment\n\n| variable | meaning |\n|---|---|\n")
+	for _, v := range variables {
+		fmt.Fprintf(&b, "| %s | %s |\n", codeSpan(v.name), escapes.Replace(v.meaning))
+	}
+	return b.String()
+}
+
+// writeCommands writes the list of a node's commands, and their sections.
+func writeCommands(list, sections *strings.Builder, n *kong.Node) {
+	for _, c := range n.Children {
+		if c.Hidden {
+			continue
+		}
+		if len(c.Children) > 0 {
+			writeCommands(list, sections, c)
+			continue
+		}
+		name := strings.TrimPrefix(c.FullPath(), "unravel ")
+		fmt.Fprintf(list, "* [%s](#%s): %s\n", name, strings.ReplaceAll(name, " ", "-"), strings.TrimSuffix(lowerFirst(escapes.Replace(c.Help)), "."))
+		fmt.Fprintf(sections, "\n## %s\n\n%s\n\n```text\n%s\n```\n", name, escapes.Replace(c.Help), c.Summary())
+		if len(c.Positional) > 0 {
+			sections.WriteString("\n| argument | default | meaning |\n|---|---|---|\n")
+			for _, a := range c.Positional {
+				fmt.Fprintf(sections, "| %s | %s | %s |\n", codeSpan(a.Summary()), codeSpan(a.Default), meaning(a.Help, a.EnumSlice()))
+			}
+		}
+		if len(c.Flags) > 0 {
+			sections.WriteString("\n" + flagTable(c.Flags))
+		}
+	}
+}
+
+// flagTable is a table of flags.
+func flagTable(flags []*kong.Flag) string {
+	var b strings.Builder
+	b.WriteString("| flag | default | meaning |\n|---|---|---|\n")
+	for _, f := range flags {
+		if f.Hidden {
+			continue
+		}
+		name := "--" + f.Name
+		if !f.IsBool() && !f.IsCounter() {
+			placeholder := f.PlaceHolder
+			if placeholder == "" {
+				placeholder = strings.ToUpper(f.Name)
+			}
+			name += "=" + placeholder
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", codeSpan(name), codeSpan(f.Default), meaning(f.Help, f.EnumSlice()))
+	}
+	return b.String()
+}
+
+// meaning is the help of a value, with the words that it can be where the help does not name them.
+func meaning(help string, words []string) string {
+	var unnamed bool
+	for _, w := range words {
+		unnamed = unnamed || w != "" && !strings.Contains(help, w)
+	}
+	if unnamed {
+		help = strings.TrimSpace(help + " One of " + strings.Join(words, ", ") + ".")
+	}
+	return escapes.Replace(help)
+}
