@@ -63,6 +63,8 @@ type commands struct {
 	Table   tableCommand   `cmd:"" help:"Compute a table of a paper and set it beside the printed one; without a name, list the tables."`
 	Sweep   sweepCommand   `cmd:"" help:"Make the missing runs of an experiment with many settings and seeds."`
 	Runs    runsCommand    `cmd:"" help:"List, filter, compare and export runs."`
+	Serve   serveCommand   `cmd:"" help:"Show runs in a browser, also while they train."`
+	Preview previewCommand `cmd:"" hidden:"" help:"What a server shows of a checkpoint, in a process of its own."`
 	Worker  workerCommand  `cmd:"" hidden:"" help:"One run of a sweep, in a process of its own."`
 	Mimosa  mimosaCommand  `cmd:"" help:"Learn a hierarchy of dimensions from codes."`
 	Data    dataCommand    `cmd:"" help:"List and draw data sets, and bring public ones."`

@@ -117,18 +117,16 @@ func Folders(dir string) (names []string, err error) {
 
 // walk calls found for the folders that hold runs; it does not look for runs inside of runs.
 func walk(dir, name string, depth int, found func(path, name string)) error {
+	if _, err := os.Lstat(filepath.Join(dir, name, rundir.Config)); err == nil { // much quicker than listing the folder
+		found(filepath.Join(dir, name), filepath.ToSlash(filepath.Clean(name)))
+		return nil
+	}
 	entries, err := os.ReadDir(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
-	}
-	for _, e := range entries {
-		if e.Name() == rundir.Config {
-			found(filepath.Join(dir, name), filepath.ToSlash(filepath.Clean(name)))
-			return nil
-		}
 	}
 	for _, e := range entries {
 		if e.IsDir() && depth > 0 && e.Name()[0] != '.' {

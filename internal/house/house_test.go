@@ -33,6 +33,7 @@ var floors = [][]string{
 	{"train"},
 	{"sweep"},
 	{"tables", "conformance"},
+	{"serve"},
 	{"cli"},
 	{"cmd"},
 }

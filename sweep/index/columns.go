@@ -44,7 +44,8 @@ func setting(key string) Column {
 	return Column{key, func(r *Run) (string, bool) { v, ok := r.Settings[key]; return v, ok }}
 }
 
-func resultColumn(name string) Column {
+// Result returns the column of a result.
+func Result(name string) Column {
 	return Column{name, func(r *Run) (string, bool) { v, ok := r.Results[name]; return exactly(v), ok }}
 }
 
@@ -75,7 +76,7 @@ func Columns(runs []*Run) (list []Column) {
 		list = append(list, setting(key))
 	}
 	for _, name := range ResultNames(runs) {
-		list = append(list, resultColumn(name))
+		list = append(list, Result(name))
 	}
 	return list
 }

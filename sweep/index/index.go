@@ -199,7 +199,7 @@ func (x *Index) update(ctx context.Context) error {
 	return x.transact(ctx, func(tx *sql.Tx) error {
 		for _, name := range folders {
 			path := filepath.Join(x.dir, filepath.FromSlash(name))
-			stamp := stampOf(path)
+			stamp := Stamp(path)
 			if stamps[name] == stamp {
 				delete(stamps, name)
 				continue
@@ -246,8 +246,8 @@ func (x *Index) stamps(ctx context.Context) (map[string]string, error) {
 	return stamps, rows.Err()
 }
 
-// stampOf returns a text that changes when a file that the database reads changes.
-func stampOf(path string) string {
+// Stamp returns a text that changes when a file of a run's folder that [Read] and the database read changes.
+func Stamp(path string) string {
 	var b strings.Builder
 	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile} {
 		if info, err := os.Stat(filepath.Join(path, name)); err == nil {
@@ -278,10 +278,7 @@ func add(ctx context.Context, tx *sql.Tx, dir, stamp string, e sweep.Entry) erro
 	if r == nil {
 		r = &rundir.Record{}
 	}
-	begun, ended := "", ""
-	if !r.Ended.IsZero() {
-		begun, ended = r.Begun.Format(timeLayout), r.Ended.Format(timeLayout)
-	}
+	begun, ended := times(r)
 	if _, err := tx.ExecContext(ctx, "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		dir, stamp, e.Config.Name, string(e.State), problem, e.Hash, e.Config.Model.Name, e.Config.Dataset.Name, int64(e.Config.Seed),
 		begun, ended, r.Seconds, r.Epochs, r.Steps, r.Version,

@@ -27,12 +27,51 @@ type Run struct {
 	Machine  rundir.Machine     `json:"machine"`
 	Settings map[string]string  `json:"settings,omitempty"` // by key path
 	Results  map[string]float64 `json:"results,omitempty"`  // metrics by name, parts of one number as name.part, and fit.*
+
+	Stamp string `json:"-"` // see [Stamp]
+}
+
+// Read reads the run of a folder without a database. Its name is the path of the folder in the folder of runs, with slashes.
+func Read(path, name string) *Run {
+	stamp := Stamp(path) // before what it stands for: a change meanwhile is seen the next time
+	e := sweep.Read(path)
+	r := &Run{Dir: name, State: e.State, Hash: e.Hash, Settings: map[string]string{}, Results: map[string]float64{}, Stamp: stamp}
+	if e.Problem != nil {
+		r.Problem = e.Problem.Error()
+	}
+	if e.Record != nil {
+		r.Seconds, r.Epochs, r.Steps, r.Version, r.Machine = e.Record.Seconds, e.Record.Epochs, e.Record.Steps, e.Record.Version, e.Record.Machine
+		r.Begun, r.Ended = times(e.Record)
+	}
+	if e.State == sweep.Damaged {
+		return r
+	}
+	settings, err := settingsOf(e.Config)
+	if err != nil {
+		r.State, r.Problem = sweep.Damaged, err.Error()
+		return r
+	}
+	for _, s := range settings {
+		r.Settings[s.Key] = s.Value
+	}
+	for _, v := range resultsOf(e) {
+		r.Results[v.name] = v.value
+	}
+	return r
+}
+
+// times writes when a run that has ended began and ended.
+func times(r *rundir.Record) (begun, ended string) {
+	if r.Ended.IsZero() {
+		return "", ""
+	}
+	return r.Begun.Format(timeLayout), r.Ended.Format(timeLayout)
 }
 
 // Runs lists all runs, sorted by folder.
 func (x *Index) Runs(ctx context.Context) ([]*Run, error) {
 	rows, err := x.db.QueryContext(ctx, `SELECT dir, state, problem, hash, begun, ended, seconds, epochs, steps, version,
-		os, arch, kernels, cores, threads, go FROM runs ORDER BY dir`)
+		os, arch, kernels, cores, threads, go, stamp FROM runs ORDER BY dir`)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +82,7 @@ func (x *Index) Runs(ctx context.Context) ([]*Run, error) {
 		r := &Run{Settings: map[string]string{}, Results: map[string]float64{}}
 		m := &r.Machine
 		if err := rows.Scan(&r.Dir, &r.State, &r.Problem, &r.Hash, &r.Begun, &r.Ended, &r.Seconds, &r.Epochs, &r.Steps, &r.Version,
-			&m.OS, &m.Arch, &m.Kernels, &m.Cores, &m.Threads, &m.Go); err != nil {
+			&m.OS, &m.Arch, &m.Kernels, &m.Cores, &m.Threads, &m.Go, &r.Stamp); err != nil {
 			return nil, err
 		}
 		list, byDir[r.Dir] = append(list, r), r

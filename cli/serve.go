@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/unravel-ml/unravel/serve"
+)
+
+// serveCommand is `unravel serve [DIR]`.
+type serveCommand struct {
+	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder that holds runs, at any depth, or a run."`
+	Listen string   `placeholder:"HOST:PORT" help:"Address to listen on; if absent, 127.0.0.1:7007, or another port if that is taken. An address that other machines reach needs a token, which is made and printed."`
+	Host   []string `placeholder:"NAME" help:"A name by which browsers call this server, such as that of the machine. Repeatable. Names that are not known are refused; those of the own machine are known."`
+	Token  bool     `help:"Ask visitors for a token on this machine, too, where others may have accounts."`
+}
+
+// defaultAddress is where the server listens if nothing else is said.
+const defaultAddress = "127.0.0.1:7007"
+
+// Run serves until the context ends.
+func (c *serveCommand) Run(ctx context.Context, s *streams) error {
+	info, err := os.Stat(c.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return usagef("there is no folder %s", c.Dir)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return usagef("%s is not a folder; want one that holds runs, or a run", c.Dir)
+	}
+	l, err := listen(ctx, c.Listen)
+	if err != nil {
+		return err
+	}
+	o := serve.Options{Log: s.log}
+	host, _, _ := net.SplitHostPort(c.Listen) // listen has checked it
+	for _, name := range append(c.Host, host) {
+		if name != "" {
+			o.Hosts = append(o.Hosts, strings.ToLower(name))
+		}
+	}
+	if c.Token || !isLoopback(l.Addr()) {
+		var random [24]byte
+		_, _ = rand.Read(random[:]) // it does not fail
+		o.Token = base64.RawURLEncoding.EncodeToString(random[:])
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	o.Preview = serve.PreviewProcess(program, "preview")
+	server, err := serve.New(ctx, c.Dir, o)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	fmt.Fprintf(s.log, "%s is at %s (ctrl-C ends)\n", c.Dir, address(l.Addr(), host, o.Token))
+	return server.Serve(ctx, l)
+}
+
+// listen opens the port. Without an address it takes any port if the usual one is taken.
+func listen(ctx context.Context, at string) (net.Listener, error) {
+	var config net.ListenConfig
+	if at == "" {
+		l, err := config.Listen(ctx, "tcp", defaultAddress)
+		if errors.Is(err, syscall.EADDRINUSE) || isTaken(err) {
+			return config.Listen(ctx, "tcp", "127.0.0.1:0")
+		}
+		return l, err
+	}
+	_, port, err := net.SplitHostPort(at)
+	if _, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil {
+		return nil, usagef("--listen %s: want HOST:PORT, such as %s; port 0 is a free one", at, defaultAddress)
+	}
+	l, err := config.Listen(ctx, "tcp", at)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: %w", at, err)
+	}
+	return l, nil
+}
+
+// isTaken reports whether a port was in use, by the error number of Windows.
+func isTaken(err error) bool {
+	const addressInUse = syscall.Errno(10048)
+	return errors.Is(err, addressInUse)
+}
+
+// isLoopback reports whether only this machine reaches an address.
+func isLoopback(a net.Addr) bool {
+	at, err := netip.ParseAddrPort(a.String())
+	return err == nil && at.Addr().IsLoopback()
+}
+
+// address is what a browser opens.
+func address(a net.Addr, host, token string) string {
+	at, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	if named, err := netip.ParseAddr(host); host == "" || err == nil && named.IsUnspecified() {
+		host = "127.0.0.1"
+		if !at.Addr().IsLoopback() {
+			if name, err := os.Hostname(); err == nil {
+				host = name
+			}
+		}
+	}
+	text := fmt.Sprintf("http://%s/", net.JoinHostPort(host, strconv.Itoa(int(at.Port()))))
+	if token != "" {
+		text += "?token=" + token
+	}
+	return text
+}
+
+// previewCommand is the process that opens a checkpoint for a server.
+type previewCommand struct {
+	Dir string `arg:""`
+}
+
+// Run prints what is shown of the newest checkpoint of a run.
+func (c *previewCommand) Run(ctx context.Context, s *streams) error {
+	text, err := serve.NewPreview(ctx, c.Dir)
+	if err != nil {
+		return err
+	}
+	_, err = s.out.Write(text)
+	return err
+}

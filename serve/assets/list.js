@@ -1,0 +1,119 @@
+"use strict";
+
+// The list of runs: sorted and filtered by the server, looked at again every two seconds.
+Serve.list = {
+  pause: 2000,
+  count: 100,
+  version: "",
+
+  start() {
+    const q = new URLSearchParams(location.search);
+    this.filter = q.getAll("filter").join(" ");
+    this.sort = q.get("sort") || "";
+    document.getElementById("filter").value = this.filter;
+    document.getElementById("query").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.filter = document.getElementById("filter").value.trim();
+      this.ask();
+    });
+    document.getElementById("sort").addEventListener("change", (event) => {
+      this.sort = event.target.value;
+      this.ask();
+    });
+    document.getElementById("more").addEventListener("click", () => {
+      this.count += 400;
+      this.look();
+    });
+    this.look = Serve.while(this.pause, () => this.load());
+  },
+
+  // parameters are those of the list that is asked for.
+  parameters() {
+    const q = new URLSearchParams();
+    for (const f of this.filter.split(/\s+/).filter(Boolean)) q.append("filter", f);
+    if (this.sort) q.set("sort", this.sort);
+    return q;
+  },
+
+  // ask shows another list, which has an address of its own.
+  ask() {
+    const q = this.parameters().toString();
+    history.replaceState(null, "", q ? "?" + q : location.pathname);
+    this.count = 100;
+    this.look();
+  },
+
+  async load() {
+    const q = this.parameters();
+    q.set("count", this.count);
+    try {
+      const list = await Serve.get("runs", q);
+      Serve.fail("");
+      const version = list.version + " " + q;
+      if (version === this.version) return;
+      this.version = version;
+      this.show(list);
+    } catch (error) {
+      Serve.fail(error instanceof TypeError ? "The server does not answer: it has ended, or cannot be reached." : error.message);
+    }
+  },
+
+  show(list) {
+    this.summary(list);
+    this.sorts(list);
+    const heads = ["run", "state", "progress", "loss", ...list.columns.map((c) => c.name), "seconds"];
+    document.querySelector("#runs thead tr").replaceChildren(...heads.map((name) => this.head(name)));
+    document.querySelector("#runs tbody").replaceChildren(...list.rows.map((run) => this.row(run)));
+    document.getElementById("more").hidden = list.from + list.rows.length >= list.matched;
+  },
+
+  summary(list) {
+    const states = ["running", "waiting", "stopped", "failed", "damaged", "finished"].filter((s) => list.states[s]);
+    let text = `${list.total} runs`;
+    if (states.length) text += ": " + states.map((s) => `${list.states[s]} ${s}`).join(", ");
+    if (list.matched < list.total) text += `; ${list.matched} pass the filters`;
+    if (!list.total) text = "There is no run here yet. unravel train makes one.";
+    const place = document.getElementById("summary");
+    if (place.textContent !== text) place.textContent = text;
+  },
+
+  // sorts lists the columns in the control that sorts.
+  sorts(list) {
+    const names = ["run", "state", "progress", "loss", ...list.columns.map((c) => c.name), "seconds", "ended"];
+    const options = [["", "what is running, then the newest"]];
+    for (const name of names) options.push([name, name + ", ascending"], ["-" + name, name + ", descending"]);
+    if (this.sort && !options.some(([value]) => value === this.sort)) options.push([this.sort, this.sort]);
+    const key = JSON.stringify([options, this.sort]);
+    if (key === this.options) return;
+    this.options = key;
+    const control = document.getElementById("sort");
+    control.replaceChildren(...options.map(([value, text]) => Unravel.element("option", { value }, text)));
+    control.value = this.sort;
+  },
+
+  head(name) {
+    const by = this.sort.replace(/^-/, "") === name ? (this.sort[0] === "-" ? "descending" : "ascending") : "none";
+    const mark = { ascending: " ▲", descending: " ▼", none: "" }[by];
+    const button = Unravel.element("button", { type: "button", title: "Sort by " + name }, name + mark);
+    button.addEventListener("click", () => {
+      this.sort = this.sort === name ? "-" + name : name;
+      this.options = "";
+      this.ask();
+    });
+    return Unravel.element("th", { scope: "col", "aria-sort": by }, button);
+  },
+
+  row(run) {
+    const cell = (...children) => Unravel.element("td", {}, ...children);
+    const state = cell(Serve.state(run.state));
+    if (run.problem) state.append(Unravel.element("span", { className: "problem", title: run.problem }, run.problem));
+    const loss = Serve.loss(run.losses);
+    const left = run.left ? `${Serve.duration(run.left)} left` : Serve.duration(run.seconds || NaN);
+    return Unravel.element("tr", {},
+      cell(Unravel.element("a", { href: "run?dir=" + encodeURIComponent(run.dir), title: run.dir }, run.dir)),
+      state, cell(Serve.progress(run)), cell(Number.isNaN(loss) ? "–" : Unravel.format(loss)),
+      ...(run.cells || []).map((text) => cell(Serve.cell(text))), cell(left || "–"));
+  },
+};
+
+document.addEventListener("DOMContentLoaded", () => Serve.list.start());

@@ -1,0 +1,70 @@
+"use strict";
+
+// Serve is what the pages of unravel serve share.
+const Serve = {};
+
+// get reads the JSON of an address below api/. An answer without content is null; an error is thrown with its text.
+Serve.get = async function (name, parameters = {}) {
+  const answer = await fetch("api/" + name + "?" + new URLSearchParams(parameters));
+  if (answer.status === 202) return null;
+  const type = answer.headers.get("Content-Type") || "";
+  const value = type.startsWith("application/json") ? await answer.json() : { error: await answer.text() };
+  if (!answer.ok) throw new Error(value.error);
+  return value;
+};
+
+// fail shows an error at the top of the page, or takes it away.
+Serve.fail = function (text) {
+  const place = document.getElementById("failure");
+  place.textContent = text || "";
+  place.hidden = !text;
+};
+
+// duration writes seconds as people say them.
+Serve.duration = function (seconds) {
+  if (!(seconds >= 0)) return "";
+  if (seconds < 60) return Unravel.format(seconds, seconds < 10 ? 2 : 3) + " s";
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 120) return minutes + " min";
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+};
+
+// state makes the element that shows a state.
+Serve.state = (name) => Unravel.element("span", { className: "state " + name }, name);
+
+// progress makes the bar of a run, or nothing for one that has not begun.
+Serve.progress = function (run) {
+  if (!run.epochs) return "";
+  const bar = Unravel.element("progress", { max: 1, value: run.progress, "aria-label": "progress of training" });
+  return Unravel.element("span", {}, bar, ` ${run.epoch}/${run.epochs}`);
+};
+
+// cell writes what a run has in a column: numbers rounded, texts as they are.
+Serve.cell = function (text) {
+  if (text === null || text === undefined) return "–";
+  const number = Number(text);
+  return text.trim() !== "" && Number.isFinite(number) && text.includes(".") ? Unravel.format(number) : text;
+};
+
+// loss is the sum of the totals of the objectives of an epoch.
+Serve.loss = function (losses) {
+  if (!losses) return NaN;
+  return Object.values(losses).reduce((sum, parts) => sum + (parts.loss ?? 0), 0);
+};
+
+// while calls a function again and again, pause milliseconds after it has ended, while the page is seen.
+Serve.while = function (pause, call) {
+  let timer = 0;
+  async function turn() {
+    clearTimeout(timer);
+    timer = 0;
+    await call();
+    if (!document.hidden) timer = setTimeout(turn, pause);
+  }
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && !timer) turn();
+  });
+  turn();
+  return turn;
+};

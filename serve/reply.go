@@ -1,0 +1,103 @@
+package serve
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// content is an answer that is kept: its text, compressed too where that helps, and its tag.
+type content struct {
+	kind, tag    string
+	body, zipped []byte
+}
+
+// leastZipped is the length from which texts are compressed.
+const leastZipped = 1 << 10
+
+func newContent(kind string, body []byte) *content {
+	sum := sha256.Sum256(body)
+	c := &content{kind: kind, body: body, tag: `W/"` + hex.EncodeToString(sum[:12]) + `"`}
+	if len(body) < leastZipped || strings.HasPrefix(kind, "image/") {
+		return c
+	}
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level exists
+	_, _ = w.Write(body)                            // to memory
+	if w.Close() == nil && b.Len() < len(body)*9/10 {
+		c.zipped = b.Bytes()
+	}
+	return c
+}
+
+// jsonContent is newContent of a value as JSON.
+func jsonContent(v any) (*content, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return newContent("application/json", text), nil
+}
+
+// send answers a request with the content, or says that the browser has it already.
+func (c *content) send(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("ETag", c.tag)
+	if strings.Contains(r.Header.Get("If-None-Match"), c.tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", c.kind)
+	body := c.body
+	if c.zipped != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = c.zipped
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // a visitor who is gone needs nothing
+	}
+}
+
+// sendJSON answers with a value as JSON, or with the error.
+func sendJSON(w http.ResponseWriter, r *http.Request, v any, err error) {
+	if err == nil {
+		var c *content
+		if c, err = jsonContent(v); err == nil {
+			c.send(w, r)
+			return
+		}
+	}
+	sendError(w, err)
+}
+
+// missing is an error about something that is not there.
+type missing string
+
+func (m missing) Error() string { return string(m) }
+
+// wrong is an error about a request.
+type wrong string
+
+func (m wrong) Error() string { return string(m) }
+
+// sendError answers with an error, as JSON.
+func sendError(w http.ResponseWriter, err error) {
+	code := http.StatusInternalServerError
+	switch err.(type) {
+	case missing:
+		code = http.StatusNotFound
+	case wrong:
+		code = http.StatusBadRequest
+	}
+	text, _ := json.Marshal(map[string]string{"error": strings.ToValidUTF8(err.Error(), "\uFFFD")}) // a map of strings encodes
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(text)
+}

@@ -1,0 +1,255 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/sweep/index"
+)
+
+// run is a run as it was at a moment.
+type run struct {
+	*index.Run // with the state of this package; its Dir is the name in addresses
+	progress
+
+	path string      // relative to the folder, with slashes
+	base sweep.State // as the index has it
+}
+
+// snapshot is all runs as they were at a moment. Nothing in it changes.
+type snapshot struct {
+	list    []*run // by name
+	byName  map[string]*run
+	content int // changes with settings, results and states
+	version int // changes with anything
+}
+
+// runs are the runs of a folder, looked at again as time goes by and somebody asks.
+type runs struct {
+	dir    string
+	single bool // the folder is a run itself
+
+	root   *os.Root
+	now    atomic.Pointer[snapshot]
+	asked  atomic.Int64 // when somebody asked last, in nanoseconds
+	wake   chan struct{}
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	known map[string]*run // by path; of the scanning goroutine
+}
+
+// The pace of looking: at most the given part of the time goes into it, so that runs that train beside are not slowed.
+const (
+	scanPause   = time.Second
+	scanShare   = 100
+	askPatience = 15 * time.Second // nobody looks at runs that nobody asks for
+)
+
+// openRuns looks at the runs of a folder.
+func openRuns(ctx context.Context, dir string) (*runs, error) {
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(whole)
+	if err != nil {
+		return nil, err
+	}
+	r := &runs{dir: whole, root: root, wake: make(chan struct{}, 1), known: map[string]*run{}}
+	if _, err := os.Lstat(filepath.Join(whole, rundir.Config)); err == nil {
+		r.single = true // and nothing is written into it, no index either
+	} else if err := r.recall(ctx); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	if err := r.scan(ctx); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r.cancel = cancel
+	r.done.Go(func() { r.watch(background) })
+	return r, nil
+}
+
+func (r *runs) close() error {
+	r.cancel()
+	r.done.Wait()
+	return r.root.Close()
+}
+
+// recall takes what the index of the folder knows, which is much quicker than reading all runs.
+func (r *runs) recall(ctx context.Context) error {
+	x, err := index.Open(ctx, r.dir)
+	if errors.Is(err, index.ErrForeign) {
+		return nil // all runs are read
+	}
+	if err != nil {
+		return err
+	}
+	list, err := x.Runs(ctx)
+	for _, one := range list {
+		path := one.Dir
+		one.Dir = strings.ToValidUTF8(path, "\uFFFD")
+		r.known[path] = &run{Run: one, path: path, base: one.State}
+	}
+	return errors.Join(err, x.Close())
+}
+
+// watch looks at the runs again and again while somebody asks for them.
+func (r *runs) watch(ctx context.Context) {
+	for pause := scanPause; ; {
+		if time.Since(time.Unix(0, r.asked.Load())) > askPatience {
+			select {
+			case <-ctx.Done():
+				return
+			case <-r.wake:
+			}
+		} else {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pause):
+			}
+		}
+		begin := time.Now()
+		if r.scan(ctx) != nil { // the folder may be gone for now: what was seen stays
+			r.reopen()
+		}
+		pause = max(scanPause, scanShare*time.Since(begin))
+	}
+}
+
+// reopen opens the folder again, in case another one took its place.
+func (r *runs) reopen() {
+	if root, err := os.OpenRoot(r.dir); err == nil {
+		_ = r.root.Close()
+		r.root = root
+	}
+}
+
+// current returns the runs as they were last seen, and has them looked at again.
+func (r *runs) current() *snapshot {
+	r.asked.Store(time.Now().UnixNano())
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+	return r.now.Load()
+}
+
+// find returns the run of a name. Files are looked for only below the folders of runs that were found, so that no name leads elsewhere.
+func (r *runs) find(name string) (*run, error) {
+	if one, ok := r.current().byName[name]; ok {
+		return one, nil
+	}
+	return nil, missing(fmt.Sprintf("there is no run %q", name))
+}
+
+// open opens a file of a run for reading. A link that leads out of the folder of runs is an error.
+func (r *runs) open(one *run, name string) (*os.File, error) {
+	f, err := r.root.Open(filepath.FromSlash(one.path + "/" + name))
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, f.Close(), fmt.Errorf("%s: not a file", name))
+	}
+	return f, nil
+}
+
+// scan looks for runs, and at those that have changed.
+func (r *runs) scan(ctx context.Context) error {
+	folders, err := sweep.Folders(r.dir)
+	if err != nil {
+		return err
+	}
+	before := r.now.Load()
+	next := &snapshot{byName: make(map[string]*run, len(folders))}
+	known := make(map[string]*run, len(folders))
+	holders := rundir.NewHolders()
+	changed, content := before == nil || len(folders) != len(before.list), before == nil || len(folders) != len(before.list)
+	for _, path := range folders {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		old := r.known[path]
+		one := r.look(path, old, holders)
+		known[path] = one
+		next.list = append(next.list, one)
+		next.byName[one.Dir] = one
+		if old != one {
+			changed = true
+			content = content || old == nil || old.Run != one.Run
+		}
+	}
+	r.known = known
+	if !changed {
+		return nil
+	}
+	slices.SortFunc(next.list, func(a, b *run) int { return strings.Compare(a.path, b.path) })
+	if before != nil {
+		next.content, next.version = before.content, before.version+1
+	}
+	if content {
+		next.content++
+	}
+	r.now.Store(next)
+	return nil
+}
+
+// look returns the run of a folder: the old one, if nothing has changed.
+func (r *runs) look(path string, old *run, holders *rundir.Holders) *run {
+	dir := filepath.Join(r.dir, filepath.FromSlash(path))
+	fresh := old
+	if old == nil || old.Stamp != index.Stamp(dir) || !old.seen && r.outside(path) != "" {
+		fresh = r.read(dir, path)
+	}
+	p := r.progressOf(fresh, dir, holders)
+	if old != nil && fresh == old && p == old.progress {
+		return old
+	}
+	one := *fresh
+	one.progress = p
+	if string(one.Run.State) != string(p.state) {
+		entry := *one.Run
+		entry.State = sweep.State(p.state)
+		one.Run = &entry
+	}
+	return &one
+}
+
+// read reads a run of which nothing is known, or other things than before.
+func (r *runs) read(dir, path string) *run {
+	one := &run{path: path}
+	if outside := r.outside(path); outside != "" {
+		one.Run = &index.Run{State: sweep.Damaged, Problem: outside + " is a link that leads out of the folder of runs", Stamp: index.Stamp(dir)}
+	} else {
+		one.Run = index.Read(dir, path)
+	}
+	one.Dir, one.base = strings.ToValidUTF8(path, "\uFFFD"), one.State
+	if path == "." {
+		one.Dir = filepath.Base(r.dir)
+	}
+	return one
+}
+
+// outside returns the name of a file that is read of every run and is a link out of the folder; empty: none is.
+func (r *runs) outside(path string) string {
+	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile} {
+		if _, err := r.root.Stat(filepath.FromSlash(path + "/" + name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return name
+		}
+	}
+	return ""
+}
