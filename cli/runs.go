@@ -22,6 +22,10 @@ type runsCommand struct {
 	By     []string `placeholder:"KEY" help:"Group runs by these columns: one line for each group, with mean and standard deviation of every result."`
 	CSV    bool     `name:"csv" xor:"format" help:"Print all columns as CSV."`
 	JSON   bool     `name:"json" xor:"format" help:"Print JSON."`
+
+	MLflow      string `name:"mlflow" placeholder:"DIR" xor:"format" help:"Write the runs to MLflow's file store in DIR, which is made or updated."`
+	Copy        bool   `help:"With --mlflow: copy results and figures into the store. Otherwise it has links to all files of the runs."`
+	TensorBoard bool   `name:"tensorboard" xor:"format" help:"Tell TensorBoard's page HParams of the runs' settings and metrics, in a file in the folder."`
 }
 
 // Run lists runs.
@@ -41,10 +45,18 @@ func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 	if runs, err = index.Filter(runs, c.Filter...); err != nil {
 		return columnError(err)
 	}
-	if len(c.By) > 0 {
-		return c.compare(s, runs)
-	}
+	exports := c.MLflow != "" || c.TensorBoard
 	switch {
+	case exports && len(c.By) > 0:
+		return usagef("--by prints groups; want it without --mlflow and --tensorboard")
+	case c.Copy && c.MLflow == "":
+		return usagef("--copy is for --mlflow DIR")
+	case len(c.By) > 0:
+		return c.compare(s, runs)
+	case c.MLflow != "":
+		return c.writeMLflow(ctx, s, runs)
+	case c.TensorBoard:
+		return c.writeTensorBoard(s, runs)
 	case c.JSON:
 		return json.NewEncoder(s.out).Encode(runs)
 	case c.CSV:

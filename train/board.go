@@ -8,7 +8,6 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -29,16 +28,16 @@ var boardSides = []int{2048, 1024, 512}
 // openEvents opens TensorBoard's file and removes the end of the session that ended before and what came with it: a run that
 // continues ends anew.
 func (g *logs) openEvents(step int64) error {
-	old, err := filepath.Glob(g.store.Path("events.out.tfevents.*"))
+	old, err := tfevents.Find(g.store.Dir())
 	if err != nil {
 		return err
 	}
 	var begun time.Time
 	told := false // of the settings
-	if len(old) == 0 {
-		g.events, err = tfevents.Create(g.store.Path(fmt.Sprintf("events.out.tfevents.%d.unravel", time.Now().Unix())), time.Now)
+	if old == "" {
+		g.events, err = tfevents.Create(g.store.Path(fmt.Sprintf("%s%d.unravel", tfevents.FilePrefix, time.Now().Unix())), time.Now)
 	} else {
-		g.events, err = tfevents.Resume(old[0], step, time.Now, func(e *tfevents.Event) bool {
+		g.events, err = tfevents.Resume(old, step, time.Now, func(e *tfevents.Event) bool {
 			if e.FileVersion != "" {
 				begun, told = e.Time(), false
 				return false

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 )
 
 // maxRecord is the longest record that is written and read, in bytes.
@@ -13,6 +16,23 @@ const maxRecord = 64 << 20
 
 // ErrTorn marks a record that is incomplete or damaged.
 var ErrTorn = errors.New("torn or damaged record")
+
+// FilePrefix begins the names of event files.
+const FilePrefix = "events.out.tfevents."
+
+// Find returns the path of the event file in a folder, the first by name; empty: there is none.
+func Find(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), FilePrefix) {
+			return filepath.Join(dir, e.Name()), nil
+		}
+	}
+	return "", nil
+}
 
 // Reader reads the events of a file.
 type Reader struct {

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/tfevents"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/sweep/index"
+	"github.com/unravel-ml/unravel/sweep/mlflow"
+)
+
+// writeMLflow writes runs to a store of MLflow.
+func (c *runsCommand) writeMLflow(ctx context.Context, s *streams, runs []*index.Run) error {
+	sum, err := mlflow.Write(ctx, c.MLflow, c.Dir, runs, mlflow.Options{Copy: c.Copy})
+	if err != nil {
+		return err
+	}
+	for _, note := range sum.Notes {
+		fmt.Fprintln(s.log, note)
+	}
+	_, err = fmt.Fprintf(s.out, "%s in %s, of which %d new or changed, are in %s; to see them: mlflow ui --backend-store-uri %s\n",
+		counted(sum.Runs, "run"), counted(sum.Experiments, "experiment"), sum.Changed, c.MLflow, c.MLflow)
+	return err
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprint(n, " ", what, "s")
+}
+
+// boardFile is the event file in a folder of runs that tells TensorBoard what to compare them by.
+const boardFile = tfevents.FilePrefix + "0.unravel-runs"
+
+// writeTensorBoard tells TensorBoard of the settings and metrics of runs.
+func (c *runsCommand) writeTensorBoard(s *streams, runs []*index.Run) error {
+	var settings []tfevents.Setting
+	differing := map[string]bool{}
+	add := func(column index.Column) {
+		if !differing[column.Name] {
+			differing[column.Name] = true
+			settings = append(settings, tfevents.Setting{Name: column.Name, Value: kindOf(runs, column)})
+		}
+	}
+	keys := map[string]bool{}
+	for _, r := range runs {
+		for key := range r.Settings {
+			keys[key] = true
+		}
+	}
+	columns := append(index.Differing(runs), index.Columns(runs)...) // TensorBoard shows the first ones
+	for _, column := range columns {
+		if keys[column.Name] {
+			add(column)
+		}
+	}
+	var compared []tfevents.Metric
+	for _, name := range index.ResultNames(runs) {
+		if !strings.Contains(name, ".") {
+			compared = append(compared, tfevents.Metric{Tag: "metrics/" + name, Name: name, Description: direction(name)})
+		}
+	}
+	w, err := tfevents.Create(filepath.Join(c.Dir, boardFile), time.Now)
+	if err != nil {
+		return err
+	}
+	err = w.Write(0, tfevents.Experiment("Runs of Unravel", settings, compared))
+	if err2 := w.Close(); err == nil {
+		err = err2
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s of %s and %s are in %s; to see them: tensorboard --logdir %s\n",
+		counted(len(settings), "setting"), counted(len(runs), "run"), counted(len(compared), "metric"), filepath.Join(c.Dir, boardFile), c.Dir)
+	return err
+}
+
+// kindOf returns a value of the kind that all values of a column have: a number, a boolean, or a text.
+func kindOf(runs []*index.Run, column index.Column) any {
+	number, truth := true, true
+	for _, r := range runs {
+		text, ok := column.Of(r)
+		if !ok {
+			continue
+		}
+		_, err := strconv.ParseFloat(text, 64)
+		number, truth = number && err == nil, truth && (text == "true" || text == "false")
+	}
+	switch {
+	case truth:
+		return false
+	case number:
+		return 0.0
+	}
+	return ""
+}
+
+// direction says which values of a metric are good.
+func direction(name string) string {
+	m, err := metrics.Registry.Lookup(name)
+	if err != nil {
+		return ""
+	}
+	if m.New().Better() == metrics.HigherIsBetter {
+		return "higher is better"
+	}
+	return "lower is better"
+}
