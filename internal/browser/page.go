@@ -188,12 +188,17 @@ func (p *Page) Eval(expression string, out any) {
 	}
 }
 
-// Wait waits until an expression is true.
+// Wait waits until an expression is true, also of a page that the tab loads meanwhile.
 func (p *Page) Wait(expression string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(0))); err != nil {
+	poll := chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(0))
+	err := chromedp.Do(ctx, poll)
+	for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "context") { // that of the page before is gone
+		err = chromedp.Do(ctx, poll)
+	}
+	if err != nil {
 		p.t.Fatalf("page: %s does not become true: %v; faults: %v", expression, err, p.Faults())
 	}
 }
