@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"image"
 	"image/draw"
-	"math"
-	"slices"
 
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/metrics"
@@ -53,7 +51,7 @@ func Explore(x Explored) (*web.Explore, error) {
 		return nil, err
 	}
 	if e.Note = x.reason(); e.Note == "" {
-		e.Decoder = webDecoder(x.Network, x.Codes.Width())
+		e.Decoder = web.NewDecoder(x.Network)
 		return e, nil
 	}
 	e.Sheets, err = x.sheets(limits)
@@ -107,48 +105,6 @@ func borrowed(c *decode.Codes) web.Array {
 		}
 	}
 	return web.Floats(list, len(list)/c.Width(), c.Width())
-}
-
-// webDecoder writes a network with its large arrays in half precision.
-func webDecoder(n *weights.Operations, width int) *web.Decoder {
-	d := &web.Decoder{Width: width, Input: n.Input, Output: n.Output}
-	for _, o := range n.List {
-		d.Operations = append(d.Operations, web.Operation{Name: o.Name, Inputs: o.Inputs, Output: o.Output, Attributes: o.Attributes})
-	}
-	for _, c := range n.Constants {
-		shape := slices.Clone(c.Shape)
-		if shape == nil {
-			shape = []int{}
-		}
-		w := web.Constant{Name: c.Name}
-		switch {
-		case c.Ints != nil:
-			ints := make([]int, len(c.Ints))
-			for i, v := range c.Ints {
-				ints[i] = int(v)
-			}
-			w.Values = web.Integers(ints, shape...)
-		case halvable(c.Floats):
-			w.Values = web.Halves(c.Floats, shape...)
-		default:
-			w.Values = web.Floats(c.Floats, shape...)
-		}
-		d.Constants = append(d.Constants, w)
-	}
-	return d
-}
-
-// halvable reports whether half precision suits numbers: many, none too large, and the largest with all its digits.
-func halvable(values []float32) bool {
-	const few, smallest, largest = 256, 1. / (1 << 13), 65504
-	if len(values) <= few {
-		return false
-	}
-	most := 0.0
-	for _, v := range values {
-		most = max(most, math.Abs(float64(v)))
-	}
-	return most >= smallest && most <= largest // false of NaN
 }
 
 // sheetOf puts pictures of equal size into one, some across.

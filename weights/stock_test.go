@@ -126,6 +126,20 @@ func ownEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Nod
 			return gorgonia.Concat(1, must(gorgonia.Sub(back, gorgonia.NewConstant(float32(0.25)))), v)
 		},
 	}
+	tenth := gorgonia.NewConstant(float32(0.1))
+	all["power"] = func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
+		return gorgonia.Pow(positive(rows(g, x, 5)), tenth)
+	}
+	all["logarithm of softmax"] = func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
+		return gorgonia.LogSoftMax(rows(g, x, 6), 1)
+	}
+	for name, f := range map[string]func(a, b *gorgonia.Node, same bool) (*gorgonia.Node, error){
+		"less": gorgonia.Lt, "greater": gorgonia.Gt, "at most": gorgonia.Lte, "at least": gorgonia.Gte,
+	} {
+		all["comparison "+name] = func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
+			return f(must(gorgonia.Tanh(rows(g, x, 5))), tenth, true)
+		}
+	}
 	for name, f := range map[string]func(*gorgonia.Node) (*gorgonia.Node, error){
 		"abs": gorgonia.Abs, "sign": gorgonia.Sign, "ceil": gorgonia.Ceil, "floor": gorgonia.Floor, "sin": gorgonia.Sin, "cos": gorgonia.Cos,
 		"exp": gorgonia.Exp, "ln": gorgonia.Log, "log2": gorgonia.Log2, "neg": gorgonia.Neg, "square": gorgonia.Square, "sqrt": gorgonia.Sqrt,

@@ -6,7 +6,7 @@
   // Unravel.exploreName is the name of a control in words.
   Unravel.exploreName = function (control) {
     const [, word, number] = /^([a-z]+)(\d*)$/.exec(control.name) || [null, control.name, ""];
-    const names = {z: "z" + number, a: "choice " + number, circle: "circle " + number, sphere: "sphere " + number, spheres: "all spheres"};
+    const names = {z: "z" + number, a: "choice a" + number, circle: "circle " + number, sphere: "sphere " + number, spheres: "all spheres"};
     return names[word] || control.name;
   };
 
@@ -145,7 +145,7 @@
     const [at] = control.columns, name = Unravel.exploreName(control), group = `${state.id}-${control.name}`;
     const options = control.options.map((option, i) => {
       const input = Unravel.element("input", {type: "radio", name: group, value: String(i + 1)});
-      const share = Unravel.element("span", {className: "share"}, `${Unravel.format(100 * Unravel.number(option.share), 2)} %`);
+      const share = Unravel.element("span", {className: "share"}, `${Math.round(100 * Unravel.number(option.share))} %`);
       input.addEventListener("change", () => {
         state.choose(at, i);
         state.moved(control);

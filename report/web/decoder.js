@@ -18,10 +18,10 @@
     return value;
   }
 
-  // Unravel.decoder(data) makes the arrays of a network once. It returns {width, shape, decode}: decode(code) returns the image's
-  // pixels [height, width, channels] in an array that the next call overwrites.
+  // Unravel.decoder(data) makes the arrays of a network once. It returns {shape, decode}: decode(code) returns the image's pixels, of
+  // that shape, [height, width, channels], in an array that the next call overwrites.
   Unravel.decoder = function (data) {
-    const values = new Map(), steps = [], code = {shape: [1, data.width], data: new Float32Array(data.width), constant: false};
+    const values = new Map(), steps = [], code = {shape: data.arguments, data: new Float32Array(count(data.arguments)), constant: false};
     values.set(data.input, code);
     for (const {name, values: array} of data.constants) {
       const numbers = Unravel.array(array);
@@ -34,7 +34,6 @@
     }
     const out = values.get(data.output);
     return {
-      width: data.width,
       shape: out.shape.slice(1),
       decode(numbers) {
         code.data.set(numbers);

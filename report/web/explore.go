@@ -46,29 +46,6 @@ type Starts struct {
 	Codes Array `json:"codes"` // [n, columns]: what the encoder makes of them
 }
 
-// Decoder is a network as a list of operations of ONNX (operator set 17), for one code at a time.
-type Decoder struct {
-	Width      int         `json:"width"` // of a code
-	Input      string      `json:"input"`
-	Output     string      `json:"output"`
-	Operations []Operation `json:"operations"`
-	Constants  []Constant  `json:"constants"`
-}
-
-// Operation computes one array from others.
-type Operation struct {
-	Name       string         `json:"op"`
-	Inputs     []string       `json:"in"`
-	Output     string         `json:"out"`
-	Attributes map[string]any `json:"with,omitempty"`
-}
-
-// Constant is a named array.
-type Constant struct {
-	Name   string `json:"name"`
-	Values Array  `json:"values"`
-}
-
 // Sheets are pictures of codes in which two controls move and the others are those of the first start image.
 type Sheets struct {
 	Steps []Steps `json:"steps"` // of every control that moves

@@ -140,7 +140,7 @@
   operations.Slice = ([x, starts, ends, axes]) => {
     const shape = x.shape.slice(), strides = stridesOf(shape), from = known(starts), to = known(ends);
     let first = 0;
-    known(axes).forEach((a, i) => {
+    (axes ? known(axes) : from.map((_, i) => i)).forEach((a, i) => {
       const axis = axisOf(a, x.shape), inside = (v) => Math.min(Math.max(v < 0 ? v + x.shape[axis] : v, 0), x.shape[axis]);
       shape[axis] = inside(to[i]) - inside(from[i]);
       first += inside(from[i]) * strides[axis];
