@@ -58,6 +58,7 @@ type commands struct {
 	Compare compareCommand `cmd:"" help:"Compare runs, or codes made elsewhere: metrics side by side, ranks, Kendall's tau, UDR."`
 	Encode  encodeCommand  `cmd:"" help:"Write the codes and factors of a run as .npy files."`
 	Decode  decodeCommand  `cmd:"" help:"Draw what the decoder of a run makes of codes: samples, traversals, grids, interpolations, or codes of a file."`
+	Report  reportCommand  `cmd:"" help:"Make the page about a run again, from what is stored."`
 	Export  exportCommand  `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`
 	Import  importCommand  `cmd:"" help:"Make a run from a file of weights."`
 	Table   tableCommand   `cmd:"" help:"Compute a table of a paper and set it beside the printed one; without a name, list the tables."`

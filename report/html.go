@@ -17,9 +17,10 @@ import (
 // Page is the content of the page about a run. What is empty is left out.
 type Page struct {
 	Title   string
-	Summary []Fact // facts in a line: model, data set, time, ...
-	Command string // a command for a shell that repeats the run
-	Config  string // the resolved config, YAML
+	Summary []Fact   // facts in a line: model, data set, time, ...
+	Notes   []string // remarks, such as that training has not converged
+	Command string   // a command line for a POSIX shell that repeats the run
+	Config  string   // the resolved config, YAML
 	Metrics []metrics.Result
 	Figures []Figure // in order
 
@@ -101,6 +102,9 @@ func WritePage(w io.Writer, p Page) error {
 	var scripts, widgets []string
 	for _, s := range data {
 		widgets = append(widgets, s.Name)
+		if s.Name == "codes" {
+			widgets = append(widgets, "neighbours")
+		}
 	}
 	for _, name := range web.Scripts(widgets...) {
 		scripts = append(scripts, web.Text(name))
@@ -116,9 +120,12 @@ func WritePage(w io.Writer, p Page) error {
 		Data    []section
 		Shown   map[string]bool // widgets
 		Live    map[string]string
-	}{p, Style(), scripts, data, shown, live})
+	}{p, web.Style(), scripts, data, shown, live})
 	if err != nil {
 		return fmt.Errorf("report: write report: %w", err)
 	}
 	return nil
 }
+
+// Style returns the style sheet of pages about runs.
+func Style() string { return web.Style() }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -9,15 +10,19 @@ import (
 )
 
 // RunCurves returns the curves that a run's log holds: the losses of each objective by epoch, and every metric that was
-// measured during training by epoch; nil for an empty log. Objectives that are named have their losses in the order of the names;
-// others follow in order of their letters.
-func RunCurves(objectives []LossNames, log []rundir.Line) *web.Curves {
+// measured during training by epoch; nil for an empty log. Losses of the given names come first, in this order; nil: the sum, loss.
+func RunCurves(first []string, log []rundir.Line) *web.Curves {
+	if first == nil {
+		first = []string{"loss"}
+	}
 	var list []web.Panel
-	for _, o := range inLog(objectives, log) {
-		p := web.Panel{Title: "Losses, " + o.Objective, X: "epoch", Y: "loss (parts without weights)", Log: true}
-		for _, name := range o.Names {
+	for _, o := range keys(log, func(line rundir.Line) map[string]map[string]float64 { return line.Losses }) {
+		p := web.Panel{Title: "Losses, " + o, X: "epoch", Y: "loss (parts without weights)", Log: true}
+		names := keys(log, func(line rundir.Line) map[string]float64 { return line.Losses[o] })
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(first, a), place(first, b)) })
+		for _, name := range names {
 			p.Series = appendSeries(p.Series, name, log, func(line rundir.Line) (float64, bool) {
-				v, ok := line.Losses[o.Objective][name]
+				v, ok := line.Losses[o][name]
 				return v, ok
 			})
 		}
@@ -30,7 +35,7 @@ func RunCurves(objectives []LossNames, log []rundir.Line) *web.Curves {
 			return v, ok
 		})
 	}
-	if len(measured.Series) > 0 {
+	if slices.ContainsFunc(measured.Series, func(s web.Series) bool { return s.X.Shape[0] > 1 }) { // a point is no curve
 		list = append(list, measured)
 	}
 	if len(list) == 0 {
@@ -39,30 +44,12 @@ func RunCurves(objectives []LossNames, log []rundir.Line) *web.Curves {
 	return &web.Curves{Panels: list}
 }
 
-// inLog returns the objectives of a log with all their losses, those that are named first.
-func inLog(named []LossNames, log []rundir.Line) []LossNames {
-	var list []LossNames
-	add := func(o string, first []string) {
-		there := keys(log, func(line rundir.Line) map[string]float64 { return line.Losses[o] })
-		names := slices.DeleteFunc(slices.Clone(first), func(n string) bool { return !slices.Contains(there, n) })
-		for _, n := range there {
-			if !slices.Contains(names, n) {
-				names = append(names, n)
-			}
-		}
-		if len(names) > 0 {
-			list = append(list, LossNames{Objective: o, Names: names})
-		}
+// place is the place of a name in a list, the end if it is not there.
+func place(list []string, name string) int {
+	if i := slices.Index(list, name); i >= 0 {
+		return i
 	}
-	for _, o := range named {
-		add(o.Objective, o.Names)
-	}
-	for _, o := range keys(log, func(line rundir.Line) map[string]map[string]float64 { return line.Losses }) {
-		if !slices.ContainsFunc(named, func(n LossNames) bool { return n.Objective == o }) {
-			add(o, nil)
-		}
-	}
-	return list
+	return len(list)
 }
 
 // keys lists the keys of maps of lines, sorted.

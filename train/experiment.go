@@ -31,6 +31,7 @@ type Experiment struct {
 	Start   *rundir.Start // what the config's init took; nil: the parameters are as the seed draws them
 
 	explored   *metrics.Explored // what the hierarchy was learned from, of the whole data set; nil: not known
+	images     []int             // of the config's data set that Data holds; nil: all
 	components []byte            // picture of the components that the stage before found; nil: none
 
 	Progress *Activity // of encoding and measuring; nil: none is shown

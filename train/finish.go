@@ -2,13 +2,10 @@ package train
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"runtime"
 
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
-	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -62,18 +59,7 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	if err != nil {
 		return err
 	}
-	page, err := s.page(r.Metrics, drawn)
-	if err != nil {
-		return err
-	}
-	x, err := s.experiment.Explore(nil, codes)
-	if err != nil {
-		return err
-	}
-	if x != nil {
-		page.Explore = x
-	}
-	return s.store.Write(rundir.ReportFile, func(w io.Writer) error { return report.WritePage(w, page) })
+	return s.writeReport(ctx, codes, r, drawn)
 }
 
 // averageSuffix ends the names of results of averaged weights.
@@ -108,24 +94,4 @@ func spreadOf(l rundir.Losses) (float64, bool) {
 		}
 	}
 	return 0, false
-}
-
-// page describes the run.
-func (s *session) page(results []metrics.Result, drawn []report.Figure) (report.Page, error) {
-	e, l := s.experiment, s.loop
-	log, err := s.lines()
-	if err != nil {
-		return report.Page{}, err
-	}
-	p := report.Page{Title: e.Config.Name, Config: s.config, Metrics: results, Figures: drawn, Curves: report.RunCurves(s.lossNames(), log), Summary: []report.Fact{
-		{Name: "model", Value: e.Config.Model.Name}, {Name: "data set", Value: e.Config.Dataset.Name},
-		{Name: "seed", Value: fmt.Sprint(e.Config.Seed)}, {Name: "epochs", Value: fmt.Sprint(l.Epoch())},
-		{Name: "steps", Value: fmt.Sprint(l.Step())}, {Name: "parameters", Value: fmt.Sprint(e.Model.Params().Count())}}}
-	if b := s.best; b != nil {
-		p.Summary = append(p.Summary, report.Fact{Name: "best " + b.Metric + " during training", Value: fmt.Sprintf("%.4g, after epoch %d", b.Value, b.Epoch)})
-	}
-	if v, ok := spreadOf(s.logs.last); ok {
-		p.Summary = append(p.Summary, report.Fact{Name: "spread of the codes in the last epoch", Value: fmt.Sprintf("%.3g", v)})
-	}
-	return p, nil
 }

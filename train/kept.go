@@ -116,7 +116,7 @@ func (e *Experiment) some(count int, seed uint64) *Experiment {
 	images := rng.New(seed, "dataset/sample").Perm(n)[:count]
 	slices.Sort(images)
 	some := *e
-	some.Data, some.Held = datasets.Sample(e.Data, images), nil
+	some.Data, some.Held, some.images = datasets.Sample(e.Data, images), nil, images
 	some.Split = &datasets.Split{}
 	*some.Split = *e.Split
 	some.Split.Groups, some.Split.Drawn, some.Split.GroupActions = nil, nil, nil

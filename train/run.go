@@ -95,6 +95,7 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer s.close()
+	s.begun = begin
 	r := &Result{Name: c.Name, Dir: o.Dir, Seed: c.Seed}
 	if err = s.train(ctx); err == nil {
 		err = s.finish(ctx, r, o.Codes)

@@ -40,6 +40,7 @@ type session struct {
 	best       *Best      // the best evaluation so far; nil: there is none
 	trained    bool       // training had ended before
 	trainedAt  time.Time  // when training ended
+	begun      time.Time  // when the process began to work on the run
 }
 
 // openSession creates or opens the run's folder, gives the loop its hooks, and restores it if the run is resumed.
@@ -265,16 +266,25 @@ func (s *session) close() {
 
 // record notes that the run is finished.
 func (s *session) record(begun time.Time) error {
+	r, err := s.newRecord(begun)
+	if err != nil {
+		return err
+	}
+	return r.Write(s.store)
+}
+
+// newRecord returns the record of the run as if it ended now.
+func (s *session) newRecord(begun time.Time) (*rundir.Record, error) {
 	r := rundir.NewRecord(begun)
 	r.Epochs, r.Steps, r.Seconds = s.loop.Epoch(), s.loop.Step(), time.Since(s.trainedAt).Seconds()
 	r.Start, r.Data = s.experiment.Start, s.files
 	finishing := r.Seconds
 	if err := s.store.ReadLog(func(line rundir.Line) { r.Seconds += line.Seconds }); err != nil {
-		return err
+		return nil, err
 	}
 	if l := s.experiment.Learned; l != nil {
 		r.Timings = slices.Clone(l.Timings)
 	}
 	r.Timings = append(r.Timings, models.Timing{Name: rundir.TrainingTiming, Seconds: r.Seconds - finishing}, models.Timing{Name: rundir.FinishingTiming, Seconds: finishing})
-	return r.Write(s.store)
+	return r, nil
 }

@@ -184,10 +184,30 @@ Unravel.begin = function (element) {
   }
 };
 
+// copier makes a button that copies the text of an element.
+Unravel.copier = function (name) {
+  const button = Unravel.element("button", { type: "button", "aria-label": "Copy the " + name }, "Copy");
+  button.addEventListener("click", async () => {
+    const text = document.getElementById(name).textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(document.getElementById(name)); // where copying is forbidden: ready to be copied by hand
+      button.textContent = "Selected";
+    }
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, 2000);
+  });
+  return button;
+};
+
 // start makes the page live.
 Unravel.start = function () {
   document.documentElement.classList.add("live");
   for (const place of document.querySelectorAll("[data-theme-button]")) place.append(Unravel.theme.button());
+  for (const place of document.querySelectorAll("[data-copy]")) place.append(Unravel.copier(place.dataset.copy));
   for (const element of document.querySelectorAll("[data-widget]")) Unravel.begin(element);
 };
 

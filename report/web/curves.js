@@ -63,7 +63,7 @@ Unravel.curvesPanel = function (parent, panel) {
 Unravel.curvesOptions = function (panel, width, log) {
   const axis = (label) => ({
     label,
-    stroke: Unravel.css("--soft"),
+    stroke: Unravel.css("--faint"),
     grid: { stroke: Unravel.css("--rule"), width: 1 },
     ticks: { stroke: Unravel.css("--rule"), width: 1 },
   });

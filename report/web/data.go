@@ -29,7 +29,14 @@ type Codes struct {
 	Factors    []Factor    `json:"factors"`              // may be empty
 	Spaces     []Space     `json:"spaces"`               // of the latent space that are more than single columns
 	Rows       Array       `json:"rows"`                 // numbers of the images in the data set
+	Components *Components `json:"components,omitempty"` // nil: not known
 	Thumbnails *Thumbnails `json:"thumbnails,omitempty"` // of the first rows; nil: there are none
+}
+
+// Components are codes projected to their principal components.
+type Components struct {
+	Names  []string `json:"names"`
+	Values Array    `json:"values"` // [rows, names]
 }
 
 // Factor is what is known of one factor of the rows.

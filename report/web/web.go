@@ -6,7 +6,7 @@ package web
 import (
 	"embed"
 	"fmt"
-	"strings"
+	"slices"
 )
 
 // Files holds the style sheet and the scripts by their names, for servers.
@@ -19,8 +19,11 @@ const Base = "base.js"
 
 // widgets lists the files of each widget, in the order in which they load.
 var widgets = map[string][]string{
-	"curves":  {"uplot/uPlot.iife.min.js", "curves.js"},
-	"explore": {"operations.js", "products.js", "decoder.js", "picture.js", "ball.js", "controls.js", "explore.js"},
+	"curves":     {"uplot/uPlot.iife.min.js", "curves.js"},
+	"explore":    {"operations.js", "products.js", "decoder.js", "picture.js", "ball.js", "controls.js", "explore.js"},
+	"codes":      {"points.js", "codes.js", "turning.js"},
+	"heat":       {"points.js", "heat.js"},
+	"neighbours": {"points.js", "neighbours.js"},
 }
 
 // Scripts returns the names of the scripts of widgets in the order in which a page loads them, Base first. Unknown widgets are a
@@ -32,7 +35,11 @@ func Scripts(names ...string) []string {
 		if !ok {
 			panic(fmt.Sprintf("web: there is no widget %q", name))
 		}
-		list = append(list, files...)
+		for _, f := range files {
+			if !slices.Contains(list, f) {
+				list = append(list, f)
+			}
+		}
 	}
 	return list
 }
@@ -44,9 +51,4 @@ func Text(name string) string {
 		panic(err)
 	}
 	return string(text)
-}
-
-// Style returns the style sheet of pages and of the widgets on them. It needs the colours of report.ColourStyle.
-func Style() string {
-	return strings.Join([]string{Text("uplot/uPlot.min.css"), Text("style.css")}, "\n")
 }

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// reportCommand is `unravel report --run DIR`.
+type reportCommand struct {
+	Dir string `name:"run" required:"" placeholder:"DIR" help:"Folder of the run."`
+	Out string `placeholder:"FILE" help:"File of the page, in place of an older one; if absent, report.html in the run's folder."`
+}
+
+// Run writes the page about a run again, from what its folder holds.
+func (c *reportCommand) Run(ctx context.Context, s *streams) error {
+	if err := train.PrepareRun(ctx, c.Dir, s.log); err != nil {
+		return err
+	}
+	progress := train.NewActivity(s.log)
+	page, remarks, err := train.StoredPage(ctx, c.Dir, progress)
+	progress.End()
+	if err != nil {
+		return err
+	}
+	for _, r := range remarks {
+		fmt.Fprintln(s.log, r)
+	}
+	out := c.Out
+	if out == "" {
+		out = filepath.Join(c.Dir, rundir.ReportFile)
+	}
+	if err := writeOut(out, func(w io.Writer) error { return report.WritePage(w, page) }); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.log, "the page about %s is %s\n", c.Dir, out)
+	return nil
+}

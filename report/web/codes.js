@@ -1,0 +1,230 @@
+"use strict";
+
+// codes draws points of codes: any axis against any other in a plane, coloured by any factor, and on a torus of two
+// circles or a sphere that turns. Under the pointer is the picture of a point with its levels; a click shows its neighbours.
+Unravel.codes = function (element, data) {
+  let parts = [];
+
+  function update(next) {
+    for (const part of parts) part.destroy();
+    element.replaceChildren();
+    parts = next ? Unravel.codesParts(element, Unravel.points(next)) : [];
+  }
+
+  update(data);
+  return { update, destroy: () => update(null) };
+};
+
+// codesParts fills the element and returns its parts, which can be destroyed.
+Unravel.codesParts = function (element, points) {
+  const chosen = Unravel.codesDefaults(points);
+  const names = points.axes.map((a) => a.name);
+  const boxes = Unravel.element("div", { className: "side-by-side" });
+  const legend = Unravel.element("div");
+  const status = Unravel.element("output", { className: "hidden-text", "aria-live": "polite" });
+  const parts = [Unravel.codesPlane(boxes, points, chosen, status)];
+  const shapes = Unravel.turningShapes(points);
+  if (shapes.length > 0) parts.push(Unravel.turning(boxes, points, shapes, chosen, status));
+
+  function draw() {
+    for (const part of parts) part.draw();
+    legend.replaceChildren();
+    if (chosen.colour) legend.append(Unravel.legend(chosen.colour));
+  }
+  const choice = (label, key) => Unravel.choose(label, names, points.axes.indexOf(chosen[key]), (i) => {
+    chosen[key] = points.axes[i];
+    draw();
+  });
+  const colour = Unravel.choose("colour", ["one for all", ...names], points.axes.indexOf(chosen.colour) + 1, (i) => {
+    chosen.colour = points.axes[i - 1];
+    draw();
+  });
+  element.append(Unravel.element("div", { className: "controls" }, choice("across", "x"), choice("up", "y"), colour), legend, boxes, status);
+  document.addEventListener("unravel-theme", draw);
+  draw();
+  return [...parts, { destroy: () => document.removeEventListener("unravel-theme", draw) }];
+};
+
+// codesDefaults chooses what is drawn at first: circles against each other or against a factor, and otherwise the two columns
+// that vary most.
+Unravel.codesDefaults = function (points) {
+  const angles = points.axes.filter((a) => a.circle);
+  const factors = points.axes.filter((a) => a.factor);
+  const alike = factors.filter((f) => f.kind === "circular");
+  const columns = Unravel.byVariance(points);
+  const colour = alike[0] || factors[0];
+  const last = points.axes[points.axes.length - 1];
+  if (angles.length > 1) return { x: angles[0], y: angles[1], colour };
+  if (angles.length === 1) return { x: angles[0], y: alike[0] || factors[0] || columns[0], colour };
+  if (columns.length > 1) return { x: columns[0], y: columns[1], colour };
+  return { x: columns[0], y: factors[0] || last, colour };
+};
+
+// byVariance lists the axes of columns, those that vary most first.
+Unravel.byVariance = function (points) {
+  const variance = new Map();
+  const columns = points.axes.filter((a) => a.column !== undefined);
+  for (const a of columns) {
+    const finite = [...a.values].filter(Number.isFinite);
+    const mean = finite.reduce((sum, v) => sum + v, 0) / finite.length;
+    variance.set(a, finite.reduce((sum, v) => sum + (v - mean) ** 2, 0) / finite.length || 0);
+  }
+  return columns.sort((a, b) => variance.get(b) - variance.get(a));
+};
+
+// codesPlane draws one axis against another.
+Unravel.codesPlane = function (parent, points, chosen, status) {
+  const canvas = Unravel.element("canvas", { tabIndex: 0, role: "application" });
+  const box = Unravel.element("div", { className: "cloud" }, canvas);
+  parent.append(box);
+  const tip = Unravel.tip(box, points);
+  const places = new Float32Array(2 * points.count);
+  let marked = -1;
+
+  function draw() {
+    const width = box.clientWidth;
+    const height = Math.round(Math.min(Math.max(width * 0.75, 280), 560));
+    const context = Unravel.canvas(canvas, width, height);
+    canvas.setAttribute("aria-label", `${chosen.y.name} (up) against ${chosen.x.name} (across) of ${points.count} images; arrow keys go from point to point`);
+    Unravel.codesScales(context, width, height, chosen, points, places);
+    Unravel.dots(context, places, Unravel.colouring(chosen.colour), marked);
+  }
+
+  function mark(i) {
+    marked = i;
+    draw();
+    if (i < 0) tip.hide();
+    else tip.show(i, places[2 * i], places[2 * i + 1]);
+  }
+
+  const stop = Unravel.pointing(canvas, points, () => places, () => chosen.x.values, mark, status);
+  const ended = Unravel.resized(box, draw);
+  return {
+    draw,
+    destroy() {
+      stop();
+      ended();
+    },
+  };
+};
+
+// codesScales draws the frame with titles and ticks, and sets the places of the points.
+Unravel.codesScales = function (context, width, height, chosen, points, places) {
+  const frame = { left: 62, right: width - 14, top: 10, bottom: height - 46 };
+  const scale = (axis, from, to) => {
+    let [low, high] = axis.circle ? [0, axis.turn] : Unravel.limits(axis);
+    const pad = axis.circle ? 0 : (high - low) * 0.03 || 0.5;
+    low -= pad;
+    high += pad;
+    return { low, high, at: (v) => from + ((v - low) / (high - low)) * (to - from) };
+  };
+  const x = scale(chosen.x, frame.left, frame.right);
+  const y = scale(chosen.y, frame.bottom, frame.top);
+  for (let i = 0; i < points.count; i++) {
+    places[2 * i] = x.at(chosen.x.values[i]); // NaN: not drawn
+    places[2 * i + 1] = y.at(chosen.y.values[i]);
+  }
+  Unravel.frame(context, frame, chosen, x, y);
+};
+
+// frame draws grid, ticks and titles of axes.
+Unravel.frame = function (context, frame, chosen, x, y) {
+  context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  context.fillStyle = Unravel.css("--faint");
+  context.strokeStyle = Unravel.css("--rule");
+  context.lineWidth = 1;
+  context.beginPath();
+  context.textAlign = "center";
+  for (const v of Unravel.ticks(chosen.x, x.low, x.high, (frame.right - frame.left) / 80)) {
+    context.moveTo(x.at(v), frame.top);
+    context.lineTo(x.at(v), frame.bottom);
+    context.fillText(Unravel.level(chosen.x, v), x.at(v), frame.bottom + 16);
+  }
+  context.textAlign = "right";
+  for (const v of Unravel.ticks(chosen.y, y.low, y.high, (frame.bottom - frame.top) / 50)) {
+    context.moveTo(frame.left, y.at(v));
+    context.lineTo(frame.right, y.at(v));
+    context.fillText(Unravel.level(chosen.y, v).slice(0, 9), frame.left - 6, y.at(v) + 4);
+  }
+  context.stroke();
+  context.fillStyle = Unravel.css("--ink");
+  context.textAlign = "center";
+  context.fillText(chosen.x.name, (frame.left + frame.right) / 2, frame.bottom + 36, frame.right - frame.left);
+  context.save();
+  context.translate(12, (frame.top + frame.bottom) / 2);
+  context.rotate(-Math.PI / 2);
+  context.fillText(chosen.y.name, 0, 0, frame.bottom - frame.top);
+  context.restore();
+};
+
+// ticks chooses about so many round values between two; of circles quarter turns, of levels whole numbers.
+Unravel.ticks = function (axis, low, high, about) {
+  if (axis.circle) return [0, 1, 2, 3, 4].map((quarter) => (quarter * Math.PI) / 2);
+  const rough = (high - low) / Math.max(about, 2);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  let step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
+  if (axis.size) step = Math.max(1, Math.round(step));
+  const list = [];
+  for (let i = Math.ceil(low / step); i <= Math.floor(high / step) && list.length < 50; i++) {
+    if (!axis.size || (i * step >= 0 && i * step < axis.size)) list.push(i * step);
+  }
+  return list;
+};
+
+// dots draws points at places, those that are not finite left out, and a ring around the marked one.
+Unravel.dots = function (context, places, colour, marked, radius = 3) {
+  for (let i = 0; i < places.length / 2; i++) {
+    const x = places[2 * i];
+    const y = places[2 * i + 1];
+    if (!Number.isFinite(x + y)) continue;
+    context.fillStyle = colour(i);
+    context.beginPath();
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+    context.fill();
+  }
+  if (marked >= 0) {
+    context.strokeStyle = Unravel.css("--ink");
+    context.lineWidth = 2;
+    context.beginPath();
+    context.arc(places[2 * marked], places[2 * marked + 1], radius + 4, 0, 2 * Math.PI);
+    context.stroke();
+  }
+};
+
+// pointing follows the pointer and the keyboard over points on a canvas: mark(i) is called with the point, -1 for none. A
+// click or Enter asks for its neighbours. It returns a function that ends it.
+Unravel.pointing = function (canvas, points, places, order, mark, status) {
+  const ending = new AbortController();
+  const on = (name, call) => canvas.addEventListener(name, call, { signal: ending.signal });
+  let current = -1;
+
+  function go(i) {
+    if (i === current) return;
+    current = i;
+    mark(i);
+  }
+  const open = () => {
+    if (current >= 0) document.dispatchEvent(new CustomEvent("unravel-picture", { detail: current }));
+  };
+  on("pointermove", (event) => {
+    if (event.buttons === 0 || event.pointerType === "touch") go(Unravel.nearest(places(), event.offsetX, event.offsetY));
+  });
+  on("pointerdown", (event) => go(Unravel.nearest(places(), event.offsetX, event.offsetY, 24)));
+  on("pointerleave", () => go(-1));
+  on("blur", () => go(-1));
+  on("click", open);
+  on("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (event.key === "Enter") open();
+    if (event.key === "Escape") go(-1);
+    if (!step) return;
+    event.preventDefault();
+    const values = order();
+    const sorted = [...Array(points.count).keys()].filter((i) => Number.isFinite(values[i])).sort((a, b) => values[a] - values[b]);
+    if (sorted.length === 0) return;
+    const at = current < 0 ? (step > 0 ? -1 : 0) : sorted.indexOf(current);
+    go(sorted[(at + step + sorted.length) % sorted.length]);
+    status.textContent = Unravel.describe(points, current).join(", ");
+  });
+  return () => ending.abort();
+};

@@ -1,0 +1,44 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/unravel-ml/unravel/internal/colours"
+)
+
+// Style returns the style sheet of pages and of the widgets on them, with all colours: those of colours.CSS, and --category,
+// --sequential, --diverging, --cyclic and --points, lists of colours that scripts have by Unravel.palette. --points is the sequential
+// map without what is too near the paper for small marks.
+func Style() string {
+	return fmt.Sprintf(`%s
+:root {
+%s}
+@media (prefers-color-scheme: dark) {
+:root:not([data-theme="light"]) {
+%s}
+}
+:root[data-theme="dark"] {
+%s}
+%s
+%s`, colours.CSS(), lists(&colours.Light), lists(&colours.Dark), lists(&colours.Dark), Text("uplot/uPlot.min.css"), Text("style.css"))
+}
+
+// pointsFrom is where the map for points begins on the sequential one.
+const pointsFrom = 0.3
+
+// lists are the properties of palettes and maps.
+func lists(theme *colours.Theme) string {
+	t := theme.Tables()
+	points := t.Sequential[int(pointsFrom*float64(len(t.Sequential))):]
+	cyclic := append(t.Cyclic[:len(t.Cyclic):len(t.Cyclic)], t.Cyclic[0])
+	var b strings.Builder
+	for _, l := range []struct {
+		name string
+		list []string
+	}{{"category", t.Palette}, {"sequential", t.Sequential}, {"diverging", t.Diverging}, {"cyclic", cyclic}, {"points", points}} {
+		fmt.Fprintf(&b, "  --%s: %s;\n", l.name, strings.Join(l.list, " "))
+	}
+	fmt.Fprintf(&b, "  --on-accent: %s;\n", colours.Hex(colours.On(theme.Accent)))
+	return b.String()
+}

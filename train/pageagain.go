@@ -1,0 +1,135 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/rundir"
+)
+
+// StoredPage returns the page about the run in a folder, from what is stored there: results, figures, the log and codes, which are computed
+// again where they are missing. It trains, measures and draws nothing anew. Of a run that has not ended it shows what there is. remarks
+// says what is left out, and why.
+func StoredPage(ctx context.Context, dir string, progress *Activity) (p report.Page, remarks []string, err error) {
+	run, err := rundir.View(dir)
+	if err != nil {
+		return p, nil, err
+	}
+	e, warning, err := OpenExperiment(dir)
+	if err != nil {
+		return p, nil, err
+	}
+	if warning != "" {
+		remarks = append(remarks, warning)
+	}
+	e.Progress = progress
+	c, err := e.stored(run)
+	if err != nil {
+		return p, nil, err
+	}
+	if c.record == nil {
+		remarks = append(remarks, fmt.Sprintf("%s: the run has not ended; its page shows what there is", dir))
+	}
+	shown, codes, err := e.storedCodes(ctx, run)
+	if err != nil {
+		return p, nil, err
+	}
+	p, err = shown.page(ctx, c, codes)
+	return p, remarks, err
+}
+
+// stored reads what a run's folder holds for its page, beside the codes.
+func (e *Experiment) stored(run *rundir.Run) (c pageContent, err error) {
+	dir := run.Dir()
+	text, err := run.Read(rundir.Config)
+	if err != nil {
+		return c, err
+	}
+	c.dir, c.config = dir, string(text)
+	if c.record, err = rundir.ReadRecord(dir); err != nil {
+		return c, err
+	}
+	found, err := readCheckpoint(dir)
+	if err != nil {
+		return c, err
+	}
+	c.epochs, c.steps, c.best = found.state.Epoch, found.state.Step, found.state.Best
+	if err := run.ReadLog(func(line rundir.Line) { c.log = append(c.log, line) }); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, err
+	}
+	for _, line := range c.log {
+		if v, ok := spreadOf(line.Losses); ok {
+			c.spread, c.spreads = v, true
+		}
+	}
+	if err := readJSON(run, rundir.MetricsFile, &c.results); err != nil {
+		return c, err
+	}
+	if err := readJSON(run, rundir.FitFile, &c.fit); err != nil {
+		return c, err
+	}
+	for _, f := range e.figures(metrics.Matrix{}, nil, nil, nil) {
+		png, err := run.Read(figureFile(f.name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return c, err
+		}
+		c.figures = append(c.figures, report.Figure{Name: f.name, Caption: f.caption, PNG: png})
+	}
+	return c, nil
+}
+
+// readJSON reads a file of a run into v, and leaves v as it is where there is none.
+func readJSON(run *rundir.Run, name string, v any) error {
+	text, err := run.Read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.NewDecoder(bytes.NewReader(text)).Decode(v)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", run.Path(name), err)
+	}
+	return nil
+}
+
+// maxPageCodes is the number of images that are encoded for a page where no codes are stored.
+const maxPageCodes = 10000
+
+// storedCodes reads the codes of a run with the experiment on their images. Where none are stored and the config keeps or measures some, it
+// computes as many as a page shows.
+func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run) (*Experiment, metrics.Matrix, error) {
+	kept := e.kept()
+	if kept == nil {
+		return e, metrics.Matrix{}, nil
+	}
+	r, err := npy.Open(run.Path(rundir.CodesFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		few := kept.some(maxPageCodes, 0)
+		codes, err := few.Codes(ctx)
+		return few, codes, err
+	}
+	if err != nil {
+		return nil, metrics.Matrix{}, err
+	}
+	defer r.Close() // it was only read
+	if r.Rows() != kept.Data.Len() || r.RowLen() != e.Coder.Width() {
+		return nil, metrics.Matrix{}, fmt.Errorf("%s has shape %v; want %d x %d, as the config has it", filepath.Join(run.Dir(), rundir.CodesFile), r.Shape, kept.Data.Len(), e.Coder.Width())
+	}
+	values := make([]float32, r.Rows()*r.RowLen())
+	if err := npy.Read(r, values); err != nil {
+		return nil, metrics.Matrix{}, err
+	}
+	return kept, metrics.NewMatrix(r.Rows(), r.RowLen(), values), nil
+}
