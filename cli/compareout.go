@@ -205,24 +205,26 @@ func (x *comparison) writeFiles(dir string) error {
 		return err
 	}
 	drawn := []struct {
-		name, title string
-		grid        metrics.Grid
-	}{{"ranks", "ranks of runs by metric, 1 is best", ranks}, {"kendall", "Kendall's tau between metrics", tau}}
+		name string
+		grid metrics.Grid
+		heat report.Heat
+	}{
+		{"ranks", ranks, report.Heat{Title: "Ranks of runs by metric, 1 is best", RowTitle: "metric", ColumnTitle: "run", Unit: "rank"}},
+		{"kendall", tau, report.Heat{Title: "Agreement of the metrics' rankings of the runs: Kendall's tau", RowTitle: "metric", ColumnTitle: "metric", Unit: "Kendall's tau", Signed: true}},
+	}
 	if pairs != nil {
-		drawn = append(drawn, struct {
-			name, title string
-			grid        metrics.Grid
-		}{"udr", "agreement of pairs of runs", *pairs})
+		drawn = append(drawn, drawn[0])
+		last := &drawn[len(drawn)-1]
+		last.name, last.grid = "udr", *pairs
+		last.heat = report.Heat{Title: "Agreement of the codes of pairs of runs (UDR)", RowTitle: "run", ColumnTitle: "run", Unit: "agreement"}
 	}
 	for _, d := range drawn {
 		g := d.grid
 		if err := write(d.name+".csv", func(w io.Writer) error { return writeRecords(w, gridRecords(g)) }); err != nil {
 			return err
 		}
-		draw := func(w io.Writer) error {
-			return report.Heatmap(w, d.title, inFolder(g.Rows), inFolder(g.Columns), g.Values)
-		}
-		if err := write(d.name+".png", draw); err != nil {
+		d.heat.Rows, d.heat.Columns, d.heat.Values = inFolder(g.Rows), inFolder(g.Columns), g.Values
+		if err := write(d.name+".png", d.heat.WritePNG); err != nil {
 			return err
 		}
 	}

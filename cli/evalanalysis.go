@@ -50,7 +50,7 @@ func (e *evaluation) writeSelected(ctx context.Context, write func(name string, 
 		return nil, err
 	}
 	return selected, write("med-selected.png", func(w io.Writer) error {
-		return report.HeatmapOf(w, "med: columns chosen", g.Rows, g.Columns, g.Values, selected)
+		return report.SelectedHeat(g, selected).WritePNG(w)
 	})
 }
 
@@ -80,15 +80,18 @@ func drawManipulation(w io.Writer, g metrics.Grid, columns []int) error {
 	}
 	var panels []report.BarPanel
 	for j, factor := range g.Columns[:min(len(g.Columns), maxShownFactors)] {
-		panel := report.BarPanel{Name: factor}
+		panel := report.BarPanel{Name: "moving: " + factor}
 		for _, c := range columns {
 			panel.Values = append(panel.Values, g.Values[c][j])
 		}
 		panels = append(panels, panel)
 	}
-	title := "variance of code columns while one factor moves"
+	title := "Variance of code columns while one factor moves and the others are fixed"
 	if len(columns) < len(g.Rows) {
 		title += fmt.Sprintf(", %d of %d columns", len(columns), len(g.Rows))
 	}
-	return report.Bars(w, title, "", labels, panels)
+	if len(panels) < len(g.Columns) {
+		title += fmt.Sprintf(", the first %d of %d factors", len(panels), len(g.Columns))
+	}
+	return report.Bars(w, report.BarOptions{Title: title, X: "code column", Y: "variance"}, labels, panels)
 }

@@ -66,7 +66,7 @@ func (e *evaluation) writeFiles(ctx context.Context, dir string, results []metri
 			if err := write(name+".csv", func(w io.Writer) error { return writeRecords(w, gridRecords(g)) }); err != nil {
 				return err
 			}
-			draw := func(w io.Writer) error { return report.Heatmap(w, r.Name+": "+g.Name, g.Rows, g.Columns, g.Values) }
+			draw := func(w io.Writer) error { return report.GridHeat(r.Name, g).WritePNG(w) }
 			if err := write(name+".png", draw); err != nil {
 				return err
 			}

@@ -21,8 +21,11 @@ type BarPanel struct {
 // barColumns bounds the panels side by side.
 const barColumns = 3
 
+// BarOptions are the title of a figure of bars and the names of the axes of its panels.
+type BarOptions struct{ Title, X, Y string }
+
 // Bars draws panels of bars with the same labels below.
-func Bars(w io.Writer, title, y string, labels []string, panels []BarPanel) error {
+func Bars(w io.Writer, o BarOptions, labels []string, panels []BarPanel) error {
 	if len(panels) == 0 || len(labels) == 0 {
 		return errors.New("report: want at least one panel and one bar")
 	}
@@ -36,17 +39,17 @@ func Bars(w io.Writer, title, y string, labels []string, panels []BarPanel) erro
 		if len(panel.Values) != len(labels) {
 			return fmt.Errorf("report: %d values in panel %q, but %d labels", len(panel.Values), panel.Name, len(labels))
 		}
-		plots[i/columns][i%columns] = barPlot(panel, labels, y)
+		plots[i/columns][i%columns] = barPlot(panel, labels, o)
 	}
 	width := max(2.6, 0.9+0.3*float64(len(labels)))
-	return render(w, width*float64(columns)+0.3, 2.5*float64(rows)+0.6, func(c draw.Canvas) {
-		drawAll(plots, padded(heading(c, title), vg.Points(8)))
+	return figure{o.Title, width*float64(columns) + 0.3, 2.5*float64(rows) + 0.6, vg.Points(8)}.render(w, func(c draw.Canvas) {
+		drawAll(plots, c)
 	})
 }
 
-func barPlot(panel BarPanel, labels []string, y string) *plot.Plot {
-	p := newPlot(panel.Name, "", y)
-	p.Title.TextStyle.Font = sans(10)
+func barPlot(panel BarPanel, labels []string, o BarOptions) *plot.Plot {
+	p := newPlot("", o.X, o.Y)
+	subtitle(p, panel.Name)
 	p.Add(&bars{panel.Values})
 	p.X.Min, p.X.Max, p.Y.Min = -0.6, float64(len(labels))-0.4, 0
 	p.Y.Max = 0
@@ -60,7 +63,7 @@ func barPlot(panel BarPanel, labels []string, y string) *plot.Plot {
 	}
 	ticks := make(plot.ConstantTicks, len(labels))
 	for i, l := range labels {
-		ticks[i] = plot.Tick{Value: float64(i), Label: short(l)}
+		ticks[i] = plot.Tick{Value: float64(i), Label: fit(p.X.Tick.Label, l, 0.8*vg.Inch)}
 	}
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks, linearTicks{}
 	p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/2, draw.XRight, draw.YCenter

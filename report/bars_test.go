@@ -24,16 +24,16 @@ func TestBars(t *testing.T) {
 			panels = append(panels, p)
 		}
 		show(t, fmt.Sprintf("bars %d x %d", size[0], size[1]), func(w io.Writer) error {
-			return Bars(w, "variance", "", labels, panels)
+			return Bars(w, BarOptions{Title: "variance", X: "code column"}, labels, panels)
 		})
 	}
 	show(t, "bars strange", func(w io.Writer) error {
-		return Bars(w, "", "y", []string{"a", "b", "c"}, []BarPanel{{"none", []float64{0, 0, 0}}, {"strange", []float64{math.NaN(), math.Inf(1), -3}}, {"tiny", []float64{1e-30, 0, 2e-30}}})
+		return Bars(w, BarOptions{Y: "y"}, []string{"a", "b", "c"}, []BarPanel{{"none", []float64{0, 0, 0}}, {"strange", []float64{math.NaN(), math.Inf(1), -3}}, {"tiny", []float64{1e-30, 0, 2e-30}}})
 	})
 	for want, draw := range map[string]func() error{
-		"at least one panel": func() error { return Bars(&bytes.Buffer{}, "", "", []string{"a"}, nil) },
+		"at least one panel": func() error { return Bars(&bytes.Buffer{}, BarOptions{}, []string{"a"}, nil) },
 		`1 values in panel "p", but 2 labels`: func() error {
-			return Bars(&bytes.Buffer{}, "", "", []string{"a", "b"}, []BarPanel{{"p", []float64{1}}})
+			return Bars(&bytes.Buffer{}, BarOptions{}, []string{"a", "b"}, []BarPanel{{"p", []float64{1}}})
 		},
 	} {
 		if err := draw(); err == nil || !strings.Contains(err.Error(), want) {

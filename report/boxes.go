@@ -3,7 +3,6 @@ package report
 import (
 	"errors"
 	"fmt"
-	"image/color"
 	"io"
 	"math"
 	"slices"
@@ -12,6 +11,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/unravel-ml/unravel/internal/colours"
 )
 
 // Box is a box of a box plot: values of one kind, in any order.
@@ -69,21 +70,27 @@ func (b *BoxPlot) WritePNG(w io.Writer) error {
 	p.X.Min, p.X.Max = -0.6, float64(len(b.Boxes))-0.4
 	p.Y.Min, p.Y.Max = b.Range()
 	p.Add(grid(), boxes{b})
+	step := 0.7 // inches from box to box
+	for _, box := range b.Boxes {
+		step = max(step, min(inches(p.X.Tick.Label.Width(oneLine(box.Label)))+0.1, 1.6))
+	}
 	ticks := make(plot.ConstantTicks, len(b.Boxes))
 	for i, box := range b.Boxes {
-		ticks[i] = plot.Tick{Value: float64(i), Label: short(box.Label)}
+		ticks[i] = plot.Tick{Value: float64(i), Label: fit(p.X.Tick.Label, box.Label, vg.Length(step)*vg.Inch)}
 	}
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks, linearTicks{}
-	if err := b.addLine(p); err != nil {
+	var l lineLegend
+	if err := b.addLine(p, &l); err != nil {
 		return err
 	}
-	return render(w, max(5, 1.4+0.7*float64(len(b.Boxes))), 4, func(c draw.Canvas) {
-		p.Draw(padded(heading(c, b.Title), vg.Points(8)))
+	return figure{b.Title, max(5, 1.4+step*float64(len(b.Boxes))) + inches(l.width()), 4, vg.Points(8)}.render(w, func(c draw.Canvas) {
+		p.Draw(draw.Crop(c, 0, -l.width(), 0, 0))
+		l.draw(c, c.Max.X-l.width()+vg.Points(10), c.Max.Y-vg.Points(10))
 	})
 }
 
-// addLine draws the line, with its name in the legend.
-func (b *BoxPlot) addLine(p *plot.Plot) error {
+// addLine draws the line, with its name in the legend, which is beside the boxes.
+func (b *BoxPlot) addLine(p *plot.Plot, l *lineLegend) error {
 	if b.Line == nil {
 		return nil
 	}
@@ -93,9 +100,7 @@ func (b *BoxPlot) addLine(p *plot.Plot) error {
 	}
 	line.Color, line.Width = palette[1], vg.Points(1.2)
 	p.Add(line)
-	p.Legend = newLegend()
-	p.Legend.Left, p.Legend.XOffs = false, -p.Legend.XOffs
-	p.Legend.Add(b.LineLabel, line)
+	l.add(b.LineLabel, fmt.Sprintf("%.3g", *b.Line), line.LineStyle)
 	return nil
 }
 
@@ -136,7 +141,7 @@ const (
 func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	thin, thick := draw.LineStyle{Color: ink, Width: vg.Points(0.8)}, draw.LineStyle{Color: ink, Width: vg.Points(1.6)}
-	fill := color.RGBA{207, 224, 242, 255}
+	fill := colours.Light.Sequential(0.15)
 	for i, box := range b.Boxes {
 		if len(box.Values) == 0 {
 			continue

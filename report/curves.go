@@ -5,11 +5,14 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/unravel-ml/unravel/internal/colours"
 )
 
 // Series is a named curve. Points that are not finite leave a gap.
@@ -47,12 +50,13 @@ type Mark struct {
 // points are drawn instead.
 const maxPoints = 1500
 
-// Curves draws curves over a common x axis, with a legend that shows the last value
-// of each. Long curves are drawn as means of neighbouring points.
+// Curves draws curves over a common x axis, with a legend beside them that shows the last value
+// of each. Long curves are drawn as means of neighbouring points. Legends of many or long names make the figure larger.
 func Curves(w io.Writer, o CurveOptions, series []Series) error {
 	log := o.Log && anyPositive(series)
 	p := newPlot("", o.XLabel, o.YLabel)
-	legend := newLegend()
+	p.X.Label.Text, p.Y.Label.Text = fit(p.X.Label.TextStyle, o.XLabel, 2.4*panelText), fit(p.Y.Label.TextStyle, o.YLabel, 1.6*panelText)
+	var l lineLegend
 	p.Add(grid())
 	stride := 1
 	for i, s := range series {
@@ -62,10 +66,7 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		if o.LogX && len(s.X) > 0 && !(slices.Min(s.X) > 0) {
 			return fmt.Errorf("report: series %q has an x of %v; want positive ones on a logarithmic axis", s.Name, slices.Min(s.X))
 		}
-		style := draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(1.6)}
-		if i >= len(palette) {
-			style.Dashes = []vg.Length{vg.Points(5), vg.Points(2)}
-		}
+		style := seriesStyle(i)
 		short, n := thin(s)
 		stride = max(stride, n)
 		pieces, dropped := split(short, log)
@@ -76,7 +77,7 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 				p.Add(&plotter.Scatter{XYs: piece, GlyphStyle: draw.GlyphStyle{Color: style.Color, Radius: vg.Points(2), Shape: draw.CircleGlyph{}}})
 			}
 		}
-		legend.Add(legendText(s, dropped), &plotter.Line{LineStyle: style})
+		l.add(s.Name, legendValue(s, dropped), style)
 	}
 	if stride > 1 {
 		p.X.Label.Text += fmt.Sprintf("  (means of %d)", stride)
@@ -90,20 +91,25 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 	}
 	for i, m := range o.Marks {
 		style := draw.LineStyle{Color: palette[(len(series)+i)%len(palette)], Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(5), vg.Points(3)}}
-		line := &plotter.Line{XYs: plotter.XYs{{X: m.X, Y: p.Y.Min}, {X: m.X, Y: p.Y.Max}}, LineStyle: style}
-		p.Add(line)
-		legend.Add(m.Name, line)
+		p.Add(&plotter.Line{XYs: plotter.XYs{{X: m.X, Y: p.Y.Min}, {X: m.X, Y: p.Y.Max}}, LineStyle: style})
+		l.add(m.Name, "", style)
 	}
 	if log {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
 		p.Y.Min, p.Y.Max = p.Y.Min/1.15, p.Y.Max*1.15
 	}
-	return render(w, 9, 4.8, func(c draw.Canvas) {
-		c = padded(heading(c, o.Title), vg.Points(8))
-		width := legend.Rectangle(c).Size().X + vg.Points(14)
-		p.Draw(draw.Crop(c, 0, -width, 0, 0))
-		legend.Draw(draw.Crop(c, c.Size().X-width, 0, 0, 0))
+	return figure{o.Title, 6.6 + inches(l.width()), max(4.8, 0.7+inches(l.height())), vg.Points(8)}.render(w, func(c draw.Canvas) {
+		p.Draw(draw.Crop(c, 0, -l.width(), 0, 0))
+		l.draw(c, c.Max.X-l.width()+vg.Points(10), c.Max.Y-vg.Points(10))
 	})
+}
+
+// seriesStyle is the line of the i-th series: colours of the palette, then again with dashes.
+func seriesStyle(i int) draw.LineStyle {
+	style := draw.LineStyle{Color: colours.Light.Series(i), Width: vg.Points(1.6)}
+	dashes := [][]vg.Length{nil, {vg.Points(5), vg.Points(2)}, {vg.Points(1.5), vg.Points(1.5)}, {vg.Points(7), vg.Points(2), vg.Points(1.5), vg.Points(2)}}
+	style.Dashes = dashes[i/len(palette)%len(dashes)]
+	return style
 }
 
 // mostTicks is the largest number of x of series that all have a tick.
@@ -127,30 +133,19 @@ func ticksAt(series []Series) plot.Ticker {
 	return ticks
 }
 
-func newLegend() plot.Legend {
-	l := plot.NewLegend()
-	l.TextStyle.Font = sans(10)
-	l.TextStyle.Color = ink
-	l.Left, l.Top = true, true
-	l.Padding = vg.Points(5)
-	l.ThumbnailWidth = vg.Points(22)
-	l.XOffs, l.YOffs = vg.Points(4), -vg.Points(6)
-	return l
-}
-
-// legendText is the name and last value of a series.
-func legendText(s Series, dropped int) string {
-	text := s.Name
+// legendValue is the last value of a series, and how many of its points are not drawn.
+func legendValue(s Series, dropped int) string {
+	var text []string
 	for i := len(s.Y) - 1; i >= 0; i-- {
 		if finite(s.Y[i]) {
-			text += fmt.Sprintf("  %.4g", s.Y[i])
+			text = append(text, fmt.Sprintf("%.4g", s.Y[i]))
 			break
 		}
 	}
 	if dropped > 0 {
-		text += fmt.Sprintf("  (%d not drawn)", dropped)
+		text = append(text, fmt.Sprintf("(%d not drawn)", dropped))
 	}
-	return text
+	return strings.Join(text, " ")
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -81,7 +81,7 @@ func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
 	if err != nil {
 		return err
 	}
-	return Traversals(w, "decoded directions of sphere 1", "longitude, degrees; rows: latitude", latitudes, longitudes, images, d.Height, d.Width, d.Channels)
+	return Traversals(w, "Decoded images while the code moves over sphere 1 and the rest is fixed", "longitude, degrees; rows: latitude", latitudes, longitudes, images, d.Height, d.Width, d.Channels)
 }
 
 // leastTurn is the rotation with the least angle that takes one direction to another.
@@ -136,7 +136,7 @@ func PathTraversals(w io.Writer, codes metrics.Matrix, h hierarchy.Hierarchy, d 
 	if err != nil {
 		return err
 	}
-	return Traversals(w, "paths", "percentile of the dimension; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), images, d.Height, d.Width, d.Channels)
+	return Traversals(w, "Decoded images while one dimension of each path moves and the rest is fixed", "percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), images, d.Height, d.Width, d.Channels)
 }
 
 // codePath is a combination of options, and the rows of the codes that choose it.

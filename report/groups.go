@@ -58,8 +58,7 @@ func Groups(w io.Writer, title string, rows []GroupRow) error {
 		}
 	}
 	right := 0.35 + 0.078*float64(letters) // inches
-	return render(w, 3.1*float64(columns)+right+0.2, 3.2*float64(len(rows))+0.6, func(c draw.Canvas) {
-		c = padded(heading(c, title), vg.Points(6))
+	return figure{title, 3.1*float64(columns) + right + 0.2, 3.2*float64(len(rows)) + 0.6, vg.Points(6)}.render(w, func(c draw.Canvas) {
 		drawAll(plots, draw.Crop(c, 0, -vg.Length(right)*vg.Inch, 0, 0))
 		height := (c.Max.Y - c.Min.Y) / vg.Length(len(rows))
 		for i, r := range rows {
@@ -100,8 +99,7 @@ func groupColour(g int) color.RGBA {
 
 func groupPlot(v View) *plot.Plot {
 	p := newPlot("", v.X.Name, v.Y.Name)
-	p.Title.Text = v.Name
-	p.Title.TextStyle.Font = sans(10)
+	subtitle(p, v.Name)
 	p.Add(grid())
 	for _, behind := range []bool{true, false} {
 		var points plotter.XYs

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"image"
+	"image/color"
 	"io"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/colours"
 )
 
 // matrix is a matrix whose values grow along rows and columns.
@@ -29,20 +32,23 @@ func TestHeatmap(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {10, 5}, {1000, 6}, {5, 300}} {
 		rows, columns, values := matrix(size[0], size[1])
 		show(t, fmt.Sprintf("heatmap %d x %d", size[0], size[1]), func(w io.Writer) error {
-			return Heatmap(w, "mutual information", rows, columns, values)
+			h := Heat{Title: "mutual information", Rows: rows, Columns: columns, Values: values, RowTitle: "code column", ColumnTitle: "factor", Unit: "nats"}
+			return h.WritePNG(w)
 		})
 	}
 	rows, columns, values := matrix(3, 3)
 	rows[1], columns[2] = "a code column with a long name", "a factor with a name that is as long"
 	values[0] = []float64{math.NaN(), math.Inf(1), -math.MaxFloat64}
 	values[2][2] = math.MaxFloat64
-	show(t, "heatmap strange", func(w io.Writer) error { return Heatmap(w, "", rows, columns, values) })
+	show(t, "heatmap strange", func(w io.Writer) error { return (&Heat{Rows: rows, Columns: columns, Values: values}).WritePNG(w) })
 
 	for _, n := range []int{5, 60, 1000} {
 		rows, columns, values := matrix(n, 5)
-		plain := show(t, fmt.Sprint("heatmap without frames ", n), func(w io.Writer) error { return Heatmap(w, "chosen", rows, columns, values) })
+		plain := show(t, fmt.Sprint("heatmap without frames ", n), func(w io.Writer) error {
+			return (&Heat{Title: "chosen", Rows: rows, Columns: columns, Values: values}).WritePNG(w)
+		})
 		framed := show(t, fmt.Sprint("heatmap with frames ", n), func(w io.Writer) error {
-			return HeatmapOf(w, "chosen", rows, columns, values, []int{0, 2, 3, n / 2, n - 1})
+			return (&Heat{Title: "chosen", Rows: rows, Columns: columns, Values: values, Framed: []int{0, 2, 3, n / 2, n - 1}}).WritePNG(w)
 		})
 		count := func(img image.Image) (pixels int) {
 			for i := range img.Bounds().Dx() * img.Bounds().Dy() {
@@ -56,27 +62,40 @@ func TestHeatmap(t *testing.T) {
 			t.Errorf("%d rows: %d pixels of frames without, %d with", n, a, b)
 		}
 	}
-	if err := HeatmapOf(&bytes.Buffer{}, "", rows, columns, [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, []int{3}); err == nil || !strings.Contains(err.Error(), "a frame around row 3 of 3") {
+	if err := (&Heat{Rows: rows, Columns: columns, Values: [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, Framed: []int{3}}).WritePNG(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "a frame around row 3 of 3") {
 		t.Errorf("error %v", err)
 	}
 
-	h := heatmap{low: -1, high: 3}
-	if fill, text := h.colours(-1); fill.R != 248 || text != ink {
-		t.Errorf("the least value is %v on %v", text, fill)
-	}
-	if fill, text := h.colours(3); fill != palette[0] || text.R != 255 {
-		t.Errorf("the largest value is %v on %v", text, fill)
-	}
-	if fill, _ := h.colours(math.NaN()); fill != rule {
-		t.Errorf("NaN is %v", fill)
-	}
-	if fill, _ := (&heatmap{high: 0}).colours(0); fill.R != 248 {
-		t.Errorf("a matrix of zeros is %v", fill)
+	light := &colours.Light
+	for _, test := range []struct {
+		values []float64
+		signed bool
+		want   []color.RGBA // of the values
+	}{
+		{[]float64{0, 2, math.NaN()}, false, []color.RGBA{light.Sequential(0), light.Sequential(1), light.Missing}},
+		{[]float64{-1, 0, 2}, false, []color.RGBA{light.Diverging(-0.5), light.Diverging(0), light.Diverging(1)}},
+		{[]float64{0.5, 0, 1}, true, []color.RGBA{light.Diverging(0.5), light.Diverging(0), light.Diverging(1)}},
+		{[]float64{0, 0}, false, []color.RGBA{light.Sequential(0), light.Sequential(0)}},
+	} {
+		h := &Heat{Rows: []string{"z0"}, Columns: make([]string, len(test.values)), Values: [][]float64{test.values}, Signed: test.signed}
+		m, err := h.heatmap()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range test.values {
+			if got := m.colour(v); got != test.want[i] {
+				t.Errorf("%v: %v is %v, want %v", test.values, v, got, test.want[i])
+			}
+		}
 	}
 	for want, draw := range map[string]func() error{
-		"at least one row":                  func() error { return Heatmap(&bytes.Buffer{}, "", nil, columns, nil) },
-		"2 rows of values, but 3 labels":    func() error { return Heatmap(&bytes.Buffer{}, "", rows, columns, values[:2]) },
-		"2 values in row z0, but 3 columns": func() error { return Heatmap(&bytes.Buffer{}, "", rows, columns, [][]float64{{1, 2}, {1}, {2}}) },
+		"at least one row": func() error { return (&Heat{Columns: columns}).WritePNG(&bytes.Buffer{}) },
+		"2 rows of values, but 3 labels": func() error {
+			return (&Heat{Rows: rows, Columns: columns, Values: values[:2]}).WritePNG(&bytes.Buffer{})
+		},
+		"2 values in row z0, but 3 columns": func() error {
+			return (&Heat{Rows: rows, Columns: columns, Values: [][]float64{{1, 2}, {1}, {2}}}).WritePNG(&bytes.Buffer{})
+		},
 	} {
 		if err := draw(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not say %q", err, want)

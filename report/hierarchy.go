@@ -9,12 +9,14 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/unravel-ml/unravel/hierarchy"
+	"github.com/unravel-ml/unravel/internal/colours"
 )
 
 // The largest tree: what does not fit is summed up in a line. And sizes in points.
 const (
 	maxTreeDepth = 12
 	maxTreeLines = 220
+	maxTreeText  = vg.Length(200)
 	maxInARow    = 6 // continuous dimensions in a row that are listed one by one
 
 	treeLine, treePad, treeGap = 13, 5, 9
@@ -37,10 +39,9 @@ func Hierarchy(w io.Writer, title string, h hierarchy.Hierarchy, l hierarchy.Lab
 	const margin = 16
 	width, height := max(x+2*margin, 260), bottom-treeGap+2*margin
 	if title != "" {
-		height += 28
+		height += titleRoom
 	}
-	return render(w, width/72, height/72, func(c draw.Canvas) {
-		c = padded(heading(c, title), vg.Points(margin))
+	return figure{title, width / 72, height / 72, vg.Points(margin)}.render(w, func(c draw.Canvas) {
 		root.draw(c, columns, 0)
 	})
 }
@@ -147,7 +148,7 @@ func (t *treeMaker) options(b *treeBox, n hierarchy.Node, depth int) {
 }
 
 func (b *treeBox) add(text string, colour color.RGBA) {
-	b.lines = append(b.lines, treeText{short(text), colour})
+	b.lines = append(b.lines, treeText{fit(cellText(ink), text, maxTreeText), colour})
 }
 
 // place puts a box beside the middle of its options, below what was placed before.
@@ -196,7 +197,7 @@ func (b *treeBox) draw(c draw.Canvas, columns []treeColumn, depth int) {
 	if !b.plain {
 		corners := []vg.Point{at(column.left, b.top), at(column.left+column.width, b.top),
 			at(column.left+column.width, b.top+b.height), at(column.left, b.top+b.height)}
-		c.FillPolygon(color.RGBA{247, 247, 250, 255}, corners)
+		c.FillPolygon(colours.Light.Panel, corners)
 		c.StrokeLines(draw.LineStyle{Color: faint, Width: vg.Points(0.8)}, append(corners, corners[0]))
 	}
 	style := cellText(ink)

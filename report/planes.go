@@ -54,8 +54,8 @@ func CodePlanes(w io.Writer, title string, stages []Stage, factors []Column) err
 		}
 		plots = append(plots, row)
 	}
-	return render(w, 3.1*float64(len(pairs))+0.2, 3.2*float64(len(plots))+0.6, func(c draw.Canvas) {
-		drawAll(plots, padded(heading(c, title), vg.Points(6)))
+	return figure{title, 3.1*float64(len(pairs)) + 0.2, 3.2*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, func(c draw.Canvas) {
+		drawAll(plots, c)
 	})
 }
 
@@ -78,8 +78,7 @@ func pairsOf(d int) (list [][2]int) {
 func planePlot(s Stage, pair [2]int, tints []color.RGBA) *plot.Plot {
 	a, b := s.Codes[pair[0]], s.Codes[pair[1]]
 	p := newPlot("", a.Name, b.Name)
-	p.Title.Text = s.Name
-	p.Title.TextStyle.Font = sans(10)
+	subtitle(p, s.Name)
 	p.Add(grid())
 	var points plotter.XYs
 	var shown []color.RGBA

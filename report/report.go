@@ -9,7 +9,6 @@ import (
 	"io"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -23,61 +22,81 @@ const dpi = 110
 
 // Figures are drawn on light paper.
 var (
-	ink     = colours.Light.Ink
-	faint   = colours.Light.Faint
-	rule    = colours.Light.Rule
-	palette = colours.Light.Palette
+	ink      = colours.Light.Ink
+	faint    = colours.Light.Faint
+	axisLine = colours.Light.Line
+	rule     = colours.Light.Rule
+	palette  = colours.Light.Palette
 )
 
-func sans(size vg.Length) font.Font {
-	f := font.From(plot.DefaultFont, size)
-	f.Variant = "Sans"
-	return f
-}
+// panelText is how long the names of axes and panels may be.
+const panelText = 2.2 * vg.Inch
 
-// newPlot is an empty plot in our style.
+// newPlot is an empty plot in our style. Its names are cut to what a panel has room for.
 func newPlot(title, x, y string) *plot.Plot {
 	p := plot.New()
-	p.Title.Text = title
 	p.Title.TextStyle.Font = sans(12)
 	p.Title.TextStyle.Color = ink
 	p.Title.Padding = vg.Points(6)
-	for axis, label := range map[*plot.Axis]string{&p.X: x, &p.Y: y} {
-		axis.Label.Text = label
-		axis.Label.TextStyle.Font = sans(10)
-		axis.Label.TextStyle.Color = ink
-		axis.Label.Padding = vg.Points(3)
-		axis.Tick.Label.Font = sans(9)
-		axis.Tick.Label.Color = faint
-		axis.Tick.LineStyle.Color = faint
-		axis.LineStyle.Color = faint
-		axis.Padding = vg.Points(4)
+	p.Title.Text = fit(p.Title.TextStyle, title, panelText)
+	for _, a := range []struct {
+		axis  *plot.Axis
+		label string
+	}{{&p.X, x}, {&p.Y, y}} {
+		a.axis.Label.TextStyle.Font = sans(10)
+		a.axis.Label.TextStyle.Color = ink
+		a.axis.Label.Padding = vg.Points(3)
+		a.axis.Label.Text = fit(a.axis.Label.TextStyle, a.label, panelText)
+		a.axis.Tick.Label.Font = sans(9)
+		a.axis.Tick.Label.Color = faint
+		a.axis.Tick.LineStyle.Color = axisLine
+		a.axis.LineStyle.Color = axisLine
+		a.axis.Padding = vg.Points(4)
 	}
 	return p
 }
 
-// render draws on a canvas of a size in inches and writes it as a PNG file. What
-// the plotting library panics about becomes an error.
-func render(w io.Writer, width, height float64, body func(c draw.Canvas)) (err error) {
+// subtitle sets the title of a panel of a figure.
+func subtitle(p *plot.Plot, title string) {
+	p.Title.TextStyle.Font = sans(10)
+	p.Title.Text = fit(p.Title.TextStyle, title, 1.1*panelText)
+}
+
+// The title of a figure, in points.
+const (
+	titleSize = 14
+	titleStep = 18
+	titleRoom = 28 // for its first line
+)
+
+// figure is a picture with a title.
+type figure struct {
+	title         string
+	width, height float64   // inches; the height includes the first line of the title
+	pad           vg.Length // around what the body draws
+}
+
+// render draws a figure and writes it as a PNG file. It grows with the lines of its title. What the plotting library
+// panics about becomes an error.
+func (f figure) render(w io.Writer, body func(c draw.Canvas)) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("report: %v", r)
 		}
 	}()
-	canvas := vgimg.NewWith(vgimg.UseWH(vg.Length(width)*vg.Inch, vg.Length(height)*vg.Inch), vgimg.UseDPI(dpi))
-	body(draw.New(canvas))
+	style := textStyle(titleSize)
+	style.YAlign = draw.YTop
+	width := vg.Length(f.width) * vg.Inch
+	lines := wrapped(style, f.title, width-vg.Points(24))
+	height := vg.Length(f.height)*vg.Inch + vg.Points(titleStep*float64(max(0, len(lines)-1)))
+	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
+	c := draw.New(canvas)
+	for i, line := range lines {
+		c.FillText(style, vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: c.Max.Y - vg.Points(8+titleStep*float64(i))}, line)
+	}
+	if n := len(lines); n > 0 {
+		c = draw.Crop(c, 0, 0, 0, -vg.Points(titleRoom+titleStep*float64(n-1)))
+	}
+	body(draw.Crop(c, f.pad, -f.pad, f.pad, -f.pad))
 	return raster.WritePNG(w, canvas.Image())
 }
-
-// heading writes a title at the top of a canvas and returns what is left.
-func heading(c draw.Canvas, title string) draw.Canvas {
-	if title == "" {
-		return c
-	}
-	style := draw.TextStyle{Color: ink, Font: sans(14), XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
-	c.FillText(style, vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: c.Max.Y - vg.Points(8)}, title)
-	return draw.Crop(c, 0, 0, 0, -vg.Points(28))
-}
-
-// padded leaves some space on all sides.
-func padded(c draw.Canvas, by vg.Length) draw.Canvas { return draw.Crop(c, by, -by, by, -by) }

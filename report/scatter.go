@@ -57,8 +57,8 @@ func CodesAgainstFactors(w io.Writer, title string, codes, factors []Column) err
 		plots = append(plots, row)
 	}
 	width := max(3.2*float64(len(factors))+0.2, 4)
-	return render(w, width, 2.4*float64(len(plots))+0.6, func(c draw.Canvas) {
-		drawAll(plots, padded(heading(c, title), vg.Points(6)))
+	return figure{title, width, 2.4*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, func(c draw.Canvas) {
+		drawAll(plots, c)
 	})
 }
 

@@ -51,9 +51,9 @@ func (d *Decoded) WritePNG(w io.Writer) error {
 // animationHundredths is how long a frame is shown, in hundredths of a second.
 const animationHundredths = 12
 
-// WriteGIF draws the sheet as an animation along its columns that repeats for ever: a frame has the images of one step, in the
-// order of the rows, left to right and top to bottom. Rows that do not end where they begin go back again; if there are any, those
-// that do go around twice. A row of fewer steps shows each of them for longer. It writes nothing if the sheet does not move.
+// WriteGIF draws the sheet as an animation along its columns that repeats for ever: a frame has the images of one step below the
+// labels of their rows, in the order of the rows, left to right and top to bottom. Rows that do not end where they begin go back
+// again. A row of fewer steps shows each of them for longer, or goes around twice. It writes nothing if the sheet does not move.
 func (d *Decoded) WriteGIF(w io.Writer) error {
 	if !d.Sheet.Moves {
 		return nil
@@ -62,34 +62,72 @@ func (d *Decoded) WriteGIF(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	steps, cyclic := 0, true
+	count := 0
 	for i, r := range d.Sheet.Rows {
-		steps, cyclic = max(steps, len(rows[i])), cyclic && r.Cyclic
-	}
-	count := steps
-	if !cyclic {
-		count = 2 * steps
+		count = max(count, period(len(rows[i]), r.Cyclic))
 	}
 	scale := d.Scale
 	if scale == 0 {
 		scale = scaleOf(96, rows[0])
 	}
 	columns := int(math.Ceil(math.Sqrt(float64(len(rows)))))
+	var labels []string
+	for _, r := range d.Sheet.Rows {
+		labels = append(labels, r.Label)
+	}
 	var frames []*image.RGBA
 	for f := range count {
 		frame := make([]image.Image, len(rows))
 		for i, row := range rows {
-			frame[i] = row[frameStep(f, steps, d.Sheet.Rows[i].Cyclic)*len(row)/steps]
+			frame[i] = row[frameStep(f, count, len(row), d.Sheet.Rows[i].Cyclic)]
 		}
-		frames = append(frames, raster.Mosaic(frame, columns, scale, 2))
+		frames = append(frames, raster.Mosaic(frame, labels, columns, scale, 4))
 	}
 	return raster.WriteGIF(w, frames, animationHundredths)
 }
 
-// frameStep returns which of some steps a row shows in a frame.
-func frameStep(frame, steps int, cyclic bool) int {
-	if cyclic || frame < steps {
+// period is the number of frames after which a row of some steps begins anew.
+func period(steps int, cyclic bool) int {
+	if cyclic {
+		return steps
+	}
+	return 2 * steps
+}
+
+// frameStep returns which of some steps a row shows in a frame of so many.
+func frameStep(frame, frames, steps int, cyclic bool) int {
+	switch {
+	case !cyclic:
+		return min(frame, frames-1-frame) * steps / ((frames + 1) / 2)
+	case frames%steps == 0:
 		return frame % steps
 	}
-	return 2*steps - 1 - frame
+	return frame * steps / frames
+}
+
+// The steps of [AnimatedTraversals]: rows that go back take as many frames as those that go around.
+const (
+	animatedSteps = 12
+	animatedParts = 24
+)
+
+// AnimatedTraversals writes an animation of what a decoder makes of a code while each of its parts moves alone; see
+// [decode.Codes.Walk]. It shows at most 24 parts.
+func AnimatedTraversals(w io.Writer, codes *decode.Codes, d Decoder) error {
+	from := decode.Point{Code: codes.Known.Row(0)}
+	s, _ := codes.Traversals(from, animatedSteps, animatedParts)
+	around, _ := codes.Traversals(from, 2*animatedSteps, animatedParts)
+	for i, r := range around.Rows {
+		if r.Cyclic {
+			s.Rows[i] = r
+		}
+	}
+	if len(s.Rows) == 0 {
+		return nil
+	}
+	images, err := d.Decode(s.Codes())
+	if err != nil {
+		return err
+	}
+	return (&Decoded{Sheet: s, Images: images, Height: d.Height, Width: d.Width, Channels: d.Channels}).WriteGIF(w)
 }

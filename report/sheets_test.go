@@ -38,8 +38,8 @@ func TestDecodedSheet(t *testing.T) {
 	}
 	want := [][]int{{0, 3, 6}, {1, 4, 6}, {2, 5, 7}, {0, 5, 7}, {1, 4, 6}, {2, 3, 6}} // image numbers of frames, row by row
 	for f, m := range g.Image {
-		for row, i := range want[f] { // two rows of two pictures of 6 x 6, 2 apart
-			x, y := 2+row%2*8, 2+row/2*8
+		for row, i := range want[f] { // two rows of two cells of 56 x 24, 4 apart, with labels above pictures of 6 x 6
+			x, y := 4+25+row%2*60, 4+18+row/2*28
 			if got := grey(m, x, y); got != uint8(30*i) {
 				t.Errorf("frame %d, row %d: grey %d, want image %d", f, row, got, i)
 			}

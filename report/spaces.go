@@ -58,8 +58,8 @@ func Spaces(w io.Writer, title string, rows []SpaceRow) error {
 		}
 		plots = append(plots, line)
 	}
-	return render(w, 3*float64(len(plots[0]))+0.2, 3.1*float64(len(plots))+0.6, func(c draw.Canvas) {
-		drawAll(plots, padded(heading(c, title), vg.Points(6)))
+	return figure{title, 3*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, func(c draw.Canvas) {
+		drawAll(plots, c)
 	})
 }
 
@@ -112,7 +112,7 @@ func seen(x, y, z float64) plotter.XY {
 // solidPlot draws three coordinates in a cube of their limits, near points over those behind.
 func solidPlot(name string, axes []Column, limits [][2]float64, tints []color.RGBA) *plot.Plot {
 	p := newPlot("", "", "")
-	p.Title.Text, p.Title.TextStyle.Font = name, sans(10)
+	subtitle(p, name)
 	p.HideAxes()
 	for _, e := range cubeEdges() {
 		line, err := plotter.NewLine(plotter.XYs{seen(e[0][0], e[0][1], e[0][2]), seen(e[1][0], e[1][1], e[1][2])})

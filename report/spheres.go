@@ -99,8 +99,8 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 	if len(plots) == 0 {
 		return nil
 	}
-	return render(w, 2.9*float64(len(plots[0]))+0.2, 3.1*float64(len(plots))+0.5, func(c draw.Canvas) {
-		drawAll(plots, padded(heading(c, title), vg.Points(6)))
+	return figure{title, 2.9*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.5, vg.Points(6)}.render(w, func(c draw.Canvas) {
+		drawAll(plots, c)
 	})
 }
 
@@ -144,8 +144,8 @@ func halves(name string, points [][3]float64, tints []color.RGBA) []*plot.Plot {
 		if side < 0 {
 			title = name + ", back"
 		}
-		p := newPlot(title, "", "")
-		p.Title.TextStyle.Font = sans(9)
+		p := newPlot("", "", "")
+		subtitle(p, title)
 		p.HideAxes()
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -1.08, 1.08, -1.08, 1.08
 		p.Add(globe{})

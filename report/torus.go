@@ -56,8 +56,7 @@ func Torus(w io.Writer, title string, circles, factors []Angles) error {
 		plots = append(plots, row)
 	}
 	columns := len(plots[0])
-	return render(w, 3.3*float64(columns)+0.2, 3.3*float64(len(plots))+0.9, func(c draw.Canvas) {
-		c = padded(heading(c, title), vg.Points(6))
+	return figure{title, 3.3*float64(columns) + 0.2, 3.3*float64(len(plots)) + 0.9, vg.Points(6)}.render(w, func(c draw.Canvas) {
 		if len(circles) > 1 {
 			hueBar(c)
 			c = draw.Crop(c, 0, 0, vg.Points(34), 0)
@@ -145,8 +144,7 @@ func followPlot(circle, factor Angles, unwrap bool) *plot.Plot {
 // pairPlot is two circles against each other, coloured by a factor.
 func pairPlot(a, b, factor Angles) *plot.Plot {
 	p := newPlot("", a.Name+", degrees", b.Name+", degrees")
-	p.Title.Text = "coloured by " + factor.Name
-	p.Title.TextStyle.Font = sans(10)
+	subtitle(p, "coloured by "+factor.Name)
 	points := make(plotter.XYs, len(a.Values))
 	for i := range points {
 		points[i] = plotter.XY{X: wrap(a.Values[i] * degrees), Y: wrap(b.Values[i] * degrees)}
@@ -164,8 +162,11 @@ func pairPlot(a, b, factor Angles) *plot.Plot {
 
 func circleAxis(a *plot.Axis) {
 	a.Min, a.Max = 0, 360
-	a.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 90, Label: "90"}, {Value: 180, Label: "180"}, {Value: 270, Label: "270"}, {Value: 360, Label: "360"}}
+	a.Tick.Marker = circleTicks
 }
+
+// circleTicks are those of degrees around a circle.
+var circleTicks = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 90, Label: "90"}, {Value: 180, Label: "180"}, {Value: 270, Label: "270"}, {Value: 360, Label: "360"}}
 
 // hueBar draws the key to the colours along the bottom of a canvas.
 func hueBar(c draw.Canvas) {

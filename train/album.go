@@ -80,7 +80,7 @@ func (e *Experiment) reconstructionsOf(w io.Writer, codes metrics.Matrix, rows [
 	if err != nil {
 		return err
 	}
-	return report.Reconstructions(w, "reconstructions", inputs, outputs, height, width, channels)
+	return report.Reconstructions(w, "Images and their reconstructions", inputs, outputs, height, width, channels)
 }
 
 // traversalsOf draws traversals from the code of the first of some images.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
@@ -15,33 +17,47 @@ import (
 	"github.com/unravel-ml/unravel/rundir"
 )
 
-// figure is a picture of a finished run.
+// figure is a picture of a finished run, or an animation.
 type figure struct {
 	name, caption string
+	moves         bool                    // a GIF file, which the report leaves out
 	codes         bool                    // whether it shows codes, so that a run that keeps none lacks it
 	draw          func(w io.Writer) error // writes nothing where it does not apply to the model or data set
 }
 
 // figures lists the pictures of a run.
 func (e *Experiment) figures(codes metrics.Matrix, results []metrics.Result, names []report.LossNames, log []rundir.Line) []figure {
-	name := e.Config.Name
+	on := func(draw func(w io.Writer, codes metrics.Matrix) error) func(w io.Writer) error {
+		return func(w io.Writer) error { return draw(w, codes) }
+	}
 	return []figure{
-		{"losses", "Losses, weighted sum and parts, means over epochs.", false, func(w io.Writer) error { return report.LossCurves(w, name, names, log) }},
-		{"reconstructions", "Images and their reconstructions.", true, func(w io.Writer) error { return e.drawReconstructions(w, codes) }},
-		{"torus", "The circles of the latent space against the true factors.", true, func(w io.Writer) error { return e.drawTorus(w, codes) }},
-		{"spheres", "The spheres of the latent space, in colours of the directions of an axis of the object that they follow; the key is beside them.", true,
-			func(w io.Writer) error { return e.drawSpheres(w, codes) }},
-		{"sphere-map", "Decoded images while the code moves over the first sphere.", true, func(w io.Writer) error { return e.drawSphereMap(w, codes) }},
-		{"codes", "Pairs of code columns before and after training, in colours that the factors mix: the first three are red, green and blue.", true,
-			func(w io.Writer) error { return e.drawCodes(w, codes) }},
-		{componentsFigure, "Codes of the stage before: true dimensions, components before merging and after it, and each component alone.", false, e.drawComponents},
-		{"hierarchy", "The hierarchy of the codes.", false, e.drawHierarchy},
-		{"paths", "Decoded images while one dimension moves, for every path through the hierarchy.", true, func(w io.Writer) error { return e.drawPaths(w, codes) }},
-		{"histograms", "Every true dimension (rows) against every code column, where both are active, and its part of R4_c if that is measured.", true,
-			func(w io.Writer) error { return e.drawHistograms(w, codes, results) }},
-		{"traversals", "Decoded images while one part of the code moves and the rest is fixed.", true, func(w io.Writer) error { return e.drawTraversals(w, codes) }},
+		{name: "losses", caption: "Losses, weighted sum and parts, means over epochs.",
+			draw: func(w io.Writer) error { return report.LossCurves(w, e.title("Losses during training"), names, log) }},
+		{name: "reconstructions", caption: "Images and their reconstructions.", codes: true, draw: on(e.drawReconstructions)},
+		{name: "torus", caption: "The circles of the latent space against the true factors.", codes: true, draw: on(e.drawTorus)},
+		{name: "spheres", caption: "The spheres of the latent space, in colours of the directions of an axis of the object that they follow; the key is beside them.",
+			codes: true, draw: on(e.drawSpheres)},
+		{name: "sphere-map", caption: "Decoded images while the code moves over the first sphere.", codes: true, draw: on(e.drawSphereMap)},
+		{name: "codes", caption: "Pairs of code columns before and after training, in colours that the factors mix: the first three are red, green and blue.",
+			codes: true, draw: on(e.drawCodes)},
+		{name: "embedding", caption: "Codes along their first two principal components, in the colours of each factor.", codes: true, draw: on(e.drawEmbedding)},
+		{name: "retrieval", caption: "Some images and those with the nearest codes, by cosine distance; marks tell which factors they share.", codes: true,
+			draw: on(e.drawRetrieval)},
+		{name: "med", caption: "Mutual information of code columns and factors, and the columns that MED selects.", codes: true,
+			draw: func(w io.Writer) error { return e.drawMED(w, codes, results) }},
+		{name: componentsFigure, caption: "Codes of the stage before: true dimensions, components before merging and after it, and each component alone.",
+			draw: e.drawComponents},
+		{name: "hierarchy", caption: "The hierarchy of the codes.", draw: e.drawHierarchy},
+		{name: "paths", caption: "Decoded images while one dimension moves, for every path through the hierarchy.", codes: true, draw: on(e.drawPaths)},
+		{name: "histograms", caption: "Every true dimension (rows) against every code column, where both are active, and its part of R4_c if that is measured.",
+			codes: true, draw: func(w io.Writer) error { return e.drawHistograms(w, codes, results) }},
+		{name: "traversals", caption: "Decoded images while one part of the code moves and the rest is fixed.", codes: true, draw: on(e.drawTraversals)},
+		{name: "traversals", moves: true, caption: "The same, as an animation.", codes: true, draw: on(e.drawAnimation)},
 	}
 }
+
+// title says what a figure shows, and of which run.
+func (e *Experiment) title(what string) string { return what + " of " + e.Config.Name }
 
 // draw draws a run's pictures into its folder and returns them for the report.
 func (s *session) draw(codes metrics.Matrix, results []metrics.Result) ([]report.Figure, error) {
@@ -56,7 +72,7 @@ func (s *session) draw(codes metrics.Matrix, results []metrics.Result) ([]report
 	var list []report.Figure
 	for i, f := range all {
 		e.Progress.Step(i, f.name)
-		file := figureFile(f.name)
+		file := f.file()
 		if codes.Data == nil && f.codes {
 			if err := s.forget(file); err != nil {
 				return nil, err
@@ -72,6 +88,9 @@ func (s *session) draw(codes metrics.Matrix, results []metrics.Result) ([]report
 		}
 		if err := s.store.Write(file, rundir.Bytes(png.Bytes())); err != nil {
 			return nil, err
+		}
+		if f.moves {
+			continue
 		}
 		if err := s.logs.figure(s.loop.Step(), f.name, f.caption, png.Bytes()); err != nil {
 			return nil, err
@@ -163,13 +182,13 @@ func (e *Experiment) drawTorus(w io.Writer, codes metrics.Matrix) error {
 	if len(circles) == 0 {
 		return nil
 	}
-	return report.LatentTorus(w, e.Config.Name+": latent angles", e.shown(codes), circles)
+	return report.LatentTorus(w, e.title("Angles of the latent circles against the circular factors"), e.shown(codes), circles)
 }
 
 // drawSpheres draws the directions of codes on the spheres of the latent space.
 func (e *Experiment) drawSpheres(w io.Writer, codes metrics.Matrix) error {
 	in := e.shown(codes)
-	return report.LatentSpheres(w, e.Config.Name+": latent spheres", in, e.spheres(in))
+	return report.LatentSpheres(w, e.title("Codes on the latent spheres"), in, e.spheres(in))
 }
 
 // drawSphereMap starts from the code of the first image.
@@ -189,7 +208,7 @@ func (e *Experiment) drawCodes(w io.Writer, codes metrics.Matrix) error {
 	if err != nil {
 		return err
 	}
-	return report.TrainedCodes(w, e.Config.Name+": codes", before, e.shown(codes))
+	return report.TrainedCodes(w, e.title("Pairs of code columns before and after training"), before, e.shown(codes))
 }
 
 // initialCodes are the codes of images before training, which the seed repeats.
@@ -231,7 +250,15 @@ func (s *session) keepComponents() error {
 	return err
 }
 
-// figureFile is the file of a figure in a run's folder.
+// file is the figure's file in a run's folder.
+func (f figure) file() string {
+	if f.moves {
+		return rundir.FiguresDir + "/" + f.name + ".gif"
+	}
+	return figureFile(f.name)
+}
+
+// figureFile is the file of a picture in a run's folder.
 func figureFile(name string) string { return rundir.FiguresDir + "/" + name + ".png" }
 
 // drawHierarchy draws the hierarchy of the codes as a tree.
@@ -240,7 +267,7 @@ func (e *Experiment) drawHierarchy(w io.Writer) error {
 	if !ok {
 		return nil
 	}
-	return report.Hierarchy(w, e.Config.Name+": hierarchy of the codes", m.Hierarchy(), hierarchy.Labels{})
+	return report.Hierarchy(w, e.title("Hierarchy of the codes"), m.Hierarchy(), hierarchy.Labels{})
 }
 
 // drawPaths draws the traversals of a hierarchical model.
@@ -258,7 +285,7 @@ func (e *Experiment) drawHistograms(w io.Writer, codes metrics.Matrix, results [
 	if in.TrueHierarchy == nil {
 		return nil
 	}
-	return report.CodeHistograms(w, e.Config.Name+": dimensions and codes", in, results)
+	return report.CodeHistograms(w, e.title("True dimensions against code columns"), in, results)
 }
 
 // drawTraversals starts from the code of the first image.
@@ -267,4 +294,71 @@ func (e *Experiment) drawTraversals(w io.Writer, codes metrics.Matrix) error {
 		return nil
 	}
 	return report.CodeTraversals(w, decode.Of(e.Model, codes), e.spheres(e.shown(codes)), e.decoder())
+}
+
+// drawAnimation animates the traversals from the code of the first image.
+func (e *Experiment) drawAnimation(w io.Writer, codes metrics.Matrix) error {
+	if !e.Coder.Decodes() {
+		return nil
+	}
+	return report.AnimatedTraversals(w, decode.Of(e.Model, codes), e.decoder())
+}
+
+// drawEmbedding shows the principal components of codes without circles and spheres, which have figures of their own.
+func (e *Experiment) drawEmbedding(w io.Writer, codes metrics.Matrix) error {
+	if _, ok := e.Model.(models.Hierarchical); ok || codes.Cols < 2 {
+		return nil
+	}
+	for _, s := range e.Model.Spaces() {
+		if s.Circle || s.Sphere {
+			return nil
+		}
+	}
+	return report.Embedding(w, e.title("Principal components of the codes"), e.shown(codes))
+}
+
+// drawRetrieval shows nearest neighbours by the codes of an encoder without a decoder.
+func (e *Experiment) drawRetrieval(w io.Writer, codes metrics.Matrix) error {
+	if e.Coder.Decodes() {
+		return nil
+	}
+	height, width, channels := e.Data.ImageShape()
+	images := report.Shown(codes.Rows)
+	return report.Retrieval(w, e.title("Nearest neighbours by the codes"), e.shown(codes), report.Images{Height: height, Width: width, Channels: channels,
+		Pixels: func(rows []int) []float32 {
+			list := make([]int, len(rows))
+			for i, r := range rows {
+				list[i] = images[r]
+			}
+			pixels := make([]float32, len(list)*height*width*channels)
+			datasets.Fill(e.Data, list, pixels)
+			return pixels
+		}})
+}
+
+// drawMED draws the map of med of an encoder without a decoder, or of a run that measures it.
+func (e *Experiment) drawMED(w io.Writer, codes metrics.Matrix, results []metrics.Result) error {
+	if e.Coder.Decodes() && !slices.ContainsFunc(results, func(r metrics.Result) bool { return r.Name == "med" }) {
+		return nil
+	}
+	chosen, err := metrics.Named("med")
+	if err != nil {
+		return err
+	}
+	for _, c := range e.Final() {
+		if c.Name == "med" {
+			chosen = c
+		}
+	}
+	in := e.shown(codes)
+	if metrics.Suits(in, []metrics.Choice{chosen}) != nil {
+		return nil
+	}
+	g, selected, err := chosen.Value.(*metrics.MED).Select(context.Background(), in)
+	if err != nil { // such as no factor that varies
+		return nil
+	}
+	h := report.SelectedHeat(g, selected)
+	h.Title = e.title(h.Title)
+	return h.WritePNG(w)
 }

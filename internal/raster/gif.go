@@ -153,25 +153,38 @@ func (b colorBox) mean() color.RGBA {
 	return color.RGBA{uint8((sum[0] + n/2) / n), uint8((sum[1] + n/2) / n), uint8((sum[2] + n/2) / n), 255}
 }
 
-// Mosaic arranges pictures of one size in rows of columns on white, with gaps of white, each pixel scale times as large. Nil pictures
-// leave a blank.
-func Mosaic(pictures []image.Image, columns, scale, gap int) *image.RGBA {
+// Mosaic arranges pictures of one size in rows of columns on white, with gaps of white, each pixel scale times as large, and
+// labels above them, cut where they are wider; nil: none. Nil pictures leave a blank.
+func Mosaic(pictures []image.Image, labels []string, columns, scale, gap int) *image.RGBA {
 	w, h := 1, 1
 	for _, m := range pictures {
 		if m != nil {
 			w, h = m.Bounds().Dx()*scale, m.Bounds().Dy()*scale
 		}
 	}
+	cell, above := w, 0
+	if labels != nil {
+		above = lineHeight - 2
+		for _, label := range labels {
+			cell = max(cell, min(TextWidth(drawable(label)), mosaicLabel))
+		}
+	}
 	columns = max(1, min(columns, len(pictures)))
 	rows := (len(pictures) + columns - 1) / columns
-	out := image.NewRGBA(image.Rect(0, 0, columns*(w+gap)+gap, rows*(h+gap)+gap))
+	out := image.NewRGBA(image.Rect(0, 0, columns*(cell+gap)+gap, rows*(h+above+gap)+gap))
 	draw.Draw(out, out.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
 	for i, m := range pictures {
-		if m == nil {
-			continue
+		at := image.Pt(gap+i%columns*(cell+gap)+(cell-w)/2, gap+i/columns*(h+above+gap)+above)
+		if i < len(labels) {
+			text := Cut(labels[i], cell)
+			Text(out, at.X+(w-TextWidth(text))/2, at.Y-above+textUp, text, faint)
 		}
-		at := image.Pt(gap+i%columns*(w+gap), gap+i/columns*(h+gap))
-		draw.Draw(out, image.Rectangle{at, at.Add(image.Pt(w, h))}, Enlarge(m, scale), image.Point{}, draw.Src)
+		if m != nil {
+			draw.Draw(out, image.Rectangle{at, at.Add(image.Pt(w, h))}, Enlarge(m, scale), image.Point{}, draw.Src)
+		}
 	}
 	return out
 }
+
+// mosaicLabel is the width that the cells of a mosaic have at most for their labels, in pixels.
+const mosaicLabel = 96

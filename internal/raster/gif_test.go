@@ -96,8 +96,30 @@ func TestMosaic(t *testing.T) {
 	dot := func(v uint8) image.Image {
 		return gradient(1, 1, func(int, int) color.RGBA { return color.RGBA{v, v, v, 255} })
 	}
-	m := Mosaic([]image.Image{dot(1), nil, dot(3)}, 2, 4, 3)
+	m := Mosaic([]image.Image{dot(1), nil, dot(3)}, nil, 2, 4, 3)
 	if m.Bounds() != image.Rect(0, 0, 17, 17) || m.RGBAAt(3, 3).R != 1 || m.RGBAAt(6, 6).R != 1 || m.RGBAAt(7, 7) != paper || m.RGBAAt(10, 3) != paper || m.RGBAAt(3, 10).R != 3 {
 		t.Errorf("%v: %v", m.Bounds(), m.Pix)
+	}
+}
+
+// Labels are above the pictures, whose cells they widen up to a limit.
+func TestMosaicLabels(t *testing.T) {
+	grey := gradient(10, 10, func(int, int) color.RGBA { return color.RGBA{9, 9, 9, 255} })
+	m := Mosaic([]image.Image{grey, grey}, []string{"z0", "a part with a name that is too long\x1b[31m"}, 2, 1, 2)
+	if m.Bounds() != image.Rect(0, 0, 2*(mosaicLabel+2)+2, 10+2*2+lineHeight-2) {
+		t.Errorf("%v", m.Bounds())
+	}
+	inked := func(r image.Rectangle) (n int) {
+		for y := r.Min.Y; y < r.Max.Y; y++ {
+			for x := r.Min.X; x < r.Max.X; x++ {
+				if m.RGBAAt(x, y) != paper {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if inked(image.Rect(40, 2, 60, 20)) == 0 || inked(image.Rect(100, 2, 110, 20)) == 0 || inked(image.Rect(96, 0, 100, 20)) > 0 {
+		t.Error("labels are not where they belong")
 	}
 }

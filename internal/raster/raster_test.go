@@ -70,7 +70,7 @@ func TestTiles(t *testing.T) {
 		GroupRows: 1,
 	}
 	img := table.Draw()
-	l := table.layout()
+	l := table.fitted().layout()
 	if img.Bounds().Dx() < 14*2+TextWidth(table.Title) || l.cellW < TextWidth("a long label") || l.scale != 32 {
 		t.Errorf("%v, %+v", img.Bounds(), l)
 	}

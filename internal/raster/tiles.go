@@ -33,7 +33,16 @@ type Tiles struct {
 	Scale        int             // pixels per pixel of the images; 0: their longer side is about 64 pixels
 	Gap          int             // pixels between images; 0: 4
 	GroupRows    int             // rows of a group, which is set off from the next; 0: no groups
+	Captions     [][]string      // below the images, by row; nil: none
+	Marks        [][][]bool      // squares below the captions, full or empty, by row and image; nil: none
+	Framed       [][]bool        // images with a thick frame, by row; nil: none
 }
+
+// The longest texts, in pixels: longer labels lose their middle, longer lines are broken.
+const (
+	maxLabel = 320
+	minLines = 560
+)
 
 const (
 	margin     = 14
@@ -44,6 +53,7 @@ const (
 
 // Draw draws the table.
 func (t *Tiles) Draw() *image.RGBA {
+	t = t.fitted()
 	l := t.layout()
 	out := image.NewRGBA(image.Rect(0, 0, l.width, l.height))
 	draw.Draw(out, out.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
@@ -54,14 +64,20 @@ func (t *Tiles) Draw() *image.RGBA {
 		}
 		switch i {
 		case 0:
-			write(out, margin, y+textUp, line, ink, inconsolata.Bold8x16)
+			for i, part := range strings.Split(line, "\n") {
+				write(out, margin, y+i*lineHeight+textUp, part, ink, inconsolata.Bold8x16)
+			}
+			y += strings.Count(line, "\n") * lineHeight
 		case 1:
 			for i, part := range strings.Split(line, "\n") {
 				Text(out, margin, y+i*lineHeight+textUp, part, faint)
 			}
 			y += strings.Count(line, "\n") * lineHeight
 		case 2:
-			Text(out, l.left, y+textUp, line, faint)
+			for i, part := range strings.Split(line, "\n") {
+				Text(out, l.left, y+i*lineHeight+textUp, part, faint)
+			}
+			y += strings.Count(line, "\n") * lineHeight
 		}
 		y += lineHeight
 	}
@@ -84,17 +100,71 @@ func (t *Tiles) Draw() *image.RGBA {
 			large := Enlarge(img, l.scale)
 			at := image.Pt(l.left+c*(l.cellW+l.gap)+(l.cellW-large.Bounds().Dx())/2, y)
 			frame := large.Bounds().Add(at).Inset(-1) // frame, so that a white image has an edge
-			draw.Draw(out, frame, image.NewUniform(border), image.Point{}, draw.Src)
+			if r < len(t.Framed) && c < len(t.Framed[r]) && t.Framed[r][c] {
+				draw.Draw(out, frame.Inset(-2), image.NewUniform(colours.Light.Accent), image.Point{}, draw.Src)
+			} else {
+				draw.Draw(out, frame, image.NewUniform(border), image.Point{}, draw.Src)
+			}
 			draw.Draw(out, large.Bounds().Add(at), large, image.Point{}, draw.Src)
+			t.below(out, r, c, image.Pt(at.X, at.Y+l.cellH+2))
 		}
 	}
 	return out
+}
+
+// below draws the caption and the marks of an image.
+func (t *Tiles) below(out *image.RGBA, r, c int, at image.Point) {
+	if t.Captions != nil {
+		if r < len(t.Captions) && c < len(t.Captions[r]) {
+			Text(out, at.X, at.Y+textUp, t.Captions[r][c], faint)
+		}
+		at.Y += lineHeight - 2
+	}
+	if r >= len(t.Marks) || c >= len(t.Marks[r]) {
+		return
+	}
+	for i, full := range t.Marks[r][c] {
+		square := image.Rect(0, 0, markSide, markSide).Add(at).Add(image.Pt(i*(markSide+3), 1))
+		fill(out, square, colours.Light.Accent)
+		if !full {
+			fill(out, square.Inset(1), paper)
+		}
+	}
+}
+
+// markSide is the side of a mark, in pixels.
+const markSide = 8
+
+// fitted returns the table with text that fits: control characters are escaped, lines are broken at the width of the images, labels cut.
+func (t *Tiles) fitted() *Tiles {
+	f := *t
+	cut := func(labels []string, width int) []string {
+		if labels == nil {
+			return nil
+		}
+		list := make([]string, len(labels))
+		for i, label := range labels {
+			list[i] = Cut(label, width)
+		}
+		return list
+	}
+	f.RowLabels, f.EndLabels = cut(t.RowLabels, maxLabel), cut(t.EndLabels, maxLabel)
+	f.Title, f.Subtitle, f.ColumnTitle = "", "", ""
+	f.ColumnLabels = nil
+	plain := f.layout()
+	f.ColumnLabels = cut(t.ColumnLabels, max(plain.cellW, maxLabel*3/8))
+	plain = f.layout()
+	width := max(plain.width-2*margin, minLines)
+	f.Title, f.Subtitle = wrap(t.Title, width), wrap(t.Subtitle, width)
+	f.ColumnTitle = wrap(t.ColumnTitle, max(plain.width-plain.left-margin, minLines*2/3))
+	return &f
 }
 
 // layout holds the sizes derived from a table.
 type layout struct {
 	scale, gap    int
 	cellW, cellH  int
+	below         int // room below the images
 	left, top     int // of the first image
 	right         int // of the last one
 	width, height int
@@ -118,6 +188,22 @@ func (t *Tiles) layout() layout {
 		l.scale = FitScale(max(imageW, imageH), 64)
 	}
 	l.cellW, l.cellH = imageW*l.scale, imageH*l.scale
+	if t.Captions != nil {
+		l.below += lineHeight
+	}
+	if t.Marks != nil {
+		l.below += markSide + 6
+	}
+	for _, row := range t.Captions {
+		for _, caption := range row {
+			l.cellW = max(l.cellW, TextWidth(caption))
+		}
+	}
+	for _, row := range t.Marks {
+		for _, marks := range row {
+			l.cellW = max(l.cellW, len(marks)*(markSide+3))
+		}
+	}
 	for _, label := range t.RowLabels {
 		l.left = max(l.left, margin+TextWidth(label)+8)
 	}
@@ -137,17 +223,19 @@ func (t *Tiles) layout() layout {
 	for _, label := range t.EndLabels {
 		l.width = max(l.width, l.right+8+TextWidth(label)+margin)
 	}
-	for _, line := range append(strings.Split(t.Subtitle, "\n"), t.Title) {
+	for _, line := range append(strings.Split(t.Subtitle, "\n"), strings.Split(t.Title, "\n")...) {
 		l.width = max(l.width, 2*margin+TextWidth(line))
 	}
-	l.width = max(l.width, l.left+TextWidth(t.ColumnTitle)+margin)
-	l.height = l.rowTop(t, len(t.Rows)-1) + l.cellH + margin
+	for _, line := range strings.Split(t.ColumnTitle, "\n") {
+		l.width = max(l.width, l.left+TextWidth(line)+margin)
+	}
+	l.height = l.rowTop(t, len(t.Rows)-1) + l.cellH + l.below + margin
 	return l
 }
 
 // rowTop returns the y of a row of images.
 func (l *layout) rowTop(t *Tiles, r int) int {
-	y := l.top + r*(l.cellH+l.gap)
+	y := l.top + r*(l.cellH+l.below+l.gap)
 	if t.GroupRows > 0 {
 		y += r / t.GroupRows * 2 * l.gap
 	}

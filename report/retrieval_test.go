@@ -1,0 +1,56 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/unravel-ml/unravel/metrics"
+)
+
+func TestNeighbours(t *testing.T) {
+	codes := metrics.Matrix{Rows: 7, Cols: 2, Data: []float64{1, 0, 5, 0, 0, 0, 0, 2, -3, 0, math.NaN(), 1, 1, 1}}
+	got := Neighbours(codes, 0, 9)
+	var rows []int
+	for i, want := range []float64{0, 1 - math.Sqrt2/2, 1, 1, 1, 2} {
+		rows = append(rows, got[i].Row)
+		if math.Abs(got[i].Distance-want) > 1e-12 {
+			t.Errorf("%d: distance %v, want %v", i, got[i].Distance, want)
+		}
+	}
+	if want := []int{1, 6, 2, 3, 5, 4}; !slices.Equal(rows, want) {
+		t.Errorf("%v, want %v", rows, want)
+	}
+	if got := Neighbours(codes, 2, 2); len(got) != 2 || got[0] != (Neighbour{0, 1}) {
+		t.Errorf("of a code of length 0: %v", got)
+	}
+}
+
+func TestRetrieval(t *testing.T) {
+	images := Images{Height: 8, Width: 8, Channels: 1, Pixels: func(rows []int) []float32 {
+		pixels := make([]float32, 64*len(rows))
+		for i, r := range rows {
+			for p := range 64 {
+				pixels[64*i+p] = float32(r*p%64) / 64
+			}
+		}
+		return pixels
+	}}
+	for _, n := range []int{2, 500} {
+		show(t, fmt.Sprint("retrieval ", n), func(w io.Writer) error {
+			return Retrieval(w, "Nearest neighbours of some images", manyCodes(n, 6), images)
+		})
+	}
+	show(t, "retrieval without factors", func(w io.Writer) error {
+		return Retrieval(w, "", &metrics.Input{Codes: manyCodes(30, 3).Codes}, images)
+	})
+	if err := Retrieval(failing{}, "", manyCodes(1, 2), images); err != nil {
+		t.Errorf("one code: %v", err)
+	}
+	in := manyCodes(500, 2)
+	if got := agreement(in, []int{0, 2}, 0, 3); !slices.Equal(got, []bool{true, false}) {
+		t.Errorf("an unknown level agrees: %v", got)
+	}
+}

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/unravel-ml/unravel/internal/plain"
+)
+
+func sans(size vg.Length) font.Font {
+	f := font.From(plot.DefaultFont, size)
+	f.Variant = "Sans"
+	return f
+}
+
+// textStyle is text of a size in ink, its middle at the point.
+func textStyle(size vg.Length) draw.TextStyle {
+	return draw.TextStyle{Color: ink, Font: sans(size), XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
+}
+
+// oneLine makes a name from elsewhere harmless: control characters are escaped, line feeds and tabs become spaces.
+func oneLine(s string) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(plain.Text(s))
+}
+
+// most bounds the letters of a name that are looked at.
+const most = 400
+
+// fit returns a name of one line that is no wider than a length: what is too much goes from its middle, as long names
+// often differ at their ends.
+func fit(style draw.TextStyle, name string, width vg.Length) string {
+	r := []rune(oneLine(name))
+	if len(r) > most {
+		r = append(r[:most/2:most/2], r[len(r)-most/2:]...)
+	} else if style.Width(string(r)) <= width {
+		return string(r)
+	}
+	shortened := func(kept int) string {
+		return string(r[:(kept+1)/2]) + "…" + string(r[len(r)-kept/2:])
+	}
+	low, high := 0, len(r)-1
+	for low < high { // the largest number of letters that fits
+		if kept := (low + high + 1) / 2; style.Width(shortened(kept)) <= width {
+			low = kept
+		} else {
+			high = kept - 1
+		}
+	}
+	return shortened(low)
+}
+
+// fitted are names that are no wider than a length.
+func fitted(style draw.TextStyle, names []string, width vg.Length) []string {
+	list := make([]string, len(names))
+	for i, n := range names {
+		list[i] = fit(style, n, width)
+	}
+	return list
+}
+
+// widest is the width of the widest of some lines.
+func widest(style draw.TextStyle, lines []string) (width vg.Length) {
+	for _, l := range lines {
+		width = max(width, style.Width(l))
+	}
+	return width
+}
+
+// maxTitleLines bounds the lines of a title.
+const maxTitleLines = 4
+
+// wrapped breaks a text into lines no wider than a length, between words where it can.
+func wrapped(style draw.TextStyle, text string, width vg.Length) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(oneLine(text)) {
+		longer := strings.TrimPrefix(line+" "+word, " ")
+		if line != "" && style.Width(longer) > width {
+			lines, longer = append(lines, line), word
+		}
+		line = fit(style, longer, width)
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	if len(lines) > maxTitleLines {
+		lines = append(lines[:maxTitleLines-1:maxTitleLines-1], fit(style, strings.Join(lines[maxTitleLines-1:], " "), width))
+	}
+	return lines
+}
