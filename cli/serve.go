@@ -6,14 +6,17 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"github.com/unravel-ml/unravel/internal/priority"
 	"github.com/unravel-ml/unravel/serve"
 )
 
@@ -23,6 +26,11 @@ type serveCommand struct {
 	Listen string   `placeholder:"HOST:PORT" help:"Address to listen on; if absent, 127.0.0.1:7007, or another port if that is taken. An address that other machines reach needs a token, which is made and printed."`
 	Host   []string `placeholder:"NAME" help:"A name by which browsers call this server, such as that of the machine. Repeatable. Names that are not known are refused; those of the own machine are known."`
 	Token  bool     `help:"Ask visitors for a token on this machine, too, where others may have accounts."`
+
+	// For a command that starts this one beside it.
+	Attached bool   `hidden:"" help:"Say on standard output when it listens, and end with standard input."`
+	Single   bool   `hidden:"" help:"The folder is that of a run, also before this has begun."`
+	Page     string `hidden:"" help:"Name of the run whose page is named."`
 }
 
 // defaultAddress is where the server listens if nothing else is said.
@@ -30,6 +38,7 @@ const defaultAddress = "127.0.0.1:7007"
 
 // Run serves until the context ends.
 func (c *serveCommand) Run(ctx context.Context, s *streams) error {
+	priority.Lower()
 	info, err := os.Stat(c.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -43,7 +52,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	o := serve.Options{Log: s.log}
+	o := serve.Options{Log: s.log, Single: c.Single}
 	host, _, _ := net.SplitHostPort(c.Listen) // listen has checked it
 	for _, name := range append(c.Host, host) {
 		if name != "" {
@@ -64,7 +73,17 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	fmt.Fprintf(s.log, "%s is at %s (ctrl-C ends)\n", c.Dir, address(l.Addr(), host, o.Token))
+	fmt.Fprintf(s.log, "%s: see %s (ctrl-C ends)\n", c.Dir, address(l.Addr(), host, c.Page, o.Token))
+	if c.Attached {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin) // until the other end is closed
+			cancel()
+		}()
+		fmt.Fprintln(s.out, "listening")
+	}
 	return server.Serve(ctx, l)
 }
 
@@ -102,7 +121,7 @@ func isLoopback(a net.Addr) bool {
 }
 
 // address is what a browser opens.
-func address(a net.Addr, host, token string) string {
+func address(a net.Addr, host, run, token string) string {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
 		return a.String()
@@ -116,8 +135,16 @@ func address(a net.Addr, host, token string) string {
 		}
 	}
 	text := fmt.Sprintf("http://%s/", net.JoinHostPort(host, strconv.Itoa(int(at.Port()))))
+	q := url.Values{}
+	if run != "" {
+		text += "run"
+		q.Set("dir", run)
+	}
 	if token != "" {
-		text += "?token=" + token
+		q.Set("token", token)
+	}
+	if len(q) > 0 {
+		text += "?" + q.Encode()
 	}
 	return text
 }
@@ -129,6 +156,7 @@ type previewCommand struct {
 
 // Run prints what is shown of the newest checkpoint of a run.
 func (c *previewCommand) Run(ctx context.Context, s *streams) error {
+	priority.Lower()
 	text, err := serve.NewPreview(ctx, c.Dir)
 	if err != nil {
 		return err

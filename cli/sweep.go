@@ -25,6 +25,8 @@ type sweepCommand struct {
 	Retry  bool   `help:"Repeat failed runs too."`
 	Out    string `placeholder:"DIR" help:"Folder of the runs; if absent, runs/NAME."`
 	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
+
+	serveFlags
 }
 
 // Run makes the missing runs.
@@ -49,6 +51,11 @@ func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
 	if c.DryRun {
 		return c.dryRun(ctx, s, runs)
 	}
+	return c.serving(ctx, s, shown{dir: c.Out}, func() error { return c.execute(ctx, s, runs) })
+}
+
+// execute makes the missing runs and lists all.
+func (c *sweepCommand) execute(ctx context.Context, s *streams, runs []sweep.Run) error {
 	outcomes, err := execute(ctx, s, c.Out, runs, c.Jobs, c.Retry)
 	if outcomes == nil {
 		return err

@@ -28,6 +28,7 @@ type trainCommand struct {
 	JSON   bool     `name:"json" help:"Print one JSON object on standard output."`
 
 	rateFlags
+	serveFlags
 }
 
 // Run trains, or checks the config.
@@ -53,6 +54,11 @@ func (c *trainCommand) Run(ctx context.Context, s *streams) error {
 	if c.DryRun {
 		return dryTrain(ctx, settings, c.Dir, c.JSON, s)
 	}
+	return c.serving(ctx, s, c.folder(), func() error { return c.train(ctx, s, settings) })
+}
+
+// train trains in the folder and prints the results.
+func (c *trainCommand) train(ctx context.Context, s *streams, settings train.Config) error {
 	allow(ctx, savePatience)
 	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Log: s.log})
 	if err != nil {

@@ -50,7 +50,7 @@ var assets = sync.OnceValue(func() map[string]*content {
 })
 
 // widgets are those of package web that pages show.
-var widgets = []string{"curves"}
+var widgets = []string{"curves", "explore"}
 
 // asset answers with a file that pages are made of.
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -19,7 +20,7 @@ const (
 	maxStreams  = 128
 )
 
-// events streams what happens to a run: new lines of its log (event lines), its state when it changes (state) and new checkpoints
+// events streams what happens to a run: more points of its curves (event curves), its state when it changes (state) and new checkpoints
 // (checkpoint). The parameter from, or the header Last-Event-ID, says how much of the log is known. After the event reset the curves
 // must be read again: the log was rewritten, as a run that continues from a checkpoint does.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
@@ -150,8 +151,8 @@ func (e *stream) follow(one *run) bool {
 		return true
 	}
 	e.at += read
-	if len(lines) == 0 {
-		return true
+	if more := report.RunCurves(nil, lines); more != nil {
+		return e.event("curves", more)
 	}
-	return e.event("lines", lines)
+	return true
 }

@@ -4,9 +4,27 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"os"
+	"path/filepath"
 
+	"github.com/unravel-ml/unravel/report/web"
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train"
 )
+
+// previewAnswer is the answer of /api/preview.
+type previewAnswer struct {
+	position
+	Warning  string       `json:"warning,omitempty"`
+	Pictures []picture    `json:"pictures"`
+	Explore  *web.Explore `json:"explore,omitempty"`
+}
+
+// position is where a checkpoint is in the training, as far as it is known.
+type position struct {
+	Epoch *int `json:"epoch,omitempty"`
+	Step  *int `json:"step,omitempty"`
+}
 
 // picture is a picture of a preview.
 type picture struct {
@@ -15,23 +33,31 @@ type picture struct {
 	Source  string `json:"src"` // a data URL
 }
 
-// NewPreview opens the newest checkpoint of a run's folder and computes what is shown of it, as JSON: pictures of reconstructions and
-// traversals. It writes nothing.
+// NewPreview opens the newest checkpoint of a run's folder and computes what is shown of it, as JSON: reconstructions, traversals and
+// the decoder to play with. It writes nothing into the folder.
 func NewPreview(ctx context.Context, dir string) ([]byte, error) {
+	a := previewAnswer{position: positionOf(dir), Pictures: []picture{}}
 	e, warning, err := train.OpenExperiment(dir)
 	if err != nil {
 		return nil, err
 	}
-	v := struct {
-		Warning  string    `json:"warning,omitempty"`
-		Pictures []picture `json:"pictures"`
-	}{Warning: warning, Pictures: []picture{}}
-	list, err := e.Preview(ctx)
+	a.Warning = warning
+	p, err := e.Preview(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range list {
-		v.Pictures = append(v.Pictures, picture{f.Name, f.Caption, "data:image/png;base64," + base64.StdEncoding.EncodeToString(f.PNG)})
+	a.Explore = p.Explore
+	for _, f := range p.Figures {
+		a.Pictures = append(a.Pictures, picture{f.Name, f.Caption, "data:image/png;base64," + base64.StdEncoding.EncodeToString(f.PNG)})
 	}
-	return json.Marshal(v)
+	return json.Marshal(a)
+}
+
+// positionOf reads where the newest checkpoint is.
+func positionOf(dir string) (p position) {
+	text, err := os.ReadFile(filepath.Join(dir, rundir.StateFile))
+	if err != nil || json.Unmarshal(text, &p) != nil {
+		return position{}
+	}
+	return p
 }

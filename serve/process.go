@@ -13,22 +13,17 @@ import (
 // maxPreview bounds what a preview may hold.
 const maxPreview = 64 << 20
 
-// PreviewProcess returns a function for [Options] that computes previews in a process of its own, with one thread and little priority:
-// a checkpoint that takes much memory, or is broken, ends no server, and training beside goes on. It starts the program with args
-// and the run's folder; the program prints [NewPreview].
+// PreviewProcess returns a function for [Options] that computes previews in a process of its own, with one thread: a checkpoint that
+// takes much memory, or is broken, ends no server. It starts the program with args and the run's folder; the program prints
+// [NewPreview].
 func PreviewProcess(program string, args ...string) func(ctx context.Context, dir string) ([]byte, error) {
 	return func(ctx context.Context, dir string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], dir)...)
 		cmd.Env = append(cmd.Environ(), "GOMAXPROCS=1")
 		cmd.WaitDelay = time.Second
 		out, said := &bounded{most: maxPreview}, &bounded{most: 4 << 10, forgive: true}
-		apart(cmd)
 		cmd.Stdout, cmd.Stderr = out, said
-		if err := cmd.Start(); err != nil {
-			return nil, err
-		}
-		lower(cmd)
-		if err := cmd.Wait(); err != nil {
+		if err := cmd.Run(); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}

@@ -262,20 +262,20 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name
 
 // runPage answers with the page of a run.
 func (s *Server) runPage(w http.ResponseWriter, r *http.Request) {
-	one, err := s.named(r)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusNotFound)
+	name := r.URL.Query().Get("dir")
+	if _, err := s.named(r); err != nil && len(name) > maxQuery {
+		sendError(w, err)
 		return
 	}
-	p := s.newPage(one.Dir, []string{"curves"}, "run.js")
-	p.Run = one.Dir
+	p := s.newPage(name, widgets, "run.js") // of a run that is not there, too: it may begin
+	p.Run = name
 	sendPage(w, r, "run.tmpl", p)
 }
 
 // listPage answers with the list of runs, or with the only run.
 func (s *Server) listPage(w http.ResponseWriter, r *http.Request) {
 	if now := s.runs.current(); s.runs.single && len(now.list) == 1 {
-		p := s.newPage(now.list[0].Dir, []string{"curves"}, "run.js")
+		p := s.newPage(now.list[0].Dir, widgets, "run.js")
 		p.Run = now.list[0].Dir
 		sendPage(w, r, "run.tmpl", p)
 		return

@@ -43,6 +43,7 @@ type runs struct {
 	root   *os.Root
 	now    atomic.Pointer[snapshot]
 	asked  atomic.Int64 // when somebody asked last, in nanoseconds
+	looked atomic.Int64 // when the runs were looked at last
 	wake   chan struct{}
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -55,10 +56,12 @@ const (
 	scanPause   = time.Second
 	scanShare   = 100
 	askPatience = 15 * time.Second // nobody looks at runs that nobody asks for
+
+	lookPatience = 150 * time.Millisecond // of a request, for the runs to be looked at
 )
 
 // openRuns looks at the runs of a folder.
-func openRuns(ctx context.Context, dir string) (*runs, error) {
+func openRuns(ctx context.Context, dir string, single bool) (*runs, error) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -67,9 +70,9 @@ func openRuns(ctx context.Context, dir string) (*runs, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runs{dir: whole, root: root, wake: make(chan struct{}, 1), known: map[string]*run{}}
-	if _, err := os.Lstat(filepath.Join(whole, rundir.Config)); err == nil {
-		r.single = true // and nothing is written into it, no index either
+	_, err = os.Lstat(filepath.Join(whole, rundir.Config))
+	r := &runs{dir: whole, single: single || err == nil, root: root, wake: make(chan struct{}, 1), known: map[string]*run{}}
+	if r.single { // nothing is written into the folder of a run, no index either
 	} else if err := r.recall(ctx); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
@@ -138,12 +141,17 @@ func (r *runs) reopen() {
 	}
 }
 
-// current returns the runs as they were last seen, and has them looked at again.
+// current returns the runs as they were last seen, and has them looked at again. After a time in which nobody asked it waits a moment for
+// that.
 func (r *runs) current() *snapshot {
-	r.asked.Store(time.Now().UnixNano())
+	now := time.Now()
+	r.asked.Store(now.UnixNano())
 	select {
 	case r.wake <- struct{}{}:
 	default:
+	}
+	for now.UnixNano()-r.looked.Load() > int64(askPatience) && time.Since(now) < lookPatience {
+		time.Sleep(time.Millisecond)
 	}
 	return r.now.Load()
 }
@@ -174,6 +182,7 @@ func (r *runs) scan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer func() { r.looked.Store(time.Now().UnixNano()) }()
 	before := r.now.Load()
 	next := &snapshot{byName: make(map[string]*run, len(folders))}
 	known := make(map[string]*run, len(folders))

@@ -23,6 +23,8 @@ type Options struct {
 	Hosts []string // names by which browsers may call the server, besides those of the own machine
 	Log   io.Writer
 
+	Single bool // the folder is that of one run, also before this has begun; nothing is written into it
+
 	// Preview computes what is shown of the newest checkpoint of a run's folder, as JSON; nil: [NewPreview], in this process.
 	Preview func(ctx context.Context, dir string) ([]byte, error)
 }
@@ -59,7 +61,7 @@ func New(ctx context.Context, dir string, o Options) (*Server, error) {
 	}
 	s := &Server{options: o, ended: make(chan struct{})}
 	var err error
-	if s.runs, err = openRuns(ctx, dir); err != nil {
+	if s.runs, err = openRuns(ctx, dir, o.Single); err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	s.previews = newPreviews(s.runs, o.Preview)

@@ -11,24 +11,34 @@ import (
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
 	"github.com/unravel-ml/unravel/report"
+	"github.com/unravel-ml/unravel/report/web"
 )
 
 // previewImages is how many images a preview encodes: enough for the percentiles between which traversals go.
 const previewImages = 512
 
-// Preview draws reconstructions and traversals from the codes of a few images, as the run's parameters are now. It is meant for a look
-// during training: the figures of a finished run are those of all codes. A model without a decoder has none.
-func (e *Experiment) Preview(ctx context.Context) ([]report.Figure, error) {
+// Preview is a look at a model while it trains: pictures, and what a page needs to play with its decoder.
+type Preview struct {
+	Figures []report.Figure
+	Explore *web.Explore // nil: the model has no decoder
+}
+
+// Preview draws reconstructions and traversals from the codes of a few images, as the run's parameters are now. The figures of a finished
+// run are those of all codes. A model without a decoder has none.
+func (e *Experiment) Preview(ctx context.Context) (*Preview, error) {
+	p := &Preview{}
 	if !e.Coder.Decodes() {
-		return nil, nil
+		return p, nil
 	}
-	images := scattered(e.Data.Len(), previewImages)
+	images := apart(e.Data.Len(), previewImages)
 	rows, err := e.Encode(ctx, images)
 	if err != nil {
 		return nil, err
 	}
 	codes := metrics.NewMatrix(len(images), e.Coder.Width(), rows)
-	var list []report.Figure
+	if p.Explore, err = e.Explore(images, codes); err != nil {
+		return nil, err
+	}
 	for _, f := range []struct {
 		name, caption string
 		draw          func(w io.Writer) error
@@ -49,19 +59,24 @@ func (e *Experiment) Preview(ctx context.Context) ([]report.Figure, error) {
 			return nil, fmt.Errorf("figure %s: %w", f.name, err)
 		}
 		if png.Len() > 0 {
-			list = append(list, report.Figure{Name: f.name, Caption: f.caption, PNG: png.Bytes()})
+			p.Figures = append(p.Figures, report.Figure{Name: f.name, Caption: f.caption, PNG: png.Bytes()})
 		}
 	}
-	return list, nil
+	return p, nil
 }
 
-// previewReconstructions decodes the codes of the first 16 images of a preview.
+// previewReconstructions decodes the codes of 16 images of a preview.
 func (e *Experiment) previewReconstructions(w io.Writer, images []int, rows []float32) error {
-	images = images[:min(16, len(images))]
+	var some []int
+	var codes []float32
+	for _, row := range apart(len(images), 16) {
+		some = append(some, images[row])
+		codes = append(codes, rows[row*e.Coder.Width():(row+1)*e.Coder.Width()]...)
+	}
 	h, width, c := e.Data.ImageShape()
-	inputs := make([]float32, len(images)*h*width*c)
-	datasets.Fill(e.Data, images, inputs)
-	outputs, err := e.Coder.Decode(rows[:len(images)*e.Coder.Width()])
+	inputs := make([]float32, len(some)*h*width*c)
+	datasets.Fill(e.Data, some, inputs)
+	outputs, err := e.Coder.Decode(codes)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,9 @@ Unravel.half = function (bits) {
 };
 
 // array reads an array of JSON: {shape, type, data}. The result is a typed array with the property shape.
+// Arrays that scripts have made are returned as they are.
 Unravel.array = function (stored) {
+  if (Array.isArray(stored) || ArrayBuffer.isView(stored)) return stored;
   const text = atob(stored.data || "");
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);

@@ -2,13 +2,19 @@
 
 // curves draws panels of curves with a legend that follows the pointer, zoom along x (drag, double click for all), and
 // linear or logarithmic axes.
+// update(data) keeps the panels of the same titles, with their axes and zoom.
 Unravel.curves = function (element, data) {
-  const panels = [];
+  let panels = [];
 
   function update(next) {
-    while (panels.length) panels.pop().destroy();
-    element.replaceChildren();
-    for (const panel of next.panels) panels.push(Unravel.curvesPanel(element, panel));
+    const old = new Map(panels.map((p) => [p.title, p]));
+    panels = next.panels.map((panel) => {
+      const there = old.get(panel.title);
+      old.delete(panel.title);
+      if (there) there.update(panel);
+      return there || Unravel.curvesPanel(element, panel);
+    });
+    for (const gone of old.values()) gone.destroy();
   }
 
   update(data);
@@ -37,13 +43,29 @@ Unravel.curvesPanel = function (parent, panel) {
   const check = Unravel.element("input", { type: "checkbox", checked: panel.log && positive, disabled: !positive });
   box.append(Unravel.element("h3", {}, panel.title), Unravel.element("label", { className: "check" }, check, " logarithmic"), place);
   parent.append(box);
-  const table = Unravel.curvesTable(panel.series);
+  let table = Unravel.curvesTable(panel.series);
   let plot;
+
+  // shown are the points that the axis has a place for.
+  function shown() {
+    return check.checked ? table.map((column, i) => (i ? column.map((y) => (y === undefined || y > 0 ? y : null)) : column)) : table;
+  }
 
   function draw() {
     if (plot) plot.destroy();
-    const shown = check.checked ? table.map((column, i) => (i ? column.map((y) => (y === undefined || y > 0 ? y : null)) : column)) : table;
-    plot = new uPlot(Unravel.curvesOptions(panel, place.clientWidth, check.checked), shown, place);
+    plot = new uPlot(Unravel.curvesOptions(panel, place.clientWidth, check.checked), shown(), place);
+  }
+
+  // update shows more points; a zoomed axis stays as it is.
+  function update(next) {
+    const same = next.series.map((s) => s.name).join("\n") === panel.series.map((s) => s.name).join("\n");
+    const { min, max } = plot.scales.x;
+    const zoomed = min > table[0][0] || max < table[0].at(-1);
+    panel = next;
+    table = Unravel.curvesTable(panel.series);
+    if (!same) draw();
+    else plot.setData(shown(), !zoomed);
+    if (zoomed) plot.setScale("x", { min, max });
   }
 
   check.addEventListener("change", draw);
@@ -51,10 +73,13 @@ Unravel.curvesPanel = function (parent, panel) {
   const ended = Unravel.resized(place, () => plot.setSize({ width: place.clientWidth, height: 300 }));
   draw();
   return {
+    title: panel.title,
+    update,
     destroy() {
       ended();
       document.removeEventListener("unravel-theme", draw);
       plot.destroy();
+      box.remove();
     },
   };
 };

@@ -49,6 +49,7 @@ Serve.list = {
     try {
       const list = await Serve.get("runs", q);
       Serve.fail("");
+      if (list.total && "single" in document.body.dataset) location.reload(); // the run has begun: its page takes this one's place
       const version = list.version + " " + q;
       if (version === this.version) return;
       this.version = version;

@@ -3,8 +3,9 @@
 // The page of a run: its state, curves that grow while it trains, and what is shown of its newest checkpoint.
 Serve.run = {
   dir: "",
-  panels: null, // title -> series name -> {x, y}
-  at: 0,
+  drawn: null, // the data of the curves
+  figureNames: "",
+  at: 0, // bytes of the log that are in them
 
   async start() {
     this.dir = document.body.dataset.run;
@@ -87,7 +88,22 @@ Serve.run = {
   async curves() {
     const answer = await Serve.get("curves", { dir: this.dir });
     this.at = answer.at;
-    this.drawn = answer.curves;
+    this.drawn = { panels: [] };
+    this.grow(answer.curves);
+  },
+
+  // grow adds points to the curves.
+  grow(more) {
+    for (const panel of more.panels) {
+      let old = this.drawn.panels.find((p) => p.title === panel.title);
+      if (!old) this.drawn.panels.push((old = { ...panel, series: [] }));
+      for (const s of panel.series) {
+        let there = old.series.find((o) => o.name === s.name);
+        if (!there) old.series.push((there = { name: s.name, x: [], y: [] }));
+        for (const x of Unravel.array(s.x)) there.x.push(x);
+        for (const y of Unravel.array(s.y)) there.y.push(y);
+      }
+    }
     this.draw();
   },
 
@@ -108,7 +124,10 @@ Serve.run = {
     if (document.hidden) return;
     const events = new EventSource("api/events?" + new URLSearchParams({ dir: this.dir, from: this.at }));
     this.events = events;
-    events.addEventListener("lines", () => this.later());
+    events.addEventListener("curves", (event) => {
+      this.at = Number(event.lastEventId);
+      this.grow(JSON.parse(event.data));
+    });
     events.addEventListener("state", (event) => this.state(JSON.parse(event.data)));
     events.addEventListener("checkpoint", (event) => this.preview(JSON.parse(event.data)));
     for (const name of ["reset", "gone"]) {
@@ -125,19 +144,6 @@ Serve.run = {
     });
   },
 
-  // later draws the curves again, at most once a second.
-  later() {
-    if (this.waiting) return;
-    this.waiting = setTimeout(async () => {
-      this.waiting = 0;
-      try {
-        await this.curves();
-      } catch {
-        // the stream says when the server is back
-      }
-    }, 1000);
-  },
-
   // preview shows the pictures of a checkpoint.
   async preview(version) {
     if (!version || version === this.shown) return;
@@ -152,13 +158,21 @@ Serve.run = {
         setTimeout(() => this.preview(version), 1000);
         return;
       }
-      note.textContent = answer.warning || "";
-      if (!answer.pictures.length) note.textContent = "The model has no decoder.";
-      document.getElementById("preview").replaceChildren(...answer.pictures.map((p) => Unravel.element("figure", {},
+      const at = answer.epoch === undefined ? "" : `After ${answer.epoch} epochs, ${answer.step} steps. `;
+      note.textContent = at + (answer.warning || "") + (answer.explore || answer.pictures.length ? "" : "The model has no decoder.");
+      this.explore(answer.explore);
+      document.getElementById("preview").replaceChildren(...answer.pictures.filter((p) => !this.figureNames.split("/").includes(p.name + ".png")).map((p) => Unravel.element("figure", {},
         Unravel.element("img", { src: p.src, alt: p.caption }), Unravel.element("figcaption", {}, p.caption))));
     } catch (error) {
       note.textContent = "It cannot be shown: " + error.message;
     }
+  },
+
+  // explore plays with the decoder of the checkpoint; controls stay where they are when a newer one comes.
+  explore(data) {
+    if (!data) return;
+    if (this.player) this.player.update(data);
+    else this.player = Unravel.explore(document.getElementById("explore"), data);
   },
 };
 

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// serveFlags are those of commands that show in a browser what they do.
+type serveFlags struct {
+	Serve  bool   `help:"Show it in a browser while it runs, and afterwards until ctrl-C: unravel serve in a process of its own."`
+	Listen string `placeholder:"HOST:PORT" help:"Address of --serve; see unravel serve."`
+}
+
+// shown is what a server beside a command shows.
+type shown struct {
+	dir    string // that it opens; made if it is missing
+	single bool   // dir is a run's
+	page   string // name of the run whose page is named; empty: all runs
+}
+
+// serving runs work, with --serve beside a server, which goes on until the context ends.
+func (f *serveFlags) serving(ctx context.Context, s *streams, what shown, work func() error) error {
+	if f.Listen != "" && !f.Serve {
+		return usagef("--listen is the address of --serve; want both")
+	}
+	if !f.Serve {
+		return work()
+	}
+	if err := os.MkdirAll(what.dir, 0o777); err != nil {
+		return err
+	}
+	end, err := f.start(s, what)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if err := work(); err != nil {
+		return err
+	}
+	fmt.Fprintln(s.log, "its page stays until ctrl-C")
+	<-ctx.Done()
+	return nil
+}
+
+// serverPatience is the time that a server has to end.
+const serverPatience = 2 * time.Second
+
+// start starts the server and waits until it listens. It ends when the function is called, or this process ends.
+func (f *serveFlags) start(s *streams, what shown) (end func(), err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"serve", "--attached"}
+	if what.single {
+		args = append(args, "--single")
+	}
+	if what.page != "" {
+		args = append(args, "--page="+what.page)
+	}
+	if f.Listen != "" {
+		args = append(args, "--listen="+f.Listen)
+	}
+	cmd := exec.Command(program, append(args, "--", what.dir)...)
+	cmd.Stderr = s.log
+	cmd.WaitDelay = time.Second
+	in, err := cmd.StdinPipe() // its end closes with this process, however that ends
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	end = func() {
+		_ = in.Close()
+		late := time.AfterFunc(serverPatience, func() { _ = cmd.Process.Kill() })
+		defer late.Stop()
+		_ = cmd.Wait() // it has said what went wrong
+	}
+	if n, _ := out.Read(make([]byte, 16)); n == 0 {
+		end()
+		return nil, errors.New("--serve: the server did not start")
+	}
+	return end, nil
+}
+
+// folder is what a server beside a training shows: the folder of the run, or all runs if it is in the usual place.
+func (c *trainCommand) folder() shown {
+	if parent, name := filepath.Split(filepath.Clean(c.Dir)); filepath.Clean(parent) == "runs" {
+		return shown{dir: "runs", page: name}
+	}
+	return shown{dir: c.Dir, single: true}
+}
