@@ -72,12 +72,14 @@ func (x *Explored) reason() string {
 	}
 	switch {
 	case size > maxPageWeights:
-		return fmt.Sprintf("the decoder has %d weights, and a page holds at most %d", size, maxPageWeights)
+		return fmt.Sprintf("the decoder has %.1f million weights, and a page holds at most %.0f", millions(size), millions(maxPageWeights))
 	case x.Network.Products > maxPageProducts:
-		return fmt.Sprintf("the decoder takes %d multiplications for an image, and a page computes at most %d", x.Network.Products, maxPageProducts)
+		return fmt.Sprintf("the decoder takes %.0f million multiplications for an image, and a page computes at most %.0f", millions(x.Network.Products), millions(maxPageProducts))
 	}
 	return ""
 }
+
+func millions(n int) float64 { return float64(n) / 1e6 }
 
 func webControls(list []decode.Control) []web.Control {
 	var all []web.Control

@@ -28,11 +28,12 @@ var played = map[string]struct {
 	"hierarchy":        {"cofhae/spaceshapes", []string{"dataset={spaceshapes: {samples: 200}}", "metrics=[]"}, "z0 z1 a0 z2 z3 z4 a1 z5"},
 	"circle and plane": {"delta-vae/square", []string{"model.delta-vae.latent=[{sphere: {dim: 1}}, {euclidean: {dim: 2}}]"}, "circle1 z2 z3"},
 	"sphere":           {"delta-vae/poses", []string{"dataset={poses: {object: cone, rotations: hopf, count: 72, hues: 2}}"}, "sphere1 circle1"},
+	"spheres":          {"delta-vae/square", []string{"model.delta-vae.latent=[{sphere: {dim: 2}}, {sphere: {dim: 3}}, {sphere: {dim: 2}}]"}, "sphere1 sphere2 sphere3 spheres"},
 	"choices":          {"joint-vae/spaceshapes", []string{"dataset={spaceshapes: {samples: 200}}", "metrics=[]"}, "a0 a1 z0 z1 z2 z3 z4 z5 z6"},
 }
 
 // playedExperiment builds an experiment whose decoder's weights have the sizes that training gives them.
-func playedExperiment(t *testing.T, name string, overrides ...string) *Experiment {
+func playedExperiment(t testing.TB, name string, overrides ...string) *Experiment {
 	t.Helper()
 	text, err := configs.Read(name)
 	if err != nil {
@@ -63,7 +64,7 @@ func playedExperiment(t *testing.T, name string, overrides ...string) *Experimen
 }
 
 // opened writes the page of an experiment and opens it.
-func opened(t *testing.T, b *browser.Browser, e *Experiment) *browser.Page {
+func opened(t testing.TB, b *browser.Browser, e *Experiment) *browser.Page {
 	t.Helper()
 	x, err := e.ExploreSome(context.Background(), 150)
 	if err != nil {
@@ -90,7 +91,7 @@ const (
 )
 
 // shows checks that the picture is the decoder's, within two of 255, and returns its pixels.
-func shows(t *testing.T, p *browser.Page, e *Experiment, after string) []int {
+func shows(t testing.TB, p *browser.Page, e *Experiment, after string) []int {
 	t.Helper()
 	p.Eval(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`, nil)
 	var code []float32
@@ -165,12 +166,14 @@ func TestExploreInBrowser(t *testing.T) {
 
 // move moves a control by what it has: the keyboard, the pointer, or a button.
 func move(p *browser.Page, name, row string) {
-	switch name[0] {
-	case 'z':
+	switch {
+	case name[0] == 'z':
 		p.Press(row+"input", kb.End)
-	case 'a':
+	case name == "sphere2": // of four columns
+		p.Press(row+"input", kb.PageUp)
+	case name[0] == 'a':
 		p.Click(row + "input:not(:checked)")
-	case 'c':
+	case name[0] == 'c':
 		p.Drag(row+".dial", 5, 30)
 		p.Press(row+".dial", kb.ArrowLeft)
 	default:
