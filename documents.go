@@ -13,9 +13,9 @@ import (
 	"io/fs"
 )
 
-//go:embed *.md docs/*.md docs/*.yaml docs/*.png docs/*.gif
+//go:embed *.md docs
 var documents embed.FS
 
 // Documents returns README.md and the other pages of the first folder, and the pages of docs with their pictures and their
-// order (docs/pages.yaml). The reference is not among them: `unravel docs` makes it from the code.
+// order (docs/pages.yaml). `unravel docs` makes the reference (docs/reference) anew, for the parts of the program at hand.
 func Documents() fs.FS { return documents }

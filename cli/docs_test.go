@@ -94,7 +94,7 @@ func TestDocsPrograms(t *testing.T) {
 
 var goBlock = regexp.MustCompile("(?ms)^```go\n(package main\n.*?)^```")
 
-// pages are README.md and those of docs.
+// pages are README.md, CONTRIBUTING.md and those of docs.
 func pages(t *testing.T) []string {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -105,7 +105,7 @@ func pages(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append([]string{filepath.Join(root, "README.md")}, list...)
+	return append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}, list...)
 }
 
 var shellBlock = regexp.MustCompile("(?ms)^```sh\r?\n(.*?)^```")

@@ -139,7 +139,7 @@ const module = "github.com/unravel-ml/unravel/"
 var packages = map[string]string{
 	"gorgonia": "gorgonia.org/gorgonia", "tensor": "gorgonia.org/tensor", "losses": module + "losses", "logic": module + "losses/logic",
 	"train": module + "train", "weights": module + "weights", "models": module + "models", "engine": module + "train/engine", "sweep": module + "sweep",
-	"metrics": module + "metrics", "datasets": module + "datasets", "nn": module + "graph/nn", "graph": module + "graph", "registry": module + "registry",
+	"index": module + "sweep/index", "mlflow": module + "sweep/mlflow", "metrics": module + "metrics", "datasets": module + "datasets", "nn": module + "graph/nn", "graph": module + "graph", "registry": module + "registry",
 	"context": "context", "fmt": "fmt", "log": "log", "image": "image", "math": "math", "rng": module + "rng", "factor": module + "factor",
 }
 
@@ -148,6 +148,7 @@ var given = map[string]string{
 	"objectives.md": "var x, labels, mean, logVariance *gorgonia.Node\nfunc encoder(x *gorgonia.Node) *gorgonia.Node { return x }\n",
 	"start.md":      "var model models.Model\nvar data datasets.Dataset\nvar list []losses.Choice\nvar settings engine.Settings\n",
 	"sweeps.md":     "var ctx context.Context\n",
+	"trackers.md":   "var ctx context.Context\n",
 }
 
 // Every fragment of Go compiles, with what its page takes for granted; whole programs run in TestDocsPrograms.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/report/site"
 )
@@ -216,4 +217,51 @@ func TestDocsCommand(t *testing.T) {
 	succeed(t, "docs", "--out", "site")
 	writeFile(t, "mine.txt", nil)
 	checkMistake(t, call(t, "docs", "--out", "."), 1, "the folder holds files that unravel docs has not made, such as mine.txt")
+}
+
+// CITATION.cff has the keys of the Citation File Format 1.2.0 that it uses, with values of their types.
+func TestCitation(t *testing.T) {
+	type author struct {
+		Name   string `yaml:"name"`
+		Family string `yaml:"family-names"`
+		Given  string `yaml:"given-names"`
+	}
+	type work struct {
+		Type       string   `yaml:"type"`
+		Title      string   `yaml:"title"`
+		Year       int      `yaml:"year"`
+		Authors    []author `yaml:"authors"`
+		URL        string   `yaml:"url"`
+		Notes      string   `yaml:"notes"`
+		Conference struct {
+			Name string `yaml:"name"`
+		} `yaml:"conference"`
+	}
+	var c struct {
+		Version    string   `yaml:"cff-version"`
+		Message    string   `yaml:"message"`
+		Title      string   `yaml:"title"`
+		Abstract   string   `yaml:"abstract"`
+		Type       string   `yaml:"type"`
+		Authors    []author `yaml:"authors"`
+		License    string   `yaml:"license"`
+		Code       string   `yaml:"repository-code"`
+		Keywords   []string `yaml:"keywords"`
+		References []work   `yaml:"references"`
+	}
+	if err := config.Load("CITATION.cff", readFile(t, filepath.Join("..", "CITATION.cff")), &c); err != nil {
+		t.Fatal(err)
+	}
+	if c.Version != "1.2.0" || c.Message == "" || c.Title == "" || len(c.Authors) == 0 || c.Type != "software" || !strings.HasPrefix(repository, c.Code) {
+		t.Errorf("%+v", c)
+	}
+	readme := string(readFile(t, filepath.Join("..", "README.md")))
+	for _, r := range c.References {
+		if !strings.Contains(readme, r.URL) || r.Year < 2000 || len(r.Authors) == 0 || !strings.HasPrefix(r.URL, "https://") {
+			t.Errorf("README.md does not link to %q, or it lacks something: %+v", r.URL, r)
+		}
+	}
+	if len(c.References) != 5 {
+		t.Errorf("there are %d papers, want 5", len(c.References))
+	}
 }
