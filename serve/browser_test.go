@@ -12,7 +12,7 @@ func TestPages(t *testing.T) {
 	_, h := started(t, folder(t, "one", "deep/er/two"), Options{})
 	for name, page := range map[string]struct{ address, ready string }{
 		"list": {"/", `document.querySelectorAll("#runs tbody tr").length === 2`},
-		"run":  {"/run?dir=deep/er/two", `document.querySelectorAll("#preview img").length > 0 && document.querySelector("#curves canvas") !== null`},
+		"run":  {"/run?dir=deep/er/two", `document.querySelector("#explore canvas") !== null && document.querySelector("#curves canvas") !== null`},
 	} {
 		p := b.Page(h.URL + page.address)
 		p.Wait(page.ready)

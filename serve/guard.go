@@ -33,6 +33,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			refuse(w, http.StatusMethodNotAllowed, "this server only shows runs; want GET or HEAD")
+		case r.ContentLength != 0:
+			h.Set("Connection", "close")
+			refuse(w, http.StatusRequestEntityTooLarge, "this server only shows runs; want requests without content")
 		case !s.knows(r.Host):
 			refuse(w, http.StatusMisdirectedRequest, "this server does not answer to that name; want its address, or a name given to it by --host")
 		case r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":

@@ -2,13 +2,15 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/unravel-ml/unravel/train"
 )
@@ -104,31 +106,50 @@ func ask(t testing.TB, method, address string, header ...string) (*http.Response
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	var b strings.Builder
-	if _, err := answer.Body.(interface{ Read([]byte) (int, error) }).Read(nil); err != nil && answer.ContentLength > 0 {
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
 		t.Fatal(err)
 	}
-	buffer := make([]byte, 64<<10)
-	for {
-		n, err := answer.Body.Read(buffer)
-		b.Write(buffer[:n])
-		if err != nil {
-			break
-		}
-	}
-	return answer, b.String()
+	return answer, string(text)
 }
 
-func TestList(t *testing.T) {
-	_, h := started(t, folder(t, "one", "deep/er/two"), Options{})
-	a, text := ask(t, "GET", h.URL+"/api/runs")
-	if a.StatusCode != 200 || !strings.Contains(text, `"dir":"deep/er/two"`) || !strings.Contains(text, `"state":"finished"`) {
-		t.Errorf("%d %s", a.StatusCode, text)
+// value reads JSON from an address.
+func value[T any](t testing.TB, address string) (v T) {
+	t.Helper()
+	a, text := ask(t, "GET", address)
+	if a.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d %s", address, a.StatusCode, text)
 	}
-	if again, _ := ask(t, "GET", h.URL+"/api/runs", "If-None-Match", a.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
-		t.Errorf("again: %d", again.StatusCode)
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%s: %v: %s", address, err, text)
 	}
-	if _, text := ask(t, "GET", h.URL+"/api/preview?dir=one"); !strings.Contains(text, "reconstructions") || !strings.Contains(text, "data:image/png") {
-		t.Errorf("preview: %.200s", text)
+	return v
+}
+
+// until reads JSON again and again until it is as wanted.
+func until[T any](t testing.TB, address string, wanted func(T) bool) T {
+	t.Helper()
+	for {
+		v := value[T](t, address)
+		if wanted(v) {
+			return v
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("%s: %v", address, v)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// write writes a file of a run.
+func write(t testing.TB, text string, path ...string) {
+	t.Helper()
+	file := filepath.Join(path...)
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
