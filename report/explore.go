@@ -27,8 +27,16 @@ type Explored struct {
 	Pixels  []float32      // of these images, [n, Height, Width, Channels]
 	Decoder Decoder
 
+	Followed map[int]Followed // by column of codes; columns that follow no factor are left out
+
 	Network *weights.Operations // the decoder as operations; nil: pages show sheets
 	Reason  string              // why there is no Network
+}
+
+// Followed is the factor about which a column of codes has the largest share of information.
+type Followed struct {
+	Factor string
+	Share  float64 // of the factor's entropy, 0 to 1
 }
 
 // Explore returns the controls of a decoder, and the decoder itself with weights in half precision where it is small enough, and
@@ -43,7 +51,7 @@ func Explore(x Explored) (*web.Explore, error) {
 	e := &web.Explore{
 		Image:    web.Image{Height: d.Height, Width: d.Width, Channels: d.Channels, Low: web.Number(limits.Low), High: web.Number(limits.High), Curves: limits.Curves()},
 		Columns:  x.Codes.Width(),
-		Controls: webControls(x.Codes.Controls()),
+		Controls: x.controls(x.Codes.Controls()),
 		Starts:   web.Starts{Rows: web.Integers(x.Starts, len(x.Starts)), Codes: web.Floats(x.At.Data, x.At.Rows, x.At.Cols)},
 		Known:    borrowed(x.Codes),
 	}
@@ -81,12 +89,17 @@ func (x *Explored) reason() string {
 
 func millions(n int) float64 { return float64(n) / 1e6 }
 
-func webControls(list []decode.Control) []web.Control {
+func (x *Explored) controls(list []decode.Control) []web.Control {
 	var all []web.Control
 	for _, c := range list {
 		w := web.Control{Kind: c.Kind, Name: c.Name, Columns: c.Columns, Low: web.Number(c.Low), High: web.Number(c.High)}
+		for _, column := range c.Columns {
+			if f := x.Followed[column]; f.Share > float64(w.Share) && c.Kind != decode.Turn {
+				w.Factor, w.Share = f.Factor, web.Number(f.Share)
+			}
+		}
 		for _, o := range c.Options {
-			w.Options = append(w.Options, web.Option{Share: web.Number(o.Share), Controls: webControls(o.Controls)})
+			w.Options = append(w.Options, web.Option{Share: web.Number(o.Share), Controls: x.controls(o.Controls)})
 		}
 		all = append(all, w)
 	}

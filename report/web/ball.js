@@ -13,7 +13,7 @@
 
   // drawn draws the ball: its back half, then its front half.
   function drawn(context, points, labels) {
-    const ink = Unravel.css("--soft"), strong = Unravel.css("--accent");
+    const ink = Unravel.css("--faint"), strong = Unravel.css("--accent");
     context.clearRect(0, 0, side, side);
     context.beginPath();
     context.arc(middle, middle, radius, 0, 2 * Math.PI);
@@ -32,7 +32,7 @@
     }
     context.globalAlpha = 1;
     context.lineWidth = 1.5;
-    context.strokeStyle = Unravel.css("--edge");
+    context.strokeStyle = Unravel.css("--line");
     context.beginPath();
     context.arc(middle, middle, radius, 0, 2 * Math.PI);
     context.stroke();
@@ -151,7 +151,7 @@
       step: (turns, before) => turn([0, 1, 0], 2 * Math.PI * (turns - before)),
       refresh() {
         const list = points(), text = together ? "" : `latitude ${latitude(list[0])}°, longitude ${longitude(list[0])}°`;
-        drawn(context, list, together ? list.map((_, i) => String(i + 1)) : []);
+        drawn(context, list, together ? state.ballNames(starts) : []);
         value.textContent = text.replace(/-/g, "−");
         canvas.setAttribute("aria-valuenow", longitude(list[0]));
         canvas.setAttribute("aria-valuetext", list.map((p) => `latitude ${latitude(p)}, longitude ${longitude(p)} degrees`).join("; "));

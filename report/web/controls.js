@@ -10,13 +10,22 @@
     return names[word] || control.name;
   };
 
+  // label is the name of a control, and the factor that it follows.
+  function label(control, name) {
+    const made = Unravel.element("span", {className: "name"}, name);
+    if (!control.factor) return made;
+    const share = Math.round(100 * Unravel.number(control.share));
+    made.append(Unravel.element("small", {title: `it has ${share} % of the information about ${control.factor}: mutual information over entropy`}, `${control.factor}, ${share}\u00a0%`));
+    return made;
+  }
+
   // Unravel.exploreRow is a control with its name, its value and a button that plays it.
   Unravel.exploreRow = function (state, control, body, value) {
     const name = Unravel.exploreName(control);
     const play = Unravel.element("button", {type: "button", className: "play", "aria-label": "Play " + name, "aria-pressed": "false", title: "play"}, "▶");
     play.addEventListener("click", () => state.play(control));
     state.buttons.set(control.name, play);
-    const row = Unravel.element("div", {className: "explore-row " + control.kind}, Unravel.element("span", {className: "name"}, name), body, value, play);
+    const row = Unravel.element("div", {className: "explore-row " + control.kind}, label(control, name), body, value, play);
     row.dataset.control = control.name;
     return row;
   };

@@ -32,6 +32,8 @@ type Control struct {
 	Low     Number   `json:"low,omitempty"`
 	High    Number   `json:"high,omitempty"`
 	Options []Option `json:"options,omitempty"`
+	Factor  string   `json:"factor,omitempty"` // that a column follows most; empty: none
+	Share   Number   `json:"share,omitempty"`  // of the factor's entropy that this column has, 0 to 1
 }
 
 // Option is what one value of a choice opens.

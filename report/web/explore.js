@@ -134,6 +134,12 @@
       this.draw();
     }
 
+    // ballNames are the numbers of the spheres that begin at columns.
+    ballNames(starts) {
+      const spheres = [...this.named.values()].filter((c) => c.kind === "sphere");
+      return starts.map((at) => spheres.find((c) => c.columns[0] === at).name.replace(/\D/g, ""));
+    }
+
     // choose takes another option of a choice, from 0.
     choose(column, option) {
       this.code = chosen(this.data.controls, this.known, this.code, column, option);
@@ -207,7 +213,7 @@
   }
 
   // shape tells data apart whose controls differ in more than their limits.
-  const shape = (data) => JSON.stringify([data.columns, !data.sheets, data.controls], (key, v) => (["low", "high", "share"].includes(key) ? undefined : v));
+  const shape = (data) => JSON.stringify([data.columns, !data.sheets, data.controls], (key, v) => (["low", "high", "share", "factor"].includes(key) ? undefined : v));
 
   // Unravel.explore(element, data) shows the widget. It returns {update, destroy, code, frames}: update(data) shows a decoder that has learned
   // more, with the code as it is if it has the same controls. The element hears "unravel-frame" after every picture.
