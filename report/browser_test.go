@@ -1,56 +1,159 @@
 package report
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
 	"github.com/unravel-ml/unravel/internal/browser"
-	"github.com/unravel-ml/unravel/rundir"
 )
 
-// save writes a page to a file and returns its address.
-func save(t *testing.T, p Page) string {
+// changes checks that an action changes what a section draws.
+func changes(t *testing.T, p *browser.Page, section, what string, act func()) {
 	t.Helper()
-	var b bytes.Buffer
-	if err := WritePage(&b, p); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return browser.File(path)
-}
-
-// trained is the log of a run of some epochs.
-func trained(epochs int) (log []rundir.Line) {
-	for e := range epochs {
-		log = append(log, rundir.Line{Epoch: e + 1, Losses: rundir.Losses{"main": {"total": 3 / float64(e+1), "kl": float64(e)}}})
-	}
-	return log
-}
-
-func TestCurvesInBrowser(t *testing.T) {
-	p := browser.Open(t).Page(save(t, Page{Title: "a run", Curves: RunCurves(nil, trained(20))}))
-	p.Wait(`document.querySelector("#curves canvas") !== null`)
-	p.Shot("curves")
 	var before, after string
-	const drawn = `document.querySelector("#curves canvas").toDataURL()`
-	p.Eval(drawn, &before)
-	p.Click("#curves input[type=checkbox]")
-	p.Eval(drawn, &after)
+	p.Eval(canvases(section), &before)
+	act()
+	p.Eval(canvases(section), &after)
 	if before == after {
-		t.Error("a linear axis draws the same as a logarithmic one")
+		t.Errorf("%s: %s changes nothing", section, what)
 	}
-	for _, width := range []int64{390, 1280, 3840} {
-		p.Resize(width, 900)
+}
+
+// set chooses the entry of a list by its number.
+func set(p *browser.Page, selector string, entry int) {
+	p.Eval(fmt.Sprintf(`(() => { const s = document.querySelector(%q); s.selectedIndex = %d; s.dispatchEvent(new Event("change")); })()`, selector, entry), nil)
+}
+
+// fits checks that the page is no wider than its window, narrow or wide, and that all controls have names.
+func fits(t *testing.T, p *browser.Page, name string) {
+	t.Helper()
+	for _, size := range [][2]int64{{390, 844}, {1280, 800}, {3840, 2160}} {
+		p.Resize(size[0], size[1])
+		p.Eval(`new Promise((done) => setTimeout(done, 100))`, nil) // what follows the size is drawn a frame later
 		if wider := p.Overflow(); wider > 0 {
-			t.Errorf("%d pixels too wide at %d", wider, width)
+			t.Errorf("%s: %d pixels too wide at %d", name, wider, size[0])
 		}
+		p.Shot(fmt.Sprint(name, "-", size[0]))
 	}
 	if list := p.Unnamed(); len(list) > 0 {
-		t.Errorf("controls without names: %q", list)
+		t.Errorf("%s: controls without names: %q", name, list)
+	}
+}
+
+func TestPageInBrowser(t *testing.T) {
+	p := browser.Open(t).Tab()
+	p.Still()
+	p.Go(save(t, wholePage(t, 5, nil)))
+	p.Wait(`document.querySelectorAll("#heat canvas").length >= 3`)
+	changes(t, p, "curves", "a linear axis", func() { p.Click("#curves input[type=checkbox]") })
+	changes(t, p, "curves", "zoom", func() { p.Drag("#curves .u-over", 60, 0) })
+	var shown bool
+	p.Eval(`!document.querySelector("#curves .corner button").hidden`, &shown)
+	if !shown {
+		t.Error("a zoomed panel has no button to show all")
+	}
+	changes(t, p, "curves", "all again", func() { p.Click("#curves .corner button") })
+	changes(t, p, "curves", "a key on a name", func() { p.Press("#curves .u-legend tr:nth-child(2) th", kb.Enter) })
+
+	for i, what := range []string{"across", "up", "colour"} {
+		changes(t, p, "codes", what, func() { set(p, fmt.Sprintf("#codes .controls label:nth-child(%d) select", i+1), 4) })
+	}
+	changes(t, p, "codes", "arrow keys", func() { p.Press("#codes canvas", kb.ArrowRight) })
+	var tip, said string
+	p.Eval(`document.querySelector("#codes .tip:not([hidden])").textContent`, &tip)
+	p.Eval(`document.querySelector("#codes output").textContent`, &said)
+	if !strings.HasPrefix(tip, "image ") || !strings.HasPrefix(said, "image ") || !strings.Contains(tip, "row") {
+		t.Errorf("arrow keys show %q and say %q", tip, said)
+	}
+	changes(t, p, "codes", "dragging the torus", func() { p.Drag("#codes canvas.turning", 40, 20) })
+	changes(t, p, "codes", "turning by keys", func() { p.Press("#codes canvas.turning", kb.ArrowLeft) })
+	changes(t, p, "codes", "turning by itself", func() {
+		p.Click("#codes .cloud button")
+		p.Eval(`new Promise((done) => setTimeout(done, 300))`, nil)
+		p.Click("#codes .cloud button")
+	})
+	var before, after string
+	p.Eval(`document.querySelector("#neighbours h3").textContent`, &before)
+	p.Press("#codes canvas", kb.ArrowRight+kb.ArrowRight+kb.Enter)
+	p.Eval(`document.querySelector("#neighbours h3").textContent`, &after)
+	if before == after {
+		t.Error("Enter on a point does not show its neighbours")
+	}
+	changes(t, p, "neighbours", "a picture", func() { p.Click("#neighbours .pictures button:nth-child(5)") })
+	changes(t, p, "neighbours", "other pictures", func() { p.Click("#neighbours .controls > button") })
+	for i, what := range []string{"rows", "columns"} {
+		changes(t, p, "heat", what+" sorted", func() { set(p, fmt.Sprintf("#heat .controls label:nth-child(%d) select", i+1), 3) })
+	}
+	p.Press("#heat canvas", kb.ArrowRight)
+	p.Eval(`document.querySelector("#heat output").textContent`, &said)
+	if !strings.Contains(said, ": ") {
+		t.Errorf("the cell reads %q", said)
+	}
+	var paper, dark string
+	p.Eval(`getComputedStyle(document.body).backgroundColor`, &paper)
+	for _, section := range []string{"curves", "codes", "heat"} {
+		changes(t, p, section, "dark colours", func() { p.Click(".theme") })
+	}
+	p.Eval(`getComputedStyle(document.body).backgroundColor`, &dark)
+	if paper == dark {
+		t.Error("the theme's button changes no colours")
+	}
+	fits(t, p, "page")
+}
+
+// Names that look like markup, of any length and direction, are text.
+func TestHostileNamesInBrowser(t *testing.T) {
+	p := browser.Open(t).Tab()
+	p.Still()
+	page := wholePage(t, 4, hostile)
+	p.Go(save(t, page))
+	p.Wait(`document.querySelectorAll("#heat canvas").length >= 3`)
+	p.Eval(`document.querySelector("#heat details")?.setAttribute("open", "")`, nil)
+	var title, config string
+	p.Eval(`document.querySelector("h1").textContent`, &title)
+	p.Eval(`document.querySelector("#yaml").textContent`, &config)
+	if title != page.Title || config != page.Config {
+		t.Errorf("title %q, config %q", title, config)
+	}
+	fits(t, p, "hostile")
+}
+
+// What a run does not have is left out.
+func TestPartialPagesInBrowser(t *testing.T) {
+	whole := wholePage(t, 4, nil)
+	one, wide, still := wholePage(t, 1, nil), wholePage(t, 1000, nil), wholePage(t, 4, nil)
+	still.Codes.Thumbnails, still.Codes.Factors = nil, nil
+	for i := range one.Codes.Codes.Data {
+		one.Codes.Codes.Data[i] = 0xff // NaN
+	}
+	for _, c := range []struct {
+		name string
+		page Page
+		want string // ids of sections
+	}{
+		{"nothing", Page{Title: "x"}, ""},
+		{"no epoch", Page{Title: "x", Curves: RunCurves(nil, nil), Config: "a: b"}, "config"},
+		{"no codes", Page{Title: "x", Curves: whole.Curves, Metrics: whole.Metrics}, "metrics curves"},
+		{"one column without numbers", Page{Title: "x", Codes: one.Codes}, "codes neighbours"},
+		{"a thousand columns", Page{Title: "x", Codes: wide.Codes, Heat: wide.Heat}, "codes neighbours heat"},
+		{"neither pictures nor factors", Page{Title: "x", Codes: still.Codes}, "codes neighbours"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := browser.Open(t).Tab()
+			p.Still()
+			p.Go(save(t, c.page))
+			p.Wait(`document.documentElement.classList.contains("live")`)
+			var got, failures string
+			p.Eval(`[...document.querySelectorAll("section")].map((s) => s.id).join(" ")`, &got)
+			p.Eval(`[...document.querySelectorAll(".failure")].map((s) => s.textContent).join(" ")`, &failures)
+			if got != c.want || failures != "" {
+				t.Errorf("sections %q, want %q; %s", got, c.want, failures)
+			}
+			if wider := p.Overflow(); wider > 0 {
+				t.Errorf("%d pixels too wide", wider)
+			}
+		})
 	}
 }

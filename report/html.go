@@ -40,8 +40,8 @@ type Figure struct {
 	PNG     []byte
 }
 
-// live names the figures that a widget shows, too, where scripts run.
-var live = map[string]string{"losses": "curves"}
+// live names the widget that takes the place of a figure where scripts run.
+var live = map[string]string{"losses": "curves", "torus": "codes", "spheres": "codes", "traversals": "explore", "paths": "explore"}
 
 // maxListed is the number of values of a part that the page shows.
 const maxListed = 24

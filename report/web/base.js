@@ -68,6 +68,9 @@ Unravel.data = function (name) {
   return element ? JSON.parse(element.textContent) : undefined;
 };
 
+// isolate keeps the direction of writing of a name from that of the text around it.
+Unravel.isolate = (text) => `\u2068${text}\u2069`;
+
 // css returns a custom property of the style sheet, such as --ink, as it is in the theme now.
 Unravel.css = function (name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -113,7 +116,8 @@ Unravel.theme = {
   button() {
     const control = Unravel.element("button", { type: "button", className: "theme" });
     const name = () => {
-      control.textContent = this.dark ? "Light colours" : "Dark colours";
+      control.textContent = this.dark ? "Light" : "Dark";
+      control.setAttribute("aria-label", control.textContent + " colours");
     };
     control.addEventListener("click", () => this.choose(this.dark ? "light" : "dark"));
     document.addEventListener("unravel-theme", name);
@@ -148,6 +152,12 @@ Unravel.mix = function (name, t) {
   const i = Math.min(Math.floor(at), colours.length - 2);
   return colours[i].map((v, channel) => v + (colours[i + 1][channel] - v) * (at - i));
 };
+
+// rem is so many times the size of the page's text, in CSS pixels.
+Unravel.rem = (times) => times * parseFloat(getComputedStyle(document.documentElement).fontSize);
+
+// font is the font of texts on canvases.
+Unravel.font = () => `${Unravel.rem(0.75)}px ${getComputedStyle(document.body).fontFamily}`;
 
 // resized calls a function when the width of an element has changed. It returns a function that ends that.
 Unravel.resized = function (element, call) {

@@ -83,7 +83,7 @@ Unravel.codesPlane = function (parent, points, chosen, status) {
 
   function draw() {
     const width = box.clientWidth;
-    const height = Math.round(Math.min(Math.max(width * 0.75, 280), 560));
+    const height = Math.round(Math.min(Math.max(width * 0.75, 280), Unravel.rem(36)));
     const context = Unravel.canvas(canvas, width, height);
     canvas.setAttribute("aria-label", `${chosen.y.name} (up) against ${chosen.x.name} (across) of ${points.count} images; arrow keys go from point to point`);
     Unravel.codesScales(context, width, height, chosen, points, places);
@@ -110,7 +110,7 @@ Unravel.codesPlane = function (parent, points, chosen, status) {
 
 // codesScales draws the frame with titles and ticks, and sets the places of the points.
 Unravel.codesScales = function (context, width, height, chosen, points, places) {
-  const frame = { left: 62, right: width - 14, top: 10, bottom: height - 46 };
+  const frame = { left: Unravel.rem(3.9), right: width - Unravel.rem(1), top: Unravel.rem(0.6), bottom: height - Unravel.rem(2.9) };
   const scale = (axis, from, to) => {
     let [low, high] = axis.circle ? [0, axis.turn] : Unravel.limits(axis);
     const pad = axis.circle ? 0 : (high - low) * 0.03 || 0.5;
@@ -129,19 +129,19 @@ Unravel.codesScales = function (context, width, height, chosen, points, places) 
 
 // frame draws grid, ticks and titles of axes.
 Unravel.frame = function (context, frame, chosen, x, y) {
-  context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  context.font = Unravel.font();
   context.fillStyle = Unravel.css("--faint");
   context.strokeStyle = Unravel.css("--rule");
   context.lineWidth = 1;
   context.beginPath();
   context.textAlign = "center";
-  for (const v of Unravel.ticks(chosen.x, x.low, x.high, (frame.right - frame.left) / 80)) {
+  for (const v of Unravel.ticks(chosen.x, x.low, x.high, (frame.right - frame.left) / Unravel.rem(5))) {
     context.moveTo(x.at(v), frame.top);
     context.lineTo(x.at(v), frame.bottom);
-    context.fillText(Unravel.level(chosen.x, v), x.at(v), frame.bottom + 16);
+    context.fillText(Unravel.level(chosen.x, v), x.at(v), frame.bottom + Unravel.rem(1));
   }
   context.textAlign = "right";
-  for (const v of Unravel.ticks(chosen.y, y.low, y.high, (frame.bottom - frame.top) / 50)) {
+  for (const v of Unravel.ticks(chosen.y, y.low, y.high, (frame.bottom - frame.top) / Unravel.rem(3.2))) {
     context.moveTo(frame.left, y.at(v));
     context.lineTo(frame.right, y.at(v));
     context.fillText(Unravel.level(chosen.y, v).slice(0, 9), frame.left - 6, y.at(v) + 4);
@@ -149,9 +149,9 @@ Unravel.frame = function (context, frame, chosen, x, y) {
   context.stroke();
   context.fillStyle = Unravel.css("--ink");
   context.textAlign = "center";
-  context.fillText(chosen.x.name, (frame.left + frame.right) / 2, frame.bottom + 36, frame.right - frame.left);
+  context.fillText(chosen.x.name, (frame.left + frame.right) / 2, frame.bottom + Unravel.rem(2.3), frame.right - frame.left);
   context.save();
-  context.translate(12, (frame.top + frame.bottom) / 2);
+  context.translate(Unravel.rem(0.75), (frame.top + frame.bottom) / 2);
   context.rotate(-Math.PI / 2);
   context.fillText(chosen.y.name, 0, 0, frame.bottom - frame.top);
   context.restore();
@@ -172,7 +172,7 @@ Unravel.ticks = function (axis, low, high, about) {
 };
 
 // dots draws points at places, those that are not finite left out, and a ring around the marked one.
-Unravel.dots = function (context, places, colour, marked, radius = 3) {
+Unravel.dots = function (context, places, colour, marked, radius = Unravel.rem(0.19)) {
   for (let i = 0; i < places.length / 2; i++) {
     const x = places[2 * i];
     const y = places[2 * i + 1];

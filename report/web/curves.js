@@ -1,24 +1,32 @@
 "use strict";
 
 // curves draws panels of curves with a legend that follows the pointer, zoom along x (drag, double click for all), and
-// linear or logarithmic axes.
-// update(data) keeps the panels of the same titles, with their axes and zoom.
+// linear or logarithmic axes. update(data) keeps the panels of the same titles, with their axes and zoom.
 Unravel.curves = function (element, data) {
+  const grid = Unravel.element("div", { className: "panels" });
   let panels = [];
+  element.append(grid);
 
   function update(next) {
-    const old = new Map(panels.map((p) => [p.title, p]));
+    const old = panels;
     panels = next.panels.map((panel) => {
-      const there = old.get(panel.title);
-      old.delete(panel.title);
-      if (there) there.update(panel);
-      return there || Unravel.curvesPanel(element, panel);
+      const at = old.findIndex((p) => p.title === panel.title);
+      if (at < 0) return Unravel.curvesPanel(grid, panel);
+      old[at].update(panel);
+      return old.splice(at, 1)[0];
     });
-    for (const gone of old.values()) gone.destroy();
+    for (const gone of old) gone.destroy();
+    grid.append(...panels.map((p) => p.box)); // in the order of the data
   }
 
   update(data);
-  return { update, destroy: () => update({ panels: [] }) };
+  return {
+    update,
+    destroy() {
+      update({ panels: [] });
+      grid.remove();
+    },
+  };
 };
 
 // curvesTable aligns series on one ascending list of x, as uPlot wants them: [x, y of series 0, ...], null for gaps.
@@ -38,10 +46,12 @@ Unravel.curvesTable = function (series) {
 // curvesPanel draws one panel.
 Unravel.curvesPanel = function (parent, panel) {
   const box = Unravel.element("div", { className: "panel" });
-  const place = Unravel.element("div", { className: "plot", role: "img", "aria-label": panel.title });
+  const place = Unravel.element("div", { className: "plot", role: "group", "aria-label": Unravel.curvesSummary(panel) });
   const positive = panel.series.some((s) => Unravel.array(s.y).some((y) => y > 0));
   const check = Unravel.element("input", { type: "checkbox", checked: panel.log && positive, disabled: !positive });
-  box.append(Unravel.element("h3", {}, panel.title), Unravel.element("label", { className: "check" }, check, " logarithmic"), place);
+  const whole = Unravel.element("button", { type: "button", hidden: true }, "Show all");
+  const controls = Unravel.element("div", { className: "corner" }, whole, Unravel.element("label", { className: "check" }, check, " logarithmic"));
+  box.append(Unravel.element("h3", {}, panel.title), controls, place);
   parent.append(box);
   let table = Unravel.curvesTable(panel.series);
   let plot;
@@ -53,26 +63,31 @@ Unravel.curvesPanel = function (parent, panel) {
 
   function draw() {
     if (plot) plot.destroy();
-    plot = new uPlot(Unravel.curvesOptions(panel, place.clientWidth, check.checked), shown(), place);
+    plot = new uPlot(Unravel.curvesOptions(panel, place.clientWidth, check.checked, table[0], whole), shown(), place);
+    whole.hidden = true;
+    Unravel.curvesKeys(plot);
   }
 
   // update shows more points; a zoomed axis stays as it is.
   function update(next) {
     const same = next.series.map((s) => s.name).join("\n") === panel.series.map((s) => s.name).join("\n");
     const { min, max } = plot.scales.x;
-    const zoomed = min > table[0][0] || max < table[0].at(-1);
+    const zoomed = !whole.hidden;
     panel = next;
     table = Unravel.curvesTable(panel.series);
+    place.setAttribute("aria-label", Unravel.curvesSummary(panel));
     if (!same) draw();
     else plot.setData(shown(), !zoomed);
     if (zoomed) plot.setScale("x", { min, max });
   }
 
   check.addEventListener("change", draw);
+  whole.addEventListener("click", draw);
   document.addEventListener("unravel-theme", draw);
-  const ended = Unravel.resized(place, () => plot.setSize({ width: place.clientWidth, height: 300 }));
+  const ended = Unravel.resized(place, () => plot.setSize({ width: place.clientWidth, height: Unravel.rem(19) }));
   draw();
   return {
+    box,
     title: panel.title,
     update,
     destroy() {
@@ -84,23 +99,79 @@ Unravel.curvesPanel = function (parent, panel) {
   };
 };
 
-// curvesOptions are uPlot's options of a panel.
-Unravel.curvesOptions = function (panel, width, log) {
+// curvesSummary says in words what a panel shows: the last value of each curve.
+Unravel.curvesSummary = function (panel) {
+  const most = 8;
+  const parts = panel.series.slice(0, most).map((s) => `${s.name} ends at ${Unravel.format(Unravel.array(s.y).at(-1) ?? NaN)}`);
+  return `${panel.title}, by ${panel.x}: ${parts.join(", ")}`;
+};
+
+// curvesKeys lets the keyboard hide and show curves by their names in the legend, as a click does.
+Unravel.curvesKeys = function (plot) {
+  for (const name of [...plot.root.querySelectorAll(".u-legend .u-series th")].slice(1)) {
+    name.tabIndex = 0;
+    name.setAttribute("role", "button");
+    name.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      name.click();
+    });
+  }
+};
+
+// curvesOptions are uPlot's options of a panel. whole is a button that is shown while the panel is zoomed.
+Unravel.curvesOptions = function (panel, width, log, xs, whole) {
   const axis = (label) => ({
     label,
     stroke: Unravel.css("--faint"),
     grid: { stroke: Unravel.css("--rule"), width: 1 },
     ticks: { stroke: Unravel.css("--rule"), width: 1 },
+    font: Unravel.font(),
+    labelFont: Unravel.font(),
   });
-  const value = (plot, v) => (v == null ? "–" : Unravel.format(v));
+  const last = (column) => column.findLast((v) => v !== null && v !== undefined);
+  const value = (plot, v, series, at) => Unravel.curvesValue(at == null ? last(plot.data[series]) : v);
+  const texts = (plot, ticks) => ticks.map((v) => Unravel.format(v));
   return {
     width,
-    height: 300,
+    height: Unravel.rem(19),
+    padding: [12, 16, 0, 0],
     scales: { x: { time: false }, y: { distr: log ? 3 : 1 } },
-    axes: [axis(panel.x), { ...axis(panel.y), size: 64, values: (plot, ticks) => ticks.map((v) => (v == null ? "" : Unravel.format(v))) }],
+    axes: [
+      { ...axis(panel.x), size: Unravel.rem(2.4), ...(xs.every(Number.isInteger) ? { incrs: Unravel.steps } : {}) },
+      { ...axis(panel.y), size: Unravel.rem(4.25), values: texts, ...(log ? { splits: Unravel.powers, filter: (plot, ticks) => ticks } : {}) },
+    ],
+    hooks: { setScale: [(plot, key) => {
+      const all = plot.data[0];
+      if (key === "x") whole.hidden = plot.scales.x.min <= all[0] && plot.scales.x.max >= all[all.length - 1];
+    }] },
     series: [
       { label: panel.x, value },
-      ...panel.series.map((s, i) => ({ label: s.name, value, stroke: Unravel.category(s.colour ?? i), width: 2, spanGaps: false })),
+      ...panel.series.map((s, i) => {
+        const colour = Unravel.category(s.colour ?? i);
+        const dash = (s.colour ?? i) < Unravel.palette("category").length ? undefined : [7, 4];
+        return { label: s.name, value, stroke: colour, dash, width: 2, spanGaps: false, points: { size: 5, fill: colour } };
+      }),
     ],
   };
+};
+
+// steps are the steps between ticks of whole numbers.
+Unravel.steps = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].flatMap((e) => [1, 2, 5].map((m) => m * 10 ** e));
+
+Unravel.curvesValue = (v) => (v === null || v === undefined ? "–" : Unravel.format(v));
+
+// powers lists the ticks of a logarithmic axis: powers of ten, and 2 and 5 times them where there are few.
+Unravel.powers = function (plot, axis, low, high) {
+  const decades = Math.log10(high / low);
+  const every = Math.max(1, Math.ceil(decades / 8));
+  const list = [];
+  for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); e++) {
+    if (e % every) continue;
+    for (const m of decades < 2.5 ? [1, 2, 5] : [1]) {
+      const v = Number(`${m}e${e}`);
+      if (v >= low && v <= high) list.push(v);
+    }
+  }
+  return list.length > 0 ? list : [low, high];
 };

@@ -114,17 +114,15 @@ Unravel.heatSort = function (map) {
 // heatLayout chooses sizes of cells and margins for a width.
 Unravel.heatLayout = function (map, available) {
   const context = document.createElement("canvas").getContext("2d");
-  context.font = Unravel.heatFont();
+  context.font = Unravel.font();
   const longest = (names) => Math.max(...names.map((name) => context.measureText(name).width));
   const left = Math.min(longest(map.rows) + 12, available * 0.4);
-  const cellWidth = Math.max(1, Math.min(64, (available - left - 2) / map.columns.length));
+  const cellWidth = Math.max(1, Math.min(Unravel.rem(4), (available - left - 2) / map.columns.length));
   const upright = longest(map.columns) + 8 > cellWidth;
-  const top = upright ? Math.min(longest(map.columns) + 12, 130) : 22;
-  const cellHeight = map.rows.length > 40 ? Math.max(3, 560 / map.rows.length) : 24;
+  const top = upright ? Math.min(longest(map.columns) + 12, Unravel.rem(8)) : Unravel.rem(1.4);
+  const cellHeight = map.rows.length > 40 ? Math.max(3, Unravel.rem(35) / map.rows.length) : Unravel.rem(1.5);
   return { left, top, cellWidth, cellHeight, upright, width: available, height: Math.ceil(top + cellHeight * map.rows.length + 2) };
 };
-
-Unravel.heatFont = () => `12px ${getComputedStyle(document.body).fontFamily}`;
 
 // heatColour is the colour [r, g, b] of a value; undefined if it is not finite.
 Unravel.heatColour = function (map, v) {
@@ -135,9 +133,9 @@ Unravel.heatColour = function (map, v) {
 // heatDraw draws cells, with their numbers where there is room, and names.
 Unravel.heatDraw = function (context, map) {
   const l = map.layout;
-  context.font = Unravel.heatFont();
+  context.font = Unravel.font();
   context.textBaseline = "middle";
-  const numbers = l.cellWidth >= 44 && l.cellHeight >= 18;
+  const numbers = l.cellWidth >= Unravel.rem(2.7) && l.cellHeight >= Unravel.rem(1.1);
   map.down.order.forEach((i, row) => {
     map.across.order.forEach((j, column) => {
       const v = map.cell(i, j);
@@ -176,7 +174,7 @@ Unravel.shorten = function (context, text, width) {
 // heatNames draws the names of rows and columns, as many as have room.
 Unravel.heatNames = function (context, map) {
   const l = map.layout;
-  const skip = (size) => Math.max(1, Math.ceil(14 / size));
+  const skip = (size) => Math.max(1, Math.ceil(Unravel.rem(0.9) / size));
   context.fillStyle = Unravel.css("--ink");
   context.textAlign = "right";
   map.down.order.forEach((i, row) => {

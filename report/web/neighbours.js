@@ -113,7 +113,7 @@ Unravel.neighbour = function (points, i, j, d) {
   for (const f of points.factors.slice(0, most)) {
     const [a, b] = [f.values[i], f.values[j]];
     const differs = a !== b && !(Number.isNaN(a) && Number.isNaN(b));
-    item.append(Unravel.element("div", { className: differs ? "part differs" : "part" }, `${f.name} ${Unravel.level(f, b)}`));
+    item.append(Unravel.element("div", { className: differs ? "part differs" : "part" }, `${Unravel.isolate(f.name)} ${Unravel.level(f, b)}`));
   }
   return item;
 };

@@ -132,7 +132,7 @@ Unravel.pictures = function (sheet) {
 
 // describe lists what is known of a point, one line for each factor.
 Unravel.describe = function (points, i) {
-  return ["image " + points.rows[i], ...points.factors.map((f) => `${f.name}: ${Unravel.level(f, f.values[i])}`)];
+  return ["image " + points.rows[i], ...points.factors.map((f) => `${Unravel.isolate(f.name)}: ${Unravel.level(f, f.values[i])}`)];
 };
 
 // tip makes the box that shows a point beside the pointer: show(i, x, y) and hide(), in pixels of its parent.

@@ -55,7 +55,7 @@ Unravel.turning = function (parent, points, shapes, chosen, status) {
   }
 
   function draw() {
-    const side = Math.min(box.clientWidth, 520);
+    const side = Math.min(box.clientWidth, Unravel.rem(34));
     const context = Unravel.canvas(canvas, side, side);
     canvas.setAttribute("aria-label", `${view.shape.name}, ${points.count} images; arrow keys turn it`);
     Unravel.turningDraw(context, side, points, view, Unravel.colouring(chosen.colour));
@@ -92,6 +92,7 @@ Unravel.turningDraw = function (context, side, points, view, colour) {
   }
   const seen = Array.from({ length: points.count }, (unused, i) => project(view.shape.point(i)));
   const order = [...seen.keys()].sort((a, b) => seen[a][2] - seen[b][2]);
+  const radius = Unravel.rem(0.15);
   for (const i of order) {
     const [x, y, near] = seen[i];
     view.places[2 * i] = x;
@@ -99,7 +100,7 @@ Unravel.turningDraw = function (context, side, points, view, colour) {
     context.globalAlpha = 0.35 + 0.65 * Math.min(1, Math.max(0, (near + 0.6) / 1.2));
     context.fillStyle = colour(i);
     context.beginPath();
-    context.arc(x, y, 2.4 + 0.8 * near, 0, 2 * Math.PI);
+    context.arc(x, y, radius * (1 + near / 3), 0, 2 * Math.PI);
     context.fill();
   }
   context.globalAlpha = 1;
