@@ -1,7 +1,11 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -122,6 +126,7 @@ func TestHostileNamesInBrowser(t *testing.T) {
 
 // What a run does not have is left out.
 func TestPartialPagesInBrowser(t *testing.T) {
+	b := browser.Open(t)
 	whole := wholePage(t, 4, nil)
 	one, wide, still := wholePage(t, 1, nil), wholePage(t, 1000, nil), wholePage(t, 4, nil)
 	still.Codes.Thumbnails, still.Codes.Factors = nil, nil
@@ -140,20 +145,80 @@ func TestPartialPagesInBrowser(t *testing.T) {
 		{"a thousand columns", Page{Title: "x", Codes: wide.Codes, Heat: wide.Heat}, "codes neighbours heat"},
 		{"neither pictures nor factors", Page{Title: "x", Codes: still.Codes}, "codes neighbours"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := browser.Open(t).Tab()
-			p.Still()
-			p.Go(save(t, c.page))
-			p.Wait(`document.documentElement.classList.contains("live")`)
-			var got, failures string
-			p.Eval(`[...document.querySelectorAll("section")].map((s) => s.id).join(" ")`, &got)
-			p.Eval(`[...document.querySelectorAll(".failure")].map((s) => s.textContent).join(" ")`, &failures)
-			if got != c.want || failures != "" {
-				t.Errorf("sections %q, want %q; %s", got, c.want, failures)
-			}
-			if wider := p.Overflow(); wider > 0 {
-				t.Errorf("%d pixels too wide", wider)
-			}
-		})
+		p := b.Tab()
+		p.Still()
+		p.Go(save(t, c.page))
+		p.Wait(`document.documentElement.classList.contains("live")`)
+		var got, failures string
+		p.Eval(`[...document.querySelectorAll("section")].map((s) => s.id).join(" ")`, &got)
+		p.Eval(`[...document.querySelectorAll(".failure")].map((s) => s.textContent).join(" ")`, &failures)
+		if got != c.want || failures != "" {
+			t.Errorf("%s: sections %q, want %q; %s", c.name, got, c.want, failures)
+		}
+		if wider := p.Overflow(); wider > 0 {
+			t.Errorf("%s: %d pixels too wide", c.name, wider)
+		}
+	}
+}
+
+// Every text stands out from what is behind it as WCAG's level AA wants, in both themes, also where it is hovered or pressed.
+func TestContrastInBrowser(t *testing.T) {
+	p := browser.Open(t).Tab()
+	p.Still()
+	p.Go(save(t, wholePage(t, 4, nil)))
+	p.Wait(`document.querySelectorAll("#heat canvas").length >= 3`)
+	p.Eval(`document.querySelectorAll("details").forEach((d) => { d.open = true; })`, nil)
+	p.Press("#codes canvas", kb.ArrowRight) // shows a tip
+	for _, dark := range []bool{false, true} {
+		p.Dark(dark)
+		var faint []string
+		var texts int
+		p.Eval(contrasts, &faint)
+		p.Eval(`[...document.querySelectorAll("body *")].filter((e) => e.checkVisibility()).length`, &texts)
+		if len(faint) > 0 || texts < 100 {
+			t.Errorf("dark %v: of %d elements, %q", dark, texts, faint)
+		}
+	}
+}
+
+// contrasts is a script whose value lists texts that do not stand out enough.
+const contrasts = `(() => {
+  const rgb = (text) => text.match(/[\d.]+/g).map(Number);
+  const light = (c) => c.slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = rgb(getComputedStyle(e).backgroundColor);
+      if (c.length < 4 || c[3] === 1) return c;
+    }
+    return [255, 255, 255];
+  };
+  const list = [];
+  for (const e of document.querySelectorAll("body *")) {
+    if (!e.checkVisibility() || ![...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim() !== "") || e.closest(":disabled")) continue;
+    const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) list.push(e.tagName + "." + e.className + " " + ratio.toFixed(2) + " " + e.textContent.slice(0, 30));
+  }
+  return list;
+})()`
+
+var scripts = regexp.MustCompile(`(?s)<script.*?</script>`)
+
+// Without scripts there are text and all figures, and nothing that waits for scripts.
+func TestWithoutScripts(t *testing.T) {
+	var b bytes.Buffer
+	if err := WritePage(&b, wholePage(t, 4, nil)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(path, scripts.ReplaceAll(b.Bytes(), nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := browser.Open(t).Page(browser.File(path))
+	var sections, figures string
+	p.Eval(`[...document.querySelectorAll("section")].filter((s) => s.checkVisibility()).map((s) => s.id).join(" ")`, &sections)
+	p.Eval(`[...document.querySelectorAll("figure")].filter((s) => s.checkVisibility()).map((s) => s.textContent).join(" ")`, &figures)
+	if sections != "metrics figures config" || figures != "Losses. Others." {
+		t.Errorf("sections %q, figures %q", sections, figures)
 	}
 }
