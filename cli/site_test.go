@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"html"
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -13,8 +14,11 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/registry"
 	"github.com/unravel-ml/unravel/report/site"
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // siteFiles are those of the site of all pages. It is an error of Build if a page is not in docs/pages.yaml, or if a link of a page, an
@@ -263,5 +267,46 @@ func TestCitation(t *testing.T) {
 	}
 	if len(c.References) != 5 {
 		t.Errorf("there are %d papers, want 5", len(c.References))
+	}
+}
+
+// Whatever a run leaves is among the files that the reference lists.
+func TestReferenceFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "run.yaml", short(t, "quickstart"))
+	succeed(t, "train", "run.yaml", "train.keep={best: dlsbd}", "metrics={final: [dlsbd], during: [dlsbd], every: 1}", "--run", "made")
+	count := 0
+	err := filepath.WalkDir("made", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		count++
+		name := strings.TrimPrefix(filepath.ToSlash(p), "made/")
+		if !slices.ContainsFunc(rundir.Files(), func(f rundir.File) bool { ok, _ := path.Match(f.Name, name); return ok }) {
+			t.Errorf("%s is not among the files of a run", name)
+		}
+		return nil
+	})
+	if err != nil || count < 12 {
+		t.Errorf("%d files, %v", count, err)
+	}
+}
+
+// The pages of docs/reference are those that this code makes.
+func TestReferenceStored(t *testing.T) {
+	dir := filepath.Join("..", filepath.FromSlash(referenceFolder))
+	const renew = "go run ./cmd/unravel docs --reference " + referenceFolder
+	all := datasets.Registry.Entries
+	defer func() { datasets.Registry.Entries = all }()
+	datasets.Registry.Entries = slices.DeleteFunc(slices.Clone(all), func(e registry.Entry[datasets.Builder]) bool { return strings.HasPrefix(e.Name, "test-") })
+	pages := madePages(t)
+	for _, p := range pages {
+		stored, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(p.path)))
+		if err != nil || string(stored) != p.text {
+			t.Errorf("%s is not what the code makes (%v): run %s", p.path, err, renew)
+		}
+	}
+	if stored, err := filepath.Glob(filepath.Join(dir, "*.md")); err != nil || len(stored) != len(pages) {
+		t.Errorf("%s holds %d pages, want %d: run %s", referenceFolder, len(stored), len(pages), renew)
 	}
 }

@@ -103,9 +103,8 @@ func (s Source) assets() (map[string][]byte, error) {
 			return nil, err
 		}
 	}
-	for _, name := range []string{"style.css", web.Base} { // those of all pages of Unravel
-		files[path.Join(assetsFolder, name)] = []byte(web.Text(name))
-	}
+	files[path.Join(assetsFolder, "style.css")] = []byte(web.Style()) // those of all pages of Unravel
+	files[path.Join(assetsFolder, web.Base)] = []byte(web.Text(web.Base))
 	return files, nil
 }
 

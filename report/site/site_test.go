@@ -8,10 +8,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/unravel-ml/unravel/report/web"
 )
 
 // small is a source of three pages.
@@ -59,6 +62,23 @@ func TestBuild(t *testing.T) {
 	again, err := Build(small(t))
 	if err != nil || !maps.EqualFunc(files, again, bytes.Equal) {
 		t.Errorf("a second site has other bytes, %v", err)
+	}
+}
+
+// Every colour and font of the frame is one of the style of all pages.
+func TestStyle(t *testing.T) {
+	frame, err := assets.ReadFile("assets/site.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`var\(--([a-z-]+)\)`).FindAllSubmatch(frame, -1)
+	for _, m := range names {
+		if !strings.Contains(web.Style(), "--"+string(m[1])+":") {
+			t.Errorf("the style has no --%s", m[1])
+		}
+	}
+	if len(names) < 10 {
+		t.Errorf("there are %d uses of properties, want 10 and more", len(names))
 	}
 }
 
