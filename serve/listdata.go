@@ -53,7 +53,7 @@ const (
 	maxRows     = 1000
 	maxColumns  = 40
 	maxFilters  = 32
-	maxQuery    = 4 << 10
+	maxQuery    = 8 << 10
 )
 
 // query is what is asked of a list.

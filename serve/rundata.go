@@ -106,6 +106,7 @@ type tails struct {
 	runs *runs
 	lock sync.Mutex
 	kept map[string]*curvesKept
+	logs map[string]keptLines // of comparisons
 }
 
 type curvesKept struct {

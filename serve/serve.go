@@ -36,6 +36,7 @@ type Server struct {
 	previews *previews
 	tails    *tails
 	lists    lists
+	tables   shownTables
 	streams  atomic.Int64 // that are open
 	handler  http.Handler
 	ended    chan struct{} // closed when the server shuts down: streams end
@@ -74,16 +75,22 @@ func New(ctx context.Context, dir string, o Options) (*Server, error) {
 func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	for pattern, answer := range map[string]http.HandlerFunc{
-		"/{$}":              s.listPage,
-		"/run":              s.runPage,
-		"/api/runs":         s.listData,
-		"/api/run":          s.runData,
-		"/api/curves":       s.curvesData,
-		"/api/events":       s.events,
-		"/api/preview":      s.previewData,
-		"/report":           s.report,
-		"/figure":           s.figure,
-		"/assets/{name...}": s.asset,
+		"/{$}":                s.listPage,
+		"/run":                s.runPage,
+		"/compare":            s.comparePage,
+		"/tables":             s.tablesPage,
+		"/api/runs":           s.listData,
+		"/api/run":            s.runData,
+		"/api/curves":         s.curvesData,
+		"/api/events":         s.events,
+		"/api/compare":        s.compareData,
+		"/api/compare/curves": s.compareCurves,
+		"/api/tables":         s.tablesData,
+		"/api/table":          s.tableData,
+		"/api/preview":        s.previewData,
+		"/report":             s.report,
+		"/figure":             s.figure,
+		"/assets/{name...}":   s.asset,
 	} {
 		m.HandleFunc(pattern, answer)
 	}

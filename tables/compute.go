@@ -28,6 +28,12 @@ type Options struct {
 	// [Table.Runs] lists. Cells of missing runs are missing.
 	Runs string
 
+	// Folders are further folders of runs, by the hash of their settings; those that the table needs are read.
+	Folders map[string]string
+
+	// RunsOnly leaves out what is not read from runs: cells of rows that would be computed are missing.
+	RunsOnly bool
+
 	// Explore lets sources analyse the codes of finished runs, which may take minutes; results are stored in the
 	// runs' folders.
 	Explore bool
@@ -70,6 +76,8 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 			here := row.at(scale.Name)
 			if _, ok := here.From.Value.(Trained); ok {
 				err = runs.row(ctx, r, place, here, measured, part, tell)
+			} else if o.RunsOnly {
+				place.leaveOut(here, part)
 			} else {
 				err = place.sampledRow(ctx, here, scale.Seeds, measured, part, tell)
 			}
@@ -99,6 +107,20 @@ func (r Row) at(scale string) Row {
 		r.From, r.Missing = SourceChoice{}, "only at the scale full"
 	}
 	return r
+}
+
+// errLeftOut is the reason of cells that RunsOnly leaves out.
+var errLeftOut = errors.New("computed by unravel table")
+
+// leaveOut makes the cells of a row missing.
+func (t *Table) leaveOut(row Row, line []Cell) {
+	reason := errLeftOut
+	if row.Missing != "" {
+		reason = errors.New(row.Missing)
+	}
+	for i, c := range t.Columns {
+		line[i] = t.cell(row, c, drawn{}, reason)
+	}
 }
 
 var errNoFit = errors.New("only runs have fitted something, and taken time")

@@ -195,6 +195,72 @@ func letters(n int) string {
 	return text
 }
 
+// View is a computed table as text, for pages.
+type View struct {
+	Groups    []Span // headings above neighbouring columns
+	Heads     []Head
+	Lines     []Line
+	Footnotes []Footnote
+	Third     string // what the third text of a cell is
+	Remarks   []string
+}
+
+// Span is a heading and the number of columns below it.
+type Span struct {
+	Name    string `json:"name"`
+	Columns int    `json:"columns"`
+}
+
+// Head is a column's label, with a definition of its values where there is one.
+type Head struct {
+	Label string `json:"label"`
+	Doc   string `json:"doc,omitempty"`
+}
+
+// Line is a row.
+type Line struct {
+	Label string `json:"label"`
+	Cells []Text `json:"cells"`
+}
+
+// Text is a cell as text: ours, the printed value, and how they compare.
+type Text struct {
+	Ours   string `json:"ours"`
+	Theirs string `json:"theirs,omitempty"`
+	Third  string `json:"third,omitempty"`
+	Mark   string `json:"mark,omitempty"` // of a footnote
+	Status Status `json:"status"`
+}
+
+// Footnote is the text of a mark.
+type Footnote struct {
+	Mark string `json:"mark"`
+	Text string `json:"text"`
+}
+
+// View returns the table as text.
+func (r *Result) View() View {
+	l := r.layout()
+	v := View{Third: r.table.differenceLabel(), Remarks: l.Remarks}
+	for _, g := range l.Groups {
+		v.Groups = append(v.Groups, Span{g.Name, g.After - g.First})
+	}
+	for _, c := range l.Heads {
+		v.Heads = append(v.Heads, Head{c.Label, c.Doc})
+	}
+	for _, row := range l.Lines {
+		line := Line{Label: row.Label}
+		for _, c := range row.Cells {
+			line.Cells = append(line.Cells, Text{c.Ours, c.Theirs, c.Difference, c.Mark, c.Status})
+		}
+		v.Lines = append(v.Lines, line)
+	}
+	for _, f := range l.Footnotes {
+		v.Footnotes = append(v.Footnotes, Footnote(f))
+	}
+	return v
+}
+
 // Summary returns the result in a line.
 func (r *Result) Summary() string {
 	if r.table.Compare == Ratio {

@@ -121,6 +121,7 @@ type found struct {
 	options Options
 	planner *Planner
 	byHash  map[string]sweep.Entry
+	none    bool // there is no run at all
 }
 
 // find looks for the runs of a table.
@@ -136,14 +137,29 @@ func (t *Table) find(o Options) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &found{options: o, planner: p}
-	if p.outline = true; o.Runs == "" {
-		return f, nil
+	f := &found{options: o, planner: p, byHash: map[string]sweep.Entry{}}
+	if o.Runs != "" {
+		entries, err := sweep.Scan(o.Runs)
+		if err != nil {
+			return f, err
+		}
+		f.byHash = sweep.Find(entries)
 	}
-	entries, err := sweep.Scan(o.Runs)
-	f.byHash = sweep.Find(entries)
-	p.outline = len(f.byHash) == 0
-	return f, err
+	f.none = len(f.byHash)+len(o.Folders) == 0
+	p.outline = f.none
+	return f, nil
+}
+
+// entry returns the run of a hash; one that is not there has no state.
+func (f *found) entry(hash string) sweep.Entry {
+	e, ok := f.byHash[hash]
+	if dir := f.options.Folders[hash]; !ok && dir != "" {
+		if e = sweep.Read(dir); e.Hash != hash { // it has changed meanwhile
+			e = sweep.Entry{}
+		}
+		f.byHash[hash] = e
+	}
+	return e
 }
 
 // row fills the cells of a trained row, for one of the table's data sets, and adds its runs to the result.
@@ -154,7 +170,7 @@ func (f *found) row(ctx context.Context, r *Result, place *Table, row Row, measu
 	var fits drawn
 	var missing tally
 	for seed := range uint64(seeds) {
-		if len(f.byHash)+len(place.shipped) == 0 { // without runs, configs need not be read
+		if f.none && len(place.shipped) == 0 { // without runs, configs need not be read
 			missing.add(ErrNotRun)
 			continue
 		}
@@ -218,7 +234,7 @@ func (f *found) entries(runs []sweep.Run) ([]sweep.Entry, error) {
 	var failed error
 	absent := 0
 	for _, r := range runs {
-		switch e := f.byHash[r.Hash]; e.State {
+		switch e := f.entry(r.Hash); e.State {
 		case sweep.Finished:
 			list = append(list, e)
 		case sweep.Failed:

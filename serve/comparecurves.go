@@ -1,0 +1,214 @@
+package serve
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/unravel-ml/unravel/report/web"
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/sweep/index"
+)
+
+// Limits of curves over each other.
+const (
+	maxCurves      = 60  // runs
+	maxPanels      = 40  // losses and metrics
+	maxCurvePoints = 400 // of a curve: more are thinned out
+)
+
+// overlay is the answer of /api/compare/curves.
+type overlay struct {
+	Runs   int         `json:"runs"` // whose curves are there
+	Curves *web.Curves `json:"curves"`
+}
+
+// compareCurves answers with the curves of chosen runs over each other: a panel for each loss and each metric, in colours of the runs, or
+// of the values of the setting of the parameter colour.
+func (s *Server) compareCurves(w http.ResponseWriter, r *http.Request) {
+	c, err := readChoice(r)
+	if err != nil {
+		sendError(w, err)
+		return
+	}
+	v, err := s.overlay(c)
+	sendJSON(w, r, v, err)
+}
+
+func (s *Server) overlay(c choice) (*overlay, error) {
+	list, _, err := c.chosenRuns(s.runs.current())
+	if err != nil {
+		return nil, err
+	}
+	list = list[:min(len(list), maxCompared)]
+	colours, _, err := coloursOf(list, c.colour)
+	if err != nil {
+		return nil, err
+	}
+	panels := map[panelKey]*web.Panel{}
+	for i, one := range list[:min(len(list), maxCurves)] {
+		lines, err := s.tails.linesOf(one)
+		if err != nil {
+			continue // a log that cannot be read has no curves; the page of the run says why
+		}
+		place, name := colours[i].place, one.Dir
+		if c.colour != "" {
+			name = colours[i].value + " · " + name
+		}
+		for key, curve := range curvesOf(lines) {
+			p := panels[key]
+			if p == nil {
+				p = &web.Panel{Title: key.title(), X: "epoch", Y: key.name, Log: key.objective != ""}
+				panels[key] = p
+			}
+			x, y := thinned(curve.x), thinned(curve.y)
+			p.Series = append(p.Series, web.Series{Name: name, X: web.Floats(x, len(x)), Y: web.Floats(y, len(y)), Colour: &place})
+		}
+	}
+	v := &overlay{Runs: min(len(list), maxCurves), Curves: &web.Curves{Panels: []web.Panel{}}}
+	for _, key := range slices.SortedFunc(maps.Keys(panels), panelKey.compare) {
+		if len(v.Curves.Panels) < maxPanels {
+			v.Curves.Panels = append(v.Curves.Panels, *panels[key])
+		}
+	}
+	return v, nil
+}
+
+// panelKey is a loss of an objective, or a metric.
+type panelKey struct{ objective, name string }
+
+func (k panelKey) title() string {
+	if k.objective == "" {
+		return k.name + " during training"
+	}
+	return "Loss: " + k.objective + ", " + k.name
+}
+
+// compare orders metrics before losses, and sums before their parts.
+func (k panelKey) compare(o panelKey) int {
+	part := func(k panelKey) int {
+		switch {
+		case k.objective == "":
+			return 0
+		case k.name == "loss":
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(cmp.Compare(part(k), part(o)), strings.Compare(k.objective, o.objective), strings.Compare(k.name, o.name))
+}
+
+// points are those of a curve.
+type points struct{ x, y []float32 }
+
+// curvesOf returns the curves of a log.
+func curvesOf(lines []rundir.Line) map[panelKey]*points {
+	all := map[panelKey]*points{}
+	add := func(key panelKey, epoch int, value float64) {
+		p := all[key]
+		if p == nil {
+			p = &points{}
+			all[key] = p
+		}
+		p.x, p.y = append(p.x, float32(epoch)), append(p.y, float32(value))
+	}
+	for _, line := range lines {
+		for objective, parts := range line.Losses {
+			for name, value := range parts {
+				add(panelKey{objective, name}, line.Epoch, value)
+			}
+		}
+		for name, value := range line.Metrics {
+			add(panelKey{"", name}, line.Epoch, value)
+		}
+	}
+	return all
+}
+
+// thinned keeps at most maxCurvePoints numbers, equally many apart, the last among them.
+func thinned(values []float32) []float32 {
+	step := (len(values) + maxCurvePoints - 1) / maxCurvePoints
+	if step < 2 {
+		return values
+	}
+	var some []float32
+	for i := (len(values) - 1) % step; i < len(values); i += step {
+		some = append(some, values[i])
+	}
+	return some
+}
+
+// coloured is the value of a run that its colour stands for, and the colour's place in the palette.
+type coloured struct {
+	value string
+	place int
+}
+
+// coloursOf returns the colours of runs: by place, or by the value of a column. values are those of the column, numbers in order.
+func coloursOf(list []*run, column string) (colours []coloured, values []string, err error) {
+	values = []string{}
+	colours = make([]coloured, len(list))
+	if column == "" {
+		for i, one := range list {
+			colours[i] = coloured{one.Dir, i}
+		}
+		return colours, values, nil
+	}
+	found, err := index.FindColumn(entriesOf(list), column)
+	if err != nil {
+		return nil, nil, wrong("colour: " + err.Error())
+	}
+	for i, one := range list {
+		text, ok := found.Of(one.Run)
+		if !ok {
+			text = "–"
+		}
+		colours[i].value = text
+		values = append(values, text)
+	}
+	slices.SortFunc(values, func(a, b string) int {
+		x, err1 := strconv.ParseFloat(a, 64)
+		y, err2 := strconv.ParseFloat(b, 64)
+		if err1 == nil && err2 == nil {
+			return cmp.Compare(x, y)
+		}
+		return strings.Compare(a, b)
+	})
+	values = slices.Compact(values)
+	for i := range colours {
+		colours[i].place = slices.Index(values, colours[i].value)
+	}
+	return colours, values, nil
+}
+
+// keptLines are the lines of a log that has not changed.
+type keptLines struct {
+	stamp fileStamp
+	lines []rundir.Line
+}
+
+// maxKeptLines bounds the logs that are kept as lines.
+const maxKeptLines = 2 * maxCurves
+
+// linesOf returns the lines of the log of a run, from what is kept if it has not changed.
+func (t *tails) linesOf(one *run) ([]rundir.Line, error) {
+	stamp := stampOf(filepath.Join(t.runs.dir, filepath.FromSlash(one.path)), rundir.LogFile)
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if k, ok := t.logs[one.path]; ok && k.stamp == stamp {
+		return k.lines, nil
+	}
+	lines, _, err := t.lines(one)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.logs) >= maxKeptLines || t.logs == nil {
+		t.logs = map[string]keptLines{}
+	}
+	t.logs[one.path] = keptLines{stamp, lines}
+	return lines, nil
+}
