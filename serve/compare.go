@@ -135,7 +135,7 @@ func (s *Server) compare(c choice) (*comparison, error) {
 	for _, name := range names {
 		v.Metrics = append(v.Metrics, measured{Name: name})
 	}
-	colours, values, err := coloursOf(list, c.colour)
+	colours, values, err := c.colours(list)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (s *Server) compare(c choice) (*comparison, error) {
 		}
 		v.Runs = append(v.Runs, line)
 	}
-	return v, v.groupBy(c.by, list, columns)
+	return v, v.groupBy(c, list)
 }
 
 // cellsOf returns what a run has in columns.
@@ -209,19 +209,27 @@ func estimateOf(one *run, name string, stored map[string]metrics.Result, m *meas
 	return e
 }
 
-// groupBy puts runs into groups, and computes the means of their results.
-func (v *comparison) groupBy(by string, list []*run, columns []index.Column) error {
-	switch by {
+// groupColumns returns the columns whose values make groups of runs; none: there are no groups.
+func (c *choice) groupColumns(list []*run) (columns []index.Column, err error) {
+	switch c.by {
 	case "":
-		return nil
+		return nil, nil
 	case butSeed:
-		columns = slices.DeleteFunc(slices.Clone(columns), func(c index.Column) bool { return c.Name == "seed" })
-	default:
-		column, err := index.FindColumn(entriesOf(list), by)
-		if err != nil {
-			return wrong("by: " + err.Error())
-		}
-		columns = []index.Column{column}
+		columns = index.Differing(entriesOf(list))
+		return slices.DeleteFunc(columns, func(c index.Column) bool { return c.Name == "seed" }), nil
+	}
+	column, err := index.FindColumn(entriesOf(list), c.by)
+	if err != nil {
+		return nil, wrong("by: " + err.Error())
+	}
+	return []index.Column{column}, nil
+}
+
+// groupBy puts runs into groups, and computes the means of their results.
+func (v *comparison) groupBy(c choice, list []*run) error {
+	columns, err := c.groupColumns(list)
+	if err != nil || c.by == "" {
+		return err
 	}
 	for _, column := range columns {
 		v.By = append(v.By, column.Name)

@@ -114,6 +114,9 @@ func TestCompare(t *testing.T) {
 	if r := all.Runs[1].Results[0]; r.Low != nil {
 		t.Errorf("an interval that was not stored: %+v", r)
 	}
+	if byGroup := answered[comparison](t, h.URL+"/api/compare?by=-seed"); !slices.Equal(byGroup.Colours, []string{"weight 10.0", "weight 20.0"}) || byGroup.Runs[4].Colour != 1 {
+		t.Errorf("colours of groups: %+v", byGroup)
+	}
 	one := answered[comparison](t, h.URL+"/api/compare?run=weight20_seed1&run=none&by=seed")
 	if one.Matched != 1 || !slices.Equal(one.Missing, []string{"none"}) || one.Groups[0].Results[0].Low != nil || one.Groups[0].Name != "seed 1" {
 		t.Errorf("%+v", one)
@@ -210,6 +213,14 @@ func TestComparePages(t *testing.T) {
 	p.Wait(`location.search.split("run=").length === 2 && document.querySelectorAll("#table tbody tr").length === 1`)
 	p.Click("#all")
 	p.Wait(`!location.search.includes("run=") && document.querySelectorAll("#table tbody tr").length === 9`)
+
+	p = b.Page(h.URL + "/?sort=run")
+	p.Wait(`document.querySelectorAll("#runs tbody tr").length === 9`)
+	p.Click("#runs tbody tr:nth-child(2) input")
+	p.Click("#runs tbody tr:nth-child(4) input")
+	p.Wait(`document.getElementById("compare").textContent === "Compare the 2 chosen"`)
+	p.Click("#compare")
+	p.Wait(`location.pathname.endsWith("compare") && document.querySelectorAll("#table tbody tr").length === 2`)
 
 	p = b.Page(h.URL + "/tables?name=lsbd-vae-table5")
 	p.Wait(`document.querySelectorAll("#table tbody tr").length > 3 && document.getElementById("command").textContent === "unravel table lsbd-vae-table5 --scale quick"`)

@@ -45,7 +45,7 @@ func (s *Server) overlay(c choice) (*overlay, error) {
 		return nil, err
 	}
 	list = list[:min(len(list), maxCompared)]
-	colours, _, err := coloursOf(list, c.colour)
+	colours, _, err := c.colours(list)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (s *Server) overlay(c choice) (*overlay, error) {
 			continue // a log that cannot be read has no curves; the page of the run says why
 		}
 		place, name := colours[i].place, one.Dir
-		if c.colour != "" {
+		if c.colour != "" || c.by != "" {
 			name = colours[i].value + " · " + name
 		}
 		for key, curve := range curvesOf(lines) {
@@ -148,27 +148,37 @@ type coloured struct {
 	place int
 }
 
-// coloursOf returns the colours of runs: by place, or by the value of a column. values are those of the column, numbers in order.
-func coloursOf(list []*run, column string) (colours []coloured, values []string, err error) {
-	values = []string{}
-	colours = make([]coloured, len(list))
-	if column == "" {
+// colours returns the colours of runs: by the values of a column, by group, or each its own. values are those that have colours,
+// numbers in order.
+func (c *choice) colours(list []*run) (colours []coloured, values []string, err error) {
+	values, colours = []string{}, make([]coloured, len(list))
+	columns, err := c.groupColumns(list)
+	if err != nil {
+		return nil, nil, err
+	}
+	value := func(one *run) string { return groupName(one, columns) }
+	switch {
+	case c.colour != "":
+		found, err := index.FindColumn(entriesOf(list), c.colour)
+		if err != nil {
+			return nil, nil, wrong("colour: " + err.Error())
+		}
+		value = func(one *run) string {
+			text, ok := found.Of(one.Run)
+			if !ok {
+				text = "–"
+			}
+			return text
+		}
+	case c.by == "":
 		for i, one := range list {
 			colours[i] = coloured{one.Dir, i}
 		}
 		return colours, values, nil
 	}
-	found, err := index.FindColumn(entriesOf(list), column)
-	if err != nil {
-		return nil, nil, wrong("colour: " + err.Error())
-	}
 	for i, one := range list {
-		text, ok := found.Of(one.Run)
-		if !ok {
-			text = "–"
-		}
-		colours[i].value = text
-		values = append(values, text)
+		colours[i].value = value(one)
+		values = append(values, colours[i].value)
 	}
 	slices.SortFunc(values, func(a, b string) int {
 		x, err1 := strconv.ParseFloat(a, 64)

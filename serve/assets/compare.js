@@ -77,7 +77,7 @@ Serve.compare = {
     document.getElementById("summary").textContent = data.matched ? text : "No run passes the filters.";
     document.getElementById("all").hidden = !this.runs.length;
     this.options("by", [["", "nothing: every run by itself"], ["-seed", "seeds (runs that differ in the seed only)"], ...data.settings.map((s) => [s, "runs with the same " + s])]);
-    this.options("colour", [["", "runs"], ...data.settings.map((s) => [s, s])]);
+    this.options("colour", [["", this.by ? "groups" : "runs"], ...data.settings.map((s) => [s, s])]);
     this.legend(data);
     this.metrics(data);
     this.parallel(data);
@@ -99,7 +99,7 @@ Serve.compare = {
     place.replaceChildren(...data.colours.map((value, i) => {
       const dot = Unravel.element("span", { className: "interval-dot", "aria-hidden": "true" });
       dot.style.background = Unravel.category(i);
-      return Unravel.element("li", {}, dot, `${this.colour} ${value}`);
+      return Unravel.element("li", {}, dot, this.colour ? `${this.colour} ${value}` : value);
     }));
   },
 
@@ -113,10 +113,15 @@ Serve.compare = {
       : "Values of runs, with the intervals that were stored with them (metrics.interval, or eval --interval).";
     document.getElementById("metrics").replaceChildren(...data.metrics.map((m, i) => {
       const rows = grouped
-        ? data.groups.map((g, at) => ({ name: `${g.name} (${g.runs})`, colour: at, ...Serve.number(g.results[i]) }))
+        ? data.groups.map((g, at) => ({ name: `${g.name} (${g.runs})`, colour: this.colourOf(data, at), ...Serve.number(g.results[i]) }))
         : data.runs.map((r) => ({ name: r.dir, colour: r.colour, ...Serve.number(r.results[i]) }));
       return Serve.intervals(m.name, m.better, rows);
     }));
+  },
+
+  // colourOf is the colour of a group: that of its runs, if they have one.
+  colourOf(data, group) {
+    return data.runs.find((r) => r.group === group)?.colour ?? group;
   },
 
   parallel(data) {

@@ -20,6 +20,7 @@ Serve.list = {
       this.sort = event.target.value;
       this.ask();
     });
+    document.getElementById("compare").addEventListener("click", () => this.compare());
     document.getElementById("more").addEventListener("click", () => {
       this.count += 400;
       this.look();
@@ -33,6 +34,33 @@ Serve.list = {
     for (const f of this.filter.split(/\s+/).filter(Boolean)) q.append("filter", f);
     if (this.sort) q.set("sort", this.sort);
     return q;
+  },
+
+  chosen: new Set(),
+
+  // compare goes to the page that compares the chosen runs, or without any all that pass the filters.
+  compare() {
+    const q = this.parameters();
+    q.delete("sort");
+    if (this.chosen.size) q.delete("filter");
+    for (const name of this.chosen) q.append("run", name);
+    location.href = "compare?" + q;
+  },
+
+  // box makes the checkbox that chooses a run.
+  box(run) {
+    const made = Unravel.element("input", { type: "checkbox", checked: this.chosen.has(run.dir), "aria-label": "choose " + run.dir });
+    made.addEventListener("change", () => {
+      if (made.checked) this.chosen.add(run.dir);
+      else this.chosen.delete(run.dir);
+      this.choices();
+    });
+    return made;
+  },
+
+  choices() {
+    const n = this.chosen.size;
+    document.getElementById("compare").textContent = n ? `Compare the ${n} chosen` : "Compare these";
   },
 
   // ask shows another list, which has an address of its own.
@@ -111,7 +139,7 @@ Serve.list = {
     const loss = Serve.loss(run.losses);
     const left = run.left ? `${Serve.duration(run.left)} left` : Serve.duration(run.seconds || NaN);
     return Unravel.element("tr", {},
-      cell(Unravel.element("a", { href: "run?dir=" + encodeURIComponent(run.dir), title: run.dir }, run.dir)),
+      cell(this.box(run), " ", Unravel.element("a", { href: "run?dir=" + encodeURIComponent(run.dir), title: run.dir }, run.dir)),
       state, cell(Serve.progress(run)), cell(Number.isNaN(loss) ? "–" : Unravel.format(loss)),
       ...(run.cells || []).map((text) => cell(Serve.cell(text))), cell(left || "–"));
   },
