@@ -74,7 +74,7 @@ Serve.list = {
       const list = await Serve.get("runs", q);
       Serve.fail("");
       if (list.total && "single" in document.body.dataset) location.reload(); // the run has begun: its page takes this one's place
-      const version = list.version + " " + q;
+      const version = [list.version, list.reading, q].join(" ");
       if (version === this.version) return;
       this.version = version;
       this.show(list);
@@ -98,7 +98,8 @@ Serve.list = {
     let text = `${list.total} runs`;
     if (states.length) text += ": " + states.map((s) => `${list.states[s]} ${s}`).join(", ");
     if (list.matched < list.total) text += `; ${list.matched} pass the filters`;
-    if (!list.total) text = "There is no run here yet. unravel train makes one.";
+    if (list.reading) text = "Reading the runs …";
+    else if (!list.total) text = "There is no run here yet. unravel train makes one.";
     const place = document.getElementById("summary");
     if (place.textContent !== text) place.textContent = text;
   },
