@@ -74,7 +74,8 @@ func TrainedCodes(w io.Writer, title string, before metrics.Matrix, in *metrics.
 		stages[0].Codes = append(stages[0].Codes, Column{Name: name, Values: column(before, c)})
 		stages[1].Codes = append(stages[1].Codes, Column{Name: name, Values: column(in.Codes, c)})
 	}
-	return CodePlanes(w, title, stages, levelColumns(in))
+	factors := levelColumns(in)
+	return CodePlanes(w, title+mixed(factors), stages, factors)
 }
 
 // column copies a column of a matrix.
