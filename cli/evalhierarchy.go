@@ -76,7 +76,9 @@ func (e *evaluation) hierarchyFigures(results []metrics.Result) map[string]func(
 		all["true-hierarchy.png"] = func(w io.Writer) error { return report.Hierarchy(w, "True hierarchy of the factors", h, l) }
 	}
 	if e.in.Hierarchy != nil || e.in.TrueHierarchy != nil {
-		all["histograms.png"] = func(w io.Writer) error { return report.CodeHistograms(w, "Factors against code columns", e.in, results) }
+		all["histograms.png"] = func(w io.Writer) error {
+			return report.CodeHistograms(w, "Factors against code columns", e.in, results)
+		}
 	}
 	return all
 }

@@ -108,7 +108,9 @@ func (x *exploration) writeFiles(dir string, o mimosa.Options) error {
 			return npy.Write(w, []int{x.rows(), k}, x.allRows(k, r.Labelled))
 		}},
 		{"mimosa.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(x.summary(o)) }},
-		{"hierarchy.png", func(w io.Writer) error { return report.Hierarchy(w, "Hierarchy that MIMOSA found in "+x.name, r.Hierarchy, x.labels()) }},
+		{"hierarchy.png", func(w io.Writer) error {
+			return report.Hierarchy(w, "Hierarchy that MIMOSA found in "+x.name, r.Hierarchy, x.labels())
+		}},
 		{"components.png", x.drawComponents},
 	} {
 		if err := disk.WriteFile(filepath.Join(dir, f.name), f.write, false); err != nil {
