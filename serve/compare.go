@@ -80,6 +80,8 @@ type choice struct {
 	runs   []string // by name; none: all that the filters let through
 	by     string   // a column whose values make groups, or butSeed; empty: there are no groups
 	colour string   // a column whose values have colours; empty: each run has its own
+
+	differing []index.Column // of the chosen runs; nil: not known yet
 }
 
 // readChoice reads the parameters run and filter, both repeatable, by and colour.
@@ -98,8 +100,8 @@ func (s *Server) compareData(w http.ResponseWriter, r *http.Request) {
 		sendError(w, err)
 		return
 	}
-	v, err := s.compare(c)
-	sendJSON(w, r, v, err)
+	now := s.runs.current()
+	s.compared.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.compare(now, c) })
 }
 
 // chosenRuns returns the runs of a choice, and the names of those that are not there.
@@ -116,8 +118,7 @@ func (c *choice) chosenRuns(now *snapshot) (list []*run, missing []string, err e
 	return list, missing, nil
 }
 
-func (s *Server) compare(c choice) (*comparison, error) {
-	now := s.runs.current()
+func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 	list, missing, err := c.chosenRuns(now)
 	if err != nil {
 		return nil, err
@@ -126,6 +127,7 @@ func (s *Server) compare(c choice) (*comparison, error) {
 	list = list[:min(len(list), maxCompared)]
 	entries := entriesOf(list)
 	columns := index.Differing(entries)
+	c.differing = columns
 	columns = columns[:min(len(columns), maxCompareColumn)]
 	for _, column := range columns {
 		v.Settings = append(v.Settings, column.Name)
@@ -149,7 +151,7 @@ func (s *Server) compare(c choice) (*comparison, error) {
 		}
 		v.Runs = append(v.Runs, line)
 	}
-	return v, v.groupBy(c, list)
+	return v, v.groupBy(&c, list)
 }
 
 // cellsOf returns what a run has in columns.
@@ -215,8 +217,10 @@ func (c *choice) groupColumns(list []*run) (columns []index.Column, err error) {
 	case "":
 		return nil, nil
 	case butSeed:
-		columns = index.Differing(entriesOf(list))
-		return slices.DeleteFunc(columns, func(c index.Column) bool { return c.Name == "seed" }), nil
+		if c.differing == nil {
+			c.differing = index.Differing(entriesOf(list))
+		}
+		return slices.DeleteFunc(slices.Clone(c.differing), func(c index.Column) bool { return c.Name == "seed" }), nil
 	}
 	column, err := index.FindColumn(entriesOf(list), c.by)
 	if err != nil {
@@ -226,7 +230,7 @@ func (c *choice) groupColumns(list []*run) (columns []index.Column, err error) {
 }
 
 // groupBy puts runs into groups, and computes the means of their results.
-func (v *comparison) groupBy(c choice, list []*run) error {
+func (v *comparison) groupBy(c *choice, list []*run) error {
 	columns, err := c.groupColumns(list)
 	if err != nil || c.by == "" {
 		return err

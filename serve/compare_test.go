@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -245,4 +248,51 @@ func shots(p *browser.Page, name string, t *testing.T) {
 	}
 	p.Dark(false)
 	p.Resize(1280, 900)
+}
+
+// Names of runs are texts wherever they are shown.
+func TestCompareHostile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no such names of folders")
+	}
+	b := browser.Open(t)
+	name := `"><img src=x onerror=alert(1)>&run=%2e%2e é`
+	_, h := started(t, folder(t, name, "one"), Options{})
+	p := b.Page(h.URL + "/compare?by=run&run=one&run=" + url.QueryEscape(name))
+	p.Wait(`document.querySelectorAll("#curves canvas").length > 3 && document.querySelectorAll("#table tbody tr").length === 2`)
+	var shown string
+	var images int
+	p.Eval(`[...document.querySelectorAll("#table a")].map((a) => a.textContent).find((text) => text !== "one")`, &shown)
+	p.Eval(`document.querySelectorAll("main img").length`, &images)
+	if shown != name || images != 0 {
+		t.Errorf("%q, %d pictures", shown, images)
+	}
+	p.Eval(`[...document.querySelectorAll("#table a")].find((a) => a.textContent !== "one").href`, &shown)
+	p.Go(shown)
+	p.Wait(`document.querySelector("h1").textContent === ` + strconv.Quote(name))
+}
+
+// BenchmarkCompare compares 500 runs, as a page asks for it after something has changed.
+func BenchmarkCompare(b *testing.B) {
+	var weights []int
+	for w := range maxCompared / 5 {
+		weights = append(weights, w+1)
+	}
+	s, _ := started(b, varied(b, 5, weights...), Options{})
+	for name, c := range map[string]choice{"runs": {}, "means": {by: butSeed}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if v, err := s.compare(s.runs.current(), c); err != nil || len(v.Runs) != maxCompared {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("curves", func(b *testing.B) {
+		for b.Loop() {
+			if v, err := s.overlay(s.runs.current(), choice{}); err != nil || v.Runs != maxCurves {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -35,12 +35,12 @@ func (s *Server) compareCurves(w http.ResponseWriter, r *http.Request) {
 		sendError(w, err)
 		return
 	}
-	v, err := s.overlay(c)
-	sendJSON(w, r, v, err)
+	now := s.runs.current()
+	s.overlays.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.overlay(now, c) })
 }
 
-func (s *Server) overlay(c choice) (*overlay, error) {
-	list, _, err := c.chosenRuns(s.runs.current())
+func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
+	list, _, err := c.chosenRuns(now)
 	if err != nil {
 		return nil, err
 	}

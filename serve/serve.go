@@ -36,6 +36,8 @@ type Server struct {
 	previews *previews
 	tails    *tails
 	lists    lists
+	compared answers
+	overlays answers
 	tables   shownTables
 	streams  atomic.Int64 // that are open
 	handler  http.Handler

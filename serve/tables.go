@@ -40,10 +40,8 @@ type tableAnswer struct {
 
 // shownTables keeps what is shown of tables.
 type shownTables struct {
-	lock    sync.Mutex // held while one is computed: one at a time
-	hashes  map[string][]string
-	answers map[string]*content
-	version int
+	answers
+	hashes map[string][]string // of the runs that tables need, by name and scale
 }
 
 // entryOf describes a table.
@@ -86,39 +84,13 @@ func (s *Server) tableData(w http.ResponseWriter, r *http.Request) {
 		sendError(w, wrong("the query is too long"))
 		return
 	}
-	c, err := s.tables.answer(r.Context(), s.runs, r.URL.Query().Get("name"), r.URL.Query().Get("scale"))
-	if err != nil {
-		sendError(w, err)
+	name, scale := r.URL.Query().Get("name"), r.URL.Query().Get("scale")
+	if !knownTables()[name] { // a name must not open a file
+		sendError(w, missing("there is no table of that name"))
 		return
 	}
-	c.send(w, r)
-}
-
-// answer returns a table, from those that are kept if no run has changed.
-func (k *shownTables) answer(ctx context.Context, r *runs, name, scale string) (*content, error) {
-	// no files: a name from a browser must not open one
-	if _, known := knownTables()[name]; !known {
-		return nil, missing("there is no table of that name")
-	}
-	k.lock.Lock()
-	defer k.lock.Unlock()
-	now := r.current()
-	if k.answers == nil || k.version != now.content {
-		k.version, k.answers = now.content, map[string]*content{}
-	}
-	key := name + " " + scale
-	if c, ok := k.answers[key]; ok {
-		return c, nil
-	}
-	a, err := k.table(ctx, r.dir, now, name, scale)
-	if err != nil {
-		return nil, err
-	}
-	c, err := jsonContent(a)
-	if err == nil {
-		k.answers[key] = c
-	}
-	return c, err
+	now := s.runs.current()
+	s.tables.send(w, r, now.content, name+" "+scale, func() (any, error) { return s.tables.table(r.Context(), s.runs.dir, now, name, scale) })
 }
 
 var knownTables = sync.OnceValue(func() map[string]bool {
