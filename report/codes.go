@@ -70,12 +70,11 @@ func TrainedCodes(w io.Writer, title string, before metrics.Matrix, in *metrics.
 	}
 	stages := []Stage{{Name: "before training"}, {Name: "after training"}}
 	for c := range in.Codes.Cols {
-		name := codeName(in.Hierarchy, c)
+		name := fmt.Sprintf("z%d", c)
 		stages[0].Codes = append(stages[0].Codes, Column{Name: name, Values: column(before, c)})
 		stages[1].Codes = append(stages[1].Codes, Column{Name: name, Values: column(in.Codes, c)})
 	}
-	factors := levelColumns(in)
-	return CodePlanes(w, title+mixed(factors), stages, factors)
+	return CodePlanes(w, title, stages, levelColumns(in))
 }
 
 // column copies a column of a matrix.

@@ -41,7 +41,7 @@ type Figure struct {
 }
 
 // live names the widget that takes the place of a figure where scripts run.
-var live = map[string]string{"losses": "curves", "torus": "codes", "spheres": "codes", "traversals": "explore", "paths": "explore"}
+var live = map[string]string{"losses": "curves", "torus": "codes", "spheres": "codes", "embedding": "codes", "retrieval": "codes", "traversals": "explore", "paths": "explore"}
 
 // maxListed is the number of values of a part that the page shows.
 const maxListed = 24

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -30,8 +31,11 @@ func PageHeat(ctx context.Context, in *metrics.Input, results []metrics.Result) 
 	h, have := &web.Heat{}, map[string]bool{}
 	for _, r := range results {
 		for _, g := range r.Grids {
+			m := gridMap(r.Name+": "+g.Name, g)
+			if !slices.ContainsFunc(h.Maps, func(other web.Map) bool { return sameMap(m, other) }) { // of metrics with the same matrix
+				h.Maps = append(h.Maps, m)
+			}
 			have[g.Name] = true
-			h.Maps = append(h.Maps, gridMap(r.Name+": "+g.Name, g))
 		}
 	}
 	if in != nil && in.Codes.Rows > 0 && len(in.Factors) > 0 {
@@ -56,6 +60,11 @@ func PageHeat(ctx context.Context, in *metrics.Input, results []metrics.Result) 
 	}
 	h.Maps = h.Maps[:min(len(h.Maps), mostMaps)]
 	return h, nil
+}
+
+// sameMap reports whether two maps show the same numbers.
+func sameMap(a, b web.Map) bool {
+	return slices.Equal(a.Rows, b.Rows) && slices.Equal(a.Columns, b.Columns) && bytes.Equal(a.Values.Data, b.Values.Data)
 }
 
 // shownMetric is a metric that is measured for its matrix alone.

@@ -117,6 +117,12 @@ func (e *Experiment) some(count int, seed uint64) *Experiment {
 	slices.Sort(images)
 	some := *e
 	some.Data, some.Held, some.images = datasets.Sample(e.Data, images), nil, images
+	if e.images != nil { // a sample of a sample
+		some.images = make([]int, count)
+		for row, i := range images {
+			some.images[row] = e.images[i]
+		}
+	}
 	some.Split = &datasets.Split{}
 	*some.Split = *e.Split
 	some.Split.Groups, some.Split.Drawn, some.Split.GroupActions = nil, nil, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 type pageContent struct {
 	dir     string
 	config  string         // the resolved config
-	record  *rundir.Record // nil: the run has not ended
+	record  *rundir.Record // nil: the run has not ended, or has failed
+	failure string         // why it failed
 	epochs  int
 	steps   int
 	best    *Best   // nil: none is kept
@@ -53,6 +55,9 @@ func (e *Experiment) page(ctx context.Context, c pageContent, codes metrics.Matr
 		Curves: report.RunCurves(e.lossOrder(), c.log)}
 	if c.fit != nil && !c.fit.Converged {
 		p.Notes = append(p.Notes, "Training has not converged: "+c.fit.Why+".")
+	}
+	if c.failure != "" {
+		p.Notes = append(p.Notes, "The run failed: "+c.failure)
 	}
 	if codes.Rows == 0 {
 		return p, nil
@@ -137,7 +142,7 @@ func (e *Experiment) lossOrder() []string {
 
 // again is the command line for a POSIX shell that trains the run of a folder once more, in another one.
 func again(dir string) string {
-	dir = strings.TrimRight(dir, `/\`)
+	dir = filepath.Clean(dir)
 	if strings.HasPrefix(dir, "-") { // else it reads as a flag
 		dir = "./" + dir
 	}

@@ -16,8 +16,8 @@ import (
 )
 
 // StoredPage returns the page about the run in a folder, from what is stored there: results, figures, the log and codes, which are computed
-// again where they are missing. It trains, measures and draws nothing anew. Of a run that has not ended it shows what there is. remarks
-// says what is left out, and why.
+// again where they are missing. It trains, measures and draws nothing anew. Of a run that has not ended it shows the log, and codes and the
+// decoder of the newest checkpoint. remarks are warnings for people.
 func StoredPage(ctx context.Context, dir string, progress *Activity) (p report.Page, remarks []string, err error) {
 	run, err := rundir.View(dir)
 	if err != nil {
@@ -36,9 +36,9 @@ func StoredPage(ctx context.Context, dir string, progress *Activity) (p report.P
 		return p, nil, err
 	}
 	if c.record == nil {
-		remarks = append(remarks, fmt.Sprintf("%s: the run has not ended; its page shows what there is", dir))
+		remarks = append(remarks, fmt.Sprintf("%s: the run has not ended; its page shows the log and the newest checkpoint", dir))
 	}
-	shown, codes, err := e.storedCodes(ctx, run)
+	shown, codes, err := e.storedCodes(ctx, run, c.record != nil)
 	if err != nil {
 		return p, nil, err
 	}
@@ -57,6 +57,9 @@ func (e *Experiment) stored(run *rundir.Run) (c pageContent, err error) {
 	if c.record, err = rundir.ReadRecord(dir); err != nil {
 		return c, err
 	}
+	if c.record != nil && c.record.Error != "" {
+		c.failure, c.record = c.record.Error, nil
+	}
 	found, err := readCheckpoint(dir)
 	if err != nil {
 		return c, err
@@ -70,6 +73,9 @@ func (e *Experiment) stored(run *rundir.Run) (c pageContent, err error) {
 			c.spread, c.spreads = v, true
 		}
 	}
+	if c.record == nil { // what else is there is of an earlier end
+		return c, nil
+	}
 	if err := readJSON(run, rundir.MetricsFile, &c.results); err != nil {
 		return c, err
 	}
@@ -77,7 +83,10 @@ func (e *Experiment) stored(run *rundir.Run) (c pageContent, err error) {
 		return c, err
 	}
 	for _, f := range e.figures(metrics.Matrix{}, nil, nil, nil) {
-		png, err := run.Read(figureFile(f.name))
+		if f.moves {
+			continue
+		}
+		png, err := run.Read(f.file())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -107,19 +116,19 @@ func readJSON(run *rundir.Run, name string, v any) error {
 // maxPageCodes is the number of images that are encoded for a page where no codes are stored.
 const maxPageCodes = 10000
 
-// storedCodes reads the codes of a run with the experiment on their images. Where none are stored and the config keeps or measures some, it
-// computes as many as a page shows.
-func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run) (*Experiment, metrics.Matrix, error) {
+// storedCodes reads the codes of a run that has ended with the experiment on their images. Where none are stored, or the run has not ended,
+// and the config keeps or measures some, it computes as many as a page shows.
+func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended bool) (*Experiment, metrics.Matrix, error) {
 	kept := e.kept()
 	if kept == nil {
 		return e, metrics.Matrix{}, nil
 	}
-	r, err := npy.Open(run.Path(rundir.CodesFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	if !ended || !run.Has(rundir.CodesFile) {
 		few := kept.some(maxPageCodes, 0)
 		codes, err := few.Codes(ctx)
 		return few, codes, err
 	}
+	r, err := npy.Open(run.Path(rundir.CodesFile))
 	if err != nil {
 		return nil, metrics.Matrix{}, err
 	}

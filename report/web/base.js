@@ -62,7 +62,7 @@ Unravel.format = function (v, digits = 4) {
   return text.replace(/-/g, "−");
 };
 
-// data reads the JSON of a page's element <script type="application/json" id="data-NAME">; undefined if there is none.
+// data reads the JSON of a page's element script of type application/json and id data-NAME; undefined if there is none.
 Unravel.data = function (name) {
   const element = document.getElementById("data-" + name);
   return element ? JSON.parse(element.textContent) : undefined;

@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The page of a run without figures is made afterwards, in its folder or elsewhere, and nothing else in the folder changes.
+func TestReport(t *testing.T) {
+	dir := trained(t, linear)
+	page := filepath.Join(dir, "report.html")
+	if _, err := os.Stat(page); err == nil {
+		t.Fatal("there is a page")
+	}
+	succeed(t, "report", "--run", dir)
+	text := readFile(t, page)
+	for _, want := range []string{"<title>linear</title>", "unravel train ", `id="data-codes"`, `id="data-explore"`, "<dt>took</dt>"} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+	other := filepath.Join(t.TempDir(), "other.html")
+	succeed(t, "report", "--run", dir, "--out", other)
+	if !bytes.Equal(readFile(t, other), text) {
+		t.Error("the page is another one elsewhere")
+	}
+	checkMistake(t, call(t, "report", "--run", t.TempDir()), 1, "no run there")
+	checkMistake(t, call(t, "report"), 2, "--run")
+}
