@@ -62,8 +62,12 @@ func Explore(x Explored) (*web.Explore, error) {
 		e.Decoder = web.NewDecoder(x.Network)
 		return e, nil
 	}
-	e.Sheets, err = x.sheets(limits)
-	return e, err
+	s, err := x.sheets(limits)
+	if err != nil {
+		return nil, err
+	}
+	e.Sheets, e.Controls = s.out, s.with(e.Controls)
+	return e, nil
 }
 
 // startsAcross is the number of start images in a row of their sheet.

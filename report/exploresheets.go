@@ -23,8 +23,8 @@ const (
 	maxSheetPixels   = 4_000_000
 )
 
-// sheets decodes every control alone, and as many pairs of those that change the picture most as there is room for.
-func (x *Explored) sheets(limits raster.Pictures) (*web.Sheets, error) {
+// sheets decodes the controls alone, as many as there is room for, and then pairs of those that change the picture most.
+func (x *Explored) sheets(limits raster.Pictures) (*sheets, error) {
 	s := &sheets{Explored: x, limits: limits, out: &web.Sheets{}}
 	var moving []*stepped
 	for _, c := range flattened(x.Codes.Controls()) {
@@ -32,6 +32,9 @@ func (x *Explored) sheets(limits raster.Pictures) (*web.Sheets, error) {
 			continue
 		}
 		m := &stepped{Control: c, values: stepsOf(c)}
+		if s.room() < len(m.values) {
+			break
+		}
 		if err := s.add(m, nil); err != nil {
 			return nil, err
 		}
@@ -43,14 +46,28 @@ func (x *Explored) sheets(limits raster.Pictures) (*web.Sheets, error) {
 	for j := 1; j < len(moving); j++ {
 		for i := range j {
 			if s.room() < len(moving[i].values)*len(moving[j].values) {
-				return s.out, nil
+				return s, nil
 			}
 			if err := s.add(moving[i], moving[j]); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return s.out, nil
+	return s, nil
+}
+
+// with returns the controls that have steps in sheets.
+func (s *sheets) with(list []web.Control) (some []web.Control) {
+	for _, c := range list {
+		if !slices.ContainsFunc(s.out.Steps, func(steps web.Steps) bool { return steps.Name == c.Name }) {
+			continue
+		}
+		for i := range c.Options {
+			c.Options[i].Controls = s.with(c.Options[i].Controls)
+		}
+		some = append(some, c)
+	}
+	return some
 }
 
 // flattened lists controls and those under their options.
@@ -72,8 +89,11 @@ type sheets struct {
 	done, pixels int // of pictures
 }
 
-// room is the number of pictures that still go in.
+// room is the number of pictures that still go in, if they are as large as those before.
 func (s *sheets) room() int {
+	if s.done == 0 {
+		return maxSheetPictures
+	}
 	return min(maxSheetPictures-s.done, (maxSheetPixels-s.pixels)*s.done/s.pixels)
 }
 

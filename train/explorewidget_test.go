@@ -179,6 +179,41 @@ func TestExploreSheets(t *testing.T) {
 	}
 }
 
+// Sheets of spheres and of options show another picture when a control moves.
+func TestExploreSheetsOfAllKinds(t *testing.T) {
+	b := browser.Open(t)
+	for name, large := range map[string]string{"spheres": "model.delta-vae.encoder={mlp: {hidden: [600, 3000]}}", "hierarchy": "model.cofhae.encoder={mlp: {hidden: [600, 3000]}}"} {
+		x := played[name]
+		p := opened(t, b, playedExperiment(t, x.config, append(x.overrides, large)...))
+		p.Wait(`Array.from(document.images).every((i) => i.complete)`)
+		var list []string
+		p.Eval(`Array.from(document.querySelectorAll("[data-control]"), (r) => r.dataset.control)`, &list)
+		if slices.Contains(list, "spheres") {
+			t.Errorf("%s: sheets have a control of all spheres", name)
+		}
+		const drawn = `document.querySelector(".explore-picture").toDataURL()`
+		changed := 0
+		for _, c := range list {
+			row := fmt.Sprintf(`[data-control=%q] `, c)
+			var there bool
+			if p.Eval(fmt.Sprintf("document.querySelector(%q).offsetParent !== null", row), &there); !there {
+				continue
+			}
+			var before, after string
+			code(p)
+			p.Eval(drawn, &before)
+			move(p, c, row)
+			code(p)
+			if p.Eval(drawn, &after); before != after {
+				changed++
+			}
+		}
+		if changed < 2 {
+			t.Errorf("%s: %d controls change the picture", name, changed)
+		}
+	}
+}
+
 // BenchmarkExploreFrame measures how long Chromium takes to decode and draw a picture of the quickstart.
 func BenchmarkExploreFrame(b *testing.B) {
 	for _, name := range []string{"circles", "sphere"} {
