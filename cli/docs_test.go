@@ -51,6 +51,7 @@ func TestDocs(t *testing.T) {
 			writeFile(t, "dsprites.npz", sprites)
 			writePhotos(t)
 			writeShort(t, text)
+			writeFiles(t, root, text)
 			for _, line := range lines {
 				count++
 				runLine(t, root, line)
@@ -138,6 +139,9 @@ func runLine(t *testing.T, root, line string) {
 	t.Helper()
 	words := shellWords(line)
 	switch {
+	case isOwnGo(words):
+		runGo(t, words)
+		return
 	case slices.Equal(words[:min(2, len(words))], []string{"go", "test"}):
 		checkGoTest(t, root, words[2:])
 		return
@@ -289,6 +293,9 @@ func writeShort(t *testing.T, page string) {
 	shortPlan(t, page)
 	for _, plan := range regexp.MustCompile("(?ms)^```yaml\r?\n# (\\w+\\.yaml)\r?\n(.*?)^```").FindAllStringSubmatch(page, -1) {
 		root, err := config.Parse(plan[1], []byte(plan[2]))
+		if err == nil && root.Get("base") == nil {
+			continue // an experiment
+		}
 		if err == nil {
 			err = root.Override("seeds=[0, 1]")
 		}

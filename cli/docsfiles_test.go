@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/config"
+)
+
+// fileBlock finds blocks that are files: their first line is a comment with the file's name.
+var fileBlock = regexp.MustCompile("(?ms)^```(?:go|yaml)\r?\n((?://|#) ([\\w-]+\\.(?:go|yaml))\r?\n.*?)^```")
+
+// csvBlock finds tables that are files: the name is behind the language.
+var csvBlock = regexp.MustCompile("(?ms)^```csv ([\\w-]+\\.csv)\r?\n(.*?)^```")
+
+// writeFiles writes the files of a page to the current folder. A page with main.go is a module; sweeps keep what [writeShort] wrote.
+func writeFiles(t *testing.T, root, page string) {
+	t.Helper()
+	for _, m := range csvBlock.FindAllStringSubmatch(page, -1) {
+		writeFile(t, m[1], []byte(m[2]))
+	}
+	for _, m := range fileBlock.FindAllStringSubmatch(page, -1) {
+		switch {
+		case !strings.HasSuffix(m[2], ".yaml"):
+			writeFile(t, m[2], []byte(m[1]))
+		case !strings.Contains(m[1], "\nbase:"): // an experiment or a table, briefly
+			root, err := config.Parse(m[2], []byte(m[1]))
+			if err == nil && root.Get("rows") != nil {
+				err = root.Override("scales={quick: {seeds: 1}, full: {seeds: 1}}")
+			} else if err == nil {
+				err = root.Override("train.epochs=3")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, m[2], []byte(root.Inline()))
+		}
+		if m[2] == "main.go" {
+			writeModule(t, root)
+		}
+	}
+}
+
+// writeModule makes the current folder a module that finds Unravel in root, with what the module of the example requires.
+func writeModule(t *testing.T, root string) {
+	t.Helper()
+	from := filepath.Join(root, "examples", "ownparts")
+	text := string(readFile(t, filepath.Join(from, "go.mod")))
+	text = strings.Replace(text, "module example.org/ownparts", "module example.org/mine", 1)
+	text = strings.Replace(text, "=> ../..", "=> "+root, 1)
+	writeFile(t, "go.mod", []byte(text))
+	writeFile(t, "go.sum", readFile(t, filepath.Join(from, "go.sum")))
+}
+
+// runGo runs the program or the tests of a page's files.
+func runGo(t *testing.T, words []string) {
+	t.Helper()
+	if words[1] == "run" { // built once: the processes of a sweep start it again
+		program := filepath.Join(t.TempDir(), "program")
+		if out, err := exec.Command("go", "build", "-o", program, words[2]).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", strings.Join(words, " "), err, out)
+			return
+		}
+		words = append([]string{program}, words[3:]...)
+	}
+	c := exec.Command(words[0], words[1:]...)
+	c.Env = append(os.Environ(), asProgram+"=")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", strings.Join(words, " "), err, out)
+	}
+}
+
+// isOwnGo reports whether a command line runs or tests files of a page.
+func isOwnGo(words []string) bool {
+	return len(words) > 2 && words[0] == "go" && (words[1] == "run" || words[1] == "test") && (words[2] == "." || strings.HasSuffix(words[2], ".go"))
+}
