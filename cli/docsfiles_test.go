@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,9 @@ var csvBlock = regexp.MustCompile("(?ms)^```csv ([\\w-]+\\.csv)\r?\n(.*?)^```")
 // writeFiles writes the files of a page to the current folder. A page with main.go is a module; sweeps keep what [writeShort] wrote.
 func writeFiles(t *testing.T, root, page string) {
 	t.Helper()
+	if strings.Contains(page, "```python\n# codes.py") {
+		writeCodes(t)
+	}
 	for _, m := range csvBlock.FindAllStringSubmatch(page, -1) {
 		writeFile(t, m[1], []byte(m[2]))
 	}
@@ -39,8 +43,13 @@ func writeFiles(t *testing.T, root, page string) {
 			}
 			writeFile(t, m[2], []byte(root.Inline()))
 		}
-		if m[2] == "main.go" {
+		switch m[2] {
+		case "main.go":
 			writeModule(t, root)
+		case "pictures.go": // it draws the folder of the page
+			if err := os.RemoveAll("photos"); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
@@ -77,4 +86,19 @@ func runGo(t *testing.T, words []string) {
 // isOwnGo reports whether a command line runs or tests files of a page.
 func isOwnGo(words []string) bool {
 	return len(words) > 2 && words[0] == "go" && (words[1] == "run" || words[1] == "test") && (words[2] == "." || strings.HasSuffix(words[2], ".go"))
+}
+
+// writeCodes writes what codes.py of docs/foreign-codes.md does: codes of three factors, before and after training.
+func writeCodes(t *testing.T) {
+	t.Helper()
+	var levels, before, after []float64
+	for i := range 512 {
+		a, b, c := float64(i/64), float64(i/8%8), float64(i%8)
+		levels = append(levels, a, b, c)
+		before = append(before, math.Sin(a+b), math.Cos(b+c), math.Sin(a*c), a+b+c, math.Cos(a), b*c)
+		after = append(after, a+b, b-c, a-c, math.Sin(a), math.Cos(b), c*c)
+	}
+	writeNPY(t, "factors.npy", []int{512, 3}, levels)
+	writeNPY(t, "before.npy", []int{512, 6}, before)
+	writeNPY(t, "after.npy", []int{512, 6}, after)
 }
