@@ -82,6 +82,9 @@ func flagTable(flags []*kong.Flag) string {
 			continue
 		}
 		name := "--" + f.Name
+		if f.Tag.Negatable != "" {
+			name = "--[no-]" + f.Name
+		}
 		if !f.IsBool() && !f.IsCounter() {
 			placeholder := f.PlaceHolder
 			if placeholder == "" {
