@@ -160,6 +160,7 @@ func TestSitePages(t *testing.T) {
 	p.Wait(`document.activeElement.type === "search"`)
 	p.Press("[type=search]", "train.accumulate")
 	p.Wait(`document.querySelectorAll("[role=option]").length > 0`)
+	p.Shot("site-search")
 	var first string
 	p.Eval(`document.querySelector("[role=option] b").textContent`, &first)
 	p.Press("[type=search]", "\r")
