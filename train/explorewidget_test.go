@@ -149,6 +149,23 @@ func TestExploreUpdate(t *testing.T) {
 	if slices.Equal(picture, shows(t, p, e, "the update")) {
 		t.Error("another decoder shows the same picture")
 	}
+	var focused bool
+	if p.Eval(`document.activeElement.matches('[data-control="circle1"] .dial')`, &focused); !focused {
+		t.Error("the dial has lost the focus")
+	}
+	x = played["lines"]
+	other := playedExperiment(t, x.config, x.overrides...)
+	if learned, err = other.ExploreSome(context.Background(), 150); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = json.Marshal(learned); err != nil {
+		t.Fatal(err)
+	}
+	p.Eval(widget+".update("+string(text)+")", nil)
+	if got := code(p); len(got) != 6 {
+		t.Errorf("another model has a code of %d columns; want 6", len(got))
+	}
+	shows(t, p, other, "the update to another model")
 }
 
 // A decoder that is too large is shown by sheets: two controls move, and a third one begins anew.

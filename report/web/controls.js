@@ -10,13 +10,13 @@
     return names[word] || control.name;
   };
 
-  // label is the name of a control, and the factor that it follows.
-  function label(control, name) {
-    const made = Unravel.element("span", {className: "name"}, name);
-    if (!control.factor) return made;
+  // label writes the name of a control, and the factor that it follows.
+  function label(element, control, name) {
+    element.replaceChildren(name);
+    if (!control.factor) return;
     const share = Math.round(100 * Unravel.number(control.share));
-    made.append(Unravel.element("small", {title: `it has ${share} % of the information about ${control.factor}: mutual information over entropy`}, `${control.factor}, ${share}\u00a0%`));
-    return made;
+    const title = `it has ${share} % of the information about ${control.factor}: mutual information over entropy`;
+    element.append(Unravel.element("small", {title}, `${control.factor}, ${share}\u00a0%`));
   }
 
   // Unravel.exploreRow is a control with its name, its value and a button that plays it.
@@ -25,7 +25,10 @@
     const play = Unravel.element("button", {type: "button", className: "play", "aria-label": "Play " + name, "aria-pressed": "false", title: "play"}, "▶");
     play.addEventListener("click", () => state.play(control));
     state.buttons.set(control.name, play);
-    const row = Unravel.element("div", {className: "explore-row " + control.kind}, label(control, name), body, value, play);
+    const words = Unravel.element("span", {className: "name"});
+    state.labels.push(() => label(words, control, name));
+    label(words, control, name);
+    const row = Unravel.element("div", {className: "explore-row " + control.kind}, words, body, value, play);
     row.dataset.control = control.name;
     return row;
   };
@@ -33,9 +36,9 @@
   // there is 0 to 1 and back, as smooth as a pendulum.
   const there = (turns) => (1 - Math.cos(2 * Math.PI * turns)) / 2;
 
-  // slider moves what get and set read and write, from low to high.
-  function slider(state, control, label, low, high, get, set) {
-    const input = Unravel.element("input", {type: "range", min: low, max: high, step: (high - low) / 200, "aria-label": label});
+  // slider moves what get and set read and write, within a range, which may change.
+  function slider(state, control, label, range, get, set) {
+    const input = Unravel.element("input", {type: "range", "aria-label": label});
     const value = Unravel.element("output", {});
     input.addEventListener("input", () => {
       set(Number(input.value));
@@ -44,7 +47,8 @@
     return {
       input, value,
       refresh() {
-        const v = get();
+        const v = get(), [low, high] = range();
+        Object.assign(input, {min: low, max: high, step: (high - low) / 200});
         input.value = v;
         value.textContent = Unravel.format(Math.abs(v) < (high - low) / 1e6 ? 0 : v, 3);
         input.setAttribute("aria-valuetext", value.textContent);
@@ -53,13 +57,13 @@
   }
 
   function line(state, control) {
-    const [at] = control.columns, low = Unravel.number(control.low ?? 0), high = Unravel.number(control.high ?? 0);
-    const s = slider(state, control, Unravel.exploreName(control), low, high, () => state.code[at], (v) => { state.code[at] = v; });
+    const [at] = control.columns, range = () => [Unravel.number(control.low ?? 0), Unravel.number(control.high ?? 0)];
+    const s = slider(state, control, Unravel.exploreName(control), range, () => state.code[at], (v) => { state.code[at] = v; });
     return {
       element: Unravel.exploreRow(state, control, s.input, s.value),
       refresh: s.refresh,
       step(turns, before, start) { // from where it is
-        const phase = Math.acos(1 - 2 * Math.min(Math.max((start[at] - low) / (high - low), 0), 1)) / (2 * Math.PI);
+        const [low, high] = range(), phase = Math.acos(1 - 2 * Math.min(Math.max((start[at] - low) / (high - low), 0), 1)) / (2 * Math.PI);
         state.code[at] = low + (high - low) * there(turns + phase);
         state.moved(control);
       },
@@ -131,7 +135,7 @@
 
   // sphere of more than three dimensions: a slider for each coordinate, which scales the others.
   function coordinates(state, control) {
-    const {columns} = control, sliders = columns.map((at, axis) => slider(state, control, `${Unravel.exploreName(control)}, axis ${axis}`, -1, 1, () => state.code[at], (v) => {
+    const {columns} = control, sliders = columns.map((at, axis) => slider(state, control, `${Unravel.exploreName(control)}, axis ${axis}`, () => [-1, 1], () => state.code[at], (v) => {
       const others = columns.filter((c) => c !== at), length = Math.hypot(...others.map((c) => state.code[c])), left = Math.sqrt(1 - v * v);
       others.forEach((c, i) => { state.code[c] = length > 1e-9 ? state.code[c] * left / length : i === 0 ? left : 0; });
       state.code[at] = v;
@@ -154,7 +158,10 @@
     const [at] = control.columns, name = Unravel.exploreName(control), group = `${state.id}-${control.name}`;
     const options = control.options.map((option, i) => {
       const input = Unravel.element("input", {type: "radio", name: group, value: String(i + 1)});
-      const share = Unravel.element("span", {className: "share"}, `${Math.round(100 * Unravel.number(option.share))} %`);
+      const share = Unravel.element("span", {className: "share"});
+      const write = () => { share.textContent = `${Math.round(100 * Unravel.number(control.options[i].share))} %`; };
+      state.labels.push(write);
+      write();
       input.addEventListener("change", () => {
         state.choose(at, i);
         state.moved(control);

@@ -65,9 +65,8 @@
   // player holds the code and draws it, at most once a frame.
   class Player {
     constructor(element, data) {
-      Object.assign(this, {element, data, id: "explore" + ++widgets, buttons: new Map(), steps: new Map(), last: [], frames: 0, waiting: 0, timer: 0});
-      this.starts = rows(data.starts.codes);
-      this.known = rows(data.known).concat(this.starts);
+      Object.assign(this, {element, data, id: "explore" + ++widgets, buttons: new Map(), steps: new Map(), labels: [], last: [], frames: 0, waiting: 0, timer: 0});
+      this.read(data);
       this.images = Array.from(Unravel.array(data.starts.rows));
       this.named = new Map();
       every(data.controls, (c) => this.named.set(c.name, c));
@@ -77,6 +76,28 @@
       this.redraw = () => this.draw();
       document.addEventListener("unravel-theme", this.redraw);
       this.show(0);
+    }
+
+    // read takes the codes of data.
+    read(data) {
+      this.data = data;
+      this.starts = rows(data.starts.codes);
+      this.known = rows(data.known).concat(this.starts);
+    }
+
+    // learn takes a decoder that has learned more, with the same controls, whose elements stay as they are.
+    learn(next) {
+      const untouched = this.code.every((v, i) => v === this.starts[this.start][i]), controls = this.data.controls;
+      every(next.controls, (c) => {
+        const {low, high, factor, share} = c, old = this.named.get(c.name);
+        Object.assign(old, {low, high, factor, share});
+        (c.options || []).forEach((option, i) => { old.options[i].share = option.share; });
+      });
+      this.read({...next, controls});
+      if (untouched) this.code = this.starts[this.start].slice();
+      for (const write of this.labels) write();
+      this.picture = Unravel.picture(this.canvas, this.data, this.named, () => this.draw());
+      this.draw();
     }
 
     // build makes the elements.
@@ -212,23 +233,22 @@
     }
   }
 
-  // shape tells data apart whose controls differ in more than their limits.
-  const shape = (data) => JSON.stringify([data.columns, !data.sheets, data.controls], (key, v) => (["low", "high", "share", "factor"].includes(key) ? undefined : v));
+  // shape tells data apart whose controls and start images differ in more than what is learned.
+  const learned = ["low", "high", "share", "factor"];
+  const shape = (data) => JSON.stringify([data.columns, !data.sheets, data.image, data.starts.rows, data.controls], (key, v) => (learned.includes(key) ? undefined : v));
 
-  // Unravel.explore(element, data) shows the widget. It returns {update, destroy, code, frames}: update(data) shows a decoder that has learned
-  // more, with the code as it is if it has the same controls. The element hears "unravel-frame" after every picture.
+  // Unravel.explore(element, data) shows the widget. It returns {update, destroy, code, frames}: update(data) takes a decoder that has learned
+  // more, and leaves controls and code alone if they still fit. The element hears "unravel-frame" after every picture.
   Unravel.explore = function (element, data) {
     let player = new Player(element, data);
     return {
       update(next) {
-        const {code, start, data: old, frames} = player, same = shape(old) === shape(next) && next.starts.codes.shape[0] > start;
-        const untouched = code.every((v, i) => v === player.starts[start][i]);
+        if (!next.sheets && shape(player.data) === shape(next)) {
+          player.learn(next);
+          return;
+        }
         player.destroy();
         player = new Player(element, next);
-        player.frames = frames;
-        if (!same) return;
-        player.show(start);
-        if (!untouched) player.code = code;
       },
       set(code) {
         player.code = Float64Array.from(code);
