@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/report/web"
@@ -31,7 +30,7 @@ func PageHeat(ctx context.Context, in *metrics.Input, results []metrics.Result) 
 	h, have := &web.Heat{}, map[string]bool{}
 	for _, r := range results {
 		for _, g := range r.Grids {
-			m := gridMap(r.Name+": "+g.Name, g)
+			m := gridMap(r.Name, g)
 			if !slices.ContainsFunc(h.Maps, func(other web.Map) bool { return sameMap(m, other) }) { // of metrics with the same matrix
 				h.Maps = append(h.Maps, m)
 			}
@@ -49,7 +48,9 @@ func PageHeat(ctx context.Context, in *metrics.Input, results []metrics.Result) 
 			}
 			for _, g := range more[0].Grids {
 				if !have[g.Name] {
-					h.Maps = append(h.Maps, gridMap(c.title, g))
+					m := gridMap(c.choice.Name, g)
+					m.Title += c.about
+					h.Maps = append(h.Maps, m)
 				}
 			}
 		}
@@ -69,18 +70,16 @@ func sameMap(a, b web.Map) bool {
 
 // shownMetric is a metric that is measured for its matrix alone.
 type shownMetric struct {
-	title  string
+	about  string // ends the title of its matrix
 	choice metrics.Choice
 }
 
 // cheap lists the metrics whose matrices every page shows.
 func cheap(in *metrics.Input) []shownMetric {
 	var list []shownMetric
-	for _, m := range []struct{ title, name string }{
-		{"Mutual information of columns and factors (%d images)", "mig"}, {"Co-occurrence of factors in columns (%d images)", "co-occurrence"},
-	} {
-		if e, err := metrics.Registry.Lookup(m.name); err == nil {
-			list = append(list, shownMetric{fmt.Sprintf(m.title, in.Codes.Rows), metrics.Choice{Name: m.name, Value: e.New()}})
+	for _, name := range []string{"mig", "co-occurrence"} {
+		if e, err := metrics.Registry.Lookup(name); err == nil {
+			list = append(list, shownMetric{fmt.Sprintf(" (%d images)", in.Codes.Rows), metrics.Choice{Name: name, Value: e.New()}})
 		}
 	}
 	levels := 0
@@ -90,20 +89,21 @@ func cheap(in *metrics.Input) []shownMetric {
 	if importanceRows*in.Codes.Cols*levels <= mostImportance {
 		m := metrics.NewDCI()
 		m.Rounds, m.Bins, m.Train, m.Test = 10, 64, importanceRows, 1
-		list = append(list, shownMetric{fmt.Sprintf("Importance of columns for factors (boosted trees, %d rounds, %d images)", m.Rounds, m.Train), metrics.Choice{Name: "dci", Value: m}})
+		list = append(list, shownMetric{fmt.Sprintf(" (%d rounds of boosting, %d images)", m.Rounds, m.Train), metrics.Choice{Name: "dci", Value: m}})
 	}
 	return list
 }
 
-// gridMap returns a map of a matrix, without the smallest rows and columns of very large ones.
-func gridMap(title string, g metrics.Grid) web.Map {
+// gridMap returns a map of a matrix of a metric, without the smallest rows and columns of very large ones.
+func gridMap(metric string, g metrics.Grid) web.Map {
 	rows, columns := largest(len(g.Rows), func(i int) []float64 { return g.Values[i] }), largest(len(g.Columns), func(j int) (list []float64) {
 		for _, row := range g.Values {
 			list = append(list, row[j])
 		}
 		return list
 	})
-	m := web.Map{Title: title, Rows: []string{}, Columns: []string{}}
+	words := GridHeat(metric, g)
+	m := web.Map{Title: words.Title, Rows: []string{}, Columns: []string{}, Down: words.RowTitle, Across: words.ColumnTitle, Unit: words.Unit, Signed: words.Signed, Sorted: words.Sort}
 	var values []float64
 	for _, i := range rows {
 		m.Rows = append(m.Rows, g.Rows[i])
@@ -119,9 +119,6 @@ func gridMap(title string, g metrics.Grid) web.Map {
 		m.Title += fmt.Sprintf(", the largest of %d x %d", len(g.Rows), len(g.Columns))
 	}
 	m.Values = web.Floats(values, len(rows), len(columns))
-	if strings.HasPrefix(g.Name, "mutual") {
-		m.Unit = "nats"
-	}
 	return m
 }
 

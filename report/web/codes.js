@@ -45,19 +45,52 @@ Unravel.codesParts = function (element, points) {
   return [...parts, { destroy: () => document.removeEventListener("unravel-theme", draw) }];
 };
 
-// codesDefaults chooses what is drawn at first: circles against each other or against a factor, and otherwise the two columns
-// that vary most.
+// codesDefaults chooses what is drawn at first: circles against each other or against a factor, of many columns principal
+// components, and otherwise the two columns that vary most, in the colours of the factor that they tell most of.
 Unravel.codesDefaults = function (points) {
   const angles = points.axes.filter((a) => a.circle);
   const factors = points.axes.filter((a) => a.factor);
   const alike = factors.filter((f) => f.kind === "circular");
-  const columns = Unravel.byVariance(points);
-  const colour = alike[0] || factors[0];
+  const wide = 16; // columns
+  const components = points.axes.filter((a) => a.component !== undefined);
+  const columns = points.width > wide && components.length > 1 ? components : Unravel.byVariance(points);
+  const colour = (angles.length > 0 && alike[0]) || Unravel.bestTold(columns.slice(0, 2), factors);
   const last = points.axes[points.axes.length - 1];
   if (angles.length > 1) return { x: angles[0], y: angles[1], colour };
   if (angles.length === 1) return { x: angles[0], y: alike[0] || factors[0] || columns[0], colour };
   if (columns.length > 1) return { x: columns[0], y: columns[1], colour };
   return { x: columns[0], y: factors[0] || last, colour };
+};
+
+// bestTold returns the factor whose levels differ most in the means of some axes, undefined if there are no factors.
+Unravel.bestTold = function (axes, factors) {
+  const told = new Map(factors.map((f) => [f, Math.max(...axes.map((a) => Unravel.explained(a, f)))]));
+  return [...factors].sort((a, b) => told.get(b) - told.get(a))[0];
+};
+
+// explained is the share of an axis's variance that lies between the levels of a factor, of continuous ones in 20 bins, less what
+// chance gives: (between/(k-1)) / (between/(k-1) + within/(n-k)).
+Unravel.explained = function (axis, factor) {
+  const [low, high] = Unravel.limits(factor);
+  const bin = (v) => (factor.size ? v : Math.min(19, Math.floor((20 * (v - low)) / (high - low || 1))));
+  const groups = new Map();
+  axis.values.forEach((v, i) => {
+    const key = bin(factor.values[i]);
+    if (!Number.isFinite(v) || !Number.isFinite(key)) return;
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(v);
+  });
+  const mean = (list) => list.reduce((sum, v) => sum + v, 0) / list.length;
+  const all = mean([...groups.values()].flat());
+  let [between, within, n] = [0, 0, 0];
+  for (const list of groups.values()) {
+    const middle = mean(list);
+    between += list.length * (middle - all) ** 2;
+    within += list.reduce((sum, v) => sum + (v - middle) ** 2, 0);
+    n += list.length;
+  }
+  const [a, b] = [between / (groups.size - 1), within / (n - groups.size)];
+  return a / (a + b) || 0;
 };
 
 // byVariance lists the axes of columns, those that vary most first.

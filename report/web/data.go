@@ -78,5 +78,6 @@ type Map struct {
 	Down    string   `json:"down,omitempty"`   // what the rows are
 	Values  Array    `json:"values"`           // [rows, columns]
 	Signed  bool     `json:"signed"`           // whether colours diverge from 0
-	Unit    string   `json:"unit"`             // may be empty
+	Sorted  bool     `json:"sorted"`           // whether rows begin sorted by the columns of their largest numbers
+	Unit    string   `json:"unit"`             // what the numbers are; may be empty
 }

@@ -39,7 +39,7 @@ Unravel.heatMap = function (parent, data) {
   function draw() {
     map.layout = Unravel.heatLayout(map, place.clientWidth);
     const context = Unravel.canvas(canvas, map.layout.width, map.layout.height);
-    canvas.setAttribute("aria-label", `${data.title}: ${map.rows.length} rows, ${map.columns.length} columns; arrow keys read the cells`);
+    canvas.setAttribute("aria-label", `${data.title}: ${map.rows.length} rows (${data.down || "rows"}), ${map.columns.length} columns (${data.across || "columns"}); arrow keys read the cells`);
     Unravel.heatDraw(context, map);
     Unravel.heatBar(bar, map);
   }
@@ -76,7 +76,7 @@ Unravel.heatRead = function (data) {
   const values = Unravel.array(data.values);
   const n = data.columns.length;
   const map = { rows: data.rows, columns: data.columns, unit: data.unit, signed: data.signed, cell: (i, j) => values[i * n + j], at: null };
-  map.down = { order: data.rows.map((unused, i) => i), by: -2 };
+  map.down = { order: data.rows.map((unused, i) => i), by: data.sorted ? -1 : -2 };
   map.across = { order: data.columns.map((unused, j) => j), by: -2 };
   let low = 0;
   let high = 0;
@@ -215,7 +215,7 @@ Unravel.heatPointing = function (canvas, map, said, sorted, draw) {
     if (!at) return;
     const [i, j] = [map.down.order[at[0]], map.across.order[at[1]]];
     const v = map.cell(i, j);
-    said.textContent = `${map.rows[i]}, ${map.columns[j]}: ${Unravel.format(v)} ${map.unit || ""}`;
+    said.textContent = `${Unravel.isolate(map.rows[i])}, ${Unravel.isolate(map.columns[j])}: ${Unravel.format(v)}`;
   }
   on("pointermove", (event) => read(inside(place(event)) ? place(event) : null));
   on("pointerleave", () => read(null));

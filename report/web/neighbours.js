@@ -46,7 +46,9 @@ Unravel.neighboursOf = function (element, points) {
   const pool = points.pictures ? points.pictures.count : points.count;
   const offered = Math.min(pool, 24);
   const names = Object.keys(Unravel.distances);
-  const state = { chosen: 0, first: 0, distance: names[0] };
+  const wide = 16; // columns from which on angles say more than lengths
+  const begin = points.width > wide ? 1 : 0;
+  const state = { chosen: 0, first: 0, distance: names[begin] };
   const picker = Unravel.element("div", { className: "pictures", role: "group", "aria-label": "Images to choose from" });
   const others = Unravel.element("button", { type: "button", disabled: pool <= offered }, "Other images");
   const found = Unravel.element("ol", { className: "found" });
@@ -74,7 +76,7 @@ Unravel.neighboursOf = function (element, points) {
     state.first = (state.first + offered) % pool;
     offer();
   });
-  const select = Unravel.choose("distance", names, 0, (k) => {
+  const select = Unravel.choose("distance", names, begin, (k) => {
     state.distance = names[k];
     choose(state.chosen);
   });
