@@ -143,7 +143,7 @@ func principalPlane(codes metrics.Matrix, rows []int) (*plane, error) {
 
 // subspace returns two orthogonal axes, [d, 2], and the sums of squares along them.
 func subspace(x *mat.Dense) (*mat.Dense, [2]float64) {
-	const spare, turns = 6, 40
+	const spare, turns = 6, 20
 	_, d := x.Dims()
 	k := min(d, 2+spare)
 	stream := rng.New(0, "figure/embedding/axes")

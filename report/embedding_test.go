@@ -83,3 +83,20 @@ func TestPrincipalPlane(t *testing.T) {
 		}
 	}
 }
+
+// A thousand columns, as many as BYOL of the paper has.
+func BenchmarkEmbedding(b *testing.B) {
+	in := manyCodes(10000, 1000)
+	b.Run("embedding", func(b *testing.B) {
+		for b.Loop() {
+			if err := Embedding(io.Discard, "Principal components", in); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("neighbours", func(b *testing.B) {
+		for b.Loop() {
+			Neighbours(in.Codes, 17, 8)
+		}
+	})
+}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/metrics"
@@ -38,18 +40,31 @@ type Neighbour struct {
 // Neighbours returns the nearest rows to a row by the cosine distance of the codes, 1 - cos, nearest first, and the first rows of
 // equal ones. Codes of length 0, and such as are not finite, are at a distance of 1 from all.
 func Neighbours(codes metrics.Matrix, query, count int) []Neighbour {
+	return neighbours(codes, lengths(codes), query, count)
+}
+
+// lengths are the Euclidean norms of codes.
+func lengths(codes metrics.Matrix) []float64 {
+	list := make([]float64, codes.Rows)
+	for i := range list {
+		list[i] = floats.Norm(codes.Row(i), 2)
+	}
+	return list
+}
+
+func neighbours(codes metrics.Matrix, lengths []float64, query, count int) []Neighbour {
 	list := make([]Neighbour, 0, codes.Rows)
-	q := codes.Row(query)
-	length := norm(q)
+	q := slices.Clone(codes.Row(query))
+	for c := range q {
+		q[c] /= lengths[query]
+	}
 	for i := range codes.Rows {
 		if i == query {
 			continue
 		}
-		row, cosine := codes.Row(i), 0.0
-		if l := norm(row); l > 0 && length > 0 {
-			for c, v := range row {
-				cosine += v / l * (q[c] / length)
-			}
+		cosine, l := 0.0, lengths[i]
+		for c, v := range codes.Row(i) { // quotients, as products of large codes overflow
+			cosine += v / l * q[c]
 		}
 		if math.IsNaN(cosine) {
 			cosine = 0
@@ -58,13 +73,6 @@ func Neighbours(codes metrics.Matrix, query, count int) []Neighbour {
 	}
 	slices.SortStableFunc(list, func(a, b Neighbour) int { return cmp.Compare(a.Distance, b.Distance) })
 	return list[:min(count, len(list))]
-}
-
-func norm(v []float64) (length float64) {
-	for _, x := range v {
-		length = math.Hypot(length, x)
-	}
-	return length
 }
 
 // Retrieval shows some images and their nearest neighbours among the codes, by cosine distance. Marks below a neighbour tell which
@@ -89,10 +97,11 @@ func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) erro
 		}
 		t.Subtitle += "\n" + fmt.Sprintf(retrievedFactors, strings.Join(names, ", "))
 	}
+	all := lengths(in.Codes)
 	for _, q := range queries {
 		rows = append(rows, q)
 		captions, marks, framed := []string{"query"}, [][]bool{nil}, []bool{false}
-		for _, near := range Neighbours(in.Codes, q, count) {
+		for _, near := range neighbours(in.Codes, all, q, count) {
 			rows, captions = append(rows, near.Row), append(captions, fmt.Sprintf("%.3g", near.Distance))
 			agree := agreement(in, marked, q, near.Row)
 			marks, framed = append(marks, agree), append(framed, len(agree) > 0 && !slices.Contains(agree, false))
