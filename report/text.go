@@ -22,9 +22,19 @@ func textStyle(size vg.Length) draw.TextStyle {
 	return draw.TextStyle{Color: ink, Font: sans(size), XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
 }
 
-// oneLine makes a name from elsewhere harmless: control characters are escaped, line feeds and tabs become spaces.
+// oneLine makes a name from elsewhere harmless: control characters are escaped, line feeds and tabs become spaces, and letters
+// that the font lacks question marks.
 func oneLine(s string) string {
-	return strings.NewReplacer("\n", " ", "\t", " ").Replace(plain.Text(s))
+	face := font.DefaultCache.Lookup(sans(10), 10).Face
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		if glyph, err := face.GlyphIndex(nil, r); err != nil || glyph == 0 {
+			return '?'
+		}
+		return r
+	}, plain.Text(s))
 }
 
 // most bounds the letters of a name that are looked at.

@@ -182,7 +182,7 @@ func (e *Experiment) drawTorus(w io.Writer, codes metrics.Matrix) error {
 	if len(circles) == 0 {
 		return nil
 	}
-	return report.LatentTorus(w, e.title("Angles of the latent circles against the circular factors"), e.shown(codes), circles)
+	return report.LatentTorus(w, e.title("Angles of the circular factors and of the latent circles"), e.shown(codes), circles)
 }
 
 // drawSpheres draws the directions of codes on the spheres of the latent space.

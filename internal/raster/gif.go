@@ -44,13 +44,19 @@ func WriteGIF(w io.Writer, frames []*image.RGBA, hundredths int) error {
 func paletted(f *image.RGBA, p color.Palette, known map[color.RGBA]uint8) *image.Paletted {
 	b := f.Bounds()
 	out := image.NewPaletted(image.Rect(0, 0, b.Dx(), b.Dy()), p)
+	var last color.RGBA // neighbours are often equal
+	var i uint8
 	for y := range b.Dy() {
+		row := f.Pix[y*f.Stride:][:4*b.Dx()]
 		for x := range b.Dx() {
-			c := f.RGBAAt(b.Min.X+x, b.Min.Y+y)
-			i, ok := known[c]
-			if !ok {
-				i = uint8(p.Index(c))
-				known[c] = i
+			c := color.RGBA{row[4*x], row[4*x+1], row[4*x+2], row[4*x+3]}
+			if c != last || x+y == 0 {
+				var ok bool
+				if i, ok = known[c]; !ok {
+					i = uint8(p.Index(c))
+					known[c] = i
+				}
+				last = c
 			}
 			out.Pix[y*out.Stride+x] = i
 		}
@@ -65,11 +71,22 @@ func Palette(pictures []*image.RGBA, n int) color.Palette {
 	counts := map[[3]uint8]int{}
 	for _, m := range pictures {
 		b := m.Bounds()
-		for y := b.Min.Y; y < b.Max.Y; y++ {
-			for x := b.Min.X; x < b.Max.X; x++ {
-				c := m.RGBAAt(x, y)
-				counts[[3]uint8{c.R, c.G, c.B}]++
+		var last [3]uint8 // neighbours are often equal
+		run := 0
+		for y := range b.Dy() {
+			row := m.Pix[y*m.Stride:][:4*b.Dx()]
+			for x := range b.Dx() {
+				c := [3]uint8(row[4*x:])
+				if c != last && run > 0 {
+					counts[last] += run
+					run = 0
+				}
+				last = c
+				run++
 			}
+		}
+		if run > 0 {
+			counts[last] += run
 		}
 	}
 	var all colorBox

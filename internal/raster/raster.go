@@ -46,9 +46,16 @@ func Enlarge(img image.Image, k int) *image.RGBA {
 	from := img.Bounds()
 	out := image.NewRGBA(image.Rect(0, 0, from.Dx()*k, from.Dy()*k))
 	for y := range from.Dy() {
+		first := out.Pix[y*k*out.Stride:][:out.Stride]
 		for x := range from.Dx() {
 			r, g, b, a := img.At(from.Min.X+x, from.Min.Y+y).RGBA()
-			fill(out, image.Rect(x*k, y*k, (x+1)*k, (y+1)*k), color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(a >> 8)})
+			pixel := [4]uint8{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(a >> 8)}
+			for i := range k {
+				copy(first[4*(x*k+i):], pixel[:])
+			}
+		}
+		for i := 1; i < k; i++ {
+			copy(out.Pix[(y*k+i)*out.Stride:], first)
 		}
 	}
 	return out

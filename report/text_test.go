@@ -1,0 +1,59 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// Names of any length and letters fit into a line, with both of their ends.
+func TestFit(t *testing.T) {
+	style := textStyle(10)
+	for name, want := range map[string]string{
+		"":                         "",
+		"größe² of α":              "größe² of α",
+		"two\nlines\tand \x1b[31m": `two lines and \x1b[31m`,
+		"\xff\xfe":                 `\xff\xfe`,
+		"日本":                       "??",
+		strings.Repeat("a", 30):    strings.Repeat("a", 30),
+	} {
+		if got := fit(style, name, 4*vg.Inch); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+	for _, length := range []int{40, 100, 100_000} {
+		name := "begin" + strings.Repeat("x", length) + "end"
+		got := fit(style, name, vg.Inch)
+		if w := style.Width(got); w > vg.Inch || w < 0.8*vg.Inch || !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, "end") || strings.Count(got, "…") != 1 {
+			t.Errorf("%d letters: %q, %v wide", length, got, w)
+		}
+	}
+	if got := fit(style, "name", 0); got != "…" {
+		t.Errorf("no room: %q", got)
+	}
+}
+
+// Titles break between words into a few lines.
+func TestWrapped(t *testing.T) {
+	style := textStyle(10)
+	for _, test := range []struct {
+		text string
+		want []string
+	}{
+		{"", nil},
+		{"one line", []string{"one line"}},
+		{"  a title that needs\nlines here ", []string{"a title that", "needs lines", "here"}},
+		{strings.Repeat("word ", 40), nil},
+		{strings.Repeat("w", 400), nil},
+	} {
+		got := wrapped(style, test.text, vg.Inch)
+		if test.want != nil && !slices.Equal(got, test.want) {
+			t.Errorf("%q: %q, want %q", test.text, got, test.want)
+		}
+		if len(got) > maxTitleLines || widest(style, got) > vg.Inch {
+			t.Errorf("%q: %d lines, %v wide", test.text, len(got), widest(style, got))
+		}
+	}
+}
