@@ -36,7 +36,8 @@ search.score = function (section, words) {
   for (const w of words) {
     const score = 20 * search.begins(section.all.h, w) + (section.h ? 6 : 30) * search.begins(section.all.t, w) + search.begins(section.all.x, w);
     if (!score) return 0;
-    sum += score;
+    const at = section.all.x.indexOf(w);
+    sum += score + (at < 0 ? 0 : 1 / (1 + at / 200)); // what a section is about stands at its beginning
   }
   if (words.join(" ") === section.all.h) sum += 100;
   return sum;
