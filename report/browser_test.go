@@ -104,6 +104,12 @@ func TestPageInBrowser(t *testing.T) {
 	if paper == dark {
 		t.Error("the theme's button changes no colours")
 	}
+	var printed, restored string
+	p.Eval(`(() => { dispatchEvent(new Event("beforeprint")); const c = getComputedStyle(document.body).backgroundColor; dispatchEvent(new Event("afterprint")); return c; })()`, &printed)
+	p.Eval(`getComputedStyle(document.body).backgroundColor`, &restored)
+	if printed != "rgb(255, 255, 255)" || restored != dark {
+		t.Errorf("printed on %s, then on %s; want white, then %s", printed, restored, dark)
+	}
 	fits(t, p, "page")
 }
 

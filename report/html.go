@@ -24,7 +24,7 @@ type Page struct {
 	Metrics []metrics.Result
 	Figures []Figure // in order
 
-	Explore any // what the widget explore plays with, as JSON; nil: nothing
+	Explore *web.Explore // the decoder to play with; nil: none
 	Curves  *web.Curves
 	Codes   *web.Codes
 	Heat    *web.Heat

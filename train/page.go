@@ -72,10 +72,7 @@ func (e *Experiment) page(ctx context.Context, c pageContent, codes metrics.Matr
 	if p.Codes, err = e.pageCodes(codes); err != nil {
 		return p, err
 	}
-	x, err := e.Explore(nil, codes)
-	if x != nil {
-		p.Explore = x
-	}
+	p.Explore, err = e.Explore(nil, codes)
 	return p, err
 }
 

@@ -127,6 +127,18 @@ Unravel.theme = {
 };
 Unravel.theme.media.addEventListener("change", () => Unravel.theme.changed());
 
+// Paper is white: pages are printed in light colours.
+addEventListener("beforeprint", () => {
+  Unravel.theme.before = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+  Unravel.theme.changed();
+});
+addEventListener("afterprint", () => {
+  if (Unravel.theme.before) document.documentElement.dataset.theme = Unravel.theme.before;
+  else delete document.documentElement.dataset.theme;
+  Unravel.theme.changed();
+});
+
 // palettes holds the colours of the theme as [r, g, b], read from the style sheet when they are first asked for.
 Unravel.palettes = {};
 

@@ -113,7 +113,7 @@ func TestReadArrays(t *testing.T) {
 	if err != nil {
 		t.Skip("no node here: arrays are read in the browser's tests only")
 	}
-	script := `globalThis.matchMedia = () => ({ addEventListener() {} }); globalThis.document = { addEventListener() {} }; globalThis.localStorage = { getItem() {} };
+	script := `globalThis.matchMedia = () => ({ addEventListener() {} }); globalThis.document = { addEventListener() {} }; globalThis.addEventListener = () => {}; globalThis.localStorage = { getItem() {} };
 ` + Text(Base) + `
 const close = (a, b) => a === b || (Number.isNaN(a) && Number.isNaN(b));
 const same = (a, want) => { if (a.length !== want.length || !want.every((v, i) => close(a[i], v))) throw new Error([...a] + " is not " + want); };
