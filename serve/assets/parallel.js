@@ -55,11 +55,11 @@ Serve.parallel = function (element, axes, runs, changed, hovered) {
     group.append(title, svgElement("line", { y1: top, y2: bottom }), range, track);
     for (const [t, text] of scales[i].ticks) {
       const at = bottom - t * (bottom - top);
-      const label = svgElement("text", { x: 7, y: at + 4, class: "tick" }, Serve.shortened(text, Math.floor((step - 16) / 7)));
+      const label = svgElement("text", { x: 13, y: at + 4, class: "tick" }, Serve.shortened(text, Math.floor((step - 28) / 7)));
       label.append(svgElement("title", {}, text));
       group.append(svgElement("line", { x1: -3, x2: 3, y1: at, y2: at }), label);
     }
-    if (axes[i].values.some((v) => scales[i].at(v) === null)) group.append(svgElement("text", { x: 7, y: bottom + 28, class: "tick" }, "none"));
+    if (axes[i].values.some((v) => scales[i].at(v) === null)) group.append(svgElement("text", { x: 13, y: bottom + 28, class: "tick" }, "none"));
     const handles = ["lower", "upper"].map((which, side) => handle(i, which, side));
     group.append(...handles);
     track.addEventListener("pointerdown", (event) => drag(event, i, -1));
@@ -191,8 +191,9 @@ Serve.parallelScale = function (axis) {
   const [to, from] = log ? [Math.log, Math.exp] : [(v) => v, (v) => v];
   const span = to(high) - to(low);
   const value = (t) => from(to(low) + t * span);
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((t) => [t, Unravel.format(value(t), 3)]);
-  return { at: (v) => (v === null ? null : (to(v) - to(low)) / span), ticks, text: (t) => Unravel.format(value(t), 3) };
+  const text = (t) => (Math.abs(value(t)) < 100 ? Unravel.format(value(t), 3) : Unravel.format(Math.round(value(t)), 6));
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((t) => [t, text(t)]);
+  return { at: (v) => (v === null ? null : (to(v) - to(low)) / span), ticks, text };
 };
 
 // shortened cuts a text in its middle.
