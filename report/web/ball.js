@@ -120,8 +120,8 @@
     });
   }
 
-  // Unravel.ball(state, control) is the control of a sphere, or of several that turn together.
-  Unravel.ball = function (state, control) {
+  // Unravel.exploreBall(state, control) is the control of a sphere, or of several that turn together.
+  Unravel.exploreBall = function (state, control) {
     const together = control.kind === "turn", starts = control.columns.filter((_, i) => i % 3 === 0);
     const name = Unravel.exploreName(control);
     const canvas = Unravel.element("canvas", {

@@ -199,7 +199,7 @@
 
   // Unravel.exploreControl makes a control of any kind.
   Unravel.exploreControl = function (state, control) {
-    const kinds = {line, circle: dial, choice, turn: Unravel.ball, sphere: control.columns.length === 3 ? Unravel.ball : coordinates};
+    const kinds = {line, circle: dial, choice, turn: Unravel.exploreBall, sphere: control.columns.length === 3 ? Unravel.exploreBall : coordinates};
     const made = kinds[control.kind](state, control);
     state.steps.set(control.name, made.step);
     return made;

@@ -1,0 +1,33 @@
+package web
+
+import (
+	"io/fs"
+	"path"
+	"regexp"
+	"testing"
+)
+
+// defined matches what a script adds to the global of pages.
+var defined = regexp.MustCompile(`(?m)^\s*Unravel\.([A-Za-z]+) = (?:async )?(?:function|\(|class|[a-z]+ =>)`)
+
+// Scripts on one page share one global: a name that two of them defined would be that of the last one.
+func TestNamesAreDefinedOnce(t *testing.T) {
+	files, err := fs.Glob(Files, "*.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]string{}
+	for _, file := range files {
+		for _, m := range defined.FindAllStringSubmatch(Text(file), -1) {
+			if other := at[m[1]]; other != "" {
+				t.Errorf("Unravel.%s is defined in %s and in %s", m[1], other, path.Base(file))
+			}
+			at[m[1]] = file
+		}
+	}
+	for _, name := range []string{"explore", "exploreBall", "curves", "codes", "decoder"} {
+		if at[name] == "" {
+			t.Errorf("no script defines Unravel.%s", name)
+		}
+	}
+}
