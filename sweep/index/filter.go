@@ -64,7 +64,8 @@ type Group struct {
 	members []*Run
 }
 
-// GroupBy puts runs with the same values of columns together, in the order of the first run of each group.
+// GroupBy puts runs with the same values of columns together: in the order of these where all are numbers, else in that of the first run of
+// each group.
 func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
 	var columns []Column
 	for _, name := range by {
@@ -94,7 +95,23 @@ func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
 			g.Mean[name], g.Std[name] = moments(g.members, name)
 		}
 	}
+	sortNumbers(groups)
 	return groups, nil
+}
+
+// sortNumbers sorts groups by their values if all are numbers.
+func sortNumbers(groups []*Group) {
+	numbers := map[*Group][]float64{}
+	for _, g := range groups {
+		for _, text := range g.Values {
+			v, err := strconv.ParseFloat(text, 64)
+			if err != nil || math.IsNaN(v) {
+				return
+			}
+			numbers[g] = append(numbers[g], v)
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b *Group) int { return slices.Compare(numbers[a], numbers[b]) })
 }
 
 // moments are the mean and the standard deviation (n-1) of a result.

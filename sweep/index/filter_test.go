@@ -72,6 +72,11 @@ func TestGroupBy(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Mean["mig"] != 0.5 || math.Abs(all[0].Std["mig"]-math.Sqrt(0.125)) > 1e-15 {
 		t.Errorf("all: %+v, %v", all, err)
 	}
+	runs := some()
+	slices.Reverse(runs)
+	if sorted, err := index.GroupBy(runs, "losses.1.kl.weight"); err != nil || sorted[len(sorted)-1].Values[0] != "4" {
+		t.Errorf("numbers are not in their order: %+v, %v", sorted, err)
+	}
 	if _, err := index.GroupBy(some(), "sead"); err == nil {
 		t.Error("no error for an unknown column")
 	}
