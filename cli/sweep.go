@@ -131,7 +131,10 @@ func (c *sweepCommand) print(w io.Writer, outcomes []sweep.Outcome) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTATE\tSECONDS\tRESULT")
 	for i, r := range list {
-		result := "-"
+		result, seconds := "-", fmt.Sprintf("%.1f", r.Seconds)
+		if r.State == sweep.Unfinished {
+			seconds = "-"
+		}
 		switch {
 		case r.State == sweep.Failed:
 			result, _, _ = strings.Cut(r.Error, "\n")
@@ -145,7 +148,7 @@ func (c *sweepCommand) print(w io.Writer, outcomes []sweep.Outcome) error {
 		if r.Fit != nil && !r.Fit.Converged {
 			result += "  (not converged: " + r.Fit.Why + ")"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.1f\t%s\n", r.Name, r.State, r.Seconds, result)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.Name, r.State, seconds, result)
 	}
 	return t.Flush()
 }

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -215,5 +217,16 @@ func TestSweepProgress(t *testing.T) {
 	p.clear()
 	if want := "0 of 4 runs  0 %  1 running\n2 of 4 runs  50 %  1 running  1 in other processes  1 failed  1m30s left\na line\n4 of 4 runs  100 %  1 failed\n"; w.String() != want {
 		t.Errorf("got\n%swant\n%s", w.String(), want)
+	}
+}
+
+// A run that has not ended has no seconds.
+func TestSweepListsUnfinishedRuns(t *testing.T) {
+	var b bytes.Buffer
+	if err := new(sweepCommand).print(&b, []sweep.Outcome{{Run: sweep.Run{Name: "a"}, Entry: sweep.Entry{State: sweep.Unfinished}}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"RUN", "STATE", "SECONDS", "RESULT", "a", "unfinished", "-", "-"}; !slices.Equal(strings.Fields(b.String()), want) {
+		t.Errorf("it prints %q, want the words %q", b.String(), want)
 	}
 }
