@@ -157,6 +157,10 @@ func runLine(t *testing.T, root, line string) {
 	if at := slices.Index(words, ">"); at >= 0 {
 		words, into = words[:at], words[at+1]
 	}
+	if words[0] == "serve" || slices.Contains(words, "--serve") {
+		served(t, words...)
+		return
+	}
 	o := call(t, words...)
 	if o.code != 0 {
 		t.Errorf("%s: %v", line, o)

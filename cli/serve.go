@@ -38,7 +38,7 @@ const defaultAddress = "127.0.0.1:7007"
 
 // Run serves until the context ends.
 func (c *serveCommand) Run(ctx context.Context, s *streams) error {
-	priority.Lower()
+	yield(ctx)
 	info, err := os.Stat(c.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -58,6 +58,9 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 		if name != "" {
 			o.Hosts = append(o.Hosts, strings.ToLower(name))
 		}
+	}
+	if name, err := os.Hostname(); err == nil && !isLoopback(l.Addr()) {
+		o.Hosts = append(o.Hosts, strings.ToLower(name))
 	}
 	if c.Token || !isLoopback(l.Addr()) {
 		var random [24]byte
@@ -85,6 +88,13 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 		fmt.Fprintln(s.out, "listening")
 	}
 	return server.Serve(ctx, l)
+}
+
+// yield lets training go first. Commands in a process that is not theirs leave its priority alone.
+func yield(ctx context.Context) {
+	if _, ok := ctx.Value(stopperKey{}).(*stopper); ok {
+		priority.Lower()
+	}
 }
 
 // listen opens the port. Without an address it takes any port if the usual one is taken.
@@ -156,7 +166,7 @@ type previewCommand struct {
 
 // Run prints what is shown of the newest checkpoint of a run.
 func (c *previewCommand) Run(ctx context.Context, s *streams) error {
-	priority.Lower()
+	yield(ctx)
 	text, err := serve.NewPreview(ctx, c.Dir)
 	if err != nil {
 		return err

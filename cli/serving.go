@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -67,7 +70,8 @@ func (f *serveFlags) start(s *streams, what shown) (end func(), err error) {
 		args = append(args, "--listen="+f.Listen)
 	}
 	cmd := exec.Command(program, append(args, "--", what.dir)...)
-	cmd.Stderr = s.log
+	said := &starting{w: s.log}
+	cmd.Stderr = said
 	cmd.WaitDelay = time.Second
 	in, err := cmd.StdinPipe() // its end closes with this process, however that ends
 	if err != nil {
@@ -88,9 +92,35 @@ func (f *serveFlags) start(s *streams, what shown) (end func(), err error) {
 	}
 	if n, _ := out.Read(make([]byte, 16)); n == 0 {
 		end()
-		return nil, errors.New("--serve: the server did not start")
+		return nil, fmt.Errorf("--serve: %s", strings.TrimPrefix(strings.TrimSpace(said.text.String()), "unravel: "))
 	}
-	return end, nil
+	return end, said.begun()
+}
+
+// starting is the log of a server: held back until it has begun, as it may say why it has not.
+type starting struct {
+	lock sync.Mutex
+	w    io.Writer
+	text bytes.Buffer
+	on   bool
+}
+
+func (s *starting) Write(p []byte) (int, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.on {
+		return s.w.Write(p)
+	}
+	return s.text.Write(p)
+}
+
+// begun passes on what was held back, and what follows.
+func (s *starting) begun() error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.on = true
+	_, err := s.text.WriteTo(s.w)
+	return err
 }
 
 // folder is what a server beside a training shows: the folder of the run, or all runs if it is in the usual place.

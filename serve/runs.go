@@ -145,13 +145,15 @@ func (r *runs) reopen() {
 // that.
 func (r *runs) current() *snapshot {
 	now := time.Now()
-	r.asked.Store(now.UnixNano())
+	before := r.asked.Swap(now.UnixNano())
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
-	for now.UnixNano()-r.looked.Load() > int64(askPatience) && time.Since(now) < lookPatience {
-		time.Sleep(time.Millisecond)
+	if now.UnixNano()-before > int64(askPatience) && (r.single || now.UnixNano()-r.looked.Load() > int64(scanPause)) {
+		for r.looked.Load() < now.UnixNano() && time.Since(now) < lookPatience {
+			time.Sleep(time.Millisecond)
+		}
 	}
 	return r.now.Load()
 }

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/unravel-ml/unravel/rundir"
+)
+
+// heard is a log that calls a function once, when a text is in it.
+type heard struct {
+	lock sync.Mutex
+	text bytes.Buffer
+	wait string
+	call func()
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	n, err := h.text.Write(p)
+	if h.call != nil && strings.Contains(h.text.String(), h.wait) {
+		go h.call()
+		h.call = nil
+	}
+	return n, err
+}
+
+func (h *heard) String() string {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return h.text.String()
+}
+
+var addressLine = regexp.MustCompile(`see (http://\S+)`)
+
+// served runs a command line with a server until the page that it names was read, and the work beside it is done. It returns
+// the log and the page.
+func served(t *testing.T, args ...string) (log, page string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	wait := "(ctrl-C ends)"
+	if args[0] != "serve" {
+		wait = "its page stays"
+	}
+	h := &heard{wait: wait}
+	h.call = func() {
+		defer cancel()
+		found := addressLine.FindStringSubmatch(h.String())
+		if found == nil {
+			return
+		}
+		jar, _ := cookiejar.New(nil) // for the token; it does not fail
+		a, err := (&http.Client{Jar: jar}).Get(found[1])
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer a.Body.Close()
+		text, err := io.ReadAll(a.Body)
+		if page = string(text); err != nil || a.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d, %v", found[1], a.StatusCode, err)
+		}
+	}
+	var out bytes.Buffer
+	if code := Run(ctx, args, &out, h); code != exitDone {
+		t.Errorf("unravel %s: code %d\n%s", strings.Join(args, " "), code, h)
+	}
+	return h.String(), page
+}
+
+// The server says where it is, takes a free port if the usual one is taken, and ends with the context.
+func TestServe(t *testing.T) {
+	t.Chdir(t.TempDir())
+	checkMistake(t, call(t, "serve"), 2, "there is no folder runs")
+	writeFile(t, "file", nil)
+	checkMistake(t, call(t, "serve", "file"), 2, "not a folder")
+	if err := os.Mkdir("runs", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	checkMistake(t, call(t, "serve", "--listen", "7007"), 2, "want HOST:PORT")
+	checkMistake(t, call(t, "serve", "--listen", "127.0.0.1:http"), 2, "want HOST:PORT")
+	if l, err := net.Listen("tcp", defaultAddress); err == nil {
+		defer l.Close()
+	} // else it is taken as well
+	log, page := served(t, "serve")
+	if strings.Contains(log, ":7007") || !strings.Contains(page, "<h1>Runs</h1>") || strings.Contains(log, "token=") {
+		t.Errorf("%s\n%.200s", log, page)
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	checkMistake(t, call(t, "serve", "--listen", taken.Addr().String()), 1, taken.Addr().String(), "in use")
+	if log, _ := served(t, "serve", "--listen", "0.0.0.0:0", "--host", "127.0.0.1"); !strings.Contains(log, "?token=") {
+		t.Errorf("open without a token: %s", log)
+	}
+	if log, _ := served(t, "serve", "--token", "--listen=127.0.0.1:0"); !strings.Contains(log, "?token=") {
+		t.Errorf("no token: %s", log)
+	}
+}
+
+// Training and sweeps have a server beside them, which stays when they are done.
+func TestTrainServe(t *testing.T) {
+	config := tinyFile(t)
+	t.Setenv(asProgram, "1") // the server is this program
+	t.Chdir(t.TempDir())
+	log, page := served(t, "train", config, "train.epochs=1", "--serve")
+	if !strings.Contains(log, "run?dir=tiny_epochs1") || !strings.Contains(page, `data-run="tiny_epochs1"`) || !exists(filepath.Join("runs", "tiny_epochs1", rundir.RecordFile)) {
+		t.Errorf("%s\n%.200s", log, page)
+	}
+	_, page = served(t, "train", config, "train.epochs=1", "--run", "elsewhere", "--serve", "--listen", "127.0.0.1:0")
+	if !strings.Contains(page, `data-run="elsewhere"`) || exists(filepath.Join("elsewhere", "runs.sqlite")) {
+		t.Errorf("%.300s", page)
+	}
+	writeFile(t, "sweep.yaml", []byte("name: s\nbase: "+config+"\nseeds: [1]\n"))
+	if _, page = served(t, "sweep", "sweep.yaml", "--serve"); !strings.Contains(page, "<h1>Runs</h1>") {
+		t.Errorf("%.300s", page)
+	}
+	checkMistake(t, call(t, "train", config, "--listen", "127.0.0.1:0"), 2, "--listen is the address of --serve")
+	checkMistake(t, call(t, "train", config, "seed=9", "--serve", "--listen", "nowhere"), 1, "--serve: --listen nowhere: want HOST:PORT")
+}
