@@ -85,11 +85,17 @@ var templates = sync.OnceValue(func() *template.Template {
 })
 
 // sendPage answers with a page of pages/.
-func sendPage(w http.ResponseWriter, r *http.Request, name string, p page) {
-	var b bytes.Buffer
-	if err := templates().ExecuteTemplate(&b, name, p); err != nil {
-		sendError(w, err)
-		return
+func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, name string, p page) {
+	key := name + "\x00" + p.Run
+	c := s.pages.get(key, "")
+	if c == nil {
+		var b bytes.Buffer
+		if err := templates().ExecuteTemplate(&b, name, p); err != nil {
+			sendError(w, err)
+			return
+		}
+		c = newContent("text/html; charset=utf-8", b.Bytes())
+		s.pages.put(key, "", c)
 	}
-	newContent("text/html; charset=utf-8", b.Bytes()).send(w, r)
+	c.send(w, r)
 }

@@ -301,5 +301,5 @@ func meanOf(values []float64) *estimate {
 
 // comparePage answers with the page that compares runs.
 func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
-	sendPage(w, r, "compare.tmpl", s.newPage("Comparison", []string{"curves"}, "compare.js", "intervals.js", "parallel.js"))
+	s.sendPage(w, r, "compare.tmpl", s.newPage("Comparison", []string{"curves"}, "compare.js", "intervals.js", "parallel.js"))
 }

@@ -212,7 +212,7 @@ func (t *tails) linesOf(one *run) ([]rundir.Line, error) {
 	if k, ok := t.logs[one.path]; ok && k.stamp == stamp {
 		return k.lines, nil
 	}
-	lines, _, err := t.lines(one)
+	lines, _, err := t.runs.lines(one)
 	if err != nil {
 		return nil, err
 	}

@@ -18,10 +18,11 @@ import (
 // listing is the answer of /api/runs: some of the runs, with columns in which they differ.
 type listing struct {
 	Version int           `json:"version"`
-	Total   int           `json:"total"`   // runs in the folder
-	Matched int           `json:"matched"` // by the filters
-	From    int           `json:"from"`    // place of the first row
-	States  map[state]int `json:"states"`  // of all runs
+	Reading bool          `json:"reading,omitempty"` // not all runs were read yet
+	Total   int           `json:"total"`             // runs in the folder
+	Matched int           `json:"matched"`           // by the filters
+	From    int           `json:"from"`              // place of the first row
+	States  map[state]int `json:"states"`            // of all runs
 	Columns []column      `json:"columns"`
 	Rows    []row         `json:"rows"`
 }
@@ -124,7 +125,7 @@ func (s *Server) listData(w http.ResponseWriter, r *http.Request) {
 func (l *lists) answer(now *snapshot, q query, key string) (*content, error) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	if l.answers == nil || l.version != now.version || len(l.answers) > maxKept {
+	if l.answers == nil || l.version != now.version || now.reading || len(l.answers) > maxKept {
 		l.version, l.answers = now.version, map[string]*content{}
 	}
 	if c, ok := l.answers[key]; ok {
@@ -151,10 +152,7 @@ func (l *lists) list(now *snapshot, q query) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := &listing{Version: now.version, Total: len(now.list), Matched: len(sorted), States: map[state]int{}, Columns: c.kinds, Rows: []row{}}
-	for _, one := range now.list {
-		list.States[one.progress.state]++
-	}
+	list := &listing{Version: now.version, Reading: now.reading, Total: len(now.list), Matched: len(sorted), States: now.states(), Columns: c.kinds, Rows: []row{}}
 	list.From = min(q.from, len(sorted))
 	moment := time.Now()
 	for _, one := range sorted[list.From:min(list.From+q.count, len(sorted))] {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -100,4 +101,35 @@ func sendError(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_, _ = w.Write(text)
+}
+
+// store keeps answers by key, each of one version. Goroutines may share it.
+type store struct {
+	lock sync.Mutex
+	kept map[string]stored
+}
+
+type stored struct {
+	version string
+	*content
+}
+
+// get returns the answer of a key, if it is kept and of the version.
+func (s *store) get(key, version string) *content {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if k, ok := s.kept[key]; ok && k.version == version {
+		return k.content
+	}
+	return nil
+}
+
+// put keeps an answer.
+func (s *store) put(key, version string, c *content) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.kept == nil || len(s.kept) >= maxKept {
+		s.kept = map[string]stored{}
+	}
+	s.kept[key] = stored{version, c}
 }

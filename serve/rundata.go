@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -52,7 +53,16 @@ func (s *Server) runData(w http.ResponseWriter, r *http.Request) {
 		sendError(w, err)
 		return
 	}
-	sendJSON(w, r, s.describe(one), nil)
+	version := fmt.Sprint(one.serial, " ", s.previews.version(one))
+	c := s.described.get(one.path, version)
+	if c == nil {
+		if c, err = jsonContent(s.describe(one)); err != nil {
+			sendError(w, err)
+			return
+		}
+		s.described.put(one.path, version, c)
+	}
+	c.send(w, r)
 }
 
 func (s *Server) describe(one *run) description {
@@ -101,20 +111,14 @@ type curvesAnswer struct {
 	At     int64       `json:"at"` // bytes of the log that are in the curves: /api/events follows from there
 }
 
-// tails keeps the curves of runs whose logs have not changed.
+// tails keeps the logs of runs that are compared.
 type tails struct {
 	runs *runs
 	lock sync.Mutex
-	kept map[string]*curvesKept
-	logs map[string]keptLines // of comparisons
+	logs map[string]keptLines
 }
 
-type curvesKept struct {
-	stamp fileStamp
-	body  *content
-}
-
-func newTails(r *runs) *tails { return &tails{runs: r, kept: map[string]*curvesKept{}} }
+func newTails(r *runs) *tails { return &tails{runs: r} }
 
 // curvesData answers with the curves of a run.
 func (s *Server) curvesData(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +127,7 @@ func (s *Server) curvesData(w http.ResponseWriter, r *http.Request) {
 		sendError(w, err)
 		return
 	}
-	c, err := s.tails.curves(one)
+	c, err := s.curvesOf(one)
 	if err != nil {
 		sendError(w, err)
 		return
@@ -131,15 +135,13 @@ func (s *Server) curvesData(w http.ResponseWriter, r *http.Request) {
 	c.send(w, r)
 }
 
-// curves returns the curves of a run, from what is kept if its log has not changed.
-func (t *tails) curves(one *run) (*content, error) {
-	stamp := stampOf(filepath.Join(t.runs.dir, filepath.FromSlash(one.path)), rundir.LogFile)
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	if k, ok := t.kept[one.path]; ok && k.stamp == stamp {
-		return k.body, nil
+// curvesOf returns the curves of a run, from what is kept if its log has not changed.
+func (s *Server) curvesOf(one *run) (*content, error) {
+	version := fmt.Sprint(stampOf(filepath.Join(s.runs.dir, filepath.FromSlash(one.path)), rundir.LogFile))
+	if c := s.curves.get(one.path, version); c != nil {
+		return c, nil
 	}
-	lines, at, err := t.lines(one)
+	lines, at, err := s.runs.lines(one)
 	if err != nil {
 		return nil, err
 	}
@@ -148,19 +150,15 @@ func (t *tails) curves(one *run) (*content, error) {
 		curves = &web.Curves{Panels: []web.Panel{}}
 	}
 	c, err := jsonContent(curvesAnswer{curves, at})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.curves.put(one.path, version, c)
 	}
-	if len(t.kept) > maxKept {
-		clear(t.kept)
-	}
-	t.kept[one.path] = &curvesKept{stamp, c}
-	return c, nil
+	return c, err
 }
 
 // lines reads the log of a run as far as it is whole; a run that has none has no lines.
-func (t *tails) lines(one *run) (lines []rundir.Line, at int64, err error) {
-	f, err := t.runs.open(one, rundir.LogFile)
+func (r *runs) lines(one *run) (lines []rundir.Line, at int64, err error) {
+	f, err := r.open(one, rundir.LogFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -270,7 +268,7 @@ func (s *Server) runPage(w http.ResponseWriter, r *http.Request) {
 	}
 	p := s.newPage(name, widgets, "run.js") // of a run that is not there, too: it may begin
 	p.Run = name
-	sendPage(w, r, "run.tmpl", p)
+	s.sendPage(w, r, "run.tmpl", p)
 }
 
 // listPage answers with the list of runs, or with the only run.
@@ -278,8 +276,8 @@ func (s *Server) listPage(w http.ResponseWriter, r *http.Request) {
 	if now := s.runs.current(); s.runs.single && len(now.list) == 1 {
 		p := s.newPage(now.list[0].Dir, widgets, "run.js")
 		p.Run = now.list[0].Dir
-		sendPage(w, r, "run.tmpl", p)
+		s.sendPage(w, r, "run.tmpl", p)
 		return
 	}
-	sendPage(w, r, "list.tmpl", s.newPage("Runs", nil, "list.js"))
+	s.sendPage(w, r, "list.tmpl", s.newPage("Runs", nil, "list.js"))
 }

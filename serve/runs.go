@@ -23,16 +23,27 @@ type run struct {
 	*index.Run // with the state of this package; its Dir is the name in addresses
 	progress
 
-	path string      // relative to the folder, with slashes
-	base sweep.State // as the index has it
+	path   string      // relative to the folder, with slashes
+	base   sweep.State // as the index has it
+	serial int         // other numbers are other contents
 }
 
 // snapshot is all runs as they were at a moment. Nothing in it changes.
 type snapshot struct {
 	list    []*run // by name
 	byName  map[string]*run
-	content int // changes with settings, results and states
-	version int // changes with anything
+	reading bool // not all runs were read yet
+	content int  // changes with settings, results and states
+	version int  // changes with anything
+}
+
+// states counts the runs in each state.
+func (s *snapshot) states() map[state]int {
+	counts := map[state]int{}
+	for _, one := range s.list {
+		counts[one.progress.state]++
+	}
+	return counts
 }
 
 // runs are the runs of a folder, looked at again as time goes by and somebody asks.
@@ -48,7 +59,8 @@ type runs struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	known map[string]*run // by path; of the scanning goroutine
+	known  map[string]*run // by path; of the scanning goroutine, as serial
+	serial int
 }
 
 // The pace of looking: at most the given part of the time goes into it, so that runs that train beside are not slowed.
@@ -56,6 +68,8 @@ const (
 	scanPause   = time.Second
 	scanShare   = 100
 	askPatience = 15 * time.Second // nobody looks at runs that nobody asks for
+
+	firstPatience = time.Second // of the start, for the first look
 
 	lookPatience = 150 * time.Millisecond // of a request, for the runs to be looked at
 )
@@ -72,16 +86,24 @@ func openRuns(ctx context.Context, dir string, single bool) (*runs, error) {
 	}
 	_, err = os.Lstat(filepath.Join(whole, rundir.Config))
 	r := &runs{dir: whole, single: single || err == nil, root: root, wake: make(chan struct{}, 1), known: map[string]*run{}}
-	if r.single { // nothing is written into the folder of a run, no index either
-	} else if err := r.recall(ctx); err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	if err := r.scan(ctx); err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
+	r.now.Store(&snapshot{reading: true})
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r.cancel = cancel
-	r.done.Go(func() { r.watch(background) })
+	first := make(chan struct{})
+	r.done.Go(func() {
+		if !r.single { // nothing is written into the folder of a run, no index either
+			r.recall(background)
+		}
+		_ = r.scan(background) // the next one may do better
+		close(first)
+		r.watch(background)
+	})
+	select { // thousands of runs that no index knows take longer: pages say that they are being read
+	case <-first:
+	case <-time.After(firstPatience):
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), r.close())
+	}
 	return r, nil
 }
 
@@ -91,22 +113,22 @@ func (r *runs) close() error {
 	return r.root.Close()
 }
 
-// recall takes what the index of the folder knows, which is much quicker than reading all runs.
-func (r *runs) recall(ctx context.Context) error {
+// recall takes what the index of the folder knows, which is much quicker than reading all runs. Without an index all are read.
+func (r *runs) recall(ctx context.Context) {
 	x, err := index.Open(ctx, r.dir)
-	if errors.Is(err, index.ErrForeign) {
-		return nil // all runs are read
-	}
 	if err != nil {
-		return err
+		return
 	}
+	defer x.Close() // what it has is in the folders
 	list, err := x.Runs(ctx)
+	if err != nil {
+		return
+	}
 	for _, one := range list {
 		path := one.Dir
 		one.Dir = strings.ToValidUTF8(path, "\uFFFD")
 		r.known[path] = &run{Run: one, path: path, base: one.State}
 	}
-	return errors.Join(err, x.Close())
 }
 
 // watch looks at the runs again and again while somebody asks for them.
@@ -186,6 +208,9 @@ func (r *runs) scan(ctx context.Context) error {
 	}
 	defer func() { r.looked.Store(time.Now().UnixNano()) }()
 	before := r.now.Load()
+	if before.reading {
+		before = nil
+	}
 	next := &snapshot{byName: make(map[string]*run, len(folders))}
 	known := make(map[string]*run, len(folders))
 	holders := rundir.NewHolders()
@@ -231,7 +256,8 @@ func (r *runs) look(path string, old *run, holders *rundir.Holders) *run {
 		return old
 	}
 	one := *fresh
-	one.progress = p
+	r.serial++
+	one.progress, one.serial = p, r.serial
 	if string(one.Run.State) != string(p.state) {
 		entry := *one.Run
 		entry.State = sweep.State(p.state)

@@ -42,6 +42,8 @@ type Server struct {
 	streams  atomic.Int64 // that are open
 	handler  http.Handler
 	ended    chan struct{} // closed when the server shuts down: streams end
+
+	pages, described, curves store
 }
 
 // Limits of what one visitor can take from others.

@@ -172,5 +172,5 @@ func (k *shownTables) needed(t *tables.Table, scale string) ([]string, error) {
 
 // tablesPage answers with the page of tables, or of one of them.
 func (s *Server) tablesPage(w http.ResponseWriter, r *http.Request) {
-	sendPage(w, r, "tables.tmpl", s.newPage("Tables of papers", nil, "tables.js"))
+	s.sendPage(w, r, "tables.tmpl", s.newPage("Tables of papers", nil, "tables.js"))
 }

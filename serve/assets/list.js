@@ -20,7 +20,6 @@ Serve.list = {
       this.sort = event.target.value;
       this.ask();
     });
-    document.getElementById("compare").addEventListener("click", () => this.compare());
     document.getElementById("more").addEventListener("click", () => {
       this.count += 400;
       this.look();
@@ -38,15 +37,6 @@ Serve.list = {
 
   chosen: new Set(),
 
-  // compare goes to the page that compares the chosen runs, or without any all that pass the filters.
-  compare() {
-    const q = this.parameters();
-    q.delete("sort");
-    if (this.chosen.size) q.delete("filter");
-    for (const name of this.chosen) q.append("run", name);
-    location.href = "compare?" + q;
-  },
-
   // box makes the checkbox that chooses a run.
   box(run) {
     const made = Unravel.element("input", { type: "checkbox", checked: this.chosen.has(run.dir), "aria-label": "choose " + run.dir });
@@ -58,9 +48,15 @@ Serve.list = {
     return made;
   },
 
+  // choices leads to the page that compares the chosen runs, or without any all that pass the filters.
   choices() {
-    const n = this.chosen.size;
-    document.getElementById("compare").textContent = n ? `Compare the ${n} chosen` : "Compare these";
+    const q = this.parameters();
+    q.delete("sort");
+    if (this.chosen.size) q.delete("filter");
+    for (const name of this.chosen) q.append("run", name);
+    const link = document.getElementById("compare");
+    link.href = "compare?" + q;
+    link.textContent = this.chosen.size ? `Compare the ${this.chosen.size} chosen` : "Compare these";
   },
 
   // ask shows another list, which has an address of its own.
@@ -78,7 +74,7 @@ Serve.list = {
       const list = await Serve.get("runs", q);
       Serve.fail("");
       if (list.total && "single" in document.body.dataset) location.reload(); // the run has begun: its page takes this one's place
-      const version = list.version + " " + q;
+      const version = [list.version, list.reading, q].join(" ");
       if (version === this.version) return;
       this.version = version;
       this.show(list);
@@ -90,6 +86,7 @@ Serve.list = {
   show(list) {
     this.summary(list);
     this.sorts(list);
+    this.choices();
     const heads = ["run", "state", "progress", "loss", ...list.columns.map((c) => c.name), "seconds"];
     document.querySelector("#runs thead tr").replaceChildren(...heads.map((name) => this.head(name)));
     document.querySelector("#runs tbody").replaceChildren(...list.rows.map((run) => this.row(run)));
@@ -101,7 +98,8 @@ Serve.list = {
     let text = `${list.total} runs`;
     if (states.length) text += ": " + states.map((s) => `${list.states[s]} ${s}`).join(", ");
     if (list.matched < list.total) text += `; ${list.matched} pass the filters`;
-    if (!list.total) text = "There is no run here yet. unravel train makes one.";
+    if (list.reading) text = "Reading the runs …";
+    else if (!list.total) text = "There is no run here yet. unravel train makes one.";
     const place = document.getElementById("summary");
     if (place.textContent !== text) place.textContent = text;
   },

@@ -109,30 +109,46 @@ var choiceKeys = []string{"dataset", "supervision", "model", "losses"}
 // choiceColumn has the names that a run has for a choice: those below the key, without places in a list.
 func choiceColumn(key string) Column {
 	return Column{key, func(r *Run) (string, bool) {
-		at := map[int][]string{}
-		for path := range r.Settings {
-			rest, ok := strings.CutPrefix(path, key+".")
-			if !ok {
-				continue
-			}
-			place, inList := 0, false
-			first, more, _ := strings.Cut(rest, ".")
-			if n, err := strconv.Atoi(first); err == nil {
-				place, inList = n, true
-			}
-			if inList {
-				first, _, _ = strings.Cut(more, ".")
-			}
-			if !slices.Contains(at[place], first) {
-				at[place] = append(at[place], first)
-			}
+		chosen := r.chosen
+		if chosen == nil {
+			chosen = choicesOf(r.Settings)
 		}
-		var names []string
-		for _, place := range slices.Sorted(maps.Keys(at)) {
-			names = append(names, at[place]...)
-		}
-		return strings.Join(names, "+"), len(names) > 0
+		names, ok := chosen[key]
+		return names, ok
 	}}
+}
+
+// choicesOf returns the names of all choices of a run, by key, joined by +.
+func choicesOf(settings map[string]string) map[string]string {
+	at := map[string]map[int][]string{}
+	for path := range settings {
+		key, rest, ok := strings.Cut(path, ".")
+		if !ok || !slices.Contains(choiceKeys, key) {
+			continue
+		}
+		place := 0
+		first, more, _ := strings.Cut(rest, ".")
+		if n, err := strconv.Atoi(first); err == nil { // in a list
+			place = n
+			first, _, _ = strings.Cut(more, ".")
+		}
+		if at[key] == nil {
+			at[key] = map[int][]string{}
+		}
+		if !slices.Contains(at[key][place], first) {
+			at[key][place] = append(at[key][place], first)
+		}
+	}
+	chosen := map[string]string{}
+	for key, places := range at {
+		var names []string
+		for _, place := range slices.Sorted(maps.Keys(places)) {
+			slices.Sort(places[place])
+			names = append(names, places[place]...)
+		}
+		chosen[key] = strings.Join(names, "+")
+	}
+	return chosen
 }
 
 // Differing lists the columns of what was asked for in which runs differ: names of choices, and settings. A run that lacks a

@@ -29,6 +29,8 @@ type Run struct {
 	Results  map[string]float64 `json:"results,omitempty"`  // metrics by name, parts of one number as name.part, and fit.*
 
 	Stamp string `json:"-"` // see [Stamp]
+
+	chosen map[string]string // names of choices, by key; nil: not worked out yet
 }
 
 // Read reads the run of a folder without a database. Its name is the path of the folder in the folder of runs, with slashes.
@@ -54,6 +56,7 @@ func Read(path, name string) *Run {
 	for _, s := range settings {
 		r.Settings[s.Key] = s.Value
 	}
+	r.chosen = choicesOf(r.Settings)
 	for _, v := range resultsOf(e) {
 		r.Results[v.name] = v.value
 	}
@@ -92,6 +95,9 @@ func (x *Index) Runs(ctx context.Context) ([]*Run, error) {
 	}
 	if err := pairs(ctx, x, "settings", func(dir, key, value string) { byDir[dir].Settings[key] = value }); err != nil {
 		return nil, err
+	}
+	for _, r := range list {
+		r.chosen = choicesOf(r.Settings)
 	}
 	return list, pairs(ctx, x, "results", func(dir, name string, value float64) { byDir[dir].Results[name] = value })
 }
