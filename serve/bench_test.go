@@ -45,7 +45,7 @@ func many(b testing.TB, n int) string {
 }
 
 // manyRuns is how many runs the list must show in 200 ms.
-var manyRuns = 5000
+const manyRuns = 5000
 
 // BenchmarkList answers for the list of 5000 runs: as it is kept, after the runs have changed, and with a filter and an order.
 func BenchmarkList(b *testing.B) {
@@ -89,7 +89,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 	r.cancel()
 	r.done.Wait()
-	defer r.root.Close()
+	defer r.root.Load().Close()
 	for b.Loop() {
 		if err := r.scan(b.Context()); err != nil {
 			b.Fatal(err)

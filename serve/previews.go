@@ -117,11 +117,11 @@ func (p *previews) compute(one *run, v *preview) {
 
 // enclosed reports a file of a run that is a link out of the folder of runs.
 func (r *runs) enclosed(one *run) error {
-	return fs.WalkDir(r.root.FS(), filepath.ToSlash(one.path), func(path string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(r.root.Load().FS(), filepath.ToSlash(one.path), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink == 0 {
 			return nil // what is gone meanwhile is not read
 		}
-		if _, err := r.root.Stat(filepath.FromSlash(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if _, err := r.root.Load().Stat(filepath.FromSlash(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%s is a link that leads out of the folder of runs", path)
 		}
 		return nil

@@ -197,7 +197,7 @@ const maxFigures = 200
 // figures lists the pictures of a run.
 func (s *Server) figures(one *run) []string {
 	names := []string{}
-	dir, err := s.runs.root.Open(filepath.FromSlash(one.path + "/" + rundir.FiguresDir))
+	dir, err := s.runs.root.Load().Open(filepath.FromSlash(one.path + "/" + rundir.FiguresDir))
 	if err != nil {
 		return names
 	}

@@ -51,7 +51,7 @@ type runs struct {
 	dir    string
 	single bool // the folder is a run itself
 
-	root   *os.Root
+	root   atomic.Pointer[os.Root]
 	now    atomic.Pointer[snapshot]
 	asked  atomic.Int64 // when somebody asked last, in nanoseconds
 	looked atomic.Int64 // when the runs were looked at last
@@ -69,7 +69,7 @@ const (
 	scanShare   = 100
 	askPatience = 15 * time.Second // nobody looks at runs that nobody asks for
 
-	firstPatience = time.Second // of the start, for the first look
+	firstPatience = 5 * time.Second // of the start, for the first look
 
 	lookPatience = 150 * time.Millisecond // of a request, for the runs to be looked at
 )
@@ -85,7 +85,8 @@ func openRuns(ctx context.Context, dir string, single bool) (*runs, error) {
 		return nil, err
 	}
 	_, err = os.Lstat(filepath.Join(whole, rundir.Config))
-	r := &runs{dir: whole, single: single || err == nil, root: root, wake: make(chan struct{}, 1), known: map[string]*run{}}
+	r := &runs{dir: whole, single: single || err == nil, wake: make(chan struct{}, 1), known: map[string]*run{}}
+	r.root.Store(root)
 	r.now.Store(&snapshot{reading: true})
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r.cancel = cancel
@@ -110,7 +111,7 @@ func openRuns(ctx context.Context, dir string, single bool) (*runs, error) {
 func (r *runs) close() error {
 	r.cancel()
 	r.done.Wait()
-	return r.root.Close()
+	return r.root.Load().Close()
 }
 
 // recall takes what the index of the folder knows, which is much quicker than reading all runs. Without an index all are read.
@@ -148,18 +149,24 @@ func (r *runs) watch(ctx context.Context) {
 			}
 		}
 		begin := time.Now()
-		if r.scan(ctx) != nil { // the folder may be gone for now: what was seen stays
-			r.reopen()
-		}
+		_ = r.scan(ctx) // where that fails, what was seen stays
 		pause = max(scanPause, scanShare*time.Since(begin))
 	}
 }
 
-// reopen opens the folder again, in case another one took its place.
+// reopen opens the folder again if another one has taken its place.
 func (r *runs) reopen() {
+	now, err := os.Stat(r.dir)
+	if err != nil {
+		return // it is gone
+	}
+	old := r.root.Load()
+	if before, err := old.Stat("."); err == nil && os.SameFile(before, now) {
+		return
+	}
 	if root, err := os.OpenRoot(r.dir); err == nil {
-		_ = r.root.Close()
-		r.root = root
+		r.root.Store(root)
+		_ = old.Close()
 	}
 }
 
@@ -190,7 +197,7 @@ func (r *runs) find(name string) (*run, error) {
 
 // open opens a file of a run for reading. A link that leads out of the folder of runs is an error.
 func (r *runs) open(one *run, name string) (*os.File, error) {
-	f, err := r.root.Open(filepath.FromSlash(one.path + "/" + name))
+	f, err := r.root.Load().Open(filepath.FromSlash(one.path + "/" + name))
 	if err != nil {
 		return nil, err
 	}
@@ -202,6 +209,7 @@ func (r *runs) open(one *run, name string) (*os.File, error) {
 
 // scan looks for runs, and at those that have changed.
 func (r *runs) scan(ctx context.Context) error {
+	r.reopen()
 	folders, err := sweep.Folders(r.dir)
 	if err != nil {
 		return err
@@ -284,7 +292,7 @@ func (r *runs) read(dir, path string) *run {
 // outside returns the name of a file that is read of every run and is a link out of the folder; empty: none is.
 func (r *runs) outside(path string) string {
 	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile} {
-		if _, err := r.root.Stat(filepath.FromSlash(path + "/" + name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if _, err := r.root.Load().Stat(filepath.FromSlash(path + "/" + name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return name
 		}
 	}
