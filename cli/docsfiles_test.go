@@ -68,11 +68,13 @@ func writeModule(t *testing.T, root string) {
 // runGo runs the program or the tests of a page's files.
 func runGo(t *testing.T, words []string) {
 	t.Helper()
-	if words[1] == "run" { // built once: the processes of a sweep start it again
-		program := filepath.Join(t.TempDir(), "program")
-		if out, err := exec.Command("go", "build", "-o", program, words[2]).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", strings.Join(words, " "), err, out)
-			return
+	if words[1] == "run" { // built once
+		program := "./program-" + strings.Trim(words[2], ".") + ".exe"
+		if _, err := os.Stat(program); err != nil {
+			if out, err := exec.Command("go", "build", "-o", program, words[2]).CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", strings.Join(words, " "), err, out)
+				return
+			}
 		}
 		words = append([]string{program}, words[3:]...)
 	}
