@@ -89,7 +89,7 @@ func (d *decoding) samples(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.table(ctx, "samples", fmt.Sprintf("%d samples of the prior, seed %d", d.Samples, d.Seed), codes, 0)
+	return d.table(ctx, "samples", fmt.Sprintf("Decoded images of %d samples of the prior, seed %d", d.Samples, d.Seed), codes, 0)
 }
 
 // foreign decodes codes of a file.
@@ -158,7 +158,7 @@ func (d *decoding) grid(ctx context.Context) error {
 		return err
 	}
 	s := codes.Grid(rows, column, d.Steps)
-	s.Title = fmt.Sprintf("%s against %s", what, column.Name)
+	s.Title = fmt.Sprintf("Decoded images: %s in rows, %s in columns", what, column.Name)
 	return d.write(ctx, s, nil, 0)
 }
 
@@ -269,7 +269,7 @@ func (d *decoding) interpolation(ctx context.Context) error {
 	}
 	if len(points) > 1 {
 		s := codes.BetweenImages(points, d.Steps)
-		s.Title = "interpolations between images"
+		s.Title = "Decoded images on the way between the codes of images"
 		if err := d.write(ctx, s, nil, 0); err != nil {
 			return err
 		}
@@ -283,7 +283,7 @@ func (d *decoding) interpolation(ctx context.Context) error {
 	}
 	for i := range len(objects) - 1 {
 		s := codes.BetweenObjects(objects[i], objects[i+1], column, min(6, d.Steps), d.Steps)
-		s.Title = fmt.Sprintf("from object %s to object %s at every angle", objects[i].Label, objects[i+1].Label)
+		s.Title = fmt.Sprintf("Decoded images on the way from object %s to object %s at every angle", objects[i].Label, objects[i+1].Label)
 		if err := d.write(ctx, s, nil, 0); err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func varies(in *metrics.Input) bool {
 func (e *evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) error {
 	n := e.in.Codes.Rows
 	rows := rng.New(e.seed, "figure/approximation").Perm(n)[:min(n, maxDots)]
-	title := "factors, codes, the nearest product function of the factors, and the best affine map from codes to factors"
+	title := "Factors, codes, the nearest product function of the factors, and the best affine map from codes to factors"
 	if len(rows) < n {
 		title += fmt.Sprintf(" (%d of %d rows)", len(rows), n)
 	}

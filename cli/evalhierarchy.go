@@ -58,7 +58,7 @@ func (e *evaluation) hierarchyFigures(results []metrics.Result) map[string]func(
 		if h.Dimensions() == e.in.Codes.Cols {
 			l.Rows = chosen(h, e.in.Codes.Rows, func(i, column int) float64 { return e.in.Codes.Row(i)[column] })
 		}
-		all["hierarchy.png"] = func(w io.Writer) error { return report.Hierarchy(w, "hierarchy of the codes", h, l) }
+		all["hierarchy.png"] = func(w io.Writer) error { return report.Hierarchy(w, "Hierarchy of the codes", h, l) }
 	}
 	if h := e.in.TrueHierarchy; h != nil {
 		l := hierarchy.Labels{}
@@ -73,10 +73,12 @@ func (e *evaluation) hierarchyFigures(results []metrics.Result) map[string]func(
 			}
 			l.Rows = chosen(h, e.in.Codes.Rows, func(i, column int) float64 { return values[column][i] })
 		}
-		all["true-hierarchy.png"] = func(w io.Writer) error { return report.Hierarchy(w, "true hierarchy", h, l) }
+		all["true-hierarchy.png"] = func(w io.Writer) error { return report.Hierarchy(w, "True hierarchy of the factors", h, l) }
 	}
 	if e.in.Hierarchy != nil || e.in.TrueHierarchy != nil {
-		all["histograms.png"] = func(w io.Writer) error { return report.CodeHistograms(w, "factors and codes", e.in, results) }
+		all["histograms.png"] = func(w io.Writer) error {
+			return report.CodeHistograms(w, "Factors against code columns", e.in, results)
+		}
 	}
 	return all
 }

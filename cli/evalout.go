@@ -187,7 +187,7 @@ func digitsOf(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 func (e *evaluation) drawCodes(w io.Writer) error {
 	n, k := e.in.Codes.Rows, len(e.in.Factors)
 	rows := rng.New(e.seed, "figure/codes").Perm(n)[:min(n, maxDots)]
-	title := "codes against factors"
+	title := "Code columns against factors"
 	if len(rows) < n {
 		title += fmt.Sprintf(", %d of %d rows", len(rows), n)
 	}

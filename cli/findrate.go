@@ -35,7 +35,7 @@ func (f *rateFlags) find(ctx context.Context, c train.Config, asJSON bool, s *st
 		return err
 	}
 	for name, write := range map[string]func(io.Writer) error{
-		"rates.png":  func(w io.Writer) error { return r.Draw(w, c.Name+": learning-rate range test of "+r.Optimizer) },
+		"rates.png":  func(w io.Writer) error { return r.Draw(w, "Learning-rate range test of "+r.Optimizer+" for "+c.Name) },
 		"rates.csv":  r.WriteCSV,
 		"rates.json": rundir.JSON(r),
 	} {

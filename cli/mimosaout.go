@@ -108,7 +108,9 @@ func (x *exploration) writeFiles(dir string, o mimosa.Options) error {
 			return npy.Write(w, []int{x.rows(), k}, x.allRows(k, r.Labelled))
 		}},
 		{"mimosa.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(x.summary(o)) }},
-		{"hierarchy.png", func(w io.Writer) error { return report.Hierarchy(w, "Hierarchy", r.Hierarchy, x.labels()) }},
+		{"hierarchy.png", func(w io.Writer) error {
+			return report.Hierarchy(w, "Hierarchy that MIMOSA found in "+x.name, r.Hierarchy, x.labels())
+		}},
 		{"components.png", x.drawComponents},
 	} {
 		if err := disk.WriteFile(filepath.Join(dir, f.name), f.write, false); err != nil {
@@ -152,7 +154,7 @@ func (x *exploration) drawComponents(w io.Writer) error {
 		}
 		return dims
 	}
-	return report.Components(w, x.name+": components", report.Manifolds{
+	return report.Components(w, "Components that MIMOSA found in "+x.name+", along principal axes", report.Manifolds{
 		Codes: x.codes, Components: report.NumberedGroups(r.Labels, dims(r.Components)),
 		Parts: report.NumberedGroups(report.BySize(r.PartOf(), dims(r.Parts))), Truth: report.Grouping{Labels: x.paths, Names: x.names},
 	})

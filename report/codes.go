@@ -70,11 +70,12 @@ func TrainedCodes(w io.Writer, title string, before metrics.Matrix, in *metrics.
 	}
 	stages := []Stage{{Name: "before training"}, {Name: "after training"}}
 	for c := range in.Codes.Cols {
-		name := fmt.Sprintf("z%d", c)
+		name := codeName(in.Hierarchy, c)
 		stages[0].Codes = append(stages[0].Codes, Column{Name: name, Values: column(before, c)})
 		stages[1].Codes = append(stages[1].Codes, Column{Name: name, Values: column(in.Codes, c)})
 	}
-	return CodePlanes(w, title, stages, levelColumns(in))
+	factors := levelColumns(in)
+	return CodePlanes(w, title+mixed(factors), stages, factors)
 }
 
 // column copies a column of a matrix.

@@ -83,7 +83,7 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		p.X.Label.Text += fmt.Sprintf("  (means of %d)", stride)
 	}
 	p.Y.Tick.Marker = linearTicks{}
-	p.X.Tick.Marker = linearTicks{}
+	p.X.Tick.Marker = linearTicks{whole: wholeX(series)}
 	settleAxis(&p.X)
 	settleAxis(&p.Y)
 	if o.LogX {
@@ -220,16 +220,29 @@ func grid() *plotter.Grid {
 	return g
 }
 
-// linearTicks places labels at 1, 2 or 5 times a power of ten.
-type linearTicks struct{}
+// wholeX reports whether all x are whole numbers, such as epochs.
+func wholeX(series []Series) bool {
+	for _, s := range series {
+		if slices.ContainsFunc(s.X, func(x float64) bool { return x != math.Trunc(x) }) {
+			return false
+		}
+	}
+	return true
+}
 
-func (linearTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+// linearTicks places labels at 1, 2 or 5 times a power of ten; at whole numbers only if these are whole.
+type linearTicks struct{ whole bool }
+
+func (l linearTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
 	for _, m := range []float64{5, 2} {
 		if (hi-lo)/(m*step) >= 4-1e-9 {
 			step *= m
 			break
 		}
+	}
+	if l.whole {
+		step = max(step, 1)
 	}
 	if !(step > 0) || !finite(hi-lo) {
 		return nil

@@ -33,12 +33,6 @@ type Explored struct {
 	Reason  string              // why there is no Network
 }
 
-// Followed is the factor about which a column of codes has the largest share of information.
-type Followed struct {
-	Factor string
-	Share  float64 // of the factor's entropy, 0 to 1
-}
-
 // Explore returns the controls of a decoder, and the decoder itself with weights in half precision where it is small enough, and
 // otherwise sheets of pictures of its answers.
 func Explore(x Explored) (*web.Explore, error) {

@@ -22,7 +22,7 @@ const (
 	maxHeatmapHeight = 24.0
 	maxHeatmapWidth  = 16.0
 	maxHeatmapLabel  = 2.2
-	leastBar         = 1.2 // height of the colour bar
+	leastBar         = 1.6 // height of the colour bar
 )
 
 // Heat is a heatmap: a matrix as coloured cells with a colour bar. Numbers and all labels are written where there is room for
@@ -168,7 +168,7 @@ func (m *heatmap) draw(c draw.Canvas) {
 			fill := m.colour(v)
 			c.FillPolygon(fill, []vg.Point{{X: x, Y: y}, {X: x + width, Y: y}, {X: x + width, Y: y + height}, {X: x, Y: y + height}})
 			if written {
-				c.FillText(cellText(colours.On(fill)), vg.Point{X: x + width/2, Y: y + height/2}, strconv.FormatFloat(v, 'g', 2, 64))
+				c.FillText(cellText(colours.On(fill)), vg.Point{X: x + width/2, Y: y + height/2}, cellNumber(v))
 			}
 		}
 		if len(m.Framed) == 0 && i%rowStep == 0 {
@@ -248,6 +248,17 @@ func labelStep(label, size float64) int { return max(1, int(math.Ceil(label/size
 func (m *heatmap) colour(v float64) color.RGBA {
 	s := scale{low: m.low, high: m.high, signed: m.Signed}
 	return s.colour(v)
+}
+
+// cellNumber is a number in a cell: whole from 100 on, else with two digits that count.
+func cellNumber(v float64) string {
+	if a := math.Abs(v); a >= 99.5 && a < 99999.5 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	if math.IsNaN(v) {
+		return "–"
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
 func cellText(c color.RGBA) draw.TextStyle {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -27,7 +28,7 @@ const maxPairs = 6
 
 // CodePlanes draws pairs of code columns against each other, one row of panels per
 // stage, every image in the colour that its factors mix: the first three are red,
-// green and blue, a single one is a hue; grey where one of them is unknown (NaN). The stages have the same columns. Codes
+// green and blue, a single one is light to dark; grey where one of them is unknown (NaN). The stages have the same columns. Codes
 // that are a product function of the factors fill rectangles whose sides each show
 // one colour's course.
 func CodePlanes(w io.Writer, title string, stages []Stage, factors []Column) error {
@@ -113,7 +114,22 @@ func (sparseTicks) Ticks(lo, hi float64) []plot.Tick {
 }
 
 // unknownColour is that of an image with an unknown factor.
-var unknownColour = color.RGBA{170, 170, 170, 255}
+var unknownColour = colours.Light.Missing
+
+// mixed says which factors the colours of [mix] are.
+func mixed(factors []Column) string {
+	switch len(factors) {
+	case 0:
+		return ""
+	case 1:
+		return "; colour: " + factors[0].Name + ", dark where it is large"
+	}
+	var list []string
+	for i, f := range factors[:min(len(factors), 3)] {
+		list = append(list, []string{"red", "green", "blue"}[i]+" "+f.Name)
+	}
+	return "; colours mix " + strings.Join(list, ", ")
+}
 
 // mix gives every image the colour of its factors.
 func mix(factors []Column) []color.RGBA {
@@ -128,7 +144,8 @@ func mix(factors []Column) []color.RGBA {
 			continue
 		}
 		if len(channels) == 1 {
-			list[i] = colours.Cyclic(0.8 * channels[0][i])
+			s := scale{high: 1, points: true}
+			list[i] = s.colour(channels[0][i])
 			continue
 		}
 		rgb := [3]uint8{40, 40, 90}

@@ -109,6 +109,7 @@ func frameStep(frame, frames, steps int, cyclic bool) int {
 const (
 	animatedSteps = 12
 	animatedParts = 24
+	animatedSide  = 64 // pixels of an image
 )
 
 // AnimatedTraversals writes an animation of what a decoder makes of a code while each of its parts moves alone; see
@@ -129,5 +130,6 @@ func AnimatedTraversals(w io.Writer, codes *decode.Codes, d Decoder) error {
 	if err != nil {
 		return err
 	}
-	return (&Decoded{Sheet: s, Images: images, Height: d.Height, Width: d.Width, Channels: d.Channels}).WriteGIF(w)
+	return (&Decoded{Sheet: s, Images: images, Height: d.Height, Width: d.Width, Channels: d.Channels,
+		Scale: max(1, animatedSide/max(d.Height, d.Width))}).WriteGIF(w)
 }

@@ -148,13 +148,14 @@ func solidPlot(name string, axes []Column, limits [][2]float64, tints []color.RG
 		at[i] = q.at
 	}
 	p.Add(&cloud{points: at, radius: vg.Points(1.9), colour: func(i int) color.RGBA { return points[i].colour }})
-	ends := plotter.XYLabels{XYs: plotter.XYs{seen(1.16, 0, 0), seen(0, 1.16, 0), seen(0, 0, 1.12)}}
+	ends := plotter.XYLabels{XYs: plotter.XYs{{X: 1.08, Y: -0.72}, {X: -1.08, Y: -0.72}, seen(0, 0, 1.12)}}
 	for _, c := range axes {
-		ends.Labels = append(ends.Labels, c.Name)
+		ends.Labels = append(ends.Labels, fit(textStyle(9), c.Name, 1.1*vg.Inch))
 	}
 	if labels, err := plotter.NewLabels(ends); err == nil {
-		for i := range labels.TextStyle {
-			labels.TextStyle[i].Font, labels.TextStyle[i].XAlign = sans(9), -0.5
+		for i, align := range []draw.XAlignment{draw.XRight, draw.XLeft, draw.XCenter} { // inside of the panel
+			labels.TextStyle[i] = textStyle(9)
+			labels.TextStyle[i].XAlign = align
 		}
 		p.Add(labels)
 	}

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -25,19 +24,13 @@ func (e *Experiment) Explore(images []int, codes metrics.Matrix) (*web.Explore, 
 	if !e.Coder.Decodes() || codes.Rows == 0 {
 		return nil, nil
 	}
-	image := func(rows []int) []int {
-		if images == nil {
-			return rows
-		}
-		return gathered(images, rows)
-	}
 	ranged, starts := apart(codes.Rows, exploreRanged), apart(codes.Rows, exploreStarts)
-	known := selected(codes, ranged)
-	x := report.Explored{Codes: decode.Of(e.Model, known), At: selected(codes, starts), Starts: image(starts), Decoder: e.decoder(),
-		Followed: e.followed(known, image(ranged))}
+	known, shown := selected(codes, ranged), gathered(images, starts)
+	x := report.Explored{Codes: decode.Of(e.Model, known), At: selected(codes, starts), Starts: gathered(e.images, shown), Decoder: e.decoder(),
+		Followed: report.FollowedBy(e.InputOf(known, gathered(images, ranged)))}
 	d := x.Decoder
-	x.Pixels = make([]float32, len(starts)*d.Height*d.Width*d.Channels)
-	datasets.Fill(e.Data, x.Starts, x.Pixels)
+	x.Pixels = make([]float32, len(shown)*d.Height*d.Width*d.Channels)
+	datasets.Fill(e.Data, shown, x.Pixels)
 	source := weights.Source{Model: e.Model, Data: e.modelData(), Views: e.Config.Views}
 	var err error
 	if x.Network, err = source.Operations(weights.Decoder); err != nil {
@@ -59,57 +52,11 @@ func (e *Experiment) ExploreSome(ctx context.Context, count int) (*web.Explore, 
 	return e.Explore(images, metrics.NewMatrix(len(images), e.Coder.Width(), codes))
 }
 
-// leastShare is the share of a factor's entropy from which on a column of codes is said to follow the factor.
-const leastShare = 0.2
-
-// followed returns for each column of codes of some images the factor about which it has the largest share of information: mutual
-// information, less what independent columns would seem to have, over the factor's entropy. Shares below leastShare are left out, and all
-// of them where factors are not known.
-func (e *Experiment) followed(codes metrics.Matrix, images []int) map[int]report.Followed {
-	in := e.InputOf(codes, images)
-	entry, err := metrics.Registry.Lookup("modularity")
-	if err != nil {
-		return nil
-	}
-	results, err := metrics.Evaluate(context.Background(), in, 0, []metrics.Choice{{Name: "modularity", Value: entry.New()}})
-	if err != nil || len(results[0].Grids) == 0 { // the metric does not apply
-		return nil
-	}
-	list, factors := map[int]report.Followed{}, in.Factors
-	for column, row := range results[0].Grids[0].Values {
-		for k, mutual := range row {
-			counts := make([]float64, factors[k].Size)
-			for i := range images {
-				if level := in.Levels[i*len(factors)+k]; level >= 0 {
-					counts[level]++
-				}
-			}
-			const bins = 20
-			chance := (bins - 1) * float64(len(counts)-1) / float64(2*len(images))
-			if share := (mutual - chance) / entropy(counts); share >= leastShare && share > list[column].Share {
-				list[column] = report.Followed{Factor: factors[k].Name, Share: min(share, 1)}
-			}
-		}
-	}
-	return list
-}
-
-// entropy is that of counts, in nats.
-func entropy(counts []float64) (h float64) {
-	n := 0.0
-	for _, c := range counts {
-		n += c
-	}
-	for _, c := range counts {
-		if c > 0 {
-			h -= c / n * math.Log(c/n)
-		}
-	}
-	return h
-}
-
-// gathered returns the elements of a list at some places.
+// gathered returns the elements of a list at some places, which are the elements of a list that is nil.
 func gathered(list, at []int) []int {
+	if list == nil {
+		return at
+	}
 	some := make([]int, len(at))
 	for i, k := range at {
 		some[i] = list[k]

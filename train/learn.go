@@ -144,7 +144,7 @@ func (e *Experiment) drawFound(name string, codes metrics.Matrix, l *models.Lear
 		}
 	}
 	var png bytes.Buffer
-	if err := report.Components(&png, name+": components", m); err != nil {
+	if err := report.Components(&png, "Components that "+name+" learns from, along principal axes of the codes", m); err != nil {
 		return nil, fmt.Errorf("figure components: %w", err)
 	}
 	return png.Bytes(), nil

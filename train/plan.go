@@ -206,7 +206,7 @@ func (e *Experiment) writes(codes bool) []string {
 		list = append(list, rundir.CodesFile, rundir.FactorsFile)
 	}
 	if e.Config.Train.Figures {
-		list = append(list, rundir.FiguresDir+"/*.png", rundir.ReportFile)
+		list = append(list, rundir.FiguresDir+"/*", rundir.ReportFile)
 	}
 	return append(list, rundir.RecordFile)
 }

@@ -17,7 +17,7 @@ type Point struct {
 // Traversals moves every part of a code alone, a row for each, in as many steps; parts that the code does not use have none. At most
 // rows of them are shown; dropped counts the others.
 func (c *Codes) Traversals(from Point, steps, rows int) (s *Sheet, dropped int) {
-	s = &Sheet{Name: "traversals-" + from.Label, Title: "traversals from image " + from.Label, Moves: true}
+	s = &Sheet{Name: "traversals-" + from.Label, Title: "Decoded images while one part of the code of image " + from.Label + " moves", Moves: true}
 	turning, widest := true, steps
 	used := c.active(from.Code)
 	for _, p := range c.Parts() {

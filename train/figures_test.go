@@ -1,0 +1,67 @@
+package train
+
+import (
+	"bytes"
+	"image/gif"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/rundir"
+)
+
+// drawnBy returns the files of a run's figures.
+func drawnBy(t *testing.T, c Config) map[string][]byte {
+	t.Helper()
+	dir := t.TempDir()
+	trainIn(t, dir, c, false)
+	entries, err := os.ReadDir(filepath.Join(dir, rundir.FiguresDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, rundir.FiguresDir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = text
+	}
+	return files
+}
+
+// An encoder without a decoder has its nearest neighbours, principal components and MED map, a model that decodes an
+// animation of its traversals that repeats for ever. Runs with the same config have the same bytes.
+func TestFigures(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		c     Config
+		files string
+	}{
+		{"two views", seenConfig(t, "byol", "train.epochs=1", "train.figures=true"), "codes.png embedding.png losses.png med.png retrieval.png"},
+		{"circles", load(t, "train.epochs=1", "train.figures=true"), "losses.png reconstructions.png torus.png traversals.gif traversals.png"},
+	} {
+		first, second := drawnBy(t, test.c), drawnBy(t, test.c)
+		var names []string
+		for name, text := range first {
+			names = append(names, name)
+			if !bytes.Equal(text, second[name]) {
+				t.Errorf("%s: %s differs", test.name, name)
+			}
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, " "); got != test.files {
+			t.Errorf("%s: %s, want %s", test.name, got, test.files)
+		}
+		animation, ok := first["traversals.gif"]
+		if !ok {
+			continue
+		}
+		g, err := gif.DecodeAll(bytes.NewReader(animation))
+		if err != nil || len(g.Image) != 24 || g.LoopCount != 0 || len(animation) > 1<<19 {
+			t.Errorf("%s: %d bytes, %v", test.name, len(animation), err)
+		}
+	}
+}
