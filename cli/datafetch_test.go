@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -216,6 +217,30 @@ func TestDataRecord(t *testing.T) {
 		t.Error(o)
 	}
 	if o := call(t, append(args, "train.epochs=2", "--resume")...); o.code != 0 || !strings.Contains(o.log, warning) {
+		t.Error(o)
+	}
+}
+
+// Labels that were edited since a run began are a change of its data set; a run that did not note them gives no warning.
+func TestLabelsRecord(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writePhotos(t)
+	succeed(t, strings.Fields("train vae/folder train.epochs=1 train.figures=false metrics=[] --run run")...)
+	eval := []string{"eval", "--run", "run", "--metrics", "variance"}
+	const warning = "warning: the data set folder has changed since the run began: its labels had the hash "
+	if o := call(t, eval...); o.code != 0 || strings.Contains(o.log, "warning") {
+		t.Error(o)
+	}
+	lines := strings.SplitAfter(string(readFile(t, "labels.csv")), "\n")
+	lines[1], lines[2] = lines[2], lines[1]
+	writeFile(t, "labels.csv", []byte(strings.Join(lines, "")))
+	if o := call(t, eval...); o.code != 0 || strings.Count(o.log, warning) != 1 {
+		t.Error(o)
+	}
+	data := filepath.Join("run", "data.json")
+	text := regexp.MustCompile(`,\s*"labels": "[^"]*"`).ReplaceAll(readFile(t, data), nil)
+	writeFile(t, data, text)
+	if o := call(t, eval...); o.code != 0 || strings.Contains(o.log, "warning") || strings.Contains(string(text), "labels") {
 		t.Error(o)
 	}
 }

@@ -2,6 +2,9 @@ package datasets
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -128,7 +131,21 @@ func (f *Folder) assemble(list *pictureList, table *labelTable, set *cache.Set) 
 	if err := f.setFactors(d, table); err != nil {
 		return nil, err
 	}
+	d.files.Labels = labelsHash(d)
 	return d, nil
+}
+
+// labelsHash is the hash of what the labels of cached pictures come to.
+func labelsHash(d *stored) string {
+	sum := sha256.New()
+	for _, f := range d.factors {
+		fmt.Fprintf(sum, "%q %d %v %v %v\n", f.Name, f.Size, f.Kind, f.Values, f.Angles)
+	}
+	for _, numbers := range [][]int32{d.rows, d.levels} {
+		fmt.Fprintln(sum, len(numbers))
+		_ = binary.Write(sum, binary.LittleEndian, numbers) // a hash takes all
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // setFactors makes factors of the columns, of the rows that are kept.

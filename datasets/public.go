@@ -174,6 +174,7 @@ type Files struct {
 	Options string         `json:"options,omitempty"` // those that shape what is cached
 	Hash    string         `json:"hash"`              // SHA-256 of images, levels and factors
 	Sources []cache.Source `json:"sources,omitempty"`
+	Labels  string         `json:"labels,omitempty"` // SHA-256 of the order of the images, levels and factors where these are not cached; empty: not known
 }
 
 // FilesOf returns the files of a data set that is in the cache; nil for others.
@@ -187,7 +188,11 @@ func FilesOf(d Dataset) *Files {
 // Changed says what differs from the files that a run began with; empty: nothing that matters.
 func (f *Files) Changed(began *Files) string {
 	switch {
-	case began == nil || f == nil || f.Hash == began.Hash:
+	case began == nil || f == nil:
+		return ""
+	case f.Hash == began.Hash && f.Name == began.Name && f.Labels != began.Labels && f.Labels != "" && began.Labels != "":
+		return fmt.Sprintf("the data set %s has changed since the run began: its labels had the hash %s, now %s", f.Name, began.Labels, f.Labels)
+	case f.Hash == began.Hash:
 		return ""
 	case f.Name != began.Name:
 		return fmt.Sprintf("it began with the data set %s, now it is %s", began.Name, f.Name)

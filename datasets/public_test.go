@@ -100,3 +100,44 @@ func TestNotFetched(t *testing.T) {
 		}
 	}
 }
+
+// A change of labels is a change of the files that runs note; one that changes no level, and a note without labels, are none.
+func TestFolderChanged(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a.png", "b.png", "c.png")
+	f := newFolder(t, dir)
+	f.Labels = "labels.csv"
+	files := func(table string) *Files {
+		t.Helper()
+		placed(t, dir, f.Labels, table)
+		d, err := f.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return FilesOf(d)
+	}
+	began := files("file,v\na.png,1\nb.png,2\nc.png,1\n")
+	for name, c := range map[string]struct {
+		table   string
+		changed bool
+	}{
+		"as it was":          {"file,v\na.png,1\nb.png,2\nc.png,1\n", false},
+		"written otherwise":  {"file;v\r\na;1.0\r\nb.png;2\r\nc.png;1\r\n", false},
+		"a field":            {"file,v\na.png,1\nb.png,2\nc.png,2\n", true},
+		"a value of a level": {"file,v\na.png,1\nb.png,3\nc.png,1\n", true},
+		"an unknown label":   {"file,v\na.png,1\nb.png,2\nc.png,\n", true},
+		"the order of rows":  {"file,v\nc.png,1\nb.png,2\na.png,1\n", true},
+		"a name":             {"file,w\na.png,1\nb.png,2\nc.png,1\n", true},
+		"a column more":      {"file,v,w\na.png,1,1\nb.png,2,1\nc.png,1,2\n", true},
+	} {
+		now := files(c.table)
+		if text := now.Changed(began); (text != "") != c.changed || c.changed && !strings.Contains(text, "the data set folder has changed since the run began: its labels") {
+			t.Errorf("%s: %q", name, text)
+		}
+		old := *began
+		old.Labels = ""
+		if text := now.Changed(&old); text != "" || old.Changed(now) != "" {
+			t.Errorf("%s, of a run from before labels were noted: %q", name, text)
+		}
+	}
+}
