@@ -62,7 +62,7 @@ func (c *trainCommand) train(ctx context.Context, s *streams, settings train.Con
 	allow(ctx, savePatience)
 	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Log: s.log})
 	if err != nil {
-		return withFlags(err, c.Dir)
+		return withAdvice(withFlags(err, c.Dir), c.Dir)
 	}
 	see := c.Dir
 	if settings.Train.Figures {
@@ -181,7 +181,31 @@ func withFlags(err error, dir string) error {
 	case errors.Is(err, train.ErrStopped):
 		return fmt.Errorf("%w; continue with --resume", train.ErrStopped)
 	case errors.Is(err, rundir.ErrExists):
+		if reason := failureOf(dir); reason != "" {
+			return fmt.Errorf("%s: %w, which failed: %s", dir, rundir.ErrExists, reason)
+		}
 		return fmt.Errorf("%s: %w; continue it with --resume, or choose another folder with --run", dir, rundir.ErrExists)
 	}
 	return err
+}
+
+// failureOf returns why the run in a folder failed; empty: it has not.
+func failureOf(dir string) string {
+	r, err := rundir.ReadRecord(dir)
+	if err != nil || r == nil {
+		return ""
+	}
+	return r.Error
+}
+
+// withAdvice adds to an error about a run that failed what can be done with its folder.
+func withAdvice(err error, dir string) error {
+	if reason := failureOf(dir); reason == "" || !strings.Contains(err.Error(), reason) {
+		return err
+	}
+	from := "from its last checkpoint"
+	if !exists(filepath.Join(dir, rundir.CheckpointFile)) && !exists(filepath.Join(dir, rundir.PreviousFile)) {
+		from = "from the beginning, for it has no checkpoint"
+	}
+	return fmt.Errorf("%w; for other settings name another folder with --run, or remove %s; --resume trains on with the same ones %s", err, dir, from)
 }

@@ -2,9 +2,13 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/rundir"
 )
 
 // A run for which no folder is named has one for its settings: that of the same ones, and of no others.
@@ -143,4 +147,47 @@ func TestKeptWeights(t *testing.T) {
 	checkMistake(t, call(t, "encode", "--run", plain, "--best"), 1, "there is no best.safetensors; want a run whose config has train.keep.best")
 	checkMistake(t, call(t, "eval", "--run", plain, "--average"), 1, "want a run whose config has train.average")
 	checkMistake(t, call(t, "eval", "--codes", "z.npy", "--factors", "f.npy", "--average"), 2, "want --run DIR")
+}
+
+// A run that fails says so in its folder, as those of sweeps do, until it goes on; what can be done with the folder is told. It resumes bit-equal.
+func TestFailedRun(t *testing.T) {
+	config, runs := tinyFile(t), t.TempDir()
+	dir := filepath.Join(runs, "run")
+	explode := []string{"train", config, "train.schedule={step: {every: 2, factor: 1e36}}", "--run", dir}
+	failed := func(args []string, words ...string) {
+		t.Helper()
+		o := call(t, args...)
+		o.log = o.log[max(0, strings.Index(o.log, "unravel: ")):]
+		checkMistake(t, o, 1, append(words, "step 18 (epoch 3)", "try a smaller learning rate", "name another folder with --run, or remove "+dir)...)
+		if o := succeed(t, "runs", runs, "--filter", "state=failed", "--csv"); !strings.Contains(o.out, "\nrun,failed,\"step 18 (epoch 3)") {
+			t.Errorf("no failed run: %v", o)
+		}
+	}
+	succeed(t, append(explode, "train.epochs=2")...)
+	failed(append(explode, "--resume"), "--resume trains on with the same ones from its last checkpoint")
+	failed(explode, dir+": the folder already holds a run, which failed: ")
+	failed(append(explode, "--resume"))
+	if o := succeed(t, append(explode, "--resume", "train.epochs=2")...); !strings.Contains(o.log, "continuing after step 16 (2 epochs)") {
+		t.Error(o)
+	}
+	if o := succeed(t, "runs", runs, "--csv"); !strings.Contains(o.out, "\nrun,finished,,") {
+		t.Errorf("the failure stays: %v", o)
+	}
+	checkMistake(t, call(t, explode...), 1, "continue it with --resume")
+	never := filepath.Join(runs, "never")
+	if o := call(t, "train", config, "train.optimizer.adam.lr=1e30", "--run", never); o.code != 1 || !strings.Contains(o.log, "from the beginning, for it has no checkpoint") {
+		t.Error(o)
+	}
+
+	good, again := filepath.Join(t.TempDir(), "good"), filepath.Join(t.TempDir(), "again")
+	for _, dir := range []string{good, again} {
+		succeed(t, "train", config, "--run", dir, "train.epochs=2")
+	}
+	if err := rundir.RecordFailure(again, errors.New("the disk was full"), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{good, again} {
+		succeed(t, "train", config, "--run", dir, "--resume")
+	}
+	sameRun(t, "resumed after a failure", again, good)
 }

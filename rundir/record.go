@@ -104,9 +104,14 @@ func RecordFailure(dir string, failure error, begun time.Time) error {
 	if err != nil {
 		return err
 	}
-	r := NewRecord(begun)
-	r.Error = failure.Error()
-	return errors.Join(r.Write(store), store.Close())
+	return errors.Join(store.RecordFailure(failure, begun), store.Close())
+}
+
+// RecordFailure notes that the open run failed.
+func (r *Run) RecordFailure(failure error, begun time.Time) error {
+	record := NewRecord(begun)
+	record.Error = failure.Error()
+	return record.Write(r)
 }
 
 // NewRecord returns the record of a session that began at a time and ends now.

@@ -62,7 +62,7 @@ type Result struct {
 }
 
 // Run trains, measures and stores an experiment. When the context ends it saves
-// a checkpoint and returns ErrStopped. A config whose parts do not go together is
+// a checkpoint and returns ErrStopped. A run that fails has the error in its [rundir.Record]. A config whose parts do not go together is
 // a *config.Error.
 func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 	begin := time.Now()
@@ -108,6 +108,9 @@ func Run(ctx context.Context, c Config, o Options) (*Result, error) {
 		return nil, fmt.Errorf("%w; the run in %s can be resumed", ErrStopped, o.Dir)
 	}
 	if err != nil {
+		if ctx.Err() == nil {
+			_ = s.store.RecordFailure(err, begin) // what failed the run, such as a full disk, may prevent this too
+		}
 		return nil, err
 	}
 	r.Best = s.best
