@@ -3,9 +3,11 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +40,9 @@ func fits(t *testing.T, p *browser.Page, name string) {
 		p.Eval(`new Promise((done) => setTimeout(done, 100))`, nil) // what follows the size is drawn a frame later
 		if wider := p.Overflow(); wider > 0 {
 			t.Errorf("%s: %d pixels too wide at %d", name, wider, size[0])
+		}
+		if words := p.Broken(); len(words) > 0 && name == "page" {
+			t.Errorf("%s: broken words at %d: %q", name, size[0], words)
 		}
 		p.Shot(fmt.Sprint(name, "-", size[0]))
 	}
@@ -111,6 +116,24 @@ func TestPageInBrowser(t *testing.T) {
 		t.Errorf("printed on %s, then on %s; want white, then %s", printed, restored, dark)
 	}
 	fits(t, p, "page")
+}
+
+// Epochs are whole numbers, and so are the ticks of few of them.
+func TestTicksInBrowser(t *testing.T) {
+	p := browser.Open(t).Tab()
+	p.Go(save(t, wholePage(t, 4, nil)))
+	for epochs := 1; epochs <= 4; epochs++ {
+		var ticks []float64
+		p.Eval(fmt.Sprintf(`(() => {
+			const panel = { title: "a", x: "epoch", y: "b", log: false, series: [{ name: "c", x: [1, 2, 3, 4].slice(0, %d), y: [4, 3, 2, 1].slice(0, %[1]d) }] };
+			const table = Unravel.curvesTable(panel.series);
+			const plot = new uPlot(Unravel.curvesOptions(panel, 900, false, table[0], {}), table, (new_, init) => { document.body.append(new_.root); init(); });
+			return new Promise((done) => setTimeout(() => done(plot.axes[0]._splits)));
+		})()`, epochs), &ticks)
+		if len(ticks) == 0 || slices.ContainsFunc(ticks, func(v float64) bool { return v != math.Trunc(v) }) {
+			t.Errorf("ticks of %d epochs: %v", epochs, ticks)
+		}
+	}
 }
 
 // Names that look like markup, of any length and direction, are text.

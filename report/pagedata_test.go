@@ -87,8 +87,9 @@ func wholePage(t *testing.T, width int, names []string) Page {
 	t.Helper()
 	in, d, rows, spaces := coded(t, width, names)
 	p := Page{Title: "a run", Config: "name: a run\n", Command: "unravel train config.yaml --run again", Notes: []string{"Training has not converged."},
-		Summary: []Fact{{"model", "vae"}, {"took", "3.0 s"}}, Curves: RunCurves(nil, trained(20)),
-		Metrics: []metrics.Result{{Name: "mig", Value: 0.5, Better: metrics.HigherIsBetter, Parts: []metrics.Part{{Name: "per_factor", Labels: []string{"row"}, Values: []float64{0.5}}}}},
+		Summary: []Fact{{"model", "vae"}, {"machine", "linux/amd64, avx512 kernels, 1 thread of 2 cores"}, {"took", "3.0 s"}}, Curves: RunCurves(nil, trained(20)),
+		Metrics: []metrics.Result{{Name: "mig", Value: 0.12346, Better: metrics.HigherIsBetter, Parts: []metrics.Part{{Name: "per_factor", Labels: []string{"row"}, Values: []float64{0.5}},
+			{Name: "completeness_gap", Labels: []string{"z0"}, Values: []float64{0.5}}}}},
 		Figures: []Figure{{Name: "losses", Caption: "Losses.", PNG: dot(t)}, {Name: "other", Caption: "Others.", PNG: dot(t)}}}
 	for i, n := range names {
 		p.Title += n

@@ -28,14 +28,14 @@ func RunCurves(first []string, log []rundir.Line) *web.Curves {
 		}
 		list = append(list, p)
 	}
-	measured := web.Panel{Title: "Metrics during training", X: "epoch", Y: "value"}
+	measured := web.Panel{Title: "Metrics during training", X: "epoch", Y: "value", Lines: true}
 	for _, name := range keys(log, func(line rundir.Line) map[string]float64 { return line.Metrics }) {
 		measured.Series = appendSeries(measured.Series, name, log, func(line rundir.Line) (float64, bool) {
 			v, ok := line.Metrics[name]
 			return v, ok
 		})
 	}
-	if slices.ContainsFunc(measured.Series, func(s web.Series) bool { return s.X.Shape[0] > 1 }) { // a point is no curve
+	if len(measured.Series) > 0 {
 		list = append(list, measured)
 	}
 	if len(list) == 0 {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -98,8 +99,8 @@ func TestLive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log := epochLine(1) + epochLine(2)
-	write(t, log, path, rundir.LogFile)
+	measured := func(epoch int) string { return fmt.Sprintf(`{"epoch":%d,"metrics":{"mig":0.1}}`, epoch) + "\n" }
+	write(t, epochLine(1)+epochLine(2)+measured(2), path, rundir.LogFile)
 	held, err := rundir.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -109,18 +110,22 @@ func TestLive(t *testing.T) {
 	p.Wait(`document.querySelector("#status .state")?.textContent === "running" && Serve.run.player && Serve.run.widget`)
 	points := `Serve.run.drawn.panels[0].series[0].x.length`
 	p.Wait(points + ` === 2 && Serve.run.events?.readyState === EventSource.OPEN`)
+	var panels int
+	if p.Eval(`document.querySelectorAll("#curves .panel").length`, &panels); panels != 1 {
+		t.Errorf("%d panels; want no panel of a metric with one point", panels)
+	}
 	p.Eval(`window.canvas = document.querySelector("#curves canvas"); Serve.run.player.set(Serve.run.player.code.map(() => 0.5)); 0`, nil)
 	f, err := os.OpenFile(filepath.Join(path, rundir.LogFile), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.WriteString(epochLine(3)); err != nil {
+	if _, err := f.WriteString(epochLine(3) + measured(3)); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p.Wait(points + ` === 3 && document.querySelector("#curves canvas") === window.canvas`)
+	p.Wait(points + ` === 3 && document.querySelector("#curves canvas") === window.canvas && document.querySelectorAll("#curves .panel").length === 2`)
 	checkpoint := filepath.Join(path, rundir.CheckpointFile)
 	if err := os.Chtimes(checkpoint, time.Time{}, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)

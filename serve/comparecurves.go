@@ -62,7 +62,7 @@ func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 		for key, curve := range curvesOf(lines) {
 			p := panels[key]
 			if p == nil {
-				p = &web.Panel{Title: key.title(), X: "epoch", Y: key.name, Log: key.objective != ""}
+				p = &web.Panel{Title: key.title(), X: "epoch", Y: key.name, Log: key.objective != "", Lines: key.objective == ""}
 				panels[key] = p
 			}
 			x, y := thinned(curve.x), thinned(curve.y)

@@ -264,6 +264,24 @@ func (p *Page) Overflow() int {
 	return wider
 }
 
+// Broken lists words, of at most 16 letters and outside of code, that do not fit into a line.
+func (p *Page) Broken() (words []string) {
+	p.t.Helper()
+	p.Eval(`(() => {
+		const list = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+		for (let text; (text = texts.nextNode());) {
+			if (!text.parentElement.checkVisibility() || text.parentElement.closest("pre, script, noscript, svg")) continue;
+			for (const word of text.data.matchAll(/[\p{L}\p{N}_.−]+/gu)) {
+				range.setStart(text, word.index);
+				range.setEnd(text, word.index + word[0].length);
+				if (word[0].length <= 16 && new Set([...range.getClientRects()].map((r) => Math.round(r.y))).size > 1) list.push(word[0]);
+			}
+		}
+		return list;
+	})()`, &words)
+	return words
+}
+
 // Unnamed lists the controls that a screen reader has no name for: roles, with their HTML.
 func (p *Page) Unnamed() []string {
 	p.t.Helper()

@@ -1,7 +1,7 @@
 "use strict";
 
 // curves draws panels of curves with a legend that follows the pointer, zoom along x (drag, double click for all), and
-// linear or logarithmic axes. update(data) keeps the panels of the same titles, with their axes and zoom.
+// linear or logarithmic axes. Panels with lines are left out until a curve has two points. update(data) keeps the panels of the same titles, with their axes and zoom.
 Unravel.curves = function (element, data) {
   const grid = Unravel.element("div", { className: "panels" });
   let panels = [];
@@ -9,7 +9,8 @@ Unravel.curves = function (element, data) {
 
   function update(next) {
     const old = panels;
-    panels = next.panels.map((panel) => {
+    const shown = next.panels.filter((p) => !p.lines || p.series.some((s) => Unravel.array(s.x).length > 1));
+    panels = shown.map((panel) => {
       const at = old.findIndex((p) => p.title === panel.title);
       if (at < 0) return Unravel.curvesPanel(grid, panel);
       old[at].update(panel);

@@ -10,7 +10,8 @@ type Panel struct {
 	Title  string   `json:"title"`
 	X      string   `json:"x"` // title of the axis
 	Y      string   `json:"y"`
-	Log    bool     `json:"log"` // whether the y axis begins logarithmic
+	Log    bool     `json:"log"`             // whether the y axis begins logarithmic
+	Lines  bool     `json:"lines,omitempty"` // the panel is left out until one of its curves has two points
 	Series []Series `json:"series"`
 }
 
