@@ -158,6 +158,23 @@ func (p *Page) Do(actions ...chromedp.Action[chromedp.Void]) {
 	run(p, chromedp.Steps(actions...))
 }
 
+// steady takes an action on an element again if the page has put a new element in its place between finding and using it.
+func (p *Page) steady(action chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	const tries = 20
+	for i := range tries {
+		ctx, cancel := context.WithTimeout(p.ctx, patience)
+		err := chromedp.Do(ctx, action)
+		cancel()
+		if err == nil {
+			return
+		}
+		if i == tries-1 || !strings.Contains(err.Error(), "Could not find node") {
+			p.t.Fatalf("page: %v; faults: %v", err, p.Faults())
+		}
+	}
+}
+
 // run takes an action and returns its value; one that fails ends the test.
 func run[T any](p *Page, action chromedp.Action[T]) T {
 	p.t.Helper()
@@ -206,20 +223,21 @@ func (p *Page) Wait(expression string) {
 // Click clicks the first element of a CSS selector.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
-	p.Do(chromedp.Click(chromedp.CSS(selector)))
+	p.steady(chromedp.Click(chromedp.CSS(selector)))
 }
 
 // Press focuses the first element of a CSS selector and presses keys (package chromedp/kb names those without a letter).
 func (p *Page) Press(selector, keys string) {
 	p.t.Helper()
-	p.Do(chromedp.Focus(chromedp.CSS(selector)), chromedp.KeyEvent(keys))
+	p.steady(chromedp.Focus(chromedp.CSS(selector)))
+	p.Do(chromedp.KeyEvent(keys))
 }
 
 // Drag presses the mouse in the middle of an element of a CSS selector, moves it by pixels in ten steps, and lets it go.
 func (p *Page) Drag(selector string, dx, dy float64) {
 	p.t.Helper()
 	var at [2]float64
-	p.Do(chromedp.ScrollIntoView(chromedp.CSS(selector)))
+	p.steady(chromedp.ScrollIntoView(chromedp.CSS(selector)))
 	p.Eval(fmt.Sprintf("(() => { const r = document.querySelector(%q).getBoundingClientRect(); return [r.x + r.width/2, r.y + r.height/2]; })()", selector), &at)
 	p.Do(chromedp.DragAndDropXY(at[0], at[1], at[0]+dx, at[1]+dy))
 }
