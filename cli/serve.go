@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,6 +49,11 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 	case !info.IsDir():
 		return usagef("%s is not a folder; want one that holds runs, or a run", c.Dir)
 	}
+	for _, name := range c.Host {
+		if _, err := netip.ParseAddr(name); err != nil && !hostName.MatchString(name) {
+			return usagef("--host %q is not the name of a machine; want one such as node7.example.org, without a port", name)
+		}
+	}
 	l, err := listen(ctx, c.Listen)
 	if err != nil {
 		return err
@@ -77,6 +83,9 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) error {
 		return errors.Join(err, l.Close())
 	}
 	fmt.Fprintf(s.log, "%s: see %s (ctrl-C ends)\n", c.Dir, address(l.Addr(), host, c.Page, o.Token))
+	if !isLoopback(l.Addr()) {
+		fmt.Fprintln(s.log, openTo(l.Addr(), c.Page, o.Token))
+	}
 	if c.Attached {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
@@ -112,10 +121,42 @@ func listen(ctx context.Context, at string) (net.Listener, error) {
 		return nil, usagef("--listen %s: want HOST:PORT, such as %s; port 0 is a free one", at, defaultAddress)
 	}
 	l, err := config.Listen(ctx, "tcp", at)
-	if err != nil {
-		return nil, fmt.Errorf("--listen %s: %w", at, err)
+	var failed *net.OpError
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE) || isTaken(err):
+		return nil, fmt.Errorf("--listen %s: the port is in use; want another one, or port 0 for any that is free", at)
+	case errors.As(err, &failed):
+		err = failed.Err // the rest says the address again
 	}
-	return l, nil
+	return nil, fmt.Errorf("--listen %s: %w", at, err)
+}
+
+// hostName is what a browser may call a machine, besides addresses.
+var hostName = regexp.MustCompile(`^[\pL\pN_]([\pL\pN_.-]*[\pL\pN_.])?$`)
+
+// openTo says who reaches an address that is not only this machine's.
+func openTo(a net.Addr, page, token string) string {
+	at, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return ""
+	}
+	ip := at.Addr()
+	if ip.IsUnspecified() {
+		ip = netip.Addr{}
+		list, _ := net.InterfaceAddrs() // without one there is no line about it
+		for _, one := range list {
+			if p, err := netip.ParsePrefix(one.String()); err == nil && p.Addr().IsGlobalUnicast() && (!ip.IsValid() || p.Addr().Is4() && !ip.Is4()) {
+				ip = p.Addr()
+			}
+		}
+	}
+	text := "other machines reach it"
+	if ip.IsValid() {
+		text += ", also at " + address(a, ip.String(), page, token)
+	}
+	return text + "\nnothing is encrypted: others in the network can read along; better without --listen, through ssh -L 7007:" + defaultAddress + " USER@MACHINE"
 }
 
 // isTaken reports whether a port was in use, by the error number of Windows.

@@ -103,9 +103,15 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	checkMistake(t, call(t, "serve", "--listen", taken.Addr().String()), 1, taken.Addr().String(), "in use")
-	if log, _ := served(t, "serve", "--listen", "0.0.0.0:0", "--host", "127.0.0.1"); !strings.Contains(log, "?token=") {
-		t.Errorf("open without a token: %s", log)
+	checkMistake(t, call(t, "serve", "--listen", taken.Addr().String()), 1, "--listen "+taken.Addr().String()+": the port is in use; want another one, or port 0 for any that is free")
+	checkMistake(t, call(t, "serve", "--host", "a b/c"), 2, `--host "a b/c" is not the name of a machine`)
+	checkMistake(t, call(t, "serve", "--host", "node7:80"), 2, "without a port")
+	if log, _ := served(t, "serve", "--listen", "0.0.0.0:0", "--host", "127.0.0.1"); !strings.Contains(log, "?token=") || !strings.Contains(log, "\nother machines reach it") ||
+		!strings.Contains(log, "\nnothing is encrypted") || !strings.Contains(log, "ssh -L ") {
+		t.Errorf("open without a token, or a word about it: %s", log)
+	}
+	if log, _ := served(t, "serve", "--listen=127.0.0.1:0"); strings.Contains(log, "encrypted") {
+		t.Errorf("nobody else reaches it: %s", log)
 	}
 	if log, _ := served(t, "serve", "--token", "--listen=127.0.0.1:0"); !strings.Contains(log, "?token=") {
 		t.Errorf("no token: %s", log)

@@ -69,6 +69,7 @@ type page struct {
 	Runs    string   // the folder
 	Single  bool     // whether the folder is a run itself, so that there is no list
 	Run     string   // what the page shows, if it is one run
+	Failure string   // why it shows nothing
 }
 
 // newPage makes a page that shows widgets of package web and has own scripts.
@@ -84,17 +85,22 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.ParseFS(pageFiles, "pages/*.tmpl"))
 })
 
-// sendPage answers with a page of pages/.
+// sendPage answers with a page of pages/; with 404 if it shows nothing.
 func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, name string, p page) {
 	key := name + "\x00" + p.Run
 	c := s.pages.get(key, "")
-	if c == nil {
+	if c == nil || p.Failure != "" {
 		var b bytes.Buffer
 		if err := templates().ExecuteTemplate(&b, name, p); err != nil {
 			sendError(w, err)
 			return
 		}
 		c = newContent("text/html; charset=utf-8", b.Bytes())
+		if p.Failure != "" {
+			c.code = http.StatusNotFound
+			c.send(w, r)
+			return
+		}
 		s.pages.put(key, "", c)
 	}
 	c.send(w, r)

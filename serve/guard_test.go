@@ -63,7 +63,8 @@ func TestNoEscape(t *testing.T) {
 		if strings.Contains(text, secret) {
 			t.Errorf("%s: the secret", address)
 		}
-		if code/100 == 2 && !strings.Contains(address, "/api/curves?dir=linked") {
+		refused := strings.Contains(text, `{"problem":"linked/checkpoint.safetensors is a link that leads out of the folder of runs","pictures":[]}`)
+		if code/100 == 2 && !strings.Contains(address, "/api/curves?dir=linked") && !refused {
 			t.Errorf("%s: %d %.300s", address, code, text)
 		}
 	}

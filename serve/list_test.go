@@ -36,6 +36,50 @@ func everyState(t *testing.T) (dir string, running *rundir.Run) {
 	return dir, running
 }
 
+// The page of a run that is not there says so, with 404, and nothing else; a folder that has just become a run has its page.
+func TestRunPage(t *testing.T) {
+	dir := folder(t, "one")
+	_, h := started(t, dir, Options{})
+	for name, want := range map[string]int{"one": http.StatusOK, "none": http.StatusNotFound, "../one": http.StatusNotFound, "": http.StatusNotFound, "<b>": http.StatusNotFound} {
+		a, text := ask(t, "GET", h.URL+"/run?dir="+url.QueryEscape(name))
+		if shown := strings.Contains(text, `<div id="parts">`); a.StatusCode != want || shown != (want == http.StatusOK) || strings.Contains(text, "there is no run") == shown {
+			t.Errorf("%q: %d %s", name, a.StatusCode, text)
+		}
+	}
+	write(t, tiny, dir, "new", rundir.Config)
+	if a, text := ask(t, "GET", h.URL+"/run?dir=new"); a.StatusCode != http.StatusOK || strings.Contains(text, "epoch") {
+		t.Errorf("one that begins: %d %s", a.StatusCode, text)
+	}
+}
+
+// Pictures of a run have the captions of its report, in that order; animations are among them.
+func TestFigures(t *testing.T) {
+	dir := folder(t, "one")
+	write(t, "GIF89a", dir, "one", rundir.FiguresDir, "traversals.gif")
+	write(t, "GIF89a", dir, "one", rundir.FiguresDir, "another.gif")
+	_, h := started(t, dir, Options{})
+	list := value[description](t, h.URL+"/api/run?dir=one").Figures
+	page, err := os.ReadFile(filepath.Join(dir, "one", rundir.ReportFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, names := 0, []string{}
+	for _, f := range list {
+		names = append(names, f.Name)
+		if strings.HasSuffix(f.Name, ".gif") {
+			continue
+		}
+		next := strings.Index(string(page[at:]), "<figcaption>"+f.Caption+"</figcaption>")
+		if next < 0 {
+			t.Errorf("%s: the report has no %q there", f.Name, f.Caption)
+		}
+		at += max(0, next)
+	}
+	if last := len(list) - 1; last < 3 || list[0].Name != "losses.png" || list[last] != (figure{"another.gif", "another.gif"}) || list[last-1].Name != "traversals.gif" || list[last-1].Caption == "traversals.gif" {
+		t.Errorf("%v", names)
+	}
+}
+
 func TestStates(t *testing.T) {
 	dir, held := everyState(t)
 	_, h := started(t, dir, Options{})

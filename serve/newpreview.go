@@ -16,6 +16,7 @@ import (
 type previewAnswer struct {
 	position
 	Warning  string       `json:"warning,omitempty"`
+	Problem  string       `json:"problem,omitempty"` // why nothing is shown
 	Pictures []picture    `json:"pictures"`
 	Explore  *web.Explore `json:"explore,omitempty"`
 }

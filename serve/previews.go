@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -128,7 +129,7 @@ func (r *runs) enclosed(one *run) error {
 	})
 }
 
-// previewData answers with what is shown of the newest checkpoint of a run: 202 while it is computed.
+// previewData answers with what is shown of the newest checkpoint of a run, or why it cannot be shown: 202 while it is computed.
 func (s *Server) previewData(w http.ResponseWriter, r *http.Request) {
 	one, err := s.named(r)
 	if err != nil {
@@ -151,8 +152,12 @@ func (s *Server) previewData(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	if v.err != nil {
+	if errors.As(v.err, new(ownFault)) || errors.Is(v.err, context.Canceled) {
 		sendError(w, v.err)
+		return
+	}
+	if v.err != nil { // that of the run: its checkpoint or data cannot be read, say
+		sendJSON(w, r, previewAnswer{Problem: strings.ToValidUTF8(v.err.Error(), "\uFFFD"), Pictures: []picture{}}, nil)
 		return
 	}
 	v.body.send(w, r)

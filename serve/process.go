@@ -10,6 +10,11 @@ import (
 	"time"
 )
 
+// ownFault is an error of this program or machine, not of a run.
+type ownFault struct{ error }
+
+func (f ownFault) Unwrap() error { return f.error }
+
 // maxPreview bounds what a preview may hold.
 const maxPreview = 64 << 20
 
@@ -26,6 +31,9 @@ func PreviewProcess(program string, args ...string) func(ctx context.Context, di
 		if err := cmd.Run(); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
+			}
+			if !errors.As(err, new(*exec.ExitError)) {
+				return nil, ownFault{err}
 			}
 			text := strings.TrimPrefix(strings.TrimSpace(said.String()), "unravel: ")
 			if text == "" {

@@ -17,6 +17,7 @@ import (
 type content struct {
 	kind, tag    string
 	body, zipped []byte
+	code         int // of the answer; 0: all is well
 }
 
 // leastZipped is the length from which texts are compressed.
@@ -49,8 +50,10 @@ func jsonContent(v any) (*content, error) {
 // send answers a request with the content, or says that the browser has it already.
 func (c *content) send(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("ETag", c.tag)
-	if strings.Contains(r.Header.Get("If-None-Match"), c.tag) {
+	if c.code == 0 {
+		h.Set("ETag", c.tag)
+	}
+	if c.code == 0 && strings.Contains(r.Header.Get("If-None-Match"), c.tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -61,6 +64,9 @@ func (c *content) send(w http.ResponseWriter, r *http.Request) {
 		body = c.zipped
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if c.code != 0 {
+		w.WriteHeader(c.code)
+	}
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // a visitor who is gone needs nothing
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/report/web"
 	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/train"
 )
 
 // maxShown bounds the files that a page reads whole.
@@ -42,8 +43,14 @@ type description struct {
 	Machine  *rundir.Machine    `json:"machine,omitempty"`
 	Config   string             `json:"config"`
 	Report   bool               `json:"report"`  // whether it has a page of its own
-	Figures  []string           `json:"figures"` // files of pictures
+	Figures  []figure           `json:"figures"` // pictures
 	Preview  string             `json:"preview"` // the version of its newest checkpoint; empty: there is none
+}
+
+// figure is a picture among the files of a run.
+type figure struct {
+	Name    string `json:"name"`
+	Caption string `json:"caption"`
 }
 
 // runData answers with what is known of a run.
@@ -194,8 +201,22 @@ var pictureKinds = map[string]string{".png": "image/png", ".gif": "image/gif"}
 // maxFigures bounds the pictures that a page lists.
 const maxFigures = 200
 
-// figures lists the pictures of a run.
-func (s *Server) figures(one *run) []string {
+// figures lists the pictures of a run: those that runs draw, in the order of reports, and then others, by name.
+func (s *Server) figures(one *run) []figure {
+	list, names := []figure{}, s.figureNames(one)
+	for _, f := range train.FigureCaptions() {
+		if at := slices.Index(names, f.Name); at >= 0 {
+			list, names = append(list, figure(f)), slices.Delete(names, at, at+1)
+		}
+	}
+	for _, name := range names {
+		list = append(list, figure{name, name})
+	}
+	return list
+}
+
+// figureNames lists the files of the pictures of a run, by name.
+func (s *Server) figureNames(one *run) []string {
 	names := []string{}
 	dir, err := s.runs.root.Load().Open(filepath.FromSlash(one.path + "/" + rundir.FiguresDir))
 	if err != nil {
@@ -212,15 +233,15 @@ func (s *Server) figures(one *run) []string {
 	return names
 }
 
-// figure answers with a picture of a run: one of those that are listed.
-func (s *Server) figure(w http.ResponseWriter, r *http.Request) {
+// figureData answers with a picture of a run: one of those that are listed.
+func (s *Server) figureData(w http.ResponseWriter, r *http.Request) {
 	one, err := s.named(r)
 	if err != nil {
 		sendError(w, err)
 		return
 	}
 	name := r.URL.Query().Get("name")
-	if !slices.Contains(s.figures(one), name) {
+	if !slices.Contains(s.figureNames(one), name) {
 		sendError(w, missing("the run has no such picture"))
 		return
 	}
@@ -261,13 +282,17 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name
 
 // runPage answers with the page of a run.
 func (s *Server) runPage(w http.ResponseWriter, r *http.Request) {
-	name := r.URL.Query().Get("dir")
-	if _, err := s.named(r); err != nil && len(name) > maxQuery {
+	_, err := s.named(r)
+	if len(r.URL.RawQuery) > maxQuery {
 		sendError(w, err)
 		return
 	}
+	name := r.URL.Query().Get("dir")
 	p := s.newPage(name, widgets, "run.js") // of a run that is not there, too: it may begin
 	p.Run = name
+	if err != nil && !s.runs.begins(name) {
+		p.Failure = err.Error()
+	}
 	s.sendPage(w, r, "run.tmpl", p)
 }
 

@@ -195,6 +195,15 @@ func (r *runs) find(name string) (*run, error) {
 	return nil, missing(fmt.Sprintf("there is no run %q", name))
 }
 
+// begins reports whether a folder has become a run since the runs were looked at.
+func (r *runs) begins(name string) bool {
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return false
+	}
+	info, err := r.root.Load().Stat(filepath.FromSlash(name + "/" + rundir.Config))
+	return err == nil && info.Mode().IsRegular()
+}
+
 // open opens a file of a run for reading. A link that leads out of the folder of runs is an error.
 func (r *runs) open(one *run, name string) (*os.File, error) {
 	f, err := r.root.Load().Open(filepath.FromSlash(one.path + "/" + name))

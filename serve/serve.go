@@ -93,7 +93,7 @@ func (s *Server) routes() http.Handler {
 		"/api/table":          s.tableData,
 		"/api/preview":        s.previewData,
 		"/report":             s.report,
-		"/figure":             s.figure,
+		"/figure":             s.figureData,
 		"/assets/{name...}":   s.asset,
 	} {
 		m.HandleFunc(pattern, answer)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -54,6 +55,21 @@ func (e *Experiment) figures(codes metrics.Matrix, results []metrics.Result, nam
 		{name: "traversals", caption: "Decoded images while one part of the code moves and the rest is fixed.", codes: true, draw: on(e.drawTraversals)},
 		{name: "traversals", moves: true, caption: "The same, as an animation.", codes: true, draw: on(e.drawAnimation)},
 	}
+}
+
+// Caption is what a figure of a run shows, in words.
+type Caption struct {
+	Name    string // of the file in the folder of figures
+	Caption string
+}
+
+// FigureCaptions lists the figures that runs may have, in the order of their pages.
+func FigureCaptions() []Caption {
+	var list []Caption
+	for _, f := range new(Experiment).figures(metrics.Matrix{}, nil, nil, nil) {
+		list = append(list, Caption{path.Base(f.file()), f.caption})
+	}
+	return list
 }
 
 // title says what a figure shows, and of which run.

@@ -36,6 +36,7 @@ Serve.run = {
   // describe shows what is known of the run in words.
   async describe() {
     const run = await Serve.get("run", { dir: this.dir });
+    document.getElementById("parts").hidden = false;
     this.state(run);
     this.facts(run);
     this.results(run.results || {});
@@ -62,7 +63,7 @@ Serve.run = {
   facts(run) {
     const machine = run.machine;
     const list = [["model", run.model], ["data set", run.dataset], ["seed", run.settings?.seed], ["duration", run.seconds ? Serve.duration(run.seconds) : ""],
-      ["ended", run.ended], ["version", run.version], ["machine", machine && `${machine.os}/${machine.arch}, ${machine.threads} threads, ${machine.kernels}`]];
+      ["ended", Serve.moment(run.ended)], ["version", run.version], ["machine", machine && `${machine.os}/${machine.arch}, ${machine.threads} ${machine.threads === 1 ? "thread" : "threads"}, ${machine.kernels}`]];
     document.getElementById("facts").replaceChildren(...list.filter(([, value]) => value).map(([name, value]) =>
       Unravel.element("div", {}, Unravel.element("dt", {}, name), Unravel.element("dd", {}, value))));
   },
@@ -74,14 +75,14 @@ Serve.run = {
       Unravel.element("th", { scope: "row" }, name), Unravel.element("td", { className: "value" }, Unravel.format(results[name])))));
   },
 
-  figures(names) {
-    document.getElementById("figures-part").hidden = !names.length;
-    const key = names.join("/");
+  figures(list) {
+    document.getElementById("figures-part").hidden = !list.length;
+    const key = list.map((f) => f.name).join("/");
     if (key === this.figureNames) return;
     this.figureNames = key;
-    document.getElementById("figures").replaceChildren(...names.map((name) => Unravel.element("figure", {},
-      Unravel.element("img", { src: "figure?" + new URLSearchParams({ dir: this.dir, name }), alt: name.replace(/\.\w+$/, ""), loading: "lazy" }),
-      Unravel.element("figcaption", {}, name))));
+    document.getElementById("figures").replaceChildren(...list.map(({ name, caption }) => Unravel.element("figure", {},
+      Unravel.element("img", { src: "figure?" + new URLSearchParams({ dir: this.dir, name }), alt: caption, loading: "lazy" }),
+      Unravel.element("figcaption", {}, caption))));
   },
 
   // curves reads and draws all curves.
@@ -109,7 +110,10 @@ Serve.run = {
 
   draw() {
     const place = document.getElementById("curves");
-    if (!this.drawn.panels.length) return;
+    if (!this.drawn.panels.length) {
+      if (!this.widget) place.replaceChildren(Unravel.element("p", {}, this.was === "finished" ? "The run has no curves." : "There is no finished epoch yet."));
+      return;
+    }
     if (this.widget) {
       this.widget.update(this.drawn);
       return;
@@ -158,6 +162,7 @@ Serve.run = {
         setTimeout(() => this.preview(version), 1000);
         return;
       }
+      if (answer.problem) throw new Error(answer.problem);
       const at = answer.epoch === undefined ? "" : `After ${answer.epoch} epochs, ${answer.step} steps. `;
       note.textContent = at + (answer.warning || "") + (answer.explore || answer.pictures.length ? "" : "The model has no decoder.");
       this.explore(answer.explore);

@@ -30,6 +30,9 @@ Serve.duration = function (seconds) {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 };
 
+// moment writes a time of the server as reports do.
+Serve.moment = (text) => (text ? text.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:[\d.]+)?Z$/, "$1 $2 UTC") : "");
+
 // state makes the element that shows a state.
 Serve.state = (name) => Unravel.element("span", { className: "state " + name }, name);
 
