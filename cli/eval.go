@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/factor/similarity"
+	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/train"
@@ -18,7 +19,7 @@ import (
 type evalCommand struct {
 	Dir       string   `name:"run" xor:"source" placeholder:"DIR" help:"Folder of a run, whose model is measured on its data set."`
 	Codes     string   `xor:"source" placeholder:"FILE" help:"File of codes, a row for each image: .npy, .npz (FILE.npz:NAME, the only array, or the one called codes) or .csv, of any number type."`
-	Factors   string   `placeholder:"FILE" help:"File of the factors of the codes, a column for each factor; formats as for --codes (in .npz, the array called factors)."`
+	Factors   string   `placeholder:"FILE" help:"File of the factors of the codes, a column for each factor; formats as for --codes (in .npz, the array called factors). If absent: the array called factors in the .npz file of the codes."`
 	Rotations string   `placeholder:"FILE" help:"File of rotations in space of the same rows, for dlsbd, as a factor called rotation: matrices [N, 3, 3] or [N, 9] (row by row), or quaternions [N, 4] (real part first). Formats as for --codes (in .npz, the array called rotations). --factors may then be absent."`
 	Types     []string `placeholder:"KIND" help:"Kinds of the columns of --factors, one for all or one for each, separated by commas: ordinal; circular (or angular: values are evenly spaced around the circle); circular:PERIOD (values are angles, PERIOD to a full turn, such as circular:360 for degrees or circular:64 for levels 0 to 63; any sample of rows); categorical (or discrete); continuous. If absent, a column of whole numbers, or of at most --bins distinct numbers, is ordinal, any other continuous. contraction-max, contraction-mean, mse, mae and me use continuous factors in their own units (--option mse.units=range scales them to [0, 1]) and other factors by levels scaled to [0, 1]. Metrics of rotations, such as dlsbd, need circular factors."`
 	Bins      int      `placeholder:"20" help:"Number of bins, of equal width, of a continuous factor, for metrics of levels. If absent, 20."`
@@ -44,6 +45,9 @@ type evalCommand struct {
 
 // Run computes and prints the metrics.
 func (c *evalCommand) Run(ctx context.Context, s *streams) error {
+	if c.Dir == "" && c.Factors == "" && c.Rotations == "" && c.Pairs == "" {
+		c.Factors = table.Beside(c.Codes, "factors")
+	}
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -107,7 +111,7 @@ func (c *evalCommand) check() error {
 	case c.Codes == "":
 		return usagef("nothing to evaluate; want --run DIR, or --codes FILE and --factors FILE")
 	case c.Factors == "" && c.Rotations == "" && c.Pairs == "":
-		return usagef("--codes needs --factors (or --rotations): the factors of the same rows, or --pairs: which of them agree")
+		return usagef("--codes needs --factors (or --rotations): the factors of the same rows, in a file or as the array factors of the codes' .npz, or --pairs: which of them agree")
 	case c.Factors == "" && len(c.Types) > 0:
 		return usagef("--types belong to --factors, which are absent")
 	case c.Bins < 0:
@@ -121,6 +125,7 @@ type evaluation struct {
 	in       *metrics.Input
 	seed     uint64
 	chosen   []metrics.Choice
+	files    bool     // codes and factors are of files
 	optional bool     // metrics that do not apply are left out
 	remarks  []string // lines for the log
 
@@ -146,7 +151,7 @@ func (c *evalCommand) open(ctx context.Context, s *streams) (*evaluation, error)
 	}
 	if c.Dir != "" {
 		err = c.openRun(ctx, e, s)
-	} else if err = c.readFiles(e); err == nil && c.Pairs != "" {
+	} else if e.files, err = true, c.readFiles(e); err == nil && c.Pairs != "" {
 		err = c.readPairs(e, similarity.Rows{Count: e.in.Codes.Rows})
 	}
 	if err != nil {
@@ -221,14 +226,14 @@ func (e *evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (use
 func (e *evaluation) results(ctx context.Context, s *streams) ([]metrics.Result, error) {
 	if !e.optional {
 		if err := metrics.Suits(e.in, e.chosen); err != nil {
-			return nil, withOptions(err) // before any is computed
+			return nil, e.withOptions(err) // before any is computed
 		}
 	}
 	e.remark(s)
 	var results []metrics.Result
 	var needFactors, needLevels []string // metrics that are left out
 	for i, c := range e.chosen {
-		err := withOptions(metrics.Suits(e.in, e.chosen[i:i+1]))
+		err := e.withOptions(metrics.Suits(e.in, e.chosen[i:i+1]))
 		if err == nil {
 			var r []metrics.Result
 			r, err = e.measure(ctx, i, patienceOf(s.log), func() {

@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -231,4 +235,61 @@ func TestEvalOut(t *testing.T) {
 	if exists("many/manipulation.csv") {
 		t.Error("factors that never move alone are manipulated")
 	}
+}
+
+// writeNPZ writes tables of numbers as arrays of an archive, by their names.
+func writeNPZ(t *testing.T, file string, arrays map[string][][]float64) {
+	t.Helper()
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	for name, rows := range arrays {
+		to, err := w.Create(name + ".npy")
+		if err == nil {
+			err = npy.Write(to, []int{len(rows), len(rows[0])}, slices.Concat(rows...))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, file, archive.Bytes())
+}
+
+// One archive has codes and factors: eval finds both, and values are those of docs/faq.md.
+func TestEvalOneArchive(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var levels, circles [][]float64
+	for i := range 256 {
+		y := []float64{float64(i / 16), float64(i % 16)}
+		levels = append(levels, y)
+		s0, c0 := math.Sincos(math.Pi / 8 * y[0])
+		s1, c1 := math.Sincos(math.Pi / 8 * y[1])
+		circles = append(circles, []float64{c0, s0, c1, s1})
+	}
+	writeNPZ(t, "levels.npz", map[string][][]float64{"codes": levels, "factors": levels})
+	writeNPZ(t, "circles.npz", map[string][][]float64{"z": circles, "factors": levels})
+	writeNPZ(t, "codes.npz", map[string][][]float64{"codes": circles})
+	writeNPZ(t, "factors.npz", map[string][][]float64{"factors": circles})
+	for _, c := range []struct {
+		args, metric string
+		want         string
+	}{
+		{"--codes levels.npz", "mig", "1.00"},
+		{"--codes levels.npz:codes --types ordinal", "mig", "1.00"},
+		{"--codes levels.npz --option mig.bins=10", "mig", "0.81"},
+		{"--codes circles.npz:z", "mig", "0.03"},
+		{"--codes circles.npz:z --types circular,circular", "dlsbd", "0.00"},
+		{"--codes circles.npz:z --types circular,circular", "med", "1.00"},
+	} {
+		m, _ := measure(t, append(strings.Fields(c.args), "--metrics", c.metric)...)
+		if got := fmt.Sprintf("%.2f", m[c.metric].Value); got != c.want {
+			t.Errorf("%s: %s %s, want %s", c.args, c.metric, got, c.want)
+		}
+	}
+	for _, codes := range []string{"codes.npz", "factors.npz", "circles.npz:factors"} { // there are no factors beside these
+		checkMistake(t, call(t, "eval", "--codes", codes, "--metrics", "mig"), 2, "--codes needs --factors", "the array factors of the codes' .npz")
+	}
+	checkMistake(t, call(t, "eval", "--codes", "circles.npz:z", "--metrics", "dlsbd"), 1, "metric dlsbd: there is no circular factor; want at least one; eval takes the kinds of factors with --types, such as --types circular")
 }

@@ -99,7 +99,10 @@ func chosen(h hierarchy.Hierarchy, rows int, value func(i, column int) float64) 
 }
 
 // withOptions adds to an error the option of eval that supplies what a metric lacks.
-func withOptions(err error) error {
+func (e *evaluation) withOptions(err error) error {
+	if e.files && errors.Is(err, metrics.MissingCircular) {
+		return fmt.Errorf("%w; eval takes the kinds of factors with --types, such as --types circular", err)
+	}
 	for missing, option := range map[metrics.Missing]string{
 		metrics.MissingHierarchy:     "it with --hierarchy",
 		metrics.MissingTrueHierarchy: "it with --true-hierarchy",

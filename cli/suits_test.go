@@ -83,7 +83,11 @@ metrics: [dlsbd]
 	dir := filepath.Join(t.TempDir(), "run")
 	checkMistake(t, call(t, "train", config, "--run", dir), 2, "metric dlsbd", "no circular factor")
 	succeed(t, "train", config, "--run", dir, "metrics=[]")
-	checkMistake(t, call(t, "eval", "--run", dir, "--metrics", "dlsbd"), 1, "metric dlsbd", "no circular factor")
+	o := call(t, "eval", "--run", dir, "--metrics", "dlsbd")
+	checkMistake(t, o, 1, "metric dlsbd", "no circular factor")
+	if strings.Contains(o.log, "--types") {
+		t.Errorf("%s: a run takes no --types", o.log)
+	}
 	checkMistake(t, call(t, "train", config, "dataset.grid.kinds=[circular]", "--run", dir), 1, "kinds", "want one for each of the 2 factors")
 
 	// one image less: not every combination of the circular factors' levels

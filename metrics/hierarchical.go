@@ -58,6 +58,7 @@ const (
 	MissingHierarchy     Missing = "the hierarchy of the codes is not known"
 	MissingTrueHierarchy Missing = "the true hierarchy is not known"
 	MissingComponents    Missing = "the components of the codes are not known"
+	MissingCircular      Missing = "there is no circular factor; want at least one"
 	MissingFactors       Missing = "no factor of several levels is known of the images"
 
 	// MissingLevels is that of metrics that need more than which rows agree.

@@ -48,7 +48,7 @@ func newSampling(in *Input, together bool) (*sampling, error) {
 		}
 	}
 	if s.moving == nil {
-		return nil, errNoTurning
+		return nil, MissingCircular
 	}
 	ids, count := in.group(held, nil)
 	groups := make([][]int, count)

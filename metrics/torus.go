@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -50,8 +49,6 @@ type torus struct {
 	cells       int   // codes of one object
 	order       []int // code of object o, cell c: order[o*cells+c]
 }
-
-var errNoTurning = errors.New("there is no circular factor; want at least one")
 
 // validGroup checks the angles or rotations of a factor's levels.
 func validGroup(f factor.Factor) error {
@@ -119,7 +116,7 @@ func (t *torus) sortFactors(n int, rotations bool) error {
 		t.moving, t.circles = append(t.moving, j), append(t.circles, f)
 	}
 	if t.moving == nil {
-		return errNoTurning
+		return MissingCircular
 	}
 	return nil
 }

@@ -59,6 +59,24 @@ func Size(path, role string) (rows, cols int, err error) {
 	return sizes(r.Reader, r.label, false)
 }
 
+// Beside returns the name, for Read, of the array called role in the archive that a path leads to; "" if there is none, or if it is the
+// path's own array.
+func Beside(path, role string) string {
+	file, name, ok := splitNPZ(path)
+	if !ok || name == role {
+		return ""
+	}
+	z, err := npy.OpenNPZ(file)
+	if err != nil {
+		return "" // as who reads the path will say
+	}
+	defer z.Close()
+	if names := z.Names(); !slices.Contains(names, role) || len(names) == 1 {
+		return ""
+	}
+	return file + ":" + role
+}
+
 func isCSV(path string) bool { return strings.EqualFold(filepath.Ext(path), ".csv") }
 
 // opened is an array whose elements are not read yet.
