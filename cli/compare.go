@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rundir"
@@ -33,7 +34,7 @@ func (c *compareCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if c.Out != "" {
-		if err := os.MkdirAll(c.Out, 0o777); err != nil {
+		if err := disk.MakeDir(c.Out); err != nil {
 			return err
 		}
 	}

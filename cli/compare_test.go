@@ -205,7 +205,7 @@ func TestCompareMistakes(t *testing.T) {
 		{1, []string{"good.csv", "missing.npy"}, "missing.npy"},
 		{1, []string{"good.csv", "broken.json"}, "broken.json: results of metrics"},
 		{1, []string{"empty.json", "good.csv", "--metrics", "mig"}, "empty.json: the metric mig is not among its 0 metrics"},
-		{1, []string{"good.csv", "bad.csv", "--out", "good.csv"}, "not a directory"},
+		{1, []string{"good.csv", "bad.csv", "--out", "good.csv"}, "is a file; want a folder"},
 	} {
 		checkMistake(t, call(t, append([]string{"compare"}, test.args...)...), test.code, test.want)
 	}

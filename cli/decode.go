@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
@@ -139,7 +140,7 @@ func (d *decoding) all(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := os.MkdirAll(d.Out, 0o777); err != nil {
+	if err := disk.MakeDir(d.Out); err != nil {
 		return err
 	}
 	kinds := d.What

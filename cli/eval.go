@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/factor/similarity"
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/report"
@@ -56,7 +56,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if c.Out != "" { // a mistake in it should not cost the time of measuring
-		if err := os.MkdirAll(c.Out, 0o777); err != nil {
+		if err := disk.MakeDir(c.Out); err != nil {
 			return err
 		}
 	}

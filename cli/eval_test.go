@@ -203,7 +203,7 @@ func TestEvalOut(t *testing.T) {
 			t.Errorf("%s: the same evaluation writes other bytes", name)
 		}
 	}
-	checkMistake(t, call(t, append(files, "--metrics", "mig", "--out", "codes.npy")...), 1, "codes.npy: not a directory")
+	checkMistake(t, call(t, append(files, "--metrics", "mig", "--out", "codes.npy")...), 1, "codes.npy is a file; want a folder")
 	succeed(t, "eval", "--run", finished(t), "--out", "run")
 	if !strings.Contains(string(readFile(t, "run/metrics.csv")), "dlsbd,") {
 		t.Error("a run's metrics are not written")

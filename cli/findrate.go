@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -31,7 +31,7 @@ func (f *rateFlags) find(ctx context.Context, c train.Config, asJSON bool, s *st
 	if dir == "" {
 		dir = filepath.Join("find-rate", c.Name)
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := disk.MakeDir(dir); err != nil {
 		return err
 	}
 	for name, write := range map[string]func(io.Writer) error{

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -16,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/hierarchy/mimosa"
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -45,7 +45,7 @@ func (c *mimosaCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	if c.Out != "" { // a mistake in it should not cost the time of learning
-		if err := os.MkdirAll(c.Out, 0o777); err != nil {
+		if err := disk.MakeDir(c.Out); err != nil {
 			return err
 		}
 	}

@@ -205,8 +205,8 @@ func TestRunFolders(t *testing.T) {
 	}{
 		"taken":        {taken, []string{taken, "already holds a run", "--resume", "--run"}},
 		"full":         {full, []string{full, "not empty", "thesis.tex"}},
-		"a file":       {config, []string{config, "not a directory"}},
-		"in a file":    {filepath.Join(config, "run"), []string{config, "not a directory"}},
+		"a file":       {config, []string{config, "is a file; want a folder"}},
+		"in a file":    {filepath.Join(config, "run"), []string{config, "is a file; want a folder"}},
 		"not writable": {unwritable(t), []string{"creating the run's folder", "run"}},
 	} {
 		t.Run(name, func(t *testing.T) { checkMistake(t, call(t, "train", config, "--run", c.dir), 1, c.words...) })
@@ -234,6 +234,27 @@ func TestRunFolders(t *testing.T) {
 	writeFile(t, filepath.Join(taken, "config.yaml"), []byte("name: [\n"))
 	checkMistake(t, call(t, "eval", "--run", taken), 2, filepath.Join(taken, "config.yaml")+":")
 	checkMistake(t, call(t, "train", "--resume", "--run", taken), 2, filepath.Join(taken, "config.yaml")+":")
+}
+
+// What is written goes into folders: a file in the place of one, and a folder that is missing, are named as the user named them.
+func TestNoFolder(t *testing.T) {
+	dir := finished(t)
+	t.Chdir(t.TempDir())
+	writeFile(t, "file", nil)
+	for _, c := range []struct{ args, want string }{
+		{"docs --out file", "unravel: file is a file; want a folder"},
+		{"docs --reference file/x", "unravel: file/x: file is a file; want a folder"},
+		{"runs . --mlflow file", "unravel: file is a file; want a folder"},
+		{"runs . --mlflow file/x", "unravel: file/x: file is a file; want a folder"},
+		{"report --run " + dir + " --out none/a.html", "unravel: writing none/a.html: there is no folder none; want one that exists"},
+		{"data show bumps --out file/a.png", "unravel: writing file/a.png: file is a file; want a folder"},
+	} {
+		c.args, c.want = filepath.FromSlash(c.args), filepath.FromSlash(c.want)
+		o := call(t, strings.Fields(c.args)...)
+		if lines := strings.Split(strings.TrimSpace(o.log), "\n"); o.code != 1 || lines[len(lines)-1] != c.want {
+			t.Errorf("%s: %v, want %q", c.args, o, c.want)
+		}
+	}
 }
 
 // unwritable is where a folder cannot be made, not even by root.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/unravel-ml/unravel/internal/disk"
 )
@@ -16,6 +18,9 @@ func writeOut(path string, write func(io.Writer) error) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil || info.Mode().IsRegular():
+		if err := checkParent(path); err != nil {
+			return err
+		}
 		return disk.WriteFile(path, write, false)
 	case info.IsDir():
 		return fmt.Errorf("writing %s: it is a folder; want a file", path)
@@ -29,6 +34,19 @@ func writeOut(path string, write func(io.Writer) error) error {
 		err = b.Flush()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// checkParent checks that there is a folder to write a file into.
+func checkParent(path string) error {
+	dir := filepath.Dir(path)
+	err := disk.CheckDir(dir)
+	if _, missing := os.Stat(dir); err == nil && errors.Is(missing, fs.ErrNotExist) {
+		err = fmt.Errorf("there is no folder %s; want one that exists", dir)
+	}
+	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil

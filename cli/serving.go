@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // serveFlags are those of commands that show in a browser what they do.
@@ -34,7 +36,7 @@ func (f *serveFlags) serving(ctx context.Context, s *streams, what shown, work f
 	if !f.Serve {
 		return work()
 	}
-	if err := os.MkdirAll(what.dir, 0o777); err != nil {
+	if err := disk.MakeDir(what.dir); err != nil {
 		return err
 	}
 	end, err := f.start(s, what)

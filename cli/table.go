@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -79,7 +78,7 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("--scale %s: the table %s: %w", c.Scale, t.Name, err)
 	}
 	if c.Out != "" { // a mistake in it should not cost the time of computing
-		if err := os.MkdirAll(c.Out, 0o777); err != nil {
+		if err := disk.MakeDir(c.Out); err != nil {
 			return err
 		}
 	}

@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/lock"
 )
 
 // Lock locks a folder of runs, which is made if it is missing, against other calls of Lock. It waits until
 // the folder is free, or the context ends. The function it returns unlocks it.
 func Lock(ctx context.Context, dir string) (unlock func() error, err error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := disk.MakeDir(dir); err != nil {
 		return nil, err
 	}
 	l, err := lock.Wait(ctx, filepath.Join(dir, lockName), nil)

@@ -50,7 +50,7 @@ type Run struct {
 // Create begins a run in a folder, which is made if it is missing. It must not hold
 // anything yet.
 func Create(dir string) (*Run, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := disk.MakeDir(dir); err != nil {
 		return nil, fmt.Errorf("creating the run's folder: %w", err)
 	}
 	if err := checkEmpty(dir); err != nil { // before a lock file is left there

@@ -4,6 +4,7 @@ package disk
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +43,30 @@ func WriteFile(path string, write func(io.Writer) error, keep bool) error {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
+}
+
+// MakeDir makes a folder, and those above it, where they are missing.
+func MakeDir(path string) error {
+	err := os.MkdirAll(path, 0o777)
+	if err != nil {
+		err = cmp.Or(CheckDir(path), err)
+	}
+	return err
+}
+
+// CheckDir returns an error if a path, or what stands above it, is a file in the place of a folder. A missing folder is none.
+func CheckDir(path string) error {
+	for at := path; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		switch {
+		case err == nil && info.IsDir() || err != nil && filepath.Dir(at) == at:
+			return nil
+		case err == nil && at == path:
+			return fmt.Errorf("%s is a file; want a folder", at)
+		case err == nil:
+			return fmt.Errorf("%s: %s is a file; want a folder", path, at)
+		}
+	}
 }
 
 // writeSynced writes a new file, in place of one left by a killed process, and waits until it is on

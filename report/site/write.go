@@ -9,6 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/unravel-ml/unravel/internal/disk"
 )
 
 // Manifest is the file of a written folder that lists the others, so that the next call can replace them and nothing else.
@@ -23,7 +25,7 @@ var ErrForeign = errors.New("the folder holds files that unravel docs has not ma
 // Write makes files, by path, in a folder, which must be new, empty or written by Write before. Files of the earlier call that are not
 // among the new ones go; others in the folder stay as they are. Links in the folder lead nowhere outside.
 func Write(dir string, files map[string][]byte) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := disk.MakeDir(dir); err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(dir)

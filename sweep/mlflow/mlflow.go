@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/sweep/index"
@@ -51,6 +52,9 @@ type Summary struct {
 
 // Write writes runs of a folder to a store, which is made if it is missing. Damaged runs are left out.
 func Write(ctx context.Context, store, dir string, runs []*index.Run, o Options) (sum Summary, err error) {
+	if err := disk.CheckDir(store); err != nil {
+		return sum, err
+	}
 	w := &writer{options: o, experiments: map[string]string{}, holders: rundir.NewHolders()}
 	if w.store, err = realPath(store); err != nil {
 		return sum, err
