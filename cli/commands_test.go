@@ -212,7 +212,7 @@ func TestArguments(t *testing.T) {
 		t.Errorf("result %s", o.out)
 	}
 	o = succeed(t, "train", "--resume", "train.epochs=2", "--run="+dir, "--json")
-	if !strings.Contains(o.out, `"epochs":2,`) || !strings.Contains(o.out, `"seed":2,`) || !strings.Contains(o.log, "continuing after step 8 (1 epochs)") {
+	if !strings.Contains(o.out, `"epochs":2,`) || !strings.Contains(o.out, `"seed":2,`) || !strings.Contains(o.log, "continuing after step 8 (1 epoch)") {
 		t.Errorf("continued: %v", o)
 	}
 	for _, args := range [][]string{{"--help"}, {"train", "--help"}, {"eval", "-h"}, {"data", "show", "--help"}} {

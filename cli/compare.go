@@ -58,7 +58,7 @@ func (c *compareCommand) Run(ctx context.Context, s *streams) error {
 		if err := x.writeFiles(c.Out); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.log, "%d runs by %d metrics with tables and figures in %s\n", len(runs), len(x.Metrics), c.Out)
+		fmt.Fprintf(s.log, "%s by %s with tables and figures in %s\n", counted(len(runs), "run"), counted(len(x.Metrics), "metric"), c.Out)
 	}
 	if c.JSON {
 		return x.writeJSON(s.out)

@@ -77,7 +77,7 @@ func (c *evalCommand) write(ctx context.Context, s *streams, e *evaluation, resu
 			return err
 		}
 		e.remark(s)
-		fmt.Fprintf(s.log, "%d metrics with tables and figures in %s\n", len(results), c.Out)
+		fmt.Fprintf(s.log, "%s with tables and figures in %s\n", counted(len(results), "metric"), c.Out)
 	}
 	if c.JSON {
 		return writeSummary(s.out, results)

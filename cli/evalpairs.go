@@ -82,7 +82,7 @@ func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
 				rows++
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%s %d classes of %d rows", name, c.Count[k], rows))
+		parts = append(parts, fmt.Sprintf("%s %d %s of %s", name, c.Count[k], map[bool]string{true: "class", false: "classes"}[c.Count[k] == 1], counted(rows, "row")))
 	}
 	lines := []string{fmt.Sprintf("pairs: %d answers, %d of them same: %s", len(a.List), a.Same(), strings.Join(parts, ", "))}
 	if c.Dropped+c.Overruled > 0 {

@@ -68,7 +68,7 @@ func (c *trainCommand) train(ctx context.Context, s *streams, settings train.Con
 	if settings.Train.Figures {
 		see = filepath.Join(c.Dir, "report.html")
 	}
-	fmt.Fprintf(s.log, "finished %d epochs (%d steps) in %.1f s; see %s\n", result.Epochs, result.Steps, result.Seconds, see)
+	fmt.Fprintf(s.log, "finished %s (%s) in %.1f s; see %s\n", counted(result.Epochs, "epoch"), counted(result.Steps, "step"), result.Seconds, see)
 	if c.JSON {
 		return json.NewEncoder(s.out).Encode(result)
 	}

@@ -119,14 +119,47 @@ const (
 // missingWords stand for a value that is not known, in lower case.
 var missingWords = []string{"", "na", "n/a", "nan", "null", "?"}
 
+// hasValue reports whether a field has a value.
+func hasValue(v string) bool { return !slices.Contains(missingWords, strings.ToLower(v)) }
+
+// notNumbers lists the rows with a value that is no number.
+func (c *textColumn) notNumbers() (rows []int) {
+	for i, v := range c.values {
+		if _, err := c.number(v); err != nil && hasValue(v) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// nearlyNumbers says how few fields keep a column whose kind is not given from being one of numbers; "" if none do, or more than one in four.
+func (c *textColumn) nearlyNumbers() string {
+	if c.kind.given {
+		return ""
+	}
+	values := 0
+	for _, v := range c.values {
+		if hasValue(v) {
+			values++
+		}
+	}
+	switch n := len(c.notNumbers()); {
+	case n == 0 || 4*n > values:
+		return ""
+	case n == 1:
+		return fmt.Sprintf("1 of its %d fields is no number", values)
+	default:
+		return fmt.Sprintf("%d of its %d fields are no numbers", n, values)
+	}
+}
+
 // factor turns a column into a factor and a level for each value, [Unknown] where it is missing. words are the values of the levels, if they are
 // not numbers.
 func (c *textColumn) factor() (f factor.Factor, levels []int32, words []string, err error) {
 	f = factor.Factor{Name: c.name, Kind: c.kind.kind}
-	known := func(v string) bool { return !slices.Contains(missingWords, strings.ToLower(v)) }
 	numbers, numeric, any := make([]float64, len(c.values)), true, false
 	for i, v := range c.values {
-		if !known(v) {
+		if !hasValue(v) {
 			continue
 		}
 		any = true
@@ -139,31 +172,21 @@ func (c *textColumn) factor() (f factor.Factor, levels []int32, words []string, 
 		return f, nil, nil, errors.New("has no value in any row; want some, or other columns in factors")
 	}
 	if numeric {
-		levels, err = c.numbered(&f, numbers, known)
+		levels, err = c.numbered(&f, numbers)
 		return f, levels, nil, err
 	}
 	if c.kind.continuous || c.kind.given && c.kind.kind == factor.Circular {
-		return f, nil, nil, fmt.Errorf("has words such as %q, which are not %s; want numbers, or kind categorical", c.wordIn(known), map[bool]string{true: "continuous", false: "circular"}[c.kind.continuous])
+		return f, nil, nil, fmt.Errorf("has words such as %q, which are not %s; want numbers, or kind categorical", c.values[c.notNumbers()[0]], map[bool]string{true: "continuous", false: "circular"}[c.kind.continuous])
 	}
 	if !c.kind.given {
 		f.Kind = factor.Categorical
 	}
-	levels, words = levelsOf(c.values, known)
+	levels, words = levelsOf(c.values)
 	if n := count(levels); !c.chosen && len(words) > fewWords && 2*len(words) > n {
 		return f, nil, nil, fmt.Errorf("has %d different words in %d rows, which are no levels; want factors to name the columns that are", len(words), n)
 	}
 	f.Size = len(words)
 	return f, levels, words, c.checkSize(f)
-}
-
-// wordIn returns the first value that is no number.
-func (c *textColumn) wordIn(known func(string) bool) string {
-	for _, v := range c.values {
-		if _, err := c.number(v); err != nil && known(v) {
-			return v
-		}
-	}
-	return ""
 }
 
 func (c *textColumn) checkSize(f factor.Factor) error {
@@ -186,10 +209,10 @@ func (c *textColumn) number(text string) (float64, error) {
 }
 
 // numbered sets size, kind and values of a factor of numbers.
-func (c *textColumn) numbered(f *factor.Factor, numbers []float64, known func(string) bool) ([]int32, error) {
+func (c *textColumn) numbered(f *factor.Factor, numbers []float64) ([]int32, error) {
 	has := make([]bool, len(numbers))
 	for i, v := range c.values {
-		has[i] = known(v)
+		has[i] = hasValue(v)
 	}
 	var distinct []float64
 	for i, v := range numbers {
@@ -269,9 +292,9 @@ func bins(numbers []float64, has []bool, sorted []float64, n int) (centres []flo
 }
 
 // levelsOf numbers the different texts in the order of their bytes.
-func levelsOf(values []string, known func(string) bool) (levels []int32, words []string) {
+func levelsOf(values []string) (levels []int32, words []string) {
 	for _, v := range values {
-		if known(v) {
+		if hasValue(v) {
 			words = append(words, v)
 		}
 	}
@@ -280,7 +303,7 @@ func levelsOf(values []string, known func(string) bool) (levels []int32, words [
 	levels = make([]int32, len(values))
 	for i, v := range values {
 		levels[i] = Unknown
-		if known(v) {
+		if hasValue(v) {
 			at, _ := slices.BinarySearch(words, v)
 			levels[i] = int32(at)
 		}

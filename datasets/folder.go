@@ -176,6 +176,11 @@ func (f *Folder) setFactors(d *stored, table *labelTable) error {
 		for i, l := range levels {
 			d.levels[i*k+j] = l
 		}
+		if text := c.nearlyNumbers(); text != "" && table.lines != nil {
+			first := c.notNumbers()[0]
+			d.notes = append(d.notes, fmt.Sprintf("%s: column %q is read as names: %s, such as line %d, %q; want numbers (empty where one is not known), or dataset.folder.kinds={%s: categorical}",
+				table.source, name, text, table.lines[table.kept[first]], c.values[first], name))
+		}
 		if len(words) > 0 {
 			d.notes = append(d.notes, fmt.Sprintf("factor %s: %s", name, numberedWords(words)))
 		}

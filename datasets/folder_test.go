@@ -113,7 +113,7 @@ func TestFolderSample(t *testing.T) {
 // Broken tables and pictures are refused with file, line and reason.
 func TestFolderBroken(t *testing.T) {
 	for table, words := range map[string][]string{
-		"missing.csv": {`"img_99.png" (line 4)`, "1 rows name no picture"}, "columns.csv": {"line 3 has 4 fields; want 5"}, "quote.csv": {"line 3", `"`},
+		"missing.csv": {`"img_99.png" (line 4)`, "1 row names no picture", "dataset.folder.unlabelled=skip"}, "columns.csv": {"line 3 has 4 fields; want 5"}, "quote.csv": {"line 3", `"`},
 		"dotdot.csv": {"line 2", `".."`}, "twice.csv": {"lines 2 and 3 are both about img_1.png"}, "empty.csv": {"no lines"},
 		"header.csv": {`two columns are called "colour"`}, "absolute.csv": {"line 2", "absolute"},
 		"smallsize.csv": {"size.png", "10 x 10", "48 x 40"}, "notpicture.csv": {"text.png", "no picture"},
@@ -273,7 +273,7 @@ func TestFolderSkipsBroken(t *testing.T) {
 	f := newFolder(t, dir)
 	for range 2 { // decoded, then from the cache
 		_, err := f.Build(0)
-		for _, w := range []string{"8 of 11 pictures cannot be read", "bad0.png: it is no picture", "and 3 more", "skip_broken"} {
+		for _, w := range []string{"8 of 11 pictures cannot be read", "bad0.png: it is no picture", "and 3 more", "dataset.folder.skip_broken=true"} {
 			if err == nil || !strings.Contains(err.Error(), w) {
 				t.Errorf("%v; want %q", err, w)
 			}

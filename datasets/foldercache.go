@@ -218,5 +218,5 @@ func (f *Folder) checkBroken(list *pictureList, set *cache.Set) ([]int, error) {
 	if len(broken) > few {
 		more = fmt.Sprintf("; and %d more", len(broken)-few)
 	}
-	return nil, fmt.Errorf("%d of %d pictures cannot be read: %s%s; want them repaired, or skip_broken: true", len(broken), len(list.files), strings.Join(reasons, "; "), more)
+	return nil, fmt.Errorf("%d of %d pictures cannot be read: %s%s; want them repaired, or dataset.folder.skip_broken=true", len(broken), len(list.files), strings.Join(reasons, "; "), more)
 }

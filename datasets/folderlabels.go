@@ -22,6 +22,7 @@ type labelTable struct {
 	names    []string
 	columns  [][]string // by column and row
 	pictures []int      // of the rows, in the list of the folder
+	lines    []int      // of the file, by row, 0 for a picture without one; nil: there is no file
 	kept     []int      // rows whose picture can be read
 	comma    bool       // numbers may have a decimal comma
 	notes    []string
@@ -138,6 +139,12 @@ func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictureL
 	if err := f.report(t, list, lost, bare); err != nil {
 		return err
 	}
+	t.lines = make([]int, len(rows))
+	for i, r := range rows {
+		if r >= 0 {
+			t.lines[i] = text.Lines[r]
+		}
+	}
 	for c, column := range t.columns {
 		t.columns[c] = make([]string, len(rows))
 		for i, r := range rows {
@@ -153,17 +160,22 @@ func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictureL
 func (f *Folder) report(t *labelTable, list *pictureList, lost, bare []string) error {
 	var parts []string
 	if len(lost) > 0 {
-		parts = append(parts, fmt.Sprintf("%d rows name no picture below %s: %s", len(lost), list.path, someOf(lost, 5)))
+		rows := "1 row names"
+		if len(lost) > 1 {
+			rows = fmt.Sprint(len(lost), " rows name")
+		}
+		parts = append(parts, fmt.Sprintf("%s no picture below %s: %s", rows, list.path, someOf(lost, 5)))
 	}
 	if len(bare) > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d pictures have no row: %s", len(bare), len(list.files), someOf(bare, 5)))
+		have := map[bool]string{true: "has", false: "have"}[len(bare) == 1]
+		parts = append(parts, fmt.Sprintf("%d of %d pictures %s no row: %s", len(bare), len(list.files), have, someOf(bare, 5)))
 	}
 	if len(parts) == 0 {
 		return nil
 	}
 	what := t.source + ": " + strings.Join(parts, "; ")
 	if f.Unlabelled == "refuse" {
-		return fmt.Errorf("%s; want a row for each picture, or unlabelled: skip or keep", what)
+		return fmt.Errorf("%s; want a row for each picture, or dataset.folder.unlabelled=skip, or =keep", what)
 	}
 	t.notes = append(t.notes, what+" ("+f.Unlabelled+")")
 	return nil

@@ -141,3 +141,37 @@ func TestFolderChanged(t *testing.T) {
 		}
 	}
 }
+
+// A column of numbers but for few fields is read as names, with a note that says which.
+func TestFolderNearlyNumbers(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a.png", "b.png", "c.png", "d.png", "e.png", "f.png")
+	for _, c := range []struct {
+		name, sizes string
+		kinds       map[string]string
+		want        string
+	}{
+		{"numbers", "1 2 3 1 2 3", nil, ""},
+		{"an unknown one", "1 2 NA 1 2 ?", nil, ""},
+		{"one word", "1 2 3 1 zzz 3", nil, `column "size" is read as names: 1 of its 6 fields is no number, such as line 6, "zzz"; want numbers (empty where one is not known), or dataset.folder.kinds={size: categorical}`},
+		{"one word of four", "1 2 NA 1 zzz ?", nil, `1 of its 4 fields is no number, such as line 6, "zzz"`},
+		{"words", "1 2 x 1 zzz 3", nil, ""},
+		{"names by choice", "1 2 3 1 zzz 3", map[string]string{"size": "categorical"}, ""},
+	} {
+		table := "file,size\n"
+		for i, size := range strings.Fields(c.sizes) {
+			table += string(rune('a'+i)) + ".png," + size + "\n"
+		}
+		placed(t, dir, "labels.csv", table)
+		f := newFolder(t, dir)
+		f.Labels, f.Kinds.Named = "labels.csv", c.kinds
+		d, err := f.Build(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := strings.Join(d.(Noted).Notes(), "\n")
+		if c.want == "" && strings.Contains(notes, "is read as names") || !strings.Contains(notes, c.want) {
+			t.Errorf("%s: notes %q, want %q", c.name, notes, c.want)
+		}
+	}
+}

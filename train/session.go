@@ -163,7 +163,7 @@ func (s *session) writeConfig() error {
 // introduce prints what is trained, and notes about what may surprise.
 func (s *session) introduce(o Options, resumed bool) {
 	c, l, say := &s.experiment.Config, s.loop, s.console.say
-	say("%s: %s on %s, seed %d, %d epochs, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, c.Train.Epochs, o.Dir)
+	say("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, counted(c.Train.Epochs, "epoch"), o.Dir)
 	if d, ok := s.experiment.Data.(datasets.Noted); ok {
 		for _, note := range d.Notes() {
 			say("%s: %s", c.Dataset.Name, note)
@@ -197,7 +197,7 @@ func (s *session) introduce(o Options, resumed bool) {
 		say("note: no loss depends on %d of the %d parameters, such as %s; they stay as they were initialised", len(names), len(l.Params().Names()), names[0])
 	}
 	if resumed {
-		say("continuing after step %d (%d epochs)", l.Step(), l.Epoch())
+		say("continuing after step %d (%s)", l.Step(), counted(l.Epoch(), "epoch"))
 	}
 }
 
