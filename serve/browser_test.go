@@ -49,6 +49,26 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// Long names and problems of runs leave room for state, progress and loss.
+func TestListFits(t *testing.T) {
+	b := browser.Open(t)
+	long := strings.Repeat("long-name_", 12)
+	dir := folder(t, long, "plain")
+	if err := rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(strings.Repeat("a long story ", 20)), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	_, h := started(t, dir, Options{})
+	p := b.Page("about:blank")
+	p.Resize(1000, 800)
+	p.Go(h.URL)
+	p.Wait(`document.querySelectorAll("#runs tbody tr").length === 2`)
+	var right float64
+	p.Eval(`document.querySelector("#runs th:nth-child(4)").getBoundingClientRect().right`, &right)
+	if right > 1000 {
+		t.Errorf("the loss ends at %g of 1000 pixels", right)
+	}
+}
+
 // nasty is a name that would be a script if a page took it for HTML.
 const nasty = `<img src=x onerror=alert(1)>'"&#{{7}}`
 

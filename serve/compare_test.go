@@ -184,8 +184,19 @@ func TestTableFills(t *testing.T) {
 func TestComparePages(t *testing.T) {
 	b := browser.Open(t)
 	_, h := started(t, varied(t, 3, 10, 20, 4000), Options{})
-	p := b.Page(h.URL + "/compare?by=-seed&colour=losses.2.lsbd.weight")
-	p.Wait(`document.querySelectorAll("#curves canvas").length > 3 && document.querySelectorAll("#table tbody tr").length === 9`)
+	p := b.Page("about:blank")
+	p.Resize(390, 400)
+	p.Go(h.URL + "/compare?by=-seed&colour=losses.2.lsbd.weight")
+	p.Wait(`document.querySelectorAll("#curves h3").length > 3 && document.querySelectorAll("#table tbody tr").length === 9`)
+	var drawn int
+	if p.Eval(`document.querySelectorAll("#curves canvas").length`, &drawn); drawn > 0 {
+		t.Errorf("%d panels of curves are drawn before they are seen", drawn)
+	}
+	p.Eval(`document.querySelector("#curves .panel:last-child").scrollIntoView(); 0`, nil)
+	p.Wait(`document.querySelector("#curves .panel:last-child canvas") !== null`)
+	p.Eval(`scrollTo(0, 0)`, nil)
+	p.Resize(1280, 900)
+	p.Wait(`document.querySelector("#metrics .interval-bar") !== null`)
 	if list := p.Unnamed(); len(list) > 0 {
 		t.Errorf("controls without a name: %v", list)
 	}
@@ -259,7 +270,7 @@ func TestCompareHostile(t *testing.T) {
 	name := `"><img src=x onerror=alert(1)>&run=%2e%2e é`
 	_, h := started(t, folder(t, name, "one"), Options{})
 	p := b.Page(h.URL + "/compare?by=run&run=one&run=" + url.QueryEscape(name))
-	p.Wait(`document.querySelectorAll("#curves canvas").length > 3 && document.querySelectorAll("#table tbody tr").length === 2`)
+	p.Wait(`document.querySelectorAll("#curves h3").length > 3 && document.querySelectorAll("#table tbody tr").length === 2`)
 	var shown string
 	var images int
 	p.Eval(`[...document.querySelectorAll("#table a")].map((a) => a.textContent).find((text) => text !== "one")`, &shown)

@@ -183,6 +183,23 @@ Unravel.resized = function (element, call) {
   return () => observer.disconnect();
 };
 
+// seen calls a function once, when an element comes near what is seen of the page, or the page is printed. It returns a function that
+// ends that.
+Unravel.seen = function (element, call) {
+  const observer = new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && now(), { rootMargin: "400px" });
+  function end() {
+    observer.disconnect();
+    window.removeEventListener("beforeprint", now);
+  }
+  function now() {
+    end();
+    call();
+  }
+  observer.observe(element);
+  window.addEventListener("beforeprint", now);
+  return end;
+};
+
 // canvas sizes a canvas in CSS pixels for the resolution of the screen and returns its context, in CSS pixels.
 Unravel.canvas = function (canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;

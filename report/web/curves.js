@@ -2,7 +2,8 @@
 
 // curves draws panels of curves with a legend that follows the pointer, zoom along x (drag, double click for all), and
 // linear or logarithmic axes. Panels with lines are left out until a curve has two points. update(data) keeps the panels of the same titles, with their axes and zoom.
-Unravel.curves = function (element, data) {
+// Of many panels late draws each only when it comes into view.
+Unravel.curves = function (element, data, late = false) {
   const grid = Unravel.element("div", { className: "panels" });
   let panels = [];
   element.append(grid);
@@ -12,7 +13,7 @@ Unravel.curves = function (element, data) {
     const shown = next.panels.filter((p) => !p.lines || p.series.some((s) => Unravel.array(s.x).length > 1));
     panels = shown.map((panel) => {
       const at = old.findIndex((p) => p.title === panel.title);
-      if (at < 0) return Unravel.curvesPanel(grid, panel);
+      if (at < 0) return Unravel.curvesPanel(grid, panel, late);
       old[at].update(panel);
       return old.splice(at, 1)[0];
     });
@@ -45,7 +46,7 @@ Unravel.curvesTable = function (series) {
 };
 
 // curvesPanel draws one panel.
-Unravel.curvesPanel = function (parent, panel) {
+Unravel.curvesPanel = function (parent, panel, late) {
   const box = Unravel.element("div", { className: "panel" });
   const place = Unravel.element("div", { className: "plot", role: "group", "aria-label": Unravel.curvesSummary(panel) });
   const positive = panel.series.some((s) => Unravel.array(s.y).some((y) => y > 0));
@@ -55,7 +56,8 @@ Unravel.curvesPanel = function (parent, panel) {
   box.append(Unravel.element("h3", {}, panel.title), controls, place);
   parent.append(box);
   let table = Unravel.curvesTable(panel.series);
-  let plot;
+  let plot = null; // not drawn yet
+  let waits = () => {};
 
   // shown are the points that the axis has a place for.
   function shown() {
@@ -64,6 +66,7 @@ Unravel.curvesPanel = function (parent, panel) {
 
   function draw() {
     if (plot) plot.destroy();
+    place.style.minHeight = "";
     plot = new uPlot(Unravel.curvesOptions(panel, place.clientWidth, check.checked, table[0], whole), shown(), place);
     whole.hidden = true;
     Unravel.curvesKeys(plot);
@@ -72,29 +75,35 @@ Unravel.curvesPanel = function (parent, panel) {
   // update shows more points; a zoomed axis stays as it is.
   function update(next) {
     const same = next.series.map((s) => s.name).join("\n") === panel.series.map((s) => s.name).join("\n");
-    const { min, max } = plot.scales.x;
-    const zoomed = !whole.hidden;
     panel = next;
     table = Unravel.curvesTable(panel.series);
     place.setAttribute("aria-label", Unravel.curvesSummary(panel));
+    if (!plot) return;
+    const { min, max } = plot.scales.x;
+    const zoomed = !whole.hidden;
     if (!same) draw();
     else plot.setData(shown(), !zoomed);
     if (zoomed) plot.setScale("x", { min, max });
   }
 
-  check.addEventListener("change", draw);
-  whole.addEventListener("click", draw);
-  document.addEventListener("unravel-theme", draw);
-  const ended = Unravel.resized(place, () => plot.setSize({ width: place.clientWidth, height: Unravel.rem(19) }));
-  draw();
+  const again = () => plot && draw();
+  check.addEventListener("change", again);
+  whole.addEventListener("click", again);
+  document.addEventListener("unravel-theme", again);
+  const ended = Unravel.resized(place, () => plot && plot.setSize({ width: place.clientWidth, height: Unravel.rem(19) }));
+  if (late) {
+    place.style.minHeight = Unravel.rem(21) + "px";
+    waits = Unravel.seen(place, draw);
+  } else draw();
   return {
     box,
     title: panel.title,
     update,
     destroy() {
       ended();
-      document.removeEventListener("unravel-theme", draw);
-      plot.destroy();
+      waits();
+      document.removeEventListener("unravel-theme", again);
+      if (plot) plot.destroy();
       box.remove();
     },
   };

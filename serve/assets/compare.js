@@ -3,6 +3,7 @@
 // The page that compares runs: which, and how, is in its address.
 Serve.compare = {
   pause: 4000,
+  waits: [], // for metrics to be seen: functions that end that
   marked: null, // by place: whether a run is between the marks of the axes
 
   start() {
@@ -106,6 +107,8 @@ Serve.compare = {
   // metrics draws results with intervals: means of groups, or of runs what was stored with them.
   metrics(data) {
     this.legend(data);
+    for (const end of this.waits) end();
+    this.waits = [];
     const grouped = data.groups.length > 0;
     document.getElementById("metrics-part").hidden = !data.metrics.length;
     document.getElementById("metrics-note").textContent = grouped
@@ -115,7 +118,10 @@ Serve.compare = {
       const rows = grouped
         ? data.groups.map((g, at) => ({ name: `${g.name} (${g.runs})`, colour: this.colourOf(data, at), ...Serve.number(g.results[i]) }))
         : data.runs.map((r) => ({ name: r.dir, colour: r.colour, ...Serve.number(r.results[i]) }));
-      return Serve.intervals(m.name, m.better, rows);
+      const place = Unravel.element("div", { className: "interval-panel" });
+      place.style.minHeight = Unravel.rem(1.6 * Math.min(rows.length, Serve.intervals.most) + 4) + "px";
+      this.waits.push(Unravel.seen(place, () => place.replaceWith(Serve.intervals(m.name, m.better, rows))));
+      return place;
     }));
   },
 
@@ -204,7 +210,7 @@ Serve.compare = {
       : "No run has finished an epoch yet.";
     const place = document.getElementById("curves");
     if (this.panels) this.panels.update(answer.curves);
-    else this.panels = Unravel.curves(place, answer.curves);
+    else this.panels = Unravel.curves(place, answer.curves, true);
   },
 };
 

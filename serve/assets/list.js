@@ -107,7 +107,7 @@ Serve.list = {
   // sorts lists the columns in the control that sorts.
   sorts(list) {
     const names = ["run", "state", "progress", "loss", ...list.columns.map((c) => c.name), "seconds", "ended"];
-    const options = [["", "what is running, then the newest"]];
+    const options = [["", "running, then newest"]];
     for (const name of names) options.push([name, name + ", ascending"], ["-" + name, name + ", descending"]);
     if (this.sort && !options.some(([value]) => value === this.sort)) options.push([this.sort, this.sort]);
     const key = JSON.stringify([options, this.sort]);
