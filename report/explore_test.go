@@ -2,9 +2,14 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/decode"
@@ -30,6 +35,87 @@ func explored(spaces []models.Space) Explored {
 			}
 			return pixels, nil
 		}},
+	}
+}
+
+// Pictures that no file format makes smaller stay within the bytes of sheets: pairs of controls have fewer steps.
+func TestSheetBytes(t *testing.T) {
+	x := explored([]models.Space{{Width: 10}})
+	x.Pixels = make([]float32, 2*64*64*3)
+	x.Decoder = Decoder{Height: 64, Width: 64, Channels: 3, Decode: func(codes []float32) ([]float32, error) {
+		pixels := make([]float32, len(codes)/10*64*64*3)
+		noise{1, 1, len(pixels)}.Image(0, pixels)
+		return pixels, nil
+	}}
+	e, err := Explore(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, pairs := 0, 0
+	for _, m := range e.Sheets.Maps {
+		if size += len(m.Pictures.Source); m.Columns != "" {
+			if pairs++; m.Every != coarse || m.Pictures.Count != 25 {
+				t.Errorf("%d pictures of a pair, every %d", m.Pictures.Count, m.Every)
+			}
+		}
+	}
+	if size > maxSheetBytes || pairs == 0 || len(e.Controls) != 10 {
+		t.Errorf("%d bytes, %d pairs, %d controls", size, pairs, len(e.Controls))
+	}
+}
+
+// A code is shown by the picture of its nearest step also where only some steps have one, past the end of a circle, too.
+func TestCoarseSheetsInBrowser(t *testing.T) {
+	x := explored([]models.Space{{Width: 2, Circle: true, Unit: true}, {First: 2, Width: 1}})
+	e, err := Explore(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := x.sheets(raster.PicturesOf(4, 4, 1, x.Pixels))
+	if err != nil {
+		t.Fatal(err)
+	}
+	controls := x.Codes.Controls()
+	s.out.Maps = nil
+	if err := s.add(&stepped{Control: controls[0], values: stepsOf(controls[0])}, &stepped{Control: controls[1], values: stepsOf(controls[1])}, coarse); err != nil {
+		t.Fatal(err)
+	}
+	e.Sheets.Maps = append(e.Sheets.Maps[:2], s.out.Maps...)
+	p := browser.Open(t).Page(save(t, Page{Title: "x", Explore: e}))
+	low, high := controls[1].Low, controls[1].High
+	for _, c := range []struct{ turn, line, wantTurn, wantLine float64 }{{0, 0, 0, 0}, {0.19, 0.99, 0.2, 1}, {0.4, 0.26, 0.4, 0.25}, {0.9, 0.5, 0, 0.5}} {
+		code := func(turn, line float64) []float64 {
+			return []float64{math.Cos(2 * math.Pi * turn), math.Sin(2 * math.Pi * turn), low + (high-low)*line}
+		}
+		var got []float64
+		p.Eval(fmt.Sprintf(`new Promise((done) => {
+			const data = Unravel.data("explore"), canvas = document.createElement("canvas");
+			const picture = Unravel.picture(canvas, data, new Map(data.controls.map((c) => [c.name, c])), () => {
+				picture.draw([%s], ["circle1", "z2"]);
+				const seen = canvas.getContext("2d").getImageData(0, 0, 3, 1).data;
+				if (seen[3]) done([0, 4, 8].map((at) => seen[at]));
+			});
+		})`, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(code(c.turn, c.line))), ","), "[]")), &got)
+		for i, want := range code(c.wantTurn, c.wantLine) {
+			if want = 255 * min(max(want, 0), 1); math.Abs(got[i]-want) > 1 {
+				t.Errorf("%+v: column %d is shown as %v, want %.1f", c, i, got[i], want)
+			}
+		}
+	}
+}
+
+// Figures that are too large for the page are left out, largest first, those of widgets before others.
+func TestLargeFigures(t *testing.T) {
+	figures := []Figure{{Name: "codes", PNG: make([]byte, 900)}, {Name: "traversals", PNG: make([]byte, 300)}, {Name: "losses", PNG: make([]byte, 600)}, {Name: "x", PNG: make([]byte, 30)}}
+	live := func(f Figure) bool { return f.Name == "traversals" || f.Name == "losses" }
+	for room, want := range map[int]string{10000: "[]", 2440: "[]", 2439: "[2]", 1640: "[2]", 1639: "[1 2]", 1000: "[0 1 2]", 0: "[0 1 2 3]"} {
+		if got := fmt.Sprint(slices.Sorted(maps.Keys(large(figures, live, room)))); got != want {
+			t.Errorf("room for %d: %s left out, want %s", room, got, want)
+		}
+	}
+	var b strings.Builder
+	if err := WritePage(&b, Page{Figures: []Figure{{Name: "codes", Caption: "Codes.", PNG: make([]byte, pageBytes)}}}); err != nil || b.Len() > figureBytes || !strings.Contains(b.String(), "figures/codes.png in the run") {
+		t.Errorf("%v, %d bytes", err, b.Len())
 	}
 }
 

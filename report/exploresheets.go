@@ -14,13 +14,16 @@ import (
 	"github.com/unravel-ml/unravel/report/web"
 )
 
-// Sizes of sheets: the steps of a line or a circle, of a sphere, and pictures in all.
+// Sizes of sheets: the steps of a line or a circle, of a sphere, and pictures, pixels and characters of URLs in all. A pair
+// of controls that has no room with all steps has every coarse-th of them.
 const (
 	sheetSteps       = 9
 	latitudes        = 7
 	longitudes       = 12
 	maxSheetPictures = 1000
 	maxSheetPixels   = 4_000_000
+	maxSheetBytes    = 2_400_000
+	coarse           = 2
 )
 
 // sheets decodes the controls alone, as many as there is room for, and then pairs of those that change the picture most.
@@ -35,7 +38,7 @@ func (x *Explored) sheets(limits raster.Pictures) (*sheets, error) {
 		if s.room() < len(m.values) {
 			break
 		}
-		if err := s.add(m, nil); err != nil {
+		if err := s.add(m, nil, 1); err != nil {
 			return nil, err
 		}
 		if c.Kind != decode.Ball {
@@ -45,10 +48,14 @@ func (x *Explored) sheets(limits raster.Pictures) (*sheets, error) {
 	slices.SortStableFunc(moving, func(a, b *stepped) int { return cmp.Compare(b.change, a.change) })
 	for j := 1; j < len(moving); j++ {
 		for i := range j {
-			if s.room() < len(moving[i].values)*len(moving[j].values) {
+			every := 1
+			if s.room() < moving[i].places(every)*moving[j].places(every) {
+				every = coarse
+			}
+			if s.room() < moving[i].places(every)*moving[j].places(every) {
 				return s, nil
 			}
-			if err := s.add(moving[i], moving[j]); err != nil {
+			if err := s.add(moving[i], moving[j], every); err != nil {
 				return nil, err
 			}
 		}
@@ -84,9 +91,9 @@ func flattened(list []decode.Control) (all []decode.Control) {
 // sheets are made one after the other, until there is no room.
 type sheets struct {
 	*Explored
-	limits       raster.Pictures
-	out          *web.Sheets
-	done, pixels int // of pictures
+	limits              raster.Pictures
+	out                 *web.Sheets
+	done, pixels, bytes int // of pictures
 }
 
 // room is the number of pictures that still go in, if they are as large as those before.
@@ -94,7 +101,7 @@ func (s *sheets) room() int {
 	if s.done == 0 {
 		return maxSheetPictures
 	}
-	return min(maxSheetPictures-s.done, (maxSheetPixels-s.pixels)*s.done/s.pixels)
+	return min(maxSheetPictures-s.done, (maxSheetPixels-s.pixels)*s.done/s.pixels, (maxSheetBytes-s.bytes)*s.done/s.bytes)
 }
 
 // stepped is a control with its steps.
@@ -126,18 +133,26 @@ func stepsOf(c decode.Control) (values [][]float64) {
 	return values
 }
 
-// walk returns a code at all steps of a control, or as often the code itself if it does not use the control.
-func (s *sheets) walk(code []float64, m *stepped) (codes [][]float64) {
+// places is the number of a control's steps if only some have pictures.
+func (m *stepped) places(every int) int {
+	if m.Kind == decode.Choose {
+		every = 1
+	}
+	return (len(m.values) + every - 1) / every
+}
+
+// walk returns a code at some steps of a control, or as often the code itself if it does not use the control.
+func (s *sheets) walk(code []float64, m *stepped, every int) (codes [][]float64) {
 	at := m.Columns[0]
 	if !s.Codes.Uses(code, at) {
-		return slices.Repeat([][]float64{code}, len(m.values))
+		return slices.Repeat([][]float64{code}, m.places(every))
 	}
 	if m.Kind == decode.Choose {
 		return s.Codes.Options(code, at)
 	}
-	for _, v := range m.values {
+	for i := 0; i < len(m.values); i += every {
 		moved := slices.Clone(code)
-		copy(moved[at:], v)
+		copy(moved[at:], m.values[i])
 		codes = append(codes, moved)
 	}
 	return codes
@@ -166,13 +181,13 @@ func spread(n int) (points [][]float64) {
 	return points
 }
 
-// add decodes a control alone, or a pair of them.
-func (s *sheets) add(a, b *stepped) error {
-	codes, columns := s.walk(s.At.Row(0), a), ""
+// add decodes a control alone, or a pair of them, at some steps.
+func (s *sheets) add(a, b *stepped, every int) error {
+	codes, columns := s.walk(s.At.Row(0), a, every), ""
 	if b != nil {
 		var both [][]float64
 		for _, code := range codes {
-			both = append(both, s.walk(code, b)...)
+			both = append(both, s.walk(code, b, every)...)
 		}
 		codes, columns = both, b.Name
 	}
@@ -193,8 +208,12 @@ func (s *sheets) add(a, b *stepped) error {
 		return err
 	}
 	sheet, err := sheetOf(pictures, int(math.Ceil(math.Sqrt(float64(len(pictures))))))
-	s.done, s.pixels = s.done+len(pictures), s.pixels+len(pictures)*sheet.Width*sheet.Height
-	s.out.Maps = append(s.out.Maps, web.Sheet{Rows: a.Name, Columns: columns, Pictures: sheet})
+	s.done, s.pixels, s.bytes = s.done+len(pictures), s.pixels+len(pictures)*sheet.Width*sheet.Height, s.bytes+len(sheet.Source)
+	m := web.Sheet{Rows: a.Name, Columns: columns, Pictures: sheet}
+	if every > 1 {
+		m.Every = every
+	}
+	s.out.Maps = append(s.out.Maps, m)
 	return err
 }
 

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 
 	_ "embed"
 
@@ -109,10 +111,11 @@ func WritePage(w io.Writer, p Page) error {
 	for _, name := range web.Scripts(widgets...) {
 		scripts = append(scripts, web.Text(name))
 	}
-	shown := map[string]bool{}
+	shown, used := map[string]bool{}, 0
 	for _, s := range data {
-		shown[s.Name] = true
+		shown[s.Name], used = true, used+len(s.JSON)
 	}
+	replaced := func(f Figure) bool { return shown[live[f.Name]] }
 	err = reportPage.Execute(w, struct {
 		Page
 		Style   string
@@ -120,11 +123,45 @@ func WritePage(w io.Writer, p Page) error {
 		Data    []section
 		Shown   map[string]bool // widgets
 		Live    map[string]string
-	}{p, web.Style(), scripts, data, shown, live})
+		Large   map[int]bool // figures that are left out
+	}{p, web.Style(), scripts, data, shown, live, large(p.Figures, replaced, max(pageBytes-used, figureBytes))})
 	if err != nil {
 		return fmt.Errorf("report: write report: %w", err)
 	}
 	return nil
+}
+
+// Bounds of a page in bytes: with all its data, and of figures beside data that take more.
+const (
+	pageBytes   = 5_500_000
+	figureBytes = 2_000_000
+)
+
+// large returns the places of figures that do not fit into a number of bytes: largest first, those that widgets replace before others.
+func large(figures []Figure, replaced func(Figure) bool, room int) map[int]bool {
+	var order []int
+	for i, f := range figures {
+		order = append(order, i)
+		room -= base64.StdEncoding.EncodedLen(len(f.PNG))
+	}
+	rank := func(i int) int {
+		if replaced(figures[i]) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(len(figures[b].PNG), len(figures[a].PNG)))
+	})
+	out := map[int]bool{}
+	for _, i := range order {
+		if room >= 0 {
+			break
+		}
+		out[i] = true
+		room += base64.StdEncoding.EncodedLen(len(figures[i].PNG))
+	}
+	return out
 }
 
 // Style returns the style sheet of pages about runs.

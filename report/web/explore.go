@@ -64,5 +64,6 @@ type Steps struct {
 type Sheet struct {
 	Rows     string     `json:"rows"` // names of controls
 	Columns  string     `json:"columns"`
+	Every    int        `json:"every,omitempty"` // of the steps of lines and circles only these have pictures: 0, Every, ...; 0: all
 	Pictures Thumbnails `json:"pictures"`
 }

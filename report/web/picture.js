@@ -94,8 +94,10 @@
       draw(code, moved) {
         const m = find(moved.length ? moved : [data.steps[0].name]), {width, height, across} = m.pictures;
         if (!m.image.complete) return;
-        const second = m.columns ? steps.get(m.columns).length / controls.get(m.columns).columns.length : 1;
-        const at = step(m.rows, code) * second + (m.columns ? step(m.columns, code) : 0);
+        const every = (name) => (controls.get(name).kind === "choice" ? 1 : m.every || 1);
+        const count = (name) => Math.ceil(steps.get(name).length / controls.get(name).columns.length / every(name));
+        const place = (name) => Math.round(step(name, code) / every(name)) % count(name); // the end of a circle is its start
+        const at = m.columns ? place(m.rows) * count(m.columns) + place(m.columns) : place(m.rows);
         context.drawImage(m.image, at % across * width, Math.floor(at / across) * height, width, height, 0, 0, width, height);
       },
     };
