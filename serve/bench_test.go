@@ -66,7 +66,7 @@ func BenchmarkList(b *testing.B) {
 				for b.Loop() {
 					if fresh {
 						s.lists.lock.Lock()
-						s.lists.answers, s.lists.chosen = nil, nil
+						s.lists.kept, s.lists.chosen = nil, nil
 						s.lists.lock.Unlock()
 					}
 					w := httptest.NewRecorder()

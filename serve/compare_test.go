@@ -134,6 +134,22 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// What is answered while the runs are being read is not kept.
+func TestCompareReading(t *testing.T) {
+	s, h := started(t, folder(t, "one"), Options{})
+	read := s.runs.now.Load()
+	for range 2 {
+		for _, now := range []*snapshot{{reading: true}, read} {
+			s.runs.now.Store(now)
+			for _, address := range []string{"/api/compare", "/api/runs"} {
+				if v := value[struct{ Matched int }](t, h.URL+address); v.Matched == 0 && now == read {
+					t.Errorf("%s: no run", address)
+				}
+			}
+		}
+	}
+}
+
 func TestCompareCurves(t *testing.T) {
 	_, h := started(t, varied(t, 2, 10, 20), Options{})
 	v := answered[overlay](t, h.URL+"/api/compare/curves?colour=seed")

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/unravel-ml/unravel/sweep"
@@ -97,10 +96,8 @@ type chosen struct {
 
 // lists keeps what lists have been asked for.
 type lists struct {
-	lock    sync.Mutex
-	chosen  map[string]*chosen
-	answers map[string]*content
-	version int
+	answers
+	chosen map[string]*chosen // under the lock of the answers
 }
 
 // maxKept bounds the lists that are kept.
@@ -113,33 +110,8 @@ func (s *Server) listData(w http.ResponseWriter, r *http.Request) {
 		sendError(w, err)
 		return
 	}
-	c, err := s.lists.answer(s.runs.current(), q, r.URL.RawQuery)
-	if err != nil {
-		sendError(w, err)
-		return
-	}
-	c.send(w, r)
-}
-
-// answer returns a list, from those that are kept if nothing has changed.
-func (l *lists) answer(now *snapshot, q query, key string) (*content, error) {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	if l.answers == nil || l.version != now.version || now.reading || len(l.answers) > maxKept {
-		l.version, l.answers = now.version, map[string]*content{}
-	}
-	if c, ok := l.answers[key]; ok {
-		return c, nil
-	}
-	list, err := l.list(now, q)
-	if err != nil {
-		return nil, err
-	}
-	c, err := jsonContent(list)
-	if err == nil {
-		l.answers[key] = c
-	}
-	return c, err
+	now := s.runs.current()
+	s.lists.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.lists.list(now, q) })
 }
 
 // list makes a listing.

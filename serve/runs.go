@@ -228,7 +228,7 @@ func (r *runs) scan(ctx context.Context) error {
 	if before.reading {
 		before = nil
 	}
-	next := &snapshot{byName: make(map[string]*run, len(folders))}
+	next := &snapshot{byName: make(map[string]*run, len(folders)), version: 1} // 0 is that of runs that are being read
 	known := make(map[string]*run, len(folders))
 	holders := rundir.NewHolders()
 	changed, content := before == nil || len(folders) != len(before.list), before == nil || len(folders) != len(before.list)
