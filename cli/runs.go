@@ -12,13 +12,14 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/sweep/index"
 )
 
 // runsCommand is `unravel runs [DIR]`.
 type runsCommand struct {
 	Dir    string   `arg:"" optional:"" default:"runs" help:"Folder that holds runs, at any depth."`
-	Filter []string `placeholder:"KEY=VALUE" help:"Keep runs whose column KEY (a setting, result, state, ...) equals VALUE. KEY!=VALUE excludes them; KEY<VALUE and KEY>VALUE compare numbers. Repeatable: all filters must hold."`
+	Filter []string `placeholder:"KEY=VALUE" help:"Keep runs whose column KEY (a setting, result, state, ...) equals VALUE. KEY!=VALUE excludes them; KEY<VALUE and KEY>VALUE compare numbers. States are finished, failed, damaged, running, waiting and stopped; unfinished stands for the last three. Repeatable: all filters must hold."`
 	By     []string `placeholder:"KEY" help:"Group runs by these columns: one line for each group, with mean and standard deviation of every result."`
 	CSV    bool     `name:"csv" xor:"format" help:"Print all columns as CSV."`
 	JSON   bool     `name:"json" xor:"format" help:"Print JSON."`
@@ -30,6 +31,12 @@ type runsCommand struct {
 
 // Run lists runs.
 func (c *runsCommand) Run(ctx context.Context, s *streams) error {
+	exports := c.MLflow != "" || c.TensorBoard
+	if exports {
+		if found, err := sweep.Folders(c.Dir); err == nil && len(found) == 0 && exists(c.Dir) { // before an index is made
+			return fmt.Errorf("there is no run in %s", c.Dir)
+		}
+	}
 	x, err := index.Open(ctx, c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return usagef("there is no folder %s", c.Dir)
@@ -42,15 +49,17 @@ func (c *runsCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	index.Live(c.Dir, runs)
 	if runs, err = index.Filter(runs, c.Filter...); err != nil {
 		return columnError(err)
 	}
-	exports := c.MLflow != "" || c.TensorBoard
 	switch {
 	case exports && len(c.By) > 0:
 		return usagef("--by prints groups; want it without --mlflow and --tensorboard")
 	case c.Copy && c.MLflow == "":
 		return usagef("--copy is for --mlflow DIR")
+	case exports && len(runs) == 0:
+		return fmt.Errorf("there is no run in %s that passes the filters", c.Dir)
 	case len(c.By) > 0:
 		return c.compare(s, runs)
 	case c.MLflow != "":

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/tfevents"
+	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/sweep/index"
 )
 
 // Runs go to a store of MLflow, again and again, and to TensorBoard's page of settings.
@@ -56,4 +60,94 @@ func TestRunsExport(t *testing.T) {
 	checkMistake(t, call(t, "runs", dir, "--mlflow", store, "--by", "seed"), 2, "--by prints groups")
 	checkMistake(t, call(t, "runs", dir, "--mlflow", store, "--json"), 2, "")
 	checkMistake(t, call(t, "runs", dir, "--mlflow", dir), 1, "in the folder of runs")
+}
+
+// Without runs nothing is written.
+func TestRunsExportNothing(t *testing.T) {
+	dir, store := t.TempDir(), filepath.Join(t.TempDir(), "m")
+	for _, flags := range [][]string{{"--tensorboard"}, {"--mlflow", store}} {
+		checkMistake(t, call(t, append([]string{"runs", dir}, flags...)...), 1, "there is no run in "+dir)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 || exists(store) {
+		t.Errorf("written: %v, %v", list, err)
+	}
+	run := finished(t)
+	parent := filepath.Dir(run)
+	for _, flags := range [][]string{{"--tensorboard"}, {"--mlflow", store}} {
+		checkMistake(t, call(t, append([]string{"runs", parent, "--filter", "seed=77"}, flags...)...), 1, "there is no run in "+parent+" that passes the filters")
+	}
+	if exists(filepath.Join(parent, boardFile)) || exists(store) {
+		t.Error("without runs that pass a file is written")
+	}
+}
+
+// Runs that have not ended are running, waiting or stopped, as on the pages of serve; unfinished stands for all three. The state stays where there is
+// no room.
+func TestRunStates(t *testing.T) {
+	file, dir := writeSweep(t, "seeds: [0, 1, 2, 3]\n")
+	succeed(t, "sweep", file, "--out", dir)
+	runs, err := filepath.Glob(filepath.Join(dir, "*", "run.json"))
+	if err != nil || len(runs) != 4 {
+		t.Fatal(runs, err)
+	}
+	for i, path := range runs[1:] {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		runs[i+1] = filepath.Dir(path)
+	}
+	if err := os.Remove(filepath.Join(runs[3], "log.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	held, err := rundir.Open(runs[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	for filter, want := range map[string]string{"state=finished": "0", "state=running": "1", "state=stopped": "2", "state=waiting": "3", "state=unfinished": "1 2 3",
+		"state!=unfinished": "0", "state!=stopped": "0 1 3"} {
+		var list []struct{ Settings map[string]string }
+		if err := json.Unmarshal([]byte(succeed(t, "runs", dir, "--json", "--filter", filter).out), &list); err != nil {
+			t.Fatal(err)
+		}
+		var seeds []string
+		for _, r := range list {
+			seeds = append(seeds, r.Settings["seed"])
+		}
+		if got := strings.Join(seeds, " "); got != want {
+			t.Errorf("%s: runs %s, want %s", filter, got, want)
+		}
+	}
+	store := filepath.Join(t.TempDir(), "mlruns")
+	succeed(t, "runs", dir, "--mlflow", store)
+	if metas, err := filepath.Glob(filepath.Join(store, "*", "*", "tags", "unravel.state")); err != nil || len(metas) != 4 {
+		t.Error(metas, err)
+	}
+	list := []shownColumn{{header: "run", cells: []string{"a"}}, {header: "state", cells: []string{"stopped"}}, {header: "a.long.setting", cells: []string{"-"}}}
+	rank(list, []*index.Run{{State: sweep.Stopped}})
+	if fitting, left := fit(list, 5); len(fitting) != 2 || fitting[1].header != "state" || len(left) != 1 {
+		t.Errorf("shown: %v, left out: %q", fitting, left)
+	}
+}
+
+// Damaged results are told with their file and what mends them.
+func TestRunsDamaged(t *testing.T) {
+	for _, name := range []string{"metrics.json", "run.json"} {
+		dir := finished(t)
+		succeed(t, "runs", filepath.Dir(dir)) // which are remembered
+		path := filepath.Join(dir, name)
+		writeFile(t, path, []byte("{bad"))
+		words := []string{path + ": the file is damaged (invalid character 'b'", "unravel train --resume --run " + dir + "` writes it again"}
+		o := succeed(t, "runs", filepath.Dir(dir))
+		for _, want := range append(words, filepath.Base(dir)+" is damaged: ") {
+			if !strings.Contains(o.log, want) || !strings.Contains(o.out, "damaged") {
+				t.Errorf("no %q: %v", want, o)
+			}
+		}
+		checkMistake(t, call(t, "report", "--run", dir), 1, words...)
+		succeed(t, "train", "--resume", "--run", dir)
+		if o := succeed(t, "runs", filepath.Dir(dir)); strings.Contains(o.out+o.log, "damaged") || !strings.Contains(o.out, "finished") {
+			t.Errorf("resumed: %v", o)
+		}
+	}
 }

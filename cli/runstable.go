@@ -76,6 +76,9 @@ func fit(list []shownColumn, width int) (fitting []shownColumn, left []string) {
 				worst = i
 			}
 		}
+		if list[worst].rank == neverOut {
+			break
+		}
 		left = append(left, full[worst])
 		list, full = slices.Delete(list, worst, worst+1), slices.Delete(full, worst, worst+1)
 	}
@@ -174,7 +177,7 @@ func rank(list []shownColumn, runs []*index.Run) {
 	var settings, results []int
 	for i, c := range list {
 		switch {
-		case i == 0:
+		case i == 0, c.header == "state" && slices.ContainsFunc(runs, func(r *index.Run) bool { return r.State != sweep.Finished }):
 			list[i].rank = neverOut
 		case c.header == "state" || c.header == "seconds" || c.header == "fit.converged":
 			list[i].rank = afterAll

@@ -65,3 +65,16 @@ func JSON(v any) func(io.Writer) error {
 		return e.Encode(v)
 	}
 }
+
+// DamagedError says that what a run has stored at its end cannot be read. Resuming the run writes it again.
+type DamagedError struct {
+	Path string
+	Err  error // why
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s: the file is damaged (%v); `unravel train --resume --run %s` writes it again from the last checkpoint", e.Path, e.Err, filepath.Dir(e.Path))
+}
+
+// Unwrap returns why the file cannot be read.
+func (e *DamagedError) Unwrap() error { return e.Err }

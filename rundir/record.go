@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -74,7 +73,7 @@ func FileHash(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// ReadRecord reads how the run of a folder ended; nil if it has not, or if its config was changed since then.
+// ReadRecord reads how the run of a folder ended; nil if it has not, or if its config was changed since then. A record that cannot be read is a [DamagedError].
 func ReadRecord(dir string) (*Record, error) {
 	path := filepath.Join(dir, RecordFile)
 	text, err := os.ReadFile(path)
@@ -86,7 +85,7 @@ func ReadRecord(dir string) (*Record, error) {
 	}
 	var r Record
 	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, &DamagedError{path, err}
 	}
 	config, err := os.ReadFile(filepath.Join(dir, Config))
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/sweep/index"
 )
 
@@ -192,24 +191,13 @@ func (c *chosen) refreshed(now *snapshot) *chosen {
 	return c
 }
 
-// filter returns the runs for which all filters hold. Besides those of package index, state=unfinished stands for all runs that are
-// neither finished nor failed, as in unravel runs.
+// filter returns the runs for which all filters hold.
 func filter(now *snapshot, filters []string) ([]*run, error) {
-	list := now.list
-	var others []string
-	for _, f := range filters {
-		switch key, value, _ := strings.Cut(f, "="); {
-		case value == string(sweep.Unfinished) && (key == "state" || key == "state!"):
-			list = slices.DeleteFunc(slices.Clone(list), func(one *run) bool { return (one.base == sweep.Unfinished) == (key == "state!") })
-		default:
-			others = append(others, f)
-		}
-	}
-	entries := make([]*index.Run, len(list))
-	for i, one := range list {
+	entries := make([]*index.Run, len(now.list))
+	for i, one := range now.list {
 		entries[i] = one.Run
 	}
-	kept, err := index.Filter(entries, others...)
+	kept, err := index.Filter(entries, filters...)
 	if err != nil {
 		return nil, wrong("filter " + strings.TrimPrefix(err.Error(), "filter "))
 	}

@@ -16,14 +16,14 @@ import (
 // state is what a run is doing.
 type state string
 
-// The states of runs. Those of package sweep are finer here: what is unfinished is running, stopped or waiting.
+// The states of runs, those of [index.Live].
 const (
-	running  state = "running"
-	finished state = "finished"
-	failed   state = "failed"
-	stopped  state = "stopped" // it was interrupted, and can be resumed
-	waiting  state = "waiting" // it has not begun: a sweep has yet to come to it
-	damaged  state = "damaged" // its config cannot be read
+	running  = state(sweep.Running)
+	finished = state(sweep.Finished)
+	failed   = state(sweep.Failed)
+	stopped  = state(sweep.Stopped)
+	waiting  = state(sweep.Waiting)
+	damaged  = state(sweep.Damaged)
 )
 
 // progress is what a run's folder says beside the index. It is compared to see whether anything has changed.
@@ -72,19 +72,13 @@ func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progres
 		p.state = damaged
 	default:
 		p.state = stopped
-		if holders.Held(dir, p.patience(one)) {
+		if holders.Held(dir, one.Patience(p.seconds)) {
 			p.state = running
 		} else if p.log.size < 0 {
 			p.state = waiting
 		}
 	}
 	return p
-}
-
-// patience is the time within which a run that trains on another machine writes something.
-func (p *progress) patience(one *run) time.Duration {
-	checkpoint, _ := strconv.ParseFloat(one.Settings["train.checkpoint"], 64)
-	return max(2*time.Minute, time.Duration(2*min(checkpoint, 86400)*float64(time.Second)), time.Duration(3*min(p.seconds, 86400)*float64(time.Second)))
 }
 
 // logTail is how much of the end of a log is read for the list.

@@ -24,8 +24,18 @@ const (
 	Unfinished State = "unfinished" // not begun, running, or interrupted
 	Finished   State = "finished"
 	Failed     State = "failed"
-	Damaged    State = "damaged" // its config cannot be read
+	Damaged    State = "damaged" // its config cannot be read; of package index also: its results cannot
+
+	// What an unfinished run is doing, see index.Live.
+	Running State = "running" // a process holds it
+	Waiting State = "waiting" // it has not begun: a sweep has yet to come to it
+	Stopped State = "stopped" // it was interrupted, and can be resumed
 )
+
+// Unfinished reports whether a run has not ended.
+func (s State) Unfinished() bool {
+	return s == Unfinished || s == Running || s == Waiting || s == Stopped
+}
 
 // Entry is a run's folder.
 type Entry struct {
@@ -87,10 +97,10 @@ func readJSON(path string, into any) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return &rundir.DamagedError{Path: path, Err: err}
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: there is more behind the JSON value", path)
+		return &rundir.DamagedError{Path: path, Err: errors.New("there is more behind the JSON value")}
 	}
 	return nil
 }

@@ -104,11 +104,11 @@ func readJSON(run *rundir.Run, name string, v any) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
-		err = json.NewDecoder(bytes.NewReader(text)).Decode(v)
-	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", run.Path(name), err)
+		return err
+	}
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(v); err != nil {
+		return &rundir.DamagedError{Path: run.Path(name), Err: err}
 	}
 	return nil
 }

@@ -6,10 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/unravel-ml/unravel/sweep"
 )
 
 // Filter returns the runs for which all filters hold. A filter is KEY=VALUE, KEY!=VALUE, KEY<VALUE or KEY>VALUE, where KEY is
-// the name of a column; the latter two compare numbers, and a run without the column fails all but KEY!=VALUE.
+// the name of a column; the latter two compare numbers, and a run without the column fails all but KEY!=VALUE. The state unfinished
+// stands for running, waiting and stopped ones as well.
 func Filter(runs []*Run, filters ...string) ([]*Run, error) {
 	runs = slices.Clone(runs)
 	for _, f := range filters {
@@ -28,6 +31,9 @@ func Filter(runs []*Run, filters ...string) ([]*Run, error) {
 		holds, err := criterion(f, sign, value)
 		if err != nil {
 			return nil, err
+		}
+		if key == "state" && value == string(sweep.Unfinished) {
+			holds = func(text string, _ bool) bool { return sweep.State(text).Unfinished() == (sign == "=") }
 		}
 		runs = slices.DeleteFunc(runs, func(r *Run) bool { return !holds(c.Of(r)) })
 	}

@@ -224,21 +224,21 @@ func (x *Index) update(ctx context.Context) error {
 	})
 }
 
-// stamps returns the stamps of the runs in the database. Damaged runs, which may have parts that another program knows, have none:
-// they are read again every time.
+// stamps returns the stamps of the runs in the database. Damaged runs, which may have parts that another program knows, and others with
+// files that could not be read have none: they are read again every time.
 func (x *Index) stamps(ctx context.Context) (map[string]string, error) {
-	rows, err := x.db.QueryContext(ctx, "SELECT dir, stamp, state FROM runs")
+	rows, err := x.db.QueryContext(ctx, "SELECT dir, stamp, state, problem FROM runs")
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	stamps := map[string]string{}
 	for rows.Next() {
-		var dir, stamp, state string
-		if err := rows.Scan(&dir, &stamp, &state); err != nil {
+		var dir, stamp, state, problem string
+		if err := rows.Scan(&dir, &stamp, &state, &problem); err != nil {
 			return nil, err
 		}
-		if state == string(sweep.Damaged) {
+		if state == string(sweep.Damaged) || state == string(sweep.Unfinished) && problem != "" {
 			stamp = ""
 		}
 		stamps[dir] = stamp
@@ -280,7 +280,7 @@ func add(ctx context.Context, tx *sql.Tx, dir, stamp string, e sweep.Entry) erro
 	}
 	begun, ended := times(r)
 	if _, err := tx.ExecContext(ctx, "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		dir, stamp, e.Config.Name, string(e.State), problem, e.Hash, e.Config.Model.Name, e.Config.Dataset.Name, int64(e.Config.Seed),
+		dir, stamp, e.Config.Name, string(stateOf(e)), problem, e.Hash, e.Config.Model.Name, e.Config.Dataset.Name, int64(e.Config.Seed),
 		begun, ended, r.Seconds, r.Epochs, r.Steps, r.Version,
 		r.Machine.OS, r.Machine.Arch, r.Machine.Kernels, r.Machine.Cores, r.Machine.Threads, r.Machine.Go); err != nil {
 		return err

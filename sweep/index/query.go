@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -37,7 +38,7 @@ type Run struct {
 func Read(path, name string) *Run {
 	stamp := Stamp(path) // before what it stands for: a change meanwhile is seen the next time
 	e := sweep.Read(path)
-	r := &Run{Dir: name, State: e.State, Hash: e.Hash, Settings: map[string]string{}, Results: map[string]float64{}, Stamp: stamp}
+	r := &Run{Dir: name, State: stateOf(e), Hash: e.Hash, Settings: map[string]string{}, Results: map[string]float64{}, Stamp: stamp}
 	if e.Problem != nil {
 		r.Problem = e.Problem.Error()
 	}
@@ -61,6 +62,14 @@ func Read(path, name string) *Run {
 		r.Results[v.name] = v.value
 	}
 	return r
+}
+
+// stateOf returns the state of a run: one whose results cannot be read is damaged, though a sweep finishes it once more.
+func stateOf(e sweep.Entry) sweep.State {
+	if e.State == sweep.Unfinished && errors.As(e.Problem, new(*rundir.DamagedError)) {
+		return sweep.Damaged
+	}
+	return e.State
 }
 
 // times writes when a run that has ended began and ended.

@@ -29,7 +29,7 @@ const (
 )
 
 // formatVersion is part of the stamps of runs: runs that another version of this package wrote are written again.
-const formatVersion = 1
+const formatVersion = 2
 
 // patience is the time without output after which a run of another machine counts as stopped.
 const patience = 10 * time.Minute
@@ -119,6 +119,12 @@ func (w *writer) status(r *index.Run, folder string) int {
 		return statusFinished
 	case sweep.Failed:
 		return statusFailed
+	case sweep.Running:
+		return statusRunning
+	case sweep.Waiting:
+		return statusScheduled
+	case sweep.Stopped:
+		return statusKilled
 	}
 	if w.holders.Held(folder, patience) {
 		return statusRunning
