@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/rundir"
 )
@@ -83,6 +84,62 @@ func TestStoredPage(t *testing.T) {
 	}
 	if p, remarks = storedPage(t, dir); len(remarks) != 1 || len(p.Metrics) > 0 || len(p.Figures) > 0 || p.Codes == nil || !slices.Contains(p.Notes, "The run failed: the disk is full") {
 		t.Errorf("a run that failed: %q, %d results, %d figures, %q", remarks, len(p.Metrics), len(p.Figures), p.Notes)
+	}
+}
+
+// Whole pages, where the decoder stands among all else, are drawn for every kind of latent space, and fit on a phone.
+func TestWholePagesInBrowser(t *testing.T) {
+	b := browser.Open(t)
+	kinds := map[string]func() (*Experiment, error){"two views": func() (*Experiment, error) { return NewExperiment(seenConfig(t, "simsiam")) },
+		"planes": func() (*Experiment, error) {
+			return playedExperiment(t, "delta-vae/square", "model.delta-vae.latent=[{euclidean: {dim: 2}}, {euclidean: {dim: 3}}]"), nil
+		}}
+	for name, x := range played {
+		kinds[name] = func() (*Experiment, error) { return playedExperiment(t, x.config, x.overrides...), nil }
+	}
+	log := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"main": {"loss": 2}}}, {Epoch: 2, Losses: rundir.Losses{"main": {"loss": 1}}}}
+	for name, made := range kinds {
+		t.Run(name, func(t *testing.T) {
+			e, err := made()
+			if err != nil {
+				t.Fatal(err)
+			}
+			e = e.some(80, 0)
+			codes, err := e.Codes(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := e.page(t.Context(), pageContent{dir: "run", config: "a: b\n", log: log}, codes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), "report.html")
+			f, err := os.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if err := report.WritePage(f, page); err != nil {
+				t.Fatal(err)
+			}
+			want := "explore curves codes neighbours heat config"
+			if page.Explore == nil {
+				want = "curves codes neighbours heat config"
+			}
+			p := b.Tab()
+			p.Still()
+			p.Resize(390, 844)
+			p.Go(browser.File(path))
+			p.Wait(`document.querySelector("#heat canvas") !== null && document.querySelector(".failure") === null`)
+			var got string
+			if p.Eval(`[...document.querySelectorAll("section")].map((s) => s.id).join(" ")`, &got); got != want || (page.Explore == nil) != (name == "two views") {
+				t.Errorf("sections %q, want %q", got, want)
+			}
+			if wider, words := p.Overflow(), p.Broken(); wider > 0 || len(words) > 0 {
+				t.Errorf("%d pixels too wide; broken words %q", wider, words)
+			}
+			p.Shot("whole " + name)
+		})
 	}
 }
 
