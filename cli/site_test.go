@@ -151,6 +151,11 @@ func TestSitePages(t *testing.T) {
 	if before == after {
 		t.Errorf("the colours stay, %s", before)
 	}
+	p.Go(address("docs/metrics.html"))
+	var cut int
+	if p.Eval(`Math.max(...[...document.querySelectorAll(".table")].map((t) => t.scrollWidth - t.clientWidth))`, &cut); cut > 0 {
+		t.Errorf("a table of the metrics is %d pixels wider than its column in a window of 1280", cut)
+	}
 	p.Go(address("docs/reference/losses.html"))
 	p.Eval(background, &before)
 	if before != after {
@@ -158,6 +163,10 @@ func TestSitePages(t *testing.T) {
 	}
 	p.Press("main", "/")
 	p.Wait(`document.activeElement.type === "search"`)
+	var typed string
+	if p.Eval(`document.activeElement.value`, &typed); typed != "" {
+		t.Errorf("the key that leads to the search types %q into it", typed)
+	}
 	p.Press("[type=search]", "train.accumulate")
 	p.Wait(`document.querySelectorAll("[role=option]").length > 0`)
 	p.Shot("site-search")

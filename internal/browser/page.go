@@ -13,10 +13,12 @@ import (
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // ShotsVariable names the environment variable with the folder in which Shot keeps its pictures.
@@ -226,11 +228,18 @@ func (p *Page) Click(selector string) {
 	p.steady(chromedp.Click(chromedp.CSS(selector)))
 }
 
+// asKeyboard makes an event one of a keyboard: a page that takes a key then keeps it from being typed.
+func asKeyboard(e *input.DispatchKeyEventParams) {
+	if e.Type == kb.KeyDown {
+		e.Type = kb.KeyRawDown
+	}
+}
+
 // Press focuses the first element of a CSS selector and presses keys (package chromedp/kb names those without a letter).
 func (p *Page) Press(selector, keys string) {
 	p.t.Helper()
 	p.steady(chromedp.Focus(chromedp.CSS(selector)))
-	p.Do(chromedp.KeyEvent(keys))
+	p.Do(chromedp.KeyEvent(keys, asKeyboard))
 }
 
 // Drag presses the mouse in the middle of an element of a CSS selector, moves it by pixels in ten steps, and lets it go.
