@@ -288,15 +288,6 @@ func TestEvalFactorValues(t *testing.T) {
 
 var digits = regexp.MustCompile(`0\.\d+`)
 
-func writeNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
-	t.Helper()
-	var b bytes.Buffer
-	if err := npy.Write(&b, shape, data); err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, path, b.Bytes())
-}
-
 func TestEncode(t *testing.T) {
 	dir := finished(t)
 	want := readFile(t, filepath.Join(dir, "codes.npy"))

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
@@ -163,7 +164,7 @@ func TestDataBroken(t *testing.T) {
 // Pictures of one's own have a place in the list of converted sets, say what is unknown of them, and are made again when they are broken.
 func TestDataOwn(t *testing.T) {
 	t.Chdir(t.TempDir())
-	writePhotos(t)
+	clitest.WritePhotos(t)
 	labels := string(readFile(t, "labels.csv"))
 	writeFile(t, "labels.csv", []byte(strings.Replace(labels, "7.png,2,0", "7.png,,0", 1)))
 	show := []string{"data", "show", "folder", "path=photos", "labels=labels.csv"}
@@ -224,7 +225,7 @@ func TestDataRecord(t *testing.T) {
 // Labels that were edited since a run began are a change of its data set; a run that did not note them gives no warning.
 func TestLabelsRecord(t *testing.T) {
 	t.Chdir(t.TempDir())
-	writePhotos(t)
+	clitest.WritePhotos(t)
 	succeed(t, strings.Fields("train vae/folder train.epochs=1 train.figures=false metrics=[] --run run")...)
 	eval := []string{"eval", "--run", "run", "--metrics", "variance"}
 	const warning = "warning: the data set folder has changed since the run began: its labels had the hash "

@@ -6,39 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/hierarchy"
 )
 
-// The hierarchy of hierarchicalFiles: z1 is there with option 2 alone.
-const hierarchyText = `[{"type": "categorical", "options": [[], [{"type": "continuous"}]]}, {"type": "continuous"}]`
-
-// hierarchicalFiles writes factors, codes that are as good, and their hierarchy and components.
-func hierarchicalFiles(t *testing.T) {
-	t.Helper()
-	t.Chdir(t.TempDir())
-	var factors strings.Builder
-	var codes []float64
-	var components []int64
-	factors.WriteString("kind,size,x\n")
-	for i := range 400 {
-		kind, size, x := 1+i%2, 0.0, math.Mod(0.501+float64(i)*0.618, 1)
-		if kind == 2 {
-			size = math.Sqrt(float64(i))
-		}
-		fmt.Fprintf(&factors, "%d,%v,%v\n", kind, size, x)
-		codes = append(codes, float64(kind), -size, math.Exp(x))
-		components = append(components, int64(kind+4))
-	}
-	components[7] = -1
-	writeNPY(t, "codes.npy", []int{400, 3}, codes)
-	writeNPY(t, "components.npy", []int{400}, components)
-	writeFile(t, "factors.csv", []byte(factors.String()))
-	writeFile(t, "hierarchy.json", []byte(hierarchyText))
-	writeFile(t, "flat.json", []byte(`[{"type": "continuous"}, {"type": "continuous"}]`))
-}
-
 func TestEvalHierarchy(t *testing.T) {
-	hierarchicalFiles(t)
+	clitest.HierarchicalFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
 	with := func(args ...string) []string { return append(append([]string{}, files...), args...) }
 	all, log := measure(t, with("--metrics", "r4,r4c,h-error,purity,coverage", "--hierarchy", "hierarchy.json",
@@ -96,7 +69,7 @@ func TestChosen(t *testing.T) {
 }
 
 func TestEvalHierarchyMistakes(t *testing.T) {
-	hierarchicalFiles(t)
+	clitest.HierarchicalFiles(t)
 	writeFile(t, "typo.json", []byte("[\n  {\"type\": \"continous\"}\n]\n"))
 	writeFile(t, "short.csv", []byte("1\n2\n"))
 	writeFile(t, "half.csv", []byte(strings.Repeat("1\n", 399)+"0.5\n"))

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
+	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 
@@ -61,18 +63,17 @@ func tinyFile(t testing.TB) string {
 
 func writeFile(t testing.TB, path string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	clitest.WriteFile(t, path, content)
 }
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
+	return clitest.ReadFile(t, path)
+}
+
+func writeNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
+	t.Helper()
+	clitest.WriteNPY(t, path, shape, data)
 }
 
 // outcome is what a command line did.

@@ -1,84 +1,15 @@
 package cli
 
 import (
-	"bytes"
-	"context"
-	"io"
 	"net"
-	"net/http"
-	"net/http/cookiejar"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/rundir"
 )
-
-// heard is a log that calls a function once, when a text is in it.
-type heard struct {
-	lock sync.Mutex
-	text bytes.Buffer
-	wait string
-	call func()
-}
-
-func (h *heard) Write(p []byte) (int, error) {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	n, err := h.text.Write(p)
-	if h.call != nil && strings.Contains(h.text.String(), h.wait) {
-		go h.call()
-		h.call = nil
-	}
-	return n, err
-}
-
-func (h *heard) String() string {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	return h.text.String()
-}
-
-var addressLine = regexp.MustCompile(`see (http://\S+)`)
-
-// served runs a command line with a server until the page that it names was read, and the work beside it is done. It returns
-// the log and the page.
-func served(t *testing.T, args ...string) (log, page string) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	wait := "(ctrl-C ends)"
-	if args[0] != "serve" {
-		wait = "its page stays"
-	}
-	h := &heard{wait: wait}
-	h.call = func() {
-		defer cancel()
-		found := addressLine.FindStringSubmatch(h.String())
-		if found == nil {
-			return
-		}
-		jar, _ := cookiejar.New(nil) // for the token; it does not fail
-		a, err := (&http.Client{Jar: jar}).Get(found[1])
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer a.Body.Close()
-		text, err := io.ReadAll(a.Body)
-		if page = string(text); err != nil || a.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d, %v", found[1], a.StatusCode, err)
-		}
-	}
-	var out bytes.Buffer
-	if code := Run(ctx, args, &out, h); code != exitDone {
-		t.Errorf("unravel %s: code %d\n%s", strings.Join(args, " "), code, h)
-	}
-	return h.String(), page
-}
 
 // The server says where it is, takes a free port if the usual one is taken, and ends with the context.
 func TestServe(t *testing.T) {
@@ -94,7 +25,7 @@ func TestServe(t *testing.T) {
 	if l, err := net.Listen("tcp", defaultAddress); err == nil {
 		defer l.Close()
 	} // else it is taken as well
-	log, page := served(t, "serve")
+	log, page := clitest.Served(t, Run, "serve")
 	if strings.Contains(log, ":7007") || !strings.Contains(page, "<h1>Runs</h1>") || strings.Contains(log, "token=") {
 		t.Errorf("%s\n%.200s", log, page)
 	}
@@ -106,14 +37,14 @@ func TestServe(t *testing.T) {
 	checkMistake(t, call(t, "serve", "--listen", taken.Addr().String()), 1, "--listen "+taken.Addr().String()+": the port is in use; want another one, or port 0 for any that is free")
 	checkMistake(t, call(t, "serve", "--host", "a b/c"), 2, `--host "a b/c" is not the name of a machine`)
 	checkMistake(t, call(t, "serve", "--host", "node7:80"), 2, "without a port")
-	if log, _ := served(t, "serve", "--listen", "0.0.0.0:0", "--host", "127.0.0.1"); !strings.Contains(log, "?token=") || !strings.Contains(log, "\nother machines reach it") ||
+	if log, _ := clitest.Served(t, Run, "serve", "--listen", "0.0.0.0:0", "--host", "127.0.0.1"); !strings.Contains(log, "?token=") || !strings.Contains(log, "\nother machines reach it") ||
 		!strings.Contains(log, "\nnothing is encrypted") || !strings.Contains(log, "ssh -L ") {
 		t.Errorf("open without a token, or a word about it: %s", log)
 	}
-	if log, _ := served(t, "serve", "--listen=127.0.0.1:0"); strings.Contains(log, "encrypted") {
+	if log, _ := clitest.Served(t, Run, "serve", "--listen=127.0.0.1:0"); strings.Contains(log, "encrypted") {
 		t.Errorf("nobody else reaches it: %s", log)
 	}
-	if log, _ := served(t, "serve", "--token", "--listen=127.0.0.1:0"); !strings.Contains(log, "?token=") {
+	if log, _ := clitest.Served(t, Run, "serve", "--token", "--listen=127.0.0.1:0"); !strings.Contains(log, "?token=") {
 		t.Errorf("no token: %s", log)
 	}
 }
@@ -123,16 +54,16 @@ func TestTrainServe(t *testing.T) {
 	config := tinyFile(t)
 	t.Setenv(asProgram, "1") // the server is this program
 	t.Chdir(t.TempDir())
-	log, page := served(t, "train", config, "train.epochs=1", "--serve")
+	log, page := clitest.Served(t, Run, "train", config, "train.epochs=1", "--serve")
 	if !strings.Contains(log, "run?dir=tiny_epochs1") || !strings.Contains(page, `data-run="tiny_epochs1"`) || !exists(filepath.Join("runs", "tiny_epochs1", rundir.RecordFile)) {
 		t.Errorf("%s\n%.200s", log, page)
 	}
-	_, page = served(t, "train", config, "train.epochs=1", "--run", "elsewhere", "--serve", "--listen", "127.0.0.1:0")
+	_, page = clitest.Served(t, Run, "train", config, "train.epochs=1", "--run", "elsewhere", "--serve", "--listen", "127.0.0.1:0")
 	if !strings.Contains(page, `data-run="elsewhere"`) || exists(filepath.Join("elsewhere", "runs.sqlite")) {
 		t.Errorf("%.300s", page)
 	}
 	writeFile(t, "sweep.yaml", []byte("name: s\nbase: "+config+"\nseeds: [1]\n"))
-	if _, page = served(t, "sweep", "sweep.yaml", "--serve"); !strings.Contains(page, "<h1>Runs</h1>") {
+	if _, page = clitest.Served(t, Run, "sweep", "sweep.yaml", "--serve"); !strings.Contains(page, "<h1>Runs</h1>") {
 		t.Errorf("%.300s", page)
 	}
 	checkMistake(t, call(t, "train", config, "--listen", "127.0.0.1:0"), 2, "--listen is the address of --serve")

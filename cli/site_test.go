@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/browser"
@@ -283,7 +284,7 @@ func TestCitation(t *testing.T) {
 // Whatever a run leaves is among the files that the reference lists.
 func TestReferenceFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
-	writeFile(t, "run.yaml", short(t, "quickstart"))
+	writeFile(t, "run.yaml", clitest.Short(t, "quickstart"))
 	succeed(t, "train", "run.yaml", "train.keep={best: dlsbd}", "metrics={final: [dlsbd], during: [dlsbd], every: 1}", "--run", "made")
 	count := 0
 	err := filepath.WalkDir("made", func(p string, d fs.DirEntry, err error) error {

@@ -1,4 +1,4 @@
-package cli
+package pages
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/config"
 )
 
@@ -25,12 +26,12 @@ func writeFiles(t *testing.T, root, page string) {
 		writeCodes(t)
 	}
 	for _, m := range csvBlock.FindAllStringSubmatch(page, -1) {
-		writeFile(t, m[1], []byte(m[2]))
+		clitest.WriteFile(t, m[1], []byte(m[2]))
 	}
 	for _, m := range fileBlock.FindAllStringSubmatch(page, -1) {
 		switch {
 		case !strings.HasSuffix(m[2], ".yaml"):
-			writeFile(t, m[2], []byte(m[1]))
+			clitest.WriteFile(t, m[2], []byte(m[1]))
 		case !strings.Contains(m[1], "\nbase:"): // an experiment or a table, briefly
 			root, err := config.Parse(m[2], []byte(m[1]))
 			if err == nil && root.Get("rows") != nil {
@@ -41,7 +42,7 @@ func writeFiles(t *testing.T, root, page string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			writeFile(t, m[2], []byte(root.Inline()))
+			clitest.WriteFile(t, m[2], []byte(root.Inline()))
 		}
 		switch m[2] {
 		case "main.go":
@@ -58,11 +59,11 @@ func writeFiles(t *testing.T, root, page string) {
 func writeModule(t *testing.T, root string) {
 	t.Helper()
 	from := filepath.Join(root, "examples", "ownparts")
-	text := string(readFile(t, filepath.Join(from, "go.mod")))
+	text := string(clitest.ReadFile(t, filepath.Join(from, "go.mod")))
 	text = strings.Replace(text, "module example.org/ownparts", "module example.org/mine", 1)
 	text = strings.Replace(text, "=> ../..", "=> "+root, 1)
-	writeFile(t, "go.mod", []byte(text))
-	writeFile(t, "go.sum", readFile(t, filepath.Join(from, "go.sum")))
+	clitest.WriteFile(t, "go.mod", []byte(text))
+	clitest.WriteFile(t, "go.sum", clitest.ReadFile(t, filepath.Join(from, "go.sum")))
 }
 
 // runGo runs the program or the tests of a page's files.
@@ -100,7 +101,7 @@ func writeCodes(t *testing.T) {
 		before = append(before, math.Sin(a+b), math.Cos(b+c), math.Sin(a*c), a+b+c, math.Cos(a), b*c)
 		after = append(after, a+b, b-c, a-c, math.Sin(a), math.Cos(b), c*c)
 	}
-	writeNPY(t, "factors.npy", []int{512, 3}, levels)
-	writeNPY(t, "before.npy", []int{512, 6}, before)
-	writeNPY(t, "after.npy", []int{512, 6}, after)
+	clitest.WriteNPY(t, "factors.npy", []int{512, 3}, levels)
+	clitest.WriteNPY(t, "before.npy", []int{512, 6}, before)
+	clitest.WriteNPY(t, "after.npy", []int{512, 6}, after)
 }

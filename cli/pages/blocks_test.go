@@ -1,4 +1,4 @@
-package cli
+package pages
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/tables"
@@ -30,7 +31,7 @@ var codeBlock = regexp.MustCompile("(?ms)^([ ]*)```(\\w+)[^\n]*\n(.*?)^[ ]*```")
 func blocks(t *testing.T, language string) (list []block) {
 	t.Helper()
 	for _, page := range pages(t) {
-		for _, m := range codeBlock.FindAllStringSubmatch(string(readFile(t, page)), -1) {
+		for _, m := range codeBlock.FindAllStringSubmatch(string(clitest.ReadFile(t, page)), -1) {
 			if m[2] == language {
 				list = append(list, block{filepath.Base(page), m[2], dedent(m[3])})
 			}
@@ -166,9 +167,9 @@ func TestDocsFragments(t *testing.T) {
 			continue
 		}
 		file := filepath.Join(t.TempDir(), fmt.Sprintf("fragment%d.go", at))
-		writeFile(t, file, []byte(source))
+		clitest.WriteFile(t, file, []byte(source))
 		c := exec.Command("go", "vet", file)
-		c.Dir = ".."
+		c.Dir = filepath.Join("..", "..")
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v; what it takes for granted is in given\n%s\n%s", b.page, err, out, source)
 		}

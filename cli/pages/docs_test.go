@@ -1,12 +1,9 @@
-package cli
+package pages
 
 import (
 	"archive/zip"
 	"bytes"
-	"fmt"
 	"go/format"
-	"image"
-	"image/png"
 	"math"
 	"os"
 	"os/exec"
@@ -16,13 +13,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli"
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/configs"
-	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/table"
-	"github.com/unravel-ml/unravel/train"
 )
 
 // Every command line of README.md and of the pages works, in the order of its page. Configs, sweeps and tables are short ones:
@@ -33,23 +30,23 @@ func TestDocs(t *testing.T) {
 	}
 	t.Setenv(asProgram, "1") // for the processes of sweeps
 	t.Setenv(cache.RootVariable, t.TempDir())
-	root, err := filepath.Abs("..")
+	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sprites := smallSprites(t)
+	sprites := clitest.ReadFile(t, filepath.Join(root, "datasets", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"))
 	count := 0
 	for _, page := range pages(t) {
 		t.Run(filepath.Base(page), func(t *testing.T) {
-			text := string(readFile(t, page))
+			text := string(clitest.ReadFile(t, page))
 			lines := commandLines(text)
 			if len(lines) == 0 {
 				return
 			}
-			hierarchicalFiles(t) // changes to a folder of its own
+			clitest.HierarchicalFiles(t) // changes to a folder of its own
 			writeArrays(t)
-			writeFile(t, "dsprites.npz", sprites)
-			writePhotos(t)
+			clitest.WriteFile(t, "dsprites.npz", sprites)
+			clitest.WritePhotos(t)
 			writeShort(t, text)
 			writeFiles(t, root, text)
 			for _, line := range lines {
@@ -70,16 +67,16 @@ func TestDocsPrograms(t *testing.T) {
 	}
 	count := 0
 	for _, page := range pages(t) {
-		for _, block := range goBlock.FindAllStringSubmatch(string(readFile(t, page)), -1) {
+		for _, block := range goBlock.FindAllStringSubmatch(string(clitest.ReadFile(t, page)), -1) {
 			count++
 			file := filepath.Join(t.TempDir(), "main.go")
-			writeFile(t, file, []byte(block[1]))
+			clitest.WriteFile(t, file, []byte(block[1]))
 			command := "run"
 			if strings.Contains(block[1], "ListenAndServe") || strings.Contains(block[1], "cli.Main") {
 				command = "vet"
 			}
 			c := exec.Command("go", command, file)
-			c.Dir = ".."
+			c.Dir = filepath.Join("..", "..")
 			if out, err := c.CombinedOutput(); err != nil {
 				t.Errorf("%s: program %d: %v\n%s", page, count, err, out)
 			}
@@ -98,7 +95,7 @@ var goBlock = regexp.MustCompile("(?ms)^```go\n(package main\n.*?)^```")
 // pages are README.md, CONTRIBUTING.md and those of docs.
 func pages(t *testing.T) []string {
 	t.Helper()
-	root, err := filepath.Abs("..")
+	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +155,7 @@ func runLine(t *testing.T, root, line string) {
 		words, into = words[:at], words[at+1]
 	}
 	if words[0] == "serve" || slices.Contains(words, "--serve") {
-		served(t, words...)
+		clitest.Served(t, cli.Run, words...)
 		return
 	}
 	o := call(t, words...)
@@ -166,9 +163,9 @@ func runLine(t *testing.T, root, line string) {
 		t.Errorf("%s: %v", line, o)
 	}
 	if into != "" {
-		writeFile(t, into, []byte(o.out))
+		clitest.WriteFile(t, into, []byte(o.out))
 		if strings.Contains(line, "list configs") { // it is the whole experiment
-			writeFile(t, into, short(t, strings.TrimSuffix(words[2], ".yaml")))
+			clitest.WriteFile(t, into, clitest.Short(t, strings.TrimSuffix(words[2], ".yaml")))
 		}
 	}
 }
@@ -187,7 +184,7 @@ func checkGoTest(t *testing.T, root string, words []string) {
 				t.Errorf("go test %s: no package with tests %s", strings.Join(words, " "), w)
 			}
 			for _, f := range files {
-				for _, m := range declared.FindAllStringSubmatch(string(readFile(t, f)), -1) {
+				for _, m := range declared.FindAllStringSubmatch(string(clitest.ReadFile(t, f)), -1) {
 					names = append(names, m[1])
 				}
 			}
@@ -205,77 +202,6 @@ func checkGoTest(t *testing.T, root string, words []string) {
 	}
 }
 
-// shortSets are small data sets of the images that the networks of the configs take.
-var shortSets = map[string][]string{
-	"square":      {"dataset.square.step=8"},
-	"poses":       {"dataset.poses.count=72", "dataset.poses.hues=2"},
-	"arrow":       {"dataset.arrow={size: 64, hues: 8, rotations: 8}"},
-	"room":        {"dataset.room.hues=3", "dataset.room.scales=2", "dataset.room.orientations=3"},
-	"sprites":     {"dataset.sprites.orientations=4", "dataset.sprites.positions=8", "dataset.sprites.scales=3"},
-	"chopsticks":  {"dataset.chopsticks.samples=1000"},
-	"spaceshapes": {"dataset.spaceshapes.samples=300"},
-	"entangled":   nil,
-	"flatland":    nil,
-	"bumps":       nil,
-	"folder":      nil,
-	"cars":        {"dataset.cars.objects=3", "dataset.cars.azimuths=6", "dataset.cars.elevations=2"},
-	"norb":        {"dataset.norb.instances=2", "dataset.norb.azimuths=3", "dataset.norb.elevations=3"},
-	"turntable":   {"dataset.turntable.views=8"},
-	"arm":         {"dataset.arm.horizontal=3", "dataset.arm.vertical=3"},
-}
-
-// short is an experiment that comes with unravel, on few images and for two steps.
-func short(t *testing.T, name string) []byte {
-	t.Helper()
-	source, err := configs.Read(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := train.Load(name, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sets, ok := shortSets[c.Dataset.Name]
-	if !ok {
-		t.Fatalf("%s: no short form of the data set %s", name, c.Dataset.Name)
-	}
-	if s, ok := c.Dataset.Value.(*datasets.Square); ok && s.Size < 16 {
-		sets = nil
-	}
-	overrides := append([]string{"train.epochs=1", "train.epoch_steps=2", "train.figures=" + fmt.Sprint(name == configs.Quickstart)}, sets...)
-	if c.Train.Batch > 32 && c.Dataset.Name != "entangled" {
-		overrides = append(overrides, "train.batch=32")
-	}
-	if c.Metrics.Sample > 0 {
-		overrides = append(overrides, "metrics.sample=200")
-	}
-	if c.Model.Name == "cofhae" { // codes that are hardly trained have tangent planes in all directions
-		overrides = append(overrides, "model.cofhae.mimosa={neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}")
-	}
-	for i, s := range c.Supervision {
-		key := "supervision"
-		if len(c.Supervision) > 1 {
-			key = fmt.Sprintf("supervision.%d", i)
-		}
-		switch s.Name {
-		case "pairs", "similarity":
-			overrides = append(overrides, fmt.Sprintf("%s={%s: {count: 20}}", key, s.Name))
-		case "walks":
-			overrides = append(overrides, key+".walks.episodes=8", key+".walks.actions=3")
-		case "paths":
-			overrides = append(overrides, key+"={paths: {count: 2, length: 8, step: 1}}")
-		}
-	}
-	if c, err = train.Load(name, source, overrides...); err != nil {
-		t.Fatal(err)
-	}
-	text, err := c.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 // writeShort writes short forms of all that comes with unravel, and the files that the commands of a page take for theirs: sweeps
 // whose block begins with their name have two seeds.
 func writeShort(t *testing.T, page string) {
@@ -284,7 +210,7 @@ func writeShort(t *testing.T, page string) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, name, short(t, name))
+		clitest.WriteFile(t, name, clitest.Short(t, name))
 	}
 	if err := os.CopyFS(".", configs.Tables()); err != nil { // with the printed values
 		t.Fatal(err)
@@ -293,7 +219,7 @@ func writeShort(t *testing.T, page string) {
 		shortTable(t, name, "scales={quick: {seeds: 1}, full: {seeds: 1}}")
 	}
 	shortTable(t, "modularity-ablation", "scales={quick: {seeds: 1, set: {dataset: $small}}, medium: {seeds: 1, set: {dataset: $small}}, full: {seeds: 1}}")
-	writeFile(t, "mine-sweep.yaml", []byte("base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n"))
+	clitest.WriteFile(t, "mine-sweep.yaml", []byte("base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n"))
 	shortPlan(t, page)
 	for _, plan := range regexp.MustCompile("(?ms)^```yaml\r?\n# (\\w+\\.yaml)\r?\n(.*?)^```").FindAllStringSubmatch(page, -1) {
 		root, err := config.Parse(plan[1], []byte(plan[2]))
@@ -306,32 +232,8 @@ func writeShort(t *testing.T, page string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, plan[1], []byte(root.Inline()))
+		clitest.WriteFile(t, plan[1], []byte(root.Inline()))
 	}
-}
-
-// writePhotos writes pictures and a table of labels, in a cache of the test's own.
-func writePhotos(t *testing.T) {
-	t.Helper()
-	t.Setenv(cache.RootVariable, t.TempDir())
-	if err := os.Mkdir("photos", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	labels := "file,brightness,half\n"
-	for i := range 40 {
-		var b bytes.Buffer
-		m := image.NewGray(image.Rect(0, 0, 64, 64))
-		for p := range m.Pix {
-			m.Pix[p] = uint8(50*(i%5) + p%32)
-		}
-		if err := png.Encode(&b, m); err != nil {
-			t.Fatal(err)
-		}
-		name := fmt.Sprintf("%d.png", i)
-		writeFile(t, filepath.Join("photos", name), b.Bytes())
-		labels += fmt.Sprintf("%s,%d,%d\n", name, i%5, i/20)
-	}
-	writeFile(t, "labels.csv", []byte(labels))
 }
 
 // writeArrays writes the arrays made elsewhere that README.md measures, besides those of hierarchicalFiles.
@@ -341,10 +243,10 @@ func writeArrays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeNPY(t, "z.npy", []int{factors.Rows, factors.Cols}, factors.Data)
-	writeNPY(t, "v.npy", []int{factors.Rows, factors.Cols}, factors.Data)
+	clitest.WriteNPY(t, "z.npy", []int{factors.Rows, factors.Cols}, factors.Data)
+	clitest.WriteNPY(t, "v.npy", []int{factors.Rows, factors.Cols}, factors.Data)
 	for _, name := range []string{"learned.json", "true.json"} {
-		writeFile(t, name, []byte(hierarchyText))
+		clitest.WriteFile(t, name, []byte(clitest.HierarchyText))
 	}
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
@@ -365,20 +267,20 @@ func writeArrays(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, "all.npz", archive.Bytes())
+	clitest.WriteFile(t, "all.npz", archive.Bytes())
 }
 
 // shortTable writes a table that comes with unravel, its first row and one draw, as a file that goes before it.
 func shortTable(t *testing.T, name, scales string) {
 	t.Helper()
-	root, err := config.Parse(name, readFile(t, name+".yaml"))
+	root, err := config.Parse(name, clitest.ReadFile(t, name+".yaml"))
 	if err == nil {
 		err = root.Override("rows=["+root.Get("rows").Items()[0].Inline()+"]", "notes=[]", "boxes=null", scales)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, name, []byte(root.Inline()))
+	clitest.WriteFile(t, name, []byte(root.Inline()))
 }
 
 // shortPlan writes the sweep of a page about sweeps, with one seed and nothing to zip.
@@ -395,5 +297,5 @@ func shortPlan(t *testing.T, page string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, plan[2]+".yaml", []byte(root.Inline()))
+	clitest.WriteFile(t, plan[2]+".yaml", []byte(root.Inline()))
 }

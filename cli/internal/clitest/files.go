@@ -1,0 +1,98 @@
+// Package clitest holds what tests of the command line and of the documents' pages share: files that they write, short forms of
+// the experiments that come with unravel, and a reader of served pages.
+package clitest
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+// WriteFile writes a file.
+func WriteFile(t testing.TB, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ReadFile returns the content of a file.
+func ReadFile(t testing.TB, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// WriteNPY writes an array as a .npy file.
+func WriteNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := npy.Write(&b, shape, data); err != nil {
+		t.Fatal(err)
+	}
+	WriteFile(t, path, b.Bytes())
+}
+
+// HierarchyText is the hierarchy of HierarchicalFiles: z1 is there with option 2 alone.
+const HierarchyText = `[{"type": "categorical", "options": [[], [{"type": "continuous"}]]}, {"type": "continuous"}]`
+
+// HierarchicalFiles writes factors, codes that are as good, and their hierarchy and components.
+func HierarchicalFiles(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	var factors strings.Builder
+	var codes []float64
+	var components []int64
+	factors.WriteString("kind,size,x\n")
+	for i := range 400 {
+		kind, size, x := 1+i%2, 0.0, math.Mod(0.501+float64(i)*0.618, 1)
+		if kind == 2 {
+			size = math.Sqrt(float64(i))
+		}
+		fmt.Fprintf(&factors, "%d,%v,%v\n", kind, size, x)
+		codes = append(codes, float64(kind), -size, math.Exp(x))
+		components = append(components, int64(kind+4))
+	}
+	components[7] = -1
+	WriteNPY(t, "codes.npy", []int{400, 3}, codes)
+	WriteNPY(t, "components.npy", []int{400}, components)
+	WriteFile(t, "factors.csv", []byte(factors.String()))
+	WriteFile(t, "hierarchy.json", []byte(HierarchyText))
+	WriteFile(t, "flat.json", []byte(`[{"type": "continuous"}, {"type": "continuous"}]`))
+}
+
+// WritePhotos writes pictures and a table of labels, in a cache of the test's own.
+func WritePhotos(t *testing.T) {
+	t.Helper()
+	t.Setenv(cache.RootVariable, t.TempDir())
+	if err := os.Mkdir("photos", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	labels := "file,brightness,half\n"
+	for i := range 40 {
+		var b bytes.Buffer
+		m := image.NewGray(image.Rect(0, 0, 64, 64))
+		for p := range m.Pix {
+			m.Pix[p] = uint8(50*(i%5) + p%32)
+		}
+		if err := png.Encode(&b, m); err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("%d.png", i)
+		WriteFile(t, filepath.Join("photos", name), b.Bytes())
+		labels += fmt.Sprintf("%s,%d,%d\n", name, i%5, i/20)
+	}
+	WriteFile(t, "labels.csv", []byte(labels))
+}

@@ -1,0 +1,79 @@
+package clitest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// heard is a log that calls a function once, when a text is in it.
+type heard struct {
+	lock sync.Mutex
+	text bytes.Buffer
+	wait string
+	call func()
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	n, err := h.text.Write(p)
+	if h.call != nil && strings.Contains(h.text.String(), h.wait) {
+		go h.call()
+		h.call = nil
+	}
+	return n, err
+}
+
+func (h *heard) String() string {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return h.text.String()
+}
+
+var addressLine = regexp.MustCompile(`see (http://\S+)`)
+
+// Run is cli.Run, which this package must not import: cli's own tests use it.
+type Run func(ctx context.Context, args []string, stdout, stderr io.Writer) (code int)
+
+// Served runs a command line with a server until the page that it names was read, and the work beside it is done. It returns
+// the log and the page.
+func Served(t *testing.T, run Run, args ...string) (log, page string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	wait := "(ctrl-C ends)"
+	if args[0] != "serve" {
+		wait = "its page stays"
+	}
+	h := &heard{wait: wait}
+	h.call = func() {
+		defer cancel()
+		found := addressLine.FindStringSubmatch(h.String())
+		if found == nil {
+			return
+		}
+		jar, _ := cookiejar.New(nil) // for the token; it does not fail
+		a, err := (&http.Client{Jar: jar}).Get(found[1])
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer a.Body.Close()
+		text, err := io.ReadAll(a.Body)
+		if page = string(text); err != nil || a.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d, %v", found[1], a.StatusCode, err)
+		}
+	}
+	var out bytes.Buffer
+	if code := run(ctx, args, &out, h); code != 0 {
+		t.Errorf("unravel %s: code %d\n%s", strings.Join(args, " "), code, h)
+	}
+	return h.String(), page
+}

@@ -1,0 +1,81 @@
+package clitest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/train"
+)
+
+// shortSets are small data sets of the images that the networks of the configs take.
+var shortSets = map[string][]string{
+	"square":      {"dataset.square.step=8"},
+	"poses":       {"dataset.poses.count=72", "dataset.poses.hues=2"},
+	"arrow":       {"dataset.arrow={size: 64, hues: 8, rotations: 8}"},
+	"room":        {"dataset.room.hues=3", "dataset.room.scales=2", "dataset.room.orientations=3"},
+	"sprites":     {"dataset.sprites.orientations=4", "dataset.sprites.positions=8", "dataset.sprites.scales=3"},
+	"chopsticks":  {"dataset.chopsticks.samples=1000"},
+	"spaceshapes": {"dataset.spaceshapes.samples=300"},
+	"entangled":   nil,
+	"flatland":    nil,
+	"bumps":       nil,
+	"folder":      nil,
+	"cars":        {"dataset.cars.objects=3", "dataset.cars.azimuths=6", "dataset.cars.elevations=2"},
+	"norb":        {"dataset.norb.instances=2", "dataset.norb.azimuths=3", "dataset.norb.elevations=3"},
+	"turntable":   {"dataset.turntable.views=8"},
+	"arm":         {"dataset.arm.horizontal=3", "dataset.arm.vertical=3"},
+}
+
+// Short is an experiment that comes with unravel, on few images and for two steps.
+func Short(t *testing.T, name string) []byte {
+	t.Helper()
+	source, err := configs.Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := train.Load(name, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, ok := shortSets[c.Dataset.Name]
+	if !ok {
+		t.Fatalf("%s: no short form of the data set %s", name, c.Dataset.Name)
+	}
+	if s, ok := c.Dataset.Value.(*datasets.Square); ok && s.Size < 16 {
+		sets = nil
+	}
+	overrides := append([]string{"train.epochs=1", "train.epoch_steps=2", "train.figures=" + fmt.Sprint(name == configs.Quickstart)}, sets...)
+	if c.Train.Batch > 32 && c.Dataset.Name != "entangled" {
+		overrides = append(overrides, "train.batch=32")
+	}
+	if c.Metrics.Sample > 0 {
+		overrides = append(overrides, "metrics.sample=200")
+	}
+	if c.Model.Name == "cofhae" { // codes that are hardly trained have tangent planes in all directions
+		overrides = append(overrides, "model.cofhae.mimosa={neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}")
+	}
+	for i, s := range c.Supervision {
+		key := "supervision"
+		if len(c.Supervision) > 1 {
+			key = fmt.Sprintf("supervision.%d", i)
+		}
+		switch s.Name {
+		case "pairs", "similarity":
+			overrides = append(overrides, fmt.Sprintf("%s={%s: {count: 20}}", key, s.Name))
+		case "walks":
+			overrides = append(overrides, key+".walks.episodes=8", key+".walks.actions=3")
+		case "paths":
+			overrides = append(overrides, key+"={paths: {count: 2, length: 8, step: 1}}")
+		}
+	}
+	if c, err = train.Load(name, source, overrides...); err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
