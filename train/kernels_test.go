@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// kernelTolerances hold the Go, AVX2 and AVX-512 kernels together: four to six times
+// kernelTolerances hold the Go, AVX2, AVX-512 and NEON kernels together: four to six times
 // what was measured, relative to the largest element. Adam's first steps have the size
 // of the learning rate whatever the gradient: where a convolution's is near 0, rounding
 // decides its sign.
@@ -41,7 +41,7 @@ func TestInstructionSets(t *testing.T) {
 		return
 	}
 	var results []kernelResult
-	for _, set := range []string{"go", "avx2", "avx512"} {
+	for _, set := range kernel.InstructionSets() {
 		file := filepath.Join(t.TempDir(), set)
 		command := exec.Command(os.Args[0], "-test.run=^TestInstructionSets$")
 		command.Env = append(os.Environ(), kernelResultFile+"="+file, "UNRAVEL_KERNEL="+set)

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"os"
+	"slices"
 )
 
 // Variable is the environment variable that forces an instruction set.
@@ -14,30 +15,48 @@ const (
 	levelGo level = iota
 	levelAVX2
 	levelAVX512
+	levelNEON
 )
 
-func (l level) String() string { return [...]string{"go", "avx2", "avx512"}[l] }
+var levelNames = [...]string{"go", "avx2", "avx512", "neon"}
+
+func (l level) String() string { return levelNames[l] }
 
 // active is the instruction set in use; only tests change it.
-var active, activeErr = choose(os.Getenv(Variable), best())
+var active, activeErr = choose(os.Getenv(Variable), available())
 
-// choose returns the level called name if the machine has it, or the best one if no name is given.
-func choose(name string, best level) (level, error) {
+// choose returns the level called name if it is one of has, or the last of these if no name is given.
+func choose(name string, has []level) (level, error) {
+	best := has[len(has)-1]
 	if name == "" {
 		return best, nil
 	}
-	for l := levelGo; l <= levelAVX512; l++ {
-		if l.String() != name {
-			continue
-		}
-		if l > best {
-			return best, fmt.Errorf("%s=%s: this processor only has %v", Variable, name, best)
-		}
+	l := level(slices.Index(levelNames[:], name))
+	switch {
+	case slices.Contains(has, l):
 		return l, nil
+	case l < 0:
+		return best, fmt.Errorf("%s=%q: want %s", Variable, name, list(architecture, "or"))
 	}
-	return best, fmt.Errorf("%s=%q: want go, avx2 or avx512", Variable, name)
+	return best, fmt.Errorf("%s=%s: this processor only has %s", Variable, name, list(has, "and"))
 }
 
-// InstructionSet returns the instruction set in use: go, avx2 or avx512. It is an error if
+// list joins the names of levels.
+func list(levels []level, last string) string {
+	text := levels[0].String()
+	for i, l := range levels[1:] {
+		if i == len(levels)-2 {
+			text += " " + last + " " + l.String()
+		} else {
+			text += ", " + l.String()
+		}
+	}
+	return text
+}
+
+// InstructionSets returns the names of the instruction sets that the kernels exist in, on any processor.
+func InstructionSets() []string { return slices.Clone(levelNames[:]) }
+
+// InstructionSet returns the instruction set in use: go, avx2, avx512 or neon. It is an error if
 // UNRAVEL_KERNEL asks for one that does not exist here.
 func InstructionSet() (string, error) { return active.String(), activeErr }

@@ -2,13 +2,17 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-func best() level {
+// architecture holds the levels of this architecture, the best one last.
+var architecture = []level{levelGo, levelAVX2, levelAVX512}
+
+// available returns those of this processor.
+func available() []level {
 	x := cpu.X86
 	switch {
 	case x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512VL && x.HasAVX512BW && x.HasFMA:
-		return levelAVX512
+		return architecture
 	case x.HasAVX2 && x.HasFMA:
-		return levelAVX2
+		return architecture[:2]
 	}
-	return levelGo
+	return architecture[:1]
 }

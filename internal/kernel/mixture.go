@@ -24,7 +24,7 @@ func (g *Gaussians[T]) LogDensities(tile []T, x *Points[T], lane, source, n int)
 		h, _ := single(g.Precision.x)
 		c, _ := single(g.Constant)
 		_, _, _ = t[(n+3)/4*4*PairLanes-1], a[lane+PairLanes-1], c[source+(n+3)/4*4-1]
-		pairDensities(&t[0], &a[lane], &m[source], x.Columns, x.stride, (n+3)/4, PairLanes, &h[source], &c[source])
+		pairDensitiesVector(&t[0], &a[lane], &m[source], x.Columns, x.stride, (n+3)/4, PairLanes, &h[source], &c[source])
 		return
 	}
 	for k := range n {
@@ -58,7 +58,7 @@ func (g *Gaussians[T]) AddMoments(dx, x *Points[T], first, second, weights []T, 
 		p, _ := single(precision)
 		s, _ := single(first)
 		u, _ := single(second)
-		pairMoments(&d[0], &a[0], &m[0], &p[0], &s[0], &u[0], &w[0], n)
+		pairMomentsVector(&d[0], &a[0], &m[0], &p[0], &s[0], &u[0], &w[0], n)
 		return
 	}
 	for k, m := range mean {
@@ -81,7 +81,7 @@ func SumExp[T Float](lanes, tile, shift []T, n int) {
 	if t, ok := single(tile); ok && active != levelGo {
 		l, _ := single(lanes)
 		s, _ := single(shift)
-		pairSumExp(&l[0], &t[0], &s[0], n)
+		pairSumExpVector(&l[0], &t[0], &s[0], n)
 		return
 	}
 	for k := range n {
@@ -97,7 +97,7 @@ func ScaledExp[T Float](tile, shift, factor []T, n int) {
 	if t, ok := single(tile); ok && active != levelGo {
 		s, _ := single(shift)
 		f, _ := single(factor)
-		pairScaledExp(&t[0], &s[0], &f[0], n)
+		pairScaledExpVector(&t[0], &s[0], &f[0], n)
 		return
 	}
 	for k := range n {
@@ -112,7 +112,7 @@ func ScaledExp[T Float](tile, shift, factor []T, n int) {
 func SumRows[T Float](sums, tile []T, n int) {
 	if t, ok := single(tile); ok && active != levelGo {
 		s, _ := single(sums)
-		pairSumRows(&s[0], &t[0], n)
+		pairSumRowsVector(&s[0], &t[0], n)
 		return
 	}
 	for k := range n {
@@ -127,7 +127,7 @@ func SumRows[T Float](sums, tile []T, n int) {
 // GaussianKernel sets the elements x of a tile of n sources to e^(-a x).
 func GaussianKernel[T Float](tile []T, a float64, n int) {
 	if t, ok := single(tile); ok && active != levelGo {
-		pairGaussian(&t[0], n*PairLanes, float32(a))
+		pairGaussianVector(&t[0], n*PairLanes, float32(a))
 		return
 	}
 	for i, v := range tile[:n*PairLanes] {
@@ -139,7 +139,7 @@ func GaussianKernel[T Float](tile []T, a float64, n int) {
 func SumLanes[T Float](lanes, tile []T, n int) {
 	if t, ok := single(tile); ok && active != levelGo {
 		l, _ := single(lanes)
-		pairSum(&l[0], &t[0], n)
+		pairSumVector(&l[0], &t[0], n)
 		return
 	}
 	for k := range n {
@@ -154,7 +154,7 @@ func SumProducts[T Float](lanes, x, y []T, n int) {
 	if a, ok := single(x); ok && active != levelGo {
 		b, _ := single(y)
 		l, _ := single(lanes)
-		pairSumProducts(&l[0], &a[0], &b[0], n)
+		pairSumProductsVector(&l[0], &a[0], &b[0], n)
 		return
 	}
 	for k := range n {
@@ -172,7 +172,7 @@ func CentredProduct[T Float](tile, x, y []T, a float64, lanes, sources []T, n in
 		v, _ := single(y)
 		l, _ := single(lanes)
 		s, _ := single(sources)
-		pairCentred(&t[0], &u[0], &v[0], &l[0], &s[0], n, float32(a))
+		pairCentredVector(&t[0], &u[0], &v[0], &l[0], &s[0], n, float32(a))
 		return
 	}
 	for k := range n {

@@ -10,7 +10,7 @@ func RowMoments(sum, square *[MomentColumns]float64, x []float64, rows []int32) 
 		for _, r := range rows {
 			_ = x[int(r)*MomentColumns+MomentColumns-1]
 		}
-		rowMoments(&sum[0], &square[0], &x[0], &rows[0], len(rows))
+		rowMomentsVector(&sum[0], &square[0], &x[0], &rows[0], len(rows))
 		return
 	}
 	clear(sum[:])

@@ -74,13 +74,13 @@ func (p *Points[T]) Squares(tile []T, lane, source, n int) {
 	if t, ok := single(tile); ok && active != levelGo {
 		x, _ := single(p.x)
 		_ = t[(n+3)/4*4*PairLanes-1] // four sources are computed at once
-		pairSquares(&t[0], &x[lane], &x[source], p.Columns, p.stride, (n+3)/4, lanes)
+		pairSquaresVector(&t[0], &x[lane], &x[source], p.Columns, p.stride, (n+3)/4, lanes)
 		return
 	}
 	if t, ok := double(tile); ok && active != levelGo {
 		x, _ := double(p.x)
 		_ = t[(n+3)/4*4*PairLanes-1]
-		pairSquares64(&t[0], &x[lane], &x[source], p.Columns, p.stride, (n+3)/4, lanes)
+		pairSquares64Vector(&t[0], &x[lane], &x[source], p.Columns, p.stride, (n+3)/4, lanes)
 		return
 	}
 	pairSquaresGo(tile, p.x, lane, source, p.Columns, p.stride, n, lanes)
@@ -93,7 +93,7 @@ func (p *Points[T]) AddWeighted(g *Points[T], weights []T, lane, source, n int) 
 	if w, ok := single(weights); ok && active != levelGo {
 		x, _ := single(p.x)
 		to, _ := single(g.x)
-		pairWeighted(&to[lane], &x[lane], &x[source], &w[0], p.Columns, p.stride, n, lanes)
+		pairWeightedVector(&to[lane], &x[lane], &x[source], &w[0], p.Columns, p.stride, n, lanes)
 		return
 	}
 	pairWeightedGo(g.x, p.x, weights, lane, source, p.Columns, p.stride, n, lanes)
@@ -130,7 +130,7 @@ func (p *Points[T]) AddPremetric(tile []T, m Premetric, square bool, column, lan
 	if t, ok := double(tile); ok && active != levelGo && square {
 		s, _ := double(x)
 		_ = s[lane+PairLanes-1]
-		pairPremetricSquare64(&t[0], &s[lane], &s[source], n, [3]float64{m.Slope, m.Limit, m.Fall})
+		pairPremetricSquare64Vector(&t[0], &s[lane], &s[source], n, &[3]float64{m.Slope, m.Limit, m.Fall})
 		return
 	}
 	pairPremetricGo(tile, x[lane:], x[source:], m, square, n)
@@ -139,7 +139,7 @@ func (p *Points[T]) AddPremetric(tile []T, m Premetric, square bool, column, lan
 // Roots sets every element of a tile of n sources to its square root.
 func Roots[T Float](tile []T, n int) {
 	if t, ok := single(tile); ok && active != levelGo {
-		pairRoots(&t[0], n*PairLanes)
+		pairRootsVector(&t[0], n*PairLanes)
 		return
 	}
 	pairRootsGo(tile[:n*PairLanes])
@@ -148,7 +148,7 @@ func Roots[T Float](tile []T, n int) {
 // InverseRoots sets every element of a tile of n sources to one over its square root, 0 if it is 0.
 func InverseRoots[T Float](tile []T, n int) {
 	if t, ok := single(tile); ok && active != levelGo {
-		pairInverseRoots(&t[0], n*PairLanes)
+		pairInverseRootsVector(&t[0], n*PairLanes)
 		return
 	}
 	pairInverseRootsGo(tile[:n*PairLanes])
@@ -158,12 +158,12 @@ func InverseRoots[T Float](tile []T, n int) {
 func SumRoots[T Float](lanes, tile []T, n int) {
 	if t, ok := single(tile); ok && active != levelGo {
 		l, _ := single(lanes)
-		pairSumRoots(&l[0], &t[0], n)
+		pairSumRootsVector(&l[0], &t[0], n)
 		return
 	}
 	if t, ok := double(tile); ok && active != levelGo {
 		l, _ := double(lanes)
-		pairSumRoots64(&l[0], &t[0], n)
+		pairSumRoots64Vector(&l[0], &t[0], n)
 		return
 	}
 	pairSumRootsGo(lanes, tile, n)
@@ -173,12 +173,12 @@ func SumRoots[T Float](lanes, tile []T, n int) {
 func MaxLanes[T Float](lanes, tile []T, n int) {
 	if t, ok := single(tile); ok && active != levelGo {
 		l, _ := single(lanes)
-		pairMax(&l[0], &t[0], n)
+		pairMaxVector(&l[0], &t[0], n)
 		return
 	}
 	if t, ok := double(tile); ok && active != levelGo {
 		l, _ := double(lanes)
-		pairMax64(&l[0], &t[0], n)
+		pairMax64Vector(&l[0], &t[0], n)
 		return
 	}
 	pairMaxGo(lanes, tile, n)
@@ -188,7 +188,7 @@ func MaxLanes[T Float](lanes, tile []T, n int) {
 func Hinges[T Float](z, y []T, n int) {
 	if s, ok := single(z); ok && active != levelGo {
 		t, _ := single(y)
-		pairHinges(&s[0], &t[0], n*PairLanes)
+		pairHingesVector(&s[0], &t[0], n*PairLanes)
 		return
 	}
 	pairHingesGo(z[:n*PairLanes], y)
@@ -221,7 +221,7 @@ func HingeSlopes[T Float](z, y []T, square bool, n int) {
 func SumShrinks(lanes, z, y []float64, n int) {
 	if active != levelGo {
 		_, _, _ = lanes[PairLanes-1], z[n*PairLanes-1], y[n*PairLanes-1]
-		pairSumShrinks64(&lanes[0], &z[0], &y[0], n)
+		pairSumShrinks64Vector(&lanes[0], &z[0], &y[0], n)
 		return
 	}
 	for i, v := range z[:n*PairLanes] {
@@ -233,7 +233,7 @@ func SumShrinks(lanes, z, y []float64, n int) {
 func MaxShrinks(lanes, z, y []float64, n int) {
 	if active != levelGo {
 		_, _, _ = lanes[PairLanes-1], z[n*PairLanes-1], y[n*PairLanes-1]
-		pairMaxShrinks64(&lanes[0], &z[0], &y[0], n)
+		pairMaxShrinks64Vector(&lanes[0], &z[0], &y[0], n)
 		return
 	}
 	for i, v := range z[:n*PairLanes] {

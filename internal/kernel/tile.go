@@ -45,7 +45,11 @@ func (t *tile) compute() {
 		t.computeGo()
 		return
 	}
-	computeTile((*byte)(unsafe.Pointer(t)), t.width)
+	if t.width == 32 {
+		tile8x32Vector((*byte)(unsafe.Pointer(t)))
+	} else {
+		tile8x16Vector((*byte)(unsafe.Pointer(t)))
+	}
 }
 
 // sweep computes n rows, listed in rows and cRows, of the first columns columns

@@ -189,16 +189,29 @@ func TestAdam(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
+	old := []level{levelGo, levelAVX2}
 	for _, c := range []struct {
 		name string
-		best level
+		has  []level
 		want level
-		ok   bool
-	}{{"", levelAVX2, levelAVX2, true}, {"go", levelAVX512, levelGo, true}, {"avx2", levelAVX512, levelAVX2, true},
-		{"avx512", levelAVX2, levelAVX2, false}, {"sse", levelAVX512, levelAVX512, false}} {
-		got, err := choose(c.name, c.best)
-		if got != c.want || (err == nil) != c.ok {
-			t.Errorf("choose(%q, %v) = %v, %v", c.name, c.best, got, err)
+		err  string
+	}{
+		{"", old, levelAVX2, ""},
+		{"go", old, levelGo, ""},
+		{"avx2", []level{levelGo, levelAVX2, levelAVX512}, levelAVX2, ""},
+		{"avx512", old, levelAVX2, "UNRAVEL_KERNEL=avx512: this processor only has go and avx2"},
+		{"neon", []level{levelGo, levelAVX2, levelAVX512}, levelAVX512, "UNRAVEL_KERNEL=neon: this processor only has go, avx2 and avx512"},
+		{"neon", []level{levelGo, levelNEON}, levelNEON, ""},
+		{"avx2", []level{levelGo}, levelGo, "UNRAVEL_KERNEL=avx2: this processor only has go"},
+		{"sse", old, levelAVX2, `UNRAVEL_KERNEL="sse": want ` + list(architecture, "or")},
+	} {
+		got, err := choose(c.name, c.has)
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if got != c.want || text != c.err {
+			t.Errorf("choose(%q, %v) = %v, %q, want %v, %q", c.name, c.has, got, text, c.want, c.err)
 		}
 	}
 }

@@ -2,7 +2,10 @@
 //
 //	go run ./kernelgen -isa avx512 -out ../internal/kernel/avx512_amd64.s -stubs ../internal/kernel/avx512_amd64.go -pkg kernel
 //
-// The flags -out, -stubs and -pkg are avo's own.
+// The flags -out, -stubs and -pkg are avo's own. With -dispatch it writes the functions that choose between the
+// instruction sets, from the stubs in a folder:
+//
+//	go run ./kernelgen -dispatch ../internal/kernel
 package main
 
 import (
@@ -15,7 +18,15 @@ import (
 
 func main() {
 	name := flag.String("isa", "", "instruction set: avx512 or avx2")
+	folder := flag.String("dispatch", "", "`folder` with stubs, to write the functions that choose between instruction sets")
 	flag.Parse()
+	if *folder != "" {
+		if err := dispatch(*folder); err != nil {
+			fmt.Fprintln(os.Stderr, "kernelgen:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	v, ok := map[string]isa{"avx512": avx512, "avx2": avx2}[*name]
 	if !ok {
 		fmt.Fprintf(os.Stderr, "kernelgen: unknown -isa %q: want avx512 or avx2\n", *name)

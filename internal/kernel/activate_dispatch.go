@@ -7,11 +7,7 @@ package kernel
 func relu(y []float32) {
 	whole := wholeChannels(len(y))
 	if whole > 0 {
-		if active == levelAVX512 {
-			reluAVX512(&y[0], &y[0], whole)
-		} else {
-			reluAVX2(&y[0], &y[0], whole)
-		}
+		reluVector(&y[0], &y[0], whole)
 	}
 	reluGo(y[whole:])
 }
@@ -19,11 +15,7 @@ func relu(y []float32) {
 func leaky(y []float32) {
 	whole := wholeChannels(len(y))
 	if whole > 0 {
-		if active == levelAVX512 {
-			leakyAVX512(&y[0], &y[0], whole)
-		} else {
-			leakyAVX2(&y[0], &y[0], whole)
-		}
+		leakyVector(&y[0], &y[0], whole)
 	}
 	leakyGo(y[whole:])
 }
@@ -45,14 +37,6 @@ func elu(dst, x []float32) {
 	}
 }
 
-func eluVector(dst, x *float32, n int) {
-	if active == levelAVX512 {
-		eluAVX512(dst, x, n)
-	} else {
-		eluAVX2(dst, x, n)
-	}
-}
-
 func gelu(dst, x []float32) {
 	if active == levelGo {
 		geluGo(dst, x)
@@ -67,14 +51,6 @@ func gelu(dst, x []float32) {
 		copy(in[:], x[whole:])
 		geluVector(&out[0], &in[0], 16)
 		copy(dst[whole:len(x)], out[:])
-	}
-}
-
-func geluVector(dst, x *float32, n int) {
-	if active == levelAVX512 {
-		geluAVX512(dst, x, n)
-	} else {
-		geluAVX2(dst, x, n)
 	}
 }
 
@@ -95,22 +71,10 @@ func silu(dst, x []float32) {
 	}
 }
 
-func siluVector(dst, x *float32, n int) {
-	if active == levelAVX512 {
-		siluAVX512(dst, x, n)
-	} else {
-		siluAVX2(dst, x, n)
-	}
-}
-
 func eluGrad(dst, dy, y []float32) {
 	whole := wholeChannels(len(y))
 	if whole > 0 {
-		if active == levelAVX512 {
-			eluGradAVX512(&dst[0], &dy[0], &y[0], whole)
-		} else {
-			eluGradAVX2(&dst[0], &dy[0], &y[0], whole)
-		}
+		eluGradVector(&dst[0], &dy[0], &y[0], whole)
 	}
 	eluGradGo(dst[whole:], dy[whole:], y[whole:])
 }
@@ -133,14 +97,6 @@ func geluGrad(dst, dy, x []float32) {
 	}
 }
 
-func geluGradVector(dst, dy, x *float32, n int) {
-	if active == levelAVX512 {
-		geluGradAVX512(dst, dy, x, n)
-	} else {
-		geluGradAVX2(dst, dy, x, n)
-	}
-}
-
 func siluGrad(dst, dy, x []float32) {
 	if active == levelGo {
 		siluGradGo(dst, dy, x)
@@ -159,22 +115,10 @@ func siluGrad(dst, dy, x []float32) {
 	}
 }
 
-func siluGradVector(dst, dy, x *float32, n int) {
-	if active == levelAVX512 {
-		siluGradAVX512(dst, dy, x, n)
-	} else {
-		siluGradAVX2(dst, dy, x, n)
-	}
-}
-
 func multiply(dst, x, y []float32) {
 	whole := wholeChannels(len(x))
 	if whole > 0 {
-		if active == levelAVX512 {
-			multiplyAVX512(&dst[0], &x[0], &y[0], whole)
-		} else {
-			multiplyAVX2(&dst[0], &x[0], &y[0], whole)
-		}
+		multiplyVector(&dst[0], &x[0], &y[0], whole)
 	}
 	multiplyGo(dst[whole:], x[whole:], y[whole:])
 }
@@ -182,11 +126,7 @@ func multiply(dst, x, y []float32) {
 func mix(dst []float32, a float32, x []float32, b float32, y []float32) {
 	whole := wholeChannels(len(dst))
 	if whole > 0 {
-		if active == levelAVX512 {
-			mixAVX512(&dst[0], &x[0], &y[0], whole, a, b)
-		} else {
-			mixAVX2(&dst[0], &x[0], &y[0], whole, a, b)
-		}
+		mixVector(&dst[0], &x[0], &y[0], whole, a, b)
 	}
 	mixGo(dst[whole:], a, x[whole:], b, y[whole:])
 }
@@ -194,11 +134,7 @@ func mix(dst []float32, a float32, x []float32, b float32, y []float32) {
 func largest(dst, x []float32) {
 	whole := wholeChannels(len(x))
 	if whole > 0 {
-		if active == levelAVX512 {
-			largestAVX512(&dst[0], &x[0], whole)
-		} else {
-			largestAVX2(&dst[0], &x[0], whole)
-		}
+		largestVector(&dst[0], &x[0], whole)
 	}
 	largestGo(dst[whole:], x[whole:])
 }
@@ -206,11 +142,7 @@ func largest(dst, x []float32) {
 func claim(dst, left, x, y []float32) {
 	whole := wholeChannels(len(x))
 	if whole > 0 {
-		if active == levelAVX512 {
-			claimAVX512(&dst[0], &left[0], &x[0], &y[0], whole)
-		} else {
-			claimAVX2(&dst[0], &left[0], &x[0], &y[0], whole)
-		}
+		claimVector(&dst[0], &left[0], &x[0], &y[0], whole)
 	}
 	claimGo(dst[whole:], left[whole:], x[whole:], y[whole:])
 }

@@ -21,14 +21,6 @@ func exp(dst, x []float32) {
 	}
 }
 
-func expVector(dst, x *float32, n int) {
-	if active == levelAVX512 {
-		expAVX512(dst, x, n)
-	} else {
-		expAVX2(dst, x, n)
-	}
-}
-
 func log(dst, x []float32) {
 	if active == levelGo {
 		logGo(dst, x)
@@ -43,14 +35,6 @@ func log(dst, x []float32) {
 		copy(in[:], x[whole:])
 		logVector(&out[0], &in[0], 16)
 		copy(dst[whole:len(x)], out[:])
-	}
-}
-
-func logVector(dst, x *float32, n int) {
-	if active == levelAVX512 {
-		logAVX512(dst, x, n)
-	} else {
-		logAVX2(dst, x, n)
 	}
 }
 
@@ -71,14 +55,6 @@ func tanh(dst, x []float32) {
 	}
 }
 
-func tanhVector(dst, x *float32, n int) {
-	if active == levelAVX512 {
-		tanhAVX512(dst, x, n)
-	} else {
-		tanhAVX2(dst, x, n)
-	}
-}
-
 func sigmoid(dst, x []float32) {
 	if active == levelGo {
 		sigmoidGo(dst, x)
@@ -93,14 +69,6 @@ func sigmoid(dst, x []float32) {
 		copy(in[:], x[whole:])
 		sigmoidVector(&out[0], &in[0], 16)
 		copy(dst[whole:len(x)], out[:])
-	}
-}
-
-func sigmoidVector(dst, x *float32, n int) {
-	if active == levelAVX512 {
-		sigmoidAVX512(dst, x, n)
-	} else {
-		sigmoidAVX2(dst, x, n)
 	}
 }
 
@@ -121,14 +89,6 @@ func softplus(dst, x []float32) {
 	}
 }
 
-func softplusVector(dst, x *float32, n int) {
-	if active == levelAVX512 {
-		softplusAVX512(dst, x, n)
-	} else {
-		softplusAVX2(dst, x, n)
-	}
-}
-
 func reluGrad(dst, dy, y []float32) {
 	if active == levelGo {
 		reluGradGo(dst, dy, y)
@@ -136,11 +96,7 @@ func reluGrad(dst, dy, y []float32) {
 	}
 	whole := len(y) &^ 15
 	if whole > 0 {
-		if active == levelAVX512 {
-			reluGradAVX512(&dst[0], &dy[0], &y[0], whole)
-		} else {
-			reluGradAVX2(&dst[0], &dy[0], &y[0], whole)
-		}
+		reluGradVector(&dst[0], &dy[0], &y[0], whole)
 	}
 	reluGradGo(dst[whole:], dy[whole:], y[whole:])
 }
@@ -152,11 +108,7 @@ func leakyGrad(dst, dy, y []float32) {
 	}
 	whole := len(y) &^ 15
 	if whole > 0 {
-		if active == levelAVX512 {
-			leakyGradAVX512(&dst[0], &dy[0], &y[0], whole)
-		} else {
-			leakyGradAVX2(&dst[0], &dy[0], &y[0], whole)
-		}
+		leakyGradVector(&dst[0], &dy[0], &y[0], whole)
 	}
 	leakyGradGo(dst[whole:], dy[whole:], y[whole:])
 }
@@ -168,11 +120,7 @@ func sigmoidGrad(dst, dy, y []float32) {
 	}
 	whole := len(y) &^ 15
 	if whole > 0 {
-		if active == levelAVX512 {
-			sigmoidGradAVX512(&dst[0], &dy[0], &y[0], whole)
-		} else {
-			sigmoidGradAVX2(&dst[0], &dy[0], &y[0], whole)
-		}
+		sigmoidGradVector(&dst[0], &dy[0], &y[0], whole)
 	}
 	sigmoidGradGo(dst[whole:], dy[whole:], y[whole:])
 }
@@ -184,11 +132,7 @@ func tanhGrad(dst, dy, y []float32) {
 	}
 	whole := len(y) &^ 15
 	if whole > 0 {
-		if active == levelAVX512 {
-			tanhGradAVX512(&dst[0], &dy[0], &y[0], whole)
-		} else {
-			tanhGradAVX2(&dst[0], &dy[0], &y[0], whole)
-		}
+		tanhGradVector(&dst[0], &dy[0], &y[0], whole)
 	}
 	tanhGradGo(dst[whole:], dy[whole:], y[whole:])
 }
@@ -200,11 +144,7 @@ func add(dst, x []float32) {
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		if active == levelAVX512 {
-			addAVX512(&dst[0], &x[0], whole)
-		} else {
-			addAVX2(&dst[0], &x[0], whole)
-		}
+		addVector(&dst[0], &x[0], whole)
 	}
 	addGo(dst[whole:], x[whole:])
 }
@@ -216,11 +156,7 @@ func axpy(dst, x []float32, a float32) {
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		if active == levelAVX512 {
-			axpyAVX512(&dst[0], &x[0], whole, a)
-		} else {
-			axpyAVX2(&dst[0], &x[0], whole, a)
-		}
+		axpyVector(&dst[0], &x[0], whole, a)
 	}
 	axpyGo(dst[whole:], x[whole:], a)
 }
@@ -232,90 +168,65 @@ func scale(dst, x []float32, a float32) {
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		if active == levelAVX512 {
-			scaleAVX512(&dst[0], &x[0], whole, a)
-		} else {
-			scaleAVX2(&dst[0], &x[0], whole, a)
-		}
+		scaleVector(&dst[0], &x[0], whole, a)
 	}
 	scaleGo(dst[whole:], x[whole:], a)
 }
 
 func columnSum(dst, src []float32, rows, stride int) {
-	switch active {
-	case levelAVX512:
-		columnSumAVX512(&dst[0], &src[0], rows, stride)
-	case levelAVX2:
-		columnSumAVX2(&dst[0], &src[0], rows, stride)
-	default:
+	if active == levelGo {
 		columnSumGo(dst, src, rows, stride)
+		return
 	}
+	columnSumVector(&dst[0], &src[0], rows, stride)
 }
 
 func sumLanes(acc *[16]float32, x []float32) {
-	switch active {
-	case levelAVX512:
-		sumAVX512(&acc[0], &x[0], len(x))
-	case levelAVX2:
-		sumAVX2(&acc[0], &x[0], len(x))
-	default:
+	if active == levelGo {
 		sumLanesGo(acc, x)
+		return
 	}
+	sumVector(&acc[0], &x[0], len(x))
 }
 
 func sumSquaresLanes(acc *[16]float32, x []float32) {
-	switch active {
-	case levelAVX512:
-		sumSquaresAVX512(&acc[0], &x[0], len(x))
-	case levelAVX2:
-		sumSquaresAVX2(&acc[0], &x[0], len(x))
-	default:
+	if active == levelGo {
 		sumSquaresLanesGo(acc, x)
+		return
 	}
+	sumSquaresVector(&acc[0], &x[0], len(x))
 }
 
 func dotLanes(acc *[16]float32, x, y []float32) {
-	switch active {
-	case levelAVX512:
-		dotAVX512(&acc[0], &x[0], &y[0], len(x))
-	case levelAVX2:
-		dotAVX2(&acc[0], &x[0], &y[0], len(x))
-	default:
+	if active == levelGo {
 		dotLanesGo(acc, x, y)
+		return
 	}
+	dotVector(&acc[0], &x[0], &y[0], len(x))
 }
 
 func squaredErrorLanes(acc *[16]float32, x, y []float32) {
-	switch active {
-	case levelAVX512:
-		squaredErrorAVX512(&acc[0], &x[0], &y[0], len(x))
-	case levelAVX2:
-		squaredErrorAVX2(&acc[0], &x[0], &y[0], len(x))
-	default:
+	if active == levelGo {
 		squaredErrorLanesGo(acc, x, y)
+		return
 	}
+	squaredErrorVector(&acc[0], &x[0], &y[0], len(x))
 }
 
 func sigmoidErrorLanes(acc *[16]float32, s, l, x []float32) {
-	switch active {
-	case levelAVX512:
-		sigmoidErrorAVX512(&acc[0], &s[0], &l[0], &x[0], len(x))
-	case levelAVX2:
-		sigmoidErrorAVX2(&acc[0], &s[0], &l[0], &x[0], len(x))
-	default:
+	if active == levelGo {
 		sigmoidErrorLanesGo(acc, s, l, x)
+		return
 	}
+	sigmoidErrorVector(&acc[0], &s[0], &l[0], &x[0], len(x))
 }
 
 func logisticErrorLanes(acc *[16]float32, l, x []float32) {
-	switch active {
-	case levelAVX512:
-		logisticErrorAVX512(&acc[0], &l[0], &x[0], len(x))
-	case levelAVX2:
-		logisticErrorAVX2(&acc[0], &l[0], &x[0], len(x))
-	default:
+	if active == levelGo {
 		logisticErrorLanesGo(acc, l, x)
+		return
 	}
+	logisticErrorVector(&acc[0], &l[0], &x[0], len(x))
 }
 
 func sigmoidErrorGrad(dst, s, x []float32, a float32) {
@@ -325,11 +236,7 @@ func sigmoidErrorGrad(dst, s, x []float32, a float32) {
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		if active == levelAVX512 {
-			sigmoidErrorGradAVX512(&dst[0], &s[0], &x[0], whole, a)
-		} else {
-			sigmoidErrorGradAVX2(&dst[0], &s[0], &x[0], whole, a)
-		}
+		sigmoidErrorGradVector(&dst[0], &s[0], &x[0], whole, a)
 	}
 	sigmoidErrorGradGo(dst[whole:], s[whole:], x[whole:], a)
 }
@@ -341,11 +248,7 @@ func logisticErrorGrad(dst, l, x []float32, a float32) {
 	}
 	whole := len(x) &^ 15
 	if whole > 0 {
-		if active == levelAVX512 {
-			logisticErrorGradAVX512(&dst[0], &l[0], &x[0], whole, a)
-		} else {
-			logisticErrorGradAVX2(&dst[0], &l[0], &x[0], whole, a)
-		}
+		logisticErrorGradVector(&dst[0], &l[0], &x[0], whole, a)
 	}
 	logisticErrorGradGo(dst[whole:], l[whole:], x[whole:], a)
 }
@@ -357,22 +260,15 @@ func adam(p, m, v, g []float32, c *[8]float32) {
 	}
 	whole := len(p) &^ 15
 	if whole > 0 {
-		if active == levelAVX512 {
-			adamAVX512(&p[0], &m[0], &v[0], &g[0], whole, c)
-		} else {
-			adamAVX2(&p[0], &m[0], &v[0], &g[0], whole, c)
-		}
+		adamVector(&p[0], &m[0], &v[0], &g[0], whole, c)
 	}
 	adamGo(p[whole:], m[whole:], v[whole:], g[whole:], c)
 }
 
 func transpose8x8(dst, src []float32, dstStride, srcStride int) {
-	switch active {
-	case levelAVX512:
-		transpose8x8AVX512(&dst[0], &src[0], dstStride, srcStride)
-	case levelAVX2:
-		transpose8x8AVX2(&dst[0], &src[0], dstStride, srcStride)
-	default:
+	if active == levelGo {
 		transpose8x8Go(dst, src, dstStride, srcStride)
+		return
 	}
+	transpose8x8Vector(&dst[0], &src[0], dstStride, srcStride)
 }

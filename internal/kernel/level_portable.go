@@ -1,0 +1,9 @@
+//go:build !amd64
+
+package kernel
+
+// architecture holds the levels of this architecture, the best one last.
+var architecture = []level{levelGo}
+
+// available returns those of this processor.
+func available() []level { return architecture }
