@@ -11,6 +11,7 @@ import (
 
 	. "github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/internal/race"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -409,13 +410,17 @@ func BenchmarkViews(b *testing.B) {
 			if err := l.StartEpoch(); err != nil {
 				b.Fatal(err)
 			}
-			for b.Loop() {
+			next := func() {
 				if _, _, ok := l.Next(); !ok {
 					if err := l.StartEpoch(); err != nil {
 						b.Fatal(err)
 					}
 				}
 			}
+			for b.Loop() {
+				next()
+			}
+			scaling.Report(b, next)
 		})
 	}
 }

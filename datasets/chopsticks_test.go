@@ -13,6 +13,7 @@ import (
 	. "github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
 func readArray[T npy.Element](t *testing.T, path string) []T {
@@ -328,9 +329,13 @@ func ExampleChopsticks() {
 }
 
 func BenchmarkChopsticks(b *testing.B) {
-	for b.Loop() {
+	build := func() {
 		if _, err := (&Chopsticks{Variant: "either", Depth: 3, Samples: 100000, Overwrite: "none"}).Build(0); err != nil {
 			b.Fatal(err)
 		}
 	}
+	for b.Loop() {
+		build()
+	}
+	scaling.Report(b, build)
 }

@@ -70,8 +70,8 @@ type Loader struct {
 	buffers [2]rendered          // the batch dealt last, and the next one
 	ahead   int                  // position of the batch in buffers[1]; -1: none
 	asked   int                  // position up to which images of the epoch are read ahead
-	request chan int             // positions to render into buffers[1]
-	done    chan *parallel.Panic // answers: nil, or the panic of the request
+	beside  *parallel.Background // renders into buffers[1]
+	render  func()               // the batch at position ahead
 	now     Batch                // rendered by draw on all processors
 	draw    func(_, n int)
 }
@@ -96,7 +96,8 @@ func NewViewLoader(d Dataset, s *Sampler, v *augment.Views, seed uint64) (*Loade
 
 func newLoader(d Dataset, s *Sampler, v *augment.Views, seed uint64) *Loader {
 	h, w, c := d.ImageShape()
-	l := &Loader{set: d, sampler: s, size: h * w * c, views: v, seed: seed, ahead: -1, request: make(chan int), done: make(chan *parallel.Panic, 1)}
+	l := &Loader{set: d, sampler: s, size: h * w * c, views: v, seed: seed, ahead: -1, beside: parallel.NewBackground()}
+	l.render = func() { l.renderBatch(l.ahead) }
 	l.draw = func(_, n int) { l.renderRow(l.now, l.sampler.State().Position, n) }
 	for i := range l.buffers {
 		b := &l.buffers[i]
@@ -108,15 +109,7 @@ func newLoader(d Dataset, s *Sampler, v *augment.Views, seed uint64) *Loader {
 			b.views[n] = make([]float32, s.MaxBatch()*l.size)
 		}
 	}
-	go l.render()
 	return l
-}
-
-// render serves requests until there are no more.
-func (l *Loader) render() {
-	for position := range l.request {
-		l.done <- l.renderBatch(position)
-	}
 }
 
 // readAhead is the number of images of coming batches that are read from a disk while one is rendered.
@@ -139,20 +132,13 @@ func (l *Loader) expect(position int) {
 	}
 }
 
-// renderBatch renders the batch at a position. It recovers a panic, which Next repeats on the
-// caller's goroutine.
-func (l *Loader) renderBatch(position int) (failed *parallel.Panic) {
-	defer func() {
-		if p := recover(); p != nil {
-			failed = parallel.Recovered(p)
-		}
-	}()
+// renderBatch renders the batch at a position.
+func (l *Loader) renderBatch(position int) {
 	l.expect(position)
 	b, _ := l.sampler.batch(position)
 	for n := range b.Indices {
 		l.renderRow(b, position, n)
 	}
-	return nil
 }
 
 // renderRow renders an image of the batch at a position, and its views, into buffers[1].
@@ -189,7 +175,7 @@ func (l *Loader) Next() (b Batch, images []float32, ok bool) {
 	l.buffers[0], l.buffers[1] = l.buffers[1], l.buffers[0]
 	if _, more := l.sampler.batch(position + 1); more {
 		l.ahead = position + 1
-		l.request <- l.ahead
+		l.beside.Start(l.render)
 	}
 	dealt := &l.buffers[0]
 	for n, v := range dealt.views {
@@ -212,12 +198,10 @@ func (l *Loader) wait() (position int) {
 	return position
 }
 
-// settle is wait without a panic.
+// settle is wait without a panic, which is that of the background.
 func (l *Loader) settle() (position int, failed *parallel.Panic) {
+	failed = l.beside.Wait()
 	position, l.ahead = l.ahead, -1
-	if position >= 0 {
-		failed = <-l.done
-	}
 	return position, failed
 }
 
@@ -236,6 +220,5 @@ func (l *Loader) Restore(s State) error {
 
 // Close ends the background work. The loader must not be used afterwards.
 func (l *Loader) Close() {
-	l.settle()
-	close(l.request)
+	l.beside.Close()
 }

@@ -11,6 +11,7 @@ import (
 
 	. "github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -192,5 +193,6 @@ func BenchmarkRoom(b *testing.B) {
 		for b.Loop() {
 			rooms(b)
 		}
+		scaling.Report(b, func() { rooms(b) })
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
 // The pictures are those of the paper's code, pixel by pixel. At 45 degrees sharp, where the
@@ -111,9 +112,13 @@ func TestSpaceshapesAreNotCut(t *testing.T) {
 }
 
 func BenchmarkSpaceshapes(b *testing.B) {
-	for b.Loop() {
+	build := func() {
 		if _, err := (&Spaceshapes{Samples: 6000}).Build(0); err != nil {
 			b.Fatal(err)
 		}
 	}
+	for b.Loop() {
+		build()
+	}
+	scaling.Report(b, build)
 }

@@ -11,6 +11,7 @@ import (
 
 	. "github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/factor"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -284,5 +285,6 @@ func BenchmarkSprites(b *testing.B) {
 		for b.Loop() {
 			sprites(b, true)
 		}
+		scaling.Report(b, func() { sprites(b, true) })
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/config"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -244,11 +245,15 @@ func BenchmarkLeftInverse(b *testing.B) {
 	for _, kind := range inverses {
 		b.Run(kind.String(), func(b *testing.B) {
 			m := graphOf(b, 4096, 16, 5, 40, func(z, y *gorgonia.Node) (*gorgonia.Node, error) { return losses.LeftInverse(kind, 0, z, y, nil) })
-			for b.Loop() {
+			step := func() {
 				if err := m.RunAll(); err != nil {
 					b.Fatal(err)
 				}
 			}
+			for b.Loop() {
+				step()
+			}
+			scaling.Report(b, step)
 		})
 	}
 }

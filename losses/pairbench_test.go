@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -37,11 +38,15 @@ func benchmarkLoss(b *testing.B, build func(z, y *gorgonia.Node) (*gorgonia.Node
 			b.Fatal(err)
 		}
 		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
-			for b.Loop() {
+			step := func() {
 				if err := m.RunAll(); err != nil {
 					b.Fatal(err)
 				}
 			}
+			for b.Loop() {
+				step()
+			}
+			scaling.Report(b, step)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/hierarchy"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rng"
 )
@@ -269,10 +270,14 @@ func BenchmarkR4(b *testing.B) {
 	in := hierarchicalRows(b, 10000)
 	for _, name := range []string{"r4", "r4c"} {
 		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
+			measure := func() {
 				in.Stream = rng.New(1, name)
 				compute(b, named(name), in)
 			}
+			for b.Loop() {
+				measure()
+			}
+			scaling.Report(b, measure)
 		})
 	}
 }

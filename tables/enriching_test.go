@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/tables"
 )
@@ -263,11 +264,15 @@ func TestTable4Golden(t *testing.T) {
 
 func BenchmarkTable2(b *testing.B) {
 	table := open(b, "enriching-table2")
-	for b.Loop() {
-		if _, err := table.Compute(b.Context(), Options{}); err != nil {
+	compute := func() {
+		if _, err := table.Compute(context.Background(), Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}
+	for b.Loop() {
+		compute()
+	}
+	scaling.Report(b, compute)
 }
 
 func ExampleTable_Compute() {

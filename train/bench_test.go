@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -38,6 +39,11 @@ func BenchmarkMeasure(b *testing.B) {
 			for b.Loop() {
 				round()
 			}
+			scaling.Report(b, func() {
+				if _, err := w.measure(ctx); err != nil {
+					b.Fatal(err)
+				}
+			})
 			b.ReportMetric(float64(w.every), "epochs")
 			b.ReportMetric(float64(measuring.Microseconds())/float64(b.N)/1e3, "ms/measure")
 			b.ReportMetric(100*measuring.Seconds()/training.Seconds(), "%")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
 // BenchmarkCOFHAE times a step on 256 chopsticks: the autoencoder's, and the discriminator's
@@ -32,16 +34,18 @@ func benchmarkSteps(b *testing.B, name string, overrides ...string) {
 	_, t := loopOfConfig(b, name, append(overrides, "dataset.chopsticks.samples=10000", "train.epoch_steps=1", "train.epochs=1000000000")...)
 	defer t.Close()
 	ctx := context.Background()
-	for range 3 {
+	step := func() {
 		if err := t.RunEpoch(ctx); err != nil {
 			b.Fatal(err)
 		}
+	}
+	for range 3 {
+		step()
 	}
 	b.ResetTimer()
 	for b.Loop() {
-		if err := t.RunEpoch(ctx); err != nil {
-			b.Fatal(err)
-		}
+		step()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1e3, "ms/step")
+	scaling.Report(b, step)
 }

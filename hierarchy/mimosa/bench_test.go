@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -82,6 +83,11 @@ func BenchmarkRun(b *testing.B) {
 				}
 				b.Logf("%d parts, %d to merge, %d components, coverage %.3f, purity %.3f\n%v", r.Initial, r.Merging, len(r.Components), r.Coverage, purity(r, path), r.Hierarchy)
 			}
+			scaling.Report(b, func() {
+				if _, err := Run(context.Background(), codes, d, Defaults(), nil); err != nil {
+					b.Fatal(err)
+				}
+			})
 		})
 	}
 }

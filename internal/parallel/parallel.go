@@ -10,7 +10,12 @@ import (
 )
 
 // Threads returns the largest number of goroutines of For.
-func Threads() int { return runtime.GOMAXPROCS(0) }
+func Threads() int {
+	if r := recorder.Load(); r != nil {
+		return (*r).Threads()
+	}
+	return runtime.GOMAXPROCS(0)
+}
 
 // For calls body(worker, i) once for every i in [0, n), on up to Threads()
 // goroutines, and returns when all calls have. Items are handed out in order but
@@ -28,6 +33,10 @@ func ForWorkers(workers, n int, body func(worker, i int)) {
 		for i := range n {
 			body(0, i)
 		}
+		return
+	}
+	if r := recorder.Load(); r != nil {
+		(*r).Section(threads, n, body)
 		return
 	}
 	helpers.ensure(threads - 1)

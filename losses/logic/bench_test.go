@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
 	"github.com/unravel-ml/unravel/rng"
@@ -85,9 +86,13 @@ func benchmark(b *testing.B, n int, build func(z, y, labels *gorgonia.Node) (*go
 	if err != nil {
 		b.Fatal(err)
 	}
-	for b.Loop() {
+	step := func() {
 		if err := m.RunAll(); err != nil {
 			b.Fatal(err)
 		}
 	}
+	for b.Loop() {
+		step()
+	}
+	scaling.Report(b, step)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 	"github.com/unravel-ml/unravel/rng"
@@ -35,11 +36,15 @@ func BenchmarkStep(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
-			for b.Loop() {
+			step := func() {
 				if err := m.RunAll(); err != nil {
 					b.Fatal(err)
 				}
 			}
+			for b.Loop() {
+				step()
+			}
+			scaling.Report(b, step)
 		})
 	}
 }

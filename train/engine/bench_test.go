@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/latent"
@@ -101,6 +102,7 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 		step()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1e3, "ms/step")
+	scaling.Report(b, step)
 	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }
 
@@ -166,6 +168,7 @@ func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
 		step()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1e3, "ms/step")
+	scaling.Report(b, step)
 }
 
 // twoOf are two views that are the images themselves.
@@ -222,6 +225,7 @@ func BenchmarkEncode(b *testing.B) {
 				run()
 			}
 			b.ReportMetric(256*float64(b.N)/b.Elapsed().Seconds(), "images/s")
+			scaling.Report(b, run)
 		})
 	}
 }

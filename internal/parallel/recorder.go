@@ -1,0 +1,80 @@
+package parallel
+
+import "sync/atomic"
+
+// Recorder takes the place of the pool, in benchmarks that ask how work would scale: it does all work on the caller's goroutine. See package
+// scaling.
+type Recorder interface {
+	Threads() int                                          // the answer of [Threads]
+	Section(workers, n int, body func(worker, i int))      // a call of For with so many workers, at least two
+	Background(work func() *Panic) (join func(), p *Panic) // work that a [Background] does beside the caller, until join
+}
+
+var recorder atomic.Pointer[Recorder]
+
+// Record hands the work of the next calls to a recorder until stop is called. The program must have one goroutine that calls For in that time.
+func Record(r Recorder) (stop func()) {
+	recorder.Store(&r)
+	return func() { recorder.Store(nil) }
+}
+
+// Background does one piece of work at a time on a goroutine of its own, beside its user's. It has one user.
+type Background struct {
+	request chan func()
+	done    chan *Panic
+	running bool
+	join    func() // after recorded work
+	failed  *Panic // of recorded work
+}
+
+// NewBackground starts the goroutine; Close ends it.
+func NewBackground() *Background {
+	b := &Background{request: make(chan func()), done: make(chan *Panic, 1)}
+	go func() {
+		for work := range b.request {
+			b.done <- caught(work)
+		}
+	}()
+	return b
+}
+
+// caught does a piece of work and returns its panic, or nil.
+func caught(work func()) (failed *Panic) {
+	defer func() {
+		if p := recover(); p != nil {
+			failed = Recovered(p)
+		}
+	}()
+	work()
+	return nil
+}
+
+// Start begins a piece of work. The one before must have been waited for.
+func (b *Background) Start(work func()) {
+	b.running = true
+	if r := recorder.Load(); r != nil {
+		b.join, b.failed = (*r).Background(func() *Panic { return caught(work) })
+		return
+	}
+	b.request <- work
+}
+
+// Wait waits for the work that was started last, if nobody did, and returns its panic, or nil.
+func (b *Background) Wait() (failed *Panic) {
+	if !b.running {
+		return nil
+	}
+	b.running = false
+	if b.join != nil {
+		b.join()
+		failed, b.join, b.failed = b.failed, nil, nil
+		return failed
+	}
+	return <-b.done
+}
+
+// Close waits for the work and ends the goroutine.
+func (b *Background) Close() {
+	b.Wait()
+	close(b.request)
+}

@@ -1,0 +1,106 @@
+package scaling
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Threads is the number of threads of the metric speedup-16.
+const Threads = 16
+
+// The time and the number of recordings of [Report].
+const (
+	enough = 700 * time.Millisecond
+	fewest = 2
+	most   = 30
+)
+
+// Report adds to a benchmark that runs on one thread (-cpu 1): speedup-2 and speedup-16, how many times as fast it would be on 2 and on 16 threads, and
+// serial-%, the part of its time that lies outside of all parallel sections. It runs the work several times. With -v it logs what limits it.
+func Report(b *testing.B, work func()) {
+	b.Helper()
+	if runtime.GOMAXPROCS(0) > 1 {
+		return
+	}
+	Record(Threads, false, work) // scratch of so many threads is allocated here
+	t := Record(Threads, testing.Verbose(), work)
+	for i, begin := 1, time.Now(); i < fewest || i < most && time.Since(begin) < enough; i++ {
+		t.Least(Record(Threads, testing.Verbose(), work))
+	}
+	all := t.Work().Seconds()
+	b.ReportMetric(all/t.On(2, Measured).Seconds(), "speedup-2")
+	b.ReportMetric(all/t.On(Threads, Measured).Seconds(), "speedup-16")
+	b.ReportMetric(100*t.Serial().Seconds()/all, "serial-%")
+	if testing.Verbose() {
+		b.Log(t.Limits(Threads, Measured))
+	}
+}
+
+// Limits describes what keeps the work from being as many times as fast as there are threads: places of sections by the time that is lost in them and
+// in what precedes them.
+func (t *Trace) Limits(threads int, c Costs) string {
+	type limit struct {
+		count, items       int
+		work, wall, before time.Duration
+	}
+	parts := t.parse()
+	whole := t.run(parts, threads, c)
+	limits := map[string]*limit{}
+	for _, p := range parts {
+		name := "(after the last section)"
+		if p.begin != nil && p.begin.place >= 0 {
+			name = t.places[p.begin.place]
+		}
+		l := limits[name]
+		if l == nil {
+			l = &limit{}
+			limits[name] = l
+		}
+		l.before += p.time
+		if w := p.begin; w != nil {
+			l.count++
+			l.items += len(w.items)
+			l.wall += w.ended - w.begun
+			for _, i := range w.items {
+				l.work += total(i)
+			}
+		}
+	}
+	lost := func(l *limit) time.Duration { return l.wall - l.work/time.Duration(threads) + l.before }
+	names := make([]string, 0, len(limits))
+	for name := range limits {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(-cmp.Compare(lost(limits[a]), lost(limits[b])), cmp.Compare(a, b))
+	})
+	var text strings.Builder
+	fmt.Fprintf(&text, "on one thread %v, on %d %v; us lost of it, by place: serial before, in sections, their work, sections, items\n", t.Work(), threads, whole)
+	for _, name := range names {
+		l := limits[name]
+		us := func(d time.Duration) float64 { return float64(d) / 1e3 }
+		fmt.Fprintf(&text, "%9.1f %9.1f %9.1f %9.1f %4d %6d  %s\n", us(lost(l)), us(l.before), us(l.wall-l.work/time.Duration(threads)), us(l.work), l.count, l.items, name)
+	}
+	return text.String()
+}
+
+// total is the time of parts with all that is in them.
+func total(parts []part) (sum time.Duration) {
+	for _, p := range parts {
+		sum += p.time
+		if p.begin != nil {
+			for _, i := range p.begin.items {
+				sum += total(i)
+			}
+		}
+		if p.start != nil {
+			sum += total(p.start.parts)
+		}
+	}
+	return sum
+}
