@@ -179,6 +179,8 @@ func flagValues(flag *kong.Flag) []string {
 		return metrics.Dialects.Names()
 	case "types":
 		return []string{"ordinal", "circular", "categorical", "continuous"}
+	case "on":
+		return schedulers
 	case "what":
 		return decodeKinds
 	case "scale":

@@ -27,12 +27,16 @@ type sweepCommand struct {
 	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
 
 	serveFlags
+	clusterFlags
 }
 
 // Run makes the missing runs.
 func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
 	if c.Jobs < 1 {
 		return usagef("--jobs %d: want 1 or more", c.Jobs)
+	}
+	if err := c.check(c.Jobs); err != nil {
+		return err
 	}
 	plan, err := sweep.Open(c.File)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,20 +55,28 @@ func (c *sweepCommand) Run(ctx context.Context, s *streams) error {
 	if c.DryRun {
 		return c.dryRun(ctx, s, runs)
 	}
-	return c.serving(ctx, s, shown{dir: c.Out}, func() error { return c.execute(ctx, s, runs) })
-}
-
-// execute makes the missing runs and lists all.
-func (c *sweepCommand) execute(ctx context.Context, s *streams, runs []sweep.Run) error {
-	outcomes, err := execute(ctx, s, c.Out, runs, c.Jobs, c.Retry)
-	if outcomes == nil {
-		return err
+	make := func() ([]sweep.Outcome, error) { return execute(ctx, s, c.Out, runs, c.Jobs, c.Retry, &c.clusterFlags) }
+	if c.On != "" {
+		job, err := c.job(plan.Name, c.Out, "sweep", c.File, "--out", c.Out)
+		if err != nil {
+			return err
+		}
+		if c.Print {
+			return c.clusterFlags.print(ctx, s, job, runs)
+		}
+		make = func() ([]sweep.Outcome, error) { return c.submit(ctx, s, job, runs, c.Retry) }
 	}
-	return errors.Join(c.print(s.out, outcomes), err, failures(outcomes, c.Out))
+	return c.serving(ctx, s, shown{dir: c.Out}, func() error {
+		outcomes, err := make()
+		if outcomes == nil {
+			return err
+		}
+		return errors.Join(c.print(s.out, outcomes), err, failures(outcomes, c.Out))
+	})
 }
 
 // execute makes each run in a process of its own and shows progress.
-func execute(ctx context.Context, s *streams, dir string, runs []sweep.Run, jobs int, retry bool) ([]sweep.Outcome, error) {
+func execute(ctx context.Context, s *streams, dir string, runs []sweep.Run, jobs int, retry bool, f *clusterFlags) ([]sweep.Outcome, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -72,9 +84,11 @@ func execute(ctx context.Context, s *streams, dir string, runs []sweep.Run, jobs
 	allow(ctx, sweepPatience)
 	p := newSweepProgress(s.log)
 	defer p.clear()
-	return sweep.Execute(ctx, dir, runs, sweep.Options{
-		Jobs: jobs, Retry: retry, Start: sweep.Processes(program, "worker"), Say: p.say, Observe: p.observe,
-	})
+	o := sweep.Options{Jobs: jobs, Retry: retry, Start: sweep.Processes(program, "worker"), Say: p.say, Observe: p.observe}
+	if err := f.task(&o, len(runs)); err != nil {
+		return nil, err
+	}
+	return sweep.Execute(ctx, dir, runs, o)
 }
 
 // failures returns the error of a sweep with failed runs; nil without any.

@@ -40,6 +40,8 @@ type tableCommand struct {
 	Retry  bool   `help:"Repeat failed runs too."`
 	Own    bool   `help:"Make the runs whose results come with the table, too."`
 
+	clusterFlags
+
 	data string // real, twin or empty: of --data, which is a flag of all commands
 }
 
@@ -59,6 +61,9 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	}
 	if c.Jobs < 1 {
 		return usagef("--jobs %d: want 1 or more", c.Jobs)
+	}
+	if err := c.check(c.Jobs); err != nil {
+		return err
 	}
 	t, err := tables.Open(c.Name)
 	var unknown *tables.UnknownError
@@ -87,8 +92,11 @@ func (c *tableCommand) Run(ctx context.Context, s *streams) error {
 	}
 	start := time.Now()
 	failed, err := c.train(ctx, t, s)
-	if err != nil || c.DryRun {
+	if err != nil || c.DryRun || c.clusterFlags.Print {
 		return err
+	}
+	if c.Index.set { // a task makes runs
+		return failed
 	}
 	result, err := c.compute(ctx, t, s, patienceOf(s.log))
 	if err != nil {
@@ -168,6 +176,9 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 	if !t.Trains() && c.DryRun {
 		return nil, usagef("--dry-run: the table %s trains nothing", t.Name)
 	}
+	if !t.Trains() && (c.On != "" || c.Index.set) {
+		return nil, usagef("--on, --index: the table %s trains nothing", t.Name)
+	}
 	if !t.Trains() || c.NoRun {
 		return nil, nil
 	}
@@ -186,10 +197,36 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 		}
 		return nil, printForecasts(s.out, list, c.Jobs)
 	}
+	if c.On != "" {
+		return c.onCluster(ctx, t, s, runs)
+	}
 	if err := prepare(ctx, runs, s.log); err != nil {
 		return nil, err
 	}
-	outcomes, err := execute(ctx, s, c.Runs, runs, c.Jobs, c.Retry)
+	outcomes, err := execute(ctx, s, c.Runs, runs, c.Jobs, c.Retry, &c.clusterFlags)
+	return failures(outcomes, c.Runs), err
+}
+
+// onCluster makes the missing runs of a table as tasks.
+func (c *tableCommand) onCluster(ctx context.Context, t *tables.Table, s *streams, runs []sweep.Run) (failed, err error) {
+	args := []string{"table", c.Name, "--scale", c.Scale, "--runs", c.Runs}
+	if c.Own {
+		args = append(args, "--own")
+	}
+	if c.data != "" {
+		args = append(args, "--data", c.data)
+	}
+	job, err := c.job(t.Name, c.Runs, args...)
+	if err != nil {
+		return nil, err
+	}
+	if c.clusterFlags.Print {
+		return nil, c.clusterFlags.print(ctx, s, job, runs)
+	}
+	if err := prepare(ctx, runs, s.log); err != nil { // once, before tasks want them
+		return nil, err
+	}
+	outcomes, err := c.submit(ctx, s, job, runs, c.Retry)
 	return failures(outcomes, c.Runs), err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,9 @@ type Starter func(ctx context.Context, dir string, threads int, report func(done
 type Options struct {
 	Jobs    int     // concurrent runs, which share the processors; less than 1: one
 	Retry   bool    // repeat failed runs
+	NoWait  bool    // leave the runs that other processes make to them
+	Index   int     // of a task, from 0; it begins with the runs Index, Index + Of, Index + 2 Of ...
+	Of      int     // number of tasks; 0: this is none
 	Start   Starter // makes a run; nil: [InProcess]
 	Say     func(format string, args ...any)
 	Observe func(Status) // if set, receives overall progress periodically; calls are serialised
@@ -57,15 +61,11 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 		return nil, err
 	}
 	jobs := max(1, min(o.Jobs, len(runs)))
-	e := &execution{Options: o, runs: runs, dirs: dirs, outcomes: make([]Outcome, len(runs)), queue: make(chan int, len(runs)),
-		left: len(runs), threads: max(1, runtime.GOMAXPROCS(0)/jobs)}
+	e := &execution{Options: o, runs: runs, dirs: dirs, outcomes: make([]Outcome, len(runs)), threads: max(1, runtime.GOMAXPROCS(0)/jobs)}
 	e.meter = newMeter(runs)
-	e.fill()
-	var workers sync.WaitGroup
-	for range jobs {
-		workers.Go(func() { e.work(ctx) })
+	for missing := e.missing(); len(missing) > 0 && ctx.Err() == nil; {
+		missing = e.pass(ctx, jobs, missing)
 	}
-	workers.Wait()
 	for i := range e.outcomes {
 		if e.outcomes[i].Dir == "" { // not reached
 			e.outcomes[i] = Outcome{Run: runs[i], Entry: Read(dirs[i])}
@@ -86,26 +86,56 @@ type execution struct {
 	threads  int // of one run
 	queue    chan int
 
-	lock  sync.Mutex
-	left  int // runs that are not settled
-	meter *meter
+	lock    sync.Mutex
+	left    int   // runs of the pass that are not settled
+	made    bool  // the pass has settled one
+	skipped []int // runs of the pass that other processes hold
+	meter   *meter
 }
 
-// fill queues the runs that are missing.
-func (e *execution) fill() {
+// missing lists the runs that are to be made: those of the task first, then the others, from there on.
+func (e *execution) missing() (list []int) {
 	for i, run := range e.runs {
 		entry := Read(e.dirs[i])
 		if entry.State == Finished || entry.State == Failed && !e.Retry {
 			e.outcomes[i] = Outcome{Run: run, Entry: entry, Before: true}
 			e.meter.end(i, e.outcomes[i])
-			e.left--
 			continue
 		}
+		list = append(list, i)
+	}
+	if e.Of < 1 {
+		return list
+	}
+	var own, before, behind []int
+	for _, i := range list {
+		switch {
+		case i%e.Of == e.Index:
+			own = append(own, i)
+		case i < e.Index:
+			before = append(before, i)
+		default:
+			behind = append(behind, i)
+		}
+	}
+	return slices.Concat(own, behind, before)
+}
+
+// pass settles runs, several at a time. Those that others hold are waited for, or returned if there are others to look at again.
+func (e *execution) pass(ctx context.Context, jobs int, missing []int) (again []int) {
+	e.queue, e.left, e.made, e.skipped = make(chan int, len(missing)), len(missing), false, nil
+	for _, i := range missing {
 		e.queue <- i
 	}
-	if e.left == 0 {
-		close(e.queue)
+	var workers sync.WaitGroup
+	for range jobs {
+		workers.Go(func() { e.work(ctx) })
 	}
+	workers.Wait()
+	if !e.made {
+		return nil
+	}
+	return e.skipped
 }
 
 // work settles runs until there are none, or the context ends.
@@ -118,16 +148,28 @@ func (e *execution) work(ctx context.Context) {
 			if !ok {
 				return
 			}
-			if e.one(ctx, i) {
-				e.lock.Lock()
-				if e.left--; e.left == 0 {
-					close(e.queue)
-				}
-				e.lock.Unlock()
-			} else if ctx.Err() == nil {
+			settled := e.one(ctx, i)
+			switch {
+			case settled || e.NoWait:
+				e.leave(i, settled)
+			case ctx.Err() == nil:
 				time.AfterFunc(waitLocked, func() { e.queue <- i })
 			}
 		}
+	}
+}
+
+// leave ends the pass for a run.
+func (e *execution) leave(i int, settled bool) {
+	e.lock.Lock()
+	defer e.lock.Unlock()
+	if settled {
+		e.made = true
+	} else {
+		e.skipped = append(e.skipped, i)
+	}
+	if e.left--; e.left == 0 {
+		close(e.queue)
 	}
 }
 

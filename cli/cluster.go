@@ -1,0 +1,278 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/unravel-ml/unravel/sweep"
+	"github.com/unravel-ml/unravel/sweep/cluster"
+)
+
+// clusterFlags are those of commands whose runs a cluster can make.
+type clusterFlags struct {
+	On         string     `placeholder:"SCHEDULER" help:"Make the runs on a cluster, as tasks of slurm or kubernetes: submit a job, or follow the one that is there, until all runs have ended. ctrl-C leaves the job."`
+	Print      bool       `help:"With --on: print what would be submitted, and submit nothing."`
+	Tasks      int        `placeholder:"N" help:"With --on: largest number of tasks, which share the runs; if absent, one for each run, as far as the scheduler allows."`
+	Partition  string     `placeholder:"NAME" help:"With --on slurm: partition of the job."`
+	Time       timeFlag   `placeholder:"TIME" help:"With --on: time of a task, such as 4h, 90m or 1-12:00:00. A task whose time ends saves, and goes on in the queue."`
+	CPUs       int        `name:"cpus" placeholder:"N" help:"With --on: processors of a task."`
+	Memory     memoryFlag `placeholder:"SIZE" help:"With --on: memory of a task, such as 2G; unravel train --dry-run prints what a run needs."`
+	ArrayLimit int        `placeholder:"N" help:"With --on: largest number of tasks at a time."`
+
+	Index  indexFlag `placeholder:"N" help:"Be the task of this number, from 0: begin with the runs N, N + M, N + 2 M ... of the plan. Without a number, that of SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX."`
+	Of     int       `placeholder:"M" help:"With --index: number of tasks; if absent, one for each run."`
+	NoWait bool      `help:"End when other processes hold all runs that are left, rather than wait for them."`
+}
+
+// timeFlag is a time as Go or Slurm writes it.
+type timeFlag time.Duration
+
+var slurmTime = regexp.MustCompile(`^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$`)
+
+// UnmarshalText reads a time.
+func (t *timeFlag) UnmarshalText(text []byte) error {
+	d, err := parseTime(string(text))
+	if err == nil && d <= 0 {
+		err = errors.New("want more than 0")
+	}
+	*t = timeFlag(d)
+	return err
+}
+
+// parseTime reads 1h30m, or a time of Slurm: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS.
+func parseTime(text string) (time.Duration, error) {
+	if d, err := time.ParseDuration(text); err == nil && text != "0" {
+		return d, nil
+	}
+	m := slurmTime.FindStringSubmatch(text)
+	if m == nil {
+		return 0, fmt.Errorf("%q is no time; want 4h, 90m, HH:MM:SS or D-HH:MM:SS", text)
+	}
+	var n [5]float64
+	for i, s := range m[1:] {
+		n[i], _ = strconv.ParseFloat("0"+s, 64) // digits
+	}
+	seconds := 0.0
+	switch {
+	case m[1] != "":
+		seconds = ((n[0]*24+n[1])*60+n[2])*60 + n[3]
+	case m[4] != "":
+		seconds = (n[1]*60+n[2])*60 + n[3]
+	default:
+		seconds = n[1]*60 + n[2]
+	}
+	if seconds > math.MaxInt64/1e9 {
+		return 0, fmt.Errorf("%q is longer than 292 years", text)
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}
+
+// memoryFlag is a number of bytes.
+type memoryFlag int64
+
+var memorySize = regexp.MustCompile(`^(\d+(?:\.\d+)?)([KMGT])(?:i?B|i)?$`)
+
+// UnmarshalText reads a size such as 2G, in powers of 1024.
+func (m *memoryFlag) UnmarshalText(text []byte) error {
+	found := memorySize.FindStringSubmatch(string(text))
+	if found == nil {
+		return fmt.Errorf("%q is no size; want 512M or 2G", text)
+	}
+	n, err := strconv.ParseFloat(found[1], 64)
+	bytes := n * math.Pow(1024, float64(strings.Index("KMGT", found[2])+1))
+	if err != nil || !(bytes >= 1) || bytes > 1<<60 {
+		return fmt.Errorf("%q is out of range; want 512M or 2G", text)
+	}
+	*m = memoryFlag(bytes)
+	return nil
+}
+
+// indexFlag is the number of a task, or the wish to read it from the scheduler's variable.
+type indexFlag struct {
+	set  bool
+	text string // empty: the scheduler's variable
+}
+
+// Decode implements kong.MapperValue.
+func (f *indexFlag) Decode(ctx *kong.DecodeContext) error {
+	f.set, f.text = true, ""
+	if t := ctx.Scan.Peek(); t.Type == kong.FlagValueToken || t.Type == kong.UntypedToken && f.takes(fmt.Sprint(t.Value)) {
+		f.text = fmt.Sprint(ctx.Scan.Pop().Value)
+	}
+	return nil
+}
+
+// takes reports whether the word after the flag is its value.
+func (*indexFlag) takes(text string) bool {
+	_, err := strconv.Atoi(text)
+	return err == nil
+}
+
+// indexVariables hold the number of a task, by scheduler.
+var indexVariables = []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}
+
+// number returns the number of the task.
+func (f *indexFlag) number() (int, error) {
+	text, from := f.text, "--index"
+	for _, name := range indexVariables {
+		if text == "" {
+			text, from = os.Getenv(name), name
+		}
+	}
+	if text == "" {
+		return 0, usagef("--index: none of %s is set; want a number, or a task of a scheduler", strings.Join(indexVariables, " and "))
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, usagef("%s %s: want 0 or more", from, text)
+	}
+	return n, nil
+}
+
+// check reports flags that do not go together.
+func (f *clusterFlags) check(jobs int) error {
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"--tasks", f.Tasks}, {"--cpus", f.CPUs}, {"--array-limit", f.ArrayLimit}, {"--of", f.Of}} {
+		if n.value < 0 {
+			return usagef("%s %d: want 1 or more", n.name, n.value)
+		}
+	}
+	if f.On != "" && !slices.Contains(schedulers, f.On) {
+		return usagef("--on %s: unknown scheduler; want %s", f.On, strings.Join(schedulers, " or "))
+	}
+	given := map[string]bool{"--print": f.Print, "--tasks": f.Tasks > 0, "--partition": f.Partition != "", "--time": f.Time > 0, "--cpus": f.CPUs > 0, "--memory": f.Memory > 0, "--array-limit": f.ArrayLimit > 0}
+	for name, is := range given {
+		if is && f.On == "" {
+			return usagef("%s belongs to --on", name)
+		}
+	}
+	switch {
+	case f.Of > 0 && !f.Index.set:
+		return usagef("--of is the number of tasks of --index; want both")
+	case f.On != "" && (f.Index.set || f.NoWait || jobs > 1):
+		return usagef("--on: --index, --no-wait and --jobs are for tasks; want --on alone")
+	case f.On == "kubernetes" && f.Partition != "":
+		return usagef("--partition belongs to --on slurm")
+	}
+	return nil
+}
+
+// schedulers are the values of --on.
+var schedulers = []string{"slurm"}
+
+// scheduler returns what --on names.
+func (f *clusterFlags) scheduler() cluster.Scheduler {
+	return cluster.Slurm{}
+}
+
+// task sets what a task needs: its number, and as many threads as it has processors.
+func (f *clusterFlags) task(o *sweep.Options, runs int) error {
+	o.NoWait = f.NoWait
+	if !f.Index.set {
+		return nil
+	}
+	n, err := f.Index.number()
+	if err != nil {
+		return err
+	}
+	o.Index, o.Of = n, f.Of
+	if f.Of == 0 {
+		o.Of = max(runs, n+1)
+	}
+	if n >= o.Of {
+		return usagef("--index %d of %d: want less", n, o.Of)
+	}
+	allot()
+	return nil
+}
+
+// allot limits threads to the processors that Slurm gives a task. Control groups and affinity are known to Go.
+func allot() {
+	n, err := strconv.Atoi(os.Getenv("SLURM_CPUS_PER_TASK"))
+	if err == nil && n > 0 && os.Getenv("GOMAXPROCS") == "" && n < runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(n)
+	}
+}
+
+// taskEnv lists variables that tasks get from whoever submits them.
+var taskEnv = []string{"UNRAVEL_DATA", "UNRAVEL_KERNEL"}
+
+// job describes the job of a command, whose tasks run the program with args.
+func (f *clusterFlags) job(name, dir string, args ...string) (cluster.Job, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return cluster.Job{}, err
+	}
+	work, err := os.Getwd()
+	if err != nil {
+		return cluster.Job{}, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return cluster.Job{}, err
+	}
+	j := cluster.Job{Command: append([]string{program}, args...), Work: work, Dir: dir, Tasks: f.Tasks,
+		Request: cluster.Request{Partition: f.Partition, Time: time.Duration(f.Time), CPUs: f.CPUs, Memory: int64(f.Memory), Limit: f.ArrayLimit}}
+	for _, name := range taskEnv {
+		if value, ok := os.LookupEnv(name); ok {
+			j.Env = append(j.Env, name+"="+value)
+		}
+	}
+	j.Name = jobName(name, dir, args)
+	return j, nil
+}
+
+var notInJobs = regexp.MustCompile(`[^a-z0-9]+`)
+
+// jobName names the job of a folder and a command.
+func jobName(name, dir string, args []string) string {
+	const letters = 40 // of 63
+	name = strings.Trim(notInJobs.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	sum := sha256.Sum256([]byte(dir + "\x00" + strings.Join(args, "\x00")))
+	return strings.Trim("unravel-"+name[:min(len(name), letters)], "-") + "-" + hex.EncodeToString(sum[:4])
+}
+
+// print writes what would be submitted for runs.
+func (f *clusterFlags) print(ctx context.Context, s *streams, j cluster.Job, runs []sweep.Run) error {
+	entries, err := sweep.Scan(j.Dir)
+	if err != nil {
+		return err
+	}
+	found := sweep.Find(entries)
+	missing := slices.DeleteFunc(slices.Clone(runs), func(r sweep.Run) bool { return found[r.Hash].State == sweep.Finished })
+	scheduler := f.scheduler()
+	most, err := scheduler.Most(ctx)
+	if err != nil {
+		fmt.Fprintln(s.log, err)
+		most = 0
+	}
+	j.Tasks = cluster.Size(j.Tasks, most, len(missing))
+	text, err := scheduler.Text(&j)
+	if err != nil {
+		return err
+	}
+	_, err = s.out.Write(text)
+	return err
+}
+
+// submit makes runs on the cluster and shows progress.
+func (f *clusterFlags) submit(ctx context.Context, s *streams, j cluster.Job, runs []sweep.Run, retry bool) ([]sweep.Outcome, error) {
+	p := newSweepProgress(s.log)
+	defer p.clear()
+	return cluster.Execute(ctx, f.scheduler(), j, runs, cluster.Options{Retry: retry, Say: p.say, Observe: p.observe})
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"testing"
+	"time"
+)
+
+// Times are those of Go and of Slurm.
+func TestParseTime(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"90m": 90 * time.Minute, "1h30m": 90 * time.Minute, "90": 90 * time.Minute, "10:30": 10*time.Minute + 30*time.Second, "04:00:00": 4 * time.Hour,
+		"1-12": 36 * time.Hour, "1-12:30": 36*time.Hour + 30*time.Minute, "1-12:00:01": 36*time.Hour + time.Second,
+	} {
+		if got, err := parseTime(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "4 h", "1:2:3:4", "99999999999999999999", "x", "-"} {
+		if got, err := parseTime(text); err == nil {
+			t.Errorf("%q: %v; want an error", text, got)
+		}
+	}
+}
+
+// Flags that do not go together are mistakes.
+func TestClusterMistakes(t *testing.T) {
+	file, dir := writeSweep(t, "seeds: [0, 1]\n")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--print"}, "--print belongs to --on"},
+		{[]string{"--of", "3"}, "--of is the number of tasks of --index"},
+		{[]string{"--on", "slurm", "--jobs", "2"}, "want --on alone"},
+		{[]string{"--on", "slurm", "--time", "soon"}, `"soon" is no time`},
+		{[]string{"--on", "slurm", "--memory", "2X"}, `"2X" is no size`},
+		{[]string{"--on", "slurm", "--cpus=-1"}, "--cpus -1: want 1 or more"},
+		{[]string{"--on", "condor"}, "--on condor: unknown scheduler; want slurm"},
+		{[]string{"--index"}, "none of SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX is set"},
+		{[]string{"--index", "2", "--of", "2"}, "--index 2 of 2: want less"},
+	} {
+		checkMistake(t, call(t, append([]string{"sweep", file, "--out", dir}, c.args...)...), 2, c.want)
+	}
+	if exists(dir) {
+		t.Error("there is a folder")
+	}
+}
+
+// Tasks make their own runs first, then the others, and end.
+func TestTasks(t *testing.T) {
+	file, dir := writeSweep(t, "seeds: [0, 1, 2]\n")
+	succeed(t, "sweep", file, "--out", dir, "--index", "1", "--of", "2", "--no-wait")
+	succeed(t, "sweep", file, "--out", dir, "--index=0", "--of", "2", "--no-wait")
+	t.Setenv("SLURM_ARRAY_TASK_ID", "7")
+	if o := succeed(t, "sweep", file, "--index", "--out", dir); len(folders(t, dir)) != 3 {
+		t.Error(o)
+	}
+}

@@ -1,0 +1,230 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Slurm submits job arrays with the commands of Slurm, which must be on the path.
+type Slurm struct{}
+
+// Name implements Scheduler.
+func (Slurm) Name() string { return "slurm" }
+
+// The limits of Slurm where it does not say them.
+const (
+	usualArray  = 1001             // MaxArraySize
+	saveTime    = 60 * time.Second // before the end of a task's time, in which it saves
+	slurmAnswer = time.Minute      // for which its commands are waited for
+)
+
+// slurm runs a command of Slurm and returns what it prints; the error is Slurm's own words.
+func slurm(ctx context.Context, input []byte, command string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, slurmAnswer)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command, args...)
+	cmd.WaitDelay = time.Second
+	var out, log bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &log
+	err := cmd.Run()
+	var ended *exec.ExitError
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return "", fmt.Errorf("there is no command %s on the path; want a machine that submits jobs to Slurm", command)
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s: no answer: %w", command, ctx.Err())
+	case errors.As(err, &ended):
+		return "", fmt.Errorf("%s: %s", command, strings.TrimSpace(ended.Error()+"\n"+log.String()+out.String()))
+	}
+	return out.String(), err
+}
+
+var arraySize = regexp.MustCompile(`(?m)^MaxArraySize\s*=\s*(\d+)\s*$`)
+
+// Most implements Scheduler: MaxArraySize of Slurm's settings.
+func (Slurm) Most(ctx context.Context) (int, error) {
+	text, err := slurm(ctx, nil, "scontrol", "show", "config")
+	if err != nil {
+		return 0, err
+	}
+	found := arraySize.FindStringSubmatch(text)
+	if found == nil {
+		return usualArray, nil
+	}
+	n, err := strconv.Atoi(found[1])
+	if err != nil || n < 2 {
+		return 0, fmt.Errorf("Slurm allows no job arrays (MaxArraySize is %s)", found[1])
+	}
+	return n, nil
+}
+
+// Text implements Scheduler: the script of a job array.
+func (Slurm) Text(j *Job) ([]byte, error) {
+	if i := slices.IndexFunc(slices.Concat(j.Command, j.Env, []string{j.Work, j.Dir, j.Partition}), unprintable); i >= 0 {
+		return nil, errors.New("a path, a variable or an argument of the job has a line break; Slurm's scripts cannot hold it")
+	}
+	array := fmt.Sprintf("0-%d", j.Tasks-1)
+	if j.Limit > 0 {
+		array += fmt.Sprintf("%%%d", j.Limit)
+	}
+	options := []string{"--job-name=" + j.Name, "--array=" + array}
+	if j.Partition != "" {
+		options = append(options, "--partition="+j.Partition)
+	}
+	if j.Time > 0 {
+		options = append(options, "--time="+slurmTime(j.Time), fmt.Sprintf("--signal=B:TERM@%d", int(saveTime.Seconds())))
+	}
+	if j.CPUs > 0 {
+		options = append(options, fmt.Sprintf("--cpus-per-task=%d", j.CPUs))
+	}
+	if j.Memory > 0 {
+		options = append(options, fmt.Sprintf("--mem=%dK", (j.Memory+1023)/1024))
+	}
+	output := strings.ReplaceAll(filepath.Join(j.Dir, OutputDir, j.Name), "%", "%%") + "-%a.txt"
+	options = append(options, "--requeue", "--open-mode=append", "--chdir="+j.Work, "--output="+output)
+	var b strings.Builder
+	b.WriteString("#!/bin/bash\n")
+	for _, o := range options {
+		name, value, has := strings.Cut(o, "=")
+		if has && strings.ContainsAny(value, " \t\"'\\#$`") {
+			value = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
+		}
+		b.WriteString("#SBATCH " + strings.TrimSuffix(name+"="+value, "=") + "\n")
+	}
+	for _, e := range j.Env {
+		name, value, _ := strings.Cut(e, "=")
+		fmt.Fprintf(&b, "export %s=%s\n", name, quoted(value))
+	}
+	var words []string
+	for _, w := range j.Line() {
+		words = append(words, quoted(w))
+	}
+	fmt.Fprintf(&b, slurmBody, strings.Join(words, " "))
+	return []byte(b.String()), nil
+}
+
+// slurmBody is what the script of a task does. A signal ends `wait` early; a task that was stopped, and not cancelled, goes back into the queue.
+const slurmBody = `%s &
+task=$!
+trap 'kill -TERM "$task" 2>/dev/null' TERM
+wait "$task"; code=$?
+while kill -0 "$task" 2>/dev/null; do wait "$task"; code=$?; done
+if [ "$code" = 130 ] && [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%%T)" = RUNNING ]; then
+	scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "$code"
+`
+
+// unprintable reports whether a line of a script cannot hold a text.
+func unprintable(text string) bool { return strings.ContainsAny(text, "\n\r\x00") }
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
+
+// quoted quotes a word for a shell.
+func quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// slurmTime formats a time as D-HH:MM:SS.
+func slurmTime(d time.Duration) string {
+	s := int((d + time.Second - 1) / time.Second)
+	return fmt.Sprintf("%d-%02d:%02d:%02d", s/86400, s/3600%24, s/60%60, s%60)
+}
+
+var jobID = regexp.MustCompile(`^[0-9]+$`)
+
+// Submit implements Scheduler.
+func (s Slurm) Submit(ctx context.Context, j *Job) (string, error) {
+	text, err := s.Text(j)
+	if err != nil {
+		return "", err
+	}
+	out, err := slurm(ctx, text, "sbatch", "--parsable")
+	if err != nil {
+		return "", err
+	}
+	id, _, _ := strings.Cut(strings.TrimSpace(out), ";") // of a cluster
+	if !jobID.MatchString(id) {
+		return "", fmt.Errorf("sbatch says %q; want the number of a job", strings.TrimSpace(out))
+	}
+	return id, nil
+}
+
+// Find implements Scheduler.
+func (Slurm) Find(ctx context.Context, name string) (string, error) {
+	out, err := slurm(ctx, nil, "squeue", "--me", "--noheader", "--name="+name, "--format=%F")
+	if err != nil {
+		return "", err
+	}
+	id := ""
+	for line := range strings.Lines(out) {
+		if id = strings.TrimSpace(line); !jobID.MatchString(id) {
+			return "", fmt.Errorf("squeue says %q; want the number of a job", id)
+		}
+	}
+	return id, nil
+}
+
+// Look implements Scheduler. It asks the queue, which also knows jobs that ended some minutes ago, then the accounts.
+func (Slurm) Look(ctx context.Context, id string) (Tasks, error) {
+	out, err := slurm(ctx, nil, "squeue", "--array", "--noheader", "--states=all", "--jobs="+id, "--format=%T|%r")
+	if err == nil && strings.TrimSpace(out) != "" {
+		return countSlurm(out)
+	}
+	if err != nil && !strings.Contains(err.Error(), "Invalid job id") {
+		return Tasks{}, err
+	}
+	out, err = slurm(ctx, nil, "sacct", "--allocations", "--noheader", "--parsable2", "--jobs="+id, "--format=State")
+	if err != nil || strings.TrimSpace(out) == "" {
+		return Tasks{}, fmt.Errorf("%w: %s", ErrUnknown, id) // also where there are no accounts
+	}
+	return countSlurm(out)
+}
+
+// countSlurm counts tasks from lines of STATE or STATE|reason.
+func countSlurm(text string) (t Tasks, err error) {
+	for line := range strings.Lines(text) {
+		state, why, _ := strings.Cut(strings.TrimSpace(line), "|")
+		first, _, _ := strings.Cut(state, " ") // CANCELLED by 1000
+		switch first {
+		case "PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD":
+			t.Waiting++
+		case "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT":
+			t.Running++
+		case "COMPLETED":
+			t.Done++
+		case "CANCELLED", "REVOKED":
+			t.Cancelled++
+		case "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE", "LAUNCH_FAILED", "RECONFIG_FAIL":
+			t.Lost++
+			why = state
+		default:
+			return Tasks{}, fmt.Errorf("Slurm says %q of a task; want a state such as RUNNING", state)
+		}
+		if why != "" && why != "None" {
+			t.Why = why
+		}
+	}
+	return t, nil
+}
+
+// Cancel implements Scheduler.
+func (Slurm) Cancel(ctx context.Context, id string) error {
+	_, err := slurm(ctx, nil, "scancel", "--state=PENDING", id)
+	return err
+}
+
+// Commands implements Scheduler.
+func (Slurm) Commands(id string) (end, show string) { return "scancel " + id, "squeue --jobs=" + id }
