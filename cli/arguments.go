@@ -18,10 +18,7 @@ func flagsLast(model *kong.Application, args []string) []string {
 	// The visitor returns no errors.
 	_ = kong.Visit(model, func(n kong.Visitable, next kong.Next) error {
 		if f, ok := n.(*kong.Flag); ok && !f.IsBool() {
-			takesValue["--"+f.Name] = func(string) bool { return true }
-			if optional, ok := f.Target.Addr().Interface().(interface{ takes(arg string) bool }); ok {
-				takesValue["--"+f.Name] = optional.takes
-			}
+			takesValue["--"+f.Name] = func(arg string) bool { return takes(f, arg) }
 		}
 		return next(nil)
 	})
@@ -39,6 +36,14 @@ func flagsLast(model *kong.Application, args []string) []string {
 		args = args[n:]
 	}
 	return append(append(words, flags...), args...)
+}
+
+// takes reports whether a word that follows a flag is its value.
+func takes(f *kong.Flag, arg string) bool {
+	if optional, ok := f.Target.Addr().Interface().(interface{ takes(arg string) bool }); ok {
+		return optional.takes(arg)
+	}
+	return !f.IsBool()
 }
 
 // helpCommand is `unravel help [COMMAND ...]`, which helpLast turns into `unravel COMMAND --help`.

@@ -102,10 +102,11 @@ func (c *completeCommand) Run(k *kong.Kong, s *streams) error {
 func candidates(app *kong.Application, words []string, last string) []string {
 	node, values, flag := app.Node, []string(nil), (*kong.Flag)(nil)
 	for _, w := range words {
-		if flag != nil {
+		if flag != nil && takes(flag, w) {
 			flag = nil // it was the flag's value
 			continue
 		}
+		flag = nil
 		if strings.HasPrefix(w, "-") {
 			if f := flagOf(node, w); f != nil && !f.IsBool() {
 				flag = f
@@ -119,7 +120,7 @@ func candidates(app *kong.Application, words []string, last string) []string {
 		values = append(values, w)
 	}
 	switch {
-	case flag != nil:
+	case flag != nil && (last == "" || takes(flag, last) || !strings.HasPrefix(last, "-")):
 		return flagValues(flag)
 	case strings.HasPrefix(last, "-"):
 		return flagNames(node)
