@@ -51,6 +51,10 @@ type Spec struct {
 	// memory is allocated here. It is called once, before the first run.
 	New func(in []tensor.Shape, out tensor.Shape, dt tensor.Dtype) (Func, error)
 
+	// Mixed is New for float32 elements where products take bfloat16 factors and float32 sums, see [MixedOp]. nil: the operation
+	// has no such form.
+	Mixed func(in []tensor.Shape, out tensor.Shape) (Func, error)
+
 	Diff []bool // which inputs have a gradient; nil means all of them
 
 	// Tangent adds the derivative of the result out in the direction in which the inputs move along their tangents, of
@@ -113,6 +117,7 @@ type forward struct {
 	dtype  tensor.Dtype
 
 	fn       Func
+	mixed    bool
 	operands operands
 	result   result
 	direct   *pullback // of DoDiff
@@ -174,10 +179,30 @@ func (f *forward) Do(values ...gorgonia.Value) (v gorgonia.Value, err error) {
 
 // bind calls the description's New before the first use.
 func (f *forward) bind() (err error) {
-	if f.fn == nil {
+	switch {
+	case f.fn != nil:
+	case f.mixed:
+		f.fn, err = f.spec.Mixed(f.shapes, f.shape)
+	default:
 		f.fn, err = f.spec.New(f.shapes, f.shape, f.dtype)
 	}
 	return err
+}
+
+// MixedOp is an operation of this package that may have a form in mixed precision: in the products of matrices and of
+// convolutions factors are rounded to bfloat16, and sums are of float32. What it reads and returns is float32 in both forms.
+type MixedOp interface {
+	gorgonia.Op
+
+	// SetMixed chooses the form, for the gradients of the operation too. It stays as it is if there is one form only.
+	SetMixed(on bool)
+}
+
+// SetMixed implements [MixedOp].
+func (f *forward) SetMixed(on bool) {
+	if f.spec.Mixed != nil && f.dtype == tensor.Float32 && on != f.mixed {
+		f.mixed, f.fn = on, nil
+	}
 }
 
 // DiffWRT says which inputs have a gradient.

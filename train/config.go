@@ -45,6 +45,7 @@ type Settings struct {
 	Parts      []engine.Part          `yaml:"parts" doc:"options of the optimiser for parameters by name, such as {match: predictor/*, lr: 0.01, decay: 0}; where several fit, the last one that has the option counts"`
 	Schedule   engine.ScheduleChoice  `yaml:"schedule" doc:"the learning-rate schedule"`
 	Warmup     engine.Span            `yaml:"warmup" doc:"length in which the learning rate rises from 0 to that of the schedule: epochs, or {steps: N} for updates"`
+	Precision  engine.Precision       `yaml:"precision" doc:"float32, or mixed: factors of matrix products and of most convolutions are rounded to bfloat16, on processors with AVX512_BF16; if absent, float32"`
 	Clip       float64                `yaml:"clip" doc:"largest Euclidean norm of the gradient of all parameters; 0: no limit"`
 	Accumulate int                    `yaml:"accumulate" doc:"batches before an update, which is by the mean of their gradients over images; batches are of one objective, and the last ones of an epoch may be fewer"`
 	Threads    int                    `yaml:"threads" doc:"threads to use; 0: all processors; results do not depend on it"`
@@ -290,7 +291,7 @@ func (s *EarlyStop) Validate() error {
 // engine returns the settings that the engine has.
 func (s *Settings) engine() engine.Settings {
 	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value, Parts: s.Parts,
-		Schedule: s.Schedule.Value, Warmup: s.Warmup, Clip: s.Clip, Accumulate: s.Accumulate, Average: s.Average}
+		Schedule: s.Schedule.Value, Warmup: s.Warmup, Precision: s.Precision, Clip: s.Clip, Accumulate: s.Accumulate, Average: s.Average}
 }
 
 // sameTraining reports an error if two configs do not describe the same training,

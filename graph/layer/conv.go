@@ -29,16 +29,17 @@ type ConvOptions struct {
 // are before it, as PyTorch's padding (k-1)/2 has it: the two differ where the stride leaves over
 // pixels, as a stride of 2 does of even sides. With Valid, height' = floor((height-k)/stride) + 1.
 func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
-	return convolution("convolution", convShape, x, w, bias, o, func(s kernel.ConvShape, a graph.Activation, dt tensor.Dtype) (graph.Func, error) {
-		if dt == tensor.Float64 {
-			return graph.NewFunc[float64](&plainConv{ConvShape: s, a: a}), nil
-		}
-		k, err := kernel.NewConv(s, kernel.Activation(a))
-		if err != nil {
-			return nil, err
-		}
-		return graph.NewFunc[float32](planned{k}), nil
-	})
+	return convolution(&convKind{"convolution", convShape,
+		func(s kernel.ConvShape, a graph.Activation) graph.Body[float64] {
+			return &plainConv{ConvShape: s, a: a}
+		},
+		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
+			return kernel.NewConv(s, kernel.Activation(a))
+		},
+		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
+			return kernel.NewMixedConv(s, kernel.Activation(a))
+		},
+	}, x, w, bias, o)
 }
 
 // ConvTranspose returns activation(x' + bias), where x' is the gradient with
@@ -47,24 +48,32 @@ func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 // [batch, height', width', out] with height' = height*stride for SAME padding and
 // (height-1)*stride + k for Valid.
 func ConvTranspose(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
-	return convolution("transposed convolution", convTransposeShape, x, w, bias, o, func(s kernel.ConvShape, a graph.Activation, dt tensor.Dtype) (graph.Func, error) {
-		if dt == tensor.Float64 {
-			return graph.NewFunc[float64](&plainConvTranspose{ConvShape: s, a: a}), nil
-		}
-		k, err := kernel.NewConvTranspose(s, kernel.Activation(a))
-		if err != nil {
-			return nil, err
-		}
-		return graph.NewFunc[float32](planned{k}), nil
-	})
+	return convolution(&convKind{"transposed convolution", convTransposeShape,
+		func(s kernel.ConvShape, a graph.Activation) graph.Body[float64] {
+			return &plainConvTranspose{ConvShape: s, a: a}
+		},
+		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
+			return kernel.NewConvTranspose(s, kernel.Activation(a))
+		},
+		func(s kernel.ConvShape, a graph.Activation) (plan, error) {
+			return kernel.NewMixedConvTranspose(s, kernel.Activation(a))
+		},
+	}, x, w, bias, o)
 }
 
 type convGeometry func(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, error)
 
-func convolution(name string, geometry convGeometry, x, w, bias *gorgonia.Node, o ConvOptions,
-	build func(s kernel.ConvShape, a graph.Activation, dt tensor.Dtype) (graph.Func, error)) (*gorgonia.Node, error) {
+// convKind is a convolution or a transposed one: its shapes, and its forms in double, single and mixed precision.
+type convKind struct {
+	name          string
+	geometry      convGeometry
+	double        func(s kernel.ConvShape, a graph.Activation) graph.Body[float64]
+	single, mixed func(s kernel.ConvShape, a graph.Activation) (plan, error)
+}
+
+func convolution(k *convKind, x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 	if err := o.Activation.Check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", k.name, err)
 	}
 	if o.Stride == 0 {
 		o.Stride = 1
@@ -72,23 +81,33 @@ func convolution(name string, geometry convGeometry, x, w, bias *gorgonia.Node, 
 	if a := o.Activation; !a.FromValue() {
 		return activated(a, func(linear graph.Activation) (*gorgonia.Node, error) {
 			o.Activation = linear
-			return convolution(name, geometry, x, w, bias, o, build)
+			return convolution(k, x, w, bias, o)
 		})
 	}
 	return graph.Apply(graph.Spec{
-		Name:       name,
+		Name:       k.name,
 		Key:        graph.Key(o.Stride, o.Activation, o.Valid, o.Symmetric),
 		Attributes: map[string]any{"stride": o.Stride, "activation": o.Activation.String(), "valid": o.Valid, "symmetric": o.Symmetric},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			s, err := checkConv(geometry, in, o)
+			s, err := checkConv(k.geometry, in, o)
 			return tensor.Shape{s.Batch, s.OutH, s.OutW, s.OutC}, err
 		},
 		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
-			s, err := checkConv(geometry, in, o)
+			s, err := checkConv(k.geometry, in, o)
 			if err != nil {
 				return nil, err
 			}
-			return build(s, o.Activation, dt)
+			if dt == tensor.Float64 {
+				return graph.NewFunc[float64](k.double(s, o.Activation)), nil
+			}
+			return ofPlan(k.single(s, o.Activation))
+		},
+		Mixed: func(in []tensor.Shape, _ tensor.Shape) (graph.Func, error) {
+			s, err := checkConv(k.geometry, in, o)
+			if err != nil {
+				return nil, err
+			}
+			return ofPlan(k.mixed(s, o.Activation))
 		},
 		Tangent: func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			if along[1] != nil || along[2] != nil {
@@ -96,7 +115,7 @@ func convolution(name string, geometry convGeometry, x, w, bias *gorgonia.Node, 
 			}
 			plain := o
 			plain.Activation = graph.Linear
-			u, err := convolution(name, geometry, along[0], in[1], graph.ZerosLike(in[2]), plain, build)
+			u, err := convolution(k, along[0], in[1], graph.ZerosLike(in[2]), plain)
 			if err != nil {
 				return nil, err
 			}

@@ -36,6 +36,9 @@ func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error
 			}
 			return denseFunc[float32](rows, n, m, a)
 		},
+		Mixed: func(in []tensor.Shape, _ tensor.Shape) (graph.Func, error) {
+			return ofPlan(kernel.NewMixedDense(in[0][0], in[0][1], in[1][1], kernel.Activation(a)))
+		},
 		Tangent: func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			if along[1] != nil || along[2] != nil {
 				return nil, errWeightTangent
@@ -99,6 +102,14 @@ type plan interface {
 
 // planned is a layer whose inputs are x, weights and bias.
 type planned struct{ plan plan }
+
+// ofPlan returns the function of a plan, if there is no error.
+func ofPlan[P plan](p P, err error) (graph.Func, error) {
+	if err != nil {
+		return nil, err
+	}
+	return graph.NewFunc[float32](planned{p}), nil
+}
 
 func (p planned) Forward(in [][]float32, out []float32) { p.plan.Forward(in[0], in[1], in[2], out) }
 

@@ -306,6 +306,16 @@ func (m *Machine) SetTraining(on bool) {
 	}
 }
 
+// SetMixed makes operations that have such a form (graph.MixedOp), those of layers among them, compute in mixed precision, or
+// again in single precision, as they do at first. Operations belong to the graph: its other machines follow.
+func (m *Machine) SetMixed(on bool) {
+	for i := range m.steps {
+		if o, ok := m.steps[i].op.(graph.MixedOp); ok {
+			o.SetMixed(on)
+		}
+	}
+}
+
 // Reset does nothing: a run always starts at the beginning.
 func (m *Machine) Reset() {}
 

@@ -19,61 +19,56 @@ func BenchmarkConv(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, l := range convLayers {
 		s := ConvShape{Batch: batch, InH: l.side, InW: l.side, InC: l.big, OutH: l.side / 2, OutW: l.side / 2, OutC: l.small, Kernel: 4, Stride: 2, PadH: 1, PadW: 1}
+		t := s
+		t.InH, t.InW, t.InC, t.OutH, t.OutW, t.OutC = s.OutH, s.OutW, s.OutC, s.InH, s.InW, s.InC
 		flop := 2 * 16 * float64(l.big*l.small*batch*l.side*l.side/4)
 		x, y := random(r, batch*l.side*l.side*l.big), random(r, batch*l.side*l.side/4*l.small)
 		w, bias := random(r, 16*l.big*l.small), random(r, 64)
 		dx, dy, dw, db := random(r, len(x)), random(r, len(y)), random(r, len(w)), random(r, 64)
-		name := fmt.Sprintf("%dx%dx%d-%d", l.side, l.side, l.big, l.small)
-		p, _ := NewConv(s, ReLUActivation)
-		b.Run(name+"/forward", func(b *testing.B) {
-			for b.Loop() {
-				p.Forward(x, w, bias, y)
+		for _, precision := range []string{"", "mixed-"} {
+			plan, planTransposed := NewConv, NewConvTranspose
+			if precision != "" {
+				plan, planTransposed = NewMixedConv, NewMixedConvTranspose
 			}
-			gflops(b, flop)
-		})
-		b.Run(name+"/backward", func(b *testing.B) {
-			for b.Loop() {
-				p.Backward(x, w, y, dy, dx, dw, db[:l.small])
+			p, _ := plan(s, ReLUActivation)
+			q, _ := planTransposed(t, ReLUActivation)
+			run := func(pass string, flop float64, f func()) {
+				b.Run(fmt.Sprintf("%dx%dx%d-%d/%s%s", l.side, l.side, l.big, l.small, precision, pass), func(b *testing.B) {
+					for b.Loop() {
+						f()
+					}
+					gflops(b, flop)
+				})
 			}
-			gflops(b, 2*flop)
-		})
-		s.InH, s.InW, s.InC, s.OutH, s.OutW, s.OutC = s.OutH, s.OutW, s.OutC, s.InH, s.InW, s.InC
-		q, _ := NewConvTranspose(s, ReLUActivation)
-		b.Run(name+"/transposed-forward", func(b *testing.B) {
-			for b.Loop() {
-				q.Forward(y, w, bias, x)
-			}
-			gflops(b, flop)
-		})
-		b.Run(name+"/transposed-backward", func(b *testing.B) {
-			for b.Loop() {
-				q.Backward(y, w, x, dx, dy, dw, db[:l.big])
-			}
-			gflops(b, 2*flop)
-		})
+			run("forward", flop, func() { p.Forward(x, w, bias, y) })
+			run("backward", 2*flop, func() { p.Backward(x, w, y, dy, dx, dw, db[:l.small]) })
+			run("transposed-forward", flop, func() { q.Forward(y, w, bias, x) })
+			run("transposed-backward", 2*flop, func() { q.Backward(y, w, x, dx, dy, dw, db[:l.big]) })
+		}
 	}
 }
 
 func BenchmarkDense(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, s := range [][3]int{{64, 1024, 256}, {64, 256, 1024}, {64, 256, 20}, {256, 1000, 1000}, {1024, 1024, 1024}} {
+	for _, s := range [][3]int{{64, 1024, 256}, {64, 256, 1024}, {64, 256, 20}, {512, 1000, 1000}, {1024, 1024, 1024}} {
 		rows, in, out := s[0], s[1], s[2]
 		x, w, bias, y := random(r, rows*in), random(r, in*out), random(r, out), random(r, rows*out)
 		dx, dw, dy, db := random(r, rows*in), random(r, in*out), random(r, rows*out), random(r, out)
 		p, _ := NewDense(rows, in, out, ReLUActivation)
+		q, _ := NewMixedDense(rows, in, out, ReLUActivation)
 		flop := 2 * float64(rows*in*out)
-		b.Run(fmt.Sprintf("%dx%dx%d/forward", rows, in, out), func(b *testing.B) {
-			for b.Loop() {
-				p.Forward(x, w, bias, y)
-			}
-			gflops(b, flop)
-		})
-		b.Run(fmt.Sprintf("%dx%dx%d/backward", rows, in, out), func(b *testing.B) {
-			for b.Loop() {
-				p.Backward(x, w, y, dy, dx, dw, db)
-			}
-			gflops(b, 2*flop)
-		})
+		run := func(pass string, flop float64, f func()) {
+			b.Run(fmt.Sprintf("%dx%dx%d/%s", rows, in, out, pass), func(b *testing.B) {
+				for b.Loop() {
+					f()
+				}
+				gflops(b, flop)
+			})
+		}
+		run("forward", flop, func() { p.Forward(x, w, bias, y) })
+		run("backward", 2*flop, func() { p.Backward(x, w, y, dy, dx, dw, db) })
+		run("mixed-forward", flop, func() { q.Forward(x, w, bias, y) })
+		run("mixed-backward", 2*flop, func() { q.Backward(x, w, y, dy, dx, dw, db) })
 	}
 }
 

@@ -43,7 +43,12 @@ type ConvTranspose struct {
 }
 
 // NewConv plans a convolution.
-func NewConv(s ConvShape, a Activation) (*Conv, error) {
+func NewConv(s ConvShape, a Activation) (*Conv, error) { return newConv(s, a, false) }
+
+// NewMixedConv is [NewConv] in mixed precision, as far as that gains time.
+func NewMixedConv(s ConvShape, a Activation) (*Conv, error) { return newConv(s, a, true) }
+
+func newConv(s ConvShape, a Activation, mixed bool) (*Conv, error) {
 	if err := s.check("convolution"); err != nil {
 		return nil, err
 	}
@@ -51,7 +56,7 @@ func NewConv(s ConvShape, a Activation) (*Conv, error) {
 		return &Conv{fast: newConv3(s, a, false)}, nil
 	}
 	p := &Conv{}
-	p.c.plan(newGeometry(s, false), a)
+	p.c.plan(newGeometry(s, false), a, mixed)
 	p.c.bias = make([]float32, newPanels(s.OutC).padded)
 	p.c.forwardItem, p.c.backwardItem = p.forward, p.backward
 	return p, nil
@@ -59,6 +64,15 @@ func NewConv(s ConvShape, a Activation) (*Conv, error) {
 
 // NewConvTranspose plans a transposed convolution.
 func NewConvTranspose(s ConvShape, a Activation) (*ConvTranspose, error) {
+	return newConvTranspose(s, a, false)
+}
+
+// NewMixedConvTranspose is [NewConvTranspose] in mixed precision, as far as that gains time.
+func NewMixedConvTranspose(s ConvShape, a Activation) (*ConvTranspose, error) {
+	return newConvTranspose(s, a, true)
+}
+
+func newConvTranspose(s ConvShape, a Activation, mixed bool) (*ConvTranspose, error) {
 	if err := s.check("transposed convolution"); err != nil {
 		return nil, err
 	}
@@ -66,16 +80,20 @@ func NewConvTranspose(s ConvShape, a Activation) (*ConvTranspose, error) {
 		return &ConvTranspose{fast: newConv3(s, a, true)}, nil
 	}
 	p := &ConvTranspose{}
-	p.c.plan(newGeometry(s, true), a)
+	p.c.plan(newGeometry(s, true), a, mixed)
 	p.c.bias = make([]float32, newPanels(s.OutC).padded)
 	p.c.forwardItem, p.c.backwardItem = p.forward, p.backward
 	return p, nil
 }
 
-func (c *convolver) plan(g *geometry, a Activation) {
+func (c *convolver) plan(g *geometry, a Activation, mixed bool) {
 	c.geometry, c.activation = g, a
 	c.pixel = newPanels(g.smallC).padded
-	c.gather, c.spread, c.gradient = newProducts(g)
+	if mixed {
+		c.gather, c.spread, c.gradient = newMixedProducts(g)
+	} else {
+		c.gather, c.spread, c.gradient = newProducts(g)
+	}
 	c.biasSums = make([]float32, g.groups*max(g.smallC, g.bigC)+15)
 	c.packGather = func(_, i int) { c.gather.pack(c.w, i) }
 	c.packSpread = func(_, i int) { c.spread.pack(c.w, i) }

@@ -21,4 +21,5 @@ package kernel
 
 //go:generate go run -C ../../tools ./kernelgen -isa avx512 -out ../internal/kernel/avx512_amd64.s -stubs ../internal/kernel/avx512_amd64.go -pkg kernel
 //go:generate go run -C ../../tools ./kernelgen -isa avx2 -out ../internal/kernel/avx2_amd64.s -stubs ../internal/kernel/avx2_amd64.go -pkg kernel
+//go:generate go run -C ../../tools ./kernelgen -isa bf16 -out ../internal/kernel/bf16_amd64.s -stubs ../internal/kernel/bf16_amd64.go -pkg kernel
 //go:generate go run -C ../../tools ./kernelgen -dispatch ../internal/kernel

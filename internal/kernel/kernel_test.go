@@ -186,14 +186,15 @@ func TestConvolutions(t *testing.T) {
 		for i, s := range convCases {
 			for _, transposed := range []bool{false, true} {
 				a := Activation(i % 6)
-				t.Run(fmt.Sprintf("%+v %v %v", s, transposed, a), func(t *testing.T) { checkConvolution(t, s, transposed, a) })
+				t.Run(fmt.Sprintf("%+v %v %v", s, transposed, a), func(t *testing.T) { checkConvolution(t, s, transposed, a, false) })
 			}
 		}
 	})
 }
 
 // checkConvolution compares a plan with the definition. s is the shape of the convolution; the transposed one goes the other way.
-func checkConvolution(t *testing.T, s ConvShape, transposed bool, a Activation) {
+// In mixed precision the operands are numbers that bfloat16 has, so that only the order of sums is another one.
+func checkConvolution(t *testing.T, s ConvShape, transposed bool, a Activation, mixed bool) [][]float32 {
 	r := rand.New(rand.NewPCG(1, 2))
 	nBig, nSmall := s.Batch*s.InH*s.InW*s.InC, s.Batch*s.OutH*s.OutW*s.OutC
 	nIn, nOut, outC := nBig, nSmall, s.OutC
@@ -206,6 +207,11 @@ func checkConvolution(t *testing.T, s ConvShape, transposed bool, a Activation) 
 	for i := range w {
 		w[i] *= 0.2
 	}
+	plan, planTransposed := NewConv, NewConvTranspose
+	if mixed {
+		plan, planTransposed = NewMixedConv, NewMixedConvTranspose
+		representable(x, w, dy)
+	}
 
 	run := func() [][]float32 {
 		y, dx, dw, db := stale(nOut), stale(nIn), stale(len(w)), stale(outC)
@@ -215,9 +221,9 @@ func checkConvolution(t *testing.T, s ConvShape, transposed bool, a Activation) 
 		}
 		var err error
 		if transposed {
-			p, err = NewConvTranspose(shape, a)
+			p, err = planTransposed(shape, a)
 		} else {
-			p, err = NewConv(shape, a)
+			p, err = plan(shape, a)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -266,25 +272,39 @@ func checkConvolution(t *testing.T, s ConvShape, transposed bool, a Activation) 
 	near(t, "dx", all[0][1], dIn, patch)
 	near(t, "dw", all[0][2], dW, nSmall)
 	near(t, "db", all[0][3], dB, nOut)
+	return all[0]
 }
 
 func TestDense(t *testing.T) {
 	levels(t, func(t *testing.T) {
 		for i, s := range [][3]int{{1, 1, 1}, {8, 16, 32}, {64, 100, 48}, {7, 33, 17}, {130, 65, 20}, {100, 9, 1}, {65, 256, 70}} {
 			a := Activation(i % 6)
-			t.Run(fmt.Sprint(s, a), func(t *testing.T) { checkDense(t, s[0], s[1], s[2], a) })
+			t.Run(fmt.Sprint(s, a), func(t *testing.T) { checkDense(t, s[0], s[1], s[2], a, false) })
 		}
 	})
 }
 
-func checkDense(t *testing.T, rows, in, out int, a Activation) {
+// checkDense compares a plan with the definition, in mixed precision as checkConvolution does.
+func checkDense(t *testing.T, rows, in, out int, a Activation, mixed bool) [][]float32 {
 	r := rand.New(rand.NewPCG(3, 4))
 	x, w, bias, dy := random(r, rows*in), random(r, in*out), random(r, out), random(r, rows*out)
 	for i := range w {
 		w[i] /= float32(math.Sqrt(float64(in)))
 	}
+	if mixed {
+		representable(x, w, dy)
+	}
 	all := threads(func() [][]float32 {
-		d, err := NewDense(rows, in, out, a)
+		var d interface {
+			Forward(x, w, bias, y []float32)
+			Backward(x, w, y, dy, dx, dw, db []float32)
+		}
+		var err error
+		if mixed {
+			d, err = NewMixedDense(rows, in, out, a)
+		} else {
+			d, err = NewDense(rows, in, out, a)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,6 +338,7 @@ func checkDense(t *testing.T, rows, in, out int, a Activation) {
 	near(t, "dx", all[0][1], dx, out)
 	near(t, "dw", all[0][2], dw, rows)
 	near(t, "db", all[0][3], db, rows)
+	return all[0]
 }
 
 func TestPlansRefuse(t *testing.T) {

@@ -48,9 +48,15 @@ func (p *narrow) parts() int { return p.window }
 
 // pack lays out row y of the window: [window, window, smallC][edge, edge, bigC].
 func (p *narrow) pack(w []float32, y int) {
+	n := p.window * p.g.smallC * 16
+	p.layOut(p.weights[y*n:(y+1)*n], w, y)
+}
+
+// layOut is pack to an array of the row.
+func (p *narrow) layOut(row, w []float32, y int) {
 	g := p.g
 	for x := range p.window {
-		dst := p.weights[(y*p.window+x)*g.smallC*16:][:g.smallC*16]
+		dst := row[x*g.smallC*16:][:g.smallC*16]
 		clear(dst)
 		for dy := range p.edge {
 			ky := dy + g.padH - g.stride*(p.first+y)
@@ -74,15 +80,16 @@ func (p *narrow) pack(w []float32, y int) {
 func (p *narrow) run(s *convWorker, bias, out []float32, images, flags int) {
 	n := p.g.bigPixels() * p.g.bigC
 	for i := range images {
-		p.image(s, s.small[i*p.g.smallSize:], bias, out[i*n:(i+1)*n], flags)
+		p.image(s, s.small[i*p.g.smallSize:], p.g.smallC, p.g.smallLine, bias, out[i*n:(i+1)*n], flags)
 	}
 }
 
-// image computes one image: first its blocks, then their places.
-func (p *narrow) image(s *convWorker, small, bias, out []float32, flags int) {
+// image computes one image from a small one whose pixels are channels apart, and its rows line: first its blocks, then their
+// places.
+func (p *narrow) image(s *convWorker, small []float32, channels, smallLine int, bias, out []float32, flags int) {
 	g, t, scratch := p.g, &s.tile, s.products
-	segment := p.window * g.smallC
-	t.a, t.steps, t.aStep, t.segs, t.aSeg, t.blocks = small, segment, 1, p.window, g.smallLine, 1
+	segment := p.window * channels
+	t.a, t.steps, t.aStep, t.segs, t.aSeg, t.blocks = small, segment, 1, p.window, smallLine, 1
 	t.b, t.width, t.bStep, t.bSeg = p.weights, 16, 16, segment*16
 	t.c, t.flags = scratch, flags
 	if bias != nil {

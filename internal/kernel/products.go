@@ -163,23 +163,22 @@ func (s *scatter) pack(w []float32, i int) {
 func (s *scatter) run(w *convWorker, bias, out []float32, images, flags int) {
 	n := s.g.bigPixels() * s.g.bigC
 	for i := range images {
-		s.image(&w.tile, w.small[i*s.g.smallSize:], bias, out[i*n:(i+1)*n], flags)
+		s.image(&w.tile, w.small[i*s.g.smallSize:], s.g.smallC, s.g.smallLine, bias, out[i*n:(i+1)*n], flags)
 	}
 }
 
-// image computes one image.
-func (s *scatter) image(t *tile, small, bias, out []float32, flags int) {
-	g := s.g
+// image computes one image from a small one whose pixels are channels apart, and its rows line.
+func (s *scatter) image(t *tile, small []float32, channels, line int, bias, out []float32, flags int) {
 	t.a = small
 	for i := range s.phases {
 		f := &s.phases[i]
-		depth := f.tapsY * f.tapsX * g.smallC
+		depth := f.tapsY * f.tapsX * channels
 		if depth == 0 {
 			s.fill(f, bias, out, flags)
 			continue
 		}
-		segment := f.tapsX * g.smallC
-		t.steps, t.aStep, t.segs, t.aSeg, t.blocks = segment, 1, f.tapsY, g.smallLine, 1
+		segment := f.tapsX * channels
+		t.steps, t.aStep, t.segs, t.aSeg, t.blocks = segment, 1, f.tapsY, line, 1
 		for n := range s.panels.count {
 			first, width, columns := s.panels.at(n)
 			t.b = s.weights[f.at+first*depth:]
@@ -237,12 +236,17 @@ func (p *weightGradient) prepare() {
 
 func (p *weightGradient) run(s *convWorker, small []float32, pixel, line, size, images, group int, fresh bool) {
 	g, t := p.g, &s.tile
-	n := g.patch() * g.smallC
 	t.a = s.big
 	t.steps, t.aStep = g.smallW, g.stride*g.bigC
 	t.segs, t.aSeg = g.smallH, g.stride*g.bigLine
 	t.blocks, t.aBlk = images, g.bigSize
 	t.bStep, t.bSeg, t.bBlk = pixel, line, size
+	p.sum(t, small, group, fresh)
+}
+
+// sum adds the products of a tile's left operand and small images to a group's sum, or begins it.
+func (p *weightGradient) sum(t *tile, small []float32, group int, fresh bool) {
+	n := p.g.patch() * p.g.smallC
 	t.flags = accumulate
 	if fresh {
 		t.flags = 0

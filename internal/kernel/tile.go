@@ -26,6 +26,7 @@ type tile struct {
 	scratch [6]uintptr // the assembly's loop counters
 
 	width   int
+	pairs   bool            // a and b are pairs of bfloat16 numbers
 	edge    [8 * 32]float32 // result of a tile at the border
 	clamp   [8]int
 	lines   [8]int
@@ -41,8 +42,12 @@ const (
 
 // compute runs the micro-kernel of the active instruction set.
 func (t *tile) compute() {
-	if active == levelGo {
+	switch {
+	case active == levelGo || t.pairs && !fastPairs():
 		t.computeGo()
+		return
+	case t.pairs:
+		computePairs((*byte)(unsafe.Pointer(t)), t.width)
 		return
 	}
 	if t.width == 32 {
@@ -128,7 +133,11 @@ func (t *tile) computeGo() {
 	var sums [8]float32
 	for row := 0; row < 8; row += 2 {
 		for column := 0; column < t.width; column += 4 {
-			t.blockGo(row, column, &sums)
+			if t.pairs {
+				t.pairsGo(row, column, &sums)
+			} else {
+				t.blockGo(row, column, &sums)
+			}
 			for r := range 2 {
 				c := t.c[t.cRows[row+r]+column:][:4]
 				for n := range c {

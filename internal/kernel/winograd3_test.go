@@ -26,7 +26,7 @@ func TestConvolutionSizes(t *testing.T) {
 				for _, size := range [][2]int{{1, 1}, {1, 9}, {5, 7}, {8, 8}, {13, 6}} {
 					c := channels[i%len(channels)]
 					s := sameShape(1+2*(i%2), size[0], size[1], c[0], c[1], kernel, stride)
-					t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) { checkConvolution(t, s, i%3 == 0, Activation(i%6)) })
+					t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) { checkConvolution(t, s, i%3 == 0, Activation(i%6), false) })
 					i++
 				}
 			}
@@ -34,7 +34,7 @@ func TestConvolutionSizes(t *testing.T) {
 		for _, c := range channels {
 			for _, padding := range []int{0, 1, 2} {
 				s := ConvShape{Batch: 6, InH: 9, InW: 6, InC: c[0], OutH: 7 + padding, OutW: 4 + padding, OutC: c[1], Kernel: 3, Stride: 1, PadH: padding, PadW: max(0, padding-1)}
-				t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) { checkConvolution(t, s, i%2 == 0, Activation(i%6)) })
+				t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) { checkConvolution(t, s, i%2 == 0, Activation(i%6), false) })
 				i++
 			}
 		}
@@ -58,7 +58,7 @@ func relative(got []float32, want []float64) float64 {
 func TestWinograd3Shared(t *testing.T) {
 	s := sameShape(4, 9, 4, 256, 144, 3, 1)
 	levels(t, func(t *testing.T) {
-		checkConvolution(t, s, false, ReLUActivation)
+		checkConvolution(t, s, false, ReLUActivation, false)
 		r := rand.New(rand.NewPCG(1, 2))
 		x, w, bias := random(r, s.Batch*s.InH*s.InW*s.InC), random(r, 9*s.InC*s.OutC), random(r, s.OutC)
 		dy := random(r, s.Batch*s.OutH*s.OutW*s.OutC)

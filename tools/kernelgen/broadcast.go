@@ -20,19 +20,19 @@ func broadcast(path string) error {
 	lines := strings.Split(string(text), "\n")
 	for i, line := range lines {
 		m := instruction.FindStringSubmatch(line)
-		if m == nil || !strings.Contains(m[2], "cAVX512") || !strings.Contains(m[2], "Z") {
+		if m == nil || !strings.Contains(m[2], "c"+suffix) || !strings.Contains(m[2], "Z") {
 			continue
 		}
-		opcode, suffix, _ := strings.Cut(m[1], ".")
-		if suffix != "" {
-			suffix = "." + suffix
+		opcode, mask, _ := strings.Cut(m[1], ".")
+		if mask != "" {
+			mask = "." + mask
 		}
 		if opcode == "VMOVUPS" {
 			opcode = "VBROADCASTSS"
 		} else {
 			opcode += ".BCST"
 		}
-		lines[i] = "\t" + opcode + suffix + " " + m[2]
+		lines[i] = "\t" + opcode + mask + " " + m[2]
 	}
 	align(lines)
 	return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)

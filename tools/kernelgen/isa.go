@@ -45,6 +45,15 @@ func (v isa) zero(r Op) {
 	}
 }
 
+// multiply adds a product to a sum: of float32 numbers, or of pairs of bfloat16.
+func (v isa) multiply(x, y, sum Op) {
+	if v == bf16 {
+		dotBF16(x, y, sum)
+		return
+	}
+	VFMADD231PS(x, y, sum)
+}
+
 // constants holds the float32 constants that a function has in memory, by bit pattern.
 var constants = map[uint32]Mem{}
 

@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	name := flag.String("isa", "", "instruction set: avx512 or avx2")
+	name := flag.String("isa", "", "instruction set: avx512, avx2 or bf16")
 	folder := flag.String("dispatch", "", "`folder` with stubs, to write the functions that choose between instruction sets")
 	flag.Parse()
 	if *folder != "" {
@@ -27,13 +27,19 @@ func main() {
 		}
 		return
 	}
-	v, ok := map[string]isa{"avx512": avx512, "avx2": avx2}[*name]
+	v, ok := map[string]isa{"avx512": avx512, "avx2": avx2, "bf16": bf16}[*name]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "kernelgen: unknown -isa %q: want avx512 or avx2\n", *name)
+		fmt.Fprintf(os.Stderr, "kernelgen: unknown -isa %q: want avx512, avx2 or bf16\n", *name)
 		os.Exit(2)
 	}
 	build.ConstraintExpr("amd64")
 	tiles(v)
+	if v == bf16 {
+		pairKernels()
+		build.Generate()
+		rewrite(broadcast, encodeBF16)
+		return
+	}
 	vectors(v)
 	winograd(v)
 	winograd3(v)
@@ -45,7 +51,14 @@ func main() {
 	activations(v)
 	build.Generate()
 	if v == avx512 {
-		if err := broadcast(flag.Lookup("out").Value.String()); err != nil {
+		rewrite(broadcast)
+	}
+}
+
+// rewrite passes over the generated file.
+func rewrite(passes ...func(path string) error) {
+	for _, pass := range passes {
+		if err := pass(flag.Lookup("out").Value.String()); err != nil {
 			fmt.Fprintln(os.Stderr, "kernelgen:", err)
 			os.Exit(1)
 		}

@@ -101,7 +101,7 @@ func subtile(v isa, row, rows, column, n int, label string) {
 	for i, p := range pointers {
 		VBROADCASTSS(Mem{Base: p, Index: RAX, Scale: 4}, broadcast(i))
 		for j := range n {
-			VFMADD231PS(broadcast(i), b(j), accumulator(i, j))
+			v.multiply(broadcast(i), b(j), accumulator(i, j))
 		}
 	}
 	ADDQ(RDX, RAX)

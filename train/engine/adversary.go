@@ -32,10 +32,10 @@ type adversary struct {
 	gradients    [][]float32
 }
 
-func newAdversary(a losses.Adversary, discriminators *nn.Params) (*adversary, error) {
+func newAdversary(a losses.Adversary, l *plan) (*adversary, error) {
 	shape := a.Codes.Shape()
 	p := &adversary{name: a.Name, settings: a.Discriminator, codes: a.Codes, active: a.Active, columns: shape[1], blocks: a.Blocks}
-	g := nn.NewGraph(discriminators)
+	g := nn.NewGraph(l.discriminators)
 	both, err := g.Input("codes and permuted codes", 2*shape[0], shape[1])
 	if err != nil {
 		return nil, err
@@ -54,11 +54,11 @@ func newAdversary(a losses.Adversary, discriminators *nn.Params) (*adversary, er
 	}
 	p.input, p.gradients = nn.Data(both), make([][]float32, len(p.nodes))
 	if a.Discriminator.Renew {
-		if p.again, err = machine.New(a.Codes.Graph(), a.Codes); err != nil {
+		if p.again, err = l.machine(gorgonia.Nodes{a.Codes}); err != nil {
 			return nil, err
 		}
 	}
-	p.machine, err = machine.New(p.loss.Graph(), append(gorgonia.Nodes{p.loss}, p.nodes...)...)
+	p.machine, err = l.machine(append(gorgonia.Nodes{p.loss}, p.nodes...))
 	return p, err
 }
 

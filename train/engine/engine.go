@@ -36,7 +36,8 @@ type Settings struct {
 	Optimizer  OptimizerSettings
 	Parts      []Part // options of the optimiser by names of parameters; later parts go before earlier ones
 	Schedule   Schedule
-	Warmup     Span     // in which the learning rate rises from 0
+	Warmup     Span // in which the learning rate rises from 0
+	Precision  Precision
 	Clip       float64  // largest norm of the gradient of all parameters; 0: no limit
 	Accumulate int      // batches of an objective before an update, which is by the mean of their gradients over images; 0: 1
 	Average    *Average // nil: none is kept
@@ -89,6 +90,9 @@ func New(t Task, s Settings) (*Loop, error) {
 	if err := t.validate(&s); err != nil {
 		return nil, err
 	}
+	if err := s.Precision.Check(); err != nil {
+		return nil, &Error{"train.precision", err}
+	}
 	split, views := t.Split, t.Views
 	if split == nil {
 		split = &datasets.Split{Unlabelled: everything(t.Data.Len())}
@@ -96,7 +100,7 @@ func New(t Task, s Settings) (*Loop, error) {
 	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{}, pending: map[string]*accumulator{}, judgeNames: map[string][]string{},
 		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},
 		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split, population: t.Data.Len(),
-			discriminators: nn.NewParams(t.Seed), frozen: frozenBy(t.Freeze), dropout: rng.New(t.Seed, "dropout")}}
+			precision: s.Precision, discriminators: nn.NewParams(t.Seed), frozen: frozenBy(t.Freeze), dropout: rng.New(t.Seed, "dropout")}}
 	if err := freezes(t.Freeze, t.Model.Params()); err != nil {
 		return nil, err
 	}

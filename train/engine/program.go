@@ -62,8 +62,9 @@ type plan struct {
 	factors        []factor.Factor // of the data set
 	views          *augment.Views  // may be nil
 	split          *datasets.Split
-	population     int                    // images in the data set
-	discriminators *nn.Params             // the parameters of discriminators and networks that losses train
+	population     int        // images in the data set
+	discriminators *nn.Params // the parameters of discriminators and networks that losses train
+	precision      Precision
 	frozen         func(name string) bool // parameters that stay as they are; nil: none
 	dropout        *rng.Stream
 }
@@ -107,14 +108,14 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	}
 	wanted = append(wanted, p.networkGradients()...)
 	for _, a := range p.asked.Adversaries {
-		compiled, err := newAdversary(a, l.discriminators)
+		compiled, err := newAdversary(a, l)
 		if err != nil {
 			return nil, fmt.Errorf("loss %s: discriminator: %w", a.Name, err)
 		}
 		p.adversaries = append(p.adversaries, compiled)
 		wanted = append(wanted, compiled.judged()...)
 	}
-	if p.machine, err = machine.New(wanted[0].Graph(), wanted...); err != nil {
+	if p.machine, err = l.machine(wanted); err != nil {
 		return nil, err
 	}
 	if err := l.addSecond(p, images, group); err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
-	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/rng"
 )
 
@@ -50,7 +49,7 @@ func (l *plan) addSecond(p *program, images, group int) error {
 			wanted = append(wanted, q.adversaries[i].judged()...)
 		}
 	}
-	if q.machine, err = machine.New(wanted[0].Graph(), wanted...); err != nil {
+	if q.machine, err = l.machine(wanted); err != nil {
 		return err
 	}
 	p.second = q

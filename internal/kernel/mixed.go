@@ -1,0 +1,132 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Products in mixed precision take pairs of bfloat16 numbers, neighbours along the sum, in the place of float32 numbers: an array of
+// pairs is a []float32 whose elements are bits alone. A pair's first number is in the low half.
+//
+// The bits are those of AVX512_BF16 on every machine: conversions round to nearest, ties to even, and take denormal numbers
+// as zeros; a sum adds the product of the second numbers of two pairs, then that of the first ones, each rounded once to float32,
+// and replaces denormal sums by zeros.
+
+// Mixed returns nil if products in mixed precision run on instructions of the processor, and an error that says why not.
+// Without them they are computed all the same, with the same bits, but slowly.
+func Mixed() error {
+	switch {
+	case !hasBF16:
+		return errors.New("this processor has no AVX512_BF16 (AMD has it from Zen 4 on, Intel from Sapphire Rapids on)")
+	case active != levelAVX512:
+		return fmt.Errorf("%s=%v leaves out the instructions that it takes (AVX512_BF16)", Variable, active)
+	}
+	return nil
+}
+
+func fastPairs() bool { return hasBF16 && active == levelAVX512 }
+
+// bfloat rounds a number to bfloat16.
+func bfloat(x float32) uint32 {
+	bits := math.Float32bits(x)
+	switch {
+	case x != x:
+		return bits>>16 | 0x40 // a quiet NaN
+	case bits&0x7f800000 == 0:
+		return bits >> 16 & 0x8000
+	}
+	return (bits + 0x7fff + bits>>16&1) >> 16
+}
+
+// pair returns two numbers as a pair.
+func pair(low, high float32) float32 { return math.Float32frombits(bfloat(low) | bfloat(high)<<16) }
+
+// dot2 adds the products of two pairs to a sum.
+func dot2(sum, x, y float32) float32 {
+	a, b := math.Float32bits(x), math.Float32bits(y)
+	sum = addProduct(flush(sum), wideBF16(a>>16), wideBF16(b>>16))
+	return addProduct(sum, wideBF16(a&0xffff), wideBF16(b&0xffff))
+}
+
+// wideBF16 returns a bfloat16 number, 0 for a denormal one.
+func wideBF16(x uint32) float32 { return flush(math.Float32frombits(x << 16)) }
+
+// flush replaces a denormal number by a zero of its sign.
+func flush(x float32) float32 {
+	if bits := math.Float32bits(x); bits&0x7f800000 == 0 {
+		return math.Float32frombits(bits & 0x80000000)
+	}
+	return x
+}
+
+// addProduct returns sum + x y, rounded once: the product of two bfloat16 numbers is exact in double precision, and no double rounding
+// of the sum meets halfway between two float32 numbers.
+func addProduct(sum, x, y float32) float32 {
+	exact := float64(x)*float64(y) + float64(sum)
+	const leastNormal = 0x1p-126
+	if math.Abs(exact) < leastNormal*(1-0x1p-25) { // what is below rounds to a denormal number
+		return float32(math.Copysign(0, exact))
+	}
+	return float32(exact)
+}
+
+// pairColumns computes dst[k*dstStep+i] = (low[k*step+i], high[k*step+i]) for k < count and i < columns.
+func pairColumns(dst, low, high []float32, count, columns, dstStep, step int) {
+	if count == 0 || columns == 0 {
+		return
+	}
+	_, _, _ = dst[(count-1)*dstStep+columns-1], low[(count-1)*step+columns-1], high[(count-1)*step+columns-1]
+	if fastPairs() {
+		pairColumnsFast(&dst[0], &low[0], &high[0], count, columns, dstStep, step)
+		return
+	}
+	for k := range count {
+		for i := range columns {
+			dst[k*dstStep+i] = pair(low[k*step+i], high[k*step+i])
+		}
+	}
+}
+
+// pairRows computes dst[k*dstStep+i] = (src[k*step+2*i], src[k*step+2*i+1]) for k < count and 2*i < columns. Behind the last of
+// an odd number of columns is a zero.
+func pairRows(dst, src []float32, count, columns, dstStep, step int) {
+	if count == 0 || columns == 0 {
+		return
+	}
+	_, _ = dst[(count-1)*dstStep+(columns-1)/2], src[(count-1)*step+columns-1]
+	if fastPairs() {
+		pairRowsFast(&dst[0], &src[0], count, columns, dstStep, step)
+		return
+	}
+	for k := range count {
+		for i := 0; i < columns; i += 2 {
+			high := float32(0)
+			if i+1 < columns {
+				high = src[k*step+i+1]
+			}
+			dst[k*dstStep+i/2] = pair(src[k*step+i], high)
+		}
+	}
+}
+
+// pairsGo computes the sums of 2 rows and 4 columns of a tile of pairs.
+func (t *tile) pairsGo(row, column int, sums *[8]float32) {
+	*sums = [8]float32{}
+	for k := range t.blocks {
+		for s := range t.segs {
+			a := k*t.aBlk + s*t.aSeg
+			b := k*t.bBlk + s*t.bSeg + column
+			for range t.steps {
+				for r := range 2 {
+					x := t.a[a+t.rows[row+r]]
+					for n, y := range t.b[b : b+4] {
+						sums[4*r+n] = dot2(sums[4*r+n], x, y)
+					}
+				}
+				a += t.aStep
+				b += t.bStep
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"github.com/unravel-ml/unravel/config"
+	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// Precision is that of the matrix products and convolutions of a step. Whatever it is, parameters, moments, gradients, norms
+// and losses are float32. In a config it is float32 or mixed; Float32 is left out when a config is written, so that
+// configs have the hashes that they had before there was a choice.
+type Precision int
+
+const (
+	Float32 Precision = iota // single precision throughout
+	Mixed                    // factors are rounded to bfloat16, sums are float32; see graph.MixedOp
+)
+
+var precisions = [...]string{"float32", "mixed"}
+
+// String returns the name in a config.
+func (p Precision) String() string {
+	if p < 0 || int(p) >= len(precisions) {
+		return fmt.Sprintf("Precision(%d)", int(p))
+	}
+	return precisions[p]
+}
+
+// DecodeConfig reads a name.
+func (p *Precision) DecodeConfig(n *config.Node) error {
+	var name string
+	if err := n.Decode(&name); err != nil {
+		return err
+	}
+	for i, known := range precisions {
+		if name == known {
+			*p = Precision(i)
+			return nil
+		}
+	}
+	return n.Errorf("unknown precision %q; want float32 or mixed", name)
+}
+
+// EncodeConfig is the reverse of DecodeConfig.
+func (p Precision) EncodeConfig() (any, error) {
+	if p == Float32 {
+		return nil, nil
+	}
+	return p.String(), nil
+}
+
+// ConfigType describes the accepted values.
+func (p Precision) ConfigType() string { return "float32 or mixed" }
+
+// Check reports why this process cannot train in a precision.
+func (p Precision) Check() error {
+	switch p {
+	case Float32:
+		return nil
+	case Mixed:
+		if err := kernel.Mixed(); err != nil {
+			return fmt.Errorf("mixed: %w; want float32, or another machine", err)
+		}
+		return nil
+	}
+	return fmt.Errorf("%v; want Float32 or Mixed", p)
+}
+
+// machine compiles nodes of a graph in the precision of a plan.
+func (l *plan) machine(wanted gorgonia.Nodes) (*machine.Machine, error) {
+	m, err := machine.New(wanted[0].Graph(), wanted...)
+	if err == nil {
+		m.SetMixed(l.precision == Mixed)
+	}
+	return m, err
+}
