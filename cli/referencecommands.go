@@ -24,7 +24,7 @@ var exitCodes = []struct {
 // variables are those of the environment.
 var variables = []struct{ name, meaning string }{
 	{cache.RootVariable, "folder of public data sets and of converted files, where no --data says it; if absent, unravel in the user's folder for caches"},
-	{kernel.Variable, "instruction set of the kernels, to repeat a run of another machine: go, avx2 or avx512; if absent, the best of the machine"},
+	{kernel.Variable, "instruction set of the kernels, to repeat a run of another machine: go, on amd64 avx2 or avx512, on arm64 neon; if absent, the best of the machine"},
 	{"GOMAXPROCS", "threads, where the config's train.threads is 0; if absent, all processors"},
 }
 

@@ -3,8 +3,8 @@
 //
 // The products rest on one micro-kernel, tile, that multiplies 8 rows by 32 columns in place: it takes
 // a table of row offsets, so that neither image patches nor matrices are copied into panels first. It
-// exists in AVX-512 and AVX2 assembly (written by tools/kernelgen) and in Go; the variable
-// UNRAVEL_KERNEL = go, avx2 or avx512 forces one of them.
+// exists in AVX-512, AVX2 and NEON assembly (written by tools/kernelgen) and in Go; the variable
+// UNRAVEL_KERNEL = go, avx2, avx512 or neon forces one of them.
 //
 // Convolutions with kernel 4 and stride 2, and their transposes, are computed by
 // Winograd's F(2x2, 2x2), which takes 9 products in place of 16; those with kernel 3 and stride 1 by
@@ -22,4 +22,5 @@ package kernel
 //go:generate go run -C ../../tools ./kernelgen -isa avx512 -out ../internal/kernel/avx512_amd64.s -stubs ../internal/kernel/avx512_amd64.go -pkg kernel
 //go:generate go run -C ../../tools ./kernelgen -isa avx2 -out ../internal/kernel/avx2_amd64.s -stubs ../internal/kernel/avx2_amd64.go -pkg kernel
 //go:generate go run -C ../../tools ./kernelgen -isa bf16 -out ../internal/kernel/bf16_amd64.s -stubs ../internal/kernel/bf16_amd64.go -pkg kernel
+//go:generate go run -C ../../tools ./kernelgen -isa neon -out ../internal/kernel/neon_arm64.s -stubs ../internal/kernel/neon_arm64.go
 //go:generate go run -C ../../tools ./kernelgen -dispatch ../internal/kernel

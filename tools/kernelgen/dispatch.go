@@ -20,7 +20,8 @@ type target struct {
 
 var targets = []target{
 	{"amd64", "", []isa{avx512, avx2}},
-	{"portable", "!amd64", nil},
+	{"arm64", "", []isa{neonISA}},
+	{"portable", "!amd64 && !arm64", nil},
 }
 
 // dispatch writes a file for each architecture to a folder with generated stubs: for each function of all levels of

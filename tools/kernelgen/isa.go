@@ -15,8 +15,9 @@ type isa struct {
 }
 
 var (
-	avx512 = isa{"AVX512", 16}
-	avx2   = isa{"AVX2", 8}
+	avx512  = isa{"AVX512", 16}
+	avx2    = isa{"AVX2", 8}
+	neonISA = isa{"NEON", 8} // as AVX2: package neon translates it, or half as wide where registers are too few
 )
 
 func (v isa) bytes() int { return 4 * v.lanes }
@@ -31,10 +32,13 @@ func (v isa) reg(i int) VecPhysical {
 
 // virtual returns a fresh virtual vector register.
 func (v isa) virtual() VecVirtual {
-	if v.lanes == 16 {
+	switch v.lanes {
+	case 16:
 		return ZMM()
+	case 8:
+		return YMM()
 	}
-	return YMM()
+	return XMM()
 }
 
 func (v isa) zero(r Op) {
@@ -82,4 +86,13 @@ func hex(x uint32) string {
 		b[7-i] = digits[x>>(4*i)&15]
 	}
 	return string(b)
+}
+
+// broadcast64 sets all lanes to a float64.
+func (v isa) broadcast64(from, to Op) {
+	if v.lanes == 4 {
+		VMOVDDUP(from, to)
+	} else {
+		VBROADCASTSD(from, to)
+	}
 }

@@ -17,28 +17,40 @@ import (
 )
 
 func main() {
-	name := flag.String("isa", "", "instruction set: avx512, avx2 or bf16")
+	name := flag.String("isa", "", "instruction set: avx512, avx2, bf16 or neon")
 	folder := flag.String("dispatch", "", "`folder` with stubs, to write the functions that choose between instruction sets")
 	flag.Parse()
-	if *folder != "" {
-		if err := dispatch(*folder); err != nil {
-			fmt.Fprintln(os.Stderr, "kernelgen:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	v, ok := map[string]isa{"avx512": avx512, "avx2": avx2, "bf16": bf16}[*name]
-	if !ok {
-		fmt.Fprintf(os.Stderr, "kernelgen: unknown -isa %q: want avx512, avx2 or bf16\n", *name)
-		os.Exit(2)
-	}
+	out, stubs := flag.Lookup("out").Value.String(), flag.Lookup("stubs").Value.String()
 	build.ConstraintExpr("amd64")
-	tiles(v)
-	if v == bf16 {
+	switch {
+	case *folder != "":
+		check(dispatch(*folder))
+	case *name == "avx512":
+		vectorFunctions(avx512)
+		build.Generate()
+		check(broadcast(out))
+	case *name == "avx2":
+		vectorFunctions(avx2)
+		build.Generate()
+	case *name == "bf16":
+		tiles(bf16)
 		pairKernels()
 		build.Generate()
-		rewrite(broadcast, encodeBF16)
-		return
+		check(broadcast(out))
+		check(encodeBF16(out))
+	case *name == "neon":
+		vectorFunctions(neonISA)
+		vectorFunctions(isa{neonISA.suffix, neonISA.lanes / 2})
+		check(writeNEON(out, stubs))
+	default:
+		fmt.Fprintf(os.Stderr, "kernelgen: unknown -isa %q: want avx512, avx2, bf16 or neon\n", *name)
+		os.Exit(2)
+	}
+}
+
+func vectorFunctions(v isa) {
+	if v.suffix != neonISA.suffix { // that is written by hand, see tileNEON
+		tiles(v)
 	}
 	vectors(v)
 	winograd(v)
@@ -49,18 +61,11 @@ func main() {
 	channels(v)
 	mixture(v)
 	activations(v)
-	build.Generate()
-	if v == avx512 {
-		rewrite(broadcast)
-	}
 }
 
-// rewrite passes over the generated file.
-func rewrite(passes ...func(path string) error) {
-	for _, pass := range passes {
-		if err := pass(flag.Lookup("out").Value.String()); err != nil {
-			fmt.Fprintln(os.Stderr, "kernelgen:", err)
-			os.Exit(1)
-		}
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "kernelgen:", err)
+		os.Exit(1)
 	}
 }

@@ -56,7 +56,7 @@ func (v isa) blendLess(a VecVirtual, b Op, yes, no VecVirtual) VecVirtual {
 		VMOVAPS(yes, k, r)
 		return r
 	}
-	mask := YMM()
+	mask := v.virtual()
 	VCMPPS(Imm(17), b, a, mask)
 	VBLENDVPS(mask, yes, no, r)
 	return r
@@ -83,7 +83,7 @@ func exp(v isa, x VecVirtual) VecVirtual {
 		return p
 	}
 	// 2^n in two factors: n itself can be below and above the range of the exponent
-	whole, half := YMM(), YMM()
+	whole, half := v.virtual(), v.virtual()
 	VCVTPS2DQ(n, whole)
 	VPSRAD(Imm(1), whole, half)
 	VPSUBD(half, whole, whole)
@@ -109,10 +109,10 @@ func log(v isa, x VecVirtual) VecVirtual {
 		VMULPS(constant(0.5), m, k, m)
 		VADDPS(one, e, k, e)
 	} else {
-		kept = YMM()
+		kept = v.virtual()
 		VMOVAPS(x, kept)
 		// subnormal numbers are scaled by 2^23
-		big, shift, zero, mask := YMM(), YMM(), YMM(), YMM()
+		big, shift, zero, mask := v.virtual(), v.virtual(), v.virtual(), v.virtual()
 		VMULPS(constant(8388608), x, big)
 		VCMPPS(Imm(17), constant(1.17549435e-38), x, mask)
 		VBLENDVPS(mask, big, x, x)
@@ -140,7 +140,7 @@ func log(v isa, x VecVirtual) VecVirtual {
 	if v.lanes == 16 {
 		return special512(x, y)
 	}
-	mask, special := YMM(), YMM()
+	mask, special := v.virtual(), v.virtual()
 	for _, s := range []struct {
 		predicate uint64
 		limit     float32

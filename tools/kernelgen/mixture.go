@@ -59,8 +59,10 @@ func addTotal(v isa, r VecVirtual, to Mem) {
 		VADDPS(upper, y, y)
 	}
 	x, half := r.AsX(), XMM()
-	VEXTRACTF128(Imm(1), y, half)
-	VADDPS(half, x, x)
+	if v.lanes > 4 {
+		VEXTRACTF128(Imm(1), y, half)
+		VADDPS(half, x, x)
+	}
 	VMOVHLPS(x, x, half)
 	VADDPS(half, x, x)
 	VMOVSHDUP(x, half)

@@ -99,7 +99,7 @@ func squares64(v isa) {
 	}
 	for k := range acc {
 		b := v.virtual()
-		VBROADCASTSD(Mem{Base: q, Disp: 8 * k}, b)
+		v.broadcast64(Mem{Base: q, Disp: 8 * k}, b)
 		for j, sum := range acc[k] {
 			d := v.virtual()
 			VSUBPD(b, a[j], d)
@@ -138,13 +138,13 @@ func premetric64(v isa) {
 	var c [3]VecVirtual
 	for i := range c {
 		c[i] = v.virtual()
-		VBROADCASTSD(Mem{Base: p, Disp: 8 * i}, c[i])
+		v.broadcast64(Mem{Base: p, Disp: 8 * i}, c[i])
 	}
 	zero := v.virtual()
 	v.zero(zero)
 	Label("source")
 	b := v.virtual()
-	VBROADCASTSD(Mem{Base: s}, b)
+	v.broadcast64(Mem{Base: s}, b)
 	for j := 0; j < tileBytes64; j += v.bytes() {
 		u, m, t := v.virtual(), v.virtual(), v.virtual()
 		VSUBPD(Mem{Base: x, Disp: j}, b, u)

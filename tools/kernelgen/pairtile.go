@@ -75,7 +75,7 @@ func roots(v isa, at Mem, invert bool) (root, inverse VecVirtual) {
 	VMULPS(x, h, g) // near sqrt x
 	VMULPS(half, h, h)
 	steps := 1
-	if v.lanes == 8 && invert { // the estimate has 12 bits, not 14
+	if v.lanes < 16 && invert { // the estimate has 12 bits, not 14
 		steps = 2
 	}
 	for range steps {
@@ -98,7 +98,7 @@ func roots(v isa, at Mem, invert bool) (root, inverse VecVirtual) {
 		}
 		return g, h
 	}
-	mask := YMM()
+	mask := v.virtual()
 	VCMPPS(Imm(21), constant(1.17549435e-38), x, mask)
 	VANDPS(mask, g, g)
 	if invert {

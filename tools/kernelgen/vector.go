@@ -113,7 +113,7 @@ func selectPositive(v isa, y Op, yes, no VecVirtual) VecVirtual {
 		VMOVAPS(yes, k, r)
 		return r
 	}
-	mask := YMM()
+	mask := v.virtual()
 	VCMPPS(Imm(17), y, zero, mask)
 	if no == nil {
 		VANDPS(yes, mask, r)

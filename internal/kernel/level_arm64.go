@@ -1,0 +1,7 @@
+package kernel
+
+// architecture holds the levels of this architecture, the best one last.
+var architecture = []level{levelGo, levelNEON}
+
+// available returns those of this processor: NEON belongs to arm64.
+func available() []level { return architecture }

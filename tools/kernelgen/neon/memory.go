@@ -1,0 +1,89 @@
+package neon
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// key names the address of an operand by the registers that it is made of here.
+type key struct {
+	base, index Reg
+	scale       uint8
+}
+
+// address returns a register and an offset of an operand. The sum of base and index is computed once in a stretch of code.
+func (t *translator) address(m operand.Mem) (Reg, int) {
+	base := t.gp(m.Base)
+	if m.Index == nil {
+		return base, m.Disp
+	}
+	index := t.gp(m.Index)
+	k := key{base, index, m.Scale}
+	if r, ok := t.sums[k]; ok {
+		return r, m.Disp
+	}
+	r := t.X()
+	text := "ADD %s, %s, %s"
+	if m.Scale > 1 {
+		text = fmt.Sprintf("ADD %%s<<%d, %%s, %%s", bits.TrailingZeros8(m.Scale))
+	}
+	t.Go(1, text, index, base, r)
+	t.sums[k] = r
+	return r, m.Disp
+}
+
+// offset returns a register with a register plus a number.
+func (t *translator) offset(base Reg, n int) Reg {
+	r := t.X()
+	t.Go(1, fmt.Sprintf("ADD $%d, %%s, %%s", n), base, r)
+	return r
+}
+
+// changed forgets the addresses that a register is part of.
+func (t *translator) changed(r Reg) {
+	for k, sum := range t.sums {
+		if k.base == r || k.index == r || sum == r {
+			delete(t.sums, k)
+		}
+	}
+	for v, u := range t.copies {
+		if v == r || u == r {
+			delete(t.copies, v)
+		}
+	}
+}
+
+// load sets a value to what is in memory.
+func (t *translator) load(v value, m operand.Mem) { t.transfer("ld", v, m) }
+
+// store stores a value.
+func (t *translator) store(v value, m operand.Mem) {
+	if v.constant {
+		r := t.register(v, 0)
+		v = value{half: [2]Reg{r, r}}
+	}
+	t.transfer("st", v, m)
+}
+
+func (t *translator) transfer(op string, v value, m operand.Mem) {
+	part := "r.q"
+	if t.n.Opcode == "VMOVSS" || t.n.Opcode == "VADDSS" {
+		part = "r.s"
+	}
+	base, offset := t.address(m)
+	width := bytesOf[part[2:]]
+	if offset%width != 0 || offset < 0 || offset >= width<<12 {
+		base, offset = t.offset(base, offset), 0
+	}
+	switch {
+	case t.width() < 32: // one half
+		t.DoAt(op+part, offset, v.half[0], base)
+	case isPairOffset(offset) && (op == "st" || !v.single()):
+		t.DoAt(op+"p.q", offset, v.half[0], v.half[1], base)
+	default:
+		t.DoAt(op+part, offset, v.half[0], base)
+		t.DoAt(op+part, offset+16, v.half[1], base)
+	}
+}
