@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/rundir"
 )
 
@@ -84,7 +85,7 @@ func TestHelpAndVersion(t *testing.T) {
 		t.Errorf("run.json has version %q; %v", record.Version, o)
 	}
 	var version map[string]string
-	if decodeOne(t, succeed(t, "version", "--json").out, &version); version["version"] != record.Version {
+	if decodeOne(t, succeed(t, "version", "--json").out, &version); version["version"] != record.Version || version["mixed"] != map[bool]string{true: "yes", false: "no"}[kernel.Mixed() == nil] {
 		t.Errorf("version --json: %v", version)
 	}
 }

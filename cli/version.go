@@ -20,13 +20,13 @@ func (c *versionCommand) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	mixed, why := "yes", ""
-	if err := kernel.Mixed(); err != nil {
-		mixed, why = "no", ": "+err.Error()
+	mixed := "yes"
+	if kernel.Mixed() != nil {
+		mixed = "no"
 	}
 	if c.JSON {
 		return json.NewEncoder(s.out).Encode(map[string]string{"version": version.Code(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "kernels": set, "mixed": mixed})
 	}
-	_, err = fmt.Fprintf(s.out, "unravel %s\n%s on %s/%s, %s kernels\nmixed precision: %s%s\n", version.Code(), runtime.Version(), runtime.GOOS, runtime.GOARCH, set, mixed, why)
+	_, err = fmt.Fprintf(s.out, "unravel %s\n%s on %s/%s, %s kernels\nmixed precision: %s\n", version.Code(), runtime.Version(), runtime.GOOS, runtime.GOARCH, set, mixed)
 	return err
 }

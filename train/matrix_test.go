@@ -134,10 +134,7 @@ var impossible = map[string]map[string][]string{
 // TestEveryLossWithEveryModel takes some steps of every loss with every model, and holds docs/objectives.md to
 // the list of what cannot be.
 func TestEveryLossWithEveryModel(t *testing.T) {
-	hierarchy := filepath.Join(t.TempDir(), "hierarchy.json")
-	if err := os.WriteFile(hierarchy, []byte(`[{"type": "continuous"}, {"type": "continuous"}, {"type": "categorical", "options": [[{"type": "continuous"}], [{"type": "continuous"}]]}]`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	hierarchy := matrixHierarchy(t)
 	if unknown := slices.DeleteFunc(slices.Collect(maps.Keys(everyLoss)), func(n string) bool { return slices.Contains(losses.Registry.Names(), n) }); len(unknown) > 0 {
 		t.Errorf("unknown losses %v", unknown)
 	}
@@ -156,7 +153,7 @@ func TestEveryLossWithEveryModel(t *testing.T) {
 			fmt.Fprintf(&table, "| `%s`%s |", loss, strings.TrimPrefix(name, loss))
 			for _, model := range models.Registry.Names() {
 				want := whyNot(name, model)
-				t.Run(name+"/"+model, func(t *testing.T) { tryLoss(t, loss, l.settings, model, hierarchy, want) })
+				t.Run(name+"/"+model, func(t *testing.T) { tryLoss(t, loss, l.settings, model, hierarchy, "float32", want) })
 				if want == "" {
 					table.WriteString(" + |")
 				} else {
@@ -176,6 +173,15 @@ func TestEveryLossWithEveryModel(t *testing.T) {
 	}
 }
 
+// matrixHierarchy writes the hierarchy that COFHAE has with every loss.
+func matrixHierarchy(t *testing.T) string {
+	file := filepath.Join(t.TempDir(), "hierarchy.json")
+	if err := os.WriteFile(file, []byte(`[{"type": "continuous"}, {"type": "continuous"}, {"type": "categorical", "options": [[{"type": "continuous"}], [{"type": "continuous"}]]}]`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // whyNot says why a loss cannot be with a model; empty: it can.
 func whyNot(loss, model string) string {
 	for reason, list := range impossible[loss] {
@@ -187,7 +193,7 @@ func whyNot(loss, model string) string {
 }
 
 // tryLoss trains a model with a loss beside its own.
-func tryLoss(t *testing.T, loss, settings, model, hierarchy, want string) {
+func tryLoss(t *testing.T, loss, settings, model, hierarchy, precision, want string) {
 	m, ok := everyModel[model]
 	if !ok {
 		t.Fatalf("the model %s is not tried", model)
@@ -227,8 +233,8 @@ func tryLoss(t *testing.T, loss, settings, model, hierarchy, want string) {
 	if !strings.HasPrefix(m.loss, loss) {
 		list = "- " + m.loss + "\n- " + settings
 	}
-	source := fmt.Sprintf("name: matrix\ndataset: %s\nsupervision: %s\n%smodel: {%s: {%s}}\nlosses:\n%s\ntrain: {epochs: 1, epoch_steps: 3, batch: 24}\n",
-		data, supervision, views, model, strings.Join(options, ", "), list)
+	source := fmt.Sprintf("name: matrix\ndataset: %s\nsupervision: %s\n%smodel: {%s: {%s}}\nlosses:\n%s\ntrain: {epochs: 1, epoch_steps: 3, batch: 24, precision: %s}\n",
+		data, supervision, views, model, strings.Join(options, ", "), list, precision)
 	c, err := Load("matrix.yaml", []byte(source))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, source)

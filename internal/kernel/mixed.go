@@ -13,14 +13,14 @@ import (
 // as zeros; a sum adds the product of the second numbers of two pairs, then that of the first ones, each rounded once to float32,
 // and replaces denormal sums by zeros.
 
-// Mixed returns nil if products in mixed precision run on instructions of the processor, and an error that says why not.
+// Mixed returns nil if products in mixed precision run on instructions of the processor, and otherwise an error for who asks for it.
 // Without them they are computed all the same, with the same bits, but slowly.
 func Mixed() error {
 	switch {
 	case !hasBF16:
-		return errors.New("this processor has no AVX512_BF16 (AMD has it from Zen 4 on, Intel from Sapphire Rapids on)")
+		return errors.New("mixed precision takes AVX512_BF16, which this processor lacks (AMD has it from Zen 4 on, Intel from Sapphire Rapids on); want float32, or such a processor")
 	case active != levelAVX512:
-		return fmt.Errorf("%s=%v leaves out the instructions that it takes (AVX512_BF16)", Variable, active)
+		return fmt.Errorf("mixed precision takes AVX512_BF16, which %s=%v leaves out; want float32, or %[1]s unset", Variable, active)
 	}
 	return nil
 }

@@ -62,10 +62,7 @@ func (p Precision) Check() error {
 	case Float32:
 		return nil
 	case Mixed:
-		if err := kernel.Mixed(); err != nil {
-			return fmt.Errorf("mixed: %w; want float32, or another machine", err)
-		}
-		return nil
+		return kernel.Mixed()
 	}
 	return fmt.Errorf("%v; want Float32 or Mixed", p)
 }

@@ -1,0 +1,131 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/kernel"
+)
+
+// needsMixed skips a test where the processor cannot train in mixed precision.
+func needsMixed(t *testing.T) {
+	t.Helper()
+	if err := kernel.Mixed(); err != nil {
+		t.Skip(err)
+	}
+}
+
+// mixedOptions make the tiny experiment one with convolutions and a discriminator, in mixed precision.
+var mixedOptions = []string{"train.precision=mixed", "model.lsbd-vae.encoder=conv64", "dataset.square={size: 64, side: 16}", "train.batch=8", "train.epochs=2", "train.epoch_steps=3",
+	"losses=[reconstruction, kl, lsbd, {tc: {estimator: adversarial, discriminator: {hidden: [8]}}}]", "metrics=[]"}
+
+// A run in mixed precision that is stopped and resumed, on other numbers of threads, ends with the bits of one that was not.
+func TestMixedResumes(t *testing.T) {
+	needsMixed(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	dir := t.TempDir()
+	whole, single := filepath.Join(dir, "whole"), filepath.Join(dir, "single")
+	trainIn(t, whole, load(t, mixedOptions...), false)
+	trainIn(t, single, load(t, append(mixedOptions, "train.precision=float32")...), false)
+	want := bits(t, whole)
+	other, changed := bits(t, single), 0
+	for name := range want {
+		if strings.HasSuffix(name, "/weight") && other[name] != want[name] {
+			changed++
+		}
+	}
+	if changed == 0 {
+		t.Errorf("all weights are those of float32")
+	}
+	for _, threads := range []int{2, 16} {
+		at := filepath.Join(dir, fmt.Sprint(threads))
+		runtime.GOMAXPROCS(threads)
+		if _, err := Run(endAfter(2), load(t, mixedOptions...), Options{Dir: at}); err == nil {
+			t.Fatal("the run was not stopped")
+		}
+		runtime.GOMAXPROCS(18 - threads)
+		trainIn(t, at, load(t, mixedOptions...), true)
+		sameBits(t, at, bits(t, at), want)
+	}
+	if _, err := Run(context.Background(), load(t, append(mixedOptions, "train.precision=float32")...), Options{Dir: whole, Resume: true}); err == nil || !strings.Contains(err.Error(), "precision: mixed") {
+		t.Errorf("resumed in another precision: %v", err)
+	}
+}
+
+// Every model takes steps in mixed precision.
+func TestEveryModelInMixed(t *testing.T) {
+	needsMixed(t)
+	hierarchy := matrixHierarchy(t)
+	for model, m := range everyModel {
+		loss, _, _ := strings.Cut(m.loss, ":")
+		t.Run(model, func(t *testing.T) { tryLoss(t, loss, m.loss, model, hierarchy, "mixed", "") })
+	}
+}
+
+// TestPrecisionKey holds configs without the key to the hashes that they had before there was one.
+func TestPrecisionKey(t *testing.T) {
+	hash := func(overrides ...string) string {
+		c := load(t, overrides...)
+		text, err := c.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if named := strings.Contains(string(text), "precision: mixed"); named != (len(overrides) > 0 && overrides[0] == "train.precision=mixed") {
+			t.Errorf("%v: the config names its precision: %v\n%s", overrides, named, text)
+		}
+		h, err := c.Hash()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	plain, single, mixed := hash(), hash("train.precision=float32"), hash("train.precision=mixed")
+	if plain != single || plain == mixed {
+		t.Errorf("hashes %s, of float32 %s, of mixed %s", plain, single, mixed)
+	}
+	_, err := Load("tiny.yaml", []byte(tiny), "train.precision=half")
+	if err == nil || !strings.Contains(err.Error(), `unknown precision "half"; want float32 or mixed`) {
+		t.Errorf("half: %v", err)
+	}
+}
+
+const refusedVariable = "UNRAVEL_TEST_MIXED_REFUSED"
+
+// TestMixedRefused runs itself with kernels that leave mixed precision out: everything that would train refuses, at its start.
+func TestMixedRefused(t *testing.T) {
+	if os.Getenv(refusedVariable) == "" {
+		for _, set := range []string{"go", "avx2"} {
+			command := exec.Command(os.Args[0], "-test.run=^TestMixedRefused$")
+			command.Env = append(os.Environ(), refusedVariable+"=1", "UNRAVEL_KERNEL="+set)
+			if out, err := command.CombinedOutput(); err != nil && !strings.Contains(string(out), "this processor only has") {
+				t.Errorf("%s: %v\n%s", set, err, out)
+			}
+		}
+		return
+	}
+	if _, err := kernel.InstructionSet(); err != nil {
+		t.Skip(err)
+	}
+	c := load(t, "train.precision=mixed")
+	dir := filepath.Join(t.TempDir(), "run")
+	_, ran := Run(t.Context(), c, Options{Dir: dir})
+	_, planned := Planned(t.Context(), c)
+	_, rates := FindRate(t.Context(), c, NewRateTest())
+	for name, err := range map[string]error{"Run": ran, "Planned": planned, "Check": Check(c), "FindRate": rates} {
+		if err == nil || !strings.Contains(err.Error(), "train.precision") || !strings.Contains(err.Error(), "AVX512_BF16") || !strings.Contains(err.Error(), "; want float32") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Errorf("the refused run has a folder")
+	}
+	if _, err := NewExperiment(c); err != nil {
+		t.Errorf("a run of another machine cannot be opened: %v", err)
+	}
+}
