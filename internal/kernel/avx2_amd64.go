@@ -14,6 +14,11 @@ func tile8x32AVX2(t *byte)
 //go:noescape
 func tile8x16AVX2(t *byte)
 
+// panel16AVX2 multiplies rows by a panel of 16 columns, 6 rows at a time; t points to a panel.
+//
+//go:noescape
+func panel16AVX2(t *byte)
+
 // expAVX2 computes dst = e^x for n elements, n a multiple of 16.
 //
 //go:noescape

@@ -14,6 +14,16 @@ func tile8x32AVX512(t *byte)
 //go:noescape
 func tile8x16AVX512(t *byte)
 
+// panel32AVX512 multiplies rows by a panel of 32 columns, 12 rows at a time; t points to a panel.
+//
+//go:noescape
+func panel32AVX512(t *byte)
+
+// panel16AVX512 multiplies rows by a panel of 16 columns, 12 rows at a time; t points to a panel.
+//
+//go:noescape
+func panel16AVX512(t *byte)
+
 // expAVX512 computes dst = e^x for n elements, n a multiple of 16.
 //
 //go:noescape

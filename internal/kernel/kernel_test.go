@@ -22,7 +22,7 @@ func levels(t *testing.T, f func(t *testing.T)) {
 func threads(f func() [][]float32) [][][]float32 {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var all [][][]float32
-	for _, n := range []int{1, 2, 5} {
+	for _, n := range []int{1, 2, 5, 16} {
 		runtime.GOMAXPROCS(n)
 		all = append(all, f())
 	}
@@ -88,6 +88,23 @@ func TestTileLayout(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("tile.%s is at %d, the assembly expects %d", c.name, c.got, c.want)
+		}
+	}
+}
+
+func TestPanelLayout(t *testing.T) {
+	var x panel
+	for _, c := range []struct {
+		name      string
+		got, want uintptr
+	}{
+		{"a", unsafe.Offsetof(x.a), 0}, {"b", unsafe.Offsetof(x.b), 24}, {"c", unsafe.Offsetof(x.c), 48}, {"bias", unsafe.Offsetof(x.bias), 72},
+		{"aRow", unsafe.Offsetof(x.aRow), 96}, {"aStep", unsafe.Offsetof(x.aStep), 104}, {"bStep", unsafe.Offsetof(x.bStep), 112},
+		{"cRow", unsafe.Offsetof(x.cRow), 120}, {"rows", unsafe.Offsetof(x.rows), 128}, {"steps", unsafe.Offsetof(x.steps), 136},
+		{"flags", unsafe.Offsetof(x.flags), 144},
+	} {
+		if c.got != c.want {
+			t.Errorf("panel.%s is at %d, the assembly expects %d", c.name, c.got, c.want)
 		}
 	}
 }
@@ -272,72 +289,6 @@ func checkConvolution(t *testing.T, s ConvShape, transposed bool, a Activation, 
 	near(t, "dx", all[0][1], dIn, patch)
 	near(t, "dw", all[0][2], dW, nSmall)
 	near(t, "db", all[0][3], dB, nOut)
-	return all[0]
-}
-
-func TestDense(t *testing.T) {
-	levels(t, func(t *testing.T) {
-		for i, s := range [][3]int{{1, 1, 1}, {8, 16, 32}, {64, 100, 48}, {7, 33, 17}, {130, 65, 20}, {100, 9, 1}, {65, 256, 70}} {
-			a := Activation(i % 6)
-			t.Run(fmt.Sprint(s, a), func(t *testing.T) { checkDense(t, s[0], s[1], s[2], a, false) })
-		}
-	})
-}
-
-// checkDense compares a plan with the definition, in mixed precision as checkConvolution does.
-func checkDense(t *testing.T, rows, in, out int, a Activation, mixed bool) [][]float32 {
-	r := rand.New(rand.NewPCG(3, 4))
-	x, w, bias, dy := random(r, rows*in), random(r, in*out), random(r, out), random(r, rows*out)
-	for i := range w {
-		w[i] /= float32(math.Sqrt(float64(in)))
-	}
-	if mixed {
-		representable(x, w, dy)
-	}
-	all := threads(func() [][]float32 {
-		var d interface {
-			Forward(x, w, bias, y []float32)
-			Backward(x, w, y, dy, dx, dw, db []float32)
-		}
-		var err error
-		if mixed {
-			d, err = NewMixedDense(rows, in, out, a)
-		} else {
-			d, err = NewDense(rows, in, out, a)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		y, dx, dw, db := stale(rows*out), stale(rows*in), stale(in*out), stale(out)
-		for range 2 {
-			d.Forward(x, w, bias, y)
-			d.Backward(x, w, y, dy, dx, dw, db)
-		}
-		d.Backward(x, w, y, dy, nil, nil, nil)
-		return [][]float32{y, dx, dw, db}
-	})
-	sameBits(t, all)
-	y, dx, dw, db := make([]float64, rows*out), make([]float64, rows*in), make([]float64, in*out), make([]float64, out)
-	for m := range rows {
-		for n := range out {
-			sum := float64(bias[n])
-			for k := range in {
-				sum += float64(x[m*in+k]) * float64(w[k*out+n])
-			}
-			v, slope := value(a, sum)
-			y[m*out+n] = v
-			g := slope * float64(dy[m*out+n])
-			db[n] += g
-			for k := range in {
-				dx[m*in+k] += g * float64(w[k*out+n])
-				dw[k*out+n] += g * float64(x[m*in+k])
-			}
-		}
-	}
-	near(t, "y", all[0][0], y, in)
-	near(t, "dx", all[0][1], dx, out)
-	near(t, "dw", all[0][2], dw, rows)
-	near(t, "db", all[0][3], db, rows)
 	return all[0]
 }
 

@@ -87,20 +87,24 @@ func (t *tile) product(rows, cRows []int, n, columns int) {
 // productPieces returns the number of pieces of a long product.
 func productPieces(steps int) int { return max(1, (steps+depth/2)/depth) }
 
+// pieceFlags returns the flags of piece i: the first begins the sums, the last finishes them.
+func pieceFlags(flags, i, pieces int) int {
+	if i < pieces-1 {
+		flags &= accumulate
+	}
+	if i > 0 {
+		flags |= accumulate
+	}
+	return flags
+}
+
 // productOf is product where piece returns the steps [from, to) of the right operand.
 func (t *tile) productOf(rows, cRows []int, n, columns int, piece func(from, to int) []float32) {
 	a, steps, flags := t.a, t.steps, t.flags
-	chunks := productPieces(steps)
-	for i := range chunks {
-		from, to := i*steps/chunks, (i+1)*steps/chunks
-		t.a, t.b, t.steps = a[from*t.aStep:], piece(from, to), to-from
-		t.flags = flags & accumulate
-		if i > 0 {
-			t.flags = accumulate
-		}
-		if i == chunks-1 {
-			t.flags |= flags
-		}
+	pieces := productPieces(steps)
+	for i := range pieces {
+		from, to := i*steps/pieces, (i+1)*steps/pieces
+		t.a, t.b, t.steps, t.flags = a[from*t.aStep:], piece(from, to), to-from, pieceFlags(flags, i, pieces)
 		t.sweep(rows, cRows, n, columns)
 	}
 	t.a, t.steps, t.flags = a, steps, flags
@@ -141,28 +145,11 @@ func (t *tile) computeGo() {
 			for r := range 2 {
 				c := t.c[t.cRows[row+r]+column:][:4]
 				for n := range c {
-					c[n] = t.finishGo(sums[4*r+n], c[n], column+n)
+					c[n] = finishGo(t.flags, sums[4*r+n], c[n], t.bias, column+n)
 				}
 			}
 		}
 	}
-}
-
-// finishGo applies the flags to a sum; old is the element before.
-func (t *tile) finishGo(sum, old float32, column int) float32 {
-	if t.flags&accumulate != 0 {
-		sum += old
-	}
-	if t.flags&addBias != 0 {
-		sum += t.bias[column]
-	}
-	if t.flags&applyReLU != 0 && sum < 0 {
-		sum = 0
-	}
-	if t.flags&applyLeaky != 0 {
-		sum = max(sum, leakySlope*sum)
-	}
-	return sum
 }
 
 // blockGo computes the sums of 2 rows and 4 columns.
@@ -188,17 +175,21 @@ func (t *tile) blockGo(row, column int, sums *[8]float32) {
 	*sums = [8]float32{s00, s01, s02, s03, s10, s11, s12, s13}
 }
 
-// panels splits n columns into panels of 32 and, if no more than 16 are left, a last one of 16.
-type panels struct{ n, count, padded int }
+// panels splits n columns into panels of a width of 32 or 16 and, if no more than 16 are left, a last one
+// of 16.
+type panels struct{ n, width, count, padded int }
 
-func newPanels(n int) panels {
+// newPanels splits columns into panels of 32.
+func newPanels(n int) panels { return newPanelsOf(n, 32) }
+
+func newPanelsOf(n, width int) panels {
 	padded := (n + 15) / 16 * 16
-	return panels{n: n, count: (padded + 31) / 32, padded: padded}
+	return panels{n: n, width: width, count: (padded + width - 1) / width, padded: padded}
 }
 
-// at returns the first column of panel p, its width (16 or 32) and how many columns are real.
+// at returns the first column of panel p, its width and how many columns are real.
 func (p panels) at(i int) (first, width, columns int) {
-	first = 32 * i
-	width = min(32, p.padded-first)
+	first = p.width * i
+	width = min(p.width, p.padded-first)
 	return first, width, min(width, p.n-first)
 }

@@ -52,6 +52,7 @@ func vectorFunctions(v isa) {
 	if v.suffix != neonISA.suffix { // that is written by hand, see tileNEON
 		tiles(v)
 	}
+	panels(v)
 	vectors(v)
 	winograd(v)
 	winograd3(v)

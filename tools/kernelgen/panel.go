@@ -1,0 +1,213 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// Byte offsets of the fields of kernel.panel; a test there compares them with unsafe.Offsetof.
+const (
+	panelA     = 0
+	panelB     = 24
+	panelC     = 48
+	panelBias  = 72
+	panelARow  = 96
+	panelAStep = 104
+	panelBStep = 112
+	panelCRow  = 120
+	panelRows  = 128
+	panelSteps = 136
+	panelFlags = 144
+)
+
+// The registers of a panel. Rows of a are 4 to a pointer: p, p + row, p + 2 row, p + 3 row.
+var (
+	panelPointers         = []GPPhysical{R8, R9, R10}
+	panelRow, panelRow3   = RDX, R11
+	panelStep             = RCX
+	panelRight            = RBX
+	panelRightStep        = R12
+	panelOut, panelOutRow = R13, R14
+	panelOutRow3          = R15
+)
+
+// panels writes the micro-kernel of matrix products: panels of 32 (AVX-512) and 16 columns.
+func panels(v isa) {
+	suffix = v.suffix
+	if v.lanes == 16 {
+		panel(v, 2, []int{12, 8, 4, 2, 1})
+		panel(v, 1, []int{12, 8, 4, 2, 1})
+		return
+	}
+	panel(v, 2, []int{6, 4, 2, 1})
+}
+
+// panel writes the micro-kernel for n vectors of columns. heights are its numbers of rows, descending.
+func panel(v isa, n int, heights []int) {
+	name := fmt.Sprintf("panel%d%s", n*v.lanes, v.suffix)
+	TEXT(name, NOSPLIT, "func(t *byte)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s multiplies rows by a panel of %d columns, %d rows at a time; t points to a panel.", name, n*v.lanes, heights[0]))
+	Load(Param("t"), RDI)
+	field := func(offset int) Mem { return Mem{Base: RDI, Disp: offset} }
+	MOVQ(field(panelA), R8)
+	MOVQ(field(panelC), panelOut)
+	for _, r := range []struct {
+		register GPPhysical
+		offset   int
+	}{{panelRow, panelARow}, {panelStep, panelAStep}, {panelRightStep, panelBStep}, {panelOutRow, panelCRow}} {
+		MOVQ(field(r.offset), r.register)
+		SHLQ(Imm(2), r.register)
+	}
+	LEAQ(Mem{Base: panelRow, Index: panelRow, Scale: 2}, panelRow3)
+	LEAQ(Mem{Base: panelOutRow, Index: panelOutRow, Scale: 2}, panelOutRow3)
+	for i, rows := range heights {
+		label := fmt.Sprintf("rows%d", rows)
+		next := "done"
+		if i+1 < len(heights) {
+			next = fmt.Sprintf("rows%d", heights[i+1])
+		}
+		Label(label)
+		CMPQ(field(panelRows), Imm(uint64(rows)))
+		JLT(LabelRef(next))
+		panelBlock(v, rows, n, label)
+		SUBQ(Imm(uint64(rows)), field(panelRows))
+		JMP(LabelRef(label))
+	}
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// panelAt returns row i from the pointers to every fourth row.
+func panelAt(pointers []GPPhysical, row, row3 GPPhysical, i int) Mem {
+	m := Mem{Base: pointers[i/4]}
+	switch i % 4 {
+	case 1:
+		m.Index, m.Scale = row, 1
+	case 2:
+		m.Index, m.Scale = row, 2
+	case 3:
+		m.Index, m.Scale = row3, 1
+	}
+	return m
+}
+
+// panelBlock computes a number of rows of n vectors, and moves R8 and panelOut to the rows after them.
+func panelBlock(v isa, rows, n int, label string) {
+	field := func(offset int) Mem { return Mem{Base: RDI, Disp: offset} }
+	sum := func(i, j int) VecPhysical { return v.reg(i*n + j) }
+	b := func(j int) VecPhysical { return v.reg(rows*n + j) }
+	registers := 32
+	if v.lanes == 8 {
+		registers = 16
+	}
+	spare := min(4, registers-rows*n-n)
+	x := func(i int) VecPhysical { return v.reg(rows*n + n + i%spare) }
+
+	for p := 1; p < (rows+3)/4; p++ {
+		LEAQ(Mem{Base: panelPointers[p-1], Index: panelRow, Scale: 4}, panelPointers[p])
+	}
+	MOVQ(field(panelB), panelRight)
+	MOVQ(field(panelSteps), RSI)
+	panelPrefetch(rows, n*v.bytes())
+	for i := range rows * n {
+		v.zero(v.reg(i))
+	}
+
+	Label(label + "step")
+	for j := range n {
+		VMOVUPS(Mem{Base: panelRight, Disp: j * v.bytes()}, b(j))
+	}
+	for i := range rows {
+		VBROADCASTSS(panelAt(panelPointers, panelRow, panelRow3, i), x(i))
+		for j := range n {
+			VFMADD231PS(x(i), b(j), sum(i, j))
+		}
+	}
+	for _, p := range panelPointers[:(rows+3)/4] {
+		ADDQ(panelStep, p)
+	}
+	ADDQ(panelRightStep, panelRight)
+	DECQ(RSI)
+	JNZ(LabelRef(label + "step"))
+
+	panelFinish(v, rows, n, sum, b, x, label)
+}
+
+// panelPrefetch asks for the rows of c, which the sums meet in the end.
+func panelPrefetch(rows, bytes int) {
+	MOVQ(panelOut, RAX)
+	for i := range rows {
+		for at := 0; at < bytes; at += 64 {
+			m := panelAt([]GPPhysical{RAX}, panelOutRow, panelOutRow3, i%4)
+			m.Disp = at
+			PREFETCHT0(m)
+		}
+		if i%4 == 3 && i+1 < rows {
+			LEAQ(Mem{Base: RAX, Index: panelOutRow, Scale: 4}, RAX)
+		}
+	}
+}
+
+// panelFinish adds what c holds and the bias, applies the ReLU or the leaky ReLU and stores the block.
+func panelFinish(v isa, rows, n int, sum func(i, j int) VecPhysical, b, x func(i int) VecPhysical, label string) {
+	field := func(offset int) Mem { return Mem{Base: RDI, Disp: offset} }
+	// back to the first step, and to the rows of the next block
+	MOVQ(field(panelSteps), RSI)
+	IMULQ(panelStep, RSI)
+	SUBQ(RSI, R8)
+	MOVQ(U32(uint32(rows)), RSI)
+	IMULQ(panelRow, RSI)
+	ADDQ(RSI, R8)
+
+	out := []GPPhysical{panelOut, R9, R10}
+	for p := 1; p < (rows+3)/4; p++ {
+		LEAQ(Mem{Base: out[p-1], Index: panelOutRow, Scale: 4}, out[p])
+	}
+	at := func(i, j int) Mem {
+		m := panelAt(out, panelOutRow, panelOutRow3, i)
+		m.Disp = j * v.bytes()
+		return m
+	}
+	MOVQ(field(panelFlags), RAX)
+	each := func(f func(i, j int)) {
+		for i := range rows {
+			for j := range n {
+				f(i, j)
+			}
+		}
+	}
+	TESTQ(U32(1), RAX)
+	JZ(LabelRef(label + "fresh"))
+	each(func(i, j int) { VADDPS(at(i, j), sum(i, j), sum(i, j)) })
+	Label(label + "fresh")
+	TESTQ(U32(2), RAX)
+	JZ(LabelRef(label + "unbiased"))
+	MOVQ(field(panelBias), RSI)
+	for j := range n {
+		VMOVUPS(Mem{Base: RSI, Disp: j * v.bytes()}, b(j))
+	}
+	each(func(i, j int) { VADDPS(b(j), sum(i, j), sum(i, j)) })
+	Label(label + "unbiased")
+	TESTQ(U32(4), RAX)
+	JZ(LabelRef(label + "linear"))
+	v.zero(b(0))
+	each(func(i, j int) { VMAXPS(sum(i, j), b(0), sum(i, j)) }) // this order keeps NaN
+	Label(label + "linear")
+	TESTQ(U32(8), RAX)
+	JZ(LabelRef(label + "store"))
+	VMOVUPS(constant(0.2), b(0))
+	each(func(i, j int) {
+		VMULPS(b(0), sum(i, j), x(0))
+		VMAXPS(sum(i, j), x(0), sum(i, j)) // this order keeps NaN
+	})
+	Label(label + "store")
+	each(func(i, j int) { VMOVUPS(sum(i, j), at(i, j)) })
+	MOVQ(U32(uint32(rows)), RSI)
+	IMULQ(panelOutRow, RSI)
+	ADDQ(RSI, panelOut)
+}
