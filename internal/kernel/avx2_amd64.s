@@ -997,6 +997,7 @@ rows6:
 	LEAQ       (AX)(R14*4), AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 (AX)(R14*1)
+	MOVQ       152(DI), AX
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
@@ -1033,6 +1034,8 @@ rows6step:
 	VFMADD231PS  Y15, Y13, Y11
 	ADDQ         CX, R8
 	ADDQ         CX, R9
+	PREFETCHT1   (AX)
+	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows6step
@@ -1153,6 +1156,7 @@ rows4:
 	PREFETCHT0 (AX)(R14*1)
 	PREFETCHT0 (AX)(R14*2)
 	PREFETCHT0 (AX)(R15*1)
+	MOVQ       152(DI), AX
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
@@ -1178,6 +1182,8 @@ rows4step:
 	VFMADD231PS  Y13, Y8, Y6
 	VFMADD231PS  Y13, Y9, Y7
 	ADDQ         CX, R8
+	PREFETCHT1   (AX)
+	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows4step
@@ -1271,6 +1277,7 @@ rows2:
 	MOVQ       R13, AX
 	PREFETCHT0 (AX)
 	PREFETCHT0 (AX)(R14*1)
+	MOVQ       152(DI), AX
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
@@ -1286,6 +1293,8 @@ rows2step:
 	VFMADD231PS  Y7, Y4, Y2
 	VFMADD231PS  Y7, Y5, Y3
 	ADDQ         CX, R8
+	PREFETCHT1   (AX)
+	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows2step
@@ -1354,6 +1363,7 @@ rows1:
 	MOVQ       136(DI), SI
 	MOVQ       R13, AX
 	PREFETCHT0 (AX)
+	MOVQ       152(DI), AX
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 
@@ -1364,6 +1374,8 @@ rows1step:
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
 	ADDQ         CX, R8
+	PREFETCHT1   (AX)
+	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
 	JNZ          rows1step

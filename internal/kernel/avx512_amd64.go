@@ -19,10 +19,15 @@ func tile8x16AVX512(t *byte)
 //go:noescape
 func panel32AVX512(t *byte)
 
-// panel16AVX512 multiplies rows by a panel of 16 columns, 12 rows at a time; t points to a panel.
+// panel32MaskedAVX512 multiplies rows by a panel of 32 columns, 12 rows at a time; t points to a panel.
 //
 //go:noescape
-func panel16AVX512(t *byte)
+func panel32MaskedAVX512(t *byte)
+
+// panel16MaskedAVX512 multiplies rows by a panel of 16 columns, 12 rows at a time; t points to a panel.
+//
+//go:noescape
+func panel16MaskedAVX512(t *byte)
 
 // expAVX512 computes dst = e^x for n elements, n a multiple of 16.
 //
@@ -138,6 +143,11 @@ func adamAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *[8]
 //
 //go:noescape
 func transpose8x8AVX512(dst *float32, src *float32, dstStride int, srcStride int)
+
+// transpose16AVX512 computes dst[j*dstStride+i] = src[i*srcStride+j] for i < 16, j < n.
+//
+//go:noescape
+func transpose16AVX512(dst *float32, src *float32, dstStride int, srcStride int, n int)
 
 // expand9AVX512 transforms 3x3 inputs d: B'dB with rows (d0-d1, d1, d1-d2), for n channels of count tiles.
 //

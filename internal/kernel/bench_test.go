@@ -92,7 +92,7 @@ func peakRate() float64 {
 		parallel.For(parallel.Threads(), func(int, int) {
 			line := make([]float32, 12*32)
 			for range calls {
-				p := panel{a: line, b: line, c: line, cRow: 32, rows: 12, steps: steps, width: panelWidth()}
+				p := panel{a: line, b: line, c: line, ahead: line, cRow: 32, rows: 12, steps: steps, width: panelWidth(), columns: panelWidth()}
 				p.compute()
 			}
 		})

@@ -33,18 +33,16 @@ type matmulWorker struct {
 	scratch *[]float32 // nil until an item needs it
 }
 
-// Parts of the scratch: a piece of a panel of b, the same before it is transposed (copying reads memory faster), and
-// columns of c that do not fill a panel.
+// Parts of the scratch: a piece of a panel of b, and columns of c that do not fill a panel.
 const (
-	pieceSize = 3 * depth / 2 * 32
-	edgeRows  = 96
-	edgeAt    = 2 * pieceSize
+	edgeAt   = 3 * depth / 2 * 32
+	edgeRows = 96
 )
 
 // Bounds of the multiplications in an item of work: many for their own sake, few for many threads.
 const (
 	leastWork = 1 << 17
-	mostWork  = 1 << 21
+	mostWork  = 1 << 22
 	manyItems = 128
 )
 
@@ -82,7 +80,8 @@ func (p *matmul) run(worker, i int) {
 	if p.flags&addBias != 0 {
 		t.bias = p.bias[first:]
 	}
-	if p.b.step == 1 || columns < width {
+	whole := columns == width || panelMasks()
+	if p.b.step == 1 || !whole {
 		w.scratch = takeMemory(edgeAt + edgeRows*32)
 		defer giveMemory(w.scratch)
 	}
@@ -91,13 +90,21 @@ func (p *matmul) run(worker, i int) {
 		begin, end := i*p.k/pieces, (i+1)*p.k/pieces
 		t.steps, t.flags = end-begin, pieceFlags(p.flags, i, pieces)
 		t.b, t.bStep = p.right(w, first, width, columns, begin, end)
+		t.ahead = t.b
+		if p.b.step > 1 && columns == width {
+			if i+1 < pieces {
+				t.ahead = t.b[t.steps*p.b.step:]
+			} else if first+width < p.n {
+				t.ahead = p.b.data[first+width:]
+			}
+		}
 		t.a = p.a.data[from*p.a.row+begin*p.a.step:]
 		t.c = p.c[from*p.cRow+first:]
-		if columns < width {
+		if !whole {
 			w.border(rows, columns)
 			continue
 		}
-		t.rows = rows
+		t.rows, t.columns = rows, columns
 		t.compute()
 	}
 }
@@ -106,20 +113,17 @@ func (p *matmul) run(worker, i int) {
 // of memory as wide as the panel, and otherwise as a copy.
 func (p *matmul) right(w *matmulWorker, first, width, columns, begin, end int) (b []float32, step int) {
 	at := p.b.data[first*p.b.row+begin*p.b.step:]
-	if p.b.step > 1 && columns == width {
+	if p.b.step > 1 && (columns == width || panelMasks()) {
 		return at, p.b.step
 	}
-	piece, lines, n := (*w.scratch)[:pieceSize], (*w.scratch)[pieceSize:edgeAt], end-begin
+	piece, n := *w.scratch, end-begin
 	if p.b.step > 1 {
 		for i := range n {
 			copy(piece[i*width:i*width+columns], at[i*p.b.step:])
 		}
 		return piece, width
 	}
-	for c := range columns {
-		copy(lines[c*n:(c+1)*n], at[c*p.b.row:])
-	}
-	transpose(piece, lines, width, n, columns, n)
+	transpose(piece, at, width, p.b.row, columns, n)
 	return piece, width
 }
 

@@ -1,7 +1,5 @@
 package kernel
 
-import "unsafe"
-
 // panel is one call of the micro-kernel of matrix products. With the width w of its columns it computes,
 // for r < rows and n < w,
 //
@@ -10,24 +8,25 @@ import "unsafe"
 // adds the old c[r*cRow+n] and bias[n] and applies an activation as flags say, and stores it to
 // c[r*cRow+n]. Offsets are in elements; rows and steps are at least 1. Both operands are read in place:
 // a by its rows (aStep = 1) or its columns (aRow = 1), as many rows at a time as there are registers for
-// their sums.
+// their sums; b by runs of w elements.
 //
-// Every sum begins at 0 and takes its steps in order, one fused multiplication and addition each: an
-// element has the same bits whatever the rows beside it, the widths and the registers are. An
-// instruction set adds a function here, and its width to panelWidth. The assembly depends on this layout, and
-// counts rows down.
+// Every sum begins at 0 and takes its steps in order, one multiplication and addition each: an element has the
+// same bits whatever the rows beside it, the widths and the registers are.
+//
+// An instruction set adds a function with this layout (it may count rows down), and its panelWidth. Whether it keeps
+// 12 rows of 32 columns in registers or 8 of 8 is its own matter; matmul only divides matrices into panels.
 type panel struct {
 	a, b, c, bias            []float32
 	aRow, aStep, bStep, cRow int
 
 	rows, steps int
 	flags       int
+	ahead       []float32 // steps of b, bStep apart, that are prefetched in passing: those of a later panel
+	columns     int       // columns of b and c that are read and written, where panelMasks: otherwise all
 	width       int
 }
 
-// panelWidth returns the columns of a panel of the active instruction set: as many as leave registers for
-// the sums of enough rows to hide the latency of the additions, and a divisor of 32. A last panel of a matrix may be
-// lastWidth wide.
+// panelWidth returns the columns of a panel of the active instruction set, 16 or 32.
 func panelWidth() int {
 	if active == levelAVX2 {
 		return 16
@@ -35,17 +34,11 @@ func panelWidth() int {
 	return 32
 }
 
+// panelMasks reports whether the active instruction set can leave the last columns of a panel alone.
+func panelMasks() bool { return active == levelAVX512 }
+
 // lastWidth is the width of the last panel of a matrix, where that is enough.
 const lastWidth = 16
-
-// compute runs the micro-kernel of the active instruction set.
-func (p *panel) compute() {
-	if active == levelGo {
-		p.computeGo()
-		return
-	}
-	computePanel((*byte)(unsafe.Pointer(p)), p.width)
-}
 
 // computeGo is the micro-kernel in Go, in blocks of 2 rows and 4 columns, whose 8 sums fit into
 // registers.

@@ -1,13 +1,29 @@
 package kernel
 
-// computePanel runs the assembly micro-kernel of a width on a panel.
-func computePanel(p *byte, width int) {
+import "unsafe"
+
+// compute runs the micro-kernel of the active instruction set.
+func (p *panel) compute() {
+	t := (*byte)(unsafe.Pointer(p))
 	switch {
+	case active == levelGo:
+		p.computeGo()
 	case active == levelAVX2:
-		panel16AVX2(p)
-	case width == 32:
-		panel32AVX512(p)
+		panel16AVX2(t)
+	case p.columns == 32:
+		panel32AVX512(t)
+	case p.width == 32:
+		panel32MaskedAVX512(t)
 	default:
-		panel16AVX512(p)
+		panel16MaskedAVX512(t)
 	}
+}
+
+// transpose16 transposes 16 rows, if the active instruction set has registers for them.
+func transpose16(dst, src []float32, dstStride, srcStride, columns int) bool {
+	if active != levelAVX512 {
+		return false
+	}
+	transpose16AVX512(&dst[0], &src[0], dstStride, srcStride, columns)
+	return true
 }

@@ -276,6 +276,10 @@ func (p *weightGradient) total(dw []float32, part int) {
 // transpose computes dst[j*dstStride+i] = src[i*srcStride+j] for i < rows, j < columns.
 func transpose(dst, src []float32, dstStride, srcStride, rows, columns int) {
 	i := 0
+	if columns > 0 {
+		for ; i+16 <= rows && transpose16(dst[i:], src[i*srcStride:], dstStride, srcStride, columns); i += 16 {
+		}
+	}
 	for ; i+8 <= rows; i += 8 {
 		j := 0
 		for ; j+8 <= columns; j += 8 {

@@ -54,6 +54,9 @@ func vectorFunctions(v isa) {
 	}
 	panels(v)
 	vectors(v)
+	if v == avx512 {
+		transpose16(v)
+	}
 	winograd(v)
 	winograd3(v)
 	pairs(v)

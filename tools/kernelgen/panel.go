@@ -10,17 +10,19 @@ import (
 
 // Byte offsets of the fields of kernel.panel; a test there compares them with unsafe.Offsetof.
 const (
-	panelA     = 0
-	panelB     = 24
-	panelC     = 48
-	panelBias  = 72
-	panelARow  = 96
-	panelAStep = 104
-	panelBStep = 112
-	panelCRow  = 120
-	panelRows  = 128
-	panelSteps = 136
-	panelFlags = 144
+	panelA       = 0
+	panelB       = 24
+	panelC       = 48
+	panelBias    = 72
+	panelARow    = 96
+	panelAStep   = 104
+	panelBStep   = 112
+	panelCRow    = 120
+	panelRows    = 128
+	panelSteps   = 136
+	panelFlags   = 144
+	panelAhead   = 152
+	panelColumns = 176
 )
 
 // The registers of a panel. Rows of a are 4 to a pointer: p, p + row, p + 2 row, p + 3 row.
@@ -38,21 +40,36 @@ var (
 func panels(v isa) {
 	suffix = v.suffix
 	if v.lanes == 16 {
-		panel(v, 2, []int{12, 8, 4, 2, 1})
-		panel(v, 1, []int{12, 8, 4, 2, 1})
+		panel(v, 2, false, []int{12, 8, 4, 2, 1})
+		panel(v, 2, true, []int{12, 8, 4, 2, 1})
+		panel(v, 1, true, []int{12, 8, 4, 2, 1})
 		return
 	}
-	panel(v, 2, []int{6, 4, 2, 1})
+	panel(v, 2, false, []int{6, 4, 2, 1})
 }
 
-// panel writes the micro-kernel for n vectors of columns. heights are its numbers of rows, descending.
-func panel(v isa, n int, heights []int) {
-	name := fmt.Sprintf("panel%d%s", n*v.lanes, v.suffix)
+// panel writes the micro-kernel for n vectors of columns, all of them or as many as masks select. heights are its
+// numbers of rows, descending.
+func panel(v isa, n int, masked bool, heights []int) {
+	name, masks := fmt.Sprintf("panel%d%s", n*v.lanes, v.suffix), panelMasks{}
+	if masked {
+		name, masks = fmt.Sprintf("panel%dMasked%s", n*v.lanes, v.suffix), panelMasks{K1, K2}
+	}
 	TEXT(name, NOSPLIT, "func(t *byte)")
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s multiplies rows by a panel of %d columns, %d rows at a time; t points to a panel.", name, n*v.lanes, heights[0]))
 	Load(Param("t"), RDI)
 	field := func(offset int) Mem { return Mem{Base: RDI, Disp: offset} }
+	if masked {
+		MOVQ(field(panelColumns), RCX)
+		MOVQ(U32(1), RAX)
+		SHLQ(CL, RAX)
+		DECQ(RAX)
+		for _, k := range masks[:n] {
+			KMOVW(EAX, k)
+			SHRQ(Imm(16), RAX)
+		}
+	}
 	MOVQ(field(panelA), R8)
 	MOVQ(field(panelC), panelOut)
 	for _, r := range []struct {
@@ -73,13 +90,40 @@ func panel(v isa, n int, heights []int) {
 		Label(label)
 		CMPQ(field(panelRows), Imm(uint64(rows)))
 		JLT(LabelRef(next))
-		panelBlock(v, rows, n, label)
+		panelBlock(v, rows, n, masks, label)
 		SUBQ(Imm(uint64(rows)), field(panelRows))
 		JMP(LabelRef(label))
 	}
 	Label("done")
 	VZEROUPPER()
 	RET()
+}
+
+// panelMasks are the masks of the vectors of a panel, nil without.
+type panelMasks [2]Register
+
+func (k panelMasks) load(m Mem, j int, r VecPhysical) {
+	if k[j] != nil {
+		VMOVUPS_Z(m, k[j], r) // a masked load takes a slot of the multiplications'
+	} else {
+		VMOVUPS(m, r)
+	}
+}
+
+func (k panelMasks) add(m Mem, j int, r VecPhysical) {
+	if k[j] != nil {
+		VADDPS(m, r, k[j], r)
+	} else {
+		VADDPS(m, r, r)
+	}
+}
+
+func (k panelMasks) store(r VecPhysical, j int, m Mem) {
+	if k[j] != nil {
+		VMOVUPS(r, k[j], m)
+	} else {
+		VMOVUPS(r, m)
+	}
 }
 
 // panelAt returns row i from the pointers to every fourth row.
@@ -97,7 +141,7 @@ func panelAt(pointers []GPPhysical, row, row3 GPPhysical, i int) Mem {
 }
 
 // panelBlock computes a number of rows of n vectors, and moves R8 and panelOut to the rows after them.
-func panelBlock(v isa, rows, n int, label string) {
+func panelBlock(v isa, rows, n int, masks panelMasks, label string) {
 	field := func(offset int) Mem { return Mem{Base: RDI, Disp: offset} }
 	sum := func(i, j int) VecPhysical { return v.reg(i*n + j) }
 	b := func(j int) VecPhysical { return v.reg(rows*n + j) }
@@ -114,13 +158,14 @@ func panelBlock(v isa, rows, n int, label string) {
 	MOVQ(field(panelB), panelRight)
 	MOVQ(field(panelSteps), RSI)
 	panelPrefetch(rows, n*v.bytes())
+	MOVQ(field(panelAhead), RAX)
 	for i := range rows * n {
 		v.zero(v.reg(i))
 	}
 
 	Label(label + "step")
 	for j := range n {
-		VMOVUPS(Mem{Base: panelRight, Disp: j * v.bytes()}, b(j))
+		masks.load(Mem{Base: panelRight, Disp: j * v.bytes()}, j, b(j))
 	}
 	for i := range rows {
 		VBROADCASTSS(panelAt(panelPointers, panelRow, panelRow3, i), x(i))
@@ -131,11 +176,15 @@ func panelBlock(v isa, rows, n int, label string) {
 	for _, p := range panelPointers[:(rows+3)/4] {
 		ADDQ(panelStep, p)
 	}
+	for at := 0; at < n*v.bytes(); at += 64 {
+		PREFETCHT1(Mem{Base: RAX, Disp: at})
+	}
+	ADDQ(panelRightStep, RAX)
 	ADDQ(panelRightStep, panelRight)
 	DECQ(RSI)
 	JNZ(LabelRef(label + "step"))
 
-	panelFinish(v, rows, n, sum, b, x, label)
+	panelFinish(v, rows, n, masks, sum, b, x, label)
 }
 
 // panelPrefetch asks for the rows of c, which the sums meet in the end.
@@ -154,7 +203,7 @@ func panelPrefetch(rows, bytes int) {
 }
 
 // panelFinish adds what c holds and the bias, applies the ReLU or the leaky ReLU and stores the block.
-func panelFinish(v isa, rows, n int, sum func(i, j int) VecPhysical, b, x func(i int) VecPhysical, label string) {
+func panelFinish(v isa, rows, n int, masks panelMasks, sum func(i, j int) VecPhysical, b, x func(i int) VecPhysical, label string) {
 	field := func(offset int) Mem { return Mem{Base: RDI, Disp: offset} }
 	// back to the first step, and to the rows of the next block
 	MOVQ(field(panelSteps), RSI)
@@ -183,13 +232,13 @@ func panelFinish(v isa, rows, n int, sum func(i, j int) VecPhysical, b, x func(i
 	}
 	TESTQ(U32(1), RAX)
 	JZ(LabelRef(label + "fresh"))
-	each(func(i, j int) { VADDPS(at(i, j), sum(i, j), sum(i, j)) })
+	each(func(i, j int) { masks.add(at(i, j), j, sum(i, j)) })
 	Label(label + "fresh")
 	TESTQ(U32(2), RAX)
 	JZ(LabelRef(label + "unbiased"))
 	MOVQ(field(panelBias), RSI)
 	for j := range n {
-		VMOVUPS(Mem{Base: RSI, Disp: j * v.bytes()}, b(j))
+		masks.load(Mem{Base: RSI, Disp: j * v.bytes()}, j, b(j))
 	}
 	each(func(i, j int) { VADDPS(b(j), sum(i, j), sum(i, j)) })
 	Label(label + "unbiased")
@@ -206,7 +255,7 @@ func panelFinish(v isa, rows, n int, sum func(i, j int) VecPhysical, b, x func(i
 		VMAXPS(sum(i, j), x(0), sum(i, j)) // this order keeps NaN
 	})
 	Label(label + "store")
-	each(func(i, j int) { VMOVUPS(sum(i, j), at(i, j)) })
+	each(func(i, j int) { masks.store(sum(i, j), j, at(i, j)) })
 	MOVQ(U32(uint32(rows)), RSI)
 	IMULQ(panelOutRow, RSI)
 	ADDQ(RSI, panelOut)
