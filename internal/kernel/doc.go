@@ -1,10 +1,10 @@
 // Package kernel computes the heavy parts of training in float32: matrix
 // products, convolutions, functions over arrays and the Adam update.
 //
-// The products rest on one micro-kernel, tile, that multiplies 8 rows by 32 columns in place: it takes
-// a table of row offsets, so that neither image patches nor matrices are copied into panels first. It
-// exists in AVX-512, AVX2 and NEON assembly (written by tools/kernelgen) and in Go; the variable
-// UNRAVEL_KERNEL = go, avx2, avx512 or neon forces one of them.
+// Two micro-kernels carry the products, in place: neither image patches nor matrices are copied into panels first.
+// Matrices use panel, which multiplies rows or columns at even distances by a panel of columns, 12 rows by 32 columns at a
+// time in AVX-512; convolutions use tile, 8 rows by 32 columns, which takes a table of row offsets. Both exist in assembly for
+// each instruction set (written by tools/kernelgen) and in Go; the variable UNRAVEL_KERNEL = go, avx2, avx512 or neon forces one.
 //
 // Convolutions with kernel 4 and stride 2, and their transposes, are computed by
 // Winograd's F(2x2, 2x2), which takes 9 products in place of 16; those with kernel 3 and stride 1 by

@@ -18,14 +18,6 @@ func tile8x16Vector(t *byte) {
 	tile8x16AVX2(t)
 }
 
-func panel16Vector(t *byte) {
-	if active == levelAVX512 {
-		panel16AVX512(t)
-		return
-	}
-	panel16AVX2(t)
-}
-
 func expVector(dst *float32, x *float32, n int) {
 	if active == levelAVX512 {
 		expAVX512(dst, x, n)

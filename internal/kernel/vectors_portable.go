@@ -10,8 +10,6 @@ func tile8x32Vector(t *byte) {}
 
 func tile8x16Vector(t *byte) {}
 
-func panel16Vector(t *byte) {}
-
 func expVector(dst *float32, x *float32, n int) {}
 
 func logVector(dst *float32, x *float32, n int) {}

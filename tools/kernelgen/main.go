@@ -51,8 +51,8 @@ func main() {
 func vectorFunctions(v isa) {
 	if v.suffix != neonISA.suffix { // that is written by hand, see tileNEON
 		tiles(v)
+		panels(v)
 	}
-	panels(v)
 	vectors(v)
 	if v == avx512 {
 		transpose16(v)
