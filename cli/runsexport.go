@@ -49,10 +49,8 @@ func (c *runsCommand) writeTensorBoard(s *streams, runs []*index.Run) error {
 		}
 	}
 	keys := map[string]bool{}
-	for _, r := range runs {
-		for key := range r.Settings {
-			keys[key] = true
-		}
+	for _, key := range index.SettingKeys(runs) {
+		keys[key] = true
 	}
 	columns := append(index.Differing(runs), index.Columns(runs)...) // TensorBoard shows the first ones
 	for _, column := range columns {

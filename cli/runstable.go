@@ -206,5 +206,5 @@ func missing(cells []string) (n int) {
 }
 
 func isResult(runs []*index.Run, name string) bool {
-	return slices.ContainsFunc(runs, func(r *index.Run) bool { _, ok := r.Results[name]; return ok })
+	return slices.ContainsFunc(runs, func(r *index.Run) bool { _, ok := r.Results.Get(name); return ok })
 }

@@ -75,6 +75,15 @@ func FileHash(text []byte) string {
 
 // ReadRecord reads how the run of a folder ended; nil if it has not, or if its config was changed since then. A record that cannot be read is a [DamagedError].
 func ReadRecord(dir string) (*Record, error) {
+	return record(dir, func() ([]byte, error) { return os.ReadFile(filepath.Join(dir, Config)) })
+}
+
+// RecordOf is [ReadRecord] for a folder whose config has been read.
+func RecordOf(dir string, config []byte) (*Record, error) {
+	return record(dir, func() ([]byte, error) { return config, nil })
+}
+
+func record(dir string, config func() ([]byte, error)) (*Record, error) {
 	path := filepath.Join(dir, RecordFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,11 +96,11 @@ func ReadRecord(dir string) (*Record, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, &DamagedError{path, err}
 	}
-	config, err := os.ReadFile(filepath.Join(dir, Config))
+	source, err := config()
 	if err != nil {
 		return nil, err
 	}
-	if r.Config != FileHash(config) {
+	if r.Config != FileHash(source) {
 		return nil, nil
 	}
 	return &r, nil

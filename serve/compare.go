@@ -193,7 +193,7 @@ func (s *Server) results(one *run) map[string]metrics.Result {
 
 // estimateOf returns a result of a run with the interval that was stored with it, and notes which values are better.
 func estimateOf(one *run, name string, stored map[string]metrics.Result, m *measured) *estimate {
-	value, ok := one.Results[name]
+	value, ok := one.Results.Get(name)
 	if !ok {
 		return nil
 	}

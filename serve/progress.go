@@ -59,7 +59,8 @@ func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progres
 		return p // it does not go on without a change of the index
 	}
 	p.seen = true
-	p.epochs, _ = strconv.Atoi(one.Settings["train.epochs"])
+	epochs, _ := one.Settings.Get("train.epochs")
+	p.epochs, _ = strconv.Atoi(epochs)
 	if log := stampOf(dir, rundir.LogFile); log != p.log {
 		p.readLog(r, one, log)
 	}

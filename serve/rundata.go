@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/report"
 	"github.com/unravel-ml/unravel/report/web"
 	"github.com/unravel-ml/unravel/rundir"
+	"github.com/unravel-ml/unravel/sweep/index"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -34,17 +35,17 @@ func (s *Server) named(r *http.Request) (*run, error) {
 // description is the answer of /api/run: all that a page says of a run in words.
 type description struct {
 	row
-	Model    string             `json:"model"`
-	Dataset  string             `json:"dataset"`
-	Settings map[string]string  `json:"settings"`
-	Results  map[string]float64 `json:"results"`
-	Begun    string             `json:"begun,omitempty"`
-	Version  string             `json:"version,omitempty"`
-	Machine  *rundir.Machine    `json:"machine,omitempty"`
-	Config   string             `json:"config"`
-	Report   bool               `json:"report"`  // whether it has a page of its own
-	Figures  []figure           `json:"figures"` // pictures
-	Preview  string             `json:"preview"` // the version of its newest checkpoint; empty: there is none
+	Model    string          `json:"model"`
+	Dataset  string          `json:"dataset"`
+	Settings index.Settings  `json:"settings"`
+	Results  index.Results   `json:"results"`
+	Begun    string          `json:"begun,omitempty"`
+	Version  string          `json:"version,omitempty"`
+	Machine  *rundir.Machine `json:"machine,omitempty"`
+	Config   string          `json:"config"`
+	Report   bool            `json:"report"`  // whether it has a page of its own
+	Figures  []figure        `json:"figures"` // pictures
+	Preview  string          `json:"preview"` // the version of its newest checkpoint; empty: there is none
 }
 
 // figure is a picture among the files of a run.
@@ -89,13 +90,14 @@ func (s *Server) describe(one *run) description {
 
 // choiceOf returns what a run has chosen by name for a key, such as its model.
 func choiceOf(one *run, key string) string {
-	for k := range one.Settings {
+	for k := range one.Settings.All() {
 		if rest, ok := strings.CutPrefix(k, key+"."); ok {
 			name, _, _ := strings.Cut(rest, ".")
 			return name
 		}
 	}
-	return one.Settings[key]
+	value, _ := one.Settings.Get(key)
+	return value
 }
 
 // read reads a file of a run, if it is not too long.

@@ -48,32 +48,12 @@ type Entry struct {
 	Metrics []metrics.Result // of a finished run
 	Fit     *train.Fit       // of a finished run with a decoder
 	Problem error            // why it is damaged, failed or not regarded as finished
+
+	known *knownConfig // nil: damaged
 }
 
 // Read reads a run's folder.
-func Read(dir string) Entry {
-	e := Entry{Dir: dir, Name: filepath.Base(dir), State: Damaged}
-	var err error
-	if e.Config, err = train.ReadConfig(dir); err == nil {
-		e.Hash, err = e.Config.Hash()
-	}
-	if err != nil {
-		e.Problem = err
-		return e
-	}
-	e.State = Unfinished
-	if e.Record, e.Problem = rundir.ReadRecord(dir); e.Record == nil {
-		return e
-	}
-	if e.Record.Error != "" {
-		e.State, e.Problem = Failed, errors.New(e.Record.Error)
-		return e
-	}
-	if e.Problem = e.readResults(); e.Problem == nil {
-		e.State = Finished
-	}
-	return e
-}
+func Read(dir string) Entry { return new(Reader).read(dir) }
 
 // readResults reads the results of a finished run.
 func (e *Entry) readResults() error {
@@ -101,49 +81,6 @@ func readJSON(path string, into any) error {
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return &rundir.DamagedError{Path: path, Err: errors.New("there is more behind the JSON value")}
-	}
-	return nil
-}
-
-// maxDepth bounds the depth at which runs are looked for.
-const maxDepth = 6
-
-// Scan reads all runs in a folder and below it, sorted by name. A missing folder has none.
-func Scan(dir string) ([]Entry, error) {
-	var list []Entry
-	err := walk(dir, "", maxDepth, func(path, name string) {
-		e := Read(path)
-		e.Name = name
-		list = append(list, e)
-	})
-	return list, err
-}
-
-// Folders lists the runs in a folder and below it by name: paths with slashes, in alphabetical order.
-func Folders(dir string) (names []string, err error) {
-	err = walk(dir, "", maxDepth, func(_, name string) { names = append(names, name) })
-	return names, err
-}
-
-// walk calls found for the folders that hold runs; it does not look for runs inside of runs.
-func walk(dir, name string, depth int, found func(path, name string)) error {
-	if _, err := os.Lstat(filepath.Join(dir, name, rundir.Config)); err == nil { // much quicker than listing the folder
-		found(filepath.Join(dir, name), filepath.ToSlash(filepath.Clean(name)))
-		return nil
-	}
-	entries, err := os.ReadDir(filepath.Join(dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.IsDir() && depth > 0 && e.Name()[0] != '.' {
-			if err := walk(dir, filepath.Join(name, e.Name()), depth-1, found); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

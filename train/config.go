@@ -322,13 +322,25 @@ func (c Config) sameTraining(other Config) error {
 // Hash names what a run computes: configs that differ only in name, threads, checkpoints (but for a best one) or figures
 // have the same one. Of a start it is the content that counts, not where it comes from, if the config says it (see [Config.Resolve]).
 func (c Config) Hash() (string, error) {
-	c = c.byContent()
-	c.Name, c.Train.Threads, c.Train.Checkpoint, c.Train.Keep.Last, c.Train.Figures = "", 0, 0, 0, false
-	text, err := c.Encode()
+	text, err := c.Identity()
 	if err != nil {
 		return "", err
 	}
 	return rundir.FileHash(text), nil
+}
+
+// Identity returns the text that [Config.Hash] hashes: the config without what changes no result.
+func (c Config) Identity() ([]byte, error) {
+	c = c.byContent()
+	c.Name, c.Train.Threads, c.Train.Checkpoint, c.Train.Keep.Last, c.Train.Figures = "", 0, 0, 0, false
+	return c.Encode()
+}
+
+// WithoutSource returns the config without the file that it was read from, which takes more memory than the config and tells errors
+// their lines.
+func (c Config) WithoutSource() Config {
+	c.source = nil
+	return c
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

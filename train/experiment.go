@@ -182,15 +182,25 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 // ReadConfig reads the config of the run in a folder, with overrides key.path=value. A part that it names and this program has not registered is an error
 // that says so.
 func ReadConfig(dir string, overrides ...string) (Config, error) {
-	path := filepath.Join(dir, rundir.Config)
-	source, err := config.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Config{}, fmt.Errorf("%s: there is no %s: %w", dir, rundir.Config, fs.ErrNotExist)
-	}
+	source, err := ConfigText(dir)
 	if err != nil {
 		return Config{}, err
 	}
-	c, err := Load(path, source, overrides...)
+	return LoadRun(dir, source, overrides...)
+}
+
+// ConfigText returns the text of the config of the run in a folder.
+func ConfigText(dir string) ([]byte, error) {
+	source, err := config.ReadFile(filepath.Join(dir, rundir.Config))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: there is no %s: %w", dir, rundir.Config, fs.ErrNotExist)
+	}
+	return source, err
+}
+
+// LoadRun is [ReadConfig] with the text that [ConfigText] returns.
+func LoadRun(dir string, source []byte, overrides ...string) (Config, error) {
+	c, err := Load(filepath.Join(dir, rundir.Config), source, overrides...)
 	if parts := unregistered(err); len(parts) > 0 {
 		err = fmt.Errorf("%w\nthe run was made by a program with the %s, which this program has not registered; want that program, or one that registers it",
 			err, strings.Join(parts, ", the "))

@@ -41,23 +41,41 @@ var fixedColumns = []Column{
 func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func setting(key string) Column {
-	return Column{key, func(r *Run) (string, bool) { v, ok := r.Settings[key]; return v, ok }}
+	return Column{key, func(r *Run) (string, bool) { return r.Settings.Get(key) }}
 }
 
 // Result returns the column of a result.
 func Result(name string) Column {
-	return Column{name, func(r *Run) (string, bool) { v, ok := r.Results[name]; return exactly(v), ok }}
+	return Column{name, func(r *Run) (string, bool) { v, ok := r.Results.Get(name); return exactly(v), ok }}
 }
 
 // ResultNames lists the results of runs in alphabetical order.
 func ResultNames(runs []*Run) []string {
-	known := map[string]bool{}
+	return namesOf(runs, func(r *Run) *names { return r.Results.names })
+}
+
+// namesOf lists the names that some of the lists have in alphabetical order.
+func namesOf(runs []*Run, of func(*Run) *names) []string {
+	known, seen := map[string]bool{}, map[*names]bool{nil: true}
 	for _, r := range runs {
-		for name := range r.Results {
-			known[name] = true
+		if n := of(r); !seen[n] {
+			seen[n] = true
+			for _, name := range n.list {
+				known[name] = true
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(known))
+}
+
+// SettingKeys lists the settings of runs in alphabetical order.
+func SettingKeys(runs []*Run) []string {
+	return namesOf(runs, func(r *Run) *names {
+		if r.Settings.kind == nil {
+			return nil
+		}
+		return r.Settings.kind.names
+	})
 }
 
 // Columns lists all columns of runs: those of every run, names of choices, settings, and results.
@@ -66,13 +84,7 @@ func Columns(runs []*Run) (list []Column) {
 	for _, key := range choiceKeys {
 		list = append(list, choiceColumn(key))
 	}
-	keys := map[string]bool{}
-	for _, r := range runs {
-		for key := range r.Settings {
-			keys[key] = true
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
+	for _, key := range SettingKeys(runs) {
 		list = append(list, setting(key))
 	}
 	for _, name := range ResultNames(runs) {
@@ -109,19 +121,18 @@ var choiceKeys = []string{"dataset", "supervision", "model", "losses"}
 // choiceColumn has the names that a run has for a choice: those below the key, without places in a list.
 func choiceColumn(key string) Column {
 	return Column{key, func(r *Run) (string, bool) {
-		chosen := r.chosen
-		if chosen == nil {
-			chosen = choicesOf(r.Settings)
+		if r.Settings.kind == nil {
+			return "", false
 		}
-		names, ok := chosen[key]
+		names, ok := r.Settings.kind.names.chosen[key]
 		return names, ok
 	}}
 }
 
-// choicesOf returns the names of all choices of a run, by key, joined by +.
-func choicesOf(settings map[string]string) map[string]string {
+// choicesOf returns the names of all choices of runs with some settings, by key, joined by +.
+func choicesOf(settings []string) map[string]string {
 	at := map[string]map[int][]string{}
-	for path := range settings {
+	for _, path := range settings {
 		key, rest, ok := strings.Cut(path, ".")
 		if !ok || !slices.Contains(choiceKeys, key) {
 			continue
@@ -155,7 +166,7 @@ func choicesOf(settings map[string]string) map[string]string {
 // setting of what it has not chosen does not differ in it.
 func Differing(runs []*Run) (list []Column) {
 	for _, key := range choiceKeys {
-		if c := choiceColumn(key); countValues(runs, c, true) > 1 {
+		if c := choiceColumn(key); differs(runs, c, true) {
 			list = append(list, c)
 		}
 	}
@@ -164,24 +175,33 @@ func Differing(runs []*Run) (list []Column) {
 		if key == "name" || key == "train.threads" || key == "train.figures" || key == "train.checkpoint" || top == "metrics" {
 			continue
 		}
-		if c := setting(key); countValues(runs, c, !slices.Contains(choiceKeys, top)) > 1 {
+		if c := setting(key); differs(runs, c, !slices.Contains(choiceKeys, top)) {
 			list = append(list, c)
 		}
 	}
 	return list
 }
 
-// countValues counts the different values of a column; none may be one.
-func countValues(runs []*Run, c Column, none bool) int {
-	seen := map[string]bool{}
+// differs reports whether a column has several values; none may be one.
+func differs(runs []*Run, c Column, none bool) bool {
+	type value struct {
+		text string
+		ok   bool
+	}
+	var first *value
 	for _, r := range runs {
-		if text, ok := c.Of(r); ok {
-			seen["="+text] = true
-		} else if none && len(r.Settings) > 0 { // a damaged run has no settings
-			seen[""] = true
+		text, ok := c.Of(r)
+		if !ok && (!none || r.Settings.Len() == 0) { // a damaged run has no settings
+			continue
+		}
+		switch v := (value{text, ok}); {
+		case first == nil:
+			first = &v
+		case v != *first:
+			return true
 		}
 	}
-	return len(seen)
+	return false
 }
 
 // nearestColumn is the column that is called most like a name, or that ends like it.

@@ -82,24 +82,24 @@ func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
 		columns = append(columns, c)
 	}
 	var groups []*Group
+	known := map[string]*Group{}
 	for _, r := range runs {
 		var values []string
 		for _, c := range columns {
 			text, _ := c.Of(r)
 			values = append(values, text)
 		}
-		at := slices.IndexFunc(groups, func(g *Group) bool { return slices.Equal(g.Values, values) })
-		if at < 0 {
-			at = len(groups)
-			groups = append(groups, &Group{Values: values, Mean: map[string]float64{}, Std: map[string]float64{}})
+		key := strings.Join(values, "\x00")
+		g := known[key]
+		if g == nil {
+			g = &Group{Values: values}
+			known[key], groups = g, append(groups, g)
 		}
-		groups[at].members = append(groups[at].members, r)
+		g.members = append(g.members, r)
 	}
 	for _, g := range groups {
 		g.Runs = len(g.members)
-		for _, name := range ResultNames(g.members) {
-			g.Mean[name], g.Std[name] = moments(g.members, name)
-		}
+		g.Mean, g.Std = moments(g.members)
 	}
 	sortNumbers(groups)
 	return groups, nil
@@ -120,18 +120,34 @@ func sortNumbers(groups []*Group) {
 	slices.SortStableFunc(groups, func(a, b *Group) int { return slices.Compare(numbers[a], numbers[b]) })
 }
 
-// moments are the mean and the standard deviation (n-1) of a result.
-func moments(runs []*Run, name string) (mean, std float64) {
-	var values []float64
+// moments are the means and the standard deviations (n-1) of the results.
+func moments(runs []*Run) (mean, std map[string]float64) {
+	values, lists := map[string]*[]float64{}, map[*names][]*[]float64{}
 	for _, r := range runs {
-		if v, ok := r.Results[name]; ok {
-			values = append(values, v)
-			mean += v
+		n := r.Results.names
+		if n != nil && lists[n] == nil {
+			for _, name := range n.list {
+				if values[name] == nil {
+					values[name] = new([]float64)
+				}
+				lists[n] = append(lists[n], values[name])
+			}
+		}
+		for i, v := range r.Results.numbers() {
+			*lists[n][i] = append(*lists[n][i], v)
 		}
 	}
-	mean /= float64(len(values))
-	for _, v := range values {
-		std += (v - mean) * (v - mean)
+	mean, std = map[string]float64{}, map[string]float64{}
+	for name, list := range values {
+		sum, squares := 0.0, 0.0
+		for _, v := range *list {
+			sum += v
+		}
+		sum /= float64(len(*list))
+		for _, v := range *list {
+			squares += (v - sum) * (v - sum)
+		}
+		mean[name], std[name] = sum, math.Sqrt(squares/float64(max(1, len(*list)-1)))
 	}
-	return mean, math.Sqrt(std / float64(max(1, len(values)-1)))
+	return mean, std
 }

@@ -15,10 +15,11 @@ import (
 // some are three runs, the last of which has no results.
 func some() []*index.Run {
 	run := func(dir, seed, weight string, mig float64) *index.Run {
-		r := &index.Run{Dir: dir, State: sweep.Finished, Ended: "now", Seconds: 2, Results: map[string]float64{"mig": mig, "mig.x": 1},
-			Settings: map[string]string{"seed": seed, "model.vae.latent": "10", "losses.0.reconstruction.likelihood": "bernoulli", "losses.1.kl.weight": weight}}
+		r := &index.Run{Dir: dir, State: sweep.Finished, Ended: "now", Seconds: 2, Results: index.NewResults(map[string]float64{"mig": mig, "mig.x": 1}),
+			Settings: index.NewSettings(map[string]string{
+				"seed": seed, "model.vae.latent": "10", "losses.0.reconstruction.likelihood": "bernoulli", "losses.1.kl.weight": weight})}
 		if math.IsNaN(mig) {
-			r.State, r.Ended, r.Results = sweep.Failed, "", nil
+			r.State, r.Ended, r.Results = sweep.Failed, "", index.Results{}
 		}
 		return r
 	}

@@ -77,11 +77,12 @@ func TestIndex(t *testing.T) {
 	r, e := runs[1], sweep.Read(filepath.Join(dir, "seed0"))
 	for key, want := range map[string]string{"seed": "0", "model.vae.latent": "2", "model.vae.encoder.mlp.hidden": "[4, 3]", "losses.1.kl.weight": "1.0",
 		"train.optimizer.adam.lr": "0.001", "dataset.square.side": "2", "name": "seed0", "losses.0.reconstruction.likelihood": "gaussian"} {
-		if r.Settings[key] != want {
-			t.Errorf("%s: %q, want %q", key, r.Settings[key], want)
+		if got, _ := r.Settings.Get(key); got != want {
+			t.Errorf("%s: %q, want %q", key, got, want)
 		}
 	}
-	if r.Results["dlsbd"] != e.Metrics[0].Value || r.Results["fit.reconstruction"] != e.Fit.Reconstruction || r.Results["fit.converged"] != 0 || r.Hash != e.Hash ||
+	result := func(name string) float64 { v, _ := r.Results.Get(name); return v }
+	if result("dlsbd") != e.Metrics[0].Value || result("fit.reconstruction") != e.Fit.Reconstruction || result("fit.converged") != 0 || r.Hash != e.Hash ||
 		r.Machine != e.Record.Machine || math.Abs(r.Seconds-e.Record.Seconds) > 1e-9 || r.Version != e.Record.Version || r.State != sweep.Finished {
 		t.Errorf("%+v\n%+v", r, e)
 	}
@@ -125,17 +126,20 @@ func TestIndexFollows(t *testing.T) {
 	}
 	makeRuns(t, dir, "3")
 	runs := list(t, dir)
-	if len(runs) != 3 || runs[0].State != sweep.Failed || runs[0].Problem != "why" || len(runs[0].Results) != 0 || runs[1].State != sweep.Damaged || runs[2].State != sweep.Finished {
+	if len(runs) != 3 || runs[0].State != sweep.Failed || runs[0].Problem != "why" || runs[0].Results.Len() != 0 || runs[1].State != sweep.Damaged || runs[2].State != sweep.Finished {
 		t.Fatalf("%+v %+v %+v", runs[0], runs[1], runs[2])
 	}
 	for what, damage := range map[string]func(path string) error{
 		"removed": os.Remove,
 		"empty":   func(path string) error { return os.Truncate(path, 0) },
-		"older":   func(path string) error { return execute(path, "PRAGMA application_id = 0") },
-		"newer": func(path string) error {
-			return execute(path, "PRAGMA user_version = 99; ALTER TABLE runs DROP COLUMN os")
+		"older": func(path string) error {
+			return errors.Join(os.Remove(path), execute(path, firstSchema+"PRAGMA user_version = 1"))
 		},
-		"cut off": func(path string) error { return os.Truncate(path, 5000) },
+		"newer": func(path string) error {
+			return execute(path, "PRAGMA user_version = 99; DROP VIEW runs; CREATE TABLE runs (dir TEXT)")
+		},
+		"without some kinds": func(path string) error { return execute(path, "DELETE FROM kinds; DELETE FROM machines") },
+		"cut off":            func(path string) error { return os.Truncate(path, 5000) },
 		"changed": func(path string) error {
 			f, err := os.OpenFile(path, os.O_RDWR, 0)
 			if err != nil {
@@ -150,6 +154,75 @@ func TestIndexFollows(t *testing.T) {
 		}
 		if again := list(t, dir); !reflect.DeepEqual(again, runs) {
 			t.Errorf("%s: %+v", what, again)
+		}
+	}
+}
+
+// firstSchema is that of the first version, which did not mark its databases.
+const firstSchema = `
+CREATE TABLE runs (dir TEXT PRIMARY KEY, stamp TEXT NOT NULL, hash TEXT, kernels TEXT) STRICT;
+CREATE TABLE settings (dir TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (dir, key)) STRICT, WITHOUT ROWID;
+CREATE TABLE results (dir TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (dir, name)) STRICT, WITHOUT ROWID;
+`
+
+// The views of the database say of every run what the list says.
+func TestIndexViews(t *testing.T) {
+	dir := t.TempDir()
+	makeRuns(t, dir, "0", "18446744073709551615")
+	if err := rundir.RecordFailure(filepath.Join(dir, "seed0"), errors.New("quoted \"why\"\n\\ <&>"), sweep.Read(filepath.Join(dir, "seed0")).Record.Begun); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "x"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "x", "config.yaml"), []byte("name: ["), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	list(t, dir)
+	runs := list(t, dir)
+	if len(runs) != 3 {
+		t.Fatal(runs)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	text := func(query, dir string) string {
+		rows, err := db.Query(query, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var lines []string
+		for rows.Next() {
+			var key, value string
+			if err := rows.Scan(&key, &value); err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, key+"="+value)
+		}
+		slices.Sort(lines)
+		return strings.Join(lines, "\n")
+	}
+	for _, r := range runs {
+		var settings, results []string
+		for key, value := range r.Settings.All() {
+			settings = append(settings, key+"="+value)
+		}
+		for name, value := range r.Results.All() {
+			results = append(results, name+"="+exactly(value))
+		}
+		slices.Sort(settings)
+		slices.Sort(results)
+		if got := text("SELECT key, value FROM settings WHERE dir = ?", r.Dir); got != strings.Join(settings, "\n") {
+			t.Errorf("settings of %s:\n%s\nwant\n%s", r.Dir, got, strings.Join(settings, "\n"))
+		}
+		if got := text("SELECT name, value FROM results WHERE dir = ?", r.Dir); got != strings.Join(results, "\n") {
+			t.Errorf("results of %s:\n%s\nwant\n%s", r.Dir, got, strings.Join(results, "\n"))
+		}
+		if got := text("SELECT hash || state || coalesce(arch, ''), problem FROM runs WHERE dir = ?", r.Dir); got != r.Hash+string(r.State)+r.Machine.Arch+"="+r.Problem {
+			t.Errorf("%s: %q, want %+v", r.Dir, got, r)
 		}
 	}
 }
@@ -174,7 +247,7 @@ func TestIndexForeign(t *testing.T) {
 		"with versions":     func(path string) error { return execute(path, "CREATE TABLE runs (dir TEXT); PRAGMA user_version = 1") },
 		"with another mark": func(path string) error { return execute(path, "PRAGMA application_id = 7") },
 		"with more than ours": func(path string) error {
-			return execute(path, schema+"CREATE TABLE more (x TEXT); PRAGMA user_version = 1")
+			return execute(path, firstSchema+"CREATE TABLE more (x TEXT); PRAGMA user_version = 1")
 		},
 		"no database": func(path string) error { return os.WriteFile(path, []byte("junk"), 0o666) },
 		"a damaged database": func(path string) error {

@@ -50,6 +50,7 @@ func (r *Run) held(holders *rundir.Holders, path string) bool {
 // Patience is the time within which the run writes something while it trains, with epochs of so many seconds.
 func (r *Run) Patience(epoch float64) time.Duration {
 	const day = 86400
-	checkpoint, _ := strconv.ParseFloat(r.Settings["train.checkpoint"], 64)
+	every, _ := r.Settings.Get("train.checkpoint")
+	checkpoint, _ := strconv.ParseFloat(every, 64)
 	return max(2*time.Minute, time.Duration(2*min(checkpoint, day)*float64(time.Second)), time.Duration(3*min(epoch, day)*float64(time.Second)))
 }

@@ -54,7 +54,7 @@ func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) 
 	if len(log) > 0 {
 		end = at[len(log)-1]
 	}
-	for name, value := range r.Results {
+	for name, value := range r.Results.All() {
 		if part, ok := strings.CutPrefix(name, fitGroup+"."); ok {
 			add(fitGroup, part, end, value, last.Step)
 		} else if !measured[name] {

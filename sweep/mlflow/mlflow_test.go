@@ -279,9 +279,9 @@ func TestHostile(t *testing.T) {
 	trained(t, filepath.Join(dir, name), "train.epochs=1")
 	trained(t, filepath.Join(other, name), "train.epochs=1")
 	run := func(from string) *index.Run {
-		return &index.Run{Dir: name, State: "finished", Settings: map[string]string{"a:b": "1", "a_b": "2", "a/../b": "3", "..": "4", "A_B": "5", "": "6",
-			long: "7", long + "x": "8", "long": long, "bad": "\xff\x00", "f.g": "", "end.": "9", "日本": "10"},
-			Results: map[string]float64{"m(1)": 1, "m[1]": 2, "../x": 3, "fit.": 4, "fit.a/b": 5}, Problem: from}
+		return &index.Run{Dir: name, State: "finished", Settings: index.NewSettings(map[string]string{"a:b": "1", "a_b": "2", "a/../b": "3", "..": "4", "A_B": "5", "": "6",
+			long: "7", long + "x": "8", "long": long, "bad": "\xff\x00", "f.g": "", "end.": "9", "日本": "10"}),
+			Results: index.NewResults(map[string]float64{"m(1)": 1, "m[1]": 2, "../x": 3, "fit.": 4, "fit.a/b": 5}), Problem: from}
 	}
 	for _, from := range []string{dir, other} {
 		if _, err := Write(t.Context(), store, from, []*index.Run{run(from)}, Options{}); err != nil {
@@ -298,8 +298,8 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%q is %.20q, want %.20q", key, got, want)
 		}
 	}
-	if len(r.params) != len(run(dir).Settings) {
-		t.Errorf("%d parameters, want %d", len(r.params), len(run(dir).Settings))
+	if len(r.params) != run(dir).Settings.Len() {
+		t.Errorf("%d parameters, want %d", len(r.params), run(dir).Settings.Len())
 	}
 	var values []float64
 	for name, p := range r.metrics {

@@ -176,7 +176,7 @@ func paramsOf(r *index.Run) (params map[string]string, note string) {
 		}
 	}
 	var keys, long []string
-	for key, value := range r.Settings {
+	for key, value := range r.Settings.All() {
 		values[key] = value
 	}
 	for key := range values {

@@ -1,0 +1,229 @@
+package index
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unique"
+)
+
+// names are what several runs have a value for, in alphabetical order.
+type names struct {
+	list   []string
+	at     map[string]int
+	chosen map[string]string // names of choices, by key
+}
+
+func newNames(list []string) *names {
+	n := &names{list: list, at: make(map[string]int, len(list)), chosen: choicesOf(list)}
+	for i, name := range list {
+		n.at[name] = i
+	}
+	return n
+}
+
+// The settings that a run shares with no other, or with few.
+const (
+	nameKey = "name"
+	seedKey = "seed"
+)
+
+// Settings are the settings of a run, by key path. Runs that differ only in name and seed share the others, so that many runs take
+// little memory. It does not change. The zero value is that of a damaged run, which has none.
+type Settings struct {
+	kind       *kind
+	name, seed string
+}
+
+// kind is what runs that differ only in name and seed have in common.
+type kind struct {
+	names  *names // with name and seed, if the runs have these
+	values []unique.Handle[string]
+}
+
+// NewSettings returns settings by key path.
+func NewSettings(all map[string]string) Settings {
+	if len(all) == 0 {
+		return Settings{}
+	}
+	keys := slices.Sorted(maps.Keys(all))
+	k := &kind{names: newNames(keys)}
+	for _, key := range keys {
+		value := all[key]
+		if key == nameKey || key == seedKey {
+			value = ""
+		}
+		k.values = append(k.values, unique.Make(value))
+	}
+	return Settings{k, all[nameKey], all[seedKey]}
+}
+
+// Len returns the number of settings.
+func (s Settings) Len() int {
+	if s.kind == nil {
+		return 0
+	}
+	return len(s.kind.names.list)
+}
+
+// Get returns a setting; false: there is none.
+func (s Settings) Get(key string) (string, bool) {
+	if s.kind == nil {
+		return "", false
+	}
+	i, ok := s.kind.names.at[key]
+	if !ok {
+		return "", false
+	}
+	return s.value(i), true
+}
+
+// value returns the i-th setting.
+func (s Settings) value(i int) string {
+	switch s.kind.names.list[i] {
+	case nameKey:
+		return s.name
+	case seedKey:
+		return s.seed
+	}
+	return s.kind.values[i].Value()
+}
+
+// All lists the settings in alphabetical order of their keys.
+func (s Settings) All() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for i := range s.Len() {
+			if !yield(s.kind.names.list[i], s.value(i)) {
+				return
+			}
+		}
+	}
+}
+
+// MarshalJSON writes an object.
+func (s Settings) MarshalJSON() ([]byte, error) { return object(s.All()) }
+
+// UnmarshalJSON reads an object.
+func (s *Settings) UnmarshalJSON(text []byte) error {
+	var all map[string]string
+	err := json.Unmarshal(text, &all)
+	*s = NewSettings(all)
+	return err
+}
+
+// object writes pairs as a JSON object.
+func object[V any](pairs iter.Seq2[string, V]) ([]byte, error) {
+	b := []byte{'{'}
+	for name, value := range pairs {
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(append(b, key...), ':'), text...), ',')
+	}
+	return append(bytes.TrimSuffix(b, []byte{','}), '}'), nil
+}
+
+// Results are the results of a run: metrics by name, parts of one number as name.part, and fit.*. It does not change; the zero value has none.
+type Results struct {
+	names  *names
+	values string // numbers between commas, which are parsed when they are asked for
+}
+
+// NewResults returns results by name. Those that are no finite numbers are left out.
+func NewResults(all map[string]float64) Results {
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool {
+		return math.IsNaN(all[name]) || math.IsInf(all[name], 0)
+	})
+	if len(keys) == 0 {
+		return Results{}
+	}
+	var b []byte
+	for i, name := range keys {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendFloat(b, all[name], 'g', -1, 64)
+	}
+	return Results{newNames(keys), string(b)}
+}
+
+// Len returns the number of results.
+func (r Results) Len() int {
+	if r.names == nil {
+		return 0
+	}
+	return len(r.names.list)
+}
+
+// Get returns a result; false: there is none.
+func (r Results) Get(name string) (float64, bool) {
+	text, ok := r.text(name)
+	if !ok {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil
+}
+
+// text returns a result as a text.
+func (r Results) text(name string) (string, bool) {
+	if r.names == nil {
+		return "", false
+	}
+	i, ok := r.names.at[name]
+	if !ok {
+		return "", false
+	}
+	rest := r.values
+	for range i {
+		_, rest, _ = strings.Cut(rest, ",")
+	}
+	text, _, _ := strings.Cut(rest, ",")
+	return text, true
+}
+
+// All lists the results in alphabetical order of their names.
+func (r Results) All() iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		for i, v := range r.numbers() {
+			if !yield(r.names.list[i], v) {
+				return
+			}
+		}
+	}
+}
+
+// numbers lists the results by the places of their names.
+func (r Results) numbers() iter.Seq2[int, float64] {
+	return func(yield func(int, float64) bool) {
+		rest := r.values
+		for i := range r.Len() {
+			var text string
+			text, rest, _ = strings.Cut(rest, ",")
+			if v, err := strconv.ParseFloat(text, 64); err == nil && !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// MarshalJSON writes an object.
+func (r Results) MarshalJSON() ([]byte, error) { return object(r.All()) }
+
+// UnmarshalJSON reads an object.
+func (r *Results) UnmarshalJSON(text []byte) error {
+	var all map[string]float64
+	err := json.Unmarshal(text, &all)
+	*r = NewResults(all)
+	return err
+}
