@@ -134,21 +134,26 @@ func BenchmarkResNet18(b *testing.B) {
 		x, y := random(r, batch*l.side*l.side*l.in), random(r, batch*side*side*l.out)
 		w, bias := random(r, l.kernel*l.kernel*l.in*l.out), random(r, l.out)
 		dx, dw := random(r, len(x)), random(r, len(w))
-		p, err := NewConv(s, LinearActivation)
-		if err != nil {
-			b.Fatal(err)
+		for _, precision := range []string{"", "mixed-"} {
+			plan := NewConv
+			if precision != "" {
+				plan = NewMixedConv
+			}
+			p, err := plan(s, LinearActivation)
+			if err != nil {
+				b.Fatal(err)
+			}
+			run := func(pass string, f func()) {
+				b.Run(fmt.Sprintf("%dx%d-%d-k%ds%d/%s%s", l.side, l.in, l.out, l.kernel, l.stride, precision, pass), func(b *testing.B) {
+					for b.Loop() {
+						f()
+					}
+					gflops(b, flop)
+				})
+			}
+			run("forward", func() { p.Forward(x, w, bias, y) })
+			run("images", func() { p.Backward(x, w, y, y, dx, nil, nil) })
+			run("filters", func() { p.Backward(x, w, y, y, nil, dw, nil) })
 		}
-		name := fmt.Sprintf("%dx%d-%d-k%ds%d", l.side, l.in, l.out, l.kernel, l.stride)
-		run := func(pass string, f func()) {
-			b.Run(name+"/"+pass, func(b *testing.B) {
-				for b.Loop() {
-					f()
-				}
-				gflops(b, flop)
-			})
-		}
-		run("forward", func() { p.Forward(x, w, bias, y) })
-		run("images", func() { p.Backward(x, w, y, y, dx, nil, nil) })
-		run("filters", func() { p.Backward(x, w, y, y, nil, dw, nil) })
 	}
 }
