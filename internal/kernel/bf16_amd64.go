@@ -14,6 +14,21 @@ func tile8x32BF16(t *byte)
 //go:noescape
 func tile8x16BF16(t *byte)
 
+// panel32BF16 multiplies rows by a panel of 32 columns, 12 rows at a time; t points to a panel.
+//
+//go:noescape
+func panel32BF16(t *byte)
+
+// panel32MaskedBF16 multiplies rows by a panel of 32 columns, 12 rows at a time; t points to a panel.
+//
+//go:noescape
+func panel32MaskedBF16(t *byte)
+
+// panel16MaskedBF16 multiplies rows by a panel of 16 columns, 12 rows at a time; t points to a panel.
+//
+//go:noescape
+func panel16MaskedBF16(t *byte)
+
 // pairColumnsBF16 computes dst[k*dstStep+i] = (low[k*step+i], high[k*step+i]) in bfloat16 for k < count and i < columns.
 //
 //go:noescape

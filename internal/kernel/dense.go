@@ -13,6 +13,7 @@ type Dense struct {
 
 	// The products y = x w, dx = g w^T and dw = x^T g; the gradients' are planned by their first use.
 	output, input, weights *matmul
+	matmul                 func(m, k, n int, gathered bool) *matmul // plans one, in single or mixed precision
 
 	stride int       // elements between rows of the gradient g, a multiple of 16
 	bias   []float32 // padded to the stride
@@ -28,10 +29,19 @@ const rowBlock = 64
 
 // NewDense plans a layer for a number of rows.
 func NewDense(rows, in, out int, a Activation) (*Dense, error) {
+	return newDense(rows, in, out, a, newMatmul)
+}
+
+// NewMixedDense is [NewDense] in mixed precision.
+func NewMixedDense(rows, in, out int, a Activation) (*Dense, error) {
+	return newDense(rows, in, out, a, newMixedMatmul)
+}
+
+func newDense(rows, in, out int, a Activation, matmul func(m, k, n int, gathered bool) *matmul) (*Dense, error) {
 	if rows < 1 || in < 1 || out < 1 {
 		return nil, fmt.Errorf("dense: %d rows, %d inputs, %d outputs: want at least 1 of each", rows, in, out)
 	}
-	d := &Dense{rows: rows, in: in, out: out, activation: a, output: newMatmul(rows, in, out, false)}
+	d := &Dense{rows: rows, in: in, out: out, activation: a, matmul: matmul, output: matmul(rows, in, out, false)}
 	d.stride = d.output.panels.padded
 	d.bias = make([]float32, d.stride)
 	d.gradientItem, d.sumItem, d.activateItem = d.gradient, d.sum, d.activate
@@ -71,7 +81,7 @@ func (d *Dense) activate(_, i int) {
 func (d *Dense) Backward(x, w, y, dy, dx, dw, db []float32) {
 	if d.g == nil {
 		d.g, d.sums = make([]float32, d.rows*d.stride), make([]float32, d.stride)
-		d.input, d.weights = newMatmul(d.rows, d.out, d.in, true), newMatmul(d.in, d.rows, d.out, false)
+		d.input, d.weights = d.matmul(d.rows, d.out, d.in, true), d.matmul(d.in, d.rows, d.out, false)
 	}
 	d.y, d.dy = y, dy
 	parallel.For(blocks(d.rows), d.gradientItem)

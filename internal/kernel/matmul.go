@@ -12,7 +12,7 @@ type operand struct {
 // of columns of a block of rows. All the steps of an item are computed by one thread, some depth steps at a
 // time, so that sums depend on k only: neither on m and n nor on threads.
 type matmul struct {
-	m, k, n int
+	m, k, n int // k counts pairs, in mixed precision
 	panels  panels
 	block   int // rows in an item
 
@@ -22,6 +22,8 @@ type matmul struct {
 	cRow  int
 	bias  []float32 // padded to whole panels
 	flags int
+
+	mixed *mixedOperands // nil in single precision
 
 	workers []*matmulWorker
 	item    func(worker, i int)
@@ -64,6 +66,9 @@ func (p *matmul) compute() {
 	for len(p.workers) < parallel.Threads() {
 		p.workers = append(p.workers, &matmulWorker{})
 	}
+	if p.mixed != nil {
+		p.mixed.pairLeft(p)
+	}
 	blocks := (p.m + p.block - 1) / p.block
 	parallel.ForWorkers(len(p.workers), p.panels.count*blocks, p.item)
 	p.a.data, p.b.data, p.c = nil, nil, nil
@@ -80,8 +85,9 @@ func (p *matmul) run(worker, i int) {
 	if p.flags&addBias != 0 {
 		t.bias = p.bias[first:]
 	}
-	whole := columns == width || panelMasks()
-	if p.b.step == 1 || !whole {
+	t.pairs = p.mixed != nil
+	whole := columns == width || t.masks()
+	if p.b.step == 1 || !whole || t.pairs {
 		w.scratch = takeMemory(edgeAt + edgeRows*32)
 		defer giveMemory(w.scratch)
 	}
@@ -91,7 +97,7 @@ func (p *matmul) run(worker, i int) {
 		t.steps, t.flags = end-begin, pieceFlags(p.flags, i, pieces)
 		t.b, t.bStep = p.right(w, first, width, columns, begin, end)
 		t.ahead = t.b
-		if p.b.step > 1 && columns == width {
+		if p.b.step > 1 && columns == width && !t.pairs {
 			if i+1 < pieces {
 				t.ahead = t.b[t.steps*p.b.step:]
 			} else if first+width < p.n {
@@ -105,13 +111,17 @@ func (p *matmul) run(worker, i int) {
 			continue
 		}
 		t.rows, t.columns = rows, columns
-		t.compute()
+		t.multiply()
 	}
 }
 
 // right returns the steps [begin, end) of a panel of b and the distance between them: in place, where steps are runs
 // of memory as wide as the panel, and otherwise as a copy.
 func (p *matmul) right(w *matmulWorker, first, width, columns, begin, end int) (b []float32, step int) {
+	if p.mixed != nil {
+		p.mixed.pairRight(p, *w.scratch, first, width, columns, begin, end)
+		return *w.scratch, width
+	}
 	at := p.b.data[first*p.b.row+begin*p.b.step:]
 	if p.b.step > 1 && (columns == width || panelMasks()) {
 		return at, p.b.step
@@ -139,7 +149,7 @@ func (w *matmulWorker) border(rows, columns int) {
 				copy(edge[32*r:32*r+columns], c[(from+r)*cRow:])
 			}
 		}
-		t.compute()
+		t.multiply()
 		for r := range n {
 			copy(c[(from+r)*cRow:][:columns], edge[32*r:])
 		}

@@ -18,6 +18,18 @@ func computePairs(t *byte, width int) {
 	}
 }
 
+// computePanelPairs runs the assembly micro-kernel of matrix products on a panel of pairs.
+func computePanelPairs(p *byte, width, columns int) {
+	switch {
+	case columns == 32:
+		panel32BF16(p)
+	case width == 32:
+		panel32MaskedBF16(p)
+	default:
+		panel16MaskedBF16(p)
+	}
+}
+
 func pairColumnsFast(dst, low, high *float32, count, columns, dstStep, step int) {
 	pairColumnsBF16(dst, low, high, count, columns, dstStep, step)
 }

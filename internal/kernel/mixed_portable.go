@@ -9,6 +9,8 @@ var hasBF16 = false
 
 func computePairs(*byte, int) {}
 
+func computePanelPairs(*byte, int, int) {}
+
 func pairColumnsFast(dst, low, high *float32, count, columns, dstStep, step int) {}
 
 func pairRowsFast(dst, src *float32, count, columns, dstStep, step int) {}

@@ -24,6 +24,7 @@ type panel struct {
 	ahead       []float32 // steps of b, bStep apart, that are prefetched in passing: those of a later panel
 	columns     int       // columns of b and c that are read and written, where panelMasks: otherwise all
 	width       int
+	pairs       bool // a and b are pairs of bfloat16 numbers
 }
 
 // panelWidth returns the columns of a panel of the active instruction set, 16 or 32.
@@ -46,7 +47,11 @@ func (p *panel) computeGo() {
 	var sums [8]float32
 	for row := 0; row < p.rows; row += 2 {
 		for column := 0; column < p.width; column += 4 {
-			p.blockGo(row, column, &sums)
+			if p.pairs {
+				p.pairsGo(row, column, &sums)
+			} else {
+				p.blockGo(row, column, &sums)
+			}
 			for r := range min(2, p.rows-row) {
 				c := p.c[(row+r)*p.cRow+column:][:4]
 				for n := range c {

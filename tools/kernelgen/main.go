@@ -34,6 +34,7 @@ func main() {
 		build.Generate()
 	case *name == "bf16":
 		tiles(bf16)
+		panels(bf16)
 		pairKernels()
 		build.Generate()
 		check(broadcast(out))

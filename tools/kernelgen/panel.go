@@ -170,7 +170,7 @@ func panelBlock(v isa, rows, n int, masks panelMasks, label string) {
 	for i := range rows {
 		VBROADCASTSS(panelAt(panelPointers, panelRow, panelRow3, i), x(i))
 		for j := range n {
-			VFMADD231PS(x(i), b(j), sum(i, j))
+			v.multiply(x(i), b(j), sum(i, j))
 		}
 	}
 	for _, p := range panelPointers[:(rows+3)/4] {
