@@ -24,12 +24,9 @@ func Scratch(out *gorgonia.Node) float64 {
 		switch operation {
 		case "convolution", "transposed convolution":
 			stride, _ := attributes["stride"].(int)
-			numbers, pooled := convScratch(in[0][0], in[1], stride)
-			if pooled {
-				shared = max(shared, numbers) // layers use it one after the other
-			} else {
-				own += numbers
-			}
+			layouts, pooled := convScratch(in[0][0], in[1], stride)
+			own += layouts
+			shared = max(shared, pooled) // layers use it one after the other
 		case "dense":
 			rows, weights := float64(in[0][0]), float64(in[1].TotalSize())
 			own += 2*weights + rows*float64(in[1][0]+2*in[1][1])
@@ -39,15 +36,17 @@ func Scratch(out *gorgonia.Node) float64 {
 	return size * (own + shared)
 }
 
-// convScratch estimates the numbers of a convolution with weights [k, k, in, out] on a batch, and whether layers share them.
-func convScratch(batch int, w tensor.Shape, stride int) (numbers float64, pooled bool) {
-	const groups, layouts = 8, 2 // sums over the batch; layouts forward and backward
-	size, sums := float64(w.TotalSize()), float64(min(batch, groups))
+// convScratch estimates the numbers of a convolution with weights [k, k, in, out] on a batch: its own layouts of the weights, and
+// what layers take one after the other.
+func convScratch(batch int, w tensor.Shape, stride int) (layouts, pooled float64) {
+	const most, least = 5 << 20, 8 // sums over groups of the batch take about so much, and there are as many groups at least
+	size := float64(w.TotalSize())
+	sums := min(float64(batch)*size, max(most, least*size))
 	switch {
 	case w[0] == 3 && stride == 1: // Winograd's F(4x4, 3x3): 36 products of a filter for 9
-		return 4 * size * sums, true
-	case w[0] == 4 && stride == 2 && w[2]%16 == 0 && w[3]%16 == 0: // F(2x2, 2x2): 36 for 16
-		return 9.0 / 4 * size * (sums + layouts), false
+		return 0, max(4*size, sums)
+	case w[0] == 4 && stride == 2 && w[2]%16 == 0 && w[3]%16 == 0: // F(4x4, 2x2): 25 for 4 of 16, forward and backward; and transposed
+		return (2*25.0/4 + 1) * size, sums
 	}
-	return size * (sums + layouts), false
+	return 2 * size, sums
 }

@@ -164,6 +164,11 @@ func expand4AVX512(dst *float32, src *float32, n int, dstStride int, srcRow int,
 //go:noescape
 func contract9AVX512(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
 
+// products32AVX512 computes c[p*cPart + r*cRow + n] as the sum of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n] over k < steps, for p < parts, r < 8 blocks, n < 32, and adds what was there if add is not 0.
+//
+//go:noescape
+func products32AVX512(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int)
+
 // inputs36AVX512 transforms 6x6 inputs to 36, for n channels of count tiles.
 //
 //go:noescape
@@ -188,6 +193,31 @@ func outputs16AVX512(dst *float32, src *float32, bias *float32, n int, dstRow in
 //
 //go:noescape
 func taps9AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+
+// inputs25AVX512 transforms 5x5 inputs to 25, for n channels of count tiles.
+//
+//go:noescape
+func inputs25AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+
+// filters25AVX512 transforms 2x2 taps to 25, for n channels of count tiles.
+//
+//go:noescape
+func filters25AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+
+// pixels25AVX512 transforms 4x4 pixels to 25, for n channels of count tiles.
+//
+//go:noescape
+func pixels25AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+
+// outputs25AVX512 transforms 25 products to 4x4 outputs, adds the bias and takes the maximum with floor, for n channels of count tiles.
+//
+//go:noescape
+func outputs25AVX512(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
+
+// taps25AVX512 transforms 25 products to 2x2 taps, for n channels of count tiles.
+//
+//go:noescape
+func taps25AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
 // pairSquaresAVX512 computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
 //

@@ -12,13 +12,12 @@ type convolver struct {
 	pixel      int       // channels of the small image, rounded up to 16
 	bias       []float32 // padded to whole panels
 	workers    []*convWorker
-	biasSums   []float32 // [groups, channels of the output]
 
 	// Operands of the call in progress.
 	x, w, y, dy, dx, dw []float32
-	wantBias            bool
+	sums, biasSums      []float32 // [groups][weights] and [groups][channels of the output]; nil: not wanted
 
-	forwardItem, backwardItem, packGather, packSpread, totalItem func(worker, i int)
+	forwardItem, inputItem, weightItem, packGather, packSpread, totalItem func(worker, i int)
 }
 
 // convWorker is the scratch of one thread.
@@ -58,7 +57,8 @@ func newConv(s ConvShape, a Activation, mixed bool) (*Conv, error) {
 	p := &Conv{}
 	p.c.plan(newGeometry(s, false), a, mixed)
 	p.c.bias = make([]float32, newPanels(s.OutC).padded)
-	p.c.forwardItem, p.c.backwardItem = p.forward, p.backward
+	p.c.forwardItem = p.forward
+	p.c.backwardItems(p.backward)
 	return p, nil
 }
 
@@ -82,7 +82,8 @@ func newConvTranspose(s ConvShape, a Activation, mixed bool) (*ConvTranspose, er
 	p := &ConvTranspose{}
 	p.c.plan(newGeometry(s, true), a, mixed)
 	p.c.bias = make([]float32, newPanels(s.OutC).padded)
-	p.c.forwardItem, p.c.backwardItem = p.forward, p.backward
+	p.c.forwardItem = p.forward
+	p.c.backwardItems(p.backward)
 	return p, nil
 }
 
@@ -94,10 +95,48 @@ func (c *convolver) plan(g *geometry, a Activation, mixed bool) {
 	} else {
 		c.gather, c.spread, c.gradient = newProducts(g)
 	}
-	c.biasSums = make([]float32, g.groups*max(g.smallC, g.bigC)+15)
 	c.packGather = func(_, i int) { c.gather.pack(c.w, i) }
 	c.packSpread = func(_, i int) { c.spread.pack(c.w, i) }
-	c.totalItem = func(_, i int) { c.gradient.total(c.dw, i) }
+	c.totalItem = func(_, i int) { totalGroups(c.dw, c.sums, c.groups, i) }
+}
+
+// A job is what a part of the backward pass computes of some images, a chunk at a time.
+type job struct {
+	first, end   int
+	group, share int       // of the weights' gradient
+	dx           bool      // the images' gradient
+	sums         []float32 // of the group's weights; nil: none
+	biasSums     []float32 // of the group's bias; nil: none
+}
+
+// backwardItems sets the items of the backward pass. With one share, an item computes the gradients of images and weights,
+// because both need the images that it pads.
+func (c *convolver) backwardItems(run func(s *convWorker, j job)) {
+	c.inputItem = func(worker, i int) {
+		run(c.workers[worker], job{first: i * c.chunk, end: min(c.batch, (i+1)*c.chunk), dx: true})
+	}
+	c.weightItem = func(worker, i int) {
+		group, share := i/c.shares, i%c.shares
+		j := job{first: group * c.groupSize, end: min(c.batch, (group+1)*c.groupSize), group: group, share: share, dx: c.dx != nil && c.shares == 1}
+		if n := c.patch() * c.smallC; c.sums != nil {
+			j.sums = c.sums[group*n : (group+1)*n]
+		}
+		if c.biasSums != nil && share == 0 {
+			n := len(c.biasSums) / c.groups
+			j.biasSums = c.biasSums[group*n : (group+1)*n]
+		}
+		run(c.workers[worker], j)
+	}
+}
+
+// totalGroups sets a part of dw to the sum of groups of as many elements, in their order.
+func totalGroups(dw, sums []float32, groups, part int) {
+	n := len(dw)
+	from, to := part*block, min((part+1)*block, n)
+	copy(dw[from:to], sums[from:to])
+	for group := 1; group < groups; group++ {
+		add(dw[from:to], sums[group*n+from:group*n+to])
+	}
 }
 
 // prepare allocates the scratch of every thread.
@@ -128,7 +167,7 @@ func (p *Conv) Forward(x, w, bias, y []float32) {
 	c.prepare()
 	copy(c.bias, bias)
 	c.x, c.w, c.y = x, w[c.from:c.to], y
-	parallel.ForWorkers(len(c.workers), c.gather.parts(), c.packGather)
+	parallel.ForWorkers(len(c.workers), c.gather.packs(), c.packGather)
 	parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
 }
@@ -169,7 +208,7 @@ func (p *ConvTranspose) Forward(x, w, bias, y []float32) {
 	c.prepare()
 	copy(c.bias, bias)
 	c.x, c.w, c.y = x, w[c.from:c.to], y
-	parallel.ForWorkers(len(c.workers), c.spread.parts(), c.packSpread)
+	parallel.ForWorkers(len(c.workers), c.spread.packs(), c.packSpread)
 	parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
 }
@@ -207,19 +246,28 @@ func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather b
 		clear(dw[c.to:])
 		dw = dw[c.from:c.to]
 	}
-	c.x, c.w, c.y, c.dy, c.dx, c.dw, c.wantBias = x, w[c.from:c.to], y, dy, dx, dw, db != nil
+	c.x, c.w, c.y, c.dy, c.dx, c.dw = x, w[c.from:c.to], y, dy, dx, dw
+	memory := takeMemory(c.groups * (len(dw) + len(db)))
+	if dw != nil {
+		c.sums = (*memory)[:c.groups*len(dw)]
+	}
+	if db != nil {
+		c.biasSums = (*memory)[c.groups*len(dw):][:c.groups*len(db)]
+	}
 	if spread {
-		parallel.ForWorkers(len(c.workers), c.spread.parts(), c.packSpread)
+		parallel.ForWorkers(len(c.workers), c.spread.packs(), c.packSpread)
 	}
 	if gather {
-		parallel.ForWorkers(len(c.workers), c.gather.parts(), c.packGather)
+		parallel.ForWorkers(len(c.workers), c.gather.packs(), c.packGather)
+	}
+	if c.dx != nil && (c.shares > 1 || dw == nil && db == nil) {
+		parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.inputItem)
+	}
+	if dw != nil || db != nil {
+		parallel.ForWorkers(len(c.workers), c.groups*c.shares, c.weightItem)
 	}
 	if dw != nil {
-		c.gradient.prepare()
-	}
-	parallel.ForWorkers(len(c.workers), c.groups, c.backwardItem)
-	if dw != nil {
-		parallel.ForWorkers(len(c.workers), c.gradient.parts(), c.totalItem)
+		parallel.ForWorkers(len(c.workers), (len(dw)+block-1)/block, c.totalItem)
 	}
 	if db != nil {
 		n := len(db)
@@ -228,78 +276,78 @@ func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather b
 			add(db, c.biasSums[group*n:(group+1)*n])
 		}
 	}
-	c.x, c.w, c.y, c.dy, c.dx, c.dw = nil, nil, nil, nil, nil, nil
+	giveMemory(memory)
+	c.x, c.w, c.y, c.dy, c.dx, c.dw, c.sums, c.biasSums = nil, nil, nil, nil, nil, nil, nil, nil
 }
 
-// backward computes the share of a group of images, a chunk at a time.
-func (p *Conv) backward(worker, group int) {
+// backward does a job.
+func (p *Conv) backward(s *convWorker, job job) {
 	c := &p.c
-	s := c.workers[worker]
 	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
-	end := min(c.batch, (group+1)*c.groupSize)
-	for first := group * c.groupSize; first < end; first += c.chunk {
-		count := min(c.chunk, end-first)
-		fresh := first == group*c.groupSize
+	for first := job.first; first < job.end; first += c.chunk {
+		count := min(c.chunk, job.end-first)
+		fresh := first == job.first
 		for j := range count {
 			i := first + j
 			c.padSmall(s.small[j*c.smallSize:], c.dy[i*m:], c.y[i*m:], c.activation)
-			if c.wantBias {
-				sumPixels(c.biasSums[group*c.smallC:][:c.smallC], s.small[j*c.smallSize+c.smallOrigin():],
-					c.smallH, c.smallW, c.smallLine, fresh && j == 0)
+			if job.biasSums != nil {
+				sumPixels(job.biasSums, s.small[j*c.smallSize+c.smallOrigin():], c.smallH, c.smallW, c.smallLine, fresh && j == 0)
 			}
-			if c.dw != nil {
+			if job.sums != nil {
 				c.padBig(s.big[j*c.bigSize:], c.x[i*n:], nil, LinearActivation)
 			}
 		}
-		if c.dx != nil {
+		if job.dx {
 			c.spread.run(s, nil, c.dx[first*n:(first+count)*n], count, 0)
 		}
-		if c.dw == nil {
+		if job.sums == nil {
 			continue
 		}
-		if c.smallC == c.pixel {
-			c.gradient.run(s, s.small[c.smallOrigin():], c.smallC, c.smallLine, c.smallSize, count, group, fresh)
-			continue
+		small := smallImages{s.small[c.smallOrigin():], c.smallC, c.smallLine, c.smallSize}
+		if c.smallC != c.pixel {
+			for j := range count {
+				c.widen(s, j, small.x[j*c.smallSize:], c.smallLine)
+			}
+			small = c.wide(s)
 		}
-		for j := range count {
-			c.widen(s, j, s.small[j*c.smallSize+c.smallOrigin():], c.smallLine)
-		}
-		c.wideGradient(s, count, group, fresh)
+		c.gradient.run(s, job.sums, job.share, small, count, fresh)
 	}
 }
 
-// backward computes the share of a group of images, a chunk at a time.
-func (p *ConvTranspose) backward(worker, group int) {
+// backward does a job.
+func (p *ConvTranspose) backward(s *convWorker, job job) {
 	c := &p.c
-	s := c.workers[worker]
 	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
-	end := min(c.batch, (group+1)*c.groupSize)
-	for first := group * c.groupSize; first < end; first += c.chunk {
-		count := min(c.chunk, end-first)
-		fresh := first == group*c.groupSize
+	for first := job.first; first < job.end; first += c.chunk {
+		count := min(c.chunk, job.end-first)
+		fresh := first == job.first
 		for j := range count {
 			i := first + j
 			c.padBig(s.big[j*c.bigSize:], c.dy[i*n:], c.y[i*n:], c.activation)
-			if c.wantBias {
-				sumPixels(c.biasSums[group*c.bigC:][:c.bigC], s.big[j*c.bigSize+c.bigOrigin():],
-					c.bigH, c.bigW, c.bigLine, fresh && j == 0)
+			if job.biasSums != nil {
+				sumPixels(job.biasSums, s.big[j*c.bigSize+c.bigOrigin():], c.bigH, c.bigW, c.bigLine, fresh && j == 0)
 			}
 		}
-		if c.dx != nil {
+		if job.dx {
 			c.gather.run(s, nil, c.dx[first*m:(first+count)*m], count, 0)
 		}
-		if c.dw == nil {
+		if job.sums == nil {
 			continue
 		}
-		if c.smallC == c.pixel {
-			c.gradient.run(s, c.x[first*m:], c.smallC, c.smallW*c.smallC, m, count, group, fresh)
-			continue
+		small := smallImages{c.x[first*m:], c.smallC, c.smallW * c.smallC, m}
+		if c.smallC != c.pixel {
+			for j := range count {
+				c.widen(s, j, small.x[j*m:], c.smallW*c.smallC)
+			}
+			small = c.wide(s)
 		}
-		for j := range count {
-			c.widen(s, j, c.x[(first+j)*m:], c.smallW*c.smallC)
-		}
-		c.wideGradient(s, count, group, fresh)
+		c.gradient.run(s, job.sums, job.share, small, count, fresh)
 	}
+}
+
+// wide returns the small images that widen has copied.
+func (c *convolver) wide(s *convWorker) smallImages {
+	return smallImages{s.wide, c.pixel, c.smallW * c.pixel, c.smallPixels() * c.pixel}
 }
 
 // widen copies small image j of a chunk so that its pixels are a multiple of 16 elements apart.
@@ -311,10 +359,6 @@ func (c *convolver) widen(s *convWorker, j int, src []float32, line int) {
 			copy(dst[(y*c.smallW+x)*pixel:][:c.smallC], src[y*line+x*c.smallC:])
 		}
 	}
-}
-
-func (c *convolver) wideGradient(s *convWorker, count, group int, fresh bool) {
-	c.gradient.run(s, s.wide, c.pixel, c.smallW*c.pixel, c.smallPixels()*c.pixel, count, group, fresh)
 }
 
 // sumPixels adds all pixels of an image to dst, one element a channel.

@@ -56,7 +56,8 @@ type geometry struct {
 
 	narrow int // side of narrow's blocks; 0: unused
 
-	chunk, groups, groupSize int // images at a time, independent sums of the weights' gradient
+	chunk                     int // images at a time
+	groups, groupSize, shares int // of the gradient of the weights, see divide
 }
 
 func newGeometry(s ConvShape, transposed bool) *geometry {
@@ -90,18 +91,51 @@ func newGeometry(s ConvShape, transposed bool) *geometry {
 	g.smallLine = (g.smallTop + reach(g.bigW, g.smallW)) * g.smallC
 	g.smallSize = (g.smallTop + reach(g.bigH, g.smallH)) * g.smallLine
 
-	g.groupSize = (g.batch + maxGroups - 1) / maxGroups
-	g.groups = (g.batch + g.groupSize - 1) / g.groupSize
-	chunk := min(g.groupSize, max(1, chunkElements/(g.bigSize+g.smallSize)))
-	chunks := (g.groupSize + chunk - 1) / chunk
-	g.chunk = (g.groupSize + chunks - 1) / chunks // equal parts
+	g.chunk = g.chunkImages()
+	g.divide()
 	return g
 }
 
 const (
-	maxGroups     = 8         // sums of the weights' gradient, and items of work
 	chunkElements = 72 * 1024 // 288 KiB of padded images stay in the second-level cache
+	groupTiles    = 32        // as long are the sums of Winograd's gradient over the tiles of a chunk,
+	groupImages   = 4         // unless that takes more images: then threads would have too few groups
 )
+
+// chunkImages returns the number of images at a time.
+func (g *geometry) chunkImages() int {
+	if winogradFits(g) {
+		tiles := phaseTilesOf(g)
+		return min(g.batch, groupImages, (groupTiles*tiles.side*tiles.side+g.smallPixels()-1)/g.smallPixels())
+	}
+	size := max(1, g.batch/leastItems)
+	chunk := min(size, max(1, chunkElements/(g.bigSize+g.smallSize)))
+	return (size + (size+chunk-1)/chunk - 1) / ((size + chunk - 1) / chunk) // equal parts
+}
+
+// The gradient of the weights is a sum over groups of images, whose gradients take at most sumElements, unless that makes fewer than
+// leastGroups. Large weights are divided, too, so that leastItems items or more can be computed at the same time.
+const (
+	sumElements   = 5 << 20
+	leastGroups   = 8
+	leastItems    = 16
+	shareElements = 1 << 16 // of weights in a share, at least
+	mostShares    = 4
+)
+
+// divide plans the items of work of the gradient of the weights by sizes alone: groups of whole chunks of images, and shares of
+// the weights.
+func (g *geometry) divide() {
+	weights := g.patch() * g.smallC
+	chunks := (g.batch + g.chunk - 1) / g.chunk
+	groups := max(leastGroups, sumElements/weights)
+	g.groupSize = (chunks + groups - 1) / groups * g.chunk
+	g.groups = (g.batch + g.groupSize - 1) / g.groupSize
+	g.shares = 1
+	for g.shares < mostShares && g.groups*g.shares < leastItems && weights >= 2*g.shares*shareElements {
+		g.shares *= 2
+	}
+}
 
 // liveRows returns the first and the last row of a kernel that meet a pixel of a big image: few do if an image is lower
 // than the kernel, such as a sequence.

@@ -136,6 +136,9 @@ var convCases = []ConvShape{
 	{Batch: 3, InH: 7, InW: 13, InC: 17, OutH: 7, OutW: 13, OutC: 48, Kernel: 3, Stride: 1, PadH: 1, PadW: 1},
 	{Batch: 9, InH: 5, InW: 9, InC: 64, OutH: 3, OutW: 7, OutC: 19, Kernel: 3, Stride: 1, PadH: 0, PadW: 0},
 	{Batch: 64, InH: 8, InW: 8, InC: 3, OutH: 4, OutW: 4, OutC: 7, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 5, InH: 32, InW: 8, InC: 16, OutH: 16, OutW: 4, OutC: 48, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 3, InH: 32, InW: 24, InC: 32, OutH: 16, OutW: 12, OutC: 32, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
+	{Batch: 1, InH: 16, InW: 16, InC: 48, OutH: 8, OutW: 8, OutC: 16, Kernel: 4, Stride: 2, PadH: 3, PadW: 1},
 }
 
 // naive computes a convolution and its gradients by the definition in ConvShape.

@@ -185,8 +185,9 @@ func (p *mixedGradient) scratch() (inputs, products int) {
 	return g.chunk * (p.high*g.bigLine + p.halfH()*g.smallW*newPanels(g.smallC).padded), 0
 }
 
-func (p *mixedGradient) run(s *convWorker, small []float32, pixel, line, size, images, group int, fresh bool) {
+func (p *mixedGradient) run(s *convWorker, sums []float32, share int, small smallImages, images int, fresh bool) {
 	g, t := p.g, &s.tile
+	pixel, line := small.pixel, small.line
 	bigSize, smallSize := p.high*g.bigLine, p.halfH()*g.smallW*pixel
 	bigPairs, smallPairs := s.inputs[:images*bigSize], s.inputs[images*bigSize:]
 	whole := max(0, min(p.high, g.bigRows()-g.stride)) // rows with one below
@@ -196,7 +197,7 @@ func (p *mixedGradient) run(s *convWorker, small []float32, pixel, line, size, i
 		for r := whole; r < p.high; r++ {
 			pairColumns(dst[r*g.bigLine:], src[r*g.bigLine:], p.zeros, 1, g.bigLine, 0, 0)
 		}
-		src, dst = small[i*size:], smallPairs[i*smallSize:]
+		src, dst = small.x[i*small.size:], smallPairs[i*smallSize:]
 		row := g.smallW * pixel
 		pairColumns(dst, src, src[min(line, len(src)):], g.smallH/2, row, row, 2*line)
 		if g.smallH%2 == 1 {
@@ -208,6 +209,6 @@ func (p *mixedGradient) run(s *convWorker, small []float32, pixel, line, size, i
 	t.segs, t.aSeg = p.halfH(), 2*g.stride*g.bigLine
 	t.blocks, t.aBlk = images, bigSize
 	t.bStep, t.bSeg, t.bBlk = pixel, g.smallW*pixel, smallSize
-	p.sum(t, smallPairs, group, fresh)
+	p.sum(t, sums, share, smallPairs, fresh)
 	t.pairs = false
 }

@@ -44,7 +44,7 @@ func newNarrow(g *geometry) *narrow {
 	return p
 }
 
-func (p *narrow) parts() int { return p.window }
+func (p *narrow) packs() int { return p.window }
 
 // pack lays out row y of the window: [window, window, smallC][edge, edge, bigC].
 func (p *narrow) pack(w []float32, y int) {

@@ -2705,6 +2705,425 @@ channel:
 	BNE tile
 	RET
 
+// func products32NEON(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int)
+TEXT ·products32NEON(SB), NOSPLIT, $0-112
+	MOVD aRow+56(FP), R7
+	MOVD aStep+64(FP), R6
+	MOVD bStep+80(FP), R5
+	MOVD cRow+96(FP), R4
+	MOVD a+0(FP), R17
+	MOVD c+16(FP), R16
+	MOVD blocks+32(FP), R14
+	MOVD b+8(FP), R13
+	MOVD steps+40(FP), R12
+	MOVD add+104(FP), R11
+	MOVD aPart+48(FP), R3
+	MOVD bPart+72(FP), R2
+	MOVD cPart+88(FP), R1
+	MOVD parts+24(FP), R0
+	LSL $2, R7, R22
+	LSL $2, R6, R21
+	LSL $2, R5, R20
+	LSL $2, R4, R19
+
+part:
+	MOVD R17, R5
+	MOVD R16, R4
+	MOVD R14, R15
+
+block:
+	ADD $0, R13, R10
+	WORD $0x4f000414 // movi v20.4s, #0x0
+	WORD $0x4f000413 // movi v19.4s, #0x0
+	WORD $0x4f000412 // movi v18.4s, #0x0
+	WORD $0x4f000411 // movi v17.4s, #0x0
+	WORD $0x4f000410 // movi v16.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	MOVD R5, R9
+	ADD R22<<1, R22, R8
+	MOVD R12, R7
+
+r0c0step:
+	WORD $0xad400d44 // ldp q4, q3, [x10]
+	WORD $0xad410542 // ldp q2, q1, [x10, #32]
+	WORD $0x4d40c920 // ld1r {v0.4s}, [x9]
+	WORD $0x4e20cc94 // fmla v20.4s, v4.4s, v0.4s
+	WORD $0x4e20cc73 // fmla v19.4s, v3.4s, v0.4s
+	WORD $0x4e20cc52 // fmla v18.4s, v2.4s, v0.4s
+	WORD $0x4e20cc31 // fmla v17.4s, v1.4s, v0.4s
+	ADD R22, R9, R6
+	WORD $0x4d40c8c0 // ld1r {v0.4s}, [x6]
+	WORD $0x4e20cc90 // fmla v16.4s, v4.4s, v0.4s
+	WORD $0x4e20cc6f // fmla v15.4s, v3.4s, v0.4s
+	WORD $0x4e20cc4e // fmla v14.4s, v2.4s, v0.4s
+	WORD $0x4e20cc2d // fmla v13.4s, v1.4s, v0.4s
+	ADD R22<<1, R9, R6
+	WORD $0x4d40c8c0 // ld1r {v0.4s}, [x6]
+	WORD $0x4e20cc8c // fmla v12.4s, v4.4s, v0.4s
+	WORD $0x4e20cc6b // fmla v11.4s, v3.4s, v0.4s
+	WORD $0x4e20cc4a // fmla v10.4s, v2.4s, v0.4s
+	WORD $0x4e20cc29 // fmla v9.4s, v1.4s, v0.4s
+	ADD R8, R9, R6
+	WORD $0x4d40c8c0 // ld1r {v0.4s}, [x6]
+	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
+	WORD $0x4e20cc67 // fmla v7.4s, v3.4s, v0.4s
+	WORD $0x4e20cc46 // fmla v6.4s, v2.4s, v0.4s
+	WORD $0x4e20cc25 // fmla v5.4s, v1.4s, v0.4s
+	ADD R21, R9, R9
+	ADD R20, R10, R10
+	SUBS $1, R7, R7
+	BNE r0c0step
+	CMP $0, R11
+	BEQ r0c0fresh
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	WORD $0x4e20d673 // fadd v19.4s, v19.4s, v0.4s
+	WORD $0xad410081 // ldp q1, q0, [x4, #32]
+	WORD $0x4e21d652 // fadd v18.4s, v18.4s, v1.4s
+	WORD $0x4e20d631 // fadd v17.4s, v17.4s, v0.4s
+	ADD R19, R4, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
+	WORD $0x4e20d5ef // fadd v15.4s, v15.4s, v0.4s
+	WORD $0xad4100c1 // ldp q1, q0, [x6, #32]
+	WORD $0x4e21d5ce // fadd v14.4s, v14.4s, v1.4s
+	WORD $0x4e20d5ad // fadd v13.4s, v13.4s, v0.4s
+	ADD R19, R6, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4e21d58c // fadd v12.4s, v12.4s, v1.4s
+	WORD $0x4e20d56b // fadd v11.4s, v11.4s, v0.4s
+	WORD $0xad4100c1 // ldp q1, q0, [x6, #32]
+	WORD $0x4e21d54a // fadd v10.4s, v10.4s, v1.4s
+	WORD $0x4e20d529 // fadd v9.4s, v9.4s, v0.4s
+	ADD R19, R6, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
+	WORD $0x4e20d4e7 // fadd v7.4s, v7.4s, v0.4s
+	WORD $0xad4100c1 // ldp q1, q0, [x6, #32]
+	WORD $0x4e21d4c6 // fadd v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4a5 // fadd v5.4s, v5.4s, v0.4s
+
+r0c0fresh:
+	WORD $0xad004c94 // stp q20, q19, [x4]
+	WORD $0xad014492 // stp q18, q17, [x4, #32]
+	ADD R19, R4, R6
+	WORD $0xad003cd0 // stp q16, q15, [x6]
+	WORD $0xad0134ce // stp q14, q13, [x6, #32]
+	ADD R19, R6, R6
+	WORD $0xad002ccc // stp q12, q11, [x6]
+	WORD $0xad0124ca // stp q10, q9, [x6, #32]
+	ADD R19, R6, R6
+	WORD $0xad001cc8 // stp q8, q7, [x6]
+	WORD $0xad0114c6 // stp q6, q5, [x6, #32]
+	ADD $64, R13, R10
+	WORD $0x4f000414 // movi v20.4s, #0x0
+	WORD $0x4f000413 // movi v19.4s, #0x0
+	WORD $0x4f000412 // movi v18.4s, #0x0
+	WORD $0x4f000411 // movi v17.4s, #0x0
+	WORD $0x4f000410 // movi v16.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	MOVD R5, R9
+	ADD R22<<1, R22, R8
+	MOVD R12, R7
+
+r0c16step:
+	WORD $0xad400d44 // ldp q4, q3, [x10]
+	WORD $0xad410542 // ldp q2, q1, [x10, #32]
+	WORD $0x4d40c920 // ld1r {v0.4s}, [x9]
+	WORD $0x4e20cc94 // fmla v20.4s, v4.4s, v0.4s
+	WORD $0x4e20cc73 // fmla v19.4s, v3.4s, v0.4s
+	WORD $0x4e20cc52 // fmla v18.4s, v2.4s, v0.4s
+	WORD $0x4e20cc31 // fmla v17.4s, v1.4s, v0.4s
+	ADD R22, R9, R6
+	WORD $0x4d40c8c0 // ld1r {v0.4s}, [x6]
+	WORD $0x4e20cc90 // fmla v16.4s, v4.4s, v0.4s
+	WORD $0x4e20cc6f // fmla v15.4s, v3.4s, v0.4s
+	WORD $0x4e20cc4e // fmla v14.4s, v2.4s, v0.4s
+	WORD $0x4e20cc2d // fmla v13.4s, v1.4s, v0.4s
+	ADD R22<<1, R9, R6
+	WORD $0x4d40c8c0 // ld1r {v0.4s}, [x6]
+	WORD $0x4e20cc8c // fmla v12.4s, v4.4s, v0.4s
+	WORD $0x4e20cc6b // fmla v11.4s, v3.4s, v0.4s
+	WORD $0x4e20cc4a // fmla v10.4s, v2.4s, v0.4s
+	WORD $0x4e20cc29 // fmla v9.4s, v1.4s, v0.4s
+	ADD R8, R9, R6
+	WORD $0x4d40c8c0 // ld1r {v0.4s}, [x6]
+	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
+	WORD $0x4e20cc67 // fmla v7.4s, v3.4s, v0.4s
+	WORD $0x4e20cc46 // fmla v6.4s, v2.4s, v0.4s
+	WORD $0x4e20cc25 // fmla v5.4s, v1.4s, v0.4s
+	ADD R21, R9, R9
+	ADD R20, R10, R10
+	SUBS $1, R7, R7
+	BNE r0c16step
+	CMP $0, R11
+	BEQ r0c16fresh
+	ADD $64, R4, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	WORD $0x4e20d673 // fadd v19.4s, v19.4s, v0.4s
+	WORD $0xad4100c1 // ldp q1, q0, [x6, #32]
+	WORD $0x4e21d652 // fadd v18.4s, v18.4s, v1.4s
+	WORD $0x4e20d631 // fadd v17.4s, v17.4s, v0.4s
+	ADD R19, R6, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
+	WORD $0x4e20d5ef // fadd v15.4s, v15.4s, v0.4s
+	WORD $0xad4100c1 // ldp q1, q0, [x6, #32]
+	WORD $0x4e21d5ce // fadd v14.4s, v14.4s, v1.4s
+	WORD $0x4e20d5ad // fadd v13.4s, v13.4s, v0.4s
+	ADD R19, R6, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4e21d58c // fadd v12.4s, v12.4s, v1.4s
+	WORD $0x4e20d56b // fadd v11.4s, v11.4s, v0.4s
+	WORD $0xad4100c1 // ldp q1, q0, [x6, #32]
+	WORD $0x4e21d54a // fadd v10.4s, v10.4s, v1.4s
+	WORD $0x4e20d529 // fadd v9.4s, v9.4s, v0.4s
+	ADD R19, R6, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
+	WORD $0x4e20d4e7 // fadd v7.4s, v7.4s, v0.4s
+	WORD $0xad4100c1 // ldp q1, q0, [x6, #32]
+	WORD $0x4e21d4c6 // fadd v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4a5 // fadd v5.4s, v5.4s, v0.4s
+
+r0c16fresh:
+	ADD $64, R4, R6
+	WORD $0xad004cd4 // stp q20, q19, [x6]
+	WORD $0xad0144d2 // stp q18, q17, [x6, #32]
+	ADD R19, R6, R6
+	WORD $0xad003cd0 // stp q16, q15, [x6]
+	WORD $0xad0134ce // stp q14, q13, [x6, #32]
+	ADD R19, R6, R6
+	WORD $0xad002ccc // stp q12, q11, [x6]
+	WORD $0xad0124ca // stp q10, q9, [x6, #32]
+	ADD R19, R6, R6
+	WORD $0xad001cc8 // stp q8, q7, [x6]
+	WORD $0xad0114c6 // stp q6, q5, [x6, #32]
+	ADD R22<<2, R5, R8
+	MOVD R8, R10
+	ADD R19<<2, R4, R9
+	ADD $0, R13, R7
+	WORD $0x4f000414 // movi v20.4s, #0x0
+	WORD $0x4f000413 // movi v19.4s, #0x0
+	WORD $0x4f000412 // movi v18.4s, #0x0
+	WORD $0x4f000411 // movi v17.4s, #0x0
+	WORD $0x4f000410 // movi v16.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	ADD R22<<1, R22, R6
+	MOVD R12, R5
+
+r4c0step:
+	WORD $0xad400ce4 // ldp q4, q3, [x7]
+	WORD $0xad4104e2 // ldp q2, q1, [x7, #32]
+	WORD $0x4d40c900 // ld1r {v0.4s}, [x8]
+	WORD $0x4e20cc94 // fmla v20.4s, v4.4s, v0.4s
+	WORD $0x4e20cc73 // fmla v19.4s, v3.4s, v0.4s
+	WORD $0x4e20cc52 // fmla v18.4s, v2.4s, v0.4s
+	WORD $0x4e20cc31 // fmla v17.4s, v1.4s, v0.4s
+	ADD R22, R8, R4
+	WORD $0x4d40c880 // ld1r {v0.4s}, [x4]
+	WORD $0x4e20cc90 // fmla v16.4s, v4.4s, v0.4s
+	WORD $0x4e20cc6f // fmla v15.4s, v3.4s, v0.4s
+	WORD $0x4e20cc4e // fmla v14.4s, v2.4s, v0.4s
+	WORD $0x4e20cc2d // fmla v13.4s, v1.4s, v0.4s
+	ADD R22<<1, R8, R4
+	WORD $0x4d40c880 // ld1r {v0.4s}, [x4]
+	WORD $0x4e20cc8c // fmla v12.4s, v4.4s, v0.4s
+	WORD $0x4e20cc6b // fmla v11.4s, v3.4s, v0.4s
+	WORD $0x4e20cc4a // fmla v10.4s, v2.4s, v0.4s
+	WORD $0x4e20cc29 // fmla v9.4s, v1.4s, v0.4s
+	ADD R6, R8, R4
+	WORD $0x4d40c880 // ld1r {v0.4s}, [x4]
+	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
+	WORD $0x4e20cc67 // fmla v7.4s, v3.4s, v0.4s
+	WORD $0x4e20cc46 // fmla v6.4s, v2.4s, v0.4s
+	WORD $0x4e20cc25 // fmla v5.4s, v1.4s, v0.4s
+	ADD R21, R8, R8
+	ADD R20, R7, R7
+	SUBS $1, R5, R5
+	BNE r4c0step
+	CMP $0, R11
+	BEQ r4c0fresh
+	WORD $0xad400121 // ldp q1, q0, [x9]
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	WORD $0x4e20d673 // fadd v19.4s, v19.4s, v0.4s
+	WORD $0xad410121 // ldp q1, q0, [x9, #32]
+	WORD $0x4e21d652 // fadd v18.4s, v18.4s, v1.4s
+	WORD $0x4e20d631 // fadd v17.4s, v17.4s, v0.4s
+	ADD R19, R9, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
+	WORD $0x4e20d5ef // fadd v15.4s, v15.4s, v0.4s
+	WORD $0xad410081 // ldp q1, q0, [x4, #32]
+	WORD $0x4e21d5ce // fadd v14.4s, v14.4s, v1.4s
+	WORD $0x4e20d5ad // fadd v13.4s, v13.4s, v0.4s
+	ADD R19, R4, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d58c // fadd v12.4s, v12.4s, v1.4s
+	WORD $0x4e20d56b // fadd v11.4s, v11.4s, v0.4s
+	WORD $0xad410081 // ldp q1, q0, [x4, #32]
+	WORD $0x4e21d54a // fadd v10.4s, v10.4s, v1.4s
+	WORD $0x4e20d529 // fadd v9.4s, v9.4s, v0.4s
+	ADD R19, R4, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
+	WORD $0x4e20d4e7 // fadd v7.4s, v7.4s, v0.4s
+	WORD $0xad410081 // ldp q1, q0, [x4, #32]
+	WORD $0x4e21d4c6 // fadd v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4a5 // fadd v5.4s, v5.4s, v0.4s
+
+r4c0fresh:
+	WORD $0xad004d34 // stp q20, q19, [x9]
+	WORD $0xad014532 // stp q18, q17, [x9, #32]
+	ADD R19, R9, R4
+	WORD $0xad003c90 // stp q16, q15, [x4]
+	WORD $0xad01348e // stp q14, q13, [x4, #32]
+	ADD R19, R4, R4
+	WORD $0xad002c8c // stp q12, q11, [x4]
+	WORD $0xad01248a // stp q10, q9, [x4, #32]
+	ADD R19, R4, R4
+	WORD $0xad001c88 // stp q8, q7, [x4]
+	WORD $0xad011486 // stp q6, q5, [x4, #32]
+	ADD $64, R13, R8
+	WORD $0x4f000414 // movi v20.4s, #0x0
+	WORD $0x4f000413 // movi v19.4s, #0x0
+	WORD $0x4f000412 // movi v18.4s, #0x0
+	WORD $0x4f000411 // movi v17.4s, #0x0
+	WORD $0x4f000410 // movi v16.4s, #0x0
+	WORD $0x4f00040f // movi v15.4s, #0x0
+	WORD $0x4f00040e // movi v14.4s, #0x0
+	WORD $0x4f00040d // movi v13.4s, #0x0
+	WORD $0x4f00040c // movi v12.4s, #0x0
+	WORD $0x4f00040b // movi v11.4s, #0x0
+	WORD $0x4f00040a // movi v10.4s, #0x0
+	WORD $0x4f000409 // movi v9.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	MOVD R10, R7
+	ADD R22<<1, R22, R6
+	MOVD R12, R5
+
+r4c16step:
+	WORD $0xad400d04 // ldp q4, q3, [x8]
+	WORD $0xad410502 // ldp q2, q1, [x8, #32]
+	WORD $0x4d40c8e0 // ld1r {v0.4s}, [x7]
+	WORD $0x4e20cc94 // fmla v20.4s, v4.4s, v0.4s
+	WORD $0x4e20cc73 // fmla v19.4s, v3.4s, v0.4s
+	WORD $0x4e20cc52 // fmla v18.4s, v2.4s, v0.4s
+	WORD $0x4e20cc31 // fmla v17.4s, v1.4s, v0.4s
+	ADD R22, R7, R4
+	WORD $0x4d40c880 // ld1r {v0.4s}, [x4]
+	WORD $0x4e20cc90 // fmla v16.4s, v4.4s, v0.4s
+	WORD $0x4e20cc6f // fmla v15.4s, v3.4s, v0.4s
+	WORD $0x4e20cc4e // fmla v14.4s, v2.4s, v0.4s
+	WORD $0x4e20cc2d // fmla v13.4s, v1.4s, v0.4s
+	ADD R22<<1, R7, R4
+	WORD $0x4d40c880 // ld1r {v0.4s}, [x4]
+	WORD $0x4e20cc8c // fmla v12.4s, v4.4s, v0.4s
+	WORD $0x4e20cc6b // fmla v11.4s, v3.4s, v0.4s
+	WORD $0x4e20cc4a // fmla v10.4s, v2.4s, v0.4s
+	WORD $0x4e20cc29 // fmla v9.4s, v1.4s, v0.4s
+	ADD R6, R7, R4
+	WORD $0x4d40c880 // ld1r {v0.4s}, [x4]
+	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
+	WORD $0x4e20cc67 // fmla v7.4s, v3.4s, v0.4s
+	WORD $0x4e20cc46 // fmla v6.4s, v2.4s, v0.4s
+	WORD $0x4e20cc25 // fmla v5.4s, v1.4s, v0.4s
+	ADD R21, R7, R7
+	ADD R20, R8, R8
+	SUBS $1, R5, R5
+	BNE r4c16step
+	CMP $0, R11
+	BEQ r4c16fresh
+	ADD $64, R9, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d694 // fadd v20.4s, v20.4s, v1.4s
+	WORD $0x4e20d673 // fadd v19.4s, v19.4s, v0.4s
+	WORD $0xad410081 // ldp q1, q0, [x4, #32]
+	WORD $0x4e21d652 // fadd v18.4s, v18.4s, v1.4s
+	WORD $0x4e20d631 // fadd v17.4s, v17.4s, v0.4s
+	ADD R19, R4, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
+	WORD $0x4e20d5ef // fadd v15.4s, v15.4s, v0.4s
+	WORD $0xad410081 // ldp q1, q0, [x4, #32]
+	WORD $0x4e21d5ce // fadd v14.4s, v14.4s, v1.4s
+	WORD $0x4e20d5ad // fadd v13.4s, v13.4s, v0.4s
+	ADD R19, R4, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d58c // fadd v12.4s, v12.4s, v1.4s
+	WORD $0x4e20d56b // fadd v11.4s, v11.4s, v0.4s
+	WORD $0xad410081 // ldp q1, q0, [x4, #32]
+	WORD $0x4e21d54a // fadd v10.4s, v10.4s, v1.4s
+	WORD $0x4e20d529 // fadd v9.4s, v9.4s, v0.4s
+	ADD R19, R4, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
+	WORD $0x4e20d4e7 // fadd v7.4s, v7.4s, v0.4s
+	WORD $0xad410081 // ldp q1, q0, [x4, #32]
+	WORD $0x4e21d4c6 // fadd v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4a5 // fadd v5.4s, v5.4s, v0.4s
+
+r4c16fresh:
+	ADD $64, R9, R4
+	WORD $0xad004c94 // stp q20, q19, [x4]
+	WORD $0xad014492 // stp q18, q17, [x4, #32]
+	ADD R19, R4, R4
+	WORD $0xad003c90 // stp q16, q15, [x4]
+	WORD $0xad01348e // stp q14, q13, [x4, #32]
+	ADD R19, R4, R4
+	WORD $0xad002c8c // stp q12, q11, [x4]
+	WORD $0xad01248a // stp q10, q9, [x4, #32]
+	ADD R19, R4, R4
+	WORD $0xad001c88 // stp q8, q7, [x4]
+	WORD $0xad011486 // stp q6, q5, [x4, #32]
+	ADD R22<<2, R10, R5
+	ADD R19<<2, R9, R4
+	SUBS $1, R15, R15
+	BNE block
+	LSL $2, R3, R4
+	ADD R4, R17, R17
+	LSL $2, R2, R4
+	ADD R4, R13, R13
+	LSL $2, R1, R4
+	ADD R4, R16, R16
+	SUBS $1, R0, R0
+	BNE part
+	RET
+
 // func inputs36NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 TEXT ·inputs36NEON(SB), NOSPLIT, $0-80
 	MOVD $neonConstants<>(SB), R0
@@ -5210,6 +5629,1732 @@ channel:
 	ADD R4, R14, R14
 	LSL $2, R1, R4
 	ADD R4, R12, R12
+	SUBS $1, R0, R0
+	BNE tile
+	RET
+
+// func inputs25NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·inputs25NEON(SB), NOSPLIT, $0-80
+	MOVD $neonConstants<>(SB), R0
+	MOVD dstRow+24(FP), R7
+	MOVD dstCol+32(FP), R6
+	MOVD srcRow+40(FP), R5
+	MOVD srcCol+48(FP), R4
+	MOVD dst+0(FP), R15
+	MOVD src+8(FP), R13
+	WORD $0x3dc02c19 // ldr q25, [x0, #176]
+	WORD $0x3dc0d018 // ldr q24, [x0, #832]
+	WORD $0x3dc0d417 // ldr q23, [x0, #848]
+	WORD $0x3dc0d816 // ldr q22, [x0, #864]
+	MOVD n+16(FP), R3
+	MOVD dstStep+64(FP), R2
+	MOVD srcStep+72(FP), R1
+	MOVD count+56(FP), R0
+	LSL $2, R7, R23
+	LSL $2, R6, R22
+	LSL $2, R5, R21
+	LSL $2, R4, R20
+	ADD R21<<1, R21, R19
+	ADD R22<<1, R22, R17
+
+tile:
+	MOVD $0, R16
+
+channel:
+	ADD R16<<2, R15, R14
+	ADD R16<<2, R13, R12
+	ADD R19, R12, R11
+	WORD $0xad405175 // ldp q21, q20, [x11]
+	ADD R21<<1, R12, R10
+	WORD $0xad400141 // ldp q1, q0, [x10]
+	WORD $0x4eb9cc35 // fmls v21.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc14 // fmls v20.4s, v0.4s, v25.4s
+	ADD R21, R12, R9
+	WORD $0xad400121 // ldp q1, q0, [x9]
+	WORD $0x4eb8cc35 // fmls v21.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc14 // fmls v20.4s, v0.4s, v24.4s
+	WORD $0xad400181 // ldp q1, q0, [x12]
+	WORD $0x4e37cc35 // fmla v21.4s, v1.4s, v23.4s
+	WORD $0x4e37cc14 // fmla v20.4s, v0.4s, v23.4s
+	ADD R21<<2, R12, R4
+	WORD $0xad404893 // ldp q19, q18, [x4]
+	WORD $0xad400161 // ldp q1, q0, [x11]
+	WORD $0x4eb9cc33 // fmls v19.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc12 // fmls v18.4s, v0.4s, v25.4s
+	WORD $0xad400141 // ldp q1, q0, [x10]
+	WORD $0x4eb8cc33 // fmls v19.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc12 // fmls v18.4s, v0.4s, v24.4s
+	WORD $0xad400121 // ldp q1, q0, [x9]
+	WORD $0x4e37cc33 // fmla v19.4s, v1.4s, v23.4s
+	WORD $0x4e37cc12 // fmla v18.4s, v0.4s, v23.4s
+	ADD R20, R12, R8
+	ADD R19, R8, R7
+	WORD $0xad4040f1 // ldp q17, q16, [x7]
+	ADD R21<<1, R8, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4eb9cc31 // fmls v17.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc10 // fmls v16.4s, v0.4s, v25.4s
+	ADD R21, R8, R5
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	WORD $0x4eb8cc31 // fmls v17.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc10 // fmls v16.4s, v0.4s, v24.4s
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x4e37cc31 // fmla v17.4s, v1.4s, v23.4s
+	WORD $0x4e37cc10 // fmla v16.4s, v0.4s, v23.4s
+	ADD R21<<2, R8, R4
+	WORD $0xad40388f // ldp q15, q14, [x4]
+	WORD $0xad4000e1 // ldp q1, q0, [x7]
+	WORD $0x4eb9cc2f // fmls v15.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc0e // fmls v14.4s, v0.4s, v25.4s
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4eb8cc2f // fmls v15.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc0e // fmls v14.4s, v0.4s, v24.4s
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	WORD $0x4e37cc2f // fmla v15.4s, v1.4s, v23.4s
+	WORD $0x4e37cc0e // fmla v14.4s, v0.4s, v23.4s
+	ADD R20, R8, R8
+	ADD R19, R8, R7
+	WORD $0xad4020e9 // ldp q9, q8, [x7]
+	ADD R21<<1, R8, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4eb9cc29 // fmls v9.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc08 // fmls v8.4s, v0.4s, v25.4s
+	ADD R21, R8, R5
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	WORD $0x4eb8cc29 // fmls v9.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc08 // fmls v8.4s, v0.4s, v24.4s
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x4e37cc29 // fmla v9.4s, v1.4s, v23.4s
+	WORD $0x4e37cc08 // fmla v8.4s, v0.4s, v23.4s
+	ADD R21<<2, R8, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	WORD $0xad4000e1 // ldp q1, q0, [x7]
+	WORD $0x4eb9cc23 // fmls v3.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc02 // fmls v2.4s, v0.4s, v25.4s
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4eb8cc23 // fmls v3.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc02 // fmls v2.4s, v0.4s, v24.4s
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	WORD $0x4e37cc23 // fmla v3.4s, v1.4s, v23.4s
+	WORD $0x4e37cc02 // fmla v2.4s, v0.4s, v23.4s
+	ADD R20, R8, R8
+	ADD R19, R8, R7
+	WORD $0xad4018e7 // ldp q7, q6, [x7]
+	ADD R21<<1, R8, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4eb9cc27 // fmls v7.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc06 // fmls v6.4s, v0.4s, v25.4s
+	ADD R21, R8, R5
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	WORD $0x4eb8cc27 // fmls v7.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc06 // fmls v6.4s, v0.4s, v24.4s
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x4e37cc27 // fmla v7.4s, v1.4s, v23.4s
+	WORD $0x4e37cc06 // fmla v6.4s, v0.4s, v23.4s
+	ADD R21<<2, R8, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0xad4010e5 // ldp q5, q4, [x7]
+	WORD $0x4eb9cca1 // fmls v1.4s, v5.4s, v25.4s
+	WORD $0x4eb9cc80 // fmls v0.4s, v4.4s, v25.4s
+	WORD $0xad4010c5 // ldp q5, q4, [x6]
+	WORD $0x4eb8cca1 // fmls v1.4s, v5.4s, v24.4s
+	WORD $0x4eb8cc80 // fmls v0.4s, v4.4s, v24.4s
+	WORD $0xad4010a5 // ldp q5, q4, [x5]
+	WORD $0x4e37cca1 // fmla v1.4s, v5.4s, v23.4s
+	WORD $0x4e37cc80 // fmla v0.4s, v4.4s, v23.4s
+	ADD R20, R8, R4
+	ADD R19, R4, R7
+	WORD $0xad4028eb // ldp q11, q10, [x7]
+	ADD R21<<1, R4, R6
+	WORD $0xad4010c5 // ldp q5, q4, [x6]
+	WORD $0x4eb9ccab // fmls v11.4s, v5.4s, v25.4s
+	WORD $0x4eb9cc8a // fmls v10.4s, v4.4s, v25.4s
+	ADD R21, R4, R5
+	WORD $0xad4010a5 // ldp q5, q4, [x5]
+	WORD $0x4eb8ccab // fmls v11.4s, v5.4s, v24.4s
+	WORD $0x4eb8cc8a // fmls v10.4s, v4.4s, v24.4s
+	WORD $0xad401085 // ldp q5, q4, [x4]
+	WORD $0x4e37ccab // fmla v11.4s, v5.4s, v23.4s
+	WORD $0x4e37cc8a // fmla v10.4s, v4.4s, v23.4s
+	ADD R21<<2, R4, R4
+	WORD $0xad401085 // ldp q5, q4, [x4]
+	WORD $0xad4030ed // ldp q13, q12, [x7]
+	WORD $0x4eb9cda5 // fmls v5.4s, v13.4s, v25.4s
+	WORD $0x4eb9cd84 // fmls v4.4s, v12.4s, v25.4s
+	WORD $0xad4030cd // ldp q13, q12, [x6]
+	WORD $0x4eb8cda5 // fmls v5.4s, v13.4s, v24.4s
+	WORD $0x4eb8cd84 // fmls v4.4s, v12.4s, v24.4s
+	WORD $0xad4030ad // ldp q13, q12, [x5]
+	WORD $0x4e37cda5 // fmla v5.4s, v13.4s, v23.4s
+	WORD $0x4e37cd84 // fmla v4.4s, v12.4s, v23.4s
+	WORD $0x4ea71ced // mov v13.16b, v7.16b
+	WORD $0x4ea61ccc // mov v12.16b, v6.16b
+	WORD $0x4eb9cd2d // fmls v13.4s, v9.4s, v25.4s
+	WORD $0x4eb9cd0c // fmls v12.4s, v8.4s, v25.4s
+	WORD $0x4eb8ce2d // fmls v13.4s, v17.4s, v24.4s
+	WORD $0x4eb8ce0c // fmls v12.4s, v16.4s, v24.4s
+	WORD $0x4e37cead // fmla v13.4s, v21.4s, v23.4s
+	WORD $0x4e37ce8c // fmla v12.4s, v20.4s, v23.4s
+	WORD $0xad0031cd // stp q13, q12, [x14]
+	WORD $0x4eb9cceb // fmls v11.4s, v7.4s, v25.4s
+	WORD $0x4eb9ccca // fmls v10.4s, v6.4s, v25.4s
+	WORD $0x4eb8cd2b // fmls v11.4s, v9.4s, v24.4s
+	WORD $0x4eb8cd0a // fmls v10.4s, v8.4s, v24.4s
+	WORD $0x4e37ce2b // fmla v11.4s, v17.4s, v23.4s
+	WORD $0x4e37ce0a // fmla v10.4s, v16.4s, v23.4s
+	ADD R22<<2, R14, R4
+	WORD $0xad00288b // stp q11, q10, [x4]
+	WORD $0x4ea71ceb // mov v11.16b, v7.16b
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4eb9cd2b // fmls v11.4s, v9.4s, v25.4s
+	WORD $0x4eb9cd0a // fmls v10.4s, v8.4s, v25.4s
+	WORD $0x4eb9ce29 // fmls v9.4s, v17.4s, v25.4s
+	WORD $0x4eb9ce08 // fmls v8.4s, v16.4s, v25.4s
+	WORD $0x4eab1d6d // mov v13.16b, v11.16b
+	WORD $0x4eaa1d4c // mov v12.16b, v10.16b
+	WORD $0x4e36cd2d // fmla v13.4s, v9.4s, v22.4s
+	WORD $0x4e36cd0c // fmla v12.4s, v8.4s, v22.4s
+	ADD R22, R14, R4
+	WORD $0xad00308d // stp q13, q12, [x4]
+	WORD $0x4eb6cd2b // fmls v11.4s, v9.4s, v22.4s
+	WORD $0x4eb6cd0a // fmls v10.4s, v8.4s, v22.4s
+	ADD R22<<1, R14, R4
+	WORD $0xad00288b // stp q11, q10, [x4]
+	WORD $0x4eb8ce27 // fmls v7.4s, v17.4s, v24.4s
+	WORD $0x4eb8ce06 // fmls v6.4s, v16.4s, v24.4s
+	ADD R17, R14, R4
+	WORD $0xad001887 // stp q7, q6, [x4]
+	ADD R23, R14, R4
+	ADD R23, R4, R4
+	ADD R23, R4, R4
+	ADD R23, R4, R4
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4eb9cc67 // fmls v7.4s, v3.4s, v25.4s
+	WORD $0x4eb9cc46 // fmls v6.4s, v2.4s, v25.4s
+	WORD $0x4eb8cde7 // fmls v7.4s, v15.4s, v24.4s
+	WORD $0x4eb8cdc6 // fmls v6.4s, v14.4s, v24.4s
+	WORD $0x4e37ce67 // fmla v7.4s, v19.4s, v23.4s
+	WORD $0x4e37ce46 // fmla v6.4s, v18.4s, v23.4s
+	WORD $0xad001887 // stp q7, q6, [x4]
+	WORD $0x4eb9cc25 // fmls v5.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc04 // fmls v4.4s, v0.4s, v25.4s
+	WORD $0x4eb8cc65 // fmls v5.4s, v3.4s, v24.4s
+	WORD $0x4eb8cc44 // fmls v4.4s, v2.4s, v24.4s
+	WORD $0x4e37cde5 // fmla v5.4s, v15.4s, v23.4s
+	WORD $0x4e37cdc4 // fmla v4.4s, v14.4s, v23.4s
+	ADD R22<<2, R4, R5
+	WORD $0xad0010a5 // stp q5, q4, [x5]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4eb9cc65 // fmls v5.4s, v3.4s, v25.4s
+	WORD $0x4eb9cc44 // fmls v4.4s, v2.4s, v25.4s
+	WORD $0x4eb9cde3 // fmls v3.4s, v15.4s, v25.4s
+	WORD $0x4eb9cdc2 // fmls v2.4s, v14.4s, v25.4s
+	WORD $0x4ea51ca7 // mov v7.16b, v5.16b
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4e36cc67 // fmla v7.4s, v3.4s, v22.4s
+	WORD $0x4e36cc46 // fmla v6.4s, v2.4s, v22.4s
+	ADD R22, R4, R5
+	WORD $0xad0018a7 // stp q7, q6, [x5]
+	WORD $0x4eb6cc65 // fmls v5.4s, v3.4s, v22.4s
+	WORD $0x4eb6cc44 // fmls v4.4s, v2.4s, v22.4s
+	ADD R22<<1, R4, R5
+	WORD $0xad0010a5 // stp q5, q4, [x5]
+	WORD $0x4eb8cde1 // fmls v1.4s, v15.4s, v24.4s
+	WORD $0x4eb8cdc0 // fmls v0.4s, v14.4s, v24.4s
+	ADD R17, R4, R5
+	WORD $0xad0000a1 // stp q1, q0, [x5]
+	WORD $0xad404973 // ldp q19, q18, [x11]
+	WORD $0xad400141 // ldp q1, q0, [x10]
+	WORD $0x4eb9cc33 // fmls v19.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc12 // fmls v18.4s, v0.4s, v25.4s
+	WORD $0xad400141 // ldp q1, q0, [x10]
+	WORD $0xad400923 // ldp q3, q2, [x9]
+	WORD $0x4eb9cc61 // fmls v1.4s, v3.4s, v25.4s
+	WORD $0x4eb9cc40 // fmls v0.4s, v2.4s, v25.4s
+	WORD $0x4eb31e75 // mov v21.16b, v19.16b
+	WORD $0x4eb21e54 // mov v20.16b, v18.16b
+	WORD $0x4e36cc35 // fmla v21.4s, v1.4s, v22.4s
+	WORD $0x4e36cc14 // fmla v20.4s, v0.4s, v22.4s
+	WORD $0x4eb6cc33 // fmls v19.4s, v1.4s, v22.4s
+	WORD $0x4eb6cc12 // fmls v18.4s, v0.4s, v22.4s
+	ADD R20, R12, R6
+	ADD R19, R6, R5
+	WORD $0xad4038af // ldp q15, q14, [x5]
+	ADD R21<<1, R6, R5
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	WORD $0x4eb9cc2f // fmls v15.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc0e // fmls v14.4s, v0.4s, v25.4s
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	ADD R21, R6, R5
+	WORD $0xad4008a3 // ldp q3, q2, [x5]
+	WORD $0x4eb9cc61 // fmls v1.4s, v3.4s, v25.4s
+	WORD $0x4eb9cc40 // fmls v0.4s, v2.4s, v25.4s
+	WORD $0x4eaf1df1 // mov v17.16b, v15.16b
+	WORD $0x4eae1dd0 // mov v16.16b, v14.16b
+	WORD $0x4e36cc31 // fmla v17.4s, v1.4s, v22.4s
+	WORD $0x4e36cc10 // fmla v16.4s, v0.4s, v22.4s
+	WORD $0x4eb6cc2f // fmls v15.4s, v1.4s, v22.4s
+	WORD $0x4eb6cc0e // fmls v14.4s, v0.4s, v22.4s
+	ADD R20, R6, R6
+	ADD R19, R6, R5
+	WORD $0xad4008a3 // ldp q3, q2, [x5]
+	ADD R21<<1, R6, R5
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	WORD $0x4eb9cc23 // fmls v3.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc02 // fmls v2.4s, v0.4s, v25.4s
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	ADD R21, R6, R5
+	WORD $0xad4010a5 // ldp q5, q4, [x5]
+	WORD $0x4eb9cca1 // fmls v1.4s, v5.4s, v25.4s
+	WORD $0x4eb9cc80 // fmls v0.4s, v4.4s, v25.4s
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4ea21c48 // mov v8.16b, v2.16b
+	WORD $0x4e36cc29 // fmla v9.4s, v1.4s, v22.4s
+	WORD $0x4e36cc08 // fmla v8.4s, v0.4s, v22.4s
+	WORD $0x4eb6cc23 // fmls v3.4s, v1.4s, v22.4s
+	WORD $0x4eb6cc02 // fmls v2.4s, v0.4s, v22.4s
+	ADD R20, R6, R6
+	ADD R19, R6, R5
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	ADD R21<<1, R6, R5
+	WORD $0xad4010a5 // ldp q5, q4, [x5]
+	WORD $0x4eb9cca1 // fmls v1.4s, v5.4s, v25.4s
+	WORD $0x4eb9cc80 // fmls v0.4s, v4.4s, v25.4s
+	WORD $0xad4010a5 // ldp q5, q4, [x5]
+	ADD R21, R6, R5
+	WORD $0xad4018a7 // ldp q7, q6, [x5]
+	WORD $0x4eb9cce5 // fmls v5.4s, v7.4s, v25.4s
+	WORD $0x4eb9ccc4 // fmls v4.4s, v6.4s, v25.4s
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4e36cca7 // fmla v7.4s, v5.4s, v22.4s
+	WORD $0x4e36cc86 // fmla v6.4s, v4.4s, v22.4s
+	WORD $0x4eb6cca1 // fmls v1.4s, v5.4s, v22.4s
+	WORD $0x4eb6cc80 // fmls v0.4s, v4.4s, v22.4s
+	ADD R20, R6, R6
+	ADD R19, R6, R5
+	WORD $0xad4010a5 // ldp q5, q4, [x5]
+	ADD R21<<1, R6, R5
+	WORD $0xad4028ab // ldp q11, q10, [x5]
+	WORD $0x4eb9cd65 // fmls v5.4s, v11.4s, v25.4s
+	WORD $0x4eb9cd44 // fmls v4.4s, v10.4s, v25.4s
+	WORD $0xad4030ad // ldp q13, q12, [x5]
+	ADD R21, R6, R5
+	WORD $0xad4028ab // ldp q11, q10, [x5]
+	WORD $0x4eb9cd6d // fmls v13.4s, v11.4s, v25.4s
+	WORD $0x4eb9cd4c // fmls v12.4s, v10.4s, v25.4s
+	WORD $0x4ea51cab // mov v11.16b, v5.16b
+	WORD $0x4ea41c8a // mov v10.16b, v4.16b
+	WORD $0x4e36cdab // fmla v11.4s, v13.4s, v22.4s
+	WORD $0x4e36cd8a // fmla v10.4s, v12.4s, v22.4s
+	WORD $0x4eb6cda5 // fmls v5.4s, v13.4s, v22.4s
+	WORD $0x4eb6cd84 // fmls v4.4s, v12.4s, v22.4s
+	SUBS R23, R4, R4
+	SUBS R23, R4, R4
+	SUBS R23, R4, R5
+	WORD $0x4ea71ced // mov v13.16b, v7.16b
+	WORD $0x4ea61ccc // mov v12.16b, v6.16b
+	WORD $0x4eb9cd2d // fmls v13.4s, v9.4s, v25.4s
+	WORD $0x4eb9cd0c // fmls v12.4s, v8.4s, v25.4s
+	WORD $0x4eb8ce2d // fmls v13.4s, v17.4s, v24.4s
+	WORD $0x4eb8ce0c // fmls v12.4s, v16.4s, v24.4s
+	WORD $0x4e37cead // fmla v13.4s, v21.4s, v23.4s
+	WORD $0x4e37ce8c // fmla v12.4s, v20.4s, v23.4s
+	WORD $0xad0030ad // stp q13, q12, [x5]
+	WORD $0x4eb9cceb // fmls v11.4s, v7.4s, v25.4s
+	WORD $0x4eb9ccca // fmls v10.4s, v6.4s, v25.4s
+	WORD $0x4eb8cd2b // fmls v11.4s, v9.4s, v24.4s
+	WORD $0x4eb8cd0a // fmls v10.4s, v8.4s, v24.4s
+	WORD $0x4e37ce2b // fmla v11.4s, v17.4s, v23.4s
+	WORD $0x4e37ce0a // fmla v10.4s, v16.4s, v23.4s
+	ADD R22<<2, R5, R4
+	WORD $0xad00288b // stp q11, q10, [x4]
+	WORD $0x4ea71ceb // mov v11.16b, v7.16b
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4eb9cd2b // fmls v11.4s, v9.4s, v25.4s
+	WORD $0x4eb9cd0a // fmls v10.4s, v8.4s, v25.4s
+	WORD $0x4eb9ce29 // fmls v9.4s, v17.4s, v25.4s
+	WORD $0x4eb9ce08 // fmls v8.4s, v16.4s, v25.4s
+	WORD $0x4eab1d6d // mov v13.16b, v11.16b
+	WORD $0x4eaa1d4c // mov v12.16b, v10.16b
+	WORD $0x4e36cd2d // fmla v13.4s, v9.4s, v22.4s
+	WORD $0x4e36cd0c // fmla v12.4s, v8.4s, v22.4s
+	ADD R22, R5, R4
+	WORD $0xad00308d // stp q13, q12, [x4]
+	WORD $0x4eb6cd2b // fmls v11.4s, v9.4s, v22.4s
+	WORD $0x4eb6cd0a // fmls v10.4s, v8.4s, v22.4s
+	ADD R22<<1, R5, R4
+	WORD $0xad00288b // stp q11, q10, [x4]
+	WORD $0x4eb8ce27 // fmls v7.4s, v17.4s, v24.4s
+	WORD $0x4eb8ce06 // fmls v6.4s, v16.4s, v24.4s
+	ADD R17, R5, R4
+	WORD $0xad001887 // stp q7, q6, [x4]
+	ADD R23, R5, R5
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4eb9cc67 // fmls v7.4s, v3.4s, v25.4s
+	WORD $0x4eb9cc46 // fmls v6.4s, v2.4s, v25.4s
+	WORD $0x4eb8cde7 // fmls v7.4s, v15.4s, v24.4s
+	WORD $0x4eb8cdc6 // fmls v6.4s, v14.4s, v24.4s
+	WORD $0x4e37ce67 // fmla v7.4s, v19.4s, v23.4s
+	WORD $0x4e37ce46 // fmla v6.4s, v18.4s, v23.4s
+	WORD $0xad0018a7 // stp q7, q6, [x5]
+	WORD $0x4eb9cc25 // fmls v5.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc04 // fmls v4.4s, v0.4s, v25.4s
+	WORD $0x4eb8cc65 // fmls v5.4s, v3.4s, v24.4s
+	WORD $0x4eb8cc44 // fmls v4.4s, v2.4s, v24.4s
+	WORD $0x4e37cde5 // fmla v5.4s, v15.4s, v23.4s
+	WORD $0x4e37cdc4 // fmla v4.4s, v14.4s, v23.4s
+	ADD R22<<2, R5, R4
+	WORD $0xad001085 // stp q5, q4, [x4]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4eb9cc65 // fmls v5.4s, v3.4s, v25.4s
+	WORD $0x4eb9cc44 // fmls v4.4s, v2.4s, v25.4s
+	WORD $0x4eb9cde3 // fmls v3.4s, v15.4s, v25.4s
+	WORD $0x4eb9cdc2 // fmls v2.4s, v14.4s, v25.4s
+	WORD $0x4ea51ca7 // mov v7.16b, v5.16b
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4e36cc67 // fmla v7.4s, v3.4s, v22.4s
+	WORD $0x4e36cc46 // fmla v6.4s, v2.4s, v22.4s
+	ADD R22, R5, R4
+	WORD $0xad001887 // stp q7, q6, [x4]
+	WORD $0x4eb6cc65 // fmls v5.4s, v3.4s, v22.4s
+	WORD $0x4eb6cc44 // fmls v4.4s, v2.4s, v22.4s
+	ADD R22<<1, R5, R4
+	WORD $0xad001085 // stp q5, q4, [x4]
+	WORD $0x4eb8cde1 // fmls v1.4s, v15.4s, v24.4s
+	WORD $0x4eb8cdc0 // fmls v0.4s, v14.4s, v24.4s
+	ADD R17, R5, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	WORD $0xad40296b // ldp q11, q10, [x11]
+	WORD $0xad400121 // ldp q1, q0, [x9]
+	WORD $0x4eb8cc2b // fmls v11.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc0a // fmls v10.4s, v0.4s, v24.4s
+	ADD R20, R12, R6
+	ADD R19, R6, R4
+	WORD $0xad402089 // ldp q9, q8, [x4]
+	ADD R21, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4eb8cc29 // fmls v9.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc08 // fmls v8.4s, v0.4s, v24.4s
+	ADD R20, R6, R6
+	ADD R19, R6, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	ADD R21, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4eb8cc23 // fmls v3.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc02 // fmls v2.4s, v0.4s, v24.4s
+	ADD R20, R6, R6
+	ADD R19, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	ADD R21, R6, R4
+	WORD $0xad401085 // ldp q5, q4, [x4]
+	WORD $0x4eb8cca1 // fmls v1.4s, v5.4s, v24.4s
+	WORD $0x4eb8cc80 // fmls v0.4s, v4.4s, v24.4s
+	ADD R20, R6, R6
+	ADD R19, R6, R4
+	WORD $0xad401085 // ldp q5, q4, [x4]
+	ADD R21, R6, R4
+	WORD $0xad401887 // ldp q7, q6, [x4]
+	WORD $0x4eb8cce5 // fmls v5.4s, v7.4s, v24.4s
+	WORD $0x4eb8ccc4 // fmls v4.4s, v6.4s, v24.4s
+	ADD R23, R5, R5
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4eb9cc67 // fmls v7.4s, v3.4s, v25.4s
+	WORD $0x4eb9cc46 // fmls v6.4s, v2.4s, v25.4s
+	WORD $0x4eb8cd27 // fmls v7.4s, v9.4s, v24.4s
+	WORD $0x4eb8cd06 // fmls v6.4s, v8.4s, v24.4s
+	WORD $0x4e37cd67 // fmla v7.4s, v11.4s, v23.4s
+	WORD $0x4e37cd46 // fmla v6.4s, v10.4s, v23.4s
+	WORD $0xad0018a7 // stp q7, q6, [x5]
+	WORD $0x4eb9cc25 // fmls v5.4s, v1.4s, v25.4s
+	WORD $0x4eb9cc04 // fmls v4.4s, v0.4s, v25.4s
+	WORD $0x4eb8cc65 // fmls v5.4s, v3.4s, v24.4s
+	WORD $0x4eb8cc44 // fmls v4.4s, v2.4s, v24.4s
+	WORD $0x4e37cd25 // fmla v5.4s, v9.4s, v23.4s
+	WORD $0x4e37cd04 // fmla v4.4s, v8.4s, v23.4s
+	ADD R22<<2, R5, R4
+	WORD $0xad001085 // stp q5, q4, [x4]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4eb9cc65 // fmls v5.4s, v3.4s, v25.4s
+	WORD $0x4eb9cc44 // fmls v4.4s, v2.4s, v25.4s
+	WORD $0x4eb9cd23 // fmls v3.4s, v9.4s, v25.4s
+	WORD $0x4eb9cd02 // fmls v2.4s, v8.4s, v25.4s
+	WORD $0x4ea51ca7 // mov v7.16b, v5.16b
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4e36cc67 // fmla v7.4s, v3.4s, v22.4s
+	WORD $0x4e36cc46 // fmla v6.4s, v2.4s, v22.4s
+	ADD R22, R5, R4
+	WORD $0xad001887 // stp q7, q6, [x4]
+	WORD $0x4eb6cc65 // fmls v5.4s, v3.4s, v22.4s
+	WORD $0x4eb6cc44 // fmls v4.4s, v2.4s, v22.4s
+	ADD R22<<1, R5, R4
+	WORD $0xad001085 // stp q5, q4, [x4]
+	WORD $0x4eb8cd21 // fmls v1.4s, v9.4s, v24.4s
+	WORD $0x4eb8cd00 // fmls v0.4s, v8.4s, v24.4s
+	ADD R17, R5, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	ADD $8, R16, R16
+	CMP R3, R16
+	BLT channel
+	LSL $2, R2, R4
+	ADD R4, R15, R15
+	LSL $2, R1, R4
+	ADD R4, R13, R13
+	SUBS $1, R0, R0
+	BNE tile
+	RET
+
+// func filters25NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·filters25NEON(SB), NOSPLIT, $0-80
+	MOVD $neonConstants<>(SB), R0
+	MOVD dstRow+24(FP), R7
+	MOVD dstCol+32(FP), R6
+	MOVD srcRow+40(FP), R5
+	MOVD srcCol+48(FP), R4
+	MOVD dst+0(FP), R10
+	MOVD src+8(FP), R9
+	WORD $0x3dc0dc10 // ldr q16, [x0, #880]
+	WORD $0x3dc0e00f // ldr q15, [x0, #896]
+	WORD $0x3dc0e40e // ldr q14, [x0, #912]
+	WORD $0x3dc0e80d // ldr q13, [x0, #928]
+	WORD $0x3dc0ec0c // ldr q12, [x0, #944]
+	WORD $0x3dc0f00b // ldr q11, [x0, #960]
+	WORD $0x3dc0f40a // ldr q10, [x0, #976]
+	MOVD n+16(FP), R3
+	MOVD dstStep+64(FP), R2
+	MOVD srcStep+72(FP), R1
+	MOVD count+56(FP), R0
+	LSL $2, R7, R16
+	LSL $2, R6, R15
+	LSL $2, R5, R14
+	LSL $2, R4, R13
+	ADD R15<<1, R15, R12
+
+tile:
+	MOVD $0, R11
+
+channel:
+	ADD R11<<2, R10, R5
+	ADD R11<<2, R9, R8
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x6e30dc29 // fmul v9.4s, v1.4s, v16.4s
+	WORD $0x6e30dc08 // fmul v8.4s, v0.4s, v16.4s
+	ADD R14, R8, R7
+	WORD $0xad4018e7 // ldp q7, q6, [x7]
+	ADD R13, R8, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x6e30dc25 // fmul v5.4s, v1.4s, v16.4s
+	WORD $0x6e30dc04 // fmul v4.4s, v0.4s, v16.4s
+	ADD R14, R4, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x6e30dd23 // fmul v3.4s, v9.4s, v16.4s
+	WORD $0x6e30dd02 // fmul v2.4s, v8.4s, v16.4s
+	WORD $0xad0008a3 // stp q3, q2, [x5]
+	ADD R15<<2, R5, R4
+	WORD $0xad001085 // stp q5, q4, [x4]
+	WORD $0x6e2fdd23 // fmul v3.4s, v9.4s, v15.4s
+	WORD $0x6e2fdd02 // fmul v2.4s, v8.4s, v15.4s
+	WORD $0x4e2ecca3 // fmla v3.4s, v5.4s, v14.4s
+	WORD $0x4e2ecc82 // fmla v2.4s, v4.4s, v14.4s
+	ADD R15, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e2ddd23 // fmul v3.4s, v9.4s, v13.4s
+	WORD $0x6e2ddd02 // fmul v2.4s, v8.4s, v13.4s
+	WORD $0x4e2ccca3 // fmla v3.4s, v5.4s, v12.4s
+	WORD $0x4e2ccc82 // fmla v2.4s, v4.4s, v12.4s
+	ADD R15<<1, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e2bdd22 // fmul v2.4s, v9.4s, v11.4s
+	WORD $0x6e2bdd03 // fmul v3.4s, v8.4s, v11.4s
+	WORD $0x4eaacca2 // fmls v2.4s, v5.4s, v10.4s
+	WORD $0x4eaacc83 // fmls v3.4s, v4.4s, v10.4s
+	ADD R12, R5, R4
+	WORD $0xad000c82 // stp q2, q3, [x4]
+	ADD R16, R5, R4
+	ADD R16, R4, R4
+	ADD R16, R4, R4
+	ADD R16, R4, R6
+	WORD $0x6e30dce3 // fmul v3.4s, v7.4s, v16.4s
+	WORD $0x6e30dcc2 // fmul v2.4s, v6.4s, v16.4s
+	WORD $0xad0008c3 // stp q3, q2, [x6]
+	ADD R15<<2, R6, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	WORD $0x6e2fdce3 // fmul v3.4s, v7.4s, v15.4s
+	WORD $0x6e2fdcc2 // fmul v2.4s, v6.4s, v15.4s
+	WORD $0x4e2ecc23 // fmla v3.4s, v1.4s, v14.4s
+	WORD $0x4e2ecc02 // fmla v2.4s, v0.4s, v14.4s
+	ADD R15, R6, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e2ddce3 // fmul v3.4s, v7.4s, v13.4s
+	WORD $0x6e2ddcc2 // fmul v2.4s, v6.4s, v13.4s
+	WORD $0x4e2ccc23 // fmla v3.4s, v1.4s, v12.4s
+	WORD $0x4e2ccc02 // fmla v2.4s, v0.4s, v12.4s
+	ADD R15<<1, R6, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e2bdce2 // fmul v2.4s, v7.4s, v11.4s
+	WORD $0x6e2bdcc3 // fmul v3.4s, v6.4s, v11.4s
+	WORD $0x4eaacc22 // fmls v2.4s, v1.4s, v10.4s
+	WORD $0x4eaacc03 // fmls v3.4s, v0.4s, v10.4s
+	ADD R12, R6, R4
+	WORD $0xad000c82 // stp q2, q3, [x4]
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x6e2fdc29 // fmul v9.4s, v1.4s, v15.4s
+	WORD $0x6e2fdc08 // fmul v8.4s, v0.4s, v15.4s
+	WORD $0xad4000e1 // ldp q1, q0, [x7]
+	WORD $0x4e2ecc29 // fmla v9.4s, v1.4s, v14.4s
+	WORD $0x4e2ecc08 // fmla v8.4s, v0.4s, v14.4s
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x6e2ddc27 // fmul v7.4s, v1.4s, v13.4s
+	WORD $0x6e2ddc06 // fmul v6.4s, v0.4s, v13.4s
+	WORD $0xad4000e1 // ldp q1, q0, [x7]
+	WORD $0x4e2ccc27 // fmla v7.4s, v1.4s, v12.4s
+	WORD $0x4e2ccc06 // fmla v6.4s, v0.4s, v12.4s
+	ADD R13, R8, R5
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	WORD $0x6e2fdc25 // fmul v5.4s, v1.4s, v15.4s
+	WORD $0x6e2fdc04 // fmul v4.4s, v0.4s, v15.4s
+	ADD R14, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e2ecc25 // fmla v5.4s, v1.4s, v14.4s
+	WORD $0x4e2ecc04 // fmla v4.4s, v0.4s, v14.4s
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	WORD $0x6e2ddc21 // fmul v1.4s, v1.4s, v13.4s
+	WORD $0x6e2ddc00 // fmul v0.4s, v0.4s, v13.4s
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	WORD $0x4e2ccc61 // fmla v1.4s, v3.4s, v12.4s
+	WORD $0x4e2ccc40 // fmla v0.4s, v2.4s, v12.4s
+	SUBS R16, R6, R4
+	SUBS R16, R4, R4
+	SUBS R16, R4, R5
+	WORD $0x6e30dd23 // fmul v3.4s, v9.4s, v16.4s
+	WORD $0x6e30dd02 // fmul v2.4s, v8.4s, v16.4s
+	WORD $0xad0008a3 // stp q3, q2, [x5]
+	ADD R15<<2, R5, R4
+	WORD $0xad001085 // stp q5, q4, [x4]
+	WORD $0x6e2fdd23 // fmul v3.4s, v9.4s, v15.4s
+	WORD $0x6e2fdd02 // fmul v2.4s, v8.4s, v15.4s
+	WORD $0x4e2ecca3 // fmla v3.4s, v5.4s, v14.4s
+	WORD $0x4e2ecc82 // fmla v2.4s, v4.4s, v14.4s
+	ADD R15, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e2ddd23 // fmul v3.4s, v9.4s, v13.4s
+	WORD $0x6e2ddd02 // fmul v2.4s, v8.4s, v13.4s
+	WORD $0x4e2ccca3 // fmla v3.4s, v5.4s, v12.4s
+	WORD $0x4e2ccc82 // fmla v2.4s, v4.4s, v12.4s
+	ADD R15<<1, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e2bdd22 // fmul v2.4s, v9.4s, v11.4s
+	WORD $0x6e2bdd03 // fmul v3.4s, v8.4s, v11.4s
+	WORD $0x4eaacca2 // fmls v2.4s, v5.4s, v10.4s
+	WORD $0x4eaacc83 // fmls v3.4s, v4.4s, v10.4s
+	ADD R12, R5, R4
+	WORD $0xad000c82 // stp q2, q3, [x4]
+	ADD R16, R5, R5
+	WORD $0x6e30dce3 // fmul v3.4s, v7.4s, v16.4s
+	WORD $0x6e30dcc2 // fmul v2.4s, v6.4s, v16.4s
+	WORD $0xad0008a3 // stp q3, q2, [x5]
+	ADD R15<<2, R5, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	WORD $0x6e2fdce3 // fmul v3.4s, v7.4s, v15.4s
+	WORD $0x6e2fdcc2 // fmul v2.4s, v6.4s, v15.4s
+	WORD $0x4e2ecc23 // fmla v3.4s, v1.4s, v14.4s
+	WORD $0x4e2ecc02 // fmla v2.4s, v0.4s, v14.4s
+	ADD R15, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e2ddce3 // fmul v3.4s, v7.4s, v13.4s
+	WORD $0x6e2ddcc2 // fmul v2.4s, v6.4s, v13.4s
+	WORD $0x4e2ccc23 // fmla v3.4s, v1.4s, v12.4s
+	WORD $0x4e2ccc02 // fmla v2.4s, v0.4s, v12.4s
+	ADD R15<<1, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e2bdce2 // fmul v2.4s, v7.4s, v11.4s
+	WORD $0x6e2bdcc3 // fmul v3.4s, v6.4s, v11.4s
+	WORD $0x4eaacc22 // fmls v2.4s, v1.4s, v10.4s
+	WORD $0x4eaacc03 // fmls v3.4s, v0.4s, v10.4s
+	ADD R12, R5, R4
+	WORD $0xad000c82 // stp q2, q3, [x4]
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x6e2bdc25 // fmul v5.4s, v1.4s, v11.4s
+	WORD $0x6e2bdc04 // fmul v4.4s, v0.4s, v11.4s
+	WORD $0xad4000e1 // ldp q1, q0, [x7]
+	WORD $0x4eaacc25 // fmls v5.4s, v1.4s, v10.4s
+	WORD $0x4eaacc04 // fmls v4.4s, v0.4s, v10.4s
+	ADD R13, R8, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x6e2bdc23 // fmul v3.4s, v1.4s, v11.4s
+	WORD $0x6e2bdc02 // fmul v2.4s, v0.4s, v11.4s
+	ADD R14, R4, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4eaacc23 // fmls v3.4s, v1.4s, v10.4s
+	WORD $0x4eaacc02 // fmls v2.4s, v0.4s, v10.4s
+	ADD R16, R5, R5
+	WORD $0x6e30dca1 // fmul v1.4s, v5.4s, v16.4s
+	WORD $0x6e30dc80 // fmul v0.4s, v4.4s, v16.4s
+	WORD $0xad0000a1 // stp q1, q0, [x5]
+	ADD R15<<2, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e2fdca1 // fmul v1.4s, v5.4s, v15.4s
+	WORD $0x6e2fdc80 // fmul v0.4s, v4.4s, v15.4s
+	WORD $0x4e2ecc61 // fmla v1.4s, v3.4s, v14.4s
+	WORD $0x4e2ecc40 // fmla v0.4s, v2.4s, v14.4s
+	ADD R15, R5, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	WORD $0x6e2ddca1 // fmul v1.4s, v5.4s, v13.4s
+	WORD $0x6e2ddc80 // fmul v0.4s, v4.4s, v13.4s
+	WORD $0x4e2ccc61 // fmla v1.4s, v3.4s, v12.4s
+	WORD $0x4e2ccc40 // fmla v0.4s, v2.4s, v12.4s
+	ADD R15<<1, R5, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	WORD $0x6e2bdca0 // fmul v0.4s, v5.4s, v11.4s
+	WORD $0x6e2bdc81 // fmul v1.4s, v4.4s, v11.4s
+	WORD $0x4eaacc60 // fmls v0.4s, v3.4s, v10.4s
+	WORD $0x4eaacc41 // fmls v1.4s, v2.4s, v10.4s
+	ADD R12, R5, R4
+	WORD $0xad000480 // stp q0, q1, [x4]
+	ADD $8, R11, R11
+	CMP R3, R11
+	BLT channel
+	LSL $2, R2, R4
+	ADD R4, R10, R10
+	LSL $2, R1, R4
+	ADD R4, R9, R9
+	SUBS $1, R0, R0
+	BNE tile
+	RET
+
+// func pixels25NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·pixels25NEON(SB), NOSPLIT, $0-80
+	MOVD $neonConstants<>(SB), R0
+	MOVD dstRow+24(FP), R7
+	MOVD dstCol+32(FP), R6
+	MOVD srcRow+40(FP), R5
+	MOVD srcCol+48(FP), R4
+	MOVD dst+0(FP), R12
+	MOVD src+8(FP), R11
+	WORD $0x3dc0dc1f // ldr q31, [x0, #880]
+	WORD $0x3dc0d01e // ldr q30, [x0, #832]
+	WORD $0x3dc0e01d // ldr q29, [x0, #896]
+	WORD $0x3dc0e41c // ldr q28, [x0, #912]
+	WORD $0x3dc0e81b // ldr q27, [x0, #928]
+	WORD $0x3dc0ec1a // ldr q26, [x0, #944]
+	WORD $0x3dc0f019 // ldr q25, [x0, #960]
+	WORD $0x3dc0f418 // ldr q24, [x0, #976]
+	WORD $0x3dc0f817 // ldr q23, [x0, #992]
+	WORD $0x3dc0fc16 // ldr q22, [x0, #1008]
+	MOVD n+16(FP), R3
+	MOVD dstStep+64(FP), R2
+	MOVD srcStep+72(FP), R1
+	MOVD count+56(FP), R0
+	LSL $2, R7, R20
+	LSL $2, R6, R19
+	LSL $2, R5, R17
+	LSL $2, R4, R16
+	ADD R17<<1, R17, R15
+	ADD R19<<1, R19, R14
+
+tile:
+	MOVD $0, R13
+
+channel:
+	ADD R13<<2, R12, R6
+	ADD R13<<2, R11, R10
+	WORD $0xad400141 // ldp q1, q0, [x10]
+	WORD $0x6e3fdc35 // fmul v21.4s, v1.4s, v31.4s
+	WORD $0x6e3fdc14 // fmul v20.4s, v0.4s, v31.4s
+	ADD R15, R10, R9
+	WORD $0xad404933 // ldp q19, q18, [x9]
+	ADD R16, R10, R5
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	WORD $0x6e3fdc31 // fmul v17.4s, v1.4s, v31.4s
+	WORD $0x6e3fdc10 // fmul v16.4s, v0.4s, v31.4s
+	ADD R15, R5, R4
+	WORD $0xad40388f // ldp q15, q14, [x4]
+	ADD R16, R5, R5
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	WORD $0x6e3fdc2d // fmul v13.4s, v1.4s, v31.4s
+	WORD $0x6e3fdc0c // fmul v12.4s, v0.4s, v31.4s
+	ADD R15, R5, R4
+	WORD $0xad40288b // ldp q11, q10, [x4]
+	ADD R16, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x6e3fdc29 // fmul v9.4s, v1.4s, v31.4s
+	WORD $0x6e3fdc08 // fmul v8.4s, v0.4s, v31.4s
+	ADD R15, R4, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x6e3fdea3 // fmul v3.4s, v21.4s, v31.4s
+	WORD $0x6e3fde82 // fmul v2.4s, v20.4s, v31.4s
+	WORD $0xad0008c3 // stp q3, q2, [x6]
+	ADD R19<<2, R6, R4
+	WORD $0xad002089 // stp q9, q8, [x4]
+	WORD $0x4eb51ea7 // mov v7.16b, v21.16b
+	WORD $0x4eb41e86 // mov v6.16b, v20.16b
+	WORD $0x4e3ecda7 // fmla v7.4s, v13.4s, v30.4s
+	WORD $0x4e3ecd86 // fmla v6.4s, v12.4s, v30.4s
+	WORD $0x4eb11e25 // mov v5.16b, v17.16b
+	WORD $0x4eb01e04 // mov v4.16b, v16.16b
+	WORD $0x4e3ecd25 // fmla v5.4s, v9.4s, v30.4s
+	WORD $0x4e3ecd04 // fmla v4.4s, v8.4s, v30.4s
+	WORD $0x6e3ddce3 // fmul v3.4s, v7.4s, v29.4s
+	WORD $0x6e3ddcc2 // fmul v2.4s, v6.4s, v29.4s
+	WORD $0x4e3ccca3 // fmla v3.4s, v5.4s, v28.4s
+	WORD $0x4e3ccc82 // fmla v2.4s, v4.4s, v28.4s
+	ADD R19, R6, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e3bdce2 // fmul v2.4s, v7.4s, v27.4s
+	WORD $0x6e3bdcc3 // fmul v3.4s, v6.4s, v27.4s
+	WORD $0x4e3acca2 // fmla v2.4s, v5.4s, v26.4s
+	WORD $0x4e3acc83 // fmla v3.4s, v4.4s, v26.4s
+	ADD R19<<1, R6, R4
+	WORD $0xad000c82 // stp q2, q3, [x4]
+	WORD $0x6e39dea2 // fmul v2.4s, v21.4s, v25.4s
+	WORD $0x6e39de83 // fmul v3.4s, v20.4s, v25.4s
+	WORD $0x4eb8ce22 // fmls v2.4s, v17.4s, v24.4s
+	WORD $0x4eb8ce03 // fmls v3.4s, v16.4s, v24.4s
+	WORD $0x4eb7cda2 // fmls v2.4s, v13.4s, v23.4s
+	WORD $0x4eb7cd83 // fmls v3.4s, v12.4s, v23.4s
+	WORD $0x4eb6cd22 // fmls v2.4s, v9.4s, v22.4s
+	WORD $0x4eb6cd03 // fmls v3.4s, v8.4s, v22.4s
+	ADD R14, R6, R4
+	WORD $0xad000c82 // stp q2, q3, [x4]
+	ADD R20, R6, R4
+	ADD R20, R4, R4
+	ADD R20, R4, R4
+	ADD R20, R4, R8
+	WORD $0x6e3fde63 // fmul v3.4s, v19.4s, v31.4s
+	WORD $0x6e3fde42 // fmul v2.4s, v18.4s, v31.4s
+	WORD $0xad000903 // stp q3, q2, [x8]
+	ADD R19<<2, R8, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	WORD $0x4eb31e67 // mov v7.16b, v19.16b
+	WORD $0x4eb21e46 // mov v6.16b, v18.16b
+	WORD $0x4e3ecd67 // fmla v7.4s, v11.4s, v30.4s
+	WORD $0x4e3ecd46 // fmla v6.4s, v10.4s, v30.4s
+	WORD $0x4eaf1de5 // mov v5.16b, v15.16b
+	WORD $0x4eae1dc4 // mov v4.16b, v14.16b
+	WORD $0x4e3ecc25 // fmla v5.4s, v1.4s, v30.4s
+	WORD $0x4e3ecc04 // fmla v4.4s, v0.4s, v30.4s
+	WORD $0x6e3ddce3 // fmul v3.4s, v7.4s, v29.4s
+	WORD $0x6e3ddcc2 // fmul v2.4s, v6.4s, v29.4s
+	WORD $0x4e3ccca3 // fmla v3.4s, v5.4s, v28.4s
+	WORD $0x4e3ccc82 // fmla v2.4s, v4.4s, v28.4s
+	ADD R19, R8, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e3bdce2 // fmul v2.4s, v7.4s, v27.4s
+	WORD $0x6e3bdcc3 // fmul v3.4s, v6.4s, v27.4s
+	WORD $0x4e3acca2 // fmla v2.4s, v5.4s, v26.4s
+	WORD $0x4e3acc83 // fmla v3.4s, v4.4s, v26.4s
+	ADD R19<<1, R8, R4
+	WORD $0xad000c82 // stp q2, q3, [x4]
+	WORD $0x6e39de62 // fmul v2.4s, v19.4s, v25.4s
+	WORD $0x6e39de43 // fmul v3.4s, v18.4s, v25.4s
+	WORD $0x4eb8cde2 // fmls v2.4s, v15.4s, v24.4s
+	WORD $0x4eb8cdc3 // fmls v3.4s, v14.4s, v24.4s
+	WORD $0x4eb7cd62 // fmls v2.4s, v11.4s, v23.4s
+	WORD $0x4eb7cd43 // fmls v3.4s, v10.4s, v23.4s
+	WORD $0x4eb6cc22 // fmls v2.4s, v1.4s, v22.4s
+	WORD $0x4eb6cc03 // fmls v3.4s, v0.4s, v22.4s
+	ADD R14, R8, R4
+	WORD $0xad000c82 // stp q2, q3, [x4]
+	WORD $0xad400943 // ldp q3, q2, [x10]
+	ADD R17<<1, R10, R7
+	WORD $0xad4000e1 // ldp q1, q0, [x7]
+	WORD $0x4e3ecc23 // fmla v3.4s, v1.4s, v30.4s
+	WORD $0x4e3ecc02 // fmla v2.4s, v0.4s, v30.4s
+	ADD R17, R10, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0xad401125 // ldp q5, q4, [x9]
+	WORD $0x4e3ecca1 // fmla v1.4s, v5.4s, v30.4s
+	WORD $0x4e3ecc80 // fmla v0.4s, v4.4s, v30.4s
+	WORD $0x6e3ddc75 // fmul v21.4s, v3.4s, v29.4s
+	WORD $0x6e3ddc54 // fmul v20.4s, v2.4s, v29.4s
+	WORD $0x4e3ccc35 // fmla v21.4s, v1.4s, v28.4s
+	WORD $0x4e3ccc14 // fmla v20.4s, v0.4s, v28.4s
+	WORD $0x6e3bdc73 // fmul v19.4s, v3.4s, v27.4s
+	WORD $0x6e3bdc52 // fmul v18.4s, v2.4s, v27.4s
+	WORD $0x4e3acc33 // fmla v19.4s, v1.4s, v26.4s
+	WORD $0x4e3acc12 // fmla v18.4s, v0.4s, v26.4s
+	ADD R16, R10, R5
+	WORD $0xad4008a3 // ldp q3, q2, [x5]
+	ADD R17<<1, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e3ecc23 // fmla v3.4s, v1.4s, v30.4s
+	WORD $0x4e3ecc02 // fmla v2.4s, v0.4s, v30.4s
+	ADD R17, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	ADD R15, R5, R4
+	WORD $0xad401085 // ldp q5, q4, [x4]
+	WORD $0x4e3ecca1 // fmla v1.4s, v5.4s, v30.4s
+	WORD $0x4e3ecc80 // fmla v0.4s, v4.4s, v30.4s
+	WORD $0x6e3ddc71 // fmul v17.4s, v3.4s, v29.4s
+	WORD $0x6e3ddc50 // fmul v16.4s, v2.4s, v29.4s
+	WORD $0x4e3ccc31 // fmla v17.4s, v1.4s, v28.4s
+	WORD $0x4e3ccc10 // fmla v16.4s, v0.4s, v28.4s
+	WORD $0x6e3bdc6f // fmul v15.4s, v3.4s, v27.4s
+	WORD $0x6e3bdc4e // fmul v14.4s, v2.4s, v27.4s
+	WORD $0x4e3acc2f // fmla v15.4s, v1.4s, v26.4s
+	WORD $0x4e3acc0e // fmla v14.4s, v0.4s, v26.4s
+	ADD R16, R5, R5
+	WORD $0xad4008a3 // ldp q3, q2, [x5]
+	ADD R17<<1, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e3ecc23 // fmla v3.4s, v1.4s, v30.4s
+	WORD $0x4e3ecc02 // fmla v2.4s, v0.4s, v30.4s
+	ADD R17, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	ADD R15, R5, R4
+	WORD $0xad401085 // ldp q5, q4, [x4]
+	WORD $0x4e3ecca1 // fmla v1.4s, v5.4s, v30.4s
+	WORD $0x4e3ecc80 // fmla v0.4s, v4.4s, v30.4s
+	WORD $0x6e3ddc6d // fmul v13.4s, v3.4s, v29.4s
+	WORD $0x6e3ddc4c // fmul v12.4s, v2.4s, v29.4s
+	WORD $0x4e3ccc2d // fmla v13.4s, v1.4s, v28.4s
+	WORD $0x4e3ccc0c // fmla v12.4s, v0.4s, v28.4s
+	WORD $0x6e3bdc6b // fmul v11.4s, v3.4s, v27.4s
+	WORD $0x6e3bdc4a // fmul v10.4s, v2.4s, v27.4s
+	WORD $0x4e3acc2b // fmla v11.4s, v1.4s, v26.4s
+	WORD $0x4e3acc0a // fmla v10.4s, v0.4s, v26.4s
+	ADD R16, R5, R5
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	ADD R17<<1, R5, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	WORD $0x4e3ecc61 // fmla v1.4s, v3.4s, v30.4s
+	WORD $0x4e3ecc40 // fmla v0.4s, v2.4s, v30.4s
+	ADD R17, R5, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	ADD R15, R5, R4
+	WORD $0xad401085 // ldp q5, q4, [x4]
+	WORD $0x4e3ecca3 // fmla v3.4s, v5.4s, v30.4s
+	WORD $0x4e3ecc82 // fmla v2.4s, v4.4s, v30.4s
+	WORD $0x6e3ddc29 // fmul v9.4s, v1.4s, v29.4s
+	WORD $0x6e3ddc08 // fmul v8.4s, v0.4s, v29.4s
+	WORD $0x4e3ccc69 // fmla v9.4s, v3.4s, v28.4s
+	WORD $0x4e3ccc48 // fmla v8.4s, v2.4s, v28.4s
+	WORD $0x6e3bdc21 // fmul v1.4s, v1.4s, v27.4s
+	WORD $0x6e3bdc00 // fmul v0.4s, v0.4s, v27.4s
+	WORD $0x4e3acc61 // fmla v1.4s, v3.4s, v26.4s
+	WORD $0x4e3acc40 // fmla v0.4s, v2.4s, v26.4s
+	SUBS R20, R8, R4
+	SUBS R20, R4, R4
+	SUBS R20, R4, R5
+	WORD $0x6e3fdea3 // fmul v3.4s, v21.4s, v31.4s
+	WORD $0x6e3fde82 // fmul v2.4s, v20.4s, v31.4s
+	WORD $0xad0008a3 // stp q3, q2, [x5]
+	ADD R19<<2, R5, R4
+	WORD $0xad002089 // stp q9, q8, [x4]
+	WORD $0x4eb51ea7 // mov v7.16b, v21.16b
+	WORD $0x4eb41e86 // mov v6.16b, v20.16b
+	WORD $0x4e3ecda7 // fmla v7.4s, v13.4s, v30.4s
+	WORD $0x4e3ecd86 // fmla v6.4s, v12.4s, v30.4s
+	WORD $0x4eb11e25 // mov v5.16b, v17.16b
+	WORD $0x4eb01e04 // mov v4.16b, v16.16b
+	WORD $0x4e3ecd25 // fmla v5.4s, v9.4s, v30.4s
+	WORD $0x4e3ecd04 // fmla v4.4s, v8.4s, v30.4s
+	WORD $0x6e3ddce3 // fmul v3.4s, v7.4s, v29.4s
+	WORD $0x6e3ddcc2 // fmul v2.4s, v6.4s, v29.4s
+	WORD $0x4e3ccca3 // fmla v3.4s, v5.4s, v28.4s
+	WORD $0x4e3ccc82 // fmla v2.4s, v4.4s, v28.4s
+	ADD R19, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e3bdce2 // fmul v2.4s, v7.4s, v27.4s
+	WORD $0x6e3bdcc3 // fmul v3.4s, v6.4s, v27.4s
+	WORD $0x4e3acca2 // fmla v2.4s, v5.4s, v26.4s
+	WORD $0x4e3acc83 // fmla v3.4s, v4.4s, v26.4s
+	ADD R19<<1, R5, R4
+	WORD $0xad000c82 // stp q2, q3, [x4]
+	WORD $0x6e39dea2 // fmul v2.4s, v21.4s, v25.4s
+	WORD $0x6e39de83 // fmul v3.4s, v20.4s, v25.4s
+	WORD $0x4eb8ce22 // fmls v2.4s, v17.4s, v24.4s
+	WORD $0x4eb8ce03 // fmls v3.4s, v16.4s, v24.4s
+	WORD $0x4eb7cda2 // fmls v2.4s, v13.4s, v23.4s
+	WORD $0x4eb7cd83 // fmls v3.4s, v12.4s, v23.4s
+	WORD $0x4eb6cd22 // fmls v2.4s, v9.4s, v22.4s
+	WORD $0x4eb6cd03 // fmls v3.4s, v8.4s, v22.4s
+	ADD R14, R5, R4
+	WORD $0xad000c82 // stp q2, q3, [x4]
+	ADD R20, R5, R5
+	WORD $0x6e3fde63 // fmul v3.4s, v19.4s, v31.4s
+	WORD $0x6e3fde42 // fmul v2.4s, v18.4s, v31.4s
+	WORD $0xad0008a3 // stp q3, q2, [x5]
+	ADD R19<<2, R5, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	WORD $0x4eb31e67 // mov v7.16b, v19.16b
+	WORD $0x4eb21e46 // mov v6.16b, v18.16b
+	WORD $0x4e3ecd67 // fmla v7.4s, v11.4s, v30.4s
+	WORD $0x4e3ecd46 // fmla v6.4s, v10.4s, v30.4s
+	WORD $0x4eaf1de5 // mov v5.16b, v15.16b
+	WORD $0x4eae1dc4 // mov v4.16b, v14.16b
+	WORD $0x4e3ecc25 // fmla v5.4s, v1.4s, v30.4s
+	WORD $0x4e3ecc04 // fmla v4.4s, v0.4s, v30.4s
+	WORD $0x6e3ddce3 // fmul v3.4s, v7.4s, v29.4s
+	WORD $0x6e3ddcc2 // fmul v2.4s, v6.4s, v29.4s
+	WORD $0x4e3ccca3 // fmla v3.4s, v5.4s, v28.4s
+	WORD $0x4e3ccc82 // fmla v2.4s, v4.4s, v28.4s
+	ADD R19, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x6e3bdce2 // fmul v2.4s, v7.4s, v27.4s
+	WORD $0x6e3bdcc3 // fmul v3.4s, v6.4s, v27.4s
+	WORD $0x4e3acca2 // fmla v2.4s, v5.4s, v26.4s
+	WORD $0x4e3acc83 // fmla v3.4s, v4.4s, v26.4s
+	ADD R19<<1, R5, R4
+	WORD $0xad000c82 // stp q2, q3, [x4]
+	WORD $0x6e39de62 // fmul v2.4s, v19.4s, v25.4s
+	WORD $0x6e39de43 // fmul v3.4s, v18.4s, v25.4s
+	WORD $0x4eb8cde2 // fmls v2.4s, v15.4s, v24.4s
+	WORD $0x4eb8cdc3 // fmls v3.4s, v14.4s, v24.4s
+	WORD $0x4eb7cd62 // fmls v2.4s, v11.4s, v23.4s
+	WORD $0x4eb7cd43 // fmls v3.4s, v10.4s, v23.4s
+	WORD $0x4eb6cc22 // fmls v2.4s, v1.4s, v22.4s
+	WORD $0x4eb6cc03 // fmls v3.4s, v0.4s, v22.4s
+	ADD R14, R5, R4
+	WORD $0xad000c82 // stp q2, q3, [x4]
+	WORD $0xad400141 // ldp q1, q0, [x10]
+	WORD $0x6e39dc2d // fmul v13.4s, v1.4s, v25.4s
+	WORD $0x6e39dc0c // fmul v12.4s, v0.4s, v25.4s
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4eb8cc2d // fmls v13.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc0c // fmls v12.4s, v0.4s, v24.4s
+	WORD $0xad4000e1 // ldp q1, q0, [x7]
+	WORD $0x4eb7cc2d // fmls v13.4s, v1.4s, v23.4s
+	WORD $0x4eb7cc0c // fmls v12.4s, v0.4s, v23.4s
+	WORD $0xad400121 // ldp q1, q0, [x9]
+	WORD $0x4eb6cc2d // fmls v13.4s, v1.4s, v22.4s
+	WORD $0x4eb6cc0c // fmls v12.4s, v0.4s, v22.4s
+	ADD R16, R10, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x6e39dc2b // fmul v11.4s, v1.4s, v25.4s
+	WORD $0x6e39dc0a // fmul v10.4s, v0.4s, v25.4s
+	ADD R17, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4eb8cc2b // fmls v11.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc0a // fmls v10.4s, v0.4s, v24.4s
+	ADD R17<<1, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4eb7cc2b // fmls v11.4s, v1.4s, v23.4s
+	WORD $0x4eb7cc0a // fmls v10.4s, v0.4s, v23.4s
+	ADD R15, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4eb6cc2b // fmls v11.4s, v1.4s, v22.4s
+	WORD $0x4eb6cc0a // fmls v10.4s, v0.4s, v22.4s
+	ADD R16, R6, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x6e39dc29 // fmul v9.4s, v1.4s, v25.4s
+	WORD $0x6e39dc08 // fmul v8.4s, v0.4s, v25.4s
+	ADD R17, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4eb8cc29 // fmls v9.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc08 // fmls v8.4s, v0.4s, v24.4s
+	ADD R17<<1, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4eb7cc29 // fmls v9.4s, v1.4s, v23.4s
+	WORD $0x4eb7cc08 // fmls v8.4s, v0.4s, v23.4s
+	ADD R15, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4eb6cc29 // fmls v9.4s, v1.4s, v22.4s
+	WORD $0x4eb6cc08 // fmls v8.4s, v0.4s, v22.4s
+	ADD R16, R6, R6
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x6e39dc27 // fmul v7.4s, v1.4s, v25.4s
+	WORD $0x6e39dc06 // fmul v6.4s, v0.4s, v25.4s
+	ADD R17, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4eb8cc27 // fmls v7.4s, v1.4s, v24.4s
+	WORD $0x4eb8cc06 // fmls v6.4s, v0.4s, v24.4s
+	ADD R17<<1, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4eb7cc27 // fmls v7.4s, v1.4s, v23.4s
+	WORD $0x4eb7cc06 // fmls v6.4s, v0.4s, v23.4s
+	ADD R15, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4eb6cc27 // fmls v7.4s, v1.4s, v22.4s
+	WORD $0x4eb6cc06 // fmls v6.4s, v0.4s, v22.4s
+	ADD R20, R5, R5
+	WORD $0x6e3fdda1 // fmul v1.4s, v13.4s, v31.4s
+	WORD $0x6e3fdd80 // fmul v0.4s, v12.4s, v31.4s
+	WORD $0xad0000a1 // stp q1, q0, [x5]
+	ADD R19<<2, R5, R4
+	WORD $0xad001887 // stp q7, q6, [x4]
+	WORD $0x4ead1da5 // mov v5.16b, v13.16b
+	WORD $0x4eac1d84 // mov v4.16b, v12.16b
+	WORD $0x4e3ecd25 // fmla v5.4s, v9.4s, v30.4s
+	WORD $0x4e3ecd04 // fmla v4.4s, v8.4s, v30.4s
+	WORD $0x4eab1d63 // mov v3.16b, v11.16b
+	WORD $0x4eaa1d42 // mov v2.16b, v10.16b
+	WORD $0x4e3ecce3 // fmla v3.4s, v7.4s, v30.4s
+	WORD $0x4e3eccc2 // fmla v2.4s, v6.4s, v30.4s
+	WORD $0x6e3ddca1 // fmul v1.4s, v5.4s, v29.4s
+	WORD $0x6e3ddc80 // fmul v0.4s, v4.4s, v29.4s
+	WORD $0x4e3ccc61 // fmla v1.4s, v3.4s, v28.4s
+	WORD $0x4e3ccc40 // fmla v0.4s, v2.4s, v28.4s
+	ADD R19, R5, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	WORD $0x6e3bdca0 // fmul v0.4s, v5.4s, v27.4s
+	WORD $0x6e3bdc81 // fmul v1.4s, v4.4s, v27.4s
+	WORD $0x4e3acc60 // fmla v0.4s, v3.4s, v26.4s
+	WORD $0x4e3acc41 // fmla v1.4s, v2.4s, v26.4s
+	ADD R19<<1, R5, R4
+	WORD $0xad000480 // stp q0, q1, [x4]
+	WORD $0x6e39dda0 // fmul v0.4s, v13.4s, v25.4s
+	WORD $0x6e39dd81 // fmul v1.4s, v12.4s, v25.4s
+	WORD $0x4eb8cd60 // fmls v0.4s, v11.4s, v24.4s
+	WORD $0x4eb8cd41 // fmls v1.4s, v10.4s, v24.4s
+	WORD $0x4eb7cd20 // fmls v0.4s, v9.4s, v23.4s
+	WORD $0x4eb7cd01 // fmls v1.4s, v8.4s, v23.4s
+	WORD $0x4eb6cce0 // fmls v0.4s, v7.4s, v22.4s
+	WORD $0x4eb6ccc1 // fmls v1.4s, v6.4s, v22.4s
+	ADD R14, R5, R4
+	WORD $0xad000480 // stp q0, q1, [x4]
+	ADD $8, R13, R13
+	CMP R3, R13
+	BLT channel
+	LSL $2, R2, R4
+	ADD R4, R12, R12
+	LSL $2, R1, R4
+	ADD R4, R11, R11
+	SUBS $1, R0, R0
+	BNE tile
+	RET
+
+// func outputs25NEON(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
+TEXT ·outputs25NEON(SB), NOSPLIT, $0-92
+	MOVD $neonConstants<>(SB), R0
+	MOVD dstRow+32(FP), R8
+	MOVD dstCol+40(FP), R6
+	MOVD srcRow+48(FP), R5
+	MOVD srcCol+56(FP), R4
+	MOVD dst+0(FP), R13
+	MOVD src+8(FP), R12
+	WORD $0x3dc0d01e // ldr q30, [x0, #832]
+	WORD $0x3dc1001d // ldr q29, [x0, #1024]
+	MOVD bias+16(FP), R7
+	FMOVS floor+88(FP), F0
+	WORD $0x4e04041c // dup v28.4s, v0.s[0]
+	WORD $0x3dc0d81b // ldr q27, [x0, #864]
+	WORD $0x3dc02c1a // ldr q26, [x0, #176]
+	WORD $0x3dc10419 // ldr q25, [x0, #1040]
+	WORD $0x3dc10818 // ldr q24, [x0, #1056]
+	MOVD n+24(FP), R3
+	MOVD dstStep+72(FP), R2
+	MOVD srcStep+80(FP), R1
+	MOVD count+64(FP), R0
+	LSL $2, R8, R21
+	LSL $2, R6, R20
+	LSL $2, R5, R19
+	LSL $2, R4, R17
+	ADD R19<<1, R19, R16
+	ADD R20<<1, R20, R15
+
+tile:
+	MOVD $0, R14
+
+channel:
+	ADD R14<<2, R13, R5
+	ADD R14<<2, R12, R11
+	ADD R19, R11, R10
+	WORD $0xad400943 // ldp q3, q2, [x10]
+	ADD R19<<1, R11, R9
+	WORD $0xad400121 // ldp q1, q0, [x9]
+	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
+	WORD $0x4e20d440 // fadd v0.4s, v2.4s, v0.4s
+	WORD $0xad400963 // ldp q3, q2, [x11]
+	WORD $0x4e23d425 // fadd v5.4s, v1.4s, v3.4s
+	WORD $0x4e22d403 // fadd v3.4s, v0.4s, v2.4s
+	ADD R16, R11, R8
+	WORD $0xad400904 // ldp q4, q2, [x8]
+	WORD $0x4e24d4a5 // fadd v5.4s, v5.4s, v4.4s
+	WORD $0x4e22d464 // fadd v4.4s, v3.4s, v2.4s
+	WORD $0x6e3edc37 // fmul v23.4s, v1.4s, v30.4s
+	WORD $0x6e3edc16 // fmul v22.4s, v0.4s, v30.4s
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x4e3dcc37 // fmla v23.4s, v1.4s, v29.4s
+	WORD $0x4e3dcc16 // fmla v22.4s, v0.4s, v29.4s
+	ADD R17, R11, R6
+	ADD R19, R6, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	ADD R19<<1, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
+	WORD $0x4e20d440 // fadd v0.4s, v2.4s, v0.4s
+	WORD $0xad4008c3 // ldp q3, q2, [x6]
+	WORD $0x4e23d427 // fadd v7.4s, v1.4s, v3.4s
+	WORD $0x4e22d403 // fadd v3.4s, v0.4s, v2.4s
+	ADD R16, R6, R4
+	WORD $0xad400886 // ldp q6, q2, [x4]
+	WORD $0x4e26d4f5 // fadd v21.4s, v7.4s, v6.4s
+	WORD $0x4e22d474 // fadd v20.4s, v3.4s, v2.4s
+	WORD $0x6e3edc33 // fmul v19.4s, v1.4s, v30.4s
+	WORD $0x6e3edc12 // fmul v18.4s, v0.4s, v30.4s
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e3dcc33 // fmla v19.4s, v1.4s, v29.4s
+	WORD $0x4e3dcc12 // fmla v18.4s, v0.4s, v29.4s
+	ADD R17, R6, R6
+	ADD R19, R6, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	ADD R19<<1, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
+	WORD $0x4e20d440 // fadd v0.4s, v2.4s, v0.4s
+	WORD $0xad4008c3 // ldp q3, q2, [x6]
+	WORD $0x4e23d427 // fadd v7.4s, v1.4s, v3.4s
+	WORD $0x4e22d403 // fadd v3.4s, v0.4s, v2.4s
+	ADD R16, R6, R4
+	WORD $0xad400886 // ldp q6, q2, [x4]
+	WORD $0x4e26d4f1 // fadd v17.4s, v7.4s, v6.4s
+	WORD $0x4e22d470 // fadd v16.4s, v3.4s, v2.4s
+	WORD $0x6e3edc2f // fmul v15.4s, v1.4s, v30.4s
+	WORD $0x6e3edc0e // fmul v14.4s, v0.4s, v30.4s
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e3dcc2f // fmla v15.4s, v1.4s, v29.4s
+	WORD $0x4e3dcc0e // fmla v14.4s, v0.4s, v29.4s
+	ADD R17, R6, R6
+	ADD R19, R6, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	ADD R19<<1, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
+	WORD $0x4e20d440 // fadd v0.4s, v2.4s, v0.4s
+	WORD $0xad4008c3 // ldp q3, q2, [x6]
+	WORD $0x4e23d427 // fadd v7.4s, v1.4s, v3.4s
+	WORD $0x4e22d403 // fadd v3.4s, v0.4s, v2.4s
+	ADD R16, R6, R4
+	WORD $0xad400886 // ldp q6, q2, [x4]
+	WORD $0x4e26d4ed // fadd v13.4s, v7.4s, v6.4s
+	WORD $0x4e22d46c // fadd v12.4s, v3.4s, v2.4s
+	WORD $0x6e3edc2b // fmul v11.4s, v1.4s, v30.4s
+	WORD $0x6e3edc0a // fmul v10.4s, v0.4s, v30.4s
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e3dcc2b // fmla v11.4s, v1.4s, v29.4s
+	WORD $0x4e3dcc0a // fmla v10.4s, v0.4s, v29.4s
+	ADD R17, R6, R6
+	ADD R19, R6, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	ADD R19<<1, R6, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
+	WORD $0x4e20d440 // fadd v0.4s, v2.4s, v0.4s
+	WORD $0xad4008c3 // ldp q3, q2, [x6]
+	WORD $0x4e23d427 // fadd v7.4s, v1.4s, v3.4s
+	WORD $0x4e22d406 // fadd v6.4s, v0.4s, v2.4s
+	ADD R16, R6, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	WORD $0x4e23d4e3 // fadd v3.4s, v7.4s, v3.4s
+	WORD $0x4e22d4c2 // fadd v2.4s, v6.4s, v2.4s
+	WORD $0x6e3edc21 // fmul v1.4s, v1.4s, v30.4s
+	WORD $0x6e3edc00 // fmul v0.4s, v0.4s, v30.4s
+	WORD $0xad401887 // ldp q7, q6, [x4]
+	WORD $0x4e3dcce1 // fmla v1.4s, v7.4s, v29.4s
+	WORD $0x4e3dccc0 // fmla v0.4s, v6.4s, v29.4s
+	WORD $0x4e31d6a9 // fadd v9.4s, v21.4s, v17.4s
+	WORD $0x4e30d688 // fadd v8.4s, v20.4s, v16.4s
+	WORD $0x4e25d525 // fadd v5.4s, v9.4s, v5.4s
+	WORD $0x4e24d504 // fadd v4.4s, v8.4s, v4.4s
+	WORD $0x4e2dd4a7 // fadd v7.4s, v5.4s, v13.4s
+	WORD $0x4e2cd486 // fadd v6.4s, v4.4s, v12.4s
+	ADD R14<<2, R7, R6
+	WORD $0xad4010c5 // ldp q5, q4, [x6]
+	WORD $0x4e25d4e5 // fadd v5.4s, v7.4s, v5.4s
+	WORD $0x4e24d4c4 // fadd v4.4s, v6.4s, v4.4s
+	WORD $0x4e25f785 // fmax v5.4s, v28.4s, v5.4s
+	WORD $0x4e24f784 // fmax v4.4s, v28.4s, v4.4s
+	WORD $0xad0010a5 // stp q5, q4, [x5]
+	WORD $0x6e3edd24 // fmul v4.4s, v9.4s, v30.4s
+	WORD $0x6e3edd07 // fmul v7.4s, v8.4s, v30.4s
+	WORD $0x4e3dcda4 // fmla v4.4s, v13.4s, v29.4s
+	WORD $0x4e3dcd87 // fmla v7.4s, v12.4s, v29.4s
+	WORD $0xad4014c6 // ldp q6, q5, [x6]
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e25d4e5 // fadd v5.4s, v7.4s, v5.4s
+	WORD $0x4e24f784 // fmax v4.4s, v28.4s, v4.4s
+	WORD $0x4e25f785 // fmax v5.4s, v28.4s, v5.4s
+	ADD R20<<1, R5, R4
+	WORD $0xad001484 // stp q4, q5, [x4]
+	WORD $0x4eb1d6a4 // fsub v4.4s, v21.4s, v17.4s
+	WORD $0x4eb0d689 // fsub v9.4s, v20.4s, v16.4s
+	WORD $0x6e3bdc88 // fmul v8.4s, v4.4s, v27.4s
+	WORD $0x6e3bdd27 // fmul v7.4s, v9.4s, v27.4s
+	WORD $0x4e3acda8 // fmla v8.4s, v13.4s, v26.4s
+	WORD $0x4e3acd87 // fmla v7.4s, v12.4s, v26.4s
+	WORD $0xad4014c6 // ldp q6, q5, [x6]
+	WORD $0x4e26d506 // fadd v6.4s, v8.4s, v6.4s
+	WORD $0x4e25d4e5 // fadd v5.4s, v7.4s, v5.4s
+	WORD $0x4e26f786 // fmax v6.4s, v28.4s, v6.4s
+	WORD $0x4e25f785 // fmax v5.4s, v28.4s, v5.4s
+	ADD R20, R5, R4
+	WORD $0xad001486 // stp q6, q5, [x4]
+	WORD $0x4e39cc83 // fmla v3.4s, v4.4s, v25.4s
+	WORD $0x4e39cd22 // fmla v2.4s, v9.4s, v25.4s
+	WORD $0x4e38cda3 // fmla v3.4s, v13.4s, v24.4s
+	WORD $0x4e38cd82 // fmla v2.4s, v12.4s, v24.4s
+	WORD $0xad4010c5 // ldp q5, q4, [x6]
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x4e23f783 // fmax v3.4s, v28.4s, v3.4s
+	WORD $0x4e22f782 // fmax v2.4s, v28.4s, v2.4s
+	ADD R15, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	ADD R21, R5, R4
+	ADD R21, R4, R5
+	WORD $0x4e2fd663 // fadd v3.4s, v19.4s, v15.4s
+	WORD $0x4e2ed642 // fadd v2.4s, v18.4s, v14.4s
+	WORD $0x4e37d465 // fadd v5.4s, v3.4s, v23.4s
+	WORD $0x4e36d444 // fadd v4.4s, v2.4s, v22.4s
+	WORD $0x4e2bd4a7 // fadd v7.4s, v5.4s, v11.4s
+	WORD $0x4e2ad486 // fadd v6.4s, v4.4s, v10.4s
+	WORD $0xad4010c5 // ldp q5, q4, [x6]
+	WORD $0x4e25d4e5 // fadd v5.4s, v7.4s, v5.4s
+	WORD $0x4e24d4c4 // fadd v4.4s, v6.4s, v4.4s
+	WORD $0x4e25f785 // fmax v5.4s, v28.4s, v5.4s
+	WORD $0x4e24f784 // fmax v4.4s, v28.4s, v4.4s
+	WORD $0xad0010a5 // stp q5, q4, [x5]
+	WORD $0x6e3edc63 // fmul v3.4s, v3.4s, v30.4s
+	WORD $0x6e3edc45 // fmul v5.4s, v2.4s, v30.4s
+	WORD $0x4e3dcd63 // fmla v3.4s, v11.4s, v29.4s
+	WORD $0x4e3dcd45 // fmla v5.4s, v10.4s, v29.4s
+	WORD $0xad4008c4 // ldp q4, q2, [x6]
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	WORD $0x4e22d4a2 // fadd v2.4s, v5.4s, v2.4s
+	WORD $0x4e23f783 // fmax v3.4s, v28.4s, v3.4s
+	WORD $0x4e22f782 // fmax v2.4s, v28.4s, v2.4s
+	ADD R20<<1, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x4eafd662 // fsub v2.4s, v19.4s, v15.4s
+	WORD $0x4eaed647 // fsub v7.4s, v18.4s, v14.4s
+	WORD $0x6e3bdc46 // fmul v6.4s, v2.4s, v27.4s
+	WORD $0x6e3bdce5 // fmul v5.4s, v7.4s, v27.4s
+	WORD $0x4e3acd66 // fmla v6.4s, v11.4s, v26.4s
+	WORD $0x4e3acd45 // fmla v5.4s, v10.4s, v26.4s
+	WORD $0xad400cc4 // ldp q4, q3, [x6]
+	WORD $0x4e24d4c4 // fadd v4.4s, v6.4s, v4.4s
+	WORD $0x4e23d4a3 // fadd v3.4s, v5.4s, v3.4s
+	WORD $0x4e24f784 // fmax v4.4s, v28.4s, v4.4s
+	WORD $0x4e23f783 // fmax v3.4s, v28.4s, v3.4s
+	ADD R20, R5, R4
+	WORD $0xad000c84 // stp q4, q3, [x4]
+	WORD $0x4e39cc41 // fmla v1.4s, v2.4s, v25.4s
+	WORD $0x4e39cce0 // fmla v0.4s, v7.4s, v25.4s
+	WORD $0x4e38cd61 // fmla v1.4s, v11.4s, v24.4s
+	WORD $0x4e38cd40 // fmla v0.4s, v10.4s, v24.4s
+	WORD $0xad4008c3 // ldp q3, q2, [x6]
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x4e21f781 // fmax v1.4s, v28.4s, v1.4s
+	WORD $0x4e20f780 // fmax v0.4s, v28.4s, v0.4s
+	ADD R15, R5, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	WORD $0xad400943 // ldp q3, q2, [x10]
+	WORD $0xad400121 // ldp q1, q0, [x9]
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	WORD $0x6e3bdc25 // fmul v5.4s, v1.4s, v27.4s
+	WORD $0x6e3bdc04 // fmul v4.4s, v0.4s, v27.4s
+	WORD $0xad400903 // ldp q3, q2, [x8]
+	WORD $0x4e3acc65 // fmla v5.4s, v3.4s, v26.4s
+	WORD $0x4e3acc44 // fmla v4.4s, v2.4s, v26.4s
+	ADD R19<<2, R11, R4
+	WORD $0xad405897 // ldp q23, q22, [x4]
+	WORD $0x4e39cc37 // fmla v23.4s, v1.4s, v25.4s
+	WORD $0x4e39cc16 // fmla v22.4s, v0.4s, v25.4s
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x4e38cc37 // fmla v23.4s, v1.4s, v24.4s
+	WORD $0x4e38cc16 // fmla v22.4s, v0.4s, v24.4s
+	ADD R17, R11, R9
+	ADD R19, R9, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	ADD R19<<1, R9, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	WORD $0x6e3bdc35 // fmul v21.4s, v1.4s, v27.4s
+	WORD $0x6e3bdc14 // fmul v20.4s, v0.4s, v27.4s
+	ADD R16, R9, R8
+	WORD $0xad400903 // ldp q3, q2, [x8]
+	WORD $0x4e3acc75 // fmla v21.4s, v3.4s, v26.4s
+	WORD $0x4e3acc54 // fmla v20.4s, v2.4s, v26.4s
+	ADD R19<<2, R9, R4
+	WORD $0xad404893 // ldp q19, q18, [x4]
+	WORD $0x4e39cc33 // fmla v19.4s, v1.4s, v25.4s
+	WORD $0x4e39cc12 // fmla v18.4s, v0.4s, v25.4s
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x4e38cc33 // fmla v19.4s, v1.4s, v24.4s
+	WORD $0x4e38cc12 // fmla v18.4s, v0.4s, v24.4s
+	ADD R17, R9, R9
+	ADD R19, R9, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	ADD R19<<1, R9, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	WORD $0x6e3bdc31 // fmul v17.4s, v1.4s, v27.4s
+	WORD $0x6e3bdc10 // fmul v16.4s, v0.4s, v27.4s
+	ADD R16, R9, R8
+	WORD $0xad400903 // ldp q3, q2, [x8]
+	WORD $0x4e3acc71 // fmla v17.4s, v3.4s, v26.4s
+	WORD $0x4e3acc50 // fmla v16.4s, v2.4s, v26.4s
+	ADD R19<<2, R9, R4
+	WORD $0xad40388f // ldp q15, q14, [x4]
+	WORD $0x4e39cc2f // fmla v15.4s, v1.4s, v25.4s
+	WORD $0x4e39cc0e // fmla v14.4s, v0.4s, v25.4s
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x4e38cc2f // fmla v15.4s, v1.4s, v24.4s
+	WORD $0x4e38cc0e // fmla v14.4s, v0.4s, v24.4s
+	ADD R17, R9, R9
+	ADD R19, R9, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	ADD R19<<1, R9, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	WORD $0x6e3bdc2d // fmul v13.4s, v1.4s, v27.4s
+	WORD $0x6e3bdc0c // fmul v12.4s, v0.4s, v27.4s
+	ADD R16, R9, R8
+	WORD $0xad400903 // ldp q3, q2, [x8]
+	WORD $0x4e3acc6d // fmla v13.4s, v3.4s, v26.4s
+	WORD $0x4e3acc4c // fmla v12.4s, v2.4s, v26.4s
+	ADD R19<<2, R9, R4
+	WORD $0xad40288b // ldp q11, q10, [x4]
+	WORD $0x4e39cc2b // fmla v11.4s, v1.4s, v25.4s
+	WORD $0x4e39cc0a // fmla v10.4s, v0.4s, v25.4s
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x4e38cc2b // fmla v11.4s, v1.4s, v24.4s
+	WORD $0x4e38cc0a // fmla v10.4s, v0.4s, v24.4s
+	ADD R17, R9, R4
+	ADD R19, R4, R8
+	WORD $0xad400503 // ldp q3, q1, [x8]
+	ADD R19<<1, R4, R8
+	WORD $0xad400102 // ldp q2, q0, [x8]
+	WORD $0x4ea2d467 // fsub v7.4s, v3.4s, v2.4s
+	WORD $0x4ea0d426 // fsub v6.4s, v1.4s, v0.4s
+	WORD $0x6e3bdce3 // fmul v3.4s, v7.4s, v27.4s
+	WORD $0x6e3bdcc2 // fmul v2.4s, v6.4s, v27.4s
+	ADD R16, R4, R8
+	WORD $0xad400101 // ldp q1, q0, [x8]
+	WORD $0x4e3acc23 // fmla v3.4s, v1.4s, v26.4s
+	WORD $0x4e3acc02 // fmla v2.4s, v0.4s, v26.4s
+	ADD R19<<2, R4, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e39cce1 // fmla v1.4s, v7.4s, v25.4s
+	WORD $0x4e39ccc0 // fmla v0.4s, v6.4s, v25.4s
+	WORD $0xad401907 // ldp q7, q6, [x8]
+	WORD $0x4e38cce1 // fmla v1.4s, v7.4s, v24.4s
+	WORD $0x4e38ccc0 // fmla v0.4s, v6.4s, v24.4s
+	SUBS R21, R5, R5
+	WORD $0x4e31d6a9 // fadd v9.4s, v21.4s, v17.4s
+	WORD $0x4e30d688 // fadd v8.4s, v20.4s, v16.4s
+	WORD $0x4e25d525 // fadd v5.4s, v9.4s, v5.4s
+	WORD $0x4e24d504 // fadd v4.4s, v8.4s, v4.4s
+	WORD $0x4e2dd4a7 // fadd v7.4s, v5.4s, v13.4s
+	WORD $0x4e2cd486 // fadd v6.4s, v4.4s, v12.4s
+	WORD $0xad4010c5 // ldp q5, q4, [x6]
+	WORD $0x4e25d4e5 // fadd v5.4s, v7.4s, v5.4s
+	WORD $0x4e24d4c4 // fadd v4.4s, v6.4s, v4.4s
+	WORD $0x4e25f785 // fmax v5.4s, v28.4s, v5.4s
+	WORD $0x4e24f784 // fmax v4.4s, v28.4s, v4.4s
+	WORD $0xad0010a5 // stp q5, q4, [x5]
+	WORD $0x6e3edd24 // fmul v4.4s, v9.4s, v30.4s
+	WORD $0x6e3edd07 // fmul v7.4s, v8.4s, v30.4s
+	WORD $0x4e3dcda4 // fmla v4.4s, v13.4s, v29.4s
+	WORD $0x4e3dcd87 // fmla v7.4s, v12.4s, v29.4s
+	WORD $0xad4014c6 // ldp q6, q5, [x6]
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e25d4e5 // fadd v5.4s, v7.4s, v5.4s
+	WORD $0x4e24f784 // fmax v4.4s, v28.4s, v4.4s
+	WORD $0x4e25f785 // fmax v5.4s, v28.4s, v5.4s
+	ADD R20<<1, R5, R4
+	WORD $0xad001484 // stp q4, q5, [x4]
+	WORD $0x4eb1d6a4 // fsub v4.4s, v21.4s, v17.4s
+	WORD $0x4eb0d689 // fsub v9.4s, v20.4s, v16.4s
+	WORD $0x6e3bdc88 // fmul v8.4s, v4.4s, v27.4s
+	WORD $0x6e3bdd27 // fmul v7.4s, v9.4s, v27.4s
+	WORD $0x4e3acda8 // fmla v8.4s, v13.4s, v26.4s
+	WORD $0x4e3acd87 // fmla v7.4s, v12.4s, v26.4s
+	WORD $0xad4014c6 // ldp q6, q5, [x6]
+	WORD $0x4e26d506 // fadd v6.4s, v8.4s, v6.4s
+	WORD $0x4e25d4e5 // fadd v5.4s, v7.4s, v5.4s
+	WORD $0x4e26f786 // fmax v6.4s, v28.4s, v6.4s
+	WORD $0x4e25f785 // fmax v5.4s, v28.4s, v5.4s
+	ADD R20, R5, R4
+	WORD $0xad001486 // stp q6, q5, [x4]
+	WORD $0x4e39cc83 // fmla v3.4s, v4.4s, v25.4s
+	WORD $0x4e39cd22 // fmla v2.4s, v9.4s, v25.4s
+	WORD $0x4e38cda3 // fmla v3.4s, v13.4s, v24.4s
+	WORD $0x4e38cd82 // fmla v2.4s, v12.4s, v24.4s
+	WORD $0xad4010c5 // ldp q5, q4, [x6]
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x4e23f783 // fmax v3.4s, v28.4s, v3.4s
+	WORD $0x4e22f782 // fmax v2.4s, v28.4s, v2.4s
+	ADD R15, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	ADD R21, R5, R4
+	ADD R21, R4, R5
+	WORD $0x4e2fd663 // fadd v3.4s, v19.4s, v15.4s
+	WORD $0x4e2ed642 // fadd v2.4s, v18.4s, v14.4s
+	WORD $0x4e37d465 // fadd v5.4s, v3.4s, v23.4s
+	WORD $0x4e36d444 // fadd v4.4s, v2.4s, v22.4s
+	WORD $0x4e2bd4a7 // fadd v7.4s, v5.4s, v11.4s
+	WORD $0x4e2ad486 // fadd v6.4s, v4.4s, v10.4s
+	WORD $0xad4010c5 // ldp q5, q4, [x6]
+	WORD $0x4e25d4e5 // fadd v5.4s, v7.4s, v5.4s
+	WORD $0x4e24d4c4 // fadd v4.4s, v6.4s, v4.4s
+	WORD $0x4e25f785 // fmax v5.4s, v28.4s, v5.4s
+	WORD $0x4e24f784 // fmax v4.4s, v28.4s, v4.4s
+	WORD $0xad0010a5 // stp q5, q4, [x5]
+	WORD $0x6e3edc63 // fmul v3.4s, v3.4s, v30.4s
+	WORD $0x6e3edc45 // fmul v5.4s, v2.4s, v30.4s
+	WORD $0x4e3dcd63 // fmla v3.4s, v11.4s, v29.4s
+	WORD $0x4e3dcd45 // fmla v5.4s, v10.4s, v29.4s
+	WORD $0xad4008c4 // ldp q4, q2, [x6]
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	WORD $0x4e22d4a2 // fadd v2.4s, v5.4s, v2.4s
+	WORD $0x4e23f783 // fmax v3.4s, v28.4s, v3.4s
+	WORD $0x4e22f782 // fmax v2.4s, v28.4s, v2.4s
+	ADD R20<<1, R5, R4
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x4eafd662 // fsub v2.4s, v19.4s, v15.4s
+	WORD $0x4eaed647 // fsub v7.4s, v18.4s, v14.4s
+	WORD $0x6e3bdc46 // fmul v6.4s, v2.4s, v27.4s
+	WORD $0x6e3bdce5 // fmul v5.4s, v7.4s, v27.4s
+	WORD $0x4e3acd66 // fmla v6.4s, v11.4s, v26.4s
+	WORD $0x4e3acd45 // fmla v5.4s, v10.4s, v26.4s
+	WORD $0xad400cc4 // ldp q4, q3, [x6]
+	WORD $0x4e24d4c4 // fadd v4.4s, v6.4s, v4.4s
+	WORD $0x4e23d4a3 // fadd v3.4s, v5.4s, v3.4s
+	WORD $0x4e24f784 // fmax v4.4s, v28.4s, v4.4s
+	WORD $0x4e23f783 // fmax v3.4s, v28.4s, v3.4s
+	ADD R20, R5, R4
+	WORD $0xad000c84 // stp q4, q3, [x4]
+	WORD $0x4e39cc41 // fmla v1.4s, v2.4s, v25.4s
+	WORD $0x4e39cce0 // fmla v0.4s, v7.4s, v25.4s
+	WORD $0x4e38cd61 // fmla v1.4s, v11.4s, v24.4s
+	WORD $0x4e38cd40 // fmla v0.4s, v10.4s, v24.4s
+	WORD $0xad4008c3 // ldp q3, q2, [x6]
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x4e21f781 // fmax v1.4s, v28.4s, v1.4s
+	WORD $0x4e20f780 // fmax v0.4s, v28.4s, v0.4s
+	ADD R15, R5, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	ADD $8, R14, R14
+	CMP R3, R14
+	BLT channel
+	LSL $2, R2, R4
+	ADD R4, R13, R13
+	LSL $2, R1, R4
+	ADD R4, R12, R12
+	SUBS $1, R0, R0
+	BNE tile
+	RET
+
+// func taps25NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·taps25NEON(SB), NOSPLIT, $0-80
+	MOVD $neonConstants<>(SB), R0
+	MOVD dstRow+24(FP), R7
+	MOVD dstCol+32(FP), R6
+	MOVD srcRow+40(FP), R5
+	MOVD srcCol+48(FP), R4
+	MOVD dst+0(FP), R12
+	MOVD src+8(FP), R10
+	WORD $0x3dc0d80d // ldr q13, [x0, #864]
+	WORD $0x3dc02c0c // ldr q12, [x0, #176]
+	MOVD n+16(FP), R3
+	MOVD dstStep+64(FP), R2
+	MOVD srcStep+72(FP), R1
+	MOVD count+56(FP), R0
+	LSL $2, R7, R19
+	LSL $2, R6, R17
+	LSL $2, R5, R16
+	LSL $2, R4, R15
+	ADD R16<<1, R16, R14
+
+tile:
+	MOVD $0, R13
+
+channel:
+	ADD R13<<2, R12, R11
+	ADD R13<<2, R10, R9
+	ADD R16, R9, R8
+	WORD $0xad400503 // ldp q3, q1, [x8]
+	ADD R16<<1, R9, R7
+	WORD $0xad4000e2 // ldp q2, q0, [x7]
+	WORD $0x4e22d463 // fadd v3.4s, v3.4s, v2.4s
+	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
+	WORD $0xad400122 // ldp q2, q0, [x9]
+	WORD $0x4e22d463 // fadd v3.4s, v3.4s, v2.4s
+	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
+	ADD R14, R9, R6
+	WORD $0xad4000c2 // ldp q2, q0, [x6]
+	WORD $0x4e22d46b // fadd v11.4s, v3.4s, v2.4s
+	WORD $0x4e20d42a // fadd v10.4s, v1.4s, v0.4s
+	ADD R15, R9, R5
+	ADD R16, R5, R4
+	WORD $0xad400483 // ldp q3, q1, [x4]
+	ADD R16<<1, R5, R4
+	WORD $0xad400082 // ldp q2, q0, [x4]
+	WORD $0x4e22d463 // fadd v3.4s, v3.4s, v2.4s
+	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
+	WORD $0xad4000a2 // ldp q2, q0, [x5]
+	WORD $0x4e22d463 // fadd v3.4s, v3.4s, v2.4s
+	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
+	ADD R14, R5, R4
+	WORD $0xad400082 // ldp q2, q0, [x4]
+	WORD $0x4e22d469 // fadd v9.4s, v3.4s, v2.4s
+	WORD $0x4e20d428 // fadd v8.4s, v1.4s, v0.4s
+	ADD R15, R5, R5
+	ADD R16, R5, R4
+	WORD $0xad400483 // ldp q3, q1, [x4]
+	ADD R16<<1, R5, R4
+	WORD $0xad400082 // ldp q2, q0, [x4]
+	WORD $0x4e22d463 // fadd v3.4s, v3.4s, v2.4s
+	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
+	WORD $0xad4000a2 // ldp q2, q0, [x5]
+	WORD $0x4e22d463 // fadd v3.4s, v3.4s, v2.4s
+	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
+	ADD R14, R5, R4
+	WORD $0xad400082 // ldp q2, q0, [x4]
+	WORD $0x4e22d467 // fadd v7.4s, v3.4s, v2.4s
+	WORD $0x4e20d426 // fadd v6.4s, v1.4s, v0.4s
+	ADD R15, R5, R5
+	ADD R16, R5, R4
+	WORD $0xad400483 // ldp q3, q1, [x4]
+	ADD R16<<1, R5, R4
+	WORD $0xad400082 // ldp q2, q0, [x4]
+	WORD $0x4e22d463 // fadd v3.4s, v3.4s, v2.4s
+	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
+	WORD $0xad4000a2 // ldp q2, q0, [x5]
+	WORD $0x4e22d463 // fadd v3.4s, v3.4s, v2.4s
+	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
+	ADD R14, R5, R4
+	WORD $0xad400082 // ldp q2, q0, [x4]
+	WORD $0x4e22d465 // fadd v5.4s, v3.4s, v2.4s
+	WORD $0x4e20d424 // fadd v4.4s, v1.4s, v0.4s
+	ADD R15, R5, R5
+	ADD R16, R5, R4
+	WORD $0xad400483 // ldp q3, q1, [x4]
+	ADD R16<<1, R5, R4
+	WORD $0xad400082 // ldp q2, q0, [x4]
+	WORD $0x4e22d463 // fadd v3.4s, v3.4s, v2.4s
+	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
+	WORD $0xad4000a2 // ldp q2, q0, [x5]
+	WORD $0x4e22d463 // fadd v3.4s, v3.4s, v2.4s
+	WORD $0x4e20d422 // fadd v2.4s, v1.4s, v0.4s
+	ADD R14, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
+	WORD $0x4e20d440 // fadd v0.4s, v2.4s, v0.4s
+	WORD $0x4e27d523 // fadd v3.4s, v9.4s, v7.4s
+	WORD $0x4e26d502 // fadd v2.4s, v8.4s, v6.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0xad000963 // stp q3, q2, [x11]
+	WORD $0x4ea7d522 // fsub v2.4s, v9.4s, v7.4s
+	WORD $0x4ea6d503 // fsub v3.4s, v8.4s, v6.4s
+	WORD $0x4e2dcc41 // fmla v1.4s, v2.4s, v13.4s
+	WORD $0x4e2dcc60 // fmla v0.4s, v3.4s, v13.4s
+	WORD $0x4e2ccca1 // fmla v1.4s, v5.4s, v12.4s
+	WORD $0x4e2ccc80 // fmla v0.4s, v4.4s, v12.4s
+	ADD R17, R11, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	WORD $0xad400903 // ldp q3, q2, [x8]
+	WORD $0xad4000e1 // ldp q1, q0, [x7]
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	ADD R16<<2, R9, R4
+	WORD $0xad40288b // ldp q11, q10, [x4]
+	WORD $0x4e2dcc2b // fmla v11.4s, v1.4s, v13.4s
+	WORD $0x4e2dcc0a // fmla v10.4s, v0.4s, v13.4s
+	WORD $0xad4000c1 // ldp q1, q0, [x6]
+	WORD $0x4e2ccc2b // fmla v11.4s, v1.4s, v12.4s
+	WORD $0x4e2ccc0a // fmla v10.4s, v0.4s, v12.4s
+	ADD R15, R9, R5
+	ADD R16, R5, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	ADD R16<<1, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	ADD R16<<2, R5, R4
+	WORD $0xad402089 // ldp q9, q8, [x4]
+	WORD $0x4e2dcc29 // fmla v9.4s, v1.4s, v13.4s
+	WORD $0x4e2dcc08 // fmla v8.4s, v0.4s, v13.4s
+	ADD R14, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e2ccc29 // fmla v9.4s, v1.4s, v12.4s
+	WORD $0x4e2ccc08 // fmla v8.4s, v0.4s, v12.4s
+	ADD R15, R5, R5
+	ADD R16, R5, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	ADD R16<<1, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	ADD R16<<2, R5, R4
+	WORD $0xad401887 // ldp q7, q6, [x4]
+	WORD $0x4e2dcc27 // fmla v7.4s, v1.4s, v13.4s
+	WORD $0x4e2dcc06 // fmla v6.4s, v0.4s, v13.4s
+	ADD R14, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e2ccc27 // fmla v7.4s, v1.4s, v12.4s
+	WORD $0x4e2ccc06 // fmla v6.4s, v0.4s, v12.4s
+	ADD R15, R5, R5
+	ADD R16, R5, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	ADD R16<<1, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
+	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
+	ADD R16<<2, R5, R4
+	WORD $0xad401085 // ldp q5, q4, [x4]
+	WORD $0x4e2dcc25 // fmla v5.4s, v1.4s, v13.4s
+	WORD $0x4e2dcc04 // fmla v4.4s, v0.4s, v13.4s
+	ADD R14, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e2ccc25 // fmla v5.4s, v1.4s, v12.4s
+	WORD $0x4e2ccc04 // fmla v4.4s, v0.4s, v12.4s
+	ADD R15, R5, R5
+	ADD R16, R5, R4
+	WORD $0xad400483 // ldp q3, q1, [x4]
+	ADD R16<<1, R5, R4
+	WORD $0xad400082 // ldp q2, q0, [x4]
+	WORD $0x4ea2d463 // fsub v3.4s, v3.4s, v2.4s
+	WORD $0x4ea0d422 // fsub v2.4s, v1.4s, v0.4s
+	ADD R16<<2, R5, R4
+	WORD $0xad400081 // ldp q1, q0, [x4]
+	WORD $0x4e2dcc61 // fmla v1.4s, v3.4s, v13.4s
+	WORD $0x4e2dcc40 // fmla v0.4s, v2.4s, v13.4s
+	ADD R14, R5, R4
+	WORD $0xad400883 // ldp q3, q2, [x4]
+	WORD $0x4e2ccc61 // fmla v1.4s, v3.4s, v12.4s
+	WORD $0x4e2ccc40 // fmla v0.4s, v2.4s, v12.4s
+	ADD R19, R11, R4
+	WORD $0x4e27d523 // fadd v3.4s, v9.4s, v7.4s
+	WORD $0x4e26d502 // fadd v2.4s, v8.4s, v6.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0xad000883 // stp q3, q2, [x4]
+	WORD $0x4ea7d522 // fsub v2.4s, v9.4s, v7.4s
+	WORD $0x4ea6d503 // fsub v3.4s, v8.4s, v6.4s
+	WORD $0x4e2dcc41 // fmla v1.4s, v2.4s, v13.4s
+	WORD $0x4e2dcc60 // fmla v0.4s, v3.4s, v13.4s
+	WORD $0x4e2ccca1 // fmla v1.4s, v5.4s, v12.4s
+	WORD $0x4e2ccc80 // fmla v0.4s, v4.4s, v12.4s
+	ADD R17, R4, R4
+	WORD $0xad000081 // stp q1, q0, [x4]
+	ADD $8, R13, R13
+	CMP R3, R13
+	BLT channel
+	LSL $2, R2, R4
+	ADD R4, R12, R12
+	LSL $2, R1, R4
+	ADD R4, R10, R10
 	SUBS $1, R0, R0
 	BNE tile
 	RET
@@ -11239,11 +13384,11 @@ TEXT ·geluNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
 	MOVD n+16(FP), R3
-	WORD $0x3dc0d038 // ldr q24, [x1, #832]
-	WORD $0x3dc0d437 // ldr q23, [x1, #848]
+	WORD $0x3dc10c38 // ldr q24, [x1, #1072]
+	WORD $0x3dc11037 // ldr q23, [x1, #1088]
 	WORD $0x3dc03036 // ldr q22, [x1, #192]
-	WORD $0x3dc0d835 // ldr q21, [x1, #864]
-	WORD $0x3dc0fc32 // ldr q18, [x1, #1008]
+	WORD $0x3dc11435 // ldr q21, [x1, #1104]
+	WORD $0x3dc13832 // ldr q18, [x1, #1248]
 	WORD $0x3dc0042f // ldr q15, [x1, #16]
 	WORD $0x3dc0082e // ldr q14, [x1, #32]
 	WORD $0x3dc00c2d // ldr q13, [x1, #48]
@@ -11269,37 +13414,37 @@ loop:
 	WORD $0x4e37cf22 // fmla v2.4s, v25.4s, v23.4s
 	WORD $0x6e23fec6 // fdiv v6.4s, v22.4s, v3.4s
 	WORD $0x6e22fec3 // fdiv v3.4s, v22.4s, v2.4s
-	WORD $0x3dc0dc22 // ldr q2, [x1, #880]
+	WORD $0x3dc11822 // ldr q2, [x1, #1120]
 	WORD $0x4e35ccc2 // fmla v2.4s, v6.4s, v21.4s
-	WORD $0x3dc0dc25 // ldr q5, [x1, #880]
+	WORD $0x3dc11825 // ldr q5, [x1, #1120]
 	WORD $0x4e35cc65 // fmla v5.4s, v3.4s, v21.4s
-	WORD $0x3dc0e024 // ldr q4, [x1, #896]
+	WORD $0x3dc11c24 // ldr q4, [x1, #1136]
 	WORD $0x4e22ccc4 // fmla v4.4s, v6.4s, v2.4s
-	WORD $0x3dc0e022 // ldr q2, [x1, #896]
+	WORD $0x3dc11c22 // ldr q2, [x1, #1136]
 	WORD $0x4e25cc62 // fmla v2.4s, v3.4s, v5.4s
-	WORD $0x3dc0e425 // ldr q5, [x1, #912]
+	WORD $0x3dc12025 // ldr q5, [x1, #1152]
 	WORD $0x4e24ccc5 // fmla v5.4s, v6.4s, v4.4s
-	WORD $0x3dc0e424 // ldr q4, [x1, #912]
+	WORD $0x3dc12024 // ldr q4, [x1, #1152]
 	WORD $0x4e22cc64 // fmla v4.4s, v3.4s, v2.4s
-	WORD $0x3dc0e822 // ldr q2, [x1, #928]
+	WORD $0x3dc12422 // ldr q2, [x1, #1168]
 	WORD $0x4e25ccc2 // fmla v2.4s, v6.4s, v5.4s
-	WORD $0x3dc0e825 // ldr q5, [x1, #928]
+	WORD $0x3dc12425 // ldr q5, [x1, #1168]
 	WORD $0x4e24cc65 // fmla v5.4s, v3.4s, v4.4s
-	WORD $0x3dc0ec24 // ldr q4, [x1, #944]
+	WORD $0x3dc12824 // ldr q4, [x1, #1184]
 	WORD $0x4e22ccc4 // fmla v4.4s, v6.4s, v2.4s
-	WORD $0x3dc0ec22 // ldr q2, [x1, #944]
+	WORD $0x3dc12822 // ldr q2, [x1, #1184]
 	WORD $0x4e25cc62 // fmla v2.4s, v3.4s, v5.4s
-	WORD $0x3dc0f025 // ldr q5, [x1, #960]
+	WORD $0x3dc12c25 // ldr q5, [x1, #1200]
 	WORD $0x4e24ccc5 // fmla v5.4s, v6.4s, v4.4s
-	WORD $0x3dc0f024 // ldr q4, [x1, #960]
+	WORD $0x3dc12c24 // ldr q4, [x1, #1200]
 	WORD $0x4e22cc64 // fmla v4.4s, v3.4s, v2.4s
-	WORD $0x3dc0f422 // ldr q2, [x1, #976]
+	WORD $0x3dc13022 // ldr q2, [x1, #1216]
 	WORD $0x4e25ccc2 // fmla v2.4s, v6.4s, v5.4s
-	WORD $0x3dc0f425 // ldr q5, [x1, #976]
+	WORD $0x3dc13025 // ldr q5, [x1, #1216]
 	WORD $0x4e24cc65 // fmla v5.4s, v3.4s, v4.4s
-	WORD $0x3dc0f824 // ldr q4, [x1, #992]
+	WORD $0x3dc13424 // ldr q4, [x1, #1232]
 	WORD $0x4e22ccc4 // fmla v4.4s, v6.4s, v2.4s
-	WORD $0x3dc0f822 // ldr q2, [x1, #992]
+	WORD $0x3dc13422 // ldr q2, [x1, #1232]
 	WORD $0x4e25cc62 // fmla v2.4s, v3.4s, v5.4s
 	WORD $0x6e26dc94 // fmul v20.4s, v4.4s, v6.4s
 	WORD $0x6e23dc53 // fmul v19.4s, v2.4s, v3.4s
@@ -11524,11 +13669,11 @@ TEXT ·geluGradNEON(SB), NOSPLIT, $0-32
 	MOVD dy+8(FP), R5
 	MOVD x+16(FP), R4
 	MOVD n+24(FP), R3
-	WORD $0x3dc0d039 // ldr q25, [x1, #832]
-	WORD $0x3dc0d438 // ldr q24, [x1, #848]
+	WORD $0x3dc10c39 // ldr q25, [x1, #1072]
+	WORD $0x3dc11038 // ldr q24, [x1, #1088]
 	WORD $0x3dc03037 // ldr q23, [x1, #192]
-	WORD $0x3dc0d836 // ldr q22, [x1, #864]
-	WORD $0x3dc0fc33 // ldr q19, [x1, #1008]
+	WORD $0x3dc11436 // ldr q22, [x1, #1104]
+	WORD $0x3dc13833 // ldr q19, [x1, #1248]
 	WORD $0x3dc00430 // ldr q16, [x1, #16]
 	WORD $0x3dc0082f // ldr q15, [x1, #32]
 	WORD $0x3dc00c2e // ldr q14, [x1, #48]
@@ -11536,7 +13681,7 @@ TEXT ·geluGradNEON(SB), NOSPLIT, $0-32
 	WORD $0x3dc0142a // ldr q10, [x1, #80]
 	WORD $0x3dc01829 // ldr q9, [x1, #96]
 	WORD $0x3dc03422 // ldr q2, [x1, #208]
-	WORD $0x3dc10021 // ldr q1, [x1, #1024]
+	WORD $0x3dc13c21 // ldr q1, [x1, #1264]
 	WORD $0x4f000400 // movi v0.4s, #0x0
 	MOVD $0, R2
 	CMP $0, R3
@@ -11555,37 +13700,37 @@ loop:
 	WORD $0x4e38cf43 // fmla v3.4s, v26.4s, v24.4s
 	WORD $0x6e24fee7 // fdiv v7.4s, v23.4s, v4.4s
 	WORD $0x6e23fee4 // fdiv v4.4s, v23.4s, v3.4s
-	WORD $0x3dc0dc23 // ldr q3, [x1, #880]
+	WORD $0x3dc11823 // ldr q3, [x1, #1120]
 	WORD $0x4e36cce3 // fmla v3.4s, v7.4s, v22.4s
-	WORD $0x3dc0dc26 // ldr q6, [x1, #880]
+	WORD $0x3dc11826 // ldr q6, [x1, #1120]
 	WORD $0x4e36cc86 // fmla v6.4s, v4.4s, v22.4s
-	WORD $0x3dc0e025 // ldr q5, [x1, #896]
+	WORD $0x3dc11c25 // ldr q5, [x1, #1136]
 	WORD $0x4e23cce5 // fmla v5.4s, v7.4s, v3.4s
-	WORD $0x3dc0e023 // ldr q3, [x1, #896]
+	WORD $0x3dc11c23 // ldr q3, [x1, #1136]
 	WORD $0x4e26cc83 // fmla v3.4s, v4.4s, v6.4s
-	WORD $0x3dc0e426 // ldr q6, [x1, #912]
+	WORD $0x3dc12026 // ldr q6, [x1, #1152]
 	WORD $0x4e25cce6 // fmla v6.4s, v7.4s, v5.4s
-	WORD $0x3dc0e425 // ldr q5, [x1, #912]
+	WORD $0x3dc12025 // ldr q5, [x1, #1152]
 	WORD $0x4e23cc85 // fmla v5.4s, v4.4s, v3.4s
-	WORD $0x3dc0e823 // ldr q3, [x1, #928]
+	WORD $0x3dc12423 // ldr q3, [x1, #1168]
 	WORD $0x4e26cce3 // fmla v3.4s, v7.4s, v6.4s
-	WORD $0x3dc0e826 // ldr q6, [x1, #928]
+	WORD $0x3dc12426 // ldr q6, [x1, #1168]
 	WORD $0x4e25cc86 // fmla v6.4s, v4.4s, v5.4s
-	WORD $0x3dc0ec25 // ldr q5, [x1, #944]
+	WORD $0x3dc12825 // ldr q5, [x1, #1184]
 	WORD $0x4e23cce5 // fmla v5.4s, v7.4s, v3.4s
-	WORD $0x3dc0ec23 // ldr q3, [x1, #944]
+	WORD $0x3dc12823 // ldr q3, [x1, #1184]
 	WORD $0x4e26cc83 // fmla v3.4s, v4.4s, v6.4s
-	WORD $0x3dc0f026 // ldr q6, [x1, #960]
+	WORD $0x3dc12c26 // ldr q6, [x1, #1200]
 	WORD $0x4e25cce6 // fmla v6.4s, v7.4s, v5.4s
-	WORD $0x3dc0f025 // ldr q5, [x1, #960]
+	WORD $0x3dc12c25 // ldr q5, [x1, #1200]
 	WORD $0x4e23cc85 // fmla v5.4s, v4.4s, v3.4s
-	WORD $0x3dc0f423 // ldr q3, [x1, #976]
+	WORD $0x3dc13023 // ldr q3, [x1, #1216]
 	WORD $0x4e26cce3 // fmla v3.4s, v7.4s, v6.4s
-	WORD $0x3dc0f426 // ldr q6, [x1, #976]
+	WORD $0x3dc13026 // ldr q6, [x1, #1216]
 	WORD $0x4e25cc86 // fmla v6.4s, v4.4s, v5.4s
-	WORD $0x3dc0f825 // ldr q5, [x1, #992]
+	WORD $0x3dc13425 // ldr q5, [x1, #1232]
 	WORD $0x4e23cce5 // fmla v5.4s, v7.4s, v3.4s
-	WORD $0x3dc0f823 // ldr q3, [x1, #992]
+	WORD $0x3dc13423 // ldr q3, [x1, #1232]
 	WORD $0x4e26cc83 // fmla v3.4s, v4.4s, v6.4s
 	WORD $0x6e27dcb5 // fmul v21.4s, v5.4s, v7.4s
 	WORD $0x6e24dc74 // fmul v20.4s, v3.4s, v4.4s
@@ -11690,7 +13835,7 @@ TEXT ·siluGradNEON(SB), NOSPLIT, $0-32
 	MOVD x+16(FP), R4
 	MOVD n+24(FP), R3
 	WORD $0x3dc00433 // ldr q19, [x1, #16]
-	WORD $0x3dc10430 // ldr q16, [x1, #1040]
+	WORD $0x3dc14030 // ldr q16, [x1, #1280]
 	WORD $0x4f00040f // movi v15.4s, #0x0
 	WORD $0x3dc0082e // ldr q14, [x1, #32]
 	WORD $0x3dc00c2d // ldr q13, [x1, #48]
@@ -12026,32 +14171,62 @@ DATA neonConstants<>+800(SB)/8, $0x3e7a00003e7a0000
 DATA neonConstants<>+808(SB)/8, $0x3e7a00003e7a0000
 DATA neonConstants<>+816(SB)/8, $0x4058000040580000
 DATA neonConstants<>+824(SB)/8, $0x4058000040580000
-DATA neonConstants<>+832(SB)/8, $0x4168000041680000
-DATA neonConstants<>+840(SB)/8, $0x4168000041680000
-DATA neonConstants<>+848(SB)/8, $0x3eb333333eb33333
-DATA neonConstants<>+856(SB)/8, $0x3eb333333eb33333
-DATA neonConstants<>+864(SB)/8, $0xbceec3b7bceec3b7
-DATA neonConstants<>+872(SB)/8, $0xbceec3b7bceec3b7
-DATA neonConstants<>+880(SB)/8, $0x3e136d7a3e136d7a
-DATA neonConstants<>+888(SB)/8, $0x3e136d7a3e136d7a
-DATA neonConstants<>+896(SB)/8, $0xbe82ed23be82ed23
-DATA neonConstants<>+904(SB)/8, $0xbe82ed23be82ed23
-DATA neonConstants<>+912(SB)/8, $0x3e22fee63e22fee6
-DATA neonConstants<>+920(SB)/8, $0x3e22fee63e22fee6
-DATA neonConstants<>+928(SB)/8, $0xbcbd52a6bcbd52a6
-DATA neonConstants<>+936(SB)/8, $0xbcbd52a6bcbd52a6
-DATA neonConstants<>+944(SB)/8, $0x3dd814c33dd814c3
-DATA neonConstants<>+952(SB)/8, $0x3dd814c33dd814c3
-DATA neonConstants<>+960(SB)/8, $0x3df56ae43df56ae4
-DATA neonConstants<>+968(SB)/8, $0x3df56ae43df56ae4
-DATA neonConstants<>+976(SB)/8, $0x3e0f37f43e0f37f4
-DATA neonConstants<>+984(SB)/8, $0x3e0f37f43e0f37f4
-DATA neonConstants<>+992(SB)/8, $0x3e0ef8ea3e0ef8ea
-DATA neonConstants<>+1000(SB)/8, $0x3e0ef8ea3e0ef8ea
-DATA neonConstants<>+1008(SB)/8, $0xbf000000bf000000
-DATA neonConstants<>+1016(SB)/8, $0xbf000000bf000000
-DATA neonConstants<>+1024(SB)/8, $0x3ecc422a3ecc422a
-DATA neonConstants<>+1032(SB)/8, $0x3ecc422a3ecc422a
-DATA neonConstants<>+1040(SB)/8, $0x42d0000042d00000
-DATA neonConstants<>+1048(SB)/8, $0x42d0000042d00000
-GLOBL neonConstants<>(SB), RODATA|NOPTR, $1056
+DATA neonConstants<>+832(SB)/8, $0x3fc800003fc80000
+DATA neonConstants<>+840(SB)/8, $0x3fc800003fc80000
+DATA neonConstants<>+848(SB)/8, $0x3f4800003f480000
+DATA neonConstants<>+856(SB)/8, $0x3f4800003f480000
+DATA neonConstants<>+864(SB)/8, $0x3fa000003fa00000
+DATA neonConstants<>+872(SB)/8, $0x3fa000003fa00000
+DATA neonConstants<>+880(SB)/8, $0x3fa3d70a3fa3d70a
+DATA neonConstants<>+888(SB)/8, $0x3fa3d70a3fa3d70a
+DATA neonConstants<>+896(SB)/8, $0x3eda740e3eda740e
+DATA neonConstants<>+904(SB)/8, $0x3eda740e3eda740e
+DATA neonConstants<>+912(SB)/8, $0x3f0888893f088889
+DATA neonConstants<>+920(SB)/8, $0x3f0888893f088889
+DATA neonConstants<>+928(SB)/8, $0xbe3b3ee7be3b3ee7
+DATA neonConstants<>+936(SB)/8, $0xbe3b3ee7be3b3ee7
+DATA neonConstants<>+944(SB)/8, $0x3e6a0ea13e6a0ea1
+DATA neonConstants<>+952(SB)/8, $0x3e6a0ea13e6a0ea1
+DATA neonConstants<>+960(SB)/8, $0xbfc30c31bfc30c31
+DATA neonConstants<>+968(SB)/8, $0xbfc30c31bfc30c31
+DATA neonConstants<>+976(SB)/8, $0x3f430c313f430c31
+DATA neonConstants<>+984(SB)/8, $0x3f430c313f430c31
+DATA neonConstants<>+992(SB)/8, $0x3ec30c313ec30c31
+DATA neonConstants<>+1000(SB)/8, $0x3ec30c313ec30c31
+DATA neonConstants<>+1008(SB)/8, $0x3e430c313e430c31
+DATA neonConstants<>+1016(SB)/8, $0x3e430c313e430c31
+DATA neonConstants<>+1024(SB)/8, $0x3e8000003e800000
+DATA neonConstants<>+1032(SB)/8, $0x3e8000003e800000
+DATA neonConstants<>+1040(SB)/8, $0x3ffa00003ffa0000
+DATA neonConstants<>+1048(SB)/8, $0x3ffa00003ffa0000
+DATA neonConstants<>+1056(SB)/8, $0x3e0000003e000000
+DATA neonConstants<>+1064(SB)/8, $0x3e0000003e000000
+DATA neonConstants<>+1072(SB)/8, $0x4168000041680000
+DATA neonConstants<>+1080(SB)/8, $0x4168000041680000
+DATA neonConstants<>+1088(SB)/8, $0x3eb333333eb33333
+DATA neonConstants<>+1096(SB)/8, $0x3eb333333eb33333
+DATA neonConstants<>+1104(SB)/8, $0xbceec3b7bceec3b7
+DATA neonConstants<>+1112(SB)/8, $0xbceec3b7bceec3b7
+DATA neonConstants<>+1120(SB)/8, $0x3e136d7a3e136d7a
+DATA neonConstants<>+1128(SB)/8, $0x3e136d7a3e136d7a
+DATA neonConstants<>+1136(SB)/8, $0xbe82ed23be82ed23
+DATA neonConstants<>+1144(SB)/8, $0xbe82ed23be82ed23
+DATA neonConstants<>+1152(SB)/8, $0x3e22fee63e22fee6
+DATA neonConstants<>+1160(SB)/8, $0x3e22fee63e22fee6
+DATA neonConstants<>+1168(SB)/8, $0xbcbd52a6bcbd52a6
+DATA neonConstants<>+1176(SB)/8, $0xbcbd52a6bcbd52a6
+DATA neonConstants<>+1184(SB)/8, $0x3dd814c33dd814c3
+DATA neonConstants<>+1192(SB)/8, $0x3dd814c33dd814c3
+DATA neonConstants<>+1200(SB)/8, $0x3df56ae43df56ae4
+DATA neonConstants<>+1208(SB)/8, $0x3df56ae43df56ae4
+DATA neonConstants<>+1216(SB)/8, $0x3e0f37f43e0f37f4
+DATA neonConstants<>+1224(SB)/8, $0x3e0f37f43e0f37f4
+DATA neonConstants<>+1232(SB)/8, $0x3e0ef8ea3e0ef8ea
+DATA neonConstants<>+1240(SB)/8, $0x3e0ef8ea3e0ef8ea
+DATA neonConstants<>+1248(SB)/8, $0xbf000000bf000000
+DATA neonConstants<>+1256(SB)/8, $0xbf000000bf000000
+DATA neonConstants<>+1264(SB)/8, $0x3ecc422a3ecc422a
+DATA neonConstants<>+1272(SB)/8, $0x3ecc422a3ecc422a
+DATA neonConstants<>+1280(SB)/8, $0x42d0000042d00000
+DATA neonConstants<>+1288(SB)/8, $0x42d0000042d00000
+GLOBL neonConstants<>(SB), RODATA|NOPTR, $1296

@@ -9,7 +9,7 @@ package kernel
 // product gathers or spreads a chunk of padded images in a worker's scratch: big ones to gather, small
 // ones to spread.
 type product interface {
-	parts() int                 // items of work of pack
+	packs() int                 // items of work of pack
 	pack(w []float32, part int) // lays out the weights, [kernel, kernel, bigC, smallC]
 	// run computes a number of images of out; flags are a tile's.
 	run(s *convWorker, bias, out []float32, images, flags int)
@@ -19,14 +19,15 @@ type product interface {
 // gradient computes the gradient of the weights: patches of the big images times
 // pixels of the small ones, summed over pixels and images.
 type gradient interface {
-	prepare() // allocates the sums, which encoding alone does not need
-	// run adds the images of a chunk to a group's sum, or begins it. The small
-	// images lie with pixels of pixel elements, a multiple of 16, rows of line and
-	// images of size elements.
-	run(s *convWorker, small []float32, pixel, line, size, images, group int, fresh bool)
-	parts() int
-	total(dw []float32, part int) // writes a part of the sum of all groups to dw
+	// run adds the images of a chunk to a share of the sums of a group, as many as weights, or begins them.
+	run(s *convWorker, sums []float32, share int, small smallImages, images int, fresh bool)
 	scratch() (inputs, products int)
+}
+
+// smallImages lie with pixels of pixel elements, a multiple of 16, rows of line and images of size elements.
+type smallImages struct {
+	x                 []float32
+	pixel, line, size int
 }
 
 // newProducts chooses the forms of the products.
@@ -69,7 +70,7 @@ func newGather(g *geometry) *gather {
 	return p
 }
 
-func (p *gather) parts() int { return p.panels.count }
+func (p *gather) packs() int { return p.panels.count }
 
 func (p *gather) scratch() (inputs, products int) { return 0, 0 }
 
@@ -139,7 +140,7 @@ func newScatter(g *geometry) *scatter {
 	return s
 }
 
-func (s *scatter) parts() int { return len(s.phases) }
+func (s *scatter) packs() int { return len(s.phases) }
 
 func (s *scatter) scratch() (inputs, products int) { return 0, 0 }
 
@@ -214,7 +215,6 @@ type weightGradient struct {
 	g           *geometry
 	panels      panels
 	rows, cRows []int
-	sums        []float32 // one sum for each group of images
 }
 
 func newWeightGradient(g *geometry) *weightGradient {
@@ -228,50 +228,32 @@ func newWeightGradient(g *geometry) *weightGradient {
 	return p
 }
 
-func (p *weightGradient) prepare() {
-	if p.sums == nil {
-		p.sums = make([]float32, p.g.groups*p.g.patch()*p.g.smallC)
-	}
-}
-
-func (p *weightGradient) run(s *convWorker, small []float32, pixel, line, size, images, group int, fresh bool) {
+func (p *weightGradient) run(s *convWorker, sums []float32, share int, small smallImages, images int, fresh bool) {
 	g, t := p.g, &s.tile
 	t.a = s.big
 	t.steps, t.aStep = g.smallW, g.stride*g.bigC
 	t.segs, t.aSeg = g.smallH, g.stride*g.bigLine
 	t.blocks, t.aBlk = images, g.bigSize
-	t.bStep, t.bSeg, t.bBlk = pixel, line, size
-	p.sum(t, small, group, fresh)
+	t.bStep, t.bSeg, t.bBlk = small.pixel, small.line, small.size
+	p.sum(t, sums, share, small.x, fresh)
 }
 
-// sum adds the products of a tile's left operand and small images to a group's sum, or begins it.
-func (p *weightGradient) sum(t *tile, small []float32, group int, fresh bool) {
-	n := p.g.patch() * p.g.smallC
+// sum adds the products of a tile's left operand and small images to a share of a group's sums, or begins it.
+func (p *weightGradient) sum(t *tile, sums []float32, share int, small []float32, fresh bool) {
 	t.flags = accumulate
 	if fresh {
 		t.flags = 0
 	}
-	sum := p.sums[group*n : (group+1)*n]
+	from, to := share*len(p.rows)/p.g.shares, (share+1)*len(p.rows)/p.g.shares
 	for i := range p.panels.count {
 		first, width, columns := p.panels.at(i)
 		t.width = width
-		t.b, t.c = small[first:], sum[first:]
-		t.sweep(p.rows, p.cRows, len(p.rows), columns)
+		t.b, t.c = small[first:], sums[first:]
+		t.sweep(p.rows[from:to], p.cRows[from:to], to-from, columns)
 	}
 }
-
-func (p *weightGradient) parts() int { return (p.g.patch()*p.g.smallC + block - 1) / block }
 
 func (p *weightGradient) scratch() (inputs, products int) { return 0, 0 }
-
-func (p *weightGradient) total(dw []float32, part int) {
-	n := len(dw)
-	from, to := part*block, min((part+1)*block, n)
-	copy(dw[from:to], p.sums[from:to])
-	for group := 1; group < p.g.groups; group++ {
-		add(dw[from:to], p.sums[group*n+from:group*n+to])
-	}
-}
 
 // transpose computes dst[j*dstStride+i] = src[i*srcStride+j] for i < rows, j < columns.
 func transpose(dst, src []float32, dstStride, srcStride, rows, columns int) {

@@ -226,6 +226,14 @@ func contract9Vector(dst *float32, src *float32, bias *float32, n int, srcStride
 	contract9AVX2(dst, src, bias, n, srcStride, dstRow, dstCol, count, dstStep, srcStep, floor)
 }
 
+func products32Vector(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int) {
+	if active == levelAVX512 {
+		products32AVX512(a, b, c, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add)
+		return
+	}
+	products32AVX2(a, b, c, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add)
+}
+
 func inputs36Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == levelAVX512 {
 		inputs36AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
@@ -264,6 +272,46 @@ func taps9Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcR
 		return
 	}
 	taps9AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+}
+
+func inputs25Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
+	if active == levelAVX512 {
+		inputs25AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+		return
+	}
+	inputs25AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+}
+
+func filters25Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
+	if active == levelAVX512 {
+		filters25AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+		return
+	}
+	filters25AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+}
+
+func pixels25Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
+	if active == levelAVX512 {
+		pixels25AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+		return
+	}
+	pixels25AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+}
+
+func outputs25Vector(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32) {
+	if active == levelAVX512 {
+		outputs25AVX512(dst, src, bias, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
+		return
+	}
+	outputs25AVX2(dst, src, bias, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
+}
+
+func taps25Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
+	if active == levelAVX512 {
+		taps25AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+		return
+	}
+	taps25AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 }
 
 func pairSquaresVector(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int) {

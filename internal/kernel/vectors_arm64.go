@@ -114,6 +114,10 @@ func contract9Vector(dst *float32, src *float32, bias *float32, n int, srcStride
 	contract9NEON(dst, src, bias, n, srcStride, dstRow, dstCol, count, dstStep, srcStep, floor)
 }
 
+func products32Vector(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int) {
+	products32NEON(a, b, c, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add)
+}
+
 func inputs36Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	inputs36NEON(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 }
@@ -132,6 +136,26 @@ func outputs16Vector(dst *float32, src *float32, bias *float32, n int, dstRow in
 
 func taps9Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	taps9NEON(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+}
+
+func inputs25Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
+	inputs25NEON(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+}
+
+func filters25Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
+	filters25NEON(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+}
+
+func pixels25Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
+	pixels25NEON(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
+}
+
+func outputs25Vector(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32) {
+	outputs25NEON(dst, src, bias, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
+}
+
+func taps25Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
+	taps25NEON(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 }
 
 func pairSquaresVector(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int) {

@@ -65,6 +65,9 @@ func expand4Vector(dst *float32, src *float32, n int, dstStride int, srcRow int,
 func contract9Vector(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32) {
 }
 
+func products32Vector(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int) {
+}
+
 func inputs36Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 }
 
@@ -78,6 +81,21 @@ func outputs16Vector(dst *float32, src *float32, bias *float32, n int, dstRow in
 }
 
 func taps9Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
+}
+
+func inputs25Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
+}
+
+func filters25Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
+}
+
+func pixels25Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
+}
+
+func outputs25Vector(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32) {
+}
+
+func taps25Vector(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 }
 
 func pairSquaresVector(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int) {

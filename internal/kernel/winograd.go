@@ -2,16 +2,15 @@ package kernel
 
 import "math"
 
-// The products of a convolution with kernel 4 and stride 2 by Winograd's F(2x2,
-// 2x2) (Winograd 1980; Lavin and Gray 2016): the pixels of one phase (row mod 2,
-// column mod 2) of the big image see a kernel of 2x2 taps, and a block of 2x2
-// outputs of such a kernel takes 9 multiplications in place of 16. In one
-// dimension, with inputs d, taps g and outputs y_i = d_i g_0 + d_{i+1} g_1,
+// The products of a convolution with kernel 4 and stride 2 by Winograd's method (Winograd 1980; Lavin and Gray 2016): the pixels
+// of one phase (row mod 2, column mod 2) of the big image see a kernel of 2x2 taps. By F(2x2, 2x2) a block of 2x2
+// outputs of such a kernel takes 9 multiplications in place of 16, by F(4x4, 2x2) one of 4x4 takes 25 in place of 64; see
+// winograd4.go. In one dimension, with inputs d, taps g and outputs y_i = d_i g_0 + d_{i+1} g_1, F(2, 2) is
 //
 //	m = ((d0-d1) g0, d1 (g0+g1), (d1-d2) g1),  y = (m0+m1, m1-m2)
 //
 // In two dimensions the transforms apply to rows and columns. The sums over
-// channels become 9 matrix products on the transformed arrays.
+// channels become matrix products on the transformed arrays.
 
 // winogradFits reports whether a geometry allows this method, and is large enough to gain from it.
 func winogradFits(g *geometry) bool {
@@ -21,17 +20,43 @@ func winogradFits(g *geometry) bool {
 
 // winograd is the common part of the three products.
 type winograd struct {
+	*phaseTiles
 	g      *geometry
-	tilesY int // blocks of 2x2 small pixels
+	tilesY int // rows of tiles of an image
 	tilesX int
+	high   int // rows of tiles at a time
 }
 
-func newWinograd(g *geometry) winograd {
-	return winograd{g: g, tilesY: g.smallH / 2, tilesX: g.smallW / 2}
+// newWinograd plans work on about so many tiles at a time.
+func newWinograd(g *geometry, tiles int) winograd {
+	w := winograd{phaseTiles: phaseTilesOf(g), g: g}
+	w.tilesY, w.tilesX = g.smallH/w.side, g.smallW/w.side
+	w.high = min(g.chunk*w.tilesY, max(1, tiles/w.tilesX))
+	return w
 }
 
-// tiles returns the number of blocks of a chunk of images.
-func (w *winograd) tiles(images int) int { return images * w.tilesY * w.tilesX }
+// tiles returns the number of tiles at a time.
+func (w *winograd) tiles() int { return w.high * w.tilesX }
+
+// each calls f for blocks of the rows of tiles of a chunk of images.
+func (w *winograd) each(images int, f func(first, count int)) {
+	for first := 0; first < images*w.tilesY; first += w.high {
+		f(first, min(w.high, images*w.tilesY-first))
+	}
+}
+
+// at returns the image of a row of tiles, and its place within.
+func (w *winograd) at(row int) (image, y int) { return row / w.tilesY, row % w.tilesY }
+
+// bigTiles transforms a phase of rows of tiles of padded big images: [parts][tiles][...], with depth elements for each tile.
+func (w *winograd) bigTiles(dst, big []float32, phase, first, count, stride, depth int) {
+	g := w.g
+	for r := range count {
+		image, i := w.at(first + r)
+		src := big[image*g.bigSize+(2*w.side*i+phase/2)*g.bigLine+phase%2*g.bigC:]
+		w.inputs(dst[r*w.tilesX*depth:], src, g.bigC, stride, 2*g.bigLine, 2*g.bigC, w.tilesX, depth, 2*w.side*g.bigC)
+	}
+}
 
 // rowTable lists the offsets of n rows of a given length.
 func rowTable(n, length int) []int {
@@ -51,246 +76,168 @@ func floorOf(flags int) float32 {
 	return noFloor
 }
 
+// packChannels is the number of a phase's channels in a part of pack.
+const packChannels = 16
+
+// gatherTiles is the number of tiles at a time: those of all phases stay in the second-level cache beside the weights.
+const gatherTiles = 16
+
 // winogradGather gathers.
 type winogradGather struct {
 	winograd
 	panels      panels
-	weights     []float32 // [9][panel][depth][width]
+	weights     []float32 // [panel][parts][depth][width]
 	zeros       []float32
 	rows, cRows []int
 }
 
 func newWinogradGather(g *geometry) *winogradGather {
-	p := &winogradGather{winograd: newWinograd(g), panels: newPanels(g.smallC), zeros: make([]float32, g.smallC)}
-	p.weights = make([]float32, 9*p.depth()*g.smallC)
-	n := p.tiles(g.chunk)
-	p.rows, p.cRows = rowTable(n, p.depth()), rowTable(n, g.smallC)
+	p := &winogradGather{winograd: newWinograd(g, gatherTiles), panels: newPanels(g.smallC), zeros: make([]float32, g.smallC)}
+	p.weights = make([]float32, p.panels.count*p.parts*p.weightStride(32))
+	p.rows, p.cRows = rowTable(p.tiles(), p.depth()), rowTable(p.tiles(), g.smallC)
 	return p
 }
 
 // depth returns the length of the sums: the channels of all four phases.
 func (p *winogradGather) depth() int { return 4 * p.g.bigC }
 
-func (p *winogradGather) parts() int { return 4 }
+// weightStride is the distance of the parts of a panel.
+func (p *winogradGather) weightStride(width int) int { return apart(p.depth() * width) }
 
-// pack transforms the weights of phase i: rows 2a+py and columns 2b+px of the kernel.
+func (p *winogradGather) packs() int { return 4 * p.g.bigC / packChannels }
+
+// pack transforms the weights of some channels of a phase: rows 2a+py and columns 2b+px of the kernel.
 func (p *winogradGather) pack(w []float32, i int) {
 	g := p.g
 	tap := g.bigC * g.smallC
+	phase, k := i%4, i/4*packChannels
 	for n := range p.panels.count {
 		first, width, _ := p.panels.at(n)
-		src := w[((i/2)*g.kernelW+i%2)*tap+first:]
-		dst := p.weights[first*p.depth()+i*g.bigC*width:]
-		expand4(dst, src, width, p.depth()*g.smallC, 2*g.kernelW*tap, 2*tap, g.bigC, width, g.smallC)
+		src := w[((phase/2)*g.kernelW+phase%2)*tap+k*g.smallC+first:]
+		dst := p.weights[n*p.parts*p.weightStride(32)+(phase*g.bigC+k)*width:]
+		p.filters(dst, src, width, p.weightStride(width), 2*g.kernelW*tap, 2*tap, packChannels, width, g.smallC)
 	}
 }
 
 func (p *winogradGather) scratch() (inputs, products int) {
-	n := p.tiles(p.g.chunk)
-	return 9 * n * p.depth(), 9 * n * p.g.smallC
-}
-
-// transform writes the 9 transformed inputs, [9][tiles][4][bigC], of a chunk of padded images.
-func (w *winograd) transform(v, big []float32, images int) {
-	g := w.g
-	depth := 4 * g.bigC
-	stride := w.tiles(images) * depth
-	for image := range images {
-		for i := range w.tilesY {
-			dst := v[(image*w.tilesY+i)*w.tilesX*depth:]
-			for phase := range 4 {
-				src := big[image*g.bigSize+(4*i+phase/2)*g.bigLine+phase%2*g.bigC:]
-				expand9(dst[phase*g.bigC:], src, g.bigC, stride, 2*g.bigLine, 2*g.bigC, w.tilesX, depth, 4*g.bigC)
-			}
-		}
-	}
+	return p.parts * apart(p.tiles()*p.depth()), p.parts * apart(p.tiles()*p.g.smallC)
 }
 
 func (p *winogradGather) run(s *convWorker, bias, out []float32, images, flags int) {
-	g := p.g
-	n, depth := p.tiles(images), p.depth()
-	p.transform(s.inputs, s.big, images)
-	t := &s.tile
-	t.steps, t.aStep, t.segs, t.blocks = depth, 1, 1, 1
-	for uv := range 9 {
-		for i := range p.panels.count {
-			first, width, columns := p.panels.at(i)
-			t.a, t.b, t.c = s.inputs[uv*n*depth:], p.weights[(uv*g.smallC+first)*depth:], s.products[uv*n*g.smallC+first:]
-			t.width, t.bStep, t.flags = width, width, 0
-			t.sweep(p.rows, p.cRows, n, columns)
-		}
-	}
 	if bias == nil {
 		bias = p.zeros
 	}
+	p.each(images, func(first, count int) { p.block(s, bias, out, first, count, flags) })
+}
+
+// block computes the pixels of some rows of tiles.
+func (p *winogradGather) block(s *convWorker, bias, out []float32, first, count, flags int) {
+	g := p.g
+	n, depth := count*p.tilesX, p.depth()
+	inputs, products := apart(n*depth), apart(n*g.smallC)
+	for phase := range 4 {
+		p.bigTiles(s.inputs[phase*g.bigC:], s.big, phase, first, count, inputs, depth)
+	}
+	for i := range p.panels.count {
+		from, width, _ := p.panels.at(i)
+		m := partProducts{a: s.inputs, b: p.weights[i*p.parts*p.weightStride(32):], c: s.products[from:], count: p.parts, rows: n, steps: depth, width: width,
+			aPart: inputs, aRow: depth, aStep: 1, bPart: p.weightStride(width), bStep: width, cPart: products, cRow: g.smallC}
+		m.multiply(&s.tile, p.rows, p.cRows)
+	}
 	line := g.smallW * g.smallC
-	for row := range images * p.tilesY { // a row of tiles is two rows of pixels
-		contract9(out[2*row*line:], s.products[row*p.tilesX*g.smallC:], bias, g.smallC, n*g.smallC, line, g.smallC,
-			p.tilesX, 2*g.smallC, g.smallC, floorOf(flags))
+	for r := range count {
+		p.outputs(out[p.side*(first+r)*line:], s.products[r*p.tilesX*g.smallC:], bias, g.smallC, products, line, g.smallC,
+			p.tilesX, p.side*g.smallC, g.smallC, floorOf(flags))
 	}
 }
 
-// winogradSpread spreads. The big pixels of a phase, in pairs, are the outputs.
+// spreadTiles is the number of tiles of one phase at a time.
+const spreadTiles = 32
+
+// winogradSpread spreads. The big pixels of a phase are the outputs.
 type winogradSpread struct {
 	winograd
 	panels      panels
-	weights     []float32 // [4 phases][9][panel][smallC][width]
+	weights     []float32 // [4 phases][panel][parts][smallC][width]
 	transposed  []float32 // [4 phases][2][2][smallC][bigC]
 	zeros       []float32
 	rows, cRows []int
 }
 
 func newWinogradSpread(g *geometry) *winogradSpread {
-	p := &winogradSpread{winograd: newWinograd(g), panels: newPanels(g.bigC), zeros: make([]float32, g.bigC)}
-	p.weights = make([]float32, 4*9*g.smallC*g.bigC)
+	p := &winogradSpread{winograd: newWinograd(g, spreadTiles), panels: newPanels(g.bigC), zeros: make([]float32, g.bigC)}
+	p.weights = make([]float32, 4*p.panels.count*p.parts*p.weightStride(32))
 	p.transposed = make([]float32, 4*4*g.smallC*g.bigC)
-	n := p.tiles(g.chunk)
-	p.rows, p.cRows = rowTable(n, g.smallC), rowTable(n, g.bigC)
+	p.rows, p.cRows = rowTable(p.tiles(), g.smallC), rowTable(p.tiles(), g.bigC)
 	return p
 }
 
-func (p *winogradSpread) parts() int { return 4 }
+// weightStride is the distance of the parts of a panel.
+func (p *winogradSpread) weightStride(width int) int { return apart(p.g.smallC * width) }
 
-// pack transposes and transforms the weights of phase i. Row r of the phase is
+// panel returns the weights of a phase's panel.
+func (p *winogradSpread) panel(phase, i int) []float32 {
+	return p.weights[(phase*p.panels.count+i)*p.parts*p.weightStride(32):]
+}
+
+func (p *winogradSpread) packs() int { return 4 * p.g.smallC / packChannels }
+
+// pack transposes and transforms the weights of some channels of a phase. Row r of the phase is
 // small[r-1] w[2+py] + small[r] w[py], so the taps stand in reverse order.
 func (p *winogradSpread) pack(w []float32, i int) {
 	g := p.g
 	tap := g.bigC * g.smallC
-	taps := p.transposed[4*i*tap:]
+	phase, k := i%4, i/4*packChannels
+	taps := p.transposed[4*phase*tap+k*g.bigC:]
 	for a := range 2 {
 		for b := range 2 {
-			src := w[((2*(1-a)+i/2)*g.kernelW+2*(1-b)+i%2)*tap:]
-			transpose(taps[(2*a+b)*tap:], src, g.bigC, g.smallC, g.bigC, g.smallC)
+			src := w[((2*(1-a)+phase/2)*g.kernelW+2*(1-b)+phase%2)*tap+k:]
+			transpose(taps[(2*a+b)*tap:], src, g.bigC, g.smallC, g.bigC, packChannels)
 		}
 	}
 	for n := range p.panels.count {
 		first, width, _ := p.panels.at(n)
-		expand4(p.weights[9*i*tap+first*g.smallC:], taps[first:], width, tap, 2*tap, tap, g.smallC, width, g.bigC)
+		p.filters(p.panel(phase, n)[k*width:], taps[first:], width, p.weightStride(width), 2*tap, tap, packChannels, width, g.bigC)
 	}
 }
 
 func (p *winogradSpread) scratch() (inputs, products int) {
-	n := p.tiles(p.g.chunk)
-	return 9 * n * p.g.smallC, 9 * n * p.g.bigC
+	return p.parts * apart(p.tiles()*p.g.smallC), p.parts * apart(p.tiles()*p.g.bigC)
 }
 
 func (p *winogradSpread) run(s *convWorker, bias, out []float32, images, flags int) {
-	g := p.g
-	n := p.tiles(images)
 	if bias == nil {
 		bias = p.zeros
 	}
-	line := g.bigW * g.bigC
-	for phase := range 4 {
-		py, px := phase/2, phase%2
-		y0, x0 := (g.padH-py+1)/2, (g.padW-px+1)/2 // the first row and column of the phase inside the image
-		for row := range images * p.tilesY {
-			image, i := row/p.tilesY, row%p.tilesY
-			src := s.small[image*g.smallSize+(y0+2*i-1+g.smallTop)*g.smallLine+(x0-1+g.smallTop)*g.smallC:]
-			expand9(s.inputs[row*p.tilesX*g.smallC:], src, g.smallC, n*g.smallC, g.smallLine, g.smallC, p.tilesX, g.smallC, 2*g.smallC)
+	p.each(images, func(first, count int) {
+		for phase := range 4 {
+			p.block(s, bias, out, phase, first, count, flags)
 		}
-		p.multiply(s, phase, n)
-		for row := range images * p.tilesY {
-			image, i := row/p.tilesY, row%p.tilesY
-			y, x := 2*(y0+2*i)+py-g.padH, 2*x0+px-g.padW
-			contract9(out[(image*g.bigH+y)*line+x*g.bigC:], s.products[row*p.tilesX*g.bigC:], bias, g.bigC, n*g.bigC, 2*line, 2*g.bigC,
-				p.tilesX, 4*g.bigC, g.bigC, floorOf(flags))
-		}
-	}
+	})
 }
 
-// multiply computes the 9 products of a phase.
-func (p *winogradSpread) multiply(s *convWorker, phase, n int) {
+// block computes the pixels of a phase of some rows of tiles.
+func (p *winogradSpread) block(s *convWorker, bias, out []float32, phase, first, count, flags int) {
 	g := p.g
-	t := &s.tile
-	t.steps, t.aStep, t.segs, t.blocks = g.smallC, 1, 1, 1
-	for uv := range 9 {
-		for i := range p.panels.count {
-			first, width, columns := p.panels.at(i)
-			t.a, t.b = s.inputs[uv*n*g.smallC:], p.weights[((9*phase+uv)*g.bigC+first)*g.smallC:]
-			t.c = s.products[uv*n*g.bigC+first:]
-			t.width, t.bStep, t.flags = width, width, 0
-			t.sweep(p.rows, p.cRows, n, columns)
-		}
+	n, line := count*p.tilesX, g.bigW*g.bigC
+	inputs, products := apart(n*g.smallC), apart(n*g.bigC)
+	py, px := phase/2, phase%2
+	y0, x0 := (g.padH-py+1)/2, (g.padW-px+1)/2 // the first row and column of the phase inside the image
+	for r := range count {
+		image, i := p.at(first + r)
+		src := s.small[image*g.smallSize+(y0+p.side*i-1+g.smallTop)*g.smallLine+(x0-1+g.smallTop)*g.smallC:]
+		p.inputs(s.inputs[r*p.tilesX*g.smallC:], src, g.smallC, inputs, g.smallLine, g.smallC, p.tilesX, g.smallC, p.side*g.smallC)
 	}
-}
-
-// winogradGradient is the gradient of the weights: here the small image's pixels are the
-// taps, and the kernel's taps are the outputs.
-type winogradGradient struct {
-	winograd
-	panels      panels
-	rows, cRows []int
-	sums        []float32 // [groups][9][4 phases][bigC][smallC]
-	zeros       []float32
-}
-
-func newWinogradGradient(g *geometry) *winogradGradient {
-	p := &winogradGradient{winograd: newWinograd(g), panels: newPanels(g.smallC), zeros: make([]float32, g.smallC)}
-	p.rows, p.cRows = rowTable(p.depth(), 1), rowTable(p.depth(), g.smallC)
-	return p
-}
-
-func (p *winogradGradient) prepare() {
-	if p.sums == nil {
-		p.sums = make([]float32, p.g.groups*p.size())
+	for i := range p.panels.count {
+		from, width, _ := p.panels.at(i)
+		m := partProducts{a: s.inputs, b: p.panel(phase, i), c: s.products[from:], count: p.parts, rows: n, steps: g.smallC, width: width,
+			aPart: inputs, aRow: g.smallC, aStep: 1, bPart: p.weightStride(width), bStep: width, cPart: products, cRow: g.bigC}
+		m.multiply(&s.tile, p.rows, p.cRows)
 	}
-}
-
-func (p *winogradGradient) depth() int { return 4 * p.g.bigC }
-
-// size returns the length of the sums of one group.
-func (p *winogradGradient) size() int { return 9 * p.depth() * p.g.smallC }
-
-func (p *winogradGradient) scratch() (inputs, products int) {
-	n := p.tiles(p.g.chunk)
-	return 9 * n * p.depth(), 9 * n * p.g.smallC
-}
-
-func (p *winogradGradient) run(s *convWorker, small []float32, _, line, size, images, group int, fresh bool) {
-	g := p.g
-	n, depth := p.tiles(images), p.depth()
-	p.transform(s.inputs, s.big, images)
-	for row := range images * p.tilesY {
-		image, i := row/p.tilesY, row%p.tilesY
-		expand4(s.products[row*p.tilesX*g.smallC:], small[image*size+2*i*line:], g.smallC, n*g.smallC, line, g.smallC, p.tilesX, g.smallC, 2*g.smallC)
+	for r := range count {
+		image, i := p.at(first + r)
+		y, x := 2*(y0+p.side*i)+py-g.padH, 2*x0+px-g.padW
+		p.outputs(out[(image*g.bigH+y)*line+x*g.bigC:], s.products[r*p.tilesX*g.bigC:], bias, g.bigC, products, 2*line, 2*g.bigC,
+			p.tilesX, 2*p.side*g.bigC, g.bigC, floorOf(flags))
 	}
-	t := &s.tile
-	t.steps, t.aStep, t.segs, t.blocks = n, depth, 1, 1
-	t.bStep, t.flags = g.smallC, accumulate
-	if fresh {
-		t.flags = 0
-	}
-	sums := p.sums[group*p.size():]
-	for uv := range 9 {
-		for i := range p.panels.count {
-			first, width, columns := p.panels.at(i)
-			t.width = width
-			t.a, t.b, t.c = s.inputs[uv*n*depth:], s.products[uv*n*g.smallC+first:], sums[uv*depth*g.smallC+first:]
-			t.sweep(p.rows, p.cRows, depth, columns)
-		}
-	}
-}
-
-// gradientChannels is the number of channels of the big image in a part of total.
-const gradientChannels = 8
-
-func (p *winogradGradient) parts() int { return 4 * p.g.bigC / gradientChannels }
-
-// total adds the groups' sums and transforms them to the weights' gradient dw,
-// [kernel, kernel, bigC, smallC], for some channels of one phase.
-func (p *winogradGradient) total(dw []float32, part int) {
-	g := p.g
-	first := part * gradientChannels // of all phases' channels
-	phase, channel := first/g.bigC, first%g.bigC
-	from, n := first*g.smallC, gradientChannels*g.smallC
-	stride := p.depth() * g.smallC
-	for group := 1; group < g.groups; group++ {
-		for uv := range 9 {
-			add(p.sums[uv*stride+from:][:n], p.sums[group*p.size()+uv*stride+from:][:n])
-		}
-	}
-	tap := g.bigC * g.smallC
-	contract9(dw[(phase/2*g.kernelW+phase%2)*tap+channel*g.smallC:], p.sums[from:], p.zeros, g.smallC, stride, 2*g.kernelW*tap, 2*tap,
-		gradientChannels, g.smallC, g.smallC, noFloor)
 }

@@ -21,6 +21,11 @@ func taps9Go(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstSt
 
 func outputs16Go(dst, src, bias []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int, floor float32) {
 	tiles3(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, 6, 4, outputs3)
+	finishTiles(dst, bias, n, dstRow, dstCol, count, dstStep, floor)
+}
+
+// finishTiles adds the bias to tiles of 4x4 and takes the maximum with floor.
+func finishTiles(dst, bias []float32, n, dstRow, dstCol, count, dstStep int, floor float32) {
 	for tile := range count {
 		for i := range 16 {
 			at := dst[tile*dstStep+i/4*dstRow+i%4*dstCol:][:n]

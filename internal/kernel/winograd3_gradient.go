@@ -2,7 +2,7 @@ package kernel
 
 import "github.com/unravel-ml/unravel/internal/parallel"
 
-// gradient3 is the gradient of the filters. Each group of images has sums of its own, or all threads work on
+// gradient3 is the gradient of the filters. Each group of images has a gradient of its own, or all threads work on
 // the same tiles and sum each of the 36 parts in order: no thread count changes a result.
 type gradient3 struct {
 	tiling
@@ -10,8 +10,8 @@ type gradient3 struct {
 	big, small              images
 	padH, padW              int
 	panels                  panels
-	sums                    []float32 // scratch: [groups][36][channels of big, pitch of small]
-	taps                    []float32 // scratch: [3, 3, channels of big, pitch of small], if the filters do not lie so
+	sums                    []float32 // scratch of shared tiles: [36][channels of big, pitch of small]
+	taps                    []float32 // scratch: [groups][3, 3, channels of big, pitch of small]
 	groups, groupRows       int       // groups of rows of tiles
 	bigPitch, smallPitch    int
 	bigStride, smallStride  int
@@ -32,23 +32,29 @@ func newGradient3(c *conv3, batch, padH, padW int) *gradient3 {
 	p.rows, p.cRows = rowTable(p.big.c, 1), rowTable(p.big.c, p.small.pitch)
 	p.groups, p.groupRows = 1, p.tileRows
 	if !p.shared {
-		size := (batch + maxGroups - 1) / maxGroups
+		size := (batch + leastItems - 1) / leastItems
+		if most := sumElements / p.tapElements(); most > leastItems {
+			size = (batch + most - 1) / most
+		}
 		p.groups, p.groupRows = (batch+size-1)/size, size*p.down
 	}
 	p.groupItem, p.totalItem, p.transformItem, p.partItem = p.group, p.total, p.transformShared, p.partShared
 	return p
 }
 
+// tapElements returns the number of taps, as they lie in scratch.
+func (p *gradient3) tapElements() int { return 9 * p.big.c * p.small.pitch }
+
 // run computes the gradient dw of the filters from big images x and small ones y; either may be a gradient that
 // passes through the activation with a given value.
 func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
 	c := &p.c.scratch
-	taps := 0
-	if p.small.pitch != p.small.c {
-		taps = 9 * p.big.c * p.small.pitch
+	own, shared := 36*p.sumStride, p.groups*p.tapElements()
+	if p.shared {
+		own, shared = 0, shared+own
 	}
-	p.sums = c.take(&p.tiling, p.big.pitch, p.small.pitch, 36*p.bigStride, 36*p.smallStride, p.groups*36*p.sumStride+taps)
-	p.taps = p.sums[p.groups*36*p.sumStride:]
+	p.taps = c.take(&p.tiling, p.big.pitch, p.small.pitch, 36*p.bigStride, 36*p.smallStride+own, shared)
+	p.sums = p.taps[p.groups*p.tapElements():]
 	defer c.give()
 	p.x, p.gateX, p.y, p.gateY, p.dw = x, gateX, y, gateY, dw
 	workers := c.active
@@ -56,7 +62,7 @@ func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
 		for p.first = 0; p.first < p.tileRows; p.first += p.high {
 			p.count = min(p.high, p.tileRows-p.first)
 			parallel.ForWorkers(workers, p.count, p.transformItem)
-			parallel.ForWorkers(workers, 36, p.partItem)
+			parallel.ForWorkers(workers, 36*p.panels.count, p.partItem)
 		}
 	} else {
 		parallel.ForWorkers(workers, p.groups, p.groupItem)
@@ -65,27 +71,35 @@ func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
 	p.x, p.gateX, p.y, p.gateY, p.dw, p.sums, p.taps = nil, nil, nil, nil, nil, nil, nil
 }
 
-// group computes the sums of a group of images.
+// group computes the gradient of a group of images.
 func (p *gradient3) group(worker, group int) {
 	w := p.c.scratch.workers[worker]
+	sums := w.products[36*p.smallStride:]
 	end := min(p.tileRows, (group+1)*p.groupRows)
 	for first := group * p.groupRows; first < end; first += p.high {
 		count := min(p.high, end-first)
 		for r := range count {
 			p.transform(w, first, r)
 		}
-		for part := range 36 {
-			p.part(w, group, part, count*p.across, first == group*p.groupRows)
+		for i := range 36 * p.panels.count {
+			p.part(w, sums, i, count*p.across, first == group*p.groupRows)
 		}
 	}
+	p.toTaps(p.taps[group*p.tapElements():], sums, 0, p.big.c)
+}
+
+// toTaps transforms the sums of some channels.
+func (p *gradient3) toTaps(dst, sums []float32, first, count int) {
+	from, tap := first*p.small.pitch, p.big.c*p.small.pitch
+	taps9(dst[from:], sums[from:], p.small.pitch, 3*tap, tap, 6*p.sumStride, p.sumStride, count, p.small.pitch, p.small.pitch)
 }
 
 func (p *gradient3) transformShared(worker, r int) {
 	p.transform(p.c.scratch.workers[worker], p.first, r)
 }
 
-func (p *gradient3) partShared(worker, part int) {
-	p.part(p.c.scratch.workers[worker], 0, part, p.count*p.across, p.first == 0)
+func (p *gradient3) partShared(worker, i int) {
+	p.part(p.c.scratch.workers[worker], p.sums, i, p.count*p.across, p.first == 0)
 }
 
 // transform transforms row first+r of the tiles, to row r of the scratch.
@@ -107,62 +121,64 @@ func (p *gradient3) transform(w *worker3, first, r int) {
 		columns*p.small.pitch, p.small.pitch, p.across, p.smallPitch, 4*p.small.pitch)
 }
 
-// part adds the products of n tiles to one of the 36 sums of a group, or begins it.
-func (p *gradient3) part(w *worker3, group, part, n int, fresh bool) {
+// part adds the products of n tiles to a panel of one of the 36 sums, or begins it.
+func (p *gradient3) part(w *worker3, sums []float32, i, n int, fresh bool) {
 	t := &w.tile
 	t.steps, t.aStep, t.segs, t.blocks = n, p.bigPitch, 1, 1
 	t.bStep, t.flags = p.smallPitch, accumulate
 	if fresh {
 		t.flags = 0
 	}
-	for i := range p.panels.count {
-		first, width, _ := p.panels.at(i)
-		t.width = width
-		t.a, t.b = w.inputs[part*p.bigStride:], w.products[part*p.smallStride+first:]
-		t.c = p.sums[(group*36+part)*p.sumStride+first:]
-		t.sweep(p.rows, p.cRows, p.big.c, width)
-	}
+	part := i / p.panels.count
+	first, width, _ := p.panels.at(i % p.panels.count)
+	t.width = width
+	t.a, t.b = w.inputs[part*p.bigStride:], w.products[part*p.smallStride+first:]
+	t.c = sums[part*p.sumStride+first:]
+	t.sweep(p.rows, p.cRows, p.big.c, width)
 }
 
 // totalChannels is the number of channels of the big images in a part of total.
 const totalChannels = 8
 
-// total adds the groups' sums and transforms them to the gradient of the filters, for some channels.
+// total adds the groups' gradients of some channels, or transforms the sums of shared tiles.
 func (p *gradient3) total(_, i int) {
 	first := i * totalChannels
 	count := min(totalChannels, p.big.c-first)
-	from, n := first*p.small.pitch, count*p.small.pitch
-	for group := 1; group < p.groups; group++ {
-		for part := range 36 {
-			add(p.sums[part*p.sumStride+from:][:n], p.sums[(group*36+part)*p.sumStride+from:][:n])
+	if p.shared {
+		dst := p.taps
+		if p.small.pitch == p.small.c {
+			dst = p.dw
+		}
+		if p.toTaps(dst, p.sums, first, count); p.small.pitch == p.small.c {
+			return
 		}
 	}
-	dst := p.dw
-	if len(p.taps) > 0 {
-		dst = p.taps
-	}
-	tap := p.big.c * p.small.pitch
-	taps9(dst[from:], p.sums[from:], p.small.pitch, 3*tap, tap, 6*p.sumStride, p.sumStride, count, p.small.pitch, p.small.pitch)
-	if len(p.taps) > 0 {
-		for k := range 9 {
-			narrowRow(p.dw[(k*p.big.c+first)*p.small.c:][:count*p.small.c], p.taps[k*tap+from:], p.small.c, p.small.pitch)
+	for k := range 9 {
+		from, n := (k*p.big.c+first)*p.small.pitch, count*p.small.pitch
+		sum := p.taps[from : from+n]
+		for group := 1; group < p.groups; group++ {
+			add(sum, p.taps[group*p.tapElements()+from:][:n])
 		}
+		narrowRow(p.dw[(k*p.big.c+first)*p.small.c:][:count*p.small.c], sum, p.small.c, p.small.pitch)
 	}
 }
 
-// biasGradient sums gradients of images over their pixels, in at most maxGroups groups.
+// biasGradient sums gradients of images over their pixels, in groups of images.
 type biasGradient struct {
 	images
 	batch, size int // images, and those of a group
 	activation  Activation
-	sums        []float32 // [groups, channels]
-	rows        []float32 // of a group: a row of gradients before the activation
+	sums        []float32   // [groups, channels]
+	rows        [][]float32 // of a thread: a row of gradients before the activation
 	dy, y       []float32
 	item        func(worker, i int)
 }
 
+// biasElements is the number of elements of a group of images, at least.
+const biasElements = 1 << 15
+
 func newBiasGradient(batch int, m images, a Activation) *biasGradient {
-	b := &biasGradient{images: m, batch: batch, size: (batch + maxGroups - 1) / maxGroups, activation: a}
+	b := &biasGradient{images: m, batch: batch, size: min(batch, (biasElements+m.size()-1)/m.size()), activation: a}
 	b.item = b.group
 	return b
 }
@@ -172,12 +188,12 @@ func (b *biasGradient) groups() int { return (b.batch + b.size - 1) / b.size }
 func (b *biasGradient) run(dy, y, db []float32) {
 	if b.sums == nil {
 		b.sums = make([]float32, b.groups()*b.c)
-		if y != nil {
-			b.rows = make([]float32, b.groups()*b.w*b.c)
-		}
+	}
+	for len(b.rows) < parallel.Threads() {
+		b.rows = append(b.rows, make([]float32, b.w*b.c))
 	}
 	b.dy, b.y = dy, y
-	parallel.For(b.groups(), b.item)
+	parallel.ForWorkers(len(b.rows), b.groups(), b.item)
 	copy(db, b.sums[:b.c])
 	for group := 1; group < b.groups(); group++ {
 		add(db, b.sums[group*b.c:(group+1)*b.c])
@@ -185,7 +201,7 @@ func (b *biasGradient) run(dy, y, db []float32) {
 	b.dy, b.y = nil, nil
 }
 
-func (b *biasGradient) group(_, group int) {
+func (b *biasGradient) group(worker, group int) {
 	line := b.w * b.c
 	sums := b.sums[group*b.c : (group+1)*b.c]
 	for i := group * b.size; i < min(b.batch, (group+1)*b.size); i++ {
@@ -193,7 +209,7 @@ func (b *biasGradient) group(_, group int) {
 			at := (i*b.h + r) * line
 			row := b.dy[at : at+line]
 			if b.y != nil {
-				row = b.rows[group*line : (group+1)*line]
+				row = b.rows[worker]
 				b.activation.Gradient(row, b.dy[at:at+line], b.y[at:at+line])
 			}
 			sumPixels(sums, row, 1, b.w, line, i == group*b.size && r == 0)

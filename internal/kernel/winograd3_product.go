@@ -52,14 +52,14 @@ func (p *product3) run(x, gate, w, bias, out []float32, a Activation) {
 	}
 	workers := c.active
 	if taps > 0 {
-		parallel.ForWorkers(workers, 9, p.tapItem)
+		parallel.ForWorkers(workers, 9*p.packParts(), p.tapItem)
 	}
 	parallel.ForWorkers(workers, p.panels.count*p.packParts(), p.packItem)
 	if p.shared {
 		for p.first = 0; p.first < p.tileRows; p.first += p.high {
 			p.count = min(p.high, p.tileRows-p.first)
 			parallel.ForWorkers(workers, p.count, p.transformItem)
-			parallel.ForWorkers(workers, 36, p.multiplyItem)
+			parallel.ForWorkers(workers, 36*p.panels.count, p.multiplyItem)
 			parallel.ForWorkers(workers, p.count, p.resultItem)
 		}
 	} else {
@@ -68,16 +68,17 @@ func (p *product3) run(x, gate, w, bias, out []float32, a Activation) {
 	p.x, p.gate, p.w, p.bias, p.out, p.weights, p.taps = nil, nil, nil, nil, nil, nil, nil
 }
 
-// tap lays out a tap as [channels of from, pitch of to].
+// tap lays out some rows of a tap as [channels of from, pitch of to].
 func (p *product3) tap(_, i int) {
+	tap, first := i/p.packParts(), i%p.packParts()*packRows
+	count := min(packRows, p.from.c-first)
 	n, m := p.from.c*p.to.c, p.from.c*p.to.pitch
-	src, dst := p.w[i*n:(i+1)*n], p.taps[i*m:]
 	if p.reversed {
-		transpose(p.taps[(8-i)*m:], src, p.to.pitch, p.from.c, p.to.c, p.from.c)
+		transpose(p.taps[(8-tap)*m+first*p.to.pitch:], p.w[tap*n+first:(tap+1)*n], p.to.pitch, p.from.c, p.to.c, count)
 		return
 	}
-	for k := range p.from.c {
-		copy(dst[k*p.to.pitch:], src[k*p.to.c:(k+1)*p.to.c])
+	for k := first; k < first+count; k++ {
+		copy(p.taps[tap*m+k*p.to.pitch:], p.w[tap*n+k*p.to.c:tap*n+(k+1)*p.to.c])
 	}
 }
 
@@ -106,8 +107,8 @@ func (p *product3) block(worker, i int) {
 	for r := range count {
 		p.transform(w, first, r)
 	}
-	for part := range 36 {
-		p.multiply(w, part, count*p.across)
+	for i := range 36 * p.panels.count {
+		p.multiply(w, i, count*p.across)
 	}
 	for r := range count {
 		p.result(w, first, r)
@@ -118,8 +119,8 @@ func (p *product3) transformShared(worker, r int) {
 	p.transform(p.c.scratch.workers[worker], p.first, r)
 }
 
-func (p *product3) multiplyShared(worker, part int) {
-	p.multiply(p.c.scratch.workers[worker], part, p.count*p.across)
+func (p *product3) multiplyShared(worker, i int) {
+	p.multiply(p.c.scratch.workers[worker], i, p.count*p.across)
 }
 
 func (p *product3) resultShared(worker, r int) {
@@ -140,16 +141,15 @@ func (p *product3) transform(w *worker3, first, r int) {
 		columns*p.from.pitch, p.from.pitch, p.across, p.inputPitch, 4*p.from.pitch)
 }
 
-// multiply computes one of the 36 products of n tiles.
-func (p *product3) multiply(w *worker3, part, n int) {
+// multiply computes a panel of one of the 36 products of n tiles.
+func (p *product3) multiply(w *worker3, i, n int) {
 	t := &w.tile
 	t.steps, t.aStep, t.segs, t.blocks, t.flags = p.from.c, 1, 1, 1, 0
-	for i := range p.panels.count {
-		first, width, _ := p.panels.at(i)
-		t.a, t.b, t.c = w.inputs[part*p.inputStride:], p.weights[part*p.weightStride+first*p.from.c:], w.products[part*p.outputStride+first:]
-		t.width, t.bStep = width, width
-		t.product(p.rows, p.cRows, n, width)
-	}
+	part := i / p.panels.count
+	first, width, _ := p.panels.at(i % p.panels.count)
+	t.a, t.b, t.c = w.inputs[part*p.inputStride:], p.weights[part*p.weightStride+first*p.from.c:], w.products[part*p.outputStride+first:]
+	t.width, t.bStep = width, width
+	t.product(p.rows, p.cRows, n, width)
 }
 
 // result transforms the products of row first+r of the tiles to pixels.

@@ -27,7 +27,7 @@ func newWinogradNarrow(g *geometry) *winogradNarrow {
 	return p
 }
 
-func (p *winogradNarrow) parts() int { return 4 }
+func (p *winogradNarrow) packs() int { return 4 }
 
 func (p *winogradNarrow) scratch() (inputs, products int) {
 	n := p.across * p.down

@@ -59,7 +59,9 @@ func vectorFunctions(v isa) {
 		transpose16(v)
 	}
 	winograd(v)
+	products(v)
 	winograd3(v)
+	winograd4(v)
 	pairs(v)
 	pairs64(v)
 	rowMoments(v)

@@ -1,0 +1,43 @@
+package kernel
+
+// partProducts are the matrix products of transformed tiles: for part p, row r and column n
+//
+//	c[p*cPart + r*cRow + n] = sum over k in [0, steps) of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n]
+//
+// on top of what c holds if add says so. Columns are those of one panel, 32 or 16, that all exist.
+type partProducts struct {
+	a, b, c            []float32
+	count, rows        int
+	steps, width       int
+	aPart, aRow, aStep int
+	bPart, bStep       int
+	cPart, cRow        int
+	add                bool
+}
+
+// multiply computes the products with a tile whose other settings it changes. rows and cRows list the distances of rows, for
+// what the faster kernel leaves.
+func (p *partProducts) multiply(t *tile, rows, cRows []int) {
+	whole := 0
+	if p.width == 32 && active != levelGo {
+		whole = p.rows / 8 * 8
+	}
+	if whole > 0 {
+		sum := 0
+		if p.add {
+			sum = 1
+		}
+		products32Vector(&p.a[0], &p.b[0], &p.c[0], p.count, whole/8, p.steps, p.aPart, p.aRow, p.aStep, p.bPart, p.bStep, p.cPart, p.cRow, sum)
+	}
+	if whole == p.rows {
+		return
+	}
+	t.steps, t.aStep, t.segs, t.blocks, t.width, t.bStep, t.flags = p.steps, p.aStep, 1, 1, p.width, p.bStep, 0
+	if p.add {
+		t.flags = accumulate
+	}
+	for i := range p.count {
+		t.a, t.b, t.c = p.a[i*p.aPart:], p.b[i*p.bPart:], p.c[i*p.cPart:]
+		t.sweep(rows[whole:], cRows[whole:], p.rows-whole, p.width)
+	}
+}
