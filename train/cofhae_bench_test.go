@@ -23,7 +23,21 @@ func BenchmarkCOFHAE(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/threads=%d", c.name, n), func(b *testing.B) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
 				b.ReportAllocs()
-				benchmarkSteps(b, "cofhae/chopsticks", c.override)
+				benchmarkSteps(b, "cofhae/chopsticks", c.override, "dataset.chopsticks.samples=10000")
+			})
+		}
+	}
+}
+
+// BenchmarkSmall times steps of models so small that sweeps make several runs of one thread at a time.
+//
+//	go test ./train -run '^$' -bench Small
+func BenchmarkSmall(b *testing.B) {
+	for _, name := range []string{"lsbd-vae/square-small", "entangled/both", "ae/chopsticks"} {
+		for _, n := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/threads=%d", name, n), func(b *testing.B) {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
+				benchmarkSteps(b, name, "train.epoch_steps=20")
 			})
 		}
 	}
@@ -31,7 +45,7 @@ func BenchmarkCOFHAE(b *testing.B) {
 
 // benchmarkSteps times steps of a run of a config, with its batches.
 func benchmarkSteps(b *testing.B, name string, overrides ...string) {
-	_, t := loopOfConfig(b, name, append(overrides, "dataset.chopsticks.samples=10000", "train.epoch_steps=1", "train.epochs=1000000000")...)
+	_, t := loopOfConfig(b, name, append([]string{"train.epoch_steps=1", "train.epochs=1000000000"}, overrides...)...)
 	defer t.Close()
 	ctx := context.Background()
 	step := func() {
@@ -46,6 +60,6 @@ func benchmarkSteps(b *testing.B, name string, overrides ...string) {
 	for b.Loop() {
 		step()
 	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1e3, "ms/step")
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*t.EpochSteps())/1e3, "ms/step")
 	scaling.Report(b, step)
 }
