@@ -53,23 +53,24 @@ func Main() {
 
 // commands are the command line's; one file each.
 type commands struct {
-	Train   trainCommand   `cmd:"" help:"Train a model; without a config, the quickstart."`
-	Eval    evalCommand    `cmd:"" help:"Measure the codes of a run, or codes in .npy, .npz or .csv files."`
-	Compare compareCommand `cmd:"" help:"Compare runs, or codes made elsewhere: metrics side by side, ranks, Kendall's tau, UDR."`
-	Encode  encodeCommand  `cmd:"" help:"Write the codes and factors of a run as .npy files."`
-	Decode  decodeCommand  `cmd:"" help:"Draw what the decoder of a run makes of codes: samples, traversals, grids, interpolations, or codes of a file."`
-	Report  reportCommand  `cmd:"" help:"Make the page about a run again, from what is stored."`
-	Export  exportCommand  `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`
-	Import  importCommand  `cmd:"" help:"Make a run from a file of weights."`
-	Table   tableCommand   `cmd:"" help:"Compute a table of a paper and set it beside the printed one; without a name, list the tables."`
-	Sweep   sweepCommand   `cmd:"" help:"Make the missing runs of an experiment with many settings and seeds."`
-	Runs    runsCommand    `cmd:"" help:"List, filter, compare and export runs."`
-	Serve   serveCommand   `cmd:"" help:"Show runs in a browser, also while they train."`
-	Preview previewCommand `cmd:"" hidden:"" help:"What a server shows of a checkpoint, in a process of its own."`
-	Worker  workerCommand  `cmd:"" hidden:"" help:"One run of a sweep, in a process of its own."`
-	Mimosa  mimosaCommand  `cmd:"" help:"Learn a hierarchy of dimensions from codes."`
-	Data    dataCommand    `cmd:"" help:"List and draw data sets, and bring public ones."`
-	List    listCommand    `cmd:"" help:"List what a config can name, with options, defaults and sources."`
+	Train    trainCommand    `cmd:"" help:"Train a model; without a config, the quickstart."`
+	Eval     evalCommand     `cmd:"" help:"Measure the codes of a run, or codes in .npy, .npz or .csv files."`
+	Compare  compareCommand  `cmd:"" help:"Compare runs, or codes made elsewhere: metrics side by side, ranks, Kendall's tau, UDR."`
+	Encode   encodeCommand   `cmd:"" help:"Write the codes and factors of a run as .npy files."`
+	Decode   decodeCommand   `cmd:"" help:"Draw what the decoder of a run makes of codes: samples, traversals, grids, interpolations, or codes of a file."`
+	Report   reportCommand   `cmd:"" help:"Make the page about a run again, from what is stored."`
+	Export   exportCommand   `cmd:"" help:"Write the weights of a run, as safetensors or as an ONNX network."`
+	Import   importCommand   `cmd:"" help:"Make a run from a file of weights."`
+	Table    tableCommand    `cmd:"" help:"Compute a table of a paper and set it beside the printed one; without a name, list the tables."`
+	Sweep    sweepCommand    `cmd:"" help:"Make the missing runs of an experiment with many settings and seeds."`
+	Runs     runsCommand     `cmd:"" help:"List, filter, compare and export runs."`
+	Serve    serveCommand    `cmd:"" help:"Show runs in a browser, also while they train."`
+	Preview  previewCommand  `cmd:"" hidden:"" help:"What a server shows of a checkpoint, in a process of its own."`
+	Worker   workerCommand   `cmd:"" hidden:"" help:"One run of a sweep, in a process of its own."`
+	Rehearse rehearseCommand `cmd:"" hidden:"" help:"An estimate of the time of a run, in a process of its own."`
+	Mimosa   mimosaCommand   `cmd:"" help:"Learn a hierarchy of dimensions from codes."`
+	Data     dataCommand     `cmd:"" help:"List and draw data sets, and bring public ones."`
+	List     listCommand     `cmd:"" help:"List what a config can name, with options, defaults and sources."`
 
 	Docs docsCommand `cmd:"" help:"Write the documents as a site, with the reference of all that a config and a command line can name."`
 

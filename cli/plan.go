@@ -41,9 +41,20 @@ func printPlan(w io.Writer, p *train.Plan, dir string) error {
 		line("  "+part.name, "%s", memory.Text(part.bytes))
 	}
 	if p.Time.Steps > 0 {
-		line("time", "about %s of training, then %s of encoding; metrics and figures come on top", span(p.Time.Total), span(p.Time.Encode))
-		line("  a step", "%s on %d threads, the mean of %d steps: %.3g GFLOP at %.3g GFLOP/s",
-			span(p.Time.Step), p.Time.Threads, p.Time.Steps, p.Time.FLOP/1e9, p.Time.FLOP/p.Time.Step/1e9)
+		t := &p.Time
+		line("time", "about %s", span(t.Total))
+		for _, part := range []struct {
+			name    string
+			seconds float64
+		}{
+			{"begin", t.Begin}, {"training", t.Training}, {"evaluations during training", t.During}, {p.Stage + " on codes", t.Learn},
+			{"encoding", t.Encode}, {"final metrics", t.Measure}, {"figures", t.Draw},
+		} {
+			if part.seconds > 0 {
+				line("  "+part.name, "%s", span(part.seconds))
+			}
+		}
+		line("  a step", "%s on %d threads, the mean of %d steps: %.3g GFLOP at %.3g GFLOP/s", span(t.Step), t.Threads, t.Steps, t.FLOP/1e9, t.FLOP/t.Step/1e9)
 	}
 	if x := &p.Measures; len(x.During) > 0 {
 		line("during", "%s on %s images, every %s epochs", strings.Join(x.During, ", "), thousands(x.Images), thousands(x.Every))

@@ -169,7 +169,7 @@ func (c *sweepCommand) print(w io.Writer, outcomes []sweep.Outcome) error {
 
 // dryRun lists the runs that would be made.
 func (c *sweepCommand) dryRun(ctx context.Context, s *streams, runs []sweep.Run) error {
-	list, err := sweep.Forecasts(ctx, c.Out, runs, c.Jobs)
+	list, err := forecasts(ctx, c.Out, runs, c.Jobs)
 	if err != nil {
 		return err
 	}
@@ -188,14 +188,22 @@ func forecastRuns(list []sweep.Forecast) []sweepRun {
 	return runs
 }
 
+// forecasts estimates the times of runs, by rehearsals in processes of their own.
+func forecasts(ctx context.Context, dir string, runs []sweep.Run, jobs int) ([]sweep.Forecast, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return sweep.Forecasts(ctx, dir, runs, jobs, sweep.RehearseProcesses(program, "rehearse"))
+}
+
 // total estimates the time of runs made several at a time.
 func total(list []sweep.Forecast, jobs int) time.Duration {
-	var sum, longest time.Duration
-	for _, f := range list {
-		sum += f.Takes
-		longest = max(longest, f.Takes)
+	takes := make([]time.Duration, len(list))
+	for i, f := range list {
+		takes[i] = f.Takes
 	}
-	return max(sum/time.Duration(jobs), longest)
+	return sweep.Span(takes, jobs)
 }
 
 // printForecasts prints forecasts as a table.
@@ -214,8 +222,23 @@ func printForecasts(w io.Writer, list []sweep.Forecast, jobs int) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d of %d runs to make, about %s of training with %d at once; measuring comes on top\n", missing, len(list),
-		total(list, jobs).Round(time.Second), jobs)
+	_, err := fmt.Fprintf(w, "%d of %d runs to make, in about %s with %d at once\n", missing, len(list), total(list, jobs).Round(time.Second), jobs)
+	return err
+}
+
+// rehearseCommand is a process that estimates the time of a run.
+type rehearseCommand struct {
+	Dir     string `arg:""`
+	Threads int    `arg:""`
+	Alone   string `arg:"" enum:"true,false"`
+}
+
+// Run rehearses the run.
+func (c *rehearseCommand) Run(ctx context.Context, s *streams) error {
+	text, err := sweep.WorkRehearsal(ctx, c.Dir, c.Threads, c.Alone == "true")
+	if err == nil {
+		_, err = s.out.Write(text)
+	}
 	return err
 }
 

@@ -191,7 +191,7 @@ func (c *tableCommand) train(ctx context.Context, t *tables.Table, s *streams) (
 		return nil, err
 	}
 	if c.DryRun {
-		list, err := sweep.Forecasts(ctx, c.Runs, runs, c.Jobs)
+		list, err := forecasts(ctx, c.Runs, runs, c.Jobs)
 		if err != nil {
 			return nil, err
 		}

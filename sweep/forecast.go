@@ -2,10 +2,18 @@ package sweep
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strconv"
+	"sync"
 	"time"
 
+	"github.com/unravel-ml/unravel/rundir"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -17,12 +25,14 @@ type Forecast struct {
 	Takes time.Duration // 0: it is finished
 }
 
-// calibrationSteps is the number of training steps that a forecast times.
-const calibrationSteps = 5
+// Rehearser estimates the time of a run on a number of threads; alone: of its training only. See [train.Rehearse].
+type Rehearser func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error)
 
 // Forecasts lists what Execute would do with jobs concurrent runs, and estimates the time of each missing run from finished runs
-// that differ only in seed; failing that, it times a few training steps ([train.Calibrate]). It writes nothing.
-func Forecasts(ctx context.Context, dir string, runs []Run, jobs int) ([]Forecast, error) {
+// that differ only in seed; failing that, it rehearses a run of each kind, as many at once as there will be. What follows training is rehearsed once for runs
+// of the same data, model and metrics. A nil rehearser is [train.Rehearse] in
+// this process, alone. Nothing is written to the folder.
+func Forecasts(ctx context.Context, dir string, runs []Run, jobs int, rehearse Rehearser) ([]Forecast, error) {
 	entries, err := Scan(dir)
 	if err != nil {
 		return nil, err
@@ -36,33 +46,178 @@ func Forecasts(ctx context.Context, dir string, runs []Run, jobs int) ([]Forecas
 		if known[kind] == nil {
 			known[kind] = &average{}
 		}
-		known[kind].sum += e.Record.Seconds
-		known[kind].n++
+		known[kind].add(secondsOf(e.Record))
 	}
 	found := Find(entries)
 	var list []Forecast
+	missing := 0
 	for _, r := range runs {
 		f := Forecast{Run: r, State: Unfinished}
 		if e, ok := found[r.Hash]; ok {
 			f.State, f.Dir = e.State, e.Dir
 		}
 		if f.State != Finished {
-			kind := kindOf(r)
-			if known[kind] == nil {
-				if ctx.Err() != nil {
-					return nil, train.ErrStopped
-				}
-				c := r.Config
-				c.Train.Threads = max(1, runtime.GOMAXPROCS(0)/max(1, jobs))
-				d, err := train.Calibrate(ctx, c, calibrationSteps)
-				if err != nil {
-					return nil, errors.Join(errors.New("run "+r.Name), err)
-				}
-				known[kind] = &average{d.Seconds(), 1}
-			}
-			f.Takes = time.Duration(known[kind].sum / known[kind].n * float64(time.Second))
+			missing++
 		}
 		list = append(list, f)
 	}
+	r := &rehearsals{jobs: max(1, min(jobs, missing)), rehearse: rehearse, ends: map[string]*train.Estimate{}}
+	for i := range list {
+		f := &list[i]
+		if f.State == Finished {
+			continue
+		}
+		kind := kindOf(f.Run)
+		if known[kind] == nil {
+			e, err := r.of(ctx, f.Run)
+			if err != nil {
+				return nil, err
+			}
+			known[kind] = &average{e.Seconds(), 1}
+		}
+		f.Takes = time.Duration(known[kind].mean() * float64(time.Second))
+	}
 	return list, nil
+}
+
+// secondsOf returns how long a finished run took: in several sessions, or from begin to end.
+func secondsOf(r *rundir.Record) float64 { return max(r.Seconds, r.Ended.Sub(r.Begun).Seconds()) }
+
+// rehearsals estimate runs that have no finished ones of their kind.
+type rehearsals struct {
+	jobs     int
+	rehearse Rehearser
+	ends     map[string]*train.Estimate // by what follows training
+}
+
+// of estimates a run.
+func (r *rehearsals) of(ctx context.Context, run Run) (*train.Estimate, error) {
+	c := run.Config
+	c.Losses, c.Train.Optimizer = nil, train.Config{}.Train.Optimizer
+	end := kindOf(Run{Config: c, Hash: run.Hash})
+	known := r.ends[end]
+	e, err := r.together(ctx, run, known != nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case known != nil:
+		return e.With(known), nil
+	}
+	r.ends[end] = e
+	return e, nil
+}
+
+// together makes as many rehearsals of a run at once as there are jobs, and returns the slowest.
+func (r *rehearsals) together(ctx context.Context, run Run, alone bool) (slowest *train.Estimate, err error) {
+	threads, jobs, rehearse := max(1, runtime.GOMAXPROCS(0)/r.jobs), r.jobs, r.rehearse
+	if rehearse == nil {
+		jobs = 1
+		rehearse = func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
+			c.Train.Threads = threads
+			return train.Rehearse(ctx, c, alone)
+		}
+	}
+	var lock sync.Mutex
+	var failed error
+	var all sync.WaitGroup
+	for range jobs {
+		all.Go(func() {
+			e, err := rehearse(ctx, run.Config, threads, alone)
+			lock.Lock()
+			defer lock.Unlock()
+			switch {
+			case err != nil:
+				failed = err
+			case slowest == nil || e.Seconds() > slowest.Seconds():
+				slowest = e
+			}
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return nil, train.ErrStopped
+	}
+	if failed != nil {
+		return nil, errors.Join(errors.New("run "+run.Name), failed)
+	}
+	return slowest, nil
+}
+
+// RehearseProcesses returns a Rehearser that works in a process of its own, as [Processes] does: it starts the program with args, a folder with the
+// config, the number of threads and true or false: training alone. The program must call [WorkRehearsal]. What the process takes to start counts too.
+func RehearseProcesses(program string, args ...string) Rehearser {
+	return func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
+		dir, err := os.MkdirTemp("", "unravel-rehearsal-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		text, err := c.Encode()
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, rundir.Config), text, 0o600); err != nil {
+			return nil, err
+		}
+		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], dir, strconv.Itoa(threads), strconv.FormatBool(alone))...)
+		cmd.Cancel, cmd.WaitDelay = func() error { return interrupt(cmd.Process) }, saveWait
+		last := &tail{}
+		cmd.Stderr = last
+		begin := time.Now()
+		out, err := cmd.Output()
+		if ctx.Err() != nil {
+			return nil, train.ErrStopped
+		}
+		var found rehearsed
+		if decoding := json.Unmarshal(out, &found); decoding != nil {
+			return nil, fmt.Errorf("the process of the rehearsal: %w%s", errors.Join(err, decoding), last)
+		}
+		if found.Error != "" {
+			return nil, errors.New(found.Error)
+		}
+		found.Begin += max(0, time.Since(begin).Seconds()-found.Inside)
+		return &found.Estimate, nil
+	}
+}
+
+// rehearsed is what a process says of a rehearsal.
+type rehearsed struct {
+	train.Estimate
+	Inside float64 `json:"inside_seconds"` // the whole rehearsal
+	Error  string  `json:"error,omitempty"`
+}
+
+// WorkRehearsal rehearses the run of the config in a folder, in a process started by [RehearseProcesses], and returns what the process has to print.
+func WorkRehearsal(ctx context.Context, dir string, threads int, alone bool) ([]byte, error) {
+	begin := time.Now()
+	var r rehearsed
+	c, err := train.ReadConfig(dir)
+	if err == nil {
+		c.Train.Threads = threads
+		var e *train.Estimate
+		if e, err = train.Rehearse(ctx, c, alone); err == nil {
+			r.Estimate = *e
+		}
+	}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	r.Inside = time.Since(begin).Seconds()
+	return json.Marshal(r)
+}
+
+// Span returns how long runs of these durations take, so many at a time, each begun in their order when another one ends.
+func Span(takes []time.Duration, jobs int) (longest time.Duration) {
+	ends := make([]time.Duration, max(1, jobs))
+	for _, d := range takes {
+		next := 0
+		for i, end := range ends {
+			if end < ends[next] {
+				next = i
+			}
+		}
+		ends[next] += d
+		longest = max(longest, ends[next])
+	}
+	return longest
 }

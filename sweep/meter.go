@@ -50,6 +50,9 @@ type meter struct {
 
 type average struct{ sum, n float64 }
 
+func (a *average) add(v float64) { a.sum, a.n = a.sum+v, a.n+1 }
+func (a *average) mean() float64 { return a.sum / a.n }
+
 func newMeter(runs []Run) *meter {
 	m := &meter{runs: runs, done: make([]float64, len(runs)), already: make([]float64, len(runs)), since: map[int]time.Time{},
 		elsewhere: map[int]bool{}, ended: map[int]bool{}, known: map[string]*average{}}

@@ -34,6 +34,14 @@ func TestMain(m *testing.M) {
 			err = Work(context.Background(), os.Args[1], threads, os.Stdin, os.Stdout, os.Stderr)
 		}
 		exit(err)
+	case "rehearse":
+		threads, err := strconv.Atoi(os.Args[2])
+		if err == nil {
+			var text []byte
+			text, err = WorkRehearsal(context.Background(), os.Args[1], threads, os.Args[3] == "true")
+			os.Stdout.Write(text)
+		}
+		exit(err)
 	case "crash":
 		os.Stderr.WriteString("panic: something terrible\n")
 		os.Exit(2)
@@ -239,5 +247,34 @@ func TestWork(t *testing.T) {
 	}
 	if err := Processes(os.Args[0])(context.Background(), filepath.Join(dir, "none"), 1, func(int, int) {}); err == nil {
 		t.Error("a folder that is not there")
+	}
+}
+
+// A process rehearses a run; what it says is wrong, and its crash, are errors.
+func TestRehearseProcesses(t *testing.T) {
+	p, err := Open(plan(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := p.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(helperEnv, "rehearse")
+	rehearse := RehearseProcesses(os.Args[0])
+	for _, alone := range []bool{false, true} {
+		r, err := rehearse(t.Context(), planned[0].Config, 1, alone)
+		if err != nil || r.Training <= 0 || r.Begin <= 0 || (r.Measure > 0) == alone {
+			t.Errorf("alone %v: %+v, %v", alone, r, err)
+		}
+	}
+	bad := planned[0].Config
+	bad.Train.Batch = -1
+	if _, err := rehearse(t.Context(), bad, 1, false); err == nil || !strings.Contains(err.Error(), "batch") {
+		t.Errorf("a bad config: %v", err)
+	}
+	t.Setenv(helperEnv, "crash")
+	if _, err := rehearse(t.Context(), planned[0].Config, 1, false); err == nil || !strings.Contains(err.Error(), "something terrible") {
+		t.Errorf("a crash: %v", err)
 	}
 }

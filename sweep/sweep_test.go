@@ -5,9 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/unravel-ml/unravel/config"
 	. "github.com/unravel-ml/unravel/sweep"
@@ -215,6 +218,61 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// Runs that differ in seeds are one rehearsal by as many as run at once; what follows training is rehearsed once for losses of all weights.
+func TestForecastsRehearse(t *testing.T) {
+	plan := "seeds: [0, 1]\nproduct: {losses.0.reconstruction.weight: [1, 2], train.epochs: [2, 3]}\n"
+	var lock sync.Mutex
+	whole, alone, threads := 0, 0, 0
+	rehearse := func(_ context.Context, c train.Config, n int, only bool) (*train.Estimate, error) {
+		lock.Lock()
+		defer lock.Unlock()
+		threads = n
+		if only {
+			alone++
+			return &train.Estimate{Training: float64(c.Train.Epochs)}, nil
+		}
+		whole++
+		return &train.Estimate{Training: float64(c.Train.Epochs), Draw: 10}, nil
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6))
+	list, err := Forecasts(context.Background(), t.TempDir(), runsOf(t, plan), 2, rehearse)
+	if err != nil || len(list) != 8 {
+		t.Fatal(err)
+	}
+	for _, f := range list {
+		if want := time.Duration(f.Config.Train.Epochs+10) * time.Second; f.Takes != want {
+			t.Errorf("%s takes %v, want %v", f.Name, f.Takes, want)
+		}
+	}
+	if whole != 2*2 || alone != 2*2 || threads != 3 {
+		t.Errorf("%d rehearsals and %d of training alone on %d threads; want 4, 4 and 3", whole, alone, threads)
+	}
+	failing := func(context.Context, train.Config, int, bool) (*train.Estimate, error) {
+		return nil, errors.New("no images")
+	}
+	if _, err := Forecasts(context.Background(), t.TempDir(), runsOf(t, plan), 2, failing); err == nil || !strings.Contains(err.Error(), "no images") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSpan(t *testing.T) {
+	seconds := func(list ...int) (all []time.Duration) {
+		for _, n := range list {
+			all = append(all, time.Duration(n)*time.Second)
+		}
+		return all
+	}
+	for _, c := range []struct {
+		takes []time.Duration
+		jobs  int
+		want  int
+	}{{nil, 3, 0}, {seconds(1, 2, 3), 1, 6}, {seconds(1, 2, 3), 2, 4}, {seconds(3, 2, 1), 2, 3}, {seconds(1, 1, 5), 9, 5}, {seconds(2, 0, 2), 0, 4}} {
+		if got := Span(c.takes, c.jobs); got != time.Duration(c.want)*time.Second {
+			t.Errorf("%v, %d at once: %v, want %d s", c.takes, c.jobs, got, c.want)
+		}
+	}
+}
+
 func TestForecasts(t *testing.T) {
 	runs, dir := runsOf(t, four), t.TempDir()
 	if _, err := Execute(context.Background(), dir, runs[:1], Options{}); err != nil {
@@ -224,7 +282,7 @@ func TestForecasts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := Forecasts(context.Background(), dir, runs, 2)
+	list, err := Forecasts(context.Background(), dir, runs, 2, nil)
 	if err != nil || len(list) != 4 {
 		t.Fatal(err)
 	}
@@ -233,15 +291,15 @@ func TestForecasts(t *testing.T) {
 			t.Errorf("%d: %+v", i, f)
 		}
 	}
-	if seconds := Read(filepath.Join(dir, runs[0].Name)).Record.Seconds; seconds != list[1].Takes.Seconds() && list[1].Takes.Seconds()-seconds > 1e-6 {
-		t.Errorf("run 1 differs from a finished one in its seed only, which took %v s; forecast %v", seconds, list[1].Takes)
+	if r := Read(filepath.Join(dir, runs[0].Name)).Record; list[1].Takes != r.Ended.Sub(r.Begun) {
+		t.Errorf("run 1 differs from a finished one in its seed only, which took %v; forecast %v", r.Ended.Sub(r.Begun), list[1].Takes)
 	}
 	if after, err := Folders(dir); err != nil || !slices.Equal(before, after) {
 		t.Errorf("a forecast has made %v", after)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Forecasts(ctx, dir, runs, 1); !errors.Is(err, train.ErrStopped) {
+	if _, err := Forecasts(ctx, dir, runs, 1, nil); !errors.Is(err, train.ErrStopped) {
 		t.Error(err)
 	}
 }

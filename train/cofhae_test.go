@@ -142,8 +142,8 @@ func TestLearnedHierarchy(t *testing.T) {
 	}
 	checkExplored(t, e)
 	checkTimings(t, dir)
-	if d, err := Calibrate(t.Context(), c, 2); err != nil || d <= 0 {
-		t.Errorf("an estimate of %v, %v", d, err)
+	if r, err := Rehearse(t.Context(), c, false); err != nil || r.Training <= 0 || r.Learn <= 0 || r.Measure <= 0 {
+		t.Errorf("an estimate of %+v, %v", r, err)
 	}
 	known, err := NewExperiment(c.withTruth())
 	if err != nil || !known.Model.(models.Hierarchical).Hierarchy().Equal(known.Data.(datasets.Hierarchical).Hierarchy()) {

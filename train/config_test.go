@@ -211,8 +211,7 @@ func TestUnregistered(t *testing.T) {
 // What a program asks for without a config, a context or a model is an error.
 func TestNothingGiven(t *testing.T) {
 	_, made := NewExperiment(Config{})
-	_, timed := Calibrate(t.Context(), load(t), 0)
-	_, untold := Calibrate(t.Context(), Config{}, 1)
+	_, untold := Rehearse(t.Context(), Config{}, false)
 	var none context.Context
 	_, endless := Run(none, load(t), Options{Dir: filepath.Join(t.TempDir(), "run")})
 	_, blank := NewCoder(nil, models.Data{})
@@ -221,7 +220,7 @@ func TestNothingGiven(t *testing.T) {
 		want string
 	}{
 		"checked": {Check(Config{}), "is not a folder's name"}, "made": {made, "is not a folder's name"}, "untold": {untold, "is not a folder's name"},
-		"timed": {timed, "0 steps; want 1 or more"}, "endless": {endless, "the context is nil"}, "blank": {blank, "there is no model"},
+		"endless": {endless, "the context is nil"}, "blank": {blank, "there is no model"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, c.err, c.want)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/config"
-	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/rundir"
@@ -68,12 +67,10 @@ type PlanSchedule struct {
 	Batch       int `json:"batch"`
 }
 
-// PlanTime estimates the time of training from its first steps. Metrics and figures at its end are not part of it.
+// PlanTime estimates the time of the whole run.
 type PlanTime struct {
-	Steps   int     `json:"timed_steps"`
-	Step    float64 `json:"step_seconds"`
-	Total   float64 `json:"seconds"`
-	Encode  float64 `json:"encode_seconds"` // of encoding images at the end, at the rate of training
+	Estimate
+	Total   float64 `json:"seconds"` // the sum of all parts
 	Threads int     `json:"threads"`
 	FLOP    float64 `json:"step_flop"` // of a step: three times that of the forward pass
 }
@@ -90,14 +87,13 @@ type PlanMeasures struct {
 // programBytes is what the process takes without a data set and a model: its code and the runtime of Go.
 const programBytes = 30 << 20
 
-// Planned returns the plan of a config, after it has taken some first steps of its training. It writes nothing. If the context
-// ends, it returns ErrStopped. A config
-// that [Check] refuses is the same error.
+// Planned returns the plan of a config, after a rehearsal ([Rehearse]). If the context ends, it returns ErrStopped. A config that [Check]
+// refuses is the same error.
 func Planned(ctx context.Context, c Config) (*Plan, error) {
 	if err := c.Validate(); err != nil {
 		return nil, config.AsError(err)
 	}
-	whole := c
+	whole, begin := c, time.Now()
 	p := &Plan{Name: c.Name}
 	if s := c.stage(); s != nil {
 		p.Stage = s.Name
@@ -133,7 +129,7 @@ func Planned(ctx context.Context, c Config) (*Plan, error) {
 	p.describe(e, l, m)
 	p.Dataset.Bytes = held
 	p.Memory.add(held)
-	return p, p.time(ctx, whole, e, l)
+	return p, p.time(ctx, whole, e, l, m, begin)
 }
 
 // add completes the sums, with the bytes of the data set.
@@ -211,32 +207,19 @@ func (e *Experiment) writes(codes bool) []string {
 	return append(list, rundir.RecordFile)
 }
 
-// The steps that a plan times: some, but not for long.
-const (
-	planSteps = 10
-	planTime  = 4 * time.Second
-)
-
-// time takes first steps of training.
-func (p *Plan) time(ctx context.Context, c Config, e *Experiment, l *engine.Loop) error {
-	begin, flop := time.Now(), 3*l.FLOP()
-	t, err := timeSteps(ctx, l, planSteps, func() bool { return time.Since(begin) > planTime })
-	switch {
-	case err != nil:
-		return err
-	case ctx.Err() != nil:
-		return ErrStopped
-	}
-	p.Time = PlanTime{Steps: t.steps, Step: t.mean().Seconds(), Threads: runtime.GOMAXPROCS(0), FLOP: flop}
-	p.Time.Total = p.Time.Step * float64(p.Schedule.Steps)
-	if p.Time.FLOP > 0 {
-		each := nn.FLOP(e.Coder.encoder.out) / float64(e.Coder.encoder.images)
-		p.Time.Encode = p.Time.Step * float64(p.Measures.FinalImages) * each / p.Time.FLOP
-	}
+// time rehearses the run.
+func (p *Plan) time(ctx context.Context, whole Config, e *Experiment, l *engine.Loop, m *monitor, begin time.Time) error {
+	p.Time = PlanTime{Threads: runtime.GOMAXPROCS(0), FLOP: 3 * l.FLOP()}
+	var r *Estimate
+	var err error
 	if p.Stage == "" {
-		return nil
+		r, err = e.rehearse(ctx, l, m, begin, false)
+	} else {
+		r, err = Rehearse(ctx, whole, false) // both stages
 	}
-	all, err := Calibrate(ctx, c, 3) // both stages
-	p.Time.Total = all.Seconds()
-	return err
+	if err != nil {
+		return err
+	}
+	p.Time.Estimate, p.Time.Total = *r, r.Seconds()
+	return nil
 }

@@ -105,27 +105,3 @@ func TestRecord(t *testing.T) {
 		t.Errorf("no run: %v", err)
 	}
 }
-
-func TestCalibrate(t *testing.T) {
-	one, err := Calibrate(t.Context(), loadRecorded(t), 2)
-	if err != nil || one <= 0 {
-		t.Fatalf("%v, %v", one, err)
-	}
-	many, err := Calibrate(t.Context(), loadRecorded(t, "train.epochs=300000"), 2)
-	if err != nil || many < 100*one {
-		t.Errorf("%v for 100000 times as many epochs as in %v, %v", many, one, err)
-	}
-	if _, err := Calibrate(t.Context(), loadRecorded(t, "losses=[lsbd]"), 2); err == nil {
-		t.Error("a loss that does not fit")
-	}
-	if d, err := Calibrate(t.Context(), seenConfig(t, "byol"), 2); err != nil || d <= 0 {
-		t.Errorf("of views: %v, %v", d, err)
-	}
-	if d, err := Calibrate(t.Context(), seenConfig(t, "byol", "train.epochs=0"), 2); err != nil || d != 0 {
-		t.Errorf("without training: %v, %v", d, err)
-	}
-	labelled := loadRecorded(t, "supervision={pairs: {count: 8}}", "model={lsbd-vae: {encoder: {mlp: {hidden: [4]}}}}", "losses.+=lsbd", "train.epochs=1")
-	if d, err := Calibrate(t.Context(), labelled, 50); err != nil || d < 0 { // fewer steps than wanted
-		t.Errorf("%v, %v", d, err)
-	}
-}

@@ -1,0 +1,81 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"testing"
+	"time"
+)
+
+func TestRehearse(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	one, err := Rehearse(t.Context(), loadRecorded(t), false)
+	if err != nil || one.Begin <= 0 || one.Training <= 0 || one.Step <= 0 || one.Steps < 1 || one.Encode <= 0 || one.Learn != 0 {
+		t.Fatalf("%+v, %v", one, err)
+	}
+	many, err := Rehearse(t.Context(), loadRecorded(t, "train.epochs=300000"), true)
+	if err != nil || many.Training < 100*one.Training || many.Encode != 0 || many.Measure != 0 || many.Draw != 0 {
+		t.Errorf("%+v for 100000 times as many epochs as in %+v, %v", many, one, err)
+	}
+	drawn, err := Rehearse(t.Context(), loadRecorded(t, "train.figures=true", "metrics.final=[mig]", "metrics.during=fast", "metrics.every=1"), false)
+	if err != nil || drawn.Draw <= 0 || drawn.Measure <= 0 || drawn.During <= 0 {
+		t.Errorf("with figures and metrics: %+v, %v", drawn, err)
+	}
+	if with := many.With(drawn); with.Training != many.Training || with.Draw != drawn.Draw || with.Seconds() <= many.Training {
+		t.Errorf("%+v with what follows training of %+v: %+v", many, drawn, with)
+	}
+	if _, err := Rehearse(t.Context(), loadRecorded(t, "losses=[lsbd]"), false); err == nil {
+		t.Error("a loss that does not fit")
+	}
+	if r, err := Rehearse(t.Context(), seenConfig(t, "byol"), false); err != nil || r.Training <= 0 {
+		t.Errorf("of views: %+v, %v", r, err)
+	}
+	if r, err := Rehearse(t.Context(), seenConfig(t, "byol", "train.epochs=0"), false); err != nil || r.Step != 0 {
+		t.Errorf("without training: %+v, %v", r, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Rehearse(ended, loadRecorded(t), false); !errors.Is(err, ErrStopped) {
+		t.Errorf("ended: %v", err)
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// Growth is a power of the rows, between the first and the second.
+func TestGrown(t *testing.T) {
+	for _, c := range []struct {
+		before, last time.Duration
+		k, n         int
+		want         float64
+	}{
+		{0, 3 * time.Second, 100, 100, 3},
+		{0, 3 * time.Second, 100, 200, 6},
+		{time.Second, 2 * time.Second, 100, 400, 8},
+		{time.Second, 4 * time.Second, 100, 400, 64},
+		{time.Second, 16 * time.Second, 100, 200, 64},
+		{time.Second, time.Second, 100, 200, 2},
+		{4 * time.Second, 10 * time.Second, 50, 200, 62.5},
+	} {
+		if got := grown(c.before, c.last, c.k, c.n); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%v, then %v of %d rows: %v s of %d, want %v", c.before, c.last, c.k, got, c.n, c.want)
+		}
+	}
+}
+
+// Work is tried on more and more rows until all are, what fails on few of them again on more.
+func TestGrow(t *testing.T) {
+	var tried []int
+	_, err := grow(t.Context(), 5000, func(k int) (time.Time, error) {
+		if tried = append(tried, k); k < 2000 {
+			return time.Now(), errors.New("too few")
+		}
+		return time.Now(), nil
+	})
+	if err != nil || len(tried) != 4 || tried[0] != 1024 || tried[3] != 5000 {
+		t.Errorf("tried %v, %v", tried, err)
+	}
+}
