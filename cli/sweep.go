@@ -215,14 +215,14 @@ func printForecasts(w io.Writer, list []sweep.Forecast, jobs int) error {
 		takes := "-"
 		if f.State != sweep.Finished {
 			missing++
-			takes = f.Takes.Round(100 * time.Millisecond).String()
+			takes = span(f.Takes.Seconds())
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Name, f.State, takes)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d of %d runs to make, in about %s with %d at once\n", missing, len(list), total(list, jobs).Round(time.Second), jobs)
+	_, err := fmt.Fprintf(w, "%d of %d runs to make, about %s with %d at once\n", missing, len(list), total(list, jobs).Round(time.Second), jobs)
 	return err
 }
 
