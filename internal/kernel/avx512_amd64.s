@@ -568,7 +568,6 @@ rows12step:
 	ADDQ         CX, R9
 	ADDQ         CX, R10
 	PREFETCHT1   (AX)
-	PREFETCHT1   64(AX)
 	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
@@ -825,7 +824,6 @@ rows8step:
 	ADDQ         CX, R8
 	ADDQ         CX, R9
 	PREFETCHT1   (AX)
-	PREFETCHT1   64(AX)
 	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
@@ -1002,7 +1000,6 @@ rows4step:
 	VFMADD231PS  Z13, Z9, Z7
 	ADDQ         CX, R8
 	PREFETCHT1   (AX)
-	PREFETCHT1   64(AX)
 	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
@@ -1116,7 +1113,6 @@ rows2step:
 	VFMADD231PS  Z7, Z5, Z3
 	ADDQ         CX, R8
 	PREFETCHT1   (AX)
-	PREFETCHT1   64(AX)
 	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
@@ -1199,7 +1195,6 @@ rows1step:
 	VFMADD231PS  Z4, Z3, Z1
 	ADDQ         CX, R8
 	PREFETCHT1   (AX)
-	PREFETCHT1   64(AX)
 	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
@@ -1382,7 +1377,6 @@ rows12step:
 	ADDQ         CX, R9
 	ADDQ         CX, R10
 	PREFETCHT1   (AX)
-	PREFETCHT1   64(AX)
 	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
@@ -1639,7 +1633,6 @@ rows8step:
 	ADDQ         CX, R8
 	ADDQ         CX, R9
 	PREFETCHT1   (AX)
-	PREFETCHT1   64(AX)
 	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
@@ -1816,7 +1809,6 @@ rows4step:
 	VFMADD231PS  Z13, Z9, Z7
 	ADDQ         CX, R8
 	PREFETCHT1   (AX)
-	PREFETCHT1   64(AX)
 	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
@@ -1930,7 +1922,6 @@ rows2step:
 	VFMADD231PS  Z7, Z5, Z3
 	ADDQ         CX, R8
 	PREFETCHT1   (AX)
-	PREFETCHT1   64(AX)
 	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI
@@ -2013,7 +2004,6 @@ rows1step:
 	VFMADD231PS  Z4, Z3, Z1
 	ADDQ         CX, R8
 	PREFETCHT1   (AX)
-	PREFETCHT1   64(AX)
 	ADDQ         R12, AX
 	ADDQ         R12, BX
 	DECQ         SI

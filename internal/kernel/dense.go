@@ -13,10 +13,10 @@ type Dense struct {
 
 	// The products y = x w, dx = g w^T and dw = x^T g; the gradients' are planned by their first use.
 	output, input, weights *matmul
-	matmul                 func(m, k, n int, gathered bool) *matmul // plans one, in single or mixed precision
+	matmul                 func(m, k, n int) *matmul // plans one, in single or mixed precision
 
-	stride int       // elements between rows of the gradient g, a multiple of 16
-	bias   []float32 // padded to the stride
+	stride int       // elements between rows of the gradient g
+	bias   []float32 // padded to whole panels
 	g      []float32 // dy through the activation's gradient
 	sums   []float32 // of the columns of g
 
@@ -37,13 +37,15 @@ func NewMixedDense(rows, in, out int, a Activation) (*Dense, error) {
 	return newDense(rows, in, out, a, newMixedMatmul)
 }
 
-func newDense(rows, in, out int, a Activation, matmul func(m, k, n int, gathered bool) *matmul) (*Dense, error) {
+func newDense(rows, in, out int, a Activation, matmul func(m, k, n int) *matmul) (*Dense, error) {
 	if rows < 1 || in < 1 || out < 1 {
 		return nil, fmt.Errorf("dense: %d rows, %d inputs, %d outputs: want at least 1 of each", rows, in, out)
 	}
-	d := &Dense{rows: rows, in: in, out: out, activation: a, matmul: matmul, output: matmul(rows, in, out, false)}
-	d.stride = d.output.panels.padded
-	d.bias = make([]float32, d.stride)
+	d := &Dense{rows: rows, in: in, out: out, activation: a, matmul: matmul, output: matmul(rows, in, out)}
+	d.bias = make([]float32, d.output.panels.padded)
+	if d.stride = len(d.bias); d.stride%aliased == 0 {
+		d.stride += spacing
+	}
 	d.gradientItem, d.sumItem, d.activateItem = d.gradient, d.sum, d.activate
 	return d, nil
 }
@@ -80,8 +82,8 @@ func (d *Dense) activate(_, i int) {
 // = Forward(x, w, bias). A nil dx, dw or db is not computed.
 func (d *Dense) Backward(x, w, y, dy, dx, dw, db []float32) {
 	if d.g == nil {
-		d.g, d.sums = make([]float32, d.rows*d.stride), make([]float32, d.stride)
-		d.input, d.weights = d.matmul(d.rows, d.out, d.in, true), d.matmul(d.in, d.rows, d.out, false)
+		d.g, d.sums = make([]float32, d.rows*d.stride), make([]float32, len(d.bias))
+		d.input, d.weights = d.matmul(d.rows, d.out, d.in), d.matmul(d.in, d.rows, d.out)
 	}
 	d.y, d.dy = y, dy
 	parallel.For(blocks(d.rows), d.gradientItem)
@@ -97,7 +99,7 @@ func (d *Dense) Backward(x, w, y, dy, dx, dw, db []float32) {
 	}
 	if db != nil {
 		clear(d.sums)
-		parallel.For((d.stride+sumBlock-1)/sumBlock, d.sumItem)
+		parallel.For((len(d.sums)+sumBlock-1)/sumBlock, d.sumItem)
 		copy(db, d.sums)
 	}
 	d.y, d.dy = nil, nil
@@ -120,7 +122,7 @@ func (d *Dense) gradient(_, i int) {
 const sumBlock = 256
 
 func (d *Dense) sum(_, i int) {
-	for c := i * sumBlock; c < min((i+1)*sumBlock, d.stride); c += 16 {
+	for c := i * sumBlock; c < min((i+1)*sumBlock, len(d.sums)); c += 16 {
 		columnSum(d.sums[c:], d.g[c:], d.rows, d.stride)
 	}
 }

@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// denseCases are sizes at and beside the edges of panels, blocks of rows and pieces of long sums.
+// denseCases are sizes at and beside the edges of panels, blocks of rows and pieces of long sums, some with rows that meet in the
+// caches.
 var denseCases = [][3]int{{1, 1, 1}, {8, 16, 32}, {64, 100, 48}, {7, 33, 17}, {130, 65, 20}, {100, 9, 1}, {65, 256, 70}, {5, 130, 33},
-	{12, 384, 31}, {13, 385, 16}, {23, 700, 49}, {3, 1, 65}, {257, 2, 130}, {2, 641, 5}}
+	{12, 384, 31}, {13, 385, 16}, {23, 700, 49}, {3, 1, 65}, {257, 2, 130}, {2, 641, 5}, {301, 70, 65}, {9, 1024, 100}, {21, 100, 1024}}
 
 func TestDense(t *testing.T) {
 	levels(t, func(t *testing.T) {

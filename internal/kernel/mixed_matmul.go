@@ -16,9 +16,9 @@ type mixedOperands struct {
 	item  func(worker, i int)
 }
 
-// newMixedMatmul is newMatmul in mixed precision. It lays out b for each block of rows, always.
-func newMixedMatmul(m, k, n int, _ bool) *matmul {
-	p := newMatmul(m, (k+1)/2, n, true)
+// newMixedMatmul is newMatmul in mixed precision.
+func newMixedMatmul(m, k, n int) *matmul {
+	p := newMatmul(m, (k+1)/2, n)
 	x := &mixedOperands{terms: k, left: make([]float32, m*p.k), zeros: make([]float32, max(m, 32))}
 	x.item = func(_, i int) { x.pairBlock(p, i) }
 	p.mixed = x

@@ -21,7 +21,7 @@ type panel struct {
 
 	rows, steps int
 	flags       int
-	ahead       []float32 // steps of b, bStep apart, that are prefetched in passing: those of a later panel
+	ahead       []float32 // a line for each step, bStep apart, that is prefetched in passing: of a later piece or panel
 	columns     int       // columns of b and c that are read and written, where panelMasks: otherwise all
 	width       int
 	pairs       bool // a and b are pairs of bfloat16 numbers

@@ -176,9 +176,7 @@ func panelBlock(v isa, rows, n int, masks panelMasks, label string) {
 	for _, p := range panelPointers[:(rows+3)/4] {
 		ADDQ(panelStep, p)
 	}
-	for at := 0; at < n*v.bytes(); at += 64 {
-		PREFETCHT1(Mem{Base: RAX, Disp: at})
-	}
+	PREFETCHT1(Mem{Base: RAX})
 	ADDQ(panelRightStep, RAX)
 	ADDQ(panelRightStep, panelRight)
 	DECQ(RSI)
