@@ -20,6 +20,7 @@ import (
 
 	"github.com/unravel-ml/unravel/sweep"
 	"github.com/unravel-ml/unravel/sweep/cluster"
+	"github.com/unravel-ml/unravel/train"
 )
 
 // clusterFlags are those of commands whose runs a cluster can make.
@@ -32,10 +33,25 @@ type clusterFlags struct {
 	CPUs       int        `name:"cpus" placeholder:"N" help:"With --on: processors of a task."`
 	Memory     memoryFlag `placeholder:"SIZE" help:"With --on: memory of a task, such as 2G; unravel train --dry-run prints what a run needs."`
 	ArrayLimit int        `placeholder:"N" help:"With --on: largest number of tasks at a time."`
+	Image      string     `placeholder:"IMAGE" help:"With --on kubernetes: image of the tasks, with unravel on its path."`
+	Volume     volumeFlag `placeholder:"CLAIM:PATH" help:"With --on kubernetes: claim of the volume that holds the folder of the runs and the current one, and its path, the same here and in tasks."`
+	Namespace  string     `placeholder:"NAME" help:"With --on kubernetes: namespace of the job; if absent, that of kubectl's context."`
 
 	Index  indexFlag `placeholder:"N" help:"Be the task of this number, from 0: begin with the runs N, N + M, N + 2 M ... of the plan. Without a number, that of SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX."`
 	Of     int       `placeholder:"M" help:"With --index: number of tasks; if absent, one for each run."`
 	NoWait bool      `help:"End when other processes hold all runs that are left, rather than wait for them."`
+}
+
+// volumeFlag is a claim and the path of its volume.
+type volumeFlag struct{ claim, path string }
+
+// UnmarshalText reads CLAIM:PATH.
+func (v *volumeFlag) UnmarshalText(text []byte) error {
+	var ok bool
+	if v.claim, v.path, ok = strings.Cut(string(text), ":"); !ok || v.claim == "" || !strings.HasPrefix(v.path, "/") {
+		return fmt.Errorf("%q is no volume; want CLAIM:PATH, such as data:/shared", text)
+	}
+	return nil
 }
 
 // timeFlag is a time as Go or Slurm writes it.
@@ -156,7 +172,8 @@ func (f *clusterFlags) check(jobs int) error {
 	if f.On != "" && !slices.Contains(schedulers, f.On) {
 		return usagef("--on %s: unknown scheduler; want %s", f.On, strings.Join(schedulers, " or "))
 	}
-	given := map[string]bool{"--print": f.Print, "--tasks": f.Tasks > 0, "--partition": f.Partition != "", "--time": f.Time > 0, "--cpus": f.CPUs > 0, "--memory": f.Memory > 0, "--array-limit": f.ArrayLimit > 0}
+	given := map[string]bool{"--print": f.Print, "--tasks": f.Tasks > 0, "--partition": f.Partition != "", "--time": f.Time > 0, "--cpus": f.CPUs > 0, "--memory": f.Memory > 0, "--array-limit": f.ArrayLimit > 0,
+		"--image": f.Image != "", "--volume": f.Volume.claim != "", "--namespace": f.Namespace != ""}
 	for name, is := range given {
 		if is && f.On == "" {
 			return usagef("%s belongs to --on", name)
@@ -167,18 +184,59 @@ func (f *clusterFlags) check(jobs int) error {
 		return usagef("--of is the number of tasks of --index; want both")
 	case f.On != "" && (f.Index.set || f.NoWait || jobs > 1):
 		return usagef("--on: --index, --no-wait and --jobs are for tasks; want --on alone")
-	case f.On == "kubernetes" && f.Partition != "":
+	case f.On == onKubernetes && f.Partition != "":
 		return usagef("--partition belongs to --on slurm")
+	case f.On == onKubernetes && (f.Image == "" || f.Volume.claim == ""):
+		return usagef("--on kubernetes: want --image IMAGE, with unravel on its path, and --volume CLAIM:PATH, which holds the folder of the runs")
+	case f.On != onKubernetes && (f.Image != "" || f.Volume.claim != "" || f.Namespace != ""):
+		return usagef("--image, --volume and --namespace belong to --on kubernetes")
 	}
 	return nil
 }
 
-// schedulers are the values of --on.
-var schedulers = []string{"slurm"}
+// The values of --on.
+const (
+	onSlurm      = "slurm"
+	onKubernetes = "kubernetes"
+)
+
+var schedulers = []string{onSlurm, onKubernetes}
 
 // scheduler returns what --on names.
 func (f *clusterFlags) scheduler() cluster.Scheduler {
+	if f.On == onKubernetes {
+		return &cluster.Kubernetes{Image: f.Image, Claim: f.Volume.claim, Mount: f.Volume.path, Namespace: f.Namespace, User: os.Getuid(), Group: os.Getgid()}
+	}
 	return cluster.Slurm{}
+}
+
+// The memory of a task that nobody has named.
+const (
+	memoryKinds = 8       // runs that are estimated
+	memoryMore  = 1.25    // times the estimate
+	memoryLeast = 1 << 28 // bytes
+)
+
+// allotMemory sets the memory of tasks where a scheduler must be told, to what the largest of some runs needs.
+func (f *clusterFlags) allotMemory(ctx context.Context, s *streams, j *cluster.Job, runs []sweep.Run) error {
+	if f.On != onKubernetes || j.Memory > 0 || len(runs) == 0 {
+		return nil
+	}
+	n, most := min(len(runs), memoryKinds), 0.0
+	for i := range n {
+		r := runs[i*len(runs)/n]
+		peak, err := train.PeakMemory(ctx, r.Config)
+		if ctx.Err() != nil {
+			return train.ErrStopped
+		}
+		if err != nil {
+			return fmt.Errorf("the memory of run %s: %w; want --memory", r.Name, err)
+		}
+		most = max(most, peak)
+	}
+	j.Memory = max(memoryLeast, int64(math.Ceil(memoryMore*most)))
+	fmt.Fprintf(s.log, "memory of a task: %d MiB, %g times the estimate of the largest of %d runs; --memory names another\n", (j.Memory+(1<<20)-1)>>20, memoryMore, n)
+	return nil
 }
 
 // task sets what a task needs: its number, and as many threads as it has processors.
@@ -262,6 +320,9 @@ func (f *clusterFlags) print(ctx context.Context, s *streams, j cluster.Job, run
 		most = 0
 	}
 	j.Tasks = cluster.Size(j.Tasks, most, len(missing))
+	if err := f.allotMemory(ctx, s, &j, runs); err != nil {
+		return err
+	}
 	text, err := scheduler.Text(&j)
 	if err != nil {
 		return err
@@ -272,6 +333,14 @@ func (f *clusterFlags) print(ctx context.Context, s *streams, j cluster.Job, run
 
 // submit makes runs on the cluster and shows progress.
 func (f *clusterFlags) submit(ctx context.Context, s *streams, j cluster.Job, runs []sweep.Run, retry bool) ([]sweep.Outcome, error) {
+	if k, ok := f.scheduler().(*cluster.Kubernetes); ok {
+		if err := k.Check(&j); err != nil { // before folders are made
+			return nil, usageError{err}
+		}
+	}
+	if err := f.allotMemory(ctx, s, &j, runs); err != nil {
+		return nil, err
+	}
 	p := newSweepProgress(s.log)
 	defer p.clear()
 	return cluster.Execute(ctx, f.scheduler(), j, runs, cluster.Options{Retry: retry, Say: p.say, Observe: p.observe})

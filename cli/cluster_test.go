@@ -35,7 +35,7 @@ func TestClusterMistakes(t *testing.T) {
 		{[]string{"--on", "slurm", "--time", "soon"}, `"soon" is no time`},
 		{[]string{"--on", "slurm", "--memory", "2X"}, `"2X" is no size`},
 		{[]string{"--on", "slurm", "--cpus=-1"}, "--cpus -1: want 1 or more"},
-		{[]string{"--on", "condor"}, "--on condor: unknown scheduler; want slurm"},
+		{[]string{"--on", "condor"}, "--on condor: unknown scheduler; want slurm or kubernetes"},
 		{[]string{"--index"}, "none of SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX is set"},
 		{[]string{"--index", "2", "--of", "2"}, "--index 2 of 2: want less"},
 	} {

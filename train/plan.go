@@ -89,7 +89,19 @@ const programBytes = 30 << 20
 
 // Planned returns the plan of a config, after a rehearsal ([Rehearse]). If the context ends, it returns ErrStopped. A config that [Check]
 // refuses is the same error.
-func Planned(ctx context.Context, c Config) (*Plan, error) {
+func Planned(ctx context.Context, c Config) (*Plan, error) { return planned(ctx, c, true) }
+
+// PeakMemory estimates the memory of a run in bytes: that of a process that makes it, at its peak. It takes no step and writes nothing.
+func PeakMemory(ctx context.Context, c Config) (float64, error) {
+	p, err := planned(ctx, c, false)
+	if err != nil {
+		return 0, err
+	}
+	return p.Memory.Peak, nil
+}
+
+// planned returns the plan of a config, with or without times.
+func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
 	if err := c.Validate(); err != nil {
 		return nil, config.AsError(err)
 	}
@@ -129,6 +141,9 @@ func Planned(ctx context.Context, c Config) (*Plan, error) {
 	p.describe(e, l, m)
 	p.Dataset.Bytes = held
 	p.Memory.add(held)
+	if !timed {
+		return p, nil
+	}
 	return p, p.time(ctx, whole, e, l, m, begin)
 }
 

@@ -1,11 +1,9 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,30 +20,13 @@ func (Slurm) Name() string { return "slurm" }
 
 // The limits of Slurm where it does not say them.
 const (
-	usualArray  = 1001             // MaxArraySize
-	saveTime    = 60 * time.Second // before the end of a task's time, in which it saves
-	slurmAnswer = time.Minute      // for which its commands are waited for
+	usualArray = 1001             // MaxArraySize
+	saveTime   = 60 * time.Second // before the end of a task's time, in which it saves
 )
 
 // slurm runs a command of Slurm and returns what it prints; the error is Slurm's own words.
 func slurm(ctx context.Context, input []byte, command string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, slurmAnswer)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, command, args...)
-	cmd.WaitDelay = time.Second
-	var out, log bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &log
-	err := cmd.Run()
-	var ended *exec.ExitError
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("there is no command %s on the path; want a machine that submits jobs to Slurm", command)
-	case ctx.Err() != nil:
-		return "", fmt.Errorf("%s: no answer: %w", command, ctx.Err())
-	case errors.As(err, &ended):
-		return "", fmt.Errorf("%s: %s", command, strings.TrimSpace(ended.Error()+"\n"+log.String()+out.String()))
-	}
-	return out.String(), err
+	return call(ctx, input, "a machine that submits jobs to Slurm", command, args...)
 }
 
 var arraySize = regexp.MustCompile(`(?m)^MaxArraySize\s*=\s*(\d+)\s*$`)

@@ -1,0 +1,320 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Kubernetes submits Indexed Jobs with kubectl, which must be on the path.
+type Kubernetes struct {
+	Image     string // of the container, with unravel on its path
+	Claim     string // claim of the volume with the folder of the runs
+	Mount     string // absolute path of the volume, the same here and in the container
+	Namespace string // empty: that of kubectl's context
+	User      int    // that owns what tasks write; 0: that of the image
+	Group     int
+}
+
+// Name implements Scheduler.
+func (*Kubernetes) Name() string { return "kubernetes" }
+
+// The figures of a Kubernetes job.
+const (
+	kubernetesMost  = 100000    // completions of an Indexed Job with a backoff for each index
+	kubernetesTries = 3         // of a task that dies, beyond the first
+	kubernetesSave  = 120       // seconds from SIGTERM, in which a task saves, to SIGKILL
+	kubernetesKeeps = 24 * 3600 // seconds for which an ended job is kept
+	stoppedCode     = 130       // exit code of a task that was stopped and has saved
+)
+
+// Most implements Scheduler.
+func (*Kubernetes) Most(context.Context) (int, error) { return kubernetesMost, nil }
+
+// jobLabel is the label that finds the jobs of a sweep.
+const jobLabel = "unravel/job"
+
+var (
+	dnsLabel     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+	envName      = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
+)
+
+// Check reports settings that Kubernetes refuses, and folders that the volume does not hold.
+func (k *Kubernetes) Check(j *Job) error {
+	switch {
+	case k.Image == "" || strings.ContainsAny(k.Image, " \t\r\n"):
+		return fmt.Errorf("the image is %q; want one with unravel, such as registry.example/unravel:v1", k.Image)
+	case !dnsSubdomain.MatchString(k.Claim):
+		return fmt.Errorf("the claim of the volume is %q; want its name: lower-case letters, digits, dashes and dots", k.Claim)
+	case k.Namespace != "" && !dnsLabel.MatchString(k.Namespace):
+		return fmt.Errorf("the namespace is %q; want lower-case letters, digits and -", k.Namespace)
+	case !strings.HasPrefix(k.Mount, "/") || strings.ContainsAny(k.Mount, ":"):
+		return fmt.Errorf("the volume's path is %q; want an absolute one, the same here and in containers", k.Mount)
+	}
+	for what, path := range map[string]string{"the folder of the runs": j.Dir, "the working folder": j.Work} {
+		if rel, err := filepath.Rel(k.Mount, path); err != nil || !filepath.IsLocal(rel) {
+			return fmt.Errorf("%s, %s, is not on the volume, %s; want the path at which containers see it", what, path, k.Mount)
+		}
+	}
+	return nil
+}
+
+// Text implements Scheduler: the object of an Indexed Job, as YAML for `kubectl create`.
+func (k *Kubernetes) Text(j *Job) ([]byte, error) {
+	if err := k.Check(j); err != nil {
+		return nil, err
+	}
+	limit := j.Tasks
+	if j.Limit > 0 {
+		limit = min(limit, j.Limit)
+	}
+	line := append([]string{"unravel"}, j.Line()[1:]...)
+	resources := yaml.MapSlice{{Key: "cpu", Value: strconv.Itoa(max(j.CPUs, 1))}}
+	if j.Memory > 0 {
+		resources = append(resources, yaml.MapItem{Key: "memory", Value: strconv.FormatInt((j.Memory+(1<<20)-1)>>20, 10) + "Mi"})
+	}
+	var env []yaml.MapSlice
+	for _, e := range j.Env {
+		name, value, _ := strings.Cut(e, "=")
+		if !envName.MatchString(name) {
+			return nil, fmt.Errorf("the variable %q has a name that Kubernetes cannot hold", name)
+		}
+		env = append(env, yaml.MapSlice{{Key: "name", Value: name}, {Key: "value", Value: escapeDollars(value)}})
+	}
+	for i := range line {
+		line[i] = escapeDollars(line[i])
+	}
+	container := yaml.MapSlice{
+		{Key: "name", Value: "task"}, {Key: "image", Value: k.Image}, {Key: "command", Value: line[:1]}, {Key: "args", Value: line[1:]},
+		{Key: "workingDir", Value: j.Work},
+	}
+	if env != nil {
+		container = append(container, yaml.MapItem{Key: "env", Value: env})
+	}
+	container = append(container,
+		yaml.MapItem{Key: "resources", Value: yaml.MapSlice{{Key: "requests", Value: resources}, {Key: "limits", Value: resources}}},
+		yaml.MapItem{Key: "volumeMounts", Value: []yaml.MapSlice{{{Key: "name", Value: "runs"}, {Key: "mountPath", Value: k.Mount}}}})
+	pod := yaml.MapSlice{{Key: "restartPolicy", Value: "Never"}, {Key: "terminationGracePeriodSeconds", Value: kubernetesSave}}
+	if j.Time > 0 { // then the task saves, and another pod goes on
+		pod = append(pod, yaml.MapItem{Key: "activeDeadlineSeconds", Value: max(1, int64(j.Time.Seconds()))})
+	}
+	pod = append(pod, yaml.MapItem{Key: "automountServiceAccountToken", Value: false})
+	if k.User > 0 {
+		pod = append(pod, yaml.MapItem{Key: "securityContext", Value: yaml.MapSlice{{Key: "runAsUser", Value: k.User}, {Key: "runAsGroup", Value: k.Group}}})
+	}
+	pod = append(pod, yaml.MapItem{Key: "containers", Value: []yaml.MapSlice{container}},
+		yaml.MapItem{Key: "volumes", Value: []yaml.MapSlice{{{Key: "name", Value: "runs"},
+			{Key: "persistentVolumeClaim", Value: yaml.MapSlice{{Key: "claimName", Value: k.Claim}}}}}})
+	labels := yaml.MapSlice{{Key: "app.kubernetes.io/name", Value: "unravel"}, {Key: jobLabel, Value: j.Name}}
+	meta := yaml.MapSlice{{Key: "generateName", Value: j.Name + "-"}}
+	if k.Namespace != "" {
+		meta = append(meta, yaml.MapItem{Key: "namespace", Value: k.Namespace})
+	}
+	return yaml.Marshal(yaml.MapSlice{
+		{Key: "apiVersion", Value: "batch/v1"}, {Key: "kind", Value: "Job"},
+		{Key: "metadata", Value: append(meta, yaml.MapItem{Key: "labels", Value: labels})},
+		{Key: "spec", Value: yaml.MapSlice{
+			{Key: "completionMode", Value: "Indexed"}, {Key: "completions", Value: j.Tasks}, {Key: "parallelism", Value: limit},
+			{Key: "backoffLimitPerIndex", Value: kubernetesTries}, {Key: "maxFailedIndexes", Value: mostFailed(j.Tasks)},
+			{Key: "ttlSecondsAfterFinished", Value: kubernetesKeeps},
+			{Key: "podFailurePolicy", Value: yaml.MapSlice{{Key: "rules", Value: failureRules}}},
+			{Key: "template", Value: yaml.MapSlice{{Key: "metadata", Value: yaml.MapSlice{{Key: "labels", Value: labels}}}, {Key: "spec", Value: pod}}},
+		}},
+	})
+}
+
+// mostFailed is the number of tasks that may fail before the others are stopped: where so many do, it is not their runs.
+func mostFailed(tasks int) int { return min(tasks, max(10, tasks/10)) }
+
+// failureRules say what follows the end of a pod, the first that applies: one that was pre-empted, evicted or drained, or has saved, is replaced as often as need be; the
+// errors of runs are recorded in their folders, and another try changes nothing. Others, such as one that was killed for its memory, are tried again a
+// few times.
+var failureRules = []yaml.MapSlice{
+	{{Key: "action", Value: "Ignore"}, {Key: "onPodConditions", Value: []yaml.MapSlice{{{Key: "type", Value: "DisruptionTarget"}, {Key: "status", Value: "True"}}}}},
+	{{Key: "action", Value: "Ignore"}, {Key: "onExitCodes", Value: exitCodes(stoppedCode)}},
+	{{Key: "action", Value: "FailIndex"}, {Key: "onExitCodes", Value: exitCodes(1, 2)}},
+}
+
+func exitCodes(codes ...int) yaml.MapSlice {
+	return yaml.MapSlice{{Key: "containerName", Value: "task"}, {Key: "operator", Value: "In"}, {Key: "values", Value: codes}}
+}
+
+// escapeDollars keeps Kubernetes from replacing $(NAME) in a text.
+func escapeDollars(text string) string { return strings.ReplaceAll(text, "$", "$$") }
+
+// kubectl runs kubectl and returns what it prints.
+func (k *Kubernetes) kubectl(ctx context.Context, input []byte, args ...string) (string, error) {
+	if k.Namespace != "" {
+		args = append(args, "--namespace="+k.Namespace)
+	}
+	return call(ctx, input, "a machine with access to the cluster", "kubectl", args...)
+}
+
+var createdJob = regexp.MustCompile(`^job\.batch/([a-z0-9]([-a-z0-9]*[a-z0-9])?)$`)
+
+// Submit implements Scheduler.
+func (k *Kubernetes) Submit(ctx context.Context, j *Job) (string, error) {
+	text, err := k.Text(j)
+	if err != nil {
+		return "", err
+	}
+	out, err := k.kubectl(ctx, text, "create", "--filename=-", "--output=name")
+	if err != nil {
+		return "", err
+	}
+	found := createdJob.FindStringSubmatch(strings.TrimSpace(out))
+	if found == nil {
+		return "", fmt.Errorf("kubectl says %q; want the name of a job", strings.TrimSpace(out))
+	}
+	return found[1], nil
+}
+
+// kubernetesJob is what is read of a job.
+type kubernetesJob struct {
+	Kind     string `json:"kind"`
+	Metadata struct {
+		Name     string  `json:"name"`
+		Deletion *string `json:"deletionTimestamp"`
+	} `json:"metadata"`
+	Spec struct {
+		Completions *int `json:"completions"`
+	} `json:"spec"`
+	Status struct {
+		Active        int    `json:"active"`
+		Ready         int    `json:"ready"`
+		Succeeded     int    `json:"succeeded"`
+		FailedIndexes string `json:"failedIndexes"`
+		Conditions    []struct {
+			Type    string `json:"type"`
+			Status  string `json:"status"`
+			Reason  string `json:"reason"`
+			Message string `json:"message"`
+		} `json:"conditions"`
+	} `json:"status"`
+}
+
+// tasks counts the tasks of a job.
+func (j *kubernetesJob) tasks() (t Tasks, err error) {
+	if j.Kind != "Job" || j.Spec.Completions == nil {
+		return t, fmt.Errorf("kubectl shows no Indexed Job, but %q", j.Kind)
+	}
+	s, all := &j.Status, *j.Spec.Completions
+	t.Done = s.Succeeded
+	if t.Lost, err = countIndexes(s.FailedIndexes); err != nil {
+		return Tasks{}, err
+	}
+	if s.Succeeded < 0 || s.Active < 0 || s.Ready < 0 || t.Done+t.Lost > all {
+		return Tasks{}, fmt.Errorf("kubectl says that %d of %d tasks succeeded and %d failed", s.Succeeded, all, t.Lost)
+	}
+	rest := all - t.Done - t.Lost
+	for _, c := range s.Conditions {
+		if c.Status != "True" {
+			continue
+		}
+		switch c.Type {
+		case "Complete", "Failed":
+			t.Lost, rest = t.Lost+rest, 0
+		case "Suspended", "FailureTarget":
+		default:
+			continue
+		}
+		if t.Why = c.Reason; c.Message != "" {
+			t.Why = strings.TrimPrefix(t.Why+": "+c.Message, ": ")
+		}
+	}
+	if j.Metadata.Deletion != nil {
+		t.Cancelled, rest = rest+t.Lost, 0
+		t.Lost = 0
+	}
+	t.Running = min(rest, s.Ready)
+	t.Waiting = rest - t.Running
+	return t, nil
+}
+
+// countIndexes counts the numbers of a text such as 1,3-5.
+func countIndexes(text string) (n int, err error) {
+	if text == "" {
+		return 0, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		a, err := strconv.Atoi(first)
+		b, err2 := strconv.Atoi(last)
+		if err != nil || err2 != nil || a < 0 || b < a || b > kubernetesMost {
+			return 0, fmt.Errorf("kubectl says that the tasks %q failed; want numbers such as 1,3-5", text)
+		}
+		n += b - a + 1
+	}
+	return n, nil
+}
+
+// Look implements Scheduler. A job that is gone was deleted, as those that ended stay for a day.
+func (k *Kubernetes) Look(ctx context.Context, id string) (Tasks, error) {
+	out, err := k.kubectl(ctx, nil, "get", "job", id, "--output=json")
+	if err != nil {
+		if strings.Contains(err.Error(), "(NotFound)") {
+			return Tasks{Cancelled: 1}, fmt.Errorf("%w: %s", ErrUnknown, id)
+		}
+		return Tasks{}, err
+	}
+	var j kubernetesJob
+	if err := json.Unmarshal([]byte(out), &j); err != nil {
+		return Tasks{}, fmt.Errorf("kubectl get job %s: %w", id, err)
+	}
+	return j.tasks()
+}
+
+// Find implements Scheduler.
+func (k *Kubernetes) Find(ctx context.Context, name string) (string, error) {
+	out, err := k.kubectl(ctx, nil, "get", "jobs", "--selector="+jobLabel+"="+name, "--output=json")
+	if err != nil {
+		return "", err
+	}
+	var list struct {
+		Items []kubernetesJob `json:"items"`
+	}
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		return "", fmt.Errorf("kubectl get jobs: %w", err)
+	}
+	id := ""
+	for _, j := range list.Items {
+		j.Kind = "Job" // items of a list may leave it out
+		t, err := j.tasks()
+		if err != nil {
+			return "", err
+		}
+		if !t.Active() {
+			continue
+		}
+		if id = j.Metadata.Name; !dnsSubdomain.MatchString(id) {
+			return "", errors.New("kubectl shows a job without a name")
+		}
+	}
+	return id, nil
+}
+
+// Cancel implements Scheduler: the job is deleted, tasks that run are told to end.
+func (k *Kubernetes) Cancel(ctx context.Context, id string) error {
+	_, err := k.kubectl(ctx, nil, "delete", "job", id, "--wait=false")
+	return err
+}
+
+// Commands implements Scheduler.
+func (k *Kubernetes) Commands(id string) (end, show string) {
+	in := ""
+	if k.Namespace != "" {
+		in = " --namespace=" + k.Namespace
+	}
+	return "kubectl delete job " + id + in, "kubectl logs job/" + id + " --prefix" + in
+}
