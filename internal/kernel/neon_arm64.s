@@ -2326,19 +2326,14 @@ TEXT ·adamNEON(SB), NOSPLIT, $0-48
 	MOVD grad+24(FP), R3
 	MOVD n+32(FP), R2
 	MOVD c+40(FP), R1
-	WORD $0x4d40c82c // ld1r {v12.4s}, [x1]
-	ADD $4, R1, R0
-	WORD $0x4d40c80b // ld1r {v11.4s}, [x0]
-	ADD $8, R1, R0
-	WORD $0x4d40c80a // ld1r {v10.4s}, [x0]
-	ADD $12, R1, R0
-	WORD $0x4d40c809 // ld1r {v9.4s}, [x0]
-	ADD $16, R1, R0
-	WORD $0x4d40c808 // ld1r {v8.4s}, [x0]
+	WORD $0xbd40002c // ldr s12, [x1]
+	WORD $0xbd40042b // ldr s11, [x1, #4]
+	WORD $0xbd40082a // ldr s10, [x1, #8]
+	WORD $0xbd400c29 // ldr s9, [x1, #12]
+	WORD $0xbd401028 // ldr s8, [x1, #16]
 	ADD $20, R1, R0
 	WORD $0x4d40c807 // ld1r {v7.4s}, [x0]
-	ADD $24, R1, R0
-	WORD $0x4d40c806 // ld1r {v6.4s}, [x0]
+	WORD $0xbd401826 // ldr s6, [x1, #24]
 	MOVD $0, R1
 	CMP $0, R2
 	BEQ done
@@ -2346,30 +2341,30 @@ TEXT ·adamNEON(SB), NOSPLIT, $0-48
 loop:
 	ADD R1<<2, R3, R0
 	WORD $0xad400001 // ldp q1, q0, [x0]
-	WORD $0x6e21dcc3 // fmul v3.4s, v6.4s, v1.4s
-	WORD $0x6e20dcc2 // fmul v2.4s, v6.4s, v0.4s
+	WORD $0x4f869023 // fmul v3.4s, v1.4s, v6.s[0]
+	WORD $0x4f869002 // fmul v2.4s, v0.4s, v6.s[0]
 	ADD R1<<2, R5, R0
 	WORD $0xad400001 // ldp q1, q0, [x0]
-	WORD $0x6e21dd85 // fmul v5.4s, v12.4s, v1.4s
-	WORD $0x6e20dd84 // fmul v4.4s, v12.4s, v0.4s
-	WORD $0x4e23cd65 // fmla v5.4s, v11.4s, v3.4s
-	WORD $0x4e22cd64 // fmla v4.4s, v11.4s, v2.4s
+	WORD $0x4f8c9025 // fmul v5.4s, v1.4s, v12.s[0]
+	WORD $0x4f8c9004 // fmul v4.4s, v0.4s, v12.s[0]
+	WORD $0x4f8b1065 // fmla v5.4s, v3.4s, v11.s[0]
+	WORD $0x4f8b1044 // fmla v4.4s, v2.4s, v11.s[0]
 	WORD $0xad001005 // stp q5, q4, [x0]
 	ADD R1<<2, R4, R0
 	WORD $0xad400001 // ldp q1, q0, [x0]
-	WORD $0x6e21dd41 // fmul v1.4s, v10.4s, v1.4s
-	WORD $0x6e20dd40 // fmul v0.4s, v10.4s, v0.4s
+	WORD $0x4f8a9021 // fmul v1.4s, v1.4s, v10.s[0]
+	WORD $0x4f8a9000 // fmul v0.4s, v0.4s, v10.s[0]
 	WORD $0x6e23dc63 // fmul v3.4s, v3.4s, v3.4s
 	WORD $0x6e22dc42 // fmul v2.4s, v2.4s, v2.4s
-	WORD $0x4e23cd21 // fmla v1.4s, v9.4s, v3.4s
-	WORD $0x4e22cd20 // fmla v0.4s, v9.4s, v2.4s
+	WORD $0x4f891061 // fmla v1.4s, v3.4s, v9.s[0]
+	WORD $0x4f891040 // fmla v0.4s, v2.4s, v9.s[0]
 	WORD $0xad000001 // stp q1, q0, [x0]
 	WORD $0x6ea1f821 // fsqrt v1.4s, v1.4s
 	WORD $0x6ea1f800 // fsqrt v0.4s, v0.4s
 	WORD $0x4e27d421 // fadd v1.4s, v1.4s, v7.4s
 	WORD $0x4e27d400 // fadd v0.4s, v0.4s, v7.4s
-	WORD $0x6e25dd02 // fmul v2.4s, v8.4s, v5.4s
-	WORD $0x6e24dd03 // fmul v3.4s, v8.4s, v4.4s
+	WORD $0x4f8890a2 // fmul v2.4s, v5.4s, v8.s[0]
+	WORD $0x4f889083 // fmul v3.4s, v4.4s, v8.s[0]
 	WORD $0x6e21fc41 // fdiv v1.4s, v2.4s, v1.4s
 	WORD $0x6e20fc63 // fdiv v3.4s, v3.4s, v0.4s
 	ADD R1<<2, R6, R0
@@ -2756,29 +2751,27 @@ block:
 r0c0step:
 	WORD $0xad400d44 // ldp q4, q3, [x10]
 	WORD $0xad410542 // ldp q2, q1, [x10, #32]
-	WORD $0x4d40c920 // ld1r {v0.4s}, [x9]
-	WORD $0x4e20cc94 // fmla v20.4s, v4.4s, v0.4s
-	WORD $0x4e20cc73 // fmla v19.4s, v3.4s, v0.4s
-	WORD $0x4e20cc52 // fmla v18.4s, v2.4s, v0.4s
-	WORD $0x4e20cc31 // fmla v17.4s, v1.4s, v0.4s
-	ADD R22, R9, R6
-	WORD $0x4d40c8c0 // ld1r {v0.4s}, [x6]
-	WORD $0x4e20cc90 // fmla v16.4s, v4.4s, v0.4s
-	WORD $0x4e20cc6f // fmla v15.4s, v3.4s, v0.4s
-	WORD $0x4e20cc4e // fmla v14.4s, v2.4s, v0.4s
-	WORD $0x4e20cc2d // fmla v13.4s, v1.4s, v0.4s
+	WORD $0xbd400120 // ldr s0, [x9]
+	WORD $0x4f801094 // fmla v20.4s, v4.4s, v0.s[0]
+	WORD $0x4f801073 // fmla v19.4s, v3.4s, v0.s[0]
+	WORD $0x4f801052 // fmla v18.4s, v2.4s, v0.s[0]
+	WORD $0x4f801031 // fmla v17.4s, v1.4s, v0.s[0]
+	WORD $0xbc766920 // ldr s0, [x9, x22]
+	WORD $0x4f801090 // fmla v16.4s, v4.4s, v0.s[0]
+	WORD $0x4f80106f // fmla v15.4s, v3.4s, v0.s[0]
+	WORD $0x4f80104e // fmla v14.4s, v2.4s, v0.s[0]
+	WORD $0x4f80102d // fmla v13.4s, v1.4s, v0.s[0]
 	ADD R22<<1, R9, R6
-	WORD $0x4d40c8c0 // ld1r {v0.4s}, [x6]
-	WORD $0x4e20cc8c // fmla v12.4s, v4.4s, v0.4s
-	WORD $0x4e20cc6b // fmla v11.4s, v3.4s, v0.4s
-	WORD $0x4e20cc4a // fmla v10.4s, v2.4s, v0.4s
-	WORD $0x4e20cc29 // fmla v9.4s, v1.4s, v0.4s
-	ADD R8, R9, R6
-	WORD $0x4d40c8c0 // ld1r {v0.4s}, [x6]
-	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
-	WORD $0x4e20cc67 // fmla v7.4s, v3.4s, v0.4s
-	WORD $0x4e20cc46 // fmla v6.4s, v2.4s, v0.4s
-	WORD $0x4e20cc25 // fmla v5.4s, v1.4s, v0.4s
+	WORD $0xbd4000c0 // ldr s0, [x6]
+	WORD $0x4f80108c // fmla v12.4s, v4.4s, v0.s[0]
+	WORD $0x4f80106b // fmla v11.4s, v3.4s, v0.s[0]
+	WORD $0x4f80104a // fmla v10.4s, v2.4s, v0.s[0]
+	WORD $0x4f801029 // fmla v9.4s, v1.4s, v0.s[0]
+	WORD $0xbc686920 // ldr s0, [x9, x8]
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
+	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
+	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
 	ADD R21, R9, R9
 	ADD R20, R10, R10
 	SUBS $1, R7, R7
@@ -2849,29 +2842,27 @@ r0c0fresh:
 r0c16step:
 	WORD $0xad400d44 // ldp q4, q3, [x10]
 	WORD $0xad410542 // ldp q2, q1, [x10, #32]
-	WORD $0x4d40c920 // ld1r {v0.4s}, [x9]
-	WORD $0x4e20cc94 // fmla v20.4s, v4.4s, v0.4s
-	WORD $0x4e20cc73 // fmla v19.4s, v3.4s, v0.4s
-	WORD $0x4e20cc52 // fmla v18.4s, v2.4s, v0.4s
-	WORD $0x4e20cc31 // fmla v17.4s, v1.4s, v0.4s
-	ADD R22, R9, R6
-	WORD $0x4d40c8c0 // ld1r {v0.4s}, [x6]
-	WORD $0x4e20cc90 // fmla v16.4s, v4.4s, v0.4s
-	WORD $0x4e20cc6f // fmla v15.4s, v3.4s, v0.4s
-	WORD $0x4e20cc4e // fmla v14.4s, v2.4s, v0.4s
-	WORD $0x4e20cc2d // fmla v13.4s, v1.4s, v0.4s
+	WORD $0xbd400120 // ldr s0, [x9]
+	WORD $0x4f801094 // fmla v20.4s, v4.4s, v0.s[0]
+	WORD $0x4f801073 // fmla v19.4s, v3.4s, v0.s[0]
+	WORD $0x4f801052 // fmla v18.4s, v2.4s, v0.s[0]
+	WORD $0x4f801031 // fmla v17.4s, v1.4s, v0.s[0]
+	WORD $0xbc766920 // ldr s0, [x9, x22]
+	WORD $0x4f801090 // fmla v16.4s, v4.4s, v0.s[0]
+	WORD $0x4f80106f // fmla v15.4s, v3.4s, v0.s[0]
+	WORD $0x4f80104e // fmla v14.4s, v2.4s, v0.s[0]
+	WORD $0x4f80102d // fmla v13.4s, v1.4s, v0.s[0]
 	ADD R22<<1, R9, R6
-	WORD $0x4d40c8c0 // ld1r {v0.4s}, [x6]
-	WORD $0x4e20cc8c // fmla v12.4s, v4.4s, v0.4s
-	WORD $0x4e20cc6b // fmla v11.4s, v3.4s, v0.4s
-	WORD $0x4e20cc4a // fmla v10.4s, v2.4s, v0.4s
-	WORD $0x4e20cc29 // fmla v9.4s, v1.4s, v0.4s
-	ADD R8, R9, R6
-	WORD $0x4d40c8c0 // ld1r {v0.4s}, [x6]
-	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
-	WORD $0x4e20cc67 // fmla v7.4s, v3.4s, v0.4s
-	WORD $0x4e20cc46 // fmla v6.4s, v2.4s, v0.4s
-	WORD $0x4e20cc25 // fmla v5.4s, v1.4s, v0.4s
+	WORD $0xbd4000c0 // ldr s0, [x6]
+	WORD $0x4f80108c // fmla v12.4s, v4.4s, v0.s[0]
+	WORD $0x4f80106b // fmla v11.4s, v3.4s, v0.s[0]
+	WORD $0x4f80104a // fmla v10.4s, v2.4s, v0.s[0]
+	WORD $0x4f801029 // fmla v9.4s, v1.4s, v0.s[0]
+	WORD $0xbc686920 // ldr s0, [x9, x8]
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
+	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
+	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
 	ADD R21, R9, R9
 	ADD R20, R10, R10
 	SUBS $1, R7, R7
@@ -2946,29 +2937,27 @@ r0c16fresh:
 r4c0step:
 	WORD $0xad400ce4 // ldp q4, q3, [x7]
 	WORD $0xad4104e2 // ldp q2, q1, [x7, #32]
-	WORD $0x4d40c900 // ld1r {v0.4s}, [x8]
-	WORD $0x4e20cc94 // fmla v20.4s, v4.4s, v0.4s
-	WORD $0x4e20cc73 // fmla v19.4s, v3.4s, v0.4s
-	WORD $0x4e20cc52 // fmla v18.4s, v2.4s, v0.4s
-	WORD $0x4e20cc31 // fmla v17.4s, v1.4s, v0.4s
-	ADD R22, R8, R4
-	WORD $0x4d40c880 // ld1r {v0.4s}, [x4]
-	WORD $0x4e20cc90 // fmla v16.4s, v4.4s, v0.4s
-	WORD $0x4e20cc6f // fmla v15.4s, v3.4s, v0.4s
-	WORD $0x4e20cc4e // fmla v14.4s, v2.4s, v0.4s
-	WORD $0x4e20cc2d // fmla v13.4s, v1.4s, v0.4s
+	WORD $0xbd400100 // ldr s0, [x8]
+	WORD $0x4f801094 // fmla v20.4s, v4.4s, v0.s[0]
+	WORD $0x4f801073 // fmla v19.4s, v3.4s, v0.s[0]
+	WORD $0x4f801052 // fmla v18.4s, v2.4s, v0.s[0]
+	WORD $0x4f801031 // fmla v17.4s, v1.4s, v0.s[0]
+	WORD $0xbc766900 // ldr s0, [x8, x22]
+	WORD $0x4f801090 // fmla v16.4s, v4.4s, v0.s[0]
+	WORD $0x4f80106f // fmla v15.4s, v3.4s, v0.s[0]
+	WORD $0x4f80104e // fmla v14.4s, v2.4s, v0.s[0]
+	WORD $0x4f80102d // fmla v13.4s, v1.4s, v0.s[0]
 	ADD R22<<1, R8, R4
-	WORD $0x4d40c880 // ld1r {v0.4s}, [x4]
-	WORD $0x4e20cc8c // fmla v12.4s, v4.4s, v0.4s
-	WORD $0x4e20cc6b // fmla v11.4s, v3.4s, v0.4s
-	WORD $0x4e20cc4a // fmla v10.4s, v2.4s, v0.4s
-	WORD $0x4e20cc29 // fmla v9.4s, v1.4s, v0.4s
-	ADD R6, R8, R4
-	WORD $0x4d40c880 // ld1r {v0.4s}, [x4]
-	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
-	WORD $0x4e20cc67 // fmla v7.4s, v3.4s, v0.4s
-	WORD $0x4e20cc46 // fmla v6.4s, v2.4s, v0.4s
-	WORD $0x4e20cc25 // fmla v5.4s, v1.4s, v0.4s
+	WORD $0xbd400080 // ldr s0, [x4]
+	WORD $0x4f80108c // fmla v12.4s, v4.4s, v0.s[0]
+	WORD $0x4f80106b // fmla v11.4s, v3.4s, v0.s[0]
+	WORD $0x4f80104a // fmla v10.4s, v2.4s, v0.s[0]
+	WORD $0x4f801029 // fmla v9.4s, v1.4s, v0.s[0]
+	WORD $0xbc666900 // ldr s0, [x8, x6]
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
+	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
+	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
 	ADD R21, R8, R8
 	ADD R20, R7, R7
 	SUBS $1, R5, R5
@@ -3039,29 +3028,27 @@ r4c0fresh:
 r4c16step:
 	WORD $0xad400d04 // ldp q4, q3, [x8]
 	WORD $0xad410502 // ldp q2, q1, [x8, #32]
-	WORD $0x4d40c8e0 // ld1r {v0.4s}, [x7]
-	WORD $0x4e20cc94 // fmla v20.4s, v4.4s, v0.4s
-	WORD $0x4e20cc73 // fmla v19.4s, v3.4s, v0.4s
-	WORD $0x4e20cc52 // fmla v18.4s, v2.4s, v0.4s
-	WORD $0x4e20cc31 // fmla v17.4s, v1.4s, v0.4s
-	ADD R22, R7, R4
-	WORD $0x4d40c880 // ld1r {v0.4s}, [x4]
-	WORD $0x4e20cc90 // fmla v16.4s, v4.4s, v0.4s
-	WORD $0x4e20cc6f // fmla v15.4s, v3.4s, v0.4s
-	WORD $0x4e20cc4e // fmla v14.4s, v2.4s, v0.4s
-	WORD $0x4e20cc2d // fmla v13.4s, v1.4s, v0.4s
+	WORD $0xbd4000e0 // ldr s0, [x7]
+	WORD $0x4f801094 // fmla v20.4s, v4.4s, v0.s[0]
+	WORD $0x4f801073 // fmla v19.4s, v3.4s, v0.s[0]
+	WORD $0x4f801052 // fmla v18.4s, v2.4s, v0.s[0]
+	WORD $0x4f801031 // fmla v17.4s, v1.4s, v0.s[0]
+	WORD $0xbc7668e0 // ldr s0, [x7, x22]
+	WORD $0x4f801090 // fmla v16.4s, v4.4s, v0.s[0]
+	WORD $0x4f80106f // fmla v15.4s, v3.4s, v0.s[0]
+	WORD $0x4f80104e // fmla v14.4s, v2.4s, v0.s[0]
+	WORD $0x4f80102d // fmla v13.4s, v1.4s, v0.s[0]
 	ADD R22<<1, R7, R4
-	WORD $0x4d40c880 // ld1r {v0.4s}, [x4]
-	WORD $0x4e20cc8c // fmla v12.4s, v4.4s, v0.4s
-	WORD $0x4e20cc6b // fmla v11.4s, v3.4s, v0.4s
-	WORD $0x4e20cc4a // fmla v10.4s, v2.4s, v0.4s
-	WORD $0x4e20cc29 // fmla v9.4s, v1.4s, v0.4s
-	ADD R6, R7, R4
-	WORD $0x4d40c880 // ld1r {v0.4s}, [x4]
-	WORD $0x4e20cc88 // fmla v8.4s, v4.4s, v0.4s
-	WORD $0x4e20cc67 // fmla v7.4s, v3.4s, v0.4s
-	WORD $0x4e20cc46 // fmla v6.4s, v2.4s, v0.4s
-	WORD $0x4e20cc25 // fmla v5.4s, v1.4s, v0.4s
+	WORD $0xbd400080 // ldr s0, [x4]
+	WORD $0x4f80108c // fmla v12.4s, v4.4s, v0.s[0]
+	WORD $0x4f80106b // fmla v11.4s, v3.4s, v0.s[0]
+	WORD $0x4f80104a // fmla v10.4s, v2.4s, v0.s[0]
+	WORD $0x4f801029 // fmla v9.4s, v1.4s, v0.s[0]
+	WORD $0xbc6668e0 // ldr s0, [x7, x6]
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
+	WORD $0x4f801046 // fmla v6.4s, v2.4s, v0.s[0]
+	WORD $0x4f801025 // fmla v5.4s, v1.4s, v0.s[0]
 	ADD R21, R7, R7
 	ADD R20, R8, R8
 	SUBS $1, R5, R5
@@ -7628,11 +7615,10 @@ TEXT ·pairPremetricSumNEON(SB), NOSPLIT, $0-40
 	MOVD s+16(FP), R3
 	MOVD n+24(FP), R2
 	MOVD c+32(FP), R1
-	WORD $0x4d40c828 // ld1r {v8.4s}, [x1]
+	WORD $0xbd400028 // ldr s8, [x1]
 	ADD $4, R1, R0
 	WORD $0x4d40c807 // ld1r {v7.4s}, [x0]
-	ADD $8, R1, R0
-	WORD $0x4d40c806 // ld1r {v6.4s}, [x0]
+	WORD $0xbd400826 // ldr s6, [x1, #8]
 
 source:
 	WORD $0x4d40c865 // ld1r {v5.4s}, [x3]
@@ -7643,10 +7629,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7662,10 +7648,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7681,10 +7667,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7700,10 +7686,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7719,10 +7705,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7738,10 +7724,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7757,10 +7743,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7776,10 +7762,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7801,11 +7787,10 @@ TEXT ·pairPremetricSquareNEON(SB), NOSPLIT, $0-40
 	MOVD s+16(FP), R3
 	MOVD n+24(FP), R2
 	MOVD c+32(FP), R1
-	WORD $0x4d40c828 // ld1r {v8.4s}, [x1]
+	WORD $0xbd400028 // ldr s8, [x1]
 	ADD $4, R1, R0
 	WORD $0x4d40c807 // ld1r {v7.4s}, [x0]
-	ADD $8, R1, R0
-	WORD $0x4d40c806 // ld1r {v6.4s}, [x0]
+	WORD $0xbd400826 // ldr s6, [x1, #8]
 
 source:
 	WORD $0x4d40c865 // ld1r {v5.4s}, [x3]
@@ -7816,10 +7801,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7835,10 +7820,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7854,10 +7839,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7873,10 +7858,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7892,10 +7877,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7911,10 +7896,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7930,10 +7915,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -7949,10 +7934,10 @@ source:
 	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
 	WORD $0x4ea71ce3 // mov v3.16b, v7.16b
 	WORD $0x4ea31c64 // mov v4.16b, v3.16b
-	WORD $0x4ea1ccc4 // fmls v4.4s, v6.4s, v1.4s
-	WORD $0x4ea0ccc3 // fmls v3.4s, v6.4s, v0.4s
-	WORD $0x6e21dd02 // fmul v2.4s, v8.4s, v1.4s
-	WORD $0x6e20dd01 // fmul v1.4s, v8.4s, v0.4s
+	WORD $0x4f865024 // fmls v4.4s, v1.4s, v6.s[0]
+	WORD $0x4f865003 // fmls v3.4s, v0.4s, v6.s[0]
+	WORD $0x4f889022 // fmul v2.4s, v1.4s, v8.s[0]
+	WORD $0x4f889001 // fmul v1.4s, v0.4s, v8.s[0]
 	WORD $0x6ea4e440 // fcmgt v0.4s, v2.4s, v4.4s
 	WORD $0x6e621c80 // bsl v0.16b, v4.16b, v2.16b
 	WORD $0x6ea3e422 // fcmgt v2.4s, v1.4s, v3.4s
@@ -11468,67 +11453,64 @@ widecolumn:
 	WORD $0x3dc008c4 // ldr q4, [x6, #32]
 	WORD $0x3dc00cc3 // ldr q3, [x6, #48]
 	WORD $0x4d40c8a2 // ld1r {v2.4s}, [x5]
-	WORD $0x4d40c861 // ld1r {v1.4s}, [x3]
+	WORD $0xbd400061 // ldr s1, [x3]
 	WORD $0x4ea2d4c0 // fsub v0.4s, v6.4s, v2.4s
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	WORD $0x4ea1cc16 // fmls v22.4s, v0.4s, v1.4s
+	WORD $0x4f815016 // fmls v22.4s, v0.4s, v1.s[0]
 	WORD $0x4ea2d4a0 // fsub v0.4s, v5.4s, v2.4s
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	WORD $0x4ea1cc15 // fmls v21.4s, v0.4s, v1.4s
+	WORD $0x4f815015 // fmls v21.4s, v0.4s, v1.s[0]
 	WORD $0x4ea2d480 // fsub v0.4s, v4.4s, v2.4s
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	WORD $0x4ea1cc14 // fmls v20.4s, v0.4s, v1.4s
+	WORD $0x4f815014 // fmls v20.4s, v0.4s, v1.s[0]
 	WORD $0x4ea2d460 // fsub v0.4s, v3.4s, v2.4s
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	WORD $0x4ea1cc13 // fmls v19.4s, v0.4s, v1.4s
+	WORD $0x4f815013 // fmls v19.4s, v0.4s, v1.s[0]
 	ADD $4, R5, R0
 	WORD $0x4d40c802 // ld1r {v2.4s}, [x0]
-	ADD $4, R3, R0
-	WORD $0x4d40c801 // ld1r {v1.4s}, [x0]
+	WORD $0xbd400461 // ldr s1, [x3, #4]
 	WORD $0x4ea2d4c0 // fsub v0.4s, v6.4s, v2.4s
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	WORD $0x4ea1cc12 // fmls v18.4s, v0.4s, v1.4s
+	WORD $0x4f815012 // fmls v18.4s, v0.4s, v1.s[0]
 	WORD $0x4ea2d4a0 // fsub v0.4s, v5.4s, v2.4s
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	WORD $0x4ea1cc11 // fmls v17.4s, v0.4s, v1.4s
+	WORD $0x4f815011 // fmls v17.4s, v0.4s, v1.s[0]
 	WORD $0x4ea2d480 // fsub v0.4s, v4.4s, v2.4s
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	WORD $0x4ea1cc10 // fmls v16.4s, v0.4s, v1.4s
+	WORD $0x4f815010 // fmls v16.4s, v0.4s, v1.s[0]
 	WORD $0x4ea2d460 // fsub v0.4s, v3.4s, v2.4s
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	WORD $0x4ea1cc0f // fmls v15.4s, v0.4s, v1.4s
+	WORD $0x4f81500f // fmls v15.4s, v0.4s, v1.s[0]
 	ADD $8, R5, R0
 	WORD $0x4d40c802 // ld1r {v2.4s}, [x0]
-	ADD $8, R3, R0
-	WORD $0x4d40c801 // ld1r {v1.4s}, [x0]
+	WORD $0xbd400861 // ldr s1, [x3, #8]
 	WORD $0x4ea2d4c0 // fsub v0.4s, v6.4s, v2.4s
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	WORD $0x4ea1cc0e // fmls v14.4s, v0.4s, v1.4s
+	WORD $0x4f81500e // fmls v14.4s, v0.4s, v1.s[0]
 	WORD $0x4ea2d4a0 // fsub v0.4s, v5.4s, v2.4s
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	WORD $0x4ea1cc0d // fmls v13.4s, v0.4s, v1.4s
+	WORD $0x4f81500d // fmls v13.4s, v0.4s, v1.s[0]
 	WORD $0x4ea2d480 // fsub v0.4s, v4.4s, v2.4s
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	WORD $0x4ea1cc0c // fmls v12.4s, v0.4s, v1.4s
+	WORD $0x4f81500c // fmls v12.4s, v0.4s, v1.s[0]
 	WORD $0x4ea2d460 // fsub v0.4s, v3.4s, v2.4s
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	WORD $0x4ea1cc0b // fmls v11.4s, v0.4s, v1.4s
+	WORD $0x4f81500b // fmls v11.4s, v0.4s, v1.s[0]
 	ADD $12, R5, R0
 	WORD $0x4d40c801 // ld1r {v1.4s}, [x0]
-	ADD $12, R3, R0
-	WORD $0x4d40c800 // ld1r {v0.4s}, [x0]
+	WORD $0xbd400c60 // ldr s0, [x3, #12]
 	WORD $0x4ea1d4c2 // fsub v2.4s, v6.4s, v1.4s
 	WORD $0x6e22dc42 // fmul v2.4s, v2.4s, v2.4s
-	WORD $0x4ea0cc4a // fmls v10.4s, v2.4s, v0.4s
+	WORD $0x4f80504a // fmls v10.4s, v2.4s, v0.s[0]
 	WORD $0x4ea1d4a2 // fsub v2.4s, v5.4s, v1.4s
 	WORD $0x6e22dc42 // fmul v2.4s, v2.4s, v2.4s
-	WORD $0x4ea0cc49 // fmls v9.4s, v2.4s, v0.4s
+	WORD $0x4f805049 // fmls v9.4s, v2.4s, v0.s[0]
 	WORD $0x4ea1d482 // fsub v2.4s, v4.4s, v1.4s
 	WORD $0x6e22dc42 // fmul v2.4s, v2.4s, v2.4s
-	WORD $0x4ea0cc48 // fmls v8.4s, v2.4s, v0.4s
+	WORD $0x4f805048 // fmls v8.4s, v2.4s, v0.s[0]
 	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
 	WORD $0x6e21dc21 // fmul v1.4s, v1.4s, v1.4s
-	WORD $0x4ea0cc27 // fmls v7.4s, v1.4s, v0.4s
+	WORD $0x4f805027 // fmls v7.4s, v1.4s, v0.s[0]
 	ADD R12, R6, R6
 	ADD R12, R5, R5
 	ADD R12, R3, R3
@@ -12709,16 +12691,15 @@ TEXT ·pairMomentsNEON(SB), NOSPLIT, $0-64
 source:
 	ADD R1<<2, R7, R0
 	WORD $0x4d40c80a // ld1r {v10.4s}, [x0]
-	ADD R1<<2, R6, R0
-	WORD $0x4d40c809 // ld1r {v9.4s}, [x0]
+	WORD $0xbc6178c9 // ldr s9, [x6, x1, lsl #2]
 	WORD $0xad400101 // ldp q1, q0, [x8]
 	WORD $0x4ea1d546 // fsub v6.4s, v10.4s, v1.4s
 	WORD $0x4ea0d545 // fsub v5.4s, v10.4s, v0.4s
 	WORD $0xad400460 // ldp q0, q1, [x3]
 	WORD $0x6e20dcc0 // fmul v0.4s, v6.4s, v0.4s
 	WORD $0x6e21dca4 // fmul v4.4s, v5.4s, v1.4s
-	WORD $0x4e29cc1a // fmla v26.4s, v0.4s, v9.4s
-	WORD $0x4e29cc99 // fmla v25.4s, v4.4s, v9.4s
+	WORD $0x4f89101a // fmla v26.4s, v0.4s, v9.s[0]
+	WORD $0x4f891099 // fmla v25.4s, v4.4s, v9.s[0]
 	WORD $0x4e20d503 // fadd v3.4s, v8.4s, v0.4s
 	WORD $0x4e24d502 // fadd v2.4s, v8.4s, v4.4s
 	WORD $0x4f000401 // movi v1.4s, #0x0
@@ -12731,8 +12712,8 @@ source:
 	WORD $0xad411065 // ldp q5, q4, [x3, #32]
 	WORD $0x6e25dce5 // fmul v5.4s, v7.4s, v5.4s
 	WORD $0x6e24dcc4 // fmul v4.4s, v6.4s, v4.4s
-	WORD $0x4e29ccb8 // fmla v24.4s, v5.4s, v9.4s
-	WORD $0x4e29cc97 // fmla v23.4s, v4.4s, v9.4s
+	WORD $0x4f8910b8 // fmla v24.4s, v5.4s, v9.s[0]
+	WORD $0x4f891097 // fmla v23.4s, v4.4s, v9.s[0]
 	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
 	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
 	WORD $0x4e27cca1 // fmla v1.4s, v5.4s, v7.4s
@@ -12743,8 +12724,8 @@ source:
 	WORD $0xad421065 // ldp q5, q4, [x3, #64]
 	WORD $0x6e25dce5 // fmul v5.4s, v7.4s, v5.4s
 	WORD $0x6e24dcc4 // fmul v4.4s, v6.4s, v4.4s
-	WORD $0x4e29ccb6 // fmla v22.4s, v5.4s, v9.4s
-	WORD $0x4e29cc95 // fmla v21.4s, v4.4s, v9.4s
+	WORD $0x4f8910b6 // fmla v22.4s, v5.4s, v9.s[0]
+	WORD $0x4f891095 // fmla v21.4s, v4.4s, v9.s[0]
 	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
 	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
 	WORD $0x4e27cca1 // fmla v1.4s, v5.4s, v7.4s
@@ -12755,8 +12736,8 @@ source:
 	WORD $0xad431065 // ldp q5, q4, [x3, #96]
 	WORD $0x6e25dce5 // fmul v5.4s, v7.4s, v5.4s
 	WORD $0x6e24dcc4 // fmul v4.4s, v6.4s, v4.4s
-	WORD $0x4e29ccb4 // fmla v20.4s, v5.4s, v9.4s
-	WORD $0x4e29cc93 // fmla v19.4s, v4.4s, v9.4s
+	WORD $0x4f8910b4 // fmla v20.4s, v5.4s, v9.s[0]
+	WORD $0x4f891093 // fmla v19.4s, v4.4s, v9.s[0]
 	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
 	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
 	WORD $0x4e27cca1 // fmla v1.4s, v5.4s, v7.4s
@@ -12767,8 +12748,8 @@ source:
 	WORD $0xad441065 // ldp q5, q4, [x3, #128]
 	WORD $0x6e25dce5 // fmul v5.4s, v7.4s, v5.4s
 	WORD $0x6e24dcc4 // fmul v4.4s, v6.4s, v4.4s
-	WORD $0x4e29ccb2 // fmla v18.4s, v5.4s, v9.4s
-	WORD $0x4e29cc91 // fmla v17.4s, v4.4s, v9.4s
+	WORD $0x4f8910b2 // fmla v18.4s, v5.4s, v9.s[0]
+	WORD $0x4f891091 // fmla v17.4s, v4.4s, v9.s[0]
 	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
 	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
 	WORD $0x4e27cca1 // fmla v1.4s, v5.4s, v7.4s
@@ -12779,8 +12760,8 @@ source:
 	WORD $0xad451065 // ldp q5, q4, [x3, #160]
 	WORD $0x6e25dce5 // fmul v5.4s, v7.4s, v5.4s
 	WORD $0x6e24dcc4 // fmul v4.4s, v6.4s, v4.4s
-	WORD $0x4e29ccb0 // fmla v16.4s, v5.4s, v9.4s
-	WORD $0x4e29cc8f // fmla v15.4s, v4.4s, v9.4s
+	WORD $0x4f8910b0 // fmla v16.4s, v5.4s, v9.s[0]
+	WORD $0x4f89108f // fmla v15.4s, v4.4s, v9.s[0]
 	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
 	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
 	WORD $0x4e27cca1 // fmla v1.4s, v5.4s, v7.4s
@@ -12791,8 +12772,8 @@ source:
 	WORD $0xad461065 // ldp q5, q4, [x3, #192]
 	WORD $0x6e25dce5 // fmul v5.4s, v7.4s, v5.4s
 	WORD $0x6e24dcc4 // fmul v4.4s, v6.4s, v4.4s
-	WORD $0x4e29ccae // fmla v14.4s, v5.4s, v9.4s
-	WORD $0x4e29cc8d // fmla v13.4s, v4.4s, v9.4s
+	WORD $0x4f8910ae // fmla v14.4s, v5.4s, v9.s[0]
+	WORD $0x4f89108d // fmla v13.4s, v4.4s, v9.s[0]
 	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
 	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
 	WORD $0x4e27cca1 // fmla v1.4s, v5.4s, v7.4s
@@ -12803,8 +12784,8 @@ source:
 	WORD $0xad471466 // ldp q6, q5, [x3, #224]
 	WORD $0x6e26dc86 // fmul v6.4s, v4.4s, v6.4s
 	WORD $0x6e25dce5 // fmul v5.4s, v7.4s, v5.4s
-	WORD $0x4e29cccc // fmla v12.4s, v6.4s, v9.4s
-	WORD $0x4e29ccab // fmla v11.4s, v5.4s, v9.4s
+	WORD $0x4f8910cc // fmla v12.4s, v6.4s, v9.s[0]
+	WORD $0x4f8910ab // fmla v11.4s, v5.4s, v9.s[0]
 	WORD $0x4e26d463 // fadd v3.4s, v3.4s, v6.4s
 	WORD $0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
 	WORD $0x4e24ccc1 // fmla v1.4s, v6.4s, v4.4s

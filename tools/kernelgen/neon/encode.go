@@ -9,19 +9,20 @@ import (
 type form int
 
 const (
-	three    form = iota // vd, vn, vm
-	two                  // vd, vn
-	element              // vd, vn, vm[i]
-	copyOf               // vd, vn[i]
-	shift                // vd, vn, #i
-	zero                 // vd, #0
-	scalars              // sd, sn, sm
-	toX                  // xd, dn
-	load                 // vd, [xn, #i]
-	loadAt               // vd, [xn, xm]
-	pairs                // vd, vd, [xn, #i]
-	repeated             // {vd}, [xn]
-	prefetch             // [xn, #i]
+	three      form = iota // vd, vn, vm
+	two                    // vd, vn
+	element                // vd, vn, vm[i]
+	copyOf                 // vd, vn[i]
+	shift                  // vd, vn, #i
+	zero                   // vd, #0
+	scalars                // sd, sn, sm
+	toX                    // xd, dn
+	load                   // vd, [xn, #i]
+	loadAt                 // vd, [xn, xm]
+	loadScaled             // vd, [xn, xm, lsl #2]
+	pairs                  // vd, vd, [xn, #i]
+	repeated               // {vd}, [xn]
+	prefetch               // [xn, #i]
 )
 
 // encoding is a vector instruction, which Go's assembler lacks or writes in its own way.
@@ -71,8 +72,8 @@ var encodings = map[string]encoding{
 	"ldr.q":   {load, 0x3dc00000, false}, "str.q": {load, 0x3d800000, false},
 	"ldr.s": {load, 0xbd400000, false}, "str.s": {load, 0xbd000000, false},
 	"ldr.q.x": {loadAt, 0x3ce06800, false}, "str.q.x": {loadAt, 0x3ca06800, false},
-	"ldr.s.x": {loadAt, 0xbc606800, false},
-	"ldp.q":   {pairs, 0xad400000, false}, "stp.q": {pairs, 0xad000000, false},
+	"ldr.s.x": {loadAt, 0xbc606800, false}, "ldr.s.x4": {loadScaled, 0xbc607800, false},
+	"ldp.q": {pairs, 0xad400000, false}, "stp.q": {pairs, 0xad000000, false},
 	"ld1r.4s": {repeated, 0x4d40c800, false}, "ld1r.2d": {repeated, 0x4d40cc00, false},
 	"prfm": {prefetch, 0xf9800000, false},
 }
@@ -148,6 +149,8 @@ func (e encoding) memory(op, lanes string, registers []int, i int) (uint32, stri
 		return e.bits | uint32(i/bytes)<<10 | r(1)<<5 | r(0), fmt.Sprintf("%s %s%d, %s", op, size, r(0), address(1)), nil
 	case loadAt:
 		return e.bits | r(2)<<16 | r(1)<<5 | r(0), fmt.Sprintf("%s %s%d, [x%d, x%d]", op, size, r(0), r(1), r(2)), nil
+	case loadScaled:
+		return e.bits | r(2)<<16 | r(1)<<5 | r(0), fmt.Sprintf("%s %s%d, [x%d, x%d, lsl #2]", op, size, r(0), r(1), r(2)), nil
 	case pairs:
 		if !isPairOffset(i) {
 			return 0, "", fmt.Errorf("%s: offset %d", op, i)

@@ -87,3 +87,17 @@ func (t *translator) transfer(op string, v value, m operand.Mem) {
 		t.DoAt(op+part, offset+16, v.half[1], base)
 	}
 }
+
+// loadScalar sets lane 0 of a register to a number in memory.
+func (t *translator) loadScalar(r Reg, m operand.Mem) {
+	if m.Index != nil && m.Disp == 0 && (m.Scale == 1 || m.Scale == 4) {
+		name := map[uint8]string{1: "ldr.s.x", 4: "ldr.s.x4"}[m.Scale]
+		t.Do(name, r, t.gp(m.Base), t.gp(m.Index))
+		return
+	}
+	base, offset := t.address(m)
+	if offset%4 != 0 || offset < 0 || offset >= 4<<12 {
+		base, offset = t.offset(base, offset), 0
+	}
+	t.DoAt("ldr.s", offset, r, base)
+}

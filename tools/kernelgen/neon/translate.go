@@ -21,6 +21,7 @@ type value struct {
 	bits     uint32
 	inverted bool // a mask with the bits of its complement
 	uniform  bool // all lanes are the same
+	scalar   bool // only lane 0 is set, all others stand for the same
 }
 
 // single reports whether a value has one register.
@@ -263,7 +264,7 @@ func (t *translator) of(w *web, r reg.Register) value {
 		}
 		v.inverted = isInverted(w.definitions[0])
 	}
-	v.uniform = t.uniform[w]
+	v.uniform, v.scalar = t.uniform[w], isFactor(w)
 	v.half[0] = t.V()
 	v.half[1] = v.half[0]
 	if !v.uniform && widest(w) == 32 {

@@ -1,16 +1,18 @@
 package neon
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // lanewise are the instructions that compute lane by lane, with their names here; operands are in Go's order, that of the
 // manual backwards.
 var lanewise = map[string]string{
-	"VADDPS": "fadd.4s", "VADDPD": "fadd.2d", "VSUBPS": "fsub.4s", "VSUBPD": "fsub.2d", "VMULPS": "fmul.4s", "VMULPD": "fmul.2d",
+	"VADDPS": "fadd.4s", "VADDPD": "fadd.2d", "VSUBPS": "fsub.4s", "VSUBPD": "fsub.2d", "VMULPD": "fmul.2d",
 	"VDIVPS": "fdiv.4s", "VDIVPD": "fdiv.2d", "VPADDD": "add.4s", "VPSUBD": "sub.4s", "VORPS": "orr.16b",
 	"VUNPCKLPS": "zip1.4s", "VUNPCKHPS": "zip2.4s", "VADDSS": "fadd",
 }
@@ -24,6 +26,9 @@ var unary = map[string]string{
 func (t *translator) instruction() error {
 	op, operands := t.n.Opcode, t.n.Operands
 	last := len(operands) - 1
+	if op == "VMULPS" {
+		return t.multiply(t.read(operands[1]), t.read(operands[0]))
+	}
 	if name, ok := lanewise[op]; ok {
 		return t.binary(name, t.read(operands[1]), t.read(operands[0]))
 	}
@@ -148,6 +153,10 @@ func (t *translator) broadcast(from operand.Op) error {
 		return nil
 	}
 	if m, ok := from.(operand.Mem); ok {
+		if to.scalar {
+			t.loadScalar(to.half[0], m)
+			return nil
+		}
 		base, offset := t.address(m)
 		if offset != 0 {
 			base = t.offset(base, offset)
@@ -158,6 +167,61 @@ func (t *translator) broadcast(from operand.Op) error {
 	t.Do("dup."+name[1:], to.half[0], t.read(from).half[0])
 	return nil
 }
+
+// isFactor reports whether a web is a number in memory that instructions only multiply by, as they can by one lane: loading all
+// lanes takes a slot of arithmetic on many processors.
+func isFactor(w *web) bool {
+	if len(w.definitions) != 1 || w.definitions[0] == nil || w.definitions[0].Opcode != "VBROADCASTSS" {
+		return false
+	}
+	if m, ok := w.definitions[0].Operands[0].(operand.Mem); !ok || m.Base == reg.FramePointer {
+		return false
+	}
+	name := w.definitions[0].Operands[1].(reg.Register).ID()
+	for _, n := range w.readers {
+		factors := n.Operands[:2]
+		if n.Opcode != "VMULPS" {
+			if !strings.HasPrefix(n.Opcode, "VFM") && !strings.HasPrefix(n.Opcode, "VFNM") || !strings.HasSuffix(n.Opcode, "231PS") {
+				return false
+			}
+			if last, ok := n.Operands[2].(reg.Register); ok && last.ID() == name {
+				return false
+			}
+		}
+		times := 0
+		for _, f := range factors {
+			if r, ok := f.(reg.Register); ok && r.ID() == name {
+				times++
+			}
+		}
+		if times != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// multiply computes a b.
+func (t *translator) multiply(a, b value) error {
+	if a.scalar {
+		a, b = b, a
+	}
+	if a.scalar {
+		return errOneLane
+	}
+	to := t.write()
+	t.halves(to, func(h int) {
+		x, y := t.register(a, h), t.register(b, h)
+		if b.scalar {
+			t.Do("fmul.s", to.half[h], x, y)
+		} else {
+			t.Do("fmul.4s", to.half[h], x, y)
+		}
+	})
+	return nil
+}
+
+var errOneLane = errors.New("both factors are in one lane")
 
 // extreme computes the larger or smaller of a and b as AVX does, b if one is not a number. If one of them is a constant
 // or the same in all lanes, it is a number: fmax has a result of NaN if the other is, fmaxnm the number.
@@ -253,6 +317,15 @@ func (t *translator) multiplyAdd(op string, operands []operand.Op) error {
 		name = "fmls" + lanes(op)
 	}
 	subtract := strings.Contains(op, "MSUB")
+	if x.scalar {
+		x, y = y, x
+	}
+	if x.scalar {
+		return errOneLane
+	}
+	if y.scalar {
+		name = name[:4] + ".s"
+	}
 	t.halves(to, func(h int) {
 		a, b, r := t.register(x, h), t.register(y, h), t.V()
 		switch {

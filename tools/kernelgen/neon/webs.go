@@ -10,7 +10,7 @@ import (
 // is one value, or one variable of a loop.
 type web struct {
 	definitions []*ir.Instruction
-	reads       int
+	readers     []*ir.Instruction
 }
 
 // place is where an instruction names a register.
@@ -135,7 +135,7 @@ func findWebs(f *ir.Function) webs {
 			for _, d := range of[r] {
 				if reach[i].has(d) {
 					w := at(d)
-					w.reads++
+					w.readers = append(w.readers, n)
 					result[place{n, r, false}] = w
 					break
 				}
