@@ -28,8 +28,9 @@ func Scratch(out *gorgonia.Node) float64 {
 			own += layouts
 			shared = max(shared, pooled) // layers use it one after the other
 		case "dense":
-			rows, weights := float64(in[0][0]), float64(in[1].TotalSize())
-			own += 2*weights + rows*float64(in[1][0]+2*in[1][1])
+			rows := float64(in[0][0])
+			own += rows * float64(in[1][1])                                         // the gradient before the activation
+			shared = max(shared, float64(in[1].TotalSize())+rows*float64(in[1][0])) // weights transposed, rows apart
 		}
 	}
 	const size = 4 // bytes

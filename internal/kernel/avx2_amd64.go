@@ -19,6 +19,11 @@ func tile8x16AVX2(t *byte)
 //go:noescape
 func panel16AVX2(t *byte)
 
+// copyRowsAVX2 copies n runs of two vectors, step elements apart, to runs that follow each other.
+//
+//go:noescape
+func copyRowsAVX2(dst *float32, src *float32, step int, n int)
+
 // expAVX2 computes dst = e^x for n elements, n a multiple of 16.
 //
 //go:noescape

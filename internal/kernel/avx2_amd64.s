@@ -1429,6 +1429,27 @@ done:
 	VZEROUPPER
 	RET
 
+// func copyRowsAVX2(dst *float32, src *float32, step int, n int)
+// Requires: AVX
+TEXT ·copyRowsAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ step+16(FP), DX
+	MOVQ n+24(FP), BX
+	SHLQ $0x02, DX
+
+row:
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    DX, CX
+	ADDQ    $0x40, AX
+	DECQ    BX
+	JNZ     row
+	VZEROUPPER
+	RET
+
 // func expAVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·expAVX2(SB), NOSPLIT, $0-24

@@ -76,14 +76,18 @@ func (p *matmul) compute() {
 		p.mixed.pairLeft(p)
 	}
 	blocks := (p.m + p.block - 1) / p.block
-	if blocks > 1 && (p.b.step == 1 || p.mixed != nil) {
+	if blocks > 1 && (p.b.step == 1 || p.meets() || p.mixed != nil) {
 		p.laid = takeMemory(p.k * p.panels.padded)
 		parallel.ForWorkers(len(p.workers), p.panels.count, p.layItem)
 	}
-	if p.a.step == 1 && p.a.row%aliased == 0 && p.panels.count > 2 {
-		p.spaced = takeMemory(p.m * (p.k + spacing))
-		parallel.ForWorkers(len(p.workers), (p.m+rowBlock-1)/rowBlock, p.spaceItem)
-		p.a = operand{*p.spaced, p.k + spacing, 1}
+	if lines, length, step := p.left(); step%aliased == 0 && p.panels.count >= worthSpacing && (p.a.step == 1 || !panelHides()) {
+		p.spaced = takeMemory(lines * (length + spacing))
+		parallel.ForWorkers(len(p.workers), (lines+rowBlock-1)/rowBlock, p.spaceItem)
+		if p.a.data = *p.spaced; p.a.step == 1 {
+			p.a.row = length + spacing
+		} else {
+			p.a.step = length + spacing
+		}
 	}
 	parallel.ForWorkers(len(p.workers), p.panels.count*blocks, p.item)
 	if p.laid != nil {
@@ -101,10 +105,22 @@ func (p *matmul) compute() {
 // them.
 const aliased, spacing = 1024, 16
 
-// space copies a block of rows of a.
+// A panel whose steps meet is copied for so many rows at least, and what meets of a for so many panels.
+const worthLaying, worthSpacing = 36, 3
+
+// left returns the number of runs of memory of a, which are its rows or its columns, their length and the distance between them.
+func (p *matmul) left() (lines, length, step int) {
+	if p.a.step == 1 {
+		return p.m, p.k, p.a.row
+	}
+	return p.k, p.m, p.a.step
+}
+
+// space copies a block of rows or columns of a.
 func (p *matmul) space(_, i int) {
-	for r := i * rowBlock; r < min(p.m, (i+1)*rowBlock); r++ {
-		copy((*p.spaced)[r*(p.k+spacing):][:p.k], p.a.data[r*p.a.row:])
+	lines, length, step := p.left()
+	for r := i * rowBlock; r < min(lines, (i+1)*rowBlock); r++ {
+		copy((*p.spaced)[r*(length+spacing):][:length], p.a.data[r*step:])
 	}
 }
 
@@ -115,8 +131,24 @@ func (p *matmul) lay(_, i int) {
 		p.mixed.pairRight(p, (*p.laid)[first*p.k:], first, width, columns, 0, p.k)
 		return
 	}
-	transpose((*p.laid)[first*p.k:], p.b.data[first*p.b.row:], width, p.b.row, columns, p.k)
+	p.layPiece((*p.laid)[first*p.k:], first, width, columns, 0, p.k)
 }
+
+// layPiece lays out the steps [begin, end) of a panel of b.
+func (p *matmul) layPiece(dst []float32, first, width, columns, begin, end int) {
+	at := p.b.data[first*p.b.row+begin*p.b.step:]
+	switch {
+	case p.b.step == 1:
+		transpose(dst, at, width, p.b.row, columns, end-begin)
+	case columns == panelWidth():
+		copyRows(dst, at, p.b.step, end-begin)
+	default:
+		copyRowsGo(dst, at, columns, width, p.b.step, end-begin)
+	}
+}
+
+// meets reports whether steps of b meet in the same lines of a cache, and that takes time.
+func (p *matmul) meets() bool { return p.b.step%aliased == 0 && !panelHides() }
 
 // run computes an item of work.
 func (p *matmul) run(worker, i int) {
@@ -131,7 +163,8 @@ func (p *matmul) run(worker, i int) {
 	}
 	t.pairs = p.mixed != nil
 	whole := columns == width || t.masks()
-	if p.laid == nil && (p.b.step == 1 || t.pairs) || !whole {
+	inPlace := whole && p.b.step > 1 && !t.pairs && (rows < worthLaying || !p.meets())
+	if p.laid == nil && !inPlace || !whole {
 		w.scratch = takeMemory(edgeAt + edgeRows*32)
 		defer giveMemory(w.scratch)
 	}
@@ -141,7 +174,7 @@ func (p *matmul) run(worker, i int) {
 		t.steps, t.flags = end-begin, pieceFlags(p.flags, i, pieces)
 		t.a = p.a.data[from*p.a.row+begin*p.a.step:]
 		t.c = p.c[from*p.cRow+first:]
-		next := p.right(w, first, begin, end)
+		next := p.right(w, inPlace, first, begin, end)
 		if whole {
 			t.sweep(rows, next)
 		} else {
@@ -150,35 +183,27 @@ func (p *matmul) run(worker, i int) {
 	}
 }
 
-// right sets b of a worker's panel to steps [begin, end): where they are, if these are runs of memory as wide as the
-// panel, and otherwise as a copy. It returns what is read after them.
-func (p *matmul) right(w *matmulWorker, first, begin, end int) (next []float32) {
+// right sets b of a worker's panel to steps [begin, end), where they are or a copy. It returns what is read after them.
+func (p *matmul) right(w *matmulWorker, inPlace bool, first, begin, end int) (next []float32) {
 	t := &w.panel
-	columns, width := t.columns, t.width
 	switch {
 	case p.laid != nil:
-		t.b, t.bStep = (*p.laid)[first*p.k+begin*width:], width
-		return t.b[min(len(t.b), (end-begin)*width):]
-	case p.mixed != nil:
-		t.b, t.bStep = *w.scratch, width
-		p.mixed.pairRight(p, t.b, first, width, columns, begin, end)
-		return nil
-	case p.b.step == 1:
-		t.b, t.bStep = *w.scratch, width
-		transpose(t.b, p.b.data[first*p.b.row+begin:], width, p.b.row, columns, end-begin)
-		return nil
-	case columns < width && !panelMasks():
-		t.b, t.bStep = *w.scratch, width
-		for i := range end - begin {
-			copy(t.b[i*width:i*width+columns], p.b.data[first+(begin+i)*p.b.step:])
+		t.b, t.bStep = (*p.laid)[first*p.k+begin*t.width:], t.width
+		return t.b[min(len(t.b), (end-begin)*t.width):]
+	case inPlace:
+		t.b, t.bStep = p.b.data[first+begin*p.b.step:], p.b.step
+		if end < p.k {
+			return t.b[(end-begin)*p.b.step:]
 		}
-		return nil
+		return p.b.data[min(p.n, first+t.width):]
 	}
-	t.b, t.bStep = p.b.data[first+begin*p.b.step:], p.b.step
-	if end < p.k {
-		return t.b[(end-begin)*p.b.step:]
+	t.b, t.bStep = *w.scratch, t.width
+	if p.mixed != nil {
+		p.mixed.pairRight(p, t.b, first, t.width, t.columns, begin, end)
+	} else {
+		p.layPiece(t.b, first, t.width, t.columns, begin, end)
 	}
-	return p.b.data[min(p.n, first+width):]
+	return nil
 }
 
 // sweep computes rows, and prefetches next meanwhile: a line of each of its steps with each of the first blocks of

@@ -38,6 +38,10 @@ func panelWidth() int {
 // panelMasks reports whether the active instruction set can leave the last columns of a panel alone.
 func panelMasks() bool { return active == levelAVX512 }
 
+// panelHides reports whether the active instruction set computes so many rows at a time that steps from the second-level
+// cache, where they meet in the first, arrive while it computes.
+func panelHides() bool { return active == levelAVX512 }
+
 // lastWidth is the width of the last panel of a matrix, where that is enough.
 const lastWidth = 16
 
@@ -93,4 +97,11 @@ func finishGo(flags int, sum, old float32, bias []float32, column int) float32 {
 		sum = max(sum, leakySlope*sum)
 	}
 	return sum
+}
+
+// copyRowsGo copies n runs of columns elements, step apart, to runs width apart.
+func copyRowsGo(dst, src []float32, columns, width, step, n int) {
+	for i := range n {
+		copy(dst[i*width:i*width+columns], src[i*step:])
+	}
 }

@@ -27,3 +27,12 @@ func transpose16(dst, src []float32, dstStride, srcStride, columns int) bool {
 	transpose16AVX512(&dst[0], &src[0], dstStride, srcStride, columns)
 	return true
 }
+
+// copyRows copies n runs of panelWidth elements, step apart, to runs that follow each other.
+func copyRows(dst, src []float32, step, n int) {
+	if active == levelAVX2 {
+		copyRowsAVX2(&dst[0], &src[0], step, n)
+	} else {
+		copyRowsGo(dst, src, panelWidth(), panelWidth(), step, n)
+	}
+}

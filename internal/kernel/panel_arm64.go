@@ -19,3 +19,8 @@ func (p *panel) compute() {
 }
 
 func transpose16([]float32, []float32, int, int, int) bool { return false }
+
+// copyRows copies n runs of panelWidth elements, step apart, to runs that follow each other.
+func copyRows(dst, src []float32, step, n int) {
+	copyRowsGo(dst, src, panelWidth(), panelWidth(), step, n)
+}

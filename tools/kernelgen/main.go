@@ -54,6 +54,9 @@ func vectorFunctions(v isa) {
 		tiles(v)
 		panels(v)
 	}
+	if v == avx2 { // with AVX-512 panels stay where they are
+		copyRows(v)
+	}
 	vectors(v)
 	if v == avx512 {
 		transpose16(v)

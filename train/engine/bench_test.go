@@ -107,7 +107,7 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 }
 
 // BenchmarkTwoViews times a step of models of two views at batch 64 of 64x64x3 images, D = 1000: forward, backward,
-// Adam, the targets and queues, on given views. PyTorch 1.13 needs 109 ms for that of BYOL at one thread, 66 ms at two.
+// Adam, the targets and queues, on given views.
 //
 //	go test ./train/engine -run '^$' -bench TwoViews
 func BenchmarkTwoViews(b *testing.B) {

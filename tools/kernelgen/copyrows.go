@@ -1,0 +1,29 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+)
+
+// copyRows writes the copy of a panel to neighbouring rows.
+func copyRows(v isa) {
+	TEXT("copyRows"+v.suffix, NOSPLIT, "func(dst, src *float32, step, n int)")
+	Pragma("noescape")
+	Doc("copyRows" + v.suffix + " copies n runs of two vectors, step elements apart, to runs that follow each other.")
+	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
+	step, n := Load(Param("step"), GP64()), Load(Param("n"), GP64())
+	SHLQ(Imm(2), step)
+	Label("row")
+	for j := range 2 {
+		VMOVUPS(Mem{Base: src, Disp: j * v.bytes()}, v.reg(j))
+	}
+	for j := range 2 {
+		VMOVUPS(v.reg(j), Mem{Base: dst, Disp: j * v.bytes()})
+	}
+	ADDQ(step, src)
+	ADDQ(Imm(uint64(2*v.bytes())), dst)
+	DECQ(n)
+	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
